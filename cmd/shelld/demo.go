@@ -1,0 +1,3 @@
+package main
+
+func demo([]string) int { return 1 }

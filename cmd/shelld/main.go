@@ -1,0 +1,70 @@
+// Command shelld runs commands on real terminals and pipes for programs that drive
+// it over its standard input and output, in JSON-RPC: the Shell Server Protocol.
+//
+// Without a subcommand it is the server. The protocol has stdout for itself;
+// everything else that there is to say goes to stderr.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"shelld/jobs"
+)
+
+// A command is one subcommand. It returns the exit status.
+type command struct {
+	name    string
+	summary string
+	run     func(args []string) int
+}
+
+// commands are all there are, in the order in which help shows them.
+func commands() []command {
+	return []command{
+		{"serve", "speak the protocol on stdin and stdout (the default)", serve},
+		{"demo", "start a server, drive a real program through it, and show every message", demo},
+		{"version", "print the version", version},
+		{"help", "print this", func([]string) int { usage(os.Stdout); return 0 }},
+	}
+}
+
+func main() {
+	jobs.KeeperMain() // a keeper is a copy of this binary, and does not return from here
+	os.Exit(run(os.Args[1:]))
+}
+
+func run(args []string) int {
+	name := "serve"
+	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help" || args[0] == "-help") {
+		name, args = "help", nil
+	} else if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+		name, args = args[0], args[1:]
+	}
+	for _, c := range commands() {
+		if c.name == name {
+			return c.run(args)
+		}
+	}
+	fmt.Fprintf(os.Stderr, "shelld: there is no command %q\n\n", name)
+	usage(os.Stderr)
+	return 2
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, `shelld is to shells what clangd is to C++: a server that editors and agents start
+as a child process and drive over stdin and stdout, in JSON-RPC. It runs commands on
+real terminals, streams their output, types into them, and ends all that they start.
+
+Usage: shelld [COMMAND] [FLAGS]
+
+`)
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+	}
+	fmt.Fprint(w, `
+"shelld serve -h" shows the flags of the server. The protocol is described by the
+schema files in schema/json, and in docs/.
+`)
+}

@@ -1,0 +1,273 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// onFact takes what the keeper says. The channel ends when the keeper is gone.
+func (j *Job) onFact(ev keeper.Event, ok bool) {
+	if !ok {
+		j.facts = nil
+		if !j.st.empty {
+			j.keeperLost()
+		}
+		return
+	}
+	switch ev.Kind {
+	case keeper.Exited:
+		if j.st.exit == nil {
+			j.st.leaderExited(ev.Code, ev.Signal, ev.Core, time.Now())
+			j.leaderEnded(ev.Background)
+		}
+	case keeper.Stopped:
+		j.st.stopped(true)
+		j.publish()
+	case keeper.Continued:
+		j.st.stopped(false)
+		j.publish()
+	case keeper.Killed:
+		j.onKilled(ev)
+	case keeper.Empty:
+		j.st.empty = true
+	case keeper.Lost:
+		j.keeperLost()
+	}
+}
+
+func (j *Job) keeperLost() {
+	j.log.Error("keeper lost", "job", j.id)
+	live := j.st.exit == nil
+	j.st.keeperLost(time.Now())
+	if live {
+		j.leaderEnded(nil)
+	}
+}
+
+// leaderEnded begins the end: nothing more is typed, and every stream is read
+// until a read begun now finds nothing, since a status says nothing about what is
+// still on its way.
+func (j *Job) leaderEnded(background []keeper.Proc) {
+	j.info.EndedAt = j.st.exitedAt
+	for _, p := range background {
+		j.info.Background = append(j.info.Background, Process{p.PID, p.Command})
+	}
+	j.dropInput(func() *Error {
+		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", j.id, exitText(j.st.exit))
+		e.Handle, e.Exit = j.id, j.st.exit
+		return e
+	})
+	j.drain()
+}
+
+func (j *Job) drain() {
+	for _, st := range j.streams {
+		if !st.ended {
+			st.draining = true
+			st.src.Drain()
+		}
+	}
+}
+
+func (j *Job) drained() bool {
+	return !slices.ContainsFunc(j.streams, func(st *stream) bool { return st.draining })
+}
+
+func (j *Job) onStreamEnd(e streamEnd) {
+	e.st.draining = false
+	e.st.ended = e.st.ended || e.ended
+}
+
+// reviewEnd takes the steps from the leader's end to the job's: drained, seen by
+// the matcher, told; and the same again when nothing is alive. Each is taken once,
+// in this order, so that exited and closed come after the output they speak of and
+// after its matches.
+func (j *Job) reviewEnd(now time.Time) {
+	for {
+		before := j.st.step
+		switch j.st.step {
+		case stepDrainExit:
+			if j.drained() {
+				j.settle(stepSettleExit)
+			}
+		case stepSettleExit:
+			if j.settling == nil {
+				j.tellExited(now)
+			}
+		case stepBackground:
+			if j.st.empty {
+				j.st.step = stepDrainClose
+				j.drain()
+			}
+		case stepDrainClose:
+			if j.drained() {
+				j.settle(stepSettleClose)
+			}
+		case stepSettleClose:
+			if j.settling == nil {
+				j.tellClosed()
+			}
+		case stepNone, stepDone:
+		}
+		if j.st.step == before {
+			return
+		}
+	}
+}
+
+// settle asks the follower to match what is stored, as the end of the data.
+func (j *Job) settle(next step) {
+	j.st.step = next
+	if f := j.follower.Load(); f != nil {
+		j.settling = new(token)
+		f.mail.put(followSync{j.settling, true})
+	}
+}
+
+func (j *Job) tellExited(now time.Time) {
+	j.st.step, j.st.status = stepBackground, StatusExited
+	j.exitAt = j.barrier()
+	j.mgr.releaseName(j)
+	j.publish()
+	hint := j.hint()
+	for _, r := range j.runs {
+		r.onExit(now, hint)
+	}
+	j.sink.Event(Event{After: j.exitAt, Exited: &Exited{
+		Exit: *j.st.exit, Duration: j.info.EndedAt.Sub(j.info.StartedAt), Background: j.info.Background, Hint: hint,
+	}})
+}
+
+// tellClosed is the end: what only a live job needs is given back.
+func (j *Job) tellClosed() {
+	j.st.step, j.st.status = stepDone, StatusClosed
+	j.info.Background = nil
+	j.closeDescriptors()
+	j.term, j.input = nil, nil
+	j.process.Store(nil)
+	j.publish()
+	j.sink.Event(Event{After: j.barrier(), Closed: &Closed{}})
+	j.mgr.retire(j)
+	close(j.ended)
+}
+
+// KillOptions say how a job is ended.
+type KillOptions struct {
+	Grace   time.Duration // between TERM and KILL
+	NoForce bool          // TERM alone; whatever lives after the grace is a survivor
+}
+
+// A KillResult says what a kill did.
+type KillResult struct {
+	Signals       []SignalSent
+	Killed        []KilledProcess
+	Survivors     []Survivor
+	AlreadyClosed bool
+	State         State
+}
+
+// A SignalSent is a signal that a kill sent to the tree.
+type SignalSent struct {
+	Signal string
+	After  time.Duration
+}
+
+// A KilledProcess is a process that a kill saw end.
+type KilledProcess struct {
+	Process
+	How string // exited, or the signal it died of
+}
+
+// A killReq is a kill that has not been answered.
+type killReq struct {
+	opts  KillOptions
+	reply reply[KillResult]
+}
+
+// Kill ends everything that the job started, and is answered when nothing is left.
+func (j *Job) Kill(o KillOptions) Pending[KillResult] {
+	r := newReply[KillResult]()
+	j.post(killMsg{o, r})
+	return pend(j, r)
+}
+
+func (j *Job) onKill(m killMsg) {
+	if j.st.status == StatusClosed {
+		m.reply.ok(KillResult{AlreadyClosed: true, State: j.state()})
+		return
+	}
+	j.kills = append(j.kills, &killReq{m.opts, m.reply})
+	j.end(ReasonKilled, m.opts)
+}
+
+// end sends the signals, with the reason for it settled first.
+func (j *Job) end(why Reason, o KillOptions) {
+	j.st.intend(why)
+	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.term != nil && j.info.Shell != ""})
+	if err != nil {
+		j.log.Debug("kill", "job", j.id, "error", err) // the keeper is gone, and says so itself
+	}
+}
+
+// onKilled takes a kill's report. A tree that is gone answers at closed; one of
+// which something may live on, now.
+func (j *Job) onKilled(ev keeper.Event) {
+	j.report.add(ev.Report)
+	if len(j.report.Survivors) > 0 {
+		j.answerKills()
+	}
+}
+
+// add joins the report of one more kill operation.
+func (r *KillResult) add(k keeper.Report) {
+	for _, s := range k.Signals {
+		r.Signals = append(r.Signals, SignalSent{"SIG" + s.Name, s.After})
+	}
+	for _, p := range k.Killed {
+		r.Killed = append(r.Killed, KilledProcess{Process{p.PID, p.Command}, p.How})
+	}
+	r.Survivors = nil
+	for _, p := range k.Survivors {
+		r.Survivors = append(r.Survivors, Survivor{Process{p.PID, p.Command}, p.Why})
+	}
+}
+
+// reviewKills answers the kills of a job of which nothing is left.
+func (j *Job) reviewKills() {
+	if j.st.status == StatusClosed {
+		j.answerKills()
+	}
+}
+
+func (j *Job) answerKills() {
+	for _, k := range j.kills {
+		r := j.report
+		r.State = j.state()
+		k.reply.ok(r)
+	}
+	j.kills = nil
+}
+
+func (j *Job) cancelKill(tok *token) bool {
+	i := slices.IndexFunc(j.kills, func(k *killReq) bool { return k.reply.tok == tok })
+	if i < 0 {
+		return false
+	}
+	j.kills[i].reply.fail(j.canceled()) // the signals are sent and stay sent
+	j.kills = slices.Delete(j.kills, i, i+1)
+	return true
+}
+
+// onShutdown ends the job because the server ends. What waits for its end is
+// answered then; what waits for anything else, now.
+func (j *Job) onShutdown(grace time.Duration) {
+	j.closing = true
+	const why = "the server is shutting down; job %d is being ended"
+	j.abortWaits(CodeShuttingDown, why, j.id)
+	j.dropInput(func() *Error { return errorf(CodeShuttingDown, why, j.id) })
+	if j.st.status != StatusClosed {
+		j.end(ReasonShutdown, KillOptions{Grace: grace})
+	}
+}

@@ -1,0 +1,66 @@
+package jobs
+
+import (
+	"time"
+
+	"shelld/jobs/internal/match"
+)
+
+// A Sink takes a job's events. Its methods are called from the job's goroutines,
+// must not block, and must not call back into the job.
+type Sink interface {
+	// Started is the first event. It is called before the start is answered.
+	Started(j *Job, info Info)
+	// Output says that more output is stored; it may be called before Started,
+	// from another goroutine than the rest, and any number of times.
+	Output()
+	// Event delivers a later event, in order.
+	Event(e Event)
+}
+
+// An Event is what happened to a job. Exactly one of the pointers is set.
+type Event struct {
+	// After holds, per stream, the offset up to which output must be delivered
+	// before this event.
+	After map[Stream]int64
+
+	Matched *Matched
+	Exited  *Exited
+	Closed  *Closed
+	Removed *WatchRemoved
+}
+
+// Matched says that a watch's pattern matched.
+type Matched struct {
+	WatchID int
+	Stream  Stream
+	Match   match.Match
+}
+
+// WatchRemoved says that a watch is gone because its pattern took too long.
+type WatchRemoved struct {
+	WatchID int
+	Reason  string
+}
+
+// Exited says that the leader was reaped and all that it wrote is stored.
+type Exited struct {
+	Exit       Exit
+	Duration   time.Duration
+	Background []Process
+	Hint       *Hint
+}
+
+// Closed says that nothing of the job is alive.
+type Closed struct{ Survivors []Survivor }
+
+// Match is one match of a pattern; see the fields of [match.Match].
+type Match = match.Match
+
+// A Hint tells why a shell could not run a command (status 126 or 127).
+type Hint struct {
+	Kind        Code
+	Command     string
+	Suggestions []string
+	Path        string
+}

@@ -1,0 +1,117 @@
+package jobs
+
+import "time"
+
+// Status is where in its life a job is.
+type Status string
+
+const (
+	StatusStarting Status = "starting" // never told to a client
+	StatusRunning  Status = "running"
+	StatusStopped  Status = "stopped"
+	StatusExited   Status = "exited"
+	StatusClosed   Status = "closed"
+	StatusFailed   Status = "failed" // the start failed; never told as a job
+)
+
+// Reason says why a leader ended.
+type Reason string
+
+const (
+	ReasonExited   Reason = "exited"
+	ReasonSignaled Reason = "signaled"
+	ReasonKilled   Reason = "killed"
+	ReasonTimeout  Reason = "timeout"
+	ReasonShutdown Reason = "shutdown"
+	ReasonLost     Reason = "lost"
+)
+
+// An Exit is how a leader ended. Code and Signal are nil and "" where they are not
+// known.
+type Exit struct {
+	Code       *int
+	Signal     string // with SIG
+	CoreDumped bool
+	Reason     Reason
+}
+
+// A Process is one process of a job.
+type Process struct {
+	PID     int
+	Command string
+}
+
+// A Survivor is a process that a kill could not end.
+type Survivor struct {
+	Process
+	Why string
+}
+
+// A Range is the half-open interval [From, To) of a stream's raw bytes.
+type Range struct{ From, To int64 }
+
+// StreamInfo is what is known of one output.
+type StreamInfo struct {
+	Name       Stream
+	NextOffset int64   // the offset behind the last byte
+	Kept       []Range // what can be read
+}
+
+// State is the part of Info that changes.
+type State struct {
+	Handle  ID
+	Name    string
+	Status  Status
+	Exit    *Exit
+	Streams []StreamInfo
+}
+
+// Info is everything that is known of a job.
+type Info struct {
+	State
+	Description, Group string
+	Command            *string
+	Argv               []string
+	Shell              string
+	Cwd                string
+	Mode               Mode
+	ModeReason         string
+	PID                int
+	StartedAt          time.Time
+	EndedAt            time.Time // zero while the leader lives
+	Cols, Rows         int
+	Background         []Process
+	Watches            []WatchInfo
+}
+
+// Live says whether anything of the job may be alive.
+func (s State) Live() bool {
+	return s.Status == StatusRunning || s.Status == StatusStopped || s.Status == StatusExited
+}
+
+// Duration is how long the leader has run.
+func (i Info) Duration() time.Duration {
+	if i.EndedAt.IsZero() {
+		return time.Since(i.StartedAt)
+	}
+	return i.EndedAt.Sub(i.StartedAt)
+}
+
+// WatchInfo is a watch as JobInfo tells it.
+type WatchInfo struct {
+	ID int
+	WatchSpec
+}
+
+// An Outcome is how a wait ended. The output it speaks of is read from the job by
+// [Job.Text] with these ranges.
+type Outcome struct {
+	Reason      string // a condition's kind, or timeout, patternFailed
+	Index       int    // which condition, or -1
+	Match       *Match
+	MatchStream Stream
+	Output      map[Stream]Range
+	State       State
+	Spec        *WaitSpec
+	Job         *Job
+}

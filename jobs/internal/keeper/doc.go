@@ -1,0 +1,58 @@
+// Package keeper runs each job under a small process of its own, the keeper,
+// so that the kernel itself says when nothing of the job is alive.
+//
+// A keeper is a re-exec of the server's binary. It is the session leader that
+// owns the job's terminal, and a child subreaper: whatever the job starts
+// (children, other process groups and sessions, daemonised orphans) ends up as
+// the keeper's child when its own parent dies. Hence waitid answering ECHILD is
+// proof that the job is over, which no scan of /proc is: a process that forks
+// and exits in a loop is never in the list when it is read. The command is not
+// the session leader, so that `cmd &` outlives it, Ctrl-Z stops it, and nobody
+// is hung up on when it ends.
+//
+// # Processes
+//
+//	server (Pool, Keeper) ==SEQPACKET socket== keeper --fork/exec--> command
+//
+// The server is a child subreaper as well. It gets the orphans of a keeper that
+// was killed, and ends them before it tells of the loss ([Lost]). A server must
+// therefore start no process with a session of its own except through a Pool:
+// a child of ours in a foreign session is taken for such an orphan.
+// When the server dies, its end of the socket closes, and the keeper kills the
+// job and exits. A stopped keeper is woken for that by its parent-death signal.
+//
+// # The life of one job
+//
+//	Pool.Start                      takes the spare keeper, or starts one
+//	  send start                    {path, dir, argv, env} in a memfd, descriptors by SCM_RIGHTS
+//	    keeper: TIOCSCTTY           -> StartError "terminal"
+//	    keeper: chdir               -> StartError "chdir"
+//	    keeper: fork, exec          -> StartError "exec" or "resource"
+//	    keeper: TIOCSPGRP, CONT     the command is the foreground group
+//	  started {pid}                 Start returns; a new spare is started in the background
+//	Exited, Stopped, Continued      as wait reports them for the command
+//	Kill: TERM, grace, KILL ...     Killed with what became of each process
+//	Empty                           ECHILD; the keeper exits, is reaped, Events is closed
+//
+// # Goroutines of the server
+//
+//  1. Pool.warm: one at most, starts the spare; ends by itself.
+//  2. Keeper.readLoop, one per keeper: reads the socket until the keeper ended,
+//     reaps the keeper, closes Events. Ends with the keeper; it never waits for
+//     the consumer of Events.
+//  3. Pool.guard, one from a Pool's first keeper to its last: wakes keepers that
+//     were stopped.
+//  4. eventQueue.pump, while the consumer of Events lags: owns the send that
+//     blocks. Ends when the consumer has caught up.
+//
+// # Goroutines of the keeper
+//
+//  1. main, locked to the main thread (the command's parent-death signal is
+//     bound to the thread that forks): reads the socket, starts the command,
+//     passes signals on.
+//  2. reap: waitid without taking the status, then, under the reap lock, wait4.
+//  3. runKill, while a kill goes on: waits out the grace, then sweeps.
+//
+// Everything in the keeper that looks at a pid and then signals it does so under
+// the reap lock (keeper.mu): a child that is not reaped keeps its pid.
+package keeper

@@ -1,0 +1,261 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Keeper is the server's side of one job's keeper process. Its methods may be
+// called from any goroutine.
+type Keeper struct {
+	// Immutable:
+	pool *Pool
+	proc *os.Process
+	sock *socket
+	pid  int // of the command; set by readLoop before started
+
+	started chan startReply // from readLoop -> start; buffered, closed if there is none
+	queue   *eventQueue     // from readLoop -> the consumer of Events
+	done    chan struct{}   // closed by readLoop at its end
+
+	mu      sync.Mutex
+	seq     int                        // of the last signal
+	waiting map[int]chan syscall.Errno // signals without an answer yet; nil when over
+}
+
+// A startReply is the keeper's answer: pid, or stage and errno.
+type startReply struct {
+	pid   int
+	stage string
+	errno syscall.Errno
+}
+
+func newKeeper(p *Pool, proc *os.Process, sock *socket) *Keeper {
+	return &Keeper{
+		pool: p, proc: proc, sock: sock,
+		started: make(chan startReply, 1), queue: newEventQueue(), done: make(chan struct{}),
+		waiting: make(map[int]chan syscall.Errno),
+	}
+}
+
+// PID is the command's process id. It means something only until Exited.
+func (k *Keeper) PID() int { return k.pid }
+
+// Process is the keeper's own process id, the id of the job's session.
+func (k *Keeper) Process() int { return k.proc.Pid }
+
+// Events tells what happens to the job, in order. The channel is closed after
+// Empty or Lost, when the keeper process was reaped. The consumer must receive
+// until then, but may do so late.
+func (k *Keeper) Events() <-chan Event { return k.queue.out }
+
+// Done is closed when the keeper process was reaped.
+func (k *Keeper) Done() <-chan struct{} { return k.done }
+
+// Kill ends the job: TERM to every process of it, KILL when the grace is over,
+// until nothing is left. It returns at once; a Killed event tells when this is
+// done, and Empty follows if nothing was left. While a kill goes on, a further
+// one joins it: the shorter grace counts, force is added to a kill without it
+// (and sets the grace anew), and there is one report for both. A Kill that finds
+// the job empty already gets no report: Empty is the answer.
+//
+// The error is ErrGone, or says that the keeper does not take commands.
+func (k *Keeper) Kill(o KillOptions) error {
+	return k.command(encodeKill(o), "kill")
+}
+
+func (k *Keeper) command(message []byte, what string) error {
+	err := k.sock.send(message)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.EPIPE), errors.Is(err, os.ErrClosed):
+		return ErrGone
+	}
+	return fmt.Errorf("send %s to keeper %d: %w", what, k.proc.Pid, err)
+}
+
+// Signal sends a signal to some of the job's processes, and returns when it was
+// sent. The error wraps ESRCH where the target is nobody, EPERM where it may not
+// be signalled, and is ErrGone where the keeper has ended.
+func (k *Keeper) Signal(target Target, sig syscall.Signal) error {
+	k.mu.Lock()
+	if k.waiting == nil {
+		k.mu.Unlock()
+		return ErrGone
+	}
+	k.seq++
+	seq := k.seq
+	answer := make(chan syscall.Errno, 1)
+	k.waiting[seq] = answer
+	k.mu.Unlock()
+
+	message := appendInt(appendInt(appendInt([]byte{opSignal}, seq), int(target)), int(sig))
+	if err := k.command(message, "signal"); err != nil {
+		k.answer(seq, 0)
+		return err
+	}
+	errno, ok := <-answer
+	switch {
+	case !ok:
+		return ErrGone
+	case errno != 0:
+		return fmt.Errorf("send signal %d to the %s of job %d: %w", int(sig), target, k.pid, errno)
+	}
+	return nil
+}
+
+func (k *Keeper) answer(seq int, errno syscall.Errno) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if answer := k.waiting[seq]; answer != nil {
+		answer <- errno
+		delete(k.waiting, seq)
+	}
+}
+
+// start sends the command, and waits until it runs. An error that wraps EPIPE
+// or os.ErrClosed means that the keeper was not there to take it.
+func (k *Keeper) start(cmd Command) error {
+	if cmd.Dir == "" {
+		cmd.Dir = "/"
+	}
+	if len(cmd.Argv) == 0 {
+		cmd.Argv = []string{cmd.Path}
+	}
+	memfd, err := commandFile(cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(memfd) }()
+	flags, fds := startFDs(cmd, memfd)
+	err = k.sock.send(appendInt([]byte{opStart}, flags), fds...)
+	runtime.KeepAlive(cmd) // The files must not be closed by the collector before.
+	if err != nil {
+		return err
+	}
+	reply, ok := <-k.started
+	switch {
+	case !ok:
+		return fmt.Errorf("keeper %d died while it started %s: %w", k.proc.Pid, cmd.Path, unix.EIO)
+	case reply.errno != 0:
+		return failedStart(cmd, reply)
+	}
+	return nil
+}
+
+func failedStart(cmd Command, reply startReply) error {
+	e := &StartError{Stage: reply.stage, Errno: reply.errno, Path: cmd.Path}
+	switch {
+	case e.Stage == StageChdir:
+		e.Path = cmd.Dir
+	case e.Stage == StageExec && e.Errno == unix.ENOENT:
+		e.MissingInterpreter = missingInterpreter(cmd.Path, cmd.Dir)
+	}
+	return e
+}
+
+// commandFile puts what may be megabytes into a file in memory.
+func commandFile(cmd Command) (int, error) {
+	memfd, err := unix.MemfdCreate("shelld job", unix.MFD_CLOEXEC)
+	if err != nil {
+		return -1, fmt.Errorf("make a file in memory: %w", err)
+	}
+	for text := encodeCommand(cmd); len(text) > 0; {
+		n, err := unix.Write(memfd, text)
+		if err != nil && err != unix.EINTR {
+			_ = unix.Close(memfd)
+			return -1, fmt.Errorf("write a file in memory: %w", err)
+		}
+		text = text[max(n, 0):]
+	}
+	return memfd, nil
+}
+
+// startFDs lists the descriptors that go to the keeper. Fd puts them into
+// blocking mode.
+func startFDs(cmd Command, memfd int) (flags int, fds []int) {
+	fds = []int{memfd}
+	for i, f := range []*os.File{cmd.Terminal, cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+		if f != nil {
+			flags |= startTerminal << i
+			fds = append(fds, int(f.Fd()))
+		}
+	}
+	return flags, fds
+}
+
+// abandon ends a keeper without a job, and returns when it was reaped.
+func (k *Keeper) abandon() {
+	_ = k.proc.Kill() // Best effort: it may have ended by itself.
+	<-k.done
+}
+
+// readLoop passes on what the keeper says until it has ended, and reaps it.
+func (k *Keeper) readLoop() {
+	empty := k.readAll()
+	k.sock.close()
+	_, _ = k.proc.Wait() // The status says nothing that matters.
+	k.pool.forget(k)
+	if !empty && k.pid != 0 {
+		report := k.pool.endOrphans()
+		k.pool.log.Warn("a keeper died before its job", "keeper", k.proc.Pid, "job", k.pid, "killed", len(report.Killed))
+		k.queue.push(Event{Kind: Lost, Report: report})
+	}
+	k.mu.Lock()
+	for _, answer := range k.waiting {
+		close(answer)
+	}
+	k.waiting = nil
+	k.mu.Unlock()
+	close(k.done)
+	k.queue.end()
+}
+
+// readAll returns at the end of the socket, and says whether Empty came.
+func (k *Keeper) readAll() (empty bool) {
+	pending := true // the answer to start
+	defer func() {
+		if pending {
+			close(k.started)
+		}
+	}()
+	for {
+		message, err := k.sock.receive()
+		if err != nil {
+			return empty
+		}
+		d := decoder{b: message}
+		switch op := d.byte(); op {
+		case opStarted, opFailed:
+			if pending {
+				pending = false
+				reply := d.startReply(op)
+				k.pid = reply.pid
+				k.started <- reply
+			}
+		case opReply:
+			seq := d.int()
+			k.answer(seq, syscall.Errno(d.int()))
+		case opEvent:
+			e := d.event()
+			if d.done() == nil {
+				empty = empty || e.Kind == Empty
+				k.queue.push(e)
+			}
+		}
+	}
+}
+
+func (d *decoder) startReply(op byte) startReply {
+	if op == opStarted {
+		return startReply{pid: d.int()}
+	}
+	return startReply{stage: stageName(d.int()), errno: syscall.Errno(d.int())}
+}

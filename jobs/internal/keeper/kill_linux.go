@@ -1,0 +1,278 @@
+package keeper
+
+import (
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// stopFirstAfter sweeps that did not end the job, each one stops everybody
+	// before it kills: what forks faster than it is listed cannot, stopped.
+	stopFirstAfter = 50
+	// deniedSweeps in a row that found only processes of other users end the
+	// operation: it can do no more.
+	deniedSweeps = 3
+	// killPatience is how long after the first KILL a report waits for processes
+	// that the kernel does not let go of, such as ones in disk wait.
+	killPatience = 10 * time.Second
+)
+
+// A killOp is one kill operation. All is guarded by keeper.mu.
+type killOp struct {
+	began    time.Time
+	deadline time.Time // of the grace
+	force    bool
+	hangup   bool
+	forcedAt time.Time // of the first KILL
+	reported bool      // the report was sent; the sweeps go on, slowly
+
+	deniedRuns int // sweeps in a row that could signal nobody
+
+	signals []SignalSent
+	seen    map[int]*seenProc // by pid, those not known to have ended
+	order   []*seenProc
+	omitted int
+
+	// changed wakes runKill after deadline or force changed.
+	changed chan struct{}
+}
+
+// A seenProc is one process that a kill operation met.
+type seenProc struct {
+	Proc
+	start  uint64
+	killed bool   // it was sent KILL
+	denied bool   // it may not be signalled
+	how    string // how it ended, or empty
+}
+
+// onKill begins a kill operation, or joins the one that goes on:
+//
+//	going on   new       result
+//	any        hangup    HUP is sent now if it was not
+//	no force   no force  the earlier deadline
+//	force      force     the earlier deadline
+//	no force   force     force, at the new deadline
+//	force      no force  as it was
+//
+// TERM is not sent again: many programs take a second one for impatience.
+func (k *keeper) onKill(o KillOptions) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.settled = true
+	deadline := time.Now().Add(o.Grace)
+	if k.op != nil && !k.op.reported {
+		k.join(k.op, o, deadline)
+		return
+	}
+	op := &killOp{
+		began: time.Now(), deadline: deadline, force: !o.NoForce, hangup: o.Hangup,
+		seen: make(map[int]*seenProc), changed: make(chan struct{}, 1),
+	}
+	k.op = op
+	if o.Grace > 0 || o.NoForce {
+		k.signalAll(op, unix.SIGTERM)
+		if o.Hangup {
+			k.signalAll(op, unix.SIGHUP)
+		}
+		k.signalAll(op, unix.SIGCONT) // A stopped process takes TERM only then.
+	}
+	go k.runKill(op)
+}
+
+func (k *keeper) join(op *killOp, o KillOptions, deadline time.Time) {
+	if o.Hangup && !op.hangup && op.forcedAt.IsZero() {
+		op.hangup = true
+		k.signalAll(op, unix.SIGHUP)
+		k.signalAll(op, unix.SIGCONT)
+	}
+	switch {
+	case !o.NoForce && !op.force:
+		op.force, op.deadline = true, deadline
+	case o.NoForce && op.force:
+		return
+	case deadline.Before(op.deadline):
+		op.deadline = deadline
+	}
+	select {
+	case op.changed <- struct{}{}:
+	default:
+	}
+}
+
+// runKill takes an operation through its grace to the sweeps, which end when
+// reap finds that there is no child left, and with it this process.
+func (k *keeper) runKill(op *killOp) {
+	if !k.awaitGrace(op) {
+		return
+	}
+	for n := 0; ; n++ {
+		k.mu.Lock()
+		if k.op != op { // a new operation, after this one was reported
+			k.mu.Unlock()
+			return
+		}
+		k.sweep(op, n)
+		pause := napAfter(n, op.reported)
+		k.mu.Unlock()
+		// Not a wait for anything: it leaves the processor, and the lock, to reap.
+		time.Sleep(pause)
+	}
+}
+
+func napAfter(n int, reported bool) time.Duration {
+	switch {
+	case reported:
+		return 250 * time.Millisecond
+	case n < stopFirstAfter:
+		return 50 * time.Microsecond
+	}
+	return min(time.Duration(n-stopFirstAfter+1)*200*time.Microsecond, 20*time.Millisecond)
+}
+
+// awaitGrace returns true when it is time for KILL, and false when an operation
+// without force has been reported.
+func (k *keeper) awaitGrace(op *killOp) bool {
+	for {
+		k.mu.Lock()
+		left, force := time.Until(op.deadline), op.force
+		if left <= 0 && !force {
+			k.finish(op)
+			k.op = nil
+		}
+		k.mu.Unlock()
+		if left <= 0 {
+			return force
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C:
+		case <-op.changed:
+			timer.Stop()
+		}
+	}
+}
+
+// signalAll gives a signal to everything of the job, for the report to tell.
+func (k *keeper) signalAll(op *killOp, sig syscall.Signal) {
+	op.signals = append(op.signals, SignalSent{Name: shortName(sig), After: time.Since(op.began)})
+	k.signalListed(op, sig)
+}
+
+// signalListed signals everything that is listed, and notes it as seen. It
+// returns how many took the signal, and how many may not be signalled.
+func (k *keeper) signalListed(op *killOp, sig syscall.Signal) (reached, denied int) {
+	for _, n := range descendants(k.self) {
+		st, err := readStat(n.pid)
+		if err != nil || !st.alive() {
+			continue
+		}
+		p := op.see(st, k.marks)
+		err = signalNode(k.self, n, sig)
+		p.denied = err == unix.EPERM
+		switch {
+		case p.denied:
+			denied++
+		case err == nil:
+			reached++
+			p.killed = p.killed || sig == unix.SIGKILL
+		}
+	}
+	return reached, denied
+}
+
+// sweep sends KILL to everything there is, the n-th time.
+func (k *keeper) sweep(op *killOp, n int) {
+	if op.forcedAt.IsZero() {
+		op.forcedAt = time.Now()
+		op.signals = append(op.signals, SignalSent{Name: "KILL", After: time.Since(op.began)})
+	}
+	if n >= stopFirstAfter {
+		k.signalListed(op, unix.SIGSTOP)
+	}
+	if reached, denied := k.signalListed(op, unix.SIGKILL); reached == 0 && denied > 0 {
+		op.deniedRuns++
+	} else {
+		op.deniedRuns = 0
+	}
+	stuck := op.deniedRuns >= deniedSweeps
+	if stuck && k.serverGone {
+		unix.Exit(1) // The hang-up that comes with our end is all that is left to try.
+	}
+	if !op.reported && (stuck || time.Since(op.forcedAt) > killPatience) {
+		k.finish(op)
+		op.reported = true
+	}
+}
+
+// finish sends the report of an operation. The caller holds k.mu.
+func (k *keeper) finish(op *killOp) {
+	k.send(encodeEvent(Event{Kind: Killed, Report: op.report()}))
+}
+
+// see notes a process at its first sight.
+func (op *killOp) see(st procStat, marks []string) *seenProc {
+	if p := op.seen[st.pid]; p != nil && p.start == st.start {
+		return p
+	}
+	p := &seenProc{start: st.start}
+	op.seen[st.pid] = p
+	if len(op.order) == MaxProcs {
+		op.omitted++
+		return p
+	}
+	p.Proc = describe(st, marks)
+	op.order = append(op.order, p)
+	return p
+}
+
+// reaped notes how a child of the keeper ended.
+func (op *killOp) reaped(pid int, ws unix.WaitStatus) {
+	p := op.seen[pid]
+	switch {
+	case p == nil || ws.Stopped() || ws.Continued():
+		return
+	case ws.Exited():
+		p.how = HowSelf
+	default:
+		p.how = shortName(ws.Signal())
+	}
+	delete(op.seen, pid)
+}
+
+// report says what became of every process seen.
+func (op *killOp) report() Report {
+	r := Report{Signals: op.signals, Omitted: op.omitted}
+	for _, p := range op.order {
+		if p.how == "" {
+			if st, err := readStat(p.PID); err == nil && st.start == p.start && st.alive() {
+				r.Survivors = append(r.Survivors, Survivor{Proc: p.Proc, Why: p.why(op, st)})
+				continue
+			}
+		}
+		r.Killed = append(r.Killed, KilledProc{Proc: p.Proc, How: p.ending()})
+	}
+	return r
+}
+
+func (p *seenProc) ending() string {
+	switch {
+	case p.how != "":
+		return p.how
+	case p.killed:
+		return "KILL"
+	}
+	return HowGone
+}
+
+func (p *seenProc) why(op *killOp, st procStat) string {
+	switch {
+	case p.denied:
+		return "it runs as another user and may not be signalled"
+	case op.force:
+		return "KILL was sent, and the kernel has not ended it yet (state " + string(st.state) + ")"
+	}
+	return "it was still alive when the grace was over"
+}

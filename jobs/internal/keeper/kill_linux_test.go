@@ -1,0 +1,321 @@
+package keeper_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// tortures are jobs that are hard to end. Each prints "ready" when it is all
+// there; $0 is its tag.
+var tortures = []struct{ name, script string }{
+	{"plain", `sleep $0 & echo ready; wait`},
+	{"leader exits", `sleep $0 & echo ready`},
+	{"own groups", `set -m; sleep $0 & sleep $0 & sleep $0 & echo ready; wait`},
+	{"daemon", `(setsid sh -c 'sleep $0 & exec sleep $0' $0 &); echo ready; exec sleep $0`},
+	{"daemon, clean env, closed files", `(env -i setsid sh -c 'exec sleep $0 0<&- 1<&- 2<&-' $0 &) ; echo ready`},
+	{"deaf", `trap '' TERM HUP INT QUIT; sleep $0 & echo ready; sleep $0; sleep $0`},
+	{"deaf daemons", `trap '' TERM HUP; setsid sleep $0 & setsid sleep $0 & echo ready; sleep $0`},
+	{"stopped", `sleep $0 & kill -STOP $!; setsid sh -c 'kill -STOP $$' $0 & echo ready; kill -STOP $$`},
+	{"hopper", `f() { f & exit; }; echo ready; f`},
+	{"hopper daemon", `trap '' TERM; (setsid sh -c 'f() { f & exit; }; f' $0 &); echo ready; exec sleep $0`},
+	{"respawn by the parent", `trap '' TERM; echo ready; while :; do setsid sleep $0; done`},
+	{"bomb", `b() { [ $1 -gt 0 ] && { b $(($1-1)) & b $(($1-1)) & }; wait; exec sleep $0; }; b 6 & echo ready; wait`},
+	{"stops its keeper for ever", `trap '' TERM; setsid sleep $0 & echo ready; while kill -STOP $PPID; do sleep 0.001; done; exec sleep $0`},
+	{"stops its keeper", `trap '' TERM; setsid sleep $0 & kill -STOP $PPID; echo ready; exec sleep $0`},
+}
+
+// startTorture runs one and returns when it is ready.
+func startTorture(t *testing.T, pool *keeper.Pool, script, tag string) *keeper.Keeper {
+	t.Helper()
+	out, w := pipe(t)
+	cmd := shell(script, tag)
+	cmd.Stdout = w
+	k := start(t, pool, cmd)
+	_ = w.Close()
+	if got := line(t, out); got != "ready" {
+		t.Fatalf("got %q", got)
+	}
+	return k
+}
+
+// untilEmpty receives everything, and returns the events by kind.
+func untilEmpty(t *testing.T, k *keeper.Keeper) map[keeper.Kind][]keeper.Event {
+	t.Helper()
+	events := make(map[keeper.Kind][]keeper.Event)
+	for {
+		e := next(t, k)
+		events[e.Kind] = append(events[e.Kind], e)
+		if e.Kind == keeper.Empty || e.Kind == keeper.Lost {
+			expectEnd(t, k)
+			return events
+		}
+	}
+}
+
+func TestKillLeavesNothing(t *testing.T) {
+	for _, grace := range []time.Duration{0, 20 * time.Millisecond} {
+		for _, test := range tortures {
+			t.Run(fmt.Sprint(test.name, " ", grace), func(t *testing.T) {
+				tag := newTag()
+				k := startTorture(t, newPool(t), test.script, tag)
+				if err := k.Kill(keeper.KillOptions{Grace: grace, Hangup: true}); err != nil {
+					t.Fatal(err)
+				}
+				events := untilEmpty(t, k)
+				expectNone(t, tag)
+				if len(events[keeper.Exited]) != 1 || len(events[keeper.Killed]) > 1 {
+					t.Fatalf("events %+v", events)
+				}
+				for _, e := range events[keeper.Killed] {
+					checkReport(t, e.Report)
+				}
+			})
+		}
+	}
+}
+
+func checkReport(t *testing.T, r keeper.Report) {
+	t.Helper()
+	if len(r.Survivors) > 0 {
+		t.Errorf("survivors %+v", r.Survivors)
+	}
+	for _, p := range r.Killed {
+		if p.PID == 0 || p.Comm == "" || p.Command == "" || p.How == "" {
+			t.Errorf("killed %+v", p)
+		}
+		if err := unix.Kill(p.PID, 0); err != unix.ESRCH {
+			t.Errorf("killed %+v is there: %v", p, err)
+		}
+	}
+	for i, s := range r.Signals {
+		if s.Name == "" || i > 0 && s.After < r.Signals[i-1].After {
+			t.Errorf("signals %+v", r.Signals)
+		}
+	}
+}
+
+func signalNames(r keeper.Report) (names []string) {
+	for _, s := range r.Signals {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func TestKillReport(t *testing.T) {
+	pool := newPool(t)
+	for _, test := range []struct {
+		name, script string
+		options      keeper.KillOptions
+		signals      string
+		how          string // of all that are called sleep
+		code         int
+		signal       unix.Signal
+	}{
+		{"politely", `echo ready; exec sleep $0`, keeper.KillOptions{Grace: time.Minute}, "TERM CONT", "TERM", -1, unix.SIGTERM},
+		{"by hangup", `trap '' TERM; echo ready; exec sleep $0`, keeper.KillOptions{Grace: time.Minute, Hangup: true}, "TERM HUP CONT", "HUP", -1, unix.SIGHUP},
+		{"by force", `trap '' TERM; echo ready; exec sleep $0`, keeper.KillOptions{Grace: time.Millisecond}, "TERM CONT KILL", "KILL", -1, unix.SIGKILL},
+		{"at once", `echo ready; exec sleep $0`, keeper.KillOptions{}, "KILL", "KILL", -1, unix.SIGKILL},
+		{"by itself", `trap 'exit 9' TERM; sleep $0 & echo ready; wait`, keeper.KillOptions{Grace: time.Minute}, "TERM CONT", "TERM gone", 9, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			tag := newTag()
+			k := startTorture(t, pool, test.script, tag)
+			if err := k.Kill(test.options); err != nil {
+				t.Fatal(err)
+			}
+			events := untilEmpty(t, k)
+			if len(events[keeper.Exited]) != 1 || len(events[keeper.Killed]) != 1 {
+				t.Fatalf("events %+v", events)
+			}
+			if e := events[keeper.Exited][0]; e.Code != test.code || e.Signal != test.signal {
+				t.Errorf("exit %+v", e)
+			}
+			r := events[keeper.Killed][0].Report
+			checkReport(t, r)
+			if got := strings.Join(signalNames(r), " "); got != test.signals {
+				t.Errorf("signals %q, want %q", got, test.signals)
+			}
+			for _, p := range r.Killed {
+				if p.Comm == "sleep" && !slices.Contains(strings.Fields(test.how), p.How) {
+					t.Errorf("%+v, want %s", p, test.how)
+				}
+			}
+		})
+	}
+}
+
+func TestKillWithoutForce(t *testing.T) {
+	tag := newTag()
+	k := startTorture(t, newPool(t), `trap '' TERM; echo ready; sleep $0; sleep $0`, tag)
+	for range 2 {
+		if err := k.Kill(keeper.KillOptions{Grace: 10 * time.Millisecond, NoForce: true}); err != nil {
+			t.Fatal(err)
+		}
+		r := expect(t, k, keeper.Killed).Report
+		if got := strings.Join(signalNames(r), " "); got != "TERM CONT" || len(r.Killed) != 0 || len(r.Survivors) != 2 {
+			t.Errorf("report %+v, want two survivors", r)
+		}
+		for _, p := range r.Survivors {
+			if p.Why == "" || !strings.Contains(p.Command, tag) {
+				t.Errorf("survivor %+v", p)
+			}
+		}
+	}
+	if err := k.Kill(keeper.KillOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	checkReport(t, untilEmpty(t, k)[keeper.Killed][0].Report)
+	expectNone(t, tag)
+}
+
+// A later kill may shorten the grace and add force; there is one report for both.
+func TestKillJoins(t *testing.T) {
+	for _, first := range []keeper.KillOptions{{Grace: time.Hour}, {Grace: time.Hour, NoForce: true}} {
+		tag := newTag()
+		k := startTorture(t, newPool(t), `trap '' TERM; echo ready; exec sleep $0`, tag)
+		for _, o := range []keeper.KillOptions{first, {Grace: 2 * time.Hour, NoForce: true}, {Grace: time.Millisecond}} {
+			if err := k.Kill(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		events := untilEmpty(t, k)
+		if n := len(events[keeper.Killed]); n != 1 {
+			t.Fatalf("%d reports", n)
+		}
+		if got := strings.Join(signalNames(events[keeper.Killed][0].Report), " "); got != "TERM CONT KILL" {
+			t.Errorf("signals %q", got)
+		}
+		expectNone(t, tag)
+	}
+}
+
+func TestRespawners(t *testing.T) {
+	tag := newTag()
+	out, w := pipe(t)
+	k := start(t, newPool(t), keeper.Command{
+		Path: "/proc/self/exe", Argv: []string{childName, "respawn", tag}, Stdout: w,
+	})
+	_ = w.Close()
+	// The second is killed, and the first starts it again.
+	for range 3 {
+		var second int
+		if _, err := fmt.Sscan(line(t, out), &second); err != nil {
+			t.Fatal(err)
+		}
+		if err := unix.Kill(second, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	line(t, out)
+	if err := k.Kill(keeper.KillOptions{Grace: 5 * time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	untilEmpty(t, k)
+	expectNone(t, tag)
+}
+
+// A job that kills its keeper is ended by the server.
+func TestLostKeeper(t *testing.T) {
+	for _, script := range []string{
+		`kill -KILL $PPID; exec sleep $0`,
+		`trap '' TERM; setsid sleep $0 & setsid sh -c 'sleep $0 & sleep $0 & wait' $0 & sleep $0 & kill -KILL $PPID; exec sleep $0`,
+		`b() { [ $1 -gt 0 ] && { b $(($1-1)) & b $(($1-1)) & }; wait; exec sleep $0; }; b 6 & kill -KILL $PPID; wait`,
+		`(setsid sh -c 'f() { f & exit; }; f' $0 &); kill -KILL $PPID; exec sleep $0`,
+	} {
+		tag := newTag()
+		pool := newPool(t)
+		neighbour := start(t, pool, shell("exec sleep 1000"))
+		k := start(t, pool, shell(script, tag))
+		events := untilEmpty(t, k)
+		if len(events[keeper.Lost]) != 1 || len(events[keeper.Empty]) != 0 {
+			t.Errorf("events %+v, want Lost", events)
+		}
+		expectNone(t, tag)
+		if err := neighbour.Kill(keeper.KillOptions{}); err != nil {
+			t.Errorf("the neighbour: %v", err)
+		}
+		if e := expect(t, neighbour, keeper.Exited); e.Signal != unix.SIGKILL {
+			t.Errorf("the neighbour: %+v", e)
+		}
+		expect(t, neighbour, keeper.Killed)
+		finish(t, neighbour)
+	}
+}
+
+// When a keeper is lost, the server's own children are none of its business.
+func TestLostKeeperSparesOthers(t *testing.T) {
+	own, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := start(t, newPool(t), shell(`kill -KILL $PPID; sleep 1000`))
+	untilEmpty(t, k)
+	if err := own.Signal(unix.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	state, err := own.Wait()
+	if err != nil || state.Sys().(interface{ Signal() unix.Signal }).Signal() != unix.SIGTERM {
+		t.Errorf("own child: %v, %v", state, err)
+	}
+}
+
+// SIGKILL of the server ends its job.
+func TestServerKilled(t *testing.T) {
+	for _, test := range tortures {
+		t.Run(test.name, func(t *testing.T) {
+			tag := newTag()
+			out, w := pipe(t)
+			server, err := os.StartProcess("/proc/self/exe", []string{childName, "server", test.script, tag},
+				&os.ProcAttr{Env: os.Environ(), Files: []*os.File{nil, w, os.Stderr}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = w.Close()
+			var keeperPID int
+			for ready := false; !ready || keeperPID == 0; {
+				text := line(t, out)
+				ready = ready || text == "ready"
+				_, _ = fmt.Sscanf(text, "keeper %d", &keeperPID)
+			}
+			if err := server.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = server.Wait()
+			// Whatever has the job's stdout ends, and then the keeper, which this
+			// process has inherited.
+			if _, err := io.Copy(io.Discard, out); err != nil {
+				t.Fatal(err)
+			}
+			reapOrphan(t, keeperPID)
+			expectNone(t, tag)
+		})
+	}
+}
+
+// reapOrphan waits for a keeper that became our child, since tests with a Pool
+// make this process a subreaper.
+func reapOrphan(t *testing.T, pid int) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() {
+		_, err := unix.Wait4(pid, nil, 0, nil)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Errorf("wait for keeper %d: %v", pid, err)
+		}
+	case <-time.After(watchdog):
+		panic(fmt.Sprintf("keeper %d lives on", pid))
+	}
+}

@@ -1,0 +1,218 @@
+package keeper
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// processName is the keeper's argv[0] and comm. It differs from the server's,
+	// so that a pkill by the server's name does not hit both.
+	processName = "shelld-keeper"
+	socketFD    = 3
+
+	// serverDeathGrace is all that a job gets when its server is gone.
+	serverDeathGrace = 250 * time.Millisecond
+)
+
+// inKeeper says whether this process was started as a keeper.
+var inKeeper = isKeeper()
+
+func isKeeper() bool {
+	if len(os.Args) != 1 || os.Args[0] != processName {
+		return false
+	}
+	kind, err := unix.GetsockoptInt(socketFD, unix.SOL_SOCKET, unix.SO_TYPE)
+	return err == nil && kind == unix.SOCK_SEQPACKET
+}
+
+func init() {
+	if !inKeeper {
+		return
+	}
+	// ForkExec handed over the socket without it: a job that inherits the socket
+	// could command its keeper, and hide the keeper's end from the server.
+	unix.CloseOnExec(socketFD)
+	closeInherited()
+	// Only in init is the main goroutine sure to be on the main thread, the one
+	// thread that lives as long as the process.
+	runtime.LockOSThread()
+}
+
+// closeInherited closes what whoever started the server has left open in it, and
+// the server in us: neither the keeper nor the job has any use for it, and to hold
+// the end of somebody's pipe does harm. All that came through an exec is without
+// the flag that all of our own has.
+func closeInherited() {
+	for _, name := range names("/proc/self/fd", 1<<16) {
+		fd, err := strconv.Atoi(name)
+		if err != nil || fd <= socketFD {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd) // It fails for the directory that was being read.
+		}
+	}
+}
+
+// Main must be the first statement of main, and of TestMain where a test starts
+// jobs. If this process was started as a keeper, Main runs it and never returns;
+// else it returns at once.
+func Main() {
+	if !inKeeper {
+		return
+	}
+	k := &keeper{self: os.Getpid(), tty: -1}
+	if err := k.prepare(); err != nil {
+		unix.Exit(1)
+	}
+	k.serve()
+	unix.Exit(0)
+}
+
+// A keeper is the state of a keeper process.
+type keeper struct {
+	// Immutable once the command runs:
+	self   int      // own pid
+	leader int      // the command's pid
+	tty    int      // the job's terminal, held open for the whole job; or -1
+	marks  []string // the links in /proc/PID/fd of one who holds the job's output
+
+	// mu is the reap lock: whoever holds it knows that no child's pid is reused.
+	// It guards all that follows, and the sending of messages.
+	mu         sync.Mutex
+	leaderGone bool    // the command was reaped
+	stopped    bool    // the server was told that the command is stopped
+	settled    bool    // a stop is no longer taken for one of the start's making
+	op         *killOp // the kill operation that goes on, or nil
+	serverGone bool
+}
+
+// prepare makes this process fit to start a job.
+func (k *keeper) prepare() error {
+	// Nearly off: the heap of one job is some hundred KiB in all.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(24 << 20)
+	_ = unix.Prctl(unix.PR_SET_NAME, nameArg(), 0, 0, 0) // Best effort: cosmetic.
+	catchSignals()
+	// A job that stopped its keeper must not survive the server by that: CONT
+	// comes with the server's death, and then the end of the socket is seen.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGCONT), 0, 0, 0); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	// A signal that was blocked in the server's parent is blocked here, and would
+	// be in every job. The fork copies this thread's mask.
+	return unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
+}
+
+// catchSignals catches and drops everything that ends or stops a process by
+// default. Ignoring would be simpler, but what is ignored stays ignored in the
+// command through execve; what is caught is reset. That is also why signals are
+// caught here that might have been inherited as ignored.
+func catchSignals() {
+	dropped := make(chan os.Signal, 1)
+	signal.Notify(dropped,
+		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE,
+		unix.SIGALRM, unix.SIGVTALRM, unix.SIGIO, unix.SIGPWR, unix.SIGSTKFLT, unix.SIGXCPU, unix.SIGXFSZ,
+		unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
+}
+
+// serve reads messages until the server closes the socket, and then ends the
+// job. It returns only if there is no job.
+func (k *keeper) serve() {
+	buf := make([]byte, maxPacket)
+	oob := make([]byte, unix.CmsgSpace(8*4))
+	for {
+		packet, fds, err := receive(buf, oob)
+		if err != nil || len(packet) == 0 {
+			break
+		}
+		// The server's messages are far shorter than a packet.
+		if !k.onMessage(packet[1:], fds) {
+			return
+		}
+	}
+	if k.leader == 0 {
+		return
+	}
+	k.mu.Lock()
+	k.serverGone = true
+	k.mu.Unlock()
+	k.onKill(KillOptions{Grace: serverDeathGrace, Hangup: k.tty >= 0})
+	select {} // reap exits when nothing is left.
+}
+
+// onMessage returns false if this keeper is of no more use.
+func (k *keeper) onMessage(message []byte, fds []int) bool {
+	d := decoder{b: message}
+	switch d.byte() {
+	case opStart:
+		flags := d.int()
+		return k.onStart(flags, fds)
+	case opKill:
+		k.onKill(d.killOptions())
+	case opSignal:
+		seq, target, sig := d.int(), Target(d.int()), syscall.Signal(d.int())
+		errno := k.onSignal(target, sig)
+		k.mu.Lock()
+		k.send(appendInt(appendInt([]byte{opReply}, seq), int(errno)))
+		k.mu.Unlock()
+	}
+	return true
+}
+
+// receive reads one packet and the descriptors that came with it.
+func receive(buf, oob []byte) (packet []byte, fds []int, err error) {
+	for {
+		n, oobn, _, _, err := unix.Recvmsg(socketFD, buf, oob, unix.MSG_CMSG_CLOEXEC)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || oobn == 0 {
+			return buf[:n], nil, err
+		}
+		messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, m := range messages {
+			got, err := unix.ParseUnixRights(&m)
+			if err != nil {
+				return nil, nil, err
+			}
+			fds = append(fds, got...)
+		}
+		return buf[:n], fds, nil
+	}
+}
+
+// send gives the server one message. It may block on the server's reader, which
+// waits for nobody. Errors mean that the server is gone, which the main goroutine
+// sees for itself. The caller holds k.mu.
+func (k *keeper) send(message []byte) {
+	_ = packets(message, func(packet []byte) error {
+		for {
+			err := unix.Sendmsg(socketFD, packet, nil, nil, unix.MSG_NOSIGNAL)
+			if err != unix.EINTR {
+				return err
+			}
+		}
+	})
+}
+
+// shortName is a signal's name without SIG.
+func shortName(sig syscall.Signal) string {
+	return strings.TrimPrefix(unix.SignalName(sig), "SIG")
+}

@@ -1,0 +1,270 @@
+package keeper_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// childName is argv[0] of the test binary run as a child in one of its modes.
+const childName = "keeper-test-child"
+
+// TestMain runs this binary as a keeper, as a child of a test, or as the tests,
+// and then proves that the tests left no goroutine, descriptor or process.
+func TestMain(m *testing.M) {
+	keeper.Main()
+	if os.Args[0] == childName {
+		os.Exit(childModes[os.Args[1]](os.Args[2:]))
+	}
+	before := openFiles()
+	code := m.Run()
+	if code == 0 {
+		code = leftovers(before)
+	}
+	os.Exit(code)
+}
+
+func leftovers(before map[string]string) int {
+	if err := goleak.Find(); err != nil {
+		fmt.Fprintln(os.Stderr, "goroutines are left:", err)
+		return 1
+	}
+	if pid, err := unix.Wait4(-1, nil, unix.WNOHANG|unix.WALL, nil); err != unix.ECHILD {
+		fmt.Fprintln(os.Stderr, "a child is left:", pid, err)
+		return 1
+	}
+	for fd, link := range openFiles() {
+		if before[fd] == "" && link != "anon_inode:[eventpoll]" && link != "anon_inode:[eventfd]" {
+			fmt.Fprintln(os.Stderr, "a descriptor is left:", fd, link)
+			return 1
+		}
+	}
+	return 0
+}
+
+// openFiles maps this process's descriptors to what they are.
+func openFiles() map[string]string {
+	files := make(map[string]string)
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if link, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil {
+			files[e.Name()] = link
+		}
+	}
+	return files
+}
+
+// childModes are what this binary can be as a child.
+var childModes = map[string]func(args []string) int{
+	"server":   childServer,
+	"respawn":  childRespawn,
+	"ignoring": childIgnoring,
+}
+
+// childServer is a server that runs one job, given as a shell's command line, with
+// its own stdout as the job's. It tells the keeper's pid, and waits to be killed.
+func childServer(args []string) int {
+	pool := keeper.NewPool(keeper.PoolOptions{})
+	k, err := pool.Start(keeper.Command{
+		Path: "/bin/sh", Argv: append([]string{"sh", "-c"}, args...), Env: os.Environ(), Stdout: os.Stdout,
+	})
+	if err != nil {
+		fmt.Println("start:", err)
+		return 1
+	}
+	fmt.Printf("keeper %d\n", k.Process())
+	for range k.Events() {
+	}
+	select {}
+}
+
+// childIgnoring is a server that was started with signals ignored and blocked,
+// and runs a job that tells how it finds its own.
+func childIgnoring([]string) int {
+	for sig := 1; sig <= 64; sig++ {
+		switch syscall.Signal(sig) {
+		case unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGURG, unix.SIGCHLD:
+		default:
+			signal.Ignore(syscall.Signal(sig))
+		}
+	}
+	// What Go ignores for its caller it resets in children; what it inherits, it
+	// does not. So the server proper is one exec further on, with all blocked too.
+	var all unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, nil); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	err := unix.Exec("/proc/self/exe", []string{childName, "server", "cat /proc/self/status"}, os.Environ())
+	fmt.Println(err)
+	return 1
+}
+
+// childRespawn is the first of two processes, in sessions of their own, that start
+// each other anew: the first waits for the second, and the second, which is there
+// to wait, becomes the first when the pipe tells that the first has ended.
+func childRespawn(args []string) int {
+	if len(args) > 1 {
+		_, _ = os.NewFile(3, "the first").Read(make([]byte, 1))
+	}
+	ours, theirs, err := os.Pipe()
+	if err != nil {
+		return 1
+	}
+	defer func() { _ = ours.Close() }() // Held until the end.
+	for {
+		p, err := os.StartProcess("/proc/self/exe", []string{childName, "respawn", args[0], "second"}, &os.ProcAttr{
+			Env: os.Environ(), Files: []*os.File{nil, os.Stdout, os.Stderr, ours}, Sys: &syscall.SysProcAttr{Setsid: true},
+		})
+		if err != nil {
+			return 1
+		}
+		fmt.Println(p.Pid)
+		_, _ = p.Wait()
+		runtime.KeepAlive(theirs) // The other end closes with this process.
+	}
+}
+
+// watchdog is how long anything may take that takes milliseconds.
+const watchdog = 30 * time.Second
+
+// next returns the next event.
+func next(t testing.TB, k *keeper.Keeper) keeper.Event {
+	t.Helper()
+	select {
+	case e, ok := <-k.Events():
+		if !ok {
+			t.Fatal("Events is closed")
+		}
+		return e
+	case <-time.After(watchdog):
+		panic("no event")
+	}
+}
+
+// expect returns the next event, which must be of this kind.
+func expect(t testing.TB, k *keeper.Keeper, kind keeper.Kind) keeper.Event {
+	t.Helper()
+	e := next(t, k)
+	if e.Kind != kind {
+		t.Fatalf("got event %+v, want %v", e, kind)
+	}
+	return e
+}
+
+// finish expects Empty and then the end.
+func finish(t testing.TB, k *keeper.Keeper) {
+	t.Helper()
+	expect(t, k, keeper.Empty)
+	expectEnd(t, k)
+}
+
+func expectEnd(t testing.TB, k *keeper.Keeper) {
+	t.Helper()
+	select {
+	case e, ok := <-k.Events():
+		if ok {
+			t.Fatalf("event %+v after the last one", e)
+		}
+	case <-time.After(watchdog):
+		panic("Events is not closed")
+	}
+	<-k.Done()
+	if err := unix.Kill(k.Process(), 0); err != unix.ESRCH {
+		t.Errorf("keeper %d after Done: %v, want ESRCH", k.Process(), err)
+	}
+}
+
+func newPool(t testing.TB) *keeper.Pool {
+	pool := keeper.NewPool(keeper.PoolOptions{})
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+// shell is a Command for /bin/sh whose words carry the tag, to find what is left.
+func shell(script string, args ...string) keeper.Command {
+	return keeper.Command{
+		Path: "/bin/sh",
+		Argv: append([]string{"sh", "-c", script}, args...),
+		Env:  []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
+	}
+}
+
+func start(t testing.TB, pool *keeper.Pool, cmd keeper.Command) *keeper.Keeper {
+	t.Helper()
+	k, err := pool.Start(cmd)
+	if err != nil {
+		t.Fatalf("start %q: %v", cmd.Argv, err)
+	}
+	return k
+}
+
+// A tag is a number for sleep that no other process has among its arguments.
+func newTag() string {
+	lastTag++
+	return strconv.Itoa(os.Getpid()) + fmt.Sprintf("%05d", lastTag)
+}
+
+var lastTag int
+
+// tagged lists the living processes that have the tag among their arguments.
+func tagged(tag string) (list []string) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		text, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
+		if strings.Contains(string(text), tag) {
+			list = append(list, e.Name()+" "+strings.ReplaceAll(string(text), "\x00", " "))
+		}
+	}
+	return list
+}
+
+func expectNone(t testing.TB, tag string) {
+	t.Helper()
+	if left := tagged(tag); len(left) > 0 {
+		t.Errorf("still alive: %q", left)
+	}
+}
+
+// pipe returns a reader of what the job writes to the other end, which the caller
+// closes once the job was started.
+func pipe(t testing.TB) (*bufio.Reader, *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	if err := r.SetReadDeadline(time.Now().Add(watchdog)); err != nil {
+		t.Fatal(err)
+	}
+	return bufio.NewReader(r), w
+}
+
+// line reads one line.
+func line(t testing.TB, r *bufio.Reader) string {
+	t.Helper()
+	text, err := r.ReadString('\n')
+	if err != nil {
+		t.Fatalf("read a line: %v (got %q)", err, text)
+	}
+	return strings.TrimSuffix(text, "\n")
+}

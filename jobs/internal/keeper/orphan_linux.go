@@ -1,0 +1,83 @@
+package keeper
+
+import (
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// cleanScans is how many scans in a row must find no orphan. There is no
+	// ECHILD here, since living keepers are children as well, and a process that
+	// forks and exits in a loop can be missed by one scan.
+	cleanScans = 5
+	// orphanPatience bounds the wait for orphans that cannot be ended.
+	orphanPatience = 5 * time.Second
+)
+
+// endOrphans kills what a lost keeper has left to this process, its parent, and
+// returns when nothing of it is found any more.
+//
+// An orphan is a child in another session than ours that is no keeper: each
+// keeper has a session of its own, and its descendants are in that one or in
+// newer ones. Children that others have started in our session are left alone.
+// Orphans of other keepers that were lost at the same time are ended as well.
+func (p *Pool) endOrphans() Report {
+	p.sweeping.Lock()
+	defer p.sweeping.Unlock()
+	began := time.Now()
+	op := &killOp{began: began, force: true, seen: make(map[int]*seenProc)}
+	for clean := 0; clean < cleanScans && time.Since(began) < orphanPatience; clean++ {
+		for _, n := range p.orphans() {
+			clean = 0
+			endOrphan(op, n)
+		}
+		// Not a wait for anything: it leaves the processor to the dying.
+		time.Sleep(50 * time.Microsecond)
+	}
+	if len(op.order) > 0 {
+		op.signals = []SignalSent{{Name: "KILL"}}
+	}
+	return op.report()
+}
+
+// endOrphan kills an orphan and all below it, which come up as orphans of their
+// own in the next scans, and reaps it if it is dead. Nobody else reaps orphans,
+// so that their pids are safe.
+func endOrphan(op *killOp, n node) {
+	self := os.Getpid()
+	for _, n := range append([]node{n}, descendants(n.pid)...) {
+		st, err := readStat(n.pid)
+		if err != nil || !st.alive() {
+			continue
+		}
+		p := op.see(st, nil)
+		err = signalNode(self, n, unix.SIGKILL)
+		p.killed = p.killed || err == nil
+		p.denied = err == unix.EPERM
+	}
+	var ws unix.WaitStatus
+	if pid, err := unix.Wait4(n.pid, &ws, unix.WNOHANG|unix.WALL, nil); err == nil && pid == n.pid {
+		op.reaped(pid, ws)
+	}
+}
+
+// orphans lists those children of ours that are orphans, zombies included.
+func (p *Pool) orphans() []node {
+	p.spawning.Lock()
+	defer p.spawning.Unlock()
+	self, err := readStat(os.Getpid())
+	if err != nil {
+		return nil
+	}
+	var list []node
+	kids, _ := childrenOf(self.pid)
+	for _, pid := range kids {
+		st, err := readStat(pid)
+		if err == nil && st.ppid == self.pid && st.sid != self.sid && p.keepers[pid] == nil {
+			list = append(list, node{pid, self.pid})
+		}
+	}
+	return list
+}

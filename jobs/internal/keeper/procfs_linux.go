@@ -1,0 +1,281 @@
+package keeper
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Reading /proc is done with bare system calls: os.File would try each file on
+// the poller, and a bomb of processes has to be read faster than it forks.
+
+// A procStat is what /proc/PID/stat says.
+type procStat struct {
+	pid, ppid, pgid, sid int
+	comm                 string
+	state                byte
+	tty                  int // the controlling terminal's device number, 0 for none
+	threads              int
+	start                uint64 // clock ticks since boot: tells a pid from its reuse
+}
+
+// alive is false for a zombie, unless only its first thread has ended.
+func (s procStat) alive() bool {
+	return s.state != 'Z' && s.state != 'X' || s.threads > 1
+}
+
+func readStat(pid int) (procStat, error) {
+	text, err := slurp(procPath(pid, "stat"), 4096)
+	if err != nil {
+		return procStat{}, err
+	}
+	return parseStat(text)
+}
+
+// parseStat splits after the last parenthesis: a comm may contain anything.
+func parseStat(text []byte) (procStat, error) {
+	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if open < 1 || end < open {
+		return procStat{}, unix.EBADMSG
+	}
+	fields := bytes.Fields(text[end+1:])
+	if len(fields) < 20 {
+		return procStat{}, unix.EBADMSG
+	}
+	field := func(i int) int { // counted as in proc(5), where state is 3
+		n, _ := strconv.Atoi(string(fields[i-3]))
+		return n
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text[:open])))
+	if err != nil {
+		return procStat{}, unix.EBADMSG
+	}
+	start, err := strconv.ParseUint(string(fields[22-3]), 10, 64)
+	if err != nil {
+		return procStat{}, unix.EBADMSG
+	}
+	return procStat{
+		pid: pid, comm: string(text[open+1 : end]), state: fields[0][0],
+		ppid: field(4), pgid: field(5), sid: field(6), tty: field(7), threads: field(20), start: start,
+	}, nil
+}
+
+func procPath(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
+
+// slurp reads a file up to limit bytes.
+func slurp(path string, limit int) ([]byte, error) {
+	fd, err := openRetry(path, unix.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	buf := make([]byte, min(limit, 4096))
+	at := 0
+	for {
+		n, err := unix.Read(fd, buf[at:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if at += n; n == 0 || at >= limit {
+			return buf[:at], nil
+		}
+		if at == len(buf) {
+			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
+}
+
+func openRetry(path string, flags int) (int, error) {
+	for {
+		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, 0)
+		if err != unix.EINTR {
+			return fd, err
+		}
+	}
+}
+
+// names lists a directory of /proc, at most limit entries of it.
+func names(path string, limit int) []string {
+	fd, err := openRetry(path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var list []string
+	buf := make([]byte, 4096)
+	for len(list) < limit {
+		n, err := unix.ReadDirent(fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			break
+		}
+		_, _, list = unix.ParseDirent(buf[:n], limit-len(list), list)
+	}
+	return list
+}
+
+// A node is one process of a tree, and its parent when it was listed.
+type node struct{ pid, parent int }
+
+// descendants lists all processes below root, parents before their children.
+// Processes that are born meanwhile may be missing.
+func descendants(root int) []node {
+	list, ok := walk(root, childrenOf)
+	if ok {
+		return list
+	}
+	// A kernel without CONFIG_PROC_CHILDREN.
+	byParent := scanParents()
+	list, _ = walk(root, func(pid int) ([]int, bool) { return byParent[pid], true })
+	return list
+}
+
+func walk(root int, children func(int) ([]int, bool)) ([]node, bool) {
+	var list []node
+	seen := map[int]bool{root: true}
+	for next, at := root, 0; ; at++ {
+		kids, ok := children(next)
+		if !ok && next == root {
+			return nil, false
+		}
+		for _, kid := range kids {
+			if !seen[kid] {
+				seen[kid] = true
+				list = append(list, node{kid, next})
+			}
+		}
+		if at >= len(list) {
+			return list, true
+		}
+		next = list[at].pid
+	}
+}
+
+// childrenOf reads the children of all threads: a child belongs to the thread
+// that forked it. It returns false if the kernel does not tell.
+func childrenOf(pid int) (kids []int, ok bool) {
+	task := procPath(pid, "task")
+	for _, tid := range names(task, 1<<16) {
+		text, err := slurp(task+"/"+tid+"/children", 1<<24)
+		if err != nil {
+			continue
+		}
+		ok = true
+		for _, field := range bytes.Fields(text) {
+			if kid, err := strconv.Atoi(string(field)); err == nil {
+				kids = append(kids, kid)
+			}
+		}
+	}
+	return kids, ok
+}
+
+func scanParents() map[int][]int {
+	byParent := make(map[int][]int)
+	for _, name := range names("/proc", 1<<20) {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if st, err := readStat(pid); err == nil {
+			byParent[st.ppid] = append(byParent[st.ppid], pid)
+		}
+	}
+	return byParent
+}
+
+// describe tells more of a process than its stat does. marks are the links that
+// make one a holder of the job's output, ttyDevice the terminal's device number.
+func describe(st procStat, marks []string) Proc {
+	return Proc{
+		PID: st.pid, PPID: st.ppid, PGID: st.pgid, SID: st.sid,
+		Comm:          st.comm,
+		Command:       commandLine(st),
+		HoldsTerminal: holds(st, marks),
+	}
+}
+
+const maxCommand = 256
+
+func commandLine(st procStat) string {
+	text, _ := slurp(procPath(st.pid, "cmdline"), maxCommand)
+	text = bytes.TrimRight(text[:min(len(text), maxCommand)], "\x00")
+	if len(text) == 0 {
+		return "[" + st.comm + "]"
+	}
+	return strings.ToValidUTF8(string(bytes.ReplaceAll(text, []byte{0}, []byte{' '})), "?")
+}
+
+// holds looks at the descriptors of a process, as far as it may. /dev/tty is the
+// job's terminal only for one who has it as controlling terminal.
+func holds(st procStat, marks []string) bool {
+	if len(marks) == 0 {
+		return false
+	}
+	pid := strconv.Itoa(st.pid)
+	terminal := strings.HasPrefix(marks[0], "/dev/")
+	for _, fd := range names("/proc/"+pid+"/fd", 1<<12) {
+		link := fdLink(pid, fd)
+		if slices.Contains(marks, link) || terminal && link == "/dev/tty" && st.tty != 0 && st.tty == ownTTY() {
+			return true
+		}
+	}
+	return false
+}
+
+// ownTTY is the device number of this process's controlling terminal.
+func ownTTY() int {
+	st, err := readStat(unix.Getpid())
+	if err != nil {
+		return 0
+	}
+	return st.tty
+}
+
+// signalNode signals a process listed below root, this process, and no other
+// that has its pid by now. The caller holds the lock under which root's children
+// are reaped: a child keeps its pid. Anyone deeper is pinned by a pidfd, and
+// found to be ours after that.
+func signalNode(root int, n node, sig unix.Signal) error {
+	if n.parent == root {
+		return unix.Kill(n.pid, sig)
+	}
+	fd, err := unix.PidfdOpen(n.pid, 0)
+	if err == unix.ENOSYS { // before Linux 5.3: a window of microseconds is left
+		if !isBelow(root, n.pid) {
+			return unix.ESRCH
+		}
+		return unix.Kill(n.pid, sig)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if !isBelow(root, n.pid) {
+		return unix.ESRCH
+	}
+	return unix.PidfdSendSignal(fd, sig, nil, 0)
+}
+
+// isBelow follows the parents of pid up to root.
+func isBelow(root, pid int) bool {
+	for range 1 << 12 {
+		st, err := readStat(pid)
+		if err != nil || st.ppid <= 1 && root != st.ppid {
+			return false
+		}
+		if st.ppid == root {
+			return true
+		}
+		pid = st.ppid
+	}
+	return false
+}

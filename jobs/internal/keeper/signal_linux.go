@@ -1,0 +1,71 @@
+package keeper
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// onSignal signals the target, and returns ESRCH if there is nobody, or EPERM if
+// there is nobody who may be signalled.
+func (k *keeper) onSignal(target Target, sig syscall.Signal) syscall.Errno {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.settled = true // From here on a stop can be somebody's wish.
+	switch target {
+	case Leader:
+		if k.leaderGone {
+			return unix.ESRCH
+		}
+		return toErrno(unix.Kill(k.leader, sig))
+	case Foreground:
+		if k.tty >= 0 {
+			group, err := unix.IoctlGetInt(k.tty, unix.TIOCGPGRP)
+			if err != nil {
+				return toErrno(err)
+			}
+			return k.signalGroup(group, sig)
+		}
+		return k.signalGroup(k.leader, sig)
+	case LeaderGroup:
+		return k.signalGroup(k.leader, sig)
+	case Tree:
+		return k.signalEach(sig, func(procStat) bool { return true })
+	}
+	return unix.EINVAL
+}
+
+// signalGroup signals a process group. A group's number is sure to be the job's
+// own only while the command, not reaped, holds it: any other is gone through
+// member by member, since the terminal may still name a group that has ended.
+func (k *keeper) signalGroup(group int, sig syscall.Signal) syscall.Errno {
+	if group == k.leader && !k.leaderGone {
+		return toErrno(unix.Kill(-group, sig))
+	}
+	return k.signalEach(sig, func(st procStat) bool { return st.pgid == group })
+}
+
+func (k *keeper) signalEach(sig syscall.Signal, wanted func(procStat) bool) syscall.Errno {
+	result := unix.ESRCH
+	for _, n := range descendants(k.self) {
+		st, err := readStat(n.pid)
+		if err != nil || !st.alive() || !wanted(st) {
+			continue
+		}
+		switch err := signalNode(k.self, n, sig); {
+		case err == nil:
+			result = 0
+		case result == unix.ESRCH:
+			result = toErrno(err)
+		}
+	}
+	return result
+}
+
+// toErrno makes an answer of what a system call returned.
+func toErrno(err error) syscall.Errno {
+	if err == nil {
+		return 0
+	}
+	return errnoOf(err)
+}

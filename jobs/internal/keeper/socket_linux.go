@@ -1,0 +1,80 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A socket is the server's end of the pair, in Go's poller.
+type socket struct {
+	file *os.File
+	raw  syscall.RawConn
+	buf  []byte // of the one reader
+	asm  assembler
+}
+
+// socketPair returns our end, and theirs for a keeper to be.
+func socketPair() (*socket, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "keeper's socket")
+	if err := unix.SetNonblock(fds[0], true); err != nil {
+		_, _ = unix.Close(fds[0]), theirs.Close()
+		return nil, nil, fmt.Errorf("make a socket non-blocking: %w", err)
+	}
+	file := os.NewFile(uintptr(fds[0]), "server's socket")
+	raw, err := file.SyscallConn()
+	if err != nil {
+		_, _ = file.Close(), theirs.Close()
+		return nil, nil, fmt.Errorf("reach a socket: %w", err)
+	}
+	return &socket{file: file, raw: raw, buf: make([]byte, maxPacket)}, theirs, nil
+}
+
+// receive returns the next message, valid until the next call, and io.EOF when
+// the keeper has ended.
+func (s *socket) receive() ([]byte, error) {
+	for {
+		n, err := s.file.Read(s.buf)
+		switch {
+		case errors.Is(err, unix.ECONNRESET):
+			// The keeper ended with commands of ours unread. The kernel says so
+			// once, in front of what the keeper has sent.
+			continue
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return nil, io.EOF
+		}
+		if message := s.asm.add(s.buf[:n]); message != nil {
+			return message, nil
+		}
+	}
+}
+
+// send never blocks. It fails with EPIPE when the keeper has ended, and with
+// EAGAIN when the keeper has left hundreds of commands unread.
+func (s *socket) send(message []byte, fds ...int) error {
+	var oob []byte
+	if len(fds) > 0 {
+		oob = unix.UnixRights(fds...)
+	}
+	return packets(message, func(packet []byte) error {
+		var err error
+		if s.raw.Control(func(fd uintptr) {
+			err = unix.Sendmsg(int(fd), packet, oob, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+		}) != nil {
+			return os.ErrClosed
+		}
+		return err
+	})
+}
+
+func (s *socket) close() { _ = s.file.Close() }

@@ -1,0 +1,209 @@
+package keeper
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+func nameArg() uintptr {
+	name := append([]byte(processName), 0)
+	return uintptr(unsafe.Pointer(&name[0]))
+}
+
+// onStart starts the command, and answers with its pid or the stage that failed.
+// It returns false after a failure: this keeper may own a terminal by then, and
+// the server has another one at hand.
+func (k *keeper) onStart(flags int, fds []int) bool {
+	stage, err := k.start(flags, fds)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		k.send(appendInt(appendInt([]byte{opFailed}, slices.Index(stages[:], stage)), int(errnoOf(err))))
+		return false
+	}
+	k.send(appendInt([]byte{opStarted}, k.leader))
+	go k.reap()
+	return true
+}
+
+func errnoOf(err error) syscall.Errno {
+	if errno, ok := err.(syscall.Errno); ok {
+		return errno
+	}
+	return unix.EIO
+}
+
+// start runs the stages in turn. On return all descriptors are closed except
+// for the terminal.
+func (k *keeper) start(flags int, fds []int) (stage string, err error) {
+	memfd, terminal, stdio, err := assign(flags, fds)
+	if err != nil {
+		return StageKeeper, err
+	}
+	k.tty = terminal
+	k.marks = outputMarks(terminal, stdio)
+	defer closeAll(memfd, stdio)
+	for _, fd := range append(stdio[:], terminal) {
+		_ = unix.SetNonblock(fd, false) // It fails only for "no terminal".
+	}
+	c, err := readCommand(memfd)
+	if err != nil {
+		return StageKeeper, err
+	}
+	if terminal >= 0 {
+		if err := unix.IoctlSetInt(terminal, unix.TIOCSCTTY, 0); err != nil {
+			return StageTerminal, err
+		}
+	}
+	if err := unix.Chdir(c.Dir); err != nil {
+		return StageChdir, err
+	}
+	k.leader, err = forkExec(c, stdio)
+	_ = unix.Chdir("/") // Best effort: only unmounting the directory would suffer.
+	if err != nil {
+		return execStage(err), err
+	}
+	k.giveTerminal()
+	return "", nil
+}
+
+// assign sorts the descriptors that came with opStart. Where neither a standard
+// descriptor nor a terminal was sent, it is the keeper's own, /dev/null.
+func assign(flags int, fds []int) (memfd, terminal int, stdio [3]int, err error) {
+	next := func(bit int) int {
+		if flags&bit == 0 || len(fds) == 0 {
+			return -1
+		}
+		fd := fds[0]
+		fds = fds[1:]
+		return fd
+	}
+	if len(fds) == 0 {
+		return -1, -1, stdio, unix.EBADMSG
+	}
+	memfd, fds = fds[0], fds[1:]
+	terminal = next(startTerminal)
+	for i, bit := range []int{startStdin, startStdout, startStderr} {
+		if stdio[i] = next(bit); stdio[i] < 0 {
+			stdio[i] = max(terminal, 0)
+		}
+	}
+	return memfd, terminal, stdio, nil
+}
+
+func closeAll(memfd int, stdio [3]int) {
+	_ = unix.Close(memfd)
+	for _, fd := range stdio {
+		if fd > socketFD {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+// outputMarks says how the job's terminal, or else its stdout and stderr, look
+// as links in /proc/PID/fd.
+func outputMarks(terminal int, stdio [3]int) []string {
+	if terminal >= 0 {
+		return []string{fdLink("self", strconv.Itoa(terminal))}
+	}
+	var marks []string
+	for _, fd := range stdio[1:] {
+		if link := fdLink("self", strconv.Itoa(fd)); strings.HasPrefix(link, "pipe:") {
+			marks = append(marks, link)
+		}
+	}
+	return marks
+}
+
+func fdLink(pid, fd string) string {
+	buf := make([]byte, 256)
+	n, err := unix.Readlink("/proc/"+pid+"/fd/"+fd, buf)
+	if err != nil {
+		return ""
+	}
+	return string(buf[:n])
+}
+
+func readCommand(memfd int) (Command, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(memfd, &st); err != nil {
+		return Command{}, err
+	}
+	buf := make([]byte, st.Size)
+	for at := 0; at < len(buf); {
+		n, err := unix.Pread(memfd, buf[at:], int64(at))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return Command{}, err
+		}
+		if n == 0 {
+			return Command{}, unix.EBADMSG
+		}
+		at += n
+	}
+	c, err := decodeCommand(buf)
+	if err != nil {
+		return Command{}, unix.EBADMSG
+	}
+	return c, nil
+}
+
+// forkExec must run on the main thread: the parent-death signal, which takes the
+// command down with a keeper that is killed, is bound to the thread that forks.
+func forkExec(c Command, stdio [3]int) (pid int, err error) {
+	return syscall.ForkExec(c.Path, c.Argv, &syscall.ProcAttr{
+		Env:   c.Env,
+		Files: []uintptr{uintptr(stdio[0]), uintptr(stdio[1]), uintptr(stdio[2])},
+		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL},
+	})
+}
+
+// execStage tells a lack of resources, which may pass, from a file that cannot
+// be executed.
+func execStage(err error) string {
+	switch err {
+	case unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE:
+		return StageResource
+	}
+	return StageExec
+}
+
+// giveTerminal makes the command the foreground group. Between its execve and
+// this call it is in the background, and is stopped if it reads: CONT undoes
+// that, synchronously, so that the one status left of the pair can be taken here,
+// before reap begins. A stop that is still on its way is left to absorbStop.
+func (k *keeper) giveTerminal() {
+	if k.tty < 0 {
+		k.settled = true
+		return
+	}
+	// An error means that the command is gone already.
+	_ = unix.IoctlSetPointerInt(k.tty, unix.TIOCSPGRP, k.leader)
+	_ = unix.Kill(-k.leader, unix.SIGCONT)
+	_, _ = unix.Wait4(k.leader, nil, unix.WNOHANG|unix.WCONTINUED, nil)
+}
+
+// absorbStop undoes a stop of the command that the start itself caused: the
+// command found that it was in the background before giveTerminal, and took its
+// SIGTTIN or SIGTTOU after it. It happens at most once. The caller holds k.mu.
+func (k *keeper) absorbStop(sig syscall.Signal) bool {
+	if k.settled || (sig != unix.SIGTTIN && sig != unix.SIGTTOU) {
+		return false
+	}
+	k.settled = true
+	if group, err := unix.IoctlGetInt(k.tty, unix.TIOCGPGRP); err != nil || group != k.leader {
+		return false
+	}
+	if err := unix.Kill(-k.leader, unix.SIGCONT); err != nil {
+		return false
+	}
+	_, _ = unix.Wait4(k.leader, nil, unix.WNOHANG|unix.WCONTINUED, nil)
+	return true
+}

@@ -1,0 +1,149 @@
+package match
+
+import (
+	"errors"
+	"sync"
+	"time"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+// The two reasons for which a pattern is removed from a Set; see [Hit].
+var (
+	// ErrTimeLimit: the pattern exceeded its time limit twice in a row.
+	ErrTimeLimit = errors.New("matching the pattern exceeded its time limit of 50ms twice in a row")
+	// ErrStackLimit: the pattern needed more than the backtracking stack.
+	ErrStackLimit = errors.New("matching the pattern exceeded its backtracking stack of 1048576 entries")
+
+	// errTimeout is one search out of time; the text of the engine's own error
+	// holds the job's output and goes no further.
+	errTimeout = errors.New("the search was out of time")
+)
+
+const (
+	timeLimit   = 50 * time.Millisecond // per pattern and Feed
+	clockPeriod = 5 * time.Millisecond  // how exactly the engine keeps it
+	stackLimit  = 1 << 20               // slots of 8 bytes; a lookback full of (?:a|b)* needs three for each character
+)
+
+// startClock sets the resolution of the engine's clock, before any search and
+// not at package init, which every start of the program would pay for.
+var startClock = sync.OnceFunc(func() { regexp2.SetTimeoutCheckPeriod(clockPeriod) })
+
+// StopClock ends the goroutine that the engine keeps for about a second after a
+// search with a time limit. It is for tests that check for leaked goroutines.
+func StopClock() { regexp2.StopTimeoutClock() }
+
+// An engine finds the matches of one pattern. It is safe for concurrent use.
+type engine struct{ re *regexp2.Regexp }
+
+// newEngine compiles src. A limited engine keeps timeLimit in every search, for
+// which it runs a clock; one that is not must be unable to backtrack.
+func newEngine(src string, f flags, limited bool) (*engine, error) {
+	startClock()
+	options := regexp2.ECMAScript
+	for _, o := range []struct {
+		on     bool
+		option regexp2.RegexOptions
+	}{
+		{f.ignoreCase, regexp2.IgnoreCase},
+		{f.multiline, regexp2.Multiline},
+		{f.dotAll, regexp2.Singleline},
+		{f.unicode, regexp2.Unicode},
+	} {
+		if o.on {
+			options |= o.option
+		}
+	}
+	re, err := regexp2.Compile(src, options, regexp2.OptionMaintainCaptureOrder(), regexp2.OptionMaxBacktrackingStackSize(stackLimit))
+	if err != nil {
+		return nil, err
+	}
+	if limited {
+		re.MatchTimeout = timeLimit
+	}
+	return &engine{re}, nil
+}
+
+// A span is a range of byte positions; from is -1 for a group that took no part.
+type span struct{ from, to int }
+
+// find returns the spans of the first match in text that starts at or after
+// from, groups in order with the whole match first, or nil if there is none.
+// What stands before from is seen by look-behind, ^ and \b alone. text is valid
+// UTF-8 and from the start of a character.
+func (e *engine) find(text []byte, from int) ([]span, error) {
+	// The string is dead when find returns: spans are copied out, and the
+	// engine keeps no reference to the input of a search.
+	s := unsafe.String(unsafe.SliceData(text), len(text))
+	m, err := e.re.FindStringMatchStartingAt(s, from)
+	switch {
+	case errors.Is(err, regexp2.ErrBacktrackingStackLimit):
+		return nil, ErrStackLimit
+	case err != nil:
+		return nil, errTimeout
+	case m == nil:
+		return nil, nil
+	}
+	groups := m.Groups()
+	spans := make([]span, len(groups))
+	for i := range groups {
+		spans[i] = span{-1, -1}
+		if len(groups[i].Captures) > 0 {
+			at, length := groups[i].ByteRange()
+			spans[i] = span{at, at + length}
+		}
+	}
+	return spans, nil
+}
+
+// A charset is the set of the characters that one class or escape matches. The
+// engine is the one judge of that: the set asks it, once for all of ASCII and
+// then for every other character. It is safe for concurrent use.
+type charset struct {
+	src   string
+	flags flags
+
+	once   sync.Once
+	ascii  [utf8.RuneSelf]bool
+	engine *engine // nil if the engine refuses src, which then matches nothing
+}
+
+// asciiRunes is all of ASCII in order.
+var asciiRunes = func() []rune {
+	all := make([]rune, utf8.RuneSelf)
+	for i := range all {
+		all[i] = rune(i)
+	}
+	return all
+}()
+
+func (s *charset) prepare() {
+	e, err := newEngine(s.src, s.flags, false)
+	if err != nil {
+		return
+	}
+	s.engine = e
+	// An error leaves the set smaller than it is; without a limit there is none.
+	_ = e.re.FindRunesMatches(asciiRunes, 0, func(m regexp2.MatchView) bool {
+		if at, length, ok := m.GroupRange(0); ok && length == 1 {
+			s.ascii[at] = true
+		}
+		return true
+	})
+}
+
+// has reports whether the set holds c.
+func (s *charset) has(c rune) bool {
+	s.once.Do(s.prepare)
+	if c < utf8.RuneSelf {
+		return s.ascii[c]
+	}
+	if s.engine == nil {
+		return false
+	}
+	ok, err := s.engine.re.MatchRunes([]rune{c})
+	return ok && err == nil
+}

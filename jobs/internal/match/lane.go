@@ -1,0 +1,202 @@
+package match
+
+import (
+	"sort"
+	"unicode/utf8"
+)
+
+// replacement is what patterns see in place of a byte that is not UTF-8, and
+// in place of what a gap has swallowed.
+const replacement = "\uFFFD"
+
+// A lane is one form of the stream, raw or plain, as patterns see it: a window
+// of valid UTF-8 and the way back from positions in it to raw offsets. A
+// position counts bytes of this form since the Set began and is never reused.
+type lane struct {
+	strip *Stripper // nil in the raw lane
+	text  []byte    // the window
+	base  int64     // position of text[0]
+	segs  []segment // ascending; the first begins at or before base
+
+	// A character whose last bytes have not come, or bytes that cannot yet be
+	// told from one; not in the window.
+	held   [utf8.UTFMax]byte
+	heldAt [utf8.UTFMax]int64 // their raw offsets
+	nheld  int
+
+	watches []*watch
+}
+
+// A segment maps the positions from at up to the next segment's to raw offsets
+// from raw on: one to one, or three to one where each raw byte was replaced.
+type segment struct {
+	at, raw  int64
+	replaced bool
+}
+
+// end is the position after the last byte that came.
+func (l *lane) end() int64 { return l.base + int64(len(l.text)) }
+
+// view is the window from position from up to position to.
+func (l *lane) view(from, to int64) []byte { return l.text[from-l.base : to-l.base] }
+
+// floor returns the largest position up to pos, within the window, at which a
+// character starts.
+func (l *lane) floor(pos int64) int64 {
+	i := max(pos-l.base, 0)
+	for i > 0 && i < int64(len(l.text)) && !utf8.RuneStart(l.text[i]) {
+		i--
+	}
+	return l.base + i
+}
+
+// next returns the position after the character at pos.
+func (l *lane) next(pos int64) int64 {
+	_, size := utf8.DecodeRune(l.text[pos-l.base:])
+	return pos + int64(size)
+}
+
+// put takes the next raw bytes, which stand at raw offset at.
+func (l *lane) put(b []byte, at int64) {
+	if l.strip == nil {
+		l.putText(b, at)
+		return
+	}
+	for len(b) > 0 {
+		drop, keep := l.strip.next(b)
+		if keep > 0 {
+			l.putText(b[drop:drop+keep], at+int64(drop))
+		}
+		b = b[drop+keep:]
+		at += int64(drop + keep)
+	}
+}
+
+// putText appends bytes of this form that are adjacent in the raw stream.
+func (l *lane) putText(b []byte, at int64) {
+	for l.nheld > 0 && len(b) > 0 {
+		l.hold(b[0], at)
+		b, at = b[1:], at+1
+	}
+	whole := len(b)
+	if n := incomplete(b); n > 0 {
+		whole -= n
+	}
+	if utf8.Valid(b[:whole]) {
+		l.appendText(b[:whole], at)
+		b, at = b[whole:], at+int64(whole)
+	}
+	for i, c := range b {
+		l.hold(c, at+int64(i))
+	}
+}
+
+// incomplete returns how many bytes at the end of b may begin a character.
+func incomplete(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRune(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}
+
+// hold takes one byte and appends what is then complete, or can never be.
+func (l *lane) hold(b byte, at int64) {
+	l.held[l.nheld], l.heldAt[l.nheld] = b, at
+	l.nheld++
+	for l.nheld > 0 && utf8.FullRune(l.held[:l.nheld]) {
+		c, size := utf8.DecodeRune(l.held[:l.nheld])
+		if c == utf8.RuneError && size == 1 {
+			l.segment(segment{l.end(), l.heldAt[0], true})
+			l.text = append(l.text, replacement...)
+		} else {
+			for i := range size { // an escape sequence may have stood in between
+				l.appendText(l.held[i:i+1], l.heldAt[i])
+			}
+		}
+		copy(l.held[:], l.held[size:l.nheld])
+		copy(l.heldAt[:], l.heldAt[size:l.nheld])
+		l.nheld -= size
+	}
+}
+
+func (l *lane) appendText(b []byte, at int64) {
+	if len(b) > 0 {
+		l.segment(segment{l.end(), at, false})
+		l.text = append(l.text, b...)
+	}
+}
+
+// segment adds s unless the last one goes on in the same way.
+func (l *lane) segment(s segment) {
+	if n := len(l.segs); n > 0 {
+		last := l.segs[n-1]
+		if last.replaced == s.replaced && last.offset(s.at) == s.raw {
+			return
+		}
+	}
+	l.segs = append(l.segs, s)
+}
+
+// offset is the raw offset of the byte at position pos.
+func (s segment) offset(pos int64) int64 {
+	if s.replaced {
+		return s.raw + (pos-s.at)/int64(len(replacement))
+	}
+	return s.raw + pos - s.at
+}
+
+// offset is the raw offset of the byte at position pos, which is in the window.
+func (l *lane) offset(pos int64) int64 {
+	after := sort.Search(len(l.segs), func(i int) bool { return l.segs[i].at > pos })
+	return l.segs[after-1].offset(pos)
+}
+
+// gap forgets everything: the next byte follows on something unknown, which
+// patterns may look back at as one replacement character.
+func (l *lane) gap() {
+	if l.strip != nil {
+		*l.strip = Stripper{}
+	}
+	l.base = l.end()
+	l.nheld = 0
+	l.text = append(l.text[:0], replacement...)
+	l.segs = append(l.segs[:0], segment{l.base, 0, true})
+	for _, w := range l.watches {
+		w.restart(l.base, l.end())
+	}
+}
+
+const (
+	roomy = 32 << 10 // a window's buffer above this is given back once it is nearly empty
+	spare = 8 << 10  // what may stay unused at the front before the rest is moved
+)
+
+// trim drops what no watch can need any more.
+func (l *lane) trim() {
+	low := l.end()
+	for _, w := range l.watches {
+		low = min(low, w.needs())
+	}
+	drop := int(low - l.base)
+	if drop < spare && drop < len(l.text) || drop < len(l.text)/2 {
+		return
+	}
+	rest := l.text[drop:]
+	if cap(l.text) > roomy && len(rest) < spare {
+		l.text = append(make([]byte, 0, 2*spare), rest...)
+	} else {
+		l.text = l.text[:copy(l.text, rest)]
+	}
+	l.base = low
+	keep := max(sort.Search(len(l.segs), func(i int) bool { return l.segs[i].at > low })-1, 0)
+	if cap(l.segs) > 4*(len(l.segs)-keep)+1024 {
+		l.segs = append([]segment(nil), l.segs[keep:]...)
+	} else {
+		l.segs = l.segs[:copy(l.segs, l.segs[keep:])]
+	}
+}

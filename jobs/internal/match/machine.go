@@ -1,0 +1,304 @@
+package match
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// An outcome is what an attempt to match at one start came to.
+type outcome uint8
+
+const (
+	refused outcome = iota // no match here, whatever bytes follow
+	matched                // a match, the same whatever bytes follow
+	open                   // the attempt touched the end of the text: more bytes may change it
+	spent                  // too many steps; nothing is known
+)
+
+const (
+	maxSteps = 1 << 20   // instructions in one survey of starts: some 10 ms
+	maxTrail = 256 << 10 // entries of the backtracking stack, 16 bytes each
+)
+
+// none is the value of a register that holds no position.
+const none = -1
+
+// A machine is a plain backtracking matcher whose one purpose is to notice when
+// an attempt touches the end of the text. A match that is found without any
+// attempt before it touching the end depends on nothing that may follow; that
+// is exactly the question that the engine does not answer. The first touch
+// ends the attempt, so that the machine never goes far where the engine would
+// explode. It knows no case folding and no properties: what a character
+// matches is asked of the engine, by charset.
+//
+// A machine keeps only buffers between calls; it is not safe for concurrent use.
+type machine struct {
+	prog  *program
+	text  []byte
+	regs  []int
+	trail []mark
+	steps int // that are left
+}
+
+// A mark is an entry of the backtracking stack: the choice to go on at
+// instruction pc and position value, or, with pc below 0, the value that
+// register -1-pc had before.
+type mark struct{ pc, value int }
+
+// load makes the machine ready to try prog on text, which is valid UTF-8.
+func (m *machine) load(prog *program, text []byte) {
+	m.prog, m.text, m.steps = prog, text, maxSteps
+	if cap(m.regs) < prog.registers {
+		m.regs = make([]int, prog.registers)
+	}
+	m.regs = m.regs[:prog.registers]
+}
+
+// try attempts a match that starts at pos; end is meaningful if it matched.
+func (m *machine) try(pos int) (result outcome, end int) {
+	for i := range m.regs {
+		m.regs[i] = none
+	}
+	m.trail = m.trail[:0]
+	return m.run(0, pos, 0)
+}
+
+// run executes from pc at pos until a match or until the choices above floor
+// on the trail are used up.
+func (m *machine) run(pc, pos, floor int) (outcome, int) {
+	for {
+		if m.steps--; m.steps < 0 || len(m.trail) > maxTrail {
+			return spent, 0
+		}
+		in := &m.prog.insts[pc]
+		ok := true
+		pc++
+		switch in.code {
+		case iChar, iSet:
+			if !in.back && pos == len(m.text) {
+				return open, 0
+			}
+			pos, ok = m.consume(in, pos)
+		case iRef:
+			var touched bool
+			if pos, ok, touched = m.reference(in, pos); touched {
+				return open, 0
+			}
+		case iStart:
+			ok = m.lineStart(pos)
+		case iEnd, iWord, iNotWord:
+			if pos == len(m.text) {
+				return open, 0
+			}
+			ok = m.edge(in.code, pos)
+		case iLook:
+			var result outcome
+			if ok, result = m.look(in, pos); result == open || result == spent {
+				return result, 0
+			}
+			pc = in.y
+		case iSplit:
+			m.trail = append(m.trail, mark{in.y, pos})
+			pc = in.x
+		case iJump:
+			pc = in.x
+		case iSave:
+			m.set(in.x, pos)
+		case iClear:
+			for r := in.x; r < in.y; r++ {
+				m.set(r, none)
+			}
+		case iZero:
+			m.set(in.x, 0)
+		case iLoop:
+			pc = m.loop(in, pos)
+		case iNext:
+			// An iteration that consumed nothing is refused once enough have been
+			// counted, as ECMAScript has it.
+			ok = m.regs[in.reg] < in.min || m.regs[in.reg+1] != pos
+			m.set(in.reg, m.regs[in.reg]+1)
+			pc = in.x
+		case iMatch:
+			return matched, pos
+		}
+		if !ok {
+			if pc, pos = m.backtrack(floor); pc < 0 {
+				return refused, 0
+			}
+		}
+	}
+}
+
+// set changes a register so that backtracking restores it.
+func (m *machine) set(reg, value int) {
+	m.trail = append(m.trail, mark{-1 - reg, m.regs[reg]})
+	m.regs[reg] = value
+}
+
+// backtrack returns to the latest choice above floor; pc is -1 if there is none.
+func (m *machine) backtrack(floor int) (pc, pos int) {
+	for len(m.trail) > floor {
+		last := m.trail[len(m.trail)-1]
+		m.trail = m.trail[:len(m.trail)-1]
+		if last.pc >= 0 {
+			return last.pc, last.value
+		}
+		m.regs[-1-last.pc] = last.value
+	}
+	return -1, 0
+}
+
+// loop decides where a counted loop goes on, and notes the other way if there
+// is one.
+func (m *machine) loop(in *inst, pos int) int {
+	switch count := m.regs[in.reg]; {
+	case count < in.min:
+		return in.x
+	case count >= in.max:
+		return in.y
+	case in.lazy:
+		m.trail = append(m.trail, mark{in.x, pos})
+		return in.y
+	default:
+		m.trail = append(m.trail, mark{in.y, pos})
+		return in.x
+	}
+}
+
+// look decides a lookahead or look-behind at pos. There is no way back into one:
+// of what it left on the trail only the old values of registers stay.
+func (m *machine) look(in *inst, pos int) (ok bool, result outcome) {
+	base := len(m.trail)
+	if result, _ = m.run(in.x, pos, base); result == open || result == spent {
+		return false, result
+	}
+	if result == refused || in.negate {
+		for pc := 0; pc >= 0; {
+			pc, _ = m.backtrack(base)
+		}
+		return (result == matched) != in.negate, result
+	}
+	kept := base
+	for _, mk := range m.trail[base:] {
+		if mk.pc < 0 {
+			m.trail[kept] = mk
+			kept++
+		}
+	}
+	m.trail = m.trail[:kept]
+	return true, result
+}
+
+// ahead returns the character at pos, which is not the end, and the position
+// after it.
+func (m *machine) ahead(pos int) (rune, int) {
+	if c := m.text[pos]; c < utf8.RuneSelf {
+		return rune(c), pos + 1
+	}
+	c, size := utf8.DecodeRune(m.text[pos:])
+	return c, pos + size
+}
+
+// before returns the character before pos, which is not 0, and its position.
+func (m *machine) before(pos int) (rune, int) {
+	c, size := utf8.DecodeLastRune(m.text[:pos])
+	return c, pos - size
+}
+
+// consume reads one character in the direction of in; the caller has seen that
+// there is one ahead.
+func (m *machine) consume(in *inst, pos int) (next int, ok bool) {
+	var c rune
+	switch {
+	case !in.back:
+		c, next = m.ahead(pos)
+	case pos == 0:
+		return pos, false
+	default:
+		c, next = m.before(pos)
+	}
+	if in.set != nil {
+		return next, in.set.has(c)
+	}
+	return next, c == in.char
+}
+
+// edge decides $ and the word boundaries where a character is ahead.
+func (m *machine) edge(c code, pos int) bool {
+	next, _ := m.ahead(pos)
+	if c == iEnd {
+		return m.prog.multiline && isLineBreak(next)
+	}
+	wordBefore := pos > 0
+	if wordBefore {
+		last, _ := m.before(pos)
+		wordBefore = m.prog.word.has(last)
+	}
+	boundary := m.prog.word.has(next) != wordBefore
+	return boundary == (c == iWord)
+}
+
+// lineStart decides ^.
+func (m *machine) lineStart(pos int) bool {
+	if pos == 0 || !m.prog.multiline {
+		return pos == 0
+	}
+	last, _ := m.before(pos)
+	return isLineBreak(last)
+}
+
+// reference consumes once more what group in.x captured: nothing, if the group
+// took no part. touched is true if the text ended before it could be told.
+func (m *machine) reference(in *inst, pos int) (next int, ok, touched bool) {
+	from, to := m.regs[2*in.x], m.regs[2*in.x+1]
+	if from == none || to == none {
+		return pos, true, false
+	}
+	for from < to {
+		m.steps--
+		var want, got rune
+		switch {
+		case !in.back && pos == len(m.text):
+			return pos, false, true
+		case !in.back:
+			want, from = m.ahead(from)
+			got, pos = m.ahead(pos)
+		case pos == 0:
+			return pos, false, false
+		default:
+			want, to = m.before(to)
+			got, pos = m.before(pos)
+		}
+		if want != got && !m.folds(want, got) {
+			return pos, false, false
+		}
+	}
+	return pos, true, false
+}
+
+// folds reports whether a and b are the same letter to a reference under the i
+// flag. Without u ECMAScript never equates ASCII with anything beyond it.
+func (m *machine) folds(a, b rune) bool {
+	if !m.prog.fold || !m.prog.unicode && (a < utf8.RuneSelf) != (b < utf8.RuneSelf) {
+		return false
+	}
+	for c := unicode.SimpleFold(a); c != a; c = unicode.SimpleFold(c) {
+		if c == b {
+			return true
+		}
+	}
+	return false
+}
+
+// isLineBreak reports whether c is one of ECMAScript's line terminators.
+func isLineBreak(c rune) bool {
+	return c == '\n' || c == '\r' || c == '\u2028' || c == '\u2029'
+}
+
+// forget gives up large buffers, and what a search has referred to.
+func (m *machine) forget() {
+	m.prog, m.text = nil, nil
+	if cap(m.trail) > 4096 {
+		m.trail = nil
+	}
+}

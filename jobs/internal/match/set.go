@@ -1,0 +1,245 @@
+package match
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// Options say how a pattern is matched.
+type Options struct {
+	Raw  bool // on the bytes as they came; otherwise as a [Stripper] leaves them
+	Once bool // the first match removes the pattern
+}
+
+// A Match is one match of a pattern.
+type Match struct {
+	Start, End int64 // raw offsets of the stream: [Start, End)
+
+	Text   string             // what matched; bytes that are not UTF-8 are U+FFFD
+	Groups []*string          // group 1 and so on; nil for one that took no part
+	Named  map[string]*string // the same by name; nil if the pattern has no names
+
+	// Line is the plain text of the line that the match starts on, as far as it
+	// has come, without its line break (LF or CR). At most 4 KiB: of a longer
+	// line what is around the start of the match. It never begins before the
+	// place where the pattern joined.
+	Line string
+}
+
+// A Hit is what a Set has to tell about one of its patterns: a match, or that
+// the pattern was removed.
+type Hit struct {
+	ID      int
+	Match   *Match
+	Removed error // [ErrTimeLimit] or [ErrStackLimit]; Match is then nil
+}
+
+// pieceSize is how much of a Feed is worked on at a time, in raw bytes; with
+// the lookback and a block it bounds the window.
+const pieceSize = 8 << 10
+
+// A Set matches any number of patterns over one stream. It is not safe for
+// concurrent use.
+type Set struct {
+	next    int64 // raw offset of the next byte
+	plain   lane
+	raw     lane // kept up only while it has watches
+	machine machine
+}
+
+// NewSet returns a Set whose first byte will be the one at raw offset at.
+func NewSet(at int64) *Set {
+	return &Set{next: at, plain: lane{strip: new(Stripper)}}
+}
+
+// Add begins to match p, from the next byte on, in place of any pattern that
+// has this id. For p the stream begins here: ^ matches here, and nothing before
+// is looked back at.
+func (s *Set) Add(id int, p *Pattern, o Options) {
+	s.Remove(id)
+	l := &s.plain
+	if o.Raw {
+		l = &s.raw
+		if len(l.watches) == 0 {
+			*l = lane{}
+		}
+	}
+	w := &watch{id: id, pattern: p, once: o.Once, lane: l}
+	w.restart(l.end(), l.end())
+	l.watches = append(l.watches, w)
+}
+
+// Remove ends the matching of the pattern with this id, if there is one.
+func (s *Set) Remove(id int) {
+	for _, l := range s.lanes() {
+		l.watches = slices.DeleteFunc(l.watches, func(w *watch) bool { return w.id == id })
+	}
+}
+
+func (s *Set) lanes() []*lane { return []*lane{&s.plain, &s.raw} }
+
+// Len is the number of patterns.
+func (s *Set) Len() int { return len(s.plain.watches) + len(s.raw.watches) }
+
+// Offset is the raw offset of the next byte to be fed.
+func (s *Set) Offset() int64 { return s.next }
+
+// AtStart reports whether a pattern that is added now sees exactly what it would
+// see in a new Set that begins here: no escape sequence and no character is
+// under way.
+func (s *Set) AtStart() bool {
+	return s.plain.strip.atText() && s.plain.nheld == 0 && s.raw.nheld == 0
+}
+
+// Feed takes the next raw bytes, and returns the matches that no further byte
+// can change, in the order of their ends and, where these are equal, of ids;
+// removed patterns come last. b is not kept.
+//
+// A character of which not all bytes have come is not matched against before
+// they have, or before it is known to be none.
+func (s *Set) Feed(b []byte) []Hit {
+	var hits []Hit
+	for len(b) > 0 {
+		n := piece(b)
+		s.plain.put(b[:n], s.next)
+		if len(s.raw.watches) > 0 {
+			s.raw.put(b[:n], s.next)
+		}
+		s.next += int64(n)
+		b = b[n:]
+		hits = s.scan(hits, false)
+	}
+	return inOrder(hits)
+}
+
+// piece returns how much of b to work on next: whole lines where there are, so
+// that a Match has its whole line.
+func piece(b []byte) int {
+	if len(b) <= pieceSize {
+		return len(b)
+	}
+	if n := bytes.LastIndexByte(b[:pieceSize], '\n'); n >= 0 {
+		return n + 1
+	}
+	return pieceSize
+}
+
+// scan runs every watch over what is new, or, if final, those with a match that
+// leans on the end.
+func (s *Set) scan(hits []Hit, final bool) []Hit {
+	for _, l := range s.lanes() {
+		l.watches = slices.DeleteFunc(l.watches, func(w *watch) bool {
+			if final && !w.leaning {
+				return false
+			}
+			run := scan{watch: w, machine: &s.machine, final: final}
+			err := run.run()
+			hits = append(hits, run.found...)
+			if err != nil {
+				hits = append(hits, Hit{ID: w.id, Removed: err})
+			}
+			return err != nil || run.done()
+		})
+		l.trim()
+	}
+	s.machine.forget()
+	return hits
+}
+
+// inOrder sorts hits as Feed returns them.
+func inOrder(hits []Hit) []Hit {
+	slices.SortStableFunc(hits, func(a, b Hit) int {
+		switch {
+		case a.Match == nil || b.Match == nil:
+			if (a.Match == nil) != (b.Match == nil) {
+				return map[bool]int{true: 1, false: -1}[a.Match == nil]
+			}
+		case a.Match.End != b.Match.End:
+			return map[bool]int{true: 1, false: -1}[a.Match.End > b.Match.End]
+		}
+		return a.ID - b.ID
+	})
+	return hits
+}
+
+// Skip says that the next n raw bytes of the stream are lost. No match spans
+// them: the window and the state of escape sequences begin afresh. Whoever wants
+// what leans on the end before the gap calls Settle first.
+func (s *Set) Skip(n int64) {
+	s.next += n
+	s.plain.gap()
+	s.raw.gap()
+}
+
+// Settle says that what came so far is all for now: the job is quiet, waits for
+// input, or has ended. Matches that lean on the end of it count, and are
+// returned as by Feed. Bytes that come later begin new matches only.
+func (s *Set) Settle() []Hit {
+	if !s.Pending() {
+		return nil
+	}
+	return inOrder(s.scan(nil, true))
+}
+
+// Pending reports whether Settle could return a match. While it is false there
+// is nothing to wait for.
+func (s *Set) Pending() bool {
+	leans := func(w *watch) bool { return w.leaning }
+	return slices.ContainsFunc(s.plain.watches, leans) || slices.ContainsFunc(s.raw.watches, leans)
+}
+
+// match makes the Match of the groups at m.
+func (s *scan) match(m []place) *Match {
+	l := s.lane
+	whole := m[0]
+	found := &Match{
+		Start:  l.offset(whole.from),
+		End:    l.offset(whole.to-1) + 1,
+		Text:   string(l.view(whole.from, whole.to)),
+		Groups: make([]*string, s.pattern.groups),
+		Line:   s.line(whole.from),
+	}
+	for i, g := range m[1:] {
+		if g.from >= 0 {
+			text := string(l.view(g.from, g.to))
+			found.Groups[i] = &text
+		}
+	}
+	if len(s.pattern.names) > 0 {
+		found.Named = make(map[string]*string, len(s.pattern.names))
+	}
+	for name, numbers := range s.pattern.names {
+		found.Named[name] = nil
+		for _, n := range numbers {
+			if text := found.Groups[n-1]; text != nil {
+				found.Named[name] = text
+			}
+		}
+	}
+	return found
+}
+
+const maxLine = 4 << 10 // bytes of Match.Line
+
+// line is the line around pos.
+func (s *scan) line(pos int64) string {
+	l := s.lane
+	low := l.floor(max(l.base, s.origin, pos-maxLine))
+	if before := bytes.LastIndexAny(l.view(low, pos), "\r\n"); before >= 0 {
+		low += int64(before) + 1
+	}
+	high := min(l.end(), pos+maxLine)
+	if after := bytes.IndexAny(l.view(pos, high), "\r\n"); after >= 0 {
+		high = pos + int64(after)
+	}
+	if high-low > maxLine { // more of what follows than of what stands before
+		low = l.floor(max(low, min(pos-maxLine/4, high-maxLine)))
+		high = min(high, low+maxLine)
+	}
+	text := l.view(low, l.floor(high))
+	if l.strip == nil {
+		text = new(Stripper).Append(nil, text)
+	}
+	return strings.ToValidUTF8(string(text[:min(len(text), maxLine)]), "")
+}

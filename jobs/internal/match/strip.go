@@ -1,0 +1,136 @@
+package match
+
+// maxSequence bounds an escape sequence, in bytes. A sequence that is longer
+// was none, or its end was lost: what came of it stays removed, and what
+// follows is text again, so that an unfinished one cannot swallow the output.
+const maxSequence = 64 << 10
+
+// stripState says where in an escape sequence a Stripper is.
+type stripState uint8
+
+const (
+	inText        stripState = iota
+	inEscape                 // after ESC
+	inDesignation            // after ESC and an intermediate byte
+	inCSI                    // after ESC [
+	inOSC                    // after ESC ], ended also by BEL
+	inString                 // after ESC P, _, ^ or X: DCS, APC, PM, SOS
+)
+
+// A Stripper turns terminal output into plain text by removing escape
+// sequences and most control characters. The zero value is ready; it keeps its
+// state between calls, so that a sequence may be split anywhere.
+//
+// Removed are
+//   - CSI sequences: ESC [ up to the final byte;
+//   - OSC, DCS, APC, PM and SOS strings, up to ST (ESC \) or, for OSC, BEL;
+//   - other escape sequences: ESC, intermediate bytes, one final byte;
+//   - the control characters (C0 and DEL) but tab, LF, CR and backspace.
+//
+// CAN and SUB abort a sequence. An ESC within one starts another. The four
+// control characters that stay do so within CSI and short sequences too, where
+// a terminal acts on them. A byte from 0x80 ends such a sequence and is text:
+// text is UTF-8, and the eight-bit C1 controls are not recognised. A sequence of
+// more than 64 KiB ends there, and what follows is text.
+type Stripper struct {
+	state  stripState
+	length int // bytes of the present sequence
+}
+
+// Append appends what is left of src to dst, and returns that. dst and src may
+// not overlap, except that dst may be src[:0].
+func (s *Stripper) Append(dst, src []byte) []byte {
+	for len(src) > 0 {
+		drop, keep := s.next(src)
+		dst = append(dst, src[drop:drop+keep]...)
+		src = src[drop+keep:]
+	}
+	return dst
+}
+
+// atText reports whether the next byte belongs to no sequence begun before.
+func (s *Stripper) atText() bool { return s.state == inText }
+
+// next splits the front of src, which is not empty, into bytes to drop and
+// bytes to keep after them; together they are at least one.
+func (s *Stripper) next(src []byte) (drop, keep int) {
+	for !s.takes(src[drop]) {
+		if drop++; drop == len(src) {
+			return drop, 0
+		}
+	}
+	keep = 1
+	if s.state == inText {
+		for drop+keep < len(src) && stays[src[drop+keep]] {
+			keep++
+		}
+	}
+	return drop, keep
+}
+
+// stays has the bytes of text that are kept.
+var stays = func() (t [256]bool) {
+	for b := range t {
+		t[b] = b >= ' ' && b != 0x7f || b == '\n' || b == '\r' || b == '\t' || b == '\b'
+	}
+	return t
+}()
+
+// takes moves on by one byte, and reports whether it is text to keep.
+func (s *Stripper) takes(b byte) bool {
+	if s.state == inText {
+		if b == 0x1b {
+			s.state, s.length = inEscape, 0
+		}
+		return stays[b]
+	}
+	if s.length++; s.length > maxSequence {
+		s.state = inText
+		return s.takes(b)
+	}
+	if b == 0x1b { // the end of a string too: ESC \ is then a sequence of its own
+		s.state, s.length = inEscape, 0
+		return false
+	}
+	if b == 0x18 || b == 0x1a { // CAN, SUB
+		s.state = inText
+		return false
+	}
+	switch s.state {
+	case inOSC:
+		if b == 0x07 {
+			s.state = inText
+		}
+		return false
+	case inString:
+		return false
+	}
+	switch {
+	case b >= 0x80:
+		s.state = inText
+		return true
+	case b < ' ':
+		return stays[b]
+	case s.state == inEscape:
+		s.dispatch(b)
+	case s.state == inDesignation && b >= '0' && b <= '~', s.state == inCSI && b >= '@' && b <= '~':
+		s.state = inText // b is the final byte
+	}
+	return false
+}
+
+// dispatch handles a printable byte after ESC.
+func (s *Stripper) dispatch(b byte) {
+	switch {
+	case b < '0':
+		s.state = inDesignation
+	case b == '[':
+		s.state = inCSI
+	case b == ']':
+		s.state = inOSC
+	case b == 'P', b == '_', b == '^', b == 'X':
+		s.state = inString
+	case b != 0x7f:
+		s.state = inText
+	}
+}

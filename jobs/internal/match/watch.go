@@ -1,0 +1,277 @@
+package match
+
+import (
+	"bytes"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// lookback is how far before the present block a match may begin and a
+	// look-behind may see, in bytes of the text that the pattern sees.
+	lookback = 64 << 10
+	// blockSize is the grid, counted from where a pattern joined, at which the
+	// lookback moves. That it moves on a grid and not with each Feed is what
+	// makes matches independent of how the bytes were read.
+	blockSize = 16 << 10
+	// near is how far the first search after a match looks. The engine decodes
+	// all that it is given, which would make many matches in a block quadratic.
+	near = 64
+	// perMatch is what a match adds to the time limit: a text full of matches is
+	// no exploding pattern.
+	perMatch = 20 * time.Microsecond
+	// wide is the reach from which a pattern counts as unbounded.
+	wide = 1024
+)
+
+// A watch is one pattern on its way along a lane.
+type watch struct {
+	// Immutable.
+	id      int
+	pattern *Pattern
+	once    bool
+	lane    *lane
+
+	origin  int64 // nothing before this position is seen, ever
+	block   int64 // start of the present block
+	from    int64 // no match starts before this position
+	leaning bool  // a match was found that more bytes may change
+	strikes int   // scans in a row that ran out of time
+}
+
+// restart begins afresh: matches start at from, and what can be looked back at
+// begins at origin.
+func (w *watch) restart(origin, from int64) {
+	w.origin, w.from, w.block, w.leaning = origin, from, from, false
+}
+
+// low is how far back a match may begin in the present block.
+func (w *watch) low() int64 { return max(w.origin, w.block-lookback) }
+
+// sees is where the text begins that a search from w.from is given. One
+// character more than can be looked at is left in front, for ^ must not take
+// the edge of the window for the start of the stream.
+func (w *watch) sees() int64 {
+	if behind := w.pattern.shape.behind; behind <= wide {
+		return w.lane.floor(max(w.origin, w.from-int64(utf8.UTFMax*behind)))
+	}
+	return w.lane.floor(max(w.origin, w.low()-1))
+}
+
+// needs is the first position that has to stay in the window.
+func (w *watch) needs() int64 {
+	return min(w.lane.floor(max(w.origin, w.from-maxLine)), w.sees())
+}
+
+// A scan is one run of a watch over what is new in its window.
+type scan struct {
+	*watch
+	machine *machine
+	final   bool // what came so far is all for now
+	found   []Hit
+	started time.Time
+}
+
+// run searches block by block up to the end of the window. An error means that
+// the pattern has to go.
+func (s *scan) run() error {
+	s.started = time.Now()
+	end := s.lane.end()
+	for {
+		edge := s.block + blockSize
+		stop := end
+		if edge < end {
+			stop = s.lane.floor(edge)
+		}
+		if err := s.search(stop, s.final && stop == end); err != nil {
+			return s.strike(err)
+		}
+		if edge >= end || s.done() {
+			break
+		}
+		if err := s.leaveBlock(stop); err != nil {
+			return s.strike(err)
+		}
+	}
+	s.strikes = 0
+	return nil
+}
+
+// done reports whether a pattern that counts once has counted.
+func (s *scan) done() bool { return s.once && len(s.found) > 0 }
+
+// strike decides whether a failed search removes the pattern. A search that
+// ran out of time may have met a stalled machine, so it has a second chance.
+func (s *scan) strike(err error) error {
+	if err != errTimeout {
+		return err
+	}
+	s.leaning = false
+	if s.strikes++; s.strikes < 2 {
+		return nil
+	}
+	return ErrTimeLimit
+}
+
+// leaveBlock moves on to the next block. A match that could begin no more in
+// that one counts as far as it has come: it is as long as the lookback allows.
+func (s *scan) leaveBlock(stop int64) error {
+	low := s.lane.floor(max(s.origin, s.block+blockSize-lookback))
+	for s.from < low && !s.done() {
+		m, err := s.find(stop)
+		if err != nil {
+			return err
+		}
+		if m == nil || m[0].from >= low {
+			s.from = low
+			break
+		}
+		s.accept(m)
+	}
+	s.block += blockSize
+	return nil
+}
+
+// A place is a span in positions of the lane.
+type place struct{ from, to int64 }
+
+// find searches for the first match from s.from on in what lies before limit.
+func (s *scan) find(limit int64) ([]place, error) {
+	if time.Since(s.started) > timeLimit+time.Duration(len(s.found))*perMatch {
+		return nil, errTimeout
+	}
+	origin := s.sees()
+	spans, err := s.pattern.engine.find(s.lane.view(origin, limit), int(s.from-origin))
+	if err != nil || spans == nil {
+		return nil, err
+	}
+	places := make([]place, len(spans))
+	for i, sp := range spans {
+		places[i] = place{none, none}
+		if sp.from >= 0 {
+			places[i] = place{origin + int64(sp.from), origin + int64(sp.to)}
+		}
+	}
+	return places, nil
+}
+
+// search accepts, one after another, the matches in what lies before stop: those
+// that count now, or all if final. It leaves s.from where the next one can
+// begin at the earliest.
+func (s *scan) search(stop int64, final bool) error {
+	s.leaning = false
+	limit := stop
+	for s.from < stop {
+		m, err := s.find(limit)
+		if err != nil {
+			return err
+		}
+		first, settled := s.from, false
+		if m != nil {
+			first, settled = s.settled(m[0], limit)
+			settled = settled || final && limit == stop
+		}
+		switch {
+		case settled && m[0].from == stop: // empty, and nothing to step over yet
+			return nil
+		case settled:
+			s.accept(m)
+			if s.done() {
+				return nil
+			}
+			limit = s.lane.floor(min(stop, s.from+near))
+		case limit < stop:
+			limit = s.lane.floor(min(stop, s.from+8*(limit-s.from)))
+		case m == nil:
+			s.from = s.firstOpen(limit)
+			return nil
+		default:
+			s.from = first
+			s.leaning = m[0].from < stop
+			return nil
+		}
+	}
+	return nil
+}
+
+// accept reports the match m, and moves on to where the next one may begin. An
+// empty match is never reported: a pattern that can be empty would match for
+// ever without telling anything. As in ECMAScript, the next match then begins
+// one character on.
+func (s *scan) accept(m []place) {
+	whole := m[0]
+	if whole.to > whole.from {
+		s.found = append(s.found, Hit{ID: s.id, Match: s.match(m)})
+		s.from = whole.to
+		return
+	}
+	s.from = s.lane.next(whole.from)
+}
+
+// settled decides whether no byte after limit can change the match m, the first
+// from s.from on. If it may, first is the earliest start of what it may become.
+//
+// A match is settled if nothing that was tried to find it, here or at any start
+// before, can have looked at the end of the text. Mostly the shape of the
+// pattern tells; otherwise the machine tries again what the engine has tried.
+func (s *scan) settled(m place, limit int64) (first int64, ok bool) {
+	sh := &s.pattern.shape
+	if sh.reach <= wide && limit-m.from >= int64(utf8.UTFMax*sh.reach) {
+		return m.from, true
+	}
+	if ahead := s.lane.view(m.from, limit); sh.lf && bytes.IndexByte(ahead, '\n') >= 0 || sh.cr && bytes.IndexByte(ahead, '\r') >= 0 {
+		return m.from, true
+	}
+	first, result, end := s.survey(m.from, limit)
+	// Should machine and engine ever disagree, the match waits.
+	return first, result == matched && first == m.from && end == m.to
+}
+
+// firstOpen returns the first start, from s.from on, at which a match may yet
+// begin when more bytes come; the engine has found none up to limit.
+func (s *scan) firstOpen(limit int64) int64 {
+	sh := &s.pattern.shape
+	first := s.from
+	if sh.reach <= wide {
+		first = max(first, s.lane.floor(min(limit, limit-int64(utf8.UTFMax*sh.reach)+1)))
+	}
+	if text := s.lane.view(first, limit); sh.lf || sh.cr {
+		last := -1
+		if sh.lf {
+			last = bytes.LastIndexByte(text, '\n')
+		}
+		if sh.cr {
+			last = max(last, bytes.LastIndexByte(text, '\r'))
+		}
+		return first + int64(last+1)
+	}
+	if sh.reach > wide {
+		first, _, _ = s.survey(limit, limit)
+	}
+	return first
+}
+
+// survey tries the starts from s.from to last, and stops at the first that does
+// not refuse. The result is refused, at last, if all of them do.
+func (s *scan) survey(last, limit int64) (start int64, result outcome, end int64) {
+	origin := s.sees()
+	text := s.lane.view(origin, limit)
+	s.machine.load(s.pattern.prog, text)
+	can := &s.pattern.shape.first
+	for pos := int(s.from - origin); ; {
+		here := origin + int64(pos)
+		if here == limit {
+			return here, refused, 0
+		}
+		c := text[pos]
+		if c >= utf8.RuneSelf || can[c] {
+			if result, to := s.machine.try(pos); result != refused {
+				return here, result, origin + int64(to)
+			}
+		}
+		if here >= last {
+			return last, refused, 0
+		}
+		_, pos = s.machine.ahead(pos)
+	}
+}

@@ -1,0 +1,42 @@
+package proc
+
+import "os"
+
+// CanonicalLineLimit is how many bytes of one line, the newline not counted, a
+// terminal in canonical mode keeps; it drops the rest without a word.
+const CanonicalLineLimit = 4095
+
+// A Terminal is the master side of a job's terminal: non-blocking, in the poller,
+// close-on-exec. Its methods may be called from any goroutine.
+type Terminal struct {
+	file   *os.File
+	source *Source
+	sink   *Sink
+}
+
+// Source returns the reader of what the job prints.
+func (t *Terminal) Source() *Source { return t.source }
+
+// Sink returns the writer of what is typed into the job.
+func (t *Terminal) Sink() *Sink { return t.sink }
+
+// Close closes the master, which hangs up on the job, and ends Source.Read and
+// Sink.Write at once. It may be called twice.
+func (t *Terminal) Close() error {
+	_ = t.sink.Close() // It only marks.
+	if t.source.closed.Swap(true) {
+		return nil
+	}
+	return t.file.Close()
+}
+
+// Attrs are the terminal's modes that decide what a byte typed into it does, as
+// the job's programs have set them. A character that is 0 is disabled.
+type Attrs struct {
+	Canonical bool // ICANON: input arrives by lines
+	Echo      bool // ECHO: input is shown
+	Signals   bool // ISIG: Intr, Quit and Susp become signals
+	CRToNL    bool // ICRNL: a carriage return arrives as a newline
+
+	EOF, EOL, Intr, Quit, Susp, Kill, Erase byte
+}

@@ -1,0 +1,32 @@
+//go:build !linux
+
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// macOS throws away unread output when the last slave closes, and Windows has
+// consoles instead of terminals: neither is built, and both say so.
+
+// OpenTerminal answers an error that wraps errors.ErrUnsupported.
+func OpenTerminal(cols, rows int) (t *Terminal, slave *os.File, err error) {
+	return nil, nil, fmt.Errorf("open a terminal: %w", errors.ErrUnsupported)
+}
+
+// Resize answers an error that wraps errors.ErrUnsupported.
+func (t *Terminal) Resize(cols, rows int) error {
+	return fmt.Errorf("resize a terminal: %w", errors.ErrUnsupported)
+}
+
+// Attrs answers an error that wraps errors.ErrUnsupported.
+func (t *Terminal) Attrs() (Attrs, error) {
+	return Attrs{}, fmt.Errorf("read the modes of a terminal: %w", errors.ErrUnsupported)
+}
+
+// ForegroundGroup answers an error that wraps errors.ErrUnsupported.
+func (t *Terminal) ForegroundGroup() (int, error) {
+	return 0, fmt.Errorf("read the foreground group of a terminal: %w", errors.ErrUnsupported)
+}

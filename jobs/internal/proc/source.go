@@ -1,0 +1,140 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// ErrDrained is what Read answers to Drain.
+var ErrDrained = errors.New("proc: output is drained")
+
+// A Source reads one stream of a job's output. One goroutine calls Read; Drain
+// and Close may be called from any.
+type Source struct {
+	// Immutable:
+	file     *os.File // non-blocking, in the poller
+	raw      syscall.RawConn
+	terminal bool // file is a terminal's master, shared with a Sink
+
+	closed atomic.Bool
+	drain  atomic.Bool // an ErrDrained is owed
+	ended  bool        // owned by the goroutine that reads: io.EOF was returned
+}
+
+func newSource(file *os.File, terminal bool) (*Source, error) {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return nil, fmt.Errorf("reach %s: %w", file.Name(), err)
+	}
+	return &Source{file: file, raw: raw, terminal: terminal}, nil
+}
+
+// past is a deadline that wakes whoever waits in the poller.
+var past = time.Unix(1, 0)
+
+// Read waits until there is output, then reads until the kernel has no more or
+// buf is full, and returns n > 0. A terminal gives about 4 KiB to one read(2),
+// whatever the size of buf.
+//
+// It returns io.EOF, now and ever after, when nobody can write any more: at the
+// end of a pipe; on a terminal when nobody, not even the keeper, holds the slave
+// side. It returns ErrDrained for Drain, os.ErrClosed after Close, and else an
+// error that wraps what the kernel said.
+func (s *Source) Read(buf []byte) (n int, err error) {
+	if s.ended {
+		return 0, io.EOF
+	}
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	for !s.closed.Load() {
+		drained := false
+		waitErr := s.raw.Read(func(fd uintptr) (done bool) {
+			// Taken before the first read(2), which therefore begins after the
+			// call of Drain that it answers.
+			owed := s.drain.Swap(false)
+			n, err = readAll(fd, buf)
+			switch {
+			case n == 0 && err == syscall.EAGAIN:
+				drained = owed
+				return owed
+			case n > 0 && owed:
+				s.drain.Store(true) // There may be more.
+			}
+			return true
+		})
+		switch {
+		case waitErr == nil && drained:
+			return 0, ErrDrained
+		case waitErr == nil:
+			return s.result(n, err)
+		case s.closed.Load(): // before whatever error that has caused
+			return 0, os.ErrClosed
+		case !errors.Is(waitErr, os.ErrDeadlineExceeded):
+			return 0, fmt.Errorf("wait for output on %s: %w", s.file.Name(), waitErr)
+		}
+		// Woken by Drain or Close, which set their flags first: whatever set the
+		// deadline, the next turn sees why.
+		_ = s.file.SetReadDeadline(time.Time{}) // It fails only when closed, as the next turn does.
+	}
+	return 0, os.ErrClosed
+}
+
+// result turns what read(2) said into what Read says.
+func (s *Source) result(n int, err error) (int, error) {
+	switch {
+	case n > 0:
+		return n, nil // An error comes again with the next read.
+	case err == nil, s.terminal && err == syscall.EIO:
+		s.ended = true
+		return 0, io.EOF
+	}
+	return 0, fmt.Errorf("read from %s: %w", s.file.Name(), err)
+}
+
+// readAll reads until there is no more, EAGAIN, or buf is full. An error counts
+// only if nothing was read.
+func readAll(fd uintptr, buf []byte) (n int, err error) {
+	for n < len(buf) {
+		var m int
+		m, err = readFD(fd, buf[n:])
+		if err == syscall.EINTR {
+			continue
+		}
+		if err != nil || m <= 0 {
+			break
+		}
+		n += m
+	}
+	return n, err
+}
+
+// Drain makes Read return ErrDrained once a read that began after this call
+// found nothing more; several calls may be answered by one, which then began
+// after the last of them. After io.EOF there is no such answer: Read goes on to
+// return io.EOF.
+//
+// If Drain is called after the command was reaped, all that the command wrote
+// has been read when ErrDrained or io.EOF comes.
+func (s *Source) Drain() {
+	s.drain.Store(true)
+	_ = s.file.SetReadDeadline(past) // It fails only when closed, and then Read says so.
+}
+
+// Close ends the Read in progress and all later ones with os.ErrClosed. It
+// closes a pipe; a terminal is closed by Terminal.Close. It may be called twice.
+func (s *Source) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	if s.terminal {
+		_ = s.file.SetReadDeadline(past) // It fails only when closed, as is wanted.
+		return nil
+	}
+	return s.file.Close()
+}

@@ -1,0 +1,268 @@
+package jobs
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/proc"
+)
+
+// What a job needs of the operating system. The implementations are keeper.Keeper
+// and the types of package proc; tests have scripted ones.
+type (
+	process interface {
+		PID() int
+		Events() <-chan keeper.Event
+		Kill(keeper.KillOptions) error
+		Signal(keeper.Target, syscall.Signal) error
+	}
+	source interface {
+		Read([]byte) (int, error)
+		Drain()
+		Close() error
+	}
+	input interface {
+		Write([]byte) (int, error)
+		Interrupt(write uint64) // the write with this number, counted from 1
+		Close() error
+	}
+	terminal interface {
+		Attrs() (proc.Attrs, error)
+		Close() error
+	}
+)
+
+// A Job is one started command and everything that it starts.
+//
+// Goroutines: run owns every field below "Owned by run". One startLoop makes the
+// process and ends. A readLoop per stream and one writeLoop each own a blocking
+// call and no state. The follower owns the matching. All end before done is closed,
+// but for a readLoop or writeLoop whose descriptor was closed under it, which ends
+// right after.
+type Job struct {
+	// Immutable:
+	id    ID
+	spec  Spec
+	mgr   *Manager
+	sink  Sink
+	log   *slog.Logger
+	epoch time.Time
+
+	// Set once by run before anybody else can see them:
+	proc    process
+	streams []*stream
+	input   input    // nil: nothing can be written
+	term    terminal // nil: pipe mode
+
+	follower atomic.Pointer[follower] // nil until the first pattern
+
+	// Channels:
+	mail    *mailbox[message]   // any goroutine -> run
+	started chan startResult    // startLoop -> run, once; capacity 1
+	facts   <-chan keeper.Event // keeper -> run; nil before the start and after its end
+	grew    chan struct{}       // readLoops -> run: output was stored; capacity 1
+	ends    chan streamEnd      // readLoops -> run
+	toInput chan []byte         // run -> writeLoop
+	wrote   chan writeDone      // writeLoop -> run, one per toInput
+	ended   chan struct{}       // closed by run when nothing of the job is left, or it failed to start
+	done    chan struct{}       // closed when run has returned
+
+	loops   sync.WaitGroup                // readLoops and writeLoop
+	process atomic.Pointer[processHandle] // for an end that must not need run
+	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
+
+	// Owned by run:
+	st       state
+	info     Info // what does not change, and what the loop last knew of the rest
+	begin    *startReq
+	waits    []*wait
+	runs     []*runReq
+	reads    []*readReq
+	kills    []*killReq
+	report   KillResult // what the kills of this job have done so far
+	queue    inputQueue
+	watches  map[int]*watch // by follower key
+	keys     int            // follower keys given out
+	settling *token         // the follower's answer that the end waits for
+	unread   map[Stream]int64
+	cursor   map[Stream]int64
+	exitAt   map[Stream]int64 // the offsets at which exited was told
+	closing  bool             // the server ends
+	quit     bool
+	timer    *time.Timer
+}
+
+type processHandle struct{ process }
+
+// A watch is what a follower key stands for: a pattern of a client's, or a
+// condition of a wait.
+type watch struct {
+	id   int // the client's watchId; 0 for a condition
+	spec WatchSpec
+	wait *wait
+	cond int
+}
+
+func newJob(m *Manager, id ID, spec Spec) *Job {
+	j := &Job{
+		id: id, spec: spec, mgr: m, sink: spec.Sink, log: m.log, epoch: time.Now(),
+		mail:    newMailbox[message](),
+		started: make(chan startResult, 1),
+		grew:    make(chan struct{}, 1),
+		ends:    make(chan streamEnd),
+		toInput: make(chan []byte),
+		wrote:   make(chan writeDone),
+		ended:   make(chan struct{}),
+		done:    make(chan struct{}),
+		watches: map[int]*watch{},
+		unread:  map[Stream]int64{},
+		cursor:  map[Stream]int64{},
+		timer:   time.NewTimer(time.Hour),
+	}
+	if j.sink == nil {
+		j.sink = nullSink{}
+	}
+	j.st.status = StatusStarting
+	return j
+}
+
+type nullSink struct{}
+
+func (nullSink) Started(*Job, Info) {}
+func (nullSink) Output()            {}
+func (nullSink) Event(Event)        {}
+
+// ID returns the job's handle.
+func (j *Job) ID() ID { return j.id }
+
+// Group returns the label that the job was started with.
+func (j *Job) Group() string { return j.spec.Group }
+
+// post sends the loop a message; if the loop is gone the message is answered here.
+func (j *Job) post(m message) {
+	if !j.mail.put(m) {
+		j.refuse(m, j.gone())
+	}
+}
+
+func (j *Job) gone() *Error {
+	return errorf(CodeJobNotFound, "job %d is gone; it failed to start or was removed", j.id)
+}
+
+// refuse answers a message that no loop will take.
+func (j *Job) refuse(m message, err *Error) {
+	switch m := m.(type) {
+	case writeMsg:
+		m.reply.fail(err)
+	case waitMsg:
+		m.reply.fail(err)
+	case runMsg:
+		m.reply.fail(err)
+	case readMsg:
+		m.reply.fail(err)
+	case killMsg:
+		m.reply.fail(err)
+	case infoMsg:
+		m.reply.fail(err)
+	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg:
+	}
+}
+
+// Info asks for what is known of the job, in its turn among the other requests.
+func (j *Job) Info() Pending[Info] {
+	r := newReply[Info]()
+	j.post(infoMsg{r})
+	return pend(j, r)
+}
+
+// Published returns what is known of the job without asking its loop, as of its last
+// change of status; nil before it has started.
+func (j *Job) Published() *Info {
+	p := j.public.Load()
+	if p == nil {
+		return nil
+	}
+	info := *p
+	info.Streams = j.streamInfo()
+	return &info
+}
+
+func (j *Job) publish() {
+	info := j.snapshot()
+	j.public.Store(&info)
+}
+
+// ReadRaw copies stored output of a stream into p, from the first kept offset at
+// or behind off; see [spool.Spool.Read]. Any goroutine may call it once the job
+// has started.
+func (j *Job) ReadRaw(name Stream, p []byte, off int64) (n int, at int64) {
+	if st := j.stream(name); st != nil {
+		return st.spool.Read(p, off)
+	}
+	return 0, off
+}
+
+// End returns the offset behind the last byte that a stream has stored.
+func (j *Job) End(name Stream) int64 {
+	if st := j.stream(name); st != nil {
+		return st.spool.End()
+	}
+	return 0
+}
+
+// Range returns the stored bytes of a range and what of it was dropped.
+func (j *Job) Range(name Stream, r Range) (data []byte, gaps []Range) {
+	st := j.stream(name)
+	if st == nil {
+		return nil, nil
+	}
+	data, dropped := st.spool.ReadRange(r.From, r.To)
+	for _, d := range dropped {
+		gaps = append(gaps, Range(d))
+	}
+	return data, gaps
+}
+
+func (j *Job) stream(name Stream) *stream {
+	for _, st := range j.streams {
+		if st.name == name {
+			return st
+		}
+	}
+	return nil
+}
+
+// compile checks a watch's pattern; *Error where it does not hold.
+func (w *WatchSpec) compile() *Error {
+	p, err := match.Compile(w.Pattern, w.Flags)
+	if err == nil {
+		w.compiled = p
+		return nil
+	}
+	e := errorf(CodeInvalidPattern, "the pattern is no ECMAScript regular expression: %v", err)
+	e.Pattern, e.Pointer = w.Pattern, w.Pointer
+	if se, ok := err.(*match.SyntaxError); ok {
+		e.Position = &se.Pos
+		e.Message = "the pattern is no ECMAScript regular expression: " + se.Message
+	}
+	return e
+}
+
+func (w *WaitSpec) compile() *Error {
+	if w == nil {
+		return nil
+	}
+	for i := range w.Until {
+		if c := &w.Until[i]; c.Kind == UntilPattern {
+			if err := c.Watch.compile(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

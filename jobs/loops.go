@@ -1,0 +1,129 @@
+package jobs
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/spool"
+)
+
+// smallRead is the buffer that a stream holds while nothing comes; only a flood
+// borrows a largeRead one.
+const (
+	smallRead = 4 << 10
+	largeRead = 64 << 10
+)
+
+var readBuffers = sync.Pool{New: func() any { b := make([]byte, largeRead); return &b }}
+
+// A stream is one output of a job.
+type stream struct {
+	// Immutable:
+	name  Stream
+	src   source
+	spool *spool.Spool
+
+	last atomic.Int64 // when output last came, in nanoseconds since the job's epoch
+	base time.Time
+
+	// Owned by the job's loop:
+	ended    bool // nothing will ever come
+	draining bool // a drain was asked for and has not been answered
+}
+
+// quietFor is how long no output has come, from the job's start where none ever did.
+func (s *stream) quietFor() time.Duration {
+	return time.Since(s.base) - time.Duration(s.last.Load())
+}
+
+// A streamEnd is what a readLoop tells the job's loop beside growth.
+type streamEnd struct {
+	st    *stream
+	ended bool // for good; else a drain found nothing more
+}
+
+// readLoop owns the blocking read of one stream. It stores what comes and then
+// says so: to the client's side, to the matcher, to the job's loop. It is the
+// spool's one appender, and the place before which output is not yet anybody's:
+// what must not be seen (secret values) has to be taken out here.
+//
+// It does not hand its bytes to the job's loop, which would store them: output
+// must go on when that loop is busy or stuck.
+func (j *Job) readLoop(st *stream) {
+	defer j.loops.Done()
+	small := make([]byte, smallRead)
+	buf, large := small, (*[]byte)(nil)
+	for {
+		n, err := st.src.Read(buf)
+		if n > 0 {
+			st.spool.Append(buf[:n])
+			st.last.Store(int64(time.Since(st.base)))
+			j.noteGrowth()
+		}
+		switch {
+		case n == len(buf) && large == nil:
+			large = readBuffers.Get().(*[]byte)
+			buf = *large
+		case n < smallRead && large != nil:
+			readBuffers.Put(large)
+			buf, large = small, nil
+		}
+		if err != nil && !j.noteEnd(st, err) {
+			return
+		}
+	}
+}
+
+func (j *Job) noteGrowth() {
+	j.sink.Output()
+	if f := j.follower.Load(); f != nil {
+		f.poke()
+	}
+	select {
+	case j.grew <- struct{}{}:
+	default: // the loop has been told and has not looked yet
+	}
+}
+
+// noteEnd tells the loop of a drain answered or of the stream's end, and reports
+// whether reading goes on.
+func (j *Job) noteEnd(st *stream, err error) bool {
+	drained := errors.Is(err, proc.ErrDrained)
+	if !drained && !errors.Is(err, io.EOF) {
+		j.log.Debug("read ended", "job", j.id, "stream", st.name, "error", err)
+	}
+	select {
+	case j.ends <- streamEnd{st, !drained}:
+	case <-j.done:
+		return false
+	}
+	return drained
+}
+
+// A writeDone is the end of one write to the job.
+type writeDone struct {
+	n   int
+	err error
+}
+
+// writeLoop owns the blocking write to the job's input.
+func (j *Job) writeLoop(in input) {
+	defer j.loops.Done()
+	for {
+		select {
+		case b := <-j.toInput:
+			n, err := in.Write(b)
+			select {
+			case j.wrote <- writeDone{n, err}:
+			case <-j.done:
+				return
+			}
+		case <-j.done:
+			return
+		}
+	}
+}

@@ -1,0 +1,339 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/proc"
+)
+
+// Limits bound what jobs may take. Zero values mean the defaults.
+type Limits struct {
+	MaxJobs         int           // live at once; 512
+	SpoolMemory     int           // bytes of output kept per stream; 4 MiB
+	InputQueueBytes int64         // per job; 1 MiB
+	ShutdownGrace   time.Duration // between TERM and KILL when the server ends; DefaultGrace
+	KeepJobs        int           // closed jobs that stay known; 100
+}
+
+// DefaultGrace is the time between TERM and KILL where nobody has said otherwise.
+const DefaultGrace = 2 * time.Second
+
+func (l Limits) withDefaults() Limits {
+	set := func(p *int, v int) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	set(&l.MaxJobs, 512)
+	set(&l.SpoolMemory, 4<<20)
+	set(&l.KeepJobs, 100)
+	if l.InputQueueBytes == 0 {
+		l.InputQueueBytes = 1 << 20
+	}
+	return l
+}
+
+// Options set a Manager up.
+type Options struct {
+	Root        string   // where relative directories count from; "" = the process's own
+	AllowedDirs []string // a job's cwd must lie in one; none = no restriction
+	Env         EnvPolicy
+	Limits      Limits
+	Log         *slog.Logger
+}
+
+// An EnvPolicy says which variables of the server's own environment jobs get.
+type EnvPolicy = proc.EnvPolicy
+
+// KeeperMain must be the first statement of main and of every TestMain of a binary
+// that starts jobs: keepers are copies of the binary, and it does not return in one.
+func KeeperMain() { keeper.Main() }
+
+// A Manager has the jobs of one server.
+type Manager struct {
+	// Immutable:
+	log         *slog.Logger
+	environment []string
+	keepers     *keeper.Pool
+
+	// Immutable from the first Start on:
+	root        string
+	allowedDirs []string
+	envPolicy   EnvPolicy
+	limits      Limits
+
+	launch func(*Spec, plan) (*launched, *Error) // launchReal, but in tests
+
+	closing atomic.Bool
+
+	mu     sync.Mutex // guards what follows; never held while a job is called
+	last   ID
+	jobs   map[ID]*Job
+	names  map[string]*Job // live or starting
+	byName map[string]*Job // the one started last under it
+	closed []*Job          // in the order in which they closed
+	live   int
+}
+
+// NewManager returns a manager with one keeper warm. Close it.
+func NewManager(o Options) (*Manager, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Root == "" {
+		wd, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		o.Root = wd
+	}
+	m := &Manager{
+		log: o.Log, environment: os.Environ(), root: o.Root,
+		keepers: keeper.NewPool(keeper.PoolOptions{Log: o.Log}),
+		jobs:    map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
+	}
+	m.launch = m.launchReal
+	if err := m.Configure(o); err != nil {
+		return nil, err
+	}
+	m.keepers.Warm()
+	return m, nil
+}
+
+// Configure sets everything but the log anew. It must be called before the first
+// Start. A *Error if a directory cannot be used.
+func (m *Manager) Configure(o Options) error {
+	root := m.root
+	if o.Root != "" {
+		root = o.Root
+	}
+	if !filepath.IsAbs(root) {
+		return Invalid("/rootDirectory", "the root directory %q must be absolute", root)
+	}
+	if fi, err := os.Stat(root); err != nil || !fi.IsDir() {
+		e := errorf(CodeBadWorkingDirectory, "the root directory %s is no directory that can be used; give an existing one", root)
+		e.Path = root
+		return e
+	}
+	for i, dir := range o.AllowedDirs {
+		if !filepath.IsAbs(dir) {
+			return Invalid(fmt.Sprintf("/allowedDirectories/%d", i), "the allowed directory %q must be absolute", dir)
+		}
+	}
+	m.root, m.allowedDirs, m.envPolicy, m.limits = root, o.AllowedDirs, o.Env, o.Limits.withDefaults()
+	return nil
+}
+
+// Limits returns the effective limits.
+func (m *Manager) Limits() Limits { return m.limits }
+
+// Root returns the directory that relative ones count from.
+func (m *Manager) Root() string { return m.root }
+
+// DefaultShell returns the path of the shell that runs commands.
+func (m *Manager) DefaultShell() string {
+	sh, err := proc.DefaultShell(m.environment)
+	if err != nil {
+		return ""
+	}
+	return sh.Path
+}
+
+// Start begins a job. Its handle and name are taken when Start returns, so that
+// requests which name it may follow at once; they take effect once it has started.
+func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
+	if err := spec.checkText(); err != nil {
+		return nil, Pending[StartResult]{}, err
+	}
+	for i := range spec.Watches {
+		if err := spec.Watches[i].compile(); err != nil {
+			return nil, Pending[StartResult]{}, err
+		}
+	}
+	if err := spec.Wait.compile(); err != nil {
+		return nil, Pending[StartResult]{}, err
+	}
+	j, err := m.register(spec)
+	if err != nil {
+		return nil, Pending[StartResult]{}, err
+	}
+	r := newReply[StartResult]()
+	j.begin = &startReq{reply: r}
+	go j.startLoop()
+	go j.run()
+	return j, pend(j, r), nil
+}
+
+func (m *Manager) register(spec Spec) (*Job, *Error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch holder := m.names[spec.Name]; {
+	case m.closing.Load():
+		return nil, errClosedServer()
+	case m.live >= m.limits.MaxJobs:
+		e := errorf(CodeLimitExceeded, "%d jobs are live, as many as limits.maxJobs allows; end one first, or raise the limit in initialize", m.live)
+		e.Limit, e.Max = "maxJobs", int64(m.limits.MaxJobs)
+		return nil, e
+	case spec.Name != "" && holder != nil:
+		e := errorf(CodeNameInUse, "the name %q belongs to job %d, which runs; choose another, or end that one first", spec.Name, holder.id)
+		e.Handle, e.Name = holder.id, spec.Name
+		return nil, e
+	}
+	m.last++
+	j := newJob(m, m.last, spec)
+	m.jobs[j.id] = j
+	m.live++
+	if spec.Name != "" {
+		m.names[spec.Name], m.byName[spec.Name] = j, j
+	}
+	return j, nil
+}
+
+// releaseName gives a job's name back.
+func (m *Manager) releaseName(j *Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.dropName(j)
+}
+
+func (m *Manager) dropName(j *Job) {
+	if m.names[j.spec.Name] == j {
+		delete(m.names, j.spec.Name)
+	}
+}
+
+// forget drops a job that failed to start.
+func (m *Manager) forget(j *Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.live--
+	m.drop(j)
+}
+
+func (m *Manager) drop(j *Job) {
+	m.dropName(j)
+	delete(m.jobs, j.id)
+	if m.byName[j.spec.Name] == j {
+		delete(m.byName, j.spec.Name)
+	}
+}
+
+// retire counts a job as closed, and lets go of the oldest where there are more
+// than are kept.
+func (m *Manager) retire(j *Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.live--
+	m.closed = append(m.closed, j)
+	for len(m.closed) > m.limits.KeepJobs {
+		old := m.closed[0]
+		m.closed = slices.Delete(m.closed, 0, 1)
+		m.drop(old)
+		old.post(quitMsg{})
+	}
+}
+
+// Lookup finds a job. A *Error that lists the live jobs if there is none.
+func (m *Manager) Lookup(r Ref) (*Job, *Error) {
+	m.mu.Lock()
+	j := m.jobs[r.Handle]
+	if r.Name != "" {
+		j = m.byName[r.Name]
+	}
+	m.mu.Unlock()
+	if j != nil {
+		return j, nil
+	}
+	var e *Error
+	if r.Name != "" {
+		e = errorf(CodeJobNotFound, "there is no job %q; the live jobs are in data.jobs", r.Name)
+	} else {
+		e = errorf(CodeJobNotFound, "there is no job %d; the live jobs are in data.jobs", r.Handle)
+	}
+	e.Handle = r.Handle
+	for _, j := range m.All() {
+		if info := j.Published(); info != nil && info.Live() {
+			e.Live = append(e.Live, *info)
+		}
+	}
+	return nil, e
+}
+
+// All returns the jobs that are known, oldest first.
+func (m *Manager) All() []*Job {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]*Job, 0, len(m.jobs))
+	for _, j := range m.jobs {
+		all = append(all, j)
+	}
+	slices.SortFunc(all, func(a, b *Job) int { return int(a.id - b.id) })
+	return all
+}
+
+// Shutdown ends every job: TERM, the grace, KILL. It returns when nothing of them
+// is alive, or when a job that takes longer has been given up on; what that job
+// started ends with its keeper, which needs nobody's help.
+func (m *Manager) Shutdown() {
+	m.mu.Lock()
+	m.closing.Store(true)
+	m.mu.Unlock()
+	grace := m.limits.ShutdownGrace
+	all := m.All()
+	for _, j := range all {
+		j.post(shutdownMsg{grace})
+	}
+	late := time.NewTimer(grace + shutdownSlack)
+	defer late.Stop()
+	for _, j := range all {
+		select {
+		case <-j.ended:
+		case <-late.C:
+			m.giveUp(all)
+			return
+		}
+	}
+}
+
+// shutdownSlack is how long after the grace a job may take to say that it is gone.
+const shutdownSlack = 500 * time.Millisecond
+
+// giveUp ends what is left without asking the loops, one of which may be stuck.
+func (m *Manager) giveUp(all []*Job) {
+	for _, j := range all {
+		if h := j.process.Load(); h != nil {
+			m.log.Warn("job ended without its loop", "job", j.id)
+			_ = h.Kill(keeper.KillOptions{}) // Best effort: the keeper's own end is next.
+		}
+	}
+}
+
+// Close lets go of everything, after Shutdown. It does not wait for a stuck job.
+func (m *Manager) Close() error {
+	var stuck []error
+	for _, j := range m.All() {
+		j.post(quitMsg{})
+	}
+	late := time.NewTimer(shutdownSlack)
+	defer late.Stop()
+	for _, j := range m.All() {
+		select {
+		case <-j.done:
+			j.loops.Wait()
+		case <-late.C:
+			stuck = append(stuck, errors.New("jobs: the loop of a job is stuck"))
+			late.Reset(0)
+		}
+	}
+	m.keepers.Close()
+	return errors.Join(stuck...)
+}

@@ -1,0 +1,145 @@
+package jobs
+
+import (
+	"sync"
+	"time"
+)
+
+// A message is what anybody else asks of a job's loop. The set is closed: the
+// types in this file.
+type message interface{ message() }
+
+// A Result is the answer to a message: a value or an error.
+type Result[T any] struct {
+	Value T
+	Err   error
+}
+
+// A Pending is a request that a job's loop will answer, once, on C.
+type Pending[T any] struct {
+	C   <-chan Result[T]
+	job *Job
+	tok *token
+}
+
+// Cancel withdraws the request. It is answered all the same: with CodeCanceled and
+// what it had come to, or with its result where that was faster.
+func (p Pending[T]) Cancel() { p.job.post(cancelMsg{p.tok}) }
+
+// A token is the identity of a request, by which it can be cancelled.
+type token struct{ _ byte }
+
+// A reply is the loop's end of a Pending. It has room for the one answer, so that
+// sending it never blocks.
+type reply[T any] struct {
+	c   chan Result[T]
+	tok *token
+}
+
+func newReply[T any]() reply[T] {
+	return reply[T]{make(chan Result[T], 1), new(token)}
+}
+
+func (r reply[T]) ok(v T)         { r.c <- Result[T]{Value: v} }
+func (r reply[T]) fail(err error) { r.c <- Result[T]{Err: err} }
+
+func pend[T any](j *Job, r reply[T]) Pending[T] { return Pending[T]{r.c, j, r.tok} }
+
+type (
+	// writeMsg queues input.
+	writeMsg struct {
+		in    Input
+		reply reply[WriteResult]
+	}
+	// waitMsg arms a wait.
+	waitMsg struct {
+		spec  *WaitSpec
+		reply reply[Outcome]
+	}
+	// runMsg waits for the end as job/run does.
+	runMsg struct {
+		opts  RunOptions
+		reply reply[RunResult]
+	}
+	// readMsg asks where a read begins, and waits for something to be there.
+	readMsg struct {
+		opts  ReadOptions
+		reply reply[ReadResult]
+	}
+	// killMsg ends the tree.
+	killMsg struct {
+		opts  KillOptions
+		reply reply[KillResult]
+	}
+	// infoMsg asks for a snapshot, in its turn.
+	infoMsg struct{ reply reply[Info] }
+	// cancelMsg withdraws the request with this token.
+	cancelMsg struct{ tok *token }
+	// shutdownMsg ends the job because the server ends.
+	shutdownMsg struct{ grace time.Duration }
+	// quitMsg ends the loop of a job of which nothing is left, or of any job once
+	// the server gives up on it.
+	quitMsg struct{}
+	// hitsMsg and syncedMsg come from the follower, in order.
+	hitsMsg   struct{ hits []followerHit }
+	syncedMsg struct{ tok *token }
+)
+
+func (writeMsg) message()    {}
+func (waitMsg) message()     {}
+func (runMsg) message()      {}
+func (readMsg) message()     {}
+func (killMsg) message()     {}
+func (infoMsg) message()     {}
+func (cancelMsg) message()   {}
+func (shutdownMsg) message() {}
+func (quitMsg) message()     {}
+func (hitsMsg) message()     {}
+func (syncedMsg) message()   {}
+
+// A mailbox is an unbounded queue with one receiver. Sending never blocks, so that
+// nobody, the reader of the wire least of all, waits for a job; what is in it is
+// bounded by the requests that a connection may have in flight.
+type mailbox[T any] struct {
+	wake chan struct{} // sender -> receiver: there is something; capacity 1
+
+	mu     sync.Mutex
+	queue  []T
+	closed bool
+}
+
+func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{wake: make(chan struct{}, 1)} }
+
+// put queues m, and reports false if the receiver is gone.
+func (b *mailbox[T]) put(m T) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.queue = append(b.queue, m)
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// take returns all that is queued.
+func (b *mailbox[T]) take() []T {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := b.queue
+	b.queue = nil
+	return q
+}
+
+// close refuses what comes later and returns what is still queued.
+func (b *mailbox[T]) close() []T {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	q := b.queue
+	b.queue = nil
+	return q
+}

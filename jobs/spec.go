@@ -1,0 +1,152 @@
+package jobs
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"shelld/jobs/internal/match"
+)
+
+// An ID is a job's handle: counted up from 1 and never reused in a server's life.
+type ID int64
+
+// A Ref names a job as a client does: by handle, or by the name it chose.
+type Ref struct {
+	Handle ID // if Name is empty
+	Name   string
+}
+
+// Mode is how a job is connected.
+type Mode string
+
+const (
+	ModePTY  Mode = "pty"
+	ModePipe Mode = "pipe"
+)
+
+// Stream names one of a job's outputs.
+type Stream string
+
+const (
+	PTY    Stream = "pty"
+	Stdout Stream = "stdout"
+	Stderr Stream = "stderr"
+)
+
+// StderrMode says where a pipe job's standard error goes.
+type StderrMode string
+
+const (
+	StderrSeparate StderrMode = "separate"
+	StderrMerge    StderrMode = "merge" // into stdout, in true order
+	StderrDiscard  StderrMode = "discard"
+)
+
+// A Spec is what a start asks for. The zero value is an interactive shell on a
+// terminal of 80×24.
+type Spec struct {
+	Command     *string  // run by a shell
+	Argv        []string // run without one; with neither, an interactive shell
+	Shell       string   // name or path; "" = the default shell
+	Cwd         string   // "" = the root directory; relative paths count from it
+	Env         map[string]*string
+	Mode        Mode // "" = pty, and pipe where no terminal can be had
+	Cols, Rows  int  // 0 = 80, 24
+	Name        string
+	Group       string
+	Description string
+	OpenStdin   bool // pipe mode: stdin stays open for writes; else /dev/null
+	Stderr      StderrMode
+	Watches     []WatchSpec
+	Wait        *WaitSpec
+	Sink        Sink // nil = nobody listens
+}
+
+// checkText refuses what no program can be given: a NUL byte ends an argument, and a
+// variable's name ends at the equals sign.
+func (s *Spec) checkText() *Error {
+	const nul = "must not contain a NUL character"
+	if s.Command != nil && strings.ContainsRune(*s.Command, 0) {
+		return Invalid("/command", nul)
+	}
+	for i, a := range s.Argv {
+		if strings.ContainsRune(a, 0) {
+			return Invalid("/argv/"+strconv.Itoa(i), nul)
+		}
+	}
+	if strings.ContainsRune(s.Cwd, 0) {
+		return Invalid("/cwd", nul)
+	}
+	for name, value := range s.Env {
+		switch {
+		case name == "" || strings.ContainsAny(name, "=\x00"):
+			return Invalid("/env", "%q cannot be the name of a variable: it must not be empty, nor contain = or NUL", name)
+		case value != nil && strings.ContainsRune(*value, 0):
+			return Invalid("/env/"+name, nul)
+		}
+	}
+	return nil
+}
+
+// A WatchSpec is a pattern whose every match is an event.
+type WatchSpec struct {
+	Pattern, Flags string
+	Raw            bool   // match the raw bytes; else with escape sequences removed
+	Stream         Stream // "" = each
+	Once           bool
+	Pointer        string // where it stands in params, for errors
+
+	compiled *match.Pattern
+}
+
+// A ConditionKind is what a condition waits for.
+type ConditionKind string
+
+const (
+	UntilExit    ConditionKind = "exit"
+	UntilClosed  ConditionKind = "closed"
+	UntilPattern ConditionKind = "pattern"
+	UntilQuiet   ConditionKind = "quietMs"
+	UntilBytes   ConditionKind = "bytes"
+)
+
+// Conditions are the kinds that a wait can be armed with here.
+func Conditions() []ConditionKind {
+	return []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilQuiet, UntilBytes}
+}
+
+// A Condition is one thing to wait for.
+type Condition struct {
+	Kind  ConditionKind
+	Watch WatchSpec     // pattern
+	Quiet time.Duration // quietMs
+	Bytes int64         // bytes
+}
+
+// Origin says from where a wait looks at the output.
+type Origin struct {
+	Kind    OriginKind
+	Offsets map[Stream]int64 // for FromOffset; the key "" means the only stream
+	Pointer string           // where it stands in params, for errors
+}
+
+// An OriginKind is one of the ways to say where a wait begins.
+type OriginKind int
+
+const (
+	FromDefault OriginKind = iota // start in a start, now in a write, else unread
+	FromStart
+	FromNow
+	FromUnread
+	FromOffset
+)
+
+// A WaitSpec is a list of conditions, of which the first to hold ends the wait.
+type WaitSpec struct {
+	Until    []Condition
+	From     Origin
+	Timeout  time.Duration // < 0 = none
+	MaxBytes int
+	Plain    bool // the output's format: plain, else text
+}

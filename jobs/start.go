@@ -1,0 +1,410 @@
+package jobs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/spool"
+)
+
+// A StartResult is a started job, and how its wait ended.
+type StartResult struct {
+	Info    Info
+	Outcome *Outcome
+}
+
+// A startReq is a start that has not been answered.
+type startReq struct {
+	reply   reply[StartResult]
+	outcome *Outcome
+}
+
+// A startResult is what the startLoop brings back.
+type startResult struct {
+	launched *launched
+	err      *Error
+}
+
+// launched is a process that runs, and what it is connected to.
+type launched struct {
+	plan    plan
+	proc    process
+	outputs []output
+	input   input    // nil: none
+	term    terminal // nil: pipe mode
+}
+
+type output struct {
+	name Stream
+	src  source
+}
+
+// A plan is a spec with everything found: what is started, where, with what.
+type plan struct {
+	path   string
+	argv   []string
+	shell  string // the shell's path, where there is one
+	env    []string
+	dir    string
+	mode   Mode
+	reason string // why the mode is not the one that is usual
+	cols   int
+	rows   int
+}
+
+// startLoop makes the process. It is a goroutine of its own, since looking for
+// directories and commands may take as long as a file system likes.
+func (j *Job) startLoop() {
+	var r startResult
+	p, err := j.mgr.plan(&j.spec)
+	if err == nil {
+		r.launched, err = j.mgr.launch(&j.spec, p)
+	}
+	r.err = err
+	j.started <- r
+}
+
+// onStarted makes a job of what was started, or a refusal.
+func (j *Job) onStarted(r startResult) {
+	if r.err != nil {
+		j.st.status, j.quit = StatusFailed, true
+		j.mgr.forget(j)
+		close(j.ended)
+		j.begin.reply.fail(r.err)
+		return
+	}
+	j.attach(r.launched)
+	j.st.status = StatusRunning
+	for i := range j.spec.Watches {
+		w := &watch{id: i + 1, spec: j.spec.Watches[i]}
+		j.info.Watches = append(j.info.Watches, WatchInfo{w.id, w.spec})
+		j.follow(w, nil)
+	}
+	j.publish()
+	j.sink.Started(j, j.snapshot())
+	for _, st := range j.streams {
+		j.loops.Add(1)
+		go j.readLoop(st)
+	}
+	j.answerStart()
+}
+
+func (j *Job) attach(l *launched) {
+	j.proc, j.facts, j.input, j.term = l.proc, l.proc.Events(), l.input, l.term
+	j.process.Store(&processHandle{l.proc})
+	now := time.Now()
+	for _, o := range l.outputs {
+		j.streams = append(j.streams, &stream{name: o.name, src: o.src, base: now, spool: spool.New(j.mgr.limits.SpoolMemory)})
+	}
+	if j.input != nil {
+		j.loops.Add(1)
+		go j.writeLoop(j.input)
+	}
+	j.info = Info{
+		Description: j.spec.Description, Group: j.spec.Group, Command: j.spec.Command,
+		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
+		PID: l.proc.PID(), StartedAt: now,
+	}
+	if l.term != nil {
+		j.info.Cols, j.info.Rows = l.plan.cols, l.plan.rows
+	}
+}
+
+func (j *Job) answerStart() {
+	b := j.begin
+	spec := j.spec.Wait
+	if spec == nil {
+		b.reply.ok(StartResult{Info: j.snapshot()})
+		return
+	}
+	from, err := j.origin(spec, FromStart)
+	if err != nil {
+		// The job runs: refusing it now would leave it without an owner.
+		j.end(ReasonKilled, KillOptions{})
+		b.reply.fail(err)
+		return
+	}
+	j.arm(&wait{
+		spec: spec, from: from, tok: b.reply.tok,
+		done:  func(o Outcome) { b.reply.ok(StartResult{j.snapshot(), &o}) },
+		abort: func(e *Error) { b.reply.fail(e) },
+	})
+}
+
+// cancelStart is for a start that is still under way: the cancel waits in the mail
+// until that is over, so that only its wait is left to cancel.
+func (j *Job) cancelStart(*token) bool { return false }
+
+// plan finds everything that a spec names.
+func (m *Manager) plan(s *Spec) (plan, *Error) {
+	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows}
+	var err *Error
+	if p.dir, err = m.directory(s.Cwd); err != nil {
+		return p, err
+	}
+	if p.mode == "" {
+		p.mode = ModePTY
+	}
+	if p.cols == 0 {
+		p.cols = 80
+	}
+	if p.rows == 0 {
+		p.rows = 24
+	}
+	p.env = m.environ(s, p)
+	if len(s.Argv) > 0 {
+		p.argv = s.Argv
+		p.path, err = lookPath(s.Argv[0], p.dir, p.env)
+		return p, err
+	}
+	return p, p.useShell(s)
+}
+
+// environ is the job's environment: what the policy lets through, what the start
+// asks for, and what a terminal needs.
+func (m *Manager) environ(s *Spec, p plan) []string {
+	job := map[string]*string{"PWD": &p.dir}
+	if p.mode == ModePTY {
+		term := "xterm-256color"
+		job["TERM"] = &term
+	}
+	for k, v := range s.Env {
+		job[k] = v
+	}
+	return proc.Environ(m.environment, m.envPolicy, job)
+}
+
+func (p *plan) useShell(s *Spec) *Error {
+	var sh proc.Shell
+	var err error
+	if s.Shell == "" {
+		sh, err = proc.DefaultShell(p.env)
+	} else {
+		sh, err = proc.ShellFor(s.Shell, p.dir, p.env)
+	}
+	if err != nil {
+		return lookError(s.Shell, err, p.env)
+	}
+	p.path, p.shell, p.argv = sh.Path, sh.Path, []string{sh.Name}
+	if s.Command != nil {
+		p.argv = append(append(p.argv, sh.Args...), *s.Command)
+	}
+	return nil
+}
+
+// directory returns the absolute directory in which a job starts.
+func (m *Manager) directory(cwd string) (string, *Error) {
+	dir := cwd
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(m.root, dir)
+	}
+	fi, err := os.Stat(dir)
+	if err == nil && !fi.IsDir() {
+		err = syscall.ENOTDIR
+	}
+	if err != nil {
+		e := errorf(CodeBadWorkingDirectory, "the working directory %s cannot be used (%s); give an existing directory as cwd", dir, errnoText(err))
+		e.Path, e.Errno = dir, errnoText(err)
+		return "", e
+	}
+	if err := m.allowed(dir); err != nil {
+		return "", err
+	}
+	return filepath.Clean(dir), nil
+}
+
+// allowed refuses a directory outside those that the client allowed, symlinks
+// resolved on both sides.
+func (m *Manager) allowed(dir string) *Error {
+	if len(m.allowedDirs) == 0 {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		for _, a := range m.allowedDirs {
+			base, err := filepath.EvalSymlinks(a)
+			if err != nil {
+				continue
+			}
+			if rel, err := filepath.Rel(base, real); err == nil && filepath.IsLocal(rel) {
+				return nil
+			}
+		}
+	}
+	e := errorf(CodeDirectoryNotAllowed, "the directory %s lies outside the allowed directories %s", dir, strings.Join(m.allowedDirs, ", "))
+	e.Path, e.Valid = dir, m.allowedDirs
+	return e
+}
+
+func lookPath(name, dir string, env []string) (string, *Error) {
+	path, err := proc.LookPath(name, dir, env)
+	if err != nil {
+		return "", lookError(name, err, env)
+	}
+	return path, nil
+}
+
+// lookError says why a command cannot be run.
+func lookError(name string, err error, env []string) *Error {
+	var le *proc.LookError
+	path := ""
+	if errors.As(err, &le) {
+		path = le.Path
+	}
+	if path != "" && !errors.Is(err, fs.ErrNotExist) {
+		e := errorf(CodePermissionDenied, "%s cannot be run (%s); make it an executable file, or name another command", path, errnoText(err))
+		e.Path, e.Errno = path, errnoText(err)
+		return e
+	}
+	e := errorf(CodeCommandNotFound, "there is no command %q; check the spelling, or the PATH that the job gets", name)
+	e.Command, e.Suggestions = name, proc.Suggest(name, env)
+	if len(e.Suggestions) > 0 {
+		e.Message = "there is no command \"" + name + "\"; did you mean " + strings.Join(e.Suggestions, " or ") + "?"
+	}
+	return e
+}
+
+// errnoText is the system's own words for an error, without Go's.
+func errnoText(err error) string {
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied"
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file or directory"
+	}
+	return err.Error()
+}
+
+// launchReal starts a plan on a terminal or pipes.
+func (m *Manager) launchReal(s *Spec, p plan) (*launched, *Error) {
+	if p.mode == ModePTY {
+		l, err := m.launchPTY(p)
+		if err == nil || err.Code != CodePTYUnavailable || s.Mode != "" {
+			return l, err
+		}
+		p.mode, p.reason, p.cols, p.rows = ModePipe, err.Message, 0, 0
+		p.env = m.environ(s, p)
+	}
+	return m.launchPipes(s, p)
+}
+
+func (m *Manager) launchPTY(p plan) (*launched, *Error) {
+	t, slave, err := proc.OpenTerminal(p.cols, p.rows)
+	if err != nil {
+		if isResource(err) {
+			return nil, resourceError("a terminal", err)
+		}
+		e := errorf(CodePTYUnavailable, "no terminal can be had (%s); start the job with \"mode\": \"pipe\"", errnoText(err))
+		e.Errno = errnoText(err)
+		return nil, e
+	}
+	defer slave.Close()
+	k, kerr := m.keepers.Start(keeper.Command{Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Terminal: slave})
+	if kerr != nil {
+		_ = t.Close() // Nothing has used it.
+		return nil, startError(p, kerr)
+	}
+	return &launched{plan: p, proc: k, term: t, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}, nil
+}
+
+func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
+	l := &launched{plan: p}
+	cmd := keeper.Command{Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir}
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close() // The job has its own.
+		}
+	}()
+	fail := func(e *Error) (*launched, *Error) {
+		for _, o := range l.outputs {
+			_ = o.src.Close() // Nothing has used it.
+		}
+		if l.input != nil {
+			_ = l.input.Close() // As above.
+		}
+		return nil, e
+	}
+	open := func(name Stream) (*os.File, error) {
+		src, f, err := proc.OutputPipe()
+		if err != nil {
+			return nil, err
+		}
+		l.outputs, theirs = append(l.outputs, output{name, src}), append(theirs, f)
+		return f, nil
+	}
+	var err error
+	if cmd.Stdout, err = open(Stdout); err != nil {
+		return fail(resourceError("a pipe", err))
+	}
+	switch s.Stderr {
+	case StderrMerge:
+		cmd.Stderr = cmd.Stdout
+	case StderrDiscard:
+	default:
+		if cmd.Stderr, err = open(Stderr); err != nil {
+			return fail(resourceError("a pipe", err))
+		}
+	}
+	if s.OpenStdin {
+		in, f, err := proc.InputPipe()
+		if err != nil {
+			return fail(resourceError("a pipe", err))
+		}
+		l.input, cmd.Stdin, theirs = in, f, append(theirs, f)
+	}
+	k, err := m.keepers.Start(cmd)
+	if err != nil {
+		return fail(startError(p, err))
+	}
+	l.proc = k
+	return l, nil
+}
+
+func isResource(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN}, func(e error) bool { return errors.Is(err, e) })
+}
+
+func resourceError(what string, err error) *Error {
+	e := errorf(CodeResourceUnavailable, "the system has no room for %s (%s); end some jobs and try again", what, errnoText(err))
+	e.Retryable, e.Errno = true, errnoText(err)
+	return e
+}
+
+// startError turns the stage and errno of a failed start into what a client is told.
+func startError(p plan, err error) *Error {
+	var se *keeper.StartError
+	if !errors.As(err, &se) {
+		return errorf(CodeInternal, "the job could not be started: %v", err)
+	}
+	switch {
+	case isResource(err):
+		return resourceError("another process", err)
+	case se.Stage == keeper.StageChdir:
+		e := errorf(CodeBadWorkingDirectory, "the working directory %s cannot be used (%s); give an existing directory as cwd", p.dir, errnoText(err))
+		e.Path, e.Errno = p.dir, errnoText(err)
+		return e
+	case se.Stage == keeper.StageExec && se.MissingInterpreter != "":
+		e := errorf(CodeCommandNotFound, "%s needs the interpreter %s, which is not there; install it or change the first line of the file", p.path, se.MissingInterpreter)
+		e.Command, e.Path, e.Errno = se.MissingInterpreter, p.path, errnoText(err)
+		return e
+	case errors.Is(err, syscall.ENOENT):
+		return lookError(p.argv[0], &proc.LookError{Name: p.argv[0], Err: fs.ErrNotExist}, p.env)
+	case se.Stage == keeper.StageExec:
+		e := errorf(CodePermissionDenied, "%s cannot be run (%s); make it an executable file for this machine, or name another command", p.path, errnoText(err))
+		e.Path, e.Errno = p.path, errnoText(err)
+		return e
+	}
+	return errorf(CodeInternal, "the job could not be started: %v", err)
+}

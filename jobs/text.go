@@ -1,0 +1,261 @@
+package jobs
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxColumn bounds how far a cursor movement goes to the right, so that a hostile
+// sequence cannot ask for a line of any length.
+const maxColumn = 4096
+
+// Plain is output as a person would read it afterwards: escape sequences removed,
+// CRLF as LF, and lines that were redrawn (carriage return, backspace, erase,
+// cursor up) folded to their last state. Bytes that are no UTF-8 become U+FFFD.
+func Plain(b []byte) string {
+	if !needsFolding(b) {
+		return strings.ToValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"), "\uFFFD")
+	}
+	f := folder{lines: [][]rune{nil}}
+	for len(b) > 0 {
+		b = b[f.next(b):]
+	}
+	return f.String()
+}
+
+// needsFolding is false for ordinary logs, for which Plain is a copy.
+func needsFolding(b []byte) bool {
+	for i, c := range b {
+		if c < ' ' && c != '\n' && c != '\t' {
+			if c == '\r' && i+1 < len(b) && b[i+1] == '\n' {
+				continue
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// A folder is a page that has lines but no height: enough of a terminal to undo
+// redrawing, with nothing ever scrolled away.
+type folder struct {
+	lines    [][]rune
+	row, col int
+}
+
+// next consumes one character or sequence and returns its length in bytes.
+func (f *folder) next(b []byte) int {
+	switch c := b[0]; {
+	case c == 0x1b:
+		return f.escape(b)
+	case c == '\n':
+		f.down(1)
+		f.col = 0
+	case c == '\r':
+		f.col = 0
+	case c == '\b':
+		f.col = max(f.col-1, 0)
+	case c < ' ' && c != '\t':
+		// Other controls print nothing.
+	default:
+		r, n := utf8.DecodeRune(b)
+		f.put(r)
+		return n
+	}
+	return 1
+}
+
+func (f *folder) put(r rune) {
+	line := f.pad(f.col)
+	if f.col < len(line) {
+		line[f.col] = r
+	} else {
+		line = append(line, r)
+	}
+	f.lines[f.row] = line
+	f.col++
+}
+
+// pad returns the current line, with blanks up to column col.
+func (f *folder) pad(col int) []rune {
+	line := f.lines[f.row]
+	for len(line) < col {
+		line = append(line, ' ')
+	}
+	return line
+}
+
+func (f *folder) down(n int) {
+	for range n {
+		f.row++
+		if f.row == len(f.lines) {
+			f.lines = append(f.lines, nil)
+		}
+	}
+}
+
+// escape consumes a sequence. Those that move or erase on what is still in sight
+// are obeyed; all others print nothing.
+func (f *folder) escape(b []byte) int {
+	if len(b) < 2 {
+		return len(b)
+	}
+	switch b[1] {
+	case '[':
+		return f.csi(b)
+	case ']', 'P', '_', '^', 'X':
+		return stringLength(b)
+	}
+	n := 1
+	for n < len(b) && b[n] >= 0x20 && b[n] <= 0x2f {
+		n++
+	}
+	return min(n+1, len(b))
+}
+
+// stringLength is the length of an OSC, DCS, APC, PM or SOS sequence at b.
+func stringLength(b []byte) int {
+	for i := 2; i < len(b); i++ {
+		switch b[i] {
+		case 0x07, 0x18, 0x1a:
+			return i + 1
+		case 0x1b:
+			if i+1 < len(b) && b[i+1] == '\\' {
+				return i + 2
+			}
+			return i
+		}
+	}
+	return len(b)
+}
+
+func (f *folder) csi(b []byte) int {
+	i, n, private := 2, 0, false
+	for ; i < len(b) && b[i] < 0x40; i++ {
+		switch c := b[i]; {
+		case c >= '0' && c <= '9':
+			n = min(n*10+int(c-'0'), maxColumn)
+		case c == ';':
+			private = true // more than one parameter: none of those obeyed here
+		case c < 0x20 || c > 0x3f:
+			return i // a control inside: the sequence is over
+		case c > ';':
+			private = true
+		}
+	}
+	if i == len(b) {
+		return i
+	}
+	if !private {
+		f.obey(b[i], n)
+	}
+	return i + 1
+}
+
+func (f *folder) obey(final byte, n int) {
+	count := max(n, 1)
+	switch final {
+	case 'A':
+		f.row = max(f.row-count, 0)
+	case 'B':
+		f.row = min(f.row+count, len(f.lines)-1)
+	case 'C':
+		f.col = min(f.col+count, maxColumn)
+	case 'D':
+		f.col = max(f.col-count, 0)
+	case 'E':
+		f.row, f.col = min(f.row+count, len(f.lines)-1), 0
+	case 'F':
+		f.row, f.col = max(f.row-count, 0), 0
+	case 'G':
+		f.col = min(count-1, maxColumn)
+	case 'K':
+		f.eraseLine(n)
+	case 'J':
+		if n == 0 {
+			f.eraseLine(0)
+			f.lines = f.lines[:f.row+1]
+		}
+	case 'P':
+		line := f.lines[f.row]
+		if f.col < len(line) {
+			end := min(f.col+count, len(line))
+			f.lines[f.row] = append(line[:f.col], line[end:]...)
+		}
+	case '@':
+		line := f.pad(f.col)
+		blanks := []rune(strings.Repeat(" ", min(count, maxColumn)))
+		f.lines[f.row] = append(line[:f.col:f.col], append(blanks, line[f.col:]...)...)
+	}
+}
+
+func (f *folder) eraseLine(how int) {
+	line := f.lines[f.row]
+	switch how {
+	case 0:
+		f.lines[f.row] = line[:min(f.col, len(line))]
+	case 1:
+		for i := range min(f.col+1, len(line)) {
+			line[i] = ' '
+		}
+	case 2:
+		f.lines[f.row] = line[:0]
+	}
+}
+
+func (f *folder) String() string {
+	var s strings.Builder
+	for i, line := range f.lines {
+		if i > 0 {
+			s.WriteByte('\n')
+		}
+		s.WriteString(string(line))
+	}
+	return s.String()
+}
+
+// Truncated says what Clip left out.
+type Truncated struct {
+	HeadBytes, TailBytes, OmittedBytes int64
+	OmittedLines                       int64
+}
+
+// Clip keeps the first and the last part of b where it is longer than max bytes:
+// half of the room each, cut behind a line end where there is one in the half, and
+// never inside a UTF-8 character. The result is head and tail joined; nil means
+// that nothing was left out.
+func Clip(b []byte, max int) ([]byte, *Truncated) {
+	if len(b) <= max {
+		return b, nil
+	}
+	head, tail := headEnd(b, max/2), tailStart(b, len(b)-(max-max/2))
+	out := make([]byte, 0, max)
+	out = append(append(out, b[:head]...), b[tail:]...)
+	return out, &Truncated{
+		HeadBytes:    int64(head),
+		TailBytes:    int64(len(b) - tail),
+		OmittedBytes: int64(tail - head),
+		OmittedLines: int64(bytes.Count(b[head:tail], []byte{'\n'})),
+	}
+}
+
+func headEnd(b []byte, n int) int {
+	if i := bytes.LastIndexByte(b[:n], '\n'); i >= 0 {
+		return i + 1
+	}
+	for n > 0 && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return n
+}
+
+func tailStart(b []byte, n int) int {
+	if i := bytes.IndexByte(b[n:], '\n'); i >= 0 && n+i+1 < len(b) {
+		return n + i + 1
+	}
+	for n < len(b) && !utf8.RuneStart(b[n]) {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,322 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+)
+
+// A wait is an armed WaitSpec.
+type wait struct {
+	spec     *WaitSpec
+	from     map[Stream]int64
+	armed    time.Time
+	deadline time.Time // zero: none
+	keys     []int     // the follower's key per condition; 0 where it is no pattern
+	matches  []*Match
+	streams  []Stream // of the matches
+	failed   []bool   // the pattern had to be removed
+	catchup  *token   // not nil until the follower has seen what is there already
+	tok      *token   // the request's, for cancelling; may be shared with a write or start
+	done     func(Outcome)
+	abort    func(*Error)
+}
+
+// Wait arms a wait; *Error at once if a pattern does not compile.
+func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
+	if err := spec.compile(); err != nil {
+		return Pending[Outcome]{}, err
+	}
+	r := newReply[Outcome]()
+	j.post(waitMsg{spec, r})
+	return pend(j, r), nil
+}
+
+func (j *Job) onWait(m waitMsg) {
+	from, err := j.origin(m.spec, FromUnread)
+	if err != nil {
+		m.reply.fail(err)
+		return
+	}
+	j.arm(&wait{
+		spec: m.spec, from: from, tok: m.reply.tok,
+		done:  m.reply.ok,
+		abort: func(e *Error) { m.reply.fail(e) },
+	})
+}
+
+// origin turns the From of a spec into an offset per stream.
+func (j *Job) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error) {
+	if err := j.checkStreams(spec); err != nil {
+		return nil, err
+	}
+	kind := spec.From.Kind
+	if kind == FromDefault {
+		kind = byDefault
+	}
+	from := map[Stream]int64{}
+	for _, st := range j.streams {
+		switch kind {
+		case FromNow:
+			from[st.name] = st.spool.End()
+		case FromUnread:
+			from[st.name] = j.unread[st.name]
+		case FromOffset:
+			off, ok := spec.From.Offsets[st.name]
+			if !ok && len(j.streams) == 1 {
+				off, ok = spec.From.Offsets[""]
+			}
+			if !ok {
+				return nil, Invalid(spec.From.Pointer, "this job has the streams %s: give an offset for each, as {\"stdout\": 0, \"stderr\": 0}", j.streamNames())
+			}
+			from[st.name] = off
+		case FromDefault, FromStart:
+			from[st.name] = 0
+		}
+	}
+	return from, nil
+}
+
+// checkStreams refuses a pattern on a stream that the job does not have: it would
+// wait for ever.
+func (j *Job) checkStreams(spec *WaitSpec) *Error {
+	for _, c := range spec.Until {
+		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && j.stream(s) == nil {
+			return Invalid(c.Watch.Pointer, "this job has no stream %q; it has %s", s, j.streamNames())
+		}
+	}
+	return nil
+}
+
+func (j *Job) streamNames() string {
+	if len(j.streams) == 2 {
+		return string(j.streams[0].name) + " and " + string(j.streams[1].name)
+	}
+	return string(j.streams[0].name)
+}
+
+// arm begins a wait. Its patterns look at what is there already first, so that of
+// several conditions that hold the first one counts; until they have, it waits.
+func (j *Job) arm(w *wait) {
+	w.armed = time.Now()
+	if w.spec.Timeout >= 0 {
+		w.deadline = w.armed.Add(w.spec.Timeout)
+	}
+	n := len(w.spec.Until)
+	w.keys, w.failed = make([]int, n), make([]bool, n)
+	w.matches, w.streams = make([]*Match, n), make([]Stream, n)
+	for i, c := range w.spec.Until {
+		if c.Kind == UntilPattern {
+			w.keys[i] = j.follow(&watch{spec: c.Watch, wait: w, cond: i}, w.from)
+			w.catchup = new(token)
+		}
+	}
+	if w.catchup != nil {
+		// Once the leader has ended, no output of its will follow: what leans on
+		// the end counts.
+		j.follower.Load().mail.put(followSync{w.catchup, j.told()})
+	}
+	j.waits = append(j.waits, w)
+}
+
+// follow hands a pattern to the follower and returns its key. from holds the
+// offset to begin at, per stream.
+func (j *Job) follow(w *watch, from map[Stream]int64) int {
+	f := j.follower.Load()
+	if f == nil {
+		f = newFollower(j)
+		j.follower.Store(f)
+	}
+	j.keys++
+	j.watches[j.keys] = w
+	for _, st := range j.streams {
+		if w.spec.Stream == "" || w.spec.Stream == st.name {
+			f.mail.put(followAdd{key: j.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
+				once: w.spec.Once || w.wait != nil, from: from[st.name]})
+		}
+	}
+	return j.keys
+}
+
+func (j *Job) unfollow(key int) {
+	if key == 0 {
+		return
+	}
+	delete(j.watches, key)
+	if f := j.follower.Load(); f != nil {
+		f.mail.put(followRemove{key})
+	}
+}
+
+// onHits takes what the follower found. A hit whose watch is gone is nobody's.
+func (j *Job) onHits(hits []followerHit) {
+	for _, h := range hits {
+		w := j.watches[h.key]
+		switch {
+		case w == nil:
+		case w.wait != nil:
+			if h.match == nil {
+				w.wait.failed[w.cond] = true
+			} else if w.wait.matches[w.cond] == nil {
+				w.wait.matches[w.cond], w.wait.streams[w.cond] = h.match, h.stream
+			}
+		case h.match == nil:
+			j.unfollow(h.key)
+			j.sink.Event(Event{After: j.barrier(), Removed: &WatchRemoved{w.id, h.removed.Error()}})
+		default:
+			if w.spec.Once {
+				j.unfollow(h.key)
+			}
+			j.sink.Event(Event{
+				After:   map[Stream]int64{h.stream: h.match.End},
+				Matched: &Matched{w.id, h.stream, *h.match},
+			})
+		}
+	}
+}
+
+// barrier is the present end of each stream, as a barrier for an event.
+func (j *Job) barrier() map[Stream]int64 {
+	after := map[Stream]int64{}
+	for _, st := range j.streams {
+		after[st.name] = st.spool.End()
+	}
+	return after
+}
+
+func (j *Job) onSynced(tok *token) {
+	if j.settling == tok {
+		j.settling = nil
+	}
+	for _, w := range j.waits {
+		if w.catchup == tok {
+			w.catchup = nil
+		}
+	}
+}
+
+// reviewWaits ends those waits of which a condition holds.
+func (j *Job) reviewWaits(now time.Time) {
+	j.waits = slices.DeleteFunc(j.waits, func(w *wait) bool {
+		reason, index, over := j.verdict(w, now)
+		if over {
+			w.done(j.outcome(w, reason, index))
+			j.disarm(w)
+		}
+		return over
+	})
+}
+
+// verdict says whether a wait is over, and why. Conditions come in their order,
+// then the leader's end, then the clock.
+func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bool) {
+	if w.catchup != nil {
+		return "", 0, false
+	}
+	untilClosed := false
+	for i, c := range w.spec.Until {
+		if c.Kind == UntilClosed {
+			untilClosed = true
+		}
+		if w.failed[i] {
+			return "patternFailed", i, true
+		}
+		if j.holds(w, i, now) {
+			return string(c.Kind), i, true
+		}
+	}
+	switch {
+	case j.told() && !untilClosed:
+		return "exit", -1, true
+	case !w.deadline.IsZero() && !now.Before(w.deadline):
+		return "timeout", -1, true
+	}
+	return "", 0, false
+}
+
+func (j *Job) holds(w *wait, i int, now time.Time) bool {
+	switch c := w.spec.Until[i]; c.Kind {
+	case UntilExit:
+		return j.told()
+	case UntilClosed:
+		return j.st.status == StatusClosed
+	case UntilPattern:
+		return w.matches[i] != nil
+	case UntilQuiet:
+		return !now.Before(j.quietSince(w).Add(c.Quiet))
+	case UntilBytes:
+		return j.came(w) >= c.Bytes
+	}
+	return false
+}
+
+// quietSince is when the wait was armed, or output last came.
+func (j *Job) quietSince(w *wait) time.Time {
+	since := w.armed
+	for _, st := range j.streams {
+		if t := st.base.Add(time.Duration(st.last.Load())); t.After(since) {
+			since = t
+		}
+	}
+	return since
+}
+
+func (j *Job) quietDeadline(w *wait) (t time.Time) {
+	for _, c := range w.spec.Until {
+		if c.Kind == UntilQuiet {
+			if q := j.quietSince(w).Add(c.Quiet); t.IsZero() || q.Before(t) {
+				t = q
+			}
+		}
+	}
+	return t
+}
+
+// came counts the bytes since the wait's from, over all streams.
+func (j *Job) came(w *wait) (n int64) {
+	for _, st := range j.streams {
+		n += max(st.spool.End()-w.from[st.name], 0)
+	}
+	return n
+}
+
+// outcome is what a wait has come to by now. It moves what counts as read.
+func (j *Job) outcome(w *wait, reason string, index int) Outcome {
+	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: j.state(), Spec: w.spec, Job: j}
+	if index >= 0 {
+		o.Match, o.MatchStream = w.matches[index], w.streams[index]
+	}
+	for _, s := range o.State.Streams {
+		from := min(w.from[s.Name], s.NextOffset)
+		o.Output[s.Name] = Range{from, s.NextOffset}
+		j.unread[s.Name] = max(j.unread[s.Name], s.NextOffset)
+	}
+	return o
+}
+
+func (j *Job) disarm(w *wait) {
+	for _, key := range w.keys {
+		j.unfollow(key)
+	}
+}
+
+// cancelWait withdraws the wait of a request, if it has one armed.
+func (j *Job) cancelWait(tok *token) bool {
+	i := slices.IndexFunc(j.waits, func(w *wait) bool { return w.tok == tok })
+	if i < 0 {
+		return false
+	}
+	w := j.waits[i]
+	j.waits = slices.Delete(j.waits, i, i+1)
+	j.disarm(w)
+	w.abort(j.canceled().withOutcome(j.outcome(w, "canceled", -1)))
+	return true
+}
+
+// abortWaits ends every wait with an error that carries what it has seen.
+func (j *Job) abortWaits(code Code, format string, args ...any) {
+	for _, w := range j.waits {
+		j.disarm(w)
+		w.abort(errorf(code, format, args...).withOutcome(j.outcome(w, "shutdown", -1)))
+	}
+	j.waits = nil
+}

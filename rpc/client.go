@@ -1,0 +1,197 @@
+package rpc
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+
+	"shelld/schema"
+)
+
+// A Notice is a notification from the server.
+type Notice struct {
+	Method string
+	Params json.RawMessage
+}
+
+// A Client speaks the protocol over the two ends of a pipe. It is small: it numbers
+// requests, hands notices to one function in the order in which they come, and
+// leaves everything else to its user.
+//
+// Goroutines: one reads in until that ends, and calls Notice; Call and Notify may
+// be called from any goroutine, but not from Notice.
+type Client struct {
+	// Immutable:
+	notice func(Notice)
+	trace  func(sent bool, body []byte)
+	done   chan struct{} // closed when in has ended
+
+	write sync.Mutex // guards out
+	out   io.Writer
+
+	mu      sync.Mutex // guards what follows
+	last    int
+	pending map[int]chan answer
+	err     error // why in has ended
+}
+
+type answer struct {
+	result json.RawMessage
+	err    *CallError
+}
+
+// A CallError is the server's answer that something cannot be done.
+type CallError struct {
+	schema.ErrorObject
+	Kind schema.Kind
+}
+
+func (e *CallError) Error() string { return string(e.Kind) + ": " + e.Message }
+
+// ErrServerGone is what a call gets whose server has ended without an answer.
+var ErrServerGone = errors.New("rpc: the server has ended")
+
+// NewClient returns a client that writes requests to out and reads in, in header
+// framing. notice gets every notification, on the reading goroutine; trace, which
+// may be nil, every message in either direction.
+func NewClient(in io.Reader, out io.Writer, notice func(Notice), trace func(sent bool, body []byte)) *Client {
+	c := &Client{notice: notice, trace: trace, out: out, pending: map[int]chan answer{}, done: make(chan struct{})}
+	go c.read(bufio.NewReader(in))
+	return c
+}
+
+// Done is closed when the server's output has ended.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Call sends a request and awaits its answer. result may be nil. When ctx is done
+// first the request is cancelled, and its answer is awaited all the same.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	id, ch, err := c.begin()
+	if err != nil {
+		return err
+	}
+	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params}); err != nil {
+		return err
+	}
+	var a answer
+	select {
+	case a = <-ch:
+	case <-ctx.Done():
+		if err := c.Notify("$/cancelRequest", map[string]any{"id": id}); err != nil {
+			return err
+		}
+		a = <-ch
+	}
+	switch {
+	case a.err != nil:
+		return a.err
+	case a.result == nil:
+		return ErrServerGone
+	case result == nil:
+		return nil
+	}
+	return json.Unmarshal(a.result, result)
+}
+
+func (c *Client) begin() (int, chan answer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return 0, nil, ErrServerGone
+	}
+	c.last++
+	ch := make(chan answer, 1)
+	c.pending[c.last] = ch
+	return c.last, ch, nil
+}
+
+// Notify sends a notification.
+func (c *Client) Notify(method string, params any) error {
+	return c.send(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
+}
+
+func (c *Client) send(msg any) error {
+	body := marshal(msg)
+	c.write.Lock()
+	defer c.write.Unlock()
+	if c.trace != nil {
+		c.trace(true, body)
+	}
+	_, err := c.out.Write(frame(nil, FramingHeader, body))
+	return err
+}
+
+func (c *Client) read(in io.Reader) {
+	defer close(c.done)
+	frames := newFrameReader(in, FramingHeader, clientMaxMessage)
+	for {
+		body, err := frames.Next()
+		if err == nil {
+			err = c.receive(body)
+		}
+		if err != nil {
+			c.end(err)
+			return
+		}
+	}
+}
+
+// clientMaxMessage is far over what a server sends.
+const clientMaxMessage = 1 << 30
+
+func (c *Client) receive(body []byte) error {
+	if c.trace != nil {
+		c.trace(false, body)
+	}
+	env, bad := parseEnvelope(body)
+	if bad != nil {
+		return fmt.Errorf("rpc: the server sent what is no message: %s", bad.Message)
+	}
+	switch env.Kind {
+	case kindNotification:
+		c.notice(Notice{env.Method, append(json.RawMessage(nil), env.Params...)})
+	case kindResponse:
+		c.answered(env)
+	case kindRequest:
+		return fmt.Errorf("rpc: the server asked for %s, which this client did not offer", env.Method)
+	}
+	return nil
+}
+
+func (c *Client) answered(env envelope) {
+	id, err := strconv.Atoi(string(env.ID))
+	if err != nil {
+		return // null: an answer to what was no request; trace has shown it
+	}
+	a := answer{result: append(json.RawMessage(nil), env.Result...)}
+	if env.Error != nil {
+		a.err = &CallError{}
+		_ = json.Unmarshal(env.Error, &a.err.ErrorObject) // What does not fit stays empty.
+		var data struct{ Kind schema.Kind }
+		_ = json.Unmarshal(a.err.Data, &data) // As above.
+		a.err.Kind = data.Kind
+	}
+	c.mu.Lock()
+	ch := c.pending[id]
+	delete(c.pending, id)
+	c.mu.Unlock()
+	if ch != nil {
+		ch <- a
+	}
+}
+
+// end answers what will never be.
+func (c *Client) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = err
+	for id, ch := range c.pending {
+		ch <- answer{}
+		delete(c.pending, id)
+	}
+}

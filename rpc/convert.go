@@ -1,0 +1,251 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// This file turns the engine's values into the wire's and back. It decides nothing.
+
+func marshal(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		// Our own types always encode; a test encodes each.
+		return []byte("{}")
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+func notification(method string, params any) []byte {
+	return marshal(schema.NotificationMessage{JSONRPC: "2.0", Method: method, Params: marshal(params)})
+}
+
+func resultBody(id json.RawMessage, result any) []byte {
+	body := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	body = append(body, `,"result":`...)
+	body = append(body, marshal(result)...)
+	return append(body, '}')
+}
+
+// optional is nil for "".
+func optional[T ~string](s T) *T {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func int64Ptr(n *int) *int64 {
+	if n == nil {
+		return nil
+	}
+	v := int64(*n)
+	return &v
+}
+
+// or is *p, or a default.
+func or[T any](p *T, def T) T {
+	if p == nil {
+		return def
+	}
+	return *p
+}
+
+func millis(d time.Duration) int64 { return d.Milliseconds() }
+
+func timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+func exit(e *jobs.Exit) *schema.Exit {
+	if e == nil {
+		return nil
+	}
+	return &schema.Exit{Code: int64Ptr(e.Code), Signal: optional(e.Signal), CoreDumped: e.CoreDumped, Reason: schema.ExitReason(e.Reason)}
+}
+
+func jobState(s jobs.State) schema.JobState {
+	w := schema.JobState{
+		Handle: int64(s.Handle), Name: optional(s.Name), Status: schema.Status(s.Status), Exit: exit(s.Exit),
+		Streams: schema.Map[schema.StreamPosition]{},
+	}
+	for _, st := range s.Streams {
+		w.Streams[string(st.Name)] = schema.StreamPosition{NextOffset: st.NextOffset}
+	}
+	return w
+}
+
+func jobInfo(i jobs.Info) schema.JobInfo {
+	w := schema.JobInfo{
+		Handle: int64(i.Handle), Name: optional(i.Name), Status: schema.Status(i.Status), Exit: exit(i.Exit),
+		Description: optional(i.Description), Group: optional(i.Group), Command: i.Command, Argv: i.Argv,
+		Shell: optional(i.Shell), Cwd: i.Cwd, Mode: schema.Mode(i.Mode), ModeReason: optional(i.ModeReason),
+		PID: int64(i.PID), StartedAt: timestamp(i.StartedAt), DurationMs: millis(i.Duration()),
+		Cols: int64(i.Cols), Rows: int64(i.Rows), Background: processes(i.Background),
+		Streams: schema.Map[schema.StreamInfo]{},
+	}
+	if !i.EndedAt.IsZero() {
+		w.EndedAt = optional(timestamp(i.EndedAt))
+	}
+	for _, st := range i.Streams {
+		si := schema.StreamInfo{NextOffset: st.NextOffset}
+		for _, k := range st.Kept {
+			si.Kept = append(si.Kept, []int64{k.From, k.To})
+		}
+		w.Streams[string(st.Name)] = si
+	}
+	for _, wi := range i.Watches {
+		w.Watches = append(w.Watches, watchInfo(wi))
+	}
+	return w
+}
+
+func watchInfo(w jobs.WatchInfo) schema.WatchInfo {
+	wi := schema.WatchInfo{WatchID: int64(w.ID), Pattern: w.Pattern, Flags: optional(w.Flags), On: schema.WatchTargetPlain, Stream: optional(schema.Stream(w.Stream))}
+	if w.Raw {
+		wi.On = schema.WatchTargetRaw
+	}
+	if w.Once {
+		wi.Once = &w.Once
+	}
+	return wi
+}
+
+func processes(ps []jobs.Process) (out []schema.Process) {
+	for _, p := range ps {
+		out = append(out, schema.Process{PID: int64(p.PID), Command: p.Command})
+	}
+	return out
+}
+
+func survivors(ss []jobs.Survivor) (out []schema.Survivor) {
+	for _, s := range ss {
+		out = append(out, schema.Survivor{PID: int64(s.PID), Command: s.Command, Why: s.Why})
+	}
+	return out
+}
+
+func hint(h *jobs.Hint) *schema.Hint {
+	if h == nil {
+		return nil
+	}
+	return &schema.Hint{Kind: schema.HintKind(wireKinds[h.Kind]), Command: optional(h.Command), Suggestions: h.Suggestions, Path: optional(h.Path)}
+}
+
+// eventParams is an event as its notification: the event's name, the method, and
+// the params.
+func eventParams(e *jobs.Event, handle, seq, suppressed int64) (schema.EventName, string, any) {
+	switch {
+	case e.Matched != nil:
+		m := &e.Matched.Match
+		p := schema.JobPatternMatchedParams{
+			Handle: handle, Seq: seq, WatchID: int64(e.Matched.WatchID), Match: m.Text, Groups: m.Groups, Named: m.Named,
+			Line: m.Line, Stream: schema.Stream(e.Matched.Stream), Offset: m.Start, EndOffset: m.End,
+		}
+		if suppressed > 0 {
+			p.Suppressed = &suppressed
+		}
+		return schema.EventNamePatternMatched, "job/patternMatched", p
+	case e.Removed != nil:
+		return schema.EventNameWatchRemoved, "job/watchRemoved", schema.JobWatchRemovedParams{
+			Handle: handle, Seq: seq, WatchID: int64(e.Removed.WatchID), Reason: e.Removed.Reason,
+		}
+	case e.Exited != nil:
+		return schema.EventNameExited, "job/exited", schema.JobExitedParams{
+			Handle: handle, Seq: seq, Exit: *exit(&e.Exited.Exit), DurationMs: millis(e.Exited.Duration),
+			Background: processes(e.Exited.Background), Hint: hint(e.Exited.Hint),
+		}
+	}
+	return schema.EventNameClosed, "job/closed", schema.JobClosedParams{Handle: handle, Seq: seq, Survivors: survivors(e.Closed.Survivors)}
+}
+
+func outcomePtr(o *jobs.Outcome) *schema.Outcome {
+	if o == nil {
+		return nil
+	}
+	w := outcome(*o)
+	return &w
+}
+
+// outcome renders a wait's end, reading its output from the job's spools.
+func outcome(o jobs.Outcome) schema.Outcome {
+	w := schema.Outcome{Reason: schema.OutcomeReason(o.Reason), Output: schema.Map[schema.OutcomeOutput]{}, Job: jobState(o.State)}
+	if o.Index >= 0 {
+		i := int64(o.Index)
+		w.Index = &i
+	}
+	if m := o.Match; m != nil {
+		w.Match = &schema.Match{
+			Text: &m.Text, Groups: m.Groups, Named: m.Named, Line: &m.Line, Stream: optional(schema.Stream(o.MatchStream)),
+			Offset: &m.Start, EndOffset: &m.End,
+		}
+	}
+	for name, r := range o.Output {
+		p := render(o.Job, name, r, o.Spec.Plain, o.Spec.MaxBytes)
+		w.Output[string(name)] = schema.OutcomeOutput{
+			Text: p.text, Base64: p.base64, Offset: r.From, NextOffset: r.To, Truncated: p.truncated,
+		}
+	}
+	return w
+}
+
+// A rendering is a piece of output in the form that a client asked for.
+type rendering struct {
+	text, base64 *string
+	truncated    *schema.Truncated
+}
+
+// render reads a range and cuts it to size: head and tail of the text as the client
+// will read it. What the spool had dropped counts as left out.
+func render(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int) rendering {
+	raw, gaps := j.Range(name, r)
+	if plain {
+		raw = []byte(jobs.Plain(raw))
+	}
+	cut, tr := jobs.Clip(raw, maxBytes)
+	p := textOrBase64(cut, false)
+	for _, g := range gaps {
+		if tr == nil {
+			at := min(max(g.From-r.From, 0), int64(len(cut)))
+			tr = &jobs.Truncated{HeadBytes: at, TailBytes: int64(len(cut)) - at}
+		}
+		tr.OmittedBytes += g.To - g.From
+	}
+	if tr != nil {
+		p.truncated = truncated(tr)
+	}
+	return p
+}
+
+func truncated(t *jobs.Truncated) *schema.Truncated {
+	return &schema.Truncated{HeadBytes: t.HeadBytes, TailBytes: t.TailBytes, OmittedBytes: t.OmittedBytes, OmittedLines: t.OmittedLines}
+}
+
+// textOrBase64 is text where the bytes are UTF-8, and exact in any case.
+func textOrBase64(b []byte, wantBase64 bool) (p rendering) {
+	if wantBase64 || !utf8.Valid(b) {
+		s := base64.StdEncoding.EncodeToString(b)
+		p.base64 = &s
+		return p
+	}
+	s := string(b)
+	p.text = &s
+	return p
+}
+
+func killReport(r jobs.KillResult) schema.KillReport {
+	w := schema.KillReport{AlreadyClosed: r.AlreadyClosed, Survivors: survivors(r.Survivors), Job: jobState(r.State)}
+	for _, s := range r.Signals {
+		w.Signals = append(w.Signals, schema.SentSignal{Signal: s.Signal, AtMs: millis(s.After)})
+	}
+	for _, k := range r.Killed {
+		w.Killed = append(w.Killed, schema.KilledProcess{PID: int64(k.PID), Command: k.Command, How: k.How})
+	}
+	return w
+}

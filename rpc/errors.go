@@ -1,0 +1,183 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// JSON-RPC's own numbers.
+const (
+	codeParseError     = -32700
+	codeInvalidRequest = -32600
+	codeMethodNotFound = -32601
+	codeInvalidParams  = -32602
+	codeInternalError  = -32603
+	codeCanceled       = -32800
+	codeNotInitialized = -32002
+)
+
+// wireKinds is THE table: what each refusal of the engine is called on the wire.
+// The numbers belong to the names in the schema.
+var wireKinds = map[jobs.Code]schema.Kind{
+	jobs.CodeInternal:            schema.KindInternalError,
+	jobs.CodeJobNotFound:         schema.KindJobNotFound,
+	jobs.CodeJobExited:           schema.KindJobExited,
+	jobs.CodeNameInUse:           schema.KindNameInUse,
+	jobs.CodeCommandNotFound:     schema.KindCommandNotFound,
+	jobs.CodePermissionDenied:    schema.KindPermissionDenied,
+	jobs.CodeBadWorkingDirectory: schema.KindBadWorkingDirectory,
+	jobs.CodeDirectoryNotAllowed: schema.KindDirectoryNotAllowed,
+	jobs.CodeResourceUnavailable: schema.KindResourceUnavailable,
+	jobs.CodeInvalidPattern:      schema.KindInvalidPattern,
+	jobs.CodeInvalidKey:          schema.KindInvalidKey,
+	jobs.CodeLineTooLong:         schema.KindLineTooLong,
+	jobs.CodeInputQueueFull:      schema.KindInputQueueFull,
+	jobs.CodeLimitExceeded:       schema.KindLimitExceeded,
+	jobs.CodePTYUnavailable:      schema.KindPtyUnavailable,
+	jobs.CodeNotInteractive:      schema.KindNotInteractive,
+	jobs.CodeUnsupported:         schema.KindUnsupported,
+	jobs.CodeShuttingDown:        schema.KindShuttingDown,
+	jobs.CodeCanceled:            schema.KindCanceled,
+	jobs.CodeInvalidParams:       schema.KindInvalidParams,
+}
+
+// kindCodes are the numbers of the names.
+var kindCodes = func() map[schema.Kind]int64 {
+	codes := map[schema.Kind]int64{}
+	for _, k := range schema.ErrorKinds() {
+		codes[schema.Kind(k.Kind)] = int64(k.Code)
+	}
+	return codes
+}()
+
+// A wireError is an error as a client gets it.
+type wireError struct {
+	kind    schema.Kind
+	message string
+	data    any // with the member kind; nil = nothing but that
+}
+
+func (e *wireError) Error() string { return e.message }
+
+func wireErrorf(kind schema.Kind, message string) *wireError {
+	return &wireError{kind: kind, message: message}
+}
+
+// toWire is the single place where an error becomes what a client gets: a
+// wireError stays as it is, params that do not fit their schema are invalidParams,
+// a refusal of the engine is looked up in the table, and anything else is a fault
+// of ours, whose words stay in the log.
+func toWire(err error) *wireError {
+	var we *wireError
+	var invalid *schema.InvalidError
+	var refusal *jobs.Error
+	switch {
+	case errors.As(err, &we):
+		return we
+	case errors.As(err, &invalid):
+		return invalidParams(invalid.Fields...)
+	case errors.As(err, &refusal):
+		return refusalToWire(refusal)
+	}
+	return wireErrorf(schema.KindInternalError, "the server made a mistake; its log on stderr says more")
+}
+
+func invalidParams(fields ...schema.FieldError) *wireError {
+	msg := "the params do not fit; see data.errors"
+	if len(fields) == 1 {
+		msg = fields[0].Message
+		if p := fields[0].Pointer; p != "" {
+			msg = p + ": " + msg
+		}
+	}
+	return &wireError{schema.KindInvalidParams, msg, schema.InvalidParamsData{
+		Kind: string(schema.KindInvalidParams), Errors: fields,
+	}}
+}
+
+// refusalToWire gives a refusal the data of its kind.
+func refusalToWire(e *jobs.Error) *wireError {
+	kind := wireKinds[e.Code]
+	k := string(kind)
+	w := &wireError{kind: kind, message: e.Message}
+	handle := int64(e.Handle)
+	switch e.Code {
+	case jobs.CodeInvalidParams:
+		return invalidParams(schema.FieldError{Pointer: e.Pointer, Message: e.Message})
+	case jobs.CodeJobNotFound:
+		d := schema.JobNotFoundData{Kind: k}
+		for _, info := range e.Live {
+			d.Jobs = append(d.Jobs, jobState(info.State))
+		}
+		w.data = d
+	case jobs.CodeJobExited:
+		w.data = schema.JobExitedData{Kind: k, Handle: handle, Exit: *exit(e.Exit), BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
+	case jobs.CodeNameInUse:
+		w.data = schema.NameInUseData{Kind: k, Handle: handle, Name: e.Name}
+	case jobs.CodeCommandNotFound:
+		w.data = schema.CommandNotFoundData{Kind: k, Command: e.Command, Suggestions: e.Suggestions}
+	case jobs.CodePermissionDenied:
+		w.data = schema.PermissionDeniedData{Kind: k, Path: e.Path}
+	case jobs.CodeBadWorkingDirectory:
+		w.data = schema.BadWorkingDirectoryData{Kind: k, Path: e.Path}
+	case jobs.CodeDirectoryNotAllowed:
+		w.data = schema.DirectoryNotAllowedData{Kind: k, Path: e.Path, Allowed: e.Valid}
+	case jobs.CodeResourceUnavailable:
+		w.data = schema.ResourceUnavailableData{Kind: k, Retryable: e.Retryable}
+	case jobs.CodeInvalidPattern:
+		w.data = schema.InvalidPatternData{Kind: k, Pattern: e.Pattern, Position: int64Ptr(e.Position), Pointer: optional(e.Pointer)}
+	case jobs.CodeInvalidKey:
+		w.data = schema.InvalidKeyData{Kind: k, Key: e.Name, Allowed: e.Valid}
+	case jobs.CodeLineTooLong:
+		w.data = schema.LineTooLongData{Kind: k, Handle: handle, Max: e.Max}
+	case jobs.CodeInputQueueFull:
+		w.data = schema.InputQueueFullData{Kind: k, Handle: handle, Max: e.Max}
+	case jobs.CodeLimitExceeded:
+		w.data = schema.LimitExceededData{Kind: k, Limit: e.Limit, Max: e.Max}
+	case jobs.CodePTYUnavailable:
+		w.data = schema.PtyUnavailableData{Kind: k, Reason: optional(e.Errno)}
+	case jobs.CodeNotInteractive:
+		w.data = schema.NotInteractiveData{Kind: k, Handle: handle, BytesWritten: e.BytesWritten}
+	case jobs.CodeUnsupported:
+		w.data = schema.UnsupportedData{Kind: k, What: e.Name, Pointer: optional(e.Pointer)}
+	case jobs.CodeShuttingDown:
+		w.data = schema.ShuttingDownData{Kind: k, Outcome: outcomePtr(e.Outcome), BytesWritten: e.BytesWritten}
+	case jobs.CodeCanceled:
+		d := schema.CanceledData{Kind: k, Outcome: outcomePtr(e.Outcome), BytesWritten: e.BytesWritten}
+		if handle != 0 {
+			d.Handle = &handle
+		}
+		w.data = d
+	case jobs.CodeInternal:
+	}
+	return w
+}
+
+// errorBody is the answer with an error; a nil id is null.
+func errorBody(id json.RawMessage, w *wireError) []byte {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	if w.data == nil {
+		w.data = map[string]string{"kind": string(w.kind)}
+	}
+	data, err := json.Marshal(w.data)
+	if err != nil {
+		data = []byte(`{"kind":"internalError"}`)
+	}
+	return marshal(schema.ErrorMessage{JSONRPC: "2.0", ID: id, Error: schema.ErrorObject{
+		Code: kindCodes[w.kind], Message: w.message, Data: data,
+	}})
+}
+
+// errorReply answers a message that never became a request.
+func errorReply(id json.RawMessage, code int, message string) []byte {
+	kind := schema.KindInvalidRequest
+	if code == codeParseError {
+		kind = schema.KindParseError
+	}
+	return errorBody(id, wireErrorf(kind, message))
+}

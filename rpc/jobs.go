@@ -1,0 +1,407 @@
+package rpc
+
+import (
+	"encoding/json"
+	"time"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// The defaults of protocol sections 3 and 4.
+const (
+	defaultWait     = 30 * time.Second
+	defaultRunBytes = 65536
+	defaultBytes    = 16384
+	defaultDrain    = 500 * time.Millisecond
+	defaultKill     = 5 * time.Second
+)
+
+func (s *Server) jobStart(r *request) error {
+	var p schema.JobStartParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	spec, err := startSpec(&p, jobs.ModePTY)
+	if err != nil {
+		return err
+	}
+	events := s.settings.events
+	if p.Events != nil {
+		events = p.Events
+	}
+	spec.Sink = newLane(s.out, r.id, events, s.settings.encoding)
+	_, pending, refused := s.mgr.Start(spec)
+	if refused != nil {
+		return refused
+	}
+	r.await(func() (any, error) {
+		res, err := wait(r, pending)
+		if err != nil {
+			return nil, err
+		}
+		return schema.JobStartResult{Job: jobInfo(res.Info), Outcome: outcomePtr(res.Outcome)}, nil
+	})
+	return nil
+}
+
+// startSpec is a start's params as the engine takes them.
+func startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.Spec, error) {
+	spec := jobs.Spec{
+		Command: p.Command, Argv: p.Argv, Shell: or(p.Shell, ""), Cwd: or(p.Cwd, ""), Env: p.Env,
+		Mode: jobs.Mode(or(p.Mode, "")), Cols: int(or(p.Cols, 0)), Rows: int(or(p.Rows, 0)),
+		Name: or(p.Name, ""), Group: or(p.Group, ""), Description: or(p.Description, ""),
+		OpenStdin: or(p.Stdin, schema.StdinSourceNull) == schema.StdinSourceOpen,
+		Stderr:    jobs.StderrMode(or(p.Stderr, schema.StderrTargetSeparate)),
+	}
+	if spec.Mode == "" && byDefault == jobs.ModePipe {
+		spec.Mode = jobs.ModePipe
+	}
+	if err := checkMode(p, spec.Mode); err != nil {
+		return spec, err
+	}
+	for i, w := range p.Watch {
+		spec.Watches = append(spec.Watches, jobs.WatchSpec{
+			Pattern: w.Pattern, Flags: or(w.Flags, ""), Raw: or(w.On, schema.WatchTargetPlain) == schema.WatchTargetRaw,
+			Stream: jobs.Stream(or(w.Stream, "")), Once: or(w.Once, false), Pointer: pointer("/watch", i, "pattern"),
+		})
+	}
+	if p.Wait != nil {
+		w, err := waitSpec(p.Wait, "/wait")
+		if err != nil {
+			return spec, err
+		}
+		spec.Wait = w
+	}
+	return spec, nil
+}
+
+// checkMode refuses what only the other mode has: taken in silence, it would be
+// missed later.
+func checkMode(p *schema.JobStartParams, mode jobs.Mode) error {
+	refuse := func(member, why string) error {
+		return invalidParams(schema.FieldError{Pointer: "/" + member, Message: member + " " + why})
+	}
+	pipe := mode == jobs.ModePipe
+	switch {
+	case pipe && p.Cols != nil:
+		return refuse("cols", `needs a terminal; start the job with "mode": "pty"`)
+	case pipe && p.Rows != nil:
+		return refuse("rows", `needs a terminal; start the job with "mode": "pty"`)
+	case !pipe && p.Stdin != nil:
+		return refuse("stdin", `needs "mode": "pipe"; a terminal is always open for input`)
+	case !pipe && p.Stderr != nil:
+		return refuse("stderr", `needs "mode": "pipe"; a terminal has one stream`)
+	}
+	return nil
+}
+
+func (s *Server) jobRun(r *request) error {
+	var p schema.JobRunParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	spec, err := startSpec(&schema.JobStartParams{
+		Command: p.Command, Argv: p.Argv, Shell: p.Shell, Cwd: p.Cwd, Env: p.Env, Mode: p.Mode, Cols: p.Cols, Rows: p.Rows,
+		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
+	}, jobs.ModePipe)
+	if err != nil {
+		return err
+	}
+	l := newLane(s.out, r.id, p.Events, s.settings.encoding)
+	spec.Sink = l
+	opts := jobs.RunOptions{
+		Timeout: timeout(p.TimeoutMs), Background: or(p.OnTimeout, schema.OnTimeoutKill) == schema.OnTimeoutBackground,
+		Drain: milliseconds(p.DrainMs, defaultDrain),
+	}
+	j, started, refused := s.mgr.Start(spec)
+	if refused != nil {
+		return refused
+	}
+	ran := j.Run(opts)
+	events := s.settings.events
+	r.await(func() (any, error) {
+		if res := <-started.C; res.Err != nil {
+			return nil, res.Err
+		}
+		res, err := wait(r, ran)
+		onAnswer := func() {}
+		if p.Events == nil && opts.Background && (err != nil || res.TimedOut) {
+			// It goes on, and is heard from here on.
+			onAnswer = func() { s.surface(j, l, events, res) }
+		}
+		defer onAnswer()
+		if err != nil {
+			return nil, err
+		}
+		return s.runResult(j, &p, res), nil
+	})
+	return nil
+}
+
+func (s *Server) runResult(j *jobs.Job, p *schema.JobRunParams, res jobs.RunResult) schema.JobRunResult {
+	w := schema.JobRunResult{
+		Exit: exit(res.Info.Exit), TimedOut: res.TimedOut, OutputComplete: res.Complete, DurationMs: millis(res.Info.Duration()),
+		Job: jobState(res.Info.State), Hint: hint(res.Hint),
+	}
+	format := or(p.Format, schema.RunFormatText)
+	maxBytes := s.clampBytes(p.MaxBytes, defaultRunBytes)
+	for name, r := range res.Output {
+		out := render(j, name, r, format == schema.RunFormatPlain, maxBytes)
+		if format == schema.RunFormatBase64 && out.text != nil {
+			out.base64, out.text = textOrBase64([]byte(*out.text), true).base64, nil
+		}
+		switch name {
+		case jobs.Stdout:
+			w.Stdout, w.StdoutBase64 = out.text, out.base64
+		case jobs.Stderr:
+			w.Stderr, w.StderrBase64 = out.text, out.base64
+		case jobs.PTY:
+			w.Output, w.OutputBase64 = out.text, out.base64
+		}
+		if out.truncated != nil {
+			if w.Truncated == nil {
+				w.Truncated = map[string]schema.Truncated{}
+			}
+			w.Truncated[runMember(name)] = *out.truncated
+		}
+	}
+	return w
+}
+
+// runMember is the member of job/run's result that holds a stream.
+func runMember(name jobs.Stream) string {
+	if name == jobs.PTY {
+		return "output"
+	}
+	return string(name)
+}
+
+func (s *Server) jobWrite(r *request) error {
+	var p schema.JobWriteParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	j, err := s.job(p.Handle)
+	if err != nil {
+		return err
+	}
+	in := jobs.Input{Text: or(p.Input, ""), Keys: p.Keys, AppendNewline: or(p.AppendNewline, false), EOF: or(p.Eof, false)}
+	if p.Wait != nil {
+		if in.Wait, err = waitSpec(p.Wait, "/wait"); err != nil {
+			return err
+		}
+	}
+	pending, refused := j.Write(in)
+	if refused != nil {
+		return refused
+	}
+	r.await(func() (any, error) {
+		res, err := wait(r, pending)
+		if err != nil {
+			return nil, err
+		}
+		return schema.JobWriteResult{BytesWritten: res.BytesWritten, Outcome: outcomePtr(res.Outcome)}, nil
+	})
+	return nil
+}
+
+func (s *Server) jobRead(r *request) error {
+	var p schema.JobReadParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	j, err := s.job(p.Handle)
+	if err != nil {
+		return err
+	}
+	format := or(p.Format, schema.ReadFormatText)
+	pending := j.Read(jobs.ReadOptions{
+		Stream: jobs.Stream(or(p.Stream, "")), Offset: p.Offset, MaxBytes: s.clampBytes(p.MaxBytes, defaultRunBytes),
+		Wait: milliseconds(p.WaitMs, 0),
+	})
+	r.await(func() (any, error) {
+		res, err := wait(r, pending)
+		if err != nil {
+			return nil, err
+		}
+		data := res.Data
+		if format == schema.ReadFormatPlain {
+			data = []byte(jobs.Plain(data))
+		}
+		out := textOrBase64(data, format == schema.ReadFormatBase64)
+		w := schema.JobReadResult{
+			Text: out.text, Base64: out.base64, Offset: res.Offset, NextOffset: res.NextOffset, HasMore: res.HasMore, Job: jobState(res.State),
+		}
+		if res.Gap != nil {
+			w.Gap = &schema.Gap{From: res.Gap.From, To: res.Gap.To}
+		}
+		return w, nil
+	})
+	return nil
+}
+
+func (s *Server) jobWait(r *request) error {
+	var p schema.JobWaitParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	j, err := s.job(p.Handle)
+	if err != nil {
+		return err
+	}
+	spec, err := waitSpec(&schema.Wait{Until: p.Until, From: p.From, TimeoutMs: p.TimeoutMs, MaxBytes: p.MaxBytes, Format: p.Format}, "")
+	if err != nil {
+		return err
+	}
+	pending, refused := j.Wait(spec)
+	if refused != nil {
+		return refused
+	}
+	r.await(func() (any, error) {
+		o, err := wait(r, pending)
+		if err != nil {
+			return nil, err
+		}
+		return schema.JobWaitResult{Outcome: outcome(o)}, nil
+	})
+	return nil
+}
+
+func (s *Server) jobList(r *request) error {
+	var p schema.JobListParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	res := schema.JobListResult{}
+	for _, j := range s.mgr.All() {
+		info := j.Published()
+		if info == nil || p.Live != nil && *p.Live != info.Live() || p.Group != nil && *p.Group != info.Group {
+			continue
+		}
+		res.Jobs = append(res.Jobs, jobInfo(*info))
+	}
+	r.reply(res)
+	return nil
+}
+
+func (s *Server) jobGet(r *request) error {
+	var p schema.JobGetParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	j, err := s.job(p.Handle)
+	if err != nil {
+		return err
+	}
+	pending := j.Info()
+	r.await(func() (any, error) {
+		info, err := wait(r, pending)
+		if err != nil {
+			return nil, err
+		}
+		return schema.JobGetResult{Job: jobInfo(info)}, nil
+	})
+	return nil
+}
+
+func (s *Server) jobKill(r *request) error {
+	var p schema.JobKillParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	opts := jobs.KillOptions{Grace: milliseconds(p.GraceMs, defaultKill), NoForce: !or(p.Force, true)}
+	if p.Group != nil {
+		s.killGroup(r, *p.Group, opts)
+		return nil
+	}
+	j, err := s.job(p.Handle)
+	if err != nil {
+		return err
+	}
+	pending := j.Kill(opts)
+	r.await(func() (any, error) {
+		res, err := wait(r, pending)
+		if err != nil {
+			return nil, err
+		}
+		k := killReport(res)
+		return schema.JobKillResult{Signals: k.Signals, Killed: k.Killed, Survivors: k.Survivors, AlreadyClosed: &k.AlreadyClosed, Job: &k.Job}, nil
+	})
+	return nil
+}
+
+// killGroup ends the live jobs of a group, all at once.
+func (s *Server) killGroup(r *request, group string, opts jobs.KillOptions) {
+	var pending []jobs.Pending[jobs.KillResult]
+	for _, j := range s.mgr.All() {
+		if j.Group() == group {
+			pending = append(pending, j.Kill(opts))
+		}
+	}
+	r.await(func() (any, error) {
+		res := schema.JobKillResult{Jobs: []schema.KillReport{}}
+		for _, p := range pending {
+			k, err := wait(r, p)
+			if err != nil {
+				return nil, err
+			}
+			res.Jobs = append(res.Jobs, killReport(k))
+		}
+		return res, nil
+	})
+}
+
+// job finds the job that a handle or a name stands for.
+func (s *Server) job(ref json.RawMessage) (*jobs.Job, error) {
+	r, err := jobRef(ref)
+	if err != nil {
+		return nil, err
+	}
+	j, refused := s.mgr.Lookup(r)
+	if refused != nil {
+		return nil, refused
+	}
+	return j, nil
+}
+
+func jobRef(ref json.RawMessage) (r jobs.Ref, err error) {
+	if len(ref) > 0 && ref[0] == '"' {
+		err = json.Unmarshal(ref, &r.Name)
+		return r, err
+	}
+	var n json.Number
+	if err := json.Unmarshal(ref, &n); err != nil {
+		return r, err
+	}
+	f, err := n.Float64() // 1.0 and 1e0 are integers too
+	r.Handle = jobs.ID(f)
+	return r, err
+}
+
+// clampBytes is a budget for raw output: at most what an answer can hold in the
+// worst case, in which each byte takes six.
+func (s *Server) clampBytes(p *int64, byDefault int) int {
+	return int(min(or(p, int64(byDefault)), int64(s.settings.maxMessage/8)))
+}
+
+func milliseconds(p *int64, byDefault time.Duration) time.Duration {
+	if p == nil {
+		return byDefault
+	}
+	return time.Duration(min(*p, maxMillis)) * time.Millisecond
+}
+
+// maxMillis keeps a number of milliseconds within a time.Duration: 73 years.
+const maxMillis = int64(1) << 41
+
+// timeout is negative for none.
+func timeout(n schema.Nullable[int64]) time.Duration {
+	switch {
+	case n.Null:
+		return -1
+	case n.Set:
+		return milliseconds(&n.Value, 0)
+	}
+	return defaultWait
+}

@@ -1,0 +1,234 @@
+package rpc
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"shelld/jobs"
+	"shelld/schema"
+	"shelld/screen"
+)
+
+// protocolVersion is the one that this server speaks.
+const protocolVersion = "1"
+
+// A lifeState is where in its life a connection is.
+type lifeState int
+
+const (
+	lifeCreated lifeState = iota
+	lifeInitialized
+	lifeShuttingDown
+	lifeShutDown
+)
+
+// lifecycle guards the order in which a client may ask. It is read by the reading
+// goroutine and moved on by the one that carries a shutdown out.
+type lifecycle struct {
+	mu    sync.Mutex
+	state lifeState
+	ended bool // the connection is over; nothing more is begun
+}
+
+func (l *lifecycle) initialized() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state != lifeCreated
+}
+
+// admits says whether a method may be called now.
+func (l *lifecycle) admits(method string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.state == lifeShutDown:
+		return wireErrorf(schema.KindInvalidRequest, "the server is shut down; send the notification exit")
+	case l.ended || l.state == lifeShuttingDown:
+		return wireErrorf(schema.KindShuttingDown, "the server is shutting down and begins nothing more")
+	case l.state == lifeCreated && method != "initialize":
+		return &wireError{kind: schema.KindNotInitialized, message: "send initialize first"}
+	case l.state == lifeInitialized && method == "initialize":
+		return wireErrorf(schema.KindInvalidRequest, "initialize was answered already; it is sent once")
+	}
+	return nil
+}
+
+func (l *lifecycle) move(s lifeState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state = s
+}
+
+// end marks the connection as over, and says whether shutdown had been answered.
+func (l *lifecycle) end() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	return l.state == lifeShutDown
+}
+
+// settings are what initialize has set for the connection.
+type settings struct {
+	events     []schema.EventName
+	encoding   schema.Encoding
+	maxMessage int
+}
+
+func defaultSettings() settings {
+	return settings{events: defaultEvents, encoding: schema.EncodingText, maxMessage: defaultMaxMessage}
+}
+
+// defaultEvents are those that a client gets unless it says otherwise.
+var defaultEvents = []schema.EventName{
+	schema.EventNameStarted, schema.EventNameOutput, schema.EventNamePatternMatched,
+	schema.EventNameWatchRemoved, schema.EventNameExited, schema.EventNameClosed,
+}
+
+func (s *Server) initialize(r *request) error {
+	var p schema.InitializeParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	if v := or(p.ProtocolVersion, protocolVersion); v != protocolVersion {
+		return &wireError{schema.KindUnsupportedVersion, "this server does not speak version " + clip(v, 50) + " of the protocol; it speaks " + protocolVersion,
+			schema.UnsupportedVersionData{Kind: string(schema.KindUnsupportedVersion), Supported: []string{protocolVersion}}}
+	}
+	if err := s.configure(&p); err != nil {
+		return err
+	}
+	s.life.move(lifeInitialized)
+	r.reply(s.initializeResult())
+	return nil
+}
+
+// configure sets the manager up as the client asks.
+func (s *Server) configure(p *schema.InitializeParams) error {
+	o := or(p.Options, schema.Options{})
+	limits := or(o.Limits, schema.LimitOptions{})
+	env := or(o.Env, schema.EnvOptions{})
+	err := s.mgr.Configure(jobs.Options{
+		Root:        or(p.RootDirectory, ""),
+		AllowedDirs: p.AllowedDirectories,
+		Env: jobs.EnvPolicy{
+			Inherit: string(or(env.Inherit, schema.EnvInheritCore)), Include: env.Include, Exclude: env.Exclude, Set: env.Set,
+		},
+		Limits: jobs.Limits{
+			MaxJobs:         int(or(limits.MaxJobs, 0)),
+			SpoolMemory:     int(or(limits.SpoolMemoryBytes, 0)),
+			InputQueueBytes: or(limits.InputQueueBytes, 0),
+			ShutdownGrace:   grace(limits.ShutdownGraceMs),
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if p.ClientInfo != nil {
+		s.log.Info("client", "name", or(p.ClientInfo.Name, ""), "version", or(p.ClientInfo.Version, ""), "processId", p.ProcessID.Value)
+	}
+	s.settings.encoding = or(o.Encoding, schema.EncodingText)
+	if o.Events != nil {
+		s.settings.events = nil
+		for _, e := range o.Events {
+			s.settings.events = append(s.settings.events, schema.EventName(e))
+		}
+	}
+	if limits.MaxMessageBytes != nil {
+		s.settings.maxMessage = int(*limits.MaxMessageBytes)
+		s.stream.frames.SetMax(s.settings.maxMessage)
+	}
+	return nil
+}
+
+// grace is nil for the default; 0 is a grace of nothing.
+func grace(ms *int64) time.Duration {
+	if ms == nil {
+		return jobs.DefaultGrace
+	}
+	return time.Duration(*ms) * time.Millisecond
+}
+
+func (s *Server) initializeResult() schema.InitializeResult {
+	l := s.mgr.Limits()
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // Never fails; see crypto/rand.
+	return schema.InitializeResult{
+		ProtocolVersion: protocolVersion,
+		ServerInfo:      schema.ServerInfo{Name: "shelld", Version: s.opts.Version},
+		SessionID:       time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:]),
+		Capabilities:    s.capabilities(),
+		Platform:        s.platform(),
+		Limits: schema.Limits{
+			MaxJobs: int64(l.MaxJobs), MaxMessageBytes: int64(s.settings.maxMessage), SpoolMemoryBytes: int64(l.SpoolMemory),
+			InputQueueBytes: l.InputQueueBytes, ShutdownGraceMs: millis(l.ShutdownGrace),
+		},
+	}
+}
+
+// capabilities is what this server on this machine really can do.
+func (s *Server) capabilities() schema.Capabilities {
+	p := jobs.Platform()
+	c := schema.Capabilities{
+		Framings:    []string{"header", "line"},
+		Encodings:   []schema.Encoding{schema.EncodingText, schema.EncodingBase64},
+		ReadFormats: []string{"text", "plain", "base64"},
+		WaitFormats: []string{"plain", "text"},
+		Keys:        screen.KeyNames(),
+		TreeControl: schema.TreeControl{
+			Kind: schema.TreeControlKindNone, Reaches: p.Reaches, SurvivesServer: false, NotReached: p.NotReached,
+		},
+		InputDetection: schema.InputDetection{Tier: schema.InputDetectionTierNone, Why: "this version does not look for it"},
+		Levels: schema.Map[schema.LevelSupport]{
+			"core": schema.LevelSupportPartial, "trees": schema.LevelSupportNone, "terminal": schema.LevelSupportNone,
+			"store": schema.LevelSupportNone, "policy": schema.LevelSupportNone,
+		},
+	}
+	if p.Keeper {
+		c.TreeControl.Kind = schema.TreeControlKindKeeper
+	}
+	for _, m := range p.Modes {
+		c.Modes = append(c.Modes, schema.Mode(m))
+	}
+	for _, m := range requests() {
+		c.Methods = append(c.Methods, m.name)
+	}
+	for _, e := range defaultEvents {
+		c.Events = append(c.Events, string(e))
+	}
+	for _, k := range jobs.Conditions() {
+		c.Conditions = append(c.Conditions, string(k))
+	}
+	return c
+}
+
+func (s *Server) platform() schema.Platform {
+	shell := s.mgr.DefaultShell()
+	p := schema.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Shell: filepath.Base(shell), ShellPath: shell}
+	if shell == "" {
+		p.Shell = ""
+	}
+	if limit := jobs.Platform().CanonicalLineLimit; limit > 0 {
+		n := int64(limit)
+		p.CanonicalLineLimit = &n
+	}
+	return p
+}
+
+// shutdown ends every job and answers when that is done.
+func (s *Server) shutdown(r *request) error {
+	var p schema.ShutdownParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	s.life.move(lifeShuttingDown)
+	r.await(func() (any, error) {
+		s.mgr.Shutdown()
+		s.settle(1) // this one
+		s.life.move(lifeShutDown)
+		return schema.ShutdownResult{}, nil
+	})
+	return nil
+}

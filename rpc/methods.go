@@ -1,0 +1,75 @@
+package rpc
+
+import (
+	"slices"
+
+	"shelld/schema"
+)
+
+// A handler begins a request. It runs on the reading goroutine, in the order in
+// which requests came, and must not block: it answers at once, or leaves the answer
+// to a goroutine (request.await).
+type handler func(*Server, *request) error
+
+// A method is one row of the table.
+type method struct {
+	name   string
+	handle handler
+}
+
+// requests is THE table of what a client can ask. The schema of each is found
+// under its name; a test proves that both lists are the same.
+func requests() []method {
+	return []method{
+		{"initialize", (*Server).initialize},
+		{"shutdown", (*Server).shutdown},
+		{"job/start", (*Server).jobStart},
+		{"job/run", (*Server).jobRun},
+		{"job/write", (*Server).jobWrite},
+		{"job/read", (*Server).jobRead},
+		{"job/wait", (*Server).jobWait},
+		{"job/list", (*Server).jobList},
+		{"job/get", (*Server).jobGet},
+		{"job/kill", (*Server).jobKill},
+	}
+}
+
+// notifications is the same for what a client tells. Unknown ones are ignored.
+var notifications = map[string]func(*Server, []byte){
+	"initialized":     func(*Server, []byte) {},
+	"exit":            func(s *Server, _ []byte) { s.stream.quit = true },
+	"$/cancelRequest": (*Server).cancel,
+}
+
+// lookup finds a method; its error names the nearest one there is.
+func lookup(name string) (*method, error) {
+	table := requests()
+	i := slices.IndexFunc(table, func(m method) bool { return m.name == name })
+	if i >= 0 {
+		return &table[i], nil
+	}
+	names := make([]string, len(table))
+	for i, m := range table {
+		names[i] = m.name
+	}
+	data := schema.MethodNotFoundData{Kind: string(schema.KindMethodNotFound), Method: clip(name, 200)}
+	msg := "there is no method \"" + clip(name, 200) + "\""
+	if near := schema.Nearest(name, names); near != "" {
+		data.DidYouMean = &near
+		msg += "; did you mean \"" + near + "\"?"
+	} else {
+		msg += "; initialize tells those there are in capabilities.methods"
+	}
+	return nil, &wireError{schema.KindMethodNotFound, msg, data}
+}
+
+// clip keeps a client's own text from filling an answer.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

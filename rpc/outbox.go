@@ -1,0 +1,206 @@
+package rpc
+
+import (
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// chunkBytes is the most raw output that one notification carries.
+	chunkBytes = 64 << 10
+	// batchBytes is how much is gathered before it is handed to the kernel, while
+	// there is more to send.
+	batchBytes = 256 << 10
+	// controlBytes bounds what is owed to a client that reads nothing while it
+	// goes on asking. Beyond it the connection is given up.
+	controlBytes = 64 << 20
+	// stuckTime is how long the last flush waits for a stdout that takes nothing.
+	stuckTime = 2 * time.Second
+)
+
+var errClientGone = errors.New("rpc: the client has not read the answers to its requests for too long")
+
+// An outbox is the only writer of the connection. It holds messages that are ready
+// to go, answers first of all, and lanes: a job's events, and cursors into its
+// output. Output is read from the job when its turn comes to be written, so that a
+// client which does not read costs an integer a stream, and one that reads again
+// gets it in larger pieces.
+//
+// The order: control messages keep theirs and overtake lanes; the events of a lane
+// keep theirs and come after the output that they speak of; lanes take turns.
+type outbox struct {
+	// Immutable:
+	w       io.Writer
+	framing func() Framing
+	wake    chan struct{} // anybody -> run; capacity 1
+	done    chan struct{} // closed when run has returned
+	broken  chan struct{} // closed when nothing can be written any more
+
+	progress atomic.Int64 // writes that the kernel has taken
+
+	// Owned by run:
+	raw     []byte // output on its way through the encoder
+	encoded []byte
+
+	mu      sync.Mutex
+	control [][]byte // bodies
+	bytes   int      // in control
+	ready   []*lane  // with something to send, in turn
+	closing bool     // run ends when nothing is left
+	err     error    // set once, when broken is closed
+}
+
+func newOutbox(w io.Writer, framing func() Framing) *outbox {
+	o := &outbox{w: w, framing: framing, wake: make(chan struct{}, 1), done: make(chan struct{}), broken: make(chan struct{}),
+		raw: make([]byte, chunkBytes)}
+	go o.run()
+	return o
+}
+
+// send queues a message that is ready to go. It never blocks.
+func (o *outbox) send(body []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sendLocked(body)
+}
+
+func (o *outbox) sendLocked(body []byte) {
+	if o.err != nil {
+		return
+	}
+	o.control = append(o.control, body)
+	if o.bytes += len(body); o.bytes > controlBytes {
+		o.breakLocked(errClientGone)
+		return
+	}
+	o.poke()
+}
+
+// enqueueLocked gives a lane its turn.
+func (o *outbox) enqueueLocked(l *lane) {
+	if !l.queued && o.err == nil {
+		l.queued = true
+		o.ready = append(o.ready, l)
+		o.poke()
+	}
+}
+
+func (o *outbox) poke() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// breakLocked gives the connection up.
+func (o *outbox) breakLocked(err error) {
+	if o.err == nil {
+		o.err = err
+		o.control, o.ready, o.bytes = nil, nil, 0
+		close(o.broken)
+		o.poke()
+	}
+}
+
+// run owns the blocking write.
+func (o *outbox) run() {
+	defer close(o.done)
+	var batch []byte
+	for {
+		batch = o.gather(batch[:0])
+		if len(batch) == 0 {
+			if o.over() {
+				return
+			}
+			<-o.wake
+			continue
+		}
+		if _, err := o.w.Write(batch); err != nil {
+			o.mu.Lock()
+			o.breakLocked(err)
+			o.mu.Unlock()
+			return
+		}
+		o.progress.Add(1)
+		if cap(batch) > 2*batchBytes {
+			batch = nil
+		}
+	}
+}
+
+func (o *outbox) over() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err != nil || o.closing && len(o.control) == 0 && len(o.ready) == 0
+}
+
+// gather frames what is to be sent next: nothing, or up to about a batch.
+func (o *outbox) gather(batch []byte) []byte {
+	framing := o.framing()
+	if framing == FramingUnknown {
+		return batch // nobody has spoken yet: there is no way to answer
+	}
+	for len(batch) < batchBytes {
+		body, l := o.next()
+		switch {
+		case body != nil:
+			batch = frame(batch, framing, body)
+		case l != nil:
+			batch = l.step(batch, framing)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// next takes the next control message, or else the next lane.
+func (o *outbox) next() ([]byte, *lane) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.control) > 0 {
+		body := o.control[0]
+		o.control[0] = nil
+		o.control = o.control[1:]
+		o.bytes -= len(body)
+		return body, nil
+	}
+	if len(o.ready) > 0 {
+		l := o.ready[0]
+		o.ready[0] = nil
+		o.ready = o.ready[1:]
+		l.queued = false
+		return nil, l
+	}
+	return nil, nil
+}
+
+// flush writes what is owed and ends run. It gives up once the client has taken
+// nothing for stuckTime; a write that is stuck then stays so until the process ends.
+func (o *outbox) flush() error {
+	o.mu.Lock()
+	o.closing = true
+	o.poke()
+	o.mu.Unlock()
+	t := time.NewTimer(stuckTime)
+	defer t.Stop()
+	seen := o.progress.Load()
+	for {
+		select {
+		case <-o.done:
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			return o.err
+		case <-t.C:
+			now := o.progress.Load()
+			if now == seen {
+				return errors.New("rpc: stdout has taken nothing for " + stuckTime.String() + "; what was owed is given up")
+			}
+			seen = now
+			t.Reset(stuckTime)
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// maxInFlight bounds the requests that a connection may have open.
+const maxInFlight = 16384
+
+// defaultMaxMessage is maxMessageBytes unless initialize says otherwise.
+const defaultMaxMessage = 16 << 20
+
+// Options set a server up.
+type Options struct {
+	Version string  // of this build, for serverInfo
+	Framing Framing // forces one; FramingUnknown = told by the first byte
+	Log     *slog.Logger
+}
+
+// A Server serves one connection: the session of one client.
+type Server struct {
+	// Immutable:
+	mgr    *jobs.Manager
+	log    *slog.Logger
+	opts   Options
+	out    *outbox
+	stream *stream
+
+	life     lifecycle
+	settings settings // set by initialize on the reading goroutine, which alone reads it
+
+	mu       sync.Mutex
+	inFlight map[string]*request // by the key of its id
+	answered sync.Cond           // one is in flight no more; its lock is mu
+}
+
+// Serve speaks the protocol until the input ends, exit comes, ctx is done or the
+// output breaks. Then it ends every job, answers what is owed, and returns whether
+// the client had asked for it properly: with shutdown, answered, before the end.
+//
+// It is the only reader of in and the only writer of out, and closes neither. A
+// goroutine that is blocked reading in stays so where Serve ends for another reason.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, opts Options) (clean bool, err error) {
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	frames := newFrameReader(in, opts.Framing, defaultMaxMessage)
+	s := &Server{mgr: m, log: opts.Log, opts: opts, inFlight: map[string]*request{}, settings: defaultSettings()}
+	s.answered.L = &s.mu
+	s.out = newOutbox(out, frames.Framing)
+	s.stream = &stream{frames: frames, out: s.out}
+	conn := jsonrpc2.NewConn(context.WithoutCancel(ctx), s.stream, s, jsonrpc2.SetLogger(discard{}))
+	select {
+	case <-conn.DisconnectNotify():
+		s.log.Debug("input ended", "why", s.stream.end)
+	case <-ctx.Done():
+		s.log.Info("told to end", "why", context.Cause(ctx))
+	case <-s.out.broken:
+		s.log.Info("the client is gone")
+	}
+	return s.finish(), s.out.flush()
+}
+
+// discard is the library's logger: what it has to say is known here already.
+type discard struct{}
+
+func (discard) Printf(string, ...any) {}
+
+// finish ends the jobs, unless shutdown has, and waits for the answers owed.
+func (s *Server) finish() (clean bool) {
+	clean = s.life.end()
+	s.mgr.Shutdown()
+	s.settle(0)
+	return clean
+}
+
+// settleTime is how long after the end of all jobs an answer may take. Only one
+// that is owed by a job whose loop is stuck takes as long.
+const settleTime = 500 * time.Millisecond
+
+// settle waits until no more than n requests are in flight. It answers those itself
+// that nobody else does.
+func (s *Server) settle(n int) {
+	late := false
+	t := time.AfterFunc(settleTime, func() {
+		s.mu.Lock()
+		late = true
+		s.mu.Unlock()
+		s.answered.Broadcast()
+	})
+	defer t.Stop()
+	s.mu.Lock()
+	for len(s.inFlight) > n && !late {
+		s.answered.Wait()
+	}
+	var left []*request
+	for _, r := range s.inFlight {
+		if r.method != "shutdown" {
+			left = append(left, r)
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range left {
+		r.fail(wireErrorf(schema.KindShuttingDown, "the server is shutting down, and the job that owes this answer is stuck"))
+	}
+}
+
+// Handle takes a message from the library, on the reading goroutine. The message
+// itself is in the stream's current.
+func (s *Server) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {
+	env := s.stream.current
+	switch env.Kind {
+	case kindNotification:
+		defer s.recovered(nil)
+		s.notified(env)
+	case kindRequest:
+		r := &request{server: s, id: append(json.RawMessage(nil), env.ID...), params: env.Params, canceled: make(chan struct{})}
+		defer s.recovered(r)
+		if err := s.begin(r, env); err != nil {
+			r.fail(err)
+		}
+	case kindResponse:
+	}
+}
+
+// recovered answers a request whose handler panicked; nobody else is harmed.
+func (s *Server) recovered(r *request) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	s.log.Error("handler panicked", "panic", p, "stack", string(debug.Stack()))
+	if r != nil {
+		r.fail(errors.New("panic"))
+	}
+}
+
+func (s *Server) notified(env envelope) {
+	handle, ok := notifications[env.Method]
+	if !ok || env.Method != "exit" && !s.life.initialized() {
+		return
+	}
+	handle(s, env.Params)
+}
+
+// begin checks a request in the protocol's order (life cycle, method, params) and
+// hands it to its handler.
+func (s *Server) begin(r *request, env envelope) error {
+	if err := s.track(r); err != nil {
+		return err
+	}
+	if err := s.life.admits(env.Method); err != nil {
+		return err
+	}
+	m, err := lookup(env.Method)
+	if err != nil {
+		return err
+	}
+	r.method = m.name
+	if env.PositionalParams {
+		return invalidParams(schema.FieldError{Message: "params must be an object with named members", Expected: "object"})
+	}
+	return m.handle(s, r)
+}
+
+// track enters a request under its id.
+func (s *Server) track(r *request) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := idKey(r.id)
+	if s.inFlight[key] != nil {
+		return wireErrorf(schema.KindInvalidRequest, "a request with the id "+clip(string(r.id), 100)+" is still in flight; give each an id of its own")
+	}
+	if len(s.inFlight) >= maxInFlight {
+		return &wireError{schema.KindLimitExceeded, "too many requests are in flight; await some answers first",
+			schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "requestsInFlight", Max: maxInFlight}}
+	}
+	r.key = key
+	s.inFlight[key] = r
+	return nil
+}
+
+// idKey is an id however it was escaped: a string's text, a number's spelling.
+func idKey(id json.RawMessage) string {
+	var text string
+	if len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil {
+		return "s" + text
+	}
+	return "n" + string(id)
+}
+
+// cancel is $/cancelRequest. An id that is not in flight has been answered.
+func (s *Server) cancel(params []byte) {
+	var p schema.CancelRequestParams
+	if err := schema.DecodeParams("$/cancelRequest", params, &p); err != nil {
+		s.log.Debug("bad cancel", "error", err)
+		return
+	}
+	s.mu.Lock()
+	r := s.inFlight[idKey(p.ID)]
+	s.mu.Unlock()
+	if r != nil {
+		r.cancel()
+	}
+}
+
+// A request is one that was not yet answered.
+type request struct {
+	server *Server
+	id     json.RawMessage // as spelled
+	key    string          // in inFlight; "" = it never got there
+	method string
+	params []byte // valid until the handler returns
+
+	once     sync.Once
+	canceled chan struct{}
+}
+
+func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
+
+// decode checks the params against their schema and stores them.
+func (r *request) decode(into any) error { return schema.DecodeParams(r.method, r.params, into) }
+
+func (r *request) reply(result any) { r.answer(resultBody(r.id, result)) }
+
+func (r *request) fail(err error) {
+	w := toWire(err)
+	if w.kind == schema.KindInternalError {
+		r.server.log.Error("internal error", "method", r.method, "error", err)
+	}
+	r.answer(errorBody(r.id, w))
+}
+
+// answer sends the one answer: the first counts. The id is free again before the
+// client can know.
+func (r *request) answer(body []byte) {
+	s := r.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.key != "" {
+		if s.inFlight[r.key] != r {
+			return
+		}
+		delete(s.inFlight, r.key)
+		s.answered.Broadcast()
+	}
+	s.out.send(body)
+}
+
+// await leaves the rest of a request to a goroutine. f returns the result or the
+// error to answer with.
+func (r *request) await(f func() (any, error)) {
+	go func() {
+		defer r.server.recovered(r)
+		result, err := f()
+		if err != nil {
+			r.fail(err)
+			return
+		}
+		r.reply(result)
+	}()
+}
+
+// wait awaits what a job was asked for. A cancelled request is withdrawn from the
+// job, which answers all the same.
+func wait[T any](r *request, p jobs.Pending[T]) (T, error) {
+	select {
+	case res := <-p.C:
+		return res.Value, res.Err
+	case <-r.canceled:
+		p.Cancel()
+		res := <-p.C
+		return res.Value, res.Err
+	}
+}

@@ -1,0 +1,102 @@
+package rpc
+
+import (
+	"encoding/json"
+	"io"
+	"strconv"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// A stream is the jsonrpc2.ObjectStream of a connection: the only reader of its
+// input, and a door to the outbox. It exists because the library's own streams end
+// the connection at the first malformed message and cannot spell every id: here a
+// message is checked before the library sees it, what is bad is answered, and
+// reading goes on.
+//
+// Requests reach the library under ids of ours. Their real ids, and their params as
+// they were spelled, stay in current, which the handler reads: the library calls it
+// on the goroutine that called ReadObject, before it calls ReadObject again.
+// Answers do not pass through the library, which would compact each three times.
+type stream struct {
+	frames *frameReader
+	out    *outbox
+
+	// Owned by the reading goroutine:
+	current envelope
+	ids     uint64
+	end     error // why reading ended; io.EOF at a clean end
+	quit    bool  // set by the handler of exit: nothing after it is read
+}
+
+var _ jsonrpc2.ObjectStream = (*stream)(nil)
+
+// ReadObject gives the library the next good message.
+func (s *stream) ReadObject(v any) error {
+	for {
+		if s.quit {
+			return io.EOF
+		}
+		body, err := s.frames.Next()
+		if err != nil {
+			bad, ok := err.(*frameError)
+			if !ok {
+				s.end = err
+				return io.EOF // the library logs what it does not know
+			}
+			s.out.send(errorReply(nil, bad.Code, bad.Message))
+			if bad.Fatal {
+				s.end = err
+				return io.EOF
+			}
+			continue
+		}
+		env, bad := parseEnvelope(body)
+		if bad != nil {
+			s.out.send(errorReply(bad.ID, bad.Code, bad.Message))
+			continue
+		}
+		s.current = env
+		return s.pass(v)
+	}
+}
+
+// pass hands the library as much of a message as it needs.
+func (s *stream) pass(v any) error {
+	msg := []byte(`{"jsonrpc":"2.0",`)
+	switch s.current.Kind {
+	case kindRequest:
+		s.ids++
+		msg = append(msg, `"method":"request","id":`...)
+		msg = append(strconv.AppendUint(msg, s.ids, 10), '}')
+	case kindNotification:
+		msg = append(msg, `"method":"notification"}`...)
+	case kindResponse:
+		msg = append(append(msg, `"id":`...), s.current.ID...)
+		if s.current.Error != nil {
+			msg = append(append(msg, `,"error":`...), s.current.Error...)
+		} else {
+			msg = append(append(msg, `,"result":`...), s.current.Result...)
+		}
+		msg = append(msg, '}')
+	}
+	if err := json.Unmarshal(msg, v); err != nil {
+		// Only an answer with an id that we never sent, or an error that is no
+		// error object, comes here.
+		return json.Unmarshal([]byte(`{"jsonrpc":"2.0","method":"notification"}`), v)
+	}
+	return nil
+}
+
+// WriteObject sends what the library itself has to say: our requests to the client.
+func (s *stream) WriteObject(v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	s.out.send(body)
+	return nil
+}
+
+// Close has nothing to do: the input belongs to whoever called Serve.
+func (s *stream) Close() error { return nil }

@@ -1,0 +1,121 @@
+package rpc
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// waitSpec is a wait as the engine takes it. at is the JSON pointer of the wait in
+// its params, for errors.
+func waitSpec(w *schema.Wait, at string) (*jobs.WaitSpec, error) {
+	spec := &jobs.WaitSpec{
+		Timeout: timeout(w.TimeoutMs), MaxBytes: int(min(or(w.MaxBytes, defaultBytes), maxWaitBytes)),
+		Plain: or(w.Format, schema.WaitFormatPlain) == schema.WaitFormatPlain,
+	}
+	if or(w.Format, "") == schema.WaitFormatScreen {
+		return nil, unsupported(at+"/format", "screen", "this server has no screen; ask for plain or text")
+	}
+	for i, c := range w.Until {
+		cond, err := condition(&c, at+"/until/"+strconv.Itoa(i))
+		if err != nil {
+			return nil, err
+		}
+		spec.Until = append(spec.Until, cond)
+	}
+	from, err := origin(w.From, at+"/from")
+	spec.From = from
+	return spec, err
+}
+
+// maxWaitBytes keeps an outcome within a message, in the worst case.
+const maxWaitBytes = defaultMaxMessage / 8
+
+func unsupported(pointer, what, why string) error {
+	return &wireError{schema.KindUnsupported, what + " is not supported: " + why,
+		schema.UnsupportedData{Kind: string(schema.KindUnsupported), What: what, Pointer: &pointer}}
+}
+
+func condition(c *schema.Condition, at string) (jobs.Condition, error) {
+	const see = "see capabilities.conditions for those that this server knows"
+	switch {
+	case c.Exit != nil:
+		return jobs.Condition{Kind: jobs.UntilExit}, nil
+	case c.Closed != nil:
+		return jobs.Condition{Kind: jobs.UntilClosed}, nil
+	case c.QuietMs != nil:
+		return jobs.Condition{Kind: jobs.UntilQuiet, Quiet: milliseconds(c.QuietMs, 0)}, nil
+	case c.Bytes != nil:
+		return jobs.Condition{Kind: jobs.UntilBytes, Bytes: *c.Bytes}, nil
+	case c.Pattern != nil:
+		on := or(c.On, schema.PatternTargetPlain)
+		if on == schema.PatternTargetScreen {
+			return jobs.Condition{}, unsupported(at+"/on", "screen", "this server has no screen; match on plain or raw")
+		}
+		return jobs.Condition{Kind: jobs.UntilPattern, Watch: jobs.WatchSpec{
+			Pattern: *c.Pattern, Flags: or(c.Flags, ""), Raw: on == schema.PatternTargetRaw,
+			Stream: jobs.Stream(or(c.Stream, "")), Pointer: at + "/pattern",
+		}}, nil
+	case c.Input != nil:
+		return jobs.Condition{}, unsupported(at+"/input", "input", see)
+	case c.Port != nil:
+		return jobs.Condition{}, unsupported(at+"/port", "port", see)
+	}
+	return jobs.Condition{}, unsupported(at+"/command", "command", see)
+}
+
+// origin reads a wait's from: an offset, offsets by stream, or a keyword.
+func origin(raw json.RawMessage, at string) (o jobs.Origin, err error) {
+	if raw == nil {
+		return o, nil
+	}
+	switch raw[0] {
+	case '"':
+		var word schema.FromKeyword
+		err = json.Unmarshal(raw, &word)
+		o.Kind = map[schema.FromKeyword]jobs.OriginKind{
+			schema.FromKeywordStart: jobs.FromStart, schema.FromKeywordNow: jobs.FromNow, schema.FromKeywordUnread: jobs.FromUnread,
+		}[word]
+		return o, err
+	case '{':
+		var by schema.StreamOffsets
+		err = json.Unmarshal(raw, &by)
+		o = jobs.Origin{Kind: jobs.FromOffset, Pointer: at, Offsets: map[jobs.Stream]int64{}}
+		if by.Stdout != nil {
+			o.Offsets[jobs.Stdout] = *by.Stdout
+		}
+		if by.Stderr != nil {
+			o.Offsets[jobs.Stderr] = *by.Stderr
+		}
+		return o, err
+	}
+	var n float64 // the schema has seen that it is an integer, however spelled
+	err = json.Unmarshal(raw, &n)
+	return jobs.Origin{Kind: jobs.FromOffset, Pointer: at, Offsets: map[jobs.Stream]int64{"": int64(n)}}, err
+}
+
+// pointer joins a JSON pointer.
+func pointer(base string, i int, member string) string {
+	return strings.Join([]string{base, strconv.Itoa(i), member}, "/")
+}
+
+// surface lets a job be heard that ran unheard so far: from where its answer left
+// off, or where it was cancelled.
+func (s *Server) surface(j *jobs.Job, l *lane, events []schema.EventName, res jobs.RunResult) {
+	info := res.Info
+	if info.Handle == 0 {
+		p := j.Published()
+		if p == nil {
+			return
+		}
+		info = *p
+		res.Output = map[jobs.Stream]jobs.Range{}
+		for _, st := range info.Streams {
+			res.Output[st.Name] = jobs.Range{To: st.NextOffset}
+		}
+	}
+	l.openFrom(j, info, events, res.Output)
+}

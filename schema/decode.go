@@ -1,0 +1,139 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// maxInteger is the largest integer of the protocol: the largest up to which a
+// double, and so every JSON reader, is exact.
+const maxInteger = 1<<53 - 1
+
+// maxMembers is how many items or members an array or object in params may have.
+// It is what the schemas allow at most; it is checked before they are, since the
+// validator would make an error for every one of millions of bad items.
+const maxMembers = 65536
+
+// decode reads one JSON value as plain values, numbers as text.
+func decode(data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one JSON value")
+	}
+	return value, nil
+}
+
+// decodeParams is decode for params: absent, null and [] are {}. rewritten says
+// whether numbers were changed.
+func decodeParams(params []byte) (value any, rewritten bool, err error) {
+	if len(params) == 0 {
+		return map[string]any{}, false, nil
+	}
+	value, err = decode(params)
+	if err != nil {
+		return nil, false, invalid("", "the params are no JSON: "+err.Error())
+	}
+	if items, ok := value.([]any); value == nil || ok && len(items) == 0 {
+		return map[string]any{}, false, nil
+	}
+	value, rewritten, err = tame(value, "")
+	return value, rewritten, err
+}
+
+// tame makes a decoded value safe for the validator and refuses what is too
+// large for it. The validator computes with exact fractions, so that 1e999999
+// would cost it a number of a million digits, and 1e9999999 a crash.
+//
+// The recursion is bounded by encoding/json, which refuses more than 10 000 levels.
+func tame(value any, pointer string) (tamed any, rewritten bool, err error) {
+	switch v := value.(type) {
+	case json.Number:
+		n := tameNumber(v)
+		return n, n != v, nil
+	case []any:
+		if len(v) > maxMembers {
+			return nil, false, tooMany(pointer, "items", len(v))
+		}
+		for i, item := range v {
+			if plain(item) {
+				continue
+			}
+			t, changed, err := tame(item, pointer+"/"+strconv.Itoa(i))
+			if err != nil {
+				return nil, false, err
+			}
+			v[i], rewritten = t, rewritten || changed
+		}
+	case map[string]any:
+		if len(v) > maxMembers {
+			return nil, false, tooMany(pointer, "members", len(v))
+		}
+		for name, member := range v {
+			if plain(member) {
+				continue
+			}
+			t, changed, err := tame(member, pointer+"/"+escapeToken(name))
+			if err != nil {
+				return nil, false, err
+			}
+			v[name], rewritten = t, rewritten || changed
+		}
+	}
+	return value, rewritten, nil
+}
+
+// plain reports whether a value needs no taming, so that its pointer need not
+// be built.
+func plain(value any) bool {
+	switch v := value.(type) {
+	case json.Number:
+		return tameNumber(v) == v
+	case []any, map[string]any:
+		return false
+	}
+	return true
+}
+
+func tooMany(pointer, what string, n int) error {
+	return invalid(pointer, fmt.Sprintf("has %d %s, at most %d are allowed", n, what, maxMembers))
+}
+
+// tameNumber returns a number of the same worth to the schemas in a spelling of
+// at most 24 characters: whole numbers in digits, whatever lies beyond
+// ±2^53 as ±2^53, the nearest double of any other.
+func tameNumber(n json.Number) json.Number {
+	if len(n) <= 15 && isDigits(string(n)) {
+		return n
+	}
+	f, err := strconv.ParseFloat(string(n), 64)
+	switch {
+	case f > maxInteger || err != nil && f > 0:
+		return json.Number(strconv.FormatInt(maxInteger+1, 10))
+	case f < -maxInteger || err != nil && f < 0:
+		return json.Number(strconv.FormatInt(-maxInteger-1, 10))
+	case f == float64(int64(f)):
+		return json.Number(strconv.FormatInt(int64(f), 10))
+	}
+	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+}
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c != '-' || i > 0) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,26 @@
+// Package schema is the contract of the Shell Server Protocol: the JSON Schema
+// files in json/, which are its normative form, and what Go code needs to hold
+// messages against them.
+//
+// The files are draft 2020-12, one per method (job/start is
+// job-start.schema.json) with the definitions params and result, and three that
+// several methods share: common, errors and envelope. Their descriptions are the
+// protocol's reference. Each method's file says in x-shelld who sends it and
+// what it is; that is all there is to a method's registration.
+//
+// types_gen.go holds a Go type for each definition. It is generated from the
+// files (go generate ./schema) and a test fails when it is out of step.
+//
+// # Validation
+//
+// The life of one call of [ValidateParams]: the params are decoded to plain JSON
+// values with their numbers as text, numbers of hostile size are replaced by
+// harmless ones that fail just as well, the method's schema is compiled if this
+// is its first use, and the value is checked. What the validator says of a
+// failure is turned into a list of [FieldError], each with the place, what was
+// expected there and, for a misspelt name, the right one. The words of the
+// validator's library never reach a message.
+//
+// The package starts no goroutine and reads no file: everything is embedded.
+// All its functions may be called from any goroutine.
+package schema

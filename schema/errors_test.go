@@ -1,0 +1,105 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestErrorKinds holds the numbers of the errors, which may never change, against
+// the list of protocol section 11, in its order.
+func TestErrorKinds(t *testing.T) {
+	want := []ErrorKind{
+		{"parseError", -32700}, {"invalidRequest", -32600}, {"methodNotFound", -32601},
+		{"invalidParams", -32602}, {"internalError", -32603}, {"canceled", -32800}, {"notInitialized", -32002},
+	}
+	const ours = `jobNotFound jobExited jobRunning nameInUse commandNotFound permissionDenied
+		badWorkingDirectory directoryNotAllowed resourceUnavailable invalidPattern invalidKey lineTooLong
+		inputQueueFull inputNotExpected confirmationDenied policyDenied limitExceeded ptyUnavailable
+		notInteractive shellBusy shellIntegrationUnavailable outputFileError unsupported
+		unsupportedVersion shuttingDown`
+	for i, kind := range strings.Fields(ours) {
+		want = append(want, ErrorKind{kind, -32010 - i})
+	}
+	if got := ErrorKinds(); !slices.Equal(got, want) {
+		t.Errorf("the error kinds are\n%v, want\n%v", got, want)
+	}
+	// The enumeration, the data of each kind, and its constant agree with the list.
+	defs := documents()[base+"errors"+suffix]["$defs"].(document)
+	enum := stringsOf(defs["kind"].(document)["enum"])
+	for i, kind := range want {
+		if i >= len(enum) || enum[i] != kind.Kind {
+			t.Errorf("the enumeration of kinds does not have %s at %d", kind.Kind, i)
+		}
+		if got := lookUp(defs, []string{kind.Kind + "Data", "properties", "kind", "const"}); got != kind.Kind {
+			t.Errorf("the data of %s has the kind %v", kind.Kind, got)
+		}
+	}
+	if len(enum) != len(want) {
+		t.Errorf("the enumeration has %d kinds, want %d", len(enum), len(want))
+	}
+}
+
+// TestErrorObjects holds that every kind has a valid error, made from its schema.
+func TestErrorObjects(t *testing.T) {
+	for _, kind := range ErrorKinds() {
+		for _, data := range samples("errors#/$defs/"+kind.Kind+"Data", true) {
+			object := errorObject(t, kind.Code, data)
+			if err := ValidateErrorObject(object); err != nil {
+				t.Errorf("%s: %v", object, err)
+			}
+			other := errorObject(t, kind.Code-1000, data)
+			if err := ValidateErrorObject(other); err == nil || !strings.HasPrefix(err.Error(), "/code: the code of "+kind.Kind) {
+				t.Errorf("%s: got error %v, want one about the code", other, err)
+			}
+		}
+	}
+}
+
+func errorObject(t *testing.T, code int, data any) []byte {
+	t.Helper()
+	object, err := json.Marshal(map[string]any{"code": code, "message": "It did not work.", "data": data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func TestBadErrorObjects(t *testing.T) {
+	for object, want := range map[string]string{
+		`{`:  "the error is no JSON: unexpected EOF",
+		`5`:  "expected object, got number",
+		`{}`: `member "code" is missing; member "data" is missing; member "message" is missing`,
+		`{"code":-32603,"message":"","data":{"kind":"internalError"}}`:            "/message: expected at least 1 character, got 0 characters",
+		`{"code":-32603,"message":"x","data":{}}`:                                 `/data: member "kind" is missing`,
+		`{"code":-32603,"message":"x","data":{"kind":5}}`:                         "/data/kind",
+		`{"code":-32603,"message":"x","data":{"kind":"internalErorr"}}`:           `/data/kind: "internalErorr" is not allowed here; did you mean "internalError"?`,
+		`{"code":-32603,"message":"x","data":{"kind":"internalError"},"more":1}`:  `/more: unknown member "more"`,
+		`{"code":-32010,"message":"x","data":{"kind":"jobNotFound"}}`:             `/data: member "jobs" is missing`,
+		`{"code":-32010,"message":"x","data":{"kind":"jobNotFound","jobs":[{}]}}`: `/data/jobs/0: member "handle" is missing; /data/jobs/0: member "status" is missing; /data/jobs/0: member "streams" is missing`,
+		`{"code":-32011,"message":"x","data":{"kind":"jobNotFound","jobs":[]}}`:   "/code: the code of jobNotFound is -32010, got -32011",
+		`{"code":"x","message":"x","data":{"kind":"jobNotFound","jobs":[]}}`:      "/code: expected integer, got string",
+	} {
+		if err := ValidateErrorObject([]byte(object)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\ngot error %v\nwant      %s", object, err, want)
+		}
+	}
+}
+
+// TestFieldErrorOnTheWire holds that what validation finds can be sent as it is.
+func TestFieldErrorOnTheWire(t *testing.T) {
+	err := ValidateParams("job/start", []byte(`{"comand":"ls","mode":"tty","cols":0,"env":{"A=":"x"}}`))
+	bad, ok := err.(*InvalidError)
+	if !ok {
+		t.Fatalf("got %v, want an InvalidError", err)
+	}
+	object := errorObject(t, -32602, map[string]any{"kind": "invalidParams", "errors": bad.Fields})
+	if err := ValidateErrorObject(object); err != nil {
+		t.Errorf("%s: %v", object, err)
+	}
+	if text := fmt.Sprint(err); !strings.Contains(text, `/comand: unknown member "comand"; did you mean "command"?; /`) {
+		t.Errorf("Error() is %q", text)
+	}
+}

@@ -1,0 +1,186 @@
+package schema
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:generate go run ./gen
+
+//go:embed json/*.schema.json
+var embedded embed.FS
+
+// base is the URL under which the files are known to each other, and which
+// their $id shows to everybody else.
+const base = "https://shelld.dev/schema/1/"
+
+const suffix = ".schema.json"
+
+// Files returns the schema files, as NAME.schema.json at the root.
+func Files() fs.FS {
+	sub, err := fs.Sub(embedded, "json")
+	if err != nil {
+		panic(err) // "json" is a valid path; nothing else can fail.
+	}
+	return sub
+}
+
+// File returns the schema file whose $id ends in name + ".schema.json", such as
+// "job-start" or "common". The error says which name there is no file for, and
+// wraps fs.ErrNotExist.
+func File(name string) ([]byte, error) {
+	data, err := embedded.ReadFile("json/" + name + suffix)
+	if err != nil {
+		return nil, fmt.Errorf("schema: no schema file %q: %w", name, fs.ErrNotExist)
+	}
+	return data, nil
+}
+
+// fileName returns the name of a method's schema file: "job/start" is in
+// "job-start", "$/cancelRequest" in "cancelRequest".
+func fileName(method string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(method, "$/"), "/", "-")
+}
+
+// document is a schema file as plain JSON values.
+type document = map[string]any
+
+// documents holds every schema file by its URL, each $ref with the name of the
+// file that it leads to. Parsing them takes a few milliseconds, so it waits for
+// the first who needs it.
+var documents = sync.OnceValue(func() map[string]document {
+	names, err := fs.Glob(embedded, "json/*"+suffix)
+	if err != nil {
+		panic(err) // Only a bad pattern can fail.
+	}
+	docs := make(map[string]document, len(names))
+	for _, name := range names {
+		data, err := embedded.ReadFile(name)
+		if err != nil {
+			panic(err) // Embedded a moment ago.
+		}
+		value, err := decode(data)
+		if err != nil {
+			panic(fmt.Sprintf("schema: %s: %v", name, err)) // TestFiles reads them all.
+		}
+		name = strings.TrimPrefix(name, "json/")
+		nameRefs(value, name)
+		docs[base+name] = value.(document)
+	}
+	return docs
+})
+
+// nameRefs puts the file's own name into the $refs that lead into itself, so
+// that they can be followed without knowing the file.
+func nameRefs(value any, file string) {
+	switch v := value.(type) {
+	case document:
+		if ref, ok := v["$ref"].(string); ok && strings.HasPrefix(ref, "#") {
+			v["$ref"] = file + ref
+		}
+		for _, member := range v {
+			nameRefs(member, file)
+		}
+	case []any:
+		for _, item := range v {
+			nameRefs(item, file)
+		}
+	}
+}
+
+// Method is one method of the protocol.
+type Method struct {
+	Name  string // as on the wire, such as "job/start"
+	Kind  string // "request" or "notification"
+	From  string // who sends it: "client" or "server"
+	Level string // the protocol's level that it belongs to, such as "core"
+
+	HasParams bool // whether its schema describes params
+	HasResult bool // whether its schema describes a result; always true of a request
+
+	// Errors holds the kinds of error that a request of this method may be
+	// answered with, besides those that do not depend on the method.
+	Errors []string
+}
+
+// Methods returns every method that there is a schema for, sorted by name.
+func Methods() []Method {
+	return slices.Clone(methods())
+}
+
+var methods = sync.OnceValue(func() []Method {
+	var list []Method
+	for _, doc := range documents() {
+		about, ok := doc["x-shelld"].(document)
+		if !ok {
+			continue // A file of shared definitions.
+		}
+		text := func(name string) string { s, _ := about[name].(string); return s }
+		defs, _ := doc["$defs"].(document)
+		m := Method{Name: text("method"), Kind: text("kind"), From: text("from"), Level: text("level")}
+		_, m.HasParams = defs["params"]
+		_, m.HasResult = defs["result"]
+		m.Errors = stringsOf(about["errors"])
+		list = append(list, m)
+	}
+	slices.SortFunc(list, func(a, b Method) int { return strings.Compare(a.Name, b.Name) })
+	return list
+})
+
+// methodNamed finds a method by its name on the wire.
+func methodNamed(name string) (Method, bool) {
+	list := methods()
+	i, found := slices.BinarySearchFunc(list, name, func(m Method, name string) int {
+		return strings.Compare(m.Name, name)
+	})
+	if !found {
+		return Method{}, false
+	}
+	return list[i], true
+}
+
+// ErrorKind is a kind of error: its stable name and its number on the wire.
+type ErrorKind struct {
+	Kind string
+	Code int
+}
+
+// ErrorKinds returns every kind of error in the order of the protocol: those of
+// JSON-RPC first, then the protocol's own from -32010 downwards.
+func ErrorKinds() []ErrorKind {
+	return slices.Clone(errorKinds())
+}
+
+var errorKinds = sync.OnceValue(func() []ErrorKind {
+	defs := documents()[base+"errors"+suffix]["$defs"].(document)
+	branches := defs["errorObject"].(document)["oneOf"].([]any)
+	kinds := make([]ErrorKind, 0, len(branches))
+	for _, branch := range branches {
+		properties := branch.(document)["properties"].(document)
+		code, err := properties["code"].(document)["const"].(json.Number).Int64()
+		if err != nil {
+			panic(err) // TestErrorKinds reads them all.
+		}
+		name := properties["data"].(document)["$ref"].(string)
+		name = name[strings.LastIndex(name, "/")+1:]
+		kinds = append(kinds, ErrorKind{Kind: strings.TrimSuffix(name, "Data"), Code: int(code)})
+	}
+	return kinds
+})
+
+// stringsOf returns the strings in a JSON array; nil if it is none.
+func stringsOf(value any) []string {
+	items, _ := value.([]any)
+	var list []string
+	for _, item := range items {
+		if s, ok := item.(string); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}

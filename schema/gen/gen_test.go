@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestGenerated fails when the generated files are not what the schema files
+// make of them.
+func TestGenerated(t *testing.T) {
+	s, err := generate(os.DirFS("../json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][]byte{"../types_gen.go": s.types, "../types_gen_test.go": s.table} {
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s is out of step with the schema files: run go generate ./schema", path)
+		}
+	}
+}
+
+func TestDeterministic(t *testing.T) {
+	first, err := generate(os.DirFS("../json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		again, err := generate(os.DirFS("../json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(first.types, again.types) || !bytes.Equal(first.table, again.table) {
+			t.Fatal("two runs over the same files wrote different sources")
+		}
+	}
+}
+
+func TestGoName(t *testing.T) {
+	for wire, want := range map[string]string{
+		"job/start":       "JobStart",
+		"$/cancelRequest": "CancelRequest",
+		"log/message":     "LogMessage",
+		"initialize":      "Initialize",
+		"watchId":         "WatchID",
+		"requestId":       "RequestID",
+		"pid":             "PID",
+		"os":              "OS",
+		"_meta":           "Meta",
+		"stdoutBase64":    "StdoutBase64",
+		"spoolMemory":     "SpoolMemory",
+	} {
+		if got := goName(wire); got != want {
+			t.Errorf("goName(%q) = %q, want %q", wire, got, want)
+		}
+	}
+}
+
+// TestFields holds the rules by which a property becomes a field.
+func TestFields(t *testing.T) {
+	source := generateOne(t, `{
+		"colour": {"description": "c.", "type": "string", "enum": ["red"]},
+		"inner": {"description": "i.", "type": "object", "properties": {"n": {"description": "n.", "type": "integer"}}},
+		"sample": {"description": "s.", "type": "object", "required": ["a", "b", "c", "d", "e", "f"], "properties": {
+			"a": {"description": "x.", "type": "integer"},
+			"b": {"description": "x.", "type": ["string", "null"]},
+			"c": {"description": "x.", "type": "array", "items": {"type": "string"}},
+			"d": {"description": "x.", "type": "object", "additionalProperties": {"type": ["string", "null"]}},
+			"e": {"description": "x.", "$ref": "#/$defs/inner"},
+			"f": {"description": "x.", "oneOf": [{"$ref": "#/$defs/inner"}, {"type": "null"}]},
+			"g": {"description": "x.", "type": "boolean"},
+			"h": {"description": "x.", "type": ["integer", "null"]},
+			"i": {"description": "x.", "type": "array", "items": {"type": "integer"}},
+			"j": {"description": "x.", "$ref": "#/$defs/colour"},
+			"k": {"$ref": "#/$defs/inner"},
+			"l": {"description": "x.", "type": ["integer", "string"]},
+			"m": {"description": "x.", "const": true},
+			"n": {"description": "x.", "type": "object"}
+		}}
+	}`)
+	for _, want := range []string{
+		"A int64 `json:\"a\"`",
+		"B *string `json:\"b\"`",
+		"C List[string] `json:\"c\"`",
+		"D Map[*string] `json:\"d\"`",
+		"E Inner `json:\"e\"`",
+		"F *Inner `json:\"f\"`",
+		"G *bool `json:\"g,omitempty\"`",
+		"H Nullable[int64] `json:\"h,omitzero\"`",
+		"I []int64 `json:\"i,omitzero\"`",
+		"J *Colour `json:\"j,omitempty\"`",
+		"// i.\n\tK *Inner `json:\"k,omitempty\"`",
+		"L json.RawMessage `json:\"l,omitempty\"`",
+		"M *bool `json:\"m,omitempty\"`",
+		"N map[string]json.RawMessage `json:\"n,omitzero\"`",
+		"ColourRed Colour = \"red\"",
+	} {
+		if !strings.Contains(source, want) {
+			t.Errorf("there is no %s in\n%s", want, source)
+		}
+	}
+}
+
+// generateOne generates the types of one file with these definitions.
+func generateOne(t *testing.T, defs string) string {
+	t.Helper()
+	s, err := generate(fstest.MapFS{"x" + suffix: {Data: []byte(`{"$defs": ` + defs + `}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(s.types)
+}
+
+// TestRefusals holds what a schema file may not leave to the generator's fancy.
+func TestRefusals(t *testing.T) {
+	for name, test := range map[string]struct{ defs, want string }{
+		"no description":  {`{"a": {"type": "object", "properties": {"b": {"type": "string"}}}}`, "a: b: there is no description"},
+		"inline object":   {`{"a": {"type": "object", "properties": {"b": {"description": "b.", "type": "object", "properties": {}}}}}`, "needs a definition of its own"},
+		"inline enum":     {`{"a": {"type": "object", "properties": {"b": {"description": "b.", "type": "string", "enum": ["x"]}}}}`, "needs a definition of its own"},
+		"dangling ref":    {`{"a": {"type": "object", "properties": {"b": {"description": "b.", "$ref": "#/$defs/c"}}}}`, `$ref "#/$defs/c" leads nowhere`},
+		"name twice":      {`{"a-b": {"type": "string", "enum": ["x"]}, "aB": {"type": "string", "enum": ["x"]}}`, "the Go name AB is taken"},
+		"enum of numbers": {`{"a": {"type": "string", "enum": [1]}}`, "which is no string"},
+		"member twice":    {`{"a": {"type": "string", "type": "string"}}`, `member "type" stands twice`},
+		"no JSON":         {`{`, "parse x.schema.json"},
+		"unknown type":    {`{"a": {"type": "strnig"}}`, `there is no Go type for "strnig"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := generate(fstest.MapFS{"x" + suffix: {Data: []byte(`{"$defs": ` + test.defs + `}`)}})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+	if _, err := generate(fstest.MapFS{}); err == nil {
+		t.Error("an empty folder is no error")
+	}
+}

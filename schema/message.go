@@ -1,0 +1,120 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// ValidateMessage checks a whole message of the wire, that from ("client" or
+// "server") sent: its envelope, that the method is one that this side sends in
+// this way, and its params, result or error. methodOfID tells which method the
+// request with an id, as it was spelled, called; "" for an id that no open
+// request has. It is asked only about answers.
+//
+// It is for tests and for looking at recorded sessions: a message that does not
+// pass is one that this side should not have sent, not always one that the other
+// may refuse (unknown notifications, for one, are to be ignored).
+func ValidateMessage(from string, raw []byte, methodOfID func(idRaw string) string) error {
+	if from != "client" && from != "server" {
+		return fmt.Errorf("schema: a message is from client or server, not from %q", from)
+	}
+	var members map[string]json.RawMessage
+	if trimmed := bytes.TrimLeft(raw, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
+		return invalid("", "a batch; there are no batches")
+	}
+	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+		return invalid("", "a message is a JSON object")
+	}
+	definition := envelopeOf(members)
+	if err := validateJSON("envelope#/$defs/"+definition, withoutPayload(members)); err != nil {
+		return fmt.Errorf("envelope of a %s: %w", definition, err)
+	}
+	switch definition {
+	case "successMessage":
+		return validateAnswer(members, methodOfID)
+	case "errorMessage":
+		return validateError(members, methodOfID)
+	}
+	return validateCall(from, members)
+}
+
+// envelopeOf tells what a message wants to be by the members that it has.
+func envelopeOf(members map[string]json.RawMessage) string {
+	has := func(name string) bool { _, ok := members[name]; return ok }
+	switch {
+	case has("method") && has("id"):
+		return "requestMessage"
+	case has("method"):
+		return "notificationMessage"
+	case has("error"):
+		return "errorMessage"
+	}
+	return "successMessage"
+}
+
+// withoutPayload returns the message with an empty result, so that the envelope
+// is checked alone; error and params are part of the envelope's schema, but what
+// is wrong in them is told better by their own.
+func withoutPayload(members map[string]json.RawMessage) []byte {
+	envelope := make(map[string]json.RawMessage, len(members))
+	for name, value := range members {
+		switch {
+		case name == "params" && value[0] == '{', name == "result" && value[0] == '{':
+			value = json.RawMessage("{}")
+		case name == "error":
+			value = json.RawMessage(`{"code":-32603,"message":"-","data":{"kind":"internalError"}}`)
+		}
+		envelope[name] = value
+	}
+	data, err := json.Marshal(envelope)
+	if err != nil {
+		panic(err) // Its parts were valid JSON.
+	}
+	return data
+}
+
+// validateCall checks the method and params of a request or notification.
+func validateCall(from string, members map[string]json.RawMessage) error {
+	kind := "notification"
+	if _, ok := members["id"]; ok {
+		kind = "request"
+	}
+	var name string
+	if err := json.Unmarshal(members["method"], &name); err != nil {
+		return invalid("/method", "expected string")
+	}
+	m, ok := methodNamed(name)
+	switch {
+	case !ok:
+		var names []string
+		for _, m := range methods() {
+			names = append(names, m.Name)
+		}
+		return &InvalidError{Fields: []FieldError{notOneOf("/method", name, names)}}
+	case m.Kind != kind:
+		return invalid("/method", fmt.Sprintf("%s is a %s, sent as a %s", name, m.Kind, kind))
+	case m.From != from:
+		return invalid("/method", fmt.Sprintf("%s comes from the %s, sent by the %s", name, m.From, from))
+	}
+	return under("/params", ValidateParams(name, members["params"]))
+}
+
+// validateAnswer checks the result of a request.
+func validateAnswer(members map[string]json.RawMessage, methodOfID func(string) string) error {
+	id := string(members["id"])
+	method := methodOfID(id)
+	if method == "" {
+		return invalid("/id", "answers id "+id+", which no open request has")
+	}
+	return under("/result", ValidateResult(method, members["result"]))
+}
+
+// validateError checks the error of a request; with id null it answers something
+// that could not be read.
+func validateError(members map[string]json.RawMessage, methodOfID func(string) string) error {
+	if id := string(members["id"]); id != "null" && methodOfID(id) == "" {
+		return invalid("/id", "answers id "+id+", which no open request has")
+	}
+	return under("/error", ValidateErrorObject(members["error"]))
+}

@@ -1,0 +1,69 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// These are what the generated types are made of where Go's own types would
+// lose something on the wire.
+
+// List is a JSON array that has to be there: a nil List is [], where a nil slice
+// would be null. Any slice may be assigned to it.
+type List[T any] []T
+
+// MarshalJSON writes the array.
+func (l List[T]) MarshalJSON() ([]byte, error) {
+	if l == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]T(l))
+}
+
+// Map is a JSON object that has to be there: a nil Map is {}, where a nil map
+// would be null. Any map of its kind may be assigned to it.
+type Map[T any] map[string]T
+
+// MarshalJSON writes the object.
+func (m Map[T]) MarshalJSON() ([]byte, error) {
+	if m == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]T(m))
+}
+
+// Nullable is a member that may be absent, null or a value, where absent and
+// null mean different things: without timeoutMs the default holds, with null
+// there is no timeout. The zero Nullable is absent.
+type Nullable[T any] struct {
+	Set   bool // the member is there
+	Null  bool // it is null
+	Value T    // its value, if it is there and not null
+}
+
+// ValueOf returns a member that has a value.
+func ValueOf[T any](value T) Nullable[T] { return Nullable[T]{Set: true, Value: value} }
+
+// NullOf returns a member that is null.
+func NullOf[T any]() Nullable[T] { return Nullable[T]{Set: true, Null: true} }
+
+// IsZero reports whether the member is absent; encoding/json leaves it out then.
+func (n Nullable[T]) IsZero() bool { return !n.Set }
+
+// MarshalJSON writes null or the value.
+func (n Nullable[T]) MarshalJSON() ([]byte, error) {
+	if !n.Set || n.Null {
+		return []byte("null"), nil
+	}
+	return json.Marshal(n.Value)
+}
+
+// UnmarshalJSON reads null or a value.
+func (n *Nullable[T]) UnmarshalJSON(data []byte) error {
+	*n = Nullable[T]{Set: true}
+	if bytes.Equal(data, []byte("null")) {
+		n.Null = true
+		return nil
+	}
+	return json.Unmarshal(data, &n.Value)
+}

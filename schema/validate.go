@@ -1,0 +1,196 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// InvalidError says what is wrong in a value that does not fit its schema.
+type InvalidError struct {
+	// Fields has at least one and at most maxFields elements, sorted by Pointer.
+	Fields []FieldError
+}
+
+// Error returns all messages, each after its pointer, on one line.
+func (e *InvalidError) Error() string {
+	var b strings.Builder
+	for i, f := range e.Fields {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		if f.Pointer != "" {
+			b.WriteString(f.Pointer + ": ")
+		}
+		b.WriteString(f.Message)
+	}
+	return b.String()
+}
+
+// FieldError is one thing that is wrong in a value. It is the wire's fieldError,
+// an element of errors in the data of invalidParams.
+type FieldError struct {
+	// Pointer is the JSON pointer (RFC 6901) to what is wrong; "" is the whole
+	// value. For a missing member it leads to the object that lacks it.
+	Pointer string `json:"pointer"`
+	// Message says what is wrong in words.
+	Message string `json:"message"`
+	// Expected says what belongs there, Got what was found; "" where Message says all.
+	Expected string `json:"expected,omitempty"`
+	Got      string `json:"got,omitempty"`
+	// DidYouMean is the nearest name or value that is allowed; "" if none is near.
+	DidYouMean string `json:"didYouMean,omitempty"`
+	// Allowed holds the names or values that are allowed: all if they are few,
+	// else the near ones; nil where that does not apply.
+	Allowed []string `json:"allowed,omitempty"`
+}
+
+// invalid returns an InvalidError of one field.
+func invalid(pointer, message string) *InvalidError {
+	return &InvalidError{Fields: []FieldError{{Pointer: pointer, Message: message}}}
+}
+
+// ValidateParams checks the params of a method, request or notification, of
+// either side. Empty params, null and [] count as {}. What does not fit is an
+// *InvalidError; a method that there is no schema for is any other error.
+func ValidateParams(method string, params []byte) error {
+	_, _, err := validParams(method, params)
+	return err
+}
+
+// DecodeParams checks the params of a method as ValidateParams does and then
+// stores them in the generated type that into points to. It takes integers
+// however they are spelled: 80.0 and 8e1 are 80, as JSON Schema has it, though
+// encoding/json on its own would refuse them.
+func DecodeParams(method string, params []byte, into any) error {
+	value, rewritten, err := validParams(method, params)
+	if err != nil {
+		return err
+	}
+	if fields, ok := value.(map[string]any); ok && len(fields) == 0 {
+		return nil
+	}
+	err = json.Unmarshal(params, into)
+	var mismatch *json.UnmarshalTypeError
+	if rewritten && errors.As(err, &mismatch) {
+		if params, err = json.Marshal(value); err == nil {
+			err = json.Unmarshal(params, into)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("schema: decode the params of %s: %w", method, err)
+	}
+	return nil
+}
+
+// validParams decodes and checks params; see decodeParams for rewritten.
+func validParams(method string, params []byte) (value any, rewritten bool, err error) {
+	value, rewritten, err = decodeParams(params)
+	if err != nil {
+		return nil, false, err
+	}
+	m, known := methodNamed(method)
+	if !known || !m.HasParams {
+		return nil, false, fmt.Errorf("schema: there is no schema for the params of %q", method)
+	}
+	if err := validate(fileName(method)+"#/$defs/params", value); err != nil {
+		return nil, false, err
+	}
+	return value, rewritten, nil
+}
+
+// ValidateResult checks the result of a request. What does not fit is an
+// *InvalidError; a method that has no result is any other error.
+func ValidateResult(method string, result []byte) error {
+	m, known := methodNamed(method)
+	if !known || !m.HasResult {
+		return fmt.Errorf("schema: there is no schema for the result of %q", method)
+	}
+	return validateJSON(fileName(method)+"#/$defs/result", result)
+}
+
+// ValidateErrorObject checks the error member of an answer: that its kind is
+// known, its code the kind's own, and its data as the kind has it. What does
+// not fit is an *InvalidError.
+func ValidateErrorObject(errorObject []byte) error {
+	value, err := decode(errorObject)
+	if err != nil {
+		return invalid("", "the error is no JSON: "+err.Error())
+	}
+	if value, _, err = tame(value, ""); err != nil {
+		return err
+	}
+	// The schema's oneOf over all kinds says only that none fits, so the kind is
+	// looked at first.
+	if object, ok := value.(map[string]any); ok {
+		if err := validateKind(object); err != nil {
+			return err
+		}
+	}
+	return validate("errors#/$defs/errorObject", value)
+}
+
+// validateKind checks an error's data by its kind, and that kind and code agree.
+// It leaves to the schema what it cannot read.
+func validateKind(object map[string]any) error {
+	data, _ := object["data"].(map[string]any)
+	if data["kind"] == nil {
+		return nil
+	}
+	name, ok := data["kind"].(string)
+	if !ok {
+		return invalid("/data/kind", "expected string, got "+describe(data["kind"]))
+	}
+	var names []string
+	for _, kind := range errorKinds() {
+		if kind.Kind != name {
+			names = append(names, kind.Kind)
+			continue
+		}
+		if code, ok := object["code"].(json.Number); ok && code.String() != fmt.Sprint(kind.Code) {
+			return &InvalidError{Fields: []FieldError{{
+				Pointer:  "/code",
+				Message:  fmt.Sprintf("the code of %s is %d, got %s", name, kind.Code, code),
+				Expected: fmt.Sprint(kind.Code),
+				Got:      code.String(),
+			}}}
+		}
+		err := validate("errors#/$defs/"+name+"Data", data)
+		return under("/data", err)
+	}
+	return &InvalidError{Fields: []FieldError{notOneOf("/data/kind", name, names)}}
+}
+
+// under puts a prefix before the pointers of an InvalidError.
+func under(prefix string, err error) error {
+	var bad *InvalidError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	for i := range bad.Fields {
+		bad.Fields[i].Pointer = prefix + bad.Fields[i].Pointer
+	}
+	return bad
+}
+
+// validateJSON decodes a value and checks it.
+func validateJSON(definition string, data []byte) error {
+	value, err := decode(data)
+	if err != nil {
+		return invalid("", "no JSON: "+err.Error())
+	}
+	if value, _, err = tame(value, ""); err != nil {
+		return err
+	}
+	return validate(definition, value)
+}
+
+// validate checks a decoded value against a definition.
+func validate(definition string, value any) error {
+	f, ok, err := check(definition, value)
+	if ok || err != nil {
+		return err
+	}
+	return explain(f, value)
+}
