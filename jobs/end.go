@@ -177,7 +177,7 @@ type SignalSent struct {
 // A KilledProcess is a process that a kill saw end.
 type KilledProcess struct {
 	Process
-	How string // exited, or the signal it died of
+	How string // self: it exited; gone: nobody but its parent knows; or the signal, with SIG
 }
 
 // A killReq is a kill that has not been answered.
@@ -226,7 +226,11 @@ func (r *KillResult) add(k keeper.Report) {
 		r.Signals = append(r.Signals, SignalSent{"SIG" + s.Name, s.After})
 	}
 	for _, p := range k.Killed {
-		r.Killed = append(r.Killed, KilledProcess{Process{p.PID, p.Command}, p.How})
+		how := p.How
+		if how != keeper.HowSelf && how != keeper.HowGone {
+			how = "SIG" + how
+		}
+		r.Killed = append(r.Killed, KilledProcess{Process{p.PID, p.Command}, how})
 	}
 	r.Survivors = nil
 	for _, p := range k.Survivors {

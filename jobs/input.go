@@ -44,6 +44,7 @@ type queued struct {
 	wait    *wait    // spec, once it is armed
 	outcome *Outcome // of the wait
 	end     *Error   // withdrawn while the writeLoop had it: the answer, once that is back
+	short   *Error   // the answer, once that is back, if not all was written
 	reply   reply[WriteResult]
 }
 
@@ -245,6 +246,8 @@ func (j *Job) onWrote(w writeDone) {
 		j.finishFirst()
 	case q.end != nil:
 		j.withdraw(q, q.end)
+	case q.short != nil:
+		j.drop(q, q.short)
 	case w.err != nil && !errors.Is(w.err, proc.ErrInterrupted):
 		j.inputBroken(w.err)
 	}
@@ -304,20 +307,27 @@ func (j *Job) cancelWrite(tok *token) {
 }
 
 // dropInput withdraws everything that is queued, each with an error of its own. The
-// waits of those items end with them.
+// item that the writeLoop has may turn out to be written already, as an interrupt
+// key is that ended the job; then it is answered as such.
 func (j *Job) dropInput(why func() *Error) {
-	for _, q := range slices.Backward(slices.Clone(j.queue.items)) {
-		if q.end != nil {
+	for i, q := range slices.Backward(slices.Clone(j.queue.items)) {
+		if i == 0 && j.queue.writing {
+			q.short = why()
+			j.input.Interrupt(j.queue.writes)
 			continue
 		}
-		e := why()
-		if i := slices.Index(j.waits, q.wait); q.wait != nil && i >= 0 {
-			j.waits = slices.Delete(j.waits, i, i+1)
-			j.disarm(q.wait)
-			e.withOutcome(j.outcome(q.wait, "exit", -1))
-		}
-		j.withdraw(q, e)
+		j.drop(q, why())
 	}
+}
+
+// drop withdraws an item, and its wait with it.
+func (j *Job) drop(q *queued, err *Error) {
+	if i := slices.Index(j.waits, q.wait); q.wait != nil && i >= 0 {
+		j.waits = slices.Delete(j.waits, i, i+1)
+		j.disarm(q.wait)
+		err.withOutcome(j.outcome(q.wait, "exit", -1))
+	}
+	j.withdraw(q, err)
 }
 
 // inputBroken is told that nothing can be written any more.

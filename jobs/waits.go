@@ -316,7 +316,7 @@ func (j *Job) cancelWait(tok *token) bool {
 func (j *Job) abortWaits(code Code, format string, args ...any) {
 	for _, w := range j.waits {
 		j.disarm(w)
-		w.abort(errorf(code, format, args...).withOutcome(j.outcome(w, "shutdown", -1)))
+		w.abort(errorf(code, format, args...).withOutcome(j.outcome(w, "shuttingDown", -1)))
 	}
 	j.waits = nil
 }

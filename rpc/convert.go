@@ -240,7 +240,11 @@ func textOrBase64(b []byte, wantBase64 bool) (p rendering) {
 }
 
 func killReport(r jobs.KillResult) schema.KillReport {
-	w := schema.KillReport{AlreadyClosed: r.AlreadyClosed, Survivors: survivors(r.Survivors), Job: jobState(r.State)}
+	w := schema.KillReport{
+		Signals: []schema.SentSignal{}, Killed: []schema.KilledProcess{}, Survivors: []schema.Survivor{},
+		AlreadyClosed: r.AlreadyClosed, Job: jobState(r.State),
+	}
+	w.Survivors = append(w.Survivors, survivors(r.Survivors)...)
 	for _, s := range r.Signals {
 		w.Signals = append(w.Signals, schema.SentSignal{Signal: s.Signal, AtMs: millis(s.After)})
 	}

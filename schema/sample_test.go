@@ -20,7 +20,7 @@ func samples(definition string, full bool) []any {
 var sampleTexts = []struct{ prefix, text string }{
 	{"^[A-Za-z][A-Za-z0-9._-]", "dev-server.1"},
 	{"^SIG", "SIGRTMIN+3"},
-	{"^(self|SIG", "self"},
+	{"^(self|gone|SIG", "self"},
 	{"^[imsu]", "imsu"},
 	{"^[^=\x00]", "NAME"},
 	{"^[^\x00]", "text ü"},

@@ -1322,8 +1322,9 @@ type KilledProcess struct {
 	PID int64 `json:"pid"`
 	// Its command line as the operating system told it, cut at 256 bytes.
 	Command string `json:"command"`
-	// The last signal that it was sent before it was gone, such as SIGTERM or SIGKILL; self
-	// where it ended before any.
+	// How it ended: the signal that ended it, such as SIGTERM or SIGKILL; self if it exited,
+	// by itself or in its handler of the signal; gone if its own parent took its status, so
+	// that nobody else knows.
 	How string `json:"how"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,7 +21,8 @@ type Keeper struct {
 	sock *socket
 	pid  int // of the command; set by readLoop before started
 
-	started chan startReply // from readLoop -> start; buffered, closed if there is none
+	commanded atomic.Bool     // the start was sent
+	started   chan startReply // from readLoop -> start; buffered, closed if there is none
 	queue   *eventQueue     // from readLoop -> the consumer of Events
 	done    chan struct{}   // closed by readLoop at its end
 
@@ -135,6 +137,7 @@ func (k *Keeper) start(cmd Command) error {
 	}
 	defer func() { _ = unix.Close(memfd) }()
 	flags, fds := startFDs(cmd, memfd)
+	k.commanded.Store(true)
 	err = k.sock.send(appendInt([]byte{opStart}, flags), fds...)
 	runtime.KeepAlive(cmd) // The files must not be closed by the collector before.
 	if err != nil {
@@ -199,11 +202,11 @@ func (k *Keeper) abandon() {
 
 // readLoop passes on what the keeper says until it has ended, and reaps it.
 func (k *Keeper) readLoop() {
-	empty := k.readAll()
+	clean := k.readAll()
 	k.sock.close()
 	_, _ = k.proc.Wait() // The status says nothing that matters.
 	k.pool.forget(k)
-	if !empty && k.pid != 0 {
+	if !clean && k.commanded.Load() {
 		report := k.pool.endOrphans()
 		k.pool.log.Warn("a keeper died before its job", "keeper", k.proc.Pid, "job", k.pid, "killed", len(report.Killed))
 		k.queue.push(Event{Kind: Lost, Report: report})
@@ -218,44 +221,34 @@ func (k *Keeper) readLoop() {
 	k.queue.end()
 }
 
-// readAll returns at the end of the socket, and says whether Empty came.
-func (k *Keeper) readAll() (empty bool) {
-	pending := true // the answer to start
-	defer func() {
-		if pending {
-			close(k.started)
-		}
-	}()
+// readAll returns at the end of the socket, and says whether the keeper had told
+// before that nothing is left: by Empty, or by a start that failed.
+func (k *Keeper) readAll() (clean bool) {
+	defer close(k.started)
 	for {
 		message, err := k.sock.receive()
 		if err != nil {
-			return empty
+			return clean
 		}
 		d := decoder{b: message}
 		switch op := d.byte(); op {
-		case opStarted, opFailed:
-			if pending {
-				pending = false
-				reply := d.startReply(op)
-				k.pid = reply.pid
-				k.started <- reply
-			}
+		case opStarted:
+			k.pid = d.int()
+			k.started <- startReply{pid: k.pid}
+		case opFailed:
+			clean = true
+			stage := stageName(d.int())
+			k.started <- startReply{stage: stage, errno: syscall.Errno(d.int())}
 		case opReply:
 			seq := d.int()
 			k.answer(seq, syscall.Errno(d.int()))
 		case opEvent:
 			e := d.event()
-			if d.done() == nil {
-				empty = empty || e.Kind == Empty
-				k.queue.push(e)
-			}
+			clean = clean || e.Kind == Empty
+			k.queue.push(e)
+		}
+		if d.done() != nil {
+			k.pool.log.Error("a keeper sent what is no message", "keeper", k.proc.Pid)
 		}
 	}
-}
-
-func (d *decoder) startReply(op byte) startReply {
-	if op == opStarted {
-		return startReply{pid: d.int()}
-	}
-	return startReply{stage: stageName(d.int()), errno: syscall.Errno(d.int())}
 }

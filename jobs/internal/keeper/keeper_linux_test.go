@@ -255,11 +255,11 @@ func TestBackgroundOutlivesCommand(t *testing.T) {
 			t.Errorf("%+v: HoldsTerminal is wrong", p)
 		}
 	}
-	if err := k.Signal(keeper.LeaderGroup, unix.SIGTERM); err != nil {
-		t.Errorf("signal the group after its leader: %v", err)
-	}
 	if err := k.Signal(keeper.Leader, unix.SIGTERM); !errors.Is(err, unix.ESRCH) {
 		t.Errorf("signal the leader after its end: %v", err)
+	}
+	if err := k.Signal(keeper.LeaderGroup, unix.SIGTERM); err != nil {
+		t.Errorf("signal the group after its leader: %v", err)
 	}
 	finish(t, k)
 	expectNone(t, tag)

@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -124,7 +125,7 @@ func TestKillReport(t *testing.T) {
 		{"by hangup", `trap '' TERM; echo ready; exec sleep $0`, keeper.KillOptions{Grace: time.Minute, Hangup: true}, "TERM HUP CONT", "HUP", -1, unix.SIGHUP},
 		{"by force", `trap '' TERM; echo ready; exec sleep $0`, keeper.KillOptions{Grace: time.Millisecond}, "TERM CONT KILL", "KILL", -1, unix.SIGKILL},
 		{"at once", `echo ready; exec sleep $0`, keeper.KillOptions{}, "KILL", "KILL", -1, unix.SIGKILL},
-		{"by itself", `trap 'exit 9' TERM; sleep $0 & echo ready; wait`, keeper.KillOptions{Grace: time.Minute}, "TERM CONT", "TERM gone", 9, 0},
+		{"by itself", `trap 'exit 9' TERM; echo ready; while :; do sleep 0.001; done`, keeper.KillOptions{Grace: time.Minute}, "TERM CONT", "TERM gone self", 9, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tag := newTag()
@@ -234,20 +235,57 @@ func TestLostKeeper(t *testing.T) {
 		tag := newTag()
 		pool := newPool(t)
 		neighbour := start(t, pool, shell("exec sleep 1000"))
-		k := start(t, pool, shell(script, tag))
+		stdin, release := stdinPipe(t)
+		cmd := shell("read x; "+script, tag)
+		cmd.Stdin = stdin
+		k := start(t, pool, cmd)
+		_, _ = stdin.Close(), release.Close()
 		events := untilEmpty(t, k)
 		if len(events[keeper.Lost]) != 1 || len(events[keeper.Empty]) != 0 {
 			t.Errorf("events %+v, want Lost", events)
 		}
 		expectNone(t, tag)
-		if err := neighbour.Kill(keeper.KillOptions{}); err != nil {
-			t.Errorf("the neighbour: %v", err)
+		endNeighbour(t, neighbour)
+	}
+}
+
+// stdinPipe returns what a job reads, and what the test closes to let it go on.
+func stdinPipe(t *testing.T) (theirs, ours *os.File) {
+	t.Helper()
+	theirs, ours, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return theirs, ours
+}
+
+// endNeighbour proves that a job is untouched, and ends it.
+func endNeighbour(t *testing.T, k *keeper.Keeper) {
+	t.Helper()
+	if err := k.Kill(keeper.KillOptions{}); err != nil {
+		t.Errorf("the neighbour: %v", err)
+	}
+	if e := expect(t, k, keeper.Exited); e.Signal != unix.SIGKILL {
+		t.Errorf("the neighbour: %+v", e)
+	}
+	expect(t, k, keeper.Killed)
+	finish(t, k)
+}
+
+// A job that kills its keeper at once may do so before the start is answered.
+func TestLostWhileStarting(t *testing.T) {
+	pool := newPool(t)
+	for range 10 {
+		tag := newTag()
+		k, err := pool.Start(shell(`setsid sleep $0 & kill -KILL $PPID; exec sleep $0`, tag))
+		var failed *keeper.StartError
+		switch {
+		case err == nil:
+			untilEmpty(t, k)
+		case !errors.As(err, &failed) || failed.Stage != keeper.StageKeeper:
+			t.Errorf("start: %v", err)
 		}
-		if e := expect(t, neighbour, keeper.Exited); e.Signal != unix.SIGKILL {
-			t.Errorf("the neighbour: %+v", e)
-		}
-		expect(t, neighbour, keeper.Killed)
-		finish(t, neighbour)
+		expectNone(t, tag)
 	}
 }
 
@@ -257,7 +295,11 @@ func TestLostKeeperSparesOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := start(t, newPool(t), shell(`kill -KILL $PPID; sleep 1000`))
+	stdin, release := stdinPipe(t)
+	cmd := shell(`read x; kill -KILL $PPID; sleep 1000`)
+	cmd.Stdin = stdin
+	k := start(t, newPool(t), cmd)
+	_, _ = stdin.Close(), release.Close()
 	untilEmpty(t, k)
 	if err := own.Signal(unix.SIGTERM); err != nil {
 		t.Error(err)
@@ -270,7 +312,11 @@ func TestLostKeeperSparesOthers(t *testing.T) {
 
 // SIGKILL of the server ends its job.
 func TestServerKilled(t *testing.T) {
+	newPool(t) // For what it makes of this process; see reapAll.
 	for _, test := range tortures {
+		if test.name == "stops its keeper for ever" {
+			continue // Only the server can wake a keeper again and again.
+		}
 		t.Run(test.name, func(t *testing.T) {
 			tag := newTag()
 			out, w := pipe(t)
@@ -290,32 +336,39 @@ func TestServerKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = server.Wait()
-			// Whatever has the job's stdout ends, and then the keeper, which this
-			// process has inherited.
+			// Whatever has the job's stdout ends, and then the keepers, which this
+			// process has inherited: the job's and the spare.
 			if _, err := io.Copy(io.Discard, out); err != nil {
 				t.Fatal(err)
 			}
-			reapOrphan(t, keeperPID)
+			reapAll(t, keeperPID)
 			expectNone(t, tag)
 		})
 	}
 }
 
-// reapOrphan waits for a keeper that became our child, since tests with a Pool
-// make this process a subreaper.
-func reapOrphan(t *testing.T, pid int) {
+// reapAll waits until this process, which tests with a Pool have made a subreaper,
+// has no child any more.
+func reapAll(t *testing.T, want int) {
 	t.Helper()
-	done := make(chan error, 1)
+	pids := make(chan []int, 1)
 	go func() {
-		_, err := unix.Wait4(pid, nil, 0, nil)
-		done <- err
+		var list []int
+		for {
+			pid, err := unix.Wait4(-1, nil, 0, nil)
+			if err == unix.ECHILD {
+				pids <- list
+				return
+			}
+			list = append(list, pid)
+		}
 	}()
 	select {
-	case err := <-done:
-		if err != nil {
-			t.Errorf("wait for keeper %d: %v", pid, err)
+	case list := <-pids:
+		if !slices.Contains(list, want) {
+			t.Errorf("reaped %v, but not keeper %d", list, want)
 		}
 	case <-time.After(watchdog):
-		panic(fmt.Sprintf("keeper %d lives on", pid))
+		panic(fmt.Sprintf("keeper %d or a spare lives on", want))
 	}
 }

@@ -180,8 +180,8 @@ func receive(buf, oob []byte) (packet []byte, fds []int, err error) {
 		if err == unix.EINTR {
 			continue
 		}
-		if err != nil || oobn == 0 {
-			return buf[:n], nil, err
+		if err != nil { // ECONNRESET is the server's end with events of ours unread
+			return nil, nil, err
 		}
 		messages, err := unix.ParseSocketControlMessage(oob[:oobn])
 		if err != nil {

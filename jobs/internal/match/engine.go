@@ -100,15 +100,11 @@ func (e *engine) find(text []byte, from int) ([]span, error) {
 }
 
 // A charset is the set of the characters that one class or escape matches. The
-// engine is the one judge of that: the set asks it, once for all of ASCII and
-// then for every other character. It is safe for concurrent use.
+// engine is the one judge of that: it is asked about all of ASCII at once, and
+// about every other character when it comes. A charset is immutable.
 type charset struct {
-	src   string
-	flags flags
-
-	once   sync.Once
 	ascii  [utf8.RuneSelf]bool
-	engine *engine // nil if the engine refuses src, which then matches nothing
+	engine *engine // nil if the engine refuses the source; the set is then empty
 }
 
 // asciiRunes is all of ASCII in order.
@@ -120,27 +116,33 @@ var asciiRunes = func() []rune {
 	return all
 }()
 
-func (s *charset) prepare() {
-	e, err := newEngine(s.src, s.flags, false)
+func newCharset(src string, f flags) *charset {
+	e, err := newEngine(src, f, false)
 	if err != nil {
-		return
+		return new(charset) // Compile gives the whole pattern to the engine, and fails
 	}
-	s.engine = e
-	// An error leaves the set smaller than it is; without a limit there is none.
-	_ = e.re.FindRunesMatches(asciiRunes, 0, func(m regexp2.MatchView) bool {
+	s := &charset{engine: e}
+	err = e.re.FindRunesMatches(asciiRunes, 0, func(m regexp2.MatchView) bool {
 		if at, length, ok := m.GroupRange(0); ok && length == 1 {
 			s.ascii[at] = true
 		}
 		return true
 	})
+	if err != nil { // only a time limit fails, and there is none
+		panic("match: searching a character set failed: " + err.Error())
+	}
+	return s
 }
 
 // has reports whether the set holds c.
 func (s *charset) has(c rune) bool {
-	s.once.Do(s.prepare)
 	if c < utf8.RuneSelf {
 		return s.ascii[c]
 	}
+	return s.hasWide(c)
+}
+
+func (s *charset) hasWide(c rune) bool {
 	if s.engine == nil {
 		return false
 	}

@@ -16,8 +16,8 @@ const (
 )
 
 const (
-	maxSteps = 1 << 20   // instructions in one survey of starts: some 10 ms
-	maxTrail = 256 << 10 // entries of the backtracking stack, 16 bytes each
+	maxSteps = 400_000   // instructions in one survey of starts: some 5 ms
+	maxTrail = 128 << 10 // entries of the backtracking stack, 24 bytes each
 )
 
 // none is the value of a register that holds no position.
@@ -41,9 +41,10 @@ type machine struct {
 }
 
 // A mark is an entry of the backtracking stack: the choice to go on at
-// instruction pc and position value, or, with pc below 0, the value that
-// register -1-pc had before.
-type mark struct{ pc, value int }
+// instruction pc and at position value, and after that at every character
+// before it down to least; or, with pc below 0, the value that register -1-pc
+// had before.
+type mark struct{ pc, value, least int }
 
 // load makes the machine ready to try prog on text, which is valid UTF-8.
 func (m *machine) load(prog *program, text []byte) {
@@ -97,8 +98,18 @@ func (m *machine) run(pc, pos, floor int) (outcome, int) {
 				return result, 0
 			}
 			pc = in.y
+		case iRun:
+			end := m.runOn(in, pos)
+			if end == len(m.text) {
+				return open, 0
+			}
+			if end > pos {
+				_, less := m.before(end)
+				m.trail = append(m.trail, mark{pc, less, pos})
+			}
+			pos = end
 		case iSplit:
-			m.trail = append(m.trail, mark{in.y, pos})
+			m.trail = append(m.trail, mark{in.y, pos, pos})
 			pc = in.x
 		case iJump:
 			pc = in.x
@@ -129,17 +140,34 @@ func (m *machine) run(pc, pos, floor int) (outcome, int) {
 	}
 }
 
+// runOn returns where the characters that in matches end.
+func (m *machine) runOn(in *inst, pos int) int {
+	for pos < len(m.text) {
+		next, ok := m.consume(in, pos)
+		if !ok {
+			break
+		}
+		pos = next
+	}
+	return pos
+}
+
 // set changes a register so that backtracking restores it.
 func (m *machine) set(reg, value int) {
-	m.trail = append(m.trail, mark{-1 - reg, m.regs[reg]})
+	m.trail = append(m.trail, mark{-1 - reg, m.regs[reg], 0})
 	m.regs[reg] = value
 }
 
 // backtrack returns to the latest choice above floor; pc is -1 if there is none.
 func (m *machine) backtrack(floor int) (pc, pos int) {
 	for len(m.trail) > floor {
-		last := m.trail[len(m.trail)-1]
-		m.trail = m.trail[:len(m.trail)-1]
+		top := len(m.trail) - 1
+		last := m.trail[top]
+		if last.pc >= 0 && last.value > last.least {
+			_, m.trail[top].value = m.before(last.value)
+			return last.pc, last.value
+		}
+		m.trail = m.trail[:top]
 		if last.pc >= 0 {
 			return last.pc, last.value
 		}
@@ -157,10 +185,10 @@ func (m *machine) loop(in *inst, pos int) int {
 	case count >= in.max:
 		return in.y
 	case in.lazy:
-		m.trail = append(m.trail, mark{in.x, pos})
+		m.trail = append(m.trail, mark{in.x, pos, pos})
 		return in.y
 	default:
-		m.trail = append(m.trail, mark{in.y, pos})
+		m.trail = append(m.trail, mark{in.y, pos, pos})
 		return in.x
 	}
 }

@@ -293,7 +293,7 @@ func (p *parser) sameFolded(src string) string {
 func (p *parser) charset(src string) *charset {
 	s := p.sets[src]
 	if s == nil {
-		s = &charset{src: src, flags: p.flags}
+		s = newCharset(src, p.flags)
 		p.sets[src] = s
 	}
 	return s

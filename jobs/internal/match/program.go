@@ -12,6 +12,7 @@ const (
 	iWord                // assert \b
 	iNotWord             // assert \B
 	iLook                // assert the program at x, go on at y
+	iRun                 // consume as many characters out of set, or char, as there are, then go on; fewer on the way back
 	iSplit               // try x, then y
 	iJump                // go on at x
 	iSave                // register x = position
@@ -38,8 +39,8 @@ type inst struct {
 // A program is a pattern compiled for the machine. It is immutable.
 type program struct {
 	insts     []inst
-	registers int // 0 and 1 the match, 2n and 2n+1 group n, then two for each loop
-	word      *charset
+	registers int      // 0 and 1 the match, 2n and 2n+1 group n, then two for each loop
+	word      *charset // \w, if there is a \b or \B
 	multiline bool
 	fold      bool // references ignore case
 	unicode   bool
@@ -48,11 +49,16 @@ type program struct {
 func newProgram(root *node, f flags, groups int) *program {
 	p := &program{
 		registers: 2 * (groups + 1),
-		word:      &charset{src: `\w`, flags: f},
 		multiline: f.multiline,
 		fold:      f.ignoreCase,
 		unicode:   f.unicode,
 	}
+	root.walk(func(n *node) bool {
+		if p.word == nil && (n.op == opWord || n.op == opNotWord) {
+			p.word = newCharset(`\w`, f)
+		}
+		return true
+	})
 	p.node(root, false)
 	p.emit(inst{code: iMatch})
 	return p
@@ -160,6 +166,11 @@ func (p *program) repeat(n *node, back bool) {
 func (p *program) repeatChar(n *node, back bool) {
 	if n.min == 1 {
 		p.node(n.kids[0], back)
+	}
+	if !n.lazy && !back {
+		p.node(n.kids[0], back)
+		p.insts[len(p.insts)-1].code = iRun
+		return
 	}
 	split := p.emit(inst{code: iSplit})
 	body := p.here()

@@ -20,6 +20,8 @@ const (
 	// perMatch is what a match adds to the time limit: a text full of matches is
 	// no exploding pattern.
 	perMatch = 20 * time.Microsecond
+	// longLine is how much of an unfinished line is searched again at every Feed.
+	longLine = 256
 	// wide is the reach from which a pattern counts as unbounded.
 	wide = 1024
 )
@@ -32,17 +34,18 @@ type watch struct {
 	once    bool
 	lane    *lane
 
-	origin  int64 // nothing before this position is seen, ever
-	block   int64 // start of the present block
-	from    int64 // no match starts before this position
-	leaning bool  // a match was found that more bytes may change
-	strikes int   // scans in a row that ran out of time
+	origin  int64   // nothing before this position is seen, ever
+	block   int64   // start of the present block
+	from    int64   // no match starts before this position
+	state   outcome // what the attempt at from came to: open, spent, or anything else
+	leaning bool    // there may be a match that more bytes may change
+	strikes int     // scans in a row that ran out of time
 }
 
 // restart begins afresh: matches start at from, and what can be looked back at
 // begins at origin.
 func (w *watch) restart(origin, from int64) {
-	w.origin, w.from, w.block, w.leaning = origin, from, from, false
+	w.origin, w.from, w.block, w.state, w.leaning = origin, from, from, refused, false
 }
 
 // low is how far back a match may begin in the present block.
@@ -83,8 +86,11 @@ func (s *scan) run() error {
 		if edge < end {
 			stop = s.lane.floor(edge)
 		}
-		if err := s.search(stop, s.final && stop == end); err != nil {
-			return s.strike(err)
+		final := s.final && stop == end
+		if final || !s.waits(stop, edge < end) {
+			if err := s.search(stop, final); err != nil {
+				return s.strike(err)
+			}
 		}
 		if edge >= end || s.done() {
 			break
@@ -155,11 +161,29 @@ func (s *scan) find(limit int64) ([]place, error) {
 	return places, nil
 }
 
+// waits reports whether no search up to stop is worth its time. While the start
+// s.from is open no other one counts, so a long line or an unfinished block
+// costs one attempt a Feed; where even that took too many steps, the next look
+// is taken at the edge of the block. Whether there is a match that leans is left
+// to Settle.
+func (s *scan) waits(stop int64, atEdge bool) bool {
+	switch s.state {
+	case open:
+		first, result, _ := s.survey(s.from, stop)
+		s.state, s.leaning = result, first == s.from && result == open
+	case spent:
+		s.leaning = !atEdge
+	default:
+		return false
+	}
+	return s.leaning
+}
+
 // search accepts, one after another, the matches in what lies before stop: those
 // that count now, or all if final. It leaves s.from where the next one can
 // begin at the earliest.
 func (s *scan) search(stop int64, final bool) error {
-	s.leaning = false
+	s.state, s.leaning = refused, false
 	limit := stop
 	for s.from < stop {
 		m, err := s.find(limit)
@@ -183,7 +207,7 @@ func (s *scan) search(stop int64, final bool) error {
 		case limit < stop:
 			limit = s.lane.floor(min(stop, s.from+8*(limit-s.from)))
 		case m == nil:
-			s.from = s.firstOpen(limit)
+			s.firstOpen(limit)
 			return nil
 		default:
 			s.from = first
@@ -223,32 +247,31 @@ func (s *scan) settled(m place, limit int64) (first int64, ok bool) {
 		return m.from, true
 	}
 	first, result, end := s.survey(m.from, limit)
+	s.state = result
 	// Should machine and engine ever disagree, the match waits.
 	return first, result == matched && first == m.from && end == m.to
 }
 
-// firstOpen returns the first start, from s.from on, at which a match may yet
-// begin when more bytes come; the engine has found none up to limit.
-func (s *scan) firstOpen(limit int64) int64 {
+// firstOpen moves s.from to the first start at which a match may yet begin when
+// more bytes come; the engine has found none up to limit.
+func (s *scan) firstOpen(limit int64) {
 	sh := &s.pattern.shape
-	first := s.from
-	if sh.reach <= wide {
-		first = max(first, s.lane.floor(min(limit, limit-int64(utf8.UTFMax*sh.reach)+1)))
+	bounded := sh.reach <= wide
+	if bounded {
+		s.from = max(s.from, s.lane.floor(min(limit, limit-int64(utf8.UTFMax*sh.reach)+1)))
 	}
-	if text := s.lane.view(first, limit); sh.lf || sh.cr {
-		last := -1
-		if sh.lf {
-			last = bytes.LastIndexByte(text, '\n')
-		}
-		if sh.cr {
-			last = max(last, bytes.LastIndexByte(text, '\r'))
-		}
-		return first + int64(last+1)
+	text, last := s.lane.view(s.from, limit), -1
+	if sh.lf {
+		last = bytes.LastIndexByte(text, '\n')
 	}
-	if sh.reach > wide {
-		first, _, _ = s.survey(limit, limit)
+	if sh.cr {
+		last = max(last, bytes.LastIndexByte(text, '\r'))
 	}
-	return first
+	s.from += int64(last + 1)
+	// The end of an ordinary line is searched again sooner than surveyed.
+	if !bounded && (limit-s.from > longLine || !sh.lf && !sh.cr) {
+		s.from, s.state, _ = s.survey(limit, limit)
+	}
 }
 
 // survey tries the starts from s.from to last, and stops at the first that does
