@@ -133,7 +133,7 @@ func (j *Job) tellExited(now time.Time) {
 	j.publish()
 	hint := j.hint()
 	for _, r := range j.runs {
-		r.onExit(now, hint)
+		r.onExit(now, hint, len(j.info.Background) > 0)
 	}
 	j.sink.Event(Event{After: j.exitAt, Exited: &Exited{
 		Exit: *j.st.exit, Duration: j.info.EndedAt.Sub(j.info.StartedAt), Background: j.info.Background, Hint: hint,

@@ -20,7 +20,7 @@ type Limits struct {
 	MaxJobs         int           // live at once; 512
 	SpoolMemory     int           // bytes of output kept per stream; 4 MiB
 	InputQueueBytes int64         // per job; 1 MiB
-	ShutdownGrace   time.Duration // between TERM and KILL when the server ends; DefaultGrace
+	ShutdownGrace   time.Duration // between TERM and KILL when the server ends; DefaultGrace, and none if negative
 	KeepJobs        int           // closed jobs that stay known; 100
 }
 
@@ -39,6 +39,10 @@ func (l Limits) withDefaults() Limits {
 	if l.InputQueueBytes == 0 {
 		l.InputQueueBytes = 1 << 20
 	}
+	if l.ShutdownGrace == 0 {
+		l.ShutdownGrace = DefaultGrace
+	}
+	l.ShutdownGrace = max(l.ShutdownGrace, 0)
 	return l
 }
 
@@ -71,7 +75,9 @@ type Manager struct {
 	envPolicy   EnvPolicy
 	limits      Limits
 
-	launch func(*Spec, plan) (*launched, *Error) // launchReal, but in tests
+	// How a job is made; tests have their own.
+	plan   func(*Spec) (plan, *Error)
+	launch func(*Spec, plan) (*launched, *Error)
 
 	closing atomic.Bool
 
@@ -96,17 +102,22 @@ func NewManager(o Options) (*Manager, error) {
 		}
 		o.Root = wd
 	}
-	m := &Manager{
-		log: o.Log, environment: os.Environ(), root: o.Root,
-		keepers: keeper.NewPool(keeper.PoolOptions{Log: o.Log}),
-		jobs:    map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
-	}
-	m.launch = m.launchReal
+	m := newManager(o.Log)
+	m.root, m.keepers = o.Root, keeper.NewPool(keeper.PoolOptions{Log: o.Log})
+	m.launch, m.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
 		return nil, err
 	}
 	m.keepers.Warm()
 	return m, nil
+}
+
+// newManager returns a manager that cannot start anything yet.
+func newManager(log *slog.Logger) *Manager {
+	return &Manager{
+		log: log, environment: os.Environ(), limits: Limits{}.withDefaults(),
+		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
+	}
 }
 
 // Configure sets everything but the log anew. It must be called before the first
@@ -334,6 +345,8 @@ func (m *Manager) Close() error {
 			late.Reset(0)
 		}
 	}
-	m.keepers.Close()
+	if m.keepers != nil {
+		m.keepers.Close()
+	}
 	return errors.Join(stuck...)
 }

@@ -47,8 +47,16 @@ func (j *Job) onRun(m runMsg) {
 	j.runs = append(j.runs, r)
 }
 
-func (r *runReq) onExit(now time.Time, hint *Hint) {
-	r.hint, r.deadline, r.drainUntil = hint, time.Time{}, now.Add(r.opts.Drain)
+// nobodyLeft is how long at most a run waits for the word that nobody is left,
+// where the leader's end has shown nobody: it comes at once, but in its own time.
+const nobodyLeft = 500 * time.Millisecond
+
+func (r *runReq) onExit(now time.Time, hint *Hint, background bool) {
+	drain := r.opts.Drain
+	if !background {
+		drain = max(drain, nobodyLeft)
+	}
+	r.hint, r.deadline, r.drainUntil = hint, time.Time{}, now.Add(drain)
 }
 
 func (j *Job) reviewRuns(now time.Time) {

@@ -143,8 +143,8 @@ func (j *Job) answerStart() {
 // until that is over, so that only its wait is left to cancel.
 func (j *Job) cancelStart(*token) bool { return false }
 
-// plan finds everything that a spec names.
-func (m *Manager) plan(s *Spec) (plan, *Error) {
+// resolve finds everything that a spec names.
+func (m *Manager) resolve(s *Spec) (plan, *Error) {
 	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows}
 	var err *Error
 	if p.dir, err = m.directory(s.Cwd); err != nil {

@@ -143,12 +143,12 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 	return nil
 }
 
-// grace is nil for the default; 0 is a grace of nothing.
+// grace is 0 for the default, and negative for none.
 func grace(ms *int64) time.Duration {
-	if ms == nil {
-		return jobs.DefaultGrace
+	if ms != nil && *ms == 0 {
+		return -1
 	}
-	return time.Duration(*ms) * time.Millisecond
+	return milliseconds(ms, 0)
 }
 
 func (s *Server) initializeResult() schema.InitializeResult {

@@ -23,8 +23,8 @@ type Keeper struct {
 
 	commanded atomic.Bool     // the start was sent
 	started   chan startReply // from readLoop -> start; buffered, closed if there is none
-	queue   *eventQueue     // from readLoop -> the consumer of Events
-	done    chan struct{}   // closed by readLoop at its end
+	queue     *eventQueue     // from readLoop -> the consumer of Events
+	done      chan struct{}   // closed by readLoop at its end
 
 	mu      sync.Mutex
 	seq     int                        // of the last signal

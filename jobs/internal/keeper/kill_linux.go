@@ -207,8 +207,14 @@ func (k *keeper) sweep(op *killOp, n int) {
 	}
 }
 
-// finish sends the report of an operation. The caller holds k.mu.
+// finish sends the report of an operation that leaves something alive, be it born
+// since the last signal. The caller holds k.mu.
 func (k *keeper) finish(op *killOp) {
+	for _, n := range descendants(k.self) {
+		if st, err := readStat(n.pid); err == nil && st.alive() {
+			op.see(st, k.marks)
+		}
+	}
 	k.send(encodeEvent(Event{Kind: Killed, Report: op.report()}))
 }
 

@@ -156,7 +156,7 @@ func TestKillReport(t *testing.T) {
 
 func TestKillWithoutForce(t *testing.T) {
 	tag := newTag()
-	k := startTorture(t, newPool(t), `trap '' TERM; echo ready; sleep $0; sleep $0`, tag)
+	k := startTorture(t, newPool(t), `trap '' TERM; sleep $0 & echo ready; wait`, tag)
 	for range 2 {
 		if err := k.Kill(keeper.KillOptions{Grace: 10 * time.Millisecond, NoForce: true}); err != nil {
 			t.Fatal(err)

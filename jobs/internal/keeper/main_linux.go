@@ -165,10 +165,7 @@ func (k *keeper) onMessage(message []byte, fds []int) bool {
 		k.onKill(d.killOptions())
 	case opSignal:
 		seq, target, sig := d.int(), Target(d.int()), syscall.Signal(d.int())
-		errno := k.onSignal(target, sig)
-		k.mu.Lock()
-		k.send(appendInt(appendInt([]byte{opReply}, seq), int(errno)))
-		k.mu.Unlock()
+		k.onSignal(seq, target, sig)
 	}
 	return true
 }

@@ -6,12 +6,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onSignal signals the target, and returns ESRCH if there is nobody, or EPERM if
-// there is nobody who may be signalled.
-func (k *keeper) onSignal(target Target, sig syscall.Signal) syscall.Errno {
+// onSignal signals the target and answers, before reap can find that this was the
+// end of the job.
+func (k *keeper) onSignal(seq int, target Target, sig syscall.Signal) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.settled = true // From here on a stop can be somebody's wish.
+	errno := k.signal(target, sig)
+	k.send(appendInt(appendInt([]byte{opReply}, seq), int(errno)))
+}
+
+// signal returns ESRCH if the target is nobody, or EPERM if there is nobody who
+// may be signalled. The caller holds k.mu.
+func (k *keeper) signal(target Target, sig syscall.Signal) syscall.Errno {
 	switch target {
 	case Leader:
 		if k.leaderGone {

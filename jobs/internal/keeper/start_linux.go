@@ -47,7 +47,7 @@ func (k *keeper) start(flags int, fds []int) (stage string, err error) {
 	}
 	k.tty = terminal
 	k.marks = outputMarks(terminal, stdio)
-	defer closeAll(memfd, stdio)
+	defer closeAll(memfd, terminal, stdio)
 	for _, fd := range append(stdio[:], terminal) {
 		_ = unix.SetNonblock(fd, false) // It fails only for "no terminal".
 	}
@@ -96,10 +96,10 @@ func assign(flags int, fds []int) (memfd, terminal int, stdio [3]int, err error)
 	return memfd, terminal, stdio, nil
 }
 
-func closeAll(memfd int, stdio [3]int) {
+func closeAll(memfd, terminal int, stdio [3]int) {
 	_ = unix.Close(memfd)
 	for _, fd := range stdio {
-		if fd > socketFD {
+		if fd > socketFD && fd != terminal {
 			_ = unix.Close(fd)
 		}
 	}

@@ -67,6 +67,9 @@ func newEngine(src string, f flags, limited bool) (*engine, error) {
 	return &engine{re}, nil
 }
 
+// limited reports whether the searches of e have a time limit.
+func (e *engine) limited() bool { return e.re.MatchTimeout == timeLimit }
+
 // A span is a range of byte positions; from is -1 for a group that took no part.
 type span struct{ from, to int }
 

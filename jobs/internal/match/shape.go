@@ -14,12 +14,17 @@ type shape struct {
 	// first has the ASCII characters that a match that is not empty can start
 	// with; any other character is always possible.
 	first [128]bool
+	// must is a text that every match contains, empty if none is known. Where it is
+	// absent there is no match, which is told a thousand times faster than by
+	// trying, for what .* or [^]*? would otherwise try at every start.
+	must []byte
 }
 
 func shapeOf(root *node) shape {
 	_, reach := extent(root)
 	s := shape{reach: reach, behind: behind(root)}
 	s.lf, s.cr = stoppers(root)
+	s.must = []byte(longest(literals(root)))
 	if empty := firstOf(root, &s.first); empty {
 		for c := range s.first {
 			s.first[c] = true
@@ -168,6 +173,69 @@ func firstOf(n *node, set *[128]bool) (empty bool) {
 		return firstOf(n.kids[0], set) || n.min == 0
 	}
 	return true // assertions, references (possibly to nothing), nothing at all
+}
+
+// A literal is what is known of the text that a node matches: it begins with
+// prefix, ends with suffix and contains inner. If exact, all three are the text.
+type literal struct {
+	prefix, inner, suffix string
+	exact                 bool
+}
+
+// longest returns the longest part of l.
+func longest(l literal) string {
+	best := l.inner
+	for _, s := range []string{l.prefix, l.suffix} {
+		if len(s) > len(best) {
+			best = s
+		}
+	}
+	return best
+}
+
+// literals returns what is known of the text that n matches.
+func literals(n *node) literal {
+	switch n.op {
+	case opEmpty, opStart, opEnd, opWord, opNotWord, opLook:
+		return literal{exact: true}
+	case opChar:
+		if n.set == nil {
+			c := string(n.char)
+			return literal{c, c, c, true}
+		}
+	case opGroup:
+		return literals(n.kids[0])
+	case opSeq:
+		sum := literal{exact: true}
+		for _, k := range n.kids {
+			sum = join(sum, literals(k))
+		}
+		return sum
+	case opRepeat:
+		if n.min > 0 {
+			l := literals(n.kids[0])
+			l.exact = l.exact && n.min == 1 && n.max == 1
+			return l
+		}
+	}
+	return literal{}
+}
+
+// join returns what is known of a text of a followed by one of b.
+func join(a, b literal) literal {
+	sum := literal{
+		prefix: a.prefix,
+		inner:  longest(literal{prefix: longest(a), inner: a.suffix + b.prefix, suffix: longest(b)}),
+		suffix: b.suffix,
+		exact:  a.exact && b.exact,
+	}
+	if a.exact {
+		sum.prefix += b.prefix
+	}
+	if b.exact {
+		sum.suffix = a.suffix + b.suffix
+	}
+	return sum
 }
 
 // isStraight reports whether a search for the pattern cannot backtrack further

@@ -91,6 +91,7 @@ func (s *scan) run() error {
 			if err := s.search(stop, final); err != nil {
 				return s.strike(err)
 			}
+			s.strikes = 0
 		}
 		if edge >= end || s.done() {
 			break
@@ -99,7 +100,6 @@ func (s *scan) run() error {
 			return s.strike(err)
 		}
 	}
-	s.strikes = 0
 	return nil
 }
 
@@ -124,6 +124,7 @@ func (s *scan) strike(err error) error {
 func (s *scan) leaveBlock(stop int64) error {
 	low := s.lane.floor(max(s.origin, s.block+blockSize-lookback))
 	for s.from < low && !s.done() {
+		s.state = refused
 		m, err := s.find(stop)
 		if err != nil {
 			return err
@@ -143,8 +144,11 @@ type place struct{ from, to int64 }
 
 // find searches for the first match from s.from on in what lies before limit.
 func (s *scan) find(limit int64) ([]place, error) {
-	if time.Since(s.started) > timeLimit+time.Duration(len(s.found))*perMatch {
+	if s.pattern.engine.limited() && time.Since(s.started) > timeLimit+time.Duration(len(s.found))*perMatch {
 		return nil, errTimeout
+	}
+	if must := s.pattern.shape.must; len(must) > 0 && !bytes.Contains(s.lane.view(s.from, limit), must) {
+		return nil, nil
 	}
 	origin := s.sees()
 	spans, err := s.pattern.engine.find(s.lane.view(origin, limit), int(s.from-origin))
@@ -183,9 +187,10 @@ func (s *scan) waits(stop int64, atEdge bool) bool {
 // that count now, or all if final. It leaves s.from where the next one can
 // begin at the earliest.
 func (s *scan) search(stop int64, final bool) error {
-	s.state, s.leaning = refused, false
+	s.leaning = false
 	limit := stop
 	for s.from < stop {
+		s.state = refused
 		m, err := s.find(limit)
 		if err != nil {
 			return err

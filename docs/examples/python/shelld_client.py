@@ -1,0 +1,99 @@
+"""A small client for shelld: a server as a child process, one JSON object per line.
+
+    with Client(["shelld"]) as shelld:
+        print(shelld.request("job/run", command="echo hi")["stdout"])
+"""
+import itertools
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from concurrent.futures import Future
+
+# Bounds how long a broken server can hold us up. It is longer than the 30 s after which the
+# server itself gives up a wait (timeoutMs) and says so.
+WATCHDOG_S = 60
+
+
+class ShelldError(Exception):
+    """An error answer. Its kind is the stable name to test for, such as "jobNotFound"."""
+
+    def __init__(self, error):
+        super().__init__(error["message"])
+        self.code = error["code"]
+        self.data = error.get("data", {})
+        self.kind = self.data.get("kind")
+
+
+class Client:
+    """A running server. Requests may be sent from any thread, several at a time."""
+
+    def __init__(self, command):
+        self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._ids = itertools.count(1)
+        self._pending = {}  # request id -> the Future of its answer
+        self._writing = threading.Lock()  # one line at a time
+        self._notifications = queue.Queue()  # (method, params) in the order sent; None at the end
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.server = self.request("initialize", clientInfo={"name": "shelld-python-example"})
+        self.notify("initialized")
+
+    def request(self, method, **params):
+        """Sends a request and returns its result; raises ShelldError for an error answer."""
+        request_id, answer = next(self._ids), Future()
+        self._pending[request_id] = answer
+        self._send({"id": request_id, "method": method, "params": params})
+        return answer.result(WATCHDOG_S)
+
+    def notify(self, method, **params):
+        self._send({"method": method, "params": params})
+
+    def next_notification(self, method):
+        """Waits for the next notification of this method and returns its params; drops others."""
+        for name, params in iter(lambda: self._notifications.get(timeout=WATCHDOG_S), None):
+            if name == method:
+                return params
+        raise ConnectionError("the server ended before it sent " + method)
+
+    def close(self):
+        """Ends all jobs, then the server. Raises if the server did not end well."""
+        self.request("shutdown")
+        self.notify("exit")
+        status = self._server.wait(WATCHDOG_S)
+        if status != 0:
+            raise ConnectionError("the server ended with status %d" % status)
+
+    def _send(self, message):
+        line = json.dumps({"jsonrpc": "2.0", **message}) + "\n"  # dumps escapes line ends in text
+        with self._writing:
+            self._server.stdin.write(line.encode())
+            self._server.stdin.flush()
+
+    def _read(self):
+        for line in self._server.stdout:
+            message = json.loads(line)
+            if "method" in message:
+                self._notifications.put((message["method"], message["params"]))
+            elif "error" in message:
+                self._pending.pop(message["id"]).set_exception(ShelldError(message["error"]))
+            else:
+                self._pending.pop(message["id"]).set_result(message["result"])
+        self._notifications.put(None)
+        for answer in list(self._pending.values()):
+            answer.set_exception(ConnectionError("the server ended before it answered"))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, failure, *_):
+        if failure is None:
+            self.close()
+        self._server.stdin.close()  # the end of its input ends the server, and every job, as well
+
+
+def server_command():
+    """The server to start: this script's arguments, else $SHELLD, else shelld on PATH."""
+    return sys.argv[1:] or [os.environ.get("SHELLD", "shelld")]

@@ -1,0 +1,204 @@
+package jobs
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/proc"
+)
+
+// A fakeProcess is a scripted process tree: the test says what the kernel would.
+type fakeProcess struct {
+	events chan keeper.Event
+	kills  chan keeper.KillOptions
+}
+
+func (p *fakeProcess) PID() int                    { return 4711 }
+func (p *fakeProcess) Events() <-chan keeper.Event { return p.events }
+func (p *fakeProcess) Kill(o keeper.KillOptions) error {
+	p.kills <- o
+	return nil
+}
+func (p *fakeProcess) Signal(keeper.Target, syscall.Signal) error { return nil }
+
+// exit says that the leader ended; gone, that nobody is left.
+func (p *fakeProcess) exit(code int) { p.events <- keeper.Event{Kind: keeper.Exited, Code: code} }
+func (p *fakeProcess) gone()         { p.events <- keeper.Event{Kind: keeper.Empty} }
+
+// A fakeSource gives what the test puts into it.
+type fakeSource struct {
+	data   chan []byte
+	drain  chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newFakeSource() *fakeSource {
+	return &fakeSource{make(chan []byte), make(chan struct{}, 8), make(chan struct{}), sync.Once{}}
+}
+
+func (s *fakeSource) Read(p []byte) (int, error) {
+	select {
+	case b, ok := <-s.data:
+		if !ok {
+			return 0, io.EOF
+		}
+		return copy(p, b), nil
+	case <-s.drain:
+		return 0, proc.ErrDrained
+	case <-s.closed:
+		return 0, os.ErrClosed
+	}
+}
+func (s *fakeSource) Drain()       { s.drain <- struct{}{} }
+func (s *fakeSource) Close() error { s.once.Do(func() { close(s.closed) }); return nil }
+
+// A fakeInput takes bytes as fast as the test allows: one token, one byte.
+type fakeInput struct {
+	room      chan int
+	interrupt chan struct{}
+	closed    chan struct{}
+	once      sync.Once
+}
+
+func newFakeInput() *fakeInput {
+	return &fakeInput{make(chan int), make(chan struct{}, 8), make(chan struct{}), sync.Once{}}
+}
+
+func (i *fakeInput) Write(p []byte) (n int, err error) {
+	for n < len(p) {
+		select {
+		case m := <-i.room:
+			n += min(m, len(p)-n)
+		case <-i.interrupt:
+			return n, proc.ErrInterrupted
+		case <-i.closed:
+			return n, os.ErrClosed
+		}
+	}
+	return n, nil
+}
+func (i *fakeInput) Interrupt(uint64) { i.interrupt <- struct{}{} }
+func (i *fakeInput) Close() error     { i.once.Do(func() { close(i.closed) }); return nil }
+
+type fakeTerminal struct{ attrs proc.Attrs }
+
+func (t fakeTerminal) Attrs() (proc.Attrs, error) { return t.attrs, nil }
+func (t fakeTerminal) Close() error               { return nil }
+
+// A recorder is a Sink that keeps what it is told.
+type recorder struct {
+	mu      sync.Mutex
+	started int
+	events  []Event
+	block   chan struct{} // not nil: Started waits for it, as no sink may
+}
+
+func (r *recorder) Started(*Job, Info) {
+	if r.block != nil {
+		<-r.block
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started++
+}
+func (r *recorder) Output() {}
+func (r *recorder) Event(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, e)
+}
+
+func (r *recorder) names() (names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		switch {
+		case e.Matched != nil:
+			names = append(names, "matched")
+		case e.Exited != nil:
+			names = append(names, "exited")
+		case e.Closed != nil:
+			names = append(names, "closed")
+		}
+	}
+	return names
+}
+
+// A fakeJob is a job whose system is the test.
+type fakeJob struct {
+	*Job
+	t    *testing.T
+	m    *Manager
+	proc *fakeProcess
+	out  *fakeSource
+	in   *fakeInput
+	sink *recorder
+}
+
+// startFake starts a job on a terminal that the test plays.
+func startFake(t *testing.T, sink *recorder) *fakeJob {
+	t.Helper()
+	f := &fakeJob{
+		t: t, m: newManager(slog.New(slog.DiscardHandler)), sink: sink,
+		proc: &fakeProcess{make(chan keeper.Event), make(chan keeper.KillOptions, 8)},
+		out:  newFakeSource(), in: newFakeInput(),
+	}
+	f.m.plan = func(*Spec) (plan, *Error) { return plan{argv: []string{"fake"}, mode: ModePTY, dir: "/"}, nil }
+	f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
+		term := fakeTerminal{proc.Attrs{Canonical: true, Echo: true, CRToNL: true, EOF: 4, Intr: 3}}
+		return &launched{plan: p, proc: f.proc, outputs: []output{{PTY, f.out}}, input: f.in, term: term}, nil
+	}
+	j, p, err := f.m.Start(Spec{Sink: sink})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Job = j
+	if sink.block == nil {
+		must(t, p)
+	}
+	return f
+}
+
+// end plays a leader that exits with nobody left, and lets go of the job.
+func (f *fakeJob) end() {
+	f.proc.exit(0)
+	f.proc.gone()
+	f.finish()
+}
+
+func (f *fakeJob) finish() {
+	f.t.Helper()
+	if err := f.m.Close(); err != nil {
+		f.t.Error(err)
+	}
+}
+
+// must awaits an answer that is no error.
+func must[T any](t *testing.T, p Pending[T]) T {
+	t.Helper()
+	r := <-p.C
+	if r.Err != nil {
+		t.Fatalf("%v", r.Err)
+	}
+	return r.Value
+}
+
+// refused awaits an answer that is an error with this code.
+func refused[T any](t *testing.T, p Pending[T], code Code) *Error {
+	t.Helper()
+	r := <-p.C
+	e, ok := r.Err.(*Error)
+	if !ok || e.Code != code {
+		t.Fatalf("answer %+v, error %v; want code %d", r.Value, r.Err, code)
+	}
+	return e
+}
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -1,0 +1,173 @@
+package keeper
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestParseStat(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want procStat
+		ok   bool
+	}{
+		{"7 (sh) S 1 2 3 34816 5 6 7 8 9 10 11 12 13 14 15 16 4 18 19000 20", procStat{7, 1, 2, 3, "sh", 'S', 34816, 4, 19000}, true},
+		{"7 (a) Z) (b) Z 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "a) Z) (b", 'Z', 0, 1, 1}, true},
+		{"7 (x y\n) R 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "x y\n", 'R', 0, 1, 1}, true},
+		{"", procStat{}, false},
+		{"7 (sh", procStat{}, false},
+		{"7 (sh) S 1 2", procStat{}, false},
+		{"x (sh) S 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{}, false},
+	} {
+		got, err := parseStat([]byte(test.text))
+		if got != test.want || (err == nil) != test.ok {
+			t.Errorf("%q gave %+v, %v", test.text, got, err)
+		}
+	}
+}
+
+func TestReadOwnStat(t *testing.T) {
+	st, err := readStat(os.Getpid())
+	if err != nil || st.ppid != os.Getppid() || !st.alive() || st.threads < 1 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	if _, err := readStat(1 << 30); err == nil {
+		t.Error("a process that there is not has a stat")
+	}
+}
+
+// Both ways of listing a tree find the same, parents first.
+func TestWalk(t *testing.T) {
+	tree := map[int][]int{1: {2, 3}, 2: {4}, 3: {5, 6, 2}, 4: {1}}
+	list, ok := walk(1, func(pid int) ([]int, bool) { return tree[pid], true })
+	if got := fmt.Sprint(list, ok); got != "[{2 1} {3 1} {4 2} {5 3} {6 3}] true" {
+		t.Errorf("got %s", got)
+	}
+	if _, ok := walk(1, func(int) ([]int, bool) { return nil, false }); ok {
+		t.Error("a kernel that tells nothing is believed")
+	}
+	p, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = p.Kill(), wait(p) }()
+	found := func(list []node) bool {
+		for _, n := range list {
+			if n == (node{p.Pid, os.Getpid()}) {
+				return true
+			}
+		}
+		return false
+	}
+	byParent := scanParents()
+	scanned, _ := walk(os.Getpid(), func(pid int) ([]int, bool) { return byParent[pid], true })
+	if !found(descendants(os.Getpid())) || !found(scanned) {
+		t.Errorf("child %d is in one list, or none: %v, %v", p.Pid, descendants(os.Getpid()), scanned)
+	}
+	if !isBelow(os.Getpid(), p.Pid) || isBelow(p.Pid, os.Getpid()) || isBelow(os.Getpid(), os.Getppid()) {
+		t.Error("isBelow does not know parents from children")
+	}
+	// As a deeper one, by way of a pidfd, it is refused if it is not below.
+	if err := signalNode(p.Pid, node{os.Getpid(), 0}, 0); err != unix.ESRCH {
+		t.Errorf("a stranger was signalled: %v", err)
+	}
+	if err := signalNode(os.Getppid(), node{p.Pid, os.Getpid()}, 0); err != nil {
+		t.Errorf("a grandchild was not signalled: %v", err)
+	}
+}
+
+func wait(p *os.Process) error {
+	_, err := p.Wait()
+	return err
+}
+
+func TestDescribe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = r.Close(), w.Close() }()
+	stdin, release, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = stdin.Close(), release.Close() }()
+	mark := fdLink("self", fmt.Sprint(w.Fd()))
+	// What it prints proves that its arguments are in place: execve closes the
+	// descriptors before it sets them.
+	p, err := os.StartProcess("/bin/sh", []string{"sh", "-c", "echo; read x", strings.Repeat("é", 200), ""}, &os.ProcAttr{Files: []*os.File{stdin, w}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = p.Kill(), wait(p) }()
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	st, err := readStat(p.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := describe(st, []string{mark})
+	if got.PID != p.Pid || got.PPID != os.Getpid() || got.Comm != "sh" || !got.HoldsTerminal {
+		t.Errorf("got %+v", got)
+	}
+	if !strings.HasPrefix(got.Command, "sh -c echo; read x éé") || len(got.Command) > maxCommand || strings.ToValidUTF8(got.Command, "") != got.Command {
+		t.Errorf("command %q", got.Command)
+	}
+	if describe(st, []string{"pipe:[1]"}).HoldsTerminal || describe(st, nil).HoldsTerminal {
+		t.Error("it holds what it does not")
+	}
+	if kernel, err := readStat(2); err == nil && !strings.HasPrefix(commandLine(kernel), "[") {
+		t.Errorf("a kernel thread's command is %q", commandLine(kernel))
+	}
+}
+
+func TestMissingInterpreter(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"missing": "#!/no/such arg\n", "space": "#! \t/no/such\n", "there": "#!/bin/sh\n", "none": "#!\n", "plain": "x",
+		"relative": "#!no/such\n", "long": "#!/" + strings.Repeat("x", 300),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := unix.Mkfifo(filepath.Join(dir, "fifo"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	elf, err := os.ReadFile("/bin/sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := strings.Replace(string(elf), "/lib64/ld-linux", "/lib64/no-suchx", 1)
+	if err := os.WriteFile(filepath.Join(dir, "elf"), []byte(broken), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"missing": "/no/such", "space": "/no/such", "there": "", "none": "", "plain": "", "relative": "no/such",
+		"fifo": "", "nothing": "", ".": "", "long": "/" + strings.Repeat("x", 253),
+	} {
+		if got := missingInterpreter(name, dir); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := missingInterpreter(filepath.Join(dir, "elf"), "/"); broken != string(elf) && !strings.HasPrefix(got, "/lib64/no-such") {
+		t.Errorf("elf: %q", got)
+	}
+}
+
+func TestNap(t *testing.T) {
+	last := napAfter(0, false)
+	for n := range 1000 {
+		d := napAfter(n, false)
+		if d < last || d <= 0 || d > 20e6 {
+			t.Fatalf("nap %d is %v after %v", n, d, last)
+		}
+		last = d
+	}
+}

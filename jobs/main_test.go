@@ -1,0 +1,28 @@
+package jobs
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"shelld/jobs/internal/match"
+)
+
+func TestMain(m *testing.M) {
+	KeeperMain()
+	code := m.Run()
+	match.StopClock()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "goroutines are left:", err)
+			code = 1
+		}
+		if left := children(); len(left) > 0 {
+			fmt.Fprintln(os.Stderr, "processes are left:", left)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}

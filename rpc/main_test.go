@@ -1,0 +1,57 @@
+package rpc_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"shelld/jobs"
+)
+
+var long = flag.Bool("long", false, "run the counted tests at their full count")
+
+// markName is a variable in the environment of every job of these tests, by which a
+// process that outlived its server is found.
+const markName = "SHELLD_WIRE_TEST"
+
+var mark = strconv.Itoa(os.Getpid())
+
+// TestMain runs the tests and then looks for what they have left behind: goroutines,
+// children of this process, and processes that any of their jobs started.
+func TestMain(m *testing.M) {
+	jobs.KeeperMain()
+	code := m.Run()
+	if code == 0 {
+		if err := nothingLeft(); err != nil {
+			fmt.Fprintln(os.Stderr, "after the tests:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func nothingLeft() error {
+	return errors.Join(
+		// The clock of the pattern engine goes on for a second after its last use.
+		goleak.Find(goleak.IgnoreTopFunction("github.com/dlclark/regexp2/v2.runClock")),
+		eventually(childrenLeft),
+		eventually(strangersLeft),
+	)
+}
+
+// eventually gives what is on its way out, and tells nobody when it is gone, a few
+// seconds.
+func eventually(f func() error) (err error) {
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if err = f(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
