@@ -11,7 +11,7 @@ import (
 func (j *Job) onFact(ev keeper.Event, ok bool) {
 	if !ok {
 		j.facts = nil
-		if !j.st.empty {
+		if !j.st.empty || j.st.exit == nil {
 			j.keeperLost()
 		}
 		return

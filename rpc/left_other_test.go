@@ -4,5 +4,5 @@ package rpc_test
 
 // Jobs run on Linux only, and so does the search for what they leave behind.
 
-func childrenLeft() error   { return nil }
+func childrenLeft() error  { return nil }
 func strangersLeft() error { return nil }

@@ -1,3 +1,88 @@
 package main
 
-func demo([]string) int { return 1 }
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// demoTimeout bounds the whole demo. It takes about a second.
+const demoTimeout = 30 * time.Second
+
+// A demoStep is one thing that is shown: a name for when it fails, a line that says
+// beforehand what is to be seen and why it matters, and what is done and checked.
+type demoStep struct {
+	name  string
+	story string
+	run   func(context.Context, *demoSession) error
+}
+
+// demo starts a server and drives a program through it in front of a person. It
+// exits with 0 only if every step was seen to happen.
+func demo(args []string) int {
+	fs := flag.NewFlagSet("shelld demo", flag.ContinueOnError)
+	all := fs.Bool("all", false, "show all members of every message, not only those that matter here")
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		return 2
+	case fs.NArg() > 0:
+		fmt.Fprintf(os.Stderr, "shelld demo: there is nothing to do with %q; see shelld demo -h\n", fs.Arg(0))
+		return 2
+	}
+	p := newDemoPrinter(os.Stdout, demoWidth(os.Stdout), demoColour(os.Stdout), *all)
+	if err := runDemo(demoTimeout, p, os.Stderr, demoSteps()); err != nil {
+		fmt.Fprintf(os.Stderr, "shelld demo: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// runDemo plays the steps against a server of its own. Neither a step nor the
+// server's end can take longer than timeout. The server logs to log.
+func runDemo(timeout time.Duration, p *demoPrinter, log io.Writer, steps []demoStep) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	p.title("shelld demo: a real server and a real sh, and every message between us and it.",
+		"→ is what a client sends, ← what the server does; -all shows what … leaves out.")
+	s, err := startDemoSession(ctx, p, log)
+	if err != nil {
+		return err
+	}
+	defer s.end()
+	for i, step := range steps {
+		p.story(i+1, step.story)
+		err := step.run(ctx, s)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return fmt.Errorf("step %d, %s: given up after %v: %w", i+1, step.name, timeout, err)
+		case err != nil:
+			return fmt.Errorf("step %d, %s: %w", i+1, step.name, err)
+		}
+	}
+	p.finish()
+	return nil
+}
+
+// demoColour says whether f shows colours to somebody who wants them
+// (https://no-color.org).
+func demoColour(f *os.File) bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// demoWidth is how many columns there are to write in: lines longer than a hundred
+// are hard to read, and fewer than forty leave no room beside the times.
+func demoWidth(f *os.File) int {
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width <= 0 {
+		return 80
+	}
+	return min(max(width, 40), 100)
+}

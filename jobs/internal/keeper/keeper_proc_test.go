@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -142,7 +143,7 @@ func TestCtrlZStops(t *testing.T) {
 // Nobody is to see that.
 func TestInputWaitsBeforeStart(t *testing.T) {
 	pool := newPool(t)
-	for i := range 200 {
+	for i := range runs(200) {
 		term, slave, err := proc.OpenTerminal(80, 24)
 		if err != nil {
 			t.Fatal(err)
@@ -163,14 +164,15 @@ func TestInputWaitsBeforeStart(t *testing.T) {
 func TestForegroundIsTheShellsChild(t *testing.T) {
 	cmd := shell("")
 	cmd.Path, cmd.Argv = "/bin/bash", []string{"bash", "--norc", "-i"}
-	cmd.Env = append(cmd.Env, "PS1=prompt>")
+	cmd.Env = append(cmd.Env, `PS1=prompt\#>`)
 	j := startTerminal(t, newPool(t), cmd)
-	j.await(t, "prompt>")
+	j.await(t, "prompt1>")
 	j.write(t, "sh -c 'echo start$((1)); sleep 1000'\n")
 	j.await(t, "start1")
 	if err := j.Signal(keeper.Foreground, unix.SIGINT); err != nil {
 		t.Error(err)
 	}
+	j.await(t, "prompt2>")
 	j.write(t, "echo code=$?\n")
 	j.await(t, "code=130")
 	// An interactive bash does not end by TERM.
@@ -185,8 +187,14 @@ func TestForegroundIsTheShellsChild(t *testing.T) {
 
 // What a job leaves in the background of its terminal goes on, and is told.
 func TestBackgroundKeepsTerminal(t *testing.T) {
-	tag := newTag()
-	j := startTerminal(t, newPool(t), shell("(read x; echo late) </dev/tty & sleep $0 >/dev/null 2>&1 </dev/null & echo done", tag))
+	tag, fifo := newTag(), filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The command goes on when the second has no terminal any more.
+	j := startTerminal(t, newPool(t), shell(`(read x; echo late) </dev/tty &
+		(echo >"$1"; exec sleep $0) >/dev/null 2>&1 </dev/null &
+		read x <"$1"; echo done`, tag, fifo))
 	e := expect(t, j.Keeper, keeper.Exited)
 	if len(e.Background) != 2 || e.Background[0].HoldsTerminal == e.Background[1].HoldsTerminal {
 		t.Errorf("background %+v, want one with the terminal", e.Background)
@@ -203,7 +211,7 @@ func TestBackgroundKeepsTerminal(t *testing.T) {
 func TestNothingIsLost(t *testing.T) {
 	pool := newPool(t)
 	for _, mode := range []string{"terminal", "pipe"} {
-		for i := range 250 {
+		for i := range runs(250) {
 			size := 3000
 			if i%25 == 0 {
 				size = 300_000

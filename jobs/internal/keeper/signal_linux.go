@@ -42,16 +42,23 @@ func (k *keeper) signal(target Target, sig syscall.Signal) syscall.Errno {
 	return unix.EINVAL
 }
 
-// signalGroup signals a process group. A group's number is sure to be the job's
-// own only while the command, not reaped, holds it: any other is gone through
-// member by member, since the terminal may still name a group that has ended.
+// signalGroup signals a process group at once, so that a process that is being
+// forked is not left out. The number of a group is the job's while the command, not
+// reaped, holds it. Of any other group, such as the terminal's foreground, a member
+// must be found first: the terminal goes on to name a group that has ended. That
+// the number then passes to somebody else before the signal is sent would take as
+// many forks as there are pids.
 func (k *keeper) signalGroup(group int, sig syscall.Signal) syscall.Errno {
-	if group == k.leader && !k.leaderGone {
-		return toErrno(unix.Kill(-group, sig))
+	if group != k.leader || k.leaderGone {
+		member := func(st procStat) bool { return st.pgid == group }
+		if errno := k.signalEach(0, member); errno != 0 {
+			return errno
+		}
 	}
-	return k.signalEach(sig, func(st procStat) bool { return st.pgid == group })
+	return toErrno(unix.Kill(-group, sig))
 }
 
+// signalEach signals the wanted ones of the job one by one.
 func (k *keeper) signalEach(sig syscall.Signal, wanted func(procStat) bool) syscall.Errno {
 	result := unix.ESRCH
 	for _, n := range descendants(k.self) {

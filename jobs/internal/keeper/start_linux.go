@@ -187,7 +187,14 @@ func (k *keeper) giveTerminal() {
 	// An error means that the command is gone already.
 	_ = unix.IoctlSetPointerInt(k.tty, unix.TIOCSPGRP, k.leader)
 	_ = unix.Kill(-k.leader, unix.SIGCONT)
-	_, _ = unix.Wait4(k.leader, nil, unix.WNOHANG|unix.WCONTINUED, nil)
+	k.takeContinued()
+}
+
+// takeContinued takes the status that a CONT of our own has made, if it has made
+// one. It is waitid, which can be asked for that alone: wait4 would take the
+// command's exit as well, and nobody would ever hear of it.
+func (k *keeper) takeContinued() {
+	_ = unix.Waitid(unix.P_PID, k.leader, nil, unix.WCONTINUED|unix.WNOHANG, nil) // None is as good.
 }
 
 // absorbStop undoes a stop of the command that the start itself caused: the
@@ -204,6 +211,6 @@ func (k *keeper) absorbStop(sig syscall.Signal) bool {
 	if err := unix.Kill(-k.leader, unix.SIGCONT); err != nil {
 		return false
 	}
-	_, _ = unix.Wait4(k.leader, nil, unix.WNOHANG|unix.WCONTINUED, nil)
+	k.takeContinued()
 	return true
 }

@@ -164,8 +164,8 @@ func (l *lane) gap() {
 	}
 	l.base = l.end()
 	l.nheld = 0
-	l.text = append(l.text[:0], replacement...)
-	l.segs = append(l.segs[:0], segment{l.base, 0, true})
+	l.text = []byte(replacement)
+	l.segs = []segment{{l.base, 0, true}}
 	for _, w := range l.watches {
 		w.restart(l.base, l.end())
 	}
@@ -173,7 +173,7 @@ func (l *lane) gap() {
 
 const (
 	roomy = 32 << 10 // a window's buffer above this is given back once it is nearly empty
-	spare = 8 << 10  // what may stay unused at the front before the rest is moved
+	spare = 8 << 10  // what may stay at the front before the rest is moved
 )
 
 // trim drops what no watch can need any more.
@@ -183,13 +183,13 @@ func (l *lane) trim() {
 		low = min(low, w.needs())
 	}
 	drop := int(low - l.base)
-	if drop < spare && drop < len(l.text) || drop < len(l.text)/2 {
-		return
-	}
 	rest := l.text[drop:]
-	if cap(l.text) > roomy && len(rest) < spare {
+	switch {
+	case cap(l.text) > roomy && len(rest) < spare:
 		l.text = append(make([]byte, 0, 2*spare), rest...)
-	} else {
+	case drop == 0 || drop < len(rest)/2 || drop < spare && len(rest) > 0:
+		return // moving the rest would not pay
+	default:
 		l.text = l.text[:copy(l.text, rest)]
 	}
 	l.base = low

@@ -3,7 +3,6 @@ package match
 import (
 	"bytes"
 	"slices"
-	"strings"
 )
 
 // Options say how a pattern is matched.
@@ -187,59 +186,4 @@ func (s *Set) Settle() []Hit {
 func (s *Set) Pending() bool {
 	leans := func(w *watch) bool { return w.leaning }
 	return slices.ContainsFunc(s.plain.watches, leans) || slices.ContainsFunc(s.raw.watches, leans)
-}
-
-// match makes the Match of the groups at m.
-func (s *scan) match(m []place) *Match {
-	l := s.lane
-	whole := m[0]
-	found := &Match{
-		Start:  l.offset(whole.from),
-		End:    l.offset(whole.to-1) + 1,
-		Text:   string(l.view(whole.from, whole.to)),
-		Groups: make([]*string, s.pattern.groups),
-		Line:   s.line(whole.from),
-	}
-	for i, g := range m[1:] {
-		if g.from >= 0 {
-			text := string(l.view(g.from, g.to))
-			found.Groups[i] = &text
-		}
-	}
-	if len(s.pattern.names) > 0 {
-		found.Named = make(map[string]*string, len(s.pattern.names))
-	}
-	for name, numbers := range s.pattern.names {
-		found.Named[name] = nil
-		for _, n := range numbers {
-			if text := found.Groups[n-1]; text != nil {
-				found.Named[name] = text
-			}
-		}
-	}
-	return found
-}
-
-const maxLine = 4 << 10 // bytes of Match.Line
-
-// line is the line around pos.
-func (s *scan) line(pos int64) string {
-	l := s.lane
-	low := l.floor(max(l.base, s.origin, pos-maxLine))
-	if before := bytes.LastIndexAny(l.view(low, pos), "\r\n"); before >= 0 {
-		low += int64(before) + 1
-	}
-	high := min(l.end(), pos+maxLine)
-	if after := bytes.IndexAny(l.view(pos, high), "\r\n"); after >= 0 {
-		high = pos + int64(after)
-	}
-	if high-low > maxLine { // more of what follows than of what stands before
-		low = l.floor(max(low, min(pos-maxLine/4, high-maxLine)))
-		high = min(high, low+maxLine)
-	}
-	text := l.view(low, l.floor(high))
-	if l.strip == nil {
-		text = new(Stripper).Append(nil, text)
-	}
-	return strings.ToValidUTF8(string(text[:min(len(text), maxLine)]), "")
 }

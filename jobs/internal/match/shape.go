@@ -1,5 +1,10 @@
 package match
 
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
 // A shape is what the syntax tree tells about how a pattern reads text. All of
 // it is on the safe side: it may name more than the pattern can do, never less.
 type shape struct {
@@ -14,17 +19,17 @@ type shape struct {
 	// first has the ASCII characters that a match that is not empty can start
 	// with; any other character is always possible.
 	first [128]bool
-	// must is a text that every match contains, empty if none is known. Where it is
-	// absent there is no match, which is told a thousand times faster than by
-	// trying, for what .* or [^]*? would otherwise try at every start.
-	must []byte
+	// must has texts that every match contains, one after another. Where one is
+	// absent there is no match: this is told a thousand times faster than by
+	// trying, which for .* or [^]*? is tried at every start.
+	must [][]byte
 }
 
 func shapeOf(root *node) shape {
 	_, reach := extent(root)
 	s := shape{reach: reach, behind: behind(root)}
 	s.lf, s.cr = stoppers(root)
-	s.must = []byte(longest(literals(root)))
+	s.must = mustHave(root)
 	if empty := firstOf(root, &s.first); empty {
 		for c := range s.first {
 			s.first[c] = true
@@ -81,12 +86,38 @@ func extent(n *node) (length, reach int) {
 			reach = plus(times(l, n.max), r)
 		}
 	case opLook:
-		// A look-behind reads forward only by what assertions inside it see.
-		if _, reach = extent(n.kids[0]); n.behind && reach != infinite {
-			reach++
+		if !n.behind {
+			_, reach = extent(n.kids[0])
+		}
+		for _, k := range aheadIn(n) {
+			_, r := extent(k)
+			reach = max(reach, r)
 		}
 	}
 	return length, reach
+}
+
+// aheadIn returns what looks forward in a look-behind, where nothing else does:
+// assertions and lookaheads. It is nil for any other node.
+func aheadIn(n *node) (found []*node) {
+	if n.op != opLook || !n.behind {
+		return nil
+	}
+	n.kids[0].walk(func(k *node) bool {
+		switch k.op {
+		case opEnd, opWord, opNotWord:
+			found = append(found, k)
+		case opLook:
+			if k.behind {
+				found = append(found, aheadIn(k)...)
+			} else {
+				found = append(found, k)
+			}
+			return false
+		}
+		return true
+	})
+	return found
 }
 
 // behind returns how many characters before the start of a match n looks at.
@@ -113,7 +144,8 @@ func behind(n *node) int {
 func stoppers(root *node) (lf, cr bool) {
 	lf, cr = true, true
 	hasRef, capturesBehind := false, false
-	root.walk(func(n *node) bool {
+	var visit func(*node) bool
+	visit = func(n *node) bool {
 		switch {
 		case n.op == opBackref:
 			hasRef = true
@@ -122,13 +154,17 @@ func stoppers(root *node) (lf, cr bool) {
 				capturesBehind = capturesBehind || k.op == opGroup
 				return true
 			})
+			for _, k := range aheadIn(n) {
+				k.walk(visit)
+			}
+			return false
 		case n.op == opChar || n.op == opClass:
-			// What a look-behind reads is counted too: simpler, and harmless.
 			lf = lf && !matches(n, '\n')
 			cr = cr && !matches(n, '\r')
 		}
 		return true
-	})
+	}
+	root.walk(visit)
 	if hasRef && capturesBehind {
 		return false, false // a reference may stand for a line break behind
 	}
@@ -175,67 +211,36 @@ func firstOf(n *node, set *[128]bool) (empty bool) {
 	return true // assertions, references (possibly to nothing), nothing at all
 }
 
-// A literal is what is known of the text that a node matches: it begins with
-// prefix, ends with suffix and contains inner. If exact, all three are the text.
-type literal struct {
-	prefix, inner, suffix string
-	exact                 bool
-}
-
-// longest returns the longest part of l.
-func longest(l literal) string {
-	best := l.inner
-	for _, s := range []string{l.prefix, l.suffix} {
-		if len(s) > len(best) {
-			best = s
+// mustHave returns literal texts that every match contains, in this order and
+// not overlapping.
+func mustHave(root *node) [][]byte {
+	var found [][]byte
+	var present []byte
+	flush := func() {
+		if len(present) > 0 {
+			found, present = append(found, present), nil
 		}
 	}
-	return best
-}
-
-// literals returns what is known of the text that n matches.
-func literals(n *node) literal {
-	switch n.op {
-	case opEmpty, opStart, opEnd, opWord, opNotWord, opLook:
-		return literal{exact: true}
-	case opChar:
-		if n.set == nil {
-			c := string(n.char)
-			return literal{c, c, c, true}
-		}
-	case opGroup:
-		return literals(n.kids[0])
-	case opSeq:
-		sum := literal{exact: true}
-		for _, k := range n.kids {
-			sum = join(sum, literals(k))
-		}
-		return sum
-	case opRepeat:
-		if n.min > 0 {
-			l := literals(n.kids[0])
-			l.exact = l.exact && n.min == 1 && n.max == 1
-			return l
-		}
+	var add func(*node)
+	add = func(n *node) {
+		switch {
+		case n.op == opChar && n.set == nil:
+			present = utf8.AppendRune(present, n.char)
+		case n.op == opSeq || n.op == opGroup:
+			for _, k := range n.kids {
+				add(k)
+			}
+		case n.op == opRepeat && n.min > 0:
+			flush()
+			add(n.kids[0])
+			flush()
+		case n.op == opChar, n.op == opClass, n.op == opBackref, n.op == opAlt, n.op == opRepeat:
+			flush()
+		} // the others consume nothing
 	}
-	return literal{}
-}
-
-// join returns what is known of a text of a followed by one of b.
-func join(a, b literal) literal {
-	sum := literal{
-		prefix: a.prefix,
-		inner:  longest(literal{prefix: longest(a), inner: a.suffix + b.prefix, suffix: longest(b)}),
-		suffix: b.suffix,
-		exact:  a.exact && b.exact,
-	}
-	if a.exact {
-		sum.prefix += b.prefix
-	}
-	if b.exact {
-		sum.suffix = a.suffix + b.suffix
-	}
-	return sum
+	add(root)
+	flush()
+	return found
 }
 
 // isStraight reports whether a search for the pattern cannot backtrack further
@@ -249,4 +254,16 @@ func isStraight(root *node) bool {
 		return straight
 	})
 	return straight
+}
+
+// canMatch reports whether text has all that a match must have.
+func (s *shape) canMatch(text []byte) bool {
+	for _, part := range s.must {
+		at := bytes.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return true
 }

@@ -55,7 +55,7 @@ func (w *watch) low() int64 { return max(w.origin, w.block-lookback) }
 // character more than can be looked at is left in front, for ^ must not take
 // the edge of the window for the start of the stream.
 func (w *watch) sees() int64 {
-	if behind := w.pattern.shape.behind; behind <= wide {
+	if behind := w.pattern.shape.behind; behind <= lookback/utf8.UTFMax {
 		return w.lane.floor(max(w.origin, w.from-int64(utf8.UTFMax*behind)))
 	}
 	return w.lane.floor(max(w.origin, w.low()-1))
@@ -73,6 +73,7 @@ type scan struct {
 	final   bool // what came so far is all for now
 	found   []Hit
 	started time.Time
+	line    lineCache
 }
 
 // run searches block by block up to the end of the window. An error means that
@@ -147,7 +148,7 @@ func (s *scan) find(limit int64) ([]place, error) {
 	if s.pattern.engine.limited() && time.Since(s.started) > timeLimit+time.Duration(len(s.found))*perMatch {
 		return nil, errTimeout
 	}
-	if must := s.pattern.shape.must; len(must) > 0 && !bytes.Contains(s.lane.view(s.from, limit), must) {
+	if !s.pattern.shape.canMatch(s.lane.view(s.from, limit)) {
 		return nil, nil
 	}
 	origin := s.sees()

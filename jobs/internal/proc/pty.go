@@ -1,6 +1,9 @@
 package proc
 
-import "os"
+import (
+	"os"
+	"sync/atomic"
+)
 
 // CanonicalLineLimit is how many bytes of one line, the newline not counted, a
 // terminal in canonical mode keeps; it drops the rest without a word.
@@ -12,6 +15,7 @@ type Terminal struct {
 	file   *os.File
 	source *Source
 	sink   *Sink
+	closed atomic.Bool
 }
 
 // Source returns the reader of what the job prints.
@@ -23,10 +27,11 @@ func (t *Terminal) Sink() *Sink { return t.sink }
 // Close closes the master, which hangs up on the job, and ends Source.Read and
 // Sink.Write at once. It may be called twice.
 func (t *Terminal) Close() error {
-	_ = t.sink.Close() // It only marks.
-	if t.source.closed.Swap(true) {
+	if t.closed.Swap(true) {
 		return nil
 	}
+	// Marked first, so that what they return is os.ErrClosed.
+	_, _ = t.source.Close(), t.sink.Close() // These close nothing and return nil.
 	return t.file.Close()
 }
 

@@ -35,8 +35,9 @@ func newSink(file *os.File, terminal bool) (*Sink, error) {
 
 // Write writes until the kernel has taken all of p, however long the job does not
 // read. n is exact, with every error: ErrInterrupted after Interrupt, os.ErrClosed
-// after Close, and else what the kernel said, wrapped: EPIPE when nobody reads
-// the pipe any more, EIO when the terminal has no slave side any more.
+// after Close, and else what the kernel said, wrapped, such as EPIPE when nobody
+// can read the pipe any more. A terminal has no such error: it takes input as long
+// as it is open.
 //
 // Writes are numbered from 1 in the order of the calls, for Interrupt.
 func (s *Sink) Write(p []byte) (n int, err error) {

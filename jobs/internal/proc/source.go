@@ -22,8 +22,12 @@ type Source struct {
 	terminal bool // file is a terminal's master, shared with a Sink
 
 	closed atomic.Bool
-	drain  atomic.Bool // an ErrDrained is owed
-	ended  bool        // owned by the goroutine that reads: io.EOF was returned
+	drain  atomic.Bool // Drain was called and Read has not looked yet
+
+	// Owned by the goroutine that reads:
+	owed  bool // an ErrDrained
+	left  int  // while it is owed: the most that the kernel held when Drain was called
+	ended bool // io.EOF was returned
 }
 
 func newSource(file *os.File, terminal bool) (*Source, error) {
@@ -55,21 +59,20 @@ func (s *Source) Read(buf []byte) (n int, err error) {
 	for !s.closed.Load() {
 		drained := false
 		waitErr := s.raw.Read(func(fd uintptr) (done bool) {
-			// Taken before the first read(2), which therefore begins after the
-			// call of Drain that it answers.
-			owed := s.drain.Swap(false)
-			n, err = readAll(fd, buf)
-			switch {
-			case n == 0 && err == syscall.EAGAIN:
-				drained = owed
-				return owed
-			case n > 0 && owed:
-				s.drain.Store(true) // There may be more.
+			if s.drain.Swap(false) {
+				s.owed, s.left = true, s.held(fd)
 			}
-			return true
+			if drained = s.owed && s.left <= 0; drained {
+				return true
+			}
+			n, err = readAll(fd, buf)
+			s.left -= n
+			drained = s.owed && n == 0 && err == syscall.EAGAIN
+			return drained || n != 0 || err != syscall.EAGAIN
 		})
 		switch {
 		case waitErr == nil && drained:
+			s.owed = false
 			return 0, ErrDrained
 		case waitErr == nil:
 			return s.result(n, err)
@@ -84,6 +87,28 @@ func (s *Source) Read(buf []byte) (n int, err error) {
 	}
 	return 0, os.ErrClosed
 }
+
+// terminalHolds is more than the kernel keeps of a terminal's output that was not
+// read: 8 KiB in the buffer of a pseudo-terminal's port, and a line discipline's
+// 4 KiB; a writer was measured to block after 15 KiB.
+const terminalHolds = 64 << 10
+
+// held is the most that can be waiting to be read. What the command wrote is among
+// it, so that a drain ends even where somebody else goes on writing faster than it
+// is read. It is one more than what there is, so that a stream that holds nothing
+// is read once all the same, and its end seen.
+func (s *Source) held(fd uintptr) int {
+	if s.terminal {
+		return terminalHolds
+	}
+	if n, err := readable(fd); err == nil {
+		return n + 1
+	}
+	return pipeHolds
+}
+
+// pipeHolds is the most that an unprivileged program can make a pipe hold.
+const pipeHolds = 1 << 20
 
 // result turns what read(2) said into what Read says.
 func (s *Source) result(n int, err error) (int, error) {
@@ -115,7 +140,7 @@ func readAll(fd uintptr, buf []byte) (n int, err error) {
 }
 
 // Drain makes Read return ErrDrained once a read that began after this call
-// found nothing more; several calls may be answered by one, which then began
+// found nothing more, or as much was read as the kernel could hold then; several calls may be answered by one, which then began
 // after the last of them. After io.EOF there is no such answer: Read goes on to
 // return io.EOF.
 //

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// terminalText makes a program's output readable: lines are lines, and every control
+// character can be seen instead of being obeyed.
+func terminalText(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return visible(strings.TrimSuffix(s, "\n"), "\n")
+}
+
+// printable makes text safe to show that should have no control characters.
+func printable(s string) string { return visible(s, "") }
+
+// visible shows control and format characters by name, but those in keep: U+2400 has
+// pictures of the usual ones, such as ␛, and the others come as <U+0085>.
+func visible(s, keep string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune(keep, r) || unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteRune(0x2400 + r)
+		case r == 0x7f:
+			b.WriteRune('␡')
+		default:
+			fmt.Fprintf(&b, "<%U>", r)
+		}
+	}
+	return b.String()
+}
+
+// wrap breaks text into lines of at most width characters: behind a comma where that
+// leaves no great hole, else at a space, and inside a word only where the word alone
+// is too long. There is at least one line.
+func wrap(s string, width int) []string {
+	width = max(width, 10)
+	var lines []string
+	rest := []rune(s)
+	for len(rest) > width {
+		cut, next := breakAt(rest, width)
+		lines = append(lines, string(rest[:cut]))
+		rest = rest[next:]
+	}
+	return append(lines, string(rest))
+}
+
+// breakAt says where a line ends and where the next begins.
+func breakAt(s []rune, width int) (cut, next int) {
+	cut, next = width, width
+	for i := width; i > 0; i-- {
+		if s[i] != ' ' {
+			continue
+		}
+		if s[i-1] == ',' && i > width/2 {
+			return i, i + 1
+		}
+		if cut == next {
+			cut, next = i, i+1
+		}
+	}
+	return cut, next
+}
+
+// fold breaks text where a terminal of this width does.
+func fold(s string, width int) []string {
+	width = max(width, 10)
+	var lines []string
+	rest := []rune(s)
+	for len(rest) > width {
+		lines = append(lines, string(rest[:width]))
+		rest = rest[width:]
+	}
+	return append(lines, string(rest))
+}

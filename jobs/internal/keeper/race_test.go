@@ -1,0 +1,7 @@
+//go:build race
+
+package keeper_test
+
+// runs is how many of n repetitions are made: a keeper takes ten times as long to
+// start under the race detector.
+func runs(n int) int { return n / 10 }

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package proc
+
+import "errors"
+
+// readable is left to the bound that holds for every pipe.
+func readable(uintptr) (int, error) { return 0, errors.ErrUnsupported }

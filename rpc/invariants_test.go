@@ -1,0 +1,340 @@
+package rpc_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"shelld/schema"
+)
+
+// A checker holds every message of a session against what is always true: its
+// schema, both ways; each request answered once; and for each job: seq without gaps
+// from 1, started first and before the answer, offsets that add up, nothing after
+// closed, exited and matches after the output that they speak of.
+//
+// It has no goroutine and no lock.
+type checker struct {
+	open   map[string][]*request // by id, as spelled; not yet answered
+	made   map[string]*request   // by id: the one sent last
+	jobs   map[int64]*track
+	ending map[int64]map[string]int64 // nextOffset per stream of closed jobs, as listed
+	chosen bool                       // the client chose among the events: less can be said
+	base64 bool                       // it asked for base64
+}
+
+// A request is what the client asked.
+type request struct {
+	method string
+	params struct {
+		Events  *[]string
+		Options struct {
+			Events   *[]string
+			Encoding string
+		}
+		Handle json.RawMessage
+		Format string
+	}
+	answered bool
+	failed   bool
+	ranTo    map[string]schema.StreamPosition // job/run: where its answer ended
+}
+
+// A track is what is known of a job from its events.
+type track struct {
+	handle int64
+	seq    int64
+	made   *request // nil: started was not sent
+	next   map[string]int64
+	data   map[string][]byte
+	gaps   []schema.Gap
+	exited *event
+	closed bool
+}
+
+// An event is a notification of the server's: the members of all of them.
+type event struct {
+	Method     string
+	Handle     int64
+	Seq        int64
+	RequestID  json.RawMessage
+	Job        *schema.JobInfo
+	Stream     string
+	Offset     int64
+	Bytes      int64
+	Text       *string
+	Base64     *[]byte
+	Gap        *schema.Gap
+	Late       bool
+	WatchID    int64
+	Match      string
+	Groups     []*string
+	Named      map[string]*string
+	Line       string
+	EndOffset  int64
+	Exit       *schema.Exit
+	Background []schema.Process
+	Hint       *schema.Hint
+}
+
+func newChecker() *checker {
+	return &checker{open: map[string][]*request{}, made: map[string]*request{}, jobs: map[int64]*track{}, ending: map[int64]map[string]int64{}}
+}
+
+func parseEvent(method string, params json.RawMessage) (e event) {
+	_ = json.Unmarshal(params, &e) // The schema has seen it.
+	e.Method = method
+	return e
+}
+
+// data is the raw output that an output event carries.
+func (e *event) data() []byte {
+	switch {
+	case e.Text != nil:
+		return []byte(*e.Text)
+	case e.Base64 != nil:
+		return *e.Base64
+	}
+	return nil
+}
+
+// sent takes a message of the client's. One that is valid must fit its schema.
+func (c *checker) sent(raw []byte, valid bool) error {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &m); err == nil && m.ID != nil && string(m.ID) != "null" && m.Method != "" {
+		r := &request{method: m.Method}
+		_ = json.Unmarshal(m.Params, &r.params) // What is wrong stays empty.
+		c.chosen = c.chosen || r.params.Events != nil || r.params.Options.Events != nil
+		c.base64 = c.base64 || r.params.Options.Encoding == "base64"
+		c.open[string(m.ID)] = append(c.open[string(m.ID)], r)
+		c.made[string(m.ID)] = r
+	}
+	if !valid {
+		return nil
+	}
+	return schema.ValidateMessage("client", raw, c.methodOf)
+}
+
+func (c *checker) methodOf(id string) string {
+	if open := c.open[id]; len(open) > 0 {
+		return open[0].method
+	}
+	return ""
+}
+
+// received takes a message of the server's and returns what is wrong with it.
+func (c *checker) received(raw []byte) (bad []string) {
+	if err := schema.ValidateMessage("server", raw, c.methodOf); err != nil {
+		bad = append(bad, "against the schema: "+err.Error())
+	}
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params json.RawMessage
+		Result json.RawMessage
+		Error  json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return append(bad, err.Error())
+	}
+	if m.Method != "" {
+		e := parseEvent(m.Method, m.Params)
+		return append(bad, c.event(&e)...)
+	}
+	return append(bad, c.answer(string(m.ID), m.Result, m.Error != nil)...)
+}
+
+// answer closes the first open request with an id.
+func (c *checker) answer(id string, result json.RawMessage, failed bool) []string {
+	if id == "null" {
+		return nil
+	}
+	open := c.open[id]
+	if len(open) == 0 {
+		return []string{"an answer to " + id + ", which was answered, or never asked"}
+	}
+	r := open[0]
+	c.open[id] = open[1:]
+	r.answered, r.failed = true, failed
+	if failed {
+		return nil
+	}
+	switch r.method {
+	case "job/start", "job/run":
+		return c.startAnswer(r, result)
+	case "job/list":
+		c.listAnswer(result)
+	case "job/read":
+		return readAnswer(r, result)
+	}
+	return nil
+}
+
+// startAnswer: started came before, where it was asked for.
+func (c *checker) startAnswer(r *request, result json.RawMessage) (bad []string) {
+	var a struct{ Job schema.JobState }
+	if err := json.Unmarshal(result, &a); err != nil {
+		return []string{err.Error()}
+	}
+	r.ranTo = a.Job.Streams
+	if t := c.jobs[a.Job.Handle]; r.method == "job/start" && !c.chosen && (t == nil || t.made != r) {
+		bad = append(bad, fmt.Sprintf("job %d is answered before its job/started", a.Job.Handle))
+	}
+	return bad
+}
+
+func (c *checker) listAnswer(result json.RawMessage) {
+	var a schema.JobListResult
+	_ = json.Unmarshal(result, &a) // The schema has seen it.
+	for _, j := range a.Jobs {
+		if j.Status == schema.StatusClosed {
+			c.ending[j.Handle] = map[string]int64{}
+			for name, st := range j.Streams {
+				c.ending[j.Handle][name] = st.NextOffset
+			}
+		}
+	}
+}
+
+// readAnswer: as many bytes as the offsets say.
+func readAnswer(r *request, result json.RawMessage) []string {
+	var a struct {
+		Text               *string
+		Base64             []byte
+		Offset, NextOffset int64
+	}
+	if err := json.Unmarshal(result, &a); err != nil || r.params.Format == "plain" {
+		return nil
+	}
+	n := int64(len(a.Base64))
+	if a.Text != nil {
+		n = int64(len(*a.Text))
+	}
+	if a.Offset+n != a.NextOffset {
+		return []string{fmt.Sprintf("job/read brought %d bytes for [%d, %d)", n, a.Offset, a.NextOffset)}
+	}
+	return nil
+}
+
+// event takes one notification.
+func (c *checker) event(e *event) (bad []string) {
+	if e.Handle == 0 {
+		return nil // not a job's
+	}
+	wrong := func(format string, args ...any) {
+		bad = append(bad, fmt.Sprintf("job %d: %s: ", e.Handle, e.Method)+fmt.Sprintf(format, args...))
+	}
+	t := c.jobs[e.Handle]
+	if t == nil {
+		t = &track{handle: e.Handle, next: map[string]int64{}, data: map[string][]byte{}}
+		c.jobs[e.Handle] = t
+		if e.Method != "job/started" && !c.chosen {
+			wrong("comes before started")
+		}
+	} else if e.Method == "job/started" {
+		wrong("comes twice, or late")
+	}
+	if t.closed {
+		wrong("comes after closed")
+	}
+	if t.seq++; e.Seq != t.seq {
+		wrong("seq %d, want %d", e.Seq, t.seq)
+		t.seq = e.Seq
+	}
+	switch e.Method {
+	case "job/started":
+		t.onStarted(c, e, wrong)
+	case "job/output":
+		t.onOutput(e, c.base64, wrong)
+	case "job/patternMatched":
+		if end := t.next[e.Stream]; e.EndOffset > end && !c.chosen {
+			wrong("speaks of bytes up to %d; output came up to %d", e.EndOffset, end)
+		}
+	case "job/exited":
+		if t.exited != nil {
+			wrong("comes twice")
+		}
+		t.exited = e
+	case "job/closed":
+		if t.exited == nil && !c.chosen {
+			wrong("comes before exited")
+		}
+		t.closed = true
+	}
+	return bad
+}
+
+func (t *track) onStarted(c *checker, e *event, wrong func(string, ...any)) {
+	r := c.made[string(e.RequestID)]
+	if r == nil || r.method != "job/start" && r.method != "job/run" {
+		wrong("requestId %s is none of a start", e.RequestID)
+		return
+	}
+	t.made = r
+	if r.method == "job/start" || r.params.Events != nil {
+		if r.answered {
+			wrong("comes after the answer")
+		}
+		return
+	}
+	if !r.answered {
+		wrong("comes before the answer, though no events were asked for")
+	}
+	for name, p := range r.ranTo {
+		t.next[name] = p.NextOffset
+	}
+}
+
+func (t *track) onOutput(e *event, base64 bool, wrong func(string, ...any)) {
+	data := e.data()
+	if int64(len(data)) != e.Bytes || e.Bytes == 0 || e.Bytes > 65536 {
+		wrong("%d bytes, said to be %d", len(data), e.Bytes)
+	}
+	want, known := t.next[e.Stream]
+	if e.Gap != nil {
+		t.gaps = append(t.gaps, *e.Gap)
+		if e.Gap.To != e.Offset || e.Gap.From >= e.Gap.To || e.Gap.From != want {
+			wrong("gap %+v before offset %d, after %d", *e.Gap, e.Offset, want)
+		}
+	} else if e.Offset != want && (known || t.made == nil || !t.made.failed) {
+		// What a cancelled job/run goes on with begins where nobody has said.
+		wrong("%s: offset %d, want %d", e.Stream, e.Offset, want)
+	}
+	if e.Base64 != nil && utf8.Valid(data) != base64 {
+		wrong("base64 for %q", data)
+	}
+	if e.Late != (t.exited != nil) {
+		wrong("late is %v; exited before it: %v", e.Late, t.exited != nil)
+	}
+	if t.exited != nil && len(t.exited.Background) == 0 {
+		wrong("output after exited, when nobody was left to write it")
+	}
+	t.next[e.Stream] = e.Offset + int64(len(data))
+	t.data[e.Stream] = append(t.data[e.Stream], data...)
+}
+
+// ended returns what is wrong with the session as a whole, once it is over.
+func (c *checker) ended() (bad []string) {
+	for id, open := range c.open {
+		for _, r := range open {
+			bad = append(bad, fmt.Sprintf("%s %s was never answered", r.method, id))
+		}
+	}
+	for _, t := range c.jobs {
+		if !c.chosen && (t.exited == nil || !t.closed) {
+			bad = append(bad, fmt.Sprintf("job %d: exited %v, closed %v at the end", t.handle, t.exited != nil, t.closed))
+		}
+		for name, end := range c.ending[t.handle] {
+			if t.next[name] != end && !c.chosen {
+				bad = append(bad, fmt.Sprintf("job %d: %s was sent up to %d of %d", t.handle, name, t.next[name], end))
+			}
+		}
+	}
+	slices.Sort(bad)
+	return bad
+}
