@@ -3,6 +3,7 @@ package rpc
 import (
 	"encoding/json"
 	"errors"
+	"sync"
 
 	"shelld/jobs"
 	"shelld/schema"
@@ -44,14 +45,15 @@ var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodeInvalidParams:       schema.KindInvalidParams,
 }
 
-// kindCodes are the numbers of the names.
-var kindCodes = func() map[schema.Kind]int64 {
+// kindCodes are the numbers of the names. They are read at the first error, not
+// when the program starts: every keeper is a start of this program.
+var kindCodes = sync.OnceValue(func() map[schema.Kind]int64 {
 	codes := map[schema.Kind]int64{}
 	for _, k := range schema.ErrorKinds() {
 		codes[schema.Kind(k.Kind)] = int64(k.Code)
 	}
 	return codes
-}()
+})
 
 // A wireError is an error as a client gets it.
 type wireError struct {
@@ -169,7 +171,7 @@ func errorBody(id json.RawMessage, w *wireError) []byte {
 		data = []byte(`{"kind":"internalError"}`)
 	}
 	return marshal(schema.ErrorMessage{JSONRPC: "2.0", ID: id, Error: schema.ErrorObject{
-		Code: kindCodes[w.kind], Message: w.message, Data: data,
+		Code: kindCodes()[w.kind], Message: w.message, Data: data,
 	}})
 }
 
