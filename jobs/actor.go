@@ -89,6 +89,7 @@ func (j *Job) review(now time.Time) {
 		return
 	}
 	j.reviewEnd(now)
+	j.reviewInput(now)
 	j.reviewWaits(now)
 	j.reviewReads(now)
 	j.reviewRuns(now)
@@ -109,6 +110,9 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 			sooner(w.deadline)
 			sooner(j.quietDeadline(w))
 		}
+	}
+	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
+		sooner(j.queue.broken.Add(brokenTime))
 	}
 	for _, r := range j.runs {
 		sooner(r.deadline)

@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"shelld/jobs/internal/proc"
 	"shelld/screen"
@@ -51,15 +52,16 @@ type queued struct {
 // An inputQueue is what was not yet written. Only its first item is on its way.
 type inputQueue struct {
 	items   []*queued
-	bytes   int64  // in items, not yet written
-	writing bool   // the writeLoop has the first item
-	writes  uint64 // handed to the writeLoop so far
-	closed  string // why nothing more can be written; "" = it can
-	partial int    // bytes typed since the last line end, counting what is queued
+	bytes   int64     // in items, not yet written
+	writing bool      // the writeLoop has the first item
+	writes  uint64    // handed to the writeLoop so far
+	closed  string    // why nothing more can be written; "" = it can
+	broken  time.Time // when the kernel said that nobody reads; zero: it has not
+	partial int       // bytes typed since the last line end, counting what is queued
 }
 
 // ready says whether there is something to hand to the writeLoop.
-func (q *inputQueue) ready() bool { return !q.writing && len(q.next()) > 0 }
+func (q *inputQueue) ready() bool { return !q.writing && q.broken.IsZero() && len(q.next()) > 0 }
 
 func (q *inputQueue) next() []byte {
 	if len(q.items) == 0 {
@@ -217,7 +219,7 @@ func (j *Job) beginFirst() {
 		if q.spec != nil && q.wait == nil {
 			j.armWrite(q)
 		}
-		if len(j.queue.next()) > 0 {
+		if len(j.queue.next()) > 0 || !j.queue.broken.IsZero() {
 			return // inputReady offers it to the writeLoop
 		}
 		j.finishFirst()
@@ -330,10 +332,24 @@ func (j *Job) drop(q *queued, err *Error) {
 	j.withdraw(q, err)
 }
 
-// inputBroken is told that nothing can be written any more.
+// brokenTime is how long input that nobody reads any more waits for the leader's
+// end. A process that ends closes its descriptors before anybody can be told that
+// it has ended, so the kernel's word that nobody reads is mostly the first of the
+// two, and the end, with its status, what a client wants to hear of.
+const brokenTime = 100 * time.Millisecond
+
+// inputBroken is told that nobody reads the input any more.
 func (j *Job) inputBroken(err error) {
-	j.queue.closed = "the program has closed its standard input"
 	j.log.Debug("input broken", "job", j.id, "error", err)
+	j.queue.broken = time.Now()
+}
+
+// reviewInput gives up input that nobody reads, where the leader lives on.
+func (j *Job) reviewInput(now time.Time) {
+	if j.queue.broken.IsZero() || len(j.queue.items) == 0 || now.Before(j.queue.broken.Add(brokenTime)) {
+		return
+	}
+	j.queue.closed = "the program has closed its standard input"
 	j.dropInput(func() *Error {
 		return j.notInteractive("job %d takes no more input: %s", j.id, j.queue.closed)
 	})

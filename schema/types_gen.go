@@ -217,9 +217,9 @@ type JobInfo struct {
 	EndedAt *string `json:"endedAt,omitempty"`
 	// Milliseconds from the start to the leader's end, or to now while it is alive.
 	DurationMs int64 `json:"durationMs"`
-	// Width of the terminal in columns; of no effect in pipe mode.
+	// Width of the terminal in columns; 0 for a job that has none (pipe mode).
 	Cols int64 `json:"cols"`
-	// Height of the terminal in rows; of no effect in pipe mode.
+	// Height of the terminal in rows; 0 for a job that has none (pipe mode).
 	Rows int64 `json:"rows"`
 	// The title that the job gave its terminal; absent if none.
 	Title *string `json:"title,omitempty"`
