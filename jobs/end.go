@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/proc"
 )
 
 // onFact takes what the keeper says. The channel ends when the keeper is gone.
@@ -205,10 +206,20 @@ func (j *Job) onKill(m killMsg) {
 // end sends the signals, with the reason for it settled first.
 func (j *Job) end(why Reason, o KillOptions) {
 	j.st.intend(why)
-	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.term != nil && j.info.Shell != ""})
+	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.interactiveShell()})
 	if err != nil {
 		j.log.Debug("kill", "job", j.id, "error", err) // the keeper is gone, and says so itself
 	}
+}
+
+// interactiveShell says whether the leader is a shell that waits for a person: such
+// a one ignores TERM, and ends when its terminal is hung up.
+func (j *Job) interactiveShell() bool {
+	if j.term == nil {
+		return false
+	}
+	args := j.info.Argv[1:]
+	return proc.IsPOSIXShell(j.info.Argv[0]) && (len(args) == 0 || slices.Contains(args, "-i"))
 }
 
 // onKilled takes a kill's report. A tree that is gone answers at closed; one of
@@ -251,7 +262,9 @@ func (j *Job) answerKills() {
 		r.State = j.state()
 		k.reply.ok(r)
 	}
-	j.kills = nil
+	if len(j.kills) > 0 {
+		j.kills, j.report = nil, KillResult{} // a later kill tells what it does itself
+	}
 }
 
 func (j *Job) cancelKill(tok *token) bool {

@@ -170,6 +170,9 @@ func (j *Job) composeLine(data []byte, eof bool) ([]byte, *Error) {
 		e.Handle, e.Max = j.id, proc.CanonicalLineLimit
 		return nil, e
 	}
+	if !attrs.Canonical {
+		partial = 0 // the program reads characters: no line is begun
+	}
 	if eof {
 		char := attrs.EOF
 		if char == 0 {

@@ -162,15 +162,7 @@ func (m *Manager) DefaultShell() string {
 // Start begins a job. Its handle and name are taken when Start returns, so that
 // requests which name it may follow at once; they take effect once it has started.
 func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
-	if err := spec.checkText(); err != nil {
-		return nil, Pending[StartResult]{}, err
-	}
-	for i := range spec.Watches {
-		if err := spec.Watches[i].compile(); err != nil {
-			return nil, Pending[StartResult]{}, err
-		}
-	}
-	if err := spec.Wait.compile(); err != nil {
+	if err := spec.check(); err != nil {
 		return nil, Pending[StartResult]{}, err
 	}
 	j, err := m.register(spec)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +64,22 @@ type Spec struct {
 	Sink        Sink // nil = nobody listens
 }
 
+// check refuses what can be seen to be wrong before anything is started.
+func (s *Spec) check() *Error {
+	if err := s.checkText(); err != nil {
+		return err
+	}
+	if err := s.checkStreams(); err != nil {
+		return err
+	}
+	for i := range s.Watches {
+		if err := s.Watches[i].compile(); err != nil {
+			return err
+		}
+	}
+	return s.Wait.compile()
+}
+
 // checkText refuses what no program can be given: a NUL byte ends an argument, and a
 // variable's name ends at the equals sign.
 func (s *Spec) checkText() *Error {
@@ -84,6 +101,42 @@ func (s *Spec) checkText() *Error {
 			return Invalid("/env", "%q cannot be the name of a variable: it must not be empty, nor contain = or NUL", name)
 		case value != nil && strings.ContainsRune(*value, 0):
 			return Invalid("/env/"+name, nul)
+		}
+	}
+	return nil
+}
+
+// streams are the outputs that the job will have.
+func (s *Spec) streams() []Stream {
+	switch {
+	case s.Mode != ModePipe:
+		return []Stream{PTY}
+	case s.Stderr == StderrMerge, s.Stderr == StderrDiscard:
+		return []Stream{Stdout}
+	}
+	return []Stream{Stdout, Stderr}
+}
+
+// checkStreams refuses a pattern on a stream that the job will not have: it would
+// never match.
+func (s *Spec) checkStreams() *Error {
+	check := func(w WatchSpec) *Error {
+		if w.Stream == "" || slices.Contains(s.streams(), w.Stream) {
+			return nil
+		}
+		return Invalid(w.Pointer, "this job will have no stream %q; it will have %v", w.Stream, s.streams())
+	}
+	for _, w := range s.Watches {
+		if err := check(w); err != nil {
+			return err
+		}
+	}
+	if s.Wait == nil {
+		return nil
+	}
+	for _, c := range s.Wait.Until {
+		if err := check(c.Watch); err != nil {
+			return err
 		}
 	}
 	return nil

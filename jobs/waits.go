@@ -65,6 +65,9 @@ func (j *Job) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *E
 			if !ok && len(j.streams) == 1 {
 				off, ok = spec.From.Offsets[""]
 			}
+			if !ok && spec.From.Offsets != nil && !hasKey(spec.From.Offsets, "") {
+				off, ok = st.spool.End(), true // a stream that is left out counts from now
+			}
 			if !ok {
 				return nil, Invalid(spec.From.Pointer, "this job has the streams %s: give an offset for each, as {\"stdout\": 0, \"stderr\": 0}", j.streamNames())
 			}
@@ -74,6 +77,11 @@ func (j *Job) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *E
 		}
 	}
 	return from, nil
+}
+
+func hasKey(m map[Stream]int64, k Stream) bool {
+	_, ok := m[k]
+	return ok
 }
 
 // checkStreams refuses a pattern on a stream that the job does not have: it would
@@ -140,6 +148,10 @@ func (j *Job) follow(w *watch, from map[Stream]int64) int {
 func (j *Job) unfollow(key int) {
 	if key == 0 {
 		return
+	}
+	if w := j.watches[key]; w != nil && w.id > 0 {
+		j.info.Watches = slices.DeleteFunc(slices.Clone(j.info.Watches), func(i WatchInfo) bool { return i.ID == w.id })
+		j.publish()
 	}
 	delete(j.watches, key)
 	if f := j.follower.Load(); f != nil {

@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -46,11 +47,13 @@ type track struct {
 	handle int64
 	seq    int64
 	made   *request // nil: started was not sent
-	next   map[string]int64
-	data   map[string][]byte
-	gaps   []schema.Gap
-	exited *event
-	closed bool
+	// surfaced is a job/run that asked for no events, until its output begins.
+	surfaced *request
+	next     map[string]int64
+	data     map[string][]byte
+	gaps     []schema.Gap
+	exited   *event
+	closed   bool
 }
 
 // An event is a notification of the server's: the members of all of them.
@@ -82,8 +85,9 @@ func newChecker() *checker {
 	return &checker{open: map[string][]*request{}, made: map[string]*request{}, jobs: map[int64]*track{}, ending: map[int64]map[string]int64{}}
 }
 
-func parseEvent(method string, params json.RawMessage) (e event) {
-	_ = json.Unmarshal(params, &e) // The schema has seen it.
+func parseEvent(method string, params json.RawMessage) *event {
+	e := &event{}
+	_ = json.Unmarshal(params, e) // The schema has its word too.
 	e.Method = method
 	return e
 }
@@ -127,26 +131,45 @@ func (c *checker) methodOf(id string) string {
 	return ""
 }
 
+// A received is a message of the server's.
+type received struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *failure
+	event  *event // params, of a notification
+}
+
 // received takes a message of the server's and returns what is wrong with it.
-func (c *checker) received(raw []byte) (bad []string) {
+func (c *checker) received(raw []byte) (m received, bad []string) {
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, []string{err.Error()}
+	}
+	if m.Method != "" {
+		m.event = parseEvent(m.Method, m.Params)
+		raw = shortened(raw, m.event)
+	}
 	if err := schema.ValidateMessage("server", raw, c.methodOf); err != nil {
 		bad = append(bad, "against the schema: "+err.Error())
 	}
-	var m struct {
-		ID     json.RawMessage
-		Method string
-		Params json.RawMessage
-		Result json.RawMessage
-		Error  json.RawMessage
-	}
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return append(bad, err.Error())
-	}
 	if m.Method != "" {
-		e := parseEvent(m.Method, m.Params)
-		return append(bad, c.event(&e)...)
+		return m, append(bad, c.event(m.event)...)
 	}
-	return append(bad, c.answer(string(m.ID), m.Result, m.Error != nil)...)
+	return m, append(bad, c.answer(string(m.ID), m.Result, m.Error != nil)...)
+}
+
+// shortened is a message whose output is long with less of it: the schema has
+// nothing to say of the rest, and takes its time.
+func shortened(raw []byte, e *event) []byte {
+	if e.Text == nil || len(*e.Text) < 4096 {
+		return raw
+	}
+	i := bytes.LastIndex(raw, []byte(`"text":"`))
+	if i < 0 {
+		return raw
+	}
+	return append(slices.Clone(raw[:i]), `"text":"..."}}`...)
 }
 
 // answer closes the first open request with an id.
@@ -282,15 +305,25 @@ func (t *track) onStarted(c *checker, e *event, wrong func(string, ...any)) {
 		}
 		return
 	}
-	if !r.answered {
+	t.surfaced = r
+}
+
+// surface begins the output of a job that ran unheard: not before its answer, and
+// where that has ended.
+func (t *track) surface(wrong func(string, ...any)) {
+	if !t.surfaced.answered {
 		wrong("comes before the answer, though no events were asked for")
 	}
-	for name, p := range r.ranTo {
+	for name, p := range t.surfaced.ranTo {
 		t.next[name] = p.NextOffset
 	}
+	t.surfaced = nil
 }
 
 func (t *track) onOutput(e *event, base64 bool, wrong func(string, ...any)) {
+	if t.surfaced != nil {
+		t.surface(wrong)
+	}
 	data := e.data()
 	if int64(len(data)) != e.Bytes || e.Bytes == 0 || e.Bytes > 65536 {
 		wrong("%d bytes, said to be %d", len(data), e.Bytes)

@@ -22,7 +22,7 @@ func (s *Server) jobStart(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	spec, err := startSpec(&p, jobs.ModePTY)
+	spec, err := s.startSpec(&p, jobs.ModePTY)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (s *Server) jobStart(r *request) error {
 }
 
 // startSpec is a start's params as the engine takes them.
-func startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.Spec, error) {
+func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.Spec, error) {
 	spec := jobs.Spec{
 		Command: p.Command, Argv: p.Argv, Shell: or(p.Shell, ""), Cwd: or(p.Cwd, ""), Env: p.Env,
 		Mode: jobs.Mode(or(p.Mode, "")), Cols: int(or(p.Cols, 0)), Rows: int(or(p.Rows, 0)),
@@ -67,7 +67,7 @@ func startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.Spec, error)
 		})
 	}
 	if p.Wait != nil {
-		w, err := waitSpec(p.Wait, "/wait")
+		w, err := s.waitSpec(p.Wait, "/wait")
 		if err != nil {
 			return spec, err
 		}
@@ -101,7 +101,7 @@ func (s *Server) jobRun(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	spec, err := startSpec(&schema.JobStartParams{
+	spec, err := s.startSpec(&schema.JobStartParams{
 		Command: p.Command, Argv: p.Argv, Shell: p.Shell, Cwd: p.Cwd, Env: p.Env, Mode: p.Mode, Cols: p.Cols, Rows: p.Rows,
 		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
 	}, jobs.ModePipe)
@@ -163,18 +163,10 @@ func (s *Server) runResult(j *jobs.Job, p *schema.JobRunParams, res jobs.RunResu
 			if w.Truncated == nil {
 				w.Truncated = map[string]schema.Truncated{}
 			}
-			w.Truncated[runMember(name)] = *out.truncated
+			w.Truncated[string(name)] = *out.truncated
 		}
 	}
 	return w
-}
-
-// runMember is the member of job/run's result that holds a stream.
-func runMember(name jobs.Stream) string {
-	if name == jobs.PTY {
-		return "output"
-	}
-	return string(name)
 }
 
 func (s *Server) jobWrite(r *request) error {
@@ -188,7 +180,7 @@ func (s *Server) jobWrite(r *request) error {
 	}
 	in := jobs.Input{Text: or(p.Input, ""), Keys: p.Keys, AppendNewline: or(p.AppendNewline, false), EOF: or(p.Eof, false)}
 	if p.Wait != nil {
-		if in.Wait, err = waitSpec(p.Wait, "/wait"); err != nil {
+		if in.Wait, err = s.waitSpec(p.Wait, "/wait"); err != nil {
 			return err
 		}
 	}
@@ -250,7 +242,7 @@ func (s *Server) jobWait(r *request) error {
 	if err != nil {
 		return err
 	}
-	spec, err := waitSpec(&schema.Wait{Until: p.Until, From: p.From, TimeoutMs: p.TimeoutMs, MaxBytes: p.MaxBytes, Format: p.Format}, "")
+	spec, err := s.waitSpec(&schema.Wait{Until: p.Until, From: p.From, TimeoutMs: p.TimeoutMs, MaxBytes: p.MaxBytes, Format: p.Format}, "")
 	if err != nil {
 		return err
 	}
@@ -335,7 +327,7 @@ func (s *Server) jobKill(r *request) error {
 func (s *Server) killGroup(r *request, group string, opts jobs.KillOptions) {
 	var pending []jobs.Pending[jobs.KillResult]
 	for _, j := range s.mgr.All() {
-		if j.Group() == group {
+		if info := j.Published(); j.Group() == group && (info == nil || info.Live()) {
 			pending = append(pending, j.Kill(opts))
 		}
 	}
@@ -379,10 +371,10 @@ func jobRef(ref json.RawMessage) (r jobs.Ref, err error) {
 	return r, err
 }
 
-// clampBytes is a budget for raw output: at most what an answer can hold in the
-// worst case, in which each byte takes six.
+// clampBytes is a budget for the output of one stream: at most what an answer with
+// two of them can hold in the worst case, in which each byte takes six.
 func (s *Server) clampBytes(p *int64, byDefault int) int {
-	return int(min(or(p, int64(byDefault)), int64(s.settings.maxMessage/8)))
+	return int(min(or(p, int64(byDefault)), int64(s.settings.maxMessage/16)))
 }
 
 func milliseconds(p *int64, byDefault time.Duration) time.Duration {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sourcegraph/jsonrpc2"
@@ -38,7 +39,9 @@ type Server struct {
 	out    *outbox
 	stream *stream
 
-	life     lifecycle
+	life       lifecycle
+	maxMessage atomic.Int64 // settings.maxMessage, for the goroutines that answer
+
 	settings settings // set by initialize on the reading goroutine, which alone reads it
 
 	mu       sync.Mutex
@@ -59,6 +62,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, op
 	frames := newFrameReader(in, opts.Framing, defaultMaxMessage)
 	s := &Server{mgr: m, log: opts.Log, opts: opts, inFlight: map[string]*request{}, settings: defaultSettings()}
 	s.answered.L = &s.mu
+	s.maxMessage.Store(defaultMaxMessage)
 	s.out = newOutbox(out, frames.Framing)
 	s.stream = &stream{frames: frames, out: s.out}
 	conn := jsonrpc2.NewConn(context.WithoutCancel(ctx), s.stream, s, jsonrpc2.SetLogger(discard{}))
@@ -233,7 +237,17 @@ func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
 // decode checks the params against their schema and stores them.
 func (r *request) decode(into any) error { return schema.DecodeParams(r.method, r.params, into) }
 
-func (r *request) reply(result any) { r.answer(resultBody(r.id, result)) }
+func (r *request) reply(result any) {
+	body := resultBody(r.id, result)
+	if limit := int(r.server.maxMessage.Load()); len(body) > limit {
+		msg := "the answer would be longer than maxMessageBytes; what was asked for is done: ask for less of it, as with maxBytes"
+		r.fail(&wireError{schema.KindLimitExceeded, msg, schema.LimitExceededData{
+			Kind: string(schema.KindLimitExceeded), Limit: "maxMessageBytes", Max: int64(limit),
+		}})
+		return
+	}
+	r.answer(body)
+}
 
 func (r *request) fail(err error) {
 	w := toWire(err)

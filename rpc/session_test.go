@@ -278,28 +278,21 @@ func (s *session) take(body []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = append(s.log, line{time.Since(s.began), false, body})
-	for _, bad := range s.check.received(body) {
+	m, wrong := s.check.received(body)
+	for _, bad := range wrong {
 		if !s.told[bad] {
 			s.told[bad] = true
 			s.fail("%s\n%.600s", bad, body)
 		}
 	}
-	var m struct {
-		answer
-		Method string
-		Params json.RawMessage
-	}
-	if err := json.Unmarshal(body, &m); err != nil {
-		s.fail("no message: %v\n%.300s", err, body)
-		return
-	}
+	a := answer{m.ID, m.Result, m.Error}
 	switch {
-	case m.Method != "":
-		s.events = append(s.events, parseEvent(m.Method, m.Params))
+	case m.event != nil:
+		s.events = append(s.events, *m.event)
 	case string(m.ID) == "null":
-		s.orphans = append(s.orphans, m.answer)
+		s.orphans = append(s.orphans, a)
 	default:
-		s.answers[string(m.ID)] = append(s.answers[string(m.ID)], m.answer)
+		s.answers[string(m.ID)] = append(s.answers[string(m.ID)], a)
 	}
 	s.wake()
 }

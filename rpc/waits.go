@@ -11,9 +11,9 @@ import (
 
 // waitSpec is a wait as the engine takes it. at is the JSON pointer of the wait in
 // its params, for errors.
-func waitSpec(w *schema.Wait, at string) (*jobs.WaitSpec, error) {
+func (s *Server) waitSpec(w *schema.Wait, at string) (*jobs.WaitSpec, error) {
 	spec := &jobs.WaitSpec{
-		Timeout: timeout(w.TimeoutMs), MaxBytes: int(min(or(w.MaxBytes, defaultBytes), maxWaitBytes)),
+		Timeout: timeout(w.TimeoutMs), MaxBytes: s.clampBytes(w.MaxBytes, defaultBytes),
 		Plain: or(w.Format, schema.WaitFormatPlain) == schema.WaitFormatPlain,
 	}
 	if or(w.Format, "") == schema.WaitFormatScreen {
@@ -30,9 +30,6 @@ func waitSpec(w *schema.Wait, at string) (*jobs.WaitSpec, error) {
 	spec.From = from
 	return spec, err
 }
-
-// maxWaitBytes keeps an outcome within a message, in the worst case.
-const maxWaitBytes = defaultMaxMessage / 8
 
 func unsupported(pointer, what, why string) error {
 	return &wireError{schema.KindUnsupported, what + " is not supported: " + why,

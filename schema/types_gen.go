@@ -1047,9 +1047,12 @@ type EnvOptions struct {
 type LimitOptions struct {
 	// How many jobs may be live at once; one more is limitExceeded. Default 512.
 	MaxJobs *int64 `json:"maxJobs,omitempty"`
-	// The largest message in bytes, either way, as it is encoded. Default 16777216 (16 MiB).
+	// The largest message in bytes, either way, as it is encoded. An answer that would be
+	// longer is limitExceeded instead. Default 16777216 (16 MiB); at least 1048576, so that
+	// an event always fits.
 	MaxMessageBytes *int64 `json:"maxMessageBytes,omitempty"`
-	// How many bytes of a job's output are kept in memory. Default 262144 (256 KiB).
+	// How many bytes of each stream of a job are kept: the first eighth for good, and the
+	// newest of the rest. Default 4194304 (4 MiB); at least 131072 (128 KiB).
 	SpoolMemoryBytes *int64 `json:"spoolMemoryBytes,omitempty"`
 	// How many bytes of input may wait for a job to read them; more is inputQueueFull.
 	// Default 1048576 (1 MiB).
@@ -1154,8 +1157,8 @@ type Capabilities struct {
 	Events List[string] `json:"events"`
 	// The conditions that a wait may have.
 	Conditions List[string] `json:"conditions"`
-	// The keys that job/write takes. A name that ends in * stands for every letter in its
-	// place, as in Ctrl-*.
+	// The keys that job/write takes. A part in angle brackets stands for each of its kind,
+	// as in Ctrl-<letter>.
 	Keys List[string] `json:"keys"`
 	// The encodings of job/output.
 	Encodings List[Encoding] `json:"encodings"`
@@ -1201,7 +1204,7 @@ type Limits struct {
 	MaxJobs int64 `json:"maxJobs"`
 	// The largest message in bytes, either way, as it is encoded.
 	MaxMessageBytes int64 `json:"maxMessageBytes"`
-	// How many bytes of a job's output are kept in memory.
+	// How many bytes of each stream of a job are kept.
 	SpoolMemoryBytes int64 `json:"spoolMemoryBytes"`
 	// How many bytes of input may wait for a job to read them.
 	InputQueueBytes int64 `json:"inputQueueBytes"`

@@ -1,0 +1,149 @@
+package rpc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"shelld/schema"
+)
+
+// commands is how many short commands the flood runs.
+func commands() int {
+	switch {
+	case *long:
+		return 10_000
+	case testing.Short():
+		return 200
+	}
+	return 2_000
+}
+
+// inParallel is how many of them live at a time.
+const inParallel = 8
+
+// TestManyShortCommands: terminal and pipe in turn, each writes a text that the test
+// knows and ends. Of no one a byte is lost; the order of the events is the checker's.
+func TestManyShortCommands(t *testing.T) {
+	s := start(t)
+	total := commands()
+	calls := make([]*call, total)
+	for i := range total {
+		if i >= inParallel {
+			s.finishCommand(i-inParallel, calls[i-inParallel])
+		}
+		mode := "pipe"
+		if i%2 == 1 {
+			mode = "pty"
+		}
+		calls[i] = s.begin("job/start", obj{"argv": []string{"printf", commandText(i)}, "mode": mode})
+	}
+	for i := max(total-inParallel, 0); i < total; i++ {
+		s.finishCommand(i, calls[i])
+	}
+}
+
+func commandText(i int) string { return fmt.Sprintf("%d:%s", i, strings.Repeat("abcdefg ", i%60)) }
+
+func (s *session) finishCommand(i int, c *call) {
+	s.t.Helper()
+	h := result[schema.JobStartResult](c).Job.Handle
+	stream := "stdout"
+	if i%2 == 1 {
+		stream = "pty"
+	}
+	s.wait(fmt.Sprintf("closed of command %d", i), func() bool { t := s.check.jobs[h]; return t != nil && t.closed })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	track := s.check.jobs[h]
+	equal(s.t, fmt.Sprintf("output of command %d", i), string(track.data[stream]), commandText(i))
+	equal(s.t, fmt.Sprintf("exit of command %d", i), exitText(track.exited.Exit), "exited 0")
+	track.data = nil
+}
+
+// TestSlowClient: while a client reads nothing, jobs run to their end and requests
+// take effect; afterwards every byte comes, or a gap that was told.
+func TestSlowClient(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		keep int // spoolMemoryBytes
+	}{{"all kept", 4 << 20}, {"gaps", 64 << 10}} {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t, "options", obj{"limits": obj{"spoolMemoryBytes": c.keep}})
+			const size = 2 << 20
+			floods := s.floodUnread(size)
+			for _, h := range floods {
+				s.event(h, "job/closed")
+				sum := s.received(h, "stdout")
+				equal(t, "bytes and gaps", sum.bytes+sum.gaps, size)
+				equal(t, "exit", s.exit(h), "exited 0")
+				if c.keep > size && sum.gaps > 0 {
+					t.Errorf("job %d: %d bytes were dropped, though all fit", h, sum.gaps)
+				}
+			}
+		})
+	}
+}
+
+// floodUnread starts three jobs that write size bytes each, waits for their end and
+// for that of a job that is told what to do, all while it reads nothing, and then
+// reads on.
+func (s *session) floodUnread(size int) (floods []int64) {
+	s.t.Helper()
+	obeyed := newFifo(s.t)
+	done := []fifo{newFifo(s.t), newFifo(s.t), newFifo(s.t)}
+	obedient := s.pipe("read l; echo obeyed $l >"+obeyed.path, "stdin", "open")
+	var calls []*call
+	s.gate.let(false)
+	for i, f := range done {
+		calls = append(calls, s.begin("job/start", obj{"name": fmt.Sprint("flood", i), "shell": "sh", "mode": "pipe",
+			"command": fmt.Sprintf("head -c %d /dev/zero | tr '\\0' %d; read x <%s", size, i, f.path)}))
+	}
+	write := s.begin("job/write", obj{"handle": obedient, "input": "at once\n"})
+	equal(s.t, "the job that is written to", obeyed.read(), "obeyed at once\n")
+	for _, f := range done {
+		f.release() // taken by a job that has written everything
+	}
+	run := s.begin("job/run", obj{"argv": []string{"true"}})
+	s.gate.let(true)
+	result[schema.JobWriteResult](write)
+	equal(s.t, "run", exitText(result[schema.JobRunResult](run).Exit), "exited 0")
+	for _, c := range calls {
+		floods = append(floods, result[schema.JobStartResult](c).Job.Handle)
+	}
+	return floods
+}
+
+// A sum is how much of a stream came.
+type sum struct{ bytes, gaps int64 }
+
+func (s *session) received(h int64, stream string) (n sum) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	track := s.check.jobs[h]
+	n.bytes = int64(len(track.data[stream]))
+	for _, g := range track.gaps {
+		n.gaps += g.To - g.From
+	}
+	return n
+}
+
+// TestAnswersOvertakeOutput: while three jobs flood, questions are answered, and the
+// events of a quiet job come through.
+func TestAnswersOvertakeOutput(t *testing.T) {
+	s := start(t, "options", obj{"limits": obj{"spoolMemoryBytes": 4096}})
+	var floods []int64
+	for range 3 {
+		floods = append(floods, s.pipe("exec yes"))
+	}
+	for range 20 {
+		do[schema.JobListResult](s, "job/list", nil)
+	}
+	for i := range 3 {
+		h := s.pty(fmt.Sprint("echo quiet ", i))
+		equal(t, "output", s.output(h, "pty"), fmt.Sprintf("quiet %d\r\n", i))
+	}
+	for _, h := range floods {
+		s.kill(h)
+	}
+}

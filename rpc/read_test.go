@@ -1,0 +1,123 @@
+package rpc_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"shelld/schema"
+)
+
+// readBytes reads and returns the text, or the decoded bytes.
+func (s *session) readBytes(handle any, more ...any) (string, schema.JobReadResult) {
+	s.t.Helper()
+	r := do[schema.JobReadResult](s, "job/read", merged(obj{"handle": handle}, more))
+	if r.Text != nil {
+		return *r.Text, r
+	}
+	b, err := base64.StdEncoding.DecodeString(str(r.Base64))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(b), r
+}
+
+func TestReadCursor(t *testing.T) {
+	s := start(t)
+	h := s.pty("stty -echo; printf abcdef; read x; printf ghi")
+	s.see(h, "abcdef")
+	text, r := s.readBytes(h, "maxBytes", 4)
+	equal(t, "first", text, "abcd")
+	equal(t, "has more", r.HasMore, true)
+	text, _ = s.readBytes(h, "offset", 0)
+	equal(t, "by offset", text, "abcdef")
+	text, r = s.readBytes(h)
+	equal(t, "second: a read by offset has not moved the cursor", text, "ef")
+	equal(t, "has more", r.HasMore, false)
+	text, r = s.readBytes(h)
+	equal(t, "nothing", text, "")
+	equal(t, "next offset", r.NextOffset, 6)
+	s.write(h, "\r")
+	s.event(h, "job/closed")
+	text, _ = s.readBytes(h)
+	equal(t, "after the end", text, "ghi")
+	for _, c := range []struct {
+		offset int
+		want   string
+		at     int64
+	}{{-3, "ghi", 6}, {-100, "abcdefghi", 0}, {-9, "abcdefghi", 0}, {3, "defghi", 3}, {9, "", 9}, {50, "", 50}} {
+		text, r := s.readBytes(h, "offset", c.offset)
+		equal(t, "text", text, c.want)
+		equal(t, "offset", r.Offset, c.at)
+	}
+}
+
+func TestReadWaits(t *testing.T) {
+	s := start(t)
+	h := s.pipe("read x; printf hello; read x; printf error >&2; sleep 60", "stdin", "open")
+	c := s.begin("job/read", obj{"handle": h, "stream": "stdout", "waitMs": 3600_000})
+	e := s.begin("job/read", obj{"handle": h, "stream": "stderr", "waitMs": 3600_000})
+	s.write(h, "\n")
+	if text := str(result[schema.JobReadResult](c).Text); text == "" || !strings.HasPrefix("hello", text) {
+		t.Errorf("read %q", text)
+	}
+	if e.answered() {
+		t.Error("stdout has answered a read of stderr")
+	}
+	s.write(h, "\n")
+	equal(t, "stderr", str(result[schema.JobReadResult](e).Text), "error")
+	r := do[schema.JobReadResult](s, "job/read", obj{"handle": h, "stream": "stdout", "offset": 5, "waitMs": 30})
+	equal(t, "nothing in time", str(r.Text), "")
+	late := s.begin("job/read", obj{"handle": h, "stream": "stdout", "offset": 5, "waitMs": 3600_000})
+	s.kill(h)
+	equal(t, "nothing to the end", str(result[schema.JobReadResult](late).Text), "")
+}
+
+func TestReadFormats(t *testing.T) {
+	s := start(t)
+	h := s.pipe(`printf '\033[1mb\033[0m\r\n\303\251'; printf 'a\377b' >&2`)
+	s.event(h, "job/closed")
+	text, _ := s.readBytes(h, "stream", "stdout")
+	equal(t, "text", text, "\x1b[1mb\x1b[0m\r\né")
+	text, r := s.readBytes(h, "stream", "stdout", "format", "plain", "offset", 0)
+	equal(t, "plain", text, "b\né")
+	equal(t, "raw offsets", r.NextOffset, 13)
+	text, r = s.readBytes(h, "stream", "stdout", "format", "base64", "offset", 0)
+	equal(t, "base64", text, "\x1b[1mb\x1b[0m\r\né")
+	equal(t, "text beside it", str(r.Text), "(absent)")
+	text, r = s.readBytes(h, "stream", "stderr")
+	equal(t, "no UTF-8", text, "a\xffb")
+	equal(t, "text beside it", str(r.Text), "(absent)")
+	// A read that ends inside a character stops before it.
+	text, r = s.readBytes(h, "stream", "stdout", "offset", 10, "maxBytes", 2)
+	equal(t, "up to a character", text, "\n")
+	equal(t, "next offset", r.NextOffset, 11)
+}
+
+// TestReadGap: what the spool has dropped is told, and what is left adds up.
+func TestReadGap(t *testing.T) {
+	s := start(t, "options", obj{"limits": obj{"spoolMemoryBytes": 65536}})
+	const total = 2_000_000
+	h := s.pipe("head -c 2000000 /dev/zero | tr '\\0' x", "events", []string{"closed"})
+	s.event(h, "job/closed")
+	kept := s.get(h).Streams["stdout"].Kept
+	if len(kept) != 2 || kept[0][0] != 0 || kept[1][1] != total {
+		t.Fatalf("kept %v, want the head and the tail", kept)
+	}
+	next, gaps, bytes := int64(0), int64(0), int64(0)
+	for next < total {
+		text, r := s.readBytes(h, "stream", "stdout", "offset", next)
+		if r.Gap != nil {
+			equal(t, "gap from", r.Gap.From, next)
+			equal(t, "gap to", r.Gap.To, r.Offset)
+			gaps += r.Gap.To - r.Gap.From
+		}
+		if text == "" || strings.Trim(text, "x") != "" {
+			t.Fatalf("at %d: %.50q", next, text)
+		}
+		bytes += int64(len(text))
+		next = r.NextOffset
+	}
+	equal(t, "bytes and gaps", bytes+gaps, total)
+	equal(t, "gaps", gaps, kept[1][0]-kept[0][1])
+}
