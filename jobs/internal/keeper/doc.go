@@ -55,4 +55,11 @@
 //
 // Everything in the keeper that looks at a pid and then signals it does so under
 // the reap lock (keeper.mu): a child that is not reaped keeps its pid.
+//
+// # What is not covered
+//
+// A server and its keepers that are killed in the same instant by a stranger; a
+// process of another user under an unprivileged server, which is told as a
+// survivor; and a job that stops its keeper again and again when the server, which
+// alone can wake the keeper each time, is killed.
 package keeper

@@ -61,11 +61,16 @@ func TestCommandGetsWhatWasGiven(t *testing.T) {
 	finish(t, k)
 }
 
-// A job has no descriptor beyond the standard three, even while the server has
-// all sorts of them.
+// A job has no descriptor beyond the standard three, under a cold keeper or a spare,
+// even if the server was left one that is not close-on-exec.
 func TestDescriptors(t *testing.T) {
+	leaked, err := unix.Dup(int(os.Stdout.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(leaked) }()
 	pool := newPool(t)
-	for _, mode := range []string{"warm", "spare"} {
+	for _, mode := range []string{"cold", "spare"} {
 		out, w := pipe(t)
 		cmd := keeper.Command{Path: "/bin/ls", Argv: []string{"ls", "/proc/self/fd"}, Stdout: w}
 		k := start(t, pool, cmd)
@@ -80,6 +85,37 @@ func TestDescriptors(t *testing.T) {
 		expect(t, k, keeper.Exited)
 		finish(t, k)
 	}
+}
+
+// A keeper holds its three, its socket and the job's terminal, and looks like what
+// it is.
+func TestKeeperProcess(t *testing.T) {
+	cmd := shell("echo ready; read x")
+	cmd.Dir = t.TempDir()
+	j := startTerminal(t, newPool(t), cmd)
+	j.await(t, "ready")
+	proc := fmt.Sprintf("/proc/%d", j.Process())
+	entries, err := os.ReadDir(proc + "/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := make(map[string]int)
+	for _, e := range entries {
+		link, _ := os.Readlink(proc + "/fd/" + e.Name())
+		kinds[strings.TrimRight(link, "0123456789:[]")]++
+	}
+	if len(entries) > 8 || kinds["/dev/pts/"] != 1 || kinds["socket"] != 1 || kinds["pipe"] > 1 {
+		t.Errorf("descriptors %v", kinds)
+	}
+	for name, want := range map[string]string{"comm": "shelld-keeper\n", "cmdline": "shelld-keeper\x00"} {
+		if text, err := os.ReadFile(proc + "/" + name); err != nil || string(text) != want {
+			t.Errorf("%s is %q, %v", name, text, err)
+		}
+	}
+	if cwd, err := os.Readlink(proc + "/cwd"); cwd != "/" {
+		t.Errorf("its directory is %s, %v", cwd, err)
+	}
+	j.end(t)
 }
 
 // TestSignalsAreReset starts the server itself with everything ignored and blocked

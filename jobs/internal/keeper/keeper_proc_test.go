@@ -167,8 +167,10 @@ func TestForegroundIsTheShellsChild(t *testing.T) {
 	cmd.Env = append(cmd.Env, `PS1=prompt\#>`)
 	j := startTerminal(t, newPool(t), cmd)
 	j.await(t, "prompt1>")
-	j.write(t, "sh -c 'echo start$((1)); sleep 1000'\n")
+	j.write(t, "echo start$((1)); cat\n")
 	j.await(t, "start1")
+	j.write(t, "hello\n")
+	j.await(t, "hello\r\nhello\r\n") // its echo, and cat, which is in the foreground now
 	if err := j.Signal(keeper.Foreground, unix.SIGINT); err != nil {
 		t.Error(err)
 	}

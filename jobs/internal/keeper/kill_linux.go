@@ -25,6 +25,7 @@ type killOp struct {
 	deadline time.Time // of the grace
 	force    bool
 	hangup   bool
+	marks    []string  // as in keeper
 	forcedAt time.Time // of the first KILL
 	reported bool      // the report was sent; the sweeps go on, slowly
 
@@ -68,7 +69,7 @@ func (k *keeper) onKill(o KillOptions) {
 		return
 	}
 	op := &killOp{
-		began: time.Now(), deadline: deadline, force: !o.NoForce, hangup: o.Hangup,
+		began: time.Now(), deadline: deadline, force: !o.NoForce, hangup: o.Hangup, marks: k.marks,
 		seen: make(map[int]*seenProc), changed: make(chan struct{}, 1),
 	}
 	k.op = op
@@ -169,7 +170,7 @@ func (k *keeper) signalListed(op *killOp, sig syscall.Signal) (reached, denied i
 		if err != nil || !st.alive() {
 			continue
 		}
-		p := op.see(st, k.marks)
+		p := op.see(st)
 		err = signalNode(k.self, n, sig)
 		p.denied = err == unix.EPERM
 		switch {
@@ -212,14 +213,14 @@ func (k *keeper) sweep(op *killOp, n int) {
 func (k *keeper) finish(op *killOp) {
 	for _, n := range descendants(k.self) {
 		if st, err := readStat(n.pid); err == nil && st.alive() {
-			op.see(st, k.marks)
+			op.see(st)
 		}
 	}
 	k.send(encodeEvent(Event{Kind: Killed, Report: op.report()}))
 }
 
 // see notes a process at its first sight.
-func (op *killOp) see(st procStat, marks []string) *seenProc {
+func (op *killOp) see(st procStat) *seenProc {
 	if p := op.seen[st.pid]; p != nil && p.start == st.start {
 		return p
 	}
@@ -229,7 +230,7 @@ func (op *killOp) see(st procStat, marks []string) *seenProc {
 		op.omitted++
 		return p
 	}
-	p.Proc = describe(st, marks)
+	p.Proc = describe(st, op.marks)
 	op.order = append(op.order, p)
 	return p
 }
@@ -254,7 +255,8 @@ func (op *killOp) report() Report {
 	for _, p := range op.order {
 		if p.how == "" {
 			if st, err := readStat(p.PID); err == nil && st.start == p.start && st.alive() {
-				r.Survivors = append(r.Survivors, Survivor{Proc: p.Proc, Why: p.why(op, st)})
+				// As it is now: it may have been met in the middle of its execve.
+				r.Survivors = append(r.Survivors, Survivor{Proc: describe(st, op.marks), Why: p.why(op, st)})
 				continue
 			}
 		}

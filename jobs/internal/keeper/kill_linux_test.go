@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -312,7 +314,7 @@ func TestLostKeeperSparesOthers(t *testing.T) {
 
 // SIGKILL of the server ends its job.
 func TestServerKilled(t *testing.T) {
-	newPool(t) // For what it makes of this process; see reapAll.
+	newPool(t) // For what it makes of this process; see reap.
 	for _, test := range tortures {
 		if test.name == "stops its keeper for ever" {
 			continue // Only the server can wake a keeper again and again.
@@ -341,34 +343,75 @@ func TestServerKilled(t *testing.T) {
 			if _, err := io.Copy(io.Discard, out); err != nil {
 				t.Fatal(err)
 			}
-			reapAll(t, keeperPID)
+			reap(t, keeperPID)
+			reap(t, -1)
 			expectNone(t, tag)
 		})
 	}
 }
 
-// reapAll waits until this process, which tests with a Pool have made a subreaper,
-// has no child any more.
-func reapAll(t *testing.T, want int) {
+// What may not be signalled is told, and the keeper does not wait for it when the
+// server has ended.
+func TestSurvivor(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to make a file that changes the user")
+	}
+	newPool(t) // For what it makes of this process; see reap.
+	tag, dir := newTag(), t.TempDir()
+	copied := filepath.Join(dir, "copy")
+	image, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(copied, image, 0o755), os.Chmod(copied, 0o755|os.ModeSetuid), os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	out, w := pipe(t)
+	server, err := os.StartProcess("/proc/self/exe", []string{childName, "denied", copied, tag}, &os.ProcAttr{
+		Files: []*os.File{nil, w, os.Stderr}, Dir: "/",
+		Sys: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	var survivor, keeperPID int
+	text := line(t, out)
+	if _, err := fmt.Sscanf(text, "survivor %d %d", &survivor, &keeperPID); err != nil || !strings.Contains(text, "another user") {
+		t.Fatalf("got %q", text)
+	}
+	if state, err := server.Wait(); err != nil || !state.Success() {
+		t.Errorf("the server: %v, %v", state, err)
+	}
+	reap(t, keeperPID)
+	if err := unix.Kill(survivor, unix.SIGKILL); err != nil {
+		t.Errorf("the survivor: %v", err)
+	}
+	reap(t, survivor)
+	reap(t, -1) // the server's spare
+	expectNone(t, tag)
+}
+
+// reap waits for a child of this process, which tests with a Pool have made a
+// subreaper, or for -1, for all there are.
+func reap(t *testing.T, pid int) {
 	t.Helper()
-	pids := make(chan []int, 1)
+	done := make(chan error, 1)
 	go func() {
-		var list []int
 		for {
-			pid, err := unix.Wait4(-1, nil, 0, nil)
-			if err == unix.ECHILD {
-				pids <- list
+			_, err := unix.Wait4(pid, nil, 0, nil)
+			if pid > 0 || err != nil {
+				done <- err
 				return
 			}
-			list = append(list, pid)
 		}
 	}()
 	select {
-	case list := <-pids:
-		if !slices.Contains(list, want) {
-			t.Errorf("reaped %v, but not keeper %d", list, want)
+	case err := <-done:
+		if err != nil && (pid > 0 || err != unix.ECHILD) {
+			t.Errorf("wait for %d: %v", pid, err)
 		}
 	case <-time.After(watchdog):
-		panic(fmt.Sprintf("keeper %d or a spare lives on", want))
+		panic(fmt.Sprintf("child %d lives on", pid))
 	}
 }

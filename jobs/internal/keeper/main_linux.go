@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -102,7 +103,7 @@ func (k *keeper) prepare() error {
 	// Nearly off: the heap of one job is some hundred KiB in all.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(24 << 20)
-	_ = unix.Prctl(unix.PR_SET_NAME, nameArg(), 0, 0, 0) // Best effort: cosmetic.
+	setComm(processName)
 	catchSignals()
 	// A job that stopped its keeper must not survive the server by that: CONT
 	// comes with the server's death, and then the end of the socket is seen.
@@ -115,6 +116,13 @@ func (k *keeper) prepare() error {
 	// A signal that was blocked in the server's parent is blocked here, and would
 	// be in every job. The fork copies this thread's mask.
 	return unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
+}
+
+// setComm names the process, which is called exe after its file otherwise.
+func setComm(name string) {
+	text := append([]byte(name), 0)
+	_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&text[0])), 0, 0, 0) // Best effort.
+	runtime.KeepAlive(text)
 }
 
 // catchSignals catches and drops everything that ends or stops a process by

@@ -71,6 +71,8 @@ var childModes = map[string]func(args []string) int{
 	"server":   childServer,
 	"respawn":  childRespawn,
 	"ignoring": childIgnoring,
+	"denied":   childDenied,
+	"root":     childRoot,
 }
 
 // childServer is a server that runs one job, given as a shell's command line, with
@@ -88,6 +90,45 @@ func childServer(args []string) int {
 	for range k.Events() {
 	}
 	select {}
+}
+
+// childDenied is a server without privileges, whose job changes to another user.
+func childDenied(args []string) int {
+	pool := keeper.NewPool(keeper.PoolOptions{})
+	defer pool.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 1
+	}
+	k, err := pool.Start(keeper.Command{Path: args[0], Argv: append([]string{childName, "root"}, args[1:]...), Stdout: w})
+	if err == nil {
+		_, _ = r.Read(make([]byte, 1)) // It is another user now.
+		err = k.Kill(keeper.KillOptions{Grace: 10 * time.Millisecond})
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for e := range k.Events() {
+		if e.Kind == keeper.Killed {
+			for _, p := range e.Report.Survivors {
+				fmt.Println("survivor", p.PID, k.Process(), p.Why)
+			}
+			return 0
+		}
+	}
+	return 1
+}
+
+// childRoot runs from a file that makes it root, and is it for good.
+func childRoot([]string) int {
+	if err := unix.Setreuid(0, 0); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println("ready")
+	_ = unix.Pause() // Until it is killed.
+	return 0
 }
 
 // childIgnoring is a server that was started with signals ignored and blocked,

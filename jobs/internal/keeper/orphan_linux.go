@@ -52,7 +52,7 @@ func endOrphan(op *killOp, n node) {
 		if err != nil || !st.alive() {
 			continue
 		}
-		p := op.see(st, nil)
+		p := op.see(st)
 		err = signalNode(self, n, unix.SIGKILL)
 		p.killed = p.killed || err == nil
 		p.denied = err == unix.EPERM

@@ -5,15 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
-
-func nameArg() uintptr {
-	name := append([]byte(processName), 0)
-	return uintptr(unsafe.Pointer(&name[0]))
-}
 
 // onStart starts the command, and answers with its pid or the stage that failed.
 // It returns false after a failure: this keeper may own a terminal by then, and

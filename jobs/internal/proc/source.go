@@ -140,9 +140,9 @@ func readAll(fd uintptr, buf []byte) (n int, err error) {
 }
 
 // Drain makes Read return ErrDrained once a read that began after this call
-// found nothing more, or as much was read as the kernel could hold then; several calls may be answered by one, which then began
-// after the last of them. After io.EOF there is no such answer: Read goes on to
-// return io.EOF.
+// found nothing more, or as much was read as the kernel could hold at the call.
+// Several calls may be answered by one, which then holds for the last of them.
+// After io.EOF there is no such answer: Read goes on to return io.EOF.
 //
 // If Drain is called after the command was reaped, all that the command wrote
 // has been read when ErrDrained or io.EOF comes.
