@@ -63,11 +63,17 @@ func (l *lifecycle) move(s lifeState) {
 	l.state = s
 }
 
-// end marks the connection as over, and says whether shutdown had been answered.
-func (l *lifecycle) end() bool {
+// end marks the connection as over: nothing more is begun.
+func (l *lifecycle) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ended = true
+}
+
+// isShutDown says whether shutdown was carried out.
+func (l *lifecycle) isShutDown() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.state == lifeShutDown
 }
 

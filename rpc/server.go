@@ -84,10 +84,10 @@ func (discard) Printf(string, ...any) {}
 
 // finish ends the jobs, unless shutdown has, and waits for the answers owed.
 func (s *Server) finish() (clean bool) {
-	clean = s.life.end()
+	s.life.end()
 	s.mgr.Shutdown()
 	s.settle(0)
-	return clean
+	return s.life.isShutDown() // only now: the answer to shutdown may have been among those owed
 }
 
 // settleTime is how long after the end of all jobs an answer may take. Only one

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
+	"os/exec"
 	"time"
 
 	"golang.org/x/term"
@@ -38,21 +38,36 @@ func demo(args []string) int {
 		return 2
 	}
 	p := newDemoPrinter(os.Stdout, demoWidth(os.Stdout), demoColour(os.Stdout), *all)
-	if err := runDemo(demoTimeout, p, os.Stderr, demoSteps()); err != nil {
+	if err := runDemo(demoTimeout, p, demoServer, demoSteps()); err != nil {
 		fmt.Fprintf(os.Stderr, "shelld demo: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-// runDemo plays the steps against a server of its own. Neither a step nor the
-// server's end can take longer than timeout. The server logs to log.
-func runDemo(timeout time.Duration, p *demoPrinter, log io.Writer, steps []demoStep) error {
+// demoServer is this very program as a server, which logs to where we do.
+func demoServer(ctx context.Context) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program's own file: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, self, "serve")
+	cmd.Stderr = os.Stderr
+	return cmd, nil
+}
+
+// runDemo plays the steps against a server of its own, which has to end when its
+// context is done: neither a step nor the server's end takes longer than timeout.
+func runDemo(timeout time.Duration, p *demoPrinter, server func(context.Context) (*exec.Cmd, error), steps []demoStep) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	p.title("shelld demo: a real server and a real sh, and every message between us and it.",
 		"→ is what a client sends, ← what the server does; -all shows what … leaves out.")
-	s, err := startDemoSession(ctx, p, log)
+	cmd, err := server(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := startDemoSession(cmd, p)
 	if err != nil {
 		return err
 	}

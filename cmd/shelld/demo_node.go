@@ -48,7 +48,7 @@ func readNode(d *json.Decoder) (node, error) {
 			if err != nil {
 				return node{}, err
 			}
-			n.names = append(n.names, name.(string))
+			n.names = append(n.names, printable(name.(string)))
 		}
 		part, err := readNode(d)
 		if err != nil {

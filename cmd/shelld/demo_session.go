@@ -39,16 +39,8 @@ type demoSession struct {
 	changed chan struct{} // closed and replaced at every event
 }
 
-// startDemoSession starts this very program as the server, over pipes, as an editor
-// or agent does. When ctx is done the server is killed, so that nobody waits for it.
-func startDemoSession(ctx context.Context, p *demoPrinter, log io.Writer) (*demoSession, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program's own file: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, self, "serve")
-	cmd.Args[0] = os.Args[0] // The file's name may differ from what the program was called by.
-	cmd.Stderr = log
+// startDemoSession starts the server over pipes, as an editor or an agent does.
+func startDemoSession(cmd *exec.Cmd, p *demoPrinter) (*demoSession, error) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe to the server: %w", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -35,36 +36,40 @@ func visible(s, keep string) string {
 	return b.String()
 }
 
-// wrap breaks text into lines of at most width characters: behind a comma where that
-// leaves no great hole, else at a space, and inside a word only where the word alone
-// is too long. There is at least one line.
+// wrap breaks text into lines of at most width characters, and inside a word only
+// where the word alone is too long. There is at least one line.
 func wrap(s string, width int) []string {
 	width = max(width, 10)
 	var lines []string
 	rest := []rune(s)
 	for len(rest) > width {
-		cut, next := breakAt(rest, width)
+		cut := breakAt(rest, width)
 		lines = append(lines, string(rest[:cut]))
-		rest = rest[next:]
+		rest = rest[cut:]
+		if rest[0] == ' ' {
+			rest = rest[1:]
+		}
 	}
 	return append(lines, string(rest))
 }
 
-// breakAt says where a line ends and where the next begins.
-func breakAt(s []rune, width int) (cut, next int) {
-	cut, next = width, width
+// breakAt says where a line of at most width characters ends: behind a comma where
+// that leaves no great hole, else at a space, but rather not between the name and the
+// value of a member.
+func breakAt(s []rune, width int) int {
+	space, colon := 0, 0
 	for i := width; i > 0; i-- {
-		if s[i] != ' ' {
-			continue
-		}
-		if s[i-1] == ',' && i > width/2 {
-			return i, i + 1
-		}
-		if cut == next {
-			cut, next = i, i+1
+		switch {
+		case s[i] != ' ':
+		case s[i-1] == ',' && i > width/2:
+			return i
+		case s[i-1] == ':':
+			colon = max(colon, i)
+		default:
+			space = max(space, i)
 		}
 	}
-	return cut, next
+	return cmp.Or(space, colon, width)
 }
 
 // fold breaks text where a terminal of this width does.

@@ -36,7 +36,8 @@ var demoTexts = map[string]bool{"job/output": true, "job/read": true}
 func (p *demoPrinter) view(sent bool, m node) demoView {
 	v := demoView{arrow: "←"}
 	id, hasID := m.member("id")
-	method, called := m.member("method")
+	name, called := m.member("method")
+	method := printable(name.string())
 	params, _ := m.member("params")
 	if hasID {
 		v.id = " #" + id.scalar
@@ -44,10 +45,10 @@ func (p *demoPrinter) view(sent bool, m node) demoView {
 	failure, failed := m.member("error")
 	switch {
 	case sent:
-		v.arrow, v.paint, v.method, v.body = "→", paintSent, method.string(), params.members()
+		v.arrow, v.paint, v.method, v.body = "→", paintSent, method, params.members()
 		p.methods[id.scalar] = v.method
 	case called:
-		v.paint, v.method = paintEvent, method.string()
+		v.paint, v.method = paintEvent, method
 		v.choose(params, p.all)
 	case failed:
 		v.paint, v.method, v.body = paintError, p.methods[id.scalar]+" failed", failure.members()

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A rule says what a package may import besides the standard library, and what it
+// must not know although it could.
+type rule struct {
+	pkg    string            // under the module, or a pattern (see path.Match)
+	ours   []string          // our packages, as patterns
+	theirs []string          // modules, or packages with all below them
+	not    map[string]string // of the standard library -> why not
+	why    string            // what an import that breaks the rule would break
+}
+
+// rules is THE table of who may import whom. The first row that fits a package
+// counts. Tests are free: they may know both sides of what they hold together.
+var rules = []rule{
+	{
+		pkg:    "cmd/shelld",
+		ours:   []string{"rpc", "jobs", "schema", "conformance"},
+		theirs: []string{"golang.org/x/term", "golang.org/x/sys"},
+		why:    "the command only wires things up: terminals, patterns and messages are handled where they are understood",
+	},
+	{
+		pkg:    "cmd/shelld-mcp",
+		ours:   []string{"rpc", "jobs"},
+		theirs: []string{"github.com/modelcontextprotocol/go-sdk"},
+		why:    "the MCP front end is a client like any other: what it needs and the protocol lacks is missing in the protocol",
+	},
+	{
+		pkg:    "rpc",
+		ours:   []string{"jobs", "screen", "schema"},
+		theirs: []string{"github.com/sourcegraph/jsonrpc2"},
+		not: map[string]string{
+			"os":      "streams are passed in, so that the protocol can be tested without files",
+			"os/exec": "starting programs is the work of jobs",
+			"syscall": "what the system does is told by jobs, in words of its own",
+		},
+		why: "the protocol turns messages into calls of jobs, and knows nothing of terminals, patterns or files",
+	},
+	{
+		pkg:    "jobs",
+		ours:   []string{"screen", "jobs/internal/*"},
+		theirs: []string{"mvdan.cc/sh"},
+		not:    map[string]string{"encoding/json": "a job knows nothing of how it is spoken of; the caller passes functions that encode"},
+		why:    "what a job is does not depend on the protocol that speaks of it",
+	},
+	{
+		pkg:    "jobs/internal/proc",
+		theirs: []string{"github.com/creack/pty", "golang.org/x/sys"},
+		why:    "one process on a terminal or pipes is understood without the rest of us",
+	},
+	{
+		pkg:    "jobs/internal/keeper",
+		theirs: []string{"golang.org/x/sys"},
+		why:    "keepers are many and small, and no fault of ours elsewhere may reach them",
+	},
+	{
+		pkg:    "jobs/internal/match",
+		theirs: []string{"github.com/dlclark/regexp2/v2"},
+		why:    "matching is a function of bytes alone",
+	},
+	{
+		pkg: "jobs/internal/*", // spool, redact, shellmark
+		why: "it is a function of bytes alone",
+	},
+	{
+		pkg:    "screen",
+		theirs: []string{"github.com/charmbracelet/x/vt", "github.com/charmbracelet/x/ansi", "golang.org/x/image"},
+		why:    "a screen is a function of bytes and a size alone",
+	},
+	{
+		pkg:    "schema",
+		theirs: []string{"github.com/santhosh-tekuri/jsonschema/v5"},
+		why:    "the contract depends on nobody who keeps it",
+	},
+	{
+		pkg: "schema/gen",
+		why: "the generator has to build while what it generates does not",
+	},
+	{
+		pkg:    "conformance",
+		theirs: []string{"golang.org/x/tools/txtar", "github.com/santhosh-tekuri/jsonschema/v5"},
+		why:    "the suite is a second reader of the contract: what it shares with the first it cannot judge",
+	},
+}
+
+// soleImporters are the files that may import a library, so that replacing or
+// patching it is a change of one place.
+var soleImporters = map[string][]string{
+	"github.com/sourcegraph/jsonrpc2":          {"rpc/server.go", "rpc/stream.go"},
+	"github.com/creack/pty":                    {"jobs/internal/proc/pty_*.go"},
+	"github.com/dlclark/regexp2/v2":            {"jobs/internal/match/engine.go"},
+	"github.com/santhosh-tekuri/jsonschema/v5": {"schema/compile.go", "conformance/*.go"},
+	"github.com/charmbracelet/x/vt":            {"screen/*.go"},
+	"mvdan.cc/sh":                              {"jobs/policy.go"},
+	"github.com/modelcontextprotocol/go-sdk":   {"cmd/shelld-mcp/*.go"},
+	"golang.org/x/tools":                       {"conformance/*.go"},
+}
+
+const module = "shelld"
+
+// complaint says what is wrong with an import, or "" if nothing is.
+func complaint(file, imported string) string {
+	pkg := path.Dir(file)
+	i := slices.IndexFunc(rules, func(r rule) bool { return fits(r.pkg, pkg) })
+	if i < 0 {
+		return fmt.Sprintf("%s: the package %s has no row in the table of rules; write down what it may import, and why", file, pkg)
+	}
+	r := rules[i]
+	first, _, _ := strings.Cut(imported, "/")
+	switch inside, ours := strings.CutPrefix(imported, module+"/"); {
+	case ours && !slices.ContainsFunc(r.ours, func(p string) bool { return fits(p, inside) }):
+		return fmt.Sprintf("%s must not import %s: %s", file, imported, r.why)
+	case ours:
+		return ""
+	case !strings.Contains(first, "."):
+		if why := r.not[imported]; why != "" {
+			return fmt.Sprintf("%s must not import %s: %s", file, imported, why)
+		}
+		return ""
+	case !slices.ContainsFunc(r.theirs, func(m string) bool { return within(m, imported) }):
+		return fmt.Sprintf("%s must not import %s: %s", file, imported, r.why)
+	}
+	for library, files := range soleImporters {
+		if within(library, imported) && !slices.ContainsFunc(files, func(p string) bool { return fits(p, file) }) {
+			return fmt.Sprintf("%s must not import %s: that belongs into %s, so that replacing it is a change of one place", file, imported, strings.Join(files, " and "))
+		}
+	}
+	return ""
+}
+
+func fits(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}
+
+func within(module, imported string) bool {
+	return imported == module || strings.HasPrefix(imported, module+"/")
+}
+
+// TestImports holds every file against the table, whatever system it is for.
+func TestImports(t *testing.T) {
+	packages := map[string]bool{}
+	for file, syntax := range sources(t) {
+		packages[path.Dir(file)] = true
+		for _, spec := range syntax.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			if bad := complaint(file, imported); bad != "" {
+				t.Error(bad)
+			}
+		}
+	}
+	for _, must := range []string{"cmd/shelld", "rpc", "jobs", "jobs/internal/proc", "schema"} {
+		if !packages[must] {
+			t.Errorf("the package %s was not looked at", must)
+		}
+	}
+}
+
+// TestImportRules shows that the rules bite.
+func TestImportRules(t *testing.T) {
+	for _, test := range []struct{ file, imported, want string }{
+		{"rpc/server.go", "shelld/jobs", ""},
+		{"rpc/server.go", "github.com/sourcegraph/jsonrpc2", ""},
+		{"rpc/jobs.go", "github.com/sourcegraph/jsonrpc2", "change of one place"},
+		{"rpc/jobs.go", "github.com/creack/pty", "knows nothing of terminals"},
+		{"rpc/jobs.go", "os/exec", "starting programs"},
+		{"rpc/jobs.go", "shelld/jobs/internal/spool", "knows nothing of terminals"},
+		{"jobs/job.go", "shelld/rpc", "does not depend on the protocol"},
+		{"jobs/job.go", "encoding/json", "how it is spoken of"},
+		{"jobs/job.go", "shelld/jobs/internal/spool", ""},
+		{"jobs/internal/spool/spool.go", "golang.org/x/sys/unix", "function of bytes"},
+		{"jobs/internal/proc/pty_darwin.go", "github.com/creack/pty", ""},
+		{"jobs/internal/proc/pipe.go", "github.com/creack/pty", "change of one place"},
+		{"jobs/internal/keeper/wire.go", "shelld/jobs/internal/proc", "many and small"},
+		{"schema/validate.go", "github.com/santhosh-tekuri/jsonschema/v5", "change of one place"},
+		{"schema/validate.go", "github.com/santhosh-tekuri/jsonschema/v6", "the contract depends"},
+		{"conformance/replay.go", "shelld/schema", "second reader"},
+		{"cmd/shelld/demo.go", "go.uber.org/goleak", "only wires things up"},
+		{"util/strings.go", "strings", "no row in the table"},
+	} {
+		got := complaint(test.file, test.imported)
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s importing %s: %q, not %q", test.file, test.imported, got, test.want)
+		}
+	}
+}
+
+// TestPackageComments checks that each package says what it is, in one place.
+func TestPackageComments(t *testing.T) {
+	comments := map[string][]string{} // by package
+	for file, syntax := range sources(t) {
+		pkg := path.Dir(file)
+		if comments[pkg] == nil {
+			comments[pkg] = []string{}
+		}
+		if syntax.Doc == nil {
+			continue
+		}
+		comments[pkg] = append(comments[pkg], file)
+		want := "Package " + syntax.Name.Name + " "
+		if syntax.Name.Name == "main" {
+			want = "Command " + path.Base(pkg) + " "
+		}
+		if !strings.HasPrefix(syntax.Doc.Text(), want) {
+			t.Errorf("%s: the package comment does not begin with %q", file, want)
+		}
+	}
+	for pkg, files := range comments {
+		if len(files) != 1 {
+			t.Errorf("%s has %d package comments, not one: %v", pkg, len(files), files)
+		}
+	}
+}
+
+// sources parses the head of every file of the module that is no test, by its path
+// from the module's root.
+func sources(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]*ast.File{}
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != root && elsewhere(name):
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		inside, err := filepath.Rel(root, name)
+		files[filepath.ToSlash(inside)] = syntax
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// elsewhere says whether a directory is none of the module's, as the go command
+// sees it.
+func elsewhere(dir string) bool {
+	base := filepath.Base(dir)
+	if base[0] == '.' || base[0] == '_' || base == "testdata" || base == "node_modules" {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+// A served is a server process with a job, and our ends of its pipes.
+type served struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout *os.File
+	log    *bytes.Buffer // to be read once the process has ended
+	client *rpc.Client
+	pids   []int64 // of the job: a shell, and what that has started
+}
+
+// serveJob starts a server, and in it a job of two processes that surely run.
+func serveJob(t *testing.T) *served {
+	t.Helper()
+	needJobs(t)
+	s := startServed(t)
+	s.call(t, "initialize", schema.InitializeParams{}, nil)
+	var r schema.JobStartResult
+	s.call(t, "job/start", schema.JobStartParams{
+		Argv: []string{"sh", "-c", `sh -c 'echo child $$; exec sleep 300' & wait`},
+		Mode: new(schema.ModePipe),
+		Wait: demoUntil(`child (\d+)\n`),
+	}, &r)
+	m, err := demoMatch(r.Outcome)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := strconv.ParseInt(demoGroup(m), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.pids = []int64{r.Job.PID, child}
+	for _, pid := range s.pids {
+		if !alive(pid) {
+			t.Fatalf("process %d of the job is not alive", pid)
+		}
+	}
+	return s
+}
+
+// startServed starts a server that ends with the test at the latest.
+func startServed(t *testing.T) *served {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
+	s := &served{log: &bytes.Buffer{}}
+	var err error
+	if s.cmd, err = testServer(s.log)(ctx); err != nil {
+		t.Fatal(err)
+	}
+	var theirs [2]*os.File
+	if theirs[0], s.stdin, err = os.Pipe(); err != nil {
+		t.Fatal(err)
+	}
+	if s.stdout, theirs[1], err = os.Pipe(); err != nil {
+		t.Fatal(err)
+	}
+	s.cmd.Stdin, s.cmd.Stdout = theirs[0], theirs[1]
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = theirs[0].Close(), theirs[1].Close()
+	s.client = rpc.NewClient(s.stdout, s.stdin, func(rpc.Notice) {}, nil)
+	t.Cleanup(func() {
+		cancel() // of no effect where the server has ended
+		_, _ = s.stdin.Close(), s.stdout.Close()
+		<-s.client.Done()
+		_ = s.cmd.Wait() // The test has done it, or has failed before.
+	})
+	return s
+}
+
+func (s *served) call(t *testing.T, method string, params, result any) {
+	t.Helper()
+	if err := s.client.Call(t.Context(), method, params, result); err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// ended awaits the server's end and checks its status, and that its job is gone.
+func (s *served) ended(t *testing.T, status int) {
+	t.Helper()
+	err := s.cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+		t.Fatal(err)
+	} else if got := s.cmd.ProcessState.ExitCode(); got != status {
+		t.Errorf("the server exited with %d (%v), not %d", got, exit, status)
+	}
+	if log := s.log.String(); strings.Contains(log, "panic") || strings.Contains(log, "level=ERROR") {
+		t.Errorf("the server logged:\n%s", log)
+	}
+	for _, pid := range s.pids {
+		if alive(pid) {
+			t.Errorf("process %d of the job has outlived the server", pid)
+		}
+	}
+}
+
+func TestSignalEndsServer(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT} {
+		t.Run(sig.String(), func(t *testing.T) {
+			s := serveJob(t)
+			if err := s.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			s.ended(t, 1)
+		})
+	}
+}
+
+func TestEndOfInputEndsServer(t *testing.T) {
+	s := serveJob(t)
+	if err := s.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t, 1)
+}
+
+// A client that has died takes nothing any more. The server sees it as soon as it
+// has something to say, though its input is still open.
+func TestBrokenOutputEndsServer(t *testing.T) {
+	s := serveJob(t)
+	if err := s.stdout.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.client.Done()
+	const request = `{"jsonrpc":"2.0","id":99,"method":"job/list"}`
+	if _, err := s.stdin.WriteString("Content-Length: " + strconv.Itoa(len(request)) + "\r\n\r\n" + request); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t, 1)
+}
+
+func TestShutdownEndsServer(t *testing.T) {
+	for _, last := range []string{"exit", "end of input"} {
+		t.Run(last, func(t *testing.T) {
+			s := serveJob(t)
+			s.call(t, "shutdown", schema.ShutdownParams{}, nil)
+			if err := s.leave(last); err != nil {
+				t.Fatal(err)
+			}
+			s.ended(t, 0)
+		})
+	}
+}
+
+func TestExitAloneIsNoProperEnd(t *testing.T) {
+	s := serveJob(t)
+	if err := s.leave("exit"); err != nil {
+		t.Fatal(err)
+	}
+	s.ended(t, 1)
+}
+
+func (s *served) leave(how string) error {
+	if how == "exit" {
+		return s.client.Notify("exit", schema.ExitParams{})
+	}
+	return s.stdin.Close()
+}
