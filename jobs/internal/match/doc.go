@@ -50,8 +50,9 @@
 // it has come; a start that has led to no match by then is given up. A
 // look-behind that reaches so far takes that edge for the start of the stream.
 //
-// A search has 50 ms. A pattern that is out of time twice in a row, or out of
-// backtracking stack, is removed, and a [Hit] says so. While the start of a match
+// A pattern has 50 ms for what a Feed brings (for each 8 KiB of it, where that is
+// more). One that is out of time twice in a row, or out of backtracking stack, is
+// removed, and a [Hit] says so. While the start of a match
 // is undecided each Feed costs one attempt at it, in the worst case over all of
 // the lookback.
 package match

@@ -24,6 +24,7 @@ var (
 
 const (
 	timeLimit   = 50 * time.Millisecond // per pattern and Feed
+	searchLimit = timeLimit / 2         // of one search, so that there is time to try again
 	clockPeriod = 5 * time.Millisecond  // how exactly the engine keeps it
 	stackLimit  = 1 << 20               // slots of 8 bytes; a lookback full of (?:a|b)* needs three for each character
 )
@@ -37,9 +38,12 @@ var startClock = sync.OnceFunc(func() { regexp2.SetTimeoutCheckPeriod(clockPerio
 func StopClock() { regexp2.StopTimeoutClock() }
 
 // An engine finds the matches of one pattern. It is safe for concurrent use.
-type engine struct{ re *regexp2.Regexp }
+type engine struct {
+	re    *regexp2.Regexp
+	limit time.Duration // of a search; 0 if it has none
+}
 
-// newEngine compiles src. A limited engine keeps timeLimit in every search, for
+// newEngine compiles src. A limited engine keeps searchLimit in every search, for
 // which it runs a clock; one that is not must be unable to backtrack.
 func newEngine(src string, f flags, limited bool) (*engine, error) {
 	startClock()
@@ -61,14 +65,21 @@ func newEngine(src string, f flags, limited bool) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	e := &engine{re: re}
 	if limited {
-		re.MatchTimeout = timeLimit
+		e.setLimit(searchLimit)
 	}
-	return &engine{re}, nil
+	return e, nil
 }
 
-// limited reports whether the searches of e have a time limit.
-func (e *engine) limited() bool { return e.re.MatchTimeout == timeLimit }
+// setLimit limits every search to d; 0 takes the limit away. It must not be
+// called once the engine is in use.
+func (e *engine) setLimit(d time.Duration) {
+	e.limit = d
+	if e.re.MatchTimeout = d; d == 0 {
+		e.re.MatchTimeout = regexp2.DefaultMatchTimeout
+	}
+}
 
 // A span is a range of byte positions; from is -1 for a group that took no part.
 type span struct{ from, to int }
@@ -142,10 +153,6 @@ func (s *charset) has(c rune) bool {
 	if c < utf8.RuneSelf {
 		return s.ascii[c]
 	}
-	return s.hasWide(c)
-}
-
-func (s *charset) hasWide(c rune) bool {
 	if s.engine == nil {
 		return false
 	}

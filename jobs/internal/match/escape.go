@@ -309,7 +309,7 @@ func (p *parser) classAtom() (c rune, single bool, err error) {
 
 // maxFolded bounds the time that the engine takes to compile a pattern with the
 // i flag: some 10 ns for each code point.
-const maxFolded = 16 * unicode.MaxRune
+const maxFolded = 8 * unicode.MaxRune
 
 // fold counts a set of n code points that the engine has to fold.
 func (p *parser) fold(n rune) {

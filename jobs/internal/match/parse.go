@@ -304,35 +304,11 @@ func (p *parser) group(start int) (*node, []string, error) {
 	if p.depth++; p.depth > MaxNesting {
 		return nil, nil, p.fail(start, "groups are nested deeper than 200")
 	}
-	outer := &node{op: opGroup}
-	var names []string
-	switch {
-	case p.eat("?:"):
-		outer = nil
-	case p.eat("?="):
-		outer = &node{op: opLook}
-	case p.eat("?!"):
-		outer = &node{op: opLook, negate: true}
-	case p.eat("?<="):
-		outer = &node{op: opLook, behind: true}
-	case p.eat("?<!"):
-		outer = &node{op: opLook, behind: true, negate: true}
-	case p.eat("?<"):
-		name, err := p.groupName()
-		if err != nil {
-			return nil, nil, err
-		}
-		p.groups++
-		outer.group = p.groups
-		p.names[name] = append(p.names[name], p.groups)
-		names = []string{name}
-	case p.peek() == '?':
-		return nil, nil, p.fail(start, "this kind of group is not one of ECMAScript's (?: (?= (?! (?<= (?<! (?<name>")
-	default:
-		p.groups++
-		outer.group = p.groups
+	outer, name, err := p.openGroup(start)
+	if err != nil {
+		return nil, nil, err
 	}
-	body, inside, err := p.disjunction()
+	body, names, err := p.disjunction()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -340,17 +316,45 @@ func (p *parser) group(start int) (*node, []string, error) {
 		return nil, nil, p.fail(start, "the group is not closed")
 	}
 	p.depth--
-	for _, name := range inside {
+	if name != "" {
 		if slices.Contains(names, name) {
 			return nil, nil, p.fail(start, "two groups that can both take part have the same name")
 		}
+		names = append(names, name)
 	}
-	names = append(names, inside...)
 	if outer == nil {
 		return body, names, nil
 	}
 	outer.kids = []*node{body}
 	return outer, names, nil
+}
+
+// openGroup reads what tells the kind of a group, and numbers it; the node is
+// nil for (?:.
+func (p *parser) openGroup(start int) (outer *node, name string, err error) {
+	switch {
+	case p.eat("?:"):
+		return nil, "", nil
+	case p.eat("?="):
+		return &node{op: opLook}, "", nil
+	case p.eat("?!"):
+		return &node{op: opLook, negate: true}, "", nil
+	case p.eat("?<="):
+		return &node{op: opLook, behind: true}, "", nil
+	case p.eat("?<!"):
+		return &node{op: opLook, behind: true, negate: true}, "", nil
+	case p.eat("?<"):
+		if name, err = p.groupName(); err != nil {
+			return nil, "", err
+		}
+	case p.peek() == '?':
+		return nil, "", p.fail(start, "this kind of group is not one of ECMAScript's (?: (?= (?! (?<= (?<! (?<name>")
+	}
+	p.groups++
+	if name != "" {
+		p.names[name] = append(p.names[name], p.groups)
+	}
+	return &node{op: opGroup, group: p.groups}, name, nil
 }
 
 // groupName reads the name and the '>' that follow "(?<" or "\k<".

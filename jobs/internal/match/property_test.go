@@ -31,7 +31,7 @@ func randomPattern(r *rand.Rand, depth int) string {
 	atoms := []string{
 		"a", "b", "foo", "bar", ".", `\d`, `\w`, `\s`, `[ab]`, `[^a]`, `[^\n]`, `\n`, `é`, " ", `-`, `\uFFFD`, `日`, `"`, "k", `[^]`,
 	}
-	edges := []string{"^", "$", `\b`, `\B`, "(?=a)", "(?!b)", `(?=\s)`, `(?!\w)`, "(?<=a)", "(?<!b)", `(?<=^.*)`, "(?=.*b)", `\1`, `(?<=(a|b))`}
+	edges := []string{"^", "$", `\b`, `\B`, "(?=a)", "(?!b)", `(?=\s)`, `(?!\w)`, "(?<=a)", "(?<!b)", `(?<=^.*)`, "(?=.*b)", `\1`, `(?<=(a|b))`, `(?=(a|b))\1`}
 	quantifiers := []string{"*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{2,}", "{0,2}?"}
 	var b strings.Builder
 	for range 1 + r.IntN(3) {
@@ -126,12 +126,16 @@ func newOracleText(out []byte, raw bool) oracleText {
 }
 
 // oracle matches the whole text at once with the engine alone, as matchAll does.
-// A pattern that takes too long on it is no good for a test of matches.
+// A pattern that takes too long on it is no good for a test of matches; where
+// it does not, p has no time limit afterwards.
 func oracle(p *Pattern, o oracleText) (list []trace, ok bool) {
+	const enough = slowdown * timeLimit / 2
+	p.engine.setLimit(enough)
+	defer p.engine.setLimit(0)
 	began := time.Now()
 	for from := 0; from <= len(o.text); {
 		m, err := p.engine.find(o.text, from)
-		if err != nil || time.Since(began) > timeLimit/10 {
+		if err != nil || time.Since(began) > enough {
 			return nil, false
 		}
 		if m == nil {
@@ -207,7 +211,7 @@ func TestMatchesDependOnBytesAlone(t *testing.T) {
 		}
 		matches += len(settled) + len(final)
 	}
-	if matches < triples || slow > triples/100 {
+	if matches < triples || slow > triples/10 {
 		t.Errorf("%d matches in %d triples, of which %d were too slow: the generator is no good", matches, triples, slow)
 	}
 }
@@ -216,7 +220,7 @@ func TestMatchesDependOnBytesAlone(t *testing.T) {
 func TestSettledMatchesNeverChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	checked := 0
-	for i := range 3_000 {
+	for i := range 2_000 {
 		out, pattern, flags := randomText(r), randomPattern(r, 2), randomFlags(r)
 		p, err := Compile(pattern, flags)
 		if err != nil {
@@ -249,7 +253,7 @@ func TestSettledMatchesNeverChange(t *testing.T) {
 func TestMachineAgreesWithEngine(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	agreed := 0
-	for i := range 6_000 {
+	for i := range 4_000 {
 		pattern, flags := randomPattern(r, 3), randomFlags(r)
 		p, err := Compile(pattern, flags)
 		if err != nil {
@@ -279,7 +283,7 @@ func TestMachineAgreesWithEngine(t *testing.T) {
 			_, pos = m.ahead(pos)
 		}
 	}
-	if agreed < 6_000 {
+	if agreed < 4_000 {
 		t.Errorf("only %d attempts were compared", agreed)
 	}
 }

@@ -19,6 +19,7 @@ type shape struct {
 	// first has the ASCII characters that a match that is not empty can start
 	// with; any other character is always possible.
 	first [128]bool
+	empty bool // the pattern can match without consuming anything
 	// must has texts that every match contains, one after another. Where one is
 	// absent there is no match: this is told a thousand times faster than by
 	// trying, which for .* or [^]*? is tried at every start.
@@ -30,11 +31,7 @@ func shapeOf(root *node) shape {
 	s := shape{reach: reach, behind: behind(root)}
 	s.lf, s.cr = stoppers(root)
 	s.must = mustHave(root)
-	if empty := firstOf(root, &s.first); empty {
-		for c := range s.first {
-			s.first[c] = true
-		}
-	}
+	s.empty = firstOf(root, &s.first)
 	return s
 }
 
@@ -188,6 +185,10 @@ func firstOf(n *node, set *[128]bool) (empty bool) {
 			set[c] = set[c] || matches(n, rune(c))
 		}
 		return false
+	case opBackref:
+		for c := range set {
+			set[c] = true
+		}
 	case opSeq:
 		for _, k := range n.kids {
 			if !firstOf(k, set) {
@@ -208,7 +209,7 @@ func firstOf(n *node, set *[128]bool) (empty bool) {
 		}
 		return firstOf(n.kids[0], set) || n.min == 0
 	}
-	return true // assertions, references (possibly to nothing), nothing at all
+	return true // assertions, nothing at all; references may be to nothing
 }
 
 // mustHave returns literal texts that every match contains, in this order and

@@ -40,8 +40,8 @@ func TestShape(t *testing.T) {
 		for _, part := range sh.must {
 			must = append(must, string(part))
 		}
-		if sh.reach != test.reach || sh.behind != test.behind || sh.lf != test.lf || sh.cr != test.cr || strings.Join(must, " ") != test.must || p.engine.limited() == test.straight {
-			t.Errorf("/%s/%s: reach %d, behind %d, lf %v, cr %v, must %q, limited %v", test.pattern, test.flags, sh.reach, sh.behind, sh.lf, sh.cr, must, p.engine.limited())
+		if sh.reach != test.reach || sh.behind != test.behind || sh.lf != test.lf || sh.cr != test.cr || strings.Join(must, " ") != test.must || (p.engine.limit == 0) != test.straight {
+			t.Errorf("/%s/%s: reach %d, behind %d, lf %v, cr %v, must %q, limit %v", test.pattern, test.flags, sh.reach, sh.behind, sh.lf, sh.cr, must, p.engine.limit)
 		}
 	}
 }

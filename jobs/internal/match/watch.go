@@ -17,8 +17,8 @@ const (
 	// near is how far the first search after a match looks. The engine decodes
 	// all that it is given, which would make many matches in a block quadratic.
 	near = 64
-	// perMatch is what a match adds to the time limit: a text full of matches is
-	// no exploding pattern.
+	// perMatch is what each search has for nothing: a text full of matches is no
+	// exploding pattern.
 	perMatch = 20 * time.Microsecond
 	// longLine is how much of an unfinished line is searched again at every Feed.
 	longLine = 256
@@ -70,16 +70,15 @@ func (w *watch) needs() int64 {
 type scan struct {
 	*watch
 	machine *machine
-	final   bool // what came so far is all for now
+	final   bool          // what came so far is all for now
+	used    time.Duration // by searches
 	found   []Hit
-	started time.Time
 	line    lineCache
 }
 
 // run searches block by block up to the end of the window. An error means that
 // the pattern has to go.
 func (s *scan) run() error {
-	s.started = time.Now()
 	end := s.lane.end()
 	for {
 		edge := s.block + blockSize
@@ -108,12 +107,13 @@ func (s *scan) run() error {
 func (s *scan) done() bool { return s.once && len(s.found) > 0 }
 
 // strike decides whether a failed search removes the pattern. A search that
-// ran out of time may have met a stalled machine, so it has a second chance.
+// ran out of time may have met a stalled machine, so it has a second chance, at
+// the latest with Settle: nothing that it may have missed is passed over.
 func (s *scan) strike(err error) error {
 	if err != errTimeout {
 		return err
 	}
-	s.leaning = false
+	s.leaning = true
 	if s.strikes++; s.strikes < 2 {
 		return nil
 	}
@@ -145,14 +145,11 @@ type place struct{ from, to int64 }
 
 // find searches for the first match from s.from on in what lies before limit.
 func (s *scan) find(limit int64) ([]place, error) {
-	if s.pattern.engine.limited() && time.Since(s.started) > timeLimit+time.Duration(len(s.found))*perMatch {
-		return nil, errTimeout
-	}
 	if !s.pattern.shape.canMatch(s.lane.view(s.from, limit)) {
 		return nil, nil
 	}
 	origin := s.sees()
-	spans, err := s.pattern.engine.find(s.lane.view(origin, limit), int(s.from-origin))
+	spans, err := s.timed(s.lane.view(origin, limit), int(s.from-origin))
 	if err != nil || spans == nil {
 		return nil, err
 	}
@@ -164,6 +161,28 @@ func (s *scan) find(limit int64) ([]place, error) {
 		}
 	}
 	return places, nil
+}
+
+// timed is engine.find within what is left of the scan's time. Time is the
+// wall clock's, and on a busy machine a search may stand still for as long as
+// its limit. So one that was out of time is tried again where time is left, and
+// no search counts for more than its limit: at least two have to be slow before
+// the pattern is to blame.
+func (s *scan) timed(text []byte, from int) ([]span, error) {
+	e := s.pattern.engine
+	if e.limit == 0 {
+		return e.find(text, from)
+	}
+	for s.used < 2*e.limit {
+		began := time.Now()
+		spans, err := e.find(text, from)
+		if err != errTimeout {
+			s.used += min(max(time.Since(began)-perMatch, 0), e.limit)
+			return spans, err
+		}
+		s.used += e.limit
+	}
+	return nil, errTimeout
 }
 
 // waits reports whether no search up to stop is worth its time. While the start
@@ -190,6 +209,7 @@ func (s *scan) waits(stop int64, atEdge bool) bool {
 func (s *scan) search(stop int64, final bool) error {
 	s.leaning = false
 	limit := stop
+	s.skipEmpty(stop)
 	for s.from < stop {
 		s.state = refused
 		m, err := s.find(limit)
@@ -209,6 +229,7 @@ func (s *scan) search(stop int64, final bool) error {
 			if s.done() {
 				return nil
 			}
+			s.skipEmpty(stop)
 			limit = s.lane.floor(min(stop, s.from+near))
 		case limit < stop:
 			limit = s.lane.floor(min(stop, s.from+8*(limit-s.from)))
@@ -222,6 +243,18 @@ func (s *scan) search(stop int64, final bool) error {
 		}
 	}
 	return nil
+}
+
+// skipEmpty moves s.from over characters at which the pattern can only match
+// empty, for which the engine would be asked one by one.
+func (s *scan) skipEmpty(stop int64) {
+	if sh := &s.pattern.shape; sh.empty {
+		text := s.lane.view(s.from, stop)
+		for len(text) > 0 && text[0] < utf8.RuneSelf && !sh.first[text[0]] {
+			text = text[1:]
+		}
+		s.from = stop - int64(len(text))
+	}
 }
 
 // accept reports the match m, and moves on to where the next one may begin. An
@@ -254,6 +287,9 @@ func (s *scan) settled(m place, limit int64) (first int64, ok bool) {
 	}
 	first, result, end := s.survey(m.from, limit)
 	s.state = result
+	if m.from == m.to && result == refused {
+		return m.from, true // no start before it can match, and here nothing but this
+	}
 	// Should machine and engine ever disagree, the match waits.
 	return first, result == matched && first == m.from && end == m.to
 }
