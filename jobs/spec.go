@@ -124,7 +124,7 @@ func (s *Spec) checkStreams() *Error {
 		if w.Stream == "" || slices.Contains(s.streams(), w.Stream) {
 			return nil
 		}
-		return Invalid(w.Pointer, "this job will have no stream %q; it will have %v", w.Stream, s.streams())
+		return Invalid(w.streamPointer(), "this job will have no stream %q; it will have %v", w.Stream, s.streams())
 	}
 	for _, w := range s.Watches {
 		if err := check(w); err != nil {
@@ -152,6 +152,9 @@ type WatchSpec struct {
 
 	compiled *match.Pattern
 }
+
+// streamPointer is where the watch's stream stands in params.
+func (w *WatchSpec) streamPointer() string { return strings.TrimSuffix(w.Pointer, "pattern") + "stream" }
 
 // A ConditionKind is what a condition waits for.
 type ConditionKind string

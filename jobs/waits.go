@@ -89,7 +89,7 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 func (j *Job) checkStreams(spec *WaitSpec) *Error {
 	for _, c := range spec.Until {
 		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && j.stream(s) == nil {
-			return Invalid(c.Watch.Pointer, "this job has no stream %q; it has %s", s, j.streamNames())
+			return Invalid(c.Watch.streamPointer(), "this job has no stream %q; it has %s", s, j.streamNames())
 		}
 	}
 	return nil
