@@ -317,7 +317,9 @@ func (j *Job) cancelWrite(tok *token) {
 func (j *Job) dropInput(why func() *Error) {
 	for i, q := range slices.Backward(slices.Clone(j.queue.items)) {
 		if i == 0 && j.queue.writing {
-			q.short = why()
+			if q.short == nil {
+				q.short = why()
+			}
 			j.input.Interrupt(j.queue.writes)
 			continue
 		}

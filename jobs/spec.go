@@ -134,6 +134,9 @@ func (s *Spec) checkStreams() *Error {
 	if s.Wait == nil {
 		return nil
 	}
+	if from := s.Wait.From; from.Kind == FromOffset && hasKey(from.Offsets, "") && len(s.streams()) > 1 {
+		return from.ambiguous(s.streams())
+	}
 	for _, c := range s.Wait.Until {
 		if err := check(c.Watch); err != nil {
 			return err
@@ -185,6 +188,11 @@ type Origin struct {
 	Kind    OriginKind
 	Offsets map[Stream]int64 // for FromOffset; the key "" means the only stream
 	Pointer string           // where it stands in params, for errors
+}
+
+// ambiguous refuses one offset for several streams.
+func (o Origin) ambiguous(streams []Stream) *Error {
+	return Invalid(o.Pointer, "this job has the streams %v: give an offset for each, as {\"stdout\": 0, \"stderr\": 0}", streams)
 }
 
 // An OriginKind is one of the ways to say where a wait begins.

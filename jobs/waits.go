@@ -69,7 +69,7 @@ func (j *Job) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *E
 				off, ok = st.spool.End(), true // a stream that is left out counts from now
 			}
 			if !ok {
-				return nil, Invalid(spec.From.Pointer, "this job has the streams %s: give an offset for each, as {\"stdout\": 0, \"stderr\": 0}", j.streamNames())
+				return nil, spec.From.ambiguous(j.streamList())
 			}
 			from[st.name] = off
 		case FromDefault, FromStart:
@@ -93,6 +93,13 @@ func (j *Job) checkStreams(spec *WaitSpec) *Error {
 		}
 	}
 	return nil
+}
+
+func (j *Job) streamList() (all []Stream) {
+	for _, st := range j.streams {
+		all = append(all, st.name)
+	}
+	return all
 }
 
 func (j *Job) streamNames() string {
