@@ -67,6 +67,16 @@ func (j *Job) onMessage(m message) {
 		j.onRead(m)
 	case killMsg:
 		j.onKill(m)
+	case signalMsg:
+		j.onSignal(m)
+	case resizeMsg:
+		j.onResize(m)
+	case watchMsg:
+		j.onWatch(m)
+	case unwatchMsg:
+		j.onUnwatch(m)
+	case removeMsg:
+		j.onRemove(m)
 	case infoMsg:
 		m.reply.ok(j.snapshot())
 	case cancelMsg:

@@ -10,6 +10,7 @@ const (
 	CodeInternal Code = iota
 	CodeJobNotFound
 	CodeJobExited
+	CodeJobRunning
 	CodeNameInUse
 	CodeCommandNotFound
 	CodePermissionDenied

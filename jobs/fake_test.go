@@ -90,6 +90,7 @@ func (i *fakeInput) Close() error     { i.once.Do(func() { close(i.closed) }); r
 type fakeTerminal struct{ attrs proc.Attrs }
 
 func (t fakeTerminal) Attrs() (proc.Attrs, error) { return t.attrs, nil }
+func (t fakeTerminal) Resize(int, int) error      { return nil }
 func (t fakeTerminal) Close() error               { return nil }
 
 // A recorder is a Sink that keeps what it is told.

@@ -33,6 +33,7 @@ type (
 	}
 	terminal interface {
 		Attrs() (proc.Attrs, error)
+		Resize(cols, rows int) error
 		Close() error
 	}
 )
@@ -77,24 +78,26 @@ type Job struct {
 	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
 
 	// Owned by run:
-	st       state
-	info     Info // what does not change, and what the loop last knew of the rest
-	begin    *startReq
-	waits    []*wait
-	runs     []*runReq
-	reads    []*readReq
-	kills    []*killReq
-	report   KillResult // what the kills of this job have done so far
-	queue    inputQueue
-	watches  map[int]*watch // by follower key
-	keys     int            // follower keys given out
-	settling *token         // the follower's answer that the end waits for
-	unread   map[Stream]int64
-	cursor   map[Stream]int64
-	exitAt   map[Stream]int64 // the offsets at which exited was told
-	closing  bool             // the server ends
-	quit     bool
-	timer    *time.Timer
+	st        state
+	info      Info // what does not change, and what the loop last knew of the rest
+	begin     *startReq
+	waits     []*wait
+	runs      []*runReq
+	reads     []*readReq
+	kills     []*killReq
+	report    KillResult // what the kills of this job have done so far
+	queue     inputQueue
+	watches   map[int]*watch    // by follower key
+	keys      int               // follower keys given out
+	watchIDs  int               // the client's, given out
+	unwatches map[*token]func() // what to do when the follower has seen what is stored
+	settling  *token            // the follower's answer that the end waits for
+	unread    map[Stream]int64
+	cursor    map[Stream]int64
+	exitAt    map[Stream]int64 // the offsets at which exited was told
+	closing   bool             // the server ends
+	quit      bool
+	timer     *time.Timer
 }
 
 type processHandle struct{ process }
@@ -119,10 +122,10 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		wrote:   make(chan writeDone),
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
-		watches: map[int]*watch{},
-		unread:  map[Stream]int64{},
-		cursor:  map[Stream]int64{},
-		timer:   time.NewTimer(time.Hour),
+		watches: map[int]*watch{}, unwatches: map[*token]func(){},
+		unread: map[Stream]int64{},
+		cursor: map[Stream]int64{},
+		timer:  time.NewTimer(time.Hour),
 	}
 	if j.sink == nil {
 		j.sink = nullSink{}
@@ -168,6 +171,16 @@ func (j *Job) refuse(m message, err *Error) {
 	case killMsg:
 		m.reply.fail(err)
 	case infoMsg:
+		m.reply.fail(err)
+	case signalMsg:
+		m.reply.fail(err)
+	case resizeMsg:
+		m.reply.fail(err)
+	case watchMsg:
+		m.reply.fail(err)
+	case unwatchMsg:
+		m.reply.fail(err)
+	case removeMsg:
 		m.reply.fail(err)
 	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg:
 	}

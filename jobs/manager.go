@@ -245,6 +245,14 @@ func (m *Manager) retire(j *Job) {
 	}
 }
 
+// remove drops a closed job.
+func (m *Manager) remove(j *Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = slices.DeleteFunc(m.closed, func(c *Job) bool { return c == j })
+	m.drop(j)
+}
+
 // Lookup finds a job. A *Error that lists the live jobs if there is none.
 func (m *Manager) Lookup(r Ref) (*Job, *Error) {
 	m.mu.Lock()

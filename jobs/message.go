@@ -2,7 +2,10 @@ package jobs
 
 import (
 	"sync"
+	"syscall"
 	"time"
+
+	"shelld/jobs/internal/keeper"
 )
 
 // A message is what anybody else asks of a job's loop. The set is closed: the
@@ -71,6 +74,26 @@ type (
 		opts  KillOptions
 		reply reply[KillResult]
 	}
+	// signalMsg, resizeMsg, watchMsg, unwatchMsg and removeMsg: see control.go.
+	signalMsg struct {
+		sig    syscall.Signal
+		target keeper.Target
+		reply  reply[struct{}]
+	}
+	resizeMsg struct {
+		cols, rows int
+		reply      reply[struct{}]
+	}
+	watchMsg struct {
+		spec      WatchSpec
+		fromStart bool
+		reply     reply[int]
+	}
+	unwatchMsg struct {
+		id    int
+		reply reply[struct{}]
+	}
+	removeMsg struct{ reply reply[struct{}] }
 	// infoMsg asks for a snapshot, in its turn.
 	infoMsg struct{ reply reply[Info] }
 	// cancelMsg withdraws the request with this token.
@@ -90,6 +113,11 @@ func (waitMsg) message()     {}
 func (runMsg) message()      {}
 func (readMsg) message()     {}
 func (killMsg) message()     {}
+func (signalMsg) message()   {}
+func (resizeMsg) message()   {}
+func (watchMsg) message()    {}
+func (unwatchMsg) message()  {}
+func (removeMsg) message()   {}
 func (infoMsg) message()     {}
 func (cancelMsg) message()   {}
 func (shutdownMsg) message() {}

@@ -157,7 +157,9 @@ type WatchSpec struct {
 }
 
 // streamPointer is where the watch's stream stands in params.
-func (w *WatchSpec) streamPointer() string { return strings.TrimSuffix(w.Pointer, "pattern") + "stream" }
+func (w *WatchSpec) streamPointer() string {
+	return strings.TrimSuffix(w.Pointer, "pattern") + "stream"
+}
 
 // A ConditionKind is what a condition waits for.
 type ConditionKind string

@@ -83,10 +83,8 @@ func (j *Job) onStarted(r startResult) {
 	}
 	j.attach(r.launched)
 	j.st.status = StatusRunning
-	for i := range j.spec.Watches {
-		w := &watch{id: i + 1, spec: j.spec.Watches[i]}
-		j.info.Watches = append(j.info.Watches, WatchInfo{w.id, w.spec})
-		j.follow(w, nil)
+	for _, w := range j.spec.Watches {
+		j.addWatch(w, nil)
 	}
 	j.publish()
 	j.sink.Started(j, j.snapshot())

@@ -206,6 +206,10 @@ func (j *Job) onSynced(tok *token) {
 	if j.settling == tok {
 		j.settling = nil
 	}
+	if then := j.unwatches[tok]; then != nil {
+		delete(j.unwatches, tok)
+		then()
+	}
 	for _, w := range j.waits {
 		if w.catchup == tok {
 			w.catchup = nil

@@ -26,6 +26,7 @@ var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodeInternal:            schema.KindInternalError,
 	jobs.CodeJobNotFound:         schema.KindJobNotFound,
 	jobs.CodeJobExited:           schema.KindJobExited,
+	jobs.CodeJobRunning:          schema.KindJobRunning,
 	jobs.CodeNameInUse:           schema.KindNameInUse,
 	jobs.CodeCommandNotFound:     schema.KindCommandNotFound,
 	jobs.CodePermissionDenied:    schema.KindPermissionDenied,
@@ -108,7 +109,7 @@ func refusalToWire(e *jobs.Error) *wireError {
 	handle := int64(e.Handle)
 	switch e.Code {
 	case jobs.CodeInvalidParams:
-		return invalidParams(schema.FieldError{Pointer: e.Pointer, Message: e.Message})
+		return invalidParams(schema.FieldError{Pointer: e.Pointer, Message: e.Message, Allowed: e.Valid})
 	case jobs.CodeJobNotFound:
 		d := schema.JobNotFoundData{Kind: k}
 		for _, info := range e.Live {
@@ -117,6 +118,8 @@ func refusalToWire(e *jobs.Error) *wireError {
 		w.data = d
 	case jobs.CodeJobExited:
 		w.data = schema.JobExitedData{Kind: k, Handle: handle, Exit: *exit(e.Exit), BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
+	case jobs.CodeJobRunning:
+		w.data = schema.JobRunningData{Kind: k, Handle: handle}
 	case jobs.CodeNameInUse:
 		w.data = schema.NameInUseData{Kind: k, Handle: handle, Name: e.Name}
 	case jobs.CodeCommandNotFound:

@@ -193,6 +193,7 @@ func (s *Server) capabilities() schema.Capabilities {
 			"store": schema.LevelSupportNone, "policy": schema.LevelSupportNone,
 		},
 	}
+	c.Signals = jobs.Signals()
 	if p.Keeper {
 		c.TreeControl.Kind = schema.TreeControlKindKeeper
 	}

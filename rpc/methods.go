@@ -31,6 +31,11 @@ func requests() []method {
 		{"job/list", (*Server).jobList},
 		{"job/get", (*Server).jobGet},
 		{"job/kill", (*Server).jobKill},
+		{"job/signal", (*Server).jobSignal},
+		{"job/resize", (*Server).jobResize},
+		{"job/watch", (*Server).jobWatch},
+		{"job/unwatch", (*Server).jobUnwatch},
+		{"job/remove", (*Server).jobRemove},
 	}
 }
 

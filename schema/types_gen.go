@@ -1510,6 +1510,42 @@ type JobReadResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// JobRemoveParams: What is asked for.
+type JobRemoveParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobRemoveResult: Nothing.
+type JobRemoveResult struct {
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobResizeParams: What is asked for.
+type JobResizeParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// Width in columns.
+	Cols int64 `json:"cols"`
+	// Height in rows.
+	Rows int64 `json:"rows"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobResizeResult: Nothing.
+type JobResizeResult struct {
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // OnTimeout: kill: the job is ended as by job/kill, its reason is timeout. background:
 // the job goes on, and the answer has exit null.
 type OnTimeout string
@@ -1624,6 +1660,39 @@ type JobRunResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// SignalTarget: foreground: the process group in the terminal's foreground, as for a key;
+// in pipe mode the leader's group. leader: the command alone. tree: every process of the
+// job.
+type SignalTarget string
+
+// The values of SignalTarget.
+const (
+	SignalTargetForeground SignalTarget = "foreground"
+	SignalTargetLeader     SignalTarget = "leader"
+	SignalTargetTree       SignalTarget = "tree"
+)
+
+// JobSignalParams: What is asked for.
+type JobSignalParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// The signal's name, with or without SIG, such as INT or SIGUSR1; capabilities.signals
+	// has them.
+	Signal string `json:"signal"`
+	// Who gets it. Default foreground.
+	Target *SignalTarget `json:"target,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobSignalResult: Nothing.
+type JobSignalResult struct {
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // JobStartParams: What to start, and how. At most one of command and argv.
 type JobStartParams struct {
 	// A command line for the shell. Excludes argv. Neither: an interactive shell.
@@ -1694,6 +1763,24 @@ type JobStartedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// JobUnwatchParams: What is asked for.
+type JobUnwatchParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// The watch, as job/watch answered it or JobInfo.watches lists it.
+	WatchID int64 `json:"watchId"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobUnwatchResult: Nothing.
+type JobUnwatchResult struct {
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // JobWaitParams: What to wait for: a wait, and whose.
 type JobWaitParams struct {
 	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
@@ -1721,6 +1808,47 @@ type JobWaitParams struct {
 type JobWaitResult struct {
 	// How the wait ended.
 	Outcome Outcome `json:"outcome"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// WatchFrom: start: all the output that is kept counts, and then what comes. now: what
+// comes.
+type WatchFrom string
+
+// The values of WatchFrom.
+const (
+	WatchFromStart WatchFrom = "start"
+	WatchFromNow   WatchFrom = "now"
+)
+
+// JobWatchParams: What is asked for.
+type JobWatchParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// An ECMAScript regular expression of 1 to 4096 characters, as in a start's watch.
+	Pattern string `json:"pattern"`
+	// ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (.
+	// matches line breaks), u (Unicode). Default: none.
+	Flags *string `json:"flags,omitempty"`
+	// What the pattern looks at. Default plain.
+	On *WatchTarget `json:"on,omitempty"`
+	// Whether the watch ends with its first match. Default false.
+	Once *bool `json:"once,omitempty"`
+	// The stream to look at. Absent: each stream of the job.
+	Stream *Stream `json:"stream,omitempty"`
+	// From where on output counts. Default now.
+	From *WatchFrom `json:"from,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobWatchResult: The watch.
+type JobWatchResult struct {
+	// The watch's number, counted from 1 per job, those of the start first.
+	WatchID int64 `json:"watchId"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

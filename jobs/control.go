@@ -1,0 +1,187 @@
+package jobs
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"syscall"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// A SignalTarget says who of a job gets a signal.
+type SignalTarget string
+
+const (
+	SignalForeground SignalTarget = "foreground" // the terminal's foreground group; the leader's in pipe mode
+	SignalLeader     SignalTarget = "leader"
+	SignalTree       SignalTarget = "tree"
+)
+
+var keeperTargets = map[SignalTarget]keeper.Target{
+	SignalForeground: keeper.Foreground, SignalLeader: keeper.Leader, SignalTree: keeper.Tree,
+}
+
+// Signals are the names, with SIG, that Signal takes on this system, sorted.
+func Signals() []string {
+	names := make([]string, 0, len(signalNames))
+	for _, n := range signalNames {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Signal sends a signal, by its name with or without SIG. *Error at once if there
+// is no such signal.
+func (j *Job) Signal(name string, target SignalTarget) (Pending[struct{}], *Error) {
+	full := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
+	for sig, n := range signalNames {
+		if n == full {
+			r := newReply[struct{}]()
+			j.post(signalMsg{sig, keeperTargets[target], r})
+			return pend(j, r), nil
+		}
+	}
+	e := Invalid("/signal", "there is no signal %q on this system", name)
+	e.Valid = Signals()
+	return Pending[struct{}]{}, e
+}
+
+// onSignal leaves the sending to a goroutine, since the keeper is asked and
+// answers; it ends with the answer, which comes or the keeper is gone.
+func (j *Job) onSignal(m signalMsg) {
+	if j.st.empty {
+		m.reply.fail(j.over())
+		return
+	}
+	p, exited := j.proc, j.st.exit
+	j.loops.Go(func() {
+		err := p.Signal(m.target, m.sig)
+		switch {
+		case err == nil:
+			m.reply.ok(struct{}{})
+		case errors.Is(err, syscall.EPERM):
+			m.reply.fail(errorf(CodeUnsupported, "the processes of job %d run as another user and may not be signalled", j.id))
+		default: // nobody is there any more
+			m.reply.fail(j.nobody(exited))
+		}
+	})
+}
+
+// nobody refuses a signal whose target has ended while others of the job live on. It
+// is called outside of the loop.
+func (j *Job) nobody(exited *Exit) *Error {
+	if exited == nil {
+		return Invalid("/target", "nobody of that part of job %d is alive", j.id)
+	}
+	e := errorf(CodeJobExited, "nobody of that part of job %d is alive; its leader %s", j.id, exitText(exited))
+	e.Handle, e.Exit = j.id, exited
+	return e
+}
+
+// over refuses what needs a job that lives.
+func (j *Job) over() *Error {
+	return errorf(CodeJobExited, "job %d %s; start it again", j.id, exitText(j.st.exit)).about(j)
+}
+
+// Resize changes the size of the job's terminal.
+func (j *Job) Resize(cols, rows int) Pending[struct{}] {
+	r := newReply[struct{}]()
+	j.post(resizeMsg{cols, rows, r})
+	return pend(j, r)
+}
+
+func (j *Job) onResize(m resizeMsg) {
+	switch {
+	case j.st.status == StatusClosed:
+		m.reply.fail(j.over())
+	case j.term == nil:
+		m.reply.fail(j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", j.id))
+	default:
+		if err := j.term.Resize(m.cols, m.rows); err != nil {
+			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", j.id, err))
+			return
+		}
+		j.info.Cols, j.info.Rows = m.cols, m.rows
+		j.publish()
+		m.reply.ok(struct{}{})
+	}
+}
+
+// Watch adds a pattern, which is matched from the output's start or from now on.
+// *Error at once if it does not compile.
+func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
+	if err := spec.compile(); err != nil {
+		return Pending[int]{}, err
+	}
+	r := newReply[int]()
+	j.post(watchMsg{spec, fromStart, r})
+	return pend(j, r), nil
+}
+
+func (j *Job) onWatch(m watchMsg) {
+	if s := m.spec.Stream; s != "" && j.stream(s) == nil {
+		m.reply.fail(Invalid(m.spec.streamPointer(), "this job has no stream %q; it has %s", s, j.streamNames()))
+		return
+	}
+	from := j.barrier()
+	if m.fromStart {
+		from = nil
+	}
+	m.reply.ok(j.addWatch(m.spec, from))
+}
+
+// addWatch gives a client's pattern its number.
+func (j *Job) addWatch(spec WatchSpec, from map[Stream]int64) int {
+	j.watchIDs++
+	j.info.Watches = append(slices.Clone(j.info.Watches), WatchInfo{j.watchIDs, spec})
+	j.follow(&watch{id: j.watchIDs, spec: spec}, from)
+	return j.watchIDs
+}
+
+// Unwatch ends a watch. What is stored by then is still matched.
+func (j *Job) Unwatch(id int) Pending[struct{}] {
+	r := newReply[struct{}]()
+	j.post(unwatchMsg{id, r})
+	return pend(j, r)
+}
+
+func (j *Job) onUnwatch(m unwatchMsg) {
+	for key, w := range j.watches {
+		if w.id == m.id && w.wait == nil {
+			tok := new(token)
+			j.unwatches[tok] = func() {
+				j.unfollow(key)
+				m.reply.ok(struct{}{})
+			}
+			j.follower.Load().mail.put(followSync{tok: tok})
+			return
+		}
+	}
+	m.reply.fail(Invalid("/watchId", "job %d has no watch %d (any more); job/get lists those it has", j.id, m.id))
+}
+
+// Remove forgets a closed job.
+func (j *Job) Remove() Pending[struct{}] {
+	r := newReply[struct{}]()
+	j.post(removeMsg{r})
+	return pend(j, r)
+}
+
+func (j *Job) onRemove(m removeMsg) {
+	if j.st.status != StatusClosed {
+		e := errorf(CodeJobRunning, "job %d is %s; end it with job/kill before it is removed", j.id, j.st.status)
+		m.reply.fail(e.about(j))
+		return
+	}
+	j.mgr.remove(j)
+	m.reply.ok(struct{}{})
+	j.quit = true
+}
+
+// about adds which job an error is about, and its end where that is known.
+func (e *Error) about(j *Job) *Error {
+	e.Handle, e.Exit = j.id, j.st.exit
+	return e
+}
