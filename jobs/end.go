@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -272,7 +273,9 @@ func (j *Job) cancelKill(tok *token) bool {
 	if i < 0 {
 		return false
 	}
-	j.kills[i].reply.fail(j.canceled()) // the signals are sent and stay sent
+	err := j.canceled() // the signals are sent and stay sent, and the grace runs on
+	err.Message = fmt.Sprintf("the request was cancelled; job %d is being ended all the same", j.id)
+	j.kills[i].reply.fail(err)
 	j.kills = slices.Delete(j.kills, i, i+1)
 	return true
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -208,6 +209,9 @@ func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
 func (j *Job) checkQueue(data []byte) *Error {
 	if limit := j.mgr.limits.InputQueueBytes; j.queue.bytes+int64(len(data)) > limit {
 		e := errorf(CodeInputQueueFull, "job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", j.id, j.queue.bytes)
+		if int64(len(data)) > limit {
+			e.Message = fmt.Sprintf("this input of %d bytes is over limits.inputQueueBytes (%d); send it in parts, each when the one before is answered", len(data), limit)
+		}
 		e.Handle, e.Max = j.id, limit
 		return e
 	}

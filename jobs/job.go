@@ -244,12 +244,12 @@ func (w *WatchSpec) compile() *Error {
 		w.compiled = p
 		return nil
 	}
-	e := errorf(CodeInvalidPattern, "the pattern is no ECMAScript regular expression: %v", err)
-	e.Pattern, e.Pointer = w.Pattern, w.Pointer
-	if se, ok := err.(*match.SyntaxError); ok {
-		e.Position = &se.Pos
-		e.Message = "the pattern is no ECMAScript regular expression: " + se.Message
+	se, ok := err.(*match.SyntaxError)
+	if !ok { // the flags
+		return Invalid(w.sibling("flags"), "%v", err)
 	}
+	e := errorf(CodeInvalidPattern, "the pattern is no ECMAScript regular expression: %s", se.Message)
+	e.Pattern, e.Pointer, e.Position = w.Pattern, w.Pointer, &se.Pos
 	return e
 }
 

@@ -80,9 +80,6 @@ func (s *state) stopped(is bool) {
 	}
 }
 
-// live says whether anything of the job may be alive.
-func (s *state) live() bool { return s.status != StatusClosed && s.status != StatusFailed }
-
 // signalName returns the name with SIG; a signal without a name is told by number.
 func signalName(sig syscall.Signal) string {
 	if n := signalNames[sig]; n != "" {

@@ -89,7 +89,7 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 func (j *Job) checkStreams(spec *WaitSpec) *Error {
 	for _, c := range spec.Until {
 		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && j.stream(s) == nil {
-			return Invalid(c.Watch.streamPointer(), "this job has no stream %q; it has %s", s, j.streamNames())
+			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, j.streamNames())
 		}
 	}
 	return nil
@@ -102,12 +102,7 @@ func (j *Job) streamList() (all []Stream) {
 	return all
 }
 
-func (j *Job) streamNames() string {
-	if len(j.streams) == 2 {
-		return string(j.streams[0].name) + " and " + string(j.streams[1].name)
-	}
-	return string(j.streams[0].name)
-}
+func (j *Job) streamNames() string { return names(j.streamList()) }
 
 // arm begins a wait. Its patterns look at what is there already first, so that of
 // several conditions that hold the first one counts; until they have, it waits.

@@ -109,6 +109,7 @@ func (s *Server) jobRun(r *request) error {
 		return err
 	}
 	l := newLane(s.out, r.id, p.Events, s.settings.encoding)
+	l.parked = p.Events == nil
 	spec.Sink = l
 	opts := jobs.RunOptions{
 		Timeout: timeout(p.TimeoutMs), Background: or(p.OnTimeout, schema.OnTimeoutKill) == schema.OnTimeoutBackground,
@@ -125,12 +126,10 @@ func (s *Server) jobRun(r *request) error {
 			return nil, res.Err
 		}
 		res, err := wait(r, ran)
-		onAnswer := func() {}
 		if p.Events == nil && opts.Background && (err != nil || res.TimedOut) {
-			// It goes on, and is heard from here on.
-			onAnswer = func() { s.surface(j, l, events, res) }
+			// It goes on, and is heard from the answer on.
+			r.then = func() { s.surface(j, l, events, res) }
 		}
-		defer onAnswer()
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,7 @@ type lane struct {
 	// Guarded by out.mu:
 	queued     bool // in out.ready
 	open       bool // started was told, or would have been
+	parked     bool // not open, but may be: events are kept
 	events     map[schema.EventName]bool
 	queue      []jobs.Event
 	matches    int           // in queue
@@ -68,6 +69,15 @@ func (l *lane) openFrom(j *jobs.Job, info jobs.Info, events []schema.EventName, 
 		l.events[e] = true
 	}
 	l.openLocked(j, info, from)
+	// What the answer covers was told by it.
+	l.queue = slices.DeleteFunc(l.queue, func(e jobs.Event) bool {
+		told := e.Matched != nil && e.Matched.Match.End <= from[e.Matched.Stream].To
+		if told {
+			l.matches--
+		}
+		return told
+	})
+	clear(l.suppressed)
 	l.out.enqueueLocked(l)
 }
 
@@ -79,7 +89,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 	for _, s := range info.Streams {
 		l.cursors = append(l.cursors, cursor{s.Name, from[s.Name].To})
 	}
-	l.open = true
+	l.open, l.parked = true, false
 	if l.events[schema.EventNameStarted] {
 		l.seq++
 		l.out.sendLocked(notification("job/started", schema.JobStartedParams{
@@ -101,7 +111,7 @@ func (l *lane) Output() {
 func (l *lane) Event(e jobs.Event) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	if !l.open {
+	if !l.open && !l.parked {
 		return
 	}
 	if e.Matched != nil {
@@ -112,7 +122,9 @@ func (l *lane) Event(e jobs.Event) {
 		l.matches++
 	}
 	l.queue = append(l.queue, e)
-	l.out.enqueueLocked(l)
+	if l.open {
+		l.out.enqueueLocked(l)
+	}
 }
 
 // step writes the lane's next message: output, up to what the next event waits for,

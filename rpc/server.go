@@ -7,9 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -230,12 +233,52 @@ type request struct {
 
 	once     sync.Once
 	canceled chan struct{}
+	then     func() // nil, or what await does after the answer
 }
 
 func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
 
 // decode checks the params against their schema and stores them.
-func (r *request) decode(into any) error { return schema.DecodeParams(r.method, r.params, into) }
+func (r *request) decode(into any) error {
+	if hasLoneSurrogate(r.params) {
+		return invalidParams(schema.FieldError{Message: `params have a lone surrogate (\ud800 to \udfff), which is no character and cannot be sent on`})
+	}
+	return schema.DecodeParams(r.method, r.params, into)
+}
+
+// hasLoneSurrogate says whether JSON has an escape that encoding/json would turn
+// into U+FFFD without a word.
+func hasLoneSurrogate(data []byte) bool {
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		first := escaped(data[i:])
+		switch {
+		case first < 0:
+			i++ // another escape: its character is no backslash that begins one
+		case !utf16.IsSurrogate(first):
+			i += 5
+		case utf16.DecodeRune(first, escaped(data[i+6:])) == utf8.RuneError:
+			return true
+		default:
+			i += 11
+		}
+	}
+	return false
+}
+
+// escaped is the code unit of a \uXXXX at the start of data, and -1 for anything else.
+func escaped(data []byte) rune {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(data[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
 
 func (r *request) reply(result any) {
 	body := resultBody(r.id, result)
@@ -281,9 +324,12 @@ func (r *request) await(f func() (any, error)) {
 		result, err := f()
 		if err != nil {
 			r.fail(err)
-			return
+		} else {
+			r.reply(result)
 		}
-		r.reply(result)
+		if r.then != nil {
+			r.then()
+		}
 	}()
 }
 
