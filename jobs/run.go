@@ -45,7 +45,7 @@ func (j *Job) onRun(m runMsg) {
 		r.deadline = j.info.StartedAt.Add(m.opts.Timeout)
 	}
 	if j.told() { // it was faster than this message
-		r.onExit(time.Now(), j.hint(), len(j.info.Background) > 0)
+		r.onExit(time.Now(), j.hint, len(j.info.Background) > 0)
 	}
 	j.runs = append(j.runs, r)
 }

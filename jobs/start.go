@@ -79,6 +79,7 @@ func (j *Job) onStarted(r startResult) {
 		j.begin.reply.fail(r.err)
 		return
 	}
+	j.mgr.started(j)
 	j.attach(r.launched)
 	j.st.status = StatusRunning
 	for i := range j.spec.Watches {
@@ -136,10 +137,6 @@ func (j *Job) answerStart() {
 		abort: func(e *Error) { b.reply.fail(e) },
 	})
 }
-
-// cancelStart is for a start that is still under way: the cancel waits in the mail
-// until that is over, so that only its wait is left to cancel.
-func (j *Job) cancelStart(*token) bool { return false }
 
 // resolve finds everything that a spec names.
 func (m *Manager) resolve(s *Spec) (plan, *Error) {

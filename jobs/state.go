@@ -33,6 +33,7 @@ const (
 	stepNone        step = iota // the leader lives
 	stepDrainExit               // its output is read to the end
 	stepSettleExit              // the matcher has seen it
+	stepHint                    // why a shell could not run its command has been found out
 	stepBackground              // exited was told; something may be alive
 	stepDrainClose              // nothing is; what it wrote is read to the end
 	stepSettleClose             // the matcher has seen that

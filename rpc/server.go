@@ -133,9 +133,11 @@ func (s *Server) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {
 		defer s.recovered(nil)
 		s.notified(env)
 	case kindRequest:
-		r := &request{server: s, id: append(json.RawMessage(nil), env.ID...), params: env.Params, canceled: make(chan struct{})}
+		r := &request{server: s, id: append(json.RawMessage(nil), env.ID...), method: env.Method, params: env.Params, canceled: make(chan struct{})}
 		defer s.recovered(r)
-		if err := s.begin(r, env); err != nil {
+		err := s.begin(r, env)
+		r.params = nil // they lie in the frame, which may be large
+		if err != nil {
 			r.fail(err)
 		}
 	case kindResponse:
@@ -175,7 +177,6 @@ func (s *Server) begin(r *request, env envelope) error {
 	if err != nil {
 		return err
 	}
-	r.method = m.name
 	if env.PositionalParams {
 		return invalidParams(schema.FieldError{Message: "params must be an object with named members", Expected: "object"})
 	}
@@ -283,7 +284,7 @@ func escaped(data []byte) rune {
 func (r *request) reply(result any) {
 	body := resultBody(r.id, result)
 	if limit := int(r.server.maxMessage.Load()); len(body) > limit {
-		msg := "the answer would be longer than maxMessageBytes; what was asked for is done: ask for less of it, as with maxBytes"
+		msg := "the answer would be longer than maxMessageBytes; what was asked for is done; ask for less, as with maxBytes, or raise the limit"
 		r.fail(&wireError{schema.KindLimitExceeded, msg, schema.LimitExceededData{
 			Kind: string(schema.KindLimitExceeded), Limit: "maxMessageBytes", Max: int64(limit),
 		}})
