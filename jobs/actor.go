@@ -32,6 +32,8 @@ func (j *Job) run() {
 			j.queue.writes++
 		case w := <-j.wrote:
 			j.onWrote(w)
+		case h := <-j.hints:
+			j.hint, j.hintUntil = h, time.Time{} // found, or nothing to be found
 		case <-j.timer.C:
 		}
 		j.review(time.Now())
@@ -39,7 +41,8 @@ func (j *Job) run() {
 	j.release()
 }
 
-// mailWake is nil while the job starts: what names it then waits its turn.
+// mailWake is nil while the job starts: what names it then waits its turn, a cancel
+// of the start as well, so that only its wait is left to cancel.
 func (j *Job) mailWake() <-chan struct{} {
 	if j.st.status == StatusStarting {
 		return nil
@@ -121,6 +124,9 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 			sooner(j.quietDeadline(w))
 		}
 	}
+	if j.st.step == stepHint {
+		sooner(j.hintUntil)
+	}
 	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
 		sooner(j.queue.broken.Add(brokenTime))
 	}
@@ -137,7 +143,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // onCancel withdraws one request. A request that is not there any more has been
 // answered.
 func (j *Job) onCancel(tok *token) {
-	if j.cancelStart(tok) || j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelKill(tok) {
+	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelKill(tok) {
 		return
 	}
 	j.cancelWrite(tok)

@@ -122,7 +122,7 @@ func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
 
 func (j *Job) onWatch(m watchMsg) {
 	if s := m.spec.Stream; s != "" && j.stream(s) == nil {
-		m.reply.fail(Invalid(m.spec.streamPointer(), "this job has no stream %q; it has %s", s, j.streamNames()))
+		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, j.streamNames()))
 		return
 	}
 	from := j.barrier()

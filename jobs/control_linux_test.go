@@ -5,19 +5,6 @@ import (
 	"time"
 )
 
-func started(t *testing.T, m *Manager, s Spec, ready string) *Job {
-	t.Helper()
-	s.Wait = &WaitSpec{Until: []Condition{pattern(ready)}, Timeout: time.Minute}
-	j, p, err := m.Start(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := must(t, p); r.Outcome.Reason != "pattern" {
-		t.Fatalf("%+v", r.Outcome)
-	}
-	return j
-}
-
 func await(t *testing.T, j *Job, c Condition) {
 	t.Helper()
 	p, err := j.Wait(&WaitSpec{Until: []Condition{c}, From: Origin{Kind: FromStart}, Timeout: time.Minute})

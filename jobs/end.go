@@ -1,7 +1,9 @@
 package jobs
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"shelld/jobs/internal/keeper"
@@ -94,7 +96,16 @@ func (j *Job) reviewEnd(now time.Time) {
 				j.settle(stepSettleExit)
 			}
 		case stepSettleExit:
-			if j.settling == nil {
+			switch {
+			case j.settling != nil:
+			case j.needsHint():
+				j.st.step = stepHint
+				j.seekHint()
+			default:
+				j.tellExited(now)
+			}
+		case stepHint:
+			if j.hint != nil || !now.Before(j.hintUntil) {
 				j.tellExited(now)
 			}
 		case stepBackground:
@@ -132,7 +143,7 @@ func (j *Job) tellExited(now time.Time) {
 	j.exitAt = j.barrier()
 	j.mgr.releaseName(j)
 	j.publish()
-	hint := j.hint()
+	hint := j.hint
 	for _, r := range j.runs {
 		r.onExit(now, hint, len(j.info.Background) > 0)
 	}
@@ -218,15 +229,21 @@ func (j *Job) interactiveShell() bool {
 	if j.term == nil {
 		return false
 	}
-	args := j.info.Argv[1:]
-	return proc.IsPOSIXShell(j.info.Argv[0]) && (len(args) == 0 || slices.Contains(args, "-i"))
+	return proc.IsPOSIXShell(j.info.Argv[0]) && !slices.ContainsFunc(j.info.Argv[1:], func(arg string) bool {
+		option := strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "+")
+		command := option && !strings.HasPrefix(arg, "--") && strings.Contains(arg, "c")
+		return !option || command // a script, or -c in any company
+	})
 }
 
 // onKilled takes a kill's report. A tree that is gone answers at closed; one of
 // which something may live on, now.
 func (j *Job) onKilled(ev keeper.Event) {
 	j.report.add(ev.Report)
-	if len(j.report.Survivors) > 0 {
+	switch {
+	case len(j.kills) == 0:
+		j.report = KillResult{} // a timeout's, or one whose request was cancelled
+	case len(j.report.Survivors) > 0:
 		j.answerKills()
 	}
 }
@@ -272,7 +289,9 @@ func (j *Job) cancelKill(tok *token) bool {
 	if i < 0 {
 		return false
 	}
-	j.kills[i].reply.fail(j.canceled()) // the signals are sent and stay sent
+	err := j.canceled() // the signals are sent and stay sent, and the grace runs on
+	err.Message = fmt.Sprintf("the request was cancelled; job %d is being ended all the same", j.id)
+	j.kills[i].reply.fail(err)
 	j.kills = slices.Delete(j.kills, i, i+1)
 	return true
 }

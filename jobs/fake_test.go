@@ -153,7 +153,7 @@ func startFake(t *testing.T, sink *recorder) *fakeJob {
 	}
 	f.m.plan = func(*Spec) (plan, *Error) { return plan{argv: []string{"fake"}, mode: ModePTY, dir: "/"}, nil }
 	f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
-		term := fakeTerminal{proc.Attrs{Canonical: true, Echo: true, CRToNL: true, EOF: 4, Intr: 3}}
+		term := fakeTerminal{proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3}}
 		return &launched{plan: p, proc: f.proc, outputs: []output{{PTY, f.out}}, input: f.in, term: term}, nil
 	}
 	j, p, err := f.m.Start(Spec{Sink: sink})

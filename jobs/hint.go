@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"regexp"
+	"time"
 
 	"shelld/jobs/internal/proc"
 )
@@ -19,14 +20,28 @@ var (
 	notRun   = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:cannot execute: )?(?:Permission denied|Is a directory)\s*$`)
 )
 
-// hint tells why a shell could not run a command, in the terms of a failed start.
-func (j *Job) hint() *Hint {
+// hintTime is how long the end of a job is held up to find out why a shell could not
+// run its command: long for a disk, short where a directory on PATH does not answer.
+const hintTime = 250 * time.Millisecond
+
+// needsHint says whether the leader's end is a shell's that could not run a command.
+func (j *Job) needsHint() bool {
 	e := j.st.exit
-	if j.spec.Command == nil || e.Code == nil || *e.Code != 126 && *e.Code != 127 {
-		return nil
-	}
+	return j.spec.Command != nil && e.Code != nil && (*e.Code == 126 || *e.Code == 127)
+}
+
+// seekHint has a goroutine look for the hint, since it reads directories. It ends
+// when they have been read, and answers on hints, which has room for it.
+func (j *Job) seekHint() {
+	j.hintUntil = time.Now().Add(hintTime)
+	code, dir, mode := *j.st.exit.Code, j.info.Cwd, j.info.Mode
+	go func() { j.hints <- j.findHint(code, dir, mode) }()
+}
+
+// findHint tells why a shell could not run a command, in the terms of a failed start.
+func (j *Job) findHint(code int, dir string, mode Mode) *Hint {
 	re, kind := notFound, CodeCommandNotFound
-	if *e.Code == 126 {
+	if code == 126 {
 		re, kind = notRun, CodePermissionDenied
 	}
 	m := re.FindStringSubmatch(j.lastWords())
@@ -34,12 +49,12 @@ func (j *Job) hint() *Hint {
 		return nil
 	}
 	h := &Hint{Kind: kind, Command: m[1]}
-	env := j.mgr.environ(&j.spec, plan{mode: j.info.Mode, dir: j.info.Cwd})
+	env := j.mgr.environ(&j.spec, plan{mode: mode, dir: dir})
 	if kind == CodeCommandNotFound {
 		h.Suggestions = proc.Suggest(h.Command, env)
 		return h
 	}
-	_, err := proc.LookPath(h.Command, j.info.Cwd, env)
+	_, err := proc.LookPath(h.Command, dir, env)
 	if le := (*proc.LookError)(nil); errors.As(err, &le) && !errors.Is(err, fs.ErrNotExist) {
 		h.Path = le.Path
 	}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -46,6 +47,7 @@ type queued struct {
 	outcome *Outcome // of the wait
 	end     *Error   // withdrawn while the writeLoop had it: the answer, once that is back
 	short   *Error   // the answer, once that is back, if not all was written
+	before  int      // the queue's partial before this item
 	reply   reply[WriteResult]
 }
 
@@ -77,7 +79,7 @@ func (q *inputQueue) remove(i int) {
 }
 
 func (j *Job) onWrite(m writeMsg) {
-	data, err := j.compose(m.in)
+	data, partial, err := j.compose(m.in)
 	if err == nil {
 		err = j.checkQueue(data)
 	}
@@ -88,7 +90,8 @@ func (j *Job) onWrite(m writeMsg) {
 		m.reply.fail(err)
 		return
 	}
-	q := &queued{data: data, close: m.in.EOF && j.term == nil, spec: m.in.Wait, reply: m.reply}
+	q := &queued{data: data, close: m.in.EOF && j.term == nil, spec: m.in.Wait, reply: m.reply, before: j.queue.partial}
+	j.queue.partial = partial
 	if q.close {
 		j.queue.closed = "its standard input was closed by an earlier eof"
 	}
@@ -97,24 +100,25 @@ func (j *Job) onWrite(m writeMsg) {
 	j.beginFirst()
 }
 
-// compose turns an Input into the bytes to send, or says why it cannot be sent.
-func (j *Job) compose(in Input) ([]byte, *Error) {
+// compose turns an Input into the bytes to send, or says why it cannot be sent, and
+// says how much of a line is then typed.
+func (j *Job) compose(in Input) (data []byte, partial int, refusal *Error) {
 	if err := j.writable(in); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	data := []byte(in.Text)
+	data = []byte(in.Text)
 	keys, err := screen.Encode(in.Keys, screen.Modes{})
 	if err != nil {
 		e := errorf(CodeInvalidKey, "%v; nothing was sent", err)
 		e.Valid, e.Name = screen.KeyNames(), badKey(in.Keys)
-		return nil, e
+		return nil, 0, e
 	}
 	data = append(data, keys...)
 	if j.term == nil {
 		if in.AppendNewline {
 			data = append(data, '\n')
 		}
-		return data, nil
+		return data, 0, nil
 	}
 	if in.AppendNewline {
 		data = append(data, '\r')
@@ -159,16 +163,16 @@ func (j *Job) notInteractive(format string, args ...any) *Error {
 
 // composeLine adds the terminal's end-of-file character where it was asked for, and
 // refuses a line that the kernel would cut short without a word.
-func (j *Job) composeLine(data []byte, eof bool) ([]byte, *Error) {
+func (j *Job) composeLine(data []byte, eof bool) ([]byte, int, *Error) {
 	attrs, err := j.term.Attrs()
 	if err != nil {
-		return nil, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", j.id, err)
+		return nil, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", j.id, err)
 	}
 	partial, longest := lineLengths(data, j.queue.partial, attrs)
 	if attrs.Canonical && longest > proc.CanonicalLineLimit {
 		e := errorf(CodeLineTooLong, "a line of %d bytes is over the terminal's limit of %d, whose end the kernel would drop; send shorter lines, or start the job in pipe mode", longest, proc.CanonicalLineLimit)
 		e.Handle, e.Max = j.id, proc.CanonicalLineLimit
-		return nil, e
+		return nil, 0, e
 	}
 	if !attrs.Canonical {
 		partial = 0 // the program reads characters: no line is begun
@@ -184,8 +188,7 @@ func (j *Job) composeLine(data []byte, eof bool) ([]byte, *Error) {
 		}
 		partial = 0
 	}
-	j.queue.partial = partial
-	return data, nil
+	return data, partial, nil
 }
 
 // lineLengths follows data, typed behind partial bytes of a line, and returns what
@@ -195,8 +198,10 @@ func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
 		switch {
 		case c == '\n', c == '\r' && a.CRToNL, c == a.EOF && c != 0, c == a.EOL && c != 0:
 			partial = 0
-		case c == a.Kill && c != 0 && a.Canonical:
-			partial = 0
+		case c != 0 && a.Canonical && c == a.Kill, c != 0 && a.Signals && (c == a.Intr || c == a.Quit || c == a.Susp):
+			partial = 0 // the line is thrown away
+		case c != 0 && a.Canonical && c == a.Erase:
+			partial = max(partial-1, 0)
 		default:
 			partial++
 			longest = max(longest, partial)
@@ -208,6 +213,9 @@ func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
 func (j *Job) checkQueue(data []byte) *Error {
 	if limit := j.mgr.limits.InputQueueBytes; j.queue.bytes+int64(len(data)) > limit {
 		e := errorf(CodeInputQueueFull, "job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", j.id, j.queue.bytes)
+		if int64(len(data)) > limit {
+			e.Message = fmt.Sprintf("this input of %d bytes is over limits.inputQueueBytes (%d); send it in parts, each when the one before is answered", len(data), limit)
+		}
 		e.Handle, e.Max = j.id, limit
 		return e
 	}
@@ -263,7 +271,7 @@ func (j *Job) onWrote(w writeDone) {
 func (j *Job) finishFirst() {
 	q := j.queue.items[0]
 	j.queue.remove(0)
-	if q.close {
+	if q.close && j.input != nil {
 		_ = j.input.Close() // Best effort: the program sees the end of its input.
 		j.input = nil
 	}
@@ -287,10 +295,16 @@ func (j *Job) withdraw(q *queued, err *Error) {
 	i := slices.Index(j.queue.items, q)
 	if i == 0 && j.queue.writing {
 		q.end = err
-		j.input.Interrupt(j.queue.writes)
+		j.interrupt()
 		return
 	}
 	if i >= 0 {
+		if q.close {
+			j.queue.closed = "" // it was not
+		}
+		if i == len(j.queue.items)-1 && q.written == 0 {
+			j.queue.partial = q.before
+		}
 		j.queue.remove(i)
 	}
 	n := q.written
@@ -299,6 +313,14 @@ func (j *Job) withdraw(q *queued, err *Error) {
 		err.Outcome = q.outcome
 	}
 	q.reply.fail(err)
+}
+
+// interrupt makes the writeLoop give back what it has. Where the input is closed it
+// does so by itself.
+func (j *Job) interrupt() {
+	if j.input != nil {
+		j.input.Interrupt(j.queue.writes)
+	}
 }
 
 // cancelWrite withdraws a write that has no wait armed.
@@ -320,7 +342,7 @@ func (j *Job) dropInput(why func() *Error) {
 			if q.short == nil {
 				q.short = why()
 			}
-			j.input.Interrupt(j.queue.writes)
+			j.interrupt()
 			continue
 		}
 		j.drop(q, why())

@@ -54,6 +54,8 @@ type Job struct {
 	log   *slog.Logger
 	epoch time.Time
 
+	namesake *Job // who had the name before; guarded by the manager's mu
+
 	// Set once by run before anybody else can see them:
 	proc    process
 	streams []*stream
@@ -70,6 +72,7 @@ type Job struct {
 	ends    chan streamEnd      // readLoops -> run
 	toInput chan []byte         // run -> writeLoop
 	wrote   chan writeDone      // writeLoop -> run, one per toInput
+	hints   chan *Hint          // seekHint -> run, at most once; capacity 1
 	ended   chan struct{}       // closed by run when nothing of the job is left, or it failed to start
 	done    chan struct{}       // closed when run has returned
 
@@ -92,6 +95,8 @@ type Job struct {
 	watchIDs  int               // the client's, given out
 	unwatches map[*token]func() // what to do when the follower has seen what is stored
 	settling  *token            // the follower's answer that the end waits for
+	hint      *Hint             // why the shell could not run its command; nil = not known
+	hintUntil time.Time         // when looking for it is given up
 	unread    map[Stream]int64
 	cursor    map[Stream]int64
 	exitAt    map[Stream]int64 // the offsets at which exited was told
@@ -120,6 +125,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		ends:    make(chan streamEnd),
 		toInput: make(chan []byte),
 		wrote:   make(chan writeDone),
+		hints:   make(chan *Hint, 1),
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
 		watches: map[int]*watch{}, unwatches: map[*token]func(){},
@@ -228,15 +234,30 @@ func (j *Job) End(name Stream) int64 {
 	return 0
 }
 
-// Range returns the stored bytes of a range and what of it was dropped.
+// Range returns the stored bytes of a range and what of it was dropped. It takes no
+// more memory than what is kept of it.
 func (j *Job) Range(name Stream, r Range) (data []byte, gaps []Range) {
 	st := j.stream(name)
 	if st == nil {
 		return nil, nil
 	}
-	data, dropped := st.spool.ReadRange(r.From, r.To)
-	for _, d := range dropped {
-		gaps = append(gaps, Range(d))
+	at := r.From
+	for _, k := range st.spool.Kept() {
+		from, to := max(k.From, at), min(k.To, r.To)
+		if from >= to {
+			continue
+		}
+		part, dropped := st.spool.ReadRange(from, to)
+		if from > at {
+			gaps = append(gaps, Range{at, from})
+		}
+		for _, d := range dropped { // while this was read
+			gaps = append(gaps, Range(d))
+		}
+		data, at = append(data, part...), to
+	}
+	if at < r.To {
+		gaps = append(gaps, Range{at, r.To})
 	}
 	return data, gaps
 }
@@ -257,12 +278,12 @@ func (w *WatchSpec) compile() *Error {
 		w.compiled = p
 		return nil
 	}
-	e := errorf(CodeInvalidPattern, "the pattern is no ECMAScript regular expression: %v", err)
-	e.Pattern, e.Pointer = w.Pattern, w.Pointer
-	if se, ok := err.(*match.SyntaxError); ok {
-		e.Position = &se.Pos
-		e.Message = "the pattern is no ECMAScript regular expression: " + se.Message
+	se, ok := err.(*match.SyntaxError)
+	if !ok { // the flags
+		return Invalid(w.sibling("flags"), "%v", err)
 	}
+	e := errorf(CodeInvalidPattern, "the pattern is no ECMAScript regular expression: %s", se.Message)
+	e.Pattern, e.Pointer, e.Position = w.Pattern, w.Pointer, &se.Pos
 	return e
 }
 

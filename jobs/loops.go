@@ -60,8 +60,10 @@ func (j *Job) readLoop(st *stream) {
 	for {
 		n, err := st.src.Read(buf)
 		if n > 0 {
-			st.spool.Append(buf[:n])
+			// The clock first: whoever sees the bytes must not take the stream
+			// for quiet.
 			st.last.Store(int64(time.Since(st.base)))
+			st.spool.Append(buf[:n])
 			j.noteGrowth()
 		}
 		switch {

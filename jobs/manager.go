@@ -69,7 +69,7 @@ type Manager struct {
 	environment []string
 	keepers     *keeper.Pool
 
-	// Immutable from the first Start on:
+	// Set by Configure under mu, and immutable from the first Start on:
 	root        string
 	allowedDirs []string
 	envPolicy   EnvPolicy
@@ -140,6 +140,8 @@ func (m *Manager) Configure(o Options) error {
 			return Invalid(fmt.Sprintf("/allowedDirectories/%d", i), "the allowed directory %q must be absolute", dir)
 		}
 	}
+	m.mu.Lock() // Shutdown may come at any time
+	defer m.mu.Unlock()
 	m.root, m.allowedDirs, m.envPolicy, m.limits = root, o.AllowedDirs, o.Env, o.Limits.withDefaults()
 	return nil
 }
@@ -196,6 +198,7 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 	m.jobs[j.id] = j
 	m.live++
 	if spec.Name != "" {
+		j.namesake = m.byName[spec.Name]
 		m.names[spec.Name], m.byName[spec.Name] = j, j
 	}
 	return j, nil
@@ -214,12 +217,22 @@ func (m *Manager) dropName(j *Job) {
 	}
 }
 
-// forget drops a job that failed to start.
+// forget drops a job that failed to start. Its name means again what it did.
 func (m *Manager) forget(j *Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.live--
 	m.drop(j)
+	if old := j.namesake; old != nil && m.jobs[old.id] == old && m.byName[j.spec.Name] == nil {
+		m.byName[j.spec.Name] = old
+	}
+}
+
+// started lets go of what only a failed start would need.
+func (m *Manager) started(j *Job) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	j.namesake = nil
 }
 
 func (m *Manager) drop(j *Job) {
@@ -297,8 +310,8 @@ func (m *Manager) All() []*Job {
 func (m *Manager) Shutdown() {
 	m.mu.Lock()
 	m.closing.Store(true)
-	m.mu.Unlock()
 	grace := m.limits.ShutdownGrace
+	m.mu.Unlock()
 	all := m.All()
 	for _, j := range all {
 		j.post(shutdownMsg{grace})
@@ -324,6 +337,15 @@ func (m *Manager) giveUp(all []*Job) {
 		if h := j.process.Load(); h != nil {
 			m.log.Warn("job ended without its loop", "job", j.id)
 			_ = h.Kill(keeper.KillOptions{}) // Best effort: the keeper's own end is next.
+		}
+	}
+	late := time.NewTimer(shutdownSlack)
+	defer late.Stop()
+	for _, j := range all {
+		select {
+		case <-j.ended:
+		case <-late.C:
+			return
 		}
 	}
 }

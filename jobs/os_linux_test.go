@@ -328,3 +328,66 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestAFailedStartGivesTheNameBack(t *testing.T) {
+	m := startReal(t, Options{})
+	first := mustStart(t, m, Spec{Argv: []string{"true"}, Name: "build"})
+	awaitClosed(t, first)
+	_, p, err := m.Start(Spec{Argv: []string{"no-such-command-at-all"}, Name: "build"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, p, CodeCommandNotFound)
+	if j, err := m.Lookup(Ref{Name: "build"}); err != nil || j != first {
+		t.Errorf("the name stands for %v, %v", j, err)
+	}
+}
+
+// Bytes are counted faster than they are matched.
+func TestAPatternBeforeBytes(t *testing.T) {
+	m := startReal(t, Options{})
+	for range 20 {
+		s := sh("read x; printf X; read x")
+		j := mustStart(t, m, s)
+		w, _ := j.Write(Input{AppendNewline: true, Wait: &WaitSpec{
+			Until: []Condition{pattern("X"), {Kind: UntilBytes, Bytes: 3}}, Timeout: time.Minute,
+		}})
+		if r := must(t, w); r.Outcome.Index != 0 {
+			t.Fatalf("index %d: %+v", r.Outcome.Index, r.Outcome)
+		}
+		must(t, j.Kill(KillOptions{}))
+	}
+}
+
+// An interactive shell ignores TERM; it is hung up, however it was called.
+func TestInteractiveShellsEndAtOnce(t *testing.T) {
+	m := startReal(t, Options{})
+	for _, argv := range [][]string{{"bash", "--norc"}, {"bash", "--norc", "-i"}, {"sh"}} {
+		j := mustStart(t, m, Spec{Argv: argv})
+		p, _ := j.Wait(&WaitSpec{Until: []Condition{pattern(`[$#] $`)}, From: Origin{Kind: FromStart}, Timeout: time.Minute})
+		must(t, p)
+		r := must(t, j.Kill(KillOptions{Grace: time.Hour}))
+		if len(r.Signals) < 2 || r.Signals[1].Signal != "SIGHUP" {
+			t.Errorf("%v: %v", argv, r.Signals)
+		}
+	}
+	// A command line that handles TERM is not hung up.
+	j := started(t, m, sh(`trap 'exit 5' TERM; echo ready; while :; do sleep 1 & wait; done`), "ready")
+	if e := must(t, j.Kill(KillOptions{Grace: time.Hour})).State.Exit; e.Code == nil || *e.Code != 5 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// started starts a job and awaits its first words.
+func started(t *testing.T, m *Manager, s Spec, ready string) *Job {
+	t.Helper()
+	s.Wait = &WaitSpec{Until: []Condition{pattern(ready)}, Timeout: time.Minute}
+	j, p, err := m.Start(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := must(t, p); r.Outcome.Reason != "pattern" {
+		t.Fatalf("%+v", r.Outcome)
+	}
+	return j
+}

@@ -54,7 +54,7 @@ func (j *Job) onRead(m readMsg) {
 		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", j.streamNames()))
 		return
 	}
-	off := j.cursor[st.name]
+	var off int64
 	if m.opts.Offset != nil {
 		off = *m.opts.Offset
 		if off < 0 {
@@ -68,6 +68,9 @@ func (j *Job) onRead(m readMsg) {
 // waited long enough.
 func (j *Job) reviewReads(now time.Time) {
 	j.reads = slices.DeleteFunc(j.reads, func(r *readReq) bool {
+		if r.msg.opts.Offset == nil {
+			r.off = j.cursor[r.st.name] // which the reads before this one have moved
+		}
 		over := j.st.status == StatusClosed || j.closing || !now.Before(r.deadline)
 		if r.st.spool.End() <= r.off && !over {
 			return false

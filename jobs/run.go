@@ -44,6 +44,9 @@ func (j *Job) onRun(m runMsg) {
 	if m.opts.Timeout >= 0 {
 		r.deadline = j.info.StartedAt.Add(m.opts.Timeout)
 	}
+	if j.told() { // it was faster than this message
+		r.onExit(time.Now(), j.hint, len(j.info.Background) > 0)
+	}
 	j.runs = append(j.runs, r)
 }
 

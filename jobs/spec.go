@@ -117,6 +117,15 @@ func (s *Spec) streams() []Stream {
 	return []Stream{Stdout, Stderr}
 }
 
+// names is a list of streams in a sentence.
+func names(streams []Stream) string {
+	all := make([]string, len(streams))
+	for i, s := range streams {
+		all[i] = string(s)
+	}
+	return strings.Join(all, " and ")
+}
+
 // checkStreams refuses a pattern on a stream that the job will not have: it would
 // never match.
 func (s *Spec) checkStreams() *Error {
@@ -124,7 +133,7 @@ func (s *Spec) checkStreams() *Error {
 		if w.Stream == "" || slices.Contains(s.streams(), w.Stream) {
 			return nil
 		}
-		return Invalid(w.streamPointer(), "this job will have no stream %q; it will have %v", w.Stream, s.streams())
+		return Invalid(w.sibling("stream"), "this job will have no stream %q; it will have %s", w.Stream, names(s.streams()))
 	}
 	for _, w := range s.Watches {
 		if err := check(w); err != nil {
@@ -156,9 +165,9 @@ type WatchSpec struct {
 	compiled *match.Pattern
 }
 
-// streamPointer is where the watch's stream stands in params.
-func (w *WatchSpec) streamPointer() string {
-	return strings.TrimSuffix(w.Pointer, "pattern") + "stream"
+// sibling is where another member of the watch stands in params.
+func (w *WatchSpec) sibling(member string) string {
+	return strings.TrimSuffix(w.Pointer, "pattern") + member
 }
 
 // A ConditionKind is what a condition waits for.
@@ -194,7 +203,7 @@ type Origin struct {
 
 // ambiguous refuses one offset for several streams.
 func (o Origin) ambiguous(streams []Stream) *Error {
-	return Invalid(o.Pointer, "this job has the streams %v: give an offset for each, as {\"stdout\": 0, \"stderr\": 0}", streams)
+	return Invalid(o.Pointer, "this job has the streams %s: give an offset for each, as {\"stdout\": 0, \"stderr\": 0}", names(streams))
 }
 
 // An OriginKind is one of the ways to say where a wait begins.

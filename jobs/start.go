@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,10 +23,7 @@ type StartResult struct {
 }
 
 // A startReq is a start that has not been answered.
-type startReq struct {
-	reply   reply[StartResult]
-	outcome *Outcome
-}
+type startReq struct{ reply reply[StartResult] }
 
 // A startResult is what the startLoop brings back.
 type startResult struct {
@@ -81,6 +79,7 @@ func (j *Job) onStarted(r startResult) {
 		j.begin.reply.fail(r.err)
 		return
 	}
+	j.mgr.started(j)
 	j.attach(r.launched)
 	j.st.status = StatusRunning
 	for _, w := range j.spec.Watches {
@@ -137,10 +136,6 @@ func (j *Job) answerStart() {
 	})
 }
 
-// cancelStart is for a start that is still under way: the cancel waits in the mail
-// until that is over, so that only its wait is left to cancel.
-func (j *Job) cancelStart(*token) bool { return false }
-
 // resolve finds everything that a spec names.
 func (m *Manager) resolve(s *Spec) (plan, *Error) {
 	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows}
@@ -189,7 +184,11 @@ func (p *plan) useShell(s *Spec) *Error {
 		sh, err = proc.ShellFor(s.Shell, p.dir, p.env)
 	}
 	if err != nil {
-		return lookError(s.Shell, err, p.env)
+		e := lookError(s.Shell, err, p.env)
+		if e.Code == CodeCommandNotFound {
+			e.Message = fmt.Sprintf("there is no shell %q; name one that is installed, or leave shell out for the default", s.Shell)
+		}
+		return e
 	}
 	p.path, p.shell, p.argv = sh.Path, sh.Path, []string{sh.Name}
 	if s.Command != nil {

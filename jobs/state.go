@@ -33,6 +33,7 @@ const (
 	stepNone        step = iota // the leader lives
 	stepDrainExit               // its output is read to the end
 	stepSettleExit              // the matcher has seen it
+	stepHint                    // why a shell could not run its command has been found out
 	stepBackground              // exited was told; something may be alive
 	stepDrainClose              // nothing is; what it wrote is read to the end
 	stepSettleClose             // the matcher has seen that
@@ -79,9 +80,6 @@ func (s *state) stopped(is bool) {
 		s.status = StatusRunning
 	}
 }
-
-// live says whether anything of the job may be alive.
-func (s *state) live() bool { return s.status != StatusClosed && s.status != StatusFailed }
 
 // signalName returns the name with SIG; a signal without a name is told by number.
 func signalName(sig syscall.Signal) string {

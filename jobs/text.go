@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,12 +18,16 @@ func Plain(b []byte) string {
 	if !needsFolding(b) {
 		return strings.ToValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"), "\uFFFD")
 	}
-	f := folder{lines: [][]rune{nil}}
+	f := folder{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
 	for len(b) > 0 {
 		b = b[f.next(b):]
 	}
 	return f.String()
 }
+
+// spareCells is how many blanks a short output may ask for with cursor movements,
+// beyond one for each of its bytes.
+const spareCells = 64 << 10
 
 // needsFolding is false for ordinary logs, for which Plain is a copy.
 func needsFolding(b []byte) bool {
@@ -39,9 +44,15 @@ func needsFolding(b []byte) bool {
 
 // A folder is a page that has lines but no height: enough of a terminal to undo
 // redrawing, with nothing ever scrolled away.
+//
+// A few bytes can ask for a lot of blanks, or move a long line again and again. What
+// they get of either is bounded by the length of the output; beyond it such
+// sequences do nothing, and text goes on.
 type folder struct {
 	lines    [][]rune
 	row, col int
+	cells    int // blanks that may still be made
+	work     int // characters that may still be moved
 }
 
 // next consumes one character or sequence and returns its length in bytes.
@@ -68,6 +79,7 @@ func (f *folder) next(b []byte) int {
 
 func (f *folder) put(r rune) {
 	line := f.pad(f.col)
+	f.col = min(f.col, len(line))
 	if f.col < len(line) {
 		line[f.col] = r
 	} else {
@@ -77,13 +89,20 @@ func (f *folder) put(r rune) {
 	f.col++
 }
 
-// pad returns the current line, with blanks up to column col.
+// pad returns the current line, with blanks up to column col as far as they go.
 func (f *folder) pad(col int) []rune {
 	line := f.lines[f.row]
-	for len(line) < col {
+	for len(line) < col && f.cells > 0 {
 		line = append(line, ' ')
+		f.cells--
 	}
 	return line
+}
+
+// may says whether n characters may be moved.
+func (f *folder) may(n int) bool {
+	f.work -= n
+	return f.work >= 0
 }
 
 func (f *folder) down(n int) {
@@ -179,14 +198,18 @@ func (f *folder) obey(final byte, n int) {
 		}
 	case 'P':
 		line := f.lines[f.row]
-		if f.col < len(line) {
+		if f.col < len(line) && f.may(len(line)-f.col) {
 			end := min(f.col+count, len(line))
 			f.lines[f.row] = append(line[:f.col], line[end:]...)
 		}
 	case '@':
-		line := f.pad(f.col)
-		blanks := []rune(strings.Repeat(" ", min(count, maxColumn)))
-		f.lines[f.row] = append(line[:f.col:f.col], append(blanks, line[f.col:]...)...)
+		line := f.lines[f.row]
+		count = min(count, maxColumn-len(line), f.cells)
+		if f.col < len(line) && count > 0 && f.may(len(line)-f.col) {
+			f.cells -= count
+			blanks := []rune(strings.Repeat(" ", count))
+			f.lines[f.row] = slices.Insert(line, f.col, blanks...)
+		}
 	}
 }
 
@@ -196,8 +219,10 @@ func (f *folder) eraseLine(how int) {
 	case 0:
 		f.lines[f.row] = line[:min(f.col, len(line))]
 	case 1:
-		for i := range min(f.col+1, len(line)) {
-			line[i] = ' '
+		if n := min(f.col+1, len(line)); f.may(n) {
+			for i := range n {
+				line[i] = ' '
+			}
 		}
 	case 2:
 		f.lines[f.row] = line[:0]

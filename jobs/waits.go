@@ -16,6 +16,7 @@ type wait struct {
 	streams  []Stream // of the matches
 	failed   []bool   // the pattern had to be removed
 	catchup  *token   // not nil until the follower has seen what is there already
+	asked    bool     // catchup was for bytes that came later
 	tok      *token   // the request's, for cancelling; may be shared with a write or start
 	done     func(Outcome)
 	abort    func(*Error)
@@ -54,6 +55,11 @@ func (j *Job) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *E
 		kind = byDefault
 	}
 	from := map[Stream]int64{}
+	for name := range spec.From.Offsets {
+		if name != "" && j.stream(name) == nil {
+			return nil, Invalid(spec.From.Pointer+"/"+string(name), "this job has no stream %q; it has %s", name, j.streamNames())
+		}
+	}
 	for _, st := range j.streams {
 		switch kind {
 		case FromNow:
@@ -89,7 +95,7 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 func (j *Job) checkStreams(spec *WaitSpec) *Error {
 	for _, c := range spec.Until {
 		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && j.stream(s) == nil {
-			return Invalid(c.Watch.streamPointer(), "this job has no stream %q; it has %s", s, j.streamNames())
+			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, j.streamNames())
 		}
 	}
 	return nil
@@ -102,12 +108,7 @@ func (j *Job) streamList() (all []Stream) {
 	return all
 }
 
-func (j *Job) streamNames() string {
-	if len(j.streams) == 2 {
-		return string(j.streams[0].name) + " and " + string(j.streams[1].name)
-	}
-	return string(j.streams[0].name)
-}
+func (j *Job) streamNames() string { return names(j.streamList()) }
 
 // arm begins a wait. Its patterns look at what is there already first, so that of
 // several conditions that hold the first one counts; until they have, it waits.
@@ -246,6 +247,9 @@ func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bo
 		if j.holds(w, i, now) {
 			return string(c.Kind), i, true
 		}
+		if w.catchup != nil {
+			return "", 0, false // it may hold, but a pattern before it is asked first
+		}
 	}
 	switch {
 	case j.told() && !untilClosed:
@@ -267,9 +271,21 @@ func (j *Job) holds(w *wait, i int, now time.Time) bool {
 	case UntilQuiet:
 		return !now.Before(j.quietSince(w).Add(c.Quiet))
 	case UntilBytes:
-		return j.came(w) >= c.Bytes
+		return j.came(w) >= c.Bytes && !j.asks(w, i)
 	}
 	return false
+}
+
+// asks has the follower look first where a pattern before the i-th condition may
+// hold on the same output: bytes are counted faster than they are matched, and of
+// several conditions that hold the first one counts.
+func (j *Job) asks(w *wait, i int) bool {
+	if w.asked || !slices.ContainsFunc(w.keys[:i], func(key int) bool { return key != 0 }) {
+		return false
+	}
+	w.asked, w.catchup = true, new(token)
+	j.follower.Load().mail.put(followSync{tok: w.catchup})
+	return true
 }
 
 // quietSince is when the wait was armed, or output last came.

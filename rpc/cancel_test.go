@@ -52,12 +52,8 @@ func TestCancelReadAndKill(t *testing.T) {
 	equal(t, "exit", s.exit(h), "killed SIGKILL")
 }
 
-// TestCancelStuckWrite: bytesWritten is exactly what the job finds in its input
-// afterwards, and what was queued behind the cancelled write is written.
-func TestCancelStuckWrite(t *testing.T) {
-	needs(t, "python3")
-	// It reads one byte, says so, waits for the test, and counts up to the Z.
-	const counter = `
+// counter reads one byte, says so, waits for the test, and counts up to the Z.
+const counter = `
 import os, sys
 n = len(os.read(0, 1))
 os.write(1, b"reading\n")
@@ -69,41 +65,47 @@ while True:
         break
 os.write(1, b"count %d\n" % n)
 `
-	for _, mode := range []string{"pipe", "pty"} {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			s, f := start(t), newFifo(t)
-			p := obj{"mode": mode, "argv": []string{"python3", "-c", counter, f.path}}
-			if mode == "pipe" {
-				p["stdin"] = "open"
-			} else {
-				p["argv"] = []string{"sh", "-c", `stty raw -echo && echo raw && exec python3 -c "$1" "$2"`, "sh", counter, f.path}
-			}
-			h := do[schema.JobStartResult](s, "job/start", p).Job.Handle
-			if mode == "pty" {
-				s.see(h, "raw")
-			}
-			const all = 600_000 // more than any kernel takes unread
-			stuck := s.begin("job/write", obj{"handle": h, "input": strings.Repeat("x", all)})
-			behind := s.begin("job/write", obj{"handle": h, "input": "yy"})
-			withWait := s.begin("job/write", obj{"handle": h, "input": "never", "wait": obj{"until": []obj{{"pattern": "never"}}, "timeoutMs": nil}})
-			s.see(h, "reading")
-			withWait.withdraw()
-			d := refused[schema.CanceledData](withWait, schema.KindCanceled)
-			equal(t, "bytesWritten of what was not begun", num(d.BytesWritten), 0)
-			stuck.withdraw()
-			written := num(refused[schema.CanceledData](stuck, schema.KindCanceled).BytesWritten)
-			if written < 1 || written >= all {
-				t.Errorf("bytesWritten %d, want some of %d", written, all)
-			}
-			last := s.begin("job/write", obj{"handle": h, "input": "Z"})
-			f.release()
-			equal(t, "written behind it", result[schema.JobWriteResult](behind).BytesWritten, 2)
-			equal(t, "written at the end", result[schema.JobWriteResult](last).BytesWritten, 1)
-			o := s.see(h, `count (\d+)\r?\n`)
-			equal(t, "what the job has read", *o.Match.Groups[0], strconv.FormatInt(written+3, 10))
-		})
+
+// TestCancelStuckWrite: bytesWritten is exactly what the job finds in its input
+// afterwards, and what was queued behind the cancelled write is written.
+func TestCancelStuckWrite(t *testing.T) {
+	needs(t, "python3")
+	t.Run("pipe", func(t *testing.T) {
+		t.Parallel()
+		s, f := start(t), newFifo(t)
+		h := do[schema.JobStartResult](s, "job/start", obj{"mode": "pipe", "stdin": "open", "argv": []string{"python3", "-c", counter, f.path}}).Job.Handle
+		checkStuckWrite(t, s, h, f)
+	})
+	t.Run("pty", func(t *testing.T) {
+		t.Parallel()
+		s, f := start(t), newFifo(t)
+		h := do[schema.JobStartResult](s, "job/start", obj{"argv": []string{"sh", "-c",
+			`stty raw -echo && echo raw && exec python3 -c "$1" "$2"`, "sh", counter, f.path}}).Job.Handle
+		s.see(h, "raw")
+		checkStuckWrite(t, s, h, f)
+	})
+}
+
+func checkStuckWrite(t *testing.T, s *session, h int64, f fifo) {
+	const all = 600_000 // more than any kernel takes unread
+	stuck := s.begin("job/write", obj{"handle": h, "input": strings.Repeat("x", all)})
+	behind := s.begin("job/write", obj{"handle": h, "input": "yy"})
+	withWait := s.begin("job/write", obj{"handle": h, "input": "never", "wait": obj{"until": []obj{{"pattern": "never"}}, "timeoutMs": nil}})
+	s.see(h, "reading")
+	withWait.withdraw()
+	d := refused[schema.CanceledData](withWait, schema.KindCanceled)
+	equal(t, "bytesWritten of what was not begun", num(d.BytesWritten), 0)
+	stuck.withdraw()
+	written := num(refused[schema.CanceledData](stuck, schema.KindCanceled).BytesWritten)
+	if written < 1 || written >= all {
+		t.Errorf("bytesWritten %d, want some of %d", written, all)
 	}
+	last := s.begin("job/write", obj{"handle": h, "input": "Z"})
+	f.release()
+	equal(t, "written behind it", result[schema.JobWriteResult](behind).BytesWritten, 2)
+	equal(t, "written at the end", result[schema.JobWriteResult](last).BytesWritten, 1)
+	o := s.see(h, `count (\d+)\r?\n`)
+	equal(t, "what the job has read", *o.Match.Groups[0], strconv.FormatInt(written+3, 10))
 }
 
 func TestCancelWriteThatWaits(t *testing.T) {

@@ -204,19 +204,24 @@ type rendering struct {
 // render reads a range and cuts it to size: head and tail of the text as the client
 // will read it. What the spool had dropped counts as left out.
 func render(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int) rendering {
-	raw, gaps := j.Range(name, r)
-	if plain {
-		raw = []byte(jobs.Plain(raw))
+	text, gaps := j.Range(name, r)
+	seam := int64(len(text)) // where the first gap is
+	if len(gaps) > 0 {
+		seam = min(max(gaps[0].From-r.From, 0), seam)
 	}
-	cut, tr := jobs.Clip(raw, maxBytes)
-	p := textOrBase64(cut, false)
+	if plain {
+		head := jobs.Plain(text[:seam])
+		text = []byte(head + jobs.Plain(text[seam:]))
+		seam = int64(len(head))
+	}
+	cut, tr := jobs.Clip(text, maxBytes)
 	for _, g := range gaps {
 		if tr == nil {
-			at := min(max(g.From-r.From, 0), int64(len(cut)))
-			tr = &jobs.Truncated{HeadBytes: at, TailBytes: int64(len(cut)) - at}
+			tr = &jobs.Truncated{HeadBytes: seam, TailBytes: int64(len(cut)) - seam}
 		}
 		tr.OmittedBytes += g.To - g.From
 	}
+	p := textOrBase64(cut, false)
 	if tr != nil {
 		p.truncated = truncated(tr)
 	}

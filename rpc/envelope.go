@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -215,7 +216,7 @@ func namedParams(params []byte) (json.RawMessage, bool) {
 		return nil, false
 	case params[0] == '{':
 		return params, false
-	case params[0] == '[' && isEmptyArray(params):
+	case params[0] == '[' && isEmptyArray(params), isNullArray(params):
 		return nil, false
 	}
 	return params, true
@@ -225,6 +226,15 @@ func namedParams(params []byte) (json.RawMessage, bool) {
 func isEmptyArray(array []byte) bool {
 	s := jsonScanner{data: array, pos: 1}
 	return s.peek() == ']'
+}
+
+// isNullArray: vscode-jsonrpc makes [null] of params that its user gave as undefined or null.
+func isNullArray(params []byte) bool {
+	if params[0] != '[' {
+		return false
+	}
+	inner := bytes.TrimSpace(params[1 : len(params)-1])
+	return string(inner) == "null"
 }
 
 // unquote returns the content of a valid JSON string. It allocates only where there are escapes.

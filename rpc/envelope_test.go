@@ -48,7 +48,8 @@ func TestEnvelope(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":{}}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m", Params: raw(`{}`)}},
 
 		// Params that no method takes.
-		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[null]}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m", Params: raw(`[null]`), PositionalParams: true}},
+		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[ null ]}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m"}},
+		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[null,null]}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m", Params: raw(`[null,null]`), PositionalParams: true}},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":[[]]}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m", Params: raw(`[[]]`), PositionalParams: true}},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":5}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m", Params: raw(`5`), PositionalParams: true}},
 		{`{"jsonrpc":"2.0","id":1,"method":"m","params":"null"}`, envelope{Kind: kindRequest, ID: raw(`1`), Method: "m", Params: raw(`"null"`), PositionalParams: true}},

@@ -145,7 +145,7 @@ func refusalToWire(e *jobs.Error) *wireError {
 	case jobs.CodePTYUnavailable:
 		w.data = schema.PtyUnavailableData{Kind: k, Reason: optional(e.Errno)}
 	case jobs.CodeNotInteractive:
-		w.data = schema.NotInteractiveData{Kind: k, Handle: handle, BytesWritten: e.BytesWritten}
+		w.data = schema.NotInteractiveData{Kind: k, Handle: handle, BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
 	case jobs.CodeUnsupported:
 		w.data = schema.UnsupportedData{Kind: k, What: e.Name, Pointer: optional(e.Pointer)}
 	case jobs.CodeShuttingDown:

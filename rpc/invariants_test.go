@@ -49,6 +49,7 @@ type track struct {
 	made   *request // nil: started was not sent
 	// surfaced is a job/run that asked for no events, until its output begins.
 	surfaced *request
+	anywhere bool // nobody has said where its output begins
 	next     map[string]int64
 	data     map[string][]byte
 	gaps     []schema.Gap
@@ -309,7 +310,7 @@ func (t *track) onStarted(c *checker, e *event, wrong func(string, ...any)) {
 }
 
 // surface begins the output of a job that ran unheard: not before its answer, and
-// where that has ended.
+// where that has ended. Where the answer is an error, nobody has said.
 func (t *track) surface(wrong func(string, ...any)) {
 	if !t.surfaced.answered {
 		wrong("comes before the answer, though no events were asked for")
@@ -317,6 +318,7 @@ func (t *track) surface(wrong func(string, ...any)) {
 	for name, p := range t.surfaced.ranTo {
 		t.next[name] = p.NextOffset
 	}
+	t.anywhere = t.surfaced.ranTo == nil
 	t.surfaced = nil
 }
 
@@ -329,13 +331,15 @@ func (t *track) onOutput(e *event, base64 bool, wrong func(string, ...any)) {
 		wrong("%d bytes, said to be %d", len(data), e.Bytes)
 	}
 	want, known := t.next[e.Stream]
+	if !known && t.anywhere {
+		want = e.Offset
+	}
 	if e.Gap != nil {
 		t.gaps = append(t.gaps, *e.Gap)
 		if e.Gap.To != e.Offset || e.Gap.From >= e.Gap.To || e.Gap.From != want {
 			wrong("gap %+v before offset %d, after %d", *e.Gap, e.Offset, want)
 		}
-	} else if e.Offset != want && (known || t.made == nil || !t.made.failed) {
-		// What a cancelled job/run goes on with begins where nobody has said.
+	} else if e.Offset != want {
 		wrong("%s: offset %d, want %d", e.Stream, e.Offset, want)
 	}
 	if e.Base64 != nil && utf8.Valid(data) != base64 {
@@ -361,6 +365,9 @@ func (c *checker) ended() (bad []string) {
 	for _, t := range c.jobs {
 		if !c.chosen && (t.exited == nil || !t.closed) {
 			bad = append(bad, fmt.Sprintf("job %d: exited %v, closed %v at the end", t.handle, t.exited != nil, t.closed))
+		}
+		if t.surfaced != nil {
+			t.surface(func(string, ...any) {}) // there was nothing more to send
 		}
 		for name, end := range c.ending[t.handle] {
 			if t.next[name] != end && !c.chosen {

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"shelld/jobs"
@@ -31,6 +32,9 @@ func (s *Server) jobStart(r *request) error {
 		events = p.Events
 	}
 	spec.Sink = newLane(s.out, r.id, events, s.settings.encoding)
+	if err := s.roomForEvents(); err != nil {
+		return err
+	}
 	_, pending, refused := s.mgr.Start(spec)
 	if refused != nil {
 		return refused
@@ -43,6 +47,20 @@ func (s *Server) jobStart(r *request) error {
 		return schema.JobStartResult{Job: jobInfo(res.Info), Outcome: outcomePtr(res.Outcome)}, nil
 	})
 	return nil
+}
+
+// unsentJobs is how many jobs, beyond those that may be live, may have output or
+// events that the client has not read yet: each keeps its output in memory.
+const unsentJobs = 128
+
+// roomForEvents refuses another job to a client that does not read of those it has.
+func (s *Server) roomForEvents() error {
+	limit := s.mgr.Limits().MaxJobs + unsentJobs
+	if s.out.backlog() <= limit {
+		return nil
+	}
+	return &wireError{schema.KindLimitExceeded, "too many jobs have output that was not read yet; read what the server sends before starting more",
+		schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "unsentJobs", Max: int64(limit)}}
 }
 
 // startSpec is a start's params as the engine takes them.
@@ -108,11 +126,15 @@ func (s *Server) jobRun(r *request) error {
 	if err != nil {
 		return err
 	}
-	l := newLane(s.out, r.id, p.Events, s.settings.encoding)
-	spec.Sink = l
 	opts := jobs.RunOptions{
 		Timeout: timeout(p.TimeoutMs), Background: or(p.OnTimeout, schema.OnTimeoutKill) == schema.OnTimeoutBackground,
 		Drain: milliseconds(p.DrainMs, defaultDrain),
+	}
+	l := newLane(s.out, r.id, p.Events, s.settings.encoding)
+	l.parked = p.Events == nil && opts.Background
+	spec.Sink = l
+	if err := s.roomForEvents(); err != nil {
+		return err
 	}
 	j, started, refused := s.mgr.Start(spec)
 	if refused != nil {
@@ -125,12 +147,12 @@ func (s *Server) jobRun(r *request) error {
 			return nil, res.Err
 		}
 		res, err := wait(r, ran)
-		onAnswer := func() {}
 		if p.Events == nil && opts.Background && (err != nil || res.TimedOut) {
-			// It goes on, and is heard from here on.
-			onAnswer = func() { s.surface(j, l, events, res) }
+			// It goes on, and is heard from the answer on.
+			r.then = func() { s.surface(j, l, events, res) }
+		} else {
+			l.unpark()
 		}
-		defer onAnswer()
 		if err != nil {
 			return nil, err
 		}
@@ -335,6 +357,9 @@ func (s *Server) killGroup(r *request, group string, opts jobs.KillOptions) {
 		res := schema.JobKillResult{Jobs: []schema.KillReport{}}
 		for _, p := range pending {
 			k, err := wait(r, p)
+			if errors.Is(err, &jobs.Error{Code: jobs.CodeJobNotFound}) {
+				continue // it failed to start
+			}
 			if err != nil {
 				return nil, err
 			}

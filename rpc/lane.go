@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 
@@ -9,9 +10,13 @@ import (
 	"shelld/schema"
 )
 
-// laneMatches bounds the pattern matches that wait for a client to read; beyond it
-// they are counted and told with the next one.
-const laneMatches = 1024
+// What waits for a client to read is bounded, also where patterns match without end:
+// of each watch one match always waits; more only up to so many of one watch, and so
+// many bytes of all. What is beyond is counted, and told with the watch's last one.
+const (
+	watchMatches = 64
+	matchBytes   = 4 << 20
+)
 
 // A lane is what one connection is sent of one job: its events in order, and its
 // output by cursor. It is the job's Sink.
@@ -22,12 +27,14 @@ type lane struct {
 	encoding  schema.Encoding
 
 	// Guarded by out.mu:
-	queued     bool // in out.ready
-	open       bool // started was told, or would have been
-	events     map[schema.EventName]bool
-	queue      []jobs.Event
-	matches    int           // in queue
-	suppressed map[int]int64 // by watch
+	queued  bool // in out.ready
+	open    bool // started was told, or would have been
+	parked  bool // not open, but may be: events are kept
+	events  map[schema.EventName]bool
+	queue   []laneEvent
+	matches map[int]int        // in queue, by watch
+	bytes   int                // of the matches in queue
+	held    map[int]*laneEvent // the last match that was not queued, by watch
 
 	// Owned by the outbox's run once the lane is open:
 	job     *jobs.Job
@@ -37,6 +44,24 @@ type lane struct {
 	exitAt  map[jobs.Stream]int64 // nil until exited was passed
 }
 
+// A laneEvent waits for its turn.
+type laneEvent struct {
+	jobs.Event
+	suppressed int64 // matches of its watch before it that are not sent
+}
+
+// size is what a match takes in memory, near enough.
+func (e *laneEvent) size() int {
+	m := &e.Matched.Match
+	n := len(m.Text) + len(m.Line)
+	for _, g := range m.Groups {
+		if g != nil {
+			n += len(*g)
+		}
+	}
+	return n
+}
+
 // A cursor is how far a stream's output has been sent.
 type cursor struct {
 	stream jobs.Stream
@@ -44,7 +69,7 @@ type cursor struct {
 }
 
 func newLane(out *outbox, requestID json.RawMessage, events []schema.EventName, enc schema.Encoding) *lane {
-	l := &lane{out: out, requestID: requestID, encoding: enc, events: map[schema.EventName]bool{}, suppressed: map[int]int64{}}
+	l := &lane{out: out, requestID: requestID, encoding: enc, events: map[schema.EventName]bool{}, matches: map[int]int{}, held: map[int]*laneEvent{}}
 	for _, e := range events {
 		l.events[e] = true
 	}
@@ -68,6 +93,18 @@ func (l *lane) openFrom(j *jobs.Job, info jobs.Info, events []schema.EventName, 
 		l.events[e] = true
 	}
 	l.openLocked(j, info, from)
+	// What the answer covers was told by it.
+	told := func(e *laneEvent) bool {
+		return e.Matched != nil && e.Matched.Match.End <= from[e.Matched.Stream].To
+	}
+	l.queue = slices.DeleteFunc(l.queue, func(e laneEvent) bool {
+		if told(&e) {
+			l.dequeued(&e)
+			return true
+		}
+		return false
+	})
+	maps.DeleteFunc(l.held, func(_ int, e *laneEvent) bool { return told(e) })
 	l.out.enqueueLocked(l)
 }
 
@@ -79,7 +116,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 	for _, s := range info.Streams {
 		l.cursors = append(l.cursors, cursor{s.Name, from[s.Name].To})
 	}
-	l.open = true
+	l.open, l.parked = true, false
 	if l.events[schema.EventNameStarted] {
 		l.seq++
 		l.out.sendLocked(notification("job/started", schema.JobStartedParams{
@@ -101,25 +138,76 @@ func (l *lane) Output() {
 func (l *lane) Event(e jobs.Event) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	if !l.open {
+	if !l.open && !l.parked {
 		return
 	}
-	if e.Matched != nil {
-		if l.matches >= laneMatches {
-			l.suppressed[e.Matched.WatchID]++
+	le := laneEvent{Event: e}
+	switch {
+	case e.Matched != nil:
+		if !l.admits(&le) {
 			return
 		}
-		l.matches++
+	case e.Exited != nil, e.Closed != nil:
+		for _, id := range slices.Sorted(maps.Keys(l.held)) {
+			l.release(id) // nothing of the job comes after these
+		}
 	}
-	l.queue = append(l.queue, e)
-	l.out.enqueueLocked(l)
+	l.queue = append(l.queue, le)
+	if l.open {
+		l.out.enqueueLocked(l)
+	}
+}
+
+// admits says whether a match is to be queued, and counts it in any case.
+func (l *lane) admits(e *laneEvent) bool {
+	id, before := e.Matched.WatchID, l.held[e.Matched.WatchID]
+	if before != nil {
+		e.suppressed = before.suppressed + 1
+	}
+	if n := l.matches[id]; n >= watchMatches || n > 0 && l.bytes >= matchBytes {
+		l.held[id] = e
+		return false
+	}
+	delete(l.held, id)
+	l.matches[id]++
+	l.bytes += e.size()
+	return true
+}
+
+// release queues the match of a watch that was held.
+func (l *lane) release(id int) {
+	e := l.held[id]
+	delete(l.held, id)
+	l.matches[id]++
+	l.bytes += e.size()
+	l.queue = append(l.queue, *e)
+}
+
+// dequeued counts an event out of the queue.
+func (l *lane) dequeued(e *laneEvent) {
+	if e.Matched != nil {
+		l.matches[e.Matched.WatchID]--
+		l.bytes -= e.size()
+	}
+}
+
+// unpark lets go of what was kept for a job that will not be heard.
+func (l *lane) unpark() {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	if !l.parked {
+		return
+	}
+	l.parked, l.queue, l.bytes = false, nil, 0
+	clear(l.matches)
+	clear(l.held)
 }
 
 // step writes the lane's next message: output, up to what the next event waits for,
 // or that event. The lane takes its turn again while there is more.
 func (l *lane) step(batch []byte, framing Framing) []byte {
 	l.out.mu.Lock()
-	var event *jobs.Event
+	var event *laneEvent
 	if len(l.queue) > 0 {
 		e := l.queue[0]
 		event = &e
@@ -140,7 +228,7 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 
 // stepOutput writes a chunk of the first stream that has one. Streams take turns as
 // lanes do. While an event waits, only what it waits for is sent.
-func (l *lane) stepOutput(batch []byte, framing Framing, event *jobs.Event) ([]byte, bool) {
+func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]byte, bool) {
 	for i, c := range l.cursors {
 		limit := noLimit
 		if event != nil {
@@ -171,6 +259,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 	if c.off >= limit || !l.events[schema.EventNameOutput] {
 		return e, false
 	}
+	end := l.job.End(c.stream) // before the read: what comes between the two is not missed
 	n, at := l.job.ReadRaw(c.stream, l.out.raw, c.off)
 	if n == 0 {
 		return e, false
@@ -182,7 +271,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 	e.Data = l.out.raw[:min(int64(n), limit-e.Offset)]
 	e.Late = l.exitAt != nil && e.Offset >= l.exitAt[c.stream]
 	if hold := incompleteTail(e.Data); hold > 0 && !e.Base64 {
-		last := e.Offset+int64(len(e.Data)) == l.job.End(c.stream)
+		last := e.Offset+int64(len(e.Data)) >= end
 		switch {
 		case hold < len(e.Data):
 			e.Data = e.Data[:len(e.Data)-hold]
@@ -195,21 +284,19 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 
 // stepEvent takes the first event, whose output has been sent, and writes it if it
 // was asked for.
-func (l *lane) stepEvent(batch []byte, framing Framing, e *jobs.Event) []byte {
+func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 	l.out.mu.Lock()
-	l.queue[0] = jobs.Event{}
+	l.queue[0] = laneEvent{}
 	l.queue = l.queue[1:]
-	var suppressed int64
-	if e.Matched != nil {
-		l.matches--
-		suppressed = l.suppressed[e.Matched.WatchID]
-		delete(l.suppressed, e.Matched.WatchID)
+	l.dequeued(e)
+	if e.Matched != nil && l.matches[e.Matched.WatchID] == 0 && l.held[e.Matched.WatchID] != nil {
+		l.release(e.Matched.WatchID) // the client reads again: this was the last one so far
 	}
 	l.out.mu.Unlock()
 	if e.Exited != nil {
 		l.exitAt = e.After
 	}
-	name, method, params := eventParams(e, l.handle, l.seq+1, suppressed)
+	name, method, params := eventParams(&e.Event, l.handle, l.seq+1, e.suppressed)
 	if !l.events[name] {
 		return batch
 	}

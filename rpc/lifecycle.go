@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -203,6 +204,10 @@ func (s *Server) capabilities() schema.Capabilities {
 	for _, m := range requests() {
 		c.Methods = append(c.Methods, m.name)
 	}
+	for name := range notifications {
+		c.Methods = append(c.Methods, name)
+	}
+	slices.Sort(c.Methods)
 	for _, e := range defaultEvents {
 		c.Events = append(c.Events, string(e))
 	}

@@ -134,7 +134,8 @@ func checkOwed(t *testing.T, s *session, end func(), clean bool) {
 	read := s.begin("job/read", obj{"handle": h, "stream": "stdout", "offset": 4, "waitMs": 60_000})
 	run := s.begin("job/run", obj{"command": "printf out; sleep 60", "shell": "sh"})
 	background := s.begin("job/run", obj{"argv": []string{"sleep", "60"}, "onTimeout": "background", "events": []string{}})
-	s.wait("start of the fourth job", func() bool { return s.check.jobs[2] != nil })
+	s.event(2, "job/started")
+	do[schema.JobListResult](s, "job/list", nil) // all before it were begun
 	end()
 	gotClean, err := s.end()
 	equal(t, "clean", gotClean, clean)

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 func nothingLeft() error {
 	return errors.Join(
 		// The clock of the pattern engine goes on for a second after its last use.
-		goleak.Find(goleak.IgnoreTopFunction("github.com/dlclark/regexp2/v2.runClock")),
+		goleak.Find(goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock")),
 		eventually(childrenLeft),
 		eventually(strangersLeft),
 	)

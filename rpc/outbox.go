@@ -79,6 +79,13 @@ func (o *outbox) sendLocked(body []byte) {
 	o.poke()
 }
 
+// backlog is how many lanes have something to send.
+func (o *outbox) backlog() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.ready)
+}
+
 // enqueueLocked gives a lane its turn.
 func (o *outbox) enqueueLocked(l *lane) {
 	if !l.queued && o.err == nil {
@@ -118,17 +125,32 @@ func (o *outbox) run() {
 			<-o.wake
 			continue
 		}
-		if _, err := o.w.Write(batch); err != nil {
+		if err := o.write(batch); err != nil {
 			o.mu.Lock()
 			o.breakLocked(err)
 			o.mu.Unlock()
 			return
 		}
-		o.progress.Add(1)
 		if cap(batch) > 2*batchBytes {
 			batch = nil
 		}
 	}
+}
+
+// pieceBytes is what is written at once, so that a client that reads slowly is seen
+// to read.
+const pieceBytes = 32 << 10
+
+func (o *outbox) write(batch []byte) error {
+	for len(batch) > 0 {
+		n := min(len(batch), pieceBytes)
+		if _, err := o.w.Write(batch[:n]); err != nil {
+			return err
+		}
+		o.progress.Add(1)
+		batch = batch[n:]
+	}
+	return nil
 }
 
 func (o *outbox) over() bool {

@@ -93,7 +93,7 @@ var refusals = []refusal{
 	{"pattern of a write's wait", "job/write", obj{"handle": 1, "input": "lost\n", "wait": obj{"until": until(obj{"pattern": "*"})}}, schema.KindInvalidPattern, obj{"pointer": "/wait/until/0/pattern", "position": 0.0}, ""},
 	{"pattern too long", "job/wait", obj{"handle": 1, "until": until(obj{"pattern": long4096 + "x"})}, schema.KindInvalidParams, obj{"pointer": "/until/0/pattern"}, ""},
 	{"unknown flag", "job/wait", obj{"handle": 1, "until": until(obj{"pattern": "a", "flags": "g"})}, schema.KindInvalidParams, obj{"pointer": "/until/0/flags"}, ""},
-	{"a flag twice", "job/wait", obj{"handle": 1, "until": until(obj{"pattern": "a", "flags": "ii"})}, schema.KindInvalidPattern, nil, "twice"},
+	{"a flag twice", "job/wait", obj{"handle": 1, "until": until(obj{"pattern": "a", "flags": "ii"})}, schema.KindInvalidParams, obj{"pointer": "/until/0/flags"}, "twice"},
 	{"flags without a pattern", "job/wait", obj{"handle": 1, "until": until(obj{"bytes": 1, "flags": "i"})}, schema.KindInvalidParams, nil, ""},
 
 	{"command not found", "job/start", obj{"argv": []string{"bsah"}}, schema.KindCommandNotFound, obj{"command": "bsah"}, "bsah"},

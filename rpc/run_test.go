@@ -184,3 +184,23 @@ func TestHints(t *testing.T) {
 	}
 	equal(t, "a command that exits with 127 by itself", s.run("exit 127").Hint, nil)
 }
+
+// TestRunsThatEndAtOnce: a command that has ended before the server has turned to
+// its end is answered like any other.
+func TestRunsThatEndAtOnce(t *testing.T) {
+	s := start(t)
+	for range 20 {
+		var calls []*call
+		for range inParallel {
+			calls = append(calls, s.begin("job/run", obj{"command": "printf out; no-such-program", "shell": "sh"}))
+		}
+		for _, c := range calls {
+			r := result[schema.JobRunResult](c)
+			equal(t, "exit", exitText(r.Exit), "exited 127")
+			equal(t, "stdout", str(r.Stdout), "out")
+			equal(t, "complete", r.OutputComplete, true)
+			equal(t, "status", r.Job.Status, schema.StatusClosed)
+			equal(t, "hint", r.Hint != nil, true)
+		}
+	}
+}

@@ -7,9 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -130,9 +133,11 @@ func (s *Server) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {
 		defer s.recovered(nil)
 		s.notified(env)
 	case kindRequest:
-		r := &request{server: s, id: append(json.RawMessage(nil), env.ID...), params: env.Params, canceled: make(chan struct{})}
+		r := &request{server: s, id: append(json.RawMessage(nil), env.ID...), method: env.Method, params: env.Params, canceled: make(chan struct{})}
 		defer s.recovered(r)
-		if err := s.begin(r, env); err != nil {
+		err := s.begin(r, env)
+		r.params = nil // they lie in the frame, which may be large
+		if err != nil {
 			r.fail(err)
 		}
 	case kindResponse:
@@ -172,7 +177,6 @@ func (s *Server) begin(r *request, env envelope) error {
 	if err != nil {
 		return err
 	}
-	r.method = m.name
 	if env.PositionalParams {
 		return invalidParams(schema.FieldError{Message: "params must be an object with named members", Expected: "object"})
 	}
@@ -230,17 +234,57 @@ type request struct {
 
 	once     sync.Once
 	canceled chan struct{}
+	then     func() // nil, or what await does after the answer
 }
 
 func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
 
 // decode checks the params against their schema and stores them.
-func (r *request) decode(into any) error { return schema.DecodeParams(r.method, r.params, into) }
+func (r *request) decode(into any) error {
+	if hasLoneSurrogate(r.params) {
+		return invalidParams(schema.FieldError{Message: `params have a lone surrogate (\ud800 to \udfff), which is no character and cannot be sent on`})
+	}
+	return schema.DecodeParams(r.method, r.params, into)
+}
+
+// hasLoneSurrogate says whether JSON has an escape that encoding/json would turn
+// into U+FFFD without a word.
+func hasLoneSurrogate(data []byte) bool {
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		first := escaped(data[i:])
+		switch {
+		case first < 0:
+			i++ // another escape: its character is no backslash that begins one
+		case !utf16.IsSurrogate(first):
+			i += 5
+		case utf16.DecodeRune(first, escaped(data[i+6:])) == utf8.RuneError:
+			return true
+		default:
+			i += 11
+		}
+	}
+	return false
+}
+
+// escaped is the code unit of a \uXXXX at the start of data, and -1 for anything else.
+func escaped(data []byte) rune {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(data[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
+}
 
 func (r *request) reply(result any) {
 	body := resultBody(r.id, result)
 	if limit := int(r.server.maxMessage.Load()); len(body) > limit {
-		msg := "the answer would be longer than maxMessageBytes; what was asked for is done: ask for less of it, as with maxBytes"
+		msg := "the answer would be longer than maxMessageBytes; what was asked for is done; ask for less, as with maxBytes, or raise the limit"
 		r.fail(&wireError{schema.KindLimitExceeded, msg, schema.LimitExceededData{
 			Kind: string(schema.KindLimitExceeded), Limit: "maxMessageBytes", Max: int64(limit),
 		}})
@@ -281,9 +325,12 @@ func (r *request) await(f func() (any, error)) {
 		result, err := f()
 		if err != nil {
 			r.fail(err)
-			return
+		} else {
+			r.reply(result)
 		}
-		r.reply(result)
+		if r.then != nil {
+			r.then()
+		}
 	}()
 }
 

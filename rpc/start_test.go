@@ -48,7 +48,7 @@ func TestStartArgvTakesNoShell(t *testing.T) {
 func TestInteractiveShell(t *testing.T) {
 	s := start(t)
 	h := do[schema.JobStartResult](s, "job/start", obj{"shell": "sh"}).Job.Handle
-	o := s.write(h, "echo $((40+2)); exit 5\r", "wait", obj{"until": []obj{{"pattern": `\n42\r`}, {"exit": true}}}).Outcome
+	o := s.write(h, "echo $((40+2)); exit 5\r", "wait", obj{"until": []obj{{"pattern": `42\r`}, {"exit": true}}}).Outcome
 	equal(t, "reason", o.Reason, schema.OutcomeReasonPattern)
 	equal(t, "exit", s.exit(h), "exited 5")
 }

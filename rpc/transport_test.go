@@ -130,16 +130,16 @@ func (s *session) checkMalformed(name, id string, kind schema.Kind, i int) {
 
 func TestLineTooLong(t *testing.T) {
 	s := open(t, lineFraming)
-	s.initialize("options", obj{"limits": obj{"maxMessageBytes": 4096}})
-	s.sendBytes(`{"jsonrpc":"2.0","id":1,"method":"job/list","params":{"_meta":{"a":"` + strings.Repeat("x", 100_000) + "\"}}}\n")
+	s.initialize("options", obj{"limits": obj{"maxMessageBytes": 1 << 20}})
+	s.sendBytes(`{"jsonrpc":"2.0","id":1,"method":"job/list","params":{"_meta":{"a":"` + strings.Repeat("x", 2<<20) + "\"}}}\n")
 	s.wait("answer with id null", func() bool { return len(s.orphans) == 1 })
 	s.orphans[0].Error.is(t, schema.KindInvalidRequest)
 	do[schema.JobListResult](s, "job/list", nil)
 }
 
 func TestMessageTooLong(t *testing.T) {
-	s := start(t, "options", obj{"limits": obj{"maxMessageBytes": 4096}})
-	s.sendBytes("Content-Length: 4097\r\n\r\n")
+	s := start(t, "options", obj{"limits": obj{"maxMessageBytes": 1 << 20}})
+	s.sendBytes("Content-Length: 1048577\r\n\r\n")
 	clean, _ := s.end()
 	equal(t, "clean", clean, false)
 	if len(s.orphans) != 1 {
@@ -153,7 +153,7 @@ func TestParamsShapes(t *testing.T) {
 	for _, none := range []string{"null", "[]", "[ ]", "{}"} {
 		result[schema.JobListResult](s.beginBad("job/list", json.RawMessage(none)))
 	}
-	for _, bad := range []string{"[1]", "[null]", `[{"live":true}]`, "5", `"x"`, "true"} {
+	for _, bad := range []string{"[1]", "[null,null]", `[{"live":true}]`, "5", `"x"`, "true"} {
 		d := refused[schema.InvalidParamsData](s.beginBad("job/list", json.RawMessage(bad)), schema.KindInvalidParams)
 		if len(d.Errors) == 0 {
 			t.Errorf("params %s: no errors are told", bad)

@@ -17,7 +17,16 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 	if l == nil {
 		return []byte("[]"), nil
 	}
-	return json.Marshal([]T(l))
+	return marshal([]T(l))
+}
+
+// marshal is json.Marshal without the escapes that only HTML needs.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
 // Map is a JSON object that has to be there: a nil Map is {}, where a nil map
@@ -29,7 +38,7 @@ func (m Map[T]) MarshalJSON() ([]byte, error) {
 	if m == nil {
 		return []byte("{}"), nil
 	}
-	return json.Marshal(map[string]T(m))
+	return marshal(map[string]T(m))
 }
 
 // Nullable is a member that may be absent, null or a value, where absent and

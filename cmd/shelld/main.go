@@ -39,6 +39,8 @@ func run(args []string) int {
 	name := "serve"
 	if len(args) > 0 && (args[0] == "-h" || args[0] == "--help" || args[0] == "-help") {
 		name, args = "help", nil
+	} else if len(args) > 0 && (args[0] == "-version" || args[0] == "--version") {
+		name, args = "version", nil
 	} else if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
 		name, args = args[0], args[1:]
 	}

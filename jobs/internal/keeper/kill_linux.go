@@ -156,10 +156,39 @@ func (k *keeper) awaitGrace(op *killOp) bool {
 	}
 }
 
-// signalAll gives a signal to everything of the job, for the report to tell.
+// signalPasses bounds signalAll against a job that forks without end.
+const signalPasses = 20
+
+// signalAll gives a signal to everything of the job, once, for the report to tell.
+// A child that was forked after its parent had been listed would never get it, and
+// live through the grace: it looks again until there is nobody new. That ends,
+// since fork does not go through in a process that has a signal to take.
+//
+// Everybody is looked at before anybody is signalled: of those that die of it,
+// nobody could tell the command any more.
 func (k *keeper) signalAll(op *killOp, sig syscall.Signal) {
 	op.signals = append(op.signals, SignalSent{Name: shortName(sig), After: time.Since(op.began)})
-	k.signalListed(op, sig)
+	had := make(map[int]uint64) // start times by pid
+	for range signalPasses {
+		var fresh []node
+		for _, n := range descendants(k.self) {
+			st, err := readStat(n.pid)
+			if err != nil || !st.alive() || had[n.pid] == st.start {
+				continue
+			}
+			had[n.pid] = st.start
+			op.see(st)
+			fresh = append(fresh, n)
+		}
+		if len(fresh) == 0 {
+			return
+		}
+		for _, n := range fresh {
+			if p := op.seen[n.pid]; p != nil {
+				p.denied = signalNode(k.self, n, sig) == unix.EPERM
+			}
+		}
+	}
 }
 
 // signalListed signals everything that is listed, and notes it as seen. It

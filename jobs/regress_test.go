@@ -1,0 +1,107 @@
+package jobs
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Each of these was wrong once.
+
+func TestPlainIsBounded(t *testing.T) {
+	for name, unit := range map[string]string{
+		"columns":    "\x1b[4096Cx\n",
+		"insertions": "a\x1b[D\x1b[4096@",
+		"deletions":  "\x1b[4096C\x1b[G\x1b[1P",
+		"erasures":   "x\x1b[1K",
+	} {
+		in := []byte(strings.Repeat(unit, 20000))
+		if got := Plain(in); len(got) > 4*(len(in)+spareCells) {
+			t.Errorf("%s: %d bytes of %d", name, len(got), len(in))
+		}
+	}
+	// What a person sees of an honest use stays.
+	if got := Plain([]byte("abc\x1b[2D\x1b[3@X\r\x1b[10Cend")); got != "aX  bc    end" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestRangeTakesNoMoreThanIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.out.data <- []byte("abc")
+		synctest.Wait()
+		data, gaps := f.Range(PTY, Range{0, 1 << 60})
+		if string(data) != "abc" || len(gaps) != 1 || gaps[0] != (Range{3, 1 << 60}) {
+			t.Errorf("%q, gaps %v", data, gaps)
+		}
+		f.end()
+	})
+}
+
+func TestPipelinedCursorReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		first := f.Read(ReadOptions{MaxBytes: 4, Wait: time.Hour})
+		second := f.Read(ReadOptions{MaxBytes: 3, Wait: time.Hour})
+		f.out.data <- []byte("abcdefgh")
+		a, b := must(t, first), must(t, second)
+		c := must(t, f.Read(ReadOptions{MaxBytes: 9}))
+		if string(a.Data)+"|"+string(b.Data)+"|"+string(c.Data) != "abcd|efg|h" {
+			t.Errorf("%q %q %q", a.Data, b.Data, c.Data)
+		}
+		f.end()
+	})
+}
+
+// asPipe makes the job one whose input is a pipe.
+func (f *fakeJob) asPipe() { f.Job.term = nil }
+
+func TestWithdrawnEOFLeavesTheInputOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		synctest.Wait()
+		f.asPipe()
+		stuck, _ := f.Write(Input{Text: "0123456789"})
+		eof, _ := f.Write(Input{EOF: true})
+		behind, _ := f.Write(Input{Text: "x"})
+		refused(t, behind, CodeNotInteractive)
+		eof.Cancel()
+		refused(t, eof, CodeCanceled)
+		again, _ := f.Write(Input{Text: "abc"})
+		f.in.room <- 10
+		f.in.room <- 3
+		must(t, stuck)
+		if r := must(t, again); r.BytesWritten != 3 {
+			t.Errorf("%+v", r)
+		}
+		f.end()
+	})
+}
+
+// What was not sent is no part of the line that the terminal has.
+func TestRefusedInputIsNoLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.m.limits.InputQueueBytes = 4000
+		stuck, _ := f.Write(Input{Text: "x\r"})
+		over, _ := f.Write(Input{Text: strings.Repeat("y", 3999)})
+		refused(t, over, CodeInputQueueFull)
+		withdrawn, _ := f.Write(Input{Text: strings.Repeat("y", 3000)})
+		withdrawn.Cancel()
+		refused(t, withdrawn, CodeCanceled)
+		f.in.room <- 2
+		must(t, stuck)
+		fits, _ := f.Write(Input{Text: strings.Repeat("z", 3000)})
+		f.in.room <- 3000
+		must(t, fits)
+		// An interrupt throws the line away.
+		line, _ := f.Write(Input{Text: "\x03" + strings.Repeat("z", 3000)})
+		f.in.room <- 3001
+		must(t, line)
+		long, _ := f.Write(Input{Text: strings.Repeat("z", 1200)})
+		refused(t, long, CodeLineTooLong)
+		f.end()
+	})
+}

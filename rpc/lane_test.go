@@ -1,0 +1,98 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// A gate is a stdout that takes nothing until it is opened.
+type gate struct {
+	open chan struct{}
+	got  bytes.Buffer
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	<-g.open
+	return g.got.Write(p)
+}
+
+func lineFraming() Framing { return FramingLine }
+
+func match(watch int, text string) jobs.Event {
+	return jobs.Event{Matched: &jobs.Matched{WatchID: watch, Stream: jobs.PTY, Match: jobs.Match{Text: text}}}
+}
+
+// Matches that a client does not read are bounded; what was left out is counted, and
+// the last one of each watch comes, whatever the others do.
+func TestMatchesThatWaitAreBounded(t *testing.T) {
+	for name, text := range map[string]string{"many": "x", "large": strings.Repeat("x", 1<<20)} {
+		t.Run(name, func(t *testing.T) {
+			g := &gate{open: make(chan struct{})}
+			o := newOutbox(g, lineFraming)
+			l := newLane(o, nil, []schema.EventName{schema.EventNamePatternMatched, schema.EventNameExited}, schema.EncodingText)
+			o.mu.Lock()
+			l.openLocked(nil, jobs.Info{State: jobs.State{Handle: 1}}, nil)
+			o.mu.Unlock()
+			const all = 500
+			for range all {
+				l.Event(match(1, text))
+			}
+			l.Event(match(2, "once"))
+			o.mu.Lock()
+			if l.bytes > matchBytes+2*len(text) || len(l.queue) > 2*watchMatches {
+				t.Errorf("%d events of %d bytes wait", len(l.queue), l.bytes)
+			}
+			o.mu.Unlock()
+			l.Event(jobs.Event{Exited: &jobs.Exited{Exit: jobs.Exit{Reason: jobs.ReasonExited}}})
+			close(g.open)
+			if err := o.flush(); err != nil {
+				t.Fatal(err)
+			}
+			told, last := map[int64]int64{}, ""
+			for i, line := range bytes.Split(bytes.TrimSpace(g.got.Bytes()), []byte("\n")) {
+				var m struct {
+					Method string
+					Params schema.JobPatternMatchedParams
+				}
+				if err := json.Unmarshal(line, &m); err != nil {
+					t.Fatal(err)
+				}
+				if m.Params.Seq != int64(i+1) {
+					t.Errorf("message %d has seq %d", i+1, m.Params.Seq)
+				}
+				last = m.Method
+				if m.Method == "job/patternMatched" {
+					told[m.Params.WatchID] += 1 + or(m.Params.Suppressed, 0)
+				}
+			}
+			if told[1] != all || told[2] != 1 || last != "job/exited" {
+				t.Errorf("told of %v matches, and %s last", told, last)
+			}
+		})
+	}
+}
+
+// A client that reads slowly is no client that is stuck.
+func TestFlushWaitsForASlowReader(t *testing.T) {
+	w := &counter{}
+	o := newOutbox(w, lineFraming)
+	o.send(bytes.Repeat([]byte("x"), 4*pieceBytes))
+	if err := o.flush(); err != nil {
+		t.Fatal(err)
+	}
+	if w.writes < 4 || o.progress.Load() != int64(w.writes) {
+		t.Errorf("%d writes, progress %d: a large message must be seen to go", w.writes, o.progress.Load())
+	}
+}
+
+type counter struct{ writes int }
+
+func (c *counter) Write(p []byte) (int, error) {
+	c.writes++
+	return len(p), nil
+}
