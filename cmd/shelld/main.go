@@ -25,6 +25,7 @@ func commands() []command {
 	return []command{
 		{"serve", "speak the protocol on stdin and stdout (the default)", serve},
 		{"demo", "start a server, drive a real program through it, and show every message", demo},
+		{"schema", "list the protocol's schema files, or print one by its name", printSchema},
 		{"version", "print the version", version},
 		{"help", "print this", func([]string) int { usage(os.Stdout); return 0 }},
 	}
