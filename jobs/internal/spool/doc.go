@@ -4,9 +4,39 @@
 // the stream's first byte and are never reused, so that a reader is nothing but
 // an offset: a slow one costs an integer, not a copy of what it has not read.
 //
-// What is kept is bounded. The first eighth of the bound is kept for good, since
-// the beginning of a long output is what explains it; the rest holds the newest
-// bytes. What falls between them is gone, and Read and Kept say so exactly.
+// # What is kept
+//
+// What is kept is bounded. The first bytes are kept for good, since the beginning
+// of a long output is what explains it; the rest of the room holds the newest.
+// What falls between them is gone, and Read and Kept say so exactly.
+//
+// A spool from [New] is in memory alone. One from [Open] has a file as well, with
+// the newest bytes in memory beside it, where nearly every reader is. A byte is in
+// the file before End tells of it, so that a server that dies has lost nothing
+// that anybody was sent. The file is not synced: that is about the server's death,
+// not the machine's.
+//
+// # The file
+//
+// While the stream goes on, the file grows byte for byte like the stream until its
+// room is used up: by its own limit, or because the [Budget] that all spools share
+// is. Only then is the room divided, into the head, which stays, and a ring:
+//
+//	0          head                                room
+//	| the head | newest, wrapped … | … oldest kept |
+//
+// [Spool.Finish] turns that into what a person reads: the head, a line that says
+// what was omitted, the tail in order. Offsets do not change by it; where in the
+// file they are is known to the spool alone.
+//
+// # Who locks what
+//
+// No lock is held while a file is written, and as a rule none while it is read. The
+// appender withdraws what it is about to overwrite, writes, and then publishes the
+// new bytes. A reader looks up a place, reads it, and looks again whether what it
+// read was still kept then: bytes never move within one file, so what is kept
+// before and after was whole in between. A reader that is outrun three times reads
+// with the lock held, and cannot be outrun again.
 //
 // The package starts no goroutine. Memory grows with what was written: a stream
 // that printed nothing holds nothing.

@@ -1,148 +1,236 @@
 package spool
 
 import (
+	"errors"
+	"os"
 	"sync"
 	"sync/atomic"
 )
 
-// segmentSize is the unit in which the tail is dropped. It is what one read for
-// the wire asks for, so that a reader seldom crosses more than one edge.
-const segmentSize = 64 << 10
-
 // A Range is the half-open interval [From, To) of absolute offsets.
 type Range struct{ From, To int64 }
+
+// Options say what a spool keeps, and where.
+type Options struct {
+	// Memory is how many of the newest bytes are kept in memory, about.
+	Memory int
+
+	// File is where output is stored: a new and empty file, open for reading and
+	// writing (not for appending) under its absolute name. It is the spool's from
+	// then on. Without it the spool is one of New(Memory).
+	File *os.File
+
+	// DiskHead and DiskTail are how many of the first and of the newest bytes the
+	// file keeps.
+	DiskHead, DiskTail int64
+
+	// Total limits all spools that share it. One that gets no more from it wraps
+	// in the room that it has.
+	Total *Budget
+
+	// Failed is called once, by Append, when the file can't be written. From then
+	// on new output is in memory alone; what is in the file stays readable.
+	Failed func(error)
+}
 
 // A Spool is the stored output of one stream.
 type Spool struct {
 	// Immutable:
-	headMax int
-	tailMax int
+	file    *os.File // nil: memory only
+	writeAt func(p []byte, pos int64) (int, error)
+	total   *Budget
+	onFail  func(error)
 
 	end atomic.Int64 // published after the bytes below it are readable
 
-	mu        sync.RWMutex
-	head      []byte   // [0, len(head))
-	tail      [][]byte // segments from tailStart on; all but the last are full
-	tailStart int64
-	tailLen   int
+	ending sync.Mutex // held by Finish, Close and Remove, before mu
+
+	mu      sync.RWMutex // protects the fields below; no file is written under it
+	mem     memory
+	disk    layout
+	charged int64 // to total
+	src     source
+	failed  error // why the file is written no more
 }
 
-// New returns an empty spool that keeps at most about max bytes (at least two
-// segments): the first eighth of them and the newest of the rest.
+// New returns an empty spool in memory that keeps at most about max bytes (at
+// least two segments of 64 KiB): the first eighth of them and the newest of the
+// rest.
 func New(max int) *Spool {
-	tail := max - max/8
-	if tail < 2*segmentSize {
-		tail = 2 * segmentSize
+	return &Spool{mem: newMemory(max/8, max-max/8, segmentSize)}
+}
+
+// Open returns an empty spool.
+func Open(o Options) *Spool {
+	if o.File == nil {
+		return New(o.Memory)
 	}
-	return &Spool{headMax: max / 8, tailMax: tail}
+	head := max(o.DiskHead, 0)
+	return &Spool{
+		file:    o.File,
+		writeAt: o.File.WriteAt,
+		total:   o.Total,
+		onFail:  o.Failed,
+		mem:     newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
+		disk:    layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
+		src:     source{open: o.File, path: o.File.Name()},
+	}
 }
 
 // End returns the offset behind the last byte appended.
 func (s *Spool) End() int64 { return s.end.Load() }
 
 // Append stores p behind what is there and returns the new end. Only one
-// goroutine may append; p is copied.
+// goroutine may append; p is copied. With a file it costs one write to it, two
+// where the ring wraps.
 func (s *Spool) Append(p []byte) int64 {
+	off := s.end.Load()
+	end := off + int64(len(p))
+	stored, err := s.store(p, off, end)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	end := s.end.Load() + int64(len(p))
-	if room := s.headMax - len(s.head); room > 0 {
-		n := min(room, len(p))
-		s.head = append(s.head, p[:n]...)
-		p = p[n:]
-		s.tailStart = int64(len(s.head))
-	}
-	for len(p) > 0 {
-		p = p[s.fillTail(p):]
+	s.mem.append(p)
+	s.disk.end = stored
+	if err != nil {
+		s.failed = err
 	}
 	s.end.Store(end)
+	s.mu.Unlock()
+	if err != nil && s.onFail != nil {
+		s.onFail(err)
+	}
 	return end
 }
 
-// fillTail puts what fits of p into the last segment, makes a new one where that
-// is full, and drops the oldest when there are too many.
-func (s *Spool) fillTail(p []byte) int {
-	last := len(s.tail) - 1
-	if last < 0 || len(s.tail[last]) == segmentSize {
-		seg := s.newSegment() // may drop the first one: before append looks at s.tail
-		s.tail = append(s.tail, seg)
-		last = len(s.tail) - 1
+// store writes p to the file and returns the offset behind what is in it, with
+// the error that ends the storing.
+func (s *Spool) store(p []byte, off, end int64) (stored int64, err error) {
+	if s.file == nil || s.failed != nil || len(p) == 0 { // only we write s.failed
+		return s.disk.end, nil
 	}
-	n := min(segmentSize-len(s.tail[last]), len(p))
-	s.tail[last] = append(s.tail[last], p[:n]...)
-	s.tailLen += n
-	return n
+	var buf [4]extent
+	s.mu.Lock()
+	todo := s.disk.prepare(off, end, s.grant, buf[:0])
+	s.mu.Unlock()
+	for _, e := range todo {
+		n, err := s.writeAt(p[e.From-off:e.To-off], e.pos)
+		if err != nil { // n may be less than what was written: os.File does not count the last piece
+			return e.From + int64(n), err
+		}
+	}
+	return end, nil
 }
 
-// newSegment reuses the oldest segment once the tail is full.
-func (s *Spool) newSegment() []byte {
-	if s.tailLen+segmentSize <= s.tailMax {
-		return nil // grown by append: a short output does not pay for a segment
-	}
-	oldest := s.tail[0]
-	s.tail = append(s.tail[:0], s.tail[1:]...)
-	s.tailStart += int64(len(oldest))
-	s.tailLen -= len(oldest)
-	return oldest[:0]
+// grant returns how many of n bytes the file may grow by. The caller holds mu.
+func (s *Spool) grant(n int64) int64 {
+	got := s.total.take(n)
+	s.charged += got
+	return got
 }
 
 // Read copies stored bytes into p, from the first kept offset that is not below
 // off, and returns how many and where they begin. at > off means that [off, at)
-// was dropped; n == 0 means that nothing at or behind off is stored yet. It never
-// reads across a dropped range.
+// was dropped, or can't be read any more; n == 0 means that nothing at or behind
+// at is stored yet. It never reads across a dropped range. Bytes that are on disk
+// alone are read from there.
 func (s *Spool) Read(p []byte, off int64) (n int, at int64) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	off = max(off, 0)
-	if off < int64(len(s.head)) {
-		n = copy(p, s.head[off:])
-		if off+int64(n) < int64(len(s.head)) || s.tailStart > int64(len(s.head)) {
-			return n, off
+	n, at = s.readPiece(p, max(off, 0))
+	for n > 0 && n < len(p) {
+		next := at + int64(n)
+		more, from := s.readPiece(p[n:], next)
+		if more == 0 || from != next {
+			break
 		}
-		return n + s.readTail(p[n:], off+int64(n)), off
+		n += more
 	}
-	at = max(off, s.tailStart)
-	return s.readTail(p, at), at
+	return n, at
 }
 
-func (s *Spool) readTail(p []byte, off int64) (n int) {
-	rel := off - s.tailStart
-	if rel < 0 || rel >= int64(s.tailLen) {
-		return 0
+// readPiece reads from one place: memory, or one extent of the file.
+func (s *Spool) readPiece(p []byte, off int64) (n int, at int64) {
+	const unlocked = 3 // tries, before the appender is held up
+	for try := 0; len(p) > 0; try++ {
+		s.mu.RLock()
+		m, inMemory := s.mem.next(off)
+		e, onDisk := s.disk.next(off)
+		switch {
+		case inMemory && (!onDisk || m <= e.From):
+			n = s.mem.read(p, m)
+			s.mu.RUnlock()
+			return n, m
+		case !onDisk:
+			at = max(off, s.end.Load()) // under the lock: what comes later is not lost
+			s.mu.RUnlock()
+			return 0, at
+		}
+		if run, ok := s.readDisk(p, e, try >= unlocked); ok {
+			return int(run.To - run.From), run.From
+		} else if run != (Range{}) {
+			off = run.To
+		}
 	}
-	for i := int(rel / segmentSize); i < len(s.tail) && n < len(p); i++ {
-		n += copy(p[n:], s.tail[i][rel-int64(i)*segmentSize:])
-		rel = int64(i+1) * segmentSize
-	}
-	return n
+	return 0, off
 }
 
-// Kept returns the ranges that can be read, in order: none, one, or the head and
-// the tail with a gap between them.
+// readDisk reads from an extent and moves what of it is still kept to the front
+// of p. Without such, it returns the range that can't be read, or the empty one
+// if a second look is worth it. The caller holds mu for reading; it is released.
+func (s *Spool) readDisk(p []byte, e extent, locked bool) (run Range, ok bool) {
+	src := s.src
+	if !locked {
+		s.mu.RUnlock()
+	}
+	n, err := src.readAt(p[:min(int64(len(p)), e.To-e.From)], e.pos)
+	if !locked {
+		s.mu.RLock()
+	}
+	run, ok = s.disk.still(Range{e.From, e.From + int64(n)})
+	swapped := s.src.open != src.open // closed under us, perhaps
+	s.mu.RUnlock()
+	switch {
+	case ok:
+		copy(p, p[run.From-e.From:run.To-e.From])
+		return run, true
+	case n > 0 || swapped:
+		return Range{}, false
+	case errors.Is(err, errGone):
+		s.forget()
+	}
+	return e.Range, false
+}
+
+// Kept returns the ranges that can be read, in order and apart from each other: as
+// a rule none, one, or the head and the tail with a gap between them; three where
+// the file failed in the middle.
 func (s *Spool) Kept() []Range {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	head := Range{0, int64(len(s.head))}
-	tail := Range{s.tailStart, s.tailStart + int64(s.tailLen)}
-	switch {
-	case head.To == 0 && s.tailLen == 0:
+	return s.kept()
+}
+
+// kept is Kept for those who hold mu.
+func (s *Spool) kept() []Range {
+	if s.end.Load() == 0 {
 		return nil
-	case s.tailLen == 0:
-		return []Range{head}
-	case tail.From <= head.To:
-		return []Range{{0, tail.To}}
-	case head.To == 0:
-		return []Range{tail}
 	}
-	return []Range{head, tail}
+	all := make([]Range, 0, 6)
+	all = s.mem.ranges(all)
+	return merge(s.disk.ranges(all))
+}
+
+// Stored returns the ranges that are in the file. Others of Kept are in memory
+// alone.
+func (s *Spool) Stored() []Range {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return merge(s.disk.ranges(nil))
 }
 
 // ReadRange returns the stored bytes of [from, to) and the ranges in it that were
 // dropped.
 func (s *Spool) ReadRange(from, to int64) (data []byte, gaps []Range) {
+	data = make([]byte, 0, max(to-from, 0))
 	for from < to {
-		buf := make([]byte, to-from)
-		n, at := s.Read(buf, from)
+		n, at := s.Read(data[len(data):len(data)+int(to-from)], from)
 		if at > from {
 			gaps = append(gaps, Range{from, min(at, to)})
 		}
@@ -150,7 +238,7 @@ func (s *Spool) ReadRange(from, to int64) (data []byte, gaps []Range) {
 			break
 		}
 		n = int(min(int64(n), to-at))
-		data = append(data, buf[:n]...)
+		data = data[:len(data)+n]
 		from = at + int64(n)
 	}
 	return data, gaps

@@ -10,7 +10,7 @@ import (
 // model is the spool as a plain slice: everything ever written.
 type model struct{ all []byte }
 
-func (m *model) check(t *testing.T, s *Spool, off int64, size int) {
+func (m *model) check(t testing.TB, s *Spool, off int64, size int) {
 	t.Helper()
 	p := make([]byte, size)
 	n, at := s.Read(p, off)
@@ -145,13 +145,4 @@ func FuzzAgainstPlainSlice(f *testing.F) {
 			m.check(t, s, off, 4096)
 		}
 	})
-}
-
-func BenchmarkAppend(b *testing.B) {
-	s := New(4 << 20)
-	p := make([]byte, 4096)
-	b.SetBytes(int64(len(p)))
-	for b.Loop() {
-		s.Append(p)
-	}
 }

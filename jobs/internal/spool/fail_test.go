@@ -1,0 +1,203 @@
+package spool
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+)
+
+// failAfter lets the file take n bytes more, the last of them as a part of a write.
+func failAfter(s *subject, n int) {
+	write := s.writeAt
+	s.writeAt = func(p []byte, pos int64) (int, error) {
+		k := min(n, len(p))
+		n -= k
+		if k, err := write(p[:k], pos); err != nil || k == len(p) {
+			return k, err
+		}
+		return k, syscall.ENOSPC
+	}
+}
+
+func TestFileFails(t *testing.T) {
+	for after := range 130 {
+		var told []error
+		s := newSubject(t, Options{Memory: 16, DiskHead: 20, DiskTail: 50, Failed: func(err error) { told = append(told, err) }}, uint64(after))
+		failAfter(s, after)
+		for range 30 {
+			s.append(t, s.rnd.IntN(12))
+			s.verify(t)
+		}
+		if len(told) != 1 || !errors.Is(told[0], syscall.ENOSPC) {
+			t.Fatalf("after %d bytes: told %v", after, told)
+		}
+		least := int64(min(after, 20))
+		if after <= 70-12 { // else the write that failed was to overwrite something
+			least = int64(after)
+		}
+		if k := s.Stored(); after > 0 && (k[0].From != 0 || k[0].To < least) {
+			t.Fatalf("after %d bytes: stored %v, want all up to %d", after, k, least)
+		}
+		kept := s.Kept()
+		if err := s.Finish(); err != nil { // the disk has room again
+			t.Fatal(err)
+		}
+		s.checkFile(t, finished(s.all, kept))
+		if got := s.Stored(); !slices.Equal(got, kept) {
+			t.Fatalf("after %d bytes: finished with %v in the file, not %v", after, got, kept)
+		}
+		s.verify(t)
+	}
+}
+
+// The real thing: a device that is always full.
+func TestFullDevice(t *testing.T) {
+	f, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	var told error
+	s := &subject{Spool: Open(Options{File: f, Memory: 100, DiskTail: 1000, Failed: func(err error) { told = err }})}
+	s.Append([]byte("hello"))
+	if data, gaps := s.ReadRange(0, 5); string(data) != "hello" || gaps != nil || !errors.Is(told, syscall.ENOSPC) {
+		t.Errorf("%q, gaps %v, told %v", data, gaps, told)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDeletedWhileOpen(t *testing.T) {
+	s := newSubject(t, Options{Memory: 10, DiskHead: 20, DiskTail: 50}, 0)
+	s.append(t, 100)
+	if err := os.RemoveAll(filepath.Dir(s.path)); err != nil {
+		t.Fatal(err)
+	}
+	s.append(t, 100)
+	kept := s.Kept()
+	if err := s.Finish(); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errGone) {
+		t.Errorf("Finish: %v", err)
+	}
+	if !slices.Equal(s.Kept(), kept) {
+		t.Errorf("kept %v, not %v: readers lost what the descriptor still has", s.Kept(), kept)
+	}
+	s.verify(t)
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if k := s.Kept(); len(k) != 1 || k[0].To != 200 || k[0].From < 190 {
+		t.Errorf("closed: kept %v, not the memory alone", k)
+	}
+	s.verify(t)
+	if err := s.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGoneAfterFinish(t *testing.T) {
+	swap := map[string]func(t *testing.T, path string){
+		"deleted": func(t *testing.T, path string) {},
+		"another": func(t *testing.T, path string) {
+			if err := os.WriteFile(path, make([]byte, 1000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"link": func(t *testing.T, path string) {
+			if err := os.Symlink(path+".moved", path); err != nil {
+				t.Skip(err)
+			}
+		},
+	}
+	for name, put := range swap {
+		t.Run(name, func(t *testing.T) {
+			s := newSubject(t, Options{Memory: 10, DiskHead: 20, DiskTail: 50}, 0)
+			s.append(t, 100)
+			if err := s.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			s.verify(t)
+			if err := os.Rename(s.path, s.path+".moved"); err != nil {
+				t.Fatal(err)
+			}
+			put(t, s.path)
+			if data, gaps := s.ReadRange(0, 100); len(data) != 0 || !slices.Equal(gaps, []Range{{0, 100}}) {
+				t.Errorf("%q, gaps %v", data, gaps)
+			}
+			if n, at := s.Read(make([]byte, 10), 30); n != 0 || at != 100 {
+				t.Errorf("%d bytes at %d", n, at)
+			}
+			if k := s.Kept(); len(k) != 0 {
+				t.Errorf("kept %v", k)
+			}
+			if err := s.Remove(); (err == nil) != (name == "deleted") {
+				t.Errorf("Remove: %v", err)
+			}
+			if _, err := os.Lstat(s.path); (err == nil) != (name != "deleted") {
+				t.Errorf("what is in the file's place: %v", err)
+			}
+		})
+	}
+}
+
+// A file that somebody cut is told as a gap, not as silence or zeros.
+func TestCutByOthers(t *testing.T) {
+	s := newSubject(t, Options{Memory: 10, DiskHead: 20, DiskTail: 5000}, 0)
+	s.append(t, 100)
+	if err := os.Truncate(s.path, 30); err != nil {
+		t.Fatal(err)
+	}
+	data, gaps := s.ReadRange(0, 100)
+	if len(gaps) != 1 || gaps[0].From != 30 || gaps[0].To < 90 || string(data[:30]) != string(s.all[:30]) {
+		t.Errorf("%d bytes, gaps %v", len(data), gaps)
+	}
+	if err := s.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if n, at := s.Read(make([]byte, 10), 40); n != 0 || at != 100 {
+		t.Errorf("finished: %d bytes at %d", n, at)
+	}
+}
+
+func TestCloseWithoutFinish(t *testing.T) {
+	s := newSubject(t, Options{Memory: 10, DiskHead: 20, DiskTail: 50}, 0)
+	s.append(t, 500)
+	s.append(t, 7)
+	kept := s.Kept()
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(s.Kept(), kept) {
+		t.Errorf("kept %v, not %v", s.Kept(), kept)
+	}
+	s.verify(t)
+	s.append(t, 30) // by a loop that was not told yet: it must not be in the way
+	s.verify(t)
+	for range 2 {
+		if err := s.Remove(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Lstat(s.path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	s.verify(t)
+}
+
+func TestMemoryOnlyHasNothingToEnd(t *testing.T) {
+	s := Open(Options{Memory: 1 << 20})
+	s.Append([]byte("hello"))
+	for name, f := range map[string]func() error{"Finish": s.Finish, "Close": s.Close, "Remove": s.Remove} {
+		if err := f(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if data, _ := s.ReadRange(0, 5); string(data) != "hello" {
+		t.Errorf("%q", data)
+	}
+}

@@ -1,0 +1,12 @@
+//go:build unix
+
+package spool
+
+import (
+	"os"
+	"syscall"
+)
+
+// readFlags opens a stored file again: it follows no link that was put in its
+// place, and does not wait for the writer of a pipe that was.
+const readFlags = os.O_RDONLY | syscall.O_NOFOLLOW | syscall.O_NONBLOCK

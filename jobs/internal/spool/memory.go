@@ -1,0 +1,108 @@
+package spool
+
+// segmentSize is the unit in which the tail in memory is dropped. It is what one
+// read for the wire asks for, so that a reader seldom crosses more than one edge.
+const segmentSize = 64 << 10
+
+// A memory holds the first bytes of a stream and its newest. It knows nothing of
+// locks.
+type memory struct {
+	headMax int
+	tailMax int // at least two segments
+	segment int
+
+	head  []byte   // [0, len(head))
+	tail  [][]byte // segments from start on; all but the last are full
+	start int64
+	size  int // of the tail
+}
+
+// newMemory makes one that keeps the first headMax bytes and about tailMax of the
+// newest.
+func newMemory(headMax, tailMax, segment int) memory {
+	return memory{headMax: headMax, tailMax: max(tailMax, 2*segment), segment: segment}
+}
+
+func (m *memory) append(p []byte) {
+	if room := m.headMax - len(m.head); room > 0 {
+		n := min(room, len(p))
+		m.head = append(m.head, p[:n]...)
+		p = p[n:]
+		m.start = int64(len(m.head))
+	}
+	for len(p) > 0 {
+		p = p[m.fill(p):]
+	}
+}
+
+// fill puts what fits of p into the last segment, makes a new one where that is
+// full, and drops the oldest when there are too many.
+func (m *memory) fill(p []byte) int {
+	if last := len(m.tail) - 1; last < 0 || len(m.tail[last]) == m.segment {
+		fresh := m.fresh() // may drop the first one: before append looks at m.tail
+		m.tail = append(m.tail, fresh)
+	}
+	seg := &m.tail[len(m.tail)-1]
+	n := min(m.segment-len(*seg), len(p))
+	if need := len(*seg) + n; need > cap(*seg) { // append alone would overshoot the segment
+		bigger := make([]byte, 0, min(max(need, 2*cap(*seg)), m.segment))
+		*seg = append(bigger, *seg...)
+	}
+	*seg = append(*seg, p[:n]...)
+	m.size += n
+	return n
+}
+
+// fresh reuses the oldest segment once the tail is full.
+func (m *memory) fresh() []byte {
+	if m.size+m.segment <= m.tailMax {
+		return nil // grown as needed: a short output does not pay for a segment
+	}
+	oldest := m.tail[0]
+	m.tail = append(m.tail[:0], m.tail[1:]...)
+	m.start += int64(len(oldest))
+	m.size -= len(oldest)
+	return oldest[:0]
+}
+
+// next returns the first offset that is kept and not below off.
+func (m *memory) next(off int64) (at int64, ok bool) {
+	if off < int64(len(m.head)) {
+		return off, true
+	}
+	at = max(off, m.start)
+	return at, at < m.start+int64(m.size)
+}
+
+// read copies from off, which next returned, up to the next gap.
+func (m *memory) read(p []byte, off int64) (n int) {
+	if off < int64(len(m.head)) {
+		n = copy(p, m.head[off:])
+		if off += int64(n); off < m.start {
+			return n
+		}
+	}
+	rel := int(off - m.start)
+	for i := rel / m.segment; i < len(m.tail) && n < len(p); i++ {
+		n += copy(p[n:], m.tail[i][rel-i*m.segment:])
+		rel = (i + 1) * m.segment
+	}
+	return n
+}
+
+// ranges appends what is kept, in order.
+func (m *memory) ranges(to []Range) []Range {
+	if len(m.head) > 0 {
+		to = append(to, Range{0, int64(len(m.head))})
+	}
+	if m.size > 0 {
+		to = append(to, Range{m.start, m.start + int64(m.size)})
+	}
+	return to
+}
+
+// drop gives up all that is kept. What is appended later is kept again.
+func (m *memory) drop() {
+	m.start += int64(m.size)
+	m.head, m.tail, m.size = nil, nil, 0
+}
