@@ -20,9 +20,11 @@ var (
 	notRun   = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:cannot execute: )?(?:Permission denied|Is a directory)\s*$`)
 )
 
-// hintTime is how long the end of a job is held up to find out why a shell could not
-// run its command: long for a disk, short where a directory on PATH does not answer.
-const hintTime = 250 * time.Millisecond
+// hintTime is how long at most the end of a job is held up to find out why a shell
+// could not run its command. It takes a millisecond or a few; 250 ms were too short
+// for a machine with ten times more to do than it can. All of it is waited for only
+// where a directory on PATH does not answer.
+const hintTime = time.Second
 
 // needsHint says whether the leader's end is a shell's that could not run a command.
 func (j *Job) needsHint() bool {
