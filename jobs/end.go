@@ -140,14 +140,13 @@ func (j *Job) settle(next step) {
 
 func (j *Job) tellExited(now time.Time) {
 	j.st.step, j.st.status = stepBackground, StatusExited
-	j.exitAt = j.barrier()
 	j.mgr.releaseName(j)
 	j.publish()
 	hint := j.hint
 	for _, r := range j.runs {
 		r.onExit(now, hint, len(j.info.Background) > 0)
 	}
-	j.sink.Event(Event{After: j.exitAt, Exited: &Exited{
+	j.sink.Event(Event{After: j.barrier(), Exited: &Exited{
 		Exit: *j.st.exit, Duration: j.info.EndedAt.Sub(j.info.StartedAt), Background: j.info.Background, Hint: hint,
 	}})
 }

@@ -99,8 +99,7 @@ type Job struct {
 	hintUntil time.Time         // when looking for it is given up
 	unread    map[Stream]int64
 	cursor    map[Stream]int64
-	exitAt    map[Stream]int64 // the offsets at which exited was told
-	closing   bool             // the server ends
+	closing   bool // the server ends
 	quit      bool
 	timer     *time.Timer
 }
