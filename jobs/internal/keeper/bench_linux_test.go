@@ -1,6 +1,7 @@
 package keeper_test
 
 import (
+	"os"
 	"slices"
 	"syscall"
 	"testing"
@@ -11,93 +12,116 @@ import (
 )
 
 // BenchmarkStart runs /bin/true: bare, and under a keeper. Beside the mean it
-// tells the median and the 99th percentile of start to started and to Empty.
+// tells the median and the 99th percentile of start to started, to Exited and to
+// Empty. The terminal is opened within the time.
 func BenchmarkStart(b *testing.B) {
-	b.Run("bare fork and exec", func(b *testing.B) {
-		measure(b, func(started, ended func()) {
-			pid, err := syscall.ForkExec("/bin/true", []string{"true"}, &syscall.ProcAttr{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			started()
-			_, _ = syscall.Wait4(pid, nil, 0, nil)
-			ended()
-		})
-	})
+	b.Run("bare pipe", func(b *testing.B) { measure(b, func(l *laps) { runBare(b, false, l) }) })
+	b.Run("bare terminal", func(b *testing.B) { measure(b, func(l *laps) { runBare(b, true, l) }) })
 	for _, terminal := range []bool{false, true} {
 		name := "pipe"
 		if terminal {
 			name = "terminal"
 		}
 		b.Run("cold "+name, func(b *testing.B) {
-			measure(b, func(started, ended func()) {
+			measure(b, func(l *laps) {
 				pool := keeper.NewPool(keeper.PoolOptions{})
-				runTrue(b, pool, terminal, started, ended)
+				runTrue(b, pool, terminal, l)
 				pool.Close()
 			})
 		})
 		b.Run("back to back "+name, func(b *testing.B) {
 			pool := newPool(b)
-			measure(b, func(started, ended func()) { runTrue(b, pool, terminal, started, ended) })
+			measure(b, func(l *laps) { runTrue(b, pool, terminal, l) })
 		})
 		b.Run("warm "+name, func(b *testing.B) {
 			pool := newPool(b)
-			runTrue(b, pool, terminal, func() {}, func() {})
-			measureAfter(b, func() { keeper.AwaitSpare(pool) }, func(started, ended func()) { runTrue(b, pool, terminal, started, ended) })
+			runTrue(b, pool, terminal, new(laps))
+			measureAfter(b, func() { keeper.AwaitSpare(pool) }, func(l *laps) { runTrue(b, pool, terminal, l) })
 		})
 	}
 }
 
-func runTrue(b *testing.B, pool *keeper.Pool, terminal bool, started, ended func()) {
-	cmd := keeper.Command{Path: "/bin/true", Argv: []string{"true"}}
-	var files []interface{ Close() error }
+// openOutput makes what a job has for its output.
+func openOutput(b *testing.B, terminal bool) (ours interface{ Close() error }, theirs *os.File) {
+	var err error
 	if terminal {
-		term, slave, err := proc.OpenTerminal(80, 24)
-		if err != nil {
-			b.Fatal(err)
-		}
-		files, cmd.Terminal = append(files, term, slave), slave
+		ours, theirs, err = proc.OpenTerminal(80, 24)
 	} else {
-		ours, theirs, err := proc.OutputPipe()
-		if err != nil {
-			b.Fatal(err)
-		}
-		files, cmd.Stdout = append(files, ours, theirs), theirs
+		ours, theirs, err = proc.OutputPipe()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ours, theirs
+}
+
+func runBare(b *testing.B, terminal bool, l *laps) {
+	ours, theirs := openOutput(b, terminal)
+	attr := &syscall.ProcAttr{Files: []uintptr{theirs.Fd(), theirs.Fd(), theirs.Fd()}}
+	if terminal {
+		attr.Sys = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	}
+	pid, err := syscall.ForkExec("/bin/true", []string{"true"}, attr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l.started()
+	_, _ = syscall.Wait4(pid, nil, 0, nil)
+	l.exited()
+	l.ended()
+	_, _ = ours.Close(), theirs.Close()
+}
+
+func runTrue(b *testing.B, pool *keeper.Pool, terminal bool, l *laps) {
+	cmd := keeper.Command{Path: "/bin/true", Argv: []string{"true"}}
+	ours, theirs := openOutput(b, terminal)
+	if terminal {
+		cmd.Terminal = theirs
+	} else {
+		cmd.Stdout = theirs
 	}
 	k, err := pool.Start(cmd)
 	if err != nil {
 		b.Fatal(err)
 	}
-	started()
+	l.started()
 	for e := range k.Events() {
-		if e.Kind == keeper.Empty {
-			break
+		switch e.Kind {
+		case keeper.Exited:
+			l.exited()
+		case keeper.Empty:
+			l.ended()
 		}
 	}
-	ended()
 	<-k.Done()
-	for _, f := range files {
-		_ = f.Close()
-	}
+	_, _ = ours.Close(), theirs.Close()
 }
 
+// laps are the times of each run, by what they lead to.
+type laps struct {
+	begun               time.Time
+	starts, exits, ends []time.Duration
+}
+
+func (l *laps) started() { l.starts = append(l.starts, time.Since(l.begun)) }
+func (l *laps) exited()  { l.exits = append(l.exits, time.Since(l.begun)) }
+func (l *laps) ended()   { l.ends = append(l.ends, time.Since(l.begun)) }
+
 // measure runs and reports one way to start.
-func measure(b *testing.B, run func(started, ended func())) { measureAfter(b, func() {}, run) }
+func measure(b *testing.B, run func(*laps)) { measureAfter(b, func() {}, run) }
 
 // measureAfter does so, and leaves out what it prepares.
-func measureAfter(b *testing.B, prepare func(), run func(started, ended func())) {
-	var starts, ends []time.Duration
+func measureAfter(b *testing.B, prepare func(), run func(*laps)) {
+	var l laps
 	for b.Loop() {
 		prepare()
-		begun := time.Now()
-		run(func() { starts = append(starts, time.Since(begun)) }, func() { ends = append(ends, time.Since(begun)) })
-	}
-	for _, list := range [][]time.Duration{starts, ends} {
-		slices.Sort(list)
+		l.begun = time.Now()
+		run(&l)
 	}
 	at := func(list []time.Duration, q int) float64 { return float64(list[len(list)*q/100].Microseconds()) }
-	b.ReportMetric(at(starts, 50), "µs-start-p50")
-	b.ReportMetric(at(starts, 99), "µs-start-p99")
-	b.ReportMetric(at(ends, 50), "µs-empty-p50")
-	b.ReportMetric(at(ends, 99), "µs-empty-p99")
+	for name, list := range map[string][]time.Duration{"start": l.starts, "exit": l.exits, "empty": l.ends} {
+		slices.Sort(list)
+		b.ReportMetric(at(list, 50), "µs-"+name+"-p50")
+		b.ReportMetric(at(list, 99), "µs-"+name+"-p99")
+	}
 }

@@ -23,23 +23,36 @@
 //
 // # The life of one job
 //
-//	Pool.Start                      takes the spare keeper, or starts one
-//	  send start                    {path, dir, argv, env} in a memfd, descriptors by SCM_RIGHTS
+//	Pool.Start                      takes a spare keeper, or starts one
+//	  send start                    number of the job, {path, dir, argv, env} in a memfd, descriptors by SCM_RIGHTS
 //	    keeper: TIOCSCTTY           -> StartError "terminal"
 //	    keeper: chdir               -> StartError "chdir"
 //	    keeper: fork, exec          -> StartError "exec" or "resource"
 //	    keeper: TIOCSPGRP, CONT     the command is the foreground group
-//	  started {pid}                 Start returns; a new spare is started in the background
+//	  started {pid}                 Start returns; if no spare is left, one is started
 //	Exited, Stopped, Continued      as wait reports them for the command
 //	Kill: TERM, grace, KILL ...     Killed with what became of each process
-//	Empty                           ECHILD; the keeper exits, is reaped, Events is closed
+//	Empty                           ECHILD
+//	  keeper: TIOCNOTTY, forget     or exit, if it is not sure to be as new
+//	  ready                         a spare again, or ended if there are enough; Events is closed
+//
+// # From one job to the next
+//
+// ECHILD proves that nobody is left who could do anything to the next job. What the
+// keeper itself has of a job is its terminal, with a descriptor of it, and its [job],
+// and it gives up both. The directory it leaves right after the fork, and the
+// environment it never takes on. What a job can do to its keeper from outside (stop
+// it, set its limits or priorities) is looked for after each job, by the server and
+// by the keeper, and ends the keeper. A signal that others sent it is caught and means
+// nothing. What the server sent for the job when it was over already is dropped by
+// the job's number.
 //
 // # Goroutines of the server
 //
-//  1. Pool.warm: one at most, starts the spare; ends by itself.
-//  2. Keeper.readLoop, one per keeper: reads the socket until the keeper ended,
-//     reaps the keeper, closes Events. Ends with the keeper; it never waits for
-//     the consumer of Events.
+//  1. Pool.warm: one at most, starts a spare; ends by itself.
+//  2. host.readLoop, one per keeper: reads the socket until the keeper ended,
+//     closes each job's Events, reaps the keeper. Ends with the keeper; it never
+//     waits for the consumer of Events.
 //  3. Pool.guard, one from a Pool's first keeper to its last: wakes keepers that
 //     were stopped.
 //  4. eventQueue.pump, while the consumer of Events lags: owns the send that
@@ -50,8 +63,10 @@
 //  1. main, locked to the main thread (the command's parent-death signal is
 //     bound to the thread that forks): reads the socket, starts the command,
 //     passes signals on.
-//  2. reap: waitid without taking the status, then, under the reap lock, wait4.
-//  3. runKill, while a kill goes on: waits out the grace, then sweeps.
+//  2. reap, one per job: waitid without taking the status, then, under the reap
+//     lock, wait4; at ECHILD it makes the keeper as new.
+//  3. runKill, while a kill goes on: waits out the grace, then sweeps. It sees under
+//     the lock that its job is over, and does nothing after that.
 //
 // Everything in the keeper that looks at a pid and then signals it does so under
 // the reap lock (keeper.mu): a child that is not reaped keeps its pid.
@@ -60,6 +75,7 @@
 //
 // A server and its keepers that are killed in the same instant by a stranger; a
 // process of another user under an unprivileged server, which is told as a
-// survivor; and a job that stops its keeper again and again when the server, which
-// alone can wake the keeper each time, is killed.
+// survivor; a job that stops its keeper again and again when the server, which
+// alone can wake the keeper each time, is killed; and a job that writes into its
+// keeper's memory, as any process of the same user may.
 package keeper

@@ -40,11 +40,19 @@ func (p *Pool) endGuard() {
 func (p *Pool) wakeStopped() {
 	p.spawning.Lock()
 	defer p.spawning.Unlock()
-	for pid, k := range p.keepers {
+	for pid, h := range p.keepers {
 		var info unix.Siginfo
-		err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG, nil)
-		if err == nil && info.Signo != 0 {
-			_ = k.proc.Signal(unix.SIGCONT) // It fails only when the keeper has ended.
+		// Of one who was continued already only the fact is of interest.
+		err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WCONTINUED|unix.WNOHANG, nil)
+		if err != nil || info.Signo == 0 {
+			continue
+		}
+		h.stopped.Store(true) // Before it can tell of its job's end.
+		if info.Code != cldContinued {
+			_ = h.proc.Signal(unix.SIGCONT) // It fails only when the keeper has ended.
 		}
 	}
 }
+
+// cldContinued is what waitid calls a process that goes on, CLD_CONTINUED.
+const cldContinued = 6

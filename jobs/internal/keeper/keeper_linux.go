@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -12,19 +11,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Keeper is the server's side of one job's keeper process. Its methods may be
-// called from any goroutine.
+// A Keeper is the server's side of one job: of the keeper process while it serves
+// that job. Its methods may be called from any goroutine.
 type Keeper struct {
 	// Immutable:
-	pool *Pool
-	proc *os.Process
-	sock *socket
-	pid  int // of the command; set by readLoop before started
+	host   *host
+	number int // of the job, among those that the host was given
+	pid    int // of the command; set by readLoop before started
 
 	commanded atomic.Bool     // the start was sent
+	ended     bool            // readLoop's own: the keeper told that nothing is left
+	forgotten bool            // readLoop's own: and that it has nothing of the job
 	started   chan startReply // from readLoop -> start; buffered, closed if there is none
 	queue     *eventQueue     // from readLoop -> the consumer of Events
-	done      chan struct{}   // closed by readLoop at its end
+	done      chan struct{}   // closed by readLoop, by way of over
 
 	mu      sync.Mutex
 	seq     int                        // of the last signal
@@ -38,9 +38,9 @@ type startReply struct {
 	errno syscall.Errno
 }
 
-func newKeeper(p *Pool, proc *os.Process, sock *socket) *Keeper {
+func newKeeper(h *host, number int) *Keeper {
 	return &Keeper{
-		pool: p, proc: proc, sock: sock,
+		host: h, number: number,
 		started: make(chan startReply, 1), queue: newEventQueue(), done: make(chan struct{}),
 		waiting: make(map[int]chan syscall.Errno),
 	}
@@ -49,15 +49,17 @@ func newKeeper(p *Pool, proc *os.Process, sock *socket) *Keeper {
 // PID is the command's process id. It means something only until Exited.
 func (k *Keeper) PID() int { return k.pid }
 
-// Process is the keeper's own process id, the id of the job's session.
-func (k *Keeper) Process() int { return k.proc.Pid }
+// Process is the keeper's own process id, the id of the job's session. After Done
+// it may be another job's.
+func (k *Keeper) Process() int { return k.host.proc.Pid }
 
 // Events tells what happens to the job, in order. The channel is closed after
-// Empty or Lost, when the keeper process was reaped. The consumer must receive
-// until then, but may do so late.
+// Empty or Lost, at Done. The consumer must receive until then, but may do so late.
 func (k *Keeper) Events() <-chan Event { return k.queue.out }
 
-// Done is closed when the keeper process was reaped.
+// Done is closed when the keeper process has nothing of the job any more: it has
+// let go of the terminal and waits for another job, or it was reaped. The latter
+// is so for every Done that comes after the Pool was closed.
 func (k *Keeper) Done() <-chan struct{} { return k.done }
 
 // Kill ends the job: TERM to every process of it, KILL when the grace is over,
@@ -69,23 +71,30 @@ func (k *Keeper) Done() <-chan struct{} { return k.done }
 //
 // The error is ErrGone, or says that the keeper does not take commands.
 func (k *Keeper) Kill(o KillOptions) error {
-	return k.command(encodeKill(o), "kill")
+	k.mu.Lock()
+	over := k.waiting == nil
+	k.mu.Unlock()
+	if over {
+		return ErrGone
+	}
+	// What the keeper gets when it has a next job already, it drops by the number.
+	return k.command(encodeKill(k.number, o), "kill")
 }
 
 func (k *Keeper) command(message []byte, what string) error {
-	err := k.sock.send(message)
+	err := k.host.sock.send(message)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, unix.EPIPE), errors.Is(err, os.ErrClosed):
+	case isGone(err):
 		return ErrGone
 	}
-	return fmt.Errorf("send %s to keeper %d: %w", what, k.proc.Pid, err)
+	return fmt.Errorf("send %s to keeper %d: %w", what, k.host.proc.Pid, err)
 }
 
 // Signal sends a signal to some of the job's processes, and returns when it was
 // sent. The error wraps ESRCH where the target is nobody, EPERM where it may not
-// be signalled, and is ErrGone where the keeper has ended.
+// be signalled, and is ErrGone where the job is over.
 func (k *Keeper) Signal(target Target, sig syscall.Signal) error {
 	k.mu.Lock()
 	if k.waiting == nil {
@@ -98,7 +107,7 @@ func (k *Keeper) Signal(target Target, sig syscall.Signal) error {
 	k.waiting[seq] = answer
 	k.mu.Unlock()
 
-	message := appendInt(appendInt(appendInt([]byte{opSignal}, seq), int(target)), int(sig))
+	message := encodeSignal(k.number, seq, target, sig)
 	if err := k.command(message, "signal"); err != nil {
 		k.answer(seq, 0)
 		return err
@@ -122,8 +131,8 @@ func (k *Keeper) answer(seq int, errno syscall.Errno) {
 	}
 }
 
-// start sends the command, and waits until it runs. An error that wraps EPIPE
-// or os.ErrClosed means that the keeper was not there to take it.
+// start sends the command, and waits until it runs. An error that isGone means
+// that the keeper was not there to take it.
 func (k *Keeper) start(cmd Command) error {
 	if cmd.Dir == "" {
 		cmd.Dir = "/"
@@ -138,7 +147,7 @@ func (k *Keeper) start(cmd Command) error {
 	defer func() { _ = unix.Close(memfd) }()
 	flags, fds := startFDs(cmd, memfd)
 	k.commanded.Store(true)
-	err = k.sock.send(appendInt([]byte{opStart}, flags), fds...)
+	err = k.host.sock.send(appendInt(appendInt([]byte{opStart}, k.number), flags), fds...)
 	runtime.KeepAlive(cmd) // The files must not be closed by the collector before.
 	if err != nil {
 		return err
@@ -146,7 +155,7 @@ func (k *Keeper) start(cmd Command) error {
 	reply, ok := <-k.started
 	switch {
 	case !ok:
-		return fmt.Errorf("keeper %d died while it started %s: %w", k.proc.Pid, cmd.Path, unix.EIO)
+		return fmt.Errorf("keeper %d died while it started %s: %w", k.host.proc.Pid, cmd.Path, unix.EIO)
 	case reply.errno != 0:
 		return failedStart(cmd, reply)
 	}
@@ -194,61 +203,16 @@ func startFDs(cmd Command, memfd int) (flags int, fds []int) {
 	return flags, fds
 }
 
-// abandon ends a keeper without a job, and returns when it was reaped.
-func (k *Keeper) abandon() {
-	_ = k.proc.Kill() // Best effort: it may have ended by itself.
-	<-k.done
-}
-
-// readLoop passes on what the keeper says until it has ended, and reaps it.
-func (k *Keeper) readLoop() {
-	clean := k.readAll()
-	k.sock.close()
-	_, _ = k.proc.Wait() // The status says nothing that matters.
-	k.pool.forget(k)
-	if !clean && k.commanded.Load() {
-		report := k.pool.endOrphans()
-		k.pool.log.Warn("a keeper died before its job", "keeper", k.proc.Pid, "job", k.pid, "killed", len(report.Killed))
-		k.queue.push(Event{Kind: Lost, Report: report})
-	}
+// over ends the job: whoever waits for an answer of the keeper gets ErrGone, and
+// Events and Done are closed.
+func (k *Keeper) over() {
 	k.mu.Lock()
 	for _, answer := range k.waiting {
 		close(answer)
 	}
 	k.waiting = nil
 	k.mu.Unlock()
+	close(k.started)
 	close(k.done)
 	k.queue.end()
-}
-
-// readAll returns at the end of the socket, and says whether the keeper had told
-// before that nothing is left: by Empty, or by a start that failed.
-func (k *Keeper) readAll() (clean bool) {
-	defer close(k.started)
-	for {
-		message, err := k.sock.receive()
-		if err != nil {
-			return clean
-		}
-		d := decoder{b: message}
-		switch op := d.byte(); op {
-		case opStarted:
-			k.pid = d.int()
-			k.started <- startReply{pid: k.pid}
-		case opFailed:
-			clean = true
-			stage := stageName(d.int())
-			k.started <- startReply{stage: stage, errno: syscall.Errno(d.int())}
-		case opReply:
-			seq := d.int()
-			k.answer(seq, syscall.Errno(d.int()))
-		case opEvent:
-			e := d.event()
-			clean = clean || e.Kind == Empty
-			k.queue.push(e)
-		}
-		if d.done() != nil {
-			k.pool.log.Error("a keeper sent what is no message", "keeper", k.proc.Pid)
-		}
-	}
 }

@@ -36,7 +36,7 @@ type killOp struct {
 	order   []*seenProc
 	omitted int
 
-	// changed wakes runKill after deadline or force changed.
+	// changed wakes runKill after deadline or force changed, or the job is over.
 	changed chan struct{}
 }
 
@@ -49,7 +49,7 @@ type seenProc struct {
 	how    string // how it ended, or empty
 }
 
-// onKill begins a kill operation, or joins the one that goes on:
+// kill begins a kill operation, or joins the one that goes on:
 //
 //	going on   new       result
 //	any        hangup    HUP is sent now if it was not
@@ -58,10 +58,9 @@ type seenProc struct {
 //	no force   force     force, at the new deadline
 //	force      no force  as it was
 //
-// TERM is not sent again: many programs take a second one for impatience.
-func (k *keeper) onKill(o KillOptions) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+// TERM is not sent again: many programs take a second one for impatience. The
+// caller holds k.mu.
+func (k *keeper) kill(o KillOptions) {
 	k.settled = true
 	deadline := time.Now().Add(o.Grace)
 	if k.op != nil && !k.op.reported {
@@ -97,6 +96,10 @@ func (k *keeper) join(op *killOp, o KillOptions, deadline time.Time) {
 	case deadline.Before(op.deadline):
 		op.deadline = deadline
 	}
+	op.wake()
+}
+
+func (op *killOp) wake() {
 	select {
 	case op.changed <- struct{}{}:
 	default:
@@ -104,14 +107,14 @@ func (k *keeper) join(op *killOp, o KillOptions, deadline time.Time) {
 }
 
 // runKill takes an operation through its grace to the sweeps, which end when
-// reap finds that there is no child left, and with it this process.
+// reap finds that there is no child left.
 func (k *keeper) runKill(op *killOp) {
 	if !k.awaitGrace(op) {
 		return
 	}
 	for n := 0; ; n++ {
 		k.mu.Lock()
-		if k.op != op { // a new operation, after this one was reported
+		if k.op != op { // The job is over, or there is a new operation after the report.
 			k.mu.Unlock()
 			return
 		}
@@ -133,11 +136,15 @@ func napAfter(n int, reported bool) time.Duration {
 	return min(time.Duration(n-stopFirstAfter+1)*200*time.Microsecond, 20*time.Millisecond)
 }
 
-// awaitGrace returns true when it is time for KILL, and false when an operation
-// without force has been reported.
+// awaitGrace returns true when it is time for KILL, and false when the job is over
+// or an operation without force has been reported.
 func (k *keeper) awaitGrace(op *killOp) bool {
 	for {
 		k.mu.Lock()
+		if k.op != op {
+			k.mu.Unlock()
+			return false
+		}
 		left, force := time.Until(op.deadline), op.force
 		if left <= 0 && !force {
 			k.finish(op)

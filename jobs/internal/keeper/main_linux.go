@@ -72,7 +72,7 @@ func Main() {
 	if !inKeeper {
 		return
 	}
-	k := &keeper{self: os.Getpid(), tty: -1}
+	k := &keeper{self: os.Getpid()}
 	if err := k.prepare(); err != nil {
 		unix.Exit(1)
 	}
@@ -82,20 +82,31 @@ func Main() {
 
 // A keeper is the state of a keeper process.
 type keeper struct {
-	// Immutable once the command runs:
-	self   int      // own pid
-	leader int      // the command's pid
-	tty    int      // the job's terminal, held open for the whole job; or -1
-	marks  []string // the links in /proc/PID/fd of one who holds the job's output
+	// Immutable:
+	self int      // own pid
+	born heritage // as the server has made it
 
 	// mu is the reap lock: whoever holds it knows that no child's pid is reused.
 	// It guards all that follows, and the sending of messages.
 	mu         sync.Mutex
+	serverGone bool
+	heap       uint64 // its size when there was no garbage of a job in it
+	job
+}
+
+// A job is what a keeper knows of the job that it serves.
+type job struct {
+	number int // as the server numbers the jobs of this keeper; 0 while there is none
+
+	// Immutable once the command runs:
+	leader int      // the command's pid
+	tty    int      // the job's terminal, held open for the whole job; or -1
+	marks  []string // the links in /proc/PID/fd of one who holds the job's output
+
 	leaderGone bool    // the command was reaped
 	stopped    bool    // the server was told that the command is stopped
 	settled    bool    // a stop is no longer taken for one of the start's making
 	op         *killOp // the kill operation that goes on, or nil
-	serverGone bool
 }
 
 // prepare makes this process fit to start a job.
@@ -115,7 +126,12 @@ func (k *keeper) prepare() error {
 	}
 	// A signal that was blocked in the server's parent is blocked here, and would
 	// be in every job. The fork copies this thread's mask.
-	return unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
+		return err
+	}
+	k.job = job{tty: -1}
+	k.born, k.heap = inherited(k.self), heapSize()
+	return nil
 }
 
 // setComm names the process, which is called exe after its file otherwise.
@@ -152,25 +168,31 @@ func (k *keeper) serve() {
 			return
 		}
 	}
-	if k.leader == 0 {
+	k.mu.Lock()
+	if k.number == 0 {
 		return
 	}
-	k.mu.Lock()
 	k.serverGone = true
+	k.kill(KillOptions{Grace: serverDeathGrace, Hangup: k.tty >= 0})
 	k.mu.Unlock()
-	k.onKill(KillOptions{Grace: serverDeathGrace, Hangup: k.tty >= 0})
 	select {} // reap exits when nothing is left.
 }
 
 // onMessage returns false if this keeper is of no more use.
 func (k *keeper) onMessage(message []byte, fds []int) bool {
 	d := decoder{b: message}
-	switch d.byte() {
-	case opStart:
-		flags := d.int()
-		return k.onStart(flags, fds)
+	op, number := d.byte(), d.int()
+	if op == opStart {
+		return k.onStart(number, d.int(), fds)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if number != k.number {
+		return true // It was sent before the server knew that its job is over.
+	}
+	switch op {
 	case opKill:
-		k.onKill(d.killOptions())
+		k.kill(d.killOptions())
 	case opSignal:
 		seq, target, sig := d.int(), Target(d.int()), syscall.Signal(d.int())
 		k.onSignal(seq, target, sig)

@@ -73,6 +73,7 @@ var childModes = map[string]func(args []string) int{
 	"ignoring": childIgnoring,
 	"denied":   childDenied,
 	"root":     childRoot,
+	"look":     childLook,
 }
 
 // childServer is a server that runs one job, given as a shell's command line, with
@@ -226,9 +227,38 @@ func expectEnd(t testing.TB, k *keeper.Keeper) {
 		panic("Events is not closed")
 	}
 	<-k.Done()
-	if err := unix.Kill(k.Process(), 0); err != unix.ESRCH {
-		t.Errorf("keeper %d after Done: %v, want ESRCH", k.Process(), err)
+	expectIdle(t, k.Process())
+}
+
+// expectIdle looks at a keeper whose job is over: if it is there still, and has no
+// next job, it is as a keeper is that never had one.
+func expectIdle(t testing.TB, pid int) {
+	t.Helper()
+	proc := fmt.Sprintf("/proc/%d/", pid)
+	stat, err := os.ReadFile(proc + "stat")
+	if err != nil {
+		return
 	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
+	if group, session, tty := fields[2], fields[3], fields[4]; group != strconv.Itoa(pid) || session != group || tty != "0" {
+		t.Errorf("idle keeper %d is in group %s, session %s, terminal %s", pid, group, session, tty)
+	}
+	if cwd, err := os.Readlink(proc + "cwd"); err == nil && cwd != "/" {
+		t.Errorf("idle keeper %d is in %s", pid, cwd)
+	}
+	fds, _ := os.ReadDir(proc + "fd")
+	for _, fd := range fds {
+		link, _ := os.Readlink(proc + "fd/" + fd.Name())
+		n, _ := strconv.Atoi(fd.Name())
+		if n > 3 && link != "" && !ofRuntime(link) {
+			t.Errorf("idle keeper %d holds %s, %s", pid, fd.Name(), link)
+		}
+	}
+}
+
+// ofRuntime says whether Go's runtime opens this for itself.
+func ofRuntime(link string) bool {
+	return link == "anon_inode:[eventpoll]" || link == "anon_inode:[eventfd]" || strings.HasPrefix(link, "/sys/fs/cgroup/")
 }
 
 func newPool(t testing.TB) *keeper.Pool {

@@ -5,28 +5,33 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// A Pool starts keepers, and keeps one spare warm, since a keeper's own start
-// takes several times as long as the command's.
+// maxSpares is how many keepers may wait for a job. Jobs one after the other need
+// two: the next one starts before the last one's keeper is ready again.
+const maxSpares = 4
+
+// A Pool starts keepers, and has spares of them: a keeper's own start takes several
+// times as long as the command's. A keeper whose job is over is a spare again.
 type Pool struct {
 	log *slog.Logger
 
 	// spawning is held while a keeper is forked and its pid entered, and while
 	// orphans are told from keepers by that entry.
 	spawning sync.Mutex
-	keepers  map[int]*Keeper // by the pid of the keeper, reaped ones taken out
+	keepers  map[int]*host // by the pid of the keeper, reaped ones taken out
 	// stopGuard is closed when keepers becomes empty.
 	stopGuard chan struct{}
 
 	sweeping sync.Mutex // held by endOrphans
 
 	mu      sync.Mutex
-	spare   *Keeper // or nil
+	spares  []*host // the last one is used next: its memory is in the caches
 	warming bool
 	closed  bool
 	warmers sync.WaitGroup
@@ -42,7 +47,7 @@ func NewPool(opts PoolOptions) *Pool {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		log.Warn("become a child subreaper: jobs whose keeper is killed may outlive it", "err", err)
 	}
-	return &Pool{log: log, keepers: make(map[int]*Keeper)}
+	return &Pool{log: log, keepers: make(map[int]*host)}
 }
 
 // Start runs the command under a keeper, and returns once it was executed. The
@@ -50,27 +55,25 @@ func NewPool(opts PoolOptions) *Pool {
 //
 // The caller must receive from the Keeper's Events until the channel is closed.
 func (p *Pool) Start(cmd Command) (*Keeper, error) {
-	k, err := p.take()
-	if err != nil {
-		return nil, startError(cmd, StageKeeper, err)
-	}
-	err = k.start(cmd)
-	if errors.Is(err, unix.EPIPE) || errors.Is(err, os.ErrClosed) {
-		// Somebody killed the spare while it waited. It never saw the command;
-		// of one that did, nobody knows how far it came, so that is an error.
-		<-k.done
-		if k, err = p.spawn(); err == nil {
-			err = k.start(cmd)
+	for {
+		h, spare, err := p.take()
+		if err != nil {
+			return nil, startError(cmd, StageKeeper, err)
 		}
-	}
-	p.Warm()
-	if err != nil {
-		if k != nil {
-			k.abandon()
+		k, err := h.start(cmd)
+		if spare && isGone(err) {
+			// Somebody killed the spare while it waited. It never saw the command;
+			// of one that did, nobody knows how far it came, so that is an error.
+			<-h.gone
+			continue
 		}
-		return nil, startError(cmd, StageKeeper, err)
+		p.Warm()
+		if err != nil {
+			h.abandon()
+			return nil, startError(cmd, StageKeeper, err)
+		}
+		return k, nil
 	}
-	return k, nil
 }
 
 // startError makes a *StartError of an error that is none yet.
@@ -87,27 +90,42 @@ func startError(cmd Command, stage string, err error) error {
 	return &StartError{Stage: stage, Errno: errno, Path: cmd.Path}
 }
 
-// take returns the spare, or a new keeper.
-func (p *Pool) take() (*Keeper, error) {
+// take returns a spare, or a new keeper.
+func (p *Pool) take() (h *host, spare bool, err error) {
 	p.mu.Lock()
-	k := p.spare
-	p.spare = nil
+	if n := len(p.spares); n > 0 {
+		h = p.spares[n-1]
+		p.spares = p.spares[:n-1]
+	}
 	closed := p.closed
 	p.mu.Unlock()
-	if closed {
-		return nil, ErrClosed
+	switch {
+	case closed:
+		return nil, false, ErrClosed
+	case h != nil:
+		return h, true, nil
 	}
-	if k != nil {
-		return k, nil
+	h, err = p.spawn()
+	return h, false, err
+}
+
+// keep makes a spare of a keeper without a job, and returns false if there are
+// enough.
+func (p *Pool) keep(h *host) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.spares) >= maxSpares {
+		return false
 	}
-	return p.spawn()
+	p.spares = append(p.spares, h)
+	return true
 }
 
 // Warm starts a spare keeper in the background if there is none.
 func (p *Pool) Warm() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.warming || p.spare != nil {
+	if p.closed || p.warming || len(p.spares) > 0 {
 		return
 	}
 	p.warming = true
@@ -115,31 +133,33 @@ func (p *Pool) Warm() {
 }
 
 func (p *Pool) warm() {
-	k, err := p.spawn()
+	h, err := p.spawn()
 	if err != nil {
 		p.log.Warn("start a spare keeper", "err", err)
 	}
 	p.mu.Lock()
 	p.warming = false
-	if !p.closed {
-		p.spare, k = k, nil
+	if h != nil && !p.closed && len(p.spares) < maxSpares {
+		p.spares = slices.Insert(p.spares, 0, h) // It has nothing in the caches yet.
+		h = nil
 	}
 	p.mu.Unlock()
-	if k != nil {
-		k.abandon()
+	if h != nil {
+		h.abandon()
 	}
 }
 
-// Close ends the spare, and makes every later Start fail. It does not touch the
-// keepers of jobs: whoever started those waits for their Done.
+// Close ends the spares, and makes every later Start fail. It does not touch the
+// keepers of jobs: whoever started those waits for their Done, and then their
+// keepers have ended as well.
 func (p *Pool) Close() {
 	p.mu.Lock()
-	k := p.spare
-	p.spare, p.closed = nil, true
+	spares := p.spares
+	p.spares, p.closed = nil, true
 	p.mu.Unlock()
 	p.warmers.Wait()
-	if k != nil {
-		k.abandon()
+	for _, h := range spares {
+		h.abandon()
 	}
 }
 
@@ -147,7 +167,7 @@ func (p *Pool) Close() {
 var keeperEnv = []string{"GOGC=off", "GOMAXPROCS=2"}
 
 // spawn starts a keeper process, which waits for its command.
-func (p *Pool) spawn() (*Keeper, error) {
+func (p *Pool) spawn() (*host, error) {
 	sock, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
@@ -177,18 +197,21 @@ func (p *Pool) spawn() (*Keeper, error) {
 		sock.close()
 		return nil, fmt.Errorf("start a keeper process: %w", err)
 	}
-	k := newKeeper(p, proc, sock)
-	p.keepers[proc.Pid] = k
-	go k.readLoop()
-	return k, nil
+	h := newHost(p, proc, sock)
+	p.keepers[proc.Pid] = h
+	go h.readLoop()
+	return h, nil
 }
 
 // forget takes a reaped keeper out, unless its pid is another's by now.
-func (p *Pool) forget(k *Keeper) {
+func (p *Pool) forget(h *host) {
+	p.mu.Lock()
+	p.spares = slices.DeleteFunc(p.spares, func(spare *host) bool { return spare == h })
+	p.mu.Unlock()
 	p.spawning.Lock()
 	defer p.spawning.Unlock()
-	if p.keepers[k.proc.Pid] == k {
-		delete(p.keepers, k.proc.Pid)
+	if p.keepers[h.proc.Pid] == h {
+		delete(p.keepers, h.proc.Pid)
 		p.endGuard()
 	}
 }

@@ -11,32 +11,36 @@ const waitFlags = unix.WALL | unix.WCONTINUED
 
 // reap waits for everything that happens to children of this process, which by
 // way of the subreaper all processes of the job become. It waits without taking
-// the status, so that a pid is given back only under the reap lock. It ends with
-// the process, when there is no child left.
+// the status, so that a pid is given back only under the reap lock. It ends when
+// there is no child left, and the job with it.
 func (k *keeper) reap() {
-	for {
-		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|waitFlags, nil)
+	for over := false; !over; {
+		_ = unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT|waitFlags, nil)
 		k.mu.Lock()
-		if err == unix.ECHILD {
+		if over = k.collect(); over {
 			k.empty()
 		}
-		k.collect()
 		k.mu.Unlock()
 	}
 }
 
-// empty tells that nothing of the job is left, and exits. The caller holds k.mu,
-// and so nothing can be sent after it.
+// empty tells that nothing of the job is left, and makes the keeper as new. The
+// caller holds k.mu.
 func (k *keeper) empty() {
 	if k.op != nil && !k.op.reported {
 		k.send(encodeEvent(Event{Kind: Killed, Report: k.op.report()}))
 	}
 	k.send(encodeEvent(Event{Kind: Empty}))
-	unix.Exit(0)
+	number := k.number
+	if !k.forget() {
+		unix.Exit(0)
+	}
+	k.send(appendInt([]byte{opReady}, number))
 }
 
-// collect takes every status there is. The caller holds k.mu.
-func (k *keeper) collect() {
+// collect takes every status there is, and returns true if no child is left. The
+// caller holds k.mu.
+func (k *keeper) collect() (over bool) {
 	for {
 		var ws unix.WaitStatus
 		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG|unix.WUNTRACED|waitFlags, nil)
@@ -44,7 +48,7 @@ func (k *keeper) collect() {
 			continue
 		}
 		if err != nil || pid <= 0 {
-			return
+			return err == unix.ECHILD
 		}
 		if k.op != nil {
 			k.op.reaped(pid, ws)
@@ -88,6 +92,9 @@ func (k *keeper) exit(ws unix.WaitStatus) Event {
 
 // living describes what is alive of the job. The caller holds k.mu.
 func (k *keeper) living() []Proc {
+	if err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WALL|unix.WNOHANG|unix.WNOWAIT, nil); err == unix.ECHILD {
+		return nil // That is most commands, and looking through /proc takes longer than they.
+	}
 	var list []Proc
 	for _, n := range descendants(k.self) {
 		if len(list) == MaxProcs {

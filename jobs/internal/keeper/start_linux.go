@@ -12,14 +12,15 @@ import (
 // onStart starts the command, and answers with its pid or the stage that failed.
 // It returns false after a failure: this keeper may own a terminal by then, and
 // the server has another one at hand.
-func (k *keeper) onStart(flags int, fds []int) bool {
-	stage, err := k.start(flags, fds)
+func (k *keeper) onStart(number, flags int, fds []int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	stage, err := k.start(flags, fds)
 	if err != nil {
 		k.send(appendInt(appendInt([]byte{opFailed}, slices.Index(stages[:], stage)), int(errnoOf(err))))
 		return false
 	}
+	k.number = number
 	k.send(appendInt([]byte{opStarted}, k.leader))
 	go k.reap()
 	return true

@@ -12,7 +12,7 @@ import (
 // ErrClosed is what Start answers once the Pool is closed.
 var ErrClosed = errors.New("keeper: pool is closed")
 
-// ErrGone is what Kill and Signal answer once the keeper has ended: the job is
+// ErrGone is what Kill and Signal answer once the keeper is done with the job: it is
 // over, and Events says how.
 var ErrGone = errors.New("keeper: the job is over")
 

@@ -20,14 +20,19 @@ const (
 )
 
 const (
-	opStart   = iota + 1 // server: flags; descriptors ride along, memfd first
-	opKill               // server: grace in ns, flags
-	opSignal             // server: seq, target, signal
+	opStart   = iota + 1 // server: job, flags; descriptors ride along, memfd first
+	opKill               // server: job, grace in ns, flags
+	opSignal             // server: job, seq, target, signal
 	opStarted            // keeper: pid
 	opFailed             // keeper: index into stages, errno
 	opReply              // keeper: seq, errno (0: done)
 	opEvent              // keeper: an Event
+	opReady              // keeper: job, of which it has nothing any more
 )
+
+// The server numbers the jobs of a keeper, for the keeper to drop what was meant
+// for an earlier one. The other way no number is needed: opReady is the last that
+// the keeper says of a job, and the next one starts after that.
 
 const (
 	startTerminal = 1 << iota // which descriptors ride along after the memfd,
@@ -159,7 +164,7 @@ func decodeCommand(b []byte) (Command, error) {
 	return c, d.done()
 }
 
-func encodeKill(o KillOptions) []byte {
+func encodeKill(job int, o KillOptions) []byte {
 	flags := 0
 	if o.NoForce {
 		flags |= killNoForce
@@ -167,8 +172,13 @@ func encodeKill(o KillOptions) []byte {
 	if o.Hangup {
 		flags |= killHangup
 	}
-	b := binary.AppendVarint([]byte{opKill}, int64(o.Grace))
+	b := binary.AppendVarint(appendInt([]byte{opKill}, job), int64(o.Grace))
 	return appendInt(b, flags)
+}
+
+func encodeSignal(job, seq int, target Target, sig syscall.Signal) []byte {
+	b := appendInt(appendInt([]byte{opSignal}, job), seq)
+	return appendInt(appendInt(b, int(target)), int(sig))
 }
 
 func (d *decoder) killOptions() KillOptions {

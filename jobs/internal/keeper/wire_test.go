@@ -48,9 +48,9 @@ func TestCommandRoundTrip(t *testing.T) {
 
 func TestKillRoundTrip(t *testing.T) {
 	for _, want := range []KillOptions{{}, {Grace: time.Minute, NoForce: true}, {Grace: -1, Hangup: true}} {
-		d := decoder{b: encodeKill(want)[1:]}
-		if got := d.killOptions(); got != want || d.done() != nil {
-			t.Errorf("got %+v, want %+v", got, want)
+		d := decoder{b: encodeKill(7, want)[1:]}
+		if job, got := d.int(), d.killOptions(); job != 7 || got != want || d.done() != nil {
+			t.Errorf("got %d, %+v, want %+v", job, got, want)
 		}
 	}
 }
