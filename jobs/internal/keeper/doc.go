@@ -27,8 +27,8 @@
 //	  send start                    number of the job, {path, dir, argv, env} in a memfd, descriptors by SCM_RIGHTS
 //	    keeper: TIOCSCTTY           -> StartError "terminal"
 //	    keeper: chdir               -> StartError "chdir"
-//	    keeper: fork, exec          -> StartError "exec" or "resource"
-//	    keeper: TIOCSPGRP, CONT     the command is the foreground group
+//	    keeper: fork, TIOCSPGRP     the command is the foreground group from the start
+//	    keeper: exec                -> StartError "exec" or "resource"
 //	  started {pid}                 Start returns; if no spare is left, one is started
 //	Exited, Stopped, Continued      as wait reports them for the command
 //	Kill: TERM, grace, KILL ...     Killed with what became of each process

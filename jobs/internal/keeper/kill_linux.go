@@ -17,6 +17,10 @@ const (
 	// killPatience is how long after the first KILL a report waits for processes
 	// that the kernel does not let go of, such as ones in disk wait.
 	killPatience = 10 * time.Second
+	// hangupAgain after the first HUP the leader gets another, then after twice the
+	// time, and so on through the grace: an interactive bash loses one that comes
+	// between its look for signals and its wait for a key.
+	hangupAgain = 100 * time.Millisecond
 )
 
 // A killOp is one kill operation. All is guarded by keeper.mu.
@@ -25,9 +29,11 @@ type killOp struct {
 	deadline time.Time // of the grace
 	force    bool
 	hangup   bool
-	marks    []string  // as in keeper
-	forcedAt time.Time // of the first KILL
-	reported bool      // the report was sent; the sweeps go on, slowly
+	hungUp   time.Time     // when HUP was last sent, if hangup
+	again    time.Duration // after hungUp, HUP is sent again
+	marks    []string      // as in keeper
+	forcedAt time.Time     // of the first KILL
+	reported bool          // the report was sent; the sweeps go on, slowly
 
 	deniedRuns int // sweeps in a row that could signal nobody
 
@@ -61,7 +67,6 @@ type seenProc struct {
 // TERM is not sent again: many programs take a second one for impatience. The
 // caller holds k.mu.
 func (k *keeper) kill(o KillOptions) {
-	k.settled = true
 	deadline := time.Now().Add(o.Grace)
 	if k.op != nil && !k.op.reported {
 		k.join(k.op, o, deadline)
@@ -75,7 +80,7 @@ func (k *keeper) kill(o KillOptions) {
 	if o.Grace > 0 || o.NoForce {
 		k.signalAll(op, unix.SIGTERM)
 		if o.Hangup {
-			k.signalAll(op, unix.SIGHUP)
+			k.hangUp(op)
 		}
 		k.signalAll(op, unix.SIGCONT) // A stopped process takes TERM only then.
 	}
@@ -85,7 +90,7 @@ func (k *keeper) kill(o KillOptions) {
 func (k *keeper) join(op *killOp, o KillOptions, deadline time.Time) {
 	if o.Hangup && !op.hangup && op.forcedAt.IsZero() {
 		op.hangup = true
-		k.signalAll(op, unix.SIGHUP)
+		k.hangUp(op)
 		k.signalAll(op, unix.SIGCONT)
 	}
 	switch {
@@ -150,17 +155,41 @@ func (k *keeper) awaitGrace(op *killOp) bool {
 			k.finish(op)
 			k.op = nil
 		}
+		pause := min(left, k.hangUpAgain(op, left))
 		k.mu.Unlock()
 		if left <= 0 {
 			return force
 		}
-		timer := time.NewTimer(left)
+		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
 		case <-op.changed:
 			timer.Stop()
 		}
 	}
+}
+
+// hangUp sends HUP to everybody. The caller holds k.mu.
+func (k *keeper) hangUp(op *killOp) {
+	k.signalAll(op, unix.SIGHUP)
+	op.hungUp, op.again = time.Now(), hangupAgain
+}
+
+// hangUpAgain sends the leader another HUP where it is time for one, and returns
+// how long it is until the next. The caller holds k.mu.
+func (k *keeper) hangUpAgain(op *killOp, left time.Duration) time.Duration {
+	if op.hungUp.IsZero() {
+		return left
+	}
+	if wait := time.Until(op.hungUp.Add(op.again)); wait > 0 {
+		return wait
+	}
+	if left > 0 && !k.leaderGone {
+		op.signals = append(op.signals, SignalSent{Name: shortName(unix.SIGHUP), After: time.Since(op.began)})
+		_ = unix.Kill(k.leader, unix.SIGHUP) // Best effort: it may be going.
+	}
+	op.hungUp, op.again = time.Now(), 2*op.again
+	return op.again
 }
 
 // signalPasses bounds signalAll against a job that forks without end.

@@ -105,7 +105,6 @@ type job struct {
 
 	leaderGone bool    // the command was reaped
 	stopped    bool    // the server was told that the command is stopped
-	settled    bool    // a stop is no longer taken for one of the start's making
 	op         *killOp // the kill operation that goes on, or nil
 }
 

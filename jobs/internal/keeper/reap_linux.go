@@ -1,10 +1,6 @@
 package keeper
 
-import (
-	"syscall"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // waitFlags include children of clone that end with another signal than SIGCHLD.
 const waitFlags = unix.WALL | unix.WCONTINUED
@@ -63,12 +59,8 @@ func (k *keeper) collect() (over bool) {
 func (k *keeper) leaderChanged(ws unix.WaitStatus) {
 	switch {
 	case ws.Stopped():
-		sig := syscall.Signal(ws.StopSignal())
-		if k.absorbStop(sig) {
-			return
-		}
-		k.settled, k.stopped = true, true
-		k.send(encodeEvent(Event{Kind: Stopped, Signal: sig}))
+		k.stopped = true
+		k.send(encodeEvent(Event{Kind: Stopped, Signal: ws.StopSignal()}))
 	case ws.Continued():
 		if k.stopped {
 			k.stopped = false

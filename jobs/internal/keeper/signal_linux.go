@@ -9,7 +9,6 @@ import (
 // onSignal signals the target and answers, before reap can find that this was the
 // end of the job. The caller holds k.mu.
 func (k *keeper) onSignal(seq int, target Target, sig syscall.Signal) {
-	k.settled = true // From here on a stop can be somebody's wish.
 	errno := k.signal(target, sig)
 	k.send(appendInt(appendInt([]byte{opReply}, seq), int(errno)))
 }

@@ -58,12 +58,11 @@ func (k *keeper) start(flags int, fds []int) (stage string, err error) {
 	if err := unix.Chdir(c.Dir); err != nil {
 		return StageChdir, err
 	}
-	k.leader, err = forkExec(c, stdio)
+	k.leader, err = forkExec(c, stdio, terminal)
 	_ = unix.Chdir("/") // Best effort: only unmounting the directory would suffer.
 	if err != nil {
 		return execStage(err), err
 	}
-	k.giveTerminal()
 	return "", nil
 }
 
@@ -152,11 +151,19 @@ func readCommand(memfd int) (Command, error) {
 
 // forkExec must run on the main thread: the parent-death signal, which takes the
 // command down with a keeper that is killed, is bound to the thread that forks.
-func forkExec(c Command, stdio [3]int) (pid int, err error) {
+//
+// On a terminal the child makes itself the foreground group before its execve, with
+// all signals blocked: no command ever finds that it is in the background, and is
+// stopped for it. The library unblocks them before the execve.
+func forkExec(c Command, stdio [3]int, terminal int) (pid int, err error) {
+	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
+	if terminal >= 0 {
+		attr.Foreground, attr.Ctty = true, terminal
+	}
 	return syscall.ForkExec(c.Path, c.Argv, &syscall.ProcAttr{
 		Env:   c.Env,
 		Files: []uintptr{uintptr(stdio[0]), uintptr(stdio[1]), uintptr(stdio[2])},
-		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL},
+		Sys:   attr,
 	})
 }
 
@@ -168,44 +175,4 @@ func execStage(err error) string {
 		return StageResource
 	}
 	return StageExec
-}
-
-// giveTerminal makes the command the foreground group. Between its execve and
-// this call it is in the background, and is stopped if it reads: CONT undoes
-// that, synchronously, so that the one status left of the pair can be taken here,
-// before reap begins. A stop that is still on its way is left to absorbStop.
-func (k *keeper) giveTerminal() {
-	if k.tty < 0 {
-		k.settled = true
-		return
-	}
-	// An error means that the command is gone already.
-	_ = unix.IoctlSetPointerInt(k.tty, unix.TIOCSPGRP, k.leader)
-	_ = unix.Kill(-k.leader, unix.SIGCONT)
-	k.takeContinued()
-}
-
-// takeContinued takes the status that a CONT of our own has made, if it has made
-// one. It is waitid, which can be asked for that alone: wait4 would take the
-// command's exit as well, and nobody would ever hear of it.
-func (k *keeper) takeContinued() {
-	_ = unix.Waitid(unix.P_PID, k.leader, nil, unix.WCONTINUED|unix.WNOHANG, nil) // None is as good.
-}
-
-// absorbStop undoes a stop of the command that the start itself caused: the
-// command found that it was in the background before giveTerminal, and took its
-// SIGTTIN or SIGTTOU after it. It happens at most once. The caller holds k.mu.
-func (k *keeper) absorbStop(sig syscall.Signal) bool {
-	if k.settled || (sig != unix.SIGTTIN && sig != unix.SIGTTOU) {
-		return false
-	}
-	k.settled = true
-	if group, err := unix.IoctlGetInt(k.tty, unix.TIOCGPGRP); err != nil || group != k.leader {
-		return false
-	}
-	if err := unix.Kill(-k.leader, unix.SIGCONT); err != nil {
-		return false
-	}
-	k.takeContinued()
-	return true
 }
