@@ -8,8 +8,8 @@ import (
 )
 
 // This file keeps messages within maxMessageBytes whose texts others have chosen: a
-// command line, the groups of a pattern. Nothing is measured before it is known that
-// a message is too long, and then cut to what fits in the worst case.
+// command line, the groups of a pattern. What fits is not touched; what does not is
+// cut to what fits in the worst case.
 
 const (
 	// escapedBytes is the most that a byte of a text takes in JSON.
@@ -20,8 +20,11 @@ const (
 
 // bounded is a notification that fits, whose params may be cut for that.
 func (o *outbox) bounded(method string, params any) []byte {
-	body := notification(method, params)
 	limit := int(o.limit.Load())
+	if m, ok := params.(schema.JobPatternMatchedParams); ok && matchBytesOf(m) > limit {
+		params = shortMatch(m, limit-fixedBytes) // a hundred megabytes are not encoded to be thrown away
+	}
+	body := notification(method, params)
 	if len(body) <= limit {
 		return body
 	}
@@ -119,6 +122,18 @@ func fitting[T any](items []T, room int, cost func(T) int) []T {
 		}
 	}
 	return items
+}
+
+// matchBytesOf is how long the texts of a match are.
+func matchBytesOf(p schema.JobPatternMatchedParams) int {
+	n := len(p.Match) + len(p.Line)
+	for _, g := range p.Groups {
+		n += len(or(g, ""))
+	}
+	for _, g := range p.Named {
+		n += len(or(g, ""))
+	}
+	return n
 }
 
 // shortMatch cuts the texts of a match at their ends, where they are longer than what
