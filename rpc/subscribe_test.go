@@ -196,6 +196,26 @@ func TestUnsubscribe(t *testing.T) {
 	equal(t, "restarts", n > 0 && n <= 20, true)
 }
 
+// TestUnsubscribeForgets: where output stood does not count any more, nor does how it
+// was encoded; what was told stays told.
+func TestUnsubscribeForgets(t *testing.T) {
+	s := start(t)
+	h := s.pipe("for i in a b c; do printf $i; read x; done", "stdin", "open", "stderr", "discard")
+	s.gathered(h, "stdout", 1)
+	s.subscribe(h, "encoding", "base64")
+	s.unsubscribe(h)
+	s.write(h, "\n")
+	s.see(h, "ab")
+	s.subscribe(h)
+	s.write(h, "\n\n")
+	equal(t, "told", s.story(h), `started, stdout 0 "a", stdout 2 "c" restart, exited, closed`)
+	for _, e := range s.all(h, "job/output") {
+		if e.Text == nil {
+			t.Errorf("output at %d is base64", e.Offset)
+		}
+	}
+}
+
 // TestSubscribeWhileItFloods: whatever is asked for in the middle of a flood, what
 // comes after each answer is the stored bytes from one place on, once, in the encoding
 // that was asked for; and the last subscription brings all of it.
