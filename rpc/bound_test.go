@@ -23,18 +23,25 @@ func smallOutbox() *outbox {
 func worst(n int) string { return strings.Repeat("\x01", n) }
 
 func longJob() schema.JobInfo {
-	command, text := worst(128<<10), worst(300<<10)
+	command, text := worst(40<<10), worst(50<<10)
 	j := schema.JobInfo{
 		Handle: 1, Command: &command, Argv: []string{"sh", "-c", command, text}, Description: &text, Group: &text, Shell: &text, Cwd: text,
 		Mode: schema.ModePipe, Status: schema.StatusRunning, PID: 1, StartedAt: "2026-01-01T00:00:00Z",
 	}
-	for range 256 {
+	for range 32 {
 		j.Watches = append(j.Watches, schema.WatchInfo{WatchID: 1, Pattern: worst(4096), On: schema.WatchTargetPlain})
 	}
-	for range 1024 {
-		j.Background = append(j.Background, schema.Process{PID: 1, Command: worst(256)})
-	}
+	j.Background = background()
 	return j
+}
+
+// background is as many processes as a keeper tells of, each with as long a command
+// line.
+func background() (ps []schema.Process) {
+	for range 1024 {
+		ps = append(ps, schema.Process{PID: 1, Command: worst(256)})
+	}
+	return ps
 }
 
 func params[T any](t *testing.T, body []byte) (p T) {
@@ -73,7 +80,7 @@ func TestStartedFits(t *testing.T) {
 					t.Errorf("%s: %d bytes, not the beginning of it", what, len(pair[0]))
 				}
 			}
-			if len(j.Argv) != 3 || len(j.Background) != 1024 || len(whole.Argv) != 4 || len(whole.Watches) != 256 || len(*whole.Command) != 128<<10 {
+			if len(j.Argv) != 3 || len(j.Background) != 1024 || len(whole.Argv) != 4 || len(whole.Watches) != 32 || len(*whole.Command) != 40<<10 {
 				t.Errorf("argv %d, background %d; what the engine has must stay whole", len(j.Argv), len(j.Background))
 			}
 		})
@@ -121,7 +128,7 @@ func testMatchFits(t *testing.T, size int) {
 }
 
 func TestExitedFits(t *testing.T) {
-	p := schema.JobExitedParams{Handle: 1, Seq: 1, Background: longJob().Background, Exit: schema.Exit{Reason: schema.ExitReasonExited}}
+	p := schema.JobExitedParams{Handle: 1, Seq: 1, Background: background(), Exit: schema.Exit{Reason: schema.ExitReasonExited}}
 	if got := params[schema.JobExitedParams](t, smallOutbox().bounded("job/exited", p)); len(got.Background) != 1024 || got.Background[0].Command == "" {
 		t.Errorf("%d processes in the background, want 1024", len(got.Background))
 	}
