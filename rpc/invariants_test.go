@@ -355,7 +355,7 @@ func (t *track) onOutput(e *event, base64 bool, wrong func(string, ...any)) {
 		t.surface(wrong)
 	}
 	data := e.data()
-	if int64(len(data)) != e.Bytes || e.Bytes == 0 || e.Bytes > 65536 {
+	if int64(len(data)) != e.Bytes || e.Bytes == 0 && e.Gap == nil || e.Bytes > 65536 {
 		wrong("%d bytes, said to be %d", len(data), e.Bytes)
 	}
 	if e.Restart {
