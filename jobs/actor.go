@@ -80,6 +80,8 @@ func (j *Job) onMessage(m message) {
 		j.onUnwatch(m)
 	case removeMsg:
 		j.onRemove(m)
+	case subscribeMsg:
+		j.onSubscribe(m)
 	case infoMsg:
 		m.reply.ok(j.snapshot())
 	case cancelMsg:

@@ -187,6 +187,8 @@ func (j *Job) refuse(m message, err *Error) {
 		m.reply.fail(err)
 	case removeMsg:
 		m.reply.fail(err)
+	case subscribeMsg:
+		m.reply.fail(err)
 	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg:
 	}
 }

@@ -56,6 +56,7 @@ func TestCheckerNotices(t *testing.T) {
 		{"base64 for text", instead(2, `"text":"ab"`, `"base64":"YWI="`), "base64"},
 		{"late before exited", instead(4, `"seq":4`, `"seq":4,"late":true`), "late is true"},
 		{"an unknown member", instead(6, `"seq":6`, `"seq":6,"mood":1`), "schema"},
+		{"a restart that nobody asked for", instead(4, `"seq":4`, `"seq":4,"restart":true`), "nobody has subscribed"},
 		{"the id of nobody", instead(0, `"requestId":1`, `"requestId":"1"`), "none of a start"},
 	}
 	for _, c := range cases {
@@ -82,8 +83,50 @@ func complaints(t *testing.T, messages []string) (all []string) {
 		t.Fatal(err)
 	}
 	for _, m := range messages {
+		if ask, ok := strings.CutPrefix(m, ">"); ok {
+			if err := c.sent([]byte(ask), true); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
 		_, bad := c.received([]byte(m))
 		all = append(all, bad...)
 	}
 	return append(all, c.ended()...)
+}
+
+// TestCheckerNoticesSubscriptions: the same once the client has said what it wants.
+func TestCheckerNoticesSubscriptions(t *testing.T) {
+	const (
+		subscribe   = `>{"jsonrpc":"2.0","id":2,"method":"job/subscribe","params":{"handle":1,"from":"start","encoding":"base64","events":["output","exited","closed"]}}`
+		subscribed  = `{"jsonrpc":"2.0","id":2,"result":{}}`
+		unsubscribe = `>{"jsonrpc":"2.0","id":3,"method":"job/unsubscribe","params":{"handle":1}}`
+		silent      = `{"jsonrpc":"2.0","id":3,"result":{}}`
+		replay      = `{"jsonrpc":"2.0","method":"job/output","params":{"handle":1,"seq":5,"stream":"pty","offset":0,"bytes":2,"restart":true,"base64":"YWI="}}`
+		more        = `{"jsonrpc":"2.0","method":"job/output","params":{"handle":1,"seq":6,"stream":"pty","offset":2,"bytes":1,"base64":"Yw=="}}`
+		end         = `{"jsonrpc":"2.0","method":"job/closed","params":{"handle":1,"seq":7}}`
+	)
+	begun := []string{started, told, output1, matched, output2}
+	cases := []struct {
+		name     string
+		messages []string
+		want     string // "" = nothing
+	}{
+		{"good", []string{subscribe, subscribed, replay, more, end}, ""},
+		{"output as it was asked for, too early", []string{subscribe, replay, subscribed, more, end}, "base64"},
+		{"an event that was not asked for", []string{subscribe, subscribed, strings.Replace(matched, `"seq":3`, `"seq":5`, 1)}, "not asked for"},
+		{"the old encoding", []string{subscribe, subscribed, strings.Replace(replay, `"base64":"YWI="`, `"text":"ab"`, 1)}, "text, where base64"},
+		{"a jump after it", []string{subscribe, subscribed, replay, strings.Replace(more, `"offset":2`, `"offset":1`, 1)}, "offset 1, want 2"},
+		{"late, and then not", []string{subscribe, subscribed, strings.Replace(replay, `"bytes":2`, `"bytes":2,"late":true`, 1), more}, "were late"},
+		{"anything after job/unsubscribe", []string{subscribe, subscribed, replay, unsubscribe, silent, more}, "not asked for"},
+		{"between two answers", []string{subscribe, unsubscribe, silent, replay, subscribed}, "between the answers"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			said := strings.Join(complaints(t, append(begun[:len(begun):len(begun)], c.messages...)), "; ")
+			if (said == "") != (c.want == "") || !strings.Contains(said, c.want) {
+				t.Errorf("the checker says %q, want %q", said, c.want)
+			}
+		})
+	}
 }

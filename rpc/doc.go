@@ -30,7 +30,9 @@
 //
 // The events of a job keep their order, and come after the output that they speak
 // of. job/started comes before the answer to the request that made the job. Answers
-// overtake output and events: they say with offsets what they cover.
+// overtake output and events: they say with offsets what they cover. The answer to
+// job/subscribe and job/unsubscribe parts what is sent of the job as it was from what
+// is sent as it was asked for (subscribe.go).
 //
 // # Malformed input
 //

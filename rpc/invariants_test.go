@@ -21,6 +21,7 @@ type checker struct {
 	made   map[string]*request   // by id: the one sent last
 	jobs   map[int64]*track
 	ending map[int64]map[string]int64 // nextOffset per stream of closed jobs, as listed
+	heard  map[int64]*heard           // of jobs that were subscribed to
 	chosen bool                       // the client chose among the events: less can be said
 	base64 bool                       // it asked for base64
 }
@@ -34,9 +35,11 @@ type request struct {
 			Events   *[]string
 			Encoding string
 		}
-		Handle json.RawMessage
-		Format string
+		Handle   json.RawMessage
+		Format   string
+		Encoding string
 	}
+	heard    *heard // not nil: it changes what is heard
 	answered bool
 	failed   bool
 	ranTo    map[string]schema.StreamPosition // job/run: where its answer ended
@@ -55,6 +58,12 @@ type track struct {
 	gaps     []schema.Gap
 	exited   *event
 	closed   bool
+
+	// Where the job was subscribed to:
+	heard    *heard
+	from     map[string]int64 // where a stream began anew
+	lateFrom map[string]int64
+	earlyTo  map[string]int64
 }
 
 // An event is a notification of the server's: the members of all of them.
@@ -71,6 +80,8 @@ type event struct {
 	Base64     *[]byte
 	Gap        *schema.Gap
 	Late       bool
+	Restart    bool
+	Truncated  bool
 	WatchID    int64
 	Match      string
 	Groups     []*string
@@ -83,7 +94,7 @@ type event struct {
 }
 
 func newChecker() *checker {
-	return &checker{open: map[string][]*request{}, made: map[string]*request{}, jobs: map[int64]*track{}, ending: map[int64]map[string]int64{}}
+	return &checker{open: map[string][]*request{}, made: map[string]*request{}, jobs: map[int64]*track{}, heard: map[int64]*heard{}, ending: map[int64]map[string]int64{}}
 }
 
 func parseEvent(method string, params json.RawMessage) *event {
@@ -114,7 +125,8 @@ func (c *checker) sent(raw []byte, valid bool) error {
 	if err := json.Unmarshal(raw, &m); err == nil && m.ID != nil && string(m.ID) != "null" && m.Method != "" {
 		r := &request{method: m.Method}
 		_ = json.Unmarshal(m.Params, &r.params) // What is wrong stays empty.
-		c.chosen = c.chosen || r.params.Events != nil || r.params.Options.Events != nil
+		c.subscribes(r)
+		c.chosen = c.chosen || r.params.Events != nil && r.heard == nil || r.params.Options.Events != nil
 		c.base64 = c.base64 || r.params.Options.Encoding == "base64"
 		c.open[string(m.ID)] = append(c.open[string(m.ID)], r)
 		c.made[string(m.ID)] = r
@@ -185,6 +197,9 @@ func (c *checker) answer(id string, result json.RawMessage, failed bool) []strin
 	r := open[0]
 	c.open[id] = open[1:]
 	r.answered, r.failed = true, failed
+	if r.heard != nil {
+		r.heard.apply()
+	}
 	if failed {
 		return nil
 	}
@@ -255,9 +270,10 @@ func (c *checker) event(e *event) (bad []string) {
 	}
 	t := c.jobs[e.Handle]
 	if t == nil {
-		t = &track{handle: e.Handle, next: map[string]int64{}, data: map[string][]byte{}}
+		t = &track{handle: e.Handle, next: map[string]int64{}, data: map[string][]byte{},
+			from: map[string]int64{}, lateFrom: map[string]int64{}, earlyTo: map[string]int64{}}
 		c.jobs[e.Handle] = t
-		if e.Method != "job/started" && !c.chosen {
+		if e.Method != "job/started" && !c.chosen && c.heard[e.Handle] == nil {
 			wrong("comes before started")
 		}
 	} else if e.Method == "job/started" {
@@ -265,6 +281,13 @@ func (c *checker) event(e *event) (bad []string) {
 	}
 	if t.closed {
 		wrong("comes after closed")
+	}
+	base64 := c.base64
+	if t.heard = c.heard[e.Handle]; t.heard != nil {
+		t.heard.check(e, wrong)
+		if t.heard.encoding != "" {
+			base64 = t.heard.encoding == "base64"
+		}
 	}
 	if t.seq++; e.Seq != t.seq {
 		wrong("seq %d, want %d", e.Seq, t.seq)
@@ -274,9 +297,11 @@ func (c *checker) event(e *event) (bad []string) {
 	case "job/started":
 		t.onStarted(c, e, wrong)
 	case "job/output":
-		t.onOutput(e, c.base64, wrong)
+		t.onOutput(e, base64, wrong)
 	case "job/patternMatched":
-		if end := t.next[e.Stream]; e.EndOffset > end && !c.chosen {
+		if t.heard != nil {
+			t.speaks(e, wrong)
+		} else if end := t.next[e.Stream]; e.EndOffset > end && !c.chosen {
 			wrong("speaks of bytes up to %d; output came up to %d", e.EndOffset, end)
 		}
 	case "job/exited":
@@ -285,7 +310,7 @@ func (c *checker) event(e *event) (bad []string) {
 		}
 		t.exited = e
 	case "job/closed":
-		if t.exited == nil && !c.chosen {
+		if t.exited == nil && !c.chosen && t.heard == nil {
 			wrong("comes before exited")
 		}
 		t.closed = true
@@ -300,6 +325,9 @@ func (t *track) onStarted(c *checker, e *event, wrong func(string, ...any)) {
 		return
 	}
 	t.made = r
+	if t.heard != nil {
+		return
+	}
 	if r.method == "job/start" || r.params.Events != nil {
 		if r.answered {
 			wrong("comes after the answer")
@@ -327,8 +355,11 @@ func (t *track) onOutput(e *event, base64 bool, wrong func(string, ...any)) {
 		t.surface(wrong)
 	}
 	data := e.data()
-	if int64(len(data)) != e.Bytes || e.Bytes == 0 || e.Bytes > 65536 {
+	if int64(len(data)) != e.Bytes || e.Bytes == 0 && e.Gap == nil || e.Bytes > 65536 {
 		wrong("%d bytes, said to be %d", len(data), e.Bytes)
+	}
+	if e.Restart {
+		t.restart(e, wrong)
 	}
 	want, known := t.next[e.Stream]
 	if !known && t.anywhere {
@@ -342,13 +373,18 @@ func (t *track) onOutput(e *event, base64 bool, wrong func(string, ...any)) {
 	} else if e.Offset != want {
 		wrong("%s: offset %d, want %d", e.Stream, e.Offset, want)
 	}
-	if e.Base64 != nil && utf8.Valid(data) != base64 {
+	if e.Base64 != nil && utf8.Valid(data) && !base64 {
 		wrong("base64 for %q", data)
 	}
-	if e.Late != (t.exited != nil) {
+	if e.Base64 == nil && base64 {
+		wrong("text, where base64 was asked for")
+	}
+	if t.heard != nil {
+		t.lateness(e, wrong)
+	} else if e.Late != (t.exited != nil) {
 		wrong("late is %v; exited before it: %v", e.Late, t.exited != nil)
 	}
-	if t.exited != nil && len(t.exited.Background) == 0 {
+	if t.exited != nil && t.heard == nil && len(t.exited.Background) == 0 {
 		wrong("output after exited, when nobody was left to write it")
 	}
 	t.next[e.Stream] = e.Offset + int64(len(data))
@@ -363,6 +399,9 @@ func (c *checker) ended() (bad []string) {
 		}
 	}
 	for _, t := range c.jobs {
+		if t.heard != nil {
+			continue // its tests know what is to come
+		}
 		if !c.chosen && (t.exited == nil || !t.closed) {
 			bad = append(bad, fmt.Sprintf("job %d: exited %v, closed %v at the end", t.handle, t.exited != nil, t.closed))
 		}

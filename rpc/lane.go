@@ -24,19 +24,30 @@ type lane struct {
 	// Immutable:
 	out       *outbox
 	requestID json.RawMessage
-	encoding  schema.Encoding
 
 	// Guarded by out.mu:
 	queued  bool // in out.ready
 	open    bool // started was told, or would have been
 	parked  bool // not open, but may be: events are kept
-	events  map[schema.EventName]bool
 	queue   []laneEvent
 	matches map[int]int        // in queue, by watch
 	bytes   int                // of the matches in queue
 	held    map[int]*laneEvent // the last match that was not queued, by watch
 
+	// The same, of the subscription (subscribe.go):
+	want       hearing    // what was asked for last
+	changed    bool       // it is not what run goes by
+	unanswered int        // requests that changed it and were not answered: nothing is sent
+	place      []cursor   // not nil: from where output is to be sent, for run to take
+	placed     bool       // output has a place from where it goes on
+	begin      *jobs.Info // not nil: what started would tell, for run to take
+	exited     *laneEvent // not nil: it has happened
+	closed     *laneEvent // the same
+	exitedSent bool
+	closedSent bool
+
 	// Owned by the outbox's run once the lane is open:
+	hearing
 	job     *jobs.Job
 	handle  int64
 	cursors []cursor
@@ -64,16 +75,14 @@ func (e *laneEvent) size() int {
 
 // A cursor is how far a stream's output has been sent.
 type cursor struct {
-	stream jobs.Stream
-	off    int64
+	stream  jobs.Stream
+	off     int64
+	restart bool // the next output says that it does not follow from what was sent
 }
 
 func newLane(out *outbox, requestID json.RawMessage, events []schema.EventName, enc schema.Encoding) *lane {
-	l := &lane{out: out, requestID: requestID, encoding: enc, events: map[schema.EventName]bool{}, matches: map[int]int{}, held: map[int]*laneEvent{}}
-	for _, e := range events {
-		l.events[e] = true
-	}
-	return l
+	h := newHearing(events, enc)
+	return &lane{out: out, requestID: requestID, want: h, hearing: h, matches: map[int]int{}, held: map[int]*laneEvent{}}
 }
 
 // Started opens the lane. The event goes out as a control message, so that it is
@@ -89,9 +98,10 @@ func (l *lane) Started(j *jobs.Job, info jobs.Info) {
 func (l *lane) openFrom(j *jobs.Job, info jobs.Info, events []schema.EventName, from map[jobs.Stream]jobs.Range) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
-	for _, e := range events {
-		l.events[e] = true
+	if !l.parked {
+		return // the client has said itself what it wants to hear
 	}
+	l.want = newHearing(events, l.encoding)
 	l.openLocked(j, info, from)
 	// What the answer covers was told by it.
 	told := func(e *laneEvent) bool {
@@ -109,20 +119,25 @@ func (l *lane) openFrom(j *jobs.Job, info jobs.Info, events []schema.EventName, 
 }
 
 func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs.Range) {
-	l.job, l.handle = j, int64(info.Handle)
+	l.job, l.handle, l.hearing = j, int64(info.Handle), l.want
 	if len(l.events) == 0 {
 		return // nobody listens: the job's output and events stay where they are
 	}
 	for _, s := range info.Streams {
-		l.cursors = append(l.cursors, cursor{s.Name, from[s.Name].To})
+		l.cursors = append(l.cursors, cursor{stream: s.Name, off: from[s.Name].To})
 	}
-	l.open, l.parked = true, false
+	l.open, l.parked, l.placed = true, false, l.events[schema.EventNameOutput]
 	if l.events[schema.EventNameStarted] {
 		l.seq++
-		l.out.sendLocked(notification("job/started", schema.JobStartedParams{
-			Handle: l.handle, Seq: l.seq, RequestID: l.requestID, Job: jobInfo(info),
-		}))
+		l.out.sendLocked(l.started(info))
 	}
+}
+
+// started is the event with the number that l.seq has come to.
+func (l *lane) started(info jobs.Info) []byte {
+	return l.out.bounded("job/started", schema.JobStartedParams{
+		Handle: l.handle, Seq: l.seq, RequestID: l.requestID, Job: jobInfo(info),
+	})
 }
 
 // Output says that there may be more to send.
@@ -138,10 +153,11 @@ func (l *lane) Output() {
 func (l *lane) Event(e jobs.Event) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
+	le := laneEvent{Event: e}
+	l.remember(&le)
 	if !l.open && !l.parked {
 		return
 	}
-	le := laneEvent{Event: e}
 	switch {
 	case e.Matched != nil:
 		if !l.admits(&le) {
@@ -207,13 +223,23 @@ func (l *lane) unpark() {
 // or that event. The lane takes its turn again while there is more.
 func (l *lane) step(batch []byte, framing Framing) []byte {
 	l.out.mu.Lock()
+	if !l.open || l.unanswered > 0 {
+		l.out.mu.Unlock()
+		return batch
+	}
+	begin := l.takeLocked()
 	var event *laneEvent
 	if len(l.queue) > 0 {
 		e := l.queue[0]
 		event = &e
 	}
 	l.out.mu.Unlock()
-	batch, sent := l.stepOutput(batch, framing, event)
+	sent := begin != nil
+	if sent {
+		batch = l.stepStarted(batch, framing, begin)
+	} else {
+		batch, sent = l.stepOutput(batch, framing, event)
+	}
 	if !sent && event != nil {
 		batch = l.stepEvent(batch, framing, event)
 		sent = true
@@ -238,7 +264,7 @@ func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]by
 		if !ok {
 			continue
 		}
-		c.off = e.Offset + int64(len(e.Data))
+		c.off, c.restart = e.Offset+int64(len(e.Data)), false
 		l.cursors = append(slices.Delete(l.cursors, i, i+1), c)
 		l.seq++
 		e.Seq = l.seq
@@ -255,7 +281,7 @@ const noLimit = int64(math.MaxInt64)
 // that may be the beginning of a character are held back until the rest is there, or
 // an event waits for them.
 func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
-	e := outputEvent{Handle: l.handle, Stream: string(c.stream), Base64: l.encoding == schema.EncodingBase64}
+	e := outputEvent{Handle: l.handle, Stream: string(c.stream), Base64: l.encoding == schema.EncodingBase64, Restart: c.restart}
 	if c.off >= limit || !l.events[schema.EventNameOutput] {
 		return e, false
 	}
@@ -263,6 +289,9 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 	n, at := l.job.ReadRaw(c.stream, l.out.raw, c.off)
 	if n == 0 {
 		return e, false
+	}
+	if exit := l.exitAt[c.stream]; at < exit {
+		limit = min(limit, exit) // sent once more: what was late is late again
 	}
 	e.Offset = min(at, limit)
 	if e.Offset > c.off {
@@ -286,6 +315,12 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 // was asked for.
 func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 	l.out.mu.Lock()
+	if l.changed {
+		l.out.mu.Unlock()
+		return batch // the client has just asked for something else
+	}
+	l.exitedSent = l.exitedSent || e.Exited != nil && l.events[schema.EventNameExited]
+	l.closedSent = l.closedSent || e.Closed != nil && l.events[schema.EventNameClosed]
 	l.queue[0] = laneEvent{}
 	l.queue = l.queue[1:]
 	l.dequeued(e)
@@ -301,5 +336,5 @@ func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 		return batch
 	}
 	l.seq++
-	return frame(batch, framing, notification(method, params))
+	return frame(batch, framing, l.out.bounded(method, params))
 }

@@ -96,3 +96,30 @@ func (c *counter) Write(p []byte) (int, error) {
 	c.writes++
 	return len(p), nil
 }
+
+// A change that comes while the lane is about to send an event finds that event still
+// there: what was not asked for a moment ago may be now.
+func TestChangeInTheMiddleOfAStep(t *testing.T) {
+	o := &outbox{wake: make(chan struct{}, 1)}
+	o.limit.Store(defaultMaxMessage)
+	l := newLane(o, nil, []schema.EventName{schema.EventNamePatternMatched}, schema.EncodingText)
+	o.mu.Lock()
+	l.openLocked(nil, jobs.Info{State: jobs.State{Handle: 1}}, nil)
+	o.mu.Unlock()
+	l.Event(jobs.Event{Exited: &jobs.Exited{Exit: jobs.Exit{Reason: jobs.ReasonExited}}})
+	o.mu.Lock()
+	l.takeLocked()
+	event := l.queue[0]
+	o.mu.Unlock()
+	c := &change{events: []schema.EventName{schema.EventNameExited}}
+	if err := l.change(c, jobs.Info{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	o.sendThen(nil, c.answer)
+	if sent := l.stepEvent(nil, FramingLine, &event); len(sent) > 0 {
+		t.Errorf("sent as it was: %s", sent)
+	}
+	if sent := l.step(nil, FramingLine); !bytes.Contains(sent, []byte(`"job/exited"`)) {
+		t.Errorf("sent as it was asked for: %q, want job/exited", sent)
+	}
+}

@@ -146,6 +146,7 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 	if limits.MaxMessageBytes != nil {
 		s.settings.maxMessage = int(*limits.MaxMessageBytes)
 		s.maxMessage.Store(*limits.MaxMessageBytes)
+		s.out.limit.Store(*limits.MaxMessageBytes)
 		s.stream.frames.SetMax(s.settings.maxMessage)
 	}
 	return nil

@@ -36,6 +36,8 @@ func requests() []method {
 		{"job/watch", (*Server).jobWatch},
 		{"job/unwatch", (*Server).jobUnwatch},
 		{"job/remove", (*Server).jobRemove},
+		{"job/subscribe", (*Server).jobSubscribe},
+		{"job/unsubscribe", (*Server).jobUnsubscribe},
 	}
 }
 

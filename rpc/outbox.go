@@ -40,6 +40,7 @@ type outbox struct {
 	broken  chan struct{} // closed when nothing can be written any more
 
 	progress atomic.Int64 // writes that the kernel has taken
+	limit    atomic.Int64 // of a message, in bytes
 
 	// Owned by run:
 	raw     []byte // output on its way through the encoder
@@ -56,6 +57,7 @@ type outbox struct {
 func newOutbox(w io.Writer, framing func() Framing) *outbox {
 	o := &outbox{w: w, framing: framing, wake: make(chan struct{}, 1), done: make(chan struct{}), broken: make(chan struct{}),
 		raw: make([]byte, chunkBytes)}
+	o.limit.Store(defaultMaxMessage)
 	go o.run()
 	return o
 }
@@ -65,6 +67,16 @@ func (o *outbox) send(body []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sendLocked(body)
+}
+
+// sendThen is send, with what has to be done before anything else is queued.
+func (o *outbox) sendThen(body []byte, then func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sendLocked(body)
+	if then != nil {
+		then()
+	}
 }
 
 func (o *outbox) sendLocked(body []byte) {

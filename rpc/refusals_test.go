@@ -134,6 +134,14 @@ var refusals = []refusal{
 	{"start's wait on a stream that is not there", "job/start", obj{"command": "x", "wait": obj{"until": until(obj{"pattern": "a", "stream": "stderr"})}}, schema.KindInvalidParams, obj{"pointer": "/wait/until/0/stream"}, ""},
 	{"one offset for two streams", "job/wait", obj{"handle": 2, "until": []obj{}, "from": 0}, schema.KindInvalidParams, obj{"pointer": "/from"}, "stdout"},
 	{"start's wait with one offset for two streams", "job/start", obj{"command": "x", "mode": "pipe", "wait": obj{"until": []obj{}, "from": 0}}, schema.KindInvalidParams, obj{"pointer": "/wait/from"}, ""},
+	{"subscribe with one offset for two streams", "job/subscribe", obj{"handle": 2, "from": 0}, schema.KindInvalidParams, obj{"pointer": "/from"}, "stderr"},
+	{"subscribe from a stream that is not there", "job/subscribe", obj{"handle": 1, "from": obj{"stdout": 0}}, schema.KindInvalidParams, obj{"pointer": "/from/stdout"}, "pty"},
+	{"subscribe from before the start", "job/subscribe", obj{"handle": 1, "from": -1}, schema.KindInvalidParams, obj{"pointer": "/from"}, ""},
+	{"subscribe from what was read", "job/subscribe", obj{"handle": 1, "from": "unread"}, schema.KindInvalidParams, obj{"pointer": "/from"}, "start"},
+	{"subscribe to an event that is none", "job/subscribe", obj{"handle": 1, "events": []string{"ouptut"}}, schema.KindInvalidParams, obj{"pointer": "/events/0", "didYouMean": "output"}, ""},
+	{"subscribe to what was told to its end", "job/subscribe", obj{"handle": "gone", "from": "start"}, schema.KindJobExited, obj{"handle": 5.0}, "job/read"},
+	{"subscribe to nobody", "job/subscribe", obj{"handle": 999}, schema.KindJobNotFound, nil, "999"},
+	{"unsubscribe from nobody", "job/unsubscribe", obj{"handle": "nobody"}, schema.KindJobNotFound, nil, "nobody"},
 	{"a from that is none", "job/wait", obj{"handle": 1, "until": []obj{}, "from": "begin"}, schema.KindInvalidParams, obj{"pointer": "/from"}, ""},
 }
 

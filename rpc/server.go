@@ -235,6 +235,7 @@ type request struct {
 	once     sync.Once
 	canceled chan struct{}
 	then     func() // nil, or what await does after the answer
+	told     func() // nil, or what is done with the answer, under s.mu and out.mu
 }
 
 func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
@@ -283,7 +284,13 @@ func escaped(data []byte) rune {
 
 func (r *request) reply(result any) {
 	body := resultBody(r.id, result)
-	if limit := int(r.server.maxMessage.Load()); len(body) > limit {
+	limit := int(r.server.maxMessage.Load())
+	if len(body) > limit {
+		if short, ok := shortened(result, limit-len(r.id)); ok {
+			body = resultBody(r.id, short)
+		}
+	}
+	if len(body) > limit {
 		msg := "the answer would be longer than maxMessageBytes; what was asked for is done; ask for less, as with maxBytes, or raise the limit"
 		r.fail(&wireError{schema.KindLimitExceeded, msg, schema.LimitExceededData{
 			Kind: string(schema.KindLimitExceeded), Limit: "maxMessageBytes", Max: int64(limit),
@@ -314,7 +321,15 @@ func (r *request) answer(body []byte) {
 		delete(s.inFlight, r.key)
 		s.answered.Broadcast()
 	}
-	s.out.send(body)
+	s.out.sendThen(body, r.told)
+}
+
+// whenAnswered has f called when the answer is on its way, whatever it is, before
+// anything that is queued after it. f is called under out.mu and must not block.
+func (r *request) whenAnswered(f func()) {
+	r.server.mu.Lock()
+	defer r.server.mu.Unlock()
+	r.told = f
 }
 
 // await leaves the rest of a request to a goroutine. f returns the result or the

@@ -181,6 +181,20 @@ type JobState struct {
 	Streams Map[StreamPosition] `json:"streams"`
 }
 
+// JobInfoMember: A member of a job's info that may be long.
+type JobInfoMember string
+
+// The values of JobInfoMember.
+const (
+	JobInfoMemberCommand     JobInfoMember = "command"
+	JobInfoMemberArgv        JobInfoMember = "argv"
+	JobInfoMemberDescription JobInfoMember = "description"
+	JobInfoMemberGroup       JobInfoMember = "group"
+	JobInfoMemberShell       JobInfoMember = "shell"
+	JobInfoMemberCwd         JobInfoMember = "cwd"
+	JobInfoMemberWatches     JobInfoMember = "watches"
+)
+
 // JobInfo: All that is known of a job.
 type JobInfo struct {
 	// The job's handle.
@@ -232,6 +246,9 @@ type JobInfo struct {
 	Streams Map[StreamInfo] `json:"streams"`
 	// The patterns that are watched for, in the order of their watchId.
 	Watches List[WatchInfo] `json:"watches"`
+	// Which members are cut at their ends, because the message would have been longer than
+	// maxMessageBytes; absent: none. Of argv and watches the last items are left out.
+	Truncated []JobInfoMember `json:"truncated,omitzero"`
 	// Absolute path of the directory that holds the job's output files; absent where none
 	// are kept.
 	OutputDirectory *string `json:"outputDirectory,omitempty"`
@@ -1422,6 +1439,9 @@ type JobOutputParams struct {
 	// Whether these bytes lie beyond the offsets at which job/exited was sent; absent:
 	// false.
 	Late *bool `json:"late,omitempty"`
+	// Whether output of this stream begins anew here, since job/subscribe said from where:
+	// offset does not follow from what was sent before; absent: false.
+	Restart *bool `json:"restart,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1452,6 +1472,10 @@ type JobPatternMatchedParams struct {
 	// How many matches of this watch were left out since the last one that was told, because
 	// they came too fast; absent: none.
 	Suppressed *int64 `json:"suppressed,omitempty"`
+	// Whether match, groups and named are cut, each at its end, because the message would
+	// have been longer than maxMessageBytes; offset and endOffset are those of the whole
+	// match. Absent: false.
+	Truncated *bool `json:"truncated,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1759,6 +1783,59 @@ type JobStartedParams struct {
 	RequestID json.RawMessage `json:"requestId"`
 	// The job.
 	Job JobInfo `json:"job"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SubscribeFromKeyword: start: the first byte of each stream, as far as it is kept. now:
+// when the request takes effect.
+type SubscribeFromKeyword string
+
+// The values of SubscribeFromKeyword.
+const (
+	SubscribeFromKeywordStart SubscribeFromKeyword = "start"
+	SubscribeFromKeywordNow   SubscribeFromKeyword = "now"
+)
+
+// JobSubscribeParams: What is asked for, of which job.
+type JobSubscribeParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// The events wanted from now on; empty: none, as after job/unsubscribe. Absent: those
+	// that were asked for last; of a job of which none are heard, those of initialize, and
+	// all where these are none.
+	Events []EventName `json:"events,omitzero"`
+	// How output is written from now on. Absent: as it was; of a job of which nothing is
+	// heard, as initialize says.
+	Encoding *Encoding `json:"encoding,omitempty"`
+	// From where on output is sent; the first job/output of each stream then has restart.
+	// Absent: it goes on where it stands, also after a time without output, and from now
+	// where none of this job was asked for yet or since job/unsubscribe.
+	From json.RawMessage `json:"from,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobSubscribeResult: Nothing.
+type JobSubscribeResult struct {
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobUnsubscribeParams: Of which job.
+type JobUnsubscribeParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobUnsubscribeResult: Nothing.
+type JobUnsubscribeResult struct {
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

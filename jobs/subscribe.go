@@ -1,0 +1,44 @@
+package jobs
+
+// A SubscribeFunc tells a job's Sink, or whoever is behind it, what it is to hear from
+// now on. It is called on the job's loop, between the events before it and those after
+// it; like the Sink it must not block, and must not call back into the job. info is of
+// that moment; from holds the offset at which the output of each stream is to begin,
+// and is nil where that was left open. Its error refuses the request.
+type SubscribeFunc func(info Info, from map[Stream]int64) error
+
+// Sink returns who hears of the job, as its Spec has it.
+func (j *Job) Sink() Sink { return j.sink }
+
+// Subscribe has set called in its turn among the requests that name the job, with the
+// origin resolved: FromDefault leaves it open. An offset beyond the end stays as it is.
+func (j *Job) Subscribe(from Origin, set SubscribeFunc) Pending[struct{}] {
+	r := newReply[struct{}]()
+	j.post(subscribeMsg{from, set, r})
+	return pend(j, r)
+}
+
+// subscribeMsg changes what is heard of the job.
+type subscribeMsg struct {
+	from  Origin
+	set   SubscribeFunc
+	reply reply[struct{}]
+}
+
+func (subscribeMsg) message() {}
+
+func (j *Job) onSubscribe(m subscribeMsg) {
+	var from map[Stream]int64
+	if m.from.Kind != FromDefault {
+		var err *Error
+		if from, err = j.origin(&WaitSpec{From: m.from}, FromNow); err != nil {
+			m.reply.fail(err)
+			return
+		}
+	}
+	if err := m.set(j.snapshot(), from); err != nil {
+		m.reply.fail(err)
+		return
+	}
+	m.reply.ok(struct{}{})
+}

@@ -1,0 +1,191 @@
+package rpc
+
+import (
+	"fmt"
+	"slices"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// A hearing is what of a job a client wants to hear, and how. Its map is never
+// changed, but replaced as a whole.
+type hearing struct {
+	events   map[schema.EventName]bool
+	encoding schema.Encoding
+}
+
+func newHearing(events []schema.EventName, enc schema.Encoding) hearing {
+	h := hearing{map[schema.EventName]bool{}, enc}
+	for _, e := range events {
+		h.events[e] = true
+	}
+	return h
+}
+
+// A change is what a request makes of a hearing. From the moment at which it takes
+// effect until its request is answered the lane sends nothing, so that whatever comes
+// before the answer is as it was, and whatever comes after it as it was asked for.
+type change struct {
+	ends     bool               // job/unsubscribe
+	events   []schema.EventName // nil: as they are
+	encoding *schema.Encoding   // nil: as it is
+	unheard  hearing            // what they are where nothing of the job is heard
+
+	// Guarded by out.mu:
+	lane     *lane // which sends nothing until this is answered
+	answered bool
+}
+
+func (s *Server) jobSubscribe(r *request) error {
+	var p schema.JobSubscribeParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	from, err := origin(p.From, "/from")
+	if err != nil {
+		return err
+	}
+	c := &change{events: p.Events, encoding: p.Encoding, unheard: newHearing(s.settings.events, s.settings.encoding)}
+	if len(s.settings.events) == 0 {
+		c.unheard = newHearing(defaultEvents, s.settings.encoding) // a subscription to nothing is nobody's wish
+	}
+	return changeHearing(s, r, p.Handle, from, c, schema.JobSubscribeResult{})
+}
+
+func (s *Server) jobUnsubscribe(r *request) error {
+	var p schema.JobUnsubscribeParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	return changeHearing(s, r, p.Handle, jobs.Origin{}, &change{ends: true}, schema.JobUnsubscribeResult{})
+}
+
+func changeHearing[T any](s *Server, r *request, handle []byte, from jobs.Origin, c *change, result T) error {
+	j, err := s.job(handle)
+	if err != nil {
+		return err
+	}
+	l, ok := j.Sink().(*lane)
+	if !ok {
+		return fmt.Errorf("job %d was started by somebody else than this connection", j.ID())
+	}
+	r.whenAnswered(c.answer)
+	done(r, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) error { return l.change(c, info, at) }), result)
+	return nil
+}
+
+// answer lets the lane go on. The caller must hold out.mu, and have queued the answer.
+func (c *change) answer() {
+	c.answered = true
+	if l := c.lane; l != nil {
+		if l.unanswered--; l.unanswered == 0 && l.open {
+			l.out.enqueueLocked(l)
+		}
+	}
+}
+
+// change sets what the client hears from now on. It is called by the job's loop, as
+// the methods of the Sink are.
+func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) error {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	if l.closedSent && !c.ends {
+		return nothingMore(info)
+	}
+	if !l.open {
+		l.silenceLocked() // what was kept for a job/run is not told
+		l.want = c.unheard
+	}
+	if c.events != nil {
+		l.want.events = newHearing(c.events, "").events
+	}
+	if c.encoding != nil {
+		l.want.encoding = *c.encoding
+	}
+	l.changed = true
+	if c.ends || len(l.want.events) == 0 {
+		l.silenceLocked()
+	} else {
+		l.hearLocked(info, from)
+	}
+	if !c.answered {
+		c.lane = l
+		l.unanswered++
+	}
+	return nil
+}
+
+// nothingMore refuses to go on after what was said to be the last event.
+func nothingMore(info jobs.Info) error {
+	return &jobs.Error{
+		Code: jobs.CodeJobExited, Handle: info.Handle, Exit: info.Exit,
+		Message: fmt.Sprintf("job %d is closed, and its job/closed was sent, after which nothing comes; read its output with job/read", info.Handle),
+	}
+}
+
+// silenceLocked ends the subscription: what is queued is let go of, and where output
+// stood is forgotten.
+func (l *lane) silenceLocked() {
+	l.open, l.parked = false, false
+	l.place, l.placed, l.begin = nil, false, nil
+	l.queue, l.bytes = nil, 0
+	clear(l.matches)
+	clear(l.held)
+}
+
+// hearLocked begins a subscription, or goes on with it.
+func (l *lane) hearLocked(info jobs.Info, from map[jobs.Stream]int64) {
+	l.open, l.begin = true, &info
+	if from != nil || l.want.events[schema.EventNameOutput] && !l.placed {
+		l.place, l.placed = nil, true
+		for _, s := range info.Streams {
+			c := cursor{stream: s.Name, off: s.NextOffset, restart: true}
+			if from != nil {
+				c.off = from[s.Name]
+			}
+			l.place = append(l.place, c)
+		}
+	}
+	// What has happened and is not told yet is told now, whatever was asked for when it
+	// happened. Exited is before all that is queued: it was at the front when it was
+	// passed over.
+	if e := l.exited; e != nil && !l.exitedSent && !slices.ContainsFunc(l.queue, func(q laneEvent) bool { return q.Exited != nil }) {
+		l.queue = slices.Insert(l.queue, 0, *e)
+	}
+	if e := l.closed; e != nil && !slices.ContainsFunc(l.queue, func(q laneEvent) bool { return q.Closed != nil }) {
+		l.queue = append(l.queue, *e)
+	}
+}
+
+// remember keeps what stays true of a job, for a client that asks later. The caller
+// must hold out.mu.
+func (l *lane) remember(e *laneEvent) {
+	switch {
+	case e.Exited != nil:
+		l.exited = e
+	case e.Closed != nil:
+		l.closed = e
+	}
+}
+
+// takeLocked brings what run owns up to date with what the client wants, and returns
+// the job where it may have to be told as started.
+func (l *lane) takeLocked() *jobs.Info {
+	l.hearing, l.changed = l.want, false
+	if l.place != nil {
+		l.cursors, l.place = l.place, nil
+	}
+	begin := l.begin
+	l.begin = nil
+	if l.seq > 0 || !l.events[schema.EventNameStarted] {
+		return nil // it is the first event, or none
+	}
+	return begin
+}
+
+// stepStarted writes job/started for a job that nothing was heard of so far.
+func (l *lane) stepStarted(batch []byte, framing Framing, info *jobs.Info) []byte {
+	l.seq++
+	return frame(batch, framing, l.started(*info))
+}
