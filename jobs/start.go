@@ -366,6 +366,8 @@ func startError(p plan, err error) *Error {
 		e := errorf(CodeCommandNotFound, "%s needs the interpreter %s, which is not there; install it or change the first line of the file", p.path, se.MissingInterpreter)
 		e.Command, e.Path, e.Errno = se.MissingInterpreter, p.path, errnoText(err)
 		return e
+	case errors.Is(err, syscall.E2BIG):
+		return tooLong(p)
 	case errors.Is(err, syscall.ENOENT):
 		return lookError(p.argv[0], &proc.LookError{Name: p.argv[0], Err: fs.ErrNotExist}, p.env)
 	case se.Stage == keeper.StageExec:

@@ -66,7 +66,7 @@ func (m *Manager) openStdin(c *stdio, s *Spec, dir string) *Error {
 	case s.StdinText != nil:
 		f, err := proc.TextFile(*s.StdinText)
 		if err != nil {
-			return resourceError("the job's input", err)
+			return textError(err)
 		}
 		c.stdin = c.theirs(f)
 	case s.StdinFile != "":
@@ -153,6 +153,17 @@ func (m *Manager) allowFile(real string) error {
 		return nil
 	}
 	return m.notAllowed("file", real)
+}
+
+// textError tells why there can be no file in memory: there is no room now, or the
+// server may not have one as long as that (ulimit -f).
+func textError(err error) *Error {
+	e := resourceError("the text of stdin", err)
+	if !isResource(err) && !errors.Is(err, syscall.ENOSPC) {
+		e.Retryable = false
+		e.Message = fmt.Sprintf("the text of stdin cannot be kept in memory (%s); put it into a file, and give that as stdin", errnoText(err))
+	}
+	return e
 }
 
 // fileError is what can be wrong with any file: it lies elsewhere, or the system is
@@ -248,3 +259,13 @@ func (j *Job) noInput() *Error {
 
 // noStreams is why there is nothing to be seen of a job whose output goes to files.
 const noStreams = "this job has no stream: all that it writes goes to files; look into those"
+
+// tooLong refuses a command line that the system does not take. Linux takes 128 KiB
+// in one argument, and in all, with the environment, a quarter of its stack's limit.
+func tooLong(p plan) *Error {
+	pointer := "/argv"
+	if p.shell != "" {
+		pointer = "/command"
+	}
+	return Invalid(pointer, "the system takes no command line of this length; shorten it or the environment, or give the long part as stdin {text}")
+}

@@ -157,6 +157,9 @@ func (c *checker) received(raw []byte) (m received, bad []string) {
 	if m.Method != "" {
 		return m, append(bad, c.event(m.event)...)
 	}
+	if m.Error != nil {
+		bad = append(bad, unlisted(c.methodOf(string(m.ID)), m.Error)...)
+	}
 	return m, append(bad, c.answer(string(m.ID), m.Result, m.Error != nil)...)
 }
 

@@ -314,6 +314,21 @@ func unreadable(t *testing.T) string {
 	return ""
 }
 
+// TestCommandLineTooLong: it is the params that are wrong, and there is a way.
+func TestCommandLineTooLong(t *testing.T) {
+	s := start(t)
+	long := strings.Repeat("x", 300_000)
+	for pointer, p := range map[string]obj{"/command": {"command": "true #" + long}, "/argv": {"argv": []string{"true", long}}} {
+		c := s.begin("job/run", p)
+		d := refused[schema.InvalidParamsData](c, schema.KindInvalidParams)
+		equal(t, "pointer", d.Errors[0].Pointer, pointer)
+		if m := c.answer().Error.Message; !strings.Contains(m, "stdin") || len(m) > 1000 {
+			t.Errorf("message %.1000q", m)
+		}
+	}
+	equal(t, "the way", str(s.run("wc -c", "stdin", obj{"text": long}).Stdout), "300000\n")
+}
+
 func makeFile(t *testing.T, dir, name, content string) string {
 	t.Helper()
 	file := filepath.Join(dir, name)
