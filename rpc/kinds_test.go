@@ -14,15 +14,18 @@ import (
 	"shelld/schema"
 )
 
-// unlisted is what is wrong with an error that the schema of its method, or of an
-// answer with id null where there is none, does not list.
-func unlisted(method string, f *failure) []string {
+// unlisted is what is wrong with an error that the schema does not list: for any of the
+// methods that were asked for under its id, or for what could not be read.
+func unlisted(methods []string, f *failure) []string {
 	var data struct{ Kind string }
 	_ = json.Unmarshal(f.Data, &data) // The schema has its word too.
-	if schema.MayAnswer(method, data.Kind) {
+	if len(methods) == 0 {
+		methods = []string{""}
+	}
+	if slices.ContainsFunc(methods, func(m string) bool { return schema.MayAnswer(m, data.Kind) }) {
 		return nil
 	}
-	return []string{fmt.Sprintf("%q is answered with the error %s, which x-shelld.errors of its schema does not list", method, data.Kind)}
+	return []string{fmt.Sprintf("%q is answered with the error %s, which x-shelld.errors of its schema does not list", methods, data.Kind)}
 }
 
 // A provocation is what a client sends to get an error, by the method that gets it.

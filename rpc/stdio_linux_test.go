@@ -28,11 +28,11 @@ func given(dir string) (all []string) {
 // given.
 func TestGivenFilesAreTheJobsAlone(t *testing.T) {
 	root := t.TempDir()
-	s, f := start(t, "rootDirectory", root), newFifo(t)
+	s, fifos := start(t, "rootDirectory", root), []fifo{newFifo(t), newFifo(t)}
 	makeFile(t, root, "in", "x")
 	var handles []int64
 	for i, stdin := range []obj{{"text": "x"}, {"file": "in"}} {
-		handles = append(handles, s.pipe("ls /proc/self/fd; cat <"+f.path, "stdin", stdin,
+		handles = append(handles, s.pipe("ls /proc/self/fd; cat <"+fifos[i].path, "stdin", stdin,
 			"stdoutFile", fmt.Sprint("out", i), "stderrFile", fmt.Sprint("err", i)))
 	}
 	for _, p := range []obj{
@@ -48,7 +48,7 @@ func TestGivenFilesAreTheJobsAlone(t *testing.T) {
 		t.Errorf("the server has open %v", left)
 	}
 	for i, h := range handles {
-		f.release()
+		fifos[i].release()
 		s.event(h, "job/closed")
 		// The fourth is that of the directory which ls reads.
 		equal(t, "descriptors", fileText(t, root, fmt.Sprint("out", i)), "0\n1\n2\n3\ngo\n")
@@ -61,8 +61,8 @@ func TestStartsAndEndsInARush(t *testing.T) {
 	root := t.TempDir()
 	s := start(t, "rootDirectory", root, "options", obj{"events": []string{}})
 	makeFile(t, root, "in", strings.Repeat("x", 10_000))
-	text := strings.Repeat("y", 300_000)
-	for range 5 {
+	text := strings.Repeat("y", 100_000)
+	for range 3 {
 		var calls []*call
 		for i := range inParallel {
 			p := obj{"command": []string{"true", "cat", "head -c 5", "exec sleep 60"}[i%4], "shell": "sh", "name": fmt.Sprint("j", i)}

@@ -125,7 +125,7 @@ func TestMayAnswer(t *testing.T) {
 	}{
 		{"", "parseError", true}, {"", "invalidRequest", true}, {"", "invalidParams", false},
 		{"job/nothing", "methodNotFound", true}, {"job/nothing", "limitExceeded", true}, {"job/nothing", "jobNotFound", false},
-		{"job/get", "jobNotFound", true}, {"job/get", "internalError", true}, {"job/get", "methodNotFound", false},
+		{"exit", "methodNotFound", true}, {"job/get", "jobNotFound", true}, {"job/get", "internalError", true}, {"job/get", "methodNotFound", false},
 		{"job/get", "parseError", false}, {"job/get", "canceled", false}, {"initialize", "notInitialized", false},
 		{"initialize", "shuttingDown", true}, {"job/list", "notInitialized", true},
 	} {

@@ -195,7 +195,7 @@ func MayAnswer(method, kind string) bool {
 	switch {
 	case method == "":
 		return listed("unreadable")
-	case !known:
+	case !known || m.Kind != "request":
 		return listed("anyRequest") || listed("unknownMethod")
 	}
 	return listed("anyRequest") || slices.Contains(m.Errors, kind)
