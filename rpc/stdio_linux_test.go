@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -28,6 +29,8 @@ func given(dir string) (all []string) {
 // given.
 func TestGivenFilesAreTheJobsAlone(t *testing.T) {
 	root := t.TempDir()
+	// A file that is forgotten is closed by the collector, sooner or later.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	s, fifos := start(t, "rootDirectory", root), []fifo{newFifo(t), newFifo(t)}
 	makeFile(t, root, "in", "x")
 	var handles []int64
@@ -59,6 +62,7 @@ func TestGivenFilesAreTheJobsAlone(t *testing.T) {
 // gone at once leave nothing open, and no answer is missing.
 func TestStartsAndEndsInARush(t *testing.T) {
 	root := t.TempDir()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // as above
 	s := start(t, "rootDirectory", root, "options", obj{"events": []string{}})
 	makeFile(t, root, "in", strings.Repeat("x", 10_000))
 	text := strings.Repeat("y", 100_000)
