@@ -1240,8 +1240,8 @@ type InitializeParams struct {
 	// The directory in which jobs start that name none, and against which a relative cwd
 	// counts; absolute. Default: the server's own.
 	RootDirectory *string `json:"rootDirectory,omitempty"`
-	// A job's cwd must lie inside one of these, symlinks resolved; absolute. Default: no
-	// restriction.
+	// A job's cwd, and the files that its start names for stdin, stdout and stderr, must lie
+	// inside one of these, symlinks resolved; absolute. Default: no restriction.
 	AllowedDirectories []string `json:"allowedDirectories,omitzero"`
 	// What the client can answer or send.
 	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
