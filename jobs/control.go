@@ -121,6 +121,10 @@ func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
 }
 
 func (j *Job) onWatch(m watchMsg) {
+	if len(j.streams) == 0 {
+		m.reply.fail(Invalid(m.spec.Pointer, noStreams))
+		return
+	}
 	if s := m.spec.Stream; s != "" && j.stream(s) == nil {
 		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, j.streamNames()))
 		return

@@ -21,7 +21,8 @@
 //
 //  1. run (actor.go), one per job, owns the job's state. It blocks on nothing but
 //     its select. It ends when the job is let go of (retention, [Manager.Close]).
-//  2. startLoop (start.go) makes the process; it ends with that.
+//  2. startLoop (start.go) makes the process and opens its files (stdio.go); it ends
+//     with that.
 //  3. readLoop (loops.go), one per stream, owns a blocking read and appends to the
 //     stream's spool; the stream's end, or closing its descriptor, ends it.
 //  4. writeLoop (loops.go), where the job has an input, owns the blocking write;

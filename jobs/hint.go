@@ -46,7 +46,7 @@ func (j *Job) findHint(code int, dir string, mode Mode) *Hint {
 	if code == 126 {
 		re, kind = notRun, CodePermissionDenied
 	}
-	m := re.FindStringSubmatch(j.lastWords())
+	m := re.FindStringSubmatch(j.lastWords(mode))
 	if m == nil {
 		return nil
 	}
@@ -63,9 +63,13 @@ func (j *Job) findHint(code int, dir string, mode Mode) *Hint {
 	return h
 }
 
-// lastWords is the end of what goes to the terminal, or to standard error.
-func (j *Job) lastWords() string {
-	st := j.streams[len(j.streams)-1]
+// lastWords is the end of what goes to the terminal, or to standard error; "" where
+// that is no stream.
+func (j *Job) lastWords(mode Mode) string {
+	st := j.stream(j.spec.errorStream(mode))
+	if st == nil {
+		return ""
+	}
 	end := st.spool.End()
 	b, _ := st.spool.ReadRange(max(end-hintBytes, 0), end)
 	return Plain(b)

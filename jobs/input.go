@@ -148,7 +148,7 @@ func (j *Job) writable(in Input) *Error {
 	case j.queue.closed != "":
 		return j.notInteractive("job %d takes no more input: %s", j.id, j.queue.closed)
 	case j.input == nil:
-		return j.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", j.id)
+		return j.noInput()
 	case j.term == nil && len(in.Keys) > 0:
 		return j.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", j.id)
 	}

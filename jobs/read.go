@@ -42,6 +42,10 @@ func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
 }
 
 func (j *Job) onRead(m readMsg) {
+	if len(j.streams) == 0 {
+		m.reply.fail(Invalid("/stream", noStreams))
+		return
+	}
 	st := j.streams[0]
 	if m.opts.Stream != "" {
 		st = j.stream(m.opts.Stream)

@@ -59,6 +59,10 @@ type Spec struct {
 	Description string
 	OpenStdin   bool // pipe mode: stdin stays open for writes; else /dev/null
 	Stderr      StderrMode
+	StdinText   *string // pipe mode: stdin is this text
+	StdinFile   string  // pipe mode: stdin is this file, which counts from Cwd as those below
+	StdoutFile  string  // pipe mode: stdout goes there, and is no stream
+	StderrFile  string  // pipe mode: the same for stderr, where Stderr is separate
 	Watches     []WatchSpec
 	Wait        *WaitSpec
 	Sink        Sink // nil = nobody listens
@@ -67,6 +71,9 @@ type Spec struct {
 // check refuses what can be seen to be wrong before anything is started.
 func (s *Spec) check() *Error {
 	if err := s.checkText(); err != nil {
+		return err
+	}
+	if err := s.checkFiles(); err != nil {
 		return err
 	}
 	if err := s.checkStreams(); err != nil {
@@ -111,14 +118,15 @@ func (s *Spec) streams() []Stream {
 	switch {
 	case s.Mode != ModePipe:
 		return []Stream{PTY}
-	case s.Stderr == StderrMerge, s.Stderr == StderrDiscard:
-		return []Stream{Stdout}
 	}
-	return []Stream{Stdout, Stderr}
+	return s.pipeStreams()
 }
 
 // names is a list of streams in a sentence.
 func names(streams []Stream) string {
+	if len(streams) == 0 {
+		return "none, since all that it writes goes to files"
+	}
 	all := make([]string, len(streams))
 	for i, s := range streams {
 		all[i] = string(s)
@@ -130,6 +138,9 @@ func names(streams []Stream) string {
 // never match.
 func (s *Spec) checkStreams() *Error {
 	check := func(w WatchSpec) *Error {
+		if len(s.streams()) == 0 {
+			return Invalid(w.Pointer, noStreams)
+		}
 		if w.Stream == "" || slices.Contains(s.streams(), w.Stream) {
 			return nil
 		}
@@ -146,7 +157,15 @@ func (s *Spec) checkStreams() *Error {
 	if from := s.Wait.From; from.Kind == FromOffset && hasKey(from.Offsets, "") && len(s.streams()) > 1 {
 		return from.ambiguous(s.streams())
 	}
+	for name := range s.Wait.From.Offsets {
+		if name != "" && !slices.Contains(s.streams(), name) {
+			return Invalid(s.Wait.From.Pointer+"/"+string(name), "this job will have no stream %q; it will have %s", name, names(s.streams()))
+		}
+	}
 	for _, c := range s.Wait.Until {
+		if c.Kind != UntilPattern {
+			continue
+		}
 		if err := check(c.Watch); err != nil {
 			return err
 		}

@@ -81,6 +81,7 @@ func (j *Job) onStarted(r startResult) {
 	}
 	j.mgr.started(j)
 	j.attach(r.launched)
+	j.spec.forgetText()
 	j.st.status = StatusRunning
 	for _, w := range j.spec.Watches {
 		j.addWatch(w, nil)
@@ -221,23 +222,30 @@ func (m *Manager) directory(cwd string) (string, *Error) {
 // allowed refuses a directory outside those that the client allowed, symlinks
 // resolved on both sides.
 func (m *Manager) allowed(dir string) *Error {
-	if len(m.allowedDirs) == 0 {
+	real, err := filepath.EvalSymlinks(dir)
+	if len(m.allowedDirs) == 0 || err == nil && m.isAllowed(real) {
 		return nil
 	}
-	real, err := filepath.EvalSymlinks(dir)
-	if err == nil {
-		for _, a := range m.allowedDirs {
-			base, err := filepath.EvalSymlinks(a)
-			if err != nil {
-				continue
-			}
-			if rel, err := filepath.Rel(base, real); err == nil && filepath.IsLocal(rel) {
-				return nil
-			}
+	return m.notAllowed("directory", dir)
+}
+
+// isAllowed says whether a path without symlinks lies in an allowed directory.
+func (m *Manager) isAllowed(real string) bool {
+	for _, a := range m.allowedDirs {
+		base, err := filepath.EvalSymlinks(a)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(base, real); err == nil && filepath.IsLocal(rel) {
+			return true
 		}
 	}
-	e := errorf(CodeDirectoryNotAllowed, "the directory %s lies outside the allowed directories %s", dir, strings.Join(m.allowedDirs, ", "))
-	e.Path, e.Valid = dir, m.allowedDirs
+	return len(m.allowedDirs) == 0
+}
+
+func (m *Manager) notAllowed(what, path string) *Error {
+	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s", what, path, strings.Join(m.allowedDirs, ", "))
+	e.Path, e.Valid = path, m.allowedDirs
 	return e
 }
 
@@ -316,57 +324,19 @@ func (m *Manager) launchPTY(p plan) (*launched, *Error) {
 }
 
 func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
-	l := &launched{plan: p}
-	cmd := keeper.Command{Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir}
-	var theirs []*os.File
-	defer func() {
-		for _, f := range theirs {
-			_ = f.Close() // The job has its own.
-		}
-	}()
-	fail := func(e *Error) (*launched, *Error) {
-		for _, o := range l.outputs {
-			_ = o.src.Close() // Nothing has used it.
-		}
-		if l.input != nil {
-			_ = l.input.Close() // As above.
-		}
-		return nil, e
+	c, refused := m.openStdio(s, p.dir)
+	if refused != nil {
+		return nil, refused
 	}
-	open := func(name Stream) (*os.File, error) {
-		src, f, err := proc.OutputPipe()
-		if err != nil {
-			return nil, err
-		}
-		l.outputs, theirs = append(l.outputs, output{name, src}), append(theirs, f)
-		return f, nil
-	}
-	var err error
-	if cmd.Stdout, err = open(Stdout); err != nil {
-		return fail(resourceError("a pipe", err))
-	}
-	switch s.Stderr {
-	case StderrMerge:
-		cmd.Stderr = cmd.Stdout
-	case StderrDiscard:
-	default:
-		if cmd.Stderr, err = open(Stderr); err != nil {
-			return fail(resourceError("a pipe", err))
-		}
-	}
-	if s.OpenStdin {
-		in, f, err := proc.InputPipe()
-		if err != nil {
-			return fail(resourceError("a pipe", err))
-		}
-		l.input, cmd.Stdin, theirs = in, f, append(theirs, f)
-	}
-	k, err := m.keepers.Start(cmd)
+	defer c.closeTheirs()
+	k, err := m.keepers.Start(keeper.Command{
+		Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr,
+	})
 	if err != nil {
-		return fail(startError(p, err))
+		c.closeOurs()
+		return nil, startError(p, err)
 	}
-	l.proc = k
-	return l, nil
+	return &launched{plan: p, proc: k, outputs: c.outputs, input: c.input}, nil
 }
 
 func isResource(err error) bool {
@@ -396,6 +366,8 @@ func startError(p plan, err error) *Error {
 		e := errorf(CodeCommandNotFound, "%s needs the interpreter %s, which is not there; install it or change the first line of the file", p.path, se.MissingInterpreter)
 		e.Command, e.Path, e.Errno = se.MissingInterpreter, p.path, errnoText(err)
 		return e
+	case errors.Is(err, syscall.E2BIG):
+		return tooLong(p)
 	case errors.Is(err, syscall.ENOENT):
 		return lookError(p.argv[0], &proc.LookError{Name: p.argv[0], Err: fs.ErrNotExist}, p.env)
 	case se.Stage == keeper.StageExec:

@@ -94,6 +94,9 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 // wait for ever.
 func (j *Job) checkStreams(spec *WaitSpec) *Error {
 	for _, c := range spec.Until {
+		if c.Kind == UntilPattern && len(j.streams) == 0 {
+			return Invalid(c.Watch.Pointer, noStreams)
+		}
 		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && j.stream(s) == nil {
 			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, j.streamNames())
 		}

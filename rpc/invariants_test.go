@@ -19,6 +19,7 @@ import (
 type checker struct {
 	open   map[string][]*request // by id, as spelled; not yet answered
 	made   map[string]*request   // by id: the one sent last
+	asked  map[string][]string   // by id: the methods of all that were sent
 	jobs   map[int64]*track
 	ending map[int64]map[string]int64 // nextOffset per stream of closed jobs, as listed
 	heard  map[int64]*heard           // of jobs that were subscribed to
@@ -94,7 +95,10 @@ type event struct {
 }
 
 func newChecker() *checker {
-	return &checker{open: map[string][]*request{}, made: map[string]*request{}, jobs: map[int64]*track{}, heard: map[int64]*heard{}, ending: map[int64]map[string]int64{}}
+	return &checker{
+		open: map[string][]*request{}, made: map[string]*request{}, asked: map[string][]string{}, jobs: map[int64]*track{},
+		heard: map[int64]*heard{}, ending: map[int64]map[string]int64{},
+	}
 }
 
 func parseEvent(method string, params json.RawMessage) *event {
@@ -130,6 +134,7 @@ func (c *checker) sent(raw []byte, valid bool) error {
 		c.base64 = c.base64 || r.params.Options.Encoding == "base64"
 		c.open[string(m.ID)] = append(c.open[string(m.ID)], r)
 		c.made[string(m.ID)] = r
+		c.asked[string(m.ID)] = append(c.asked[string(m.ID)], m.Method)
 	}
 	if !valid {
 		return nil
@@ -168,6 +173,9 @@ func (c *checker) received(raw []byte) (m received, bad []string) {
 	}
 	if m.Method != "" {
 		return m, append(bad, c.event(m.event)...)
+	}
+	if m.Error != nil {
+		bad = append(bad, unlisted(c.asked[string(m.ID)], m.Error)...)
 	}
 	return m, append(bad, c.answer(string(m.ID), m.Result, m.Error != nil)...)
 }

@@ -69,13 +69,15 @@ func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.
 		Command: p.Command, Argv: p.Argv, Shell: or(p.Shell, ""), Cwd: or(p.Cwd, ""), Env: p.Env,
 		Mode: jobs.Mode(or(p.Mode, "")), Cols: int(or(p.Cols, 0)), Rows: int(or(p.Rows, 0)),
 		Name: or(p.Name, ""), Group: or(p.Group, ""), Description: or(p.Description, ""),
-		OpenStdin: or(p.Stdin, schema.StdinSourceNull) == schema.StdinSourceOpen,
-		Stderr:    jobs.StderrMode(or(p.Stderr, schema.StderrTargetSeparate)),
+		Stderr: jobs.StderrMode(or(p.Stderr, schema.StderrTargetSeparate)),
 	}
 	if spec.Mode == "" && byDefault == jobs.ModePipe {
 		spec.Mode = jobs.ModePipe
 	}
 	if err := checkMode(p, spec.Mode); err != nil {
+		return spec, err
+	}
+	if err := setStdio(&spec, p); err != nil {
 		return spec, err
 	}
 	for i, w := range p.Watch {
@@ -111,7 +113,7 @@ func checkMode(p *schema.JobStartParams, mode jobs.Mode) error {
 	case !pipe && p.Stderr != nil:
 		return refuse("stderr", `needs "mode": "pipe"; a terminal has one stream`)
 	}
-	return nil
+	return checkFiles(p, pipe)
 }
 
 func (s *Server) jobRun(r *request) error {
@@ -122,7 +124,9 @@ func (s *Server) jobRun(r *request) error {
 	spec, err := s.startSpec(&schema.JobStartParams{
 		Command: p.Command, Argv: p.Argv, Shell: p.Shell, Cwd: p.Cwd, Env: p.Env, Mode: p.Mode, Cols: p.Cols, Rows: p.Rows,
 		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
+		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile,
 	}, jobs.ModePipe)
+	p.Stdin = nil // as setStdio does, of a copy
 	if err != nil {
 		return err
 	}

@@ -103,3 +103,39 @@ func TestFieldErrorOnTheWire(t *testing.T) {
 		t.Errorf("Error() is %q", text)
 	}
 }
+
+// TestMayAnswer holds the list of each request's errors against those that no list of
+// a method repeats, and against the names that there are.
+func TestMayAnswer(t *testing.T) {
+	about := documents()[base+"errors"+suffix]["x-shelld"].(document)
+	kinds := map[string]bool{}
+	for _, k := range ErrorKinds() {
+		kinds[k.Kind] = true
+	}
+	for list := range about {
+		for _, kind := range stringsOf(about[list]) {
+			if !kinds[kind] {
+				t.Errorf("%s: there is no error kind %q", list, kind)
+			}
+		}
+	}
+	for _, test := range []struct {
+		method, kind string
+		want         bool
+	}{
+		{"", "parseError", true}, {"", "invalidRequest", true}, {"", "invalidParams", false},
+		{"job/nothing", "methodNotFound", true}, {"job/nothing", "limitExceeded", true}, {"job/nothing", "jobNotFound", false},
+		{"exit", "methodNotFound", true}, {"job/get", "jobNotFound", true}, {"job/get", "internalError", true}, {"job/get", "methodNotFound", false},
+		{"job/get", "parseError", false}, {"job/get", "canceled", false}, {"initialize", "notInitialized", false},
+		{"initialize", "shuttingDown", true}, {"job/list", "notInitialized", true},
+	} {
+		if got := MayAnswer(test.method, test.kind); got != test.want {
+			t.Errorf("MayAnswer(%q, %q) is %v", test.method, test.kind, got)
+		}
+	}
+	for _, m := range Methods() {
+		if m.Kind == "request" && m.Name != "initialize" && !slices.Contains(m.Errors, "notInitialized") {
+			t.Errorf("%s does not list notInitialized", m.Name)
+		}
+	}
+}

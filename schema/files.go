@@ -116,8 +116,8 @@ func Methods() []Method {
 var methods = sync.OnceValue(func() []Method {
 	var list []Method
 	for _, doc := range documents() {
-		about, ok := doc["x-shelld"].(document)
-		if !ok {
+		about, _ := doc["x-shelld"].(document)
+		if about["method"] == nil {
 			continue // A file of shared definitions.
 		}
 		text := func(name string) string { s, _ := about[name].(string); return s }
@@ -183,4 +183,20 @@ func stringsOf(value any) []string {
 		}
 	}
 	return list
+}
+
+// MayAnswer reports whether a request of a method may be answered with a kind of
+// error. "" is the method of what could not be read, which is answered with id null;
+// of a method that there is none of, it knows what a server says to that.
+func MayAnswer(method, kind string) bool {
+	about := documents()[base+"errors"+suffix]["x-shelld"].(document)
+	listed := func(name string) bool { return slices.Contains(stringsOf(about[name]), kind) }
+	m, known := methodNamed(method)
+	switch {
+	case method == "":
+		return listed("unreadable")
+	case !known || m.Kind != "request":
+		return listed("anyRequest") || listed("unknownMethod")
+	}
+	return listed("anyRequest") || slices.Contains(m.Errors, kind)
 }

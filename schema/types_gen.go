@@ -70,15 +70,28 @@ const (
 	EncodingBase64 Encoding = "base64"
 )
 
-// StdinSource: null: the job reads the null device and sees the end of its input at once.
-// open: a pipe that job/write fills and its eof closes.
-type StdinSource string
+// StdinKeyword: null: the job reads the null device and sees the end of its input at
+// once. open: a pipe that job/write fills and its eof closes.
+type StdinKeyword string
 
-// The values of StdinSource.
+// The values of StdinKeyword.
 const (
-	StdinSourceNull StdinSource = "null"
-	StdinSourceOpen StdinSource = "open"
+	StdinKeywordNull StdinKeyword = "null"
+	StdinKeywordOpen StdinKeyword = "open"
 )
+
+// StdinContent: What the job reads, and then the end of its input: exactly one of text
+// and file. job/write to such a job is notInteractive.
+type StdinContent struct {
+	// The text itself, in UTF-8, however long the message may be. The job reads it as a file
+	// in memory, which it cannot change.
+	Text *string `json:"text,omitempty"`
+	// A file that is there; a relative path counts from the job's cwd. It is opened by the
+	// server, and has to be a regular file, inside allowedDirectories where those are set,
+	// symlinks resolved; or the null device. Errors: invalidParams (it is not there, or is
+	// no such file), permissionDenied, directoryNotAllowed.
+	File *string `json:"file,omitempty"`
+}
 
 // StderrTarget: separate: a stream of its own. merge: into stdout, in the order in which
 // it was written. discard: nowhere.
@@ -177,7 +190,8 @@ type JobState struct {
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
-	// Each stream of the job by its name.
+	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
+	// none.
 	Streams Map[StreamPosition] `json:"streams"`
 }
 
@@ -242,7 +256,8 @@ type JobInfo struct {
 	Foreground *Process `json:"foreground,omitempty"`
 	// What the job started and is alive besides the leader.
 	Background List[Process] `json:"background"`
-	// Each stream of the job by its name.
+	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
+	// none.
 	Streams Map[StreamInfo] `json:"streams"`
 	// The patterns that are watched for, in the order of their watchId.
 	Watches List[WatchInfo] `json:"watches"`
@@ -769,7 +784,7 @@ type CommandNotFoundData struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// PermissionDeniedData: A file may not be run, or a directory not entered.
+// PermissionDeniedData: A file may not be run or read, or a directory not entered.
 type PermissionDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
@@ -789,12 +804,12 @@ type BadWorkingDirectoryData struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// DirectoryNotAllowedData: The directory, symlinks resolved, lies outside
-// allowedDirectories.
+// DirectoryNotAllowedData: The directory, or the file of stdin, stdoutFile or stderrFile,
+// lies outside allowedDirectories, symlinks resolved.
 type DirectoryNotAllowedData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// The directory, as it was resolved.
+	// The directory or file, as it was resolved.
 	Path string `json:"path"`
 	// The directories that are allowed.
 	Allowed []string `json:"allowed,omitzero"`
@@ -964,7 +979,8 @@ type ShellIntegrationUnavailableData struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// OutputFileErrorData: A file for output cannot be written.
+// OutputFileErrorData: A file for output (stdoutFile, stderrFile) cannot be written.
+// Nothing was started.
 type OutputFileErrorData struct {
 	// The kind.
 	Kind string `json:"kind"`
@@ -1241,8 +1257,8 @@ type InitializeParams struct {
 	// The directory in which jobs start that name none, and against which a relative cwd
 	// counts; absolute. Default: the server's own.
 	RootDirectory *string `json:"rootDirectory,omitempty"`
-	// A job's cwd must lie inside one of these, symlinks resolved; absolute. Default: no
-	// restriction.
+	// A job's cwd, and the files that its start names for stdin, stdout and stderr, must lie
+	// inside one of these, symlinks resolved; absolute. Default: no restriction.
 	AllowedDirectories []string `json:"allowedDirectories,omitzero"`
 	// What the client can answer or send.
 	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
@@ -1621,9 +1637,16 @@ type JobRunParams struct {
 	// What the job is for, in words for people. Default: none.
 	Description *string `json:"description,omitempty"`
 	// Pipe mode: what the job reads. Default null.
-	Stdin *StdinSource `json:"stdin,omitempty"`
+	Stdin json.RawMessage `json:"stdin,omitempty"`
 	// Pipe mode: where the job's errors go. Default separate.
 	Stderr *StderrTarget `json:"stderr,omitempty"`
+	// Pipe mode: a file for the job's stdout, in place of the stream. A relative path counts
+	// from cwd; with stderr merge both go there. It is not streamed, not redacted and has no
+	// limit. Errors: outputFileError, directoryNotAllowed.
+	StdoutFile *string `json:"stdoutFile,omitempty"`
+	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
+	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
+	StderrFile *string `json:"stderrFile,omitempty"`
 	// Patterns to watch for from the first byte on; their watchIds count from 1 in this
 	// order. Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`
@@ -1648,15 +1671,15 @@ type JobRunParams struct {
 }
 
 // JobRunResult: How the command ended, and what it wrote. Of a pipe job stdout and stderr
-// (absent where stderr is merged or discarded), of a terminal job output. A stream comes
-// under the name with Base64 instead where format is base64, and where format is text and
-// its bytes are no UTF-8.
+// (absent where stderr is merged or discarded, or where it goes to a file), of a terminal
+// job output. A stream comes under the name with Base64 instead where format is base64,
+// and where format is text and its bytes are no UTF-8.
 type JobRunResult struct {
 	// How the command ended; null while it runs on in the background.
 	Exit *Exit `json:"exit"`
 	// Whether timeoutMs passed before the command ended.
 	TimedOut bool `json:"timedOut"`
-	// What a pipe job wrote to stdout.
+	// What a pipe job wrote to stdout; absent where that goes to a file.
 	Stdout *string `json:"stdout,omitempty"`
 	// In place of stdout: its bytes in base64.
 	StdoutBase64 *string `json:"stdoutBase64,omitempty"`
@@ -1672,7 +1695,8 @@ type JobRunResult struct {
 	// was left out. Absent if nothing was.
 	Truncated map[string]Truncated `json:"truncated,omitzero"`
 	// Whether all that the job will ever write was seen: false where it runs on, or where
-	// something that it started still held its output open after drainMs.
+	// something that it started still held its output open after drainMs. It speaks of
+	// streams: who still writes into a file of stdoutFile or stderrFile is not looked at.
 	OutputComplete bool `json:"outputComplete"`
 	// Milliseconds from the start to the command's end, or to the answer where it runs on.
 	DurationMs int64 `json:"durationMs"`
@@ -1747,9 +1771,16 @@ type JobStartParams struct {
 	// What the job is for, in words for people. Default: none.
 	Description *string `json:"description,omitempty"`
 	// Pipe mode: what the job reads. Default null.
-	Stdin *StdinSource `json:"stdin,omitempty"`
+	Stdin json.RawMessage `json:"stdin,omitempty"`
 	// Pipe mode: where the job's errors go. Default separate.
 	Stderr *StderrTarget `json:"stderr,omitempty"`
+	// Pipe mode: a file for the job's stdout, in place of the stream. A relative path counts
+	// from cwd; with stderr merge both go there. It is not streamed, not redacted and has no
+	// limit. Errors: outputFileError, directoryNotAllowed.
+	StdoutFile *string `json:"stdoutFile,omitempty"`
+	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
+	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
+	StderrFile *string `json:"stderrFile,omitempty"`
 	// Patterns to watch for from the first byte on; their watchIds count from 1 in this
 	// order. Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`

@@ -20,8 +20,11 @@ func TestMain(m *testing.M) {
 	jobs.KeeperMain() // The servers below are copies of this binary, and so are their keepers.
 	// Under the race detector each of them would sleep for a second before it exits.
 	_ = os.Setenv(raceOptions, os.Getenv(raceOptions)+" atexit_sleep_ms=0") // The name is valid.
-	testscript.Main(leakless{m}, map[string]func(){"shelld": main})
+	testscript.Main(leakless{m}, programs)
 }
+
+// programs are what TestMain puts on PATH: copies of this binary under other names.
+var programs = map[string]func(){"shelld": main}
 
 const raceOptions = "GORACE"
 

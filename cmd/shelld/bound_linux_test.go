@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+// These are servers on a system that lacks something. What they lack is set up in a
+// process that then becomes the server: shelld-bound LACK [VALUE].
+func init() { programs["shelld-bound"] = bound }
+
+func bound() {
+	runtime.LockOSThread() // whose filter the server inherits
+	server, err := exec.LookPath("shelld")
+	if err == nil {
+		switch lack := os.Args[1]; lack {
+		case "descriptors":
+			err = limit(unix.RLIMIT_NOFILE, os.Args[2])
+		case "file-size":
+			err = limit(unix.RLIMIT_FSIZE, os.Args[2])
+		case "terminals":
+			err = refuseTerminals()
+		default:
+			err = fmt.Errorf("nothing is known of %q", lack)
+		}
+	}
+	if err == nil {
+		err = syscall.Exec(server, []string{server, "serve"}, os.Environ())
+	}
+	fmt.Fprintln(os.Stderr, "shelld-bound:", err)
+	os.Exit(3)
+}
+
+func limit(resource int, value string) error {
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		return err
+	}
+	// Not by way of package unix alone: Exec would give the old limit back.
+	return syscall.Setrlimit(resource, &syscall.Rlimit{Cur: n, Max: n})
+}
+
+// refuseTerminals makes the kernel say, of every terminal that is to be unlocked for
+// use, that there is no room: what it says of one too many. The real limit is the
+// machine's, whose other users would feel it.
+func refuseTerminals() error {
+	const number, request = 0, 24 // in struct seccomp_data, the low half where that counts
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: number},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_IOCTL, Jf: 3},
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: request},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.TIOCSPTLCK, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSPC)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+	}
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+}
+
+// startBound starts such a server, and initializes it.
+func startBound(t *testing.T, lack ...string) *served {
+	t.Helper()
+	needJobs(t)
+	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
+	s := &served{cmd: exec.CommandContext(ctx, "shelld-bound", lack...), log: &bytes.Buffer{}}
+	s.cmd.Stderr = s.log
+	in, err := s.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.client = rpc.NewClient(out, in, func(rpc.Notice) {}, nil)
+	t.Cleanup(func() {
+		_ = in.Close() // It ends the server, and its jobs.
+		<-s.client.Done()
+		_ = s.cmd.Wait() // The status says only that nobody has asked for the end.
+		cancel()
+		if t.Failed() {
+			t.Logf("the server logged:\n%s", s.log)
+		}
+	})
+	s.call(t, "initialize", schema.InitializeParams{RootDirectory: ptr(t.TempDir()), Options: &schema.Options{
+		Events: []string{}, Limits: &schema.LimitOptions{ShutdownGraceMs: ptr(int64(0))},
+	}}, nil)
+	return s
+}
+
+type object = map[string]any
+
+// refuses checks that a request is answered with an error of a kind, which is one that
+// its method lists, and returns the data.
+func (s *served) refuses(t *testing.T, kind schema.Kind, method string, params any) (data object) {
+	t.Helper()
+	err := s.client.Call(t.Context(), method, params, nil)
+	e, ok := err.(*rpc.CallError)
+	if !ok {
+		t.Fatalf("%s %v: %v, want the error %s", method, params, err, kind)
+	}
+	if err := json.Unmarshal(e.Data, &data); err != nil || data["kind"] != string(kind) || !schema.MayAnswer(method, string(kind)) {
+		t.Fatalf("%s %v: %d %s %s, want %s", method, params, e.Code, e.Message, e.Data, kind)
+	}
+	return data
+}
+
+// ways are starts that take the system's means in different ways.
+func ways() []object {
+	return []object{
+		{"argv": []string{"true"}, "mode": "pipe"}, {"argv": []string{"true"}, "mode": "pty"}, {"argv": []string{"true"}},
+		{"argv": []string{"true"}, "mode": "pipe", "stdin": "open"}, {"argv": []string{"true"}, "mode": "pipe", "stdin": object{"text": "x"}},
+		{"argv": []string{"true"}, "mode": "pipe", "stdin": object{"file": "/dev/null"}},
+		{"argv": []string{"true"}, "mode": "pipe", "stdoutFile": "out", "stderr": "merge"},
+	}
+}
+
+// TestServerShortOfDescriptors: whatever a start lacks a descriptor for, it says that
+// trying again may help, and it does.
+func TestServerShortOfDescriptors(t *testing.T) {
+	s := startBound(t, "descriptors", "40")
+	sleep := object{"argv": []string{"sleep", "300"}, "mode": "pipe", "group": "all", "stdin": "open"}
+	// Descriptors come back for a moment, with a start that failed, or a spare keeper:
+	// so jobs are added until what is asked for next finds none.
+	short := func(method string, params object) (e *rpc.CallError) {
+		for range 60 {
+			err := s.client.Call(t.Context(), method, params, nil)
+			if e, ok := err.(*rpc.CallError); ok {
+				return e
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			_ = s.client.Call(t.Context(), "job/start", sleep, nil) // It is refused in the end, and that is as good.
+		}
+		t.Fatalf("%s %v finds descriptors without end", method, params)
+		return nil
+	}
+	errors := []*rpc.CallError{short("job/start", sleep)}
+	for _, params := range ways() {
+		errors = append(errors, short("job/run", params))
+	}
+	for _, e := range errors {
+		var data schema.ResourceUnavailableData
+		if err := json.Unmarshal(e.Data, &data); err != nil || data.Kind != "resourceUnavailable" || !data.Retryable {
+			t.Errorf("%s %s", e.Message, e.Data)
+		}
+		t.Log(e.Message)
+	}
+	s.call(t, "job/kill", object{"group": "all", "graceMs": 0}, nil)
+	for _, params := range ways() {
+		s.call(t, "job/run", params, nil)
+	}
+}
+
+// TestServerWithoutTerminals: who asks for a terminal is told, and who does not gets a
+// job on pipes that says why.
+func TestServerWithoutTerminals(t *testing.T) {
+	s := startBound(t, "terminals")
+	for _, method := range []string{"job/start", "job/run"} {
+		data := s.refuses(t, schema.KindPtyUnavailable, method, object{"argv": []string{"true"}, "mode": "pty"})
+		if reason, _ := data["reason"].(string); reason != unix.ENOSPC.Error() {
+			t.Errorf("%s: data %v", method, data)
+		}
+	}
+	var r schema.JobStartResult
+	s.call(t, "job/start", object{"command": "echo out; echo err >&2", "wait": object{"until": []object{{"closed": true}}}}, &r)
+	if r.Job.Mode != schema.ModePipe || r.Job.ModeReason == nil || !strings.Contains(*r.Job.ModeReason, unix.ENOSPC.Error()) {
+		t.Errorf("mode %s, because %v", r.Job.Mode, r.Job.ModeReason)
+	}
+	if out := r.Outcome.Output["stderr"].Text; out == nil || *out != "err\n" {
+		t.Errorf("output %+v", r.Outcome.Output)
+	}
+}
+
+// TestServerThatCannotGoOn: what nobody has foreseen is told as a fault of the server,
+// which goes on: here it may not write what a keeper reads the command from. The text
+// of a job's stdin has a way round it, and says so.
+func TestServerThatCannotGoOn(t *testing.T) {
+	s := startBound(t, "file-size", "0")
+	for _, method := range []string{"job/start", "job/run"} {
+		data := s.refuses(t, schema.KindInternalError, method, object{"argv": []string{"true"}})
+		if len(data) != 1 {
+			t.Errorf("%s: data %v", method, data)
+		}
+	}
+	data := s.refuses(t, schema.KindResourceUnavailable, "job/run", object{"argv": []string{"cat"}, "stdin": object{"text": "x"}})
+	if data["retryable"] != false {
+		t.Errorf("data %v: trying again does not help", data)
+	}
+	s.call(t, "job/list", nil, nil)
+}

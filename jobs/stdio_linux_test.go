@@ -1,0 +1,42 @@
+package jobs
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// A job is remembered for long after its end; the text that it read is not.
+func TestTheTextOfAnInputIsForgotten(t *testing.T) {
+	m := startReal(t, Options{})
+	s := sh("wc -c")
+	s.Mode, s.StdinText = ModePipe, new(strings.Repeat("x", 1<<20))
+	j := mustStart(t, m, s)
+	awaitClosed(t, j)
+	if data, _ := j.Range(Stdout, Range{0, 100}); strings.TrimSpace(string(data)) != "1048576" {
+		t.Errorf("it has read %q", data)
+	}
+	<-j.ended
+	if j.spec.StdinText == nil || *j.spec.StdinText != "" {
+		t.Error("the text is kept with the job")
+	}
+	if *s.StdinText == "" {
+		t.Error("the caller's own text is gone")
+	}
+}
+
+// Without allowed directories a job's files may lie anywhere, whatever its own
+// directory is.
+func TestFilesWithoutARule(t *testing.T) {
+	root, elsewhere := t.TempDir(), t.TempDir()
+	m := startReal(t, Options{Root: root})
+	s := sh("cat")
+	s.Mode, s.StdinFile, s.StdoutFile = ModePipe, elsewhere+"/in", "../"+elsewhere[strings.LastIndex(elsewhere, "/")+1:]+"/out"
+	if err := os.WriteFile(s.StdinFile, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	awaitClosed(t, mustStart(t, m, s))
+	if b, err := os.ReadFile(elsewhere + "/out"); string(b) != "content" || err != nil {
+		t.Errorf("%q, %v", b, err)
+	}
+}

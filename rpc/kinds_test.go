@@ -1,0 +1,344 @@
+package rpc_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"shelld/schema"
+)
+
+// unlisted is what is wrong with an error that the schema does not list: for any of the
+// methods that were asked for under its id, or for what could not be read.
+func unlisted(methods []string, f *failure) []string {
+	var data struct{ Kind string }
+	_ = json.Unmarshal(f.Data, &data) // The schema has its word too.
+	if len(methods) == 0 {
+		methods = []string{""}
+	}
+	if slices.ContainsFunc(methods, func(m string) bool { return schema.MayAnswer(m, data.Kind) }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%q is answered with the error %s, which x-shelld.errors of its schema does not list", methods, data.Kind)}
+}
+
+// A provocation is what a client sends to get an error, by the method that gets it.
+type provocation struct {
+	method string
+	kind   schema.Kind
+	// What is sent after initialize: METHOD PARAMS a line, in a session of its own,
+	// each when the one before was answered. ROOT stands for its directory. The last
+	// line gets the error, or the one that begins with "? ", which is not awaited
+	// before the next; "cancel" withdraws that.
+	messages string
+	data     string // besides kind; "*" stands for whatever is there
+}
+
+// startReading is a job on a terminal that reads lines, and echoes none.
+const startReading = `job/start {"command":"stty -echo; echo ready; exec cat","shell":"sh","name":"cat","wait":{"until":[{"pattern":"ready"}]}}` + "\n"
+
+// startSleeping is one on pipes that reads nothing.
+const startSleeping = `job/start {"argv":["sleep","60"],"mode":"pipe","name":"sleep"}` + "\n"
+
+// startEnding is one that is gone.
+const startEnding = `job/start {"argv":["true"],"name":"gone","wait":{"until":[{"closed":true}]}}` + "\n"
+
+// startDeaf is one with a pipe to it that it never reads.
+const startDeaf = `job/start {"argv":["sleep","60"],"mode":"pipe","stdin":"open","name":"deaf"}` + "\n"
+
+// provocations has each error that a method lists for itself. Those that any request
+// may get are in TestErrorsOfAnyRequest.
+var provocations = []provocation{
+	{"initialize", schema.KindUnsupportedVersion, `initialize {"protocolVersion":"0"}`, `{"supported":["1"]}`},
+	{"initialize", schema.KindBadWorkingDirectory, `initialize {"rootDirectory":"ROOT/nowhere"}`, `{"path":"ROOT/nowhere"}`},
+
+	{"job/start", schema.KindCommandNotFound, `job/start {"argv":["no-such-program-at-all"]}`, `{"command":"no-such-program-at-all","suggestions":"*"}`},
+	{"job/start", schema.KindPermissionDenied, `job/start {"argv":["ROOT/plain"]}`, `{"path":"ROOT/plain"}`},
+	{"job/start", schema.KindBadWorkingDirectory, `job/start {"command":"true","cwd":"nowhere"}`, `{"path":"ROOT/nowhere"}`},
+	{"job/start", schema.KindDirectoryNotAllowed, `job/start {"command":"true","cwd":"/"}`, `{"path":"/","allowed":["ROOT"]}`},
+	{"job/start", schema.KindOutputFileError, `job/start {"command":"true","mode":"pipe","stdoutFile":"nowhere/x"}`, `{"path":"ROOT/nowhere/x"}`},
+	{"job/start", schema.KindNameInUse, startSleeping + `job/start {"command":"true","name":"sleep"}`, `{"name":"sleep","handle":1}`},
+	{"job/start", schema.KindInvalidPattern, `job/start {"command":"true","watch":[{"pattern":"a("}]}`, `{"pattern":"a(","position":"*","pointer":"/watch/0/pattern"}`},
+	{"job/start", schema.KindLimitExceeded, startSleeping + startSleeping[:len(startSleeping)-len(`,"name":"sleep"}`+"\n")] + "}\n" + `job/start {"command":"true"}`, `{"limit":"maxJobs","max":2}`},
+	{"job/start", schema.KindUnsupported, `job/start {"command":"true","wait":{"until":[{"port":80}]}}`, `{"what":"port","pointer":"/wait/until/0/port"}`},
+	{"job/start", schema.KindCanceled, `? job/start {"argv":["sleep","60"],"name":"s","wait":{"until":[]}}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
+
+	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-shell"}`, `{"command":"no-such-shell","suggestions":"*"}`},
+	{"job/run", schema.KindPermissionDenied, `job/run {"argv":["./plain"]}`, `{"path":"ROOT/plain"}`},
+	{"job/run", schema.KindBadWorkingDirectory, `job/run {"command":"true","cwd":"plain"}`, `{"path":"ROOT/plain"}`},
+	{"job/run", schema.KindDirectoryNotAllowed, `job/run {"command":"cat","stdin":{"file":"/etc/passwd"}}`, `{"path":"/etc/passwd","allowed":["ROOT"]}`},
+	{"job/run", schema.KindOutputFileError, `job/run {"command":"true","stderrFile":"."}`, `{"path":"ROOT/."}`},
+	{"job/run", schema.KindNameInUse, startSleeping + `job/run {"command":"true","name":"sleep"}`, `{"name":"sleep","handle":1}`},
+	{"job/run", schema.KindInvalidPattern, `job/run {"command":"true","watch":[{"pattern":"[z-a]"}]}`, `{"pattern":"[z-a]","position":"*","pointer":"/watch/0/pattern"}`},
+	{"job/run", schema.KindCanceled, `? job/run {"argv":["sleep","60"],"name":"s"}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1}`},
+
+	{"job/write", schema.KindJobNotFound, startSleeping + `job/write {"handle":9,"input":"x"}`, `{"jobs":[{"handle":1,"name":"sleep","status":"running","streams":"*"}]}`},
+	{"job/write", schema.KindJobExited, startEnding + `job/write {"handle":"gone","input":"x"}`, `{"handle":1,"exit":{"code":0,"signal":null,"coreDumped":false,"reason":"exited"}}`},
+	{"job/write", schema.KindNotInteractive, startSleeping + `job/write {"handle":"sleep","input":"x"}`, `{"handle":1}`},
+	{"job/write", schema.KindInvalidKey, startReading + `job/write {"handle":"cat","keys":["Entr"]}`, `{"key":"Entr","allowed":"*"}`},
+	{"job/write", schema.KindLineTooLong, startReading + `job/write {"handle":"cat","input":"` + long4096 + `"}`, `{"handle":1,"max":4095}`},
+	{"job/write", schema.KindInputQueueFull, startReading + `job/write {"handle":"cat","input":"` + strings.Repeat(`x\n`, 2049) + `"}`, `{"handle":1,"max":4096}`},
+	{"job/write", schema.KindInvalidPattern, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"pattern":"*"}]}}`, `{"pattern":"*","position":0,"pointer":"/wait/until/0/pattern"}`},
+	{"job/write", schema.KindUnsupported, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"input":true}]}}`, `{"what":"input","pointer":"/wait/until/0/input"}`},
+	{"job/write", schema.KindCanceled, startDeaf + `? job/write {"handle":"deaf","input":"x","wait":{"until":[]}}` + "\n" + `job/get {"handle":"deaf"}` + "\ncancel", `{"handle":1,"outcome":"*","bytesWritten":1}`},
+
+	{"job/read", schema.KindJobNotFound, `job/read {"handle":"nobody"}`, `{"jobs":[]}`},
+	{"job/read", schema.KindCanceled, startSleeping + `? job/read {"handle":"sleep","stream":"stdout","waitMs":60000}` + "\n" + `job/get {"handle":"sleep"}` + "\ncancel", `{"handle":1}`},
+
+	{"job/wait", schema.KindJobNotFound, `job/wait {"handle":1,"until":[]}`, `{"jobs":[]}`},
+	{"job/wait", schema.KindInvalidPattern, startSleeping + `job/wait {"handle":1,"until":[{"exit":true},{"pattern":"ab)"}]}`, `{"pattern":"ab)","position":2,"pointer":"/until/1/pattern"}`},
+	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[],"format":"screen"}`, `{"what":"screen","pointer":"/format"}`},
+	{"job/wait", schema.KindCanceled, startSleeping + `? job/wait {"handle":1,"until":[]}` + "\n" + `job/get {"handle":1}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
+
+	{"job/get", schema.KindJobNotFound, `job/get {"handle":1}`, `{"jobs":[]}`},
+	{"job/kill", schema.KindJobNotFound, `job/kill {"handle":1}`, `{"jobs":[]}`},
+	{"job/kill", schema.KindCanceled, `job/start {"command":"trap '' TERM HUP; echo ready; while :; do sleep 60; done","name":"j","wait":{"until":[{"pattern":"ready"}]}}` + "\n" +
+		`? job/kill {"handle":"j","graceMs":60000}` + "\n" + `job/get {"handle":"j"}` + "\ncancel", `{"handle":1}`},
+	{"job/signal", schema.KindJobNotFound, `job/signal {"handle":1,"signal":"TERM"}`, `{"jobs":[]}`},
+	{"job/signal", schema.KindJobExited, startEnding + `job/signal {"handle":"gone","signal":"TERM"}`, `{"handle":1,"exit":"*"}`},
+	{"job/resize", schema.KindJobNotFound, `job/resize {"handle":1,"cols":80,"rows":24}`, `{"jobs":[]}`},
+	{"job/resize", schema.KindJobExited, startEnding + `job/resize {"handle":"gone","cols":80,"rows":24}`, `{"handle":1,"exit":"*"}`},
+	{"job/resize", schema.KindNotInteractive, startSleeping + `job/resize {"handle":"sleep","cols":80,"rows":24}`, `{"handle":1}`},
+	{"job/watch", schema.KindJobNotFound, `job/watch {"handle":1,"pattern":"x"}`, `{"jobs":[]}`},
+	{"job/watch", schema.KindInvalidPattern, startSleeping + `job/watch {"handle":1,"pattern":"?"}`, `{"pattern":"?","position":0,"pointer":"/pattern"}`},
+	{"job/unwatch", schema.KindJobNotFound, `job/unwatch {"handle":1,"watchId":1}`, `{"jobs":[]}`},
+	{"job/subscribe", schema.KindJobNotFound, `job/subscribe {"handle":1}`, `{"jobs":[]}`},
+	{"job/unsubscribe", schema.KindJobNotFound, `job/unsubscribe {"handle":1}`, `{"jobs":[]}`},
+	{"job/remove", schema.KindJobNotFound, `job/remove {"handle":1}`, `{"jobs":[]}`},
+	{"job/remove", schema.KindJobRunning, startSleeping + `job/remove {"handle":1}`, `{"handle":1}`},
+}
+
+// provokedElsewhere are those that take more than messages one after the other, or
+// another server than one in this process: the test that provokes them, which has to
+// be there, and why.
+var provokedElsewhere = map[string]string{
+	"job/subscribe jobExited":       ". TestSubscribeToClosed: job/closed must have been sent",
+	"job/start resourceUnavailable": "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",
+	"job/run resourceUnavailable":   "../cmd/shelld TestServerShortOfDescriptors: as above",
+	"job/start ptyUnavailable":      "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",
+	"job/run ptyUnavailable":        "../cmd/shelld TestServerWithoutTerminals: as above",
+	"* internalError":               "../cmd/shelld TestServerThatCannotGoOn: what nobody has foreseen",
+}
+
+// provokedNowhere are those that no test can provoke on every machine, and why.
+var provokedNowhere = map[string]string{
+	"job/signal unsupported": "it takes a process of another user, and a server that is not root, which may signal any",
+}
+
+// notBuilt are the kinds that the protocol has and this server never sends, and why.
+var notBuilt = map[schema.Kind]string{
+	schema.KindInputNotExpected:            "ifWaiting of job/write names a wait for input, which this server cannot tell yet",
+	schema.KindConfirmationDenied:          "nobody is asked yet: options.confirm and client/confirm are reserved",
+	schema.KindPolicyDenied:                "there are no policies yet",
+	schema.KindShellBusy:                   "there is no job/exec yet",
+	schema.KindShellIntegrationUnavailable: "there is no job/exec yet",
+}
+
+// TestEveryKindIsProvoked: each error that a method lists comes of it, with the facts
+// of its kind, and the list is complete: the checker of every session sees to that.
+func TestEveryKindIsProvoked(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range provocations {
+		name := p.method + " " + string(p.kind)
+		if seen[name] {
+			t.Errorf("%s is there twice", name)
+		}
+		seen[name] = true
+		t.Run(name, func(t *testing.T) { p.run(t) })
+	}
+	for _, m := range schema.Methods() {
+		for _, kind := range m.Errors {
+			if _, elsewhere := provokedElsewhere[m.Name+" "+kind]; elsewhere || anyRequest[schema.Kind(kind)] && !seen[m.Name+" "+kind] {
+				continue
+			}
+			if _, nowhere := provokedNowhere[m.Name+" "+kind]; !nowhere && !seen[m.Name+" "+kind] {
+				t.Errorf("%s lists %s, and nothing in provocations provokes it", m.Name, kind)
+			}
+		}
+	}
+}
+
+func (p *provocation) run(t *testing.T) {
+	root := t.TempDir()
+	makeFile(t, root, "plain", "")
+	s := open(t)
+	if p.method != "initialize" {
+		s.initialize("rootDirectory", root, "allowedDirectories", []string{root},
+			"options", obj{"limits": obj{"maxJobs": 2, "inputQueueBytes": 4096, "shutdownGraceMs": 0}})
+	}
+	lines := strings.Split(strings.ReplaceAll(p.messages, "ROOT", root), "\n")
+	var asked *call
+	for i, line := range lines {
+		ask, pending := strings.CutPrefix(line, "? ")
+		method, params, _ := strings.Cut(ask, " ")
+		switch {
+		case line == "cancel":
+			asked.withdraw()
+		case pending || asked == nil && i == len(lines)-1:
+			asked = s.begin(method, json.RawMessage(params))
+		default:
+			if a := s.begin(method, json.RawMessage(params)).answer(); a.Error != nil {
+				t.Fatalf("%s: %+v", line, a.Error)
+			}
+		}
+	}
+	a := asked.answer()
+	if a.Error == nil || asked.method != p.method {
+		t.Fatalf("%s is answered with %s", asked.method, a.Result)
+	}
+	a.Error.is(t, p.kind)
+	want := strings.Replace(strings.ReplaceAll(p.data, "ROOT", root), "{", `{"kind":"`+string(p.kind)+`",`, 1)
+	if bad := differs("data", plainJSON(t, a.Error.Data), plainJSON(t, []byte(want))); bad != "" {
+		t.Errorf("%s: %s", a.Error.Data, bad)
+	}
+}
+
+func plainJSON(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+// differs says where a value is not what it should be, members that nobody has named
+// included.
+func differs(at string, got, want any) string {
+	g, isObject := got.(obj)
+	w, wantsObject := want.(obj)
+	switch {
+	case want == "*":
+		return ""
+	case !isObject || !wantsObject:
+		if list, ok := want.([]any); ok && len(list) == 1 && len(got.([]any)) == 1 {
+			return differs(at+"/0", got.([]any)[0], list[0])
+		}
+		if encode(got) != encode(want) {
+			return fmt.Sprintf("%s is %s, want %s", at, encode(got), encode(want))
+		}
+		return ""
+	case !slices.Equal(slices.Sorted(maps.Keys(g)), slices.Sorted(maps.Keys(w))):
+		return fmt.Sprintf("%s has the members %v, want %v", at, slices.Sorted(maps.Keys(g)), slices.Sorted(maps.Keys(w)))
+	}
+	for name := range w {
+		if bad := differs(at+"/"+name, g[name], w[name]); bad != "" {
+			return bad
+		}
+	}
+	return ""
+}
+
+// anyRequest are the kinds that a request may get whatever it asks for.
+var anyRequest = map[schema.Kind]bool{
+	schema.KindInvalidRequest: true, schema.KindInvalidParams: true, schema.KindInternalError: true,
+	schema.KindLimitExceeded: true, schema.KindShuttingDown: true, schema.KindNotInitialized: true,
+}
+
+// eachMethod sends a request of every method, and every one is refused with a kind.
+func (s *session) eachMethod(kind schema.Kind, params any, but ...string) {
+	s.t.Helper()
+	for _, m := range schema.Methods() {
+		if m.Kind == "request" && !slices.Contains(but, m.Name) {
+			refused[none](s.beginBad(m.Name, params), kind)
+		}
+	}
+}
+
+// TestErrorsOfAnyRequest: each kind that does not depend on the method comes of each.
+func TestErrorsOfAnyRequest(t *testing.T) {
+	s := open(t)
+	s.eachMethod(schema.KindNotInitialized, nil, "initialize")
+	// initialize takes members that it does not know, and is none of the second.
+	refused[none](s.begin("initialize", obj{"rootDirectory": "relative"}), schema.KindInvalidParams)
+	s.initialize("options", obj{"limits": obj{"shutdownGraceMs": 700}})
+	refused[none](s.begin("initialize", nil), schema.KindInvalidRequest)
+	s.eachMethod(schema.KindInvalidParams, obj{"no such member": 1}, "initialize")
+	h := s.pipe(`trap "" TERM; echo ready; sleep 60; sleep 60`)
+	s.see(h, "ready")
+	waits := s.begin("job/wait", obj{"handle": h, "until": []obj{}})
+	down := s.begin("shutdown", nil)
+	s.eachMethod(schema.KindShuttingDown, nil)
+	if d := refused[schema.ShuttingDownData](waits, schema.KindShuttingDown); d.Outcome == nil {
+		t.Error("a wait that the shutdown ends has no outcome")
+	}
+	result[schema.ShutdownResult](down)
+	s.eachMethod(schema.KindInvalidRequest, nil)
+	s.send(`{"jsonrpc":"2.0","method":"exit"}`)
+	if clean, err := s.end(); !clean || err != nil {
+		t.Errorf("the server ended: clean %v, error %v", clean, err)
+	}
+}
+
+// TestAnswerTooLong: what was asked for is done, and its answer does not fit.
+func TestAnswerTooLong(t *testing.T) {
+	s := start(t, "options", obj{"events": []string{}, "limits": obj{"maxMessageBytes": 1 << 20}})
+	h := s.pipe(`printf '%060000dy' 0; cat`, "stdin", "open")
+	groups := strings.Repeat("(", 20) + "0+" + strings.Repeat(")", 20) + "y" // each of them 60,000 bytes
+	d := refused[schema.LimitExceededData](s.begin("job/wait", obj{"handle": h, "until": until(obj{"pattern": groups})}), schema.KindLimitExceeded)
+	equal(t, "limit", d.Limit, "maxMessageBytes")
+	equal(t, "max", d.Max, 1<<20)
+}
+
+// TestNoKindIsForgotten: each kind of the protocol is provoked somewhere, or is not
+// built, which no part of the server may know better.
+func TestNoKindIsForgotten(t *testing.T) {
+	provoked := map[schema.Kind]bool{schema.KindParseError: true, schema.KindMethodNotFound: true} // TestMalformed, TestUnknown
+	maps.Copy(provoked, anyRequest)
+	for _, p := range provocations {
+		provoked[p.kind] = true
+	}
+	for where, test := range provokedElsewhere {
+		_, kind, _ := strings.Cut(where, " ")
+		provoked[schema.Kind(kind)] = true
+		dir, rest, _ := strings.Cut(test, " ")
+		name, _, _ := strings.Cut(rest, ":")
+		if !mentions(t, dir, "_test.go", `func `+name+`\(`) {
+			t.Errorf("%s: there is no %s in %s", where, name, dir)
+		}
+	}
+	for _, k := range schema.ErrorKinds() {
+		kind := schema.Kind(k.Kind)
+		why := notBuilt[kind]
+		if provoked[kind] == (why != "") {
+			t.Errorf("%s: provoked %v, not built because %q", kind, provoked[kind], why)
+		}
+		if why == "" {
+			continue
+		}
+		for _, m := range schema.Methods() {
+			if schema.MayAnswer(m.Name, k.Kind) {
+				t.Errorf("%s is said not to be built (%s), and %s lists it", kind, why, m.Name)
+			}
+		}
+		constant := "Kind" + strings.ToUpper(k.Kind[:1]) + k.Kind[1:]
+		for _, dir := range []string{".", "../cmd/shelld"} {
+			if mentions(t, dir, ".go", `\b`+constant+`\b|"`+k.Kind+`"`) {
+				t.Errorf("%s is said not to be built (%s), and %s speaks of it: provoke it here", kind, why, dir)
+			}
+		}
+	}
+}
+
+// mentions says whether a file of a directory, tests only where they are asked for,
+// has a text.
+func mentions(t *testing.T, dir, suffix, pattern string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"+suffix))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no files *%s in %s: %v", suffix, dir, err)
+	}
+	re := regexp.MustCompile(pattern)
+	return slices.ContainsFunc(files, func(file string) bool {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return (suffix == "_test.go" || !strings.HasSuffix(file, "_test.go")) && re.Match(b)
+	})
+}

@@ -1,0 +1,48 @@
+package rpc
+
+import (
+	"encoding/json"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// setStdio gives a spec what a start says of the job's standard descriptors.
+func setStdio(spec *jobs.Spec, p *schema.JobStartParams) error {
+	spec.StdoutFile, spec.StderrFile = or(p.StdoutFile, ""), or(p.StderrFile, "")
+	switch {
+	case p.Stdin == nil:
+	case p.Stdin[0] == '{':
+		var c schema.StdinContent
+		if err := json.Unmarshal(p.Stdin, &c); err != nil {
+			return err
+		}
+		spec.StdinText, spec.StdinFile = c.Text, or(c.File, "")
+	default:
+		var word schema.StdinKeyword
+		if err := json.Unmarshal(p.Stdin, &word); err != nil {
+			return err
+		}
+		spec.OpenStdin = word == schema.StdinKeywordOpen
+	}
+	p.Stdin = nil // it may be long, and the params live as long as the request
+	return nil
+}
+
+// checkFiles refuses files that nothing would be written into.
+func checkFiles(p *schema.JobStartParams, pipe bool) error {
+	refuse := func(member, why string) error {
+		return invalidParams(schema.FieldError{Pointer: "/" + member, Message: member + " " + why})
+	}
+	const needsPipe = `needs "mode": "pipe"; what goes to a terminal is the stream pty`
+	target := or(p.Stderr, schema.StderrTargetSeparate)
+	switch {
+	case !pipe && p.StdoutFile != nil:
+		return refuse("stdoutFile", needsPipe)
+	case !pipe && p.StderrFile != nil:
+		return refuse("stderrFile", needsPipe)
+	case p.StderrFile != nil && target != schema.StderrTargetSeparate:
+		return refuse("stderrFile", `needs "stderr": "separate"; with `+string(target)+` nothing would be written there`)
+	}
+	return nil
+}
