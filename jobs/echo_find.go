@@ -23,6 +23,7 @@ type echoFinder struct {
 	back  []int32 // its table: where to go on after a byte that does not fit
 	state int     // how many of its bytes were seen
 	line  Range   // what was found of a line of the input; empty: nothing yet
+	short int64   // its end without the last needle; 0: it was the first
 
 	// For what can be seen.
 	strip match.Stripper
@@ -34,13 +35,14 @@ type echoFinder struct {
 type seenByte struct {
 	at    int64
 	state int // of the search, behind it
-	blank bool
+	char  byte
 }
 
-// An echoTail is the search for the blanks and the line end behind an echo.
+// An echoTail is the look at what stands behind an echo.
 type echoTail struct {
-	blanks         int
-	enter, newline bool
+	word           bool // the needle ends like a word: one that goes on is another
+	blanks         int  // that belong to the echo
+	enter, newline bool // a line end does; it has come
 }
 
 // An echoFound is a line of the input that was found in the output.
@@ -149,18 +151,40 @@ func (f *echoFinder) visible(c byte) {
 		f.state, f.seen = 0, f.seen[:0]
 	case c == '\r':
 	case c == ' ', c == '\t':
-		f.seen = append(f.seen, seenByte{f.next, f.state, true})
+		f.seen = append(f.seen, seenByte{f.next, f.state, ' '})
 	default:
 		f.step(c)
-		f.seen = append(f.seen, seenByte{f.next, f.state, false})
+		f.seen = append(f.seen, seenByte{f.next, f.state, c})
 		if f.complete() {
-			f.extend(Range{f.begin(), f.next + 1})
-			if n := f.plan.needles[f.at]; n.blanks > 0 || n.enter {
-				f.tail = &echoTail{blanks: n.blanks, enter: n.enter}
-			}
+			f.completed()
 		}
 	}
 }
+
+// completed takes a needle that was seen to its end. What begins or ends in the middle
+// of a word of the output is no echo: a program that takes a y without a word may well
+// say yes.
+func (f *echoFinder) completed() {
+	i, need := f.begin(), f.plan.needles[f.at]
+	if f.line == (Range{}) && i > 0 && inWord(f.seen[i-1].char) && inWord(f.seen[i].char) && f.seen[i-1].at == f.seen[i].at-1 {
+		f.miss()
+		return
+	}
+	word := need.last && inWord(need.text[len(need.text)-1])
+	f.extend(Range{f.seen[i].at, f.next + 1})
+	if word || need.blanks > 0 || need.enter {
+		f.tail = &echoTail{word: word, blanks: need.blanks, enter: need.enter}
+	}
+}
+
+// miss says that what was seen to its end is not what is looked for.
+func (f *echoFinder) miss() {
+	f.state = int(f.back[f.state-1])
+	f.seen[len(f.seen)-1].state = f.state
+}
+
+// inWord reports whether a byte is part of a word.
+func inWord(c byte) bool { return isWord(c) || c >= 0x80 }
 
 // text reports whether a byte is text, and moves on through escape sequences.
 func (f *echoFinder) text(c byte) bool {
@@ -168,28 +192,29 @@ func (f *echoFinder) text(c byte) bool {
 	return len(f.strip.Append(buf[:0], []byte{c})) > 0
 }
 
-// begin is where the needle begins that was just seen.
-func (f *echoFinder) begin() int64 {
-	left := f.state
-	for i := len(f.seen) - 1; i >= 0; i-- {
-		if !f.seen[i].blank {
+// begin is where in seen the needle begins that was just completed.
+func (f *echoFinder) begin() int {
+	i := len(f.seen)
+	for left := f.state; left > 0; {
+		if i--; f.seen[i].char != ' ' {
 			left--
 		}
-		if left == 0 {
-			return f.seen[i].at
-		}
 	}
-	return f.since
+	return i
 }
 
 // follows looks at a byte behind the needle, and reports whether it was taken: the
 // first that does not belong to the echo is looked at again.
 func (f *echoFinder) follows(c byte) bool {
-	before := f.strip
-	t := f.tail
+	before, t, goesOn := f.strip, f.tail, f.tail.word
+	t.word = false // beyond the next byte it ends all the same
 	switch {
 	case !f.text(c):
 		return true
+	case goesOn && inWord(c):
+		f.strip = before
+		f.refuse()
+		return false
 	case c == ' ' && t.blanks > 0:
 		if t.blanks--; t.blanks == 0 && !t.enter {
 			f.tail = nil
@@ -207,9 +232,18 @@ func (f *echoFinder) follows(c byte) bool {
 	return true
 }
 
+// refuse takes back the needle that was completed last.
+func (f *echoFinder) refuse() {
+	f.tail = nil
+	if f.line.To = f.short; f.line.To == 0 {
+		f.line = Range{}
+	}
+	f.miss()
+}
+
 // extend adds what was found to the present line.
 func (f *echoFinder) extend(r Range) {
-	if f.line == (Range{}) {
+	if f.short = f.line.To; f.line == (Range{}) {
 		f.line.From = r.From
 	}
 	f.line.To = r.To
