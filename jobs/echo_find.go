@@ -18,6 +18,7 @@ type echoFinder struct {
 	armed int64 // where the search began
 	since int64 // where that for the present needle began
 	held  bool  // nothing is free before the next find
+	found bool  // a line of the input was
 
 	at    int     // the present needle
 	back  []int32 // its table: where to go on after a byte that does not fit
@@ -43,6 +44,7 @@ type echoTail struct {
 	word           bool // the needle ends like a word: one that goes on is another
 	blanks         int  // that belong to the echo
 	enter, newline bool // a line end does; it has come
+	longer         bool // something that belongs to it has come
 }
 
 // An echoFound is a line of the input that was found in the output.
@@ -142,11 +144,7 @@ func (f *echoFinder) visible(c byte) {
 	}
 	switch {
 	case c == '\b':
-		f.seen = f.seen[:max(len(f.seen)-1, 0)]
-		f.state = 0
-		if n := len(f.seen); n > 0 {
-			f.state = f.seen[n-1].state
-		}
+		f.stepBack()
 	case c == '\n':
 		f.state, f.seen = 0, f.seen[:0]
 	case c == '\r':
@@ -158,6 +156,15 @@ func (f *echoFinder) visible(c byte) {
 		if f.complete() {
 			f.completed()
 		}
+	}
+}
+
+// stepBack is a cursor that moves back by one.
+func (f *echoFinder) stepBack() {
+	f.seen = f.seen[:max(len(f.seen)-1, 0)]
+	f.state = 0
+	if n := len(f.seen); n > 0 {
+		f.state = f.seen[n-1].state
 	}
 }
 
@@ -213,8 +220,13 @@ func (f *echoFinder) follows(c byte) bool {
 		return true
 	case goesOn && inWord(c):
 		f.strip = before
-		f.refuse()
+		f.takeBack()
+		f.miss()
 		return false
+	case c == '\b' && !t.longer: // its end is drawn again
+		f.takeBack()
+		f.stepBack()
+		return true
 	case c == ' ' && t.blanks > 0:
 		if t.blanks--; t.blanks == 0 && !t.enter {
 			f.tail = nil
@@ -228,17 +240,16 @@ func (f *echoFinder) follows(c byte) bool {
 		f.tail = nil
 		return false
 	}
-	f.line.To = f.next + 1
+	f.line.To, t.longer = f.next+1, true
 	return true
 }
 
-// refuse takes back the needle that was completed last.
-func (f *echoFinder) refuse() {
+// takeBack undoes the completion of the present needle.
+func (f *echoFinder) takeBack() {
 	f.tail = nil
 	if f.line.To = f.short; f.line.To == 0 {
 		f.line = Range{}
 	}
-	f.miss()
 }
 
 // extend adds what was found to the present line.
@@ -266,17 +277,14 @@ func (f *echoFinder) settled() (echoFound, bool) {
 // emit takes the line that was found.
 func (f *echoFinder) emit() echoFound {
 	found := echoFound{f.line, f.line.From}
-	if f.held && f.first() {
+	if f.held && !f.found {
 		found.pass = f.armed
 	}
-	f.line = Range{}
+	f.line, f.found = Range{}, true
 	f.held = f.plan.held && !f.plan.raw // what a program draws is held line by line
 	f.free = max(f.free, found.To)
 	return found
 }
-
-// first reports whether no line was found yet.
-func (f *echoFinder) first() bool { return f.free == f.armed }
 
 // giveUp ends the search. What was found of a line counts.
 func (f *echoFinder) giveUp() (found echoFound, ok bool) {
@@ -314,7 +322,7 @@ func (f *echoFinder) quiet() (found echoFound, ok bool) {
 			return found, ok
 		}
 	}
-	if f.held && (f.first() || f.line != (Range{})) {
+	if f.held && (!f.found || f.line != (Range{})) {
 		return f.giveUp()
 	}
 	f.free = max(f.free, f.next)
