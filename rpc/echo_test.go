@@ -89,7 +89,22 @@ func TestAnswersOfABash(t *testing.T) {
 	equal(t, "output without the echo", texts(o)["pty"], "Name? ")
 	s.asks(h, "echo\r", `READY|echo`, "READY> ")
 	s.asks(h, "read -s -p 'Password: ' p; echo; echo \"<$p>\"\r", `Password: $`, "Password: ")
-	s.asks(h, "word\r", `word`, "<word>")
+	o = s.asks(h, "word\r", `word`, "<word>")
+	s.then(h, o, "READY> $")
+	s.asks(h, "read -n1 -p 'go? ' x; echo \"<$x>\"\r", `go. $`, "go? ")
+	s.asks(h, "y", `y`, "<y>")
+}
+
+// TestAnswersBehindAnotherTerminal: as over ssh, the local terminal is raw, and the
+// echo is made elsewhere.
+func TestAnswersBehindAnotherTerminal(t *testing.T) {
+	s := start(t)
+	h := s.program("python3", "-c", "import pty; pty.spawn(['sh'])")
+	s.see(h, "[$#] $")
+	s.then(h, s.asks(h, "echo a$((5*5))b\r", `a.*b`, "a25b"), "[$#] $")
+	h = s.program("python3", "-c", "import getpass; print('is', getpass.getpass())")
+	s.see(h, ": $")
+	s.asks(h, "secret\r", "secret", "is secret")
 }
 
 func TestAnswersOfAnEd(t *testing.T) {
@@ -117,4 +132,55 @@ func TestAnswersOfSilentPrograms(t *testing.T) {
 	s.see(h, "ready")
 	o := s.write(h, "", "keys", []string{"Up"}, "wait", obj{"until": until(obj{"pattern": "up"})}).Outcome
 	equal(t, "a key", str(o.Match.Text), "up")
+}
+
+func TestAfterInputIsAChoice(t *testing.T) {
+	s := start(t)
+	h := s.program("cat")
+	r := s.write(h, "hello\r", "wait", obj{"until": until(obj{"pattern": "hello", "afterInput": false})})
+	equal(t, "the echo", num(r.Outcome.Match.Offset), r.Outcome.Output["pty"].Offset)
+	o := s.await(h, obj{"pattern": "hello", "afterInput": true}, "from", "start", "stripEcho", true)
+	equal(t, "the answer", num(o.Match.Offset), 7)
+	equal(t, "the answer's offset", o.Output["pty"].Offset, 0)
+	if got := texts(o)["pty"]; got != "hello" && got != "hello\n" {
+		t.Errorf("output %q", got)
+	}
+	o = s.await(h, obj{"pattern": "hello"}, "from", "start")
+	equal(t, "of another wait", num(o.Match.Offset), 0)
+	// A start has no input yet, a pipe no echo.
+	out := do[schema.JobStartResult](s, "job/start", obj{"command": "echo up; exec cat", "mode": "pipe", "stdin": "open",
+		"wait": obj{"until": until(obj{"pattern": "up", "afterInput": true}), "stripEcho": true}}).Outcome
+	equal(t, "of a start", texts(*out)["stdout"], "up\n")
+	job := out.Job.Handle
+	o = *s.write(job, "hello\n", "wait", obj{"until": until(obj{"pattern": "hello\n"}), "stripEcho": true}).Outcome
+	equal(t, "of a pipe", texts(o)["stdout"], "hello\n")
+}
+
+func TestStripEcho(t *testing.T) {
+	s := start(t)
+	strip := func(h int64, input string, more ...any) schema.Outcome {
+		t.Helper()
+		wait := merged(obj{"until": until(obj{"exit": true}), "stripEcho": true}, more)
+		return *s.write(h, input, "wait", wait).Outcome
+	}
+	ask := func() int64 {
+		h := s.pty("printf 'Name? '; read -r n; printf 'Again? '; read -r m; echo $n$m")
+		s.see(h, `Name\? $`)
+		return h
+	}
+	o := strip(ask(), "Ada\rBob\r")
+	equal(t, "plain", texts(o)["pty"], "Again? AdaBob\n")
+	equal(t, "raw bytes", o.Output["pty"].NextOffset-o.Output["pty"].Offset, int64(len("Ada\r\nBob\r\nAgain? AdaBob\r\n")))
+	o = strip(ask(), "Ada\rBob\r", "format", "text")
+	equal(t, "text", texts(o)["pty"], "Again? AdaBob\r\n")
+	o = strip(ask(), "Ada\rBob\r", "from", "start")
+	equal(t, "from the start", texts(o)["pty"], "Name? Again? AdaBob\n")
+	o = strip(ask(), "Ada\rBob\r", "maxBytes", 4)
+	if tr := o.Output["pty"].Truncated; tr == nil || tr.HeadBytes+tr.OmittedBytes+tr.TailBytes != int64(len("Again? AdaBob\n")) {
+		t.Errorf("truncated: %+v", tr)
+	}
+	o = strip(ask(), "Ada\rBob\r", "stripEcho", false)
+	if got := texts(o)["pty"]; !strings.HasPrefix(got, "Ada\n") || !strings.Contains(got, "Bob\n") {
+		t.Errorf("with the echo: %q", got)
+	}
 }

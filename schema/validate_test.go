@@ -120,6 +120,7 @@ var badParams = []struct {
 	{"job/wait", `{"handle":1,"until":[{"exit":true,"more":1}]}`, []FieldError{
 		{Pointer: "/until/0/more", Message: `unknown member "more"`, Allowed: conditionMembers}}},
 	{"job/wait", `{"handle":1,"until":[{"exit":true,"on":"raw"}]}`, []FieldError{{Pointer: "/until/0/on", Message: `"on" goes only with "pattern"`}}},
+	{"job/wait", `{"handle":1,"until":[{"exit":true,"afterInput":true}]}`, []FieldError{{Pointer: "/until/0/afterInput", Message: `"afterInput" goes only with "pattern"`}}},
 	{"job/wait", `{"handle":1,"until":[{"exit":1}]}`, []FieldError{{Pointer: "/until/0/exit", Message: "expected true, got number", Expected: "true", Got: "number"}}},
 	{"job/wait", `{"handle":1,"until":[{"input":false}]}`, []FieldError{{Pointer: "/until/0/input", Message: "expected true, got false", Expected: "true", Got: "false"}}},
 	{"job/wait", `{"handle":1,"until":[{"input":"x"}]}`, []FieldError{{Pointer: "/until/0/input", Message: "expected true or object, got string", Expected: "true or object", Got: "string"}}},
