@@ -31,7 +31,7 @@ func (f *fakeJob) prints(text string) {
 }
 
 func untilPattern(p string, c ...Condition) *WaitSpec {
-	return until(append([]Condition{pattern(p)}, c...)...)
+	return until(append([]Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: p}}}, c...)...)
 }
 
 func matched(t *testing.T, o *Outcome, want string, start int64) {
