@@ -27,7 +27,7 @@ type typedInput struct {
 
 // rememberedInput bounds the input that a job keeps for later waits to refer to. A
 // wait of the write itself knows longer input too.
-const rememberedInput = 64 << 10
+const rememberedInput = 4 << 10
 
 // noteTyped is called when an input's first byte is about to be written.
 func (j *Job) noteTyped(q *queued) {

@@ -371,7 +371,8 @@ type Condition struct {
 	// Whether the echo of what was typed last is kept from matching: where the kernel
 	// echoes, exactly what it shows; where a program reads single keys, everything up to its
 	// own echo, unless there is none. Default true in job/write, where what was typed last
-	// is that write; else false.
+	// is that write; else false, and what was typed last is the write of at most 4096 bytes
+	// that was begun last.
 	AfterInput *bool `json:"afterInput,omitempty"`
 	// Holds when the job is reading input; after a write, only once that write was consumed.
 	// True, or an object that says which waits for input count.
