@@ -30,8 +30,10 @@ type follower struct {
 
 // A followSet is a set of patterns with one cursor into one stream.
 type followSet struct {
-	st  *stream
-	set *match.Set
+	st    *stream
+	set   *match.Set
+	typed *typedInput // whose echo is not matched; nil: nothing's
+	echo  *echoFinder // of typed, while it searches
 }
 
 // The messages that a follower takes.
@@ -44,6 +46,7 @@ type (
 		raw     bool
 		once    bool
 		from    int64
+		typed   *typedInput
 	}
 	// followRemove takes every pattern with this key away.
 	followRemove struct{ key int }
@@ -102,7 +105,7 @@ func (f *follower) run() {
 func (f *follower) onMessage(m any) bool {
 	switch m := m.(type) {
 	case followAdd:
-		f.setFor(m.st, m.from).Add(m.key, m.pattern, match.Options{Raw: m.raw, Once: m.once})
+		f.setFor(m).Add(m.key, m.pattern, match.Options{Raw: m.raw, Once: m.once})
 	case followRemove:
 		kept := f.sets[:0]
 		for _, s := range f.sets {
@@ -124,13 +127,16 @@ func (f *follower) onMessage(m any) bool {
 // setFor returns a set whose next byte is at offset from: a present one, where
 // joining it is the same as starting anew, so that the patterns of a start share
 // one cursor.
-func (f *follower) setFor(st *stream, from int64) *match.Set {
+func (f *follower) setFor(m followAdd) *match.Set {
 	for _, s := range f.sets {
-		if s.st == st && s.set.Offset() == from && s.set.AtStart() {
+		if s.st == m.st && s.typed == m.typed && s.set.Offset() == m.from && s.set.AtStart() {
 			return s.set
 		}
 	}
-	s := &followSet{st, match.NewSet(from)}
+	s := &followSet{st: m.st, set: match.NewSet(m.from), typed: m.typed}
+	if m.typed != nil {
+		s.echo = newEchoFinder(m.typed)
+	}
 	f.sets = append(f.sets, s)
 	return s.set
 }
@@ -142,22 +148,30 @@ func (f *follower) feed() {
 	buf := feedBuffers.Get().(*[]byte)
 	defer feedBuffers.Put(buf)
 	for _, s := range f.sets {
-		end := s.st.spool.End()
-		for s.set.Offset() < end {
-			n, at := s.st.spool.Read(*buf, s.set.Offset())
-			if gap := at - s.set.Offset(); gap > 0 {
-				s.set.Skip(gap)
-			}
-			if n == 0 {
-				break
-			}
-			f.report(s, s.set.Feed((*buf)[:n]))
+		f.feedSet(s, *buf)
+		f.quietEcho(s, *buf)
+	}
+}
+
+// feedTo matches what was stored up to end.
+func (f *follower) feedTo(s *followSet, buf []byte, end int64) {
+	for s.set.Offset() < end {
+		n, at := s.st.spool.Read(buf, s.set.Offset())
+		if gap := at - s.set.Offset(); gap > 0 {
+			s.set.Skip(gap)
 		}
+		if n = int(min(int64(n), end-at)); n <= 0 {
+			break
+		}
+		f.report(s, s.set.Feed(buf[:n]))
 	}
 }
 
 func (f *follower) settle() {
+	buf := feedBuffers.Get().(*[]byte)
+	defer feedBuffers.Put(buf)
 	for _, s := range f.sets {
+		f.giveUpEcho(s, *buf)
 		f.report(s, s.set.Settle())
 	}
 }
@@ -190,6 +204,9 @@ func (f *follower) answer() {
 func (f *follower) armQuiet(t *time.Timer) {
 	next := time.Hour
 	for _, s := range f.sets {
+		if s.echo != nil && s.echo.patience() > 0 {
+			next = min(next, max(s.echo.patience()-s.st.quietFor(), 0))
+		}
 		if !s.set.Pending() || s.set.Offset() < s.st.spool.End() {
 			continue
 		}

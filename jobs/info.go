@@ -114,4 +114,6 @@ type Outcome struct {
 	State       State
 	Spec        *WaitSpec
 	Job         *Job
+
+	typed *typedInput // see Echo
 }

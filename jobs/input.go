@@ -49,6 +49,9 @@ type queued struct {
 	short   *Error   // the answer, once that is back, if not all was written
 	before  int      // the queue's partial before this item
 	reply   reply[WriteResult]
+
+	begun bool        // its first byte was about to be written
+	typed *typedInput // what was known of it then; nil = nobody echoes it
 }
 
 // An inputQueue is what was not yet written. Only its first item is on its way.
@@ -227,6 +230,7 @@ func (j *Job) checkQueue(data []byte) *Error {
 func (j *Job) beginFirst() {
 	for len(j.queue.items) > 0 && !j.queue.writing {
 		q := j.queue.items[0]
+		j.noteTyped(q)
 		if q.spec != nil && q.wait == nil {
 			j.armWrite(q)
 		}
@@ -239,7 +243,7 @@ func (j *Job) beginFirst() {
 
 func (j *Job) armWrite(q *queued) {
 	from, _ := j.origin(q.spec, FromNow) // onWrite has seen that it holds
-	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok}
+	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok, typed: q.typed, afterInput: true}
 	q.wait.done = func(o Outcome) {
 		q.outcome = &o
 		j.answerWrite(q)

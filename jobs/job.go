@@ -90,6 +90,7 @@ type Job struct {
 	kills     []*killReq
 	report    KillResult // what the kills of this job have done so far
 	queue     inputQueue
+	typed     *typedInput       // the last write that was begun; nil = nobody echoes it
 	watches   map[int]*watch    // by follower key
 	keys      int               // follower keys given out
 	watchIDs  int               // the client's, given out
@@ -113,6 +114,8 @@ type watch struct {
 	spec WatchSpec
 	wait *wait
 	cond int
+
+	typed *typedInput // whose echo does not match; nil = nothing's
 }
 
 func newJob(m *Manager, id ID, spec Spec) *Job {

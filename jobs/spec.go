@@ -211,6 +211,10 @@ type Condition struct {
 	Watch WatchSpec     // pattern
 	Quiet time.Duration // quietMs
 	Bytes int64         // bytes
+
+	// AfterInput says for a pattern whether the echo of what was typed last does not
+	// match; nil: as the wait of a write does, and no other.
+	AfterInput *bool
 }
 
 // Origin says from where a wait looks at the output.
@@ -243,4 +247,6 @@ type WaitSpec struct {
 	Timeout  time.Duration // < 0 = none
 	MaxBytes int
 	Plain    bool // the output's format: plain, else text
+
+	StripEcho bool // the output is told without the echo; see Outcome.Echo
 }

@@ -20,6 +20,9 @@ type wait struct {
 	tok      *token   // the request's, for cancelling; may be shared with a write or start
 	done     func(Outcome)
 	abort    func(*Error)
+
+	typed      *typedInput // the input whose echo is meant; nil = there is none
+	afterInput bool        // where a pattern does not say: that echo does not match
 }
 
 // Wait arms a wait; *Error at once if a pattern does not compile.
@@ -39,7 +42,7 @@ func (j *Job) onWait(m waitMsg) {
 		return
 	}
 	j.arm(&wait{
-		spec: m.spec, from: from, tok: m.reply.tok,
+		spec: m.spec, from: from, tok: m.reply.tok, typed: j.typed,
 		done:  m.reply.ok,
 		abort: func(e *Error) { m.reply.fail(e) },
 	})
@@ -125,7 +128,7 @@ func (j *Job) arm(w *wait) {
 	w.matches, w.streams = make([]*Match, n), make([]Stream, n)
 	for i, c := range w.spec.Until {
 		if c.Kind == UntilPattern {
-			w.keys[i] = j.follow(&watch{spec: c.Watch, wait: w, cond: i}, w.from)
+			w.keys[i] = j.follow(&watch{spec: c.Watch, wait: w, cond: i, typed: w.skips(c)}, w.from)
 			w.catchup = new(token)
 		}
 	}
@@ -150,7 +153,7 @@ func (j *Job) follow(w *watch, from map[Stream]int64) int {
 	for _, st := range j.streams {
 		if w.spec.Stream == "" || w.spec.Stream == st.name {
 			f.mail.put(followAdd{key: j.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
-				once: w.spec.Once || w.wait != nil, from: from[st.name]})
+				once: w.spec.Once || w.wait != nil, from: from[st.name], typed: w.typed.on(st)})
 		}
 	}
 	return j.keys
@@ -323,7 +326,7 @@ func (j *Job) came(w *wait) (n int64) {
 
 // outcome is what a wait has come to by now. It moves what counts as read.
 func (j *Job) outcome(w *wait, reason string, index int) Outcome {
-	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: j.state(), Spec: w.spec, Job: j}
+	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: j.state(), Spec: w.spec, Job: j, typed: w.typed}
 	if index >= 0 {
 		o.Match, o.MatchStream = w.matches[index], w.streams[index]
 	}

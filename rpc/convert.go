@@ -187,7 +187,7 @@ func outcome(o jobs.Outcome) schema.Outcome {
 		}
 	}
 	for name, r := range o.Output {
-		p := render(o.Job, name, r, o.Spec.Plain, o.Spec.MaxBytes)
+		p := render(o.Job, name, r, o.Spec.Plain, o.Spec.MaxBytes, o.Echo(name)...)
 		w.Output[string(name)] = schema.OutcomeOutput{
 			Text: p.text, Base64: p.base64, Offset: r.From, NextOffset: r.To, Truncated: p.truncated,
 		}
@@ -203,11 +203,11 @@ type rendering struct {
 
 // render reads a range and cuts it to size: head and tail of the text as the client
 // will read it. What the spool had dropped counts as left out.
-func render(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int) rendering {
-	text, gaps := j.Range(name, r)
+func render(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int, skip ...jobs.Range) rendering {
+	text, gaps, behind := rangeWithout(j, name, r, skip)
 	seam := int64(len(text)) // where the first gap is
 	if len(gaps) > 0 {
-		seam = min(max(gaps[0].From-r.From, 0), seam)
+		seam = min(behind, seam)
 	}
 	if plain {
 		head := jobs.Plain(text[:seam])

@@ -268,7 +268,7 @@ func (s *Server) jobWait(r *request) error {
 	if err != nil {
 		return err
 	}
-	spec, err := s.waitSpec(&schema.Wait{Until: p.Until, From: p.From, TimeoutMs: p.TimeoutMs, MaxBytes: p.MaxBytes, Format: p.Format}, "")
+	spec, err := s.waitSpec(&schema.Wait{Until: p.Until, From: p.From, TimeoutMs: p.TimeoutMs, MaxBytes: p.MaxBytes, Format: p.Format, StripEcho: p.StripEcho}, "")
 	if err != nil {
 		return err
 	}

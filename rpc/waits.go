@@ -14,7 +14,7 @@ import (
 func (s *Server) waitSpec(w *schema.Wait, at string) (*jobs.WaitSpec, error) {
 	spec := &jobs.WaitSpec{
 		Timeout: timeout(w.TimeoutMs), MaxBytes: s.clampBytes(w.MaxBytes, defaultBytes),
-		Plain: or(w.Format, schema.WaitFormatPlain) == schema.WaitFormatPlain,
+		Plain: or(w.Format, schema.WaitFormatPlain) == schema.WaitFormatPlain, StripEcho: or(w.StripEcho, false),
 	}
 	if or(w.Format, "") == schema.WaitFormatScreen {
 		return nil, unsupported(at+"/format", "screen", "this server has no screen; ask for plain or text")
@@ -52,7 +52,7 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 		if on == schema.PatternTargetScreen {
 			return jobs.Condition{}, unsupported(at+"/on", "screen", "this server has no screen; match on plain or raw")
 		}
-		return jobs.Condition{Kind: jobs.UntilPattern, Watch: jobs.WatchSpec{
+		return jobs.Condition{Kind: jobs.UntilPattern, AfterInput: c.AfterInput, Watch: jobs.WatchSpec{
 			Pattern: *c.Pattern, Flags: or(c.Flags, ""), Raw: on == schema.PatternTargetRaw,
 			Stream: jobs.Stream(or(c.Stream, "")), Pointer: at + "/pattern",
 		}}, nil

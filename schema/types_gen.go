@@ -383,9 +383,9 @@ type InputCondition struct {
 }
 
 // Condition: One condition of a wait: exactly one of exit, closed, pattern, input,
-// quietMs, bytes, port and command; flags, on and stream go with pattern. A condition
-// that this server cannot see (capabilities.conditions lists those that it can) is the
-// error unsupported. Errors: invalidPattern, unsupported.
+// quietMs, bytes, port and command; flags, on, stream and afterInput go with pattern. A
+// condition that this server cannot see (capabilities.conditions lists those that it can)
+// is the error unsupported. Errors: invalidPattern, unsupported.
 type Condition struct {
 	// Holds when the leader was reaped and its output read. Always true.
 	Exit *bool `json:"exit,omitempty"`
@@ -400,6 +400,12 @@ type Condition struct {
 	On *PatternTarget `json:"on,omitempty"`
 	// The stream that the pattern looks at. Absent: each stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
+	// Whether the echo of what was typed last is kept from matching: where the kernel
+	// echoes, exactly what it shows; where a program reads single keys, everything up to its
+	// own echo, unless there is none. Default true in job/write, where what was typed last
+	// is that write; else false, and what was typed last is the write of at most 4096 bytes
+	// that was begun last.
+	AfterInput *bool `json:"afterInput,omitempty"`
 	// Holds when the job is reading input; after a write, only once that write was consumed.
 	// True, or an object that says which waits for input count.
 	Input json.RawMessage `json:"input,omitempty"`
@@ -465,6 +471,9 @@ type Wait struct {
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 	// How the output is written. Default plain.
 	Format *WaitFormat `json:"format,omitempty"`
+	// Leaves the echo of what was typed last out of the outcome's output, where it is found;
+	// offsets go on counting it. Default false.
+	StripEcho *bool `json:"stripEcho,omitempty"`
 }
 
 // OutcomeReason: What ended a wait: the name of the condition that held; timeout;
@@ -1908,6 +1917,9 @@ type JobWaitParams struct {
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 	// How the output is written. Default plain.
 	Format *WaitFormat `json:"format,omitempty"`
+	// Leaves the echo of what was typed last out of the outcome's output, where it is found;
+	// offsets go on counting it. Default false.
+	StripEcho *bool `json:"stripEcho,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -21,7 +21,7 @@ func TestGoodParams(t *testing.T) {
 		{"job/start", `{"cols":80.0,"rows":24e0}`},
 		{"job/start", `{"wait":{"until":[],"timeoutMs":null}}`},
 		{"job/wait", `{"handle":"dev","until":[{"exit":true},{"input":{}},{"port":0}],"from":"unread"}`},
-		{"job/wait", `{"handle":1,"until":[{"pattern":"x","flags":"i","on":"raw","stream":"stdout"}],"from":{"stdout":0}}`},
+		{"job/wait", `{"handle":1,"until":[{"pattern":"x","flags":"i","on":"raw","stream":"stdout","afterInput":true}],"from":{"stdout":0},"stripEcho":true}`},
 		{"job/read", `{"handle":9007199254740991,"offset":-9007199254740991}`},
 		{"job/kill", `{"group":"g","force":false}`},
 		{"$/cancelRequest", `{"id":18446744073709551616}`},
@@ -35,7 +35,7 @@ func TestGoodParams(t *testing.T) {
 // The members of a condition and of job/start, as errors list them.
 var (
 	conditionKinds   = []string{"exit", "closed", "pattern", "input", "quietMs", "bytes", "port", "command"}
-	conditionMembers = []string{"bytes", "closed", "command", "exit", "flags", "input", "on", "pattern", "port", "quietMs", "stream"}
+	conditionMembers = []string{"afterInput", "bytes", "closed", "command", "exit", "flags", "input", "on", "pattern", "port", "quietMs", "stream"}
 	startMembers     = strings.Fields("argv cols command cwd description env events group mode name rows shell stderr stderrFile stdin stdoutFile wait watch")
 )
 
@@ -104,7 +104,7 @@ var badParams = []struct {
 	{"job/wait", `{"handel":1}`, []FieldError{
 		{Message: `member "handle" is missing`, Expected: "a job's handle (an integer from 1 up) or its name"},
 		{Message: `member "until" is missing`, Expected: "array"},
-		{Pointer: "/handel", Message: `unknown member "handel"; did you mean "handle"?`, DidYouMean: "handle", Allowed: []string{"format", "from", "handle", "maxBytes", "timeoutMs", "until"}}}},
+		{Pointer: "/handel", Message: `unknown member "handel"; did you mean "handle"?`, DidYouMean: "handle", Allowed: []string{"format", "from", "handle", "maxBytes", "stripEcho", "timeoutMs", "until"}}}},
 	{"job/start", `{"command":"a","argv":["b"]}`, []FieldError{{Message: `"command" and "argv" exclude each other; give one of them`, Allowed: []string{"command", "argv"}}}},
 	{"job/run", `{"command":"a","argv":["b"]}`, []FieldError{{Message: `"command" and "argv" exclude each other; give one of them`, Allowed: []string{"command", "argv"}}}},
 	{"job/kill", `{}`, []FieldError{{Message: "needs exactly one of handle and group, has none", Expected: "exactly one of handle and group", Got: "none", Allowed: []string{"handle", "group"}}}},
@@ -120,6 +120,7 @@ var badParams = []struct {
 	{"job/wait", `{"handle":1,"until":[{"exit":true,"more":1}]}`, []FieldError{
 		{Pointer: "/until/0/more", Message: `unknown member "more"`, Allowed: conditionMembers}}},
 	{"job/wait", `{"handle":1,"until":[{"exit":true,"on":"raw"}]}`, []FieldError{{Pointer: "/until/0/on", Message: `"on" goes only with "pattern"`}}},
+	{"job/wait", `{"handle":1,"until":[{"exit":true,"afterInput":true}]}`, []FieldError{{Pointer: "/until/0/afterInput", Message: `"afterInput" goes only with "pattern"`}}},
 	{"job/wait", `{"handle":1,"until":[{"exit":1}]}`, []FieldError{{Pointer: "/until/0/exit", Message: "expected true, got number", Expected: "true", Got: "number"}}},
 	{"job/wait", `{"handle":1,"until":[{"input":false}]}`, []FieldError{{Pointer: "/until/0/input", Message: "expected true, got false", Expected: "true", Got: "false"}}},
 	{"job/wait", `{"handle":1,"until":[{"input":"x"}]}`, []FieldError{{Pointer: "/until/0/input", Message: "expected true or object, got string", Expected: "true or object", Got: "string"}}},

@@ -11,11 +11,11 @@ const shelld = await connect(serverCommand());
 /** Types a line, waits for the prompt that must follow, and resolves to what stands between them. */
 async function enter(line, prompt = ready) {
   const { outcome } = await shelld.request('job/write',
-    { handle: 'repl', input: line, appendNewline: true, wait: prompts });
+    { handle: 'repl', input: line, appendNewline: true, wait: { ...prompts, stripEcho: true } });
   assert.equal(outcome.reason, 'pattern');
   assert.equal(outcome.index, prompt, 'which prompt followed');
-  // A terminal shows what is typed: the first line is ours, and the last is the prompt.
-  return outcome.output.pty.text.split('\n').slice(1, -1).join('\n');
+  // A terminal shows what is typed. That is left out; the last line is the prompt.
+  return outcome.output.pty.text.split('\n').slice(0, -1).join('\n');
 }
 
 console.log('Starting python3 on a terminal.');

@@ -8,11 +8,11 @@ PROMPTS = {"until": [{"pattern": "^>>> ", "flags": "m"}, {"pattern": r"^\.\.\. "
 
 def enter(shelld, line, prompt=READY):
     """Types a line, waits for the prompt that must follow, and returns what stands between them."""
-    result = shelld.request("job/write", handle="repl", input=line, appendNewline=True, wait=PROMPTS)
+    result = shelld.request("job/write", handle="repl", input=line, appendNewline=True, wait={**PROMPTS, "stripEcho": True})
     outcome = result["outcome"]
     assert (outcome["reason"], outcome["index"]) == ("pattern", prompt), outcome
-    # A terminal shows what is typed: the first line is ours, and the last is the prompt.
-    return "\n".join(outcome["output"]["pty"]["text"].split("\n")[1:-1])
+    # A terminal shows what is typed. That is left out; the last line is the prompt.
+    return outcome["output"]["pty"]["text"].rpartition("\n")[0]
 
 
 with Client(server_command()) as shelld:

@@ -171,6 +171,17 @@ func (l *lane) gap() {
 	}
 }
 
+// restart forgets everything: the next byte is the first.
+func (l *lane) restart() {
+	if l.strip != nil {
+		*l.strip = Stripper{}
+	}
+	l.base, l.nheld, l.text, l.segs = l.end(), 0, l.text[:0], l.segs[:0]
+	for _, w := range l.watches {
+		w.restart(l.base, l.base)
+	}
+}
+
 const (
 	roomy = 32 << 10 // a window's buffer above this is given back once it is nearly empty
 	spare = 8 << 10  // what may stay at the front before the rest is moved

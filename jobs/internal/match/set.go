@@ -171,6 +171,15 @@ func (s *Set) Skip(n int64) {
 	s.raw.gap()
 }
 
+// Restart leaves out the next n raw bytes of the stream. The patterns see what
+// follows as if they were added there: ^ matches, and nothing is looked back at.
+func (s *Set) Restart(n int64) {
+	s.next += n
+	for _, l := range s.lanes() {
+		l.restart()
+	}
+}
+
 // Settle says that what came so far is all for now: the job is quiet, waits for
 // input, or has ended. Matches that lean on the end of it count, and are
 // returned as by Feed. Bytes that come later begin new matches only.

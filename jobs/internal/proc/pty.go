@@ -44,4 +44,6 @@ type Attrs struct {
 	CRToNL    bool // ICRNL: a carriage return arrives as a newline
 
 	EOF, EOL, Intr, Quit, Susp, Kill, Erase byte
+
+	Shown EchoAttrs // how input is shown
 }

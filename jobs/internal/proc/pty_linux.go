@@ -115,6 +115,7 @@ func attrsOf(t *unix.Termios) Attrs {
 		EOF:       t.Cc[unix.VEOF], EOL: t.Cc[unix.VEOL],
 		Intr: t.Cc[unix.VINTR], Quit: t.Cc[unix.VQUIT], Susp: t.Cc[unix.VSUSP],
 		Kill: t.Cc[unix.VKILL], Erase: t.Cc[unix.VERASE],
+		Shown: echoAttrsOf(t),
 	}
 }
 

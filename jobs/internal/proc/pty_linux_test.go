@@ -41,7 +41,9 @@ func TestAttrs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = term.Close(), slave.Close() }()
-	want := Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3, Quit: 28, Susp: 26, Kill: 21, Erase: 127}
+	want := Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3, Quit: 28, Susp: 26, Kill: 21, Erase: 127,
+		Shown: EchoAttrs{Flow: true, Extended: true, Caret: true, EraseBack: true, KillLine: true, KillErases: true,
+			Process: true, NLToCRNL: true, Start: 17, Stop: 19, Literal: 22, Reprint: 18, WordErase: 23}}
 	if got, err := term.Attrs(); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}

@@ -1,0 +1,281 @@
+package jobs
+
+import "shelld/jobs/internal/proc"
+
+// A kernelEcho is what Linux' line discipline (n_tty) shows of the bytes that are
+// typed into a terminal under some modes.
+type kernelEcho struct {
+	// Lines are the bytes shown, cut behind each line end: only there may a program
+	// that is awake write in between.
+	lines [][]byte
+
+	// Flushed says that an interrupt character threw away what was queued, which may
+	// or may not have been shown before it: the lines begin with that character.
+	flushed bool
+
+	// Exact is false where what is shown depends on what nobody here knows, such as
+	// the cursor's column or what stood on the line before.
+	exact bool
+}
+
+// A kernelTyping is the work on one kernelEcho. Its methods follow n_tty.c.
+type kernelTyping struct {
+	proc.Attrs
+	echo    kernelEcho
+	shown   []byte // since the last line end
+	line    []byte // what is typed of the present line, in canonical mode
+	begun   bool   // something that is not known stands before line
+	literal bool   // the next character stands for itself
+}
+
+// echoOf works out what the kernel shows of data. begun says that a part of a line
+// was typed before it.
+func echoOf(data []byte, a proc.Attrs, begun bool) kernelEcho {
+	k := kernelTyping{Attrs: a, begun: begun}
+	k.echo.exact = !a.Shown.Odd
+	for _, c := range data {
+		if !k.echo.exact {
+			break
+		}
+		k.typed(c)
+	}
+	k.cut()
+	return k.echo
+}
+
+func (k *kernelTyping) cut() {
+	if len(k.shown) > 0 {
+		k.echo.lines = append(k.echo.lines, k.shown)
+		k.shown = nil
+	}
+}
+
+func (k *kernelTyping) typed(c byte) {
+	switch {
+	case k.literal:
+		k.literal = false
+		k.plain(c)
+	case k.Shown.Flow && c != 0 && (c == k.Shown.Start || c == k.Shown.Stop):
+		// Taken out, and never shown.
+	case k.Signals && c != 0 && (c == k.Intr || c == k.Quit || c == k.Susp):
+		k.signal(c)
+	case c == '\r' && k.Shown.IgnoreCR:
+	case c == '\r' && k.CRToNL:
+		k.special('\n')
+	case c == '\n' && k.Shown.NLToCR:
+		k.special('\r')
+	case c == '\n' && k.Canonical:
+		k.special(c)
+	default:
+		if !k.edit(c) {
+			k.plain(c)
+		}
+	}
+}
+
+// special takes a line end that a mode has changed, or that ends a line.
+func (k *kernelTyping) special(c byte) {
+	switch {
+	case k.Canonical && c == '\n':
+		if k.Echo || k.Shown.Newline {
+			k.put('\n')
+		}
+		k.endLine()
+	case k.edit(c):
+	case c == '\n':
+		if k.Echo {
+			k.put('\n')
+		}
+	default:
+		k.plain(c)
+	}
+}
+
+// plain takes a character that has no meaning of its own.
+func (k *kernelTyping) plain(c byte) {
+	k.show(c)
+	if k.Canonical {
+		k.line = append(k.line, c)
+	}
+}
+
+// signal takes an interrupt character.
+func (k *kernelTyping) signal(c byte) {
+	if !k.Shown.KeepOld {
+		k.echo.flushed = k.echo.flushed || len(k.echo.lines)+len(k.shown) > 0
+		k.echo.lines, k.shown = nil, nil
+		k.endLine()
+	}
+	k.show(c)
+}
+
+func (k *kernelTyping) endLine() { k.line, k.begun = k.line[:0], false }
+
+// edit takes the characters of line editing, and reports whether c is one.
+func (k *kernelTyping) edit(c byte) bool {
+	extended := func(char byte) bool { return k.Shown.Extended && c == char }
+	switch {
+	case !k.Canonical || c == 0:
+		return false
+	case c == k.Erase, c == k.Kill, extended(k.Shown.WordErase):
+		k.eraser(c)
+	case extended(k.Shown.Literal):
+		k.literal = true
+		if k.Echo && k.Shown.Caret {
+			k.put('^')
+			k.put('\b')
+		}
+	case extended(k.Shown.Reprint) && k.Echo:
+		k.reprint(c)
+	case c == k.EOF:
+		k.endLine()
+	case c == k.EOL, extended(k.Shown.EOL2):
+		k.show(c)
+		k.endLine()
+	default:
+		return false
+	}
+	return true
+}
+
+func (k *kernelTyping) reprint(c byte) {
+	if k.begun {
+		k.echo.exact = false
+		return
+	}
+	k.show(c)
+	k.put('\n')
+	for _, old := range k.line {
+		k.show(old)
+	}
+}
+
+// eraser takes back the end of the line. What it takes from what was typed before
+// cannot be known.
+func (k *kernelTyping) eraser(c byte) {
+	switch {
+	case len(k.line) == 0:
+		k.echo.exact = !k.begun
+	case c == k.Erase:
+		k.wipe(true)
+	case c == k.Shown.WordErase:
+		k.wipeWord()
+	case k.Echo && !(k.Shown.KillLine && k.Shown.KillErases && k.Shown.EraseBack):
+		k.endLine()
+		k.show(c)
+		if k.Shown.KillLine {
+			k.put('\n')
+		}
+	case k.Echo && k.begun:
+		k.echo.exact = false
+	case !k.Echo:
+		k.endLine()
+	default:
+		for len(k.line) > 0 && k.echo.exact && k.wipe(false) {
+		}
+	}
+}
+
+// wipeWord takes back the last word and what stands between it and the end.
+func (k *kernelTyping) wipeWord() {
+	for inWord := false; len(k.line) > 0; {
+		first := k.line[k.lastChar()]
+		switch {
+		case k.continues(first): // wipe knows
+		case isWord(first):
+			inWord = true
+		case inWord:
+			return
+		}
+		if !k.echo.exact || !k.wipe(false) {
+			return
+		}
+	}
+	k.echo.exact = k.echo.exact && !k.begun
+}
+
+// isWord is the kernel's isalnum, which knows Latin-1, and the underscore.
+func isWord(c byte) bool {
+	switch {
+	case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
+		return true
+	}
+	return c >= 0xc0 && c != 0xd7 && c != 0xf7
+}
+
+// lastChar is where the last character of the line, which is not empty, begins.
+func (k *kernelTyping) lastChar() int {
+	i := len(k.line) - 1
+	for i > 0 && k.continues(k.line[i]) {
+		i--
+	}
+	return i
+}
+
+func (k *kernelTyping) continues(c byte) bool { return k.Shown.UTF8 && c&0xc0 == 0x80 }
+
+// wipe takes back one character, and reports whether it could. single says that it
+// was asked for by Erase, which need not wipe it out.
+func (k *kernelTyping) wipe(single bool) bool {
+	i := k.lastChar()
+	c := k.line[i]
+	if k.continues(c) { // a character whose beginning is not there
+		k.echo.exact = !k.begun
+		return false
+	}
+	k.line = k.line[:i]
+	switch {
+	case !k.Echo:
+	case single && !k.Shown.EraseBack:
+		k.show(k.Erase)
+	case c == '\t':
+		k.echo.exact = false // how wide it was depends on the column
+	default:
+		for range k.width(c) {
+			k.shown = append(k.shown, "\b \b"...)
+		}
+	}
+	return true
+}
+
+// width is how many columns the echo of c has taken.
+func (k *kernelTyping) width(c byte) int {
+	switch {
+	case !isControl(c):
+		return 1
+	case k.Shown.Caret:
+		return 2
+	}
+	return 0
+}
+
+func isControl(c byte) bool { return c < ' ' || c == 0x7f }
+
+// show puts a character as it is shown.
+func (k *kernelTyping) show(c byte) {
+	switch {
+	case !k.Echo:
+	case k.Shown.Caret && isControl(c) && c != '\t':
+		k.shown = append(k.shown, '^', c^0x40)
+	default:
+		k.put(c)
+	}
+}
+
+// put puts a byte that passes through the terminal's output.
+func (k *kernelTyping) put(c byte) {
+	post := k.Shown.Process
+	switch {
+	case post && c == '\n' && k.Shown.NLToCRNL:
+		k.shown = append(k.shown, '\r', '\n')
+	case post && c == '\r' && k.Shown.CRToNLOut:
+		k.shown = append(k.shown, '\n')
+	case post && c == '\t' && k.Shown.ExpandTabs:
+		k.echo.exact = false // how many spaces depends on the column
+	default:
+		k.shown = append(k.shown, c)
+	}
+	if n := len(k.shown); n > 0 && k.shown[n-1] == '\n' {
+		k.cut()
+	}
+}

@@ -1,0 +1,239 @@
+package jobs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"shelld/jobs/internal/proc"
+)
+
+// The terminal as a shell leaves it for a program, and as a line editor has it.
+var (
+	cookedAttrs = proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3, Kill: 0x15, Erase: 0x7f,
+		Shown: proc.EchoAttrs{Caret: true, EraseBack: true, KillLine: true, KillErases: true, Process: true, NLToCRNL: true}}
+	rawAttrs    = proc.Attrs{}
+	hiddenAttrs = proc.Attrs{Canonical: true, CRToNL: true}
+)
+
+// An echoRun plays the follower: it shows what is matched, with "|" where the
+// matching begins afresh, and what of it was found to be an echo.
+type echoRun struct {
+	output string
+	f      *echoFinder
+	at     int64
+	seen   strings.Builder
+	echoes []string
+}
+
+func newEchoRun(input string, attrs proc.Attrs) *echoRun {
+	return &echoRun{f: newEchoFinder(&typedInput{data: []byte(input), attrs: attrs})}
+}
+
+func (r *echoRun) feedTo(end int64) {
+	if end = min(end, int64(len(r.output))); end > r.at {
+		r.seen.WriteString(r.output[r.at:end])
+		r.at = end
+	}
+}
+
+func (r *echoRun) pass(e echoFound, ok bool) {
+	if !ok {
+		return
+	}
+	r.echoes = append(r.echoes, r.output[e.From:e.To])
+	r.feedTo(e.pass)
+	if e.To > r.at {
+		r.seen.WriteByte('|')
+		r.at = e.To
+	}
+}
+
+func (r *echoRun) feed(b string) {
+	r.output += b
+	for r.f != nil && !r.f.done && r.f.next < int64(len(r.output)) {
+		_, e, ok := r.f.feed([]byte(r.output[r.f.next:]))
+		r.pass(e, ok)
+	}
+	r.advance()
+}
+
+func (r *echoRun) advance() {
+	if r.f == nil {
+		r.feedTo(int64(len(r.output)))
+		return
+	}
+	r.feedTo(r.f.free)
+}
+
+func (r *echoRun) quiet() {
+	for r.f != nil && r.f.patience() > 0 {
+		r.pass(r.f.quiet())
+		r.advance()
+	}
+}
+
+func (r *echoRun) end() {
+	if r.f != nil {
+		r.pass(r.f.end())
+	}
+	r.advance()
+}
+
+func TestEchoIsFound(t *testing.T) {
+	noise := strings.Repeat("noise\r\n", 20)
+	for _, c := range []struct {
+		name, input string
+		attrs       proc.Attrs
+		output      []string // "" is silence
+		want        string   // what is matched before the end
+		rest        string   // and at the end
+	}{
+		{"a line", "hello\r", cookedAttrs, []string{"hello\r\nhello\r\n"}, "|hello\r\n", ""},
+		{"its echo alone", "hello\r", cookedAttrs, []string{"hel", "lo\r\n"}, "|", ""},
+		{"behind what was in flight", "b\r", cookedAttrs, []string{"a> b\r\nb\r\n"}, "a> |b\r\n", ""},
+		{"a part that goes on otherwise", "hello\r", cookedAttrs, []string{"helhello\r\n1"}, "hel|1", ""},
+		{"a part is kept back", "hello\r", cookedAttrs, []string{"xhel"}, "x", "hel"},
+		{"a part and silence", "hello\r", cookedAttrs, []string{"xhel", "", "lo\r\ny"}, "xhel|y", ""},
+		{"lines with answers between", "a\rb\r", cookedAttrs, []string{"a\r\nA\r\nb\r\nB\r\n"}, "|A\r\n|B\r\n", ""},
+		{"lines at once", "a\rb\r", cookedAttrs, []string{"a\r\nb\r\nA\r\nB\r\n"}, "||A\r\nB\r\n", ""},
+		{"no line end", "y", cookedAttrs, []string{"yes"}, "|es", ""},
+		{"an interrupt and what it throws away", "abc\x03", cookedAttrs, []string{"ab", "^C\r\n$ "}, "|\r\n$ ", ""},
+		{"an interrupt whose echo is lost", "abc\x03", cookedAttrs, []string{"gone", ""}, "gone", ""},
+		{"an interrupt alone", "\x03", cookedAttrs, []string{"x^C\r\n$ "}, "x|\r\n$ ", ""},
+		{"a password", "secret\r", hiddenAttrs, []string{"is secret"}, "is secret", ""},
+		{"nothing typed that shows", "\x1b[A\x1bOP\r", rawAttrs, []string{"A"}, "A", ""},
+
+		{"a line editor's", "print(1)\r", rawAttrs, []string{"print(1)\r\n1\r\n>>> "}, "|1\r\n>>> ", ""},
+		{"with colours", "ab c\r", rawAttrs, []string{"\x1b[1ma\x1b[mb\x1b[3C\x1b[32mc\x1b[m\x1b[?2004l\r\nc\r\n"}, "|c\r\n", ""},
+		{"drawn again", "ab\r", rawAttrs, []string{"a\ba\x1b[Kb\bb\r\nab"}, "|ab", ""},
+		{"drawn again behind a tab", "x\tab\r", rawAttrs, []string{"xyz a\ba\x1b[Kb\bb\r\nab"}, "|ab", ""},
+		{"wrapped", "abcdef\r", rawAttrs, []string{"abc \rdef\r\nabc"}, "|abc", ""},
+		{"behind a prompt", "b\r", rawAttrs, []string{"a> b\r\nb\r\n"}, "|b\r\n", ""},
+		{"in pieces", "hello\r", rawAttrs, []string{"h", "el", "lo", "\r", "\n", "x"}, "|x", ""},
+		{"blanks at its end", "a  \r", rawAttrs, []string{"a  \r\n b"}, "| b", ""},
+		{"more blanks than were typed", "a ", rawAttrs, []string{"a   b"}, "|  b", ""},
+		{"two line ends", "a\r", rawAttrs, []string{"a\r\n\r\nb"}, "|\nb", ""},
+		{"a completion", "ec\tfoo\r", rawAttrs, []string{"echo foo\r\nfoo\r\n"}, "|foo\r\n", ""},
+		{"lines of an editor", "1\r2\r", rawAttrs, []string{"1\r\nA\r\n> 2\r\nB\r\n"}, "|A\r\n> |B\r\n", ""},
+		{"the second line late", "1\r2\r", rawAttrs, []string{"1\r\nA\r\n", "", "> 2\r\nB\r\n"}, "|A\r\n> |B\r\n", ""},
+		{"a line end that has not come", "ab\r", rawAttrs, []string{"ab"}, "", "|"},
+		{"a line end late", "ab\r", rawAttrs, []string{"ab", "", "\r\n"}, "|\r\n", ""},
+		{"silence, then the answer", "y", rawAttrs, []string{"Deleted."}, "", "Deleted."},
+		{"the answer, then silence", "y", rawAttrs, []string{"Deleted.", "", "y"}, "Deleted.y", ""},
+		{"a word that goes on", "y", rawAttrs, []string{"yes", ""}, "yes", ""},
+		{"a word that ends so", "y", rawAttrs, []string{"only", ""}, "only", ""},
+		{"a word, and then the echo", "y", rawAttrs, []string{"yes, only y: 1"}, "|: 1", ""},
+		{"a word, and then the echo at its end", "y", rawAttrs, []string{"yes y", "", "1"}, "|1", ""},
+		{"room is bounded", "zzz\r", rawAttrs, []string{strings.Repeat(noise, 3) + "zzz\r\n"}, strings.Repeat(noise, 3) + "zzz\r\n", ""},
+		{"a stalled beginning", "hello", rawAttrs, []string{"help h", "", "x"}, "help hx", ""},
+	} {
+		r := newEchoRun(c.input, c.attrs)
+		for _, piece := range c.output {
+			if piece == "" {
+				r.quiet()
+			} else {
+				r.feed(piece)
+			}
+		}
+		before := r.seen.String()
+		r.end()
+		if rest := strings.TrimPrefix(r.seen.String(), before); before != c.want || rest != c.rest {
+			t.Errorf("%s: matched %q, then %q; want %q, then %q", c.name, before, rest, c.want, c.rest)
+		}
+	}
+}
+
+// What is found depends on the bytes alone, and everything else is matched once, in
+// its order.
+func TestEchoDependsOnTheBytesAlone(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 2))
+	found := 0
+	for range 20_000 {
+		attrs := []proc.Attrs{cookedAttrs, rawAttrs}[random.IntN(2)]
+		input := randomText(random, []string{"a", "b", "ab", " ", "\r", "\t", "\x03", "\x7f", "\x1b[A", "ü"}, 6)
+		output := randomText(random, []string{"a", "b", " ", "\r\n", "\b", "\x1b[1m", "\x1b", "^C", "ü", "\xc3", input, visibleEcho(input, attrs)}, 12)
+		whole, cut := newEchoRun(input, attrs), newEchoRun(input, attrs)
+		whole.feed(output)
+		for rest := output; rest != ""; {
+			n := 1 + random.IntN(len(rest))
+			cut.feed(rest[:n])
+			rest = rest[n:]
+		}
+		whole.end()
+		cut.end()
+		if whole.seen.String() != cut.seen.String() || !slices.Equal(whole.echoes, cut.echoes) {
+			t.Fatalf("seed %d: typed %q, output %q:\nat once  %q %q\nin parts %q %q", seed, input, output, whole.seen.String(), whole.echoes, cut.seen.String(), cut.echoes)
+		}
+		if len(whole.echoes) == 0 && whole.seen.String() != output {
+			t.Fatalf("seed %d: typed %q, output %q: no echo, and matched %q", seed, input, output, whole.seen.String())
+		}
+		found += len(whole.echoes)
+	}
+	if found < 2000 {
+		t.Errorf("%d echoes were found", found)
+	}
+}
+
+func randomText(r *rand.Rand, words []string, most int) string {
+	var s strings.Builder
+	for range r.IntN(most) {
+		s.WriteString(words[r.IntN(len(words))])
+	}
+	return s.String()
+}
+
+func visibleEcho(input string, attrs proc.Attrs) string {
+	var s strings.Builder
+	for _, line := range echoOf([]byte(input), attrs, false).lines {
+		s.Write(line)
+	}
+	return s.String()
+}
+
+// A long line of one letter is the worst that a search can be given.
+func TestEchoSearchIsLinear(t *testing.T) {
+	input := strings.Repeat("a", 60_000) + "b"
+	for _, attrs := range []proc.Attrs{{Echo: true}, rawAttrs} {
+		r := newEchoRun(input, attrs)
+		for range 100 {
+			r.feed(strings.Repeat("a", 2000))
+		}
+		r.end()
+		if len(r.echoes) > 0 {
+			t.Errorf("found %d", len(r.echoes))
+		}
+	}
+}
+
+func TestSeenNeedles(t *testing.T) {
+	for _, c := range []struct{ input, want string }{
+		{"", ""},
+		{"\r\n", ""},
+		{"ls -l\r", "ls-l 0 enter last"},
+		{"a \x1b[D b\rc  ", "a 1, b 0 enter last, c 2 last"},
+		{"\x1b[200~pasted text\x1b[201~\r", "pastedtext 0 enter last"},
+		{"a\x15b", "a 0, b 0 last"},
+		{"\x1bOP\x1bOAx\x1bfy", "x 0, y 0 last"},
+		{"a\r\r\nb", "a 0 enter last, b 0 last"},
+		{strings.Repeat("x", maxSeen+1), ""},
+	} {
+		var got []string
+		for _, n := range seenNeedles([]byte(c.input)) {
+			s := fmt.Sprintf("%s %d", n.text, n.blanks)
+			if n.enter {
+				s += " enter"
+			}
+			if n.last {
+				s += " last"
+			}
+			got = append(got, s)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%.40q: %q, want %q", c.input, strings.Join(got, ", "), c.want)
+		}
+	}
+}

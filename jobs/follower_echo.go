@@ -1,0 +1,62 @@
+package jobs
+
+// feedSet matches what was stored by now, as far as it is known to be no echo.
+func (f *follower) feedSet(s *followSet, buf []byte) {
+	end := s.st.spool.End()
+	for s.echo != nil && s.echo.next < end {
+		found, ok := s.search(buf, end)
+		f.pass(s, buf, found, ok)
+	}
+	if s.echo != nil {
+		end = min(end, s.echo.free)
+	}
+	f.feedTo(s, buf, end)
+}
+
+// search looks for the echo up to end, or up to a line of the input that it finds.
+func (s *followSet) search(buf []byte, end int64) (found echoFound, ok bool) {
+	for !ok && !s.echo.done && s.echo.next < end {
+		n, at := s.st.spool.Read(buf, s.echo.next)
+		if n == 0 || at != s.echo.next {
+			return s.echo.end() // dropped: nothing can be told from here on
+		}
+		_, found, ok = s.echo.feed(buf[:n])
+	}
+	return found, ok
+}
+
+// pass takes what the search has found: the matching goes on behind it, as if it
+// began there.
+func (f *follower) pass(s *followSet, buf []byte, found echoFound, ok bool) {
+	if ok {
+		f.feedTo(s, buf, found.pass)
+		if n := found.To - s.set.Offset(); n > 0 {
+			s.set.Restart(n)
+		}
+	}
+	if s.echo.done {
+		s.echo = nil
+	}
+}
+
+// giveUpEcho says that what is there is all for now.
+func (f *follower) giveUpEcho(s *followSet, buf []byte) {
+	if s.echo != nil {
+		found, ok := s.echo.end()
+		f.pass(s, buf, found, ok)
+		f.feedSet(s, buf)
+	}
+}
+
+// quietEcho tells the search that its stream is quiet, where that is so.
+func (f *follower) quietEcho(s *followSet, buf []byte) {
+	for s.echo != nil && s.echo.next >= s.st.spool.End() {
+		patience := s.echo.patience()
+		if patience == 0 || s.st.quietFor() < patience {
+			return
+		}
+		found, ok := s.echo.quiet()
+		f.pass(s, buf, found, ok)
+		f.feedSet(s, buf)
+	}
+}
