@@ -33,3 +33,39 @@ const (
 	MouseURXVT                          // ?1015: CSI numbers M
 	MouseSGRPixels                      // ?1016: as SGR, in pixels
 )
+
+// set switches the private mode n, as xterm does: switching any way of telling the
+// mouse off switches the mouse off, and an encoding only itself.
+func (m *Modes) set(n uint16, on bool) {
+	switch n {
+	case 1:
+		m.ApplicationCursor = on
+	case 66:
+		m.ApplicationKeypad = on
+	case 2004:
+		m.BracketedPaste = on
+	case 47, 1047, 1049:
+		m.AlternateScreen = on
+	case 1004:
+		m.FocusEvents = on
+	}
+	if mouse, ok := mouseModes[n]; ok {
+		m.Mouse = MouseOff
+		if on {
+			m.Mouse = mouse
+		}
+	}
+	if enc, ok := mouseEncodings[n]; ok && (on || m.MouseEncoding == enc) {
+		m.MouseEncoding = MouseLegacy
+		if on {
+			m.MouseEncoding = enc
+		}
+	}
+}
+
+var mouseModes = map[uint16]MouseMode{9: MouseX10, 1000: MouseNormal, 1002: MouseButton, 1003: MouseAny}
+
+var mouseEncodings = map[uint16]MouseEncoding{1005: MouseUTF8, 1006: MouseSGR, 1015: MouseURXVT, 1016: MouseSGRPixels}
+
+// softReset is DECSTR, which leaves the mouse, pasting and the screens alone.
+func (m *Modes) softReset() { m.ApplicationCursor, m.ApplicationKeypad = false, false }
