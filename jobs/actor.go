@@ -81,7 +81,9 @@ func (j *Job) onMessage(m message) {
 	case removeMsg:
 		j.onRemove(m)
 	case infoMsg:
-		m.reply.ok(j.snapshot())
+		j.onInfo(m)
+	case foregroundMsg:
+		j.onForeground(m)
 	case cancelMsg:
 		j.onCancel(m.tok)
 	case shutdownMsg:
@@ -101,6 +103,7 @@ func (j *Job) review(now time.Time) {
 	if j.st.status == StatusStarting || j.quit {
 		return
 	}
+	j.reviewChanges()
 	j.reviewEnd(now)
 	j.reviewInput(now)
 	j.reviewWaits(now)
@@ -189,7 +192,9 @@ func (j *Job) told() bool {
 func (j *Job) snapshot() Info {
 	info := j.info
 	info.State = j.state()
-	if !j.told() {
+	if j.told() {
+		info.Foreground = nil
+	} else {
 		info.EndedAt, info.Background = time.Time{}, nil
 	}
 	return info

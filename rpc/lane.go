@@ -32,6 +32,7 @@ type lane struct {
 	parked  bool // not open, but may be: events are kept
 	events  map[schema.EventName]bool
 	queue   []laneEvent
+	turn    bool               // it is that of the first in queue
 	matches map[int]int        // in queue, by watch
 	bytes   int                // of the matches in queue
 	held    map[int]*laneEvent // the last match that was not queued, by watch
@@ -143,6 +144,8 @@ func (l *lane) Event(e jobs.Event) {
 	}
 	le := laneEvent{Event: e}
 	switch {
+	case l.merged(e):
+		return
 	case e.Matched != nil:
 		if !l.admits(&le) {
 			return
@@ -210,7 +213,7 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 	var event *laneEvent
 	if len(l.queue) > 0 {
 		e := l.queue[0]
-		event = &e
+		event, l.turn = &e, true
 	}
 	l.out.mu.Unlock()
 	batch, sent := l.stepOutput(batch, framing, event)
@@ -287,7 +290,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 	l.out.mu.Lock()
 	l.queue[0] = laneEvent{}
-	l.queue = l.queue[1:]
+	l.queue, l.turn = l.queue[1:], false
 	l.dequeued(e)
 	if e.Matched != nil && l.matches[e.Matched.WatchID] == 0 && l.held[e.Matched.WatchID] != nil {
 		l.release(e.Matched.WatchID) // the client reads again: this was the last one so far
