@@ -192,6 +192,9 @@ func (j *Job) told() bool {
 func (j *Job) snapshot() Info {
 	info := j.info
 	info.State = j.state()
+	if told := j.display.last(); j.display != nil {
+		info.Title, info.CurrentDirectory = told.Title, told.Directory
+	}
 	if j.told() {
 		info.Foreground = nil
 	} else {

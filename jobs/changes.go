@@ -1,6 +1,10 @@
 package jobs
 
-import "shelld/jobs/internal/proc"
+import (
+	"strings"
+
+	"shelld/jobs/internal/proc"
+)
 
 // A Change is one thing of a job that may change; they can be joined by or.
 type Change uint
@@ -95,7 +99,7 @@ func (j *Job) reviewChanges() {
 
 // takeTold takes over what the output has told.
 func (j *Job) takeTold() {
-	told, groups := j.display.latest()
+	told, groups, reads := j.display.latest()
 	if told.Title != j.info.Title {
 		j.info.Title = told.Title
 		j.changed.Add(Changed{What: ChangeTitle, Title: told.Title})
@@ -108,13 +112,31 @@ func (j *Job) takeTold() {
 		j.bells = told.Bells
 		j.changed.Add(Changed{What: ChangeBell, Bells: told.Bells})
 	}
-	if groups != j.groups {
-		j.groups, j.lookAgain = groups, true
+	if !j.looking && j.term != nil {
+		j.reviewForeground(groups, reads)
 	}
-	if j.lookAgain && !j.looking && j.term != nil {
-		j.looking, j.lookAgain = true, false
+}
+
+// reviewForeground looks where the foreground may be another one.
+func (j *Job) reviewForeground(groups, reads uint64) {
+	again := j.unsettled > 0 && reads != j.lookReads
+	if again {
+		j.unsettled--
+	}
+	if again || j.lookAgain || groups != j.groups {
+		j.looking, j.lookAgain, j.groups, j.lookReads = true, false, groups, reads
 		j.look(foregroundMsg{review: true})
 	}
+}
+
+// settleLooks is how many outputs bring another look at a process that is unsettled.
+// The next one mostly comes from what it has become.
+const settleLooks = 8
+
+// unsettled says whether a process is yet to become a command, as far as one can see:
+// a shell's child looks like the shell, and one that is being loaded has no arguments.
+func (p *Process) unsettled(before *Process) bool {
+	return p != nil && (before != nil && before.Command == p.Command || strings.HasPrefix(p.Command, "["))
 }
 
 // noteStopped tells that the leader was stopped, and by what signal, or goes on.
@@ -155,7 +177,10 @@ func (j *Job) onForeground(m foregroundMsg) {
 	if m.number > j.looked && !j.told() && !m.failed {
 		j.looked = m.number
 		if before := j.info.Foreground; before == nil != (m.foreground == nil) || before != nil && *before != *m.foreground {
-			j.info.Foreground = m.foreground
+			j.info.Foreground, j.unsettled = m.foreground, 0
+			if m.foreground.unsettled(before) {
+				j.unsettled = settleLooks
+			}
 			j.changed.Add(Changed{What: ChangeForeground, Foreground: m.foreground})
 		}
 	}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"os"
+	"strings"
 	"sync"
 
 	"shelld/screen"
@@ -18,15 +19,24 @@ type display struct {
 	scanner *screen.Scanner
 
 	mu     sync.Mutex
-	modes  screen.Modes // as of all output that was read
-	told   screen.Told  // as of all output that is stored
-	group  int          // the foreground group when output came last
-	groups uint64       // how often that was another one than before
+	heard  screen.Told // as of all output that was read
+	told   screen.Told // as of all output that is stored
+	group  int         // the foreground group when output came last
+	groups uint64      // how often that was another one than before
+	reads  uint64      // how often output came
 }
 
-func newDisplay(term terminal, host string, group int) *display {
-	return &display{term: term, scanner: screen.NewScanner(host), group: group}
+// beginDisplay begins with what a start leaves: the leader has the foreground. It is
+// not looked up, since a program that is just being loaded has no arguments yet.
+func (j *Job) beginDisplay() {
+	j.display = &display{term: j.term, scanner: screen.NewScanner(hostName()), group: j.info.PID}
+	j.stream(PTY).display = j.display
+	command := strings.Join(j.info.Argv, " ")
+	j.info.Foreground = &Process{j.info.PID, strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")}
 }
+
+// maxCommand is how much is told of a command line, wherever one is.
+const maxCommand = 256
 
 // hostName is by what programs call this machine; "" where it has no name.
 var hostName = sync.OnceValue(func() string {
@@ -34,21 +44,20 @@ var hostName = sync.OnceValue(func() string {
 	return name
 })
 
-// read takes output before it is stored: whoever sees a program ask for something
-// may type at once, and what he types is for the modes that were asked for.
+// read takes output before it is stored: whoever sees it finds what it says, and what
+// he types is for the modes that it asks for.
 func (d *display) read(p []byte) {
 	if d == nil {
 		return
 	}
 	d.scanner.Scan(p)
-	modes := d.scanner.Told().Modes
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.modes = modes
+	d.heard = d.scanner.Told()
 }
 
-// stored tells the loop of the output that was read last: not before it is there,
-// since an event must not come before its output.
+// stored says that the output which was read last is there: an event may speak of it
+// now, since it does not come before its output.
 func (d *display) stored() {
 	if d == nil {
 		return
@@ -56,27 +65,31 @@ func (d *display) stored() {
 	group, err := d.term.ForegroundGroup()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.told = d.scanner.Told()
+	d.told = d.heard
+	d.reads++
 	if err == nil && group != d.group { // an error means that the terminal is gone
 		d.group = group
 		d.groups++
 	}
 }
 
-// latest returns what the stored output has told, and how often the foreground was
-// seen to change hands.
-func (d *display) latest() (screen.Told, uint64) {
+// latest returns what the stored output has told, how often the foreground was seen
+// to change hands, and how often output came.
+func (d *display) latest() (told screen.Told, groups, reads uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.told, d.groups
+	return d.told, d.groups, d.reads
+}
+
+// last returns what the output has told so far, also where it is not stored yet.
+func (d *display) last() screen.Told {
+	if d == nil {
+		return screen.Told{}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.heard
 }
 
 // modes are what the job's programs have asked of their terminal so far.
-func (j *Job) modes() screen.Modes {
-	if j.display == nil {
-		return screen.Modes{}
-	}
-	j.display.mu.Lock()
-	defer j.display.mu.Unlock()
-	return j.display.modes
-}
+func (j *Job) modes() screen.Modes { return j.display.last().Modes }

@@ -108,6 +108,8 @@ type Job struct {
 	bells     int64   // told so far
 	groups    uint64  // the display's, of which the loop knows
 	lookAgain bool    // the foreground may be another one
+	lookReads uint64  // how often output had come when the loop looked last
+	unsettled int     // outputs that bring another look
 	looking   bool    // the loop has a look under way
 	looks     uint64  // begun, those for clients as well
 	looked    uint64  // the last of them whose finding counts

@@ -38,8 +38,6 @@ type launched struct {
 	outputs []output
 	input   input    // nil: none
 	term    terminal // nil: pipe mode
-
-	foreground proc.Foreground // of the terminal, as it was just started
 }
 
 type output struct {
@@ -114,9 +112,7 @@ func (j *Job) attach(l *launched) {
 	}
 	if l.term != nil {
 		j.info.Cols, j.info.Rows = l.plan.cols, l.plan.rows
-		j.info.Foreground = somebody(l.foreground)
-		j.display = newDisplay(l.term, hostName(), l.foreground.Group)
-		j.stream(PTY).display = j.display
+		j.beginDisplay()
 	}
 }
 
@@ -317,8 +313,7 @@ func (m *Manager) launchPTY(p plan) (*launched, *Error) {
 		_ = t.Close() // Nothing has used it.
 		return nil, startError(p, kerr)
 	}
-	fg, _ := t.Foreground(k.PID()) // An error means that the command is gone already.
-	return &launched{plan: p, proc: k, term: t, input: t.Sink(), outputs: []output{{PTY, t.Source()}}, foreground: fg}, nil
+	return &launched{plan: p, proc: k, term: t, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}, nil
 }
 
 func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
