@@ -174,7 +174,7 @@ func (j *Job) onForeground(m foregroundMsg) {
 	if m.review {
 		j.looking = false
 	}
-	if m.number > j.looked && !j.told() && !m.failed {
+	if m.number > j.looked && j.st.exit == nil && !m.failed { // at the end everybody goes: that is told by exited
 		j.looked = m.number
 		if before := j.info.Foreground; before == nil != (m.foreground == nil) || before != nil && *before != *m.foreground {
 			j.info.Foreground, j.unsettled = m.foreground, 0

@@ -67,7 +67,9 @@ func (d *display) stored() {
 	defer d.mu.Unlock()
 	d.told = d.heard
 	d.reads++
-	if err == nil && group != d.group { // an error means that the terminal is gone
+	// An error means that the terminal is gone, 0 that the job's session has given it
+	// up: what comes then was written before.
+	if err == nil && group > 0 && group != d.group {
 		d.group = group
 		d.groups++
 	}
