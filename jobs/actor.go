@@ -83,7 +83,9 @@ func (j *Job) onMessage(m message) {
 	case subscribeMsg:
 		j.onSubscribe(m)
 	case infoMsg:
-		m.reply.ok(j.snapshot())
+		j.onInfo(m)
+	case foregroundMsg:
+		j.onForeground(m)
 	case cancelMsg:
 		j.onCancel(m.tok)
 	case shutdownMsg:
@@ -103,6 +105,7 @@ func (j *Job) review(now time.Time) {
 	if j.st.status == StatusStarting || j.quit {
 		return
 	}
+	j.reviewChanges()
 	j.reviewEnd(now)
 	j.reviewInput(now)
 	j.reviewWaits(now)
@@ -191,7 +194,12 @@ func (j *Job) told() bool {
 func (j *Job) snapshot() Info {
 	info := j.info
 	info.State = j.state()
-	if !j.told() {
+	if told := j.display.last(); j.display != nil {
+		info.Title, info.CurrentDirectory = told.Title, told.Directory
+	}
+	if j.told() {
+		info.Foreground = nil
+	} else {
 		info.EndedAt, info.Background = time.Time{}, nil
 	}
 	return info

@@ -103,8 +103,11 @@ func (j *Job) onResize(m resizeMsg) {
 			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", j.id, err))
 			return
 		}
-		j.info.Cols, j.info.Rows = m.cols, m.rows
-		j.publish()
+		if m.cols != j.info.Cols || m.rows != j.info.Rows {
+			j.info.Cols, j.info.Rows = m.cols, m.rows
+			j.publish()
+			j.changed.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
+		}
 		m.reply.ok(struct{}{})
 	}
 }

@@ -13,7 +13,7 @@
 // # Events
 //
 // A job tells its [Sink] that it started, that output is stored, which patterns
-// matched, that it exited, that it closed. An event names the offsets up to which
+// matched, what has changed, that it exited, that it closed. An event names the offsets up to which
 // output must be delivered before it; the output itself is read from the job, by
 // offset, by whoever wants it.
 //
@@ -24,12 +24,15 @@
 //  2. startLoop (start.go) makes the process and opens its files (stdio.go); it ends
 //     with that.
 //  3. readLoop (loops.go), one per stream, owns a blocking read and appends to the
-//     stream's spool; the stream's end, or closing its descriptor, ends it.
+//     stream's spool; the stream's end, or closing its descriptor, ends it. It reads
+//     a terminal's output for what its programs tell it (display.go).
 //  4. writeLoop (loops.go), where the job has an input, owns the blocking write;
 //     closing the descriptor and done end it.
 //  5. follower.run (follower.go), from the job's first pattern on, owns the
 //     matching; run ends it.
-//  6. What package keeper has for a job: the goroutine that receives what its
+//  6. look (changes.go), at most one for the loop and one per job/get, reads who has
+//     the terminal's foreground; its answer to run ends it.
+//  7. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
 //
 // # Ending without help

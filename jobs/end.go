@@ -26,11 +26,9 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 			j.leaderEnded(ev.Background)
 		}
 	case keeper.Stopped:
-		j.st.stopped(true)
-		j.publish()
+		j.noteStopped(true, signalName(ev.Signal))
 	case keeper.Continued:
-		j.st.stopped(false)
-		j.publish()
+		j.noteStopped(false, "")
 	case keeper.Killed:
 		j.onKilled(ev)
 	case keeper.Empty:

@@ -28,6 +28,7 @@ type Event struct {
 	Exited  *Exited
 	Closed  *Closed
 	Removed *WatchRemoved
+	Changed *Changed
 }
 
 // Matched says that a watch's pattern matched.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -92,6 +93,11 @@ type fakeTerminal struct{ attrs proc.Attrs }
 func (t fakeTerminal) Attrs() (proc.Attrs, error) { return t.attrs, nil }
 func (t fakeTerminal) Resize(int, int) error      { return nil }
 func (t fakeTerminal) Close() error               { return nil }
+
+func (t fakeTerminal) ForegroundGroup() (int, error) { return 0, errors.ErrUnsupported }
+func (t fakeTerminal) Foreground(int) (proc.Foreground, error) {
+	return proc.Foreground{}, errors.ErrUnsupported
+}
 
 // A recorder is a Sink that keeps what it is told.
 type recorder struct {

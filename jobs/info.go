@@ -80,6 +80,9 @@ type Info struct {
 	StartedAt          time.Time
 	EndedAt            time.Time // zero while the leader lives
 	Cols, Rows         int
+	Title              string   // of the terminal
+	CurrentDirectory   string   // where the program says that it is; "" = not known
+	Foreground         *Process // what runs in the terminal's foreground; nil = not known
 	Background         []Process
 	Watches            []WatchInfo
 }

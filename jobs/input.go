@@ -110,7 +110,7 @@ func (j *Job) compose(in Input) (data []byte, partial int, refusal *Error) {
 		return nil, 0, err
 	}
 	data = []byte(in.Text)
-	keys, err := screen.Encode(in.Keys, screen.Modes{})
+	keys, err := screen.Encode(in.Keys, j.modes())
 	if err != nil {
 		e := errorf(CodeInvalidKey, "%v; nothing was sent", err)
 		e.Valid, e.Name = screen.KeyNames(), badKey(in.Keys)

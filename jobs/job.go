@@ -34,6 +34,8 @@ type (
 	terminal interface {
 		Attrs() (proc.Attrs, error)
 		Resize(cols, rows int) error
+		ForegroundGroup() (int, error)                  // at once
+		Foreground(leader int) (proc.Foreground, error) // may take its time
 		Close() error
 	}
 )
@@ -61,6 +63,7 @@ type Job struct {
 	streams []*stream
 	input   input    // nil: nothing can be written
 	term    terminal // nil: pipe mode
+	display *display // nil: pipe mode
 
 	follower atomic.Pointer[follower] // nil until the first pattern
 
@@ -102,6 +105,15 @@ type Job struct {
 	cursor    map[Stream]int64
 	closing   bool // the server ends
 	quit      bool
+	changed   Changed // what the client is to be told in this turn
+	bells     int64   // told so far
+	groups    uint64  // the display's, of which the loop knows
+	lookAgain bool    // the foreground may be another one
+	lookReads uint64  // how often output had come when the loop looked last
+	unsettled int     // outputs that bring another look
+	looking   bool    // the loop has a look under way
+	looks     uint64  // begun, those for clients as well
+	looked    uint64  // the last of them whose finding counts
 	timer     *time.Timer
 }
 
@@ -192,6 +204,10 @@ func (j *Job) refuse(m message, err *Error) {
 		m.reply.fail(err)
 	case subscribeMsg:
 		m.reply.fail(err)
+	case foregroundMsg:
+		if m.asked != nil {
+			m.asked.reply.ok(m.info)
+		}
 	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg:
 	}
 }

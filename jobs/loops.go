@@ -27,6 +27,8 @@ type stream struct {
 	src   source
 	spool *spool.Spool
 
+	display *display // nil: a pipe
+
 	last atomic.Int64 // when output last came, in nanoseconds since the job's epoch
 	base time.Time
 
@@ -63,7 +65,9 @@ func (j *Job) readLoop(st *stream) {
 			// The clock first: whoever sees the bytes must not take the stream
 			// for quiet.
 			st.last.Store(int64(time.Since(st.base)))
+			st.display.read(buf[:n])
 			st.spool.Append(buf[:n])
+			st.display.stored()
 			j.noteGrowth()
 		}
 		switch {

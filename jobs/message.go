@@ -106,6 +106,16 @@ type (
 	// hitsMsg and syncedMsg come from the follower, in order.
 	hitsMsg   struct{ hits []followerHit }
 	syncedMsg struct{ tok *token }
+	// foregroundMsg is what a look at the terminal's foreground has found; see
+	// changes.go.
+	foregroundMsg struct {
+		number     uint64   // of the look
+		foreground *Process // nil: nobody was found
+		failed     bool     // nobody can look: the terminal is gone
+		review     bool     // the loop itself wanted to know
+		asked      *infoMsg // not nil: who waits for this
+		info       Info     // what else asked is answered
+	}
 )
 
 func (writeMsg) message()    {}
@@ -124,6 +134,8 @@ func (shutdownMsg) message() {}
 func (quitMsg) message()     {}
 func (hitsMsg) message()     {}
 func (syncedMsg) message()   {}
+
+func (foregroundMsg) message() {}
 
 // A mailbox is an unbounded queue with one receiver. Sending never blocks, so that
 // nobody, the reader of the wire least of all, waits for a job; what is in it is

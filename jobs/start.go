@@ -113,6 +113,7 @@ func (j *Job) attach(l *launched) {
 	}
 	if l.term != nil {
 		j.info.Cols, j.info.Rows = l.plan.cols, l.plan.rows
+		j.beginDisplay()
 	}
 }
 

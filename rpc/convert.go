@@ -89,6 +89,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 		PID: int64(i.PID), StartedAt: timestamp(i.StartedAt), DurationMs: millis(i.Duration()),
 		Cols: int64(i.Cols), Rows: int64(i.Rows), Background: processes(i.Background),
 		Streams: schema.Map[schema.StreamInfo]{},
+		Title:   optional(i.Title), CurrentDirectory: optional(i.CurrentDirectory), Foreground: process(i.Foreground),
 	}
 	if !i.EndedAt.IsZero() {
 		w.EndedAt = optional(timestamp(i.EndedAt))
@@ -156,6 +157,8 @@ func eventParams(e *jobs.Event, handle, seq, suppressed int64) (schema.EventName
 		return schema.EventNameWatchRemoved, "job/watchRemoved", schema.JobWatchRemovedParams{
 			Handle: handle, Seq: seq, WatchID: int64(e.Removed.WatchID), Reason: e.Removed.Reason,
 		}
+	case e.Changed != nil:
+		return schema.EventNameStateChanged, "job/stateChanged", stateChanged(e.Changed, handle, seq)
 	case e.Exited != nil:
 		return schema.EventNameExited, "job/exited", schema.JobExitedParams{
 			Handle: handle, Seq: seq, Exit: *exit(&e.Exited.Exit), DurationMs: millis(e.Exited.Duration),

@@ -92,6 +92,7 @@ type event struct {
 	Exit       *schema.Exit
 	Background []schema.Process
 	Hint       *schema.Hint
+	stateChange
 }
 
 func newChecker() *checker {
@@ -312,6 +313,8 @@ func (c *checker) event(e *event) (bad []string) {
 		} else if end := t.next[e.Stream]; e.EndOffset > end && !c.chosen {
 			wrong("speaks of bytes up to %d; output came up to %d", e.EndOffset, end)
 		}
+	case "job/stateChanged":
+		e.check(wrong)
 	case "job/exited":
 		if t.exited != nil {
 			wrong("comes twice")

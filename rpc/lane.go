@@ -30,6 +30,7 @@ type lane struct {
 	open    bool // started was told, or would have been
 	parked  bool // not open, but may be: events are kept
 	queue   []laneEvent
+	turn    bool               // it is that of the first in queue
 	matches map[int]int        // in queue, by watch
 	bytes   int                // of the matches in queue
 	held    map[int]*laneEvent // the last match that was not queued, by watch
@@ -159,6 +160,8 @@ func (l *lane) Event(e jobs.Event) {
 		return
 	}
 	switch {
+	case l.merged(e):
+		return
 	case e.Matched != nil:
 		if !l.admits(&le) {
 			return
@@ -231,7 +234,7 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 	var event *laneEvent
 	if len(l.queue) > 0 {
 		e := l.queue[0]
-		event = &e
+		event, l.turn = &e, true
 	}
 	l.out.mu.Unlock()
 	sent := begin != nil
@@ -322,7 +325,7 @@ func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 	l.exitedSent = l.exitedSent || e.Exited != nil && l.events[schema.EventNameExited]
 	l.closedSent = l.closedSent || e.Closed != nil && l.events[schema.EventNameClosed]
 	l.queue[0] = laneEvent{}
-	l.queue = l.queue[1:]
+	l.queue, l.turn = l.queue[1:], false
 	l.dequeued(e)
 	if e.Matched != nil && l.matches[e.Matched.WatchID] == 0 && l.held[e.Matched.WatchID] != nil {
 		l.release(e.Matched.WatchID) // the client reads again: this was the last one so far

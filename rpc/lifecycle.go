@@ -92,7 +92,7 @@ func defaultSettings() settings {
 // defaultEvents are those that a client gets unless it says otherwise.
 var defaultEvents = []schema.EventName{
 	schema.EventNameStarted, schema.EventNameOutput, schema.EventNamePatternMatched,
-	schema.EventNameWatchRemoved, schema.EventNameExited, schema.EventNameClosed,
+	schema.EventNameWatchRemoved, schema.EventNameStateChanged, schema.EventNameExited, schema.EventNameClosed,
 }
 
 func (s *Server) initialize(r *request) error {

@@ -44,7 +44,7 @@ func TestInitializeIgnoresWhatItDoesNotKnow(t *testing.T) {
 		"processId", nil,
 		"capabilities", obj{"confirm": false, "telepathy": true},
 		"_meta", obj{"any": []int{1}},
-		"options", obj{"events": []string{"started", "output", "patternMatched", "watchRemoved", "exited", "closed", "newInVersion9"},
+		"options", obj{"events": []string{"started", "output", "patternMatched", "watchRemoved", "stateChanged", "exited", "closed", "newInVersion9"},
 			"limits": obj{"maxJobs": 7, "inputQueueBytes": 8192, "shutdownGraceMs": 1234, "maxDreams": 3}, "weather": 1},
 	)
 	equal(t, "version", r.ProtocolVersion, "1")

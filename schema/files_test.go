@@ -203,7 +203,7 @@ func TestMethods(t *testing.T) {
 	const (
 		fromClient = "initialize shutdown job/start job/run job/write job/read job/wait job/list job/get job/kill job/signal job/resize job/watch job/unwatch job/remove job/subscribe job/unsubscribe"
 		toldClient = "initialized exit $/cancelRequest"
-		toldServer = "job/started job/output job/patternMatched job/watchRemoved job/exited job/closed log/message"
+		toldServer = "job/started job/output job/patternMatched job/watchRemoved job/stateChanged job/exited job/closed log/message"
 	)
 	want := map[string]Method{}
 	for _, name := range strings.Fields(fromClient) {

@@ -55,6 +55,7 @@ const (
 	EventNameOutput         EventName = "output"
 	EventNamePatternMatched EventName = "patternMatched"
 	EventNameWatchRemoved   EventName = "watchRemoved"
+	EventNameStateChanged   EventName = "stateChanged"
 	EventNameExited         EventName = "exited"
 	EventNameClosed         EventName = "closed"
 )
@@ -249,10 +250,14 @@ type JobInfo struct {
 	Cols int64 `json:"cols"`
 	// Height of the terminal in rows; 0 for a job that has none (pipe mode).
 	Rows int64 `json:"rows"`
-	// The title that the job gave its terminal; absent if none.
+	// The title that the job gave its terminal, at most 4096 bytes; absent if none.
 	Title *string `json:"title,omitempty"`
-	// What runs in the terminal's foreground; absent in pipe mode and where it cannot be
-	// told.
+	// The directory in which the program in the terminal says that it works, as an absolute
+	// path; absent where it has said nothing.
+	CurrentDirectory *string `json:"currentDirectory,omitempty"`
+	// What runs in the terminal's foreground: the leader of its process group, or another
+	// member where that has ended; absent in pipe mode, after the job's leader has ended,
+	// and where it cannot be told.
 	Foreground *Process `json:"foreground,omitempty"`
 	// What the job started and is alive besides the leader.
 	Background List[Process] `json:"background"`
@@ -1107,7 +1112,8 @@ type LimitOptions struct {
 type Options struct {
 	// The events that the client wants of every job, by their names without job/; []: none.
 	// A name that the server does not know is ignored (capabilities.events lists those that
-	// it does). Default: started, output, patternMatched, watchRemoved, exited and closed.
+	// it does). Default: started, output, patternMatched, watchRemoved, stateChanged, exited
+	// and closed.
 	Events []string `json:"events,omitzero"`
 	// How output bytes are written in job/output. Default text.
 	Encoding *Encoding `json:"encoding,omitempty"`
@@ -1823,6 +1829,71 @@ type JobStartedParams struct {
 	RequestID json.RawMessage `json:"requestId"`
 	// The job.
 	Job JobInfo `json:"job"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// Change: What has changed. status: a signal stopped the leader, or it goes on. title,
+// cwd, bell: what the program told its terminal. size: the terminal's, by job/resize.
+// foreground: what runs in the terminal's foreground. outputFile: an output file cannot
+// be written any more. Clients should ignore names that they do not know.
+type Change string
+
+// The values of Change.
+const (
+	ChangeStatus     Change = "status"
+	ChangeTitle      Change = "title"
+	ChangeCwd        Change = "cwd"
+	ChangeBell       Change = "bell"
+	ChangeSize       Change = "size"
+	ChangeForeground Change = "foreground"
+	ChangeOutputFile Change = "outputFile"
+)
+
+// Size: The size of a terminal.
+type Size struct {
+	// Its width in columns.
+	Cols int64 `json:"cols"`
+	// Its height in rows.
+	Rows int64 `json:"rows"`
+}
+
+// OutputFileError: Why an output file is not complete.
+type OutputFileError struct {
+	// Absolute path of the file.
+	Path string `json:"path"`
+	// What went wrong, for a person to read.
+	Reason string `json:"reason"`
+}
+
+// JobStateChangedParams: What has changed, and how it is now. Of the values those are
+// there that changed names.
+type JobStateChangedParams struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// Counts from 1 what was sent to this connection for this job: a missing number means a
+	// fault.
+	Seq int64 `json:"seq"`
+	// What has changed.
+	Changed List[Change] `json:"changed"`
+	// What the job is doing: running or stopped.
+	Status *Status `json:"status,omitempty"`
+	// The signal that stopped the leader, with SIG; absent unless status is there and
+	// stopped.
+	Signal *string `json:"signal,omitempty"`
+	// The title of the job's terminal, at most 4096 bytes; empty if there is none any more.
+	Title *string `json:"title,omitempty"`
+	// The directory in which the program says that it works; JobInfo has it as
+	// currentDirectory. Empty: it is not known any more.
+	Cwd *string `json:"cwd,omitempty"`
+	// How often the terminal's bell rang since the start.
+	Bell *int64 `json:"bell,omitempty"`
+	// The size of the job's terminal.
+	Size *Size `json:"size,omitempty"`
+	// What runs in the terminal's foreground, as in JobInfo; null: it is not known.
+	Foreground Nullable[Process] `json:"foreground,omitzero"`
+	// Which output file cannot be written, and why; there where changed names outputFile.
+	OutputFileError *OutputFileError `json:"outputFileError,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

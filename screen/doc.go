@@ -1,4 +1,5 @@
-// Package screen knows what a terminal shows and what its keys send. So far it
-// encodes keys: [Encode] is a pure function of key names and terminal modes. It
-// starts no goroutine.
+// Package screen knows what a terminal is told and what its keys send. [Encode] is a
+// pure function of key names and terminal modes; a [Scanner] reads a terminal's
+// output for its modes, its title and the like, and draws nothing. It starts no
+// goroutine.
 package screen

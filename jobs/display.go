@@ -1,0 +1,97 @@
+package jobs
+
+import (
+	"os"
+	"strings"
+	"sync"
+
+	"shelld/screen"
+)
+
+// A display is what the programs of a terminal job tell the terminal beside what is
+// to be shown, and who of them has its foreground. The readLoop writes it, as a part
+// of storing output; the job's loop reads it. A nil display is that of a pipe.
+type display struct {
+	// Immutable:
+	term terminal
+
+	// Owned by the readLoop:
+	scanner *screen.Scanner
+
+	mu     sync.Mutex
+	heard  screen.Told // as of all output that was read
+	told   screen.Told // as of all output that is stored
+	group  int         // the foreground group when output came last
+	groups uint64      // how often that was another one than before
+	reads  uint64      // how often output came
+}
+
+// beginDisplay begins with what a start leaves: the leader has the foreground. It is
+// not looked up, since a program that is just being loaded has no arguments yet.
+func (j *Job) beginDisplay() {
+	j.display = &display{term: j.term, scanner: screen.NewScanner(hostName()), group: j.info.PID}
+	j.stream(PTY).display = j.display
+	command := strings.Join(j.info.Argv, " ")
+	j.info.Foreground = &Process{j.info.PID, strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")}
+}
+
+// maxCommand is how much is told of a command line, wherever one is.
+const maxCommand = 256
+
+// hostName is by what programs call this machine; "" where it has no name.
+var hostName = sync.OnceValue(func() string {
+	name, _ := os.Hostname() // Without one, directories of other machines are told by their names all the same.
+	return name
+})
+
+// read takes output before it is stored: whoever sees it finds what it says, and what
+// he types is for the modes that it asks for.
+func (d *display) read(p []byte) {
+	if d == nil {
+		return
+	}
+	d.scanner.Scan(p)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.heard = d.scanner.Told()
+}
+
+// stored says that the output which was read last is there: an event may speak of it
+// now, since it does not come before its output.
+func (d *display) stored() {
+	if d == nil {
+		return
+	}
+	group, err := d.term.ForegroundGroup()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.told = d.heard
+	d.reads++
+	// An error means that the terminal is gone, 0 that the job's session has given it
+	// up: what comes then was written before.
+	if err == nil && group > 0 && group != d.group {
+		d.group = group
+		d.groups++
+	}
+}
+
+// latest returns what the stored output has told, how often the foreground was seen
+// to change hands, and how often output came.
+func (d *display) latest() (told screen.Told, groups, reads uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.told, d.groups, d.reads
+}
+
+// last returns what the output has told so far, also where it is not stored yet.
+func (d *display) last() screen.Told {
+	if d == nil {
+		return screen.Told{}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.heard
+}
+
+// modes are what the job's programs have asked of their terminal so far.
+func (j *Job) modes() screen.Modes { return j.display.last().Modes }

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package proc
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Foreground answers an error that wraps errors.ErrUnsupported.
+func (t *Terminal) Foreground(root int) (Foreground, error) {
+	return Foreground{}, fmt.Errorf("look into the foreground of a terminal: %w", errors.ErrUnsupported)
+}

@@ -1,0 +1,71 @@
+package screen
+
+// Modes are what a program has asked of its terminal that decides what keys, pasted
+// text and the mouse send. The zero value is a terminal that was just switched on.
+type Modes struct {
+	ApplicationCursor bool // DECCKM (?1): arrows, Home and End send SS3
+	ApplicationKeypad bool // DECKPAM (ESC =, ?66): the keypad sends SS3
+	BracketedPaste    bool // ?2004: pasted text goes between CSI 200~ and CSI 201~
+	AlternateScreen   bool // ?47, ?1047, ?1049
+	FocusEvents       bool // ?1004: CSI I and CSI O
+	Mouse             MouseMode
+	MouseEncoding     MouseEncoding
+}
+
+// A MouseMode says which events of the mouse are told to the program.
+type MouseMode uint8
+
+const (
+	MouseOff    MouseMode = iota
+	MouseX10              // ?9: presses alone, without modifiers
+	MouseNormal           // ?1000: presses, releases, the wheel
+	MouseButton           // ?1002: also movement while a button is down
+	MouseAny              // ?1003: also movement
+)
+
+// A MouseEncoding says how they are told.
+type MouseEncoding uint8
+
+const (
+	MouseLegacy    MouseEncoding = iota // CSI M and three bytes, each 32 and a number
+	MouseUTF8                           // ?1005: the same with characters for bytes
+	MouseSGR                            // ?1006: CSI < numbers M, or m for a release
+	MouseURXVT                          // ?1015: CSI numbers M
+	MouseSGRPixels                      // ?1016: as SGR, in pixels
+)
+
+// set switches the private mode n, as xterm does: switching any way of telling the
+// mouse off switches the mouse off, and an encoding only itself.
+func (m *Modes) set(n uint16, on bool) {
+	switch n {
+	case 1:
+		m.ApplicationCursor = on
+	case 66:
+		m.ApplicationKeypad = on
+	case 2004:
+		m.BracketedPaste = on
+	case 47, 1047, 1049:
+		m.AlternateScreen = on
+	case 1004:
+		m.FocusEvents = on
+	}
+	if mouse, ok := mouseModes[n]; ok {
+		m.Mouse = MouseOff
+		if on {
+			m.Mouse = mouse
+		}
+	}
+	if enc, ok := mouseEncodings[n]; ok && (on || m.MouseEncoding == enc) {
+		m.MouseEncoding = MouseLegacy
+		if on {
+			m.MouseEncoding = enc
+		}
+	}
+}
+
+var mouseModes = map[uint16]MouseMode{9: MouseX10, 1000: MouseNormal, 1002: MouseButton, 1003: MouseAny}
+
+var mouseEncodings = map[uint16]MouseEncoding{1005: MouseUTF8, 1006: MouseSGR, 1015: MouseURXVT, 1016: MouseSGRPixels}
+
+// softReset is DECSTR, which leaves the mouse, pasting and the screens alone.
+func (m *Modes) softReset() { m.ApplicationCursor, m.ApplicationKeypad = false, false }

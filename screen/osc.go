@@ -1,0 +1,141 @@
+package screen
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// pathBytes is the longest directory that is taken, as long as the system's own.
+const pathBytes = 4 << 10
+
+// command takes an OSC: a number, a semicolon, and what belongs to it. Of a text
+// that was cut only a title is taken: the beginning of a path is another path.
+func (s *Scanner) command(text []byte, cut bool) {
+	number, rest, ok := bytes.Cut(text, []byte{';'})
+	if !ok {
+		return
+	}
+	arg := string(rest)
+	switch string(number) {
+	case "", "0", "2": // an absent number is 0
+		s.told.Title = cleanTitle(arg)
+		return
+	}
+	if cut || strings.ContainsFunc(arg, func(r rune) bool { return r < 0x20 || r == del }) {
+		return
+	}
+	switch string(number) {
+	case "7":
+		s.fileURL(arg)
+	case "9": // ConEmu, Windows Terminal
+		if path, ok := strings.CutPrefix(arg, "9;"); ok {
+			s.directory(strings.Trim(path, `"`))
+		}
+	case "633": // VS Code
+		if path, ok := strings.CutPrefix(arg, "P;Cwd="); ok {
+			path, _, _ = strings.Cut(path, ";")
+			s.directory(unescape(path, `\x`))
+		}
+	case "1337": // iTerm2
+		if path, ok := strings.CutPrefix(arg, "CurrentDir="); ok {
+			s.directory(path)
+		}
+	}
+}
+
+// cleanTitle makes one line of UTF-8 of a title.
+func cleanTitle(title string) string {
+	title = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(title, string(utf8.RuneError)))
+	if len(title) > titleBytes {
+		end := titleBytes
+		for !utf8.RuneStart(title[end]) {
+			end--
+		}
+		title = title[:end]
+	}
+	return strings.Clone(title) // not the whole that it may have been cut from
+}
+
+// titleStack is what xterm does with CSI 22 t and CSI 23 t: editors put the title
+// back so that they found. The second parameter says title, icon or both.
+func (s *Scanner) titleStack(op, what uint16) {
+	switch {
+	case what != 0 && what != 2:
+	case op == 22:
+		if len(s.titles) == titleStack {
+			s.titles = s.titles[:copy(s.titles, s.titles[1:])]
+		}
+		s.titles = append(s.titles, s.told.Title)
+	case op == 23 && len(s.titles) > 0:
+		last := len(s.titles) - 1
+		s.told.Title = s.titles[last]
+		s.titles = s.titles[:last]
+	}
+}
+
+// fileURL takes a directory as file://HOST/PATH, if it is one of this machine's.
+func (s *Scanner) fileURL(url string) {
+	if url == "" {
+		s.told.Directory = ""
+		return
+	}
+	const scheme = "file://"
+	if len(url) < len(scheme) || !strings.EqualFold(url[:len(scheme)], scheme) {
+		return
+	}
+	host, path, ok := strings.Cut(url[len(scheme):], "/")
+	if ok && s.isLocal(host) {
+		s.directory(unescape("/"+path, "%"))
+	}
+}
+
+// isLocal says whether a name is this machine's. Some programs leave the domain out.
+func (s *Scanner) isLocal(host string) bool {
+	short, _, _ := strings.Cut(s.host, ".")
+	return host == "" || strings.EqualFold(host, "localhost") || strings.EqualFold(host, s.host) || strings.EqualFold(host, short)
+}
+
+// directory takes an absolute path. One that cannot be told, because it is no UTF-8,
+// leaves no directory known, rather than the one before it.
+func (s *Scanner) directory(path string) {
+	drive := len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
+	switch {
+	case !strings.HasPrefix(path, "/") && !drive, len(path) > pathBytes, strings.Contains(path, "\x00"):
+	case !utf8.ValidString(path):
+		s.told.Directory = ""
+	default:
+		s.told.Directory = path
+	}
+}
+
+// unescape replaces the prefix and two hexadecimal digits by the byte that they stand
+// for. What only looks like that stays: shells that do not escape send it so. With
+// the prefix \x, two backslashes stand for one.
+func unescape(s, prefix string) string {
+	if !strings.Contains(s, prefix[:1]) {
+		return s
+	}
+	out := make([]byte, 0, len(s))
+	for len(s) > 0 {
+		n := len(prefix) + 2
+		if strings.HasPrefix(s, prefix) && len(s) >= n {
+			if c, err := strconv.ParseUint(s[len(prefix):n], 16, 8); err == nil {
+				out, s = append(out, byte(c)), s[n:]
+				continue
+			}
+		}
+		if prefix[0] == '\\' && strings.HasPrefix(s, `\\`) {
+			s = s[1:]
+		}
+		out, s = append(out, s[0]), s[1:]
+	}
+	return string(out)
+}

@@ -1,0 +1,298 @@
+package screen
+
+import "bytes"
+
+// Told is what a program has told its terminal beside what is to be shown.
+type Told struct {
+	Title     string // of the window; at most titleBytes, one line of UTF-8
+	Directory string // where the program says that it is: an absolute path, or ""
+	Bells     int64  // how often it rang
+	Modes     Modes
+}
+
+// A Scanner reads a terminal's output as it comes and keeps what the program tells
+// the terminal in between. It draws nothing, so it costs next to nothing: output is
+// skipped to the next control that may matter. The result does not depend on how the
+// output was cut, and what is kept of it is bounded, whatever the output is.
+//
+// It reads sequences as xterm does with UTF-8: a string ends with BEL or ESC \, any
+// other sequence, CAN and SUB abort it, and bytes from 0x80 to 0x9f are no controls.
+//
+// It is not safe for use by several goroutines. Make one with [NewScanner].
+type Scanner struct {
+	host   string
+	told   Told
+	titles []string // pushed, at most titleStack
+
+	state state
+	str   stringKind // what is open, also while an ESC may be about to end it
+	text  []byte     // of an OSC, at most stringBytes
+	cut   bool       // the OSC was longer
+	seq   sequence
+}
+
+// NewScanner returns a scanner on the machine with this name, which tells the
+// directories of this machine from those of others.
+func NewScanner(host string) *Scanner { return &Scanner{host: host} }
+
+// Told returns what the program has told so far.
+func (s *Scanner) Told() Told { return s.told }
+
+// What a scanner keeps is bounded by these.
+const (
+	titleBytes  = 4 << 10
+	titleStack  = 10       // as many as xterm has
+	stringBytes = 16 << 10 // a path of 4 KiB, each byte as %xx, and a host
+	csiParams   = 30       // as many as xterm has
+)
+
+// A state is where in a sequence the output is.
+type state uint8
+
+const (
+	ground    state = iota
+	inEscape        // after ESC
+	inSelect        // after ESC and an intermediate, such as ESC (
+	inControl       // after ESC [
+	inString        // in an OSC, DCS, SOS, PM or APC
+)
+
+// A stringKind says which string is open.
+type stringKind uint8
+
+const (
+	noString stringKind = iota
+	oscString
+	otherString // nothing in it is for us
+)
+
+// A sequence is a control sequence so far.
+type sequence struct {
+	started bool // something came after ESC [
+	wrong   bool // it is none that we know
+	private byte // < = > ? before the parameters
+	inter   byte // an intermediate after them
+	n       int  // of params that are begun; beyond csiParams they are ignored
+	params  [csiParams]uint16
+}
+
+const (
+	bel = 0x07
+	can = 0x18
+	sub = 0x1a
+	esc = 0x1b
+	del = 0x7f
+)
+
+// Scan reads on.
+func (s *Scanner) Scan(p []byte) {
+	bell := -1 // where the next BEL is; behind i it has to be looked for anew
+	for i := 0; i < len(p); {
+		if s.state != ground {
+			i = s.step(p, i)
+			continue
+		}
+		end := find(p, i, esc)
+		if bell < i {
+			bell = find(p, i, bel)
+		}
+		if bell < end {
+			s.told.Bells += int64(bytes.Count(p[bell:end], []byte{bel}))
+			bell = -1
+		}
+		if i = end; i < len(p) {
+			i = s.begin(p, i+1)
+		}
+	}
+}
+
+// find returns the place of the first c from i on, or len(p).
+func find(p []byte, i int, c byte) int {
+	if n := bytes.IndexByte(p[i:], c); n >= 0 {
+		return i + n
+	}
+	return len(p)
+}
+
+// begin goes on at i, after an ESC. Nearly all sequences set colours or move the
+// cursor: those are over here, if they are whole.
+func (s *Scanner) begin(p []byte, i int) int {
+	if i < len(p) && p[i] == '[' {
+		j := i + 1
+		for j < len(p) && p[j]&0xe0 == 0x20 { // parameters and intermediates
+			j++
+		}
+		if j < len(p) && p[j] >= 0x40 && p[j] < del && !matters(p[j]) {
+			return j + 1
+		}
+	}
+	s.state = inEscape
+	return i
+}
+
+// matters says whether a control sequence with this end may be one of ours.
+func matters(final byte) bool { return final == 'h' || final == 'l' || final == 'p' || final == 't' }
+
+// step takes at least one byte that is no plain output, and returns where to go on.
+func (s *Scanner) step(p []byte, i int) int {
+	switch s.state {
+	case inString:
+		return s.readString(p, i)
+	case inControl:
+		s.readControl(p[i])
+	case inSelect:
+		if c := p[i]; !s.isControl(c) && c > 0x2f {
+			s.state = ground
+		}
+	default:
+		s.readEscape(p[i])
+	}
+	return i + 1
+}
+
+// isControl does what a control does inside of a sequence that is no string, and
+// says whether c is one.
+func (s *Scanner) isControl(c byte) bool {
+	switch {
+	case c == esc:
+		s.state = inEscape
+	case c == can, c == sub:
+		s.state = ground
+	case c == bel:
+		s.told.Bells++
+	default:
+		return c < 0x20 || c == del // the sequence goes on
+	}
+	return true
+}
+
+// readEscape takes the byte after an ESC. A string that was open is over: ended by
+// ESC \, and else aborted.
+func (s *Scanner) readEscape(c byte) {
+	switch {
+	case s.str != noString && c == '\\', s.str == oscString && c == bel:
+		s.endString()
+		return
+	case s.str == otherString && c == bel:
+		return
+	}
+	if c != can && c != sub && s.isControl(c) {
+		return // an open string may still be ended
+	}
+	s.abortString()
+	switch c {
+	case '[':
+		s.state, s.seq = inControl, sequence{}
+	case ']':
+		s.state, s.str = inString, oscString
+	case 'P', 'X', '^', '_':
+		s.state, s.str = inString, otherString
+	case 'c': // RIS
+		s.told.Modes = Modes{}
+	case '=':
+		s.told.Modes.ApplicationKeypad = true
+	case '>':
+		s.told.Modes.ApplicationKeypad = false
+	default:
+		if c >= 0x20 && c <= 0x2f {
+			s.state = inSelect
+		}
+	}
+}
+
+// abortString forgets the string that is open, if any.
+func (s *Scanner) abortString() {
+	s.state, s.str, s.cut = ground, noString, false
+	if s.text = s.text[:0]; cap(s.text) > 512 {
+		s.text = nil // thousands of terminals need not keep their longest one
+	}
+}
+
+// endString takes the string that is open for what it says.
+func (s *Scanner) endString() {
+	if s.str == oscString {
+		s.command(s.text, s.cut)
+	}
+	s.abortString()
+}
+
+// stringEnds are the controls that may end a string, a bit each.
+const stringEnds = 1<<bel | 1<<can | 1<<sub | 1<<esc
+
+// readString takes what there is of the string that is open.
+func (s *Scanner) readString(p []byte, i int) int {
+	end := i
+	for end < len(p) && (p[end] >= 0x20 || stringEnds>>p[end]&1 == 0) {
+		end++
+	}
+	if s.str == oscString {
+		room := stringBytes - len(s.text)
+		s.cut = s.cut || end-i > room
+		s.text = append(s.text, p[i:min(end, i+room)]...)
+	}
+	if end == len(p) {
+		return end
+	}
+	switch c := p[end]; {
+	case c == esc:
+		s.state = inEscape
+	case c != bel:
+		s.abortString()
+	case s.str == oscString:
+		s.endString()
+	}
+	return end + 1
+}
+
+// readControl takes one byte of a control sequence.
+func (s *Scanner) readControl(c byte) {
+	q := &s.seq
+	switch {
+	case s.isControl(c):
+		return
+	case c >= '0' && c <= '9':
+		q.digit(c - '0')
+	case c == ';':
+		q.n, q.wrong = max(q.n, 1)+1, q.wrong || q.inter != 0
+	case c >= '<' && c <= '?' && !q.started:
+		q.private = c
+	case c >= 0x20 && c <= 0x2f && q.inter == 0:
+		q.inter = c
+	case c >= 0x40 && c < del:
+		s.state = ground
+		s.endControl(c)
+	case c > del:
+		s.state = ground // a character: xterm gives the sequence up
+	default:
+		q.wrong = true // a colon, or something out of order
+	}
+	q.started = true
+}
+
+func (q *sequence) digit(d byte) {
+	q.wrong = q.wrong || q.inter != 0
+	q.n = max(q.n, 1)
+	if i := q.n - 1; i < csiParams {
+		q.params[i] = uint16(min(int(q.params[i])*10+int(d), 0xffff))
+	}
+}
+
+// given returns the parameters, at least one; what was left out is 0.
+func (q *sequence) given() []uint16 { return q.params[:min(max(q.n, 1), csiParams)] }
+
+func (s *Scanner) endControl(final byte) {
+	q := &s.seq
+	if q.wrong {
+		return
+	}
+	switch [3]byte{q.private, q.inter, final} {
+	case [3]byte{'?', 0, 'h'}, [3]byte{'?', 0, 'l'}:
+		for _, n := range q.given() {
+			s.told.Modes.set(n, final == 'h')
+		}
+	case [3]byte{0, '!', 'p'}: // DECSTR
+		s.told.Modes.softReset()
+	case [3]byte{0, 0, 't'}:
+		s.titleStack(q.params[0], q.params[1])
+	}
+}
