@@ -7,11 +7,6 @@ import (
 	"strings"
 )
 
-// Modes are what a program has asked of its terminal that changes what keys send.
-type Modes struct {
-	ApplicationCursor bool // DECCKM: arrows, Home and End send SS3
-}
-
 // csiKeys send CSI (or SS3) and a final byte; modifiers are a parameter before it.
 var csiKeys = map[string]byte{
 	"Up": 'A', "Down": 'B', "Right": 'C', "Left": 'D', "Home": 'H', "End": 'F',
