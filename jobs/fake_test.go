@@ -85,6 +85,7 @@ func (i *fakeInput) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 func (i *fakeInput) Interrupt(uint64) { i.interrupt <- struct{}{} }
+func (i *fakeInput) GiveUp(uint64)    { i.interrupt <- struct{}{} }
 func (i *fakeInput) Close() error     { i.once.Do(func() { close(i.closed) }); return nil }
 
 type fakeTerminal struct{ attrs proc.Attrs }
@@ -92,6 +93,9 @@ type fakeTerminal struct{ attrs proc.Attrs }
 func (t fakeTerminal) Attrs() (proc.Attrs, error) { return t.attrs, nil }
 func (t fakeTerminal) Resize(int, int) error      { return nil }
 func (t fakeTerminal) Close() error               { return nil }
+
+// Overtake does what the terminal's own does where the kernel is full or not.
+func (t fakeTerminal) Overtake(byte) (bool, error) { return false, nil }
 
 // A recorder is a Sink that keeps what it is told.
 type recorder struct {

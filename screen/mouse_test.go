@@ -6,8 +6,12 @@ import (
 )
 
 func TestEncodeMouse(t *testing.T) {
-	at := func(a MouseAction, b MouseButtonName) MouseEvent { return MouseEvent{Action: a, Button: b, Row: 4, Col: 9} }
-	far := func(row, col int) MouseEvent { return MouseEvent{Action: MousePress, Button: "left", Row: row, Col: col} }
+	at := func(a MouseAction, b MouseButtonName) MouseEvent {
+		return MouseEvent{Action: a, Button: b, Row: 4, Col: 9}
+	}
+	far := func(row, col int) MouseEvent {
+		return MouseEvent{Action: MousePress, Button: "left", Row: row, Col: col}
+	}
 	held := at(MousePress, "left")
 	held.Shift, held.Alt, held.Ctrl = true, true, true
 	for _, c := range []struct {
