@@ -33,9 +33,15 @@ const (
 // A MouseButtonName is a button of the mouse; "" is none.
 type MouseButtonName string
 
+const (
+	MouseLeft   MouseButtonName = "left"
+	MouseMiddle MouseButtonName = "middle"
+	MouseRight  MouseButtonName = "right"
+)
+
 // The button numbers of xterm. What a wheel does is a press of a button too.
 var (
-	mouseButtons = map[MouseButtonName]int{"left": 0, "middle": 1, "right": 2, "": mouseNoButton}
+	mouseButtons = map[MouseButtonName]int{MouseLeft: 0, MouseMiddle: 1, MouseRight: 2, "": mouseNoButton}
 	mouseWheels  = map[MouseAction]int{MouseWheelUp: 64, MouseWheelDown: 65, MouseWheelLeft: 66, MouseWheelRight: 67}
 )
 
