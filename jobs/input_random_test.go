@@ -109,7 +109,7 @@ func (r *randomInputs) send(in Input) {
 			in.Wait.Until = []Condition{{Kind: UntilBytes, Bytes: int64(r.rnd.IntN(10))}}
 		}
 	}
-	s.p = r.type1(in)
+	s.p = r.typeIn(in)
 	r.sent = append(r.sent, s)
 }
 

@@ -22,9 +22,9 @@ func TestWithdrawnFirstInput(t *testing.T) {
 		sink := &recorder{block: make(chan struct{})}
 		f, tp := startTape(t, sink)
 		synctest.Wait()
-		first := f.type1(Input{Text: "abc"})
-		empty := f.type1(Input{})
-		waits := f.type1(Input{Text: "de", Wait: &WaitSpec{Until: []Condition{{Kind: UntilQuiet, Quiet: time.Second}}, Timeout: -1}})
+		first := f.typeIn(Input{Text: "abc"})
+		empty := f.typeIn(Input{})
+		waits := f.typeIn(Input{Text: "de", Wait: &WaitSpec{Until: []Condition{{Kind: UntilQuiet, Quiet: time.Second}}, Timeout: -1}})
 		first.Cancel()
 		close(sink.block)
 		tp.allow(100)
@@ -47,13 +47,13 @@ func TestInterruptOvertakes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f, tp := startTape(t, &recorder{})
 			tp.sends = sends
-			stuck := f.type1(Input{Text: "0123456789", Wait: forever()})
-			behind := f.type1(Input{Text: "abc", Wait: forever()})
-			last := f.type1(Input{Text: "def"})
+			stuck := f.typeIn(Input{Text: "0123456789", Wait: forever()})
+			behind := f.typeIn(Input{Text: "abc", Wait: forever()})
+			last := f.typeIn(Input{Text: "def"})
 			tp.allow(4)
 			synctest.Wait()
-			key := f.type1(Input{Keys: []string{"Ctrl-C"}, Text: "", Wait: &WaitSpec{Until: []Condition{{Kind: UntilBytes, Bytes: 1}}, Timeout: -1}})
-			after := f.type1(Input{Text: "ghi"})
+			key := f.typeIn(Input{Keys: []string{"Ctrl-C"}, Text: "", Wait: &WaitSpec{Until: []Condition{{Kind: UntilBytes, Bytes: 1}}, Timeout: -1}})
+			after := f.typeIn(Input{Text: "ghi"})
 			for i, c := range []struct {
 				p       Pending[WriteResult]
 				written int64
@@ -86,10 +86,10 @@ func TestInterruptOvertakes(t *testing.T) {
 func TestWhatOvertakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
-		stuck := f.type1(Input{Text: "ab"})
-		inside := f.type1(Input{Text: "c\x03d"})
+		stuck := f.typeIn(Input{Text: "ab"})
+		inside := f.typeIn(Input{Text: "c\x03d"})
 		tp.attrs.Signals = false
-		raw := f.type1(Input{Text: "\x03"})
+		raw := f.typeIn(Input{Text: "\x03"})
 		tp.allow(100)
 		for _, p := range []Pending[WriteResult]{stuck, inside, raw} {
 			must(t, p)
@@ -98,13 +98,13 @@ func TestWhatOvertakes(t *testing.T) {
 			t.Errorf("typed %q, way made at %v", got, tp.overtaken)
 		}
 		tp.attrs.Signals, tp.room, tp.got = true, 0, nil
-		first := f.type1(Input{Keys: []string{"Ctrl-C"}})
-		dropped := f.type1(Input{Text: "x"})
-		second := f.type1(Input{Send: []SendItem{{Bytes: []byte{0x1c}}, {Key: "Ctrl-Z"}}})
-		dropped2 := f.type1(Input{Text: "y"})
-		third := f.type1(Input{Text: "\x1aand more"})
-		dropped3 := f.type1(Input{Text: "z"})
-		fourth := f.type1(Input{Text: "\x03"})
+		first := f.typeIn(Input{Keys: []string{"Ctrl-C"}})
+		dropped := f.typeIn(Input{Text: "x"})
+		second := f.typeIn(Input{Send: []SendItem{{Bytes: []byte{0x1c}}, {Key: "Ctrl-Z"}}})
+		dropped2 := f.typeIn(Input{Text: "y"})
+		third := f.typeIn(Input{Text: "\x1aand more"})
+		dropped3 := f.typeIn(Input{Text: "z"})
+		fourth := f.typeIn(Input{Text: "\x03"})
 		for _, p := range []Pending[WriteResult]{dropped, dropped2, third, dropped3} {
 			refused(t, p, CodeCanceled)
 		}
@@ -124,7 +124,7 @@ func TestInterruptOfAFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		f.m.limits.InputQueueBytes = 4
-		full := f.type1(Input{Text: "abcd"})
+		full := f.typeIn(Input{Text: "abcd"})
 		for _, c := range []struct {
 			in   Input
 			code Code
@@ -135,11 +135,11 @@ func TestInterruptOfAFullQueue(t *testing.T) {
 			{Input{Text: "\x03", Wait: &WaitSpec{From: Origin{Kind: FromOffset, Offsets: map[Stream]int64{Stderr: 0}}}}, CodeInvalidParams},
 			{Input{Text: "x"}, CodeInputQueueFull},
 		} {
-			refused(t, f.type1(c.in), c.code)
+			refused(t, f.typeIn(c.in), c.code)
 		}
 		tp.allow(2)
 		synctest.Wait()
-		key := f.type1(Input{Text: "\x03abc"})
+		key := f.typeIn(Input{Text: "\x03abc"})
 		if e := refused(t, full, CodeCanceled); *e.BytesWritten != 2 {
 			t.Errorf("%+v", e)
 		}
@@ -157,9 +157,9 @@ func TestTimeoutBoundsTheWrite(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		began := time.Now()
 		timed := func(n int) *WaitSpec { return &WaitSpec{Timeout: ms(n), MaxBytes: 100} }
-		stuck := f.type1(Input{Text: "0123456789", Wait: timed(1000)})
-		behind := f.type1(Input{Text: "abc", Wait: timed(500)})
-		next := f.type1(Input{Text: "def", Wait: timed(2500)})
+		stuck := f.typeIn(Input{Text: "0123456789", Wait: timed(1000)})
+		behind := f.typeIn(Input{Text: "abc", Wait: timed(500)})
+		next := f.typeIn(Input{Text: "def", Wait: timed(2500)})
 		tp.allow(4)
 		for _, c := range []struct {
 			name    string
@@ -201,7 +201,7 @@ func TestNoTimeToWrite(t *testing.T) {
 			{"defg", "timeout", nil, 2},
 			{"h", "timeout", nil, 0},
 		} {
-			r := must(t, f.type1(Input{Text: c.text, Wait: &WaitSpec{Until: c.until, From: Origin{Kind: FromStart}, MaxBytes: 100}}))
+			r := must(t, f.typeIn(Input{Text: c.text, Wait: &WaitSpec{Until: c.until, From: Origin{Kind: FromStart}, MaxBytes: 100}}))
 			if r.BytesWritten != c.written || r.Outcome.Reason != c.reason || r.Outcome.Output[PTY] != (Range{0, 6}) {
 				t.Errorf("%s: %d bytes, %+v", c.text, r.BytesWritten, r.Outcome)
 			}
@@ -218,7 +218,7 @@ func TestNoTimeToWrite(t *testing.T) {
 func TestTimeoutAfterTheCondition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
-		p := f.type1(Input{Text: "abc", Wait: &WaitSpec{Until: []Condition{{Kind: UntilBytes, Bytes: 1}}, Timeout: time.Second}})
+		p := f.typeIn(Input{Text: "abc", Wait: &WaitSpec{Until: []Condition{{Kind: UntilBytes, Bytes: 1}}, Timeout: time.Second}})
 		tp.allow(1)
 		f.out.data <- []byte("a")
 		if r := must(t, p); r.BytesWritten != 1 || r.Outcome.Reason != "timeout" {
@@ -236,14 +236,14 @@ func TestExpiredAndMore(t *testing.T) {
 			sink := &recorder{block: make(chan struct{})}
 			f, _ := startTape(t, sink)
 			synctest.Wait()
-			p := f.type1(Input{Text: "abc", Wait: &WaitSpec{Timeout: time.Second}})
+			p := f.typeIn(Input{Text: "abc", Wait: &WaitSpec{Timeout: time.Second}})
 			// What runs out and what comes then are seen in one go.
 			time.AfterFunc(2*time.Second, func() {
 				switch more {
 				case "cancel":
 					p.Cancel()
 				case "interrupt":
-					f.type1(Input{Text: "\x03"})
+					f.typeIn(Input{Text: "\x03"})
 				case "shutdown":
 					f.post(shutdownMsg{})
 				}
@@ -266,6 +266,28 @@ func TestExpiredAndMore(t *testing.T) {
 	}
 }
 
+// A job is not closed before it is known what of its input was taken.
+func TestClosedWaitsForTheWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &recorder{}
+		f, tp := startTape(t, sink)
+		tp.held, tp.sends = make(chan struct{}), true
+		key := f.typeIn(Input{Text: "\x03abc"})
+		synctest.Wait()
+		f.proc.exit(0)
+		f.proc.gone()
+		synctest.Wait()
+		if got := sink.names(); !slices.Equal(got, []string{"exited"}) || len(key.C) > 0 {
+			t.Errorf("events %v, %d answers", got, len(key.C))
+		}
+		close(tp.held)
+		if e := refused(t, key, CodeJobExited); *e.BytesWritten != 1 {
+			t.Errorf("%d bytes", *e.BytesWritten)
+		}
+		f.finish()
+	})
+}
+
 // A secret is wiped when it has been written, and when it was not.
 func TestSecretIsWiped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -276,11 +298,11 @@ func TestSecretIsWiped(t *testing.T) {
 			return items[len(items)-1].data
 		}
 		paste := "gamma"
-		written := f.type1(Input{Send: []SendItem{{Text: "alpha"}, {Bytes: []byte("beta")}, {Paste: &paste}}, AppendNewline: true, Secret: true})
+		written := f.typeIn(Input{Send: []SendItem{{Text: "alpha"}, {Bytes: []byte("beta")}, {Paste: &paste}}, AppendNewline: true, Secret: true})
 		a := queuedData()
-		withdrawn := f.type1(Input{Text: "delta", Secret: true})
+		withdrawn := f.typeIn(Input{Text: "delta", Secret: true})
 		b := queuedData()
-		plain := f.type1(Input{Text: "epsilon"})
+		plain := f.typeIn(Input{Text: "epsilon"})
 		c := queuedData()
 		if string(a) != "alphabetagamma\r" || string(b) != "delta" {
 			t.Fatalf("queued %q and %q", a, b)
@@ -321,21 +343,21 @@ func TestSend(t *testing.T) {
 		press := screen.MouseEvent{Action: screen.MousePress, Button: screen.MouseLeft, Row: 23, Col: 79}
 		items := []SendItem{{Text: "text"}, {Key: "Up", Count: 2}, {Paste: &paste}, {Bytes: []byte{0xff, 0}}}
 		modesForTest = screen.Modes{}
-		r := must(t, f.type1(Input{Send: items, AppendNewline: true}))
+		r := must(t, f.typeIn(Input{Send: items, AppendNewline: true}))
 		const plain = "text\x1b[A\x1b[Aa\rbc\xff\x00\r"
 		if got := tp.text(); got != plain || r.BytesWritten != int64(len(plain)) {
 			t.Errorf("%d bytes, typed %q", r.BytesWritten, got)
 		}
 		tp.got = nil
 		modesForTest = screen.Modes{ApplicationCursor: true, BracketedPaste: true, Mouse: screen.MouseNormal, MouseEncoding: screen.MouseSGR}
-		must(t, f.type1(Input{Send: append(items, SendItem{Mouse: &press})}))
+		must(t, f.typeIn(Input{Send: append(items, SendItem{Mouse: &press})}))
 		if got := tp.text(); got != "text\x1bOA\x1bOA\x1b[200~a\rbc\x1b[201~\xff\x00\x1b[<0;80;24M" {
 			t.Errorf("with modes: typed %q", got)
 		}
 		tp.got = nil
-		must(t, f.type1(Input{Keys: []string{"Up"}}))
-		must(t, f.type1(Input{Send: []SendItem{}}))
-		must(t, f.type1(Input{Send: []SendItem{{}}}))
+		must(t, f.typeIn(Input{Keys: []string{"Up"}}))
+		must(t, f.typeIn(Input{Send: []SendItem{}}))
+		must(t, f.typeIn(Input{Send: []SendItem{{}}}))
 		if got := tp.text(); got != "\x1bOA" {
 			t.Errorf("a key, and nothing: typed %q", got)
 		}
@@ -365,12 +387,12 @@ func TestSendRefusals(t *testing.T) {
 			{SendItem{Text: string(bytes.Repeat([]byte("x"), 5000))}, CodeLineTooLong, ""},
 			{SendItem{Bytes: make([]byte, 1<<20)}, CodeInputQueueFull, ""},
 		} {
-			e := refused(t, f.type1(Input{Send: []SendItem{{Text: "lost"}, c.bad}}), c.code)
+			e := refused(t, f.typeIn(Input{Send: []SendItem{{Text: "lost"}, c.bad}}), c.code)
 			if e.Pointer != c.pointer {
 				t.Errorf("%v: pointer %q", c.bad, e.Pointer)
 			}
 		}
-		must(t, f.type1(Input{Text: "found"}))
+		must(t, f.typeIn(Input{Text: "found"}))
 		if got := tp.text(); got != "found" {
 			t.Errorf("typed %q", got)
 		}
@@ -387,9 +409,9 @@ func TestSendToAPipe(t *testing.T) {
 		paste := "a\r\n\x1b[201~\x03"
 		modesForTest = screen.Modes{BracketedPaste: true}
 		defer func() { modesForTest = screen.Modes{} }()
-		refused(t, f.type1(Input{Send: []SendItem{{Text: "lost"}, {Key: "Enter"}}}), CodeNotInteractive)
-		refused(t, f.type1(Input{Send: []SendItem{{Text: "lost"}, {Mouse: &screen.MouseEvent{}}}}), CodeNotInteractive)
-		must(t, f.type1(Input{Send: []SendItem{{Bytes: []byte{3, 0xff}}, {Paste: &paste}, {Text: "b"}}, AppendNewline: true}))
+		refused(t, f.typeIn(Input{Send: []SendItem{{Text: "lost"}, {Key: "Enter"}}}), CodeNotInteractive)
+		refused(t, f.typeIn(Input{Send: []SendItem{{Text: "lost"}, {Mouse: &screen.MouseEvent{}}}}), CodeNotInteractive)
+		must(t, f.typeIn(Input{Send: []SendItem{{Bytes: []byte{3, 0xff}}, {Paste: &paste}, {Text: "b"}}, AppendNewline: true}))
 		if got := tp.text(); got != "\x03\xffa\r\n\x1b[201~\x03b\n" || tp.overtaken != nil {
 			t.Errorf("typed %q", got)
 		}

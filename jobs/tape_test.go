@@ -14,7 +14,8 @@ import (
 // given room for. It is interrupted as a proc.Sink is: by the number of the write.
 type tape struct {
 	attrs proc.Attrs
-	sends bool // Overtake sends the signal itself
+	sends bool          // Overtake sends the signal itself
+	held  chan struct{} // not nil: Overtake waits for it, as for a lock of the kernel's
 
 	mu          sync.Mutex
 	wake        chan struct{} // to Write; capacity 1
@@ -87,6 +88,9 @@ func (t *tape) Attrs() (proc.Attrs, error) { return t.attrs, nil }
 func (t *tape) Resize(int, int) error      { return nil }
 
 func (t *tape) Overtake(key byte) (bool, error) {
+	if t.held != nil {
+		<-t.held
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.overtaken = append(t.overtaken, len(t.got))
@@ -124,8 +128,8 @@ func startTape(t *testing.T, sink *recorder) (*fakeJob, *tape) {
 	return f, tp
 }
 
-// type1 types something and must not be refused before it is queued.
-func (f *fakeJob) type1(in Input) Pending[WriteResult] {
+// typeIn types something and must not be refused before it is queued.
+func (f *fakeJob) typeIn(in Input) Pending[WriteResult] {
 	f.t.Helper()
 	p, err := f.Write(in)
 	if err != nil {
