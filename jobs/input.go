@@ -98,6 +98,9 @@ func (j *Job) onWrite(m writeMsg) {
 		_, err = j.origin(m.in.Wait, FromNow)
 	}
 	if err != nil {
+		if q != nil && m.in.Secret {
+			clear(q.data)
+		}
 		m.reply.fail(err)
 		return
 	}
@@ -118,14 +121,15 @@ func (j *Job) onWrite(m writeMsg) {
 }
 
 // compose turns an Input into what is to be queued, or says why it cannot be sent,
-// and says how much of a line is then typed.
+// and says how much of a line is then typed. What there is of it comes with a
+// refusal too.
 func (j *Job) compose(in Input) (q *queued, partial int, refusal *Error) {
 	if err := j.writable(in); err != nil {
 		return nil, 0, err
 	}
 	t, err := j.typeAll(in)
 	if err != nil {
-		return nil, 0, err
+		return &queued{data: t.data}, 0, err
 	}
 	if j.term == nil {
 		if in.AppendNewline {
@@ -138,14 +142,12 @@ func (j *Job) compose(in Input) (q *queued, partial int, refusal *Error) {
 	}
 	attrs, attrsErr := j.term.Attrs()
 	if attrsErr != nil {
-		return nil, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", j.id, attrsErr)
+		return &queued{data: t.data}, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", j.id, attrsErr)
 	}
-	if partial, err = j.composeLine(t, in.EOF, attrs); err != nil {
-		return nil, 0, err
-	}
+	partial, err = j.composeLine(t, in.EOF, attrs)
 	q = &queued{data: t.data}
 	q.overtakes, q.keysOnly = signalKeys(q.data, attrs)
-	return q, partial, nil
+	return q, partial, err
 }
 
 // writable refuses input that nothing would take.
@@ -221,15 +223,18 @@ func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
 	return partial, longest
 }
 
-// checkQueue refuses what there is no room for. An input that overtakes finds none
-// in its way.
+// checkQueue refuses what there is no room for. In the way of an input that
+// overtakes is only what it does not drop.
 func (j *Job) checkQueue(q *queued) *Error {
-	limit := j.mgr.limits.InputQueueBytes
-	if q.overtakes || j.queue.bytes+int64(len(q.data)) <= limit {
-		return j.checkSize(len(q.data))
-	}
 	if err := j.checkSize(len(q.data)); err != nil {
 		return err
+	}
+	held := j.queue.bytes
+	if q.overtakes {
+		held = j.queue.keyBytes()
+	}
+	if held+int64(len(q.data)) <= j.mgr.limits.InputQueueBytes {
+		return nil
 	}
 	return j.queueFull("job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", j.id, j.queue.bytes)
 }

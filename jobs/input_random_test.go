@@ -2,12 +2,15 @@ package jobs
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
 )
+
+var randomRounds = flag.Int("random", 300, "rounds of the random tests")
 
 // randomInputs is a client that writes, cancels, interrupts and lets time pass as it
 // likes, on a system that takes what it likes.
@@ -29,11 +32,7 @@ type sentInput struct {
 // TestRandomInputs: whatever happens, each request is answered once, and what the
 // terminal has taken is what the answers say, in the order of the requests.
 func TestRandomInputs(t *testing.T) {
-	rounds := 300
-	if *long {
-		rounds = 30000
-	}
-	for seed := range rounds {
+	for seed := range *randomRounds {
 		ok := t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, tp := startTape(t, &recorder{})

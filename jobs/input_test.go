@@ -134,6 +134,7 @@ func TestInterruptOfAFullQueue(t *testing.T) {
 			{Input{Text: "\x03", IfWaiting: "w1"}, CodeInputNotExpected},
 			{Input{Text: "\x03", Wait: &WaitSpec{From: Origin{Kind: FromOffset, Offsets: map[Stream]int64{Stderr: 0}}}}, CodeInvalidParams},
 			{Input{Text: "x"}, CodeInputQueueFull},
+			{Input{Text: "x", Secret: true}, CodeInputQueueFull},
 		} {
 			refused(t, f.typeIn(c.in), c.code)
 		}
@@ -147,6 +148,11 @@ func TestInterruptOfAFullQueue(t *testing.T) {
 		if r := must(t, key); r.BytesWritten != 4 || tp.text() != "ab\x03abc" {
 			t.Errorf("%+v, typed %q", r, tp.text())
 		}
+		// Such keys do not drop each other, so that they are bounded like the rest.
+		keys := f.typeIn(Input{Text: "\x03\x03\x03"})
+		refused(t, f.typeIn(Input{Text: "\x03\x03"}), CodeInputQueueFull)
+		tp.allow(3)
+		must(t, keys)
 		f.end()
 	})
 }
@@ -333,23 +339,29 @@ func TestTypingLeavesNothing(t *testing.T) {
 	}
 }
 
+// program plays a program that asks its terminal for modes.
+func (f *fakeJob) program(t *testing.T, asks string, m screen.Modes) {
+	f.out.data <- []byte(asks)
+	modesForTest = m
+	t.Cleanup(func() { modesForTest = screen.Modes{} })
+	synctest.Wait()
+}
+
 func TestSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		tp.allow(1 << 20)
-		defer func() { modesForTest = screen.Modes{} }()
-		synctest.Wait() // the loop looks at the modes of each write when it takes it
 		paste := "a\nb\x1b[201~c"
 		press := screen.MouseEvent{Action: screen.MousePress, Button: screen.MouseLeft, Row: 23, Col: 79}
 		items := []SendItem{{Text: "text"}, {Key: "Up", Count: 2}, {Paste: &paste}, {Bytes: []byte{0xff, 0}}}
-		modesForTest = screen.Modes{}
 		r := must(t, f.typeIn(Input{Send: items, AppendNewline: true}))
 		const plain = "text\x1b[A\x1b[Aa\rbc\xff\x00\r"
 		if got := tp.text(); got != plain || r.BytesWritten != int64(len(plain)) {
 			t.Errorf("%d bytes, typed %q", r.BytesWritten, got)
 		}
 		tp.got = nil
-		modesForTest = screen.Modes{ApplicationCursor: true, BracketedPaste: true, Mouse: screen.MouseNormal, MouseEncoding: screen.MouseSGR}
+		f.program(t, "\x1b[?1h\x1b[?2004h\x1b[?1000h\x1b[?1006h",
+			screen.Modes{ApplicationCursor: true, BracketedPaste: true, Mouse: screen.MouseNormal, MouseEncoding: screen.MouseSGR})
 		must(t, f.typeIn(Input{Send: append(items, SendItem{Mouse: &press})}))
 		if got := tp.text(); got != "text\x1bOA\x1bOA\x1b[200~a\rbc\x1b[201~\xff\x00\x1b[<0;80;24M" {
 			t.Errorf("with modes: typed %q", got)
@@ -370,8 +382,7 @@ func TestSendRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		tp.allow(1 << 20)
-		defer func() { modesForTest = screen.Modes{} }()
-		modesForTest = screen.Modes{Mouse: screen.MouseNormal, MouseEncoding: screen.MouseLegacy}
+		f.program(t, "\x1b[?1000h", screen.Modes{Mouse: screen.MouseNormal, MouseEncoding: screen.MouseLegacy})
 		wheel := func(row, col int) *screen.MouseEvent {
 			return &screen.MouseEvent{Action: screen.MouseWheelUp, Row: row, Col: col}
 		}
@@ -407,8 +418,7 @@ func TestSendToAPipe(t *testing.T) {
 		f.asPipe()
 		tp.allow(100)
 		paste := "a\r\n\x1b[201~\x03"
-		modesForTest = screen.Modes{BracketedPaste: true}
-		defer func() { modesForTest = screen.Modes{} }()
+		f.program(t, "\x1b[?2004h", screen.Modes{BracketedPaste: true})
 		refused(t, f.typeIn(Input{Send: []SendItem{{Text: "lost"}, {Key: "Enter"}}}), CodeNotInteractive)
 		refused(t, f.typeIn(Input{Send: []SendItem{{Text: "lost"}, {Mouse: &screen.MouseEvent{}}}}), CodeNotInteractive)
 		must(t, f.typeIn(Input{Send: []SendItem{{Bytes: []byte{3, 0xff}}, {Paste: &paste}, {Text: "b"}}, AppendNewline: true}))

@@ -34,6 +34,16 @@ func (j *Job) overtake() {
 	})
 }
 
+// keyBytes counts what an input that overtakes does not drop.
+func (q *inputQueue) keyBytes() (n int64) {
+	for _, in := range q.items {
+		if in.keysOnly {
+			n += int64(len(in.data)) - in.written
+		}
+	}
+	return n
+}
+
 // signalKeys says whether data begins with a signal key, and whether it is nothing
 // but such keys.
 func signalKeys(data []byte, a proc.Attrs) (begins, only bool) {

@@ -42,13 +42,14 @@ func (t *typing) grow(n int) {
 // spareBytes is room for what follows the text: a line end, two ends of file.
 const spareBytes = 8
 
-// typeAll turns an Input into bytes, but for its line end and end of file.
+// typeAll turns an Input into bytes, but for its line end and end of file. With a
+// refusal come those before it.
 func (j *Job) typeAll(in Input) (*typing, *Error) {
 	t := &typing{data: make([]byte, 0, len(in.Text)+spareBytes)}
 	t.addText(in.Text)
 	for _, name := range in.Keys {
 		if err := j.typeKey(t, name, 1); err != nil {
-			return nil, err
+			return t, err
 		}
 	}
 	for i, item := range in.Send {
@@ -57,7 +58,7 @@ func (j *Job) typeAll(in Input) (*typing, *Error) {
 			err = j.checkSize(len(t.data)) // before a few names become gigabytes
 		}
 		if err != nil {
-			return nil, err
+			return t, err
 		}
 	}
 	return t, nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -144,4 +145,17 @@ func TestGiveUp(t *testing.T) {
 			t.Errorf("one that it does not concern: %+v", res)
 		}
 	})
+}
+
+func TestSignalOf(t *testing.T) {
+	a := Attrs{Signals: true, Intr: ctrlC, Quit: 0x1c, Susp: 0x1a, EOF: 4}
+	for key, want := range map[byte]syscall.Signal{ctrlC: syscall.SIGINT, 0x1c: syscall.SIGQUIT, 0x1a: syscall.SIGTSTP, 4: 0, 'c': 0, 0: 0} {
+		if got := a.signalOf(key); got != want {
+			t.Errorf("key %#x: %v, want %v", key, got, want)
+		}
+	}
+	a.Signals = false
+	if got := a.signalOf(ctrlC); got != 0 {
+		t.Errorf("without signals: %v", got)
+	}
 }
