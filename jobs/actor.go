@@ -27,7 +27,7 @@ func (j *Job) run() {
 		case <-j.grew:
 		case e := <-j.ends:
 			j.onStreamEnd(e)
-		case j.inputReady() <- j.queue.next():
+		case j.inputReady() <- j.queue.order():
 			j.queue.writing = true
 			j.queue.writes++
 		case w := <-j.wrote:
@@ -51,7 +51,7 @@ func (j *Job) mailWake() <-chan struct{} {
 }
 
 // inputReady is nil while nothing can be handed to the writeLoop.
-func (j *Job) inputReady() chan<- []byte {
+func (j *Job) inputReady() chan<- inputOrder {
 	if j.input == nil || !j.queue.ready() {
 		return nil
 	}
@@ -135,6 +135,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
 		sooner(j.queue.broken.Add(brokenTime))
 	}
+	sooner(j.inputDeadline())
 	for _, r := range j.runs {
 		sooner(r.deadline)
 		sooner(r.drainUntil)
@@ -245,8 +246,6 @@ func (j *Job) failPending(err *Error) {
 	for _, k := range j.kills {
 		k.reply.fail(err)
 	}
-	for _, in := range j.queue.items {
-		in.reply.fail(err)
-	}
-	j.waits, j.runs, j.reads, j.kills, j.queue.items = nil, nil, nil, nil, nil
+	j.failQueue(err)
+	j.waits, j.runs, j.reads, j.kills = nil, nil, nil, nil
 }

@@ -43,8 +43,12 @@ func (j *Job) noteTyped(q *queued) {
 		return // nobody shows it
 	}
 	out := j.streams[0]
-	q.typed = &typedInput{q.data, attrs, q.before > 0, out.name, out.spool.End()}
-	if len(q.data) <= rememberedInput {
+	data := q.data
+	if q.secret {
+		data = slices.Clone(data) // the queue wipes its own
+	}
+	q.typed = &typedInput{data, attrs, q.before > 0, out.name, out.spool.End()}
+	if len(q.data) <= rememberedInput && !q.secret {
 		j.typed = q.typed
 	}
 }

@@ -112,7 +112,9 @@ func (j *Job) reviewEnd(now time.Time) {
 				j.drain()
 			}
 		case stepDrainClose:
-			if j.drained() {
+			// The writeLoop says what the kernel has taken before nobody asks any
+			// more; it was interrupted when the leader ended.
+			if j.drained() && !j.queue.writing {
 				j.settle(stepSettleClose)
 			}
 		case stepSettleClose:

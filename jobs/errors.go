@@ -21,6 +21,7 @@ const (
 	CodeInvalidKey
 	CodeLineTooLong
 	CodeInputQueueFull
+	CodeInputNotExpected
 	CodeLimitExceeded
 	CodePTYUnavailable
 	CodeNotInteractive

@@ -86,6 +86,7 @@ func (i *fakeInput) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 func (i *fakeInput) Interrupt(uint64) { i.interrupt <- struct{}{} }
+func (i *fakeInput) GiveUp(uint64)    { i.interrupt <- struct{}{} }
 func (i *fakeInput) Close() error     { i.once.Do(func() { close(i.closed) }); return nil }
 
 type fakeTerminal struct{ attrs proc.Attrs }
@@ -98,6 +99,9 @@ func (t fakeTerminal) ForegroundGroup() (int, error) { return 0, errors.ErrUnsup
 func (t fakeTerminal) Foreground(int) (proc.Foreground, error) {
 	return proc.Foreground{}, errors.ErrUnsupported
 }
+
+// Overtake does what the terminal's own does where the kernel is full or not.
+func (t fakeTerminal) Overtake(byte) (bool, error) { return false, nil }
 
 // A recorder is a Sink that keeps what it is told.
 type recorder struct {

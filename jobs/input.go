@@ -2,21 +2,22 @@ package jobs
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"shelld/jobs/internal/proc"
-	"shelld/screen"
 )
 
-// An Input is what a client types: the text, then the keys, then the line end, then
-// the end of input.
+// An Input is what a client types: the text, then the keys, or Send in their place,
+// then the line end, then the end of input.
 type Input struct {
 	Text          string
 	Keys          []string
-	AppendNewline bool // CR on a terminal, LF on a pipe
-	EOF           bool // closes a pipe; types the end-of-file character on a terminal
+	Send          []SendItem
+	AppendNewline bool   // CR on a terminal, LF on a pipe
+	EOF           bool   // closes a pipe; types the end-of-file character on a terminal
+	Secret        bool   // it is kept out of every record, and wiped once it is written
+	IfWaiting     string // the wait for input that it answers; "" = none
 	Wait          *WaitSpec
 }
 
@@ -33,7 +34,7 @@ func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
 		return Pending[WriteResult]{}, err
 	}
 	r := newReply[WriteResult]()
-	j.post(writeMsg{in, r})
+	j.post(writeMsg{in, r, time.Now()})
 	return pend(j, r), nil
 }
 
@@ -50,8 +51,13 @@ type queued struct {
 	before  int      // the queue's partial before this item
 	reply   reply[WriteResult]
 
-	begun bool        // its first byte was about to be written
-	typed *typedInput // what was known of it then; nil = nobody echoes it
+	begun     bool        // its first byte was about to be written
+	typed     *typedInput // what was known of it then; nil = nobody echoes it
+	overtakes bool        // it begins with a signal key
+	keysOnly  bool        // it is nothing but signal keys
+	secret    bool        // data is wiped when it is not needed any more
+	deadline  time.Time   // of spec, from when the request was read; zero: none
+	expired   bool        // the deadline has passed while the writeLoop had it
 }
 
 // An inputQueue is what was not yet written. Only its first item is on its way.
@@ -75,68 +81,75 @@ func (q *inputQueue) next() []byte {
 	return q.items[0].data[q.items[0].written:]
 }
 
-// remove takes item i out.
+// remove takes item i out, which the writeLoop does not have.
 func (q *inputQueue) remove(i int) {
-	q.bytes -= int64(len(q.items[i].data)) - q.items[i].written
+	in := q.items[i]
+	q.bytes -= int64(len(in.data)) - in.written
+	if in.secret {
+		clear(in.data)
+	}
 	q.items = slices.Delete(q.items, i, i+1)
 }
 
 func (j *Job) onWrite(m writeMsg) {
-	data, partial, err := j.compose(m.in)
+	q, partial, err := j.compose(m.in)
 	if err == nil {
-		err = j.checkQueue(data)
+		err = j.checkQueue(q)
 	}
 	if err == nil && m.in.Wait != nil {
 		_, err = j.origin(m.in.Wait, FromNow)
 	}
 	if err != nil {
+		if q != nil && m.in.Secret {
+			clear(q.data)
+		}
 		m.reply.fail(err)
 		return
 	}
-	q := &queued{data: data, close: m.in.EOF && j.term == nil, spec: m.in.Wait, reply: m.reply, before: j.queue.partial}
-	j.queue.partial = partial
+	if q.overtakes {
+		j.overtake()
+	}
+	q.reply, q.spec, q.secret = m.reply, m.in.Wait, m.in.Secret
+	if q.spec != nil && q.spec.Timeout >= 0 {
+		q.deadline = m.at.Add(q.spec.Timeout)
+	}
+	q.before, j.queue.partial = j.queue.partial, partial
 	if q.close {
 		j.queue.closed = "its standard input was closed by an earlier eof"
 	}
 	j.queue.items = append(j.queue.items, q)
-	j.queue.bytes += int64(len(data))
+	j.queue.bytes += int64(len(q.data))
 	j.beginFirst()
 }
 
-// compose turns an Input into the bytes to send, or says why it cannot be sent, and
-// says how much of a line is then typed.
-func (j *Job) compose(in Input) (data []byte, partial int, refusal *Error) {
+// compose turns an Input into what is to be queued, or says why it cannot be sent,
+// and says how much of a line is then typed. What there is of it comes with a
+// refusal too.
+func (j *Job) compose(in Input) (q *queued, partial int, refusal *Error) {
 	if err := j.writable(in); err != nil {
 		return nil, 0, err
 	}
-	data = []byte(in.Text)
-	keys, err := screen.Encode(in.Keys, j.modes())
+	t, err := j.typeAll(in)
 	if err != nil {
-		e := errorf(CodeInvalidKey, "%v; nothing was sent", err)
-		e.Valid, e.Name = screen.KeyNames(), badKey(in.Keys)
-		return nil, 0, e
+		return &queued{data: t.data}, 0, err
 	}
-	data = append(data, keys...)
 	if j.term == nil {
 		if in.AppendNewline {
-			data = append(data, '\n')
+			t.add('\n')
 		}
-		return data, 0, nil
+		return &queued{data: t.data, close: in.EOF}, 0, nil
 	}
 	if in.AppendNewline {
-		data = append(data, '\r')
+		t.add('\r')
 	}
-	return j.composeLine(data, in.EOF)
-}
-
-// badKey is the first of the names that there is no key for.
-func badKey(names []string) string {
-	for _, n := range names {
-		if _, err := screen.Encode([]string{n}, screen.Modes{}); err != nil {
-			return n
-		}
+	attrs, attrsErr := j.term.Attrs()
+	if attrsErr != nil {
+		return &queued{data: t.data}, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", j.id, attrsErr)
 	}
-	return ""
+	partial, err = j.composeLine(t, in.EOF, attrs)
+	q = &queued{data: t.data}
+	q.overtakes, q.keysOnly = signalKeys(q.data, attrs)
+	return q, partial, err
 }
 
 // writable refuses input that nothing would take.
@@ -152,8 +165,10 @@ func (j *Job) writable(in Input) *Error {
 		return j.notInteractive("job %d takes no more input: %s", j.id, j.queue.closed)
 	case j.input == nil:
 		return j.noInput()
-	case j.term == nil && len(in.Keys) > 0:
-		return j.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", j.id)
+	case in.IfWaiting != "":
+		e := errorf(CodeInputNotExpected, "job %d has no wait for input %q: this server does not tell when a program waits, so no wait has an id; send it without ifWaiting", j.id, in.IfWaiting)
+		e.Handle = j.id
+		return e
 	}
 	return nil
 }
@@ -166,16 +181,12 @@ func (j *Job) notInteractive(format string, args ...any) *Error {
 
 // composeLine adds the terminal's end-of-file character where it was asked for, and
 // refuses a line that the kernel would cut short without a word.
-func (j *Job) composeLine(data []byte, eof bool) ([]byte, int, *Error) {
-	attrs, err := j.term.Attrs()
-	if err != nil {
-		return nil, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", j.id, err)
-	}
-	partial, longest := lineLengths(data, j.queue.partial, attrs)
+func (j *Job) composeLine(t *typing, eof bool, attrs proc.Attrs) (partial int, refusal *Error) {
+	partial, longest := lineLengths(t.data, j.queue.partial, attrs)
 	if attrs.Canonical && longest > proc.CanonicalLineLimit {
 		e := errorf(CodeLineTooLong, "a line of %d bytes is over the terminal's limit of %d, whose end the kernel would drop; send shorter lines, or start the job in pipe mode", longest, proc.CanonicalLineLimit)
 		e.Handle, e.Max = j.id, proc.CanonicalLineLimit
-		return nil, 0, e
+		return 0, e
 	}
 	if !attrs.Canonical {
 		partial = 0 // the program reads characters: no line is begun
@@ -185,13 +196,13 @@ func (j *Job) composeLine(data []byte, eof bool) ([]byte, int, *Error) {
 		if char == 0 {
 			char = 4 // Ctrl-D, where the program has switched the character off
 		}
-		data = append(data, char)
+		t.add(char)
 		if partial > 0 {
-			data = append(data, char) // the first one only ends the partial line
+			t.add(char) // the first one only ends the partial line
 		}
 		partial = 0
 	}
-	return data, partial, nil
+	return partial, nil
 }
 
 // lineLengths follows data, typed behind partial bytes of a line, and returns what
@@ -201,8 +212,9 @@ func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
 		switch {
 		case c == '\n', c == '\r' && a.CRToNL, c == a.EOF && c != 0, c == a.EOL && c != 0:
 			partial = 0
-		case c != 0 && a.Canonical && c == a.Kill, c != 0 && a.Signals && (c == a.Intr || c == a.Quit || c == a.Susp):
+		case c != 0 && a.Canonical && c == a.Kill, a.IsSignal(c) && !a.NoFlush:
 			partial = 0 // the line is thrown away
+		case a.IsSignal(c): // it is no part of a line
 		case c != 0 && a.Canonical && c == a.Erase:
 			partial = max(partial-1, 0)
 		default:
@@ -213,16 +225,34 @@ func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
 	return partial, longest
 }
 
-func (j *Job) checkQueue(data []byte) *Error {
-	if limit := j.mgr.limits.InputQueueBytes; j.queue.bytes+int64(len(data)) > limit {
-		e := errorf(CodeInputQueueFull, "job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", j.id, j.queue.bytes)
-		if int64(len(data)) > limit {
-			e.Message = fmt.Sprintf("this input of %d bytes is over limits.inputQueueBytes (%d); send it in parts, each when the one before is answered", len(data), limit)
-		}
-		e.Handle, e.Max = j.id, limit
-		return e
+// checkQueue refuses what there is no room for. In the way of an input that
+// overtakes is only what it does not drop.
+func (j *Job) checkQueue(q *queued) *Error {
+	if err := j.checkSize(len(q.data)); err != nil {
+		return err
+	}
+	held := j.queue.bytes
+	if q.overtakes {
+		held = j.queue.keyBytes()
+	}
+	if held+int64(len(q.data)) <= j.mgr.limits.InputQueueBytes {
+		return nil
+	}
+	return j.queueFull("job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", j.id, j.queue.bytes)
+}
+
+// checkSize refuses an input that can never be queued.
+func (j *Job) checkSize(n int) *Error {
+	if limit := j.mgr.limits.InputQueueBytes; int64(n) > limit {
+		return j.queueFull("this input of %d bytes and more is over limits.inputQueueBytes (%d); send it in parts, each when the one before is answered", n, limit)
 	}
 	return nil
+}
+
+func (j *Job) queueFull(format string, args ...any) *Error {
+	e := errorf(CodeInputQueueFull, format, args...)
+	e.Handle, e.Max = j.id, j.mgr.limits.InputQueueBytes
+	return e
 }
 
 // beginFirst arms the wait of the item that is now first, before its first byte is
@@ -250,6 +280,7 @@ func (j *Job) armWrite(q *queued) {
 	}
 	q.wait.abort = func(e *Error) { j.withdraw(q, e) }
 	j.arm(q.wait)
+	q.wait.deadline = q.deadline
 }
 
 // onWrote takes the writeLoop's report.
@@ -263,6 +294,8 @@ func (j *Job) onWrote(w writeDone) {
 		j.finishFirst()
 	case q.end != nil:
 		j.withdraw(q, q.end)
+	case q.expired:
+		j.expire(q)
 	case q.short != nil:
 		j.drop(q, q.short)
 	case w.err != nil && !errors.Is(w.err, proc.ErrInterrupted):
@@ -296,27 +329,34 @@ func (j *Job) answerWrite(q *queued) {
 // withdraw answers an item with an error that says how much of it was written. One
 // that the writeLoop has is answered when that is back.
 func (j *Job) withdraw(q *queued, err *Error) {
-	i := slices.Index(j.queue.items, q)
-	if i == 0 && j.queue.writing {
+	if j.queue.writing && j.queue.items[0] == q {
 		q.end = err
 		j.interrupt()
 		return
 	}
-	if i >= 0 {
-		if q.close {
-			j.queue.closed = "" // it was not
-		}
-		if i == len(j.queue.items)-1 && q.written == 0 {
-			j.queue.partial = q.before
-		}
-		j.queue.remove(i)
+	j.takeOut(q)
+	told, n := *err, q.written // err may be told to others too
+	told.BytesWritten = &n
+	if q.outcome != nil && told.Outcome == nil {
+		told.Outcome = q.outcome
 	}
-	n := q.written
-	err.BytesWritten = &n
-	if q.outcome != nil && err.Outcome == nil {
-		err.Outcome = q.outcome
+	q.reply.fail(&told)
+}
+
+// takeOut takes an item out of the queue, if it is there, with what was to come of
+// it. The writeLoop does not have it.
+func (j *Job) takeOut(q *queued) {
+	i := slices.Index(j.queue.items, q)
+	if i < 0 {
+		return
 	}
-	q.reply.fail(err)
+	if q.close {
+		j.queue.closed = "" // it was not
+	}
+	if i == len(j.queue.items)-1 && q.written == 0 {
+		j.queue.partial = q.before
+	}
+	j.queue.remove(i)
 }
 
 // interrupt makes the writeLoop give back what it has. Where the input is closed it
@@ -325,6 +365,17 @@ func (j *Job) interrupt() {
 	if j.input != nil {
 		j.input.Interrupt(j.queue.writes)
 	}
+}
+
+// failQueue answers what is queued when the loop ends.
+func (j *Job) failQueue(err *Error) {
+	for i, q := range j.queue.items {
+		q.reply.fail(err)
+		if q.secret && !(i == 0 && j.queue.writing) {
+			clear(q.data)
+		}
+	}
+	j.queue.items = nil
 }
 
 // cancelWrite withdraws a write that has no wait armed.
@@ -340,9 +391,12 @@ func (j *Job) cancelWrite(tok *token) {
 // dropInput withdraws everything that is queued, each with an error of its own. The
 // item that the writeLoop has may turn out to be written already, as an interrupt
 // key is that ended the job; then it is answered as such.
-func (j *Job) dropInput(why func() *Error) {
-	for i, q := range slices.Backward(slices.Clone(j.queue.items)) {
-		if i == 0 && j.queue.writing {
+func (j *Job) dropInput(why func() *Error) { j.dropItems(slices.Clone(j.queue.items), why) }
+
+// dropItems is dropInput for some of the items; the slice is the caller's own.
+func (j *Job) dropItems(items []*queued, why func() *Error) {
+	for _, q := range slices.Backward(items) {
+		if j.queue.writing && q == j.queue.items[0] {
 			if q.short == nil {
 				q.short = why()
 			}
@@ -355,12 +409,25 @@ func (j *Job) dropInput(why func() *Error) {
 
 // drop withdraws an item, and its wait with it.
 func (j *Job) drop(q *queued, err *Error) {
-	if i := slices.Index(j.waits, q.wait); q.wait != nil && i >= 0 {
-		j.waits = slices.Delete(j.waits, i, i+1)
-		j.disarm(q.wait)
-		err.withOutcome(j.outcome(q.wait, "exit", -1))
+	if j.dropWait(q.wait) {
+		reason := "exit"
+		if err.Code == CodeCanceled {
+			reason = "canceled"
+		}
+		err.withOutcome(j.outcome(q.wait, reason, -1))
 	}
 	j.withdraw(q, err)
+}
+
+// dropWait ends a wait without a word, and reports whether it was going on.
+func (j *Job) dropWait(w *wait) bool {
+	i := slices.Index(j.waits, w)
+	if w == nil || i < 0 {
+		return false
+	}
+	j.waits = slices.Delete(j.waits, i, i+1)
+	j.disarm(w)
+	return true
 }
 
 // brokenTime is how long input that nobody reads any more waits for the leader's
@@ -375,13 +442,14 @@ func (j *Job) inputBroken(err error) {
 	j.queue.broken = time.Now()
 }
 
-// reviewInput gives up input that nobody reads, where the leader lives on.
+// reviewInput gives up input whose time is over, and input that nobody reads, where
+// the leader lives on. What is then first is begun.
 func (j *Job) reviewInput(now time.Time) {
-	if j.queue.broken.IsZero() || len(j.queue.items) == 0 || now.Before(j.queue.broken.Add(brokenTime)) {
-		return
+	j.reviewExpiry(now)
+	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 && !now.Before(j.queue.broken.Add(brokenTime)) {
+		const why = "the program has closed its standard input"
+		j.dropInput(func() *Error { return j.notInteractive("job %d takes no more input: %s", j.id, why) })
+		j.queue.closed = why
 	}
-	j.queue.closed = "the program has closed its standard input"
-	j.dropInput(func() *Error {
-		return j.notInteractive("job %d takes no more input: %s", j.id, j.queue.closed)
-	})
+	j.beginFirst()
 }

@@ -29,6 +29,7 @@ type (
 	input interface {
 		Write([]byte) (int, error)
 		Interrupt(write uint64) // the write with this number, counted from 1
+		GiveUp(write uint64)    // the same once the kernel takes no more
 		Close() error
 	}
 	terminal interface {
@@ -36,6 +37,7 @@ type (
 		Resize(cols, rows int) error
 		ForegroundGroup() (int, error)                  // at once
 		Foreground(leader int) (proc.Foreground, error) // may take its time
+		Overtake(key byte) (sent bool, err error)
 		Close() error
 	}
 )
@@ -73,7 +75,7 @@ type Job struct {
 	facts   <-chan keeper.Event // keeper -> run; nil before the start and after its end
 	grew    chan struct{}       // readLoops -> run: output was stored; capacity 1
 	ends    chan streamEnd      // readLoops -> run
-	toInput chan []byte         // run -> writeLoop
+	toInput chan inputOrder     // run -> writeLoop
 	wrote   chan writeDone      // writeLoop -> run, one per toInput
 	hints   chan *Hint          // seekHint -> run, at most once; capacity 1
 	ended   chan struct{}       // closed by run when nothing of the job is left, or it failed to start
@@ -137,7 +139,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		started: make(chan startResult, 1),
 		grew:    make(chan struct{}, 1),
 		ends:    make(chan streamEnd),
-		toInput: make(chan []byte),
+		toInput: make(chan inputOrder),
 		wrote:   make(chan writeDone),
 		hints:   make(chan *Hint, 1),
 		ended:   make(chan struct{}),

@@ -117,12 +117,12 @@ type writeDone struct {
 }
 
 // writeLoop owns the blocking write to the job's input.
-func (j *Job) writeLoop(in input) {
+func (j *Job) writeLoop(in input, term terminal) {
 	defer j.loops.Done()
 	for {
 		select {
-		case b := <-j.toInput:
-			n, err := in.Write(b)
+		case o := <-j.toInput:
+			n, err := j.write(in, term, o)
 			select {
 			case j.wrote <- writeDone{n, err}:
 			case <-j.done:

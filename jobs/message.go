@@ -53,6 +53,7 @@ type (
 	writeMsg struct {
 		in    Input
 		reply reply[WriteResult]
+		at    time.Time // when the request was read
 	}
 	// waitMsg arms a wait.
 	waitMsg struct {

@@ -104,7 +104,7 @@ func (j *Job) attach(l *launched) {
 	}
 	if j.input != nil {
 		j.loops.Add(1)
-		go j.writeLoop(j.input)
+		go j.writeLoop(j.input, j.term)
 	}
 	j.info = Info{
 		Description: j.spec.Description, Group: j.spec.Group, Command: j.spec.Command,

@@ -37,6 +37,7 @@ var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodeInvalidKey:          schema.KindInvalidKey,
 	jobs.CodeLineTooLong:         schema.KindLineTooLong,
 	jobs.CodeInputQueueFull:      schema.KindInputQueueFull,
+	jobs.CodeInputNotExpected:    schema.KindInputNotExpected,
 	jobs.CodeLimitExceeded:       schema.KindLimitExceeded,
 	jobs.CodePTYUnavailable:      schema.KindPtyUnavailable,
 	jobs.CodeNotInteractive:      schema.KindNotInteractive,
@@ -141,6 +142,8 @@ func refusalToWire(e *jobs.Error) *wireError {
 		w.data = schema.LineTooLongData{Kind: k, Handle: handle, Max: e.Max}
 	case jobs.CodeInputQueueFull:
 		w.data = schema.InputQueueFullData{Kind: k, Handle: handle, Max: e.Max}
+	case jobs.CodeInputNotExpected:
+		w.data = schema.InputNotExpectedData{Kind: k, Handle: handle}
 	case jobs.CodeLimitExceeded:
 		w.data = schema.LimitExceededData{Kind: k, Limit: e.Limit, Max: e.Max}
 	case jobs.CodePTYUnavailable:

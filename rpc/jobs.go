@@ -195,35 +195,6 @@ func (s *Server) runResult(j *jobs.Job, p *schema.JobRunParams, res jobs.RunResu
 	return w
 }
 
-func (s *Server) jobWrite(r *request) error {
-	var p schema.JobWriteParams
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	j, err := s.job(p.Handle)
-	if err != nil {
-		return err
-	}
-	in := jobs.Input{Text: or(p.Input, ""), Keys: p.Keys, AppendNewline: or(p.AppendNewline, false), EOF: or(p.Eof, false)}
-	if p.Wait != nil {
-		if in.Wait, err = s.waitSpec(p.Wait, "/wait"); err != nil {
-			return err
-		}
-	}
-	pending, refused := j.Write(in)
-	if refused != nil {
-		return refused
-	}
-	r.await(func() (any, error) {
-		res, err := wait(r, pending)
-		if err != nil {
-			return nil, err
-		}
-		return schema.JobWriteResult{BytesWritten: res.BytesWritten, Outcome: outcomePtr(res.Outcome)}, nil
-	})
-	return nil
-}
-
 func (s *Server) jobRead(r *request) error {
 	var p schema.JobReadParams
 	if err := r.decode(&p); err != nil {

@@ -82,6 +82,7 @@ var provocations = []provocation{
 	{"job/write", schema.KindJobExited, startEnding + `job/write {"handle":"gone","input":"x"}`, `{"handle":1,"exit":{"code":0,"signal":null,"coreDumped":false,"reason":"exited"}}`},
 	{"job/write", schema.KindNotInteractive, startSleeping + `job/write {"handle":"sleep","input":"x"}`, `{"handle":1}`},
 	{"job/write", schema.KindInvalidKey, startReading + `job/write {"handle":"cat","keys":["Entr"]}`, `{"key":"Entr","allowed":"*"}`},
+	{"job/write", schema.KindInputNotExpected, startReading + `job/write {"handle":"cat","input":"x","ifWaiting":"1"}`, `{"handle":1}`},
 	{"job/write", schema.KindLineTooLong, startReading + `job/write {"handle":"cat","input":"` + long4096 + `"}`, `{"handle":1,"max":4095}`},
 	{"job/write", schema.KindInputQueueFull, startReading + `job/write {"handle":"cat","input":"` + strings.Repeat(`x\n`, 2049) + `"}`, `{"handle":1,"max":4096}`},
 	{"job/write", schema.KindInvalidPattern, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"pattern":"*"}]}}`, `{"pattern":"*","position":0,"pointer":"/wait/until/0/pattern"}`},
@@ -133,7 +134,7 @@ var provokedNowhere = map[string]string{
 
 // notBuilt are the kinds that the protocol has and this server never sends, and why.
 var notBuilt = map[schema.Kind]string{
-	schema.KindInputNotExpected:            "ifWaiting of job/write names a wait for input, which this server cannot tell yet",
+
 	schema.KindConfirmationDenied:          "nobody is asked yet: options.confirm and client/confirm are reserved",
 	schema.KindPolicyDenied:                "there are no policies yet",
 	schema.KindShellBusy:                   "there is no job/exec yet",

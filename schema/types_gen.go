@@ -714,13 +714,14 @@ type InternalErrorData struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// CanceledData: The request was withdrawn by $/cancelRequest. Effects already taken stay.
+// CanceledData: The request was withdrawn by $/cancelRequest, or an interrupt key that
+// was sent after it has dropped its input. Effects already taken stay.
 type CanceledData struct {
 	// The kind.
 	Kind string `json:"kind"`
 	// The job that the request spoke of, or that it started; absent if none.
 	Handle *int64 `json:"handle,omitempty"`
-	// How far the wait had come; absent where the request did not wait.
+	// How far the wait had come; absent where the request did not wait, or not yet.
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// How many bytes of input the kernel had taken; absent where none was to be written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
@@ -903,8 +904,8 @@ type InputQueueFullData struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// InputNotExpectedData: The wait for input that ifWaiting names is over. Nothing was
-// sent.
+// InputNotExpectedData: The wait for input that ifWaiting names is over, or there was
+// none. Nothing was sent.
 type InputNotExpectedData struct {
 	// The kind.
 	Kind string `json:"kind"`
@@ -1032,7 +1033,7 @@ type UnsupportedVersionData struct {
 type ShuttingDownData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// How far the wait had come; absent where the request did not wait.
+	// How far the wait had come; absent where the request did not wait, or not yet.
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// How many bytes of the input the kernel had taken; absent where none was being written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
@@ -2059,7 +2060,78 @@ type JobWatchRemovedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobWriteParams: What to send, to which job.
+// SendItem: One thing to send: exactly one of text, key, paste, mouse and base64; count
+// goes with key.
+type SendItem struct {
+	// Text to send as it is.
+	Text *string `json:"text,omitempty"`
+	// A key's name, as in keys. Terminal only (notInteractive). Errors: invalidKey.
+	Key *string `json:"key,omitempty"`
+	// How often the key is pressed. Default 1.
+	Count *int64 `json:"count,omitempty"`
+	// Text to paste as a terminal does: line ends become carriage returns, other control
+	// characters but tabs are removed, and where the program has asked for it (bracketed
+	// paste) it stands between ESC [ 200 ~ and ESC [ 201 ~. Into a pipe it goes as it is.
+	Paste *string `json:"paste,omitempty"`
+	// An event of the mouse, encoded as the program has asked for. One that it has not asked
+	// for is invalidParams. Terminal only (notInteractive).
+	Mouse *MouseEvent `json:"mouse,omitempty"`
+	// Bytes to send as they are, in base64 (RFC 4648, section 4, with its padding).
+	Base64 *string `json:"base64,omitempty"`
+}
+
+// MouseAction: What happened with the mouse. move: it moved, with button held down where
+// one is given.
+type MouseAction string
+
+// The values of MouseAction.
+const (
+	MouseActionPress      MouseAction = "press"
+	MouseActionRelease    MouseAction = "release"
+	MouseActionMove       MouseAction = "move"
+	MouseActionWheelUp    MouseAction = "wheelUp"
+	MouseActionWheelDown  MouseAction = "wheelDown"
+	MouseActionWheelLeft  MouseAction = "wheelLeft"
+	MouseActionWheelRight MouseAction = "wheelRight"
+)
+
+// MouseButton: A button of the mouse.
+type MouseButton string
+
+// The values of MouseButton.
+const (
+	MouseButtonLeft   MouseButton = "left"
+	MouseButtonMiddle MouseButton = "middle"
+	MouseButtonRight  MouseButton = "right"
+)
+
+// KeyModifier: A key that is held meanwhile.
+type KeyModifier string
+
+// The values of KeyModifier.
+const (
+	KeyModifierShift KeyModifier = "Shift"
+	KeyModifierAlt   KeyModifier = "Alt"
+	KeyModifierCtrl  KeyModifier = "Ctrl"
+)
+
+// MouseEvent: An event of the mouse. A click is a press and a release.
+type MouseEvent struct {
+	// What happened with the mouse. move: it moved, with button held down where one is
+	// given.
+	Action MouseAction `json:"action"`
+	// Which button. Absent: left for press and release, none for move. The wheel has none
+	// (invalidParams).
+	Button *MouseButton `json:"button,omitempty"`
+	// The row, counted from 0; within the terminal (invalidParams).
+	Row int64 `json:"row"`
+	// The column, counted from 0; within the terminal (invalidParams).
+	Col int64 `json:"col"`
+	// The keys that are held meanwhile. Default: none.
+	Modifiers []KeyModifier `json:"modifiers,omitzero"`
+}
+
+// JobWriteParams: What to send, to which job. Send excludes input and keys.
 type JobWriteParams struct {
 	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid), or its name: then the job started last under that name. Errors:
@@ -2072,13 +2144,26 @@ type JobWriteParams struct {
 	// Keys to press after input, in order. Terminal only (notInteractive). One unknown name:
 	// nothing at all is sent (invalidKey). Default: none.
 	Keys []string `json:"keys,omitzero"`
+	// What to send, in order, in place of input and keys. One bad item: nothing at all is
+	// sent. Default: none.
+	Send []SendItem `json:"send,omitzero"`
 	// Whether a line end follows: CR on a terminal, LF on a pipe. Default false.
 	AppendNewline *bool `json:"appendNewline,omitempty"`
 	// Whether the input then ends: closes a pipe; on a terminal types its end-of-file
 	// character, twice after a partial line. Default false.
 	Eof *bool `json:"eof,omitempty"`
-	// What the answer waits for; armed before the first byte is written. Absent: the answer
-	// comes when the bytes are written.
+	// Whether the input is kept out of every record: it is in no log, file or event, and the
+	// server's own copies are overwritten once it is written. What the terminal echoes is
+	// output like any other. Default false.
+	Secret *bool `json:"secret,omitempty"`
+	// The waitId of a wait for input: the input is refused (inputNotExpected) if that wait
+	// is over. A server that does not tell when a job waits for input
+	// (capabilities.inputDetection) has no waitIds and refuses each. Default: none.
+	IfWaiting *string `json:"ifWaiting,omitempty"`
+	// What the answer waits for; armed before the first byte is written. Its timeoutMs
+	// bounds the whole request, from when it was read: what the kernel has not taken by then
+	// is withdrawn, and the outcome's reason is timeout. Absent: the answer comes when the
+	// bytes are written.
 	Wait *Wait `json:"wait,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -2086,7 +2171,8 @@ type JobWriteParams struct {
 
 // JobWriteResult: What was written.
 type JobWriteResult struct {
-	// How many bytes the kernel took, keys and line end included.
+	// How many bytes the kernel took, keys and line end included; all, unless the timeout of
+	// the wait has withdrawn the rest.
 	BytesWritten int64 `json:"bytesWritten"`
 	// How the wait ended; absent where none was asked for.
 	Outcome *Outcome `json:"outcome,omitempty"`

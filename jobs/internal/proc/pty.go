@@ -41,9 +41,15 @@ type Attrs struct {
 	Canonical bool // ICANON: input arrives by lines
 	Echo      bool // ECHO: input is shown
 	Signals   bool // ISIG: Intr, Quit and Susp become signals
+	NoFlush   bool // NOFLSH: those signals leave the input that was not read alone
 	CRToNL    bool // ICRNL: a carriage return arrives as a newline
 
 	EOF, EOL, Intr, Quit, Susp, Kill, Erase byte
 
 	Shown EchoAttrs // how input is shown
+}
+
+// IsSignal says whether the terminal makes a signal of the byte c.
+func (a Attrs) IsSignal(c byte) bool {
+	return a.Signals && c != 0 && (c == a.Intr || c == a.Quit || c == a.Susp)
 }

@@ -111,6 +111,7 @@ func attrsOf(t *unix.Termios) Attrs {
 		Canonical: t.Lflag&unix.ICANON != 0,
 		Echo:      t.Lflag&unix.ECHO != 0,
 		Signals:   t.Lflag&unix.ISIG != 0,
+		NoFlush:   t.Lflag&unix.NOFLSH != 0,
 		CRToNL:    t.Iflag&unix.ICRNL != 0,
 		EOF:       t.Cc[unix.VEOF], EOL: t.Cc[unix.VEOL],
 		Intr: t.Cc[unix.VINTR], Quit: t.Cc[unix.VQUIT], Susp: t.Cc[unix.VSUSP],

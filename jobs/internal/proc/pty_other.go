@@ -30,3 +30,8 @@ func (t *Terminal) Attrs() (Attrs, error) {
 func (t *Terminal) ForegroundGroup() (int, error) {
 	return 0, fmt.Errorf("read the foreground group of a terminal: %w", errors.ErrUnsupported)
 }
+
+// Overtake answers an error that wraps errors.ErrUnsupported.
+func (t *Terminal) Overtake(key byte) (sent bool, err error) {
+	return false, fmt.Errorf("flush the input of a terminal: %w", errors.ErrUnsupported)
+}

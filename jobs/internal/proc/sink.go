@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// ErrInterrupted is what Write answers to Interrupt.
+// ErrInterrupted is what Write answers to Interrupt and GiveUp.
 var ErrInterrupted = errors.New("proc: write was interrupted")
 
-// A Sink writes a job's input. One goroutine calls Write; Interrupt and Close
-// may be called from any.
+// A Sink writes a job's input. One goroutine calls Write; Interrupt, GiveUp and
+// Close may be called from any.
 type Sink struct {
 	// Immutable:
 	file     *os.File // non-blocking, in the poller
@@ -22,6 +22,7 @@ type Sink struct {
 
 	closed      atomic.Bool
 	interrupted atomic.Uint64 // the highest number given to Interrupt
+	givenUp     atomic.Uint64 // the highest number given to GiveUp
 	writes      uint64        // owned by the goroutine that writes: the number of the last Write
 }
 
@@ -34,7 +35,7 @@ func newSink(file *os.File, terminal bool) (*Sink, error) {
 }
 
 // Write writes until the kernel has taken all of p, however long the job does not
-// read. n is exact, with every error: ErrInterrupted after Interrupt, os.ErrClosed
+// read. n is exact, with every error: ErrInterrupted after Interrupt or GiveUp, os.ErrClosed
 // after Close, and else what the kernel said, wrapped, such as EPIPE when nobody
 // can read the pipe any more. A terminal has no such error: it takes input as long
 // as it is open.
@@ -77,6 +78,9 @@ func (s *Sink) writeAll(fd uintptr, p []byte, number uint64) (n int, err error) 
 		switch err {
 		case nil, syscall.EINTR:
 		case syscall.EAGAIN:
+			if s.givenUp.Load() >= number {
+				return n, ErrInterrupted
+			}
 			return n, err
 		default:
 			return n, fmt.Errorf("write to %s: %w", s.file.Name(), err)
@@ -90,13 +94,19 @@ func (s *Sink) writeAll(fd uintptr, p []byte, number uint64) (n int, err error) 
 // writing anything. A Write that has ended is not changed by it, and one with a
 // higher number never is: the caller numbers the writes that it hands out (the
 // first is 1), and so an interrupt that comes late hits nothing.
-func (s *Sink) Interrupt(number uint64) {
+func (s *Sink) Interrupt(number uint64) { s.mark(&s.interrupted, number) }
+
+// GiveUp is Interrupt for one who has no more time to wait: the Write returns where
+// the kernel takes no more. One that has not begun still writes what it takes at once.
+func (s *Sink) GiveUp(number uint64) { s.mark(&s.givenUp, number) }
+
+func (s *Sink) mark(highest *atomic.Uint64, number uint64) {
 	for {
-		old := s.interrupted.Load()
+		old := highest.Load()
 		if old >= number {
 			return
 		}
-		if s.interrupted.CompareAndSwap(old, number) {
+		if highest.CompareAndSwap(old, number) {
 			break
 		}
 	}

@@ -1,0 +1,60 @@
+package jobs
+
+import "time"
+
+// The timeout of a write's wait bounds the whole of it, from when the request was
+// read. When it passes before the kernel has taken the bytes, what is left of them
+// is withdrawn, and the answer is the outcome with the reason timeout. Once they are
+// taken, the wait's own deadline is all there is.
+
+// reviewExpiry withdraws the inputs whose time is over.
+func (j *Job) reviewExpiry(now time.Time) {
+	for i := 0; i < len(j.queue.items); {
+		q := j.queue.items[i]
+		switch {
+		case !q.expires() || now.Before(q.deadline):
+			i++
+		case i > 0 || !j.queue.broken.IsZero():
+			j.expire(q) // it goes from the queue
+		case j.queue.writing:
+			// Whoever allows no time at all still gets what the kernel takes at once.
+			q.expired = true
+			if j.input != nil { // closed, it gives back by itself what it has
+				j.input.GiveUp(j.queue.writes)
+			}
+			i++
+		default:
+			i++ // it is handed to the writeLoop next
+		}
+	}
+}
+
+// expires says whether there is a deadline that has not been acted upon.
+func (q *queued) expires() bool {
+	return !q.deadline.IsZero() && !q.expired && q.end == nil
+}
+
+// expire answers an input that the writeLoop does not have, with what has come by
+// now.
+func (j *Job) expire(q *queued) {
+	if q.wait == nil {
+		from, _ := j.origin(q.spec, FromNow) // onWrite has seen that it holds
+		q.wait = &wait{spec: q.spec, from: from}
+	} else {
+		j.dropWait(q.wait)
+	}
+	j.takeOut(q)
+	q.reply.ok(WriteResult{q.written, ptr(j.outcome(q.wait, "timeout", -1))})
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// inputDeadline is when the first of the queued inputs expires; zero: none does.
+func (j *Job) inputDeadline() (t time.Time) {
+	for _, q := range j.queue.items {
+		if q.expires() && (t.IsZero() || q.deadline.Before(t)) {
+			t = q.deadline
+		}
+	}
+	return t
+}

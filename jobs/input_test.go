@@ -1,0 +1,427 @@
+package jobs
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shelld/screen"
+)
+
+// These tests play the system in a bubble of fake time.
+
+func forever() *WaitSpec { return &WaitSpec{Timeout: -1, MaxBytes: 100} }
+
+// What is queued behind an input that is withdrawn before its first byte is begun as
+// if that had never been: its wait is armed, and it is answered.
+func TestWithdrawnFirstInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		// The loop is busy until all of it is there: it sees it in one go.
+		sink := &recorder{block: make(chan struct{})}
+		f, tp := startTape(t, sink)
+		synctest.Wait()
+		first := f.typeIn(Input{Text: "abc"})
+		empty := f.typeIn(Input{})
+		waits := f.typeIn(Input{Text: "de", Wait: &WaitSpec{Until: []Condition{{Kind: UntilQuiet, Quiet: time.Second}}, Timeout: -1}})
+		first.Cancel()
+		close(sink.block)
+		tp.allow(100)
+		if e := refused(t, first, CodeCanceled); *e.BytesWritten != 0 {
+			t.Errorf("%d bytes of the withdrawn one", *e.BytesWritten)
+		}
+		must(t, empty)
+		if r := must(t, waits); r.BytesWritten != 2 || r.Outcome.Reason != "quietMs" {
+			t.Errorf("%+v", r)
+		}
+		if got := tp.text(); got != "de" {
+			t.Errorf("typed %q", got)
+		}
+		f.end()
+	})
+}
+
+func TestInterruptOvertakes(t *testing.T) {
+	for _, sends := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f, tp := startTape(t, &recorder{})
+			tp.sends = sends
+			stuck := f.typeIn(Input{Text: "0123456789", Wait: forever()})
+			behind := f.typeIn(Input{Text: "abc", Wait: forever()})
+			last := f.typeIn(Input{Text: "def"})
+			tp.allow(4)
+			synctest.Wait()
+			key := f.typeIn(Input{Keys: []string{"Ctrl-C"}, Text: "", Wait: &WaitSpec{Until: []Condition{{Kind: UntilBytes, Bytes: 1}}, Timeout: -1}})
+			after := f.typeIn(Input{Text: "ghi"})
+			for i, c := range []struct {
+				p       Pending[WriteResult]
+				written int64
+				outcome bool
+			}{{stuck, 4, true}, {behind, 0, false}, {last, 0, false}} {
+				e := refused(t, c.p, CodeCanceled)
+				if *e.BytesWritten != c.written || e.Handle != f.ID() || (e.Outcome != nil) != c.outcome {
+					t.Errorf("write %d: %d bytes, %+v", i, *e.BytesWritten, e)
+				}
+				if c.outcome && e.Outcome.Reason != "canceled" {
+					t.Errorf("write %d: outcome %+v", i, e.Outcome)
+				}
+			}
+			tp.allow(100)
+			f.out.data <- []byte("^C")
+			if r := must(t, key); r.BytesWritten != 1 || r.Outcome.Reason != "bytes" {
+				t.Errorf("the key: %+v", r)
+			}
+			must(t, after)
+			if got := tp.text(); got != "0123\x03ghi" || !slices.Equal(tp.overtaken, []int{4}) {
+				t.Errorf("typed %q, way made at %v", got, tp.overtaken)
+			}
+			f.end()
+		})
+	}
+}
+
+// A signal key is one only while the terminal makes a signal of it, and where it
+// comes first. Keys of the same kind do not drop each other.
+func TestWhatOvertakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		stuck := f.typeIn(Input{Text: "ab"})
+		inside := f.typeIn(Input{Text: "c\x03d"})
+		tp.attrs.Signals = false
+		raw := f.typeIn(Input{Text: "\x03"})
+		tp.allow(100)
+		for _, p := range []Pending[WriteResult]{stuck, inside, raw} {
+			must(t, p)
+		}
+		if got := tp.text(); got != "abc\x03d\x03" || tp.overtaken != nil {
+			t.Errorf("typed %q, way made at %v", got, tp.overtaken)
+		}
+		tp.attrs.Signals, tp.room, tp.got = true, 0, nil
+		first := f.typeIn(Input{Keys: []string{"Ctrl-C"}})
+		dropped := f.typeIn(Input{Text: "x"})
+		second := f.typeIn(Input{Send: []SendItem{{Bytes: []byte{0x1c}}, {Key: "Ctrl-Z"}}})
+		dropped2 := f.typeIn(Input{Text: "y"})
+		third := f.typeIn(Input{Text: "\x1aand more"})
+		dropped3 := f.typeIn(Input{Text: "z"})
+		fourth := f.typeIn(Input{Text: "\x03"})
+		for _, p := range []Pending[WriteResult]{dropped, dropped2, third, dropped3} {
+			refused(t, p, CodeCanceled)
+		}
+		tp.allow(100)
+		for _, p := range []Pending[WriteResult]{first, second, fourth} {
+			must(t, p)
+		}
+		if got := tp.text(); got != "\x03\x1c\x1a\x03" {
+			t.Errorf("typed %q", got)
+		}
+		f.end()
+	})
+}
+
+// A full queue keeps no interrupt out, and one that is refused drops nothing.
+func TestInterruptOfAFullQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		f.m.limits.InputQueueBytes = 4
+		full := f.typeIn(Input{Text: "abcd"})
+		for _, c := range []struct {
+			in   Input
+			code Code
+		}{
+			{Input{Text: "\x03", Keys: []string{"Nothing"}}, CodeInvalidKey},
+			{Input{Text: "\x03abcd"}, CodeInputQueueFull},
+			{Input{Text: "\x03", IfWaiting: "w1"}, CodeInputNotExpected},
+			{Input{Text: "\x03", Wait: &WaitSpec{From: Origin{Kind: FromOffset, Offsets: map[Stream]int64{Stderr: 0}}}}, CodeInvalidParams},
+			{Input{Text: "x"}, CodeInputQueueFull},
+			{Input{Text: "x", Secret: true}, CodeInputQueueFull},
+		} {
+			refused(t, f.typeIn(c.in), c.code)
+		}
+		tp.allow(2)
+		synctest.Wait()
+		key := f.typeIn(Input{Text: "\x03abc"})
+		if e := refused(t, full, CodeCanceled); *e.BytesWritten != 2 {
+			t.Errorf("%+v", e)
+		}
+		tp.allow(4)
+		if r := must(t, key); r.BytesWritten != 4 || tp.text() != "ab\x03abc" {
+			t.Errorf("%+v, typed %q", r, tp.text())
+		}
+		// Such keys do not drop each other, so that they are bounded like the rest.
+		keys := f.typeIn(Input{Text: "\x03\x03\x03"})
+		refused(t, f.typeIn(Input{Text: "\x03\x03"}), CodeInputQueueFull)
+		tp.allow(3)
+		must(t, keys)
+		f.end()
+	})
+}
+
+// The timeout of a write's wait counts from when the write was read, and ends it.
+func TestTimeoutBoundsTheWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		began := time.Now()
+		timed := func(n int) *WaitSpec { return &WaitSpec{Timeout: ms(n), MaxBytes: 100} }
+		stuck := f.typeIn(Input{Text: "0123456789", Wait: timed(1000)})
+		behind := f.typeIn(Input{Text: "abc", Wait: timed(500)})
+		next := f.typeIn(Input{Text: "def", Wait: timed(2500)})
+		tp.allow(4)
+		for _, c := range []struct {
+			name    string
+			p       Pending[WriteResult]
+			at      int
+			written int64
+		}{{"behind", behind, 500, 0}, {"stuck", stuck, 1000, 4}} {
+			r := must(t, c.p)
+			if at := time.Since(began); at != ms(c.at) || r.BytesWritten != c.written || r.Outcome.Reason != "timeout" || r.Outcome.Index != -1 {
+				t.Errorf("%s: at %v, %d bytes, %+v", c.name, at, r.BytesWritten, r.Outcome)
+			}
+		}
+		// Its wait begins now, and its time has begun with it.
+		tp.allow(100)
+		if r := must(t, next); time.Since(began) != ms(2500) || r.BytesWritten != 3 || r.Outcome.Reason != "timeout" {
+			t.Errorf("the next: at %v, %+v", time.Since(began), r)
+		}
+		if got := tp.text(); got != "0123def" {
+			t.Errorf("typed %q", got)
+		}
+		f.end()
+	})
+}
+
+// Without any time the kernel is asked all the same; a condition that holds counts.
+func TestNoTimeToWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(5)
+		f.out.data <- []byte("output")
+		synctest.Wait()
+		for _, c := range []struct {
+			text, reason string
+			until        []Condition
+			written      int64
+		}{
+			{"ab", "bytes", []Condition{{Kind: UntilBytes, Bytes: 6}}, 2},
+			{"c", "timeout", nil, 1},
+			{"defg", "timeout", nil, 2},
+			{"h", "timeout", nil, 0},
+		} {
+			r := must(t, f.typeIn(Input{Text: c.text, Wait: &WaitSpec{Until: c.until, From: Origin{Kind: FromStart}, MaxBytes: 100}}))
+			if r.BytesWritten != c.written || r.Outcome.Reason != c.reason || r.Outcome.Output[PTY] != (Range{0, 6}) {
+				t.Errorf("%s: %d bytes, %+v", c.text, r.BytesWritten, r.Outcome)
+			}
+		}
+		if got := tp.text(); got != "abcde" {
+			t.Errorf("typed %q", got)
+		}
+		f.end()
+	})
+}
+
+// What a condition has said before the bytes were taken is not the answer of a
+// write that failed to bring them in.
+func TestTimeoutAfterTheCondition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		p := f.typeIn(Input{Text: "abc", Wait: &WaitSpec{Until: []Condition{{Kind: UntilBytes, Bytes: 1}}, Timeout: time.Second}})
+		tp.allow(1)
+		f.out.data <- []byte("a")
+		if r := must(t, p); r.BytesWritten != 1 || r.Outcome.Reason != "timeout" {
+			t.Errorf("%+v %+v", r, r.Outcome)
+		}
+		f.end()
+	})
+}
+
+// A cancel, an interrupt and an exit while a write's time has run out and the
+// writeLoop has it: one answer.
+func TestExpiredAndMore(t *testing.T) {
+	for _, more := range []string{"cancel", "interrupt", "exit", "shutdown"} {
+		synctest.Test(t, func(t *testing.T) {
+			sink := &recorder{block: make(chan struct{})}
+			f, _ := startTape(t, sink)
+			synctest.Wait()
+			p := f.typeIn(Input{Text: "abc", Wait: &WaitSpec{Timeout: time.Second}})
+			// What runs out and what comes then are seen in one go.
+			time.AfterFunc(2*time.Second, func() {
+				switch more {
+				case "cancel":
+					p.Cancel()
+				case "interrupt":
+					f.typeIn(Input{Text: "\x03"})
+				case "shutdown":
+					f.post(shutdownMsg{})
+				}
+				close(sink.block)
+			})
+			if more == "exit" {
+				f.proc.exit(0)
+			}
+			<-p.C
+			synctest.Wait()
+			if len(p.C) != 0 {
+				t.Errorf("%s: two answers", more)
+			}
+			if more != "exit" {
+				f.proc.exit(0)
+			}
+			f.proc.gone()
+			f.finish()
+		})
+	}
+}
+
+// A job is not closed before it is known what of its input was taken.
+func TestClosedWaitsForTheWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &recorder{}
+		f, tp := startTape(t, sink)
+		tp.held, tp.sends = make(chan struct{}), true
+		key := f.typeIn(Input{Text: "\x03abc"})
+		synctest.Wait()
+		f.proc.exit(0)
+		f.proc.gone()
+		synctest.Wait()
+		if got := sink.names(); !slices.Equal(got, []string{"exited"}) || len(key.C) > 0 {
+			t.Errorf("events %v, %d answers", got, len(key.C))
+		}
+		close(tp.held)
+		if e := refused(t, key, CodeJobExited); *e.BytesWritten != 1 {
+			t.Errorf("%d bytes", *e.BytesWritten)
+		}
+		f.finish()
+	})
+}
+
+// A secret is wiped when it has been written, and when it was not.
+func TestSecretIsWiped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		queuedData := func() []byte {
+			synctest.Wait()
+			items := f.Job.queue.items
+			return items[len(items)-1].data
+		}
+		paste := "gamma"
+		written := f.typeIn(Input{Send: []SendItem{{Text: "alpha"}, {Bytes: []byte("beta")}, {Paste: &paste}}, AppendNewline: true, Secret: true})
+		a := queuedData()
+		withdrawn := f.typeIn(Input{Text: "delta", Secret: true})
+		b := queuedData()
+		plain := f.typeIn(Input{Text: "epsilon"})
+		c := queuedData()
+		if string(a) != "alphabetagamma\r" || string(b) != "delta" {
+			t.Fatalf("queued %q and %q", a, b)
+		}
+		withdrawn.Cancel()
+		refused(t, withdrawn, CodeCanceled)
+		tp.allow(100)
+		must(t, written)
+		must(t, plain)
+		if got := tp.text(); got != "alphabetagamma\repsilon" {
+			t.Errorf("typed %q", got)
+		}
+		if len(bytes.Trim(a, "\x00")) > 0 || len(bytes.Trim(b, "\x00")) > 0 || string(c) != "epsilon" {
+			t.Errorf("left in memory: %q, %q, %q", a, b, c)
+		}
+		f.end()
+	})
+}
+
+// What a typing leaves behind when it grows may be a secret.
+func TestTypingLeavesNothing(t *testing.T) {
+	ty := &typing{data: make([]byte, 0, 4)}
+	ty.addText("abc")
+	old := ty.data
+	ty.add([]byte("defghi")...)
+	if string(ty.data) != "abcdefghi" || !bytes.Equal(old, []byte{0, 0, 0}) {
+		t.Errorf("%q, left %q", ty.data, old)
+	}
+}
+
+// program plays a program that asks its terminal for modes.
+func (f *fakeJob) program(asks string) {
+	f.out.data <- []byte(asks)
+	synctest.Wait()
+}
+
+func TestSend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1 << 20)
+		paste := "a\nb\x1b[201~c"
+		press := screen.MouseEvent{Action: screen.MousePress, Button: screen.MouseLeft, Row: 23, Col: 79}
+		items := []SendItem{{Text: "text"}, {Key: "Up", Count: 2}, {Paste: &paste}, {Bytes: []byte{0xff, 0}}}
+		r := must(t, f.typeIn(Input{Send: items, AppendNewline: true}))
+		const plain = "text\x1b[A\x1b[Aa\rbc\xff\x00\r"
+		if got := tp.text(); got != plain || r.BytesWritten != int64(len(plain)) {
+			t.Errorf("%d bytes, typed %q", r.BytesWritten, got)
+		}
+		tp.got = nil
+		f.program("\x1b[?1h\x1b[?2004h\x1b[?1000h\x1b[?1006h")
+		must(t, f.typeIn(Input{Send: append(items, SendItem{Mouse: &press})}))
+		if got := tp.text(); got != "text\x1bOA\x1bOA\x1b[200~a\rbc\x1b[201~\xff\x00\x1b[<0;80;24M" {
+			t.Errorf("with modes: typed %q", got)
+		}
+		tp.got = nil
+		must(t, f.typeIn(Input{Keys: []string{"Up"}}))
+		must(t, f.typeIn(Input{Send: []SendItem{}}))
+		must(t, f.typeIn(Input{Send: []SendItem{{}}}))
+		if got := tp.text(); got != "\x1bOA" {
+			t.Errorf("a key, and nothing: typed %q", got)
+		}
+		f.end()
+	})
+}
+
+// One bad item: nothing at all is sent.
+func TestSendRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1 << 20)
+		f.program("\x1b[?1000h")
+		wheel := func(row, col int) *screen.MouseEvent {
+			return &screen.MouseEvent{Action: screen.MouseWheelUp, Row: row, Col: col}
+		}
+		for _, c := range []struct {
+			bad     SendItem
+			code    Code
+			pointer string
+		}{
+			{SendItem{Key: "Entr"}, CodeInvalidKey, ""},
+			{SendItem{Mouse: &screen.MouseEvent{Action: screen.MouseMove}}, CodeInvalidParams, "/send/1/mouse"},
+			{SendItem{Mouse: wheel(24, 0)}, CodeInvalidParams, "/send/1/mouse"},
+			{SendItem{Mouse: wheel(0, 80)}, CodeInvalidParams, "/send/1/mouse"},
+			{SendItem{Text: string(bytes.Repeat([]byte("x"), 5000))}, CodeLineTooLong, ""},
+			{SendItem{Bytes: make([]byte, 1<<20)}, CodeInputQueueFull, ""},
+		} {
+			e := refused(t, f.typeIn(Input{Send: []SendItem{{Text: "lost"}, c.bad}}), c.code)
+			if e.Pointer != c.pointer {
+				t.Errorf("%v: pointer %q", c.bad, e.Pointer)
+			}
+		}
+		must(t, f.typeIn(Input{Text: "found"}))
+		if got := tp.text(); got != "found" {
+			t.Errorf("typed %q", got)
+		}
+		f.end()
+	})
+}
+
+func TestSendToAPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		synctest.Wait()
+		f.asPipe()
+		tp.allow(100)
+		paste := "a\r\n\x1b[201~\x03"
+		f.program("\x1b[?2004h")
+		refused(t, f.typeIn(Input{Send: []SendItem{{Text: "lost"}, {Key: "Enter"}}}), CodeNotInteractive)
+		refused(t, f.typeIn(Input{Send: []SendItem{{Text: "lost"}, {Mouse: &screen.MouseEvent{}}}}), CodeNotInteractive)
+		must(t, f.typeIn(Input{Send: []SendItem{{Bytes: []byte{3, 0xff}}, {Paste: &paste}, {Text: "b"}}, AppendNewline: true}))
+		if got := tp.text(); got != "\x03\xffa\r\n\x1b[201~\x03b\n" || tp.overtaken != nil {
+			t.Errorf("typed %q", got)
+		}
+		f.end()
+	})
+}

@@ -1,0 +1,83 @@
+package jobs
+
+import (
+	"slices"
+
+	"shelld/jobs/internal/proc"
+)
+
+// A signal key is a byte that the terminal turns into a signal when it comes: an
+// interrupt, as a rule. A person who presses one wants it to act now, whatever was
+// typed before; so an input that begins with one overtakes what is queued. What it
+// overtakes is dropped, as the kernel drops what was typed and not read when it
+// sees such a key.
+//
+// The way of such an input:
+//
+//	onWrite -> overtake        what is queued is answered canceled; the write that
+//	                           is on its way is interrupted, and answered when back
+//	        -> writeLoop       Terminal.Overtake makes way in the kernel, and then
+//	                           the key is typed like any other
+//
+// Whether a byte is such a key is the terminal's to say (ISIG): to an editor, which
+// reads keys itself, Ctrl-C is a byte like any other and waits its turn.
+
+// overtake drops what is queued, but for other signal keys: two interrupts in a row
+// are two.
+func (j *Job) overtake() {
+	items := slices.Clone(j.queue.items)
+	items = slices.DeleteFunc(items, func(q *queued) bool { return q.keysOnly })
+	j.dropItems(items, func() *Error {
+		e := errorf(CodeCanceled, "an interrupt key was sent to job %d after this input and has dropped what the job had not taken; send it again if it is still wanted", j.id)
+		e.Handle = j.id
+		return e
+	})
+}
+
+// keyBytes counts what an input that overtakes does not drop.
+func (q *inputQueue) keyBytes() (n int64) {
+	for _, in := range q.items {
+		if in.keysOnly {
+			n += int64(len(in.data)) - in.written
+		}
+	}
+	return n
+}
+
+// signalKeys says whether data begins with a signal key, and whether it is nothing
+// but such keys.
+func signalKeys(data []byte, a proc.Attrs) (begins, only bool) {
+	if len(data) == 0 || !a.IsSignal(data[0]) {
+		return false, false
+	}
+	return true, !slices.ContainsFunc(data, func(c byte) bool { return !a.IsSignal(c) })
+}
+
+// An inputOrder is what the writeLoop is asked to write.
+type inputOrder struct {
+	data     []byte
+	overtake bool // data begins with a signal key, for which way is made first
+}
+
+// order is what is to be written next; its data is empty where there is nothing.
+func (q *inputQueue) order() inputOrder {
+	data := q.next()
+	return inputOrder{data, len(data) > 0 && q.items[0].overtakes && q.items[0].written == 0}
+}
+
+// write is the writeLoop's: what it calls may block.
+func (j *Job) write(in input, term terminal, o inputOrder) (n int, err error) {
+	sent := 0
+	if o.overtake {
+		done, err := term.Overtake(o.data[0])
+		if err != nil {
+			// The key is typed all the same: it only waits for the job to read.
+			j.log.Debug("no way for a signal key", "job", j.id, "error", err)
+		}
+		if done {
+			sent = 1
+		}
+	}
+	n, err = in.Write(o.data[sent:])
+	return n + sent, err
+}

@@ -1,0 +1,116 @@
+package jobs
+
+import (
+	"fmt"
+
+	"shelld/screen"
+)
+
+// A SendItem is one thing to send. At most one of its kinds is set; with none it is
+// an empty text.
+type SendItem struct {
+	Text  string             // as it is
+	Bytes []byte             // as they are
+	Key   string             // terminal only
+	Count int                // how often Key is pressed, at least once
+	Paste *string            // as a terminal pastes; as it is into a pipe
+	Mouse *screen.MouseEvent // terminal only
+}
+
+// A typing collects the bytes of an input. When it grows it wipes what it leaves
+// behind, since that may be a secret.
+type typing struct{ data []byte }
+
+func (t *typing) add(p ...byte) {
+	t.grow(len(p))
+	t.data = append(t.data, p...)
+}
+
+func (t *typing) addText(s string) {
+	t.grow(len(s))
+	t.data = append(t.data, s...)
+}
+
+func (t *typing) grow(n int) {
+	if need := len(t.data) + n; need > cap(t.data) {
+		old := t.data
+		t.data = append(make([]byte, 0, max(2*cap(old), need+spareBytes)), old...)
+		clear(old)
+	}
+}
+
+// spareBytes is room for what follows the text: a line end, two ends of file.
+const spareBytes = 8
+
+// typeAll turns an Input into bytes, but for its line end and end of file. With a
+// refusal come those before it.
+func (j *Job) typeAll(in Input) (*typing, *Error) {
+	t := &typing{data: make([]byte, 0, len(in.Text)+spareBytes)}
+	t.addText(in.Text)
+	for _, name := range in.Keys {
+		if err := j.typeKey(t, name, 1); err != nil {
+			return t, err
+		}
+	}
+	for i, item := range in.Send {
+		err := j.typeItem(t, item, fmt.Sprintf("/send/%d", i))
+		if err == nil {
+			err = j.checkSize(len(t.data)) // before a few names become gigabytes
+		}
+		if err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+func (j *Job) typeItem(t *typing, item SendItem, pointer string) *Error {
+	switch {
+	case item.Key != "":
+		return j.typeKey(t, item.Key, max(item.Count, 1))
+	case item.Mouse != nil:
+		return j.typeMouse(t, *item.Mouse, pointer+"/mouse")
+	case item.Paste != nil && j.term == nil:
+		t.addText(*item.Paste)
+	case item.Paste != nil:
+		b := screen.Paste(*item.Paste, j.modes())
+		t.add(b...)
+		clear(b) // it may be a secret
+	default:
+		t.addText(item.Text)
+		t.add(item.Bytes...)
+	}
+	return nil
+}
+
+func (j *Job) typeKey(t *typing, name string, count int) *Error {
+	if j.term == nil {
+		return j.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", j.id)
+	}
+	b, err := screen.Encode([]string{name}, j.modes())
+	if err != nil {
+		e := errorf(CodeInvalidKey, "%v; nothing was sent", err)
+		e.Valid, e.Name = screen.KeyNames(), name
+		return e
+	}
+	for range count {
+		t.add(b...)
+	}
+	return nil
+}
+
+func (j *Job) typeMouse(t *typing, m screen.MouseEvent, pointer string) *Error {
+	if j.term == nil {
+		return j.notInteractive("job %d has a pipe and no terminal: there is no mouse; start it in pty mode", j.id)
+	}
+	if m.Row >= j.info.Rows || m.Col >= j.info.Cols {
+		return Invalid(pointer, "row %d, column %d lies outside the terminal of %d rows and %d columns, which count from 0; nothing was sent",
+			m.Row, m.Col, j.info.Rows, j.info.Cols)
+	}
+	b, err := screen.EncodeMouse(m, j.modes())
+	if err != nil {
+		return Invalid(pointer, "%v; nothing was sent", err)
+	}
+	t.add(b...)
+	return nil
+}

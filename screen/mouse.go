@@ -1,0 +1,160 @@
+package screen
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// A MouseEvent is something that happened with the mouse.
+type MouseEvent struct {
+	Action   MouseAction
+	Button   MouseButtonName // of a press and a release; of a move, the one that is down
+	Row, Col int             // from 0
+	Shift    bool
+	Alt      bool
+	Ctrl     bool
+}
+
+// A MouseAction is what happened.
+type MouseAction string
+
+const (
+	MousePress      MouseAction = "press"
+	MouseRelease    MouseAction = "release"
+	MouseMove       MouseAction = "move"
+	MouseWheelUp    MouseAction = "wheelUp"
+	MouseWheelDown  MouseAction = "wheelDown"
+	MouseWheelLeft  MouseAction = "wheelLeft"
+	MouseWheelRight MouseAction = "wheelRight"
+)
+
+// A MouseButtonName is a button of the mouse; "" is none.
+type MouseButtonName string
+
+const (
+	MouseLeft   MouseButtonName = "left"
+	MouseMiddle MouseButtonName = "middle"
+	MouseRight  MouseButtonName = "right"
+)
+
+// The button numbers of xterm. What a wheel does is a press of a button too.
+var (
+	mouseButtons = map[MouseButtonName]int{MouseLeft: 0, MouseMiddle: 1, MouseRight: 2, "": mouseNoButton}
+	mouseWheels  = map[MouseAction]int{MouseWheelUp: 64, MouseWheelDown: 65, MouseWheelLeft: 66, MouseWheelRight: 67}
+)
+
+// What is added to the button's number.
+const (
+	mouseNoButton = 3
+	mouseShift    = 4
+	mouseAlt      = 8
+	mouseCtrl     = 16
+	mouseMotion   = 32
+)
+
+// The highest number that a byte, and a character of two bytes, can carry: each is
+// sent with 32 added, so that it is no control character.
+const (
+	mouseLegacyMax = 255 - 32
+	mouseUTF8Max   = 0x7ff - 32
+)
+
+// EncodeMouse returns what a terminal in these modes sends for an event. The error
+// says, for people, why a program in these modes is told nothing of it.
+func EncodeMouse(e MouseEvent, m Modes) ([]byte, error) {
+	if err := e.heard(m.Mouse); err != nil {
+		return nil, err
+	}
+	button := e.number()
+	if m.Mouse == MouseX10 {
+		return encodeMouse(button, e, m.MouseEncoding)
+	}
+	for _, mod := range []struct {
+		on  bool
+		bit int
+	}{{e.Shift, mouseShift}, {e.Alt, mouseAlt}, {e.Ctrl, mouseCtrl}} {
+		if mod.on {
+			button |= mod.bit
+		}
+	}
+	return encodeMouse(button, e, m.MouseEncoding)
+}
+
+// number is the event's button, with what tells a movement.
+func (e MouseEvent) number() int {
+	if n, ok := mouseWheels[e.Action]; ok {
+		return n
+	}
+	n := mouseButtons[e.Button]
+	if e.Action == MouseMove {
+		n |= mouseMotion
+	}
+	return n
+}
+
+// heard says why a program is told nothing of an event, or nil.
+func (e MouseEvent) heard(mode MouseMode) error {
+	switch {
+	case mode == MouseOff:
+		return errors.New("the program has not asked for mouse events; wait until it has, or use its keys")
+	case mode == MouseX10 && e.Action != MousePress:
+		return errors.New("the program has asked for presses of buttons alone (mouse mode 9)")
+	case e.Action == MouseMove && mode == MouseNormal:
+		return errors.New("the program has not asked for movements of the mouse (mouse mode 1000)")
+	case e.Action == MouseMove && mode == MouseButton && e.Button == "":
+		return errors.New("the program has asked for movements while a button is down (mouse mode 1002); give the button")
+	}
+	return nil
+}
+
+func encodeMouse(button int, e MouseEvent, enc MouseEncoding) ([]byte, error) {
+	x, y := e.Col+1, e.Row+1
+	switch enc {
+	case MouseSGR:
+		final := byte('M')
+		if e.Action == MouseRelease {
+			final = 'm'
+		}
+		return append(mouseNumbers("\x1b[<", button, x, y), final), nil
+	case MouseSGRPixels:
+		return nil, errors.New("the program has asked for positions in pixels (mouse mode 1016), and this terminal has none")
+	}
+	if e.Action == MouseRelease {
+		button |= mouseNoButton // which one it was is not told
+	}
+	switch enc {
+	case MouseURXVT:
+		return append(mouseNumbers("\x1b[", button+32, x, y), 'M'), nil
+	case MouseUTF8:
+		if err := mouseReach(x, y, mouseUTF8Max); err != nil {
+			return nil, err
+		}
+		out := []byte("\x1b[M")
+		for _, n := range []int{button, x, y} {
+			out = utf8.AppendRune(out, rune(n+32))
+		}
+		return out, nil
+	}
+	if err := mouseReach(x, y, mouseLegacyMax); err != nil {
+		return nil, err
+	}
+	return []byte{0x1b, '[', 'M', byte(button + 32), byte(x + 32), byte(y + 32)}, nil
+}
+
+func mouseNumbers(begin string, button, x, y int) []byte {
+	out := strconv.AppendInt([]byte(begin), int64(button), 10)
+	for _, n := range []int{x, y} {
+		out = strconv.AppendInt(append(out, ';'), int64(n), 10)
+	}
+	return out
+}
+
+// mouseReach refuses a position that the encoding has no number for.
+func mouseReach(x, y, limit int) error {
+	if x <= limit && y <= limit {
+		return nil
+	}
+	return fmt.Errorf("the program's mouse encoding ends at row and column %d", limit-1)
+}
