@@ -90,8 +90,17 @@ func (j *Job) onMessage(m message) {
 		j.onHits(m.hits)
 	case syncedMsg:
 		j.onSynced(m.tok)
+	case fileFailedMsg:
+		j.onFileFailed(m.err)
+	case filedMsg:
+		j.filed = true
+	case readDoneMsg:
+		j.onReadDone(m)
 	case quitMsg:
 		j.quit = true
+		if m.discard {
+			j.discard(true, j.logDiscard)
+		}
 	}
 }
 
@@ -106,7 +115,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewWaits(now)
 	j.reviewReads(now)
 	j.reviewRuns(now)
-	j.reviewKills()
+	j.reviewKills(now)
 	j.timer.Reset(max(j.nextDeadline(now).Sub(now), 0))
 }
 
@@ -127,6 +136,9 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	if j.st.step == stepHint {
 		sooner(j.hintUntil)
 	}
+	if j.st.step == stepFiles && len(j.kills) > 0 {
+		sooner(j.filesUntil)
+	}
 	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
 		sooner(j.queue.broken.Add(brokenTime))
 	}
@@ -135,7 +147,9 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		sooner(r.drainUntil)
 	}
 	for _, r := range j.reads {
-		sooner(r.deadline)
+		if !r.begun {
+			sooner(r.deadline)
+		}
 	}
 	return next
 }
@@ -203,6 +217,7 @@ func (j *Job) release() {
 	}
 	j.failPending(j.gone())
 	j.closeDescriptors()
+	j.abandonFiles()
 	if f := j.follower.Swap(nil); f != nil {
 		f.mail.put(followQuit{})
 		<-f.done

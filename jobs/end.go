@@ -119,6 +119,10 @@ func (j *Job) reviewEnd(now time.Time) {
 			}
 		case stepSettleClose:
 			if j.settling == nil {
+				j.finishFiles(now)
+			}
+		case stepFiles:
+			if j.filed {
 				j.tellClosed()
 			}
 		case stepNone, stepDone:
@@ -142,6 +146,7 @@ func (j *Job) tellExited(now time.Time) {
 	j.st.step, j.st.status = stepBackground, StatusExited
 	j.mgr.releaseName(j)
 	j.publish()
+	j.record()
 	hint := j.hint
 	for _, r := range j.runs {
 		r.onExit(now, hint, len(j.info.Background) > 0)
@@ -265,9 +270,10 @@ func (r *KillResult) add(k keeper.Report) {
 	}
 }
 
-// reviewKills answers the kills of a job of which nothing is left.
-func (j *Job) reviewKills() {
-	if j.st.status == StatusClosed {
+// reviewKills answers the kills of a job of which nothing is left. They wait for its
+// files as a rule, so that the job is closed in the answer, but not for a slow disk.
+func (j *Job) reviewKills(now time.Time) {
+	if j.st.status == StatusClosed || j.st.step == stepFiles && !now.Before(j.filesUntil) {
 		j.answerKills()
 	}
 }

@@ -28,6 +28,7 @@ const (
 	CodeShuttingDown
 	CodeCanceled
 	CodeInvalidParams
+	CodeOutputFileError
 	codeCount // the number of codes
 )
 
@@ -52,7 +53,7 @@ type Error struct {
 	Exit         *Exit    // jobExited
 	Command      string   // commandNotFound
 	Suggestions  []string // commandNotFound
-	Path         string   // commandNotFound, permissionDenied, badWorkingDirectory, directoryNotAllowed
+	Path         string   // commandNotFound, permissionDenied, badWorkingDirectory, directoryNotAllowed, outputFileError
 	Errno        string   // the system's own words, where it gave any
 	Pattern      string   // invalidPattern
 	Position     *int     // invalidPattern: code points from 0

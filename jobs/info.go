@@ -82,6 +82,9 @@ type Info struct {
 	Cols, Rows         int
 	Background         []Process
 	Watches            []WatchInfo
+	OutputDirectory    string // where its files are; "" = memory alone
+	OutputFile         string // the one that failed; "" = none
+	OutputFileError    string // why, in the system's own words
 }
 
 // Live says whether anything of the job may be alive.

@@ -10,6 +10,7 @@ import (
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/store"
 )
 
 // What a job needs of the operating system. The implementations are keeper.Keeper
@@ -62,7 +63,9 @@ type Job struct {
 	input   input    // nil: nothing can be written
 	term    terminal // nil: pipe mode
 
-	follower atomic.Pointer[follower] // nil until the first pattern
+	follower  atomic.Pointer[follower] // nil until the first pattern
+	folder    *store.Folder            // nil: output is kept in memory alone
+	fileHolds holds
 
 	// Channels:
 	mail    *mailbox[message]   // any goroutine -> run
@@ -73,7 +76,8 @@ type Job struct {
 	toInput chan []byte         // run -> writeLoop
 	wrote   chan writeDone      // writeLoop -> run, one per toInput
 	hints   chan *Hint          // seekHint -> run, at most once; capacity 1
-	ended   chan struct{}       // closed by run when nothing of the job is left, or it failed to start
+	vacant  chan struct{}       // closed by run when nothing of the job is left, or it failed to start
+	ended   chan struct{}       // closed by run when its files are complete, too
 	done    chan struct{}       // closed when run has returned
 
 	loops   sync.WaitGroup                // readLoops and writeLoop
@@ -81,27 +85,30 @@ type Job struct {
 	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
 
 	// Owned by run:
-	st        state
-	info      Info // what does not change, and what the loop last knew of the rest
-	begin     *startReq
-	waits     []*wait
-	runs      []*runReq
-	reads     []*readReq
-	kills     []*killReq
-	report    KillResult // what the kills of this job have done so far
-	queue     inputQueue
-	watches   map[int]*watch    // by follower key
-	keys      int               // follower keys given out
-	watchIDs  int               // the client's, given out
-	unwatches map[*token]func() // what to do when the follower has seen what is stored
-	settling  *token            // the follower's answer that the end waits for
-	hint      *Hint             // why the shell could not run its command; nil = not known
-	hintUntil time.Time         // when looking for it is given up
-	unread    map[Stream]int64
-	cursor    map[Stream]int64
-	closing   bool // the server ends
-	quit      bool
-	timer     *time.Timer
+	st         state
+	info       Info // what does not change, and what the loop last knew of the rest
+	begin      *startReq
+	waits      []*wait
+	runs       []*runReq
+	reads      []*readReq
+	kills      []*killReq
+	report     KillResult // what the kills of this job have done so far
+	queue      inputQueue
+	watches    map[int]*watch    // by follower key
+	keys       int               // follower keys given out
+	watchIDs   int               // the client's, given out
+	unwatches  map[*token]func() // what to do when the follower has seen what is stored
+	settling   *token            // the follower's answer that the end waits for
+	hint       *Hint             // why the shell could not run its command; nil = not known
+	hintUntil  time.Time         // when looking for it is given up
+	unread     map[Stream]int64
+	cursor     map[Stream]int64
+	cursorAt   map[Stream]*readReq // the read that will move the cursor next
+	filed      bool                // the files are complete
+	filesUntil time.Time           // when kills wait for that no longer
+	closing    bool                // the server ends
+	quit       bool
+	timer      *time.Timer
 }
 
 type processHandle struct{ process }
@@ -125,12 +132,13 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		toInput: make(chan []byte),
 		wrote:   make(chan writeDone),
 		hints:   make(chan *Hint, 1),
+		vacant:  make(chan struct{}),
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
 		watches: map[int]*watch{}, unwatches: map[*token]func(){},
 		unread: map[Stream]int64{},
-		cursor: map[Stream]int64{},
-		timer:  time.NewTimer(time.Hour),
+		cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{},
+		timer: time.NewTimer(time.Hour),
 	}
 	if j.sink == nil {
 		j.sink = nullSink{}
@@ -187,7 +195,7 @@ func (j *Job) refuse(m message, err *Error) {
 		m.reply.fail(err)
 	case removeMsg:
 		m.reply.fail(err)
-	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg:
+	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg, fileFailedMsg, filedMsg, readDoneMsg:
 	}
 }
 

@@ -35,10 +35,11 @@ func (s *Server) jobStart(r *request) error {
 	if err := s.roomForEvents(); err != nil {
 		return err
 	}
-	_, pending, refused := s.mgr.Start(spec)
+	j, pending, refused := s.mgr.Start(spec)
 	if refused != nil {
 		return refused
 	}
+	r.release = j.Hold()
 	r.await(func() (any, error) {
 		res, err := wait(r, pending)
 		if err != nil {
@@ -140,6 +141,7 @@ func (s *Server) jobRun(r *request) error {
 	if refused != nil {
 		return refused
 	}
+	r.release = j.Hold()
 	ran := j.Run(opts)
 	events := s.settings.events
 	r.await(func() (any, error) {
@@ -206,6 +208,7 @@ func (s *Server) jobWrite(r *request) error {
 			return err
 		}
 	}
+	r.release = j.Hold()
 	pending, refused := j.Write(in)
 	if refused != nil {
 		return refused
@@ -268,6 +271,7 @@ func (s *Server) jobWait(r *request) error {
 	if err != nil {
 		return err
 	}
+	r.release = j.Hold()
 	pending, refused := j.Wait(spec)
 	if refused != nil {
 		return refused

@@ -41,6 +41,7 @@ type lane struct {
 	handle  int64
 	cursors []cursor
 	seq     int64
+	sent    func()                // lets go of the job's files: closed was passed
 	exitAt  map[jobs.Stream]int64 // nil until exited was passed
 }
 
@@ -66,6 +67,7 @@ func (e *laneEvent) size() int {
 type cursor struct {
 	stream jobs.Stream
 	off    int64
+	lost   int64 // bytes right before off that will not come, and were not told of
 }
 
 func newLane(out *outbox, requestID json.RawMessage, events []schema.EventName, enc schema.Encoding) *lane {
@@ -114,7 +116,10 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 		return // nobody listens: the job's output and events stay where they are
 	}
 	for _, s := range info.Streams {
-		l.cursors = append(l.cursors, cursor{s.Name, from[s.Name].To})
+		l.cursors = append(l.cursors, cursor{stream: s.Name, off: from[s.Name].To})
+	}
+	if j != nil {
+		l.sent = j.HoldUnsent()
 	}
 	l.open, l.parked = true, false
 	if l.events[schema.EventNameStarted] {
@@ -234,11 +239,11 @@ func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]by
 		if event != nil {
 			limit = event.After[c.stream] // 0 where it speaks of another stream
 		}
-		e, ok := l.chunk(c, limit)
+		e, ok := l.chunk(&l.cursors[i], limit)
 		if !ok {
 			continue
 		}
-		c.off = e.Offset + int64(len(e.Data))
+		c.off, c.lost = e.Offset+int64(len(e.Data)), 0
 		l.cursors = append(slices.Delete(l.cursors, i, i+1), c)
 		l.seq++
 		e.Seq = l.seq
@@ -253,20 +258,24 @@ const noLimit = int64(math.MaxInt64)
 
 // chunk is the output at a cursor and below limit, if there is any to be sent. Bytes
 // that may be the beginning of a character are held back until the rest is there, or
-// an event waits for them.
-func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
+// an event waits for them. A gap with nothing behind it moves the cursor, and is told
+// with the next bytes.
+func (l *lane) chunk(c *cursor, limit int64) (outputEvent, bool) {
 	e := outputEvent{Handle: l.handle, Stream: string(c.stream), Base64: l.encoding == schema.EncodingBase64}
 	if c.off >= limit || !l.events[schema.EventNameOutput] {
 		return e, false
 	}
 	end := l.job.End(c.stream) // before the read: what comes between the two is not missed
 	n, at := l.job.ReadRaw(c.stream, l.out.raw, c.off)
-	if n == 0 {
+	if n == 0 || at >= limit {
+		at = min(at, limit)
+		c.lost += at - c.off
+		c.off = at
 		return e, false
 	}
-	e.Offset = min(at, limit)
-	if e.Offset > c.off {
-		e.GapFrom, e.GapTo = c.off, e.Offset
+	e.Offset = at
+	if from := c.off - c.lost; e.Offset > from {
+		e.GapFrom, e.GapTo = from, e.Offset
 	}
 	e.Data = l.out.raw[:min(int64(n), limit-e.Offset)]
 	e.Late = l.exitAt != nil && e.Offset >= l.exitAt[c.stream]
@@ -295,6 +304,9 @@ func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 	l.out.mu.Unlock()
 	if e.Exited != nil {
 		l.exitAt = e.After
+	}
+	if e.Closed != nil && l.sent != nil {
+		l.sent()
 	}
 	name, method, params := eventParams(&e.Event, l.handle, l.seq+1, e.suppressed)
 	if !l.events[name] {
