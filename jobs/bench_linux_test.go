@@ -16,9 +16,15 @@ func BenchmarkTrue(b *testing.B) {
 			}
 		}
 	})
-	for _, store := range []string{"memory"} {
+	for _, store := range []string{"memory", "files"} {
 		for _, until := range []ConditionKind{UntilExit, UntilClosed} {
-			b.Run(store+"/"+string(until), func(b *testing.B) { benchTrue(b, Options{}, until) })
+			b.Run(store+"/"+string(until), func(b *testing.B) {
+				o := Options{}
+				if store == "files" {
+					o.Persist = persistIn(b.TempDir())
+				}
+				benchTrue(b, o, until)
+			})
 		}
 	}
 }

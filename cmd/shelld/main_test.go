@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,36 +20,26 @@ func TestMain(m *testing.M) {
 	jobs.KeeperMain() // The servers below are copies of this binary, and so are their keepers.
 	// Under the race detector each of them would sleep for a second before it exits.
 	_ = os.Setenv(raceOptions, os.Getenv(raceOptions)+" atexit_sleep_ms=0") // The name is valid.
-	ownState()
 	testscript.Main(leakless{m}, map[string]func(){"shelld": main})
 }
 
 const raceOptions = "GORACE"
 
-// ownState keeps output files away from the user's own. The servers of these tests
-// inherit it; the first process removes it (leakless).
-func ownState() {
-	if os.Getenv(stateMark) != "" {
-		return
-	}
-	dir, err := os.MkdirTemp("", "shelld-cmd-")
-	if err == nil {
-		err = errors.Join(os.Setenv(stateMark, dir), os.Setenv("XDG_STATE_HOME", dir))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-const stateMark = "SHELLD_TEST_STATE"
-
 // leakless fails a run that left a goroutine behind.
 type leakless struct{ *testing.M }
 
 func (m leakless) Run() int {
+	// The output files of the servers below are none of the user's.
+	state, err := os.MkdirTemp("", "shelld-cmd-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(state)
 	code := m.M.Run()
-	_ = os.RemoveAll(os.Getenv(stateMark)) // Best effort: it is in the system's temporary directory.
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

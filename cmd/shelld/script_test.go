@@ -37,7 +37,6 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv(raceOptions, os.Getenv(raceOptions))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
-			env.Setenv(stateMark, env.WorkDir) // as if it were ours: ownState makes no other
 			file, err := exec.LookPath("shelld")
 			env.Setenv("SHELLD", file) // for where a script sets PATH
 			return err
