@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -160,10 +161,15 @@ func (s *Server) persist(o schema.PersistOptions) *jobs.Persist {
 	if or(o.Mode, schema.PersistModeFiles) == schema.PersistModeMemory {
 		return nil
 	}
-	return &jobs.Persist{
-		Directory: or(o.Directory, ""), Session: s.session,
-		Encode: func(i jobs.Info) ([]byte, error) { return json.MarshalIndent(jobInfo(i), "", "  ") },
-	}
+	return &jobs.Persist{Directory: or(o.Directory, ""), Session: s.session, Encode: infoFile}
+}
+
+// infoFile is what is stored beside a job's output.
+func infoFile(i jobs.Info) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.Indent(&b, marshal(jobInfo(i)), "", "  ")
+	b.WriteByte('\n')
+	return b.Bytes(), err
 }
 
 // newSessionID returns a name that no other run of a server has.
