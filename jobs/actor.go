@@ -136,8 +136,8 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	if j.st.step == stepHint {
 		sooner(j.hintUntil)
 	}
-	if j.st.step == stepFiles && len(j.kills) > 0 {
-		sooner(j.filesUntil)
+	if len(j.kills) > 0 {
+		sooner(j.killsUntil)
 	}
 	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
 		sooner(j.queue.broken.Add(brokenTime))

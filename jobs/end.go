@@ -119,7 +119,7 @@ func (j *Job) reviewEnd(now time.Time) {
 			}
 		case stepSettleClose:
 			if j.settling == nil {
-				j.finishFiles(now)
+				j.finishFiles()
 			}
 		case stepFiles:
 			if j.filed {
@@ -220,6 +220,9 @@ func (j *Job) onKill(m killMsg) {
 
 // end sends the signals, with the reason for it settled first.
 func (j *Job) end(why Reason, o KillOptions) {
+	if j.isVacant() {
+		return // its keeper may have another job by now
+	}
 	j.st.intend(why)
 	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.interactiveShell()})
 	if err != nil {
@@ -273,7 +276,10 @@ func (r *KillResult) add(k keeper.Report) {
 // reviewKills answers the kills of a job of which nothing is left. They wait for its
 // files as a rule, so that the job is closed in the answer, but not for a slow disk.
 func (j *Job) reviewKills(now time.Time) {
-	if j.st.status == StatusClosed || j.st.step == stepFiles && !now.Before(j.filesUntil) {
+	if j.st.empty && j.killsUntil.IsZero() {
+		j.killsUntil = now.Add(fileTime)
+	}
+	if j.st.status == StatusClosed || j.st.empty && !now.Before(j.killsUntil) {
 		j.answerKills()
 	}
 }

@@ -54,20 +54,21 @@ func (j *Job) record() {
 	}
 }
 
-// fileTime is how long an answer that nothing but files holds up waits for them.
+// fileTime is how long a kill whose tree is gone waits for the output to be stored.
 const fileTime = time.Second
 
 // finishFiles is called when nothing of the job is left and all that it wrote is
 // stored. Nobody else may append from here on: a descriptor of the job's terminal may
 // have gone to a stranger.
-func (j *Job) finishFiles(now time.Time) {
+func (j *Job) finishFiles() {
 	close(j.vacant)
 	if j.folder == nil {
 		j.tellClosed()
 		return
 	}
 	j.closeDescriptors()
-	j.st.step, j.filesUntil = stepFiles, now.Add(fileTime)
+	j.process.Store(nil)
+	j.st.step = stepFiles
 	info := j.snapshot()
 	info.Status, info.Background = StatusClosed, nil
 	j.loops.Go(func() {

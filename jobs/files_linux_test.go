@@ -325,7 +325,7 @@ func TestTakenFileNames(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "1")); err != nil {
 		t.Fatal(err)
 	}
-	j := mustStart(t, m, sh("echo text; read x"))
+	j := started(t, m, sh("echo text; read x"), "text")
 	must(t, j.Kill(KillOptions{}))
 	info := must(t, j.Info())
 	if info.Status != StatusClosed || info.OutputFile != filepath.Join(dir, "1") || info.OutputFileError != "file exists" {

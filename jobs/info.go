@@ -107,7 +107,7 @@ type WatchInfo struct {
 }
 
 // An Outcome is how a wait ended. The output it speaks of is read from the job by
-// [Job.Text] with these ranges.
+// [Job.Excerpt] with these ranges.
 type Outcome struct {
 	Reason      string // a condition's kind, or timeout, patternFailed
 	Index       int    // which condition, or -1

@@ -105,7 +105,7 @@ type Job struct {
 	cursor     map[Stream]int64
 	cursorAt   map[Stream]*readReq // the read that will move the cursor next
 	filed      bool                // the files are complete
-	filesUntil time.Time           // when kills wait for that no longer
+	killsUntil time.Time           // when kills wait for the output no longer; zero: something lives
 	closing    bool                // the server ends
 	quit       bool
 	timer      *time.Timer
