@@ -28,8 +28,19 @@
 //     closing the descriptor and done end it.
 //  5. follower.run (follower.go), from the job's first pattern on, owns the
 //     matching; run ends it.
-//  6. What package keeper has for a job: the goroutine that receives what its
+//  6. archive.run (archive.go), one per manager where output is kept in files, writes
+//     what is known of jobs and deletes; [Manager.Close] ends it.
+//  7. Where a file may have to be waited for, and the wait is bounded by the request or
+//     by the job's end: one per read (read.go), one at the end of a job (files.go).
+//  8. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
+//
+// # Files
+//
+// Output is in memory, and as a rule in files beside it. Nothing of that is on the way
+// of a start: the readLoop makes a stream's file with its first byte, and info.json is
+// written late. A disk that takes nothing stops the output that it should take and the
+// job's closing, and neither the loop, nor a kill, nor the server's end.
 //
 // # Ending without help
 //
