@@ -258,6 +258,30 @@ func TestRemovedFiles(t *testing.T) {
 	}
 }
 
+// What stands in the place of a file of ours is not deleted, and the answer says so.
+func TestRemovalOfWhatIsNotOurs(t *testing.T) {
+	m, dir := startFiles(t, Limits{})
+	j := mustStart(t, m, sh("echo text"))
+	awaitClosed(t, j)
+	file := filepath.Join(dir, "1", "stdout.txt")
+	if err := os.Rename(file, file+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := refused(t, j.Remove(false), CodeOutputFileError)
+	if e.Path != filepath.Join(dir, "1") || !strings.Contains(e.Message, "forgotten") {
+		t.Errorf("path %q: %s", e.Path, e.Message)
+	}
+	if got := mustRead(t, file); got != "precious" {
+		t.Errorf("the file is %q", got)
+	}
+	if _, err := m.Lookup(Ref{Handle: 1}); err == nil {
+		t.Error("the job is known")
+	}
+}
+
 // An answer that quotes the output has it, whatever is removed meanwhile; what has not
 // been sent does not hold up a removal.
 func TestRemovalWaitsForAnswers(t *testing.T) {

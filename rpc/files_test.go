@@ -190,21 +190,3 @@ func TestLostOutput(t *testing.T) {
 	}
 	equal(t, "exit", s.exit(h), "exited 0")
 }
-
-// TestGapAcrossAnEvent: bytes that were dropped before an event spoke of them are one
-// gap, told with the next bytes that there are.
-func TestGapAcrossAnEvent(t *testing.T) {
-	s := start(t, "options", obj{"persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
-	f := newFifo(t)
-	s.gate.let(false)
-	c := s.begin("job/start", obj{"command": "head -c 1000000 /dev/zero | tr '\\0' x; echo HERE; head -c 1000000 /dev/zero | tr '\\0' y; read x <" + f.path,
-		"shell": "sh", "mode": "pipe", "watch": []obj{{"pattern": "HERE"}}, "events": []string{"output", "patternMatched", "closed"}})
-	f.release()
-	s.gate.let(true)
-	h := result[schema.JobStartResult](c).Job.Handle
-	s.event(h, "job/closed")
-	m := s.event(h, "job/patternMatched")
-	equal(t, "match", m.Offset, 1_000_000)
-	n := s.received(h, "stdout")
-	equal(t, "bytes and gaps", n.bytes+n.gaps, 2_000_005)
-}
