@@ -116,6 +116,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewReads(now)
 	j.reviewRuns(now)
 	j.reviewKills(now)
+	j.reviewRecord(now)
 	j.timer.Reset(max(j.nextDeadline(now).Sub(now), 0))
 }
 
@@ -136,6 +137,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	if j.st.step == stepHint {
 		sooner(j.hintUntil)
 	}
+	sooner(j.recordAt)
 	if len(j.kills) > 0 {
 		sooner(j.killsUntil)
 	}

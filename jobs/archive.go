@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
@@ -24,15 +23,16 @@ type Persist struct {
 }
 
 // An archive is the directory of a server. Its goroutine does what is done there and
-// nobody waits for on his way: it writes what is known of jobs, and deletes.
+// nobody waits for on his way: it writes what is known of jobs that live, and deletes.
 //
-// What is known is written late, so that a command which is over at once costs one
-// write and not three. The last of it, at the end of a job, is written when it comes.
+// What nobody has asked to be deleted goes when there is nothing else to do: where
+// commands follow each other, it would be in their way.
 type archive struct {
 	// Immutable:
 	session *store.Session
 	state   string // the directory that session lies in
 	total   *spool.Budget
+	most    int64 // that total lets be stored
 	encode  func(Info) ([]byte, error)
 	log     *slog.Logger
 	done    chan struct{} // closed when run has returned
@@ -40,8 +40,7 @@ type archive struct {
 	mail *mailbox[errand] // any goroutine -> run
 
 	// Owned by run:
-	late  map[*Job]Info // to be written when the timer says so
-	order []*Job        // in late
+	drops []errand // to be carried out when there is time
 }
 
 // An errand is what an archive is asked for.
@@ -55,14 +54,18 @@ type errand struct {
 type errandKind int
 
 const (
-	errandRecord errandKind = iota // some time soon; then is not called
-	errandFinal                    // at once, and for the last time
+	errandRecord errandKind = iota
 	errandDelete
+	errandDrop // is errandDelete, some time
 	errandClose
 )
 
-// recordTime is how late at most it is written that a job has started or exited.
-const recordTime = 100 * time.Millisecond
+// dropTime is how long nothing must have been asked for before files are deleted that
+// nobody asked to be, and maxDrops how many jobs may wait for that.
+const (
+	dropTime = time.Second
+	maxDrops = 1000
+)
 
 // openArchive makes the directory of a session. Nil and no error: output is kept in
 // memory, as asked for or because nobody has named a directory and the default place
@@ -93,8 +96,8 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (*archive, error) {
 		return nil, e
 	}
 	a := &archive{
-		session: session, state: dir, total: spool.NewBudget(l.SpoolTotal), encode: p.Encode, log: log,
-		done: make(chan struct{}), mail: newMailbox[errand](), late: map[*Job]Info{},
+		session: session, state: dir, total: spool.NewBudget(l.SpoolTotal), most: l.SpoolTotal,
+		encode: p.Encode, log: log, done: make(chan struct{}), mail: newMailbox[errand](),
 	}
 	go a.run()
 	return a, nil
@@ -124,26 +127,28 @@ func (a *archive) put(e errand) {
 
 func (a *archive) run() {
 	defer close(a.done)
-	t := time.NewTimer(time.Hour)
-	defer t.Stop()
+	idle := time.NewTimer(time.Hour)
+	defer idle.Stop()
 	for closing := false; !closing; {
 		select {
 		case <-a.mail.wake:
+			idle.Reset(dropTime)
 			for _, e := range a.mail.take() {
 				closing = closing || e.what == errandClose
-				if e.what == errandRecord && len(a.late) == 0 {
-					t.Reset(recordTime)
-				}
 				a.do(e)
 			}
-		case <-t.C:
-			a.flush()
+		case <-idle.C:
+			if a.drop(); len(a.drops) > 0 {
+				idle.Reset(0) // one at a time: somebody may wait for something else
+			}
 		}
 	}
 	for _, e := range a.mail.close() {
 		a.do(e)
 	}
-	a.flush()
+	for len(a.drops) > 0 {
+		a.drop()
+	}
 	if err := a.session.Close(); err != nil {
 		a.log.Warn("closing the output directory", "error", err)
 	}
@@ -152,41 +157,25 @@ func (a *archive) run() {
 func (a *archive) do(e errand) {
 	switch e.what {
 	case errandRecord:
-		if _, is := a.late[e.job]; !is {
-			a.order = append(a.order, e.job)
+		if err := e.job.writeInfo(e.info, false); err != nil {
+			e.job.outputFileFailed(err)
 		}
-		a.late[e.job] = e.info
-	case errandFinal:
-		a.forget(e.job)
-		e.info.Streams = e.job.streamInfo() // they were put in order since
-		e.then(a.write(e.job, e.info))
 	case errandDelete:
-		a.forget(e.job)
 		e.then(e.job.deleteFiles())
+	case errandDrop:
+		a.drops = append(a.drops, e)
+		if len(a.drops) > maxDrops || a.total.Used() > a.most/2 {
+			a.drop()
+		}
 	case errandClose:
 	}
 }
 
-func (a *archive) forget(j *Job) {
-	delete(a.late, j)
-	a.order = slices.DeleteFunc(a.order, func(o *Job) bool { return o == j })
-}
-
-// flush writes what was put off.
-func (a *archive) flush() {
-	for _, j := range a.order {
-		if err := a.write(j, a.late[j]); err != nil {
-			j.outputFileFailed(err)
-		}
+// drop deletes the files of the job that has waited longest for it.
+func (a *archive) drop() {
+	if len(a.drops) > 0 {
+		e := a.drops[0]
+		a.drops = a.drops[1:]
+		e.then(e.job.deleteFiles())
 	}
-	clear(a.late)
-	a.order = nil
-}
-
-func (a *archive) write(j *Job, info Info) error {
-	b, err := a.encode(info)
-	if err != nil {
-		return err
-	}
-	return j.folder.Replace(infoFile, b)
 }

@@ -29,7 +29,7 @@
 //  5. follower.run (follower.go), from the job's first pattern on, owns the
 //     matching; run ends it.
 //  6. archive.run (archive.go), one per manager where output is kept in files, writes
-//     what is known of jobs and deletes; [Manager.Close] ends it.
+//     what is known of jobs that live, and deletes; [Manager.Close] ends it.
 //  7. Where a file may have to be waited for, and the wait is bounded by the request or
 //     by the job's end: one per read (read.go), one at the end of a job (files.go).
 //  8. What package keeper has for a job: the goroutine that receives what its

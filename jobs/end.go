@@ -146,7 +146,7 @@ func (j *Job) tellExited(now time.Time) {
 	j.st.step, j.st.status = stepBackground, StatusExited
 	j.mgr.releaseName(j)
 	j.publish()
-	j.record()
+	j.record(now)
 	hint := j.hint
 	for _, r := range j.runs {
 		r.onExit(now, hint, len(j.info.Background) > 0)

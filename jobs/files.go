@@ -47,11 +47,37 @@ func (j *Job) onFileFailed(err error) {
 	j.publish()
 }
 
+// recordTime is how late at most it is written that a job has started or exited, so
+// that a command which is over at once costs one write and not three.
+const recordTime = 100 * time.Millisecond
+
 // record has what is known written some time soon.
-func (j *Job) record() {
-	if j.folder != nil {
+func (j *Job) record(now time.Time) {
+	if j.folder != nil && j.recordAt.IsZero() {
+		j.recordAt = now.Add(recordTime)
+	}
+}
+
+func (j *Job) reviewRecord(now time.Time) {
+	if !j.recordAt.IsZero() && !now.Before(j.recordAt) {
+		j.recordAt = time.Time{}
 		j.mgr.archive.put(errand{what: errandRecord, job: j, info: j.snapshot()})
 	}
+}
+
+// writeInfo writes what is known beside the output; nothing after what is final.
+func (j *Job) writeInfo(info Info, final bool) error {
+	j.infoMu.Lock()
+	defer j.infoMu.Unlock()
+	if j.infoFinal {
+		return nil
+	}
+	j.infoFinal = final
+	b, err := j.mgr.archive.encode(info)
+	if err != nil {
+		return err
+	}
+	return j.folder.Replace(infoFile, b)
 }
 
 // fileTime is how long a kill whose tree is gone waits for the output to be stored.
@@ -69,6 +95,7 @@ func (j *Job) finishFiles() {
 	j.closeDescriptors()
 	j.process.Store(nil)
 	j.st.step = stepFiles
+	j.recordAt = time.Time{}
 	info := j.snapshot()
 	info.Status, info.Background = StatusClosed, nil
 	j.loops.Go(func() {
@@ -78,12 +105,11 @@ func (j *Job) finishFiles() {
 				j.outputFileFailed(err)
 			}
 		}
-		j.mgr.archive.put(errand{what: errandFinal, job: j, info: info, then: func(err error) {
-			if err != nil {
-				j.outputFileFailed(err)
-			}
-			j.post(filedMsg{})
-		}})
+		info.Streams = j.streamInfo() // as they are in order
+		if err := j.writeInfo(info, true); err != nil {
+			j.outputFileFailed(err)
+		}
+		j.post(filedMsg{})
 	})
 }
 
@@ -105,14 +131,19 @@ func (j *Job) abandonFiles() {
 }
 
 // discard deletes what is stored of a job that is closed and will be let go of, once
-// nobody reads it. then is called with what went wrong, from any goroutine.
+// nobody reads it; with unsent, once all of it was sent, too, and when there is time.
+// then is called with what went wrong, from any goroutine.
 func (j *Job) discard(unsent bool, then func(error)) {
 	if j.folder == nil {
 		then(nil)
 		return
 	}
+	what := errandDelete
+	if unsent {
+		what = errandDrop
+	}
 	j.fileHolds.afterwards(unsent, func() {
-		j.mgr.archive.put(errand{what: errandDelete, job: j, then: then})
+		j.mgr.archive.put(errand{what: what, job: j, then: then})
 	})
 }
 

@@ -66,6 +66,8 @@ type Job struct {
 	follower  atomic.Pointer[follower] // nil until the first pattern
 	folder    *store.Folder            // nil: output is kept in memory alone
 	fileHolds holds
+	infoMu    sync.Mutex // held to write info.json
+	infoFinal bool       // guarded by infoMu: nothing more is written
 
 	// Channels:
 	mail    *mailbox[message]   // any goroutine -> run
@@ -106,6 +108,7 @@ type Job struct {
 	cursorAt   map[Stream]*readReq // the read that will move the cursor next
 	filed      bool                // the files are complete
 	killsUntil time.Time           // when kills wait for the output no longer; zero: something lives
+	recordAt   time.Time           // when what is known is to be written; zero: it is
 	closing    bool                // the server ends
 	quit       bool
 	timer      *time.Timer

@@ -86,7 +86,7 @@ func (j *Job) onStarted(r startResult) {
 		j.addWatch(w, nil)
 	}
 	j.publish()
-	j.record()
+	j.record(time.Now())
 	j.sink.Started(j, j.snapshot())
 	for _, st := range j.streams {
 		j.loops.Add(1)
