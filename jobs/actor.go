@@ -94,8 +94,17 @@ func (j *Job) onMessage(m message) {
 		j.onHits(m.hits)
 	case syncedMsg:
 		j.onSynced(m.tok)
+	case fileFailedMsg:
+		j.onFileFailed(m.err)
+	case filedMsg:
+		j.filed = true
+	case readDoneMsg:
+		j.onReadDone(m)
 	case quitMsg:
 		j.quit = true
+		if m.discard {
+			j.discard(true, j.logDiscard)
+		}
 	}
 }
 
@@ -111,7 +120,8 @@ func (j *Job) review(now time.Time) {
 	j.reviewWaits(now)
 	j.reviewReads(now)
 	j.reviewRuns(now)
-	j.reviewKills()
+	j.reviewKills(now)
+	j.reviewRecord(now)
 	j.timer.Reset(max(j.nextDeadline(now).Sub(now), 0))
 }
 
@@ -132,6 +142,10 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	if j.st.step == stepHint {
 		sooner(j.hintUntil)
 	}
+	sooner(j.recordAt)
+	if len(j.kills) > 0 {
+		sooner(j.killsUntil)
+	}
 	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
 		sooner(j.queue.broken.Add(brokenTime))
 	}
@@ -141,7 +155,9 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		sooner(r.drainUntil)
 	}
 	for _, r := range j.reads {
-		sooner(r.deadline)
+		if !r.begun {
+			sooner(r.deadline)
+		}
 	}
 	return next
 }
@@ -214,6 +230,7 @@ func (j *Job) release() {
 	}
 	j.failPending(j.gone())
 	j.closeDescriptors()
+	j.abandonFiles()
 	if f := j.follower.Swap(nil); f != nil {
 		f.mail.put(followQuit{})
 		<-f.done

@@ -94,7 +94,7 @@ func (j *Job) Resize(cols, rows int) Pending[struct{}] {
 
 func (j *Job) onResize(m resizeMsg) {
 	switch {
-	case j.st.status == StatusClosed:
+	case j.isVacant():
 		m.reply.fail(j.over())
 	case j.term == nil:
 		m.reply.fail(j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", j.id))
@@ -169,10 +169,10 @@ func (j *Job) onUnwatch(m unwatchMsg) {
 	m.reply.fail(Invalid("/watchId", "job %d has no watch %d (any more); job/get lists those it has", j.id, m.id))
 }
 
-// Remove forgets a closed job.
-func (j *Job) Remove() Pending[struct{}] {
+// Remove forgets a closed job, and deletes its files unless they are to be kept.
+func (j *Job) Remove(keepFiles bool) Pending[struct{}] {
 	r := newReply[struct{}]()
-	j.post(removeMsg{r})
+	j.post(removeMsg{keepFiles, r})
 	return pend(j, r)
 }
 
@@ -183,8 +183,20 @@ func (j *Job) onRemove(m removeMsg) {
 		return
 	}
 	j.mgr.remove(j)
-	m.reply.ok(struct{}{})
 	j.quit = true
+	if m.keepFiles {
+		m.reply.ok(struct{}{})
+		return
+	}
+	j.discard(false, func(err error) {
+		if err != nil {
+			e := storeError(err, j.folder.Path())
+			e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + j.folder.Path() + " yourself"
+			m.reply.fail(e)
+			return
+		}
+		m.reply.ok(struct{}{})
+	})
 }
 
 // about adds which job an error is about, and its end where that is known.

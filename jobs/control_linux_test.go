@@ -103,11 +103,11 @@ func TestWatchAndUnwatch(t *testing.T) {
 func TestRemove(t *testing.T) {
 	m := startReal(t, Options{})
 	j := mustStart(t, m, sh("read x"))
-	if e := refused(t, j.Remove(), CodeJobRunning); e.Handle != j.ID() {
+	if e := refused(t, j.Remove(false), CodeJobRunning); e.Handle != j.ID() {
 		t.Errorf("%+v", e)
 	}
 	must(t, j.Kill(KillOptions{}))
-	must(t, j.Remove())
+	must(t, j.Remove(false))
 	if _, err := m.Lookup(Ref{Handle: j.ID()}); err == nil {
 		t.Error("it is still known")
 	}

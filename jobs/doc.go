@@ -32,8 +32,19 @@
 //     matching; run ends it.
 //  6. look (changes.go), at most one for the loop and one per job/get, reads who has
 //     the terminal's foreground; its answer to run ends it.
-//  7. What package keeper has for a job: the goroutine that receives what its
+//  7. archive.run (archive.go), one per manager where output is kept in files, writes
+//     what is known of jobs that live, and deletes; [Manager.Close] ends it.
+//  8. Where a file may have to be waited for, and the wait is bounded by the request or
+//     by the job's end: one per read (read.go), one at the end of a job (files.go).
+//  9. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
+//
+// # Files
+//
+// Output is in memory, and as a rule in files beside it. Nothing of that is on the way
+// of a start: the readLoop makes a stream's file with its first byte, and info.json is
+// written late. A disk that takes nothing stops the output that it should take and the
+// job's closing, and neither the loop, nor a kill, nor the server's end.
 //
 // # Ending without help
 //

@@ -119,6 +119,10 @@ func (j *Job) reviewEnd(now time.Time) {
 			}
 		case stepSettleClose:
 			if j.settling == nil {
+				j.finishFiles()
+			}
+		case stepFiles:
+			if j.filed {
 				j.tellClosed()
 			}
 		case stepNone, stepDone:
@@ -142,6 +146,7 @@ func (j *Job) tellExited(now time.Time) {
 	j.st.step, j.st.status = stepBackground, StatusExited
 	j.mgr.releaseName(j)
 	j.publish()
+	j.record(now)
 	hint := j.hint
 	for _, r := range j.runs {
 		r.onExit(now, hint, len(j.info.Background) > 0)
@@ -215,6 +220,9 @@ func (j *Job) onKill(m killMsg) {
 
 // end sends the signals, with the reason for it settled first.
 func (j *Job) end(why Reason, o KillOptions) {
+	if j.isVacant() {
+		return // its keeper may have another job by now
+	}
 	j.st.intend(why)
 	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.interactiveShell()})
 	if err != nil {
@@ -265,9 +273,13 @@ func (r *KillResult) add(k keeper.Report) {
 	}
 }
 
-// reviewKills answers the kills of a job of which nothing is left.
-func (j *Job) reviewKills() {
-	if j.st.status == StatusClosed {
+// reviewKills answers the kills of a job of which nothing is left. They wait for its
+// files as a rule, so that the job is closed in the answer, but not for a slow disk.
+func (j *Job) reviewKills(now time.Time) {
+	if j.st.empty && j.killsUntil.IsZero() {
+		j.killsUntil = now.Add(fileTime)
+	}
+	if j.st.status == StatusClosed || j.st.empty && !now.Before(j.killsUntil) {
 		j.answerKills()
 	}
 }

@@ -29,7 +29,7 @@ const (
 	CodeShuttingDown
 	CodeCanceled
 	CodeInvalidParams
-	CodeOutputFile
+	CodeOutputFileError
 	codeCount // the number of codes
 )
 

@@ -156,11 +156,17 @@ type fakeJob struct {
 // startFake starts a job on a terminal that the test plays.
 func startFake(t *testing.T, sink *recorder) *fakeJob {
 	t.Helper()
+	return startFakeWith(t, sink, func(*Manager) {})
+}
+
+func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager)) *fakeJob {
+	t.Helper()
 	f := &fakeJob{
 		t: t, m: newManager(slog.New(slog.DiscardHandler)), sink: sink,
 		proc: &fakeProcess{make(chan keeper.Event), make(chan keeper.KillOptions, 8)},
 		out:  newFakeSource(), in: newFakeInput(),
 	}
+	prepare(f.m)
 	f.m.plan = func(*Spec) (plan, *Error) { return plan{argv: []string{"fake"}, mode: ModePTY, dir: "/"}, nil }
 	f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
 		term := fakeTerminal{proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3}}

@@ -85,6 +85,9 @@ type Info struct {
 	Foreground         *Process // what runs in the terminal's foreground; nil = not known
 	Background         []Process
 	Watches            []WatchInfo
+	OutputDirectory    string // where its files are; "" = memory alone
+	OutputFile         string // the one that failed; "" = none
+	OutputFileError    string // why, in the system's own words
 }
 
 // Live says whether anything of the job may be alive.
@@ -107,7 +110,7 @@ type WatchInfo struct {
 }
 
 // An Outcome is how a wait ended. The output it speaks of is read from the job by
-// [Job.Text] with these ranges.
+// [Job.Excerpt] with these ranges.
 type Outcome struct {
 	Reason      string // a condition's kind, or timeout, patternFailed
 	Index       int    // which condition, or -1

@@ -10,6 +10,7 @@ import (
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/store"
 )
 
 // What a job needs of the operating system. The implementations are keeper.Keeper
@@ -67,7 +68,11 @@ type Job struct {
 	term    terminal // nil: pipe mode
 	display *display // nil: pipe mode
 
-	follower atomic.Pointer[follower] // nil until the first pattern
+	follower  atomic.Pointer[follower] // nil until the first pattern
+	folder    *store.Folder            // nil: output is kept in memory alone
+	fileHolds holds
+	infoMu    sync.Mutex // held to write info.json
+	infoFinal bool       // guarded by infoMu: nothing more is written
 
 	// Channels:
 	mail    *mailbox[message]   // any goroutine -> run
@@ -78,7 +83,8 @@ type Job struct {
 	toInput chan inputOrder     // run -> writeLoop
 	wrote   chan writeDone      // writeLoop -> run, one per toInput
 	hints   chan *Hint          // seekHint -> run, at most once; capacity 1
-	ended   chan struct{}       // closed by run when nothing of the job is left, or it failed to start
+	vacant  chan struct{}       // closed by run when nothing of the job is left, or it failed to start
+	ended   chan struct{}       // closed by run when its files are complete, too
 	done    chan struct{}       // closed when run has returned
 
 	loops   sync.WaitGroup                // readLoops and writeLoop
@@ -86,37 +92,41 @@ type Job struct {
 	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
 
 	// Owned by run:
-	st        state
-	info      Info // what does not change, and what the loop last knew of the rest
-	begin     *startReq
-	waits     []*wait
-	runs      []*runReq
-	reads     []*readReq
-	kills     []*killReq
-	report    KillResult // what the kills of this job have done so far
-	queue     inputQueue
-	typed     *typedInput       // the last write that was begun; nil = nobody echoes it
-	watches   map[int]*watch    // by follower key
-	keys      int               // follower keys given out
-	watchIDs  int               // the client's, given out
-	unwatches map[*token]func() // what to do when the follower has seen what is stored
-	settling  *token            // the follower's answer that the end waits for
-	hint      *Hint             // why the shell could not run its command; nil = not known
-	hintUntil time.Time         // when looking for it is given up
-	unread    map[Stream]int64
-	cursor    map[Stream]int64
-	closing   bool // the server ends
-	quit      bool
-	changed   Changed // what the client is to be told in this turn
-	bells     int64   // told so far
-	groups    uint64  // the display's, of which the loop knows
-	lookAgain bool    // the foreground may be another one
-	lookReads uint64  // how often output had come when the loop looked last
-	unsettled int     // outputs that bring another look
-	looking   bool    // the loop has a look under way
-	looks     uint64  // begun, those for clients as well
-	looked    uint64  // the last of them whose finding counts
-	timer     *time.Timer
+	st         state
+	info       Info // what does not change, and what the loop last knew of the rest
+	begin      *startReq
+	waits      []*wait
+	runs       []*runReq
+	reads      []*readReq
+	kills      []*killReq
+	report     KillResult // what the kills of this job have done so far
+	queue      inputQueue
+	typed      *typedInput       // the last write that was begun; nil = nobody echoes it
+	watches    map[int]*watch    // by follower key
+	keys       int               // follower keys given out
+	watchIDs   int               // the client's, given out
+	unwatches  map[*token]func() // what to do when the follower has seen what is stored
+	settling   *token            // the follower's answer that the end waits for
+	hint       *Hint             // why the shell could not run its command; nil = not known
+	hintUntil  time.Time         // when looking for it is given up
+	unread     map[Stream]int64
+	cursor     map[Stream]int64
+	cursorAt   map[Stream]*readReq // the read that will move the cursor next
+	filed      bool                // the files are complete
+	killsUntil time.Time           // when kills wait for the output no longer; zero: something lives
+	recordAt   time.Time           // when what is known is to be written; zero: it is
+	closing    bool                // the server ends
+	quit       bool
+	changed    Changed // what the client is to be told in this turn
+	bells      int64   // told so far
+	groups     uint64  // the display's, of which the loop knows
+	lookAgain  bool    // the foreground may be another one
+	lookReads  uint64  // how often output had come when the loop looked last
+	unsettled  int     // outputs that bring another look
+	looking    bool    // the loop has a look under way
+	looks      uint64  // begun, those for clients as well
+	looked     uint64  // the last of them whose finding counts
+	timer      *time.Timer
 }
 
 type processHandle struct{ process }
@@ -142,12 +152,13 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		toInput: make(chan inputOrder),
 		wrote:   make(chan writeDone),
 		hints:   make(chan *Hint, 1),
+		vacant:  make(chan struct{}),
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
 		watches: map[int]*watch{}, unwatches: map[*token]func(){},
 		unread: map[Stream]int64{},
-		cursor: map[Stream]int64{},
-		timer:  time.NewTimer(time.Hour),
+		cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{},
+		timer: time.NewTimer(time.Hour),
 	}
 	if j.sink == nil {
 		j.sink = nullSink{}
@@ -210,7 +221,7 @@ func (j *Job) refuse(m message, err *Error) {
 		if m.asked != nil {
 			m.asked.reply.ok(m.info)
 		}
-	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg:
+	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg, fileFailedMsg, filedMsg, readDoneMsg:
 	}
 }
 

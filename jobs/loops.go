@@ -26,6 +26,7 @@ type stream struct {
 	name  Stream
 	src   source
 	spool *spool.Spool
+	done  chan struct{} // closed when readLoop has returned
 
 	display *display // nil: a pipe
 
@@ -57,6 +58,7 @@ type streamEnd struct {
 // must go on when that loop is busy or stuck.
 func (j *Job) readLoop(st *stream) {
 	defer j.loops.Done()
+	defer close(st.done)
 	small := make([]byte, smallRead)
 	buf, large := small, (*[]byte)(nil)
 	for {

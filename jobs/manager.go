@@ -18,7 +18,9 @@ import (
 // Limits bound what jobs may take. Zero values mean the defaults.
 type Limits struct {
 	MaxJobs         int           // live at once; 512
-	SpoolMemory     int           // bytes of output kept per stream; 4 MiB
+	SpoolMemory     int           // bytes of output in memory per stream; 256 KiB beside a file, 4 MiB without
+	SpoolDisk       int64         // bytes of output in a stream's file: the first eighth, and the newest; 64 MiB
+	SpoolTotal      int64         // bytes in all files; 2 GiB
 	InputQueueBytes int64         // per job; 1 MiB
 	ShutdownGrace   time.Duration // between TERM and KILL when the server ends; DefaultGrace, and none if negative
 	KeepJobs        int           // closed jobs that stay known; 100
@@ -27,15 +29,28 @@ type Limits struct {
 // DefaultGrace is the time between TERM and KILL where nobody has said otherwise.
 const DefaultGrace = 2 * time.Second
 
-func (l Limits) withDefaults() Limits {
+// withDefaults returns the limits in effect. Without files there is none on them.
+func (l Limits) withDefaults(inFiles bool) Limits {
 	set := func(p *int, v int) {
 		if *p == 0 {
 			*p = v
 		}
 	}
 	set(&l.MaxJobs, 512)
+	if inFiles {
+		set(&l.SpoolMemory, 256<<10)
+	}
 	set(&l.SpoolMemory, 4<<20)
 	set(&l.KeepJobs, 100)
+	if l.SpoolDisk == 0 {
+		l.SpoolDisk = 64 << 20
+	}
+	if l.SpoolTotal == 0 {
+		l.SpoolTotal = 2 << 30
+	}
+	if !inFiles {
+		l.SpoolDisk, l.SpoolTotal = 0, 0
+	}
 	if l.InputQueueBytes == 0 {
 		l.InputQueueBytes = 1 << 20
 	}
@@ -52,6 +67,7 @@ type Options struct {
 	AllowedDirs []string // a job's cwd must lie in one; none = no restriction
 	Env         EnvPolicy
 	Limits      Limits
+	Persist     *Persist // nil: output is kept in memory alone
 	Log         *slog.Logger
 }
 
@@ -74,6 +90,7 @@ type Manager struct {
 	allowedDirs []string
 	envPolicy   EnvPolicy
 	limits      Limits
+	archive     *archive // nil: output is kept in memory alone
 
 	// How a job is made; tests have their own.
 	plan   func(*Spec) (plan, *Error)
@@ -115,7 +132,7 @@ func NewManager(o Options) (*Manager, error) {
 // newManager returns a manager that cannot start anything yet.
 func newManager(log *slog.Logger) *Manager {
 	return &Manager{
-		log: log, environment: os.Environ(), limits: Limits{}.withDefaults(),
+		log: log, environment: os.Environ(), limits: Limits{}.withDefaults(false),
 		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}
 }
@@ -140,10 +157,28 @@ func (m *Manager) Configure(o Options) error {
 			return Invalid(fmt.Sprintf("/allowedDirectories/%d", i), "the allowed directory %q must be absolute", dir)
 		}
 	}
+	// Last, since it makes directories.
+	a, err := openArchive(o.Persist, o.Limits.withDefaults(true), m.log)
+	if err != nil {
+		return err
+	}
 	m.mu.Lock() // Shutdown may come at any time
 	defer m.mu.Unlock()
-	m.root, m.allowedDirs, m.envPolicy, m.limits = root, o.AllowedDirs, o.Env, o.Limits.withDefaults()
+	m.root, m.allowedDirs, m.envPolicy, m.limits = root, o.AllowedDirs, o.Env, o.Limits.withDefaults(a != nil)
+	if m.archive != nil {
+		m.archive.put(errand{what: errandClose})
+	}
+	m.archive = a
 	return nil
+}
+
+// StateDirectory returns the directory under which output is kept; "" = in memory
+// alone.
+func (m *Manager) StateDirectory() string {
+	if m.archive == nil {
+		return ""
+	}
+	return m.archive.state
 }
 
 // Limits returns the effective limits.
@@ -254,7 +289,7 @@ func (m *Manager) retire(j *Job) {
 		old := m.closed[0]
 		m.closed = slices.Delete(m.closed, 0, 1)
 		m.drop(old)
-		old.post(quitMsg{})
+		old.post(quitMsg{discard: true})
 	}
 }
 
@@ -306,7 +341,8 @@ func (m *Manager) All() []*Job {
 
 // Shutdown ends every job: TERM, the grace, KILL. It returns when nothing of them
 // is alive, or when a job that takes longer has been given up on; what that job
-// started ends with its keeper, which needs nobody's help.
+// started ends with its keeper, which needs nobody's help. Files are completed, as
+// far as their disk takes them in time.
 func (m *Manager) Shutdown() {
 	m.mu.Lock()
 	m.closing.Store(true)
@@ -316,20 +352,46 @@ func (m *Manager) Shutdown() {
 	for _, j := range all {
 		j.post(shutdownMsg{grace})
 	}
-	late := time.NewTimer(grace + shutdownSlack)
-	defer late.Stop()
-	for _, j := range all {
-		select {
-		case <-j.ended:
-		case <-late.C:
-			m.giveUp(all)
-			return
-		}
+	vacant := func(j *Job) <-chan struct{} { return j.vacant }
+	if !within(grace+shutdownSlack, all, vacant) {
+		m.giveUp(all)
+		within(shutdownSlack, all, vacant)
+	}
+	all = slices.DeleteFunc(all, func(j *Job) bool { return !isClosed(j.vacant) })
+	if !within(shutdownFiles, all, func(j *Job) <-chan struct{} { return j.ended }) {
+		m.log.Warn("the server ends before all output files are in order: the disk is too slow")
 	}
 }
 
-// shutdownSlack is how long after the grace a job may take to say that it is gone.
-const shutdownSlack = 500 * time.Millisecond
+const (
+	// shutdownSlack is how long after the grace a job may take to say that it is gone.
+	shutdownSlack = 500 * time.Millisecond
+	// shutdownFiles is how long putting files in order may hold up the server's end.
+	shutdownFiles = 5 * time.Second
+)
+
+// within says whether something closes for all jobs in time.
+func within(d time.Duration, all []*Job, what func(*Job) <-chan struct{}) bool {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	for _, j := range all {
+		select {
+		case <-what(j):
+		case <-late.C:
+			return false
+		}
+	}
+	return true
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
 
 // giveUp ends what is left without asking the loops, one of which may be stuck.
 func (m *Manager) giveUp(all []*Job) {
@@ -339,18 +401,10 @@ func (m *Manager) giveUp(all []*Job) {
 			_ = h.Kill(keeper.KillOptions{}) // Best effort: the keeper's own end is next.
 		}
 	}
-	late := time.NewTimer(shutdownSlack)
-	defer late.Stop()
-	for _, j := range all {
-		select {
-		case <-j.ended:
-		case <-late.C:
-			return
-		}
-	}
 }
 
-// Close lets go of everything, after Shutdown. It does not wait for a stuck job.
+// Close lets go of everything, after Shutdown. It does not wait for a stuck job, nor
+// for a stuck disk.
 func (m *Manager) Close() error {
 	var stuck []error
 	for _, j := range m.All() {
@@ -358,17 +412,36 @@ func (m *Manager) Close() error {
 	}
 	late := time.NewTimer(shutdownSlack)
 	defer late.Stop()
-	for _, j := range m.All() {
+	await := func(done <-chan struct{}, what string) {
 		select {
-		case <-j.done:
-			j.loops.Wait()
+		case <-done:
 		case <-late.C:
-			stuck = append(stuck, errors.New("jobs: the loop of a job is stuck"))
+			stuck = append(stuck, errors.New("jobs: "+what))
 			late.Reset(0)
 		}
+	}
+	for _, j := range m.All() {
+		await(j.done, "the loop of a job is stuck")
+		await(j.quiet(), "what serves the output of a job is stuck")
+	}
+	if m.archive != nil {
+		m.archive.put(errand{what: errandClose})
+		await(m.archive.done, "the directory of the output is stuck")
 	}
 	if m.keepers != nil {
 		m.keepers.Close()
 	}
 	return errors.Join(stuck...)
+}
+
+// quiet is closed when the goroutines that serve a job's loop have ended, if it has.
+func (j *Job) quiet() <-chan struct{} {
+	c := make(chan struct{})
+	go func() {
+		defer close(c)
+		if isClosed(j.done) {
+			j.loops.Wait()
+		}
+	}()
+	return c
 }

@@ -94,7 +94,10 @@ type (
 		id    int
 		reply reply[struct{}]
 	}
-	removeMsg struct{ reply reply[struct{}] }
+	removeMsg struct {
+		keepFiles bool
+		reply     reply[struct{}]
+	}
 	// infoMsg asks for a snapshot, in its turn.
 	infoMsg struct{ reply reply[Info] }
 	// cancelMsg withdraws the request with this token.
@@ -103,7 +106,8 @@ type (
 	shutdownMsg struct{ grace time.Duration }
 	// quitMsg ends the loop of a job of which nothing is left, or of any job once
 	// the server gives up on it.
-	quitMsg struct{}
+	// With discard, what is stored of the job is deleted.
+	quitMsg struct{ discard bool }
 	// hitsMsg and syncedMsg come from the follower, in order.
 	hitsMsg   struct{ hits []followerHit }
 	syncedMsg struct{ tok *token }
@@ -117,24 +121,36 @@ type (
 		asked      *infoMsg // not nil: who waits for this
 		info       Info     // what else asked is answered
 	}
+	// fileFailedMsg and filedMsg come from those who write the job's files (files.go).
+	fileFailedMsg struct{ err error }
+	filedMsg      struct{}
+	// readDoneMsg brings what a read has found (read.go).
+	readDoneMsg struct {
+		req  *readReq
+		data []byte
+		at   int64
+	}
 )
 
-func (writeMsg) message()    {}
-func (waitMsg) message()     {}
-func (runMsg) message()      {}
-func (readMsg) message()     {}
-func (killMsg) message()     {}
-func (signalMsg) message()   {}
-func (resizeMsg) message()   {}
-func (watchMsg) message()    {}
-func (unwatchMsg) message()  {}
-func (removeMsg) message()   {}
-func (infoMsg) message()     {}
-func (cancelMsg) message()   {}
-func (shutdownMsg) message() {}
-func (quitMsg) message()     {}
-func (hitsMsg) message()     {}
-func (syncedMsg) message()   {}
+func (writeMsg) message()      {}
+func (waitMsg) message()       {}
+func (runMsg) message()        {}
+func (readMsg) message()       {}
+func (killMsg) message()       {}
+func (signalMsg) message()     {}
+func (resizeMsg) message()     {}
+func (watchMsg) message()      {}
+func (unwatchMsg) message()    {}
+func (removeMsg) message()     {}
+func (infoMsg) message()       {}
+func (cancelMsg) message()     {}
+func (shutdownMsg) message()   {}
+func (quitMsg) message()       {}
+func (hitsMsg) message()       {}
+func (syncedMsg) message()     {}
+func (fileFailedMsg) message() {}
+func (filedMsg) message()      {}
+func (readDoneMsg) message()   {}
 
 func (foregroundMsg) message() {}
 

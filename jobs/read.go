@@ -26,13 +26,18 @@ type ReadResult struct {
 	State      State
 }
 
-// A readReq waits for output.
+// A readReq waits for output, and then for the bytes, which may have to come from a
+// disk and are read in a goroutine of their own.
 type readReq struct {
 	msg      readMsg
 	st       *stream
 	off      int64
 	deadline time.Time
+	begun    bool // its goroutine will say so when it has read
 }
+
+// byCursor says whether it reads from the cursor, and moves it.
+func (r *readReq) byCursor() bool { return r.msg.opts.Offset == nil }
 
 // Read asks for output. It works as well after the job's end.
 func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
@@ -65,40 +70,65 @@ func (j *Job) onRead(m readMsg) {
 			off = max(st.spool.End()+off, 0)
 		}
 	}
-	j.reads = append(j.reads, &readReq{m, st, off, time.Now().Add(m.opts.Wait)})
+	j.reads = append(j.reads, &readReq{msg: m, st: st, off: off, deadline: time.Now().Add(m.opts.Wait)})
 }
 
-// reviewReads answers those that have something to read, will never have, or have
-// waited long enough.
+// reviewReads begins those that have something to read, will never have, or have
+// waited long enough. One that moves the cursor begins where the one before it ends,
+// and so waits for that.
 func (j *Job) reviewReads(now time.Time) {
-	j.reads = slices.DeleteFunc(j.reads, func(r *readReq) bool {
-		if r.msg.opts.Offset == nil {
-			r.off = j.cursor[r.st.name] // which the reads before this one have moved
+	for _, r := range j.reads {
+		if r.begun || r.byCursor() && j.cursorAt[r.st.name] != nil {
+			continue
+		}
+		if r.byCursor() {
+			r.off = j.cursor[r.st.name]
 		}
 		over := j.st.status == StatusClosed || j.closing || !now.Before(r.deadline)
-		if r.st.spool.End() <= r.off && !over {
-			return false
+		if r.st.spool.End() > r.off || over {
+			j.beginRead(r)
 		}
-		j.answerRead(r)
-		return true
+	}
+}
+
+// beginRead reads beside the loop. What it finds comes as a readDoneMsg.
+func (j *Job) beginRead(r *readReq) {
+	r.begun = true
+	if r.byCursor() {
+		j.cursorAt[r.st.name] = r
+	}
+	release := j.Hold()
+	j.loops.Go(func() {
+		defer release()
+		end := r.st.spool.End() // what comes later is for the next read
+		buf := make([]byte, max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0))
+		n, at := r.st.spool.Read(buf, r.off)
+		j.post(readDoneMsg{r, buf[:n], at})
 	})
 }
 
-func (j *Job) answerRead(r *readReq) {
-	buf := make([]byte, r.msg.opts.MaxBytes)
-	n, at := r.st.spool.Read(buf, r.off)
-	if n == 0 {
-		at = r.off
+// onReadDone answers a read, unless that was cancelled meanwhile: then the cursor
+// stays where it is.
+func (j *Job) onReadDone(m readDoneMsg) {
+	r := m.req
+	if j.cursorAt[r.st.name] == r {
+		delete(j.cursorAt, r.st.name)
 	}
-	if end := r.st.spool.End(); at+int64(n) < end || j.st.status != StatusClosed {
-		n = wholeRunes(buf[:n])
+	i := slices.Index(j.reads, r)
+	if i < 0 {
+		return
 	}
-	res := ReadResult{Stream: r.st.name, Data: buf[:n], Offset: at, NextOffset: at + int64(n), State: j.state()}
-	res.HasMore = res.NextOffset < r.st.spool.End()
-	if at > r.off {
-		res.Gap = &Range{r.off, at}
+	j.reads = slices.Delete(j.reads, i, i+1)
+	data, end := m.data, r.st.spool.End()
+	if m.at+int64(len(data)) < end || j.st.status != StatusClosed {
+		data = data[:wholeRunes(data)]
 	}
-	if r.msg.opts.Offset == nil {
+	res := ReadResult{Stream: r.st.name, Data: data, Offset: m.at, NextOffset: m.at + int64(len(data)), State: j.state()}
+	res.HasMore = res.NextOffset < end
+	if m.at > r.off { // also where nothing is left behind it
+		res.Gap = &Range{r.off, m.at}
+	}
+	if r.byCursor() {
 		j.cursor[r.st.name] = res.NextOffset
 		j.unread[r.st.name] = max(j.unread[r.st.name], res.NextOffset)
 	}

@@ -74,11 +74,11 @@ func (j *Job) reviewRuns(now time.Time) {
 // reviewEnded answers where no more output is to be expected: nobody is left, or
 // those that are hold no stream, or they had their time.
 func (j *Job) reviewEnded(r *runReq, now time.Time) bool {
-	complete := j.st.status == StatusClosed || len(j.info.Background) > 0 && j.allEnded()
-	if !complete && now.Before(r.drainUntil) {
+	ended := len(j.info.Background) > 0 && j.allEnded()
+	if j.st.status != StatusClosed && !ended && now.Before(r.drainUntil) {
 		return false
 	}
-	r.reply.ok(j.runResult(r, complete))
+	r.reply.ok(j.runResult(r, ended || j.isVacant()))
 	return true
 }
 

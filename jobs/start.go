@@ -13,7 +13,6 @@ import (
 
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/proc"
-	"shelld/jobs/internal/spool"
 )
 
 // A StartResult is a started job, and how its wait ended.
@@ -75,6 +74,7 @@ func (j *Job) onStarted(r startResult) {
 	if r.err != nil {
 		j.st.status, j.quit = StatusFailed, true
 		j.mgr.forget(j)
+		close(j.vacant)
 		close(j.ended)
 		j.begin.reply.fail(r.err)
 		return
@@ -87,6 +87,7 @@ func (j *Job) onStarted(r startResult) {
 		j.addWatch(w, nil)
 	}
 	j.publish()
+	j.record(time.Now())
 	j.sink.Started(j, j.snapshot())
 	for _, st := range j.streams {
 		j.loops.Add(1)
@@ -99,8 +100,11 @@ func (j *Job) attach(l *launched) {
 	j.proc, j.facts, j.input, j.term = l.proc, l.proc.Events(), l.input, l.term
 	j.process.Store(&processHandle{l.proc})
 	now := time.Now()
+	if a := j.mgr.archive; a != nil {
+		j.folder = a.folder(j.id)
+	}
 	for _, o := range l.outputs {
-		j.streams = append(j.streams, &stream{name: o.name, src: o.src, base: now, spool: spool.New(j.mgr.limits.SpoolMemory)})
+		j.streams = append(j.streams, &stream{name: o.name, src: o.src, base: now, spool: j.openSpool(o.name), done: make(chan struct{})})
 	}
 	if j.input != nil {
 		j.loops.Add(1)
@@ -110,6 +114,9 @@ func (j *Job) attach(l *launched) {
 		Description: j.spec.Description, Group: j.spec.Group, Command: j.spec.Command,
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
 		PID: l.proc.PID(), StartedAt: now,
+	}
+	if j.folder != nil {
+		j.info.OutputDirectory = j.folder.Path()
 	}
 	if l.term != nil {
 		j.info.Cols, j.info.Rows = l.plan.cols, l.plan.rows

@@ -37,6 +37,7 @@ const (
 	stepBackground              // exited was told; something may be alive
 	stepDrainClose              // nothing is; what it wrote is read to the end
 	stepSettleClose             // the matcher has seen that
+	stepFiles                   // its files are complete
 	stepDone
 )
 

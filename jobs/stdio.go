@@ -198,7 +198,7 @@ func outputFileError(path string, err error) *Error {
 	if e := fileError(err); e != nil {
 		return e
 	}
-	e := errorf(CodeOutputFile, "%s cannot be written (%s); give a regular file in a directory that is there and may be written to", path, errnoText(err))
+	e := errorf(CodeOutputFileError, "%s cannot be written (%s); give a regular file in a directory that is there and may be written to", path, errnoText(err))
 	e.Path, e.Errno = path, errnoText(err)
 	return e
 }

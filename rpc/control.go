@@ -90,6 +90,6 @@ func (s *Server) jobRemove(r *request) error {
 	if err != nil {
 		return err
 	}
-	done(r, j.Remove(), schema.JobRemoveResult{})
+	done(r, j.Remove(or(p.KeepFiles, false)), schema.JobRemoveResult{})
 	return nil
 }

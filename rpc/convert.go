@@ -88,8 +88,11 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 		Shell: optional(i.Shell), Cwd: i.Cwd, Mode: schema.Mode(i.Mode), ModeReason: optional(i.ModeReason),
 		PID: int64(i.PID), StartedAt: timestamp(i.StartedAt), DurationMs: millis(i.Duration()),
 		Cols: int64(i.Cols), Rows: int64(i.Rows), Background: processes(i.Background),
-		Streams: schema.Map[schema.StreamInfo]{},
-		Title:   optional(i.Title), CurrentDirectory: optional(i.CurrentDirectory), Foreground: process(i.Foreground),
+		Streams: schema.Map[schema.StreamInfo]{}, OutputDirectory: optional(i.OutputDirectory),
+		Title: optional(i.Title), CurrentDirectory: optional(i.CurrentDirectory), Foreground: process(i.Foreground),
+	}
+	if i.OutputFileError != "" {
+		w.OutputFileError = optional(i.OutputFile + ": " + i.OutputFileError)
 	}
 	if !i.EndedAt.IsZero() {
 		w.EndedAt = optional(timestamp(i.EndedAt))
@@ -207,24 +210,8 @@ type rendering struct {
 // render reads a range and cuts it to size: head and tail of the text as the client
 // will read it. What the spool had dropped counts as left out.
 func render(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int, skip ...jobs.Range) rendering {
-	text, gaps, behind := rangeWithout(j, name, r, skip)
-	seam := int64(len(text)) // where the first gap is
-	if len(gaps) > 0 {
-		seam = min(behind, seam)
-	}
-	if plain {
-		head := jobs.Plain(text[:seam])
-		text = []byte(head + jobs.Plain(text[seam:]))
-		seam = int64(len(head))
-	}
-	cut, tr := jobs.Clip(text, maxBytes)
-	for _, g := range gaps {
-		if tr == nil {
-			tr = &jobs.Truncated{HeadBytes: seam, TailBytes: int64(len(cut)) - seam}
-		}
-		tr.OmittedBytes += g.To - g.From
-	}
-	p := textOrBase64(cut, false)
+	text, tr := excerpt(j, name, r, plain, maxBytes, skip)
+	p := textOrBase64(text, false)
 	if tr != nil {
 		p.truncated = truncated(tr)
 	}

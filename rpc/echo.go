@@ -21,3 +21,29 @@ func rangeWithout(j *jobs.Job, name jobs.Stream, r jobs.Range, skip []jobs.Range
 	take(r.To)
 	return text, gaps, behind
 }
+
+// excerpt is what an answer quotes of a range, without the parts to skip.
+func excerpt(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int, skip []jobs.Range) ([]byte, *jobs.Truncated) {
+	if len(skip) == 0 {
+		return j.Excerpt(name, r, plain, maxBytes)
+	}
+	// It is read as a whole: what follows an echo is an answer, and as long as one.
+	text, gaps, behind := rangeWithout(j, name, r, skip)
+	seam := int64(len(text)) // where the first gap is
+	if len(gaps) > 0 {
+		seam = min(behind, seam)
+	}
+	if plain {
+		head := jobs.Plain(text[:seam])
+		text = []byte(head + jobs.Plain(text[seam:]))
+		seam = int64(len(head))
+	}
+	cut, tr := jobs.Clip(text, maxBytes)
+	for _, g := range gaps {
+		if tr == nil {
+			tr = &jobs.Truncated{HeadBytes: seam, TailBytes: int64(len(cut)) - seam}
+		}
+		tr.OmittedBytes += g.To - g.From
+	}
+	return cut, tr
+}

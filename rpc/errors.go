@@ -45,7 +45,7 @@ var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodeShuttingDown:        schema.KindShuttingDown,
 	jobs.CodeCanceled:            schema.KindCanceled,
 	jobs.CodeInvalidParams:       schema.KindInvalidParams,
-	jobs.CodeOutputFile:          schema.KindOutputFileError,
+	jobs.CodeOutputFileError:     schema.KindOutputFileError,
 }
 
 // kindCodes are the numbers of the names. They are read at the first error, not
@@ -160,8 +160,8 @@ func refusalToWire(e *jobs.Error) *wireError {
 			d.Handle = &handle
 		}
 		w.data = d
-	case jobs.CodeOutputFile:
-		w.data = schema.OutputFileErrorData{Kind: k, Path: e.Path}
+	case jobs.CodeOutputFileError:
+		w.data = schema.OutputFileErrorData{Kind: k, Path: e.Path, Reason: optional(e.Errno)}
 	case jobs.CodeInternal:
 	}
 	return w

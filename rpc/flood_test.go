@@ -69,7 +69,7 @@ func TestSlowClient(t *testing.T) {
 		keep int // spoolMemoryBytes
 	}{{"all kept", 4 << 20}, {"gaps", 128 << 10}} {
 		t.Run(c.name, func(t *testing.T) {
-			s := start(t, "options", obj{"limits": obj{"spoolMemoryBytes": c.keep}})
+			s := start(t, "options", obj{"persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": c.keep}})
 			const size = 2 << 20
 			floods := s.floodUnread(size)
 			for _, h := range floods {

@@ -35,10 +35,11 @@ func (s *Server) jobStart(r *request) error {
 	if err := s.roomForEvents(); err != nil {
 		return err
 	}
-	_, pending, refused := s.mgr.Start(spec)
+	j, pending, refused := s.mgr.Start(spec)
 	if refused != nil {
 		return refused
 	}
+	r.release = j.Hold()
 	r.await(func() (any, error) {
 		res, err := wait(r, pending)
 		if err != nil {
@@ -144,6 +145,7 @@ func (s *Server) jobRun(r *request) error {
 	if refused != nil {
 		return refused
 	}
+	r.release = j.Hold()
 	ran := j.Run(opts)
 	events := s.settings.events
 	r.await(func() (any, error) {
@@ -243,6 +245,7 @@ func (s *Server) jobWait(r *request) error {
 	if err != nil {
 		return err
 	}
+	r.release = j.Hold()
 	pending, refused := j.Wait(spec)
 	if refused != nil {
 		return refused

@@ -58,11 +58,13 @@ var provocations = []provocation{
 	{"initialize", schema.KindUnsupportedVersion, `initialize {"protocolVersion":"0"}`, `{"supported":["1"]}`},
 	{"initialize", schema.KindBadWorkingDirectory, `initialize {"rootDirectory":"ROOT/nowhere"}`, `{"path":"ROOT/nowhere"}`},
 
+	{"initialize", schema.KindOutputFileError, `initialize {"options":{"persist":{"directory":"ROOT/plain"}}}`, `{"path":"ROOT/plain","reason":"not a directory"}`},
+
 	{"job/start", schema.KindCommandNotFound, `job/start {"argv":["no-such-program-at-all"]}`, `{"command":"no-such-program-at-all","suggestions":"*"}`},
 	{"job/start", schema.KindPermissionDenied, `job/start {"argv":["ROOT/plain"]}`, `{"path":"ROOT/plain"}`},
 	{"job/start", schema.KindBadWorkingDirectory, `job/start {"command":"true","cwd":"nowhere"}`, `{"path":"ROOT/nowhere"}`},
 	{"job/start", schema.KindDirectoryNotAllowed, `job/start {"command":"true","cwd":"/"}`, `{"path":"/","allowed":["ROOT"]}`},
-	{"job/start", schema.KindOutputFileError, `job/start {"command":"true","mode":"pipe","stdoutFile":"nowhere/x"}`, `{"path":"ROOT/nowhere/x"}`},
+	{"job/start", schema.KindOutputFileError, `job/start {"command":"true","mode":"pipe","stdoutFile":"nowhere/x"}`, `{"path":"ROOT/nowhere/x","reason":"no such file or directory"}`},
 	{"job/start", schema.KindNameInUse, startSleeping + `job/start {"command":"true","name":"sleep"}`, `{"name":"sleep","handle":1}`},
 	{"job/start", schema.KindInvalidPattern, `job/start {"command":"true","watch":[{"pattern":"a("}]}`, `{"pattern":"a(","position":"*","pointer":"/watch/0/pattern"}`},
 	{"job/start", schema.KindLimitExceeded, startSleeping + startSleeping[:len(startSleeping)-len(`,"name":"sleep"}`+"\n")] + "}\n" + `job/start {"command":"true"}`, `{"limit":"maxJobs","max":2}`},
@@ -73,7 +75,7 @@ var provocations = []provocation{
 	{"job/run", schema.KindPermissionDenied, `job/run {"argv":["./plain"]}`, `{"path":"ROOT/plain"}`},
 	{"job/run", schema.KindBadWorkingDirectory, `job/run {"command":"true","cwd":"plain"}`, `{"path":"ROOT/plain"}`},
 	{"job/run", schema.KindDirectoryNotAllowed, `job/run {"command":"cat","stdin":{"file":"/etc/passwd"}}`, `{"path":"/etc/passwd","allowed":["ROOT"]}`},
-	{"job/run", schema.KindOutputFileError, `job/run {"command":"true","stderrFile":"."}`, `{"path":"ROOT/."}`},
+	{"job/run", schema.KindOutputFileError, `job/run {"command":"true","stderrFile":"."}`, `{"path":"ROOT/.","reason":"is a directory"}`},
 	{"job/run", schema.KindNameInUse, startSleeping + `job/run {"command":"true","name":"sleep"}`, `{"name":"sleep","handle":1}`},
 	{"job/run", schema.KindInvalidPattern, `job/run {"command":"true","watch":[{"pattern":"[z-a]"}]}`, `{"pattern":"[z-a]","position":"*","pointer":"/watch/0/pattern"}`},
 	{"job/run", schema.KindCanceled, `? job/run {"argv":["sleep","60"],"name":"s"}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1}`},
@@ -120,6 +122,7 @@ var provocations = []provocation{
 // be there, and why.
 var provokedElsewhere = map[string]string{
 	"job/subscribe jobExited":       ". TestSubscribeToClosed: job/closed must have been sent",
+	"job/remove outputFileError":    "../jobs TestRemovalOfWhatIsNotOurs: somebody else's file in the place of the job's",
 	"job/start resourceUnavailable": "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",
 	"job/run resourceUnavailable":   "../cmd/shelld TestServerShortOfDescriptors: as above",
 	"job/start ptyUnavailable":      "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",

@@ -46,6 +46,7 @@ type lane struct {
 	closed     *laneEvent // the same
 	exitedSent bool
 	closedSent bool
+	sent       func() // not nil: lets go of the job's files, which are held for output to be sent
 
 	// Owned by the outbox's run once the lane is open:
 	hearing
@@ -128,6 +129,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 		l.cursors = append(l.cursors, cursor{stream: s.Name, off: from[s.Name].To})
 	}
 	l.open, l.parked, l.placed = true, false, l.events[schema.EventNameOutput]
+	l.holdLocked()
 	if l.events[schema.EventNameStarted] {
 		l.seq++
 		l.out.sendLocked(l.started(info))
@@ -290,7 +292,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 	}
 	end := l.job.End(c.stream) // before the read: what comes between the two is not missed
 	n, at := l.job.ReadRaw(c.stream, l.out.raw, c.off)
-	if n == 0 {
+	if n == 0 && at <= c.off {
 		return e, false
 	}
 	if exit := l.exitAt[c.stream]; at < exit {
@@ -300,7 +302,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 	if e.Offset > c.off {
 		e.GapFrom, e.GapTo = c.off, e.Offset
 	}
-	e.Data = l.out.raw[:min(int64(n), limit-e.Offset)]
+	e.Data = l.out.raw[:min(int64(n), limit-e.Offset)] // none where it only tells a gap
 	e.Late = l.exitAt != nil && e.Offset >= l.exitAt[c.stream]
 	if hold := incompleteTail(e.Data); hold > 0 && !e.Base64 {
 		last := e.Offset+int64(len(e.Data)) >= end
@@ -324,6 +326,9 @@ func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 	}
 	l.exitedSent = l.exitedSent || e.Exited != nil && l.events[schema.EventNameExited]
 	l.closedSent = l.closedSent || e.Closed != nil && l.events[schema.EventNameClosed]
+	if e.Closed != nil {
+		l.letGoLocked()
+	}
 	l.queue[0] = laneEvent{}
 	l.queue, l.turn = l.queue[1:], false
 	l.dequeued(e)

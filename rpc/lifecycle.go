@@ -1,8 +1,10 @@
 package rpc
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -126,9 +128,12 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 		Limits: jobs.Limits{
 			MaxJobs:         int(or(limits.MaxJobs, 0)),
 			SpoolMemory:     int(or(limits.SpoolMemoryBytes, 0)),
+			SpoolDisk:       or(limits.SpoolDiskBytes, 0),
+			SpoolTotal:      or(limits.SpoolTotalBytes, 0),
 			InputQueueBytes: or(limits.InputQueueBytes, 0),
 			ShutdownGrace:   grace(limits.ShutdownGraceMs),
 		},
+		Persist: s.persist(or(o.Persist, schema.PersistOptions{})),
 	})
 	if err != nil {
 		return err
@@ -152,6 +157,29 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 	return nil
 }
 
+// persist is where output is kept; nil for memory alone.
+func (s *Server) persist(o schema.PersistOptions) *jobs.Persist {
+	if or(o.Mode, schema.PersistModeFiles) == schema.PersistModeMemory {
+		return nil
+	}
+	return &jobs.Persist{Directory: or(o.Directory, ""), Session: s.session, Encode: infoFile}
+}
+
+// infoFile is what is stored beside a job's output.
+func infoFile(i jobs.Info) ([]byte, error) {
+	var b bytes.Buffer
+	err := json.Indent(&b, marshal(jobInfo(i)), "", "  ")
+	b.WriteByte('\n')
+	return b.Bytes(), err
+}
+
+// newSessionID returns a name that no other run of a server has.
+func newSessionID() string {
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // Never fails; see crypto/rand.
+	return time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:])
+}
+
 // grace is 0 for the default, and negative for none.
 func grace(ms *int64) time.Duration {
 	if ms != nil && *ms == 0 {
@@ -162,17 +190,16 @@ func grace(ms *int64) time.Duration {
 
 func (s *Server) initializeResult() schema.InitializeResult {
 	l := s.mgr.Limits()
-	var id [8]byte
-	_, _ = rand.Read(id[:]) // Never fails; see crypto/rand.
 	return schema.InitializeResult{
 		ProtocolVersion: protocolVersion,
 		ServerInfo:      schema.ServerInfo{Name: "shelld", Version: s.opts.Version},
-		SessionID:       time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(id[:]),
+		SessionID:       s.session,
+		StateDirectory:  optional(s.mgr.StateDirectory()),
 		Capabilities:    s.capabilities(),
 		Platform:        s.platform(),
 		Limits: schema.Limits{
 			MaxJobs: int64(l.MaxJobs), MaxMessageBytes: int64(s.settings.maxMessage), SpoolMemoryBytes: int64(l.SpoolMemory),
-			InputQueueBytes: l.InputQueueBytes, ShutdownGraceMs: millis(l.ShutdownGrace),
+			SpoolDiskBytes: l.SpoolDisk, SpoolTotalBytes: l.SpoolTotal, InputQueueBytes: l.InputQueueBytes, ShutdownGraceMs: millis(l.ShutdownGrace),
 		},
 	}
 }
@@ -192,7 +219,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		InputDetection: schema.InputDetection{Tier: schema.InputDetectionTierNone, Why: "this version does not look for it"},
 		Levels: schema.Map[schema.LevelSupport]{
 			"core": schema.LevelSupportPartial, "trees": schema.LevelSupportNone, "terminal": schema.LevelSupportNone,
-			"store": schema.LevelSupportNone, "policy": schema.LevelSupportNone,
+			"store": schema.LevelSupportPartial, "policy": schema.LevelSupportNone,
 		},
 	}
 	c.Signals = jobs.Signals()

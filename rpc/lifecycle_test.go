@@ -53,7 +53,6 @@ func TestInitializeIgnoresWhatItDoesNotKnow(t *testing.T) {
 	equal(t, "inputQueueBytes", r.Limits.InputQueueBytes, 8192)
 	equal(t, "shutdownGraceMs", r.Limits.ShutdownGraceMs, 1234)
 	equal(t, "maxMessageBytes", r.Limits.MaxMessageBytes, 16<<20)
-	equal(t, "stateDirectory", r.StateDirectory, nil)
 	for _, m := range schema.Methods() {
 		if m.From == "client" && m.Kind == "request" && !slices.Contains(r.Capabilities.Methods, m.Name) {
 			t.Errorf("capabilities.methods lacks %s", m.Name)

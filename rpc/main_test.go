@@ -26,6 +26,14 @@ var mark = strconv.Itoa(os.Getpid())
 // children of this process, and processes that any of their jobs started.
 func TestMain(m *testing.M) {
 	jobs.KeeperMain()
+	state, err := os.MkdirTemp("", "shelld-rpc-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state) // output files are none of the user's
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	code := m.Run()
 	if code == 0 {
 		if err := nothingLeft(); err != nil {
@@ -33,6 +41,7 @@ func TestMain(m *testing.M) {
 			code = 1
 		}
 	}
+	_ = os.RemoveAll(state) // Best effort: it is in the system's temporary directory.
 	os.Exit(code)
 }
 

@@ -96,7 +96,7 @@ func TestReadFormats(t *testing.T) {
 
 // TestReadGap: what the spool has dropped is told, and what is left adds up.
 func TestReadGap(t *testing.T) {
-	s := start(t, "options", obj{"limits": obj{"spoolMemoryBytes": 128 << 10}})
+	s := start(t, "options", obj{"persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
 	const total = 2_000_000
 	h := s.pipe("head -c 2000000 /dev/zero | tr '\\0' x", "events", []string{"closed"})
 	s.event(h, "job/closed")

@@ -36,11 +36,12 @@ type Options struct {
 // A Server serves one connection: the session of one client.
 type Server struct {
 	// Immutable:
-	mgr    *jobs.Manager
-	log    *slog.Logger
-	opts   Options
-	out    *outbox
-	stream *stream
+	mgr     *jobs.Manager
+	log     *slog.Logger
+	opts    Options
+	session string // the id of this run
+	out     *outbox
+	stream  *stream
 
 	life       lifecycle
 	maxMessage atomic.Int64 // settings.maxMessage, for the goroutines that answer
@@ -63,7 +64,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, op
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	frames := newFrameReader(in, opts.Framing, defaultMaxMessage)
-	s := &Server{mgr: m, log: opts.Log, opts: opts, inFlight: map[string]*request{}, settings: defaultSettings()}
+	s := &Server{mgr: m, log: opts.Log, opts: opts, session: newSessionID(), inFlight: map[string]*request{}, settings: defaultSettings()}
 	s.answered.L = &s.mu
 	s.maxMessage.Store(defaultMaxMessage)
 	s.out = newOutbox(out, frames.Framing)
@@ -139,6 +140,7 @@ func (s *Server) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {
 		r.params = nil // they lie in the frame, which may be large
 		if err != nil {
 			r.fail(err)
+			r.letGo()
 		}
 	case kindResponse:
 	}
@@ -236,6 +238,7 @@ type request struct {
 	canceled chan struct{}
 	then     func() // nil, or what await does after the answer
 	told     func() // nil, or what is done with the answer, under s.mu and out.mu
+	release  func() // nil, or lets go of the job that the answer quotes
 }
 
 func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
@@ -280,6 +283,13 @@ func escaped(data []byte) rune {
 		return -1
 	}
 	return rune(n)
+}
+
+// letGo lets go of the job that the answer has quoted.
+func (r *request) letGo() {
+	if r.release != nil {
+		r.release()
+	}
 }
 
 func (r *request) reply(result any) {
@@ -336,6 +346,7 @@ func (r *request) whenAnswered(f func()) {
 // error to answer with.
 func (r *request) await(f func() (any, error)) {
 	go func() {
+		defer r.letGo()
 		defer r.server.recovered(r)
 		result, err := f()
 		if err != nil {

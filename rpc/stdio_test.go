@@ -344,15 +344,6 @@ func makeFile(t *testing.T, dir, name, content string) string {
 	return file
 }
 
-func fileText(t *testing.T, dir, name string) string {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
 func makeDir(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o755); err != nil {

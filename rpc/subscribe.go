@@ -128,6 +128,7 @@ func nothingMore(info jobs.Info) error {
 // stood is forgotten.
 func (l *lane) silenceLocked() {
 	l.open, l.parked = false, false
+	l.letGoLocked()
 	l.place, l.placed, l.begin = nil, false, nil
 	l.queue, l.bytes = nil, 0
 	clear(l.matches)
@@ -137,6 +138,7 @@ func (l *lane) silenceLocked() {
 // hearLocked begins a subscription, or goes on with it.
 func (l *lane) hearLocked(info jobs.Info, from map[jobs.Stream]int64) {
 	l.open, l.begin = true, &info
+	l.holdLocked()
 	if from != nil || l.want.events[schema.EventNameOutput] && !l.placed {
 		l.place, l.placed = nil, true
 		for _, s := range info.Streams {
@@ -188,4 +190,19 @@ func (l *lane) takeLocked() *jobs.Info {
 func (l *lane) stepStarted(batch []byte, framing Framing, info *jobs.Info) []byte {
 	l.seq++
 	return frame(batch, framing, l.started(*info))
+}
+
+// holdLocked keeps the job's files from being deleted for age while output of them is
+// to be sent.
+func (l *lane) holdLocked() {
+	if l.sent == nil && l.job != nil {
+		l.sent = l.job.HoldUnsent()
+	}
+}
+
+func (l *lane) letGoLocked() {
+	if l.sent != nil {
+		l.sent()
+		l.sent = nil
+	}
 }

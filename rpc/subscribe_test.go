@@ -167,7 +167,7 @@ func TestSubscribeGoesOn(t *testing.T) {
 // TestUnsubscribe: nothing follows the answer, however much there is; what is heard
 // later begins anew.
 func TestUnsubscribe(t *testing.T) {
-	s := start(t, "options", obj{"encoding": "base64", "limits": obj{"spoolMemoryBytes": 128 << 10}})
+	s := start(t, "options", obj{"encoding": "base64", "persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
 	h := s.pipe("exec yes", "watch", []obj{{"pattern": "y"}})
 	for i := range 8 {
 		if i%2 == 0 {
@@ -392,7 +392,7 @@ func TestSubscribeWithoutEvents(t *testing.T) {
 
 // TestSubscribeGap: what is not kept any more is told, at the beginning too.
 func TestSubscribeGap(t *testing.T) {
-	s := start(t, "options", obj{"limits": obj{"spoolMemoryBytes": 128 << 10}})
+	s := start(t, "options", obj{"persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
 	h := s.pipe("head -c 1000000 /dev/zero | tr '\\0' x", "events", []string{})
 	s.await(h, obj{"closed": true})
 	s.subscribe(h, "from", obj{"stdout": 100_000})

@@ -125,7 +125,7 @@ func checkDefault(t *testing.T, path string, p document) {
 var open = []string{
 	"initialize.schema.json/$defs/clientInfo", "initialize.schema.json/$defs/clientCapabilities",
 	"initialize.schema.json/$defs/envOptions", "initialize.schema.json/$defs/limitOptions",
-	"initialize.schema.json/$defs/options", "initialize.schema.json/$defs/params",
+	"initialize.schema.json/$defs/persistOptions", "initialize.schema.json/$defs/options", "initialize.schema.json/$defs/params",
 	"initialize.schema.json/$defs/treeControl", "initialize.schema.json/$defs/inputDetection",
 	"initialize.schema.json/$defs/screenCapabilities", "initialize.schema.json/$defs/capabilities",
 	"common.schema.json/$defs/meta",

@@ -269,9 +269,12 @@ type JobInfo struct {
 	// Which members are cut at their ends, because the message would have been longer than
 	// maxMessageBytes; absent: none. Of argv and watches the last items are left out.
 	Truncated []JobInfoMember `json:"truncated,omitzero"`
-	// Absolute path of the directory that holds the job's output files; absent where none
-	// are kept.
+	// Absolute path of the directory that holds the job's output files, from the first byte
+	// on; absent where output is kept in memory alone.
 	OutputDirectory *string `json:"outputDirectory,omitempty"`
+	// Which output file could not be made or written, and why: what the job writes from then
+	// on is kept in memory alone. Absent where none failed.
+	OutputFileError *string `json:"outputFileError,omitempty"`
 }
 
 // HintKind: commandNotFound: no such program. permissionDenied: it is there and may not
@@ -509,9 +512,10 @@ type Truncated struct {
 	HeadBytes int64 `json:"headBytes"`
 	// Bytes kept from the end.
 	TailBytes int64 `json:"tailBytes"`
-	// Bytes left out between them.
+	// Bytes left out between them: of the text as it is shown, and raw ones where the output
+	// was too long to be folded as a whole, or is gone.
 	OmittedBytes int64 `json:"omittedBytes"`
-	// Line ends among the bytes left out.
+	// Line ends among the bytes left out that are still stored.
 	OmittedLines int64 `json:"omittedLines"`
 }
 
@@ -994,13 +998,15 @@ type ShellIntegrationUnavailableData struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// OutputFileErrorData: A file for output (stdoutFile, stderrFile) cannot be written.
-// Nothing was started.
+// OutputFileErrorData: A file for output (stdoutFile, stderrFile: nothing was started) or
+// a directory for output cannot be made, written or deleted.
 type OutputFileErrorData struct {
 	// The kind.
 	Kind string `json:"kind"`
-	// Which file.
+	// Which one.
 	Path string `json:"path"`
+	// Why, in the system's own words; absent where it gave none.
+	Reason *string `json:"reason,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1099,14 +1105,43 @@ type LimitOptions struct {
 	// longer is limitExceeded instead. Default 16777216 (16 MiB); at least 1048576, so that
 	// an event always fits.
 	MaxMessageBytes *int64 `json:"maxMessageBytes,omitempty"`
-	// How many bytes of each stream of a job are kept: the first eighth for good, and the
-	// newest of the rest. Default 4194304 (4 MiB); at least 131072 (128 KiB).
+	// How many bytes of each stream of a job are kept in memory. Beside a file: the newest.
+	// Without: the first eighth for good, and the newest of the rest. Default 262144 (256
+	// KiB) with files, and 4194304 (4 MiB) where output is kept in memory alone; at least
+	// 131072 (128 KiB).
 	SpoolMemoryBytes *int64 `json:"spoolMemoryBytes,omitempty"`
+	// How many bytes of each stream of a job are kept in its file: the first eighth for
+	// good, and the newest of the rest. Default 67108864 (64 MiB); at least 131072 (128
+	// KiB).
+	SpoolDiskBytes *int64 `json:"spoolDiskBytes,omitempty"`
+	// How many bytes all files of this server may have together. A stream that gets no more
+	// goes on in the room that it has. Default 2147483648 (2 GiB).
+	SpoolTotalBytes *int64 `json:"spoolTotalBytes,omitempty"`
 	// How many bytes of input may wait for a job to read them; more is inputQueueFull.
 	// Default 1048576 (1 MiB).
 	InputQueueBytes *int64 `json:"inputQueueBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends. Default 2000.
 	ShutdownGraceMs *int64 `json:"shutdownGraceMs,omitempty"`
+}
+
+// PersistMode: files: output is kept in files, with the newest in memory beside them.
+// memory: nothing is written to disk.
+type PersistMode string
+
+// The values of PersistMode.
+const (
+	PersistModeFiles  PersistMode = "files"
+	PersistModeMemory PersistMode = "memory"
+)
+
+// PersistOptions: Where output is kept.
+type PersistOptions struct {
+	// In files, or in memory alone. Default files.
+	Mode *PersistMode `json:"mode,omitempty"`
+	// The directory under which files are kept; absolute. One that cannot be used is
+	// outputFileError. Default: $XDG_STATE_HOME/shelld/io or the platform's own place, and
+	// memory alone where that cannot be used.
+	Directory *string `json:"directory,omitempty"`
 }
 
 // Options: How the server shall behave on this connection.
@@ -1122,6 +1157,8 @@ type Options struct {
 	Env *EnvOptions `json:"env,omitempty"`
 	// Limits that the client asks for.
 	Limits *LimitOptions `json:"limits,omitempty"`
+	// Where output is kept.
+	Persist *PersistOptions `json:"persist,omitempty"`
 }
 
 // ServerInfo: Which program the server is.
@@ -1253,8 +1290,13 @@ type Limits struct {
 	MaxJobs int64 `json:"maxJobs"`
 	// The largest message in bytes, either way, as it is encoded.
 	MaxMessageBytes int64 `json:"maxMessageBytes"`
-	// How many bytes of each stream of a job are kept.
+	// How many bytes of each stream of a job are kept in memory.
 	SpoolMemoryBytes int64 `json:"spoolMemoryBytes"`
+	// How many bytes of each stream of a job are kept in its file; 0 where there are no
+	// files.
+	SpoolDiskBytes int64 `json:"spoolDiskBytes"`
+	// How many bytes all files of this server may have together; 0 where there are none.
+	SpoolTotalBytes int64 `json:"spoolTotalBytes"`
 	// How many bytes of input may wait for a job to read them.
 	InputQueueBytes int64 `json:"inputQueueBytes"`
 	// Milliseconds between TERM and KILL when the server ends.
@@ -1290,7 +1332,7 @@ type InitializeResult struct {
 	ProtocolVersion string `json:"protocolVersion"`
 	// Which program the server is.
 	ServerInfo ServerInfo `json:"serverInfo"`
-	// Unique for this run of the server; part of the output directory.
+	// Unique for this run of the server; the name of its directory in stateDirectory.
 	SessionID string `json:"sessionId"`
 	// Absolute path of the directory under which output files are kept; null where none are.
 	StateDirectory *string `json:"stateDirectory"`
@@ -1572,6 +1614,8 @@ type JobRemoveParams struct {
 	// never the pid), or its name: then the job started last under that name. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
+	// Whether its files stay where they are. Default false.
+	KeepFiles *bool `json:"keepFiles,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -86,6 +86,8 @@ var generatedTypes = map[string]any{
 	"initialize#/$defs/envInherit":                  *new(EnvInherit),
 	"initialize#/$defs/envOptions":                  *new(EnvOptions),
 	"initialize#/$defs/limitOptions":                *new(LimitOptions),
+	"initialize#/$defs/persistMode":                 *new(PersistMode),
+	"initialize#/$defs/persistOptions":              *new(PersistOptions),
 	"initialize#/$defs/options":                     *new(Options),
 	"initialize#/$defs/serverInfo":                  *new(ServerInfo),
 	"initialize#/$defs/treeControlKind":             *new(TreeControlKind),

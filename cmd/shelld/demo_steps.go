@@ -38,7 +38,11 @@ func demoSteps() []demoStep {
 
 func demoHandshake(ctx context.Context, s *demoSession) error {
 	var r schema.InitializeResult
-	params := schema.InitializeParams{ProtocolVersion: new("1"), ClientInfo: &schema.ClientInfo{Name: new("shelld demo")}}
+	params := schema.InitializeParams{
+		ProtocolVersion: new("1"), ClientInfo: &schema.ClientInfo{Name: new("shelld demo")},
+		// A demo leaves nothing behind, files neither.
+		Options: &schema.Options{Persist: &schema.PersistOptions{Mode: new(schema.PersistModeMemory)}},
+	}
 	if err := s.call(ctx, "initialize", params, &r); err != nil {
 		return err
 	}

@@ -57,6 +57,12 @@ func serveJob(t *testing.T) *served {
 // startServed starts a server that ends with the test at the latest.
 func startServed(t *testing.T) *served {
 	t.Helper()
+	return startHeard(t, func(rpc.Notice) {})
+}
+
+// startHeard is startServed for a test that listens.
+func startHeard(t *testing.T, notice func(rpc.Notice)) *served {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
 	s := &served{log: &bytes.Buffer{}}
 	var err error
@@ -75,7 +81,7 @@ func startServed(t *testing.T) *served {
 		t.Fatal(err)
 	}
 	_, _ = theirs[0].Close(), theirs[1].Close()
-	s.client = rpc.NewClient(s.stdout, s.stdin, func(rpc.Notice) {}, nil)
+	s.client = rpc.NewClient(s.stdout, s.stdin, notice, nil)
 	t.Cleanup(func() {
 		cancel() // of no effect where the server has ended
 		_, _ = s.stdin.Close(), s.stdout.Close()

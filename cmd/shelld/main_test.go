@@ -32,6 +32,16 @@ const raceOptions = "GORACE"
 type leakless struct{ *testing.M }
 
 func (m leakless) Run() int {
+	// The output files of the servers below are none of the user's.
+	state, err := os.MkdirTemp("", "shelld-cmd-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(state)
 	code := m.M.Run()
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)

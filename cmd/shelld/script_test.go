@@ -36,6 +36,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv(raceOptions, os.Getenv(raceOptions))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
 			file, err := exec.LookPath("shelld")
 			env.Setenv("SHELLD", file) // for where a script sets PATH
 			return err

@@ -10,8 +10,9 @@
 // of a long output is what explains it; the rest of the room holds the newest.
 // What falls between them is gone, and Read and Kept say so exactly.
 //
-// A spool from [New] is in memory alone. One from [Open] has a file as well, with
-// the newest bytes in memory beside it, where nearly every reader is. A byte is in
+// A spool from [New] is in memory alone. One from [Open] has a file as well, as a rule
+// made with its first byte, and the newest bytes in memory beside it, where nearly
+// every reader is. A byte is in
 // the file before End tells of it, so that a server that dies has lost nothing
 // that anybody was sent. The file is not synced: that is about the server's death,
 // not the machine's.

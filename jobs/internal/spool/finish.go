@@ -28,6 +28,7 @@ const marker = "\n[shelld: %d bytes omitted here, offsets %d to %d]\n"
 func (s *Spool) Finish() error {
 	s.ending.Lock()
 	defer s.ending.Unlock()
+	s.create = nil
 	if s.file == nil || s.src.open == nil {
 		return nil
 	}
@@ -184,6 +185,7 @@ func (s *Spool) Close() error {
 
 // close is Close for those who hold ending.
 func (s *Spool) close() error {
+	s.create = nil
 	if s.file == nil || s.src.open == nil {
 		return nil
 	}
@@ -204,6 +206,7 @@ func (s *Spool) close() error {
 func (s *Spool) Remove() error {
 	s.ending.Lock()
 	defer s.ending.Unlock()
+	s.create = nil
 	if s.file == nil {
 		return nil
 	}

@@ -20,6 +20,11 @@ type Options struct {
 	// then on. Without it the spool is one of New(Memory).
 	File *os.File
 
+	// Create makes such a file, in place of File, when the first byte is stored: a
+	// stream that prints nothing has none. If it can't, that is as if the file
+	// could not be written.
+	Create func() (*os.File, error)
+
 	// DiskHead and DiskTail are how many of the first and of the newest bytes the
 	// file keeps.
 	DiskHead, DiskTail int64
@@ -36,14 +41,18 @@ type Options struct {
 // A Spool is the stored output of one stream.
 type Spool struct {
 	// Immutable:
-	file    *os.File // nil: memory only
-	writeAt func(p []byte, pos int64) (int, error)
-	total   *Budget
-	onFail  func(error)
+	total  *Budget
+	onFail func(error)
 
 	end atomic.Int64 // published after the bytes below it are readable
 
-	ending sync.Mutex // held by Finish, Close and Remove, before mu
+	// Set by the appender, at its first byte, under ending:
+	file    *os.File // nil: memory only
+	writeAt func(p []byte, pos int64) (int, error)
+	begun   bool // the appender's alone
+
+	ending sync.Mutex               // held by Finish, Close and Remove, and to make the file; before mu
+	create func() (*os.File, error) // guarded by ending; nil: made, or not to be made any more
 
 	mu      sync.RWMutex // protects the fields below; no file is written under it
 	mem     memory
@@ -62,19 +71,47 @@ func New(max int) *Spool {
 
 // Open returns an empty spool.
 func Open(o Options) *Spool {
-	if o.File == nil {
+	if o.File == nil && o.Create == nil {
 		return New(o.Memory)
 	}
 	head := max(o.DiskHead, 0)
-	return &Spool{
-		file:    o.File,
-		writeAt: o.File.WriteAt,
-		total:   o.Total,
-		onFail:  o.Failed,
-		mem:     newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
-		disk:    layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
-		src:     source{open: o.File, path: o.File.Name()},
+	s := &Spool{
+		total:  o.Total,
+		onFail: o.Failed,
+		create: o.Create,
+		mem:    newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
+		disk:   layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
 	}
+	if o.File != nil {
+		s.begun = true
+		s.use(o.File)
+	}
+	return s
+}
+
+// use makes f the file.
+func (s *Spool) use(f *os.File) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file, s.writeAt = f, f.WriteAt
+	s.src = source{open: f, path: f.Name()}
+}
+
+// begin makes the file, unless the spool was closed before its first byte.
+func (s *Spool) begin() error {
+	s.begun = true
+	s.ending.Lock()
+	defer s.ending.Unlock()
+	if s.create == nil {
+		return nil
+	}
+	f, err := s.create()
+	s.create = nil
+	if err != nil {
+		return err
+	}
+	s.use(f)
+	return nil
 }
 
 // End returns the offset behind the last byte appended.
@@ -104,6 +141,11 @@ func (s *Spool) Append(p []byte) int64 {
 // store writes p to the file and returns the offset behind what is in it, with
 // the error that ends the storing.
 func (s *Spool) store(p []byte, off, end int64) (stored int64, err error) {
+	if !s.begun && len(p) > 0 {
+		if err := s.begin(); err != nil {
+			return 0, err
+		}
+	}
 	if s.file == nil || s.failed != nil || len(p) == 0 { // only we write s.failed
 		return s.disk.end, nil
 	}

@@ -1,0 +1,181 @@
+package jobs
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"shelld/jobs/internal/spool"
+	"shelld/jobs/internal/store"
+)
+
+// infoFile is what is known of a job, beside its output.
+const infoFile = "info.json"
+
+// A Persist says where output is kept beside memory.
+type Persist struct {
+	Directory string                     // absolute; "" = the default place, and memory alone where that can't be used
+	Session   string                     // the name of this server's directory in it, never used before
+	Encode    func(Info) ([]byte, error) // makes what is stored beside the output
+}
+
+// An archive is the directory of a server. Its goroutine does what is done there and
+// nobody waits for on his way: it writes what is known of jobs that live, and deletes.
+//
+// What nobody has asked to be deleted goes when there is nothing else to do: where
+// commands follow each other, it would be in their way.
+type archive struct {
+	// Immutable:
+	session *store.Session
+	state   string // the directory that session lies in
+	total   *spool.Budget
+	most    int64 // that total lets be stored
+	encode  func(Info) ([]byte, error)
+	log     *slog.Logger
+	done    chan struct{} // closed when run has returned
+
+	mail *mailbox[errand] // any goroutine -> run
+
+	// Owned by run:
+	drops []errand // to be carried out when there is time
+}
+
+// An errand is what an archive is asked for.
+type errand struct {
+	what errandKind
+	job  *Job
+	info Info        // to be written
+	then func(error) // called by run, when it is done
+}
+
+type errandKind int
+
+const (
+	errandRecord errandKind = iota
+	errandDelete
+	errandDrop // is errandDelete, some time
+	errandClose
+)
+
+// dropTime is how long nothing must have been asked for before files are deleted that
+// nobody asked to be, and maxDrops how many jobs may wait for that.
+const (
+	dropTime = time.Second
+	maxDrops = 1000
+)
+
+// openArchive makes the directory of a session. Nil and no error: output is kept in
+// memory, as asked for or because nobody has named a directory and the default place
+// can't be used.
+func openArchive(p *Persist, l Limits, log *slog.Logger) (*archive, error) {
+	if p == nil {
+		return nil, nil
+	}
+	dir, byDefault := p.Directory, p.Directory == ""
+	if !byDefault && !filepath.IsAbs(dir) {
+		return nil, Invalid("/options/persist/directory", "the directory %q must be absolute", dir)
+	}
+	var err error
+	if byDefault {
+		dir, err = store.Place()
+	}
+	var session *store.Session
+	if err == nil {
+		session, err = store.Open(dir, p.Session)
+	}
+	switch {
+	case err != nil && byDefault:
+		log.Warn("output is kept in memory alone, since the directory for it cannot be used", "error", err)
+		return nil, nil
+	case err != nil:
+		e := storeError(err, dir)
+		e.Message = "output cannot be kept in " + dir + " (" + e.Errno + "); name a directory that can be written, or ask for persist.mode memory"
+		return nil, e
+	}
+	a := &archive{
+		session: session, state: dir, total: spool.NewBudget(l.SpoolTotal), most: l.SpoolTotal,
+		encode: p.Encode, log: log, done: make(chan struct{}), mail: newMailbox[errand](),
+	}
+	go a.run()
+	return a, nil
+}
+
+// storeError is a refusal that names the file, or path where err does not.
+func storeError(err error, path string) *Error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		path = p.Path
+	}
+	e := errorf(CodeOutputFileError, "%s: %s", path, errnoText(err))
+	e.Path, e.Errno = path, errnoText(err)
+	return e
+}
+
+// folder is the directory of a job. Nothing is made yet.
+func (a *archive) folder(id ID) *store.Folder {
+	return a.session.Folder(strconv.FormatInt(int64(id), 10))
+}
+
+// put asks for something. Where the archive is closed, it is answered here.
+func (a *archive) put(e errand) {
+	if !a.mail.put(e) && e.then != nil {
+		e.then(nil)
+	}
+}
+
+func (a *archive) run() {
+	defer close(a.done)
+	idle := time.NewTimer(time.Hour)
+	defer idle.Stop()
+	for closing := false; !closing; {
+		select {
+		case <-a.mail.wake:
+			idle.Reset(dropTime)
+			for _, e := range a.mail.take() {
+				closing = closing || e.what == errandClose
+				a.do(e)
+			}
+		case <-idle.C:
+			if a.drop(); len(a.drops) > 0 {
+				idle.Reset(0) // one at a time: somebody may wait for something else
+			}
+		}
+	}
+	for _, e := range a.mail.close() {
+		a.do(e)
+	}
+	for len(a.drops) > 0 {
+		a.drop()
+	}
+	if err := a.session.Close(); err != nil {
+		a.log.Warn("closing the output directory", "error", err)
+	}
+}
+
+func (a *archive) do(e errand) {
+	switch e.what {
+	case errandRecord:
+		if err := e.job.writeInfo(e.info, false); err != nil {
+			e.job.outputFileFailed(err)
+		}
+	case errandDelete:
+		e.then(e.job.deleteFiles())
+	case errandDrop:
+		a.drops = append(a.drops, e)
+		if len(a.drops) > maxDrops || a.total.Used() > a.most/2 {
+			a.drop()
+		}
+	case errandClose:
+	}
+}
+
+// drop deletes the files of the job that has waited longest for it.
+func (a *archive) drop() {
+	if len(a.drops) > 0 {
+		e := a.drops[0]
+		a.drops = a.drops[1:]
+		e.then(e.job.deleteFiles())
+	}
+}

@@ -1,0 +1,207 @@
+package jobs
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"shelld/jobs/internal/spool"
+)
+
+// This file is what a job does with its output files. All of it that touches them
+// runs in goroutines of their own: a disk may take as long as it likes.
+
+// files are the names under which streams are kept.
+var files = map[Stream]string{PTY: "stdout.txt", Stdout: "stdout.txt", Stderr: "stderr.txt"}
+
+// openSpool returns the spool of a stream. Its file is made by the stream's readLoop,
+// with the first byte: the start of a job waits for no disk.
+func (j *Job) openSpool(name Stream) *spool.Spool {
+	l := j.mgr.limits
+	if j.folder == nil {
+		return spool.New(l.SpoolMemory)
+	}
+	return spool.Open(spool.Options{
+		Memory:   l.SpoolMemory,
+		Create:   func() (*os.File, error) { return j.folder.Create(files[name]) },
+		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
+		Total:  j.mgr.archive.total,
+		Failed: j.outputFileFailed,
+	})
+}
+
+// outputFileFailed takes an error of the job's files: it goes on in memory. Any
+// goroutine may call it.
+func (j *Job) outputFileFailed(err error) {
+	j.log.Warn("an output file failed; what is stored of the job from now on is in memory", "job", j.id, "error", err)
+	j.post(fileFailedMsg{err})
+}
+
+func (j *Job) onFileFailed(err error) {
+	if j.info.OutputFileError != "" {
+		return // the first one is what led to the others
+	}
+	e := storeError(err, j.info.OutputDirectory)
+	j.info.OutputFile, j.info.OutputFileError = e.Path, e.Errno
+	j.changed.Add(Changed{What: ChangeOutputFile, OutputFile: OutputFileError{e.Path, e.Errno}})
+	j.publish()
+}
+
+// recordTime is how late at most it is written that a job has started or exited, so
+// that a command which is over at once costs one write and not three.
+const recordTime = 100 * time.Millisecond
+
+// record has what is known written some time soon.
+func (j *Job) record(now time.Time) {
+	if j.folder != nil && j.recordAt.IsZero() {
+		j.recordAt = now.Add(recordTime)
+	}
+}
+
+func (j *Job) reviewRecord(now time.Time) {
+	if !j.recordAt.IsZero() && !now.Before(j.recordAt) {
+		j.recordAt = time.Time{}
+		j.mgr.archive.put(errand{what: errandRecord, job: j, info: j.snapshot()})
+	}
+}
+
+// writeInfo writes what is known beside the output; nothing after what is final.
+func (j *Job) writeInfo(info Info, final bool) error {
+	j.infoMu.Lock()
+	defer j.infoMu.Unlock()
+	if j.infoFinal {
+		return nil
+	}
+	j.infoFinal = final
+	b, err := j.mgr.archive.encode(info)
+	if err != nil {
+		return err
+	}
+	return j.folder.Replace(infoFile, b)
+}
+
+// fileTime is how long a kill whose tree is gone waits for the output to be stored.
+const fileTime = time.Second
+
+// finishFiles is called when nothing of the job is left and all that it wrote is
+// stored. Nobody else may append from here on: a descriptor of the job's terminal may
+// have gone to a stranger.
+func (j *Job) finishFiles() {
+	close(j.vacant)
+	if j.folder == nil {
+		j.tellClosed()
+		return
+	}
+	j.closeDescriptors()
+	j.process.Store(nil)
+	j.st.step = stepFiles
+	j.recordAt = time.Time{}
+	info := j.snapshot()
+	info.Status, info.Background = StatusClosed, nil
+	j.loops.Go(func() {
+		for _, st := range j.streams {
+			<-st.done
+			if err := st.spool.Finish(); err != nil {
+				j.outputFileFailed(err)
+			}
+		}
+		info.Streams = j.streamInfo() // as they are in order
+		if err := j.writeInfo(info, true); err != nil {
+			j.outputFileFailed(err)
+		}
+		j.post(filedMsg{})
+	})
+}
+
+// isVacant says whether nothing of the job is left and all that it wrote is stored.
+func (j *Job) isVacant() bool { return j.st.step >= stepFiles }
+
+// abandonFiles lets go of the files of a job that did not come to its end.
+func (j *Job) abandonFiles() {
+	if j.folder == nil || j.isVacant() {
+		return
+	}
+	j.loops.Go(func() {
+		for _, st := range j.streams {
+			if err := st.spool.Close(); err != nil {
+				j.log.Debug("closing an output file", "job", j.id, "error", err)
+			}
+		}
+	})
+}
+
+// discard deletes what is stored of a job that is closed and will be let go of, once
+// nobody reads it; with unsent, once all of it was sent, too, and when there is time.
+// then is called with what went wrong, from any goroutine.
+func (j *Job) discard(unsent bool, then func(error)) {
+	if j.folder == nil {
+		then(nil)
+		return
+	}
+	what := errandDelete
+	if unsent {
+		what = errandDrop
+	}
+	j.fileHolds.afterwards(unsent, func() {
+		j.mgr.archive.put(errand{what: what, job: j, then: then})
+	})
+}
+
+// logDiscard takes what went wrong where nobody has asked for it.
+func (j *Job) logDiscard(err error) {
+	if err != nil {
+		j.log.Warn("the files of a job that was let go of are not all deleted", "job", j.id, "error", err)
+	}
+}
+
+// deleteFiles is discard for the archive, which has made them.
+func (j *Job) deleteFiles() error {
+	var errs []error
+	for _, st := range j.streams {
+		errs = append(errs, st.spool.Remove())
+	}
+	return errors.Join(append(errs, j.folder.Remove(infoFile))...)
+}
+
+// holds counts who reads a job's files. What they wait for is the deletion.
+type holds struct {
+	mu      sync.Mutex
+	answers int    // that are being made
+	lanes   int    // whose output has not all been sent
+	unsent  bool   // then waits for lanes, too
+	then    func() // nil: nothing waits
+}
+
+// Hold keeps the job's files until release is called, also where the job is removed
+// meanwhile: for an answer that quotes output. Release may be called more than once.
+func (j *Job) Hold() (release func()) { return j.fileHolds.hold(&j.fileHolds.answers) }
+
+// HoldUnsent keeps them from being deleted because the job is let go of, and not from
+// a removal: for output that is being sent.
+func (j *Job) HoldUnsent() (release func()) { return j.fileHolds.hold(&j.fileHolds.lanes) }
+
+func (h *holds) hold(n *int) (release func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	*n++
+	return sync.OnceFunc(func() { h.change(func() { *n-- }) })
+}
+
+// afterwards calls then when nobody holds the files any more.
+func (h *holds) afterwards(unsent bool, then func()) {
+	h.change(func() { h.unsent, h.then = unsent, then })
+}
+
+func (h *holds) change(f func()) {
+	h.mu.Lock()
+	f()
+	var then func()
+	if h.answers == 0 && (h.lanes == 0 || !h.unsent) {
+		then, h.then = h.then, nil
+	}
+	h.mu.Unlock()
+	if then != nil {
+		then()
+	}
+}

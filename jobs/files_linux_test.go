@@ -1,0 +1,445 @@
+package jobs
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// These tests run real processes whose output is kept in real files.
+
+// startFiles returns a manager that keeps output in files, and the directory of its
+// session.
+func startFiles(t *testing.T, l Limits) (*Manager, string) {
+	t.Helper()
+	dir := t.TempDir()
+	return startReal(t, Options{Limits: l, Persist: persistIn(dir)}), filepath.Join(dir, "session")
+}
+
+func mustRead(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// ownFiles returns what this process has open below dir.
+func ownFiles(t *testing.T, dir string) (open []string) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil || len(links) == 0 {
+		t.Fatalf("descriptors: %v, %v", links, err)
+	}
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, dir+"/") {
+			open = append(open, to)
+		}
+	}
+	return open
+}
+
+func TestFilesAreWhatWasWritten(t *testing.T) {
+	m, dir := startFiles(t, Limits{})
+	for i, c := range []struct {
+		mode           Mode
+		stdout, stderr string
+	}{
+		{ModePTY, "out\r\nerr\r\n", ""},
+		{ModePipe, "out\n", "err\n"},
+	} {
+		s := sh("echo out; echo err >&2")
+		s.Mode = c.mode
+		j := mustStart(t, m, s)
+		awaitClosed(t, j)
+		info := must(t, j.Info())
+		folder := filepath.Join(dir, fmt.Sprint(i+1))
+		if info.OutputDirectory != folder || info.OutputFileError != "" {
+			t.Errorf("%s: the directory is %q, error %q", c.mode, info.OutputDirectory, info.OutputFileError)
+		}
+		names := []string{"info.json", "stdout.txt"}
+		if got := mustRead(t, filepath.Join(folder, "stdout.txt")); got != c.stdout {
+			t.Errorf("%s: stdout.txt is %q", c.mode, got)
+		}
+		if c.stderr != "" {
+			names = []string{"info.json", "stderr.txt", "stdout.txt"}
+			if got := mustRead(t, filepath.Join(folder, "stderr.txt")); got != c.stderr {
+				t.Errorf("%s: stderr.txt is %q", c.mode, got)
+			}
+		}
+		checkFolder(t, folder, names)
+		if got := mustRead(t, filepath.Join(folder, "info.json")); !strings.HasPrefix(got, fmt.Sprint(i+1, " closed ")) {
+			t.Errorf("%s: info.json is %q", c.mode, got)
+		}
+		for _, st := range info.Streams {
+			data, gaps := j.Range(st.Name, Range{0, st.NextOffset})
+			if want := mustRead(t, filepath.Join(folder, files[st.Name])); string(data) != want || gaps != nil {
+				t.Errorf("%s %s: read %q, gaps %v", c.mode, st.Name, data, gaps)
+			}
+		}
+	}
+	if open := ownFiles(t, dir); open != nil {
+		t.Errorf("still open: %v", open)
+	}
+}
+
+// checkFolder looks at the names and modes of what is in a job's directory.
+func checkFolder(t *testing.T, folder string, want []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+		if info, err := e.Info(); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s: mode %v, %v", e.Name(), info.Mode(), err)
+		}
+	}
+	if !slices.Equal(names, want) {
+		t.Errorf("the directory holds %v, not %v", names, want)
+	}
+	for _, dir := range []string{folder, filepath.Dir(folder)} {
+		if info, err := os.Lstat(dir); err != nil || info.Mode().Perm() != 0o700 || !info.IsDir() {
+			t.Errorf("%s: %v, %v", dir, info.Mode(), err)
+		}
+	}
+}
+
+func TestSilentJobsHaveNoOutputFile(t *testing.T) {
+	m, dir := startFiles(t, Limits{})
+	j := mustStart(t, m, Spec{Argv: []string{"true"}, Mode: ModePipe})
+	awaitClosed(t, j)
+	checkFolder(t, filepath.Join(dir, "1"), []string{"info.json"})
+}
+
+// What a running job has written is in its file before anybody is told of it; that it
+// runs is written a little later.
+func TestFilesWhileAJobRuns(t *testing.T) {
+	m, dir := startFiles(t, Limits{})
+	j := started(t, m, sh("echo ready; read x"), "ready")
+	if got := mustRead(t, filepath.Join(dir, "1", "stdout.txt")); got != "ready\r\n" {
+		t.Errorf("stdout.txt is %q", got)
+	}
+	info := filepath.Join(dir, "1", "info.json")
+	for end := time.Now().Add(30 * time.Second); !isThere(info); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatal("nothing is written of a running job")
+		}
+	}
+	if got := mustRead(t, info); !strings.HasPrefix(got, "1 running") {
+		t.Errorf("info.json is %q", got)
+	}
+	if r := must(t, j.Kill(KillOptions{})); r.State.Status != StatusClosed {
+		t.Errorf("killed, it is %s", r.State.Status)
+	}
+	if got := mustRead(t, info); !strings.HasPrefix(got, "1 closed pty 7 [{0 7}]") {
+		t.Errorf("info.json at the end is %q", got)
+	}
+}
+
+// More than a file keeps: the middle goes, and everybody says the same of it.
+func TestLongOutputInFiles(t *testing.T) {
+	m, dir := startFiles(t, Limits{})
+	const total, head, tail = 70 << 20, 8 << 20, 56 << 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	// Eight bytes a line: its own offset in hex.
+	s := Spec{Argv: []string{"awk", fmt.Sprintf(`BEGIN { for (i = 0; i < %d; i += 8) printf "%%07x\n", i }`, total)}, Mode: ModePipe}
+	j := mustStart(t, m, s)
+	awaitClosedSoon(t, j)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 24<<20 {
+		t.Errorf("%d bytes were allocated for it", grown)
+	}
+	at := func(off int) string { return fmt.Sprintf("%07x\n", off) }
+	path := filepath.Join(dir, "1", "stdout.txt")
+	text := mustRead(t, path)
+	marker := fmt.Sprintf("\n[shelld: %d bytes omitted here, offsets %d to %d]\n", total-head-tail, head, total-tail)
+	if len(text) != head+len(marker)+tail || text[head:head+len(marker)] != marker {
+		t.Fatalf("the file has %d bytes and at the gap %q", len(text), text[head:head+100])
+	}
+	kept := []Range{{0, head}, {total - tail, total}}
+	info := must(t, j.Info())
+	if !slices.Equal(info.Streams[0].Kept, kept) {
+		t.Errorf("kept %v", info.Streams[0].Kept)
+	}
+	if got, want := mustRead(t, filepath.Join(dir, "1", "info.json")), fmt.Sprintf("1 closed stdout %d %v", total, kept); !strings.HasPrefix(got, want) {
+		t.Errorf("info.json is %q", got)
+	}
+	for _, off := range []int{0, 8, head - 8, total - tail, total - 8} {
+		o := int64(off)
+		if r := must(t, j.Read(ReadOptions{Stream: Stdout, Offset: &o, MaxBytes: 8})); string(r.Data) != at(off) || r.Gap != nil {
+			t.Errorf("at %d: %q, gap %v", off, r.Data, r.Gap)
+		}
+	}
+	o := int64(head)
+	if r := must(t, j.Read(ReadOptions{Stream: Stdout, Offset: &o, MaxBytes: 8})); r.Gap == nil || *r.Gap != (Range{head, total - tail}) || string(r.Data) != at(total-tail) {
+		t.Errorf("at the gap: %q, %v", r.Data, r.Gap)
+	}
+	runtime.ReadMemStats(&before)
+	out, tr := j.Excerpt(Stdout, Range{0, total}, false, 100)
+	if want := at(0) + at(8) + at(16) + at(24) + at(32) + at(40) + at(total-48) + at(total-40) + at(total-32) + at(total-24) + at(total-16) + at(total-8); string(out) != want {
+		t.Errorf("the excerpt is %q", out)
+	}
+	if want := (Truncated{48, 48, total - 96, (head+tail)/8 - 12}); tr == nil || *tr != want {
+		t.Errorf("truncated %+v, want %+v", tr, want)
+	}
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 2<<20 {
+		t.Errorf("%d bytes were allocated for the excerpt", grown)
+	}
+	if open := ownFiles(t, dir); open != nil {
+		t.Errorf("still open: %v", open)
+	}
+}
+
+// awaitClosedSoon is awaitClosed for a job whose output nobody wants to see.
+func awaitClosedSoon(t *testing.T, j *Job) {
+	t.Helper()
+	p, err := j.Wait(&WaitSpec{Until: []Condition{{Kind: UntilClosed}}, Timeout: time.Minute, From: Origin{Kind: FromNow}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := must(t, p); o.Reason != string(UntilClosed) {
+		t.Fatalf("the wait ended with %s", o.Reason)
+	}
+}
+
+func TestRemovedFiles(t *testing.T) {
+	m, dir := startFiles(t, Limits{KeepJobs: 2})
+	for i, keep := range []bool{false, true} {
+		j := mustStart(t, m, sh("echo text"))
+		awaitClosed(t, j)
+		must(t, j.Remove(keep))
+		if folder := filepath.Join(dir, fmt.Sprint(i+1)); isThere(folder) != keep {
+			t.Errorf("keepFiles %v: the files are there: %v", keep, !keep)
+		}
+	}
+	// The oldest is let go of, once what was not sent of it is.
+	first := mustStart(t, m, sh("echo text"))
+	awaitClosed(t, first)
+	release := first.HoldUnsent()
+	for range 2 {
+		awaitClosed(t, mustStart(t, m, sh("echo text")))
+	}
+	<-first.done
+	if n, at := first.ReadRaw(PTY, make([]byte, 10), 0); n != 6 || at != 0 {
+		t.Errorf("what was not sent: %d bytes at %d", n, at)
+	}
+	release()
+	release()
+	gone := filepath.Join(dir, "3")
+	for end := time.Now().Add(30 * time.Second); isThere(gone); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatal("the files of a job that was let go of are there")
+		}
+	}
+	if n, at := first.ReadRaw(PTY, make([]byte, 10), 0); n != 0 || at != 6 {
+		t.Errorf("what was deleted: %d bytes at %d", n, at)
+	}
+	if !isThere(filepath.Join(dir, "4")) || !isThere(filepath.Join(dir, "5")) {
+		t.Error("the files of jobs that are known are gone")
+	}
+}
+
+// What stands in the place of a file of ours is not deleted, and the answer says so.
+func TestRemovalOfWhatIsNotOurs(t *testing.T) {
+	m, dir := startFiles(t, Limits{})
+	j := mustStart(t, m, sh("echo text"))
+	awaitClosed(t, j)
+	file := filepath.Join(dir, "1", "stdout.txt")
+	if err := os.Rename(file, file+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := refused(t, j.Remove(false), CodeOutputFileError)
+	if e.Path != filepath.Join(dir, "1") || !strings.Contains(e.Message, "forgotten") {
+		t.Errorf("path %q: %s", e.Path, e.Message)
+	}
+	if got := mustRead(t, file); got != "precious" {
+		t.Errorf("the file is %q", got)
+	}
+	if _, err := m.Lookup(Ref{Handle: 1}); err == nil {
+		t.Error("the job is known")
+	}
+}
+
+// An answer that quotes the output has it, whatever is removed meanwhile; what has not
+// been sent does not hold up a removal.
+func TestRemovalWaitsForAnswers(t *testing.T) {
+	m, dir := startFiles(t, Limits{})
+	j := mustStart(t, m, sh("echo text"))
+	awaitClosed(t, j)
+	unsent := j.HoldUnsent()
+	defer unsent()
+	release := j.Hold()
+	p := j.Remove(false)
+	<-j.done
+	select {
+	case r := <-p.C:
+		t.Errorf("removed beside an answer: %v", r)
+	default:
+	}
+	if text, tr := j.Excerpt(PTY, Range{0, 6}, true, 100); string(text) != "text\n" || tr != nil {
+		t.Errorf("%q, %v", text, tr)
+	}
+	release()
+	must(t, p)
+	if isThere(filepath.Join(dir, "1")) {
+		t.Error("the files are there")
+	}
+}
+
+func TestFilesStayAtTheServersEnd(t *testing.T) {
+	dir := t.TempDir()
+	for session, command := range map[string]string{"empty": "", "full": "echo text; read x"} {
+		p := persistIn(dir)
+		p.Session = session
+		m, err := NewManager(Options{Persist: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !isThere(filepath.Join(dir, session)) {
+			t.Fatalf("there is no directory of %s", session)
+		}
+		if command != "" {
+			started(t, m, sh(command), "text")
+		}
+		m.Shutdown()
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if isThere(filepath.Join(dir, "empty")) {
+		t.Error("an empty session has left its directory")
+	}
+	if got := mustRead(t, filepath.Join(dir, "full", "1", "stdout.txt")); got != "text\r\n" {
+		t.Errorf("stdout.txt is %q", got)
+	}
+	if got := mustRead(t, filepath.Join(dir, "full", "1", "info.json")); got != "1 closed pty 6 [{0 6}]" {
+		t.Errorf("info.json is %q", got)
+	}
+	if open := ownFiles(t, dir); open != nil {
+		t.Errorf("still open: %v", open)
+	}
+}
+
+// Somebody has taken the names: nothing of his is touched, and the job goes on.
+func TestTakenFileNames(t *testing.T) {
+	m, dir := startFiles(t, Limits{})
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "1")); err != nil {
+		t.Fatal(err)
+	}
+	j := started(t, m, sh("echo text; read x"), "text")
+	must(t, j.Kill(KillOptions{}))
+	info := must(t, j.Info())
+	if info.Status != StatusClosed || info.OutputFile != filepath.Join(dir, "1") || info.OutputFileError != "file exists" {
+		t.Errorf("%s, failed: %q, %q", info.Status, info.OutputFile, info.OutputFileError)
+	}
+	data, gaps := j.Range(PTY, Range{0, 6})
+	if string(data) != "text\r\n" || gaps != nil {
+		t.Errorf("in memory there is %q, gaps %v", data, gaps)
+	}
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
+		t.Errorf("outside there are %v, %v", entries, err)
+	}
+	must(t, j.Remove(false))
+	if !isThere(filepath.Join(dir, "1")) {
+		t.Error("what is not ours was deleted")
+	}
+}
+
+func TestUnusableStateDirectory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := startReal(t, Options{Limits: Limits{MaxJobs: 3}})
+	for dir, want := range map[string]string{file: "not a directory", "/proc/shelld": "no such file or directory"} {
+		err := m.Configure(Options{Persist: persistIn(dir), Limits: Limits{MaxJobs: 4}})
+		if e, ok := err.(*Error); !ok || e.Code != CodeOutputFileError || !strings.HasPrefix(e.Path, dir) || e.Errno != want {
+			t.Errorf("%s: %+v", dir, err)
+		}
+	}
+	if err := m.Configure(Options{Persist: persistIn("relative")}); err == nil || err.(*Error).Code != CodeInvalidParams {
+		t.Errorf("a relative directory: %v", err)
+	}
+	if m.Limits().MaxJobs != 3 {
+		t.Error("what was refused was configured")
+	}
+	// The default place is not worth a refusal.
+	t.Setenv("XDG_STATE_HOME", file)
+	if err := m.Configure(Options{Persist: persistIn("")}); err != nil || m.StateDirectory() != "" || m.Limits().SpoolMemory != 4<<20 || m.Limits().SpoolDisk != 0 {
+		t.Errorf("%v; state %q, limits %+v", err, m.StateDirectory(), m.Limits())
+	}
+	j := mustStart(t, m, sh("echo text"))
+	awaitClosed(t, j)
+	if info := must(t, j.Info()); info.OutputDirectory != "" {
+		t.Errorf("in memory, in %s", info.OutputDirectory)
+	}
+}
+
+// inChild runs the test again in a process of its own, for limits that would hit
+// others too, and says whether this is that process.
+func inChild(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv("JOBS_TEST_CHILD") == t.Name() {
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), "JOBS_TEST_CHILD="+t.Name())
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// The system takes no more in the middle of the output: the job goes on, in memory.
+func TestFileSizeLimit(t *testing.T) {
+	if !inChild(t) {
+		return
+	}
+	const most, total = 100_000, 3_000_000
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+		t.Fatal(err)
+	}
+	m, dir := startFiles(t, Limits{SpoolMemory: 256 << 10})
+	j := mustStart(t, m, Spec{Argv: []string{"sh", "-c", fmt.Sprintf("head -c %d /dev/zero", total)}, Mode: ModePipe})
+	awaitClosed(t, j)
+	info := must(t, j.Info())
+	path := filepath.Join(dir, "1", "stdout.txt")
+	if info.OutputFile != path || info.OutputFileError != "file too large" || *info.Exit.Code != 0 {
+		t.Errorf("failed: %q, %q; exit %+v", info.OutputFile, info.OutputFileError, info.Exit)
+	}
+	kept := info.Streams[0].Kept
+	if len(kept) != 2 || kept[0].From != 0 || kept[0].To < most-largeRead || kept[1].To != total || total-kept[1].From < 128<<10 {
+		t.Errorf("kept %v", kept)
+	}
+	data, _ := j.Range(Stdout, Range{0, total})
+	if n := bytes.Count(data, []byte{0}); n != len(data) || n < most-largeRead+128<<10 {
+		t.Errorf("%d bytes are there, %d of them right", len(data), n)
+	}
+	must(t, j.Remove(false))
+	if isThere(filepath.Join(dir, "1")) {
+		t.Error("its files are there after job/remove")
+	}
+}

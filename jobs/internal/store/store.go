@@ -1,0 +1,201 @@
+// Package store makes the directories and files in which output is kept:
+//
+//	<state directory>/<session>/<job>/<file>
+//
+// What it makes is for its owner alone (0700, 0600) and is made anew: a name that is
+// taken, by a link or by anything else, is an error and never followed. A session's
+// directory is held open, and everything below is reached from there, so that nobody
+// who may write to the state directory can lead the files elsewhere.
+//
+// The package starts no goroutine, and a Folder may be used by several.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+const (
+	dirMode  = 0o700
+	fileMode = 0o600
+)
+
+// A Session is the directory of one server.
+type Session struct {
+	root *os.Root
+	dir  string
+	info fs.FileInfo
+}
+
+// Open makes the directory of a session in the directory state, which must be
+// absolute, and state itself where it is not there.
+func Open(state, session string) (*Session, error) {
+	if err := os.MkdirAll(state, dirMode); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(state, session)
+	if err := os.Mkdir(dir, dirMode); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.Remove(dir))
+	}
+	s := &Session{root: root, dir: dir}
+	if s.info, err = root.Stat("."); err == nil {
+		err = s.verify()
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return s, nil
+}
+
+// verify says whether what is open is the directory that stands under the name, and
+// is ours: between making and opening it somebody may have put another there.
+func (s *Session) verify() error {
+	now, err := os.Lstat(s.dir)
+	switch {
+	case err != nil:
+		return err
+	case !os.SameFile(now, s.info), !ours(s.info):
+		return fmt.Errorf("%s: somebody else has put another directory into its place", s.dir)
+	}
+	return nil
+}
+
+// Path returns the absolute path of the directory.
+func (s *Session) Path() string { return s.dir }
+
+// Close lets go of the directory, and removes it if nothing was kept in it.
+func (s *Session) Close() error {
+	if s.verify() == nil {
+		_ = os.Remove(s.dir) // It goes if it is empty, which is what is meant.
+	}
+	return s.root.Close()
+}
+
+// A Folder is the directory of one job. It is made with the first thing in it.
+type Folder struct {
+	session *Session
+	name    string
+
+	mu   sync.Mutex  // guards what follows
+	info fs.FileInfo // nil: not made yet
+}
+
+// Folder returns the folder of that name. Nothing is made yet.
+func (s *Session) Folder(name string) *Folder { return &Folder{session: s, name: name} }
+
+// Path returns the absolute path that the folder has or will have.
+func (f *Folder) Path() string { return filepath.Join(f.session.dir, f.name) }
+
+// open makes the folder, the first time, and opens it. Close what it returns.
+func (f *Folder) open() (*os.Root, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	made := f.info != nil
+	if !made {
+		if err := f.session.root.Mkdir(f.name, dirMode); err != nil {
+			return nil, f.absolute(err, "")
+		}
+	}
+	dir, err := f.session.root.OpenRoot(f.name)
+	if err != nil {
+		return nil, f.absolute(err, "")
+	}
+	info, err := dir.Stat(".")
+	switch {
+	case err != nil:
+	case !made:
+		f.info = info
+	case !os.SameFile(info, f.info):
+		err = errors.New("another directory is in its place")
+	}
+	if err != nil {
+		_ = dir.Close() // Nothing was done in it.
+		return nil, f.absolute(err, "")
+	}
+	return dir, nil
+}
+
+// absolute is err about the file name, or the folder, under its whole path: what is
+// done in a directory is told by a name in it.
+func (f *Folder) absolute(err error, name string) error {
+	path := filepath.Join(f.Path(), name)
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: p.Op, Path: path, Err: p.Err}
+	}
+	if l, ok := errors.AsType[*os.LinkError](err); ok {
+		return &fs.PathError{Op: l.Op, Path: path, Err: l.Err}
+	}
+	return &fs.PathError{Op: "open", Path: path, Err: err}
+}
+
+// Create makes a new file, open for reading and writing under its absolute name.
+func (f *Folder) Create(name string) (*os.File, error) {
+	dir, err := f.open()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	file, err := dir.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return nil, f.absolute(err, name)
+	}
+	return file, nil
+}
+
+// fresh is what a file is called until all of it is written.
+const fresh = ".new"
+
+// Replace makes the file with this content, or puts it into the place of the old
+// one: whoever reads it sees one of them whole.
+func (f *Folder) Replace(name string, content []byte) error {
+	dir, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	file, err := dir.OpenFile(name+fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return f.absolute(err, name+fresh)
+	}
+	_, err = file.Write(content)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = dir.Rename(name+fresh, name)
+	}
+	if err != nil {
+		_ = dir.Remove(name + fresh) // Best effort: it may be the disk that fails.
+		return f.absolute(err, name)
+	}
+	return nil
+}
+
+// Remove deletes the file, and then the folder, unless there is more in it. What is
+// not there is no error.
+func (f *Folder) Remove(name string) error {
+	f.mu.Lock()
+	made := f.info != nil
+	f.mu.Unlock()
+	if !made {
+		return nil
+	}
+	dir, err := f.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = dir.Remove(name)
+	if _ = dir.Close(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return f.absolute(err, name)
+	}
+	_ = f.session.root.Remove(f.name) // What somebody else has put into it stays, and so does it.
+	return nil
+}

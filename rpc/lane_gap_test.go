@@ -1,0 +1,101 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// A heard lane says that a match came.
+type heard struct {
+	*lane
+	matched chan struct{}
+}
+
+func (h heard) Event(e jobs.Event) {
+	h.lane.Event(e)
+	if e.Matched != nil {
+		close(h.matched)
+	}
+}
+
+// Bytes that are dropped before an event that speaks of them can be sent are a gap, told
+// before that event as far as it speaks of them, and the rest with what comes after.
+func TestGapAcrossAnEvent(t *testing.T) {
+	if len(jobs.Platform().Modes) == 0 {
+		t.Skip("there are no jobs on this system")
+	}
+	m, err := jobs.NewManager(jobs.Options{Limits: jobs.Limits{SpoolMemory: 128 << 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		m.Shutdown()
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	g := &gate{open: make(chan struct{})}
+	o := newOutbox(g, lineFraming)
+	l := newLane(o, nil, defaultEvents, schema.EncodingText)
+	sink := heard{l, make(chan struct{})}
+	// The match lies behind what a stdout that takes nothing holds already, and before
+	// what is kept in the end.
+	command := "head -c 90000 /dev/zero | tr '\\0' x; echo HERE; read l; head -c 1000000 /dev/zero | tr '\\0' y"
+	j, started, refused := m.Start(jobs.Spec{Command: &command, Shell: "sh", Mode: jobs.ModePipe, OpenStdin: true, Sink: sink,
+		Stderr: jobs.StderrDiscard, Watches: []jobs.WatchSpec{{Pattern: "HERE\n"}}})
+	if refused != nil {
+		t.Fatal(refused)
+	}
+	<-started.C
+	select {
+	case <-sink.matched:
+	case <-time.After(40 * time.Second):
+		t.Fatal("there is no match")
+	}
+	closed, _ := j.Wait(&jobs.WaitSpec{Until: []jobs.Condition{{Kind: jobs.UntilClosed}}, Timeout: time.Minute})
+	if _, refused := j.Write(jobs.Input{Text: "\n"}); refused != nil {
+		t.Fatal(refused)
+	}
+	if r := <-closed.C; r.Err != nil {
+		t.Fatal(r.Err)
+	}
+	close(g.open)
+	if err := o.flush(); err != nil {
+		t.Fatal(err)
+	}
+	var next, gaps int64
+	for line := range bytes.Lines(g.got.Bytes()) {
+		var e struct {
+			Method string
+			Params schema.JobOutputParams
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		p := e.Params
+		if e.Method != "job/output" {
+			continue
+		}
+		if p.Gap != nil {
+			if p.Gap.From != next || p.Gap.To != p.Offset {
+				t.Errorf("gap %+v before %d, after %d", *p.Gap, p.Offset, next)
+			}
+			gaps++
+		} else if p.Offset != next {
+			t.Errorf("output at %d, after %d", p.Offset, next)
+		}
+		if p.Bytes == 0 && p.Gap == nil {
+			t.Errorf("a message without anything: %s", line)
+		}
+		next = p.Offset + p.Bytes
+	}
+	// What the match speaks of is told before it, and the rest of the gap after it.
+	if next != 1_090_005 || gaps != 2 {
+		t.Errorf("sent up to %d, with %d gaps", next, gaps)
+	}
+}
