@@ -201,6 +201,11 @@ func (s *Server) jobWrite(r *request) error {
 		return err
 	}
 	in := jobs.Input{Text: or(p.Input, ""), Keys: p.Keys, AppendNewline: or(p.AppendNewline, false), EOF: or(p.Eof, false)}
+	if p.Send != nil {
+		if in.Text, err = sendBytes(&p); err != nil {
+			return err
+		}
+	}
 	if p.Wait != nil {
 		if in.Wait, err = s.waitSpec(p.Wait, "/wait"); err != nil {
 			return err

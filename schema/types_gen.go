@@ -1868,6 +1868,12 @@ type JobWatchRemovedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// SendItem: One piece of input.
+type SendItem struct {
+	// Any bytes, in base64.
+	Base64 string `json:"base64"`
+}
+
 // JobWriteParams: What to send, to which job.
 type JobWriteParams struct {
 	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
@@ -1881,6 +1887,8 @@ type JobWriteParams struct {
 	// Keys to press after input, in order. Terminal only (notInteractive). One unknown name:
 	// nothing at all is sent (invalidKey). Default: none.
 	Keys []string `json:"keys,omitzero"`
+	// In place of input and keys: pieces to send, in order. Default: none.
+	Send []SendItem `json:"send,omitzero"`
 	// Whether a line end follows: CR on a terminal, LF on a pipe. Default false.
 	AppendNewline *bool `json:"appendNewline,omitempty"`
 	// Whether the input then ends: closes a pipe; on a terminal types its end-of-file

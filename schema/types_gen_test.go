@@ -136,6 +136,7 @@ var generatedTypes = map[string]any{
 	"job-watch#/$defs/params":                       *new(JobWatchParams),
 	"job-watch#/$defs/result":                       *new(JobWatchResult),
 	"job-watchRemoved#/$defs/params":                *new(JobWatchRemovedParams),
+	"job-write#/$defs/sendItem":                     *new(SendItem),
 	"job-write#/$defs/params":                       *new(JobWriteParams),
 	"job-write#/$defs/result":                       *new(JobWriteResult),
 	"log-message#/$defs/logLevel":                   *new(LogLevel),
