@@ -216,6 +216,7 @@ func (j *Job) onKill(m killMsg) {
 // end sends the signals, with the reason for it settled first.
 func (j *Job) end(why Reason, o KillOptions) {
 	j.st.intend(why)
+	j.lift()
 	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.interactiveShell()})
 	if err != nil {
 		j.log.Debug("kill", "job", j.id, "error", err) // the keeper is gone, and says so itself

@@ -73,6 +73,7 @@ type Job struct {
 	toInput chan []byte         // run -> writeLoop
 	wrote   chan writeDone      // writeLoop -> run, one per toInput
 	hints   chan *Hint          // seekHint -> run, at most once; capacity 1
+	lifted  chan struct{}       // closed by run: the job waits for no reader any more
 	ended   chan struct{}       // closed by run when nothing of the job is left, or it failed to start
 	done    chan struct{}       // closed when run has returned
 
@@ -125,6 +126,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		toInput: make(chan []byte),
 		wrote:   make(chan writeDone),
 		hints:   make(chan *Hint, 1),
+		lifted:  make(chan struct{}),
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
 		watches: map[int]*watch{}, unwatches: map[*token]func(){},

@@ -30,6 +30,9 @@ type stream struct {
 	last atomic.Int64 // when output last came, in nanoseconds since the job's epoch
 	base time.Time
 
+	taken atomic.Int64  // how far it was read by the cursor
+	room  chan struct{} // take -> awaitReader; capacity 1, nil where the job waits for no reader
+
 	// Owned by the job's loop:
 	ended    bool // nothing will ever come
 	draining bool // a drain was asked for and has not been answered
@@ -58,6 +61,7 @@ func (j *Job) readLoop(st *stream) {
 	small := make([]byte, smallRead)
 	buf, large := small, (*[]byte)(nil)
 	for {
+		j.awaitReader(st)
 		n, err := st.src.Read(buf)
 		if n > 0 {
 			// The clock first: whoever sees the bytes must not take the stream

@@ -96,6 +96,7 @@ func (j *Job) answerRead(r *readReq) {
 	}
 	if r.msg.opts.Offset == nil {
 		j.cursor[r.st.name] = res.NextOffset
+		r.st.take(res.NextOffset)
 		j.unread[r.st.name] = max(j.unread[r.st.name], res.NextOffset)
 	}
 	r.msg.reply.ok(res)
