@@ -69,7 +69,8 @@ func (j *Job) drain() {
 	for _, st := range j.streams {
 		if !st.ended {
 			st.draining = true
-			st.src.Drain()
+			st.src.Drain() // first: what passes is what it answers to
+			st.pass()
 		}
 	}
 }
