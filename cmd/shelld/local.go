@@ -64,3 +64,11 @@ func (l *localServer) end() error {
 	<-l.Done()
 	return l.err
 }
+
+// explainCall is an error without the name of its kind, which is for programs.
+func explainCall(err error) string {
+	if call, ok := errors.AsType[*rpc.CallError](err); ok {
+		return call.Message
+	}
+	return err.Error()
+}

@@ -286,7 +286,7 @@ func (r *runner) feeds() bool {
 func (r *runner) started(res *schema.JobStartResult, err error) {
 	if err != nil {
 		r.status, r.finished = startStatus(err), true
-		r.say("%v", explain(err))
+		r.say("%v", explainCall(err))
 		return
 	}
 	r.handle = res.Job.Handle
@@ -304,14 +304,6 @@ func (r *runner) started(res *schema.JobStartResult, err error) {
 	for _, s := range r.early {
 		r.forward(s)
 	}
-}
-
-// explain is an error without the name of its kind, which is for programs.
-func explain(err error) string {
-	if call, ok := errors.AsType[*rpc.CallError](err); ok {
-		return call.Message
-	}
-	return err.Error()
 }
 
 func startStatus(err error) int {
