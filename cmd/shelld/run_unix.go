@@ -47,18 +47,19 @@ type runner struct {
 	over    chan struct{} // closed when loop has returned
 
 	// Owned by loop:
-	handle   int64 // 0 = not started yet
-	outputs  []*runOutput
-	early    []os.Signal // that came before the start
-	exit     *schema.Exit
-	exitAt   map[string]int64 // what each stream had when the leader's end was known; nil = not asked yet
-	closed   bool
-	ending   bool // by us
-	fatal    int  // signals that want an end
-	status   int  // < 0: the command's own
-	finished bool
-	stuck    *time.Timer
-	messages []string
+	handle     int64 // 0 = not started yet
+	tellsStops bool  // the server tells that the job was stopped
+	outputs    []*runOutput
+	early      []os.Signal // that came before the start
+	exit       *schema.Exit
+	exitAt     map[string]int64 // what each stream had when the leader's end was known; nil = not asked yet
+	closed     bool
+	ending     bool // by us
+	fatal      int  // signals that want an end
+	status     int  // < 0: the command's own
+	finished   bool
+	stuck      *time.Timer
+	messages   []string
 }
 
 // A runOutput is one stream of the job, and where it goes.
@@ -156,6 +157,7 @@ func (r *runner) loop() {
 func (r *runner) review() {
 	pulling := slices.ContainsFunc(r.outputs, func(o *runOutput) bool { return !o.ended })
 	switch {
+	case r.handle == 0: // The events of a short job overtake the answer to its start.
 	case r.closed && !pulling:
 		r.finished = true
 	case r.closed && (r.ending || r.fatal > 0):
@@ -245,7 +247,7 @@ func (r *runner) begin() error {
 // startParams are the job's. A terminal of ours that it takes over is raw from here on.
 func (r *runner) startParams(events []string) (map[string]any, error) {
 	p := map[string]any{"events": []string{"exited", "closed"}}
-	if slices.Contains(events, "stateChanged") {
+	if r.tellsStops = slices.Contains(events, "stateChanged"); r.tellsStops {
 		p["events"] = []string{"exited", "closed", "stateChanged"}
 	}
 	if len(r.opts.argv) > 0 {
@@ -350,7 +352,7 @@ func (r *runner) notice(n rpc.Notice) {
 	case "job/stateChanged":
 		var p struct{ Status string }
 		if err := json.Unmarshal(n.Params, &p); err == nil && p.Status == "stopped" {
-			r.post(r.suspend)
+			r.post(r.stopped)
 		}
 	}
 }
@@ -367,7 +369,7 @@ func (r *runner) exited(p *schema.JobExitedParams, err error) {
 		r.say("nobody knows how the command ended: its keeper was killed")
 	}
 	var res schema.JobGetResult
-	r.ask("job/get", map[string]any{"handle": r.handle}, &res, func(err error) {
+	r.ask("job/get", map[string]any{"handle": p.Handle}, &res, func(error) { // An error tells of no output to wait for.
 		r.exitAt = map[string]int64{}
 		for name, s := range res.Job.Streams {
 			r.exitAt[name] = s.NextOffset
@@ -395,7 +397,11 @@ func (r *runner) onSignal(s os.Signal) {
 	case syscall.SIGWINCH:
 		r.resize()
 	case syscall.SIGTSTP:
-		r.signal("SIGTSTP", schema.SignalTargetForeground, func(error) { r.suspend() })
+		r.signal("SIGTSTP", schema.SignalTargetForeground, func(error) {
+			if !r.tellsStops {
+				r.suspend()
+			}
+		})
 	case syscall.SIGCONT:
 		r.resume()
 	case syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
@@ -439,6 +445,14 @@ func (r *runner) signal(name string, target schema.SignalTarget, then func(error
 func (r *runner) resize() {
 	if cols, rows, ok := r.console.size(); ok && r.opts.pty && r.handle != 0 {
 		r.ask("job/resize", map[string]any{"handle": r.handle, "cols": cols, "rows": rows}, nil, func(error) {})
+	}
+}
+
+// stopped is told that the job was. Where a person has done that at our terminal, it
+// is stopped as a whole; nobody else would know that we have to be continued.
+func (r *runner) stopped() {
+	if r.console.isTerminal && r.console.readable {
+		r.suspend()
 	}
 }
 
