@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +20,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"shelld/schema"
 )
 
 // A seat is a person at a terminal of their own, where shelld was started.
@@ -272,18 +275,46 @@ func TestRunRestoresTheTerminal(t *testing.T) {
 // TestRunIsStopped stops a run with a command on pipes, as Ctrl-Z does where a shell
 // looks after it, and lets it go on.
 func TestRunIsStopped(t *testing.T) {
-	s := sit(t, "run", "sh", "-c", `trap 'echo stopping' TSTP; trap 'echo going on' CONT; echo ready; while :; do sleep 0.05; done`)
+	s := sit(t, "run", "sh", "-c", `trap 'echo going on' CONT; echo ready; while :; do sleep 0.05; done`)
 	s.await("ready")
 	s.signal(syscall.SIGTSTP)
-	var status unix.WaitStatus
-	if _, err := unix.Wait4(s.cmd.Process.Pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
-		t.Fatalf("it was not stopped: %v, %v", status, err)
-	}
+	s.awaitStop()
 	s.signal(syscall.SIGCONT)
-	s.await("stopping")
 	s.await("going on")
 	s.signal(syscall.SIGTERM)
 	s.left(143)
+}
+
+// TestRunStopsWithItsCommand presses Ctrl-Z where it is the command's terminal that
+// makes a signal of it.
+func TestRunStopsWithItsCommand(t *testing.T) {
+	var init schema.InitializeResult
+	startServed(t).call(t, "initialize", schema.InitializeParams{}, &init)
+	if !slices.Contains(init.Capabilities.Events, "stateChanged") {
+		t.Skip("this server does not tell that a job was stopped")
+	}
+	s := sit(t, "run", "-pty", "sh", "-c", `echo ready; read x; echo "got $x"`)
+	s.await("ready")
+	s.press("\x1a")
+	s.awaitStop()
+	if now := s.modes(); *now != *s.before {
+		t.Error("the terminal is not as it was while the run is stopped")
+	}
+	s.signal(syscall.SIGCONT)
+	s.press("more\r")
+	s.await("got more")
+	s.left(0)
+}
+
+// awaitStop waits until the program was stopped.
+func (s *seat) awaitStop() {
+	s.t.Helper()
+	late := time.AfterFunc(watchdog, func() { _ = s.cmd.Process.Kill() }) // The status tells.
+	defer late.Stop()
+	var status unix.WaitStatus
+	if _, err := unix.Wait4(s.cmd.Process.Pid, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
+		s.t.Fatalf("it was not stopped: %v, %v; to be seen: %q", status, err, s.text())
+	}
 }
 
 // TestRunInTheBackground: whoever reads a terminal there, or changes its modes, is
