@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -14,18 +15,26 @@ import (
 // A console is where our own input comes from, and our terminal, where we have one.
 type console struct {
 	// Immutable:
-	isTerminal bool // our input is one
-	readable   bool // our input may be read: it is no terminal that others have
-	isNull     bool // there is nothing to be read
+	fd         int   // of our input, which may be closed by now if it is no terminal
+	terminals  []int // of our descriptors, those that are one
+	isTerminal bool  // our input is one
+	readable   bool  // our input may be read: it is no terminal that others have
+	isNull     bool  // there is nothing to be read
 
 	mu    sync.Mutex
 	saved *term.State // while the terminal is raw
 }
 
 func newConsole() *console {
-	fd := int(os.Stdin.Fd())
-	isTerminal := term.IsTerminal(fd)
-	return &console{isTerminal: isTerminal, readable: !isTerminal || inForeground(fd), isNull: isNull(os.Stdin)}
+	c := &console{fd: int(os.Stdin.Fd()), isNull: isNull(os.Stdin)}
+	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
+		if fd := int(f.Fd()); term.IsTerminal(fd) {
+			c.terminals = append(c.terminals, fd)
+		}
+	}
+	c.isTerminal = slices.Contains(c.terminals, c.fd)
+	c.readable = !c.isTerminal || inForeground(c.fd)
+	return c
 }
 
 func isNull(f *os.File) bool {
@@ -49,11 +58,10 @@ func inForeground(fd int) bool {
 func (c *console) raw() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fd := int(os.Stdin.Fd())
-	if !c.isTerminal || !c.readable || c.saved != nil || !inForeground(fd) {
+	if !c.isTerminal || !c.readable || c.saved != nil || !inForeground(c.fd) {
 		return nil
 	}
-	saved, err := term.MakeRaw(fd)
+	saved, err := term.MakeRaw(c.fd)
 	if err != nil {
 		return fmt.Errorf("our terminal cannot be made raw: %w", err)
 	}
@@ -65,11 +73,10 @@ func (c *console) raw() error {
 func (c *console) restore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	fd := int(os.Stdin.Fd())
-	if c.saved == nil || !inForeground(fd) {
+	if c.saved == nil || !inForeground(c.fd) {
 		return
 	}
-	_ = term.Restore(fd, c.saved) // It fails only where the terminal is gone.
+	_ = term.Restore(c.fd, c.saved) // It fails only where the terminal is gone.
 	c.saved = nil
 }
 
@@ -81,8 +88,8 @@ func (c *console) isRaw() bool {
 
 // size is that of the terminal that we read, or write to.
 func (c *console) size() (cols, rows int, ok bool) {
-	for _, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
-		cols, rows, err := term.GetSize(int(f.Fd()))
+	for _, fd := range c.terminals {
+		cols, rows, err := term.GetSize(fd)
 		if err == nil && cols > 0 && rows > 0 {
 			return cols, rows, true
 		}
