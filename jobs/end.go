@@ -67,7 +67,8 @@ func (j *Job) drain() {
 	for _, st := range j.streams {
 		if !st.ended {
 			st.draining = true
-			st.src.Drain()
+			st.src.Drain() // first: what passes is what it answers to
+			st.pass()
 		}
 	}
 }
@@ -224,6 +225,7 @@ func (j *Job) end(why Reason, o KillOptions) {
 		return // its keeper may have another job by now
 	}
 	j.st.intend(why)
+	j.lift()
 	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.interactiveShell()})
 	if err != nil {
 		j.log.Debug("kill", "job", j.id, "error", err) // the keeper is gone, and says so itself

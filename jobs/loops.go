@@ -33,6 +33,10 @@ type stream struct {
 	last atomic.Int64 // when output last came, in nanoseconds since the job's epoch
 	base time.Time
 
+	taken   atomic.Int64  // how far it was read by the cursor
+	passing atomic.Bool   // a drain was asked for: the readLoop does not wait for a reader
+	room    chan struct{} // pokeReader -> awaitReader; capacity 1, nil where the job waits for no reader
+
 	// Owned by the job's loop:
 	ended    bool // nothing will ever come
 	draining bool // a drain was asked for and has not been answered
@@ -62,6 +66,7 @@ func (j *Job) readLoop(st *stream) {
 	small := make([]byte, smallRead)
 	buf, large := small, (*[]byte)(nil)
 	for {
+		j.awaitReader(st)
 		n, err := st.src.Read(buf)
 		if n > 0 {
 			// The clock first: whoever sees the bytes must not take the stream
@@ -101,6 +106,7 @@ func (j *Job) noteGrowth() {
 // whether reading goes on.
 func (j *Job) noteEnd(st *stream, err error) bool {
 	drained := errors.Is(err, proc.ErrDrained)
+	st.passing.Store(false)
 	if !drained && !errors.Is(err, io.EOF) {
 		j.log.Debug("read ended", "job", j.id, "stream", st.name, "error", err)
 	}

@@ -130,6 +130,7 @@ func (j *Job) onReadDone(m readDoneMsg) {
 	}
 	if r.byCursor() {
 		j.cursor[r.st.name] = res.NextOffset
+		r.st.take(res.NextOffset)
 		j.unread[r.st.name] = max(j.unread[r.st.name], res.NextOffset)
 	}
 	r.msg.reply.ok(res)

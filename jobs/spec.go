@@ -65,7 +65,8 @@ type Spec struct {
 	StderrFile  string  // pipe mode: the same for stderr, where Stderr is separate
 	Watches     []WatchSpec
 	Wait        *WaitSpec
-	Sink        Sink // nil = nobody listens
+	Sink        Sink  // nil = nobody listens
+	Window      int64 // how far output may be ahead of the read cursor (hold.go); 0 = the job waits for no reader
 }
 
 // check refuses what can be seen to be wrong before anything is started.

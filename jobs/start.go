@@ -106,6 +106,11 @@ func (j *Job) attach(l *launched) {
 	for _, o := range l.outputs {
 		j.streams = append(j.streams, &stream{name: o.name, src: o.src, base: now, spool: j.openSpool(o.name), done: make(chan struct{})})
 	}
+	for _, st := range j.streams {
+		if j.spec.Window > 0 {
+			st.room = make(chan struct{}, 1)
+		}
+	}
 	if j.input != nil {
 		j.loops.Add(1)
 		go j.writeLoop(j.input, j.term)

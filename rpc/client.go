@@ -71,21 +71,43 @@ func (c *Client) Done() <-chan struct{} { return c.done }
 // Call sends a request and awaits its answer. result may be nil. When ctx is done
 // first the request is cancelled, and its answer is awaited all the same.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
-	id, ch, err := c.begin()
+	call, err := c.Send(method, params)
 	if err != nil {
 		return err
 	}
-	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params}); err != nil {
-		return err
+	return call.Await(ctx, result)
+}
+
+// A SentCall is a request that was sent and whose answer nobody has awaited yet.
+type SentCall struct {
+	client *Client
+	id     int
+	answer chan answer
+}
+
+// Send sends a request and returns: what is sent next reaches the server after it. An
+// answer that nobody awaits is dropped.
+func (c *Client) Send(method string, params any) (*SentCall, error) {
+	id, ch, err := c.begin()
+	if err != nil {
+		return nil, err
 	}
+	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params}); err != nil {
+		return nil, err
+	}
+	return &SentCall{c, id, ch}, nil
+}
+
+// Await awaits the answer, once, as Call does.
+func (s *SentCall) Await(ctx context.Context, result any) error {
 	var a answer
 	select {
-	case a = <-ch:
+	case a = <-s.answer:
 	case <-ctx.Done():
-		if err := c.Notify("$/cancelRequest", map[string]any{"id": id}); err != nil {
+		if err := s.client.Notify("$/cancelRequest", map[string]any{"id": s.id}); err != nil {
 			return err
 		}
-		a = <-ch
+		a = <-s.answer
 	}
 	switch {
 	case a.err != nil:

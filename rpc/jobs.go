@@ -27,6 +27,7 @@ func (s *Server) jobStart(r *request) error {
 	if err != nil {
 		return err
 	}
+	spec.Window = s.opts.Window
 	events := s.settings.events
 	if p.Events != nil {
 		events = p.Events

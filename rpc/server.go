@@ -31,6 +31,10 @@ type Options struct {
 	Version string  // of this build, for serverInfo
 	Framing Framing // forces one; FramingUnknown = told by the first byte
 	Log     *slog.Logger
+	// Window holds the jobs of job/start to their reader: no more than so many bytes of
+	// a stream are taken ahead of its read cursor, and then the program waits. It is for
+	// a client in this process that reads with job/read alone. 0: jobs wait for nobody.
+	Window int64
 }
 
 // A Server serves one connection: the session of one client.

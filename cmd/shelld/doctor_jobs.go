@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"shelld/jobs"
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+// trialTime bounds all trials together. They take a tenth of a second; a shell that
+// is slow to tell its version may take longer.
+const trialTime = 25 * time.Second
+
+// A trial is what running jobs has shown.
+type trial struct {
+	findings []jobs.Finding
+	versions map[string]string // of shells, by path
+	canRun   bool
+}
+
+func (t *trial) add(name string, grade jobs.Grade, found, reason, advice string, facts map[string]any) {
+	t.findings = append(t.findings, jobs.Finding{Name: name, Grade: grade, Found: found, Reason: reason, Advice: advice, Facts: facts})
+}
+
+// tryJobs runs some, each through the protocol, on a server of its own. What hangs
+// ends with this process.
+func tryJobs() *trial {
+	done := make(chan *trial, 1)
+	go func() {
+		t := &trial{versions: map[string]string{}}
+		t.run()
+		done <- t
+	}()
+	late := time.NewTimer(trialTime + 5*time.Second) // Each call has ended by then.
+	defer late.Stop()
+	select {
+	case t := <-done:
+		return t
+	case <-late.C:
+		t := &trial{}
+		t.add("keeper", jobs.GradeMissing, "no answer", "a job that was tried did not end", "look for a machine that is overloaded, or a file system that does not answer", nil)
+		return t
+	}
+}
+
+func (t *trial) run() {
+	ctx, cancel := context.WithTimeout(context.Background(), trialTime)
+	defer cancel()
+	began := time.Now()
+	s, err := startLocal(rpc.Options{}, func(rpc.Notice) {})
+	if err != nil {
+		t.add("keeper", jobs.GradeMissing, "no server", err.Error(), "run shelld on Linux, where jobs can be run", nil)
+		return
+	}
+	var init schema.InitializeResult
+	if err := s.Call(ctx, "initialize", map[string]any{"options": map[string]any{"persist": map[string]any{"mode": "memory"}}}, &init); err != nil {
+		t.add("keeper", jobs.GradeMissing, "no server", explainCall(err), "report this as a fault of shelld", nil)
+	} else {
+		t.modes(ctx, s, began)
+	}
+	if t.canRun {
+		t.tree(ctx, s)
+		t.askVersions(ctx, s)
+	}
+	if err := s.end(); err != nil {
+		t.add("treeControl", jobs.GradeLimited, "something was left behind", err.Error(), "report this as a fault of shelld", nil)
+	}
+}
+
+// modes runs the shortest command there is in either mode, the first one with a
+// keeper that has to be started.
+func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
+	if err := t.tryTrue(ctx, s, schema.ModePipe); err != nil {
+		t.add("keeper", jobs.GradeMissing, "no job can be started", explainCall(err), "allow fork, exec and sockets in the sandbox around shelld, and raise the limits on processes", nil)
+		return
+	}
+	first := time.Since(began)
+	t.canRun = true
+	t.add("keeper", jobs.GradeOK, fmt.Sprintf("a server, its first keeper and a first job took %s", inMs(first)), "", "", map[string]any{"firstJobMs": millisecondsOf(first)})
+	for _, mode := range []struct {
+		name string
+		mode schema.Mode
+		fix  string
+	}{
+		{"pipeJobs", schema.ModePipe, "report this as a fault of shelld"},
+		{"ptyJobs", schema.ModePty, `see "terminals"; until then jobs run in pipe mode`},
+	} {
+		began := time.Now()
+		if err := t.tryTrue(ctx, s, mode.mode); err != nil {
+			t.add(mode.name, jobs.GradeMissing, "none can be run", explainCall(err), mode.fix, nil)
+			continue
+		}
+		took := time.Since(began)
+		t.add(mode.name, jobs.GradeOK, fmt.Sprintf("true took %s", inMs(took)), "", "", map[string]any{"trueMs": millisecondsOf(took)})
+	}
+}
+
+func (t *trial) tryTrue(ctx context.Context, s *localServer, mode schema.Mode) error {
+	var res schema.JobRunResult
+	err := s.Call(ctx, "job/run", map[string]any{"argv": []string{"true"}, "mode": mode, "timeoutMs": 5000}, &res)
+	switch {
+	case err != nil:
+		return err
+	case res.TimedOut:
+		return fmt.Errorf("true did not end within 5 s")
+	case res.Exit == nil || res.Exit.Code == nil || *res.Exit.Code != 0:
+		return fmt.Errorf("true did not exit with 0")
+	}
+	return nil
+}
+
+// tree starts a command with a child and with an orphan, looks at it, and ends all.
+func (t *trial) tree(ctx context.Context, s *localServer) {
+	const name = "treeControl"
+	fault := func(reason string) {
+		t.add(name, jobs.GradeLimited, "a kill does not reach all", reason, "look at subreaper and /proc; what a job leaves behind may outlive it", nil)
+	}
+	var started schema.JobStartResult
+	err := s.Call(ctx, "job/start", map[string]any{
+		"command": "(sleep 60 &); sleep 60 & echo ready; wait", "shell": "sh", "mode": "pipe", "events": []string{},
+		"wait": map[string]any{"until": []any{map[string]any{"pattern": "ready"}}, "timeoutMs": 5000},
+	}, &started)
+	if err != nil {
+		t.add(name, jobs.GradeLimited, "not tried", explainCall(err), "install sh, and try again", nil)
+		return
+	}
+	t.findings = append(t.findings, jobs.ExamineProcess(int(started.Job.PID)))
+	began := time.Now()
+	var killed schema.JobKillResult
+	err = s.Call(ctx, "job/kill", map[string]any{"handle": started.Job.Handle, "graceMs": 1000}, &killed)
+	took := time.Since(began)
+	switch {
+	case err != nil:
+		fault(explainCall(err))
+	case len(killed.Survivors) > 0:
+		fault(fmt.Sprintf("process %d is alive: %s", killed.Survivors[0].PID, killed.Survivors[0].Why))
+	case killed.Job == nil || killed.Job.Status != schema.StatusClosed:
+		fault("the job was not closed by it")
+	default:
+		t.add(name, jobs.GradeOK, fmt.Sprintf("a kill ended %d processes, one of them an orphan, in %s", len(killed.Killed), inMs(took)), "", "",
+			map[string]any{"killed": len(killed.Killed), "killMs": millisecondsOf(took)})
+	}
+}
+
+// number is what a version looks like.
+var number = regexp.MustCompile(`\d+\.\d+[^\s,(]*`)
+
+// askVersions asks the shells that there are, as jobs.
+func (t *trial) askVersions(ctx context.Context, s *localServer) {
+	found, _ := jobs.FindShells()
+	for _, sh := range found {
+		if !sh.Versioned {
+			continue
+		}
+		var res schema.JobRunResult
+		err := s.Call(ctx, "job/run", map[string]any{"argv": []string{sh.Path, "--version"}, "timeoutMs": 5000}, &res)
+		if err == nil && res.Stdout != nil {
+			t.versions[sh.Path] = number.FindString(*res.Stdout)
+		}
+	}
+}
+
+func millisecondsOf(d time.Duration) float64 {
+	return float64(d.Round(10*time.Microsecond)) / float64(time.Millisecond)
+}
+
+func inMs(d time.Duration) string { return fmt.Sprintf("%.1f ms", millisecondsOf(d)) }

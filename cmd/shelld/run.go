@@ -1,0 +1,115 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"time"
+)
+
+// The exit statuses of run that are not the command's own: those of env(1), nohup(1),
+// timeout(1) and the shells.
+const (
+	statusTimedOut    = 124
+	statusFailed      = 125 // ours: the command was not started, or its end is not known
+	statusNotRunnable = 126
+	statusNotFound    = 127
+	statusSignal      = 128 // and the signal's number
+)
+
+// runOptions are what run was asked for.
+type runOptions struct {
+	argv    []string
+	line    string // of a shell, where there is no argv
+	pty     bool
+	cwd     string
+	stderr  string
+	timeout time.Duration // 0 = none
+}
+
+// runCommand is the subcommand run: one command through the protocol, as if it had
+// been started without us.
+func runCommand(args []string) int {
+	o, status := runFlags(args, os.Stderr)
+	if status >= 0 {
+		return status
+	}
+	return runJob(o)
+}
+
+// runFlags returns status < 0 where there is something to run.
+func runFlags(args []string, w io.Writer) (o runOptions, status int) {
+	fs := flag.NewFlagSet("shelld run", flag.ContinueOnError)
+	fs.SetOutput(w)
+	fs.BoolVar(&o.pty, "pty", false, "give the command a terminal of its own")
+	fs.StringVar(&o.line, "c", "", "run this `line` with the default shell, in place of a command")
+	fs.StringVar(&o.cwd, "cwd", "", "start in this `directory`")
+	fs.StringVar(&o.stderr, "stderr", "", "where stderr goes: `how` is separate (the default), merge (into stdout, in true order) or discard; not with -pty")
+	fs.Func("timeout", "end the command after this `time`: 10, 1.5, 90s, 2m", o.setTimeout)
+	fs.Usage = func() { runUsage(w, fs) }
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return o, 0
+	case err != nil:
+		return o, statusFailed
+	}
+	o.argv = fs.Args()
+	given := map[string]bool{}
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if bad := o.check(given["c"]); bad != "" {
+		fmt.Fprintf(w, "shelld run: %s; see shelld run -h\n", bad)
+		return o, statusFailed
+	}
+	return o, -1
+}
+
+func (o *runOptions) setTimeout(s string) error {
+	d, err := time.ParseDuration(s)
+	if seconds, numErr := strconv.ParseFloat(s, 64); numErr == nil {
+		d, err = time.Duration(math.Min(seconds*float64(time.Second), math.MaxInt64/2)), nil
+	}
+	if err != nil || d <= 0 {
+		return errors.New("give seconds, or a number with a unit, such as 90s or 2m; more than none")
+	}
+	o.timeout = d
+	return nil
+}
+
+// check says what is wrong with the options together, or "".
+func (o *runOptions) check(line bool) string {
+	switch {
+	case line && len(o.argv) > 0:
+		return fmt.Sprintf("-c has the whole line, and there is nothing to do with %q", o.argv[0])
+	case !line && len(o.argv) == 0:
+		return "there is no command to run"
+	case o.stderr != "" && o.pty:
+		return "-stderr does not go with -pty: a terminal has one stream"
+	}
+	switch o.stderr {
+	case "", "separate", "merge", "discard":
+		return ""
+	}
+	return fmt.Sprintf("-stderr is separate, merge or discard, not %q", o.stderr)
+}
+
+func runUsage(w io.Writer, fs *flag.FlagSet) {
+	fmt.Fprint(w, `Usage: shelld run [FLAGS] [--] COMMAND [ARG...]
+       shelld run [FLAGS] -c LINE
+
+Runs a command to its end through a server of its own. Input, output and signals go
+through as they come, byte by byte; whatever the command has started and left behind
+is ended with it.
+
+`)
+	fs.PrintDefaults()
+	fmt.Fprint(w, `
+The exit status is the command's, or 128 and the number of the signal that ended it.
+124: the time was over. 125: shelld itself failed. 126: the command cannot be
+executed. 127: it was not found. 141: nobody reads the output any more.
+The second INT, TERM, HUP or QUIT kills the command.
+`)
+}

@@ -1,0 +1,376 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+const (
+	// runWindow is how much of a stream's output we hold that was not written on yet.
+	runWindow = 1 << 20
+	// runGrace is how long a command that has to end may take to do so by itself.
+	runGrace = 2 * time.Second
+	// runStuck is how long an output of ours that takes nothing is waited for when
+	// the command was ended, and not by itself.
+	runStuck = 2 * time.Second
+)
+
+// A runner is one command, from its start to its end.
+//
+// Goroutines: loop owns everything below "Owned by loop". A pull per stream reads the
+// job's output and writes it on; feed, where there is input, does the same the other
+// way round. They own a blocking call each, and tell the loop by functions that it
+// runs. One that is blocked on a descriptor of ours stays so until the process ends.
+type runner struct {
+	// Immutable:
+	opts    runOptions
+	server  *localServer
+	console *console
+	sigs    chan os.Signal
+	inbox   chan func()   // anybody -> loop
+	moved   chan struct{} // pulls -> loop: something was written on; capacity 1
+	over    chan struct{} // closed when loop has returned
+
+	// Owned by loop:
+	handle     int64 // 0 = not started yet
+	tellsStops bool  // the server tells that the job was stopped
+	outputs    []*runOutput
+	early      []os.Signal // that came before the start
+	exit       *schema.Exit
+	exitAt     map[string]int64 // what each stream had when the leader's end was known; nil = not asked yet
+	closed     bool
+	ending     bool // by us
+	fatal      int  // signals that want an end
+	status     int  // < 0: the command's own
+	finished   bool
+	stuck      *time.Timer
+	messages   []string
+}
+
+// A runOutput is one stream of the job, and where it goes.
+type runOutput struct {
+	stream string
+	to     *os.File
+	done   atomic.Int64 // written on
+	ended  bool         // owned by loop
+}
+
+// runJob runs a command and returns the exit status.
+func runJob(o runOptions) int {
+	r := &runner{
+		opts: o, status: -1, console: newConsole(),
+		sigs: make(chan os.Signal, 16), inbox: make(chan func()), moved: make(chan struct{}, 1), over: make(chan struct{}),
+	}
+	r.stuck = time.NewTimer(time.Hour)
+	r.stuck.Stop()
+	r.catchSignals()
+	err := r.run()
+	r.console.restore()
+	if err != nil {
+		r.say("%v", err)
+		r.status = statusFailed
+	}
+	for _, m := range r.messages {
+		fmt.Fprintf(os.Stderr, "shelld run: %s\n", m)
+	}
+	if r.status < 0 {
+		return exitStatus(r.exit)
+	}
+	return r.status
+}
+
+// run returns what went wrong with the server. Whatever it did, the server is gone.
+func (r *runner) run() error {
+	var err error
+	r.server, err = startLocal(rpc.Options{Window: runWindow}, r.notice)
+	if err != nil {
+		close(r.over)
+		return err
+	}
+	err = r.begin()
+	if err == nil {
+		r.loop()
+	}
+	close(r.over)
+	if r.finished && !r.closed && r.handle != 0 {
+		r.server.stop() // Nothing is waited for any more.
+	}
+	return errors.Join(err, r.server.end())
+}
+
+// say keeps a message until the terminal is as it was.
+func (r *runner) say(format string, args ...any) {
+	r.messages = append(r.messages, fmt.Sprintf(format, args...))
+}
+
+// post hands the loop something to do.
+func (r *runner) post(f func()) {
+	select {
+	case r.inbox <- f:
+	case <-r.over:
+	}
+}
+
+func (r *runner) loop() {
+	var timeout <-chan time.Time
+	if r.opts.timeout > 0 {
+		t := time.NewTimer(r.opts.timeout)
+		defer t.Stop()
+		timeout = t.C
+	}
+	for !r.finished {
+		select {
+		case f := <-r.inbox:
+			f()
+		case s := <-r.sigs:
+			r.onSignal(s)
+		case <-r.moved:
+			r.stuck.Stop() // review sets it anew
+		case <-timeout:
+			r.endWith(statusTimedOut, "")
+		case <-r.stuck.C:
+			r.finished = true
+		case <-r.server.Done():
+			r.say("the server has ended by itself")
+			r.status, r.finished = statusFailed, true
+		}
+		r.review()
+	}
+}
+
+// review does what may have become due, whatever happened.
+func (r *runner) review() {
+	pulling := slices.ContainsFunc(r.outputs, func(o *runOutput) bool { return !o.ended })
+	switch {
+	case r.handle == 0: // The events of a short job overtake the answer to its start.
+	case r.closed && !pulling:
+		r.finished = true
+	case r.closed && (r.ending || r.fatal > 0):
+		r.stuck.Reset(runStuck)
+	case r.exitAt != nil && !r.closed && !r.ending && (r.fatal > 0 || r.caughtUp()):
+		// What the command has left behind ends with it.
+		r.kill(runGrace)
+	}
+}
+
+// caughtUp says whether all that the leader wrote was written on.
+func (r *runner) caughtUp() bool {
+	return !slices.ContainsFunc(r.outputs, func(o *runOutput) bool { return !o.ended && o.done.Load() < r.exitAt[o.stream] })
+}
+
+// endWith ends the command, whose own status does not count any more.
+func (r *runner) endWith(status int, why string) {
+	if why != "" {
+		r.say("%s", why)
+	}
+	if r.status < 0 {
+		r.status = status
+	}
+	if !r.ending {
+		r.kill(runGrace)
+	}
+}
+
+// kill ends the job. Before its start there is nothing that could be ended.
+func (r *runner) kill(grace time.Duration) {
+	r.ending = true
+	if r.handle == 0 {
+		r.finished = true
+		return
+	}
+	var res schema.JobKillResult
+	r.ask("job/kill", map[string]any{"handle": r.handle, "graceMs": grace.Milliseconds()}, &res, func(err error) {
+		if err != nil {
+			r.say("the command cannot be ended: %v", err)
+			r.finished = true
+		}
+		for _, s := range res.Survivors {
+			r.say("process %d (%s) is still alive: %s", s.PID, s.Command, s.Why)
+			r.finished = true
+		}
+	})
+}
+
+// ask sends a request now, and lets the loop do what follows when it is answered.
+func (r *runner) ask(method string, params, result any, then func(error)) {
+	call, err := r.server.Send(method, params)
+	if err != nil {
+		then(err)
+		return
+	}
+	go func() {
+		err := call.Await(context.Background(), result)
+		r.post(func() { then(err) })
+	}()
+}
+
+// begin starts the job, whose answer the loop awaits.
+func (r *runner) begin() error {
+	var init schema.InitializeResult
+	err := r.server.Call(context.Background(), "initialize", map[string]any{
+		"clientInfo": map[string]any{"name": "shelld run", "version": versionString()},
+		"options": map[string]any{
+			// A command that a person runs gets what the person has, secrets too, and
+			// its output belongs to whoever we write it to alone.
+			"env":     map[string]any{"inherit": "all", "include": []string{"*"}},
+			"persist": map[string]any{"mode": "memory"},
+			"limits":  map[string]any{"spoolMemoryBytes": 4 * runWindow, "shutdownGraceMs": runGrace.Milliseconds()},
+		},
+	}, &init)
+	if err != nil {
+		return err
+	}
+	params, err := r.startParams(init.Capabilities.Events)
+	if err != nil {
+		return err
+	}
+	var res schema.JobStartResult
+	r.ask("job/start", params, &res, func(err error) { r.started(&res, err) })
+	return nil
+}
+
+// startParams are the job's. A terminal of ours that it takes over is raw from here on.
+func (r *runner) startParams(events []string) (map[string]any, error) {
+	p := map[string]any{"events": []string{"exited", "closed"}}
+	if r.tellsStops = slices.Contains(events, "stateChanged"); r.tellsStops {
+		p["events"] = []string{"exited", "closed", "stateChanged"}
+	}
+	if len(r.opts.argv) > 0 {
+		p["argv"] = r.opts.argv
+	} else {
+		p["command"] = r.opts.line
+	}
+	if r.opts.cwd != "" {
+		p["cwd"] = r.opts.cwd
+	}
+	if !r.opts.pty {
+		p["mode"], p["stdin"] = schema.ModePipe, "null"
+		if r.feeds() {
+			p["stdin"] = "open"
+		}
+		if r.opts.stderr != "" {
+			p["stderr"] = r.opts.stderr
+		}
+		return p, nil
+	}
+	p["mode"] = schema.ModePty
+	if kind := os.Getenv("TERM"); kind != "" {
+		p["env"] = map[string]string{"TERM": kind}
+	}
+	if cols, rows, ok := r.console.size(); ok {
+		p["cols"], p["rows"] = cols, rows
+	}
+	return p, r.console.raw()
+}
+
+// feeds says whether the command gets our input. On pipes nothing is nothing; on a
+// terminal somebody has to type the end of file.
+func (r *runner) feeds() bool {
+	return r.console.readable && (r.opts.pty || !r.console.isNull)
+}
+
+// started begins to pass on what there is in either direction.
+func (r *runner) started(res *schema.JobStartResult, err error) {
+	if err != nil {
+		r.status, r.finished = startStatus(err), true
+		r.say("%v", explainCall(err))
+		return
+	}
+	r.handle = res.Job.Handle
+	for stream := range res.Job.Streams {
+		o := &runOutput{stream: stream, to: os.Stdout}
+		if stream == "stderr" {
+			o.to = os.Stderr
+		}
+		r.outputs = append(r.outputs, o)
+		go r.pull(r.handle, o)
+	}
+	if r.feeds() {
+		go r.feed(r.handle)
+	}
+	for _, s := range r.early {
+		r.forward(s)
+	}
+}
+
+func startStatus(err error) int {
+	call, _ := errors.AsType[*rpc.CallError](err)
+	switch {
+	case call == nil:
+		return statusFailed
+	case call.Kind == schema.KindCommandNotFound:
+		return statusNotFound
+	case call.Kind == schema.KindPermissionDenied:
+		return statusNotRunnable
+	}
+	return statusFailed
+}
+
+// exitStatus is how the shells tell an end.
+func exitStatus(e *schema.Exit) int {
+	switch {
+	case e == nil:
+		return statusFailed
+	case e.Code != nil:
+		return int(*e.Code)
+	case e.Signal != nil:
+		if n := unix.SignalNum(*e.Signal); n != 0 {
+			return statusSignal + int(n)
+		}
+		var n int
+		if _, err := fmt.Sscanf(*e.Signal, "SIG%d", &n); err == nil { // one without a name
+			return statusSignal + n
+		}
+	}
+	return statusFailed // nobody knows how it ended
+}
+
+// notice takes an event in. It runs on the client's reader.
+func (r *runner) notice(n rpc.Notice) {
+	switch n.Method {
+	case "job/exited":
+		var p schema.JobExitedParams
+		err := json.Unmarshal(n.Params, &p)
+		r.post(func() { r.exited(&p, err) })
+	case "job/closed":
+		r.post(func() { r.closed = true })
+	case "job/stateChanged":
+		var p struct{ Status string }
+		if err := json.Unmarshal(n.Params, &p); err == nil && p.Status == "stopped" {
+			r.post(r.stopped)
+		}
+	}
+}
+
+// exited asks how much the leader has written: that much is written on before the
+// rest of the job is ended.
+func (r *runner) exited(p *schema.JobExitedParams, err error) {
+	if err != nil {
+		r.endWith(statusFailed, err.Error())
+		return
+	}
+	r.exit = &p.Exit
+	if p.Exit.Reason == schema.ExitReasonLost {
+		r.say("nobody knows how the command ended: its keeper was killed")
+	}
+	var res schema.JobGetResult
+	r.ask("job/get", map[string]any{"handle": p.Handle}, &res, func(error) { // An error tells of no output to wait for.
+		r.exitAt = map[string]int64{}
+		for name, s := range res.Job.Streams {
+			r.exitAt[name] = s.NextOffset
+		}
+	})
+}

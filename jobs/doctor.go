@@ -1,0 +1,150 @@
+package jobs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"shelld/jobs/internal/probe"
+	"shelld/jobs/internal/proc"
+)
+
+// A Finding is what was seen of one thing that a server can use.
+type Finding = probe.Finding
+
+// A Grade says how well that is.
+type Grade = probe.Grade
+
+// The grades.
+const (
+	GradeOK      = probe.OK
+	GradeLimited = probe.Limited
+	GradeMissing = probe.Missing
+)
+
+// lookTime bounds each look. None takes a hundredth of it on a healthy machine.
+const lookTime = 5 * time.Second
+
+// Examine looks at this machine, without running a job, and leaves nothing behind.
+func Examine() []Finding {
+	looks := []probe.Probe{{Name: "terminals", Look: lookTerminals}}
+	looks = append(looks, probe.System()...)
+	looks = append(looks,
+		probe.Probe{Name: "stateDirectory", Look: lookStateDirectory},
+		probe.Probe{Name: "defaultShell", Look: lookDefaultShell},
+		probe.Probe{Name: "inputDetection", Look: lookInputDetection},
+	)
+	var all []Finding
+	for _, p := range looks {
+		all = append(all, probe.Bounded(p, lookTime))
+	}
+	return all
+}
+
+// ExamineProcess looks at what can be seen of a job's process from outside.
+func ExamineProcess(pid int) Finding {
+	return probe.Bounded(probe.Probe{Name: "syscall", Look: func() Finding { return probe.SyscallFile(pid) }}, lookTime)
+}
+
+// Kernel is the kernel's name and release, or "".
+func Kernel() string { return probe.Kernel() }
+
+// fewTerminals is how many are worth a word.
+const fewTerminals = 16
+
+// lookTerminals opens one.
+func lookTerminals() Finding {
+	t, slave, err := proc.OpenTerminal(80, 24)
+	if err != nil {
+		return Finding{Grade: GradeMissing, Found: "none can be opened", Reason: err.Error(),
+			Advice: "mount devpts on /dev/pts with ptmxmode=0666, or raise kernel.pty.max; until then jobs run in pipe mode"}
+	}
+	name := slave.Name()
+	_, _ = slave.Close(), t.Close() // Nobody has used them.
+	f := Finding{Grade: GradeOK, Found: "opened " + name}
+	most, used, err := probe.Terminals()
+	if err != nil {
+		return f
+	}
+	left := max(most-used, 0)
+	f.Found += fmt.Sprintf("; %d of %d are left", left, most)
+	f.Facts = map[string]any{"max": most, "used": used, "left": left}
+	if left < fewTerminals {
+		f.Grade, f.Reason = GradeLimited, "few terminals are left"
+		f.Advice = "end what holds them, or raise the number: sysctl kernel.pty.max=4096"
+	}
+	return f
+}
+
+func lookStateDirectory() Finding {
+	dir := StateDirectory()
+	if dir == "" {
+		return Finding{Grade: GradeLimited, Found: "none", Reason: "neither XDG_STATE_HOME nor HOME is set",
+			Advice: "set one of them: without, output is kept in memory alone"}
+	}
+	return probe.Directory(dir)
+}
+
+func lookInputDetection() Finding {
+	return Finding{Grade: GradeLimited, Found: "no", Reason: "not in this version",
+		Advice: "wait for a prompt by its pattern, or for silence"}
+}
+
+// lookDefaultShell says which shell runs commands that name none, and why.
+func lookDefaultShell() Finding {
+	env := os.Environ()
+	own := os.Getenv("SHELL")
+	sh, err := proc.DefaultShell(env)
+	if err != nil {
+		return Finding{Grade: GradeMissing, Found: "none", Reason: err.Error(),
+			Advice: "install bash or sh; programs can be run without, as argv"}
+	}
+	why := "$SHELL says so"
+	_, ownErr := proc.LookPath(own, "/", env)
+	switch {
+	case filepath.IsAbs(own) && proc.IsPOSIXShell(own) && ownErr == nil:
+	case runtime.GOOS == "windows":
+		why = "it is the first of pwsh, powershell and cmd that is there"
+	case own == "":
+		why = "$SHELL is not set, and it is the first of bash and sh that is there"
+	case !filepath.IsAbs(own), !proc.IsPOSIXShell(own):
+		why = fmt.Sprintf("$SHELL is %s, which is no path of a POSIX shell", own)
+	default:
+		why = fmt.Sprintf("$SHELL is %s, which cannot be run", own)
+	}
+	return Finding{Grade: GradeOK, Found: sh.Path + ": " + why, Facts: map[string]any{"path": sh.Path, "why": why}}
+}
+
+// knownShells are those that are looked for.
+var knownShells = []string{"bash", "zsh", "fish", "dash", "sh", "pwsh"}
+
+// A FoundShell is a shell on PATH.
+type FoundShell struct {
+	Name, Path string
+	Target     string // the file that Path leads to, if that is another
+	Versioned  bool   // it answers to --version
+}
+
+// FindShells looks for the known shells on PATH, and tells those that are missing.
+func FindShells() (found []FoundShell, missing []string) {
+	for _, name := range knownShells {
+		path, err := proc.LookPath(name, "/", os.Environ())
+		if err != nil {
+			missing = append(missing, name)
+			continue
+		}
+		s := FoundShell{Name: name, Path: path}
+		if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
+			s.Target = target
+		}
+		base := filepath.Base(path)
+		if s.Target != "" {
+			base = filepath.Base(s.Target)
+		}
+		s.Versioned = base == "bash" || base == "zsh" || base == "fish" || base == "pwsh"
+		found = append(found, s)
+	}
+	return found, missing
+}

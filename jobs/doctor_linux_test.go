@@ -1,0 +1,93 @@
+package jobs
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestExamine(t *testing.T) {
+	var names []string
+	for _, f := range Examine() {
+		names = append(names, f.Name)
+		if f.Found == "" || (f.Grade != GradeOK) != (f.Reason != "" && f.Advice != "") {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, must := range []string{"terminals", "subreaper", "stateDirectory", "defaultShell", "inputDetection"} {
+		if !slices.Contains(names, must) {
+			t.Errorf("nobody looks at %s", must)
+		}
+	}
+}
+
+// program makes a file that can be executed.
+func program(t *testing.T, dir, name string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDefaultShellIsExplained(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	t.Setenv("SHELL", "")
+	if f := lookDefaultShell(); f.Grade != GradeMissing {
+		t.Errorf("without shells: %+v", f)
+	}
+	sh, zsh, fish := program(t, dir, "sh"), program(t, dir, "zsh"), program(t, dir, "fish")
+	for own, want := range map[string][2]string{
+		"":          {sh, "$SHELL is not set"},
+		zsh:         {zsh, "$SHELL says so"},
+		fish:        {sh, "no path of a POSIX shell"},
+		"bash":      {sh, "no path of a POSIX shell"},
+		dir + "/sh": {sh, "$SHELL says so"},
+		"/no/zsh":   {sh, "which cannot be run"},
+	} {
+		t.Setenv("SHELL", own)
+		f := lookDefaultShell()
+		if why, _ := f.Facts["why"].(string); f.Facts["path"] != want[0] || !strings.Contains(why, want[1]) {
+			t.Errorf("SHELL=%s: %s", own, f.Found)
+		}
+	}
+}
+
+func TestFindShells(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	bash := program(t, dir, "bash")
+	if err := os.Symlink("bash", filepath.Join(dir, "sh")); err != nil {
+		t.Fatal(err)
+	}
+	program(t, dir, "dash")
+	found, missing := FindShells()
+	want := []FoundShell{
+		{Name: "bash", Path: bash, Versioned: true},
+		{Name: "dash", Path: filepath.Join(dir, "dash")},
+		{Name: "sh", Path: filepath.Join(dir, "sh"), Target: bash, Versioned: true},
+	}
+	if !slices.Equal(found, want) || !slices.Equal(missing, []string{"zsh", "fish", "pwsh"}) {
+		t.Errorf("found %+v, missing %v", found, missing)
+	}
+}
+
+func TestStateDirectory(t *testing.T) {
+	for _, c := range []struct{ xdg, home, want string }{
+		{"/state", "/home/me", "/state/shelld/io"},
+		{"", "/home/me", "/home/me/.local/state/shelld/io"},
+		{"relative", "/home/me", "/home/me/.local/state/shelld/io"},
+		{"", "", ""},
+		{"", "home", ""},
+	} {
+		t.Setenv("XDG_STATE_HOME", c.xdg)
+		t.Setenv("HOME", c.home)
+		if got := StateDirectory(); got != c.want {
+			t.Errorf("XDG_STATE_HOME=%s HOME=%s: %q, not %q", c.xdg, c.home, got, c.want)
+		}
+	}
+}

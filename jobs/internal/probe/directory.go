@@ -1,0 +1,68 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// scarce is how little free space is worth a word: less than a few large outputs.
+const scarce = 1 << 30
+
+// Directory says whether files could be made in a directory, which need not be there
+// yet; then its nearest ancestor counts. Nothing is made.
+func Directory(dir string) Finding {
+	base, exists, err := nearest(dir)
+	facts := map[string]any{"path": dir, "exists": exists}
+	f := Finding{Grade: OK, Found: dir, Facts: facts}
+	if !exists {
+		f.Found += ", which is not there yet"
+	}
+	if err == nil {
+		err = mayWrite(base)
+	}
+	facts["writable"] = err == nil
+	if err != nil {
+		f.Grade, f.Reason = Limited, fmt.Sprintf("%s cannot be written to: %v", base, err)
+		f.Advice = "set XDG_STATE_HOME to a directory of yours: without one, output is kept in memory alone"
+		return f
+	}
+	if free, err := freeBytes(base); err == nil {
+		facts["freeBytes"] = free
+		f.Found += fmt.Sprintf("; %s free", size(free))
+		if free < scarce {
+			f.Grade, f.Reason = Limited, "there is little room for output files"
+			f.Advice = "make room, or set XDG_STATE_HOME to a directory on another file system"
+		}
+	}
+	return f
+}
+
+// nearest is the directory itself, or the nearest above it that is there.
+func nearest(dir string) (base string, exists bool, err error) {
+	for base = dir; ; base = filepath.Dir(base) {
+		fi, err := os.Stat(base)
+		switch {
+		case err == nil && !fi.IsDir():
+			return base, false, errors.New("it is no directory")
+		case err == nil:
+			return base, base == dir, nil
+		case !errors.Is(err, fs.ErrNotExist) || base == filepath.Dir(base):
+			return base, false, err
+		}
+	}
+}
+
+func size(n uint64) string {
+	for _, unit := range []struct {
+		bytes uint64
+		name  string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}} {
+		if n >= unit.bytes {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(unit.bytes), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}

@@ -1,0 +1,201 @@
+package probe
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// System are the looks at the kernel and at what it was told to allow.
+func System() []Probe {
+	return []Probe{
+		{"subreaper", subreaper},
+		{"proc", procFiles},
+		{"pidfd", pidfd},
+		{"cgroup", func() Finding { return cgroup("/proc/self/cgroup", "/sys/fs/cgroup") }},
+		{"files", files},
+		{"processes", processes},
+	}
+}
+
+// Kernel is the kernel's name and release.
+func Kernel() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
+}
+
+// Terminals are how many pseudo-terminals the kernel allows and how many there are.
+func Terminals() (most, used int, err error) {
+	if most, err = readNumber("/proc/sys/kernel/pty/max"); err != nil {
+		return 0, 0, err
+	}
+	used, err = readNumber("/proc/sys/kernel/pty/nr")
+	return most, used, err
+}
+
+func readNumber(file string) (int, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(string(bytes.TrimSpace(text)))
+}
+
+// subreaper becomes one, as every server does when it starts.
+func subreaper() Finding {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return Finding{Grade: Missing, Found: "refused", Reason: err.Error(),
+			Advice: "allow prctl(PR_SET_CHILD_SUBREAPER) in the seccomp filter: without it daemons of a job are not seen to end"}
+	}
+	return Finding{Grade: OK, Found: "orphans of a job come to its keeper"}
+}
+
+// procFiles reads what a kill reads: who is whose child.
+func procFiles() Finding {
+	if _, err := os.ReadFile("/proc/self/stat"); err != nil {
+		return Finding{Grade: Missing, Found: "/proc cannot be read", Reason: err.Error(), Advice: "mount it: mount -t proc proc /proc"}
+	}
+	facts := map[string]any{"childrenLists": true, "othersVisible": true}
+	f := Finding{Grade: OK, Found: "/proc has lists of children", Facts: facts}
+	if _, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid())); err != nil {
+		facts["childrenLists"] = false
+		f.Grade, f.Found = Limited, "/proc has no lists of children"
+		f.Reason = "the kernel was built without CONFIG_PROC_CHILDREN"
+		f.Advice = "nothing has to be done: all processes are looked at instead, which is slower"
+	}
+	if _, err := os.ReadFile("/proc/1/stat"); err != nil {
+		facts["othersVisible"] = false
+		f.Found += ", and hides the processes of others (hidepid)"
+	}
+	return f
+}
+
+// pidfd opens itself, and asks whether it may be signalled.
+func pidfd() Finding {
+	fd, err := unix.PidfdOpen(os.Getpid(), 0)
+	if err == nil {
+		err = unix.PidfdSendSignal(fd, 0, nil, 0)
+		_ = unix.Close(fd) // Nothing was written.
+	}
+	if err != nil {
+		return Finding{Grade: Limited, Found: "refused", Reason: "pidfd_open: " + err.Error(),
+			Advice: "use a kernel from 5.3 on, or allow it in the seccomp filter: the ends of orphans are found out more slowly"}
+	}
+	return Finding{Grade: OK, Found: "pidfd_open and pidfd_send_signal work"}
+}
+
+// cgroup says whether a group of our own could be made and killed as one.
+func cgroup(self, root string) Finding {
+	unused := "nothing has to be done: keepers end whatever a job has started, with or without"
+	limited := func(found, reason string) Finding {
+		return Finding{Grade: Limited, Found: found, Reason: reason, Advice: unused}
+	}
+	text, err := os.ReadFile(self)
+	if err != nil {
+		return limited("not readable", err.Error())
+	}
+	own, ok := "", false
+	for line := range strings.Lines(string(text)) {
+		if rest, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); is {
+			own, ok = rest, true
+		}
+	}
+	dir := filepath.Join(root, own)
+	if !ok || !exists(filepath.Join(dir, "cgroup.procs")) {
+		dir = filepath.Join(root, "unified", own)
+	}
+	switch {
+	case !ok || !exists(filepath.Join(dir, "cgroup.procs")):
+		return limited("no cgroup v2", "the unified hierarchy is not mounted")
+	case !exists(filepath.Join(dir, "cgroup.kill")) && own != "/":
+		return limited("no cgroup.kill in "+dir, "the kernel is older than 5.14")
+	}
+	if err := unix.Access(dir, unix.W_OK); err != nil {
+		return limited("cgroup.kill is there, and "+dir+" is not ours to write", err.Error())
+	}
+	return Finding{Grade: OK, Found: "groups can be made in " + dir}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// What one job takes at the least: its streams, its keeper's socket, and what is open
+// while it starts; its keeper and its leader.
+const (
+	filesPerJob     = 5
+	processesPerJob = 2
+	usualJobs       = 512 // the default of limits.maxJobs
+)
+
+func files() Finding {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+		return Finding{Grade: Limited, Found: "not known", Reason: err.Error(), Advice: "look at ulimit -n"}
+	}
+	f := Finding{Grade: OK, Found: fmt.Sprintf("%s open files", amount(l.Cur)), Facts: map[string]any{"soft": limitFact(l.Cur), "hard": limitFact(l.Max)}}
+	if l.Cur < usualJobs*filesPerJob {
+		f.Grade, f.Reason = Limited, fmt.Sprintf("that is enough for about %d jobs at once", l.Cur/filesPerJob)
+		f.Advice = fmt.Sprintf("raise it where that is too few: ulimit -n %d", usualJobs*filesPerJob)
+	}
+	return f
+}
+
+func processes() Finding {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &l); err != nil {
+		return Finding{Grade: Limited, Found: "not known", Reason: err.Error(), Advice: "look at ulimit -u"}
+	}
+	f := Finding{Grade: OK, Found: fmt.Sprintf("%s processes of this user", amount(l.Cur)), Facts: map[string]any{"soft": limitFact(l.Cur), "hard": limitFact(l.Max)}}
+	if os.Geteuid() == 0 {
+		f.Found += ", which does not bind root"
+		return f
+	}
+	if l.Cur < usualJobs*processesPerJob {
+		f.Grade, f.Reason = Limited, fmt.Sprintf("that is enough for about %d jobs at once, if nothing else runs", l.Cur/processesPerJob)
+		f.Advice = fmt.Sprintf("raise it where that is too few: ulimit -u %d", usualJobs*processesPerJob*2)
+	}
+	return f
+}
+
+func amount(n uint64) string {
+	if n == unix.RLIM_INFINITY {
+		return "any number of"
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+// limitFact is null where there is no limit.
+func limitFact(n uint64) any {
+	if n == unix.RLIM_INFINITY {
+		return nil
+	}
+	return n
+}
+
+// SyscallFile says whether the system call in which a process of a job is blocked can
+// be read. Telling that it waits for input will need that.
+func SyscallFile(pid int) Finding {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
+	if err == nil && len(text) > 0 {
+		return Finding{Grade: OK, Found: "/proc/PID/syscall of a job can be read"}
+	}
+	f := Finding{Grade: Limited, Found: "/proc/PID/syscall of a job cannot be read", Reason: "it is empty",
+		Advice: "nothing has to be done yet: it will be needed to tell what a program waits for"}
+	if err != nil {
+		f.Reason = err.Error()
+	}
+	if scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil {
+		f.Reason += "; kernel.yama.ptrace_scope is " + strings.TrimSpace(string(scope))
+	}
+	return f
+}

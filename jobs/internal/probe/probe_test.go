@@ -1,0 +1,28 @@
+package probe
+
+import (
+	"testing"
+	"time"
+)
+
+// A look that hangs is given up, and says so under its name.
+func TestBounded(t *testing.T) {
+	hangs := make(chan struct{})
+	defer close(hangs)
+	f := Bounded(Probe{"slow", func() Finding { <-hangs; return Finding{} }}, time.Millisecond)
+	if f.Name != "slow" || f.Grade != Missing || f.Reason == "" || f.Advice == "" {
+		t.Errorf("it found %+v", f)
+	}
+	f = Bounded(Probe{"quick", func() Finding { return Finding{Grade: OK, Found: "all"} }}, time.Minute)
+	if f.Name != "quick" || f.Grade != OK || f.Found != "all" {
+		t.Errorf("it found %+v", f)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0 KiB", 1 << 20: "1.0 MiB", 3 << 29: "1.5 GiB", 5 << 40: "5.0 TiB"} {
+		if got := size(n); got != want {
+			t.Errorf("%d is %q, not %q", n, got, want)
+		}
+	}
+}
