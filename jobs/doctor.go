@@ -9,6 +9,7 @@ import (
 
 	"shelld/jobs/internal/probe"
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/store"
 )
 
 // A Finding is what was seen of one thing that a server can use.
@@ -79,9 +80,9 @@ func lookTerminals() Finding {
 }
 
 func lookStateDirectory() Finding {
-	dir := StateDirectory()
-	if dir == "" {
-		return Finding{Grade: GradeLimited, Found: "none", Reason: "neither XDG_STATE_HOME nor HOME is set",
+	dir, err := store.Place()
+	if err != nil {
+		return Finding{Grade: GradeLimited, Found: "none", Reason: "neither XDG_STATE_HOME nor HOME is an absolute path",
 			Advice: "set one of them: without, output is kept in memory alone"}
 	}
 	return probe.Directory(dir)

@@ -75,19 +75,3 @@ func TestFindShells(t *testing.T) {
 		t.Errorf("found %+v, missing %v", found, missing)
 	}
 }
-
-func TestStateDirectory(t *testing.T) {
-	for _, c := range []struct{ xdg, home, want string }{
-		{"/state", "/home/me", "/state/shelld/io"},
-		{"", "/home/me", "/home/me/.local/state/shelld/io"},
-		{"relative", "/home/me", "/home/me/.local/state/shelld/io"},
-		{"", "", ""},
-		{"", "home", ""},
-	} {
-		t.Setenv("XDG_STATE_HOME", c.xdg)
-		t.Setenv("HOME", c.home)
-		if got := StateDirectory(); got != c.want {
-			t.Errorf("XDG_STATE_HOME=%s HOME=%s: %q, not %q", c.xdg, c.home, got, c.want)
-		}
-	}
-}
