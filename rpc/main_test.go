@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"shelld/jobs"
 )
 
 var long = flag.Bool("long", false, "run the counted tests at their full count")
@@ -25,7 +23,6 @@ var mark = strconv.Itoa(os.Getpid())
 // TestMain runs the tests and then looks for what they have left behind: goroutines,
 // children of this process, and processes that any of their jobs started.
 func TestMain(m *testing.M) {
-	jobs.KeeperMain()
 	code := m.Run()
 	if code == 0 {
 		if err := nothingLeft(); err != nil {
