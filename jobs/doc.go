@@ -25,7 +25,7 @@
 //  3. readLoop (loops.go), one per stream, owns a blocking read and appends to the
 //     stream's spool; the stream's end, or closing its descriptor, ends it.
 //  4. writeLoop (loops.go), where the job has an input, owns the blocking write;
-//     closing the descriptor and done end it.
+//     closing the descriptor and the job's end end it.
 //  5. follower.run (follower.go), from the job's first pattern on, owns the
 //     matching; run ends it.
 //  6. What package keeper has for a job: the goroutine that receives what its
