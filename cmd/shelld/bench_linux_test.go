@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,7 +38,8 @@ type benchServer struct {
 
 func serveBench(b *testing.B, events ...string) *benchServer {
 	b.Helper()
-	s := &benchServer{b: b, cmd: exec.Command("shelld", "serve"), notices: make(chan rpc.Notice, 1<<10)}
+	// The binary of the tests has more in it than the real one, which counts for memory.
+	s := &benchServer{b: b, cmd: exec.Command(cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld"), "serve"), notices: make(chan rpc.Notice, 1<<10)}
 	s.cmd.Stderr = os.Stderr
 	in, err := s.cmd.StdinPipe()
 	if err != nil {
@@ -298,6 +300,42 @@ func (t *bareTerminal) until(want string) string {
 		got = append(got, c)
 	}
 	return string(got)
+}
+
+// BenchmarkIdleJobs tells the memory of 50 jobs that do nothing, by job: what each
+// keeper has to itself, and what the server has grown by. The command's own is not in.
+func BenchmarkIdleJobs(b *testing.B) {
+	for _, program := range []string{"sleep", "cat"} {
+		b.Run(program, func(b *testing.B) {
+			for b.Loop() {
+				idleJobs(b, program)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func idleJobs(b *testing.B, program string) {
+	const jobs = 50
+	s := serveBench(b, "exited")
+	argv := map[string][]string{"sleep": {"sleep", "1000"}, "cat": {"cat"}}[program]
+	s.call("job/run", schema.JobRunParams{Argv: []string{"true"}}, nil) // What the first job needs is there.
+	before := anonymous(b, s.cmd.Process.Pid)
+	for range jobs {
+		s.start(schema.JobStartParams{Argv: argv, Group: ptr("idle")})
+	}
+	s.call("job/list", struct{}{}, nil)
+	server := anonymous(b, s.cmd.Process.Pid) - before
+	keepers := keepersOf(b, s.cmd.Process.Pid)
+	sum := 0
+	for _, pid := range keepers {
+		sum += anonymous(b, pid)
+	}
+	b.ReportMetric(float64(sum)/float64(len(keepers))/1024, "KiB-keeper")
+	b.ReportMetric(float64(server)/jobs/1024, "KiB-server")
+	s.call("job/kill", struct {
+		Group string `json:"group"`
+	}{"idle"}, nil)
 }
 
 // measure runs and reports one thing; pid is the server that does it, or 0.

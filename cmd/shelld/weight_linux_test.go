@@ -33,7 +33,7 @@ func TestWeightOfIdleJobs(t *testing.T) {
 	before := anonymous(t, d.cmd.Process.Pid)
 	d.startIdle(t, jobs)
 	server := (anonymous(t, d.cmd.Process.Pid) - before) / jobs
-	keepers := d.keepers(t)
+	keepers := keepersOf(t, d.cmd.Process.Pid)
 	sum := 0
 	for _, pid := range keepers {
 		sum += anonymous(t, pid)
@@ -63,7 +63,7 @@ func TestKeepersDoNotGrow(t *testing.T) {
 		d.call(t, "job/run", schema.JobRunParams{Argv: []string{"true"}, Mode: &mode})
 	}
 	d.startIdle(t, 1) // A keeper that has served many is used for it.
-	for _, pid := range d.keepers(t) {
+	for _, pid := range keepersOf(t, d.cmd.Process.Pid) {
 		if n := anonymous(t, pid); n > wornBytes {
 			t.Errorf("keeper %d has %d bytes of its own, want at most %d", pid, n, wornBytes)
 		}
@@ -78,8 +78,8 @@ func (d *doomed) startIdle(t *testing.T, n int) {
 	}
 }
 
-// keepers are the children of the server that are.
-func (d *doomed) keepers(t *testing.T) (pids []int) {
+// keepersOf lists the keepers of a server, those without a job among them.
+func keepersOf(t testing.TB, server int) (pids []int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *doomed) keepers(t *testing.T) (pids []int) {
 		var pid, parent int
 		var state byte
 		_, rest, _ := strings.Cut(string(text), "(shelld-keeper) ")
-		if _, err := fmt.Sscanf(rest, "%c %d", &state, &parent); err != nil || parent != d.cmd.Process.Pid || state == 'Z' {
+		if _, err := fmt.Sscanf(rest, "%c %d", &state, &parent); err != nil || parent != server || state == 'Z' {
 			continue
 		}
 		if pid, err = strconv.Atoi(filepath.Base(filepath.Dir(f))); err != nil {
@@ -102,7 +102,7 @@ func (d *doomed) keepers(t *testing.T) (pids []int) {
 }
 
 // anonymous is the memory of a process that is no file's, in bytes.
-func anonymous(t *testing.T, pid int) int {
+func anonymous(t testing.TB, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
