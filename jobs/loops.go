@@ -80,17 +80,15 @@ func (j *Job) readLoop(st *stream) {
 	}
 }
 
-// noteGrowth wakes those who follow the output. The one that is woken last runs first,
-// on this very thread, and that is to be the one who tells the client.
 func (j *Job) noteGrowth() {
+	j.sink.Output()
+	if f := j.follower.Load(); f != nil {
+		f.poke()
+	}
 	select {
 	case j.grew <- struct{}{}:
 	default: // the loop has been told and has not looked yet
 	}
-	if f := j.follower.Load(); f != nil {
-		f.poke()
-	}
-	j.sink.Output()
 }
 
 // noteEnd tells the loop of a drain answered or of the stream's end, and reports
