@@ -27,7 +27,7 @@
 //     stream's spool; the stream's end, or closing its descriptor, ends it. It reads
 //     a terminal's output for what its programs tell it (display.go).
 //  4. writeLoop (loops.go), where the job has an input, owns the blocking write;
-//     closing the descriptor and done end it.
+//     closing the descriptor and the job's end end it.
 //  5. follower.run (follower.go), from the job's first pattern on, owns the
 //     matching; run ends it.
 //  6. look (changes.go), at most one for the loop and one per job/get, reads who has

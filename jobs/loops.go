@@ -136,6 +136,8 @@ func (j *Job) writeLoop(in input, term terminal) {
 			case <-j.done:
 				return
 			}
+		case <-j.ended:
+			return // A job that is only remembered needs no input.
 		case <-j.done:
 			return
 		}

@@ -11,7 +11,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	KeeperMain()
 	code := m.Run()
 	match.StopClock()
 	if code == 0 {

@@ -74,10 +74,6 @@ type Options struct {
 // An EnvPolicy says which variables of the server's own environment jobs get.
 type EnvPolicy = proc.EnvPolicy
 
-// KeeperMain must be the first statement of main and of every TestMain of a binary
-// that starts jobs: keepers are copies of the binary, and it does not return in one.
-func KeeperMain() { keeper.Main() }
-
 // A Manager has the jobs of one server.
 type Manager struct {
 	// Immutable:

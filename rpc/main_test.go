@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"shelld/jobs"
 )
 
 var long = flag.Bool("long", false, "run the counted tests at their full count")
@@ -25,7 +23,6 @@ var mark = strconv.Itoa(os.Getpid())
 // TestMain runs the tests and then looks for what they have left behind: goroutines,
 // children of this process, and processes that any of their jobs started.
 func TestMain(m *testing.M) {
-	jobs.KeeperMain()
 	state, err := os.MkdirTemp("", "shelld-rpc-")
 	if err == nil {
 		err = os.Setenv("XDG_STATE_HOME", state) // output files are none of the user's

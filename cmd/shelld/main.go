@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-
-	"shelld/jobs"
 )
 
 // A command is one subcommand. It returns the exit status.
@@ -34,7 +32,6 @@ func commands() []command {
 }
 
 func main() {
-	jobs.KeeperMain() // a keeper is a copy of this binary, and does not return from here
 	os.Exit(run(os.Args[1:]))
 }
 

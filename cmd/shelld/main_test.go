@@ -17,7 +17,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	jobs.KeeperMain() // The servers below are copies of this binary, and so are their keepers.
 	// Under the race detector each of them would sleep for a second before it exits.
 	_ = os.Setenv(raceOptions, os.Getenv(raceOptions)+" atexit_sleep_ms=0") // The name is valid.
 	testscript.Main(leakless{m}, programs)

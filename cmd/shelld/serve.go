@@ -33,7 +33,7 @@ func serve(args []string) int {
 		return 1
 	}
 	opts.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	return serveOn(os.Stdin, out, opts)
+	return serveOn(pollable(os.Stdin), out, opts)
 }
 
 // serveOn serves one client and lets go of everything.

@@ -1,7 +1,8 @@
 // Package keeper runs each job under a small process of its own, the keeper,
 // so that the kernel itself says when nothing of the job is alive.
 //
-// A keeper is a re-exec of the server's binary. It is the session leader that
+// A keeper is a re-exec of the server's binary, of which it runs nothing but this
+// package: it goes no further than its init. It is the session leader that
 // owns the job's terminal, and a child subreaper: whatever the job starts
 // (children, other process groups and sessions, daemonised orphans) ends up as
 // the keeper's child when its own parent dies. Hence waitid answering ECHILD is

@@ -2,7 +2,7 @@ package keeper
 
 import (
 	"bytes"
-	"debug/elf"
+	"encoding/binary"
 	"io"
 	"os"
 	"path/filepath"
@@ -53,14 +53,41 @@ func namedInterpreter(f *os.File) string {
 		}
 		return ""
 	}
-	image, err := elf.NewFile(f)
-	if err != nil {
+	return elfInterpreter(f, head)
+}
+
+// elfInterpreter reads the program header PT_INTERP. The package debug/elf would do
+// it as well, and takes 30 KiB of memory in every keeper for the sections that nobody
+// looks at.
+func elfInterpreter(f io.ReaderAt, head []byte) string {
+	const class64, bigEndian, interp = 2, 2, 3
+	if len(head) < 64 || string(head[:4]) != "\x7fELF" {
 		return ""
 	}
-	for _, prog := range image.Progs {
-		if prog.Type == elf.PT_INTERP {
-			name, _ := io.ReadAll(io.LimitReader(prog.Open(), unix.PathMax))
-			return string(bytes.TrimRight(name, "\x00"))
+	var order binary.ByteOrder = binary.LittleEndian
+	if head[5] == bigEndian {
+		order = binary.BigEndian
+	}
+	wide := head[4] == class64
+	word := func(b []byte, narrow, at int) int64 { // an offset or a size, at one of two places
+		if wide {
+			return int64(order.Uint64(b[at:]))
+		}
+		return int64(order.Uint32(b[narrow:]))
+	}
+	table, entry, count := word(head, 28, 32), order.Uint16(head[42:]), order.Uint16(head[44:])
+	if wide {
+		entry, count = order.Uint16(head[54:]), order.Uint16(head[56:])
+	}
+	header := make([]byte, max(int(entry), 56))
+	for i := range int64(count) {
+		if _, err := f.ReadAt(header[:entry], table+i*int64(entry)); err != nil {
+			return ""
+		}
+		if order.Uint32(header) == interp {
+			name := make([]byte, min(max(word(header, 16, 32), 0), unix.PathMax))
+			n, _ := f.ReadAt(name, word(header, 4, 8))
+			return string(bytes.TrimRight(name[:n], "\x00"))
 		}
 	}
 	return ""

@@ -7,9 +7,6 @@ import "syscall"
 // Elsewhere there is no child subreaper, and so no proof that a job is over.
 // These exist so that the server builds, and says so when a job is started.
 
-// Main returns at once: no process is ever started as a keeper here.
-func Main() {}
-
 // A Pool starts nothing on this platform.
 type Pool struct{}
 

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,9 +24,7 @@ const (
 	serverDeathGrace = 250 * time.Millisecond
 )
 
-// inKeeper says whether this process was started as a keeper.
-var inKeeper = isKeeper()
-
+// isKeeper says whether this process was started as a keeper.
 func isKeeper() bool {
 	if len(os.Args) != 1 || os.Args[0] != processName {
 		return false
@@ -36,17 +33,26 @@ func isKeeper() bool {
 	return err == nil && kind == unix.SOCK_SEQPACKET
 }
 
+// The keeper runs in here, and never returns: what main imports beside this package
+// would be made ready for nothing, in time and in memory (the tables of a validator
+// and of regular expressions, a megabyte). All that this package imports is ready.
+// Here alone is code sure to run on the main thread, which lives as long as the
+// process.
 func init() {
-	if !inKeeper {
+	if !isKeeper() {
 		return
 	}
 	// ForkExec handed over the socket without it: a job that inherits the socket
 	// could command its keeper, and hide the keeper's end from the server.
 	unix.CloseOnExec(socketFD)
 	closeInherited()
-	// Only in init is the main goroutine sure to be on the main thread, the one
-	// thread that lives as long as the process.
 	runtime.LockOSThread()
+	k := &keeper{self: os.Getpid()}
+	if err := k.prepare(); err != nil {
+		unix.Exit(1)
+	}
+	k.serve()
+	unix.Exit(0)
 }
 
 // closeInherited closes what whoever started the server has left open in it, and
@@ -65,32 +71,18 @@ func closeInherited() {
 	}
 }
 
-// Main must be the first statement of main, and of TestMain where a test starts
-// jobs. If this process was started as a keeper, Main runs it and never returns;
-// else it returns at once.
-func Main() {
-	if !inKeeper {
-		return
-	}
-	k := &keeper{self: os.Getpid()}
-	if err := k.prepare(); err != nil {
-		unix.Exit(1)
-	}
-	k.serve()
-	unix.Exit(0)
-}
-
 // A keeper is the state of a keeper process.
 type keeper struct {
 	// Immutable:
-	self int      // own pid
-	born heritage // as the server has made it
+	self   int      // own pid
+	born   heritage // as the server has made it
+	faults int64    // its page faults before the first job
 
 	// mu is the reap lock: whoever holds it knows that no child's pid is reused.
 	// It guards all that follows, and the sending of messages.
 	mu         sync.Mutex
 	serverGone bool
-	heap       uint64 // its size when there was no garbage of a job in it
+	scratch    [4096]byte
 	job
 }
 
@@ -110,9 +102,6 @@ type job struct {
 
 // prepare makes this process fit to start a job.
 func (k *keeper) prepare() error {
-	// Nearly off: the heap of one job is some hundred KiB in all.
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(24 << 20)
 	setComm(processName)
 	catchSignals()
 	// A job that stopped its keeper must not survive the server by that: CONT
@@ -129,7 +118,12 @@ func (k *keeper) prepare() error {
 		return err
 	}
 	k.job = job{tty: -1}
-	k.born, k.heap = inherited(k.self), heapSize()
+	k.born = inherited(k.self, k.scratch[:])
+	// Up to here one was enough, and each has its own stock of memory. Two are
+	// needed from the first job on: with one, whichever of the two system calls
+	// returns that the keeper waits in, the runtime may take 10 ms to notice.
+	runtime.GOMAXPROCS(2)
+	k.faults = pageFaults()
 	return nil
 }
 

@@ -21,10 +21,9 @@ import (
 // childName is argv[0] of the test binary run as a child in one of its modes.
 const childName = "keeper-test-child"
 
-// TestMain runs this binary as a keeper, as a child of a test, or as the tests,
+// TestMain runs this binary as a child of a test, or as the tests,
 // and then proves that the tests left no goroutine, descriptor or process.
 func TestMain(m *testing.M) {
-	keeper.Main()
 	if os.Args[0] == childName {
 		os.Exit(childModes[os.Args[1]](os.Args[2:]))
 	}

@@ -163,8 +163,11 @@ func (p *Pool) Close() {
 	}
 }
 
-// keeperEnv is a keeper's whole environment; the command has its own.
-var keeperEnv = []string{"GOGC=off", "GOMAXPROCS=2"}
+// keeperEnv is a keeper's whole environment; the command has its own. A keeper is to
+// be small: there may be hundreds. It collects no garbage but at a limit that only a
+// job of very many processes leads to, starts with what one processor needs, and
+// profiles nothing.
+var keeperEnv = []string{"GOGC=off", "GOMEMLIMIT=24MiB", "GOMAXPROCS=1", "GODEBUG=memprofilerate=0"}
 
 // spawn starts a keeper process, which waits for its command.
 func (p *Pool) spawn() (*host, error) {

@@ -28,7 +28,7 @@ func (s procStat) alive() bool {
 }
 
 func readStat(pid int) (procStat, error) {
-	text, err := slurp(procPath(pid, "stat"), 4096)
+	text, err := slurp(procPath(pid, "stat"), 1024) // what is used of it is in the first half
 	if err != nil {
 		return procStat{}, err
 	}
@@ -87,6 +87,21 @@ func slurp(path string, limit int) ([]byte, error) {
 		}
 		if at == len(buf) {
 			buf = append(buf, make([]byte, len(buf))...)
+		}
+	}
+}
+
+// begin reads as much of a file as fits into buf.
+func begin(path string, buf []byte) string {
+	fd, err := openRetry(path, unix.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = unix.Close(fd) }()
+	for {
+		n, err := unix.Read(fd, buf)
+		if err != unix.EINTR {
+			return string(buf[:max(n, 0)])
 		}
 	}
 }

@@ -1,15 +1,8 @@
 package keeper
 
 import (
-	"runtime"
-	"runtime/debug"
-
 	"golang.org/x/sys/unix"
 )
-
-// maxGarbage is what jobs may leave of memory in a keeper that waits for the next
-// one. There is no collection otherwise, apart from the limit on it all.
-const maxGarbage = 1 << 20
 
 // forget makes the keeper as it was before the job, of which no process is left.
 // It returns false if it cannot answer for that: then this keeper must end. The
@@ -23,11 +16,7 @@ func (k *keeper) forget() bool {
 		k.op.wake() // It sees that its job is over.
 	}
 	k.job = job{tty: -1}
-	if heapSize() > k.heap+maxGarbage {
-		debug.FreeOSMemory()
-		k.heap = heapSize()
-	}
-	return ok && inherited(k.self) == k.born
+	return ok && !k.worn() && inherited(k.self, k.scratch[:]) == k.born
 }
 
 // leaveTerminal gives up the job's terminal. The kernel sends HUP and CONT to the
@@ -50,11 +39,16 @@ func (k *keeper) leaveTerminal() bool {
 	return err == unix.ENXIO
 }
 
-// heapSize is what has been allocated since the last collection, and what that left.
-func heapSize() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+// worn says whether the jobs have left too much garbage.
+func (k *keeper) worn() bool { return pageFaults() > k.faults+maxFaults }
+
+// pageFaults counts the pages that this process has touched for the first time. As
+// nothing is collected, all memory that is allocated is new, so this tells its growth;
+// and unlike the runtime's own figures it costs no memory to ask for.
+func pageFaults() int64 {
+	var usage unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage) // It cannot fail for oneself.
+	return usage.Minflt
 }
 
 // A heritage is what a child gets from its parent, and a job, which runs as the same
@@ -71,7 +65,7 @@ type heritage struct {
 
 // inherited reads the heritage of this process. What the kernel does not tell is
 // the same each time.
-func inherited(self int) (h heritage) {
+func inherited(self int, scratch []byte) (h heritage) {
 	for i := range h.limits {
 		_ = unix.Prlimit(0, i, nil, &h.limits[i])
 	}
@@ -81,9 +75,8 @@ func inherited(self int) (h heritage) {
 	// By pid and not 0: the thread that forks is the main one.
 	_ = unix.SchedGetaffinity(self, &h.cpus)
 	h.io, _, _ = unix.RawSyscall(unix.SYS_IOPRIO_GET, ioprioWhoProcess, uintptr(self), 0)
-	oom, _ := slurp("/proc/self/oom_score_adj", 64)
-	cgroup, _ := slurp("/proc/self/cgroup", 4096)
-	h.oom, h.cgroup = string(oom), string(cgroup)
+	h.oom = begin("/proc/self/oom_score_adj", scratch)
+	h.cgroup = begin("/proc/self/cgroup", scratch)
 	return h
 }
 

@@ -1,10 +1,10 @@
 package keeper
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,9 +14,12 @@ import (
 type socket struct {
 	file *os.File
 	raw  syscall.RawConn
-	buf  []byte // of the one reader
 	asm  assembler
 }
+
+// packetBuffers are borrowed for a read that finds something: most keepers say
+// nothing most of the time.
+var packetBuffers = sync.Pool{New: func() any { return new([maxPacket]byte) }}
 
 // socketPair returns our end, and theirs for a keeper to be.
 func socketPair() (*socket, *os.File, error) {
@@ -35,28 +38,48 @@ func socketPair() (*socket, *os.File, error) {
 		_, _ = file.Close(), theirs.Close()
 		return nil, nil, fmt.Errorf("reach a socket: %w", err)
 	}
-	return &socket{file: file, raw: raw, buf: make([]byte, maxPacket)}, theirs, nil
+	return &socket{file: file, raw: raw}, theirs, nil
 }
 
 // receive returns the next message, valid until the next call, and io.EOF when
 // the keeper has ended.
 func (s *socket) receive() ([]byte, error) {
 	for {
-		n, err := s.file.Read(s.buf)
+		message, err := s.receivePacket()
 		switch {
-		case errors.Is(err, unix.ECONNRESET):
+		case err == unix.ECONNRESET:
 			// The keeper ended with commands of ours unread. The kernel says so
 			// once, in front of what the keeper has sent.
-			continue
 		case err != nil:
 			return nil, err
-		case n == 0:
-			return nil, io.EOF
-		}
-		if message := s.asm.add(s.buf[:n]); message != nil {
+		case message != nil:
 			return message, nil
 		}
 	}
+}
+
+// receivePacket returns the message that ends with the next packet, if one does.
+func (s *socket) receivePacket() (message []byte, err error) {
+	closed := s.raw.Read(func(fd uintptr) (done bool) {
+		buf := packetBuffers.Get().(*[maxPacket]byte)
+		defer packetBuffers.Put(buf)
+		var n int
+		for n, err = unix.Read(int(fd), buf[:]); err == unix.EINTR; {
+			n, err = unix.Read(int(fd), buf[:])
+		}
+		switch {
+		case err != nil:
+		case n == 0:
+			err = io.EOF
+		default:
+			message = s.asm.add(buf[:n])
+		}
+		return err != unix.EAGAIN
+	})
+	if closed != nil {
+		return nil, closed
+	}
+	return message, err
 }
 
 // send never blocks. It fails with EPIPE when the keeper has ended, and with

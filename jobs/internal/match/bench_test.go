@@ -93,3 +93,45 @@ func BenchmarkCompile(b *testing.B) {
 		}
 	}
 }
+
+// colouredLog is what a test runner prints: short runs of text in colours, with signs
+// beyond ASCII.
+func colouredLog(size int) []byte {
+	var b bytes.Buffer
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "\x1b[1m\x1b[38;5;%dm✓\x1b[0m \x1b[2msuite/%d\x1b[22m \x1b[36mworks in \x1b[33m%d\x1b[39m ms\x1b[K\r\n", i%256, i%40, i%90)
+	}
+	return b.Bytes()[:size]
+}
+
+// jsonLog is what a service prints: long lines of quotes and braces.
+func jsonLog(size int) []byte {
+	var b bytes.Buffer
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, `{"time":"2026-01-02T03:04:%02d.%06dZ","level":"info","msg":"request served","method":"GET","path":"/api/items/%d","status":200,"bytes":%d,"tags":["a","b","c"]}`+"\n", i%60, i, i, i*37%9000)
+	}
+	return b.Bytes()[:size]
+}
+
+// BenchmarkOutput feeds kinds of output to what is most often waited for. Of each kind
+// there is twice as much once: the speed is to be the same.
+func BenchmarkOutput(b *testing.B) {
+	kinds := []struct {
+		name string
+		make func(int) []byte
+	}{{"log", buildLog}, {"coloured", colouredLog}, {"JSON", jsonLog}}
+	for _, k := range kinds {
+		for _, p := range []struct{ name, pattern string }{
+			{"literal", `Segmentation fault`},
+			{"alternatives", `(?:error|failed|panic):`},
+			{"listening", `listening on (\d+)`},
+			{"prompt", `^[^\n]*[$#] $`},
+		} {
+			for _, mib := range []int{1, 2} {
+				b.Run(fmt.Sprintf("%s/%s/%dMiB", k.name, p.name, mib), func(b *testing.B) {
+					feedAll(b, []*Pattern{compile(b, p.pattern, "m")}, k.make(mib<<20), 4<<10)
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,391 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+// These benchmarks go through the whole product: a server process, its pipes, the
+// protocol. Each has a bare counterpart beside it, which does the same in this
+// process with system calls alone: docs/performance.md tells the ratios of one run.
+// Beside the median they tell how often the server's threads were switched to and
+// how much processor time it took, which other load on the machine changes less.
+
+// A benchServer is the server of a benchmark.
+type benchServer struct {
+	b       *testing.B
+	cmd     *exec.Cmd
+	client  *rpc.Client
+	notices chan rpc.Notice
+}
+
+func serveBench(b *testing.B, events ...string) *benchServer {
+	b.Helper()
+	// The binary of the tests has more in it than the real one, which counts for memory.
+	s := &benchServer{b: b, cmd: exec.Command(cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld"), "serve"), notices: make(chan rpc.Notice, 1<<10)}
+	s.cmd.Stderr = os.Stderr
+	in, err := s.cmd.StdinPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	s.client = rpc.NewClient(out, in, func(n rpc.Notice) { s.notices <- n }, nil)
+	b.Cleanup(func() {
+		_ = in.Close() // The end of input ends it.
+		go func() {
+			for range s.notices { // until the reader, which closes nothing, has ended: see below
+			}
+		}()
+		<-s.client.Done()
+		close(s.notices)
+		_ = s.cmd.Wait() // 1: it was not told to shut down.
+	})
+	s.call("initialize", schema.InitializeParams{Options: &schema.Options{Events: events}}, nil)
+	return s
+}
+
+func (s *benchServer) call(method string, params, result any) {
+	s.b.Helper()
+	if err := s.client.Call(context.Background(), method, params, result); err != nil {
+		s.b.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (s *benchServer) start(p schema.JobStartParams) json.RawMessage {
+	s.b.Helper()
+	var r schema.JobStartResult
+	s.call("job/start", p, &r)
+	return json.RawMessage(strconv.FormatInt(r.Job.Handle, 10))
+}
+
+// await returns the params of the next notice with a method.
+func (s *benchServer) await(method string, params any) {
+	s.b.Helper()
+	late := time.NewTimer(watchdog)
+	defer late.Stop()
+	for {
+		select {
+		case n := <-s.notices:
+			if n.Method != method {
+				continue
+			}
+			if err := json.Unmarshal(n.Params, params); err != nil {
+				s.b.Fatal(err)
+			}
+			return
+		case <-late.C:
+			s.b.Fatalf("no %s comes", method)
+		}
+	}
+}
+
+// BenchmarkStartToExit runs /bin/true: from the request to the notice of its exit.
+func BenchmarkStartToExit(b *testing.B) {
+	for _, mode := range []schema.Mode{schema.ModePipe, schema.ModePty} {
+		b.Run("bare/"+string(mode), func(b *testing.B) {
+			measure(b, 0, func() { bareTrue(b, mode == schema.ModePty) })
+		})
+		b.Run("shelld/"+string(mode), func(b *testing.B) {
+			s := serveBench(b, "exited")
+			run := func() {
+				s.start(schema.JobStartParams{Argv: []string{"/bin/true"}, Mode: &mode})
+				s.await("job/exited", &schema.JobExitedParams{})
+			}
+			run() // The first one waits for a keeper.
+			measure(b, s.cmd.Process.Pid, run)
+		})
+	}
+}
+
+// bareTrue is what any server has to do at the least.
+func bareTrue(b *testing.B, terminal bool) {
+	attr := &syscall.ProcAttr{Env: os.Environ()}
+	var fds [2]int
+	if terminal {
+		fds = openTerminal(b)
+		attr.Sys = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	} else if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
+		b.Fatal(err)
+	}
+	ours, theirs := fds[0], fds[1]
+	attr.Files = []uintptr{uintptr(theirs), uintptr(theirs), uintptr(theirs)}
+	pid, err := syscall.ForkExec("/bin/true", []string{"true"}, attr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_ = unix.Close(theirs)
+	for n, buf := 1, make([]byte, 64); n > 0; {
+		n, _ = unix.Read(ours, buf) // It fails at a terminal's end.
+	}
+	_, _ = syscall.Wait4(pid, nil, 0, nil)
+	_ = unix.Close(ours)
+}
+
+// openTerminal returns both sides of a terminal.
+func openTerminal(b *testing.B) (fds [2]int) {
+	b.Helper()
+	master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+		b.Fatal(err)
+	}
+	slave, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if errno != 0 {
+		b.Skip("no way to the terminal's other side: ", errno)
+	}
+	return [2]int{master, int(slave)}
+}
+
+// BenchmarkEcho types a byte into a raw terminal's cat: from the request to the byte.
+func BenchmarkEcho(b *testing.B) {
+	const cat = "stty raw -echo; echo ready; exec cat"
+	b.Run("bare", func(b *testing.B) {
+		t := openBare(b, cat)
+		t.until("ready\n")
+		measure(b, 0, func() { t.write("x"); t.until("x") })
+	})
+	b.Run("shelld", func(b *testing.B) {
+		s := serveBench(b, "output")
+		handle := s.start(schema.JobStartParams{Argv: []string{"sh", "-c", cat}, Wait: &schema.Wait{Until: []schema.Condition{{Pattern: ptr("ready")}}}})
+		offset := int64(0)
+		for got := ""; got != "ready\n"; {
+			got += s.output(&offset)
+		}
+		measure(b, s.cmd.Process.Pid, func() {
+			done := make(chan struct{}) // the answer, which nobody waits for, comes in between
+			go func() {
+				defer close(done)
+				if err := s.client.Call(context.Background(), "job/write", schema.JobWriteParams{Handle: handle, Input: ptr("x")}, nil); err != nil {
+					b.Error(err)
+				}
+			}()
+			s.output(&offset)
+			<-done
+		})
+	})
+}
+
+func (s *benchServer) output(offset *int64) string {
+	s.b.Helper()
+	var e schema.JobOutputParams
+	s.await("job/output", &e)
+	*offset = e.Offset + e.Bytes
+	if e.Text == nil {
+		return ""
+	}
+	return *e.Text
+}
+
+// BenchmarkPrompt: a program prints a prompt when it was told to; from its clock just
+// before that to the notice that a pattern matched.
+func BenchmarkPrompt(b *testing.B) {
+	const prompts = `import sys,time
+sys.stdout.write("begin\n"); sys.stdout.flush()
+for l in iter(sys.stdin.readline, ""):
+    sys.stdout.write("@%d@ready> " % time.monotonic_ns()); sys.stdout.flush()`
+	if _, err := exec.LookPath("python3"); err != nil {
+		b.Skip("python3 is missing")
+	}
+	b.Run("bare", func(b *testing.B) {
+		t := openBare(b, "stty -echo; exec python3 -c '"+prompts+"'")
+		t.until("begin\r\n")
+		var l []time.Duration
+		for b.Loop() {
+			t.write("\n")
+			l = append(l, since(b, t.until("ready> ")))
+		}
+		report(b, l)
+	})
+	b.Run("shelld", func(b *testing.B) {
+		s := serveBench(b, "patternMatched")
+		handle := s.start(schema.JobStartParams{
+			Argv: []string{"sh", "-c", "stty -echo; exec python3 -c '" + prompts + "'"}, Watch: []schema.Watch{{Pattern: `@(\d+)@ready> `}},
+			Wait: &schema.Wait{Until: []schema.Condition{{Pattern: ptr("begin")}}},
+		})
+		before := spentBy(s.cmd.Process.Pid)
+		var l []time.Duration
+		for b.Loop() {
+			s.call("job/write", schema.JobWriteParams{Handle: handle, Input: ptr("\n")}, nil)
+			var e schema.JobPatternMatchedParams
+			s.await("job/patternMatched", &e)
+			l = append(l, since(b, e.Match))
+		}
+		report(b, l)
+		before.report(b, s.cmd.Process.Pid)
+	})
+}
+
+// since is how long ago the time in a prompt was.
+func since(b *testing.B, prompt string) time.Duration {
+	b.Helper()
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		b.Fatal(err)
+	}
+	parts := strings.Split(prompt, "@")
+	at, err := strconv.ParseInt(parts[max(len(parts)-2, 0)], 10, 64)
+	if err != nil {
+		b.Fatalf("prompt %q", prompt)
+	}
+	return time.Duration(now.Nano() - at)
+}
+
+// A bareTerminal is a program on a terminal of this process.
+type bareTerminal struct {
+	b    *testing.B
+	file *os.File
+	in   *bufio.Reader
+}
+
+func openBare(b *testing.B, command string) *bareTerminal {
+	b.Helper()
+	fds := openTerminal(b)
+	master, slave := os.NewFile(uintptr(fds[0]), "master"), os.NewFile(uintptr(fds[1]), "slave")
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	_ = slave.Close()
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = master.Close()
+	})
+	return &bareTerminal{b, master, bufio.NewReader(master)}
+}
+
+func (t *bareTerminal) write(text string) {
+	t.b.Helper()
+	if _, err := t.file.WriteString(text); err != nil {
+		t.b.Fatal(err)
+	}
+}
+
+// until returns the output up to a text.
+func (t *bareTerminal) until(want string) string {
+	t.b.Helper()
+	var got []byte
+	for !strings.HasSuffix(string(got), want) {
+		c, err := t.in.ReadByte()
+		if err != nil {
+			t.b.Fatalf("%v behind %q", err, got)
+		}
+		got = append(got, c)
+	}
+	return string(got)
+}
+
+// BenchmarkIdleJobs tells the memory of 50 jobs that do nothing, by job: what each
+// keeper has to itself, and what the server has grown by. The command's own is not in.
+func BenchmarkIdleJobs(b *testing.B) {
+	for _, program := range []string{"sleep", "cat"} {
+		b.Run(program, func(b *testing.B) {
+			for b.Loop() {
+				idleJobs(b, program)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func idleJobs(b *testing.B, program string) {
+	const jobs = 50
+	s := serveBench(b, "exited")
+	argv := map[string][]string{"sleep": {"sleep", "1000"}, "cat": {"cat"}}[program]
+	s.call("job/run", schema.JobRunParams{Argv: []string{"true"}}, nil) // What the first job needs is there.
+	before := anonymous(b, s.cmd.Process.Pid)
+	for range jobs {
+		s.start(schema.JobStartParams{Argv: argv, Group: ptr("idle")})
+	}
+	s.call("job/list", struct{}{}, nil)
+	server := anonymous(b, s.cmd.Process.Pid) - before
+	keepers := keepersOf(b, s.cmd.Process.Pid)
+	sum := 0
+	for _, pid := range keepers {
+		sum += anonymous(b, pid)
+	}
+	b.ReportMetric(float64(sum)/float64(len(keepers))/1024, "KiB-keeper")
+	b.ReportMetric(float64(server)/jobs/1024, "KiB-server")
+	s.call("job/kill", struct {
+		Group string `json:"group"`
+	}{"idle"}, nil)
+}
+
+// measure runs and reports one thing; pid is the server that does it, or 0.
+func measure(b *testing.B, pid int, run func()) {
+	b.Helper()
+	before := spentBy(pid)
+	var l []time.Duration
+	for b.Loop() {
+		begun := time.Now()
+		run()
+		l = append(l, time.Since(begun))
+	}
+	report(b, l)
+	before.report(b, pid)
+}
+
+func report(b *testing.B, l []time.Duration) {
+	slices.Sort(l)
+	b.ReportMetric(float64(l[len(l)/2].Nanoseconds())/1e3, "µs-p50")
+	b.ReportMetric(float64(l[len(l)*99/100].Nanoseconds())/1e3, "µs-p99")
+	b.ReportMetric(0, "ns/op") // The mean says less, on a machine that has other work.
+}
+
+// spent is what the threads of a process have used so far.
+type spent struct {
+	onCPU    time.Duration
+	switches int // how often one of them began to run
+}
+
+func spentBy(pid int) (s spent) {
+	if pid == 0 {
+		return s
+	}
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, f := range files {
+		text, _ := os.ReadFile(f) // The thread may end.
+		var ran, waited int64
+		var times int
+		_, _ = fmt.Sscan(string(text), &ran, &waited, &times)
+		s.onCPU += time.Duration(ran)
+		s.switches += times
+	}
+	return s
+}
+
+func (s spent) report(b *testing.B, pid int) {
+	if pid == 0 {
+		return
+	}
+	now := spentBy(pid)
+	b.ReportMetric(float64((now.onCPU-s.onCPU).Nanoseconds())/1e3/float64(b.N), "µs-cpu/op")
+	b.ReportMetric(float64(now.switches-s.switches)/float64(b.N), "switches/op")
+}

@@ -1,0 +1,286 @@
+package rpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"shelld/jobs"
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+// rounds is how many starts and ends TestRoundsLeaveNothing makes, and after how many
+// of them it begins to compare: from then on the server knows as many ended jobs as
+// it ever will.
+func rounds() (all, from int) {
+	switch {
+	case *long:
+		return 10_000, 1_000
+	case testing.Short():
+		return 300, 150
+	}
+	return 2_000, 500
+}
+
+// TestRoundsLeaveNothing starts and ends jobs of all kinds, and then everything is as
+// it was: descriptors, goroutines, processes and files. Memory stays within a bound.
+func TestRoundsLeaveNothing(t *testing.T) {
+	if len(jobs.Platform().Modes) == 0 {
+		t.Skip("there are no jobs on this system")
+	}
+	first := openPlain(t) // What is made once for a process stays, such as the receiver of signals.
+	first.round(t, 0)
+	first.end(t)
+	before := look("")
+	p := openPlain(t)
+	all, from := rounds()
+	var early holdings
+	for i := range all {
+		if i == from {
+			early = look(p.files)
+		}
+		p.round(t, i)
+	}
+	late := look(p.files)
+	t.Logf("after %d rounds: %v", from, early)
+	t.Logf("after %d rounds: %v", all, late)
+	early.compare(t, late)
+	// What is owed to a job that is over is far more than this.
+	if most := early.heap + 256<<10 + uint64(all-from)*16; late.heap > most {
+		t.Errorf("%d bytes of memory are live, want at most %d", late.heap, most)
+	}
+	if most := early.files + 8; late.files > most {
+		t.Errorf("%d files, want at most %d", late.files, most)
+	}
+	p.end(t)
+	if err := eventually(func() error { return before.same(look("")) }); err != nil {
+		t.Error(err)
+	}
+}
+
+// A plain client runs rounds without keeping what passes, as the sessions of the
+// other tests do.
+type plain struct {
+	client *rpc.Client
+	over   chan struct{} // closed when the server has ended
+	files  string        // where it writes output, or ""
+
+	mu      sync.Mutex
+	closed  map[int64]bool
+	changed chan struct{}
+}
+
+func openPlain(t *testing.T) *plain {
+	t.Helper()
+	m, err := jobs.NewManager(jobs.Options{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	p := &plain{over: make(chan struct{}), closed: map[int64]bool{}, changed: make(chan struct{}, 1)}
+	go func() {
+		defer close(p.over)
+		if clean, err := rpc.Serve(context.Background(), inR, outW, m, rpc.Options{}); !clean || err != nil {
+			t.Errorf("the server ended: clean %v, error %v", clean, err)
+		}
+		_, _ = inR.Close(), outW.Close() // They cannot fail.
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	p.client = rpc.NewClient(outR, inW, p.notice, nil)
+	var r schema.InitializeResult
+	p.call(t, "initialize", obj{"options": obj{"env": obj{"set": obj{markName: mark}}}}, &r)
+	if r.StateDirectory != nil {
+		p.files = *r.StateDirectory
+	}
+	return p
+}
+
+func (p *plain) notice(n rpc.Notice) {
+	if n.Method != "job/closed" {
+		return
+	}
+	var closed schema.JobClosedParams
+	if json.Unmarshal(n.Params, &closed) == nil {
+		p.mu.Lock()
+		p.closed[closed.Handle] = true
+		p.mu.Unlock()
+		select {
+		case p.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (p *plain) call(t *testing.T, method string, params, result any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
+	defer cancel()
+	if err := p.client.Call(ctx, method, params, result); err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// round is one job from its start to its end, in one of the ways that there are.
+func (p *plain) round(t *testing.T, i int) {
+	t.Helper()
+	var r schema.JobStartResult
+	mode := []string{"pipe", "pty"}[i%2]
+	switch i / 2 % 5 {
+	case 0:
+		p.call(t, "job/start", obj{"argv": []string{"true"}, "mode": mode}, &r)
+	case 1:
+		p.call(t, "job/start", obj{"argv": []string{"echo", "ready"}, "mode": mode, "watch": []obj{{"pattern": "ready"}},
+			"wait": obj{"until": []obj{{"pattern": "read."}}}}, &r)
+	case 2:
+		p.call(t, "job/run", obj{"argv": []string{"false"}, "mode": mode}, nil)
+		return
+	case 3:
+		p.call(t, "job/start", obj{"argv": []string{"cat"}, "mode": mode}, &r)
+		p.call(t, "job/kill", obj{"handle": r.Job.Handle}, nil)
+	case 4:
+		if err := p.client.Call(context.Background(), "job/start", obj{"argv": []string{"no-such-program"}, "mode": mode}, nil); err == nil {
+			t.Fatal("a program that does not exist was started")
+		}
+		return
+	}
+	p.awaitClosed(t, r.Job.Handle)
+}
+
+func (p *plain) awaitClosed(t *testing.T, handle int64) {
+	t.Helper()
+	late := time.NewTimer(watchdog)
+	defer late.Stop()
+	for {
+		p.mu.Lock()
+		ok := p.closed[handle]
+		delete(p.closed, handle)
+		p.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-p.changed:
+		case <-late.C:
+			t.Fatalf("job %d does not close", handle)
+		}
+	}
+}
+
+func (p *plain) end(t *testing.T) {
+	t.Helper()
+	p.call(t, "shutdown", nil, nil)
+	if err := p.client.Notify("exit", obj{}); err != nil {
+		t.Error(err)
+	}
+	<-p.over
+	<-p.client.Done()
+}
+
+// holdings are what this process has. A keeper that waits for the next job is no leak:
+// it and what the server has for it are told apart.
+type holdings struct {
+	descriptors map[string]int // by kind, without those of keepers
+	goroutines  int            // as above
+	keepers     int
+	strangers   []string // children that are no keepers
+	heap        uint64   // live
+	files       int
+}
+
+// maxKeepers is how many the server may keep for the next jobs.
+const maxKeepers = 4
+
+// look waits until keepers have begun or ended, which nobody tells.
+func look(dir string) holdings {
+	h := glance(dir)
+	for end := time.Now().Add(watchdog); time.Now().Before(end); {
+		again := glance(dir)
+		if len(again.strangers) == 0 && h.same(again) == nil && h.keepers == again.keepers {
+			return again
+		}
+		h = again
+	}
+	return h
+}
+
+func glance(dir string) holdings {
+	h := holdings{descriptors: map[string]int{}}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	h.heap, h.goroutines = m.HeapAlloc, runtime.NumGoroutine()
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, f := range files {
+		text, _ := os.ReadFile(f) // It may have ended meanwhile.
+		var state byte
+		var parent int
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if _, err := fmt.Sscanf(rest, "%c %d", &state, &parent); err != nil || parent != os.Getpid() {
+			continue
+		}
+		// A keeper that begins has the name of its file, and one that ended is Z.
+		if strings.Contains(string(text), "(shelld-keeper) ") && state != 'Z' {
+			h.keepers++
+		} else {
+			h.strangers = append(h.strangers, string(text))
+		}
+	}
+	fds, _ := os.ReadDir("/proc/self/fd")
+	for _, fd := range fds {
+		link, err := os.Readlink("/proc/self/fd/" + fd.Name())
+		if err == nil && !strings.HasSuffix(link, "/fd") { // the directory that is read
+			kind, _, _ := strings.Cut(link, ":[")
+			h.descriptors[kind]++
+		}
+	}
+	// The server's end of a keeper's socket, the keeper's pidfd, and its reader.
+	h.descriptors["socket"] -= h.keepers
+	h.descriptors["anon_inode"] -= h.keepers
+	h.goroutines -= h.keepers
+	if dir != "" {
+		_ = filepath.WalkDir(dir, func(string, fs.DirEntry, error) error { h.files++; return nil }) // What is gone counts for nothing.
+	}
+	return h
+}
+
+// same says in what the holdings differ, but for keepers and memory.
+func (h holdings) same(now holdings) error {
+	zero := func(_ string, n int) bool { return n == 0 }
+	was, is := maps.Clone(h.descriptors), maps.Clone(now.descriptors)
+	maps.DeleteFunc(was, zero)
+	maps.DeleteFunc(is, zero)
+	if !maps.Equal(was, is) || h.goroutines != now.goroutines || !slices.Equal(h.strangers, now.strangers) {
+		return fmt.Errorf("there were %v, and are now %v", h, now)
+	}
+	return nil
+}
+
+func (h holdings) compare(t *testing.T, now holdings) {
+	t.Helper()
+	if err := h.same(now); err != nil {
+		t.Error(err)
+	}
+	if now.keepers > maxKeepers {
+		t.Errorf("%d keepers without a job, want at most %d", now.keepers, maxKeepers)
+	}
+}
+
+func (h holdings) String() string {
+	return fmt.Sprintf("descriptors %v, %d goroutines, %d keepers, other children %q, %d KiB of memory, %d files",
+		h.descriptors, h.goroutines, h.keepers, h.strangers, h.heap>>10, h.files)
+}
