@@ -175,7 +175,10 @@ func (a *archive) do(e errand) {
 func (a *archive) drop() {
 	if len(a.drops) > 0 {
 		e := a.drops[0]
-		a.drops = a.drops[1:]
+		a.drops[0] = errand{} // or the job would stay in memory for as long as the list
+		if a.drops = a.drops[1:]; len(a.drops) == 0 {
+			a.drops = nil
+		}
 		e.then(e.job.deleteFiles())
 	}
 }

@@ -44,7 +44,8 @@
 // and it gives up both. The directory it leaves right after the fork, and the
 // environment it never takes on. What a job can do to its keeper from outside (stop
 // it, set its limits or priorities) is looked for after each job, by the server and
-// by the keeper, and ends the keeper. A signal that others sent it is caught and means
+// by the keeper, and ends the keeper. So does the garbage of many jobs: a keeper
+// collects none, because that alone would cost a fifth of its memory. A signal that others sent it is caught and means
 // nothing. What the server sent for the job when it was over already is dropped by
 // the job's number.
 //

@@ -60,7 +60,7 @@ func TestELFInterpreterMalformed(t *testing.T) {
 					if err := os.WriteFile(name, head[:n], 0o600); err != nil {
 						t.Fatal(err)
 					}
-					if got := interpreterOf(t, name); strings.Trim(got, "\x00\x01\x7f\xff") != "" {
+					if got := interpreterOf(t, name); got != strings.Repeat(string([]byte{fill}), len(got)) {
 						t.Errorf("class %d, order %d, %d times %#x: %q", class, order, n, fill, got)
 					}
 				}
