@@ -131,7 +131,7 @@ func (s *session) received(h int64, stream string) (n sum) {
 // TestAnswersOvertakeOutput: while three jobs flood, questions are answered, and the
 // events of a quiet job come through.
 func TestAnswersOvertakeOutput(t *testing.T) {
-	s := start(t, "options", obj{"limits": obj{"spoolMemoryBytes": 128 << 10}})
+	s := start(t, "options", obj{"persist": obj{"mode": "memory"}, "limits": obj{"spoolMemoryBytes": 128 << 10}})
 	var floods []int64
 	for range 3 {
 		floods = append(floods, s.pipe("exec yes"))
