@@ -59,6 +59,10 @@ func (j *Job) inputReady() chan<- inputOrder {
 }
 
 func (j *Job) onMessage(m message) {
+	if j.leave != nil && asks(m) {
+		j.refuse(m, j.gone())
+		return
+	}
 	switch m := m.(type) {
 	case writeMsg:
 		j.onWrite(m)
@@ -101,9 +105,10 @@ func (j *Job) onMessage(m message) {
 	case readDoneMsg:
 		j.onReadDone(m)
 	case quitMsg:
-		j.quit = true
 		if m.discard {
-			j.discard(true, j.logDiscard)
+			j.leaveWith(func() { j.discard(true, j.logDiscard) })
+		} else {
+			j.quit = true
 		}
 	}
 }
@@ -117,11 +122,13 @@ func (j *Job) review(now time.Time) {
 	j.reviewChanges()
 	j.reviewEnd(now)
 	j.reviewInput(now)
+	j.reviewHeldWaits()
 	j.reviewWaits(now)
 	j.reviewReads(now)
 	j.reviewRuns(now)
 	j.reviewKills(now)
 	j.reviewRecord(now)
+	j.reviewLeave()
 	j.timer.Reset(max(j.nextDeadline(now).Sub(now), 0))
 }
 
@@ -155,7 +162,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		sooner(r.drainUntil)
 	}
 	for _, r := range j.reads {
-		if !r.begun {
+		if !r.begun && !(r.byCursor() && j.cursorAt[r.st.name] != nil) { // what it waits for wakes the loop
 			sooner(r.deadline)
 		}
 	}
@@ -165,6 +172,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // onCancel withdraws one request. A request that is not there any more has been
 // answered.
 func (j *Job) onCancel(tok *token) {
+	j.armHeldWaits() // one of them may be meant
 	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelKill(tok) {
 		return
 	}
@@ -229,6 +237,7 @@ func (j *Job) release() {
 		j.refuse(m, j.gone())
 	}
 	j.failPending(j.gone())
+	j.left()
 	j.closeDescriptors()
 	j.abandonFiles()
 	if f := j.follower.Swap(nil); f != nil {
@@ -263,6 +272,13 @@ func (j *Job) failPending(err *Error) {
 	for _, k := range j.kills {
 		k.reply.fail(err)
 	}
+	for _, u := range j.unwatches {
+		u.reply.fail(err)
+	}
+	for _, m := range j.heldWaits {
+		m.reply.fail(err)
+	}
 	j.failQueue(err)
-	j.waits, j.runs, j.reads, j.kills = nil, nil, nil, nil
+	j.waits, j.runs, j.reads, j.kills, j.heldWaits = nil, nil, nil, nil, nil
+	clear(j.unwatches)
 }

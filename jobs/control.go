@@ -154,14 +154,17 @@ func (j *Job) Unwatch(id int) Pending[struct{}] {
 	return pend(j, r)
 }
 
+// An unwatchReq waits for the follower to have seen what is stored.
+type unwatchReq struct {
+	key   int
+	reply reply[struct{}]
+}
+
 func (j *Job) onUnwatch(m unwatchMsg) {
 	for key, w := range j.watches {
 		if w.id == m.id && w.wait == nil {
 			tok := new(token)
-			j.unwatches[tok] = func() {
-				j.unfollow(key)
-				m.reply.ok(struct{}{})
-			}
+			j.unwatches[tok] = unwatchReq{key, m.reply}
 			j.follower.Load().mail.put(followSync{tok: tok})
 			return
 		}
@@ -183,20 +186,21 @@ func (j *Job) onRemove(m removeMsg) {
 		return
 	}
 	j.mgr.remove(j)
-	j.quit = true
 	if m.keepFiles {
-		m.reply.ok(struct{}{})
+		j.leaveWith(func() { m.reply.ok(struct{}{}) })
 		return
 	}
-	j.discard(false, func(err error) {
-		if err != nil {
-			e := storeError(err, j.folder.Path())
-			e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + j.folder.Path() + " yourself"
-			m.reply.fail(e)
-			return
-		}
-		m.reply.ok(struct{}{})
-	})
+	j.leaveWith(func() { j.discard(false, func(err error) { j.answerRemove(m, err) }) })
+}
+
+func (j *Job) answerRemove(m removeMsg, err error) {
+	if err != nil {
+		e := storeError(err, j.folder.Path())
+		e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + j.folder.Path() + " yourself"
+		m.reply.fail(e)
+		return
+	}
+	m.reply.ok(struct{}{})
 }
 
 // about adds which job an error is about, and its end where that is known.

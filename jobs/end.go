@@ -314,6 +314,7 @@ func (j *Job) cancelKill(tok *token) bool {
 func (j *Job) onShutdown(grace time.Duration) {
 	j.closing = true
 	const why = "the server is shutting down; job %d is being ended"
+	j.armHeldWaits()
 	j.abortWaits(CodeShuttingDown, why, j.id)
 	j.dropInput(func() *Error { return errorf(CodeShuttingDown, why, j.id) })
 	if j.st.status != StatusClosed {

@@ -2,7 +2,9 @@ package jobs
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -42,10 +44,49 @@ func (j *Job) onFileFailed(err error) {
 	if j.info.OutputFileError != "" {
 		return // the first one is what led to the others
 	}
-	e := storeError(err, j.info.OutputDirectory)
-	j.info.OutputFile, j.info.OutputFileError = e.Path, e.Errno
-	j.changed.Add(Changed{What: ChangeOutputFile, OutputFile: OutputFileError{e.Path, e.Errno}})
+	path, why := j.fileFailure(err)
+	j.info.OutputFile, j.info.OutputFileError = path, why
+	j.changed.Add(Changed{What: ChangeOutputFile, OutputFile: OutputFileError{path, why}})
 	j.publish()
+}
+
+// fileFailure says which file failed, and why.
+func (j *Job) fileFailure(err error) (path, why string) {
+	e := storeError(err, j.folder.Path())
+	return e.Path, e.Errno
+}
+
+// errTotal is why a file has less than what is kept of a stream.
+var errTotal = errors.New("the files of this server hold limits.spoolTotalBytes; what is missing here is in memory alone")
+
+// finishFile puts a stream's file in order.
+func (j *Job) finishFile(st *stream) error {
+	if err := st.spool.Finish(); err != nil {
+		return err
+	}
+	if filedBytes(st.spool.Stored()) < filedBytes(st.spool.Kept()) {
+		return &fs.PathError{Op: "store", Path: filepath.Join(j.folder.Path(), files[st.name]), Err: errTotal}
+	}
+	return nil
+}
+
+func filedBytes(ranges []spool.Range) (n int64) {
+	for _, r := range ranges {
+		n += r.To - r.From
+	}
+	return n
+}
+
+// filedStreams is what of each stream is in its file, as info.json tells it.
+func (j *Job) filedStreams() (all []StreamInfo) {
+	for _, st := range j.streams {
+		si := StreamInfo{Name: st.name, NextOffset: st.spool.End()}
+		for _, k := range st.spool.Stored() {
+			si.Kept = append(si.Kept, Range(k))
+		}
+		all = append(all, si)
+	}
+	return all
 }
 
 // recordTime is how late at most it is written that a job has started or exited, so
@@ -74,6 +115,7 @@ func (j *Job) writeInfo(info Info, final bool) error {
 		return nil
 	}
 	j.infoFinal = final
+	info.Streams = j.filedStreams()
 	b, err := j.mgr.archive.encode(info)
 	if err != nil {
 		return err
@@ -102,11 +144,13 @@ func (j *Job) finishFiles() {
 	j.loops.Go(func() {
 		for _, st := range j.streams {
 			<-st.done
-			if err := st.spool.Finish(); err != nil {
+			if err := j.finishFile(st); err != nil {
 				j.outputFileFailed(err)
+				if info.OutputFileError == "" {
+					info.OutputFile, info.OutputFileError = j.fileFailure(err)
+				}
 			}
 		}
-		info.Streams = j.streamInfo() // as they are in order
 		if err := j.writeInfo(info, true); err != nil {
 			j.outputFileFailed(err)
 		}

@@ -102,14 +102,16 @@ type Job struct {
 	kills      []*killReq
 	report     KillResult // what the kills of this job have done so far
 	queue      inputQueue
-	typed      *typedInput       // the last write that was begun; nil = nobody echoes it
-	watches    map[int]*watch    // by follower key
-	keys       int               // follower keys given out
-	watchIDs   int               // the client's, given out
-	unwatches  map[*token]func() // what to do when the follower has seen what is stored
-	settling   *token            // the follower's answer that the end waits for
-	hint       *Hint             // why the shell could not run its command; nil = not known
-	hintUntil  time.Time         // when looking for it is given up
+	typed      *typedInput           // the last write that was begun; nil = nobody echoes it
+	watches    map[int]*watch        // by follower key
+	keys       int                   // follower keys given out
+	watchIDs   int                   // the client's, given out
+	unwatches  map[*token]unwatchReq // by what the follower answers when it has seen what is stored
+	heldWaits  []waitMsg             // wait for the reads before them, which move where they begin
+	leave      func()                // not nil: the job is forgotten, and this is done when it has left
+	settling   *token                // the follower's answer that the end waits for
+	hint       *Hint                 // why the shell could not run its command; nil = not known
+	hintUntil  time.Time             // when looking for it is given up
 	unread     map[Stream]int64
 	cursor     map[Stream]int64
 	cursorAt   map[Stream]*readReq // the read that will move the cursor next
@@ -157,7 +159,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		lifted:  make(chan struct{}),
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
-		watches: map[int]*watch{}, unwatches: map[*token]func(){},
+		watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
 		unread: map[Stream]int64{},
 		cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{},
 		timer: time.NewTimer(time.Hour),

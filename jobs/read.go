@@ -70,7 +70,9 @@ func (j *Job) onRead(m readMsg) {
 			off = max(st.spool.End()+off, 0)
 		}
 	}
-	j.reads = append(j.reads, &readReq{msg: m, st: st, off: off, deadline: time.Now().Add(m.opts.Wait)})
+	now := time.Now()
+	j.reads = append(j.reads, &readReq{msg: m, st: st, off: off, deadline: now.Add(m.opts.Wait)})
+	j.reviewReads(now) // before the requests behind it: they may begin where it ends
 }
 
 // reviewReads begins those that have something to read, will never have, or have

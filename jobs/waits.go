@@ -36,6 +36,14 @@ func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
 }
 
 func (j *Job) onWait(m waitMsg) {
+	if kind := m.spec.From.Kind; len(j.cursorAt) > 0 && (kind == FromUnread || kind == FromDefault) {
+		j.heldWaits = append(j.heldWaits, m) // it begins where those reads end
+		return
+	}
+	j.armWait(m)
+}
+
+func (j *Job) armWait(m waitMsg) {
 	from, err := j.origin(m.spec, FromUnread)
 	if err != nil {
 		m.reply.fail(err)
@@ -46,6 +54,21 @@ func (j *Job) onWait(m waitMsg) {
 		done:  m.reply.ok,
 		abort: func(e *Error) { m.reply.fail(e) },
 	})
+}
+
+// reviewHeldWaits arms those that no read is before any more.
+func (j *Job) reviewHeldWaits() {
+	if len(j.cursorAt) == 0 {
+		j.armHeldWaits()
+	}
+}
+
+func (j *Job) armHeldWaits() {
+	held := j.heldWaits
+	j.heldWaits = nil
+	for _, m := range held {
+		j.armWait(m)
+	}
 }
 
 // origin turns the From of a spec into an offset per stream.
@@ -213,9 +236,10 @@ func (j *Job) onSynced(tok *token) {
 	if j.settling == tok {
 		j.settling = nil
 	}
-	if then := j.unwatches[tok]; then != nil {
+	if u, ok := j.unwatches[tok]; ok {
 		delete(j.unwatches, tok)
-		then()
+		j.unfollow(u.key)
+		u.reply.ok(struct{}{})
 	}
 	for _, w := range j.waits {
 		if w.catchup == tok {

@@ -7,7 +7,7 @@ var (
 	// ErrNotRegular: opening it could block, or do something to a device.
 	ErrNotRegular = errors.New("it is no regular file")
 	// ErrOfServer: the name would mean something else to the job itself.
-	ErrOfServer = errors.New("it is part of the server's own entry in /proc")
+	ErrOfServer = errors.New("it is an entry of /proc that stands for something else in the job")
 )
 
 // An Allow says whether a file may be used, by the path that the kernel has found

@@ -181,19 +181,31 @@ func TestWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// A file that has lost its name is none that could be given to anybody.
-func TestFileWithoutAName(t *testing.T) {
+// What the server holds open or stands in is not to be had under the names by which
+// /proc leads to it: they mean something else to the job.
+func TestWhatTheServerHolds(t *testing.T) {
 	y := newYard(t)
-	f, err := os.Open(y.in + "/file")
+	f, err := os.OpenFile(y.in+"/file", os.O_RDWR, 0)
 	y.ok(err)
 	defer f.Close()
-	y.ok(os.Remove(f.Name()))
-	name := procFD(int(f.Fd()))
-	if _, err := OpenInput(name, inside(y.in, nil)); err != unix.ENOENT {
-		t.Errorf("OpenInput: %v", err)
+	before, err := os.ReadFile(f.Name())
+	y.ok(err)
+	held := procFD(int(f.Fd()))
+	y.ok(os.Symlink(held, y.in+"/link"))
+	anything := func(string) error { return nil }
+	for _, name := range []string{held, y.in + "/link", "/dev/fd/" + filepath.Base(held), "/proc/self/cwd/new", "/proc/self/exe", "/proc/self/root" + y.in + "/file"} {
+		if _, err := OpenInput(name, anything); err != ErrOfServer {
+			t.Errorf("OpenInput %s: %v", name, err)
+		}
+		if _, err := OpenOutput(name, anything); err != ErrOfServer {
+			t.Errorf("OpenOutput %s: %v", name, err)
+		}
+		if _, err := findWithout(name); err != ErrOfServer {
+			t.Errorf("without the kernel's help, %s: %v", name, err)
+		}
 	}
-	if _, err := os.Stat(y.in + "/file (deleted)"); err == nil {
-		t.Error("a file was made under the kernel's words")
+	if after, err := os.ReadFile(f.Name()); err != nil || string(after) != string(before) {
+		t.Errorf("the file is %q, %v", after, err)
 	}
 }
 

@@ -1,0 +1,39 @@
+package jobs
+
+// A job that is forgotten, because a client removes it or enough others have closed
+// since, takes no more requests. Those that came before are answered first: reading a
+// disk and matching what is stored go on beside the loop, and a client that asks for
+// output and then removes the job gets its output.
+
+// leaveWith has the loop end once nothing of what was asked is pending, and calls then.
+func (j *Job) leaveWith(then func()) {
+	if j.leave == nil {
+		j.leave = then
+	}
+}
+
+// asks says whether a message is a request, and no answer to something of ours.
+func asks(m message) bool {
+	switch m.(type) {
+	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg, fileFailedMsg, filedMsg, readDoneMsg, foregroundMsg:
+		return false
+	}
+	return true
+}
+
+// reviewLeave ends the loop of a job that is forgotten, when it is time.
+func (j *Job) reviewLeave() {
+	if j.leave == nil {
+		return
+	}
+	pending := len(j.waits) + len(j.runs) + len(j.reads) + len(j.kills) + len(j.unwatches) + len(j.heldWaits) + len(j.queue.items)
+	j.quit = pending == 0
+}
+
+// left does what was to be done when the job has left.
+func (j *Job) left() {
+	if then := j.leave; then != nil {
+		j.leave = nil
+		then()
+	}
+}
