@@ -343,6 +343,19 @@ func (j *Job) withdraw(q *queued, err *Error) {
 	q.reply.fail(&told)
 }
 
+// partialAfter is how much of a line is typed where an input was not typed to its end.
+func (j *Job) partialAfter(q *queued) int {
+	if q.written == 0 || j.term == nil {
+		return q.before
+	}
+	attrs, err := j.term.Attrs()
+	if err != nil || !attrs.Canonical {
+		return 0 // as after any other input
+	}
+	partial, _ := lineLengths(q.data[:q.written], q.before, attrs)
+	return partial
+}
+
 // takeOut takes an item out of the queue, if it is there, with what was to come of
 // it. The writeLoop does not have it.
 func (j *Job) takeOut(q *queued) {
@@ -353,8 +366,8 @@ func (j *Job) takeOut(q *queued) {
 	if q.close {
 		j.queue.closed = "" // it was not
 	}
-	if i == len(j.queue.items)-1 && q.written == 0 {
-		j.queue.partial = q.before
+	if i == len(j.queue.items)-1 && int(q.written) < len(q.data) {
+		j.queue.partial = j.partialAfter(q)
 	}
 	j.queue.remove(i)
 }

@@ -59,7 +59,8 @@ type Job struct {
 	log   *slog.Logger
 	epoch time.Time
 
-	namesake *Job // who had the name before; guarded by the manager's mu
+	namesake  *Job  // who had the name before; guarded by the manager's mu
+	textBytes int64 // of its stdin text; the same
 
 	// Set once by run before anybody else can see them:
 	proc    process

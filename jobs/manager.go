@@ -101,6 +101,7 @@ type Manager struct {
 	byName map[string]*Job // the one started last under it
 	closed []*Job          // in the order in which they closed
 	live   int
+	texts  int64 // bytes of the stdin texts of live jobs
 }
 
 // NewManager returns a manager with one keeper warm. Close it.
@@ -209,6 +210,10 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	return j, pend(j, r), nil
 }
 
+// maxTexts bounds the memory that live jobs hold as the text of their stdin, which is a
+// file in memory.
+const maxTexts = 256 << 20
+
 func (m *Manager) register(spec Spec) (*Job, *Error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -219,6 +224,10 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 		e := errorf(CodeLimitExceeded, "%d jobs are live, as many as limits.maxJobs allows; end one first, or raise the limit in initialize", m.live)
 		e.Limit, e.Max = "maxJobs", int64(m.limits.MaxJobs)
 		return nil, e
+	case m.texts+spec.textBytes() > maxTexts:
+		e := errorf(CodeLimitExceeded, "the texts that live jobs were given as stdin would take more than %d bytes; end one first, or give a file", maxTexts)
+		e.Limit, e.Max = "stdinTextBytes", maxTexts
+		return nil, e
 	case spec.Name != "" && holder != nil:
 		e := errorf(CodeNameInUse, "the name %q belongs to job %d, which runs; choose another, or end that one first", spec.Name, holder.id)
 		e.Handle, e.Name = holder.id, spec.Name
@@ -228,6 +237,8 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 	j := newJob(m, m.last, spec)
 	m.jobs[j.id] = j
 	m.live++
+	j.textBytes = spec.textBytes()
+	m.texts += j.textBytes
 	if spec.Name != "" {
 		j.namesake = m.byName[spec.Name]
 		m.names[spec.Name], m.byName[spec.Name] = j, j
@@ -253,6 +264,7 @@ func (m *Manager) forget(j *Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.live--
+	m.texts -= j.textBytes
 	m.drop(j)
 	if old := j.namesake; old != nil && m.jobs[old.id] == old && m.byName[j.spec.Name] == nil {
 		m.byName[j.spec.Name] = old
@@ -280,6 +292,7 @@ func (m *Manager) retire(j *Job) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.live--
+	m.texts -= j.textBytes
 	m.closed = append(m.closed, j)
 	for len(m.closed) > m.limits.KeepJobs {
 		old := m.closed[0]

@@ -381,8 +381,14 @@ func startError(p plan, err error) *Error {
 		return e
 	case errors.Is(err, syscall.E2BIG):
 		return tooLong(p)
+	case se.Stage == keeper.StageKeeper:
+		return errorf(CodeInternal, "the server cannot run a process of its own beside the job (%v); see that /proc is mounted and that the server's file is still there", err)
 	case errors.Is(err, syscall.ENOENT):
 		return lookError(p.argv[0], &proc.LookError{Name: p.argv[0], Err: fs.ErrNotExist}, p.env)
+	case errors.Is(err, syscall.ENOEXEC):
+		e := errorf(CodePermissionDenied, "%s cannot be run (%s); begin it with a line such as #!/bin/sh, or give it to a shell as command", p.path, errnoText(err))
+		e.Path, e.Errno = p.path, errnoText(err)
+		return e
 	case se.Stage == keeper.StageExec:
 		e := errorf(CodePermissionDenied, "%s cannot be run (%s); make it an executable file for this machine, or name another command", p.path, errnoText(err))
 		e.Path, e.Errno = p.path, errnoText(err)

@@ -38,6 +38,14 @@ func (m *Manager) openStdio(s *Spec, dir string) (*stdio, *Error) {
 	return c, nil
 }
 
+// textBytes is how much memory the text takes that stdin is.
+func (s *Spec) textBytes() int64 {
+	if s.StdinText == nil {
+		return 0
+	}
+	return int64(len(*s.StdinText))
+}
+
 // closeTheirs closes the job's descriptors: the job has its own.
 func (c *stdio) closeTheirs() {
 	for _, f := range c.all {

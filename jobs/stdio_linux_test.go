@@ -40,3 +40,19 @@ func TestFilesWithoutARule(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 }
+
+// The texts of live jobs are held in memory, and so are bounded together.
+func TestTextsAreBoundedTogether(t *testing.T) {
+	m := startReal(t, Options{})
+	m.mu.Lock()
+	m.texts = maxTexts - 10 // other jobs'
+	m.mu.Unlock()
+	s := sh("cat")
+	s.Mode, s.StdinText = ModePipe, new("0123456789")
+	j := mustStart(t, m, s)
+	if _, _, err := m.Start(s); err == nil || err.Code != CodeLimitExceeded || err.Limit != "stdinTextBytes" {
+		t.Errorf("a text too many: %v", err)
+	}
+	awaitClosed(t, j)
+	awaitClosed(t, mustStart(t, m, s))
+}

@@ -64,7 +64,7 @@ func shortened(result any, limit int) (any, bool) {
 // shortJob cuts what of a job may be long, so that all of it takes no more than about
 // room. What the engine holds stays as it is.
 func shortJob(j schema.JobInfo, room int) schema.JobInfo {
-	const shares = 8 // the members here, of which each gets the same
+	const shares = 11 // the members here, of which each gets the same
 	keep := max(room, 0) / (shares * escapedBytes)
 	cut := func(member schema.JobInfoMember, is bool) {
 		if is {
@@ -90,6 +90,11 @@ func shortJob(j schema.JobInfo, room int) schema.JobInfo {
 	j.Group = textOf(schema.JobInfoMemberGroup, j.Group)
 	j.Shell = textOf(schema.JobInfoMemberShell, j.Shell)
 	j.Cwd = text(schema.JobInfoMemberCwd, j.Cwd)
+	j.Title = textOf(schema.JobInfoMemberTitle, j.Title)
+	j.CurrentDirectory = textOf(schema.JobInfoMemberCurrentDirectory, j.CurrentDirectory)
+	if f := j.Foreground; f != nil {
+		j.Foreground = &schema.Process{PID: f.PID, Command: text(schema.JobInfoMemberForeground, f.Command)}
+	}
 	watches := fitting(j.Watches, keep, func(w schema.WatchInfo) int { return len(w.Pattern) + 32 })
 	cut(schema.JobInfoMemberWatches, len(watches) < len(j.Watches))
 	j.Watches = watches

@@ -28,6 +28,7 @@ func longJob() schema.JobInfo {
 		Handle: 1, Command: &command, Argv: []string{"sh", "-c", command, text}, Description: &text, Group: &text, Shell: &text, Cwd: text,
 		Mode: schema.ModePipe, Status: schema.StatusRunning, PID: 1, StartedAt: "2026-01-01T00:00:00Z",
 	}
+	j.Title, j.CurrentDirectory, j.Foreground = &text, &text, &schema.Process{PID: 1, Command: text}
 	for range 32 {
 		j.Watches = append(j.Watches, schema.WatchInfo{WatchID: 1, Pattern: worst(4096), On: schema.WatchTargetPlain})
 	}
@@ -69,7 +70,7 @@ func TestStartedFits(t *testing.T) {
 			whole := longJob()
 			sent := schema.JobStartedParams{Handle: 1, Seq: 1, RequestID: json.RawMessage(id), Job: whole}
 			j := params[schema.JobStartedParams](t, smallOutbox().bounded("job/started", sent)).Job
-			want := []schema.JobInfoMember{"command", "argv", "description", "group", "shell", "cwd", "watches"}
+			want := []schema.JobInfoMember{"command", "argv", "description", "group", "shell", "cwd", "title", "currentDirectory", "foreground", "watches"}
 			if !slices.Equal(j.Truncated, want) {
 				t.Errorf("truncated %v, want %v", j.Truncated, want)
 			}

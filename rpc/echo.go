@@ -22,12 +22,17 @@ func rangeWithout(j *jobs.Job, name jobs.Stream, r jobs.Range, skip []jobs.Range
 	return text, gaps, behind
 }
 
+// wholeBytes is the most that is read at once of a range with an echo in it.
+const wholeBytes = 8 << 20
+
 // excerpt is what an answer quotes of a range, without the parts to skip.
 func excerpt(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int, skip []jobs.Range) ([]byte, *jobs.Truncated) {
+	if r.To-r.From > wholeBytes {
+		return longExcerpt(j, name, r, plain, maxBytes, skip)
+	}
 	if len(skip) == 0 {
 		return j.Excerpt(name, r, plain, maxBytes)
 	}
-	// It is read as a whole: what follows an echo is an answer, and as long as one.
 	text, gaps, behind := rangeWithout(j, name, r, skip)
 	seam := int64(len(text)) // where the first gap is
 	if len(gaps) > 0 {
@@ -46,4 +51,30 @@ func excerpt(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes i
 		tr.OmittedBytes += g.To - g.From
 	}
 	return cut, tr
+}
+
+// longExcerpt is excerpt for a range that is not read as a whole: up to the last echo,
+// which is at its beginning, and head and tail of what is behind that.
+func longExcerpt(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int, skip []jobs.Range) ([]byte, *jobs.Truncated) {
+	for len(skip) > 0 && skip[len(skip)-1].To > r.From+wholeBytes/2 {
+		skip = skip[:len(skip)-1] // an echo comes soon, or was none
+	}
+	if len(skip) == 0 {
+		return j.Excerpt(name, r, plain, maxBytes)
+	}
+	from := skip[len(skip)-1].To
+	head, tr := excerpt(j, name, jobs.Range{From: r.From, To: from}, plain, maxBytes/2, skip)
+	tail, rest := j.Excerpt(name, jobs.Range{From: from, To: r.To}, plain, maxBytes-len(head))
+	switch {
+	case tr == nil && rest != nil:
+		rest.HeadBytes += int64(len(head))
+		tr = rest
+	case rest != nil: // one seam is told: the first
+		tr.OmittedBytes += rest.OmittedBytes
+		tr.OmittedLines += rest.OmittedLines
+		tr.TailBytes += int64(len(tail))
+	case tr != nil:
+		tr.TailBytes += int64(len(tail))
+	}
+	return append(head, tail...), tr
 }

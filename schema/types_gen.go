@@ -201,13 +201,16 @@ type JobInfoMember string
 
 // The values of JobInfoMember.
 const (
-	JobInfoMemberCommand     JobInfoMember = "command"
-	JobInfoMemberArgv        JobInfoMember = "argv"
-	JobInfoMemberDescription JobInfoMember = "description"
-	JobInfoMemberGroup       JobInfoMember = "group"
-	JobInfoMemberShell       JobInfoMember = "shell"
-	JobInfoMemberCwd         JobInfoMember = "cwd"
-	JobInfoMemberWatches     JobInfoMember = "watches"
+	JobInfoMemberCommand          JobInfoMember = "command"
+	JobInfoMemberArgv             JobInfoMember = "argv"
+	JobInfoMemberDescription      JobInfoMember = "description"
+	JobInfoMemberGroup            JobInfoMember = "group"
+	JobInfoMemberShell            JobInfoMember = "shell"
+	JobInfoMemberCwd              JobInfoMember = "cwd"
+	JobInfoMemberWatches          JobInfoMember = "watches"
+	JobInfoMemberTitle            JobInfoMember = "title"
+	JobInfoMemberCurrentDirectory JobInfoMember = "currentDirectory"
+	JobInfoMemberForeground       JobInfoMember = "foreground"
 )
 
 // JobInfo: All that is known of a job.
