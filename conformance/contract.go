@@ -17,6 +17,8 @@ type Contract struct {
 	methods map[string]*method
 	codes   map[string]int // by kind
 	data    map[string]*jsonschema.Schema
+	shapes  map[kind]*jsonschema.Schema // of whole messages
+	failed  *jsonschema.Schema          // an answer that is an error
 }
 
 // A method is one message of the protocol.
@@ -34,7 +36,7 @@ var anywhere = []string{"invalidRequest", "methodNotFound", "internalError", "li
 
 // LoadContract reads and compiles the schema files, *.schema.json in the root of dir.
 func LoadContract(dir fs.FS) (*Contract, error) {
-	c := &Contract{methods: map[string]*method{}, codes: map[string]int{}, data: map[string]*jsonschema.Schema{}}
+	c := &Contract{methods: map[string]*method{}, codes: map[string]int{}, data: map[string]*jsonschema.Schema{}, shapes: map[kind]*jsonschema.Schema{}}
 	compiler := jsonschema.NewCompiler()
 	compiler.Draft = jsonschema.Draft2020
 	files, err := fs.Glob(dir, "*.schema.json")
@@ -58,8 +60,11 @@ func LoadContract(dir fs.FS) (*Contract, error) {
 	}
 	for name, head := range heads {
 		if err := c.add(compiler, name, head); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	if len(c.codes) == 0 || c.failed == nil || len(c.methods) == 0 {
+		return nil, errors.New("expected envelope.schema.json, errors.schema.json and a file for each method")
 	}
 	return c, nil
 }
@@ -89,18 +94,19 @@ func (c *Contract) add(compiler *jsonschema.Compiler, name string, head schemaFi
 		m.params, m.result = def("params"), def("result")
 		c.methods[m.name] = m
 	}
-	if path.Base(name) == "errors.schema.json" {
+	if name == "envelope.schema.json" {
+		c.shapes[kindRequest], c.shapes[kindNotification] = def("requestMessage"), def("notificationMessage")
+		c.shapes[kindResponse], c.failed = def("successMessage"), def("errorMessage")
+	}
+	if name == "errors.schema.json" {
 		var object struct{ OneOf []errorVariant }
 		if err := json.Unmarshal(head.Defs["errorObject"], &object); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return err
 		}
 		for _, v := range object.OneOf {
 			k := strings.TrimSuffix(path.Base(v.Properties.Data.Ref), "Data")
 			c.codes[k] = v.Properties.Code.Const
 			c.data[k] = def(k + "Data")
-		}
-		if len(c.codes) == 0 {
-			return fmt.Errorf("%s: errorObject has no oneOf that lists the kinds", name)
 		}
 	}
 	return err
@@ -124,6 +130,9 @@ func problem(s *jsonschema.Schema, v any) string {
 	err := s.Validate(forSchema(v))
 	var ve *jsonschema.ValidationError
 	if !errors.As(err, &ve) {
+		if err != nil {
+			return err.Error()
+		}
 		return ""
 	}
 	for len(ve.Causes) > 0 {
@@ -170,9 +179,27 @@ func (c *Contract) params(name string, v any) string {
 	return problem(m.params, v)
 }
 
+// result says why a result does not fit its method, or "".
+func (c *Contract) result(name string, v any) string {
+	if m := c.methods[name]; m != nil {
+		return problem(m.result, v)
+	}
+	return ""
+}
+
 // received says what is wrong with a message of a server, or "". asked is the method
 // of the request that a response answers.
 func (c *Contract) received(m *message, asked string) string {
+	shape := c.shapes[m.kind]
+	if m.kind == kindResponse && m.err != nil {
+		if why := c.failure(m.err, asked); why != "" {
+			return why
+		}
+		shape = c.failed
+	}
+	if why := problem(shape, m.v); why != "" {
+		return "the message itself: " + why
+	}
 	switch m.kind {
 	case kindRequest, kindNotification:
 		known := c.methods[m.method]
@@ -181,11 +208,8 @@ func (c *Contract) received(m *message, asked string) string {
 		}
 		return c.params(m.method, m.params)
 	case kindResponse:
-		if m.err != nil {
-			return c.failure(m.err, asked)
-		}
-		if known := c.methods[asked]; known != nil {
-			return problem(known.result, m.result)
+		if m.err == nil {
+			return c.result(asked, m.result)
 		}
 	}
 	return ""

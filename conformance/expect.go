@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"regexp"
@@ -11,45 +12,51 @@ import (
 
 // This file has the steps that look at what came.
 
+// await waits for the answer to a request.
+func (p *player) await(st *step, r *request) error {
+	return p.until(st, "an answer to "+r.name, func([]entry) (bool, error) { return r.answer != nil, nil })
+}
+
 func (p *player) answer(st *step) error {
-	id := "null"
-	if st.name != "null" {
-		id = p.requests[st.name]
-	}
-	fits := p.responseTo(id)
-	if id == "null" {
-		fits = p.nextNull()
-	}
-	m, err := p.await(st, "an answer to "+st.name, fits)
+	m, err := p.answered(st)
 	if err != nil {
 		return err
 	}
-	got := m.result
-	switch {
-	case st.verb == "answer" && m.err != nil:
-		return fmt.Errorf("expected a result for %s, got the error %s", st.name, show(m.err))
-	case st.verb == "error" && m.err == nil:
-		return fmt.Errorf("expected an error for %s, got the result %s", st.name, show(m.result))
-	case st.verb == "error":
-		got = flatten(m.err)
-	}
-	if st.v == nil {
-		return nil
-	}
-	return match(st.v, got, p.vars)
+	return p.judge(st.verb, st.name, st.v, m)
 }
 
-// nextNull finds the next answer with id null that no step has asked for yet.
-func (p *player) nextNull() func(*message) bool {
-	skip := p.spots["null"]
-	p.spots["null"]++
-	return func(m *message) bool {
-		if m.kind != kindResponse || m.id != "null" {
-			return false
+func (p *player) answered(st *step) (*message, error) {
+	if st.name != "null" {
+		r := p.requests[st.name]
+		if r == nil {
+			return nil, &syntaxError{st.position, fmt.Sprintf("no request %q was sent", st.name)}
 		}
-		skip--
-		return skip < 0
+		err := p.await(st, r)
+		return r.answer, err
 	}
+	p.nulls++
+	err := p.until(st, "an error with id null", func([]entry) (bool, error) { return len(p.check.nulls) >= p.nulls, nil })
+	if err != nil {
+		return nil, err
+	}
+	return p.check.nulls[p.nulls-1], nil
+}
+
+// judge holds an answer against what is expected of it.
+func (p *player) judge(verb, name string, want value, m *message) error {
+	got := m.result
+	switch {
+	case verb == "answer" && m.err != nil:
+		return fmt.Errorf("expected a result for %s, got the error %s", name, show(m.err))
+	case verb == "error" && m.err == nil:
+		return fmt.Errorf("expected an error for %s, got the result %s", name, show(m.result))
+	case verb == "error":
+		got = flatten(m.err)
+	}
+	if want == nil {
+		return nil
+	}
+	return match(want, got, p.vars)
 }
 
 // flatten is an error as sessions see it: kind, code, message, and the members of
@@ -71,10 +78,20 @@ func flatten(v any) any {
 	return flat
 }
 
+// errOther says that a message is not of the kind that an item is about.
+var errOther = errors.New("it is another message")
+
 // fits says whether a message is an item's: nil, or why not.
 func (p *player) fits(it item, m *message) error {
+	if it.name != "" {
+		r := p.requests[it.name]
+		if r == nil || r.answer != m {
+			return errOther
+		}
+		return p.judge(it.method, it.name, it.params, m)
+	}
 	if m.method != it.method {
-		return fmt.Errorf("the method is %s", m.method)
+		return errOther
 	}
 	if it.params == nil {
 		return nil
@@ -87,16 +104,15 @@ func (p *player) expect(st *step) error {
 	var near error // why the last message of the right method did not fit
 	err := p.until(st, "", func(log []entry) (bool, error) {
 		for ; at < len(log) && len(left) > 0; at++ {
-			e := &log[at]
-			if e.dir != fromServer || e.msg.kind == kindResponse {
+			if log[at].dir != fromServer {
 				continue
 			}
-			taken, why, err := p.take(st, &left, &e.msg)
+			taken, why, err := p.take(st, &left, &log[at].msg)
 			if err != nil {
 				return false, err
 			}
 			if taken {
-				p.cursor = at + 1
+				p.cursor, near = at+1, nil
 			} else if why != nil {
 				near = why
 			}
@@ -104,15 +120,15 @@ func (p *player) expect(st *step) error {
 		return len(left) == 0, nil
 	})
 	var wrong *syntaxError
-	if err == nil || errors.As(err, &wrong) {
+	var failed *failure
+	if err == nil || errors.As(err, &wrong) || errors.As(err, &failed) {
 		return err
 	}
-	it := left[0]
-	msg := strings.Replace(err.Error(), "expected ", "expected "+it.method+" as here", 1)
+	msg := strings.Replace(err.Error(), "expected ", "expected "+left[0].String()+" as here", 1)
 	if near != nil {
-		msg += "\n\tthe nearest one differs: " + near.Error()
+		msg += "\n\tthe last one that came differs: " + near.Error()
 	}
-	return &failure{it.position, msg}
+	return &failure{left[0].position, msg}
 }
 
 // take matches a message with what is still expected.
@@ -122,200 +138,258 @@ func (p *player) take(st *step, left *[]item, m *message) (taken bool, near, err
 		n = len(*left)
 	}
 	for i := range n {
-		why := p.fits((*left)[i], m)
+		it := (*left)[i]
+		why := p.fits(it, m)
 		var wrong *syntaxError
-		if errors.As(why, &wrong) {
+		switch {
+		case errors.As(why, &wrong):
 			return false, nil, wrong
-		}
-		if why == nil {
+		case why == nil:
 			*left = slices.Delete(*left, i, i+1)
 			return true, nil, nil
-		}
-		if (*left)[i].method == m.method {
+		case why != errOther:
 			near = why
 		}
-	}
-	if slices.Contains(st.words, "next") {
-		return false, nil, &failure{(*left)[0].position, fmt.Sprintf("expected %s next, got %s", (*left)[0].method, clip(string(m.raw)))}
+		if slices.Contains(st.words, "next") && p.sameJob(it, m) {
+			msg := fmt.Sprintf("expected %s next, got %s", it, clip(string(m.raw)))
+			if near != nil {
+				msg += "\n\tit differs: " + near.Error()
+			}
+			return false, nil, &failure{it.position, msg}
+		}
 	}
 	return false, near, nil
 }
 
-func (p *player) never(st *step, from int) error {
-	for _, e := range p.conn.log[from:] {
-		if e.dir == fromServer && e.msg.kind != kindResponse && p.fits(st.items[0], &e.msg) == nil {
-			return &failure{st.position, "expected that this never comes, got " + clip(string(e.msg.raw))}
+// sameJob says whether a message may not stand before the next that is expected: it is
+// of the same job, or the item does not say of which job it is.
+func (p *player) sameJob(it item, m *message) bool {
+	if m.kind == kindResponse {
+		return it.name != ""
+	}
+	o, _ := it.params.(object)
+	for _, member := range o.members {
+		if member.name != "handle" {
+			continue
 		}
+		got, _ := m.params.(map[string]any)
+		want, err := (matcher{p.vars}).evaluate(member.v)
+		return err != nil || equal(want, got["handle"])
 	}
-	return nil
+	return true
 }
 
-func (p *player) count(st *step) error {
-	want, _ := integer(st.words[0])
-	n := int64(0)
-	for _, e := range p.conn.log {
-		if e.dir == fromServer && e.msg.kind != kindResponse && p.fits(st.items[0], &e.msg) == nil {
-			n++
-		}
-	}
-	if n != want {
-		return &failure{st.position, fmt.Sprintf("expected %d of %s as here in the session, got %d", want, st.items[0].method, n)}
-	}
-	return nil
-}
-
-// An outputStep is what an output step asks for.
-type outputStep struct {
-	handle, stream string
-	contains       bool
-	from           int64
-}
-
-func (p *player) outputStep(st *step) (o outputStep, err error) {
-	v, err := parseValue(st.file, st.line, st.words[0])
+// jobOf is the job of an output step; nil: nothing was told of it yet.
+func (p *player) jobOf(st *step) (*jobView, error) {
+	v, err := (matcher{p.vars}).evaluate(st.output.handle)
 	if err != nil {
-		return o, err
+		return nil, err
 	}
-	handle, err := (matcher{p.vars}).evaluate(v)
-	if err != nil {
-		return o, err
+	if _, ok := asInt(v); !ok {
+		return nil, &syntaxError{st.position, "this is no handle: " + show(v)}
 	}
-	o.handle = show(handle)
-	o.from = -1
-	for i, w := range st.words[1:] {
-		switch {
-		case w == "contains":
-			o.contains = true
-		case w == "from":
-			at, err := parseValue(st.file, st.line, st.words[i+2])
-			if err != nil {
-				return o, err
-			}
-			n, err := (matcher{p.vars}).evaluate(at)
-			if err != nil {
-				return o, err
-			}
-			o.from, _ = asInt(n)
-		case i > 0 && st.words[i] == "from":
-		default:
-			o.stream = w
+	return p.check.jobs[show(v)], nil
+}
+
+// streamOf is the stream of an output step; nil: nothing of it came yet.
+func (p *player) streamOf(st *step, j *jobView) (string, *streamView, error) {
+	if name := st.output.stream; name != "" {
+		return name, j.streams[name], nil
+	}
+	only, n := "", 0
+	for _, name := range streamNames {
+		if s := j.streams[name]; s != nil && len(s.runs) > 0 {
+			only, n = name, n+1
 		}
 	}
-	return o, nil
+	if n > 1 {
+		return "", nil, &syntaxError{st.position, "the job has several streams; name one: output HANDLE stdout"}
+	}
+	return only, j.streams[only], nil
 }
 
 // output awaits text of a job, joined over however many chunks it comes in. It goes
 // on where the last such step of the stream ended.
 func (p *player) output(st *step) error {
-	o, err := p.outputStep(st)
+	want, err := p.wantedText(st)
 	if err != nil {
 		return err
 	}
-	var got string
-	var stream string
-	err = p.until(st, "", func([]entry) (bool, error) {
-		j := p.check.jobs[o.handle]
-		if j == nil {
-			return false, nil
+	var got, stream string
+	err = p.until(st, "it", func([]entry) (bool, error) {
+		j, err := p.jobOf(st)
+		if j == nil || err != nil {
+			return false, err
 		}
-		s, name, err := j.stream(o.stream)
-		if err != nil || s == nil {
+		name, s, err := p.streamOf(st, j)
+		if err != nil {
 			return false, err
 		}
 		stream = name
-		key := o.handle + " " + name
+		key := j.handle + " " + name
 		from := p.spots[key]
-		if o.from >= 0 {
-			from = o.from
+		if st.output.from != nil {
+			if from, err = p.offset(st.output.from); err != nil {
+				return false, err
+			}
 		}
-		got = s.text(from)
-		n, done, err := p.compare(st, o, got)
+		data, ok := []byte{}, true
+		if s != nil {
+			data, ok = s.from(from)
+		}
+		got = string(data)
+		n, done, err := want.in(got, ok, j.closed)
 		if done {
 			p.spots[key] = from + int64(n)
 		}
-		if err == nil && !done && j.closed {
-			return false, errors.New("the job is closed")
-		}
 		return done, err
 	})
-	if err == nil {
-		return nil
-	}
 	var wrong *syntaxError
-	if errors.As(err, &wrong) {
+	if err == nil || errors.As(err, &wrong) {
 		return err
 	}
-	want, _ := (matcher{p.vars}).evaluate(st.v)
 	if stream == "" {
 		stream = "any stream"
 	}
-	return &failure{st.position, fmt.Sprintf("%s\n\texpected output of job %s (%s): %s\n\tgot: %s", strings.Replace(err.Error(), "expected ", "expected it", 1), o.handle, stream, showWanted(st.v, want), strconv.Quote(clip(got)))}
+	return &failure{st.position, fmt.Sprintf("%s\n\texpected output (%s): %s\n\tgot: %s", err, stream, want, strconv.Quote(clip(got)))}
 }
 
-func showWanted(v value, filled any) string {
-	if r, ok := v.(regex); ok {
-		return "what matches ~" + strconv.Quote(strings.Join(r.source, "$"))
+func (p *player) offset(v value) (int64, error) {
+	n, err := (matcher{p.vars}).evaluate(v)
+	if err != nil {
+		return 0, err
 	}
-	return show(filled)
+	at, ok := asInt(n)
+	if !ok || at < 0 {
+		return 0, &syntaxError{v.at(), "this is no offset: " + show(n)}
+	}
+	return at, nil
 }
 
-// stream finds a job's stream; "" is the only one.
-func (j *jobView) stream(name string) (*streamView, string, error) {
-	if name != "" {
-		return j.streams[name], name, nil
-	}
-	for _, n := range []string{"pty", "stdout", "stderr"} {
-		if s := j.streams[n]; s != nil {
-			return s, n, nil
-		}
-	}
-	return nil, "", nil
+// A wantedText is what an output step is satisfied with.
+type wantedText struct {
+	re   *regexp.Regexp
+	text string
+	how  string
 }
 
-// text joins what came from an offset on.
-func (s *streamView) text(from int64) string {
-	var b strings.Builder
-	for _, piece := range s.pieces {
-		end := piece.offset + int64(len(piece.data))
-		if end > from {
-			b.Write(piece.data[max(from-piece.offset, 0):])
-		}
+func (w wantedText) String() string {
+	if w.re != nil {
+		return "what matches ~" + strconv.Quote(w.re.String())
 	}
-	return b.String()
+	return strings.TrimLeft(w.how+" ", " ") + strconv.Quote(clip(w.text))
 }
 
-// compare says how much of the text a step is satisfied with, or that it never can be.
-func (p *player) compare(st *step, o outputStep, got string) (n int, done bool, err error) {
+func (p *player) wantedText(st *step) (w wantedText, err error) {
+	w.how = st.output.how
 	if r, ok := st.v.(regex); ok {
+		if w.how != "" {
+			return w, &syntaxError{st.position, "a regular expression is found anywhere; it takes neither contains nor ends"}
+		}
 		source, err := (matcher{p.vars}).join(r.position, r.source, regexp.QuoteMeta)
 		if err != nil {
-			return 0, false, err
+			return w, err
 		}
-		re, err := regexp.Compile(source)
-		if err != nil {
-			return 0, false, &syntaxError{r.position, "this is no regular expression of Go's: " + err.Error()}
+		if w.re, err = regexp.Compile(source); err != nil {
+			return w, &syntaxError{r.position, "this is no regular expression of Go's: " + err.Error()}
 		}
-		m := re.FindStringIndex(got)
-		if m == nil {
-			return 0, false, nil
-		}
-		return m[1], true, nil
+		return w, nil
 	}
 	v, err := (matcher{p.vars}).evaluate(st.v)
 	if err != nil {
-		return 0, false, err
+		return w, err
 	}
-	want, ok := v.(string)
+	var ok bool
+	if w.text, ok = v.(string); !ok {
+		return w, &syntaxError{st.v.at(), "expected a string or ~\"regex\" for output, found " + show(v)}
+	}
+	return w, nil
+}
+
+// in says how much of what came a step is satisfied with, or that it never can be. there
+// is whether the offset from which it looks has come, and not in a gap.
+func (w wantedText) in(got string, there, closed bool) (n int, done bool, err error) {
 	switch {
-	case !ok:
-		return 0, false, &syntaxError{st.v.at(), "expected a string or ~\"regex\" for output, found " + show(v)}
-	case o.contains:
-		i := strings.Index(got, want)
-		return i + len(want), i >= 0, nil
-	case strings.HasPrefix(got, want):
-		return len(want), true, nil
-	case !strings.HasPrefix(want, got):
+	case w.re != nil:
+		if m := w.re.FindStringIndex(got); m != nil {
+			return m[1], true, nil
+		}
+	case w.how == "contains":
+		if i := strings.Index(got, w.text); i >= 0 {
+			return i + len(w.text), true, nil
+		}
+	case w.how == "ends":
+		if closed && there && got == w.text {
+			return len(got), true, nil
+		}
+		if !strings.HasPrefix(w.text, got) {
+			return 0, false, errors.New("the output differs")
+		}
+	case strings.HasPrefix(got, w.text):
+		return len(w.text), there, nil
+	case !strings.HasPrefix(w.text, got):
 		return 0, false, errors.New("the output differs")
 	}
+	if closed {
+		return 0, false, errors.New("the job is closed, and no more output comes")
+	}
 	return 0, false, nil
+}
+
+// bytes awaits bytes at offsets.
+func (p *player) bytes(st *step) error {
+	for _, piece := range st.output.pieces {
+		at, want, err := p.piece(piece)
+		if err != nil {
+			return err
+		}
+		var got []byte
+		err = p.until(st, "it", func([]entry) (bool, error) {
+			j, err := p.jobOf(st)
+			if j == nil || err != nil {
+				return false, err
+			}
+			if s := j.streams[st.output.stream]; s != nil {
+				got, _ = s.from(at)
+			}
+			if len(got) < len(want) && j.closed {
+				return false, errors.New("the job is closed, and no more output comes")
+			}
+			return len(got) >= len(want), nil
+		})
+		var wrong *syntaxError
+		if errors.As(err, &wrong) {
+			return err
+		}
+		got = got[:min(len(got), len(want))]
+		if err == nil && string(got) != want {
+			err = errors.New("the output differs")
+		}
+		if err != nil {
+			return &failure{piece.position, fmt.Sprintf("%s\n\texpected bytes at %d (%s): %s\n\tgot: %s", err, at, st.output.stream, strconv.Quote(clip(want)), strconv.Quote(clip(string(got))))}
+		}
+	}
+	return nil
+}
+
+func (p *player) piece(o outputPiece) (at int64, want string, err error) {
+	if at, err = p.offset(o.offset); err != nil {
+		return 0, "", err
+	}
+	v, err := (matcher{p.vars}).evaluate(o.text)
+	if err != nil {
+		return 0, "", err
+	}
+	want, ok := v.(string)
+	if !ok {
+		return 0, "", &syntaxError{o.position, "expected a string, found " + show(v)}
+	}
+	if o.base64 {
+		raw, err := base64.StdEncoding.DecodeString(want)
+		if err != nil {
+			return 0, "", &syntaxError{o.position, "this is no base64: " + err.Error()}
+		}
+		want = string(raw)
+	}
+	return at, want, nil
 }

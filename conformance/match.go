@@ -83,7 +83,7 @@ func decodeObject(d *json.Decoder, depth int) (any, error) {
 	return o, err
 }
 
-// Vars are what a session's variables stand for.
+// vars are what a session's variables stand for.
 type vars map[string]any
 
 // A mismatch says where in a value something else was found than expected.
@@ -116,7 +116,7 @@ type matcher struct{ vars vars }
 
 func (m matcher) match(path string, want value, got any) error {
 	switch w := want.(type) {
-	case literal:
+	case literal, repeated:
 		return m.literal(path, w, got)
 	case object:
 		return m.object(path, w, got)
@@ -142,13 +142,13 @@ func (m matcher) match(path string, want value, got any) error {
 	return nil
 }
 
-func (m matcher) literal(path string, w literal, got any) error {
-	want, err := m.fill(w)
+func (m matcher) literal(path string, w value, got any) error {
+	want, err := m.evaluate(w)
 	if err != nil {
 		return err
 	}
 	if !equal(want, got) {
-		return &mismatch{path, show(want), show(got), w.position}
+		return &mismatch{path, show(want), show(got), w.at()}
 	}
 	return nil
 }
@@ -338,6 +338,15 @@ func (m matcher) evaluate(v value) (any, error) {
 	switch v := v.(type) {
 	case literal:
 		return m.fill(v)
+	case repeated:
+		s, err := m.join(v.position, v.of, func(s string) string { return s })
+		if len(s)*v.times > mostRepeated {
+			err = &syntaxError{v.position, fmt.Sprintf("@repeat makes at most %d bytes", mostRepeated)}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return strings.Repeat(s, v.times), nil
 	case object:
 		o := map[string]any{}
 		for _, member := range v.members {

@@ -227,11 +227,12 @@ func (p *parser) array(pos position) (value, error) {
 
 // text is a JSON string. ${name} in it is the value of a variable, and $${ a plain ${.
 func (p *parser) text() (text, error) {
+	pos := p.at()
 	s, err := p.quoted()
 	if err != nil {
 		return nil, err
 	}
-	return splitText(p.at(), s)
+	return splitText(pos, s)
 }
 
 // regex is a JSON string in which every backslash is doubled, or, between backquotes,
@@ -376,9 +377,34 @@ func (p *parser) special(pos position) (value, error) {
 	case "len":
 		v, err := p.value()
 		return length{pos, v}, err
+	case "repeat":
+		return p.repeat(pos)
 	default:
-		return placeholder{pos, word}, knownKind(pos, word)
+		if placeholders[word] == nil {
+			return nil, &syntaxError{pos, fmt.Sprintf("there is no @%s; there are @exactly {…}, @unordered […], @len N, @repeat N \"…\", %s", word, strings.Join(kindNames(), ", "))}
+		}
+		return placeholder{pos, word}, nil
 	}
+}
+
+// mostRepeated bounds the strings that @repeat makes.
+const mostRepeated = 64 << 20
+
+func (p *parser) repeat(pos position) (value, error) {
+	p.space()
+	n, err := p.number()
+	times, ok := integer(string(n))
+	switch {
+	case err != nil || !ok || times < 0:
+		return nil, &syntaxError{pos, `expected a count and a string after @repeat, as in @repeat 1000 "x"`}
+	case !p.next('"'):
+		return nil, p.fail("expected a string after @repeat and its count, found %s", p.found())
+	}
+	t, err := p.text()
+	if err == nil && times > 0 && int64(len(strings.Join(t, "")))+1 > mostRepeated/times {
+		return nil, &syntaxError{pos, fmt.Sprintf("@repeat makes at most %d bytes", mostRepeated)}
+	}
+	return repeated{pos, int(times), t}, err
 }
 
 func (p *parser) comparison(pos position) (value, error) {

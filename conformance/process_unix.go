@@ -22,5 +22,8 @@ func killGroup(cmd *exec.Cmd) {
 
 func signalServer(cmd *exec.Cmd, name string) error { return cmd.Process.Signal(signalNumbers[name]) }
 
-// alive says whether there is a process, be it a zombie.
-func alive(pid int) bool { return syscall.Kill(pid, 0) != syscall.ESRCH }
+// alive says whether there is a process, be it a zombie of somebody else's.
+func alive(pid int) bool {
+	reap(pid)
+	return syscall.Kill(pid, 0) != syscall.ESRCH
+}

@@ -7,12 +7,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
 
-// mostBytes bounds what a server may send in one session.
-const mostBytes = 256 << 20
+const (
+	// mostBytes bounds what one session keeps of what a server sends.
+	mostBytes = 256 << 20
+	// messageCost is what a message takes besides its own bytes.
+	messageCost = 1 << 10
+	// holdTime is how long a server's stdout may be open once the server has ended,
+	// before something else is taken to hold it.
+	holdTime = 2 * time.Second
+)
+
+// errHeld says that a server has ended and its stdout has not.
+var errHeld = errors.New("the server has ended, and something that it started holds its stdout open")
 
 // A direction is who sent a message.
 type direction bool
@@ -24,35 +35,40 @@ const (
 
 // An entry is one line of a session's log.
 type entry struct {
-	at   time.Duration
-	dir  direction
-	msg  message
-	note string // what else happened, in place of a message
+	at  time.Duration
+	dir direction
+	msg message
 }
 
-// A connection is a server process and what went to and fro. The log is appended to
-// by its two goroutines: read, which owns the server's stdout and ends with it, and
-// the session's own.
+// A connection is a server process and what went to and fro. Five goroutines serve it:
+// read, write and readStderr own one end of a pipe each, wait owns the process, and the
+// session's own sends and looks. finish ends them all.
 type connection struct {
 	// Immutable:
 	framing string
 	began   time.Time
 	cmd     *exec.Cmd
-	stdin   io.WriteCloser
+	stdin   *os.File
+	stdout  *os.File
+	stderr  *os.File
 	dir     string // the server's directory, which goes with it
-	ended   chan struct{}
 
-	writes chan []byte   // the session -> write
-	broken chan struct{} // closed when write has ended
+	died    chan struct{} // closed when the process was reaped; its ProcessState may be read then
+	readers sync.WaitGroup
+	readEnd chan struct{} // closed when read has ended
+	kick    chan struct{} // the session -> write: look at queue
+	finis   chan struct{} // closed by finish: nobody waits for anything any more
 
 	mu      sync.Mutex
 	log     []entry
-	changed chan struct{} // closed and made anew when the log grows
+	changed chan struct{} // closed and made anew when there is news
 	stalled chan struct{} // not nil: read waits until it is closed
-	bytes   int
-	over    error  // why nothing more comes; nil: something may
-	stderr  []byte // its end
-	status  error  // of the process, once ended is closed
+	cost    int           // of the log
+	over    error         // why nothing more comes; nil: something may
+	held    bool          // stdout outlived the server
+	tail    []byte        // of stderr
+	queue   [][]byte      // for write
+	closing bool          // write closes stdin behind the queue
 }
 
 // dial starts a server. Its directory, home and state are its own, and empty.
@@ -61,71 +77,139 @@ func dial(command []string, framing string) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{
-		framing: framing, began: time.Now(), dir: dir, ended: make(chan struct{}), changed: make(chan struct{}),
-		writes: make(chan []byte, 1024), broken: make(chan struct{}),
-	}
-	c.cmd = exec.Command(command[0], command[1:]...)
-	c.cmd.Dir = dir
-	c.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
-	ownGroup(c.cmd)
-	stdin, stdout, err := c.start()
-	if err != nil {
-		_ = os.RemoveAll(dir) // It is empty.
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // macOS: /var is one
 		return nil, err
 	}
-	c.stdin = stdin
-	var reading sync.WaitGroup
-	reading.Go(func() { c.read(stdout) })
-	go c.write()
-	go func() {
-		reading.Wait()
-		c.status = c.cmd.Wait()
-		close(c.ended)
-		c.wake()
-	}()
+	c := &connection{
+		framing: framing, began: time.Now(), dir: dir, died: make(chan struct{}), readEnd: make(chan struct{}),
+		changed: make(chan struct{}), kick: make(chan struct{}, 1), finis: make(chan struct{}),
+	}
+	program, err := programPath(command[0])
+	if err == nil {
+		c.cmd = exec.Command(program, command[1:]...)
+		c.cmd.Dir = dir
+		c.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
+		ownGroup(c.cmd)
+		err = c.start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	c.readers.Go(c.readStderr)
+	c.readers.Go(c.read)
+	c.readers.Go(c.write)
+	c.readers.Go(c.watch)
+	go c.wait()
 	return c, nil
 }
 
-func (c *connection) start() (io.WriteCloser, io.Reader, error) {
-	stdin, err := c.cmd.StdinPipe()
-	if err != nil {
-		return nil, nil, err
+// programPath makes a path that counts from here one that counts from anywhere: the
+// server has another directory.
+func programPath(name string) (string, error) {
+	if strings.ContainsRune(name, os.PathSeparator) {
+		return filepath.Abs(name)
 	}
-	stdout, err := c.cmd.StdoutPipe()
+	found, err := exec.LookPath(name)
 	if err != nil {
-		return nil, nil, err
+		return "", err
 	}
-	c.cmd.Stderr = (*stderrTail)(c)
-	// A process of a job that holds stderr open must not hold up the verdict.
-	c.cmd.WaitDelay = time.Second
-	return stdin, stdout, c.cmd.Start()
+	return filepath.Abs(found)
 }
 
-// A stderrTail keeps the end of what the server says on stderr.
-type stderrTail connection
-
-func (t *stderrTail) Write(p []byte) (int, error) {
-	const most = 16 << 10
-	c := (*connection)(t)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stderr = append(c.stderr, p...)
-	if n := len(c.stderr) - most; n > 0 {
-		c.stderr = append([]byte{}, c.stderr[n:]...)
+// start makes three pipes and the process. Pipes of our own, and none of os/exec's: its
+// Wait would wait for whoever else holds an end.
+func (c *connection) start() (err error) {
+	var theirs []*os.File
+	pipe := func() (r, w *os.File) {
+		if err != nil {
+			return nil, nil
+		}
+		if r, w, err = os.Pipe(); err != nil {
+			return nil, nil
+		}
+		return r, w
 	}
-	return len(p), nil
+	inR, inW := pipe()
+	outR, outW := pipe()
+	errR, errW := pipe()
+	theirs = []*os.File{inR, outW, errW}
+	c.stdin, c.stdout, c.stderr = inW, outR, errR
+	if err == nil {
+		c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = inR, outW, errW
+		err = startServer(c.cmd)
+	}
+	if err != nil {
+		theirs = append(theirs, inW, outR, errR)
+	}
+	for _, f := range theirs {
+		if f != nil {
+			_ = f.Close() // Nothing was written to it.
+		}
+	}
+	return err
+}
+
+// wait reaps the process.
+func (c *connection) wait() {
+	_ = c.cmd.Wait() // The status is in ProcessState, and there is nothing to copy.
+	close(c.died)
+	c.wake(func() {})
+}
+
+// watch ends read where the server has ended and its stdout does not.
+func (c *connection) watch() {
+	select {
+	case <-c.died:
+	case <-c.readEnd:
+		return
+	}
+	for {
+		t := time.NewTimer(holdTime)
+		select {
+		case <-c.readEnd:
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		c.mu.Lock()
+		waiting := c.stalled != nil
+		c.held = !waiting
+		c.mu.Unlock()
+		if !waiting {
+			_ = c.stdout.Close() // read says what there is to say
+			return
+		}
+	}
+}
+
+// readStderr keeps the end of what the server says there.
+func (c *connection) readStderr() {
+	const most = 16 << 10
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.stderr.Read(buf)
+		c.mu.Lock()
+		c.tail = append(c.tail, buf[:n]...)
+		if more := len(c.tail) - most; more > 0 {
+			c.tail = append([]byte{}, c.tail[more:]...)
+		}
+		c.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
 }
 
 // read takes what the server sends until it ends, or is no message.
-func (c *connection) read(stdout io.Reader) {
-	r := bufio.NewReaderSize(stdout, 64<<10)
+func (c *connection) read() {
+	defer close(c.readEnd)
+	r := bufio.NewReaderSize(c.stdout, 64<<10)
 	for {
 		c.mu.Lock()
 		stalled := c.stalled
 		c.mu.Unlock()
 		if stalled != nil {
-			<-stalled
+			<-stalled // finish resumes
 			continue
 		}
 		raw, err := readFrame(r, c.framing)
@@ -133,74 +217,85 @@ func (c *connection) read(stdout io.Reader) {
 		if err == nil {
 			m, err = classify(raw)
 		}
+		if err == nil && !c.append(entry{dir: fromServer, msg: m}) {
+			err = garbage("more than %d MiB came in one session", mostBytes>>20)
+		}
 		if err != nil {
 			c.end(err)
-			if !errors.Is(err, io.EOF) {
-				_, _ = io.Copy(io.Discard, r) // The server must not block on us; nothing counts any more.
-			}
-			return
-		}
-		if !c.append(entry{dir: fromServer, msg: m}) {
-			c.end(garbage("more than %d bytes came in one session", mostBytes))
-			_, _ = io.Copy(io.Discard, r) // As above.
+			_, _ = io.Copy(io.Discard, r) // The server must not block on us; nothing counts any more.
 			return
 		}
 	}
 }
 
-func (c *connection) append(e entry) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e.at = time.Since(c.began)
-	if c.bytes += len(e.msg.raw); c.bytes > mostBytes {
-		return false
-	}
-	c.log = append(c.log, e)
-	c.wakeLocked()
-	return true
+func (c *connection) append(e entry) (fits bool) {
+	c.wake(func() {
+		e.at = time.Since(c.began)
+		if c.cost += len(e.msg.raw) + messageCost; c.cost <= mostBytes {
+			c.log, fits = append(c.log, e), true
+		}
+	})
+	return fits
 }
 
 func (c *connection) end(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.over = err
-	c.wakeLocked()
+	c.wake(func() {
+		c.over = err
+		if c.held && errors.Is(err, os.ErrClosed) {
+			c.over = errHeld
+		}
+	})
 }
 
-func (c *connection) wake() {
+// wake makes a change that whoever waits must see.
+func (c *connection) wake(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wakeLocked()
-}
-
-func (c *connection) wakeLocked() {
+	change()
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// send queues bytes for the server's stdin. It waits only where very much is queued.
-func (c *connection) send(data []byte) error {
-	t := time.NewTimer(defaultWithin)
-	defer t.Stop()
+// send queues bytes for the server's stdin. Whether they arrive is seen by what comes of
+// them: a server that does not read, or has ended, does not answer.
+func (c *connection) send(data []byte) {
+	c.mu.Lock()
+	if !c.closing {
+		c.queue = append(c.queue, data)
+	}
+	c.mu.Unlock()
+	c.nudge()
+}
+
+func (c *connection) nudge() {
 	select {
-	case c.writes <- data:
-		return nil
-	case <-c.broken:
-		return errors.New("the server has closed its stdin")
-	case <-t.C:
-		return errors.New("the server does not read its stdin")
+	case c.kick <- struct{}{}:
+	default:
 	}
 }
 
-// write owns the server's stdin. A nil closes it.
+// write owns the server's stdin.
 func (c *connection) write() {
-	defer close(c.broken)
 	defer c.stdin.Close()
-	for data := range c.writes {
-		if data == nil {
+	for {
+		c.mu.Lock()
+		queue, closing := c.queue, c.closing
+		c.queue = nil
+		c.mu.Unlock()
+		for _, data := range queue {
+			if _, err := c.stdin.Write(data); err != nil {
+				return
+			}
+		}
+		if closing && len(queue) == 0 {
 			return
 		}
-		if _, err := c.stdin.Write(data); err != nil {
+		if len(queue) > 0 {
+			continue
+		}
+		select {
+		case <-c.kick:
+		case <-c.finis:
 			return
 		}
 	}
@@ -226,31 +321,51 @@ func (c *connection) resume() {
 
 // closeStdin lets what is queued go out first.
 func (c *connection) closeStdin() {
-	select {
-	case c.writes <- nil:
-	case <-c.broken:
-	default: // much is queued: finish closes it by force
-	}
+	c.mu.Lock()
+	c.closing = true
+	c.mu.Unlock()
+	c.nudge()
 }
 
-// finish ends the server, by force where it must, and takes its directory away. What
-// the server has started and not ended is the operating system's to tell; on Linux it
-// is ended too.
-func (c *connection) finish(patience time.Duration) (inTime bool) {
+// snapshot is what there is to see now. The entries of a log never change.
+func (c *connection) snapshot() (log []entry, changed <-chan struct{}, over error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.log, c.changed, c.over
+}
+
+// stop ends the server, by itself within patience or by force, and everything that
+// belongs to it: its process group, the orphans that reach us (Linux), the goroutines,
+// the directory.
+func (c *connection) stop(patience time.Duration, orphans bool) (inTime bool) {
 	c.resume()
 	c.closeStdin()
 	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
-	case <-c.ended:
+	case <-c.died:
+		<-c.readEnd // at the latest when watch makes it so
 		inTime = true
 	case <-t.C:
 	}
 	killGroup(c.cmd)
-	if !inTime {
-		_ = c.stdin.Close() // write may be stuck in it.
-		<-c.ended
+	<-c.died
+	close(c.finis)
+	if orphans {
+		killOrphans(c.dir)
 	}
+	serverGone(c.cmd)
+	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
+		_ = f.Close() // Frees whoever is in a call on it; it may be closed.
+	}
+	c.readers.Wait()
 	_ = os.RemoveAll(c.dir) // Best effort: what a job still writes there is not ours.
 	return inTime
+}
+
+// stderrTail is the end of what the server said there.
+func (c *connection) stderrTail() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return string(c.tail)
 }

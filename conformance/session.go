@@ -2,7 +2,7 @@ package conformance
 
 import (
 	"fmt"
-	"path"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +28,10 @@ type Session struct {
 	Framings []string // "header", "line"
 	Args     []string // what the server gets behind its command
 
+	file  string
+	bad   error // why there are no steps
+	last  int   // the number of the last line
+	cold  bool  // the runner does not initialize the server
 	steps []step
 }
 
@@ -45,18 +49,29 @@ type step struct {
 	words  []string
 	within time.Duration
 
-	items   []item // messages: to send, or expected
-	v       value  // what else the body holds
-	more    value  // behind =>
-	content string // of raw and frame
+	items   []item            // messages: to send, or expected
+	v       value             // what else the body holds
+	more    value             // behind =>
+	content string            // of raw and frame
+	ids     map[string]string // of the requests in content, by name
+	output  *outputStep
 }
 
-// An item is a method, and its params or a pattern for them.
+// An item is a method, and its params or a pattern for them; or, where messages are
+// expected, the answer to a request.
 type item struct {
 	position
-	method string
-	id     value // send only: the id as it is to be spelled
-	params value // nil: none, or any
+	method string // or answer, error
+	name   string // of the request, for answer and error
+	id     value  // send only: the id as it is to be spelled
+	params value  // nil: none, or any
+}
+
+func (it item) String() string {
+	if it.name != "" {
+		return it.method + " " + it.name
+	}
+	return it.method
 }
 
 // A verbSpec says what a verb's section looks like.
@@ -78,17 +93,18 @@ var verbs map[string]verbSpec
 func init() {
 	verbs = map[string]verbSpec{
 		"initialize": {"initialize", parseInitialize, true},
-		"send":       {"send NAME [invalid]", parseSend, false},
+		"send":       {"send NAME [invalid|unanswered]", parseSend, false},
 		"notify":     {"notify [invalid]", parseNotify, false},
-		"frame":      {"frame", parseContent, false},
-		"raw":        {"raw", parseRaw, false},
+		"frame":      {"frame [NAME=ID]...", parseContent, false},
+		"raw":        {"raw [NAME=ID]...", parseContent, false},
 		"answer":     {"answer NAME", parseAnswer, true},
 		"error":      {"error NAME, or error null", parseAnswer, true},
 		"expect":     {"expect [next|unordered]", parseExpect, true},
-		"never":      {"never", parseNever, false},
+		"never":      {"never [until NAME]", parseNever, false},
 		"count":      {"count N", parseCount, false},
-		"output":     {"output HANDLE [STREAM] [contains] [from OFFSET]", parseOutput, true},
-		"reply":      {"reply METHOD", parseReply, true},
+		"output":     {"output HANDLE [STREAM] [contains|ends] [from OFFSET]", parseOutput, true},
+		"bytes":      {"bytes HANDLE STREAM", parseBytes, true},
+		"reply":      {"reply METHOD", parseReply, false},
 		"let":        {"let NAME", parseLet, false},
 		"close":      {"close stdin", parseWords, false},
 		"stall":      {"stall", parseWords, false},
@@ -101,7 +117,7 @@ func init() {
 
 // Parse reads a session file.
 func Parse(name string, data []byte) (*Session, error) {
-	s := &Session{Name: strings.TrimSuffix(name, ".txtar"), Level: "core", Framings: []string{"header", "line"}}
+	s := &Session{Name: strings.TrimSuffix(name, ".txtar"), Level: "core", Framings: []string{"header", "line"}, file: name}
 	a := txtar.Parse(data)
 	if err := s.preamble(name, string(a.Comment)); err != nil {
 		return nil, err
@@ -115,6 +131,7 @@ func Parse(name string, data []byte) (*Session, error) {
 		s.steps = append(s.steps, *st)
 		line += 1 + strings.Count(string(f.Data), "\n")
 	}
+	s.last = line - 1
 	if len(s.steps) == 0 {
 		return nil, &syntaxError{position{name, line, 1}, "expected at least one step, as in -- send start --"}
 	}
@@ -129,6 +146,13 @@ func (s *Session) preamble(file, comment string) error {
 		"needs":    s.addNeeds,
 		"framing":  s.setFraming,
 		"args":     func(_ position, v string) error { s.Args = strings.Fields(v); return nil },
+		"initialize": func(pos position, v string) error {
+			s.cold = v == "no"
+			if !s.cold {
+				return &syntaxError{pos, "expected no, or no such line: then the runner initializes the server"}
+			}
+			return nil
+		},
 	}
 	var prose []string
 	seen := map[string]bool{}
@@ -144,7 +168,7 @@ func (s *Session) preamble(file, comment string) error {
 		}
 		set := keys[key]
 		if set == nil {
-			return &syntaxError{pos, fmt.Sprintf("there is no key %q; those there are: protocol, level, needs, framing, args (write prose so that no line of it begins with a word and a colon)", key)}
+			return &syntaxError{pos, fmt.Sprintf("there is no key %q; those there are: protocol, level, needs, framing, args, initialize (write prose so that no line of it begins with a word and a colon)", key)}
 		}
 		if seen[key] && key != "needs" {
 			return &syntaxError{pos, "the key " + key + " is there already"}
@@ -229,36 +253,71 @@ func verbNames() []string {
 	return all
 }
 
-// check refuses what can be seen to be wrong before anything is run: answers to
-// requests that are not sent, and two requests of one name.
+// check refuses what can be seen to be wrong before anything is run.
 func (s *Session) check() error {
-	sent := map[string]bool{}
-	for _, st := range s.steps {
-		switch st.verb {
-		case "send":
-			if sent[st.name] {
-				return &syntaxError{st.position, fmt.Sprintf("a request %q is sent already; each needs a name of its own", st.name)}
+	sent := map[string]bool{"initialize": true}
+	if s.cold || slices.ContainsFunc(s.steps, func(st step) bool { return st.verb == "initialize" }) {
+		sent = map[string]bool{}
+	}
+	for i := range s.steps {
+		st := &s.steps[i]
+		for _, name := range st.sends() {
+			if sent[name] {
+				return &syntaxError{st.position, fmt.Sprintf("a request %q is sent already; each needs a name of its own", name)}
 			}
-			sent[st.name] = true
-		case "answer", "error":
-			if !sent[st.name] && st.name != "null" {
-				return &syntaxError{st.position, fmt.Sprintf("no request %q was sent before; expected -- send %s --", st.name, st.name)}
-			}
+			sent[name] = true
+		}
+		if err := st.refersTo(sent); err != nil {
+			return err
+		}
+	}
+	return s.checkStart()
+}
+
+// sends are the names of the requests that a step sends.
+func (st *step) sends() []string {
+	switch st.verb {
+	case "send":
+		return []string{st.name}
+	case "initialize":
+		return []string{"initialize"}
+	}
+	return slices.Sorted(maps.Keys(st.ids))
+}
+
+// refersTo refuses names of requests that were not sent. never until may name one that
+// is sent later.
+func (st *step) refersTo(sent map[string]bool) error {
+	unknown := func(pos position, name string) error {
+		return &syntaxError{pos, fmt.Sprintf("no request %q was sent before; expected -- send %s --", name, name)}
+	}
+	if (st.verb == "answer" || st.verb == "error") && !sent[st.name] && st.name != "null" {
+		return unknown(st.position, st.name)
+	}
+	for _, it := range st.items {
+		if st.verb == "expect" && it.name != "" && !sent[it.name] {
+			return unknown(it.position, it.name)
 		}
 	}
 	return nil
 }
 
-// Initializes says whether a step of its own initializes the server.
-func (s *Session) initializes() bool {
-	return slices.ContainsFunc(s.steps, func(st step) bool {
-		return st.verb == "initialize" || st.verb == "raw" || st.verb == "frame" ||
-			slices.ContainsFunc(st.items, func(i item) bool { return i.method == "initialize" })
-	})
+// checkStart: the server must be initialized where its capabilities are asked for, and
+// once at most by the runner.
+func (s *Session) checkStart() error {
+	first := s.steps[0].position
+	for i, st := range s.steps {
+		if st.verb == "initialize" && (i > 0 || s.cold) {
+			return &syntaxError{st.position, "the step initialize comes first, and without initialize: no; to send the request otherwise, write initialize: no and -- send NAME --"}
+		}
+	}
+	for _, n := range s.Needs {
+		if s.cold && n.Kind != "platform" && n.Kind != "program" {
+			return &syntaxError{first, "with initialize: no the server's capabilities are not known; needs can only be of a platform or program"}
+		}
+	}
+	return nil
 }
-
-// baseName is what a session is called in lists.
-func baseName(file string) string { return strings.TrimSuffix(path.Clean(file), ".txtar") }
 
 func integer(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)

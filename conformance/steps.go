@@ -3,6 +3,7 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -65,6 +66,12 @@ func (p *parser) item() (item, error) {
 	if it.method == "" {
 		return it, p.fail("expected a method, as in job/output, found %s", p.found())
 	}
+	if it.method == "answer" || it.method == "error" {
+		p.space()
+		if it.name = p.requestName(); it.name == "" {
+			return it, p.fail("expected a request's name after %s, found %s", it.method, p.found())
+		}
+	}
 	if p.eat("id:") {
 		v, err := p.value()
 		if err != nil {
@@ -72,13 +79,32 @@ func (p *parser) item() (item, error) {
 		}
 		it.id = v
 	}
-	p.space()
-	if p.off == len(p.src) || strings.IndexByte("{[@$n\"", p.src[p.off]) < 0 || p.src[p.off] == 'n' && !strings.HasPrefix(p.src[p.off:], "null") {
+	if p.space(); !p.beginsValue() {
 		return it, nil
 	}
 	var err error
 	it.params, err = p.value()
 	return it, err
+}
+
+// beginsValue tells a value from the next method.
+func (p *parser) beginsValue() bool {
+	rest := p.src[p.off:]
+	return rest != "" && strings.IndexByte("{[@$\"", rest[0]) >= 0 && !strings.HasPrefix(rest, "$/") || strings.HasPrefix(rest, "null")
+}
+
+// requestName takes the name that a session gave a request.
+func (p *parser) requestName() string {
+	start := p.off
+	for p.off < len(p.src) && (isWord(p.src[p.off]) || p.src[p.off] == '-') {
+		p.off++
+	}
+	return p.src[start:p.off]
+}
+
+func isName(s string) bool {
+	p := parser{src: s}
+	return p.requestName() == s && s != "" && s != "null"
 }
 
 func (p *parser) method() string {
@@ -114,7 +140,7 @@ func parseInitialize(st *step, words []string, s section) (err error) {
 }
 
 func parseSend(st *step, words []string, s section) error {
-	if len(words) == 0 || len(words) > 2 || len(words) == 2 && words[1] != "invalid" {
+	if len(words) == 0 || len(words) > 2 || !isName(words[0]) || len(words) == 2 && words[1] != "invalid" && words[1] != "unanswered" {
 		return errUsage
 	}
 	st.name, st.words = words[0], words[1:]
@@ -136,27 +162,33 @@ func parseNotify(st *step, words []string, s section) error {
 	return err
 }
 
-func parseContent(st *step, words []string, s section) error {
-	if len(words) > 0 {
-		return errUsage
+// parseContent reads a body that is sent as it is, and which requests are in it.
+func parseContent(st *step, words []string, s section) (err error) {
+	st.ids = map[string]string{}
+	for _, w := range words {
+		name, id, ok := strings.Cut(w, "=")
+		if _, bad := decode([]byte(id)); !ok || bad != nil || !isName(name) {
+			return &syntaxError{st.position, fmt.Sprintf("expected the name and the id of a request, as in twin=7 or twin=\"a\", found %q", w)}
+		}
+		st.ids[name] = id
 	}
-	st.content = strings.TrimSuffix(s.body, "\n")
-	return nil
+	if st.verb == "frame" {
+		st.content = strings.TrimSuffix(s.body, "\n")
+		return nil
+	}
+	st.content, err = s.bytes()
+	return err
 }
 
-// parseRaw reads bytes: lines are joined, and \n \r \t \\ \xHH in them stand for what
-// they stand for in Go.
-func parseRaw(st *step, words []string, s section) error {
-	if len(words) > 0 {
-		return errUsage
-	}
+// bytes reads a body of bytes: its lines are joined, and \n \r \t \\ \xHH \uHHHH stand
+// for what they stand for in Go.
+func (s section) bytes() (string, error) {
 	var b strings.Builder
 	for i, l := range strings.Split(s.body, "\n") {
-		rest := l
-		for rest != "" {
+		for rest := l; rest != ""; {
 			c, wide, tail, err := strconv.UnquoteChar(rest, 0)
 			if err != nil {
-				return &syntaxError{position{s.file, s.line + i, 1 + len(l) - len(rest)}, `expected a character, or one of \n \r \t \\ \xHH \uHHHH`}
+				return "", &syntaxError{position{s.file, s.line + i, 1 + len(l) - len(rest)}, `expected a character, or one of \n \r \t \\ \xHH \uHHHH`}
 			}
 			if wide {
 				b.WriteRune(c)
@@ -166,8 +198,7 @@ func parseRaw(st *step, words []string, s section) error {
 			rest = tail
 		}
 	}
-	st.content = b.String()
-	return nil
+	return b.String(), nil
 }
 
 func parseAnswer(st *step, words []string, s section) (err error) {
@@ -191,9 +222,10 @@ func parseExpect(st *step, words []string, s section) (err error) {
 }
 
 func parseNever(st *step, words []string, s section) error {
-	if len(words) > 0 {
+	if len(words) > 0 && (len(words) != 2 || words[0] != "until") {
 		return errUsage
 	}
+	st.words = words
 	it, err := s.one()
 	st.items = []item{it}
 	return err
@@ -241,28 +273,93 @@ func parseLet(st *step, words []string, s section) (err error) {
 	return err
 }
 
-// parseOutput reads the handle as a value of its own, and the rest as words.
-func parseOutput(st *step, words []string, s section) error {
+// An outputStep is what a step asks of a job's output.
+type outputStep struct {
+	handle value
+	stream string // "": the only one
+	how    string // "", contains, ends
+	from   value  // nil: where the last such step ended
+	pieces []outputPiece
+}
+
+// An outputPiece is bytes that a stream must have at an offset.
+type outputPiece struct {
+	position
+	offset value
+	base64 bool
+	text   value
+}
+
+var streamNames = []string{"pty", "stdout", "stderr"}
+
+// parseOutput reads the words behind output: HANDLE [STREAM] [HOW] [from OFFSET].
+func parseOutput(st *step, words []string, s section) (err error) {
 	if len(words) == 0 {
 		return errUsage
 	}
-	st.words = words
-	for i, w := range words[1:] {
-		switch w {
-		case "pty", "stdout", "stderr", "contains":
-		case "from":
-			if i+3 != len(words) {
-				return errUsage
-			}
-		default:
-			if words[i] != "from" {
-				return errUsage
-			}
-		}
+	o := &outputStep{}
+	st.output = o
+	if o.handle, err = parseValue(st.file, st.line, words[0]); err != nil {
+		return err
 	}
-	v, err := s.texts()
-	st.v = v
+	rest := words[1:]
+	if len(rest) > 0 && slices.Contains(streamNames, rest[0]) {
+		o.stream, rest = rest[0], rest[1:]
+	}
+	if len(rest) > 0 && (rest[0] == "contains" || rest[0] == "ends") {
+		o.how, rest = rest[0], rest[1:]
+	}
+	if len(rest) == 2 && rest[0] == "from" {
+		if o.from, err = parseValue(st.file, st.line, rest[1]); err != nil {
+			return err
+		}
+		rest = nil
+	}
+	if len(rest) > 0 {
+		return errUsage
+	}
+	st.v, err = s.texts()
 	return err
+}
+
+// parseBytes reads a body of lines OFFSET: "text" or OFFSET: base64 "…".
+func parseBytes(st *step, words []string, s section) (err error) {
+	if len(words) != 2 || !slices.Contains(streamNames, words[1]) {
+		return errUsage
+	}
+	o := &outputStep{stream: words[1]}
+	st.output = o
+	if o.handle, err = parseValue(st.file, st.line, words[0]); err != nil {
+		return err
+	}
+	p := s.parser()
+	for {
+		if p.space(); p.off == len(p.src) {
+			break
+		}
+		piece, err := p.outputPiece()
+		if err != nil {
+			return err
+		}
+		o.pieces = append(o.pieces, piece)
+	}
+	if len(o.pieces) == 0 {
+		return &syntaxError{position{s.file, s.line, 1}, `expected at least one line such as 0: "text" or 5: base64 "AAE="`}
+	}
+	return nil
+}
+
+func (p *parser) outputPiece() (o outputPiece, err error) {
+	o.position = p.at()
+	if o.offset, err = p.value(); err != nil {
+		return o, err
+	}
+	if !p.eat(":") {
+		return o, p.fail("expected : after the offset, found %s", p.found())
+	}
+	o.base64 = p.eat("base64")
+	o.text, err = p.value()
+	return o, err
 }
 
 // texts is a body of one pattern, or of strings that are joined.

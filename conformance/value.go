@@ -69,6 +69,12 @@ type (
 		op   string
 		than value
 	}
+	// repeated is @repeat N "…": a string so many times.
+	repeated struct {
+		position
+		times int
+		of    text
+	}
 	// length is @len N: a string, array or object of so many characters, elements,
 	// members.
 	length struct {

@@ -114,7 +114,7 @@ const (
 type message struct {
 	kind   kind
 	raw    []byte
-	v      any // decoded
+	v      map[string]any // all of it
 	id     string
 	method string
 	params any // nil where there are none
@@ -129,11 +129,11 @@ func classify(raw []byte) (message, error) {
 	if err != nil {
 		return m, garbage("this is no JSON: %v: %q", err, clip(string(raw)))
 	}
-	m.v = v
 	o, ok := v.(map[string]any)
 	if !ok {
 		return m, garbage("a message must be an object: %s", show(v))
 	}
+	m.v = o
 	if o["jsonrpc"] != "2.0" {
 		return m, garbage(`a message must have "jsonrpc": "2.0": %s`, show(v))
 	}
