@@ -12,14 +12,12 @@ import (
 // end closes the session: the server must end by itself once its stdin has, having
 // answered every request. After a step has failed it is ended by force.
 func (p *player) end(failed error, orphans bool) error {
-	patience := shutdownTime
+	defer p.conn.release(orphans)
 	if failed != nil {
-		patience = 0
-	}
-	inTime := p.conn.stop(patience, orphans)
-	if failed != nil {
+		p.conn.resume()
 		return nil
 	}
+	inTime := p.conn.finish(p.cfg.Shutdown)
 	return located(&step{position: position{p.session.file, p.session.last, 1}}, p.ended(inTime))
 }
 
@@ -35,7 +33,7 @@ func (p *player) ended(inTime bool) error {
 	case errors.Is(over, errHeld):
 		return over
 	case !inTime:
-		return fmt.Errorf("the server did not end within %v of the end of its stdin", shutdownTime)
+		return fmt.Errorf("the server did not end within %v of the end of its stdin", p.cfg.Shutdown)
 	}
 	for _, st := range p.pending {
 		if err := p.whole(st, log); err != nil {
@@ -45,8 +43,8 @@ func (p *player) ended(inTime bool) error {
 	if why := p.check.unclaimed(p.nulls); why != "" {
 		return errors.New(why)
 	}
-	if p.killed { // Nobody can do anything about that.
-		return p.survivors()
+	if p.killed {
+		return nil // It could do nothing any more. What must be gone then says the session.
 	}
 	if why := p.check.ended(); why != "" {
 		return errors.New(why)
@@ -73,7 +71,7 @@ func (p *player) exitStatus() error {
 // survivors: no job's command outlives the server.
 func (p *player) survivors() error {
 	for _, j := range p.check.jobs {
-		if j.pid > 1 && !awaitGone(int(j.pid), shutdownTime) {
+		if j.pid > 1 && !awaitGone(int(j.pid), p.cfg.Shutdown) {
 			return fmt.Errorf("the process %d of job %s has outlived the server", j.pid, j.handle)
 		}
 	}
@@ -151,8 +149,8 @@ func (p *player) gone(st *step) error {
 	if !ok || pid <= 1 {
 		return &syntaxError{st.v.at(), "this is no process id: " + show(v)}
 	}
-	if !awaitGone(int(pid), st.within) {
-		return fmt.Errorf("expected the process %d to be gone within %v; it is there", pid, st.within)
+	if !awaitGone(int(pid), p.within(st)) {
+		return fmt.Errorf("expected the process %d to be gone within %v; it is there", pid, p.within(st))
 	}
 	return nil
 }

@@ -93,12 +93,14 @@ type mismatch struct {
 	pos       position
 }
 
-func (m *mismatch) Error() string {
+func (m *mismatch) Error() string { return m.pos.String() + ": " + m.text() }
+
+func (m *mismatch) text() string {
 	at := m.path
 	if at == "" {
 		at = "the value"
 	}
-	return fmt.Sprintf("%s: %s: expected %s, got %s", m.pos, at, m.want, m.got)
+	return fmt.Sprintf("%s: expected %s, got %s", at, m.want, m.got)
 }
 
 // match compares what came with what is expected, and binds variables. They are

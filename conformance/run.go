@@ -9,9 +9,13 @@ import (
 	"time"
 )
 
-// shutdownTime is how long a server may take to end once its stdin has: its own grace
+// defaultWithin bounds each step that awaits something. It is loose: it says that
+// nothing will come, not that something came late.
+const defaultWithin = 20 * time.Second
+
+// defaultShutdown is how long a server may take to end once its stdin has: its own grace
 // of two seconds and then some, on a busy machine.
-const shutdownTime = 15 * time.Second
+const defaultShutdown = 15 * time.Second
 
 // A Verdict is how a session came out.
 type Verdict string
@@ -46,6 +50,9 @@ type Config struct {
 	// (Linux; elsewhere a server's process group alone is ended). It takes all children
 	// of the process that come later for its own: for a program that does nothing else.
 	Orphans bool
+	// Within bounds each step that awaits something and does not say so itself, Shutdown
+	// how long a server may take to end once its stdin has. 0: 20 s and 15 s.
+	Within, Shutdown time.Duration
 }
 
 // A failure is what the server did wrong.
@@ -63,6 +70,7 @@ func (e *skipError) Error() string { return e.why }
 
 // A player plays one session against one server process.
 type player struct {
+	cfg      Config
 	session  *Session
 	contract *Contract
 	conn     *connection
@@ -115,8 +123,9 @@ func Run(s *Session, framing string, cfg Config) (r Result) {
 		r.Verdict, r.Reason = Wrong, "the server cannot be started: "+err.Error()
 		return r
 	}
+	cfg.Within, cfg.Shutdown = orDefault(cfg.Within, defaultWithin), orDefault(cfg.Shutdown, defaultShutdown)
 	p := &player{
-		session: s, contract: cfg.Contract, conn: conn, check: newChecker(),
+		cfg: cfg, session: s, contract: cfg.Contract, conn: conn, check: newChecker(),
 		vars: vars{}, requests: map[string]*request{}, spots: map[string]int64{}, froms: map[*step]int{},
 	}
 	err = p.play()
@@ -126,6 +135,16 @@ func Run(s *Session, framing string, cfg Config) (r Result) {
 	r.judge(err, conn)
 	return r
 }
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
+}
+
+// within is how long a step may wait.
+func (p *player) within(st *step) time.Duration { return orDefault(st.within, p.cfg.Within) }
 
 func (r *Result) judge(err error, conn *connection) {
 	var skip *skipError
@@ -164,7 +183,7 @@ func machineLacks(s *Session) string {
 
 func (p *player) play() error {
 	if !p.session.cold && p.session.steps[0].verb != "initialize" {
-		if err := p.initialize(&step{position: position{p.session.file, 1, 1}, within: defaultWithin}); err != nil {
+		if err := p.initialize(&step{position: position{p.session.file, 1, 1}}); err != nil {
 			return located(&step{position: position{p.session.file, 1, 1}}, err)
 		}
 	}
@@ -182,6 +201,10 @@ func located(st *step, err error) error {
 	var f *failure
 	var s *syntaxError
 	var k *skipError
+	var m *mismatch
+	if errors.As(err, &m) {
+		return &failure{m.pos, m.text()}
+	}
 	if err == nil || errors.As(err, &f) || errors.As(err, &s) || errors.As(err, &k) {
 		return err
 	}
@@ -248,7 +271,7 @@ func (p *player) control(st *step) error {
 // until waits until the log satisfies done, the server can say no more, or the time
 // of the step is over. Everything that comes meanwhile is checked.
 func (p *player) until(st *step, what string, done func([]entry) (bool, error)) error {
-	t := time.NewTimer(st.within)
+	t := time.NewTimer(p.within(st))
 	defer t.Stop()
 	for {
 		log, changed, over := p.conn.snapshot()
@@ -264,13 +287,13 @@ func (p *player) until(st *step, what string, done func([]entry) (bool, error)) 
 		}
 		select {
 		case <-t.C:
-			return fmt.Errorf("expected %s within %v; it did not come", what, st.within)
+			return fmt.Errorf("expected %s within %v; it did not come", what, p.within(st))
 		default:
 		}
 		select {
 		case <-changed:
 		case <-t.C:
-			return fmt.Errorf("expected %s within %v; it did not come", what, st.within)
+			return fmt.Errorf("expected %s within %v; it did not come", what, p.within(st))
 		}
 	}
 }

@@ -95,12 +95,33 @@ func dial(command []string, framing string) (*connection, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
+	dialed.Lock()
+	dialed.all[c] = true
+	dialed.Unlock()
 	c.readers.Go(c.readStderr)
 	c.readers.Go(c.read)
 	c.readers.Go(c.write)
 	c.readers.Go(c.watch)
 	go c.wait()
 	return c, nil
+}
+
+// dialed are the servers that run.
+var dialed = struct {
+	sync.Mutex
+	all map[*connection]bool
+}{all: map[*connection]bool{}}
+
+// KillServers ends every server that runs, for a program that must end at once. They are
+// in process groups of their own, which an interrupt of the terminal does not reach.
+func KillServers() {
+	dialed.Lock()
+	defer dialed.Unlock()
+	for c := range dialed.all {
+		killGroup(c.cmd)
+		killOrphans(c.dir)
+		_ = os.RemoveAll(c.dir) // Best effort, as in stop.
+	}
 }
 
 // programPath makes a path that counts from here one that counts from anywhere: the
@@ -334,10 +355,8 @@ func (c *connection) snapshot() (log []entry, changed <-chan struct{}, over erro
 	return c.log, c.changed, c.over
 }
 
-// stop ends the server, by itself within patience or by force, and everything that
-// belongs to it: its process group, the orphans that reach us (Linux), the goroutines,
-// the directory.
-func (c *connection) stop(patience time.Duration, orphans bool) (inTime bool) {
+// finish lets the server end by itself. What it has written is read then.
+func (c *connection) finish(patience time.Duration) (inTime bool) {
 	c.resume()
 	c.closeStdin()
 	t := time.NewTimer(patience)
@@ -345,9 +364,15 @@ func (c *connection) stop(patience time.Duration, orphans bool) (inTime bool) {
 	select {
 	case <-c.died:
 		<-c.readEnd // at the latest when watch makes it so
-		inTime = true
+		return true
 	case <-t.C:
+		return false
 	}
+}
+
+// release ends by force what is left of the server: its process group, the orphans that
+// reach us (Linux), the goroutines, the directory.
+func (c *connection) release(orphans bool) {
 	killGroup(c.cmd)
 	<-c.died
 	close(c.finis)
@@ -355,12 +380,14 @@ func (c *connection) stop(patience time.Duration, orphans bool) (inTime bool) {
 		killOrphans(c.dir)
 	}
 	serverGone(c.cmd)
+	dialed.Lock()
+	delete(dialed.all, c)
+	dialed.Unlock()
 	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
 		_ = f.Close() // Frees whoever is in a call on it; it may be closed.
 	}
 	c.readers.Wait()
 	_ = os.RemoveAll(c.dir) // Best effort: what a job still writes there is not ours.
-	return inTime
 }
 
 // stderrTail is the end of what the server said there.

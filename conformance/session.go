@@ -14,10 +14,6 @@ import (
 // Levels are those of protocol section 12.
 var levels = []string{"core", "trees", "terminal", "store", "policy"}
 
-// defaultWithin bounds each step that awaits something. It is loose: it says that
-// nothing will come, not that something came late.
-const defaultWithin = 20 * time.Second
-
 // A Session is what one file says: messages to send, and what must come back.
 type Session struct {
 	Name     string // the file's name without .txtar, with its directory
@@ -47,7 +43,7 @@ type step struct {
 	verb   string
 	name   string // of the request, for send, answer and error
 	words  []string
-	within time.Duration
+	within time.Duration // 0: as the runner has it
 
 	items   []item            // messages: to send, or expected
 	v       value             // what else the body holds
@@ -228,7 +224,7 @@ func parseStep(file string, line int, header, body string) (*step, error) {
 	if !ok {
 		return nil, &syntaxError{pos, fmt.Sprintf("there is no verb %q; those there are: %s", words[0], strings.Join(verbNames(), ", "))}
 	}
-	st := &step{position: pos, verb: words[0], within: defaultWithin}
+	st := &step{position: pos, verb: words[0]}
 	words = words[1:]
 	if n := len(words); spec.waits && n >= 2 && words[n-2] == "within" {
 		d, err := time.ParseDuration(words[n-1])

@@ -7,9 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"shelld/conformance"
 	"shelld/schema"
@@ -53,6 +56,7 @@ type conformanceFlags struct {
 	level, framing, baseline string
 	json, junit, tap         bool
 	parallel                 int
+	within                   time.Duration
 	verbose                  bool
 }
 
@@ -65,6 +69,7 @@ func (f *conformanceFlags) set() *flag.FlagSet {
 	fl.BoolVar(&f.junit, "junit", false, "print the results as JUnit XML")
 	fl.BoolVar(&f.tap, "tap", false, "print the results in the Test Anything Protocol, version 14")
 	fl.IntVar(&f.parallel, "j", runtime.NumCPU(), "how many sessions are run at a time")
+	fl.DurationVar(&f.within, "within", 20*time.Second, "how long a step waits for what must come, where it does not say so itself")
 	fl.BoolVar(&f.verbose, "v", false, "tell of every session, not of failures alone")
 	fl.Usage = func() {
 		fmt.Fprint(fl.Output(), conformanceUsage+"Flags of run:\n")
@@ -110,15 +115,27 @@ func conformanceRun(args []string) error {
 	if err != nil {
 		return err
 	}
+	endOnSignal()
 	return conformanceReport(report, known, func(tell func(conformance.Result)) {
 		conformance.RunAll(sessions, framings, f.parallel, conformance.Config{
-			Contract: contract, Command: args[i+1:], Levels: levels, Orphans: true,
+			Contract: contract, Command: args[i+1:], Levels: levels, Orphans: true, Within: f.within,
 		}, tell)
 	})
 }
 
-// conformanceReport tells of each result as it comes. An interrupt ends the servers with
-// this process: on Linux they die with their parent's pipes.
+// endOnSignal makes an interrupt end the servers too: they are in process groups of
+// their own.
+func endOnSignal() {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		conformance.KillServers()
+		os.Exit(130)
+	}()
+}
+
+// conformanceReport tells of each result as it comes.
 func conformanceReport(report conformance.Report, known conformance.Baseline, run func(func(conformance.Result))) error {
 	var err error
 	run(func(r conformance.Result) {
