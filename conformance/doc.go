@@ -116,6 +116,7 @@
 //	error NAME                    its error; the pattern sees code and message, and beside
 //	                              them the members of data: {kind: "jobExited", handle: $h}
 //	error null                    an error with id null. Each must have such a step
+//	error NAME or null            either: a server need not be able to read the id
 //	expect                        messages of the server in this order, with anything between
 //	                              them: a method and a pattern for its params, or "answer NAME",
 //	                              "error NAME" and a pattern. It begins behind what the last

@@ -26,20 +26,28 @@ func (p *player) answer(st *step) error {
 }
 
 func (p *player) answered(st *step) (*message, error) {
-	if st.name != "null" {
-		r := p.requests[st.name]
-		if r == nil {
-			return nil, &syntaxError{st.position, fmt.Sprintf("no request %q was sent", st.name)}
-		}
+	r := p.requests[st.name]
+	if r == nil && st.name != "null" {
+		return nil, &syntaxError{st.position, fmt.Sprintf("no request %q was sent", st.name)}
+	}
+	if r != nil && st.words == nil {
 		err := p.await(st, r)
 		return r.answer, err
 	}
-	p.nulls++
-	err := p.until(st, "an error with id null", func([]entry) (bool, error) { return len(p.check.nulls) >= p.nulls, nil })
-	if err != nil {
-		return nil, err
+	var got *message
+	err := p.until(st, "an error with id null", func([]entry) (bool, error) {
+		if r != nil && r.answer != nil {
+			got = r.answer
+		} else if len(p.check.nulls) > p.nulls {
+			got = p.check.nulls[p.nulls]
+			p.nulls++
+		}
+		return got != nil, nil
+	})
+	if r != nil && r.answer == nil {
+		r.lost = true // the server could not read its id, and will not answer it again
 	}
-	return p.check.nulls[p.nulls-1], nil
+	return got, err
 }
 
 // judge holds an answer against what is expected of it.

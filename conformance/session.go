@@ -94,7 +94,7 @@ func init() {
 		"frame":      {"frame [NAME=ID]...", parseContent, false},
 		"raw":        {"raw [NAME=ID]...", parseContent, false},
 		"answer":     {"answer NAME", parseAnswer, true},
-		"error":      {"error NAME, or error null", parseAnswer, true},
+		"error":      {"error NAME, error NAME or null, or error null", parseError, true},
 		"expect":     {"expect [next|unordered]", parseExpect, true},
 		"never":      {"never [until NAME]", parseNever, false},
 		"count":      {"count N", parseCount, false},

@@ -201,6 +201,13 @@ func (s section) bytes() (string, error) {
 	return b.String(), nil
 }
 
+func parseError(st *step, words []string, s section) error {
+	if len(words) == 3 && words[1] == "or" && words[2] == "null" && words[0] != "null" {
+		st.words, words = words[1:], words[:1]
+	}
+	return parseAnswer(st, words, s)
+}
+
 func parseAnswer(st *step, words []string, s section) (err error) {
 	if len(words) != 1 {
 		return errUsage
