@@ -259,7 +259,19 @@ func (p *player) output(st *step) error {
 	if stream == "" {
 		stream = "any stream"
 	}
-	return &failure{st.position, fmt.Sprintf("%s\n\texpected output (%s): %s\n\tgot: %s", err, stream, want, strconv.Quote(clip(got)))}
+	return &failure{st.position, fmt.Sprintf("%s\n\texpected output (%s): %s\n\tgot: %s", err, stream, want, want.beside(got))}
+}
+
+// beside shows what came where it begins to differ.
+func (w wantedText) beside(got string) string {
+	same := 0
+	for w.re == nil && w.how != "contains" && same < min(len(w.text), len(got)) && w.text[same] == got[same] {
+		same++
+	}
+	if same < 100 {
+		return strconv.Quote(clip(got))
+	}
+	return fmt.Sprintf("%d bytes, as expected up to byte %d and then %s (not %s)", len(got), same, strconv.Quote(clip(got[same:])), strconv.Quote(clip(w.text[same:])))
 }
 
 func (p *player) offset(v value) (int64, error) {

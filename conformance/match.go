@@ -340,6 +340,16 @@ func (m matcher) evaluate(v value) (any, error) {
 	switch v := v.(type) {
 	case literal:
 		return m.fill(v)
+	case concat:
+		var all strings.Builder
+		for _, part := range v.parts {
+			s, err := m.evaluate(part)
+			if err != nil {
+				return nil, err
+			}
+			all.WriteString(s.(string)) // The parser lets nothing else in.
+		}
+		return all.String(), nil
 	case repeated:
 		s, err := m.join(v.position, v.of, func(s string) string { return s })
 		if len(s)*v.times > mostRepeated {

@@ -372,30 +372,32 @@ func (p *parser) outputPiece() (o outputPiece, err error) {
 // texts is a body of one pattern, or of strings that are joined.
 func (s section) texts() (value, error) {
 	p := s.parser()
-	v, err := p.value()
+	first, err := p.value()
 	if err != nil {
 		return nil, err
 	}
+	all := concat{first.at(), []value{first}}
 	for {
-		p.space()
-		if p.off == len(p.src) {
-			return v, nil
+		if p.space(); p.off == len(p.src) {
+			break
 		}
 		next, err := p.value()
 		if err != nil {
 			return nil, err
 		}
-		a, okA := v.(literal)
-		b, okB := next.(literal)
-		x, textA := a.v.(text)
-		y, textB := b.v.(text)
-		if !okA || !okB || !textA || !textB {
-			return nil, &syntaxError{next.at(), "only strings can follow each other; they are joined"}
-		}
-		joined := append(append(text{}, x[:len(x)-1]...), x[len(x)-1]+y[0])
-		a.v = append(joined, y[1:]...)
-		v = a
+		all.parts = append(all.parts, next)
 	}
+	if len(all.parts) == 1 {
+		return first, nil
+	}
+	for _, v := range all.parts {
+		l, _ := v.(literal)
+		_, isText := l.v.(text)
+		if _, isRepeated := v.(repeated); !isText && !isRepeated {
+			return nil, &syntaxError{v.at(), "only strings can follow each other; they are joined"}
+		}
+	}
+	return all, nil
 }
 
 func parseWords(st *step, words []string, s section) error {

@@ -75,6 +75,11 @@ type (
 		times int
 		of    text
 	}
+	// concat is strings that follow each other.
+	concat struct {
+		position
+		parts []value
+	}
 	// length is @len N: a string, array or object of so many characters, elements,
 	// members.
 	length struct {
