@@ -44,8 +44,8 @@
 //	args: WORDS           arguments that the server gets behind its command
 //	initialize: no        the runner does not initialize the server
 //
-// The methods of the send steps are needs without being listed. A server whose
-// capabilities say that it has nothing of the level is not asked further; one that claims
+// The methods of the send steps, and the modes of the jobs that they start, are needs
+// without being listed. A server whose capabilities say that it has nothing of the level is not asked further; one that claims
 // all of it fails where it lacks a method, event or condition.
 //
 // Unless the preamble says no, the runner sends initialize with {} before the first step,

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // This file has the steps that send.
@@ -53,7 +54,7 @@ var needMembers = map[string]string{
 }
 
 // serverLacks is a skipError if the server says that it does not have what the session
-// needs. Methods that a session sends need not be listed: they are needed. A server that
+// needs. The methods that it sends and the modes of its jobs need not be listed. A server that
 // claims the whole level has no excuse for what belongs to every server of the level.
 func (p *player) serverLacks(result any) error {
 	o, _ := result.(map[string]any)
@@ -80,19 +81,32 @@ func (p *player) serverLacks(result any) error {
 	return nil
 }
 
-// allNeeds are the needs that a session lists, and the methods that it sends.
+// allNeeds are the needs that a session lists, the methods that it sends, and the modes
+// of the jobs that it starts.
 func (s *Session) allNeeds() []Need {
-	methods := map[string]bool{}
+	needs := slices.Clone(s.Needs)
 	for _, st := range s.steps {
-		if st.verb == "send" && !slices.Contains(st.words, "invalid") {
-			methods[st.items[0].method] = true
+		if st.verb != "send" || slices.Contains(st.words, "invalid") {
+			continue
+		}
+		it := st.items[0]
+		if needs = append(needs, Need{"method", it.method}); it.method == "job/start" || it.method == "job/run" {
+			needs = append(needs, Need{"mode", it.mode()})
 		}
 	}
-	needs := slices.Clone(s.Needs)
-	for _, m := range slices.Sorted(maps.Keys(methods)) {
-		needs = append(needs, Need{"method", m})
-	}
 	return needs
+}
+
+// mode is that of a job that an item starts.
+func (it item) mode() string {
+	o, _ := it.params.(object)
+	for _, m := range o.members {
+		l, _ := m.v.(literal)
+		if t, ok := l.v.(text); ok && m.name == "mode" {
+			return strings.Join(t, "")
+		}
+	}
+	return map[string]string{"job/start": "pty", "job/run": "pipe"}[it.method]
 }
 
 func (p *player) nextID() string {
