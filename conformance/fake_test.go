@@ -1,3 +1,5 @@
+//go:build linux
+
 package conformance
 
 import (
@@ -5,11 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -33,8 +37,8 @@ type fake struct {
 	line  bool
 	out   *bufio.Writer
 	pid   int
-	done  bool // shutdown was answered
-	held  string
+	done  bool            // shutdown was answered
+	held  json.RawMessage // a start that waits for the client's answer
 }
 
 func (f *fake) serve(in io.Reader) {
@@ -108,7 +112,8 @@ func (f *fake) take(raw []byte) {
 	var m struct {
 		ID     json.RawMessage
 		Method string
-		Params struct{ Command string }
+		Result struct{ Outcome string }
+		Error  json.RawMessage
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		f.message(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON","data":{"kind":"parseError"}}}`)
@@ -116,12 +121,23 @@ func (f *fake) take(raw []byte) {
 	}
 	switch m.Method {
 	case "initialize":
-		f.answer(m.ID, `{"protocolVersion":"1","serverInfo":{"name":"fake","version":"1"},"sessionId":"s","stateDirectory":null,"capabilities":{"framings":[],"modes":["pipe"],"methods":["initialize","shutdown","job/start","job/get"],"events":["output"],"conditions":[],"keys":[],"encodings":["text"],"readFormats":[],"waitFormats":[],"treeControl":{"kind":"none","reaches":[],"survivesServer":true,"notReached":[]},"inputDetection":{"tier":"none","why":"fake"},"screen":{"formats":[]},"signals":[],"ack":false,"confirm":false,"levels":{"core":"partial"}},"platform":{"os":"linux","arch":"amd64","shell":"sh","shellPath":"/bin/sh","canonicalLineLimit":null},"limits":{"maxJobs":1,"maxMessageBytes":1048576,"spoolMemoryBytes":131072,"inputQueueBytes":4096,"shutdownGraceMs":0}}`)
+		f.answer(m.ID, `{"protocolVersion":"1","serverInfo":{"name":"fake","version":"1"},"sessionId":"s","stateDirectory":null,"capabilities":{"framings":[],"modes":["pty","pipe"],"methods":["initialize","shutdown","job/start","job/get"],"events":["output"],"conditions":[],"keys":[],"encodings":["text"],"readFormats":[],"waitFormats":[],"treeControl":{"kind":"none","reaches":[],"survivesServer":true,"notReached":[]},"inputDetection":{"tier":"none","why":"fake"},"screen":{"formats":[]},"signals":[],"ack":false,"confirm":false,"levels":{"core":"partial"}},"platform":{"os":"linux","arch":"amd64","shell":"sh","shellPath":"/bin/sh","canonicalLineLimit":null},"limits":{"maxJobs":1,"maxMessageBytes":1048576,"spoolMemoryBytes":131072,"inputQueueBytes":4096,"shutdownGraceMs":0}}`)
 	case "shutdown":
 		f.done = true
 		f.answer(m.ID, `{}`)
 	case "job/start":
+		if f.fault == "asks" {
+			f.held = m.ID
+			f.message(`{"jsonrpc":"2.0","id":"q","method":"client/confirm","params":{"action":"start"}}`)
+			return
+		}
 		f.start(m.ID)
+	case "":
+		if m.Result.Outcome == "once" {
+			f.start(f.held)
+			return
+		}
+		f.message(`{"jsonrpc":"2.0","id":` + string(f.held) + `,"error":{"code":-32024,"message":"refused","data":{"kind":"confirmationDenied","action":"start"}}}`)
 	case "job/get":
 		f.answer(m.ID, `{"job":`+f.job(`"closed"`)+`}`)
 	case "initialized", "exit":
@@ -264,11 +280,29 @@ func play(t *testing.T, fault, framing, session string) Result {
 	return r
 }
 
+// contract is that of the schema files, and a request of servers that they may have later.
 func contract(t *testing.T) *Contract {
 	t.Helper()
-	c, err := LoadContract(os.DirFS("../schema/json"))
+	files := fstest.MapFS{"client-confirm-test.schema.json": {Data: []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://example.org/client-confirm-test.schema.json",
+		"x-shelld":{"method":"client/confirm","kind":"request","from":"server"},"$defs":{"params":{"type":"object"},"result":{"type":"object","required":["outcome"]}}}`)}}
+	dir := os.DirFS("../schema/json")
+	names, err := fs.Glob(dir, "*.json")
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: data}
+	}
+	c, err := LoadContract(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.methods["job/start"] != nil { // The fake refuses as servers with a policy do.
+		c.methods["job/start"].errors = append(c.methods["job/start"].errors, "confirmationDenied")
 	}
 	return c
 }

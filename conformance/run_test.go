@@ -134,7 +134,7 @@ func TestPlay(t *testing.T) {
 		{"params that fit", "prose\n-- send start invalid --\njob/start {argv: [\"x\"]}\n", Wrong, "though the step says that they are invalid"},
 		{"sent after the end", "prose\n-- close stdin --\n-- notify --\nexit\n", Wrong, "stdin was closed before"},
 		{"a method that it lacks", "prose\n-- send w --\njob/wait {handle: 1, until: []}\n", Skipped, "the server has no method job/wait"},
-		{"a mode that it lacks", "prose\nneeds: mode pty\n" + start[6:], Skipped, "the server has no mode pty"},
+		{"a key that it lacks", "prose\nneeds: key Enter\n" + start[6:], Skipped, "the server has no key Enter"},
 		{"a level that it lacks", "prose\nlevel: store\n" + start[6:], Skipped, "nothing of the level store"},
 		{"another platform", "prose\nneeds: platform plan9\n" + start[6:], Skipped, "this is not plan9"},
 		{"a program", "prose\nneeds: program no-such-program\n" + start[6:], Skipped, "no-such-program is not installed"},
@@ -150,6 +150,37 @@ func TestPlay(t *testing.T) {
 				t.Error("a failure without a transcript")
 			}
 		})
+	}
+}
+
+// TestReply: requests of the server are answered as the session says.
+func TestReply(t *testing.T) {
+	start := "-- send start --\njob/start {}\n"
+	reply := "-- reply client/confirm --\n{action: $a}\n=>\n{outcome: \"once\"}\n"
+	for _, test := range []struct {
+		name, session string
+		verdict       Verdict
+		want          string
+	}{
+		{"answered", reply + start + "-- expect --\nclient/confirm {action: \"start\"}\n-- answer start --\n-- expect --\njob/closed\n", Passed, ""},
+		{"no reply", start + "-- error start --\n{kind: \"confirmationDenied\"}\n", Passed, ""},
+		{"the last reply that fits", reply + strings.Replace(strings.Replace(reply, "$a", "\"kill\"", 1), "once", "deny", 1) + start + "-- answer start --\n", Passed, ""},
+		{"no result", strings.Replace(reply, "outcome", "outcom", 1) + start + "-- answer start --\n", Wrong, "the result does not fit its schema"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := play(t, "asks", "line", "prose\n"+test.session)
+			if r.Verdict != test.verdict || !strings.Contains(r.Reason, test.want) {
+				t.Errorf("%s, want %s: %s\n%s", r.Verdict, test.verdict, r.Reason, r.Transcript)
+			}
+		})
+	}
+}
+
+// TestDeaf: a server that does not read stdin holds nothing up.
+func TestDeaf(t *testing.T) {
+	r := play(t, "silent", "line", "prose\ninitialize: no\n-- send init --\ninitialize {x: @repeat 3000000 \"x\"}\n-- close stdin --\n-- answer init within 1s --\n")
+	if r.Verdict != Failed || !strings.Contains(r.Reason, "expected an answer to init within 1s") {
+		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}
 }
 

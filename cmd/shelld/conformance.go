@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -255,6 +254,6 @@ func conformanceShow(args []string) error {
 		}
 		return fmt.Errorf("there is no session %q; shelld conformance list has them all", name)
 	}
-	_, err = io.WriteString(os.Stdout, string(data))
+	_, err = os.Stdout.Write(data)
 	return err
 }
