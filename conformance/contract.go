@@ -89,7 +89,7 @@ func (c *Contract) add(compiler *jsonschema.Compiler, name string, head schemaFi
 		s, err = compiler.Compile(head.ID + "#/$defs/" + d)
 		return s
 	}
-	if head.Head != nil {
+	if head.Head != nil && head.Head.Method != "" { // Other files describe what is not sent.
 		m := &method{name: head.Head.Method, kind: head.Head.Kind, from: head.Head.From, errors: head.Head.Errors}
 		m.params, m.result = def("params"), def("result")
 		c.methods[m.name] = m

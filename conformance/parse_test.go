@@ -25,6 +25,7 @@ func TestParseErrors(t *testing.T) {
 		{"prose\ninitialize: no\nneeds: mode pty\n-- stall --\n", "with initialize: no the server's capabilities are not known"},
 		{"prose\ninitialize: no\n-- initialize --\n", "t.txtar:3:1: the step initialize comes first"},
 		{pre + "-- sned a --\n", `t.txtar:3:1: there is no verb "sned"; those there are: answer, bytes`},
+		{pre + "-- stall --\n-- --\n", "t.txtar:4:1: expected a verb"},
 		{pre + "-- send --\njob/list\n", "t.txtar:3:1: expected -- send NAME [invalid|unanswered] --"},
 		{pre + "-- send null --\njob/list\n", "expected -- send NAME"},
 		{pre + "-- send a wrong --\njob/list\n", "expected -- send NAME"},

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,6 +115,10 @@ func init() {
 // Parse reads a session file.
 func Parse(name string, data []byte) (*Session, error) {
 	s := &Session{Name: strings.TrimSuffix(name, ".txtar"), Level: "core", Framings: []string{"header", "line"}, file: name}
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // as some editors save it
+	if i := slices.IndexFunc(bytes.Split(data, []byte("\n")), func(l []byte) bool { return string(l) == "-- --" }); i >= 0 {
+		return nil, &syntaxError{position{name, i + 1, 1}, "expected a verb, as in -- send start --"} // txtar panics
+	}
 	a := txtar.Parse(data)
 	if err := s.preamble(name, string(a.Comment)); err != nil {
 		return nil, err
