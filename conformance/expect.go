@@ -224,32 +224,12 @@ func (p *player) output(st *step) error {
 		return err
 	}
 	var got, stream string
-	err = p.until(st, "it", func([]entry) (bool, error) {
+	err = p.until(st, "it", func([]entry) (done bool, err error) {
 		j, err := p.jobOf(st)
 		if j == nil || err != nil {
 			return false, err
 		}
-		name, s, err := p.streamOf(st, j)
-		if err != nil {
-			return false, err
-		}
-		stream = name
-		key := j.handle + " " + name
-		from := p.spots[key]
-		if st.output.from != nil {
-			if from, err = p.offset(st.output.from); err != nil {
-				return false, err
-			}
-		}
-		data, ok := []byte{}, true
-		if s != nil {
-			data, ok = s.from(from)
-		}
-		got = string(data)
-		n, done, err := want.in(got, ok, j.closed)
-		if done {
-			p.spots[key] = from + int64(n)
-		}
+		got, stream, done, err = p.look(st, j, want)
 		return done, err
 	})
 	var wrong *syntaxError
@@ -260,6 +240,32 @@ func (p *player) output(st *step) error {
 		stream = "any stream"
 	}
 	return &failure{st.position, fmt.Sprintf("%s\n\texpected output (%s): %s\n\tgot: %s", err, stream, want, want.beside(got))}
+}
+
+// look holds what came of a stream against what a step wants of it.
+func (p *player) look(st *step, j *jobView, want wantedText) (got, stream string, done bool, err error) {
+	stream, s, err := p.streamOf(st, j)
+	if err != nil {
+		return "", stream, false, err
+	}
+	key := j.handle + " " + stream
+	from := p.spots[key]
+	if st.output.from != nil {
+		if from, err = p.offset(st.output.from); err != nil {
+			return "", stream, false, err
+		}
+	}
+	var data []byte
+	there := true
+	if s != nil {
+		data, there = s.from(from)
+	}
+	got = string(data)
+	n, done, err := want.in(got, there, j.closed)
+	if done {
+		p.spots[key] = from + int64(n)
+	}
+	return got, stream, done, err
 }
 
 // beside shows what came where it begins to differ.

@@ -340,25 +340,10 @@ func (m matcher) evaluate(v value) (any, error) {
 	switch v := v.(type) {
 	case literal:
 		return m.fill(v)
-	case concat:
-		var all strings.Builder
-		for _, part := range v.parts {
-			s, err := m.evaluate(part)
-			if err != nil {
-				return nil, err
-			}
-			all.WriteString(s.(string)) // The parser lets nothing else in.
-		}
-		return all.String(), nil
 	case repeated:
-		s, err := m.join(v.position, v.of, func(s string) string { return s })
-		if len(s)*v.times > mostRepeated {
-			err = &syntaxError{v.position, fmt.Sprintf("@repeat makes at most %d bytes", mostRepeated)}
-		}
-		if err != nil {
-			return nil, err
-		}
-		return strings.Repeat(s, v.times), nil
+		return m.repeat(v)
+	case concat:
+		return m.concat(v)
 	case object:
 		o := map[string]any{}
 		for _, member := range v.members {
@@ -370,18 +355,7 @@ func (m matcher) evaluate(v value) (any, error) {
 		}
 		return o, nil
 	case array:
-		a := []any{}
-		for _, e := range v.elements {
-			if e == nil {
-				return nil, &syntaxError{v.position, "... stands for what is expected, and cannot be sent"}
-			}
-			x, err := m.evaluate(e)
-			if err != nil {
-				return nil, err
-			}
-			a = append(a, x)
-		}
-		return a, nil
+		return m.elements(v)
 	case variable:
 		have, bound := m.vars[v.name]
 		if !bound {
@@ -390,6 +364,45 @@ func (m matcher) evaluate(v value) (any, error) {
 		return plus(v, have)
 	}
 	return nil, &syntaxError{v.at(), "a pattern stands for what is expected, and cannot be sent; write JSON and $variables"}
+}
+
+func (m matcher) elements(v array) (any, error) {
+	a := []any{}
+	for _, e := range v.elements {
+		if e == nil {
+			return nil, &syntaxError{v.position, "... stands for what is expected, and cannot be sent"}
+		}
+		x, err := m.evaluate(e)
+		if err != nil {
+			return nil, err
+		}
+		a = append(a, x)
+	}
+	return a, nil
+}
+
+func (m matcher) repeat(v repeated) (any, error) {
+	s, err := m.join(v.position, v.of, func(s string) string { return s })
+	if err == nil && len(s)*v.times > mostRepeated {
+		err = &syntaxError{v.position, fmt.Sprintf("@repeat makes at most %d bytes", mostRepeated)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return strings.Repeat(s, v.times), nil
+}
+
+func (m matcher) concat(v concat) (any, error) {
+	var all strings.Builder
+	for _, part := range v.parts {
+		s, err := m.evaluate(part)
+		if err != nil {
+			return nil, err
+		}
+		text, _ := s.(string) // The parser lets nothing else in.
+		all.WriteString(text)
+	}
+	return all.String(), nil
 }
 
 func boundNames(v vars) string {

@@ -101,23 +101,8 @@ func Run(s *Session, framing string, cfg Config) (r Result) {
 		r.Took = time.Since(began)
 		r.TookMs = r.Took.Milliseconds()
 	}()
-	if s.bad != nil {
-		r.Verdict, r.Reason = Wrong, s.bad.Error()
+	if r.Verdict, r.Reason = applies(s, cfg); r.Verdict != "" {
 		return r
-	}
-	if cfg.Levels != nil && !slices.Contains(cfg.Levels, s.Level) {
-		r.Verdict, r.Reason = Skipped, "the level "+s.Level+" was not asked for"
-		return r
-	}
-	if why := machineLacks(s); why != "" {
-		r.Verdict, r.Reason = Skipped, why
-		return r
-	}
-	if cfg.Orphans {
-		if err := adoptOrphans(); err != nil {
-			r.Verdict, r.Reason = Wrong, "this process cannot adopt what servers leave behind: "+err.Error()
-			return r
-		}
 	}
 	conn, err := dial(append(slices.Clone(cfg.Command), s.Args...), framing)
 	if err != nil {
@@ -135,6 +120,25 @@ func Run(s *Session, framing string, cfg Config) (r Result) {
 	}
 	r.judge(err, conn)
 	return r
+}
+
+// applies is a verdict without a server, or "".
+func applies(s *Session, cfg Config) (Verdict, string) {
+	if s.bad != nil {
+		return Wrong, s.bad.Error()
+	}
+	if cfg.Levels != nil && !slices.Contains(cfg.Levels, s.Level) {
+		return Skipped, "the level " + s.Level + " was not asked for"
+	}
+	if why := machineLacks(s); why != "" {
+		return Skipped, why
+	}
+	if cfg.Orphans {
+		if err := adoptOrphans(); err != nil {
+			return Wrong, "this process cannot adopt what servers leave behind: " + err.Error()
+		}
+	}
+	return "", ""
 }
 
 func orDefault(d, otherwise time.Duration) time.Duration {

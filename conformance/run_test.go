@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const good = `The fake's one job.
@@ -180,6 +181,36 @@ func TestReply(t *testing.T) {
 func TestDeaf(t *testing.T) {
 	r := play(t, "silent", "line", "prose\ninitialize: no\n-- send init --\ninitialize {x: @repeat 3000000 \"x\"}\n-- close stdin --\n-- answer init within 1s --\n")
 	if r.Verdict != Failed || !strings.Contains(r.Reason, "expected an answer to init within 1s") {
+		t.Errorf("%s: %s", r.Verdict, r.Reason)
+	}
+}
+
+// TestKillServers: whoever must end at once leaves no server.
+func TestKillServers(t *testing.T) {
+	t.Setenv(faultVar, "silent")
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Parse("test.txtar", []byte(good))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan Result)
+	go func() { done <- Run(s, "line", Config{Contract: contract(t), Command: []string{binary}}) }()
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
+	for {
+		dialed.Lock()
+		n := len(dialed.all)
+		dialed.Unlock()
+		if n > 0 {
+			break
+		}
+		<-look.C
+	}
+	KillServers()
+	if r := <-done; r.Verdict != Failed || !strings.Contains(r.Reason, "the server has ended (signal: killed)") {
 		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}
 }

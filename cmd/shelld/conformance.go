@@ -78,31 +78,20 @@ func (f *conformanceFlags) set() *flag.FlagSet {
 }
 
 func conformanceRun(args []string) error {
-	i := slices.Index(args, "--")
-	if i < 0 || i == len(args)-1 {
-		if slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "-help" || a == "--help" }) {
-			i = len(args) - 1 // help needs no server
-		} else {
-			return errors.New("the server's command is missing; write it behind --, as in shelld conformance run -- ./server --stdio")
-		}
-	}
 	var f conformanceFlags
-	fl := f.set()
-	if err := fl.Parse(args[:max(i, 0)]); err != nil {
+	files, command, err := f.parse(args)
+	if err != nil {
 		return err
-	}
-	if i == len(args)-1 { // -h was the last word, and is not parsed yet
-		return fl.Parse([]string{"-h"})
 	}
 	levels, framings, err := f.choices()
 	if err != nil {
 		return err
 	}
-	sessions, err := conformanceSessions(fl.Args())
+	sessions, err := conformanceSessions(files)
 	if err != nil {
 		return err
 	}
-	known, err := f.known(sessions, fl.NArg() == 0)
+	known, err := f.known(sessions, len(files) == 0)
 	if err != nil {
 		return err
 	}
@@ -117,9 +106,26 @@ func conformanceRun(args []string) error {
 	endOnSignal()
 	return conformanceReport(report, known, func(tell func(conformance.Result)) {
 		conformance.RunAll(sessions, framings, f.parallel, conformance.Config{
-			Contract: contract, Command: args[i+1:], Levels: levels, Orphans: true, Within: f.within,
+			Contract: contract, Command: command, Levels: levels, Orphans: true, Within: f.within,
 		}, tell)
 	})
+}
+
+// parse splits the arguments at --. Help needs no server.
+func (f *conformanceFlags) parse(args []string) (files, command []string, err error) {
+	i := slices.Index(args, "--")
+	if i >= 0 {
+		command = args[i+1:]
+		args = args[:i]
+	}
+	fl := f.set()
+	if err := fl.Parse(args); err != nil {
+		return nil, nil, err
+	}
+	if len(command) == 0 {
+		return nil, nil, errors.New("the server's command is missing; write it behind --, as in shelld conformance run -- ./server --stdio")
+	}
+	return fl.Args(), command, nil
 }
 
 // endOnSignal makes an interrupt end the servers too: they are in process groups of
