@@ -102,7 +102,7 @@ var rules = []rule{
 	},
 	{
 		pkg:    "conformance",
-		theirs: []string{"golang.org/x/tools/txtar", "github.com/santhosh-tekuri/jsonschema/v5"},
+		theirs: []string{"github.com/rogpeppe/go-internal/txtar", "github.com/santhosh-tekuri/jsonschema/v5"},
 		why:    "the suite is a second reader of the contract: what it shares with the first it cannot judge",
 	},
 }
@@ -117,7 +117,7 @@ var soleImporters = map[string][]string{
 	"github.com/charmbracelet/x/vt":            {"screen/*.go"},
 	"mvdan.cc/sh":                              {"jobs/policy.go"},
 	"github.com/modelcontextprotocol/go-sdk":   {"cmd/shelld-mcp/*.go"},
-	"golang.org/x/tools":                       {"conformance/*.go"},
+	"github.com/rogpeppe/go-internal":          {"conformance/session.go"},
 }
 
 const module = "shelld"

@@ -26,6 +26,7 @@ func commands() []command {
 		{"doctor", "tell what this machine can do, and what to do where it cannot", doctor},
 		{"demo", "start a server, drive a real program through it, and show every message", demo},
 		{"schema", "list the protocol's schema files, or print one by its name", printSchema},
+		{"conformance", "hold a server of the protocol, this or another, against session files", runConformance},
 		{"version", "print the version", version},
 		{"help", "print this", func([]string) int { usage(os.Stdout); return 0 }},
 	}
@@ -63,7 +64,7 @@ Usage: shelld [COMMAND] [FLAGS]
 
 `)
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-9s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  %-11s %s\n", c.name, c.summary)
 	}
 	fmt.Fprint(w, `
 "shelld serve -h" shows the flags of the server. The protocol is described by the

@@ -1,0 +1,242 @@
+package conformance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// A Contract is what the schema files say.
+type Contract struct {
+	methods map[string]*method
+	codes   map[string]int // by kind
+	data    map[string]*jsonschema.Schema
+	shapes  map[kind]*jsonschema.Schema // of whole messages
+	failed  *jsonschema.Schema          // an answer that is an error
+}
+
+// A method is one message of the protocol.
+type method struct {
+	name   string
+	kind   string // request, notification
+	from   string // client, server
+	errors []string
+	params *jsonschema.Schema
+	result *jsonschema.Schema
+}
+
+// anywhere are the kinds of error that any request may be answered with.
+var anywhere = []string{"invalidRequest", "methodNotFound", "internalError", "limitExceeded", "notInitialized", "shuttingDown", "canceled", "invalidParams"}
+
+// LoadContract reads and compiles the schema files, *.schema.json in the root of dir.
+func LoadContract(dir fs.FS) (*Contract, error) {
+	c := &Contract{methods: map[string]*method{}, codes: map[string]int{}, data: map[string]*jsonschema.Schema{}, shapes: map[kind]*jsonschema.Schema{}}
+	compiler := jsonschema.NewCompiler()
+	compiler.Draft = jsonschema.Draft2020
+	files, err := fs.Glob(dir, "*.schema.json")
+	if err != nil || len(files) == 0 {
+		return nil, errors.Join(err, errors.New("there are no schema files"))
+	}
+	heads := map[string]schemaFile{}
+	for _, name := range files {
+		raw, err := fs.ReadFile(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		var head schemaFile
+		if err := json.Unmarshal(raw, &head); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		heads[name] = head
+		if err := compiler.AddResource(head.ID, strings.NewReader(string(raw))); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for name, head := range heads {
+		if err := c.add(compiler, name, head); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if len(c.codes) == 0 || c.failed == nil || len(c.methods) == 0 {
+		return nil, errors.New("expected envelope.schema.json, errors.schema.json and a file for each method")
+	}
+	return c, nil
+}
+
+type schemaFile struct {
+	ID   string `json:"$id"`
+	Head *struct {
+		Method string   `json:"method"`
+		Kind   string   `json:"kind"`
+		From   string   `json:"from"`
+		Errors []string `json:"errors"`
+	} `json:"x-shelld"`
+	Defs map[string]json.RawMessage `json:"$defs"`
+}
+
+func (c *Contract) add(compiler *jsonschema.Compiler, name string, head schemaFile) (err error) {
+	def := func(d string) *jsonschema.Schema {
+		if head.Defs[d] == nil || err != nil {
+			return nil
+		}
+		var s *jsonschema.Schema
+		s, err = compiler.Compile(head.ID + "#/$defs/" + d)
+		return s
+	}
+	if head.Head != nil && head.Head.Method != "" { // Other files describe what is not sent.
+		m := &method{name: head.Head.Method, kind: head.Head.Kind, from: head.Head.From, errors: head.Head.Errors}
+		m.params, m.result = def("params"), def("result")
+		c.methods[m.name] = m
+	}
+	if name == "envelope.schema.json" {
+		c.shapes[kindRequest], c.shapes[kindNotification] = def("requestMessage"), def("notificationMessage")
+		c.shapes[kindResponse], c.failed = def("successMessage"), def("errorMessage")
+	}
+	if name == "errors.schema.json" {
+		var object struct{ OneOf []errorVariant }
+		if err := json.Unmarshal(head.Defs["errorObject"], &object); err != nil {
+			return err
+		}
+		for _, v := range object.OneOf {
+			k := strings.TrimSuffix(path.Base(v.Properties.Data.Ref), "Data")
+			c.codes[k] = v.Properties.Code.Const
+			c.data[k] = def(k + "Data")
+		}
+	}
+	return err
+}
+
+// An errorVariant is one kind of error in the schema of the error object.
+type errorVariant struct {
+	Properties struct {
+		Code struct{ Const int }
+		Data struct {
+			Ref string `json:"$ref"`
+		}
+	}
+}
+
+// problem says why a value does not fit a schema, or "".
+func problem(s *jsonschema.Schema, v any) string {
+	if s == nil {
+		return ""
+	}
+	err := s.Validate(forSchema(v))
+	var ve *jsonschema.ValidationError
+	if !errors.As(err, &ve) {
+		if err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	for len(ve.Causes) > 0 {
+		ve = ve.Causes[0]
+	}
+	at := ve.InstanceLocation
+	if at == "" {
+		at = "the value"
+	}
+	return at + ": " + ve.Message
+}
+
+// forSchema is a value as the library wants it.
+func forSchema(v any) any {
+	switch v := v.(type) {
+	case number:
+		return json.Number(v)
+	case []any:
+		a := make([]any, len(v))
+		for i, e := range v {
+			a[i] = forSchema(e)
+		}
+		return a
+	case map[string]any:
+		o := make(map[string]any, len(v))
+		for k, e := range v {
+			o[k] = forSchema(e)
+		}
+		return o
+	}
+	return v
+}
+
+// params says why params do not fit their method, or "". Methods that the contract
+// does not have are not its business.
+func (c *Contract) params(name string, v any) string {
+	m := c.methods[name]
+	if m == nil {
+		return ""
+	}
+	if v == nil {
+		v = map[string]any{}
+	}
+	return problem(m.params, v)
+}
+
+// result says why a result does not fit its method, or "".
+func (c *Contract) result(name string, v any) string {
+	if m := c.methods[name]; m != nil {
+		return problem(m.result, v)
+	}
+	return ""
+}
+
+// received says what is wrong with a message of a server, or "". asked is the method
+// of the request that a response answers.
+func (c *Contract) received(m *message, asked string) string {
+	shape := c.shapes[m.kind]
+	if m.kind == kindResponse && m.err != nil {
+		if why := c.failure(m.err, asked); why != "" {
+			return why
+		}
+		shape = c.failed
+	}
+	if why := problem(shape, m.v); why != "" {
+		return "the message itself: " + why
+	}
+	switch m.kind {
+	case kindRequest, kindNotification:
+		known := c.methods[m.method]
+		if known == nil || known.from != "server" && known.from != "both" {
+			return fmt.Sprintf("the protocol has no %s for a server to send", m.method)
+		}
+		return c.params(m.method, m.params)
+	case kindResponse:
+		if m.err == nil {
+			return c.result(asked, m.result)
+		}
+	}
+	return ""
+}
+
+// failure checks an error object: its members, its number by its kind, its data, and
+// that the method may fail so.
+func (c *Contract) failure(v any, asked string) string {
+	o, _ := v.(map[string]any)
+	text, _ := o["message"].(string)
+	data, _ := o["data"].(map[string]any)
+	kind, _ := data["kind"].(string)
+	code, isCode := o["code"].(number)
+	want, known := c.codes[kind]
+	switch {
+	case !isCode || text == "":
+		return "an error has a code and a message: " + show(v)
+	case !known:
+		return "an error has data.kind, one of the protocol's: " + show(v)
+	case !equal(code, number(fmt.Sprint(want))):
+		return fmt.Sprintf("the kind %s has the code %d: %s", kind, want, show(v))
+	}
+	if p := problem(c.data[kind], data); p != "" {
+		return "data: " + p
+	}
+	if m := c.methods[asked]; m != nil && !slices.Contains(m.errors, kind) && !slices.Contains(anywhere, kind) {
+		return fmt.Sprintf("%s cannot fail with %s; it can with %s", asked, kind, strings.Join(m.errors, ", "))
+	}
+	return ""
+}

@@ -1,0 +1,50 @@
+package conformance
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestDocumented: both descriptions of the language have every word of it.
+func TestDocumented(t *testing.T) {
+	words := []string{"protocol:", "level:", "needs:", "framing:", "args:", "initialize: no", "within", "@exactly", "@unordered", "@len", "@repeat", "...", "~`", "unanswered", "invalid", "until NAME", "or null", "ends", "contains", "from OFFSET", "base64"}
+	words = append(words, slices.Sorted(maps.Keys(verbs))...)
+	words = append(words, kindNames()...)
+	words = append(words, slices.Sorted(maps.Keys(signalNumbers))...)
+	words = append(words, needKinds...)
+	words = append(words, levels...)
+	for _, v := range []Verdict{Passed, Failed, Skipped, Wrong, Known} {
+		words = append(words, string(v))
+	}
+	for _, file := range []string{"doc.go", "../docs/conformance.md"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range words {
+			if !strings.Contains(string(data), w) {
+				t.Errorf("%s does not have %q", file, w)
+			}
+		}
+	}
+}
+
+// TestFirstSession: the one in the documentation is one.
+func TestFirstSession(t *testing.T) {
+	data, err := os.ReadFile("../docs/conformance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(data), "```text\nWhat a program prints")
+	text, _, ok2 := strings.Cut(rest, "```")
+	if !ok || !ok2 {
+		t.Fatal("there is no first session")
+	}
+	s, err := Parse("hello.txtar", []byte("What a program prints"+text))
+	if err != nil || len(s.steps) != 4 || s.steps[2].String() != "hello.txtar:10:1" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

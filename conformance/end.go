@@ -1,0 +1,191 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// This file has what is asked at the end of a session.
+
+// end closes the session: the server must end by itself once its stdin has, having
+// answered every request. After a step has failed it is ended by force.
+func (p *player) end(failed error, orphans bool) error {
+	defer p.conn.release(orphans)
+	if failed != nil {
+		p.conn.resume()
+		return nil
+	}
+	inTime := p.conn.finish(p.cfg.Shutdown)
+	return located(&step{position: position{p.session.file, p.session.last, 1}}, p.ended(inTime))
+}
+
+func (p *player) ended(inTime bool) error {
+	log, _, over := p.conn.snapshot()
+	if err := p.inspect(log); err != nil {
+		return err
+	}
+	var g *garbageError
+	switch {
+	case errors.As(over, &g):
+		return errors.New("the server's stdout has what is no message: " + g.msg)
+	case errors.Is(over, errHeld):
+		return over
+	case !inTime:
+		return fmt.Errorf("the server did not end within %v of the end of its stdin", p.cfg.Shutdown)
+	}
+	for _, st := range p.pending {
+		if err := p.whole(st, log); err != nil {
+			return located(st, err)
+		}
+	}
+	if why := p.check.unclaimed(p.nulls); why != "" {
+		return errors.New(why)
+	}
+	if p.killed {
+		return nil // It could do nothing any more. What must be gone then says the session.
+	}
+	if why := p.check.ended(); why != "" {
+		return errors.New(why)
+	}
+	if err := p.exitStatus(); err != nil {
+		return err
+	}
+	return p.survivors()
+}
+
+// exitStatus is 0 if shutdown was answered, else 1, where no step says otherwise.
+func (p *player) exitStatus() error {
+	want := 1
+	if p.check.shutdown {
+		want = 0
+	}
+	state := p.conn.cmd.ProcessState
+	if got := state.ExitCode(); got != want && !p.status {
+		return fmt.Errorf("expected the server's exit status %d (0 if shutdown was answered, else 1), got %s", want, state)
+	}
+	return nil
+}
+
+// survivors: no job's command outlives the server.
+func (p *player) survivors() error {
+	for _, j := range p.check.jobs {
+		if j.pid > 1 && !awaitGone(int(j.pid), p.cfg.Shutdown) {
+			return fmt.Errorf("the process %d of job %s has outlived the server", j.pid, j.handle)
+		}
+	}
+	return nil
+}
+
+// whole does the steps that look at the whole session.
+func (p *player) whole(st *step, log []entry) error {
+	if st.verb == "count" {
+		return p.count(st, log)
+	}
+	to := len(log)
+	if len(st.words) == 2 {
+		r := p.requests[st.words[1]]
+		if r == nil || r.answer == nil {
+			return &syntaxError{st.position, fmt.Sprintf("no request %q was sent and answered", st.words[1])}
+		}
+		to = r.at
+	}
+	for i := p.froms[st]; i < to; i++ {
+		if e := &log[i]; e.dir == fromServer && p.fits(st.items[0], &e.msg) == nil {
+			return errors.New("expected that this never comes, got " + clip(string(e.msg.raw)))
+		}
+	}
+	return nil
+}
+
+func (p *player) count(st *step, log []entry) error {
+	want, _ := integer(st.words[0])
+	var n int64
+	for i := range log {
+		if e := &log[i]; e.dir == fromServer && p.fits(st.items[0], &e.msg) == nil {
+			n++
+		}
+	}
+	if n != want {
+		return fmt.Errorf("expected %d of %s as here in the session, got %d", want, st.items[0], n)
+	}
+	return nil
+}
+
+// exit awaits the server's end, without its help: the session has done what ends it.
+func (p *player) exit(st *step) error {
+	p.status = true
+	err := p.until(st, "the server's end", func([]entry) (bool, error) {
+		select {
+		case <-p.conn.died:
+			return true, nil
+		default:
+			return false, nil
+		}
+	})
+	if err != nil {
+		select { // Its stdout has ended, and it may take a little longer.
+		case <-p.conn.died:
+		default:
+			return err
+		}
+	}
+	want, _ := integer(st.words[0])
+	state := p.conn.cmd.ProcessState
+	if st.words[0] != "any" && int(want) != state.ExitCode() {
+		return fmt.Errorf("expected the server's exit status %d, got %s", want, state)
+	}
+	return nil
+}
+
+// gone waits until there is no such process.
+func (p *player) gone(st *step) error {
+	v, err := (matcher{p.vars}).evaluate(st.v)
+	if err != nil {
+		return err
+	}
+	pid, ok := asInt(v)
+	if !ok || pid <= 1 {
+		return &syntaxError{st.v.at(), "this is no process id: " + show(v)}
+	}
+	if !awaitGone(int(pid), p.within(st)) {
+		return fmt.Errorf("expected the process %d to be gone within %v; it is there", pid, p.within(st))
+	}
+	return nil
+}
+
+// awaitGone looks again and again: the process may be anybody's child, and nothing tells
+// a stranger that it was reaped.
+func awaitGone(pid int, within time.Duration) bool {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for deadline := time.Now().Add(within); alive(pid); <-look.C {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// transcript is everything that went to and fro, with relative times; of a long session
+// the first and the last messages.
+func (c *connection) transcript() string {
+	log, _, _ := c.snapshot()
+	const most = 400
+	var b strings.Builder
+	for i, e := range log {
+		if len(log) > most && i == most/2 {
+			fmt.Fprintf(&b, "          … %d more …\n", len(log)-most)
+		}
+		if len(log) > most && i >= most/2 && i < len(log)-most/2 {
+			continue
+		}
+		arrow := "-->"
+		if e.dir == fromServer {
+			arrow = "<--"
+		}
+		fmt.Fprintf(&b, "%8.3fs %s %s\n", e.at.Seconds(), arrow, clip(string(e.msg.raw)))
+	}
+	return b.String()
+}

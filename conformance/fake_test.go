@@ -1,0 +1,312 @@
+//go:build linux
+
+package conformance
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary is also the server that tests are run against: a scripted one with one
+// job, which tells "hello\n", exits and is closed. A fault is what it does wrong.
+const faultVar = "CONFORMANCE_TEST_FAULT"
+
+func TestMain(m *testing.M) {
+	if fault, ok := os.LookupEnv(faultVar); ok {
+		(&fake{fault: fault, out: bufio.NewWriter(os.Stdout)}).serve(os.Stdin)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// A fake is that server.
+type fake struct {
+	fault string
+	line  bool
+	out   *bufio.Writer
+	pid   int
+	done  bool            // shutdown was answered
+	held  json.RawMessage // a start that waits for the client's answer
+}
+
+func (f *fake) serve(in io.Reader) {
+	switch f.fault {
+	case "silent":
+		select {}
+	case "dies at once":
+		os.Exit(7)
+	case "floods":
+		f.line = true
+		for i := 0; ; i++ {
+			f.message(fmt.Sprintf(`{"jsonrpc":"2.0","method":"log/message","params":{"level":"info","text":%q}}`, strings.Repeat("x", 1<<16)))
+		}
+	case "prints garbage":
+		fmt.Println("Listening on stdin!")
+	case "prints half":
+		fmt.Print(`{"jsonrpc":`)
+		return
+	case "endless line":
+		for {
+			if _, err := os.Stdout.WriteString(strings.Repeat("x", 1<<16)); err != nil {
+				return
+			}
+		}
+	case "holds stdout":
+		c := exec.Command("sleep", "60")
+		c.Stdout = os.Stdout
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		_ = c.Start() // The test sees whether it did.
+	}
+	r := bufio.NewReader(in)
+	first, err := r.Peek(1)
+	if err != nil {
+		f.end(1)
+	}
+	f.line = first[0] == '{'
+	framing := "header"
+	if f.line {
+		framing = "line"
+	}
+	for {
+		raw, err := readFrame(r, framing)
+		if err != nil {
+			status := 1
+			if f.done {
+				status = 0
+			}
+			f.end(status)
+		}
+		f.take(raw)
+	}
+}
+
+func (f *fake) end(status int) {
+	switch f.fault {
+	case "never ends":
+		select {}
+	case "wrong exit status":
+		status = 5
+	}
+	if f.pid > 0 && f.fault != "leaves the job" {
+		_ = syscall.Kill(f.pid, syscall.SIGKILL)
+		var s syscall.WaitStatus
+		_, _ = syscall.Wait4(f.pid, &s, 0, nil)
+	}
+	os.Exit(status)
+}
+
+// take answers one message.
+func (f *fake) take(raw []byte) {
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Result struct{ Outcome string }
+		Error  json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		f.message(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON","data":{"kind":"parseError"}}}`)
+		return
+	}
+	switch m.Method {
+	case "initialize":
+		f.answer(m.ID, `{"protocolVersion":"1","serverInfo":{"name":"fake","version":"1"},"sessionId":"s","stateDirectory":null,"capabilities":{"framings":[],"modes":["pty","pipe"],"methods":["initialize","shutdown","job/start","job/get"],"events":["output"],"conditions":[],"keys":[],"encodings":["text"],"readFormats":[],"waitFormats":[],"treeControl":{"kind":"none","reaches":[],"survivesServer":true,"notReached":[]},"inputDetection":{"tier":"none","why":"fake"},"screen":{"formats":[]},"signals":[],"ack":false,"confirm":false,"levels":{"core":"partial"}},"platform":{"os":"linux","arch":"amd64","shell":"sh","shellPath":"/bin/sh","canonicalLineLimit":null},"limits":{"maxJobs":1,"maxMessageBytes":1048576,"spoolMemoryBytes":131072,"inputQueueBytes":4096,"shutdownGraceMs":0}}`)
+	case "shutdown":
+		f.done = true
+		f.answer(m.ID, `{}`)
+	case "job/start":
+		if f.fault == "asks" {
+			f.held = m.ID
+			f.message(`{"jsonrpc":"2.0","id":"q","method":"client/confirm","params":{"action":"start"}}`)
+			return
+		}
+		f.start(m.ID)
+	case "":
+		if m.Result.Outcome == "once" {
+			f.start(f.held)
+			return
+		}
+		f.message(`{"jsonrpc":"2.0","id":` + string(f.held) + `,"error":{"code":-32024,"message":"refused","data":{"kind":"confirmationDenied","action":"start"}}}`)
+	case "job/get":
+		f.answer(m.ID, `{"job":`+f.job(`"closed"`)+`}`)
+	case "initialized", "exit":
+	default:
+		f.message(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":{"code":-32601,"message":"no such method","data":{"kind":"methodNotFound","method":"x"}}}`)
+	}
+}
+
+func (f *fake) job(status string) string {
+	return fmt.Sprintf(`{"handle":1,"status":%s,"argv":["x"],"cwd":"/","mode":"pipe","pid":%d,"startedAt":"2026-01-02T03:04:05Z","durationMs":1,"cols":80,"rows":24,"background":[],"streams":{"stdout":{"nextOffset":8,"kept":[[0,8]]}},"watches":[]}`, status, f.pid)
+}
+
+func (f *fake) start(id json.RawMessage) {
+	c := exec.Command("sleep", "60")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if c.Start() == nil {
+		f.pid = c.Process.Pid
+	}
+	event := func(seq int, method, rest string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"job/%s","params":{"handle":1,"seq":%d,%s}}`, method, seq, rest)
+	}
+	messages := []string{
+		event(1, "started", `"requestId":`+string(id)+`,"job":`+strings.Replace(f.job(`"running"`), `"nextOffset":8,"kept":[[0,8]]`, `"nextOffset":0,"kept":[]`, 1)),
+		`{"jsonrpc":"2.0","id":` + string(id) + `,"result":{"job":` + strings.Replace(f.job(`"running"`), `"nextOffset":8,"kept":[[0,8]]`, `"nextOffset":0,"kept":[]`, 1) + `}}`,
+		event(2, "output", `"stream":"stdout","offset":0,"bytes":5,"text":"hell\u006f"`),
+		event(3, "output", `"stream":"stdout","offset":5,"bytes":3,"text":"é\n"`),
+		event(4, "exited", `"exit":{"code":0,"signal":null,"coreDumped":false,"reason":"exited"},"durationMs":1,"background":[]`),
+		strings.Replace(event(5, "closed", ``), ",}}", "}}", 1),
+	}
+	for _, m := range wrongly(f.fault, messages) {
+		f.message(m)
+	}
+}
+
+// wrongly commits a fault on the messages of a job: 0 started, 1 the answer, 2 and 3
+// output, 4 exited, 5 closed.
+func wrongly(fault string, m []string) []string {
+	swap := func(i, j int) []string { m[i], m[j] = m[j], m[i]; return m }
+	edit := func(i int, from, to string) []string { m[i] = strings.Replace(m[i], from, to, 1); return m }
+	renumber := func(m []string) []string {
+		seq := 0
+		for i := range m {
+			if j := strings.Index(m[i], `"seq":`); j >= 0 {
+				seq++
+				m[i] = m[i][:j] + fmt.Sprintf(`"seq":%d`, seq) + m[i][j+7:]
+			}
+		}
+		return m
+	}
+	switch fault {
+	case "answers twice":
+		return append(m[:2:2], append([]string{m[1]}, m[2:]...)...)
+	case "never answers":
+		return append(m[:1:1], m[2:]...)
+	case "answers first":
+		return swap(0, 1)
+	case "id as a string":
+		return edit(1, `"id":2`, `"id":"2"`)
+	case "drops an event":
+		return append(m[:3:3], m[4:]...)
+	case "drops output":
+		return renumber(append(m[:2:2], m[3:]...))
+	case "loses the tail":
+		return renumber(append(m[:3:3], m[4:]...))
+	case "repeats output":
+		return renumber(append(m[:3:3], m[2:]...))
+	case "reorders":
+		return swap(2, 3)
+	case "output before started":
+		return renumber(append([]string{m[2], m[0], m[1]}, m[3:]...))
+	case "exited before output":
+		return renumber(swap(3, 4))
+	case "closed before exited":
+		return renumber(swap(4, 5))
+	case "no closed":
+		return m[:5]
+	case "no started":
+		return renumber(m[1:])
+	case "event after closed":
+		return append(m, strings.Replace(m[4], `"seq":4`, `"seq":6`, 1))
+	case "wrong number of bytes":
+		return edit(3, `"bytes":3`, `"bytes":4`)
+	case "splits a character":
+		m[3] = strings.Replace(m[3], `"bytes":3,"text":"é\n"`, `"bytes":1,"base64":"ww=="`, 1)
+		return renumber(append(m[:4:4], append([]string{strings.NewReplacer(`"offset":5`, `"offset":6`, `"bytes":1`, `"bytes":2`, `ww==`, `qQo=`).Replace(m[3])}, m[4:]...)...))
+	case "base64 for text":
+		return edit(3, `"text":"é\n"`, `"base64":"w6kK"`)
+	case "an extra member":
+		return edit(2, `"stream"`, `"colour":"red","stream"`)
+	case "an extra member outside":
+		return edit(1, `"result"`, `"extra":1,"result"`)
+	case "a missing member":
+		return edit(4, `"durationMs":1,`, ``)
+	case "another job's answer":
+		return edit(0, `"requestId":2`, `"requestId":1`)
+	}
+	return m
+}
+
+func (f *fake) answer(id json.RawMessage, result string) {
+	f.message(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + result + `}`)
+}
+
+func (f *fake) message(m string) {
+	framing := "header"
+	if f.line {
+		framing = "line"
+	}
+	if f.fault == "wrong framing" {
+		framing = map[string]string{"header": "line", "line": "header"}[framing]
+	}
+	if f.fault == "stray line" && strings.Contains(m, "job/exited") {
+		m = "debug: exiting\n" + m
+	}
+	if _, err := f.out.Write(frame(framing, []byte(m))); err != nil {
+		os.Exit(3)
+	}
+	if err := f.out.Flush(); err != nil {
+		os.Exit(3)
+	}
+}
+
+// play runs one session against the fake.
+func play(t *testing.T, fault, framing, session string) Result {
+	t.Helper()
+	t.Setenv(faultVar, fault)
+	s, err := Parse("test.txtar", []byte(session))
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	within := 5 * time.Second
+	if fault == "floods" {
+		within = time.Minute // The race detector takes its time with 256 MiB.
+	}
+	began := time.Now()
+	r := Run(s, framing, Config{Contract: contract(t), Command: []string{binary}, Orphans: true, Within: within, Shutdown: 3 * time.Second})
+	if took := time.Since(began); took > 90*time.Second {
+		t.Errorf("the verdict took %v", took)
+	}
+	return r
+}
+
+// contract is that of the schema files, and a request of servers that they may have later.
+func contract(t *testing.T) *Contract {
+	t.Helper()
+	files := fstest.MapFS{"client-confirm-test.schema.json": {Data: []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://example.org/client-confirm-test.schema.json",
+		"x-shelld":{"method":"client/confirm","kind":"request","from":"server"},"$defs":{"params":{"type":"object"},"result":{"type":"object","required":["outcome"]}}}`)}}
+	dir := os.DirFS("../schema/json")
+	names, err := fs.Glob(dir, "*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(dir, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = &fstest.MapFile{Data: data}
+	}
+	c, err := LoadContract(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.methods["job/start"] != nil { // The fake refuses as servers with a policy do.
+		c.methods["job/start"].errors = append(c.methods["job/start"].errors, "confirmationDenied")
+	}
+	return c
+}

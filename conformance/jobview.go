@@ -1,0 +1,255 @@
+package conformance
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A jobView is what the connection was told of one job.
+type jobView struct {
+	handle string
+	name   any // or nil
+	pid    int64
+	asked  *request // what started it; nil: not known yet
+	goesOn bool     // a job/run that was answered before the end
+	free   bool     // its events were chosen again meanwhile
+
+	seq     int64
+	first   string // the first event's name
+	last    string // the last one's
+	exited  bool
+	closed  bool
+	streams map[string]*streamView
+	told    map[string]int64 // the highest nextOffset of each stream that an answer told
+}
+
+// A streamView is one stream's output so far.
+type streamView struct {
+	next     int64
+	anywhere bool // it may begin at any offset
+	half     []byte
+	runs     []run
+}
+
+// A run is bytes without a gap.
+type run struct {
+	offset int64
+	data   []byte
+}
+
+func (c *checker) job(handle string) *jobView {
+	j := c.jobs[handle]
+	if j == nil {
+		j = &jobView{handle: handle, streams: map[string]*streamView{}, told: map[string]int64{}}
+		c.jobs[handle] = j
+	}
+	return j
+}
+
+// stream finds a job's stream; there is none with other names than the protocol's.
+func (j *jobView) stream(name string) *streamView {
+	s := j.streams[name]
+	if s == nil {
+		s = &streamView{anywhere: j.free}
+		j.streams[name] = s
+	}
+	return s
+}
+
+// fromAnswer: the output of a job/run that goes on is sent from where its answer ended.
+func (j *jobView) fromAnswer(job map[string]any) {
+	streams, _ := job["streams"].(map[string]any)
+	for name, v := range streams {
+		o, _ := v.(map[string]any)
+		j.stream(name).next, _ = asInt(o["nextOffset"])
+	}
+}
+
+// event says which invariant an event breaks, or "".
+func (c *checker) event(m *message, o map[string]any) string {
+	j := c.job(show(o["handle"]))
+	name := strings.TrimPrefix(m.method, "job/")
+	seq, _ := asInt(o["seq"])
+	switch {
+	case j.closed:
+		return fmt.Sprintf("nothing of job %s comes after its job/closed", j.handle)
+	case seq != j.seq+1:
+		return fmt.Sprintf("seq of job %s is %d after %d", j.handle, seq, j.seq)
+	case name == "started" && seq != 1:
+		return fmt.Sprintf("job/started is the first event of job %s", j.handle)
+	case name != "started" && seq == 1 && c.wants(j, "started"):
+		return fmt.Sprintf("the first event of job %s is %s, not job/started", j.handle, m.method)
+	}
+	j.seq, j.last = seq, name
+	if seq == 1 {
+		j.first = name
+	}
+	if name == "started" {
+		if why := c.started(j, o); why != "" {
+			return why
+		}
+	}
+	if j.asked != nil && !j.free && !c.wants(j, name) {
+		return fmt.Sprintf("%s of job %s was not asked for", m.method, j.handle)
+	}
+	return c.eventOf(j, name, o)
+}
+
+func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
+	switch name {
+	case "output":
+		return c.output(j, o)
+	case "patternMatched":
+		stream, _ := o["stream"].(string)
+		end, _ := asInt(o["endOffset"])
+		if c.wants(j, "output") && end > j.stream(stream).next {
+			return fmt.Sprintf("job/patternMatched of job %s speaks of bytes up to %d, and its output (%s) was sent up to %d", j.handle, end, stream, j.stream(stream).next)
+		}
+	case "exited":
+		if j.exited {
+			return fmt.Sprintf("job/exited of job %s comes once", j.handle)
+		}
+		j.exited = true
+	case "closed":
+		j.closed = true
+		if c.wants(j, "exited") && !j.exited {
+			return fmt.Sprintf("job/closed of job %s comes before its job/exited", j.handle)
+		}
+		return c.complete(j)
+	}
+	if name != "output" { // it may speak of half a character, which is sent before it then
+		for _, s := range j.streams {
+			s.half = nil
+		}
+	}
+	return ""
+}
+
+// started names the request that made the job.
+func (c *checker) started(j *jobView, o map[string]any) string {
+	job, _ := o["job"].(map[string]any)
+	id := string(encode(o["requestId"]))
+	i := slices.IndexFunc(c.all, func(r *request) bool {
+		return r.id == id && (r.method == "job/start" || r.method == "job/run") && (r.answer == nil || r == j.asked)
+	})
+	switch {
+	case show(job["handle"]) != j.handle:
+		return "job/started of job " + j.handle + " tells of job " + show(job["handle"])
+	case i < 0:
+		return "no start that is in flight has the id " + id + ", which job/started names as its request"
+	}
+	j.asked, j.name = c.all[i], job["name"]
+	j.pid, _ = asInt(job["pid"])
+	return ""
+}
+
+// output says which invariant a job/output breaks, or "".
+func (c *checker) output(j *jobView, o map[string]any) string {
+	name, _ := o["stream"].(string)
+	s := j.stream(name)
+	data, wrong := outputBytes(o)
+	offset, _ := asInt(o["offset"])
+	n, _ := asInt(o["bytes"])
+	late, _ := o["late"].(bool)
+	if restart, _ := o["restart"].(bool); restart {
+		s.anywhere, s.half = true, nil
+	}
+	expected := s.next
+	if gap, ok := o["gap"].(map[string]any); ok {
+		from, _ := asInt(gap["from"])
+		to, _ := asInt(gap["to"])
+		if !s.anywhere && from != expected || to != offset || from >= to {
+			return fmt.Sprintf("the gap from %d to %d does not lie between the offset %d, which was next, and the offset %d", from, to, expected, offset)
+		}
+		expected, s.half = offset, nil
+	}
+	switch {
+	case wrong != "":
+		return wrong
+	case n != int64(len(data)):
+		return fmt.Sprintf("bytes is %d, and the chunk has %d", n, len(data))
+	case len(data) > 64<<10:
+		return fmt.Sprintf("a chunk has at most 65536 bytes, and this one %d", len(data))
+	case !s.anywhere && offset != expected:
+		return fmt.Sprintf("the output of job %s (%s) goes on at %d, and this chunk begins at %d", j.handle, name, expected, offset)
+	case j.exited && !late:
+		return fmt.Sprintf("output of job %s after its job/exited is late", j.handle)
+	case !j.exited && late:
+		return fmt.Sprintf("output of job %s before its job/exited is not late", j.handle)
+	}
+	s.add(offset, data)
+	if c.base64 || j.free {
+		return ""
+	}
+	return s.text(o["base64"] != nil, data)
+}
+
+// add appends bytes to the last run, or begins another.
+func (s *streamView) add(offset int64, data []byte) {
+	if n := len(s.runs); n == 0 || s.anywhere || s.runs[n-1].offset+int64(len(s.runs[n-1].data)) != offset {
+		s.runs = append(s.runs, run{offset: offset})
+	}
+	last := &s.runs[len(s.runs)-1]
+	last.data = append(last.data, data...)
+	s.next, s.anywhere = offset+int64(len(data)), false
+}
+
+// text: in the encoding text, base64 is for what is no UTF-8, and no character is split
+// between chunks.
+func (s *streamView) text(encoded bool, data []byte) string {
+	half := s.half
+	s.half = nil
+	if encoded && len(data) > 0 && utf8.Valid(data) {
+		return "bytes that are UTF-8 come as text, where base64 was not asked for"
+	}
+	for k := 1; k < utf8.UTFMax && len(half) > 0 && k <= len(data); k++ {
+		if r := append(slices.Clone(half), data[:k]...); utf8.FullRune(r) {
+			if c, n := utf8.DecodeRune(r); c != utf8.RuneError && n == len(r) {
+				return fmt.Sprintf("a chunk ends with half of the character %q, and the next begins with its other half", c)
+			}
+			break
+		}
+	}
+	s.half = halfRune(data)
+	return ""
+}
+
+// halfRune is the beginning of a character at the end of data.
+func halfRune(data []byte) []byte {
+	for k := 1; k < utf8.UTFMax && k <= len(data); k++ {
+		if tail := data[len(data)-k:]; utf8.RuneStart(tail[0]) {
+			if !utf8.FullRune(tail) {
+				return slices.Clone(tail)
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// from is what came from an offset on, up to the next gap; ok is false where the offset
+// lies in one, or has not come.
+func (s *streamView) from(offset int64) (data []byte, ok bool) {
+	for _, r := range slices.Backward(s.runs) {
+		if end := r.offset + int64(len(r.data)); offset >= r.offset {
+			return r.data[min(offset, end)-r.offset:], offset <= end
+		}
+	}
+	return nil, offset == s.next
+}
+
+// outputBytes are the bytes of a job/output, or what is wrong with it.
+func outputBytes(o map[string]any) ([]byte, string) {
+	if text, ok := o["text"].(string); ok {
+		return []byte(text), ""
+	}
+	encoded, _ := o["base64"].(string)
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, "base64 cannot be decoded: " + err.Error()
+	}
+	return data, ""
+}

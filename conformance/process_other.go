@@ -1,0 +1,36 @@
+//go:build !unix
+
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+)
+
+// signalNumbers are what a session can send to the server.
+var signalNumbers = map[string]int{"TERM": 1, "INT": 1, "HUP": 1, "KILL": 1, "STOP": 1, "CONT": 1}
+
+func ownGroup(*exec.Cmd) {}
+
+func killGroup(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill() // As a rule it has ended.
+}
+
+func signalServer(cmd *exec.Cmd, name string) error {
+	if name == "KILL" {
+		return cmd.Process.Kill()
+	}
+	return &skipError{fmt.Sprintf("%s has no signal %s", runtime.GOOS, name)}
+}
+
+// alive says whether there is a process.
+func alive(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	_ = p.Release() // It only looked.
+	return true
+}

@@ -1,0 +1,326 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// Levels are those of protocol section 12.
+var levels = []string{"core", "trees", "terminal", "store", "policy"}
+
+// A Session is what one file says: messages to send, and what must come back.
+type Session struct {
+	Name     string // the file's name without .txtar, with its directory
+	Prose    string // what is shown
+	Protocol string // the sentence it stands on
+	Level    string
+	Needs    []Need
+	Framings []string // "header", "line"
+	Args     []string // what the server gets behind its command
+
+	file  string
+	bad   error // why there are no steps
+	last  int   // the number of the last line
+	cold  bool  // the runner does not initialize the server
+	steps []step
+}
+
+// A Need is what a server or machine must have for a session to apply.
+type Need struct {
+	Kind  string // mode, method, event, condition, program, …
+	Value string
+}
+
+// A step is one section of a session.
+type step struct {
+	position
+	verb   string
+	name   string // of the request, for send, answer and error
+	words  []string
+	within time.Duration // 0: as the runner has it
+
+	items   []item            // messages: to send, or expected
+	v       value             // what else the body holds
+	more    value             // behind =>
+	content string            // of raw and frame
+	ids     map[string]string // of the requests in content, by name
+	output  *outputStep
+}
+
+// An item is a method, and its params or a pattern for them; or, where messages are
+// expected, the answer to a request.
+type item struct {
+	position
+	method string // or answer, error
+	name   string // of the request, for answer and error
+	id     value  // send only: the id as it is to be spelled
+	params value  // nil: none, or any
+}
+
+func (it item) String() string {
+	if it.name != "" {
+		return it.method + " " + it.name
+	}
+	return it.method
+}
+
+// A verbSpec says what a verb's section looks like.
+type verbSpec struct {
+	usage string
+	parse func(*step, []string, section) error
+	waits bool // takes within
+}
+
+// A section is a step's body.
+type section struct {
+	file string
+	line int
+	body string
+}
+
+var verbs map[string]verbSpec
+
+func init() {
+	verbs = map[string]verbSpec{
+		"initialize": {"initialize", parseInitialize, true},
+		"send":       {"send NAME [invalid|unanswered]", parseSend, false},
+		"notify":     {"notify [invalid]", parseNotify, false},
+		"frame":      {"frame [NAME=ID]...", parseContent, false},
+		"raw":        {"raw [NAME=ID]...", parseContent, false},
+		"answer":     {"answer NAME", parseAnswer, true},
+		"error":      {"error NAME, error NAME or null, or error null", parseError, true},
+		"expect":     {"expect [next|unordered]", parseExpect, true},
+		"never":      {"never [until NAME]", parseNever, false},
+		"count":      {"count N", parseCount, false},
+		"output":     {"output HANDLE [STREAM] [contains|ends] [from OFFSET]", parseOutput, true},
+		"bytes":      {"bytes HANDLE STREAM", parseBytes, true},
+		"reply":      {"reply METHOD", parseReply, false},
+		"let":        {"let NAME", parseLet, false},
+		"close":      {"close stdin", parseWords, false},
+		"stall":      {"stall", parseWords, false},
+		"resume":     {"resume", parseWords, false},
+		"exit":       {"exit STATUS, or exit any", parseExit, true},
+		"signal":     {"signal NAME", parseSignal, false},
+		"gone":       {"gone", parseGone, true},
+	}
+}
+
+// Parse reads a session file.
+func Parse(name string, data []byte) (*Session, error) {
+	s := &Session{Name: strings.TrimSuffix(name, ".txtar"), Level: "core", Framings: []string{"header", "line"}, file: name}
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // as some editors save it
+	if i := slices.IndexFunc(bytes.Split(data, []byte("\n")), func(l []byte) bool { return string(l) == "-- --" }); i >= 0 {
+		return nil, &syntaxError{position{name, i + 1, 1}, "expected a verb, as in -- send start --"} // txtar panics
+	}
+	a := txtar.Parse(data)
+	if err := s.preamble(name, string(a.Comment)); err != nil {
+		return nil, err
+	}
+	line := 1 + strings.Count(string(a.Comment), "\n")
+	for _, f := range a.Files {
+		st, err := parseStep(name, line, f.Name, string(f.Data))
+		if err != nil {
+			return nil, err
+		}
+		s.steps = append(s.steps, *st)
+		line += 1 + strings.Count(string(f.Data), "\n")
+	}
+	s.last = line - 1
+	if len(s.steps) == 0 {
+		return nil, &syntaxError{position{name, line, 1}, "expected at least one step, as in -- send start --"}
+	}
+	return s, s.check()
+}
+
+// preamble reads what stands before the first step: prose, then keys.
+func (s *Session) preamble(file, comment string) error {
+	keys := map[string]func(position, string) error{
+		"protocol": func(_ position, v string) error { s.Protocol = v; return nil },
+		"level":    s.setLevel,
+		"needs":    s.addNeeds,
+		"framing":  s.setFraming,
+		"args":     func(_ position, v string) error { s.Args = strings.Fields(v); return nil },
+		"initialize": func(pos position, v string) error {
+			s.cold = v == "no"
+			if !s.cold {
+				return &syntaxError{pos, "expected no, or no such line: then the runner initializes the server"}
+			}
+			return nil
+		},
+	}
+	var prose []string
+	seen := map[string]bool{}
+	for i, l := range strings.Split(comment, "\n") {
+		pos := position{file, i + 1, 1}
+		key, v, ok := strings.Cut(l, ":")
+		if !ok || key == "" || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz") != "" {
+			if len(seen) > 0 && strings.TrimSpace(l) != "" {
+				return &syntaxError{pos, "expected a key, as in level: core; prose stands before the first of them"}
+			}
+			prose = append(prose, l)
+			continue
+		}
+		set := keys[key]
+		if set == nil {
+			return &syntaxError{pos, fmt.Sprintf("there is no key %q; those there are: protocol, level, needs, framing, args, initialize (write prose so that no line of it begins with a word and a colon)", key)}
+		}
+		if seen[key] && key != "needs" {
+			return &syntaxError{pos, "the key " + key + " is there already"}
+		}
+		seen[key] = true
+		if err := set(pos, strings.TrimSpace(v)); err != nil {
+			return err
+		}
+	}
+	s.Prose = strings.TrimSpace(strings.Join(prose, "\n"))
+	if s.Prose == "" {
+		return &syntaxError{position{file, 1, 1}, "expected a sentence that says what is shown"}
+	}
+	return nil
+}
+
+func (s *Session) setLevel(pos position, v string) error {
+	if !slices.Contains(levels, v) {
+		return &syntaxError{pos, fmt.Sprintf("there is no level %q; those there are: %s", v, strings.Join(levels, ", "))}
+	}
+	s.Level = v
+	return nil
+}
+
+func (s *Session) setFraming(pos position, v string) error {
+	switch v {
+	case "both":
+	case "header", "line":
+		s.Framings = []string{v}
+	default:
+		return &syntaxError{pos, fmt.Sprintf("there is no framing %q; write header, line or both", v)}
+	}
+	return nil
+}
+
+// needKinds are what a session can need.
+var needKinds = []string{"mode", "method", "event", "condition", "signal", "key", "encoding", "readFormat", "waitFormat", "capability", "platform", "program"}
+
+func (s *Session) addNeeds(pos position, v string) error {
+	for part := range strings.SplitSeq(v, ",") {
+		kind, what, ok := strings.Cut(strings.TrimSpace(part), " ")
+		if !ok || !slices.Contains(needKinds, kind) {
+			return &syntaxError{pos, fmt.Sprintf("expected a kind and a value, as in mode pty, found %q; the kinds are %s", part, strings.Join(needKinds, ", "))}
+		}
+		s.Needs = append(s.Needs, Need{kind, strings.TrimSpace(what)})
+	}
+	return nil
+}
+
+func parseStep(file string, line int, header, body string) (*step, error) {
+	words := strings.Fields(header)
+	pos := position{file, line, 1}
+	if len(words) == 0 {
+		return nil, &syntaxError{pos, "expected a verb"}
+	}
+	spec, ok := verbs[words[0]]
+	if !ok {
+		return nil, &syntaxError{pos, fmt.Sprintf("there is no verb %q; those there are: %s", words[0], strings.Join(verbNames(), ", "))}
+	}
+	st := &step{position: pos, verb: words[0]}
+	words = words[1:]
+	if n := len(words); spec.waits && n >= 2 && words[n-2] == "within" {
+		d, err := time.ParseDuration(words[n-1])
+		if err != nil || d <= 0 {
+			return nil, &syntaxError{pos, fmt.Sprintf("expected a time after within, as in 5s, found %q", words[n-1])}
+		}
+		st.within, words = d, words[:n-2]
+	}
+	err := spec.parse(st, words, section{file, line + 1, body})
+	if err == errUsage {
+		err = &syntaxError{pos, "expected -- " + spec.usage + " --"}
+	}
+	return st, err
+}
+
+func verbNames() []string {
+	var all []string
+	for v := range verbs {
+		all = append(all, v)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// check refuses what can be seen to be wrong before anything is run.
+func (s *Session) check() error {
+	sent := map[string]bool{"initialize": true}
+	if s.cold || slices.ContainsFunc(s.steps, func(st step) bool { return st.verb == "initialize" }) {
+		sent = map[string]bool{}
+	}
+	for i := range s.steps {
+		st := &s.steps[i]
+		for _, name := range st.sends() {
+			if sent[name] {
+				return &syntaxError{st.position, fmt.Sprintf("a request %q is sent already; each needs a name of its own", name)}
+			}
+			sent[name] = true
+		}
+		if err := st.refersTo(sent); err != nil {
+			return err
+		}
+	}
+	return s.checkStart()
+}
+
+// sends are the names of the requests that a step sends.
+func (st *step) sends() []string {
+	switch st.verb {
+	case "send":
+		return []string{st.name}
+	case "initialize":
+		return []string{"initialize"}
+	}
+	return slices.Sorted(maps.Keys(st.ids))
+}
+
+// refersTo refuses names of requests that were not sent. never until may name one that
+// is sent later.
+func (st *step) refersTo(sent map[string]bool) error {
+	unknown := func(pos position, name string) error {
+		return &syntaxError{pos, fmt.Sprintf("no request %q was sent before; expected -- send %s --", name, name)}
+	}
+	if (st.verb == "answer" || st.verb == "error") && !sent[st.name] && st.name != "null" {
+		return unknown(st.position, st.name)
+	}
+	for _, it := range st.items {
+		if st.verb == "expect" && it.name != "" && !sent[it.name] {
+			return unknown(it.position, it.name)
+		}
+	}
+	return nil
+}
+
+// checkStart: the server must be initialized where its capabilities are asked for, and
+// once at most by the runner.
+func (s *Session) checkStart() error {
+	first := s.steps[0].position
+	for i, st := range s.steps {
+		if st.verb == "initialize" && (i > 0 || s.cold) {
+			return &syntaxError{st.position, "the step initialize comes first, and without initialize: no; to send the request otherwise, write initialize: no and -- send NAME --"}
+		}
+	}
+	for _, n := range s.Needs {
+		if s.cold && n.Kind != "platform" && n.Kind != "program" {
+			return &syntaxError{first, "with initialize: no the server's capabilities are not known; needs can only be of a platform or program"}
+		}
+	}
+	return nil
+}
+
+func integer(s string) (int64, bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}

@@ -1,0 +1,218 @@
+package conformance
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file has the steps that send.
+
+// initialize sends initialize and initialized, and looks at what the server can do.
+func (p *player) initialize(st *step) error {
+	params := map[string]any{}
+	if st.v != nil {
+		v, err := (matcher{p.vars}).evaluate(st.v)
+		if err != nil {
+			return err
+		}
+		var ok bool
+		if params, ok = v.(map[string]any); !ok {
+			return &syntaxError{st.v.at(), "the params of initialize are an object"}
+		}
+		if why := p.contract.params("initialize", params); why != "" {
+			return &syntaxError{st.v.at(), "the params do not fit their schema: " + why}
+		}
+	}
+	r := &request{name: "initialize", id: p.nextID(), method: "initialize", params: params}
+	p.request(r, params)
+	if err := p.await(st, r); err != nil {
+		return err
+	}
+	m := r.answer
+	if m.err != nil {
+		return fmt.Errorf("initialize failed: %s", show(m.err))
+	}
+	if st.more != nil {
+		if err := match(st.more, m.result, p.vars); err != nil {
+			return err
+		}
+	}
+	if err := p.serverLacks(m.result); err != nil {
+		return err
+	}
+	p.message(map[string]any{"jsonrpc": "2.0", "method": "initialized", "params": map[string]any{}})
+	return nil
+}
+
+// needMembers are where capabilities tells of a need.
+var needMembers = map[string]string{
+	"mode": "modes", "method": "methods", "event": "events", "condition": "conditions", "signal": "signals", "key": "keys",
+	"encoding": "encodings", "readFormat": "readFormats", "waitFormat": "waitFormats",
+}
+
+// serverLacks is a skipError if the server says that it does not have what the session
+// needs. The methods that it sends and the modes of its jobs need not be listed. A server that
+// claims the whole level has no excuse for what belongs to every server of the level.
+func (p *player) serverLacks(result any) error {
+	o, _ := result.(map[string]any)
+	caps, _ := o["capabilities"].(map[string]any)
+	levels, _ := caps["levels"].(map[string]any)
+	support := levels[p.session.Level]
+	if support == "none" || support == nil {
+		return &skipError{"the server says that it has nothing of the level " + p.session.Level}
+	}
+	for _, n := range p.session.allNeeds() {
+		list, _ := caps[needMembers[n.Kind]].([]any)
+		has := slices.Contains(list, any(n.Value))
+		if n.Kind == "capability" {
+			has = caps[n.Value] == true
+		}
+		switch {
+		case has || n.Kind == "platform" || n.Kind == "program":
+		case support == "full" && slices.Contains([]string{"method", "event", "condition"}, n.Kind):
+			return fmt.Errorf("the server says that it has all of the level %s, and it has no %s %s", p.session.Level, n.Kind, n.Value)
+		default:
+			return &skipError{fmt.Sprintf("the server has no %s %s", n.Kind, n.Value)}
+		}
+	}
+	return nil
+}
+
+// allNeeds are the needs that a session lists, the methods that it sends, and the modes
+// of the jobs that it starts.
+func (s *Session) allNeeds() []Need {
+	needs := slices.Clone(s.Needs)
+	for _, st := range s.steps {
+		if st.verb != "send" || slices.Contains(st.words, "invalid") {
+			continue
+		}
+		it := st.items[0]
+		if needs = append(needs, Need{"method", it.method}); it.method == "job/start" || it.method == "job/run" {
+			needs = append(needs, Need{"mode", it.mode()})
+		}
+	}
+	return needs
+}
+
+// mode is that of a job that an item starts.
+func (it item) mode() string {
+	o, _ := it.params.(object)
+	for _, m := range o.members {
+		l, _ := m.v.(literal)
+		if t, ok := l.v.(text); ok && m.name == "mode" {
+			return strings.Join(t, "")
+		}
+	}
+	return map[string]string{"job/start": "pty", "job/run": "pipe"}[it.method]
+}
+
+func (p *player) nextID() string {
+	p.ids++
+	return strconv.Itoa(p.ids)
+}
+
+func (p *player) send(st *step) error {
+	it := st.items[0]
+	r := &request{name: st.name, method: it.method, lost: slices.Contains(st.words, "unanswered")}
+	if it.id != nil {
+		v, err := (matcher{p.vars}).evaluate(it.id)
+		if err != nil {
+			return err
+		}
+		r.id = string(encode(v))
+	} else {
+		r.id = p.nextID()
+	}
+	params, err := p.params(st, it)
+	if err != nil {
+		return err
+	}
+	r.params, _ = params.(map[string]any)
+	p.request(r, params)
+	return nil
+}
+
+func (p *player) notify(st *step) error {
+	params, err := p.params(st, st.items[0])
+	if err != nil {
+		return err
+	}
+	o := map[string]any{"jsonrpc": "2.0", "method": st.items[0].method}
+	if params != nil {
+		o["params"] = params
+	}
+	p.message(o)
+	return nil
+}
+
+// params fills params in, and holds them against the contract: those of a session are
+// as the protocol wants them, unless the step says that they are not.
+func (p *player) params(st *step, it item) (any, error) {
+	if p.closed {
+		return nil, &syntaxError{st.position, "stdin was closed before; nothing can be sent any more"}
+	}
+	var v any
+	if it.params != nil {
+		var err error
+		if v, err = (matcher{p.vars}).evaluate(it.params); err != nil {
+			return nil, err
+		}
+	}
+	why, invalid := p.contract.params(it.method, v), slices.Contains(st.words, "invalid")
+	if p.contract.methods[it.method] == nil {
+		why = "the protocol has no method " + it.method
+	}
+	switch {
+	case why != "" && !invalid:
+		return nil, &syntaxError{it.position, "the message does not fit its schema: " + why + " (write invalid behind the name if that is what is shown)"}
+	case why == "" && invalid:
+		return nil, &syntaxError{it.position, "the params fit their schema, though the step says that they are invalid"}
+	}
+	return v, nil
+}
+
+// request sends a request of the session's.
+func (p *player) request(r *request, params any) {
+	p.requests[r.name] = r
+	p.check.sent(r)
+	id, err := decode([]byte(r.id))
+	if err != nil {
+		id = r.id // Only encode and nextID make ids, and both make JSON.
+	}
+	o := map[string]any{"jsonrpc": "2.0", "id": id, "method": r.method}
+	if params != nil {
+		o["params"] = params
+	}
+	p.message(o)
+}
+
+// message sends a message, and notes it.
+func (p *player) message(o map[string]any) {
+	raw := encode(o)
+	p.conn.append(entry{dir: toServer, msg: message{raw: raw}})
+	p.conn.send(frame(p.conn.framing, raw))
+}
+
+// content sends what the session spells out itself, and notes the requests in it.
+func (p *player) content(st *step, data []byte) error {
+	if p.closed {
+		return &syntaxError{st.position, "stdin was closed before; nothing can be sent any more"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(st.ids)) {
+		v, _ := decode([]byte(st.ids[name])) // The parser has read it.
+		r := &request{name: name, id: string(encode(v))}
+		if o, err := decode([]byte(st.content)); err == nil { // A frame as a rule is a message.
+			o, _ := o.(map[string]any)
+			r.method, _ = o["method"].(string)
+			r.params, _ = o["params"].(map[string]any)
+		}
+		p.requests[name] = r
+		p.check.sent(r)
+	}
+	p.conn.append(entry{dir: toServer, msg: message{raw: []byte(st.content)}})
+	p.conn.send(data)
+	return nil
+}
