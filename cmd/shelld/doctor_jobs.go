@@ -57,7 +57,9 @@ func (t *trial) run() {
 	s, err := startLocal(rpc.Options{}, func(rpc.Notice) {})
 	if err != nil {
 		advice := "report this as a fault of shelld"
-		if errors.Is(err, errNoJobs) {
+		if _, gone := errors.AsType[*jobs.NoDirectoryError](err); gone {
+			advice = "cd to a directory that is there"
+		} else if errors.Is(err, errNoJobs) {
 			advice = "run shelld on Linux, where jobs can be run"
 		}
 		t.add("keeper", jobs.GradeMissing, "no server", err.Error(), adviceFor(err, advice), nil)
