@@ -157,7 +157,10 @@ func TestOutputFileErrorOfAJob(t *testing.T) {
 	}
 	h := s.pipe("echo text")
 	equal(t, "output", s.output(h, "stdout"), "text\n")
-	equal(t, "outputFileError", str(s.get(h).OutputFileError), taken+": file exists")
+	failed := s.get(h).OutputFileError
+	if failed == nil || *failed != (schema.OutputFileError{Path: taken, Reason: "file exists"}) {
+		t.Errorf("outputFileError is %+v", failed)
+	}
 }
 
 // TestLostOutput: what somebody deletes before it was sent is gone. The events come
