@@ -28,17 +28,6 @@ func examined(t *testing.T, script string) (d diagnosis, text string) {
 	return d, d.table(200)
 }
 
-func (d *diagnosis) check(t *testing.T, name string) check {
-	t.Helper()
-	for _, c := range d.Checks {
-		if c.Name == name {
-			return c
-		}
-	}
-	t.Fatalf("nothing is said of %s", name)
-	return check{}
-}
-
 // With few descriptors some jobs can be run and some cannot, or none. Whatever it is,
 // what is said of each of them, the advice and the verdict go together.
 func TestDoctorWithFewFiles(t *testing.T) {
