@@ -43,7 +43,7 @@ func (j *Job) Signal(name string, target SignalTarget) (Pending[struct{}], *Erro
 			return pend(j, r), nil
 		}
 	}
-	e := Invalid("/signal", "there is no signal %q on this system", name)
+	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list those that there are", name, signalAdvice(full))
 	e.Valid = Signals()
 	return Pending[struct{}]{}, e
 }

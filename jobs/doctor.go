@@ -58,6 +58,10 @@ const fewTerminals = 16
 // lookTerminals opens one.
 func lookTerminals() Finding {
 	t, slave, err := proc.OpenTerminal(80, 24)
+	if isResource(err) {
+		return Finding{Grade: GradeLimited, Found: "there is no room for one", Reason: err.Error(),
+			Advice: "raise the limit that is told: ulimit -n for open files, ulimit -u for processes"}
+	}
 	if err != nil {
 		return Finding{Grade: GradeMissing, Found: "none can be opened", Reason: err.Error(),
 			Advice: "mount devpts on /dev/pts with ptmxmode=0666, or raise kernel.pty.max; until then jobs run in pipe mode"}
@@ -100,7 +104,7 @@ func lookDefaultShell() Finding {
 	sh, err := proc.DefaultShell(env)
 	if err != nil {
 		return Finding{Grade: GradeMissing, Found: "none", Reason: err.Error(),
-			Advice: "install bash or sh; programs can be run without, as argv"}
+			Advice: "install bash or sh, or set PATH to where they are; programs can be run without, as argv"}
 	}
 	why := "$SHELL says so"
 	_, ownErr := proc.LookPath(own, "/", env)

@@ -112,7 +112,7 @@ func NewManager(o Options) (*Manager, error) {
 	if o.Root == "" {
 		wd, err := os.Getwd()
 		if err != nil {
-			return nil, err
+			return nil, &NoDirectoryError{err}
 		}
 		o.Root = wd
 	}

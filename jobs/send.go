@@ -89,7 +89,7 @@ func (j *Job) typeKey(t *typing, name string, count int) *Error {
 	}
 	b, err := screen.Encode([]string{name}, j.modes())
 	if err != nil {
-		e := errorf(CodeInvalidKey, "%v; nothing was sent", err)
+		e := errorf(CodeInvalidKey, "%v%s; nothing was sent", err, keyAdvice(name))
 		e.Valid, e.Name = screen.KeyNames(), name
 		return e
 	}

@@ -257,7 +257,7 @@ func (m *Manager) isAllowed(real string) bool {
 }
 
 func (m *Manager) notAllowed(what, path string) *Error {
-	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s", what, path, strings.Join(m.allowedDirs, ", "))
+	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s; choose one inside, or allow it (allowedDirectories of initialize)", what, path, strings.Join(m.allowedDirs, ", "))
 	e.Path, e.Valid = path, m.allowedDirs
 	return e
 }
@@ -386,7 +386,7 @@ func startError(p plan, err error) *Error {
 	case errors.Is(err, syscall.ENOENT):
 		return lookError(p.argv[0], &proc.LookError{Name: p.argv[0], Err: fs.ErrNotExist}, p.env)
 	case errors.Is(err, syscall.ENOEXEC):
-		e := errorf(CodePermissionDenied, "%s cannot be run (%s); begin it with a line such as #!/bin/sh, or give it to a shell as command", p.path, errnoText(err))
+		e := errorf(CodePermissionDenied, "%s cannot be run (%s); if it is a script, begin it with a #! line or run it through a shell; if it is a program, it is one for another machine", p.path, errnoText(err))
 		e.Path, e.Errno = p.path, errnoText(err)
 		return e
 	case se.Stage == keeper.StageExec:

@@ -92,7 +92,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 		Title: optional(i.Title), CurrentDirectory: optional(i.CurrentDirectory), Foreground: process(i.Foreground),
 	}
 	if i.OutputFileError != "" {
-		w.OutputFileError = optional(i.OutputFile + ": " + i.OutputFileError)
+		w.OutputFileError = &schema.OutputFileError{Path: i.OutputFile, Reason: i.OutputFileError}
 	}
 	if !i.EndedAt.IsZero() {
 		w.EndedAt = optional(timestamp(i.EndedAt))

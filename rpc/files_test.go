@@ -155,9 +155,15 @@ func TestOutputFileErrorOfAJob(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), taken); err != nil {
 		t.Fatal(err)
 	}
-	h := s.pipe("echo text")
+	h := s.pipe("echo text; read x", "stdin", "open")
+	told := s.change(h, "an output file", func(e event) bool { return e.OutputFileError != nil }).OutputFileError
+	s.write(h, "\n")
 	equal(t, "output", s.output(h, "stdout"), "text\n")
-	equal(t, "outputFileError", str(s.get(h).OutputFileError), taken+": file exists")
+	known := s.get(h).OutputFileError
+	want := schema.OutputFileError{Path: taken, Reason: "file exists"}
+	if known == nil || *known != want || *told != want {
+		t.Errorf("known is %+v, told was %+v", known, told)
+	}
 }
 
 // TestLostOutput: what somebody deletes before it was sent is gone. The events come

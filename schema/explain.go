@@ -218,7 +218,7 @@ func (e *explainer) unknownMembers(s site) {
 	allowed := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return name == "_meta" })
 	for _, name := range unknown[:min(len(unknown), maxFields)] {
 		f := FieldError{Pointer: s.pointer + "/" + escapeToken(name)}
-		f.DidYouMean, f.Allowed = suggest(name, allowed)
+		f.DidYouMean, f.Allowed = suggestMember(name, allowed)
 		f.Message = "unknown member " + quoteShort(name) + didYouMean(f.DidYouMean)
 		e.add(f)
 	}
@@ -276,9 +276,22 @@ func (e *explainer) union(f failure) {
 	case 0:
 		e.add(s.wrong(expectedOf(s.node), describe(s.value)))
 	case 1:
+		told := len(e.fields)
 		e.visit(meant[0])
+		e.widen(e.fields[told:], s)
 	default:
 		e.add(FieldError{Pointer: s.pointer, Message: "has none of the forms that are allowed here", Expected: expectedOf(s.node)})
+	}
+}
+
+// widen adds what else a union takes to the error of a word that is none of its own.
+func (e *explainer) widen(fields []FieldError, s site) {
+	words, ok := s.node["x-expected"].(string)
+	for i := range fields {
+		if f := &fields[i]; ok && f.Pointer == s.pointer && len(f.Allowed) > 0 {
+			f.Expected = words
+			f.Message = f.Got + " is not " + words + didYouMean(f.DidYouMean)
+		}
 	}
 }
 

@@ -196,6 +196,14 @@ type JobState struct {
 	Streams Map[StreamPosition] `json:"streams"`
 }
 
+// OutputFileError: Why an output file is not complete.
+type OutputFileError struct {
+	// Absolute path of the file.
+	Path string `json:"path"`
+	// What went wrong, for a person to read.
+	Reason string `json:"reason"`
+}
+
 // JobInfoMember: A member of a job's info that may be long.
 type JobInfoMember string
 
@@ -277,7 +285,7 @@ type JobInfo struct {
 	OutputDirectory *string `json:"outputDirectory,omitempty"`
 	// Which output file could not be made or written, and why: what the job writes from then
 	// on is kept in memory alone. Absent where none failed.
-	OutputFileError *string `json:"outputFileError,omitempty"`
+	OutputFileError *OutputFileError `json:"outputFileError,omitempty"`
 }
 
 // HintKind: commandNotFound: no such program. permissionDenied: it is there and may not
@@ -1904,14 +1912,6 @@ type Size struct {
 	Cols int64 `json:"cols"`
 	// Its height in rows.
 	Rows int64 `json:"rows"`
-}
-
-// OutputFileError: Why an output file is not complete.
-type OutputFileError struct {
-	// Absolute path of the file.
-	Path string `json:"path"`
-	// What went wrong, for a person to read.
-	Reason string `json:"reason"`
 }
 
 // JobStateChangedParams: What has changed, and how it is now. Of the values those are

@@ -52,7 +52,14 @@ var badParams = []struct {
 		{Pointer: "/zzz~1~0", Message: `unknown member "zzz/~"`, Allowed: startMembers}}},
 	{"job/start", `{"Command":"ls","workdir":"/"}`, []FieldError{
 		{Pointer: "/Command", Message: `unknown member "Command"; did you mean "command"?`, DidYouMean: "command", Allowed: []string{"command"}},
-		{Pointer: "/workdir", Message: `unknown member "workdir"`, Allowed: startMembers}}},
+		{Pointer: "/workdir", Message: `unknown member "workdir"; did you mean "cwd"?`, DidYouMean: "cwd", Allowed: []string{"cwd"}}}},
+	{"job/write", `{"handle":1,"text":"x"}`, []FieldError{
+		{Pointer: "/text", Message: `unknown member "text"; did you mean "input"?`, DidYouMean: "input",
+			Allowed: []string{"appendNewline", "eof", "handle", "ifWaiting", "input", "keys", "secret", "send", "wait"}}}},
+	{"job/start", `{"stdin":"in.txt"}`, []FieldError{{Pointer: "/stdin", Message: `"in.txt" is not "null", "open", {"text": …} or {"file": …}`,
+		Expected: `"null", "open", {"text": …} or {"file": …}`, Got: `"in.txt"`, Allowed: []string{"null", "open"}}}},
+	{"job/start", `{"stdin":"opne"}`, []FieldError{{Pointer: "/stdin", Message: `"opne" is not "null", "open", {"text": …} or {"file": …}; did you mean "open"?`,
+		Expected: `"null", "open", {"text": …} or {"file": …}`, Got: `"opne"`, DidYouMean: "open", Allowed: []string{"null", "open"}}}},
 	{"job/run", `{"timeout":5}`, []FieldError{
 		{Pointer: "/timeout", Message: `unknown member "timeout"; did you mean "timeoutMs"?`, DidYouMean: "timeoutMs", Allowed: []string{"timeoutMs", "onTimeout"}}}},
 	{"job/get", `{"handle":1,"ünknown%2F":1}`, []FieldError{
@@ -129,8 +136,8 @@ var badParams = []struct {
 		DidYouMean: "line", Allowed: []string{"line", "password", "raw", "fullscreen"}}}},
 	{"job/wait", `{"handle":1,"until":[{"pattern":"x","flags":"g"}]}`, []FieldError{{Pointer: "/until/0/flags",
 		Message: `expected flags out of i, m, s and u, each at most once, got "g"`, Expected: "flags out of i, m, s and u, each at most once", Got: `"g"`}}},
-	{"job/wait", `{"handle":1,"until":[],"from":"begin"}`, []FieldError{{Pointer: "/from", Message: `"begin" is not "start", "now" or "unread"`,
-		Expected: `"start", "now" or "unread"`, Got: `"begin"`, Allowed: []string{"start", "now", "unread"}}}},
+	{"job/wait", `{"handle":1,"until":[],"from":"begin"}`, []FieldError{{Pointer: "/from", Message: `"begin" is not an offset, an object with an offset for each stream, or "start", "now" or "unread"`,
+		Expected: `an offset, an object with an offset for each stream, or "start", "now" or "unread"`, Got: `"begin"`, Allowed: []string{"start", "now", "unread"}}}},
 	{"job/wait", `{"handle":1,"until":[],"from":{"pty":1}}`, []FieldError{{Pointer: "/from/pty", Message: `unknown member "pty"`, Allowed: []string{"stderr", "stdout"}}}},
 	{"job/wait", `{"handle":1,"until":[],"from":-5}`, []FieldError{{Pointer: "/from", Message: "expected at least 0, got -5", Expected: "at least 0", Got: "-5"}}},
 	{"job/wait", `{"handle":1,"until":[],"from":null}`, []FieldError{{Pointer: "/from",

@@ -192,6 +192,33 @@ func suggest(name string, allowed []string) (nearest string, list []string) {
 	return nearest, list
 }
 
+// synonyms are members by the names that they have elsewhere, in lower case.
+var synonyms = map[string][]string{
+	"text": {"input"}, "data": {"input", "text", "base64"}, "stdin": {"input"}, "input": {"text"}, "string": {"text"},
+	"cmd": {"command"}, "line": {"command"}, "args": {"argv"}, "arguments": {"argv"},
+	"workdir": {"cwd"}, "workingdirectory": {"cwd"}, "directory": {"cwd"}, "dir": {"cwd"}, "environment": {"env"},
+	"width": {"cols"}, "columns": {"cols"}, "height": {"rows"}, "lines": {"rows"},
+	"id": {"handle"}, "job": {"handle"}, "jobid": {"handle"},
+	"newline": {"appendNewline"}, "enter": {"appendNewline"}, "regex": {"pattern"}, "regexp": {"pattern"},
+}
+
+// suggestMember is suggest for a member's name, which may be another word for one.
+func suggestMember(name string, allowed []string) (nearest string, list []string) {
+	nearest, list = suggest(name, allowed)
+	if nearest != "" {
+		return nearest, list
+	}
+	for _, s := range synonyms[strings.ToLower(name)] {
+		if slices.Contains(allowed, s) {
+			if len(allowed) > fewNames {
+				list = []string{s}
+			}
+			return s, list
+		}
+	}
+	return "", list
+}
+
 // Nearest returns the name that somebody who gave a wrong one most likely meant, or
 // "" if none is near.
 func Nearest(name string, allowed []string) string {

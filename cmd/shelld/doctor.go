@@ -70,6 +70,7 @@ func diagnose() *diagnosis {
 		d.add(f)
 	}
 	d.CanRun = trial.canRun
+	withoutProc(d)
 	d.add(shellsFound(trial.versions))
 	slices.SortStableFunc(d.Checks, func(a, b check) int { return checkOrder(a.Name) - checkOrder(b.Name) })
 	return d
@@ -141,11 +142,7 @@ func (d *diagnosis) table(width int) string {
 		}
 		fmt.Fprintf(&b, "%-9s%-22s%s\n", c.Status, title, strings.Join(lines, "\n"+strings.Repeat(" ", indent)))
 	}
-	if d.CanRun {
-		b.WriteString("\nJobs can be run here.\n")
-	} else {
-		b.WriteString("\nJobs cannot be run here.\n")
-	}
+	fmt.Fprintf(&b, "\n%s\n", d.verdict())
 	return b.String()
 }
 
@@ -175,7 +172,7 @@ func shellsFound(versions map[string]string) jobs.Finding {
 	}
 	if len(found) == 0 {
 		f.Grade, f.Reason = jobs.GradeMissing, "no known shell is on PATH"
-		f.Advice = "install bash or sh; programs can be run without, as argv"
+		f.Advice = "install bash or sh, or set PATH to where they are; programs can be run without, as argv"
 	}
 	return f
 }

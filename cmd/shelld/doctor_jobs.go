@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"time"
@@ -20,6 +21,8 @@ type trial struct {
 	findings []jobs.Finding
 	versions map[string]string // of shells, by path
 	canRun   bool
+	short    []string          // a command that is over at once
+	env      map[string]string // what its jobs get besides ours
 }
 
 func (t *trial) add(name string, grade jobs.Grade, found, reason, advice string, facts map[string]any) {
@@ -31,7 +34,7 @@ func (t *trial) add(name string, grade jobs.Grade, found, reason, advice string,
 func tryJobs() *trial {
 	done := make(chan *trial, 1)
 	go func() {
-		t := &trial{versions: map[string]string{}}
+		t := &trial{versions: map[string]string{}, short: shortCommand(), env: map[string]string{"PATH": widePath()}}
 		t.run()
 		done <- t
 	}()
@@ -53,12 +56,18 @@ func (t *trial) run() {
 	began := time.Now()
 	s, err := startLocal(rpc.Options{}, func(rpc.Notice) {})
 	if err != nil {
-		t.add("keeper", jobs.GradeMissing, "no server", err.Error(), "run shelld on Linux, where jobs can be run", nil)
+		advice := "report this as a fault of shelld"
+		if _, gone := errors.AsType[*jobs.NoDirectoryError](err); gone {
+			advice = "cd to a directory that is there"
+		} else if errors.Is(err, errNoJobs) {
+			advice = "run shelld on Linux, where jobs can be run"
+		}
+		t.add("keeper", jobs.GradeMissing, "no server", err.Error(), adviceFor(err, advice), nil)
 		return
 	}
 	var init schema.InitializeResult
 	if err := s.Call(ctx, "initialize", map[string]any{"options": map[string]any{"persist": map[string]any{"mode": "memory"}}}, &init); err != nil {
-		t.add("keeper", jobs.GradeMissing, "no server", explainCall(err), "report this as a fault of shelld", nil)
+		t.add("keeper", jobs.GradeMissing, "no server", explainCall(err), adviceFor(err, "report this as a fault of shelld"), nil)
 	} else {
 		t.modes(ctx, s, began)
 	}
@@ -74,8 +83,9 @@ func (t *trial) run() {
 // modes runs the shortest command there is in either mode, the first one with a
 // keeper that has to be started.
 func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
-	if err := t.tryTrue(ctx, s, schema.ModePipe); err != nil {
-		t.add("keeper", jobs.GradeMissing, "no job can be started", explainCall(err), "allow fork, exec and sockets in the sandbox around shelld, and raise the limits on processes", nil)
+	if err := t.tryShort(ctx, s, schema.ModePipe); err != nil {
+		fix := "allow fork, exec and sockets in the sandbox around shelld, and raise the limits on processes"
+		t.add("keeper", jobs.GradeMissing, "no job can be started", explainCall(err), adviceFor(err, fix), nil)
 		return
 	}
 	first := time.Since(began)
@@ -90,25 +100,30 @@ func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 		{"ptyJobs", schema.ModePty, `see "terminals"; until then jobs run in pipe mode`},
 	} {
 		began := time.Now()
-		if err := t.tryTrue(ctx, s, mode.mode); err != nil {
-			t.add(mode.name, jobs.GradeMissing, "none can be run", explainCall(err), mode.fix, nil)
-			continue
-		}
+		err := t.tryShort(ctx, s, mode.mode)
 		took := time.Since(began)
-		t.add(mode.name, jobs.GradeOK, fmt.Sprintf("true took %s", inMs(took)), "", "", map[string]any{"trueMs": millisecondsOf(took)})
+		switch {
+		case err == nil:
+			t.add(mode.name, jobs.GradeOK, fmt.Sprintf("%s took %s", t.shortName(), inMs(took)), "", "",
+				map[string]any{"argv": t.short, "tookMs": millisecondsOf(took)})
+		case isShort(err): // A job has run before, so there is room for one, if not for more.
+			t.add(mode.name, jobs.GradeLimited, "there is no room for another", explainCall(err), adviceFor(err, ""), nil)
+		default:
+			t.add(mode.name, jobs.GradeMissing, "none can be run", explainCall(err), mode.fix, nil)
+		}
 	}
 }
 
-func (t *trial) tryTrue(ctx context.Context, s *localServer, mode schema.Mode) error {
+func (t *trial) tryShort(ctx context.Context, s *localServer, mode schema.Mode) error {
 	var res schema.JobRunResult
-	err := s.Call(ctx, "job/run", map[string]any{"argv": []string{"true"}, "mode": mode, "timeoutMs": 5000}, &res)
+	err := s.Call(ctx, "job/run", map[string]any{"argv": t.short, "mode": mode, "timeoutMs": 5000}, &res)
 	switch {
 	case err != nil:
 		return err
 	case res.TimedOut:
-		return fmt.Errorf("true did not end within 5 s")
+		return fmt.Errorf("%s did not end within 5 s", t.shortName())
 	case res.Exit == nil || res.Exit.Code == nil || *res.Exit.Code != 0:
-		return fmt.Errorf("true did not exit with 0")
+		return fmt.Errorf("%s did not exit with 0", t.shortName())
 	}
 	return nil
 }
@@ -121,11 +136,11 @@ func (t *trial) tree(ctx context.Context, s *localServer) {
 	}
 	var started schema.JobStartResult
 	err := s.Call(ctx, "job/start", map[string]any{
-		"command": "(sleep 60 &); sleep 60 & echo ready; wait", "shell": "sh", "mode": "pipe", "events": []string{},
+		"command": "(sleep 60 &); sleep 60 & echo ready; wait", "shell": "sh", "mode": "pipe", "events": []string{}, "env": t.env,
 		"wait": map[string]any{"until": []any{map[string]any{"pattern": "ready"}}, "timeoutMs": 5000},
 	}, &started)
 	if err != nil {
-		t.add(name, jobs.GradeLimited, "not tried", explainCall(err), "install sh, and try again", nil)
+		t.add(name, jobs.GradeLimited, "not tried", explainCall(err), adviceFor(err, "install sh, and try again"), nil)
 		return
 	}
 	t.findings = append(t.findings, jobs.ExamineProcess(int(started.Job.PID)))

@@ -48,7 +48,7 @@ func runFlags(args []string, w io.Writer) (o runOptions, status int) {
 	fs.BoolVar(&o.pty, "pty", false, "give the command a terminal of its own")
 	fs.StringVar(&o.line, "c", "", "run this `line` with the default shell, in place of a command")
 	fs.StringVar(&o.cwd, "cwd", "", "start in this `directory`")
-	fs.StringVar(&o.stderr, "stderr", "", "where stderr goes: `how` is separate (the default), merge (into stdout, in true order) or discard; not with -pty")
+	fs.StringVar(&o.stderr, "stderr", "", "where stderr goes: `how` is separate, merge (into stdout, in true order; the default where ours go to the same place) or discard; not with -pty")
 	fs.Func("timeout", "end the command after this `time`: 10, 1.5, 90s, 2m", o.setTimeout)
 	fs.Usage = func() { runUsage(w, fs) }
 	switch err := fs.Parse(args); {

@@ -261,9 +261,7 @@ func (r *runner) startParams(events []string) (map[string]any, error) {
 		if r.feeds() {
 			p["stdin"] = "open"
 		}
-		if r.opts.stderr != "" {
-			p["stderr"] = r.opts.stderr
-		}
+		p["stderr"] = r.opts.stderrOf(os.Stdout, os.Stderr)
 		return p, nil
 	}
 	p["mode"] = schema.ModePty

@@ -12,7 +12,7 @@ import (
 const scarce = 1 << 30
 
 // Directory says whether files could be made in a directory, which need not be there
-// yet; then its nearest ancestor counts. Nothing is made.
+// yet; then its nearest ancestor counts. What is made to find out is removed at once.
 func Directory(dir string) Finding {
 	base, exists, err := nearest(dir)
 	facts := map[string]any{"path": dir, "exists": exists}
@@ -21,11 +21,11 @@ func Directory(dir string) Finding {
 		f.Found += ", which is not there yet"
 	}
 	if err == nil {
-		err = mayWrite(base)
+		err = mayMake(base)
 	}
 	facts["writable"] = err == nil
 	if err != nil {
-		f.Grade, f.Reason = Limited, fmt.Sprintf("%s cannot be written to: %v", base, err)
+		f.Grade, f.Reason = Limited, fmt.Sprintf("nothing can be made in %s: %v", base, err)
 		f.Advice = "set XDG_STATE_HOME to a directory of yours: without one, output is kept in memory alone"
 		return f
 	}
@@ -65,4 +65,18 @@ func size(n uint64) string {
 		}
 	}
 	return fmt.Sprintf("%d KiB", n>>10)
+}
+
+// mayMake makes a directory and removes it. Asking for permission is not enough:
+// there are file systems, such as that of /proc, where the superuser may write and
+// nothing can be made.
+func mayMake(dir string) error {
+	made, err := os.MkdirTemp(dir, ".shelld-doctor-")
+	if err == nil {
+		err = os.Remove(made)
+	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
 }

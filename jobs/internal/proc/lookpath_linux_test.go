@@ -87,7 +87,7 @@ func TestLookPath(t *testing.T) {
 }
 
 func TestSuggest(t *testing.T) {
-	dir := tree(t, "a/grep*", "a/egrep*", "a/fgrep*", "a/pgrep*", "a/git*", "a/gi", "a/gitk/", "a/python3*", "a/ls*", "b/grep*", "fifo|", "file*")
+	dir := tree(t, "a/grep*", "a/egrep*", "a/fgrep*", "a/pgrep*", "a/git*", "a/gi", "a/gitk/", "a/python3*", "a/ls*", "a/nl*", "a/sg*", "a/ex*", "a/touch*", "a/ipython*", "b/grep*", "fifo|", "file*")
 	path := "PATH=" + strings.Join([]string{filepath.Join(dir, "fifo"), filepath.Join(dir, "file"), filepath.Join(dir, "a"), filepath.Join(dir, "b"), "/missing"}, ":")
 	for name, want := range map[string][]string{
 		"gerp":    {"grep"},
@@ -96,7 +96,10 @@ func TestSuggest(t *testing.T) {
 		"gti":     {"git"},
 		"pyhton":  {"python3"},
 		"pythons": {"python3"},
-		"sl":      {"ls"},
+		"sl":      {"ls"}, // and neither nl nor sg
+		"gr":      nil,
+		"nosuch":  nil, // touch is two edits away, the first letter among them
+		"-x":      nil, // no ex
 		"x":       nil,
 		"":        nil,
 		"./git":   nil,

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // What Suggest looks at, at most.
@@ -51,14 +52,27 @@ func Suggest(name string, env []string) []string {
 // which everything short is near to.
 func suggestLimit(name string) int {
 	switch n := len([]rune(name)); {
-	case n < 2 || len(name) > maxSuggestLength || strings.ContainsRune(name, '/'):
-		return 0
+	case n < 2 || len(name) > maxSuggestLength || strings.ContainsRune(name, '/') || name[0] == '-':
+		return 0 // A flag that stands where the command should is no misspelling of one.
 	case n < 5:
 		return 1
 	case n < 9:
 		return 2
 	}
 	return 3
+}
+
+// Nearest returns the one of some names that is nearest to a wrong one, or "" where
+// none is near.
+func Nearest(name string, names []string) string {
+	limit := suggestLimit(name)
+	best, nearest := limit+1, ""
+	for _, n := range names {
+		if d := distance(name, n, limit); d < best && plausible(name, n, d) {
+			best, nearest = d, n
+		}
+	}
+	return nearest
 }
 
 type suggestion struct {
@@ -92,7 +106,7 @@ func suggestFrom(dir, name string, limit int, found []suggestion, left int) ([]s
 				continue
 			}
 			candidate := commandName(entry.Name())
-			if d := distance(name, candidate, limit); d <= limit && candidate != name {
+			if d := distance(name, candidate, limit); d <= limit && candidate != name && plausible(name, candidate, d) {
 				found = append(found, suggestion{candidate, filepath.Join(dir, entry.Name()), d})
 			}
 		}
@@ -101,6 +115,20 @@ func suggestFrom(dir, name string, limit int, found []suggestion, left int) ([]s
 		}
 	}
 	return found, left
+}
+
+// plausible says whether somebody can have meant a name that is so many edits away.
+// Hardly anybody gets the first letter wrong and another one too; and of two letters
+// one edit leaves so little that only those in the other order, or cut short, count.
+func plausible(name, candidate string, edits int) bool {
+	first, size := utf8.DecodeRuneInString(name)
+	switch {
+	case utf8.RuneCountInString(name) == 2:
+		return strings.HasPrefix(candidate, name) || candidate == name[size:]+string(first)
+	case edits > 1:
+		return strings.HasPrefix(candidate, name[:size])
+	}
+	return true
 }
 
 // commandName is what one types for a file.

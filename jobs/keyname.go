@@ -1,0 +1,65 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"shelld/jobs/internal/proc"
+	"shelld/screen"
+)
+
+// keyAliases are what others call keys, in lower case.
+var keyAliases = map[string]string{
+	"return": "Enter", "cr": "Enter", "esc": "Escape", "del": "Delete", "ins": "Insert", "bs": "Backspace",
+	"pgup": "PageUp", "pgdn": "PageDown", "pgdown": "PageDown", "arrowup": "Up", "arrowdown": "Down",
+	"arrowleft": "Left", "arrowright": "Right", "control": "Ctrl", "meta": "Alt", "option": "Alt",
+}
+
+// keyAdvice is what to do about a name that is no key's, to follow the word of it.
+func keyAdvice(name string) string {
+	if utf8.RuneCountInString(name) == 1 {
+		return fmt.Sprintf(": send characters as text, with input or as {\"text\": %q} in send", name)
+	}
+	if key := nearKey(name); key != "" {
+		return fmt.Sprintf("; did you mean %q?", key)
+	}
+	return ": data.allowed lists the names, and text goes with input"
+}
+
+// nearKey is the key that somebody may have meant, or "".
+func nearKey(name string) string {
+	names := slices.DeleteFunc(screen.KeyNames(), func(n string) bool { return strings.Contains(n, "<") })
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '+' || r == '_' || r == ' ' })
+	for i, part := range parts {
+		parts[i] = keyPart(part, names, i < len(parts)-1)
+	}
+	key := strings.Join(parts, "-")
+	if _, err := screen.Encode([]string{key}, screen.Modes{}); err != nil {
+		return ""
+	}
+	return key
+}
+
+// keyPart is a modifier or a key as it is spelled here, or what was given.
+func keyPart(part string, names []string, modifier bool) string {
+	if modifier {
+		names = []string{"Ctrl", "Alt", "Shift"}
+	}
+	if alias, ok := keyAliases[strings.ToLower(part)]; ok {
+		return alias
+	}
+	for _, n := range names {
+		if strings.EqualFold(n, part) {
+			return n
+		}
+	}
+	if near := proc.Nearest(part, names); near != "" {
+		return near
+	}
+	if !modifier && utf8.RuneCountInString(part) == 1 {
+		return strings.ToUpper(part) // as Ctrl-C is written
+	}
+	return part
+}
