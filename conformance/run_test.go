@@ -242,6 +242,9 @@ func TestRunAll(t *testing.T) {
 	var got []string
 	RunAll(sessions, []string{"line"}, 3, Config{Contract: contract(t), Command: []string{binary}, Orphans: true}, func(r Result) {
 		got = append(got, fmt.Sprint(r.Session, " ", r.Framing, " ", r.Verdict))
+		if r.Verdict == Failed {
+			t.Log(r.Reason)
+		}
 	})
 	want := []string{"0 line pass", "1 line pass", "2 line pass", "3 line pass", "bad line error"}
 	if !slices.Equal(got, want) {
