@@ -191,8 +191,11 @@ func (o *Outcome) Echo(name Stream) (found []Range) {
 		return nil
 	}
 	st, r := o.Job.stream(name), o.Output[name]
-	f := newEchoFinder(o.typed)
-	if st == nil || f == nil {
+	if st == nil {
+		return nil
+	}
+	f := newEchoFinder(o.typed, st.spool)
+	if f == nil {
 		return nil
 	}
 	add := func(e echoFound, ok bool) {
@@ -207,11 +210,9 @@ func (o *Outcome) Echo(name Stream) (found []Range) {
 		if n == 0 || at != f.next {
 			break // dropped: what is left of it cannot be told
 		}
-		n = int(min(int64(n), r.To-at))
-		for used := 0; used < n && !f.done; {
-			took, e, ok := f.feed((*buf)[used:n])
-			used += took
-			add(e, ok)
+		part := (*buf)[:min(int64(n), r.To-at)]
+		for used := int64(0); used >= 0 && used < int64(len(part)) && !f.done; used = f.next - at {
+			add(f.feed(part[used:])) // which may go back
 		}
 	}
 	add(f.end())

@@ -28,9 +28,18 @@ type echoRun struct {
 	echoes []string
 }
 
-func newEchoRun(input string, attrs proc.Attrs) *echoRun {
-	return &echoRun{f: newEchoFinder(&typedInput{data: []byte(input), attrs: attrs})}
+func newEchoRun(input string, attrs proc.Attrs) *echoRun { return behindPrompt("", input, attrs) }
+
+// behindPrompt is a run behind output that was there before.
+func behindPrompt(prompt, input string, attrs proc.Attrs) *echoRun {
+	end := int64(len(prompt))
+	return &echoRun{output: prompt, at: end, f: newEchoFinder(&typedInput{data: []byte(input), attrs: attrs, armed: end}, storedText(prompt))}
 }
+
+// storedText is output that is all stored.
+type storedText string
+
+func (s storedText) Read(p []byte, off int64) (n int, at int64) { return copy(p, s[off:]), off }
 
 func (r *echoRun) feedTo(end int64) {
 	if end = min(end, int64(len(r.output))); end > r.at {
@@ -54,8 +63,7 @@ func (r *echoRun) pass(e echoFound, ok bool) {
 func (r *echoRun) feed(b string) {
 	r.output += b
 	for r.f != nil && !r.f.done && r.f.next < int64(len(r.output)) {
-		_, e, ok := r.f.feed([]byte(r.output[r.f.next:]))
-		r.pass(e, ok)
+		r.pass(r.f.feed([]byte(r.output[r.f.next:])))
 	}
 	r.advance()
 }
@@ -121,12 +129,13 @@ func TestEchoIsFound(t *testing.T) {
 		{"the second line late", "1\r2\r", rawAttrs, []string{"1\r\nA\r\n", "", "> 2\r\nB\r\n"}, "|A\r\n> |B\r\n", ""},
 		{"a line end that has not come", "ab\r", rawAttrs, []string{"ab"}, "", "|"},
 		{"a line end late", "ab\r", rawAttrs, []string{"ab", "", "\r\n"}, "|\r\n", ""},
-		{"silence, then the answer", "y", rawAttrs, []string{"Deleted."}, "", "Deleted."},
+		{"silence, then the answer", "y", rawAttrs, []string{"Deleted."}, "Deleted.", ""},
 		{"the answer, then silence", "y", rawAttrs, []string{"Deleted.", "", "y"}, "Deleted.y", ""},
 		{"a word that goes on", "y", rawAttrs, []string{"yes", ""}, "yes", ""},
 		{"a word that ends so", "y", rawAttrs, []string{"only", ""}, "only", ""},
-		{"a word, and then the echo", "y", rawAttrs, []string{"yes, only y: 1"}, "|: 1", ""},
-		{"a word, and then the echo at its end", "y", rawAttrs, []string{"yes y", "", "1"}, "|1", ""},
+		{"a word, and then the key", "y", rawAttrs, []string{"yes, only y: 1"}, "yes, only y: 1", ""},
+		{"a word, and then the echo", "yes", rawAttrs, []string{"yesterday, only yes: 1"}, "|: 1", ""},
+		{"a word, and then the echo at its end", "yes", rawAttrs, []string{"yesterday yes", "", "1"}, "|1", ""},
 		{"room is bounded", "zzz\r", rawAttrs, []string{strings.Repeat(noise, 3) + "zzz\r\n"}, strings.Repeat(noise, 3) + "zzz\r\n", ""},
 		{"a stalled beginning", "hello", rawAttrs, []string{"help h", "", "x"}, "help hx", ""},
 	} {
