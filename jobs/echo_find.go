@@ -171,7 +171,6 @@ func (f *echoFinder) visible(c byte) {
 		f.stepBack()
 		f.lead.goesBack(len(f.seen))
 	case c == '\n':
-		f.state, f.seen, f.front, f.shown = 0, f.seen[:0], nil, nil
 		f.newline()
 	case c == '\r':
 		f.lead.goesBack(len(f.seen))
@@ -336,7 +335,8 @@ func (f *echoFinder) giveUp() (found echoFound, ok bool) {
 	return found, ok
 }
 
-// stallTime is how long a part of an echo waits for the rest. A program may be slow,
+// stallTime is how long a part of an echo waits for the rest, and one that Enter ends
+// for its line end, before which it may be drawn again. A program may be slow,
 // but output that happens to end like the input must not hold matches up for good.
 const stallTime = time.Second
 
@@ -346,7 +346,7 @@ func (f *echoFinder) patience() time.Duration {
 	switch {
 	case f.done || f.next == f.armed || f.tail == nil && f.free >= f.next:
 		return 0
-	case f.held && f.tail == nil && f.state > 0:
+	case f.held && f.tail == nil && f.state > 0, f.tail != nil && f.tail.enter && !f.tail.newline:
 		return stallTime
 	}
 	return quietTime

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
 	"shelld/jobs/internal/match"
@@ -34,9 +35,14 @@ func newEchoLead(t *typedInput, prompt bool) echoLead {
 	return echoLead{direct: prompt && control != 0 && !t.begun}
 }
 
-// newline is told of a line end of the output: an answer goes on to a new line, an
-// echo of keys does not.
+// newline takes a line end of the output: an answer goes on to a new line, an echo of
+// keys does not. What stood on the lines before is not drawn again, but behind an
+// empty line of the input.
 func (f *echoFinder) newline() {
+	if f.front = nil; len(visibleOf(f.seen)) > 0 {
+		f.shown = nil
+	}
+	f.state, f.seen = 0, f.seen[:0]
 	if f.lead.skip, f.lead.from = false, 0; f.lead.strict {
 		f.finish()
 	}
@@ -72,8 +78,9 @@ func (f *echoFinder) leads(c byte) bool {
 		return false
 	}
 	again := append(visibleOf(f.seen[min(l.from, len(f.seen)):]), c)
+	line := slices.Concat(f.front, text)
 	for i := range len(f.front) + 1 {
-		if bytes.HasPrefix(append(bytes.Clone(f.front[i:]), text...), again) {
+		if bytes.HasPrefix(line[i:], again) {
 			return true
 		}
 	}

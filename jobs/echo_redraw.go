@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"slices"
 
 	"shelld/jobs/internal/match"
 )
@@ -104,6 +105,8 @@ func (f *echoFinder) redrawnText(c byte) bool {
 func (f *echoFinder) redrawnLine() bool {
 	t, r := f.tail, f.tail.redraw
 	switch goesOn := append(r.text, '\n'); {
+	case r.rows > 0 && bytes.HasSuffix(r.text, []byte{'\n'}): // an empty line
+		r.rows--
 	case len(r.text) > 0 && r.rows > 0 && bytes.Contains(r.drawn, goesOn):
 		r.text, r.back = goesOn, false
 		r.rows--
@@ -145,12 +148,7 @@ func (f *echoFinder) endTail() {
 // lineText is what stands on the line up to the end of the needle that was found, and
 // of the lines of the input before it.
 func (f *echoFinder) lineText() []byte {
-	text := append(bytes.Clone(f.front), f.shown...)
-	for _, s := range f.seen {
-		if s.char != ' ' {
-			text = append(text, s.char)
-		}
-	}
+	text := slices.Concat(f.front, f.shown, visibleOf(f.seen))
 	return text[max(len(text)-maxRedraw, 0):]
 }
 
