@@ -12,8 +12,10 @@ import (
 // (echo_kernel.go) and is taken out. Where a program reads single keys, it may show
 // them itself, in its own way: then the text that was typed is looked for in what
 // can be seen of the output, and nothing is matched before it was found, or before
-// it is known that it does not come. An echoFinder (echo_find.go) does both; it
-// follows the output with a cursor of its own, in front of the matching.
+// it is known that it does not come: for a key, by what is printed first
+// (echo_lead.go). It may come again (echo_redraw.go). An echoFinder (echo_find.go)
+// does all this; it follows the output with a cursor of its own, in front of the
+// matching.
 
 // A typedInput is input whose first byte is about to be written, as the terminal
 // was then.
