@@ -259,7 +259,7 @@ func (f *echoFinder) follows(c byte) bool {
 		f.takeBack()
 		f.miss()
 		return false
-	case c == '\b' && !t.longer: // its end is drawn again
+	case c == '\b' && !t.longer: // its end is drawn again, and the line goes on
 		f.takeBack()
 		f.stepBack()
 		return true

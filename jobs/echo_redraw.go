@@ -75,7 +75,7 @@ func (f *echoFinder) goesBack(c byte, text, back bool, up int) bool {
 		}
 		return true
 	case text:
-		return c == '\b' && t.longer
+		return c == '\b'
 	}
 	return back
 }

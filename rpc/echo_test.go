@@ -108,7 +108,7 @@ func TestAnswersOfABash(t *testing.T) {
 func TestAnswersToAPaste(t *testing.T) {
 	s := start(t)
 	long := strings.Repeat("word ", 50)
-	for _, prompt := range []string{"READY> ", "> ", `\[\e[32m\]READY\[\e[m\]> `, `\w\nREADY> `} {
+	for _, prompt := range []string{"READY> ", "> ", "a longer prompt> ", `\[\e[32m\]READY\[\e[m\]> `, `\w\nREADY> `} {
 		needs(t, "bash")
 		h := do[schema.JobStartResult](s, "job/start", obj{"argv": []string{"bash", "--norc", "-i"}, "env": obj{"PS1": prompt, "HISTFILE": "/dev/null"}}).Job.Handle
 		s.see(h, "> $")
@@ -118,6 +118,7 @@ func TestAnswersToAPaste(t *testing.T) {
 			{"echo l1\necho l2\n", "", "l2", "l2", "l1\nl2"},
 			{"echo l1\necho l1\necho l3", "", "l3|echo", "l3", "l1\nl1\nl3"},
 			{"echo 'l1\n l2\n\nl3'", "", "l3|echo", "l3", "l1\n l2\n\nl3"},
+			{"echo a b", "", "a b|echo", "a b", "a b\n"},
 			{"echo y z y", "", "y", "y z y", "y"},
 			{"echo ", "a b", "a b", "a b", "a b"},
 			{"echo ü€ ", "", "ü€", "ü€", "ü€"},
@@ -125,7 +126,7 @@ func TestAnswersToAPaste(t *testing.T) {
 			{"echo " + long + "\necho " + long + "two\n", "", "two|echo", long + "two", long[:len(long)-1] + "\n" + long},
 		} {
 			o := s.sends(h, []obj{{"paste": c.paste}, {"text": c.more}, {"key": "Enter"}}, c.pattern, c.line)
-			if got := texts(o)["pty"]; !strings.HasPrefix(strings.TrimSpace(got), c.output) {
+			if got := texts(o)["pty"]; !strings.HasPrefix(strings.TrimSpace(got)+"\n", c.output) {
 				t.Errorf("prompt %q, paste %q: output %q", prompt, c.paste, got)
 			}
 			s.then(h, o, "> $")
