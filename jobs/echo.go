@@ -12,8 +12,10 @@ import (
 // (echo_kernel.go) and is taken out. Where a program reads single keys, it may show
 // them itself, in its own way: then the text that was typed is looked for in what
 // can be seen of the output, and nothing is matched before it was found, or before
-// it is known that it does not come. An echoFinder (echo_find.go) does both; it
-// follows the output with a cursor of its own, in front of the matching.
+// it is known that it does not come: for a key, by what is printed first
+// (echo_lead.go). It may come again (echo_redraw.go). An echoFinder (echo_find.go)
+// does all this; it follows the output with a cursor of its own, in front of the
+// matching.
 
 // A typedInput is input whose first byte is about to be written, as the terminal
 // was then.
@@ -191,8 +193,11 @@ func (o *Outcome) Echo(name Stream) (found []Range) {
 		return nil
 	}
 	st, r := o.Job.stream(name), o.Output[name]
-	f := newEchoFinder(o.typed)
-	if st == nil || f == nil {
+	if st == nil {
+		return nil
+	}
+	f := newEchoFinder(o.typed, st.spool)
+	if f == nil {
 		return nil
 	}
 	add := func(e echoFound, ok bool) {
@@ -207,11 +212,9 @@ func (o *Outcome) Echo(name Stream) (found []Range) {
 		if n == 0 || at != f.next {
 			break // dropped: what is left of it cannot be told
 		}
-		n = int(min(int64(n), r.To-at))
-		for used := 0; used < n && !f.done; {
-			took, e, ok := f.feed((*buf)[used:n])
-			used += took
-			add(e, ok)
+		part := (*buf)[:min(int64(n), r.To-at)]
+		for used := int64(0); used >= 0 && used < int64(len(part)) && !f.done; used = f.next - at {
+			add(f.feed(part[used:])) // which may go back
 		}
 	}
 	add(f.end())

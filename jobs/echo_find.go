@@ -17,6 +17,7 @@ type echoFinder struct {
 
 	armed int64 // where the search began
 	since int64 // where that for the present needle began
+	again bool  // next went back
 	held  bool  // nothing is free before the next find
 	found bool  // a line of the input was
 
@@ -27,9 +28,13 @@ type echoFinder struct {
 	short int64   // its end without the last needle; 0: it was the first
 
 	// For what can be seen.
-	strip match.Stripper
-	seen  []seenByte
-	tail  *echoTail // the needle was found; what belongs to it beside?
+	strip  match.Stripper
+	cursor cursor
+	seen   []seenByte
+	tail   *echoTail // the needle was found; what belongs to it beside?
+	front  []byte    // the text that stood on the line before the input
+	shown  []byte    // and what was found behind it, with the line ends
+	lead   echoLead
 }
 
 // A seenByte is a visible byte of the output, or a blank.
@@ -45,6 +50,9 @@ type echoTail struct {
 	blanks         int  // that belong to the echo
 	enter, newline bool // a line end does; it has come
 	longer         bool // something that belongs to it has come
+
+	strip  match.Stripper // as it was behind the echo
+	redraw *echoRedraw    // the echo may be being drawn again
 }
 
 // An echoFound is a line of the input that was found in the output.
@@ -53,12 +61,18 @@ type echoFound struct {
 	pass int64 // what is not matched begins here, at or before Range
 }
 
-func newEchoFinder(t *typedInput) *echoFinder {
+// newEchoFinder begins the search for the echo of an input. before has the output in
+// front of it.
+func newEchoFinder(t *typedInput, before spoolReader) *echoFinder {
 	plan := t.plan()
 	if plan == nil {
 		return nil
 	}
 	f := &echoFinder{plan: plan, armed: t.armed, next: t.armed, free: t.armed, held: plan.held}
+	if !plan.raw {
+		f.front = lineBefore(before, t.armed)
+		f.lead = newEchoLead(t, len(f.front) > 0)
+	}
 	f.seek(0)
 	return f
 }
@@ -87,13 +101,14 @@ func (f *echoFinder) seek(i int) {
 func (f *echoFinder) finish() { f.done, f.free = true, math.MaxInt64 }
 
 // feed looks at the next bytes, up to the end of a line of the input that is found
-// there. It returns how many it took; what it found behind which, with ok.
-func (f *echoFinder) feed(b []byte) (n int, found echoFound, ok bool) {
-	for n < len(b) && !f.done {
-		if f.next-f.since >= f.plan.room {
-			found, ok = f.giveUp()
-			return n, found, ok
+// there, which it returns with ok. next says where to go on: what was looked at for
+// nothing may have to come again.
+func (f *echoFinder) feed(b []byte) (found echoFound, ok bool) {
+	for base, n := f.next, int64(0); n >= 0 && n < int64(len(b)) && !f.done; n = f.next - base {
+		if f.next-f.since >= f.room() {
+			return f.giveUp()
 		}
+		f.again = false
 		took := true
 		switch {
 		case f.plan.raw:
@@ -103,15 +118,22 @@ func (f *echoFinder) feed(b []byte) (n int, found echoFound, ok bool) {
 		default:
 			f.visible(b[n])
 		}
-		if took {
+		if took && !f.again {
 			f.next++
-			n++
 		}
 		if found, ok = f.settled(); ok {
-			return n, found, ok
+			return found, ok
 		}
 	}
-	return n, found, ok
+	return found, ok
+}
+
+// room is how much output is searched for the present needle, and copies of it.
+func (f *echoFinder) room() int64 {
+	if f.tail != nil {
+		return 4 * f.plan.room
+	}
+	return f.plan.room
 }
 
 // step is one step of the search.
@@ -139,17 +161,22 @@ func (f *echoFinder) raw(c byte) {
 // visible looks at a byte of a program's own drawing. Line editors go back to draw
 // again, and wrap a line with a blank and a CR.
 func (f *echoFinder) visible(c byte) {
-	if !f.text(c) {
-		return
+	text := f.text(c)
+	if back, _ := f.cursor.take(); back {
+		f.lead.goesBack(len(f.seen))
 	}
 	switch {
+	case !text:
 	case c == '\b':
 		f.stepBack()
+		f.lead.goesBack(len(f.seen))
 	case c == '\n':
-		f.state, f.seen = 0, f.seen[:0]
+		f.newline()
 	case c == '\r':
+		f.lead.goesBack(len(f.seen))
 	case c == ' ', c == '\t':
 		f.seen = append(f.seen, seenByte{f.next, f.state, ' '})
+	case f.elsewhere(c):
 	default:
 		f.step(c)
 		f.seen = append(f.seen, seenByte{f.next, f.state, c})
@@ -179,8 +206,9 @@ func (f *echoFinder) completed() {
 	}
 	word := need.last && inWord(need.text[len(need.text)-1])
 	f.extend(Range{f.seen[i].at, f.next + 1})
-	if word || need.blanks > 0 || need.enter {
-		f.tail = &echoTail{word: word, blanks: need.blanks, enter: need.enter}
+	if need.last || need.blanks > 0 {
+		f.tail = &echoTail{word: word, blanks: need.blanks, enter: need.enter, strip: f.strip}
+		f.cursor = cursor{}
 	}
 }
 
@@ -196,6 +224,7 @@ func inWord(c byte) bool { return isWord(c) || c >= 0x80 }
 // text reports whether a byte is text, and moves on through escape sequences.
 func (f *echoFinder) text(c byte) bool {
 	var buf [1]byte
+	f.cursor.see(c)
 	return len(f.strip.Append(buf[:0], []byte{c})) > 0
 }
 
@@ -215,22 +244,27 @@ func (f *echoFinder) begin() int {
 func (f *echoFinder) follows(c byte) bool {
 	before, t, goesOn := f.strip, f.tail, f.tail.word
 	t.word = false // beyond the next byte it ends all the same
+	text := f.text(c)
+	if f.redrawn(c, text) {
+		return true
+	}
+	if f.tail == nil {
+		return false
+	}
 	switch {
-	case !f.text(c):
+	case !text:
 		return true
 	case goesOn && inWord(c):
 		f.strip = before
 		f.takeBack()
 		f.miss()
 		return false
-	case c == '\b' && !t.longer: // its end is drawn again
+	case c == '\b' && !t.longer: // its end is drawn again, and the line goes on
 		f.takeBack()
 		f.stepBack()
 		return true
 	case c == ' ' && t.blanks > 0:
-		if t.blanks--; t.blanks == 0 && !t.enter {
-			f.tail = nil
-		}
+		t.blanks--
 	case t.enter && c == '\r':
 		t.blanks = 0
 	case t.enter && c == '\n' && !t.newline:
@@ -240,7 +274,7 @@ func (f *echoFinder) follows(c byte) bool {
 		f.tail = nil
 		return false
 	}
-	f.line.To, t.longer = f.next+1, true
+	f.line.To, t.longer, t.strip = f.next+1, true, f.strip
 	return true
 }
 
@@ -267,6 +301,11 @@ func (f *echoFinder) settled() (echoFound, bool) {
 		return echoFound{}, false
 	}
 	last := f.plan.needles[f.at].last
+	f.shown = f.lineText()
+	if last {
+		f.shown = append(f.shown, '\n')
+	}
+	f.front, f.lead = nil, echoLead{}
 	f.seek(f.at + 1)
 	if !last {
 		return echoFound{}, false
@@ -288,7 +327,7 @@ func (f *echoFinder) emit() echoFound {
 
 // giveUp ends the search. What was found of a line counts.
 func (f *echoFinder) giveUp() (found echoFound, ok bool) {
-	f.tail = nil
+	f.endTail()
 	if f.line != (Range{}) {
 		found, ok = f.emit(), true
 	}
@@ -296,7 +335,8 @@ func (f *echoFinder) giveUp() (found echoFound, ok bool) {
 	return found, ok
 }
 
-// stallTime is how long a part of an echo waits for the rest. A program may be slow,
+// stallTime is how long a part of an echo waits for the rest, and one that Enter ends
+// for its line end, before which it may be drawn again. A program may be slow,
 // but output that happens to end like the input must not hold matches up for good.
 const stallTime = time.Second
 
@@ -306,7 +346,7 @@ func (f *echoFinder) patience() time.Duration {
 	switch {
 	case f.done || f.next == f.armed || f.tail == nil && f.free >= f.next:
 		return 0
-	case f.held && f.tail == nil && f.state > 0:
+	case f.held && f.tail == nil && f.state > 0, f.tail != nil && f.tail.enter && !f.tail.newline:
 		return stallTime
 	}
 	return quietTime
@@ -317,7 +357,7 @@ func (f *echoFinder) patience() time.Duration {
 // echo at all; one that has echoed a line may show the next when it gets to it.
 func (f *echoFinder) quiet() (found echoFound, ok bool) {
 	if f.tail != nil {
-		f.tail = nil
+		f.endTail()
 		if found, ok = f.settled(); ok {
 			return found, ok
 		}

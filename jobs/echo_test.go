@@ -28,9 +28,18 @@ type echoRun struct {
 	echoes []string
 }
 
-func newEchoRun(input string, attrs proc.Attrs) *echoRun {
-	return &echoRun{f: newEchoFinder(&typedInput{data: []byte(input), attrs: attrs})}
+func newEchoRun(input string, attrs proc.Attrs) *echoRun { return behindPrompt("", input, attrs) }
+
+// behindPrompt is a run behind output that was there before.
+func behindPrompt(prompt, input string, attrs proc.Attrs) *echoRun {
+	end := int64(len(prompt))
+	return &echoRun{output: prompt, at: end, f: newEchoFinder(&typedInput{data: []byte(input), attrs: attrs, armed: end}, storedText(prompt))}
 }
+
+// storedText is output that is all stored.
+type storedText string
+
+func (s storedText) Read(p []byte, off int64) (n int, at int64) { return copy(p, s[off:]), off }
 
 func (r *echoRun) feedTo(end int64) {
 	if end = min(end, int64(len(r.output))); end > r.at {
@@ -54,8 +63,7 @@ func (r *echoRun) pass(e echoFound, ok bool) {
 func (r *echoRun) feed(b string) {
 	r.output += b
 	for r.f != nil && !r.f.done && r.f.next < int64(len(r.output)) {
-		_, e, ok := r.f.feed([]byte(r.output[r.f.next:]))
-		r.pass(e, ok)
+		r.pass(r.f.feed([]byte(r.output[r.f.next:])))
 	}
 	r.advance()
 }
@@ -121,12 +129,13 @@ func TestEchoIsFound(t *testing.T) {
 		{"the second line late", "1\r2\r", rawAttrs, []string{"1\r\nA\r\n", "", "> 2\r\nB\r\n"}, "|A\r\n> |B\r\n", ""},
 		{"a line end that has not come", "ab\r", rawAttrs, []string{"ab"}, "", "|"},
 		{"a line end late", "ab\r", rawAttrs, []string{"ab", "", "\r\n"}, "|\r\n", ""},
-		{"silence, then the answer", "y", rawAttrs, []string{"Deleted."}, "", "Deleted."},
+		{"silence, then the answer", "y", rawAttrs, []string{"Deleted."}, "Deleted.", ""},
 		{"the answer, then silence", "y", rawAttrs, []string{"Deleted.", "", "y"}, "Deleted.y", ""},
 		{"a word that goes on", "y", rawAttrs, []string{"yes", ""}, "yes", ""},
 		{"a word that ends so", "y", rawAttrs, []string{"only", ""}, "only", ""},
-		{"a word, and then the echo", "y", rawAttrs, []string{"yes, only y: 1"}, "|: 1", ""},
-		{"a word, and then the echo at its end", "y", rawAttrs, []string{"yes y", "", "1"}, "|1", ""},
+		{"a word, and then the key", "y", rawAttrs, []string{"yes, only y: 1"}, "yes, only y: 1", ""},
+		{"a word, and then the echo", "yes", rawAttrs, []string{"yesterday, only yes: 1"}, "|: 1", ""},
+		{"a word, and then the echo at its end", "yes", rawAttrs, []string{"yesterday yes", "", "1"}, "|1", ""},
 		{"room is bounded", "zzz\r", rawAttrs, []string{strings.Repeat(noise, 3) + "zzz\r\n"}, strings.Repeat(noise, 3) + "zzz\r\n", ""},
 		{"a stalled beginning", "hello", rawAttrs, []string{"help h", "", "x"}, "help hx", ""},
 	} {
@@ -146,6 +155,81 @@ func TestEchoIsFound(t *testing.T) {
 	}
 }
 
+// A line on which the echo stands may be drawn again before its end.
+func TestEchoIsDrawnAgain(t *testing.T) {
+	paste := func(s string) string { return "\x1b[200~" + s + "\x1b[201~" }
+	const right = "\x1b[C\x1b[C"
+	for _, c := range []struct{ name, prompt, input, output, want, rest string }{
+		{"behind a prompt", "$ ", paste("echo a") + "\r", "\x1b[7mecho a\x1b[27m\r" + right + "echo a\r\n\x1b[?2004l\ra\r\n", "|a\r\n", ""},
+		{"with the prompt", "x\n\x1b[1mme$\x1b[m ", paste("echo a") + "\r", "\x1b[7mecho a\x1b[27m\r\x1b[Kme$ echo a\r\na", "|a", ""},
+		{"step by step", "", paste("echo a") + "\r", "\x1b[7mecho a\x1b[27m\b\b\b\b\b\becho a\r\na", "|a", ""},
+		{"with a blank", "$ ", paste("echo a ") + "\r", "\x1b[7mecho a \x1b[27m\b\b\b\b\b\b\becho a \r\na", "|a", ""},
+		{"its end", "$ ", "x " + paste("y y") + "\r", "x \x1b[7my y\x1b[27m\b\b\by y\r\ny", "|y", ""},
+		{"twice", "$ ", "ab\r", "ab\r$ ab\r\x1b[K$ ab\r\nab", "|ab", ""},
+		{"wrapped", "$ ", "abcd\r", "ab \rcd\x1b[A\r" + right + "ab \rcd\r\nabcd", "|abcd", ""},
+		{"lines", "$ ", paste("l1\rl2") + "\r", "l1\r\n\rl2\x1b[A\r" + right + "l1\r\n\rl2\r\n\x1b[?2004l\rl1\r\n", "||l1\r\n", ""},
+		{"lines with an end", "$ ", paste("l1\rl2\r") + "\r", "l1\r\n\rl2\r\n\r\x1b[2A" + right + "l1\r\n\rl2\r\n\r\x1b[A\r\n\rl2", "||l2", ""},
+		{"an empty line", "$ ", paste("l1\r\rl2") + "\r", "l1\r\n\r\r\n\rl2\x1b[2A\r" + right + "l1\r\n\r\r\n\rl2\r\nl2", "|\n\r|l2", ""},
+		{"then an answer", "$ ", "ab", "ab\rab\x1b[K: ab", "|\x1b[K: ab", ""},
+
+		{"an answer", "$ ", "ab\r", "ab\r\nab\r\n", "|ab\r\n", ""},
+		{"an answer on its line", "$ ", "y", "y\rDeleting", "|\rDeleting", ""},
+		{"an answer that begins so", "$ ", "ab\r", "ab\rabandoned", "|abandoned", ""},
+		{"an answer like its end", "$ ", "a b", "a b\rb\r\n", "|\rb\r\n", ""},
+		{"an answer like the prompt", "del? ", "y", "y\rdel? no", "|\rdel? no", ""},
+		{"a spinner", "", "y", "y |\b/\b-", "| |\b/\b-", ""},
+		{"no end", "$ ", "ab\r", "ab\r$ a", "", "|$ a"},
+		{"at the end", "$ ", "ab\r", "ab\r$ ab", "", "|"},
+	} {
+		for size := 1; size <= len(c.output); size++ {
+			r := behindPrompt(c.prompt, c.input, rawAttrs)
+			for part := range slices.Chunk([]byte(c.output), size) {
+				r.feed(string(part))
+			}
+			before := r.seen.String()
+			r.end()
+			if rest := strings.TrimPrefix(r.seen.String(), before); before != c.want || rest != c.rest {
+				t.Errorf("%s, by %d: matched %q, then %q; want %q, then %q", c.name, size, before, rest, c.want, c.rest)
+				break
+			}
+		}
+	}
+}
+
+// What a program prints first tells whether it shows keys.
+func TestEchoOfKeysComesFirst(t *testing.T) {
+	for _, c := range []struct{ name, prompt, input, output, want string }{
+		{"its echo", "Delete? ", "y", "y\r\ny it is", "|\r\ny it is"},
+		{"behind a movement", "Delete? ", "y", "\x1b[1m \by\r\n", "|\r\n"},
+		{"behind the prompt again", "x\nDelete? ", "y", "\rDelete? y\r\ny", "|\r\ny"},
+		{"behind the prompt's end", "Delete? ", "y", "\b\b? y\r\ny", "|\r\ny"},
+		{"two", "", "ab", "a\ba\x1b[Kb\bb:ab", "|:ab"},
+		{"a paste", "", "\x1b[200~y\x1b[201~", "\x1b[7my\x1b[27m y", "|\x1b[27m y"},
+		{"an answer", "Delete? ", "y", "Deleted y", "Deleted y"},
+		{"like the prompt", "Delete? ", "y", "\rDeleted y", "\rDeleted y"},
+		{"with its word", "two: ", "2", "You chose 2", "You chose 2"},
+		{"on a new line", "two: ", "2", "\r\n2 it is", "\r\n2 it is"},
+		{"half of it", "", "ab", "a ab", "a ab"},
+		{"a longer word", "", "y", "yes y", "yes y"},
+
+		{"more, and an answer", "Name: ", "Bob", "Hello, Bob!", "Hello, Bob!"},
+		{"more, on a later line", "> ", "Bob\r", "a is Bob\r\n> Bob\r\nBob", "|Bob"},
+		{"more, drawn again", "> ", "Bob\r", "hint\r> Bob\r\nBob", "|Bob"},
+		{"more, and no prompt yet", "", "Bob\r", "> Bob\r\nBob", "|Bob"},
+		{"more, behind a key", "> ", "\x1b[A Bob\r", "Hi Bob\r\nBob", "|Bob"},
+	} {
+		r := behindPrompt(c.prompt, c.input, rawAttrs)
+		for _, b := range []byte(c.output) {
+			r.feed(string(b))
+		}
+		r.quiet()
+		r.end()
+		if got := r.seen.String(); got != c.want {
+			t.Errorf("%s: matched %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // What is found depends on the bytes alone, and everything else is matched once, in
 // its order.
 func TestEchoDependsOnTheBytesAlone(t *testing.T) {
@@ -155,8 +239,9 @@ func TestEchoDependsOnTheBytesAlone(t *testing.T) {
 	for range 20_000 {
 		attrs := []proc.Attrs{cookedAttrs, rawAttrs}[random.IntN(2)]
 		input := randomText(random, []string{"a", "b", "ab", " ", "\r", "\t", "\x03", "\x7f", "\x1b[A", "ü"}, 6)
-		output := randomText(random, []string{"a", "b", " ", "\r\n", "\b", "\x1b[1m", "\x1b", "^C", "ü", "\xc3", input, visibleEcho(input, attrs)}, 12)
-		whole, cut := newEchoRun(input, attrs), newEchoRun(input, attrs)
+		output := randomText(random, []string{"a", "b", " ", "\r", "\r\n", "\b", "\x1b[1m", "\x1b[A", "\x1b[D", "\x1b", "^C", "ü", "\xc3", input, visibleEcho(input, attrs), visibleEcho(input, cookedAttrs)}, 14)
+		prompt := randomText(random, []string{"a", "b", "\n", "> "}, 3)
+		whole, cut := behindPrompt(prompt, input, attrs), behindPrompt(prompt, input, attrs)
 		whole.feed(output)
 		for rest := output; rest != ""; {
 			n := 1 + random.IntN(len(rest))

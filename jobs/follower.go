@@ -135,7 +135,7 @@ func (f *follower) setFor(m followAdd) *match.Set {
 	}
 	s := &followSet{st: m.st, set: match.NewSet(m.from), typed: m.typed}
 	if m.typed != nil {
-		s.echo = newEchoFinder(m.typed)
+		s.echo = newEchoFinder(m.typed, m.st.spool)
 	}
 	f.sets = append(f.sets, s)
 	return s.set

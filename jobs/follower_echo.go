@@ -20,7 +20,7 @@ func (s *followSet) search(buf []byte, end int64) (found echoFound, ok bool) {
 		if n == 0 || at != s.echo.next {
 			return s.echo.end() // dropped: nothing can be told from here on
 		}
-		_, found, ok = s.echo.feed(buf[:n])
+		found, ok = s.echo.feed(buf[:n])
 	}
 	return found, ok
 }

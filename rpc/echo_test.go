@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -10,9 +11,16 @@ import (
 // asks is a write whose wait would be over with its own echo, if that counted.
 func (s *session) asks(h int64, input, pattern, line string) schema.Outcome {
 	s.t.Helper()
-	r := s.write(h, input, "wait", obj{"until": []obj{{"pattern": pattern, "flags": "m"}}, "stripEcho": true, "timeoutMs": 10_000})
+	return s.sends(h, []obj{{"text": input}}, pattern, line)
+}
+
+// sends is such a write of keys and pastes.
+func (s *session) sends(h int64, send []obj, pattern, line string) schema.Outcome {
+	s.t.Helper()
+	r := do[schema.JobWriteResult](s, "job/write", obj{"handle": h, "send": send,
+		"wait": obj{"until": []obj{{"pattern": pattern, "flags": "m"}}, "stripEcho": true, "timeoutMs": 10_000}})
 	if o := r.Outcome; o.Reason != schema.OutcomeReasonPattern || str(o.Match.Line) != line {
-		s.t.Errorf("typed %q: %s; want the line %q, got %q in %q", input, o.Reason, line, str(matchLine(*o)), texts(*o)["pty"])
+		s.t.Errorf("typed %v: %s; want the line %q, got %q in %q", send, o.Reason, line, str(matchLine(*o)), texts(*o)["pty"])
 	}
 	return *r.Outcome
 }
@@ -93,6 +101,58 @@ func TestAnswersOfABash(t *testing.T) {
 	s.then(h, o, "READY> $")
 	s.asks(h, "read -n1 -p 'go? ' x; echo \"<$x>\"\r", `go. $`, "go? ")
 	s.asks(h, "y", `y`, "<y>")
+}
+
+// TestAnswersToAPaste: readline shows a paste in reverse video, and draws it again at
+// Enter.
+func TestAnswersToAPaste(t *testing.T) {
+	s := start(t)
+	long := strings.Repeat("word ", 50)
+	for _, prompt := range []string{"READY> ", "> ", "a longer prompt> ", `\[\e[32m\]READY\[\e[m\]> `, `\w\nREADY> `} {
+		needs(t, "bash")
+		h := do[schema.JobStartResult](s, "job/start", obj{"argv": []string{"bash", "--norc", "-i"}, "env": obj{"PS1": prompt, "HISTFILE": "/dev/null"}}).Job.Handle
+		s.see(h, "> $")
+		for _, c := range []struct{ paste, more, pattern, line, output string }{
+			{"sleep 0.2; echo BUILD_OK", "", "BUILD_OK", "BUILD_OK", "BUILD_OK"},
+			{"echo l1\necho l2", "", "l2", "l2", "l1\nl2"},
+			{"echo l1\necho l2\n", "", "l2", "l2", "l1\nl2"},
+			{"echo l1\necho l1\necho l3", "", "l3|echo", "l3", "l1\nl1\nl3"},
+			{"echo 'l1\n l2\n\nl3'", "", "l3|echo", "l3", "l1\n l2\n\nl3"},
+			{"echo a b", "", "a b|echo", "a b", "a b\n"},
+			{"echo y z y", "", "y", "y z y", "y"},
+			{"echo ", "a b", "a b", "a b", "a b"},
+			{"echo ü€ ", "", "ü€", "ü€", "ü€"},
+			{"echo " + long, "", `word$|echo`, strings.TrimSpace(long), strings.TrimSpace(long)},
+			{"echo " + long + "\necho " + long + "two\n", "", "two|echo", long + "two", long[:len(long)-1] + "\n" + long},
+		} {
+			o := s.sends(h, []obj{{"paste": c.paste}, {"text": c.more}, {"key": "Enter"}}, c.pattern, c.line)
+			if got := texts(o)["pty"]; !strings.HasPrefix(strings.TrimSpace(got)+"\n", c.output) {
+				t.Errorf("prompt %q, paste %q: output %q", prompt, c.paste, got)
+			}
+			s.then(h, o, "> $")
+		}
+	}
+}
+
+// TestAnswersToAKey: a program that takes a single key in silence may name it.
+func TestAnswersToAKey(t *testing.T) {
+	s := start(t)
+	needs(t, "bash")
+	for _, c := range []struct{ prompt, key, answer, pattern string }{
+		{"Delete? ", "y", "Deleted file y for you", "Deleted"},
+		{"(1) one (2) two: ", "2", "You chose 2", "chose"},
+		{"a or b? ", "b", "\nb it is", "b"},
+		{"", "y", "Deleted file y for you", "Deleted"},
+	} {
+		command := `read -rsn1 -p "` + c.prompt + `" k; printf '` + c.answer + `\n'; exec sleep 60`
+		h := do[schema.JobStartResult](s, "job/start", obj{"argv": []string{"bash", "-c", "stty -echo -icanon; printf '!'; " + command}}).Job.Handle
+		s.see(h, `!`+regexp.QuoteMeta(c.prompt)+"$")
+		answer := strings.TrimPrefix(c.answer, "\n")
+		o := s.asks(h, c.key, c.pattern, answer)
+		if got := strings.TrimSpace(texts(o)["pty"]); !strings.HasPrefix(answer, got) || got == "" {
+			t.Errorf("key %q: output %q", c.key, got)
+		}
+	}
 }
 
 // TestAnswersBehindAnotherTerminal: as over ssh, the local terminal is raw, and the
