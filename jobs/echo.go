@@ -37,9 +37,10 @@ func (j *Job) noteTyped(q *queued) {
 		return
 	}
 	q.begun = true
-	if j.typed = nil; len(q.data) == 0 {
-		return
+	if len(q.data) == 0 {
+		return // nothing is typed: what was typed last stays that
 	}
+	j.typed = nil
 	attrs, err := j.term.Attrs()
 	if err != nil || attrs.Canonical && !attrs.Echo && !attrs.Shown.Newline {
 		return // nobody shows it
