@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 )
 
@@ -56,6 +57,7 @@ type Set struct {
 	plain   lane
 	raw     lane // kept up only while it has watches
 	machine machine
+	scratch scratch
 }
 
 // NewSet returns a Set whose first byte will be the one at raw offset at.
@@ -175,7 +177,7 @@ func (s *Set) scan(hits []Hit, final bool) []Hit {
 			if s.stopped = s.stopped || !final && s.Stop != nil && s.Stop(); s.stopped || final && !w.leaning {
 				return false
 			}
-			run := scan{watch: w, machine: &s.machine, final: final, most: s.Most}
+			run := scan{watch: w, machine: &s.machine, scratch: &s.scratch, final: final, most: s.Most}
 			err := run.run()
 			hits = append(hits, run.hits()...)
 			if err != nil {
@@ -198,7 +200,7 @@ func inOrder(hits []Hit) []Hit {
 				return map[bool]int{true: 1, false: -1}[a.Match == nil]
 			}
 		case a.Match.End != b.Match.End:
-			return map[bool]int{true: 1, false: -1}[a.Match.End > b.Match.End]
+			return cmp.Compare(a.Match.End, b.Match.End)
 		}
 		return a.ID - b.ID
 	})

@@ -70,6 +70,7 @@ func (w *watch) needs() int64 {
 type scan struct {
 	*watch
 	machine *machine
+	scratch *scratch
 	final   bool          // what came so far is all for now
 	used    time.Duration // by searches
 	found   []Hit
@@ -186,11 +187,11 @@ func (s *scan) find(limit int64) ([]place, error) {
 func (s *scan) timed(text []byte, from int) ([]span, error) {
 	e := s.pattern.engine
 	if e.limit == 0 {
-		return e.find(text, from)
+		return e.find(text, from, s.scratch)
 	}
 	for s.used < 2*e.limit {
 		began := time.Now()
-		spans, err := e.find(text, from)
+		spans, err := e.find(text, from, s.scratch)
 		if err != errTimeout {
 			s.used += min(max(time.Since(began)-perMatch, 0), e.limit)
 			return spans, err
