@@ -138,7 +138,7 @@ func TestEndDoesNotWaitForEver(t *testing.T) {
 			sink := &recorder{}
 			f := startFake(t, sink)
 			floodMatched(t, f)
-			spec := &WaitSpec{Until: []Condition{pattern("never there")}, Timeout: -1, From: Origin{Kind: FromStart}}
+			spec := &WaitSpec{Until: []Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: "never there"}}}, Timeout: -1, From: Origin{Kind: FromStart}}
 			w, err := f.Wait(spec)
 			if err != nil {
 				t.Fatal(err)
