@@ -96,6 +96,7 @@ func (j *Job) onMessage(m message) {
 		j.onShutdown(m.grace)
 	case hitsMsg:
 		j.onHits(m.hits)
+		m.taken <- struct{}{}
 	case syncedMsg:
 		j.onSynced(m.tok)
 	case fileFailedMsg:
@@ -121,6 +122,7 @@ func (j *Job) review(now time.Time) {
 	}
 	j.reviewChanges()
 	j.reviewEnd(now)
+	j.reviewSettle(now)
 	j.reviewInput(now)
 	j.reviewHeldWaits()
 	j.reviewWaits(now)
@@ -149,6 +151,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	if j.st.step == stepHint {
 		sooner(j.hintUntil)
 	}
+	sooner(j.catchUpUntil())
 	sooner(j.recordAt)
 	if len(j.kills) > 0 {
 		sooner(j.killsUntil)
@@ -241,7 +244,7 @@ func (j *Job) release() {
 	j.closeDescriptors()
 	j.abandonFiles()
 	if f := j.follower.Swap(nil); f != nil {
-		f.mail.put(followQuit{})
+		close(f.quit)
 		<-f.done
 	}
 }

@@ -138,7 +138,7 @@ func (j *Job) reviewEnd(now time.Time) {
 func (j *Job) settle(next step) {
 	j.st.step = next
 	if f := j.follower.Load(); f != nil {
-		j.settling = new(token)
+		j.settling, j.settleFrom = new(token), time.Now()
 		f.mail.put(followSync{j.settling, true})
 	}
 }

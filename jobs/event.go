@@ -36,9 +36,13 @@ type Matched struct {
 	WatchID int
 	Stream  Stream
 	Match   match.Match
+	// Suppressed counts the matches of the watch since the last one that was told, where
+	// they come too fast.
+	Suppressed int64
 }
 
-// WatchRemoved says that a watch is gone because its pattern took too long.
+// WatchRemoved says that a watch is gone because its pattern took too long, or because
+// the job ended before its output was matched.
 type WatchRemoved struct {
 	WatchID int
 	Reason  string

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/match"
@@ -14,18 +15,25 @@ const quietTime = 50 * time.Millisecond
 // A follower matches patterns over a job's output. It reads the spools with
 // cursors of its own, so that a pattern that takes its time delays neither the
 // job's loop nor its output. Its goroutine is started with the first pattern and
-// ends with the job's loop; what it finds goes to that loop, in order.
+// ends with the job's loop; what it finds goes to that loop, in order, and it goes on
+// when the loop has taken it: matches without end fill no memory and delay no answer.
 type follower struct {
 	// Immutable:
 	job *Job
 
-	mail *mailbox[any] // the job's loop -> run
-	grew chan struct{} // readLoops -> run; capacity 1
-	done chan struct{} // closed when run returns
+	mail  *mailbox[any] // the job's loop -> run
+	grew  chan struct{} // readLoops -> run; capacity 1
+	taken chan struct{} // the job's loop -> run: one per hitsMsg; capacity 1
+	quit  chan struct{} // closed by the job's loop
+	done  chan struct{} // closed when run returns
+
+	hurry atomic.Pointer[token] // the sync that the job's loop waits for no longer
 
 	// Owned by run:
-	sets  []*followSet
-	syncs []followSync
+	sets   []*followSet
+	syncs  []followSync
+	haste  haste
+	synced *token // the last one that was answered
 }
 
 // A followSet is a set of patterns with one cursor into one stream.
@@ -34,6 +42,7 @@ type followSet struct {
 	set   *match.Set
 	typed *typedInput // whose echo is not matched; nil: nothing's
 	echo  *echoFinder // of typed, while it searches
+	cut   bool        // feed has left off before the end
 }
 
 // The messages that a follower takes.
@@ -56,19 +65,24 @@ type (
 		tok    *token
 		settle bool
 	}
-	followQuit struct{}
 )
 
-// A followerHit is a match, or a pattern that had to be removed.
+// A followerHit is a match, a pattern that had to be removed, or one that was not done
+// with the output when nobody could wait any longer.
 type followerHit struct {
 	key     int
 	stream  Stream
 	match   *Match
+	passed  int64 // matches of the pattern before this one that are not told
 	removed error
+	behind  error
 }
 
 func newFollower(j *Job) *follower {
-	f := &follower{job: j, mail: newMailbox[any](), grew: make(chan struct{}, 1), done: make(chan struct{})}
+	f := &follower{
+		job: j, mail: newMailbox[any](), grew: make(chan struct{}, 1),
+		taken: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
 	go f.run()
 	return f
 }
@@ -88,21 +102,30 @@ func (f *follower) run() {
 	for {
 		select {
 		case <-f.mail.wake:
-			for _, m := range f.mail.take() {
-				if !f.onMessage(m) {
-					return
-				}
-			}
+			f.takeMail()
 		case <-f.grew:
 		case <-quiet.C:
+		case <-f.quit:
+			return
 		}
 		f.feed()
+		if f.hurried() {
+			f.takeMail() // the sync may be in there
+			f.feed()     // no further than to see what is there
+			f.giveUp()
+		}
 		f.answer()
 		f.armQuiet(quiet)
 	}
 }
 
-func (f *follower) onMessage(m any) bool {
+func (f *follower) takeMail() {
+	for _, m := range f.mail.take() {
+		f.onMessage(m)
+	}
+}
+
+func (f *follower) onMessage(m any) {
 	switch m := m.(type) {
 	case followAdd:
 		f.setFor(m).Add(m.key, m.pattern, match.Options{Raw: m.raw, Once: m.once})
@@ -118,10 +141,7 @@ func (f *follower) onMessage(m any) bool {
 		f.sets = kept
 	case followSync:
 		f.syncs = append(f.syncs, m)
-	case followQuit:
-		return false
 	}
-	return true
 }
 
 // setFor returns a set whose next byte is at offset from: a present one, where
@@ -134,6 +154,7 @@ func (f *follower) setFor(m followAdd) *match.Set {
 		}
 	}
 	s := &followSet{st: m.st, set: match.NewSet(m.from), typed: m.typed}
+	s.set.Most, s.set.Stop = batchMatches, f.stops
 	if m.typed != nil {
 		s.echo = newEchoFinder(m.typed, m.st.spool)
 	}
@@ -153,7 +174,7 @@ func (f *follower) feed() {
 	}
 }
 
-// feedTo matches what was stored up to end.
+// feedTo matches what was stored up to end, as long as somebody waits for it.
 func (f *follower) feedTo(s *followSet, buf []byte, end int64) {
 	for s.set.Offset() < end {
 		n, at := s.st.spool.Read(buf, s.set.Offset())
@@ -163,7 +184,14 @@ func (f *follower) feedTo(s *followSet, buf []byte, end int64) {
 		if n = int(min(int64(n), end-at)); n <= 0 {
 			break
 		}
-		f.report(s, s.set.Feed(buf[:n]))
+		for rest := buf[:n]; len(rest) > 0; {
+			if s.cut = f.stops(); s.cut {
+				return
+			}
+			n, hits := s.set.Step(rest)
+			f.report(s, hits)
+			rest = rest[n:]
+		}
 	}
 }
 
@@ -176,15 +204,29 @@ func (f *follower) settle() {
 	}
 }
 
+// batchMatches is how many matches of one pattern are told of up to 8 KiB of output: the
+// first ones and the last. A client reads no more of them than that, and would have to
+// wait for them all.
+const batchMatches = 64
+
 func (f *follower) report(s *followSet, hits []match.Hit) {
 	if len(hits) == 0 {
 		return
 	}
 	out := make([]followerHit, len(hits))
 	for i, h := range hits {
-		out[i] = followerHit{key: h.ID, stream: s.st.name, match: h.Match, removed: h.Removed}
+		out[i] = followerHit{key: h.ID, stream: s.st.name, match: h.Match, passed: h.Passed, removed: h.Removed}
 	}
-	f.job.post(hitsMsg{out})
+	f.post(out)
+}
+
+// post gives the loop a batch, and waits until it has taken it.
+func (f *follower) post(hits []followerHit) {
+	f.job.post(hitsMsg{hits, f.taken})
+	select {
+	case <-f.taken:
+	case <-f.quit:
+	}
 }
 
 // answer tells the loop that its syncs are reached: feed has just brought every
@@ -194,6 +236,7 @@ func (f *follower) answer() {
 		if s.settle {
 			f.settle()
 		}
+		f.synced = s.tok
 		f.job.post(syncedMsg{s.tok})
 	}
 	f.syncs = f.syncs[:0]

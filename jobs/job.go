@@ -111,6 +111,7 @@ type Job struct {
 	heldWaits  []waitMsg             // wait for the reads before them, which move where they begin
 	leave      func()                // not nil: the job is forgotten, and this is done when it has left
 	settling   *token                // the follower's answer that the end waits for
+	settleFrom time.Time             // since when
 	hint       *Hint                 // why the shell could not run its command; nil = not known
 	hintUntil  time.Time             // when looking for it is given up
 	unread     map[Stream]int64

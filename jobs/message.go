@@ -109,7 +109,10 @@ type (
 	// With discard, what is stored of the job is deleted.
 	quitMsg struct{ discard bool }
 	// hitsMsg and syncedMsg come from the follower, in order.
-	hitsMsg   struct{ hits []followerHit }
+	hitsMsg struct {
+		hits  []followerHit
+		taken chan<- struct{} // has room
+	}
 	syncedMsg struct{ tok *token }
 	// foregroundMsg is what a look at the terminal's foreground has found; see
 	// changes.go.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -203,6 +204,9 @@ func (j *Job) onHits(hits []followerHit) {
 		switch {
 		case w == nil:
 		case w.wait != nil:
+			if h.behind != nil {
+				continue // it ends with the job, as if there had been no match
+			}
 			if h.match == nil {
 				w.wait.failed[w.cond] = true
 			} else if w.wait.matches[w.cond] == nil {
@@ -210,14 +214,14 @@ func (j *Job) onHits(hits []followerHit) {
 			}
 		case h.match == nil:
 			j.unfollow(h.key)
-			j.sink.Event(Event{After: j.barrier(), Removed: &WatchRemoved{w.id, h.removed.Error()}})
+			j.sink.Event(Event{After: j.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
 		default:
 			if w.spec.Once {
 				j.unfollow(h.key)
 			}
 			j.sink.Event(Event{
 				After:   map[Stream]int64{h.stream: h.match.End},
-				Matched: &Matched{w.id, h.stream, *h.match},
+				Matched: &Matched{w.id, h.stream, *h.match, h.passed},
 			})
 		}
 	}

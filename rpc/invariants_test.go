@@ -84,6 +84,7 @@ type event struct {
 	Restart    bool
 	Truncated  bool
 	WatchID    int64
+	Reason     string
 	Match      string
 	Groups     []*string
 	Named      map[string]*string

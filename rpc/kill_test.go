@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"shelld/schema"
@@ -98,4 +99,42 @@ func TestKillByManyAtOnce(t *testing.T) {
 		}
 	}
 	equal(t, "exit", s.exit(h), "killed SIGTERM")
+}
+
+// floodWatches starts a job that has written more than its watches look at in seconds.
+func (s *session) floodWatches() int64 {
+	var watches []obj
+	for range 8 {
+		watches = append(watches, obj{"pattern": "y"})
+	}
+	h := s.pipe(`head -c 8000000 /dev/zero | tr '\0' y; exec sleep 60`, "watch", watches, "events", []string{"watchRemoved", "exited", "closed"})
+	s.await(h, obj{"bytes": 8000000})
+	return h
+}
+
+// TestKillWithWatchesThatLagBehind: a kill waits for matches, and not for ever.
+func TestKillWithWatchesThatLagBehind(t *testing.T) {
+	s := start(t)
+	h := s.floodWatches()
+	s.kill(h)
+	s.event(h, "job/closed")
+	removed := s.all(h, "job/watchRemoved")
+	if len(removed) != 8 {
+		t.Fatalf("%d watches were removed, want 8", len(removed))
+	}
+	for _, e := range removed {
+		if !strings.Contains(e.Reason, "stdout from offset ") || e.Seq > s.event(h, "job/exited").Seq {
+			t.Errorf("%+v", e)
+		}
+	}
+	equal(t, "watches that are left", len(s.get(h).Watches), 0)
+}
+
+// TestShutdownWithWatchesThatLagBehind: the end is told all the same.
+func TestShutdownWithWatchesThatLagBehind(t *testing.T) {
+	s := start(t)
+	h := s.floodWatches()
+	s.quit()
+	equal(t, "exit", s.exit(h), "shutdown SIGTERM")
+	s.event(h, "job/closed")
 }

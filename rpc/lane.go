@@ -182,8 +182,9 @@ func (l *lane) Event(e jobs.Event) {
 // admits says whether a match is to be queued, and counts it in any case.
 func (l *lane) admits(e *laneEvent) bool {
 	id, before := e.Matched.WatchID, l.held[e.Matched.WatchID]
+	e.suppressed = e.Matched.Suppressed
 	if before != nil {
-		e.suppressed = before.suppressed + 1
+		e.suppressed += before.suppressed + 1
 	}
 	if n := l.matches[id]; n >= watchMatches || n > 0 && l.bytes >= matchBytes {
 		l.held[id] = e

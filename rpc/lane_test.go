@@ -77,6 +77,30 @@ func TestMatchesThatWaitAreBounded(t *testing.T) {
 	}
 }
 
+// Matches that the job itself has not told are counted with those that were not sent.
+func TestSuppressedByTheJobAndTheLane(t *testing.T) {
+	o := &outbox{wake: make(chan struct{}, 1)}
+	o.limit.Store(defaultMaxMessage)
+	l := newLane(o, nil, []schema.EventName{schema.EventNamePatternMatched}, schema.EncodingText)
+	o.mu.Lock()
+	l.openLocked(nil, jobs.Info{State: jobs.State{Handle: 1}}, nil)
+	o.mu.Unlock()
+	thinned := match(1, "x")
+	thinned.Matched.Suppressed = 5
+	for range watchMatches {
+		l.Event(match(1, "x"))
+	}
+	l.Event(thinned) // not queued, as the next one
+	l.Event(thinned)
+	var last []byte
+	for sent := l.step(nil, FramingLine); len(sent) > 0; sent = l.step(nil, FramingLine) {
+		last = sent
+	}
+	if !bytes.Contains(last, []byte(`"suppressed":11`)) {
+		t.Errorf("the last match is %s", last)
+	}
+}
+
 // A client that reads slowly is no client that is stuck.
 func TestFlushWaitsForASlowReader(t *testing.T) {
 	w := &counter{}

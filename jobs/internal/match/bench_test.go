@@ -57,6 +57,27 @@ func BenchmarkFeed(b *testing.B) {
 	}
 }
 
+// BenchmarkThinned is what a job's follower does where a pattern matches without end.
+func BenchmarkThinned(b *testing.B) {
+	for _, bench := range []struct {
+		name string
+		out  []byte
+	}{{"one line", bytes.Repeat([]byte("y"), 1<<20)}, {"log", buildLog(1 << 20)}} {
+		b.Run(bench.name, func(b *testing.B) {
+			b.SetBytes(int64(len(bench.out)))
+			for b.Loop() {
+				s := NewSet(0)
+				s.Most = 64
+				s.Add(1, compile(b, `\w`, ""), Options{})
+				for rest := bench.out; len(rest) > 0; {
+					n, _ := s.Step(rest)
+					rest = rest[n:]
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkHundredPatterns(b *testing.B) {
 	var patterns []*Pattern
 	for i := range 100 {

@@ -2,6 +2,7 @@ package match
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -39,8 +40,9 @@ func StopClock() { regexp2.StopTimeoutClock() }
 
 // An engine finds the matches of one pattern. It is safe for concurrent use.
 type engine struct {
-	re    *regexp2.Regexp
-	limit time.Duration // of a search; 0 if it has none
+	re     *regexp2.Regexp
+	limit  time.Duration // of a search; 0 if it has none
+	groups int           // with the whole match; 0 if they are not numbered one after another
 }
 
 // newEngine compiles src. A limited engine keeps searchLimit in every search, for
@@ -66,6 +68,9 @@ func newEngine(src string, f flags, limited bool) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{re: re}
+	if numbers := re.GetGroupNumbers(); numbers[len(numbers)-1] == len(numbers)-1 {
+		e.groups = len(numbers)
+	}
 	if limited {
 		e.setLimit(searchLimit)
 	}
@@ -84,22 +89,96 @@ func (e *engine) setLimit(d time.Duration) {
 // A span is a range of byte positions; from is -1 for a group that took no part.
 type span struct{ from, to int }
 
+// A scratch is storage that searches one after another share.
+type scratch struct {
+	runes []rune
+	at    []int // where each of runes begins, and the end; empty where that is the index
+	spans []span
+}
+
+// decode puts text into runes, and returns which of them is at the byte from.
+func (s *scratch) decode(text []byte, from int) (start int) {
+	s.runes, s.at = slices.Grow(s.runes[:0], len(text)), s.at[:0]
+	runes, high := s.runes[:len(text)], byte(0)
+	for i, c := range text {
+		runes[i] = rune(c)
+		high |= c
+	}
+	if high < utf8.RuneSelf {
+		s.runes = runes
+		return from
+	}
+	for i := 0; i < len(text); {
+		c, size := utf8.DecodeRune(text[i:])
+		if i < from {
+			start++
+		}
+		s.runes, s.at = append(s.runes, c), append(s.at, i)
+		i += size
+	}
+	s.at = append(s.at, len(text))
+	return start
+}
+
+// byteAt is where in the text a rune begins.
+func (s *scratch) byteAt(r int) int {
+	if len(s.at) == 0 {
+		return r
+	}
+	return s.at[r]
+}
+
 // find returns the spans of the first match in text that starts at or after
 // from, groups in order with the whole match first, or nil if there is none.
 // What stands before from is seen by look-behind, ^ and \b alone. text is valid
-// UTF-8 and from the start of a character.
-func (e *engine) find(text []byte, from int) ([]span, error) {
+// UTF-8 and from the start of a character. The spans are good until the next find
+// with this scratch.
+func (e *engine) find(text []byte, from int, s *scratch) ([]span, error) {
+	if len(text) <= 4*near && e.groups > 0 {
+		return e.findNear(text, from, s)
+	}
+	return e.findFar(text, from)
+}
+
+// findNear is find in a short text. The engine's search in text gives each match
+// copies of its own, which would be most of the cost where there are many.
+func (e *engine) findNear(text []byte, from int, s *scratch) ([]span, error) {
+	start, found := s.decode(text, from), false
+	err := e.re.FindRunesMatches(s.runes, start, func(m regexp2.MatchView) bool {
+		found, s.spans = true, s.spans[:0]
+		for g := range e.groups {
+			sp := span{-1, -1}
+			if at, length, ok := m.GroupRange(g); ok {
+				sp = span{s.byteAt(at), s.byteAt(at + length)}
+			}
+			s.spans = append(s.spans, sp)
+		}
+		return false
+	})
+	if err != nil || !found {
+		return nil, searchError(err)
+	}
+	return s.spans, nil
+}
+
+// searchError is what a search's error means.
+func searchError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, regexp2.ErrBacktrackingStackLimit):
+		return ErrStackLimit
+	}
+	return errTimeout
+}
+
+func (e *engine) findFar(text []byte, from int) ([]span, error) {
 	// The string is dead when find returns: spans are copied out, and the
 	// engine keeps no reference to the input of a search.
 	s := unsafe.String(unsafe.SliceData(text), len(text))
 	m, err := e.re.FindStringMatchStartingAt(s, from)
-	switch {
-	case errors.Is(err, regexp2.ErrBacktrackingStackLimit):
-		return nil, ErrStackLimit
-	case err != nil:
-		return nil, errTimeout
-	case m == nil:
-		return nil, nil
+	if err != nil || m == nil {
+		return nil, searchError(err)
 	}
 	groups := m.Groups()
 	spans := make([]span, len(groups))

@@ -17,10 +17,16 @@ func (s *scan) match(m []place) *Match {
 		Line:   s.lineAt(whole.from),
 	}
 	for i, g := range m[1:] {
-		if g.from >= 0 {
-			text := string(l.view(g.from, g.to))
-			found.Groups[i] = &text
+		if g.from < 0 {
+			continue
 		}
+		var text string
+		if whole.from <= g.from && g.to <= whole.to {
+			text = found.Text[g.from-whole.from : g.to-whole.from] // nested groups would each have a copy
+		} else {
+			text = string(l.view(g.from, g.to)) // in a lookahead or look-behind
+		}
+		found.Groups[i] = &text
 	}
 	if len(s.pattern.names) > 0 {
 		found.Named = make(map[string]*string, len(s.pattern.names))

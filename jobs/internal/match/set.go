@@ -2,6 +2,7 @@ package match
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 )
 
@@ -31,6 +32,7 @@ type Match struct {
 type Hit struct {
 	ID      int
 	Match   *Match
+	Passed  int64 // matches of this pattern between the hit before and this one that are not told; see [Set.Most]
 	Removed error // [ErrTimeLimit] or [ErrStackLimit]; Match is then nil
 }
 
@@ -41,10 +43,21 @@ const pieceSize = 8 << 10
 // A Set matches any number of patterns over one stream. It is not safe for
 // concurrent use.
 type Set struct {
+	// Most, where it is not 0, is how many matches of a pattern a Step or Settle
+	// returns: the first ones, and the last, which counts those between them. At
+	// least 2. What is beyond costs neither memory nor the text of its line.
+	Most int
+	// Stop, where it is not nil and says so, has patterns not be asked any more in a
+	// Step. What they have not seen (Unseen) is to be given up with Skip.
+	Stop func() bool
+
+	stopped bool
+	unseen  int64 // where stopped: the first byte that a pattern has not seen
 	next    int64 // raw offset of the next byte
 	plain   lane
 	raw     lane // kept up only while it has watches
 	machine machine
+	scratch scratch
 }
 
 // NewSet returns a Set whose first byte will be the one at raw offset at.
@@ -78,11 +91,30 @@ func (s *Set) Remove(id int) {
 
 func (s *Set) lanes() []*lane { return []*lane{&s.plain, &s.raw} }
 
+// IDs are those of the patterns.
+func (s *Set) IDs() (ids []int) {
+	for _, l := range s.lanes() {
+		for _, w := range l.watches {
+			ids = append(ids, w.id)
+		}
+	}
+	return ids
+}
+
 // Len is the number of patterns.
 func (s *Set) Len() int { return len(s.plain.watches) + len(s.raw.watches) }
 
 // Offset is the raw offset of the next byte to be fed.
 func (s *Set) Offset() int64 { return s.next }
+
+// Unseen is the raw offset up to which every pattern has been asked: Offset, but where
+// Stop has come in between.
+func (s *Set) Unseen() int64 {
+	if s.stopped {
+		return s.unseen
+	}
+	return s.next
+}
 
 // AtStart reports whether a pattern that is added now sees exactly what it would
 // see in a new Set that begins here: no escape sequence and no character is
@@ -98,18 +130,31 @@ func (s *Set) AtStart() bool {
 // A character of which not all bytes have come is not matched against before
 // they have, or before it is known to be none.
 func (s *Set) Feed(b []byte) []Hit {
-	var hits []Hit
+	var all []Hit
 	for len(b) > 0 {
-		n := piece(b)
-		s.plain.put(b[:n], s.next)
-		if len(s.raw.watches) > 0 {
-			s.raw.put(b[:n], s.next)
-		}
-		s.next += int64(n)
-		b = b[n:]
-		hits = s.scan(hits, false)
+		n, hits := s.step(b)
+		all, b = append(all, hits...), b[n:]
 	}
-	return inOrder(hits)
+	return inOrder(all)
+}
+
+// Step is Feed of the first piece of b, of at most 8 KiB, and says how long that is.
+func (s *Set) Step(b []byte) (n int, hits []Hit) {
+	n, hits = s.step(b)
+	return n, inOrder(hits)
+}
+
+func (s *Set) step(b []byte) (n int, hits []Hit) {
+	n = piece(b)
+	if !s.stopped {
+		s.unseen = s.next
+	}
+	s.plain.put(b[:n], s.next)
+	if len(s.raw.watches) > 0 {
+		s.raw.put(b[:n], s.next)
+	}
+	s.next += int64(n)
+	return n, s.scan(nil, false)
 }
 
 // piece returns how much of b to work on next: whole lines where there are, so
@@ -129,12 +174,12 @@ func piece(b []byte) int {
 func (s *Set) scan(hits []Hit, final bool) []Hit {
 	for _, l := range s.lanes() {
 		l.watches = slices.DeleteFunc(l.watches, func(w *watch) bool {
-			if final && !w.leaning {
+			if s.stopped = s.stopped || !final && s.Stop != nil && s.Stop(); s.stopped || final && !w.leaning {
 				return false
 			}
-			run := scan{watch: w, machine: &s.machine, final: final}
+			run := scan{watch: w, machine: &s.machine, scratch: &s.scratch, final: final, most: s.Most}
 			err := run.run()
-			hits = append(hits, run.found...)
+			hits = append(hits, run.hits()...)
 			if err != nil {
 				hits = append(hits, Hit{ID: w.id, Removed: err})
 			}
@@ -155,7 +200,7 @@ func inOrder(hits []Hit) []Hit {
 				return map[bool]int{true: 1, false: -1}[a.Match == nil]
 			}
 		case a.Match.End != b.Match.End:
-			return map[bool]int{true: 1, false: -1}[a.Match.End > b.Match.End]
+			return cmp.Compare(a.Match.End, b.Match.End)
 		}
 		return a.ID - b.ID
 	})
@@ -167,6 +212,7 @@ func inOrder(hits []Hit) []Hit {
 // what leans on the end before the gap calls Settle first.
 func (s *Set) Skip(n int64) {
 	s.next += n
+	s.stopped = false
 	s.plain.gap()
 	s.raw.gap()
 }
@@ -175,6 +221,7 @@ func (s *Set) Skip(n int64) {
 // follows as if they were added there: ^ matches, and nothing is looked back at.
 func (s *Set) Restart(n int64) {
 	s.next += n
+	s.stopped = false
 	for _, l := range s.lanes() {
 		l.restart()
 	}

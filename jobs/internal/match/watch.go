@@ -70,10 +70,16 @@ func (w *watch) needs() int64 {
 type scan struct {
 	*watch
 	machine *machine
+	scratch *scratch
 	final   bool          // what came so far is all for now
 	used    time.Duration // by searches
 	found   []Hit
 	line    lineCache
+	places  []place // find's
+
+	most   int     // Set.Most
+	last   []place // the last match that is not in found
+	passed int64   // how many are not, beside that
 }
 
 // run searches block by block up to the end of the window. An error means that
@@ -101,6 +107,14 @@ func (s *scan) run() error {
 		}
 	}
 	return nil
+}
+
+// hits is what the scan has to tell.
+func (s *scan) hits() []Hit {
+	if s.last != nil {
+		s.found = append(s.found, Hit{ID: s.id, Match: s.match(s.last), Passed: s.passed})
+	}
+	return s.found
 }
 
 // done reports whether a pattern that counts once has counted.
@@ -143,7 +157,8 @@ func (s *scan) leaveBlock(stop int64) error {
 // A place is a span in positions of the lane.
 type place struct{ from, to int64 }
 
-// find searches for the first match from s.from on in what lies before limit.
+// find searches for the first match from s.from on in what lies before limit. The
+// places are good until the next call.
 func (s *scan) find(limit int64) ([]place, error) {
 	if !s.pattern.shape.canMatch(s.lane.view(s.from, limit)) {
 		return nil, nil
@@ -153,14 +168,15 @@ func (s *scan) find(limit int64) ([]place, error) {
 	if err != nil || spans == nil {
 		return nil, err
 	}
-	places := make([]place, len(spans))
-	for i, sp := range spans {
-		places[i] = place{none, none}
+	s.places = s.places[:0]
+	for _, sp := range spans {
+		p := place{none, none}
 		if sp.from >= 0 {
-			places[i] = place{origin + int64(sp.from), origin + int64(sp.to)}
+			p = place{origin + int64(sp.from), origin + int64(sp.to)}
 		}
+		s.places = append(s.places, p)
 	}
-	return places, nil
+	return s.places, nil
 }
 
 // timed is engine.find within what is left of the scan's time. Time is the
@@ -171,11 +187,11 @@ func (s *scan) find(limit int64) ([]place, error) {
 func (s *scan) timed(text []byte, from int) ([]span, error) {
 	e := s.pattern.engine
 	if e.limit == 0 {
-		return e.find(text, from)
+		return e.find(text, from, s.scratch)
 	}
 	for s.used < 2*e.limit {
 		began := time.Now()
-		spans, err := e.find(text, from)
+		spans, err := e.find(text, from, s.scratch)
 		if err != errTimeout {
 			s.used += min(max(time.Since(began)-perMatch, 0), e.limit)
 			return spans, err
@@ -263,12 +279,19 @@ func (s *scan) skipEmpty(stop int64) {
 // one character on.
 func (s *scan) accept(m []place) {
 	whole := m[0]
-	if whole.to > whole.from {
-		s.found = append(s.found, Hit{ID: s.id, Match: s.match(m)})
-		s.from = whole.to
+	switch {
+	case whole.to == whole.from:
+		s.from = s.lane.next(whole.from)
 		return
+	case s.most == 0 || len(s.found) < s.most-1:
+		s.found = append(s.found, Hit{ID: s.id, Match: s.match(m)})
+	default:
+		if s.last != nil {
+			s.passed++
+		}
+		s.last = append(s.last[:0], m...)
 	}
-	s.from = s.lane.next(whole.from)
+	s.from = whole.to
 }
 
 // settled decides whether no byte after limit can change the match m, the first

@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Output may come faster than it can be matched, and the end of a job waits for its
+// matches: not for long.
+
+const (
+	// catchUpTime is how long the end of a job waits for what it wrote to be matched:
+	// some 50 MiB of it with a pattern such as they are, and not so long that somebody
+	// takes the job for stuck.
+	catchUpTime = time.Second
+	// catchUpKilled is the same where a kill waits. It may wait twice, at exited and
+	// at closed, and is answered after fileTime: half of that is left for the files.
+	catchUpKilled = fileTime / 4
+	// catchUpShutdown is the same where the server ends, out of shutdownSlack.
+	catchUpShutdown = shutdownSlack / 10
+	// lastLook is what the follower has beyond that, by its own clock: on a machine
+	// that stands still nothing is given up that would have been done at once.
+	lastLook = 100 * time.Millisecond
+)
+
+// A haste is when the follower has heard that it is waited for no longer.
+type haste struct {
+	tok  *token
+	from time.Time
+}
+
+// hurried says whether what has not been matched is to be given up.
+func (f *follower) hurried() bool {
+	t := f.hurry.Load()
+	if t == nil || t == f.synced {
+		return false
+	}
+	if f.haste.tok != t {
+		f.haste = haste{t, time.Now()}
+	}
+	return time.Since(f.haste.from) >= lastLook
+}
+
+// stops says whether nobody waits for what would be matched now.
+func (f *follower) stops() bool { return isClosed(f.quit) || f.hurried() }
+
+// giveUp brings every cursor to the end of what is stored, and tells which patterns
+// have not seen it, and from where on.
+func (f *follower) giveUp() {
+	unseen := map[int][]string{}
+	var keys []int
+	for _, s := range f.sets {
+		at := s.set.Unseen()
+		if !s.cut && s.echo == nil && at == s.set.Offset() {
+			continue
+		}
+		for _, key := range s.set.IDs() {
+			if unseen[key] == nil {
+				keys = append(keys, key)
+			}
+			unseen[key] = append(unseen[key], fmt.Sprintf("%s from offset %d on", s.st.name, at))
+		}
+		s.set.Skip(s.st.spool.End() - s.set.Offset())
+		s.echo, s.cut = nil, false
+	}
+	slices.Sort(keys)
+	var hits []followerHit
+	for _, key := range keys {
+		hits = append(hits, followerHit{key: key, behind: errors.New("the job ended, and its output had come faster than it could be matched; not looked at was " + strings.Join(unseen[key], ", and "))})
+	}
+	if len(hits) > 0 {
+		f.post(hits)
+	}
+}
+
+// catchUpUntil is when the end waits for the follower no longer.
+func (j *Job) catchUpUntil() time.Time {
+	switch {
+	case j.settling == nil || j.follower.Load().hurry.Load() == j.settling:
+		return time.Time{}
+	case j.closing:
+		return j.settleFrom.Add(catchUpShutdown)
+	case len(j.kills) > 0:
+		return j.settleFrom.Add(catchUpKilled)
+	}
+	return j.settleFrom.Add(catchUpTime)
+}
+
+// reviewSettle tells the follower when it is waited for no longer. It answers when it
+// is done with the few KiB that it has begun.
+func (j *Job) reviewSettle(now time.Time) {
+	if until := j.catchUpUntil(); !until.IsZero() && !now.Before(until) {
+		j.log.Warn("patterns cannot keep up with the output of an ended job", "job", j.id)
+		j.follower.Load().hurry.Store(j.settling)
+	}
+}
