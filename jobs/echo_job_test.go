@@ -95,7 +95,8 @@ func TestAfterInputOfOtherWaits(t *testing.T) {
 	o := must(t, p)
 	matched(t, &o, "hm", 0)
 	must(t, f.typing("hi\r", nil))
-	must(t, f.typing("", nil)) // nothing is typed: the last is still the one before
+	nothing, _ := f.Write(Input{})
+	must(t, nothing) // nothing is typed: the last is still the one before
 	f.prints("hi\nho\n")
 	spec := untilPattern("h[io]\n")
 	spec.Until[0].AfterInput, spec.From.Kind = &yes, FromStart
