@@ -121,7 +121,7 @@ func (f *fake) take(raw []byte) {
 	}
 	switch m.Method {
 	case "initialize":
-		f.answer(m.ID, `{"protocolVersion":"1","serverInfo":{"name":"fake","version":"1"},"sessionId":"s","stateDirectory":null,"capabilities":{"framings":[],"modes":["pty","pipe"],"methods":["initialize","shutdown","job/start","job/get"],"events":["output"],"conditions":[],"keys":[],"encodings":["text"],"readFormats":[],"waitFormats":[],"treeControl":{"kind":"none","reaches":[],"survivesServer":true,"notReached":[]},"inputDetection":{"tier":"none","why":"fake"},"screen":{"formats":[]},"signals":[],"ack":false,"confirm":false,"levels":{"core":"partial"}},"platform":{"os":"linux","arch":"amd64","shell":"sh","shellPath":"/bin/sh","canonicalLineLimit":null},"limits":{"maxJobs":1,"maxMessageBytes":1048576,"spoolMemoryBytes":131072,"inputQueueBytes":4096,"shutdownGraceMs":0}}`)
+		f.answer(m.ID, `{"protocolVersion":"1","serverInfo":{"name":"fake","version":"1"},"sessionId":"s","stateDirectory":null,"capabilities":{"framings":[],"modes":["pty","pipe"],"methods":["initialize","shutdown","job/start","job/get"],"events":["output"],"conditions":[],"keys":[],"encodings":["text"],"readFormats":[],"waitFormats":[],"treeControl":{"kind":"none","reaches":[],"survivesServer":true,"notReached":[]},"inputDetection":{"tier":"none","why":"fake"},"screen":{"formats":[]},"signals":[],"ack":false,"confirm":false,"levels":{"core":"partial"}},"platform":{"os":"linux","arch":"amd64","shell":"sh","shellPath":"/bin/sh","canonicalLineLimit":null},"limits":{"maxJobs":1,"maxMessageBytes":1048576,"spoolMemoryBytes":131072,"spoolDiskBytes":0,"spoolTotalBytes":0,"inputQueueBytes":4096,"shutdownGraceMs":0}}`)
 	case "shutdown":
 		f.done = true
 		f.answer(m.ID, `{}`)
