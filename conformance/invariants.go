@@ -17,6 +17,7 @@ type checker struct {
 	events   any        // options.events of initialize: []any, or nil
 	base64   bool       // options.encoding
 	shutdown bool       // was answered
+	chosen   []any      // the handles and names of jobs whose events were chosen again
 }
 
 // A request is one of ours.
@@ -44,12 +45,19 @@ func (c *checker) sent(r *request) {
 		options, _ := r.params["options"].(map[string]any)
 		c.events, c.base64 = options["events"], options["encoding"] == "base64"
 	case "job/subscribe", "job/unsubscribe":
+		c.chosen = append(c.chosen, handle)
 		for _, j := range c.jobs {
-			if j.name == handle || j.handle == show(handle) {
-				j.free = true
-			}
+			c.choose(j)
 		}
 	}
+}
+
+// choose notes that the events of a job were chosen again: maybe before anything was
+// told of it, by its name.
+func (c *checker) choose(j *jobView) {
+	j.free = j.free || slices.ContainsFunc(c.chosen, func(handle any) bool {
+		return show(handle) == j.handle || j.name != nil && handle == j.name
+	})
 }
 
 // method is that of the request that an answer answers, or "".
@@ -122,6 +130,9 @@ func (c *checker) startAnswered(r *request, result map[string]any) string {
 	job, _ := result["job"].(map[string]any)
 	j := c.job(show(job["handle"]))
 	j.asked, j.name = r, job["name"]
+	if c.choose(j); j.free {
+		return ""
+	}
 	if r.method == "job/run" {
 		j.goesOn = result["exit"] == nil
 		if r.params["events"] == nil && j.seq == 0 && j.goesOn {
