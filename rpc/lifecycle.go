@@ -218,7 +218,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		},
 		InputDetection: schema.InputDetection{Tier: schema.InputDetectionTierNone, Why: "this version does not look for it"},
 		Levels: schema.Map[schema.LevelSupport]{
-			"core": schema.LevelSupportPartial, "trees": schema.LevelSupportNone, "terminal": schema.LevelSupportNone,
+			"core": schema.LevelSupportPartial, "trees": schema.LevelSupportPartial, "terminal": schema.LevelSupportPartial,
 			"store": schema.LevelSupportPartial, "policy": schema.LevelSupportNone,
 		},
 	}
