@@ -42,7 +42,15 @@ func TestRoundsLeaveNothing(t *testing.T) {
 	first := openPlain(t) // What is made once for a process stays, such as the receiver of signals.
 	first.round(t, 0)
 	first.end(t)
-	before := look()
+	var before holdings
+	if err := eventually(func() error {
+		if before = look(); before.keepers > 0 {
+			return fmt.Errorf("%d keepers of the first server are there", before.keepers)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	p := openPlain(t)
 	all, from := rounds()
 	var early holdings
