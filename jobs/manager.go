@@ -84,7 +84,7 @@ type Manager struct {
 	// Set by Configure under mu, and immutable from the first Start on:
 	root        string
 	allowedDirs []string
-	envPolicy   EnvPolicy
+	jobEnv      []string // what every job gets of the environment
 	limits      Limits
 	archive     *archive // nil: output is kept in memory alone
 
@@ -161,7 +161,8 @@ func (m *Manager) Configure(o Options) error {
 	}
 	m.mu.Lock() // Shutdown may come at any time
 	defer m.mu.Unlock()
-	m.root, m.allowedDirs, m.envPolicy, m.limits = root, o.AllowedDirs, o.Env, o.Limits.withDefaults(a != nil)
+	m.root, m.allowedDirs, m.limits = root, o.AllowedDirs, o.Limits.withDefaults(a != nil)
+	m.jobEnv = proc.Environ(m.environment, o.Env, nil)
 	if m.archive != nil {
 		m.archive.put(errand{what: errandClose})
 	}

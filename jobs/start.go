@@ -186,7 +186,7 @@ func (m *Manager) environ(s *Spec, p plan) []string {
 	for k, v := range s.Env {
 		job[k] = v
 	}
-	return proc.Environ(m.environment, m.envPolicy, job)
+	return proc.With(m.jobEnv, job)
 }
 
 func (p *plan) useShell(s *Spec) *Error {

@@ -61,6 +61,23 @@ func environ(base []string, p EnvPolicy, job map[string]*string, windows bool) [
 	for _, name := range sortedKeys(p.Set) {
 		e.set(name, p.Set[name])
 	}
+	return e.with(job)
+}
+
+// With is an environment of Environ with a job's own variables, of which nil unsets.
+// What the policy says is found out once and not for each job: it takes longer than a
+// short command.
+func With(base []string, job map[string]*string) []string {
+	e := env{vars: make(map[string]string, len(base)+len(job)), foldNames: runtime.GOOS == "windows"}
+	for _, entry := range base {
+		name, value, _ := strings.Cut(entry, "=")
+		e.set(name, value)
+	}
+	return e.with(job)
+}
+
+// with is the environment with a job's own variables, as a list.
+func (e env) with(job map[string]*string) []string {
 	for _, name := range sortedKeys(job) {
 		if value := job[name]; value != nil {
 			e.set(name, *value)

@@ -84,3 +84,14 @@ func TestGetenv(t *testing.T) {
 		}
 	}
 }
+
+// What is found out once and then joined with a job's variables is what it would be in
+// one go.
+func TestWith(t *testing.T) {
+	base := []string{"PATH=/bin", "HOME=/h", "API_TOKEN=x", "LANG=C", "OTHER=1", "PATH=/usr/bin"}
+	p := EnvPolicy{Include: []string{"OTHER"}, Exclude: []string{"LANG"}, Set: map[string]string{"SET": "s", "HOME": "/set"}}
+	job := map[string]*string{"PATH": new("/job"), "SET": nil, "NEW": new("n")}
+	if got, want := With(Environ(base, p, nil), job), Environ(base, p, job); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
