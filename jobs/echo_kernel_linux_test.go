@@ -209,7 +209,8 @@ func randomModes(r *rand.Rand, tio *unix.Termios) {
 	}
 	rarely(&tio.Iflag, unix.ISTRIP, unix.IGNCR)
 	rarely(&tio.Oflag, unix.OCRNL, unix.XTABS, unix.ONOCR)
-	rarely(&tio.Lflag, unix.ECHO, unix.ICANON, unix.ICANON, unix.ECHOPRT)
+	// Not ECHOPRT: the slash that it owes is shown under the modes of the next round.
+	rarely(&tio.Lflag, unix.ECHO, unix.ICANON, unix.ICANON)
 	for i, c := range map[int]byte{
 		unix.VERASE: 0x7f, unix.VKILL: 0x15, unix.VWERASE: 0x17, unix.VLNEXT: 0x16, unix.VREPRINT: 0x12, unix.VEOF: 4,
 		unix.VEOL: 0, unix.VEOL2: 0, unix.VINTR: 3, unix.VQUIT: 0x1c, unix.VSUSP: 0x1a, unix.VSTART: 0x11, unix.VSTOP: 0x13,

@@ -68,6 +68,7 @@ func TestInterruptOvertakes(t *testing.T) {
 				}
 			}
 			tp.allow(100)
+			synctest.Wait() // the key's wait is armed: what comes now, comes after it
 			f.out.data <- []byte("^C")
 			if r := must(t, key); r.BytesWritten != 1 || r.Outcome.Reason != "bytes" {
 				t.Errorf("the key: %+v", r)
