@@ -1,6 +1,10 @@
 package jobs
 
-import "time"
+import (
+	"time"
+
+	"shelld/jobs/internal/spool"
+)
 
 // run is the job's loop: the one goroutine that owns its state.
 //
@@ -199,14 +203,15 @@ func (j *Job) state() State {
 	if j.told() {
 		s.Exit = j.st.exit
 	}
-	s.Streams = j.streamInfo()
+	s.Streams = j.streamInfo((*spool.Spool).Kept)
 	return s
 }
 
-func (j *Job) streamInfo() (all []StreamInfo) {
+// streamInfo tells of each stream the ranges that kept tells of its spool.
+func (j *Job) streamInfo(kept func(*spool.Spool) []spool.Range) (all []StreamInfo) {
 	for _, st := range j.streams {
 		si := StreamInfo{Name: st.name, NextOffset: st.spool.End()}
-		for _, k := range st.spool.Kept() {
+		for _, k := range kept(st.spool) {
 			si.Kept = append(si.Kept, Range(k))
 		}
 		all = append(all, si)

@@ -64,29 +64,10 @@ func (j *Job) finishFile(st *stream) error {
 	if err := st.spool.Finish(); err != nil {
 		return err
 	}
-	if filedBytes(st.spool.Stored()) < filedBytes(st.spool.Kept()) {
+	if spool.Length(st.spool.Stored()) < spool.Length(st.spool.Kept()) {
 		return &fs.PathError{Op: "store", Path: filepath.Join(j.folder.Path(), files[st.name]), Err: errTotal}
 	}
 	return nil
-}
-
-func filedBytes(ranges []spool.Range) (n int64) {
-	for _, r := range ranges {
-		n += r.To - r.From
-	}
-	return n
-}
-
-// filedStreams is what of each stream is in its file, as info.json tells it.
-func (j *Job) filedStreams() (all []StreamInfo) {
-	for _, st := range j.streams {
-		si := StreamInfo{Name: st.name, NextOffset: st.spool.End()}
-		for _, k := range st.spool.Stored() {
-			si.Kept = append(si.Kept, Range(k))
-		}
-		all = append(all, si)
-	}
-	return all
 }
 
 // recordTime is how late at most it is written that a job has started or exited, so
@@ -115,7 +96,7 @@ func (j *Job) writeInfo(info Info, final bool) error {
 		return nil
 	}
 	j.infoFinal = final
-	info.Streams = j.filedStreams()
+	info.Streams = j.streamInfo((*spool.Spool).Stored) // not what is in memory beside it
 	b, err := j.mgr.archive.encode(info)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/spool"
 	"shelld/jobs/internal/store"
 )
 
@@ -246,7 +247,7 @@ func (j *Job) Published() *Info {
 		return nil
 	}
 	info := *p
-	info.Streams = j.streamInfo()
+	info.Streams = j.streamInfo((*spool.Spool).Kept)
 	return &info
 }
 

@@ -7,20 +7,12 @@ import (
 
 // done awaits a request that answers with nothing.
 func done[T any](r *request, pending jobs.Pending[struct{}], result T) {
-	r.await(func() (any, error) {
-		if _, err := wait(r, pending); err != nil {
-			return nil, err
-		}
-		return result, nil
-	})
+	respond(r, pending, func(struct{}) T { return result })
 }
 
 func (s *Server) jobSignal(r *request) error {
 	var p schema.JobSignalParams
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	j, err := s.job(p.Handle)
+	j, err := s.target(r, &p, &p.Handle)
 	if err != nil {
 		return err
 	}
@@ -34,10 +26,7 @@ func (s *Server) jobSignal(r *request) error {
 
 func (s *Server) jobResize(r *request) error {
 	var p schema.JobResizeParams
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	j, err := s.job(p.Handle)
+	j, err := s.target(r, &p, &p.Handle)
 	if err != nil {
 		return err
 	}
@@ -47,33 +36,22 @@ func (s *Server) jobResize(r *request) error {
 
 func (s *Server) jobWatch(r *request) error {
 	var p schema.JobWatchParams
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	j, err := s.job(p.Handle)
+	j, err := s.target(r, &p, &p.Handle)
 	if err != nil {
 		return err
 	}
-	pending, refused := j.Watch(jobs.WatchSpec{
-		Pattern: p.Pattern, Flags: or(p.Flags, ""), Raw: or(p.On, schema.WatchTargetPlain) == schema.WatchTargetRaw,
-		Stream: jobs.Stream(or(p.Stream, "")), Once: or(p.Once, false), Pointer: "/pattern",
-	}, or(p.From, schema.WatchFromNow) == schema.WatchFromStart)
+	w := schema.Watch{Pattern: p.Pattern, Flags: p.Flags, On: p.On, Stream: p.Stream, Once: p.Once}
+	pending, refused := j.Watch(watchSpec(&w, "/pattern"), or(p.From, schema.WatchFromNow) == schema.WatchFromStart)
 	if refused != nil {
 		return refused
 	}
-	r.await(func() (any, error) {
-		id, err := wait(r, pending)
-		return schema.JobWatchResult{WatchID: int64(id)}, err
-	})
+	respond(r, pending, func(id int) schema.JobWatchResult { return schema.JobWatchResult{WatchID: int64(id)} })
 	return nil
 }
 
 func (s *Server) jobUnwatch(r *request) error {
 	var p schema.JobUnwatchParams
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	j, err := s.job(p.Handle)
+	j, err := s.target(r, &p, &p.Handle)
 	if err != nil {
 		return err
 	}
@@ -83,10 +61,7 @@ func (s *Server) jobUnwatch(r *request) error {
 
 func (s *Server) jobRemove(r *request) error {
 	var p schema.JobRemoveParams
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	j, err := s.job(p.Handle)
+	j, err := s.target(r, &p, &p.Handle)
 	if err != nil {
 		return err
 	}

@@ -41,12 +41,8 @@ func (s *Server) jobStart(r *request) error {
 		return refused
 	}
 	r.release = j.Hold()
-	r.await(func() (any, error) {
-		res, err := wait(r, pending)
-		if err != nil {
-			return nil, err
-		}
-		return schema.JobStartResult{Job: jobInfo(res.Info), Outcome: outcomePtr(res.Outcome)}, nil
+	respond(r, pending, func(res jobs.StartResult) schema.JobStartResult {
+		return schema.JobStartResult{Job: jobInfo(res.Info), Outcome: outcomePtr(res.Outcome)}
 	})
 	return nil
 }
@@ -83,10 +79,7 @@ func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.
 		return spec, err
 	}
 	for i, w := range p.Watch {
-		spec.Watches = append(spec.Watches, jobs.WatchSpec{
-			Pattern: w.Pattern, Flags: or(w.Flags, ""), Raw: or(w.On, schema.WatchTargetPlain) == schema.WatchTargetRaw,
-			Stream: jobs.Stream(or(w.Stream, "")), Once: or(w.Once, false), Pointer: pointer("/watch", i, "pattern"),
-		})
+		spec.Watches = append(spec.Watches, watchSpec(&w, pointer("/watch", i, "pattern")))
 	}
 	if p.Wait != nil {
 		w, err := s.waitSpec(p.Wait, "/wait")
@@ -200,10 +193,7 @@ func (s *Server) runResult(j *jobs.Job, p *schema.JobRunParams, res jobs.RunResu
 
 func (s *Server) jobRead(r *request) error {
 	var p schema.JobReadParams
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	j, err := s.job(p.Handle)
+	j, err := s.target(r, &p, &p.Handle)
 	if err != nil {
 		return err
 	}
@@ -212,11 +202,7 @@ func (s *Server) jobRead(r *request) error {
 		Stream: jobs.Stream(or(p.Stream, "")), Offset: p.Offset, MaxBytes: s.clampBytes(p.MaxBytes, defaultRunBytes),
 		Wait: milliseconds(p.WaitMs, 0),
 	})
-	r.await(func() (any, error) {
-		res, err := wait(r, pending)
-		if err != nil {
-			return nil, err
-		}
+	respond(r, pending, func(res jobs.ReadResult) schema.JobReadResult {
 		data := res.Data
 		if format == schema.ReadFormatPlain {
 			data = []byte(jobs.Plain(data))
@@ -228,17 +214,14 @@ func (s *Server) jobRead(r *request) error {
 		if res.Gap != nil {
 			w.Gap = &schema.Gap{From: res.Gap.From, To: res.Gap.To}
 		}
-		return w, nil
+		return w
 	})
 	return nil
 }
 
 func (s *Server) jobWait(r *request) error {
 	var p schema.JobWaitParams
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	j, err := s.job(p.Handle)
+	j, err := s.target(r, &p, &p.Handle)
 	if err != nil {
 		return err
 	}
@@ -251,13 +234,7 @@ func (s *Server) jobWait(r *request) error {
 	if refused != nil {
 		return refused
 	}
-	r.await(func() (any, error) {
-		o, err := wait(r, pending)
-		if err != nil {
-			return nil, err
-		}
-		return schema.JobWaitResult{Outcome: outcome(o)}, nil
-	})
+	respond(r, pending, func(o jobs.Outcome) schema.JobWaitResult { return schema.JobWaitResult{Outcome: outcome(o)} })
 	return nil
 }
 
@@ -280,21 +257,11 @@ func (s *Server) jobList(r *request) error {
 
 func (s *Server) jobGet(r *request) error {
 	var p schema.JobGetParams
-	if err := r.decode(&p); err != nil {
-		return err
-	}
-	j, err := s.job(p.Handle)
+	j, err := s.target(r, &p, &p.Handle)
 	if err != nil {
 		return err
 	}
-	pending := j.Info()
-	r.await(func() (any, error) {
-		info, err := wait(r, pending)
-		if err != nil {
-			return nil, err
-		}
-		return schema.JobGetResult{Job: jobInfo(info)}, nil
-	})
+	respond(r, j.Info(), func(info jobs.Info) schema.JobGetResult { return schema.JobGetResult{Job: jobInfo(info)} })
 	return nil
 }
 
@@ -312,14 +279,9 @@ func (s *Server) jobKill(r *request) error {
 	if err != nil {
 		return err
 	}
-	pending := j.Kill(opts)
-	r.await(func() (any, error) {
-		res, err := wait(r, pending)
-		if err != nil {
-			return nil, err
-		}
+	respond(r, j.Kill(opts), func(res jobs.KillResult) schema.JobKillResult {
 		k := killReport(res)
-		return schema.JobKillResult{Signals: k.Signals, Killed: k.Killed, Survivors: k.Survivors, AlreadyClosed: &k.AlreadyClosed, Job: &k.Job}, nil
+		return schema.JobKillResult{Signals: k.Signals, Killed: k.Killed, Survivors: k.Survivors, AlreadyClosed: &k.AlreadyClosed, Job: &k.Job}
 	})
 	return nil
 }
@@ -346,6 +308,15 @@ func (s *Server) killGroup(r *request, group string, opts jobs.KillOptions) {
 		}
 		return res, nil
 	})
+}
+
+// target checks a request's params, stores them in into, and finds the job that
+// handle, which is a member of into, stands for.
+func (s *Server) target(r *request, into any, handle *json.RawMessage) (*jobs.Job, error) {
+	if err := r.decode(into); err != nil {
+		return nil, err
+	}
+	return s.job(*handle)
 }
 
 // job finds the job that a handle or a name stands for.

@@ -376,3 +376,14 @@ func wait[T any](r *request, p jobs.Pending[T]) (T, error) {
 		return res.Value, res.Err
 	}
 }
+
+// respond awaits what a job was asked for, and answers with what convert makes of it.
+func respond[T, R any](r *request, p jobs.Pending[T], convert func(T) R) {
+	r.await(func() (any, error) {
+		res, err := wait(r, p)
+		if err != nil {
+			return nil, err
+		}
+		return convert(res), nil
+	})
+}

@@ -9,6 +9,15 @@ import (
 	"shelld/schema"
 )
 
+// watchSpec is a watch as the engine takes it. at is the JSON pointer of its pattern in
+// its params, for errors.
+func watchSpec(w *schema.Watch, at string) jobs.WatchSpec {
+	return jobs.WatchSpec{
+		Pattern: w.Pattern, Flags: or(w.Flags, ""), Raw: or(w.On, schema.WatchTargetPlain) == schema.WatchTargetRaw,
+		Stream: jobs.Stream(or(w.Stream, "")), Once: or(w.Once, false), Pointer: at,
+	}
+}
+
 // waitSpec is a wait as the engine takes it. at is the JSON pointer of the wait in
 // its params, for errors.
 func (s *Server) waitSpec(w *schema.Wait, at string) (*jobs.WaitSpec, error) {

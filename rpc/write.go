@@ -26,12 +26,8 @@ func (s *Server) jobWrite(r *request) error {
 	if refused != nil {
 		return refused
 	}
-	r.await(func() (any, error) {
-		res, err := wait(r, pending)
-		if err != nil {
-			return nil, err
-		}
-		return schema.JobWriteResult{BytesWritten: res.BytesWritten, Outcome: outcomePtr(res.Outcome)}, nil
+	respond(r, pending, func(res jobs.WriteResult) schema.JobWriteResult {
+		return schema.JobWriteResult{BytesWritten: res.BytesWritten, Outcome: outcomePtr(res.Outcome)}
 	})
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -28,14 +27,8 @@ type demoStep struct {
 func demo(args []string) int {
 	fs := flag.NewFlagSet("shelld demo", flag.ContinueOnError)
 	all := fs.Bool("all", false, "show all members of every message, not only those that matter here")
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case fs.NArg() > 0:
-		fmt.Fprintf(os.Stderr, "shelld demo: there is nothing to do with %q; see shelld demo -h\n", fs.Arg(0))
-		return 2
+	if status, ok := parseFlags(fs, args); !ok {
+		return status
 	}
 	p := newDemoPrinter(os.Stdout, demoWidth(os.Stdout), demoColour(os.Stdout), *all)
 	if err := runDemo(demoTimeout, p, demoServer, demoSteps()); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -39,14 +38,8 @@ type check struct {
 func doctor(args []string) int {
 	fs := flag.NewFlagSet("shelld doctor", flag.ContinueOnError)
 	asJSON := fs.Bool("json", false, "print JSON, for programs")
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return 0
-	case err != nil:
-		return 2
-	case fs.NArg() > 0:
-		fmt.Fprintf(os.Stderr, "shelld doctor: there is nothing to do with %q; see shelld doctor -h\n", fs.Arg(0))
-		return 2
+	if status, ok := parseFlags(fs, args); !ok {
+		return status
 	}
 	d := diagnose()
 	if err := d.print(os.Stdout, *asJSON); err != nil {

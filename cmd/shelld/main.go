@@ -6,6 +6,8 @@
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -53,6 +55,22 @@ func run(args []string) int {
 	fmt.Fprintf(os.Stderr, "shelld: there is no command %q\n\n", name)
 	usage(os.Stderr)
 	return 2
+}
+
+// parseFlags reads the flags of a command that takes nothing else. Where ok is false the
+// command is over, with this exit status, and what there was to say was said. fs is
+// named as the command is called.
+func parseFlags(fs *flag.FlagSet, args []string) (status int, ok bool) {
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return 0, false
+	case err != nil:
+		return 2, false
+	case fs.NArg() > 0:
+		fmt.Fprintf(os.Stderr, "%s: there is nothing to do with %q; see %[1]s -h\n", fs.Name(), fs.Arg(0))
+		return 2, false
+	}
+	return 0, true
 }
 
 func usage(w io.Writer) {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,8 +19,6 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
-
-	"shelld/schema"
 )
 
 // A seat is a person at a terminal of their own, where shelld was started.
@@ -288,11 +285,6 @@ func TestRunIsStopped(t *testing.T) {
 // TestRunStopsWithItsCommand presses Ctrl-Z where it is the command's terminal that
 // makes a signal of it.
 func TestRunStopsWithItsCommand(t *testing.T) {
-	var init schema.InitializeResult
-	startServed(t).call(t, "initialize", schema.InitializeParams{}, &init)
-	if !slices.Contains(init.Capabilities.Events, "stateChanged") {
-		t.Skip("this server does not tell that a job was stopped")
-	}
 	s := sit(t, "run", "-pty", "sh", "-c", `echo ready; read x; echo "got $x"`)
 	s.await("ready")
 	s.press("\x1a")

@@ -67,14 +67,8 @@ func serveFlags(args []string) (opts rpc.Options, level slog.Level, status int) 
 	fs := flag.NewFlagSet("shelld serve", flag.ContinueOnError)
 	framing := fs.String("framing", "auto", "how messages are framed: `auto` (told by the first byte), header (Content-Length) or line (one JSON text a line)")
 	fs.TextVar(&level, "log", slog.LevelWarn, "the least `level` that is logged on stderr: debug, info, warn or error")
-	switch err := fs.Parse(args); {
-	case err == flag.ErrHelp:
-		return opts, level, 0
-	case err != nil:
-		return opts, level, 2
-	case fs.NArg() > 0:
-		fmt.Fprintf(os.Stderr, "shelld serve: there is nothing to do with %q; see shelld serve -h\n", fs.Arg(0))
-		return opts, level, 2
+	if status, ok := parseFlags(fs, args); !ok {
+		return opts, level, status
 	}
 	switch *framing {
 	case "auto":

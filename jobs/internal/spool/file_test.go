@@ -133,7 +133,7 @@ func againstSlice(t *testing.T, s *subject, o Options, largest int) {
 		if got, want := s.Stored(), bounds(s.End(), o.DiskHead, o.DiskTail); len(s.all) > 0 && !slices.Equal(got, want) {
 			t.Fatalf("after %d bytes the file has %v, not %v", len(s.all), got, want)
 		}
-		if n := length(s.Spool.mem.ranges(nil)); n > int64(max(o.Memory, 8)) || n < min(int64(o.Memory)*3/4, s.End()) {
+		if n := Length(s.Spool.mem.ranges(nil)); n > int64(max(o.Memory, 8)) || n < min(int64(o.Memory)*3/4, s.End()) {
 			t.Fatalf("%d bytes in memory", n)
 		}
 	}
@@ -149,7 +149,7 @@ func againstSlice(t *testing.T, s *subject, o Options, largest int) {
 	if got := s.Stored(); !slices.Equal(got, kept) || !slices.Equal(s.Kept(), kept) {
 		t.Fatalf("finished: stored %v, kept %v, not %v", got, s.Kept(), kept)
 	}
-	if n := length(s.Spool.mem.ranges(nil)); n != 0 {
+	if n := Length(s.Spool.mem.ranges(nil)); n != 0 {
 		t.Errorf("finished: %d bytes are still in memory", n)
 	}
 	s.verify(t)

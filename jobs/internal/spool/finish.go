@@ -58,7 +58,7 @@ func (s *Spool) claim() []Range {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept, stored := s.kept(), merge(s.disk.ranges(nil))
-	if extra := length(kept) - length(stored); extra > 0 {
+	if extra := Length(kept) - Length(stored); extra > 0 {
 		if !s.total.takeAll(extra) {
 			return stored
 		}
@@ -162,7 +162,7 @@ func (s *Spool) detach(info fs.FileInfo) error {
 // The caller holds mu.
 func (s *Spool) swap(info fs.FileInfo) {
 	s.src = source{path: s.src.path, info: info}
-	if length(merge(s.disk.ranges(nil))) == length(s.kept()) {
+	if Length(merge(s.disk.ranges(nil))) == Length(s.kept()) {
 		s.mem.drop()
 	}
 }

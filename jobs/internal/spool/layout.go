@@ -150,7 +150,8 @@ func merge(all []Range) []Range {
 	return out
 }
 
-func length(all []Range) (n int64) {
+// Length is how many bytes ranges that do not overlap have together.
+func Length(all []Range) (n int64) {
 	for _, r := range all {
 		n += r.To - r.From
 	}
