@@ -44,9 +44,7 @@ func (s *stream) pokeReader() {
 
 // lift lets the job write without a reader. The loop calls it.
 func (j *Job) lift() {
-	select {
-	case <-j.lifted:
-	default:
+	if !isClosed(j.lifted) {
 		close(j.lifted)
 	}
 }
