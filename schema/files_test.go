@@ -127,7 +127,7 @@ var open = []string{
 	"initialize.schema.json/$defs/envOptions", "initialize.schema.json/$defs/limitOptions",
 	"initialize.schema.json/$defs/persistOptions", "initialize.schema.json/$defs/options", "initialize.schema.json/$defs/params",
 	"initialize.schema.json/$defs/treeControl", "initialize.schema.json/$defs/inputDetection",
-	"initialize.schema.json/$defs/screenCapabilities", "initialize.schema.json/$defs/capabilities",
+	"initialize.schema.json/$defs/screenCapabilities", "initialize.schema.json/$defs/capabilities", "initialize.schema.json/$defs/limitSupport",
 	"common.schema.json/$defs/meta",
 	"envelope.schema.json/$defs/requestMessage", "envelope.schema.json/$defs/notificationMessage",
 	"envelope.schema.json/$defs/successMessage/properties/result",

@@ -105,11 +105,80 @@ const (
 	StderrTargetDiscard  StderrTarget = "discard"
 )
 
+// LimitName: What a job can be limited in. processes: how many may be alive at a time.
+// memoryBytes: memory. cpuMs: time on a processor. openFiles: descriptors. outputBytes:
+// what it writes to its streams.
+type LimitName string
+
+// The values of LimitName.
+const (
+	LimitNameProcesses   LimitName = "processes"
+	LimitNameMemoryBytes LimitName = "memoryBytes"
+	LimitNameCpuMs       LimitName = "cpuMs"
+	LimitNameOpenFiles   LimitName = "openFiles"
+	LimitNameOutputBytes LimitName = "outputBytes"
+)
+
+// JobLimits: What a job may take at most. One that is more than the operating system
+// allows in any case is the operating system's, and JobInfo.limits says so. A job that
+// goes beyond processes, cpuMs or outputBytes is ended, with all that it started and with
+// a grace of shutdownGraceMs; beyond memoryBytes and openFiles the operating system
+// refuses the program more, and the program decides what comes of it. Errors:
+// unsupported.
+type JobLimits struct {
+	// How many processes of the job, the leader among them, may be alive at a time.
+	Processes *int64 `json:"processes,omitempty"`
+	// Bytes of memory; at least 1048576 (1 MiB).
+	MemoryBytes *int64 `json:"memoryBytes,omitempty"`
+	// Milliseconds of processor time.
+	CpuMs *int64 `json:"cpuMs,omitempty"`
+	// Descriptors, the standard ones among them; at least 4, since a program needs one to be
+	// loaded.
+	OpenFiles *int64 `json:"openFiles,omitempty"`
+	// Bytes that the job writes to its streams, all together; what it writes beyond is not
+	// kept.
+	OutputBytes *int64 `json:"outputBytes,omitempty"`
+}
+
+// LimitBy: Who holds a job to a limit. server: the server or its keeper, which counts.
+// rlimit: the operating system, by a resource limit of the process. cgroup: the operating
+// system, by a control group.
+type LimitBy string
+
+// The values of LimitBy.
+const (
+	LimitByServer LimitBy = "server"
+	LimitByRlimit LimitBy = "rlimit"
+	LimitByCgroup LimitBy = "cgroup"
+)
+
+// LimitPer: What a limit counts. process: each process of the job by itself, so that a
+// job of several may take several times as much. job: all of the job together.
+type LimitPer string
+
+// The values of LimitPer.
+const (
+	LimitPerProcess LimitPer = "process"
+	LimitPerJob     LimitPer = "job"
+)
+
+// LimitInfo: A limit that a job is held to.
+type LimitInfo struct {
+	// The limit in effect, in the unit that its name says: what was asked for, or what can
+	// be had that is nearest to it.
+	Max int64 `json:"max"`
+	// Who holds the job to it.
+	By LimitBy `json:"by"`
+	// What it counts.
+	Per LimitPer `json:"per"`
+}
+
 // ExitReason: exited: by itself. signaled: by a signal that did not come from here.
-// killed: by a client. timeout: by the timeoutMs of job/run. limit: by a limit (see
-// limit). shutdown: by the server's end. lost: the server lost the job from sight, how it
-// ended is not known. The reason is settled before a signal is sent, so that a kill never
-// reads as a crash: a job that handles TERM and exits with 0 is killed with code 0.
+// killed: by a client. timeout: by the timeoutMs of job/run, by killAfterMs or by
+// jobTimeoutMs. limit: by a limit (see limit). shutdown: by the server's end. lost: the
+// server lost the job from sight, how it ended is not known. The reason is settled before
+// a signal is sent, so that a kill never reads as a crash: a job that handles TERM and
+// exits with 0 is killed with code 0.
 type ExitReason string
 
 // The values of ExitReason.
@@ -135,8 +204,8 @@ type Exit struct {
 	CoreDumped bool `json:"coreDumped"`
 	// Why the job ended.
 	Reason ExitReason `json:"reason"`
-	// Which limit ended the job; only with reason limit.
-	Limit *string `json:"limit,omitempty"`
+	// Which limit ended the job; there with reason limit, and only then.
+	Limit *LimitName `json:"limit,omitempty"`
 }
 
 // Gap: Bytes that are not there any more, because a cap dropped them: the range from
@@ -275,6 +344,11 @@ type JobInfo struct {
 	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
 	// none.
 	Streams Map[StreamInfo] `json:"streams"`
+	// Milliseconds from the start after which the job is ended: the shorter of killAfterMs
+	// and jobTimeoutMs; absent where there is neither.
+	KillAfterMs *int64 `json:"killAfterMs,omitempty"`
+	// The limits that the job is held to, by name; absent where there are none.
+	Limits map[string]LimitInfo `json:"limits,omitzero"`
 	// The patterns that are watched for, in the order of their watchId.
 	Watches List[WatchInfo] `json:"watches"`
 	// Which members are cut at their ends, because the message would have been longer than
@@ -960,6 +1034,11 @@ type LimitExceededData struct {
 	Limit string `json:"limit"`
 	// Its value.
 	Max int64 `json:"max"`
+	// Whether the same request may succeed later, as when a job has ended; absent: false.
+	Retryable *bool `json:"retryable,omitempty"`
+	// The job that the request has started, where only the answer was too long; absent where
+	// nothing was started.
+	Handle *int64 `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -970,6 +1049,14 @@ type PtyUnavailableData struct {
 	Kind string `json:"kind"`
 	// What the operating system said; absent where it said nothing.
 	Reason *string `json:"reason,omitempty"`
+	// How many terminals the machine has in use, where so few are left that the server takes
+	// none of them; absent where it was not for that.
+	InUse *int64 `json:"inUse,omitempty"`
+	// How many it can have; comes with inUse.
+	Max *int64 `json:"max,omitempty"`
+	// Whether the same request may succeed later, when a terminal has been given back;
+	// absent: false.
+	Retryable *bool `json:"retryable,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1133,6 +1220,9 @@ type LimitOptions struct {
 	InputQueueBytes *int64 `json:"inputQueueBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends. Default 2000.
 	ShutdownGraceMs *int64 `json:"shutdownGraceMs,omitempty"`
+	// Milliseconds from its start after which any job is ended, with all that it started; a
+	// shorter killAfterMs counts. Default: none.
+	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
 
 // PersistMode: files: output is kept in files, with the newest in memory beside them.
@@ -1180,14 +1270,18 @@ type ServerInfo struct {
 	Version string `json:"version"`
 }
 
-// TreeControlKind: keeper: each job has a small process that contains it. none: a job's
-// processes are found by their process group alone.
+// TreeControlKind: keeper: each job has a small process that contains it. jobObject: each
+// job is an object of the kernel's that contains it. session: a job's processes are
+// looked for when they are needed, by their session and their parents. none: a job's
+// processes are found by their process group alone, or there are no jobs.
 type TreeControlKind string
 
 // The values of TreeControlKind.
 const (
-	TreeControlKindKeeper TreeControlKind = "keeper"
-	TreeControlKindNone   TreeControlKind = "none"
+	TreeControlKindKeeper    TreeControlKind = "keeper"
+	TreeControlKindJobObject TreeControlKind = "jobObject"
+	TreeControlKindSession   TreeControlKind = "session"
+	TreeControlKindNone      TreeControlKind = "none"
 )
 
 // TreeControl: What job/kill, a timeout and the server's end reach of what a job started.
@@ -1227,6 +1321,19 @@ type InputDetection struct {
 type ScreenCapabilities struct {
 	// The screen formats; empty where the server has no screen.
 	Formats List[string] `json:"formats"`
+}
+
+// LimitSupport: How the server holds a job to a limit.
+type LimitSupport struct {
+	// Who holds the job to it.
+	By LimitBy `json:"by"`
+	// What it counts.
+	Per LimitPer `json:"per"`
+	// Whether a job that goes beyond it is ended, with reason limit; if not, the program is
+	// refused more.
+	Ends bool `json:"ends"`
+	// How exact it is, in words for people.
+	Why *string `json:"why,omitempty"`
 }
 
 // LevelSupport: full: all of the level. partial: part of it. none: nothing of it.
@@ -1269,6 +1376,9 @@ type Capabilities struct {
 	InputDetection InputDetection `json:"inputDetection"`
 	// What the server can show of a screen.
 	Screen ScreenCapabilities `json:"screen"`
+	// The limits of a job (limits of job/start) that the server can hold it to, by name; one
+	// that is absent is unsupported.
+	Limits map[string]LimitSupport `json:"limits,omitzero"`
 	// The signals that the server can send, by name with SIG.
 	Signals List[string] `json:"signals"`
 	// Whether the server takes job/ack.
@@ -1312,6 +1422,8 @@ type Limits struct {
 	InputQueueBytes int64 `json:"inputQueueBytes"`
 	// Milliseconds between TERM and KILL when the server ends.
 	ShutdownGraceMs int64 `json:"shutdownGraceMs"`
+	// Milliseconds from its start after which any job is ended; absent: none.
+	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
 
 // InitializeParams: All members are optional; unknown ones are ignored at every level.
@@ -1453,7 +1565,8 @@ type JobKillParams struct {
 	// never the pid), or its name: then the job started last under that name. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// Every live job of this group; there may be none.
+	// Every live job of this group; there may be none, and then liveGroups says which groups
+	// have some.
 	Group *string `json:"group,omitempty"`
 	// Milliseconds between TERM and KILL. Default 5000.
 	GraceMs *int64 `json:"graceMs,omitempty"`
@@ -1479,6 +1592,8 @@ type JobKillResult struct {
 	Job *JobState `json:"job,omitempty"`
 	// By group: how the end of each job went, in the order of their handles.
 	Jobs []KillReport `json:"jobs,omitzero"`
+	// By group, where jobs is empty: the groups that live jobs have, at most 64, sorted.
+	LiveGroups []string `json:"liveGroups,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1718,12 +1833,20 @@ type JobRunParams struct {
 	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
 	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
 	StderrFile *string `json:"stderrFile,omitempty"`
+	// Milliseconds from the start after which the job is ended, with all that it started, as
+	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
+	// jobTimeoutMs of initialize is shorter, that counts. Default: none.
+	KillAfterMs *int64 `json:"killAfterMs,omitempty"`
+	// What the job may take; capabilities.limits says which of these the server can hold it
+	// to, and how. One that it cannot is unsupported. Default: none.
+	Limits *JobLimits `json:"limits,omitempty"`
 	// Patterns to watch for from the first byte on; their watchIds count from 1 in this
 	// order. Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`
 	// The events of this job that this connection wants, by their names without job/.
-	// Default: none; a job that goes on in the background sends its events from the answer
-	// on, started first, output from where the answer ends.
+	// Default: none; a job that goes on in the background, or has left something that does,
+	// sends its events from the answer on, started first, output from where the answer ends.
+	// []: none, then too.
 	Events []EventName `json:"events,omitzero"`
 	// Milliseconds after which onTimeout is done; null: never. Default 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
@@ -1748,7 +1871,8 @@ type JobRunParams struct {
 type JobRunResult struct {
 	// How the command ended; null while it runs on in the background.
 	Exit *Exit `json:"exit"`
-	// Whether timeoutMs passed before the command ended.
+	// Whether timeoutMs passed before the command ended. What killAfterMs has ended is told
+	// by exit.reason alone.
 	TimedOut bool `json:"timedOut"`
 	// What a pipe job wrote to stdout; absent where that goes to a file.
 	Stdout *string `json:"stdout,omitempty"`
@@ -1791,12 +1915,30 @@ const (
 	SignalTargetTree       SignalTarget = "tree"
 )
 
-// JobSignalParams: What is asked for.
+// SignalReport: What became of the signal at one job.
+type SignalReport struct {
+	// The job.
+	Handle int64 `json:"handle"`
+	// The name that the client gave the job; absent if none.
+	Name *string `json:"name,omitempty"`
+	// Whether it was sent.
+	Sent bool `json:"sent"`
+	// Why it was not sent: the kind of the error that the request by handle would have got;
+	// absent where it was.
+	Kind *string `json:"kind,omitempty"`
+	// The same in a sentence for people; absent where it was sent.
+	Message *string `json:"message,omitempty"`
+}
+
+// JobSignalParams: What to send, and to whom. Exactly one of handle and group.
 type JobSignalParams struct {
 	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
 	// never the pid), or its name: then the job started last under that name. Errors:
 	// jobNotFound.
-	Handle json.RawMessage `json:"handle"`
+	Handle json.RawMessage `json:"handle,omitempty"`
+	// Every live job of this group; there may be none, and then liveGroups says which groups
+	// have some.
+	Group *string `json:"group,omitempty"`
 	// The signal's name, with or without SIG, such as INT or SIGUSR1; capabilities.signals
 	// has them.
 	Signal string `json:"signal"`
@@ -1806,8 +1948,12 @@ type JobSignalParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// JobSignalResult: Nothing.
+// JobSignalResult: By handle: nothing. By group: jobs.
 type JobSignalResult struct {
+	// By group: what became of it at each job, in the order of their handles.
+	Jobs []SignalReport `json:"jobs,omitzero"`
+	// By group, where jobs is empty: the groups that live jobs have, at most 64, sorted.
+	LiveGroups []string `json:"liveGroups,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1852,6 +1998,13 @@ type JobStartParams struct {
 	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
 	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
 	StderrFile *string `json:"stderrFile,omitempty"`
+	// Milliseconds from the start after which the job is ended, with all that it started, as
+	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
+	// jobTimeoutMs of initialize is shorter, that counts. Default: none.
+	KillAfterMs *int64 `json:"killAfterMs,omitempty"`
+	// What the job may take; capabilities.limits says which of these the server can hold it
+	// to, and how. One that it cannot is unsupported. Default: none.
+	Limits *JobLimits `json:"limits,omitempty"`
 	// Patterns to watch for from the first byte on; their watchIds count from 1 in this
 	// order. Default: none. Errors: invalidPattern.
 	Watch []Watch `json:"watch,omitzero"`

@@ -64,6 +64,13 @@ func ValidateParams(method string, params []byte) error {
 // however they are spelled: 80.0 and 8e1 are 80, as JSON Schema has it, though
 // encoding/json on its own would refuse them.
 func DecodeParams(method string, params []byte, into any) error {
+	if p, ok := into.(*JobWriteParams); ok && method == "job/write" && plainWrite(params, p) {
+		return nil
+	}
+	return decodeLong(method, params, into)
+}
+
+func decodeLong(method string, params []byte, into any) error {
 	value, rewritten, err := validParams(method, params)
 	if err != nil {
 		return err

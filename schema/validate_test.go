@@ -36,7 +36,7 @@ func TestGoodParams(t *testing.T) {
 var (
 	conditionKinds   = []string{"exit", "closed", "pattern", "input", "quietMs", "bytes", "port", "command"}
 	conditionMembers = []string{"afterInput", "bytes", "closed", "command", "exit", "flags", "input", "on", "pattern", "port", "quietMs", "stream"}
-	startMembers     = strings.Fields("argv cols command cwd description env events group mode name rows shell stderr stderrFile stdin stdoutFile wait watch")
+	startMembers     = strings.Fields("argv cols command cwd description env events group killAfterMs limits mode name rows shell stderr stderrFile stdin stdoutFile wait watch")
 )
 
 const oneKind = "exactly one of exit, closed, pattern, input, quietMs, bytes, port and command"
@@ -115,6 +115,7 @@ var badParams = []struct {
 	{"job/start", `{"command":"a","argv":["b"]}`, []FieldError{{Message: `"command" and "argv" exclude each other; give one of them`, Allowed: []string{"command", "argv"}}}},
 	{"job/run", `{"command":"a","argv":["b"]}`, []FieldError{{Message: `"command" and "argv" exclude each other; give one of them`, Allowed: []string{"command", "argv"}}}},
 	{"job/kill", `{}`, []FieldError{{Message: "needs exactly one of handle and group, has none", Expected: "exactly one of handle and group", Got: "none", Allowed: []string{"handle", "group"}}}},
+	{"job/signal", `{"signal":"TERM"}`, []FieldError{{Message: "needs exactly one of handle and group, has none", Expected: "exactly one of handle and group", Got: "none", Allowed: []string{"handle", "group"}}}},
 	{"job/kill", `{"handle":1,"group":"g"}`, []FieldError{{Message: "needs exactly one of handle and group, has handle and group",
 		Expected: "exactly one of handle and group", Got: "handle and group", Allowed: []string{"handle", "group"}}}},
 
