@@ -30,8 +30,10 @@
 //	    keeper: chdir               -> StartError "chdir"
 //	    keeper: fork, TIOCSPGRP     the command is the foreground group from the start
 //	    keeper: exec                -> StartError "exec" or "resource"
+//	      by way of the limiter     -> StartError "limits"; see limitexec_linux.go
 //	  started {pid}                 Start returns; if no spare is left, one is started
 //	Exited, Stopped, Continued      as wait reports them for the command
+//	Limited                         more processes than there may be
 //	Kill: TERM, grace, KILL ...     Killed with what became of each process
 //	Empty                           ECHILD
 //	  keeper: TIOCNOTTY, forget     or exit, if it is not sure to be as new
@@ -67,8 +69,11 @@
 //     passes signals on.
 //  2. reap, one per job: waitid without taking the status, then, under the reap
 //     lock, wait4; at ECHILD it makes the keeper as new.
-//  3. runKill, while a kill goes on: waits out the grace, then sweeps. It sees under
-//     the lock that its job is over, and does nothing after that.
+//  3. runKill, while a kill goes on: waits out the grace, in which it looks for what TERM
+//     has missed, then sweeps. It sees under the lock that its job is over, and does
+//     nothing after that.
+//  4. countProcesses, one per job with such a limit: looks every now and then, and
+//     ends, a pause later at most, with its job.
 //
 // Everything in the keeper that looks at a pid and then signals it does so under
 // the reap lock (keeper.mu): a child that is not reaped keeps its pid.
@@ -78,6 +83,7 @@
 // A server and its keepers that are killed in the same instant by a stranger; a
 // process of another user under an unprivileged server, which is told as a
 // survivor; a job that stops its keeper again and again when the server, which
-// alone can wake the keeper each time, is killed; and a job that writes into its
+// alone can wake the keeper each time, is killed, or one that stops or kills it after that;
+// and a job that writes into its
 // keeper's memory, as any process of the same user may.
 package keeper

@@ -3,6 +3,7 @@ package keeper
 import (
 	"os"
 	"os/signal"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,21 +38,37 @@ func (p *Pool) endGuard() {
 	}
 }
 
+// wakeStopped asks for all children at once: to ask for each keeper would take as long,
+// all in all, as the square of their number where many end together. A child that is no
+// keeper and was stopped is passed over; that it was is told to nobody else any more.
 func (p *Pool) wakeStopped() {
 	p.spawning.Lock()
 	defer p.spawning.Unlock()
-	for pid, h := range p.keepers {
+	for {
 		var info unix.Siginfo
-		// Of one who was continued already only the fact is of interest.
-		err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WCONTINUED|unix.WNOHANG, nil)
+		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WSTOPPED|unix.WCONTINUED|unix.WNOHANG, nil)
+		if err == unix.EINTR {
+			continue
+		}
 		if err != nil || info.Signo == 0 {
+			return
+		}
+		h := p.keepers[infoPID(&info)]
+		if h == nil {
 			continue
 		}
 		h.stopped.Store(true) // Before it can tell of its job's end.
+		// Of one who was continued already only the fact is of interest.
 		if info.Code != cldContinued {
 			_ = h.proc.Signal(unix.SIGCONT) // It fails only when the keeper has ended.
 		}
 	}
+}
+
+// infoPID is si_pid of what waitid tells. It stands behind three ints, where pointers may.
+func infoPID(info *unix.Siginfo) int {
+	const word = unsafe.Sizeof(uintptr(0))
+	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), (3*4+word-1)/word*word)))
 }
 
 // cldContinued is what waitid calls a process that goes on, CLD_CONTINUED.

@@ -21,6 +21,7 @@ type host struct {
 	jobs    int                    // how many it was given; whoever took it from the Pool
 	job     atomic.Pointer[Keeper] // from start -> readLoop, which takes it out when it is over
 	stopped atomic.Bool            // somebody has stopped the process
+	ended   atomic.Bool            // it has ended, and its pid may soon be another's
 }
 
 func newHost(p *Pool, proc *os.Process, sock *socket) *host {
@@ -55,6 +56,7 @@ func (h *host) readLoop() {
 	for h.readMessage() {
 	}
 	h.sock.close()
+	h.ended.Store(true)
 	_, _ = h.proc.Wait() // The status says nothing that matters.
 	h.pool.forget(h)
 	if k := h.job.Load(); k != nil {
@@ -68,7 +70,7 @@ func (h *host) readLoop() {
 	close(h.gone)
 }
 
-// readMessage returns false when the keeper has ended, or was made to.
+// readMessage returns false when the keeper has ended.
 func (h *host) readMessage() bool {
 	message, err := h.sock.receive()
 	if err != nil {
@@ -77,7 +79,10 @@ func (h *host) readMessage() bool {
 	k := h.job.Load()
 	d := decoder{b: message}
 	if k != nil && k.onMessage(&d) {
-		return !k.forgotten || h.onReady(k)
+		if k.forgotten {
+			h.onReady(k)
+		}
+		return true
 	}
 	h.pool.log.Error("a keeper sent what is no message", "keeper", h.proc.Pid)
 	return true
@@ -108,16 +113,16 @@ func (k *Keeper) onMessage(d *decoder) bool {
 
 // onReady makes a spare of the host, whose keeper has forgotten the job, and then
 // tells the job's end, so that whoever waits for that finds the spare. If the Pool
-// has no use for it, it is ended first.
-func (h *host) onReady(k *Keeper) bool {
+// has no use for it, it is ended first: the end of its socket says when, since to wait
+// for a process takes a thread.
+func (h *host) onReady(k *Keeper) {
 	h.job.Store(nil) // Before keep: from there on it is the next one's.
 	if !h.wasStopped() && h.pool.keep(h) {
 		k.over()
-		return true
+		return
 	}
 	h.job.Store(k)
 	_ = h.proc.Kill() // Best effort, and it has no child: it may have ended by itself.
-	return false
 }
 
 // wasStopped says whether somebody has ever stopped the keeper, which a job can

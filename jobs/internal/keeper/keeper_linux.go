@@ -57,6 +57,11 @@ func (k *Keeper) Process() int { return k.host.proc.Pid }
 // Empty or Lost, at Done. The consumer must receive until then, but may do so late.
 func (k *Keeper) Events() <-chan Event { return k.queue.out }
 
+// Notify has f called whenever there is something to receive from Events, and when that
+// is closed: for a consumer who does not wait there. f is called on goroutines of this
+// package, and must not wait for a Keeper.
+func (k *Keeper) Notify(f func()) { k.queue.notify(f) }
+
 // Done is closed when the keeper process has nothing of the job any more: it has
 // let go of the terminal and waits for another job, or it was reaped. The latter
 // is so for every Done that comes after the Pool was closed.
@@ -140,14 +145,19 @@ func (k *Keeper) start(cmd Command) error {
 	if len(cmd.Argv) == 0 {
 		cmd.Argv = []string{cmd.Path}
 	}
-	memfd, err := commandFile(cmd)
-	if err != nil {
-		return err
+	flags, fds := startFDs(cmd)
+	text := encodeCommand(cmd)
+	if len(text) > maxInPacket {
+		memfd, err := commandFile(text)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = unix.Close(memfd) }()
+		flags, fds, text = flags|startCommand, append([]int{memfd}, fds...), nil
 	}
-	defer func() { _ = unix.Close(memfd) }()
-	flags, fds := startFDs(cmd, memfd)
 	k.commanded.Store(true)
-	err = k.host.sock.send(appendInt(appendInt([]byte{opStart}, k.number), flags), fds...)
+	message := appendInt(appendInt([]byte{opStart}, k.number), flags)
+	err := k.host.sock.send(append(message, text...), fds...)
 	runtime.KeepAlive(cmd) // The files must not be closed by the collector before.
 	if err != nil {
 		return err
@@ -155,7 +165,7 @@ func (k *Keeper) start(cmd Command) error {
 	reply, ok := <-k.started
 	switch {
 	case !ok:
-		return fmt.Errorf("keeper %d died while it started %s: %w", k.host.proc.Pid, cmd.Path, unix.EIO)
+		return &StartError{Stage: StageKeeper, Errno: unix.EIO, Path: cmd.Path, Killed: true}
 	case reply.errno != 0:
 		return failedStart(cmd, reply)
 	}
@@ -174,12 +184,12 @@ func failedStart(cmd Command, reply startReply) error {
 }
 
 // commandFile puts what may be megabytes into a file in memory.
-func commandFile(cmd Command) (int, error) {
+func commandFile(text []byte) (int, error) {
 	memfd, err := unix.MemfdCreate("shelld job", unix.MFD_CLOEXEC)
 	if err != nil {
 		return -1, fmt.Errorf("make a file in memory: %w", err)
 	}
-	for text := encodeCommand(cmd); len(text) > 0; {
+	for len(text) > 0 {
 		n, err := unix.Write(memfd, text)
 		if err != nil && err != unix.EINTR {
 			_ = unix.Close(memfd)
@@ -192,8 +202,7 @@ func commandFile(cmd Command) (int, error) {
 
 // startFDs lists the descriptors that go to the keeper. Fd puts them into
 // blocking mode.
-func startFDs(cmd Command, memfd int) (flags int, fds []int) {
-	fds = []int{memfd}
+func startFDs(cmd Command) (flags int, fds []int) {
 	for i, f := range []*os.File{cmd.Terminal, cmd.Stdin, cmd.Stdout, cmd.Stderr} {
 		if f != nil {
 			flags |= startTerminal << i

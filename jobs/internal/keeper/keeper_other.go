@@ -36,6 +36,9 @@ func (k *Keeper) Process() int { return 0 }
 // Events returns nil.
 func (k *Keeper) Events() <-chan Event { return nil }
 
+// Notify never calls f.
+func (k *Keeper) Notify(f func()) {}
+
 // Done returns nil.
 func (k *Keeper) Done() <-chan struct{} { return nil }
 

@@ -35,7 +35,9 @@ type killOp struct {
 	forcedAt time.Time     // of the first KILL
 	reported bool          // the report was sent; the sweeps go on, slowly
 
+	quietRuns  int // sweeps in a row that met nobody new
 	deniedRuns int // sweeps in a row that could signal nobody
+	looker
 
 	signals []SignalSent
 	seen    map[int]*seenProc // by pid, those not known to have ended
@@ -49,10 +51,19 @@ type killOp struct {
 // A seenProc is one process that a kill operation met.
 type seenProc struct {
 	Proc
-	start  uint64
-	killed bool   // it was sent KILL
-	denied bool   // it may not be signalled
-	how    string // how it ended, or empty
+	start   uint64
+	killed  bool   // it was sent KILL
+	denied  bool   // it may not be signalled
+	how     string // how it ended, or empty
+	told    bool   // it was sent TERM
+	spared  bool   // it is there to answer TERM, and gets none
+	doubted bool   // or was being forked when TERM was sent: it gets it in the second half of the grace
+
+	// As it was when it was sent TERM:
+	forked  bool // it had not become its program
+	handled bool // it had a handler
+	awake   bool // it ran, and so may have been forking
+	unsure  bool // it became its program just then
 }
 
 // kill begins a kill operation, or joins the one that goes on:
@@ -68,6 +79,7 @@ type seenProc struct {
 // caller holds k.mu.
 func (k *keeper) kill(o KillOptions) {
 	deadline := time.Now().Add(o.Grace)
+	k.last = k.last || o.Last
 	if k.op != nil && !k.op.reported {
 		k.join(k.op, o, deadline)
 		return
@@ -78,6 +90,7 @@ func (k *keeper) kill(o KillOptions) {
 	}
 	k.op = op
 	if o.Grace > 0 || o.NoForce {
+		k.strike(unix.SIGTERM)
 		k.signalAll(op, unix.SIGTERM)
 		if o.Hangup {
 			k.hangUp(op)
@@ -123,8 +136,9 @@ func (k *keeper) runKill(op *killOp) {
 			k.mu.Unlock()
 			return
 		}
+		met := op.met()
 		k.sweep(op, n)
-		pause := napAfter(n, op.reported)
+		pause := op.nap(n, met)
 		k.mu.Unlock()
 		// Not a wait for anything: it leaves the processor, and the lock, to reap.
 		time.Sleep(pause)
@@ -155,7 +169,7 @@ func (k *keeper) awaitGrace(op *killOp) bool {
 			k.finish(op)
 			k.op = nil
 		}
-		pause := min(left, k.hangUpAgain(op, left))
+		pause := min(k.lookWhenDue(op, left), k.hangUpAgain(op, left))
 		k.mu.Unlock()
 		if left <= 0 {
 			return force
@@ -206,37 +220,61 @@ func (k *keeper) signalAll(op *killOp, sig syscall.Signal) {
 	op.signals = append(op.signals, SignalSent{Name: shortName(sig), After: time.Since(op.began)})
 	had := make(map[int]uint64) // start times by pid
 	for range signalPasses {
-		var fresh []node
-		for _, n := range descendants(k.self) {
-			st, err := readStat(n.pid)
-			if err != nil || !st.alive() || had[n.pid] == st.start {
-				continue
-			}
-			had[n.pid] = st.start
-			op.see(st)
-			fresh = append(fresh, n)
-		}
+		fresh := k.meetNew(op, had)
 		if len(fresh) == 0 {
 			return
 		}
+		if sig == unix.SIGTERM {
+			// Who was listed without children, and then seen asleep, may have forked in
+			// between: that child is none that answers TERM.
+			fresh = append(fresh, k.meetNew(op, had)...)
+		}
+		below := newKin(k.self)
 		for _, n := range fresh {
 			if p := op.seen[n.pid]; p != nil {
-				p.denied = signalNode(k.self, n, sig) == unix.EPERM
+				p.give(below, n, sig)
 			}
 		}
 	}
 }
 
+// meetNew lists those of the job that are not in had, and that a signal to all is for, and
+// adds them to it. The caller holds k.mu.
+func (k *keeper) meetNew(op *killOp, had map[int]uint64) (fresh []node) {
+	for _, n := range k.list() {
+		st, err := readStat(n.pid)
+		if err != nil || !st.alive() {
+			continue
+		}
+		p := op.meet(n, st)
+		p.awake = p.awake || !p.told && st.awake()
+		if had[n.pid] != st.start && !p.spared {
+			fresh = append(fresh, n)
+		}
+		had[n.pid] = st.start
+	}
+	return fresh
+}
+
+// list lists the job without those whose status can be taken: of a job that forks and
+// exits without end there are more of them by the time that they were looked at. The
+// caller holds k.mu.
+func (k *keeper) list() []node {
+	k.collect() // That nobody is left, reap finds as well.
+	return descendants(k.self)
+}
+
 // signalListed signals everything that is listed, and notes it as seen. It
 // returns how many took the signal, and how many may not be signalled.
 func (k *keeper) signalListed(op *killOp, sig syscall.Signal) (reached, denied int) {
-	for _, n := range descendants(k.self) {
+	below := newKin(k.self)
+	for _, n := range k.list() {
 		st, err := readStat(n.pid)
 		if err != nil || !st.alive() {
 			continue
 		}
 		p := op.see(st)
-		err = signalNode(k.self, n, sig)
+		err = below.signal(n, sig)
 		p.denied = err == unix.EPERM
 		switch {
 		case p.denied:
@@ -254,6 +292,10 @@ func (k *keeper) sweep(op *killOp, n int) {
 	if op.forcedAt.IsZero() {
 		op.forcedAt = time.Now()
 		op.signals = append(op.signals, SignalSent{Name: "KILL", After: time.Since(op.began)})
+		k.strike(unix.SIGKILL)
+	}
+	if n > 0 { // The first is for the report, which has to name them before they die.
+		killGroups(k.self, unix.SIGKILL)
 	}
 	if n >= stopFirstAfter {
 		k.signalListed(op, unix.SIGSTOP)
@@ -289,22 +331,27 @@ func (op *killOp) see(st procStat) *seenProc {
 	if p := op.seen[st.pid]; p != nil && p.start == st.start {
 		return p
 	}
-	p := &seenProc{start: st.start}
+	p := &seenProc{start: st.start, forked: st.forked, handled: st.handlesTERM, awake: st.awake()}
 	op.seen[st.pid] = p
 	if len(op.order) == MaxProcs {
 		op.omitted++
 		return p
 	}
-	p.Proc = describe(st, op.marks)
+	p.Proc = describe(st, nil) // who holds the output takes a look at each descriptor, and is told of survivors
 	op.order = append(op.order, p)
 	return p
 }
 
 // reaped notes how a child of the keeper ended.
 func (op *killOp) reaped(pid int, ws unix.WaitStatus) {
+	if ws.Stopped() || ws.Continued() {
+		return
+	}
+	op.news = true
+	op.wake()
 	p := op.seen[pid]
 	switch {
-	case p == nil || ws.Stopped() || ws.Continued():
+	case p == nil:
 		return
 	case ws.Exited():
 		p.how = HowSelf

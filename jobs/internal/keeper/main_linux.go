@@ -48,6 +48,7 @@ func init() {
 	closeInherited()
 	runtime.LockOSThread()
 	k := &keeper{self: os.Getpid()}
+	keeperSelf = k.self
 	if err := k.prepare(); err != nil {
 		unix.Exit(1)
 	}
@@ -94,10 +95,13 @@ type job struct {
 	leader int      // the command's pid
 	tty    int      // the job's terminal, held open for the whole job; or -1
 	marks  []string // the links in /proc/PID/fd of one who holds the job's output
+	limits Limits   // which the job is held to
 
 	leaderGone bool    // the command was reaped
 	stopped    bool    // the server was told that the command is stopped
 	op         *killOp // the kill operation that goes on, or nil
+	blow       blow    // of the first of them
+	last       bool    // there is no next job
 }
 
 // prepare makes this process fit to start a job.
@@ -176,7 +180,8 @@ func (k *keeper) onMessage(message []byte, fds []int) bool {
 	d := decoder{b: message}
 	op, number := d.byte(), d.int()
 	if op == opStart {
-		return k.onStart(number, d.int(), fds)
+		flags := d.int()
+		return k.onStart(number, flags, d.b, fds)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -71,6 +71,7 @@ var childModes = map[string]func(args []string) int{
 	"respawn":  childRespawn,
 	"ignoring": childIgnoring,
 	"denied":   childDenied,
+	"limited":  childLimited,
 	"root":     childRoot,
 	"look":     childLook,
 }

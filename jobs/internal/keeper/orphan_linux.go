@@ -47,15 +47,21 @@ func (p *Pool) endOrphans() Report {
 // so that their pids are safe.
 func endOrphan(op *killOp, n node) {
 	self := os.Getpid()
+	below := newKin(self)
 	for _, n := range append([]node{n}, descendants(n.pid)...) {
 		st, err := readStat(n.pid)
 		if err != nil || !st.alive() {
 			continue
 		}
 		p := op.see(st)
-		err = signalNode(self, n, unix.SIGKILL)
+		err = below.signal(n, unix.SIGKILL)
 		p.killed = p.killed || err == nil
 		p.denied = err == unix.EPERM
+	}
+	// One that forks and exits without end is still in its group, of which this one keeps
+	// the number from being anybody else's.
+	if st, err := readStat(n.pid); err == nil && st.ppid == self && st.pgid > 1 && st.pgid != unix.Getpgrp() {
+		_ = unix.Kill(-st.pgid, unix.SIGKILL)
 	}
 	var ws unix.WaitStatus
 	if pid, err := unix.Wait4(n.pid, &ws, unix.WNOHANG|unix.WALL, nil); err == nil && pid == n.pid {

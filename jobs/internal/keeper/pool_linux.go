@@ -198,6 +198,11 @@ func (p *Pool) spawn() (*host, error) {
 	if err != nil {
 		p.endGuard()
 		sock.close()
+		if errors.Is(err, unix.EBADF) {
+			// In the child the library moves descriptors above the highest of these,
+			// and that number may be one too many.
+			err = unix.EMFILE
+		}
 		return nil, fmt.Errorf("start a keeper process: %w", err)
 	}
 	h := newHost(p, proc, sock)

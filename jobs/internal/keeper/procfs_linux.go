@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,12 +21,25 @@ type procStat struct {
 	tty                  int // the controlling terminal's device number, 0 for none
 	threads              int
 	start                uint64 // clock ticks since boot: tells a pid from its reuse
+	forked               bool   // it runs the program of who forked it: no execve yet
+	handlesTERM          bool   // it has a handler for TERM
+
+	used time.Duration // processor time of its threads, and of no children
 }
 
 // alive is false for a zombie, unless only its first thread has ended.
 func (s procStat) alive() bool {
 	return s.state != 'Z' && s.state != 'X' || s.threads > 1
 }
+
+// awake is false for one that cannot be forking now: vfork waits in state D.
+func (s procStat) awake() bool { return s.state == 'R' || s.state == 'D' }
+
+// clockTick is the unit of times in /proc, the same on all machines that Go runs on.
+const clockTick = time.Second / 100
+
+// forkNoExec is the kernel's PF_FORKNOEXEC, among the flags in /proc/PID/stat.
+const forkNoExec = 0x40
 
 func readStat(pid int) (procStat, error) {
 	text, err := slurp(procPath(pid, "stat"), 1024) // what is used of it is in the first half
@@ -60,6 +74,9 @@ func parseStat(text []byte) (procStat, error) {
 	return procStat{
 		pid: pid, comm: string(text[open+1 : end]), state: fields[0][0],
 		ppid: field(4), pgid: field(5), sid: field(6), tty: field(7), threads: field(20), start: start,
+		forked:      field(9)&forkNoExec != 0,
+		used:        time.Duration(field(14)+field(15)) * clockTick,
+		handlesTERM: len(fields) > 34-3 && field(34)&(1<<(unix.SIGTERM-1)) != 0,
 	}, nil
 }
 
@@ -178,7 +195,7 @@ func walk(root int, children func(int) ([]int, bool)) ([]node, bool) {
 // that forked it. It returns false if the kernel does not tell.
 func childrenOf(pid int) (kids []int, ok bool) {
 	task := procPath(pid, "task")
-	for _, tid := range names(task, 1<<16) {
+	for _, tid := range threadsOf(pid, task) {
 		text, err := slurp(task+"/"+tid+"/children", 1<<24)
 		if err != nil {
 			continue
@@ -192,6 +209,24 @@ func childrenOf(pid int) (kids []int, ok bool) {
 	}
 	return kids, ok
 }
+
+// aThreadsLinks is how many links the directory of a process's threads has where there is
+// one of them. The count says how many there are, in one system call and not four.
+const aThreadsLinks = 3
+
+// threadsOf lists the threads of a process that can have children. A keeper has nine, of
+// which the first alone forks, and gets what orphans there are.
+func threadsOf(pid int, task string) []string {
+	var st unix.Stat_t
+	first := strconv.Itoa(pid)
+	if pid == keeperSelf || unix.Stat(task, &st) == nil && st.Nlink == aThreadsLinks {
+		return []string{first}
+	}
+	return names(task, 1<<16)
+}
+
+// keeperSelf is this process's id where it is a keeper, and 0 elsewhere.
+var keeperSelf int
 
 func scanParents() map[int][]int {
 	byParent := make(map[int][]int)
@@ -253,44 +288,4 @@ func ownTTY() int {
 		return 0
 	}
 	return st.tty
-}
-
-// signalNode signals a process listed below root, this process, and no other
-// that has its pid by now. The caller holds the lock under which root's children
-// are reaped: a child keeps its pid. Anyone deeper is pinned by a pidfd, and
-// found to be ours after that.
-func signalNode(root int, n node, sig unix.Signal) error {
-	if n.parent == root {
-		return unix.Kill(n.pid, sig)
-	}
-	fd, err := unix.PidfdOpen(n.pid, 0)
-	if err == unix.ENOSYS { // before Linux 5.3: a window of microseconds is left
-		if !isBelow(root, n.pid) {
-			return unix.ESRCH
-		}
-		return unix.Kill(n.pid, sig)
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = unix.Close(fd) }()
-	if !isBelow(root, n.pid) {
-		return unix.ESRCH
-	}
-	return unix.PidfdSendSignal(fd, sig, nil, 0)
-}
-
-// isBelow follows the parents of pid up to root.
-func isBelow(root, pid int) bool {
-	for range 1 << 12 {
-		st, err := readStat(pid)
-		if err != nil || st.ppid <= 1 && root != st.ppid {
-			return false
-		}
-		if st.ppid == root {
-			return true
-		}
-		pid = st.ppid
-	}
-	return false
 }

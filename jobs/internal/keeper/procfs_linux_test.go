@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,9 +17,11 @@ func TestParseStat(t *testing.T) {
 		want procStat
 		ok   bool
 	}{
-		{"7 (sh) S 1 2 3 34816 5 6 7 8 9 10 11 12 13 14 15 16 4 18 19000 20", procStat{7, 1, 2, 3, "sh", 'S', 34816, 4, 19000}, true},
-		{"7 (a) Z) (b) Z 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "a) Z) (b", 'Z', 0, 1, 1}, true},
-		{"7 (x y\n) R 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "x y\n", 'R', 0, 1, 1}, true},
+		{"7 (sh) S 1 2 3 34816 5 6 7 8 9 10 11 12 13 14 15 16 4 18 19000 20", procStat{7, 1, 2, 3, "sh", 'S', 34816, 4, 19000, false, false, 230 * time.Millisecond}, true},
+		{"7 (a) Z) (b) Z 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "a) Z) (b", 'Z', 0, 1, 1, false, false, 230 * time.Millisecond}, true},
+		{"7 (x y\n) R 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "x y\n", 'R', 0, 1, 1, false, false, 230 * time.Millisecond}, true},
+		{"7 (sh) R 1 2 3 0 5 4194368 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 0 16384", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, true, true, 230 * time.Millisecond}, true},
+		{"7 (sh) R 1 2 3 0 5 4194304 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 16384 8192", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, false, false, 230 * time.Millisecond}, true},
 		{"", procStat{}, false},
 		{"7 (sh", procStat{}, false},
 		{"7 (sh) S 1 2", procStat{}, false},
@@ -69,14 +72,14 @@ func TestWalk(t *testing.T) {
 	if !found(descendants(os.Getpid())) || !found(scanned) {
 		t.Errorf("child %d is in one list, or none: %v, %v", p.Pid, descendants(os.Getpid()), scanned)
 	}
-	if !isBelow(os.Getpid(), p.Pid) || isBelow(p.Pid, os.Getpid()) || isBelow(os.Getpid(), os.Getppid()) {
-		t.Error("isBelow does not know parents from children")
+	if !newKin(os.Getpid()).has(p.Pid) || newKin(p.Pid).has(os.Getpid()) || newKin(os.Getpid()).has(os.Getppid()) {
+		t.Error("a kin does not know parents from children")
 	}
 	// As a deeper one, by way of a pidfd, it is refused if it is not below.
-	if err := signalNode(p.Pid, node{os.Getpid(), 0}, 0); err != unix.ESRCH {
+	if err := newKin(p.Pid).signal(node{os.Getpid(), 0}, 0); err != unix.ESRCH {
 		t.Errorf("a stranger was signalled: %v", err)
 	}
-	if err := signalNode(os.Getppid(), node{p.Pid, os.Getpid()}, 0); err != nil {
+	if err := newKin(os.Getppid()).signal(node{p.Pid, os.Getpid()}, 0); err != nil {
 		t.Errorf("a grandchild was not signalled: %v", err)
 	}
 }

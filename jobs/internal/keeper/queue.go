@@ -12,6 +12,7 @@ type eventQueue struct {
 	out chan Event // from push or pump -> consumer
 
 	mu      sync.Mutex
+	told    func() // nil, or called when there is something to receive, and at the end
 	waiting []Event
 	pumping bool
 	over    bool // nothing follows; whoever empties waiting closes out
@@ -21,6 +22,28 @@ func newEventQueue() *eventQueue { return &eventQueue{out: make(chan Event, 4)} 
 
 // push adds an event.
 func (q *eventQueue) push(e Event) {
+	q.add(e)
+	q.tell()
+}
+
+// notify has f called from now on.
+func (q *eventQueue) notify(f func()) {
+	q.mu.Lock()
+	q.told = f
+	q.mu.Unlock()
+	q.tell() // of what came before
+}
+
+func (q *eventQueue) tell() {
+	q.mu.Lock()
+	told := q.told
+	q.mu.Unlock()
+	if told != nil {
+		told()
+	}
+}
+
+func (q *eventQueue) add(e Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.pumping {
@@ -44,6 +67,11 @@ func isState(e Event) bool { return e.Kind == Stopped || e.Kind == Continued }
 
 // end closes the channel once all events were received.
 func (q *eventQueue) end() {
+	q.finish()
+	q.tell()
+}
+
+func (q *eventQueue) finish() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.over = true
@@ -62,11 +90,13 @@ func (q *eventQueue) pump() {
 				close(q.out)
 			}
 			q.mu.Unlock()
+			q.tell()
 			return
 		}
 		e := q.waiting[0]
 		q.waiting = q.waiting[1:]
 		q.mu.Unlock()
 		q.out <- e
+		q.tell()
 	}
 }

@@ -1,6 +1,10 @@
 package keeper
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // waitFlags include children of clone that end with another signal than SIGCHLD.
 const waitFlags = unix.WALL | unix.WCONTINUED
@@ -27,6 +31,12 @@ func (k *keeper) empty() {
 		k.send(encodeEvent(Event{Kind: Killed, Report: k.op.report()}))
 	}
 	k.send(encodeEvent(Event{Kind: Empty}))
+	if k.last {
+		unix.Exit(0)
+	}
+	// Whoever waits for this news goes first where processors are few: the rest takes as
+	// long as telling it on does.
+	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
 	number := k.number
 	if !k.forget() {
 		unix.Exit(0)
@@ -39,6 +49,7 @@ func (k *keeper) empty() {
 func (k *keeper) collect() (over bool) {
 	for {
 		var ws unix.WaitStatus
+		used := k.leaderUsed()
 		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG|unix.WUNTRACED|waitFlags, nil)
 		if err == unix.EINTR {
 			continue
@@ -50,13 +61,14 @@ func (k *keeper) collect() (over bool) {
 			k.op.reaped(pid, ws)
 		}
 		if pid == k.leader && !k.leaderGone {
-			k.leaderChanged(ws)
+			k.leaderChanged(ws, used)
 		}
 	}
 }
 
-// leaderChanged tells the server what wait told of the command.
-func (k *keeper) leaderChanged(ws unix.WaitStatus) {
+// leaderChanged tells the server what wait told of the command, which has used that much
+// processor time if it has a limit of it.
+func (k *keeper) leaderChanged(ws unix.WaitStatus, used time.Duration) {
 	switch {
 	case ws.Stopped():
 		k.stopped = true
@@ -68,12 +80,17 @@ func (k *keeper) leaderChanged(ws unix.WaitStatus) {
 		}
 	default:
 		k.leaderGone = true
-		k.send(encodeEvent(k.exit(ws)))
+		e := k.exit(ws)
+		if k.cpuOver(ws, used) {
+			e.Limit = LimitCPU
+		}
+		k.send(encodeEvent(e))
 	}
 }
 
 func (k *keeper) exit(ws unix.WaitStatus) Event {
 	e := Event{Kind: Exited, Code: -1, Background: k.living()}
+	e.ByItself = k.byItself(ws)
 	if ws.Exited() {
 		e.Code = ws.ExitStatus()
 	} else {

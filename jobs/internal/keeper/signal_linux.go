@@ -57,13 +57,13 @@ func (k *keeper) signalGroup(group int, sig syscall.Signal) syscall.Errno {
 
 // signalEach signals the wanted ones of the job one by one.
 func (k *keeper) signalEach(sig syscall.Signal, wanted func(procStat) bool) syscall.Errno {
-	result := unix.ESRCH
+	result, below := unix.ESRCH, newKin(k.self)
 	for _, n := range descendants(k.self) {
 		st, err := readStat(n.pid)
 		if err != nil || !st.alive() || !wanted(st) {
 			continue
 		}
-		switch err := signalNode(k.self, n, sig); {
+		switch err := below.signal(n, sig); {
 		case err == nil:
 			result = 0
 		case result == unix.ESRCH:

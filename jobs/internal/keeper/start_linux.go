@@ -12,10 +12,10 @@ import (
 // onStart starts the command, and answers with its pid or the stage that failed.
 // It returns false after a failure: this keeper may own a terminal by then, and
 // the server has another one at hand.
-func (k *keeper) onStart(number, flags int, fds []int) bool {
+func (k *keeper) onStart(number, flags int, command []byte, fds []int) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	stage, err := k.start(flags, fds)
+	stage, err := k.start(flags, command, fds)
 	if err != nil {
 		k.send(appendInt(appendInt([]byte{opFailed}, slices.Index(stages[:], stage)), int(errnoOf(err))))
 		return false
@@ -23,6 +23,9 @@ func (k *keeper) onStart(number, flags int, fds []int) bool {
 	k.number = number
 	k.send(appendInt([]byte{opStarted}, k.leader))
 	go k.reap()
+	if k.limits.Processes > 0 {
+		go k.countProcesses(number)
+	}
 	return true
 }
 
@@ -35,20 +38,22 @@ func errnoOf(err error) syscall.Errno {
 
 // start runs the stages in turn. On return all descriptors are closed except
 // for the terminal.
-func (k *keeper) start(flags int, fds []int) (stage string, err error) {
-	memfd, terminal, stdio, err := assign(flags, fds)
-	if err != nil {
-		return StageKeeper, err
-	}
+func (k *keeper) start(flags int, command []byte, fds []int) (stage string, err error) {
+	memfd, terminal, stdio := assign(flags, fds)
 	k.tty = terminal
 	k.marks = outputMarks(terminal, stdio)
 	defer closeAll(memfd, terminal, stdio)
 	for _, fd := range append(stdio[:], terminal) {
 		_ = unix.SetNonblock(fd, false) // It fails only for "no terminal".
 	}
-	c, err := readCommand(memfd)
+	if memfd >= 0 {
+		if command, err = readFile(memfd); err != nil {
+			return StageKeeper, err
+		}
+	}
+	c, err := decodeCommand(command)
 	if err != nil {
-		return StageKeeper, err
+		return StageKeeper, unix.EBADMSG
 	}
 	if terminal >= 0 {
 		if err := unix.IoctlSetInt(terminal, unix.TIOCSCTTY, 0); err != nil {
@@ -58,17 +63,19 @@ func (k *keeper) start(flags int, fds []int) (stage string, err error) {
 	if err := unix.Chdir(c.Dir); err != nil {
 		return StageChdir, err
 	}
-	k.leader, err = forkExec(c, stdio, terminal)
-	_ = unix.Chdir("/") // Best effort: only unmounting the directory would suffer.
-	if err != nil {
-		return execStage(err), err
+	k.limits = c.Limits
+	if c.Limits.byKernel() {
+		k.leader, stage, err = forkLimited(c, stdio, terminal)
+	} else if k.leader, err = forkImage(c, stdio, terminal); err != nil {
+		stage = execStage(err)
 	}
-	return "", nil
+	_ = unix.Chdir("/") // Best effort: only unmounting the directory would suffer.
+	return stage, err
 }
 
 // assign sorts the descriptors that came with opStart. Where neither a standard
 // descriptor nor a terminal was sent, it is the keeper's own, /dev/null.
-func assign(flags int, fds []int) (memfd, terminal int, stdio [3]int, err error) {
+func assign(flags int, fds []int) (memfd, terminal int, stdio [3]int) {
 	next := func(bit int) int {
 		if flags&bit == 0 || len(fds) == 0 {
 			return -1
@@ -77,21 +84,19 @@ func assign(flags int, fds []int) (memfd, terminal int, stdio [3]int, err error)
 		fds = fds[1:]
 		return fd
 	}
-	if len(fds) == 0 {
-		return -1, -1, stdio, unix.EBADMSG
-	}
-	memfd, fds = fds[0], fds[1:]
-	terminal = next(startTerminal)
+	memfd, terminal = next(startCommand), next(startTerminal)
 	for i, bit := range []int{startStdin, startStdout, startStderr} {
 		if stdio[i] = next(bit); stdio[i] < 0 {
 			stdio[i] = max(terminal, 0)
 		}
 	}
-	return memfd, terminal, stdio, nil
+	return memfd, terminal, stdio
 }
 
 func closeAll(memfd, terminal int, stdio [3]int) {
-	_ = unix.Close(memfd)
+	if memfd >= 0 {
+		_ = unix.Close(memfd)
+	}
 	for _, fd := range stdio {
 		if fd > socketFD && fd != terminal {
 			_ = unix.Close(fd)
@@ -123,10 +128,10 @@ func fdLink(pid, fd string) string {
 	return string(buf[:n])
 }
 
-func readCommand(memfd int) (Command, error) {
+func readFile(memfd int) ([]byte, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(memfd, &st); err != nil {
-		return Command{}, err
+		return nil, err
 	}
 	buf := make([]byte, st.Size)
 	for at := 0; at < len(buf); {
@@ -135,34 +140,35 @@ func readCommand(memfd int) (Command, error) {
 			continue
 		}
 		if err != nil {
-			return Command{}, err
+			return nil, err
 		}
 		if n == 0 {
-			return Command{}, unix.EBADMSG
+			return nil, unix.EBADMSG
 		}
 		at += n
 	}
-	c, err := decodeCommand(buf)
-	if err != nil {
-		return Command{}, unix.EBADMSG
-	}
-	return c, nil
+	return buf, nil
 }
 
-// forkExec must run on the main thread: the parent-death signal, which takes the
+// forkImage must run on the main thread: the parent-death signal, which takes the
 // command down with a keeper that is killed, is bound to the thread that forks.
 //
 // On a terminal the child makes itself the foreground group before its execve, with
 // all signals blocked: no command ever finds that it is in the background, and is
 // stopped for it. The library unblocks them before the execve.
-func forkExec(c Command, stdio [3]int, terminal int) (pid int, err error) {
+// more are descriptors from 3 on.
+func forkImage(c Command, stdio [3]int, terminal int, more ...int) (pid int, err error) {
 	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: unix.SIGKILL}
 	if terminal >= 0 {
 		attr.Foreground, attr.Ctty = true, terminal
 	}
+	files := []uintptr{uintptr(stdio[0]), uintptr(stdio[1]), uintptr(stdio[2])}
+	for _, fd := range more {
+		files = append(files, uintptr(fd))
+	}
 	return syscall.ForkExec(c.Path, c.Argv, &syscall.ProcAttr{
 		Env:   c.Env,
-		Files: []uintptr{uintptr(stdio[0]), uintptr(stdio[1]), uintptr(stdio[2])},
+		Files: files,
 		Sys:   attr,
 	})
 }

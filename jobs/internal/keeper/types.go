@@ -36,6 +36,9 @@ type Command struct {
 	// Dir is the working directory. Empty means "/".
 	Dir string
 
+	// Limits are those that the job is held to; see [Fit].
+	Limits Limits
+
 	// Terminal is the slave side of the job's terminal, or nil. The keeper holds
 	// it open for the whole job, so that the master sees no end before Empty.
 	// It is the command's standard descriptor wherever Stdin, Stdout or Stderr
@@ -57,6 +60,7 @@ const (
 	StageChdir    = "chdir"    // Dir cannot be entered
 	StageExec     = "exec"     // Path cannot be executed
 	StageResource = "resource" // processes, memory or descriptors ran out; worth a retry
+	StageLimits   = "limits"   // the limits could not be set
 )
 
 // A StartError tells why a command could not be started. Nothing of it is left.
@@ -67,6 +71,9 @@ type StartError struct {
 	// MissingInterpreter is the interpreter named by the file's #! line or ELF
 	// header where that, and not the file, is what does not exist.
 	MissingInterpreter string
+	// Killed says that somebody has ended the keeper before it could say what became of
+	// the command. The job is ended as well.
+	Killed bool
 }
 
 // Error says what was attempted on what.
@@ -80,6 +87,8 @@ func (e *StartError) Error() string {
 		return fmt.Sprintf("give %s its terminal: %v", e.Path, e.Errno)
 	case e.Stage == StageChdir:
 		return fmt.Sprintf("change directory to %s: %v", e.Path, e.Errno)
+	case e.Stage == StageLimits:
+		return fmt.Sprintf("set the limits of %s: %v", e.Path, e.Errno)
 	case e.Stage == StageResource:
 		return fmt.Sprintf("start a process for %s: %v", e.Path, e.Errno)
 	}
@@ -100,6 +109,7 @@ const (
 	Killed                    // a kill operation is finished: Report
 	Empty                     // ECHILD: nothing of the job is alive
 	Lost                      // the keeper died before Empty; what it left was killed: Report
+	Limited                   // the job went beyond a limit, and goes on: Limit
 )
 
 // String returns the name of the constant.
@@ -117,6 +127,8 @@ func (k Kind) String() string {
 		return "Empty"
 	case Lost:
 		return "Lost"
+	case Limited:
+		return "Limited"
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
@@ -128,9 +140,14 @@ type Event struct {
 	Code   int            // Exited: the exit code, or -1 if a signal ended it
 	Signal syscall.Signal // Exited: what ended it, or 0; Stopped: what stopped it
 	Core   bool           // Exited: the kernel says that a core was dumped
+	// ByItself, of Exited: no Kill has had to do with it, although one may have been asked
+	// for in the same instant.
+	ByItself bool
 
 	Background []Proc // Exited: what else of the job is alive, at most MaxProcs
 	Report     Report // Killed, Lost
+
+	Limit string // Exited: the limit that has ended the command, or empty; Limited
 }
 
 // A Proc is one process of a job, as it was when it was looked at.
@@ -185,6 +202,9 @@ type KillOptions struct {
 	NoForce bool
 	// Hangup sends HUP along with TERM, which interactive shells need.
 	Hangup bool
+	// Last says that the keeper need not make itself ready for another job: it ends
+	// with this one, which is half the work where a thousand end together.
+	Last bool
 }
 
 // A Target says who gets a signal.

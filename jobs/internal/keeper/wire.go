@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	opStart   = iota + 1 // server: job, flags; descriptors ride along, memfd first
+	opStart   = iota + 1 // server: job, flags, the command where it is short; descriptors ride along
 	opKill               // server: job, grace in ns, flags
 	opSignal             // server: job, seq, target, signal
 	opStarted            // keeper: pid
@@ -35,19 +35,25 @@ const (
 // the keeper says of a job, and the next one starts after that.
 
 const (
-	startTerminal = 1 << iota // which descriptors ride along after the memfd,
-	startStdin                // in this order
+	startCommand  = 1 << iota // which descriptors ride along, in this order; that of a
+	startTerminal             // command too long for a packet is a file in memory
+	startStdin
 	startStdout
 	startStderr
 )
 
+// maxInPacket is the longest command that is sent in the packet itself; a file in
+// memory takes six system calls.
+const maxInPacket = maxPacket / 2
+
 const (
 	killNoForce = 1 << iota
 	killHangup
+	killLast
 )
 
 // stages numbers the stages on the wire.
-var stages = [...]string{StageKeeper, StageTerminal, StageChdir, StageExec, StageResource}
+var stages = [...]string{StageKeeper, StageTerminal, StageChdir, StageExec, StageResource, StageLimits}
 
 func stageName(i int) string {
 	if i < 0 || i >= len(stages) {
@@ -155,12 +161,12 @@ func encodeCommand(c Command) []byte {
 	b := appendString(nil, c.Path)
 	b = appendString(b, c.Dir)
 	b = appendStrings(b, c.Argv)
-	return appendStrings(b, c.Env)
+	return appendLimits(appendStrings(b, c.Env), c.Limits)
 }
 
 func decodeCommand(b []byte) (Command, error) {
 	d := decoder{b: b}
-	c := Command{Path: d.string(), Dir: d.string(), Argv: d.strings(), Env: d.strings()}
+	c := Command{Path: d.string(), Dir: d.string(), Argv: d.strings(), Env: d.strings(), Limits: d.limits()}
 	return c, d.done()
 }
 
@@ -171,6 +177,9 @@ func encodeKill(job int, o KillOptions) []byte {
 	}
 	if o.Hangup {
 		flags |= killHangup
+	}
+	if o.Last {
+		flags |= killLast
 	}
 	b := binary.AppendVarint(appendInt([]byte{opKill}, job), int64(o.Grace))
 	return appendInt(b, flags)
@@ -183,7 +192,7 @@ func encodeSignal(job, seq int, target Target, sig syscall.Signal) []byte {
 
 func (d *decoder) killOptions() KillOptions {
 	grace, flags := time.Duration(d.int64()), d.int()
-	return KillOptions{Grace: grace, NoForce: flags&killNoForce != 0, Hangup: flags&killHangup != 0}
+	return KillOptions{Grace: grace, NoForce: flags&killNoForce != 0, Hangup: flags&killHangup != 0, Last: flags&killLast != 0}
 }
 
 func appendProc(b []byte, p Proc) []byte {
@@ -209,11 +218,12 @@ func encodeEvent(e Event) []byte {
 	b = appendInt(b, e.Code)
 	b = appendInt(b, int(e.Signal))
 	b = appendBool(b, e.Core)
+	b = appendBool(b, e.ByItself)
 	b = appendInt(b, len(e.Background))
 	for _, p := range e.Background {
 		b = appendProc(b, p)
 	}
-	return appendReport(b, e.Report)
+	return appendString(appendReport(b, e.Report), e.Limit)
 }
 
 func appendReport(b []byte, r Report) []byte {
@@ -235,11 +245,12 @@ func appendReport(b []byte, r Report) []byte {
 
 // event reads what follows the opcode.
 func (d *decoder) event() Event {
-	e := Event{Kind: Kind(d.byte()), Code: d.int(), Signal: syscall.Signal(d.int()), Core: d.bool()}
+	e := Event{Kind: Kind(d.byte()), Code: d.int(), Signal: syscall.Signal(d.int()), Core: d.bool(), ByItself: d.bool()}
 	for range d.count() {
 		e.Background = append(e.Background, d.proc())
 	}
 	e.Report = d.report()
+	e.Limit = d.string()
 	return e
 }
 

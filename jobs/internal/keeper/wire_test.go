@@ -14,8 +14,10 @@ var wireProc = Proc{PID: 12, PPID: 11, PGID: 12, SID: 10, Comm: "a b) c", Comman
 
 var wireEvents = []Event{
 	{Kind: Exited, Code: 255, Background: []Proc{wireProc, {}}},
-	{Kind: Exited, Code: -1, Signal: 64, Core: true},
+	{Kind: Exited, Code: -1, Signal: 64, Core: true, ByItself: true},
 	{Kind: Stopped, Signal: 19},
+	{Kind: Limited, Limit: LimitProcesses},
+	{Kind: Exited, Code: -1, Signal: 24, Limit: LimitCPU},
 	{Kind: Empty},
 	{Kind: Killed, Report: Report{
 		Signals:   []SignalSent{{Name: "TERM", After: 3}, {Name: "KILL", After: time.Hour}},
@@ -39,7 +41,8 @@ func TestEventRoundTrip(t *testing.T) {
 }
 
 func TestCommandRoundTrip(t *testing.T) {
-	want := Command{Path: "/p", Dir: "/d", Argv: []string{"", "a\nb", strings.Repeat("x", 300_000)}, Env: []string{}}
+	want := Command{Path: "/p", Dir: "/d", Argv: []string{"", "a\nb", strings.Repeat("x", 300_000)}, Env: []string{},
+		Limits: Limits{OpenFiles: 1, Memory: 1 << 52, CPU: 3 * time.Second, Processes: 4}}
 	got, err := decodeCommand(encodeCommand(want))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
@@ -47,7 +50,7 @@ func TestCommandRoundTrip(t *testing.T) {
 }
 
 func TestKillRoundTrip(t *testing.T) {
-	for _, want := range []KillOptions{{}, {Grace: time.Minute, NoForce: true}, {Grace: -1, Hangup: true}} {
+	for _, want := range []KillOptions{{}, {Grace: time.Minute, NoForce: true}, {Grace: -1, Hangup: true}, {Last: true}} {
 		d := decoder{b: encodeKill(7, want)[1:]}
 		if job, got := d.int(), d.killOptions(); job != 7 || got != want || d.done() != nil {
 			t.Errorf("got %d, %+v, want %+v", job, got, want)
@@ -147,13 +150,13 @@ func TestStartErrorMessages(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	seen := make(map[string]bool)
-	for k := Exited; k <= Lost; k++ {
+	for k := Exited; k <= Limited; k++ {
 		seen[k.String()] = true
 	}
 	for target := Leader; target <= Tree; target++ {
 		seen[target.String()] = true
 	}
-	if len(seen) != 10 || (Lost+1).String() != "Kind(7)" || (Tree+1).String() != "Target(5)" {
+	if len(seen) != 11 || (Limited+1).String() != "Kind(8)" || (Tree+1).String() != "Target(5)" {
 		t.Errorf("names %v", seen)
 	}
 }

@@ -3,7 +3,11 @@
 // nothing behind, and knows nothing of jobs.
 package probe
 
-import "time"
+import (
+	"strings"
+	"syscall"
+	"time"
+)
 
 // A Grade says how well something is.
 type Grade string
@@ -41,11 +45,23 @@ func Bounded(p Probe, limit time.Duration) Finding {
 	select {
 	case f := <-found:
 		f.Name = p.Name
-		return f
+		return f.orShort()
 	case <-t.C:
 		return Finding{
 			Name: p.Name, Grade: Missing, Found: "no answer", Reason: "there was none within " + limit.String(),
 			Advice: "look for a file system that does not answer, or a machine that is overloaded",
 		}
+	}
+}
+
+// orShort is the finding, unless the look itself was short of descriptors: nothing was seen
+// then, whatever it took that for.
+func (f Finding) orShort() Finding {
+	if !strings.Contains(f.Reason, syscall.EMFILE.Error()) || strings.Contains(f.Advice, "ulimit -n") {
+		return f
+	}
+	return Finding{
+		Name: f.Name, Grade: Limited, Found: "not known", Reason: f.Reason,
+		Advice: "raise the limit on open files, and look again: ulimit -n 2560",
 	}
 }

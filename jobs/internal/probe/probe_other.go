@@ -4,7 +4,7 @@ package probe
 
 import "errors"
 
-// System is empty: no job runs here that would need any of it.
+// System is empty: what is looked at is Linux's.
 func System() []Probe { return nil }
 
 // Kernel is not told here.

@@ -1,6 +1,9 @@
 package probe
 
 import (
+	"io/fs"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -15,6 +18,15 @@ func TestBounded(t *testing.T) {
 	}
 	f = Bounded(Probe{"quick", func() Finding { return Finding{Grade: OK, Found: "all"} }}, time.Minute)
 	if f.Name != "quick" || f.Grade != OK || f.Found != "all" {
+		t.Errorf("it found %+v", f)
+	}
+}
+
+// A look that has no descriptor left for it has not seen that something is missing.
+func TestShortOfDescriptors(t *testing.T) {
+	err := &fs.PathError{Op: "open", Path: "/proc/self/stat", Err: syscall.EMFILE}
+	f := Bounded(Probe{"proc", func() Finding { return Finding{Grade: Missing, Reason: err.Error(), Advice: "mount it"} }}, time.Minute)
+	if f.Name != "proc" || f.Grade != Limited || f.Reason != err.Error() || !strings.Contains(f.Advice, "ulimit -n") {
 		t.Errorf("it found %+v", f)
 	}
 }

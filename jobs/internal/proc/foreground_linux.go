@@ -27,8 +27,9 @@ func (t *Terminal) Foreground(root int) (f Foreground, err error) {
 	return f, nil
 }
 
-// maxCommand is how much is told of a command line.
-const maxCommand = 256
+// CommandLine returns the arguments of a process joined by spaces, at most 256 bytes; ""
+// of one that has ended.
+func CommandLine(pid int) string { return arguments(pid) }
 
 // arguments returns the command line of a process; "" of one that has ended.
 func arguments(pid int) string {

@@ -5,10 +5,6 @@ import (
 	"sync/atomic"
 )
 
-// CanonicalLineLimit is how many bytes of one line, the newline not counted, a
-// terminal in canonical mode keeps; it drops the rest without a word.
-const CanonicalLineLimit = 4095
-
 // A Terminal is the master side of a job's terminal: non-blocking, in the poller,
 // close-on-exec. Its methods may be called from any goroutine.
 type Terminal struct {

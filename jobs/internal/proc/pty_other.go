@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package proc
 
@@ -8,8 +8,12 @@ import (
 	"os"
 )
 
-// macOS throws away unread output when the last slave closes, and Windows has
-// consoles instead of terminals: neither is built, and both say so.
+// CanonicalLineLimit is not known where there is no terminal.
+const CanonicalLineLimit = 0
+
+// Windows has pseudo-consoles instead of terminals. They are no terminals of bytes: what a
+// program writes is drawn by the console, which then sends what it would take to draw it
+// again. That is not built, and said so.
 
 // OpenTerminal answers an error that wraps errors.ErrUnsupported.
 func OpenTerminal(cols, rows int) (t *Terminal, slave *os.File, err error) {

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package proc
 
@@ -6,3 +6,6 @@ import "errors"
 
 // readable is left to the bound that holds for every pipe.
 func readable(uintptr) (int, error) { return 0, errors.ErrUnsupported }
+
+// nothingToRead is not known here.
+func nothingToRead(uintptr) bool { return false }

@@ -52,24 +52,11 @@ func (t *Terminal) Overtake(key byte) (sent bool, err error) {
 	return true, err
 }
 
-// signalOf is the signal that the terminal makes of a key, or 0.
-func (a Attrs) signalOf(key byte) syscall.Signal {
-	switch {
-	case !a.IsSignal(key):
-		return 0
-	case key == a.Intr:
-		return syscall.SIGINT
-	case key == a.Quit:
-		return syscall.SIGQUIT
-	}
-	return syscall.SIGTSTP
-}
-
 // flush throws away what was typed and not read. The slave is opened for a moment,
 // through the master, since a path to it may not be there.
 func (t *Terminal) flush() error {
 	return t.control("flush the input of", func(fd int) error {
-		slave, err := peer(fd)
+		slave, err := peer(fd, unix.O_NONBLOCK)
 		if err != nil {
 			return err
 		}
@@ -79,10 +66,11 @@ func (t *Terminal) flush() error {
 	})
 }
 
-// peer opens the other side of a terminal's master.
-func peer(master int) (int, error) {
-	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_NONBLOCK | unix.O_CLOEXEC
-	fd, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, flags)
+// peer opens the other side of a terminal's master, with flags beside those that it
+// always has.
+func peer(master, flags int) (int, error) {
+	flags |= unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
+	fd, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(flags))
 	if errno != 0 {
 		return -1, fmt.Errorf("open its other side: %w", os.NewSyscallError("ioctl", errno))
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package proc
 
 import (
@@ -8,9 +10,6 @@ import (
 	"syscall"
 	"time"
 )
-
-// ErrInterrupted is what Write answers to Interrupt and GiveUp.
-var ErrInterrupted = errors.New("proc: write was interrupted")
 
 // A Sink writes a job's input. One goroutine calls Write; Interrupt, GiveUp and
 // Close may be called from any.
@@ -64,6 +63,24 @@ func (s *Sink) Write(p []byte) (n int, err error) {
 		_ = s.file.SetWriteDeadline(time.Time{}) // It fails only when closed, as the next turn does.
 	}
 	return n, os.ErrClosed
+}
+
+// WriteNow writes what the kernel takes at once, which may be nothing. It is for whoever
+// calls Write, between two calls, and no Write as far as their numbers go.
+func (s *Sink) WriteNow(p []byte) (n int, err error) {
+	if s.closed.Load() {
+		return 0, os.ErrClosed
+	}
+	if controlErr := s.raw.Control(func(fd uintptr) { n, err = writeFD(fd, p) }); controlErr != nil {
+		return 0, os.ErrClosed
+	}
+	switch err {
+	case nil:
+		return n, nil
+	case syscall.EAGAIN, syscall.EINTR:
+		return max(n, 0), nil
+	}
+	return max(n, 0), fmt.Errorf("write to %s: %w", s.file.Name(), err)
 }
 
 // writeAll writes until all is taken, the kernel takes no more (EAGAIN), or the

@@ -1,3 +1,5 @@
+//go:build unix
+
 package proc
 
 import (
@@ -5,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 )
-
-// ErrDrained is what Read answers to Drain.
-var ErrDrained = errors.New("proc: output is drained")
 
 // A Source reads one stream of a job's output. One goroutine calls Read; Drain
 // and Close may be called from any.
@@ -23,11 +23,13 @@ type Source struct {
 
 	closed atomic.Bool
 	drain  atomic.Bool // Drain was called and Read has not looked yet
+	held   sync.Mutex  // from before something is read until it is stored
 
 	// Owned by the goroutine that reads:
 	owed  bool // an ErrDrained
 	left  int  // while it is owed: the most that the kernel held when Drain was called
 	ended bool // io.EOF was returned
+	holds bool // held, for what the last Read returned
 }
 
 func newSource(file *os.File, terminal bool) (*Source, error) {
@@ -38,9 +40,6 @@ func newSource(file *os.File, terminal bool) (*Source, error) {
 	return &Source{file: file, raw: raw, terminal: terminal}, nil
 }
 
-// past is a deadline that wakes whoever waits in the poller.
-var past = time.Unix(1, 0)
-
 // Read waits until there is output, then reads until the kernel has no more or
 // buf is full, and returns n > 0. A terminal gives about 4 KiB to one read(2),
 // whatever the size of buf.
@@ -50,6 +49,7 @@ var past = time.Unix(1, 0)
 // side. It returns ErrDrained for Drain, os.ErrClosed after Close, and else an
 // error that wraps what the kernel said.
 func (s *Source) Read(buf []byte) (n int, err error) {
+	s.Stored()
 	if s.ended {
 		return 0, io.EOF
 	}
@@ -60,12 +60,16 @@ func (s *Source) Read(buf []byte) (n int, err error) {
 		drained := false
 		waitErr := s.raw.Read(func(fd uintptr) (done bool) {
 			if s.drain.Swap(false) {
-				s.owed, s.left = true, s.held(fd)
+				s.owed, s.left = true, s.most(fd)
 			}
 			if drained = s.owed && s.left <= 0; drained {
 				return true
 			}
+			s.held.Lock()
 			n, err = readAll(fd, buf)
+			if s.holds = n > 0; !s.holds {
+				s.held.Unlock()
+			}
 			s.left -= n
 			drained = s.owed && n == 0 && err == syscall.EAGAIN
 			return drained || n != 0 || err != syscall.EAGAIN
@@ -93,11 +97,11 @@ func (s *Source) Read(buf []byte) (n int, err error) {
 // 4 KiB; a writer was measured to block after 15 KiB.
 const terminalHolds = 64 << 10
 
-// held is the most that can be waiting to be read. What the command wrote is among
+// most is the most that can be waiting to be read. What the command wrote is among
 // it, so that a drain ends even where somebody else goes on writing faster than it
 // is read. It is one more than what there is, so that a stream that holds nothing
 // is read once all the same, and its end seen.
-func (s *Source) held(fd uintptr) int {
+func (s *Source) most(fd uintptr) int {
 	if s.terminal {
 		return terminalHolds
 	}
@@ -122,6 +126,9 @@ func (s *Source) result(n int, err error) (int, error) {
 	return 0, fmt.Errorf("read from %s: %w", s.file.Name(), err)
 }
 
+// fewBytes is what no terminal and no pipe gives where it has more: they give 4 KiB.
+const fewBytes = 1 << 10
+
 // readAll reads until there is no more, EAGAIN, or buf is full. An error counts
 // only if nothing was read.
 func readAll(fd uintptr, buf []byte) (n int, err error) {
@@ -134,9 +141,31 @@ func readAll(fd uintptr, buf []byte) (n int, err error) {
 		if err != nil || m <= 0 {
 			break
 		}
-		n += m
+		if n += m; m < fewBytes {
+			break // that was all: asking once more is for the next Read
+		}
 	}
 	return n, err
+}
+
+// Stored says that what Read has returned is stored, as the next Read does. The goroutine
+// that reads calls it.
+func (s *Source) Stored() {
+	if s.holds {
+		s.holds = false
+		s.held.Unlock()
+	}
+}
+
+// Idle says whether all that was there when it was called is stored: what a Drain would
+// come to, at once. Any goroutine may ask. Where it is not known, it returns false.
+func (s *Source) Idle() (idle bool) {
+	if s.closed.Load() || !s.held.TryLock() {
+		return false
+	}
+	defer s.held.Unlock()
+	err := s.raw.Control(func(fd uintptr) { idle = nothingToRead(fd) })
+	return err == nil && idle
 }
 
 // Drain makes Read return ErrDrained once a read that began after this call

@@ -1,0 +1,258 @@
+package keeper_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// ulimits is a command that tells the limits it got: descriptors, data, seconds; soft and
+// hard.
+const ulimits = `echo $(ulimit -Sn) $(ulimit -Hn) $(ulimit -Sd) $(ulimit -Hd) $(ulimit -St) $(ulimit -Ht)`
+
+// told runs a command under limits, and returns what it prints first.
+func told(t *testing.T, pool *keeper.Pool, l keeper.Limits, command string) string {
+	t.Helper()
+	out, w := pipe(t)
+	cmd := shell(command)
+	cmd.Stdout, cmd.Stderr, cmd.Limits = w, w, l
+	k := start(t, pool, cmd)
+	_ = w.Close()
+	text := line(t, out)
+	expect(t, k, keeper.Exited)
+	finish(t, k)
+	return text
+}
+
+// Each limit is the program's, and the others are as they would be; and so are all of the
+// job that the same keeper serves next.
+func TestLimits(t *testing.T) {
+	pool := newPool(t)
+	free := told(t, pool, keeper.Limits{}, ulimits)
+	f := strings.Fields(free)
+	if len(f) != 6 {
+		t.Fatalf("without limits: %q", free)
+	}
+	for _, test := range []struct {
+		limits keeper.Limits
+		want   string
+	}{
+		{keeper.Limits{OpenFiles: 20}, fmt.Sprintf("20 20 %s %s %s %s", f[2], f[3], f[4], f[5])},
+		{keeper.Limits{Memory: 64 << 20}, fmt.Sprintf("%s %s 65536 65536 %s %s", f[0], f[1], f[4], f[5])},
+		{keeper.Limits{CPU: 3 * time.Second}, fmt.Sprintf("%s %s %s %s 3 4", f[0], f[1], f[2], f[3])},
+		{keeper.Limits{OpenFiles: 30, Memory: 1 << 30, CPU: time.Hour}, "30 30 1048576 1048576 3600 3601"},
+		{keeper.Limits{Processes: 100}, free},
+		{keeper.Limits{}, free},
+	} {
+		if got := told(t, pool, test.limits, ulimits); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.limits, got, test.want)
+		}
+	}
+}
+
+// What a start can fail of is told by way of the limiter as well.
+func TestLimitedStartErrors(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "script")
+	if err := os.WriteFile(script, []byte("#! /no/such/interpreter -x\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		cmd   keeper.Command
+		stage string
+		errno syscall.Errno
+	}{
+		{keeper.Command{Path: filepath.Join(dir, "missing")}, keeper.StageExec, unix.ENOENT},
+		{keeper.Command{Path: script}, keeper.StageExec, unix.ENOENT},
+		{keeper.Command{Path: dir}, keeper.StageExec, unix.EACCES},
+		{keeper.Command{Path: "/bin/true", Dir: script}, keeper.StageChdir, unix.ENOTDIR},
+		{keeper.Command{Path: "/bin/true", Argv: []string{strings.Repeat("x", 200_000)}}, keeper.StageExec, unix.E2BIG},
+	} {
+		pool := newPool(t)
+		test.cmd.Limits = keeper.Limits{OpenFiles: 30, Memory: 1 << 30}
+		k, err := pool.Start(test.cmd)
+		got, ok := err.(*keeper.StartError)
+		if k != nil || !ok || got.Stage != test.stage || got.Errno != test.errno {
+			t.Errorf("%s: %v, %v; want %s, %v", test.cmd.Path, k, err, test.stage, test.errno)
+		}
+	}
+}
+
+// A command with limits gets what was given: directory, long environment, terminal. It is
+// the terminal's foreground, and no descriptor of the limiter is left to it.
+func TestLimitedCommand(t *testing.T) {
+	pool := newPool(t)
+	dir := t.TempDir()
+	out, w := pipe(t)
+	cmd := shell(`pwd; echo ${#BIG} $1; ls /proc/self/fd | wc -l; trap | wc -l; grep Sig[BI] /proc/$$/status | cut -f2 | sort -u | tr '\\n' ' '; echo`, "zero", "one")
+	cmd.Env = append(cmd.Env, "PATH=/usr/bin:/bin", "BIG="+strings.Repeat("y", 100_000))
+	cmd.Dir, cmd.Stdout, cmd.Limits = dir, w, keeper.Limits{OpenFiles: 100}
+	k := start(t, pool, cmd)
+	_ = w.Close()
+	for _, want := range []string{dir, "100000 one", "4", "0", "0000000000000000"} {
+		if got := line(t, out); strings.TrimSpace(got) != strings.TrimSpace(want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if e := expect(t, k, keeper.Exited); e.Code != 0 || e.Limit != "" {
+		t.Errorf("exit %+v", e)
+	}
+	finish(t, k)
+
+	cmd = shell(`read x; echo "read $x"`)
+	cmd.Limits = keeper.Limits{CPU: time.Minute}
+	j := startTerminal(t, pool, cmd)
+	j.write(t, "this\n")
+	j.await(t, "read this")
+	expect(t, j.Keeper, keeper.Exited)
+	j.end(t)
+}
+
+// Who has used the processor for longer than it may is ended by the kernel, and that is
+// told; the signal from somebody else is a signal.
+func TestCPULimit(t *testing.T) {
+	pool := newPool(t)
+	cmd := shell("while :; do :; done")
+	cmd.Limits = keeper.Limits{CPU: time.Second}
+	k := start(t, pool, cmd)
+	if e := expect(t, k, keeper.Exited); e.Signal != unix.SIGXCPU || e.Limit != keeper.LimitCPU {
+		t.Errorf("exit %+v", e)
+	}
+	finish(t, k)
+	// What children have used is none of the command's.
+	for _, test := range []struct {
+		limit  time.Duration
+		script string
+	}{{0, "kill -XCPU $$"}, {time.Hour, "kill -XCPU $$"}, {time.Second, `sh -c "while :; do :; done"; kill -XCPU $$`}} {
+		cmd = shell(test.script)
+		cmd.Limits = keeper.Limits{CPU: test.limit}
+		k = start(t, pool, cmd)
+		if e := expect(t, k, keeper.Exited); e.Signal != unix.SIGXCPU || e.Limit != "" {
+			t.Errorf("exit %+v", e)
+		}
+		finish(t, k)
+	}
+}
+
+// A long command line takes nothing of a little memory from the limiter, which would die
+// of that in the command's name.
+func TestMemoryLimitAndLongArguments(t *testing.T) {
+	if raced {
+		t.Skip("the race detector does not run in so little memory")
+	}
+	pool := newPool(t)
+	for range 10 {
+		cmd := shell("exit 7", slices.Repeat([]string{strings.Repeat("x", 100_000)}, 15)...)
+		cmd.Limits = keeper.Limits{Memory: 1 << 20}
+		k := start(t, pool, cmd)
+		if e := expect(t, k, keeper.Exited); e.Code != 7 {
+			t.Errorf("exit %+v", e)
+		}
+		finish(t, k)
+	}
+}
+
+// More processes than there may be are told of once, and once more where they go on to
+// grow; as many as there may be are not.
+func TestProcessLimit(t *testing.T) {
+	pool := newPool(t)
+	cmd := shell(`for i in 1 2 3; do sleep 1000 & done; wait`)
+	cmd.Limits = keeper.Limits{Processes: 3}
+	k := start(t, pool, cmd)
+	if e := expect(t, k, keeper.Limited); e.Limit != keeper.LimitProcesses {
+		t.Errorf("%+v", e)
+	}
+	kill(t, k)
+
+	cmd = shell(`i=0; while [ $i -lt 30 ]; do sleep 1000 & i=$((i+1)); done; wait`)
+	cmd.Limits = keeper.Limits{Processes: 4}
+	k = start(t, pool, cmd)
+	expect(t, k, keeper.Limited)
+	expect(t, k, keeper.Limited)
+	kill(t, k)
+
+	// Three for half a second, which is ten looks.
+	cmd = shell(`sleep 1000 & sleep 0.5; exit 7`)
+	cmd.Limits = keeper.Limits{Processes: 3}
+	k = start(t, pool, cmd)
+	if e := expect(t, k, keeper.Exited); e.Code != 7 {
+		t.Errorf("exit %+v", e)
+	}
+	kill(t, k)
+}
+
+// kill ends a job, and waits for that.
+func kill(t *testing.T, k *keeper.Keeper) {
+	t.Helper()
+	if err := k.Kill(keeper.KillOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	untilEmpty(t, k)
+}
+
+// childLimited is a server without privileges and with low limits of its own, which runs
+// jobs under limits.
+func childLimited([]string) int {
+	for resource, n := range map[int]uint64{unix.RLIMIT_NOFILE: 200, unix.RLIMIT_DATA: 1 << 31} {
+		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: n / 2, Max: n}); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	}
+	pool := keeper.NewPool(keeper.PoolOptions{})
+	defer pool.Close()
+	for _, l := range []keeper.Limits{{}, {OpenFiles: 150}, {OpenFiles: 1000, Memory: 1 << 40, CPU: 1500 * time.Millisecond}, {OpenFiles: 20, Memory: 1 << 24}, {}} {
+		fitted, _ := keeper.Fit(l)
+		k, err := pool.Start(keeper.Command{
+			Path: "/bin/sh", Argv: []string{"sh", "-c", "echo $(id -u) $(ulimit -Sn) $(ulimit -Hn) $(ulimit -Hd) $(ulimit -St) $(ulimit -Ht)"},
+			Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Limits: fitted,
+		})
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		for range k.Events() {
+		}
+	}
+	return 0
+}
+
+// Without privileges limits are set as well, none above the server's own hard ones, and
+// what one job got takes nothing from the next.
+func TestLimitsWithoutPrivileges(t *testing.T) {
+	out, w := pipe(t)
+	attr := &os.ProcAttr{Files: []*os.File{nil, w, w}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}}
+	uid := os.Getuid()
+	if uid == 0 {
+		uid = 65534
+		attr.Sys = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	server, err := os.StartProcess("/proc/self/exe", []string{childName, "limited"}, attr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Close()
+	for _, want := range []string{
+		"100 200 2097152 unlimited unlimited",
+		"150 150 2097152 unlimited unlimited",
+		"200 200 2097152 2 3",
+		"20 20 16384 unlimited unlimited",
+		"100 200 2097152 unlimited unlimited",
+	} {
+		if got := line(t, out); got != fmt.Sprint(uid, " ", want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if state, err := server.Wait(); err != nil || !state.Success() {
+		t.Errorf("the server: %v, %v", state, err)
+	}
+}

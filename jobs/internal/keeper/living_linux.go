@@ -1,0 +1,25 @@
+package keeper
+
+// Living lists what is alive of the job now, at most MaxProcs, without asking the keeper:
+// the kernel tells the server as well whose children are whose. A process that is born
+// meanwhile may be missing. It returns false where the job is over.
+func (k *Keeper) Living() (list []Proc, ok bool) {
+	for _, n := range descendants(k.host.proc.Pid) {
+		if len(list) == MaxProcs {
+			break
+		}
+		if st, err := readStat(n.pid); err == nil && st.alive() {
+			list = append(list, describe(st, nil))
+		}
+	}
+	// The keeper may have gone on to another job, or have ended, and its pid be another's.
+	select {
+	case <-k.done:
+		return nil, false
+	default:
+		if k.host.ended.Load() || k.host.job.Load() != k {
+			return nil, false
+		}
+		return list, true
+	}
+}

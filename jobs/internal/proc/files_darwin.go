@@ -1,0 +1,83 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// OpenInput opens a file for reading, symlinks followed. It has to be a regular file
+// that allow does not refuse, or the null device. The path must be absolute.
+func OpenInput(path string, allow Allow) (*os.File, error) {
+	return asOurs(path, func() (*os.File, error) { return files.openInput(path, allow) })
+}
+
+// OpenOutput opens a file for writing, as OpenInput does, or makes it, as > does in a
+// shell. It empties nothing: see Empty.
+func OpenOutput(path string, allow Allow) (*os.File, error) {
+	return asOurs(path, func() (*os.File, error) { return files.openOutput(path, allow) })
+}
+
+// asOurs refuses names that mean what the server has open, and sets blocking mode.
+func asOurs(path string, open func() (*os.File, error)) (*os.File, error) {
+	for _, name := range []string{"/dev/fd/", "/dev/stdin", "/dev/stdout", "/dev/stderr"} {
+		if strings.HasPrefix(path, name) {
+			return nil, ErrOfServer
+		}
+	}
+	f, err := open()
+	if err == nil {
+		_ = f.Fd() // This sets blocking mode, which is what programs expect.
+	}
+	return f, err
+}
+
+var files = opener{real: pathOf, flags: unix.O_NONBLOCK | unix.O_NOCTTY}
+
+// pathOf asks the kernel where an open file lies.
+func pathOf(f *os.File) (string, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return "", err
+	}
+	var buf [unix.PathMax]byte
+	var errno syscall.Errno
+	err = raw.Control(func(fd uintptr) {
+		_, _, errno = syscall.Syscall(syscall.SYS_FCNTL, fd, unix.F_GETPATH, uintptr(unsafe.Pointer(&buf[0])))
+	})
+	if err == nil && errno != 0 {
+		err = os.NewSyscallError("fcntl", errno)
+	}
+	return unix.ByteSliceToString(buf[:]), err
+}
+
+// Empty cuts a file of OpenOutput to nothing.
+func Empty(f *os.File) error { return emptyFile(f) }
+
+// TextFile is a file that holds a text, open for reading at its start. It has no name:
+// nobody else can open it, and it ends with its last descriptor.
+func TextFile(text string) (*os.File, error) {
+	w, err := os.CreateTemp("", "shelld-stdin-")
+	if err != nil {
+		return nil, fmt.Errorf("make a file for a text: %w", err)
+	}
+	defer func() { _ = w.Close() }() // What was written is seen through the other descriptor.
+	f, err := os.Open(w.Name())
+	if removeErr := os.Remove(w.Name()); err == nil {
+		err = removeErr
+	}
+	if err == nil {
+		_, err = w.WriteString(text)
+	}
+	if err != nil {
+		if f != nil {
+			_ = f.Close() // Nobody has it.
+		}
+		return nil, fmt.Errorf("fill a file for a text: %w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,40 @@
+package proc
+
+import "golang.org/x/sys/unix"
+
+// Foreground tells what runs in the foreground: the leader of its group, or, where that
+// has ended, another of its members. Nobody but a process of this terminal's session can
+// be in that group.
+func (t *Terminal) Foreground(int) (f Foreground, err error) {
+	if f.Group, err = t.ForegroundGroup(); err != nil || f.Group <= 0 {
+		return f, err
+	}
+	members, err := unix.SysctlKinfoProcSlice("kern.proc.pgrp", f.Group)
+	if err != nil {
+		return f, nil // It has ended: nobody is in the foreground.
+	}
+	for i := range members {
+		pid := int(members[i].Proc.P_pid)
+		if members[i].Proc.P_stat == zombie || f.PID != 0 && pid != f.Group {
+			continue
+		}
+		f.PID = pid
+		if f.Command = CommandLine(pid); f.Command == "" {
+			f.Command = "[" + unix.ByteSliceToString(members[i].Proc.P_comm[:]) + "]"
+		}
+	}
+	return f, nil
+}
+
+// zombie is the state SZOMB, from sys/proc.h.
+const zombie = 5
+
+// CommandLine returns the arguments of a process joined by spaces, at most 256 bytes; ""
+// of one that has ended, or whose arguments may not be read.
+func CommandLine(pid int) string {
+	text, err := unix.SysctlRaw("kern.procargs2", pid)
+	if err != nil {
+		return ""
+	}
+	return argumentsOf(text)
+}

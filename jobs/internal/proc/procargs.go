@@ -1,0 +1,34 @@
+package proc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+)
+
+// maxCommand is how much is told of a command line, in bytes.
+const maxCommand = 256
+
+// argumentsOf reads what macOS keeps of an execve (KERN_PROCARGS2): the number of
+// arguments in the machine's order, the path, NULs, and the arguments with a NUL behind
+// each. What follows them, the environment, is not looked at.
+func argumentsOf(text []byte) string {
+	if len(text) < 4 {
+		return ""
+	}
+	count := binary.NativeEndian.Uint32(text)
+	_, rest, _ := bytes.Cut(text[4:], []byte{0})
+	rest = bytes.TrimLeft(rest, "\x00")
+	var line []byte
+	for i := range count {
+		arg, after, found := bytes.Cut(rest, []byte{0})
+		if !found || len(line) > maxCommand {
+			break
+		}
+		if i > 0 {
+			line = append(line, ' ')
+		}
+		line, rest = append(line, arg...), after
+	}
+	return strings.ToValidUTF8(string(line[:min(len(line), maxCommand)]), "?")
+}
