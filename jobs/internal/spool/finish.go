@@ -131,17 +131,20 @@ func (s *Spool) copyTo(w io.Writer, kept []Range) (packed []extent, err error) {
 	return packed, nil
 }
 
-// replace puts the file name, which info is about, into the place of the old one.
-// Readers wait for that moment: not every system replaces an open file.
+// replace puts the file name, which info is about, into the place of the old one. The
+// lock is not held while the disk works: others ask what is kept, and must not wait.
 func (s *Spool) replace(name string, packed []extent, info fs.FileInfo) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_ = s.file.Close() // nothing is owed: what was written can be read
+	if !replacesOpen {
+		_ = s.file.Close() // nothing is owed: what was written can be read
+	}
 	if err := os.Rename(name, s.src.path); err != nil {
 		return err
 	}
+	s.mu.Lock()
 	s.disk.packed, s.disk.end = packed, s.end.Load()
 	s.swap(info)
+	s.mu.Unlock()
+	_ = s.file.Close() // as above
 	return nil
 }
 
@@ -149,12 +152,12 @@ func (s *Spool) replace(name string, packed []extent, info fs.FileInfo) error {
 // opened for each read.
 func (s *Spool) detach(info fs.FileInfo) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := s.file.Close()
+	s.swap(info)
+	s.mu.Unlock()
+	err := s.file.Close()             // after that, and without the lock, as in replace
 	if errors.Is(err, os.ErrClosed) { // by replace
 		err = nil
 	}
-	s.swap(info)
 	return err
 }
 

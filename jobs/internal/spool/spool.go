@@ -187,6 +187,25 @@ func (s *Spool) Read(p []byte, off int64) (n int, at int64) {
 	return n, at
 }
 
+// ReadNow is Read for those who must not wait, neither for a disk nor for who has the
+// spool: ok is false where they would have to.
+func (s *Spool) ReadNow(p []byte, off int64) (n int, at int64, ok bool) {
+	if !s.mu.TryRLock() {
+		return 0, off, false
+	}
+	defer s.mu.RUnlock()
+	off = max(off, 0)
+	m, inMemory := s.mem.next(off)
+	e, onDisk := s.disk.next(off)
+	switch {
+	case inMemory && (!onDisk || m <= e.From):
+		return s.mem.read(p, m), m, true
+	case !onDisk:
+		return 0, max(off, s.end.Load()), true
+	}
+	return 0, off, false
+}
+
 // readPiece reads from one place: memory, or one extent of the file.
 func (s *Spool) readPiece(p []byte, off int64) (n int, at int64) {
 	const unlocked = 3 // tries, before the appender is held up

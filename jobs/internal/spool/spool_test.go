@@ -3,6 +3,8 @@ package spool
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 )
@@ -145,4 +147,26 @@ func FuzzAgainstPlainSlice(f *testing.F) {
 			m.check(t, s, off, 4096)
 		}
 	})
+}
+
+// ReadNow reads what is in memory, and says where there is more to be had from a disk.
+func TestReadNow(t *testing.T) {
+	s := Open(Options{Memory: 4, Create: func() (*os.File, error) { return os.Create(filepath.Join(t.TempDir(), "out")) }, DiskHead: 100, DiskTail: 100})
+	defer func() { _ = s.Close() }()
+	s.Append([]byte("0123456789"))
+	buf := make([]byte, 10)
+	if n, at, ok := s.ReadNow(buf, 6); !ok || at != 6 || string(buf[:n]) != "6789" {
+		t.Errorf("from memory: %q at %d, %t", buf[:n], at, ok)
+	}
+	if n, at, ok := s.ReadNow(buf, 10); !ok || n != 0 || at != 10 {
+		t.Errorf("at the end: %d at %d, %t", n, at, ok)
+	}
+	if n, _, ok := s.ReadNow(buf, 2); ok || n != 0 {
+		t.Errorf("from the disk: %q, %t", buf[:n], ok)
+	}
+	s.mu.Lock()
+	if _, _, ok := s.ReadNow(buf, 6); ok {
+		t.Error("it has not waited for who has the spool, and says it has read")
+	}
+	s.mu.Unlock()
 }

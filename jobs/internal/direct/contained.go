@@ -1,0 +1,239 @@
+//go:build linux || windows
+
+package direct
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// reviewAgainAfter is how long after a look that has found somebody there is another: what
+// the kernel tells of an object may be lost.
+const reviewAgainAfter = 250 * time.Millisecond
+
+// An object is what the kernel keeps a job's processes in: a job object of Windows.
+type object interface {
+	// members are those that live.
+	members() ([]keeper.Proc, error)
+	// terminate ends all of them, as one.
+	terminate() error
+	// close lets go of it, which ends whoever is left.
+	close()
+}
+
+// A contained is a job in an object. Its methods may be called from any goroutine.
+//
+// It has no goroutine of its own: whoever brings news takes it a step on, under mu, and
+// the timer does where nobody may.
+type contained struct {
+	// Immutable:
+	log    *slog.Logger
+	pid    int
+	object object
+	leave  func() // once, when nothing is left
+	events keeper.Events
+	gone   chan struct{} // closed when nothing is left
+
+	mu     sync.Mutex
+	exited bool          // the command's status is known
+	killed []keeper.Proc // whom a kill has ended; nil: there was none
+	again  *time.Timer   // calls reviewAgain; nil before there was anything to wait for
+	mute   bool          // the last list was refused, which was logged
+	over   bool
+}
+
+func newContained(log *slog.Logger, pid int, o object, leave func()) *contained {
+	return &contained{log: log, pid: pid, object: o, leave: leave, events: keeper.NewEvents(), gone: make(chan struct{})}
+}
+
+// PID is the command's process id. It means something only until Exited.
+func (c *contained) PID() int { return c.pid }
+
+// Events tells what happens to the job, in order. The channel is closed after Empty.
+// The consumer must receive until then, but may do so late.
+func (c *contained) Events() <-chan keeper.Event { return c.events.C() }
+
+// Notify has f called whenever there is something to receive from Events, and when that
+// is closed.
+func (c *contained) Notify(f func()) { c.events.Notify(f) }
+
+// Signal answers an error that wraps errors.ErrUnsupported: there are no signals.
+func (c *contained) Signal(keeper.Target, syscall.Signal) error {
+	return fmt.Errorf("send a signal to job %d: %w", c.pid, errors.ErrUnsupported)
+}
+
+// whyNotAsked is told of whoever outlives a kill that must not be forced.
+const whyNotAsked = "this system has no signal that asks a program to end, and the kill was not to be forced"
+
+// Kill ends everybody in the job at once: there is nothing gentler that a grace could be
+// given to. Without force it does nothing but tell who lives. The error is
+// keeper.ErrGone.
+func (c *contained) Kill(o keeper.KillOptions) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return keeper.ErrGone
+	}
+	alive := c.alive()
+	if o.NoForce {
+		c.report(nil, nil, alive, whyNotAsked)
+		return nil
+	}
+	signals := []keeper.SignalSent{{Name: "KILL"}}
+	if err := c.object.terminate(); err != nil {
+		c.log.Error("end a job", "job", c.pid, "err", err)
+		c.report(signals, nil, alive, "the system has refused to end it: "+err.Error())
+		return nil
+	}
+	c.noteKilled(alive)
+	c.review()
+	return nil
+}
+
+// noteKilled adds whoever was not noted yet to those that a kill has ended. After that
+// there was a kill, also where it has found nobody. The caller holds c.mu.
+func (c *contained) noteKilled(alive []keeper.Proc) {
+	if c.killed == nil {
+		c.killed = []keeper.Proc{}
+	}
+	for _, p := range alive {
+		if !slices.ContainsFunc(c.killed, func(k keeper.Proc) bool { return k.PID == p.PID }) {
+			c.killed = append(c.killed, p)
+		}
+	}
+}
+
+// alive are those that live, as far as the system tells. The caller holds c.mu.
+func (c *contained) alive() []keeper.Proc {
+	alive, err := c.object.members()
+	if err != nil {
+		if !c.mute { // It is asked again and again.
+			c.log.Warn("list the processes of a job", "job", c.pid, "err", err)
+		}
+		c.mute = true
+		return []keeper.Proc{{PID: c.pid}} // Somebody is there: Empty would be a lie.
+	}
+	c.mute = false
+	return alive
+}
+
+// Living lists what is alive besides the command now. It returns false where the job is
+// over, and where the system does not tell.
+func (c *contained) Living() (list []keeper.Proc, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return nil, false
+	}
+	all, err := c.object.members()
+	if err != nil {
+		c.log.Warn("list the processes of a job", "job", c.pid, "err", err)
+		return nil, false
+	}
+	isLeader := func(p keeper.Proc) bool { return p.PID == c.pid }
+	return slices.DeleteFunc(slices.Clone(all), isLeader), true
+}
+
+// report tells what a kill did. The caller holds c.mu.
+func (c *contained) report(signals []keeper.SignalSent, killed, alive []keeper.Proc, why string) {
+	r := keeper.Report{Signals: signals}
+	for _, p := range killed {
+		r.Killed = append(r.Killed, keeper.KilledProc{Proc: p, How: "KILL"})
+	}
+	for _, p := range alive {
+		r.Survivors = append(r.Survivors, keeper.Survivor{Proc: p, Why: why})
+	}
+	r.Killed, r.Omitted = cut(r.Killed, r.Omitted)
+	r.Survivors, r.Omitted = cut(r.Survivors, r.Omitted)
+	c.events.Push(keeper.Event{Kind: keeper.Killed, Report: r})
+}
+
+// cut keeps as many as a report may have.
+func cut[T any](list []T, omitted int) ([]T, int) {
+	if more := len(list) - keeper.MaxProcs; more > 0 {
+		return list[:keeper.MaxProcs], omitted + more
+	}
+	return list, omitted
+}
+
+// leaderEnded is told when the command has ended.
+func (c *contained) leaderEnded(code uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.exited = true
+	e := keeper.Event{Kind: keeper.Exited, Code: int(code)}
+	for _, p := range c.alive() {
+		if p.PID != c.pid && len(e.Background) < keeper.MaxProcs {
+			e.Background = append(e.Background, p)
+		}
+	}
+	c.events.Push(e)
+	c.review()
+}
+
+// emptied is told when the kernel has counted nobody. It may be told more than once, and
+// too early: the command's own end counts, and may not be known yet.
+func (c *contained) emptied() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.review()
+}
+
+// reviewAgain looks again where nothing was told. Who lives though the job was killed has
+// come into the object meanwhile, and is ended as well.
+func (c *contained) reviewAgain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return // It was on its way when the timer was stopped.
+	}
+	if alive := c.alive(); c.killed != nil && len(alive) > 0 {
+		if err := c.object.terminate(); err != nil {
+			c.log.Warn("end what is left of a job", "job", c.pid, "err", err)
+		}
+		c.noteKilled(alive)
+	}
+	c.review()
+}
+
+// lookLater has reviewAgain called, where something is waited for that may not be told.
+// While the command just runs, its own end is, which is. The caller holds c.mu.
+func (c *contained) lookLater() {
+	switch {
+	case !c.exited && c.killed == nil:
+	case c.again == nil:
+		c.again = time.AfterFunc(reviewAgainAfter, c.reviewAgain)
+	default:
+		c.again.Reset(reviewAgainAfter)
+	}
+}
+
+// review ends the job where nobody is left. The caller holds c.mu.
+func (c *contained) review() {
+	if c.over {
+		return
+	}
+	if !c.exited || len(c.alive()) > 0 {
+		c.lookLater()
+		return
+	}
+	c.over = true
+	if c.again != nil {
+		c.again.Stop()
+	}
+	if c.killed != nil {
+		c.report([]keeper.SignalSent{{Name: "KILL"}}, c.killed, nil, "")
+	}
+	c.object.close()
+	c.events.Push(keeper.Event{Kind: keeper.Empty})
+	c.leave()
+	close(c.gone)
+	c.events.End()
+}

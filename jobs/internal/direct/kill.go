@@ -1,0 +1,268 @@
+//go:build linux || darwin
+
+package direct
+
+import (
+	"syscall"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+)
+
+const (
+	// stopFirstAfter sweeps that did not end the job, each one stops everybody
+	// before it kills: what forks faster than it is listed cannot, stopped.
+	stopFirstAfter = 20
+	// sweepPause is between two sweeps; an end that is told brings a look at once.
+	sweepPause = 2 * time.Millisecond
+	// slowPause is the same once there is nobody who may be signalled, or patience
+	// was at an end.
+	slowPause = 250 * time.Millisecond
+	// deniedSweeps in a row that found only processes of other users end the
+	// operation: it can do no more.
+	deniedSweeps = 3
+	// killPatience is how long after the first KILL a report waits for processes that
+	// the kernel does not let go of.
+	killPatience = 10 * time.Second
+	// hangupAgain after the first HUP the command gets another, then after twice the
+	// time, and so on through the grace: an interactive bash loses one that comes
+	// between its look for signals and its wait for a key.
+	hangupAgain = 100 * time.Millisecond
+	// signalPasses bounds the looks for processes that were born while a signal was
+	// being sent.
+	signalPasses = 16
+)
+
+// A killOp is one kill operation.
+type killOp struct {
+	began    time.Time
+	deadline time.Time // of the grace
+	force    bool
+	hangup   bool
+	hangAt   time.Time     // when the command gets another HUP, if hangup
+	again    time.Duration // and how long after that the next
+	forcedAt time.Time     // of the first KILL
+	sweepAt  time.Time     // of the next
+	sweeps   int
+	denied   int  // sweeps in a row that could signal nobody
+	reported bool // the report was sent; the sweeps go on, slowly
+
+	signals []keeper.SignalSent
+	seen    map[int]*seen // by pid
+	order   []*seen
+	omitted int
+}
+
+// A seen is one process that a kill operation met.
+type seen struct {
+	keeper.Proc
+	start  uint64
+	killed bool // it was sent KILL
+	denied bool // it may not be signalled
+}
+
+// due is when the operation goes on by itself.
+func (op *killOp) due() time.Time {
+	switch {
+	case !op.sweepAt.IsZero():
+		return op.sweepAt
+	case op.hangup && op.hangAt.Before(op.deadline):
+		return op.hangAt
+	}
+	return op.deadline
+}
+
+// beginKill begins a kill operation, or joins the one that goes on; package keeper's
+// kill has the table of how.
+func (j *Job) beginKill(o keeper.KillOptions) {
+	now := time.Now()
+	if j.op != nil && !j.op.reported {
+		j.join(j.op, o, now)
+		return
+	}
+	j.op = &killOp{
+		began: now, deadline: now.Add(o.Grace), force: !o.NoForce, hangup: o.Hangup, seen: map[int]*seen{},
+	}
+	if o.Grace > 0 || o.NoForce {
+		signals := []syscall.Signal{syscall.SIGTERM}
+		if o.Hangup {
+			signals = append(signals, syscall.SIGHUP)
+			j.op.hangUpFrom(now)
+		}
+		j.signalAll(append(signals, syscall.SIGCONT)...) // A stopped process takes TERM only then.
+	}
+}
+
+func (j *Job) join(op *killOp, o keeper.KillOptions, now time.Time) {
+	deadline := now.Add(o.Grace)
+	if o.Hangup && !op.hangup && op.forcedAt.IsZero() {
+		op.hangup = true
+		op.hangUpFrom(now)
+		j.signalAll(syscall.SIGHUP, syscall.SIGCONT)
+	}
+	switch {
+	case !o.NoForce && !op.force:
+		op.force, op.deadline = true, deadline
+	case o.NoForce && op.force:
+	case deadline.Before(op.deadline):
+		op.deadline = deadline
+	}
+}
+
+// advance does what is due.
+func (j *Job) advance(now time.Time) {
+	op := j.op
+	switch {
+	case now.Before(op.deadline):
+		if op.hangup && !now.Before(op.hangAt) && !j.reaped {
+			op.note(syscall.SIGHUP, now)
+			_ = j.sys.kill(j.pid, syscall.SIGHUP) // Best effort: it may be going.
+		}
+		if op.hangup && !now.Before(op.hangAt) {
+			op.again *= 2
+			op.hangAt = now.Add(op.again)
+		}
+	case !op.force:
+		j.look()
+		if !j.isEmpty() {
+			j.events.Push(keeper.Event{Kind: keeper.Killed, Report: j.report(op)})
+			j.op = nil
+		}
+	case !now.Before(op.sweepAt):
+		j.sweep(op, now)
+	}
+}
+
+// hangUpFrom says when the command gets another HUP.
+func (op *killOp) hangUpFrom(now time.Time) {
+	op.again = hangupAgain
+	op.hangAt = now.Add(hangupAgain)
+}
+
+func (op *killOp) note(sig syscall.Signal, now time.Time) {
+	op.signals = append(op.signals, keeper.SignalSent{Name: shortName(sig), After: max(now.Sub(op.began), 0)})
+}
+
+// signalAll gives signals to everything of the job, each once. A child that was forked
+// after its parent had been listed would never get them: it looks again until there is
+// nobody new. Everybody is looked at before anybody is signalled: of those that die of it,
+// nobody could tell the command any more.
+func (j *Job) signalAll(signals ...syscall.Signal) {
+	for _, sig := range signals {
+		j.op.note(sig, time.Now())
+	}
+	had := map[int]uint64{}
+	for range signalPasses {
+		j.look()
+		var fresh []process
+		for _, p := range j.living {
+			if start, ok := had[p.pid]; !ok || start != p.start {
+				had[p.pid] = p.start
+				j.see(p)
+				fresh = append(fresh, p)
+			}
+		}
+		if len(fresh) == 0 {
+			return
+		}
+		for _, p := range fresh {
+			for _, sig := range signals {
+				err := j.send(p, sig)
+				j.see(p).denied = err == syscall.EPERM
+			}
+		}
+	}
+}
+
+// sweep sends KILL to everything there is.
+func (j *Job) sweep(op *killOp, now time.Time) {
+	if op.forcedAt.IsZero() {
+		op.forcedAt = now
+		op.note(syscall.SIGKILL, now)
+	}
+	j.look()
+	if op.sweeps++; op.sweeps > stopFirstAfter {
+		for _, p := range j.living {
+			_ = j.send(p, syscall.SIGSTOP) // What it is for comes next.
+		}
+		j.look()
+	}
+	reached := false
+	for _, p := range j.living {
+		s := j.see(p)
+		err := j.send(p, syscall.SIGKILL)
+		s.denied = err == syscall.EPERM
+		s.killed = s.killed || err == nil
+		reached = reached || err != syscall.EPERM
+	}
+	if op.denied++; reached || len(j.living) == 0 {
+		op.denied = 0
+	}
+	stuck := op.denied >= deniedSweeps || now.Sub(op.forcedAt) > killPatience
+	if stuck && !op.reported && !j.isEmpty() {
+		op.reported = true
+		j.events.Push(keeper.Event{Kind: keeper.Killed, Report: j.report(op)})
+	}
+	op.sweepAt = time.Now().Add(sweepPause)
+	if op.reported {
+		op.sweepAt = time.Now().Add(slowPause)
+	}
+}
+
+// see notes a process at its first sight.
+func (j *Job) see(p process) *seen {
+	op := j.op
+	if s := op.seen[p.pid]; s != nil && s.start == p.start {
+		return s
+	}
+	s := &seen{start: p.start}
+	op.seen[p.pid] = s
+	if len(op.order) == keeper.MaxProcs {
+		op.omitted++
+		return s
+	}
+	s.Proc = j.describe(p)
+	op.order = append(op.order, s)
+	return s
+}
+
+// report says what became of every process that the operation has met, by the last look.
+func (j *Job) report(op *killOp) keeper.Report {
+	for _, p := range j.living {
+		j.see(p)
+	}
+	alive := map[int]uint64{}
+	for _, p := range j.living {
+		alive[p.pid] = p.start
+	}
+	r := keeper.Report{Signals: op.signals, Omitted: op.omitted}
+	for _, s := range op.order {
+		if start, ok := alive[s.PID]; ok && start == s.start {
+			r.Survivors = append(r.Survivors, keeper.Survivor{Proc: s.Proc, Why: s.why(op)})
+			continue
+		}
+		r.Killed = append(r.Killed, keeper.KilledProc{Proc: s.Proc, How: j.ending(s)})
+	}
+	return r
+}
+
+// ending is how a process ended, which the system tells of the command alone.
+func (j *Job) ending(s *seen) string {
+	switch {
+	case s.PID == j.pid && j.reaped:
+		return j.status
+	case s.killed:
+		return shortName(syscall.SIGKILL)
+	}
+	return keeper.HowGone
+}
+
+func (s *seen) why(op *killOp) string {
+	switch {
+	case s.denied:
+		return "it runs as another user and may not be signalled"
+	case op.force:
+		return "KILL was sent, and the kernel has not ended it yet"
+	}
+	return "it was still alive when the grace was over"
+}

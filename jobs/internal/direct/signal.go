@@ -1,0 +1,102 @@
+//go:build linux || darwin
+
+package direct
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// send signals one process, if it is still the one that was looked at. Between that look
+// and the signal its pid would have to become another's.
+func (j *Job) send(p process, sig syscall.Signal) error {
+	if p.pid != j.pid || j.reaped {
+		if now, ok := j.sys.find(p.pid); !ok || now.start != p.start {
+			return syscall.ESRCH
+		}
+	}
+	return j.sys.kill(p.pid, sig)
+}
+
+// signal returns ESRCH if the target is nobody, or EPERM if there is nobody who may be
+// signalled.
+func (j *Job) signal(target keeper.Target, sig syscall.Signal) syscall.Errno {
+	switch target {
+	case keeper.Leader:
+		if j.reaped {
+			return syscall.ESRCH
+		}
+		return errnoOf(j.sys.kill(j.pid, sig))
+	case keeper.Foreground:
+		if j.terminal == nil {
+			return j.signalGroup(j.pid, sig)
+		}
+		j.look()
+		return j.signalGroup(j.foreground(), sig)
+	case keeper.LeaderGroup:
+		return j.signalGroup(j.pid, sig)
+	case keeper.Tree:
+		return j.signalTree(sig)
+	}
+	return syscall.EINVAL
+}
+
+// foreground is the terminal's foreground group, as somebody of the command's session has
+// it; 0 where nobody has. The terminal itself tells only its master's owner and its session.
+func (j *Job) foreground() int {
+	for _, p := range j.living {
+		if p.sid == j.pid && p.foreground > 0 {
+			return p.foreground
+		}
+	}
+	return 0
+}
+
+// signalGroup signals a process group at once, so that a process that is being forked is
+// not left out. The number of a group is the job's while the command, not reaped, holds
+// it; of any other a member must be found first.
+func (j *Job) signalGroup(group int, sig syscall.Signal) syscall.Errno {
+	if group <= 0 {
+		return syscall.ESRCH
+	}
+	if group != j.pid || j.reaped {
+		if j.look(); !inGroup(j.living, group) {
+			return syscall.ESRCH
+		}
+	}
+	return errnoOf(j.sys.kill(-group, sig))
+}
+
+// signalTree signals everything there is.
+func (j *Job) signalTree(sig syscall.Signal) syscall.Errno {
+	j.look()
+	result := syscall.ESRCH
+	for _, p := range j.living {
+		switch errno := errnoOf(j.send(p, sig)); {
+		case errno == 0:
+			result = 0
+		case result == syscall.ESRCH:
+			result = errno
+		}
+	}
+	return result
+}
+
+// errnoOf is 0 for no error.
+func errnoOf(err error) syscall.Errno {
+	var errno syscall.Errno
+	if err != nil && !errors.As(err, &errno) {
+		return syscall.EIO
+	}
+	return errno
+}
+
+// shortName is a signal's name without SIG.
+func shortName(sig syscall.Signal) string {
+	return strings.TrimPrefix(unix.SignalName(sig), "SIG")
+}
