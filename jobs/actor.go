@@ -1,70 +1,176 @@
 package jobs
 
 import (
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"shelld/jobs/internal/spool"
 )
 
-// run is the job's loop: the one goroutine that owns its state.
+// run is the job's loop: it takes a turn whenever something has happened. Turns never
+// block: what blocks has a goroutine of its own (loops.go, follower.go), but for the
+// start, before which there are no turns.
 //
-//	a request's life:  rpc's reader -> post -> mail -> onMessage
+//	a request's life:  rpc's reader -> ask -> mail -> onMessage, in a turn
 //	                     answered at once, or kept (waits, runs, reads, kills, queue)
 //	                     and looked at again after everything that happens (review)
 //	                   -> reply -> the goroutine that awaits it in rpc -> the outbox
 //
-// It never blocks: what blocks has a goroutine of its own (loops.go, start.go,
-// follower.go). A source of messages is switched off by a nil channel.
+// Whoever brings something may take the turn himself where nobody has it, and whoever
+// has it takes one more for him where somebody does (attend): a goroutine that had to wake
+// up first would take longer than the turn.
 func (j *Job) run() {
 	defer close(j.done)
 	defer j.timer.Stop()
-	for !j.quit {
+	j.start()
+	for !j.quit.Load() {
 		select {
-		case r := <-j.started:
-			j.onStarted(r)
-		case <-j.mailWake():
-			for _, m := range j.mail.take() {
-				j.onMessage(m)
-			}
-		case ev, ok := <-j.facts:
-			j.onFact(ev, ok)
+		case <-j.mail.wake:
+			j.turn(nil)
 		case <-j.grew:
+			j.turn(nil)
 		case e := <-j.ends:
-			j.onStreamEnd(e)
-		case j.inputReady() <- j.queue.order():
-			j.queue.writing = true
-			j.queue.writes++
+			j.turn(func() { j.onStreamEnd(e) })
 		case w := <-j.wrote:
-			j.onWrote(w)
+			j.turn(func() { j.onWrote(w) })
 		case h := <-j.hints:
-			j.hint, j.hintUntil = h, time.Time{} // found, or nothing to be found
+			j.turn(func() { j.hint, j.hintUntil = h, time.Time{} }) // found, or nothing to be found
 		case <-j.timer.C:
+			j.turn(nil)
 		}
-		j.review(time.Now())
 	}
 	j.release()
 }
 
-// mailWake is nil while the job starts: what names it then waits its turn, a cancel
-// of the start as well, so that only its wait is left to cancel.
-func (j *Job) mailWake() <-chan struct{} {
-	if j.st.status == StatusStarting {
-		return nil
+// A turnLock is a lock that can be waited for as a channel is. Unlike a mutex it is
+// fit to be held where somebody, against all rules, blocks: whoever waits for it is
+// seen to wait.
+type turnLock chan struct{}
+
+func newTurnLock() turnLock { return make(turnLock, 1) }
+
+func (l turnLock) Lock()   { l <- struct{}{} }
+func (l turnLock) Unlock() { <-l }
+
+func (l turnLock) TryLock() bool {
+	select {
+	case l <- struct{}{}:
+		return true
+	default:
+		return false
 	}
-	return j.mail.wake
 }
 
-// inputReady is nil while nothing can be handed to the writeLoop.
-func (j *Job) inputReady() chan<- inputOrder {
-	if j.input == nil || !j.queue.ready() {
-		return nil
+// turn is one of run's: what happened, then the mail, then all that may follow.
+func (j *Job) turn(happened func()) {
+	j.turns.Lock()
+	j.takeTurns(happened)
+}
+
+// attend has a turn taken, by the caller or by whoever has it, after this call began.
+// The caller must hold no lock that a turn may take: the manager's, the outbox's, those
+// of a job's output.
+func (j *Job) attend() {
+	j.missed.Store(true)
+	if j.turns.TryLock() {
+		j.takeTurns(nil)
+	} // else whoever has it looks whether he has missed anything, when he has passed it on
+}
+
+// here is attend with what has happened. It returns false where somebody else has the
+// turn: then run must be told.
+func (j *Job) here(happened func()) bool {
+	if !j.turns.TryLock() {
+		return false
 	}
-	return j.toInput
+	j.takeTurns(happened)
+	return true
+}
+
+// mostTurns bounds how long somebody takes turns for those who come meanwhile: he has
+// something else to do.
+const mostTurns = 4
+
+// takeTurns takes the turn that the caller has and passes it on, and then those that
+// others wanted meanwhile. What there is to send is sent last, which may take longer.
+func (j *Job) takeTurns(happened func()) {
+	for n := 1; ; n++ {
+		j.missed.Store(false) // before anything is looked at
+		j.actAndUnlock(happened)
+		happened = nil
+		if !j.missed.Load() {
+			break
+		}
+		if n == mostTurns {
+			j.mail.poke() // run goes on
+			break
+		}
+		if !j.turns.TryLock() {
+			break // whoever has it by now sees all that was missed
+		}
+	}
+	j.sink.Flush()
+}
+
+// actAndUnlock must not be left half done on a goroutine that recovers from panics: the
+// server would go on with a job that is nobody knows what.
+func (j *Job) actAndUnlock(happened func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			Crash(p)
+		}
+		j.turns.Unlock()
+	}()
+	j.act(happened)
+}
+
+// Crash ends the process as a panic does from which nobody recovers. The keepers then
+// end the jobs.
+func Crash(p any) {
+	stack := debug.Stack()
+	go panic(fmt.Sprintf("%v\n\n%s", p, stack))
+	select {}
+}
+
+// act needs the turn. A job that starts has none: what names it waits in the mail.
+func (j *Job) act(happened func()) {
+	if happened != nil {
+		happened()
+	}
+	if j.quit.Load() || j.st.status == StatusStarting {
+		return
+	}
+	defer func() {
+		if j.quit.Load() {
+			j.mail.poke() // run looks no more
+		}
+	}()
+	j.takeFacts()
+	for _, m := range j.mail.take() {
+		j.onMessage(m)
+	}
+	for again := true; again; {
+		j.review(time.Now())
+		again = j.handInput()
+	}
+}
+
+// takeFacts takes what the keeper has said by now.
+func (j *Job) takeFacts() {
+	for j.facts != nil {
+		select {
+		case ev, ok := <-j.facts:
+			j.onFact(ev, ok)
+		default:
+			return
+		}
+	}
 }
 
 func (j *Job) onMessage(m message) {
-	if j.leave != nil && asks(m) {
-		j.refuse(m, j.gone())
+	if r, ok := m.(request); ok && j.leave != nil {
+		r.fail(j.gone())
 		return
 	}
 	switch m := m.(type) {
@@ -94,6 +200,8 @@ func (j *Job) onMessage(m message) {
 		j.onInfo(m)
 	case foregroundMsg:
 		j.onForeground(m)
+	case livingMsg:
+		j.onLiving(m)
 	case cancelMsg:
 		j.onCancel(m.tok)
 	case shutdownMsg:
@@ -102,7 +210,7 @@ func (j *Job) onMessage(m message) {
 		j.onHits(m.hits)
 		m.taken <- struct{}{}
 	case syncedMsg:
-		j.onSynced(m.tok)
+		j.onSynced(m.tok, m.partly)
 	case fileFailedMsg:
 		j.onFileFailed(m.err)
 	case filedMsg:
@@ -113,7 +221,7 @@ func (j *Job) onMessage(m message) {
 		if m.discard {
 			j.leaveWith(func() { j.discard(true, j.logDiscard) })
 		} else {
-			j.quit = true
+			j.quit.Store(true)
 		}
 	}
 }
@@ -121,14 +229,16 @@ func (j *Job) onMessage(m message) {
 // review looks at everything that may have come true, whatever happened, and sets
 // the timer to the next moment at which time alone can make something true.
 func (j *Job) review(now time.Time) {
-	if j.st.status == StatusStarting || j.quit {
+	if j.st.status == StatusStarting || j.quit.Load() {
 		return
 	}
 	j.reviewChanges()
+	j.reviewLimits(now)
 	j.reviewEnd(now)
 	j.reviewSettle(now)
 	j.reviewInput(now)
 	j.reviewHeldWaits()
+	j.reviewCatchups(now)
 	j.reviewWaits(now)
 	j.reviewReads(now)
 	j.reviewRuns(now)
@@ -147,6 +257,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		}
 	}
 	for _, w := range j.waits {
+		sooner(w.catchupUntil())
 		if w.catchup == nil {
 			sooner(w.deadline)
 			sooner(j.quietDeadline(w))
@@ -157,6 +268,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	}
 	sooner(j.catchUpUntil())
 	sooner(j.recordAt)
+	sooner(j.killAt)
 	if len(j.kills) > 0 {
 		sooner(j.killsUntil)
 	}

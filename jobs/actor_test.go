@@ -16,7 +16,7 @@ func TestExitedWaitsForTheDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}
 		f := startFake(t, sink)
-		f.proc.events <- keeper.Event{Kind: keeper.Exited, Code: 3}
+		f.proc.tell(keeper.Event{Kind: keeper.Exited, Code: 3})
 		f.out.data <- []byte("late but the leader's own")
 		f.proc.gone()
 		synctest.Wait()
@@ -37,7 +37,7 @@ func TestBackgroundKeepsTheJobOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}
 		f := startFake(t, sink)
-		f.proc.events <- keeper.Event{Kind: keeper.Exited, Background: []keeper.Proc{{PID: 5, Command: "sleep 300"}}}
+		f.proc.tell(keeper.Event{Kind: keeper.Exited, Background: []keeper.Proc{{PID: 5, Command: "sleep 300"}}})
 		synctest.Wait()
 		if got := sink.names(); !slices.Equal(got, []string{"exited"}) {
 			t.Fatalf("events %v", got)
@@ -65,11 +65,11 @@ func TestKillOfTheDeafTakesTheGrace(t *testing.T) {
 		p := f.Kill(KillOptions{Grace: 5 * time.Second})
 		o := <-f.proc.kills
 		time.AfterFunc(o.Grace, func() {
-			f.proc.events <- keeper.Event{Kind: keeper.Exited, Code: -1, Signal: 9}
-			f.proc.events <- keeper.Event{Kind: keeper.Killed, Report: keeper.Report{
+			f.proc.tell(keeper.Event{Kind: keeper.Exited, Code: -1, Signal: 9})
+			f.proc.tell(keeper.Event{Kind: keeper.Killed, Report: keeper.Report{
 				Signals: []keeper.SignalSent{{Name: "TERM"}, {Name: "KILL", After: o.Grace}},
 				Killed:  []keeper.KilledProc{{Proc: keeper.Proc{PID: 4711, Command: "deaf"}, How: "KILL"}},
-			}}
+			}})
 			f.proc.gone()
 		})
 		r := must(t, p)
@@ -123,9 +123,9 @@ func TestSurvivorsAnswerTheKill(t *testing.T) {
 		if o := <-f.proc.kills; !o.NoForce {
 			t.Error("NoForce was lost")
 		}
-		f.proc.events <- keeper.Event{Kind: keeper.Killed, Report: keeper.Report{
+		f.proc.tell(keeper.Event{Kind: keeper.Killed, Report: keeper.Report{
 			Survivors: []keeper.Survivor{{Proc: keeper.Proc{PID: 4711}, Why: "it ignores TERM"}},
-		}}
+		}})
 		r := must(t, p)
 		if len(r.Survivors) != 1 || r.Survivors[0].Why == "" || r.State.Status != StatusRunning {
 			t.Errorf("%+v", r)
@@ -138,8 +138,8 @@ func TestLostKeeper(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &recorder{}
 		f := startFake(t, sink)
-		f.proc.events <- keeper.Event{Kind: keeper.Lost}
-		close(f.proc.events)
+		f.proc.tell(keeper.Event{Kind: keeper.Lost})
+		f.proc.end()
 		synctest.Wait()
 		if got := sink.names(); !slices.Equal(got, []string{"exited", "closed"}) {
 			t.Fatalf("events %v", got)
@@ -158,7 +158,7 @@ func TestStopAndContinue(t *testing.T) {
 			kind   keeper.Kind
 			status Status
 		}{{keeper.Stopped, StatusStopped}, {keeper.Continued, StatusRunning}} {
-			f.proc.events <- keeper.Event{Kind: want.kind}
+			f.proc.tell(keeper.Event{Kind: want.kind})
 			synctest.Wait()
 			if got := must(t, f.Info()).Status; got != want.status || f.Published().Status != got {
 				t.Errorf("status %s, published %s, want %s", got, f.Published().Status, want.status)

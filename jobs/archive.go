@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/spool"
@@ -37,7 +38,8 @@ type archive struct {
 	log     *slog.Logger
 	done    chan struct{} // closed when run has returned
 
-	mail *mailbox[errand] // any goroutine -> run
+	mail  *mailbox[errand] // any goroutine -> run
+	steps atomic.Int64     // how many errands run has done: it is not stuck while there are more of them
 
 	// Owned by run:
 	drops []errand // to be carried out when there is time
@@ -66,6 +68,9 @@ const (
 	dropTime = time.Second
 	maxDrops = 1000
 )
+
+// closeTime is how long deleting files may hold up the server's end, when all else is over.
+const closeTime = time.Minute
 
 // openArchive makes the directory of a session. Nil and no error: output is kept in
 // memory, as asked for or because nobody has named a directory and the default place
@@ -125,6 +130,30 @@ func (a *archive) put(e errand) {
 	}
 }
 
+// close has the last errands done. It returns false where none of them is done for
+// shutdownSlack, since many may be left, and each takes a slow disk its time; or where all
+// of them take longer than closeTime.
+func (a *archive) close() bool {
+	a.put(errand{what: errandClose})
+	late, over := time.NewTimer(shutdownSlack), time.NewTimer(closeTime)
+	defer late.Stop()
+	defer over.Stop()
+	for seen := a.steps.Load(); ; {
+		select {
+		case <-a.done:
+			return true
+		case <-over.C:
+			return false
+		case <-late.C:
+			before := seen
+			if seen = a.steps.Load(); seen == before {
+				return false
+			}
+			late.Reset(shutdownSlack)
+		}
+	}
+}
+
 func (a *archive) run() {
 	defer close(a.done)
 	idle := time.NewTimer(time.Hour)
@@ -155,6 +184,7 @@ func (a *archive) run() {
 }
 
 func (a *archive) do(e errand) {
+	defer a.steps.Add(1)
 	switch e.what {
 	case errandRecord:
 		if err := e.job.writeInfo(e.info, false); err != nil {
@@ -174,6 +204,7 @@ func (a *archive) do(e errand) {
 // drop deletes the files of the job that has waited longest for it.
 func (a *archive) drop() {
 	if len(a.drops) > 0 {
+		defer a.steps.Add(1)
 		e := a.drops[0]
 		a.drops[0] = errand{} // or the job would stay in memory for as long as the list
 		if a.drops = a.drops[1:]; len(a.drops) == 0 {

@@ -192,6 +192,9 @@ func (j *Job) onForeground(m foregroundMsg) {
 // onInfo answers with what is known now, and with what runs in the foreground then.
 func (j *Job) onInfo(m infoMsg) {
 	info := j.snapshot()
+	if j.lookBehind(m, info) {
+		return
+	}
 	if j.term == nil || j.told() {
 		m.reply.ok(info)
 		return

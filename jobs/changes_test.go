@@ -60,9 +60,9 @@ func TestChangesComeAfterTheirOutput(t *testing.T) {
 		step(``, out("\x1b]2;title\a"))
 		step(`directory "/x", bells 1 after 40`, out("\x1b]7;file:///x\a\a"))
 		step(`title "" after 45`, out("\x1b]2;\a"))
-		step(`stopped SIGTSTP after 45`, func() { f.proc.events <- keeper.Event{Kind: keeper.Stopped, Signal: 20} })
-		step(``, func() { f.proc.events <- keeper.Event{Kind: keeper.Stopped, Signal: 20} })
-		step(`running  after 45`, func() { f.proc.events <- keeper.Event{Kind: keeper.Continued} })
+		step(`stopped SIGTSTP after 45`, func() { f.proc.tell(keeper.Event{Kind: keeper.Stopped, Signal: 20}) })
+		step(``, func() { f.proc.tell(keeper.Event{Kind: keeper.Stopped, Signal: 20}) })
+		step(`running  after 45`, func() { f.proc.tell(keeper.Event{Kind: keeper.Continued}) })
 		step(`size 100x30 after 45`, func() { must(t, f.Resize(100, 30)) })
 		step(``, func() { must(t, f.Resize(100, 30)) })
 		// What it says last comes before its exit.

@@ -35,17 +35,31 @@ func Signals() []string {
 // Signal sends a signal, by its name with or without SIG. *Error at once if there
 // is no such signal.
 func (j *Job) Signal(name string, target SignalTarget) (Pending[struct{}], *Error) {
+	sig, err := signalNamed(name)
+	if err != nil {
+		return Pending[struct{}]{}, err
+	}
+	r := newReply[struct{}]()
+	j.ask(signalMsg{sig, keeperTargets[target], r})
+	return pend(j, r), nil
+}
+
+// CheckSignal returns the error that Signal has for a name; nil for a signal.
+func CheckSignal(name string) *Error {
+	_, err := signalNamed(name)
+	return err
+}
+
+func signalNamed(name string) (syscall.Signal, *Error) {
 	full := "SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG")
 	for sig, n := range signalNames {
 		if n == full {
-			r := newReply[struct{}]()
-			j.post(signalMsg{sig, keeperTargets[target], r})
-			return pend(j, r), nil
+			return sig, nil
 		}
 	}
 	e := Invalid("/signal", "there is no signal %q on this system%s; data.errors[0].allowed and capabilities.signals list those that there are", name, signalAdvice(full))
 	e.Valid = Signals()
-	return Pending[struct{}]{}, e
+	return 0, e
 }
 
 // onSignal leaves the sending to a goroutine, since the keeper is asked and
@@ -88,7 +102,7 @@ func (j *Job) over() *Error {
 // Resize changes the size of the job's terminal.
 func (j *Job) Resize(cols, rows int) Pending[struct{}] {
 	r := newReply[struct{}]()
-	j.post(resizeMsg{cols, rows, r})
+	j.ask(resizeMsg{cols, rows, r})
 	return pend(j, r)
 }
 
@@ -119,7 +133,7 @@ func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
 		return Pending[int]{}, err
 	}
 	r := newReply[int]()
-	j.post(watchMsg{spec, fromStart, r})
+	j.ask(watchMsg{spec, fromStart, r})
 	return pend(j, r), nil
 }
 
@@ -150,7 +164,7 @@ func (j *Job) addWatch(spec WatchSpec, from map[Stream]int64) int {
 // Unwatch ends a watch. What is stored by then is still matched.
 func (j *Job) Unwatch(id int) Pending[struct{}] {
 	r := newReply[struct{}]()
-	j.post(unwatchMsg{id, r})
+	j.ask(unwatchMsg{id, r})
 	return pend(j, r)
 }
 
@@ -165,7 +179,7 @@ func (j *Job) onUnwatch(m unwatchMsg) {
 		if w.id == m.id && w.wait == nil {
 			tok := new(token)
 			j.unwatches[tok] = unwatchReq{key, m.reply}
-			j.follower.Load().mail.put(followSync{tok: tok})
+			j.follower.Load().mail.put(followSync{tok: tok, keys: []int{key}})
 			return
 		}
 	}
@@ -175,7 +189,7 @@ func (j *Job) onUnwatch(m unwatchMsg) {
 // Remove forgets a closed job, and deletes its files unless they are to be kept.
 func (j *Job) Remove(keepFiles bool) Pending[struct{}] {
 	r := newReply[struct{}]()
-	j.post(removeMsg{keepFiles, r})
+	j.ask(removeMsg{keepFiles, r})
 	return pend(j, r)
 }
 

@@ -19,25 +19,31 @@
 //
 // # Goroutines
 //
-//  1. run (actor.go), one per job, owns the job's state. It blocks on nothing but
-//     its select. It ends when the job is let go of (retention, [Manager.Close]).
-//  2. startLoop (start.go) makes the process and opens its files (stdio.go); it ends
-//     with that.
-//  3. readLoop (loops.go), one per stream, owns a blocking read and appends to the
+//  1. run (actor.go), one per job, makes the process and opens its files (start.go,
+//     stdio.go), and then blocks on nothing but its select. It ends when the job is let
+//     go of (retention, [Manager.Close]).
+//  2. readLoop (loops.go), one per stream, owns a blocking read and appends to the
 //     stream's spool; the stream's end, or closing its descriptor, ends it. It reads
 //     a terminal's output for what its programs tell it (display.go).
-//  4. writeLoop (loops.go), where the job has an input, owns the blocking write;
-//     closing the descriptor and the job's end end it.
-//  5. follower.run (follower.go), from the job's first pattern on, owns the
-//     matching; run ends it.
-//  6. look (changes.go), at most one for the loop and one per job/get, reads who has
-//     the terminal's foreground; its answer to run ends it.
-//  7. archive.run (archive.go), one per manager where output is kept in files, writes
+//  3. writeLoop (loops.go), where the job has an input, owns the blocking write of what
+//     the kernel does not take at once; closing the descriptor and the job's end end it.
+//  4. follower.run (follower.go), from the job's first pattern on, does the matching
+//     that the readLoops do not do themselves; run ends it.
+//  5. look (changes.go), at most one for the loop and one per job/get, reads who has
+//     the terminal's foreground; lookBehind (background.go), one per job/get, who lives
+//     behind the leader. Their answer to run ends them.
+//  6. archive.run (archive.go), one per manager where output is kept in files, writes
 //     what is known of jobs that live, and deletes; [Manager.Close] ends it.
-//  8. Where a file may have to be waited for, and the wait is bounded by the request or
+//  7. Where a file may have to be waited for, and the wait is bounded by the request or
 //     by the job's end: one per read (read.go), one at the end of a job (files.go).
-//  9. What package keeper has for a job: the goroutine that receives what its
+//  8. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
+//
+// The job's state belongs to whoever has its turn (actor.go). A turn never blocks, and is
+// taken by the goroutine that brings something: the one that reads requests, a readLoop,
+// the follower, the one that hears the keeper, or else run. On a machine with few
+// processors to wake up another one costs more than a turn does: a key that is typed, its
+// echo and a prompt's match pass through the server without that.
 //
 // # Files
 //

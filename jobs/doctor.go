@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ const lookTime = 5 * time.Second
 
 // Examine looks at this machine, without running a job, and leaves nothing behind.
 func Examine() []Finding {
+	makePoller()
 	looks := []probe.Probe{{Name: "terminals", Look: lookTerminals}}
 	looks = append(looks, probe.System()...)
 	looks = append(looks,
@@ -61,6 +63,14 @@ func lookTerminals() Finding {
 	if isResource(err) {
 		return Finding{Grade: GradeLimited, Found: "there is no room for one", Reason: err.Error(),
 			Advice: "raise the limit that is told: ulimit -n for open files, ulimit -u for processes"}
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return Finding{Grade: GradeMissing, Found: "none on this system", Reason: err.Error(),
+			Advice: "nothing can be done: jobs run in pipe mode, and a start that asks for a terminal is ptyUnavailable"}
+	}
+	if err != nil && runtime.GOOS != "linux" {
+		return Finding{Grade: GradeMissing, Found: "none can be opened", Reason: err.Error(),
+			Advice: "end what holds terminals; until then jobs run in pipe mode"}
 	}
 	if err != nil {
 		return Finding{Grade: GradeMissing, Found: "none can be opened", Reason: err.Error(),

@@ -41,7 +41,7 @@ func (j *Job) noteTyped(q *queued) {
 		return // nothing is typed: what was typed last stays that
 	}
 	j.typed = nil
-	attrs, err := j.term.Attrs()
+	attrs, err := j.attrsFor(q)
 	if err != nil || attrs.Canonical && !attrs.Echo && !attrs.Shown.Newline {
 		return // nobody shows it
 	}
@@ -54,6 +54,14 @@ func (j *Job) noteTyped(q *queued) {
 	if len(q.data) <= rememberedInput && !q.secret {
 		j.typed = q.typed
 	}
+}
+
+// attrsFor asks the terminal, unless that was done just now.
+func (j *Job) attrsFor(q *queued) (proc.Attrs, error) {
+	if q.attrs != nil {
+		return *q.attrs, nil
+	}
+	return j.term.Attrs()
 }
 
 // on is t where a stream is the one that shows it.

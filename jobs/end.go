@@ -22,8 +22,21 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 	switch ev.Kind {
 	case keeper.Exited:
 		if j.st.exit == nil {
-			j.st.leaderExited(ev.Code, ev.Signal, ev.Core, time.Now())
+			beyond := ev.Limit == keeper.LimitCPU
+			if beyond && ev.ByItself {
+				j.st.reason = "" // Who was about to end it came too late: the kernel has.
+			}
+			if beyond {
+				j.st.intendLimit(LimitCPUMs)
+			}
+			j.st.leaderExited(ev.Code, ev.Signal, ev.Core, ev.ByItself && !beyond, time.Now())
+			if ev.ByItself {
+				j.inTime()
+			}
 			j.leaderEnded(ev.Background)
+			if beyond {
+				j.endBeyond(LimitCPUMs, j.mgr.limits.ShutdownGrace) // the rest of it
+			}
 		}
 	case keeper.Stopped:
 		j.noteStopped(true, signalName(ev.Signal))
@@ -34,7 +47,15 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 	case keeper.Empty:
 		j.st.empty = true
 	case keeper.Lost:
+		if len(j.kills) > 0 { // What they would have told, the server has done itself.
+			j.report.add(ev.Report)
+		}
+		for _, p := range ev.Report.Survivors {
+			j.log.Warn("a process of a job whose keeper was lost lives on", "job", j.id, "pid", p.PID, "why", p.Why)
+		}
 		j.keeperLost()
+	case keeper.Limited:
+		j.onLimited()
 	}
 }
 
@@ -52,9 +73,7 @@ func (j *Job) keeperLost() {
 // still on its way.
 func (j *Job) leaderEnded(background []keeper.Proc) {
 	j.info.EndedAt = j.st.exitedAt
-	for _, p := range background {
-		j.info.Background = append(j.info.Background, Process{p.PID, p.Command})
-	}
+	j.info.Background = processes(background)
 	j.dropInput(func() *Error {
 		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", j.id, exitText(j.st.exit))
 		e.Handle, e.Exit = j.id, j.st.exit
@@ -65,7 +84,7 @@ func (j *Job) leaderEnded(background []keeper.Proc) {
 
 func (j *Job) drain() {
 	for _, st := range j.streams {
-		if !st.ended {
+		if !st.ended && !st.src.Idle() {
 			st.draining = true
 			st.src.Drain() // first: what passes is what it answers to
 			st.pass()
@@ -139,12 +158,13 @@ func (j *Job) settle(next step) {
 	j.st.step = next
 	if f := j.follower.Load(); f != nil {
 		j.settling, j.settleFrom = new(token), time.Now()
-		f.mail.put(followSync{j.settling, true})
+		f.mail.put(followSync{j.settling, true, nil})
 	}
 }
 
 func (j *Job) tellExited(now time.Time) {
 	j.st.step, j.st.status = stepBackground, StatusExited
+	j.tellOutputLimit()
 	j.mgr.releaseName(j)
 	j.publish()
 	j.record(now)
@@ -206,7 +226,7 @@ type killReq struct {
 // Kill ends everything that the job started, and is answered when nothing is left.
 func (j *Job) Kill(o KillOptions) Pending[KillResult] {
 	r := newReply[KillResult]()
-	j.post(killMsg{o, r})
+	j.ask(killMsg{o, r})
 	return pend(j, r)
 }
 
@@ -226,7 +246,7 @@ func (j *Job) end(why Reason, o KillOptions) {
 	}
 	j.st.intend(why)
 	j.lift()
-	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.interactiveShell()})
+	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.interactiveShell(), Last: why == ReasonShutdown})
 	if err != nil {
 		j.log.Debug("kill", "job", j.id, "error", err) // the keeper is gone, and says so itself
 	}

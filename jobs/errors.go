@@ -49,7 +49,7 @@ type Error struct {
 	Message string
 
 	Handle       ID
-	Name         string   // nameInUse, invalidKey, unsupported: what it is about
+	Name         string   // jobNotFound (then Handle is 0), nameInUse, invalidKey, unsupported: what it is about
 	Live         []Info   // jobNotFound
 	Exit         *Exit    // jobExited
 	Command      string   // commandNotFound
@@ -61,8 +61,10 @@ type Error struct {
 	Pointer      string   // invalidPattern, unsupported, invalidParams: the place in params
 	Valid        []string // invalidKey
 	Limit        string   // limitExceeded
-	Max          int64    // limitExceeded, lineTooLong, inputQueueFull
-	Retryable    bool     // resourceUnavailable
+	Max          int64    // limitExceeded, lineTooLong, inputQueueFull, ptyUnavailable
+	Length       int64    // lineTooLong: in bytes; ptyUnavailable: terminals in use, where Max is set
+	Near         string   // invalidKey: the key that was meant, it seems; "": none is near
+	Retryable    bool     // resourceUnavailable, limitExceeded, ptyUnavailable
 	BytesWritten *int64   // what the kernel had taken of a write that failed
 	Outcome      *Outcome // canceled, shuttingDown: what a wait had seen
 }

@@ -11,11 +11,15 @@ import (
 type Sink interface {
 	// Started is the first event. It is called before the start is answered.
 	Started(j *Job, info Info)
-	// Output says that more output is stored; it may be called before Started,
-	// from another goroutine than the rest, and any number of times.
+	// Output says that more output is stored; it may be called before Started, from
+	// another goroutine than the rest, and any number of times.
 	Output()
 	// Event delivers a later event, in order.
 	Event(e Event)
+	// Flush follows one or more of these calls: it may be long until there are others.
+	// Flood is the same after much output, of which more will come at once.
+	Flush()
+	Flood()
 }
 
 // An Event is what happened to a job. Exactly one of the pointers is set.

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -20,31 +21,67 @@ const (
 // An excerpt is a range of a stream on its way into an answer.
 type excerpt struct {
 	st    *stream
-	r     Range
+	r     spans
 	plain bool
 	limit int
 }
 
-// Excerpt returns a range of a stream as it is shown: plain or as it was written, and
-// at most limit bytes of it, of which more are cut as [Clip] does. Where bytes are
-// gone, the cut is there. It takes as long as reading all of it where lines that are
-// left out have to be counted, and no more memory than the windows.
-func (j *Job) Excerpt(name Stream, r Range, plain bool, limit int) ([]byte, *Truncated) {
+// Excerpt returns a range of a stream as it is shown: without the parts to skip, which
+// ascend and lie in it, plain or as it was written, and at most limit bytes of it, of which
+// more are cut as [Clip] does. Where bytes are gone, the cut is there. It takes as long as
+// reading all of it where lines that are left out have to be counted, and no more memory
+// than the windows.
+func (j *Job) Excerpt(name Stream, r Range, skip []Range, plain bool, limit int) ([]byte, *Truncated) {
 	st := j.stream(name)
 	if st == nil || r.From >= r.To {
 		return nil, nil
 	}
-	e := excerpt{st, r, plain, limit}
+	e := excerpt{st, without(r, skip), plain, limit}
 	window := int64(limit) + windowSpare
 	if plain {
 		window = max(window, foldBytes/2)
 	}
-	if r.To-r.From <= 2*window {
-		if b, gaps := st.spool.ReadRange(r.From, r.To); gaps == nil && int64(len(b)) == r.To-r.From {
+	if all := e.r.len(); all <= 2*window {
+		if b := e.head(all); int64(len(b)) == all {
 			return Clip(e.fold(b), limit)
 		}
 	}
 	return e.ends(window)
+}
+
+// spans are ranges that ascend, and are shown as if they were one. A place in them counts
+// their bytes alone.
+type spans []Range
+
+// without is a range but for some parts of it.
+func without(r Range, skip []Range) (s spans) {
+	for _, part := range skip {
+		if part.From > r.From {
+			s = append(s, Range{r.From, part.From})
+		}
+		r.From = part.To
+	}
+	return append(s, r)
+}
+
+func (s spans) len() (n int64) {
+	for _, r := range s {
+		n += r.To - r.From
+	}
+	return n
+}
+
+// part is what stands between two places.
+func (s spans) part(from, to int64) (p spans) {
+	at := int64(0) // the place of r.From
+	for _, r := range s {
+		n := r.To - r.From
+		if a, b := max(from-at, 0), min(to-at, n); a < b {
+			p = append(p, Range{r.From + a, r.From + b})
+		}
+		at += n
+	}
+	return p
 }
 
 func (e *excerpt) fold(b []byte) []byte {
@@ -58,13 +95,14 @@ func (e *excerpt) fold(b []byte) []byte {
 // folded each by itself, the tail from a line's beginning on, since where a window
 // begins an escape sequence may be cut.
 func (e *excerpt) ends(window int64) ([]byte, *Truncated) {
+	all := e.r.len()
 	head := e.head(window)
-	tail := e.tail(window, e.r.From+int64(len(head)))
-	if int64(len(head)+len(tail)) == e.r.To-e.r.From { // what could not be read came back
+	tail := e.tail(max(int64(len(head)), all-window))
+	if int64(len(head)+len(tail)) == all { // what could not be read came back
 		return Clip(e.fold(append(head, tail...)), e.limit)
 	}
 	head, tail = head[:lastLine(head)], tail[firstLine(tail):]
-	gap := Range{e.r.From + int64(len(head)), e.r.To - int64(len(tail))}
+	gap := e.r.part(int64(len(head)), all-int64(len(tail)))
 	head, tail = e.fold(head), e.fold(tail)
 	from, to := len(head), 0
 	if len(head)+len(tail) > e.limit {
@@ -79,41 +117,59 @@ func (e *excerpt) ends(window int64) ([]byte, *Truncated) {
 	tr := &Truncated{
 		HeadBytes:    int64(from),
 		TailBytes:    int64(len(tail) - to),
-		OmittedBytes: int64(len(head)-from) + gap.To - gap.From + int64(to),
+		OmittedBytes: int64(len(head)-from) + gap.len() + int64(to),
 		OmittedLines: int64(bytes.Count(head[from:], nl)+bytes.Count(tail[:to], nl)) + e.lines(gap),
 	}
 	return append(head[:from:from], tail[to:]...), tr
 }
 
 // head reads the first bytes, up to the first that is gone.
-func (e *excerpt) head(window int64) []byte {
-	b, gaps := e.st.spool.ReadRange(e.r.From, min(e.r.From+window, e.r.To))
-	if len(gaps) > 0 {
-		b = b[:gaps[0].From-e.r.From]
-	}
-	return b
-}
-
-// tail reads the last bytes behind from, back to the last that is gone.
-func (e *excerpt) tail(window, from int64) []byte {
-	from = max(from, e.r.To-window)
-	b, gaps := e.st.spool.ReadRange(from, e.r.To)
-	if n := len(gaps); n > 0 {
-		from = gaps[n-1].To
-	}
-	return b[max(int64(len(b))-(e.r.To-from), 0):]
-}
-
-// lines counts the line ends of a range that are stored.
-func (e *excerpt) lines(r Range) (lines int64) {
-	buf := make([]byte, 256<<10)
-	for r.From < r.To {
-		n, at := e.st.spool.Read(buf[:min(int64(len(buf)), r.To-r.From)], r.From)
-		if n == 0 || at >= r.To {
+func (e *excerpt) head(window int64) (head []byte) {
+	for _, r := range e.r.part(0, window) {
+		b, gaps := e.st.spool.ReadRange(r.From, r.To)
+		if len(gaps) > 0 {
+			b = b[:gaps[0].From-r.From]
+		}
+		if head == nil {
+			head = b // as a rule it is all, and need not be copied
+		} else {
+			head = append(head, b...)
+		}
+		if int64(len(b)) < r.To-r.From {
 			break
 		}
-		lines += int64(bytes.Count(buf[:min(int64(n), r.To-at)], []byte{'\n'}))
-		r.From = at + int64(n)
+	}
+	return head
+}
+
+// tail reads the bytes behind a place, back to the last that is gone.
+func (e *excerpt) tail(from int64) (tail []byte) {
+	for _, r := range slices.Backward(e.r.part(from, e.r.len())) {
+		b, gaps := e.st.spool.ReadRange(r.From, r.To)
+		kept := r
+		if n := len(gaps); n > 0 {
+			kept.From = gaps[n-1].To
+		}
+		b = b[max(int64(len(b))-(kept.To-kept.From), 0):]
+		if tail = slices.Concat(b, tail); int64(len(b)) < r.To-r.From {
+			break
+		}
+	}
+	return tail
+}
+
+// lines counts the line ends that are stored of some ranges.
+func (e *excerpt) lines(all spans) (lines int64) {
+	buf := make([]byte, 256<<10)
+	for _, r := range all {
+		for r.From < r.To {
+			n, at := e.st.spool.Read(buf[:min(int64(len(buf)), r.To-r.From)], r.From)
+			if n == 0 || at >= r.To {
+				break
+			}
+			lines += int64(bytes.Count(buf[:min(int64(n), r.To-at)], []byte{'\n'}))
+			r.From = at + int64(n)
+		}
 	}
 	return lines
 }

@@ -34,9 +34,59 @@ func TestExcerptOfTheWhole(t *testing.T) {
 				want = []byte(Plain(b))
 			}
 			text, tr := Clip(want, limit)
-			got, gotTr := stored(1<<20, b).Excerpt(PTY, whole(b), plain, limit)
+			got, gotTr := stored(1<<20, b).Excerpt(PTY, whole(b), nil, plain, limit)
 			if !bytes.Equal(got, text) || (tr == nil) != (gotTr == nil) || tr != nil && *tr != *gotTr {
 				t.Fatalf("%q, plain %v, limit %d: %q %+v, want %q %+v", b, plain, limit, got, gotTr, text, tr)
+			}
+		}
+	}
+}
+
+// What is to be skipped is as if it had never been written, however long the rest.
+func TestExcerptWithout(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for _, words := range []int{40, 400, 60_000} {
+		for range 100_000 / words {
+			var b, rest []byte
+			var skip []Range
+			for range words {
+				word := []string{"a", "é", "\n", "\r\n", "\x1b[1m", "line of text\n"}[rnd.IntN(6)]
+				if rnd.IntN(words/10+2) == 0 {
+					skip = append(skip, Range{int64(len(b)), int64(len(b) + len(word))})
+				} else {
+					rest = append(rest, word...)
+				}
+				b = append(b, word...)
+			}
+			want, wantTr := stored(1<<20, rest).Excerpt(PTY, whole(rest), nil, false, 300)
+			got, tr := stored(1<<20, b).Excerpt(PTY, whole(b), skip, false, 300)
+			if !bytes.Equal(got, want) || (tr == nil) != (wantTr == nil) || tr != nil && *tr != *wantTr {
+				t.Fatalf("%d bytes without %v: %q %+v, want %q %+v", len(b), len(skip), got, tr, want, wantTr)
+			}
+			whole, _ := stored(1<<20, b).Excerpt(PTY, whole(b), skip, true, len(b))
+			if want := Plain(rest); string(whole) != want {
+				t.Fatalf("%d bytes without %v: %q, want %q", len(b), skip, whole, want)
+			}
+		}
+	}
+}
+
+// What is to be skipped may be gone, or lie before or behind what is gone.
+func TestExcerptWithoutAtAGap(t *testing.T) {
+	var b bytes.Buffer
+	for i := 0; b.Len() < 1<<20; i++ {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	end := int64(b.Len())
+	j := stored(128<<10, b.Bytes())
+	for _, skip := range [][]Range{{{0, 7}}, {{7, 14}, {14, 21}}, {{500_000, 600_000}}, {{0, 7}, {end - 12, end}}} {
+		text, tr := j.Excerpt(PTY, whole(b.Bytes()), skip, false, 1<<20)
+		if tr == nil || tr.HeadBytes+tr.TailBytes != int64(len(text)) || tr.HeadBytes+tr.OmittedBytes+tr.TailBytes != without(whole(b.Bytes()), skip).len() {
+			t.Fatalf("without %v: %d bytes, %+v", skip, len(text), tr)
+		}
+		for _, s := range skip {
+			if bytes.Contains(text, b.Bytes()[s.From:s.To]) {
+				t.Errorf("%v is not left out", s)
 			}
 		}
 	}
@@ -50,12 +100,12 @@ func TestExcerptOfWindows(t *testing.T) {
 	}
 	j := stored(64<<20, b.Bytes())
 	want, wantTr := Clip(b.Bytes(), 1000)
-	got, tr := j.Excerpt(PTY, whole(b.Bytes()), false, 1000)
+	got, tr := j.Excerpt(PTY, whole(b.Bytes()), nil, false, 1000)
 	if !bytes.Equal(got, want) || tr == nil || *tr != *wantTr {
 		t.Errorf("as written: %q %+v, want %q %+v", got, tr, want, wantTr)
 	}
 	lines := int64(bytes.Count(b.Bytes(), []byte("\n")))
-	text, tr := j.Excerpt(PTY, whole(b.Bytes()), true, 1000)
+	text, tr := j.Excerpt(PTY, whole(b.Bytes()), nil, true, 1000)
 	if tr == nil || len(text) > 1000 || len(text) < 950 || tr.HeadBytes+tr.TailBytes != int64(len(text)) {
 		t.Fatalf("plain: %d bytes, %+v", len(text), tr)
 	}
@@ -82,7 +132,7 @@ func TestExcerptAtAGap(t *testing.T) {
 	}
 	for _, limit := range []int{0, 100, 20_000, 40_000, memory, 1 << 20} {
 		for _, plain := range []bool{false, true} {
-			text, tr := j.Excerpt(PTY, whole(b.Bytes()), plain, limit)
+			text, tr := j.Excerpt(PTY, whole(b.Bytes()), nil, plain, limit)
 			if tr == nil || len(text) > limit || tr.HeadBytes+tr.TailBytes != int64(len(text)) {
 				t.Fatalf("limit %d: %d bytes, %+v", limit, len(text), tr)
 			}
@@ -105,11 +155,11 @@ func TestExcerptAtAGap(t *testing.T) {
 func TestExcerptOfNothing(t *testing.T) {
 	j := stored(1<<20, []byte("text"))
 	for _, r := range []Range{{0, 0}, {4, 4}, {4, 2}} {
-		if text, tr := j.Excerpt(PTY, r, true, 10); len(text) != 0 || tr != nil {
+		if text, tr := j.Excerpt(PTY, r, nil, true, 10); len(text) != 0 || tr != nil {
 			t.Errorf("%v: %q %+v", r, text, tr)
 		}
 	}
-	if text, tr := j.Excerpt(Stderr, Range{0, 4}, true, 10); len(text) != 0 || tr != nil {
+	if text, tr := j.Excerpt(Stderr, Range{0, 4}, nil, true, 10); len(text) != 0 || tr != nil {
 		t.Errorf("no such stream: %q %+v", text, tr)
 	}
 }

@@ -18,10 +18,23 @@ import (
 type fakeProcess struct {
 	events chan keeper.Event
 	kills  chan keeper.KillOptions
+
+	mu     sync.Mutex
+	notify func() // nil before the start
+}
+
+func newFakeProcess() *fakeProcess {
+	return &fakeProcess{events: make(chan keeper.Event, 64), kills: make(chan keeper.KillOptions, 8)}
 }
 
 func (p *fakeProcess) PID() int                    { return 4711 }
 func (p *fakeProcess) Events() <-chan keeper.Event { return p.events }
+func (p *fakeProcess) Notify(f func()) {
+	p.mu.Lock()
+	p.notify = f
+	p.mu.Unlock()
+	f()
+}
 func (p *fakeProcess) Kill(o keeper.KillOptions) error {
 	p.kills <- o
 	return nil
@@ -29,8 +42,27 @@ func (p *fakeProcess) Kill(o keeper.KillOptions) error {
 func (p *fakeProcess) Signal(keeper.Target, syscall.Signal) error { return nil }
 
 // exit says that the leader ended; gone, that nobody is left.
-func (p *fakeProcess) exit(code int) { p.events <- keeper.Event{Kind: keeper.Exited, Code: code} }
-func (p *fakeProcess) gone()         { p.events <- keeper.Event{Kind: keeper.Empty} }
+func (p *fakeProcess) exit(code int) { p.tell(keeper.Event{Kind: keeper.Exited, Code: code}) }
+func (p *fakeProcess) gone()         { p.tell(keeper.Event{Kind: keeper.Empty}) }
+
+func (p *fakeProcess) tell(e keeper.Event) {
+	p.events <- e
+	p.told()
+}
+
+func (p *fakeProcess) end() {
+	close(p.events)
+	p.told()
+}
+
+func (p *fakeProcess) told() {
+	p.mu.Lock()
+	f := p.notify
+	p.mu.Unlock()
+	if f != nil {
+		f()
+	}
+}
 
 // A fakeSource gives what the test puts into it.
 type fakeSource struct {
@@ -57,6 +89,8 @@ func (s *fakeSource) Read(p []byte) (int, error) {
 		return 0, os.ErrClosed
 	}
 }
+func (s *fakeSource) Stored()      {}
+func (s *fakeSource) Idle() bool   { return false }
 func (s *fakeSource) Drain()       { s.drain <- struct{}{} }
 func (s *fakeSource) Close() error { s.once.Do(func() { close(s.closed) }); return nil }
 
@@ -85,6 +119,10 @@ func (i *fakeInput) Write(p []byte) (n int, err error) {
 	}
 	return n, nil
 }
+
+// WriteNow leaves it to Write, as where the kernel is full.
+func (i *fakeInput) WriteNow([]byte) (int, error) { return 0, nil }
+
 func (i *fakeInput) Interrupt(uint64) { i.interrupt <- struct{}{} }
 func (i *fakeInput) GiveUp(uint64)    { i.interrupt <- struct{}{} }
 func (i *fakeInput) Close() error     { i.once.Do(func() { close(i.closed) }); return nil }
@@ -120,6 +158,9 @@ func (r *recorder) Started(*Job, Info) {
 	r.started++
 }
 func (r *recorder) Output() {}
+func (r *recorder) Flush()  {}
+func (r *recorder) Flood()  {}
+
 func (r *recorder) Event(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +204,7 @@ func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager)) *fakeJo
 	t.Helper()
 	f := &fakeJob{
 		t: t, m: newManager(slog.New(slog.DiscardHandler)), sink: sink,
-		proc: &fakeProcess{make(chan keeper.Event), make(chan keeper.KillOptions, 8)},
+		proc: newFakeProcess(),
 		out:  newFakeSource(), in: newFakeInput(),
 	}
 	prepare(f.m)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,23 +18,29 @@ const quietTime = 50 * time.Millisecond
 // job's loop nor its output. Its goroutine is started with the first pattern and
 // ends with the job's loop; what it finds goes to that loop, in order, and it goes on
 // when the loop has taken it: matches without end fill no memory and delay no answer.
+// A little output that is all there is to match is matched by the readLoop that has
+// brought it (follower_here.go): a prompt waits for nobody to wake up.
 type follower struct {
 	// Immutable:
 	job *Job
 
-	mail  *mailbox[any] // the job's loop -> run
+	mail  *mailbox[any] // the job's loop -> whoever works
 	grew  chan struct{} // readLoops -> run; capacity 1
-	taken chan struct{} // the job's loop -> run: one per hitsMsg; capacity 1
+	taken chan struct{} // the job's loop -> whoever works: one per hitsMsg; capacity 1
 	quit  chan struct{} // closed by the job's loop
 	done  chan struct{} // closed when run returns
 
 	hurry atomic.Pointer[token] // the sync that the job's loop waits for no longer
 
-	// Owned by run:
-	sets   []*followSet
-	syncs  []followSync
+	busy turnLock // held by whoever works, and by run when it has ended
+
+	// Guarded by busy:
+	sets   []*followSet // in the order of their next turns
+	syncs  []*syncing
 	haste  haste
-	synced *token // the last one that was answered
+	synced *token // the last sync of everything that was answered
+	quiet  *time.Timer
+	here   hereTurns
 }
 
 // A followSet is a set of patterns with one cursor into one stream.
@@ -43,6 +50,8 @@ type followSet struct {
 	typed *typedInput // whose echo is not matched; nil: nothing's
 	echo  *echoFinder // of typed, while it searches
 	cut   bool        // feed has left off before the end
+	turns int         // how many it has had
+	seen  int64       // up to where it is done, but for what may be an echo
 }
 
 // The messages that a follower takes.
@@ -60,11 +69,16 @@ type (
 	// followRemove takes every pattern with this key away.
 	followRemove struct{ key int }
 	// followSync is answered with a syncedMsg once all that is stored now was
-	// matched; with settle, matches that lean on the end count then.
+	// matched with the patterns of some keys, or, where keys is nil, with all; with
+	// settle, matches that lean on the end count then.
 	followSync struct {
 		tok    *token
 		settle bool
+		keys   []int
 	}
+	// followHaste has a followSync be answered with what was matched by now, but not
+	// before each of its patterns has had a turn.
+	followHaste struct{ tok *token }
 )
 
 // A followerHit is a match, a pattern that had to be removed, or one that was not done
@@ -82,6 +96,7 @@ func newFollower(j *Job) *follower {
 	f := &follower{
 		job: j, mail: newMailbox[any](), grew: make(chan struct{}, 1),
 		taken: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		quiet: time.NewTimer(time.Hour), busy: newTurnLock(),
 	}
 	go f.run()
 	return f
@@ -97,29 +112,45 @@ func (f *follower) poke() {
 
 func (f *follower) run() {
 	defer close(f.done)
-	quiet := time.NewTimer(time.Hour)
-	defer quiet.Stop()
-	for {
-		select {
-		case <-f.mail.wake:
-			f.takeMail()
-		case <-f.grew:
-		case <-quiet.C:
-		case <-f.quit:
-			return
+	for more := false; ; {
+		if !more {
+			select {
+			case <-f.mail.wake:
+			case <-f.grew:
+			case <-f.quiet.C:
+			case <-f.quit:
+			}
 		}
-		f.feed()
-		if f.hurried() {
-			f.takeMail() // the sync may be in there
-			f.feed()     // no further than to see what is there
-			f.giveUp()
+		f.busy.Lock()
+		if isClosed(f.quit) || !f.settleHere() {
+			f.quiet.Stop()
+			return // and busy for good
 		}
-		f.answer()
-		f.armQuiet(quiet)
+		more = f.work()
+		f.busy.Unlock()
 	}
 }
 
+// work does what there is time for, and says whether there is more to do at once.
+func (f *follower) work() (more bool) {
+	f.takeMail()
+	more = f.feed()
+	if f.hurried() {
+		f.takeMail()    // the sync may be in there
+		more = f.feed() // no further than to see what is there
+		f.giveUp()
+	}
+	f.answer()
+	f.armQuiet()
+	return more
+}
+
+// takeMail leaves it to run where a readLoop works, whose hits go to the loop when it has
+// done: an answer must not overtake them.
 func (f *follower) takeMail() {
+	if f.here.on {
+		return
+	}
 	for _, m := range f.mail.take() {
 		f.onMessage(m)
 	}
@@ -140,7 +171,9 @@ func (f *follower) onMessage(m any) {
 		clear(f.sets[len(kept):])
 		f.sets = kept
 	case followSync:
-		f.syncs = append(f.syncs, m)
+		f.syncs = append(f.syncs, f.begin(m))
+	case followHaste:
+		f.hasten(m.tok)
 	}
 }
 
@@ -158,24 +191,16 @@ func (f *follower) setFor(m followAdd) *match.Set {
 	if m.typed != nil {
 		s.echo = newEchoFinder(m.typed, m.st.spool)
 	}
-	f.sets = append(f.sets, s)
+	f.sets = slices.Insert(f.sets, 0, s) // it has its turn at once
 	return s.set
 }
 
 var feedBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
-// feed matches what was stored by now. What comes meanwhile has its own poke.
-func (f *follower) feed() {
-	buf := feedBuffers.Get().(*[]byte)
-	defer feedBuffers.Put(buf)
-	for _, s := range f.sets {
-		f.feedSet(s, *buf)
-		f.quietEcho(s, *buf)
-	}
-}
-
-// feedTo matches what was stored up to end, as long as somebody waits for it.
-func (f *follower) feedTo(s *followSet, buf []byte, end int64) {
+// feedTo matches what was stored up to end, as long as somebody waits for it and the turn
+// lasts.
+func (f *follower) feedTo(s *followSet, buf []byte, end int64, t turn) {
+	t.ends += s.set.Offset()
 	for s.set.Offset() < end {
 		n, at := s.st.spool.Read(buf, s.set.Offset())
 		if gap := at - s.set.Offset(); gap > 0 {
@@ -191,16 +216,10 @@ func (f *follower) feedTo(s *followSet, buf []byte, end int64) {
 			n, hits := s.set.Step(rest)
 			f.report(s, hits)
 			rest = rest[n:]
+			if t.over(s.set.Offset()) {
+				return
+			}
 		}
-	}
-}
-
-func (f *follower) settle() {
-	buf := feedBuffers.Get().(*[]byte)
-	defer feedBuffers.Put(buf)
-	for _, s := range f.sets {
-		f.giveUpEcho(s, *buf)
-		f.report(s, s.set.Settle())
 	}
 }
 
@@ -222,29 +241,20 @@ func (f *follower) report(s *followSet, hits []match.Hit) {
 
 // post gives the loop a batch, and waits until it has taken it.
 func (f *follower) post(hits []followerHit) {
-	f.job.post(hitsMsg{hits, f.taken})
+	if f.here.on {
+		f.here.hits = append(f.here.hits, hits...)
+		return
+	}
+	f.job.ask(hitsMsg{hits, f.taken})
 	select {
 	case <-f.taken:
 	case <-f.quit:
 	}
 }
 
-// answer tells the loop that its syncs are reached: feed has just brought every
-// cursor to where the output was when they came.
-func (f *follower) answer() {
-	for _, s := range f.syncs {
-		if s.settle {
-			f.settle()
-		}
-		f.synced = s.tok
-		f.job.post(syncedMsg{s.tok})
-	}
-	f.syncs = f.syncs[:0]
-}
-
 // armQuiet counts matches that lean on the end of a stream that has been quiet for
 // long enough, and sets the timer for those that may count later.
-func (f *follower) armQuiet(t *time.Timer) {
+func (f *follower) armQuiet() {
 	next := time.Hour
 	for _, s := range f.sets {
 		if s.echo != nil && s.echo.patience() > 0 {
@@ -260,5 +270,5 @@ func (f *follower) armQuiet(t *time.Timer) {
 		}
 		f.report(s, s.set.Settle())
 	}
-	t.Reset(next)
+	f.quiet.Reset(next)
 }

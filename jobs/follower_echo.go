@@ -1,16 +1,25 @@
 package jobs
 
-// feedSet matches what was stored by now, as far as it is known to be no echo.
-func (f *follower) feedSet(s *followSet, buf []byte) {
+// feedSet matches what was stored by now, as far as it is known to be no echo and the turn
+// lasts, and says whether that was all.
+func (f *follower) feedSet(s *followSet, buf []byte, t turn) bool {
 	end := s.st.spool.End()
+	if s.echo != nil && !f.feedTurn(s, buf, min(end, s.echo.free), t) {
+		return false
+	}
 	for s.echo != nil && s.echo.next < end {
 		found, ok := s.search(buf, end)
 		f.pass(s, buf, found, ok)
 	}
+	to := end
 	if s.echo != nil {
-		end = min(end, s.echo.free)
+		to = min(end, s.echo.free)
 	}
-	f.feedTo(s, buf, end)
+	if !f.feedTurn(s, buf, to, t) {
+		return false
+	}
+	s.seen = end
+	return true
 }
 
 // search looks for the echo up to end, or up to a line of the input that it finds.
@@ -29,7 +38,7 @@ func (s *followSet) search(buf []byte, end int64) (found echoFound, ok bool) {
 // began there.
 func (f *follower) pass(s *followSet, buf []byte, found echoFound, ok bool) {
 	if ok {
-		f.feedTo(s, buf, found.pass)
+		f.feedTo(s, buf, found.pass, turn{}) // it is near
 		if n := found.To - s.set.Offset(); n > 0 {
 			s.set.Restart(n)
 		}
@@ -44,7 +53,7 @@ func (f *follower) giveUpEcho(s *followSet, buf []byte) {
 	if s.echo != nil {
 		found, ok := s.echo.end()
 		f.pass(s, buf, found, ok)
-		f.feedSet(s, buf)
+		f.feedSet(s, buf, turn{})
 	}
 }
 
@@ -57,6 +66,6 @@ func (f *follower) quietEcho(s *followSet, buf []byte) {
 		}
 		found, ok := s.echo.quiet()
 		f.pass(s, buf, found, ok)
-		f.feedSet(s, buf)
+		f.feedSet(s, buf, turn{})
 	}
 }

@@ -64,7 +64,7 @@ func (f *follower) giveUp() {
 			unseen[key] = append(unseen[key], fmt.Sprintf("%s from offset %d on", s.st.name, at))
 		}
 		s.set.Skip(s.st.spool.End() - s.set.Offset())
-		s.echo, s.cut = nil, false
+		s.echo, s.cut, s.seen = nil, false, s.set.Offset()
 	}
 	slices.Sort(keys)
 	var hits []followerHit

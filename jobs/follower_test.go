@@ -75,6 +75,7 @@ func TestFollowerWaitsForTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		on := make(chan struct{})
 		f := startFake(t, &recorder{})
+		synctest.Wait() // it has had its first turn
 		f.Job.sink = &stuckSink{f.sink, on}
 		p, err := f.Watch(WatchSpec{Pattern: "y"}, true)
 		if err != nil {

@@ -22,6 +22,7 @@ const (
 	ReasonSignaled Reason = "signaled"
 	ReasonKilled   Reason = "killed"
 	ReasonTimeout  Reason = "timeout"
+	ReasonLimit    Reason = "limit"
 	ReasonShutdown Reason = "shutdown"
 	ReasonLost     Reason = "lost"
 )
@@ -33,6 +34,7 @@ type Exit struct {
 	Signal     string // with SIG
 	CoreDumped bool
 	Reason     Reason
+	Limit      LimitName // where the reason is a limit
 }
 
 // A Process is one process of a job.
@@ -85,6 +87,8 @@ type Info struct {
 	Foreground         *Process // what runs in the terminal's foreground; nil = not known
 	Background         []Process
 	Watches            []WatchInfo
+	KillAfter          time.Duration // since the start; 0 = no such time
+	Limits             []LimitInfo
 	OutputDirectory    string // where its files are; "" = memory alone
 	OutputFile         string // the one that failed; "" = none
 	OutputFileError    string // why, in the system's own words

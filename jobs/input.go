@@ -34,7 +34,7 @@ func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
 		return Pending[WriteResult]{}, err
 	}
 	r := newReply[WriteResult]()
-	j.post(writeMsg{in, r, time.Now()})
+	j.ask(writeMsg{in, r, time.Now()})
 	return pend(j, r), nil
 }
 
@@ -51,6 +51,7 @@ type queued struct {
 	before  int      // the queue's partial before this item
 	reply   reply[WriteResult]
 
+	attrs     *proc.Attrs // the terminal's, while it is being queued
 	begun     bool        // its first byte was about to be written
 	typed     *typedInput // what was known of it then; nil = nobody echoes it
 	overtakes bool        // it begins with a signal key
@@ -120,6 +121,7 @@ func (j *Job) onWrite(m writeMsg) {
 	j.queue.items = append(j.queue.items, q)
 	j.queue.bytes += int64(len(q.data))
 	j.beginFirst()
+	q.attrs = nil // from here on they may change
 }
 
 // compose turns an Input into what is to be queued, or says why it cannot be sent,
@@ -147,7 +149,7 @@ func (j *Job) compose(in Input) (q *queued, partial int, refusal *Error) {
 		return &queued{data: t.data}, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", j.id, attrsErr)
 	}
 	partial, err = j.composeLine(t, in.EOF, attrs)
-	q = &queued{data: t.data}
+	q = &queued{data: t.data, attrs: &attrs}
 	q.overtakes, q.keysOnly = signalKeys(q.data, attrs)
 	return q, partial, err
 }
@@ -185,7 +187,7 @@ func (j *Job) composeLine(t *typing, eof bool, attrs proc.Attrs) (partial int, r
 	partial, longest := lineLengths(t.data, j.queue.partial, attrs)
 	if attrs.Canonical && longest > proc.CanonicalLineLimit {
 		e := errorf(CodeLineTooLong, "a line of %d bytes is over the terminal's limit of %d, whose end the kernel would drop; send shorter lines, or start the job in pipe mode", longest, proc.CanonicalLineLimit)
-		e.Handle, e.Max = j.id, proc.CanonicalLineLimit
+		e.Handle, e.Max, e.Length = j.id, proc.CanonicalLineLimit, int64(longest)
 		return 0, e
 	}
 	if !attrs.Canonical {
@@ -283,7 +285,26 @@ func (j *Job) armWrite(q *queued) {
 	q.wait.deadline = q.deadline
 }
 
-// onWrote takes the writeLoop's report.
+// handInput has written what is next, and reports whether there is anything new for it:
+// what the kernel takes at once is written here, the rest by the writeLoop.
+func (j *Job) handInput() (wrote bool) {
+	if j.input == nil || !j.queue.ready() {
+		return false
+	}
+	o := j.queue.order()
+	if !o.overtake && len(o.data) <= fewBytes {
+		if n, err := j.input.WriteNow(o.data); n > 0 || err != nil {
+			j.onWrote(writeDone{n, err})
+			return true
+		}
+	}
+	j.toInput <- o // has room: the writeLoop has nothing else
+	j.queue.writing = true
+	j.queue.writes++
+	return false
+}
+
+// onWrote takes what came of a write.
 func (j *Job) onWrote(w writeDone) {
 	j.queue.writing = false
 	q := j.queue.items[0]

@@ -20,18 +20,22 @@ type (
 	process interface {
 		PID() int
 		Events() <-chan keeper.Event
+		Notify(func())
 		Kill(keeper.KillOptions) error
 		Signal(keeper.Target, syscall.Signal) error
 	}
 	source interface {
 		Read([]byte) (int, error)
+		Stored()    // what was read last
+		Idle() bool // all that came is stored, and nothing more is there to be read
 		Drain()
 		Close() error
 	}
 	input interface {
 		Write([]byte) (int, error)
-		Interrupt(write uint64) // the write with this number, counted from 1
-		GiveUp(write uint64)    // the same once the kernel takes no more
+		WriteNow([]byte) (int, error) // what the kernel takes at once; not while a Write goes on, and not counted as one
+		Interrupt(write uint64)       // the write with this number, counted from 1
+		GiveUp(write uint64)          // the same once the kernel takes no more
 		Close() error
 	}
 	terminal interface {
@@ -46,11 +50,11 @@ type (
 
 // A Job is one started command and everything that it starts.
 //
-// Goroutines: run owns every field below "Owned by run". One startLoop makes the
-// process and ends. A readLoop per stream and one writeLoop each own a blocking
-// call and no state. The follower owns the matching. All end before done is closed,
-// but for a readLoop or writeLoop whose descriptor was closed under it, which ends
-// right after.
+// Goroutines: run makes the process, and then takes turns. Whoever has the turn owns
+// every field below "Guarded by turns". A readLoop per stream and one writeLoop each own
+// a blocking call and no state. The follower owns the matching. All end before done is
+// closed, but for a readLoop or writeLoop whose descriptor was closed under it, which
+// ends right after.
 type Job struct {
 	// Immutable:
 	id    ID
@@ -69,6 +73,7 @@ type Job struct {
 	input   input    // nil: nothing can be written
 	term    terminal // nil: pipe mode
 	display *display // nil: pipe mode
+	budget  budget   // what it may write
 
 	follower  atomic.Pointer[follower] // nil until the first pattern
 	folder    *store.Folder            // nil: output is kept in memory alone
@@ -77,12 +82,11 @@ type Job struct {
 	infoFinal bool       // guarded by infoMu: nothing more is written
 
 	// Channels:
-	mail    *mailbox[message]   // any goroutine -> run
-	started chan startResult    // startLoop -> run, once; capacity 1
-	facts   <-chan keeper.Event // keeper -> run; nil before the start and after its end
+	mail    *mailbox[message]   // any goroutine -> whoever has the turn
+	facts   <-chan keeper.Event // keeper -> whoever has the turn; nil before the start and after its end
 	grew    chan struct{}       // readLoops -> run: output was stored; capacity 1
 	ends    chan streamEnd      // readLoops -> run
-	toInput chan inputOrder     // run -> writeLoop
+	toInput chan inputOrder     // a turn -> writeLoop; capacity 1, for the one that it may have
 	wrote   chan writeDone      // writeLoop -> run, one per toInput
 	hints   chan *Hint          // seekHint -> run, at most once; capacity 1
 	vacant  chan struct{}       // closed by run when nothing of the job is left, or it failed to start
@@ -94,7 +98,11 @@ type Job struct {
 	process atomic.Pointer[processHandle] // for an end that must not need run
 	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
 
-	// Owned by run:
+	turns  turnLock    // held for a turn
+	missed atomic.Bool // whoever has the turn is to take another one, when he has passed it on
+	quit   atomic.Bool // no more turns; set in one
+
+	// Guarded by turns:
 	st         state
 	info       Info // what does not change, and what the loop last knew of the rest
 	begin      *startReq
@@ -122,17 +130,20 @@ type Job struct {
 	killsUntil time.Time           // when kills wait for the output no longer; zero: something lives
 	recordAt   time.Time           // when what is known is to be written; zero: it is
 	closing    bool                // the server ends
-	quit       bool
-	changed    Changed // what the client is to be told in this turn
-	bells      int64   // told so far
-	groups     uint64  // the display's, of which the loop knows
-	lookAgain  bool    // the foreground may be another one
-	lookReads  uint64  // how often output had come when the loop looked last
-	unsettled  int     // outputs that bring another look
-	looking    bool    // the loop has a look under way
-	looks      uint64  // begun, those for clients as well
-	looked     uint64  // the last of them whose finding counts
+	changed    Changed             // what the client is to be told in this turn
+	bells      int64               // told so far
+	groups     uint64              // the display's, of which the loop knows
+	lookAgain  bool                // the foreground may be another one
+	lookReads  uint64              // how often output had come when the loop looked last
+	unsettled  int                 // outputs that bring another look
+	looking    bool                // the loop has a look under way
+	looks      uint64              // begun, those for clients as well
+	looked     uint64              // the last of them whose finding counts
 	timer      *time.Timer
+
+	killAt        time.Time // when it is ended; zero: never, or it was
+	wroteTooMuch  bool      // and is being ended for it
+	manyProcesses bool      // and is being ended for it
 }
 
 type processHandle struct{ process }
@@ -152,10 +163,9 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j := &Job{
 		id: id, spec: spec, mgr: m, sink: spec.Sink, log: m.log, epoch: time.Now(),
 		mail:    newMailbox[message](),
-		started: make(chan startResult, 1),
 		grew:    make(chan struct{}, 1),
 		ends:    make(chan streamEnd),
-		toInput: make(chan inputOrder),
+		toInput: make(chan inputOrder, 1),
 		wrote:   make(chan writeDone),
 		hints:   make(chan *Hint, 1),
 		vacant:  make(chan struct{}),
@@ -165,11 +175,12 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
 		unread: map[Stream]int64{},
 		cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{},
-		timer: time.NewTimer(time.Hour),
+		timer: time.NewTimer(time.Hour), turns: newTurnLock(),
 	}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}
+	j.budget.max = spec.Limits.OutputBytes
 	j.st.status = StatusStarting
 	return j
 }
@@ -178,10 +189,15 @@ type nullSink struct{}
 
 func (nullSink) Started(*Job, Info) {}
 func (nullSink) Output()            {}
+func (nullSink) Flush()             {}
+func (nullSink) Flood()             {}
 func (nullSink) Event(Event)        {}
 
 // ID returns the job's handle.
 func (j *Job) ID() ID { return j.id }
+
+// Name returns the name that the client gave the job; "" if none.
+func (j *Job) Name() string { return j.spec.Name }
 
 // Group returns the label that the job was started with.
 func (j *Job) Group() string { return j.spec.Group }
@@ -193,49 +209,37 @@ func (j *Job) post(m message) {
 	}
 }
 
-func (j *Job) gone() *Error {
-	return errorf(CodeJobNotFound, "job %d is gone; it failed to start or was removed", j.id)
+// ask is post for those who may take the turn for it (see attend).
+func (j *Job) ask(m message) {
+	if !j.mail.add(m) {
+		j.refuse(m, j.gone())
+		return
+	}
+	j.attend()
 }
 
-// refuse answers a message that no loop will take.
+func (j *Job) gone() *Error {
+	e := errorf(CodeJobNotFound, "job %d is gone; it failed to start or was removed", j.id)
+	e.Handle = j.id
+	return e
+}
+
+// refuse answers a message that no loop will take, where it wants an answer.
 func (j *Job) refuse(m message, err *Error) {
 	switch m := m.(type) {
-	case writeMsg:
-		m.reply.fail(err)
-	case waitMsg:
-		m.reply.fail(err)
-	case runMsg:
-		m.reply.fail(err)
-	case readMsg:
-		m.reply.fail(err)
-	case killMsg:
-		m.reply.fail(err)
-	case infoMsg:
-		m.reply.fail(err)
-	case signalMsg:
-		m.reply.fail(err)
-	case resizeMsg:
-		m.reply.fail(err)
-	case watchMsg:
-		m.reply.fail(err)
-	case unwatchMsg:
-		m.reply.fail(err)
-	case removeMsg:
-		m.reply.fail(err)
-	case subscribeMsg:
-		m.reply.fail(err)
+	case request:
+		m.fail(err)
 	case foregroundMsg:
 		if m.asked != nil {
 			m.asked.reply.ok(m.info)
 		}
-	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg, fileFailedMsg, filedMsg, readDoneMsg:
 	}
 }
 
 // Info asks for what is known of the job, in its turn among the other requests.
 func (j *Job) Info() Pending[Info] {
 	r := newReply[Info]()
-	j.post(infoMsg{r})
+	j.ask(infoMsg{r})
 	return pend(j, r)
 }
 
@@ -266,40 +270,20 @@ func (j *Job) ReadRaw(name Stream, p []byte, off int64) (n int, at int64) {
 	return 0, off
 }
 
+// ReadNow is ReadRaw for those who must not wait; ok is false where they would have to.
+func (j *Job) ReadNow(name Stream, p []byte, off int64) (n int, at int64, ok bool) {
+	if st := j.stream(name); st != nil {
+		return st.spool.ReadNow(p, off)
+	}
+	return 0, off, true
+}
+
 // End returns the offset behind the last byte that a stream has stored.
 func (j *Job) End(name Stream) int64 {
 	if st := j.stream(name); st != nil {
 		return st.spool.End()
 	}
 	return 0
-}
-
-// Range returns the stored bytes of a range and what of it was dropped. It takes no
-// more memory than what is kept of it.
-func (j *Job) Range(name Stream, r Range) (data []byte, gaps []Range) {
-	st := j.stream(name)
-	if st == nil {
-		return nil, nil
-	}
-	at := r.From
-	for _, k := range st.spool.Kept() {
-		from, to := max(k.From, at), min(k.To, r.To)
-		if from >= to {
-			continue
-		}
-		part, dropped := st.spool.ReadRange(from, to)
-		if from > at {
-			gaps = append(gaps, Range{at, from})
-		}
-		for _, d := range dropped { // while this was read
-			gaps = append(gaps, Range(d))
-		}
-		data, at = append(data, part...), to
-	}
-	if at < r.To {
-		gaps = append(gaps, Range{at, r.To})
-	}
-	return data, gaps
 }
 
 func (j *Job) stream(name Stream) *stream {

@@ -12,22 +12,13 @@ func (j *Job) leaveWith(then func()) {
 	}
 }
 
-// asks says whether a message is a request, and no answer to something of ours.
-func asks(m message) bool {
-	switch m.(type) {
-	case cancelMsg, shutdownMsg, quitMsg, hitsMsg, syncedMsg, fileFailedMsg, filedMsg, readDoneMsg, foregroundMsg:
-		return false
-	}
-	return true
-}
-
 // reviewLeave ends the loop of a job that is forgotten, when it is time.
 func (j *Job) reviewLeave() {
 	if j.leave == nil {
 		return
 	}
 	pending := len(j.waits) + len(j.runs) + len(j.reads) + len(j.kills) + len(j.unwatches) + len(j.heldWaits) + len(j.queue.items)
-	j.quit = pending == 0
+	j.quit.Store(pending == 0)
 }
 
 // left does what was to be done when the job has left.

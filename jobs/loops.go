@@ -72,10 +72,15 @@ func (j *Job) readLoop(st *stream) {
 			// The clock first: whoever sees the bytes must not take the stream
 			// for quiet.
 			st.last.Store(int64(time.Since(st.base)))
-			st.display.read(buf[:n])
-			st.spool.Append(buf[:n])
+			over := j.budget.isOver()
+			kept := buf[:j.budget.take(n)]
+			st.display.read(kept)
+			st.spool.Append(kept)
 			st.display.stored()
-			j.noteGrowth()
+			st.src.Stored() // last: from here on it may be told that this was all
+			if !over {
+				j.noteGrowth(n)
+			}
 		}
 		switch {
 		case n == len(buf) && large == nil:
@@ -91,16 +96,29 @@ func (j *Job) readLoop(st *stream) {
 	}
 }
 
-func (j *Job) noteGrowth() {
+func (j *Job) noteGrowth(n int) {
+	few := n <= fewBytes
 	j.sink.Output()
+	if few {
+		j.sink.Flush() // now: the client wakes up while the rest is done
+	} else {
+		j.sink.Flood()
+	}
 	if f := j.follower.Load(); f != nil {
-		f.poke()
+		f.outputCame(few)
+	}
+	if few {
+		j.attend()
+		return
 	}
 	select {
 	case j.grew <- struct{}{}:
 	default: // the loop has been told and has not looked yet
 	}
 }
+
+// fewBytes is what is no flood: reading more can wait until a turn is over.
+const fewBytes = 2 << 10
 
 // noteEnd tells the loop of a drain answered or of the stream's end, and reports
 // whether reading goes on.
@@ -110,8 +128,12 @@ func (j *Job) noteEnd(st *stream, err error) bool {
 	if !drained && !errors.Is(err, io.EOF) {
 		j.log.Debug("read ended", "job", j.id, "stream", st.name, "error", err)
 	}
+	end := streamEnd{st, !drained}
+	if j.here(func() { j.onStreamEnd(end) }) {
+		return drained
+	}
 	select {
-	case j.ends <- streamEnd{st, !drained}:
+	case j.ends <- end:
 	case <-j.done:
 		return false
 	}

@@ -24,6 +24,7 @@ type Limits struct {
 	InputQueueBytes int64         // per job; 1 MiB
 	ShutdownGrace   time.Duration // between TERM and KILL when the server ends; DefaultGrace, and none if negative
 	KeepJobs        int           // closed jobs that stay known; 100
+	JobTimeout      time.Duration // after which a job is ended, whatever its start says; 0: none
 }
 
 // DefaultGrace is the time between TERM and KILL where nobody has said otherwise.
@@ -69,6 +70,9 @@ type Options struct {
 	Limits      Limits
 	Persist     *Persist // nil: output is kept in memory alone
 	Log         *slog.Logger
+
+	// WithoutKeepers runs jobs on Linux as they are run on macOS, for tests of that.
+	WithoutKeepers bool
 }
 
 // An EnvPolicy says which variables of the server's own environment jobs get.
@@ -79,7 +83,8 @@ type Manager struct {
 	// Immutable:
 	log         *slog.Logger
 	environment []string
-	keepers     *keeper.Pool
+	keepers     starter
+	platform    PlatformInfo
 
 	// Set by Configure under mu, and immutable from the first Start on:
 	root        string
@@ -91,6 +96,9 @@ type Manager struct {
 	// How a job is made; tests have their own.
 	plan   func(*Spec) (plan, *Error)
 	launch func(*Spec, plan) (*launched, *Error)
+
+	terminals      sync.Mutex // held to look how many terminals are left, and take one
+	terminalCounts string     // where that is told; immutable
 
 	closing atomic.Bool
 
@@ -104,8 +112,13 @@ type Manager struct {
 	texts  int64 // bytes of the stdin texts of live jobs
 }
 
+// makePoller is called before anything is opened: Go makes its poller of two descriptors
+// when it first needs it, as for a timer, and ends the process where there are none.
+func makePoller() { time.AfterFunc(time.Hour, func() {}).Stop() }
+
 // NewManager returns a manager with one keeper warm. Close it.
 func NewManager(o Options) (*Manager, error) {
+	makePoller()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -117,7 +130,7 @@ func NewManager(o Options) (*Manager, error) {
 		o.Root = wd
 	}
 	m := newManager(o.Log)
-	m.root, m.keepers = o.Root, keeper.NewPool(keeper.PoolOptions{Log: o.Log})
+	m.root, m.keepers, m.platform = o.Root, newStarter(o), platformOf(o)
 	m.launch, m.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
 		return nil, err
@@ -130,7 +143,8 @@ func NewManager(o Options) (*Manager, error) {
 func newManager(log *slog.Logger) *Manager {
 	return &Manager{
 		log: log, environment: os.Environ(), limits: Limits{}.withDefaults(false),
-		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
+		terminalCounts: proc.TerminalCounts,
+		jobs:           map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}
 }
 
@@ -197,7 +211,7 @@ func (m *Manager) DefaultShell() string {
 // Start begins a job. Its handle and name are taken when Start returns, so that
 // requests which name it may follow at once; they take effect once it has started.
 func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
-	if err := spec.check(); err != nil {
+	if err := spec.check(&m.platform); err != nil {
 		return nil, Pending[StartResult]{}, err
 	}
 	j, err := m.register(spec)
@@ -206,7 +220,6 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	}
 	r := newReply[StartResult]()
 	j.begin = &startReq{reply: r}
-	go j.startLoop()
 	go j.run()
 	return j, pend(j, r), nil
 }
@@ -223,11 +236,11 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 		return nil, errClosedServer()
 	case m.live >= m.limits.MaxJobs:
 		e := errorf(CodeLimitExceeded, "%d jobs are live, as many as limits.maxJobs allows; end one first, or raise the limit in initialize", m.live)
-		e.Limit, e.Max = "maxJobs", int64(m.limits.MaxJobs)
+		e.Limit, e.Max, e.Retryable = "maxJobs", int64(m.limits.MaxJobs), true
 		return nil, e
 	case m.texts+spec.textBytes() > maxTexts:
 		e := errorf(CodeLimitExceeded, "the texts that live jobs were given as stdin would take more than %d bytes; end one first, or give a file", maxTexts)
-		e.Limit, e.Max = "stdinTextBytes", maxTexts
+		e.Limit, e.Max, e.Retryable = "stdinTextBytes", maxTexts, true
 		return nil, e
 	case spec.Name != "" && holder != nil:
 		e := errorf(CodeNameInUse, "the name %q belongs to job %d, which runs; choose another, or end that one first", spec.Name, holder.id)
@@ -328,7 +341,7 @@ func (m *Manager) Lookup(r Ref) (*Job, *Error) {
 	} else {
 		e = errorf(CodeJobNotFound, "there is no job %d; the live jobs are in data.jobs", r.Handle)
 	}
-	e.Handle = r.Handle
+	e.Handle, e.Name = r.Handle, r.Name
 	for _, j := range m.All() {
 		if info := j.Published(); info != nil && info.Live() {
 			e.Live = append(e.Live, *info)
@@ -414,7 +427,7 @@ func (m *Manager) giveUp(all []*Job) {
 }
 
 // Close lets go of everything, after Shutdown. It does not wait for a stuck job, nor
-// for a stuck disk.
+// for a stuck disk; a slow one has closeTime.
 func (m *Manager) Close() error {
 	var stuck []error
 	for _, j := range m.All() {
@@ -434,9 +447,8 @@ func (m *Manager) Close() error {
 		await(j.done, "the loop of a job is stuck")
 		await(j.quiet(), "what serves the output of a job is stuck")
 	}
-	if m.archive != nil {
-		m.archive.put(errand{what: errandClose})
-		await(m.archive.done, "the directory of the output is stuck")
+	if m.archive != nil && !m.archive.close() {
+		stuck = append(stuck, errors.New("jobs: the directory of the output is stuck"))
 	}
 	if m.keepers != nil {
 		m.keepers.Close()

@@ -12,6 +12,13 @@ import (
 // types in this file.
 type message interface{ message() }
 
+// A request is a message that is answered: those that have a reply in them. All others
+// tell the loop something.
+type request interface {
+	message
+	fail(error)
+}
+
 // A Result is the answer to a message: a value or an error.
 type Result[T any] struct {
 	Value T
@@ -51,55 +58,55 @@ func pend[T any](j *Job, r reply[T]) Pending[T] { return Pending[T]{r.c, j, r.to
 type (
 	// writeMsg queues input.
 	writeMsg struct {
-		in    Input
-		reply reply[WriteResult]
-		at    time.Time // when the request was read
+		in Input
+		reply[WriteResult]
+		at time.Time // when the request was read
 	}
 	// waitMsg arms a wait.
 	waitMsg struct {
-		spec  *WaitSpec
-		reply reply[Outcome]
+		spec *WaitSpec
+		reply[Outcome]
 	}
 	// runMsg waits for the end as job/run does.
 	runMsg struct {
-		opts  RunOptions
-		reply reply[RunResult]
+		opts RunOptions
+		reply[RunResult]
 	}
 	// readMsg asks where a read begins, and waits for something to be there.
 	readMsg struct {
-		opts  ReadOptions
-		reply reply[ReadResult]
+		opts ReadOptions
+		reply[ReadResult]
 	}
 	// killMsg ends the tree.
 	killMsg struct {
-		opts  KillOptions
-		reply reply[KillResult]
+		opts KillOptions
+		reply[KillResult]
 	}
 	// signalMsg, resizeMsg, watchMsg, unwatchMsg and removeMsg: see control.go.
 	signalMsg struct {
 		sig    syscall.Signal
 		target keeper.Target
-		reply  reply[struct{}]
+		reply[struct{}]
 	}
 	resizeMsg struct {
 		cols, rows int
-		reply      reply[struct{}]
+		reply[struct{}]
 	}
 	watchMsg struct {
 		spec      WatchSpec
 		fromStart bool
-		reply     reply[int]
+		reply[int]
 	}
 	unwatchMsg struct {
-		id    int
-		reply reply[struct{}]
+		id int
+		reply[struct{}]
 	}
 	removeMsg struct {
 		keepFiles bool
-		reply     reply[struct{}]
+		reply[struct{}]
 	}
 	// infoMsg asks for a snapshot, in its turn.
-	infoMsg struct{ reply reply[Info] }
+	infoMsg struct{ reply[Info] }
 	// cancelMsg withdraws the request with this token.
 	cancelMsg struct{ tok *token }
 	// shutdownMsg ends the job because the server ends.
@@ -113,7 +120,10 @@ type (
 		hits  []followerHit
 		taken chan<- struct{} // has room
 	}
-	syncedMsg struct{ tok *token }
+	syncedMsg struct {
+		tok    *token
+		partly bool // a followHaste came before all was matched
+	}
 	// foregroundMsg is what a look at the terminal's foreground has found; see
 	// changes.go.
 	foregroundMsg struct {
@@ -172,17 +182,36 @@ func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{wake: make(chan struct
 
 // put queues m, and reports false if the receiver is gone.
 func (b *mailbox[T]) put(m T) bool {
+	if !b.add(m) {
+		return false
+	}
+	b.poke()
+	return true
+}
+
+// add is put without waking the receiver.
+func (b *mailbox[T]) add(m T) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return false
 	}
 	b.queue = append(b.queue, m)
+	return true
+}
+
+func (b *mailbox[T]) empty() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.queue) == 0
+}
+
+// poke wakes the receiver.
+func (b *mailbox[T]) poke() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
-	return true
 }
 
 // take returns all that is queued.

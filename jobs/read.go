@@ -42,7 +42,7 @@ func (r *readReq) byCursor() bool { return r.msg.opts.Offset == nil }
 // Read asks for output. It works as well after the job's end.
 func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
 	r := newReply[ReadResult]()
-	j.post(readMsg{o, r})
+	j.ask(readMsg{o, r})
 	return pend(j, r)
 }
 
@@ -105,7 +105,7 @@ func (j *Job) beginRead(r *readReq) {
 		end := r.st.spool.End() // what comes later is for the next read
 		buf := make([]byte, max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0))
 		n, at := r.st.spool.Read(buf, r.off)
-		j.post(readDoneMsg{r, buf[:n], at})
+		j.ask(readDoneMsg{r, buf[:n], at})
 	})
 }
 

@@ -35,7 +35,7 @@ type runReq struct {
 // output has been read, and that of others for a moment longer.
 func (j *Job) Run(o RunOptions) Pending[RunResult] {
 	r := newReply[RunResult]()
-	j.post(runMsg{o, r})
+	j.ask(runMsg{o, r})
 	return pend(j, r)
 }
 
@@ -87,6 +87,9 @@ func (j *Job) allEnded() bool {
 }
 
 func (j *Job) reviewRunning(r *runReq, now time.Time) bool {
+	if j.st.exit != nil {
+		r.deadline = time.Time{} // It has ended in time, and its output is still being read.
+	}
 	if r.deadline.IsZero() || now.Before(r.deadline) {
 		return false
 	}
@@ -106,6 +109,14 @@ func (j *Job) runResult(r *runReq, complete bool) RunResult {
 		j.unread[s.Name] = max(j.unread[s.Name], s.NextOffset)
 	}
 	return res
+}
+
+// inTime says that the leader has ended by itself: of a run whose time was over in the same
+// instant, and did nothing to it, it is not told.
+func (j *Job) inTime() {
+	for _, r := range j.runs {
+		r.timedOut = false
+	}
 }
 
 // cancelRun does with the job what the timeout would have done.

@@ -90,7 +90,7 @@ func (j *Job) typeKey(t *typing, name string, count int) *Error {
 	b, err := screen.Encode([]string{name}, j.modes())
 	if err != nil {
 		e := errorf(CodeInvalidKey, "%v%s; nothing was sent", err, keyAdvice(name))
-		e.Valid, e.Name = screen.KeyNames(), name
+		e.Valid, e.Name, e.Near = screen.KeyNames(), name, nearKey(name)
 		return e
 	}
 	for range count {

@@ -65,12 +65,14 @@ type Spec struct {
 	StderrFile  string  // pipe mode: the same for stderr, where Stderr is separate
 	Watches     []WatchSpec
 	Wait        *WaitSpec
-	Sink        Sink  // nil = nobody listens
+	Sink        Sink          // nil = nobody listens
+	KillAfter   time.Duration // from the start on; 0 = no such time
+	Limits      JobLimits
 	Window      int64 // how far output may be ahead of the read cursor (hold.go); 0 = the job waits for no reader
 }
 
 // check refuses what can be seen to be wrong before anything is started.
-func (s *Spec) check() *Error {
+func (s *Spec) check(p *PlatformInfo) *Error {
 	if err := s.checkText(); err != nil {
 		return err
 	}
@@ -78,6 +80,9 @@ func (s *Spec) check() *Error {
 		return err
 	}
 	if err := s.checkStreams(); err != nil {
+		return err
+	}
+	if err := s.checkLimits(p); err != nil {
 		return err
 	}
 	for i := range s.Watches {

@@ -24,12 +24,6 @@ type StartResult struct {
 // A startReq is a start that has not been answered.
 type startReq struct{ reply reply[StartResult] }
 
-// A startResult is what the startLoop brings back.
-type startResult struct {
-	launched *launched
-	err      *Error
-}
-
 // launched is a process that runs, and what it is connected to.
 type launched struct {
 	plan    plan
@@ -55,32 +49,41 @@ type plan struct {
 	reason string // why the mode is not the one that is usual
 	cols   int
 	rows   int
+	limits keeper.Limits
 }
 
-// startLoop makes the process. It is a goroutine of its own, since looking for
-// directories and commands may take as long as a file system likes.
-func (j *Job) startLoop() {
-	var r startResult
+// start makes the process. Looking for directories and commands may take as long as a
+// file system likes: what names the job meanwhile waits its turn, a cancel of the start
+// as well, so that only its wait is left to cancel.
+func (j *Job) start() {
 	p, err := j.mgr.plan(&j.spec)
+	var l *launched
 	if err == nil {
-		r.launched, err = j.mgr.launch(&j.spec, p)
+		l, err = j.mgr.launch(&j.spec, p)
 	}
-	r.err = err
-	j.started <- r
-}
-
-// onStarted makes a job of what was started, or a refusal.
-func (j *Job) onStarted(r startResult) {
-	if r.err != nil {
-		j.st.status, j.quit = StatusFailed, true
-		j.mgr.forget(j)
-		close(j.vacant)
-		close(j.ended)
-		j.begin.reply.fail(r.err)
+	if err != nil {
+		j.turns.Lock()
+		defer j.turns.Unlock()
+		j.startFailed(err)
 		return
 	}
+	j.turn(func() { j.onStarted(l) })
+	l.proc.Notify(j.attend)
+}
+
+func (j *Job) startFailed(err *Error) {
+	j.st.status = StatusFailed
+	j.quit.Store(true)
+	j.mgr.forget(j)
+	close(j.vacant)
+	close(j.ended)
+	j.begin.reply.fail(err)
+}
+
+// onStarted makes a job of what was started.
+func (j *Job) onStarted(l *launched) {
 	j.mgr.started(j)
-	j.attach(r.launched)
+	j.attach(l)
 	j.spec.forgetText()
 	j.st.status = StatusRunning
 	for _, w := range j.spec.Watches {
@@ -120,6 +123,7 @@ func (j *Job) attach(l *launched) {
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
 		PID: l.proc.PID(), StartedAt: now,
 	}
+	j.beginLimits()
 	if j.folder != nil {
 		j.info.OutputDirectory = j.folder.Path()
 	}
@@ -152,7 +156,7 @@ func (j *Job) answerStart() {
 
 // resolve finds everything that a spec names.
 func (m *Manager) resolve(s *Spec) (plan, *Error) {
-	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows}
+	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows, limits: s.Limits.kept()}
 	var err *Error
 	if p.dir, err = m.directory(s.Cwd); err != nil {
 		return p, err
@@ -235,8 +239,10 @@ func (m *Manager) directory(cwd string) (string, *Error) {
 // allowed refuses a directory outside those that the client allowed, symlinks
 // resolved on both sides.
 func (m *Manager) allowed(dir string) *Error {
-	real, err := filepath.EvalSymlinks(dir)
-	if len(m.allowedDirs) == 0 || err == nil && m.isAllowed(real) {
+	if len(m.allowedDirs) == 0 {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil && m.isAllowed(real) {
 		return nil
 	}
 	return m.notAllowed("directory", dir)
@@ -318,17 +324,12 @@ func (m *Manager) launchReal(s *Spec, p plan) (*launched, *Error) {
 }
 
 func (m *Manager) launchPTY(p plan) (*launched, *Error) {
-	t, slave, err := proc.OpenTerminal(p.cols, p.rows)
+	t, slave, err := m.openTerminal(p.cols, p.rows)
 	if err != nil {
-		if isResource(err) {
-			return nil, resourceError("a terminal", err)
-		}
-		e := errorf(CodePTYUnavailable, "no terminal can be had (%s); start the job with \"mode\": \"pipe\"", errnoText(err))
-		e.Errno = errnoText(err)
-		return nil, e
+		return nil, err
 	}
 	defer slave.Close()
-	k, kerr := m.keepers.Start(keeper.Command{Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Terminal: slave})
+	k, kerr := m.keepers.Start(keeper.Command{Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Limits: p.limits, Terminal: slave})
 	if kerr != nil {
 		_ = t.Close() // Nothing has used it.
 		return nil, startError(p, kerr)
@@ -343,7 +344,7 @@ func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
 	}
 	defer c.closeTheirs()
 	k, err := m.keepers.Start(keeper.Command{
-		Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr,
+		Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Limits: p.limits, Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr,
 	})
 	if err != nil {
 		c.closeOurs()
@@ -371,6 +372,10 @@ func startError(p plan, err error) *Error {
 	switch {
 	case isResource(err):
 		return resourceError("another process", err)
+	case se.Stage == keeper.StageLimits:
+		e := errorf(CodeUnsupported, "the job cannot be held to its limits (%s); ask for lower ones, or for none", errnoText(err))
+		e.Name, e.Pointer, e.Errno = "limits", "/limits", errnoText(err)
+		return e
 	case se.Stage == keeper.StageChdir:
 		e := errorf(CodeBadWorkingDirectory, "the working directory %s cannot be used (%s); give an existing directory as cwd", p.dir, errnoText(err))
 		e.Path, e.Errno = p.dir, errnoText(err)
@@ -381,6 +386,8 @@ func startError(p plan, err error) *Error {
 		return e
 	case errors.Is(err, syscall.E2BIG):
 		return tooLong(p)
+	case se.Stage == keeper.StageKeeper && se.Killed:
+		return errorf(CodeInternal, "the server's own process beside the job was killed while it started %s, and what there was of the job is ended; see that neither the program nor anybody else kills processes named shelld-keeper", p.path)
 	case se.Stage == keeper.StageKeeper:
 		return errorf(CodeInternal, "the server cannot run a process of its own beside the job (%v); see that /proc is mounted and that the server's file is still there", err)
 	case errors.Is(err, syscall.ENOENT):

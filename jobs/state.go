@@ -22,6 +22,8 @@ type state struct {
 	reason Reason // why it ends, settled before the signal is sent; "" = by itself
 	empty  bool   // nothing of the job is alive
 
+	limit LimitName // which, where the reason is a limit
+
 	exitedAt time.Time
 	step     step
 }
@@ -50,16 +52,17 @@ func (s *state) intend(r Reason) {
 	}
 }
 
-// leaderExited records the leader's status.
-func (s *state) leaderExited(code int, sig syscall.Signal, core bool, now time.Time) {
+// leaderExited records the leader's status. byItself takes the reason back: it had ended
+// before anybody did anything about it.
+func (s *state) leaderExited(code int, sig syscall.Signal, core, byItself bool, now time.Time) {
 	e := &Exit{CoreDumped: core, Reason: ReasonExited}
 	if sig != 0 {
 		e.Signal, e.Reason = signalName(sig), ReasonSignaled
 	} else {
 		e.Code = &code
 	}
-	if s.reason != "" {
-		e.Reason = s.reason
+	if s.reason != "" && !byItself {
+		e.Reason, e.Limit = s.reason, s.limit
 	}
 	s.exit, s.exitedAt, s.step = e, now, stepDrainExit
 }

@@ -14,15 +14,15 @@ func (j *Job) Sink() Sink { return j.sink }
 // origin resolved: FromDefault leaves it open. An offset beyond the end stays as it is.
 func (j *Job) Subscribe(from Origin, set SubscribeFunc) Pending[struct{}] {
 	r := newReply[struct{}]()
-	j.post(subscribeMsg{from, set, r})
+	j.ask(subscribeMsg{from, set, r})
 	return pend(j, r)
 }
 
 // subscribeMsg changes what is heard of the job.
 type subscribeMsg struct {
-	from  Origin
-	set   SubscribeFunc
-	reply reply[struct{}]
+	from Origin
+	set  SubscribeFunc
+	reply[struct{}]
 }
 
 func (subscribeMsg) message() {}

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 
-	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/proc"
 )
 
@@ -101,6 +100,9 @@ func (t *tape) Overtake(key byte) (bool, error) {
 	return t.sends, nil
 }
 
+// WriteNow leaves it to Write.
+func (t *tape) WriteNow([]byte) (int, error) { return 0, nil }
+
 // A tapeTerminal is the tape as a terminal: closing it is closing the input.
 type tapeTerminal struct{ *tape }
 
@@ -115,7 +117,7 @@ func startTape(t *testing.T, sink *recorder) (*fakeJob, *tape) {
 	tp := newTape()
 	f := &fakeJob{
 		t: t, m: newManager(slog.New(slog.DiscardHandler)), sink: sink,
-		proc: &fakeProcess{make(chan keeper.Event), make(chan keeper.KillOptions, 8)}, out: newFakeSource(),
+		proc: newFakeProcess(), out: newFakeSource(),
 	}
 	f.m.plan = func(*Spec) (plan, *Error) {
 		return plan{argv: []string{"fake"}, mode: ModePTY, dir: "/", cols: 80, rows: 24}, nil

@@ -18,6 +18,8 @@ type wait struct {
 	failed   []bool   // the pattern had to be removed
 	catchup  *token   // not nil until the follower has seen what is there already
 	asked    bool     // catchup was for bytes that came later
+	hastened bool     // the follower was told that the time is over
+	partly   bool     // and has not seen all of it
 	tok      *token   // the request's, for cancelling; may be shared with a write or start
 	done     func(Outcome)
 	abort    func(*Error)
@@ -32,7 +34,7 @@ func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
 		return Pending[Outcome]{}, err
 	}
 	r := newReply[Outcome]()
-	j.post(waitMsg{spec, r})
+	j.ask(waitMsg{spec, r})
 	return pend(j, r), nil
 }
 
@@ -159,7 +161,7 @@ func (j *Job) arm(w *wait) {
 	if w.catchup != nil {
 		// Once the leader has ended, no output of its will follow: what leans on
 		// the end counts.
-		j.follower.Load().mail.put(followSync{w.catchup, j.told()})
+		j.follower.Load().mail.put(followSync{w.catchup, j.told(), w.keys})
 	}
 	j.waits = append(j.waits, w)
 }
@@ -236,7 +238,7 @@ func (j *Job) barrier() map[Stream]int64 {
 	return after
 }
 
-func (j *Job) onSynced(tok *token) {
+func (j *Job) onSynced(tok *token, partly bool) {
 	if j.settling == tok {
 		j.settling = nil
 	}
@@ -247,9 +249,31 @@ func (j *Job) onSynced(tok *token) {
 	}
 	for _, w := range j.waits {
 		if w.catchup == tok {
-			w.catchup = nil
+			w.catchup, w.partly = nil, partly
 		}
 	}
+}
+
+// reviewCatchups has the follower answer for waits whose time is over while it looks at
+// what was there already.
+func (j *Job) reviewCatchups(now time.Time) {
+	for _, w := range j.waits {
+		if until := w.catchupUntil(); !until.IsZero() && !now.Before(until) {
+			w.hastened = true
+			j.follower.Load().mail.put(followHaste{w.catchup})
+		}
+	}
+}
+
+// catchupUntil is when the follower may look no longer; zero: it may, or does not.
+func (w *wait) catchupUntil() (t time.Time) {
+	if w.catchup == nil || w.hastened || w.deadline.IsZero() {
+		return t
+	}
+	if t = w.armed.Add(firstLook); t.Before(w.deadline) {
+		t = w.deadline
+	}
+	return t
 }
 
 // reviewWaits ends those waits of which a condition holds.
@@ -286,6 +310,8 @@ func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bo
 		}
 	}
 	switch {
+	case w.partly:
+		return "timeout", -1, true
 	case j.told() && !untilClosed:
 		return "exit", -1, true
 	case !w.deadline.IsZero() && !now.Before(w.deadline):
@@ -314,11 +340,11 @@ func (j *Job) holds(w *wait, i int, now time.Time) bool {
 // hold on the same output: bytes are counted faster than they are matched, and of
 // several conditions that hold the first one counts.
 func (j *Job) asks(w *wait, i int) bool {
-	if w.asked || !slices.ContainsFunc(w.keys[:i], func(key int) bool { return key != 0 }) {
+	if w.asked || w.partly || !slices.ContainsFunc(w.keys[:i], func(key int) bool { return key != 0 }) {
 		return false
 	}
 	w.asked, w.catchup = true, new(token)
-	j.follower.Load().mail.put(followSync{tok: w.catchup})
+	j.follower.Load().mail.put(followSync{tok: w.catchup, keys: w.keys[:i]})
 	return true
 }
 

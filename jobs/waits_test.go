@@ -197,7 +197,7 @@ func TestRunDrainTime(t *testing.T) {
 		p := f.Run(RunOptions{Timeout: -1, Drain: ms(500)})
 		synctest.Wait()
 		began := time.Now()
-		f.proc.events <- keeper.Event{Kind: keeper.Exited, Background: []keeper.Proc{{PID: 5, Command: "holder"}}}
+		f.proc.tell(keeper.Event{Kind: keeper.Exited, Background: []keeper.Proc{{PID: 5, Command: "holder"}}})
 		time.AfterFunc(ms(100), func() { f.out.data <- []byte("late") })
 		r := must(t, p)
 		if took := time.Since(began); took != ms(500) || r.Complete || r.Output[PTY] != (Range{0, 4}) {

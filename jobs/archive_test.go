@@ -1,0 +1,34 @@
+package jobs
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestArchiveEnds: the end of a server waits for files that are being deleted, however many
+// they are, and not for a disk on which nothing moves.
+func TestArchiveEnds(t *testing.T) {
+	for _, c := range []struct {
+		drops int
+		each  time.Duration
+		want  bool
+	}{{100, shutdownSlack * 9 / 10, true}, {1000, shutdownSlack * 9 / 10, false}, {1, shutdownSlack * 5 / 2, false}} {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			a, err := openArchive(&Persist{Directory: dir, Session: "s"}, Limits{}.withDefaults(true), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range c.drops {
+				j := &Job{folder: a.folder(ID(i + 1))}
+				a.put(errand{what: errandDrop, job: j, then: func(error) { time.Sleep(c.each) }}) // The bubble's time: a slow disk.
+			}
+			if got := a.close(); got != c.want {
+				t.Errorf("%d deletions of %v each: ended %v, want %v", c.drops, c.each, got, c.want)
+			}
+			<-a.done
+		})
+	}
+}

@@ -1,0 +1,195 @@
+package jobs
+
+import (
+	"sync/atomic"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// A LimitName names what a job can be limited in.
+type LimitName string
+
+const (
+	LimitProcesses   LimitName = "processes"
+	LimitMemoryBytes LimitName = "memoryBytes"
+	LimitCPUMs       LimitName = "cpuMs"
+	LimitOpenFiles   LimitName = "openFiles"
+	LimitOutputBytes LimitName = "outputBytes"
+)
+
+// JobLimits are what a job may take at most. Zero means that there is no limit.
+type JobLimits struct {
+	Processes   int64 // alive at a time
+	MemoryBytes int64
+	CPUMs       int64
+	OpenFiles   int64
+	OutputBytes int64 // of all streams together
+}
+
+// A LimitKind says how jobs are held to a limit here.
+type LimitKind struct {
+	Name LimitName
+	By   string // server or rlimit
+	Per  string // process or job
+	Ends bool   // a job that goes beyond is ended; else the program is refused more
+	Why  string // how exact it is, for people
+}
+
+// A LimitInfo is a limit in effect.
+type LimitInfo struct {
+	LimitKind
+	Max int64
+}
+
+// limitKinds has every limit, and where to find it.
+var limitKinds = []struct {
+	LimitKind
+	of func(*JobLimits) *int64
+}{
+	{LimitKind{LimitProcesses, "server", "job", true,
+		"the keeper counts several times a second, since the system's own limit is one of the user; processes that come and go in between are not seen"},
+		func(l *JobLimits) *int64 { return &l.Processes }},
+	{LimitKind{LimitMemoryBytes, "rlimit", "process", false,
+		"RLIMIT_DATA: private memory that the process may write to; shared memory is not counted"},
+		func(l *JobLimits) *int64 { return &l.MemoryBytes }},
+	{LimitKind{LimitCPUMs, "rlimit", "process", true,
+		"RLIMIT_CPU: whole seconds, rounded up; SIGXCPU, and SIGKILL a second later. It ends the process; where that is the leader, it ends the job"},
+		func(l *JobLimits) *int64 { return &l.CPUMs }},
+	{LimitKind{LimitOpenFiles, "rlimit", "process", false,
+		"RLIMIT_NOFILE: no descriptor has this number or a higher one"},
+		func(l *JobLimits) *int64 { return &l.OpenFiles }},
+	{LimitKind{LimitOutputBytes, "server", "job", true,
+		"exact: what is written beyond it is thrown away"},
+		func(l *JobLimits) *int64 { return &l.OutputBytes }},
+}
+
+// LimitKinds are the limits that the manager can hold a job to.
+func (m *Manager) LimitKinds() (all []LimitKind) {
+	for _, k := range limitKinds {
+		if m.platform.limits() || k.Name == LimitOutputBytes {
+			all = append(all, k.LimitKind)
+		}
+	}
+	return all
+}
+
+// limits says whether jobs are held to more than an amount of output, which is a keeper's
+// work.
+func (p *PlatformInfo) limits() bool { return p.Tree == treeKeeper }
+
+// checkLimits refuses a limit that nothing would hold the job to.
+func (s *Spec) checkLimits(p *PlatformInfo) *Error {
+	for _, k := range limitKinds {
+		if *k.of(&s.Limits) > 0 && !p.limits() && k.Name != LimitOutputBytes {
+			e := errorf(CodeUnsupported, "no job can be held to the limit %s on this system; capabilities.limits has those that there are", k.Name)
+			e.Name, e.Pointer = string(k.Name), "/limits/"+string(k.Name)
+			return e
+		}
+	}
+	return nil
+}
+
+// maxLimitMs keeps a number of milliseconds within a time.Duration; 73 years.
+const maxLimitMs = int64(1) << 41
+
+// kept are the limits for the keeper to hold the job to.
+func (l JobLimits) kept() keeper.Limits {
+	k, _ := keeper.Fit(keeper.Limits{
+		OpenFiles: l.OpenFiles, Memory: l.MemoryBytes, Processes: l.Processes,
+		CPU: time.Duration(min(l.CPUMs, maxLimitMs)) * time.Millisecond,
+	})
+	return k
+}
+
+// inEffect tells the limits as they are, by name.
+func (l JobLimits) inEffect() (all []LimitInfo) {
+	k := l.kept()
+	l.OpenFiles, l.MemoryBytes, l.CPUMs = k.OpenFiles, k.Memory, k.CPU.Milliseconds()
+	for _, kind := range limitKinds {
+		if n := *kind.of(&l); n > 0 {
+			all = append(all, LimitInfo{kind.LimitKind, n})
+		}
+	}
+	return all
+}
+
+// A budget is what a job may write. Its readLoops take from it.
+type budget struct {
+	max  int64 // 0: any amount
+	used atomic.Int64
+}
+
+// take returns how many of n bytes may be kept: the last ones may not.
+func (b *budget) take(n int) int {
+	if b.max == 0 {
+		return n
+	}
+	over := b.used.Add(int64(n)) - b.max
+	return n - int(min(max(over, 0), int64(n)))
+}
+
+func (b *budget) isOver() bool { return b.max > 0 && b.used.Load() > b.max }
+
+// lifetime is how long the job may live; 0: as long as it likes.
+func (j *Job) lifetime() time.Duration {
+	own, all := j.spec.KillAfter, j.mgr.limits.JobTimeout
+	if own == 0 || all > 0 && all < own {
+		return all
+	}
+	return own
+}
+
+// beginLimits starts what bounds a job that runs.
+func (j *Job) beginLimits() {
+	if life := j.lifetime(); life > 0 {
+		j.info.KillAfter, j.killAt = life, j.info.StartedAt.Add(life)
+	}
+	j.info.Limits = j.spec.Limits.inEffect()
+}
+
+// reviewLimits ends a job that has lived for as long as it may, or written more than
+// that. Each is looked at once: what then lives on may not be signalled.
+func (j *Job) reviewLimits(now time.Time) {
+	if !j.killAt.IsZero() && !now.Before(j.killAt) {
+		j.killAt = time.Time{}
+		j.end(ReasonTimeout, KillOptions{Grace: j.mgr.limits.ShutdownGrace})
+	}
+	if !j.wroteTooMuch && j.budget.isOver() {
+		j.wroteTooMuch = true
+		j.endBeyond(LimitOutputBytes, j.mgr.limits.ShutdownGrace)
+	}
+}
+
+// onLimited is told by the keeper that the job has more processes than it may, and once
+// more that they do not become fewer: then it is no use to wait.
+func (j *Job) onLimited() {
+	grace := j.mgr.limits.ShutdownGrace
+	if j.manyProcesses {
+		grace = 0
+	}
+	j.manyProcesses = true
+	j.endBeyond(LimitProcesses, grace)
+}
+
+// endBeyond ends a job because of a limit.
+func (j *Job) endBeyond(limit LimitName, grace time.Duration) {
+	j.st.intendLimit(limit)
+	j.end(ReasonLimit, KillOptions{Grace: grace})
+}
+
+// intendLimit is intend for a limit.
+func (s *state) intendLimit(limit LimitName) {
+	if s.exit == nil && s.reason == "" {
+		s.reason, s.limit = ReasonLimit, limit
+	}
+}
+
+// tellOutputLimit gives a leader that has ended by itself the limit as its reason where
+// more has come of it than may be kept: nothing is cut without a word, whoever was faster.
+func (j *Job) tellOutputLimit() {
+	if e := *j.st.exit; j.budget.isOver() && (e.Reason == ReasonExited || e.Reason == ReasonSignaled) {
+		e.Reason, e.Limit = ReasonLimit, LimitOutputBytes
+		j.st.exit = &e
+	}
+}

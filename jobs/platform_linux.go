@@ -1,0 +1,30 @@
+package jobs
+
+import "shelld/jobs/internal/proc"
+
+// Platform tells what this machine's system lets a server do.
+func Platform() PlatformInfo {
+	return PlatformInfo{
+		Modes: []Mode{ModePTY, ModePipe},
+		Tree:  treeKeeper,
+		Reaches: []string{"children", "grandchildren", "other process groups", "other sessions",
+			"daemonised orphans", "stopped processes", "the server's own sudden death"},
+		NotReached: []string{"setuid programs under an unprivileged server",
+			"processes left when the server and a keeper are killed in the same instant by a stranger"},
+		CanonicalLineLimit: proc.CanonicalLineLimit,
+	}
+}
+
+func platformOf(o Options) PlatformInfo {
+	if o.WithoutKeepers {
+		return sessionPlatform()
+	}
+	return Platform()
+}
+
+func newStarter(o Options) starter {
+	if o.WithoutKeepers {
+		return newDirectly(o)
+	}
+	return newKeepers(o)
+}

@@ -1,0 +1,29 @@
+package jobs
+
+// Range returns the stored bytes of a range and what of it was dropped. It takes no
+// more memory than what is kept of it.
+func (j *Job) Range(name Stream, r Range) (data []byte, gaps []Range) {
+	st := j.stream(name)
+	if st == nil {
+		return nil, nil
+	}
+	at := r.From
+	for _, k := range st.spool.Kept() {
+		from, to := max(k.From, at), min(k.To, r.To)
+		if from >= to {
+			continue
+		}
+		part, dropped := st.spool.ReadRange(from, to)
+		if from > at {
+			gaps = append(gaps, Range{at, from})
+		}
+		for _, d := range dropped { // while this was read
+			gaps = append(gaps, Range(d))
+		}
+		data, at = append(data, part...), to
+	}
+	if at < r.To {
+		gaps = append(gaps, Range{at, r.To})
+	}
+	return data, gaps
+}

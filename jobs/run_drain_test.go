@@ -1,0 +1,55 @@
+package jobs
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// A slowDrain says when it was asked, and answers when the test does.
+type slowDrain struct {
+	*fakeSource
+	asked chan struct{}
+}
+
+func (s slowDrain) Drain() { s.asked <- struct{}{} }
+
+// TestTimeoutWhileDrained: a leader that has ended in time is not told as late, nor is what
+// it has left ended, where reading its output takes beyond the time.
+func TestTimeoutWhileDrained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeJob{t: t, m: newManager(slog.New(slog.DiscardHandler)), sink: &recorder{}, proc: newFakeProcess(), out: newFakeSource()}
+		slow := slowDrain{f.out, make(chan struct{}, 8)}
+		f.m.plan = func(*Spec) (plan, *Error) { return plan{argv: []string{"fake"}, mode: ModePipe, dir: "/"}, nil }
+		f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
+			return &launched{plan: p, proc: f.proc, outputs: []output{{Stdout, slow}}}, nil
+		}
+		j, started, err := f.m.Start(Spec{Sink: f.sink})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Job = j
+		must(t, started)
+		run := f.Run(RunOptions{Timeout: time.Second})
+		time.Sleep(ms(999))
+		f.proc.tell(keeper.Event{Kind: keeper.Exited, ByItself: true, Background: []keeper.Proc{{PID: 7, Command: "daemon"}}})
+		<-slow.asked
+		time.Sleep(ms(2))
+		select {
+		case k := <-f.proc.kills:
+			t.Errorf("killed: %+v", k)
+		default:
+		}
+		f.out.drain <- struct{}{}
+		f.proc.gone()
+		<-slow.asked
+		f.out.drain <- struct{}{}
+		if r := must(t, run); r.TimedOut || r.Info.Exit.Reason != ReasonExited {
+			t.Errorf("timed out %v, exit %+v", r.TimedOut, *r.Info.Exit)
+		}
+		f.finish()
+	})
+}

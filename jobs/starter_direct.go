@@ -1,0 +1,21 @@
+//go:build linux || darwin || windows
+
+package jobs
+
+import (
+	"shelld/jobs/internal/direct"
+	"shelld/jobs/internal/keeper"
+)
+
+// directly is the starter where jobs have no keepers.
+type directly struct{ *direct.Pool }
+
+func (p directly) Start(cmd keeper.Command) (process, error) {
+	j, err := p.Pool.Start(cmd)
+	if err != nil {
+		return nil, err // A nil *Job would be a process.
+	}
+	return j, nil
+}
+
+func newDirectly(o Options) starter { return directly{direct.NewPool(o.Log)} }
