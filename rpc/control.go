@@ -7,16 +7,23 @@ import (
 
 // done awaits a request that answers with nothing.
 func done[T any](r *request, pending jobs.Pending[struct{}], result T) {
-	respond(r, pending, func(struct{}) T { return result })
+	respondNow(r, pending, func(struct{}) T { return result })
 }
 
 func (s *Server) jobSignal(r *request) error {
 	var p schema.JobSignalParams
-	j, err := s.target(r, &p, &p.Handle)
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	target := jobs.SignalTarget(or(p.Target, schema.SignalTargetForeground))
+	if p.Group != nil {
+		return s.signalGroup(r, *p.Group, p.Signal, target)
+	}
+	j, err := s.job(p.Handle)
 	if err != nil {
 		return err
 	}
-	pending, refused := j.Signal(p.Signal, jobs.SignalTarget(or(p.Target, schema.SignalTargetForeground)))
+	pending, refused := j.Signal(p.Signal, target)
 	if refused != nil {
 		return refused
 	}
@@ -45,7 +52,7 @@ func (s *Server) jobWatch(r *request) error {
 	if refused != nil {
 		return refused
 	}
-	respond(r, pending, func(id int) schema.JobWatchResult { return schema.JobWatchResult{WatchID: int64(id)} })
+	respondNow(r, pending, func(id int) schema.JobWatchResult { return schema.JobWatchResult{WatchID: int64(id)} })
 	return nil
 }
 

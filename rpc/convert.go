@@ -25,7 +25,14 @@ func marshal(v any) []byte {
 }
 
 func notification(method string, params any) []byte {
-	return marshal(schema.NotificationMessage{JSONRPC: "2.0", Method: method, Params: marshal(params)})
+	body := append([]byte(`{"jsonrpc":"2.0","method":"`), method...) // which is plain
+	body = append(body, `","params":`...)
+	if m, ok := params.(schema.JobPatternMatchedParams); ok {
+		body = appendMatched(body, &m)
+	} else {
+		body = append(body, marshal(params)...)
+	}
+	return append(body, '}')
 }
 
 func resultBody(id json.RawMessage, result any) []byte {
@@ -67,7 +74,7 @@ func exit(e *jobs.Exit) *schema.Exit {
 	if e == nil {
 		return nil
 	}
-	return &schema.Exit{Code: int64Ptr(e.Code), Signal: optional(e.Signal), CoreDumped: e.CoreDumped, Reason: schema.ExitReason(e.Reason)}
+	return &schema.Exit{Code: int64Ptr(e.Code), Signal: optional(e.Signal), CoreDumped: e.CoreDumped, Reason: schema.ExitReason(e.Reason), Limit: optional(schema.LimitName(e.Limit))}
 }
 
 func jobState(s jobs.State) schema.JobState {
@@ -94,6 +101,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 	if i.OutputFileError != "" {
 		w.OutputFileError = &schema.OutputFileError{Path: i.OutputFile, Reason: i.OutputFileError}
 	}
+	w.KillAfterMs, w.Limits = nonzero(millis(i.KillAfter)), limitInfo(i.Limits)
 	if !i.EndedAt.IsZero() {
 		w.EndedAt = optional(timestamp(i.EndedAt))
 	}
@@ -210,7 +218,7 @@ type rendering struct {
 // render reads a range and cuts it to size: head and tail of the text as the client
 // will read it. What the spool had dropped counts as left out.
 func render(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int, skip ...jobs.Range) rendering {
-	text, tr := excerpt(j, name, r, plain, maxBytes, skip)
+	text, tr := j.Excerpt(name, r, skip, plain, maxBytes)
 	p := textOrBase64(text, false)
 	if tr != nil {
 		p.truncated = truncated(tr)

@@ -9,9 +9,9 @@
 //	      -> Server.Handle -> begin      life cycle, method   (server.go, lifecycle.go)
 //	      -> handler                     params, by schema    (methods.go, jobs.go)
 //	      -> jobs: a message to the job's loop, in arrival order
-//	      -> await                       a goroutine has the rest
+//	      -> await                       a goroutine has the rest, where there is any
 //	      -> answer -> outbox            a control message    (outbox.go)
-//	      -> stdout
+//	      -> stdout                      at once where that blocks nobody (direct.go)
 //
 // Everything up to the job's loop happens on the one reading goroutine, so requests
 // that name the same job take effect in the order in which they came. Nothing there
@@ -21,10 +21,13 @@
 //
 //  1. The reading goroutine belongs to jsonrpc2.Conn. It blocks on the input, and
 //     ends with it.
-//  2. outbox.run is the only writer. It blocks on the output, and ends when all is
-//     sent or the output breaks.
+//  2. outbox.run is the writer that may block on the output. It ends when all is sent or
+//     the output breaks.
 //  3. One goroutine per request that a job has not answered yet; the job's answer
 //     ends it.
+//
+// The goroutines of package jobs send events themselves, a little at a time, where the
+// output takes it at once; one at a time is the writer.
 //
 // # Ordering guarantees
 //

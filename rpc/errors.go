@@ -105,66 +105,102 @@ func invalidParams(fields ...schema.FieldError) *wireError {
 
 // refusalToWire gives a refusal the data of its kind.
 func refusalToWire(e *jobs.Error) *wireError {
+	if e.Code == jobs.CodeInvalidParams {
+		return invalidParams(schema.FieldError{Pointer: e.Pointer, Message: e.Message, Allowed: e.Valid})
+	}
 	kind := wireKinds[e.Code]
-	k := string(kind)
 	w := &wireError{kind: kind, message: e.Message}
+	for _, family := range []func(*jobs.Error, string) any{startData, inputData, jobData} {
+		if d := family(e, string(kind)); d != nil {
+			w.data = d
+		}
+	}
+	return w
+}
+
+// startData is the data of what can be wrong with a start; nil: of something else.
+func startData(e *jobs.Error, k string) any {
+	switch e.Code {
+	case jobs.CodeNameInUse:
+		return schema.NameInUseData{Kind: k, Handle: int64(e.Handle), Name: e.Name}
+	case jobs.CodeCommandNotFound:
+		return schema.CommandNotFoundData{Kind: k, Command: e.Command, Suggestions: e.Suggestions}
+	case jobs.CodePermissionDenied:
+		return schema.PermissionDeniedData{Kind: k, Path: e.Path}
+	case jobs.CodeBadWorkingDirectory:
+		return schema.BadWorkingDirectoryData{Kind: k, Path: e.Path}
+	case jobs.CodeDirectoryNotAllowed:
+		return schema.DirectoryNotAllowedData{Kind: k, Path: e.Path, Allowed: e.Valid}
+	case jobs.CodeResourceUnavailable:
+		return schema.ResourceUnavailableData{Kind: k, Retryable: e.Retryable}
+	case jobs.CodePTYUnavailable:
+		return ptyData(e, k)
+	case jobs.CodeOutputFileError:
+		return schema.OutputFileErrorData{Kind: k, Path: e.Path, Reason: optional(e.Errno)}
+	case jobs.CodeLimitExceeded:
+		return schema.LimitExceededData{Kind: k, Limit: e.Limit, Max: e.Max, Retryable: truth(e.Retryable)}
+	}
+	return nil
+}
+
+// inputData is the data of what can be wrong with input; nil: of something else.
+func inputData(e *jobs.Error, k string) any {
 	handle := int64(e.Handle)
 	switch e.Code {
-	case jobs.CodeInvalidParams:
-		return invalidParams(schema.FieldError{Pointer: e.Pointer, Message: e.Message, Allowed: e.Valid})
-	case jobs.CodeJobNotFound:
-		d := schema.JobNotFoundData{Kind: k}
-		for _, info := range e.Live {
-			d.Jobs = append(d.Jobs, jobState(info.State))
-		}
-		w.data = d
-	case jobs.CodeJobExited:
-		w.data = schema.JobExitedData{Kind: k, Handle: handle, Exit: *exit(e.Exit), BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
-	case jobs.CodeJobRunning:
-		w.data = schema.JobRunningData{Kind: k, Handle: handle}
-	case jobs.CodeNameInUse:
-		w.data = schema.NameInUseData{Kind: k, Handle: handle, Name: e.Name}
-	case jobs.CodeCommandNotFound:
-		w.data = schema.CommandNotFoundData{Kind: k, Command: e.Command, Suggestions: e.Suggestions}
-	case jobs.CodePermissionDenied:
-		w.data = schema.PermissionDeniedData{Kind: k, Path: e.Path}
-	case jobs.CodeBadWorkingDirectory:
-		w.data = schema.BadWorkingDirectoryData{Kind: k, Path: e.Path}
-	case jobs.CodeDirectoryNotAllowed:
-		w.data = schema.DirectoryNotAllowedData{Kind: k, Path: e.Path, Allowed: e.Valid}
-	case jobs.CodeResourceUnavailable:
-		w.data = schema.ResourceUnavailableData{Kind: k, Retryable: e.Retryable}
-	case jobs.CodeInvalidPattern:
-		w.data = schema.InvalidPatternData{Kind: k, Pattern: e.Pattern, Position: int64Ptr(e.Position), Pointer: optional(e.Pointer)}
 	case jobs.CodeInvalidKey:
-		w.data = schema.InvalidKeyData{Kind: k, Key: e.Name, Allowed: e.Valid}
+		return schema.InvalidKeyData{Kind: k, Key: e.Name, Allowed: e.Valid, DidYouMean: optional(e.Near)}
 	case jobs.CodeLineTooLong:
-		w.data = schema.LineTooLongData{Kind: k, Handle: handle, Max: e.Max}
+		return schema.LineTooLongData{Kind: k, Handle: handle, Max: e.Max, Bytes: &e.Length}
 	case jobs.CodeInputQueueFull:
-		w.data = schema.InputQueueFullData{Kind: k, Handle: handle, Max: e.Max}
+		return schema.InputQueueFullData{Kind: k, Handle: handle, Max: e.Max}
 	case jobs.CodeInputNotExpected:
-		w.data = schema.InputNotExpectedData{Kind: k, Handle: handle}
-	case jobs.CodeLimitExceeded:
-		w.data = schema.LimitExceededData{Kind: k, Limit: e.Limit, Max: e.Max}
-	case jobs.CodePTYUnavailable:
-		w.data = schema.PtyUnavailableData{Kind: k, Reason: optional(e.Errno)}
+		return schema.InputNotExpectedData{Kind: k, Handle: handle}
 	case jobs.CodeNotInteractive:
-		w.data = schema.NotInteractiveData{Kind: k, Handle: handle, BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
+		return schema.NotInteractiveData{Kind: k, Handle: handle, BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
+	}
+	return nil
+}
+
+// jobData is the data of what a job or the server cannot do any more, or not at all; nil:
+// there is none.
+func jobData(e *jobs.Error, k string) any {
+	handle := int64(e.Handle)
+	switch e.Code {
+	case jobs.CodeJobNotFound:
+		return jobNotFoundData(e, k)
+	case jobs.CodeJobExited:
+		return schema.JobExitedData{Kind: k, Handle: handle, Exit: *exit(e.Exit), BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
+	case jobs.CodeJobRunning:
+		return schema.JobRunningData{Kind: k, Handle: handle}
+	case jobs.CodeInvalidPattern:
+		return schema.InvalidPatternData{Kind: k, Pattern: e.Pattern, Position: int64Ptr(e.Position), Pointer: optional(e.Pointer)}
 	case jobs.CodeUnsupported:
-		w.data = schema.UnsupportedData{Kind: k, What: e.Name, Pointer: optional(e.Pointer)}
+		return schema.UnsupportedData{Kind: k, What: e.Name, Pointer: optional(e.Pointer)}
 	case jobs.CodeShuttingDown:
-		w.data = schema.ShuttingDownData{Kind: k, Outcome: outcomePtr(e.Outcome), BytesWritten: e.BytesWritten}
+		return schema.ShuttingDownData{Kind: k, Outcome: outcomePtr(e.Outcome), BytesWritten: e.BytesWritten}
 	case jobs.CodeCanceled:
 		d := schema.CanceledData{Kind: k, Outcome: outcomePtr(e.Outcome), BytesWritten: e.BytesWritten}
 		if handle != 0 {
 			d.Handle = &handle
 		}
-		w.data = d
-	case jobs.CodeOutputFileError:
-		w.data = schema.OutputFileErrorData{Kind: k, Path: e.Path, Reason: optional(e.Errno)}
-	case jobs.CodeInternal:
+		return d
 	}
-	return w
+	return nil
+}
+
+// jobNotFoundData says what was asked for, and what there is.
+func jobNotFoundData(e *jobs.Error, k string) schema.JobNotFoundData {
+	d := schema.JobNotFoundData{Kind: k}
+	switch {
+	case e.Name != "":
+		d.Handle = marshal(e.Name)
+	case e.Handle != 0:
+		d.Handle = marshal(e.Handle)
+	}
+	for _, info := range e.Live {
+		d.Jobs = append(d.Jobs, jobState(info.State))
+	}
+	return d
 }
 
 // errorBody is the answer with an error; a nil id is null.

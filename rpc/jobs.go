@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"encoding/json"
-	"errors"
 	"time"
 
 	"shelld/jobs"
@@ -40,11 +39,17 @@ func (s *Server) jobStart(r *request) error {
 	if refused != nil {
 		return refused
 	}
-	r.release = j.Hold()
+	r.quotes(j)
 	respond(r, pending, func(res jobs.StartResult) schema.JobStartResult {
 		return schema.JobStartResult{Job: jobInfo(res.Info), Outcome: outcomePtr(res.Outcome)}
 	})
 	return nil
+}
+
+// quotes keeps a job that the request has made until it is answered.
+func (r *request) quotes(j *jobs.Job) {
+	handle := int64(j.ID())
+	r.release, r.made = j.Hold(), &handle
 }
 
 // unsentJobs is how many jobs, beyond those that may be live, may have output or
@@ -58,7 +63,7 @@ func (s *Server) roomForEvents() error {
 		return nil
 	}
 	return &wireError{schema.KindLimitExceeded, "too many jobs have output that was not read yet; read what the server sends before starting more",
-		schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "unsentJobs", Max: int64(limit)}}
+		schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "unsentJobs", Max: int64(limit), Retryable: truth(true)}}
 }
 
 // startSpec is a start's params as the engine takes them.
@@ -78,6 +83,7 @@ func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.
 	if err := setStdio(&spec, p); err != nil {
 		return spec, err
 	}
+	setLimits(&spec, p)
 	for i, w := range p.Watch {
 		spec.Watches = append(spec.Watches, watchSpec(&w, pointer("/watch", i, "pattern")))
 	}
@@ -119,7 +125,7 @@ func (s *Server) jobRun(r *request) error {
 	spec, err := s.startSpec(&schema.JobStartParams{
 		Command: p.Command, Argv: p.Argv, Shell: p.Shell, Cwd: p.Cwd, Env: p.Env, Mode: p.Mode, Cols: p.Cols, Rows: p.Rows,
 		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
-		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile,
+		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile, KillAfterMs: p.KillAfterMs, Limits: p.Limits,
 	}, jobs.ModePipe)
 	p.Stdin = nil // as setStdio does, of a copy
 	if err != nil {
@@ -130,7 +136,7 @@ func (s *Server) jobRun(r *request) error {
 		Drain: milliseconds(p.DrainMs, defaultDrain),
 	}
 	l := newLane(s.out, r.id, p.Events, s.settings.encoding)
-	l.parked = p.Events == nil && opts.Background
+	l.parked = p.Events == nil
 	spec.Sink = l
 	if err := s.roomForEvents(); err != nil {
 		return err
@@ -139,7 +145,7 @@ func (s *Server) jobRun(r *request) error {
 	if refused != nil {
 		return refused
 	}
-	r.release = j.Hold()
+	r.quotes(j)
 	ran := j.Run(opts)
 	events := s.settings.events
 	r.await(func() (any, error) {
@@ -147,9 +153,11 @@ func (s *Server) jobRun(r *request) error {
 			return nil, res.Err
 		}
 		res, err := wait(r, ran)
-		if p.Events == nil && opts.Background && (err != nil || res.TimedOut) {
-			// It goes on, and is heard from the answer on.
-			r.then = func() { s.surface(j, l, events, res) }
+		if p.Events == nil && (err == nil && res.Info.Live() || err != nil && opts.Background) {
+			// It goes on, or what it has left does, and is heard from the answer on.
+			if at, ok := leftOff(j, res); ok {
+				r.then = func() { s.surface(j, l, events, at) }
+			}
 		} else {
 			l.unpark()
 		}
@@ -229,7 +237,7 @@ func (s *Server) jobWait(r *request) error {
 	if err != nil {
 		return err
 	}
-	r.release = j.Hold()
+	r.quotes(j)
 	pending, refused := j.Wait(spec)
 	if refused != nil {
 		return refused
@@ -284,30 +292,6 @@ func (s *Server) jobKill(r *request) error {
 		return schema.JobKillResult{Signals: k.Signals, Killed: k.Killed, Survivors: k.Survivors, AlreadyClosed: &k.AlreadyClosed, Job: &k.Job}
 	})
 	return nil
-}
-
-// killGroup ends the live jobs of a group, all at once.
-func (s *Server) killGroup(r *request, group string, opts jobs.KillOptions) {
-	var pending []jobs.Pending[jobs.KillResult]
-	for _, j := range s.mgr.All() {
-		if info := j.Published(); j.Group() == group && (info == nil || info.Live()) {
-			pending = append(pending, j.Kill(opts))
-		}
-	}
-	r.await(func() (any, error) {
-		res := schema.JobKillResult{Jobs: []schema.KillReport{}}
-		for _, p := range pending {
-			k, err := wait(r, p)
-			if errors.Is(err, &jobs.Error{Code: jobs.CodeJobNotFound}) {
-				continue // it failed to start
-			}
-			if err != nil {
-				return nil, err
-			}
-			res.Jobs = append(res.Jobs, killReport(k))
-		}
-		return res, nil
-	})
 }
 
 // target checks a request's params, stores them in into, and finds the job that

@@ -67,7 +67,7 @@ var provocations = []provocation{
 	{"job/start", schema.KindOutputFileError, `job/start {"command":"true","mode":"pipe","stdoutFile":"nowhere/x"}`, `{"path":"ROOT/nowhere/x","reason":"no such file or directory"}`},
 	{"job/start", schema.KindNameInUse, startSleeping + `job/start {"command":"true","name":"sleep"}`, `{"name":"sleep","handle":1}`},
 	{"job/start", schema.KindInvalidPattern, `job/start {"command":"true","watch":[{"pattern":"a("}]}`, `{"pattern":"a(","position":"*","pointer":"/watch/0/pattern"}`},
-	{"job/start", schema.KindLimitExceeded, startSleeping + startSleeping[:len(startSleeping)-len(`,"name":"sleep"}`+"\n")] + "}\n" + `job/start {"command":"true"}`, `{"limit":"maxJobs","max":2}`},
+	{"job/start", schema.KindLimitExceeded, startSleeping + startSleeping[:len(startSleeping)-len(`,"name":"sleep"}`+"\n")] + "}\n" + `job/start {"command":"true"}`, `{"limit":"maxJobs","max":2,"retryable":true}`},
 	{"job/start", schema.KindUnsupported, `job/start {"command":"true","wait":{"until":[{"port":80}]}}`, `{"what":"port","pointer":"/wait/until/0/port"}`},
 	{"job/start", schema.KindCanceled, `? job/start {"argv":["sleep","60"],"name":"s","wait":{"until":[]}}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
@@ -80,40 +80,40 @@ var provocations = []provocation{
 	{"job/run", schema.KindInvalidPattern, `job/run {"command":"true","watch":[{"pattern":"[z-a]"}]}`, `{"pattern":"[z-a]","position":"*","pointer":"/watch/0/pattern"}`},
 	{"job/run", schema.KindCanceled, `? job/run {"argv":["sleep","60"],"name":"s"}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1}`},
 
-	{"job/write", schema.KindJobNotFound, startSleeping + `job/write {"handle":9,"input":"x"}`, `{"jobs":[{"handle":1,"name":"sleep","status":"running","streams":"*"}]}`},
+	{"job/write", schema.KindJobNotFound, startSleeping + `job/write {"handle":9,"input":"x"}`, `{"handle":9,"jobs":[{"handle":1,"name":"sleep","status":"running","streams":"*"}]}`},
 	{"job/write", schema.KindJobExited, startEnding + `job/write {"handle":"gone","input":"x"}`, `{"handle":1,"exit":{"code":0,"signal":null,"coreDumped":false,"reason":"exited"}}`},
 	{"job/write", schema.KindNotInteractive, startSleeping + `job/write {"handle":"sleep","input":"x"}`, `{"handle":1}`},
-	{"job/write", schema.KindInvalidKey, startReading + `job/write {"handle":"cat","keys":["Entr"]}`, `{"key":"Entr","allowed":"*"}`},
+	{"job/write", schema.KindInvalidKey, startReading + `job/write {"handle":"cat","keys":["Entr"]}`, `{"key":"Entr","didYouMean":"Enter","allowed":"*"}`},
 	{"job/write", schema.KindInputNotExpected, startReading + `job/write {"handle":"cat","input":"x","ifWaiting":"1"}`, `{"handle":1}`},
-	{"job/write", schema.KindLineTooLong, startReading + `job/write {"handle":"cat","input":"` + long4096 + `"}`, `{"handle":1,"max":4095}`},
+	{"job/write", schema.KindLineTooLong, startReading + `job/write {"handle":"cat","input":"` + long4096 + `"}`, `{"handle":1,"max":4095,"bytes":4096}`},
 	{"job/write", schema.KindInputQueueFull, startReading + `job/write {"handle":"cat","input":"` + strings.Repeat(`x\n`, 2049) + `"}`, `{"handle":1,"max":4096}`},
 	{"job/write", schema.KindInvalidPattern, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"pattern":"*"}]}}`, `{"pattern":"*","position":0,"pointer":"/wait/until/0/pattern"}`},
 	{"job/write", schema.KindUnsupported, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"input":true}]}}`, `{"what":"input","pointer":"/wait/until/0/input"}`},
 	{"job/write", schema.KindCanceled, startDeaf + `? job/write {"handle":"deaf","input":"x","wait":{"until":[]}}` + "\n" + `job/get {"handle":"deaf"}` + "\ncancel", `{"handle":1,"outcome":"*","bytesWritten":1}`},
 
-	{"job/read", schema.KindJobNotFound, `job/read {"handle":"nobody"}`, `{"jobs":[]}`},
+	{"job/read", schema.KindJobNotFound, `job/read {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},
 	{"job/read", schema.KindCanceled, startSleeping + `? job/read {"handle":"sleep","stream":"stdout","waitMs":60000}` + "\n" + `job/get {"handle":"sleep"}` + "\ncancel", `{"handle":1}`},
 
-	{"job/wait", schema.KindJobNotFound, `job/wait {"handle":1,"until":[]}`, `{"jobs":[]}`},
+	{"job/wait", schema.KindJobNotFound, `job/wait {"handle":1,"until":[]}`, `{"handle":1,"jobs":[]}`},
 	{"job/wait", schema.KindInvalidPattern, startSleeping + `job/wait {"handle":1,"until":[{"exit":true},{"pattern":"ab)"}]}`, `{"pattern":"ab)","position":2,"pointer":"/until/1/pattern"}`},
 	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[],"format":"screen"}`, `{"what":"screen","pointer":"/format"}`},
 	{"job/wait", schema.KindCanceled, startSleeping + `? job/wait {"handle":1,"until":[]}` + "\n" + `job/get {"handle":1}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
-	{"job/get", schema.KindJobNotFound, `job/get {"handle":1}`, `{"jobs":[]}`},
-	{"job/kill", schema.KindJobNotFound, `job/kill {"handle":1}`, `{"jobs":[]}`},
+	{"job/get", schema.KindJobNotFound, `job/get {"handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"job/kill", schema.KindJobNotFound, `job/kill {"handle":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/kill", schema.KindCanceled, `job/start {"command":"trap '' TERM HUP; echo ready; while :; do sleep 60; done","name":"j","wait":{"until":[{"pattern":"ready"}]}}` + "\n" +
 		`? job/kill {"handle":"j","graceMs":60000}` + "\n" + `job/get {"handle":"j"}` + "\ncancel", `{"handle":1}`},
-	{"job/signal", schema.KindJobNotFound, `job/signal {"handle":1,"signal":"TERM"}`, `{"jobs":[]}`},
+	{"job/signal", schema.KindJobNotFound, `job/signal {"handle":1,"signal":"TERM"}`, `{"handle":1,"jobs":[]}`},
 	{"job/signal", schema.KindJobExited, startEnding + `job/signal {"handle":"gone","signal":"TERM"}`, `{"handle":1,"exit":"*"}`},
-	{"job/resize", schema.KindJobNotFound, `job/resize {"handle":1,"cols":80,"rows":24}`, `{"jobs":[]}`},
+	{"job/resize", schema.KindJobNotFound, `job/resize {"handle":1,"cols":80,"rows":24}`, `{"handle":1,"jobs":[]}`},
 	{"job/resize", schema.KindJobExited, startEnding + `job/resize {"handle":"gone","cols":80,"rows":24}`, `{"handle":1,"exit":"*"}`},
 	{"job/resize", schema.KindNotInteractive, startSleeping + `job/resize {"handle":"sleep","cols":80,"rows":24}`, `{"handle":1}`},
-	{"job/watch", schema.KindJobNotFound, `job/watch {"handle":1,"pattern":"x"}`, `{"jobs":[]}`},
+	{"job/watch", schema.KindJobNotFound, `job/watch {"handle":1,"pattern":"x"}`, `{"handle":1,"jobs":[]}`},
 	{"job/watch", schema.KindInvalidPattern, startSleeping + `job/watch {"handle":1,"pattern":"?"}`, `{"pattern":"?","position":0,"pointer":"/pattern"}`},
-	{"job/unwatch", schema.KindJobNotFound, `job/unwatch {"handle":1,"watchId":1}`, `{"jobs":[]}`},
-	{"job/subscribe", schema.KindJobNotFound, `job/subscribe {"handle":1}`, `{"jobs":[]}`},
-	{"job/unsubscribe", schema.KindJobNotFound, `job/unsubscribe {"handle":1}`, `{"jobs":[]}`},
-	{"job/remove", schema.KindJobNotFound, `job/remove {"handle":1}`, `{"jobs":[]}`},
+	{"job/unwatch", schema.KindJobNotFound, `job/unwatch {"handle":1,"watchId":1}`, `{"handle":1,"jobs":[]}`},
+	{"job/subscribe", schema.KindJobNotFound, `job/subscribe {"handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"job/unsubscribe", schema.KindJobNotFound, `job/unsubscribe {"handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"job/remove", schema.KindJobNotFound, `job/remove {"handle":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/remove", schema.KindJobRunning, startSleeping + `job/remove {"handle":1}`, `{"handle":1}`},
 }
 
@@ -132,6 +132,7 @@ var provokedElsewhere = map[string]string{
 
 // provokedNowhere are those that no test can provoke on every machine, and why.
 var provokedNowhere = map[string]string{
+	"job/run unsupported":    "every limit can be had where jobs can be started; ../jobs TestLimitsThatCannotBe asks as if not",
 	"job/signal unsupported": "it takes a process of another user, and a server that is not root, which may signal any",
 }
 

@@ -143,7 +143,7 @@ func (l *lane) started(info jobs.Info) []byte {
 	})
 }
 
-// Output says that there may be more to send.
+// Output says that there is more to send.
 func (l *lane) Output() {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
@@ -151,6 +151,12 @@ func (l *lane) Output() {
 		l.out.enqueueLocked(l)
 	}
 }
+
+// Flood has run make large messages of what has come.
+func (l *lane) Flood() { l.out.poke() }
+
+// Flush sends what has come.
+func (l *lane) Flush() { l.out.flushSoon() }
 
 // Event queues an event behind those before it.
 func (l *lane) Event(e jobs.Event) {
@@ -246,7 +252,9 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 	} else {
 		batch, sent = l.stepOutput(batch, framing, event)
 	}
-	if !sent && event != nil {
+	if l.out.direct.beyond {
+		sent = true // later
+	} else if !sent && event != nil {
 		batch = l.stepEvent(batch, framing, event)
 		sent = true
 	}
@@ -292,7 +300,10 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 		return e, false
 	}
 	end := l.job.End(c.stream) // before the read: what comes between the two is not missed
-	n, at := l.job.ReadRaw(c.stream, l.out.raw, c.off)
+	n, at, ok := l.read(c)
+	if !ok {
+		return e, false
+	}
 	if n == 0 && at <= c.off {
 		return e, false
 	}
@@ -315,6 +326,19 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 		}
 	}
 	return e, true
+}
+
+// read reads what the writer may read. Where that is not all there is, it says so to
+// the outbox, and returns false.
+func (l *lane) read(c cursor) (n int, at int64, ok bool) {
+	o := l.out
+	if !o.direct.on {
+		n, at = l.job.ReadRaw(c.stream, o.raw, c.off)
+		return n, at, true
+	}
+	n, at, ok = l.job.ReadNow(c.stream, o.raw[:directBytes], c.off)
+	o.direct.beyond = o.direct.beyond || !ok
+	return n, at, ok
 }
 
 // stepEvent takes the first event, whose output has been sent, and writes it if it

@@ -139,7 +139,7 @@ func TestChangeInTheMiddleOfAStep(t *testing.T) {
 	if err := l.change(c, jobs.Info{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	o.sendThen(nil, c.answer)
+	o.queueThen(nil, c.answer)
 	if sent := l.stepEvent(nil, FramingLine, &event); len(sent) > 0 {
 		t.Errorf("sent as it was: %s", sent)
 	}

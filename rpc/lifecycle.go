@@ -132,6 +132,7 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 			SpoolTotal:      or(limits.SpoolTotalBytes, 0),
 			InputQueueBytes: or(limits.InputQueueBytes, 0),
 			ShutdownGrace:   grace(limits.ShutdownGraceMs),
+			JobTimeout:      milliseconds(limits.JobTimeoutMs, 0),
 		},
 		Persist: s.persist(or(o.Persist, schema.PersistOptions{})),
 	})
@@ -200,13 +201,14 @@ func (s *Server) initializeResult() schema.InitializeResult {
 		Limits: schema.Limits{
 			MaxJobs: int64(l.MaxJobs), MaxMessageBytes: int64(s.settings.maxMessage), SpoolMemoryBytes: int64(l.SpoolMemory),
 			SpoolDiskBytes: l.SpoolDisk, SpoolTotalBytes: l.SpoolTotal, InputQueueBytes: l.InputQueueBytes, ShutdownGraceMs: millis(l.ShutdownGrace),
+			JobTimeoutMs: nonzero(millis(l.JobTimeout)),
 		},
 	}
 }
 
 // capabilities is what this server on this machine really can do.
 func (s *Server) capabilities() schema.Capabilities {
-	p := jobs.Platform()
+	p := s.mgr.Platform()
 	c := schema.Capabilities{
 		Framings:    []string{"header", "line"},
 		Encodings:   []schema.Encoding{schema.EncodingText, schema.EncodingBase64},
@@ -214,7 +216,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		WaitFormats: []string{"plain", "text"},
 		Keys:        screen.KeyNames(),
 		TreeControl: schema.TreeControl{
-			Kind: schema.TreeControlKindNone, Reaches: p.Reaches, SurvivesServer: false, NotReached: p.NotReached,
+			Kind: schema.TreeControlKind(p.Tree), Reaches: p.Reaches, SurvivesServer: p.SurvivesServer, NotReached: p.NotReached,
 		},
 		InputDetection: schema.InputDetection{Tier: schema.InputDetectionTierNone, Why: "this version does not look for it"},
 		Levels: schema.Map[schema.LevelSupport]{
@@ -223,9 +225,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		},
 	}
 	c.Signals = jobs.Signals()
-	if p.Keeper {
-		c.TreeControl.Kind = schema.TreeControlKindKeeper
-	}
+	c.Limits = limitSupport(s.mgr)
 	for _, m := range p.Modes {
 		c.Modes = append(c.Modes, schema.Mode(m))
 	}
@@ -251,7 +251,7 @@ func (s *Server) platform() schema.Platform {
 	if shell == "" {
 		p.Shell = ""
 	}
-	if limit := jobs.Platform().CanonicalLineLimit; limit > 0 {
+	if limit := s.mgr.Platform().CanonicalLineLimit; limit > 0 {
 		n := int64(limit)
 		p.CanonicalLineLimit = &n
 	}

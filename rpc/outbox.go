@@ -31,6 +31,11 @@ var errClientGone = errors.New("rpc: the client has not read the answers to its 
 //
 // The order: control messages keep theirs and overtake lanes; the events of a lane
 // keep theirs and come after the output that they speak of; lanes take turns.
+//
+// One goroutine at a time is its writer: run, which may block, or whoever has just
+// queued something and calls send or flushSoon, which sends a little itself where
+// that blocks nobody (direct.go). Another thread that had to wake up for it first
+// would cost more than the message.
 type outbox struct {
 	// Immutable:
 	w       io.Writer
@@ -42,11 +47,15 @@ type outbox struct {
 	progress atomic.Int64 // writes that the kernel has taken
 	limit    atomic.Int64 // of a message, in bytes
 
-	// Owned by run:
+	// Owned by the writer:
+	direct  direct
 	raw     []byte // output on its way through the encoder
 	encoded []byte
+	batch   []byte // framed, to be written
 
 	mu      sync.Mutex
+	writing bool     // somebody is the writer
+	handed  bool     // the writer has left batch, and being it, to run
 	control [][]byte // bodies
 	bytes   int      // in control
 	ready   []*lane  // with something to send, in turn
@@ -56,7 +65,7 @@ type outbox struct {
 
 func newOutbox(w io.Writer, framing func() Framing) *outbox {
 	o := &outbox{w: w, framing: framing, wake: make(chan struct{}, 1), done: make(chan struct{}), broken: make(chan struct{}),
-		raw: make([]byte, chunkBytes)}
+		raw: make([]byte, chunkBytes), direct: directTo(w)}
 	o.limit.Store(defaultMaxMessage)
 	go o.run()
 	return o
@@ -64,13 +73,13 @@ func newOutbox(w io.Writer, framing func() Framing) *outbox {
 
 // send queues a message that is ready to go. It never blocks.
 func (o *outbox) send(body []byte) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.sendLocked(body)
+	o.queueThen(body, nil)
+	o.flushSoon()
 }
 
-// sendThen is send, with what has to be done before anything else is queued.
-func (o *outbox) sendThen(body []byte, then func()) {
+// queueThen queues a message, and does what has to be done before anything else is
+// queued. flushSoon is to follow.
+func (o *outbox) queueThen(body []byte, then func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.sendLocked(body)
@@ -79,6 +88,7 @@ func (o *outbox) sendThen(body []byte, then func()) {
 	}
 }
 
+// sendLocked queues a message; flushSoon is to follow.
 func (o *outbox) sendLocked(body []byte) {
 	if o.err != nil {
 		return
@@ -86,9 +96,7 @@ func (o *outbox) sendLocked(body []byte) {
 	o.control = append(o.control, body)
 	if o.bytes += len(body); o.bytes > controlBytes {
 		o.breakLocked(errClientGone)
-		return
 	}
-	o.poke()
 }
 
 // backlog is how many lanes have something to send.
@@ -98,12 +106,11 @@ func (o *outbox) backlog() int {
 	return len(o.ready)
 }
 
-// enqueueLocked gives a lane its turn.
+// enqueueLocked gives a lane its turn; flushSoon is to follow.
 func (o *outbox) enqueueLocked(l *lane) {
 	if !l.queued && o.err == nil {
 		l.queued = true
 		o.ready = append(o.ready, l)
-		o.poke()
 	}
 }
 
@@ -124,29 +131,79 @@ func (o *outbox) breakLocked(err error) {
 	}
 }
 
-// run owns the blocking write.
+// run is the writer that may block.
 func (o *outbox) run() {
 	defer close(o.done)
-	var batch []byte
 	for {
-		batch = o.gather(batch[:0])
-		if len(batch) == 0 {
+		if !o.begin() {
 			if o.over() {
 				return
 			}
 			<-o.wake
 			continue
 		}
-		if err := o.write(batch); err != nil {
-			o.mu.Lock()
-			o.breakLocked(err)
-			o.mu.Unlock()
-			return
-		}
-		if cap(batch) > 2*batchBytes {
-			batch = nil
+		o.direct.on, o.direct.beyond = false, false
+		for len(o.batch) > 0 || o.refill(batchBytes) {
+			if err := o.write(o.batch); err != nil {
+				o.breakWith(err)
+				return
+			}
+			if o.batch = o.batch[:0]; cap(o.batch) > 2*batchBytes {
+				o.batch = nil
+			}
 		}
 	}
+}
+
+// begin makes run the writer, if there is something to write and nobody else is it.
+func (o *outbox) begin() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.handed {
+		o.handed = false
+		return true
+	}
+	return o.beginLocked()
+}
+
+func (o *outbox) beginLocked() bool {
+	if o.writing || !o.pendingLocked() {
+		return false
+	}
+	o.writing = true
+	return true
+}
+
+// pendingLocked says whether there is anything to send. As long as nobody has spoken,
+// there is no way to.
+func (o *outbox) pendingLocked() bool {
+	return (len(o.control) > 0 || len(o.ready) > 0) && o.framing() != FramingUnknown
+}
+
+// refill frames what is next. Where there is nothing it returns false, and its caller
+// is not the writer any more: what comes from here on finds nobody there.
+func (o *outbox) refill(enough int) bool {
+	for {
+		if o.batch = o.gather(o.batch[:0], enough); len(o.batch) > 0 || o.direct.beyond {
+			return true
+		}
+		o.mu.Lock()
+		if !o.pendingLocked() {
+			o.writing = false
+			if o.closing {
+				o.poke()
+			}
+			o.mu.Unlock()
+			return false
+		}
+		o.mu.Unlock()
+	}
+}
+
+func (o *outbox) breakWith(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.breakLocked(err)
 }
 
 // pieceBytes is what is written at once, so that a client that reads slowly is seen
@@ -168,16 +225,13 @@ func (o *outbox) write(batch []byte) error {
 func (o *outbox) over() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.err != nil || o.closing && len(o.control) == 0 && len(o.ready) == 0
+	return o.err != nil || o.closing && !o.writing && len(o.control) == 0 && len(o.ready) == 0
 }
 
-// gather frames what is to be sent next: nothing, or up to about a batch.
-func (o *outbox) gather(batch []byte) []byte {
+// gather frames what is to be sent next: nothing, or about enough bytes.
+func (o *outbox) gather(batch []byte, enough int) []byte {
 	framing := o.framing()
-	if framing == FramingUnknown {
-		return batch // nobody has spoken yet: there is no way to answer
-	}
-	for len(batch) < batchBytes {
+	for len(batch) < enough && !o.direct.beyond {
 		body, l := o.next()
 		switch {
 		case body != nil:

@@ -199,7 +199,7 @@ func (s *Server) track(r *request) error {
 	}
 	if len(s.inFlight) >= maxInFlight {
 		return &wireError{schema.KindLimitExceeded, "too many requests are in flight; await some answers first",
-			schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "requestsInFlight", Max: maxInFlight}}
+			schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "requestsInFlight", Max: maxInFlight, Retryable: truth(true)}}
 	}
 	r.key = key
 	s.inFlight[key] = r
@@ -243,6 +243,7 @@ type request struct {
 	then     func() // nil, or what await does after the answer
 	told     func() // nil, or what is done with the answer, under s.mu and out.mu
 	release  func() // nil, or lets go of the job that the answer quotes
+	made     *int64 // nil, or the handle of the job that it has started
 }
 
 func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
@@ -307,7 +308,7 @@ func (r *request) reply(result any) {
 	if len(body) > limit {
 		msg := "the answer would be longer than maxMessageBytes; what was asked for is done; ask for less, as with maxBytes, or raise the limit"
 		r.fail(&wireError{schema.KindLimitExceeded, msg, schema.LimitExceededData{
-			Kind: string(schema.KindLimitExceeded), Limit: "maxMessageBytes", Max: int64(limit),
+			Kind: string(schema.KindLimitExceeded), Limit: "maxMessageBytes", Max: int64(limit), Handle: r.made,
 		}})
 		return
 	}
@@ -325,17 +326,24 @@ func (r *request) fail(err error) {
 // answer sends the one answer: the first counts. The id is free again before the
 // client can know.
 func (r *request) answer(body []byte) {
+	if r.queueAnswer(body) {
+		r.server.out.flushSoon()
+	}
+}
+
+func (r *request) queueAnswer(body []byte) bool {
 	s := r.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.key != "" {
 		if s.inFlight[r.key] != r {
-			return
+			return false
 		}
 		delete(s.inFlight, r.key)
 		s.answered.Broadcast()
 	}
-	s.out.sendThen(body, r.told)
+	s.out.queueThen(body, r.told)
+	return true
 }
 
 // whenAnswered has f called when the answer is on its way, whatever it is, before
@@ -348,20 +356,20 @@ func (r *request) whenAnswered(f func()) {
 
 // await leaves the rest of a request to a goroutine. f returns the result or the
 // error to answer with.
-func (r *request) await(f func() (any, error)) {
-	go func() {
-		defer r.letGo()
-		defer r.server.recovered(r)
-		result, err := f()
-		if err != nil {
-			r.fail(err)
-		} else {
-			r.reply(result)
-		}
-		if r.then != nil {
-			r.then()
-		}
-	}()
+func (r *request) await(f func() (any, error)) { go r.conclude(f) }
+
+func (r *request) conclude(f func() (any, error)) {
+	defer r.letGo()
+	defer r.server.recovered(r)
+	result, err := f()
+	if err != nil {
+		r.fail(err)
+	} else {
+		r.reply(result)
+	}
+	if r.then != nil {
+		r.then()
+	}
 }
 
 // wait awaits what a job was asked for. A cancelled request is withdrawn from the
@@ -379,11 +387,23 @@ func wait[T any](r *request, p jobs.Pending[T]) (T, error) {
 
 // respond awaits what a job was asked for, and answers with what convert makes of it.
 func respond[T, R any](r *request, p jobs.Pending[T], convert func(T) R) {
-	r.await(func() (any, error) {
-		res, err := wait(r, p)
-		if err != nil {
-			return nil, err
-		}
-		return convert(res), nil
-	})
+	r.await(func() (any, error) { return converted(r, p, convert) })
+}
+
+// respondNow is respond where convert quotes no output, for which a disk may have to be
+// waited: where the job has answered by now, nobody else has to wake up for it.
+func respondNow[T, R any](r *request, p jobs.Pending[T], convert func(T) R) {
+	if len(p.C) == 0 {
+		respond(r, p, convert)
+		return
+	}
+	r.conclude(func() (any, error) { return converted(r, p, convert) })
+}
+
+func converted[T, R any](r *request, p jobs.Pending[T], convert func(T) R) (any, error) {
+	res, err := wait(r, p)
+	if err != nil {
+		return nil, err
+	}
+	return convert(res), nil
 }

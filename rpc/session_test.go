@@ -96,7 +96,7 @@ func open(t *testing.T, with ...func(*settings)) *session {
 		t.Fatal(err)
 	}
 	inR, inW := io.Pipe()
-	outR, outW := io.Pipe()
+	outR, outW := newPipe(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &session{
 		t: t, in: inW, gate: newGate(outR), framing: set.framing, cancel: cancel, began: time.Now(),
@@ -501,14 +501,14 @@ func needs(t *testing.T, program string) {
 
 // A gate is a client that does not read while it is shut.
 type gate struct {
-	r *io.PipeReader
+	r io.ReadCloser
 
 	mu   sync.Mutex
 	open chan struct{} // closed while it is open
 	shut bool
 }
 
-func newGate(r *io.PipeReader) *gate {
+func newGate(r io.ReadCloser) *gate {
 	g := &gate{r: r, open: make(chan struct{})}
 	close(g.open)
 	return g

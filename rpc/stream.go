@@ -80,7 +80,11 @@ func (s *stream) pass(v any) error {
 		}
 		msg = append(msg, '}')
 	}
-	if err := json.Unmarshal(msg, v); err != nil {
+	decode := func() error { return json.Unmarshal(msg, v) }
+	if u, ok := v.(json.Unmarshaler); ok { // it looks at all of it anyway
+		decode = func() error { return u.UnmarshalJSON(msg) }
+	}
+	if err := decode(); err != nil {
 		// Only an answer with an id that we never sent, or an error that is no
 		// error object, comes here.
 		return json.Unmarshal([]byte(`{"jsonrpc":"2.0","method":"notification"}`), v)

@@ -32,6 +32,10 @@ func (s *session) story(handle int64) string {
 func (s *session) soFar(handle int64) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.soFarLocked(handle)
+}
+
+func (s *session) soFarLocked(handle int64) string {
 	var all []string
 	for _, e := range s.events {
 		if e.Handle != handle {
@@ -374,7 +378,9 @@ func TestSubscribeToTheEnd(t *testing.T) {
 	s.subscribe(h, "events", []string{"started", "exited"}) // started comes first, or not at all
 	s.event(h, "job/exited")
 	s.subscribe(h, "events", []string{"output"}, "from", "start")
-	s.gathered(h, "stdout", 3)
+	s.wait("output once more", func() bool { // all of it: the next subscription lets go of the rest
+		return strings.Count(s.soFarLocked(h), `stdout 1 "\xe2\x82"`) == 2
+	})
 	s.subscribe(h, "events", []string{"exited", "closed"})
 	equal(t, "told", s.story(h), `stdout 0 "x", stdout 1 "\xe2\x82", exited, stdout 0 "x" restart, stdout 1 "\xe2\x82", closed`)
 }

@@ -126,10 +126,10 @@ func TestEveryRefusalIsValid(t *testing.T) {
 	full := jobs.Error{
 		Message: "m", Handle: 2, Name: "n", Live: []jobs.Info{{State: state}}, Exit: &jobs.Exit{Code: &code, Reason: jobs.ReasonExited},
 		Command: "c", Suggestions: []string{"d"}, Path: "/p", Errno: "e", Pattern: "(", Position: &position, Pointer: "/a",
-		Valid: []string{"v"}, Limit: "maxJobs", Max: 4, Retryable: true, BytesWritten: &written,
+		Valid: []string{"v"}, Limit: "maxJobs", Max: 4, Length: 5, Near: "n", Retryable: true, BytesWritten: &written,
 		Outcome: &jobs.Outcome{Reason: "canceled", Index: -1, State: state, Spec: &jobs.WaitSpec{}},
 	}
-	bare := jobs.Error{Message: "m", Handle: 2, Exit: full.Exit, Max: 4}
+	bare := jobs.Error{Message: "m", Handle: 2, Exit: full.Exit, Max: 4, Length: 5}
 	for _, c := range jobs.Codes() {
 		for _, e := range []jobs.Error{full, bare} {
 			e.Code = c

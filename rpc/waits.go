@@ -110,18 +110,25 @@ func pointer(base string, i int, member string) string {
 
 // surface lets a job be heard that ran unheard so far: from where its answer left
 // off, or where it was cancelled.
-func (s *Server) surface(j *jobs.Job, l *lane, events []schema.EventName, res jobs.RunResult) {
-	info := res.Info
-	if info.Handle == 0 {
-		p := j.Published()
-		if p == nil {
-			return
-		}
-		info = *p
-		res.Output = map[jobs.Stream]jobs.Range{}
-		for _, st := range info.Streams {
-			res.Output[st.Name] = jobs.Range{To: st.NextOffset}
-		}
+func (s *Server) surface(j *jobs.Job, l *lane, events []schema.EventName, at jobs.RunResult) {
+	l.openFrom(j, at.Info, events, at.Output)
+	l.Flush()
+}
+
+// leftOff is the result of a run, or where a cancelled one stands now. It is to be asked
+// before the answer is sent: whoever reads that may have the job write at once, and that is
+// the first that is to be heard.
+func leftOff(j *jobs.Job, res jobs.RunResult) (at jobs.RunResult, ok bool) {
+	if res.Info.Handle != 0 {
+		return res, true
 	}
-	l.openFrom(j, info, events, res.Output)
+	p := j.Published()
+	if p == nil {
+		return res, false
+	}
+	res.Info, res.Output = *p, map[jobs.Stream]jobs.Range{}
+	for _, st := range p.Streams {
+		res.Output[st.Name] = jobs.Range{To: st.NextOffset}
+	}
+	return res, true
 }

@@ -76,10 +76,12 @@ func TestWindowTellsTheEndUnread(t *testing.T) {
 // What is ended may write its last words, however much of it nobody has read.
 func TestWindowDoesNotHoldUpAKill(t *testing.T) {
 	s := held(t, 4096)
-	const command = "trap 'echo bye; exit 5' TERM; echo ready >&2; yes"
+	const command = "trap 'echo bye; exit 5' TERM; yes"
+	// Until yes runs: a TERM that came while the shell was forking it would miss it.
+	runs := obj{"until": []obj{{"bytes": 4000}}}
 	for _, h := range []int64{
-		s.pipe(command, "events", []string{}, "wait", obj{"until": []obj{{"pattern": "ready"}}}),
-		s.pty(command, "events", []string{}, "wait", obj{"until": []obj{{"pattern": "ready"}}}),
+		s.pipe(command, "events", []string{}, "wait", runs),
+		s.pty(command, "events", []string{}, "wait", runs),
 	} {
 		k := s.kill(h)
 		if k.Job.Status != schema.StatusClosed || k.Job.Exit == nil || k.Job.Exit.Code == nil || *k.Job.Exit.Code != 5 {

@@ -26,7 +26,11 @@ func (s *Server) jobWrite(r *request) error {
 	if refused != nil {
 		return refused
 	}
-	respond(r, pending, func(res jobs.WriteResult) schema.JobWriteResult {
+	answer := respondNow[jobs.WriteResult, schema.JobWriteResult]
+	if p.Wait != nil {
+		answer = respond
+	}
+	answer(r, pending, func(res jobs.WriteResult) schema.JobWriteResult {
 		return schema.JobWriteResult{BytesWritten: res.BytesWritten, Outcome: outcomePtr(res.Outcome)}
 	})
 	return nil

@@ -1,0 +1,39 @@
+package rpc
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"shelld/schema"
+)
+
+// The params of a match are written as encoding/json would write them: every member is
+// set in one of them, so that a new one is not forgotten.
+func TestAppendMatched(t *testing.T) {
+	text := "a \"b\" \\ \x00\x1b é 日本 \u2028 </script>"
+	all := schema.JobPatternMatchedParams{
+		Handle: 1, Seq: 2, WatchID: 3, Match: text, Groups: schema.List[*string]{&text, nil, new("")},
+		Named: schema.Map[*string]{"b": &text, "a": nil}, Line: text, Stream: schema.StreamPty, Offset: 4, EndOffset: 5,
+		Suppressed: new(int64(6)), Truncated: new(true),
+	}
+	if v := reflect.ValueOf(all); v.NumField() != 13 {
+		t.Errorf("there are %d members: see that appendMatched has them all", v.NumField())
+	}
+	for _, p := range []schema.JobPatternMatchedParams{all, {}, {Match: "\xff half", Groups: schema.List[*string]{}}} {
+		want, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got, told any
+		if err := json.Unmarshal(appendMatched(nil, &p), &got); err != nil {
+			t.Fatalf("%v in %s", err, appendMatched(nil, &p))
+		}
+		if err := json.Unmarshal(want, &told); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, told) {
+			t.Errorf("%s, want %s", appendMatched(nil, &p), want)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package rpc
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// group returns the live jobs of a group, those that are just being started among them,
+// by their handles.
+func (s *Server) group(name string) (all []*jobs.Job) {
+	for _, j := range s.mgr.All() {
+		if info := j.Published(); j.Group() == name && (info == nil || info.Live()) {
+			all = append(all, j)
+		}
+	}
+	return all
+}
+
+// maxGroups is how many groups are told of at most.
+const maxGroups = 64
+
+// liveGroups are the groups that could have been meant where one has no job. Nil if this
+// one has.
+func (s *Server) liveGroups(found int) []string {
+	if found > 0 {
+		return nil
+	}
+	set := map[string]bool{}
+	for _, j := range s.mgr.All() {
+		if info := j.Published(); info != nil && info.Live() && info.Group != "" {
+			set[info.Group] = true
+		}
+	}
+	groups := slices.AppendSeq([]string{}, maps.Keys(set))
+	slices.Sort(groups)
+	return groups[:min(len(groups), maxGroups)]
+}
+
+// killGroup ends the live jobs of a group, all at once.
+func (s *Server) killGroup(r *request, group string, opts jobs.KillOptions) {
+	var pending []jobs.Pending[jobs.KillResult]
+	for _, j := range s.group(group) {
+		pending = append(pending, j.Kill(opts))
+	}
+	r.await(func() (any, error) {
+		res := schema.JobKillResult{Jobs: []schema.KillReport{}}
+		for _, p := range pending {
+			k, err := wait(r, p)
+			if errors.Is(err, &jobs.Error{Code: jobs.CodeJobNotFound}) {
+				continue // it failed to start
+			}
+			if err != nil {
+				return nil, err
+			}
+			res.Jobs = append(res.Jobs, killReport(k))
+		}
+		res.LiveGroups = s.liveGroups(len(res.Jobs))
+		return res, nil
+	})
+}
+
+// signalGroup signals the live jobs of a group, and tells of each how that went. The
+// signal itself is looked at first: it is as wrong where there is no job.
+func (s *Server) signalGroup(r *request, group, signal string, target jobs.SignalTarget) error {
+	if err := jobs.CheckSignal(signal); err != nil {
+		return err
+	}
+	all := s.group(group)
+	var pending []jobs.Pending[struct{}]
+	for _, j := range all {
+		p, err := j.Signal(signal, target)
+		if err != nil {
+			return err
+		}
+		pending = append(pending, p)
+	}
+	r.await(func() (any, error) {
+		res := schema.JobSignalResult{Jobs: []schema.SignalReport{}}
+		for i, p := range pending {
+			_, err := wait(r, p)
+			switch {
+			case errors.Is(err, &jobs.Error{Code: jobs.CodeJobNotFound}):
+				continue // it failed to start
+			case errors.Is(err, &jobs.Error{Code: jobs.CodeCanceled}), errors.Is(err, &jobs.Error{Code: jobs.CodeShuttingDown}):
+				return nil, err // The request has ended, and nothing is known of the job.
+			}
+			res.Jobs = append(res.Jobs, signalReport(all[i], err))
+		}
+		res.LiveGroups = s.liveGroups(len(res.Jobs))
+		return res, nil
+	})
+	return nil
+}
+
+func signalReport(j *jobs.Job, err error) schema.SignalReport {
+	w := schema.SignalReport{Handle: int64(j.ID()), Name: optional(j.Name()), Sent: err == nil}
+	if err != nil {
+		e := toWire(err)
+		w.Kind, w.Message = optional(string(e.kind)), &e.message
+	}
+	return w
+}

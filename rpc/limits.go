@@ -1,0 +1,62 @@
+package rpc
+
+import (
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// setLimits gives a start what bounds the job.
+func setLimits(spec *jobs.Spec, p *schema.JobStartParams) {
+	spec.KillAfter = milliseconds(p.KillAfterMs, 0)
+	l := or(p.Limits, schema.JobLimits{})
+	spec.Limits = jobs.JobLimits{
+		Processes: or(l.Processes, 0), MemoryBytes: or(l.MemoryBytes, 0), CPUMs: or(l.CpuMs, 0),
+		OpenFiles: or(l.OpenFiles, 0), OutputBytes: or(l.OutputBytes, 0),
+	}
+}
+
+// limitInfo tells the limits of a job; nil: it has none.
+func limitInfo(all []jobs.LimitInfo) map[string]schema.LimitInfo {
+	if len(all) == 0 {
+		return nil
+	}
+	w := map[string]schema.LimitInfo{}
+	for _, l := range all {
+		w[string(l.Name)] = schema.LimitInfo{Max: l.Max, By: schema.LimitBy(l.By), Per: schema.LimitPer(l.Per)}
+	}
+	return w
+}
+
+// limitSupport tells the limits that a manager can hold a job to.
+func limitSupport(m *jobs.Manager) map[string]schema.LimitSupport {
+	w := map[string]schema.LimitSupport{}
+	for _, k := range m.LimitKinds() {
+		w[string(k.Name)] = schema.LimitSupport{By: schema.LimitBy(k.By), Per: schema.LimitPer(k.Per), Ends: k.Ends, Why: optional(k.Why)}
+	}
+	return w
+}
+
+// truth is nil for false.
+func truth(b bool) *bool {
+	if !b {
+		return nil
+	}
+	return &b
+}
+
+// ptyData tells how many terminals there are where it was for their number.
+func ptyData(e *jobs.Error, k string) schema.PtyUnavailableData {
+	d := schema.PtyUnavailableData{Kind: k, Reason: optional(e.Errno), Retryable: truth(e.Retryable)}
+	if e.Max > 0 {
+		d.InUse, d.Max = &e.Length, &e.Max
+	}
+	return d
+}
+
+// nonzero is nil for 0.
+func nonzero(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
