@@ -31,6 +31,37 @@ type method struct {
 	result *jsonschema.Schema
 }
 
+// misspelled is about the first name of a session that the protocol does not have. A server
+// cannot have it either: to skip the session, or to wait for such an event, would hide that.
+func (c *Contract) misspelled(s *Session) error {
+	for i := range s.steps {
+		st := &s.steps[i]
+		for _, it := range st.items {
+			m, what := c.methods[it.method], "method"
+			switch st.verb {
+			case "send", "notify":
+				if slices.Contains(st.words, "invalid") {
+					continue
+				}
+			case "expect", "never", "count":
+				if it.name != "" {
+					continue // an answer
+				}
+				what = "event"
+				if m != nil && m.from != "server" {
+					m = nil
+				}
+			default:
+				continue
+			}
+			if m == nil {
+				return &syntaxError{it.position, fmt.Sprintf("the protocol has no %s %q", what, it.method)}
+			}
+		}
+	}
+	return nil
+}
+
 // anywhere are the kinds of error that any request may be answered with.
 var anywhere = []string{"invalidRequest", "methodNotFound", "internalError", "limitExceeded", "notInitialized", "shuttingDown", "canceled", "invalidParams"}
 
@@ -39,6 +70,7 @@ func LoadContract(dir fs.FS) (*Contract, error) {
 	c := &Contract{methods: map[string]*method{}, codes: map[string]int{}, data: map[string]*jsonschema.Schema{}, shapes: map[kind]*jsonschema.Schema{}}
 	compiler := jsonschema.NewCompiler()
 	compiler.Draft = jsonschema.Draft2020
+	compiler.AssertFormat = true // a date that is none is a fault
 	files, err := fs.Glob(dir, "*.schema.json")
 	if err != nil || len(files) == 0 {
 		return nil, errors.Join(err, errors.New("there are no schema files"))
@@ -122,29 +154,6 @@ type errorVariant struct {
 	}
 }
 
-// problem says why a value does not fit a schema, or "".
-func problem(s *jsonschema.Schema, v any) string {
-	if s == nil {
-		return ""
-	}
-	err := s.Validate(forSchema(v))
-	var ve *jsonschema.ValidationError
-	if !errors.As(err, &ve) {
-		if err != nil {
-			return err.Error()
-		}
-		return ""
-	}
-	for len(ve.Causes) > 0 {
-		ve = ve.Causes[0]
-	}
-	at := ve.InstanceLocation
-	if at == "" {
-		at = "the value"
-	}
-	return at + ": " + ve.Message
-}
-
 // forSchema is a value as the library wants it.
 func forSchema(v any) any {
 	switch v := v.(type) {
@@ -176,13 +185,13 @@ func (c *Contract) params(name string, v any) string {
 	if v == nil {
 		v = map[string]any{}
 	}
-	return problem(m.params, v)
+	return problem("params of "+name, m.params, v)
 }
 
 // result says why a result does not fit its method, or "".
 func (c *Contract) result(name string, v any) string {
 	if m := c.methods[name]; m != nil {
-		return problem(m.result, v)
+		return problem("result of "+name, m.result, v)
 	}
 	return ""
 }
@@ -197,14 +206,20 @@ func (c *Contract) received(m *message, asked string) string {
 		}
 		shape = c.failed
 	}
-	if why := problem(shape, m.v); why != "" {
-		return "the message itself: " + why
+	if why := problem("the message itself", shape, m.v); why != "" {
+		return why
 	}
 	switch m.kind {
 	case kindRequest, kindNotification:
 		known := c.methods[m.method]
 		if known == nil || known.from != "server" && known.from != "both" {
 			return fmt.Sprintf("the protocol has no %s for a server to send", m.method)
+		}
+		if m.kind == kindRequest && known.kind != "request" {
+			return fmt.Sprintf("%s is a notification, and has no id", m.method)
+		}
+		if m.kind == kindNotification && known.kind == "request" {
+			return fmt.Sprintf("%s is a request, and needs an id", m.method)
 		}
 		return c.params(m.method, m.params)
 	case kindResponse:
@@ -232,8 +247,8 @@ func (c *Contract) failure(v any, asked string) string {
 	case !equal(code, number(fmt.Sprint(want))):
 		return fmt.Sprintf("the kind %s has the code %d: %s", kind, want, show(v))
 	}
-	if p := problem(c.data[kind], data); p != "" {
-		return "data: " + p
+	if why := problem("data of the error "+kind, c.data[kind], data); why != "" {
+		return why
 	}
 	if m := c.methods[asked]; m != nil && !slices.Contains(m.errors, kind) && !slices.Contains(anywhere, kind) {
 		return fmt.Sprintf("%s cannot fail with %s; it can with %s", asked, kind, strings.Join(m.errors, ", "))

@@ -3,8 +3,9 @@
 // contract is read from the protocol's schema files, and the server is a command that is
 // started afresh for each session and spoken to over its stdin and stdout.
 //
-// [Run] plays one [Session], [RunAll] plays many, a [Report] tells of the [Result]s. The
-// command is "shelld conformance".
+// [Run] plays one [Session], [RunAll] plays many, a [Report] tells of the [Result]s. A
+// [Recorder] stands between a client and a server, and writes down what goes over the wire
+// as a session. The command is "shelld conformance".
 //
 // # Session files
 //
@@ -38,8 +39,10 @@
 //	needs: KIND NAME, …   what a server or machine may lack; then the session is skipped.
 //	                      May come several times. From the server's capabilities: mode,
 //	                      method, event, condition, signal, key, encoding, readFormat,
-//	                      waitFormat, capability (a member that is true). From the machine:
+//	                      waitFormat, limit, capability (a member that is true). From the machine:
 //	                      platform (as Go calls it: linux, darwin), program (on PATH)
+//	lacks: KIND NAME, …   what a server must not have; one that has it is skipped. Of the
+//	                      server's capabilities alone
 //	framing: FRAMING      header, line, or both (the default: the session is run in each)
 //	args: WORDS           arguments that the server gets behind its command
 //	initialize: no        the runner does not initialize the server
@@ -110,7 +113,8 @@
 // # Steps that await
 //
 // Each of these takes "within 5s" as its last words; the default is 20 s. A time bounds
-// how long nothing may come. It never stands for a fact.
+// how long nothing may come. It never stands for a fact. What cannot come any more, since the job
+// is closed or the answer came before, is not waited for.
 //
 //	answer NAME                   the result of a request; the body is a pattern or empty
 //	error NAME                    its error; the pattern sees code and message, and beside
@@ -123,6 +127,9 @@
 //	                              expect has matched
 //	expect unordered              the same, in any order
 //	expect next                   the same, and nothing else of the same job between them
+//	expect … of LABEL             begins behind what the last expect of that label has matched, or
+//	                              at the beginning: what comes of one source needs no order with
+//	                              what comes of another
 //	output HANDLE [STREAM]        the text comes next in the job's output, however it is cut
 //	                              into chunks: behind what the last output step of the stream
 //	                              was satisfied with. Strings that follow each other are
@@ -148,13 +155,22 @@
 //
 //   - nothing but messages is on stdout, in the framing that the client speaks;
 //   - each request is answered once, with its id as it was spelled;
-//   - seq of a job counts from 1 without gaps, and nothing comes after job/closed;
+//   - handles and seq count from 1 without gaps, and nothing comes after job/closed;
 //   - job/started is the first event of a job and comes before the answer to its start;
-//   - no event comes that was not asked for;
-//   - offsets of a stream join up, but for a gap that is told; bytes is the number of bytes;
-//   - no character of UTF-8 is cut by a chunk, and base64 is only where text cannot be;
+//   - no event comes that was not asked for, by options.events, by the start, or by
+//     job/subscribe and job/unsubscribe from their answers on; job/started, job/exited and
+//     job/closed come where they were asked for, and all output does;
+//   - offsets of a stream join up, but for a gap that is told, and where job/subscribe makes
+//     output begin anew, which restart tells; bytes is the number of bytes;
+//   - no character of UTF-8 is cut by a chunk, and base64 is only where text cannot be, or
+//     where it was asked for;
+//   - job/read gives the bytes that job/output gives;
 //   - job/patternMatched comes after the output that it speaks of, job/exited after all that
 //     is not late, job/closed after all of it, as far as any answer has told of it;
+//   - matches of a watch do not overlap; what job/stateChanged names is there, and no more;
+//   - a job's pid and exit are the same wherever they are told, and an exit is told where the
+//     job has ended, with a limit where that is the reason; the index of an outcome is that of a condition with the reason's name;
+//   - what is written with secret is neither in an error, nor in log/message or on stderr;
 //   - the server ends once its stdin has, in time, with 0 if shutdown was answered and 1 if
 //     not; every job's job/closed has come then, and no job's command is left.
 //
@@ -164,4 +180,11 @@
 // with what is lacking; error, where the session's file is wrong or the server cannot be
 // started; known, a failure that is in the baseline. The server's process group, and on
 // Linux whatever else it left, is gone after each session.
+//
+// # What the sessions show
+//
+// The tests hold the sessions against the schema files: each method is sent, each event
+// awaited, each kind of error made to come, each member and word sent or looked at, or
+// testdata/uncovered.txt says why not. testdata/sentences.txt does the same for the strict
+// sentences of docs/protocol.md. Whoever adds to the protocol adds a session, or a row.
 package conformance

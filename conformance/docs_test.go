@@ -10,7 +10,7 @@ import (
 
 // TestDocumented: both descriptions of the language have every word of it.
 func TestDocumented(t *testing.T) {
-	words := []string{"protocol:", "level:", "needs:", "framing:", "args:", "initialize: no", "within", "@exactly", "@unordered", "@len", "@repeat", "...", "~`", "unanswered", "invalid", "until NAME", "or null", "ends", "contains", "from OFFSET", "base64"}
+	words := []string{"protocol:", "level:", "needs:", "lacks:", "framing:", "args:", "initialize: no", "within", "@exactly", "@unordered", "@len", "@repeat", "...", "~`", "unanswered", "invalid", "until NAME", "or null", "ends", "contains", "from OFFSET", "of LABEL", "base64"}
 	words = append(words, slices.Sorted(maps.Keys(verbs))...)
 	words = append(words, kindNames()...)
 	words = append(words, slices.Sorted(maps.Keys(signalNumbers))...)

@@ -52,6 +52,9 @@ func (p *player) ended(inTime bool) error {
 	if err := p.exitStatus(); err != nil {
 		return err
 	}
+	if why := p.check.secretIn("the server's stderr", p.conn.lastWords()); why != "" {
+		return errors.New(why)
+	}
 	return p.survivors()
 }
 

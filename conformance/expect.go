@@ -108,7 +108,7 @@ func (p *player) fits(it item, m *message) error {
 }
 
 func (p *player) expect(st *step) error {
-	left, at := slices.Clone(st.items), p.cursor
+	left, at := slices.Clone(st.items), p.cursors[st.name]
 	var near error // why the last message of the right method did not fit
 	err := p.until(st, "", func(log []entry) (bool, error) {
 		for ; at < len(log) && len(left) > 0; at++ {
@@ -120,23 +120,34 @@ func (p *player) expect(st *step) error {
 				return false, err
 			}
 			if taken {
-				p.cursor, near = at+1, nil
+				p.cursors[st.name], near = at+1, nil
 			} else if why != nil {
 				near = why
 			}
 		}
-		return len(left) == 0, nil
+		return len(left) == 0, p.inVain(left)
 	})
+	return unmet(err, left, near)
+}
+
+// unmet is the error of an expect whose messages did not all come. near is why the last one of
+// the right method did not fit.
+func unmet(err error, left []item, near error) error {
 	var wrong *syntaxError
 	var failed *failure
 	if err == nil || errors.As(err, &wrong) || errors.As(err, &failed) {
 		return err
 	}
-	msg := strings.Replace(err.Error(), "expected ", "expected "+left[0].String()+" as here", 1)
+	it := left[0]
+	var vain *vainError
+	if errors.As(err, &vain) {
+		it = vain.item
+	}
+	msg := strings.Replace(err.Error(), "expected ", "expected "+it.String()+" as here", 1)
 	if near != nil {
 		msg += "\n\tthe last one that came differs: " + near.Error()
 	}
-	return &failure{left[0].position, msg}
+	return &failure{it.position, msg}
 }
 
 // take matches a message with what is still expected.

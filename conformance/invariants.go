@@ -17,7 +17,9 @@ type checker struct {
 	events   any        // options.events of initialize: []any, or nil
 	base64   bool       // options.encoding
 	shutdown bool       // was answered
-	chosen   []any      // the handles and names of jobs whose events were chosen again
+	starts   int64      // that were sent
+	readings []reading  // by job/read
+	secrets  []string   // that were written
 }
 
 // A request is one of ours.
@@ -27,6 +29,9 @@ type request struct {
 	lost             bool     // the server cannot read its id
 	answer           *message // nil: none yet
 	at               int      // where in the log its answer is
+	// Of a start whose job is not known yet: what was chosen for it by its name.
+	sub   *subscription
+	renew bool
 }
 
 func newChecker() *checker {
@@ -40,24 +45,15 @@ func (c *checker) sent(r *request) {
 		return
 	}
 	c.open[r.id] = append(c.open[r.id], r)
-	switch handle := r.params["handle"]; r.method {
+	switch r.method {
 	case "initialize":
 		options, _ := r.params["options"].(map[string]any)
 		c.events, c.base64 = options["events"], options["encoding"] == "base64"
-	case "job/subscribe", "job/unsubscribe":
-		c.chosen = append(c.chosen, handle)
-		for _, j := range c.jobs {
-			c.choose(j)
-		}
+	case "job/start", "job/run", "": // the method of what a session spells out may not be known
+		c.starts++
+	case "job/write":
+		c.secrets = append(c.secrets, secretsOf(r.params)...)
 	}
-}
-
-// choose notes that the events of a job were chosen again: maybe before anything was
-// told of it, by its name.
-func (c *checker) choose(j *jobView) {
-	j.free = j.free || slices.ContainsFunc(c.chosen, func(handle any) bool {
-		return show(handle) == j.handle || j.name != nil && handle == j.name
-	})
 }
 
 // method is that of the request that an answer answers, or "".
@@ -76,6 +72,9 @@ func (c *checker) received(m *message, at int) string {
 	case kindNotification:
 		if o, ok := m.params.(map[string]any); ok && o["handle"] != nil && o["seq"] != nil {
 			return c.event(m, o)
+		}
+		if m.method == "log/message" {
+			return c.secretIn("the log", string(m.raw))
 		}
 	}
 	return ""
@@ -107,49 +106,87 @@ func (c *checker) response(m *message, at int) string {
 	r.answer, r.at = m, at
 	if m.err != nil {
 		data, _ := m.err.(map[string]any)["data"].(map[string]any)
+		if why := c.canceled(r, data); why != "" {
+			return why
+		}
+		if why := c.secretIn("an error", string(encode(m.err))); why != "" {
+			return why
+		}
 		return c.told(data)
 	}
 	c.shutdown = c.shutdown || r.method == "shutdown"
 	return c.result(r, m)
 }
 
+// canceled: a job/run that was to go on in the background at its timeout does so too where
+// it is cancelled. Its events come from that answer on; where its output begins is not told.
+func (c *checker) canceled(r *request, data map[string]any) string {
+	if r.method != "job/run" || data["kind"] != "canceled" || data["handle"] == nil || r.params["onTimeout"] != "background" {
+		return ""
+	}
+	j := c.job(show(data["handle"]))
+	j.asked, j.goesOn, j.unplaced = r, true, true
+	return c.known(j)
+}
+
 // result looks at what an answer says of jobs.
 func (c *checker) result(r *request, m *message) string {
 	o, _ := m.result.(map[string]any)
-	if r.method == "job/start" || r.method == "job/run" {
-		if why := c.startAnswered(r, o); why != "" {
-			return why
-		}
+	why := ""
+	switch r.method {
+	case "job/start", "job/run":
+		why = c.startAnswered(r, o)
+	case "job/subscribe", "job/unsubscribe":
+		c.subscribed(r)
+	case "job/read":
+		why = c.read(r, o)
+	}
+	if ended, _ := o["outcome"].(map[string]any); why == "" {
+		why = outcome(r, ended)
+	}
+	if why != "" {
+		return why
 	}
 	return c.told(o)
 }
 
+// counted: each start takes one handle, and they are counted from 1.
+func (c *checker) counted(handle any) string {
+	n, _ := asInt(handle)
+	if n > c.starts {
+		return fmt.Sprintf("there is no job %d yet: handles count up from 1, and %d starts were sent", n, c.starts)
+	}
+	return ""
+}
+
 // startAnswered: job/started comes before the answer to its job/start, if it was asked
-// for. A job/run without events of its own sends them from the answer on, if it goes on.
+// for. A job/run without events of its own sends them from the answer on, unless the job is
+// closed in it.
 func (c *checker) startAnswered(r *request, result map[string]any) string {
 	job, _ := result["job"].(map[string]any)
-	j := c.job(show(job["handle"]))
-	j.asked, j.name = r, job["name"]
-	if c.choose(j); j.free {
-		return ""
+	if why := c.counted(job["handle"]); why != "" {
+		return why
 	}
+	j := c.job(show(job["handle"]))
+	if j.asked != nil && j.asked != r {
+		return fmt.Sprintf("the handle %s is that of two jobs", j.handle)
+	}
+	j.asked = r
 	if r.method == "job/run" {
-		j.goesOn = result["exit"] == nil
-		if r.params["events"] == nil && j.seq == 0 && j.goesOn {
+		j.goesOn = job["status"] != "closed"
+		if r.params["events"] == nil && j.seq == 0 && j.goesOn && j.sub == nil && r.sub == nil {
 			j.fromAnswer(job)
 		}
-		if j.seq > 0 && !c.wants(j, j.first) {
-			return fmt.Sprintf("%s of job %s was not asked for", j.first, j.handle)
-		}
-		return ""
+		return c.known(j)
+	}
+	if why := c.known(j); why != "" || j.sub != nil {
+		return why
 	}
 	switch wanted := c.wants(j, "started"); {
 	case wanted && j.first == "":
 		return "job " + j.handle + " is answered before its job/started"
 	case wanted && j.first != "started":
 		return fmt.Sprintf("the first event of job %s is job/%s, not job/started", j.handle, j.first)
-	case j.first != "" && !c.wants(j, j.first):
-		return fmt.Sprintf("job/%s of job %s was not asked for", j.first, j.handle)
 	}
 	return ""
 }
@@ -170,8 +207,8 @@ func (c *checker) told(o map[string]any) string {
 		if j == nil {
 			j = c.job(show(job["handle"]))
 		}
-		if pid, ok := asInt(job["pid"]); ok {
-			j.pid = pid
+		if why := j.state(job); why != "" {
+			return why
 		}
 		if why := c.position(j, job); why != "" {
 			return why
@@ -200,33 +237,11 @@ func (c *checker) complete(j *jobView) string {
 		return ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.told)) {
-		if got, told := j.stream(name).next, j.told[name]; got < told {
-			return fmt.Sprintf("job %s is closed and its output (%s) was sent up to %d; there are %d bytes", j.handle, name, got, told)
+		if s, told := j.stream(name), j.told[name]; s.next < told && !s.renew {
+			return fmt.Sprintf("job %s is over and its output (%s) was sent up to %d; there are %d bytes", j.handle, name, s.next, told)
 		}
 	}
 	return ""
-}
-
-// unasked are the events that come only where they are asked for.
-var unasked = []string{"waitingForInput", "screenChanged", "inputSent"}
-
-// wants says whether an event of a job was asked for; what is not known counts as no.
-func (c *checker) wants(j *jobView, event string) bool {
-	if j.asked == nil || j.free {
-		return false
-	}
-	events := j.asked.params["events"]
-	if events == nil && j.asked.method == "job/run" && !j.goesOn {
-		return false
-	}
-	if events == nil {
-		events = c.events
-	}
-	if events == nil {
-		return !slices.Contains(unasked, event)
-	}
-	list, _ := events.([]any)
-	return slices.Contains(list, any(event))
 }
 
 // ended says what is missing when the server is gone.
@@ -237,11 +252,18 @@ func (c *checker) ended() string {
 		}
 	}
 	for _, handle := range slices.Sorted(maps.Keys(c.jobs)) {
-		if j := c.jobs[handle]; c.wants(j, "closed") && !j.closed {
+		j := c.jobs[handle]
+		switch {
+		case c.wants(j, "closed") && !j.closed:
 			return fmt.Sprintf("job/closed of job %s never came", handle)
+		case c.wants(j, "exited") && !j.exited && j.sub == nil:
+			return fmt.Sprintf("job/exited of job %s never came", handle)
+		}
+		if why := c.complete(j); why != "" {
+			return why
 		}
 	}
-	return ""
+	return c.asRead()
 }
 
 // unclaimed are the answers with id null that no step has asked for.

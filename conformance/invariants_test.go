@@ -14,9 +14,12 @@ func TestChosenAgain(t *testing.T) {
 		all       = `--> 7 job/start {"argv":["x"]}`
 		subscribe = `--> 8 job/subscribe {"handle":"n"}`
 		again     = `--> 8 job/subscribe {"handle":1,"from":"start"}`
-		started   = `{"jsonrpc":"2.0","method":"job/started","params":{"handle":1,"seq":1,"requestId":7,"job":{"handle":1,"name":"n"}}}`
+		started   = `{"jsonrpc":"2.0","method":"job/started","params":{"handle":1,"seq":1,"requestId":7,"job":{"handle":1,"name":"n","status":"running"}}}`
+		chosen    = `{"jsonrpc":"2.0","id":8,"result":{}}`
+		unheard   = `--> 8 job/unsubscribe {"handle":1}`
 		exited    = `{"jsonrpc":"2.0","method":"job/exited","params":{"handle":1,"seq":3}}`
-		answer    = `{"jsonrpc":"2.0","id":7,"result":{"exit":{},"job":{"handle":1,"name":"n","streams":{}}}}`
+		answer    = `{"jsonrpc":"2.0","id":7,"result":{"exit":{},"job":{"handle":1,"name":"n","status":"closed","exit":{},"streams":{}}}}`
+		canceled  = `{"jsonrpc":"2.0","id":7,"error":{"code":-32800,"message":"canceled","data":{"kind":"canceled","handle":1}}}`
 		answered  = `{"jsonrpc":"2.0","id":7,"result":{"job":{"handle":1,"streams":{}}}}`
 	)
 	output := func(seq, more string) string {
@@ -27,14 +30,29 @@ func TestChosenAgain(t *testing.T) {
 		log        []string
 	}{
 		{"a run is silent", "job/started of job 1 was not asked for", []string{run, started}},
-		{"unless it is asked for by its name", "", []string{run, subscribe, started, answer}},
-		{"also where its answer comes first", "", []string{run, subscribe, answer, started}},
-		{"another's name", "job/started of job 1 was not asked for", []string{run, strings.Replace(subscribe, `"n"`, `"m"`, 1), started}},
+		{"unless it is asked for by its name", "", []string{run, subscribe, chosen, started, answer}},
+		{"from the answer on", "job/started of job 1 was not asked for", []string{run, subscribe, started, chosen}},
+		{"also where its answer comes first", "", []string{run, subscribe, answer, chosen, started}},
+		{"another's name", "job/started of job 1 was not asked for", []string{run, strings.Replace(subscribe, `"n"`, `"m"`, 1), chosen, started}},
+		{"an older job's name", "", []string{all, started, answered, strings.Replace(run, "7", "6", 1), subscribe, chosen, output("2", `"offset":0`)}},
+		{"before the answer to its start", "job/exited of job 1 was not asked for", []string{start, strings.Replace(exited, "3", "1", 1), answered}},
+		{"a cancelled run is silent", "no start that is in flight", []string{run, canceled, started}},
+		{"unless it goes on", "", []string{strings.Replace(run, `"name"`, `"onTimeout":"background","name"`, 1), canceled, started, output("2", `"offset":5`), output("3", `"offset":6`)}},
+		{"and then every byte comes", "goes on at 6, and this chunk begins at 7", []string{strings.Replace(run, `"name"`, `"onTimeout":"background","name"`, 1), canceled, started, output("2", `"offset":5`), output("3", `"offset":7`)}},
 		{"late without an exit", "", []string{start, answered, output("1", `"offset":0,"late":true`)}},
 		{"late before the exit", "before its job/exited is not late", []string{all, started, output("2", `"offset":0,"late":true`)}},
 		{"not late after the exit", "after its job/exited is late", []string{all, started, output("2", `"offset":0`), exited, output("4", `"offset":1`)}},
-		{"once more after the exit", "", []string{all, started, output("2", `"offset":0`), exited, again, output("4", `"offset":0,"restart":true`)}},
-		{"once more without a mark", "goes on at 1, and this chunk begins at 0", []string{all, started, output("2", `"offset":0`), exited, again, output("4", `"offset":0`)}},
+		{"once more after the exit", "", []string{all, started, output("2", `"offset":0`), exited, again, chosen, output("4", `"offset":0,"restart":true`)}},
+		{"once more before the answer", "restart is true in the output of job 1", []string{all, started, output("2", `"offset":0`), again, output("3", `"offset":0,"restart":true`)}},
+		{"once more without a mark", "restart is false in the output of job 1", []string{all, started, output("2", `"offset":0`), exited, again, chosen, output("4", `"offset":0`)}},
+		{"a mark without a reason", "restart is true in the output of job 1", []string{all, started, output("2", `"offset":0,"restart":true`)}},
+		{"nothing any more", "job/output of job 1 was not asked for", []string{all, started, output("2", `"offset":0`), unheard, chosen, output("3", `"offset":1`)}},
+		{"not yet", "", []string{all, started, output("2", `"offset":0`), unheard, output("3", `"offset":1`), chosen}},
+		{"others than were chosen", "job/exited of job 1 was not asked for", []string{all, started, `--> 8 job/subscribe {"handle":1,"events":["output"]}`, chosen, strings.Replace(exited, "3", "2", 1)}},
+		{"in the order of the requests", "job/output of job 1 was not asked for", []string{all, started, again, strings.Replace(unheard, "8", "9", 1), strings.Replace(chosen, "8", "9", 1), chosen, output("2", `"offset":0,"restart":true`)}},
+		{"not in that of the answers", "", []string{all, started, unheard, strings.Replace(again, "8", "9", 1), strings.Replace(chosen, "8", "9", 1), chosen, output("2", `"offset":0,"restart":true`)}},
+		{"refused", "", []string{all, started, unheard, `{"jsonrpc":"2.0","id":8,"error":{"code":-32034,"message":"x","data":{"kind":"shuttingDown"}}}`, output("2", `"offset":0`)}},
+		{"text for base64", "where base64 was asked for", []string{all, started, `--> 8 job/subscribe {"handle":1,"encoding":"base64"}`, chosen, output("2", `"offset":0`)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := checked(t, test.log); test.want == "" && got != "" || !strings.Contains(got, test.want) {
@@ -44,7 +62,7 @@ func TestChosenAgain(t *testing.T) {
 	}
 }
 
-// checked is the first thing that a checker finds in a log.
+// checked is the first thing that a checker finds in a log, or behind it.
 func checked(t *testing.T, log []string) string {
 	c := newChecker()
 	for i, line := range log {
@@ -66,5 +84,5 @@ func checked(t *testing.T, log []string) string {
 			return why
 		}
 	}
-	return ""
+	return c.asRead()
 }

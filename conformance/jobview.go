@@ -11,11 +11,14 @@ import (
 // A jobView is what the connection was told of one job.
 type jobView struct {
 	handle string
-	name   any // or nil
 	pid    int64
-	asked  *request // what started it; nil: not known yet
-	goesOn bool     // a job/run that was answered before the end
-	free   bool     // its events were chosen again meanwhile
+	asked  *request      // what started it; nil: not known yet
+	goesOn bool          // a job/run that was answered before its job was closed
+	sub    *subscription // its events were chosen again meanwhile
+	renew  bool          // streams that are not known yet begin anew
+	early  []string      // events that came before it was known what was asked for
+
+	unplaced bool // it is not known where its output begins
 
 	seq     int64
 	first   string // the first event's name
@@ -24,12 +27,16 @@ type jobView struct {
 	closed  bool
 	streams map[string]*streamView
 	told    map[string]int64 // the highest nextOffset of each stream that an answer told
+
+	exitTold any              // the exit as it was told first
+	matches  map[string]int64 // by watch and stream: where the last match ends
 }
 
 // A streamView is one stream's output so far.
 type streamView struct {
 	next     int64
-	anywhere bool // it may begin at any offset
+	renew    bool // the next chunk says restart, and begins anywhere
+	anywhere bool // the next chunk begins anywhere
 	half     []byte
 	runs     []run
 }
@@ -43,7 +50,7 @@ type run struct {
 func (c *checker) job(handle string) *jobView {
 	j := c.jobs[handle]
 	if j == nil {
-		j = &jobView{handle: handle, streams: map[string]*streamView{}, told: map[string]int64{}}
+		j = &jobView{handle: handle, streams: map[string]*streamView{}, told: map[string]int64{}, matches: map[string]int64{}}
 		c.jobs[handle] = j
 	}
 	return j
@@ -53,7 +60,7 @@ func (c *checker) job(handle string) *jobView {
 func (j *jobView) stream(name string) *streamView {
 	s := j.streams[name]
 	if s == nil {
-		s = &streamView{anywhere: j.free}
+		s = &streamView{renew: j.renew, anywhere: j.unplaced}
 		j.streams[name] = s
 	}
 	return s
@@ -70,6 +77,9 @@ func (j *jobView) fromAnswer(job map[string]any) {
 
 // event says which invariant an event breaks, or "".
 func (c *checker) event(m *message, o map[string]any) string {
+	if why := c.counted(o["handle"]); why != "" {
+		return why
+	}
 	j := c.job(show(o["handle"]))
 	name := strings.TrimPrefix(m.method, "job/")
 	seq, _ := asInt(o["seq"])
@@ -92,8 +102,8 @@ func (c *checker) event(m *message, o map[string]any) string {
 			return why
 		}
 	}
-	if j.asked != nil && !j.free && !c.wants(j, name) {
-		return fmt.Sprintf("%s of job %s was not asked for", m.method, j.handle)
+	if why := c.unwanted(j, name); why != "" {
+		return why
 	}
 	return c.eventOf(j, name, o)
 }
@@ -105,17 +115,27 @@ func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
 	case "patternMatched":
 		stream, _ := o["stream"].(string)
 		end, _ := asInt(o["endOffset"])
-		if c.wants(j, "output") && end > j.stream(stream).next {
+		if j.sub == nil && c.wants(j, "output") && end > j.stream(stream).next {
 			return fmt.Sprintf("job/patternMatched of job %s speaks of bytes up to %d, and its output (%s) was sent up to %d", j.handle, end, stream, j.stream(stream).next)
+		}
+		if why := j.matched(o); why != "" {
+			return why
+		}
+	case "stateChanged":
+		if why := change(o); why != "" {
+			return why
 		}
 	case "exited":
 		if j.exited {
 			return fmt.Sprintf("job/exited of job %s comes once", j.handle)
 		}
 		j.exited = true
+		if why := j.exit(o["exit"]); why != "" {
+			return why
+		}
 	case "closed":
 		j.closed = true
-		if c.wants(j, "exited") && !j.exited {
+		if j.sub == nil && c.wants(j, "exited") && !j.exited {
 			return fmt.Sprintf("job/closed of job %s comes before its job/exited", j.handle)
 		}
 		return c.complete(j)
@@ -141,10 +161,11 @@ func (c *checker) started(j *jobView, o map[string]any) string {
 	case i < 0:
 		return "no start that is in flight has the id " + id + ", which job/started names as its request"
 	}
-	j.asked, j.name = c.all[i], job["name"]
-	j.pid, _ = asInt(job["pid"])
-	c.choose(j)
-	return ""
+	j.asked = c.all[i]
+	if why := j.state(job); why != "" {
+		return why
+	}
+	return c.known(j)
 }
 
 // output says which invariant a job/output breaks, or "".
@@ -155,14 +176,16 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 	offset, _ := asInt(o["offset"])
 	n, _ := asInt(o["bytes"])
 	late, _ := o["late"].(bool)
-	if restart, _ := o["restart"].(bool); restart {
-		s.anywhere, s.half = true, nil
+	restart, _ := o["restart"].(bool)
+	unknown := c.now(j).unknown
+	if restart != s.renew && !unknown {
+		return fmt.Sprintf("restart is %v in the output of job %s (%s): it is true where output begins anew, after a job/subscribe", restart, j.handle, name)
 	}
-	expected := s.next
+	anywhere, expected := restart || unknown && j.sub != nil || s.anywhere, s.next
 	if gap, ok := o["gap"].(map[string]any); ok {
 		from, _ := asInt(gap["from"])
 		to, _ := asInt(gap["to"])
-		if !s.anywhere && from != expected || to != offset || from >= to {
+		if !anywhere && from != expected || to != offset || from >= to {
 			return fmt.Sprintf("the gap from %d to %d does not lie between the offset %d, which was next, and the offset %d", from, to, expected, offset)
 		}
 		expected, s.half = offset, nil
@@ -174,15 +197,20 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 		return fmt.Sprintf("bytes is %d, and the chunk has %d", n, len(data))
 	case len(data) > 64<<10:
 		return fmt.Sprintf("a chunk has at most 65536 bytes, and this one %d", len(data))
-	case !s.anywhere && offset != expected:
+	case !anywhere && offset != expected:
 		return fmt.Sprintf("the output of job %s (%s) goes on at %d, and this chunk begins at %d", j.handle, name, expected, offset)
-	case j.exited && !late && !j.free: // what is sent once more may be older than the exit
+	case j.exited && !late && j.sub == nil: // what is sent once more may be older than the exit
 		return fmt.Sprintf("output of job %s after its job/exited is late", j.handle)
-	case !j.exited && late && c.wants(j, "exited"):
+	case !j.exited && late && j.sub == nil && c.wants(j, "exited"):
 		return fmt.Sprintf("output of job %s before its job/exited is not late", j.handle)
 	}
 	s.add(offset, data)
-	if c.base64 || j.free {
+	switch sub := c.now(j); {
+	case sub.unknown:
+		return ""
+	case sub.base64 && o["base64"] == nil:
+		return "output comes as text, where base64 was asked for"
+	case sub.base64:
 		return ""
 	}
 	return s.text(o["base64"] != nil, data)
@@ -190,12 +218,12 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 
 // add appends bytes to the last run, or begins another.
 func (s *streamView) add(offset int64, data []byte) {
-	if n := len(s.runs); n == 0 || s.anywhere || s.runs[n-1].offset+int64(len(s.runs[n-1].data)) != offset {
+	if n := len(s.runs); n == 0 || s.renew || s.anywhere || s.runs[n-1].offset+int64(len(s.runs[n-1].data)) != offset {
 		s.runs = append(s.runs, run{offset: offset})
 	}
 	last := &s.runs[len(s.runs)-1]
 	last.data = append(last.data, data...)
-	s.next, s.anywhere = offset+int64(len(data)), false
+	s.next, s.renew, s.anywhere = offset+int64(len(data)), false, false
 }
 
 // text: in the encoding text, base64 is for what is no UTF-8, and no character is split

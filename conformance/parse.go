@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ type parser struct {
 	off  int
 
 	depth int
+	open  []position // the brackets around off
 }
 
 // parseValue reads one value that is all of src, whose first line has this number.
@@ -36,8 +38,15 @@ func parseValue(file string, line int, src string) (value, error) {
 	return v, nil
 }
 
+// at is where the parser is. The end of a section is where its text ends, and not the line of
+// the next header; where there is no text it is the line of its own header.
 func (p *parser) at() position {
 	before := p.src[:p.off]
+	if p.off == len(p.src) {
+		if before = strings.TrimRight(before, " \t\r\n"); before == "" {
+			return position{p.file, p.line - 1, 1}
+		}
+	}
 	line := p.line + strings.Count(before, "\n")
 	return position{p.file, line, 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])}
 }
@@ -49,6 +58,10 @@ func (p *parser) fail(format string, args ...any) error {
 // found says what stands here, for errors.
 func (p *parser) found() string {
 	rest := p.src[p.off:]
+	if rest == "" && len(p.open) > 0 {
+		open := p.open[len(p.open)-1]
+		return fmt.Sprintf("the end of the section; the bracket that is opened at %d:%d is not closed", open.line, open.col)
+	}
 	if rest == "" {
 		return "the end of the section"
 	}
@@ -94,7 +107,7 @@ func (p *parser) value() (value, error) {
 	}
 	defer func() { p.depth-- }()
 	if p.off == len(p.src) {
-		return nil, p.fail("expected a value, found the end of the section")
+		return nil, p.fail("expected a value, found %s", p.found())
 	}
 	pos := p.at()
 	switch c := p.src[p.off]; {
@@ -149,9 +162,9 @@ func isWord(c byte) bool {
 
 func (p *parser) object(pos position) (value, error) {
 	o := object{position: pos}
-	p.off++ // {
+	p.enter(pos) // {
 	for {
-		if p.eat("}") {
+		if p.leave("}") {
 			return o, nil
 		}
 		p.space()
@@ -177,6 +190,20 @@ func (p *parser) object(pos position) (value, error) {
 			return nil, p.fail("expected , or } after a member, found %s", p.found())
 		}
 	}
+}
+
+// enter takes a bracket that opens, and leave the one that closes it, if that is next.
+func (p *parser) enter(pos position) {
+	p.off++
+	p.open = append(p.open, pos)
+}
+
+func (p *parser) leave(bracket string) bool {
+	if !p.eat(bracket) {
+		return false
+	}
+	p.open = p.open[:len(p.open)-1]
+	return true
 }
 
 // memberName is a string, or a word without quotes.
@@ -205,9 +232,9 @@ func (p *parser) next(c byte) bool {
 
 func (p *parser) array(pos position) (value, error) {
 	a := array{position: pos}
-	p.off++ // [
+	p.enter(pos) // [
 	for {
-		if p.eat("]") {
+		if p.leave("]") {
 			return a, nil
 		}
 		if p.eat("...") {
@@ -266,6 +293,10 @@ func (p *parser) quoted() (string, error) {
 	}
 	var s string
 	if err := json.Unmarshal([]byte(p.src[p.off:end+1]), &s); err != nil {
+		var where *json.SyntaxError
+		if errors.As(err, &where) && where.Offset > 0 {
+			p.off += int(where.Offset) - 1 // of the byte that is wrong
+		}
 		return "", p.fail("this is no JSON string: %v", err)
 	}
 	p.off = end + 1

@@ -85,7 +85,16 @@ func killAdopted(dir string) (found bool) {
 	}
 	alone := len(servers.pids) <= 1
 	for _, pid := range children() {
-		if servers.pids[pid] || servers.before[pid] || !alone && !knows(pid, dir) {
+		if servers.pids[pid] || servers.before[pid] {
+			continue
+		}
+		// Nothing tells of one that has ended whose it was. Many sessions would leave hundreds
+		// until one is alone.
+		if ended, _ := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); ended == pid {
+			found = true
+			continue
+		}
+		if !alone && !knows(pid, dir) {
 			continue
 		}
 		// It is our child: the pid is nobody else's. One of another user stays.

@@ -34,3 +34,6 @@ func alive(pid int) bool {
 	_ = p.Release() // It only looked.
 	return true
 }
+
+// exitStatus is a process's.
+func exitStatus(s *os.ProcessState) int { return s.ExitCode() }

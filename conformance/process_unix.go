@@ -3,6 +3,7 @@
 package conformance
 
 import (
+	"os"
 	"os/exec"
 	"syscall"
 )
@@ -26,4 +27,12 @@ func signalServer(cmd *exec.Cmd, name string) error { return cmd.Process.Signal(
 func alive(pid int) bool {
 	reap(pid)
 	return syscall.Kill(pid, 0) != syscall.ESRCH
+}
+
+// exitStatus is a process's, as shells tell it.
+func exitStatus(s *os.ProcessState) int {
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return s.ExitCode()
 }

@@ -80,7 +80,7 @@ type player struct {
 	vars     vars
 	requests map[string]*request // by name
 	ids      int
-	cursor   int              // in the log: behind what the last expect matched
+	cursors  map[string]int   // in the log: behind what the last expect matched, by its label (or "")
 	seen     int              // in the log: what was checked
 	spots    map[string]int64 // by job and stream: where the last output step ended
 	nulls    int              // how many answers with id null the steps have asked for
@@ -112,7 +112,7 @@ func Run(s *Session, framing string, cfg Config) (r Result) {
 	cfg.Within, cfg.Shutdown = orDefault(cfg.Within, defaultWithin), orDefault(cfg.Shutdown, defaultShutdown)
 	p := &player{
 		cfg: cfg, session: s, contract: cfg.Contract, conn: conn, check: newChecker(),
-		vars: vars{}, requests: map[string]*request{}, spots: map[string]int64{}, froms: map[*step]int{},
+		vars: vars{}, cursors: map[string]int{}, requests: map[string]*request{}, spots: map[string]int64{}, froms: map[*step]int{},
 	}
 	err = p.play()
 	if e := p.end(err, cfg.Orphans); err == nil {
@@ -187,6 +187,9 @@ func machineLacks(s *Session) string {
 }
 
 func (p *player) play() error {
+	if err := p.contract.misspelled(p.session); err != nil {
+		return err
+	}
 	if !p.session.cold && p.session.steps[0].verb != "initialize" {
 		if err := p.initialize(&step{position: position{p.session.file, 1, 1}}); err != nil {
 			return located(&step{position: position{p.session.file, 1, 1}}, err)
@@ -234,7 +237,7 @@ func (p *player) step(st *step) error {
 	case "expect":
 		return p.expect(st)
 	case "never", "count":
-		p.froms[st] = p.cursor
+		p.froms[st] = p.cursors[""]
 		p.pending = append(p.pending, st)
 	case "output":
 		return p.output(st)

@@ -28,34 +28,10 @@ job/get {handle: $h}
 {job: {status: "closed"}}
 `
 
-// TestFaults shows that what holds in every session is looked at.
-func TestFaults(t *testing.T) {
+// TestBadServers: whatever a server does, there is a verdict, and nothing is left.
+func TestBadServers(t *testing.T) {
 	for _, test := range []struct{ fault, want string }{
 		{"", ""},
-		{"answers twice", "was answered before"},
-		{"never answers", "expected an answer to start"},
-		{"answers first", "job 1 is answered before its job/started"},
-		{"id as a string", `no request has the id "2" (ids are echoed as they were spelled)`},
-		{"drops an event", "seq of job 1 is 4 after 2"},
-		{"drops output", "goes on at 0, and this chunk begins at 5"},
-		{"loses the tail", "was sent up to 5; there are 8 bytes"},
-		{"repeats output", "goes on at 5, and this chunk begins at 0"},
-		{"reorders", "seq of job 1 is 3 after 1"},
-		{"output before started", "job/started is the first event of job 1"},
-		{"exited before output", "output of job 1 after its job/exited is late"},
-		{"closed before exited", "job/closed of job 1 comes before its job/exited"},
-		{"no closed", "expected job/closed as here within"},
-		{"no started", "job 1 is answered before its job/started"},
-		{"event after closed", "nothing of job 1 comes after its job/closed"},
-		{"wrong number of bytes", "bytes is 4, and the chunk has 3"},
-		{"splits a character", "half of the character 'é'"},
-		{"base64 for text", "come as text"},
-		{"an extra member", "additionalProperties 'colour' not allowed"},
-		{"an extra member outside", "additionalProperties 'extra' not allowed"},
-		{"a missing member", "missing properties: 'durationMs'"},
-		{"another job's answer", "no start that is in flight has the id 1"},
-		{"wrong framing", "the server's stdout has what is no message"},
-		{"stray line", "the server's stdout has what is no message"},
 		{"prints garbage", "the server's stdout has what is no message"},
 		{"prints half", "the output ended inside a line"},
 		{"endless line", "a line of more than"},
@@ -68,15 +44,13 @@ func TestFaults(t *testing.T) {
 		{"leaves the job", "has outlived the server"},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
-			if testing.Short() && slices.Contains([]string{"floods", "silent", "never ends", "leaves the job", "no closed", "never answers"}, test.fault) {
+			if testing.Short() && slices.Contains([]string{"floods", "silent", "never ends", "leaves the job"}, test.fault) {
 				t.Skip("it takes its time")
 			}
-			session := strings.Replace(good, "-- answer start --", "-- answer start within 3s --", 1)
-			session = strings.Replace(session, "-- expect --", "-- expect within 3s --", 1)
-			if test.fault == "loses the tail" { // told by the offsets alone
-				session = strings.Replace(session, "-- output $h stdout --\n\"hello\" \"é\\n\"\n", "", 1)
+			if raced && test.fault == "floods" {
+				t.Skip("one goroutine reads a quarter of a gigabyte; a race would show in its first messages")
 			}
-			r := play(t, test.fault, "line", session)
+			r := play(t, test.fault, "line", good)
 			if test.want == "" && r.Verdict != Passed || test.want != "" && r.Verdict != Failed || !strings.Contains(r.Reason, test.want) {
 				t.Errorf("%s: %s\n%s", r.Verdict, r.Reason, r.Transcript)
 			}
@@ -114,6 +88,9 @@ func TestPlay(t *testing.T) {
 		{"bytes", start + "-- bytes $h stdout --\n1: \"ello\"\n5: base64 \"w6k=\"\n$h + 6: \"\\n\"\n", Passed, ""},
 		{"bytes differ", start + "-- bytes $h stdout --\n1: \"ella\"\n", Failed, `test.txtar:8:1: the output differs`},
 		{"no such event", start + "-- expect within 1s --\njob/exited {exit: {code: 3}}\n", Failed, "the last one that came differs: test.txtar:8:26: /exit/code: expected 3, got 0"},
+		{"a job that is closed", start + "-- expect within 1m --\njob/exited {handle: $h, exit: {code: 3}}\n", Failed, "test.txtar:8:1: expected job/exited as here, which cannot come any more: job 1 is closed\n\tthe last one that came differs: test.txtar:8:38: /exit/code: expected 3, got 0"},
+		{"a job that is closed, unordered", start + "-- expect unordered within 1m --\njob/output {handle: 2}\njob/output {handle: $h, text: \"x\"}\n", Failed, "test.txtar:9:1: expected job/output as here, which cannot come any more: job 1 is closed"},
+		{"an answer that came", start + "-- expect within 1m --\njob/exited\nanswer start\n", Failed, "test.txtar:9:1: expected answer start as here, which cannot come any more: the answer to start has come already"},
 		{"in order", start + "-- expect within 1s --\njob/exited\njob/output\n", Failed, "test.txtar:9:1: expected job/output as here"},
 		{"unordered", start + "-- expect unordered --\njob/exited\njob/output\n", Passed, ""},
 		{"answers in order", "prose\n-- send start --\njob/start {}\n-- expect --\njob/started {handle: $h}\nanswer start {job: {handle: $h}}\njob/output\n", Passed, ""},
@@ -134,8 +111,13 @@ func TestPlay(t *testing.T) {
 		{"params that do not fit", "prose\n-- send start --\njob/start {argb: [\"x\"]}\n", Wrong, "the message does not fit its schema"},
 		{"params that fit", "prose\n-- send start invalid --\njob/start {argv: [\"x\"]}\n", Wrong, "though the step says that they are invalid"},
 		{"sent after the end", "prose\n-- close stdin --\n-- notify --\nexit\n", Wrong, "stdin was closed before"},
+		{"a method that nobody has", "prose\n-- send w --\njob/strat {argv: [\"x\"]}\n", Wrong, `test.txtar:3:1: the protocol has no method "job/strat"`},
+		{"an event that nobody has", start + "-- never --\njob/otput {}\n", Wrong, `the protocol has no event "job/otput"`},
+		{"an event that is a method", start + "-- expect --\njob/start {}\n", Wrong, `the protocol has no event "job/start"`},
 		{"a method that it lacks", "prose\n-- send w --\njob/wait {handle: 1, until: []}\n", Skipped, "the server has no method job/wait"},
 		{"a key that it lacks", "prose\nneeds: key Enter\n" + start[6:], Skipped, "the server has no key Enter"},
+		{"a mode that it must lack", "prose\nlacks: mode pty\n" + start[6:], Skipped, "the server has the mode pty"},
+		{"a key that it must lack", "prose\nlacks: key Enter\n" + start[6:], Passed, ""},
 		{"a level that it lacks", "prose\nlevel: store\n" + start[6:], Skipped, "nothing of the level store"},
 		{"another platform", "prose\nneeds: platform plan9\n" + start[6:], Skipped, "this is not plan9"},
 		{"a program", "prose\nneeds: program no-such-program\n" + start[6:], Skipped, "no-such-program is not installed"},

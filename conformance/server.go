@@ -56,6 +56,7 @@ type connection struct {
 	died    chan struct{} // closed when the process was reaped; its ProcessState may be read then
 	readers sync.WaitGroup
 	readEnd chan struct{} // closed when read has ended
+	errEnd  chan struct{} // closed when readStderr has ended
 	kick    chan struct{} // the session -> write: look at queue
 	finis   chan struct{} // closed by finish: nobody waits for anything any more
 
@@ -81,12 +82,12 @@ func dial(command []string, framing string) (*connection, error) {
 		return nil, err
 	}
 	c := &connection{
-		framing: framing, began: time.Now(), dir: dir, died: make(chan struct{}), readEnd: make(chan struct{}),
+		framing: framing, began: time.Now(), dir: dir, died: make(chan struct{}), readEnd: make(chan struct{}), errEnd: make(chan struct{}),
 		changed: make(chan struct{}), kick: make(chan struct{}, 1), finis: make(chan struct{}),
 	}
 	program, err := programPath(command[0])
 	if err == nil {
-		c.cmd = exec.Command(program, command[1:]...)
+		c.cmd = exec.Command(program, pathsFromHere(command[1:])...)
 		c.cmd.Dir = dir
 		c.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
 		ownGroup(c.cmd)
@@ -205,6 +206,7 @@ func (c *connection) watch() {
 
 // readStderr keeps the end of what the server says there.
 func (c *connection) readStderr() {
+	defer close(c.errEnd)
 	const most = 16 << 10
 	buf := make([]byte, 4096)
 	for {
@@ -388,6 +390,18 @@ func (c *connection) release(orphans bool) {
 	}
 	c.readers.Wait()
 	_ = os.RemoveAll(c.dir) // Best effort: what a job still writes there is not ours.
+}
+
+// lastWords is the end of a stderr whose server has ended. Whoever else holds it open is not
+// waited for.
+func (c *connection) lastWords() string {
+	t := time.NewTimer(holdTime)
+	defer t.Stop()
+	select {
+	case <-c.errEnd:
+	case <-t.C:
+	}
+	return c.stderrTail()
 }
 
 // stderrTail is the end of what the server said there.

@@ -22,6 +22,7 @@ type Session struct {
 	Protocol string // the sentence it stands on
 	Level    string
 	Needs    []Need
+	Lacks    []Need   // what a server must not have for it to apply
 	Framings []string // "header", "line"
 	Args     []string // what the server gets behind its command
 
@@ -42,7 +43,7 @@ type Need struct {
 type step struct {
 	position
 	verb   string
-	name   string // of the request, for send, answer and error
+	name   string // of the request, for send, answer and error; the label of an expect
 	words  []string
 	within time.Duration // 0: as the runner has it
 
@@ -96,7 +97,7 @@ func init() {
 		"raw":        {"raw [NAME=ID]...", parseContent, false},
 		"answer":     {"answer NAME", parseAnswer, true},
 		"error":      {"error NAME, error NAME or null, or error null", parseError, true},
-		"expect":     {"expect [next|unordered]", parseExpect, true},
+		"expect":     {"expect [next|unordered] [of LABEL]", parseExpect, true},
 		"never":      {"never [until NAME]", parseNever, false},
 		"count":      {"count N", parseCount, false},
 		"output":     {"output HANDLE [STREAM] [contains|ends] [from OFFSET]", parseOutput, true},
@@ -118,6 +119,9 @@ func Parse(name string, data []byte) (*Session, error) {
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // as some editors save it
 	if i := slices.IndexFunc(bytes.Split(data, []byte("\n")), func(l []byte) bool { return string(l) == "-- --" }); i >= 0 {
 		return nil, &syntaxError{position{name, i + 1, 1}, "expected a verb, as in -- send start --"} // txtar panics
+	}
+	if err := strayHeader(name, string(data)); err != nil {
+		return nil, err
 	}
 	a := txtar.Parse(data)
 	if err := s.preamble(name, string(a.Comment)); err != nil {
@@ -144,7 +148,8 @@ func (s *Session) preamble(file, comment string) error {
 	keys := map[string]func(position, string) error{
 		"protocol": func(_ position, v string) error { s.Protocol = v; return nil },
 		"level":    s.setLevel,
-		"needs":    s.addNeeds,
+		"needs":    func(pos position, v string) error { return addNeeds(&s.Needs, needKinds, pos, v) },
+		"lacks":    func(pos position, v string) error { return addNeeds(&s.Lacks, serverKinds, pos, v) },
 		"framing":  s.setFraming,
 		"args":     func(_ position, v string) error { s.Args = strings.Fields(v); return nil },
 		"initialize": func(pos position, v string) error {
@@ -169,9 +174,9 @@ func (s *Session) preamble(file, comment string) error {
 		}
 		set := keys[key]
 		if set == nil {
-			return &syntaxError{pos, fmt.Sprintf("there is no key %q; those there are: protocol, level, needs, framing, args, initialize (write prose so that no line of it begins with a word and a colon)", key)}
+			return &syntaxError{pos, fmt.Sprintf("there is no key %q; those there are: protocol, level, needs, lacks, framing, args, initialize (write prose so that no line of it begins with a word and a colon)", key)}
 		}
-		if seen[key] && key != "needs" {
+		if seen[key] && key != "needs" && key != "lacks" {
 			return &syntaxError{pos, "the key " + key + " is there already"}
 		}
 		seen[key] = true
@@ -205,16 +210,20 @@ func (s *Session) setFraming(pos position, v string) error {
 	return nil
 }
 
-// needKinds are what a session can need.
-var needKinds = []string{"mode", "method", "event", "condition", "signal", "key", "encoding", "readFormat", "waitFormat", "capability", "platform", "program"}
+// serverKinds are what a session can ask of the server's capabilities, needKinds besides of
+// the machine.
+var (
+	serverKinds = []string{"mode", "method", "event", "condition", "signal", "key", "encoding", "readFormat", "waitFormat", "limit", "capability"}
+	needKinds   = append(slices.Clone(serverKinds), "platform", "program")
+)
 
-func (s *Session) addNeeds(pos position, v string) error {
+func addNeeds(to *[]Need, kinds []string, pos position, v string) error {
 	for part := range strings.SplitSeq(v, ",") {
 		kind, what, ok := strings.Cut(strings.TrimSpace(part), " ")
-		if !ok || !slices.Contains(needKinds, kind) {
-			return &syntaxError{pos, fmt.Sprintf("expected a kind and a value, as in mode pty, found %q; the kinds are %s", part, strings.Join(needKinds, ", "))}
+		if !ok || !slices.Contains(kinds, kind) {
+			return &syntaxError{pos, fmt.Sprintf("expected a kind and a value, as in mode pty, found %q; the kinds are %s", part, strings.Join(kinds, ", "))}
 		}
-		s.Needs = append(s.Needs, Need{kind, strings.TrimSpace(what)})
+		*to = append(*to, Need{kind, strings.TrimSpace(what)})
 	}
 	return nil
 }
@@ -312,9 +321,9 @@ func (s *Session) checkStart() error {
 			return &syntaxError{st.position, "the step initialize comes first, and without initialize: no; to send the request otherwise, write initialize: no and -- send NAME --"}
 		}
 	}
-	for _, n := range s.Needs {
+	for _, n := range slices.Concat(s.Needs, s.Lacks) {
 		if s.cold && n.Kind != "platform" && n.Kind != "program" {
-			return &syntaxError{first, "with initialize: no the server's capabilities are not known; needs can only be of a platform or program"}
+			return &syntaxError{first, "with initialize: no the server's capabilities are not known; needs can only be of a platform or program, and lacks of nothing"}
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ var errUsage = errors.New("usage")
 // nothing refuses a body where there must be none.
 func (s section) nothing() error {
 	if strings.TrimSpace(s.body) != "" {
-		return &syntaxError{position{s.file, s.line, 1}, "expected nothing here: this step has no body"}
+		return &syntaxError{s.at(), "expected nothing here: this step has no body"}
 	}
 	return nil
 }
@@ -26,6 +26,14 @@ func (s section) value() (value, error) {
 		return nil, nil
 	}
 	return parseValue(s.file, s.line, s.body)
+}
+
+// at is where the body begins, or the line above it where there is none.
+func (s section) at() position {
+	if strings.TrimSpace(s.body) == "" {
+		return position{s.file, s.line - 1, 1}
+	}
+	return position{s.file, s.line, 1}
 }
 
 func (s section) parser() *parser { return &parser{file: s.file, line: s.line, src: s.body} }
@@ -122,7 +130,7 @@ func (s section) one() (item, error) {
 		return item{}, err
 	}
 	if len(all) != 1 {
-		return item{}, &syntaxError{position{s.file, s.line, 1}, fmt.Sprintf("expected one method with its params, found %d", len(all))}
+		return item{}, &syntaxError{s.at(), fmt.Sprintf("expected one method with its params, found %d", len(all))}
 	}
 	return all[0], nil
 }
@@ -218,12 +226,18 @@ func parseAnswer(st *step, words []string, s section) (err error) {
 }
 
 func parseExpect(st *step, words []string, s section) (err error) {
+	if n := len(words); n >= 2 && words[n-2] == "of" {
+		if st.name = words[n-1]; !isName(st.name) {
+			return errUsage
+		}
+		words = words[:n-2]
+	}
 	if len(words) > 1 || len(words) == 1 && words[0] != "next" && words[0] != "unordered" {
 		return errUsage
 	}
 	st.words = words
 	if st.items, err = s.items(); err == nil && len(st.items) == 0 {
-		return &syntaxError{position{s.file, s.line, 1}, "expected at least one message"}
+		return &syntaxError{s.at(), "expected at least one message"}
 	}
 	return err
 }
@@ -258,13 +272,13 @@ func parseReply(st *step, words []string, s section) (err error) {
 	st.words = words
 	request, result, both := s.parts()
 	if !both {
-		return &syntaxError{position{s.file, s.line, 1}, "expected a pattern for the params, a line =>, and the result to answer with"}
+		return &syntaxError{s.at(), "expected a pattern for the params, a line =>, and the result to answer with"}
 	}
 	if st.v, err = request.value(); err != nil {
 		return err
 	}
 	if st.more, err = result.value(); err == nil && st.more == nil {
-		return &syntaxError{position{s.file, result.line, 1}, "expected the result to answer with"}
+		return &syntaxError{result.at(), "expected the result to answer with"}
 	}
 	return err
 }
@@ -275,7 +289,7 @@ func parseLet(st *step, words []string, s section) (err error) {
 	}
 	st.words = words
 	if st.v, err = s.value(); err == nil && st.v == nil {
-		return &syntaxError{position{s.file, s.line, 1}, "expected a value"}
+		return &syntaxError{s.at(), "expected a value"}
 	}
 	return err
 }
@@ -351,7 +365,7 @@ func parseBytes(st *step, words []string, s section) (err error) {
 		o.pieces = append(o.pieces, piece)
 	}
 	if len(o.pieces) == 0 {
-		return &syntaxError{position{s.file, s.line, 1}, `expected at least one line such as 0: "text" or 5: base64 "AAE="`}
+		return &syntaxError{s.at(), `expected at least one line such as 0: "text" or 5: base64 "AAE="`}
 	}
 	return nil
 }
@@ -432,7 +446,7 @@ func parseGone(st *step, words []string, s section) (err error) {
 		return errUsage
 	}
 	if st.v, err = s.value(); err == nil && st.v == nil {
-		return &syntaxError{position{s.file, s.line, 1}, "expected a process id, as in $pid"}
+		return &syntaxError{s.at(), "expected a process id, as in $pid"}
 	}
 	return err
 }

@@ -64,14 +64,14 @@ func (p *player) serverLacks(result any) error {
 	if support == "none" || support == nil {
 		return &skipError{"the server says that it has nothing of the level " + p.session.Level}
 	}
-	for _, n := range p.session.allNeeds() {
-		list, _ := caps[needMembers[n.Kind]].([]any)
-		has := slices.Contains(list, any(n.Value))
-		if n.Kind == "capability" {
-			has = caps[n.Value] == true
+	for _, n := range p.session.Lacks {
+		if n.in(caps) {
+			return &skipError{fmt.Sprintf("the server has the %s %s", n.Kind, n.Value)}
 		}
+	}
+	for _, n := range p.session.allNeeds() {
 		switch {
-		case has || n.Kind == "platform" || n.Kind == "program":
+		case n.in(caps) || n.Kind == "platform" || n.Kind == "program":
 		case support == "full" && slices.Contains([]string{"method", "event", "condition"}, n.Kind):
 			return fmt.Errorf("the server says that it has all of the level %s, and it has no %s %s", p.session.Level, n.Kind, n.Value)
 		default:
@@ -79,6 +79,16 @@ func (p *player) serverLacks(result any) error {
 		}
 	}
 	return nil
+}
+
+// in says whether a server's capabilities have what is needed.
+func (n Need) in(caps map[string]any) bool {
+	if n.Kind == "limit" {
+		limits, _ := caps["limits"].(map[string]any)
+		return limits[n.Value] != nil
+	}
+	list, _ := caps[needMembers[n.Kind]].([]any)
+	return slices.Contains(list, any(n.Value)) || n.Kind == "capability" && caps[n.Value] == true
 }
 
 // allNeeds are the needs that a session lists, the methods that it sends, and the modes

@@ -42,15 +42,15 @@ func readFrame(r *bufio.Reader, framing string) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		}
-		text := strings.TrimSuffix(string(line), "\r")
-		if text == "" && n > 0 {
+		text, ended := strings.CutSuffix(string(line), "\r")
+		if text == "" && n > 0 && ended {
 			break
 		}
 		name, v, ok := strings.Cut(text, ":")
-		if !ok {
+		if !ok || !ended || !isToken(name) {
 			return nil, garbage("expected a header such as Content-Length: 12, got %q", clip(text))
 		}
-		if strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
+		if strings.EqualFold(name, "Content-Length") {
 			if length, err = strconv.Atoi(strings.TrimSpace(v)); err != nil || length < 0 || length > maxFrame {
 				return nil, garbage("Content-Length %q is no length that can be read", clip(v))
 			}
@@ -125,6 +125,9 @@ type message struct {
 // classify reads a message's envelope.
 func classify(raw []byte) (message, error) {
 	m := message{raw: raw}
+	if why := notText(raw); why != "" {
+		return m, garbage("%s: %q", why, clip(string(raw)))
+	}
 	v, err := decode(raw)
 	if err != nil {
 		return m, garbage("this is no JSON: %v: %q", err, clip(string(raw)))

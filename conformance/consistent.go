@@ -1,0 +1,183 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// This file has what a server says twice, and must say alike.
+
+// state holds what is told of a job against itself, and what was told before.
+func (j *jobView) state(job map[string]any) string {
+	ended := job["status"] == "exited" || job["status"] == "closed"
+	if ended != (job["exit"] != nil) {
+		return fmt.Sprintf("job %s is %s, and its exit is %s: there is one where it has ended", j.handle, show(job["status"]), show(job["exit"]))
+	}
+	if pid, ok := asInt(job["pid"]); ok {
+		if j.pid != 0 && j.pid != pid {
+			return fmt.Sprintf("the pid of job %s is %d, and was %d", j.handle, pid, j.pid)
+		}
+		j.pid = pid
+	}
+	return j.exit(job["exit"])
+}
+
+// exit: it is told in one way, wherever it is; with a limit where that was the reason.
+func (j *jobView) exit(exit any) string {
+	o, _ := exit.(map[string]any)
+	switch {
+	case exit == nil:
+	case (o["reason"] == "limit") != (o["limit"] != nil):
+		return fmt.Sprintf("the exit of job %s is told as %s: the limit is told with the reason limit, and only then", j.handle, show(exit))
+	case j.exitTold == nil:
+		j.exitTold = exit
+	case !equal(j.exitTold, exit):
+		return fmt.Sprintf("the exit of job %s is told as %s, and was as %s", j.handle, show(exit), show(j.exitTold))
+	}
+	return ""
+}
+
+// change: what changed names is there, and nothing else.
+func change(o map[string]any) string {
+	values := []string{"status", "title", "cwd", "bell", "size", "foreground", "outputFileError"}
+	changed, _ := o["changed"].([]any)
+	for _, name := range values {
+		_, there := o[name]
+		named := slices.Contains(changed, any(strings.TrimSuffix(name, "Error")))
+		if named != there {
+			return fmt.Sprintf("changed is %s, and the member %s is there: %v", show(changed), name, there)
+		}
+	}
+	return ""
+}
+
+// matched: matches of a watch in a stream do not overlap.
+func (j *jobView) matched(o map[string]any) string {
+	key := show(o["watchId"]) + show(o["stream"])
+	offset, _ := asInt(o["offset"])
+	end, _ := asInt(o["endOffset"])
+	switch before, ok := j.matches[key]; {
+	case end < offset:
+		return fmt.Sprintf("a match ends at %d, before it begins at %d", end, offset)
+	case ok && offset < before:
+		return fmt.Sprintf("matches of a watch of job %s do not overlap: one ends at %d, and the next begins at %d", j.handle, before, offset)
+	}
+	j.matches[key] = end
+	return ""
+}
+
+// outcome: the index is that of a condition which has the reason's name.
+func outcome(r *request, o map[string]any) string {
+	wait := r.params
+	if r.method != "job/wait" {
+		wait, _ = r.params["wait"].(map[string]any)
+	}
+	until, ok := wait["until"].([]any)
+	reason, _ := o["reason"].(string)
+	if !ok || o == nil {
+		return ""
+	}
+	i, isIndex := asInt(o["index"])
+	if !isIndex {
+		if slices.Contains([]string{"closed", "pattern", "quietMs", "bytes", "input", "command"}, reason) {
+			return fmt.Sprintf("a wait has ended by its condition %s, and index does not say which", reason)
+		}
+		return ""
+	}
+	member := map[string]string{"patternFailed": "pattern", "portInUse": "port"}[reason]
+	if member == "" {
+		member = reason
+	}
+	if i < 0 || int(i) >= len(until) {
+		return fmt.Sprintf("a wait has %d conditions, and index is %d", len(until), i)
+	}
+	if condition, _ := until[i].(map[string]any); condition[member] == nil {
+		return fmt.Sprintf("a wait has ended with the reason %s, and its condition %d is %s", reason, i, show(until[i]))
+	}
+	return ""
+}
+
+// A reading is what a job/read gave.
+type reading struct {
+	job, stream string
+	run
+}
+
+// read notes what a job/read gave; what is plain has no offsets of its own.
+func (c *checker) read(r *request, o map[string]any) string {
+	job, _ := o["job"].(map[string]any)
+	streams, _ := job["streams"].(map[string]any)
+	stream, _ := r.params["stream"].(string)
+	for name := range streams {
+		if len(streams) == 1 {
+			stream = name
+		}
+	}
+	if r.params["format"] == "plain" || stream == "" {
+		return ""
+	}
+	text, isText := o["text"].(string)
+	data := []byte(text)
+	if !isText {
+		encoded, _ := o["base64"].(string)
+		var err error
+		if data, err = base64.StdEncoding.DecodeString(encoded); err != nil {
+			return "base64 cannot be decoded: " + err.Error()
+		}
+	}
+	from, _ := asInt(o["offset"])
+	to, _ := asInt(o["nextOffset"])
+	if to-from != int64(len(data)) {
+		return fmt.Sprintf("job/read gives %d bytes from %d on, and nextOffset is %d", len(data), from, to)
+	}
+	c.readings = append(c.readings, reading{show(job["handle"]), stream, run{from, data}})
+	return ""
+}
+
+// asRead: the bytes that were pushed and those that job/read gave are the same bytes.
+func (c *checker) asRead() string {
+	for _, r := range c.readings {
+		for _, pushed := range c.job(r.job).stream(r.stream).runs {
+			from := max(r.offset, pushed.offset)
+			to := min(r.offset+int64(len(r.data)), pushed.offset+int64(len(pushed.data)))
+			if from < to && !bytes.Equal(r.data[from-r.offset:to-r.offset], pushed.data[from-pushed.offset:to-pushed.offset]) {
+				return fmt.Sprintf("job/read gave other bytes of job %s (%s) between %d and %d than job/output", r.job, r.stream, from, to)
+			}
+		}
+	}
+	return ""
+}
+
+// secretsOf are the secrets in a job/write that are long enough to be known again.
+func secretsOf(params map[string]any) (all []string) {
+	add := func(v any) {
+		if s, ok := v.(string); ok && len(s) >= 6 {
+			all = append(all, s)
+		}
+	}
+	if params["secret"] != true {
+		return nil
+	}
+	add(params["input"])
+	send, _ := params["send"].([]any)
+	for _, v := range send {
+		item, _ := v.(map[string]any)
+		add(item["text"])
+		add(item["paste"])
+	}
+	return all
+}
+
+// secretIn: what was written as a secret is in no record. Output is another thing: there it
+// is what the program has shown.
+func (c *checker) secretIn(where string, text string) string {
+	for _, s := range c.secrets {
+		if strings.Contains(text, s) {
+			return where + " has what was written as a secret"
+		}
+	}
+	return ""
+}

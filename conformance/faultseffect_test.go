@@ -1,0 +1,376 @@
+//go:build linux
+
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// effectFaults are those of what a server does: of subscriptions, of requests that it does not
+// do as they ask, and of its end.
+var effectFaults = []fault{
+	{name: "sends all events whatever initialize asks for", says: "was not asked for", hooks: editRequest("initialize", func(o map[string]any) bool {
+		return remove(o, "options", "events")
+	})},
+	{name: "sends all events whatever a start asks for", says: "was not asked for", hooks: editRequest("job/start", func(o map[string]any) bool {
+		_, had := o["events"]
+		delete(o, "events")
+		return had
+	})},
+	{name: "sends no events though all were asked for", says: "answered before its job/started", hooks: editRequest("job/start", func(o map[string]any) bool {
+		was := o["events"]
+		o["events"] = []any{}
+		return was == nil
+	})},
+	{name: "leaves out an event that initialize asks for", says: "answered before its job/started|(did not|cannot) come", slow: true, hooks: editRequest("initialize", func(o map[string]any) bool {
+		options, _ := o["options"].(map[string]any)
+		list, _ := options["events"].([]any)
+		if len(list) > 0 {
+			options["events"] = list[:len(list)-1]
+		}
+		return len(list) > 0
+	})},
+	{name: "leaves out the last event that a start asks for", says: "never came|(did not|cannot) come|was sent up to .* there are", slow: true, hooks: editRequest("job/start", func(o map[string]any) bool {
+		list, _ := o["events"].([]any)
+		if len(list) > 0 {
+			o["events"] = list[:len(list)-1]
+		}
+		return len(list) > 0
+	})},
+	{name: "sends an event that a start did not ask for", says: "was not asked for", hooks: editRequest("job/start", func(o map[string]any) bool {
+		list, ok := o["events"].([]any)
+		o["events"] = append(list, "exited")
+		return ok && !listed(list, "exited")
+	})},
+	{name: "sends events of a job/run that asked for none", says: "was not asked for", hooks: editRequest("job/run", func(o map[string]any) bool {
+		was := o["events"]
+		o["events"] = []any{"output", "exited", "closed"}
+		return was == nil
+	})},
+	{name: "goes on sending after job/unsubscribe", says: "was not asked for", hooks: pretends("{}", "job/unsubscribe")},
+	{name: "does nothing on job/subscribe", says: "(did not|cannot) come|was not asked for|restart is", slow: true, hooks: pretends("{}", "job/subscribe")},
+	{name: "subscribes to all events where some were asked for", says: "was not asked for", hooks: editRequest("job/subscribe", func(o map[string]any) bool {
+		was := o["events"]
+		o["events"] = []any{"started", "output", "patternMatched", "watchRemoved", "stateChanged", "exited", "closed"}
+		return was != nil
+	})},
+	{name: "answers job/subscribe behind the first event that it asks for", says: "restart is true|was not asked for|is job/output", renumber: true, hooks: behind(result("job/subscribe"), func(_, m *packet) bool { return m.job() != "" })},
+	{name: "does not mark output that begins anew", says: "restart is false", hooks: inside("params", event("output").has("restart"), unset("restart"))},
+	{name: "marks output that does not begin anew", says: "restart is true", hooks: inside("params", chunks(1).where(unrestarted), set("restart", true))},
+}
+
+// moreEffects are the others.
+var moreEffects = []fault{
+	{name: "tells in an answer of output that does not come", says: "was sent up to .* there are", hooks: inside("result", result().has("job"), in("job", in("streams", func(o map[string]any) {
+		for _, s := range o {
+			add("nextOffset", 1)(s.(map[string]any))
+		}
+	})))},
+	{name: "reads other bytes than it has sent", says: "job/read gave other bytes|/text: expected", hooks: inside("result", result("job/read").has("text").where(func(m *packet) bool { return m.object("result")["text"] != "" }), func(o map[string]any) {
+		text := []byte(o["text"].(string))
+		text[0] = 'a' + (text[0]+1)%26
+		o["text"] = string(text)
+	})},
+	{name: "tells a wrong nextOffset of what is read", says: "and nextOffset is", hooks: inside("result", result("job/read"), add("nextOffset", 1))},
+	{name: "says that there is no more to read where there is", says: "/hasMore: expected", hooks: inside("result", result("job/read").has("hasMore").where(func(m *packet) bool { return m.object("result")["hasMore"] == true }), set("hasMore", false))},
+	{name: "tells another reason of a wait's end", says: "/reason: expected|with the reason .* and its condition|by its condition|index is", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
+		if o["reason"] == "timeout" {
+			o["reason"] = "exit"
+		} else {
+			o["reason"] = "timeout"
+		}
+	}))},
+	{name: "tells another condition that ended a wait", says: "with the reason .* and its condition|conditions, and index is", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
+		if o["index"] == nil {
+			o["index"] = number("0")
+		} else {
+			o["index"] = moreBy(o["index"], 1)
+		}
+	}))},
+	{name: "leaves the output out of an outcome", says: "/output/.*/text: expected", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
+		each(o["output"], func(o map[string]any) {
+			if o["text"] != nil {
+				o["text"] = ""
+			}
+		})
+	}))},
+	{name: "cuts an outcome in silence", says: "/truncated: expected|a member truncated", hooks: inside("result", result().where(func(m *packet) bool {
+		found := false
+		each(m.object("result")["outcome"], func(o map[string]any) { found = found || o["truncated"] != nil })
+		return found
+	}), func(o map[string]any) { each(o["outcome"], func(o map[string]any) { delete(o, "truncated") }) })},
+	{name: "lists jobs in another order", says: "/jobs/0/.*: expected", hooks: inside("result", result("job/list").where(func(m *packet) bool {
+		list, _ := m.object("result")["jobs"].([]any)
+		return len(list) > 1
+	}), func(o map[string]any) {
+		list := o["jobs"].([]any)
+		list[0], list[1] = list[1], list[0]
+	})},
+	{name: "lists a job as live that is not", says: "there is one where it has ended", hooks: inside("result", result().where(func(m *packet) bool {
+		found := false
+		each(m.object("result"), func(o map[string]any) { found = found || o["status"] == "closed" })
+		return found
+	}), func(o map[string]any) {
+		each(o, func(o map[string]any) {
+			if o["status"] == "closed" {
+				o["status"] = "running"
+			}
+		})
+	})},
+	{name: "writes input twice", says: "differs|/text: expected|/bytesWritten: expected", hooks: asks(asking("job/write").where(func(m *packet) bool { return m.object("params")["input"] != nil }), func(_ *faultProxy, m *packet) []*packet {
+		o := m.object("params")
+		text, _ := o["input"].(string)
+		o["input"] = text + text
+		m.touch()
+		return []*packet{m}
+	})},
+	{name: "takes one request at a time", says: "expected .* (did not|cannot) come", slow: true, hooks: oneAtATime},
+	{name: "takes nothing while the client takes nothing", says: "(did not|cannot) come|to be gone within|never answered", slow: true, hooks: func() hooks { return hooks{lockstep: true} }},
+	{name: "does not cancel", says: "expected an answer .* (did not|cannot) come|got the result", slow: true, hooks: asks(asking("$/cancelRequest"), func(*faultProxy, *packet) []*packet { return nil })},
+	{name: "kills with TERM alone", says: "/survivors: expected|/job/status: expected|/signal: expected", slow: true, hooks: editRequest("job/kill", func(o map[string]any) bool {
+		was := o["force"]
+		o["force"] = false
+		return was == nil
+	})},
+	{name: "says that it has killed, and does not", says: "to be gone within|(did not|cannot) come|/killed|/status|is told as|expected", slow: true, hooks: pretends(`{"signals":[],"killed":[],"survivors":[],"alreadyClosed":false,"job":{"handle":1,"status":"closed","exit":{"code":null,"signal":"SIGTERM","coreDumped":false,"reason":"killed"},"streams":{"stdout":{"nextOffset":0},"stderr":{"nextOffset":0}}}}`, "job/kill")},
+	{name: "leaves a job's process behind", says: "has outlived the server", slow: true, hooks: leaveProcess},
+	{name: "tells another pid in the answer than in the event", says: notSent + "the pid of job .* is .* and was", hooks: inside("result", result("job/start"), in("job", add("pid", 1)))},
+	{name: "leaves its stdout to what it started", says: "something that it started holds its stdout open", hooks: func() hooks {
+		return hooks{status: func(p *faultProxy, status int) int {
+			p.commit()
+			c := sleeper()
+			c.Stdout = os.Stdout
+			if err := c.Start(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+			return status
+		}}
+	}},
+	{name: "crashes", says: "the server has ended \\(exit status 139\\)", hooks: once(result(), func(p *faultProxy, m *packet) []*packet {
+		p.die(139)
+		return nil
+	})},
+	{name: "crashes with its last words said", says: "the server has ended \\(exit status 2\\)|got exit status 2|never answered|never came|is over and its output", hooks: once(result(), func(p *faultProxy, m *packet) []*packet {
+		p.tell([]*packet{m})
+		p.die(2)
+		return nil
+	})},
+	{name: "ends with 0 though shutdown was not answered", says: "expected the server's exit status 1.*got exit status 0", hooks: changedStatus(false, 0)},
+	{name: "ends with 1 though shutdown was answered", says: "expected the server's exit status 0.*got exit status 1", hooks: changedStatus(true, 1)},
+	{name: "ignores the end of stdin", says: "did not end within|the server's end", slow: true, hooks: func() hooks { return hooks{deaf: true} }},
+	{name: "stays when it has answered everything", says: "did not end within|the server's end", slow: true, hooks: func() hooks {
+		return hooks{status: func(p *faultProxy, _ int) int { p.commit(); select {} }}
+	}},
+	{name: "tells a secret in its log", says: "has what was written as a secret", hooks: func() hooks {
+		return hooks{client: func(p *faultProxy, m *packet) []*packet {
+			if o := m.object("params"); m.method() == "job/write" && o["secret"] == true {
+				p.commit()
+				fmt.Fprintln(os.Stderr, "writing", show(o["input"]))
+			}
+			return []*packet{m}
+		}}
+	}},
+	{name: "tells a secret in an event", says: "has what was written as a secret", hooks: func() hooks {
+		return hooks{client: func(p *faultProxy, m *packet) []*packet {
+			if o := m.object("params"); m.method() == "job/write" && o["secret"] == true {
+				p.commit()
+				log := packetOf(`{"jsonrpc":"2.0","method":"log/message","params":{"level":"info"}}`)
+				log.v["params"].(map[string]any)["text"] = "writing " + show(o["input"])
+				log.back = true
+				return []*packet{log, m}
+			}
+			return []*packet{m}
+		}}
+	}},
+	{name: "says that it has removed a job, and has not", says: "expected an error|/jobs", slow: true, hooks: pretends("{}", "job/remove")},
+	{name: "says that it has sent a signal, and has not", says: "(did not|cannot) come|differs|no more output comes", slow: true, hooks: pretends("{}", "job/signal")},
+	{name: "says that it has resized a terminal, and has not", says: "(did not|cannot) come|: expected", slow: true, hooks: pretends("{}", "job/resize")},
+	{name: "says that it has ended a watch, and has not", says: "expected an error for .* got the result|job/patternMatched", slow: true, hooks: pretends("{}", "job/unwatch")},
+	{name: "answers shutdown before it has ended the jobs", says: "to be gone within", hooks: hastyShutdown},
+	{name: "ignores the notification exit", says: "the server's end", slow: true, hooks: asks(asking("exit"), func(*faultProxy, *packet) []*packet { return nil })},
+	{name: "ignores the signals that should end it", says: "the server's end", slow: true, hooks: func() hooks { return hooks{calm: true} }},
+	{name: "counts handles from 2", says: "there is no job 2 yet", hooks: otherHandles},
+	{name: "does not move the read cursor", says: "text: expected|offset: expected|base64: expected", hooks: editRequest("job/read", func(o map[string]any) bool {
+		was := o["offset"]
+		o["offset"] = number("0")
+		return was == nil
+	})},
+	{name: "gives no hint", says: "hint", hooks: inside("result", result("job/run").has("hint"), unset("hint"))},
+	{name: "says that all output has come where it has not", says: "/outputComplete: expected", slow: true, hooks: inside("result", result("job/run").where(func(m *packet) bool { return m.object("result")["outputComplete"] == false }), set("outputComplete", true))},
+	{name: "does not say that a run has timed out", says: "/timedOut: expected", slow: true, hooks: inside("result", result("job/run").where(func(m *packet) bool { return m.object("result")["timedOut"] == true }), set("timedOut", false))},
+	{name: "cuts the output of a run in silence", says: "truncated", hooks: inside("result", result("job/run").has("truncated"), unset("truncated"))},
+	{name: "stores nothing", says: "/stateDirectory: expected|/exit/code: expected|differs|/stdout: expected|stdout.txt|info.json", word: "stdout.txt", hooks: editRequest("initialize", func(o map[string]any) bool {
+		options, _ := o["options"].(map[string]any)
+		if options == nil {
+			options = map[string]any{}
+			o["options"] = options
+		}
+		options["persist"] = map[string]any{"mode": "memory"}
+		return true
+	})},
+}
+
+func listed(list []any, name string) bool {
+	for _, v := range list {
+		if v == name {
+			return true
+		}
+	}
+	return false
+}
+
+// remove takes a member of a member away.
+func remove(o map[string]any, outer, inner string) bool {
+	within, _ := o[outer].(map[string]any)
+	_, had := within[inner]
+	delete(within, inner)
+	return had
+}
+
+// editRequest changes what the server gets; the change says whether it is a fault.
+func editRequest(method string, change func(params map[string]any) bool) func() hooks {
+	return func() hooks {
+		return hooks{client: func(p *faultProxy, m *packet) []*packet {
+			if m.method() != method {
+				return []*packet{m}
+			}
+			c := m.copy()
+			if o, ok := c.v["params"].(map[string]any); ok && change(o) {
+				p.commit()
+				c.touch()
+				return []*packet{c}
+			}
+			return []*packet{m}
+		}}
+	}
+}
+
+// hastyShutdown answers the request and has it done then.
+func hastyShutdown() hooks {
+	return hooks{
+		client: func(p *faultProxy, m *packet) []*packet {
+			if m.method() != "shutdown" || m.v["id"] == nil {
+				return []*packet{m}
+			}
+			p.commit()
+			a := packetOf(`{"jsonrpc":"2.0","result":{}}`)
+			a.v["id"] = m.v["id"]
+			a.back = true
+			return []*packet{a, m}
+		},
+		server: func(p *faultProxy, m *packet) []*packet {
+			if m.v["method"] == nil && m.askedFor == nil && m.v["id"] != nil {
+				return nil // the answer that was given
+			}
+			return []*packet{m}
+		},
+	}
+}
+
+// otherHandles are one more than the server's.
+func otherHandles() hooks {
+	move := func(v any, n int64) (moved bool) {
+		each(v, func(o map[string]any) {
+			if isNumber(o["handle"]) {
+				add("handle", n)(o)
+				moved = true
+			}
+		})
+		return moved
+	}
+	return hooks{
+		client: func(p *faultProxy, m *packet) []*packet {
+			c := m.copy()
+			if move(c.v["params"], -1) {
+				c.touch()
+			}
+			return []*packet{c}
+		},
+		server: func(p *faultProxy, m *packet) []*packet {
+			if move(m.v, 1) {
+				p.commit()
+				m.touch()
+			}
+			return []*packet{m}
+		},
+	}
+}
+
+// oneAtATime keeps a request until the one before it is answered.
+func oneAtATime() hooks {
+	var queue []*packet
+	busy := ""
+	return hooks{
+		client: func(p *faultProxy, m *packet) []*packet {
+			id := m.v["id"]
+			switch {
+			case id == nil:
+				return []*packet{m}
+			case busy != "":
+				p.commit()
+				queue = append(queue, m)
+				return nil
+			}
+			busy = show(id)
+			return []*packet{m}
+		},
+		server: func(p *faultProxy, m *packet) []*packet {
+			if m.v["method"] != nil || show(m.v["id"]) != busy {
+				return []*packet{m}
+			}
+			busy = ""
+			if len(queue) > 0 {
+				next := queue[0]
+				queue = queue[1:]
+				busy = show(next.v["id"])
+				p.write(p.stdin, []*packet{next})
+			}
+			return []*packet{m}
+		},
+	}
+}
+
+func sleeper() *exec.Cmd {
+	c := exec.Command("sleep", "60")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return c
+}
+
+// leaveProcess tells of a process that outlives the server as a job's.
+func leaveProcess() hooks {
+	var real, other any
+	return hooks{server: func(p *faultProxy, m *packet) []*packet {
+		if job, _ := m.object("params")["job"].(map[string]any); real == nil && event("started")(m) {
+			c := sleeper()
+			if err := c.Start(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return []*packet{m}
+			}
+			p.commit()
+			real, other = job["pid"], number(fmt.Sprint(c.Process.Pid))
+		}
+		each(m.v, func(o map[string]any) {
+			if real != nil && o["pid"] == real {
+				o["pid"] = other
+				m.touch()
+			}
+		})
+		return []*packet{m}
+	}}
+}
+
+// changedStatus ends with another status, where shutdown was answered or not.
+func changedStatus(answered bool, status int) func() hooks {
+	return func() hooks {
+		return hooks{status: func(p *faultProxy, was int) int {
+			if p.done != answered {
+				return was
+			}
+			p.commit()
+			return status
+		}}
+	}
+}

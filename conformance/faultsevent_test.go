@@ -1,0 +1,416 @@
+//go:build linux
+
+package conformance
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// eventFaults are those of events: their order, their counting, that none is lost.
+var eventFaults = []fault{
+	{name: "loses an event", says: "seq of job .* is .* after", hooks: drop(event("output", "patternMatched", "stateChanged"))},
+	{name: "repeats an event", says: "seq of job .* is .* after", hooks: repeat(event("started", "output", "patternMatched", "stateChanged", "exited"))},
+	{name: "sends an event behind its successor", says: "seq of job .* is .* after", hooks: behind(event(), sameJob())},
+	{name: "leaves a number of seq out", says: "seq of job .* is .* after", hooks: shiftSeq(1)},
+	{name: "uses a number of seq twice", says: "seq of job .* is .* after", hooks: shiftSeq(-1)},
+	{name: "counts seq from 0", says: "seq.*must be >= 1", hooks: always(event(), func(_ *faultProxy, m *packet) []*packet {
+		add("seq", -1)(m.object("params"))
+		m.touch()
+		return []*packet{m}
+	})},
+	{name: "counts seq over all jobs", says: "seq of job .* is .* after", hooks: seqOverAll},
+
+	{name: "loses job/started", says: "answered before its job/started|the first event of job .* not job/started", renumber: true, hooks: drop(event("started"))},
+	{name: "sends job/started behind the next event", says: "the first event of job .* not job/started|answered before its job/started|job/started is the first event", renumber: true, hooks: behind(event("started"), sameJob())},
+	{name: "sends job/started behind the answer", says: "answered before its job/started", renumber: true, hooks: behind(event("started"), func(held, m *packet) bool {
+		return m.v["id"] != nil && show(m.v["id"]) == show(held.object("params")["requestId"])
+	})},
+	{name: "sends job/started twice", says: "job/started is the first event", renumber: true, hooks: repeat(event("started"))},
+	{name: "names another request in job/started", says: "no start that is in flight has the id", hooks: inside("params", event("started"), set("requestId", number("1")))},
+	{name: "spells the request's id otherwise in job/started", says: "no start that is in flight has the id", hooks: inside("params", event("started"), func(o map[string]any) { o["requestId"] = show(o["requestId"]) + " " })},
+	{name: "tells of another job in job/started", says: "tells of job", hooks: inside("params", event("started"), in("job", add("handle", 1)))},
+
+	{name: "loses output", says: "goes on at .* and this chunk begins at|was sent up to .* there are|no more output comes", renumber: true, hooks: drop(chunks(1))},
+	{name: "loses the end of the output before job/exited", says: "was sent up to .* there are|no more output comes", renumber: true, hooks: loseTail},
+	{name: "loses output and tells the offsets as if it had not been", says: "the output differs|was sent up to .* there are|job/read gave other bytes", renumber: true, hooks: splice(func(o map[string]any) []byte { return chunk(o)[1:] })},
+	{name: "loses output and calls it a gap", says: "the output differs|no more output comes|/gap: expected no such member|expected 0 of job/output", renumber: true, hooks: pretendGap},
+	{name: "loses bytes within a chunk", says: "bytes is .* and the chunk has", hooks: inside("params", chunks(2), func(o map[string]any) { recode(o, chunk(o)[1:]) })},
+	{name: "sends another byte than the program wrote", says: "the output differs|job/read gave other bytes|/text: expected", hooks: inside("params", chunks(1), func(o map[string]any) {
+		b := chunk(o)
+		n := o["bytes"]
+		b[0] = 'a' + (b[0]+1)%26
+		recode(o, b)
+		o["bytes"] = n
+	})},
+	{name: "puts U+FFFD in the place of what is no UTF-8", says: "bytes is .* and the chunk has", hooks: inside("params", chunks(1).has("base64").where(broken), func(o map[string]any) {
+		b := []byte(strings.ToValidUTF8(string(chunk(o)), "\ufffd"))
+		delete(o, "base64")
+		o["text"] = string(b)
+	})},
+	{name: "repeats output", says: "goes on at .* and this chunk begins at", renumber: true, hooks: repeat(chunks(1))},
+	{name: "sends two chunks of output in the wrong order", says: "goes on at .* and this chunk begins at", renumber: true, hooks: behind(chunks(1), sameStream)},
+	{name: "counts an offset one too high", says: "goes on at .* and this chunk begins at", hooks: inside("params", chunks(1).where(unrestarted), add("offset", 1))},
+	{name: "counts offsets in characters", says: "goes on at .* and this chunk begins at", hooks: runeOffsets},
+	{name: "counts bytes one too many", says: "bytes is .* and the chunk has", hooks: inside("params", chunks(1), add("bytes", 1))},
+	{name: "splits a character between two chunks", says: "half of the character", renumber: true, hooks: once(chunks(2).where(wide), splitRune)},
+	{name: "sends text as base64", says: "come as text, where base64 was not asked for", hooks: inside("params", chunks(1).has("text").where(unchosen), func(o map[string]any) {
+		o["base64"] = base64.StdEncoding.EncodeToString(chunk(o))
+		delete(o, "text")
+	})},
+	{name: "sends text where base64 was asked for", says: "comes as text, where base64 was asked for", hooks: inside("params", chunks(1).has("base64").where(func(m *packet) bool { return utf8.Valid(chunk(m.object("params"))) }), func(o map[string]any) {
+		o["text"] = string(chunk(o))
+		delete(o, "base64")
+	})},
+	{name: "sends a chunk that is too long", says: "/bytes: must be <= 65536", renumber: true, hooks: joinChunks},
+	{name: "sends the output of another stream", says: "goes on at .* and this chunk begins at|was sent up to .* there are|/stream: expected", hooks: inside("params", chunks(1).where(func(m *packet) bool { return m.object("params")["stream"] == "stdout" }), set("stream", "stderr"))},
+	{name: "sends the output of another job", says: "there is no job .* yet|seq of job .* is .* after", hooks: inside("params", chunks(1), add("handle", 1))},
+	{name: "does not tell a gap", says: "goes on at .* and this chunk begins at|/gap: expected", hooks: inside("params", event("output").has("gap"), unset("gap"))},
+	{name: "tells a gap one byte too short", says: "the gap from", hooks: inside("params", event("output").has("gap"), in("gap", add("to", -1)))},
+	{name: "holds output back until the job ends", says: "(did not|cannot) come", slow: true, hooks: holdOutput},
+
+	{name: "sends job/exited before the last output", says: "after its job/exited is late", renumber: true, hooks: sendEarly("exited", false)},
+	{name: "sends job/exited before the last output, which it calls late", says: "job/output|output .*late|the output differs", slow: true, renumber: true, hooks: sendEarly("exited", true)},
+	{name: "does not call late output late", says: "after its job/exited is late|/late: expected", hooks: inside("params", event("output").has("late"), unset("late"))},
+	{name: "calls output late that is not", says: "before its job/exited is not late", hooks: inside("params", chunks(1).where(func(m *packet) bool { return m.object("params")["late"] == nil }), set("late", true))},
+	{name: "holds job/exited back until everything is closed", says: "expected job/exited as here|comes before its job/exited|before its job/exited is not late", slow: true, renumber: true, hooks: behind(event("exited"), sameJob("closed"))},
+	{name: "loses job/exited", says: "comes before its job/exited|job/exited of job .* never came|expected job/exited", renumber: true, hooks: drop(event("exited"))},
+	{name: "sends job/exited twice", says: "job/exited of job .* comes once", renumber: true, hooks: repeat(event("exited"))},
+	{name: "sends job/closed before job/exited", says: "job/closed of job .* comes before its job/exited", renumber: true, hooks: behind(event("exited"), sameJob("closed"))},
+	{name: "sends job/closed before the last output", says: "nothing of job .* comes after its job/closed|is over and its output|comes before its job/exited", renumber: true, hooks: sendEarly("closed", false)},
+	{name: "sends job/closed while something of the job lives", says: "nothing of job .* comes after its job/closed|cannot come any more: job .* is closed", renumber: true, hooks: closedEarly},
+	{name: "loses job/closed", says: "job/closed of job .* never came|expected job/closed as here", slow: true, renumber: true, hooks: drop(event("closed"))},
+	{name: "sends job/closed twice", says: "nothing of job .* comes after its job/closed", renumber: true, hooks: repeat(event("closed"))},
+	{name: "sends an event behind job/closed", says: "nothing of job .* comes after its job/closed", renumber: true, hooks: once(event("closed"), func(_ *faultProxy, m *packet) []*packet {
+		more := m.copy()
+		more.v["method"] = "job/stateChanged"
+		more.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": moreBy(m.object("params")["seq"], 1), "changed": []any{"bell"}, "bell": number("1")}
+		more.touch()
+		return []*packet{m, more}
+	})},
+	{name: "tells another exit code", says: "/exit/code: expected|the exit of job .* is told as", slow: true, hooks: inside("params", event("exited"), in("exit", func(o map[string]any) {
+		if o["code"] != nil {
+			o["code"] = moreBy(o["code"], 1)
+		} else {
+			o["code"] = number("0")
+		}
+	}))},
+	{name: "tells another reason of the exit", says: "/exit/reason: expected|the exit of job .* is told as", slow: true, hooks: inside("params", event("exited"), in("exit", func(o map[string]any) {
+		o["reason"] = map[string]string{"exited": "killed", "killed": "signaled"}[o["reason"].(string)]
+		if o["reason"] == "" {
+			o["reason"] = "exited"
+		}
+	}))},
+	{name: "tells another exit in the answer than in the event", says: "the exit of job .* is told as|/exit/code: expected", hooks: inside("result", result().has("job").where(func(m *packet) bool {
+		job, _ := m.object("result")["job"].(map[string]any)
+		return job["exit"] != nil
+	}), in("job", in("exit", func(o map[string]any) { o["code"], o["signal"] = number("77"), nil })))},
+	{name: "leaves out what lives in the background", says: "/background: expected", slow: true, hooks: inside("params", event("exited").where(func(m *packet) bool {
+		list, _ := m.object("params")["background"].([]any)
+		return len(list) > 0
+	}), set("background", []any{}))},
+	{name: "leaves out in job/get what lives in the background", says: "/background: expected", slow: true, hooks: inside("result", result("job/get").where(func(m *packet) bool {
+		job, _ := m.object("result")["job"].(map[string]any)
+		list, _ := job["background"].([]any)
+		return len(list) > 0
+	}), in("job", set("background", []any{})))},
+	{name: "begins with job/exited where a job/run has left something", says: "first event of job .* not job/started|job/started is the first event|expected job/started", slow: true, renumber: true, hooks: drop(event("started").where(func(m *packet) bool {
+		job, _ := m.object("params")["job"].(map[string]any)
+		return job["status"] == "exited"
+	}))},
+	{name: "does not say what has stopped a job", says: "/signal: expected", hooks: inside("params", event("stateChanged").has("signal"), unset("signal"))},
+
+	{name: "tells a match before the output that it speaks of", says: "speaks of bytes up to .* was sent up to", renumber: true, hooks: behind(event("output"), sameJob("patternMatched"))},
+	{name: "loses a match", says: "job/patternMatched", slow: true, renumber: true, hooks: drop(event("patternMatched"))},
+	{name: "tells a match twice", says: "do not overlap", renumber: true, hooks: repeat(event("patternMatched"))},
+	{name: "tells the place of a match one byte too far", says: "/offset: expected", slow: true, hooks: inside("params", event("patternMatched"), add("offset", 1))},
+	{name: "tells another text than what matched", says: "/match: expected", slow: true, hooks: inside("params", event("patternMatched"), set("match", "zzz"))},
+	{name: "names another watch", says: "/watchId: expected", slow: true, hooks: inside("params", event("patternMatched"), add("watchId", 1))},
+	{name: "loses a change of state", says: "job/stateChanged", slow: true, renumber: true, hooks: drop(event("stateChanged"))},
+	{name: "tells a change without its value", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged"), func(o map[string]any) {
+		list, _ := o["changed"].([]any)
+		delete(o, list[0].(string))
+	})},
+	{name: "tells a value that has not changed", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged").where(func(m *packet) bool { return m.object("params")["bell"] == nil }), set("bell", number("1")))},
+}
+
+// chunks picks output with at least so many bytes.
+func chunks(least int64) which {
+	return event("output").where(func(m *packet) bool { n, _ := asInt(m.object("params")["bytes"]); return n >= least })
+}
+
+// chunk is the bytes of an output's params.
+func chunk(o map[string]any) []byte {
+	b, _ := outputBytes(o)
+	return b
+}
+
+// recode puts other bytes into a chunk, whose number stays.
+func recode(o map[string]any, b []byte) {
+	if o["text"] != nil && utf8.Valid(b) {
+		o["text"] = string(b)
+		return
+	}
+	delete(o, "text")
+	o["base64"] = base64.StdEncoding.EncodeToString(b)
+}
+
+// wide picks chunks with a character of several bytes behind the first.
+func wide(m *packet) bool {
+	text, _ := m.object("params")["text"].(string)
+	return len([]rune(text)) < len(text)
+}
+
+func broken(m *packet) bool { return !utf8.Valid(chunk(m.object("params"))) }
+
+func unrestarted(m *packet) bool { return m.object("params")["restart"] == nil }
+
+func unchosen(m *packet) bool { return m.object("params")["restart"] == nil }
+
+// shiftSeq counts the events of a job from its second on otherwise.
+func shiftSeq(n int64) func() hooks {
+	return always(event().where(func(m *packet) bool { seq, _ := asInt(m.object("params")["seq"]); return seq > 1 }), func(_ *faultProxy, m *packet) []*packet {
+		add("seq", n)(m.object("params"))
+		m.touch()
+		return []*packet{m}
+	})
+}
+
+// seqOverAll has one count for all jobs. It is a fault once there is a second job.
+func seqOverAll() hooks {
+	jobs, n := map[string]bool{}, int64(0)
+	return hooks{server: func(p *faultProxy, m *packet) []*packet {
+		if m.job() != "" {
+			n++
+			if jobs[m.job()] = true; len(jobs) > 1 {
+				p.commit()
+			}
+			m.object("params")["seq"] = moreBy(number("0"), n)
+			m.touch()
+		}
+		return []*packet{m}
+	}}
+}
+
+// loseTail keeps a chunk until it is known whether another follows before the exit.
+func loseTail() hooks {
+	held := map[string]*packet{}
+	return hooks{server: func(p *faultProxy, m *packet) []*packet {
+		before := held[m.job()]
+		delete(held, m.job())
+		switch {
+		case m.job() == "":
+			return []*packet{m}
+		case m.method() == "job/exited" && before != nil:
+			p.commit()
+			return []*packet{m}
+		case chunks(1)(m):
+			held[m.job()] = m
+			m = nil
+		}
+		var ms []*packet
+		for _, m := range []*packet{before, m} {
+			if m != nil {
+				ms = append(ms, m)
+			}
+		}
+		return ms
+	}}
+}
+
+// splice cuts the first chunk that has a few bytes, and moves all positions behind it.
+func splice(cut func(o map[string]any) []byte) func() hooks {
+	return func() hooks {
+		job, stream, less := "", "", int64(0)
+		return hooks{server: func(p *faultProxy, m *packet) []*packet {
+			o := m.object("params")
+			if less == 0 && chunks(3)(m) {
+				p.commit()
+				b := cut(o)
+				n, _ := asInt(o["bytes"])
+				job, stream, less = m.job(), o["stream"].(string), n-int64(len(b))
+				recode(o, b)
+				o["bytes"] = moreBy(o["bytes"], -less)
+				m.touch()
+				return []*packet{m}
+			}
+			if less == 0 {
+				return []*packet{m}
+			}
+			if m.job() == job && o["stream"] == stream && o["offset"] != nil {
+				add("offset", -less)(o)
+				m.touch()
+			}
+			each(m.v["result"], func(o map[string]any) {
+				if inner, ok := o[stream].(map[string]any); ok && inner["nextOffset"] != nil {
+					add("nextOffset", -less)(inner)
+					m.touch()
+				}
+			})
+			return []*packet{m}
+		}}
+	}
+}
+
+// pretendGap loses a chunk, and tells it with the next.
+func pretendGap() hooks {
+	var lost *packet
+	done := false
+	return hooks{
+		server: func(p *faultProxy, m *packet) []*packet {
+			switch {
+			case lost == nil && chunks(1)(m):
+				lost = m
+				return nil
+			case lost != nil && !done && sameStream(lost, m):
+				p.commit()
+				done = true
+				m.object("params")["gap"] = map[string]any{"from": lost.object("params")["offset"], "to": m.object("params")["offset"]}
+				m.touch()
+			}
+			return []*packet{m}
+		},
+	}
+}
+
+// splitRune cuts a chunk in the middle of its first character of several bytes.
+func splitRune(_ *faultProxy, m *packet) []*packet {
+	o, second := m.object("params"), m.copy()
+	b := chunk(o)
+	i := strings.IndexFunc(string(b), func(r rune) bool { return r >= utf8.RuneSelf }) + 1
+	n := second.object("params")
+	n["offset"], n["bytes"] = moreBy(n["offset"], int64(i)), moreBy(n["bytes"], -int64(i))
+	recode(o, b[:i])
+	o["bytes"] = number(strconv.Itoa(i))
+	recode(n, b[i:])
+	m.touch()
+	second.touch()
+	return []*packet{m, second}
+}
+
+// runeOffsets counts the characters of text, not its bytes.
+func runeOffsets() hooks {
+	less := map[string]int64{}
+	return hooks{server: func(p *faultProxy, m *packet) []*packet {
+		o := m.object("params")
+		if !event("output")(m) {
+			return []*packet{m}
+		}
+		stream, _ := o["stream"].(string)
+		key := m.job() + stream
+		if less[key] > 0 {
+			p.commit()
+			add("offset", -less[key])(o)
+			m.touch()
+		}
+		text, _ := o["text"].(string)
+		less[key] += int64(len(text) - len([]rune(text)))
+		return []*packet{m}
+	}}
+}
+
+// joinChunks makes one of two that are too long together.
+func joinChunks() hooks {
+	var held *packet
+	done := false
+	return hooks{server: func(p *faultProxy, m *packet) []*packet {
+		switch {
+		case !done && held == nil && chunks(60000)(m):
+			held = m
+			return nil
+		case held == nil:
+			return []*packet{m}
+		}
+		first := held
+		if held = nil; !sameStream(first, m) || !chunks(10000)(m) {
+			return []*packet{first, m}
+		}
+		p.commit()
+		done = true
+		o := first.object("params")
+		b := append(chunk(o), chunk(m.object("params"))...)
+		recode(o, b)
+		o["bytes"] = number(strconv.Itoa(len(b)))
+		first.touch()
+		return []*packet{first}
+	}}
+}
+
+// holdOutput sends output only when the job has exited.
+func holdOutput() hooks {
+	held := map[string][]*packet{}
+	return hooks{server: func(p *faultProxy, m *packet) []*packet {
+		switch {
+		case m.job() == "":
+			return []*packet{m}
+		case m.method() == "job/started":
+			return []*packet{m}
+		case m.method() != "job/exited" && m.method() != "job/closed":
+			p.commit()
+			held[m.job()] = append(held[m.job()], m)
+			return nil
+		}
+		ms := append(held[m.job()], m)
+		delete(held, m.job())
+		return ms
+	}}
+}
+
+// sendEarly sends the last chunk before an event behind it.
+func sendEarly(name string, late bool) func() hooks {
+	return func() hooks {
+		var held []*packet
+		done := false
+		return hooks{server: func(p *faultProxy, m *packet) []*packet {
+			switch {
+			case !done && chunks(1)(m) && (held == nil || held[0].job() == m.job()):
+				ms := held
+				held = []*packet{m}
+				return ms
+			case held != nil && held[0].job() == m.job() && (m.method() == "job/exited" || m.method() == "job/closed"):
+				ms := held
+				held = nil
+				if m.method() != "job/"+name {
+					if name == "closed" {
+						held = append(ms, m)
+						return nil
+					}
+					return append(ms, m)
+				}
+				p.commit()
+				done = true
+				if late {
+					ms[0].object("params")["late"] = true
+					ms[0].touch()
+				}
+				return append([]*packet{m}, ms...)
+			case held != nil && held[0].job() == m.job():
+				ms := append(held, m)
+				held = nil
+				return ms
+			}
+			return []*packet{m}
+		}}
+	}
+}
+
+// closedEarly tells with the exit that all is over, where something lives.
+func closedEarly() hooks {
+	over := ""
+	return hooks{server: func(p *faultProxy, m *packet) []*packet {
+		list, _ := m.object("params")["background"].([]any)
+		switch {
+		case over == "" && event("exited")(m) && len(list) > 0:
+			p.commit()
+			over = m.job()
+			closed := packetOf(`{"jsonrpc":"2.0","method":"job/closed","params":{}}`)
+			closed.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": number("1")}
+			return []*packet{m, closed}
+		case over != "" && m.job() == over && m.method() == "job/closed":
+			return nil
+		}
+		return []*packet{m}
+	}}
+}

@@ -1,0 +1,99 @@
+//go:build linux
+
+package conformance
+
+import (
+	"fmt"
+	"strings"
+)
+
+// paramFaults are servers that take a member of params and do not look at it. One session that
+// shows it is enough.
+func paramFaults() (all []fault) {
+	// The verdict is what comes of it: another result, an error, silence.
+	const says = "expected|differs|no more output comes|" + notSent
+	for _, line := range strings.Split(strings.TrimSpace(`
+initialize rootDirectory allowedDirectories
+initialize/options encoding events env limits persist
+initialize/options/env include exclude set inherit
+initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs
+initialize/options/persist directory mode
+job/start cwd env shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events wait killAfterMs limits
+job/run cwd env stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits
+job/write input keys send appendNewline eof ifWaiting wait
+job/read offset stream maxBytes waitMs format
+job/wait from timeoutMs maxBytes format stripEcho
+job/list live group
+job/kill graceMs force
+job/signal target
+job/watch from once flags stream on
+job/subscribe events encoding from
+job/remove keepFiles
+wait from timeoutMs maxBytes format stripEcho
+condition flags on stream afterInput
+watch flags on stream once
+`), "\n") {
+		where, names, _ := strings.Cut(line, " ")
+		for _, name := range strings.Fields(names) {
+			all = append(all, fault{name: fmt.Sprintf("ignores `%s` of `%s`", name, where), says: says, slow: true, word: name, hooks: ignores(where, name)})
+		}
+	}
+	return all
+}
+
+// ignores keeps a member from the server, as if it did not look at it. where is a method and
+// the way to an object in its params, or a wait, a condition or a watch, wherever it is.
+func ignores(where, name string) func() hooks {
+	return func() hooks {
+		return hooks{client: func(p *faultProxy, m *packet) []*packet {
+			c, found := m.copy(), false
+			for _, o := range places(where, c) {
+				if _, ok := o[name]; ok {
+					delete(o, name)
+					found = true
+				}
+			}
+			if !found {
+				return []*packet{m}
+			}
+			p.commit()
+			c.touch()
+			return []*packet{c}
+		}}
+	}
+}
+
+// places are the objects in a request that are meant by where.
+func places(where string, m *packet) (all []map[string]any) {
+	params := m.object("params")
+	method, way, _ := strings.Cut(where, "/options")
+	if m.method() == method {
+		o := params
+		if strings.Contains(where, "/options") {
+			o, _ = o["options"].(map[string]any)
+			if way != "" {
+				o, _ = o[way[1:]].(map[string]any)
+			}
+		}
+		return []map[string]any{o}
+	}
+	wait, _ := params["wait"].(map[string]any)
+	list := func(v any) {
+		elements, _ := v.([]any)
+		for _, e := range elements {
+			if o, ok := e.(map[string]any); ok {
+				all = append(all, o)
+			}
+		}
+	}
+	switch where {
+	case "wait":
+		all = append(all, wait)
+	case "condition":
+		list(wait["until"])
+		list(params["until"])
+	case "watch":
+		list(params["watch"])
+	}
+	return all
+}

@@ -1,0 +1,457 @@
+package conformance
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file says what of a message means something, and is the same in every run.
+
+// say is a server's text as a session may have it.
+func (c *composer) say(text string) phrase { return c.setting.generalise(c.vault.phrase(text)) }
+
+// params are a message's params as the session sends them: the session's own handles,
+// no secrets, and no directories of this machine where they can be done without.
+func (c *composer) params(b *beat) any {
+	o, ok := b.msg.params.(map[string]any)
+	if !ok {
+		return c.plain(b.msg.params)
+	}
+	out, _ := c.plain(o).(map[string]any)
+	j := c.jobOf(o)
+	if _, isNumber := o["handle"].(number); isNumber && j != nil && c.bound[j] {
+		out["handle"] = c.handle(j)
+	}
+	for _, name := range []string{"from", "offset"} {
+		if v := c.nexts[show(o["handle"])+" "+show(o[name])]; v != "" {
+			out[name] = spelled("$" + v)
+		}
+	}
+	switch b.msg.method {
+	case "job/write":
+		if c.vault.hidden[b] {
+			c.hide(o, out)
+		}
+	case "job/unwatch":
+		if v := c.watches[show(o["handle"])+" "+show(o["watchId"])]; v != "" {
+			out["watchId"] = spelled("$" + v)
+		}
+	case "$/cancelRequest":
+		if b.ask != nil {
+			out["id"] = spelled(c.idOf(b.ask))
+		}
+	case "job/start", "job/run":
+		c.directory(o, out)
+		c.ours(out)
+	}
+	return out
+}
+
+// ours tells of files of this machine that a job is started with.
+func (c *composer) ours(v any) {
+	switch v := v.(type) {
+	case spelled:
+		for _, file := range absolutePath.FindAllString(string(v), -1) {
+			if c.setting.ours(file) {
+				c.note("a job was started with %s, which a replay has not: let the session make it, or name another", file)
+			}
+		}
+	case []any:
+		for _, e := range v {
+			c.ours(e)
+		}
+	case map[string]any:
+		for _, name := range memberOrder(v) {
+			c.ours(v[name])
+		}
+	}
+}
+
+var absolutePath = regexp.MustCompile(`/[^\s"'=:;|&<>()]+`)
+
+// plain is a value with strings as the session spells them.
+func (c *composer) plain(v any) any {
+	switch v := v.(type) {
+	case string:
+		return c.vault.phrase(v).quoted()
+	case []any:
+		a := make([]any, len(v))
+		for i, e := range v {
+			a[i] = c.plain(e)
+		}
+		return a
+	case map[string]any:
+		o := map[string]any{}
+		for name, e := range v {
+			o[name] = c.plain(e)
+		}
+		return o
+	}
+	return v
+}
+
+// hide takes out of a job/write all that it types, and keeps how it types it.
+func (c *composer) hide(o, out map[string]any) {
+	blank := func(o, out map[string]any, name string) {
+		if text, ok := o[name].(string); ok {
+			out[name] = c.vault.blank(text).quoted()
+		}
+	}
+	key := func(v any) any {
+		if text, ok := v.(string); ok && strings.HasPrefix(text, "Alt-") && len([]rune(text)) == len("Alt-x") {
+			return "Alt-x"
+		}
+		return v
+	}
+	blank(o, out, "input")
+	if keys, ok := out["keys"].([]any); ok {
+		given, _ := o["keys"].([]any)
+		for i := range keys {
+			keys[i] = key(given[i])
+		}
+	}
+	send, _ := o["send"].([]any)
+	for i, item := range send {
+		from, _ := item.(map[string]any)
+		items, _ := out["send"].([]any)
+		to, _ := items[i].(map[string]any)
+		if to == nil {
+			continue
+		}
+		blank(from, to, "text")
+		blank(from, to, "paste")
+		if from["key"] != nil {
+			to["key"] = key(from["key"])
+		}
+		if encoded, ok := from["base64"].(string); ok {
+			to["base64"] = maskedBase64(encoded)
+		}
+	}
+}
+
+// directory makes a job's directory one that a replay has, if it can.
+func (c *composer) directory(o, out map[string]any) {
+	cwd, _ := o["cwd"].(string)
+	if !filepath.IsAbs(cwd) {
+		return
+	}
+	for _, root := range []string{c.root, c.setting.cwd} {
+		if root == "" {
+			continue
+		}
+		if rel, err := filepath.Rel(root, cwd); err == nil && rel == "." {
+			delete(out, "cwd")
+			return
+		} else if err == nil && !strings.HasPrefix(rel, "..") && root != "/" {
+			out["cwd"] = filepath.ToSlash(rel)
+			c.note("a job starts in the directory %s, which a replay has not: make it first, or take cwd off", rel)
+			return
+		}
+	}
+	if c.setting.ours(cwd) {
+		delete(out, "cwd")
+		c.note("a job was started in the directory %s of this machine: cwd is left out, and it starts in the session's own", cwd)
+	}
+}
+
+// initialize writes the step of that name. What is true of this machine alone is left out:
+// the session has a directory of its own.
+func (c *composer) initialize(b *beat) {
+	params, _ := c.params(b).(map[string]any)
+	for _, name := range []string{"processId", "rootDirectory", "rootPath", "rootUri", "workspaceFolders"} {
+		delete(params, name)
+	}
+	if params["allowedDirectories"] != nil {
+		delete(params, "allowedDirectories")
+		c.note("allowedDirectories are left out: they name directories of this machine")
+	}
+	options, _ := params["options"].(map[string]any)
+	if persist, ok := options["persist"].(map[string]any); ok {
+		delete(persist, "directory")
+	}
+	result, _ := b.ask.answer.msg.result.(map[string]any)
+	if params == nil {
+		params = map[string]any{}
+	}
+	c.step("initialize", writeValue(params, "")+"\n=>\n"+writeValue(map[string]any{"protocolVersion": result["protocolVersion"]}, ""))
+}
+
+// answer awaits the answer to a request.
+func (c *composer) answer(b, next *beat, within string) {
+	a := b.ask
+	if a == nil {
+		if b.msg.id == "null" {
+			c.step("error null"+within, writeValue(c.failure(b.msg.err), ""))
+		} else {
+			c.note("the server answered what nobody had asked: %s", clip(string(b.raw)))
+		}
+		return
+	}
+	if c.warm && a == c.asked[0] {
+		return
+	}
+	if b.msg.err != nil {
+		c.step("error "+a.name+within, writeValue(c.failure(b.msg.err), ""))
+		return
+	}
+	o, _ := b.msg.result.(map[string]any)
+	if c.overtaken(a, o) {
+		c.note("%s was answered while the server was already asked to end: its answer is not recorded", a.name)
+		return
+	}
+	pattern := c.result(a, b, next, o)
+	if len(pattern) == 0 {
+		c.step("answer "+a.name+within, "")
+		return
+	}
+	c.step("answer "+a.name+within, writeValue(pattern, ""))
+}
+
+// overtaken says whether a request was in flight when the server was asked to end, and came
+// to its own end all the same. The next time it may be too late, and be refused.
+func (c *composer) overtaken(a *asked, o map[string]any) bool {
+	exit, _ := o["exit"].(map[string]any)
+	if a.method == "shutdown" || exit["reason"] == "shutdown" {
+		return false
+	}
+	return slices.ContainsFunc(c.beats[a.sent.index+1:a.answer.index], func(b *beat) bool {
+		return b.dir == toServer && (b.kind == tapeEnd || b.kind == tapeSignal || b.msg.method == "shutdown" || b.msg.method == "exit")
+	})
+}
+
+// result is what is expected of a result.
+func (c *composer) result(a *asked, b, next *beat, o map[string]any) map[string]any {
+	switch a.method {
+	case "job/start":
+		out := map[string]any{"job": c.job(o["job"], a, b, false)}
+		c.put(out, "outcome", c.outcome(o["outcome"], a, b, next))
+		return out
+	case "job/run":
+		return c.run(a, b, o)
+	case "job/write":
+		out := map[string]any{}
+		outcome, _ := o["outcome"].(map[string]any)
+		if !c.vault.hidden[a.sent] && outcome["reason"] != "timeout" {
+			out["bytesWritten"] = o["bytesWritten"]
+		}
+		c.put(out, "outcome", c.outcome(o["outcome"], a, b, next))
+		return out
+	case "job/wait":
+		return map[string]any{"outcome": c.outcome(o["outcome"], a, b, next)}
+	case "job/read":
+		return c.read(a, b, o)
+	case "job/kill":
+		return c.kill(a, o)
+	case "job/get":
+		return map[string]any{"job": c.job(o["job"], a, b, true)}
+	case "job/list":
+		all := []any{}
+		jobs, _ := o["jobs"].([]any)
+		for _, job := range jobs {
+			all = append(all, c.job(job, a, b, true))
+		}
+		return map[string]any{"jobs": all}
+	case "job/watch":
+		key := show(a.params["handle"]) + " " + show(o["watchId"])
+		if j := c.jobOf(a.params); j != nil {
+			key = j.handle + " " + show(o["watchId"])
+		}
+		v := fmt.Sprintf("watch%d", len(c.watches)+1)
+		c.watches[key] = v
+		return map[string]any{"watchId": spelled("$" + v + ":int")}
+	}
+	out, _ := c.generic(o, false).(map[string]any)
+	return out
+}
+
+func (c *composer) put(o map[string]any, name string, v map[string]any) {
+	if len(v) > 0 {
+		o[name] = v
+	}
+}
+
+// job is what a session expects of JobInfo and JobState: all of it where it was asked for.
+func (c *composer) job(v any, a *asked, b *beat, asked bool) any {
+	o, _ := v.(map[string]any)
+	j := c.jobOf(o)
+	out := map[string]any{}
+	if j != nil {
+		out["handle"] = c.handle(j)
+	}
+	members := []string{"name", "mode"}
+	if asked {
+		members = append(members, "description", "group", "command")
+	}
+	for _, name := range members {
+		if text, ok := o[name].(string); ok {
+			out[name] = c.say(text).expected(true)
+		}
+	}
+	if o["mode"] == "pty" && (asked || a.params["cols"] != nil || a.params["rows"] != nil) {
+		out["cols"], out["rows"] = o["cols"], o["rows"]
+	}
+	switch {
+	case j == nil:
+	case j.closed != nil && j.closed.index < a.sent.index:
+		if out["status"] = "closed"; o["exit"] != nil {
+			out["exit"] = c.exit(o["exit"])
+		}
+	case (o["status"] == "running" || o["status"] == "stopped") && c.runsOn(j, b.index):
+		out["status"] = o["status"]
+	}
+	return out
+}
+
+// exit is how a job ended. Which of several signals it was that ended it is a race.
+func (c *composer) exit(v any) any {
+	o, _ := v.(map[string]any)
+	out := map[string]any{"reason": o["reason"]}
+	switch reason := o["reason"]; {
+	case reason == "shutdown" || reason == "timeout" || reason == "lost":
+	case reason == "killed" && (o["signal"] == "SIGHUP" || o["signal"] == "SIGKILL"):
+	case o["signal"] != nil:
+		out["signal"] = o["signal"]
+	default:
+		out["code"] = o["code"]
+	}
+	if o["limit"] != nil {
+		out["limit"] = o["limit"]
+	}
+	return out
+}
+
+// failure is what is expected of an error: what a program would look at.
+func (c *composer) failure(v any) any {
+	o, _ := flatten(v).(map[string]any)
+	out := map[string]any{}
+	for _, name := range []string{"kind", "key", "method", "name", "limit", "max", "signal", "position", "pointer", "pattern", "action"} {
+		switch e := o[name].(type) {
+		case nil:
+		case string:
+			out[name] = c.say(e).expected(true)
+		default:
+			out[name] = e
+		}
+	}
+	if j := c.jobOf(o); j != nil && o["handle"] != nil {
+		out["handle"] = c.handle(j)
+	}
+	if o["exit"] != nil {
+		out["exit"] = c.exit(o["exit"])
+	}
+	if errors, ok := o["errors"].([]any); ok {
+		places := []any{}
+		for _, e := range errors {
+			e, _ := e.(map[string]any)
+			places = append(places, map[string]any{"pointer": c.plain(e["pointer"])})
+		}
+		out["errors"] = places
+	}
+	return out
+}
+
+// run is what is expected of the result of a job/run.
+func (c *composer) run(a *asked, b *beat, o map[string]any) map[string]any {
+	out := map[string]any{"timedOut": o["timedOut"]}
+	job, _ := o["job"].(map[string]any)
+	if j := c.jobOf(job); j != nil {
+		out["job"] = map[string]any{"handle": c.handle(j)}
+	}
+	if hint, ok := o["hint"].(map[string]any); ok {
+		out["hint"] = map[string]any{"kind": hint["kind"]}
+	}
+	if o["exit"] == nil {
+		out["exit"] = nil
+		return out
+	}
+	out["exit"] = c.exit(o["exit"])
+	if exit, _ := o["exit"].(map[string]any); o["timedOut"] == true || exit["reason"] == "shutdown" || c.options.Matched {
+		return out
+	}
+	out["outputComplete"] = o["outputComplete"]
+	truncated, _ := o["truncated"].(map[string]any)
+	for member, stream := range map[string]string{"stdout": "stdout", "stderr": "stderr", "output": "pty"} {
+		if text, ok := o[member].(string); ok && truncated[stream] == nil {
+			out[member] = c.say(text).expected(true)
+		}
+		if encoded, ok := o[member+"Base64"].(string); ok && truncated[stream] == nil && c.vault.redactBase64(encoded) == encoded {
+			out[member+"Base64"] = encoded
+		}
+	}
+	return out
+}
+
+// read is what is expected of the result of a job/read. Of a job that is not over, there
+// may be more or less of it the next time.
+func (c *composer) read(a *asked, b *beat, o map[string]any) map[string]any {
+	j := c.jobOf(a.params)
+	out := map[string]any{}
+	if j == nil || c.options.Matched {
+		return out
+	}
+	stream, _ := a.params["stream"].(string)
+	if stream == "" {
+		stream = map[string]string{"pty": "pty"}[j.mode]
+	}
+	over := j.closed != nil && j.closed.index < a.sent.index
+	if t := j.streams[stream]; t == nil || !over || t.wild || t.taint != t.limit() {
+		if next, ok := asInt(o["nextOffset"]); ok {
+			c.bindNext(out, j, next, b)
+		}
+		return out
+	}
+	for _, name := range []string{"offset", "nextOffset", "hasMore", "gap"} {
+		if o[name] != nil {
+			out[name] = o[name]
+		}
+	}
+	if text, ok := o["text"].(string); ok && c.vault.whole(text) {
+		out["text"] = c.say(text).expected(true)
+	}
+	if encoded, ok := o["base64"].(string); ok && c.vault.redactBase64(encoded) == encoded {
+		out["base64"] = encoded
+	}
+	return out
+}
+
+// kill is what is expected of the result of a job/kill.
+func (c *composer) kill(a *asked, o map[string]any) map[string]any {
+	out := map[string]any{}
+	if jobs, ok := o["jobs"].([]any); ok {
+		out["jobs"] = spelled(fmt.Sprintf("@len %d", len(jobs)))
+		return out
+	}
+	if survivors, ok := o["survivors"].([]any); ok && len(survivors) == 0 {
+		out["survivors"] = []any{}
+	}
+	j := c.jobOf(a.params)
+	if j != nil && (j.closed != nil && j.closed.index < a.sent.index || c.runsOn(j, a.sent.index)) {
+		out["alreadyClosed"] = o["alreadyClosed"]
+	}
+	if job, ok := o["job"].(map[string]any); ok && job["exit"] != nil && j != nil && (j.exited == nil || j.exited.index < a.sent.index || c.runsOn(j, a.sent.index)) {
+		out["job"] = map[string]any{"handle": c.handle(j), "exit": c.exit(job["exit"])}
+	}
+	return out
+}
+
+// bindNext binds an offset that the client names later: it is another one the next time.
+func (c *composer) bindNext(out map[string]any, j *cast, next int64, b *beat) {
+	text := strconv.FormatInt(next, 10)
+	later := slices.ContainsFunc(c.beats[b.index:], func(b *beat) bool {
+		o, _ := b.msg.params.(map[string]any)
+		return b.dir == toServer && c.jobOf(o) == j && (show(o["from"]) == text || show(o["offset"]) == text)
+	})
+	if !later {
+		return
+	}
+	v := fmt.Sprintf("next%d", len(c.nexts)+1)
+	c.nexts[j.handle+" "+text] = v
+	if j.name != "" {
+		c.nexts[show(j.name)+" "+text] = v
+	}
+	out["nextOffset"] = spelled("$" + v + ":int")
+}

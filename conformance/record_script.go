@@ -1,0 +1,425 @@
+package conformance
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// A composer writes a story down as a session. What the client sent stands in its order.
+// Before each of its messages stands what the client had been told by then: that may have
+// made it send the message, and comes in a replay without it. What came between two
+// messages of the client is awaited job by job and answer by answer, for nothing says in
+// which order it comes the next time.
+type composer struct {
+	*story
+	contract *Contract
+	options  RecordOptions
+	vault    *vault
+	setting  setting
+
+	steps   strings.Builder
+	notes   []string
+	needs   map[string]bool
+	level   string
+	fixed   bool // raw bytes are part of one framing alone
+	segment []*beat
+	last    time.Duration // when the client sent its last message
+	ending  bool          // the client has asked the server to end
+	closed  bool          // stdin
+	bound   map[*cast]bool
+	watches map[string]string // the variables of watches, by job and number
+	nexts   map[string]string // the variables of offsets, by job and number
+	thinned map[string]bool   // watches of which matches were left out
+}
+
+// compose makes a session of a tape, and says what somebody has to look at.
+func compose(contract *Contract, options RecordOptions, set setting, entries []taped, framing string) (text []byte, notes []string) {
+	s := understand(entries, framing)
+	for _, b := range s.beats {
+		if b.dir == fromServer {
+			set.learn(b.msg.v)
+		}
+	}
+	set.addPath(s.root)
+	slices.SortFunc(set.paths, func(a, b string) int { return len(b) - len(a) })
+	c := &composer{
+		story: s, contract: contract, options: options, setting: set, level: cmp.Or(options.Level, "core"), needs: map[string]bool{},
+		bound: map[*cast]bool{}, watches: map[string]string{}, nexts: map[string]string{}, thinned: map[string]bool{},
+	}
+	c.vault = lock(s)
+	c.prepare()
+	for _, b := range s.beats {
+		if b.dir == fromServer && b.kind != tapeExit {
+			c.segment = append(c.segment, b)
+			continue
+		}
+		c.flush(b)
+		if b.kind == tapeExit {
+			c.end(b)
+		} else {
+			c.client(b)
+		}
+	}
+	c.flush(&beat{index: len(s.beats)})
+	if c.steps.Len() == 0 {
+		c.step("close stdin", "")
+		c.note("the client has sent nothing")
+	}
+	return []byte(c.preamble() + c.steps.String()), c.notes
+}
+
+// prepare finds what must be known before the first step is written.
+func (c *composer) prepare() {
+	if c.warm && c.contract.params("initialize", c.asked[0].params) != "" {
+		c.warm = false
+	}
+	for _, j := range c.jobs {
+		for _, t := range j.streams {
+			for _, m := range t.masks {
+				t.taint = min(t.taint, m.from)
+			}
+			at := t.base
+			t.words = c.setting.generalise(t.text(t.base, t.end()))
+			for _, w := range t.words {
+				if w.varies {
+					t.taint = min(t.taint, at)
+				}
+				at += int64(len(w.text))
+			}
+		}
+	}
+	for _, b := range c.beats {
+		if o, ok := b.msg.params.(map[string]any); ok && b.msg.method == "job/patternMatched" && o["suppressed"] != nil {
+			c.thinned[show(o["handle"])+" "+show(o["watchId"])] = true
+		}
+	}
+}
+
+// step writes one.
+func (c *composer) step(header, body string) {
+	c.steps.WriteString("-- " + header + " --\n")
+	if body != "" {
+		c.steps.WriteString(strings.TrimSuffix(body, "\n") + "\n")
+	}
+}
+
+// note tells whoever reads the session, in the preamble and when the recording ends.
+func (c *composer) note(format string, args ...any) {
+	if n := fmt.Sprintf(format, args...); !slices.Contains(c.notes, n) {
+		c.notes = append(c.notes, n)
+	}
+}
+
+// preamble is what stands before the first step.
+func (c *composer) preamble() string {
+	var b strings.Builder
+	prose := c.options.Prose
+	if prose == "" {
+		prose = c.prose()
+	}
+	for line := range strings.Lines(prose) {
+		if word, _, _ := strings.Cut(line, ":"); strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == "" {
+			line = " " + line // a key is no prose
+		}
+		b.WriteString(line)
+	}
+	b.WriteString("\n")
+	for _, n := range c.notes {
+		b.WriteString("(look here) " + strings.ReplaceAll(c.vault.redact(n), "\n", " ") + "\n")
+	}
+	b.WriteString("\nprotocol: \"nothing is lost, repeated or reordered\" (section 5)\nlevel: " + c.level + "\n")
+	if len(c.needs) > 0 {
+		b.WriteString("needs: " + strings.Join(slices.Sorted(maps.Keys(c.needs)), ", ") + "\n")
+	}
+	if c.fixed {
+		b.WriteString("framing: " + cmp.Or(c.framing, "line") + "\n")
+	}
+	if !c.warm {
+		b.WriteString("initialize: no\n")
+	}
+	return b.String() + "\n"
+}
+
+// prose says who drove what.
+func (c *composer) prose() string {
+	client := "a client"
+	var programs []string
+	for _, a := range c.asked {
+		info, _ := a.params["clientInfo"].(map[string]any)
+		if name, ok := info["name"].(string); ok && a.method == "initialize" && name != "" {
+			client = name
+		}
+		argv, _ := a.params["argv"].([]any)
+		word, _ := a.params["command"].(string)
+		if len(argv) > 0 {
+			word, _ = argv[0].(string)
+		}
+		if word, _, _ = strings.Cut(word, " "); (a.method == "job/start" || a.method == "job/run") && word != "" && !slices.Contains(programs, word) {
+			programs = append(programs, word)
+		}
+	}
+	prose := "Recorded while " + client + " drove " + strings.Join(programs, ", ") + "."
+	if len(programs) == 0 {
+		prose = "Recorded while " + client + " spoke to the server."
+	}
+	return c.vault.redact(strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, prose))
+}
+
+// client writes down what the client did.
+func (c *composer) client(b *beat) {
+	c.last = b.at
+	c.replies(b)
+	switch {
+	case b.kind == tapeEnd:
+		c.ending = true
+		if !c.closed { // Two may see it: who reads from the client, and who writes to it.
+			c.step("close stdin", "")
+		}
+		c.closed = true
+	case b.kind == tapeSignal:
+		c.ending = true
+		c.step("signal "+string(b.raw), "")
+	case b.kind == tapeOverflow:
+		c.note("the recording was cut here: more than %d MiB went over the wire", mostTaped>>20)
+	case b.kind == tapeRaw:
+		c.raw("raw", b.raw)
+	case b.bad:
+		c.frame(b)
+	case b.msg.kind == kindRequest && c.warm && b.ask == c.asked[0]:
+		c.initialize(b)
+	case b.msg.kind == kindRequest:
+		c.send(b)
+	case b.msg.kind == kindNotification && c.warm && b.msg.method == "initialized" && b.index == c.secondOfClient():
+	case b.msg.kind == kindNotification:
+		c.ending = c.ending || b.msg.method == "exit"
+		c.step("notify"+c.validity(b), c.message(b, ""))
+	}
+	c.unsettle(b)
+}
+
+// secondOfClient is where initialized stands in a session that begins as it should.
+func (c *composer) secondOfClient() int {
+	n := 0
+	for _, b := range c.beats {
+		if b.dir == toServer {
+			if n++; n == 2 {
+				return b.index
+			}
+		}
+	}
+	return -1
+}
+
+// unsettle: what a job writes while it is ended depends on how fast that goes.
+func (c *composer) unsettle(b *beat) {
+	if b.dir != toServer || b.msg.method == "job/write" || b.msg.method == "job/signal" {
+		return
+	}
+	for _, j := range c.jobs {
+		if !j.addressed(b) || j.closed != nil && j.closed.index < b.index {
+			continue
+		}
+		for _, name := range streamNames {
+			j.track(name).wild = true
+		}
+	}
+}
+
+// validity is the word that says that the schema must refuse a message.
+func (c *composer) validity(b *beat) string {
+	if c.contract.methods[b.msg.method] == nil || c.contract.params(b.msg.method, b.msg.params) != "" {
+		return " invalid"
+	}
+	return ""
+}
+
+func (c *composer) send(b *beat) {
+	a := b.ask
+	a.known = map[*track]int64{}
+	for _, j := range c.jobs {
+		for _, t := range j.streams {
+			a.known[t] = t.sure
+		}
+	}
+	id := ""
+	if a.spell {
+		id = c.idOf(a)
+	}
+	body := c.message(b, id)
+	c.step("send "+a.name+c.validity(b), body)
+	if wait, _ := a.params["wait"].(map[string]any); a.ahead && wait != nil {
+		c.note("%s was typed before anything was heard of what was typed before: what both bring may come otherwise", a.name)
+	}
+	c.need(a)
+}
+
+// idOf is how a request's id is spelled in the session. A number that the runner could
+// count up to is spelled otherwise.
+func (c *composer) idOf(a *asked) string {
+	if n, err := strconv.ParseUint(a.id, 10, 53); err == nil && strconv.FormatUint(n, 10) == a.id {
+		return `"r` + a.id + `"`
+	}
+	return a.id
+}
+
+// message is the body of a step that sends one.
+func (c *composer) message(b *beat, id string) string {
+	params := c.params(b)
+	for _, x := range c.vault.secrets {
+		if x.variable != "" && !x.told && strings.Contains(writeLine(params), x.variable) {
+			x.told = true
+			c.step("let "+x.variable, "// What was typed is not recorded. Put something here if the program must accept it.\n"+string(encode(masked(x.text))))
+			c.note("secrets are not recorded: where a program must accept one, give its variable ($secret1, …) a value that it accepts")
+		}
+	}
+	body := b.msg.method
+	if id != "" {
+		body += "\nid: " + id
+	}
+	if _, there := b.msg.v["params"]; there && params != nil {
+		sep := " "
+		if id != "" {
+			sep = "\n"
+		}
+		body += sep + writeValue(params, "")
+	}
+	return body
+}
+
+// frame writes down a message of the framing that is none of the protocol.
+func (c *composer) frame(b *beat) {
+	text := c.vault.redact(string(b.raw))
+	names := ""
+	if b.ask != nil && b.ask.answer != nil && !strings.ContainsAny(b.ask.id, " \t") {
+		names = " " + b.ask.name + "=" + b.ask.id
+	}
+	_, stray := meantAsHeader(text)
+	if strings.ContainsAny(text, "\r\n") || !utf8.ValidString(text) || text == "" || strings.HasPrefix(text, "-- ") || stray {
+		c.raw("raw"+names, frame(cmp.Or(c.framing, "line"), []byte(text)))
+		return
+	}
+	c.step("frame"+names, text)
+}
+
+// raw writes down bytes as they are.
+func (c *composer) raw(header string, data []byte) {
+	c.fixed = true
+	var b strings.Builder
+	column := 0
+	data = []byte(c.vault.redact(string(data)))
+	for i, r := range data {
+		s := string(rune(r))
+		switch {
+		case r == '\n':
+			s = `\n`
+		case r == '\r':
+			s = `\r`
+		case r == '\t':
+			s = `\t`
+		case r == '\\':
+			s = `\\`
+		case r < ' ' || r > '~' || r == '-' && (column == 0 || data[i-1] == '-'): // no line looks like a header
+			s = fmt.Sprintf(`\x%02x`, r)
+		}
+		b.WriteString(s)
+		if column += len(s); (r == '\n' || column > widest) && i < len(data)-1 {
+			b.WriteByte('\n')
+			column = 0
+		}
+	}
+	c.step(header, b.String())
+}
+
+// replies writes down what the client answers to requests of the server that come before
+// its next message: in a replay they may come at once.
+func (c *composer) replies(b *beat) {
+	if b.msg.kind == kindResponse || b.kind != tapeFrame {
+		return
+	}
+	for _, r := range c.beats[b.index+1:] {
+		if r.dir == toServer && r.msg.kind != kindResponse {
+			return
+		}
+		if r.dir != fromServer || r.msg.kind != kindRequest {
+			continue
+		}
+		for _, own := range c.beats[r.index:] {
+			if own.dir == toServer && own.msg.kind == kindResponse && own.msg.id == r.msg.id && own.msg.err == nil {
+				result := own.msg.result
+				if r.msg.method == "client/secret" {
+					result = map[string]any{"value": "xxxxxxxx"}
+					c.note("a reply to client/secret has x in place of each byte of the secret")
+				}
+				pattern := c.generic(r.msg.params, false)
+				c.step("reply "+r.msg.method, writeValue(pattern, "")+"\n=>\n"+writeValue(c.plain(result), ""))
+				break
+			}
+		}
+	}
+}
+
+// end writes down how the server ended.
+func (c *composer) end(b *beat) {
+	status := string(b.raw)
+	if !c.ending {
+		c.note("the server ended by itself here, with exit status %s", status)
+		return
+	}
+	if n, _ := strconv.Atoi(status); n < 126 {
+		c.step("exit "+status, "")
+	} else {
+		c.note("the server was ended by a signal (exit status %s)", status)
+	}
+}
+
+// quiet are the programs that the sessions assume everywhere.
+var quiet = []string{"sh", "cat", "echo", "printf", "sleep", "head", "tr", "test", "touch", "ls", "find", "stty", "read", "exec", "cd"}
+
+// need notes what a server or machine may lack for a request.
+func (c *composer) need(a *asked) {
+	if a.method == "job/start" || a.method == "job/run" {
+		argv, _ := a.params["argv"].([]any)
+		line, _ := a.params["command"].(string)
+		shell, _ := a.params["shell"].(string)
+		words := append([]any{shell}, argv[:min(len(argv), 1)]...)
+		for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("|&;\n", r) }) {
+			if fields := strings.Fields(part); len(fields) > 0 {
+				words = append(words, fields[0])
+			}
+		}
+		for _, w := range words {
+			word, _ := w.(string)
+			if found, err := exec.LookPath(word); err == nil && found != word && !strings.ContainsAny(word, "/, ") && !slices.Contains(quiet, word) {
+				c.needs["program "+word] = true
+			}
+		}
+	}
+	if a.method == "job/write" && (a.params["send"] != nil || a.params["secret"] == true || a.params["ifWaiting"] != nil) && c.options.Level == "" {
+		c.level = "terminal"
+	}
+	wait, _ := a.params["wait"].(map[string]any)
+	if a.method == "job/wait" {
+		wait = a.params
+	}
+	until, _ := wait["until"].([]any)
+	for _, condition := range until {
+		o, _ := condition.(map[string]any)
+		for _, name := range []string{"input", "port", "command"} {
+			if o[name] != nil && c.warm {
+				c.needs["condition "+name] = true
+			}
+		}
+	}
+}

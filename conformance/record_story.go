@@ -1,0 +1,332 @@
+package conformance
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A story is a tape, understood: which answer belongs to which request, and which job is
+// which. Nothing of it is generalised.
+type story struct {
+	framing string
+	beats   []*beat
+	asked   []*asked
+	jobs    map[string]*cast // by handle
+	named   map[string]*cast // by name
+	warm    bool             // it begins as clients should: initialize, its result, initialized
+	root    string           // rootDirectory
+}
+
+// A beat is one entry of a tape.
+type beat struct {
+	taped
+	index int
+	to    int64 // of a job/output: the offset behind its last byte
+	msg   message
+	bad   bool   // a frame that is no message
+	ask   *asked // the request that it is, or that it answers
+	job   *cast  // of an event of the server, or of a request
+}
+
+// An asked is one request of the client.
+type asked struct {
+	name   string // of the step
+	id     string // as it was spelled
+	method string
+	params map[string]any
+	sent   *beat
+	answer *beat // nil: none came
+	spell  bool  // its id has to be the same in a replay
+
+	ahead bool             // it was typed before anything was heard of what was typed before
+	known map[*track]int64 // what every replay has seen of a stream when it is sent
+}
+
+// A cast is one job.
+type cast struct {
+	handle   string
+	variable string
+	name     string
+	mode     string
+	pids     []int64
+	start    *asked // what started it; nil: not known
+	exited   *beat
+	closed   *beat
+	events   bool // job/output came
+
+	streams map[string]*track
+}
+
+// understand reads a tape.
+func understand(entries []taped, framing string) *story {
+	s := &story{framing: framing, jobs: map[string]*cast{}, named: map[string]*cast{}}
+	open := map[string][]*asked{}
+	for i, e := range entries {
+		b := &beat{taped: e, index: i}
+		s.beats = append(s.beats, b)
+		if e.kind != tapeFrame {
+			continue
+		}
+		m, err := classify(e.raw)
+		b.msg = m
+		if b.bad = err != nil || !faithful(e.raw, m); b.bad && m.id == "" {
+			continue
+		}
+		if e.dir == toServer {
+			s.fromClient(b, open)
+		} else {
+			s.fromServer(b, open)
+		}
+	}
+	s.warm = s.warmStart()
+	s.spellStarts()
+	s.typedAhead()
+	return s
+}
+
+// faithful says whether a message of a client can be written as a step, and then sent as it
+// was: one with half a character of UTF-16 is more than its decoded form.
+func faithful(raw []byte, m message) bool {
+	if m.kind == kindRequest && (m.id == "null" || m.id == "" || strings.IndexByte("tf[{", m.id[0]) >= 0) {
+		return false
+	}
+	for _, c := range m.method {
+		if c > 127 || !isWord(byte(c)) && !strings.ContainsRune("/$.-", c) {
+			return false
+		}
+	}
+	switch m.params.(type) {
+	case number, bool:
+		return false
+	}
+	half := bytes.Contains(encode(m.v), []byte("\ufffd")) && bytes.Contains(bytes.ToLower(raw), []byte(`\ud`))
+	return m.kind == kindResponse || m.method != "" && !half
+}
+
+func (s *story) fromClient(b *beat, open map[string][]*asked) {
+	m := b.msg
+	params, _ := m.params.(map[string]any)
+	switch {
+	case b.bad:
+		if m.id == "" || m.id == "null" || strings.IndexByte("tf[{", m.id[0]) >= 0 {
+			return
+		}
+	case m.kind == kindNotification && m.method == "$/cancelRequest":
+		for _, a := range open[string(encode(params["id"]))] {
+			a.spell, b.ask = true, a
+		}
+		return
+	case m.kind != kindRequest:
+		b.job = s.jobOf(params)
+		return
+	}
+	a := &asked{name: s.nameFor(m.method), id: m.id, method: m.method, params: params, sent: b}
+	n, err := strconv.ParseUint(m.id, 10, 53)
+	a.spell = err != nil || strconv.FormatUint(n, 10) != m.id
+	for _, o := range open[m.id] { // Two of one id: both are spelled.
+		o.spell, a.spell = true, true
+	}
+	b.ask, b.job = a, s.jobOf(params)
+	s.asked = append(s.asked, a)
+	open[m.id] = append(open[m.id], a)
+	if m.method == "initialize" && s.root == "" {
+		s.root, _ = params["rootDirectory"].(string)
+	}
+}
+
+// nameFor is a request's name: the last word of its method, and a number from 2 on.
+func (s *story) nameFor(method string) string {
+	word := strings.Map(func(r rune) rune {
+		if r < 128 && isWord(byte(r)) {
+			return r
+		}
+		return -1
+	}, method[strings.LastIndexByte(method, '/')+1:])
+	if word == "" || word == "null" {
+		word = "request"
+	}
+	n := 1
+	for _, a := range s.asked {
+		if base, _, _ := strings.Cut(a.name, "-"); base == word {
+			n++
+		}
+	}
+	if n > 1 {
+		word += "-" + strconv.Itoa(n)
+	}
+	return word
+}
+
+// fromServer finds the request that a message answers, and the job that it tells of. As
+// in checker.response, an invalidRequest is about the later of two.
+func (s *story) fromServer(b *beat, open map[string][]*asked) {
+	m := b.msg
+	if m.kind != kindResponse {
+		params, _ := m.params.(map[string]any)
+		s.event(b, params)
+		return
+	}
+	waiting := open[m.id]
+	if len(waiting) == 0 {
+		return
+	}
+	i := 0
+	if kind, _ := flatten(m.err).(map[string]any); kind["kind"] == "invalidRequest" {
+		i = len(waiting) - 1
+	}
+	a := waiting[i]
+	open[m.id] = slices.Delete(slices.Clone(waiting), i, i+1)
+	a.answer, b.ask = b, a
+	result, _ := m.result.(map[string]any)
+	job, _ := result["job"].(map[string]any)
+	if a.method == "job/start" || a.method == "job/run" {
+		s.meet(job, a)
+	}
+	if b.job = s.jobOf(job); b.job == nil {
+		b.job = s.jobOf(a.params)
+	}
+}
+
+func (s *story) event(b *beat, params map[string]any) {
+	if b.msg.method == "job/started" {
+		job, _ := params["job"].(map[string]any)
+		id := string(encode(params["requestId"]))
+		var by *asked
+		for _, a := range s.asked {
+			if a.id == id && (a.method == "job/start" || a.method == "job/run") {
+				by = a
+			}
+		}
+		s.meet(job, by)
+	}
+	if b.job = s.jobOf(params); b.job == nil {
+		return
+	}
+	switch b.msg.method {
+	case "job/output":
+		b.job.hear(b, params)
+	case "job/exited":
+		b.job.exited = b
+	case "job/closed":
+		b.job.closed = b
+	}
+}
+
+// meet notes a job that something tells of.
+func (s *story) meet(job map[string]any, by *asked) {
+	if job["handle"] == nil {
+		return
+	}
+	handle := show(job["handle"])
+	c := s.jobs[handle]
+	if c == nil {
+		c = &cast{handle: handle, variable: "h" + handle, streams: map[string]*track{}}
+		s.jobs[handle] = c
+	}
+	if c.start == nil {
+		c.start = by
+	}
+	if c.mode == "" && c.start != nil {
+		c.mode, _ = c.start.params["mode"].(string)
+		if c.mode == "" {
+			c.mode = map[string]string{"job/start": "pty", "job/run": "pipe"}[c.start.method]
+		}
+	}
+	if mode, ok := job["mode"].(string); ok {
+		c.mode = mode
+	}
+	if pid, ok := asInt(job["pid"]); ok {
+		c.pids = append(c.pids, pid)
+	}
+	if name, ok := job["name"].(string); ok {
+		c.name = name
+		s.named[name] = c
+	}
+}
+
+// jobOf is the job that an object names by its handle, or by its name; nil: none is known.
+func (s *story) jobOf(o map[string]any) *cast {
+	switch h := o["handle"].(type) {
+	case number:
+		return s.jobs[string(h)]
+	case string:
+		return s.named[h]
+	}
+	return nil
+}
+
+// warmStart says whether the session begins as clients should.
+func (s *story) warmStart() bool {
+	var first []*beat
+	for _, b := range s.beats {
+		if b.dir == toServer && len(first) < 2 {
+			first = append(first, b)
+		}
+	}
+	if len(first) < 2 || first[0].ask == nil || first[0].bad || first[0].ask.method != "initialize" {
+		return false
+	}
+	a := first[0].ask.answer
+	return a != nil && a.msg.err == nil && first[1].msg.method == "initialized" && first[1].msg.kind == kindNotification
+}
+
+// typedAhead finds writes between which nothing came of the job: what the first one brought
+// may come before the second is taken, or after it.
+func (s *story) typedAhead() {
+	waiting := map[*cast]bool{}
+	for _, b := range s.beats {
+		switch {
+		case b.job == nil:
+		case b.dir == toServer && b.msg.method == "job/write" && b.ask != nil:
+			b.ask.ahead = waiting[b.job]
+			waiting[b.job] = true
+		case b.dir == fromServer && (b.msg.method == "job/output" || b.ask != nil && b.ask.params["wait"] != nil):
+			waiting[b.job] = false
+		}
+	}
+}
+
+// spellStarts: where the client goes on between job/started and the answer to the start,
+// the session knows the job by the id of its request.
+func (s *story) spellStarts() {
+	for _, b := range s.beats {
+		if b.msg.method != "job/started" || b.job == nil || b.job.start == nil {
+			continue
+		}
+		a, end := b.job.start, len(s.beats)
+		if a.answer != nil {
+			end = max(b.index, a.answer.index)
+		}
+		if slices.ContainsFunc(s.beats[b.index:end], func(b *beat) bool { return b.dir == toServer }) {
+			a.spell = true
+		}
+	}
+}
+
+// addressed says whether a client's message may be what made a job end.
+func (c *cast) addressed(b *beat) bool {
+	if b.dir != toServer {
+		return false
+	}
+	params, _ := b.msg.params.(map[string]any)
+	switch b.msg.method {
+	case "shutdown", "exit":
+		return true
+	case "$/cancelRequest":
+		return b.ask != nil && (b.ask == c.start || b.ask.sent.job == c)
+	case "job/write", "job/signal", "job/kill":
+		return b.job == c || params["group"] != nil || c.name != "" && params["handle"] == any(c.name)
+	}
+	return b.kind == tapeEnd || b.kind == tapeSignal
+}
+
+// runsOn says whether a job was running at a beat for sure: what ended it came later, from
+// the client.
+func (s *story) runsOn(c *cast, at int) bool {
+	if c == nil || c.exited == nil || c.exited.index < at {
+		return false
+	}
+	return slices.ContainsFunc(s.beats[at:c.exited.index], c.addressed)
+}

@@ -1,0 +1,260 @@
+package conformance
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// mostTaped bounds what a recording keeps. What goes over the wire after that passes
+// all the same.
+const mostTaped = 64 << 20
+
+// A tapeKind says what an entry of a tape is.
+type tapeKind int
+
+const (
+	tapeFrame    tapeKind = iota // the body of one message of the framing
+	tapeRaw                      // bytes that are none
+	tapeEnd                      // the client's end: of its stdin, or of whom reads our stdout
+	tapeSignal                   // a signal to end: its name is in raw
+	tapeExit                     // the server's end: its exit status is in raw
+	tapeOverflow                 // nothing after this was kept
+)
+
+// A taped is one entry of a tape.
+type taped struct {
+	at   time.Duration
+	kind tapeKind
+	dir  direction
+	raw  []byte
+	echo echoState // of the terminal that a job/write goes to, right before it went there
+}
+
+// A tape takes in what goes over the wire while it goes there. Both directions are noted
+// under one lock before they are passed on: what an entry has caused comes behind it.
+type tape struct {
+	began time.Time
+
+	mu      sync.Mutex
+	framing string // "": nothing came yet
+	entries []taped
+	cost    int
+	full    bool
+	client  splitter
+	server  splitter
+	pids    map[string]int    // of jobs, by handle
+	handles map[string]string // by name
+}
+
+func newTape() *tape {
+	return &tape{began: time.Now(), pids: map[string]int{}, handles: map[string]string{}}
+}
+
+// fromClient notes bytes that are about to go to the server.
+func (t *tape) fromClient(data []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.framing == "" && len(data) > 0 {
+		t.framing = "header"
+		if strings.IndexByte("{[ \t\r\n\xef", data[0]) >= 0 {
+			t.framing = "line"
+		}
+		t.client.framing, t.server.framing = t.framing, t.framing
+	}
+	t.client.add(data, func(kind tapeKind, raw []byte) {
+		e := taped{kind: kind, dir: toServer, raw: raw}
+		if kind == tapeFrame {
+			e.echo = t.echo(raw)
+		}
+		t.add(e)
+	})
+}
+
+// fromServer notes bytes that are about to go to the client.
+func (t *tape) fromServer(data []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.server.add(data, func(kind tapeKind, raw []byte) {
+		if kind == tapeFrame && bytes.Contains(raw, []byte(`"pid"`)) {
+			t.learn(raw)
+		}
+		t.add(taped{kind: kind, dir: fromServer, raw: raw})
+	})
+}
+
+// note notes what is no byte.
+func (t *tape) note(kind tapeKind, what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dir := toServer
+	if kind == tapeExit {
+		dir = fromServer
+		t.flush(&t.server, fromServer)
+	} else {
+		t.flush(&t.client, toServer)
+	}
+	t.add(taped{kind: kind, dir: dir, raw: []byte(what)})
+}
+
+// flush notes what was begun and will not be ended.
+func (t *tape) flush(s *splitter, dir direction) {
+	if rest := s.rest(); len(rest) > 0 {
+		t.add(taped{kind: tapeRaw, dir: dir, raw: rest})
+	}
+}
+
+// add keeps an entry, if there is room. An end is always kept: it says what came of all.
+func (t *tape) add(e taped) {
+	e.at = time.Since(t.began)
+	if t.full && e.kind != tapeExit {
+		return
+	}
+	if t.cost += len(e.raw) + messageCost; t.cost > mostTaped && !t.full {
+		t.full = true
+		e = taped{at: e.at, kind: tapeOverflow}
+	}
+	t.entries = append(t.entries, e)
+}
+
+// done is all that was taped.
+func (t *tape) done() (entries []taped, framing string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.entries, t.framing
+}
+
+// learn takes the process ids of jobs from a message that tells of one.
+func (t *tape) learn(raw []byte) {
+	v, err := decode(raw)
+	if err != nil {
+		return // What it is will be said when the session is written.
+	}
+	o, _ := v.(map[string]any)
+	for _, part := range []string{"params", "result"} {
+		p, _ := o[part].(map[string]any)
+		job, _ := p["job"].(map[string]any)
+		pid, ok := asInt(job["pid"])
+		if !ok {
+			continue
+		}
+		handle := show(job["handle"])
+		t.pids[handle] = int(pid)
+		if name, ok := job["name"].(string); ok {
+			t.handles[name] = handle
+		}
+	}
+}
+
+// echo looks at the terminal into which a message of the client types.
+func (t *tape) echo(raw []byte) echoState {
+	if !bytes.Contains(raw, []byte("job/write")) && !bytes.Contains(raw, []byte(`job\/write`)) {
+		return echoUnknown
+	}
+	v, err := decode(raw)
+	if err != nil {
+		return echoUnknown
+	}
+	o, _ := v.(map[string]any)
+	params, _ := o["params"].(map[string]any)
+	handle := show(params["handle"])
+	if name, ok := params["handle"].(string); ok {
+		handle = t.handles[name]
+	}
+	if pid := t.pids[handle]; pid > 0 {
+		return terminalEcho(pid)
+	}
+	return echoUnknown
+}
+
+// An echoState is what a terminal does with what is typed.
+type echoState int
+
+const (
+	echoUnknown echoState = iota // it cannot be looked at from here
+	echoOn                       // the kernel shows it
+	echoOff                      // a line, not shown: as programs ask for passwords
+	echoRaw                      // single keys, which a program shows if it wants to
+)
+
+// A splitter cuts one direction of a wire into the messages of its framing.
+type splitter struct {
+	framing string
+	buf     []byte
+	broken  bool // what comes now is no message any more
+}
+
+// add takes bytes in, and tells of what is complete.
+func (s *splitter) add(data []byte, tell func(tapeKind, []byte)) {
+	if s.broken || s.framing == "" {
+		tell(tapeRaw, bytes.Clone(data))
+		return
+	}
+	s.buf = append(s.buf, data...)
+	for {
+		body, n, ok := s.next()
+		switch {
+		case !ok:
+			s.broken = true
+			tell(tapeRaw, s.rest())
+			return
+		case n == 0:
+			return
+		}
+		if body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")); len(bytes.TrimSpace(body)) > 0 || s.framing == "header" {
+			tell(tapeFrame, bytes.Clone(body))
+		}
+		s.buf = s.buf[n:]
+	}
+}
+
+// rest takes what is not complete.
+func (s *splitter) rest() []byte {
+	rest := bytes.Clone(s.buf)
+	s.buf = nil
+	return rest
+}
+
+// next finds the first message: its body, and how many bytes it takes; 0: it is not
+// complete. Where ok is false there is none, and never will be.
+func (s *splitter) next() (body []byte, n int, ok bool) {
+	if s.framing == "line" {
+		end := bytes.IndexByte(s.buf, '\n')
+		if end < 0 {
+			return nil, 0, len(s.buf) <= maxFrame
+		}
+		return bytes.TrimSuffix(s.buf[:end], []byte("\r")), end + 1, true
+	}
+	const mostHeader = 64 << 10
+	head, length := 0, -1
+	for {
+		end := bytes.IndexByte(s.buf[head:], '\n')
+		if end < 0 {
+			return nil, 0, len(s.buf)-head <= mostHeader
+		}
+		line := strings.TrimSuffix(string(s.buf[head:head+end]), "\r")
+		head += end + 1
+		if line == "" {
+			break
+		}
+		name, v, isHeader := strings.Cut(line, ":")
+		if !isHeader || head > mostHeader {
+			return nil, 0, false
+		}
+		if strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
+			var err error
+			if length, err = strconv.Atoi(strings.TrimSpace(v)); err != nil || length > maxFrame {
+				return nil, 0, false
+			}
+		}
+	}
+	if length < 0 {
+		return nil, 0, false
+	}
+	if len(s.buf)-head < length {
+		return nil, 0, true
+	}
+	return s.buf[head : head+length], head + length, true
+}

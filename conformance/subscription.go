@@ -1,0 +1,206 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+)
+
+// This file has which events a client has asked for, and what job/subscribe and
+// job/unsubscribe change in that. Their answers part the old from the new.
+
+// unasked are the events that come only where they are asked for.
+var unasked = []string{"waitingForInput", "screenChanged", "inputSent"}
+
+// An eventSet is the events of a job that were asked for.
+type eventSet struct {
+	all   bool // but unasked
+	names []any
+}
+
+// eventsOf is what a member events says.
+func eventsOf(v any) eventSet {
+	list, ok := v.([]any)
+	return eventSet{all: !ok, names: list}
+}
+
+func (s eventSet) has(event string) bool {
+	return s.all && !slices.Contains(unasked, event) || slices.Contains(s.names, any(event))
+}
+
+func (s eventSet) none() bool { return !s.all && len(s.names) == 0 }
+
+// A subscription is what holds for a job.
+type subscription struct {
+	unknown  bool // what held before is not known, and so is what it has become
+	events   eventSet
+	base64   bool
+	standing bool // output was asked for, and has a place from which it goes on
+
+	// While several requests are in flight: those that were answered, and what held before
+	// them. They take effect as they were sent, in whatever order they are answered.
+	by   []*request
+	base *subscription
+}
+
+// asks is what a start itself asks for. A job/run without events of its own sends none
+// before its answer, and the connection's from there on if the job is not closed then.
+func (c *checker) asks(r *request, goesOn bool) subscription {
+	s := subscription{base64: c.base64, events: eventsOf(c.events)}
+	if own := r.params["events"]; own != nil {
+		s.events = eventsOf(own)
+	} else if r.method == "job/run" && !goesOn {
+		s.events = eventSet{}
+	}
+	s.standing = s.events.has("output")
+	return s
+}
+
+// now is what holds for a job at present.
+func (c *checker) now(j *jobView) subscription {
+	switch {
+	case j.sub != nil:
+		return *j.sub
+	case j.asked != nil:
+		return c.asks(j.asked, j.goesOn)
+	}
+	return subscription{unknown: true}
+}
+
+// wants says whether an event of a job was asked for; what is not known counts as no.
+func (c *checker) wants(j *jobView, event string) bool {
+	s := c.now(j)
+	return !s.unknown && s.events.has(event)
+}
+
+// unwanted says that an event was not asked for, or "". Until it is known what was, the
+// event is remembered.
+func (c *checker) unwanted(j *jobView, event string) string {
+	switch s := c.now(j); {
+	case s.unknown && j.sub == nil:
+		j.early = append(j.early, event)
+	case !s.unknown && !s.events.has(event):
+		return fmt.Sprintf("job/%s of job %s was not asked for", event, j.handle)
+	}
+	return ""
+}
+
+// known is called when it is known which request has made a job: what came before is held
+// against what that asks for.
+func (c *checker) known(j *jobView) string {
+	if j.asked.sub != nil && j.sub == nil {
+		j.sub, j.renew = j.asked.sub, j.asked.renew
+	}
+	early := j.early
+	j.early = nil
+	if j.sub != nil {
+		return "" // Some of it may be older.
+	}
+	for _, event := range early {
+		if why := c.unwanted(j, event); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// subscribed does what a job/subscribe or job/unsubscribe has asked for: it was answered.
+func (c *checker) subscribed(r *request) {
+	if name, ok := r.params["handle"].(string); ok {
+		made := c.startedAs(name, r)
+		if made == nil {
+			return
+		}
+		if j := c.madeBy(made); j != nil {
+			c.subscribe(j, r)
+			return
+		}
+		was := c.asks(made, false)
+		if made.sub != nil {
+			was = *made.sub
+		}
+		next, renew := c.settled(was, r)
+		made.sub, made.renew = &next, made.renew || renew
+		return
+	}
+	c.subscribe(c.job(show(r.params["handle"])), r)
+}
+
+// startedAs is the last start of that name before a request.
+func (c *checker) startedAs(name string, before *request) (last *request) {
+	for _, r := range c.all {
+		if r == before {
+			break
+		}
+		failed := r.answer != nil && r.answer.err != nil
+		if (r.method == "job/start" || r.method == "job/run") && r.params["name"] == any(name) && !failed {
+			last = r
+		}
+	}
+	return last
+}
+
+func (c *checker) madeBy(r *request) *jobView {
+	for _, j := range c.jobs {
+		if j.asked == r {
+			return j
+		}
+	}
+	return nil
+}
+
+func (c *checker) subscribe(j *jobView, r *request) {
+	next, renew := c.settled(c.now(j), r)
+	j.sub, j.early = &next, nil
+	if renew {
+		j.renew = true
+		for _, s := range j.streams {
+			s.renew, s.half = true, nil
+		}
+	}
+}
+
+// settled is what holds since a request was answered, and whether output begins anew.
+func (c *checker) settled(was subscription, r *request) (next subscription, renew bool) {
+	base, by := was, []*request{r}
+	if was.by != nil {
+		base, by = *was.base, append(slices.Clone(was.by), r)
+	}
+	slices.SortFunc(by, func(a, b *request) int { return slices.Index(c.all, a) - slices.Index(c.all, b) })
+	next = base
+	for _, q := range by {
+		var anew bool
+		next, anew = c.chosen(next, q)
+		renew = renew || anew
+	}
+	if slices.ContainsFunc(c.all, func(q *request) bool {
+		return q.answer == nil && (q.method == "job/subscribe" || q.method == "job/unsubscribe")
+	}) {
+		next.base, next.by = &base, by
+	}
+	return next, renew
+}
+
+// chosen is what a request makes of what held before it, and whether output begins anew:
+// from another place, or since it had none.
+func (c *checker) chosen(was subscription, r *request) (next subscription, renew bool) {
+	if r.method == "job/unsubscribe" {
+		return subscription{base64: was.base64}, false
+	}
+	next = was
+	silent := !was.unknown && was.events.none()
+	if events := r.params["events"]; events != nil {
+		next.events = eventsOf(events)
+	} else if silent {
+		if next.events = eventsOf(c.events); next.events.none() {
+			next.events = eventSet{all: true}
+		}
+	}
+	if encoding := r.params["encoding"]; encoding != nil {
+		next.base64 = encoding == "base64"
+	} else if silent {
+		next.base64 = c.base64
+	}
+	renew = r.params["from"] != nil || !was.standing && next.events.has("output")
+	next.standing = was.standing || next.events.has("output")
+	return next, renew
+}

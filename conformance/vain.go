@@ -1,0 +1,44 @@
+package conformance
+
+import "strings"
+
+// A vainError says that a message is awaited which cannot come any more.
+type vainError struct {
+	item item
+	why  string
+}
+
+func (e *vainError) Error() string { return "expected , which cannot come any more: " + e.why }
+
+// inVain is about the first of some items that no message to come can fit: one of a job that
+// is closed, of which nothing comes (else the job's own check fails), or an answer that came
+// before. All that has come was held against them.
+func (p *player) inVain(left []item) error {
+	for _, it := range left {
+		if it.name != "" {
+			if r := p.requests[it.name]; r != nil && r.answer != nil {
+				return &vainError{it, "the answer to " + it.name + " has come already"}
+			}
+			continue
+		}
+		if j := p.jobOfItem(it); j != nil && j.closed {
+			return &vainError{it, "job " + j.handle + " is closed"}
+		}
+	}
+	return nil
+}
+
+// jobOfItem is the job that an event is expected of; nil: the item does not say, or nothing was
+// told of it yet.
+func (p *player) jobOfItem(it item) *jobView {
+	o, _ := it.params.(object)
+	for _, m := range o.members {
+		if m.name != "handle" || !strings.HasPrefix(it.method, "job/") {
+			continue
+		}
+		if handle, err := (matcher{p.vars}).evaluate(m.v); err == nil {
+			return p.check.jobs[show(handle)]
+		}
+	}
+	return nil
+}
