@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,11 +33,17 @@ import (
 type benchServer struct {
 	b       *testing.B
 	cmd     *exec.Cmd
+	stdin   io.Closer
 	client  *rpc.Client
 	notices chan rpc.Notice
 }
 
 func serveBench(b *testing.B, events ...string) *benchServer {
+	b.Helper()
+	return serveBenchWith(b, schema.Options{Events: events})
+}
+
+func serveBenchWith(b *testing.B, options schema.Options) *benchServer {
 	b.Helper()
 	// The binary of the tests has more in it than the real one, which counts for memory.
 	s := &benchServer{b: b, cmd: exec.Command(cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld"), "serve"), notices: make(chan rpc.Notice, 1<<10)}
@@ -52,6 +59,7 @@ func serveBench(b *testing.B, events ...string) *benchServer {
 	if err := s.cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
+	s.stdin = in
 	s.client = rpc.NewClient(out, in, func(n rpc.Notice) { s.notices <- n }, nil)
 	b.Cleanup(func() {
 		_ = in.Close() // The end of input ends it.
@@ -63,7 +71,7 @@ func serveBench(b *testing.B, events ...string) *benchServer {
 		close(s.notices)
 		_ = s.cmd.Wait() // 1: it was not told to shut down.
 	})
-	s.call("initialize", schema.InitializeParams{Options: &schema.Options{Events: events}}, nil)
+	s.call("initialize", schema.InitializeParams{Options: &options}, nil)
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"runtime"
@@ -35,6 +36,8 @@ func bound() {
 			err = limit(unix.RLIMIT_FSIZE, os.Args[2])
 		case "terminals":
 			err = refuseTerminals()
+		case "last-terminals":
+			err = lastTerminals(os.Args[2])
 		default:
 			err = fmt.Errorf("nothing is known of %q", lack)
 		}
@@ -142,7 +145,8 @@ func TestServerShortOfDescriptors(t *testing.T) {
 	s := startBound(t, "descriptors", "40")
 	sleep := object{"argv": []string{"sleep", "300"}, "mode": "pipe", "group": "all", "stdin": "open"}
 	// Descriptors come back for a moment, with a start that failed, or a spare keeper:
-	// so jobs are added until what is asked for next finds none.
+	// so jobs are added until what is asked for next finds none. They are of the same
+	// shape, since one that needs less would fit for ever where one that needs more does not.
 	short := func(method string, params object) (e *rpc.CallError) {
 		for range 60 {
 			err := s.client.Call(t.Context(), method, params, nil)
@@ -151,7 +155,9 @@ func TestServerShortOfDescriptors(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			_ = s.client.Call(t.Context(), "job/start", sleep, nil) // It is refused in the end, and that is as good.
+			more := maps.Clone(params)
+			more["argv"], more["group"] = sleep["argv"], sleep["group"]
+			_ = s.client.Call(t.Context(), "job/start", more, nil) // It is refused in the end, and that is as good.
 		}
 		t.Fatalf("%s %v finds descriptors without end", method, params)
 		return nil
@@ -194,12 +200,12 @@ func TestServerWithoutTerminals(t *testing.T) {
 }
 
 // TestServerThatCannotGoOn: what nobody has foreseen is told as a fault of the server,
-// which goes on: here it may not write what a keeper reads the command from. The text
+// which goes on: here it may not write what a keeper reads a long command from. The text
 // of a job's stdin has a way round it, and says so.
 func TestServerThatCannotGoOn(t *testing.T) {
 	s := startBound(t, "file-size", "0")
 	for _, method := range []string{"job/start", "job/run"} {
-		data := s.refuses(t, schema.KindInternalError, method, object{"argv": []string{"true"}})
+		data := s.refuses(t, schema.KindInternalError, method, object{"argv": []string{"true", strings.Repeat("x", 16<<10)}})
 		if len(data) != 1 {
 			t.Errorf("%s: data %v", method, data)
 		}

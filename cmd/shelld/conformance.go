@@ -21,17 +21,30 @@ const conformanceUsage = `Usage:
   shelld conformance run [FLAGS] [FILES] -- SERVER COMMAND...
   shelld conformance list [FILES]
   shelld conformance show NAME
+  shelld conformance record [FLAGS] -- SERVER COMMAND...
 
-Run holds a server of the protocol against session files: those that are built in, or
-FILES, which are session files or directories of them. The server is started afresh for
-each session. The exit status is 0 if nothing failed, 1 if something did, and 2 if the
-command was called wrongly.
+Run holds a server of the protocol against session files: those that are built in, or FILES,
+which are session files or directories of them. The server is started afresh for each session.
+The exit status is 0 if nothing failed, 1 if something did, and 2 if the command was called
+wrongly.
+
+List has the names of the sessions, and what they show. Show prints one that is built in.
+
+Record is started by a client in the server's place. It passes on what goes over the wire, and
+writes it down as a session when the server has ended; "record -h" has its flags.
 
 `
 
 // runConformance is the subcommand: it only reads flags and picks files.
 func runConformance(args []string) int {
 	verbs := map[string]func([]string) error{"run": conformanceRun, "list": conformanceList, "show": conformanceShow}
+	if len(args) > 0 && args[0] == "record" {
+		return conformanceRecord(args[1:]) // its exit status is the server's
+	}
+	if askedForHelp(args) {
+		fmt.Print(conformanceUsage)
+		return 0
+	}
 	if len(args) == 0 || verbs[args[0]] == nil {
 		fmt.Fprint(os.Stderr, conformanceUsage)
 		return 2
@@ -45,6 +58,15 @@ func runConformance(args []string) int {
 	}
 	fmt.Fprintln(os.Stderr, "shelld conformance:", err)
 	return 2
+}
+
+// askedForHelp says whether that is all that is asked for. run has flags, and tells of them itself;
+// list and show have none.
+func askedForHelp(args []string) bool {
+	if len(args) == 0 || args[0] == "run" {
+		return false
+	}
+	return args[0] == "help" || slices.Contains([]string{"-h", "-help", "--help"}, args[len(args)-1])
 }
 
 // errNotConforming says that a session failed. The report has told it.
@@ -71,7 +93,7 @@ func (f *conformanceFlags) set() *flag.FlagSet {
 	fl.DurationVar(&f.within, "within", 20*time.Second, "how long a step waits for what must come, where it does not say so itself")
 	fl.BoolVar(&f.verbose, "v", false, "tell of every session, not of failures alone")
 	fl.Usage = func() {
-		fmt.Fprint(fl.Output(), conformanceUsage+"Flags of run:\n")
+		fmt.Fprint(fl.Output(), conformanceUsage+"Flags of run, before FILES or behind them:\n\n")
 		fl.PrintDefaults()
 	}
 	return fl
@@ -91,7 +113,7 @@ func conformanceRun(args []string) error {
 	if err != nil {
 		return err
 	}
-	known, err := f.known(sessions, len(files) == 0)
+	known, err := f.known(sessions, len(files) > 0)
 	if err != nil {
 		return err
 	}
@@ -111,21 +133,27 @@ func conformanceRun(args []string) error {
 	})
 }
 
-// parse splits the arguments at --. Help needs no server.
+// parse splits the arguments at --. Flags may stand before the files or behind them. Help needs
+// no server.
 func (f *conformanceFlags) parse(args []string) (files, command []string, err error) {
 	i := slices.Index(args, "--")
 	if i >= 0 {
 		command = args[i+1:]
 		args = args[:i]
 	}
-	fl := f.set()
-	if err := fl.Parse(args); err != nil {
-		return nil, nil, err
+	for fl := f.set(); ; {
+		if err := fl.Parse(args); err != nil {
+			return nil, nil, err
+		}
+		if fl.NArg() == 0 {
+			break
+		}
+		files, args = append(files, fl.Arg(0)), fl.Args()[1:] // flag stops at what is none
 	}
 	if len(command) == 0 {
 		return nil, nil, errors.New("the server's command is missing; write it behind --, as in shelld conformance run -- ./server --stdio")
 	}
-	return fl.Args(), command, nil
+	return files, command, nil
 }
 
 // endOnSignal makes an interrupt end the servers too: they are in process groups of
@@ -198,8 +226,9 @@ func (f *conformanceFlags) format() string {
 	return "text"
 }
 
-// known reads the baseline. Where all sessions are run, a name that none has is a typo.
-func (f *conformanceFlags) known(sessions []*conformance.Session, all bool) (conformance.Baseline, error) {
+// known reads the baseline. A name that no session has is a typo; one baseline may be for the
+// sessions of the suite and for some of one's own, though only the latter are run.
+func (f *conformanceFlags) known(sessions []*conformance.Session, own bool) (conformance.Baseline, error) {
 	if f.baseline == "" {
 		return nil, nil
 	}
@@ -211,8 +240,17 @@ func (f *conformanceFlags) known(sessions []*conformance.Session, all bool) (con
 	if err != nil {
 		return nil, err
 	}
-	if names := known.Unknown(sessions); all && len(names) > 0 {
-		return nil, fmt.Errorf("%s: there is no session %s; shelld conformance list has them all", f.baseline, strings.Join(names, ", "))
+	where := "shelld conformance list has them all"
+	if own {
+		suite, err := conformance.Load(conformance.Sessions())
+		if err != nil {
+			return nil, err
+		}
+		sessions = slices.Concat(sessions, suite)
+		where = "neither among the files nor among those that are built in (shelld conformance list FILES has the names)"
+	}
+	if names := known.Unknown(sessions); len(names) > 0 {
+		return nil, fmt.Errorf("%s: there is no session %s; %s", f.baseline, strings.Join(names, ", "), where)
 	}
 	return known, nil
 }

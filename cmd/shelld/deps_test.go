@@ -69,6 +69,12 @@ var rules = []rule{
 		why:    "keepers are many and small, and no fault of ours elsewhere may reach them",
 	},
 	{
+		pkg:    "jobs/internal/direct",
+		ours:   []string{"jobs/internal/keeper", "jobs/internal/proc"}, // the types that it shares, and command lines
+		theirs: []string{"golang.org/x/sys"},
+		why:    "what ends a tree of processes must not depend on what a job is",
+	},
+	{
 		pkg:    "jobs/internal/match",
 		theirs: []string{"github.com/dlclark/regexp2/v2"},
 		why:    "matching is a function of bytes alone",

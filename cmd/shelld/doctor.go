@@ -123,6 +123,9 @@ func (d *diagnosis) table(width int) string {
 		if i := checkOrder(c.Name); i < len(checkTitles) {
 			title = checkTitles[i][1]
 		}
+		if c.Name == "keeper" && firstKeeper() == "" {
+			title = "first job"
+		}
 		text := c.Found
 		if c.Reason != "" {
 			text += ": " + c.Reason

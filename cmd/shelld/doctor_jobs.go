@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"shelld/jobs"
@@ -60,7 +63,7 @@ func (t *trial) run() {
 		if _, gone := errors.AsType[*jobs.NoDirectoryError](err); gone {
 			advice = "cd to a directory that is there"
 		} else if errors.Is(err, errNoJobs) {
-			advice = "run shelld on Linux, where jobs can be run"
+			advice = "run shelld on Linux, macOS or Windows, where jobs can be run"
 		}
 		t.add("keeper", jobs.GradeMissing, "no server", err.Error(), adviceFor(err, advice), nil)
 		return
@@ -90,14 +93,14 @@ func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 	}
 	first := time.Since(began)
 	t.canRun = true
-	t.add("keeper", jobs.GradeOK, fmt.Sprintf("a server, its first keeper and a first job took %s", inMs(first)), "", "", map[string]any{"firstJobMs": millisecondsOf(first)})
+	t.add("keeper", jobs.GradeOK, fmt.Sprintf("a server, %sand a first job took %s", firstKeeper(), inMs(first)), "", "", map[string]any{"firstJobMs": millisecondsOf(first)})
 	for _, mode := range []struct {
 		name string
 		mode schema.Mode
 		fix  string
 	}{
 		{"pipeJobs", schema.ModePipe, "report this as a fault of shelld"},
-		{"ptyJobs", schema.ModePty, `see "terminals"; until then jobs run in pipe mode`},
+		{"ptyJobs", schema.ModePty, ptyFix()},
 	} {
 		began := time.Now()
 		err := t.tryShort(ctx, s, mode.mode)
@@ -131,6 +134,10 @@ func (t *trial) tryShort(ctx context.Context, s *localServer, mode schema.Mode) 
 // tree starts a command with a child and with an orphan, looks at it, and ends all.
 func (t *trial) tree(ctx context.Context, s *localServer) {
 	const name = "treeControl"
+	if runtime.GOOS == "windows" {
+		t.add(name, jobs.GradeLimited, "each job is in a job object, which the kernel ends as one", "it was not tried", "not reached is: "+strings.Join(jobs.Platform().NotReached, "; "), nil)
+		return
+	}
 	fault := func(reason string) {
 		t.add(name, jobs.GradeLimited, "a kill does not reach all", reason, "look at subreaper and /proc; what a job leaves behind may outlive it", nil)
 	}
@@ -155,6 +162,10 @@ func (t *trial) tree(ctx context.Context, s *localServer) {
 		fault(fmt.Sprintf("process %d is alive: %s", killed.Survivors[0].PID, killed.Survivors[0].Why))
 	case killed.Job == nil || killed.Job.Status != schema.StatusClosed:
 		fault("the job was not closed by it")
+	case jobs.Platform().SurvivesServer:
+		t.add(name, jobs.GradeLimited, fmt.Sprintf("a kill ended %d processes, one of them an orphan, in %s", len(killed.Killed), inMs(took)),
+			"this system does not say whose an orphan was", "not reached are: "+strings.Join(jobs.Platform().NotReached, "; "),
+			map[string]any{"killed": len(killed.Killed), "killMs": millisecondsOf(took)})
 	default:
 		t.add(name, jobs.GradeOK, fmt.Sprintf("a kill ended %d processes, one of them an orphan, in %s", len(killed.Killed), inMs(took)), "", "",
 			map[string]any{"killed": len(killed.Killed), "killMs": millisecondsOf(took)})
@@ -184,3 +195,19 @@ func millisecondsOf(d time.Duration) float64 {
 }
 
 func inMs(d time.Duration) string { return fmt.Sprintf("%.1f ms", millisecondsOf(d)) }
+
+// firstKeeper is what is started before a first job, where there is such a thing.
+func firstKeeper() string {
+	if jobs.Platform().Tree == "keeper" {
+		return "its first keeper "
+	}
+	return ""
+}
+
+// ptyFix is what to do where no job runs on a terminal.
+func ptyFix() string {
+	if !slices.Contains(jobs.Platform().Modes, jobs.ModePTY) {
+		return "nothing can be done: jobs run in pipe mode on this system"
+	}
+	return `see "terminals"; until then jobs run in pipe mode`
+}

@@ -37,6 +37,8 @@ var hardToEnd = []string{
 type doomed struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
+	stdout io.Closer
+	stderr io.Closer
 	client *rpc.Client
 	mark   string
 }
@@ -57,9 +59,16 @@ func startDoomed(t *testing.T, jobs int) *doomed {
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.stdout = out
+	log, err := d.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.stderr = log
 	if err := d.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() { _, _ = io.Copy(io.Discard, log) }() // It ends when it is closed, by Wait at the latest.
 	t.Cleanup(func() {
 		_ = d.cmd.Process.Kill() // Best effort: most tests have ended it.
 		<-d.client.Done()
@@ -132,6 +141,9 @@ func (d *doomed) alive() (all []string) {
 // limit.
 func (d *doomed) awaitGone(t *testing.T, since time.Time, limit time.Duration) {
 	t.Helper()
+	if raceDetector { // All of the server takes several times as long.
+		limit *= 3
+	}
 	for {
 		left := d.alive()
 		took := time.Since(since)

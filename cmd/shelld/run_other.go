@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// runJob says that there are no jobs here.
+// runJob says that there is none here: it goes by signals and by the modes of terminals.
 func runJob(runOptions) int {
-	fmt.Fprintln(os.Stderr, "shelld run:", errNoJobs)
+	fmt.Fprintln(os.Stderr, "shelld run: it is not there on this system; drive the server instead, with job/run")
 	return statusFailed
 }

@@ -29,7 +29,8 @@ import (
 //		each as the schema wants it of a server that was sent the lines of the
 //		file requests. They are then in the file messages, one a line.
 //
-// The condition [jobs] holds where this version of shelld can run jobs.
+// The condition [jobs] holds where this version of shelld can run jobs, [race] where it is built
+// with the race detector.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -45,10 +46,13 @@ func TestScripts(t *testing.T) {
 			"status": scriptStatus, "frame": scriptFrame, "messages": scriptMessages,
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "jobs" {
-				return false, fmt.Errorf("there is no condition %q", name)
+			switch name {
+			case "jobs":
+				return len(jobs.Platform().Modes) > 0, nil
+			case "race":
+				return raceDetector, nil
 			}
-			return len(jobs.Platform().Modes) > 0, nil
+			return false, fmt.Errorf("there is no condition %q", name)
 		},
 	})
 }

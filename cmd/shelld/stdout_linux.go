@@ -18,5 +18,10 @@ func takeStdout() (*os.File, error) {
 	if err := unix.Dup3(2, 1, 0); err != nil {
 		return nil, fmt.Errorf("point descriptor 1 at stderr: %w", err)
 	}
-	return os.NewFile(uintptr(fd), "protocol"), nil
+	f := os.NewFile(uintptr(fd), "protocol")
+	if own := reopened(f, unix.O_WRONLY); own != f {
+		_ = f.Close() // The pipe's reader sees its end when this one is closed as well.
+		return own, nil
+	}
+	return f, nil
 }

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"shelld/schema"
+)
+
+// A serverEnd is one of the ways in which a server ends, as docs/ending.md tells them.
+type serverEnd struct {
+	name   string
+	polite bool // its jobs get TERM and their grace
+	status int  // the exit status, -1 where a signal ends it
+	end    func(*testing.T, *doomed)
+}
+
+func bySignals(sigs ...syscall.Signal) func(*testing.T, *doomed) {
+	return func(t *testing.T, d *doomed) {
+		for _, sig := range sigs {
+			if err := d.cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func closing(ends ...func(*doomed) error) func(*testing.T, *doomed) {
+	return func(t *testing.T, d *doomed) {
+		for _, end := range ends {
+			if err := end(d); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func closeStdin(d *doomed) error  { return d.stdin.Close() }
+func closeStdout(d *doomed) error { return d.stdout.Close() }
+func closeStderr(d *doomed) error { return d.stderr.Close() }
+
+// askForAnswer has the server write something, which is when it sees that nobody reads.
+func askForAnswer(d *doomed) error {
+	<-d.client.Done() // It sends nothing any more.
+	const request = `{"jsonrpc":"2.0","id":99,"method":"job/list"}`
+	_, err := fmt.Fprintf(d.stdin, "Content-Length: %d\r\n\r\n%s", len(request), request)
+	return err
+}
+
+// thenSIGTERM is for what alone does not end a server.
+func thenSIGTERM(d *doomed) error { return d.cmd.Process.Signal(syscall.SIGTERM) }
+
+func leaveBy(method string, last func(*doomed) error) func(*testing.T, *doomed) {
+	return func(t *testing.T, d *doomed) {
+		if method == "shutdown" {
+			d.call(t, method, schema.ShutdownParams{})
+		}
+		if err := last(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func sendExit(d *doomed) error { return d.client.Notify("exit", schema.ExitParams{}) }
+
+var serverEnds = []serverEnd{
+	{"shutdown, exit", true, 0, leaveBy("shutdown", sendExit)},
+	{"shutdown, end of stdin", true, 0, leaveBy("shutdown", closeStdin)},
+	{"exit", true, 1, leaveBy("", sendExit)},
+	{"end of stdin", true, 1, leaveBy("", closeStdin)},
+	{"SIGTERM", true, 1, bySignals(syscall.SIGTERM)},
+	{"SIGHUP", true, 1, bySignals(syscall.SIGHUP)},
+	{"SIGINT", true, 1, bySignals(syscall.SIGINT)},
+	{"SIGTERM again and again", true, 1, bySignals(syscall.SIGTERM, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)},
+	{"broken stdout", true, 1, closing(closeStdout, askForAnswer)},
+	{"broken stderr and SIGTERM", true, 1, closing(closeStderr, thenSIGTERM)},
+	{"the client's death", true, 1, closing(closeStdout, closeStderr, closeStdin)},
+	{"SIGKILL", false, -1, bySignals(syscall.SIGKILL)},
+	{"SIGKILL while it is stopped", false, -1, bySignals(syscall.SIGSTOP, syscall.SIGKILL)},
+	{"SIGKILL of its group", false, -1, closing(func(d *doomed) error { return syscall.Kill(-d.cmd.Process.Pid, syscall.SIGKILL) })},
+	{"SIGQUIT", false, 2, bySignals(syscall.SIGQUIT)},
+	{"a crash", false, 2, bySignals(syscall.SIGABRT)},
+}
+
+// Each end of the server ends its jobs, and leaves no keeper.
+func TestEveryEndOfTheServer(t *testing.T) {
+	for _, e := range serverEnds {
+		t.Run(e.name, func(t *testing.T) {
+			t.Parallel() // They mostly wait for the grace.
+			d := startDoomed(t, len(hardToEnd))
+			keepers := d.keepers(t)
+			limit := 5 * time.Second // Most take half a second, and more on a busy machine.
+			if e.polite {
+				limit += doomedGrace
+			}
+			began := time.Now()
+			e.end(t, d)
+			late := time.AfterFunc(watchdog, func() { _ = d.cmd.Process.Kill() }) // The status tells.
+			err := d.cmd.Wait()
+			late.Stop()
+			if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
+				t.Fatal(err)
+			} else if got := d.cmd.ProcessState.ExitCode(); got != e.status {
+				t.Errorf("the server exited with %d (%v), not %d", got, exit, e.status)
+			}
+			d.awaitGone(t, began, limit)
+			for _, k := range keepers {
+				awaitExit(k.String(), limit)
+				if now, alive := processOf(k.pid); alive && now.start == k.start {
+					t.Errorf("keeper %v is left", k)
+				}
+			}
+		})
+	}
+}
+
+// keepers are the processes that the server has started itself.
+func (d *doomed) keepers(t *testing.T) (all []process) {
+	t.Helper()
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", d.cmd.Process.Pid))
+	for _, f := range files {
+		text, _ := os.ReadFile(f)
+		for _, field := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p, alive := processOf(pid); alive {
+				all = append(all, p)
+			}
+		}
+	}
+	if len(all) < len(hardToEnd) {
+		t.Fatalf("the server has %d keepers for %d jobs", len(all), len(hardToEnd))
+	}
+	return all
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// A process is one that a test has to find again, or not.
+type process struct {
+	pid     int
+	start   string // in clock ticks since boot: it tells a pid from its reuse
+	command string
+	mark    uint64 // its soft limit of file locks
+}
+
+// String begins with the pid, as awaitExit wants it.
+func (p process) String() string { return fmt.Sprintf("%d (%s)", p.pid, p.command) }
+
+// newTortureMark returns a limit that nobody else has set.
+func newTortureMark() uint64 { return 1<<40 + rand.Uint64N(1<<60) }
+
+// processOf returns a process, unless it has ended.
+func processOf(pid int) (p process, alive bool) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	stat, err := os.ReadFile(dir + "/stat")
+	if err != nil {
+		return p, false
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	// A leader whose first thread has ended is a zombie with threads.
+	if dead := fields[0] == "Z" || fields[0] == "X"; dead && fields[17] == "1" {
+		return p, false
+	}
+	limits, _ := os.ReadFile(dir + "/limits")
+	command, _ := os.ReadFile(dir + "/cmdline")
+	return process{
+		pid: pid, start: fields[19], mark: lockLimit(limits),
+		command: strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " ")),
+	}, true
+}
+
+func lockLimit(limits []byte) uint64 {
+	for line := range strings.Lines(string(limits)) {
+		if rest, ok := strings.CutPrefix(line, "Max file locks"); ok {
+			n, _ := strconv.ParseUint(strings.Fields(rest)[0], 10, 64) // "unlimited" is 0.
+			return n
+		}
+	}
+	return 0
+}
+
+// left lists what is alive of the server's jobs: what has the mark of one, and what has
+// told of itself. With all, what has the server's own mark as well.
+func (s *tortureServer) left(all bool) (list []process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	wanted := map[uint64]bool{s.mark: all}
+	told := map[string]bool{}
+	for _, j := range s.jobs {
+		wanted[j.mark] = true
+		for _, p := range j.told {
+			told[strconv.Itoa(p.pid)+" "+p.start] = true
+		}
+	}
+	procs, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range procs {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			continue
+		}
+		if p, alive := processOf(pid); alive && (wanted[p.mark] || told[strconv.Itoa(pid)+" "+p.start]) {
+			list = append(list, p)
+		}
+	}
+	return list
+}

@@ -1,0 +1,467 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+var tortureRounds = flag.Int("torture", 2, "rounds of the torture set")
+
+const (
+	// tortureGrace is what the deaf get; most are gone long before.
+	tortureGrace = 300 * time.Millisecond
+	// torturePatience is for machines where all of the set takes seconds to start.
+	torturePatience = 2 * time.Minute
+	nobody          = 65534
+)
+
+// A tortureWay is a way in which jobs end.
+type tortureWay struct {
+	name string
+	end  func(*testing.T, *tortureServer)
+}
+
+var tortureWays = []tortureWay{
+	{"job kill", endByKill},
+	{"job run timeout", endByTimeout},
+	{"killAfterMs", endByKillAfter},
+	{"end of stdin", endByEOF},
+	{"SIGKILL of the server", endBySIGKILL},
+}
+
+// TestTorture runs the torture set in each of the ways that end a job, as root and as a
+// user without privileges, and looks for survivors. docs/ending.md tells how to run it
+// for longer.
+func TestTorture(t *testing.T) {
+	needJobs(t)
+	bin := buildTorture(t)
+	rounds := *tortureRounds
+	if testing.Short() || raceDetector {
+		rounds = min(rounds, 1)
+	}
+	for _, uid := range []int{os.Getuid(), nobody} {
+		if uid == nobody && os.Getuid() != 0 {
+			t.Log("the user without privileges is who runs the tests; the set was not run as root")
+			continue
+		}
+		for _, way := range tortureWays {
+			t.Run(fmt.Sprintf("uid %d, %s", uid, way.name), func(t *testing.T) {
+				for round := range rounds {
+					s := startTortureServer(t, bin, uid, round)
+					way.end(t, s)
+					s.stop()
+				}
+			})
+		}
+	}
+}
+
+// buildTorture compiles the programs, and puts them and a copy of the server where
+// everybody may run them.
+func buildTorture(t *testing.T) (dir string) {
+	t.Helper()
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		if os.Getenv("SHELLD_CI") != "" {
+			t.Fatal("the torture set needs a C compiler: install gcc")
+		}
+		t.Skip("the torture set needs a C compiler; install gcc")
+	}
+	if dir, err = os.MkdirTemp("", "shelld-torture-"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // What is left of it is in the way of nobody.
+	program := filepath.Join(dir, "torture")
+	if out, err := exec.Command(cc, "-O1", "-pthread", "-o", program, "testdata/torture/torture.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	server, err := exec.LookPath("shelld")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		from, to string
+		mode     os.FileMode
+	}{{server, "shelld", 0o755}, {program, "torture", 0o755}, {program, "torture-setuid", 0o755 | os.ModeSetuid}} {
+		if c.from != filepath.Join(dir, c.to) {
+			image, err := os.ReadFile(c.from)
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, c.to), image, 0o755)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chmod(filepath.Join(dir, c.to), c.mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A tortureServer is a server with jobs of the torture set.
+type tortureServer struct {
+	bin    string
+	uid    int
+	round  int
+	mark   uint64 // of the server and its keepers
+	cmd    *exec.Cmd
+	stdin  *os.File
+	client *rpc.Client
+	log    *os.File // what the server has on stderr; no pipe, which its keepers would hold
+	once   sync.Once
+
+	mu   sync.Mutex
+	jobs []*tortured
+}
+
+func startTortureServer(t *testing.T, bin string, uid, round int) *tortureServer {
+	t.Helper()
+	s := &tortureServer{bin: bin, uid: uid, round: round, mark: newTortureMark()}
+	s.cmd = exec.Command(filepath.Join(bin, "torture"), strconv.FormatUint(s.mark, 10), "run", filepath.Join(bin, "shelld"), "serve")
+	s.cmd.Dir, s.cmd.Env = "/", append(os.Environ(), "HOME=/")
+	var err error
+	if s.log, err = os.CreateTemp(bin, "log-"); err != nil {
+		t.Fatal(err)
+	}
+	s.cmd.Stderr = s.log
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if uid != os.Getuid() {
+		s.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
+	}
+	theirs, ours, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.stdin, s.cmd.Stdin = ours, theirs
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = theirs.Close()
+	s.client = rpc.NewClient(out, s.stdin, func(rpc.Notice) {}, nil)
+	t.Cleanup(func() {
+		s.stop()
+		if t.Failed() {
+			text, _ := os.ReadFile(s.log.Name())
+			t.Logf("the server's log:\n%s", text)
+		}
+		_ = s.log.Close() // Nothing was written to it here.
+	})
+	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
+		Events: []string{}, Persist: &schema.PersistOptions{Mode: ptr(schema.PersistModeMemory)},
+		Limits: &schema.LimitOptions{ShutdownGraceMs: ptr(tortureGrace.Milliseconds())},
+	}}, nil)
+	return s
+}
+
+// stop ends the server and, where a test has failed, what has survived it.
+func (s *tortureServer) stop() {
+	s.once.Do(func() {
+		_ = s.cmd.Process.Kill() // Best effort: most tests have ended it.
+		<-s.client.Done()
+		_ = s.cmd.Wait() // The status is the test's to look at.
+		_ = s.stdin.Close()
+		for _, p := range s.left(true) {
+			_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		}
+	})
+}
+
+func (s *tortureServer) call(t *testing.T, method string, params, result any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), torturePatience)
+	defer cancel()
+	if err := s.client.Call(ctx, method, params, result); err != nil {
+		t.Errorf("%s: %v", method, err)
+	}
+}
+
+// A tortured is one job.
+type tortured struct {
+	torture
+	mark    uint64
+	handle  int64
+	told    []process // the processes that it has named
+	skipped bool
+}
+
+// mayOutlive says whether a process of it is one that the server may not signal.
+func (j *tortured) mayOutlive(s *tortureServer) bool { return j.outlives && s.uid != 0 && !j.skipped }
+
+// add makes a job, to be started. Half of them have a terminal, the others in the next
+// round.
+func (s *tortureServer) add(i int) (j *tortured, params map[string]any) {
+	j = &tortured{torture: tortures[i], mark: newTortureMark()}
+	s.mu.Lock()
+	s.jobs = append(s.jobs, j)
+	s.mu.Unlock()
+	mode := schema.ModePipe
+	if j.terminal || (i+s.round)%2 == 0 {
+		mode = schema.ModePty
+	}
+	return j, map[string]any{
+		"argv": []string{filepath.Join(s.bin, "torture"), strconv.FormatUint(j.mark, 10), j.mode, filepath.Join(s.bin, "torture-setuid")},
+		"mode": mode, "cwd": "/",
+	}
+}
+
+// each does something for every torture that is wanted, at the same time.
+func each(wanted func(torture) bool, do func(i int)) {
+	var all sync.WaitGroup
+	for i := range tortures {
+		if wanted(tortures[i]) {
+			all.Go(func() { do(i) })
+		}
+	}
+	all.Wait()
+}
+
+func every(torture) bool { return true }
+
+// startAll starts the wanted jobs, with the members of more in their params, and
+// returns when they are ready.
+func (s *tortureServer) startAll(t *testing.T, wanted func(torture) bool, more map[string]any) {
+	t.Helper()
+	each(wanted, func(i int) {
+		j, params := s.add(i)
+		for name, value := range more {
+			params[name] = value
+		}
+		params["wait"] = map[string]any{
+			"until": []any{map[string]any{"pattern": `(?:ready|skip)[^\n]*\n`}}, "timeoutMs": torturePatience.Milliseconds(),
+		}
+		var r schema.JobStartResult
+		if j.ends && s.endedBeforeItRan(t, params, &r) {
+			j.skipped = true
+			return
+		}
+		if !j.ends {
+			s.call(t, "job/start", params, &r)
+		}
+		j.handle = r.Job.Handle
+		switch {
+		case r.Outcome != nil && r.Outcome.Match != nil && r.Outcome.Match.Text != nil:
+			j.hear(t, *r.Outcome.Match.Text)
+		case more == nil:
+			t.Errorf("%s was not ready: %+v", j.mode, r.Outcome)
+		}
+	})
+}
+
+// endedBeforeItRan starts a job that kills its keeper, and says whether it did so before
+// that could say that the job runs: nobody knows then how far it has come, and the start
+// fails. That nothing is left of it is looked at as for the others.
+func (s *tortureServer) endedBeforeItRan(t *testing.T, params, result any) bool {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), torturePatience)
+	defer cancel()
+	err := s.client.Call(ctx, "job/start", params, result)
+	var refused *rpc.CallError
+	if errors.As(err, &refused) && strings.Contains(refused.Message, "was killed while it started") {
+		t.Log(err)
+		return true
+	}
+	if err != nil {
+		t.Errorf("job/start: %v", err)
+	}
+	return false
+}
+
+// hear takes what a torture has said of itself.
+func (j *tortured) hear(t *testing.T, said string) {
+	t.Helper()
+	word, rest, _ := strings.Cut(strings.TrimSpace(said), " ")
+	switch word {
+	case "ready":
+		for _, field := range strings.Fields(rest) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				t.Errorf("%s said %q", j.mode, said)
+			}
+			if p, ok := processOf(pid); ok {
+				j.told = append(j.told, p)
+			}
+		}
+	case "skip":
+		j.skipped = true
+		t.Logf("%s: %s", j.mode, rest)
+	default:
+		t.Errorf("%s said %q", j.mode, said)
+	}
+}
+
+// endByKill asks for the end of each job, and holds the report against what the job
+// has told of itself. Nothing is alive when the answer is there.
+func endByKill(t *testing.T, s *tortureServer) {
+	s.startAll(t, every, nil)
+	var all sync.WaitGroup
+	for _, j := range s.jobs {
+		if j.handle == 0 {
+			continue // It has never been a job.
+		}
+		all.Go(func() {
+			var r schema.JobKillResult
+			s.call(t, "job/kill", map[string]any{"handle": j.handle, "graceMs": tortureGrace.Milliseconds()}, &r)
+			j.checkReport(t, s, &r)
+		})
+	}
+	all.Wait()
+	s.endSurvivors(t)
+	s.expectNone(t)
+}
+
+func (j *tortured) checkReport(t *testing.T, s *tortureServer, r *schema.JobKillResult) {
+	var survivors []int64
+	for _, p := range r.Survivors {
+		survivors = append(survivors, p.PID)
+		if !j.mayOutlive(s) || p.Why == "" {
+			t.Errorf("%s: survivor %+v", j.mode, p)
+		}
+	}
+	if j.mayOutlive(s) {
+		if len(survivors) != 1 || !slices.ContainsFunc(j.told, func(p process) bool { return int64(p.pid) == survivors[0] }) {
+			t.Errorf("%s: survivors %+v, of %v", j.mode, r.Survivors, j.told)
+		}
+	} else if r.Job == nil || r.Job.Status != schema.StatusClosed && r.Job.Status != schema.StatusExited {
+		// Exited is told where what the job wrote takes longer to be put in order.
+		t.Errorf("%s: the job is %+v after its kill", j.mode, r.Job)
+	}
+	if lost := r.Job != nil && r.Job.Exit != nil && r.Job.Exit.Reason == schema.ExitReasonLost; lost && !j.ends && j.alone == "" {
+		t.Errorf("%s: its keeper was lost", j.mode)
+	}
+	if j.ends || j.alone != "" || j.skipped { // What a lost keeper has seen is lost with it.
+		return
+	}
+	for _, p := range j.told {
+		named := slices.ContainsFunc(r.Killed, func(k schema.KilledProcess) bool { return int(k.PID) == p.pid && k.How != "" })
+		if !named && !slices.Contains(survivors, int64(p.pid)) {
+			t.Errorf("%s: process %d is not in the report: %+v", j.mode, p.pid, r.Killed)
+		}
+	}
+}
+
+// endByTimeout lets job/run end each job.
+func endByTimeout(t *testing.T, s *tortureServer) {
+	each(func(j torture) bool { return !j.leaves && !j.ends }, func(i int) {
+		j, params := s.add(i)
+		params["timeoutMs"] = 1000
+		var r schema.JobRunResult
+		s.call(t, "job/run", params, &r)
+		said := r.Stdout
+		if said == nil {
+			said = r.Output
+		}
+		if said != nil && strings.HasPrefix(*said, "skip") {
+			j.skipped = true
+		} else if !r.TimedOut || r.Exit == nil && !j.mayOutlive(s) {
+			t.Errorf("%s: timedOut %v, exit %+v", j.mode, r.TimedOut, r.Exit)
+		}
+	})
+	s.awaitNone(t, time.Now())
+}
+
+// endByKillAfter starts jobs that are to end by themselves.
+func endByKillAfter(t *testing.T, s *tortureServer) {
+	text, err := schema.File("job-start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte(`"killAfterMs"`)) {
+		t.Skip("job/start has no killAfterMs")
+	}
+	s.startAll(t, func(j torture) bool { return !j.ends }, map[string]any{"killAfterMs": 1500})
+	s.awaitNone(t, time.Now())
+}
+
+// endByEOF closes the server's stdin. Nothing is alive when the server has ended.
+func endByEOF(t *testing.T, s *tortureServer) {
+	s.startAll(t, every, nil)
+	began := time.Now()
+	if err := s.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err := s.cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
+		t.Errorf("the server ended with %v", err)
+	}
+	// What the server has given up on, on a busy machine, its keepers end.
+	s.awaitNone(t, began)
+}
+
+// endBySIGKILL kills the server. The keepers end the jobs, and then themselves.
+func endBySIGKILL(t *testing.T, s *tortureServer) {
+	s.startAll(t, func(j torture) bool { return j.alone == "" }, nil)
+	began := time.Now()
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.cmd.Wait() // The status is no news.
+	s.awaitNone(t, began)
+}
+
+// expectNone fails where something of the jobs is alive now, but for what the server may
+// not end.
+func (s *tortureServer) expectNone(t *testing.T) {
+	t.Helper()
+	for _, p := range s.left(false) {
+		t.Errorf("alive: %v", p)
+	}
+}
+
+// awaitNone waits until nothing of the jobs is alive and, where the server has ended,
+// none of its keepers.
+func (s *tortureServer) awaitNone(t *testing.T, began time.Time) {
+	t.Helper()
+	s.endSurvivors(t)
+	for {
+		left := s.left(s.cmd.ProcessState != nil)
+		took := time.Since(began)
+		if len(left) == 0 {
+			t.Logf("none after %v", took.Round(time.Millisecond))
+			return
+		}
+		if took > watchdog {
+			t.Fatalf("alive after %v: %v", took, left)
+		}
+		awaitExit(left[0].String(), watchdog-took)
+	}
+}
+
+// endSurvivors ends what the server may not.
+func (s *tortureServer) endSurvivors(t *testing.T) {
+	t.Helper()
+	for _, j := range s.jobs {
+		if !j.mayOutlive(s) {
+			continue
+		}
+		for _, p := range s.left(false) {
+			if p.mark == j.mark {
+				_ = syscall.Kill(p.pid, syscall.SIGKILL) // It may have ended.
+				awaitExit(p.String(), watchdog)
+			}
+		}
+	}
+}
