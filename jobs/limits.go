@@ -95,11 +95,10 @@ const maxLimitMs = int64(1) << 41
 
 // kept are the limits for the keeper to hold the job to.
 func (l JobLimits) kept() keeper.Limits {
-	k, _ := keeper.Fit(keeper.Limits{
+	return keeper.Fit(keeper.Limits{
 		OpenFiles: l.OpenFiles, Memory: l.MemoryBytes, Processes: l.Processes,
 		CPU: time.Duration(min(l.CPUMs, maxLimitMs)) * time.Millisecond,
 	})
-	return k
 }
 
 // inEffect tells the limits as they are, by name.

@@ -9,9 +9,8 @@ import (
 )
 
 // Fit returns the limits that a job would get: in the units that the kernel has, and
-// none above what this process, and so whatever it starts, may have in any case. It
-// returns false where nothing of the kind can be done.
-func Fit(l Limits) (Limits, bool) {
+// none above what this process, and so whatever it starts, may have in any case.
+func Fit(l Limits) Limits {
 	l.OpenFiles = fitted(unix.RLIMIT_NOFILE, l.OpenFiles)
 	l.Memory = fitted(unix.RLIMIT_DATA, l.Memory)
 	seconds := int64(l.CPU / time.Second)
@@ -19,13 +18,14 @@ func Fit(l Limits) (Limits, bool) {
 		seconds++
 	}
 	l.CPU = time.Duration(fitted(unix.RLIMIT_CPU, seconds)) * time.Second
-	return l, true
+	return l
 }
 
-// fitted is a limit, or the hard one of this process where that is lower.
+// fitted is a limit, or the hard one of this process where that is lower; 0 is none, as
+// most jobs have it.
 func fitted(resource int, n int64) int64 {
 	var have unix.Rlimit
-	if err := unix.Prlimit(0, resource, nil, &have); err != nil || n == 0 {
+	if n == 0 || unix.Prlimit(0, resource, nil, &have) != nil {
 		return n
 	}
 	return int64(min(uint64(n), max(have.Max, 1)))
@@ -58,25 +58,23 @@ func (l Limits) set() error {
 }
 
 // cpuOver says whether it was the limit that ended the command: by the signal that the
-// kernel sends for it, and because it had used that time, all but what the kernel's two
-// ways to count it may differ by. Anybody can send the signal.
-func (k *keeper) cpuOver(ws unix.WaitStatus, used time.Duration) bool {
-	return k.limits.CPU != 0 && ws.Signaled() && ws.Signal() == unix.SIGXCPU && used >= k.limits.CPU/4*3
+// kernel sends for it, and because it had been charged with that much time. Anybody can
+// send the signal.
+func (k *keeper) cpuOver(ws unix.WaitStatus, charged time.Duration) bool {
+	return k.limits.CPU != 0 && ws.Signaled() && ws.Signal() == unix.SIGXCPU && charged >= k.limits.CPU
 }
 
-// leaderUsed is the processor time that the command has used itself, or 0 where it has no
-// limit of that. It is asked for before the status is taken, as long as /proc has it: what
-// wait tells has the time of the children in it that the command has waited for, and each
-// of those has a limit of its own. The caller holds k.mu.
-func (k *keeper) leaderUsed() time.Duration {
-	if k.limits.CPU == 0 || k.leaderGone {
+// charged is the processor time by which the kernel judges RLIMIT_CPU of a process whose
+// status has not been taken, without that of its children. It counts in ticks, and may be
+// more than half as much again as what /proc and wait4 tell, which is what the process ran
+// for. Where the kernel has no such clock it is 0, and the end is told as the signal alone.
+func charged(pid int) time.Duration {
+	const prof = 0 // CPUCLOCK_PROF: user and system time, of all threads
+	var ts unix.Timespec
+	if unix.ClockGettime(int32(^pid)<<3|prof, &ts) != nil {
 		return 0
 	}
-	st, err := readStat(k.leader)
-	if err != nil {
-		return 0
-	}
-	return st.used
+	return time.Duration(ts.Nano())
 }
 
 const (

@@ -143,6 +143,25 @@ func TestCPULimit(t *testing.T) {
 	}
 }
 
+// The kernel counts in ticks: a command that shares its processor with many short naps has
+// had far less of it than it is charged for. What is charged is what the limit is on.
+func TestCPULimitBesideNaps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes ten seconds, since the command gets an eleventh of the processors")
+	}
+	const naps = `for n in 1 2 3 4 5 6 7 8 9 10; do
+	while :; do i=0; while [ $i -lt 1000 ]; do i=$((i+1)); done; sleep 0.0005; done &
+done
+`
+	cmd := shell(naps + "while :; do :; done")
+	cmd.Limits = keeper.Limits{CPU: time.Second}
+	k := start(t, newPool(t), cmd)
+	if e := expect(t, k, keeper.Exited); e.Signal != unix.SIGXCPU || e.Limit != keeper.LimitCPU {
+		t.Errorf("exit %+v", e)
+	}
+	finish(t, k)
+}
+
 // A long command line takes nothing of a little memory from the limiter, which would die
 // of that in the command's name.
 func TestMemoryLimitAndLongArguments(t *testing.T) {
@@ -211,10 +230,9 @@ func childLimited([]string) int {
 	pool := keeper.NewPool(keeper.PoolOptions{})
 	defer pool.Close()
 	for _, l := range []keeper.Limits{{}, {OpenFiles: 150}, {OpenFiles: 1000, Memory: 1 << 40, CPU: 1500 * time.Millisecond}, {OpenFiles: 20, Memory: 1 << 24}, {}} {
-		fitted, _ := keeper.Fit(l)
 		k, err := pool.Start(keeper.Command{
 			Path: "/bin/sh", Argv: []string{"sh", "-c", "echo $(id -u) $(ulimit -Sn) $(ulimit -Hn) $(ulimit -Hd) $(ulimit -St) $(ulimit -Ht)"},
-			Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Limits: fitted,
+			Env: os.Environ(), Stdout: os.Stdout, Stderr: os.Stderr, Limits: keeper.Fit(l),
 		})
 		if err != nil {
 			fmt.Println(err)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +22,6 @@ type procStat struct {
 	start                uint64 // clock ticks since boot: tells a pid from its reuse
 	forked               bool   // it runs the program of who forked it: no execve yet
 	handlesTERM          bool   // it has a handler for TERM
-
-	used time.Duration // processor time of its threads, and of no children
 }
 
 // alive is false for a zombie, unless only its first thread has ended.
@@ -34,9 +31,6 @@ func (s procStat) alive() bool {
 
 // awake is false for one that cannot be forking now: vfork waits in state D.
 func (s procStat) awake() bool { return s.state == 'R' || s.state == 'D' }
-
-// clockTick is the unit of times in /proc, the same on all machines that Go runs on.
-const clockTick = time.Second / 100
 
 // forkNoExec is the kernel's PF_FORKNOEXEC, among the flags in /proc/PID/stat.
 const forkNoExec = 0x40
@@ -75,7 +69,6 @@ func parseStat(text []byte) (procStat, error) {
 		pid: pid, comm: string(text[open+1 : end]), state: fields[0][0],
 		ppid: field(4), pgid: field(5), sid: field(6), tty: field(7), threads: field(20), start: start,
 		forked:      field(9)&forkNoExec != 0,
-		used:        time.Duration(field(14)+field(15)) * clockTick,
 		handlesTERM: len(fields) > 34-3 && field(34)&(1<<(unix.SIGTERM-1)) != 0,
 	}, nil
 }

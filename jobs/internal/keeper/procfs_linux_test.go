@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,11 +16,11 @@ func TestParseStat(t *testing.T) {
 		want procStat
 		ok   bool
 	}{
-		{"7 (sh) S 1 2 3 34816 5 6 7 8 9 10 11 12 13 14 15 16 4 18 19000 20", procStat{7, 1, 2, 3, "sh", 'S', 34816, 4, 19000, false, false, 230 * time.Millisecond}, true},
-		{"7 (a) Z) (b) Z 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "a) Z) (b", 'Z', 0, 1, 1, false, false, 230 * time.Millisecond}, true},
-		{"7 (x y\n) R 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "x y\n", 'R', 0, 1, 1, false, false, 230 * time.Millisecond}, true},
-		{"7 (sh) R 1 2 3 0 5 4194368 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 0 16384", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, true, true, 230 * time.Millisecond}, true},
-		{"7 (sh) R 1 2 3 0 5 4194304 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 16384 8192", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, false, false, 230 * time.Millisecond}, true},
+		{"7 (sh) S 1 2 3 34816 5 6 7 8 9 10 11 12 13 14 15 16 4 18 19000 20", procStat{7, 1, 2, 3, "sh", 'S', 34816, 4, 19000, false, false}, true},
+		{"7 (a) Z) (b) Z 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "a) Z) (b", 'Z', 0, 1, 1, false, false}, true},
+		{"7 (x y\n) R 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "x y\n", 'R', 0, 1, 1, false, false}, true},
+		{"7 (sh) R 1 2 3 0 5 4194368 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 0 16384", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, true, true}, true},
+		{"7 (sh) R 1 2 3 0 5 4194304 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 16384 8192", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, false, false}, true},
 		{"", procStat{}, false},
 		{"7 (sh", procStat{}, false},
 		{"7 (sh) S 1 2", procStat{}, false},

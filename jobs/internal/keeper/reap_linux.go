@@ -49,8 +49,11 @@ func (k *keeper) empty() {
 func (k *keeper) collect() (over bool) {
 	for {
 		var ws unix.WaitStatus
-		used := k.leaderUsed()
-		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG|unix.WUNTRACED|waitFlags, nil)
+		who, used, any := k.next()
+		if !any {
+			return false
+		}
+		pid, err := unix.Wait4(who, &ws, unix.WNOHANG|unix.WUNTRACED|waitFlags, nil)
 		if err == unix.EINTR {
 			continue
 		}
@@ -64,6 +67,27 @@ func (k *keeper) collect() (over bool) {
 			k.leaderChanged(ws, used)
 		}
 	}
+}
+
+// next says whose status to take next, unless there is none of anybody, and what the
+// kernel has charged it with where that counts: it cannot be asked for once the status is
+// taken, and is not final before there is one. The caller holds k.mu.
+func (k *keeper) next() (pid int, used time.Duration, any bool) {
+	if k.limits.CPU == 0 || k.leaderGone {
+		return -1, 0, true
+	}
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT|waitFlags, nil)
+	if err != nil {
+		return -1, 0, true // wait4 tells it.
+	}
+	if info.Signo == 0 {
+		return 0, 0, false
+	}
+	if pid = infoPID(&info); pid == k.leader {
+		used = charged(pid)
+	}
+	return pid, used, true
 }
 
 // leaderChanged tells the server what wait told of the command, which has used that much
