@@ -79,7 +79,7 @@ func lookTerminals() Finding {
 	name := slave.Name()
 	_, _ = slave.Close(), t.Close() // Nobody has used them.
 	f := Finding{Grade: GradeOK, Found: "opened " + name}
-	most, used, err := probe.Terminals()
+	used, most, err := proc.Terminals(proc.TerminalCounts)
 	if err != nil {
 		return f
 	}

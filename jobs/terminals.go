@@ -34,8 +34,8 @@ func (m *Manager) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error
 
 // spareTerminals refuses the machine's last terminals, where it tells how many it has.
 func (m *Manager) spareTerminals() *Error {
-	inUse, most, ok := proc.Terminals(m.terminalCounts)
-	if !ok || inUse < most-min(terminalReserve, most/8) {
+	inUse, most, err := proc.Terminals(m.terminalCounts)
+	if err != nil || inUse < most-min(terminalReserve, most/8) {
 		return nil
 	}
 	e := errorf(CodePTYUnavailable, "%d of the machine's %d terminals are in use, and the last are left to others; end jobs that have one, or start the job with \"mode\": \"pipe\"", inUse, most)

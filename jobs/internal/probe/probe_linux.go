@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,23 +29,6 @@ func Kernel() string {
 		return ""
 	}
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
-}
-
-// Terminals are how many pseudo-terminals the kernel allows and how many there are.
-func Terminals() (most, used int, err error) {
-	if most, err = readNumber("/proc/sys/kernel/pty/max"); err != nil {
-		return 0, 0, err
-	}
-	used, err = readNumber("/proc/sys/kernel/pty/nr")
-	return most, used, err
-}
-
-func readNumber(file string) (int, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(string(bytes.TrimSpace(text)))
 }
 
 // subreaper becomes one, as every server does when it starts.

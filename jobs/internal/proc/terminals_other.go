@@ -2,8 +2,10 @@
 
 package proc
 
+import "errors"
+
 // TerminalCounts is no place on this system.
 const TerminalCounts = ""
 
-// Terminals returns false: this system does not tell.
-func Terminals(string) (inUse, most int, ok bool) { return 0, 0, false }
+// Terminals are not counted on this system.
+func Terminals(string) (inUse, most int, err error) { return 0, 0, errors.ErrUnsupported }
