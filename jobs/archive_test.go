@@ -25,8 +25,10 @@ func TestArchiveEnds(t *testing.T) {
 				j := &Job{folder: a.folder(ID(i + 1))}
 				a.put(errand{what: errandDrop, job: j, then: func(error) { time.Sleep(c.each) }}) // The bubble's time: a slow disk.
 			}
-			if got := a.close(); got != c.want {
-				t.Errorf("%d deletions of %v each: ended %v, want %v", c.drops, c.each, got, c.want)
+			began := time.Now()
+			got := a.close()
+			if took := time.Since(began); got != c.want || c.want && took != time.Duration(c.drops)*c.each {
+				t.Errorf("%d deletions of %v each: ended %v after %v, want %v", c.drops, c.each, got, took, c.want)
 			}
 			<-a.done
 		})

@@ -92,28 +92,6 @@ func TestSlowDiskHoldsNobodyUp(t *testing.T) {
 	})
 }
 
-// Many errands are done by the end, however long all of them take, as long as each does not.
-func TestManyErrandsAreDoneByTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, d := startSlow(t, &recorder{})
-		close(d.on)
-		a, took := f.m.archive, shutdownSlack*4/5
-		for range 10 {
-			a.put(errand{what: errandDelete, job: f.Job, then: func(error) { time.Sleep(took) }})
-		}
-		began := time.Now()
-		if !a.close() {
-			t.Errorf("given up after %v", time.Since(began))
-		}
-		if time.Since(began) != 10*took {
-			t.Errorf("over after %v", time.Since(began))
-		}
-		f.proc.exit(0)
-		f.proc.gone()
-		f.finish()
-	})
-}
-
 // What is known of a job is written late, and once where it is over by then.
 func TestInfoIsWrittenLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

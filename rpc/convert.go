@@ -42,12 +42,13 @@ func resultBody(id json.RawMessage, result any) []byte {
 	return append(body, '}')
 }
 
-// optional is nil for "".
-func optional[T ~string](s T) *T {
-	if s == "" {
+// optional is nil for "", 0 and false: what is not there is left out.
+func optional[T comparable](v T) *T {
+	var none T
+	if v == none {
 		return nil
 	}
-	return &s
+	return &v
 }
 
 func int64Ptr(n *int) *int64 {
@@ -101,7 +102,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 	if i.OutputFileError != "" {
 		w.OutputFileError = &schema.OutputFileError{Path: i.OutputFile, Reason: i.OutputFileError}
 	}
-	w.KillAfterMs, w.Limits = nonzero(millis(i.KillAfter)), limitInfo(i.Limits)
+	w.KillAfterMs, w.Limits = optional(millis(i.KillAfter)), limitInfo(i.Limits)
 	if !i.EndedAt.IsZero() {
 		w.EndedAt = optional(timestamp(i.EndedAt))
 	}

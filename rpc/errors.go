@@ -138,7 +138,7 @@ func startData(e *jobs.Error, k string) any {
 	case jobs.CodeOutputFileError:
 		return schema.OutputFileErrorData{Kind: k, Path: e.Path, Reason: optional(e.Errno)}
 	case jobs.CodeLimitExceeded:
-		return schema.LimitExceededData{Kind: k, Limit: e.Limit, Max: e.Max, Retryable: truth(e.Retryable)}
+		return schema.LimitExceededData{Kind: k, Limit: e.Limit, Max: e.Max, Retryable: optional(e.Retryable)}
 	}
 	return nil
 }

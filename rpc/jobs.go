@@ -63,7 +63,7 @@ func (s *Server) roomForEvents() error {
 		return nil
 	}
 	return &wireError{schema.KindLimitExceeded, "too many jobs have output that was not read yet; read what the server sends before starting more",
-		schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "unsentJobs", Max: int64(limit), Retryable: truth(true)}}
+		schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "unsentJobs", Max: int64(limit), Retryable: optional(true)}}
 }
 
 // startSpec is a start's params as the engine takes them.

@@ -201,7 +201,7 @@ func (s *Server) initializeResult() schema.InitializeResult {
 		Limits: schema.Limits{
 			MaxJobs: int64(l.MaxJobs), MaxMessageBytes: int64(s.settings.maxMessage), SpoolMemoryBytes: int64(l.SpoolMemory),
 			SpoolDiskBytes: l.SpoolDisk, SpoolTotalBytes: l.SpoolTotal, InputQueueBytes: l.InputQueueBytes, ShutdownGraceMs: millis(l.ShutdownGrace),
-			JobTimeoutMs: nonzero(millis(l.JobTimeout)),
+			JobTimeoutMs: optional(millis(l.JobTimeout)),
 		},
 	}
 }

@@ -36,27 +36,11 @@ func limitSupport(m *jobs.Manager) map[string]schema.LimitSupport {
 	return w
 }
 
-// truth is nil for false.
-func truth(b bool) *bool {
-	if !b {
-		return nil
-	}
-	return &b
-}
-
 // ptyData tells how many terminals there are where it was for their number.
 func ptyData(e *jobs.Error, k string) schema.PtyUnavailableData {
-	d := schema.PtyUnavailableData{Kind: k, Reason: optional(e.Errno), Retryable: truth(e.Retryable)}
+	d := schema.PtyUnavailableData{Kind: k, Reason: optional(e.Errno), Retryable: optional(e.Retryable)}
 	if e.Max > 0 {
 		d.InUse, d.Max = &e.Length, &e.Max
 	}
 	return d
-}
-
-// nonzero is nil for 0.
-func nonzero(n int64) *int64 {
-	if n == 0 {
-		return nil
-	}
-	return &n
 }

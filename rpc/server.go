@@ -199,7 +199,7 @@ func (s *Server) track(r *request) error {
 	}
 	if len(s.inFlight) >= maxInFlight {
 		return &wireError{schema.KindLimitExceeded, "too many requests are in flight; await some answers first",
-			schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "requestsInFlight", Max: maxInFlight, Retryable: truth(true)}}
+			schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "requestsInFlight", Max: maxInFlight, Retryable: optional(true)}}
 	}
 	r.key = key
 	s.inFlight[key] = r

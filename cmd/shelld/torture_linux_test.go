@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -385,13 +384,6 @@ func endByTimeout(t *testing.T, s *tortureServer) {
 
 // endByKillAfter starts jobs that are to end by themselves.
 func endByKillAfter(t *testing.T, s *tortureServer) {
-	text, err := schema.File("job-start")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Contains(text, []byte(`"killAfterMs"`)) {
-		t.Skip("job/start has no killAfterMs")
-	}
 	s.startAll(t, func(j torture) bool { return !j.ends }, map[string]any{"killAfterMs": 1500})
 	s.awaitNone(t, time.Now())
 }
