@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
@@ -37,7 +36,8 @@ func isKeeper() bool {
 // would be made ready for nothing, in time and in memory (the tables of a validator
 // and of regular expressions, a megabyte). All that this package imports is ready.
 // Here alone is code sure to run on the main thread, which lives as long as the
-// process.
+// process: the runtime holds it for init. To lock it as well would start the thread
+// that starts threads for locked ones.
 func init() {
 	if !isKeeper() {
 		return
@@ -46,7 +46,6 @@ func init() {
 	// could command its keeper, and hide the keeper's end from the server.
 	unix.CloseOnExec(socketFD)
 	closeInherited()
-	runtime.LockOSThread()
 	k := &keeper{self: os.Getpid()}
 	keeperSelf = k.self
 	if err := k.prepare(); err != nil {
@@ -107,7 +106,9 @@ type job struct {
 // prepare makes this process fit to start a job.
 func (k *keeper) prepare() error {
 	setComm(processName)
-	catchSignals()
+	if err := dropSignals(caught[:]); err != nil {
+		return err
+	}
 	// A job that stopped its keeper must not survive the server by that: CONT
 	// comes with the server's death, and then the end of the socket is seen.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGCONT), 0, 0, 0); err != nil {
@@ -138,16 +139,15 @@ func setComm(name string) {
 	runtime.KeepAlive(text)
 }
 
-// catchSignals catches and drops everything that ends or stops a process by
-// default. Ignoring would be simpler, but what is ignored stays ignored in the
-// command through execve; what is caught is reset. That is also why signals are
-// caught here that might have been inherited as ignored.
-func catchSignals() {
-	dropped := make(chan os.Signal, 1)
-	signal.Notify(dropped,
-		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE,
-		unix.SIGALRM, unix.SIGVTALRM, unix.SIGIO, unix.SIGPWR, unix.SIGSTKFLT, unix.SIGXCPU, unix.SIGXFSZ,
-		unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
+// caught are the signals that end or stop a process by default, but for those that
+// cannot be caught and those that tell of an error in the program. Ignoring them would be
+// simpler, but what is ignored stays ignored in the command through execve; what is
+// caught is reset. That is also why signals are caught here that might have been
+// inherited as ignored.
+var caught = [...]unix.Signal{
+	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE,
+	unix.SIGALRM, unix.SIGVTALRM, unix.SIGIO, unix.SIGPWR, unix.SIGSTKFLT, unix.SIGXCPU, unix.SIGXFSZ,
+	unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT,
 }
 
 // serve reads messages until the server closes the socket, and then ends the

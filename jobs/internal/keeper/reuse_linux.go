@@ -48,7 +48,7 @@ func (k *keeper) worn() bool { return pageFaults() > k.faults+maxFaults }
 func pageFaults() int64 {
 	var usage unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage) // It cannot fail for oneself.
-	return usage.Minflt
+	return int64(usage.Minflt)
 }
 
 // A heritage is what a child gets from its parent, and a job, which runs as the same
