@@ -136,9 +136,9 @@ func (k *keeper) runKill(op *killOp) {
 			k.mu.Unlock()
 			return
 		}
-		met := op.met()
+		met, began := op.met(), time.Now()
 		k.sweep(op, n)
-		pause := op.nap(n, met)
+		pause := op.nap(n, met, time.Since(began))
 		k.mu.Unlock()
 		// Not a wait for anything: it leaves the processor, and the lock, to reap.
 		time.Sleep(pause)

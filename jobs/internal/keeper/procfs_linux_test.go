@@ -162,14 +162,3 @@ func TestMissingInterpreter(t *testing.T) {
 		t.Errorf("elf: %q", got)
 	}
 }
-
-func TestNap(t *testing.T) {
-	last := napAfter(0, false)
-	for n := range 1000 {
-		d := napAfter(n, false)
-		if d < last || d <= 0 || d > 20e6 {
-			t.Fatalf("nap %d is %v after %v", n, d, last)
-		}
-		last = d
-	}
-}

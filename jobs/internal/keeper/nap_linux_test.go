@@ -1,0 +1,46 @@
+package keeper
+
+import (
+	"testing"
+	"time"
+)
+
+// A sweep that met somebody new is followed by the next at once; one that did not leaves
+// the processors to who has to die there, for longer the longer it took, and not for ever.
+func TestNap(t *testing.T) {
+	op := &killOp{omitted: 1}
+	for i, test := range []struct {
+		n, met int
+		took   time.Duration
+		want   time.Duration
+	}{
+		{0, 0, time.Minute, firstNap},
+		{1, 1, 0, 2 * firstNap},
+		{2, 1, 10 * firstNap, restTimes * 10 * firstNap},
+		{3, 1, 0, 8 * firstNap},
+		{4, 0, time.Minute, firstNap}, // and from here on as from the start
+		{5, 1, time.Microsecond, 2 * firstNap},
+		{6, 1, time.Minute, maxRest},
+		{stopFirstAfter + 1000, 1, 0, maxNap},
+	} {
+		if got := op.nap(test.n, test.met, test.took); got != test.want {
+			t.Errorf("%d: %v, want %v", i, got, test.want)
+		}
+	}
+	op.reported = true
+	if got := op.nap(9, 1, 0); got < 100*time.Millisecond {
+		t.Errorf("%v after the report", got)
+	}
+}
+
+// The sweeps become no faster with their number.
+func TestNapAfter(t *testing.T) {
+	last := napAfter(0, false)
+	for n := range 1000 {
+		d := napAfter(n, false)
+		if d < last || d <= 0 || d > 20e6 {
+			t.Fatalf("nap %d is %v after %v", n, d, last)
+		}
+		last = d
+	}
+}
