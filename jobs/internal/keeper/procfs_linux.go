@@ -207,7 +207,7 @@ func childrenOf(pid int) (kids []int, ok bool) {
 // one of them. The count says how many there are, in one system call and not four.
 const aThreadsLinks = 3
 
-// threadsOf lists the threads of a process that can have children. A keeper has nine, of
+// threadsOf lists the threads of a process that can have children. A keeper has several, of
 // which the first alone forks, and gets what orphans there are.
 func threadsOf(pid int, task string) []string {
 	var st unix.Stat_t
