@@ -270,7 +270,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.recordAt)
 	sooner(j.killAt)
 	if len(j.kills) > 0 {
-		sooner(j.killsUntil)
+		sooner(j.killsDue())
 	}
 	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
 		sooner(j.queue.broken.Add(brokenTime))

@@ -301,9 +301,17 @@ func (j *Job) reviewKills(now time.Time) {
 	if j.st.empty && j.killsUntil.IsZero() {
 		j.killsUntil = now.Add(fileTime)
 	}
-	if j.st.status == StatusClosed || j.st.empty && !now.Before(j.killsUntil) {
+	if j.st.status == StatusClosed || j.st.empty && !now.Before(j.killsDue()) {
 		j.answerKills()
 	}
+}
+
+// killsDue is when the kills of a job are answered of which nothing is left.
+func (j *Job) killsDue() time.Time {
+	if j.st.step == stepSettleExit && j.settling != nil {
+		return j.killsUntil.Add(exitTime)
+	}
+	return j.killsUntil
 }
 
 func (j *Job) answerKills() {

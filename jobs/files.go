@@ -107,6 +107,11 @@ func (j *Job) writeInfo(info Info, final bool) error {
 // fileTime is how long a kill whose tree is gone waits for the output to be stored.
 const fileTime = time.Second
 
+// exitTime is how much longer it waits where the exit is not told yet, since the patterns
+// have not seen all of the output. They give up by their own clock, which on a busy machine
+// is a slow one; and an answer that calls a killed job running is a wrong one.
+const exitTime = 9 * time.Second
+
 // finishFiles is called when nothing of the job is left and all that it wrote is
 // stored. Nobody else may append from here on: a descriptor of the job's terminal may
 // have gone to a stranger.

@@ -29,3 +29,30 @@ func TestEndInTime(t *testing.T) {
 		})
 	}
 }
+
+// TestKillWaitsForTheExit: where the patterns of a killed job are behind, its kill is not
+// answered as of a job that runs, nor for ever later.
+func TestKillWaitsForTheExit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		p := f.Kill(KillOptions{})
+		<-f.proc.kills
+		synctest.Wait()
+		gone := time.Now()
+		f.turns.Lock()
+		f.st.empty, f.st.step, f.settling = true, stepSettleExit, new(token) // which nobody answers
+		for _, c := range []struct {
+			after    time.Duration
+			answered bool
+		}{{0, false}, {fileTime, false}, {fileTime + exitTime - 1, false}, {fileTime + exitTime, true}} {
+			f.reviewKills(gone.Add(c.after))
+			if got := len(f.kills) == 0; got != c.answered {
+				t.Errorf("answered %v after %v", got, c.after)
+			}
+		}
+		f.st.empty, f.st.step, f.settling, f.killsUntil = false, stepNone, nil, time.Time{}
+		f.turns.Unlock()
+		must(t, p)
+		f.end()
+	})
+}
