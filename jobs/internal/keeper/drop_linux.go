@@ -36,7 +36,10 @@ const (
 
 // dropSignals sets the handler in the runtime's place.
 func dropSignals(all []unix.Signal) error {
-	act := sigaction{handler: dropPC(), flags: saOnStack | saRestart | saRestorer, restorer: leavePC()}
+	act := sigaction{
+		handler: dropPC(), flags: saOnStack | saRestart | saRestorer, restorer: leavePC(),
+		mask: ^uint64(0), // No two at a time: of ten, the frames do not fit on the stack that the runtime has for them.
+	}
 	for _, sig := range all {
 		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&act)), 0, unsafe.Sizeof(act.mask), 0, 0)
 		if errno != 0 {

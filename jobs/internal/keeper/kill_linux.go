@@ -36,6 +36,8 @@ type killOp struct {
 	reported bool          // the report was sent; the sweeps go on, slowly
 
 	quietRuns  int // sweeps in a row that met nobody new
+	listed     int // by the last sweep
+	slipped    int // of them, those that were gone before they were looked at, and not known
 	deniedRuns int // sweeps in a row that could signal nobody
 	looker
 
@@ -268,9 +270,14 @@ func (k *keeper) list() []node {
 // returns how many took the signal, and how many may not be signalled.
 func (k *keeper) signalListed(op *killOp, sig syscall.Signal) (reached, denied int) {
 	below := newKin(k.self)
-	for _, n := range k.list() {
+	list := k.list()
+	op.listed, op.slipped = len(list), 0
+	for _, n := range list {
 		st, err := readStat(n.pid)
 		if err != nil || !st.alive() {
+			if op.seen[n.pid] == nil {
+				op.slipped++
+			}
 			continue
 		}
 		p := op.see(st)

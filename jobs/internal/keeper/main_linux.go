@@ -140,10 +140,11 @@ func setComm(name string) {
 }
 
 // caught are the signals that end or stop a process by default, but for those that
-// cannot be caught and those that tell of an error in the program. Ignoring them would be
-// simpler, but what is ignored stays ignored in the command through execve; what is
-// caught is reset. That is also why signals are caught here that might have been
-// inherited as ignored.
+// cannot be caught, those that tell of an error in the program, SIGPROF, which the runtime
+// has, and the real-time ones. Ignoring them would be simpler, but what is ignored stays
+// ignored in the command through execve; what is caught is reset, if by execve alone: what
+// comes between the fork and that is dropped too. That is also why signals are caught here
+// that might have been inherited as ignored.
 var caught = [...]unix.Signal{
 	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGPIPE,
 	unix.SIGALRM, unix.SIGVTALRM, unix.SIGIO, unix.SIGPWR, unix.SIGSTKFLT, unix.SIGXCPU, unix.SIGXFSZ,

@@ -21,14 +21,18 @@ const (
 func (op *killOp) met() int { return len(op.order) + op.omitted }
 
 // nap is how long to pause after the n-th sweep, which took that long, and before which so
-// many had been met.
+// many had been met. One whom a sweep has listed and not met has started another, or ended:
+// who forks and exits without end is seen by that alone, and he makes sweeps slow.
 func (op *killOp) nap(n, met int, took time.Duration) time.Duration {
 	pause := napAfter(n, op.reported)
-	if op.met() > met {
+	if op.met() > met || op.slipped > 0 {
 		op.quietRuns = 0
-		return max(pause, firstNap)
+		return pause
 	}
 	op.quietRuns++
-	quiet := min(firstNap<<min(op.quietRuns, 16), maxNap)
-	return max(pause, quiet, min(restTimes*took, maxRest))
+	pause = max(pause, min(firstNap<<min(op.quietRuns, 16), maxNap))
+	if op.listed > 0 { // Nobody, and not the end: somebody was between two lists.
+		pause = max(pause, min(restTimes*took, maxRest))
+	}
+	return pause
 }

@@ -10,19 +10,22 @@ import (
 func TestNap(t *testing.T) {
 	op := &killOp{omitted: 1}
 	for i, test := range []struct {
-		n, met int
-		took   time.Duration
-		want   time.Duration
+		n, met, listed, slipped int
+		took                    time.Duration
+		want                    time.Duration
 	}{
-		{0, 0, time.Minute, firstNap},
-		{1, 1, 0, 2 * firstNap},
-		{2, 1, 10 * firstNap, restTimes * 10 * firstNap},
-		{3, 1, 0, 8 * firstNap},
-		{4, 0, time.Minute, firstNap}, // and from here on as from the start
-		{5, 1, time.Microsecond, 2 * firstNap},
-		{6, 1, time.Minute, maxRest},
-		{stopFirstAfter + 1000, 1, 0, maxNap},
+		{0, 0, 1, 0, time.Minute, firstNap},
+		{1, 1, 1, 0, 0, 2 * firstNap},
+		{2, 1, 1, 0, 10 * firstNap, restTimes * 10 * firstNap},
+		{3, 1, 1, 0, 0, 8 * firstNap},
+		{4, 0, 1, 0, time.Minute, firstNap}, // and from here on as from the start
+		{5, 1, 1, 0, time.Microsecond, 2 * firstNap},
+		{6, 1, 1, 0, time.Minute, maxRest},
+		{7, 1, 9, 1, time.Minute, firstNap},     // one hopped away
+		{8, 1, 0, 0, time.Minute, 2 * firstNap}, // all did
+		{stopFirstAfter + 1000, 1, 1, 0, 0, maxNap},
 	} {
+		op.listed, op.slipped = test.listed, test.slipped
 		if got := op.nap(test.n, test.met, test.took); got != test.want {
 			t.Errorf("%d: %v, want %v", i, got, test.want)
 		}

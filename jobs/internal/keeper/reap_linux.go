@@ -58,7 +58,7 @@ func (k *keeper) collect() (over bool) {
 			continue
 		}
 		if err != nil || pid <= 0 {
-			return err == unix.ECHILD
+			return err == unix.ECHILD && who < 0 // Of one child it says nothing about the others.
 		}
 		if k.op != nil {
 			k.op.reaped(pid, ws)

@@ -337,6 +337,19 @@ func TestStoppedKeeperIsNotReused(t *testing.T) {
 	}
 }
 
+// A keeper that is sent all that it catches, while it is stopped, has to take it all at
+// once when it goes on.
+func TestManySignalsAtOnce(t *testing.T) {
+	pool := newPool(t)
+	for range runs(20) {
+		k := start(t, pool, shell("kill -STOP $PPID; for n in 1 2 3 10 12 13 14 15 16 20 21 22 24 25 26 29 30; do kill -$n $PPID; done; kill -CONT $PPID; exit 7"))
+		if e := expect(t, k, keeper.Exited); e.Code != 7 {
+			t.Errorf("exit %+v", e)
+		}
+		finish(t, k)
+	}
+}
+
 // Stops, and the foreground, are as they are for a first job.
 func TestJobControlOnReusedKeeper(t *testing.T) {
 	pool := newPool(t)
