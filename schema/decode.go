@@ -35,21 +35,19 @@ func decode(data []byte) (any, error) {
 	return value, nil
 }
 
-// decodeParams is decode for params: absent, null and [] are {}. rewritten says
-// whether numbers were changed.
-func decodeParams(params []byte) (value any, rewritten bool, err error) {
+// decodeParams is decode for params: absent, null and [] are {}.
+func decodeParams(params []byte) (value any, err error) {
 	if len(params) == 0 {
-		return map[string]any{}, false, nil
+		return map[string]any{}, nil
 	}
 	value, err = decode(params)
 	if err != nil {
-		return nil, false, invalid("", "the params are no JSON: "+err.Error())
+		return nil, invalid("", "the params are no JSON: "+err.Error())
 	}
 	if items, ok := value.([]any); value == nil || ok && len(items) == 0 {
-		return map[string]any{}, false, nil
+		return map[string]any{}, nil
 	}
-	value, rewritten, err = tame(value, "")
-	return value, rewritten, err
+	return tame(value, "")
 }
 
 // tame makes a decoded value safe for the validator and refuses what is too
@@ -57,41 +55,40 @@ func decodeParams(params []byte) (value any, rewritten bool, err error) {
 // would cost it a number of a million digits, and 1e9999999 a crash.
 //
 // The recursion is bounded by encoding/json, which refuses more than 10 000 levels.
-func tame(value any, pointer string) (tamed any, rewritten bool, err error) {
+func tame(value any, pointer string) (tamed any, err error) {
 	switch v := value.(type) {
 	case json.Number:
-		n := tameNumber(v)
-		return n, n != v, nil
+		return tameNumber(v), nil
 	case []any:
 		if len(v) > maxMembers {
-			return nil, false, tooMany(pointer, "items", len(v))
+			return nil, tooMany(pointer, "items", len(v))
 		}
 		for i, item := range v {
 			if plain(item) {
 				continue
 			}
-			t, changed, err := tame(item, pointer+"/"+strconv.Itoa(i))
+			t, err := tame(item, pointer+"/"+strconv.Itoa(i))
 			if err != nil {
-				return nil, false, err
+				return nil, err
 			}
-			v[i], rewritten = t, rewritten || changed
+			v[i] = t
 		}
 	case map[string]any:
 		if len(v) > maxMembers {
-			return nil, false, tooMany(pointer, "members", len(v))
+			return nil, tooMany(pointer, "members", len(v))
 		}
 		for name, member := range v {
 			if plain(member) {
 				continue
 			}
-			t, changed, err := tame(member, pointer+"/"+escapeToken(name))
+			t, err := tame(member, pointer+"/"+escapeToken(name))
 			if err != nil {
-				return nil, false, err
+				return nil, err
 			}
-			v[name], rewritten = t, rewritten || changed
+			v[name] = t
 		}
 	}
-	return value, rewritten, nil
+	return value, nil
 }
 
 // plain reports whether a value needs no taming, so that its pointer need not

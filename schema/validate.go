@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -55,7 +56,7 @@ func invalid(pointer, message string) *InvalidError {
 // either side. Empty params, null and [] count as {}. What does not fit is an
 // *InvalidError; a method that there is no schema for is any other error.
 func ValidateParams(method string, params []byte) error {
-	_, _, err := validParams(method, params)
+	_, err := validParams(method, params)
 	return err
 }
 
@@ -70,41 +71,44 @@ func DecodeParams(method string, params []byte, into any) error {
 	return decodeLong(method, params, into)
 }
 
+// decodeLong stores what was checked, and not the params a second time: encoding/json
+// takes names in any case, and of two members of one name both, where the schemas saw
+// neither the one nor the other.
 func decodeLong(method string, params []byte, into any) error {
-	value, rewritten, err := validParams(method, params)
+	value, err := validParams(method, params)
 	if err != nil {
 		return err
 	}
 	if fields, ok := value.(map[string]any); ok && len(fields) == 0 {
 		return nil
 	}
-	err = json.Unmarshal(params, into)
-	var mismatch *json.UnmarshalTypeError
-	if rewritten && errors.As(err, &mismatch) {
-		if params, err = json.Marshal(value); err == nil {
-			err = json.Unmarshal(params, into)
+	if method != "$/cancelRequest" { // The spelling of an id is kept, since answers echo it.
+		forgetUnknown(value, reflect.TypeOf(into))
+		if params, err = json.Marshal(value); err != nil {
+			return fmt.Errorf("schema: encode the params of %s: %w", method, err)
 		}
 	}
+	err = json.Unmarshal(params, into)
 	if err != nil {
 		return fmt.Errorf("schema: decode the params of %s: %w", method, err)
 	}
 	return nil
 }
 
-// validParams decodes and checks params; see decodeParams for rewritten.
-func validParams(method string, params []byte) (value any, rewritten bool, err error) {
-	value, rewritten, err = decodeParams(params)
+// validParams decodes and checks params.
+func validParams(method string, params []byte) (value any, err error) {
+	value, err = decodeParams(params)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	m, known := methodNamed(method)
 	if !known || !m.HasParams {
-		return nil, false, fmt.Errorf("schema: there is no schema for the params of %q", method)
+		return nil, fmt.Errorf("schema: there is no schema for the params of %q", method)
 	}
 	if err := validate(fileName(method)+"#/$defs/params", value); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return value, rewritten, nil
+	return value, nil
 }
 
 // ValidateResult checks the result of a request. What does not fit is an
@@ -125,7 +129,7 @@ func ValidateErrorObject(errorObject []byte) error {
 	if err != nil {
 		return invalid("", "the error is no JSON: "+err.Error())
 	}
-	if value, _, err = tame(value, ""); err != nil {
+	if value, err = tame(value, ""); err != nil {
 		return err
 	}
 	// The schema's oneOf over all kinds says only that none fits, so the kind is
@@ -187,7 +191,7 @@ func validateJSON(definition string, data []byte) error {
 	if err != nil {
 		return invalid("", "no JSON: "+err.Error())
 	}
-	if value, _, err = tame(value, ""); err != nil {
+	if value, err = tame(value, ""); err != nil {
 		return err
 	}
 	return validate(definition, value)

@@ -267,11 +267,31 @@ func TestDecodeParams(t *testing.T) {
 			t.Errorf("%q was decoded as %+v, error %v", empty, list, err)
 		}
 	}
+	// What is nearly the name of a member is none, and of two with one name the schema
+	// sees the last, so that is what counts, as a whole.
+	for _, params := range []string{
+		`{"protocolVersion":"1","options":{"limits":{"maxjobs":-3,"MAXJOBS":1},"Env":{},"persist":{"MODE":"memory"}},"OPTIONS":{"limits":{"maxJobs":-1}}}`,
+		`{"protocolVersion":"1","options":{"limits":{"maxJobs":-3},"limits":{}}}`,
+		`{"protocolVersion":"1","options":{"limits":{"maxJobs":-3}},"options":{"persist":{}}}`,
+	} {
+		var p InitializeParams
+		if err := DecodeParams("initialize", []byte(params), &p); err != nil {
+			t.Errorf("%s: %v", params, err)
+		} else if o := p.Options; o == nil || o.Limits != nil && o.Limits.MaxJobs != nil || o.Persist != nil && o.Persist.Mode != nil || o.Env != nil {
+			t.Errorf("%s: decoded %+v", params, o)
+		}
+	}
+	list := JobStartParams{}
+	if err := DecodeParams("job/start", []byte(`{"command":"ls","limits":{"processes":-1},"limits":{"openFiles":9}}`), &list); err != nil || list.Limits.Processes != nil || *list.Limits.OpenFiles != 9 {
+		t.Errorf("decoded %+v, %v", list.Limits, err)
+	}
 	var bad *InvalidError
 	if err := DecodeParams("job/get", []byte(`{}`), &JobGetParams{}); !errors.As(err, &bad) {
 		t.Errorf("got error %v, want an InvalidError", err)
 	}
-	if err := DecodeParams("job/start", []byte(`{"command":"ls"}`), &struct{ Command int }{}); err == nil || errors.As(err, &bad) {
+	if err := DecodeParams("job/start", []byte(`{"command":"ls"}`), &struct {
+		Command int `json:"command"`
+	}{}); err == nil || errors.As(err, &bad) {
 		t.Errorf("a string was decoded into an int; error %v", err)
 	}
 }
