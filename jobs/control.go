@@ -76,7 +76,9 @@ func (j *Job) onSignal(m signalMsg) {
 		case err == nil:
 			m.reply.ok(struct{}{})
 		case errors.Is(err, syscall.EPERM):
-			m.reply.fail(errorf(CodeUnsupported, "the processes of job %d run as another user and may not be signalled", j.id))
+			e := errorf(CodeUnsupported, "the processes of job %d run as another user, whom this server may not signal; signal them as that user, or as root", j.id)
+			e.Name = "signals to another user's processes"
+			m.reply.fail(e)
 		default: // nobody is there any more
 			m.reply.fail(j.nobody(exited))
 		}

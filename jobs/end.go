@@ -244,7 +244,7 @@ func (j *Job) end(why Reason, o KillOptions) {
 	if j.isVacant() {
 		return // its keeper may have another job by now
 	}
-	j.st.intend(why)
+	j.st.intend(why, o.NoForce)
 	j.lift()
 	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.interactiveShell(), Last: why == ReasonShutdown})
 	if err != nil {
@@ -269,6 +269,9 @@ func (j *Job) interactiveShell() bool {
 // which something may live on, now.
 func (j *Job) onKilled(ev keeper.Event) {
 	j.report.add(ev.Report)
+	if len(ev.Report.Survivors) > 0 {
+		j.st.spare()
+	}
 	switch {
 	case len(j.kills) == 0:
 		j.report = KillResult{} // a timeout's, or one whose request was cancelled
@@ -332,6 +335,9 @@ func (j *Job) cancelKill(tok *token) bool {
 	}
 	err := j.canceled() // the signals are sent and stay sent, and the grace runs on
 	err.Message = fmt.Sprintf("the request was cancelled; job %d is being ended all the same", j.id)
+	if j.kills[i].opts.NoForce {
+		err.Message = fmt.Sprintf("the request was cancelled; the signals to job %d stay sent, and nothing more follows them", j.id)
+	}
 	j.kills[i].reply.fail(err)
 	j.kills = slices.Delete(j.kills, i, i+1)
 	return true

@@ -179,8 +179,8 @@ func (j *Job) endBeyond(limit LimitName, grace time.Duration) {
 
 // intendLimit is intend for a limit.
 func (s *state) intendLimit(limit LimitName) {
-	if s.exit == nil && s.reason == "" {
-		s.reason, s.limit = ReasonLimit, limit
+	if s.exit == nil && (s.reason == "" || s.mild) {
+		s.reason, s.limit, s.mild = ReasonLimit, limit, false
 	}
 }
 

@@ -60,7 +60,8 @@ func TestLimitAsReason(t *testing.T) {
 		limit  LimitName
 	}{
 		{func(*state) {}, ReasonLimit, LimitOutputBytes},
-		{func(s *state) { s.intend(ReasonKilled) }, ReasonKilled, ""},
+		{func(s *state) { s.intend(ReasonKilled, false) }, ReasonKilled, ""},
+		{func(s *state) { s.intend(ReasonKilled, true) }, ReasonLimit, LimitOutputBytes},
 		{func(s *state) { s.intendLimit(LimitProcesses) }, ReasonLimit, LimitProcesses},
 		{func(s *state) { s.leaderExited(0, 0, false, false, time.Now()) }, ReasonExited, ""},
 	} {

@@ -23,6 +23,7 @@ type state struct {
 	empty  bool   // nothing of the job is alive
 
 	limit LimitName // which, where the reason is a limit
+	mild  bool      // the reason is a kill without force, which may end nothing
 
 	exitedAt time.Time
 	step     step
@@ -44,11 +45,19 @@ const (
 )
 
 // intend settles why the leader will have ended, before it is signalled, so that a
-// kill never reads as a crash. The first reason stays; one that comes after the
-// leader's end is nobody's.
-func (s *state) intend(r Reason) {
-	if s.exit == nil && s.reason == "" {
-		s.reason = r
+// kill never reads as a crash. The first reason stays, unless it is mild; one that comes
+// after the leader's end is nobody's.
+func (s *state) intend(r Reason, mild bool) {
+	if s.exit == nil && (s.reason == "" || s.mild) {
+		s.reason, s.mild = r, mild
+	}
+}
+
+// spare takes a mild reason back, since the leader lives on: what ends it one day is
+// another.
+func (s *state) spare() {
+	if s.exit == nil && s.mild {
+		s.reason, s.mild = "", false
 	}
 }
 

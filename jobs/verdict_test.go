@@ -56,3 +56,41 @@ func TestKillWaitsForTheExit(t *testing.T) {
 		f.end()
 	})
 }
+
+// TestSparedByAKill: a kill without force that the command has lived through is not why it
+// ends later, whatever that is; one that it has not lived through is.
+func TestSparedByAKill(t *testing.T) {
+	for name, c := range map[string]struct {
+		spared bool
+		then   func(f *fakeJob)
+		want   Reason
+	}{
+		"by itself": {true, func(*fakeJob) {}, ReasonExited},
+		"shutdown":  {true, func(f *fakeJob) { go f.m.Shutdown(); <-f.proc.kills }, ReasonShutdown},
+		"a kill":    {true, func(f *fakeJob) { f.Kill(KillOptions{}); <-f.proc.kills }, ReasonKilled},
+		"at once":   {false, func(*fakeJob) {}, ReasonKilled},
+		"meanwhile": {false, func(f *fakeJob) { go f.m.Shutdown(); <-f.proc.kills }, ReasonShutdown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := startFake(t, &recorder{})
+				p := f.Kill(KillOptions{NoForce: true})
+				<-f.proc.kills
+				if c.spared {
+					f.proc.tell(keeper.Event{Kind: keeper.Killed, Report: keeper.Report{Survivors: []keeper.Survivor{{}}}})
+					if r := must(t, p); len(r.Survivors) != 1 || r.State.Status != StatusRunning {
+						t.Errorf("%+v", r)
+					}
+				}
+				c.then(f)
+				f.proc.exit(0)
+				f.proc.gone()
+				<-f.ended
+				f.finish()
+				if got := f.Published().Exit.Reason; got != c.want {
+					t.Errorf("%s, want %s", got, c.want)
+				}
+			})
+		})
+	}
+}

@@ -169,7 +169,7 @@ func (k *keeper) awaitGrace(op *killOp) bool {
 		left, force := time.Until(op.deadline), op.force
 		if left <= 0 && !force {
 			k.finish(op)
-			k.op = nil
+			k.op, k.blow = nil, blow{} // What ends the command from here on is another.
 		}
 		pause := min(k.lookWhenDue(op, left), k.hangUpAgain(op, left))
 		k.mu.Unlock()

@@ -187,6 +187,31 @@ func TestKillWithoutForce(t *testing.T) {
 	expectNone(t, tag)
 }
 
+// Who has lived through a kill without force ends by himself afterwards.
+func TestKillWithoutForceIsOver(t *testing.T) {
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, w := pipe(t)
+	cmd := shell("trap '' TERM; echo ready; read x; exit 3")
+	cmd.Stdin, cmd.Stdout = in, w
+	k := start(t, newPool(t), cmd)
+	_, _ = in.Close(), w.Close()
+	if got := line(t, out); got != "ready" {
+		t.Fatalf("got %q", got)
+	}
+	if err := k.Kill(keeper.KillOptions{Grace: 100 * time.Millisecond, NoForce: true}); err != nil {
+		t.Fatal(err)
+	}
+	r := expect(t, k, keeper.Killed).Report
+	_ = stdin.Close()
+	if e := expect(t, k, keeper.Exited); len(r.Survivors) != 1 || e.Code != 3 || !e.ByItself {
+		t.Errorf("survivors %+v, exit %+v", r.Survivors, e)
+	}
+	finish(t, k)
+}
+
 // A later kill may shorten the grace and add force; there is one report for both.
 func TestKillJoins(t *testing.T) {
 	for _, first := range []keeper.KillOptions{{Grace: time.Hour}, {Grace: time.Hour, NoForce: true}} {
