@@ -13,10 +13,9 @@ import (
 // that, of the eight that a keeper had: a tenth of its memory, and of the time that the
 // kernel takes to be rid of it.
 
-// drop, leave, and their addresses are in assembler: a handler is called by the kernel,
-// on whichever thread and in the middle of whatever, and must be no Go.
-func drop()
-func leave()
+// dropPC and leavePC are the addresses of the handler, and of what it returns to. Both are
+// in assembler: the kernel calls a handler on whichever thread and in the middle of
+// whatever, so that it must be no Go.
 func dropPC() uintptr
 func leavePC() uintptr
 
