@@ -20,6 +20,7 @@ type checker struct {
 	starts   int64      // that were sent
 	readings []reading  // by job/read
 	secrets  []string   // that were written
+	window   window
 }
 
 // A request is one of ours.
@@ -49,10 +50,19 @@ func (c *checker) sent(r *request) {
 	case "initialize":
 		options, _ := r.params["options"].(map[string]any)
 		c.events, c.base64 = options["events"], options["encoding"] == "base64"
+		client, _ := r.params["capabilities"].(map[string]any)
+		c.window.asked, _ = client["ack"].(bool)
 	case "job/start", "job/run", "": // the method of what a session spells out may not be known
 		c.starts++
 	case "job/write":
 		c.secrets = append(c.secrets, secretsOf(r.params)...)
+	}
+}
+
+// notified notes a notification of ours.
+func (c *checker) notified(method string, params any) {
+	if o, ok := params.(map[string]any); ok && method == "job/ack" {
+		c.window.acknowledged(o)
 	}
 }
 
@@ -134,6 +144,8 @@ func (c *checker) result(r *request, m *message) string {
 	o, _ := m.result.(map[string]any)
 	why := ""
 	switch r.method {
+	case "initialize":
+		c.window.begin(o)
 	case "job/start", "job/run":
 		why = c.startAnswered(r, o)
 	case "job/subscribe", "job/unsubscribe":
@@ -254,6 +266,8 @@ func (c *checker) ended() string {
 	for _, handle := range slices.Sorted(maps.Keys(c.jobs)) {
 		j := c.jobs[handle]
 		switch {
+		case c.window.full(j):
+			continue // the rest waits for acknowledgements that never came
 		case c.wants(j, "closed") && !j.closed:
 			return fmt.Sprintf("job/closed of job %s never came", handle)
 		case c.wants(j, "exited") && !j.exited && j.sub == nil:

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -62,6 +63,42 @@ func TestChosenAgain(t *testing.T) {
 	}
 }
 
+// TestWindow: a client that acknowledges is sent no more than it has room for.
+func TestWindow(t *testing.T) {
+	text := func(seq, offset, n int, more string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"job/output","params":{"handle":1,"seq":%d,"stream":"stdout","offset":%d,"bytes":%d,"text":%q%s}}`, seq, offset, n, strings.Repeat("x", n), more)
+	}
+	begin := func(asks, takes bool) []string {
+		return []string{
+			fmt.Sprintf(`--> 1 initialize {"capabilities":{"ack":%v}}`, asks),
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"ack":%v},"limits":{"windowBytes":10}}}`, takes),
+			`--> 7 job/start {"argv":["x"]}`,
+			`{"jsonrpc":"2.0","method":"job/started","params":{"handle":1,"seq":1,"requestId":7,"job":{"handle":1,"pid":5}}}`,
+		}
+	}
+	const ack = `--> - job/ack {"handle":1,"stream":"stdout","offset":4}`
+	const gap = `,"gap":{"from":10,"to":100}`
+	for _, test := range []struct {
+		name, want string
+		log        []string
+	}{
+		{"full", "", append(begin(true, true), text(2, 0, 10, ""))},
+		{"a byte too many", "are not acknowledged", append(begin(true, true), text(2, 0, 10, ""), text(3, 10, 1, ""))},
+		{"as many as were acknowledged", "", append(begin(true, true), text(2, 0, 10, ""), ack, text(3, 10, 4, ""))},
+		{"one more than that", "are not acknowledged", append(begin(true, true), text(2, 0, 10, ""), ack, text(3, 10, 5, ""))},
+		{"a gap needs none", "", append(begin(true, true), text(2, 0, 10, ""), ack, text(3, 100, 4, gap))},
+		{"what comes behind it does", "are not acknowledged", append(begin(true, true), text(2, 0, 10, ""), ack, text(3, 100, 5, gap))},
+		{"a client that does not acknowledge", "", append(begin(false, true), text(2, 0, 20, ""))},
+		{"a server that does not take it", "", append(begin(true, false), text(2, 0, 20, ""))},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := checked(t, test.log); test.want == "" && got != "" || !strings.Contains(got, test.want) {
+				t.Errorf("expected %q, got %q", test.want, got)
+			}
+		})
+	}
+}
+
 // checked is the first thing that a checker finds in a log, or behind it.
 func checked(t *testing.T, log []string) string {
 	c := newChecker()
@@ -72,6 +109,10 @@ func checked(t *testing.T, log []string) string {
 			v, err := decode([]byte(params))
 			if err != nil {
 				t.Fatal(err)
+			}
+			if id == "-" {
+				c.notified(method, v)
+				continue
 			}
 			c.sent(&request{name: id, id: id, method: method, params: v.(map[string]any)})
 			continue

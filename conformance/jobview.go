@@ -39,6 +39,7 @@ type streamView struct {
 	anywhere bool // the next chunk begins anywhere
 	half     []byte
 	runs     []run
+	renewed  int // where in runs it has begun anew last
 }
 
 // A run is bytes without a gap.
@@ -205,6 +206,9 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 		return fmt.Sprintf("output of job %s before its job/exited is not late", j.handle)
 	}
 	s.add(offset, data)
+	if why := c.window.output(j, name); why != "" {
+		return why
+	}
 	switch sub := c.now(j); {
 	case sub.unknown:
 		return ""
@@ -218,6 +222,9 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 
 // add appends bytes to the last run, or begins another.
 func (s *streamView) add(offset int64, data []byte) {
+	if s.renew {
+		s.renewed = len(s.runs)
+	}
 	if n := len(s.runs); n == 0 || s.renew || s.anywhere || s.runs[n-1].offset+int64(len(s.runs[n-1].data)) != offset {
 		s.runs = append(s.runs, run{offset: offset})
 	}
@@ -225,6 +232,9 @@ func (s *streamView) add(offset int64, data []byte) {
 	last.data = append(last.data, data...)
 	s.next, s.renew, s.anywhere = offset+int64(len(data)), false, false
 }
+
+// current are the runs since the stream has begun anew.
+func (s *streamView) current() []run { return s.runs[s.renewed:] }
 
 // text: in the encoding text, base64 is for what is no UTF-8, and no character is split
 // between chunks.

@@ -154,6 +154,7 @@ func (p *player) notify(st *step) error {
 	if params != nil {
 		o["params"] = params
 	}
+	p.check.notified(st.items[0].method, params)
 	p.message(o)
 	return nil
 }

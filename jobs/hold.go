@@ -1,32 +1,95 @@
 package jobs
 
-// A job with a Spec.Window is held to whoever reads its output by the read cursor: of
-// a stream no more than the window is taken from the kernel ahead of the cursor. Then
-// the program's writes block, as they do on a pipe that nobody reads, and nothing of
-// its output is ever dropped. A drain may pass: that the leader has ended, and that
-// the job is over, must be told to a reader that is stuck as well, and a drain takes
-// no more than what the kernel held. Whatever ends the job lifts the hold for good,
-// since a kill must not depend on a reader.
+import "sync/atomic"
 
-// awaitReader returns when the next piece of a stream may be read. It blocks the
-// readLoop, which owns nothing that anybody else waits for.
-func (j *Job) awaitReader(st *stream) {
-	window := j.spec.Window
-	for window > 0 && st.spool.End()-st.taken.Load() >= window && !st.passing.Load() {
+// The program's writes can be made to wait for who takes its output, as they do on a pipe
+// that nobody reads: of a stream no more than a window is taken from the kernel ahead of
+// him, and nothing of it is ever dropped. Two may ask for it: a reader by the read cursor
+// (Spec.Window, for all of a job's life), and a client that has output sent to it
+// (HoldTo). A drain may pass: that the leader has ended, and that the job is over, must be
+// told to a reader that is stuck as well, and a drain takes no more than what the kernel
+// held. Whatever ends the job lifts the hold for good, since a kill must not depend on a
+// reader.
+
+// A hold is one who is waited for.
+type hold struct {
+	window atomic.Int64 // how far output may be ahead of him; 0 = he is not waited for
+	taken  atomic.Int64 // how far he has it
+}
+
+// room is how much more may be read; noHold where that is any amount.
+func (h *hold) room(end int64) int64 {
+	w := h.window.Load()
+	if w == 0 {
+		return noHold
+	}
+	return max(h.taken.Load()+w-end, 0)
+}
+
+const noHold = int64(1) << 62
+
+// awaitReader returns how much of a stream may be read next. It blocks the readLoop,
+// which owns nothing that anybody else waits for.
+func (j *Job) awaitReader(st *stream) (room int64) {
+	for {
+		end := st.spool.End()
+		room = min(st.reader.room(end), st.client.room(end))
+		if room > 0 || st.passing.Load() || isClosed(j.lifted) {
+			break
+		}
+		st.isHeld.Store(true)
 		select {
 		case <-st.room:
 		case <-j.lifted:
-			return
 		case <-j.done:
-			return
+			return noHold
 		}
 	}
+	st.isHeld.Store(false)
+	if room == 0 {
+		return noHold
+	}
+	return room
 }
 
 // take is told how far a stream was read by the cursor.
 func (s *stream) take(off int64) {
-	s.taken.Store(off)
+	s.reader.taken.Store(off)
 	s.pokeReader()
+}
+
+// HoldTo has a stream wait for the client that it is sent to, from the next thing on that
+// is read of it: output may be window bytes ahead of Sent, and never more than what is
+// kept in memory for sure, so that nothing is lost where there are no files. What a drain
+// adds to that is kept as well. 0 ends it.
+func (j *Job) HoldTo(name Stream, window int64) {
+	st := j.stream(name)
+	if st == nil {
+		return
+	}
+	st.client.window.Store(min(window, st.spool.Newest()))
+	j.pin(st)
+	st.pokeReader()
+}
+
+// Sent says how far a stream was sent to the client that it waits for.
+func (j *Job) Sent(name Stream, off int64) {
+	if st := j.stream(name); st != nil {
+		st.client.taken.Store(off)
+		j.pin(st)
+		st.pokeReader()
+	}
+}
+
+// pin keeps for the client what it has not been sent, as of now.
+func (j *Job) pin(st *stream) {
+	st.pinning.Lock() // whoever comes last has seen what the others have changed
+	defer st.pinning.Unlock()
+	if st.client.window.Load() > 0 && !isClosed(j.lifted) {
+		st.spool.Pin(st.client.taken.Load())
+	} else {
+		st.spool.Unpin()
+	}
 }
 
 // pass lets a drain read what the kernel holds; its answer ends that.
@@ -38,13 +101,17 @@ func (s *stream) pass() {
 func (s *stream) pokeReader() {
 	select {
 	case s.room <- struct{}{}:
-	default: // it was poked and has not looked yet, or the job waits for no reader
+	default: // it was poked and has not looked yet
 	}
 }
 
 // lift lets the job write without a reader. The loop calls it.
 func (j *Job) lift() {
-	if !isClosed(j.lifted) {
-		close(j.lifted)
+	if isClosed(j.lifted) {
+		return
+	}
+	close(j.lifted)
+	for _, st := range j.streams {
+		j.pin(st)
 	}
 }

@@ -102,6 +102,8 @@ type Job struct {
 	missed atomic.Bool // whoever has the turn is to take another one, when he has passed it on
 	quit   atomic.Bool // no more turns; set in one
 
+	inputBytes atomic.Int64 // of queue, as of the last turn
+
 	// Guarded by turns:
 	st         state
 	info       Info // what does not change, and what the loop last knew of the rest

@@ -33,9 +33,12 @@ type stream struct {
 	last atomic.Int64 // when output last came, in nanoseconds since the job's epoch
 	base time.Time
 
-	taken   atomic.Int64  // how far it was read by the cursor
-	passing atomic.Bool   // a drain was asked for: the readLoop does not wait for a reader
-	room    chan struct{} // pokeReader -> awaitReader; capacity 1, nil where the job waits for no reader
+	reader  hold          // who reads by the cursor
+	client  hold          // who is sent the output
+	pinning sync.Mutex    // held to have the spool keep what the client was not sent
+	passing atomic.Bool   // a drain was asked for: the readLoop waits for neither
+	isHeld  atomic.Bool   // the readLoop waits
+	room    chan struct{} // pokeReader -> awaitReader; capacity 1
 
 	// Owned by the job's loop:
 	ended    bool // nothing will ever come
@@ -66,8 +69,8 @@ func (j *Job) readLoop(st *stream) {
 	small := make([]byte, smallRead)
 	buf, large := small, (*[]byte)(nil)
 	for {
-		j.awaitReader(st)
-		n, err := st.src.Read(buf)
+		room := j.awaitReader(st)
+		n, err := st.src.Read(buf[:min(int64(len(buf)), room)])
 		if n > 0 {
 			// The clock first: whoever sees the bytes must not take the stream
 			// for quiet.

@@ -107,12 +107,10 @@ func (j *Job) attach(l *launched) {
 		j.folder = a.folder(j.id)
 	}
 	for _, o := range l.outputs {
-		j.streams = append(j.streams, &stream{name: o.name, src: o.src, base: now, spool: j.openSpool(o.name), done: make(chan struct{})})
+		j.streams = append(j.streams, &stream{name: o.name, src: o.src, base: now, spool: j.openSpool(o.name), done: make(chan struct{}), room: make(chan struct{}, 1)})
 	}
 	for _, st := range j.streams {
-		if j.spec.Window > 0 {
-			st.room = make(chan struct{}, 1)
-		}
+		st.reader.window.Store(j.spec.Window)
 	}
 	if j.input != nil {
 		j.loops.Add(1)

@@ -25,6 +25,7 @@ type checker struct {
 	heard  map[int64]*heard           // of jobs that were subscribed to
 	chosen bool                       // the client chose among the events: less can be said
 	base64 bool                       // it asked for base64
+	acked  acked
 }
 
 // A request is what the client asked.
@@ -138,6 +139,7 @@ func (c *checker) sent(raw []byte, valid bool) error {
 		c.made[string(m.ID)] = r
 		c.asked[string(m.ID)] = append(c.asked[string(m.ID)], m.Method)
 	}
+	c.acked.sent(m.Method, m.Params)
 	if !valid {
 		return nil
 	}
@@ -308,6 +310,9 @@ func (c *checker) event(e *event) (bad []string) {
 		t.onStarted(c, e, wrong)
 	case "job/output":
 		t.onOutput(e, base64, wrong)
+		if !c.acked.output(e) {
+			wrong("more than the window is not acknowledged")
+		}
 	case "job/patternMatched":
 		if t.heard != nil {
 			t.speaks(e, wrong)
@@ -411,7 +416,7 @@ func (c *checker) ended() (bad []string) {
 		}
 	}
 	for _, t := range c.jobs {
-		if t.heard != nil {
+		if t.heard != nil || c.acked.window > 0 {
 			continue // its tests know what is to come
 		}
 		if !c.chosen && (t.exited == nil || !t.closed) {

@@ -47,6 +47,7 @@ type lane struct {
 	exitedSent bool
 	closedSent bool
 	sent       func() // not nil: lets go of the job's files, which are held for output to be sent
+	flows      []flow // of the cursors
 
 	// Owned by the outbox's run once the lane is open:
 	hearing
@@ -79,7 +80,8 @@ func (e *laneEvent) size() int {
 type cursor struct {
 	stream  jobs.Stream
 	off     int64
-	restart bool // the next output says that it does not follow from what was sent
+	restart bool  // the next output says that it does not follow from what was sent
+	room    int64 // how much may be sent in this step
 }
 
 func newLane(out *outbox, requestID json.RawMessage, events []schema.EventName, enc schema.Encoding) *lane {
@@ -128,6 +130,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 	for _, s := range info.Streams {
 		l.cursors = append(l.cursors, cursor{stream: s.Name, off: from[s.Name].To})
 	}
+	l.flows = flowsOf(l.cursors)
 	l.open, l.parked, l.placed = true, false, l.events[schema.EventNameOutput]
 	l.holdLocked()
 	if l.events[schema.EventNameStarted] {
@@ -246,46 +249,65 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 		event, l.turn = &e, true
 	}
 	l.out.mu.Unlock()
-	sent := begin != nil
-	if sent {
+	more, out := begin != nil, piece{}
+	if more {
 		batch = l.stepStarted(batch, framing, begin)
 	} else {
-		batch, sent = l.stepOutput(batch, framing, event)
+		var s sending
+		batch, out, s = l.stepOutput(batch, framing, event)
+		switch {
+		case l.out.direct.beyond:
+			more = true // later
+		case s == sendNothing && event != nil:
+			batch = l.stepEvent(batch, framing, event)
+			more = true
+		default:
+			more = s == sendOutput // where the client has to acknowledge first, its word brings the next turn
+		}
 	}
-	if l.out.direct.beyond {
-		sent = true // later
-	} else if !sent && event != nil {
-		batch = l.stepEvent(batch, framing, event)
-		sent = true
-	}
-	if sent {
+	if more {
 		l.out.mu.Lock()
+		l.movedLocked(out)
 		l.out.enqueueLocked(l)
 		l.out.mu.Unlock()
 	}
 	return batch
 }
 
+// sending is what there is to be sent of output.
+type sending int
+
+const (
+	sendNothing sending = iota
+	sendOutput
+	sendLater // there is some, and no room for it
+)
+
 // stepOutput writes a chunk of the first stream that has one. Streams take turns as
 // lanes do. While an event waits, only what it waits for is sent.
-func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]byte, bool) {
+func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]byte, piece, sending) {
+	result := sendNothing
 	for i, c := range l.cursors {
 		limit := noLimit
 		if event != nil {
 			limit = event.After[c.stream] // 0 where it speaks of another stream
 		}
-		e, ok := l.chunk(c, limit)
-		if !ok {
+		e, s := l.chunk(c, limit)
+		if s != sendOutput {
+			result = max(result, s)
 			continue
 		}
 		c.off, c.restart = e.Offset+int64(len(e.Data)), false
 		l.cursors = append(slices.Delete(l.cursors, i, i+1), c)
+		if l.whenSlow == schema.WhenSlowBlock {
+			l.job.Sent(c.stream, c.off)
+		}
 		l.seq++
 		e.Seq = l.seq
 		l.out.encoded = appendOutput(l.out.encoded[:0], &e)
-		return frame(batch, framing, l.out.encoded), true
+		return frame(batch, framing, l.out.encoded), piece{c.stream, jobs.Range{From: e.GapFrom, To: e.GapTo}, c.off}, sendOutput
 	}
-	return batch, false
+	return batch, piece{}, result
 }
 
 // noLimit stands for output that no event waits for.
@@ -294,18 +316,24 @@ const noLimit = int64(math.MaxInt64)
 // chunk is the output at a cursor and below limit, if there is any to be sent. Bytes
 // that may be the beginning of a character are held back until the rest is there, or
 // an event waits for them.
-func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
+func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 	e := outputEvent{Handle: l.handle, Stream: string(c.stream), Base64: l.encoding == schema.EncodingBase64, Restart: c.restart}
-	if c.off >= limit || !l.events[schema.EventNameOutput] {
-		return e, false
-	}
 	end := l.job.End(c.stream) // before the read: what comes between the two is not missed
-	n, at, ok := l.read(c)
-	if !ok {
-		return e, false
+	if c.off >= limit || !l.events[schema.EventNameOutput] {
+		return e, sendNothing
 	}
-	if n == 0 && at <= c.off {
-		return e, false
+	if c.room == 0 && c.off < end {
+		return e, sendLater
+	}
+	from := l.newest(c, end)
+	n, at, ok := l.read(c.stream, from)
+	if !ok || n == 0 && at <= c.off {
+		return e, sendNothing
+	}
+	data := l.out.raw[:n]
+	if from > c.off {
+		skip := lineStart(data)
+		data, at = data[skip:], at+int64(skip)
 	}
 	if exit := l.exitAt[c.stream]; at < exit {
 		limit = min(limit, exit) // sent once more: what was late is late again
@@ -314,7 +342,8 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 	if e.Offset > c.off {
 		e.GapFrom, e.GapTo = c.off, e.Offset
 	}
-	e.Data = l.out.raw[:min(int64(n), limit-e.Offset)] // none where it only tells a gap
+	may := min(limit-e.Offset, c.room) // none where it only tells a gap
+	e.Data = data[:min(int64(len(data)), may)]
 	e.Late = l.exitAt != nil && e.Offset >= l.exitAt[c.stream]
 	if hold := incompleteTail(e.Data); hold > 0 && !e.Base64 {
 		last := e.Offset+int64(len(e.Data)) >= end
@@ -322,21 +351,23 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, bool) {
 		case hold < len(e.Data):
 			e.Data = e.Data[:len(e.Data)-hold]
 		case last && limit == noLimit:
-			return e, false
+			return e, sendNothing
+		case int64(len(e.Data)) == c.room:
+			return e, sendLater // a character is not split where the window ends
 		}
 	}
-	return e, true
+	return e, sendOutput
 }
 
 // read reads what the writer may read. Where that is not all there is, it says so to
 // the outbox, and returns false.
-func (l *lane) read(c cursor) (n int, at int64, ok bool) {
+func (l *lane) read(name jobs.Stream, off int64) (n int, at int64, ok bool) {
 	o := l.out
 	if !o.direct.on {
-		n, at = l.job.ReadRaw(c.stream, o.raw, c.off)
+		n, at = l.job.ReadRaw(name, o.raw, off)
 		return n, at, true
 	}
-	n, at, ok = l.job.ReadNow(c.stream, o.raw[:directBytes], c.off)
+	n, at, ok = l.job.ReadNow(name, o.raw[:directBytes], off)
 	o.direct.beyond = o.direct.beyond || !ok
 	return n, at, ok
 }

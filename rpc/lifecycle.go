@@ -143,6 +143,8 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 		s.log.Info("client", "name", or(p.ClientInfo.Name, ""), "version", or(p.ClientInfo.Version, ""), "processId", p.ProcessID.Value)
 	}
 	s.settings.encoding = or(o.Encoding, schema.EncodingText)
+	s.out.window.Store(or(limits.WindowBytes, defaultWindow))
+	s.out.acks.Store(or(or(p.Capabilities, schema.ClientCapabilities{}).Ack, false))
 	if o.Events != nil {
 		s.settings.events = nil
 		for _, e := range o.Events {
@@ -201,7 +203,7 @@ func (s *Server) initializeResult() schema.InitializeResult {
 		Limits: schema.Limits{
 			MaxJobs: int64(l.MaxJobs), MaxMessageBytes: int64(s.settings.maxMessage), SpoolMemoryBytes: int64(l.SpoolMemory),
 			SpoolDiskBytes: l.SpoolDisk, SpoolTotalBytes: l.SpoolTotal, InputQueueBytes: l.InputQueueBytes, ShutdownGraceMs: millis(l.ShutdownGrace),
-			JobTimeoutMs: optional(millis(l.JobTimeout)),
+			JobTimeoutMs: optional(millis(l.JobTimeout)), WindowBytes: optional(s.out.window.Load()),
 		},
 	}
 }
@@ -219,9 +221,10 @@ func (s *Server) capabilities() schema.Capabilities {
 			Kind: schema.TreeControlKind(p.Tree), Reaches: p.Reaches, SurvivesServer: p.SurvivesServer, NotReached: p.NotReached,
 		},
 		InputDetection: schema.InputDetection{Tier: schema.InputDetectionTierNone, Why: "this version does not look for it"},
+		Ack:            true,
 		Levels: schema.Map[schema.LevelSupport]{
 			"core": schema.LevelSupportPartial, "trees": schema.LevelSupportPartial, "terminal": schema.LevelSupportPartial,
-			"store": schema.LevelSupportPartial, "policy": schema.LevelSupportNone,
+			"store": schema.LevelSupportPartial, "policy": schema.LevelSupportPartial,
 		},
 	}
 	c.Signals = jobs.Signals()

@@ -38,6 +38,7 @@ func requests() []method {
 		{"job/remove", (*Server).jobRemove},
 		{"job/subscribe", (*Server).jobSubscribe},
 		{"job/unsubscribe", (*Server).jobUnsubscribe},
+		{"server/stats", (*Server).serverStats},
 	}
 }
 
@@ -46,6 +47,7 @@ var notifications = map[string]func(*Server, []byte){
 	"initialized":     func(*Server, []byte) {},
 	"exit":            func(s *Server, _ []byte) { s.stream.quit = true },
 	"$/cancelRequest": (*Server).cancel,
+	"job/ack":         (*Server).jobAck,
 }
 
 // lookup finds a method; its error names the nearest one there is.

@@ -46,6 +46,8 @@ type outbox struct {
 
 	progress atomic.Int64 // writes that the kernel has taken
 	limit    atomic.Int64 // of a message, in bytes
+	window   atomic.Int64 // of each stream, in bytes (flow.go)
+	acks     atomic.Bool  // the client acknowledges output
 
 	// Owned by the writer:
 	direct  direct
@@ -67,6 +69,7 @@ func newOutbox(w io.Writer, framing func() Framing) *outbox {
 	o := &outbox{w: w, framing: framing, wake: make(chan struct{}, 1), done: make(chan struct{}), broken: make(chan struct{}),
 		raw: make([]byte, chunkBytes), direct: directTo(w)}
 	o.limit.Store(defaultMaxMessage)
+	o.window.Store(defaultWindow)
 	go o.run()
 	return o
 }

@@ -44,6 +44,7 @@ type Server struct {
 	log     *slog.Logger
 	opts    Options
 	session string // the id of this run
+	began   time.Time
 	out     *outbox
 	stream  *stream
 
@@ -68,7 +69,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, op
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	frames := newFrameReader(in, opts.Framing, defaultMaxMessage)
-	s := &Server{mgr: m, log: opts.Log, opts: opts, session: newSessionID(), inFlight: map[string]*request{}, settings: defaultSettings()}
+	s := &Server{mgr: m, log: opts.Log, opts: opts, session: newSessionID(), began: time.Now(), inFlight: map[string]*request{}, settings: defaultSettings()}
 	s.answered.L = &s.mu
 	s.maxMessage.Store(defaultMaxMessage)
 	s.out = newOutbox(out, frames.Framing)

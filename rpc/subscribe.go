@@ -13,10 +13,11 @@ import (
 type hearing struct {
 	events   map[schema.EventName]bool
 	encoding schema.Encoding
+	whenSlow schema.WhenSlow
 }
 
 func newHearing(events []schema.EventName, enc schema.Encoding) hearing {
-	h := hearing{map[schema.EventName]bool{}, enc}
+	h := hearing{map[schema.EventName]bool{}, enc, schema.WhenSlowSpool}
 	for _, e := range events {
 		h.events[e] = true
 	}
@@ -30,6 +31,7 @@ type change struct {
 	ends     bool               // job/unsubscribe
 	events   []schema.EventName // nil: as they are
 	encoding *schema.Encoding   // nil: as it is
+	whenSlow *schema.WhenSlow   // nil: as it is
 	unheard  hearing            // what they are where nothing of the job is heard
 
 	// Guarded by out.mu:
@@ -46,7 +48,7 @@ func (s *Server) jobSubscribe(r *request) error {
 	if err != nil {
 		return err
 	}
-	c := &change{events: p.Events, encoding: p.Encoding, unheard: newHearing(s.settings.events, s.settings.encoding)}
+	c := &change{events: p.Events, encoding: p.Encoding, whenSlow: p.WhenSlow, unheard: newHearing(s.settings.events, s.settings.encoding)}
 	if len(s.settings.events) == 0 {
 		c.unheard = newHearing(defaultEvents, s.settings.encoding) // a subscription to nothing is nobody's wish
 	}
@@ -103,12 +105,16 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) err
 	if c.encoding != nil {
 		l.want.encoding = *c.encoding
 	}
+	if c.whenSlow != nil {
+		l.want.whenSlow = *c.whenSlow
+	}
 	l.changed = true
 	if c.ends || len(l.want.events) == 0 {
 		l.silenceLocked()
 	} else {
 		l.hearLocked(info, from)
 	}
+	l.holdProgramLocked(info)
 	if !c.answered {
 		c.lane = l
 		l.unanswered++
@@ -174,9 +180,16 @@ func (l *lane) remember(e *laneEvent) {
 // takeLocked brings what run owns up to date with what the client wants, and returns
 // the job where it may have to be told as started.
 func (l *lane) takeLocked() *jobs.Info {
+	changed := l.changed
 	l.hearing, l.changed = l.want, false
 	if l.place != nil {
-		l.cursors, l.place = l.place, nil
+		l.cursors, l.flows, l.place = l.place, flowsOf(l.place), nil
+	}
+	if changed && l.whenSlow == schema.WhenSlowBlock {
+		l.sentAll()
+	}
+	for i := range l.cursors {
+		l.cursors[i].room = l.roomLocked(l.cursors[i].stream)
 	}
 	begin := l.begin
 	l.begin = nil

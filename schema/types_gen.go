@@ -1165,7 +1165,9 @@ type ClientCapabilities struct {
 	Confirm *bool `json:"confirm,omitempty"`
 	// Whether the client answers client/secret. Default false.
 	Secret *bool `json:"secret,omitempty"`
-	// Whether the client acknowledges output with job/ack. Default false.
+	// Whether the client acknowledges output with job/ack: then no more than
+	// limits.windowBytes of a stream are sent ahead of what it has acknowledged. Default
+	// false.
 	Ack *bool `json:"ack,omitempty"`
 }
 
@@ -1218,6 +1220,10 @@ type LimitOptions struct {
 	// How many bytes of input may wait for a job to read them; more is inputQueueFull.
 	// Default 1048576 (1 MiB).
 	InputQueueBytes *int64 `json:"inputQueueBytes,omitempty"`
+	// How many bytes of each stream of a job may have been sent and not been acknowledged,
+	// where the client acknowledges output; and how far behind a client may be that asks for
+	// whenSlow skip or block. Default 1048576 (1 MiB); at least 65536 (64 KiB).
+	WindowBytes *int64 `json:"windowBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends. Default 2000.
 	ShutdownGraceMs *int64 `json:"shutdownGraceMs,omitempty"`
 	// Milliseconds from its start after which any job is ended, with all that it started; a
@@ -1420,6 +1426,9 @@ type Limits struct {
 	SpoolTotalBytes int64 `json:"spoolTotalBytes"`
 	// How many bytes of input may wait for a job to read them.
 	InputQueueBytes int64 `json:"inputQueueBytes"`
+	// How many bytes of each stream of a job may be sent and not acknowledged; absent where
+	// the server has neither job/ack nor whenSlow.
+	WindowBytes *int64 `json:"windowBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends.
 	ShutdownGraceMs int64 `json:"shutdownGraceMs"`
 	// Milliseconds from its start after which any job is ended; absent: none.
@@ -1471,6 +1480,20 @@ type InitializeResult struct {
 
 // InitializedParams: Nothing.
 type InitializedParams struct {
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobAckParams: What was taken.
+type JobAckParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// Of which stream.
+	Stream Stream `json:"stream"`
+	// Everything before this offset was taken: offset and bytes of a job/output, added.
+	Offset int64 `json:"offset"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2109,6 +2132,21 @@ const (
 	SubscribeFromKeywordNow   SubscribeFromKeyword = "now"
 )
 
+// WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
+// and sent later, as far as it is kept. skip: a client that is more than
+// limits.windowBytes behind gets the newest, and a gap before it. block: the program's
+// writes wait once output is a window ahead of what was sent, which is limits.windowBytes
+// or what spoolMemoryBytes surely keeps, whichever is less; nothing is lost. What ends
+// the job ends the waiting.
+type WhenSlow string
+
+// The values of WhenSlow.
+const (
+	WhenSlowSpool WhenSlow = "spool"
+	WhenSlowSkip  WhenSlow = "skip"
+	WhenSlowBlock WhenSlow = "block"
+)
+
 // JobSubscribeParams: What is asked for, of which job.
 type JobSubscribeParams struct {
 	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
@@ -2126,6 +2164,9 @@ type JobSubscribeParams struct {
 	// Absent: it goes on where it stands, also after a time without output, and from now
 	// where none of this job was asked for yet or since job/unsubscribe.
 	From json.RawMessage `json:"from,omitempty"`
+	// What becomes of output that this client is too slow for. Absent: as it was; of a job
+	// of which nothing is heard, spool.
+	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2397,6 +2438,110 @@ type LogMessageParams struct {
 	Level LogLevel `json:"level"`
 	// The message, in words for people.
 	Text string `json:"text"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// StatsJobs: How many jobs there are.
+type StatsJobs struct {
+	// Jobs that are not closed.
+	Live int64 `json:"live"`
+	// All that can be named, those that are closed included.
+	Known int64 `json:"known"`
+	// How many may be live: limits.maxJobs.
+	Max int64 `json:"max"`
+}
+
+// StatsConnection: What this connection owes.
+type StatsConnection struct {
+	// Requests that were read and are not answered, this one included.
+	RequestsInFlight int64 `json:"requestsInFlight"`
+	// How many there may be; one more is limitExceeded.
+	RequestsMax int64 `json:"requestsMax"`
+	// Answers, and other messages that go before output, that the client has not taken yet.
+	QueuedMessages int64 `json:"queuedMessages"`
+	// Bytes of those.
+	QueuedBytes int64 `json:"queuedBytes"`
+	// Jobs with output or events that can be sent now.
+	JobsToSend int64 `json:"jobsToSend"`
+}
+
+// StatsSpool: The stored output of all known jobs, in bytes.
+type StatsSpool struct {
+	// Memory that it takes.
+	MemoryBytes int64 `json:"memoryBytes"`
+	// What is in files.
+	DiskBytes int64 `json:"diskBytes"`
+	// What may be in files: limits.spoolTotalBytes; 0 where there are none.
+	DiskMaxBytes int64 `json:"diskMaxBytes"`
+	// What has come and is not kept any more.
+	DroppedBytes int64 `json:"droppedBytes"`
+}
+
+// StatsProcess: The server's own process, without the jobs and what contains them.
+type StatsProcess struct {
+	// Memory that it has from the system for its data, by its own count.
+	MemoryBytes int64 `json:"memoryBytes"`
+	// What of it is in objects, those included that are not cleared away yet.
+	HeapBytes int64 `json:"heapBytes"`
+	// Goroutines.
+	Goroutines int64 `json:"goroutines"`
+}
+
+// StreamStats: One stream of a job, in bytes.
+type StreamStats struct {
+	// What has come.
+	NextOffset int64 `json:"nextOffset"`
+	// Memory that its stored output takes.
+	MemoryBytes int64 `json:"memoryBytes"`
+	// What has come and is not kept any more.
+	DroppedBytes int64 `json:"droppedBytes"`
+	// How far it was sent to this connection; absent where it is not.
+	SentOffset *int64 `json:"sentOffset,omitempty"`
+	// How far what was sent is behind what has come; absent where it is not sent.
+	LagBytes *int64 `json:"lagBytes,omitempty"`
+	// What was sent and not acknowledged; absent where this client acknowledges nothing.
+	UnackedBytes *int64 `json:"unackedBytes,omitempty"`
+	// The program's writes wait for whoever takes its output.
+	Held *bool `json:"held,omitempty"`
+}
+
+// JobStats: One job.
+type JobStats struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// The name that the client gave it.
+	Name *string `json:"name,omitempty"`
+	// Its status.
+	Status Status `json:"status"`
+	// Events that wait to be sent, or for output before them.
+	QueuedEvents int64 `json:"queuedEvents"`
+	// Input that the system has not taken yet.
+	InputQueueBytes int64 `json:"inputQueueBytes"`
+	// Its streams.
+	Streams Map[StreamStats] `json:"streams"`
+}
+
+// ServerStatsParams: Nothing.
+type ServerStatsParams struct {
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// ServerStatsResult: What there is.
+type ServerStatsResult struct {
+	// Milliseconds since the connection began.
+	UptimeMs int64 `json:"uptimeMs"`
+	// How many jobs there are.
+	Jobs StatsJobs `json:"jobs"`
+	// What this connection owes.
+	Connection StatsConnection `json:"connection"`
+	// The stored output.
+	Spool StatsSpool `json:"spool"`
+	// The server's own process.
+	Process StatsProcess `json:"process"`
+	// Every job that is live, or of which something is still to be sent, oldest first.
+	PerJob List[JobStats] `json:"perJob"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

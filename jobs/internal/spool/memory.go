@@ -1,5 +1,7 @@
 package spool
 
+import "math"
+
 // segmentSize is the unit in which the tail in memory is dropped. It is what one
 // read for the wire asks for, so that a reader seldom crosses more than one edge.
 const segmentSize = 64 << 10
@@ -14,13 +16,14 @@ type memory struct {
 	head  []byte   // [0, len(head))
 	tail  [][]byte // segments from start on; all but the last are full
 	start int64
-	size  int // of the tail
+	size  int   // of the tail
+	pin   int64 // nothing is dropped from here on
 }
 
 // newMemory makes one that keeps the first headMax bytes and about tailMax of the
 // newest.
 func newMemory(headMax, tailMax, segment int) memory {
-	return memory{headMax: headMax, tailMax: max(tailMax, 2*segment), segment: segment}
+	return memory{headMax: headMax, tailMax: max(tailMax, 2*segment), segment: segment, pin: noPin}
 }
 
 func (m *memory) append(p []byte) {
@@ -53,16 +56,19 @@ func (m *memory) fill(p []byte) int {
 	return n
 }
 
-// fresh reuses the oldest segment once the tail is full.
-func (m *memory) fresh() []byte {
-	if m.size+m.segment <= m.tailMax {
-		return nil // grown as needed: a short output does not pay for a segment
+// noPin is where nothing is pinned.
+const noPin = int64(math.MaxInt64)
+
+// fresh reuses the oldest segment once the tail is full, unless it is pinned.
+func (m *memory) fresh() (reused []byte) {
+	for m.size+m.segment > m.tailMax && m.start+int64(len(m.tail[0])) <= m.pin {
+		oldest := m.tail[0]
+		m.tail = append(m.tail[:0], m.tail[1:]...)
+		m.start += int64(len(oldest))
+		m.size -= len(oldest)
+		reused = oldest[:0]
 	}
-	oldest := m.tail[0]
-	m.tail = append(m.tail[:0], m.tail[1:]...)
-	m.start += int64(len(oldest))
-	m.size -= len(oldest)
-	return oldest[:0]
+	return reused // nil: grown as needed, so that a short output does not pay for a segment
 }
 
 // next returns the first offset that is kept and not below off.
@@ -99,6 +105,15 @@ func (m *memory) ranges(to []Range) []Range {
 		to = append(to, Range{m.start, m.start + int64(m.size)})
 	}
 	return to
+}
+
+// taken is how much memory that takes.
+func (m *memory) taken() int64 {
+	n := cap(m.head)
+	for _, seg := range m.tail {
+		n += cap(seg)
+	}
+	return int64(n)
 }
 
 // drop gives up all that is kept. What is appended later is kept again.

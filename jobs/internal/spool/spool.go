@@ -286,6 +286,38 @@ func (s *Spool) Stored() []Range {
 	return merge(s.disk.ranges(nil))
 }
 
+// Newest returns how many of the newest bytes are in memory for sure, however many came
+// before them.
+func (s *Spool) Newest() int64 {
+	m := &s.mem // what is looked at is immutable
+	return int64((m.tailMax/m.segment - 1) * m.segment)
+}
+
+// Pin keeps what is stored and comes from off on, whatever that takes: memory grows by
+// what is appended until off is moved on. Whoever pins has to see to it that this is
+// bounded. Offsets below what is kept pin all of it.
+func (s *Spool) Pin(off int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mem.pin = off
+}
+
+// Unpin ends that.
+func (s *Spool) Unpin() { s.Pin(noPin) }
+
+// A Usage is what a spool holds, in bytes.
+type Usage struct {
+	Memory  int64 // taken for what is kept in memory
+	Dropped int64 // that came and can't be read any more
+}
+
+// Usage returns what the spool holds now.
+func (s *Spool) Usage() Usage {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return Usage{s.mem.taken(), s.end.Load() - Length(s.kept())}
+}
+
 // ReadRange returns the stored bytes of [from, to) and the ranges in it that were
 // dropped.
 func (s *Spool) ReadRange(from, to int64) (data []byte, gaps []Range) {

@@ -1,0 +1,58 @@
+package spool
+
+import (
+	"bytes"
+	"testing"
+)
+
+// What is pinned is kept beyond the bound, and let go of when it is not pinned any more.
+func TestPin(t *testing.T) {
+	const bound = 256 << 10
+	s, all := New(bound), []byte(nil)
+	add := func(n int) {
+		p := bytes.Repeat([]byte{byte(len(all) / 1000)}, n)
+		all = append(all, p...)
+		s.Append(p)
+	}
+	kept := func(from int64) {
+		t.Helper()
+		data, gaps := s.ReadRange(from, int64(len(all)))
+		if len(gaps) > 0 || !bytes.Equal(data, all[from:]) {
+			t.Fatalf("from %d on %d bytes of %d, gaps %v", from, len(data), int64(len(all))-from, gaps)
+		}
+	}
+	add(bound)
+	s.Pin(100_000)
+	for range 300 {
+		add(5000)
+	}
+	kept(100_000)
+	s.Pin(1_000_000)
+	for range 300 {
+		add(5000)
+	}
+	kept(1_000_000)
+	if s.Usage().Dropped == 0 {
+		t.Error("what is before the pin is kept as well")
+	}
+	s.Unpin()
+	add(segmentSize)
+	kept(int64(len(all)) - s.Newest())
+	if u := s.Usage(); u.Memory > bound+segmentSize {
+		t.Errorf("%d bytes of memory, though nothing is pinned", u.Memory)
+	}
+}
+
+// Newest is a promise, however the pieces fall.
+func TestNewest(t *testing.T) {
+	for _, max := range []int{0, 100_000, 128 << 10, 256 << 10, 300_000, 1 << 20} {
+		s := New(max)
+		for i := range 2000 {
+			s.Append(make([]byte, 1+i*37%9000))
+			kept := s.Kept()
+			if last := kept[len(kept)-1]; last.To-last.From < min(s.Newest(), s.End()) && len(kept) > 1 {
+				t.Fatalf("bound %d: of %d bytes the newest %d are kept, %d are promised", max, s.End(), last.To-last.From, s.Newest())
+			}
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package rpc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"shelld/schema"
+)
+
+// leastWindow is the least that windowBytes may be.
+const leastWindow = 64 << 10
+
+// acking runs a server for a client that acknowledges.
+func acking(t *testing.T, limits obj, options ...any) *session {
+	t.Helper()
+	all := merged(obj{"windowBytes": leastWindow, "spoolMemoryBytes": 128 << 10}, nil)
+	for k, v := range limits {
+		all[k] = v
+	}
+	return start(t, "capabilities", obj{"ack": true}, "options", merged(obj{"limits": all}, options))
+}
+
+func (s *session) ack(handle any, stream string, offset int64) {
+	s.t.Helper()
+	s.send(encode(obj{"jsonrpc": "2.0", "method": "job/ack", "params": obj{"handle": handle, "stream": stream, "offset": offset}}))
+}
+
+func (s *session) stats() schema.ServerStatsResult {
+	s.t.Helper()
+	return do[schema.ServerStatsResult](s, "server/stats", obj{})
+}
+
+// streamStats are those of a job that is live, or has something to be sent.
+func (s *session) streamStats(handle int64, stream string) schema.StreamStats {
+	s.t.Helper()
+	for _, j := range s.stats().PerJob {
+		if j.Handle == handle {
+			return j.Streams[stream]
+		}
+	}
+	s.t.Fatalf("server/stats has nothing of job %d", handle)
+	return schema.StreamStats{}
+}
+
+// until asks for the stats of a stream again and again: nobody tells when they change.
+func (s *session) until(handle int64, stream string, cond func(schema.StreamStats) bool) schema.StreamStats {
+	s.t.Helper()
+	for {
+		if st := s.streamStats(handle, stream); cond(st) || s.t.Failed() {
+			return st
+		}
+	}
+}
+
+// acknowledge acknowledges what comes of a stream until the job is closed.
+func (s *session) acknowledge(handle int64, stream string) {
+	s.t.Helper()
+	for acked := int64(-1); ; {
+		var end int64
+		closed := false
+		s.wait("more output or the end", func() bool {
+			for _, e := range s.events {
+				if e.Handle == handle && e.Method == "job/output" && e.Stream == stream {
+					end = e.Offset + e.Bytes
+				}
+				closed = closed || e.Handle == handle && e.Method == "job/closed"
+			}
+			return end > acked || closed
+		})
+		if closed {
+			return
+		}
+		acked = end
+		s.ack(handle, stream, acked)
+	}
+}
+
+// numbers are lines of text that are all different.
+func numbers(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintln(&b, i)
+	}
+	return b.String()
+}
+
+func TestAckWindow(t *testing.T) {
+	s := acking(t, nil)
+	h := s.pipe("seq 100000")
+	s.await(h, obj{"closed": true}) // whose answer waits for no acknowledgement
+	st := s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) >= leastWindow })
+	equal(t, "sent without an acknowledgement", num(st.SentOffset), leastWindow)
+	equal(t, "unacknowledged", num(st.UnackedBytes), leastWindow)
+	equal(t, "events before the output that they speak of", len(s.all(h, "job/exited")), 0)
+
+	s.ack(h, "stdout", 1000)
+	s.ack(h, "stdout", 30_000)
+	s.ack(h, "stdout", 2000) // was said already
+	st = s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) >= 30_000+leastWindow })
+	equal(t, "sent after 30,000 were acknowledged", num(st.SentOffset), 30_000+leastWindow)
+
+	s.ack(h, "stdout", 1<<50) // means all that was sent, and not what comes
+	st = s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) > 30_000+leastWindow })
+	equal(t, "sent after more than all was acknowledged", num(st.SentOffset), 30_000+2*leastWindow)
+
+	s.acknowledge(h, "stdout")
+	equal(t, "output", s.output(h, "stdout"), numbers(1, 100_000))
+}
+
+// An acknowledgement that nobody can make anything of is told, since output waits for a
+// good one.
+func TestBadAckIsTold(t *testing.T) {
+	s := acking(t, nil)
+	s.sendBad(`{"jsonrpc":"2.0","method":"job/ack","params":{"handle":1,"stream":"stdout","offset":-1}}`)
+	s.wait("log/message", func() bool {
+		for _, e := range s.events {
+			if e.Method == "log/message" {
+				return true
+			}
+		}
+		return false
+	})
+	s.ack(77, "stdout", 5) // of a job that is forgotten, perhaps
+	h := s.pipe("echo here")
+	s.ack(h, "pty", 5)
+	equal(t, "output", s.output(h, "stdout"), "here\n")
+}
+
+// A client that has not said that it acknowledges waits for nobody, and neither does its
+// output.
+func TestAckUnasked(t *testing.T) {
+	s := start(t, "options", obj{"limits": obj{"windowBytes": leastWindow}})
+	h := s.pipe("seq 100000")
+	s.ack(h, "stdout", 10)
+	equal(t, "output", s.output(h, "stdout"), numbers(1, 100_000))
+}
+
+// The end of the window splits no character.
+func TestAckCharacters(t *testing.T) {
+	s := acking(t, nil)
+	const text = "€€€€€€€\n" // 22 bytes, by which no window can be divided
+	h := s.pipe("yes '" + strings.TrimSpace(text) + "' | head -n 20000")
+	s.acknowledge(h, "stdout")
+	equal(t, "output", s.output(h, "stdout"), strings.Repeat(text, 20000))
+	for _, e := range s.all(h, "job/output") {
+		if e.Text == nil {
+			t.Fatalf("%d bytes from %d on came as base64", e.Bytes, e.Offset)
+		}
+	}
+}
+
+// There is nothing to acknowledge of what was never sent.
+func TestAckAcrossAGap(t *testing.T) {
+	s := acking(t, nil, "persist", obj{"mode": "memory"})
+	h := s.pipe("seq 300000; exec 1>&-; read x", "stdin", "open")
+	s.await(h, obj{"bytes": len(numbers(1, 300_000))}, "from", "start")
+	st := s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.UnackedBytes) == leastWindow })
+	for off := int64(0); off < num(st.SentOffset); off += 10_000 { // in parts, of which one may end in the gap
+		s.ack(h, "stdout", off)
+	}
+	s.write(h, "go\n")
+	s.acknowledge(h, "stdout")
+	gaps := 0
+	for _, e := range s.all(h, "job/output") {
+		if e.Gap != nil {
+			gaps++
+		}
+	}
+	if gaps == 0 {
+		t.Error("no gap was told")
+	}
+	got := s.output(h, "stdout")
+	if whole := numbers(1, 300_000); !strings.HasSuffix(whole, got[len(got)-leastWindow/2:]) {
+		t.Error("the end of the output did not come")
+	}
+}
+
+func TestWhenSlowSkip(t *testing.T) {
+	s := start(t, "options", obj{"limits": obj{"windowBytes": leastWindow}})
+	h := s.pipe("seq 300000; read x; echo end", "stdin", "open", "events", []string{})
+	s.await(h, obj{"bytes": len(numbers(1, 300_000))}, "from", "start")
+	do[schema.JobSubscribeResult](s, "job/subscribe", obj{"handle": h, "events": []string{"output", "exited", "closed"}, "from": "start", "whenSlow": "skip"})
+	s.write(h, "go\n")
+	s.event(h, "job/closed")
+	all := s.all(h, "job/output")
+	first := all[0]
+	if first.Gap == nil || first.Gap.From != 0 || first.Gap.To < int64(len(numbers(1, 300_000)))-leastWindow {
+		t.Fatalf("the first output has the gap %+v", first.Gap)
+	}
+	var got string
+	for i, e := range all {
+		if got += string(e.data()); i > 0 && e.Gap != nil {
+			t.Errorf("another gap: %+v", e.Gap)
+		}
+	}
+	whole := numbers(1, 300_000) + "end\n"
+	if got != whole[first.Offset:] || !strings.HasPrefix(got, strings.SplitN(whole[first.Offset:], "\n", 2)[0]) || whole[first.Offset-1] != '\n' {
+		t.Errorf("what came is not the newest lines: %.60q", got)
+	}
+}
+
+// A client that is not behind loses nothing.
+func TestWhenSlowSkipNothing(t *testing.T) {
+	s := start(t)
+	h := s.pipe("read x; seq 50000", "stdin", "open")
+	do[schema.JobSubscribeResult](s, "job/subscribe", obj{"handle": h, "whenSlow": "skip"})
+	s.write(h, "go\n")
+	equal(t, "output", s.output(h, "stdout"), numbers(1, 50_000))
+}
+
+// blocked is a job that writes without end and waits for a client that does not
+// acknowledge.
+func (s *session) blocked(command string) int64 {
+	s.t.Helper()
+	h := s.pipe("read x; "+command, "stdin", "open")
+	do[schema.JobSubscribeResult](s, "job/subscribe", obj{"handle": h, "whenSlow": "block"})
+	s.write(h, "go\n")
+	st := s.until(h, "stdout", func(st schema.StreamStats) bool { return st.Held != nil && num(st.SentOffset) == leastWindow })
+	if st.NextOffset > 3*leastWindow || st.DroppedBytes != 0 {
+		s.t.Errorf("a job that waits has %d bytes of output, of which %d are dropped", st.NextOffset, st.DroppedBytes)
+	}
+	return h
+}
+
+func TestWhenSlowBlock(t *testing.T) {
+	for _, mode := range []string{"files", "memory"} {
+		t.Run(mode, func(t *testing.T) {
+			s := acking(t, nil, "persist", obj{"mode": mode})
+			h := s.blocked("seq 300000")
+			if info := s.get(h); info.Status != schema.StatusRunning {
+				t.Errorf("the job is %s", info.Status)
+			}
+			s.acknowledge(h, "stdout")
+			equal(t, "output", s.output(h, "stdout"), numbers(1, 300_000))
+			for _, e := range s.all(h, "job/output") {
+				if e.Gap != nil {
+					t.Fatalf("a gap: %+v", *e.Gap)
+				}
+			}
+		})
+	}
+}
+
+// What ends the waiting: a kill, and that nobody is waited for any more.
+func TestWhenSlowBlockEnds(t *testing.T) {
+	s := acking(t, nil)
+	k := s.kill(s.blocked("yes"))
+	equal(t, "status after a kill", k.Job.Status, schema.StatusClosed)
+
+	for _, end := range []func(h int64){
+		func(h int64) { do[schema.JobUnsubscribeResult](s, "job/unsubscribe", obj{"handle": h}) },
+		func(h int64) {
+			do[schema.JobSubscribeResult](s, "job/subscribe", obj{"handle": h, "whenSlow": "spool"})
+		},
+		func(h int64) {
+			do[schema.JobSubscribeResult](s, "job/subscribe", obj{"handle": h, "events": []string{"exited"}})
+		},
+	} {
+		h := s.blocked("seq 300000")
+		end(h)
+		o := s.await(h, obj{"closed": true}, "maxBytes", 0)
+		equal(t, "reason", o.Reason, schema.OutcomeReasonClosed)
+		r := do[schema.JobReadResult](s, "job/read", obj{"handle": h, "stream": "stdout", "offset": -7})
+		equal(t, "the last line", str(r.Text), "300000\n")
+	}
+	_ = s.blocked("yes") // The server's end reaches it as well.
+}
+
+// A client that reads slowly slows down the one job that it has asked to, and no other.
+func TestWhenSlowBlockIsOfOneJob(t *testing.T) {
+	s := acking(t, nil)
+	s.blocked("yes")
+	h := s.pipe("seq 300000", "events", []string{})
+	equal(t, "reason", s.await(h, obj{"closed": true}, "maxBytes", 0).Reason, schema.OutcomeReasonClosed)
+}

@@ -1,0 +1,85 @@
+package rpc
+
+import (
+	"runtime"
+	"runtime/metrics"
+	"time"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+func (s *Server) serverStats(r *request) error {
+	var p schema.ServerStatsParams
+	if err := r.decode(&p); err != nil {
+		return err
+	}
+	all := s.mgr.Stats()
+	limits := s.mgr.Limits()
+	res := schema.ServerStatsResult{
+		UptimeMs: millis(time.Since(s.began)),
+		Jobs:     schema.StatsJobs{Live: int64(all.Live), Known: int64(all.Known), Max: int64(limits.MaxJobs)},
+		Spool: schema.StatsSpool{
+			MemoryBytes: all.Memory, DiskBytes: all.Disk, DiskMaxBytes: limits.SpoolTotal, DroppedBytes: all.Dropped,
+		},
+		Process:    processStats(),
+		Connection: schema.StatsConnection{RequestsMax: maxInFlight},
+	}
+	s.mu.Lock()
+	res.Connection.RequestsInFlight = int64(len(s.inFlight))
+	s.mu.Unlock()
+	s.out.mu.Lock()
+	c := &res.Connection
+	c.QueuedMessages, c.QueuedBytes, c.JobsToSend = int64(len(s.out.control)), int64(s.out.bytes), int64(len(s.out.ready))
+	for _, j := range all.Jobs {
+		if w, more := s.jobStatsLocked(&j); more || j.Status != jobs.StatusClosed {
+			res.PerJob = append(res.PerJob, w)
+		}
+	}
+	s.out.mu.Unlock()
+	r.reply(res)
+	return nil
+}
+
+// jobStatsLocked tells what one job takes, and whether something of it is still to be sent.
+// The caller must hold out.mu.
+func (s *Server) jobStatsLocked(j *jobs.JobStats) (w schema.JobStats, more bool) {
+	w = schema.JobStats{
+		Handle: int64(j.Job.ID()), Name: optional(j.Job.Name()), Status: schema.Status(j.Status),
+		InputQueueBytes: j.Input, Streams: schema.Map[schema.StreamStats]{},
+	}
+	l, _ := j.Job.Sink().(*lane)
+	heard := l != nil && l.open
+	if heard {
+		w.QueuedEvents = int64(len(l.queue) + len(l.held))
+		more = w.QueuedEvents > 0
+	}
+	for _, st := range j.Streams {
+		ws := schema.StreamStats{NextOffset: st.End, MemoryBytes: st.Memory, DroppedBytes: st.Dropped, Held: optional(st.Held)}
+		if heard && l.want.events[schema.EventNameOutput] {
+			if f := l.flowLocked(st.Name); f != nil {
+				sent, lag := f.sent, max(st.End-f.sent, 0)
+				ws.SentOffset, ws.LagBytes = &sent, &lag
+				more = more || lag > 0
+				if s.out.acks.Load() {
+					unacked := f.unacked()
+					ws.UnackedBytes = &unacked
+				}
+			}
+		}
+		w.Streams[string(st.Name)] = ws
+	}
+	return w, more
+}
+
+// processStats is what the runtime says of the process; it stops nobody.
+func processStats() schema.StatsProcess {
+	all := []metrics.Sample{
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+		{Name: "/memory/classes/heap/objects:bytes"},
+	}
+	metrics.Read(all)
+	of := func(i int) int64 { return int64(all[i].Value.Uint64()) }
+	return schema.StatsProcess{MemoryBytes: of(0) - of(1), HeapBytes: of(2), Goroutines: int64(runtime.NumGoroutine())}
+}
