@@ -130,6 +130,7 @@ var moreEffects = []fault{
 	{name: "takes one request at a time", says: "expected .* (did not|cannot) come", slow: true, hooks: oneAtATime},
 	{name: "takes nothing while the client takes nothing", says: "(did not|cannot) come|to be gone within|never answered", slow: true, hooks: func() hooks { return hooks{lockstep: true} }},
 	{name: "does not cancel", says: "expected an answer .* (did not|cannot) come|got the result", slow: true, hooks: asks(asking("$/cancelRequest"), func(*faultProxy, *packet) []*packet { return nil })},
+	{name: "takes no acknowledgement", says: "no more output comes|(did not|cannot) come", slow: true, hooks: asks(asking("job/ack"), func(*faultProxy, *packet) []*packet { return nil })},
 	{name: "kills with TERM alone", says: "/survivors: expected|/job/status: expected|/signal: expected", slow: true, hooks: editRequest("job/kill", func(o map[string]any) bool {
 		was := o["force"]
 		o["force"] = false

@@ -11,12 +11,13 @@ import (
 // shows it is enough.
 func paramFaults() (all []fault) {
 	// The verdict is what comes of it: another result, an error, silence.
-	const says = "expected|differs|no more output comes|" + notSent
+	const says = "expected|differs|no more output comes|are not acknowledged|" + notSent
 	for _, line := range strings.Split(strings.TrimSpace(`
 initialize rootDirectory allowedDirectories
+initialize/capabilities ack
 initialize/options encoding events env limits persist
 initialize/options/env include exclude set inherit
-initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs
+initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes
 initialize/options/persist directory mode
 job/start cwd env shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events wait killAfterMs limits
 job/run cwd env stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits
@@ -27,7 +28,7 @@ job/list live group
 job/kill graceMs force
 job/signal target
 job/watch from once flags stream on
-job/subscribe events encoding from
+job/subscribe events encoding from whenSlow
 job/remove keepFiles
 wait from timeoutMs maxBytes format stripEcho
 condition flags on stream afterInput
@@ -66,13 +67,11 @@ func ignores(where, name string) func() hooks {
 // places are the objects in a request that are meant by where.
 func places(where string, m *packet) (all []map[string]any) {
 	params := m.object("params")
-	method, way, _ := strings.Cut(where, "/options")
-	if m.method() == method {
+	if way := strings.TrimPrefix(where, m.method()); way == "" || way != where && way[0] == '/' {
 		o := params
-		if strings.Contains(where, "/options") {
-			o, _ = o["options"].(map[string]any)
-			if way != "" {
-				o, _ = o[way[1:]].(map[string]any)
+		for name := range strings.SplitSeq(strings.TrimPrefix(way, "/"), "/") {
+			if name != "" {
+				o, _ = o[name].(map[string]any)
 			}
 		}
 		return []map[string]any{o}
