@@ -202,13 +202,15 @@ func TestFile(t *testing.T) {
 func TestMethods(t *testing.T) {
 	const (
 		fromClient = "initialize shutdown job/start job/run job/write job/read job/wait job/list job/get job/kill job/signal job/resize job/watch job/unwatch job/remove job/subscribe job/unsubscribe"
-		toldClient = "initialized exit $/cancelRequest"
+		statistics = "server/stats"
+		toldClient = "initialized exit $/cancelRequest job/ack"
 		toldServer = "job/started job/output job/patternMatched job/watchRemoved job/stateChanged job/exited job/closed log/message"
 	)
 	want := map[string]Method{}
 	for _, name := range strings.Fields(fromClient) {
 		want[name] = Method{Name: name, Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true}
 	}
+	want[statistics] = Method{Name: statistics, Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true}
 	for _, name := range strings.Fields(toldClient) {
 		want[name] = Method{Name: name, Kind: "notification", From: "client", Level: "core", HasParams: true}
 	}
