@@ -36,6 +36,7 @@ type benchServer struct {
 	stdin   io.Closer
 	client  *rpc.Client
 	notices chan rpc.Notice
+	ignoring
 }
 
 func serveBench(b *testing.B, events ...string) *benchServer {
@@ -60,7 +61,11 @@ func serveBenchWith(b *testing.B, options schema.Options) *benchServer {
 		b.Fatal(err)
 	}
 	s.stdin = in
-	s.client = rpc.NewClient(out, in, func(n rpc.Notice) { s.notices <- n }, nil)
+	s.client = rpc.NewClient(out, in, func(n rpc.Notice) {
+		if !s.ignores(n.Params) {
+			s.notices <- n
+		}
+	}, nil)
 	b.Cleanup(func() {
 		_ = in.Close() // The end of input ends it.
 		go func() {
@@ -281,12 +286,17 @@ func openBare(b *testing.B, command string) *bareTerminal {
 		b.Fatal(err)
 	}
 	_ = slave.Close()
+	b.Cleanup(func() { _ = master.Close() })
+	endWith(b, cmd)
+	return &bareTerminal{b, master, bufio.NewReader(master)}
+}
+
+// endWith has a command end with the benchmark.
+func endWith(b *testing.B, cmd *exec.Cmd) {
 	b.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		_ = master.Close()
 	})
-	return &bareTerminal{b, master, bufio.NewReader(master)}
 }
 
 func (t *bareTerminal) write(text string) {
