@@ -29,7 +29,7 @@ type sight struct {
 	Dir                       string
 	Env                       []string
 	Files                     map[string]string
-	Signals                   []string // of /proc/self/status
+	Signals                   []string // of /proc/thread-self/status
 	Limit                     unix.Rlimit
 	Mask                      int
 }
@@ -47,7 +47,8 @@ func childLook(args []string) int {
 		s.Terminal, _ = os.Readlink("/proc/self/fd/0")
 		_ = tty.Close()
 	}
-	status, _ := os.ReadFile("/proc/self/status")
+	// Its own thread's: another one may have all signals blocked while it starts a third.
+	status, _ := os.ReadFile("/proc/thread-self/status")
 	for line := range strings.Lines(string(status)) {
 		if strings.HasPrefix(line, "SigIgn") || strings.HasPrefix(line, "SigBlk") || strings.HasPrefix(line, "SigPnd") || strings.HasPrefix(line, "ShdPnd") {
 			s.Signals = append(s.Signals, strings.TrimSpace(line))
