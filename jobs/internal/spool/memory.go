@@ -1,6 +1,9 @@
 package spool
 
-import "math"
+import (
+	"math"
+	"sync/atomic"
+)
 
 // segmentSize is the unit in which the tail in memory is dropped. It is what one
 // read for the wire asks for, so that a reader seldom crosses more than one edge.
@@ -16,14 +19,15 @@ type memory struct {
 	head  []byte   // [0, len(head))
 	tail  [][]byte // segments from start on; all but the last are full
 	start int64
-	size  int   // of the tail
-	pin   int64 // nothing is dropped from here on
+	size  int // of the tail
+
+	pin atomic.Int64 // nothing is dropped from here on; who pins waits for nobody that reads
 }
 
 // newMemory makes one that keeps the first headMax bytes and about tailMax of the
 // newest.
 func newMemory(headMax, tailMax, segment int) memory {
-	return memory{headMax: headMax, tailMax: max(tailMax, 2*segment), segment: segment, pin: noPin}
+	return memory{headMax: headMax, tailMax: max(tailMax, 2*segment), segment: segment}
 }
 
 func (m *memory) append(p []byte) {
@@ -61,7 +65,7 @@ const noPin = int64(math.MaxInt64)
 
 // fresh reuses the oldest segment once the tail is full, unless it is pinned.
 func (m *memory) fresh() (reused []byte) {
-	for m.size+m.segment > m.tailMax && m.start+int64(len(m.tail[0])) <= m.pin {
+	for m.size+m.segment > m.tailMax && m.start+int64(len(m.tail[0])) <= m.pin.Load() {
 		oldest := m.tail[0]
 		m.tail = append(m.tail[:0], m.tail[1:]...)
 		m.start += int64(len(oldest))

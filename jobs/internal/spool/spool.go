@@ -66,7 +66,9 @@ type Spool struct {
 // least two segments of 64 KiB): the first eighth of them and the newest of the
 // rest.
 func New(max int) *Spool {
-	return &Spool{mem: newMemory(max/8, max-max/8, segmentSize)}
+	s := &Spool{mem: newMemory(max/8, max-max/8, segmentSize)}
+	s.Unpin()
+	return s
 }
 
 // Open returns an empty spool.
@@ -82,6 +84,7 @@ func Open(o Options) *Spool {
 		mem:    newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
 		disk:   layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
 	}
+	s.Unpin()
 	if o.File != nil {
 		s.begun = true
 		s.use(o.File)
@@ -296,11 +299,8 @@ func (s *Spool) Newest() int64 {
 // Pin keeps what is stored and comes from off on, whatever that takes: memory grows by
 // what is appended until off is moved on. Whoever pins has to see to it that this is
 // bounded. Offsets below what is kept pin all of it.
-func (s *Spool) Pin(off int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mem.pin = off
-}
+// It waits for nobody, and holds from the next Append on.
+func (s *Spool) Pin(off int64) { s.mem.pin.Store(off) }
 
 // Unpin ends that.
 func (s *Spool) Unpin() { s.Pin(noPin) }
