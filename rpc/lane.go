@@ -322,8 +322,11 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 	if c.off >= limit || !l.events[schema.EventNameOutput] {
 		return e, sendNothing
 	}
-	if c.room == 0 && c.off < end {
-		return e, sendLater
+	if c.room == 0 {
+		if c.off < end {
+			return e, sendLater
+		}
+		return e, sendNothing // what comes now is another turn's
 	}
 	from := l.newest(c, end)
 	n, at, ok := l.read(c.stream, from)

@@ -114,7 +114,7 @@ func openOutput(b *testing.B, mode schema.Mode, command string) *os.File {
 func (s *benchServer) flood(mode schema.Mode, argv []string, sum uint32, size int64) {
 	s.b.Helper()
 	got, n := crc32.NewIEEE(), int64(0)
-	s.start(schema.JobStartParams{Argv: argv, Mode: &mode, Stderr: new(schema.StderrTargetMerge)})
+	s.start(schema.JobStartParams{Argv: argv, Mode: &mode})
 	for note := range s.notices {
 		switch note.Method {
 		case "job/output":
