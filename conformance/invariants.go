@@ -52,6 +52,8 @@ func (c *checker) sent(r *request) {
 		c.events, c.base64 = options["events"], options["encoding"] == "base64"
 		client, _ := r.params["capabilities"].(map[string]any)
 		c.window.asked, _ = client["ack"].(bool)
+	case "job/subscribe":
+		c.window.subscribing(r.params)
 	case "job/start", "job/run", "": // the method of what a session spells out may not be known
 		c.starts++
 	case "job/write":

@@ -77,7 +77,8 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	const ack = `--> - job/ack {"handle":1,"stream":"stdout","offset":4}`
-	const gap = `,"gap":{"from":10,"to":100}`
+	const gap, restart = `,"gap":{"from":10,"to":100}`, `,"restart":true`
+	const again, answer = `--> 8 job/subscribe {"handle":1,"from":"start"}`, `{"jsonrpc":"2.0","id":8,"result":{}}`
 	for _, test := range []struct {
 		name, want string
 		log        []string
@@ -88,6 +89,8 @@ func TestWindow(t *testing.T) {
 		{"one more than that", "are not acknowledged", append(begin(true, true), text(2, 0, 10, ""), ack, text(3, 10, 5, ""))},
 		{"a gap needs none", "", append(begin(true, true), text(2, 0, 10, ""), ack, text(3, 100, 4, gap))},
 		{"what comes behind it does", "are not acknowledged", append(begin(true, true), text(2, 0, 10, ""), ack, text(3, 100, 5, gap))},
+		{"a new beginning", "", append(begin(true, true), text(2, 0, 10, ""), ack, again, answer, text(3, 0, 10, restart))},
+		{"which has a window of its own", "are not acknowledged", append(begin(true, true), text(2, 0, 10, ""), ack, again, answer, text(3, 0, 10, restart), text(4, 10, 1, ""))},
 		{"a client that does not acknowledge", "", append(begin(false, true), text(2, 0, 20, ""))},
 		{"a server that does not take it", "", append(begin(true, false), text(2, 0, 20, ""))},
 	} {

@@ -205,6 +205,9 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 	case !j.exited && late && j.sub == nil && c.wants(j, "exited"):
 		return fmt.Sprintf("output of job %s before its job/exited is not late", j.handle)
 	}
+	if restart {
+		c.window.renew(j, name)
+	}
 	s.add(offset, data)
 	if why := c.window.output(j, name); why != "" {
 		return why

@@ -1,14 +1,18 @@
 package conformance
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A window watches that no more output is sent than a client that acknowledges has room for
 // (protocol section 5).
 type window struct {
-	asked bool  // the client has said that it acknowledges
-	size  int64 // of each stream; 0: nothing is known, or the server takes no acknowledgements
-	acked map[string]int64
-	named bool // something was acknowledged of a job by its name: less can be said
+	asked bool             // the client has said that it acknowledges
+	size  int64            // of each stream; 0: nothing is known, or the server takes no acknowledgements
+	acked map[string]int64 // by job and stream
+	since map[string]int64 // the same, since the job's last job/subscribe, whose output may begin anew
+	named bool             // something was acknowledged of a job by its name: less can be said
 }
 
 // begin takes the result of initialize.
@@ -17,7 +21,7 @@ func (w *window) begin(result map[string]any) {
 	limits, _ := result["limits"].(map[string]any)
 	if takes, _ := capabilities["ack"].(bool); w.asked && takes {
 		w.size, _ = asInt(limits["windowBytes"])
-		w.acked = map[string]int64{}
+		w.acked, w.since = map[string]int64{}, map[string]int64{}
 	}
 }
 
@@ -29,10 +33,32 @@ func (w *window) acknowledged(params map[string]any) {
 	}
 	key := streamKey(show(params["handle"]), params["stream"])
 	offset, _ := asInt(params["offset"])
-	w.acked[key] = max(w.acked[key], offset)
+	w.acked[key], w.since[key] = max(w.acked[key], offset), max(w.since[key], offset)
 }
 
-func streamKey(handle string, stream any) string { return handle + " " + show(stream) }
+// subscribing takes the params of a job/subscribe of ours.
+func (w *window) subscribing(params map[string]any) {
+	if _, ok := params["handle"].(string); ok {
+		w.named = true
+	}
+	for key := range w.since {
+		if strings.HasPrefix(key, streamKey(show(params["handle"]), "")) {
+			w.since[key] = 0
+		}
+	}
+}
+
+// renew begins anew with a stream, as its output does.
+func (w *window) renew(j *jobView, name string) {
+	if key := streamKey(j.handle, name); w.size > 0 {
+		w.acked[key] = w.since[key]
+	}
+}
+
+func streamKey(handle string, stream any) string {
+	name, _ := stream.(string)
+	return handle + " " + name
+}
 
 // open is how much of a stream was sent and not acknowledged.
 func (w *window) open(j *jobView, name string) (n int64) {

@@ -86,8 +86,8 @@ func (j *Job) drain() {
 	for _, st := range j.streams {
 		if !st.ended && !st.src.Idle() {
 			st.draining = true
-			st.src.Drain() // first: what passes is what it answers to
-			st.pass()
+			st.pass() // first: what answers to the drain ends it
+			st.src.Drain()
 		}
 	}
 }
@@ -277,6 +277,7 @@ func (j *Job) onKilled(ev keeper.Event) {
 		j.report = KillResult{} // a timeout's, or one whose request was cancelled
 	case len(j.report.Survivors) > 0:
 		j.answerKills()
+		j.holdAgain()
 	}
 }
 

@@ -8,8 +8,8 @@ import "sync/atomic"
 // (Spec.Window, for all of a job's life), and a client that has output sent to it
 // (HoldTo). A drain may pass: that the leader has ended, and that the job is over, must be
 // told to a reader that is stuck as well, and a drain takes no more than what the kernel
-// held. Whatever ends the job lifts the hold for good, since a kill must not depend on a
-// reader.
+// held. Whatever ends the job lifts the hold, since a kill must not depend on a reader; one
+// that has left somebody alive gives it back.
 
 // A hold is one who is waited for.
 type hold struct {
@@ -34,13 +34,12 @@ func (j *Job) awaitReader(st *stream) (room int64) {
 	for {
 		end := st.spool.End()
 		room = min(st.reader.room(end), st.client.room(end))
-		if room > 0 || st.passing.Load() || isClosed(j.lifted) {
+		if room > 0 || st.passing.Load() || j.lifted.Load() {
 			break
 		}
 		st.isHeld.Store(true)
 		select {
 		case <-st.room:
-		case <-j.lifted:
 		case <-j.done:
 			return noHold
 		}
@@ -85,7 +84,7 @@ func (j *Job) Sent(name Stream, off int64) {
 func (j *Job) pin(st *stream) {
 	st.pinning.Lock() // whoever comes last has seen what the others have changed
 	defer st.pinning.Unlock()
-	if st.client.window.Load() > 0 && !isClosed(j.lifted) {
+	if st.client.window.Load() > 0 && !j.lifted.Load() {
 		st.spool.Pin(st.client.taken.Load())
 	} else {
 		st.spool.Unpin()
@@ -105,12 +104,22 @@ func (s *stream) pokeReader() {
 	}
 }
 
-// lift lets the job write without a reader. The loop calls it.
+// lift lets the job write without a reader. The loop calls it, and holdAgain.
 func (j *Job) lift() {
-	if isClosed(j.lifted) {
+	if j.lifted.Swap(true) {
 		return
 	}
-	close(j.lifted)
+	for _, st := range j.streams {
+		j.pin(st)
+		st.pokeReader()
+	}
+}
+
+// holdAgain takes that back: who was to be ended lives on.
+func (j *Job) holdAgain() {
+	if j.closing || !j.lifted.Swap(false) {
+		return
+	}
 	for _, st := range j.streams {
 		j.pin(st)
 	}

@@ -91,7 +91,6 @@ type Job struct {
 	hints   chan *Hint          // seekHint -> run, at most once; capacity 1
 	vacant  chan struct{}       // closed by run when nothing of the job is left, or it failed to start
 	ended   chan struct{}       // closed by run when its files are complete, too
-	lifted  chan struct{}       // closed by run: the job waits for no reader any more
 	done    chan struct{}       // closed when run has returned
 
 	loops   sync.WaitGroup                // readLoops and writeLoop
@@ -103,6 +102,7 @@ type Job struct {
 	quit   atomic.Bool // no more turns; set in one
 
 	inputBytes atomic.Int64 // of queue, as of the last turn
+	lifted     atomic.Bool  // the job waits for no reader (hold.go)
 
 	// Guarded by turns:
 	st         state
@@ -171,7 +171,6 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		wrote:   make(chan writeDone),
 		hints:   make(chan *Hint, 1),
 		vacant:  make(chan struct{}),
-		lifted:  make(chan struct{}),
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
 		watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},

@@ -26,8 +26,8 @@ type StreamStats struct {
 	Held    bool // the program's writes wait for who takes its output
 }
 
-// Stats looks at every job that is known, oldest first. It waits for no job's loop and
-// for no disk.
+// Stats looks at every job that is known, oldest first. It waits for no job's loop, and may
+// have to for whoever reads stored output from a disk that hangs.
 func (m *Manager) Stats() (s Stats) {
 	all := m.All()
 	m.mu.Lock()

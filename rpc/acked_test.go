@@ -7,9 +7,24 @@ import (
 
 // acked holds what a client is sent against what it has acknowledged.
 type acked struct {
-	window int64                           // 0: it acknowledges nothing
-	acks   map[int64]map[string]int64      // by job and stream: the offset that was acknowledged last
-	pieces map[int64]map[string][][2]int64 // what was sent of it, as ranges without gaps
+	window int64 // 0: it acknowledges nothing
+	of     map[int64]map[string]*ackedStream
+}
+
+type ackedStream struct {
+	acked  int64      // the offset that was acknowledged last
+	since  int64      // the same, since the last job/subscribe, whose output may begin anew
+	pieces [][2]int64 // what was sent of it, as ranges without gaps
+}
+
+func (a *acked) stream(handle int64, name string) *ackedStream {
+	if a.of[handle] == nil {
+		a.of[handle] = map[string]*ackedStream{}
+	}
+	if a.of[handle][name] == nil {
+		a.of[handle][name] = &ackedStream{}
+	}
+	return a.of[handle][name]
 }
 
 // sent takes a request or notification of the client's.
@@ -26,13 +41,14 @@ func (a *acked) sent(method string, params json.RawMessage) {
 	}
 	switch {
 	case method == "initialize" && p.Capabilities.Ack:
-		a.window = p.Options.Limits.WindowBytes
-		a.acks, a.pieces = map[int64]map[string]int64{}, map[int64]map[string][][2]int64{}
+		a.window, a.of = p.Options.Limits.WindowBytes, map[int64]map[string]*ackedStream{}
 	case method == "job/ack" && a.window > 0:
-		if a.acks[p.Handle] == nil {
-			a.acks[p.Handle] = map[string]int64{}
+		s := a.stream(p.Handle, p.Stream)
+		s.acked, s.since = max(s.acked, p.Offset), max(s.since, p.Offset)
+	case method == "job/subscribe":
+		for _, s := range a.of[p.Handle] {
+			s.since = 0
 		}
-		a.acks[p.Handle][p.Stream] = max(a.acks[p.Handle][p.Stream], p.Offset)
 	}
 }
 
@@ -41,18 +57,14 @@ func (a *acked) output(e *event) bool {
 	if a.window == 0 {
 		return true
 	}
-	of := a.pieces[e.Handle]
-	if of == nil {
-		of = map[string][][2]int64{}
-		a.pieces[e.Handle] = of
-	}
+	s := a.stream(e.Handle, e.Stream)
 	if e.Restart {
-		of[e.Stream] = nil
+		s.pieces, s.acked = nil, s.since
 	}
-	of[e.Stream] = append(of[e.Stream], [2]int64{e.Offset, e.Offset + e.Bytes})
+	s.pieces = append(s.pieces, [2]int64{e.Offset, e.Offset + e.Bytes})
 	open := int64(0)
-	for _, r := range of[e.Stream] {
-		open += max(r[1]-max(r[0], a.acks[e.Handle][e.Stream]), 0)
+	for _, r := range s.pieces {
+		open += max(r[1]-max(r[0], s.acked), 0)
 	}
 	return open <= a.window
 }
@@ -72,5 +84,15 @@ func TestCheckerNoticesTheWindow(t *testing.T) {
 	}
 	if out(1010, 1) {
 		t.Error("a byte too many is not noticed")
+	}
+	a.sent("job/subscribe", json.RawMessage(`{"handle":1,"from":"start"}`))
+	again := func(offset, bytes int64, restart bool) bool {
+		return a.output(&event{Handle: 1, Stream: "stdout", Offset: offset, Bytes: bytes, Restart: restart})
+	}
+	if !again(0, 100, true) {
+		t.Error("what was sent before counts for the new beginning")
+	}
+	if again(100, 1, false) {
+		t.Error("what was acknowledged before counts for the new beginning")
 	}
 }

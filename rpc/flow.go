@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -51,9 +52,13 @@ func (f *flow) moved(p piece, acks bool) {
 	f.sent = p.end
 }
 
-// ack takes what the client has said. What it says once more, or too early, does no harm.
+// ack takes what the client has said, but for what it says once more. More than was sent can
+// only be meant for what was sent before output began anew.
 func (f *flow) ack(off int64) {
-	f.acked = max(f.acked, min(off, f.sent))
+	if off > f.sent {
+		return
+	}
+	f.acked = max(f.acked, off)
 	f.gaps = slices.DeleteFunc(f.gaps, func(g jobs.Range) bool { return g.To <= f.acked })
 }
 
@@ -95,15 +100,24 @@ func (l *lane) roomLocked(name jobs.Stream) int64 {
 
 // movedLocked notes what the writer has just sent. The caller must hold out.mu.
 func (l *lane) movedLocked(p piece) {
-	if f := l.flowLocked(p.stream); f != nil {
-		f.moved(p, l.out.acks.Load())
+	f := l.flowLocked(p.stream)
+	if f == nil {
+		return
+	}
+	f.moved(p, l.out.acks.Load())
+	// Where output is to begin elsewhere, the program waits for that already.
+	if l.whenSlow == schema.WhenSlowBlock && l.place == nil {
+		l.job.Sent(p.stream, p.end)
 	}
 }
 
-// ack takes an acknowledgement, and goes on sending where that makes room.
-func (l *lane) ack(name jobs.Stream, off int64) {
+// ack takes an acknowledgement, and goes on sending where that makes room. It says whether
+// the job has such a stream.
+func (l *lane) ack(name jobs.Stream, off int64) bool {
 	l.out.mu.Lock()
-	if f := l.flowLocked(name); f != nil {
+	f := l.flowLocked(name)
+	known := f != nil || len(l.flows) == 0
+	if f != nil {
 		f.ack(off)
 		if l.open {
 			l.out.enqueueLocked(l)
@@ -111,29 +125,58 @@ func (l *lane) ack(name jobs.Stream, off int64) {
 	}
 	l.out.mu.Unlock()
 	l.out.flushSoon()
+	return known
 }
 
 // jobAck is the notification job/ack. Nobody can be told in an answer that it was no good,
 // and output might wait for it for ever.
 func (s *Server) jobAck(params []byte) {
-	var p schema.JobAckParams
-	if err := schema.DecodeParams("job/ack", params, &p); err != nil {
-		s.log.Warn("bad job/ack", "error", err)
-		s.out.send(notification("log/message", schema.LogMessageParams{
-			Level: schema.LogLevelWarning, Text: "a job/ack was not understood, and its output may wait for another: " + err.Error(),
-		}))
-		return
-	}
 	if !s.out.acks.Load() {
 		return
 	}
-	j, err := s.job(p.Handle)
+	var p schema.JobAckParams
+	err := schema.DecodeParams("job/ack", params, &p)
+	if err == nil {
+		l := s.laneOf(p.Handle)
+		if l == nil || l.ack(jobs.Stream(p.Stream), p.Offset) {
+			return // all that there was of it may have been sent, and the job removed
+		}
+		err = fmt.Errorf("job %s has no stream %s", p.Handle, p.Stream)
+	}
+	s.log.Warn("bad job/ack", "error", err)
+	s.out.send(notification("log/message", schema.LogMessageParams{
+		Level: schema.LogLevelWarning, Text: "a job/ack is of no use, and output may wait for another: " + err.Error(),
+	}))
+}
+
+// laneOf finds what is sent of a job; nil: nothing is. A job that is forgotten has its lane
+// until all of it was sent.
+func (s *Server) laneOf(ref []byte) *lane {
+	r, err := jobRef(ref)
 	if err != nil {
-		return // it may have been removed since its output was sent
+		return nil
 	}
-	if l, ok := j.Sink().(*lane); ok {
-		l.ack(jobs.Stream(p.Stream), p.Offset)
+	if l := s.out.laneOf(int64(r.Handle)); l != nil {
+		return l
 	}
+	j, refused := s.mgr.Lookup(r)
+	if refused != nil {
+		return nil
+	}
+	l, _ := j.Sink().(*lane)
+	return l
+}
+
+// forgotten finds the lane of a job that the manager does not know any more.
+func (s *Server) forgotten(ref []byte) *lane {
+	r, err := jobRef(ref)
+	if err != nil {
+		return nil
+	}
+	if _, refused := s.mgr.Lookup(r); refused == nil {
+		return nil
+	}
+	return s.out.laneOf(int64(r.Handle))
 }
 
 // holdProgramLocked has the job's program wait for this client, or not any more, as was asked for
@@ -142,6 +185,11 @@ func (l *lane) holdProgramLocked(info jobs.Info) {
 	window := int64(0)
 	if l.open && l.want.whenSlow == schema.WhenSlowBlock && l.want.events[schema.EventNameOutput] {
 		window = l.out.window.Load()
+	}
+	if window > 0 {
+		for _, c := range l.place {
+			l.job.Sent(c.stream, c.off) // first: what is kept from there on stays
+		}
 	}
 	for _, s := range info.Streams {
 		l.job.HoldTo(s.Name, window)

@@ -27,6 +27,7 @@ type lane struct {
 
 	// Guarded by out.mu:
 	queued  bool // in out.ready
+	full    bool // there is output, and no room for it
 	open    bool // started was told, or would have been
 	parked  bool // not open, but may be: events are kept
 	queue   []laneEvent
@@ -132,6 +133,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 	}
 	l.flows = flowsOf(l.cursors)
 	l.open, l.parked, l.placed = true, false, l.events[schema.EventNameOutput]
+	l.out.openedLocked(l)
 	l.holdLocked()
 	if l.events[schema.EventNameStarted] {
 		l.seq++
@@ -249,11 +251,10 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 		event, l.turn = &e, true
 	}
 	l.out.mu.Unlock()
-	more, out := begin != nil, piece{}
+	more, out, s := begin != nil, piece{}, sendNothing
 	if more {
 		batch = l.stepStarted(batch, framing, begin)
 	} else {
-		var s sending
 		batch, out, s = l.stepOutput(batch, framing, event)
 		switch {
 		case l.out.direct.beyond:
@@ -265,10 +266,12 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 			more = s == sendOutput // where the client has to acknowledge first, its word brings the next turn
 		}
 	}
-	if more {
+	if more || s == sendLater {
 		l.out.mu.Lock()
 		l.movedLocked(out)
-		l.out.enqueueLocked(l)
+		if l.full = s == sendLater && l.open; more {
+			l.out.enqueueLocked(l)
+		}
 		l.out.mu.Unlock()
 	}
 	return batch
@@ -299,9 +302,6 @@ func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]by
 		}
 		c.off, c.restart = e.Offset+int64(len(e.Data)), false
 		l.cursors = append(slices.Delete(l.cursors, i, i+1), c)
-		if l.whenSlow == schema.WhenSlowBlock {
-			l.job.Sent(c.stream, c.off)
-		}
 		l.seq++
 		e.Seq = l.seq
 		l.out.encoded = appendOutput(l.out.encoded[:0], &e)
@@ -332,6 +332,9 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 	n, at, ok := l.read(c.stream, from)
 	if !ok || n == 0 && at <= c.off {
 		return e, sendNothing
+	}
+	if at > c.off && at < limit && c.room < min(chunkBytes, l.out.window.Load()/2) {
+		return e, sendLater // or a client that takes a byte at a time gets a gap with each
 	}
 	data := l.out.raw[:n]
 	if from > c.off {
@@ -387,6 +390,7 @@ func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 	l.closedSent = l.closedSent || e.Closed != nil && l.events[schema.EventNameClosed]
 	if e.Closed != nil {
 		l.letGoLocked()
+		delete(l.out.lanes, l.handle)
 	}
 	l.queue[0] = laneEvent{}
 	l.queue, l.turn = l.queue[1:], false

@@ -56,13 +56,14 @@ type outbox struct {
 	batch   []byte // framed, to be written
 
 	mu      sync.Mutex
-	writing bool     // somebody is the writer
-	handed  bool     // the writer has left batch, and being it, to run
-	control [][]byte // bodies
-	bytes   int      // in control
-	ready   []*lane  // with something to send, in turn
-	closing bool     // run ends when nothing is left
-	err     error    // set once, when broken is closed
+	writing bool            // somebody is the writer
+	handed  bool            // the writer has left batch, and being it, to run
+	control [][]byte        // bodies
+	bytes   int             // in control
+	ready   []*lane         // with something to send, in turn
+	lanes   map[int64]*lane // by the job's handle: those that are open, until their last event is sent
+	closing bool            // run ends when nothing is left
+	err     error           // set once, when broken is closed
 }
 
 func newOutbox(w io.Writer, framing func() Framing) *outbox {
@@ -102,11 +103,31 @@ func (o *outbox) sendLocked(body []byte) {
 	}
 }
 
-// backlog is how many lanes have something to send.
-func (o *outbox) backlog() int {
+// backlog is how many lanes have something to send, those included that may not.
+func (o *outbox) backlog() (n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.ready)
+	for _, l := range o.lanes {
+		if l.queued || l.full {
+			n++
+		}
+	}
+	return n
+}
+
+// openedLocked notes a lane that is open from now on.
+func (o *outbox) openedLocked(l *lane) {
+	if o.lanes == nil {
+		o.lanes = map[int64]*lane{}
+	}
+	o.lanes[l.handle] = l
+}
+
+// laneOf finds the lane of a job, which may be forgotten meanwhile; nil: there is none.
+func (o *outbox) laneOf(handle int64) *lane {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lanes[handle]
 }
 
 // enqueueLocked gives a lane its turn; flushSoon is to follow.

@@ -100,9 +100,8 @@ func TestAckWindow(t *testing.T) {
 	st = s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) >= 30_000+leastWindow })
 	equal(t, "sent after 30,000 were acknowledged", num(st.SentOffset), 30_000+leastWindow)
 
-	s.ack(h, "stdout", 1<<50) // means all that was sent, and not what comes
-	st = s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) > 30_000+leastWindow })
-	equal(t, "sent after more than all was acknowledged", num(st.SentOffset), 30_000+2*leastWindow)
+	s.ack(h, "stdout", 100_001+30_000) // was not sent: of what came before another beginning, perhaps
+	equal(t, "sent after more than all was acknowledged", num(s.streamStats(h, "stdout").SentOffset), 30_000+leastWindow)
 
 	s.acknowledge(h, "stdout")
 	equal(t, "output", s.output(h, "stdout"), numbers(1, 100_000))
@@ -112,19 +111,80 @@ func TestAckWindow(t *testing.T) {
 // good one.
 func TestBadAckIsTold(t *testing.T) {
 	s := acking(t, nil)
-	s.sendBad(`{"jsonrpc":"2.0","method":"job/ack","params":{"handle":1,"stream":"stdout","offset":-1}}`)
-	s.wait("log/message", func() bool {
-		for _, e := range s.events {
-			if e.Method == "log/message" {
-				return true
+	told := func(want int) {
+		t.Helper()
+		s.wait("log/message", func() bool {
+			n := 0
+			for _, e := range s.events {
+				if e.Method == "log/message" {
+					n++
+				}
 			}
-		}
-		return false
-	})
+			return n == want
+		})
+	}
+	s.sendBad(`{"jsonrpc":"2.0","method":"job/ack","params":{"handle":1,"stream":"stdout","offset":-1}}`)
+	told(1)
 	s.ack(77, "stdout", 5) // of a job that is forgotten, perhaps
-	h := s.pipe("echo here")
+	h := s.pipe("echo here; read x", "stdin", "open")
 	s.ack(h, "pty", 5)
+	told(2)
+	s.write(h, "go\n")
 	equal(t, "output", s.output(h, "stdout"), "here\n")
+	told(2)
+}
+
+// What is still to be sent of a job that nobody knows any more is acknowledged as ever.
+func TestAckOfAForgottenJob(t *testing.T) {
+	for _, forget := range []func(*session, int64){
+		func(s *session, h int64) { do[schema.JobRemoveResult](s, "job/remove", obj{"handle": h}) },
+		func(s *session, _ int64) {
+			for range 100 {
+				s.run("true")
+			}
+		},
+	} {
+		s := acking(t, nil)
+		h := s.pipe("seq 20000")
+		s.await(h, obj{"closed": true}, "maxBytes", 0)
+		s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) == leastWindow })
+		forget(s, h)
+		refused[any](s.begin("job/get", obj{"handle": h}), schema.KindJobNotFound)
+		s.acknowledge(h, "stdout")
+		s.event(h, "job/closed")
+	}
+}
+
+// It can also be said that the rest is not wanted; then its files go.
+func TestUnsubscribeAForgottenJob(t *testing.T) {
+	s := acking(t, nil)
+	h := s.pipe("seq 20000")
+	s.await(h, obj{"closed": true}, "maxBytes", 0)
+	s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) == leastWindow })
+	for range 100 {
+		s.run("true")
+	}
+	do[schema.JobUnsubscribeResult](s, "job/unsubscribe", obj{"handle": h})
+	refused[any](s.begin("job/unsubscribe", obj{"handle": h}), schema.KindJobNotFound)
+	for s.stats().Spool.DiskBytes > 0 && !t.Failed() {
+	}
+}
+
+// A window begins anew with the output, and what is on its way of the old one does not count
+// for more than it was.
+func TestAckOfAnotherBeginning(t *testing.T) {
+	s := acking(t, nil)
+	h := s.pipe("seq 100000; read x", "stdin", "open")
+	s.await(h, obj{"bytes": 500_000}, "from", "start", "maxBytes", 0)
+	for acked := int64(0); acked < 500_000; {
+		acked = num(s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) > acked }).SentOffset)
+		s.ack(h, "stdout", acked)
+	}
+	do[schema.JobSubscribeResult](s, "job/subscribe", obj{"handle": h, "from": "start"})
+	s.ack(h, "stdout", 500_000)
+	st := s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.UnackedBytes) == leastWindow })
+	equal(t, "sent of the new beginning", num(st.SentOffset), leastWindow)
+	equal(t, "and after another look", num(s.streamStats(h, "stdout").SentOffset), leastWindow)
 }
 
 // A client that has not said that it acknowledges waits for nobody, and neither does its
@@ -245,8 +305,10 @@ func TestWhenSlowBlock(t *testing.T) {
 // What ends the waiting: a kill, and that nobody is waited for any more.
 func TestWhenSlowBlockEnds(t *testing.T) {
 	s := acking(t, nil)
-	k := s.kill(s.blocked("yes"))
+	// Its last words are more than a pipe holds.
+	k := s.kill(s.blocked("trap 'head -c 300000 /dev/zero; exit 5' TERM; yes"))
 	equal(t, "status after a kill", k.Job.Status, schema.StatusClosed)
+	equal(t, "exit", exitText(k.Job.Exit), "killed 5")
 
 	for _, end := range []func(h int64){
 		func(h int64) { do[schema.JobUnsubscribeResult](s, "job/unsubscribe", obj{"handle": h}) },
@@ -265,6 +327,18 @@ func TestWhenSlowBlockEnds(t *testing.T) {
 		equal(t, "the last line", str(r.Text), "300000\n")
 	}
 	_ = s.blocked("yes") // The server's end reaches it as well.
+}
+
+// A kill that a job lives through has not ended the waiting.
+func TestWhenSlowBlockOutlivesAKill(t *testing.T) {
+	s := acking(t, nil)
+	h := s.blocked("trap 'echo alive >&2' TERM; while :; do seq 1000; done")
+	k := do[schema.JobKillResult](s, "job/kill", obj{"handle": h, "force": false, "graceMs": 50})
+	if len(k.Survivors) == 0 {
+		t.Fatal("nobody has survived")
+	}
+	s.until(h, "stdout", func(st schema.StreamStats) bool { return st.Held != nil })
+	s.kill(h)
 }
 
 // A client that reads slowly slows down the one job that it has asked to, and no other.

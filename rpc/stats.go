@@ -14,6 +14,11 @@ func (s *Server) serverStats(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
+	r.await(func() (any, error) { return s.stats(), nil }) // a disk that hangs may hold up who asks for what is stored
+	return nil
+}
+
+func (s *Server) stats() schema.ServerStatsResult {
 	all := s.mgr.Stats()
 	limits := s.mgr.Limits()
 	res := schema.ServerStatsResult{
@@ -37,8 +42,7 @@ func (s *Server) serverStats(r *request) error {
 		}
 	}
 	s.out.mu.Unlock()
-	r.reply(res)
-	return nil
+	return res
 }
 
 // jobStatsLocked tells what one job takes, and whether something of it is still to be sent.

@@ -60,6 +60,13 @@ func (s *Server) jobUnsubscribe(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
+	if l := s.forgotten(p.Handle); l != nil {
+		l.out.mu.Lock()
+		l.silenceLocked()
+		l.out.mu.Unlock()
+		r.reply(schema.JobUnsubscribeResult{})
+		return nil
+	}
 	return changeHearing(s, r, p.Handle, jobs.Origin{}, &change{ends: true}, schema.JobUnsubscribeResult{})
 }
 
@@ -133,8 +140,9 @@ func nothingMore(info jobs.Info) error {
 // silenceLocked ends the subscription: what is queued is let go of, and where output
 // stood is forgotten.
 func (l *lane) silenceLocked() {
-	l.open, l.parked = false, false
+	l.open, l.parked, l.full = false, false, false
 	l.letGoLocked()
+	delete(l.out.lanes, l.handle)
 	l.place, l.placed, l.begin = nil, false, nil
 	l.queue, l.bytes = nil, 0
 	clear(l.matches)
@@ -144,6 +152,7 @@ func (l *lane) silenceLocked() {
 // hearLocked begins a subscription, or goes on with it.
 func (l *lane) hearLocked(info jobs.Info, from map[jobs.Stream]int64) {
 	l.open, l.begin = true, &info
+	l.out.openedLocked(l)
 	l.holdLocked()
 	if from != nil || l.want.events[schema.EventNameOutput] && !l.placed {
 		l.place, l.placed = nil, true
@@ -188,6 +197,7 @@ func (l *lane) takeLocked() *jobs.Info {
 	if changed && l.whenSlow == schema.WhenSlowBlock {
 		l.sentAll()
 	}
+	l.full = false
 	for i := range l.cursors {
 		l.cursors[i].room = l.roomLocked(l.cursors[i].stream)
 	}
