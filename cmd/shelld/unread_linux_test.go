@@ -128,7 +128,11 @@ func awaitWritten(t *testing.T, pid int, all int64) {
 func awaitEnded(t *testing.T, pid int) {
 	t.Helper()
 	awaitExit(fmt.Sprint(pid), watchdog)
-	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && stat[bytes.LastIndexByte(stat, ')')+2] != 'Z' {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return // It was reaped, too.
+	}
+	if state := stat[bytes.LastIndexByte(stat, ')')+2]; state != 'Z' && state != 'X' {
 		t.Fatalf("process %d lives: %s", pid, stat)
 	}
 }
