@@ -40,6 +40,7 @@ func (j *Job) run() {
 			j.turn(nil)
 		}
 	}
+	j.turns.wait() // Whoever has let go of the job may still be in the turn in which he did.
 	j.release()
 }
 
@@ -52,6 +53,12 @@ func newTurnLock() turnLock { return make(turnLock, 1) }
 
 func (l turnLock) Lock()   { l <- struct{}{} }
 func (l turnLock) Unlock() { <-l }
+
+// wait returns when the turn that somebody has is over.
+func (l turnLock) wait() {
+	l <- struct{}{}
+	<-l
+}
 
 func (l turnLock) TryLock() bool {
 	select {
