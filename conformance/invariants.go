@@ -53,7 +53,7 @@ func (c *checker) sent(r *request) {
 		client, _ := r.params["capabilities"].(map[string]any)
 		c.window.asked, _ = client["ack"].(bool)
 	case "job/subscribe":
-		c.window.subscribing(r.params)
+		c.subscribing(r.params)
 	case "job/start", "job/run", "": // the method of what a session spells out may not be known
 		c.starts++
 	case "job/write":
@@ -64,7 +64,7 @@ func (c *checker) sent(r *request) {
 // notified notes a notification of ours.
 func (c *checker) notified(method string, params any) {
 	if o, ok := params.(map[string]any); ok && method == "job/ack" {
-		c.window.acknowledged(o)
+		c.acknowledged(o)
 	}
 }
 

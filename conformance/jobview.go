@@ -39,7 +39,9 @@ type streamView struct {
 	anywhere bool // the next chunk begins anywhere
 	half     []byte
 	runs     []run
-	renewed  int // where in runs it has begun anew last
+	renewed  int   // where in runs it has begun anew last
+	acked    int64 // the offset that we have acknowledged
+	since    int64 // the same, since the last job/subscribe, whose output may begin anew
 }
 
 // A run is bytes without a gap.
@@ -206,7 +208,7 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 		return fmt.Sprintf("output of job %s before its job/exited is not late", j.handle)
 	}
 	if restart {
-		c.window.renew(j, name)
+		s.acked = s.since
 	}
 	s.add(offset, data)
 	if why := c.window.output(j, name); why != "" {
@@ -235,9 +237,6 @@ func (s *streamView) add(offset int64, data []byte) {
 	last.data = append(last.data, data...)
 	s.next, s.renew, s.anywhere = offset+int64(len(data)), false, false
 }
-
-// current are the runs since the stream has begun anew.
-func (s *streamView) current() []run { return s.runs[s.renewed:] }
 
 // text: in the encoding text, base64 is for what is no UTF-8, and no character is split
 // between chunks.

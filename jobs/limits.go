@@ -179,8 +179,9 @@ func (j *Job) endBeyond(limit LimitName, grace time.Duration) {
 
 // intendLimit is intend for a limit.
 func (s *state) intendLimit(limit LimitName) {
-	if s.exit == nil && (s.reason == "" || s.mild) {
-		s.reason, s.limit, s.mild = ReasonLimit, limit, false
+	if s.undecided() {
+		s.limit = limit
+		s.intend(ReasonLimit, false)
 	}
 }
 

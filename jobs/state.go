@@ -48,10 +48,14 @@ const (
 // kill never reads as a crash. The first reason stays, unless it is mild; one that comes
 // after the leader's end is nobody's.
 func (s *state) intend(r Reason, mild bool) {
-	if s.exit == nil && (s.reason == "" || s.mild) {
+	if s.undecided() {
 		s.reason, s.mild = r, mild
 	}
 }
+
+// undecided says whether what ends the leader may still be somebody's doing that is not
+// known.
+func (s *state) undecided() bool { return s.exit == nil && (s.reason == "" || s.mild) }
 
 // spare takes a mild reason back, since the leader lives on: what ends it one day is
 // another.

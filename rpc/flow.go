@@ -187,18 +187,16 @@ func (l *lane) holdProgramLocked(info jobs.Info) {
 		window = l.out.window.Load()
 	}
 	if window > 0 {
-		for _, c := range l.place {
-			l.job.Sent(c.stream, c.off) // first: what is kept from there on stays
-		}
+		l.sentTo(l.place) // first: what is kept from there on stays
 	}
 	for _, s := range info.Streams {
 		l.job.HoldTo(s.Name, window)
 	}
 }
 
-// sentAll says how far each stream has gone, to whoever waits for it.
-func (l *lane) sentAll() {
-	for _, c := range l.cursors {
+// sentTo says how far each stream has gone, to whoever waits for it.
+func (l *lane) sentTo(cursors []cursor) {
+	for _, c := range cursors {
 		l.job.Sent(c.stream, c.off)
 	}
 }

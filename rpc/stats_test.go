@@ -70,8 +70,7 @@ func TestStatsOfInput(t *testing.T) {
 	h := s.pipe("read x; cat >/dev/null", "stdin", "open")
 	before := s.stats().PerJob[0].InputQueueBytes
 	equal(t, "before", before, 0)
-	stopped := do[schema.JobSignalResult](s, "job/signal", obj{"handle": h, "signal": "STOP", "target": "tree"})
-	_ = stopped
+	do[schema.JobSignalResult](s, "job/signal", obj{"handle": h, "signal": "STOP", "target": "tree"})
 	text := numbers(1, 100_000)
 	c := s.begin("job/write", obj{"handle": h, "input": text})
 	for s.stats().PerJob[0].InputQueueBytes == 0 && !t.Failed() {

@@ -195,7 +195,7 @@ func (l *lane) takeLocked() *jobs.Info {
 		l.cursors, l.flows, l.place = l.place, flowsOf(l.place), nil
 	}
 	if changed && l.whenSlow == schema.WhenSlowBlock {
-		l.sentAll()
+		l.sentTo(l.cursors)
 	}
 	l.full = false
 	for i := range l.cursors {

@@ -2540,8 +2540,8 @@ type ServerStatsResult struct {
 	Spool StatsSpool `json:"spool"`
 	// The server's own process.
 	Process StatsProcess `json:"process"`
-	// Every job that has started and is live, or of which something is still to be sent,
-	// oldest first.
+	// Every known job that has started and is live, or of which something is still to be
+	// sent, oldest first.
 	PerJob List[JobStats] `json:"perJob"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`

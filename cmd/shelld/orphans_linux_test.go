@@ -129,12 +129,18 @@ func (d *doomed) alive() (all []string) {
 		if err != nil || !bytes.Contains(environ, []byte(d.mark)) {
 			continue
 		}
-		if state := stat[bytes.LastIndexByte(stat, ')')+2]; state != 'Z' && state != 'X' {
+		if !hasEnded(stat) {
 			cmdline, _ := os.ReadFile(p + "/cmdline")
 			all = append(all, filepath.Base(p)+" "+strings.ReplaceAll(string(cmdline), "\x00", " "))
 		}
 	}
 	return all
+}
+
+// hasEnded says whether the process of a /proc/PID/stat is one that is yet to be reaped.
+func hasEnded(stat []byte) bool {
+	state := stat[bytes.LastIndexByte(stat, ')')+2]
+	return state == 'Z' || state == 'X'
 }
 
 // awaitGone waits until nothing is alive, and fails where that takes longer than

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -132,7 +131,7 @@ func awaitEnded(t *testing.T, pid int) {
 	if err != nil {
 		return // It was reaped, too.
 	}
-	if state := stat[bytes.LastIndexByte(stat, ')')+2]; state != 'Z' && state != 'X' {
+	if !hasEnded(stat) {
 		t.Fatalf("process %d lives: %s", pid, stat)
 	}
 }
