@@ -161,7 +161,6 @@ func (j *Job) act(happened func()) {
 		j.review(time.Now())
 		again = j.handInput()
 	}
-	j.inputBytes.Store(j.queue.bytes)
 }
 
 // takeFacts takes what the keeper has said by now.

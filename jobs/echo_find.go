@@ -346,11 +346,16 @@ func (f *echoFinder) patience() time.Duration {
 	switch {
 	case f.done || f.next == f.armed || f.tail == nil && f.free >= f.next:
 		return 0
-	case f.held && f.tail == nil && f.state > 0, f.tail != nil && f.tail.enter && !f.tail.newline:
+	case f.held && f.tail == nil && f.isBegun(), f.tail != nil && f.tail.enter && !f.tail.newline:
 		return stallTime
 	}
 	return quietTime
 }
+
+// isBegun says whether a part of the line that is looked for has come, and no more: a
+// program that draws its echo may have to do something before it goes on, as a shell that
+// completes a word at a Tab.
+func (f *echoFinder) isBegun() bool { return f.state > 0 || f.line != (Range{}) }
 
 // quiet is told that the output has been quiet for patience. What was held back is
 // no echo: then a program that has answered without showing what it read does not

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"shelld/jobs/internal/proc"
 )
@@ -88,6 +89,31 @@ func (r *echoRun) end() {
 		r.pass(r.f.end())
 	}
 	r.advance()
+}
+
+// TestEchoPatience: a shell that completes a word may take its time in the middle of an
+// echo, which is no reason to take the rest of it for output.
+func TestEchoPatience(t *testing.T) {
+	for _, c := range []struct {
+		input, output string
+		want          time.Duration
+	}{
+		{"typ\t -t x\r", "", 0},
+		{"typ\t -t x\r", "$ ", quietTime},
+		{"typ\t -t x\r", "$ t", stallTime},
+		{"typ\t -t x\r", "$ typ", stallTime},
+		{"typ\t -t x\r", "$ type", stallTime},
+		{"typ\t -t x\r", "$ type -", stallTime},
+		{"typ\t -t x\r", "$ type -t x", stallTime},
+		{"typ\t -t x\r", "$ type -t x\r\nfile", 0},
+		{"a\rb\r", "a\r\nA\r\n> ", quietTime},
+	} {
+		r := newEchoRun(c.input, rawAttrs)
+		r.feed(c.output)
+		if got := r.f.patience(); got != c.want {
+			t.Errorf("%q, %q: %v, want %v", c.input, c.output, got, c.want)
+		}
+	}
 }
 
 func TestEchoIsFound(t *testing.T) {

@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/proc"
@@ -64,12 +65,12 @@ type queued struct {
 // An inputQueue is what was not yet written. Only its first item is on its way.
 type inputQueue struct {
 	items   []*queued
-	bytes   int64     // in items, not yet written
-	writing bool      // the writeLoop has the first item
-	writes  uint64    // handed to the writeLoop so far
-	closed  string    // why nothing more can be written; "" = it can
-	broken  time.Time // when the kernel said that nobody reads; zero: it has not
-	partial int       // bytes typed since the last line end, counting what is queued
+	bytes   atomic.Int64 // in items, not yet written; anybody may read it
+	writing bool         // the writeLoop has the first item
+	writes  uint64       // handed to the writeLoop so far
+	closed  string       // why nothing more can be written; "" = it can
+	broken  time.Time    // when the kernel said that nobody reads; zero: it has not
+	partial int          // bytes typed since the last line end, counting what is queued
 }
 
 // ready says whether there is something to hand to the writeLoop.
@@ -85,7 +86,7 @@ func (q *inputQueue) next() []byte {
 // remove takes item i out, which the writeLoop does not have.
 func (q *inputQueue) remove(i int) {
 	in := q.items[i]
-	q.bytes -= int64(len(in.data)) - in.written
+	q.bytes.Add(in.written - int64(len(in.data)))
 	if in.secret {
 		clear(in.data)
 	}
@@ -119,7 +120,7 @@ func (j *Job) onWrite(m writeMsg) {
 		j.queue.closed = "its standard input was closed by an earlier eof"
 	}
 	j.queue.items = append(j.queue.items, q)
-	j.queue.bytes += int64(len(q.data))
+	j.queue.bytes.Add(int64(len(q.data)))
 	j.beginFirst()
 	q.attrs = nil // from here on they may change
 }
@@ -233,14 +234,14 @@ func (j *Job) checkQueue(q *queued) *Error {
 	if err := j.checkSize(len(q.data)); err != nil {
 		return err
 	}
-	held := j.queue.bytes
+	held := j.queue.bytes.Load()
 	if q.overtakes {
 		held = j.queue.keyBytes()
 	}
 	if held+int64(len(q.data)) <= j.mgr.limits.InputQueueBytes {
 		return nil
 	}
-	return j.queueFull("job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", j.id, j.queue.bytes)
+	return j.queueFull("job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", j.id, j.queue.bytes.Load())
 }
 
 // checkSize refuses an input that can never be queued.
@@ -309,7 +310,7 @@ func (j *Job) onWrote(w writeDone) {
 	j.queue.writing = false
 	q := j.queue.items[0]
 	q.written += int64(w.n)
-	j.queue.bytes -= int64(w.n)
+	j.queue.bytes.Add(-int64(w.n))
 	switch {
 	case int(q.written) == len(q.data):
 		j.finishFirst()

@@ -101,8 +101,7 @@ type Job struct {
 	missed atomic.Bool // whoever has the turn is to take another one, when he has passed it on
 	quit   atomic.Bool // no more turns; set in one
 
-	inputBytes atomic.Int64 // of queue, as of the last turn
-	lifted     atomic.Bool  // the job waits for no reader (hold.go)
+	lifted atomic.Bool // the job waits for no reader (hold.go)
 
 	// Guarded by turns:
 	st         state
@@ -112,8 +111,8 @@ type Job struct {
 	runs       []*runReq
 	reads      []*readReq
 	kills      []*killReq
-	report     KillResult // what the kills of this job have done so far
-	queue      inputQueue
+	report     KillResult            // what the kills of this job have done so far
+	queue      inputQueue            // but for its bytes, which anybody may read
 	typed      *typedInput           // the last write that was begun; nil = nobody echoes it
 	watches    map[int]*watch        // by follower key
 	keys       int                   // follower keys given out

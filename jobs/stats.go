@@ -41,7 +41,7 @@ func (m *Manager) Stats() (s Stats) {
 		if p == nil {
 			continue // it has no output yet
 		}
-		js := JobStats{Job: j, Status: p.Status, Input: j.inputBytes.Load()}
+		js := JobStats{Job: j, Status: p.Status, Input: j.queue.bytes.Load()}
 		for _, st := range j.streams {
 			u := st.spool.Usage()
 			js.Streams = append(js.Streams, StreamStats{Name: st.name, End: st.spool.End(), Memory: u.Memory, Dropped: u.Dropped, Held: st.isHeld.Load()})
