@@ -19,7 +19,7 @@ initialize/options encoding events env limits persist
 initialize/options/env include exclude set inherit
 initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes
 initialize/options/persist directory mode
-job/start cwd env shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events wait killAfterMs limits
+job/start cwd env shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events whenSlow wait killAfterMs limits
 job/run cwd env stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits
 job/write input keys send appendNewline eof ifWaiting wait
 job/read offset stream maxBytes waitMs format

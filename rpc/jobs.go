@@ -31,7 +31,9 @@ func (s *Server) jobStart(r *request) error {
 	if p.Events != nil {
 		events = p.Events
 	}
-	spec.Sink = newLane(s.out, r.id, events, s.settings.encoding)
+	l := newLane(s.out, r.id, events, s.settings.encoding)
+	l.want.whenSlow = or(p.WhenSlow, schema.WhenSlowSpool)
+	spec.Sink = l
 	if err := s.roomForEvents(); err != nil {
 		return err
 	}

@@ -135,6 +135,9 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 	l.open, l.parked, l.placed = true, false, l.events[schema.EventNameOutput]
 	l.out.openedLocked(l)
 	l.holdLocked()
+	if l.whenSlow == schema.WhenSlowBlock {
+		l.holdProgramLocked(info) // of which nothing was read yet
+	}
 	if l.events[schema.EventNameStarted] {
 		l.seq++
 		l.out.sendLocked(l.started(info))

@@ -302,6 +302,33 @@ func TestWhenSlowBlock(t *testing.T) {
 	}
 }
 
+// A start can ask for it: then it counts from the first byte on.
+func TestWhenSlowFromTheStart(t *testing.T) {
+	s := acking(t, nil, "persist", obj{"mode": "memory"})
+	h := s.pipe("seq 300000", "whenSlow", "block")
+	s.until(h, "stdout", func(st schema.StreamStats) bool { return st.Held != nil && num(st.SentOffset) == leastWindow })
+	s.acknowledge(h, "stdout")
+	equal(t, "output", s.output(h, "stdout"), numbers(1, 300_000))
+
+	h = s.pipe("seq 300000", "whenSlow", "skip")
+	s.await(h, obj{"closed": true}, "maxBytes", 0)
+	s.acknowledge(h, "stdout")
+	gaps := 0
+	for _, e := range s.all(h, "job/output") {
+		if e.Gap != nil && e.Offset-e.Gap.To == 0 && e.Gap.To > int64(len(numbers(1, 300_000)))-2*leastWindow {
+			gaps++
+		}
+	}
+	equal(t, "gaps up to the newest", gaps, 1)
+
+	// Who hears no output holds nobody up, until he does.
+	h = s.pipe("seq 300000; read x; yes", "stdin", "open", "whenSlow", "block", "events", []string{"exited"})
+	s.await(h, obj{"bytes": len(numbers(1, 300_000))}, "from", "start", "maxBytes", 0)
+	do[schema.JobSubscribeResult](s, "job/subscribe", obj{"handle": h, "events": []string{"output"}})
+	s.write(h, "go\n")
+	s.until(h, "stdout", func(st schema.StreamStats) bool { return st.Held != nil })
+}
+
 // What ends the waiting: a kill, and that nobody is waited for any more.
 func TestWhenSlowBlockEnds(t *testing.T) {
 	s := acking(t, nil)

@@ -645,6 +645,21 @@ type Match struct {
 	PID *int64 `json:"pid,omitempty"`
 }
 
+// WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
+// and sent later, as far as it is kept. skip: a client that is more than
+// limits.windowBytes behind gets the newest, and a gap before it. block: the program's
+// writes wait once output is a window ahead of what was sent, which is limits.windowBytes
+// or what spoolMemoryBytes surely keeps, whichever is less; nothing is lost. What ends
+// the job ends the waiting.
+type WhenSlow string
+
+// The values of WhenSlow.
+const (
+	WhenSlowSpool WhenSlow = "spool"
+	WhenSlowSkip  WhenSlow = "skip"
+	WhenSlowBlock WhenSlow = "block"
+)
+
 // Outcome: How a wait ended.
 type Outcome struct {
 	// What ended the wait.
@@ -2034,6 +2049,10 @@ type JobStartParams struct {
 	// The events of this job that this connection wants, by their names without job/; []:
 	// none. Default: options.events of initialize.
 	Events []EventName `json:"events,omitzero"`
+	// What becomes of output that this client is too slow for, from the first byte on, until
+	// job/subscribe says otherwise. Where output is not among events it says nothing.
+	// Default spool.
+	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
 	// What the answer waits for. Absent: the answer comes as soon as the job runs.
 	Wait *Wait `json:"wait,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
@@ -2130,21 +2149,6 @@ type SubscribeFromKeyword string
 const (
 	SubscribeFromKeywordStart SubscribeFromKeyword = "start"
 	SubscribeFromKeywordNow   SubscribeFromKeyword = "now"
-)
-
-// WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
-// and sent later, as far as it is kept. skip: a client that is more than
-// limits.windowBytes behind gets the newest, and a gap before it. block: the program's
-// writes wait once output is a window ahead of what was sent, which is limits.windowBytes
-// or what spoolMemoryBytes surely keeps, whichever is less; nothing is lost. What ends
-// the job ends the waiting.
-type WhenSlow string
-
-// The values of WhenSlow.
-const (
-	WhenSlowSpool WhenSlow = "spool"
-	WhenSlowSkip  WhenSlow = "skip"
-	WhenSlowBlock WhenSlow = "block"
 )
 
 // JobSubscribeParams: What is asked for, of which job.
