@@ -5,7 +5,7 @@ type Stats struct {
 	Live, Known int   // jobs
 	Memory      int64 // of all stored output
 	Disk        int64 // in all output files
-	Dropped     int64 // that came from the known jobs and can't be read any more
+	Dropped     int64 // that came from these jobs and can't be read any more
 	Jobs        []JobStats
 }
 
@@ -37,18 +37,23 @@ func (m *Manager) Stats() (s Stats) {
 		s.Disk = m.archive.total.Used()
 	}
 	for _, j := range all {
-		p := j.public.Load()
-		if p == nil {
-			continue // it has no output yet
-		}
-		js := JobStats{Job: j, Status: p.Status, Input: j.queue.bytes.Load()}
-		for _, st := range j.streams {
-			u := st.spool.Usage()
-			js.Streams = append(js.Streams, StreamStats{Name: st.name, End: st.spool.End(), Memory: u.Memory, Dropped: u.Dropped, Held: st.isHeld.Load()})
-			s.Memory += u.Memory
-			s.Dropped += u.Dropped
-		}
-		s.Jobs = append(s.Jobs, js)
+		s.Add(j)
 	}
 	return s
+}
+
+// Add looks at one more job, which may be one that the Manager has forgotten.
+func (s *Stats) Add(j *Job) {
+	p := j.public.Load()
+	if p == nil {
+		return // it has no output yet
+	}
+	js := JobStats{Job: j, Status: p.Status, Input: j.queue.bytes.Load()}
+	for _, st := range j.streams {
+		u := st.spool.Usage()
+		js.Streams = append(js.Streams, StreamStats{Name: st.name, End: st.spool.End(), Memory: u.Memory, Dropped: u.Dropped, Held: st.isHeld.Load()})
+		s.Memory += u.Memory
+		s.Dropped += u.Dropped
+	}
+	s.Jobs = append(s.Jobs, js)
 }

@@ -167,18 +167,6 @@ func (s *Server) laneOf(ref []byte) *lane {
 	return l
 }
 
-// forgotten finds the lane of a job that the manager does not know any more.
-func (s *Server) forgotten(ref []byte) *lane {
-	r, err := jobRef(ref)
-	if err != nil {
-		return nil
-	}
-	if _, refused := s.mgr.Lookup(r); refused == nil {
-		return nil
-	}
-	return s.out.laneOf(int64(r.Handle))
-}
-
 // holdProgramLocked has the job's program wait for this client, or not any more, as was asked for
 // last. The caller must hold out.mu.
 func (l *lane) holdProgramLocked(info jobs.Info) {

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"shelld/jobs"
 )
 
 const (
@@ -128,6 +130,22 @@ func (o *outbox) laneOf(handle int64) *lane {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.lanes[handle]
+}
+
+// othersThan are the jobs with open lanes that are not among these.
+func (o *outbox) othersThan(these []jobs.JobStats) (others []*jobs.Job) {
+	among := map[int64]bool{}
+	for _, j := range these {
+		among[int64(j.Job.ID())] = true
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for handle, l := range o.lanes {
+		if !among[handle] {
+			others = append(others, l.job)
+		}
+	}
+	return others
 }
 
 // enqueueLocked gives a lane its turn; flushSoon is to follow.

@@ -150,6 +150,9 @@ func TestAckOfAForgottenJob(t *testing.T) {
 		s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) == leastWindow })
 		forget(s, h)
 		refused[any](s.begin("job/get", obj{"handle": h}), schema.KindJobNotFound)
+		st := s.streamStats(h, "stdout")
+		equal(t, "sent of a job that is forgotten", num(st.SentOffset), leastWindow)
+		equal(t, "and not yet", num(st.LagBytes), int64(len(numbers(1, 20_000)))-leastWindow)
 		s.acknowledge(h, "stdout")
 		s.event(h, "job/closed")
 	}

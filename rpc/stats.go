@@ -1,8 +1,10 @@
 package rpc
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"time"
 
 	"shelld/jobs"
@@ -20,6 +22,12 @@ func (s *Server) serverStats(r *request) error {
 
 func (s *Server) stats() schema.ServerStatsResult {
 	all := s.mgr.Stats()
+	known := len(all.Jobs)
+	for _, j := range s.out.othersThan(all.Jobs) {
+		if _, refused := s.mgr.Lookup(jobs.Ref{Handle: j.ID()}); refused != nil { // else it is new
+			all.Add(j)
+		}
+	}
 	limits := s.mgr.Limits()
 	res := schema.ServerStatsResult{
 		UptimeMs: millis(time.Since(s.began)),
@@ -36,11 +44,16 @@ func (s *Server) stats() schema.ServerStatsResult {
 	s.out.mu.Lock()
 	c := &res.Connection
 	c.QueuedMessages, c.QueuedBytes, c.JobsToSend = int64(len(s.out.control)), int64(s.out.bytes), int64(len(s.out.ready))
-	for _, j := range all.Jobs {
-		if w, more := s.jobStatsLocked(&j); more || j.Status != jobs.StatusClosed {
+	for i, j := range all.Jobs {
+		w, more := s.jobStatsLocked(&j)
+		if i >= known {
+			w.Name = nil // which may be another job's by now
+		}
+		if more || j.Status != jobs.StatusClosed {
 			res.PerJob = append(res.PerJob, w)
 		}
 	}
+	slices.SortFunc(res.PerJob, func(a, b schema.JobStats) int { return cmp.Compare(a.Handle, b.Handle) })
 	s.out.mu.Unlock()
 	return res
 }

@@ -52,7 +52,11 @@ func (s *Server) jobSubscribe(r *request) error {
 	if len(s.settings.events) == 0 {
 		c.unheard = newHearing(defaultEvents, s.settings.encoding) // a subscription to nothing is nobody's wish
 	}
-	return changeHearing(s, r, p.Handle, from, c, schema.JobSubscribeResult{})
+	j, err := s.job(p.Handle)
+	if err != nil {
+		return err
+	}
+	return changeHearing(s, r, j, from, c, schema.JobSubscribeResult{})
 }
 
 func (s *Server) jobUnsubscribe(r *request) error {
@@ -60,21 +64,22 @@ func (s *Server) jobUnsubscribe(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	if l := s.forgotten(p.Handle); l != nil {
-		l.out.mu.Lock()
-		l.silenceLocked()
-		l.out.mu.Unlock()
-		r.reply(schema.JobUnsubscribeResult{})
-		return nil
+	j, unknown := s.job(p.Handle)
+	if unknown == nil {
+		return changeHearing(s, r, j, jobs.Origin{}, &change{ends: true}, schema.JobUnsubscribeResult{})
 	}
-	return changeHearing(s, r, p.Handle, jobs.Origin{}, &change{ends: true}, schema.JobUnsubscribeResult{})
+	l := s.laneOf(p.Handle) // of a job that is forgotten
+	if l == nil {
+		return unknown
+	}
+	l.out.mu.Lock()
+	l.silenceLocked()
+	l.out.mu.Unlock()
+	r.reply(schema.JobUnsubscribeResult{})
+	return nil
 }
 
-func changeHearing[T any](s *Server, r *request, handle []byte, from jobs.Origin, c *change, result T) error {
-	j, err := s.job(handle)
-	if err != nil {
-		return err
-	}
+func changeHearing[T any](s *Server, r *request, j *jobs.Job, from jobs.Origin, c *change, result T) error {
 	l, ok := j.Sink().(*lane)
 	if !ok {
 		return fmt.Errorf("job %d was started by somebody else than this connection", j.ID())

@@ -2544,8 +2544,8 @@ type ServerStatsResult struct {
 	Spool StatsSpool `json:"spool"`
 	// The server's own process.
 	Process StatsProcess `json:"process"`
-	// Every known job that has started and is live, or of which something is still to be
-	// sent, oldest first.
+	// Every job that has started and is live, or of which something is still to be sent,
+	// oldest first; one that is removed or forgotten is here without its name.
 	PerJob List[JobStats] `json:"perJob"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
