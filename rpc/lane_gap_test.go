@@ -39,12 +39,14 @@ func TestGapAcrossAnEvent(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	g := &gate{open: make(chan struct{})}
+	met := make(chan struct{})
+	g := &gate{open: make(chan struct{}), met: met}
 	o := newOutbox(g, lineFraming)
+	o.send([]byte(`{"method":"first"}`))
+	<-met // The writer is stuck, and takes nothing of the job.
 	l := newLane(o, nil, defaultEvents, schema.EncodingText)
 	sink := heard{l, make(chan struct{})}
-	// The match lies behind what a stdout that takes nothing holds already, and before
-	// what is kept in the end.
+	// The match lies behind the first that is kept, and before the last.
 	command := "head -c 600000 /dev/zero | tr '\\0' x; echo HERE; read l; head -c 1000000 /dev/zero | tr '\\0' y"
 	j, started, refused := m.Start(jobs.Spec{Command: &command, Shell: "sh", Mode: jobs.ModePipe, OpenStdin: true, Sink: sink,
 		Stderr: jobs.StderrDiscard, Watches: []jobs.WatchSpec{{Pattern: "HERE\n"}}})

@@ -13,10 +13,15 @@ import (
 // A gate is a stdout that takes nothing until it is opened.
 type gate struct {
 	open chan struct{}
+	met  chan struct{} // closed when somebody waits, if it is not nil
 	got  bytes.Buffer
 }
 
 func (g *gate) Write(p []byte) (int, error) {
+	if g.met != nil {
+		close(g.met)
+		g.met = nil
+	}
 	<-g.open
 	return g.got.Write(p)
 }
