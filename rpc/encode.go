@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -98,30 +99,94 @@ func appendJSONString(dst []byte, s []byte) []byte {
 
 // appendQuoted appends s as a JSON string, up to the first byte that is no UTF-8: then it reports false, and the
 // caller takes back what was appended.
+//
+// It copies eight bytes at a time, also where fewer of them stand for themselves: what is too much is written over
+// next. Coloured output has an escape every few bytes, and a call to copy for what is between two took longer.
 func appendQuoted(dst, s []byte) ([]byte, bool) {
-	dst = append(dst, '"')
-	from := 0 // what is before it was appended
-	for i := 0; ; {
-		i += plainASCII(s[i:])
-		if i == len(s) {
-			break
+	q := quoter{buf: dst[:cap(dst)], n: len(dst)}
+	q.reserve(len(s) + len(s)/8)
+	q.buf[q.n] = '"'
+	q.n++
+	for i := 0; i < len(s); {
+		q.reserve(0)
+		if i+8 <= len(s) {
+			w := binary.LittleEndian.Uint64(s[i:])
+			binary.LittleEndian.PutUint64(q.buf[q.n:], w)
+			special := specialBytes(w)
+			if special == 0 {
+				i += 8
+				q.n += 8
+				continue
+			}
+			plain := bits.TrailingZeros64(special) / 8
+			i += plain
+			q.n += plain
 		}
-		if s[i] >= utf8.RuneSelf {
+		switch e := &escapes[s[i]]; {
+		case e.n > 0:
+			binary.LittleEndian.PutUint64(q.buf[q.n:], e.text)
+			q.n += e.n
+			i++
+		case s[i] >= utf8.RuneSelf:
 			run, valid := nonASCII(s[i:])
 			if !valid {
 				return dst, false
 			}
+			q.copy(s, i, run)
 			i += run
-			continue
+		default: // near the end
+			q.buf[q.n] = s[i]
+			q.n++
+			i++
 		}
-		dst = append(dst, s[from:i]...)
-		dst = appendEscape(dst, s[i])
-		i++
-		from = i
 	}
-	dst = append(dst, s[from:]...)
-	return append(dst, '"'), true
+	q.buf[q.n] = '"'
+	return q.buf[:q.n+1], true
 }
+
+// A quoter is a JSON string on its way: n bytes of buf.
+type quoter struct {
+	buf []byte
+	n   int
+}
+
+// roomAhead is how many bytes a quoter can always take: twice eight, and the closing quote.
+const roomAhead = 17
+
+// reserve makes room for more bytes, and for roomAhead in any case.
+func (q *quoter) reserve(more int) {
+	if len(q.buf)-q.n < more+roomAhead {
+		grown := slices.Grow(q.buf[:q.n], more+roomAhead)
+		q.buf = grown[:cap(grown)]
+	}
+}
+
+// copy takes a run of s.
+func (q *quoter) copy(s []byte, from, run int) {
+	if run <= 8 && from+8 <= len(s) {
+		binary.LittleEndian.PutUint64(q.buf[q.n:], binary.LittleEndian.Uint64(s[from:]))
+	} else {
+		q.reserve(run)
+		copy(q.buf[q.n:], s[from:from+run])
+	}
+	q.n += run
+}
+
+// escapes has for each byte that JSON strings do not hold as it is the shortest way to write it, in n bytes of text,
+// the first of which is the lowest.
+var escapes = func() (all [256]struct {
+	text uint64
+	n    int
+}) {
+	for c := range all {
+		if c < 0x20 || c == '"' || c == '\\' {
+			var text [8]byte
+			all[c].n = copy(text[:], appendEscape(nil, byte(c)))
+			all[c].text = binary.LittleEndian.Uint64(text[:])
+		}
+	}
+	return all
+}()
 
 // appendEscape appends the shortest JSON escape of c, one of the bytes that JSON strings do not hold as they are.
 func appendEscape(dst []byte, c byte) []byte {

@@ -373,7 +373,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 func (l *lane) read(name jobs.Stream, off int64) (n int, at int64, ok bool) {
 	o := l.out
 	if !o.direct.on {
-		n, at = l.job.ReadRaw(name, o.raw, off)
+		n, at = l.job.ReadRaw(name, o.raw[:o.chunk], off)
 		return n, at, true
 	}
 	n, at, ok = l.job.ReadNow(name, o.raw[:directBytes], off)

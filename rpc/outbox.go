@@ -13,9 +13,17 @@ import (
 const (
 	// chunkBytes is the most raw output that one notification carries.
 	chunkBytes = 64 << 10
+	// smallChunk is the most while something else is sent beside a flood: whoever waits
+	// for that waits for the client to take the chunk before it, which costs the client
+	// more than the server.
+	smallChunk = 16 << 10
+	// smallMessage is what a flood's messages are larger than.
+	smallMessage = 4 << 10
 	// batchBytes is how much is gathered before it is handed to the kernel, while
-	// there is more to send.
+	// there is more to send, and smallBatch beside a flood: what is queued meanwhile
+	// waits for all of it.
 	batchBytes = 256 << 10
+	smallBatch = 32 << 10
 	// controlBytes bounds what is owed to a client that reads nothing while it
 	// goes on asking. Beyond it the connection is given up.
 	controlBytes = 64 << 20
@@ -56,6 +64,8 @@ type outbox struct {
 	raw     []byte // output on its way through the encoder
 	encoded []byte
 	batch   []byte // framed, to be written
+	chunk   int    // the most raw output that the next notification carries
+	flood   int64  // the job of the last large one
 
 	mu      sync.Mutex
 	writing bool            // somebody is the writer
@@ -70,7 +80,7 @@ type outbox struct {
 
 func newOutbox(w io.Writer, framing func() Framing) *outbox {
 	o := &outbox{w: w, framing: framing, wake: make(chan struct{}, 1), done: make(chan struct{}), broken: make(chan struct{}),
-		raw: make([]byte, chunkBytes), direct: directTo(w)}
+		raw: make([]byte, chunkBytes), chunk: chunkBytes, direct: directTo(w)}
 	o.limit.Store(defaultMaxMessage)
 	o.window.Store(defaultWindow)
 	go o.run()
@@ -185,7 +195,7 @@ func (o *outbox) run() {
 			continue
 		}
 		o.direct.on, o.direct.beyond = false, false
-		for len(o.batch) > 0 || o.refill(batchBytes) {
+		for len(o.batch) > 0 || o.refill(o.enough()) {
 			if err := o.write(o.batch); err != nil {
 				o.breakWith(err)
 				return
@@ -278,13 +288,35 @@ func (o *outbox) gather(batch []byte, enough int) []byte {
 		switch {
 		case body != nil:
 			batch = frame(batch, framing, body)
+			o.chunk = smallChunk
 		case l != nil:
+			before := len(batch)
 			batch = l.step(batch, framing)
+			o.adapt(l.handle, len(batch)-before)
 		default:
 			return batch
 		}
 	}
 	return batch
+}
+
+// adapt has chunks grow while there is nothing to send but floods, by a message of n bytes
+// that a job has sent at a time.
+func (o *outbox) adapt(handle int64, n int) {
+	switch {
+	case n >= smallMessage:
+		o.flood, o.chunk = handle, min(o.chunk+o.chunk/4, chunkBytes)
+	case n > 0 && handle != o.flood:
+		o.chunk = smallChunk
+	}
+}
+
+// enough is how much to gather.
+func (o *outbox) enough() int {
+	if o.chunk < chunkBytes {
+		return smallBatch
+	}
+	return batchBytes
 }
 
 // next takes the next control message, or else the next lane.
