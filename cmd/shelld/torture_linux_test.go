@@ -406,6 +406,12 @@ func endByEOF(t *testing.T, s *tortureServer) {
 // endBySIGKILL kills the server. The keepers end the jobs, and then themselves.
 func endBySIGKILL(t *testing.T, s *tortureServer) {
 	s.startAll(t, func(j torture) bool { return j.alone == "" }, nil)
+	for _, j := range s.jobs {
+		// Who kills its keeper when there is no server any more survives both.
+		if j.ends && j.handle != 0 {
+			s.call(t, "job/wait", map[string]any{"handle": j.handle, "until": []any{map[string]any{"closed": true}}, "timeoutMs": torturePatience.Milliseconds()}, nil)
+		}
+	}
 	began := time.Now()
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
