@@ -10,7 +10,7 @@ export const signals = Object.keys(os.constants.signals);
 
 export const defaultLimits = {
   maxJobs: 512, maxMessageBytes: 16 << 20, spoolMemoryBytes: 4 << 20, spoolDiskBytes: 0, spoolTotalBytes: 0,
-  inputQueueBytes: 1 << 20, shutdownGraceMs: 2000,
+  inputQueueBytes: 1 << 20, shutdownGraceMs: 2000, windowBytes: 1 << 20,
 };
 
 const known = ['bash', 'zsh', 'dash', 'ksh', 'sh', 'ash', 'mksh', 'busybox'];
@@ -44,7 +44,7 @@ export const capabilities = (methods) => ({
   inputDetection: { tier: 'none', why: 'Node cannot see what a process is blocked on' },
   screen: { formats: [] },
   signals,
-  ack: false,
+  ack: true,
   confirm: false,
   levels: { core: 'partial', trees: 'none', terminal: 'none', store: 'none', policy: 'none' },
 });

@@ -1,16 +1,18 @@
 // What a connection is sent of one job: its events in order, each behind the output that it
 // speaks of. Nothing is queued but what has happened besides output; output has a cursor.
 import { encoded, unfinished } from './output.js';
+import { Flow, heldBack, newestFrom } from './flow.js';
 
 const chunkMax = 65536;
 const matchesMax = 64; // of one watch
 
 export class Feed {
-  // subscription: { events: Set, encoding }, or null while nothing is heard. from: where output begins.
+  // subscription: { events: Set, encoding, whenSlow }, or null while nothing is heard. from: where output begins.
   constructor(job, subscription, requestId) {
     Object.assign(this, { job, requestId, subscription: null });
     this.seq = 0;
     this.cursor = null; // stream -> offset, once output was asked for
+    this.flows = {}; // stream -> Flow, of the cursor
     this.restart = new Set(); // streams whose next output does not follow from the last
     this.timeline = []; // what has happened and was not sent
     this.aside = []; // exited and closed, where they were not asked for
@@ -22,7 +24,26 @@ export class Feed {
 
   #hear(subscription, cursor) {
     this.subscription = subscription;
-    if (this.wants('output') && !this.cursor) this.cursor = cursor;
+    if (this.wants('output') && !this.cursor) this.#begin(cursor);
+  }
+
+  // #begin has output go on at offsets, and the window with it.
+  #begin(cursor) {
+    this.cursor = cursor;
+    this.flows = Object.fromEntries(Object.entries(cursor).map(([name, offset]) => [name, new Flow(offset)]));
+  }
+
+  // ack takes an acknowledgement, and says whether the job has such a stream.
+  ack(name, offset) {
+    if (!Object.hasOwn(this.job.streams, name)) return false;
+    if (this.cursor) this.flows[name].ack(offset, this.cursor[name]);
+    return true;
+  }
+
+  // holds says whether the programs that write to a stream wait for this client.
+  holds(name) {
+    return this.subscription?.whenSlow === 'block' && this.wants('output') &&
+      heldBack(this.job.streams[name], this.cursor[name], this.job.limits.windowBytes);
   }
 
   // background begins to send, after the answer to a run: output from there on.
@@ -31,15 +52,15 @@ export class Feed {
   }
 
   // subscribe changes what is sent from now on. offsets: where output shall go on; null: where it stands.
-  subscribe({ events, encoding }, defaults, offsets) {
+  subscribe({ events, encoding, whenSlow }, defaults, offsets) {
     const before = this.subscription ?? defaults;
     const wanted = events ? new Set(events) : before.events;
     if (wanted.size === 0) return this.unsubscribe();
     const now = Object.fromEntries(Object.entries(this.job.streams).map(([name, s]) => [name, s.end]));
     const begins = wanted.has('output') && !this.cursor;
-    this.subscription = { events: wanted, encoding: encoding ?? before.encoding };
+    this.subscription = { events: wanted, encoding: encoding ?? before.encoding, whenSlow: whenSlow ?? before.whenSlow };
     if (offsets || begins) {
-      if (wanted.has('output')) this.cursor = offsets ?? now;
+      if (wanted.has('output')) this.#begin(offsets ?? now);
       this.restart = new Set(Object.keys(this.job.streams));
     }
     // The ends that were not asked for have not lost their place.
@@ -97,10 +118,13 @@ export class Feed {
     for (;;) {
       const item = this.timeline[0];
       if (this.wants('output')) {
+        let full = false;
         for (const name of Object.keys(this.job.streams)) {
           const text = this.#output(name, item?.need?.[name]);
-          if (text) return text;
+          if (text === 'full') full ||= item?.need?.[name] > this.cursor[name];
+          else if (text) return text;
         }
+        if (full) return null; // the event waits with the output that it speaks of
       }
       if (!item) return null;
       this.timeline.shift();
@@ -112,20 +136,27 @@ export class Feed {
     }
   }
 
-  // #output is the next job/output of a stream, up to the offset that an event speaks of.
+  // #output is the next job/output of a stream, up to the offset that an event speaks of; 'full'
+  // where the client has to acknowledge first.
   #output(name, need = Infinity) {
     const spool = this.job.streams[name];
     const from = this.cursor[name];
     const exit = this.job.exitOffsets?.[name];
     const cap = Math.min(need, exit !== undefined && from < exit ? exit : Infinity);
     if (from >= Math.min(cap, spool.end)) return null;
-    let { offset, bytes, gap } = spool.read(from, chunkMax);
+    const { windowBytes: window } = this.job.limits;
+    const room = this.job.acks ? this.flows[name].room(from, window) : Infinity;
+    if (room === 0) return 'full';
+    const begin = this.subscription.whenSlow === 'skip' ? newestFrom(spool, from, window, chunkMax) : from;
+    let { offset, bytes, gap } = spool.read(begin, Math.min(chunkMax, room));
+    if (offset > from) gap = { from, to: offset };
     if (gap && offset >= cap) [offset, bytes, gap] = [cap, bytes.subarray(0, 0), { from, to: cap }];
     bytes = bytes.subarray(0, Math.min(cap - offset, bytes.length));
     const end = offset + bytes.length;
     const held = end === cap || (spool.ended && end === spool.end) ? 0 : unfinished(bytes);
     if (held > 0) bytes = bytes.subarray(0, bytes.length - held);
-    if (bytes.length === 0 && !gap) return null;
+    if (bytes.length === 0 && !gap) return held > 0 && held === room ? 'full' : null;
+    if (gap) this.flows[name].told(gap);
     this.cursor[name] = offset + bytes.length;
     const restart = this.restart.delete(name);
     return this.#message('output', {

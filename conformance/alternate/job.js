@@ -15,8 +15,8 @@ const inFlightMax = 1 << 20;
 
 export class Job {
   // about: what JobInfo says of the start. touch() is called when there is something to send.
-  constructor(about, { child, outputs, input, terminal }, { limits, touch, closed }) {
-    Object.assign(this, about, { child, term: terminal, limits, touch, onClosed: closed });
+  constructor(about, { child, outputs, input, terminal }, { limits, acks, touch, closed }) {
+    Object.assign(this, about, { child, term: terminal, limits, acks, touch, onClosed: closed });
     this.pid = child.pid;
     this.startedAt = new Date();
     this.startedMs = performance.now();
@@ -54,11 +54,21 @@ export class Job {
       spool.append(bytes);
       this.terminal?.feed(bytes);
       this.#look({ output: true });
+      this.hold();
     };
     stream.on('data', take);
     if (this.term) stream.on('end', () => take(this.term.rest()));
     // A terminal whose programs are gone reads as EIO.
     for (const event of ['end', 'error', 'close']) stream.on(event, ended);
+  }
+
+  // hold has the job's programs wait, in each stream, as long as the client wants them to. What
+  // ends the job does not wait, and neither does what it has written by its end.
+  hold() {
+    for (const [name, spool] of Object.entries(this.streams)) {
+      const held = !this.ending && !(this.ended && !this.exit) && this.feed?.holds(name);
+      if (held) spool.source.pause(); else if (spool.source.isPaused()) spool.source.resume();
+    }
   }
 
   // #look lets everybody see what is new.
@@ -82,6 +92,7 @@ export class Job {
     this.endedAt = new Date();
     this.durationMs = Math.round(performance.now() - this.startedMs);
     this.input?.drop((entry) => this.exitedError(entry.written));
+    this.hold();
     const bytes = this.read;
     const drained = (before) => {
       if (this.read === before || this.read - bytes > inFlightMax) return this.#exited();
@@ -106,6 +117,7 @@ export class Job {
     for (const watch of this.watches.values()) watch.check();
     this.feed.add('exited', this.exitOffsets, { exit: this.exit, durationMs: this.durationMs, background: [], ...(this.hint && { hint: this.hint }) });
     this.#look({});
+    this.hold();
     this.#maybeClosed();
   }
 
@@ -154,9 +166,13 @@ export class Job {
     };
     const closed = () => done();
     this.ends.add(closed);
+    this.ending = true;
+    this.hold();
     if (!this.ended) this.endReason ??= reason;
     let timer;
     const last = () => {
+      if (!force) this.ending = false;
+      if (!force) this.hold();
       if (!force) return done([{ pid: this.pid, command: this.argv.join(' ').slice(0, 256), why: 'it did not end, and KILL was not asked for' }]);
       send('SIGKILL');
       timer = setTimeout(() => this.#cutOff(), cutOffMs);

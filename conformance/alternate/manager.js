@@ -73,8 +73,9 @@ export class Manager {
     const handle = ++this.lastHandle;
     const { about, started } = this.#launch(params, mode);
     if (asked !== mode) about.modeReason = 'the package for terminals has no binary for this machine';
-    const job = new Job({ handle, ...about }, started, { limits, touch: () => this.touch(job), closed: () => this.#forgetOld() });
+    const job = new Job({ handle, ...about }, started, { limits, acks: this.settings.acks, touch: () => this.touch(job), closed: () => this.#forgetOld() });
     job.hear(subscription, requestId);
+    job.hold();
     this.jobs.set(handle, job);
     if (params.name) this.names.set(params.name, job);
     for (const [spec, re] of watches) job.watch(spec, re, 'start');

@@ -12,7 +12,7 @@ import { platform, signals } from './capabilities.js';
 // methods returns them for a server. request: { key, rawId, cancel }.
 export function methods(server) {
   const { manager, settings } = server;
-  const only = (names) => (names.length === 0 ? null : { events: new Set(names), encoding: settings.encoding });
+  const only = (names, whenSlow = 'spool') => (names.length === 0 ? null : { events: new Set(names), encoding: settings.encoding, whenSlow });
   const jobOf = ({ handle }) => manager.get(handle);
 
   // pending gives a request that waits: give(resolve, reject) starts it, and abort(kind) ends it,
@@ -42,7 +42,7 @@ export function methods(server) {
   async function start(params, request) {
     let compiled;
     const options = {
-      mode: params.mode ?? 'pty', requestId: request.rawId, subscription: only(params.events ?? settings.events),
+      mode: params.mode ?? 'pty', requestId: request.rawId, subscription: only(params.events ?? settings.events, params.whenSlow),
       check: (streams) => { compiled = params.wait && checkWait(params.wait, streams, '/wait'); },
     };
     // No await before the job is there: the next request may name it.
@@ -323,10 +323,13 @@ export function methods(server) {
       server.rpc.sendResult(request, {});
       job.feed.subscribe(params, defaults, params.from === undefined ? null : offsetsFrom(params.from, job));
       server.touch(job);
+      job.hold();
       return {};
     },
     'job/unsubscribe': (params, request) => {
-      jobOf(params).feed.unsubscribe();
+      const job = jobOf(params);
+      job.feed.unsubscribe();
+      job.hold();
       server.rpc.sendResult(request, {});
       return {};
     },

@@ -10,6 +10,7 @@ import { Rpc } from './rpc.js';
 import { Manager } from './manager.js';
 import { methods } from './methods.js';
 import { badParam, fail } from './errors.js';
+import { checkParams } from './schema.js';
 import { capabilities, defaultLimits, events, platform } from './capabilities.js';
 
 const answersMax = 64 << 20; // of answers that a client does not read
@@ -33,7 +34,7 @@ class Server {
     this.manager = new Manager(this.settings, (job) => this.touch(job));
     this.rpc = new Rpc({
       methods: methods(this),
-      notifications: { exit: () => this.end(), '$/cancelRequest': ({ id }) => this.rpc.cancel(id), initialized() {} },
+      notifications: { exit: () => this.end(), '$/cancelRequest': ({ id }) => this.rpc.cancel(id), initialized() {}, 'job/ack': (params) => this.#ack(params) },
       lifeCycle: (method) => this.#lifeCycle(method),
       send: (text) => this.send(text),
     });
@@ -62,7 +63,7 @@ class Server {
     if (this.state === 'initialized' && method === 'initialize') fail('invalidRequest', 'the connection is initialized already');
   }
 
-  initialize({ protocolVersion = '1', rootDirectory, allowedDirectories, options = {} }) {
+  initialize({ protocolVersion = '1', rootDirectory, allowedDirectories, capabilities: client = {}, options = {} }) {
     if (protocolVersion !== '1') fail('unsupportedVersion', `version ${protocolVersion} is not spoken here`, { supported: ['1'] });
     if (rootDirectory !== undefined) {
       if (!path.isAbsolute(rootDirectory)) throw badParam('/rootDirectory', 'must be absolute');
@@ -73,6 +74,7 @@ class Server {
     const { settings } = this;
     settings.rootDirectory = rootDirectory ?? settings.rootDirectory;
     settings.allowedDirectories = allowedDirectories;
+    settings.acks = client.ack ?? false;
     settings.events = options.events ?? settings.events;
     settings.encoding = options.encoding ?? settings.encoding;
     settings.env = options.env ?? {};
@@ -83,7 +85,7 @@ class Server {
     this.state = 'initialized';
     return {
       protocolVersion: '1', serverInfo: { name: 'alternate', version: '1' }, sessionId: randomUUID(), stateDirectory: null,
-      capabilities: capabilities([...Object.keys(this.rpc.methods), 'initialized', 'exit', '$/cancelRequest']), platform, limits: settings.limits,
+      capabilities: capabilities([...Object.keys(this.rpc.methods), 'initialized', 'exit', '$/cancelRequest', 'job/ack']), platform, limits: settings.limits,
     };
   }
 
@@ -99,6 +101,21 @@ class Server {
   touch(job) {
     this.ready.add(job);
     this.#pump();
+  }
+
+  // #ack: nobody can be told in an answer that it was no good, and output might wait for it for ever.
+  #ack(params) {
+    if (!this.settings.acks) return;
+    try {
+      checkParams('job/ack', params);
+      const job = this.manager.jobs.get(params.handle) ?? this.manager.names.get(params.handle);
+      if (!job) return; // all that there was of it may have been sent, and the job removed
+      if (!job.feed.ack(params.stream, params.offset)) throw new Error(`job ${params.handle} has no stream ${params.stream}`);
+      this.touch(job);
+    } catch (err) {
+      const text = `a job/ack is of no use, and output may wait for another: ${err.message}`;
+      this.send(JSON.stringify({ jsonrpc: '2.0', method: 'log/message', params: { level: 'warning', text } }));
+    }
   }
 
   // #pump writes as long as stdout takes it. Jobs take turns, with one message each.
@@ -117,6 +134,7 @@ class Server {
       const text = job.feed.next();
       if (text === null) continue;
       this.out.write(this.framing.frame(text));
+      job.hold();
       this.ready.add(job);
     }
   }
