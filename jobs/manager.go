@@ -324,6 +324,13 @@ func (m *Manager) remove(j *Job) {
 	m.drop(j)
 }
 
+// Knows says whether a job is known.
+func (m *Manager) Knows(id ID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.jobs[id] != nil
+}
+
 // Lookup finds a job. A *Error that lists the live jobs if there is none.
 func (m *Manager) Lookup(r Ref) (*Job, *Error) {
 	m.mu.Lock()

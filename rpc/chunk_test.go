@@ -3,7 +3,6 @@ package rpc
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"testing"
 	"time"
 
@@ -11,9 +10,8 @@ import (
 	"shelld/schema"
 )
 
-// A message that something else may wait behind is small; where there is nothing but a
-// flood to send, messages grow.
-func TestChunksGrow(t *testing.T) {
+// A flood fills what it is given, and all of it comes.
+func TestChunksAreFilled(t *testing.T) {
 	if len(jobs.Platform().Modes) == 0 {
 		t.Skip("there are no jobs on this system")
 	}
@@ -66,17 +64,52 @@ func TestChunksGrow(t *testing.T) {
 	if sum != all {
 		t.Errorf("%d bytes came, of %d", sum, all)
 	}
-	if sizes[0] != smallChunk || !slices.IsSorted(sizes[:len(sizes)-1]) || slices.Max(sizes) != chunkBytes {
-		t.Errorf("messages have %d bytes", sizes)
-	}
-	// What another job has to say, or an answer, ends that; another message of the same job does not.
-	for _, c := range []struct {
-		handle int64
-		n      int
-		want   int
-	}{{7, 100_000, chunkBytes}, {7, 500, chunkBytes}, {8, 0, chunkBytes}, {8, 500, smallChunk}, {7, 100_000, smallChunk * 5 / 4}} {
-		if o.adapt(c.handle, c.n); o.chunk != c.want {
-			t.Errorf("after %d bytes of job %d the next chunk may have %d, want %d", c.n, c.handle, o.chunk, c.want)
+	// The first message was sent long ago, or has only just been.
+	for i, n := range sizes[:len(sizes)-1] {
+		if n != smallChunk && n != chunkBytes || i > 0 && n < sizes[i-1] {
+			t.Fatalf("messages have %d bytes", sizes)
 		}
 	}
+}
+
+// What is sent beside a flood makes its messages small, for some time.
+func TestBesideAFlood(t *testing.T) {
+	const flood, other, third = 7, 8, 9
+	o := &outbox{}
+	for _, c := range []struct {
+		what   string
+		job    int64 // 0: an answer
+		n      int
+		filled bool
+		beside bool
+	}{
+		{"a flood", flood, 100_000, true, false},
+		{"what is left of it", flood, 50_000, false, false},
+		{"a job that had nothing", other, 0, false, false},
+		{"another flood", other, 300_000, true, false},
+		{"a job's screen", third, 30_000, false, true},
+		{"the flood again", flood, 100_000, true, false},
+		{"an answer", 0, 300_000, false, true},
+	} {
+		o.beside.last, o.beside.filled = time.Time{}, c.filled
+		if c.job == 0 {
+			o.beside.answered()
+		} else {
+			o.beside.sent(c.job, c.n)
+		}
+		if got := !o.beside.last.IsZero(); got != c.beside {
+			t.Errorf("%s is beside a flood: %v, want %v", c.what, got, c.beside)
+		}
+	}
+	sizes := func(what string, batch, chunk int) {
+		if o.enough() != batch || o.chunk() != chunk {
+			t.Errorf("%s: a batch of %d, messages of %d; want %d and %d", what, o.enough(), o.chunk(), batch, chunk)
+		}
+	}
+	o.beside.last = time.Now().Add(time.Hour)
+	sizes("beside", smallBatch, smallChunk)
+	o.direct.on = true
+	sizes("who writes for run", directBytes, smallChunk)
+	o.direct.on, o.beside.last = false, time.Now().Add(-besideTime)
+	sizes("long after", batchBytes, chunkBytes)
 }

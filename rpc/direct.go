@@ -57,7 +57,7 @@ func (o *outbox) flushSoon() {
 	}()
 	o.direct.on, o.direct.beyond = true, false
 	for range directRounds {
-		if !o.refill(directBytes) {
+		if !o.refill() {
 			return
 		}
 		if o.direct.beyond || len(o.batch) > directBytes {

@@ -332,7 +332,11 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 		return e, sendNothing // what comes now is another turn's
 	}
 	from := l.newest(c, end)
-	n, at, ok := l.read(c.stream, from)
+	most := l.out.chunk()
+	if from > c.off {
+		most = chunkBytes // all of the newest, or the next piece would be behind again
+	}
+	n, at, ok := l.read(c.stream, from, most)
 	if !ok || n == 0 && at <= c.off {
 		return e, sendNothing
 	}
@@ -368,12 +372,13 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 	return e, sendOutput
 }
 
-// read reads what the writer may read. Where that is not all there is, it says so to
+// read reads most bytes of what the writer may read, or what there is. Where that is not all there is, it says so to
 // the outbox, and returns false.
-func (l *lane) read(name jobs.Stream, off int64) (n int, at int64, ok bool) {
+func (l *lane) read(name jobs.Stream, off int64, most int) (n int, at int64, ok bool) {
 	o := l.out
 	if !o.direct.on {
-		n, at = l.job.ReadRaw(name, o.raw[:o.chunk], off)
+		n, at = l.job.ReadRaw(name, o.raw[:most], off)
+		o.beside.filled = n == most
 		return n, at, true
 	}
 	n, at, ok = l.job.ReadNow(name, o.raw[:directBytes], off)

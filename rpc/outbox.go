@@ -13,17 +13,18 @@ import (
 const (
 	// chunkBytes is the most raw output that one notification carries.
 	chunkBytes = 64 << 10
-	// smallChunk is the most while something else is sent beside a flood: whoever waits
-	// for that waits for the client to take the chunk before it, which costs the client
-	// more than the server.
-	smallChunk = 16 << 10
-	// smallMessage is what a flood's messages are larger than.
-	smallMessage = 4 << 10
 	// batchBytes is how much is gathered before it is handed to the kernel, while
-	// there is more to send, and smallBatch beside a flood: what is queued meanwhile
-	// waits for all of it.
+	// there is more to send. What is queued meanwhile waits for all of it.
 	batchBytes = 256 << 10
+	// smallChunk and smallBatch take their place while something else is sent beside a
+	// flood: whoever waits for that waits for the client to take what is in front of it,
+	// which costs the client more than the server.
+	smallChunk = 16 << 10
 	smallBatch = 32 << 10
+	// besideTime is how long that goes on after the last of it. Who has something sent less
+	// often is a person, who does not notice some milliseconds, and a flood that has just
+	// been started would go slower for its own answer.
+	besideTime = 100 * time.Millisecond
 	// controlBytes bounds what is owed to a client that reads nothing while it
 	// goes on asking. Beyond it the connection is given up.
 	controlBytes = 64 << 20
@@ -64,8 +65,7 @@ type outbox struct {
 	raw     []byte // output on its way through the encoder
 	encoded []byte
 	batch   []byte // framed, to be written
-	chunk   int    // the most raw output that the next notification carries
-	flood   int64  // the job of the last large one
+	beside  beside
 
 	mu      sync.Mutex
 	writing bool            // somebody is the writer
@@ -80,7 +80,7 @@ type outbox struct {
 
 func newOutbox(w io.Writer, framing func() Framing) *outbox {
 	o := &outbox{w: w, framing: framing, wake: make(chan struct{}, 1), done: make(chan struct{}), broken: make(chan struct{}),
-		raw: make([]byte, chunkBytes), chunk: chunkBytes, direct: directTo(w)}
+		raw: make([]byte, chunkBytes), direct: directTo(w)}
 	o.limit.Store(defaultMaxMessage)
 	o.window.Store(defaultWindow)
 	go o.run()
@@ -195,7 +195,7 @@ func (o *outbox) run() {
 			continue
 		}
 		o.direct.on, o.direct.beyond = false, false
-		for len(o.batch) > 0 || o.refill(o.enough()) {
+		for len(o.batch) > 0 || o.refill() {
 			if err := o.write(o.batch); err != nil {
 				o.breakWith(err)
 				return
@@ -234,9 +234,9 @@ func (o *outbox) pendingLocked() bool {
 
 // refill frames what is next. Where there is nothing it returns false, and its caller
 // is not the writer any more: what comes from here on finds nobody there.
-func (o *outbox) refill(enough int) bool {
+func (o *outbox) refill() bool {
 	for {
-		if o.batch = o.gather(o.batch[:0], enough); len(o.batch) > 0 || o.direct.beyond {
+		if o.batch = o.gather(o.batch[:0]); len(o.batch) > 0 || o.direct.beyond {
 			return true
 		}
 		o.mu.Lock()
@@ -281,18 +281,19 @@ func (o *outbox) over() bool {
 }
 
 // gather frames what is to be sent next: nothing, or about enough bytes.
-func (o *outbox) gather(batch []byte, enough int) []byte {
+func (o *outbox) gather(batch []byte) []byte {
 	framing := o.framing()
-	for len(batch) < enough && !o.direct.beyond {
+	for len(batch) < o.enough() && !o.direct.beyond {
 		body, l := o.next()
 		switch {
 		case body != nil:
 			batch = frame(batch, framing, body)
-			o.chunk = smallChunk
+			o.beside.answered()
 		case l != nil:
 			before := len(batch)
+			o.beside.filled = false
 			batch = l.step(batch, framing)
-			o.adapt(l.handle, len(batch)-before)
+			o.beside.sent(l.handle, len(batch)-before)
 		default:
 			return batch
 		}
@@ -300,24 +301,47 @@ func (o *outbox) gather(batch []byte, enough int) []byte {
 	return batch
 }
 
-// adapt has chunks grow while there is nothing to send but floods, by a message of n bytes
-// that a job has sent at a time.
-func (o *outbox) adapt(handle int64, n int) {
-	switch {
-	case n >= smallMessage:
-		o.flood, o.chunk = handle, min(o.chunk+o.chunk/4, chunkBytes)
-	case n > 0 && handle != o.flood:
-		o.chunk = smallChunk
-	}
-}
-
 // enough is how much to gather.
 func (o *outbox) enough() int {
-	if o.chunk < chunkBytes {
+	switch {
+	case o.direct.on:
+		return directBytes
+	case o.beside.isSmall():
 		return smallBatch
 	}
 	return batchBytes
 }
+
+// chunk is the most raw output that the next notification carries.
+func (o *outbox) chunk() int {
+	if o.beside.isSmall() {
+		return smallChunk
+	}
+	return chunkBytes
+}
+
+// beside tells floods from what is sent beside them. A flood fills what it is given; a job
+// that is alone may send what it likes.
+type beside struct {
+	filled bool      // there was as much of the job's output as might be sent
+	job    int64     // that has sent something last
+	last   time.Time // when something else was sent
+}
+
+func (b *beside) answered() { b.last = time.Now() }
+
+// sent takes a message of n bytes of a job.
+func (b *beside) sent(job int64, n int) {
+	if n == 0 {
+		return // it was not what it seemed
+	}
+	if job != b.job && !b.filled {
+		b.last = time.Now()
+	}
+	b.job = job
+}
+
+func (b *beside) isSmall() bool { return time.Since(b.last) < besideTime }
 
 // next takes the next control message, or else the next lane.
 func (o *outbox) next() ([]byte, *lane) {

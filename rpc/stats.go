@@ -24,7 +24,7 @@ func (s *Server) stats() schema.ServerStatsResult {
 	all := s.mgr.Stats()
 	known := len(all.Jobs)
 	for _, j := range s.out.othersThan(all.Jobs) {
-		if _, refused := s.mgr.Lookup(jobs.Ref{Handle: j.ID()}); refused != nil { // else it is new
+		if !s.mgr.Knows(j.ID()) { // else it is new
 			all.Add(j)
 		}
 	}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -56,7 +57,12 @@ func (s *Server) jobSubscribe(r *request) error {
 	if err != nil {
 		return err
 	}
-	return changeHearing(s, r, j, from, c, schema.JobSubscribeResult{})
+	_, pending, err := r.change(j, from, c)
+	if err != nil {
+		return err
+	}
+	done(r, pending, schema.JobSubscribeResult{})
+	return nil
 }
 
 func (s *Server) jobUnsubscribe(r *request) error {
@@ -65,28 +71,38 @@ func (s *Server) jobUnsubscribe(r *request) error {
 		return err
 	}
 	j, unknown := s.job(p.Handle)
-	if unknown == nil {
-		return changeHearing(s, r, j, jobs.Origin{}, &change{ends: true}, schema.JobUnsubscribeResult{})
+	if unknown != nil {
+		l := s.laneOf(p.Handle)
+		if l == nil {
+			return unknown
+		}
+		l.silence() // what is still to be sent of a job that is forgotten
+		r.reply(schema.JobUnsubscribeResult{})
+		return nil
 	}
-	l := s.laneOf(p.Handle) // of a job that is forgotten
-	if l == nil {
-		return unknown
+	l, pending, err := r.change(j, jobs.Origin{}, &change{ends: true})
+	if err != nil {
+		return err
 	}
-	l.out.mu.Lock()
-	l.silenceLocked()
-	l.out.mu.Unlock()
-	r.reply(schema.JobUnsubscribeResult{})
+	r.await(func() (any, error) {
+		_, err := wait(r, pending)
+		if e, ok := errors.AsType[*jobs.Error](err); ok && e.Code == jobs.CodeJobNotFound {
+			l.silence() // it was forgotten meanwhile
+			err = nil
+		}
+		return schema.JobUnsubscribeResult{}, err
+	})
 	return nil
 }
 
-func changeHearing[T any](s *Server, r *request, j *jobs.Job, from jobs.Origin, c *change, result T) error {
+// change makes a change of what is heard, in a turn of the job.
+func (r *request) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.Pending[struct{}], error) {
 	l, ok := j.Sink().(*lane)
 	if !ok {
-		return fmt.Errorf("job %d was started by somebody else than this connection", j.ID())
+		return nil, jobs.Pending[struct{}]{}, fmt.Errorf("job %d was started by somebody else than this connection", j.ID())
 	}
 	r.whenAnswered(c.answer)
-	done(r, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) error { return l.change(c, info, at) }), result)
-	return nil
+	return l, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) error { return l.change(c, info, at) }), nil
 }
 
 // answer lets the lane go on. The caller must hold out.mu, and have queued the answer.
@@ -140,6 +156,12 @@ func nothingMore(info jobs.Info) error {
 		Code: jobs.CodeJobExited, Handle: info.Handle, Exit: info.Exit,
 		Message: fmt.Sprintf("job %d is closed, and its job/closed was sent, after which nothing comes; read its output with job/read", info.Handle),
 	}
+}
+
+func (l *lane) silence() {
+	l.out.mu.Lock()
+	defer l.out.mu.Unlock()
+	l.silenceLocked()
 }
 
 // silenceLocked ends the subscription: what is queued is let go of, and where output

@@ -2050,8 +2050,8 @@ type JobStartParams struct {
 	// none. Default: options.events of initialize.
 	Events []EventName `json:"events,omitzero"`
 	// What becomes of output that this client is too slow for, from the first byte on, until
-	// job/subscribe says otherwise. Where output is not among events it says nothing.
-	// Default spool.
+	// job/subscribe says otherwise. Where output is not among events it counts once
+	// job/subscribe asks for that; with events [] it is forgotten. Default spool.
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`
 	// What the answer waits for. Absent: the answer comes as soon as the job runs.
 	Wait *Wait `json:"wait,omitempty"`
@@ -2470,7 +2470,8 @@ type StatsConnection struct {
 	JobsToSend int64 `json:"jobsToSend"`
 }
 
-// StatsSpool: The stored output of all known jobs, in bytes.
+// StatsSpool: The stored output of all known jobs, and of those that are forgotten and
+// have something to be sent, in bytes.
 type StatsSpool struct {
 	// Memory that it takes.
 	MemoryBytes int64 `json:"memoryBytes"`
