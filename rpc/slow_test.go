@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"shelld/schema"
 )
@@ -46,9 +47,13 @@ func (s *session) streamStats(handle int64, stream string) schema.StreamStats {
 // until asks for the stats of a stream again and again: nobody tells when they change.
 func (s *session) until(handle int64, stream string, cond func(schema.StreamStats) bool) schema.StreamStats {
 	s.t.Helper()
-	for {
-		if st := s.streamStats(handle, stream); cond(st) || s.t.Failed() {
+	for begun := time.Now(); ; {
+		st := s.streamStats(handle, stream)
+		if cond(st) || s.t.Failed() {
 			return st
+		}
+		if time.Since(begun) > watchdog {
+			s.t.Fatalf("job %d stays at %+v", handle, st)
 		}
 	}
 }
@@ -317,17 +322,24 @@ func TestWhenSlowFromTheStart(t *testing.T) {
 	s.acknowledge(h, "stdout")
 	equal(t, "output", s.output(h, "stdout"), numbers(1, 300_000))
 
-	h = s.pipe("seq 300000", "whenSlow", "skip")
-	s.await(h, obj{"closed": true}, "maxBytes", 0)
-	s.acknowledge(h, "stdout")
-	gaps := 0
-	for _, e := range s.all(h, "job/output") {
-		// What is kept begins earlier.
-		if e.Gap != nil && e.Gap.To > int64(len(numbers(1, 300_000)))-leastWindow {
-			gaps++
+	h = s.pipe(fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; read x; echo; seq 300000; read x", leastWindow), "stdin", "open", "whenSlow", "skip")
+	s.until(h, "stdout", func(st schema.StreamStats) bool { return num(st.SentOffset) == leastWindow })
+	s.write(h, "go\n")
+	all := int64(leastWindow + len("\n"+numbers(1, 300_000)))
+	s.await(h, obj{"bytes": all}, "from", "start", "maxBytes", 0)
+	s.ack(h, "stdout", leastWindow)
+	s.wait("the newest", func() bool {
+		for _, e := range s.events {
+			if e.Handle == h && e.Gap != nil {
+				// What is kept begins earlier than what is sent.
+				if e.Gap.From != leastWindow || e.Gap.To < all-leastWindow/2 {
+					t.Errorf("the gap is %+v of %d", *e.Gap, all)
+				}
+				return true
+			}
 		}
-	}
-	equal(t, "gaps up to the newest", gaps, 1)
+		return false
+	})
 
 	// Who hears no output holds nobody up, until he does.
 	h = s.pipe("seq 300000; read x; yes", "stdin", "open", "whenSlow", "block", "events", []string{"exited"})
