@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"bytes"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -12,24 +10,7 @@ import (
 
 // A flood fills what it is given, and all of it comes.
 func TestChunksAreFilled(t *testing.T) {
-	if len(jobs.Platform().Modes) == 0 {
-		t.Skip("there are no jobs on this system")
-	}
-	m, err := jobs.NewManager(jobs.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		m.Shutdown()
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	met := make(chan struct{})
-	g := &gate{open: make(chan struct{}), met: met}
-	o := newOutbox(g, lineFraming)
-	o.send([]byte(`{"method":"first"}`))
-	<-met // The writer is stuck until all that is to be sent is there.
+	m, o, g := stuckOutbox(t, jobs.Limits{})
 	const all = 600_000
 	command := "head -c 600000 /dev/zero | tr '\\0' x"
 	j, started, refused := m.Start(jobs.Spec{Command: &command, Shell: "sh", Mode: jobs.ModePipe, Stderr: jobs.StderrDiscard,
@@ -42,20 +23,9 @@ func TestChunksAreFilled(t *testing.T) {
 	if r := <-closed.C; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	close(g.open)
-	if err := o.flush(); err != nil {
-		t.Fatal(err)
-	}
 	var sizes []int64
 	var sum int64
-	for line := range bytes.Lines(g.got.Bytes()) {
-		var e struct {
-			Method string
-			Params schema.JobOutputParams
-		}
-		if err := json.Unmarshal(line, &e); err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range g.pass(t, o) {
 		if e.Method == "job/output" {
 			sizes = append(sizes, e.Params.Bytes)
 			sum += e.Params.Bytes

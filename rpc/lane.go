@@ -372,8 +372,8 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 	return e, sendOutput
 }
 
-// read reads most bytes of what the writer may read, or what there is. Where that is not all there is, it says so to
-// the outbox, and returns false.
+// read reads what the writer may read, most bytes or what there is. Where it may not read
+// what there is, it says so to the outbox, and returns false.
 func (l *lane) read(name jobs.Stream, off int64, most int) (n int, at int64, ok bool) {
 	o := l.out
 	if !o.direct.on {

@@ -1,8 +1,6 @@
 package rpc
 
 import (
-	"bytes"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -26,24 +24,7 @@ func (h heard) Event(e jobs.Event) {
 // Bytes that are dropped before an event that speaks of them can be sent are a gap, told
 // before that event as far as it speaks of them, and the rest with what comes after.
 func TestGapAcrossAnEvent(t *testing.T) {
-	if len(jobs.Platform().Modes) == 0 {
-		t.Skip("there are no jobs on this system")
-	}
-	m, err := jobs.NewManager(jobs.Options{Limits: jobs.Limits{SpoolMemory: 128 << 10}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		m.Shutdown()
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	met := make(chan struct{})
-	g := &gate{open: make(chan struct{}), met: met}
-	o := newOutbox(g, lineFraming)
-	o.send([]byte(`{"method":"first"}`))
-	<-met // The writer is stuck, and takes nothing of the job.
+	m, o, g := stuckOutbox(t, jobs.Limits{SpoolMemory: 128 << 10})
 	l := newLane(o, nil, defaultEvents, schema.EncodingText)
 	sink := heard{l, make(chan struct{})}
 	// The match lies behind the first that is kept, and before the last.
@@ -66,21 +47,10 @@ func TestGapAcrossAnEvent(t *testing.T) {
 	if r := <-closed.C; r.Err != nil {
 		t.Fatal(r.Err)
 	}
-	close(g.open)
-	if err := o.flush(); err != nil {
-		t.Fatal(err)
-	}
 	const match = 600_005
 	var next, matchedAt int64
 	var gapBefore, gapAfter bool
-	for line := range bytes.Lines(g.got.Bytes()) {
-		var e struct {
-			Method string
-			Params schema.JobOutputParams
-		}
-		if err := json.Unmarshal(line, &e); err != nil {
-			t.Fatal(err)
-		}
+	for _, e := range g.pass(t, o) {
 		p := e.Params
 		if e.Method == "job/patternMatched" {
 			matchedAt = next
@@ -98,7 +68,7 @@ func TestGapAcrossAnEvent(t *testing.T) {
 			t.Errorf("output at %d, after %d", p.Offset, next)
 		}
 		if p.Bytes == 0 && p.Gap == nil {
-			t.Errorf("a message without anything: %s", line)
+			t.Errorf("a message without anything: %+v", e)
 		}
 		next = p.Offset + p.Bytes
 	}

@@ -26,6 +26,54 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.got.Write(p)
 }
 
+// stuckOutbox is an outbox whose writer waits at a gate before any job has begun, and a
+// manager for jobs of which it is to send.
+func stuckOutbox(t *testing.T, limits jobs.Limits) (*jobs.Manager, *outbox, *gate) {
+	t.Helper()
+	if len(jobs.Platform().Modes) == 0 {
+		t.Skip("there are no jobs on this system")
+	}
+	m, err := jobs.NewManager(jobs.Options{Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		m.Shutdown()
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	met := make(chan struct{})
+	g := &gate{open: make(chan struct{}), met: met}
+	o := newOutbox(g, lineFraming)
+	o.send([]byte(`{"method":"first"}`))
+	<-met
+	return m, o, g
+}
+
+// pass opens the gate and returns what comes through.
+func (g *gate) pass(t *testing.T, o *outbox) (all []passed) {
+	t.Helper()
+	close(g.open)
+	if err := o.flush(); err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(g.got.Bytes()) {
+		var p passed
+		if err := json.Unmarshal(line, &p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// A passed message; its params are an output's, where it is one.
+type passed struct {
+	Method string
+	Params schema.JobOutputParams
+}
+
 func lineFraming() Framing { return FramingLine }
 
 func match(watch int, text string) jobs.Event {

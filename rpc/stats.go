@@ -53,8 +53,8 @@ func (s *Server) stats() schema.ServerStatsResult {
 			res.PerJob = append(res.PerJob, w)
 		}
 	}
-	slices.SortFunc(res.PerJob, func(a, b schema.JobStats) int { return cmp.Compare(a.Handle, b.Handle) })
 	s.out.mu.Unlock()
+	slices.SortFunc(res.PerJob, func(a, b schema.JobStats) int { return cmp.Compare(a.Handle, b.Handle) })
 	return res
 }
 

@@ -70,9 +70,13 @@ func (s *Server) jobUnsubscribe(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	j, unknown := s.job(p.Handle)
+	ref, err := jobRef(p.Handle)
+	if err != nil {
+		return err
+	}
+	j, unknown := s.mgr.Lookup(ref)
 	if unknown != nil {
-		l := s.laneOf(p.Handle)
+		l := s.out.laneOf(int64(ref.Handle))
 		if l == nil {
 			return unknown
 		}

@@ -171,9 +171,11 @@ export class Job {
     if (!this.ended) this.endReason ??= reason;
     let timer;
     const last = () => {
-      if (!force) this.ending = false;
-      if (!force) this.hold();
-      if (!force) return done([{ pid: this.pid, command: this.argv.join(' ').slice(0, 256), why: 'it did not end, and KILL was not asked for' }]);
+      if (!force) {
+        this.ending = false;
+        this.hold();
+        return done([{ pid: this.pid, command: this.argv.join(' ').slice(0, 256), why: 'it did not end, and KILL was not asked for' }]);
+      }
       send('SIGKILL');
       timer = setTimeout(() => this.#cutOff(), cutOffMs);
     };
