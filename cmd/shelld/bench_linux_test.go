@@ -49,17 +49,7 @@ func serveBenchWith(b *testing.B, options schema.Options) *benchServer {
 	// The binary of the tests has more in it than the real one, which counts for memory.
 	s := &benchServer{b: b, cmd: exec.Command(cmp.Or(os.Getenv("SHELLD_BENCH"), "shelld"), "serve"), notices: make(chan rpc.Notice, 1<<10)}
 	s.cmd.Stderr = os.Stderr
-	in, err := s.cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	in, out := startPiped(b, s.cmd)
 	s.stdin = in
 	s.client = rpc.NewClient(out, in, func(n rpc.Notice) {
 		if !s.ignores(n.Params) {
@@ -91,8 +81,11 @@ func (s *benchServer) start(p schema.JobStartParams) json.RawMessage {
 	s.b.Helper()
 	var r schema.JobStartResult
 	s.call("job/start", p, &r)
-	return json.RawMessage(strconv.FormatInt(r.Job.Handle, 10))
+	return handleOf(r.Job.Handle)
 }
+
+// handleOf is a handle as it is sent.
+func handleOf(h int64) json.RawMessage { return json.RawMessage(strconv.FormatInt(h, 10)) }
 
 // await returns the params of the next notice with a method.
 func (s *benchServer) await(method string, params any) {

@@ -85,17 +85,7 @@ func startBound(t *testing.T, lack ...string) *served {
 	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
 	s := &served{cmd: exec.CommandContext(ctx, "shelld-bound", lack...), log: &bytes.Buffer{}}
 	s.cmd.Stderr = s.log
-	in, err := s.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, s.cmd)
 	s.client = rpc.NewClient(out, in, func(rpc.Notice) {}, nil)
 	t.Cleanup(func() {
 		_ = in.Close() // It ends the server, and its jobs.

@@ -34,17 +34,7 @@ func newRecordClient(t *testing.T, header bool) *recordClient {
 	c := &recordClient{t: t, header: header, file: filepath.Join(t.TempDir(), "session.txtar")}
 	c.cmd = exec.Command("shelld", "conformance", "record", "-o", c.file, "--", "shelld")
 	c.cmd.Stderr = os.Stderr
-	in, err := c.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, c.cmd)
 	c.in, c.out = in, bufio.NewReader(out)
 	bark := time.AfterFunc(2*watchdog, func() { _ = c.cmd.Process.Kill() }) // The test fails by what does not come.
 	t.Cleanup(func() {

@@ -103,9 +103,7 @@ func TestEveryEndOfTheServer(t *testing.T) {
 			}
 			began := time.Now()
 			e.end(t, d)
-			late := time.AfterFunc(watchdog, func() { _ = d.cmd.Process.Kill() }) // The status tells.
-			err := d.cmd.Wait()
-			late.Stop()
+			err := d.wait()
 			if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 				t.Fatal(err)
 			} else if got := d.cmd.ProcessState.ExitCode(); got != e.status {
@@ -122,24 +120,40 @@ func TestEveryEndOfTheServer(t *testing.T) {
 	}
 }
 
+// wait waits for the end of the server, and kills one that does not end: the status tells.
+func (d *doomed) wait() error {
+	late := time.AfterFunc(watchdog, func() { _ = d.cmd.Process.Kill() })
+	defer late.Stop()
+	return d.cmd.Wait()
+}
+
 // keepers are the processes that the server has started itself.
 func (d *doomed) keepers(t *testing.T) (all []process) {
 	t.Helper()
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", d.cmd.Process.Pid))
-	for _, f := range files {
-		text, _ := os.ReadFile(f)
-		for _, field := range strings.Fields(string(text)) {
-			pid, err := strconv.Atoi(field)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if p, alive := processOf(pid); alive {
-				all = append(all, p)
-			}
+	for _, pid := range childrenOf(t, d.cmd.Process.Pid) {
+		if p, alive := processOf(pid); alive {
+			all = append(all, p)
 		}
 	}
 	if len(all) < len(hardToEnd) {
 		t.Fatalf("the server has %d keepers for %d jobs", len(all), len(hardToEnd))
+	}
+	return all
+}
+
+// childrenOf are the processes that a process has started, zombies among them.
+func childrenOf(t *testing.T, pid int) (all []int) {
+	t.Helper()
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // The pattern is a good one.
+	for _, f := range files {
+		text, _ := os.ReadFile(f) // A thread may have ended.
+		for _, field := range strings.Fields(string(text)) {
+			child, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, child)
+		}
 	}
 	return all
 }

@@ -82,20 +82,13 @@ func flat(t *testing.T, all []soakSample) {
 	t.Helper()
 	quarter := max(len(all)/4, 1)
 	first, last := all[:quarter], all[len(all)-quarter:]
-	most := func(part []soakSample, of func(soakSample) int) int {
-		most := 0
+	values := func(part []soakSample, of func(soakSample) int) (all []int) {
 		for _, s := range part {
-			most = max(most, of(s))
+			all = append(all, of(s))
 		}
-		return most
+		return all
 	}
-	least := func(part []soakSample, of func(soakSample) int) int {
-		least := of(part[0])
-		for _, s := range part {
-			least = min(least, of(s))
-		}
-		return least
-	}
+	memory := func(s soakSample) int { return s.anonymous }
 	for _, c := range []struct {
 		what  string
 		of    func(soakSample) int
@@ -106,10 +99,10 @@ func flat(t *testing.T, all []soakSample) {
 		{"children", func(s soakSample) int { return s.children }, 2},
 		{"files", func(s soakSample) int { return s.files }, 0},
 		{"threads", func(s soakSample) int { return s.threads }, 8},
-		{"bytes of memory", func(s soakSample) int { return s.anonymous }, most(first, func(s soakSample) int { return s.anonymous })/4 + 8<<20},
+		{"bytes of memory", memory, slices.Max(values(first, memory))/4 + 8<<20},
 	} {
 		// What leaks is there in the best of the last moments too.
-		if before, after := most(first, c.of), least(last, c.of); after > before+c.slack {
+		if before, after := slices.Max(values(first, c.of)), slices.Min(values(last, c.of)); after > before+c.slack {
 			t.Errorf("%d %s at last, and %d at first", after, c.what, before)
 		}
 	}
@@ -120,17 +113,7 @@ func startSoak(t *testing.T) *soak {
 	s := &soak{t: t, cmd: exec.Command("shelld", "serve"), state: t.TempDir(), jobs: map[int64]*soaked{}, changed: make(chan struct{})}
 	s.cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state)
 	s.cmd.Stderr = os.Stderr
-	in, err := s.cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, s.cmd)
 	s.client = rpc.NewClient(slowly{s, out}, in, s.hear, nil)
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Kill() // It has ended, unless the test has failed.
@@ -253,15 +236,13 @@ func (s *soak) done(t *testing.T, handle int64, exit string) {
 	if exit != "" && got != exit {
 		t.Errorf("job %d: %s, want %s", handle, got, exit)
 	}
-	s.call(t, "job/remove", schema.JobRemoveParams{Handle: soakHandle(handle)}, nil)
+	s.call(t, "job/remove", schema.JobRemoveParams{Handle: handleOf(handle)}, nil)
 }
-
-func soakHandle(h int64) json.RawMessage { return json.RawMessage(fmt.Sprint(h)) }
 
 func (s *soak) kill(t *testing.T, handle int64) {
 	t.Helper()
 	var r schema.JobKillResult
-	s.call(t, "job/kill", schema.JobKillParams{Handle: soakHandle(handle), GraceMs: ptr(int64(300))}, &r)
+	s.call(t, "job/kill", schema.JobKillParams{Handle: handleOf(handle), GraceMs: ptr(int64(300))}, &r)
 	if len(r.Survivors) > 0 {
 		t.Errorf("job %d: survivors %+v", handle, r.Survivors)
 	}
@@ -300,13 +281,13 @@ func (s *soak) round(t *testing.T, round int) {
 			for i := range 20 {
 				var r schema.JobWriteResult
 				s.call(t, "job/write", schema.JobWriteParams{
-					Handle: soakHandle(h), Input: ptr(fmt.Sprint(i)), AppendNewline: ptr(true), Wait: demoUntil(fmt.Sprintf(`got %d\.`, i)),
+					Handle: handleOf(h), Input: ptr(fmt.Sprint(i)), AppendNewline: ptr(true), Wait: demoUntil(fmt.Sprintf(`got %d\.`, i)),
 				}, &r)
 				if r.Outcome.Reason != schema.OutcomeReasonPattern {
 					t.Fatalf("answer %d: %s", i, r.Outcome.Reason)
 				}
 			}
-			s.call(t, "job/write", schema.JobWriteParams{Handle: soakHandle(h), Eof: ptr(true)}, nil)
+			s.call(t, "job/write", schema.JobWriteParams{Handle: handleOf(h), Eof: ptr(true)}, nil)
 			s.done(t, h, "exited 0")
 		},
 		"what is hard to end": func(t *testing.T) {
@@ -321,12 +302,12 @@ func (s *soak) round(t *testing.T, round int) {
 				Command: ptr("seq 20000; read x"), Mode: new(schema.ModePipe), Stdin: json.RawMessage(`"open"`),
 				Watch: []schema.Watch{{Pattern: `\d+99\n`}, {Pattern: "^20000$", Flags: ptr("m")}},
 			}).Handle
-			s.call(t, "job/wait", schema.JobWaitParams{Handle: soakHandle(h), Until: demoUntil("20000\n").Until, From: json.RawMessage(`"start"`)}, nil)
-			s.call(t, "job/subscribe", schema.JobSubscribeParams{Handle: soakHandle(h), From: json.RawMessage(`"start"`)}, nil)
-			s.call(t, "job/unwatch", schema.JobUnwatchParams{Handle: soakHandle(h), WatchID: 1}, nil)
-			s.call(t, "job/signal", schema.JobSignalParams{Handle: soakHandle(h), Signal: "STOP"}, nil)
-			s.call(t, "job/signal", schema.JobSignalParams{Handle: soakHandle(h), Signal: "CONT"}, nil)
-			s.call(t, "job/write", schema.JobWriteParams{Handle: soakHandle(h), AppendNewline: ptr(true)}, nil)
+			s.call(t, "job/wait", schema.JobWaitParams{Handle: handleOf(h), Until: demoUntil("20000\n").Until, From: json.RawMessage(`"start"`)}, nil)
+			s.call(t, "job/subscribe", schema.JobSubscribeParams{Handle: handleOf(h), From: json.RawMessage(`"start"`)}, nil)
+			s.call(t, "job/unwatch", schema.JobUnwatchParams{Handle: handleOf(h), WatchID: 1}, nil)
+			s.call(t, "job/signal", schema.JobSignalParams{Handle: handleOf(h), Signal: "STOP"}, nil)
+			s.call(t, "job/signal", schema.JobSignalParams{Handle: handleOf(h), Signal: "CONT"}, nil)
+			s.call(t, "job/write", schema.JobWriteParams{Handle: handleOf(h), AppendNewline: ptr(true)}, nil)
 			s.done(t, h, "exited 0")
 		},
 		"runs, and refusals": func(t *testing.T) {
@@ -352,9 +333,7 @@ func (s *soak) round(t *testing.T, round int) {
 				d := startDoomed(t, 3)
 				began := time.Now()
 				e.end(t, d)
-				late := time.AfterFunc(watchdog, func() { _ = d.cmd.Process.Kill() })
-				_ = d.cmd.Wait() // TestEveryEndOfTheServer looks at the status.
-				late.Stop()
+				_ = d.wait() // TestEveryEndOfTheServer looks at the status.
 				d.awaitGone(t, began, watchdog)
 			}
 		},
@@ -367,10 +346,18 @@ func (s *soak) round(t *testing.T, round int) {
 	}
 }
 
-// sample looks at a server that has no jobs, until two looks have found the same: keepers
-// come and go, and a matcher's clock runs for a second, which nobody tells.
+// sample looks at a server when its last jobs are removed, until two looks have found the
+// same: keepers come and go, and a matcher's clock runs for a second, which nobody tells.
 func (s *soak) sample(t *testing.T) soakSample {
 	t.Helper()
+	var all schema.JobListResult
+	s.call(t, "job/list", schema.JobListParams{}, &all)
+	for _, j := range all.Jobs { // of job/run
+		s.call(t, "job/remove", schema.JobRemoveParams{Handle: handleOf(j.Handle)}, nil)
+	}
+	s.mu.Lock()
+	clear(s.jobs)
+	s.mu.Unlock()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for before, begun := s.look(t), time.Now(); ; {
@@ -387,14 +374,6 @@ func (s *soak) sample(t *testing.T) soakSample {
 
 func (s *soak) look(t *testing.T) soakSample {
 	t.Helper()
-	var all schema.JobListResult
-	s.call(t, "job/list", schema.JobListParams{}, &all)
-	for _, j := range all.Jobs { // of job/run
-		s.call(t, "job/remove", schema.JobRemoveParams{Handle: soakHandle(j.Handle)}, nil)
-	}
-	s.mu.Lock()
-	clear(s.jobs)
-	s.mu.Unlock()
 	var stats schema.ServerStatsResult
 	s.call(t, "server/stats", schema.ServerStatsParams{}, &stats)
 	if stats.Jobs.Known != 0 || stats.Spool.MemoryBytes != 0 || stats.Spool.DiskBytes != 0 || len(stats.PerJob) > 0 {
@@ -421,16 +400,4 @@ func (s *soak) look(t *testing.T) soakSample {
 		anonymous: anonymous(t, s.cmd.Process.Pid), goroutines: int(stats.Process.Goroutines),
 		descriptors: count("/proc/%d/fd/*"), threads: count("/proc/%d/task/*"), children: len(childrenOf(t, s.cmd.Process.Pid)), files: files,
 	}
-}
-
-// childrenOf are the processes that a process has started, zombies among them.
-func childrenOf(t *testing.T, pid int) (all []string) {
-	t.Helper()
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // The pattern is a good one.
-	for _, f := range files {
-		text, _ := os.ReadFile(f) // A thread may have ended.
-		all = append(all, strings.Fields(string(text))...)
-	}
-	slices.Sort(all)
-	return all
 }

@@ -24,17 +24,7 @@ const unreadBound = 48 << 20
 func TestFloodUnread(t *testing.T) {
 	needJobs(t)
 	cmd := exec.Command("shelld", "serve")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startPiped(t, cmd)
 	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
 	send := func(format string, a ...any) {
 		t.Helper()
