@@ -15,7 +15,7 @@ type cell struct {
 type cellFlags uint16
 
 const (
-	attributeBits  cellFlags = 0xff  // an Attribute
+	attributeBits  cellFlags = 0xff   // an Attribute
 	underlineBits  cellFlags = 7 << 8 // an Underline
 	underlineShift           = 8
 	protectedISO   cellFlags = 1 << 11 // SPA
