@@ -115,8 +115,9 @@ func (t *Terminal) leftEdge() int {
 	return 0
 }
 
-// clusterBytes is how long a character may become by what combines with it.
-const clusterBytes = 32
+// clusterRunes is of how many runes a character may be made. Families of emoji have
+// seven; more is a joke.
+const clusterRunes = 8
 
 // combine adds a mark to the character before the cursor.
 func (t *Terminal) combine(r rune) {
@@ -136,7 +137,7 @@ func (t *Terminal) combine(r rune) {
 		c.char = ' '
 	}
 	text := t.tables.text(*c)
-	if len(text)+utf8.RuneLen(r) <= clusterBytes {
+	if utf8.RuneCountInString(text) < clusterRunes {
 		c.char = t.cluster(text + string(r))
 	}
 }
@@ -229,11 +230,11 @@ func (t *Terminal) tidy() {
 }
 
 // repeat is REP. What would be written over again is left out.
-func (t *Terminal) repeat(n int) {
-	if t.last == 0 {
+func (t *Terminal) repeat(char rune, n int) {
+	if char == 0 {
 		return
 	}
 	for range min(n, 2*t.cols*t.rows) {
-		t.print(t.last)
+		t.print(char)
 	}
 }

@@ -46,6 +46,10 @@ func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
 	full := used == len(g.lines)
 	all := append(t.history.takeAll(), g.lines[:used]...)
 	at, top := mark{old + c.row, c.col}, mark{old, 0}
+	if c.pending {
+		at.col++ // behind what was written, as the next character will be
+		c.pending = false
+	}
 	if cols != t.cols {
 		all = rewrap(all, cols, &at, &top)
 	}

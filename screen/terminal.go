@@ -24,19 +24,20 @@ type Terminal struct {
 	grid    *grid   // the one that is shown
 	history history // of the normal one
 
-	cursor   cursor
-	saved    [2]cursor // by DECSC, a place for each screen
-	margins  margins
-	tabs     []bool
-	modes    Modes
-	switches switches
-	protects protection
-	palette  *Palette
-	title    string
-	titles   []string // pushed, at most titleStack
-	shape    CursorShape
-	steady   bool // the cursor does not blink
-	last     rune // that was drawn, for REP
+	cursor     cursor
+	saved      [2]cursor // by DECSC, a place for each screen
+	margins    margins
+	tabs       []bool
+	modes      Modes
+	switches   switches
+	protects   protection
+	palette    *Palette
+	title      string
+	titles     []string // pushed, at most titleStack
+	shape      CursorShape
+	steady     bool         // the cursor does not blink
+	last       rune         // that was drawn right before, for REP
+	savedModes map[int]bool // by XTSAVE
 
 	replies  []byte
 	revision uint64
@@ -65,6 +66,7 @@ type switches struct {
 	noWrap          bool // DECAWM is off
 	reverseWrap     bool // ?45
 	reverseWrapMore bool // ?1045
+	moreFix         bool // ?41: a tab behind the last column wraps first
 	reverse         bool // DECSCNM
 	hidden          bool // DECTCEM is off
 	leftRight       bool // DECLRMM: there may be margins at the sides
@@ -112,7 +114,7 @@ func (t *Terminal) reset() {
 	t.defaultTabs()
 	t.modes, t.switches, t.protects = Modes{}, switches{}, unprotected
 	t.palette = standardPalette()
-	t.shape, t.steady, t.last = BlockCursor, false, 0
+	t.shape, t.steady, t.last, t.savedModes = BlockCursor, false, 0, nil
 	t.unknown, t.changed = 0, true
 }
 
@@ -120,7 +122,7 @@ func (t *Terminal) reset() {
 func (t *Terminal) softReset() {
 	t.modes.softReset()
 	t.switches.insert, t.switches.noWrap, t.switches.hidden = false, false, false
-	t.switches.reverseWrap, t.switches.leftRight = false, false
+	t.switches.reverseWrap, t.switches.reverseWrapMore, t.switches.leftRight = false, false, false
 	t.margins = t.wholeScreen()
 	t.cursor.origin, t.cursor.pen, t.cursor.sets, t.cursor.pending = false, cell{}, newCharsets(), false
 	t.saved[t.which()] = cursor{sets: newCharsets()}
