@@ -24,6 +24,7 @@ func (t *Terminal) printASCII(p []byte) {
 		l := t.grid.lines[t.cursor.row]
 		l.mend(t.cursor.col)
 		l.mend(t.cursor.col + n)
+		l.use(t.cursor.col + n)
 		c := t.cursor.pen
 		cells := l.cells[t.cursor.col : t.cursor.col+n]
 		for i, char := range p[:n] {
@@ -69,6 +70,7 @@ func (t *Terminal) print(r rune) {
 	l, col := t.grid.lines[t.cursor.row], t.cursor.col
 	l.mend(col)
 	l.mend(col + width)
+	l.use(col + width)
 	c := t.cursor.pen
 	c.char = uint32(r)
 	if width == 2 {
@@ -128,7 +130,9 @@ func (t *Terminal) combine(r rune) {
 	if col < 0 {
 		return
 	}
-	cells := t.grid.lines[t.cursor.row].cells
+	l := t.grid.lines[t.cursor.row]
+	l.use(col + 1)
+	cells := l.cells
 	if cells[col].flags&wideTail != 0 {
 		col--
 	}

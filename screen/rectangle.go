@@ -56,6 +56,7 @@ func (t *Terminal) eraseChars(row, from, to int) {
 	l := t.grid.lines[row]
 	l.mend(from)
 	l.mend(to)
+	l.use(to)
 	for i := from; i < to; i++ {
 		if c := &l.cells[i]; c.flags&protected == 0 || t.protects != protectDEC {
 			c.becomeBlank()
@@ -75,6 +76,7 @@ func (t *Terminal) fillRect(r rect, char int) {
 		l := t.grid.lines[row]
 		l.mend(r.left)
 		l.mend(r.right)
+		l.use(r.right)
 		for i := r.left; i < r.right; i++ {
 			l.cells[i] = c
 		}
@@ -101,6 +103,7 @@ func (t *Terminal) copyRect(r rect, p *params) {
 		l := t.grid.lines[top+row]
 		l.mend(left)
 		l.mend(left + cols)
+		l.use(left + cols)
 		copy(l.cells[left:], copied[row*cols:(row+1)*cols])
 		l.repair()
 	}
@@ -123,6 +126,7 @@ func (t *Terminal) changeRect(r rect, p *params, reverse bool) {
 				to = t.cols
 			}
 		}
+		t.grid.lines[row].use(to)
 		cells := t.grid.lines[row].cells
 		for i := from; i < to; i++ {
 			change(&cells[i])

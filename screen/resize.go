@@ -68,6 +68,7 @@ func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
 		if i < len(shown) {
 			copy(g.lines[i].cells, shown[i].cells)
 			g.lines[i].wrapped = shown[i].wrapped
+			g.lines[i].use(min(cols, len(shown[i].cells)))
 			g.lines[i].repair()
 		}
 	}
@@ -134,10 +135,10 @@ func appendWrapped(out []*line, cells []cell, cols int, wrapped bool) []*line {
 			n--
 		}
 		piece := append(make([]cell, 0, cols), cells[:n]...)
-		out = append(out, &line{cells: piece[:n], wrapped: true})
+		out = append(out, &line{cells: piece[:n], wrapped: true, used: n})
 		cells = cells[n:]
 	}
-	return append(out, &line{cells: cells, wrapped: wrapped})
+	return append(out, &line{cells: cells, wrapped: wrapped, used: len(cells)})
 }
 
 // locate returns where an offset has gone in the lines from begin on.
@@ -162,7 +163,7 @@ func (g *grid) crop(c *cursor, cols, rows int) {
 	for _, l := range g.lines {
 		cells := make([]cell, cols)
 		copy(cells, l.cells)
-		l.cells, l.wrapped = cells, false
+		l.cells, l.wrapped, l.used = cells, false, cols
 		l.repair()
 	}
 	for len(g.lines) < rows {
