@@ -41,11 +41,13 @@ func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 		normal = s.resume.hidden
 	}
 	if history {
-		for _, l := range s.History {
+		for i, l := range s.History {
 			b = s.appendLine(b, l)
-			if !l.Wrapped || l.Len() < s.Cols {
-				b = append(b, "\r\n"...)
+			next := normal[0]
+			if i+1 < len(s.History) {
+				next = s.History[i+1]
 			}
+			b = s.appendBreak(b, l, next)
 		}
 	}
 	b = s.appendScreen(b, normal)
@@ -65,17 +67,24 @@ func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 func (s *Snapshot) appendScreen(b []byte, lines []Line) []byte {
 	for i, l := range lines {
 		b = s.appendLine(b, l)
-		if i < len(lines)-1 && !(l.Wrapped && l.Len() == s.Cols && !l.endsEmpty()) {
-			b = append(b, "\r\n"...)
+		if i == len(lines)-1 {
+			break
 		}
+		b = s.appendBreak(b, l, lines[i+1])
 	}
 	return append(b, "\x1b[m"...)
 }
 
-// endsEmpty says whether the last column was not written, so that writing does not
-// come behind it.
-func (l Line) endsEmpty() bool {
-	return len(l.cells) > 0 && l.cells[len(l.cells)-1].char == 0
+// appendBreak goes to the next line: by writing on, where the line was wrapped.
+func (s *Snapshot) appendBreak(b []byte, l, next Line) []byte {
+	full := len(l.cells) == s.Cols && l.cells[s.Cols-1].char != 0
+	switch {
+	case l.Wrapped && full:
+		return b
+	case l.Wrapped && len(next.cells) > 0 && next.cells[0].flags&wideHead != 0:
+		return appendCSI(b, s.Cols, 'G') // where there is no place for a wide character
+	}
+	return append(b, "\r\n"...)
 }
 
 func (s *Snapshot) appendLine(b []byte, l Line) []byte {
