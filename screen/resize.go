@@ -129,16 +129,22 @@ func (l *line) startsWide() bool { return len(l.cells) > 0 && l.cells[0].flags&w
 // appendWrapped cuts cells into lines. No wide character is cut in two, but on a
 // screen of one column.
 func appendWrapped(out []*line, cells []cell, cols int, wrapped bool) []*line {
+	keep := func(l *line) {
+		l.use(len(l.cells))
+		l.repair()
+		out = append(out, l)
+	}
 	for len(cells) > cols {
 		n := cols
 		if cells[n].flags&wideTail != 0 && n > 1 {
 			n--
 		}
 		piece := append(make([]cell, 0, cols), cells[:n]...)
-		out = append(out, &line{cells: piece[:n], wrapped: true, used: n})
+		keep(&line{cells: piece, wrapped: true})
 		cells = cells[n:]
 	}
-	return append(out, &line{cells: cells, wrapped: wrapped, used: len(cells)})
+	keep(&line{cells: cells, wrapped: wrapped})
+	return out
 }
 
 // locate returns where an offset has gone in the lines from begin on.
