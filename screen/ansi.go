@@ -51,11 +51,11 @@ func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 		}
 	}
 	b = s.appendScreen(b, normal)
-	b = s.appendSaved(b, s.resume.saved[0])
+	b = s.appendSaved(b, normal, s.resume.saved[0])
 	if s.Modes.AlternateScreen {
 		b = append(b, "\x1b[?1047h\x1b[H"...)
 		b = s.appendScreen(b, s.Lines)
-		b = s.appendSaved(b, s.resume.saved[1])
+		b = s.appendSaved(b, s.Lines, s.resume.saved[1])
 	}
 	b = s.appendTabs(b)
 	b = s.appendModes(b)
@@ -77,8 +77,10 @@ func (s *Snapshot) appendScreen(b []byte, lines []Line) []byte {
 
 // appendBreak goes to the next line: by writing on, where the line was wrapped.
 func (s *Snapshot) appendBreak(b []byte, l, next Line) []byte {
-	full := len(l.cells) == s.Cols && l.cells[s.Cols-1].char != 0
+	full := len(l.cells) == s.Cols && (l.cells[s.Cols-1].char != 0 || l.cells[s.Cols-1].flags&wideTail != 0)
 	switch {
+	case l.Wrapped && full && (len(next.cells) == 0 || next.cells[0].char == 0):
+		return append(b, " \r\x1b[X"...) // it went on, and that was erased
 	case l.Wrapped && full:
 		return b
 	case l.Wrapped && len(next.cells) > 0 && next.cells[0].flags&wideHead != 0:
@@ -209,14 +211,22 @@ func (s *Snapshot) appendPalette(b []byte) []byte {
 	return b
 }
 
-// appendSaved has a terminal save a cursor.
-func (s *Snapshot) appendSaved(b []byte, c cursor) []byte {
+// appendSaved has a terminal save a cursor, on a screen of these lines.
+func (s *Snapshot) appendSaved(b []byte, lines []Line, c cursor) []byte {
 	if (c == cursor{sets: newCharsets()}) {
 		return b
 	}
+	b = fmt.Appendf(b, "\x1b[%d;%dH", c.row+1, c.col+1)
+	if c.pending {
+		b = appendPending(b, lines[c.row], c.col)
+	}
 	b = s.appendPen(b, c)
-	b = fmt.Appendf(b, "\x1b[%d;%dH\x1b7\x1b[m\x1b(B\x1b)B\x0f\x1b[0\"q", c.row+1, c.col+1)
-	return b
+	if c.origin {
+		b = append(b, "\x1b[?6h\x1b7\x1b[?6l"...)
+	} else {
+		b = append(b, "\x1b7"...)
+	}
+	return append(b, "\x1b[m\x1b]8;;\x1b\\\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[0\"q"...)
 }
 
 // appendPen selects the style and the character sets of a cursor.
@@ -276,6 +286,7 @@ func (s *Snapshot) appendModes(b []byte) []byte {
 	private(r.switches.reverse, 5)
 	private(r.switches.allowColumns, 40)
 	private(r.switches.keepOnColumns, 95)
+	private(r.switches.moreFix, 41)
 	private(r.switches.reverseWrap, 45)
 	private(r.switches.reverseWrapMore, 1045)
 	private(r.switches.leftRight, 69)
@@ -313,7 +324,7 @@ func (s *Snapshot) appendCursor(b []byte) []byte {
 	}
 	b = fmt.Appendf(b, "\x1b[%d;%dH", row+1, col+1)
 	if c.pending {
-		b = s.appendPending(b, c)
+		b = appendPending(b, s.Lines[c.row], c.col)
 	}
 	b = s.appendPen(b, c)
 	if s.resume.switches.noWrap {
@@ -322,16 +333,15 @@ func (s *Snapshot) appendCursor(b []byte) []byte {
 	return b
 }
 
-// appendPending writes the last character of the row again.
-func (s *Snapshot) appendPending(b []byte, c cursor) []byte {
-	l := s.Lines[c.row]
-	at := l.cells[c.col]
+// appendPending writes the last character of a row again, where the cursor is.
+func appendPending(b []byte, l Line, col int) []byte {
+	at := l.cells[col]
 	if at.flags&wideTail != 0 {
-		at = l.cells[c.col-1]
+		at = l.cells[col-1]
 		b = append(b, '\b')
 	}
 	if at.char == 0 {
-		return b
+		at.char = ' ' // erased since: a blank is nearly the same
 	}
 	b = l.tables.appendStyle(b, at, cell{})
 	b = l.tables.appendText(b, at)

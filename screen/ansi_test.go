@@ -71,3 +71,62 @@ func drawn(t *Terminal) string {
 	}
 	return b.String()
 }
+
+// TestAppendANSIGrammar does the same with what the grammar has written.
+func TestAppendANSIGrammar(t *testing.T) {
+	for i := 0; i < *sequences/60 && !t.Failed(); i++ {
+		stream := newGrammar(*seed, uint64(i)).stream(20)
+		if d := resumed(stream); d != "" {
+			small := stream
+			for size := len(small) / 2; size > 0; size /= 2 {
+				for at := 0; at+size <= len(small); {
+					if less := small[:at] + small[at+size:]; resumed(less) != "" {
+						small = less
+					} else {
+						at += size
+					}
+				}
+			}
+			t.Errorf("stream %d: %s\n\t%q", i, resumed(small), small)
+		}
+	}
+}
+
+// resumed says how a terminal that is drawn again differs from the first.
+func resumed(stream string) string {
+	one := newPlayer()
+	for _, s := range stepsOf(stream) {
+		one.feed(s, len(s.text))
+	}
+	one.feed(terminalStep{text: "\x18"}, 1) // nothing is open
+	s := one.Snapshot(0)
+	for i, l := range one.grid.lines {
+		last := l.cells[len(l.cells)-1]
+		if l.wrapped && last.char == 0 && last.flags&wideTail == 0 && (i+1 == len(s.Lines) || !one.grid.lines[i+1].startsWide()) {
+			return "" // a change of size has made it; no writing wraps from an empty place
+		}
+	}
+	for _, c := range []cursor{s.resume.cursor, s.resume.saved[0], s.resume.saved[1]} {
+		if c.pending {
+			return "" // what was there may have been erased: a blank stands for it
+		}
+	}
+	two := &player{Terminal: NewTerminal(s.Cols, s.Rows, 0)}
+	two.feed(terminalStep{text: string(s.AppendANSI(nil, false))}, 1<<20)
+	if d := difference(s, two.Snapshot(0)); d != "" {
+		return "drawn again: " + d
+	}
+	two.replies.Reset()
+	one.replies.Reset()
+	for _, p := range []*player{one, two} {
+		p.feed(terminalStep{text: "\x1b[?6n\x1bP$qr\x1b\\\x1bP$qs\x1b\\\x1bP$qm\x1b\\\x1b[?6$p\x1b[?7$p\x1b[?69$p\x1b[4$p" +
+			"x\ty\r\n\tq\x0eq\x0fq\x1b8z\x1bM"}, 1<<20)
+	}
+	if a, b := one.replies.String(), two.replies.String(); a != b {
+		return fmt.Sprintf("it replies %q in place of %q", b, a)
+	}
+	if d := difference(one.Snapshot(0), two.Snapshot(0)); d != "" {
+		return "gone on: " + d
+	}
+	return ""
+}

@@ -95,7 +95,7 @@ func (t *Terminal) wrapPending() {
 
 func (t *Terminal) wrapLine() {
 	// Lines between margins are no lines that a larger screen could join.
-	t.grid.lines[t.cursor.row].wrapped = t.rightEdge() == t.cols-1
+	t.grid.lines[t.cursor.row].wrapped = t.fullWidth()
 	t.cursor.col = t.leftEdge()
 	t.index()
 }

@@ -104,6 +104,9 @@ func (t *Terminal) copyRect(r rect, p *params) {
 		l.mend(left)
 		l.mend(left + cols)
 		l.use(left + cols)
+		if left+cols == t.cols {
+			l.wrapped = false
+		}
 		copy(l.cells[left:], copied[row*cols:(row+1)*cols])
 		l.repair()
 	}
@@ -114,6 +117,9 @@ func (t *Terminal) changeRect(r rect, p *params, reverse bool) {
 	change := func(c *cell) {
 		for i := 4; i < max(p.count(), 5); i++ {
 			c.changeAttribute(p.at(i, 0), reverse)
+		}
+		if c.char == 0 && c.flags&wideTail == 0 && c.flags&styled != 0 {
+			c.char = ' ' // something is to be seen now
 		}
 	}
 	for row := r.top; row < r.bottom; row++ {

@@ -74,7 +74,7 @@ func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
 	}
 	c.row, c.col = at.row-first, at.col
 	if c.col >= cols {
-		c.col, c.pending = cols-1, true
+		c.col, c.pending = cols-1, g.lines[c.row].written() == cols
 	}
 }
 
