@@ -199,7 +199,7 @@ func (g grammar) truncated() string {
 // long returns more than any buffer should keep.
 func (g grammar) long() string {
 	n := 1 << g.IntN(15)
-	switch g.IntN(6) {
+	switch g.IntN(8) {
 	case 0:
 		return "\x1b]2;" + strings.Repeat("t", n) + g.pick([]string{"\x07", ""})
 	case 1:
@@ -210,8 +210,21 @@ func (g grammar) long() string {
 		return "\x1b[" + strings.Repeat("9", n) + "C"
 	case 4:
 		return "e" + strings.Repeat("\u0301", n/4)
+	case 5:
+		return g.many(n/2, func() string { return fmt.Sprintf("e%c%c", 0x300+g.IntN(64), 0x300+g.IntN(64)) })
+	case 6:
+		return g.many(n/2, func() string { return fmt.Sprintf("\x1b[58:2::%d:%d:%dmx", g.IntN(256), g.IntN(256), g.IntN(256)) })
 	}
 	return strings.Repeat(g.pick(wide), n/16)
+}
+
+// many returns n pieces.
+func (g grammar) many(n int, piece func() string) string {
+	var b strings.Builder
+	for range n {
+		b.WriteString(piece())
+	}
+	return b.String()
 }
 
 // resize returns a mark that the tests make a change of size of.

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	sequences = flag.Int("sequences", 20_000, "how many sequences the grammar writes to terminals; the long form is 50 million")
+	sequences = flag.Int("sequences", 100_000, "how many sequences the grammar writes to terminals; the long form is 50 million")
 	seed      = flag.Uint64("seed", 1, "where the grammar begins")
 )
 
