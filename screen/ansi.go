@@ -216,17 +216,15 @@ func (s *Snapshot) appendSaved(b []byte, lines []Line, c cursor) []byte {
 	if (c == cursor{sets: newCharsets()}) {
 		return b
 	}
+	if c.origin {
+		b = append(b, "\x1b[?6h"...) // there are no margins yet
+	}
 	b = fmt.Appendf(b, "\x1b[%d;%dH", c.row+1, c.col+1)
 	if c.pending {
 		b = appendPending(b, lines[c.row], c.col)
 	}
 	b = s.appendPen(b, c)
-	if c.origin {
-		b = append(b, "\x1b[?6h\x1b7\x1b[?6l"...)
-	} else {
-		b = append(b, "\x1b7"...)
-	}
-	return append(b, "\x1b[m\x1b]8;;\x1b\\\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[0\"q"...)
+	return append(b, "\x1b7\x1b[?6l\x1b[m\x1b]8;;\x1b\\\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[0\"q"...)
 }
 
 // appendPen selects the style and the character sets of a cursor.

@@ -72,6 +72,7 @@ func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
 			g.lines[i].repair()
 		}
 	}
+	g.lines[rows-1].wrapped = false
 	c.row, c.col = at.row-first, at.col
 	if c.col >= cols {
 		c.col, c.pending = cols-1, g.lines[c.row].written() == cols
