@@ -47,7 +47,7 @@ func roundTrip(t *testing.T, stream string) {
 	two := NewTerminal(20, 10, 100)
 	two.Write(ansi)
 	compare := func(when string) {
-		if a, b := drawn(one), drawn(two); a != b {
+		if a, b := allShown(one), allShown(two); a != b {
 			t.Fatalf("%s: %q\n%s\nas %q\n%s", when, stream, a, ansi, b)
 		}
 	}
@@ -57,8 +57,8 @@ func roundTrip(t *testing.T, stream string) {
 	compare("gone on")
 }
 
-// drawn is all that there is to see of a terminal.
-func drawn(t *Terminal) string {
+// allShown is all that there is to see of a terminal.
+func allShown(t *Terminal) string {
 	s := t.Snapshot(100)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%+v %q %+v %v\n", s.Cursor, s.Title, s.Modes, s.reverse)

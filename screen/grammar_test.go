@@ -72,8 +72,8 @@ func (g grammar) text() string {
 	return string(b)
 }
 
-// wide are characters that take two places, or none, or join what is beside them.
-var wide = []string{
+// wideOrJoined are characters that take two places, or none, or join what is beside them.
+var wideOrJoined = []string{
 	"世", "界", "ネ", "Ａ", "한", "😀", "👍🏽", "👩‍💻", "🇩🇪", "🇫", "❤️", "☺︎", "1️⃣", "é", "e\u0301", "\u0301", "\u0300\u0301\u0302\u0303",
 	"\u200d", "\u200b", "\ufe0f", "\u20dd", "\u00ad", "\u1100\u1161\u11a8", "\u0e33", "\u0915\u094d\u0937", "\u202e", "\u2028", "\ufeff", "\ufffd",
 	"\U000e0041", "\U0010ffff", "\ue0b0", "─", "…", "ﬀ", "א", "\u0600", "\U0001f9d1\u200d\U0001f91d\u200d\U0001f9d1",
@@ -82,7 +82,7 @@ var wide = []string{
 func (g grammar) wideText() string {
 	var b strings.Builder
 	for range 1 + g.IntN(8) {
-		b.WriteString(g.pick(wide))
+		b.WriteString(g.pick(wideOrJoined))
 		if g.IntN(4) == 0 {
 			b.WriteByte('x')
 		}
@@ -215,7 +215,7 @@ func (g grammar) long() string {
 	case 6:
 		return g.many(n/2, func() string { return fmt.Sprintf("\x1b[58:2::%d:%d:%dmx", g.IntN(256), g.IntN(256), g.IntN(256)) })
 	}
-	return strings.Repeat(g.pick(wide), n/16)
+	return strings.Repeat(g.pick(wideOrJoined), n/16)
 }
 
 // many returns n pieces.

@@ -34,10 +34,10 @@ type colors struct {
 func colorsOf(s *Snapshot) colors {
 	c := colors{palette: s.Palette}
 	if c.palette == nil {
-		c.palette = standardPalette
+		c.palette = standardPalette()
 	}
-	c.text = made(c.palette.Foreground, made(standardPalette.Foreground, 0))
-	c.ground = made(c.palette.Background, made(standardPalette.Background, 0))
+	c.text = made(c.palette.Foreground, made(standardPalette().Foreground, 0))
+	c.ground = made(c.palette.Background, made(standardPalette().Background, 0))
 	c.cursor = made(c.palette.Cursor, c.text)
 	c.ownCursor = c.cursor != c.text
 	if s.reverse {
@@ -57,7 +57,7 @@ func made(c Color, otherwise rgb) rgb {
 // of returns what a colour of a style is made of; own is the terminal's.
 func (c *colors) of(color Color, own rgb) rgb {
 	if n, ok := color.Index(); ok {
-		return made(c.palette.Colors[n], made(standardPalette.Colors[n], own))
+		return made(c.palette.Colors[n], made(standardPalette().Colors[n], own))
 	}
 	return made(color, own)
 }

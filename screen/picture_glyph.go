@@ -35,7 +35,7 @@ func glyphOf(text string, width int, a Attribute) glyph {
 // it. Of several pictures that make another one together only the first is drawn.
 // It tells if the glyph has to be left as it is, because it joins its neighbours.
 func overlay(text string, width int) (g glyph, whole bool) {
-	if m, ok := flag(text, width); ok {
+	if m, ok := flagOf(text, width); ok {
 		return glyph{full: m}, false
 	}
 	var narrow, wide mask
@@ -69,8 +69,8 @@ const zeroWidthJoiner = '\u200d'
 // isSkinTone says whether a character only colours the one before.
 func isSkinTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
 
-// flag draws the two letters that a flag is made of, side by side.
-func flag(text string, width int) (m mask, ok bool) {
+// flagOf draws the two letters that a flag is made of, side by side.
+func flagOf(text string, width int) (m mask, ok bool) {
 	letters := []rune(nil)
 	if len(text) == 8 { // 4 bytes each
 		letters = []rune(text)

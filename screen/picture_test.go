@@ -222,7 +222,7 @@ func TestPictureCursor(t *testing.T) {
 	for _, row := range strings.SplitAfter(artOfA, "\n")[:cellHeight] {
 		bar += "##" + row[2:]
 	}
-	own := *standardPalette
+	own := *standardPalette()
 	own.Cursor = RGB(0, 255, 0)
 	const green = 0x00ff00
 	for _, test := range []struct {

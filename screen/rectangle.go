@@ -95,11 +95,12 @@ func (t *Terminal) copyRect(r rect, p *params) {
 	if rows <= 0 || cols <= 0 {
 		return
 	}
-	copied := make([]cell, 0, rows*cols)
-	for row := range rows {
-		copied = append(copied, t.grid.lines[r.top+row].cells[r.left:r.left+cols]...)
-	}
-	for row := range rows {
+	for i := range rows {
+		row := i
+		if top > r.top {
+			row = rows - 1 - i // not over what is still to be copied
+		}
+		from := t.grid.lines[r.top+row].cells[r.left : r.left+cols]
 		l := t.grid.lines[top+row]
 		l.mend(left)
 		l.mend(left + cols)
@@ -107,7 +108,7 @@ func (t *Terminal) copyRect(r rect, p *params) {
 		if left+cols == t.cols {
 			l.wrapped = false
 		}
-		copy(l.cells[left:], copied[row*cols:(row+1)*cols])
+		copy(l.cells[left:], from)
 		l.repair()
 	}
 }
