@@ -4,7 +4,7 @@ package screen
 // normal screen are wrapped anew, with its history; the line of the cursor stays in
 // sight. The alternate screen is cut or filled: its program draws it again.
 func (t *Terminal) Resize(cols, rows int) {
-	cols, rows = min(max(cols, 1), MaxCols), min(max(rows, 1), MaxRows)
+	cols, rows = FitSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
 		return
 	}

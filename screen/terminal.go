@@ -2,12 +2,18 @@ package screen
 
 import "bytes"
 
-// The largest screen. It bounds what a terminal can hold, and what a program can have
-// drawn with one sequence.
+// The largest screen: its sides, and how many cells it has. They bound what a terminal
+// holds, and what a program can have drawn with one sequence.
 const (
-	MaxCols = 2000
-	MaxRows = 2000
+	maxSide  = 1000
+	maxCells = 1 << 18
 )
+
+// FitSize returns the nearest size that a terminal can have.
+func FitSize(cols, rows int) (int, int) {
+	cols, rows = min(max(cols, 1), maxSide), min(max(rows, 1), maxSide)
+	return cols, min(rows, maxCells/cols)
+}
 
 // A Terminal draws what a program writes to it, as xterm does with UTF-8. What it
 // keeps is bounded by its size and its history, whatever comes, and the result does
@@ -91,7 +97,7 @@ const (
 // nearest that can.
 func NewTerminal(cols, rows, history int) *Terminal {
 	t := &Terminal{palette: standardPalette()}
-	t.cols, t.rows = min(max(cols, 1), MaxCols), min(max(rows, 1), MaxRows)
+	t.cols, t.rows = FitSize(cols, rows)
 	t.history.most = max(history, 0)
 	t.tables.extras = make([]extra, 1)
 	for i := range t.screens {
