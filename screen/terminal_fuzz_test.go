@@ -3,17 +3,11 @@ package screen
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
-)
-
-var (
-	sequences = flag.Int("sequences", 100_000, "how many sequences the grammar writes to terminals; the long form is 50 million")
-	seed      = flag.Uint64("seed", 1, "where the grammar begins")
 )
 
 const (
