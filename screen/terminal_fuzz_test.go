@@ -3,18 +3,11 @@ package screen
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
-)
-
-var (
-	sequences = flag.Int("sequences", 100_000, "how many sequences the grammar writes to terminals; the long form is 50 million")
-	seed      = flag.Uint64("seed", 1, "where the grammar begins")
-	writeTime = flag.Duration("writetime", 0, "how long a write of at most 4 KiB may take, 50ms on a machine that does nothing else; 0: as long as it likes")
 )
 
 const (

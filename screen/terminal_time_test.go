@@ -105,15 +105,27 @@ func TestTerminalRepliesUnread(t *testing.T) {
 // TestTerminalSizes changes the size to what is possible, and to what is not.
 func TestTerminalSizes(t *testing.T) {
 	terminal := NewTerminal(0, -1, maxHistory)
-	for _, size := range [][2]int{{1, 1}, {0, 0}, {-1, -1}, {2000, 1}, {1, 2000}, {2000, 50}, {50, 2000}, {80, 24}} {
+	for _, size := range [][2]int{{1, 1}, {0, 0}, {-1, -1}, {2000, 1}, {1, 2000}, {2000, 50}, {50, 2000}, {2000, 2000}, {80, 24}} {
 		terminal.Resize(size[0], size[1])
 		terminal.Write([]byte(fmt.Sprintf("\x1b[?1049h%v世\x1b[?1049l%v世\r\n\x1b[999;999H世x", size, size)))
 		s := terminal.Snapshot(maxHistory)
 		if bad := unsound(s); bad != "" {
 			t.Errorf("%v: %s", size, bad)
 		}
-		if size[0] > 0 && (s.Cols != size[0] || s.Rows != size[1]) {
+		if cols, rows := FitSize(size[0], size[1]); s.Cols != cols || s.Rows != rows {
 			t.Errorf("%v: %d×%d", size, s.Cols, s.Rows)
+		}
+	}
+}
+
+// TestFitSize shows that a size which can be is left alone, and what becomes of others.
+func TestFitSize(t *testing.T) {
+	for _, c := range [][4]int{
+		{80, 24, 80, 24}, {1000, 100, 1000, 100}, {512, 512, 512, 512},
+		{0, -5, 1, 1}, {65535, 1, 1000, 1}, {1, 65535, 1, 1000}, {65535, 65535, 1000, 262},
+	} {
+		if cols, rows := FitSize(c[0], c[1]); cols != c[2] || rows != c[3] {
+			t.Errorf("%d×%d becomes %d×%d", c[0], c[1], cols, rows)
 		}
 	}
 }
