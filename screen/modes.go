@@ -10,6 +10,8 @@ type Modes struct {
 	FocusEvents       bool // ?1004: CSI I and CSI O
 	Mouse             MouseMode
 	MouseEncoding     MouseEncoding
+	NewLine           bool // LNM (20, no private mode): Enter sends a line feed as well
+	BackarrowKey      bool // DECBKM (?67): Backspace sends BS, and with Ctrl DEL
 }
 
 // A MouseMode says which events of the mouse are told to the program.
@@ -37,25 +39,17 @@ const (
 // set switches the private mode n, as xterm does: switching any way of telling the
 // mouse off switches the mouse off, and an encoding only itself.
 func (m *Modes) set(n uint16, on bool) {
-	switch n {
-	case 1:
-		m.ApplicationCursor = on
-	case 66:
-		m.ApplicationKeypad = on
-	case 2004:
-		m.BracketedPaste = on
-	case 47, 1047, 1049:
-		m.AlternateScreen = on
-	case 1004:
-		m.FocusEvents = on
+	if flag := m.flag(n); flag != nil {
+		*flag = on
+		return
 	}
-	if mouse, ok := mouseModes[n]; ok {
+	if mouse := mouseMode(n); mouse != MouseOff {
 		m.Mouse = MouseOff
 		if on {
 			m.Mouse = mouse
 		}
 	}
-	if enc, ok := mouseEncodings[n]; ok && (on || m.MouseEncoding == enc) {
+	if enc := mouseEncoding(n); enc != MouseLegacy && (on || m.MouseEncoding == enc) {
 		m.MouseEncoding = MouseLegacy
 		if on {
 			m.MouseEncoding = enc
@@ -63,9 +57,66 @@ func (m *Modes) set(n uint16, on bool) {
 	}
 }
 
-var mouseModes = map[uint16]MouseMode{9: MouseX10, 1000: MouseNormal, 1002: MouseButton, 1003: MouseAny}
+// get says whether the private mode n is set, and whether it is one of these.
+func (m *Modes) get(n uint16) (on, known bool) {
+	if flag := m.flag(n); flag != nil {
+		return *flag, true
+	}
+	if mouse := mouseMode(n); mouse != MouseOff {
+		return m.Mouse == mouse, true
+	}
+	enc := mouseEncoding(n)
+	return m.MouseEncoding == enc, enc != MouseLegacy
+}
 
-var mouseEncodings = map[uint16]MouseEncoding{1005: MouseUTF8, 1006: MouseSGR, 1015: MouseURXVT, 1016: MouseSGRPixels}
+// flag is where the private mode n is kept, if it is a mode by itself.
+func (m *Modes) flag(n uint16) *bool {
+	switch n {
+	case 1:
+		return &m.ApplicationCursor
+	case 66:
+		return &m.ApplicationKeypad
+	case 67:
+		return &m.BackarrowKey
+	case 2004:
+		return &m.BracketedPaste
+	case 47, 1047, 1049:
+		return &m.AlternateScreen
+	case 1004:
+		return &m.FocusEvents
+	}
+	return nil
+}
+
+// mouseMode is what a private mode has the mouse tell; MouseOff: it is none of these.
+func mouseMode(n uint16) MouseMode {
+	switch n {
+	case 9:
+		return MouseX10
+	case 1000:
+		return MouseNormal
+	case 1002:
+		return MouseButton
+	case 1003:
+		return MouseAny
+	}
+	return MouseOff
+}
+
+// mouseEncoding is how a private mode has it told; MouseLegacy: it is none of these.
+func mouseEncoding(n uint16) MouseEncoding {
+	switch n {
+	case 1005:
+		return MouseUTF8
+	case 1006:
+		return MouseSGR
+	case 1015:
+		return MouseURXVT
+	case 1016:
+		return MouseSGRPixels
+	}
+	return MouseLegacy
+}
 
 // softReset is DECSTR, which leaves the mouse, pasting and the screens alone.
 func (m *Modes) softReset() { m.ApplicationCursor, m.ApplicationKeypad = false, false }
