@@ -140,7 +140,7 @@ func TestStringQueries(t *testing.T) {
 		"\x1b]11;#102030\a\x1bc\x1b]11;?\a":       "\x1b]11;rgb:0000/0000/0000\a",
 		"\x1b]10;rgb:f/8/0;rgb:ff/80/00;RGB:ffff/8080/0\a\x1b]10;?;?;?\a":                                                     "\x1b]10;rgb:ffff/8888/0000\a\x1b]11;rgb:ffff/8080/0000\a\x1b]12;rgb:ffff/8080/0000\a",
 		"\x1b]11;green\a\x1b]11;rgb:1/2\a\x1b]11;#12\a\x1b]11;#12345\a\x1b]11;rgb:fffff/0/0\a\x1b]11;rgb:+1/0/0\a\x1b]11;?\a": "\x1b]11;rgb:0000/0000/0000\a",
-		"\x1b]4;1;#abc;2;#000111222\a\x1b]4;1;?;2;?\a":                                                                     "\x1b]4;1;rgb:a0a0/b0b0/c0c0\a\x1b]4;2;rgb:0000/1111/2222\a",
+		"\x1b]4;1;#abc;2;#000111222\a\x1b]4;1;?;2;?\a":                                                                        "\x1b]4;1;rgb:a0a0/b0b0/c0c0\a\x1b]4;2;rgb:0000/1111/2222\a",
 		"\x1b]4;1;#abc;2;#abc\a\x1b]104;2\a\x1b]4;1;?;2;?\a":                                                                  "\x1b]4;1;rgb:a0a0/b0b0/c0c0\a\x1b]4;2;rgb:0000/cdcd/0000\a",
 		"\x1b]4;1;#abc;2;#abc\a\x1b]104\a\x1b]4;1;?\a\x1b]112\a":                                                              "\x1b]4;1;rgb:cdcd/0000/0000\a",
 		"\x1b]4;1;#ab" + strings.Repeat("0", 40<<10) + "\a\x1b]4;1;?\a":                                                       "\x1b]4;1;rgb:cdcd/0000/0000\a",
