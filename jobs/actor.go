@@ -154,6 +154,7 @@ func (j *Job) act(happened func()) {
 		}
 	}()
 	j.takeFacts()
+	j.takeQueries()
 	for _, m := range j.mail.take() {
 		j.onMessage(m)
 	}
