@@ -74,7 +74,7 @@ type Job struct {
 	term    terminal // nil: pipe mode
 	display *display // nil: pipe mode
 	sizes   sizeMarks
-	budget  budget   // what it may write
+	budget  budget // what it may write
 
 	follower  atomic.Pointer[follower] // nil until the first pattern
 	folder    *store.Folder            // nil: output is kept in memory alone

@@ -20,21 +20,16 @@ type sizeMarks struct {
 	count int
 }
 
-const (
-	// mostMarks is how many sizes are remembered. Of more the oldest are forgotten: what
-	// was written then is drawn in the size that came after them.
-	mostMarks = 64
-	// mostCells is how many places a screen is drawn with. A terminal may be given sizes
-	// that would take gigabytes; of such a one the upper rows are drawn.
-	mostCells = 1 << 20
-)
+// mostMarks is how many sizes are remembered. Of more the oldest are forgotten: what was
+// written then is drawn in the size that came after them.
+const mostMarks = 64
 
 // note adds the size that counts from an offset on.
 func (s *sizeMarks) note(off int64, cols, rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count++
-	m := sizeMark{off, cols, max(min(rows, mostCells/max(cols, 1)), 1), s.count}
+	m := sizeMark{off, cols, rows, s.count}
 	if n := len(s.marks); n > 0 && s.marks[n-1].off == off {
 		s.marks[n-1] = m
 		return

@@ -84,8 +84,4 @@ func TestSizeMarks(t *testing.T) {
 			t.Errorf("at %d: %d columns up to %d, want %d up to %d", c.off, m.cols, next, c.cols, c.next)
 		}
 	}
-	s.note(1<<20, 65535, 65535)
-	if m, _ := s.at(1 << 20); m.rows != 16 {
-		t.Errorf("a screen of 65535 columns is drawn with %d rows", m.rows)
-	}
 }
