@@ -190,6 +190,10 @@ func (j *Job) onMessage(m message) {
 		j.onRun(m)
 	case readMsg:
 		j.onRead(m)
+	case screenMsg:
+		j.onScreen(m)
+	case shownMsg:
+		j.onShown(m)
 	case killMsg:
 		j.onKill(m)
 	case signalMsg:
@@ -300,7 +304,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelKill(tok) {
+	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -397,6 +401,9 @@ func (j *Job) failPending(err *Error) {
 	for _, r := range j.reads {
 		r.msg.reply.fail(err)
 	}
+	for _, r := range j.screens {
+		r.reply.fail(err)
+	}
 	for _, k := range j.kills {
 		k.reply.fail(err)
 	}
@@ -407,6 +414,6 @@ func (j *Job) failPending(err *Error) {
 		m.reply.fail(err)
 	}
 	j.failQueue(err)
-	j.waits, j.runs, j.reads, j.kills, j.heldWaits = nil, nil, nil, nil, nil
+	j.waits, j.runs, j.reads, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
 	clear(j.unwatches)
 }

@@ -115,12 +115,14 @@ func (j *Job) onResize(m resizeMsg) {
 	case j.term == nil:
 		m.reply.fail(j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", j.id))
 	default:
+		end := j.End(PTY) // what the program writes for the new size comes behind this
 		if err := j.term.Resize(m.cols, m.rows); err != nil {
 			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", j.id, err))
 			return
 		}
 		if m.cols != j.info.Cols || m.rows != j.info.Rows {
 			j.info.Cols, j.info.Rows = m.cols, m.rows
+			j.sizes.note(end, m.cols, m.rows)
 			j.publish()
 			j.changed.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
 		}

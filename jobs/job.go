@@ -73,7 +73,8 @@ type Job struct {
 	input   input    // nil: nothing can be written
 	term    terminal // nil: pipe mode
 	display *display // nil: pipe mode
-	budget  budget   // what it may write
+	sizes   sizeMarks
+	budget  budget // what it may write
 
 	follower  atomic.Pointer[follower] // nil until the first pattern
 	folder    *store.Folder            // nil: output is kept in memory alone
@@ -110,6 +111,8 @@ type Job struct {
 	waits      []*wait
 	runs       []*runReq
 	reads      []*readReq
+	view       *view // nil until somebody asks for the screen
+	screens    []*screenReq
 	kills      []*killReq
 	report     KillResult            // what the kills of this job have done so far
 	queue      inputQueue            // but for its bytes, which anybody may read

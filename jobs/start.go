@@ -127,6 +127,7 @@ func (j *Job) attach(l *launched) {
 	}
 	if l.term != nil {
 		j.info.Cols, j.info.Rows = l.plan.cols, l.plan.rows
+		j.sizes.note(0, l.plan.cols, l.plan.rows)
 		j.beginDisplay()
 	}
 }

@@ -99,6 +99,9 @@ var provocations = []provocation{
 	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[],"format":"screen"}`, `{"what":"screen","pointer":"/format"}`},
 	{"job/wait", schema.KindCanceled, startSleeping + `? job/wait {"handle":1,"until":[]}` + "\n" + `job/get {"handle":1}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
+	{"job/screen", schema.KindJobNotFound, `job/screen {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},
+	{"job/screen", schema.KindNotInteractive, startSleeping + `job/screen {"handle":"sleep"}`, `{"handle":1}`},
+
 	{"job/get", schema.KindJobNotFound, `job/get {"handle":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/kill", schema.KindJobNotFound, `job/kill {"handle":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/kill", schema.KindCanceled, `job/start {"command":"trap '' TERM HUP; echo ready; while :; do sleep 60; done","name":"j","wait":{"until":[{"pattern":"ready"}]}}` + "\n" +
@@ -122,6 +125,7 @@ var provocations = []provocation{
 // be there, and why.
 var provokedElsewhere = map[string]string{
 	"job/subscribe jobExited":       ". TestSubscribeToClosed: job/closed must have been sent",
+	"job/screen canceled":           "../jobs TestScreenIsCancelled: it is drawn too soon to be cancelled in time",
 	"job/remove outputFileError":    "../jobs TestRemovalOfWhatIsNotOurs: somebody else's file in the place of the job's",
 	"job/start resourceUnavailable": "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",
 	"job/run resourceUnavailable":   "../cmd/shelld TestServerShortOfDescriptors: as above",

@@ -232,6 +232,11 @@ func (s *Server) capabilities() schema.Capabilities {
 	for _, m := range p.Modes {
 		c.Modes = append(c.Modes, schema.Mode(m))
 	}
+	if slices.Contains(p.Modes, jobs.ModePTY) {
+		for _, f := range screenFormats {
+			c.Screen.Formats = append(c.Screen.Formats, string(f))
+		}
+	}
 	for _, m := range requests() {
 		c.Methods = append(c.Methods, m.name)
 	}

@@ -645,6 +645,28 @@ type Match struct {
 	PID *int64 `json:"pid,omitempty"`
 }
 
+// CursorShape: How a terminal's cursor looks.
+type CursorShape string
+
+// The values of CursorShape.
+const (
+	CursorShapeBlock     CursorShape = "block"
+	CursorShapeUnderline CursorShape = "underline"
+	CursorShapeBar       CursorShape = "bar"
+)
+
+// ScreenCursor: A terminal's cursor.
+type ScreenCursor struct {
+	// The row, from 0.
+	Row int64 `json:"row"`
+	// The column, from 0.
+	Col int64 `json:"col"`
+	// Whether it is shown.
+	Visible bool `json:"visible"`
+	// How it looks.
+	Shape CursorShape `json:"shape"`
+}
+
 // WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
 // and sent later, as far as it is kept. skip: a client that is more than
 // limits.windowBytes behind gets the newest, and a gap before it. block: the program's
@@ -1937,6 +1959,176 @@ type JobRunResult struct {
 	Job JobState `json:"job"`
 	// Why the shell could not run the command; absent where it could.
 	Hint *Hint `json:"hint,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// ScreenFormat: text: each row as a string. cells: each row as runs of characters in one
+// style. ansi: a string that makes another terminal show the same, with both of its
+// screens, cursor and modes. png: a picture.
+type ScreenFormat string
+
+// The values of ScreenFormat.
+const (
+	ScreenFormatText  ScreenFormat = "text"
+	ScreenFormatCells ScreenFormat = "cells"
+	ScreenFormatAnsi  ScreenFormat = "ansi"
+	ScreenFormatPng   ScreenFormat = "png"
+)
+
+// JobScreenParams: Of which job, and how.
+type JobScreenParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// How the screen is written; capabilities.screen.formats has those that the server
+	// knows. Default text.
+	Format *ScreenFormat `json:"format,omitempty"`
+	// How many lines are wanted of what has left the screen at its top, as far as they are
+	// kept; not for a png. Default 0.
+	Scrollback *int64 `json:"scrollback,omitempty"`
+	// Whether blanks at the ends of lines are left out, in format text. Default true.
+	Trim *bool `json:"trim,omitempty"`
+	// A revision of an earlier answer: if nothing has changed since, the answer says
+	// unchanged, and has no screen. Absent: the screen comes in any case.
+	SinceRevision *int64 `json:"sinceRevision,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// Underline: The kind of a line below characters.
+type Underline string
+
+// The values of Underline.
+const (
+	UnderlineSingle Underline = "single"
+	UnderlineDouble Underline = "double"
+	UnderlineCurly  Underline = "curly"
+	UnderlineDotted Underline = "dotted"
+	UnderlineDashed Underline = "dashed"
+)
+
+// ScreenRun: Characters of a row that stand side by side in one style. A member of the
+// style that is absent is the terminal's default, or false.
+type ScreenRun struct {
+	// The column in which it begins, from 0.
+	Col int64 `json:"col"`
+	// How many columns it takes; a wide character takes two.
+	Width int64 `json:"width"`
+	// The characters; places where nothing was written are blanks.
+	Text string `json:"text"`
+	// The colour of the characters.
+	Fg json.RawMessage `json:"fg,omitempty"`
+	// The colour behind them.
+	Bg json.RawMessage `json:"bg,omitempty"`
+	// Whether it is bold.
+	Bold *bool `json:"bold,omitempty"`
+	// Whether it is faint.
+	Faint *bool `json:"faint,omitempty"`
+	// Whether it is italic.
+	Italic *bool `json:"italic,omitempty"`
+	// Whether it blinks.
+	Blink *bool `json:"blink,omitempty"`
+	// Whether the two colours are swapped.
+	Inverse *bool `json:"inverse,omitempty"`
+	// Whether it cannot be seen, as a password.
+	Invisible *bool `json:"invisible,omitempty"`
+	// Whether it is crossed out.
+	Strike *bool `json:"strike,omitempty"`
+	// Whether there is a line above it.
+	Overline *bool `json:"overline,omitempty"`
+	// The line below it; absent: none.
+	Underline *Underline `json:"underline,omitempty"`
+	// The colour of that line; absent: that of the characters.
+	UnderlineColor json.RawMessage `json:"underlineColor,omitempty"`
+	// The address that the program has given for it (OSC 8).
+	Link *string `json:"link,omitempty"`
+}
+
+// MouseMode: Which events of the mouse the program has asked for. off: none. x10:
+// presses. normal: presses, releases and the wheel. button: movements while a button is
+// down as well. any: all movements.
+type MouseMode string
+
+// The values of MouseMode.
+const (
+	MouseModeOff    MouseMode = "off"
+	MouseModeX10    MouseMode = "x10"
+	MouseModeNormal MouseMode = "normal"
+	MouseModeButton MouseMode = "button"
+	MouseModeAny    MouseMode = "any"
+)
+
+// MouseEncoding: How it has asked to be told of them.
+type MouseEncoding string
+
+// The values of MouseEncoding.
+const (
+	MouseEncodingLegacy    MouseEncoding = "legacy"
+	MouseEncodingUtf8      MouseEncoding = "utf8"
+	MouseEncodingSgr       MouseEncoding = "sgr"
+	MouseEncodingUrxvt     MouseEncoding = "urxvt"
+	MouseEncodingSgrPixels MouseEncoding = "sgrPixels"
+)
+
+// TerminalModes: What the program has asked of its terminal that decides what keys,
+// pastes and the mouse send.
+type TerminalModes struct {
+	// Whether arrows, Home and End are sent in application mode.
+	ApplicationCursor bool `json:"applicationCursor"`
+	// Whether the keypad is.
+	ApplicationKeypad bool `json:"applicationKeypad"`
+	// Whether a paste is marked as one.
+	BracketedPaste bool `json:"bracketedPaste"`
+	// Whether the program wants to be told when its window has the focus.
+	FocusEvents bool `json:"focusEvents"`
+	// Which events of the mouse it wants.
+	Mouse MouseMode `json:"mouse"`
+	// How it wants them.
+	MouseEncoding MouseEncoding `json:"mouseEncoding"`
+}
+
+// JobScreenResult: The screen. One of lines, cells, ansi and png is there, by the format,
+// unless unchanged is.
+type JobScreenResult struct {
+	// Format text: the rows, from the top, one for each.
+	Lines []string `json:"lines,omitzero"`
+	// Format cells: the rows, from the top, each as a list of runs from the left. Places
+	// without a run are empty.
+	Cells [][]ScreenRun `json:"cells,omitzero"`
+	// Format ansi: what to write to a terminal of the same size that was just switched on.
+	Ansi *string `json:"ansi,omitempty"`
+	// Format png: the picture, in base64.
+	Png *string `json:"png,omitempty"`
+	// Format text, where scrollback was asked for: what came before the first row, oldest
+	// first.
+	ScrollbackLines []string `json:"scrollbackLines,omitzero"`
+	// Format cells, the same.
+	ScrollbackCells [][]ScreenRun `json:"scrollbackCells,omitzero"`
+	// Whether the revision is that of sinceRevision; absent: it is not.
+	Unchanged *bool `json:"unchanged,omitempty"`
+	// Where the next character goes.
+	Cursor ScreenCursor `json:"cursor"`
+	// The width of the screen in columns.
+	Cols int64 `json:"cols"`
+	// Its height in rows.
+	Rows int64 `json:"rows"`
+	// The terminal's title; empty where it has none.
+	Title string `json:"title"`
+	// Whether the program has switched to the alternate screen, as those do that take all of
+	// it.
+	Alternate bool `json:"alternate"`
+	// What the program has asked of its terminal.
+	Modes TerminalModes `json:"modes"`
+	// Counts the changes of this job's screen.
+	Revision int64 `json:"revision"`
+	// All output of the terminal before this offset is drawn.
+	Offset int64 `json:"offset"`
+	// Whether the screen was drawn from less than all output, since too much came at once or
+	// some is not kept: parts may be wrong until the program has drawn them anew. Absent:
+	// false.
+	Approximate *bool `json:"approximate,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

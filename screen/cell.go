@@ -18,8 +18,7 @@ const (
 	attributeBits  cellFlags = 0xff   // an Attribute
 	underlineBits  cellFlags = 7 << 8 // an Underline
 	underlineShift           = 8
-	protectedISO   cellFlags = 1 << 11 // SPA
-	protectedDEC   cellFlags = 1 << 12 // DECSCA
+	protected      cellFlags = 1 << 11 // not to be erased: SPA, DECSCA
 	wideHead       cellFlags = 1 << 13 // the character takes the next place, too
 	wideTail       cellFlags = 1 << 14 // it is that of the place before
 )

@@ -13,10 +13,10 @@ func (c Color) spec() string {
 	return fmt.Sprintf("rgb:%04x/%04x/%04x", int(r)*twice, int(g)*twice, int(b)*twice)
 }
 
-// parseColour takes what X takes, but for names: rgb:R/G/B, each of one to four
+// parseColor takes what X takes, but for names: rgb:R/G/B, each of one to four
 // hexadecimal digits which are a part of the highest number that they could be, and
 // #RGB with as many of each, which are the first digits.
-func parseColour(spec string) (Color, bool) {
+func parseColor(spec string) (Color, bool) {
 	var parts []string
 	sharp := strings.HasPrefix(spec, "#")
 	switch {

@@ -43,13 +43,16 @@ func (m *Modes) set(n uint16, on bool) {
 		*flag = on
 		return
 	}
-	if mouse := mouseMode(n); mouse != MouseOff {
+	if !isMouse(n) {
+		return
+	}
+	if mouse, ok := mouseModes[n]; ok {
 		m.Mouse = MouseOff
 		if on {
 			m.Mouse = mouse
 		}
 	}
-	if enc := mouseEncoding(n); enc != MouseLegacy && (on || m.MouseEncoding == enc) {
+	if enc, ok := mouseEncodings[n]; ok && (on || m.MouseEncoding == enc) {
 		m.MouseEncoding = MouseLegacy
 		if on {
 			m.MouseEncoding = enc
@@ -57,16 +60,24 @@ func (m *Modes) set(n uint16, on bool) {
 	}
 }
 
+// isMouse is false for most modes that are no mouse's, at little cost: they come with
+// every second piece of output.
+func isMouse(n uint16) bool { return n == 9 || n >= 1000 && n <= 1016 }
+
+var mouseModes = map[uint16]MouseMode{9: MouseX10, 1000: MouseNormal, 1002: MouseButton, 1003: MouseAny}
+
+var mouseEncodings = map[uint16]MouseEncoding{1005: MouseUTF8, 1006: MouseSGR, 1015: MouseURXVT, 1016: MouseSGRPixels}
+
 // get says whether the private mode n is set, and whether it is one of these.
 func (m *Modes) get(n uint16) (on, known bool) {
 	if flag := m.flag(n); flag != nil {
 		return *flag, true
 	}
-	if mouse := mouseMode(n); mouse != MouseOff {
+	if mouse, ok := mouseModes[n]; ok {
 		return m.Mouse == mouse, true
 	}
-	enc := mouseEncoding(n)
-	return m.MouseEncoding == enc, enc != MouseLegacy
+	enc, ok := mouseEncodings[n]
+	return m.MouseEncoding == enc, ok
 }
 
 // flag is where the private mode n is kept, if it is a mode by itself.
@@ -86,36 +97,6 @@ func (m *Modes) flag(n uint16) *bool {
 		return &m.FocusEvents
 	}
 	return nil
-}
-
-// mouseMode is what a private mode has the mouse tell; MouseOff: it is none of these.
-func mouseMode(n uint16) MouseMode {
-	switch n {
-	case 9:
-		return MouseX10
-	case 1000:
-		return MouseNormal
-	case 1002:
-		return MouseButton
-	case 1003:
-		return MouseAny
-	}
-	return MouseOff
-}
-
-// mouseEncoding is how a private mode has it told; MouseLegacy: it is none of these.
-func mouseEncoding(n uint16) MouseEncoding {
-	switch n {
-	case 1005:
-		return MouseUTF8
-	case 1006:
-		return MouseSGR
-	case 1015:
-		return MouseURXVT
-	case 1016:
-		return MouseSGRPixels
-	}
-	return MouseLegacy
 }
 
 // softReset is DECSTR, which leaves the mouse, pasting and the screens alone.

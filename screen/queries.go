@@ -30,21 +30,9 @@ const (
 	askedCost  = 16
 )
 
-// These are the answers to what a terminal is. It says that it is a VT220 (62) with
-// colours (22), as others do that are no copy of a VT420; of version 10, always, since
-// programs take the number for one of xterm's.
 const (
-	primaryAttributes   = "\x1b[?62;22c"
-	secondaryAttributes = "\x1b[>1;10;0c"
-	tertiaryAttributes  = "\x1bP!|00000000\x1b\\" // the unit's number, as xterm has it
-	statusGood          = "\x1b[0n"
-	emptyTitle          = "\x1b]l\x1b\\"
-)
-
-// A cell counts this much for programs that ask for pixels, and for the mouse.
-const (
-	cellWidth  = 8
-	cellHeight = 16
+	statusGood = "\x1b[0n"
+	emptyTitle = "\x1b]l\x1b\\"
 )
 
 // Queries returns what was asked since the last call, in order, and how much more was

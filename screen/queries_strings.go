@@ -30,7 +30,7 @@ func (s *Scanner) device(text []byte, cut bool) {
 	case settingQuery:
 		s.setting(rest)
 	case capabilityQuery:
-		s.capabilities(rest)
+		s.tellCapabilities(rest)
 	}
 }
 
@@ -56,23 +56,14 @@ func (s *Scanner) setting(of string) {
 	}
 }
 
-// knownCapabilities are what XTGETTCAP tells. It is asked by programs that want to know
-// more than TERM says.
-var knownCapabilities = map[string]string{
-	"TN":     "xterm-256color",
-	"Co":     "256",
-	"colors": "256",
-	"RGB":    "8", // bits of each
-}
-
-// capabilities answers XTGETTCAP: each name, in hexadecimal, in a string of its own, as
+// tellCapabilities answers XTGETTCAP: each name, in hexadecimal, in a string of its own, as
 // newer terminals do. Where xterm puts them into one, it ends with the first that it
 // does not know.
-func (s *Scanner) capabilities(names string) {
+func (s *Scanner) tellCapabilities(names string) {
 	var out strings.Builder
 	for name := range strings.SplitSeq(names, ";") {
 		plain, err := hex.DecodeString(name)
-		value, known := knownCapabilities[string(plain)]
+		value, known := capabilities[string(plain)]
 		if err == nil && known {
 			fmt.Fprintf(&out, "\x1bP1+r%s=%X\x1b\\", name, value)
 		} else {
@@ -103,7 +94,8 @@ func (s *Scanner) colours(number, arg, end string) {
 		s.ownColours(int(number[1]-'0'), arg, end)
 	default: // 110, 111, 112
 		if s.palette != nil {
-			*s.palette.own(int(number[2] - '0')) = *standardPalette.own(int(number[2] - '0'))
+			which := 10 + int(number[2]-'0')
+			*s.palette.special(which) = *standardPalette().special(which)
 		}
 	}
 }
@@ -121,7 +113,7 @@ func (s *Scanner) paletteColours(arg, end string) {
 		}
 		if spec == "?" {
 			fmt.Fprintf(&out, "\x1b]4;%d;%s%s", n, s.colour(func(p *Palette) *Color { return &p.Colors[n] }).spec(), end)
-		} else if c, ok := parseColour(spec); ok {
+		} else if c, ok := parseColor(spec); ok {
 			s.ownPalette().Colors[n] = c
 		}
 	}
@@ -136,12 +128,12 @@ func (s *Scanner) resetColours(arg string) {
 		return
 	}
 	if arg == "" {
-		s.palette.Colors = standardPalette.Colors
+		s.palette.Colors = standardPalette().Colors
 		return
 	}
 	for index := range strings.SplitSeq(arg, ";") {
 		if n, ok := colourIndex(index); ok {
-			s.palette.Colors[n] = standardPalette.Colors[n]
+			s.palette.Colors[n] = standardPalette().Colors[n]
 		}
 	}
 }
@@ -154,10 +146,10 @@ func (s *Scanner) ownColours(which int, arg, end string) {
 			break
 		}
 		if spec == "?" {
-			c := s.colour(func(p *Palette) *Color { return p.own(which) })
+			c := s.colour(func(p *Palette) *Color { return p.special(10 + which) })
 			fmt.Fprintf(&out, "\x1b]%d;%s%s", 10+which, c.spec(), end)
-		} else if c, ok := parseColour(spec); ok {
-			*s.ownPalette().own(which) = c
+		} else if c, ok := parseColor(spec); ok {
+			*s.ownPalette().special(10 + which) = c
 		}
 		which++
 	}
@@ -171,27 +163,16 @@ func (s *Scanner) colour(of func(*Palette) *Color) Color {
 	if s.palette != nil {
 		return *of(s.palette)
 	}
-	return *of(standardPalette)
+	return *of(standardPalette())
 }
 
 // ownPalette is one that may be changed. Most programs change none.
 func (s *Scanner) ownPalette() *Palette {
 	if s.palette == nil {
-		p := *standardPalette
+		p := *standardPalette()
 		s.palette = &p
 	}
 	return s.palette
-}
-
-// own is the colour of OSC 10 and what follows it.
-func (p *Palette) own(which int) *Color {
-	switch which {
-	case 0:
-		return &p.Foreground
-	case 1:
-		return &p.Background
-	}
-	return &p.Cursor
 }
 
 // isReset says whether a command means something without an argument.

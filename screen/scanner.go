@@ -147,10 +147,10 @@ func (s *Scanner) begin(p []byte, i int) int {
 }
 
 // matters says whether a control sequence with this end may be one of ours.
-func matters(final byte) bool { return ours>>(final&0x3f)&1 != 0 }
+func matters(final byte) bool { return mattering>>(final&0x3f)&1 != 0 }
 
-// ours are those ends, from '@' to '~', a bit each: modes and titles, and what asks.
-const ours uint64 = 1<<('h'&0x3f) | 1<<('l'&0x3f) | 1<<('p'&0x3f) | 1<<('t'&0x3f) | 1<<('c'&0x3f) | 1<<('n'&0x3f) | 1<<('q'&0x3f)
+// mattering are those ends, from '@' to '~', a bit each: modes and titles, and what asks.
+const mattering uint64 = 1<<('h'&0x3f) | 1<<('l'&0x3f) | 1<<('p'&0x3f) | 1<<('t'&0x3f) | 1<<('c'&0x3f) | 1<<('n'&0x3f) | 1<<('q'&0x3f)
 
 // step takes at least one byte that is no plain output, and returns where to go on.
 func (s *Scanner) step(p []byte, i int) int {

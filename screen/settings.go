@@ -40,8 +40,8 @@ const (
 	cursorBlinks = 12
 )
 
-// place returns the place of a mode in a table, or -1.
-func place(table []settable, number uint16) int {
+// placeOf returns the place of a mode in a table, or -1.
+func placeOf(table []settable, number uint16) int {
 	for i := range table {
 		if table[i].number == number {
 			return i
@@ -51,7 +51,7 @@ func place(table []settable, number uint16) int {
 }
 
 func (s *settings) set(table []settable, number uint16, on bool) {
-	if i := place(table, number); i >= 0 {
+	if i := placeOf(table, number); i >= 0 {
 		*s &^= 1 << i
 		if on != table[i].on {
 			*s |= 1 << i
@@ -60,7 +60,7 @@ func (s *settings) set(table []settable, number uint16, on bool) {
 }
 
 func (s settings) get(table []settable, number uint16) (on, known bool) {
-	i := place(table, number)
+	i := placeOf(table, number)
 	if i < 0 {
 		return false, false
 	}
@@ -94,22 +94,14 @@ func (s *Scanner) setANSI(n uint16, on bool) {
 	}
 }
 
-// The answers of DECRPM.
-const (
-	modeUnknown  = 0
-	modeSet      = 1
-	modeReset    = 2
-	modeNeverSet = 4
-)
+// modeNeverSet is what DECRPM says of a mode that is off and stays so.
+const modeNeverSet = 4
 
 func modeValue(on, known bool) int {
-	switch {
-	case !known:
+	if !known {
 		return modeUnknown
-	case on:
-		return modeSet
 	}
-	return modeReset
+	return setOrReset(on)
 }
 
 // ansiMode answers DECRQM.

@@ -1,5 +1,7 @@
 package screen
 
+import "sync"
+
 // A Color is the terminal's default, one of its 256 colours, or red, green and blue.
 // The zero value is the default.
 type Color uint32
@@ -72,8 +74,8 @@ type Palette struct {
 	Colors                         [256]Color
 }
 
-// standardPalette is what a terminal begins with: xterm's colours, on black.
-var standardPalette = makePalette()
+// standardPalette returns what a terminal begins with: xterm's colours, on black.
+var standardPalette = sync.OnceValue(makePalette)
 
 func makePalette() *Palette {
 	p := &Palette{Foreground: RGB(0xe5, 0xe5, 0xe5), Background: RGB(0, 0, 0), Cursor: RGB(0xe5, 0xe5, 0xe5)}

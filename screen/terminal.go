@@ -1,22 +1,236 @@
 package screen
 
-// A Terminal draws what a program writes to it, as xterm does with UTF-8.
-type Terminal struct{ rows, cols int }
+import "bytes"
+
+// The largest screen. It bounds what a terminal can hold, and what a program can have
+// drawn with one sequence.
+const (
+	MaxCols = 2000
+	MaxRows = 2000
+)
+
+// A Terminal draws what a program writes to it, as xterm does with UTF-8. What it
+// keeps is bounded by its size and its history, whatever comes, and the result does
+// not depend on how the output was cut.
+//
+// It is not safe for use by several goroutines. Make one with [NewTerminal].
+type Terminal struct {
+	cols, rows int
+
+	parser  parser
+	tables  tables
+	lookup  lookup
+	screens [2]grid // the normal one and the alternate one
+	grid    *grid   // the one that is shown
+	history history // of the normal one
+
+	cursor   cursor
+	saved    [2]cursor // by DECSC, a place for each screen
+	margins  margins
+	tabs     []bool
+	modes    Modes
+	switches switches
+	protects protection
+	palette  *Palette
+	title    string
+	titles   []string // pushed, at most titleStack
+	shape    CursorShape
+	steady   bool // the cursor does not blink
+	last     rune // that was drawn, for REP
+
+	replies  []byte
+	revision uint64
+	changed  bool // what is shown, beside what a glance tells
+	skims    bool
+	unknown  int // the lines of the screen that were not drawn from all output
+}
+
+// A cursor is where the next character goes, and what it will look like.
+type cursor struct {
+	row, col int
+	pending  bool // see [Cursor]
+	origin   bool // DECOM: rows and columns count from the margins
+	pen      cell // without a character
+	sets     charsets
+}
+
+// margins are the region that scrolls, ends included.
+type margins struct{ top, bottom, left, right int }
+
+// switches are the modes that matter for drawing alone. The zero value is a terminal
+// that was just switched on.
+type switches struct {
+	insert          bool // IRM
+	newline         bool // LNM
+	noWrap          bool // DECAWM is off
+	reverseWrap     bool // ?45
+	reverseWrapMore bool // ?1045
+	reverse         bool // DECSCNM
+	hidden          bool // DECTCEM is off
+	leftRight       bool // DECLRMM: there may be margins at the sides
+	allowColumns    bool // ?40: DECCOLM may be used
+	columns132      bool // DECCOLM
+	keepOnColumns   bool // DECNCSM: DECCOLM does not clear
+	synchronized    bool // ?2026
+	stream          bool // DECSACE: changes of attributes go from a place to a place, in no rectangle
+}
+
+// protection says which sequences spare protected characters.
+type protection uint8
+
+const (
+	unprotected protection = iota
+	protectISO             // SPA and EPA: all erasing spares them
+	protectDEC             // DECSCA: selective erasing alone
+)
 
 // NewTerminal returns a terminal of this size that keeps at most history lines of
-// what has left its normal screen at the top.
-func NewTerminal(cols, rows, history int) *Terminal { return &Terminal{rows: rows, cols: cols} }
+// what has left its normal screen at the top. A size that cannot be is brought to the
+// nearest that can.
+func NewTerminal(cols, rows, history int) *Terminal {
+	t := &Terminal{palette: standardPalette()}
+	t.cols, t.rows = min(max(cols, 1), MaxCols), min(max(rows, 1), MaxRows)
+	t.history.most = max(history, 0)
+	t.tables.extras = make([]extra, 1)
+	for i := range t.screens {
+		t.screens[i] = newGrid(t.cols, t.rows)
+	}
+	t.reset()
+	t.changed = false
+	return t
+}
 
-// Write draws. It takes all of it, whatever it is.
-func (t *Terminal) Write(p []byte) {}
+// reset is RIS, but for history, which stays.
+func (t *Terminal) reset() {
+	for i := range t.screens {
+		t.screens[i].clear(cell{})
+	}
+	t.grid = &t.screens[0]
+	t.cursor = cursor{sets: newCharsets()}
+	t.saved = [2]cursor{t.cursor, t.cursor}
+	t.margins = t.wholeScreen()
+	t.defaultTabs()
+	t.modes, t.switches, t.protects = Modes{}, switches{}, unprotected
+	t.palette = standardPalette()
+	t.shape, t.steady, t.last = BlockCursor, false, 0
+	t.unknown, t.changed = 0, true
+}
 
-// Resize changes the size.
-func (t *Terminal) Resize(cols, rows int) {}
+// softReset is DECSTR.
+func (t *Terminal) softReset() {
+	t.modes.softReset()
+	t.switches.insert, t.switches.noWrap, t.switches.hidden = false, false, false
+	t.switches.reverseWrap, t.switches.leftRight = false, false
+	t.margins = t.wholeScreen()
+	t.cursor.origin, t.cursor.pen, t.cursor.sets, t.cursor.pending = false, cell{}, newCharsets(), false
+	t.saved[t.which()] = cursor{sets: newCharsets()}
+	t.protects = unprotected
+	t.shape, t.steady = BlockCursor, false
+}
 
-// Replies returns what the terminal has answered since the last call.
-func (t *Terminal) Replies() []byte { return nil }
+func (t *Terminal) wholeScreen() margins { return margins{0, t.rows - 1, 0, t.cols - 1} }
 
-// Snapshot returns what is shown, with at most history lines of what came before.
-func (t *Terminal) Snapshot(history int) *Snapshot { return &Snapshot{Cols: t.cols, Rows: t.rows} }
+// which is the index of the screen that is shown.
+func (t *Terminal) which() int {
+	if t.modes.AlternateScreen {
+		return 1
+	}
+	return 0
+}
 
-type resume struct{}
+// Revision grows with every change of what a [Snapshot] shows.
+func (t *Terminal) Revision() uint64 { return t.revision }
+
+// A glance is what is cheaply compared to find out whether anything has changed.
+type glance struct {
+	cursor          Cursor
+	modes           Modes
+	reverse, isPart bool
+}
+
+func (t *Terminal) glance() glance {
+	return glance{t.showCursor(), t.modes, t.switches.reverse, t.unknown > 0}
+}
+
+func (t *Terminal) noteChange(before glance) {
+	if t.changed || t.glance() != before {
+		t.revision++
+		t.changed = false
+	}
+}
+
+func (t *Terminal) showCursor() Cursor {
+	return Cursor{
+		Row: t.cursor.row, Col: t.cursor.col, Visible: !t.switches.hidden,
+		Shape: t.shape, Blink: !t.steady, Pending: t.cursor.pending,
+	}
+}
+
+// Replies returns what the terminal has answered since the last call. It keeps at most
+// replyBytes of what nobody takes.
+func (t *Terminal) Replies() []byte {
+	r := t.replies
+	t.replies = nil
+	return r
+}
+
+const replyBytes = 16 << 10
+
+func (t *Terminal) reply(s string) {
+	if len(t.replies)+len(s) <= replyBytes {
+		t.replies = append(t.replies, s...)
+	}
+}
+
+// Skim reads output whose characters can no longer be seen: modes, colours, margins
+// and the like are followed, and nothing is drawn. Until all of the screen was drawn
+// anew, what is shown is approximate.
+func (t *Terminal) Skim(p []byte) {
+	t.skims = true
+	t.Write(p)
+	t.skims = false
+	t.unknown = t.rows
+	t.revision++
+}
+
+// Lost says that output is missing here. What was open is dropped; the modes are
+// those that somebody else has followed.
+func (t *Terminal) Lost(modes Modes) {
+	t.parser.dropString()
+	t.parser.chars = 0
+	t.showAlternate(modes.AlternateScreen)
+	t.modes = modes
+	t.unknown = t.rows
+	t.revision++
+}
+
+// skimPlain passes over output that says nothing of how later output is drawn.
+func (t *Terminal) skimPlain(p []byte, i int) int {
+	end := find(p, i, esc)
+	for _, shift := range []byte{shiftOut, shiftIn} {
+		if n := bytes.IndexByte(p[i:end], shift); n >= 0 {
+			end = i + n
+		}
+	}
+	if end > i {
+		t.cursor.pending = false
+	}
+	return end
+}
+
+// Snapshot returns what is shown, with at most history lines of what has left the
+// normal screen before; while the alternate one is shown, there is no history.
+func (t *Terminal) Snapshot(history int) *Snapshot {
+	tables := t.tables // the slices as they are: they only grow
+	s := &Snapshot{
+		Cols: t.cols, Rows: t.rows, Cursor: t.showCursor(), Title: t.title, Modes: t.modes,
+		Palette: t.palette, Revision: t.revision, Approximate: t.unknown > 0,
+		reverse: t.switches.reverse,
+	}
+	s.Lines = t.grid.copyLines(&tables)
+	if !t.modes.AlternateScreen {
+		s.History = t.history.copyLines(history, &tables)
+	}
+	s.resume = t.resume(&tables)
+	return s
+}

@@ -1,0 +1,64 @@
+package screen
+
+// A charset is one of the sets that ESC ( and the like select. All but these are taken
+// for ASCII: programs that use UTF-8 need no others.
+type charset byte
+
+const (
+	ascii       charset = 'B'
+	british     charset = 'A' // # is £
+	lineDrawing charset = '0' // DEC special graphics
+)
+
+// charsets are the four sets, and which of them is in use.
+type charsets struct {
+	g      [4]charset
+	gl     uint8 // in use for ASCII
+	single uint8 // for the next character alone, SS2 and SS3; 0: none
+}
+
+func newCharsets() charsets { return charsets{g: [4]charset{ascii, ascii, ascii, ascii}} }
+
+// plain says whether ASCII stands for itself.
+func (c *charsets) plain() bool { return c.single == 0 && c.g[c.gl] == ascii }
+
+// designate takes ESC ( B and the like.
+func (c *charsets) designate(inter, final byte) bool {
+	var slot int
+	switch inter {
+	case '(', ')', '*', '+':
+		slot = int(inter - '(')
+	case '-', '.', '/':
+		slot = int(inter-'-') + 1
+		final = byte(ascii) // sets of 96 characters: Latin 1 and the like
+	default:
+		return false
+	}
+	switch set := charset(final); set {
+	case british, lineDrawing:
+		c.g[slot] = set
+	default:
+		c.g[slot] = ascii
+	}
+	return true
+}
+
+// translate returns what a character of the set in use looks like.
+func (c *charsets) translate(r rune) rune {
+	set := c.g[c.gl]
+	if c.single != 0 {
+		set, c.single = c.g[c.single], 0
+	}
+	switch {
+	case set == lineDrawing && r >= 0x5f && r <= 0x7e:
+		return lineDrawingRunes[r-0x5f]
+	case set == british && r == '#':
+		return '£'
+	}
+	return r
+}
+
+var lineDrawingRunes = [...]rune{
+	' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼',
+	'⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+}

@@ -1,0 +1,179 @@
+package screen
+
+// csi does what the control sequence that has just ended asks for.
+func (t *Terminal) csi(final byte) {
+	ps := &t.parser
+	p := &ps.params
+	if ps.prefix == 0 && ps.inter == 0 {
+		t.plainCSI(final, p)
+		return
+	}
+	switch ps.key(final) {
+	case '?'<<16 | 'J':
+		t.eraseDisplay(p.at(0, 0), t.protects == protectDEC)
+	case '?'<<16 | 'K':
+		t.eraseLine(p.at(0, 0), t.protects == protectDEC)
+	case '?'<<16 | 'h':
+		t.setPrivateModes(p, true)
+	case '?'<<16 | 'l':
+		t.setPrivateModes(p, false)
+	case '?'<<16 | 'W': // DECST8C
+		if p.at(0, 0) == 5 {
+			t.defaultTabs()
+		}
+	case ' '<<8 | '@': // SL
+		t.shiftColumns(t.margins.left, -p.times(0))
+	case ' '<<8 | 'A': // SR
+		t.shiftColumns(t.margins.left, p.times(0))
+	case ' '<<8 | 'q':
+		t.cursorStyle(p.at(0, 0))
+	case '!'<<8 | 'p':
+		t.softReset()
+	case '"'<<8 | 'q': // DECSCA
+		t.protects = protectDEC
+		if t.cursor.pen.flags &^= protected; p.at(0, 0) == 1 {
+			t.cursor.pen.flags |= protected
+		}
+	case '\''<<8 | '}': // DECIC
+		if t.insideMargins() {
+			t.shiftColumns(t.cursor.col, p.times(0))
+		}
+	case '\''<<8 | '~': // DECDC
+		if t.insideMargins() {
+			t.shiftColumns(t.cursor.col, -p.times(0))
+		}
+	case '$'<<8 | 'x', '$'<<8 | 'z', '$'<<8 | '{', '$'<<8 | 'v', '$'<<8 | 'r', '$'<<8 | 't':
+		t.rectangle(final, p)
+	case '*'<<8 | 'x': // DECSACE
+		t.switches.stream = p.at(0, 0) != 2
+	default:
+		t.query(ps.key(final), p)
+	}
+}
+
+// plainCSI does it for those without a prefix and an intermediate.
+func (t *Terminal) plainCSI(final byte, p *params) {
+	switch final {
+	case '@':
+		t.cursor.pending = false
+		t.insertCells(p.times(0))
+	case 'A':
+		t.up(p.times(0))
+	case 'B', 'e':
+		t.down(p.times(0))
+	case 'C', 'a':
+		t.forward(p.times(0))
+	case 'D':
+		t.back(p.times(0))
+	case 'E':
+		t.down(p.times(0))
+		t.carriageReturn()
+	case 'F':
+		t.up(p.times(0))
+		t.carriageReturn()
+	case 'G', '`':
+		row, _ := t.place()
+		t.moveTo(row, p.times(0)-1)
+	case 'H', 'f':
+		t.moveTo(p.times(0)-1, p.times(1)-1)
+	case 'I':
+		t.tabForward(p.times(0))
+	case 'J':
+		t.eraseDisplay(p.at(0, 0), t.protects == protectISO)
+	case 'K':
+		t.eraseLine(p.at(0, 0), t.protects == protectISO)
+	case 'L':
+		t.insertLines(p.times(0))
+	case 'M':
+		t.deleteLines(p.times(0))
+	case 'P':
+		t.cursor.pending = false
+		t.deleteCells(p.times(0))
+	case 'S':
+		t.scrollUp(p.times(0))
+	case 'T':
+		if p.count() <= 1 { // else highlight mouse tracking
+			t.scrollDown(t.margins.top, p.times(0))
+		}
+	case '^':
+		t.scrollDown(t.margins.top, p.times(0))
+	case 'X':
+		t.eraseCells(p.times(0))
+	case 'Z':
+		t.tabBack(p.times(0))
+	case 'b':
+		t.repeat(p.times(0))
+	case 'c':
+		if p.at(0, 0) == 0 {
+			t.deviceAttributes()
+		}
+	case 'd':
+		_, col := t.place()
+		t.moveTo(p.times(0)-1, col)
+	case 'g':
+		t.clearTabs(p.at(0, 0))
+	case 'h':
+		t.setModes(p, true)
+	case 'l':
+		t.setModes(p, false)
+	case 'm':
+		t.selectStyle(p)
+	case 'n':
+		t.statusReport(p.at(0, 0), false)
+	case 'r':
+		t.setMargins(p)
+	case 's':
+		t.sideMargins(p)
+	case 't':
+		t.windowOperation(p)
+	case 'u':
+		t.restoreCursor()
+	}
+}
+
+// setMargins is DECSTBM.
+func (t *Terminal) setMargins(p *params) {
+	top, bottom := p.times(0), p.at(1, 0)
+	if bottom == 0 || bottom > t.rows {
+		bottom = t.rows
+	}
+	if top < bottom {
+		t.margins.top, t.margins.bottom = top-1, bottom-1
+		t.moveTo(0, 0)
+	}
+}
+
+// sideMargins is DECSLRM where the program has asked for such margins, and else the
+// SCOSC of other systems.
+func (t *Terminal) sideMargins(p *params) {
+	if !t.switches.leftRight {
+		t.saveCursor()
+		return
+	}
+	left, right := p.times(0), p.at(1, 0)
+	if right == 0 || right > t.cols {
+		right = t.cols
+	}
+	if left < right {
+		t.margins.left, t.margins.right = left-1, right-1
+		t.moveTo(0, 0)
+	}
+}
+
+func (t *Terminal) clearTabs(what int) {
+	switch what {
+	case 0:
+		t.tabs[t.cursor.col] = false
+	case 3:
+		clear(t.tabs)
+	}
+}
+
+// cursorStyle is DECSCUSR: odd numbers blink.
+func (t *Terminal) cursorStyle(n int) {
+	if n > 6 {
+		return
+	}
+	t.shape = CursorShape(max(n-1, 0) / 2)
+	t.steady = n > 0 && n%2 == 0
+}

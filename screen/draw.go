@@ -1,0 +1,239 @@
+package screen
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// printASCII draws printable ASCII, as long as it is: nearly all output comes here.
+func (t *Terminal) printASCII(p []byte) {
+	if t.switches.insert || !t.cursor.sets.plain() {
+		for _, c := range p {
+			t.print(rune(c))
+		}
+		return
+	}
+	t.changed = true
+	t.last = rune(p[len(p)-1])
+	for len(p) > 0 {
+		if t.cursor.pending {
+			t.wrapPending()
+		}
+		right := t.rightEdge()
+		n := min(len(p), right+1-t.cursor.col)
+		l := t.grid.lines[t.cursor.row]
+		l.mend(t.cursor.col)
+		l.mend(t.cursor.col + n)
+		c := t.cursor.pen
+		cells := l.cells[t.cursor.col : t.cursor.col+n]
+		for i, char := range p[:n] {
+			c.char = uint32(char)
+			cells[i] = c
+		}
+		t.cursor.col += n
+		if t.cursor.col > right {
+			t.cursor.col, t.cursor.pending = right, true
+		}
+		p = p[n:]
+	}
+}
+
+// print draws a character where the cursor is.
+func (t *Terminal) print(r rune) {
+	if t.skims {
+		t.cursor.sets.single = 0
+		return
+	}
+	t.changed = true
+	r = t.cursor.sets.translate(r)
+	width := runeWidth(r)
+	if width == 0 {
+		t.combine(r)
+		return
+	}
+	t.last = r
+	if t.cursor.pending {
+		t.wrapPending()
+	}
+	right := t.rightEdge()
+	if t.cursor.col+width-1 > right {
+		if t.switches.noWrap || width > right-t.leftEdge()+1 {
+			return // there is no place for it
+		}
+		t.wrapLine()
+		right = t.rightEdge()
+	}
+	if t.switches.insert {
+		t.insertCells(width)
+	}
+	l, col := t.grid.lines[t.cursor.row], t.cursor.col
+	l.mend(col)
+	l.mend(col + width)
+	c := t.cursor.pen
+	c.char = uint32(r)
+	if width == 2 {
+		c.flags |= wideHead
+		l.cells[col+1] = t.cursor.pen
+		l.cells[col+1].flags |= wideTail
+	}
+	l.cells[col] = c
+	t.cursor.col += width
+	if t.cursor.col > right {
+		t.cursor.col, t.cursor.pending = right, true
+	}
+}
+
+// wrapPending is what a character does behind the last column.
+func (t *Terminal) wrapPending() {
+	t.cursor.pending = false
+	if !t.switches.noWrap {
+		t.wrapLine()
+	}
+}
+
+func (t *Terminal) wrapLine() {
+	// Lines between margins are no lines that a larger screen could join.
+	t.grid.lines[t.cursor.row].wrapped = t.rightEdge() == t.cols-1
+	t.cursor.col = t.leftEdge()
+	t.index()
+}
+
+// rightEdge is the last column before a character wraps: the margin, where the cursor
+// is not behind it.
+func (t *Terminal) rightEdge() int {
+	if t.cursor.col <= t.margins.right {
+		return t.margins.right
+	}
+	return t.cols - 1
+}
+
+// leftEdge is where a line begins anew.
+func (t *Terminal) leftEdge() int {
+	if t.cursor.col >= t.margins.left {
+		return t.margins.left
+	}
+	return 0
+}
+
+// clusterBytes is how long a character may become by what combines with it.
+const clusterBytes = 32
+
+// combine adds a mark to the character before the cursor.
+func (t *Terminal) combine(r rune) {
+	col := t.cursor.col
+	if !t.cursor.pending {
+		col--
+	}
+	if col < 0 {
+		return
+	}
+	cells := t.grid.lines[t.cursor.row].cells
+	if cells[col].flags&wideTail != 0 {
+		col--
+	}
+	c := &cells[col]
+	if c.char == 0 {
+		c.char = ' '
+	}
+	text := t.tables.text(*c)
+	if len(text)+utf8.RuneLen(r) <= clusterBytes {
+		c.char = t.cluster(text + string(r))
+	}
+}
+
+// A lookup finds what is in the tables already. It is made when it is needed.
+type lookup struct {
+	clusters map[string]uint32
+	extras   map[extra]uint16
+	tidyAt   int // how many clusters there may be
+}
+
+const fewClusters = 4 << 10
+
+func (t *Terminal) cluster(text string) uint32 {
+	if i, ok := t.lookup.clusters[text]; ok {
+		return i
+	}
+	if len(t.tables.clusters) >= max(t.lookup.tidyAt, fewClusters) {
+		t.tidy()
+	}
+	if t.lookup.clusters == nil {
+		t.lookup.clusters = map[string]uint32{}
+	}
+	i := inTable | uint32(len(t.tables.clusters))
+	t.tables.clusters = append(t.tables.clusters, strings.Clone(text))
+	t.lookup.clusters[text] = i
+	return i
+}
+
+// extraFor returns the number of an extra, or 0 where there are too many.
+func (t *Terminal) extraFor(e extra) uint16 {
+	if e == (extra{}) {
+		return 0
+	}
+	if i, ok := t.lookup.extras[e]; ok {
+		return i
+	}
+	if len(t.tables.extras) >= maxExtras {
+		if t.tidy(); len(t.tables.extras) >= maxExtras/2 {
+			return 0
+		}
+	}
+	if t.lookup.extras == nil {
+		t.lookup.extras = map[extra]uint16{}
+	}
+	i := uint16(len(t.tables.extras))
+	t.tables.extras = append(t.tables.extras, e)
+	t.lookup.extras[e] = i
+	return i
+}
+
+const maxExtras = 8 << 10
+
+// tidy makes the tables anew, without what no cell has any more.
+func (t *Terminal) tidy() {
+	old := t.tables
+	t.tables = tables{extras: make([]extra, 1)}
+	t.lookup = lookup{clusters: map[string]uint32{}, extras: map[extra]uint16{}, tidyAt: 1<<31 - 1}
+	keep := func(c *cell) {
+		if c.char&inTable != 0 {
+			c.char = t.cluster(old.clusters[c.char&^inTable])
+		}
+		if c.extra != 0 {
+			e := old.extras[c.extra]
+			i, ok := t.lookup.extras[e]
+			if !ok {
+				i = uint16(len(t.tables.extras))
+				t.tables.extras = append(t.tables.extras, e)
+				t.lookup.extras[e] = i
+			}
+			c.extra = i
+		}
+	}
+	for i := range t.screens {
+		for _, l := range t.screens[i].lines {
+			for k := range l.cells {
+				keep(&l.cells[k])
+			}
+		}
+	}
+	for _, l := range t.history.lines {
+		for k := range l.cells {
+			keep(&l.cells[k])
+		}
+	}
+	keep(&t.cursor.pen)
+	keep(&t.saved[0].pen)
+	keep(&t.saved[1].pen)
+	t.lookup.tidyAt = 2 * len(t.tables.clusters)
+}
+
+// repeat is REP. What would be written over again is left out.
+func (t *Terminal) repeat(n int) {
+	if t.last == 0 {
+		return
+	}
+	for range min(n, 2*t.cols*t.rows) {
+		t.print(t.last)
+	}
+}

@@ -1,0 +1,87 @@
+package screen
+
+// erase makes a part of a row empty. Spared are protected characters, if asked for.
+func (t *Terminal) erase(row, from, to int, spare bool) {
+	from, to = max(from, 0), min(to, t.cols)
+	if t.skims || from >= to {
+		return
+	}
+	t.changed = true
+	l, blank := t.grid.lines[row], t.blank()
+	l.mend(from)
+	l.mend(to)
+	if to == t.cols {
+		l.wrapped = false
+	}
+	for i := from; i < to; i++ {
+		if !spare || l.cells[i].flags&protected == 0 {
+			l.cells[i] = blank
+		}
+	}
+	if spare {
+		l.repair()
+	}
+}
+
+// repair takes halves of wide characters away that stand alone.
+func (l *line) repair() {
+	for i := range l.cells {
+		c := &l.cells[i]
+		switch {
+		case c.flags&wideHead != 0 && (i+1 == len(l.cells) || l.cells[i+1].flags&wideTail == 0):
+			c.becomeBlank()
+		case c.flags&wideTail != 0 && (i == 0 || l.cells[i-1].flags&wideHead == 0):
+			c.becomeBlank()
+		}
+	}
+}
+
+// eraseLine is EL.
+func (t *Terminal) eraseLine(what int, spare bool) {
+	c := &t.cursor
+	c.pending = false
+	switch what {
+	case 0:
+		t.erase(c.row, c.col, t.cols, spare)
+	case 1:
+		t.erase(c.row, 0, c.col+1, spare)
+	case 2:
+		t.erase(c.row, 0, t.cols, spare)
+	}
+}
+
+// eraseDisplay is ED.
+func (t *Terminal) eraseDisplay(what int, spare bool) {
+	c := &t.cursor
+	from, to := 0, t.rows
+	switch what {
+	case 0:
+		from = c.row + 1
+		t.erase(c.row, c.col, t.cols, spare)
+	case 1:
+		to = c.row
+		t.erase(c.row, 0, c.col+1, spare)
+	case 2:
+	case 3:
+		if !t.modes.AlternateScreen && !t.skims {
+			t.history.clear()
+			t.changed = true
+		}
+		return
+	default:
+		return
+	}
+	c.pending = false
+	for row := from; row < to; row++ {
+		t.erase(row, 0, t.cols, spare)
+	}
+	if what == 2 || what == 0 && c.row == 0 && c.col == 0 {
+		t.unknown = 0
+	}
+}
+
+// eraseCells is ECH.
+func (t *Terminal) eraseCells(n int) {
+	t.cursor.pending = false
+	t.erase(t.cursor.row, t.cursor.col, t.cursor.col+n, t.protects == protectISO)
+}

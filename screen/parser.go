@@ -1,0 +1,397 @@
+package screen
+
+import "unicode/utf8"
+
+// A parser cuts a terminal's output into characters, controls and sequences, as xterm
+// does with UTF-8: characters are decoded first, so that a C1 control is a character
+// of two bytes, a byte from 0x80 to 0x9f alone is an error, and no byte within a
+// character ends a string. CAN, SUB and an ESC abort what is open; a string counts if
+// ST or BEL has ended it. What it keeps is bounded, whatever comes.
+//
+// It is not x/ansi's parser: that one takes single bytes for C1 controls and ends
+// strings within a character, hands out strings that were aborted, and lets
+// parameters overflow into the bits that mark them.
+type parser struct {
+	state parserState
+
+	char  [utf8.UTFMax]byte // the beginning of a character
+	chars int               // how many bytes of it are there
+
+	prefix byte    // < = > ? before the parameters
+	inters [2]byte // intermediates
+	inter  int     // how many came
+	broken bool    // the sequence is none that means anything
+
+	params params
+
+	kind  byte   // of the string that is open: ] P X ^ _
+	final byte   // of a DCS
+	data  []byte // of a string, at most stringBytes
+	cut   bool   // it was longer
+	last  byte   // its last byte so far
+}
+
+type parserState uint8
+
+const (
+	atGround parserState = iota
+	atEscape             // after ESC
+	atEscapeInter
+	atControl // after CSI
+	atDevice  // after DCS, before its final byte
+	atString
+	atStringEscape // after an ESC in a string
+)
+
+// maxParams are as many as xterm has.
+const maxParams = 30
+
+// params are the numbers of a control sequence.
+type params struct {
+	values [maxParams]int32 // absent: what was left out
+	subs   uint32           // a bit for each that came after a colon
+	n      int              // those that are begun; beyond maxParams they are ignored
+}
+
+// absent stands for a parameter that was left out, and maxParam is the highest: a
+// screen has fewer rows and columns.
+const (
+	absent   = -1
+	maxParam = 1<<16 - 1
+)
+
+func (p *params) reset() { p.n, p.subs = 0, 0 }
+
+func (p *params) digit(d byte) {
+	if p.n == 0 {
+		p.begin(false)
+	}
+	if i := p.n - 1; i < maxParams {
+		v := max(p.values[i], 0)
+		p.values[i] = min(v*10+int32(d), maxParam)
+	}
+}
+
+// next ends a parameter with a semicolon or a colon.
+func (p *params) next(sub bool) {
+	if p.n == 0 {
+		p.begin(false)
+	}
+	p.begin(sub)
+}
+
+func (p *params) begin(sub bool) {
+	if p.n < maxParams {
+		p.values[p.n] = absent
+		if sub {
+			p.subs |= 1 << p.n
+		}
+	}
+	p.n = min(p.n+1, maxParams+1)
+}
+
+// count is how many there are.
+func (p *params) count() int { return min(p.n, maxParams) }
+
+// at returns a parameter, or what stands for one that was left out.
+func (p *params) at(i, byDefault int) int {
+	if i >= p.count() || p.values[i] == absent {
+		return byDefault
+	}
+	return int(p.values[i])
+}
+
+// isSub says whether a parameter belongs to the one before.
+func (p *params) isSub(i int) bool { return i < maxParams && p.subs>>i&1 != 0 }
+
+// times returns a parameter that counts: what was left out, and 0, is 1.
+func (p *params) times(i int) int { return max(p.at(i, 1), 1) }
+
+// Write draws. It takes all of it, whatever it is.
+func (t *Terminal) Write(p []byte) {
+	before := t.glance()
+	for i := 0; i < len(p); {
+		if t.parser.state != atGround {
+			i = t.sequence(p, i)
+			continue
+		}
+		if t.parser.chars == 0 {
+			if i = t.plain(p, i); i == len(p) {
+				break
+			}
+		}
+		if c := p[i]; c < utf8.RuneSelf {
+			t.endChar()
+			t.groundByte(c)
+			i++
+		} else {
+			i = t.character(p, i)
+		}
+	}
+	t.noteChange(before)
+}
+
+// plain draws the printable ASCII at i, and returns where it ends.
+func (t *Terminal) plain(p []byte, i int) int {
+	if t.skims {
+		return t.skimPlain(p, i)
+	}
+	end := i
+	for end < len(p) && p[end]-0x20 < 0x5f {
+		end++
+	}
+	if end > i {
+		t.printASCII(p[i:end])
+	}
+	return end
+}
+
+func (t *Terminal) groundByte(c byte) {
+	switch {
+	case c == esc:
+		t.beginEscape()
+	case c < 0x20:
+		t.control(c)
+	case c != del:
+		t.print(rune(c))
+	}
+}
+
+// character takes bytes of a character that is not ASCII.
+func (t *Terminal) character(p []byte, i int) int {
+	ps := &t.parser
+	if ps.chars == 0 {
+		if r, size := utf8.DecodeRune(p[i:]); size > 1 {
+			t.rune(r)
+			return i + size
+		}
+	}
+	if ps.chars > 0 && utf8.RuneStart(p[i]) {
+		t.endChar()
+		return i
+	}
+	ps.char[ps.chars] = p[i]
+	ps.chars++
+	if utf8.FullRune(ps.char[:ps.chars]) {
+		r, size := utf8.DecodeRune(ps.char[:ps.chars])
+		if r == utf8.RuneError && size < ps.chars {
+			// The new byte does not go on with what came before: that is one error,
+			// and the byte is looked at again.
+			ps.chars = 0
+			t.rune(utf8.RuneError)
+			return i
+		}
+		ps.chars = 0
+		t.rune(r)
+	}
+	return i + 1
+}
+
+// endChar is called where a character cannot go on.
+func (t *Terminal) endChar() {
+	if t.parser.chars > 0 {
+		t.parser.chars = 0
+		t.rune(utf8.RuneError)
+	}
+}
+
+func (t *Terminal) rune(r rune) {
+	if r >= 0x80 && r < 0xa0 {
+		t.c1(byte(r))
+		return
+	}
+	t.print(r)
+}
+
+// c1 does what the C1 control does for which ESC and a letter stand as well.
+func (t *Terminal) c1(c byte) {
+	t.beginEscape()
+	t.escapeByte(c - 0x40)
+}
+
+func (t *Terminal) beginEscape() {
+	ps := &t.parser
+	ps.state, ps.prefix, ps.inter, ps.broken = atEscape, 0, 0, false
+	ps.params.reset()
+}
+
+// sequence takes at least one byte while one is open, and returns where to go on.
+func (t *Terminal) sequence(p []byte, i int) int {
+	ps := &t.parser
+	if ps.state == atString {
+		return t.stringBytes(p, i)
+	}
+	c := p[i]
+	if ps.state == atStringEscape {
+		ps.state = atGround
+		if c == '\\' {
+			t.endString()
+			return i + 1
+		}
+		ps.dropString()
+		t.beginEscape()
+	}
+	switch {
+	case c == esc:
+		t.beginEscape()
+	case c == can, c == sub:
+		ps.state = atGround
+	case c == del:
+	case c < 0x20:
+		if ps.state != atDevice {
+			t.control(c)
+		}
+	case c >= utf8.RuneSelf:
+		ps.state = atGround // a character: xterm gives the sequence up
+		return i
+	default:
+		t.sequenceByte(c)
+	}
+	return i + 1
+}
+
+func (t *Terminal) sequenceByte(c byte) {
+	switch t.parser.state {
+	case atEscape:
+		t.escapeByte(c)
+	case atEscapeInter:
+		if c < 0x30 {
+			t.parser.intermediate(c)
+			return
+		}
+		t.parser.state = atGround
+		if !t.parser.broken {
+			t.escape(c)
+		}
+	case atControl, atDevice:
+		t.paramByte(c)
+	}
+}
+
+func (t *Terminal) escapeByte(c byte) {
+	ps := &t.parser
+	switch {
+	case c < 0x30:
+		ps.state = atEscapeInter
+		ps.intermediate(c)
+	case c == '[':
+		ps.state = atControl
+	case c == 'P':
+		ps.state = atDevice
+	case c == ']', c == 'X', c == '^', c == '_':
+		ps.beginString(c)
+	default:
+		ps.state = atGround
+		t.escape(c)
+	}
+}
+
+func (ps *parser) intermediate(c byte) {
+	if ps.inter < len(ps.inters) {
+		ps.inters[ps.inter] = c
+	} else {
+		ps.broken = true
+	}
+	ps.inter = min(ps.inter+1, len(ps.inters)+1)
+}
+
+func (t *Terminal) paramByte(c byte) {
+	ps := &t.parser
+	switch {
+	case c >= '0' && c <= '9':
+		ps.broken = ps.broken || ps.inter > 0
+		ps.params.digit(c - '0')
+	case c == ';' || c == ':':
+		ps.broken = ps.broken || ps.inter > 0
+		ps.params.next(c == ':')
+	case c >= '<' && c <= '?':
+		ps.broken = ps.broken || ps.prefix != 0 || ps.params.n > 0 || ps.inter > 0
+		ps.prefix = c
+	case c < 0x30:
+		ps.intermediate(c)
+	case ps.state == atDevice:
+		ps.beginString('P')
+		ps.final = c
+	default:
+		ps.state = atGround
+		if !ps.broken {
+			t.csi(c)
+		}
+	}
+}
+
+// key is a sequence's prefix, intermediate and final byte in one, to be compared with.
+func (ps *parser) key(final byte) uint32 {
+	k := uint32(final) | uint32(ps.prefix)<<16
+	switch ps.inter {
+	case 0:
+	case 1:
+		k |= uint32(ps.inters[0]) << 8
+	default:
+		return 0 // none that is known has more
+	}
+	return k
+}
+
+func (ps *parser) beginString(kind byte) {
+	ps.state, ps.kind, ps.data, ps.cut, ps.last = atString, kind, ps.data[:0], false, 0
+}
+
+func (ps *parser) dropString() {
+	ps.state, ps.data = atGround, ps.data[:0]
+	if cap(ps.data) > 512 {
+		ps.data = nil // thousands of terminals need not keep their longest one
+	}
+}
+
+// stringBytes takes what there is of the string that is open.
+func (t *Terminal) stringBytes(p []byte, i int) int {
+	ps := &t.parser
+	end := i
+	for end < len(p) && (p[end] >= 0x20 || stringEnds>>p[end]&1 == 0) {
+		if p[end] == 0x9c && ps.last == 0xc2 {
+			break // the control ST; any other 0x9c is a part of a character
+		}
+		ps.last = p[end]
+		end++
+	}
+	if ps.kind == ']' || ps.kind == 'P' {
+		room := stringBytes - len(ps.data)
+		ps.cut = ps.cut || end-i > room
+		ps.data = append(ps.data, p[i:min(end, i+room)]...)
+	}
+	if end == len(p) {
+		return end
+	}
+	switch c := p[end]; {
+	case c == esc:
+		ps.state = atStringEscape
+	case c == 0x9c:
+		if n := len(ps.data); n > 0 && !ps.cut {
+			ps.data = ps.data[:n-1] // the first byte of ST
+		}
+		t.endString()
+	case c == bel && ps.kind == ']':
+		t.endString()
+	case c == bel: // a part of the others
+		if ps.kind == 'P' && len(ps.data) < stringBytes {
+			ps.data = append(ps.data, c)
+		}
+	default:
+		ps.dropString()
+	}
+	return end + 1
+}
+
+func (t *Terminal) endString() {
+	ps := &t.parser
+	ps.state = atGround
+	switch {
+	case ps.cut:
+	case ps.kind == ']':
+		t.osc(ps.data)
+	case ps.kind == 'P' && !ps.broken:
+		t.dcs(ps.data)
+	}
+	ps.dropString()
+}

@@ -1,0 +1,168 @@
+package screen
+
+// Resize changes the size, to the nearest that can be. Lines that were wrapped on the
+// normal screen are wrapped anew, with its history; the line of the cursor stays in
+// sight. The alternate screen is cut or filled: its program draws it again.
+func (t *Terminal) Resize(cols, rows int) {
+	cols, rows = min(max(cols, 1), MaxCols), min(max(rows, 1), MaxRows)
+	if cols == t.cols && rows == t.rows {
+		return
+	}
+	normal, other := &t.cursor, &t.saved[1]
+	if t.modes.AlternateScreen {
+		normal, other = &t.saved[0], &t.cursor
+	}
+	t.resizeNormal(normal, cols, rows)
+	t.screens[1].crop(other, cols, rows)
+	tabs := t.tabs
+	t.cols, t.rows = cols, rows
+	t.defaultTabs()
+	copy(t.tabs, tabs)
+	t.margins = t.wholeScreen()
+	for _, c := range []*cursor{&t.cursor, &t.saved[0], &t.saved[1]} {
+		c.row, c.pending = min(c.row, rows-1), c.pending && c.col == cols-1
+		if c.col >= cols {
+			c.col = cols - 1
+		}
+	}
+	t.unknown = min(t.unknown, rows)
+	t.changed = false
+	t.revision++
+}
+
+// A mark is a place in lines that are wrapped anew.
+type mark struct{ row, col int }
+
+// resizeNormal takes history and screen as one, and cuts them again.
+func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
+	g := &t.screens[0]
+	old := t.history.len()
+	used := c.row + 1
+	for i := used; i < len(g.lines); i++ {
+		if g.lines[i].written() > 0 {
+			used = i + 1
+		}
+	}
+	full := used == len(g.lines)
+	all := append(t.history.takeAll(), g.lines[:used]...)
+	at, top := mark{old + c.row, c.col}, mark{old, 0}
+	if cols != t.cols {
+		all = rewrap(all, cols, &at, &top)
+	}
+	first := max(top.row, len(all)-rows)
+	if full {
+		first = max(len(all)-rows, 0)
+	}
+	first = min(first, at.row)
+	for _, l := range all[:first] {
+		t.history.push(l)
+	}
+	shown := all[first:min(first+rows, len(all))]
+	g.cols, g.lines = cols, make([]*line, rows)
+	for i := range g.lines {
+		g.lines[i] = newLine(cols, cell{})
+		if i < len(shown) {
+			copy(g.lines[i].cells, shown[i].cells)
+			g.lines[i].wrapped = shown[i].wrapped
+			g.lines[i].repair()
+		}
+	}
+	c.row, c.col = at.row-first, at.col
+	if c.col >= cols {
+		c.col, c.pending = cols-1, true
+	}
+}
+
+// rewrap joins the lines that were wrapped, and cuts them to a width. The marks go
+// with their cells.
+func rewrap(lines []*line, cols int, marks ...*mark) []*line {
+	var out []*line
+	moved := make([]mark, len(marks))
+	for from := 0; from < len(lines); {
+		to := from + 1
+		for to < len(lines) && lines[to-1].wrapped {
+			to++
+		}
+		cells, offsets := join(lines[from:to], from, marks)
+		begin := len(out)
+		out = appendWrapped(out, cells, cols, lines[to-1].wrapped)
+		for i, m := range marks {
+			if m.row >= from && m.row < to {
+				moved[i] = locate(out, begin, offsets[i])
+			}
+		}
+		from = to
+	}
+	for i, m := range marks {
+		*m = moved[i]
+	}
+	return out
+}
+
+// join returns the cells of one wrapped line, and where in it the marks are.
+func join(lines []*line, first int, marks []*mark) (cells []cell, offsets []int) {
+	offsets = make([]int, len(marks))
+	for i, l := range lines {
+		part := l.cells
+		if i == len(lines)-1 {
+			part = part[:l.written()]
+		} else if n := len(part); n > 0 && part[n-1] == (cell{}) && lines[i+1].startsWide() {
+			part = part[:n-1] // a wide character had no place there
+		}
+		for k, m := range marks {
+			if m.row == first+i {
+				offsets[k] = len(cells) + m.col
+			}
+		}
+		cells = append(cells, part...)
+	}
+	return cells, offsets
+}
+
+func (l *line) startsWide() bool { return len(l.cells) > 0 && l.cells[0].flags&wideHead != 0 }
+
+// appendWrapped cuts cells into lines. No wide character is cut in two, but on a
+// screen of one column.
+func appendWrapped(out []*line, cells []cell, cols int, wrapped bool) []*line {
+	for len(cells) > cols {
+		n := cols
+		if cells[n].flags&wideTail != 0 && n > 1 {
+			n--
+		}
+		piece := append(make([]cell, 0, cols), cells[:n]...)
+		out = append(out, &line{cells: piece[:n], wrapped: true})
+		cells = cells[n:]
+	}
+	return append(out, &line{cells: cells, wrapped: wrapped})
+}
+
+// locate returns where an offset has gone in the lines from begin on.
+func locate(lines []*line, begin, offset int) mark {
+	row := begin
+	for row < len(lines)-1 && offset >= len(lines[row].cells) {
+		offset -= len(lines[row].cells)
+		row++
+	}
+	return mark{row, offset}
+}
+
+// crop cuts a grid, or fills it up, below the cursor at first.
+func (g *grid) crop(c *cursor, cols, rows int) {
+	if cut := len(g.lines) - rows; cut > 0 {
+		below := min(cut, len(g.lines)-1-min(c.row, len(g.lines)-1))
+		g.lines = g.lines[:len(g.lines)-below]
+		above := cut - below
+		g.lines = append([]*line(nil), g.lines[above:]...)
+		c.row = max(c.row-above, 0)
+	}
+	for _, l := range g.lines {
+		cells := make([]cell, cols)
+		copy(cells, l.cells)
+		l.cells, l.wrapped = cells, false
+		l.repair()
+	}
+	for len(g.lines) < rows {
+		g.lines = append(g.lines, newLine(cols, cell{}))
+	}
+	g.cols = cols
+}

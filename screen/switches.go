@@ -1,0 +1,138 @@
+package screen
+
+// setModes is SM and RM.
+func (t *Terminal) setModes(p *params, on bool) {
+	for i := range p.count() {
+		switch p.at(i, 0) {
+		case 4:
+			t.switches.insert = on
+		case 20:
+			t.switches.newline = on
+		}
+	}
+}
+
+// setPrivateModes is DECSET and DECRST.
+func (t *Terminal) setPrivateModes(p *params, on bool) {
+	for i := range p.count() {
+		n := p.at(i, 0)
+		switch n {
+		case 3:
+			t.setColumns(on)
+		case 6:
+			t.cursor.origin = on
+			t.moveTo(0, 0)
+		case 12:
+			t.steady = !on
+		case 47, 1047, 1049:
+			t.switchScreen(n, on)
+			continue
+		case 69:
+			t.setLeftRight(on)
+		case 1048:
+			if on {
+				t.saveCursor()
+			} else {
+				t.restoreCursor()
+			}
+		}
+		if s := t.switches.private(n); s != nil {
+			s.set(on)
+		} else {
+			t.modes.set(uint16(n), on)
+		}
+	}
+}
+
+// A privateSwitch is a bool, and which of its values is the mode that is set.
+type privateSwitch struct {
+	value *bool
+	off   bool // the mode is set where the value is false
+}
+
+func (s privateSwitch) set(on bool) { *s.value = on != s.off }
+func (s privateSwitch) isSet() bool { return *s.value != s.off }
+
+// private returns the switch of a private mode that does nothing but to be asked for.
+func (s *switches) private(n int) *privateSwitch {
+	switch n {
+	case 5:
+		return &privateSwitch{&s.reverse, false}
+	case 7:
+		return &privateSwitch{&s.noWrap, true}
+	case 25:
+		return &privateSwitch{&s.hidden, true}
+	case 40:
+		return &privateSwitch{&s.allowColumns, false}
+	case 45:
+		return &privateSwitch{&s.reverseWrap, false}
+	case 95:
+		return &privateSwitch{&s.keepOnColumns, false}
+	case 1045:
+		return &privateSwitch{&s.reverseWrapMore, false}
+	case 2026:
+		return &privateSwitch{&s.synchronized, false}
+	}
+	return nil
+}
+
+// setColumns is DECCOLM. A program may not change the size of its terminal here, where
+// somebody else has given it: what goes with the change happens all the same.
+func (t *Terminal) setColumns(on bool) {
+	if !t.switches.allowColumns {
+		return
+	}
+	t.switches.columns132 = on
+	t.margins = t.wholeScreen()
+	t.switches.leftRight = false
+	if !t.switches.keepOnColumns {
+		for row := range t.rows {
+			t.erase(row, 0, t.cols, false)
+		}
+	}
+	t.moveTo(0, 0)
+}
+
+// setLeftRight is DECLRMM.
+func (t *Terminal) setLeftRight(on bool) {
+	t.switches.leftRight = on
+	t.margins.left, t.margins.right = 0, t.cols-1
+}
+
+// switchScreen does what the three modes of the alternate screen do in xterm.
+func (t *Terminal) switchScreen(mode int, on bool) {
+	if mode == 1049 && on && !t.modes.AlternateScreen {
+		t.saveCursor()
+	}
+	if mode == 1047 && !on && t.modes.AlternateScreen {
+		t.clearAlternate()
+	}
+	was := t.modes.AlternateScreen
+	t.showAlternate(on)
+	if mode != 1049 {
+		return
+	}
+	if on {
+		t.clearAlternate()
+	} else if was {
+		t.restoreCursor()
+	}
+}
+
+func (t *Terminal) clearAlternate() {
+	if !t.skims {
+		t.screens[1].clear(t.blank())
+		t.changed, t.unknown = true, 0
+	}
+}
+
+// showAlternate shows one of the screens.
+func (t *Terminal) showAlternate(on bool) {
+	if t.modes.AlternateScreen == on {
+		return
+	}
+	t.modes.AlternateScreen = on
+	t.grid = &t.screens[t.which()]
+	t.cursor.pending = false
+	t.changed = true
+}

@@ -1,0 +1,18 @@
+package screen
+
+import "github.com/mattn/go-runewidth"
+
+// widths are those that programs count with (wcwidth): characters that are wide in
+// East Asian contexts alone are narrow, and a flag is two letters.
+var widths = runewidth.Condition{StrictEmojiNeutral: true}
+
+// runeWidth returns how many columns a character takes: 0, 1 or 2.
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300, r >= 0x2500 && r < 0x25a0: // boxes and blocks
+		return 1
+	case r >= 0x4e00 && r < 0xa000, r >= 0xac00 && r < 0xd7a4:
+		return 2
+	}
+	return widths.RuneWidth(r)
+}
