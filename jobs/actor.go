@@ -192,6 +192,8 @@ func (j *Job) onMessage(m message) {
 		j.onRead(m)
 	case screenMsg:
 		j.onScreen(m)
+	case seenMsg:
+		j.onSeen(m)
 	case shownMsg:
 		j.onShown(m)
 	case killMsg:
@@ -248,6 +250,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewLimits(now)
 	j.reviewEnd(now)
 	j.reviewSettle(now)
+	j.reviewScreen(now)
 	j.reviewInput(now)
 	j.reviewHeldWaits()
 	j.reviewCatchups(now)
@@ -270,7 +273,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	}
 	for _, w := range j.waits {
 		sooner(w.catchupUntil())
-		if w.catchup == nil {
+		if w.catchup == nil && w.glance == 0 {
 			sooner(w.deadline)
 			sooner(j.quietDeadline(w))
 		}
@@ -279,6 +282,8 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		sooner(j.hintUntil)
 	}
 	sooner(j.catchUpUntil())
+	sooner(j.screenUntil())
+	sooner(j.glanceDue())
 	sooner(j.recordAt)
 	sooner(j.killAt)
 	if len(j.kills) > 0 {

@@ -34,6 +34,7 @@ type display struct {
 func (j *Job) beginDisplay() {
 	j.display = &display{term: j.term, scanner: screen.NewScanner(hostName()), group: j.info.PID}
 	j.stream(PTY).display = j.display
+	j.glance.size = j.sizes.last()
 	command := strings.Join(j.info.Argv, " ")
 	j.info.Foreground = &Process{j.info.PID, strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")}
 }

@@ -74,6 +74,7 @@ type Job struct {
 	term    terminal // nil: pipe mode
 	display *display // nil: pipe mode
 	sizes   sizeMarks
+	glance  glancer
 	budget  budget // what it may write
 
 	follower  atomic.Pointer[follower] // nil until the first pattern

@@ -97,7 +97,7 @@ func (v *view) draw(end int64) {
 		case at > v.next:
 			v.skip(at) // it was dropped
 		case n == 0:
-			return
+			v.skip(end) // it cannot be read any more
 		default:
 			take(b[:n])
 			v.next += int64(n)

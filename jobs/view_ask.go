@@ -62,3 +62,16 @@ func (j *Job) cancelScreen(tok *token) bool {
 	j.screens = slices.Delete(j.screens, i, i+1)
 	return true
 }
+
+// Screen is what the terminal shows as of a wait's end, where its spec asks for that; nil:
+// it does not. It may have to be drawn.
+func (o *Outcome) Screen() *Screen {
+	switch {
+	case o.view == nil:
+		return nil
+	case o.shown == nil:
+		s := o.view.show(o.Output[PTY].To, 0)
+		o.shown = &s
+	}
+	return o.shown
+}

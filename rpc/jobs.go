@@ -15,6 +15,8 @@ const (
 	defaultBytes    = 16384
 	defaultDrain    = 500 * time.Millisecond
 	defaultKill     = 5 * time.Second
+
+	defaultScreenInterval = 100 * time.Millisecond
 )
 
 func (s *Server) jobStart(r *request) error {

@@ -96,7 +96,7 @@ var provocations = []provocation{
 
 	{"job/wait", schema.KindJobNotFound, `job/wait {"handle":1,"until":[]}`, `{"handle":1,"jobs":[]}`},
 	{"job/wait", schema.KindInvalidPattern, startSleeping + `job/wait {"handle":1,"until":[{"exit":true},{"pattern":"ab)"}]}`, `{"pattern":"ab)","position":2,"pointer":"/until/1/pattern"}`},
-	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[],"format":"screen"}`, `{"what":"screen","pointer":"/format"}`},
+	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[{"port":80}]}`, `{"what":"port","pointer":"/until/0/port"}`},
 	{"job/wait", schema.KindCanceled, startSleeping + `? job/wait {"handle":1,"until":[]}` + "\n" + `job/get {"handle":1}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
 	{"job/screen", schema.KindJobNotFound, `job/screen {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},

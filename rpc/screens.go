@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"shelld/jobs"
 	"shelld/schema"
@@ -145,4 +146,30 @@ var mouseModes = map[screen.MouseMode]schema.MouseMode{
 var mouseEncodings = map[screen.MouseEncoding]schema.MouseEncoding{
 	screen.MouseLegacy: schema.MouseEncodingLegacy, screen.MouseUTF8: schema.MouseEncodingUtf8, screen.MouseSGR: schema.MouseEncodingSgr,
 	screen.MouseURXVT: schema.MouseEncodingUrxvt, screen.MouseSGRPixels: schema.MouseEncodingSgrPixels,
+}
+
+// place is where on a screen something stands, if it does.
+func place(p *jobs.Place) (row, col *int64) {
+	if p == nil {
+		return nil, nil
+	}
+	return int64Ptr(&p.Row), int64Ptr(&p.Col)
+}
+
+// outcomeScreen is what an outcome tells of a screen.
+func outcomeScreen(s *jobs.Screen) *schema.OutcomeScreen {
+	return &schema.OutcomeScreen{
+		Lines: lineTexts(s.Lines, true), Cursor: screenCursor(s.Cursor), Cols: int64(s.Cols), Rows: int64(s.Rows),
+		Alternate: s.Modes.AlternateScreen, Revision: int64(s.Revision), Offset: s.Offset, Approximate: optional(s.Approximate),
+	}
+}
+
+// watchScreenLocked has the job tell of its screen, or not any more, as was asked for last.
+// The caller must hold out.mu.
+func (l *lane) watchScreenLocked() {
+	every := time.Duration(0)
+	if l.open && l.want.events[schema.EventNameScreenChanged] {
+		every = time.Duration(l.out.screenEvery.Load())
+	}
+	l.job.TellScreen(every)
 }

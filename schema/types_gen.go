@@ -56,6 +56,7 @@ const (
 	EventNamePatternMatched EventName = "patternMatched"
 	EventNameWatchRemoved   EventName = "watchRemoved"
 	EventNameStateChanged   EventName = "stateChanged"
+	EventNameScreenChanged  EventName = "screenChanged"
 	EventNameExited         EventName = "exited"
 	EventNameClosed         EventName = "closed"
 )
@@ -386,8 +387,10 @@ type Hint struct {
 }
 
 // PatternTarget: What a pattern looks at. plain: the output with escape sequences
-// removed; CR and LF stay. raw: the bytes as they came. screen: what the terminal's
-// screen shows; unsupported where capabilities.screen.formats is empty.
+// removed; CR and LF stay. raw: the bytes as they came. screen: the lines that the
+// terminal's screen shows, without blanks at their ends, with LF between them. A job
+// without a terminal has none (invalidParams); unsupported where
+// capabilities.screen.formats is empty.
 type PatternTarget string
 
 // The values of PatternTarget.
@@ -398,13 +401,17 @@ const (
 )
 
 // WatchTarget: What a watch looks at. plain: the output with escape sequences removed; CR
-// and LF stay. raw: the bytes as they came.
+// and LF stay. raw: the bytes as they came. screen: the lines that the terminal's screen
+// shows, without blanks at their ends, with LF between them; it matches again only when
+// what matched is gone or is another text. A job without a terminal has none
+// (invalidParams); unsupported where capabilities.screen.formats is empty.
 type WatchTarget string
 
 // The values of WatchTarget.
 const (
-	WatchTargetPlain WatchTarget = "plain"
-	WatchTargetRaw   WatchTarget = "raw"
+	WatchTargetPlain  WatchTarget = "plain"
+	WatchTargetRaw    WatchTarget = "raw"
+	WatchTargetScreen WatchTarget = "screen"
 )
 
 // Watch: A pattern that is looked for in a job's output as long as the job lives; each
@@ -485,7 +492,9 @@ type Condition struct {
 	// Holds when nothing of the job is left. Always true.
 	Closed *bool `json:"closed,omitempty"`
 	// An ECMAScript regular expression of 1 to 4096 characters; holds when it matches in
-	// what came since the wait's from.
+	// what came since the wait's from. On the screen it is looked for in all that is shown;
+	// with from now or an offset, as in job/write, only once output that came behind it is
+	// shown.
 	Pattern *string `json:"pattern,omitempty"`
 	// ECMAScript flags of the pattern, each at most once: i, m, s, u. Default: none.
 	Flags *string `json:"flags,omitempty"`
@@ -497,7 +506,7 @@ type Condition struct {
 	// echoes, exactly what it shows; where a program reads single keys, everything up to its
 	// own echo, unless there is none. Default true in job/write, where what was typed last
 	// is that write; else false, and what was typed last is the write of at most 4096 bytes
-	// that was begun last.
+	// that was begun last. Not true on the screen, which shows the echo as well.
 	AfterInput *bool `json:"afterInput,omitempty"`
 	// Holds when the job is reading input; after a write, only once that write was consumed.
 	// True, or an object that says which waits for input count.
@@ -535,8 +544,9 @@ type StreamOffsets struct {
 }
 
 // WaitFormat: How a wait's output is written. plain: escape sequences removed, redrawn
-// lines folded to their last state. text: the bytes as they came. screen: what the screen
-// shows; unsupported where capabilities.waitFormats does not list it.
+// lines folded to their last state. text: the bytes as they came. screen: no output, and
+// in its place what the terminal's screen shows. A job without a terminal has none
+// (invalidParams); unsupported where capabilities.waitFormats does not list it.
 type WaitFormat string
 
 // The values of WaitFormat.
@@ -620,8 +630,8 @@ type OutcomeOutput struct {
 }
 
 // Match: What made a condition hold: for pattern text, groups, named, line, stream,
-// offset and endOffset; for port port, address and pid (portInUse: what is known of the
-// holder).
+// offset and endOffset, and on the screen row and col; for port port, address and pid
+// (portInUse: what is known of the holder).
 type Match struct {
 	// The text that matched.
 	Text *string `json:"text,omitempty"`
@@ -635,8 +645,14 @@ type Match struct {
 	Stream *Stream `json:"stream,omitempty"`
 	// Offset of the match's first raw byte.
 	Offset *int64 `json:"offset,omitempty"`
-	// Offset of the first raw byte after the match.
+	// Offset of the first raw byte after the match. On the screen this and offset are the
+	// place in the output up to which it was drawn.
 	EndOffset *int64 `json:"endOffset,omitempty"`
+	// On the screen: the row in which the match begins, from 0. Absent where the pattern
+	// looks at output.
+	Row *int64 `json:"row,omitempty"`
+	// On the screen: the column in which it begins, from 0.
+	Col *int64 `json:"col,omitempty"`
 	// The TCP port.
 	Port *int64 `json:"port,omitempty"`
 	// The address on which the port is listened to.
@@ -682,6 +698,26 @@ const (
 	WhenSlowBlock WhenSlow = "block"
 )
 
+// OutcomeScreen: What a job's terminal shows.
+type OutcomeScreen struct {
+	// The rows, from the top, without blanks at their ends.
+	Lines List[string] `json:"lines"`
+	// Where the next character goes.
+	Cursor ScreenCursor `json:"cursor"`
+	// The width of the screen in columns.
+	Cols int64 `json:"cols"`
+	// Its height in rows.
+	Rows int64 `json:"rows"`
+	// Whether the program has switched to the alternate screen.
+	Alternate bool `json:"alternate"`
+	// Counts the changes of this job's screen.
+	Revision int64 `json:"revision"`
+	// All output of the terminal before this offset is drawn.
+	Offset int64 `json:"offset"`
+	// Whether parts may be wrong, as in job/screen. Absent: false.
+	Approximate *bool `json:"approximate,omitempty"`
+}
+
 // Outcome: How a wait ended.
 type Outcome struct {
 	// What ended the wait.
@@ -690,7 +726,11 @@ type Outcome struct {
 	Index *int64 `json:"index"`
 	// What made the condition hold; absent where there is nothing to tell.
 	Match *Match `json:"match,omitempty"`
-	// Each stream of the job by its name: what it brought from the wait's from on.
+	// Format screen: what the terminal shows; where a pattern on the screen has ended the
+	// wait, when it matched.
+	Screen *OutcomeScreen `json:"screen,omitempty"`
+	// Each stream of the job by its name: what it brought from the wait's from on. Empty in
+	// format screen.
 	Output Map[OutcomeOutput] `json:"output"`
 	// The job when the wait ended.
 	Job JobState `json:"job"`
@@ -1263,6 +1303,8 @@ type LimitOptions struct {
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends. Default 2000.
 	ShutdownGraceMs *int64 `json:"shutdownGraceMs,omitempty"`
+	// The least time in milliseconds between two job/screenChanged of a job. Default 100.
+	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
 	// Milliseconds from its start after which any job is ended, with all that it started; a
 	// shorter killAfterMs counts. Default: none.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
@@ -1468,6 +1510,9 @@ type Limits struct {
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends.
 	ShutdownGraceMs int64 `json:"shutdownGraceMs"`
+	// The least time in milliseconds between two job/screenChanged of a job; absent where
+	// the server has no screen.
+	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
 	// Milliseconds from its start after which any job is ended; absent: none.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
@@ -1727,8 +1772,14 @@ type JobPatternMatchedParams struct {
 	Stream Stream `json:"stream"`
 	// Offset of the match's first raw byte.
 	Offset int64 `json:"offset"`
-	// Offset of the first raw byte after the match.
+	// Offset of the first raw byte after the match. On the screen this and offset are the
+	// place in the output up to which it was drawn.
 	EndOffset int64 `json:"endOffset"`
+	// On the screen: the row in which the match begins, from 0. Absent where the pattern
+	// looks at output.
+	Row *int64 `json:"row,omitempty"`
+	// On the screen: the column in which it begins, from 0.
+	Col *int64 `json:"col,omitempty"`
 	// How many matches of this watch were left out since the last one that was told, because
 	// they came too fast; absent: none.
 	Suppressed *int64 `json:"suppressed,omitempty"`
@@ -2133,6 +2184,21 @@ type JobScreenResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// JobScreenChangedParams: How far the screen has come.
+type JobScreenChangedParams struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// Counts from 1 what was sent to this connection for this job: a missing number means a
+	// fault.
+	Seq int64 `json:"seq"`
+	// Counts the changes of this job's screen.
+	Revision int64 `json:"revision"`
+	// All output of the terminal before this offset is drawn.
+	Offset int64 `json:"offset"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // SignalTarget: foreground: the process group in the terminal's foreground, as for a key;
 // in pipe mode the leader's group. leader: the command alone. tree: every process of the
 // job.
@@ -2468,7 +2534,8 @@ type JobWatchParams struct {
 	Once *bool `json:"once,omitempty"`
 	// The stream to look at. Absent: each stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
-	// From where on output counts. Default now.
+	// From where on output counts; on the screen, start: what it shows already counts, now:
+	// once it shows more output. Default now.
 	From *WatchFrom `json:"from,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
