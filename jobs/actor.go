@@ -214,6 +214,8 @@ func (j *Job) onMessage(m message) {
 		j.onInfo(m)
 	case foregroundMsg:
 		j.onForeground(m)
+	case answeredMsg:
+		j.onAnswered(m)
 	case livingMsg:
 		j.onLiving(m)
 	case cancelMsg:

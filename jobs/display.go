@@ -15,6 +15,8 @@ type display struct {
 	// Immutable:
 	term terminal
 
+	screen screenQueries // has a lock of its own
+
 	// Owned by the readLoop:
 	scanner *screen.Scanner
 
@@ -59,6 +61,7 @@ func (d *display) read(p []byte) {
 	defer d.mu.Unlock()
 	d.heard = d.scanner.Told()
 	asked, lost := d.scanner.Queries()
+	d.screen.add(asked)
 	d.asking = append(d.asking, asked...)
 	d.lost += lost
 }

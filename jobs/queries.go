@@ -25,7 +25,9 @@ const mostQueries = mostAnswers / 16
 // to whoever has the turn.
 type queries struct {
 	waiting []screen.Query
-	lost    bool // some were dropped, and the log has it
+	lost    bool         // some were dropped, and the log has it
+	drawing int64        // the end of the query whose answer is being drawn
+	drawn   *answeredMsg // which it was
 }
 
 // takeQueries answers what was asked by now.
@@ -34,7 +36,8 @@ func (j *Job) takeQueries() {
 		return
 	}
 	asked, dropped := j.display.takeAsked()
-	if j.spec.Unanswered {
+	if !j.answers() {
+		j.queries.waiting, j.queries.drawn = nil, nil
 		return
 	}
 	if room := mostQueries - len(j.queries.waiting); len(asked) > room {
@@ -55,6 +58,12 @@ func (j *Job) takeQueries() {
 	j.queries.waiting = nil
 }
 
+// answers says whether anybody is to be answered: the leader, or who else reads the input
+// while it lives.
+func (j *Job) answers() bool {
+	return !j.spec.Unanswered && j.input != nil && j.st.exit == nil && j.queue.closed == ""
+}
+
 // answerTo is what a terminal answers, if that is known yet.
 func (j *Job) answerTo(q screen.Query) (answer []byte, ready bool) {
 	if q.Screen {
@@ -66,8 +75,8 @@ func (j *Job) answerTo(q screen.Query) (answer []byte, ready bool) {
 // typeAnswer puts an answer into the input.
 func (j *Job) typeAnswer(data []byte) {
 	switch {
-	case len(data) == 0, j.input == nil, j.st.exit != nil, j.queue.closed != "":
-		return // nobody reads it
+	case len(data) == 0:
+		return // there is none
 	case j.queue.answers+len(data) > mostAnswers:
 		j.noteDropped(1)
 		return

@@ -9,6 +9,12 @@ import (
 
 const whoAmI = "\x1b[?62;22c"
 
+func (f *fakeJob) inTurn(do func()) {
+	f.turns.Lock()
+	defer f.turns.Unlock()
+	do()
+}
+
 func TestQueriesAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
@@ -20,7 +26,7 @@ func TestQueriesAreAnswered(t *testing.T) {
 		synctest.Wait()
 		f.out.data <- []byte("4$p\x1b[18t\x1b[6n\x1b[>q")
 		synctest.Wait()
-		want := whoAmI + "\x1b[?2004;2$y" + "\x1b[8;24;80t" + "\x1bP>|shelld(1.2)\x1b\\"
+		want := whoAmI + "\x1b[?2004;2$y" + "\x1b[8;24;80t" + "\x1b[1;7R" + "\x1bP>|shelld(1.2)\x1b\\"
 		if got := tp.text(); got != want {
 			t.Errorf("typed %q, want %q", got, want)
 		}
@@ -119,11 +125,11 @@ func TestInterruptDropsAnswers(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
-		f.spec.Unanswered = true
+		f.inTurn(func() { f.spec.Unanswered = true })
 		tp.allow(100)
 		f.out.data <- []byte("\x1b[c")
 		synctest.Wait()
-		f.spec.Unanswered = false
+		f.inTurn(func() { f.spec.Unanswered = false })
 		f.proc.exit(0)
 		synctest.Wait()
 		time.Sleep(time.Second)
@@ -156,6 +162,66 @@ func TestAnswersAreNotTyped(t *testing.T) {
 		f.out.data <- []byte("abcbx ")
 		if o := must(t, p); o.Match.Text != "bx" {
 			t.Errorf("matched %+v", o.Match)
+		}
+		f.end()
+	})
+}
+
+// What the screen knows is answered as it was when it was asked, whoever draws, and
+// nothing that was asked later comes first.
+func TestQueriesOfTheScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1000)
+		want := ""
+		expect := func(output, answer string) {
+			f.out.data <- []byte(output)
+			synctest.Wait()
+			want += answer
+			if got := tp.text(); got != want {
+				t.Errorf("behind %q typed %q, want %q", output, got, want)
+			}
+		}
+		expect("\x1b[5n", "\x1b[0n")
+		if f.view != nil {
+			t.Error("it is drawn, and nobody needs that")
+		}
+		expect("one\r\ntwo\x1b[6nthree\x1b[c\r\n\x1b[?6n\x1b[5n", "\x1b[2;4R"+whoAmI+"\x1b[?3;1R\x1b[0n")
+		expect("\x1b[5;20r\x1bP$q", "")
+		expect("r\x1b\\\x1b[1;31m\x1bP$qm\x1b\\", "\x1bP1$r5;20r\x1b\\\x1bP1$r0;1;31m\x1b\\")
+
+		var v *view
+		f.inTurn(func() { v = f.theView() })
+		v.busy.Lock() // whoever draws is slow
+		f.out.data <- []byte("\x1b[H\x1b[6n....\x1b[6n....\x1b[c")
+		synctest.Wait()
+		shown := f.Screen(0)
+		synctest.Wait()
+		v.busy.Unlock()
+		must(t, shown)
+		expect("", "\x1b[1;1R\x1b[1;5R"+whoAmI)
+		if s := &f.display.screen; len(s.pending)+len(s.answers) > 0 {
+			t.Errorf("left: %+v, %v", s.pending, s.answers)
+		}
+		must(t, f.Resize(40, 10))
+		expect("\x1b[99;99H\x1b[6n", "\x1b[10;40R")
+		f.end()
+	})
+}
+
+// A job that floods and asks is answered, as good as it can be.
+func TestQueriesBehindAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1000)
+		flood := []byte(strings.Repeat("0123456789\r\n", smallRead/12))
+		for range 12 << 20 / len(flood) {
+			f.out.data <- flood
+		}
+		f.out.data <- []byte("\x1b[6n")
+		synctest.Wait()
+		if got := tp.text(); got != "\x1b[24;1R" {
+			t.Errorf("typed %q", got)
 		}
 		f.end()
 	})

@@ -83,7 +83,7 @@ func (v *view) draw(end int64) {
 	buf := feedBuffers.Get().(*[]byte)
 	defer feedBuffers.Put(buf)
 	for {
-		stop := min(v.resize(), end)
+		stop := min(v.resize(), v.asks(), end)
 		if v.next >= end {
 			return
 		}
@@ -91,6 +91,7 @@ func (v *view) draw(end int64) {
 		if v.next < drawn {
 			take, stop = v.term.Skim, min(stop, drawn)
 		}
+		from := v.next
 		b := (*buf)[:min(int64(len(*buf)), stop-v.next)]
 		n, at := v.st.spool.Read(b, v.next)
 		switch {
@@ -102,7 +103,7 @@ func (v *view) draw(end int64) {
 			take(b[:n])
 			v.next += int64(n)
 		}
-		_ = v.term.Replies() // Whoever is to answer the program does so without a view.
+		v.replied(from)
 	}
 }
 
