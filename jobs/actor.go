@@ -154,6 +154,7 @@ func (j *Job) act(happened func()) {
 		}
 	}()
 	j.takeFacts()
+	j.takeQueries()
 	for _, m := range j.mail.take() {
 		j.onMessage(m)
 	}
@@ -189,6 +190,12 @@ func (j *Job) onMessage(m message) {
 		j.onRun(m)
 	case readMsg:
 		j.onRead(m)
+	case screenMsg:
+		j.onScreen(m)
+	case seenMsg:
+		j.onSeen(m)
+	case shownMsg:
+		j.onShown(m)
 	case killMsg:
 		j.onKill(m)
 	case signalMsg:
@@ -207,6 +214,8 @@ func (j *Job) onMessage(m message) {
 		j.onInfo(m)
 	case foregroundMsg:
 		j.onForeground(m)
+	case answeredMsg:
+		j.onAnswered(m)
 	case livingMsg:
 		j.onLiving(m)
 	case cancelMsg:
@@ -243,6 +252,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewLimits(now)
 	j.reviewEnd(now)
 	j.reviewSettle(now)
+	j.reviewScreen(now)
 	j.reviewInput(now)
 	j.reviewHeldWaits()
 	j.reviewCatchups(now)
@@ -265,7 +275,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	}
 	for _, w := range j.waits {
 		sooner(w.catchupUntil())
-		if w.catchup == nil {
+		if w.catchup == nil && w.glance == 0 {
 			sooner(w.deadline)
 			sooner(j.quietDeadline(w))
 		}
@@ -274,6 +284,8 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		sooner(j.hintUntil)
 	}
 	sooner(j.catchUpUntil())
+	sooner(j.screenUntil())
+	sooner(j.glanceDue())
 	sooner(j.recordAt)
 	sooner(j.killAt)
 	if len(j.kills) > 0 {
@@ -299,7 +311,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelKill(tok) {
+	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -396,6 +408,9 @@ func (j *Job) failPending(err *Error) {
 	for _, r := range j.reads {
 		r.msg.reply.fail(err)
 	}
+	for _, r := range j.screens {
+		r.reply.fail(err)
+	}
 	for _, k := range j.kills {
 		k.reply.fail(err)
 	}
@@ -406,6 +421,6 @@ func (j *Job) failPending(err *Error) {
 		m.reply.fail(err)
 	}
 	j.failQueue(err)
-	j.waits, j.runs, j.reads, j.kills, j.heldWaits = nil, nil, nil, nil, nil
+	j.waits, j.runs, j.reads, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
 	clear(j.unwatches)
 }

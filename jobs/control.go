@@ -115,12 +115,14 @@ func (j *Job) onResize(m resizeMsg) {
 	case j.term == nil:
 		m.reply.fail(j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", j.id))
 	default:
+		end := j.End(PTY) // what the program writes for the new size comes behind this
 		if err := j.term.Resize(m.cols, m.rows); err != nil {
 			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", j.id, err))
 			return
 		}
 		if m.cols != j.info.Cols || m.rows != j.info.Rows {
 			j.info.Cols, j.info.Rows = m.cols, m.rows
+			j.sizes.note(end, m.cols, m.rows)
 			j.publish()
 			j.changed.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
 		}
@@ -148,6 +150,10 @@ func (j *Job) onWatch(m watchMsg) {
 		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, j.streamNames()))
 		return
 	}
+	if err := m.spec.checkScreen(j.display != nil); err != nil {
+		m.reply.fail(err)
+		return
+	}
 	from := j.barrier()
 	if m.fromStart {
 		from = nil
@@ -172,15 +178,20 @@ func (j *Job) Unwatch(id int) Pending[struct{}] {
 
 // An unwatchReq waits for the follower to have seen what is stored.
 type unwatchReq struct {
-	key   int
-	reply reply[struct{}]
+	key    int
+	reply  reply[struct{}]
+	glance int // not 0: it is on the screen, which that one looks at
 }
 
 func (j *Job) onUnwatch(m unwatchMsg) {
 	for key, w := range j.watches {
 		if w.id == m.id && w.wait == nil {
 			tok := new(token)
-			j.unwatches[tok] = unwatchReq{key, m.reply}
+			if w.spec.Screen {
+				j.unwatches[tok] = unwatchReq{key, m.reply, j.needGlance()}
+				return
+			}
+			j.unwatches[tok] = unwatchReq{key, m.reply, 0}
 			j.follower.Load().mail.put(followSync{tok: tok, keys: []int{key}})
 			return
 		}

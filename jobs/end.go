@@ -115,7 +115,7 @@ func (j *Job) reviewEnd(now time.Time) {
 			}
 		case stepSettleExit:
 			switch {
-			case j.settling != nil:
+			case j.settling != nil || !j.screenSettled(now):
 			case j.needsHint():
 				j.st.step = stepHint
 				j.seekHint()
@@ -138,7 +138,7 @@ func (j *Job) reviewEnd(now time.Time) {
 				j.settle(stepSettleClose)
 			}
 		case stepSettleClose:
-			if j.settling == nil {
+			if j.settling == nil && j.screenSettled(now) {
 				j.finishFiles()
 			}
 		case stepFiles:
@@ -155,14 +155,16 @@ func (j *Job) reviewEnd(now time.Time) {
 
 // settle asks the follower to match what is stored, as the end of the data.
 func (j *Job) settle(next step) {
-	j.st.step = next
+	j.st.step, j.settleFrom = next, time.Now()
+	j.settleScreen()
 	if f := j.follower.Load(); f != nil {
-		j.settling, j.settleFrom = new(token), time.Now()
+		j.settling = new(token)
 		f.mail.put(followSync{j.settling, true, nil})
 	}
 }
 
 func (j *Job) tellExited(now time.Time) {
+	j.tellLastScreen(now)
 	j.st.step, j.st.status = stepBackground, StatusExited
 	j.tellOutputLimit()
 	j.mgr.releaseName(j)
@@ -179,6 +181,7 @@ func (j *Job) tellExited(now time.Time) {
 
 // tellClosed is the end: what only a live job needs is given back.
 func (j *Job) tellClosed() {
+	j.tellLastScreen(time.Now())
 	j.st.step, j.st.status = stepDone, StatusClosed
 	j.info.Background = nil
 	j.closeDescriptors()

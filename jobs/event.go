@@ -33,6 +33,7 @@ type Event struct {
 	Closed  *Closed
 	Removed *WatchRemoved
 	Changed *Changed
+	Screen  *ScreenChanged
 }
 
 // Matched says that a watch's pattern matched.
@@ -40,6 +41,7 @@ type Matched struct {
 	WatchID int
 	Stream  Stream
 	Match   match.Match
+	Place   *Place // of a match on the screen; then the offsets of Match are what it shows
 	// Suppressed counts the matches of the watch since the last one that was told, where
 	// they come too fast.
 	Suppressed int64
@@ -50,6 +52,12 @@ type Matched struct {
 type WatchRemoved struct {
 	WatchID int
 	Reason  string
+}
+
+// ScreenChanged says that what the terminal shows has changed.
+type ScreenChanged struct {
+	Revision uint64
+	Offset   int64 // all output before it is drawn
 }
 
 // Exited says that the leader was reaped and all that it wrote is stored.

@@ -89,6 +89,8 @@ type followerHit struct {
 	match   *Match
 	passed  int64 // matches of the pattern before this one that are not told
 	removed error
+	place   *Place  // on the screen; nil: not there
+	shown   *Screen // the same
 	behind  error
 }
 

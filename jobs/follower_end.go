@@ -78,9 +78,15 @@ func (f *follower) giveUp() {
 
 // catchUpUntil is when the end waits for the follower no longer.
 func (j *Job) catchUpUntil() time.Time {
-	switch {
-	case j.settling == nil || j.follower.Load().hurry.Load() == j.settling:
+	if j.settling == nil || j.follower.Load().hurry.Load() == j.settling {
 		return time.Time{}
+	}
+	return j.settleUntil()
+}
+
+// settleUntil is how long the end waits for matches.
+func (j *Job) settleUntil() time.Time {
+	switch {
 	case j.closing:
 		return j.settleFrom.Add(catchUpShutdown)
 	case len(j.kills) > 0:

@@ -120,10 +120,13 @@ type Outcome struct {
 	Index       int    // which condition, or -1
 	Match       *Match
 	MatchStream Stream
+	MatchPlace  *Place // on the screen; nil: not there
 	Output      map[Stream]Range
 	State       State
 	Spec        *WaitSpec
 	Job         *Job
 
 	typed *typedInput // see Echo
+	view  *view       // see Screen
+	shown *Screen     // not nil: that in which the pattern matched
 }

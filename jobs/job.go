@@ -73,7 +73,9 @@ type Job struct {
 	input   input    // nil: nothing can be written
 	term    terminal // nil: pipe mode
 	display *display // nil: pipe mode
-	budget  budget   // what it may write
+	sizes   sizeMarks
+	glance  glancer
+	budget  budget // what it may write
 
 	follower  atomic.Pointer[follower] // nil until the first pattern
 	folder    *store.Folder            // nil: output is kept in memory alone
@@ -110,9 +112,12 @@ type Job struct {
 	waits      []*wait
 	runs       []*runReq
 	reads      []*readReq
+	view       *view // nil until somebody asks for the screen
+	screens    []*screenReq
 	kills      []*killReq
 	report     KillResult            // what the kills of this job have done so far
 	queue      inputQueue            // but for its bytes, which anybody may read
+	queries    queries               // that wait for an answer
 	typed      *typedInput           // the last write that was begun; nil = nobody echoes it
 	watches    map[int]*watch        // by follower key
 	keys       int                   // follower keys given out

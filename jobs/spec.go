@@ -68,6 +68,7 @@ type Spec struct {
 	Sink        Sink          // nil = nobody listens
 	KillAfter   time.Duration // from the start on; 0 = no such time
 	Limits      JobLimits
+	Unanswered  bool  // somebody else answers what programs ask the terminal (queries.go)
 	Window      int64 // how far output may be ahead of the read cursor (hold.go); 0 = the job waits for no reader
 }
 
@@ -144,6 +145,9 @@ func names(streams []Stream) string {
 // never match.
 func (s *Spec) checkStreams() *Error {
 	check := func(w WatchSpec) *Error {
+		if err := w.checkScreen(s.Mode != ModePipe); err != nil {
+			return err
+		}
 		if len(s.streams()) == 0 {
 			return Invalid(w.Pointer, noStreams)
 		}
@@ -159,6 +163,9 @@ func (s *Spec) checkStreams() *Error {
 	}
 	if s.Wait == nil {
 		return nil
+	}
+	if err := s.Wait.checkScreen(s.Mode != ModePipe); err != nil {
+		return err
 	}
 	if from := s.Wait.From; from.Kind == FromOffset && hasKey(from.Offsets, "") && len(s.streams()) > 1 {
 		return from.ambiguous(s.streams())
@@ -183,6 +190,7 @@ func (s *Spec) checkStreams() *Error {
 type WatchSpec struct {
 	Pattern, Flags string
 	Raw            bool   // match the raw bytes; else with escape sequences removed
+	Screen         bool   // match what the terminal shows
 	Stream         Stream // "" = each
 	Once           bool
 	Pointer        string // where it stands in params, for errors
@@ -252,7 +260,9 @@ type WaitSpec struct {
 	From     Origin
 	Timeout  time.Duration // < 0 = none
 	MaxBytes int
-	Plain    bool // the output's format: plain, else text
+	Plain    bool   // the output's format: plain, else text
+	Screen   bool   // what the terminal shows in place of the output
+	Pointer  string // where it stands in params, for errors
 
 	StripEcho bool // the output is told without the echo; see Outcome.Echo
 }

@@ -127,6 +127,7 @@ func (j *Job) attach(l *launched) {
 	}
 	if l.term != nil {
 		j.info.Cols, j.info.Rows = l.plan.cols, l.plan.rows
+		j.sizes.note(0, l.plan.cols, l.plan.rows)
 		j.beginDisplay()
 	}
 }
@@ -312,7 +313,7 @@ func errnoText(err error) string {
 func (m *Manager) launchReal(s *Spec, p plan) (*launched, *Error) {
 	if p.mode == ModePTY {
 		l, err := m.launchPTY(p)
-		if err == nil || err.Code != CodePTYUnavailable || s.Mode != "" {
+		if err == nil || err.Code != CodePTYUnavailable || s.Mode != "" || s.needsScreen() {
 			return l, err
 		}
 		p.mode, p.reason, p.cols, p.rows = ModePipe, err.Message, 0, 0

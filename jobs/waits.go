@@ -15,6 +15,9 @@ type wait struct {
 	keys     []int     // the follower's key per condition; 0 where it is no pattern
 	matches  []*Match
 	streams  []Stream // of the matches
+	places   []*Place // the same, on the screen
+	shown    *Screen  // in which the last of these stands
+	glance   int      // not 0 until that one has looked at the screen
 	failed   []bool   // the pattern had to be removed
 	catchup  *token   // not nil until the follower has seen what is there already
 	asked    bool     // catchup was for bytes that came later
@@ -122,6 +125,9 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 // checkStreams refuses a pattern on a stream that the job does not have: it would
 // wait for ever.
 func (j *Job) checkStreams(spec *WaitSpec) *Error {
+	if err := spec.checkScreen(j.display != nil); err != nil {
+		return err
+	}
 	for _, c := range spec.Until {
 		if c.Kind == UntilPattern && len(j.streams) == 0 {
 			return Invalid(c.Watch.Pointer, noStreams)
@@ -151,11 +157,11 @@ func (j *Job) arm(w *wait) {
 	}
 	n := len(w.spec.Until)
 	w.keys, w.failed = make([]int, n), make([]bool, n)
-	w.matches, w.streams = make([]*Match, n), make([]Stream, n)
+	w.matches, w.streams, w.places = make([]*Match, n), make([]Stream, n), make([]*Place, n)
 	for i, c := range w.spec.Until {
 		if c.Kind == UntilPattern {
 			w.keys[i] = j.follow(&watch{spec: c.Watch, wait: w, cond: i, typed: w.skips(c)}, w.from)
-			w.catchup = new(token)
+			w.looks(j, c)
 		}
 	}
 	if w.catchup != nil {
@@ -166,16 +172,29 @@ func (j *Job) arm(w *wait) {
 	j.waits = append(j.waits, w)
 }
 
-// follow hands a pattern to the follower and returns its key. from holds the
+// looks has a wait wait until a pattern of its has looked at what is there.
+func (w *wait) looks(j *Job, c Condition) {
+	if c.Watch.Screen {
+		w.glance = j.needGlance()
+	} else if w.catchup == nil {
+		w.catchup = new(token)
+	}
+}
+
+// follow hands a pattern to who looks for it and returns its key. from holds the
 // offset to begin at, per stream.
 func (j *Job) follow(w *watch, from map[Stream]int64) int {
+	j.keys++
+	j.watches[j.keys] = w
+	if w.spec.Screen {
+		j.lookFor(j.keys, &w.spec, w.screenAfter(from))
+		return j.keys
+	}
 	f := j.follower.Load()
 	if f == nil {
 		f = newFollower(j)
 		j.follower.Store(f)
 	}
-	j.keys++
-	j.watches[j.keys] = w
 	for _, st := range j.streams {
 		if w.spec.Stream == "" || w.spec.Stream == st.name {
 			f.mail.put(followAdd{key: j.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
@@ -194,6 +213,7 @@ func (j *Job) unfollow(key int) {
 		j.publish()
 	}
 	delete(j.watches, key)
+	j.lookNoMore(key)
 	if f := j.follower.Load(); f != nil {
 		f.mail.put(followRemove{key})
 	}
@@ -213,6 +233,7 @@ func (j *Job) onHits(hits []followerHit) {
 				w.wait.failed[w.cond] = true
 			} else if w.wait.matches[w.cond] == nil {
 				w.wait.matches[w.cond], w.wait.streams[w.cond] = h.match, h.stream
+				w.wait.places[w.cond], w.wait.shown = h.place, h.shown
 			}
 		case h.match == nil:
 			j.unfollow(h.key)
@@ -223,7 +244,7 @@ func (j *Job) onHits(hits []followerHit) {
 			}
 			j.sink.Event(Event{
 				After:   map[Stream]int64{h.stream: h.match.End},
-				Matched: &Matched{w.id, h.stream, *h.match, h.passed},
+				Matched: &Matched{w.id, h.stream, *h.match, h.place, h.passed},
 			})
 		}
 	}
@@ -249,7 +270,7 @@ func (j *Job) onSynced(tok *token, partly bool) {
 	}
 	for _, w := range j.waits {
 		if w.catchup == tok {
-			w.catchup, w.partly = nil, partly
+			w.catchup, w.partly = nil, w.partly || partly
 		}
 	}
 }
@@ -259,15 +280,14 @@ func (j *Job) onSynced(tok *token, partly bool) {
 func (j *Job) reviewCatchups(now time.Time) {
 	for _, w := range j.waits {
 		if until := w.catchupUntil(); !until.IsZero() && !now.Before(until) {
-			w.hastened = true
-			j.follower.Load().mail.put(followHaste{w.catchup})
+			w.hasten(j)
 		}
 	}
 }
 
 // catchupUntil is when the follower may look no longer; zero: it may, or does not.
 func (w *wait) catchupUntil() (t time.Time) {
-	if w.catchup == nil || w.hastened || w.deadline.IsZero() {
+	if w.looked() || w.hastened || w.deadline.IsZero() {
 		return t
 	}
 	if t = w.armed.Add(firstLook); t.Before(w.deadline) {
@@ -275,6 +295,20 @@ func (w *wait) catchupUntil() (t time.Time) {
 	}
 	return t
 }
+
+// hasten has those who look be done with what they have seen.
+func (w *wait) hasten(j *Job) {
+	w.hastened = true
+	if w.catchup != nil {
+		j.follower.Load().mail.put(followHaste{w.catchup})
+	}
+	if w.glance != 0 {
+		w.glance, w.partly = 0, true
+	}
+}
+
+// looked says whether its patterns have looked at what was there.
+func (w *wait) looked() bool { return w.catchup == nil && w.glance == 0 }
 
 // reviewWaits ends those waits of which a condition holds.
 func (j *Job) reviewWaits(now time.Time) {
@@ -291,7 +325,7 @@ func (j *Job) reviewWaits(now time.Time) {
 // verdict says whether a wait is over, and why. Conditions come in their order,
 // then the leader's end, then the clock.
 func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bool) {
-	if w.catchup != nil {
+	if !w.looked() {
 		return "", 0, false
 	}
 	untilClosed := false
@@ -305,7 +339,7 @@ func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bo
 		if j.holds(w, i, now) {
 			return string(c.Kind), i, true
 		}
-		if w.catchup != nil {
+		if !w.looked() {
 			return "", 0, false // it may hold, but a pattern before it is asked first
 		}
 	}
@@ -343,8 +377,15 @@ func (j *Job) asks(w *wait, i int) bool {
 	if w.asked || w.partly || !slices.ContainsFunc(w.keys[:i], func(key int) bool { return key != 0 }) {
 		return false
 	}
-	w.asked, w.catchup = true, new(token)
-	j.follower.Load().mail.put(followSync{tok: w.catchup, keys: w.keys[:i]})
+	w.asked = true
+	for _, c := range w.spec.Until[:i] {
+		if c.Kind == UntilPattern {
+			w.looks(j, c)
+		}
+	}
+	if w.catchup != nil {
+		j.follower.Load().mail.put(followSync{tok: w.catchup, keys: w.keys[:i]})
+	}
 	return true
 }
 
@@ -382,7 +423,13 @@ func (j *Job) came(w *wait) (n int64) {
 func (j *Job) outcome(w *wait, reason string, index int) Outcome {
 	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: j.state(), Spec: w.spec, Job: j, typed: w.typed}
 	if index >= 0 {
-		o.Match, o.MatchStream = w.matches[index], w.streams[index]
+		o.Match, o.MatchStream, o.MatchPlace = w.matches[index], w.streams[index], w.places[index]
+	}
+	if w.spec.Screen {
+		o.view = j.theView()
+		if o.MatchPlace != nil {
+			o.shown = w.shown
+		}
 	}
 	for _, s := range o.State.Streams {
 		from := min(w.from[s.Name], s.NextOffset)

@@ -54,9 +54,26 @@ func process(p *jobs.Process) *schema.Process {
 // whose title changes a million times a client that does not read is owed one event.
 // One whose turn has come is left alone: its output is on its way, and must not be
 // moved on for ever.
+//
+// The same holds of a screen: the last change tells it all. What else has changed then goes
+// in front of it, or the two would keep each other apart.
 func (l *lane) merged(e jobs.Event) bool {
+	first := 0
+	if l.turn {
+		first = 1
+	}
 	last := len(l.queue) - 1
-	if e.Changed == nil || last < 0 || l.queue[last].Changed == nil || last == 0 && l.turn {
+	if last < first {
+		return false
+	}
+	if e.Screen != nil && l.queue[last].Screen != nil {
+		l.queue[last].Event = e
+		return true
+	}
+	if e.Changed != nil && l.queue[last].Screen != nil && last > first {
+		last--
+	}
+	if e.Changed == nil || l.queue[last].Changed == nil {
 		return false
 	}
 	l.queue[last].Join(e)

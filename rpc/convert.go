@@ -121,8 +121,11 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 
 func watchInfo(w jobs.WatchInfo) schema.WatchInfo {
 	wi := schema.WatchInfo{WatchID: int64(w.ID), Pattern: w.Pattern, Flags: optional(w.Flags), On: schema.WatchTargetPlain, Stream: optional(schema.Stream(w.Stream))}
-	if w.Raw {
+	switch {
+	case w.Raw:
 		wi.On = schema.WatchTargetRaw
+	case w.Screen:
+		wi.On = schema.WatchTargetScreen
 	}
 	if w.Once {
 		wi.Once = &w.Once
@@ -161,6 +164,7 @@ func eventParams(e *jobs.Event, handle, seq, suppressed int64) (schema.EventName
 			Handle: handle, Seq: seq, WatchID: int64(e.Matched.WatchID), Match: m.Text, Groups: m.Groups, Named: m.Named,
 			Line: m.Line, Stream: schema.Stream(e.Matched.Stream), Offset: m.Start, EndOffset: m.End,
 		}
+		p.Row, p.Col = place(e.Matched.Place)
 		if suppressed > 0 {
 			p.Suppressed = &suppressed
 		}
@@ -171,6 +175,10 @@ func eventParams(e *jobs.Event, handle, seq, suppressed int64) (schema.EventName
 		}
 	case e.Changed != nil:
 		return schema.EventNameStateChanged, "job/stateChanged", stateChanged(e.Changed, handle, seq)
+	case e.Screen != nil:
+		return schema.EventNameScreenChanged, "job/screenChanged", schema.JobScreenChangedParams{
+			Handle: handle, Seq: seq, Revision: int64(e.Screen.Revision), Offset: e.Screen.Offset,
+		}
 	case e.Exited != nil:
 		return schema.EventNameExited, "job/exited", schema.JobExitedParams{
 			Handle: handle, Seq: seq, Exit: *exit(&e.Exited.Exit), DurationMs: millis(e.Exited.Duration),
@@ -200,6 +208,11 @@ func outcome(o jobs.Outcome) schema.Outcome {
 			Text: &m.Text, Groups: m.Groups, Named: m.Named, Line: &m.Line, Stream: optional(schema.Stream(o.MatchStream)),
 			Offset: &m.Start, EndOffset: &m.End,
 		}
+		w.Match.Row, w.Match.Col = place(o.MatchPlace)
+	}
+	if shown := o.Screen(); shown != nil {
+		w.Screen = outcomeScreen(shown)
+		return w
 	}
 	for name, r := range o.Output {
 		p := render(o.Job, name, r, o.Spec.Plain, o.Spec.MaxBytes, o.Echo(name)...)

@@ -36,6 +36,10 @@ func appendMatched(dst []byte, p *schema.JobPatternMatchedParams) []byte {
 	text(`,"stream":`, string(p.Stream))
 	number(`,"offset":`, p.Offset)
 	number(`,"endOffset":`, p.EndOffset)
+	if p.Row != nil {
+		number(`,"row":`, *p.Row)
+		number(`,"col":`, *p.Col)
+	}
 	if p.Suppressed != nil {
 		number(`,"suppressed":`, *p.Suppressed)
 	}

@@ -91,6 +91,8 @@ type event struct {
 	Named      map[string]*string
 	Line       string
 	EndOffset  int64
+	Row, Col   *int64
+	Revision   int64
 	Exit       *schema.Exit
 	Background []schema.Process
 	Hint       *schema.Hint

@@ -15,6 +15,8 @@ const (
 	defaultBytes    = 16384
 	defaultDrain    = 500 * time.Millisecond
 	defaultKill     = 5 * time.Second
+
+	defaultScreenInterval = 100 * time.Millisecond
 )
 
 func (s *Server) jobStart(r *request) error {
@@ -26,7 +28,7 @@ func (s *Server) jobStart(r *request) error {
 	if err != nil {
 		return err
 	}
-	spec.Window = s.opts.Window
+	spec.Window, spec.Unanswered = s.opts.Window, s.opts.Unanswered
 	events := s.settings.events
 	if p.Events != nil {
 		events = p.Events

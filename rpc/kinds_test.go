@@ -96,8 +96,11 @@ var provocations = []provocation{
 
 	{"job/wait", schema.KindJobNotFound, `job/wait {"handle":1,"until":[]}`, `{"handle":1,"jobs":[]}`},
 	{"job/wait", schema.KindInvalidPattern, startSleeping + `job/wait {"handle":1,"until":[{"exit":true},{"pattern":"ab)"}]}`, `{"pattern":"ab)","position":2,"pointer":"/until/1/pattern"}`},
-	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[],"format":"screen"}`, `{"what":"screen","pointer":"/format"}`},
+	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[{"port":80}]}`, `{"what":"port","pointer":"/until/0/port"}`},
 	{"job/wait", schema.KindCanceled, startSleeping + `? job/wait {"handle":1,"until":[]}` + "\n" + `job/get {"handle":1}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
+
+	{"job/screen", schema.KindJobNotFound, `job/screen {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},
+	{"job/screen", schema.KindNotInteractive, startSleeping + `job/screen {"handle":"sleep"}`, `{"handle":1}`},
 
 	{"job/get", schema.KindJobNotFound, `job/get {"handle":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/kill", schema.KindJobNotFound, `job/kill {"handle":1}`, `{"handle":1,"jobs":[]}`},
@@ -122,6 +125,7 @@ var provocations = []provocation{
 // be there, and why.
 var provokedElsewhere = map[string]string{
 	"job/subscribe jobExited":       ". TestSubscribeToClosed: job/closed must have been sent",
+	"job/screen canceled":           "../jobs TestScreenIsCancelled: it is drawn too soon to be cancelled in time",
 	"job/remove outputFileError":    "../jobs TestRemovalOfWhatIsNotOurs: somebody else's file in the place of the job's",
 	"job/start resourceUnavailable": "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",
 	"job/run resourceUnavailable":   "../cmd/shelld TestServerShortOfDescriptors: as above",

@@ -144,6 +144,7 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 	}
 	s.settings.encoding = or(o.Encoding, schema.EncodingText)
 	s.out.window.Store(or(limits.WindowBytes, defaultWindow))
+	s.out.screenEvery.Store(int64(milliseconds(limits.ScreenIntervalMs, defaultScreenInterval)))
 	s.out.acks.Store(or(or(p.Capabilities, schema.ClientCapabilities{}).Ack, false))
 	if o.Events != nil {
 		s.settings.events = nil
@@ -204,6 +205,7 @@ func (s *Server) initializeResult() schema.InitializeResult {
 			MaxJobs: int64(l.MaxJobs), MaxMessageBytes: int64(s.settings.maxMessage), SpoolMemoryBytes: int64(l.SpoolMemory),
 			SpoolDiskBytes: l.SpoolDisk, SpoolTotalBytes: l.SpoolTotal, InputQueueBytes: l.InputQueueBytes, ShutdownGraceMs: millis(l.ShutdownGrace),
 			JobTimeoutMs: optional(millis(l.JobTimeout)), WindowBytes: optional(s.out.window.Load()),
+			ScreenIntervalMs: optional(millis(time.Duration(s.out.screenEvery.Load()))),
 		},
 	}
 }
@@ -241,6 +243,13 @@ func (s *Server) capabilities() schema.Capabilities {
 	slices.Sort(c.Methods)
 	for _, e := range defaultEvents {
 		c.Events = append(c.Events, string(e))
+	}
+	if slices.Contains(p.Modes, jobs.ModePTY) {
+		c.WaitFormats = append(c.WaitFormats, string(schema.WaitFormatScreen))
+		c.Events = append(c.Events, string(schema.EventNameScreenChanged))
+		for _, f := range screenFormats {
+			c.Screen.Formats = append(c.Screen.Formats, string(f))
+		}
 	}
 	for _, k := range jobs.Conditions() {
 		c.Conditions = append(c.Conditions, string(k))

@@ -28,6 +28,7 @@ func requests() []method {
 		{"job/write", (*Server).jobWrite},
 		{"job/read", (*Server).jobRead},
 		{"job/wait", (*Server).jobWait},
+		{"job/screen", (*Server).jobScreen},
 		{"job/list", (*Server).jobList},
 		{"job/get", (*Server).jobGet},
 		{"job/kill", (*Server).jobKill},

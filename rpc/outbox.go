@@ -55,10 +55,11 @@ type outbox struct {
 	done    chan struct{} // closed when run has returned
 	broken  chan struct{} // closed when nothing can be written any more
 
-	progress atomic.Int64 // writes that the kernel has taken
-	limit    atomic.Int64 // of a message, in bytes
-	window   atomic.Int64 // of each stream, in bytes (flow.go)
-	acks     atomic.Bool  // the client acknowledges output
+	progress    atomic.Int64 // writes that the kernel has taken
+	limit       atomic.Int64 // of a message, in bytes
+	window      atomic.Int64 // of each stream, in bytes (flow.go)
+	screenEvery atomic.Int64 // how often at most a change of a screen is told, in nanoseconds
+	acks        atomic.Bool  // the client acknowledges output
 
 	// Owned by the writer:
 	direct  direct
@@ -83,6 +84,7 @@ func newOutbox(w io.Writer, framing func() Framing) *outbox {
 		raw: make([]byte, chunkBytes), direct: directTo(w)}
 	o.limit.Store(defaultMaxMessage)
 	o.window.Store(defaultWindow)
+	o.screenEvery.Store(int64(defaultScreenInterval))
 	go o.run()
 	return o
 }

@@ -123,8 +123,6 @@ var refusals = []refusal{
 	{"input condition", "job/wait", obj{"handle": 1, "until": until(obj{"input": true})}, schema.KindUnsupported, obj{"what": "input", "pointer": "/until/0/input"}, "input"},
 	{"port condition", "job/start", obj{"command": "x", "wait": obj{"until": until(obj{"port": 80})}}, schema.KindUnsupported, obj{"what": "port", "pointer": "/wait/until/0/port"}, ""},
 	{"command condition", "job/write", obj{"handle": 1, "input": "lost\n", "wait": obj{"until": []obj{{"exit": true}, {"command": 1}}}}, schema.KindUnsupported, obj{"what": "command", "pointer": "/wait/until/1/command"}, ""},
-	{"pattern on the screen", "job/wait", obj{"handle": 1, "until": until(obj{"pattern": "a", "on": "screen"})}, schema.KindUnsupported, obj{"what": "screen", "pointer": "/until/0/on"}, ""},
-	{"screen format", "job/wait", obj{"handle": 1, "until": []obj{}, "format": "screen"}, schema.KindUnsupported, obj{"what": "screen", "pointer": "/format"}, ""},
 
 	{"read of a stream that is not there", "job/read", obj{"handle": 1, "stream": "stderr"}, schema.KindInvalidParams, obj{"pointer": "/stream"}, "pty"},
 	{"read of two streams", "job/read", obj{"handle": 2}, schema.KindInvalidParams, obj{"pointer": "/stream"}, "stderr"},

@@ -147,6 +147,7 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) err
 		l.hearLocked(info, from)
 	}
 	l.holdProgramLocked(info)
+	l.watchScreenLocked()
 	if !c.answered {
 		c.lane = l
 		l.unanswered++

@@ -13,7 +13,7 @@ import (
 // its params, for errors.
 func watchSpec(w *schema.Watch, at string) jobs.WatchSpec {
 	return jobs.WatchSpec{
-		Pattern: w.Pattern, Flags: or(w.Flags, ""), Raw: or(w.On, schema.WatchTargetPlain) == schema.WatchTargetRaw,
+		Pattern: w.Pattern, Flags: or(w.Flags, ""), Raw: or(w.On, "") == schema.WatchTargetRaw, Screen: or(w.On, "") == schema.WatchTargetScreen,
 		Stream: jobs.Stream(or(w.Stream, "")), Once: or(w.Once, false), Pointer: at,
 	}
 }
@@ -23,10 +23,8 @@ func watchSpec(w *schema.Watch, at string) jobs.WatchSpec {
 func (s *Server) waitSpec(w *schema.Wait, at string) (*jobs.WaitSpec, error) {
 	spec := &jobs.WaitSpec{
 		Timeout: timeout(w.TimeoutMs), MaxBytes: s.clampBytes(w.MaxBytes, defaultBytes),
-		Plain: or(w.Format, schema.WaitFormatPlain) == schema.WaitFormatPlain, StripEcho: or(w.StripEcho, false),
-	}
-	if or(w.Format, "") == schema.WaitFormatScreen {
-		return nil, unsupported(at+"/format", "screen", "this server has no screen; ask for plain or text")
+		Plain: or(w.Format, schema.WaitFormatPlain) == schema.WaitFormatPlain, Screen: or(w.Format, "") == schema.WaitFormatScreen,
+		StripEcho: or(w.StripEcho, false), Pointer: at,
 	}
 	for i, c := range w.Until {
 		cond, err := condition(&c, at+"/until/"+strconv.Itoa(i))
@@ -57,12 +55,9 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 	case c.Bytes != nil:
 		return jobs.Condition{Kind: jobs.UntilBytes, Bytes: *c.Bytes}, nil
 	case c.Pattern != nil:
-		on := or(c.On, schema.PatternTargetPlain)
-		if on == schema.PatternTargetScreen {
-			return jobs.Condition{}, unsupported(at+"/on", "screen", "this server has no screen; match on plain or raw")
-		}
+		on := or(c.On, "")
 		return jobs.Condition{Kind: jobs.UntilPattern, AfterInput: c.AfterInput, Watch: jobs.WatchSpec{
-			Pattern: *c.Pattern, Flags: or(c.Flags, ""), Raw: on == schema.PatternTargetRaw,
+			Pattern: *c.Pattern, Flags: or(c.Flags, ""), Raw: on == schema.PatternTargetRaw, Screen: on == schema.PatternTargetScreen,
 			Stream: jobs.Stream(or(c.Stream, "")), Pointer: at + "/pattern",
 		}}, nil
 	case c.Input != nil:

@@ -22,6 +22,7 @@ var sampleTexts = []struct{ prefix, text string }{
 	{"^SIG", "SIGRTMIN+3"},
 	{"^(self|gone|SIG", "self"},
 	{"^[imsu]", "imsu"},
+	{"^#", "#0a1b2c"},
 	{"^[^=\x00]", "NAME"},
 	{"^[^\x00]", "text ü"},
 }

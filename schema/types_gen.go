@@ -56,6 +56,7 @@ const (
 	EventNamePatternMatched EventName = "patternMatched"
 	EventNameWatchRemoved   EventName = "watchRemoved"
 	EventNameStateChanged   EventName = "stateChanged"
+	EventNameScreenChanged  EventName = "screenChanged"
 	EventNameExited         EventName = "exited"
 	EventNameClosed         EventName = "closed"
 )
@@ -386,8 +387,10 @@ type Hint struct {
 }
 
 // PatternTarget: What a pattern looks at. plain: the output with escape sequences
-// removed; CR and LF stay. raw: the bytes as they came. screen: what the terminal's
-// screen shows; unsupported where capabilities.screen.formats is empty.
+// removed; CR and LF stay. raw: the bytes as they came. screen: the lines that the
+// terminal's screen shows, without blanks at their ends, with LF between them. A job
+// without a terminal has none (invalidParams); unsupported where
+// capabilities.screen.formats is empty.
 type PatternTarget string
 
 // The values of PatternTarget.
@@ -398,13 +401,17 @@ const (
 )
 
 // WatchTarget: What a watch looks at. plain: the output with escape sequences removed; CR
-// and LF stay. raw: the bytes as they came.
+// and LF stay. raw: the bytes as they came. screen: the lines that the terminal's screen
+// shows, without blanks at their ends, with LF between them; it matches again only when
+// what matched is gone or is another text. A job without a terminal has none
+// (invalidParams); unsupported where capabilities.screen.formats is empty.
 type WatchTarget string
 
 // The values of WatchTarget.
 const (
-	WatchTargetPlain WatchTarget = "plain"
-	WatchTargetRaw   WatchTarget = "raw"
+	WatchTargetPlain  WatchTarget = "plain"
+	WatchTargetRaw    WatchTarget = "raw"
+	WatchTargetScreen WatchTarget = "screen"
 )
 
 // Watch: A pattern that is looked for in a job's output as long as the job lives; each
@@ -485,7 +492,9 @@ type Condition struct {
 	// Holds when nothing of the job is left. Always true.
 	Closed *bool `json:"closed,omitempty"`
 	// An ECMAScript regular expression of 1 to 4096 characters; holds when it matches in
-	// what came since the wait's from.
+	// what came since the wait's from. On the screen it is looked for in all that is shown;
+	// with from now or an offset, as in job/write, only once output that came behind it is
+	// shown.
 	Pattern *string `json:"pattern,omitempty"`
 	// ECMAScript flags of the pattern, each at most once: i, m, s, u. Default: none.
 	Flags *string `json:"flags,omitempty"`
@@ -497,7 +506,7 @@ type Condition struct {
 	// echoes, exactly what it shows; where a program reads single keys, everything up to its
 	// own echo, unless there is none. Default true in job/write, where what was typed last
 	// is that write; else false, and what was typed last is the write of at most 4096 bytes
-	// that was begun last.
+	// that was begun last. Not true on the screen, which shows the echo as well.
 	AfterInput *bool `json:"afterInput,omitempty"`
 	// Holds when the job is reading input; after a write, only once that write was consumed.
 	// True, or an object that says which waits for input count.
@@ -535,8 +544,9 @@ type StreamOffsets struct {
 }
 
 // WaitFormat: How a wait's output is written. plain: escape sequences removed, redrawn
-// lines folded to their last state. text: the bytes as they came. screen: what the screen
-// shows; unsupported where capabilities.waitFormats does not list it.
+// lines folded to their last state. text: the bytes as they came. screen: no output, and
+// in its place what the terminal's screen shows. A job without a terminal has none
+// (invalidParams); unsupported where capabilities.waitFormats does not list it.
 type WaitFormat string
 
 // The values of WaitFormat.
@@ -620,8 +630,8 @@ type OutcomeOutput struct {
 }
 
 // Match: What made a condition hold: for pattern text, groups, named, line, stream,
-// offset and endOffset; for port port, address and pid (portInUse: what is known of the
-// holder).
+// offset and endOffset, and on the screen row and col; for port port, address and pid
+// (portInUse: what is known of the holder).
 type Match struct {
 	// The text that matched.
 	Text *string `json:"text,omitempty"`
@@ -635,14 +645,42 @@ type Match struct {
 	Stream *Stream `json:"stream,omitempty"`
 	// Offset of the match's first raw byte.
 	Offset *int64 `json:"offset,omitempty"`
-	// Offset of the first raw byte after the match.
+	// Offset of the first raw byte after the match. On the screen this and offset are the
+	// place in the output up to which it was drawn.
 	EndOffset *int64 `json:"endOffset,omitempty"`
+	// On the screen: the row in which the match begins, from 0. Absent where the pattern
+	// looks at output.
+	Row *int64 `json:"row,omitempty"`
+	// On the screen: the column in which it begins, from 0.
+	Col *int64 `json:"col,omitempty"`
 	// The TCP port.
 	Port *int64 `json:"port,omitempty"`
 	// The address on which the port is listened to.
 	Address *string `json:"address,omitempty"`
 	// The process that listens.
 	PID *int64 `json:"pid,omitempty"`
+}
+
+// CursorShape: How a terminal's cursor looks.
+type CursorShape string
+
+// The values of CursorShape.
+const (
+	CursorShapeBlock     CursorShape = "block"
+	CursorShapeUnderline CursorShape = "underline"
+	CursorShapeBar       CursorShape = "bar"
+)
+
+// ScreenCursor: A terminal's cursor.
+type ScreenCursor struct {
+	// The row, from 0.
+	Row int64 `json:"row"`
+	// The column, from 0.
+	Col int64 `json:"col"`
+	// Whether it is shown.
+	Visible bool `json:"visible"`
+	// How it looks.
+	Shape CursorShape `json:"shape"`
 }
 
 // WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
@@ -660,6 +698,26 @@ const (
 	WhenSlowBlock WhenSlow = "block"
 )
 
+// OutcomeScreen: What a job's terminal shows.
+type OutcomeScreen struct {
+	// The rows, from the top, without blanks at their ends.
+	Lines List[string] `json:"lines"`
+	// Where the next character goes.
+	Cursor ScreenCursor `json:"cursor"`
+	// The width of the screen in columns.
+	Cols int64 `json:"cols"`
+	// Its height in rows.
+	Rows int64 `json:"rows"`
+	// Whether the program has switched to the alternate screen.
+	Alternate bool `json:"alternate"`
+	// Counts the changes of this job's screen.
+	Revision int64 `json:"revision"`
+	// All output of the terminal before this offset is drawn.
+	Offset int64 `json:"offset"`
+	// Whether parts may be wrong, as in job/screen. Absent: false.
+	Approximate *bool `json:"approximate,omitempty"`
+}
+
 // Outcome: How a wait ended.
 type Outcome struct {
 	// What ended the wait.
@@ -668,7 +726,11 @@ type Outcome struct {
 	Index *int64 `json:"index"`
 	// What made the condition hold; absent where there is nothing to tell.
 	Match *Match `json:"match,omitempty"`
-	// Each stream of the job by its name: what it brought from the wait's from on.
+	// Format screen: what the terminal shows; where a pattern on the screen has ended the
+	// wait, when it matched.
+	Screen *OutcomeScreen `json:"screen,omitempty"`
+	// Each stream of the job by its name: what it brought from the wait's from on. Empty in
+	// format screen.
 	Output Map[OutcomeOutput] `json:"output"`
 	// The job when the wait ended.
 	Job JobState `json:"job"`
@@ -1241,6 +1303,8 @@ type LimitOptions struct {
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends. Default 2000.
 	ShutdownGraceMs *int64 `json:"shutdownGraceMs,omitempty"`
+	// The least time in milliseconds between two job/screenChanged of a job. Default 100.
+	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
 	// Milliseconds from its start after which any job is ended, with all that it started; a
 	// shorter killAfterMs counts. Default: none.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
@@ -1446,6 +1510,9 @@ type Limits struct {
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends.
 	ShutdownGraceMs int64 `json:"shutdownGraceMs"`
+	// The least time in milliseconds between two job/screenChanged of a job; absent where
+	// the server has no screen.
+	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
 	// Milliseconds from its start after which any job is ended; absent: none.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
@@ -1705,8 +1772,14 @@ type JobPatternMatchedParams struct {
 	Stream Stream `json:"stream"`
 	// Offset of the match's first raw byte.
 	Offset int64 `json:"offset"`
-	// Offset of the first raw byte after the match.
+	// Offset of the first raw byte after the match. On the screen this and offset are the
+	// place in the output up to which it was drawn.
 	EndOffset int64 `json:"endOffset"`
+	// On the screen: the row in which the match begins, from 0. Absent where the pattern
+	// looks at output.
+	Row *int64 `json:"row,omitempty"`
+	// On the screen: the column in which it begins, from 0.
+	Col *int64 `json:"col,omitempty"`
 	// How many matches of this watch were left out since the last one that was told, because
 	// they came too fast; absent: none.
 	Suppressed *int64 `json:"suppressed,omitempty"`
@@ -1937,6 +2010,191 @@ type JobRunResult struct {
 	Job JobState `json:"job"`
 	// Why the shell could not run the command; absent where it could.
 	Hint *Hint `json:"hint,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// ScreenFormat: text: each row as a string. cells: each row as runs of characters in one
+// style. ansi: a string that makes another terminal show the same, with both of its
+// screens, cursor and modes. png: a picture.
+type ScreenFormat string
+
+// The values of ScreenFormat.
+const (
+	ScreenFormatText  ScreenFormat = "text"
+	ScreenFormatCells ScreenFormat = "cells"
+	ScreenFormatAnsi  ScreenFormat = "ansi"
+	ScreenFormatPng   ScreenFormat = "png"
+)
+
+// JobScreenParams: Of which job, and how.
+type JobScreenParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// How the screen is written; capabilities.screen.formats has those that the server
+	// knows. Default text.
+	Format *ScreenFormat `json:"format,omitempty"`
+	// How many lines are wanted of what has left the screen at its top, as far as they are
+	// kept; not for a png. Default 0.
+	Scrollback *int64 `json:"scrollback,omitempty"`
+	// Whether blanks at the ends of lines are left out, in format text. Default true.
+	Trim *bool `json:"trim,omitempty"`
+	// A revision of an earlier answer: if nothing has changed since, the answer says
+	// unchanged, and has no screen. Absent: the screen comes in any case.
+	SinceRevision *int64 `json:"sinceRevision,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// Underline: The kind of a line below characters.
+type Underline string
+
+// The values of Underline.
+const (
+	UnderlineSingle Underline = "single"
+	UnderlineDouble Underline = "double"
+	UnderlineCurly  Underline = "curly"
+	UnderlineDotted Underline = "dotted"
+	UnderlineDashed Underline = "dashed"
+)
+
+// ScreenRun: Characters of a row that stand side by side in one style. A member of the
+// style that is absent is the terminal's default, or false.
+type ScreenRun struct {
+	// The column in which it begins, from 0.
+	Col int64 `json:"col"`
+	// How many columns it takes; a wide character takes two.
+	Width int64 `json:"width"`
+	// The characters; places where nothing was written are blanks.
+	Text string `json:"text"`
+	// The colour of the characters.
+	Fg json.RawMessage `json:"fg,omitempty"`
+	// The colour behind them.
+	Bg json.RawMessage `json:"bg,omitempty"`
+	// Whether it is bold.
+	Bold *bool `json:"bold,omitempty"`
+	// Whether it is faint.
+	Faint *bool `json:"faint,omitempty"`
+	// Whether it is italic.
+	Italic *bool `json:"italic,omitempty"`
+	// Whether it blinks.
+	Blink *bool `json:"blink,omitempty"`
+	// Whether the two colours are swapped.
+	Inverse *bool `json:"inverse,omitempty"`
+	// Whether it cannot be seen, as a password.
+	Invisible *bool `json:"invisible,omitempty"`
+	// Whether it is crossed out.
+	Strike *bool `json:"strike,omitempty"`
+	// Whether there is a line above it.
+	Overline *bool `json:"overline,omitempty"`
+	// The line below it; absent: none.
+	Underline *Underline `json:"underline,omitempty"`
+	// The colour of that line; absent: that of the characters.
+	UnderlineColor json.RawMessage `json:"underlineColor,omitempty"`
+	// The address that the program has given for it (OSC 8).
+	Link *string `json:"link,omitempty"`
+}
+
+// MouseMode: Which events of the mouse the program has asked for. off: none. x10:
+// presses. normal: presses, releases and the wheel. button: movements while a button is
+// down as well. any: all movements.
+type MouseMode string
+
+// The values of MouseMode.
+const (
+	MouseModeOff    MouseMode = "off"
+	MouseModeX10    MouseMode = "x10"
+	MouseModeNormal MouseMode = "normal"
+	MouseModeButton MouseMode = "button"
+	MouseModeAny    MouseMode = "any"
+)
+
+// MouseEncoding: How it has asked to be told of them.
+type MouseEncoding string
+
+// The values of MouseEncoding.
+const (
+	MouseEncodingLegacy    MouseEncoding = "legacy"
+	MouseEncodingUtf8      MouseEncoding = "utf8"
+	MouseEncodingSgr       MouseEncoding = "sgr"
+	MouseEncodingUrxvt     MouseEncoding = "urxvt"
+	MouseEncodingSgrPixels MouseEncoding = "sgrPixels"
+)
+
+// TerminalModes: What the program has asked of its terminal that decides what keys,
+// pastes and the mouse send.
+type TerminalModes struct {
+	// Whether arrows, Home and End are sent in application mode.
+	ApplicationCursor bool `json:"applicationCursor"`
+	// Whether the keypad is.
+	ApplicationKeypad bool `json:"applicationKeypad"`
+	// Whether a paste is marked as one.
+	BracketedPaste bool `json:"bracketedPaste"`
+	// Whether the program wants to be told when its window has the focus.
+	FocusEvents bool `json:"focusEvents"`
+	// Which events of the mouse it wants.
+	Mouse MouseMode `json:"mouse"`
+	// How it wants them.
+	MouseEncoding MouseEncoding `json:"mouseEncoding"`
+}
+
+// JobScreenResult: The screen. One of lines, cells, ansi and png is there, by the format,
+// unless unchanged is.
+type JobScreenResult struct {
+	// Format text: the rows, from the top, one for each.
+	Lines []string `json:"lines,omitzero"`
+	// Format cells: the rows, from the top, each as a list of runs from the left. Places
+	// without a run are empty.
+	Cells [][]ScreenRun `json:"cells,omitzero"`
+	// Format ansi: what to write to a terminal of the same size that was just switched on.
+	Ansi *string `json:"ansi,omitempty"`
+	// Format png: the picture, in base64.
+	Png *string `json:"png,omitempty"`
+	// Format text, where scrollback was asked for: what came before the first row, oldest
+	// first.
+	ScrollbackLines []string `json:"scrollbackLines,omitzero"`
+	// Format cells, the same.
+	ScrollbackCells [][]ScreenRun `json:"scrollbackCells,omitzero"`
+	// Whether the revision is that of sinceRevision; absent: it is not.
+	Unchanged *bool `json:"unchanged,omitempty"`
+	// Where the next character goes.
+	Cursor ScreenCursor `json:"cursor"`
+	// The width of the screen in columns.
+	Cols int64 `json:"cols"`
+	// Its height in rows.
+	Rows int64 `json:"rows"`
+	// The terminal's title; empty where it has none.
+	Title string `json:"title"`
+	// Whether the program has switched to the alternate screen, as those do that take all of
+	// it.
+	Alternate bool `json:"alternate"`
+	// What the program has asked of its terminal.
+	Modes TerminalModes `json:"modes"`
+	// Counts the changes of this job's screen.
+	Revision int64 `json:"revision"`
+	// All output of the terminal before this offset is drawn.
+	Offset int64 `json:"offset"`
+	// Whether the screen was drawn from less than all output, since too much came at once or
+	// some is not kept: parts may be wrong until the program has drawn them anew. Absent:
+	// false.
+	Approximate *bool `json:"approximate,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobScreenChangedParams: How far the screen has come.
+type JobScreenChangedParams struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// Counts from 1 what was sent to this connection for this job: a missing number means a
+	// fault.
+	Seq int64 `json:"seq"`
+	// Counts the changes of this job's screen.
+	Revision int64 `json:"revision"`
+	// All output of the terminal before this offset is drawn.
+	Offset int64 `json:"offset"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2276,7 +2534,8 @@ type JobWatchParams struct {
 	Once *bool `json:"once,omitempty"`
 	// The stream to look at. Absent: each stream of the job.
 	Stream *Stream `json:"stream,omitempty"`
-	// From where on output counts. Default now.
+	// From where on output counts; on the screen, start: what it shows already counts, now:
+	// once it shows more output. Default now.
 	From *WatchFrom `json:"from,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`

@@ -273,6 +273,7 @@ func (s *Snapshot) appendModes(b []byte) []byte {
 	}
 	private(s.Modes.ApplicationCursor, 1)
 	private(s.Modes.ApplicationKeypad, 66)
+	private(s.Modes.BackarrowKey, 67)
 	private(s.Modes.BracketedPaste, 2004)
 	private(s.Modes.FocusEvents, 1004)
 	for n, mode := range mouseModes {

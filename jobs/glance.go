@@ -1,0 +1,216 @@
+package jobs
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+// Somebody may want to know what becomes of a job's screen: a client that is told of its
+// changes, and patterns that are looked for on it. Then the job takes a glance at it when
+// output has come: one at a time, each in a goroutine that ends with it. While nobody wants
+// to know there is neither.
+
+const (
+	// patternEvery is the least time from one glance to the next where patterns wait.
+	patternEvery = 5 * time.Millisecond
+	// Of a flood more is left out than drawn, and still a glance takes its time: the next
+	// one begins no sooner than so many times that later.
+	patternRest = 4
+	changeRest  = 10
+)
+
+// A glancer is what the job's turns know of all this.
+type glancer struct {
+	every atomic.Int64 // how often the client is told of changes, in nanoseconds; 0: never. Anybody may set it
+
+	// Guarded by turns:
+	patterns []*screenPattern // replaced, and never changed
+	begun    int              // glances
+	under    bool             // the last one has not ended
+	want     int              // the one that must begin at once: somebody waits for it
+	seen     int64            // up to where the last one has drawn
+	size     int              // and the sizeMark then
+	after    time.Time        // the next one begins no sooner
+	revision uint64           // that it has found
+	telling  bool             // the client is told
+	told     uint64           // the one that it was told last
+	tellAt   time.Time        // the next one is told no sooner
+	settleTo int64            // up to where the job's end waits for a glance
+	behind   bool             // but not any more
+}
+
+// A seenMsg is what a glance has found.
+type seenMsg struct {
+	number   int
+	offset   int64
+	size     int
+	revision uint64
+	hits     []followerHit
+	took     time.Duration
+}
+
+func (seenMsg) message() {}
+
+// TellScreen has the sink be told when the screen has changed, at most so often; 0 ends it.
+// Like a Sink's caller it may be anywhere: it takes effect with the next turn.
+func (j *Job) TellScreen(every time.Duration) { j.glance.every.Store(int64(every)) }
+
+// tells says how often the client is told of changes; 0: never.
+func (j *Job) tells() time.Duration {
+	if j.display == nil || j.st.status == StatusClosed {
+		return 0
+	}
+	return time.Duration(j.glance.every.Load())
+}
+
+// reviewScreen takes a glance where it is time for one.
+func (j *Job) reviewScreen(now time.Time) {
+	g := &j.glance
+	if telling := j.tells() != 0; telling != g.telling {
+		g.telling, g.told, g.revision, g.tellAt = telling, 0, 0, time.Time{} // who asks again is told how it is then
+		if j.End(PTY) > 0 {
+			j.needGlance()
+		}
+	}
+	if at := j.glanceAt(); !at.IsZero() && !now.Before(at) {
+		j.beginGlance(now)
+	}
+	j.tellScreen(now)
+}
+
+// glanceAt is when the next glance is to begin; zero: when something has happened.
+func (j *Job) glanceAt() (t time.Time) {
+	g, every := &j.glance, j.tells()
+	switch {
+	case g.under || every == 0 && len(g.patterns) == 0:
+		return t
+	case g.want > g.begun, g.settleTo > g.seen && !g.behind:
+		return j.epoch
+	case j.End(PTY) == g.seen && j.sizes.last() == g.size:
+		return t
+	case len(g.patterns) == 0 && g.tellAt.After(g.after):
+		return g.tellAt
+	}
+	return latest(g.after, j.epoch)
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// beginGlance looks at what the screen shows of all output that is stored.
+func (j *Job) beginGlance(now time.Time) {
+	g := &j.glance
+	g.begun++
+	g.under = true
+	m := seenMsg{number: g.begun, size: j.sizes.last()}
+	v, end, patterns := j.theView(), j.End(PTY), g.patterns
+	release := j.Hold()
+	j.loops.Go(func() {
+		defer release()
+		m.offset, m.revision, m.hits = v.glance(end, patterns)
+		m.took = time.Since(now)
+		j.ask(m)
+	})
+}
+
+// onSeen takes what a glance has found.
+func (j *Job) onSeen(m seenMsg) {
+	g := &j.glance
+	g.under, g.seen, g.size, g.revision = false, m.offset, m.size, m.revision
+	now := time.Now()
+	if len(g.patterns) > 0 {
+		g.after = now.Add(max(patternEvery, patternRest*m.took) - m.took)
+	} else {
+		g.after = now.Add((changeRest - 1) * m.took)
+	}
+	j.onHits(m.hits)
+	j.glanced(m.number)
+}
+
+// glanced says to those who wait for a glance that it was taken.
+func (j *Job) glanced(number int) {
+	for _, w := range j.waits {
+		if w.glance <= number {
+			w.glance = 0
+		}
+	}
+	for tok, u := range j.unwatches {
+		if u.glance != 0 && u.glance <= number {
+			j.onSynced(tok, false)
+		}
+	}
+}
+
+// tellScreen tells that the screen has changed, where it is time for that.
+func (j *Job) tellScreen(now time.Time) {
+	g, every := &j.glance, j.tells()
+	if every == 0 || g.revision == g.told || now.Before(g.tellAt) {
+		return
+	}
+	g.told, g.tellAt = g.revision, now.Add(every)
+	j.sink.Event(Event{After: map[Stream]int64{PTY: g.seen}, Screen: &ScreenChanged{g.revision, g.seen}})
+}
+
+// tellLastScreen tells the last change before the job's end, which nothing may follow.
+func (j *Job) tellLastScreen(now time.Time) {
+	j.glance.tellAt = time.Time{}
+	j.tellScreen(now)
+}
+
+// glanceDue is when a turn has something to do about the screen; zero: it waits for others.
+func (j *Job) glanceDue() (t time.Time) {
+	if g := &j.glance; j.tells() != 0 && g.revision != g.told {
+		t = g.tellAt
+	}
+	if at := j.glanceAt(); t.IsZero() || !at.IsZero() && at.Before(t) {
+		return at
+	}
+	return t
+}
+
+// needGlance has one begin at once, or when the one that is under way has ended, and
+// returns its number.
+func (j *Job) needGlance() int {
+	j.glance.want = j.glance.begun + 1
+	return j.glance.want
+}
+
+// settleScreen has the job's end wait until what is stored was seen on the screen.
+func (j *Job) settleScreen() { j.glance.settleTo, j.glance.behind = j.End(PTY), false }
+
+// screenSettled says whether it waits no longer. Where that takes too long it gives up.
+func (j *Job) screenSettled(now time.Time) bool {
+	if until := j.screenUntil(); !until.IsZero() && now.Before(until) {
+		return false
+	} else if !until.IsZero() {
+		j.giveUpScreen()
+	}
+	return true
+}
+
+// screenUntil is how long the end waits for a glance; zero: it does not.
+func (j *Job) screenUntil() (t time.Time) {
+	g := &j.glance
+	settles := j.st.step == stepSettleExit || j.st.step == stepSettleClose
+	if !settles || g.seen >= g.settleTo || g.behind || j.tells() == 0 && len(g.patterns) == 0 {
+		return t
+	}
+	return j.settleUntil()
+}
+
+// giveUpScreen ends the patterns that have not seen all of the screen in time.
+func (j *Job) giveUpScreen() {
+	j.log.Warn("the screen of an ended job cannot be drawn in time", "job", j.id)
+	j.glance.behind = true
+	var hits []followerHit
+	for _, p := range j.glance.patterns {
+		hits = append(hits, followerHit{key: p.key, behind: errors.New("the job ended, and its screen could not be drawn in time")})
+	}
+	j.onHits(hits)
+	j.glanced(j.glance.want)
+}

@@ -1,0 +1,142 @@
+package jobs
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"shelld/screen"
+)
+
+// A view draws the output of a terminal job, for those who want to know what its screen
+// shows. No job has one before somebody asks. It reads the spool with a cursor of its own,
+// and is fed by whoever asks, in his own goroutine: neither the readLoop nor the job's turns
+// ever wait for it. It stays as long as the job is known, so that a job that has ended still
+// has its screen.
+type view struct {
+	// Immutable:
+	job *Job
+	st  *stream
+
+	busy turnLock // held by whoever draws
+
+	// Guarded by busy:
+	term *screen.Terminal
+	next int64  // where the output begins that is not drawn yet
+	size int    // the number of the sizeMark that is in effect
+	base uint64 // added to revisions, where term is not the first
+}
+
+const (
+	// ScreenHistory is how many lines above its screen a job's view remembers.
+	ScreenHistory = 1000
+
+	// viewLag is how far a view may be behind and still draw all of it. Drawing is a
+	// hundred times slower than output can be.
+	viewLag = 1 << 20
+	// viewDrawn is what it draws where it is further behind: some screens full.
+	viewDrawn = 256 << 10
+	// viewSkimmed is what it reads before that for what lasts, such as modes and margins.
+	viewSkimmed = 8 << 20
+)
+
+// A Screen is what a job's terminal shows.
+type Screen struct {
+	*screen.Snapshot
+	Offset int64 // all output before this one is drawn
+}
+
+// theView returns the job's view, which it makes if there is none. Only turns call it, of a
+// job with a terminal.
+func (j *Job) theView() *view {
+	if j.view == nil {
+		m, _ := j.sizes.at(0)
+		j.view = &view{
+			job: j, st: j.stream(PTY), busy: newTurnLock(),
+			term: screen.NewTerminal(m.cols, m.rows, ScreenHistory), size: m.number,
+		}
+	}
+	return j.view
+}
+
+// show draws what was stored up to end, and returns what is shown then, with so many lines
+// of what came before.
+func (v *view) show(end int64, history int) Screen {
+	v.busy.Lock()
+	defer v.busy.Unlock()
+	v.draw(end)
+	s := Screen{v.term.Snapshot(history), v.next}
+	s.Revision += v.base
+	if s.Approximate && s.Title == "" {
+		s.Title = v.job.display.last().Title // it may have been set in what was left out
+	}
+	return s
+}
+
+// draw takes output up to end. Somebody else may have taken more already.
+func (v *view) draw(end int64) {
+	defer v.mended(end)
+	drawn := v.next
+	if end-v.next > viewLag {
+		drawn = end - viewDrawn
+		v.skip(drawn - viewSkimmed)
+	}
+	buf := feedBuffers.Get().(*[]byte)
+	defer feedBuffers.Put(buf)
+	for {
+		stop := min(v.resize(), v.asks(), end)
+		if v.next >= end {
+			return
+		}
+		take := v.term.Write
+		if v.next < drawn {
+			take, stop = v.term.Skim, min(stop, drawn)
+		}
+		from := v.next
+		b := (*buf)[:min(int64(len(*buf)), stop-v.next)]
+		n, at := v.st.spool.Read(b, v.next)
+		switch {
+		case at > v.next:
+			v.skip(at) // it was dropped
+		case n == 0:
+			v.skip(end) // it cannot be read any more
+		default:
+			take(b[:n])
+			v.next += int64(n)
+		}
+		v.replied(from)
+	}
+}
+
+// resize gives the terminal the size that it has where the view is, and returns where it has
+// another one.
+func (v *view) resize() (next int64) {
+	m, next := v.job.sizes.at(v.next)
+	if m.number != v.size {
+		v.term.Resize(m.cols, m.rows)
+		v.size = m.number
+	}
+	return next
+}
+
+// skip leaves out what lies before an offset.
+func (v *view) skip(to int64) {
+	if to > v.next {
+		v.term.Lost(v.job.modes())
+		v.next = to
+	}
+}
+
+// mended goes on with an empty screen where drawing has failed. A program's output must not
+// end the server, whatever it is.
+func (v *view) mended(end int64) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	v.job.log.Error("the screen of a job could not be drawn, and begins anew", "job", v.job.id, "offset", v.next, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	m, _ := v.job.sizes.at(end)
+	v.base += v.term.Revision() + 1
+	v.term, v.size = screen.NewTerminal(m.cols, m.rows, ScreenHistory), m.number
+	v.next = max(v.next, end)
+	v.term.Lost(v.job.modes())
+}

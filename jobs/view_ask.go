@@ -1,0 +1,77 @@
+package jobs
+
+import "slices"
+
+// A screenReq waits for the screen, which is drawn in a goroutine of its own.
+type screenReq struct{ reply reply[Screen] }
+
+type (
+	// screenMsg asks what the terminal shows.
+	screenMsg struct {
+		history int
+		reply[Screen]
+	}
+	// shownMsg brings what has been drawn for a request.
+	shownMsg struct {
+		req   *screenReq
+		shown Screen
+	}
+)
+
+func (screenMsg) message() {}
+func (shownMsg) message()  {}
+
+// Screen asks what the job's terminal shows, with at most so many lines of what has left its
+// screen at the top. All output that is stored when the request takes its turn is drawn. It
+// works as well after the job's end.
+func (j *Job) Screen(history int) Pending[Screen] {
+	r := newReply[Screen]()
+	j.ask(screenMsg{history, r})
+	return pend(j, r)
+}
+
+func (j *Job) onScreen(m screenMsg) {
+	if j.display == nil {
+		m.reply.fail(j.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", j.id))
+		return
+	}
+	r := &screenReq{m.reply}
+	j.screens = append(j.screens, r)
+	v, end := j.theView(), j.End(PTY)
+	release := j.Hold()
+	j.loops.Go(func() {
+		defer release()
+		j.ask(shownMsg{r, v.show(end, m.history)})
+	})
+}
+
+// onShown answers a request, unless it was cancelled meanwhile.
+func (j *Job) onShown(m shownMsg) {
+	if i := slices.Index(j.screens, m.req); i >= 0 {
+		j.screens = slices.Delete(j.screens, i, i+1)
+		m.req.reply.ok(m.shown)
+	}
+}
+
+func (j *Job) cancelScreen(tok *token) bool {
+	i := slices.IndexFunc(j.screens, func(r *screenReq) bool { return r.reply.tok == tok })
+	if i < 0 {
+		return false
+	}
+	j.screens[i].reply.fail(j.canceled())
+	j.screens = slices.Delete(j.screens, i, i+1)
+	return true
+}
+
+// Screen is what the terminal shows as of a wait's end, where its spec asks for that; nil:
+// it does not. It may have to be drawn.
+func (o *Outcome) Screen() *Screen {
+	switch {
+	case o.view == nil:
+		return nil
+	case o.shown == nil:
+		s := o.view.show(o.Output[PTY].To, 0)
+		o.shown = &s
+	}
+	return o.shown
+}

@@ -1,0 +1,63 @@
+package jobs
+
+import (
+	"math"
+	"sync"
+)
+
+// A sizeMark says from which byte of output on a terminal has a size.
+type sizeMark struct {
+	off        int64
+	cols, rows int
+	number     int // counts the marks of a job
+}
+
+// sizeMarks are the sizes that a job's terminal has had, for whoever draws its output
+// later. The job's turns write them.
+type sizeMarks struct {
+	mu    sync.Mutex
+	marks []sizeMark
+	count int
+}
+
+// mostMarks is how many sizes are remembered. Of more the oldest are forgotten: what was
+// written then is drawn in the size that came after them.
+const mostMarks = 64
+
+// note adds the size that counts from an offset on.
+func (s *sizeMarks) note(off int64, cols, rows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	m := sizeMark{off, cols, rows, s.count}
+	if n := len(s.marks); n > 0 && s.marks[n-1].off == off {
+		s.marks[n-1] = m
+		return
+	}
+	if len(s.marks) == mostMarks {
+		s.marks = s.marks[:copy(s.marks, s.marks[1:])]
+		s.marks[0].off = 0
+	}
+	s.marks = append(s.marks, m)
+}
+
+// at returns the size that holds at an offset, and from where on another one does.
+func (s *sizeMarks) at(off int64) (m sizeMark, next int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m = s.marks[0]
+	for _, later := range s.marks[1:] {
+		if later.off > off {
+			return m, later.off
+		}
+		m = later
+	}
+	return m, math.MaxInt64
+}
+
+// last returns the number of the last mark.
+func (s *sizeMarks) last() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}

@@ -1,0 +1,175 @@
+package rpc
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"shelld/jobs"
+	"shelld/schema"
+	"shelld/screen"
+)
+
+// screenFormats are those of job/screen.
+var screenFormats = []schema.ScreenFormat{schema.ScreenFormatText, schema.ScreenFormatCells, schema.ScreenFormatAnsi, schema.ScreenFormatPng}
+
+func (s *Server) jobScreen(r *request) error {
+	var p schema.JobScreenParams
+	j, err := s.target(r, &p, &p.Handle)
+	if err != nil {
+		return err
+	}
+	history := int(or(p.Scrollback, 0))
+	if history > 0 && or(p.Format, "") == schema.ScreenFormatPng {
+		return invalidParams(schema.FieldError{Pointer: "/scrollback", Message: "scrollback is not shown in a png; ask for text, cells or ansi"})
+	}
+	pending := j.Screen(history)
+	r.await(func() (any, error) {
+		shown, err := wait(r, pending)
+		if err != nil {
+			return nil, err
+		}
+		return screenResult(&shown, &p)
+	})
+	return nil
+}
+
+// screenResult is a screen as it was asked for.
+func screenResult(shown *jobs.Screen, p *schema.JobScreenParams) (schema.JobScreenResult, error) {
+	w := schema.JobScreenResult{
+		Cursor: screenCursor(shown.Cursor), Cols: int64(shown.Cols), Rows: int64(shown.Rows), Title: shown.Title,
+		Alternate: shown.Modes.AlternateScreen, Modes: terminalModes(&shown.Modes),
+		Revision: int64(shown.Revision), Offset: shown.Offset, Approximate: optional(shown.Approximate),
+	}
+	if p.SinceRevision != nil && *p.SinceRevision == w.Revision {
+		w.Unchanged = optional(true)
+		return w, nil
+	}
+	wantsHistory := or(p.Scrollback, 0) > 0
+	switch or(p.Format, schema.ScreenFormatText) {
+	case schema.ScreenFormatText:
+		w.Lines = lineTexts(shown.Lines, or(p.Trim, true))
+		if wantsHistory {
+			w.ScrollbackLines = lineTexts(shown.History, or(p.Trim, true))
+		}
+	case schema.ScreenFormatCells:
+		w.Cells = lineRuns(shown.Lines)
+		if wantsHistory {
+			w.ScrollbackCells = lineRuns(shown.History)
+		}
+	case schema.ScreenFormatAnsi:
+		ansi := string(shown.AppendANSI(nil, wantsHistory))
+		w.Ansi = &ansi
+	case schema.ScreenFormatPng:
+		b, err := shown.PNG()
+		if err != nil {
+			return w, fmt.Errorf("draw the picture of a screen: %w", err)
+		}
+		text := base64.StdEncoding.EncodeToString(b)
+		w.Png = &text
+	}
+	return w, nil
+}
+
+// lineTexts are lines as strings.
+func lineTexts(lines []screen.Line, trim bool) []string {
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		if texts[i] = l.Text(); !trim {
+			texts[i] = l.FullText()
+		}
+	}
+	return texts
+}
+
+// lineRuns are lines as runs.
+func lineRuns(lines []screen.Line) [][]schema.ScreenRun {
+	all := make([][]schema.ScreenRun, len(lines))
+	for i, l := range lines {
+		all[i] = []schema.ScreenRun{}
+		for _, run := range l.Runs() {
+			all[i] = append(all[i], screenRun(&run))
+		}
+	}
+	return all
+}
+
+func screenRun(r *screen.Run) schema.ScreenRun {
+	has := func(a screen.Attribute) *bool { return optional(r.Style.Attributes&a != 0) }
+	return schema.ScreenRun{
+		Col: int64(r.Col), Width: int64(r.Width), Text: r.Text,
+		Fg: color(r.Style.Foreground), Bg: color(r.Style.Background),
+		Bold: has(screen.Bold), Faint: has(screen.Faint), Italic: has(screen.Italic), Blink: has(screen.Blink),
+		Inverse: has(screen.Inverse), Invisible: has(screen.Invisible), Strike: has(screen.Strike), Overline: has(screen.Overline),
+		Underline: optional(underlines[r.Style.Underline]), UnderlineColor: color(r.Style.UnderlineColor), Link: optional(r.Style.Link),
+	}
+}
+
+var underlines = map[screen.Underline]schema.Underline{
+	screen.SingleUnderline: schema.UnderlineSingle, screen.DoubleUnderline: schema.UnderlineDouble, screen.CurlyUnderline: schema.UnderlineCurly,
+	screen.DottedUnderline: schema.UnderlineDotted, screen.DashedUnderline: schema.UnderlineDashed,
+}
+
+// color is a colour's number or #rrggbb; nil for the terminal's own.
+func color(c screen.Color) json.RawMessage {
+	if n, ok := c.Index(); ok {
+		return strconv.AppendInt(nil, int64(n), 10)
+	}
+	if r, g, b, ok := c.RGB(); ok {
+		return fmt.Appendf(nil, `"#%02x%02x%02x"`, r, g, b)
+	}
+	return nil
+}
+
+func screenCursor(c screen.Cursor) schema.ScreenCursor {
+	return schema.ScreenCursor{Row: int64(c.Row), Col: int64(c.Col), Visible: c.Visible, Shape: cursorShapes[c.Shape]}
+}
+
+var cursorShapes = map[screen.CursorShape]schema.CursorShape{
+	screen.BlockCursor: schema.CursorShapeBlock, screen.UnderlineCursor: schema.CursorShapeUnderline, screen.BarCursor: schema.CursorShapeBar,
+}
+
+func terminalModes(m *screen.Modes) schema.TerminalModes {
+	return schema.TerminalModes{
+		ApplicationCursor: m.ApplicationCursor, ApplicationKeypad: m.ApplicationKeypad, BracketedPaste: m.BracketedPaste,
+		FocusEvents: m.FocusEvents, Mouse: mouseModes[m.Mouse], MouseEncoding: mouseEncodings[m.MouseEncoding],
+	}
+}
+
+var mouseModes = map[screen.MouseMode]schema.MouseMode{
+	screen.MouseOff: schema.MouseModeOff, screen.MouseX10: schema.MouseModeX10, screen.MouseNormal: schema.MouseModeNormal,
+	screen.MouseButton: schema.MouseModeButton, screen.MouseAny: schema.MouseModeAny,
+}
+
+var mouseEncodings = map[screen.MouseEncoding]schema.MouseEncoding{
+	screen.MouseLegacy: schema.MouseEncodingLegacy, screen.MouseUTF8: schema.MouseEncodingUtf8, screen.MouseSGR: schema.MouseEncodingSgr,
+	screen.MouseURXVT: schema.MouseEncodingUrxvt, screen.MouseSGRPixels: schema.MouseEncodingSgrPixels,
+}
+
+// place is where on a screen something stands, if it does.
+func place(p *jobs.Place) (row, col *int64) {
+	if p == nil {
+		return nil, nil
+	}
+	return int64Ptr(&p.Row), int64Ptr(&p.Col)
+}
+
+// outcomeScreen is what an outcome tells of a screen.
+func outcomeScreen(s *jobs.Screen) *schema.OutcomeScreen {
+	return &schema.OutcomeScreen{
+		Lines: lineTexts(s.Lines, true), Cursor: screenCursor(s.Cursor), Cols: int64(s.Cols), Rows: int64(s.Rows),
+		Alternate: s.Modes.AlternateScreen, Revision: int64(s.Revision), Offset: s.Offset, Approximate: optional(s.Approximate),
+	}
+}
+
+// watchScreenLocked has the job tell of its screen, or not any more, as was asked for last.
+// The caller must hold out.mu.
+func (l *lane) watchScreenLocked() {
+	every := time.Duration(0)
+	if l.open && l.want.events[schema.EventNameScreenChanged] {
+		every = time.Duration(l.out.screenEvery.Load())
+	}
+	l.job.TellScreen(every)
+}
