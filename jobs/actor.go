@@ -154,6 +154,7 @@ func (j *Job) act(happened func()) {
 		}
 	}()
 	j.takeFacts()
+	j.takeQueries()
 	for _, m := range j.mail.take() {
 		j.onMessage(m)
 	}
@@ -213,6 +214,8 @@ func (j *Job) onMessage(m message) {
 		j.onInfo(m)
 	case foregroundMsg:
 		j.onForeground(m)
+	case answeredMsg:
+		j.onAnswered(m)
 	case livingMsg:
 		j.onLiving(m)
 	case cancelMsg:

@@ -15,15 +15,20 @@ type display struct {
 	// Immutable:
 	term terminal
 
+	screen screenQueries // has a lock of its own
+
 	// Owned by the readLoop:
 	scanner *screen.Scanner
 
 	mu     sync.Mutex
-	heard  screen.Told // as of all output that was read
-	told   screen.Told // as of all output that is stored
-	group  int         // the foreground group when output came last
-	groups uint64      // how often that was another one than before
-	reads  uint64      // how often output came
+	heard  screen.Told    // as of all output that was read
+	told   screen.Told    // as of all output that is stored
+	asking []screen.Query // in the output that is not stored yet
+	asked  []screen.Query // that nobody has taken
+	lost   int            // queries that were dropped
+	group  int            // the foreground group when output came last
+	groups uint64         // how often that was another one than before
+	reads  uint64         // how often output came
 }
 
 // beginDisplay begins with what a start leaves: the leader has the foreground. It is
@@ -55,6 +60,10 @@ func (d *display) read(p []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.heard = d.scanner.Told()
+	asked, lost := d.scanner.Queries()
+	d.screen.add(asked)
+	d.asking = append(d.asking, asked...)
+	d.lost += lost
 }
 
 // stored says that the output which was read last is there: an event may speak of it
@@ -67,6 +76,7 @@ func (d *display) stored() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.told = d.heard
+	d.ask()
 	d.reads++
 	// An error means that the terminal is gone, 0 that the job's session has given it
 	// up: what comes then was written before.
@@ -74,6 +84,28 @@ func (d *display) stored() {
 		d.group = group
 		d.groups++
 	}
+}
+
+// ask has the queries answered that are in what was stored. Of those that nobody takes
+// so many are kept.
+func (d *display) ask() {
+	room := max(mostQueries-len(d.asked), 0)
+	if len(d.asking) > room {
+		d.lost += len(d.asking) - room
+		d.asking = d.asking[:room]
+	}
+	d.asked = append(d.asked, d.asking...)
+	d.asking = nil
+}
+
+// takeAsked returns the queries in what was stored since the last call, and how many
+// were dropped.
+func (d *display) takeAsked() (asked []screen.Query, lost int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	asked, lost = d.asked, d.lost
+	d.asked, d.lost = nil, 0
+	return asked, lost
 }
 
 // latest returns what the stored output has told, how often the foreground was seen

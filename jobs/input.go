@@ -58,6 +58,7 @@ type queued struct {
 	overtakes bool        // it begins with a signal key
 	keysOnly  bool        // it is nothing but signal keys
 	secret    bool        // data is wiped when it is not needed any more
+	answer    bool        // the terminal's own, to a query (queries.go)
 	deadline  time.Time   // of spec, from when the request was read; zero: none
 	expired   bool        // the deadline has passed while the writeLoop had it
 }
@@ -71,6 +72,7 @@ type inputQueue struct {
 	closed  string       // why nothing more can be written; "" = it can
 	broken  time.Time    // when the kernel said that nobody reads; zero: it has not
 	partial int          // bytes typed since the last line end, counting what is queued
+	answers int          // the bytes of answers in items, not yet written; they are not in bytes
 }
 
 // ready says whether there is something to hand to the writeLoop.
@@ -83,10 +85,22 @@ func (q *inputQueue) next() []byte {
 	return q.items[0].data[q.items[0].written:]
 }
 
+// count notes that n more bytes of an item wait to be written.
+func (q *inputQueue) count(in *queued, n int64) {
+	if in.answer {
+		q.answers += int(n)
+	} else {
+		q.bytes.Add(n)
+	}
+}
+
+// insert puts an item at i, where it is not counted yet by whoever has made it.
+func (q *inputQueue) insert(i int, in *queued) { q.items = slices.Insert(q.items, i, in) }
+
 // remove takes item i out, which the writeLoop does not have.
 func (q *inputQueue) remove(i int) {
 	in := q.items[i]
-	q.bytes.Add(in.written - int64(len(in.data)))
+	q.count(in, in.written-int64(len(in.data)))
 	if in.secret {
 		clear(in.data)
 	}
@@ -310,7 +324,7 @@ func (j *Job) onWrote(w writeDone) {
 	j.queue.writing = false
 	q := j.queue.items[0]
 	q.written += int64(w.n)
-	j.queue.bytes.Add(-int64(w.n))
+	j.queue.count(q, -int64(w.n))
 	switch {
 	case int(q.written) == len(q.data):
 		j.finishFirst()

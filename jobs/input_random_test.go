@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,6 +69,9 @@ func (r *randomInputs) step() {
 		r.tape.allow(r.rnd.IntN(12))
 	case 8:
 		r.out.data <- []byte("output")
+		if r.rnd.IntN(2) == 0 {
+			r.out.data <- []byte("\x1b[5n")
+		}
 	case 9:
 		// Nothing: the next step comes at once.
 	case 10:
@@ -144,10 +148,14 @@ func (r *randomInputs) check() {
 		}
 		want = append(want, s.text[:r.written(i, s, res)]...)
 	}
-	if got := r.tape.text(); got != string(want) {
+	if got := statusAnswer.ReplaceAllString(r.tape.text(), ""); got != string(want) {
 		r.t.Errorf("typed\n%q, the answers say\n%q", got, want)
 	}
 }
+
+// statusAnswer is what the terminal types by itself, or what of it came before an
+// interrupt or the end.
+var statusAnswer = regexp.MustCompile(`\x1b(\[(0n?)?)?`)
 
 // written is how much an answer says was written. It checks that the answer is one
 // that the request can have.

@@ -70,6 +70,7 @@ type Options struct {
 	Limits      Limits
 	Persist     *Persist // nil: output is kept in memory alone
 	Log         *slog.Logger
+	Version     string // of this program, for programs that ask their terminal
 
 	// WithoutKeepers runs jobs on Linux as they are run on macOS, for tests of that.
 	WithoutKeepers bool
@@ -85,6 +86,7 @@ type Manager struct {
 	environment []string
 	keepers     starter
 	platform    PlatformInfo
+	version     string
 
 	// Set by Configure under mu, and immutable from the first Start on:
 	root        string
@@ -130,7 +132,7 @@ func NewManager(o Options) (*Manager, error) {
 		o.Root = wd
 	}
 	m := newManager(o.Log)
-	m.root, m.keepers, m.platform = o.Root, newStarter(o), platformOf(o)
+	m.root, m.keepers, m.platform, m.version = o.Root, newStarter(o), platformOf(o), o.Version
 	m.launch, m.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
 		return nil, err
@@ -148,7 +150,7 @@ func newManager(log *slog.Logger) *Manager {
 	}
 }
 
-// Configure sets everything but the log anew. It must be called before the first
+// Configure sets everything but the log and the version anew. It must be called before the first
 // Start. A *Error if a directory cannot be used.
 func (m *Manager) Configure(o Options) error {
 	root := m.root

@@ -28,7 +28,7 @@ func (s *Server) jobStart(r *request) error {
 	if err != nil {
 		return err
 	}
-	spec.Window = s.opts.Window
+	spec.Window, spec.Unanswered = s.opts.Window, s.opts.Unanswered
 	events := s.settings.events
 	if p.Events != nil {
 		events = p.Events

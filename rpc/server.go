@@ -35,6 +35,9 @@ type Options struct {
 	// a stream are taken ahead of its read cursor, and then the program waits. It is for
 	// a client in this process that reads with job/read alone. 0: jobs wait for nobody.
 	Window int64
+	// Unanswered leaves it to the client to answer what programs ask the terminals of
+	// job/start: it shows their output on a terminal that does.
+	Unanswered bool
 }
 
 // A Server serves one connection: the session of one client.

@@ -10,6 +10,8 @@ type Modes struct {
 	FocusEvents       bool // ?1004: CSI I and CSI O
 	Mouse             MouseMode
 	MouseEncoding     MouseEncoding
+	NewLine           bool // LNM (20, no private mode): Enter sends a line feed as well
+	BackarrowKey      bool // DECBKM (?67): Backspace sends BS, and with Ctrl DEL
 }
 
 // A MouseMode says which events of the mouse are told to the program.
@@ -37,17 +39,12 @@ const (
 // set switches the private mode n, as xterm does: switching any way of telling the
 // mouse off switches the mouse off, and an encoding only itself.
 func (m *Modes) set(n uint16, on bool) {
-	switch n {
-	case 1:
-		m.ApplicationCursor = on
-	case 66:
-		m.ApplicationKeypad = on
-	case 2004:
-		m.BracketedPaste = on
-	case 47, 1047, 1049:
-		m.AlternateScreen = on
-	case 1004:
-		m.FocusEvents = on
+	if flag := m.flag(n); flag != nil {
+		*flag = on
+		return
+	}
+	if !isMouse(n) {
+		return
 	}
 	if mouse, ok := mouseModes[n]; ok {
 		m.Mouse = MouseOff
@@ -63,9 +60,44 @@ func (m *Modes) set(n uint16, on bool) {
 	}
 }
 
+// isMouse is false for most modes that are no mouse's, at little cost: they come with
+// every second piece of output.
+func isMouse(n uint16) bool { return n == 9 || n >= 1000 && n <= 1016 }
+
 var mouseModes = map[uint16]MouseMode{9: MouseX10, 1000: MouseNormal, 1002: MouseButton, 1003: MouseAny}
 
 var mouseEncodings = map[uint16]MouseEncoding{1005: MouseUTF8, 1006: MouseSGR, 1015: MouseURXVT, 1016: MouseSGRPixels}
+
+// get says whether the private mode n is set, and whether it is one of these.
+func (m *Modes) get(n uint16) (on, known bool) {
+	if flag := m.flag(n); flag != nil {
+		return *flag, true
+	}
+	if mouse, ok := mouseModes[n]; ok {
+		return m.Mouse == mouse, true
+	}
+	enc, ok := mouseEncodings[n]
+	return m.MouseEncoding == enc, ok
+}
+
+// flag is where the private mode n is kept, if it is a mode by itself.
+func (m *Modes) flag(n uint16) *bool {
+	switch n {
+	case 1:
+		return &m.ApplicationCursor
+	case 66:
+		return &m.ApplicationKeypad
+	case 67:
+		return &m.BackarrowKey
+	case 2004:
+		return &m.BracketedPaste
+	case 47, 1047, 1049:
+		return &m.AlternateScreen
+	case 1004:
+		return &m.FocusEvents
+	}
+	return nil
+}
 
 // softReset is DECSTR, which leaves the mouse, pasting and the screens alone.
 func (m *Modes) softReset() { m.ApplicationCursor, m.ApplicationKeypad = false, false }

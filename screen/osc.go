@@ -12,10 +12,11 @@ import (
 const pathBytes = 4 << 10
 
 // command takes an OSC: a number, a semicolon, and what belongs to it. Of a text
-// that was cut only a title is taken: the beginning of a path is another path.
-func (s *Scanner) command(text []byte, cut bool) {
+// that was cut only a title is taken: the beginning of a path is another path. A query
+// is answered with the same end as it had.
+func (s *Scanner) command(text []byte, cut bool, end string) {
 	number, rest, ok := bytes.Cut(text, []byte{';'})
-	if !ok {
+	if !ok && !isReset(number) {
 		return
 	}
 	arg := string(rest)
@@ -28,6 +29,8 @@ func (s *Scanner) command(text []byte, cut bool) {
 		return
 	}
 	switch string(number) {
+	case "4", "10", "11", "12", "104", "110", "111", "112":
+		s.colours(string(number), arg, end)
 	case "7":
 		s.fileURL(arg)
 	case "9": // ConEmu, Windows Terminal

@@ -15,12 +15,6 @@ const (
 	version             = "\x1bP>|shelld\x1b\\"
 )
 
-// The size of a cell in pixels, for those who ask, and of a picture's.
-const (
-	cellWidth  = 8
-	cellHeight = 16
-)
-
 // deviceAttributes is DA1.
 func (t *Terminal) deviceAttributes() { t.reply(primaryAttributes) }
 
@@ -105,33 +99,10 @@ func (t *Terminal) privateState(n int) int {
 	case 69:
 		return setOrReset(t.switches.leftRight)
 	}
-	if on, ok := t.modes.isSet(uint16(n)); ok {
+	if on, ok := t.modes.get(uint16(n)); ok {
 		return setOrReset(on)
 	}
 	return modeUnknown
-}
-
-// isSet says whether a private mode is set, if it is one of these.
-func (m *Modes) isSet(n uint16) (on, ok bool) {
-	switch n {
-	case 1:
-		return m.ApplicationCursor, true
-	case 66:
-		return m.ApplicationKeypad, true
-	case 2004:
-		return m.BracketedPaste, true
-	case 47, 1047, 1049:
-		return m.AlternateScreen, true
-	case 1004:
-		return m.FocusEvents, true
-	}
-	if mouse, ok := mouseModes[n]; ok {
-		return m.Mouse == mouse, true
-	}
-	if enc, ok := mouseEncodings[n]; ok {
-		return m.MouseEncoding == enc, true
-	}
-	return false, false
 }
 
 // windowOperation answers what programs ask of the window, and keeps titles for them.

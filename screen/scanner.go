@@ -11,7 +11,7 @@ type Told struct {
 }
 
 // A Scanner reads a terminal's output as it comes and keeps what the program tells
-// the terminal in between. It draws nothing, so it costs next to nothing: output is
+// the terminal in between, and asks it. It draws nothing, so it costs next to nothing: output is
 // skipped to the next control that may matter. The result does not depend on how the
 // output was cut, and what is kept of it is bounded, whatever the output is.
 //
@@ -26,9 +26,23 @@ type Scanner struct {
 
 	state state
 	str   stringKind // what is open, also while an ESC may be about to end it
-	text  []byte     // of an OSC, at most stringBytes
-	cut   bool       // the OSC was longer
+	text  []byte     // of an OSC, or a DCS that may be a query; at most stringBytes
+	cut   bool       // it was longer
 	seq   sequence
+
+	off    int64 // how much was scanned before this piece
+	pos    int64 // of the byte that is being taken, in all that was scanned
+	escape int64 // of the last ESC; what it was for is not known yet
+	begun  int64 // of the sequence that is open
+
+	// For those who ask (queries.go):
+	private, ansi settings
+	cursor        cursorStyle
+	protects      bool     // DECSCA: characters are protected from being erased
+	palette       *Palette // nil: nobody has changed a colour
+	asked         []Query
+	askedSize     int
+	dropped       int
 }
 
 // NewScanner returns a scanner on the machine with this name, which tells the
@@ -63,7 +77,8 @@ type stringKind uint8
 const (
 	noString stringKind = iota
 	oscString
-	otherString // nothing in it is for us
+	deviceString // a DCS that may be a query
+	otherString  // nothing in it is for us
 )
 
 // A sequence is a control sequence so far.
@@ -104,6 +119,7 @@ func (s *Scanner) Scan(p []byte) {
 			i = s.begin(p, i+1)
 		}
 	}
+	s.off += int64(len(p))
 }
 
 // find returns the place of the first c from i on, or len(p).
@@ -126,15 +142,19 @@ func (s *Scanner) begin(p []byte, i int) int {
 			return j + 1
 		}
 	}
-	s.state = inEscape
+	s.state, s.escape = inEscape, s.off+int64(i)-1
 	return i
 }
 
 // matters says whether a control sequence with this end may be one of ours.
-func matters(final byte) bool { return final == 'h' || final == 'l' || final == 'p' || final == 't' }
+func matters(final byte) bool { return mattering>>(final&0x3f)&1 != 0 }
+
+// mattering are those ends, from '@' to '~', a bit each: modes and titles, and what asks.
+const mattering uint64 = 1<<('h'&0x3f) | 1<<('l'&0x3f) | 1<<('p'&0x3f) | 1<<('t'&0x3f) | 1<<('c'&0x3f) | 1<<('n'&0x3f) | 1<<('q'&0x3f)
 
 // step takes at least one byte that is no plain output, and returns where to go on.
 func (s *Scanner) step(p []byte, i int) int {
+	s.pos = s.off + int64(i)
 	switch s.state {
 	case inString:
 		return s.readString(p, i)
@@ -155,7 +175,7 @@ func (s *Scanner) step(p []byte, i int) int {
 func (s *Scanner) isControl(c byte) bool {
 	switch {
 	case c == esc:
-		s.state = inEscape
+		s.state, s.escape = inEscape, s.pos
 	case c == can, c == sub:
 		s.state = ground
 	case c == bel:
@@ -170,25 +190,34 @@ func (s *Scanner) isControl(c byte) bool {
 // ESC \, and else aborted.
 func (s *Scanner) readEscape(c byte) {
 	switch {
-	case s.str != noString && c == '\\', s.str == oscString && c == bel:
-		s.endString()
+	case s.str != noString && c == '\\':
+		s.endString("\x1b\\")
 		return
-	case s.str == otherString && c == bel:
+	case s.str == oscString && c == bel:
+		s.endString("\a")
+		return
+	case s.str != noString && c == bel:
+		s.str = otherString
 		return
 	}
 	if c != can && c != sub && s.isControl(c) {
 		return // an open string may still be ended
 	}
 	s.abortString()
+	s.begun = s.escape
 	switch c {
 	case '[':
 		s.state, s.seq = inControl, sequence{}
 	case ']':
 		s.state, s.str = inString, oscString
-	case 'P', 'X', '^', '_':
+	case 'P':
+		s.state, s.str = inString, deviceString
+	case 'X', '^', '_':
 		s.state, s.str = inString, otherString
 	case 'c': // RIS
-		s.told.Modes = Modes{}
+		s.hardReset()
+	case 'Z': // DECID, what DA1 was before
+		s.answer(primaryAttributes)
 	case '=':
 		s.told.Modes.ApplicationKeypad = true
 	case '>':
@@ -208,10 +237,13 @@ func (s *Scanner) abortString() {
 	}
 }
 
-// endString takes the string that is open for what it says.
-func (s *Scanner) endString() {
-	if s.str == oscString {
-		s.command(s.text, s.cut)
+// endString takes the string that is open for what it says, and by what it ended.
+func (s *Scanner) endString(end string) {
+	switch s.str {
+	case oscString:
+		s.command(s.text, s.cut, end)
+	case deviceString:
+		s.device(s.text, s.cut)
 	}
 	s.abortString()
 }
@@ -225,24 +257,43 @@ func (s *Scanner) readString(p []byte, i int) int {
 	for end < len(p) && (p[end] >= 0x20 || stringEnds>>p[end]&1 == 0) {
 		end++
 	}
-	if s.str == oscString {
-		room := stringBytes - len(s.text)
-		s.cut = s.cut || end-i > room
-		s.text = append(s.text, p[i:min(end, i+room)]...)
-	}
+	s.keep(p[i:end])
 	if end == len(p) {
 		return end
 	}
+	s.pos = s.off + int64(end)
 	switch c := p[end]; {
 	case c == esc:
-		s.state = inEscape
+		s.state, s.escape = inEscape, s.pos
 	case c != bel:
 		s.abortString()
 	case s.str == oscString:
-		s.endString()
+		s.endString("\a")
+	default:
+		s.keepNothing()
 	}
 	return end + 1
 }
+
+// keep takes a part of the string that is open, if it may say something.
+func (s *Scanner) keep(p []byte) {
+	if s.str == deviceString && len(s.text) < 2 {
+		n := min(2-len(s.text), len(p))
+		s.text = append(s.text, p[:n]...)
+		p = p[n:]
+		if !isQuery(s.text) {
+			s.keepNothing()
+		}
+	}
+	if s.str != otherString {
+		room := stringBytes - len(s.text)
+		s.cut = s.cut || len(p) > room
+		s.text = append(s.text, p[:min(len(p), room)]...)
+	}
+}
+
+// keepNothing goes on to the end of a string that says nothing to us.
+func (s *Scanner) keepNothing() { s.str, s.text = otherString, s.text[:0] }
 
 // readControl takes one byte of a control sequence.
 func (s *Scanner) readControl(c byte) {
@@ -285,14 +336,25 @@ func (s *Scanner) endControl(final byte) {
 	if q.wrong {
 		return
 	}
-	switch [3]byte{q.private, q.inter, final} {
+	switch key := [3]byte{q.private, q.inter, final}; key {
 	case [3]byte{'?', 0, 'h'}, [3]byte{'?', 0, 'l'}:
 		for _, n := range q.given() {
-			s.told.Modes.set(n, final == 'h')
+			s.setPrivate(n, final == 'h')
+		}
+	case [3]byte{0, 0, 'h'}, [3]byte{0, 0, 'l'}:
+		for _, n := range q.given() {
+			s.setANSI(n, final == 'h')
 		}
 	case [3]byte{0, '!', 'p'}: // DECSTR
-		s.told.Modes.softReset()
+		s.softReset()
+	case [3]byte{0, ' ', 'q'}: // DECSCUSR
+		s.setCursor(q.params[0])
+	case [3]byte{0, '"', 'q'}: // DECSCA
+		s.protects = q.params[0] == 1
 	case [3]byte{0, 0, 't'}:
 		s.titleStack(q.params[0], q.params[1])
+		s.windowQuery(q.params[0])
+	default:
+		s.endQuery(key)
 	}
 }

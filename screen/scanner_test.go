@@ -125,7 +125,7 @@ func TestScannerBells(t *testing.T) {
 }
 
 func TestScannerModes(t *testing.T) {
-	all := Modes{true, true, true, true, true, MouseAny, MouseSGR}
+	all := Modes{true, true, true, true, true, MouseAny, MouseSGR, false, false}
 	const on = "\x1b[?1;2004;1049;1004h\x1b=\x1b[?1000h\x1b[?1003h\x1b[?1006h"
 	with := func(change func(*Modes)) Modes {
 		m := all
@@ -274,6 +274,7 @@ func BenchmarkScanner(b *testing.B) {
 		{"titles", line("\x1b]0;%d\x07text")},
 		{"bells", []byte(strings.Repeat("\a", 64<<10))},
 		{"sixel", []byte("\x1bPq" + strings.Repeat("#0~~@@vv@@~~$", 5000) + "\x1b\\")},
+		{"queries", line("\x1b[6n\x1b[c\x1b]11;?\x07%d")},
 		{"escapes", []byte(strings.Repeat("\x1b", 64<<10))},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -282,6 +283,7 @@ func BenchmarkScanner(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				s.Scan(c.data)
+				s.Queries()
 			}
 		})
 	}

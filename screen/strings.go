@@ -127,37 +127,6 @@ func (t *Terminal) changePalette(change func(*Palette)) {
 	}
 }
 
-// spec is how a colour is told: each part with four hexadecimal digits.
-func (c Color) spec() string {
-	r, g, b, _ := c.RGB()
-	return fmt.Sprintf("rgb:%04x/%04x/%04x", int(r)*0x101, int(g)*0x101, int(b)*0x101)
-}
-
-// parseColor takes rgb:R/G/B with one to four digits each, and #RGB with as many.
-// Colours by name are left to the terminals of X11.
-func parseColor(s string) (Color, bool) {
-	var parts []string
-	if rest, ok := strings.CutPrefix(s, "rgb:"); ok {
-		parts = strings.Split(rest, "/")
-	} else if rest, ok := strings.CutPrefix(s, "#"); ok && len(rest)%3 == 0 {
-		n := len(rest) / 3
-		parts = []string{rest[:n], rest[n : 2*n], rest[2*n:]}
-	}
-	if len(parts) != 3 {
-		return 0, false
-	}
-	var rgb [3]uint8
-	for i, part := range parts {
-		v, err := strconv.ParseUint(part, 16, 16)
-		if err != nil || len(part) > 4 {
-			return 0, false
-		}
-		whole := uint64(1)<<(4*len(part)) - 1
-		rgb[i] = uint8((v*255 + whole/2) / whole)
-	}
-	return RGB(rgb[0], rgb[1], rgb[2]), true
-}
-
 // dcs does what a device control string asks for.
 func (t *Terminal) dcs(data []byte) {
 	switch t.parser.key(t.parser.final) {

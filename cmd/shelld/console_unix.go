@@ -53,6 +53,12 @@ func inForeground(fd int) bool {
 	return err != nil || group == unix.Getpgrp() // An error: it is nobody's.
 }
 
+// answers says whether our terminal is shown what the job's programs ask theirs, and
+// types the answers to us.
+func (c *console) answers() bool {
+	return c.isTerminal && c.readable && slices.Contains(c.terminals, int(os.Stdout.Fd()))
+}
+
 // raw lets every key through to the job's terminal, which has modes of its own. Without
 // a terminal, or in its background, nothing is done.
 func (c *console) raw() error {

@@ -35,7 +35,7 @@ func startLocal(opts rpc.Options, notice func(rpc.Notice)) (*localServer, error)
 	}
 	opts.Version = versionString()
 	opts.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
-	m, err := jobs.NewManager(jobs.Options{Log: opts.Log})
+	m, err := jobs.NewManager(jobs.Options{Log: opts.Log, Version: opts.Version})
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func runJob(o runOptions) int {
 // run returns what went wrong with the server. Whatever it did, the server is gone.
 func (r *runner) run() error {
 	var err error
-	r.server, err = startLocal(rpc.Options{Window: runWindow}, r.notice)
+	r.server, err = startLocal(rpc.Options{Window: runWindow, Unanswered: r.console.answers()}, r.notice)
 	if err != nil {
 		close(r.over)
 		return err

@@ -46,7 +46,7 @@ func serveOn(in io.Reader, out io.Writer, opts rpc.Options) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	defer stop()
-	m, err := jobs.NewManager(jobs.Options{Log: opts.Log, WithoutKeepers: withoutKeepers})
+	m, err := jobs.NewManager(jobs.Options{Log: opts.Log, Version: opts.Version, WithoutKeepers: withoutKeepers})
 	if err != nil {
 		opts.Log.Error("the server cannot start", "error", err)
 		return 1

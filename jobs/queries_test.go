@@ -1,0 +1,228 @@
+package jobs
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const whoAmI = "\x1b[?62;22c"
+
+func (f *fakeJob) inTurn(do func()) {
+	f.turns.Lock()
+	defer f.turns.Unlock()
+	do()
+}
+
+func TestQueriesAreAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		f.m.version = "1.2"
+		tp.allow(1000)
+		f.out.data <- []byte("hello \x1b[c")
+		synctest.Wait()
+		f.out.data <- []byte("\x1b[?200")
+		synctest.Wait()
+		f.out.data <- []byte("4$p\x1b[18t\x1b[6n\x1b[>q")
+		synctest.Wait()
+		want := whoAmI + "\x1b[?2004;2$y" + "\x1b[8;24;80t" + "\x1b[1;7R" + "\x1bP>|shelld(1.2)\x1b\\"
+		if got := tp.text(); got != want {
+			t.Errorf("typed %q, want %q", got, want)
+		}
+		must(t, f.Resize(100, 50))
+		f.out.data <- []byte("\x1b[18t")
+		synctest.Wait()
+		if got := strings.TrimPrefix(tp.text(), want); got != "\x1b[8;50;100t" {
+			t.Errorf("after a resize %q", got)
+		}
+		f.end()
+	})
+}
+
+// An answer comes as soon as it can, and never within what a client types.
+func TestAnswersGoBetweenInputs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		first := f.typeIn(Input{Text: "first"})
+		second := f.typeIn(Input{Text: "second"})
+		synctest.Wait()
+		f.out.data <- []byte("\x1b[c") // nothing of the first one was taken, but its write has begun
+		tp.allow(2)
+		synctest.Wait()
+		f.out.data <- []byte("\x1b[5n\x1b[c")
+		synctest.Wait()
+		if n := f.queue.bytes.Load(); n != int64(len("firstsecond")) { // what was taken counts when the write is over
+			t.Errorf("%d bytes are queued", n)
+		}
+		tp.allow(5)
+		synctest.Wait()
+		f.out.data <- []byte("\x1b[5n") // while the first answers are written
+		synctest.Wait()
+		tp.allow(1000)
+		must(t, first)
+		must(t, second)
+		synctest.Wait()
+		if got, want := tp.text(), "first"+whoAmI+"\x1b[0n"+whoAmI+"\x1b[0n"+"second"; got != want {
+			t.Errorf("typed %q, want %q", got, want)
+		}
+		if f.queue.bytes.Load() != 0 || f.queue.answers != 0 {
+			t.Errorf("%d bytes of input and %d of answers are left", f.queue.bytes.Load(), f.queue.answers)
+		}
+		f.end()
+	})
+}
+
+// A program that asks without end and does not read goes on all the same.
+func TestAnswersAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		flood := []byte(strings.Repeat("\x1b[c", smallRead/3))
+		for range 100 {
+			f.out.data <- flood
+		}
+		synctest.Wait()
+		if got := f.End(PTY); got != int64(100*len(flood)) {
+			t.Errorf("%d bytes of output", got)
+		}
+		typed := f.typeIn(Input{Text: "x"})
+		synctest.Wait()
+		if f.queue.answers > mostAnswers || f.queue.answers < mostAnswers/2 || len(f.queue.items) > 3 || !f.queries.lost {
+			t.Errorf("%d bytes of answers in %d items, noted %v", f.queue.answers, len(f.queue.items), f.queries.lost)
+		}
+		tp.allow(2 * mostAnswers)
+		must(t, typed)
+		if got := tp.text(); strings.ReplaceAll(got, whoAmI, "") != "x" {
+			t.Errorf("typed %q", got)
+		}
+		f.out.data <- []byte("\x1b[5n")
+		synctest.Wait()
+		if got := tp.text(); !strings.HasSuffix(got, "x\x1b[0n") {
+			t.Errorf("typed at last %q", got[len(got)-20:])
+		}
+		f.end()
+	})
+}
+
+// An interrupt key drops answers, as the kernel drops those that it has.
+func TestInterruptDropsAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(3)
+		f.out.data <- []byte("\x1b[c\x1b[5n")
+		synctest.Wait()
+		key := f.typeIn(Input{Keys: []string{"Ctrl-C"}})
+		tp.allow(100)
+		must(t, key)
+		synctest.Wait()
+		if got := tp.text(); got != "\x1b[?\x03" || f.queue.answers != 0 {
+			t.Errorf("typed %q, %d bytes are left", got, f.queue.answers)
+		}
+		f.end()
+	})
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		f.inTurn(func() { f.spec.Unanswered = true })
+		tp.allow(100)
+		f.out.data <- []byte("\x1b[c")
+		synctest.Wait()
+		f.inTurn(func() { f.spec.Unanswered = false })
+		f.proc.exit(0)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		f.out.data <- []byte("\x1b[c") // from what the leader has left behind
+		synctest.Wait()
+		if got := tp.text(); got != "" {
+			t.Errorf("typed %q", got)
+		}
+		f.proc.gone()
+		f.finish()
+	})
+}
+
+// The echo of what was typed is looked for, whatever is answered in between.
+func TestAnswersAreNotTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1000)
+		yes := true
+		must(t, f.typeIn(Input{Text: "abc"}))
+		f.out.data <- []byte("\x1b[c")
+		synctest.Wait()
+		if f.typed == nil || string(f.typed.data) != "abc" {
+			t.Errorf("what was typed last is %+v", f.typed)
+		}
+		p, err := f.Wait(&WaitSpec{Until: []Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: "b."}, AfterInput: &yes}}, From: Origin{Kind: FromStart}, Timeout: -1, MaxBytes: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.out.data <- []byte("abcbx ")
+		if o := must(t, p); o.Match.Text != "bx" {
+			t.Errorf("matched %+v", o.Match)
+		}
+		f.end()
+	})
+}
+
+// What the screen knows is answered as it was when it was asked, whoever draws, and
+// nothing that was asked later comes first.
+func TestQueriesOfTheScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1000)
+		want := ""
+		expect := func(output, answer string) {
+			f.out.data <- []byte(output)
+			synctest.Wait()
+			want += answer
+			if got := tp.text(); got != want {
+				t.Errorf("behind %q typed %q, want %q", output, got, want)
+			}
+		}
+		expect("\x1b[5n", "\x1b[0n")
+		if f.view != nil {
+			t.Error("it is drawn, and nobody needs that")
+		}
+		expect("one\r\ntwo\x1b[6nthree\x1b[c\r\n\x1b[?6n\x1b[5n", "\x1b[2;4R"+whoAmI+"\x1b[?3;1R\x1b[0n")
+		expect("\x1b[5;20r\x1bP$q", "")
+		expect("r\x1b\\\x1b[1;31m\x1bP$qm\x1b\\", "\x1bP1$r5;20r\x1b\\\x1bP1$r0;1;31m\x1b\\")
+
+		var v *view
+		f.inTurn(func() { v = f.theView() })
+		v.busy.Lock() // whoever draws is slow
+		f.out.data <- []byte("\x1b[H\x1b[6n....\x1b[6n....\x1b[c")
+		synctest.Wait()
+		shown := f.Screen(0)
+		synctest.Wait()
+		v.busy.Unlock()
+		must(t, shown)
+		expect("", "\x1b[1;1R\x1b[1;5R"+whoAmI)
+		if s := &f.display.screen; len(s.pending)+len(s.answers) > 0 {
+			t.Errorf("left: %+v, %v", s.pending, s.answers)
+		}
+		must(t, f.Resize(40, 10))
+		expect("\x1b[99;99H\x1b[6n", "\x1b[10;40R")
+		f.end()
+	})
+}
+
+// A job that floods and asks is answered, as good as it can be.
+func TestQueriesBehindAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1000)
+		flood := []byte(strings.Repeat("0123456789\r\n", smallRead/12))
+		for range 12 << 20 / len(flood) {
+			f.out.data <- flood
+		}
+		f.out.data <- []byte("\x1b[6n")
+		synctest.Wait()
+		if got := tp.text(); got != "\x1b[24;1R" {
+			t.Errorf("typed %q", got)
+		}
+		f.end()
+	})
+}

@@ -1,0 +1,147 @@
+package screen
+
+import "fmt"
+
+// A Query is a question that a program has asked its terminal in its output. The
+// answer is typed, as if the terminal had a keyboard of its own.
+type Query struct {
+	From, To int64 // where it stands in all that was scanned
+	Screen   bool  // only who draws the screen can answer it
+
+	answer  string
+	size    uint16 // not 0: the window operation that asks for a size
+	version bool   // of this program is asked for
+}
+
+// A Display is what a terminal is told of itself, to answer with.
+type Display struct {
+	Cols, Rows int
+	Version    string // of the program that this is
+}
+
+// queryBytes is the longest query: a longer one is not answered. Whoever takes queries
+// out of output (StripQueries) has to hold back no more than this.
+const queryBytes = 1 << 10
+
+// What nobody takes of a scanner's queries is dropped beyond askedBytes, counted by
+// what the answers take and askedCost for each. A program may ask without end.
+const (
+	askedBytes = 16 << 10
+	askedCost  = 16
+)
+
+const (
+	statusGood = "\x1b[0n"
+	emptyTitle = "\x1b]l\x1b\\"
+)
+
+// Queries returns what was asked since the last call, in order, and how much more was
+// asked and dropped.
+func (s *Scanner) Queries() (asked []Query, dropped int) {
+	asked, dropped = s.asked, s.dropped
+	s.asked, s.askedSize, s.dropped = nil, 0, 0
+	return asked, dropped
+}
+
+// ask notes the query that ends here.
+func (s *Scanner) ask(q Query) {
+	q.From, q.To = s.begun, s.pos+1
+	if q.To-q.From > queryBytes {
+		return
+	}
+	s.askedSize += len(q.answer) + askedCost
+	if s.askedSize > askedBytes {
+		s.dropped++
+		return
+	}
+	s.asked = append(s.asked, q)
+}
+
+func (s *Scanner) answer(text string) { s.ask(Query{answer: text}) }
+
+// Answer returns what the terminal sends; nothing where Screen is set.
+func (q Query) Answer(d Display) []byte {
+	switch {
+	case q.Screen:
+		return nil
+	case q.size != 0:
+		return windowSize(q.size, d)
+	case q.version:
+		return fmt.Appendf(nil, "\x1bP>|shelld(%s)\x1b\\", cleanVersion(d.Version))
+	}
+	return []byte(q.answer)
+}
+
+// cleanVersion leaves what may stand in a string.
+func cleanVersion(version string) string {
+	clean := []byte(version)
+	for i, c := range clean {
+		if c < 0x20 || c >= del {
+			clean[i] = '?'
+		}
+	}
+	return string(clean)
+}
+
+// windowSize answers one of xterm's window operations.
+func windowSize(op uint16, d Display) []byte {
+	what, height, width := op-10, d.Rows, d.Cols
+	switch op {
+	case 14:
+		height, width = height*cellHeight, width*cellWidth
+	case 16:
+		height, width = cellHeight, cellWidth
+	}
+	return fmt.Appendf(nil, "\x1b[%d;%d;%dt", what, height, width)
+}
+
+// windowQuery takes CSI t where it asks for something. The title is told as empty:
+// whoever writes to a terminal could have it typed into the shell otherwise.
+func (s *Scanner) windowQuery(op uint16) {
+	switch op {
+	case 14, 16, 18, 19:
+		s.ask(Query{size: op})
+	case 21:
+		s.answer(emptyTitle)
+	}
+}
+
+// endQuery takes a control sequence that sets nothing, if it is a query.
+func (s *Scanner) endQuery(key [3]byte) {
+	n := s.seq.params[0]
+	switch key {
+	case [3]byte{0, 0, 'c'}, [3]byte{'>', 0, 'c'}, [3]byte{'=', 0, 'c'}:
+		if n == 0 {
+			s.answer(attributes(key[0]))
+		}
+	case [3]byte{0, 0, 'n'}:
+		switch n {
+		case 5:
+			s.answer(statusGood)
+		case 6:
+			s.ask(Query{Screen: true})
+		}
+	case [3]byte{'?', 0, 'n'}:
+		if n == 6 {
+			s.ask(Query{Screen: true})
+		}
+	case [3]byte{0, '$', 'p'}:
+		s.answer(fmt.Sprintf("\x1b[%d;%d$y", n, s.ansiMode(n)))
+	case [3]byte{'?', '$', 'p'}:
+		s.answer(fmt.Sprintf("\x1b[?%d;%d$y", n, s.privateMode(n)))
+	case [3]byte{'>', 0, 'q'}:
+		if n == 0 {
+			s.ask(Query{version: true})
+		}
+	}
+}
+
+func attributes(private byte) string {
+	switch private {
+	case '>':
+		return secondaryAttributes
+	case '=':
+		return tertiaryAttributes
+	}
+	return primaryAttributes
+}
