@@ -15,9 +15,9 @@ func TestAppendMatched(t *testing.T) {
 	all := schema.JobPatternMatchedParams{
 		Handle: 1, Seq: 2, WatchID: 3, Match: text, Groups: schema.List[*string]{&text, nil, new("")},
 		Named: schema.Map[*string]{"b": &text, "a": nil}, Line: text, Stream: schema.StreamPty, Offset: 4, EndOffset: 5,
-		Suppressed: new(int64(6)), Truncated: new(true),
+		Suppressed: new(int64(6)), Truncated: new(true), Row: new(int64(7)), Col: new(int64(8)),
 	}
-	if v := reflect.ValueOf(all); v.NumField() != 13 {
+	if v := reflect.ValueOf(all); v.NumField() != 15 {
 		t.Errorf("there are %d members: see that appendMatched has them all", v.NumField())
 	}
 	for _, p := range []schema.JobPatternMatchedParams{all, {}, {Match: "\xff half", Groups: schema.List[*string]{}}} {

@@ -171,5 +171,7 @@ func (l *lane) watchScreenLocked() {
 	if l.open && l.want.events[schema.EventNameScreenChanged] {
 		every = time.Duration(l.out.screenEvery.Load())
 	}
-	l.job.TellScreen(every)
+	if l.job != nil {
+		l.job.TellScreen(every)
+	}
 }

@@ -41,19 +41,21 @@ func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 		normal = s.resume.hidden
 	}
 	if history {
-		for _, l := range s.History {
+		for i, l := range s.History {
 			b = s.appendLine(b, l)
-			if !l.Wrapped || l.Len() < s.Cols {
-				b = append(b, "\r\n"...)
+			next := normal[0]
+			if i+1 < len(s.History) {
+				next = s.History[i+1]
 			}
+			b = s.appendBreak(b, l, next)
 		}
 	}
 	b = s.appendScreen(b, normal)
-	b = s.appendSaved(b, s.resume.saved[0])
+	b = s.appendSaved(b, normal, s.resume.saved[0])
 	if s.Modes.AlternateScreen {
 		b = append(b, "\x1b[?1047h\x1b[H"...)
 		b = s.appendScreen(b, s.Lines)
-		b = s.appendSaved(b, s.resume.saved[1])
+		b = s.appendSaved(b, s.Lines, s.resume.saved[1])
 	}
 	b = s.appendTabs(b)
 	b = s.appendModes(b)
@@ -65,17 +67,26 @@ func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 func (s *Snapshot) appendScreen(b []byte, lines []Line) []byte {
 	for i, l := range lines {
 		b = s.appendLine(b, l)
-		if i < len(lines)-1 && !(l.Wrapped && l.Len() == s.Cols && !l.endsEmpty()) {
-			b = append(b, "\r\n"...)
+		if i == len(lines)-1 {
+			break
 		}
+		b = s.appendBreak(b, l, lines[i+1])
 	}
 	return append(b, "\x1b[m"...)
 }
 
-// endsEmpty says whether the last column was not written, so that writing does not
-// come behind it.
-func (l Line) endsEmpty() bool {
-	return len(l.cells) > 0 && l.cells[len(l.cells)-1].char == 0
+// appendBreak goes to the next line: by writing on, where the line was wrapped.
+func (s *Snapshot) appendBreak(b []byte, l, next Line) []byte {
+	full := len(l.cells) == s.Cols && (l.cells[s.Cols-1].char != 0 || l.cells[s.Cols-1].flags&wideTail != 0)
+	switch {
+	case l.Wrapped && full && (len(next.cells) == 0 || next.cells[0].char == 0):
+		return append(b, " \r\x1b[X"...) // it went on, and that was erased
+	case l.Wrapped && full:
+		return b
+	case l.Wrapped && len(next.cells) > 0 && next.cells[0].flags&wideHead != 0:
+		return appendCSI(b, s.Cols, 'G') // where there is no place for a wide character
+	}
+	return append(b, "\r\n"...)
 }
 
 func (s *Snapshot) appendLine(b []byte, l Line) []byte {
@@ -200,14 +211,20 @@ func (s *Snapshot) appendPalette(b []byte) []byte {
 	return b
 }
 
-// appendSaved has a terminal save a cursor.
-func (s *Snapshot) appendSaved(b []byte, c cursor) []byte {
+// appendSaved has a terminal save a cursor, on a screen of these lines.
+func (s *Snapshot) appendSaved(b []byte, lines []Line, c cursor) []byte {
 	if (c == cursor{sets: newCharsets()}) {
 		return b
 	}
+	if c.origin {
+		b = append(b, "\x1b[?6h"...) // there are no margins yet
+	}
+	b = fmt.Appendf(b, "\x1b[%d;%dH", c.row+1, c.col+1)
+	if c.pending {
+		b = appendPending(b, lines[c.row], c.col)
+	}
 	b = s.appendPen(b, c)
-	b = fmt.Appendf(b, "\x1b[%d;%dH\x1b7\x1b[m\x1b(B\x1b)B\x0f\x1b[0\"q", c.row+1, c.col+1)
-	return b
+	return append(b, "\x1b7\x1b[?6l\x1b[m\x1b]8;;\x1b\\\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b[0\"q"...)
 }
 
 // appendPen selects the style and the character sets of a cursor.
@@ -268,6 +285,7 @@ func (s *Snapshot) appendModes(b []byte) []byte {
 	private(r.switches.reverse, 5)
 	private(r.switches.allowColumns, 40)
 	private(r.switches.keepOnColumns, 95)
+	private(r.switches.moreFix, 41)
 	private(r.switches.reverseWrap, 45)
 	private(r.switches.reverseWrapMore, 1045)
 	private(r.switches.leftRight, 69)
@@ -305,7 +323,7 @@ func (s *Snapshot) appendCursor(b []byte) []byte {
 	}
 	b = fmt.Appendf(b, "\x1b[%d;%dH", row+1, col+1)
 	if c.pending {
-		b = s.appendPending(b, c)
+		b = appendPending(b, s.Lines[c.row], c.col)
 	}
 	b = s.appendPen(b, c)
 	if s.resume.switches.noWrap {
@@ -314,16 +332,15 @@ func (s *Snapshot) appendCursor(b []byte) []byte {
 	return b
 }
 
-// appendPending writes the last character of the row again.
-func (s *Snapshot) appendPending(b []byte, c cursor) []byte {
-	l := s.Lines[c.row]
-	at := l.cells[c.col]
+// appendPending writes the last character of a row again, where the cursor is.
+func appendPending(b []byte, l Line, col int) []byte {
+	at := l.cells[col]
 	if at.flags&wideTail != 0 {
-		at = l.cells[c.col-1]
+		at = l.cells[col-1]
 		b = append(b, '\b')
 	}
 	if at.char == 0 {
-		return b
+		at.char = ' ' // erased since: a blank is nearly the same
 	}
 	b = l.tables.appendStyle(b, at, cell{})
 	b = l.tables.appendText(b, at)

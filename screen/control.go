@@ -13,6 +13,7 @@ const (
 
 // control does what a C0 control asks for. BEL is somebody else's.
 func (t *Terminal) control(c byte) {
+	t.last = 0
 	switch c {
 	case backspace:
 		t.back(1)
@@ -45,6 +46,7 @@ func (t *Terminal) carriageReturn() {
 // escape does what ESC and this final byte ask for.
 func (t *Terminal) escape(final byte) {
 	ps := &t.parser
+	t.last = 0
 	if ps.inter > 0 {
 		t.escapeInter(ps.inters[0], final)
 		return
@@ -241,6 +243,9 @@ func (t *Terminal) defaultTabs() {
 }
 
 func (t *Terminal) tabForward(n int) {
+	if t.cursor.pending && t.switches.moreFix {
+		t.wrapPending()
+	}
 	right := t.rightEdge()
 	for ; n > 0 && t.cursor.col < right; n-- {
 		for t.cursor.col++; t.cursor.col < right && !t.tabs[t.cursor.col]; t.cursor.col++ {

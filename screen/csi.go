@@ -4,7 +4,13 @@ package screen
 func (t *Terminal) csi(final byte) {
 	ps := &t.parser
 	p := &ps.params
+	last := t.last
+	t.last = 0 // REP is for a character right before it
 	if ps.prefix == 0 && ps.inter == 0 {
+		if final == 'b' {
+			t.repeat(last, p.times(0))
+			return
+		}
 		t.plainCSI(final, p)
 		return
 	}
@@ -13,6 +19,10 @@ func (t *Terminal) csi(final byte) {
 		t.eraseDisplay(p.at(0, 0), t.protects == protectDEC)
 	case '?'<<16 | 'K':
 		t.eraseLine(p.at(0, 0), t.protects == protectDEC)
+	case '?'<<16 | 's': // XTSAVE
+		t.savePrivateModes(p)
+	case '?'<<16 | 'r': // XTRESTORE
+		t.restorePrivateModes(p)
 	case '?'<<16 | 'h':
 		t.setPrivateModes(p, true)
 	case '?'<<16 | 'l':
@@ -22,9 +32,13 @@ func (t *Terminal) csi(final byte) {
 			t.defaultTabs()
 		}
 	case ' '<<8 | '@': // SL
-		t.shiftColumns(t.margins.left, -p.times(0))
+		if t.insideMargins() {
+			t.shiftColumns(t.margins.left, -p.times(0))
+		}
 	case ' '<<8 | 'A': // SR
-		t.shiftColumns(t.margins.left, p.times(0))
+		if t.insideMargins() {
+			t.shiftColumns(t.margins.left, p.times(0))
+		}
 	case ' '<<8 | 'q':
 		t.cursorStyle(p.at(0, 0))
 	case '!'<<8 | 'p':
@@ -59,9 +73,9 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 		t.insertCells(p.times(0))
 	case 'A':
 		t.up(p.times(0))
-	case 'B', 'e':
+	case 'B':
 		t.down(p.times(0))
-	case 'C', 'a':
+	case 'C':
 		t.forward(p.times(0))
 	case 'D':
 		t.back(p.times(0))
@@ -74,6 +88,12 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 	case 'G', '`':
 		row, _ := t.place()
 		t.moveTo(row, p.times(0)-1)
+	case 'a': // HPR: margins do not stop it
+		row, col := t.place()
+		t.moveTo(row, col+p.times(0))
+	case 'e': // VPR
+		row, col := t.place()
+		t.moveTo(row+p.times(0), col)
 	case 'H', 'f':
 		t.moveTo(p.times(0)-1, p.times(1)-1)
 	case 'I':
@@ -101,8 +121,6 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 		t.eraseCells(p.times(0))
 	case 'Z':
 		t.tabBack(p.times(0))
-	case 'b':
-		t.repeat(p.times(0))
 	case 'c':
 		if p.at(0, 0) == 0 {
 			t.deviceAttributes()

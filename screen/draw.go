@@ -15,27 +15,33 @@ func (t *Terminal) printASCII(p []byte) {
 	}
 	t.changed = true
 	t.last = rune(p[len(p)-1])
-	for len(p) > 0 {
-		if t.cursor.pending {
-			t.wrapPending()
-		}
-		right := t.rightEdge()
-		n := min(len(p), right+1-t.cursor.col)
-		l := t.grid.lines[t.cursor.row]
-		l.mend(t.cursor.col)
-		l.mend(t.cursor.col + n)
-		c := t.cursor.pen
-		cells := l.cells[t.cursor.col : t.cursor.col+n]
-		for i, char := range p[:n] {
+	for c := t.cursor.pen; len(p) > 0; {
+		cells := t.nextCells(len(p))
+		for i, char := range p[:len(cells)] {
 			c.char = uint32(char)
 			cells[i] = c
 		}
-		t.cursor.col += n
-		if t.cursor.col > right {
-			t.cursor.col, t.cursor.pending = right, true
-		}
-		p = p[n:]
+		p = p[len(cells):]
 	}
+}
+
+// nextCells moves the cursor over at most n cells that are to be written, in one row,
+// and returns them.
+func (t *Terminal) nextCells(n int) []cell {
+	if t.cursor.pending {
+		t.wrapPending()
+	}
+	from, right := t.cursor.col, t.rightEdge()
+	n = min(n, right+1-from)
+	l := t.grid.lines[t.cursor.row]
+	l.mend(from)
+	l.mend(from + n)
+	l.use(from + n)
+	t.cursor.col += n
+	if t.cursor.col > right {
+		t.cursor.col, t.cursor.pending = right, true
+	}
+	return l.cells[from : from+n]
 }
 
 // print draws a character where the cursor is.
@@ -69,6 +75,7 @@ func (t *Terminal) print(r rune) {
 	l, col := t.grid.lines[t.cursor.row], t.cursor.col
 	l.mend(col)
 	l.mend(col + width)
+	l.use(col + width)
 	c := t.cursor.pen
 	c.char = uint32(r)
 	if width == 2 {
@@ -92,8 +99,10 @@ func (t *Terminal) wrapPending() {
 }
 
 func (t *Terminal) wrapLine() {
-	// Lines between margins are no lines that a larger screen could join.
-	t.grid.lines[t.cursor.row].wrapped = t.rightEdge() == t.cols-1
+	// Lines between margins are no lines that a larger screen could join, and below the
+	// bottom margin the last row is written over.
+	row := t.cursor.row
+	t.grid.lines[row].wrapped = t.fullWidth() && (row == t.margins.bottom || row < t.rows-1)
 	t.cursor.col = t.leftEdge()
 	t.index()
 }
@@ -115,8 +124,9 @@ func (t *Terminal) leftEdge() int {
 	return 0
 }
 
-// clusterBytes is how long a character may become by what combines with it.
-const clusterBytes = 32
+// clusterRunes is of how many runes a character may be made. Families of emoji have
+// seven; more is a joke.
+const clusterRunes = 8
 
 // combine adds a mark to the character before the cursor.
 func (t *Terminal) combine(r rune) {
@@ -127,7 +137,9 @@ func (t *Terminal) combine(r rune) {
 	if col < 0 {
 		return
 	}
-	cells := t.grid.lines[t.cursor.row].cells
+	l := t.grid.lines[t.cursor.row]
+	l.use(col + 1)
+	cells := l.cells
 	if cells[col].flags&wideTail != 0 {
 		col--
 	}
@@ -136,7 +148,7 @@ func (t *Terminal) combine(r rune) {
 		c.char = ' '
 	}
 	text := t.tables.text(*c)
-	if len(text)+utf8.RuneLen(r) <= clusterBytes {
+	if utf8.RuneCountInString(text) < clusterRunes {
 		c.char = t.cluster(text + string(r))
 	}
 }
@@ -229,11 +241,39 @@ func (t *Terminal) tidy() {
 }
 
 // repeat is REP. What would be written over again is left out.
-func (t *Terminal) repeat(n int) {
-	if t.last == 0 {
+func (t *Terminal) repeat(char rune, n int) {
+	if char == 0 || t.skims {
 		return
 	}
-	for range min(n, 2*t.cols*t.rows) {
-		t.print(t.last)
+	width := runeWidth(char)
+	n = min(n, t.cols*(t.rows+1)/width)
+	for n > 0 {
+		if room := t.rightEdge() + 1 - t.cursor.col; t.cursor.pending || room < width || t.switches.insert || !t.cursor.sets.plain() {
+			t.print(char)
+			n--
+			continue
+		}
+		t.changed, t.last = true, char
+		n -= t.fillRow(char, width, n)
 	}
+}
+
+// fillRow draws a character up to n times, as far as the row goes.
+func (t *Terminal) fillRow(char rune, width, n int) int {
+	n = min(n, (t.rightEdge()+1-t.cursor.col)/width)
+	head, tail := t.cursor.pen, t.cursor.pen
+	head.char = uint32(char)
+	cells := t.nextCells(n * width)
+	if width == 1 {
+		for i := range cells {
+			cells[i] = head
+		}
+		return n
+	}
+	head.flags |= wideHead
+	tail.flags |= wideTail
+	for i := 0; i < len(cells); i += 2 {
+		cells[i], cells[i+1] = head, tail
+	}
+	return n
 }

@@ -13,6 +13,11 @@ func (t *Terminal) erase(row, from, to int, spare bool) {
 	if to == t.cols {
 		l.wrapped = false
 	}
+	if blank == (cell{}) {
+		to = min(to, l.used) // there is nothing behind
+	} else {
+		l.use(to)
+	}
 	for i := from; i < to; i++ {
 		if !spare || l.cells[i].flags&protected == 0 {
 			l.cells[i] = blank
@@ -20,6 +25,8 @@ func (t *Terminal) erase(row, from, to int, spare bool) {
 	}
 	if spare {
 		l.repair()
+	} else if to == l.used && from < to && blank == (cell{}) {
+		l.used = from
 	}
 }
 

@@ -11,6 +11,7 @@ type grid struct {
 type line struct {
 	cells   []cell
 	wrapped bool // it goes on in the next one
+	used    int  // all cells behind are empty: most lines are short, and need not be cleared to their ends
 }
 
 func newGrid(cols, rows int) grid {
@@ -29,18 +30,23 @@ func newLine(cols int, blank cell) *line {
 
 func (l *line) fill(blank cell) {
 	if blank == (cell{}) {
-		clear(l.cells)
+		clear(l.cells[:l.used])
+		l.used = 0
 	} else {
 		for i := range l.cells {
 			l.cells[i] = blank
 		}
+		l.use(len(l.cells))
 	}
 	l.wrapped = false
 }
 
+// use says that cells up to an end may be no empty ones.
+func (l *line) use(end int) { l.used = max(l.used, end) }
+
 // written is how many cells there are up to the last that is not an empty one.
 func (l *line) written() int {
-	n := len(l.cells)
+	n := l.used
 	for n > 0 && l.cells[n-1] == (cell{}) {
 		n--
 	}
@@ -136,7 +142,7 @@ func (h *history) push(l *line) {
 		slot.cells = make([]cell, 0, n)
 	}
 	slot.cells = append(slot.cells[:0], l.cells[:n]...)
-	slot.wrapped = l.wrapped
+	slot.wrapped, slot.used = l.wrapped, n
 }
 
 // takeAll returns the lines, and is empty then.

@@ -56,6 +56,7 @@ func (t *Terminal) eraseChars(row, from, to int) {
 	l := t.grid.lines[row]
 	l.mend(from)
 	l.mend(to)
+	l.use(to)
 	for i := from; i < to; i++ {
 		if c := &l.cells[i]; c.flags&protected == 0 || t.protects != protectDEC {
 			c.becomeBlank()
@@ -75,6 +76,7 @@ func (t *Terminal) fillRect(r rect, char int) {
 		l := t.grid.lines[row]
 		l.mend(r.left)
 		l.mend(r.right)
+		l.use(r.right)
 		for i := r.left; i < r.right; i++ {
 			l.cells[i] = c
 		}
@@ -93,24 +95,34 @@ func (t *Terminal) copyRect(r rect, p *params) {
 	if rows <= 0 || cols <= 0 {
 		return
 	}
-	copied := make([]cell, 0, rows*cols)
-	for row := range rows {
-		copied = append(copied, t.grid.lines[r.top+row].cells[r.left:r.left+cols]...)
-	}
-	for row := range rows {
+	for i := range rows {
+		row := i
+		if top > r.top {
+			row = rows - 1 - i // not over what is still to be copied
+		}
+		from := t.grid.lines[r.top+row].cells[r.left : r.left+cols]
 		l := t.grid.lines[top+row]
 		l.mend(left)
 		l.mend(left + cols)
-		copy(l.cells[left:], copied[row*cols:(row+1)*cols])
+		l.use(left + cols)
+		if left+cols == t.cols {
+			l.wrapped = false
+		}
+		copy(l.cells[left:], from)
 		l.repair()
 	}
 }
 
 // changeRect is DECCARA, or DECRARA, which reverses attributes.
 func (t *Terminal) changeRect(r rect, p *params, reverse bool) {
-	change := func(c *cell) {
-		for i := 4; i < max(p.count(), 5); i++ {
-			c.changeAttribute(p.at(i, 0), reverse)
+	var change attributeChange
+	for i := 4; i < max(p.count(), 5); i++ {
+		change.add(p.at(i, 0), reverse)
+	}
+	apply := func(c *cell) {
+		c.flags = c.flags&^change.clear ^ change.flip | change.set
+		if c.char == 0 && c.flags&wideTail == 0 && c.flags&styled != 0 {
+			c.char = ' ' // something is to be seen now
 		}
 	}
 	for row := r.top; row < r.bottom; row++ {
@@ -123,30 +135,52 @@ func (t *Terminal) changeRect(r rect, p *params, reverse bool) {
 				to = t.cols
 			}
 		}
+		t.grid.lines[row].use(to)
 		cells := t.grid.lines[row].cells
+		if cells[from].flags&wideTail != 0 {
+			from-- // both halves of a character look the same
+		}
+		if to < len(cells) && cells[to].flags&wideTail != 0 {
+			to++
+		}
 		for i := from; i < to; i++ {
-			change(&cells[i])
+			apply(&cells[i])
 		}
 	}
 }
 
-// changeAttribute knows the attributes that these sequences have.
-func (c *cell) changeAttribute(n int, reverse bool) {
-	flag := map[int]cellFlags{
-		1: cellFlags(Bold), 5: cellFlags(Blink), 7: cellFlags(Inverse), 8: cellFlags(Invisible),
-		4: cellFlags(SingleUnderline) << underlineShift,
-	}
-	all := flag[1] | flag[4] | flag[5] | flag[7]
+// An attributeChange is what becomes of a cell's attributes: some are cleared, then
+// some reversed, then some set.
+type attributeChange struct{ clear, flip, set cellFlags }
+
+// rectAttributes are those that these sequences know, by their numbers in SGR.
+var rectAttributes = map[int]cellFlags{
+	1: cellFlags(Bold), 4: cellFlags(SingleUnderline) << underlineShift, 5: cellFlags(Blink),
+	7: cellFlags(Inverse), 8: cellFlags(Invisible),
+}
+
+// add has one more number change them, behind those before it.
+func (a *attributeChange) add(n int, reverse bool) {
+	flag := rectAttributes[n]
 	switch {
 	case n == 0 && reverse:
-		c.flags ^= all
-	case n == 0:
-		c.flags &^= all | flag[8]
+		for _, n := range []int{1, 4, 5, 7} {
+			a.flip ^= rectAttributes[n]
+		}
 	case reverse:
-		c.flags ^= flag[n]
+		a.flip ^= flag
+	case n == 0:
+		for _, flag := range rectAttributes {
+			a.unset(flag)
+		}
 	case n > 20:
-		c.flags &^= flag[n-20]
+		a.unset(rectAttributes[n-20])
 	default:
-		c.flags |= flag[n]
+		a.set |= flag
 	}
+}
+
+func (a *attributeChange) unset(flag cellFlags) {
+	a.set &^= flag
+	a.clear |= flag
 }

@@ -15,12 +15,6 @@ const (
 	version             = "\x1bP>|shelld\x1b\\"
 )
 
-// The size of a cell in pixels, for those who ask, and of a picture's.
-const (
-	cellWidth  = 8
-	cellHeight = 16
-)
-
 // deviceAttributes is DA1.
 func (t *Terminal) deviceAttributes() { t.reply(primaryAttributes) }
 

@@ -4,7 +4,7 @@ package screen
 // normal screen are wrapped anew, with its history; the line of the cursor stays in
 // sight. The alternate screen is cut or filled: its program draws it again.
 func (t *Terminal) Resize(cols, rows int) {
-	cols, rows = min(max(cols, 1), MaxCols), min(max(rows, 1), MaxRows)
+	cols, rows = FitSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
 		return
 	}
@@ -46,6 +46,10 @@ func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
 	full := used == len(g.lines)
 	all := append(t.history.takeAll(), g.lines[:used]...)
 	at, top := mark{old + c.row, c.col}, mark{old, 0}
+	if c.pending {
+		at.col++ // behind what was written, as the next character will be
+		c.pending = false
+	}
 	if cols != t.cols {
 		all = rewrap(all, cols, &at, &top)
 	}
@@ -64,12 +68,14 @@ func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
 		if i < len(shown) {
 			copy(g.lines[i].cells, shown[i].cells)
 			g.lines[i].wrapped = shown[i].wrapped
+			g.lines[i].use(min(cols, len(shown[i].cells)))
 			g.lines[i].repair()
 		}
 	}
+	g.lines[rows-1].wrapped = false
 	c.row, c.col = at.row-first, at.col
 	if c.col >= cols {
-		c.col, c.pending = cols-1, true
+		c.col, c.pending = cols-1, g.lines[c.row].written() == cols
 	}
 }
 
@@ -124,16 +130,22 @@ func (l *line) startsWide() bool { return len(l.cells) > 0 && l.cells[0].flags&w
 // appendWrapped cuts cells into lines. No wide character is cut in two, but on a
 // screen of one column.
 func appendWrapped(out []*line, cells []cell, cols int, wrapped bool) []*line {
+	keep := func(l *line) {
+		l.use(len(l.cells))
+		l.repair()
+		out = append(out, l)
+	}
 	for len(cells) > cols {
 		n := cols
 		if cells[n].flags&wideTail != 0 && n > 1 {
 			n--
 		}
 		piece := append(make([]cell, 0, cols), cells[:n]...)
-		out = append(out, &line{cells: piece[:n], wrapped: true})
+		keep(&line{cells: piece, wrapped: true})
 		cells = cells[n:]
 	}
-	return append(out, &line{cells: cells, wrapped: wrapped})
+	keep(&line{cells: cells, wrapped: wrapped})
+	return out
 }
 
 // locate returns where an offset has gone in the lines from begin on.
@@ -158,7 +170,7 @@ func (g *grid) crop(c *cursor, cols, rows int) {
 	for _, l := range g.lines {
 		cells := make([]cell, cols)
 		copy(cells, l.cells)
-		l.cells, l.wrapped = cells, false
+		l.cells, l.wrapped, l.used = cells, false, cols
 		l.repair()
 	}
 	for len(g.lines) < rows {

@@ -98,6 +98,7 @@ func (t *Terminal) shiftRows(top, bottom, n int) {
 		l.mend(left)
 		l.mend(right + 1)
 		l.wrapped = false
+		l.use(right + 1)
 		return l.cells[left : right+1]
 	}
 	blank := t.blank()
@@ -168,6 +169,7 @@ func (t *Terminal) shiftCells(row, col, n int) {
 	l, right := t.grid.lines[row], t.margins.right
 	l.mend(col)
 	l.mend(right + 1)
+	l.use(right + 1)
 	cells, blank := l.cells[col:right+1], t.blank()
 	free := cells
 	if n >= 0 {

@@ -15,32 +15,35 @@ func (t *Terminal) setModes(p *params, on bool) {
 // setPrivateModes is DECSET and DECRST.
 func (t *Terminal) setPrivateModes(p *params, on bool) {
 	for i := range p.count() {
-		n := p.at(i, 0)
-		switch n {
-		case 3:
-			t.setColumns(on)
-		case 6:
-			t.cursor.origin = on
-			t.moveTo(0, 0)
-		case 12:
-			t.steady = !on
-		case 47, 1047, 1049:
-			t.switchScreen(n, on)
-			continue
-		case 69:
-			t.setLeftRight(on)
-		case 1048:
-			if on {
-				t.saveCursor()
-			} else {
-				t.restoreCursor()
-			}
-		}
-		if s := t.switches.private(n); s != nil {
-			s.set(on)
+		t.setPrivateMode(p.at(i, 0), on)
+	}
+}
+
+func (t *Terminal) setPrivateMode(n int, on bool) {
+	switch n {
+	case 3:
+		t.setColumns(on)
+	case 6:
+		t.cursor.origin = on
+		t.moveTo(0, 0)
+	case 12:
+		t.steady = !on
+	case 47, 1047, 1049:
+		t.switchScreen(n, on)
+		return
+	case 69:
+		t.setLeftRight(on)
+	case 1048:
+		if on {
+			t.saveCursor()
 		} else {
-			t.modes.set(uint16(n), on)
+			t.restoreCursor()
 		}
+	}
+	if s := t.switches.private(n); s != nil {
+		s.set(on)
+	} else {
+		t.modes.set(uint16(n), on)
 	}
 }
 
@@ -64,6 +67,8 @@ func (s *switches) private(n int) *privateSwitch {
 		return &privateSwitch{&s.hidden, true}
 	case 40:
 		return &privateSwitch{&s.allowColumns, false}
+	case 41:
+		return &privateSwitch{&s.moreFix, false}
 	case 45:
 		return &privateSwitch{&s.reverseWrap, false}
 	case 95:
@@ -133,6 +138,34 @@ func (t *Terminal) showAlternate(on bool) {
 	}
 	t.modes.AlternateScreen = on
 	t.grid = &t.screens[t.which()]
-	t.cursor.pending = false
 	t.changed = true
+}
+
+// savedModes is how many modes XTSAVE keeps: all that there are, and no more.
+const savedModes = 64
+
+// savePrivateModes is XTSAVE.
+func (t *Terminal) savePrivateModes(p *params) {
+	for i := range p.count() {
+		n := p.at(i, 0)
+		state := t.privateState(n)
+		if state == modeUnknown || len(t.savedModes) >= savedModes {
+			continue
+		}
+		if t.savedModes == nil {
+			t.savedModes = map[int]bool{}
+		}
+		t.savedModes[n] = state == modeSet
+	}
+}
+
+// restorePrivateModes is XTRESTORE.
+func (t *Terminal) restorePrivateModes(p *params) {
+	for i := range p.count() {
+		n := p.at(i, 0)
+		on, ok := t.savedModes[n]
+		if ok && on != (t.privateState(n) == modeSet) {
+			t.setPrivateMode(n, on)
+		}
+	}
 }

@@ -2,12 +2,18 @@ package screen
 
 import "bytes"
 
-// The largest screen. It bounds what a terminal can hold, and what a program can have
-// drawn with one sequence.
+// The largest screen: its sides, and how many cells it has. They bound what a terminal
+// holds, and what a program can have drawn with one sequence.
 const (
-	MaxCols = 2000
-	MaxRows = 2000
+	maxSide  = 1000
+	maxCells = 1 << 18
 )
+
+// FitSize returns the nearest size that a terminal can have.
+func FitSize(cols, rows int) (int, int) {
+	cols, rows = min(max(cols, 1), maxSide), min(max(rows, 1), maxSide)
+	return cols, min(rows, maxCells/cols)
+}
 
 // A Terminal draws what a program writes to it, as xterm does with UTF-8. What it
 // keeps is bounded by its size and its history, whatever comes, and the result does
@@ -24,19 +30,20 @@ type Terminal struct {
 	grid    *grid   // the one that is shown
 	history history // of the normal one
 
-	cursor   cursor
-	saved    [2]cursor // by DECSC, a place for each screen
-	margins  margins
-	tabs     []bool
-	modes    Modes
-	switches switches
-	protects protection
-	palette  *Palette
-	title    string
-	titles   []string // pushed, at most titleStack
-	shape    CursorShape
-	steady   bool // the cursor does not blink
-	last     rune // that was drawn, for REP
+	cursor     cursor
+	saved      [2]cursor // by DECSC, a place for each screen
+	margins    margins
+	tabs       []bool
+	modes      Modes
+	switches   switches
+	protects   protection
+	palette    *Palette
+	title      string
+	titles     []string // pushed, at most titleStack
+	shape      CursorShape
+	steady     bool         // the cursor does not blink
+	last       rune         // that was drawn right before, for REP
+	savedModes map[int]bool // by XTSAVE
 
 	replies  []byte
 	revision uint64
@@ -65,6 +72,7 @@ type switches struct {
 	noWrap          bool // DECAWM is off
 	reverseWrap     bool // ?45
 	reverseWrapMore bool // ?1045
+	moreFix         bool // ?41: a tab behind the last column wraps first
 	reverse         bool // DECSCNM
 	hidden          bool // DECTCEM is off
 	leftRight       bool // DECLRMM: there may be margins at the sides
@@ -89,7 +97,7 @@ const (
 // nearest that can.
 func NewTerminal(cols, rows, history int) *Terminal {
 	t := &Terminal{palette: standardPalette()}
-	t.cols, t.rows = min(max(cols, 1), MaxCols), min(max(rows, 1), MaxRows)
+	t.cols, t.rows = FitSize(cols, rows)
 	t.history.most = max(history, 0)
 	t.tables.extras = make([]extra, 1)
 	for i := range t.screens {
@@ -112,7 +120,7 @@ func (t *Terminal) reset() {
 	t.defaultTabs()
 	t.modes, t.switches, t.protects = Modes{}, switches{}, unprotected
 	t.palette = standardPalette()
-	t.shape, t.steady, t.last = BlockCursor, false, 0
+	t.shape, t.steady, t.last, t.savedModes = BlockCursor, false, 0, nil
 	t.unknown, t.changed = 0, true
 }
 
@@ -120,7 +128,7 @@ func (t *Terminal) reset() {
 func (t *Terminal) softReset() {
 	t.modes.softReset()
 	t.switches.insert, t.switches.noWrap, t.switches.hidden = false, false, false
-	t.switches.reverseWrap, t.switches.leftRight = false, false
+	t.switches.reverseWrap, t.switches.reverseWrapMore, t.switches.leftRight = false, false, false
 	t.margins = t.wholeScreen()
 	t.cursor.origin, t.cursor.pen, t.cursor.sets, t.cursor.pending = false, cell{}, newCharsets(), false
 	t.saved[t.which()] = cursor{sets: newCharsets()}

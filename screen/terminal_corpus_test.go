@@ -3,7 +3,6 @@ package screen
 import (
 	"bufio"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -12,11 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
-
-var (
-	caseName = flag.String("case", "", "run the cases of the corpora alone whose name this `regexp` matches, and tell all of their steps")
-	update   = flag.Bool("update", false, "add the cases of the corpora that pass now to the baseline")
 )
 
 // corpora are the files of the terminal corpora, with how many cases count and how

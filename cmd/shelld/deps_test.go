@@ -94,8 +94,13 @@ var rules = []rule{
 	},
 	{
 		pkg:    "screen",
+		ours:   []string{"screen/font"},
 		theirs: []string{"github.com/charmbracelet/x/vt", "github.com/charmbracelet/x/ansi", "golang.org/x/image"},
 		why:    "a screen is a function of bytes and a size alone",
+	},
+	{
+		pkg: "screen/font",
+		why: "a font is data, and how it is unpacked",
 	},
 	{
 		pkg:    "schema",
@@ -207,6 +212,9 @@ func TestImportRules(t *testing.T) {
 		{"jobs/internal/keeper/wire.go", "shelld/jobs/internal/proc", "many and small"},
 		{"schema/validate.go", "github.com/santhosh-tekuri/jsonschema/v5", "change of one place"},
 		{"schema/validate.go", "github.com/santhosh-tekuri/jsonschema/v6", "the contract depends"},
+		{"screen/picture.go", "shelld/screen/font", ""},
+		{"screen/picture.go", "shelld/jobs", "bytes and a size alone"},
+		{"screen/font/font.go", "golang.org/x/image/font", "a font is data"},
 		{"conformance/replay.go", "shelld/schema", "second reader"},
 		{"cmd/shelld/demo.go", "go.uber.org/goleak", "only wires things up"},
 		{"util/strings.go", "strings", "no row in the table"},

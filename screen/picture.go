@@ -1,0 +1,172 @@
+package screen
+
+import (
+	"fmt"
+
+	"shelld/screen/font"
+)
+
+// The size of a cell in pixels. A wide character has two cells.
+const (
+	cellWidth  = 8
+	cellHeight = font.Height
+)
+
+// maxPictureCells is how large a screen is drawn: 1000 columns of 262 rows, or 65,535
+// of 4. The picture has 33 million pixels then.
+const maxPictureCells = 1 << 18
+
+// PNG returns a picture of the screen with its cursor, 8 pixels for each column and 16
+// for each row, in the PNG format: with a palette where it has at most 256 colours.
+// What blinks is drawn as if it did not. A screen of more than 262,144 cells is
+// refused. Beside the PNG itself it takes 1 MB, and 512 bytes for each column.
+func (s *Snapshot) PNG() ([]byte, error) {
+	switch {
+	case s.Cols < 1 || s.Rows < 1:
+		return nil, fmt.Errorf("a screen of %d columns and %d rows has nothing to draw", s.Cols, s.Rows)
+	case s.Cols > maxPictureCells/s.Rows:
+		return nil, fmt.Errorf("a screen of %d columns and %d rows is too large for a picture, of at most %d cells; make the terminal smaller, or ask for text", s.Cols, s.Rows, maxPictureCells)
+	}
+	if png, ok := newPainter(s, false).paint(); ok {
+		return png, nil
+	}
+	png, _ := newPainter(s, true).paint()
+	return png, nil
+}
+
+// FontLicense returns the license of the font that pictures are drawn with, and who
+// made it. It has to be at hand wherever the program is.
+func FontLicense() string { return font.License() }
+
+// A painter draws a screen, a row of cells at a time.
+type painter struct {
+	snapshot *Snapshot
+	colors   colors
+	inks     inks
+	width    int      // in pixels
+	pixels   []uint32 // of the row of cells, each from inks
+}
+
+func newPainter(s *Snapshot, trueColor bool) *painter {
+	p := &painter{snapshot: s, colors: colorsOf(s), inks: inks{trueColor: trueColor}, width: s.Cols * cellWidth}
+	p.pixels = make([]uint32, p.width*cellHeight)
+	return p
+}
+
+// paint returns the picture, or false if it has more colours than a palette takes.
+func (p *painter) paint() (png []byte, ok bool) {
+	file := newPNGWriter(p.width, p.snapshot.Rows*cellHeight, p.inks.trueColor)
+	defer file.close()
+	for row := range p.snapshot.Rows {
+		p.paintRow(row)
+		if p.inks.tooMany() {
+			return nil, false
+		}
+		file.write(p.pixels)
+	}
+	return file.finish(p.inks.palette), true
+}
+
+func (p *painter) paintRow(row int) {
+	var line Line
+	if row < len(p.snapshot.Lines) {
+		line = p.snapshot.Lines[row]
+	}
+	cursor := p.cursorIn(row)
+	for col := 0; col < p.snapshot.Cols; {
+		c := cellOf(line, col, p.snapshot.Cols)
+		p.paintCell(c, col, cursor >= col && cursor < col+c.Width)
+		col += c.Width
+	}
+}
+
+// cursorIn returns the column of the cursor, -1 where it is in another row or not seen.
+func (p *painter) cursorIn(row int) int {
+	if c := p.snapshot.Cursor; c.Visible && c.Row == row {
+		return c.Col
+	}
+	return -1
+}
+
+// cellOf returns what to draw in a column of a screen of cols columns, with a Width of
+// 1 or 2. Where the line has no cell, and in the place behind a wide character that is
+// gone, it is a blank.
+func cellOf(line Line, col, cols int) Cell {
+	if col >= line.Len() {
+		return Cell{Width: 1}
+	}
+	c := line.Cell(col)
+	switch {
+	case c.Width == 0:
+		c.Text, c.Width = "", 1
+	case c.Width == 2 && (col+1 >= cols || col+1 < line.Len() && line.Cell(col+1).Width != 0):
+		c.Width = 1
+	}
+	return c
+}
+
+func (p *painter) paintCell(c Cell, col int, cursor bool) {
+	shape, look := p.snapshot.Cursor.Shape, p.colors.look(c.Style)
+	block := cursor && shape != UnderlineCursor && shape != BarCursor
+	if block {
+		look = p.colors.underCursor(look)
+	}
+	a := area{x: col * cellWidth, width: c.Width * cellWidth}
+	if c.Style.Attributes&Invisible != 0 {
+		p.fill(a, glyph{}, look)
+	} else {
+		p.fill(a, glyphOf(c.Text, c.Width, c.Style.Attributes), look)
+		p.drawLines(a, c.Style, look)
+	}
+	switch {
+	case cursor && shape == UnderlineCursor:
+		p.drawMask(a, underlineCursor, p.colors.cursorOn(look))
+	case cursor && shape == BarCursor:
+		p.drawMask(area{a.x, cellWidth}, barCursor, p.colors.cursorOn(look))
+	}
+}
+
+// An area is where a cell is in its row, in pixels.
+type area struct{ x, width int }
+
+// fill draws a glyph and what is behind it.
+func (p *painter) fill(a area, g glyph, l look) {
+	ground := p.inks.of(l.ground)
+	text, half := ground, ground
+	if g.full != (mask{}) {
+		text = p.inks.of(l.text)
+	}
+	if g.half != (mask{}) {
+		half = p.inks.of(mix(l.text, mix(l.text, l.ground))) // A thin line of half the colour is hard to see.
+	}
+	for y := range cellHeight {
+		row := p.pixels[y*p.width+a.x:][:a.width]
+		full, part := g.full[y], g.half[y]
+		for x := range row {
+			switch bit := uint16(1) << 15 >> x; {
+			case full&bit != 0:
+				row[x] = text
+			case part&bit != 0:
+				row[x] = half
+			default:
+				row[x] = ground
+			}
+		}
+	}
+}
+
+// drawMask draws over what is there, for each cell of an area the same.
+func (p *painter) drawMask(a area, m mask, c rgb) {
+	ink := p.inks.of(c)
+	for y, bits := range m {
+		if bits == 0 {
+			continue
+		}
+		row := p.pixels[y*p.width+a.x:][:a.width]
+		for x := range row {
+			if bits&(1<<15>>(x%cellWidth)) != 0 {
+				row[x] = ink
+			}
+		}
+	}
+}

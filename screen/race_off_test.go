@@ -1,0 +1,6 @@
+//go:build !race
+
+package screen
+
+// slowdown is how much longer than usual things may take in this build.
+const slowdown = 1
