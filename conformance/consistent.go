@@ -133,7 +133,7 @@ func (c *checker) read(r *request, o map[string]any) string {
 	if to-from != int64(len(data)) {
 		return fmt.Sprintf("job/read gives %d bytes from %d on, and nextOffset is %d", len(data), from, to)
 	}
-	c.readings = append(c.readings, reading{show(job["handle"]), stream, run{from, data}})
+	c.readings = append(c.readings, reading{show(job["handle"]), stream, run{offset: from, data: data}})
 	return ""
 }
 
@@ -141,6 +141,9 @@ func (c *checker) read(r *request, o map[string]any) string {
 func (c *checker) asRead() string {
 	for _, r := range c.readings {
 		for _, pushed := range c.job(r.job).stream(r.stream).runs {
+			if pushed.cut > 0 {
+				continue
+			}
 			from := max(r.offset, pushed.offset)
 			to := min(r.offset+int64(len(r.data)), pushed.offset+int64(len(pushed.data)))
 			if from < to && !bytes.Equal(r.data[from-r.offset:to-r.offset], pushed.data[from-pushed.offset:to-pushed.offset]) {

@@ -38,7 +38,7 @@
 //	level: LEVEL          core (the default), trees, terminal, store, policy
 //	needs: KIND NAME, …   what a server or machine may lack; then the session is skipped.
 //	                      May come several times. From the server's capabilities: mode,
-//	                      method, event, condition, signal, key, encoding, readFormat,
+//	                      method, event, condition, signal, key, encoding, query, readFormat,
 //	                      waitFormat, limit, capability (a member that is true). From the machine:
 //	                      platform (as Go calls it: linux, darwin), program (on PATH)
 //	lacks: KIND NAME, …   what a server must not have; one that has it is skipped. Of the

@@ -19,7 +19,7 @@ initialize/options encoding events env limits persist
 initialize/options/env include exclude set inherit
 initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes
 initialize/options/persist directory mode
-job/start cwd env shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events whenSlow wait killAfterMs limits
+job/start cwd env shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits
 job/run cwd env stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits
 job/write input keys send appendNewline eof ifWaiting wait
 job/read offset stream maxBytes waitMs format
@@ -28,7 +28,7 @@ job/list live group
 job/kill graceMs force
 job/signal target
 job/watch from once flags stream on
-job/subscribe events encoding from whenSlow
+job/subscribe events encoding from queries whenSlow
 job/remove keepFiles
 wait from timeoutMs maxBytes format stripEcho
 condition flags on stream afterInput

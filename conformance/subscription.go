@@ -34,6 +34,7 @@ type subscription struct {
 	unknown  bool // what held before is not known, and so is what it has become
 	events   eventSet
 	base64   bool
+	strip    bool // output comes without what programs ask their terminal
 	standing bool // output was asked for, and has a place from which it goes on
 
 	// While several requests are in flight: those that were answered, and what held before
@@ -51,7 +52,7 @@ func (c *checker) asks(r *request, goesOn bool) subscription {
 	} else if r.method == "job/run" && !goesOn {
 		s.events = eventSet{}
 	}
-	s.standing = s.events.has("output")
+	s.standing, s.strip = s.events.has("output"), r.params["queries"] == "strip"
 	return s
 }
 
@@ -199,6 +200,11 @@ func (c *checker) chosen(was subscription, r *request) (next subscription, renew
 		next.base64 = encoding == "base64"
 	} else if silent {
 		next.base64 = c.base64
+	}
+	if queries := r.params["queries"]; queries != nil {
+		next.strip = queries == "strip"
+	} else if silent {
+		next.strip = false
 	}
 	renew = r.params["from"] != nil || !was.standing && next.events.has("output")
 	next.standing = was.standing || next.events.has("output")

@@ -50,7 +50,7 @@ func (p *player) initialize(st *step) error {
 // needMembers are where capabilities tells of a need.
 var needMembers = map[string]string{
 	"mode": "modes", "method": "methods", "event": "events", "condition": "conditions", "signal": "signals", "key": "keys",
-	"encoding": "encodings", "readFormat": "readFormats", "waitFormat": "waitFormats",
+	"encoding": "encodings", "readFormat": "readFormats", "waitFormat": "waitFormats", "query": "queries",
 }
 
 // serverLacks is a skipError if the server says that it does not have what the session

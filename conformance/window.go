@@ -48,7 +48,7 @@ func (c *checker) subscribing(params map[string]any) {
 // unacked is how much of a stream was sent and not acknowledged.
 func (s *streamView) unacked() (n int64) {
 	for _, r := range s.runs[s.renewed:] {
-		n += max(r.offset+int64(len(r.data))-max(r.offset, s.acked), 0)
+		n += max(r.end()-max(r.offset, s.acked), 0)
 	}
 	return n
 }

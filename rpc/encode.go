@@ -20,6 +20,8 @@ type outputEvent struct {
 	Offset int64
 	// Data is the raw output; it is only read, and only during the call.
 	Data []byte
+	// LeftOut is how many raw bytes of this piece are not in Data.
+	LeftOut int
 	// Base64 asks for base64 even where Data could be sent as text.
 	Base64 bool
 	// GapFrom and GapTo bound the bytes before Offset that will not come; no gap where GapTo <= GapFrom.
@@ -27,6 +29,9 @@ type outputEvent struct {
 	// Late marks bytes beyond the offsets at which job/exited was sent, Restart the first event of a new subscription.
 	Late, Restart bool
 }
+
+// bytes is how many raw bytes the event tells of.
+func (e *outputEvent) bytes() int64 { return int64(len(e.Data) + e.LeftOut) }
 
 // outputOverheadBytes is the most that the body of a notification takes beside Data (numbers are not negative).
 const outputOverheadBytes = 320
@@ -44,7 +49,7 @@ func appendOutput(dst []byte, e *outputEvent) []byte {
 	dst = append(dst, `","offset":`...)
 	dst = strconv.AppendInt(dst, e.Offset, 10)
 	dst = append(dst, `,"bytes":`...)
-	dst = strconv.AppendInt(dst, int64(len(e.Data)), 10)
+	dst = strconv.AppendInt(dst, e.bytes(), 10)
 	dst = appendOutputMarks(dst, e)
 	dst = appendOutputData(dst, e)
 	return append(dst, `}}`...)

@@ -34,7 +34,7 @@ func (s *Server) jobStart(r *request) error {
 		events = p.Events
 	}
 	l := newLane(s.out, r.id, events, s.settings.encoding)
-	l.want.whenSlow = or(p.WhenSlow, schema.WhenSlowSpool)
+	l.want.whenSlow, l.want.strip = or(p.WhenSlow, schema.WhenSlowSpool), or(p.Queries, schema.QueriesKeep) == schema.QueriesStrip
 	spec.Sink = l
 	if err := s.roomForEvents(); err != nil {
 		return err

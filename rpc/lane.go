@@ -304,7 +304,7 @@ func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]by
 			result = max(result, s)
 			continue
 		}
-		c.off, c.restart = e.Offset+int64(len(e.Data)), false
+		c.off, c.restart = e.Offset+e.bytes(), false
 		l.cursors = append(slices.Delete(l.cursors, i, i+1), c)
 		l.seq++
 		e.Seq = l.seq
@@ -369,6 +369,9 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 		case int64(len(e.Data)) == c.room:
 			return e, sendLater // a character is not split where the window ends
 		}
+	}
+	if l.strip && c.stream == jobs.PTY {
+		return l.stripped(e, c, limit, end)
 	}
 	return e, sendOutput
 }

@@ -230,6 +230,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		},
 	}
 	c.Signals = jobs.Signals()
+	c.Queries = answered(p.Modes)
 	c.Limits = limitSupport(s.mgr)
 	for _, m := range p.Modes {
 		c.Modes = append(c.Modes, schema.Mode(m))

@@ -62,11 +62,12 @@ type outbox struct {
 	acks        atomic.Bool  // the client acknowledges output
 
 	// Owned by the writer:
-	direct  direct
-	raw     []byte // output on its way through the encoder
-	encoded []byte
-	batch   []byte // framed, to be written
-	beside  beside
+	direct   direct
+	raw      []byte // output on its way through the encoder
+	stripped []byte // the same, without queries
+	encoded  []byte
+	batch    []byte // framed, to be written
+	beside   beside
 
 	mu      sync.Mutex
 	writing bool            // somebody is the writer

@@ -15,10 +15,11 @@ type hearing struct {
 	events   map[schema.EventName]bool
 	encoding schema.Encoding
 	whenSlow schema.WhenSlow
+	strip    bool // output is sent without what a program asks its terminal
 }
 
 func newHearing(events []schema.EventName, enc schema.Encoding) hearing {
-	h := hearing{map[schema.EventName]bool{}, enc, schema.WhenSlowSpool}
+	h := hearing{events: map[schema.EventName]bool{}, encoding: enc, whenSlow: schema.WhenSlowSpool}
 	for _, e := range events {
 		h.events[e] = true
 	}
@@ -33,6 +34,7 @@ type change struct {
 	events   []schema.EventName // nil: as they are
 	encoding *schema.Encoding   // nil: as it is
 	whenSlow *schema.WhenSlow   // nil: as it is
+	queries  *schema.Queries    // nil: as it is
 	unheard  hearing            // what they are where nothing of the job is heard
 
 	// Guarded by out.mu:
@@ -49,7 +51,7 @@ func (s *Server) jobSubscribe(r *request) error {
 	if err != nil {
 		return err
 	}
-	c := &change{events: p.Events, encoding: p.Encoding, whenSlow: p.WhenSlow, unheard: newHearing(s.settings.events, s.settings.encoding)}
+	c := &change{events: p.Events, encoding: p.Encoding, whenSlow: p.WhenSlow, queries: p.Queries, unheard: newHearing(s.settings.events, s.settings.encoding)}
 	if len(s.settings.events) == 0 {
 		c.unheard = newHearing(defaultEvents, s.settings.encoding) // a subscription to nothing is nobody's wish
 	}
@@ -139,6 +141,9 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) err
 	}
 	if c.whenSlow != nil {
 		l.want.whenSlow = *c.whenSlow
+	}
+	if c.queries != nil {
+		l.want.strip = *c.queries == schema.QueriesStrip
 	}
 	l.changed = true
 	if c.ends || len(l.want.events) == 0 {

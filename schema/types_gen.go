@@ -683,6 +683,20 @@ type ScreenCursor struct {
 	Shape CursorShape `json:"shape"`
 }
 
+// Queries: Whether output has what its programs ask their terminal, where the server
+// answers that itself (capabilities.queries). keep: it has. strip: such a query is left
+// out of text and base64, and offset and bytes count it all the same; for a client that
+// feeds a terminal of its own, which would answer once more. What may be the beginning of
+// a query, less than 1024 bytes, waits for what comes next, and is sent as it is before
+// an event that speaks of it.
+type Queries string
+
+// The values of Queries.
+const (
+	QueriesKeep  Queries = "keep"
+	QueriesStrip Queries = "strip"
+)
+
 // WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
 // and sent later, as far as it is kept. skip: a client that is more than
 // limits.windowBytes behind gets the newest, and a gap before it. block: the program's
@@ -1461,6 +1475,11 @@ type Capabilities struct {
 	InputDetection InputDetection `json:"inputDetection"`
 	// What the server can show of a screen.
 	Screen ScreenCapabilities `json:"screen"`
+	// What programs ask their terminal and the server answers, by the names that xterm's
+	// manual has (DA1, DSR, CPR, DECRQM, XTVERSION and so on); OSC4, OSC10, OSC11 and OSC12
+	// are colours, XTWINOPS sizes. Then queries of job/start and job/subscribe are there.
+	// Absent where the server answers nothing.
+	Queries []string `json:"queries,omitzero"`
 	// The limits of a job (limits of job/start) that the server can hold it to, by name; one
 	// that is absent is unsupported.
 	Limits map[string]LimitSupport `json:"limits,omitzero"`
@@ -1732,7 +1751,8 @@ type JobOutputParams struct {
 	Stream Stream `json:"stream"`
 	// Offset of its first byte in that stream.
 	Offset int64 `json:"offset"`
-	// How many raw bytes it is; at most 65536.
+	// How many raw bytes it is; at most 65536. More than text or base64 has where queries
+	// are left out (queries of job/start and job/subscribe).
 	Bytes int64 `json:"bytes"`
 	// The bytes as text; never splits a character of UTF-8.
 	Text *string `json:"text,omitempty"`
@@ -2307,6 +2327,9 @@ type JobStartParams struct {
 	// The events of this job that this connection wants, by their names without job/; []:
 	// none. Default: options.events of initialize.
 	Events []EventName `json:"events,omitzero"`
+	// Whether the output that is sent of this job has what its programs ask their terminal,
+	// until job/subscribe says otherwise; with events [] it is forgotten. Default keep.
+	Queries *Queries `json:"queries,omitempty"`
 	// What becomes of output that this client is too slow for, from the first byte on, until
 	// job/subscribe says otherwise. Where output is not among events it counts once
 	// job/subscribe asks for that; with events [] it is forgotten. Default spool.
@@ -2426,6 +2449,9 @@ type JobSubscribeParams struct {
 	// Absent: it goes on where it stands, also after a time without output, and from now
 	// where none of this job was asked for yet or since job/unsubscribe.
 	From json.RawMessage `json:"from,omitempty"`
+	// Whether output from now on has what programs ask their terminal. Absent: as it was; of
+	// a job of which nothing is heard, keep.
+	Queries *Queries `json:"queries,omitempty"`
 	// What becomes of output that this client is too slow for. Absent: as it was; of a job
 	// of which nothing is heard, spool.
 	WhenSlow *WhenSlow `json:"whenSlow,omitempty"`

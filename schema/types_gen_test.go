@@ -49,6 +49,7 @@ var generatedTypes = map[string]any{
 	"common#/$defs/match":                           *new(Match),
 	"common#/$defs/cursorShape":                     *new(CursorShape),
 	"common#/$defs/screenCursor":                    *new(ScreenCursor),
+	"common#/$defs/queries":                         *new(Queries),
 	"common#/$defs/whenSlow":                        *new(WhenSlow),
 	"common#/$defs/outcomeScreen":                   *new(OutcomeScreen),
 	"common#/$defs/outcome":                         *new(Outcome),

@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // csiKeys send CSI (or SS3) and a final byte; modifiers are a parameter before it.
@@ -57,11 +59,13 @@ func KeyNames() []string {
 		names = append(names, n)
 	}
 	sort.Strings(names)
-	return append(names, "Ctrl-<letter>", "Alt-<character>", "Ctrl-<key>", "Alt-<key>", "Shift-<key>")
+	return append(names, "Ctrl-<letter>", "Ctrl-<ASCII character>", "Alt-<character>", "Ctrl-<key>", "Alt-<key>", "Shift-<key>")
 }
 
-// Encode returns what a terminal in these modes sends for the keys, in order. An
-// unknown name is an error, and nothing is encoded.
+// Encode returns what a terminal in these modes sends for the keys, in order: what
+// xterm sends with its PC-style keys, where Alt sends Escape first (modifyOtherKeys and
+// the keypad's mode change nothing here: no key of the keypad has a name). An unknown
+// name is an error, and nothing is encoded.
 func Encode(names []string, m Modes) ([]byte, error) {
 	var out []byte
 	for _, name := range names {
@@ -90,6 +94,9 @@ func encode(name string, m Modes) ([]byte, bool) {
 	}
 	if n, ok := tildeKeys[key]; ok {
 		return csi(n, mods, '~'), true
+	}
+	if c, ok := charKeys[key]; ok {
+		return encodeNamed(key, c, mods, m), true
 	}
 	return encodeChar(key, mods)
 }
@@ -121,35 +128,49 @@ func csi(n int, mods modifier, final byte) []byte {
 	return append(b, final)
 }
 
-// encodeChar encodes a named or single character. Alt sends Escape first, as
-// terminals do.
-func encodeChar(key string, mods modifier) ([]byte, bool) {
-	c, named := charKeys[key]
-	if !named {
-		if mods&(ctrl|alt) == 0 || len(key) != 1 || key[0] <= ' ' || key[0] > '~' {
-			return nil, false // a bare character is text, not a key
-		}
-		c = key[0]
+// encodeNamed encodes a key that sends a character. Where a modifier makes no
+// difference, it sends the same.
+func encodeNamed(key string, c byte, mods modifier, m Modes) []byte {
+	out := []byte{c}
+	switch {
+	case key == "Tab" && mods&shift != 0:
+		return []byte("\x1b[Z") // a key of its own, which has no modifiers
+	case key == "Backspace" && (mods&ctrl != 0) != m.BackarrowKey:
+		out[0] = '\b'
+	case key == "Space" && mods&ctrl != 0:
+		out[0] = 0
+	case key == "Enter" && m.NewLine:
+		out = append(out, '\n')
 	}
-	if mods&shift != 0 {
-		switch {
-		case key == "Tab" && mods&ctrl == 0:
-			return prefixAlt([]byte("\x1b[Z"), mods), true
-		case c >= 'a' && c <= 'z' && mods&ctrl == 0:
-			c -= 'a' - 'A'
-		case !named && mods&ctrl == 0:
-			return nil, false
-		}
-	}
-	if mods&ctrl != 0 {
-		var ok bool
-		if c, ok = control(key, c); !ok {
-			return nil, false
-		}
-	}
-	return prefixAlt([]byte{c}, mods), true
+	return prefixAlt(out, mods)
 }
 
+// encodeChar encodes a single character. A bare one, or one with Shift alone, is text
+// and no key. What Shift makes of anything but a letter is the keyboard's to say: that
+// character has to be named itself.
+func encodeChar(key string, mods modifier) ([]byte, bool) {
+	c, size := utf8.DecodeRuneInString(key)
+	switch {
+	case mods&(ctrl|alt) == 0, size != len(key), c == utf8.RuneError, c == ' ', !unicode.IsGraphic(c):
+		return nil, false
+	case mods&shift != 0 && unicode.IsLower(c):
+		c = unicode.ToUpper(c)
+	case mods&shift != 0 && !unicode.IsUpper(c) && !strings.ContainsRune(shifted, c):
+		return nil, false
+	}
+	if mods&ctrl != 0 {
+		if c > '~' {
+			return nil, false
+		}
+		c = control(c)
+	}
+	return prefixAlt(utf8.AppendRune(nil, c), mods), true
+}
+
+// shifted are the characters that need Shift on most keyboards: it may be named or not.
+const shifted = `~!@#$%^&*()_+{}|:"<>?`
+
+// prefixAlt sends Escape first, as terminals do.
 func prefixAlt(b []byte, mods modifier) []byte {
 	if mods&alt != 0 {
 		return append([]byte{0x1b}, b...)
@@ -157,25 +178,20 @@ func prefixAlt(b []byte, mods modifier) []byte {
 	return b
 }
 
-// control is what Ctrl makes of a character, where terminals have it.
-func control(key string, c byte) (byte, bool) {
+// control is what Ctrl makes of a character, as X11 has it: the digits from 2 to 8 stand
+// for those controls that have no letter. What it does nothing to is sent as it is.
+func control(c rune) rune {
 	switch {
-	case c >= 'a' && c <= 'z':
-		return c - 'a' + 1, true
-	case c >= '@' && c <= '_':
-		return c - '@', true
-	case c == '?':
-		return 0x7f, true
+	case c >= '@' && c <= '~':
+		return c & 0x1f
+	case c == '2':
+		return 0
+	case c >= '3' && c <= '7':
+		return c - '3' + 0x1b
+	case c == '8', c == '?':
+		return del
+	case c == '/':
+		return 0x1f
 	}
-	switch key {
-	case "Space":
-		return 0, true
-	case "Backspace":
-		return '\b', true
-	case "Enter", "Tab", "Escape":
-		return c, true
-	case "/":
-		return 0x1f, true
-	}
-	return 0, false
+	return c
 }

@@ -112,14 +112,15 @@ func (e MouseEvent) heard(mode MouseMode) error {
 func encodeMouse(button int, e MouseEvent, enc MouseEncoding) ([]byte, error) {
 	x, y := e.Col+1, e.Row+1
 	switch enc {
-	case MouseSGR:
+	case MouseSGR, MouseSGRPixels:
 		final := byte('M')
 		if e.Action == MouseRelease {
 			final = 'm'
 		}
+		if enc == MouseSGRPixels { // the middle of the cell, in pixels as CSI 16 t tells them
+			x, y = e.Col*cellWidth+cellWidth/2+1, e.Row*cellHeight+cellHeight/2+1
+		}
 		return append(mouseNumbers("\x1b[<", button, x, y), final), nil
-	case MouseSGRPixels:
-		return nil, errors.New("the program has asked for positions in pixels (mouse mode 1016), and this terminal has none")
 	}
 	if e.Action == MouseRelease {
 		button |= mouseNoButton // which one it was is not told

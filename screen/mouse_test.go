@@ -51,7 +51,8 @@ func TestEncodeMouse(t *testing.T) {
 		{"press", at(MousePress, "left"), MouseNormal, MouseURXVT, "\x1b[32;10;5M"},
 		{"release", at(MouseRelease, "left"), MouseNormal, MouseURXVT, "\x1b[35;10;5M"},
 
-		{"pixels", at(MousePress, "left"), MouseNormal, MouseSGRPixels, "!pixels"},
+		{"pixels", at(MousePress, "left"), MouseNormal, MouseSGRPixels, "\x1b[<0;77;73M"},
+		{"pixels", far(0, 0), MouseNormal, MouseSGRPixels, "\x1b[<0;5;9M"},
 
 		{"press", at(MousePress, "right"), MouseX10, MouseLegacy, "\x1b[M\"*%"},
 		{"no modifiers", held, MouseX10, MouseLegacy, "\x1b[M *%"},

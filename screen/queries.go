@@ -35,6 +35,15 @@ const (
 	emptyTitle = "\x1b]l\x1b\\"
 )
 
+// QueryNames are the queries that are answered, by the names that xterm's manual has; for
+// colours and sizes the sequences'.
+func QueryNames() []string {
+	return []string{
+		"CPR", "DA1", "DA2", "DA3", "DECID", "DECRQM", "DECRQSS", "DECXCPR", "DSR",
+		"OSC4", "OSC10", "OSC11", "OSC12", "XTGETTCAP", "XTVERSION", "XTWINOPS",
+	}
+}
+
 // Queries returns what was asked since the last call, in order, and how much more was
 // asked and dropped.
 func (s *Scanner) Queries() (asked []Query, dropped int) {

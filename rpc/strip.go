@@ -1,0 +1,43 @@
+package rpc
+
+import (
+	"bytes"
+
+	"shelld/jobs"
+	"shelld/screen"
+)
+
+// A client that feeds a terminal of its own is sent output without what the server answers:
+// that terminal would answer as well (queries of job/start and job/subscribe).
+
+// stripped takes the queries out of a chunk. What may be the beginning of one is held back
+// as the beginning of a character is: until more is there, or an event waits for it. Then it
+// is sent as it is, since nobody knows what it will be.
+func (l *lane) stripped(e outputEvent, c cursor, limit, end int64) (outputEvent, sending) {
+	if bytes.IndexByte(e.Data, 0x1b) < 0 {
+		return e, sendOutput
+	}
+	out, held := screen.StripQueries(l.out.stripped[:0], e.Data)
+	l.out.stripped = out[:0]
+	raw := len(e.Data)
+	switch {
+	case held < raw:
+		e.Data, e.LeftOut = out, raw-held-len(out)
+		return e, sendOutput
+	case limit == noLimit && e.Offset+int64(raw) >= end:
+		return e, sendNothing
+	case int64(raw) == c.room:
+		return e, sendLater
+	}
+	return e, sendOutput
+}
+
+// answered are the queries that a server with terminals answers, for capabilities.
+func answered(modes []jobs.Mode) []string {
+	for _, m := range modes {
+		if m == jobs.ModePTY {
+			return screen.QueryNames()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package screen
+
+import "bytes"
+
+// StripQueries appends p to dst without the queries that a [Scanner] would tell of: for
+// a terminal that would answer them once more. A query may come in two pieces. So where
+// p ends with what may be the beginning of one, that is left out, and held is its
+// length, at most 1023 bytes; it belongs before what comes next. An ESC begins a
+// sequence wherever it stands, so that p may begin anywhere.
+func StripQueries(dst, p []byte) (out []byte, held int) {
+	for {
+		next := bytes.IndexByte(p, esc)
+		if next < 0 {
+			return append(dst, p...), 0
+		}
+		dst, p = append(dst, p[:next]...), p[next:]
+		n, found := queryAt(p)
+		switch found {
+		case isOpen:
+			return dst, n
+		case isOther:
+			dst = append(dst, p[:n]...)
+		default:
+			dst = appendControls(dst, p[:n])
+		}
+		p = p[n:]
+	}
+}
+
+// A finding is what stands at an ESC.
+type finding int
+
+const (
+	isOther finding = iota
+	isWhole         // a query
+	isOpen          // what may be the beginning of one
+)
+
+// queryAt says what stands at the beginning of p, which is an ESC, and how long it is:
+// of what is none, as much as is certain.
+func queryAt(p []byte) (n int, found finding) {
+	if n = mayAsk(p); n > 0 {
+		return n, isOther
+	}
+	var s Scanner
+	for i := range min(len(p), queryBytes) {
+		s.Scan(p[i : i+1])
+		switch {
+		case s.begun > 0:
+			return int(s.begun), isOther // another sequence has begun
+		case len(s.asked) > 0:
+			return i + 1, isWhole
+		case i > 0 && s.state == ground:
+			return i + 1, isOther
+		case s.str == otherString:
+			return i, isOther
+		}
+	}
+	if len(p) >= queryBytes {
+		return 1, isOther
+	}
+	return len(p), isOpen
+}
+
+// mayAsk is 0 where p may begin a query, and else the length of what surely is none.
+// Nearly all sequences are told here.
+func mayAsk(p []byte) int {
+	if len(p) < 2 {
+		return 0
+	}
+	switch p[1] {
+	case '[':
+		for i, c := range p[2:] {
+			if c < 0x20 || c > 0x3f {
+				if c < '@' || c >= del || asks>>(c&0x3f)&1 != 0 {
+					return 0
+				}
+				return i + 3
+			}
+		}
+		return 0
+	case ']':
+		for _, number := range []string{"4;", "10;", "11;", "12;"} {
+			if begins(p[2:], number) {
+				return 0
+			}
+		}
+		return 2
+	case 'P':
+		if begins(p[2:], settingQuery) || begins(p[2:], capabilityQuery) {
+			return 0
+		}
+		return 2
+	case 'Z', esc:
+		return 0
+	}
+	if p[1] < 0x20 || p[1] == del {
+		return 0
+	}
+	return 1
+}
+
+// asks are the ends of control sequences that may ask, as in matters.
+const asks uint64 = 1<<('p'&0x3f) | 1<<('t'&0x3f) | 1<<('c'&0x3f) | 1<<('n'&0x3f) | 1<<('q'&0x3f)
+
+// begins says whether p may begin with something: as far as it has come, it does.
+func begins(p []byte, with string) bool {
+	n := min(len(p), len(with))
+	return string(p[:n]) == with[:n]
+}
+
+// appendControls keeps the controls that stand within a control sequence, which a
+// terminal acts upon by themselves.
+func appendControls(dst, query []byte) []byte {
+	if query[1] != '[' {
+		return dst
+	}
+	for _, c := range query {
+		if c < 0x20 && c != esc {
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
