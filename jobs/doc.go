@@ -24,7 +24,8 @@
 //     go of (retention, [Manager.Close]).
 //  2. readLoop (loops.go), one per stream, owns a blocking read and appends to the
 //     stream's spool; the stream's end, or closing its descriptor, ends it. It reads
-//     a terminal's output for what its programs tell it (display.go).
+//     a terminal's output for what its programs tell it (display.go) and ask it
+//     (queries.go).
 //  3. writeLoop (loops.go), where the job has an input, owns the blocking write of what
 //     the kernel does not take at once; closing the descriptor and the job's end end it.
 //  4. follower.run (follower.go), from the job's first pattern on, does the matching
@@ -39,7 +40,9 @@
 //  8. Where somebody wants to know what a job's screen shows, one per job/screen
 //     (view_ask.go), and one at a time for patterns and changes (glance.go), draws what
 //     has come; its answer to run ends it.
-//  9. What package keeper has for a job: the goroutine that receives what its
+//  9. One per query that only the drawn screen answers (queries_screen.go), one after
+//     the other; it ends with the answer.
+//  10. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
 //
 // The job's state belongs to whoever has its turn (actor.go). A turn never blocks, and is
