@@ -45,7 +45,7 @@ func TestScreenChangesAreTold(t *testing.T) {
 		f.says("d")
 		time.Sleep(time.Second - 1)
 		f.told("to 2 after 2")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		f.told("to 2 after 2", "to 4 after 4")
 		time.Sleep(time.Hour)
 		f.says("\x1b[m")
