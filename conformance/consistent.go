@@ -69,6 +69,21 @@ func (j *jobView) matched(o map[string]any) string {
 	return ""
 }
 
+// screenChanged: a change of the screen is one, and comes after the output that it speaks of.
+// Who asks for it anew is told once more how it is.
+func (c *checker) screenChanged(j *jobView, o map[string]any) string {
+	offset, _ := asInt(o["offset"])
+	revision, _ := asInt(o["revision"])
+	if next := j.stream("pty").next; j.sub == nil && c.wants(j, "output") && offset > next {
+		return fmt.Sprintf("job/screenChanged of job %s speaks of bytes up to %d, and its output was sent up to %d", j.handle, offset, next)
+	}
+	if revision < j.revision || revision == j.revision && j.sub == nil {
+		return fmt.Sprintf("job/screenChanged of job %s tells the revision %d after %d", j.handle, revision, j.revision)
+	}
+	j.revision = revision
+	return ""
+}
+
 // outcome: the index is that of a condition which has the reason's name.
 func outcome(r *request, o map[string]any) string {
 	wait := r.params

@@ -44,6 +44,21 @@ var answerFaults = []fault{
 	{name: "answers with an error without a message", says: notSent + "an error has a code and a message", hooks: inside("error", refusal(), set("message", ""))},
 	{name: "leaves a member of an error's data out", says: notSent + "data of the error .*: .*lacks the member", hooks: inside("error", refusal("jobNotFound"), in("data", unset("jobs")))},
 	{name: "has a member in an error's data that the protocol does not have", says: notSent + "data of the error .*: .*has a member that the schema does not know: 'colour'", hooks: inside("error", refusal(), in("data", set("colour", "red")))},
+	{name: "tells a row of the screen too few", says: "/lines: expected|/lines/|/scrollbackLines", hooks: inside("result", result("job/screen").has("lines"), func(o map[string]any) {
+		lines, _ := o["lines"].([]any)
+		o["lines"] = lines[:len(lines)-1]
+	})},
+	{name: "tells the cursor one column too far", says: "/cursor/col: expected", hooks: inside("result", result("job/screen"), in("cursor", add("col", 1)))},
+	{name: "leaves a row of the screen empty", says: "/lines/", hooks: inside("result", result("job/screen").has("lines"), func(o map[string]any) {
+		lines, _ := o["lines"].([]any)
+		for i, l := range lines {
+			if l != "" {
+				lines[i] = ""
+				break
+			}
+		}
+	})},
+	{name: "tells another revision of a screen that is the same", says: "/revision: expected", hooks: inside("result", result("job/screen").has("unchanged"), add("revision", 1))},
 	{name: "names the wrong place of what is wrong in params", says: "/pointer: expected", hooks: inside("error", refusal("invalidParams"), in("data", func(o map[string]any) {
 		each(o["errors"], func(e map[string]any) { e["pointer"] = "/elsewhere" })
 	}))},

@@ -129,6 +129,17 @@ var eventFaults = []fault{
 	{name: "tells another text than what matched", says: "/match: expected", slow: true, hooks: inside("params", event("patternMatched"), set("match", "zzz"))},
 	{name: "names another watch", says: "/watchId: expected", slow: true, hooks: inside("params", event("patternMatched"), add("watchId", 1))},
 	{name: "loses a change of state", says: "job/stateChanged", slow: true, renumber: true, hooks: drop(event("stateChanged"))},
+	{name: "loses a change of the screen", says: "job/screenChanged", slow: true, renumber: true, hooks: drop(event("screenChanged"))},
+	{name: "tells a change of the screen twice", says: "tells the revision .* after", renumber: true, hooks: repeat(event("screenChanged"))},
+	{name: "tells a change of the screen before its output", says: "job/screenChanged of job .* speaks of bytes up to", renumber: true, hooks: behind(event("output"), sameJob("screenChanged"))},
+	{name: "tells a change of the screen that nobody asked for", says: "was not asked for", renumber: true, hooks: once(event("exited"), func(_ *faultProxy, m *packet) []*packet {
+		more := m.copy()
+		more.v["method"] = "job/screenChanged"
+		more.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": m.object("params")["seq"], "revision": number("1"), "offset": number("0")}
+		more.touch()
+		return []*packet{more, m}
+	})},
+	{name: "does not tell where on the screen a match is", says: "/row: expected", hooks: inside("params", event("patternMatched").has("row"), func(o map[string]any) { delete(o, "row"); delete(o, "col") })},
 	{name: "tells a change without its value", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged"), func(o map[string]any) {
 		list, _ := o["changed"].([]any)
 		delete(o, list[0].(string))

@@ -17,12 +17,13 @@ initialize rootDirectory allowedDirectories
 initialize/capabilities ack
 initialize/options encoding events env limits persist
 initialize/options/env include exclude set inherit
-initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes
+initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes screenIntervalMs
 initialize/options/persist directory mode
 job/start cwd env shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits
 job/run cwd env stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits
 job/write input keys send appendNewline eof ifWaiting wait
 job/read offset stream maxBytes waitMs format
+job/screen format scrollback trim sinceRevision
 job/wait from timeoutMs maxBytes format stripEcho
 job/list live group
 job/kill graceMs force

@@ -30,6 +30,7 @@ type jobView struct {
 
 	exitTold any              // the exit as it was told first
 	matches  map[string]int64 // by watch and stream: where the last match ends
+	revision int64            // of the screen, as its last change was told
 }
 
 // A streamView is one stream's output so far.
@@ -130,6 +131,10 @@ func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
 		}
 	case "stateChanged":
 		if why := change(o); why != "" {
+			return why
+		}
+	case "screenChanged":
+		if why := c.screenChanged(j, o); why != "" {
 			return why
 		}
 	case "exited":

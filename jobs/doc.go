@@ -37,9 +37,12 @@
 //     what is known of jobs that live, and deletes; [Manager.Close] ends it.
 //  7. Where a file may have to be waited for, and the wait is bounded by the request or
 //     by the job's end: one per read (read.go), one at the end of a job (files.go).
-//  8. One per query that only the drawn screen answers (queries_screen.go), one after
+//  8. Where somebody wants to know what a job's screen shows, one per job/screen
+//     (view_ask.go), and one at a time for patterns and changes (glance.go), draws what
+//     has come; its answer to run ends it.
+//  9. One per query that only the drawn screen answers (queries_screen.go), one after
 //     the other; it ends with the answer.
-//  9. What package keeper has for a job: the goroutine that receives what its
+//  10. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
 //
 // The job's state belongs to whoever has its turn (actor.go). A turn never blocks, and is
@@ -47,6 +50,14 @@
 // the follower, the one that hears the keeper, or else run. On a machine with few
 // processors to wake up another one costs more than a turn does: a key that is typed, its
 // echo and a prompt's match pass through the server without that.
+//
+// # The screen
+//
+// A terminal job's output is drawn when somebody asks, and not before (view.go): for
+// job/screen, for patterns on the screen and for a client that is told of its changes. The
+// view has its own cursor into the spool and its own lock, and is fed by whoever asks, in
+// his own goroutine, so that neither the readLoop nor a turn waits for it. Far behind, it
+// draws the newest alone. It is there as long as the job is known.
 //
 // # Files
 //

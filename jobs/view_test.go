@@ -1,8 +1,12 @@
 package jobs
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"testing/synctest"
+
+	"shelld/screen"
 )
 
 // screen awaits what a job's terminal shows.
@@ -84,4 +88,124 @@ func TestSizeMarks(t *testing.T) {
 			t.Errorf("at %d: %d columns up to %d, want %d up to %d", c.off, m.cols, next, c.cols, c.next)
 		}
 	}
+}
+
+// lines are the rows of a screen that are not empty.
+func lines(s Screen) string {
+	var all []string
+	for _, l := range s.Lines {
+		all = append(all, l.Text())
+	}
+	return strings.TrimRight(strings.Join(all, "|"), "|")
+}
+
+// Each who asks sees all output that was there when he did, and who comes later sees it,
+// too; after the end as before.
+func TestScreenIsUpToDate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.says("one\r\n")
+		synctest.Wait()
+		if s := f.screen(0); lines(s) != "one" || s.Offset != 5 {
+			t.Errorf("%q at %d", lines(s), s.Offset)
+		}
+		f.says("two\r\n")
+		synctest.Wait()
+		first, second := f.Screen(0), f.Screen(0)
+		a, b := must(t, second), must(t, first)
+		if lines(a) != "one|two" || lines(b) != "one|two" || a.Revision != b.Revision {
+			t.Errorf("%q and %q", lines(a), lines(b))
+		}
+		f.proc.exit(0)
+		f.proc.gone()
+		<-f.ended
+		if s := f.screen(0); lines(s) != "one|two" || s.Revision != a.Revision || s.Approximate {
+			t.Errorf("after the end: %q", lines(s))
+		}
+		f.finish()
+	})
+}
+
+// Output is drawn in the size that the terminal had when it was stored, also by a view that
+// is made later.
+func TestScreenSizesByOffset(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.says("\x1b[5;70Ha")
+		synctest.Wait()
+		must(t, f.Resize(20, 5))
+		f.says("\x1b[1;1H" + strings.Repeat("b", 25))
+		synctest.Wait()
+		must(t, f.Resize(30, 3))
+		s := f.screen(0)
+		if s.Cols != 30 || s.Rows != 3 || !strings.HasPrefix(lines(s), strings.Repeat("b", 20)) {
+			t.Errorf("%d columns, %d rows: %q", s.Cols, s.Rows, lines(s))
+		}
+		f.end()
+	})
+}
+
+// Of what has come since anybody looked, and is too much, the newest is drawn, and what lasts
+// of what came before.
+func TestScreenFarBehind(t *testing.T) {
+	f := startFake(t, &recorder{})
+	write := func(text string, n int64) {
+		b := []byte(strings.Repeat(text, 4000/len(text)))
+		for end := f.End(PTY) + n; f.End(PTY) < end; {
+			f.out.data <- b
+		}
+	}
+	write("old\r\n", viewLag)
+	f.says("\x1b[?2004h\x1b[31m") // this is skimmed
+	write("new\r\n", viewDrawn+viewSkimmed/2)
+	f.out.data <- []byte("end")
+	for f.End(PTY)%10 != 0 { // until the readLoop has it, whose chunk is the next
+		f.out.data <- []byte("\x00")
+	}
+	s := f.screen(ScreenHistory)
+	text := lines(s)
+	if !strings.HasSuffix(text, "new|end") || strings.Contains(text, "old") || len(s.History) != ScreenHistory {
+		t.Errorf("%q, %d lines before it", text, len(s.History))
+	}
+	if !s.Modes.BracketedPaste || s.Lines[0].Cell(0).Style.Foreground != screen.Indexed(1) {
+		t.Errorf("modes %+v, style %+v", s.Modes, s.Lines[0].Cell(0).Style)
+	}
+	f.end()
+}
+
+// What the spool has dropped is not drawn, and the modes are what they were.
+func TestScreenBehindAGap(t *testing.T) {
+	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.limits.SpoolMemory = 128 << 10 })
+	f.says("\x1b[?1049h\x1b[?1h\x1b]2;title\x07")
+	b := bytes.Repeat([]byte("x\r\n"), 1000)
+	for f.End(PTY) < 1<<20 {
+		f.out.data <- b
+	}
+	s := f.screen(0)
+	if !s.Modes.AlternateScreen || !s.Modes.ApplicationCursor || s.Title != "title" || !strings.HasPrefix(lines(s), "x|x|x") {
+		t.Errorf("modes %+v, title %q: %q", s.Modes, s.Title, lines(s))
+	}
+	f.end()
+}
+
+// A view that cannot draw begins anew, and harms nobody.
+func TestScreenThatCannotBeDrawn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.says("one")
+		synctest.Wait()
+		f.screen(0)
+		f.view.term = new(screen.Terminal) // which has no cells: what it does next fails
+		f.says("two")
+		synctest.Wait()
+		if s := f.screen(0); !s.Approximate || s.Offset != 6 {
+			t.Errorf("%+v", s)
+		}
+		f.says("three")
+		synctest.Wait()
+		if s := f.screen(0); lines(s) != "three" {
+			t.Errorf("%q", lines(s))
+		}
+		f.end()
+	})
 }

@@ -171,6 +171,9 @@ func (l *lane) Flush() { l.out.flushSoon() }
 func (l *lane) Event(e jobs.Event) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
+	if l.closed != nil {
+		return // a watch may still match, and nobody can be told any more
+	}
 	le := laneEvent{Event: e}
 	l.remember(&le)
 	if !l.open && !l.parked {

@@ -132,3 +132,15 @@ func checkChunks(t *testing.T, s *session, h int64) {
 		}
 	}
 }
+
+// TestNoMatchAfterClosed: job/closed is the last that is sent of a job, also where somebody
+// watches for what it has written.
+func TestNoMatchAfterClosed(t *testing.T) {
+	s := start(t)
+	h := s.pipe("echo hello")
+	s.event(h, "job/closed")
+	do[none](s, "job/watch", obj{"handle": h, "pattern": "hello", "from": "start"})
+	do[none](s, "job/unwatch", obj{"handle": h, "watchId": 1}) // by then it has matched
+	s.run("true")
+	equal(t, "matches", len(s.all(h, "job/patternMatched")), 0)
+}

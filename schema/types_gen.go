@@ -2440,7 +2440,7 @@ type JobSubscribeParams struct {
 	Handle json.RawMessage `json:"handle"`
 	// The events wanted from now on; empty: none, as after job/unsubscribe. Absent: those
 	// that were asked for last; of a job of which none are heard, those of initialize, and
-	// all where these are none.
+	// all but screenChanged where these are none.
 	Events []EventName `json:"events,omitzero"`
 	// How output is written from now on. Absent: as it was; of a job of which nothing is
 	// heard, as initialize says.

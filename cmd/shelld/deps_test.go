@@ -95,7 +95,7 @@ var rules = []rule{
 	{
 		pkg:    "screen",
 		ours:   []string{"screen/font"},
-		theirs: []string{"github.com/charmbracelet/x/vt", "github.com/charmbracelet/x/ansi", "golang.org/x/image"},
+		theirs: []string{"github.com/mattn/go-runewidth"},
 		why:    "a screen is a function of bytes and a size alone",
 	},
 	{
@@ -125,7 +125,7 @@ var soleImporters = map[string][]string{
 	"github.com/creack/pty":                    {"jobs/internal/proc/pty_*.go"},
 	"github.com/dlclark/regexp2/v2":            {"jobs/internal/match/engine.go"},
 	"github.com/santhosh-tekuri/jsonschema/v5": {"schema/compile.go", "conformance/*.go"},
-	"github.com/charmbracelet/x/vt":            {"screen/*.go"},
+	"github.com/mattn/go-runewidth":            {"screen/width.go"},
 	"mvdan.cc/sh":                              {"jobs/policy.go"},
 	"github.com/modelcontextprotocol/go-sdk":   {"cmd/shelld-mcp/*.go"},
 	"github.com/rogpeppe/go-internal":          {"conformance/session.go"},

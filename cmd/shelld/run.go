@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 )
@@ -29,6 +30,9 @@ type runOptions struct {
 	cwd     string
 	stderr  string
 	timeout time.Duration // 0 = none
+	shot    string        // the file for a picture of the screen; "" = none
+	cols    int           // of the terminal; 0 = as ours, or the default
+	rows    int
 }
 
 // runCommand is the subcommand run: one command through the protocol, as if it had
@@ -50,6 +54,8 @@ func runFlags(args []string, w io.Writer) (o runOptions, status int) {
 	fs.StringVar(&o.cwd, "cwd", "", "start in this `directory`")
 	fs.StringVar(&o.stderr, "stderr", "", "where stderr goes: `how` is separate, merge (into stdout, in true order; the default where ours go to the same place) or discard; not with -pty")
 	fs.Func("timeout", "end the command after this `time`: 10, 1.5, 90s, 2m", o.setTimeout)
+	fs.StringVar(&o.shot, "screenshot", "", "write what the terminal shows when the command or the time ends to this `file`: a picture (.png), text (.txt), or text with colours (.ansi); means -pty")
+	fs.Func("size", "the terminal's `size`, as 120x40 (columns and rows); with -pty", o.setSize)
 	fs.Usage = func() { runUsage(w, fs) }
 	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -58,6 +64,7 @@ func runFlags(args []string, w io.Writer) (o runOptions, status int) {
 		return o, statusFailed
 	}
 	o.argv = fs.Args()
+	o.pty = o.pty || o.shot != ""
 	given := map[string]bool{}
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if bad := o.check(given["c"]); bad != "" {
@@ -79,6 +86,21 @@ func (o *runOptions) setTimeout(s string) error {
 	return nil
 }
 
+// maxSide is the protocol's bound on the columns and rows of a terminal.
+const maxSide = 65535
+
+func (o *runOptions) setSize(s string) error {
+	var rest string
+	n, _ := fmt.Sscanf(s+" .", "%dx%d %s", &o.cols, &o.rows, &rest) // What is missing shows in n.
+	if n < 3 || rest != "." || min(o.cols, o.rows) < 1 || max(o.cols, o.rows) > maxSide {
+		return errors.New("give columns and rows, such as 120x40; at most 65535 of each")
+	}
+	return nil
+}
+
+// screenFormats are what screenshots are written as, by the end of the file's name.
+var screenFormats = map[string]string{".png": "png", ".txt": "text", ".ansi": "ansi"}
+
 // check says what is wrong with the options together, or "".
 func (o *runOptions) check(line bool) string {
 	switch {
@@ -88,6 +110,10 @@ func (o *runOptions) check(line bool) string {
 		return "there is no command to run"
 	case o.stderr != "" && o.pty:
 		return "-stderr does not go with -pty: a terminal has one stream"
+	case o.cols != 0 && !o.pty:
+		return "-size is that of a terminal: give -pty as well"
+	case o.shot != "" && screenFormats[filepath.Ext(o.shot)] == "":
+		return fmt.Sprintf("-screenshot writes .png, .txt and .ansi, and %q ends in none of them", o.shot)
 	}
 	switch o.stderr {
 	case "", "separate", "merge", "discard":

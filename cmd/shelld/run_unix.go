@@ -49,6 +49,7 @@ type runner struct {
 	tellsStops bool  // the server tells that the job was stopped
 	outputs    []*runOutput
 	early      []os.Signal // that came before the start
+	shot       screenshot
 	exit       *schema.Exit
 	exitAt     map[string]int64 // what each stream had when the leader's end was known; nil = not asked yet
 	closed     bool
@@ -76,8 +77,13 @@ func runJob(o runOptions) int {
 	}
 	r.stuck = time.NewTimer(time.Hour)
 	r.stuck.Stop()
+	if err := r.shot.open(o.shot); err != nil {
+		fmt.Fprintf(os.Stderr, "shelld run: the screenshot cannot be written: %v\n", err)
+		return statusFailed
+	}
 	r.catchSignals()
 	err := r.run()
+	r.shot.discard()
 	r.console.restore()
 	if err != nil {
 		r.say("%v", err)
@@ -140,7 +146,7 @@ func (r *runner) loop() {
 		case <-r.moved:
 			r.stuck.Stop() // review sets it anew
 		case <-timeout:
-			r.endWith(statusTimedOut, "")
+			r.shoot(r.handle, func() { r.endWith(statusTimedOut, "") })
 		case <-r.stuck.C:
 			r.finished = true
 		case <-r.server.Done():
@@ -156,7 +162,7 @@ func (r *runner) review() {
 	pulling := slices.ContainsFunc(r.outputs, func(o *runOutput) bool { return !o.ended })
 	switch {
 	case r.handle == 0: // The events of a short job overtake the answer to its start.
-	case r.closed && !pulling:
+	case r.closed && !pulling && !r.shot.taking:
 		r.finished = true
 	case r.closed && (r.ending || r.fatal > 0):
 		r.stuck.Reset(runStuck)
@@ -271,6 +277,9 @@ func (r *runner) startParams(events []string) (map[string]any, error) {
 	if cols, rows, ok := r.console.size(); ok {
 		p["cols"], p["rows"] = cols, rows
 	}
+	if r.opts.cols != 0 {
+		p["cols"], p["rows"] = r.opts.cols, r.opts.rows
+	}
 	return p, r.console.raw()
 }
 
@@ -361,6 +370,7 @@ func (r *runner) exited(p *schema.JobExitedParams, err error) {
 		return
 	}
 	r.exit = &p.Exit
+	r.shoot(p.Handle, func() {})
 	if p.Exit.Reason == schema.ExitReasonLost {
 		r.say("nobody knows how the command ended: its keeper was killed")
 	}

@@ -1,0 +1,79 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"shelld/schema"
+)
+
+// A screenshot is the file for a picture of the command's screen. Its members are owned
+// by the loop of the runner.
+type screenshot struct {
+	file   *os.File // nil: nobody wants one
+	format string
+	taken  bool // or begun
+	taking bool
+}
+
+// open makes the file before the command is run, which may be of no use without it.
+func (s *screenshot) open(name string) (err error) {
+	if name == "" {
+		return nil
+	}
+	s.format = screenFormats[filepath.Ext(name)]
+	s.file, err = os.Create(name)
+	return err
+}
+
+// shoot writes what the terminal shows now, unless that was done before, and then goes
+// on with something else.
+func (r *runner) shoot(handle int64, then func()) {
+	if r.shot.file == nil || r.shot.taken || handle == 0 {
+		then()
+		return
+	}
+	r.shot.taken, r.shot.taking = true, true
+	var res schema.JobScreenResult
+	r.ask("job/screen", map[string]any{"handle": handle, "format": r.shot.format}, &res, func(err error) {
+		r.shot.taking = false
+		if err == nil {
+			err = r.shot.write(&res)
+		}
+		if err != nil {
+			r.say("the screenshot was not written: %v", err)
+			r.status = statusFailed
+		}
+		then()
+	})
+}
+
+func (s *screenshot) write(res *schema.JobScreenResult) error {
+	var content []byte
+	var err error
+	switch {
+	case res.Png != nil:
+		content, err = base64.StdEncoding.DecodeString(*res.Png)
+	case res.Ansi != nil:
+		content = []byte(*res.Ansi)
+	default:
+		content = []byte(strings.Join(res.Lines, "\n") + "\n")
+	}
+	if err == nil {
+		_, err = s.file.Write(content)
+	}
+	return errors.Join(err, s.file.Close())
+}
+
+// discard takes the file away again where there was nothing to be seen.
+func (s *screenshot) discard() {
+	if s.file != nil && !s.taken {
+		s.file.Close()
+		os.Remove(s.file.Name())
+	}
+}

@@ -1,0 +1,171 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// screens are the changes of the screen that a sink was told of, and when.
+func (r *recorder) screens() (told []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		switch {
+		case e.Screen != nil:
+			told = append(told, fmt.Sprintf("to %d after %d", e.Screen.Offset, e.After[PTY]))
+		case e.Exited != nil:
+			told = append(told, "exited")
+		}
+	}
+	return told
+}
+
+func (f *fakeJob) told(want ...string) {
+	f.t.Helper()
+	synctest.Wait()
+	if got := strings.Join(f.sink.screens(), ", "); got != strings.Join(want, ", ") {
+		f.t.Errorf("told %q, want %q", got, want)
+	}
+}
+
+// The first change is told at once, those that follow when the interval is over, and the
+// last one before the end; without one nothing is told.
+func TestScreenChangesAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.says("a")
+		f.told()
+		f.TellScreen(time.Second)
+		f.says("b")
+		f.told("to 2 after 2")
+		f.says("c")
+		f.says("d")
+		time.Sleep(time.Second - 1)
+		f.told("to 2 after 2")
+		time.Sleep(time.Nanosecond)
+		f.told("to 2 after 2", "to 4 after 4")
+		time.Sleep(time.Hour)
+		f.says("\x1b[m")
+		time.Sleep(time.Hour)
+		f.told("to 2 after 2", "to 4 after 4")
+		must(t, f.Resize(10, 10))
+		f.told("to 2 after 2", "to 4 after 4", "to 7 after 7")
+		f.says("e")
+		f.says("f")
+		f.proc.exit(0)
+		f.told("to 2 after 2", "to 4 after 4", "to 7 after 7", "to 9 after 9", "exited")
+		f.proc.gone()
+		f.finish()
+	})
+}
+
+// Who asks no more is told nothing, and nothing is drawn; who asks again is told how it is.
+func TestScreenChangesAreToldNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.TellScreen(time.Second)
+		f.says("a")
+		f.told("to 1 after 1")
+		f.TellScreen(0)
+		f.says("b")
+		synctest.Wait()
+		if f.glance.seen != 1 {
+			t.Errorf("drawn up to %d for nobody", f.glance.seen)
+		}
+		f.TellScreen(time.Second)
+		must(t, f.Info()) // a turn
+		f.told("to 1 after 1", "to 2 after 2")
+		f.end()
+	})
+}
+
+// Where a glance takes its time, patterns on the screen do not hold up the end for ever, and
+// say that they have not seen it.
+func TestScreenPatternsThatCannotLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &recorder{}
+		f := startFake(t, sink)
+		p, err := f.Watch(WatchSpec{Pattern: "b", Screen: true}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, p)
+		synctest.Wait()
+		f.view.busy.Lock()
+		f.says("b")
+		w, err := f.Wait(&WaitSpec{Until: []Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: "b", Screen: true}}}, Timeout: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		poll, err := f.Wait(&WaitSpec{Until: []Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: "b", Screen: true}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if o := must(t, poll); o.Reason != "timeout" || time.Since(began) != firstLook {
+			t.Errorf("a poll ends with %s after %v", o.Reason, time.Since(began))
+		}
+		f.proc.exit(0)
+		if o := must(t, w); o.Reason != "exit" || time.Since(began) != firstLook+catchUpTime {
+			t.Errorf("the wait ends with %s after %v", o.Reason, time.Since(began))
+		}
+		if reasons := sink.removed(); len(reasons) != 1 || !strings.Contains(reasons[0], "could not be drawn in time") {
+			t.Errorf("removed for %q", reasons)
+		}
+		f.view.busy.Unlock()
+		f.proc.gone()
+		f.finish()
+	})
+}
+
+// A pattern on the screen that takes too long is removed, and the others go on.
+func TestScreenPatternThatExplodes(t *testing.T) {
+	sink := &recorder{}
+	f := startFake(t, sink)
+	for _, pattern := range []string{"(x+)+\\d", "end"} {
+		p, err := f.Watch(WatchSpec{Pattern: pattern, Screen: true}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, p)
+	}
+	f.says(strings.Repeat("x", 60) + "\r\nend")
+	w, err := f.Wait(&WaitSpec{Until: []Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: "end", Screen: true}}}, Timeout: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, w)
+	f.proc.exit(0)
+	f.proc.gone()
+	<-f.ended
+	if told, _, last := sink.matches(); told != 1 || last.Text != "end" {
+		t.Errorf("%d matches, the last of %q", told, last.Text)
+	}
+	if reasons := sink.removed(); len(reasons) != 1 {
+		t.Errorf("removed for %q", reasons)
+	}
+	f.finish()
+}
+
+// Places are found behind wide characters and what combines.
+func TestPlaceOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.says("世e\u0301x\r\n\x1b[3Cyy\r\n")
+		synctest.Wait()
+		s := f.screen(0)
+		text, rows := textOf(s.Lines)
+		for want, at := range map[Place]int{
+			{0, 0}: strings.Index(string(text), "世"), {0, 2}: strings.Index(string(text), "e"), {0, 3}: strings.Index(string(text), "x"),
+			{1, 3}: strings.Index(string(text), "y"), {1, 4}: strings.LastIndex(string(text), "y"),
+		} {
+			if p := placeOf(s.Lines, rows, int64(at)); *p != want {
+				t.Errorf("byte %d is at %+v, want %+v", at, *p, want)
+			}
+		}
+		f.end()
+	})
+}
