@@ -60,10 +60,11 @@ func (d *display) read(p []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.heard = d.scanner.Told()
-	asked, lost := d.scanner.Queries()
-	d.screen.add(asked)
-	d.asking = append(d.asking, asked...)
-	d.lost += lost
+	if asked, lost := d.scanner.Queries(); len(asked) > 0 {
+		d.screen.add(asked)
+		d.asking = append(d.asking, asked...)
+		d.lost += lost
+	}
 }
 
 // stored says that the output which was read last is there: an event may speak of it
