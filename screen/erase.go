@@ -43,9 +43,14 @@ func (l *line) repair() {
 	}
 }
 
-// eraseLine is EL.
+// eraseLine is EL. Behind a row that is full there is nothing to its right: xterm takes the last
+// character away, others do not, and programs rely on these. Top writes rows as wide as the screen
+// and then EL, and so does grep where a match ends with the row.
 func (t *Terminal) eraseLine(what int, spare bool) {
 	c := &t.cursor
+	if what == 0 && c.pending {
+		return
+	}
 	c.pending = false
 	switch what {
 	case 0:

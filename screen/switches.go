@@ -112,14 +112,13 @@ func (t *Terminal) switchScreen(mode int, on bool) {
 	if mode == 1047 && !on && t.modes.AlternateScreen {
 		t.clearAlternate()
 	}
-	was := t.modes.AlternateScreen
 	t.showAlternate(on)
 	if mode != 1049 {
 		return
 	}
 	if on {
 		t.clearAlternate()
-	} else if was {
+	} else {
 		t.restoreCursor()
 	}
 }
