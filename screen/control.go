@@ -110,8 +110,9 @@ func (t *Terminal) alignment() {
 	if t.skims {
 		return
 	}
+	t.unwrapBefore(0)
 	t.grid.clear(cell{char: 'E'})
-	t.changed, t.unknown = true, 0
+	t.changed = true
 }
 
 // saveCursor is DECSC.

@@ -158,6 +158,7 @@ type lookup struct {
 	clusters map[string]uint32
 	extras   map[extra]uint16
 	tidyAt   int // how many clusters there may be
+	refused  int // how many extras are refused before the tables are tidied again
 }
 
 const fewClusters = 4 << 10
@@ -186,10 +187,8 @@ func (t *Terminal) extraFor(e extra) uint16 {
 	if i, ok := t.lookup.extras[e]; ok {
 		return i
 	}
-	if len(t.tables.extras) >= maxExtras {
-		if t.tidy(); len(t.tables.extras) >= maxExtras/2 {
-			return 0
-		}
+	if len(t.tables.extras) >= maxExtras && !t.makeRoom() {
+		return 0
 	}
 	if t.lookup.extras == nil {
 		t.lookup.extras = map[extra]uint16{}
@@ -200,7 +199,24 @@ func (t *Terminal) extraFor(e extra) uint16 {
 	return i
 }
 
+// maxExtras is how many extras there may be. What comes while as many are on the screen
+// and in its history has none.
 const maxExtras = 8 << 10
+
+// makeRoom tidies where that may be worth it: not for each extra of a program that has
+// filled the table with what is still there.
+func (t *Terminal) makeRoom() bool {
+	if t.lookup.refused > 0 {
+		t.lookup.refused--
+		return false
+	}
+	t.tidy()
+	if len(t.tables.extras) > maxExtras/2 {
+		t.lookup.refused = maxExtras / 2
+		return false
+	}
+	return true
+}
 
 // tidy makes the tables anew, without what no cell has any more.
 func (t *Terminal) tidy() {

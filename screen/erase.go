@@ -13,6 +13,7 @@ func (t *Terminal) erase(row, from, to int, spare bool) {
 	if to == t.cols {
 		l.wrapped = false
 	}
+	l.stale = l.stale && (from > 0 || to < t.cols)
 	if blank == (cell{}) {
 		to = min(to, l.used) // there is nothing behind
 	} else {
@@ -27,6 +28,20 @@ func (t *Terminal) erase(row, from, to int, spare bool) {
 		l.repair()
 	} else if to == l.used && from < to && blank == (cell{}) {
 		l.used = from
+	}
+}
+
+// unwrapBefore says that a row does not go on what stands above it any more.
+func (t *Terminal) unwrapBefore(row int) {
+	var above *line
+	switch n := t.history.len(); {
+	case row > 0:
+		above = t.grid.lines[row-1]
+	case n > 0 && !t.modes.AlternateScreen:
+		above = t.history.at(n - 1)
+	}
+	if above != nil && above.wrapped && !t.skims {
+		above.wrapped, t.changed = false, true
 	}
 }
 
@@ -52,6 +67,9 @@ func (t *Terminal) eraseLine(what int, spare bool) {
 		return
 	}
 	c.pending = false
+	if what == 1 || what == 2 || what == 0 && c.col == 0 {
+		t.unwrapBefore(c.row)
+	}
 	switch what {
 	case 0:
 		t.erase(c.row, c.col, t.cols, spare)
@@ -69,9 +87,12 @@ func (t *Terminal) eraseDisplay(what int, spare bool) {
 	switch what {
 	case 0:
 		from = c.row + 1
-		t.erase(c.row, c.col, t.cols, spare)
+		if !c.pending { // as EL
+			t.eraseLine(0, spare)
+		}
 	case 1:
 		to = c.row
+		t.unwrapBefore(c.row)
 		t.erase(c.row, 0, c.col+1, spare)
 	case 2:
 	case 3:
@@ -83,12 +104,10 @@ func (t *Terminal) eraseDisplay(what int, spare bool) {
 	default:
 		return
 	}
-	c.pending = false
+	c.pending = c.pending && what == 0
 	for row := from; row < to; row++ {
+		t.unwrapBefore(row)
 		t.erase(row, 0, t.cols, spare)
-	}
-	if what == 2 || what == 0 && c.row == 0 && c.col == 0 {
-		t.unknown = 0
 	}
 }
 

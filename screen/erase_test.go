@@ -12,7 +12,7 @@ func TestEraseLineAtEdge(t *testing.T) {
 		"on the last column":        {"abcdefghij\x1b[10G\x1b[Kk", "abcdefghi▮k"},
 		"to the left":               {"abcdefghij\x1b[1Kk", "         ▮k"},
 		"all of it":                 {"abcdefghij\x1b[2Kk", "         ▮k"},
-		"to the end of the screen":  {"abcdefghij\x1b[Jk", "abcdefghi▮k"},
+		"to the end of the screen":  {"abcdefghij\x1b[Jk", "abcdefghij|k▮"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			term := NewTerminal(10, 5, 0)

@@ -11,6 +11,7 @@ type grid struct {
 type line struct {
 	cells   []cell
 	wrapped bool // it goes on in the next one
+	stale   bool // output that may belong here was not drawn
 	used    int  // all cells behind are empty: most lines are short, and need not be cleared to their ends
 }
 
@@ -38,7 +39,7 @@ func (l *line) fill(blank cell) {
 		}
 		l.use(len(l.cells))
 	}
-	l.wrapped = false
+	l.wrapped, l.stale = false, false
 }
 
 // use says that cells up to an end may be no empty ones.

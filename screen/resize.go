@@ -10,22 +10,21 @@ func (t *Terminal) Resize(cols, rows int) {
 	}
 	normal, other := &t.cursor, &t.saved[1]
 	if t.modes.AlternateScreen {
-		normal, other = &t.saved[0], &t.cursor
+		normal, other = &t.left, &t.cursor
 	}
-	t.resizeNormal(normal, cols, rows)
+	t.resizeNormal(normal, &t.saved[0], cols, rows)
 	t.screens[1].crop(other, cols, rows)
 	tabs := t.tabs
 	t.cols, t.rows = cols, rows
 	t.defaultTabs()
 	copy(t.tabs, tabs)
 	t.margins = t.wholeScreen()
-	for _, c := range []*cursor{&t.cursor, &t.saved[0], &t.saved[1]} {
+	for _, c := range []*cursor{&t.cursor, &t.left, &t.saved[0], &t.saved[1]} {
 		c.row, c.pending = min(c.row, rows-1), c.pending && c.col == cols-1
 		if c.col >= cols {
 			c.col = cols - 1
 		}
 	}
-	t.unknown = min(t.unknown, rows)
 	t.changed = false
 	t.revision++
 }
@@ -33,8 +32,9 @@ func (t *Terminal) Resize(cols, rows int) {
 // A mark is a place in lines that are wrapped anew.
 type mark struct{ row, col int }
 
-// resizeNormal takes history and screen as one, and cuts them again.
-func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
+// resizeNormal takes history and screen as one, and cuts them again. The line of the first
+// cursor stays in sight; the other goes with its character, as far as that does.
+func (t *Terminal) resizeNormal(c, saved *cursor, cols, rows int) {
 	g := &t.screens[0]
 	old := t.history.len()
 	used := c.row + 1
@@ -46,12 +46,13 @@ func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
 	full := used == len(g.lines)
 	all := append(t.history.takeAll(), g.lines[:used]...)
 	at, top := mark{old + c.row, c.col}, mark{old, 0}
+	with := mark{old + min(saved.row, used-1), saved.col}
 	if c.pending {
 		at.col++ // behind what was written, as the next character will be
 		c.pending = false
 	}
 	if cols != t.cols {
-		all = rewrap(all, cols, &at, &top)
+		all = rewrap(all, cols, &at, &top, &with)
 	}
 	first := max(top.row, len(all)-rows)
 	if full {
@@ -73,6 +74,7 @@ func (t *Terminal) resizeNormal(c *cursor, cols, rows int) {
 		}
 	}
 	g.lines[rows-1].wrapped = false
+	saved.row, saved.col = min(max(with.row-first, 0), rows-1), with.col
 	c.row, c.col = at.row-first, at.col
 	if c.col >= cols {
 		c.col, c.pending = cols-1, g.lines[c.row].written() == cols
@@ -89,7 +91,7 @@ func rewrap(lines []*line, cols int, marks ...*mark) []*line {
 		for to < len(lines) && lines[to-1].wrapped {
 			to++
 		}
-		cells, offsets := join(lines[from:to], from, marks)
+		cells, offsets := join(lines[from:to], from, cols, marks)
 		begin := len(out)
 		out = appendWrapped(out, cells, cols, lines[to-1].wrapped)
 		for i, m := range marks {
@@ -106,12 +108,12 @@ func rewrap(lines []*line, cols int, marks ...*mark) []*line {
 }
 
 // join returns the cells of one wrapped line, and where in it the marks are.
-func join(lines []*line, first int, marks []*mark) (cells []cell, offsets []int) {
+func join(lines []*line, first, cols int, marks []*mark) (cells []cell, offsets []int) {
 	offsets = make([]int, len(marks))
 	for i, l := range lines {
 		part := l.cells
 		if i == len(lines)-1 {
-			part = part[:l.written()]
+			part = part[:l.worth(len(cells), cols)]
 		} else if n := len(part); n > 0 && part[n-1] == (cell{}) && lines[i+1].startsWide() {
 			part = part[:n-1] // a wide character had no place there
 		}
@@ -123,6 +125,17 @@ func join(lines []*line, first int, marks []*mark) (cells []cell, offsets []int)
 		cells = append(cells, part...)
 	}
 	return cells, offsets
+}
+
+// worth is how many cells of a line's last row are kept, behind so many before it:
+// erased places in a colour make no row of their own.
+func (l *line) worth(before, cols int) int {
+	text := l.written()
+	for text > 0 && l.cells[text-1].char == 0 && l.cells[text-1].flags&wideTail == 0 {
+		text--
+	}
+	rows := max((before+text+cols-1)/cols, 1)
+	return max(text, min(l.written(), rows*cols-before))
 }
 
 func (l *line) startsWide() bool { return len(l.cells) > 0 && l.cells[0].flags&wideHead != 0 }

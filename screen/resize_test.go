@@ -50,6 +50,10 @@ func TestResize(t *testing.T) {
 		"one cell":                    {"abc", []size{{1, 1}}, "▮c"},
 		"the alternate screen is cut": {"\x1b[?1049habcdefghij\x1b[3;1Hx", []size{{4, 3}}, "abcd||x▮"},
 		"and not joined again":        {"\x1b[?1049habcdefghij\x1b[3;1Hx", []size{{4, 3}, {10, 5}}, "abcd||x▮"},
+		"a line that was erased":      {"abcdefghijklm\x1b[2;1H\x1b[2Kother", []size{{20, 5}}, "abcdefghij|other▮"},
+		"a screen that was cleared":   {"1\r\n2\r\n3\r\n4\r\naaaaaaaaaaAA\x1b[H\x1b[2J$ ls\r\nx", []size{{20, 5}}, "$ ls|x▮"},
+		"a row of one colour":         {"\x1b[44mprompt\x1b[K\x1b[m\r\nnext", []size{{7, 5}}, "prompt|next▮"},
+		"behind another screen":       {"1\r\n2\r\n3\r\n4\r\n5\x1b[?1047h", []size{{10, 3}, {10, 5}}, "z47"},
 		"the normal one behind it":    {"abcdefgh\r\nx\x1b[?1049hy", []size{{4, 5}}, "z"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +61,10 @@ func TestResize(t *testing.T) {
 			term.Write([]byte(c.write))
 			for _, s := range c.sizes {
 				term.Resize(s.cols, s.rows)
+			}
+			if c.want == "z47" {
+				term.Write([]byte("\x1b[?1047l"))
+				c.want = "1|2|3▮|4|5"
 			}
 			if c.want == "z" {
 				term.Write([]byte("\x1b[?1049l"))

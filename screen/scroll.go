@@ -53,11 +53,8 @@ func (t *Terminal) scrollUpFrom(top, n int, keep bool) {
 			t.history.push(l)
 		}
 	}
-	if top == 0 && bottom == t.rows-1 {
-		t.unknown = max(t.unknown-n, 0)
-	}
-	if top > 0 {
-		t.grid.lines[top-1].wrapped = false
+	if top > 0 || !keep {
+		t.unwrapBefore(top)
 	}
 	blank := t.blank()
 	for _, l := range t.grid.rotate(top, bottom, n) {
@@ -81,9 +78,7 @@ func (t *Terminal) scrollDown(top, n int) {
 	for _, l := range t.grid.rotate(top, bottom, -n) {
 		l.fill(blank)
 	}
-	if top > 0 {
-		t.grid.lines[top-1].wrapped = false
-	}
+	t.unwrapBefore(top)
 	t.grid.lines[bottom].wrapped = false
 }
 

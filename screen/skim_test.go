@@ -54,7 +54,70 @@ func TestLost(t *testing.T) {
 		t.Errorf("%+v, first line %q", s.Modes, s.Lines[0].Text())
 	}
 	term.Write([]byte("\x1b[H\x1b[2Jnew"))
-	if s := term.Snapshot(0); s.Approximate || s.Lines[0].Text() != "new" {
-		t.Errorf("a screen that was cleared is approximate: %q", s.Lines[0].Text())
+	if s := term.Snapshot(0); !s.Approximate || s.Lines[0].Text() != "new" {
+		t.Errorf("margins may be set, and it is not approximate: %q", s.Lines[0].Text())
+	}
+	term.Write([]byte("\x1bcreset"))
+	if s := term.Snapshot(0); s.Approximate || s.Lines[0].Text() != "reset" {
+		t.Errorf("a terminal that was reset is approximate: %q", s.Lines[0].Text())
+	}
+}
+
+// TestApproximate shows that no place that was not drawn passes for one that was.
+func TestApproximate(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, skimmed, after string
+		want                   bool
+	}{
+		"scrolled up":     {"1\r\n2\r\n3\r\n4", "x", "\x1b[4;1H\n\n\n\n", false},
+		"not far enough":  {"1\r\n2\r\n3\r\n4", "x", "\x1b[4;1H\n\n\n", true},
+		"up and down":     {"1\r\n2\r\n3\r\n4", "\x1b[H", "\x1b[4;1H\n\n\n\x1b[H\x1bM\x1bM\x1bM\x1b[4;1H\n", true},
+		"row by row":      {"1\r\n2\r\n3\r\n4", "x", "\x1b[1;1H\x1b[2K\x1b[2;1H\x1b[2K\x1b[3;1H\x1b[2K\x1b[4;1H\x1b[2K", false},
+		"cleared":         {"1\r\n2\r\n3\r\n4", "x", "\x1b[2J", false},
+		"the other one":   {"1\r\n2\r\n3\r\n4", "x", "\x1b[?1049h", false},
+		"and back":        {"1\r\n2\r\n3\r\n4", "x", "\x1b[?1049h\x1b[?1049l", true},
+		"nothing skimmed": {"1\r\n2\r\n3\r\n4", "", "", true},
+	} {
+		term := NewTerminal(10, 4, 10)
+		term.Write([]byte(c.before))
+		term.Skim([]byte(c.skimmed))
+		term.Write([]byte(c.after))
+		if got := term.Snapshot(0).Approximate; got != c.want {
+			t.Errorf("%s: approximate is %t", name, got)
+		}
+	}
+}
+
+// TestSkimLeavesNoHistory shows that lines which did not follow each other do not stand
+// one below the other.
+func TestSkimLeavesNoHistory(t *testing.T) {
+	term := NewTerminal(10, 2, 10)
+	term.Write([]byte("old 1\r\nold 2\r\nold 3\r\n"))
+	term.Skim([]byte("between\r\n"))
+	term.Write([]byte("\x1b[2J\x1b[Hnew 1\r\nnew 2\r\nnew 3"))
+	s := term.Snapshot(10)
+	if len(s.History) != 1 || s.History[0].Text() != "new 1" {
+		t.Errorf("%d lines of history, the first %q", len(s.History), s.History[0].Text())
+	}
+}
+
+// TestLostAssumesAScreen shows that which screen was shown where output is missing comes to
+// light at the next switch.
+func TestLostAssumesAScreen(t *testing.T) {
+	term := NewTerminal(20, 3, 10)
+	term.Lost(Modes{AlternateScreen: true}) // as it is now
+	term.Write([]byte("1\r\n2\r\n$ vim\x1b[?1049h\x1b[H\x1b[2J~ vim"))
+	if got := screenText(term); got != "~ vim▮" {
+		t.Errorf("the program's screen is %q", got)
+	}
+	term.Write([]byte("\x1b[?1049l done"))
+	if got := screenText(term); got != "1|2|$ vim done▮" {
+		t.Errorf("behind it stands %q", got)
+	}
+	term = NewTerminal(20, 3, 10)
+	term.Lost(Modes{})
+	term.Write([]byte("\x1b[Ha program\x1b[?1049l\x1b[2;1Hdone"))
+	if got := screenText(term); got != "|done▮" {
+		t.Errorf("the program has left %q", got)
 	}
 }

@@ -51,10 +51,10 @@ func (t *Terminal) hyperlink(arg string) {
 	}
 	pen := &t.cursor.pen
 	e := t.tables.extras[pen.extra]
-	e.link, e.id = strings.ToValidUTF8(address, "\ufffd"), ""
+	e.link, e.id = strings.Clone(strings.ToValidUTF8(address, "\ufffd")), "" // not the whole that it is a piece of
 	for _, o := range strings.Split(options, ":") {
 		if id, ok := strings.CutPrefix(o, "id="); ok && address != "" && len(id) <= 250 {
-			e.id = id
+			e.id = strings.Clone(strings.ToValidUTF8(id, "\ufffd"))
 		}
 	}
 	pen.extra = t.extraFor(e)

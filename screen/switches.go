@@ -106,7 +106,8 @@ func (t *Terminal) setLeftRight(on bool) {
 
 // switchScreen does what the three modes of the alternate screen do in xterm.
 func (t *Terminal) switchScreen(mode int, on bool) {
-	if mode == 1049 && on && !t.modes.AlternateScreen {
+	t.correctScreen(on)
+	if mode == 1049 && on {
 		t.saveCursor()
 	}
 	if mode == 1047 && !on && t.modes.AlternateScreen {
@@ -123,10 +124,22 @@ func (t *Terminal) switchScreen(mode int, on bool) {
 	}
 }
 
+// correctScreen is called where a program switches to a screen. If which one was shown
+// had to be assumed, since output is missing, then it was the other one.
+func (t *Terminal) correctScreen(to bool) {
+	if t.assumed && t.modes.AlternateScreen == to {
+		t.screens[0], t.screens[1] = t.screens[1], t.screens[0]
+		t.modes.AlternateScreen = !to
+		t.grid = &t.screens[t.which()]
+		t.history.clear()
+	}
+	t.assumed = false
+}
+
 func (t *Terminal) clearAlternate() {
 	if !t.skims {
 		t.screens[1].clear(t.blank())
-		t.changed, t.unknown = true, 0
+		t.changed = true
 	}
 }
 
@@ -134,6 +147,9 @@ func (t *Terminal) clearAlternate() {
 func (t *Terminal) showAlternate(on bool) {
 	if t.modes.AlternateScreen == on {
 		return
+	}
+	if on {
+		t.left = t.cursor
 	}
 	t.modes.AlternateScreen = on
 	t.grid = &t.screens[t.which()]

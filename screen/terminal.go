@@ -1,6 +1,9 @@
 package screen
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // The largest screen: its sides, and how many cells it has. They bound what a terminal
 // holds, and what a program can have drawn with one sequence.
@@ -49,7 +52,9 @@ type Terminal struct {
 	revision uint64
 	changed  bool // what is shown, beside what a glance tells
 	skims    bool
-	unknown  int // the lines of the screen that were not drawn from all output
+	left     cursor // of the normal screen, as it was when the alternate one was shown
+	unsure   bool   // output is missing, and with it what it may have set
+	assumed  bool   // which of the screens is shown is not known for sure
 }
 
 // A cursor is where the next character goes, and what it will look like.
@@ -110,6 +115,10 @@ func NewTerminal(cols, rows, history int) *Terminal {
 
 // reset is RIS, but for history, which stays.
 func (t *Terminal) reset() {
+	if t.grid != nil {
+		t.modes.AlternateScreen = false
+		t.unwrapBefore(0)
+	}
 	for i := range t.screens {
 		t.screens[i].clear(cell{})
 	}
@@ -121,7 +130,7 @@ func (t *Terminal) reset() {
 	t.modes, t.switches, t.protects = Modes{}, switches{}, unprotected
 	t.palette = standardPalette()
 	t.shape, t.steady, t.last, t.savedModes = BlockCursor, false, 0, nil
-	t.unknown, t.changed = 0, true
+	t.left, t.unsure, t.assumed, t.changed = t.cursor, false, false, true
 }
 
 // softReset is DECSTR.
@@ -133,7 +142,7 @@ func (t *Terminal) softReset() {
 	t.cursor.origin, t.cursor.pen, t.cursor.sets, t.cursor.pending = false, cell{}, newCharsets(), false
 	t.saved[t.which()] = cursor{sets: newCharsets()}
 	t.protects = unprotected
-	t.shape, t.steady = BlockCursor, false
+	t.shape, t.steady, t.unsure = BlockCursor, false, false
 }
 
 func (t *Terminal) wholeScreen() margins { return margins{0, t.rows - 1, 0, t.cols - 1} }
@@ -157,7 +166,7 @@ type glance struct {
 }
 
 func (t *Terminal) glance() glance {
-	return glance{t.showCursor(), t.modes, t.switches.reverse, t.unknown > 0}
+	return glance{t.showCursor(), t.modes, t.switches.reverse, t.isApproximate()}
 }
 
 func (t *Terminal) noteChange(before glance) {
@@ -192,24 +201,41 @@ func (t *Terminal) reply(s string) {
 
 // Skim reads output whose characters can no longer be seen: modes, colours, margins
 // and the like are followed, and nothing is drawn. Until all of the screen was drawn
-// anew, what is shown is approximate.
+// anew, what is shown is approximate. There is no history across it.
 func (t *Terminal) Skim(p []byte) {
 	t.skims = true
 	t.Write(p)
 	t.skims = false
-	t.unknown = t.rows
-	t.revision++
+	t.doubt()
 }
 
 // Lost says that output is missing here. What was open is dropped; the modes are
-// those that somebody else has followed.
+// those that somebody else has followed, as of now: which screen is shown here comes
+// to light when the program goes to the other one. What the missing output has set
+// otherwise, such as margins, is not known until the terminal is reset.
 func (t *Terminal) Lost(modes Modes) {
 	t.parser.dropString()
 	t.parser.chars = 0
 	t.showAlternate(modes.AlternateScreen)
 	t.modes = modes
-	t.unknown = t.rows
+	t.unsure, t.assumed = true, true
+	t.doubt()
+}
+
+// doubt says that nothing which is shown is known to be right.
+func (t *Terminal) doubt() {
+	for i := range t.screens {
+		for _, l := range t.screens[i].lines {
+			l.stale = true
+		}
+	}
+	t.history.clear()
 	t.revision++
+}
+
+// isApproximate says whether what is shown may be wrong.
+func (t *Terminal) isApproximate() bool {
+	return t.unsure || slices.ContainsFunc(t.grid.lines, func(l *line) bool { return l.stale })
 }
 
 // skimPlain passes over output that says nothing of how later output is drawn.
@@ -232,7 +258,7 @@ func (t *Terminal) Snapshot(history int) *Snapshot {
 	tables := t.tables // the slices as they are: they only grow
 	s := &Snapshot{
 		Cols: t.cols, Rows: t.rows, Cursor: t.showCursor(), Title: t.title, Modes: t.modes,
-		Palette: t.palette, Revision: t.revision, Approximate: t.unknown > 0,
+		Palette: t.palette, Revision: t.revision, Approximate: t.isApproximate(),
 		reverse: t.switches.reverse,
 	}
 	s.Lines = t.grid.copyLines(&tables)

@@ -13,6 +13,8 @@ func runeWidth(r rune) int {
 		return 1
 	case r >= 0x4e00 && r < 0xa000, r >= 0xac00 && r < 0xd7a4:
 		return 2
+	case r >= 0x1160 && r < 0x1200, r >= 0xd7b0 && r < 0xd800, r >= 0xe0000 && r < 0xe0080:
+		return 0 // vowels and ends of Hangul syllables; tags, which say whose flag it is
 	}
 	return widths.RuneWidth(r)
 }
