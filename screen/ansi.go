@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -14,12 +15,16 @@ type resume struct {
 	switches switches
 	tabs     []bool
 	tables   *tables
+	titles   []string // pushed
+	protects protection
+	open     []byte // what was begun of a character or a sequence
 }
 
 func (t *Terminal) resume(tables *tables) resume {
 	r := resume{
 		saved: t.saved, cursor: t.cursor, margins: t.margins, switches: t.switches,
-		tabs: append([]bool(nil), t.tabs...), tables: tables,
+		tabs: slices.Clone(t.tabs), tables: tables, titles: slices.Clone(t.titles), protects: t.protects,
+		open: t.parser.appendOpen(nil),
 	}
 	if t.modes.AlternateScreen {
 		r.hidden = t.screens[0].copyLines(tables)
@@ -32,8 +37,11 @@ func (t *Terminal) resume(tables *tables) resume {
 // normal one if asked for, cursor, colours, margins and modes.
 func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 	b = append(b, "\x1bc"...)
-	if s.Title != "" {
-		b = append(append(append(b, "\x1b]2;"...), s.Title...), "\x1b\\"...)
+	for _, title := range s.resume.titles {
+		b = append(appendTitle(b, title), "\x1b[22;2t"...)
+	}
+	if s.Title != "" || len(s.resume.titles) > 0 {
+		b = appendTitle(b, s.Title)
 	}
 	b = s.appendPalette(b)
 	normal := s.Lines
@@ -59,7 +67,12 @@ func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 	}
 	b = s.appendTabs(b)
 	b = s.appendModes(b)
-	return s.appendCursor(b)
+	b = s.appendCursor(b)
+	return append(b, s.resume.open...)
+}
+
+func appendTitle(b []byte, title string) []byte {
+	return append(append(append(b, "\x1b]2;"...), title...), "\x1b\\"...)
 }
 
 // appendScreen draws all lines. The screen is where it is to be: what history has
@@ -79,14 +92,19 @@ func (s *Snapshot) appendScreen(b []byte, lines []Line) []byte {
 func (s *Snapshot) appendBreak(b []byte, l, next Line) []byte {
 	full := len(l.cells) == s.Cols && (l.cells[s.Cols-1].char != 0 || l.cells[s.Cols-1].flags&wideTail != 0)
 	switch {
-	case l.Wrapped && full && (len(next.cells) == 0 || next.cells[0].char == 0):
-		return append(b, " \r\x1b[X"...) // it went on, and that was erased
 	case l.Wrapped && full:
-		return b
+		// A plain blank goes first: a new row has the background of what is written.
+		b = append(b, " \r"...)
 	case l.Wrapped && len(next.cells) > 0 && next.cells[0].flags&wideHead != 0:
-		return appendCSI(b, s.Cols, 'G') // where there is no place for a wide character
+		// There is no place for a wide character, so this one goes to the next row.
+		b = append(appendCSI(b, s.Cols, 'G'), "\u3000\r"...)
+	default:
+		return append(b, "\r\n"...)
 	}
-	return append(b, "\r\n"...)
+	if len(next.cells) == 0 || next.cells[0].char == 0 {
+		b = append(b, "\x1b[X"...) // what it went on with was erased
+	}
+	return b
 }
 
 func (s *Snapshot) appendLine(b []byte, l Line) []byte {
@@ -328,6 +346,12 @@ func (s *Snapshot) appendCursor(b []byte) []byte {
 	b = s.appendPen(b, c)
 	if s.resume.switches.noWrap {
 		b = append(b, "\x1b[?7l"...)
+	}
+	if s.resume.protects == protectISO {
+		b = append(b, "\x1bW"...)
+		if c.pen.flags&protected != 0 {
+			b = append(b, "\x1bV"...)
+		}
 	}
 	return b
 }

@@ -31,6 +31,9 @@ func TestAppendANSI(t *testing.T) {
 		"tabs":                             "\x1b[3g\x1b[5G\x1bH\r",
 		"protected":                        "\x1b[1\"qab\x1b[0\"qcd",
 		"reverse":                          "\x1b[?5habc",
+		"a colour that wraps":              "1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n10\x1b[5;1H\x1b[41mxxxxxxxxxxxxxxxxxxxxyy" + strings.Repeat("\r\n", 9),
+		"titles":                           "\x1b]2;one\x07\x1b[22;0t\x1b]2;two\x07",
+		"protected as ISO does":            "\x1bVab\x1bWcd",
 	} {
 		t.Run(name, func(t *testing.T) { roundTrip(t, stream) })
 	}
@@ -89,7 +92,6 @@ func resumed(stream string) string {
 	for _, s := range stepsOf(stream) {
 		one.feed(s, len(s.text))
 	}
-	one.feed(terminalStep{text: "\x18"}, 1) // nothing is open
 	s := one.Snapshot(0)
 	for i, l := range one.grid.lines {
 		last := l.cells[len(l.cells)-1]
@@ -120,4 +122,34 @@ func resumed(stream string) string {
 		return "gone on: " + d
 	}
 	return ""
+}
+
+// TestAppendANSIWithin shows that what was begun is gone on with.
+func TestAppendANSIWithin(t *testing.T) {
+	for _, stream := range []string{
+		"ab\x1b[3|1mX", "ab\x1b[|1;3H!", "ab\x1b|[31mX", "ab\x1b]2;ti|tle\x07X", "ab\x1b]2;title\x1b|\\X", "ab\xe4\xb8|\x96X",
+		"\x1b(|0q", "\x1b[?20|04h", "\x1b[38:2:|1:2:3mX", "\x1bP$|qm\x1b\\X", "\x1b_none|\x1b\\X", "\x1b[1 |qX", "\x1b[0<|1mX", "\x1b[;;|5mX",
+		"\x1b]2;" + strings.Repeat("t", 20000) + "|t\x07X",
+	} {
+		before, after, _ := strings.Cut(stream, "|")
+		one := NewTerminal(20, 5, 0)
+		one.Write([]byte(before))
+		two := NewTerminal(20, 5, 0)
+		two.Write(one.Snapshot(0).AppendANSI(nil, false))
+		for _, term := range []*Terminal{one, two} {
+			term.Write([]byte(after))
+		}
+		if a, b := allShown(one), allShown(two); a != b {
+			t.Errorf("%.40q:\n%s\nand\n%s", stream, a, b)
+		}
+	}
+}
+
+// TestRunsOfWideCharacters shows that a row's last character has all of its width.
+func TestRunsOfWideCharacters(t *testing.T) {
+	term := NewTerminal(20, 5, 0)
+	term.Write([]byte("ab日本"))
+	if runs := term.Snapshot(0).Lines[0].Runs(); len(runs) != 1 || runs[0].Width != 6 || runs[0].Text != "ab日本" {
+		t.Errorf("%+v", runs)
+	}
 }

@@ -122,7 +122,7 @@ func (l Line) appendText(b []byte, trim bool) []byte {
 // written, in no style, are left out.
 func (l Line) Runs() []Run {
 	end := len(l.cells)
-	for end > 0 && l.cells[end-1].char == 0 && looksSame(l.cells[end-1], cell{}) {
+	for end > 0 && l.cells[end-1].char == 0 && l.cells[end-1].flags&wideTail == 0 && looksSame(l.cells[end-1], cell{}) {
 		end--
 	}
 	var runs []Run

@@ -23,7 +23,7 @@ func newCharsets() charsets { return charsets{g: [4]charset{ascii, ascii, ascii,
 func (c *charsets) plain() bool { return c.single == 0 && c.g[c.gl] == ascii }
 
 // designate takes ESC ( B and the like.
-func (c *charsets) designate(inter, final byte) bool {
+func (c *charsets) designate(inter, final byte) {
 	var slot int
 	switch inter {
 	case '(', ')', '*', '+':
@@ -32,7 +32,7 @@ func (c *charsets) designate(inter, final byte) bool {
 		slot = int(inter-'-') + 1
 		final = byte(ascii) // sets of 96 characters: Latin 1 and the like
 	default:
-		return false
+		return
 	}
 	switch set := charset(final); set {
 	case british, lineDrawing:
@@ -40,7 +40,6 @@ func (c *charsets) designate(inter, final byte) bool {
 	default:
 		c.g[slot] = ascii
 	}
-	return true
 }
 
 // translate returns what a character of the set in use looks like.

@@ -31,14 +31,8 @@ func (t *Terminal) csi(final byte) {
 		if p.at(0, 0) == 5 {
 			t.defaultTabs()
 		}
-	case ' '<<8 | '@': // SL
-		if t.insideMargins() {
-			t.shiftColumns(t.margins.left, -p.times(0))
-		}
-	case ' '<<8 | 'A': // SR
-		if t.insideMargins() {
-			t.shiftColumns(t.margins.left, p.times(0))
-		}
+	case ' '<<8 | '@', ' '<<8 | 'A', '\''<<8 | '}', '\''<<8 | '~':
+		t.columns(ps.key(final), p.times(0))
 	case ' '<<8 | 'q':
 		t.cursorStyle(p.at(0, 0))
 	case '!'<<8 | 'p':
@@ -48,20 +42,29 @@ func (t *Terminal) csi(final byte) {
 		if t.cursor.pen.flags &^= protected; p.at(0, 0) == 1 {
 			t.cursor.pen.flags |= protected
 		}
-	case '\''<<8 | '}': // DECIC
-		if t.insideMargins() {
-			t.shiftColumns(t.cursor.col, p.times(0))
-		}
-	case '\''<<8 | '~': // DECDC
-		if t.insideMargins() {
-			t.shiftColumns(t.cursor.col, -p.times(0))
-		}
 	case '$'<<8 | 'x', '$'<<8 | 'z', '$'<<8 | '{', '$'<<8 | 'v', '$'<<8 | 'r', '$'<<8 | 't':
 		t.rectangle(final, p)
 	case '*'<<8 | 'x': // DECSACE
 		t.switches.stream = p.at(0, 0) != 2
 	default:
 		t.query(ps.key(final), p)
+	}
+}
+
+// columns moves columns between the margins, where the cursor is there.
+func (t *Terminal) columns(key uint32, n int) {
+	if !t.insideMargins() {
+		return
+	}
+	switch key {
+	case ' '<<8 | '@': // SL
+		t.shiftColumns(t.margins.left, -n)
+	case ' '<<8 | 'A': // SR
+		t.shiftColumns(t.margins.left, n)
+	case '\''<<8 | '}': // DECIC
+		t.shiftColumns(t.cursor.col, n)
+	case '\''<<8 | '~': // DECDC
+		t.shiftColumns(t.cursor.col, -n)
 	}
 }
 

@@ -1,6 +1,9 @@
 package screen
 
-import "unicode/utf8"
+import (
+	"strconv"
+	"unicode/utf8"
+)
 
 // A parser cuts a terminal's output into characters, controls and sequences, as xterm
 // does with UTF-8: characters are decoded first, so that a C1 control is a character
@@ -394,4 +397,65 @@ func (t *Terminal) endString() {
 		t.dcs(ps.data)
 	}
 	ps.dropString()
+}
+
+// appendOpen appends what was begun, so that another terminal goes on as this one does.
+func (ps *parser) appendOpen(b []byte) []byte {
+	switch ps.state {
+	case atGround:
+		return append(b, ps.char[:ps.chars]...)
+	case atEscape:
+		return append(b, esc)
+	case atEscapeInter:
+		return ps.appendInters(append(b, esc))
+	case atControl:
+		return ps.appendHead(append(b, esc, '['))
+	case atDevice:
+		return ps.appendHead(append(b, esc, 'P'))
+	}
+	b = append(b, esc, ps.kind)
+	if ps.kind == 'P' {
+		b = append(ps.appendHead(b), ps.final)
+	}
+	b = append(b, ps.data...)
+	if ps.cut {
+		b = append(b, ' ') // it is too long already
+	}
+	if ps.state == atStringEscape {
+		b = append(b, esc)
+	}
+	return b
+}
+
+// appendHead appends what stands before the final byte of a control sequence.
+func (ps *parser) appendHead(b []byte) []byte {
+	if ps.prefix != 0 {
+		b = append(b, ps.prefix)
+	}
+	p := &ps.params
+	for i := range p.count() {
+		switch {
+		case i > 0 && p.isSub(i):
+			b = append(b, ':')
+		case i > 0:
+			b = append(b, ';')
+		}
+		if p.values[i] != absent {
+			b = strconv.AppendInt(b, int64(p.values[i]), 10)
+		}
+	}
+	if p.n > maxParams {
+		b = append(b, ';')
+	}
+	if b = ps.appendInters(b); ps.broken && ps.inter <= len(ps.inters) {
+		b = append(b, "!0"...) // a number behind an intermediate is none that means anything
+	}
+	return b
+}
+
+func (ps *parser) appendInters(b []byte) []byte {
+	for i := range ps.inter {
+		b = append(b, ps.inters[min(i, len(ps.inters)-1)])
+	}
+	return b
 }
