@@ -66,6 +66,11 @@ func (c *colors) of(color Color, own rgb) rgb {
 type look struct{ text, ground, underline rgb }
 
 func (c *colors) look(s Style) look {
+	// Bold has always meant the brighter half of the first 16 colours as well, and
+	// programs choose theirs for that: blue is hard to read on black.
+	if n, ok := s.Foreground.Index(); ok && n < 8 && s.Attributes&Bold != 0 {
+		s.Foreground = Indexed(n + 8)
+	}
 	l := look{text: c.of(s.Foreground, c.text), ground: c.of(s.Background, c.ground)}
 	if s.Attributes&Inverse != 0 {
 		l.text, l.ground = l.ground, l.text

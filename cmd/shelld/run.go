@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -54,7 +55,7 @@ func runFlags(args []string, w io.Writer) (o runOptions, status int) {
 	fs.StringVar(&o.cwd, "cwd", "", "start in this `directory`")
 	fs.StringVar(&o.stderr, "stderr", "", "where stderr goes: `how` is separate, merge (into stdout, in true order; the default where ours go to the same place) or discard; not with -pty")
 	fs.Func("timeout", "end the command after this `time`: 10, 1.5, 90s, 2m", o.setTimeout)
-	fs.StringVar(&o.shot, "screenshot", "", "write what the terminal shows when the command or the time ends to this `file`: a picture (.png), text (.txt), or text with colours (.ansi); means -pty")
+	fs.StringVar(&o.shot, "screenshot", "", "write what the terminal shows when the command or the time ends to this `file`: a picture (.png), text (.txt), or what another terminal has to be sent to show the same (.ansi); means -pty")
 	fs.Func("size", "the terminal's `size`, as 120x40 (columns and rows); with -pty", o.setSize)
 	fs.Usage = func() { runUsage(w, fs) }
 	switch err := fs.Parse(args); {
@@ -98,6 +99,9 @@ func (o *runOptions) setSize(s string) error {
 	return nil
 }
 
+// screenFormat is what a file is written as; "" is none.
+func screenFormat(file string) string { return screenFormats[strings.ToLower(filepath.Ext(file))] }
+
 // screenFormats are what screenshots are written as, by the end of the file's name.
 var screenFormats = map[string]string{".png": "png", ".txt": "text", ".ansi": "ansi"}
 
@@ -112,7 +116,7 @@ func (o *runOptions) check(line bool) string {
 		return "-stderr does not go with -pty: a terminal has one stream"
 	case o.cols != 0 && !o.pty:
 		return "-size is that of a terminal: give -pty as well"
-	case o.shot != "" && screenFormats[filepath.Ext(o.shot)] == "":
+	case o.shot != "" && screenFormat(o.shot) == "":
 		return fmt.Sprintf("-screenshot writes .png, .txt and .ansi, and %q ends in none of them", o.shot)
 	}
 	switch o.stderr {

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,22 +13,27 @@ import (
 	"shelld/schema"
 )
 
-// A screenshot is the file for a picture of the command's screen. Its members are owned
-// by the loop of the runner.
+// A screenshot is the file for a picture of the command's screen. What was in the file is
+// replaced when there is something to be seen, and not before. Its members are owned by the
+// loop of the runner.
 type screenshot struct {
-	file   *os.File // nil: nobody wants one
+	name   string
+	file   *os.File // beside it; nil: nobody wants one
 	format string
 	taken  bool // or begun
 	taking bool
 }
 
-// open makes the file before the command is run, which may be of no use without it.
+// open makes a file before the command is run, which may be of no use without it.
 func (s *screenshot) open(name string) (err error) {
 	if name == "" {
 		return nil
 	}
-	s.format = screenFormats[filepath.Ext(name)]
-	s.file, err = os.Create(name)
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target // a link stays one
+	}
+	s.name, s.format = name, screenFormat(name)
+	s.file, err = os.OpenFile(fmt.Sprintf("%s.%d.tmp", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	return err
 }
 
@@ -67,13 +73,19 @@ func (s *screenshot) write(res *schema.JobScreenResult) error {
 	if err == nil {
 		_, err = s.file.Write(content)
 	}
-	return errors.Join(err, s.file.Close())
+	if err = errors.Join(err, s.file.Close()); err == nil {
+		err = os.Rename(s.file.Name(), s.name)
+	}
+	if err == nil {
+		s.file = nil
+	}
+	return err
 }
 
-// discard takes the file away again where there was nothing to be seen.
+// discard takes the file away where nothing came of it.
 func (s *screenshot) discard() {
-	if s.file != nil && !s.taken {
-		s.file.Close()
+	if s.file != nil {
+		_ = s.file.Close() // It may be closed; what is in it is of no use.
 		os.Remove(s.file.Name())
 	}
 }

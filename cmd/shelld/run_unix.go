@@ -286,6 +286,9 @@ func (r *runner) startParams(events []string) (map[string]any, error) {
 // feeds says whether the command gets our input. On pipes nothing is nothing; on a
 // terminal somebody has to type the end of file.
 func (r *runner) feeds() bool {
+	if r.opts.shot != "" && r.console.isNull {
+		return false // Nobody is there, and the end of file would be typed into the picture.
+	}
 	return r.console.readable && (r.opts.pty || !r.console.isNull)
 }
 
