@@ -51,6 +51,8 @@ func TestScripts(t *testing.T) {
 				return len(jobs.Platform().Modes) > 0, nil
 			case "race":
 				return raceDetector, nil
+			case "ci": // All programs that are driven are there.
+				return os.Getenv("SHELLD_CI") != "", nil
 			}
 			return false, fmt.Errorf("there is no condition %q", name)
 		},
