@@ -26,17 +26,20 @@ func floods() map[string][]byte {
 		"cjk": bytes.Repeat([]byte("日本語のテキスト、漢字とかな。\r\n"), 2000)}
 }
 
+// BenchmarkTerminal draws floods, and has x/vt draw them as well.
 func BenchmarkTerminal(b *testing.B) {
 	for name, data := range floods() {
 		for _, size := range [][2]int{{80, 24}, {200, 50}} {
-			b.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(b *testing.B) {
-				t := NewTerminal(size[0], size[1], 1000)
-				b.SetBytes(int64(len(data)))
-				b.ReportAllocs()
-				for b.Loop() {
-					t.Write(data)
-				}
-			})
+			for kind, make := range map[string]func(cols, rows, history int) emulator{"ours": newOurs, "xvt": newReference} {
+				b.Run(fmt.Sprintf("%s/%s/%dx%d", kind, name, size[0], size[1]), func(b *testing.B) {
+					t := make(size[0], size[1], 1000)
+					b.SetBytes(int64(len(data)))
+					b.ReportAllocs()
+					for b.Loop() {
+						t.Write(data)
+					}
+				})
+			}
 		}
 	}
 }
