@@ -191,6 +191,7 @@ func (j *Job) tellClosed() {
 	j.sink.Event(Event{After: j.barrier(), Closed: &Closed{}})
 	j.mgr.retire(j)
 	close(j.ended)
+	j.restView()
 }
 
 // KillOptions say how a job is ended.

@@ -54,7 +54,7 @@ func (v *view) follow(end int64) (offset int64, revision uint64, hits []follower
 	v.busy.Lock()
 	defer v.busy.Unlock()
 	v.draw(end)
-	return v.next, v.base + v.term.Revision(), nil
+	return v.next, v.revision(), nil
 }
 
 // find looks for patterns on a screen.

@@ -11,7 +11,7 @@ import (
 // shows. No job has one before somebody asks. It reads the spool with a cursor of its own,
 // and is fed by whoever asks, in his own goroutine: neither the readLoop nor the job's turns
 // ever wait for it. It stays as long as the job is known, so that a job that has ended still
-// has its screen.
+// has its screen, though not the terminal (view_rest.go).
 type view struct {
 	// Immutable:
 	job *Job
@@ -24,6 +24,9 @@ type view struct {
 	next int64  // where the output begins that is not drawn yet
 	size int    // the number of the sizeMark that is in effect
 	base uint64 // added to revisions, where term is not the first
+
+	patchy bool             // not all output was drawn
+	last   *screen.Snapshot // in place of term, once the job is closed; see rest
 }
 
 const (
@@ -66,8 +69,8 @@ func (v *view) show(end int64, history int) Screen {
 	v.busy.Lock()
 	defer v.busy.Unlock()
 	v.draw(end)
-	s := Screen{v.term.Snapshot(history), v.next}
-	s.Revision += v.base
+	s := Screen{v.snapshot(history), v.next}
+	v.rest()
 	if s.Approximate && s.Title == "" {
 		s.Title = v.job.display.last().Title // it may have been set in what was left out
 	}
@@ -76,9 +79,17 @@ func (v *view) show(end int64, history int) Screen {
 
 // draw takes output up to end. Somebody else may have taken more already.
 func (v *view) draw(end int64) {
+	if v.last != nil {
+		return
+	}
+	lag := int64(viewLag)
+	if v.term == nil {
+		defer v.redrawn(v.base)
+		lag, end = viewAgain, v.begin()
+	}
 	defer v.mended(end)
 	drawn := v.next
-	if end-v.next > viewLag {
+	if end-v.next > lag {
 		drawn = end - viewDrawn
 		v.skip(drawn - viewSkimmed)
 	}
@@ -124,7 +135,7 @@ func (v *view) resize() (next int64) {
 func (v *view) skip(to int64) {
 	if to > v.next {
 		v.term.Lost(v.job.modes())
-		v.next = to
+		v.next, v.patchy = to, true
 	}
 }
 
@@ -139,6 +150,6 @@ func (v *view) mended(end int64) {
 	m, _ := v.job.sizes.at(end)
 	v.base += v.term.Revision() + 1
 	v.term, v.size = screen.NewTerminal(m.cols, m.rows, ScreenHistory), m.number
-	v.next = max(v.next, end)
+	v.next, v.patchy = max(v.next, end), true
 	v.term.Lost(v.job.modes())
 }

@@ -18,6 +18,7 @@ type sizeMarks struct {
 	mu    sync.Mutex
 	marks []sizeMark
 	count int
+	lossy bool // there were sizes that no mark tells of, and something may be drawn in them
 }
 
 // mostMarks is how many sizes are remembered. Of more the oldest are forgotten: what was
@@ -31,12 +32,12 @@ func (s *sizeMarks) note(off int64, cols, rows int) {
 	s.count++
 	m := sizeMark{off, cols, rows, s.count}
 	if n := len(s.marks); n > 0 && s.marks[n-1].off == off {
-		s.marks[n-1] = m
+		s.marks[n-1], s.lossy = m, s.lossy || off > 0
 		return
 	}
 	if len(s.marks) == mostMarks {
 		s.marks = s.marks[:copy(s.marks, s.marks[1:])]
-		s.marks[0].off = 0
+		s.marks[0].off, s.lossy = 0, true
 	}
 	s.marks = append(s.marks, m)
 }
@@ -60,4 +61,11 @@ func (s *sizeMarks) last() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.count
+}
+
+// exact says whether drawing all output once more goes through all sizes that there were.
+func (s *sizeMarks) exact() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.lossy
 }

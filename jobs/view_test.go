@@ -209,3 +209,51 @@ func TestScreenThatCannotBeDrawn(t *testing.T) {
 		f.end()
 	})
 }
+
+// The terminal of a job that is closed is not kept, whether it is drawn once more for who asks
+// or what it showed last is kept; and all that is told of it stays as it was.
+func TestScreenOfAClosedJobIsSmall(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		output string
+		again  bool
+	}{
+		{"nothing", "", true},
+		{"little", strings.Repeat("line\r\n", 2000) + "\x1b]2;title\x07end", true},
+		{"much", strings.Repeat(strings.Repeat("x", 78)+"\r\n", viewAgain/80) + "\x1b]2;title\x07end", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := startFake(t, &recorder{})
+			look := func() Screen { return f.screen(ScreenHistory) }
+			before := look()
+			for b := []byte(c.output); len(b) > 0; {
+				n := min(len(b), 4000)
+				f.out.data <- b[:n]
+				b = b[n:]
+				before = look()
+			}
+			for before = look(); before.Offset < int64(len(c.output)); before = look() {
+			}
+			f.proc.exit(0)
+			f.proc.gone()
+			<-f.ended
+			for range 3 {
+				s := look()
+				if lines(s) != lines(before) || len(s.History) != len(before.History) || s.Title != before.Title || s.Cursor != before.Cursor ||
+					s.Offset != before.Offset || s.Revision != before.Revision || s.Approximate != before.Approximate {
+					t.Errorf("after the end %q, %d before it, at %d (%d); it was %q, %d, at %d (%d)",
+						lines(s), len(s.History), s.Offset, s.Revision, lines(before), len(before.History), before.Offset, before.Revision)
+				}
+				if s := f.screen(2); len(s.History) != min(2, len(before.History)) {
+					t.Errorf("%d lines before it, of 2", len(s.History))
+				}
+				f.view.busy.Lock()
+				if f.view.term != nil || (f.view.last == nil) != c.again {
+					t.Errorf("a terminal %v, a screen %v", f.view.term != nil, f.view.last != nil)
+				}
+				f.view.busy.Unlock()
+			}
+			f.finish()
+		})
+	}
+}

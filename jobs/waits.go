@@ -419,7 +419,8 @@ func (j *Job) came(w *wait) (n int64) {
 	return n
 }
 
-// outcome is what a wait has come to by now. It moves what counts as read.
+// outcome is what a wait has come to by now. It moves what counts as read, unless it has the
+// screen for output: who is shown that has read nothing.
 func (j *Job) outcome(w *wait, reason string, index int) Outcome {
 	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: j.state(), Spec: w.spec, Job: j, typed: w.typed}
 	if index >= 0 {
@@ -434,7 +435,9 @@ func (j *Job) outcome(w *wait, reason string, index int) Outcome {
 	for _, s := range o.State.Streams {
 		from := min(w.from[s.Name], s.NextOffset)
 		o.Output[s.Name] = Range{from, s.NextOffset}
-		j.unread[s.Name] = max(j.unread[s.Name], s.NextOffset)
+		if !w.spec.Screen {
+			j.unread[s.Name] = max(j.unread[s.Name], s.NextOffset)
+		}
 	}
 	return o
 }

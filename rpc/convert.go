@@ -13,7 +13,13 @@ import (
 
 // This file turns the engine's values into the wire's and back. It decides nothing.
 
+// encoded is a value that is JSON already.
+type encoded []byte
+
 func marshal(v any) []byte {
+	if b, ok := v.(encoded); ok {
+		return b
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

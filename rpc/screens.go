@@ -1,10 +1,10 @@
 package rpc
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"shelld/jobs"
@@ -31,13 +31,14 @@ func (s *Server) jobScreen(r *request) error {
 		if err != nil {
 			return nil, err
 		}
-		return screenResult(&shown, &p)
+		return r.screenResult(&shown, &p)
 	})
 	return nil
 }
 
-// screenResult is a screen as it was asked for.
-func screenResult(shown *jobs.Screen, p *schema.JobScreenParams) (schema.JobScreenResult, error) {
+// screenResult is a screen as it was asked for. Only one at a time is written for an answer, which
+// may take many times as much memory as what is shown.
+func (r *request) screenResult(shown *jobs.Screen, p *schema.JobScreenParams) (any, error) {
 	w := schema.JobScreenResult{
 		Cursor: screenCursor(shown.Cursor), Cols: int64(shown.Cols), Rows: int64(shown.Rows), Title: shown.Title,
 		Alternate: shown.Modes.AlternateScreen, Modes: terminalModes(&shown.Modes),
@@ -47,53 +48,152 @@ func screenResult(shown *jobs.Screen, p *schema.JobScreenParams) (schema.JobScre
 		w.Unchanged = optional(true)
 		return w, nil
 	}
+	r.server.screens.Lock()
+	defer r.server.screens.Unlock()
+	limit := int(r.server.maxMessage.Load())
+	rest := marshal(w)
+	b := screenWriter{most: limit - len(rest) - len(r.id) - 64} // the envelope is shorter than that
+	if err := b.write(shown, p); err != nil {
+		return nil, err
+	}
+	if b.full() {
+		msg := "the screen would be longer than maxMessageBytes; ask for fewer lines with scrollback, or for another format (text is the shortest), or raise the limit"
+		return nil, &wireError{schema.KindLimitExceeded, msg, schema.LimitExceededData{
+			Kind: string(schema.KindLimitExceeded), Limit: "maxMessageBytes", Max: int64(limit),
+		}}
+	}
+	return encoded(append(append([]byte{'{'}, b.b...), rest[1:]...)), nil
+}
+
+// A screenWriter writes what a screen shows, as members of a result, until that is too long.
+type screenWriter struct {
+	b    []byte
+	most int
+}
+
+func (w *screenWriter) full() bool { return len(w.b) > w.most }
+
+func (w *screenWriter) write(shown *jobs.Screen, p *schema.JobScreenParams) error {
 	wantsHistory := or(p.Scrollback, 0) > 0
 	switch or(p.Format, schema.ScreenFormatText) {
 	case schema.ScreenFormatText:
-		w.Lines = lineTexts(shown.Lines, or(p.Trim, true))
+		w.lines("lines", shown.Lines, or(p.Trim, true))
 		if wantsHistory {
-			w.ScrollbackLines = lineTexts(shown.History, or(p.Trim, true))
+			w.lines("scrollbackLines", shown.History, or(p.Trim, true))
 		}
 	case schema.ScreenFormatCells:
-		w.Cells = lineRuns(shown.Lines)
+		w.cells("cells", shown.Lines)
 		if wantsHistory {
-			w.ScrollbackCells = lineRuns(shown.History)
+			w.cells("scrollbackCells", shown.History)
 		}
 	case schema.ScreenFormatAnsi:
-		ansi := string(shown.AppendANSI(nil, wantsHistory))
-		w.Ansi = &ansi
+		w.ansi(shown, wantsHistory)
 	case schema.ScreenFormatPng:
-		b, err := shown.PNG()
+		png, err := shown.PNG()
 		if err != nil {
-			return w, fmt.Errorf("draw the picture of a screen: %w", err)
+			return fmt.Errorf("draw the picture of a screen: %w", err)
 		}
-		text := base64.StdEncoding.EncodeToString(b)
-		w.Png = &text
+		w.member("png", png)
 	}
-	return w, nil
+	return nil
+}
+
+// member writes a member; bytes are written in base64.
+func (w *screenWriter) member(name string, value any) {
+	w.b = append(append(append(w.b, '"'), name...), `":`...)
+	w.b = append(append(w.b, marshal(value)...), ',')
+}
+
+// list writes a list of lines, each by item.
+func (w *screenWriter) list(name string, lines []screen.Line, item func(screen.Line)) {
+	w.b = append(append(append(w.b, '"'), name...), `":[`...)
+	for i, l := range lines {
+		if w.full() {
+			return
+		}
+		w.comma(i)
+		item(l)
+	}
+	w.b = append(w.b, "],"...)
+}
+
+func (w *screenWriter) comma(i int) {
+	if i > 0 {
+		w.b = append(w.b, ',')
+	}
+}
+
+func (w *screenWriter) lines(name string, lines []screen.Line, trim bool) {
+	w.list(name, lines, func(l screen.Line) { w.b = append(w.b, marshal(lineText(l, trim))...) })
+}
+
+func (w *screenWriter) cells(name string, lines []screen.Line) {
+	w.list(name, lines, func(l screen.Line) {
+		w.b = append(w.b, '[')
+		for i, run := range l.Runs() {
+			if w.full() {
+				return
+			}
+			w.comma(i)
+			w.b = append(w.b, marshal(screenRun(&run))...)
+		}
+		w.b = append(w.b, ']')
+	})
+}
+
+// ansi writes what another terminal has to be sent. It is made as a whole, and only where it
+// may be short enough.
+func (w *screenWriter) ansi(shown *jobs.Screen, history bool) {
+	all := [][]screen.Line{shown.Lines}
+	if history {
+		all = append(all, shown.History)
+	}
+	least := 0
+	for _, lines := range all {
+		for _, l := range lines {
+			if least += leastANSI(l); least > w.most {
+				w.most = -1
+				return
+			}
+		}
+	}
+	w.member("ansi", string(shown.AppendANSI(nil, history)))
+}
+
+// leastANSI is what a line takes at least as ANSI, in JSON: its text, and for each change of
+// the style the colours and the link.
+func leastANSI(l screen.Line) (n int) {
+	const escape = len(`\u001b`)
+	link := ""
+	for _, run := range l.Runs() {
+		n += len(strings.TrimRight(run.Text, " ")) + escape + len("[0m")
+		for _, c := range []screen.Color{run.Style.Foreground, run.Style.Background} {
+			if _, _, _, ok := c.RGB(); ok {
+				n += len(";38;2;0;0;0")
+			}
+		}
+		if run.Style.Link != link {
+			link = run.Style.Link
+			n += len(link) + 2*escape
+		}
+	}
+	return n
 }
 
 // lineTexts are lines as strings.
-func lineTexts(lines []screen.Line, trim bool) []string {
+func lineTexts(lines []screen.Line) []string {
 	texts := make([]string, len(lines))
 	for i, l := range lines {
-		if texts[i] = l.Text(); !trim {
-			texts[i] = l.FullText()
-		}
+		texts[i] = lineText(l, true)
 	}
 	return texts
 }
 
-// lineRuns are lines as runs.
-func lineRuns(lines []screen.Line) [][]schema.ScreenRun {
-	all := make([][]schema.ScreenRun, len(lines))
-	for i, l := range lines {
-		all[i] = []schema.ScreenRun{}
-		for _, run := range l.Runs() {
-			all[i] = append(all[i], screenRun(&run))
-		}
+func lineText(l screen.Line, trim bool) string {
+	if trim {
+		return l.Text()
 	}
-	return all
+	return l.FullText()
 }
 
 func screenRun(r *screen.Run) schema.ScreenRun {
@@ -159,7 +259,7 @@ func place(p *jobs.Place) (row, col *int64) {
 // outcomeScreen is what an outcome tells of a screen.
 func outcomeScreen(s *jobs.Screen) *schema.OutcomeScreen {
 	return &schema.OutcomeScreen{
-		Lines: lineTexts(s.Lines, true), Cursor: screenCursor(s.Cursor), Cols: int64(s.Cols), Rows: int64(s.Rows),
+		Lines: lineTexts(s.Lines), Cursor: screenCursor(s.Cursor), Cols: int64(s.Cols), Rows: int64(s.Rows),
 		Alternate: s.Modes.AlternateScreen, Revision: int64(s.Revision), Offset: s.Offset, Approximate: optional(s.Approximate),
 	}
 }

@@ -53,6 +53,7 @@ type Server struct {
 
 	life       lifecycle
 	maxMessage atomic.Int64 // settings.maxMessage, for the goroutines that answer
+	screens    sync.Mutex   // held by whoever writes a screen for an answer
 
 	settings settings // set by initialize on the reading goroutine, which alone reads it
 
