@@ -71,11 +71,11 @@ func TestScreenHistory(t *testing.T) {
 // TestScreenTooLong: an answer that does not fit is refused, and a smaller one comes.
 func TestScreenTooLong(t *testing.T) {
 	s := start(t, "options", obj{"limits": obj{"maxMessageBytes": 1 << 20}})
-	h := s.pty(`yes "$(printf '\033[1ma\033[0mb')" | head -n 24000 | tr -d '\n'`, "cols", 2000, "rows", 20, "events", []string{"closed"})
+	h := s.pty(`yes "$(printf '\033[1ma\033[0mb')" | head -n 30000 | tr -d '\n'`, "cols", 1000, "rows", 50, "events", []string{"closed"})
 	s.event(h, "job/closed")
 	d := refused[schema.LimitExceededData](s.begin("job/screen", obj{"handle": h, "format": "cells"}), schema.KindLimitExceeded)
 	equal(t, "limit", d.Limit, "maxMessageBytes")
-	equal(t, "less of it", len(s.screen(h).Lines[9]), 2000)
+	equal(t, "less of it", len(s.screen(h).Lines[9]), 1000)
 }
 
 // TestScreenResized: output is drawn in the size that the terminal had.
