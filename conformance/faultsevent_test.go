@@ -129,9 +129,9 @@ var eventFaults = []fault{
 	{name: "tells another text than what matched", says: "/match: expected", slow: true, hooks: inside("params", event("patternMatched"), set("match", "zzz"))},
 	{name: "names another watch", says: "/watchId: expected", slow: true, hooks: inside("params", event("patternMatched"), add("watchId", 1))},
 	{name: "loses a change of state", says: "job/stateChanged", slow: true, renumber: true, hooks: drop(event("stateChanged"))},
-	{name: "loses a change of the screen", says: "job/screenChanged", slow: true, renumber: true, hooks: drop(event("screenChanged"))},
-	{name: "tells a change of the screen twice", says: "tells the revision .* after", renumber: true, hooks: repeat(event("screenChanged"))},
-	{name: "tells a change of the screen before its output", says: "job/screenChanged of job .* speaks of bytes up to", renumber: true, hooks: behind(event("output"), sameJob("screenChanged"))},
+	{name: "loses a change of the screen", word: "screenChanged", says: "job/screenChanged", slow: true, renumber: true, hooks: drop(event("screenChanged"))},
+	{name: "tells a change of the screen twice", word: "screenChanged", says: "tells the revision .* after", renumber: true, hooks: repeat(event("screenChanged"))},
+	{name: "tells a change of the screen before its output", word: "screenChanged", says: "job/screenChanged of job .* speaks of bytes up to", renumber: true, hooks: behind(event("output"), sameJob("screenChanged"))},
 	{name: "tells a change of the screen that nobody asked for", says: "was not asked for", renumber: true, hooks: once(event("exited"), func(_ *faultProxy, m *packet) []*packet {
 		more := m.copy()
 		more.v["method"] = "job/screenChanged"

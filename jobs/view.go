@@ -30,13 +30,15 @@ const (
 	// ScreenHistory is how many lines above its screen a job's view remembers.
 	ScreenHistory = 1000
 
-	// viewLag is how far a view may be behind and still draw all of it: some 100 to 200 MB
-	// are drawn in a second (BenchmarkTerminal), and who asks shall not wait for long.
-	viewLag = 4 << 20
-	// viewDrawn is what it draws where it is further behind: hundreds of screens full.
-	viewDrawn = 1 << 20
+	// viewLag is how far a view may be behind and still draw all of it. Some 100 to 200 MB
+	// are drawn in a second (BenchmarkTerminal): who asks ten times a second while a job
+	// floods must not take a processor from the job and its reader for that.
+	viewLag = 1 << 20
+	// viewDrawn is what it draws where it is further behind: hundreds of screens full, and
+	// as a rule more lines than are remembered above the screen.
+	viewDrawn = 256 << 10
 	// viewSkimmed is what it reads before that for what lasts, such as modes and margins.
-	viewSkimmed = 4 << 20
+	viewSkimmed = 1 << 20
 )
 
 // A Screen is what a job's terminal shows.

@@ -15,7 +15,7 @@ func BenchmarkScreenBehind(b *testing.B) {
 	for _, size := range []struct {
 		name  string
 		bytes int
-	}{{"64KiB", 64 << 10}, {"4MiB", viewLag}, {"16MiB", 16 << 20}} {
+	}{{"64KiB", 64 << 10}, {"1MiB", viewLag}, {"16MiB", 16 << 20}} {
 		b.Run(size.name, func(b *testing.B) {
 			line := []byte("\x1b[32mok\x1b[0m  some/package/that/has/tests\t0.123s\r\n")
 			s := spool.New(32 << 20)

@@ -76,17 +76,8 @@ func allShown(t *Terminal) string {
 func TestAppendANSIGrammar(t *testing.T) {
 	for i := 0; i < *sequences/60 && !t.Failed(); i++ {
 		stream := newGrammar(*seed, uint64(i)).stream(20)
-		if d := resumed(stream); d != "" {
-			small := stream
-			for size := len(small) / 2; size > 0; size /= 2 {
-				for at := 0; at+size <= len(small); {
-					if less := small[:at] + small[at+size:]; resumed(less) != "" {
-						small = less
-					} else {
-						at += size
-					}
-				}
-			}
+		if resumed(stream) != "" {
+			small := minimized(stream, resumed)
 			t.Errorf("stream %d: %s\n\t%q", i, resumed(small), small)
 		}
 	}

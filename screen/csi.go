@@ -67,37 +67,13 @@ func (t *Terminal) csi(final byte) {
 
 // plainCSI does it for those without a prefix and an intermediate.
 func (t *Terminal) plainCSI(final byte, p *params) {
+	if t.motion(final, p) {
+		return
+	}
 	switch final {
 	case '@':
 		t.cursor.pending = false
 		t.insertCells(p.times(0))
-	case 'A':
-		t.up(p.times(0))
-	case 'B':
-		t.down(p.times(0))
-	case 'C':
-		t.forward(p.times(0))
-	case 'D':
-		t.back(p.times(0))
-	case 'E':
-		t.down(p.times(0))
-		t.carriageReturn()
-	case 'F':
-		t.up(p.times(0))
-		t.carriageReturn()
-	case 'G', '`':
-		row, _ := t.place()
-		t.moveTo(row, p.times(0)-1)
-	case 'a': // HPR: margins do not stop it
-		row, col := t.place()
-		t.moveTo(row, col+p.times(0))
-	case 'e': // VPR
-		row, col := t.place()
-		t.moveTo(row+p.times(0), col)
-	case 'H', 'f':
-		t.moveTo(p.times(0)-1, p.times(1)-1)
-	case 'I':
-		t.tabForward(p.times(0))
 	case 'J':
 		t.eraseDisplay(p.at(0, 0), t.protects == protectISO)
 	case 'K':
@@ -119,15 +95,10 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 		t.scrollDown(t.margins.top, p.times(0))
 	case 'X':
 		t.eraseCells(p.times(0))
-	case 'Z':
-		t.tabBack(p.times(0))
 	case 'c':
 		if p.at(0, 0) == 0 {
 			t.deviceAttributes()
 		}
-	case 'd':
-		_, col := t.place()
-		t.moveTo(p.times(0)-1, col)
 	case 'g':
 		t.clearTabs(p.at(0, 0))
 	case 'h':
@@ -147,6 +118,44 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 	case 'u':
 		t.restoreCursor()
 	}
+}
+
+// motion does it for those that move the cursor, and says whether this was one.
+func (t *Terminal) motion(final byte, p *params) bool {
+	row, col := t.place()
+	switch n := p.times(0); final {
+	case 'A':
+		t.up(n)
+	case 'B':
+		t.down(n)
+	case 'C':
+		t.forward(n)
+	case 'D':
+		t.back(n)
+	case 'E':
+		t.down(n)
+		t.carriageReturn()
+	case 'F':
+		t.up(n)
+		t.carriageReturn()
+	case 'G', '`':
+		t.moveTo(row, n-1)
+	case 'H', 'f':
+		t.moveTo(n-1, p.times(1)-1)
+	case 'I':
+		t.tabForward(n)
+	case 'Z':
+		t.tabBack(n)
+	case 'a': // HPR: margins do not stop it
+		t.moveTo(row, col+n)
+	case 'd':
+		t.moveTo(n-1, col)
+	case 'e': // VPR
+		t.moveTo(row+n, col)
+	default:
+		return false
+	}
+	return true
 }
 
 // setMargins is DECSTBM.

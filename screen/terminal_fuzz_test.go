@@ -64,12 +64,12 @@ func reportBroken(t *testing.T, stream string) {
 		return
 	}
 	hangs.Stop()
-	small := minimized(stream)
+	small := minimized(stream, broken)
 	t.Errorf("%s\n\tthe smallest such stream, where \\xff\\xfeCOLSxROWS\\xff is a resize, says %s\n\t%q", what, broken(small), small)
 }
 
 // minimized leaves out of a broken stream what it is broken without.
-func minimized(stream string) string {
+func minimized(stream string, broken func(string) string) string {
 	deadline := time.Now().Add(20 * time.Second)
 	for size := len(stream) / 2; size > 0; {
 		shorter := false
