@@ -24,6 +24,9 @@ type view struct {
 	next int64  // where the output begins that is not drawn yet
 	size int    // the number of the sizeMark that is in effect
 	base uint64 // added to revisions, where term is not the first
+
+	revision uint64 // that was shown last
+	since    int64  // what was drawn when it was shown first
 }
 
 const (
@@ -45,6 +48,10 @@ const (
 type Screen struct {
 	*screen.Snapshot
 	Offset int64 // all output before this one is drawn
+
+	// Same says that whatever was shown with this revision was shown at this Offset: then
+	// not even what one does not see has changed, such as the colour that comes next.
+	Same bool
 }
 
 // theView returns the job's view, which it makes if there is none. Only turns call it, of a
@@ -66,12 +73,26 @@ func (v *view) show(end int64, history int) Screen {
 	v.busy.Lock()
 	defer v.busy.Unlock()
 	v.draw(end)
-	s := Screen{v.term.Snapshot(history), v.next}
-	s.Revision += v.base
+	s := v.snapshot(history)
+	if s.Snapshot == nil {
+		s = v.snapshot(history) // it has begun anew
+	}
 	if s.Approximate && s.Title == "" {
 		s.Title = v.job.display.last().Title // it may have been set in what was left out
 	}
+	if s.Revision != v.revision {
+		v.revision, v.since = s.Revision, v.next
+	}
+	s.Same = v.since == v.next
 	return s
+}
+
+// snapshot returns what is shown; nothing where that fails.
+func (v *view) snapshot(history int) (s Screen) {
+	defer v.mended(v.next)
+	shown := v.term.Snapshot(history)
+	shown.Revision += v.base
+	return Screen{Snapshot: shown, Offset: v.next}
 }
 
 // draw takes output up to end. Somebody else may have taken more already.
@@ -131,11 +152,14 @@ func (v *view) skip(to int64) {
 // mended goes on with an empty screen where drawing has failed. A program's output must not
 // end the server, whatever it is.
 func (v *view) mended(end int64) {
-	p := recover()
-	if p == nil {
-		return
+	if p := recover(); p != nil {
+		v.beginAnew(p, end)
 	}
-	v.job.log.Error("the screen of a job could not be drawn, and begins anew", "job", v.job.id, "offset", v.next, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+}
+
+// beginAnew makes an empty screen of one that has failed.
+func (v *view) beginAnew(failure any, end int64) {
+	v.job.log.Error("the screen of a job could not be drawn, and begins anew", "job", v.job.id, "offset", v.next, "panic", fmt.Sprint(failure), "stack", string(debug.Stack()))
 	m, _ := v.job.sizes.at(end)
 	v.base += v.term.Revision() + 1
 	v.term, v.size = screen.NewTerminal(m.cols, m.rows, ScreenHistory), m.number
