@@ -46,7 +46,19 @@ func (v *view) glance(end int64, patterns []*screenPattern) (offset int64, revis
 		return v.follow(end)
 	}
 	shown := v.show(end, 0)
-	return shown.Offset, shown.Revision, find(&shown, patterns)
+	return shown.Offset, shown.Revision, v.find(&shown, patterns)
+}
+
+// find looks for patterns on a screen; where that fails, there is none.
+func (v *view) find(shown *Screen, patterns []*screenPattern) []followerHit {
+	defer func() {
+		if p := recover(); p != nil {
+			v.busy.Lock()
+			defer v.busy.Unlock()
+			v.beginAnew(p, v.next)
+		}
+	}()
+	return find(shown, patterns)
 }
 
 // follow draws what was stored up to end.

@@ -27,6 +27,9 @@ type view struct {
 
 	patchy bool             // not all output was drawn
 	last   *screen.Snapshot // in place of term, once the job is closed; see rest
+
+	told  uint64 // the revision that was shown last
+	since int64  // what was drawn when it was shown first
 }
 
 const (
@@ -48,6 +51,10 @@ const (
 type Screen struct {
 	*screen.Snapshot
 	Offset int64 // all output before this one is drawn
+
+	// Same says that whatever was shown with this revision was shown at this Offset: then
+	// not even what one does not see has changed, such as the colour that comes next.
+	Same bool
 }
 
 // theView returns the job's view, which it makes if there is none. Only turns call it, of a
@@ -69,12 +76,26 @@ func (v *view) show(end int64, history int) Screen {
 	v.busy.Lock()
 	defer v.busy.Unlock()
 	v.draw(end)
-	s := Screen{v.snapshot(history), v.next}
+	shown := v.shown(history)
+	if shown == nil {
+		shown = v.shown(history) // it has begun anew
+	}
 	v.rest()
+	s := Screen{Snapshot: shown, Offset: v.next}
 	if s.Approximate && s.Title == "" {
 		s.Title = v.job.display.last().Title // it may have been set in what was left out
 	}
+	if s.Revision != v.told {
+		v.told, v.since = s.Revision, v.next
+	}
+	s.Same = v.since == v.next
 	return s
+}
+
+// shown is snapshot, or nil where that fails.
+func (v *view) shown(history int) *screen.Snapshot {
+	defer v.mended(v.next)
+	return v.snapshot(history)
 }
 
 // draw takes output up to end. Somebody else may have taken more already.
@@ -142,13 +163,17 @@ func (v *view) skip(to int64) {
 // mended goes on with an empty screen where drawing has failed. A program's output must not
 // end the server, whatever it is.
 func (v *view) mended(end int64) {
-	p := recover()
-	if p == nil {
-		return
+	if p := recover(); p != nil {
+		v.beginAnew(p, end)
 	}
-	v.job.log.Error("the screen of a job could not be drawn, and begins anew", "job", v.job.id, "offset", v.next, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+}
+
+// beginAnew makes an empty screen of one that has failed.
+func (v *view) beginAnew(failure any, end int64) {
+	v.job.log.Error("the screen of a job could not be drawn, and begins anew", "job", v.job.id, "offset", v.next, "panic", fmt.Sprint(failure), "stack", string(debug.Stack()))
 	m, _ := v.job.sizes.at(end)
-	v.base += v.term.Revision() + 1
+	v.base = v.revision() + 1
+	v.last = nil
 	v.term, v.size = screen.NewTerminal(m.cols, m.rows, ScreenHistory), m.number
 	v.next, v.patchy = max(v.next, end), true
 	v.term.Lost(v.job.modes())

@@ -42,8 +42,8 @@ func (v *view) rest() {
 	}
 	if v.canRedraw() {
 		v.base = v.revision()
-	} else {
-		v.last = v.snapshot(ScreenHistory)
+	} else if v.last = v.shown(ScreenHistory); v.last == nil {
+		return // it has begun anew
 	}
 	v.term = nil
 }

@@ -257,3 +257,47 @@ func TestScreenOfAClosedJobIsSmall(t *testing.T) {
 		})
 	}
 }
+
+// Nor does it harm anybody that cannot show what it has drawn, or look for something in it.
+func TestScreenThatCannotBeShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.says("one")
+		synctest.Wait()
+		before := f.screen(0).Revision
+		f.view.term = new(screen.Terminal)
+		if s := f.screen(0); !s.Approximate || s.Offset != 3 || s.Revision == before {
+			t.Errorf("%+v", s)
+		}
+		broken := []*screenPattern{{after: -1}}
+		if at, _, hits := f.view.glance(3, broken); at != 3 || hits != nil {
+			t.Errorf("at %d, %v", at, hits)
+		}
+		f.says("two")
+		synctest.Wait()
+		if s := f.screen(0); lines(s) != "two" {
+			t.Errorf("%q", lines(s))
+		}
+		f.end()
+	})
+}
+
+// What is not seen may change while the revision stays.
+func TestScreenIsTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		for _, c := range []struct {
+			text string
+			same bool
+		}{{"one", true}, {"", true}, {"\x1b[31m", false}, {"", false}, {"two", true}, {"\x1b[2;4r\x1b[1;7H", false}} {
+			if c.text != "" {
+				f.says(c.text)
+			}
+			synctest.Wait()
+			if s := f.screen(0); s.Same != c.same {
+				t.Errorf("%q: same is %t at %d, revision %d", c.text, s.Same, s.Offset, s.Revision)
+			}
+		}
+		f.end()
+	})
+}

@@ -44,7 +44,8 @@ func (r *request) screenResult(shown *jobs.Screen, p *schema.JobScreenParams) (a
 		Alternate: shown.Modes.AlternateScreen, Modes: terminalModes(&shown.Modes),
 		Revision: int64(shown.Revision), Offset: shown.Offset, Approximate: optional(shown.Approximate),
 	}
-	if p.SinceRevision != nil && *p.SinceRevision == w.Revision {
+	same := shown.Same || or(p.Format, "") != schema.ScreenFormatAnsi // ansi has what one does not see, too
+	if same && p.SinceRevision != nil && *p.SinceRevision == w.Revision {
 		w.Unchanged = optional(true)
 		return w, nil
 	}

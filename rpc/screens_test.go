@@ -39,6 +39,26 @@ func TestScreenText(t *testing.T) {
 	}
 }
 
+// TestScreenANSISince: a colour that nothing has yet changes ansi alone.
+func TestScreenANSISince(t *testing.T) {
+	s := start(t)
+	h := s.pty(`stty -echo; printf 'x'; read x; printf '\033[31m\033[2;4r\033[1;2H'; cat`, "cols", 20, "rows", 5)
+	s.see(h, "x")
+	first := s.screen(h, "format", "ansi")
+	if r := s.screen(h, "format", "ansi", "sinceRevision", first.Revision); r.Unchanged == nil || r.Ansi != nil {
+		t.Errorf("of what has not changed: %+v", r)
+	}
+	s.write(h, "\n", "wait", obj{"until": until(obj{"bytes": 18})})
+	second := s.screen(h, "format", "ansi", "sinceRevision", first.Revision)
+	if second.Unchanged != nil || str(second.Ansi) == str(first.Ansi) || second.Revision != first.Revision {
+		t.Errorf("with another colour: %+v", second)
+	}
+	if r := s.screen(h, "sinceRevision", first.Revision); r.Unchanged == nil {
+		t.Errorf("what one sees of it: %+v", r)
+	}
+	s.kill(h)
+}
+
 // TestScreenCells: runs of one style.
 func TestScreenCells(t *testing.T) {
 	s := start(t)
