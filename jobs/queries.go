@@ -1,6 +1,11 @@
 package jobs
 
-import "shelld/screen"
+import (
+	"slices"
+
+	"shelld/jobs/internal/proc"
+	"shelld/screen"
+)
 
 // A program asks its terminal what it is, what it can do and what it shows, and waits
 // for the answer, some for seconds and some for ever. The job answers, whoever watches:
@@ -53,7 +58,9 @@ func (j *Job) takeQueries() {
 			return // those behind it wait with it
 		}
 		j.queries.waiting = j.queries.waiting[1:]
-		j.typeAnswer(answer)
+		if len(answer) > 0 {
+			j.typeAnswer(answer, q.Colour)
+		}
 	}
 	j.queries.waiting = nil
 }
@@ -72,37 +79,90 @@ func (j *Job) answerTo(q screen.Query) (answer []byte, ready bool) {
 	return q.Answer(screen.Display{Cols: j.info.Cols, Rows: j.info.Rows, Version: j.mgr.version}), true
 }
 
-// typeAnswer puts an answer into the input.
-func (j *Job) typeAnswer(data []byte) {
-	switch {
-	case len(data) == 0:
-		return // there is none
-	case j.queue.answers+len(data) > mostAnswers:
+// typeAnswer puts an answer into the input, where it can do no harm.
+func (j *Job) typeAnswer(data []byte, colour bool) {
+	attrs, err := j.term.Attrs()
+	if err != nil {
+		return // the terminal is gone
+	}
+	if colour && attrs.Canonical {
+		j.log.Debug("a program asks for a colour while its terminal edits lines: it is not told", "job", j.id)
+		return
+	}
+	i := j.queue.afterFirst()
+	if j.queue.answers+len(data) > mostAnswers || !j.queue.fits(data, i, attrs) {
 		j.noteDropped(1)
 		return
 	}
 	j.queue.answers += len(data)
-	i := j.queue.afterFirst()
 	if i > 0 && j.queue.items[i-1].answer && !(i == 1 && j.queue.writing) {
 		j.queue.items[i-1].data = append(j.queue.items[i-1].data, data...)
-		return
+	} else {
+		j.queue.insert(i, &queued{data: data, answer: true, before: j.queue.partialAt(i), reply: newReply[WriteResult]()})
+		i++
 	}
-	in := &queued{data: data, answer: true, before: j.queue.partial, reply: newReply[WriteResult]()}
-	j.queue.insert(i, in)
-	if i == len(j.queue.items)-1 {
-		j.queue.partial = j.partialBehind(data)
+	j.queue.answered(data, i, attrs)
+}
+
+// mostLine is how much of a line answers may be the end of. A terminal that edits lines
+// takes them for a part of one, and has no more room than proc.CanonicalLineLimit: output
+// alone must not use up that of what a client types.
+const mostLine = proc.CanonicalLineLimit / 4
+
+// lineChunk is how much of an input is followed at once.
+const lineChunk = 4 << 10
+
+// partialAt is how much of a line is typed before item i.
+func (q *inputQueue) partialAt(i int) int {
+	if i < len(q.items) {
+		return q.items[i].before
+	}
+	return q.partial
+}
+
+// fits says whether an answer before item i leaves whole the lines that are typed.
+func (q *inputQueue) fits(data []byte, i int, attrs proc.Attrs) bool {
+	if !attrs.Canonical {
+		return true // there are none
+	}
+	partial, longest := lineLengths(data, q.partialAt(i), attrs)
+	return longest <= mostLine && q.follow(i, partial, attrs, false) <= proc.CanonicalLineLimit
+}
+
+// answered counts an answer, which was put before item i, as a part of a line.
+func (q *inputQueue) answered(data []byte, i int, attrs proc.Attrs) {
+	switch {
+	case attrs.Canonical:
+		partial, _ := lineLengths(data, q.partialAt(i), attrs)
+		q.follow(i, partial, attrs, true)
+	case i == len(q.items):
+		q.partial = 0 // as after any other input
 	}
 }
 
-// partialBehind is how much of a line is typed once data is, too. A terminal that edits
-// lines takes an answer for a part of one.
-func (j *Job) partialBehind(data []byte) int {
-	attrs, err := j.term.Attrs()
-	if err != nil || !attrs.Canonical {
-		return 0
+// follow follows the lines in the items from i on, before which there is now another
+// partial one, as far as that matters, and returns the longest. It counts them so on
+// demand.
+func (q *inputQueue) follow(i, partial int, attrs proc.Attrs, count bool) (longest int) {
+	was := q.partialAt(i)
+	for _, in := range q.items[i:] {
+		if count {
+			in.before = partial
+		}
+		for data := range slices.Chunk(in.data, lineChunk) {
+			if was == partial {
+				return longest // the line has ended
+			}
+			n := 0
+			was, _ = lineLengths(data, was, attrs)
+			partial, n = lineLengths(data, partial, attrs)
+			longest = max(longest, n)
+		}
 	}
-	partial, _ := lineLengths(data, j.queue.partial, attrs)
-	return partial
+	if count {
+		q.partial = partial
+	}
+	return longest
 }
 
 // afterFirst is the place behind the item that is being written, if any, and behind the

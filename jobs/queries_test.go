@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"shelld/jobs/internal/proc"
 )
 
 const whoAmI = "\x1b[?62;22c"
@@ -77,6 +79,7 @@ func TestAnswersGoBetweenInputs(t *testing.T) {
 func TestAnswersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
+		f.inTurn(func() { tp.attrs = proc.Attrs{} })
 		flood := []byte(strings.Repeat("\x1b[c", smallRead/3))
 		for range 100 {
 			f.out.data <- flood

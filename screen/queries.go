@@ -7,6 +7,7 @@ import "fmt"
 type Query struct {
 	From, To int64 // where it stands in all that was scanned
 	Screen   bool  // only who draws the screen can answer it
+	Colour   bool  // a shell would take the answer for commands with paths: type it to who reads keys
 
 	answer  string
 	size    uint16 // not 0: the window operation that asks for a size

@@ -67,19 +67,10 @@ func (s *Scanner) tellCapabilities(names string) {
 		if err == nil && known {
 			fmt.Fprintf(&out, "\x1bP1+r%s=%X\x1b\\", name, value)
 		} else {
-			fmt.Fprintf(&out, "\x1bP0+r%s\x1b\\", cleanHex(name))
+			out.WriteString("\x1bP0+r\x1b\\") // nothing that the program has written
 		}
 	}
 	s.answer(out.String())
-}
-
-// cleanHex leaves nothing in a name that could be taken for something else when it is
-// typed.
-func cleanHex(name string) string {
-	if strings.Trim(name, "0123456789abcdefABCDEF") != "" {
-		return ""
-	}
-	return name
 }
 
 // colours takes the OSC that set, ask for and reset colours, each with the same end as
@@ -118,7 +109,7 @@ func (s *Scanner) paletteColours(arg, end string) {
 		}
 	}
 	if out.Len() > 0 {
-		s.answer(out.String())
+		s.ask(Query{Colour: true, answer: out.String()})
 	}
 }
 
@@ -154,7 +145,7 @@ func (s *Scanner) ownColours(which int, arg, end string) {
 		which++
 	}
 	if out.Len() > 0 {
-		s.answer(out.String())
+		s.ask(Query{Colour: true, answer: out.String()})
 	}
 }
 

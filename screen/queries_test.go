@@ -120,7 +120,7 @@ func TestStringQueries(t *testing.T) {
 
 		"\x1bP+q544e\x1b\\":                  "\x1bP1+r544e=787465726D2D323536636F6C6F72\x1b\\",
 		"\x1bP+q436F;636f6c6f7273\x1b\\":     "\x1bP1+r436F=323536\x1b\\\x1bP1+r636f6c6f7273=323536\x1b\\",
-		"\x1bP+q4D73;524742\x1b\\":           "\x1bP0+r4D73\x1b\\\x1bP1+r524742=38\x1b\\",
+		"\x1bP+q4D73;524742\x1b\\":           "\x1bP0+r\x1b\\\x1bP1+r524742=38\x1b\\",
 		"\x1bP+q\x1b\\\x1bP+qrm -rf\n\x1b\\": "\x1bP0+r\x1b\\\x1bP0+r\x1b\\",
 		"\x1bP+Q544e\x1b\\\x1bP+p544e\x1b\\": "",
 
