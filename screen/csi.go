@@ -6,6 +6,9 @@ func (t *Terminal) csi(final byte) {
 	p := &ps.params
 	last := t.last
 	t.last = 0 // REP is for a character right before it
+	if p.colons && !takesColons(ps.key(final)) {
+		return // as in xterm
+	}
 	if ps.prefix == 0 && ps.inter == 0 {
 		if final == 'b' {
 			t.repeat(last, p.times(0))
@@ -60,9 +63,14 @@ func (t *Terminal) csi(final byte) {
 		t.rectangle(final, p)
 	case '*'<<8 | 'x': // DECSACE
 		t.switches.stream = p.at(0, 0) != 2
-	default:
-		t.query(ps.key(final), p)
+	case '?'<<16 | 'n':
+		t.cursorReport(p.at(0, 0), "?")
 	}
+}
+
+// takesColons says whether the parameters of a sequence may have parts.
+func takesColons(key uint32) bool {
+	return key == 'm' || key == '$'<<8|'r' || key == '$'<<8|'t'
 }
 
 // plainCSI does it for those without a prefix and an intermediate.
@@ -95,10 +103,6 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 		t.scrollDown(t.margins.top, p.times(0))
 	case 'X':
 		t.eraseCells(p.times(0))
-	case 'c':
-		if p.at(0, 0) == 0 {
-			t.deviceAttributes()
-		}
 	case 'g':
 		t.clearTabs(p.at(0, 0))
 	case 'h':
@@ -108,13 +112,13 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 	case 'm':
 		t.selectStyle(p)
 	case 'n':
-		t.statusReport(p.at(0, 0), false)
+		t.cursorReport(p.at(0, 0), "")
 	case 'r':
 		t.setMargins(p)
 	case 's':
 		t.sideMargins(p)
 	case 't':
-		t.windowOperation(p)
+		t.titleStack(p.at(0, 0), p.at(1, 0))
 	case 'u':
 		t.restoreCursor()
 	}
