@@ -310,7 +310,7 @@ func (s *Snapshot) appendModes(b []byte) []byte {
 	if r.switches.insert {
 		b = append(b, "\x1b[4h"...)
 	}
-	if r.switches.newline {
+	if s.Modes.NewLine {
 		b = append(b, "\x1b[20h"...)
 	}
 	if r.margins.top != 0 || r.margins.bottom != s.Rows-1 {

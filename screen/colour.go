@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 )
@@ -63,4 +64,92 @@ func colourPart(digits string, first bool) (uint8, bool) {
 func colourIndex(s string) (int, bool) {
 	n, err := strconv.ParseUint(s, 10, 8)
 	return int(n), err == nil
+}
+
+// A colourCommand is what a program says of one colour: it asks for it, or changes it.
+type colourCommand struct {
+	place int // see Palette.at
+	asks  bool
+	to    Color
+}
+
+// colourCommands are those in an OSC: 4 and 104 for the palette's colours, 10 to 12 and 110
+// to 112 for the terminal's own.
+func colourCommands(number int, arg string) iter.Seq[colourCommand] {
+	return func(yield func(colourCommand) bool) {
+		switch number {
+		case 4:
+			indexedColours(arg, yield)
+		case 10, 11, 12:
+			ownColours(number-10+specialColours, arg, yield)
+		case 104:
+			resetColours(arg, yield)
+		case 110, 111, 112:
+			yield(resetColour(number - 110 + specialColours))
+		}
+	}
+}
+
+// resetsColours says whether a command means something without an argument.
+func resetsColours(number int) bool { return number == 104 || number >= 110 && number <= 112 }
+
+func resetColour(place int) colourCommand {
+	return colourCommand{place: place, to: *standardPalette().at(place)}
+}
+
+// changeColour takes a colour, or a question mark. Of what is neither nothing comes.
+func changeColour(place int, spec string, yield func(colourCommand) bool) bool {
+	c, ok := parseColor(spec)
+	return spec != "?" && !ok || yield(colourCommand{place, spec == "?", c})
+}
+
+// indexedColours is OSC 4: pairs of an index and a colour.
+func indexedColours(arg string, yield func(colourCommand) bool) {
+	for arg != "" {
+		var index, spec string
+		index, arg, _ = strings.Cut(arg, ";")
+		spec, arg, _ = strings.Cut(arg, ";")
+		n, ok := colourIndex(index)
+		if !ok || !changeColour(n, spec, yield) {
+			return // as xterm: the rest is not looked at
+		}
+	}
+}
+
+// ownColours is OSC 10, 11 and 12. What follows one colour is for the next.
+func ownColours(place int, arg string, yield func(colourCommand) bool) {
+	for spec := range strings.SplitSeq(arg, ";") {
+		if place > specialColours+2 || !changeColour(place, spec, yield) {
+			return
+		}
+		place++
+	}
+}
+
+// resetColours is OSC 104: all of them, or those that are named.
+func resetColours(arg string, yield func(colourCommand) bool) {
+	if arg == "" {
+		for n := range specialColours {
+			if !yield(resetColour(n)) {
+				return
+			}
+		}
+		return
+	}
+	for index := range strings.SplitSeq(arg, ";") {
+		if n, ok := colourIndex(index); ok && !yield(resetColour(n)) {
+			return
+		}
+	}
+}
+
+// specialColours is where the terminal's own colours are, behind those of the palette.
+const specialColours = 256
+
+// at is a colour by its place.
+func (p *Palette) at(place int) *Color {
+	if place < specialColours {
+		return &p.Colors[place]
+	}
+	return p.special(place - specialColours + 10)
 }

@@ -22,7 +22,7 @@ func (t *Terminal) control(c byte) {
 	case lineFeed, verticalT, formFeed:
 		t.cursor.pending = false
 		t.index()
-		if t.switches.newline {
+		if t.modes.NewLine {
 			t.carriageReturn()
 		}
 	case carriage:
@@ -84,8 +84,6 @@ func (t *Terminal) escape(final byte) {
 	case 'W': // EPA
 		t.cursor.pen.flags &^= protected
 		t.protects = protectISO
-	case 'Z':
-		t.deviceAttributes()
 	case 'c':
 		t.reset()
 	case 'n', 'o': // LS2, LS3

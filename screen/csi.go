@@ -6,6 +6,9 @@ func (t *Terminal) csi(final byte) {
 	p := &ps.params
 	last := t.last
 	t.last = 0 // REP is for a character right before it
+	if p.colons && !takesColons(ps.key(final)) {
+		return // as in xterm
+	}
 	if ps.prefix == 0 && ps.inter == 0 {
 		if final == 'b' {
 			t.repeat(last, p.times(0))
@@ -46,8 +49,8 @@ func (t *Terminal) csi(final byte) {
 		t.rectangle(final, p)
 	case '*'<<8 | 'x': // DECSACE
 		t.switches.stream = p.at(0, 0) != 2
-	default:
-		t.query(ps.key(final), p)
+	case '?'<<16 | 'n':
+		t.cursorReport(p.at(0, 0), "?")
 	}
 }
 
@@ -66,6 +69,11 @@ func (t *Terminal) columns(key uint32, n int) {
 	case '\''<<8 | '~': // DECDC
 		t.shiftColumns(t.cursor.col, -n)
 	}
+}
+
+// takesColons says whether the parameters of a sequence may have parts.
+func takesColons(key uint32) bool {
+	return key == 'm' || key == '$'<<8|'r' || key == '$'<<8|'t'
 }
 
 // plainCSI does it for those without a prefix and an intermediate.
@@ -98,10 +106,6 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 		t.scrollDown(t.margins.top, p.times(0))
 	case 'X':
 		t.eraseCells(p.times(0))
-	case 'c':
-		if p.at(0, 0) == 0 {
-			t.deviceAttributes()
-		}
 	case 'g':
 		t.clearTabs(p.at(0, 0))
 	case 'h':
@@ -111,13 +115,13 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 	case 'm':
 		t.selectStyle(p)
 	case 'n':
-		t.statusReport(p.at(0, 0), false)
+		t.cursorReport(p.at(0, 0), "")
 	case 'r':
 		t.setMargins(p)
 	case 's':
 		t.sideMargins(p)
 	case 't':
-		t.windowOperation(p)
+		t.titleStack(p.at(0, 0), p.at(1, 0))
 	case 'u':
 		t.restoreCursor()
 	}

@@ -99,5 +99,15 @@ func (m *Modes) flag(n uint16) *bool {
 	return nil
 }
 
+// savedModes are the private modes that XTSAVE has saved. Only those are that there are.
+type savedModes map[int]bool
+
+func (s *savedModes) save(n int, on bool) {
+	if *s == nil {
+		*s = savedModes{}
+	}
+	(*s)[n] = on
+}
+
 // softReset is DECSTR, which leaves the mouse, pasting and the screens alone.
 func (m *Modes) softReset() { m.ApplicationCursor, m.ApplicationKeypad = false, false }

@@ -15,39 +15,54 @@ const pathBytes = 4 << 10
 // that was cut only a title is taken: the beginning of a path is another path. A query
 // is answered with the same end as it had.
 func (s *Scanner) command(text []byte, cut bool, end string) {
-	number, rest, ok := bytes.Cut(text, []byte{';'})
-	if !ok && !isReset(number) {
+	number, arg, ok := splitCommand(text)
+	if !ok {
 		return
 	}
-	arg := string(rest)
-	switch string(number) {
-	case "", "0", "2": // an absent number is 0
+	if setsTitle(number) {
 		s.told.Title = cleanTitle(arg)
 		return
 	}
 	if cut || strings.ContainsFunc(arg, func(r rune) bool { return r < 0x20 || r == del }) {
 		return
 	}
-	switch string(number) {
-	case "4", "10", "11", "12", "104", "110", "111", "112":
-		s.colours(string(number), arg, end)
-	case "7":
+	switch number {
+	case 4, 10, 11, 12, 104, 110, 111, 112:
+		s.colours(number, arg, end)
+	case 7:
 		s.fileURL(arg)
-	case "9": // ConEmu, Windows Terminal
+	case 9: // ConEmu, Windows Terminal
 		if path, ok := strings.CutPrefix(arg, "9;"); ok {
 			s.directory(strings.Trim(path, `"`))
 		}
-	case "633": // VS Code
+	case 633: // VS Code
 		if path, ok := strings.CutPrefix(arg, "P;Cwd="); ok {
 			path, _, _ = strings.Cut(path, ";")
 			s.directory(unescape(path, `\x`))
 		}
-	case "1337": // iTerm2
+	case 1337: // iTerm2
 		if path, ok := strings.CutPrefix(arg, "CurrentDir="); ok {
 			s.directory(path)
 		}
 	}
 }
+
+// splitCommand takes an OSC apart. An absent number is 0; the semicolon may only be absent
+// where colours are reset.
+func splitCommand(text []byte) (number int, arg string, ok bool) {
+	digits, rest, found := bytes.Cut(text, []byte{';'})
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, "", false
+		}
+		number = min(10*number+int(c-'0'), maxParam)
+	}
+	return number, string(rest), found || resetsColours(number)
+}
+
+// setsTitle says whether a command sets the window's title. That is taken of one, too,
+// whose end was cut.
+func setsTitle(number int) bool { return number == 0 || number == 2 }
 
 // cleanTitle makes one line of UTF-8 of a title.
 func cleanTitle(title string) string {
@@ -67,21 +82,27 @@ func cleanTitle(title string) string {
 	return strings.Clone(title) // not the whole that it may have been cut from
 }
 
-// titleStack is what xterm does with CSI 22 t and CSI 23 t: editors put the title
-// back so that they found. The second parameter says title, icon or both.
-func (s *Scanner) titleStack(op, what uint16) {
+// titles are those that were pushed, at most titleStack.
+type titles []string
+
+// take is what xterm does with CSI 22 t and CSI 23 t: editors put the title back so that
+// they found. The second parameter says title, icon or both. It returns the title that is
+// to be put back.
+func (t *titles) take(op, what int, title string) (back string, ok bool) {
+	all := *t
 	switch {
 	case what != 0 && what != 2:
 	case op == 22:
-		if len(s.titles) == titleStack {
-			s.titles = s.titles[:copy(s.titles, s.titles[1:])]
+		if len(all) == titleStack {
+			all = all[:copy(all, all[1:])]
 		}
-		s.titles = append(s.titles, s.told.Title)
-	case op == 23 && len(s.titles) > 0:
-		last := len(s.titles) - 1
-		s.told.Title = s.titles[last]
-		s.titles = s.titles[:last]
+		*t = append(all, title)
+	case op == 23 && len(all) > 0:
+		last := len(all) - 1
+		*t = all[:last]
+		return all[last], true
 	}
+	return "", false
 }
 
 // fileURL takes a directory as file://HOST/PATH, if it is one of this machine's.

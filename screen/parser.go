@@ -8,7 +8,8 @@ import (
 // A parser cuts a terminal's output into characters, controls and sequences, as xterm
 // does with UTF-8: characters are decoded first, so that a C1 control is a character
 // of two bytes, a byte from 0x80 to 0x9f alone is an error, and no byte within a
-// character ends a string. CAN, SUB and an ESC abort what is open; a string counts if
+// character ends a string. (A [Scanner] takes no C1 control but ST: who sends another
+// has modes here that keys are not typed for.) CAN, SUB and an ESC abort what is open; a string counts if
 // ST or BEL has ended it. What it keeps is bounded, whatever comes.
 //
 // It is not x/ansi's parser: that one takes single bytes for C1 controls and ends
@@ -53,6 +54,7 @@ const maxParams = 30
 type params struct {
 	values [maxParams]int32 // absent: what was left out
 	subs   uint32           // a bit for each that came after a colon
+	colons bool             // there was one
 	n      int              // those that are begun; beyond maxParams they are ignored
 }
 
@@ -63,7 +65,7 @@ const (
 	maxParam = 1<<16 - 1
 )
 
-func (p *params) reset() { p.n, p.subs = 0, 0 }
+func (p *params) reset() { p.n, p.subs, p.colons = 0, 0, false }
 
 func (p *params) digit(d byte) {
 	if p.n == 0 {
@@ -80,6 +82,7 @@ func (p *params) next(sub bool) {
 	if p.n == 0 {
 		p.begin(false)
 	}
+	p.colons = p.colons || sub
 	p.begin(sub)
 }
 
@@ -226,10 +229,15 @@ func (t *Terminal) sequence(p []byte, i int) int {
 	}
 	c := p[i]
 	if ps.state == atStringEscape {
-		ps.state = atGround
-		if c == '\\' {
+		switch {
+		case c == '\\', c == bel && ps.kind == ']':
 			t.endString()
 			return i + 1
+		case c == esc, c == del, c < 0x20 && c != can && c != sub:
+			if c != esc && c != del {
+				t.control(c)
+			}
+			return i + 1 // it may still be ended, as in xterm
 		}
 		ps.dropString()
 		t.beginEscape()
@@ -350,14 +358,8 @@ func (ps *parser) dropString() {
 // stringBytes takes what there is of the string that is open.
 func (t *Terminal) stringBytes(p []byte, i int) int {
 	ps := &t.parser
-	end := i
-	for end < len(p) && (p[end] >= 0x20 || stringEnds>>p[end]&1 == 0) {
-		if p[end] == 0x9c && ps.last == 0xc2 {
-			break // the control ST; any other 0x9c is a part of a character
-		}
-		ps.last = p[end]
-		end++
-	}
+	end, last := stringEnd(p, i, ps.last)
+	ps.last = last
 	if ps.kind == ']' || ps.kind == 'P' {
 		room := stringBytes - len(ps.data)
 		ps.cut = ps.cut || end-i > room
@@ -369,7 +371,7 @@ func (t *Terminal) stringBytes(p []byte, i int) int {
 	switch c := p[end]; {
 	case c == esc:
 		ps.state = atStringEscape
-	case c == 0x9c:
+	case c == st:
 		if n := len(ps.data); n > 0 && !ps.cut {
 			ps.data = ps.data[:n-1] // the first byte of ST
 		}
@@ -390,10 +392,9 @@ func (t *Terminal) endString() {
 	ps := &t.parser
 	ps.state = atGround
 	switch {
-	case ps.cut:
 	case ps.kind == ']':
-		t.osc(ps.data)
-	case ps.kind == 'P' && !ps.broken:
+		t.osc(ps.data, ps.cut)
+	case ps.kind == 'P' && !ps.broken && !ps.cut:
 		t.dcs(ps.data)
 	}
 	ps.dropString()

@@ -132,17 +132,29 @@ func (s *Scanner) endQuery(key [3]byte) {
 			s.ask(Query{Screen: true})
 		}
 	case [3]byte{'?', 0, 'n'}:
-		if n == 6 {
-			s.ask(Query{Screen: true})
-		}
+		s.privateStatus(n)
 	case [3]byte{0, '$', 'p'}:
 		s.answer(fmt.Sprintf("\x1b[%d;%d$y", n, s.ansiMode(n)))
 	case [3]byte{'?', '$', 'p'}:
-		s.answer(fmt.Sprintf("\x1b[?%d;%d$y", n, s.privateMode(n)))
+		s.answer(fmt.Sprintf("\x1b[?%d;%d$y", n, modeValue(s.privateState(n))))
 	case [3]byte{'>', 0, 'q'}:
 		if n == 0 {
 			s.ask(Query{version: true})
 		}
+	}
+}
+
+// privateStatus answers DSR for what DEC has added.
+func (s *Scanner) privateStatus(n uint16) {
+	switch n {
+	case 6:
+		s.ask(Query{Screen: true})
+	case 15: // there is no printer
+		s.answer("\x1b[?13n")
+	case 25: // user-defined keys are not locked
+		s.answer("\x1b[?20n")
+	case 26: // the keyboard is North American
+		s.answer("\x1b[?27;1;0;0n")
 	}
 }
 

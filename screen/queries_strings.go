@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"bytes"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -37,7 +36,7 @@ func (s *Scanner) device(text []byte, cut bool) {
 // setting answers DECRQSS: the end of the control sequence that would set what is asked
 // for, behind its present parameters.
 func (s *Scanner) setting(of string) {
-	valid := func(params string) { s.answer("\x1bP1$r" + params + of + "\x1b\\") }
+	valid := func(params string) { s.answer(settingAnswer(params, of)) }
 	switch of {
 	case "m", "r", "s":
 		s.ask(Query{Screen: true})
@@ -73,88 +72,27 @@ func (s *Scanner) tellCapabilities(names string) {
 	s.answer(out.String())
 }
 
-// colours takes the OSC that set, ask for and reset colours, each with the same end as
-// the question had.
-func (s *Scanner) colours(number, arg, end string) {
-	switch number {
-	case "4":
-		s.paletteColours(arg, end)
-	case "104":
-		s.resetColours(arg)
-	case "10", "11", "12":
-		s.ownColours(int(number[1]-'0'), arg, end)
-	default: // 110, 111, 112
-		if s.palette != nil {
-			which := 10 + int(number[2]-'0')
-			*s.palette.special(which) = *standardPalette().special(which)
+// colours takes the OSC that set, ask for and reset colours. The answers have the same end
+// as the question had.
+func (s *Scanner) colours(number int, arg, end string) {
+	var out []byte
+	for c := range colourCommands(number, arg) {
+		p := s.palette
+		if p == nil {
+			p = standardPalette()
+		}
+		switch {
+		case c.asks && c.place < specialColours:
+			out = fmt.Appendf(out, "\x1b]4;%d;%s%s", c.place, p.at(c.place).spec(), end)
+		case c.asks:
+			out = fmt.Appendf(out, "\x1b]%d;%s%s", c.place-specialColours+10, p.at(c.place).spec(), end)
+		case *p.at(c.place) != c.to:
+			*s.ownPalette().at(c.place) = c.to
 		}
 	}
-}
-
-// paletteColours is OSC 4: pairs of an index and a colour, or a question mark.
-func (s *Scanner) paletteColours(arg, end string) {
-	var out strings.Builder
-	for arg != "" {
-		var index, spec string
-		index, arg, _ = strings.Cut(arg, ";")
-		spec, arg, _ = strings.Cut(arg, ";")
-		n, ok := colourIndex(index)
-		if !ok {
-			break // as xterm: the rest is not looked at
-		}
-		if spec == "?" {
-			fmt.Fprintf(&out, "\x1b]4;%d;%s%s", n, s.colour(func(p *Palette) *Color { return &p.Colors[n] }).spec(), end)
-		} else if c, ok := parseColor(spec); ok {
-			s.ownPalette().Colors[n] = c
-		}
+	if len(out) > 0 {
+		s.ask(Query{Colour: true, answer: string(out)})
 	}
-	if out.Len() > 0 {
-		s.ask(Query{Colour: true, answer: out.String()})
-	}
-}
-
-// resetColours is OSC 104: all of them, or those that are named.
-func (s *Scanner) resetColours(arg string) {
-	if s.palette == nil {
-		return
-	}
-	if arg == "" {
-		s.palette.Colors = standardPalette().Colors
-		return
-	}
-	for index := range strings.SplitSeq(arg, ";") {
-		if n, ok := colourIndex(index); ok {
-			s.palette.Colors[n] = standardPalette().Colors[n]
-		}
-	}
-}
-
-// ownColours is OSC 10, 11 and 12. What follows one colour is for the next.
-func (s *Scanner) ownColours(which int, arg, end string) {
-	var out bytes.Buffer
-	for spec := range strings.SplitSeq(arg, ";") {
-		if which > 2 {
-			break
-		}
-		if spec == "?" {
-			c := s.colour(func(p *Palette) *Color { return p.special(10 + which) })
-			fmt.Fprintf(&out, "\x1b]%d;%s%s", 10+which, c.spec(), end)
-		} else if c, ok := parseColor(spec); ok {
-			*s.ownPalette().special(10 + which) = c
-		}
-		which++
-	}
-	if out.Len() > 0 {
-		s.ask(Query{Colour: true, answer: out.String()})
-	}
-}
-
-// colour is one of the colours as they are now.
-func (s *Scanner) colour(of func(*Palette) *Color) Color {
-	if s.palette != nil {
-		return *of(s.palette)
-	}
-	return *of(standardPalette())
 }
 
 // ownPalette is one that may be changed. Most programs change none.
@@ -164,9 +102,4 @@ func (s *Scanner) ownPalette() *Palette {
 		s.palette = &p
 	}
 	return s.palette
-}
-
-// isReset says whether a command means something without an argument.
-func isReset(number []byte) bool {
-	return len(number) == 3 && (string(number) == "104" || string(number[:2]) == "11" && number[2] <= '2')
 }

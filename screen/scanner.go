@@ -16,19 +16,22 @@ type Told struct {
 // output was cut, and what is kept of it is bounded, whatever the output is.
 //
 // It reads sequences as xterm does with UTF-8: a string ends with BEL or ESC \, any
-// other sequence, CAN and SUB abort it, and bytes from 0x80 to 0x9f are no controls.
+// other sequence, CAN and SUB abort it, and bytes from 0x80 to 0x9f are no controls. Of the
+// C1 controls, which are characters of two bytes, it takes ST alone, where it ends a string;
+// a [Terminal] takes them all. To look for them in all output would cost half as much again.
 //
 // It is not safe for use by several goroutines. Make one with [NewScanner].
 type Scanner struct {
 	host   string
 	told   Told
-	titles []string // pushed, at most titleStack
+	titles titles
 
 	state state
 	str   stringKind // what is open, also while an ESC may be about to end it
 	text  []byte     // of an OSC, or a DCS that may be a query; at most stringBytes
 	cut   bool       // it was longer
 	seq   sequence
+	last  byte // of the string that is open
 
 	off    int64 // how much was scanned before this piece
 	pos    int64 // of the byte that is being taken, in all that was scanned
@@ -37,6 +40,8 @@ type Scanner struct {
 
 	// For those who ask (queries.go):
 	private, ansi settings
+	xtsaved       savedModes
+	saved         [2]savedCursor // by DECSC, for each screen
 	cursor        cursorStyle
 	protects      bool     // DECSCA: characters are protected from being erased
 	palette       *Palette // nil: nobody has changed a colour
@@ -97,6 +102,7 @@ const (
 	sub = 0x1a
 	esc = 0x1b
 	del = 0x7f
+	st  = 0x9c // the second byte of it
 )
 
 // Scan reads on.
@@ -149,8 +155,9 @@ func (s *Scanner) begin(p []byte, i int) int {
 // matters says whether a control sequence with this end may be one of ours.
 func matters(final byte) bool { return mattering>>(final&0x3f)&1 != 0 }
 
-// mattering are those ends, from '@' to '~', a bit each: modes and titles, and what asks.
-const mattering uint64 = 1<<('h'&0x3f) | 1<<('l'&0x3f) | 1<<('p'&0x3f) | 1<<('t'&0x3f) | 1<<('c'&0x3f) | 1<<('n'&0x3f) | 1<<('q'&0x3f)
+// mattering are those ends, from '@' to '~', a bit each: modes and titles, what saves them, and what asks.
+const mattering uint64 = 1<<('h'&0x3f) | 1<<('l'&0x3f) | 1<<('p'&0x3f) | 1<<('t'&0x3f) | 1<<('c'&0x3f) | 1<<('n'&0x3f) | 1<<('q'&0x3f) |
+	1<<('r'&0x3f) | 1<<('s'&0x3f) | 1<<('u'&0x3f)
 
 // step takes at least one byte that is no plain output, and returns where to go on.
 func (s *Scanner) step(p []byte, i int) int {
@@ -218,6 +225,12 @@ func (s *Scanner) readEscape(c byte) {
 		s.hardReset()
 	case 'Z': // DECID, what DA1 was before
 		s.answer(primaryAttributes)
+	case '7':
+		s.saveCursor()
+	case '8':
+		s.restoreCursor()
+	case 'V', 'W': // SPA, EPA: the ISO's way to protect, and not DEC's
+		s.protects = false
 	case '=':
 		s.told.Modes.ApplicationKeypad = true
 	case '>':
@@ -231,7 +244,7 @@ func (s *Scanner) readEscape(c byte) {
 
 // abortString forgets the string that is open, if any.
 func (s *Scanner) abortString() {
-	s.state, s.str, s.cut = ground, noString, false
+	s.state, s.str, s.cut, s.last = ground, noString, false, 0
 	if s.text = s.text[:0]; cap(s.text) > 512 {
 		s.text = nil // thousands of terminals need not keep their longest one
 	}
@@ -248,15 +261,39 @@ func (s *Scanner) endString(end string) {
 	s.abortString()
 }
 
-// stringEnds are the controls that may end a string, a bit each.
+// stringEnds are the C0 controls that may end a string, a bit each.
 const stringEnds = 1<<bel | 1<<can | 1<<sub | 1<<esc
+
+// stringEnd returns where a part of a string ends that begins at i, behind the byte last,
+// and the last byte of it. The control ST has two bytes, of which it returns the second.
+func stringEnd(p []byte, i int, last byte) (end int, behind byte) {
+	end = c0InString(p, i)
+	for at := i; at < end; at++ {
+		if at = find(p[:end], at, st); at == end {
+			break
+		}
+		if at == i && last == 0xc2 || at > i && p[at-1] == 0xc2 {
+			end = at
+		} // else it is a part of a character
+	}
+	if end > i {
+		last = p[end-1]
+	}
+	return end, last
+}
+
+// c0InString returns where from i on a C0 control stands that may end a string.
+func c0InString(p []byte, i int) int {
+	for i < len(p) && (p[i] >= 0x20 || stringEnds>>p[i]&1 == 0) {
+		i++
+	}
+	return i
+}
 
 // readString takes what there is of the string that is open.
 func (s *Scanner) readString(p []byte, i int) int {
-	end := i
-	for end < len(p) && (p[end] >= 0x20 || stringEnds>>p[end]&1 == 0) {
-		end++
-	}
+	end, last := stringEnd(p, i, s.last)
+	s.last = last
 	s.keep(p[i:end])
 	if end == len(p) {
 		return end
@@ -265,6 +302,11 @@ func (s *Scanner) readString(p []byte, i int) int {
 	switch c := p[end]; {
 	case c == esc:
 		s.state, s.escape = inEscape, s.pos
+	case c == st:
+		if n := len(s.text); n > 0 && !s.cut {
+			s.text = s.text[:n-1] // the first byte of it
+		}
+		s.endString("\x1b\\")
 	case c != bel:
 		s.abortString()
 	case s.str == oscString:
@@ -345,6 +387,16 @@ func (s *Scanner) endControl(final byte) {
 		for _, n := range q.given() {
 			s.setANSI(n, final == 'h')
 		}
+	case [3]byte{'?', 0, 's'}: // XTSAVE
+		s.savePrivate()
+	case [3]byte{'?', 0, 'r'}: // XTRESTORE
+		s.restorePrivate()
+	case [3]byte{0, 0, 's'}: // SCOSC, or DECSLRM
+		if margins, _ := s.private.get(privateSettings[:], sideMargins); !margins {
+			s.saveCursor()
+		}
+	case [3]byte{0, 0, 'u'}: // SCORC
+		s.restoreCursor()
 	case [3]byte{0, '!', 'p'}: // DECSTR
 		s.softReset()
 	case [3]byte{0, ' ', 'q'}: // DECSCUSR
@@ -352,7 +404,9 @@ func (s *Scanner) endControl(final byte) {
 	case [3]byte{0, '"', 'q'}: // DECSCA
 		s.protects = q.params[0] == 1
 	case [3]byte{0, 0, 't'}:
-		s.titleStack(q.params[0], q.params[1])
+		if title, ok := s.titles.take(int(q.params[0]), int(q.params[1]), s.told.Title); ok {
+			s.told.Title = title
+		}
 		s.windowQuery(q.params[0])
 	default:
 		s.endQuery(key)

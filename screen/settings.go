@@ -17,15 +17,16 @@ var privateSettings = [...]settable{
 	{number: 7, on: true, soft: true},  // DECAWM: lines wrap
 	{number: 12, on: true, soft: true}, // the cursor blinks
 	{number: 2026},                     // what is drawn is shown at once, later
-	{number: 6, soft: true},            // DECOM: rows count from the margins
+	{number: originMode, soft: true},   // DECOM: rows count from the margins
 	{number: 5},                        // DECSCNM: all is inverse
-	{number: 1048},                     // the cursor was saved
+	{number: 41},                       // a tab behind the last column wraps first
+	{number: cursorSaved},              // the cursor was saved
 	{number: 3},                        // DECCOLM: 132 columns
 	{number: allowColumns},             // DECCOLM does something
 	{number: 45, soft: true},           // what goes back wraps to the line before
-	{number: 69, soft: true},           // DECLRMM: there are margins at the sides
+	{number: sideMargins, soft: true},  // DECLRMM: there are margins at the sides
 	{number: 95},                       // DECNCSM: DECCOLM does not clear
-	{number: 1045},                     // as 45, and to the end of the screen
+	{number: 1045, soft: true},         // as 45, and to the end of the screen
 }
 
 var ansiSettings = [...]settable{
@@ -38,6 +39,9 @@ const (
 	columns132   = 3
 	allowColumns = 40
 	cursorBlinks = 12
+	originMode   = 6
+	sideMargins  = 69
+	cursorSaved  = 1048
 )
 
 // placeOf returns the place of a mode in a table, or -1.
@@ -81,9 +85,61 @@ func (s *Scanner) setPrivate(n uint16, on bool) {
 		if allowed, _ := s.private.get(privateSettings[:], allowColumns); !allowed {
 			return
 		}
+		s.private.set(privateSettings[:], sideMargins, false)
+	}
+	switch {
+	case n == cursorSaved && on, n == 1049 && on:
+		s.saveCursor()
+	case n == cursorSaved:
+		s.restoreCursor()
 	}
 	s.private.set(privateSettings[:], n, on)
 	s.told.Modes.set(n, on)
+	if n == 1049 && !on {
+		s.restoreCursor()
+	}
+}
+
+// A savedCursor is what goes with a cursor that is saved, and may be asked for.
+type savedCursor struct{ origin, protects bool }
+
+// savedHere is where the cursor of the screen is saved that is shown.
+func (s *Scanner) savedHere() *savedCursor {
+	if s.told.Modes.AlternateScreen {
+		return &s.saved[1]
+	}
+	return &s.saved[0]
+}
+
+// saveCursor is DECSC.
+func (s *Scanner) saveCursor() {
+	origin, _ := s.private.get(privateSettings[:], originMode)
+	*s.savedHere() = savedCursor{origin, s.protects}
+}
+
+// restoreCursor is DECRC.
+func (s *Scanner) restoreCursor() {
+	s.private.set(privateSettings[:], originMode, s.savedHere().origin)
+	s.protects = s.savedHere().protects
+}
+
+// savePrivate is XTSAVE.
+func (s *Scanner) savePrivate() {
+	for _, n := range s.seq.given() {
+		if on, known := s.privateState(n); known && n != cursorSaved {
+			s.xtsaved.save(int(n), on)
+		}
+	}
+}
+
+// restorePrivate is XTRESTORE.
+func (s *Scanner) restorePrivate() {
+	for _, n := range s.seq.given() {
+		saved, ok := s.xtsaved[int(n)]
+		if on, _ := s.privateState(n); ok && on != saved {
+			s.setPrivate(n, saved)
+		}
+	}
 }
 
 // setANSI is SM and RM.
@@ -94,14 +150,22 @@ func (s *Scanner) setANSI(n uint16, on bool) {
 	}
 }
 
-// modeNeverSet is what DECRPM says of a mode that is off and stays so.
-const modeNeverSet = 4
+// What DECRPM says of a mode.
+const (
+	modeUnknown  = 0
+	modeSet      = 1
+	modeReset    = 2
+	modeNeverSet = 4 // it is off and stays so
+)
 
 func modeValue(on, known bool) int {
-	if !known {
+	switch {
+	case !known:
 		return modeUnknown
+	case on:
+		return modeSet
 	}
-	return setOrReset(on)
+	return modeReset
 }
 
 // ansiMode answers DECRQM.
@@ -117,12 +181,12 @@ func (s *Scanner) ansiMode(n uint16) int {
 	return modeValue(s.ansi.get(ansiSettings[:], n))
 }
 
-// privateMode answers DECRQM.
-func (s *Scanner) privateMode(n uint16) int {
-	if on, known := s.told.Modes.get(n); known {
-		return modeValue(on, true)
+// privateState says whether a private mode is set, and whether it is one that there is.
+func (s *Scanner) privateState(n uint16) (on, known bool) {
+	if on, known = s.told.Modes.get(n); known {
+		return on, true
 	}
-	return modeValue(s.private.get(privateSettings[:], n))
+	return s.private.get(privateSettings[:], n)
 }
 
 // A cursorStyle is what DECSCUSR has set. That it blinks is a mode of its own.
@@ -149,7 +213,7 @@ func (s *Scanner) cursorNumber() int {
 
 // hardReset is RIS. The title stays, as in xterm.
 func (s *Scanner) hardReset() {
-	s.told.Modes = Modes{}
+	s.told.Modes, s.xtsaved, s.saved = Modes{}, nil, [2]savedCursor{}
 	s.private, s.ansi, s.cursor, s.protects, s.palette = 0, 0, 0, false, nil
 }
 
@@ -158,5 +222,5 @@ func (s *Scanner) softReset() {
 	s.told.Modes.softReset()
 	s.private.softReset(privateSettings[:])
 	s.ansi.softReset(ansiSettings[:])
-	s.cursor, s.protects = 0, false
+	s.cursor, s.protects, *s.savedHere() = 0, false, savedCursor{}
 }

@@ -1,36 +1,21 @@
 package screen
 
 import (
-	"bytes"
-	"fmt"
-	"strconv"
 	"strings"
 )
 
-// osc does what an operating system command asks for.
-func (t *Terminal) osc(data []byte) {
-	number, rest, ok := bytes.Cut(data, []byte{';'})
-	n, err := strconv.Atoi(string(number))
-	if len(number) == 0 {
-		n, err = 0, nil
-	}
-	if err != nil {
-		return
-	}
+// osc does what an operating system command asks for, of which the end may be cut.
+func (t *Terminal) osc(data []byte, cut bool) {
+	number, arg, ok := splitCommand(data)
 	switch {
-	case n == 104:
-		t.resetColors(string(rest), ok)
-	case n >= 110 && n <= 112:
-		t.setSpecialColor(n-100, standardPalette())
 	case !ok:
-	case n == 0, n == 2:
-		t.setTitle(cleanTitle(string(rest)))
-	case n == 4:
-		t.indexedColors(string(rest))
-	case n == 8:
-		t.hyperlink(string(rest))
-	case n >= 10 && n <= 12:
-		t.specialColors(n, string(rest))
+	case setsTitle(number):
+		t.setTitle(cleanTitle(arg))
+	case cut:
+	case number == 8:
+		t.hyperlink(arg)
+	default:
+		t.colours(number, arg)
 	}
 }
 
@@ -60,52 +45,18 @@ func (t *Terminal) hyperlink(arg string) {
 	pen.extra = t.extraFor(e)
 }
 
-// indexedColors is OSC 4: pairs of a number and a colour, or a question mark.
-func (t *Terminal) indexedColors(arg string) {
-	fields := strings.Split(arg, ";")
-	for i := 0; i+1 < len(fields); i += 2 {
-		n, err := strconv.Atoi(fields[i])
-		if err != nil || n < 0 || n > 255 {
-			continue
-		}
-		if fields[i+1] == "?" {
-			t.reply(fmt.Sprintf("\x1b]4;%d;%s\x1b\\", n, t.palette.Colors[n].spec()))
-		} else if c, ok := parseColor(fields[i+1]); ok {
-			t.changePalette(func(p *Palette) { p.Colors[n] = c })
+// colours does what the OSC that set and reset colours say. Snapshots have the palette
+// before: a copy is changed. Who asks is answered by a [Scanner].
+func (t *Terminal) colours(number int, arg string) {
+	p := *t.palette
+	for c := range colourCommands(number, arg) {
+		if !c.asks {
+			*p.at(c.place) = c.to
 		}
 	}
-}
-
-func (t *Terminal) resetColors(arg string, some bool) {
-	if !some || arg == "" {
-		t.changePalette(func(p *Palette) { p.Colors = standardPalette().Colors })
-		return
+	if p != *t.palette {
+		t.palette, t.changed = &p, true
 	}
-	for _, field := range strings.Split(arg, ";") {
-		if n, err := strconv.Atoi(field); err == nil && n >= 0 && n < 256 {
-			t.changePalette(func(p *Palette) { p.Colors[n] = standardPalette().Colors[n] })
-		}
-	}
-}
-
-// specialColors is OSC 10, 11, 12: foreground, background and cursor, each colour
-// behind the first for the next of them.
-func (t *Terminal) specialColors(n int, arg string) {
-	for _, field := range strings.Split(arg, ";") {
-		if n > 12 {
-			return
-		}
-		if field == "?" {
-			t.reply(fmt.Sprintf("\x1b]%d;%s\x1b\\", n, t.palette.special(n).spec()))
-		} else if c, ok := parseColor(field); ok {
-			t.changePalette(func(p *Palette) { *p.special(n) = c })
-		}
-		n++
-	}
-}
-
-func (t *Terminal) setSpecialColor(n int, from *Palette) {
-	t.changePalette(func(p *Palette) { *p.special(n) = *from.special(n) })
 }
 
 func (p *Palette) special(n int) *Color {
@@ -118,21 +69,9 @@ func (p *Palette) special(n int) *Color {
 	return &p.Cursor
 }
 
-// changePalette changes a copy: snapshots have the one before.
-func (t *Terminal) changePalette(change func(*Palette)) {
-	p := *t.palette
-	change(&p)
-	if p != *t.palette {
-		t.palette, t.changed = &p, true
-	}
-}
-
 // dcs does what a device control string asks for.
 func (t *Terminal) dcs(data []byte) {
-	switch t.parser.key(t.parser.final) {
-	case '$'<<8 | 'q':
+	if ps := &t.parser; ps.params.n == 0 && ps.key(ps.final) == '$'<<8|'q' {
 		t.settingReport(string(data))
-	case '+'<<8 | 'q':
-		t.capabilityReport(string(data))
 	}
 }

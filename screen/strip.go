@@ -80,8 +80,9 @@ func mayAsk(p []byte) int {
 		}
 		return 0
 	case ']':
+		rest := bytes.TrimLeft(p[2:], "0") // of a number
 		for _, number := range []string{"4;", "10;", "11;", "12;"} {
-			if begins(p[2:], number) {
+			if begins(rest, number) {
 				return 0
 			}
 		}

@@ -67,7 +67,7 @@ func TestStripQueries(t *testing.T) {
 
 func TestStripQueriesHolds(t *testing.T) {
 	for stream, want := range map[string]int{
-		"x": 0, "x\x1b": 1, "x\x1b[": 2, "\x1b[?25": 5, "\x1b[31m\x1b[3": 3, "\x1b]": 2, "\x1b]1": 3, "\x1b]0": 0, "\x1b]10;rgb": 8, "\x1b]13": 0, "\x1b]2;x": 0,
+		"x": 0, "x\x1b": 1, "x\x1b[": 2, "\x1b[?25": 5, "\x1b[31m\x1b[3": 3, "\x1b]": 2, "\x1b]1": 3, "\x1b]0": 3, "\x1b]0;": 0, "\x1b]011": 5, "\x1b]02": 0, "\x1b]10;rgb": 8, "\x1b]13": 0, "\x1b]2;x": 0,
 		"\x1bP": 2, "\x1bP+": 3, "\x1bPq": 0, "\x1bP$qm\x1b": 6, "\x1b]11;?\x1b": 7, "\x1b(": 0, "\x1b_": 0, "\x1bO": 0,
 		"\x1b[" + strings.Repeat("1", queryBytes-3): queryBytes - 1,
 		"\x1b[" + strings.Repeat("1", queryBytes-2): 0,

@@ -7,7 +7,7 @@ func (t *Terminal) setModes(p *params, on bool) {
 		case 4:
 			t.switches.insert = on
 		case 20:
-			t.switches.newline = on
+			t.modes.NewLine = on
 		}
 	}
 }
@@ -156,21 +156,12 @@ func (t *Terminal) showAlternate(on bool) {
 	t.changed = true
 }
 
-// savedModes is how many modes XTSAVE keeps: all that there are, and no more.
-const savedModes = 64
-
 // savePrivateModes is XTSAVE.
 func (t *Terminal) savePrivateModes(p *params) {
 	for i := range p.count() {
-		n := p.at(i, 0)
-		state := t.privateState(n)
-		if state == modeUnknown || len(t.savedModes) >= savedModes {
-			continue
+		if on, known := t.privateState(p.at(i, 0)); known {
+			t.savedModes.save(p.at(i, 0), on)
 		}
-		if t.savedModes == nil {
-			t.savedModes = map[int]bool{}
-		}
-		t.savedModes[n] = state == modeSet
 	}
 }
 
@@ -178,9 +169,27 @@ func (t *Terminal) savePrivateModes(p *params) {
 func (t *Terminal) restorePrivateModes(p *params) {
 	for i := range p.count() {
 		n := p.at(i, 0)
-		on, ok := t.savedModes[n]
-		if ok && on != (t.privateState(n) == modeSet) {
-			t.setPrivateMode(n, on)
+		saved, ok := t.savedModes[n]
+		if on, _ := t.privateState(n); ok && on != saved {
+			t.setPrivateMode(n, saved)
 		}
 	}
+}
+
+// privateState says whether a private mode is set, and whether it is one that there is.
+func (t *Terminal) privateState(n int) (on, known bool) {
+	if s := t.switches.private(n); s != nil {
+		return s.isSet(), true
+	}
+	switch n {
+	case 3:
+		return t.switches.columns132, true
+	case 6:
+		return t.cursor.origin, true
+	case 12:
+		return !t.steady, true
+	case 69:
+		return t.switches.leftRight, true
+	}
+	return t.modes.get(uint16(n))
 }

@@ -42,11 +42,11 @@ type Terminal struct {
 	protects   protection
 	palette    *Palette
 	title      string
-	titles     []string // pushed, at most titleStack
+	titles     titles
 	shape      CursorShape
-	steady     bool         // the cursor does not blink
-	last       rune         // that was drawn right before, for REP
-	savedModes map[int]bool // by XTSAVE
+	steady     bool       // the cursor does not blink
+	last       rune       // that was drawn right before, for REP
+	savedModes savedModes // by XTSAVE
 
 	replies  []byte
 	revision uint64
@@ -73,7 +73,6 @@ type margins struct{ top, bottom, left, right int }
 // that was just switched on.
 type switches struct {
 	insert          bool // IRM
-	newline         bool // LNM
 	noWrap          bool // DECAWM is off
 	reverseWrap     bool // ?45
 	reverseWrapMore bool // ?1045

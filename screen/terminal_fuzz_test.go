@@ -107,6 +107,9 @@ func broken(stream string) (what string) {
 		whole.feed(s, len(s.text))
 		single.feed(s, 1)
 	}
+	if parts.switches != single.switches || parts.switches != whole.switches {
+		return fmt.Sprintf("written in pieces it has %+v, byte by byte %+v, at once %+v", parts.switches, single.switches, whole.switches)
+	}
 	for _, p := range []*player{whole, parts, single} {
 		p.probe()
 	}
@@ -235,6 +238,6 @@ func (p *player) look() error {
 // probe ends what was begun, and brings to light what does not show: margins, modes,
 // tab stops, sets of characters, the style, what was saved.
 func (p *player) probe() {
-	p.feed(terminalStep{text: "\x18A\x1b[?6n\x1bP$qr\x1b\\\x1bP$qs\x1b\\\x1bP$qm\x1b\\\x1b[?6$p\x1b[?7$p\x1b[?69$p\x1b[4$p" +
+	p.feed(terminalStep{text: "\x18A\x1b[?6n\x1bP$qr\x1b\\\x1bP$qs\x1b\\\x1bP$qm\x1b\\" +
 		"x\ty\r\n\tq\x0eq\x0fq\x1b8z\x1b[b\x1bM\x1b[?1047l\x1b8w\x1b[?1047hv"}, 1<<20)
 }

@@ -56,17 +56,47 @@ func (v *view) line(row int) string {
 	return strings.TrimRight(v.text(row, 0, len(v.cells[row])), " ")
 }
 
-// ours is a Terminal as the tests see one.
+// ours is a Terminal as the tests see one, with the scanner that answers what needs no
+// screen.
 type ours struct {
 	*Terminal
+	scanner *Scanner
+	read    int64 // by both
 	history int
+	sent    []byte
 }
 
 func newOurs(cols, rows, history int) emulator {
-	return ours{NewTerminal(cols, rows, history), history}
+	return &ours{Terminal: NewTerminal(cols, rows, history), scanner: NewScanner(""), history: history}
 }
 
-func (o ours) look() *view {
+// Write takes output as a job does: the terminal's answers count where the scanner has
+// found that only it can give one.
+func (o *ours) Write(p []byte) {
+	o.scanner.Scan(p)
+	asked, _ := o.scanner.Queries()
+	for _, q := range asked {
+		before := min(max(int(q.From-o.read), 0), len(p)) // it may have begun in what was written before
+		o.Terminal.Write(p[:before])
+		o.Terminal.Replies()
+		o.Terminal.Write(p[before : q.To-o.read])
+		p, o.read = p[q.To-o.read:], q.To
+		if answer := o.Terminal.Replies(); q.Screen {
+			o.sent = append(o.sent, answer...)
+		}
+		o.sent = append(o.sent, q.Answer(Display{Cols: o.cols, Rows: o.rows})...)
+	}
+	o.Terminal.Write(p)
+	o.read += int64(len(p))
+}
+
+func (o *ours) Replies() []byte {
+	sent := o.sent
+	o.sent = nil
+	return sent
+}
+
+func (o *ours) look() *view {
 	s := o.Snapshot(o.history)
 	v := &view{
 		cols: s.Cols, rows: s.Rows, row: s.Cursor.Row, col: s.Cursor.Col,
