@@ -23,7 +23,7 @@ func (s *Scanner) command(text []byte, cut bool, end string) {
 		s.told.Title = cleanTitle(arg)
 		return
 	}
-	if cut || strings.ContainsFunc(arg, func(r rune) bool { return r < 0x20 || r == del }) {
+	if cut || hasControl(arg) {
 		return
 	}
 	switch number {
@@ -63,6 +63,11 @@ func splitCommand(text []byte) (number int, arg string, ok bool) {
 // setsTitle says whether a command sets the window's title. That is taken of one, too,
 // whose end was cut.
 func setsTitle(number int) bool { return number == 0 || number == 2 }
+
+// hasControl says whether there is a control character in an argument: then it is none.
+func hasControl(arg string) bool {
+	return strings.ContainsFunc(arg, func(r rune) bool { return r < 0x20 || r == del })
+}
 
 // cleanTitle makes one line of UTF-8 of a title.
 func cleanTitle(title string) string {

@@ -11,7 +11,7 @@ func (t *Terminal) osc(data []byte, cut bool) {
 	case !ok:
 	case setsTitle(number):
 		t.setTitle(cleanTitle(arg))
-	case cut:
+	case cut || hasControl(arg):
 	case number == 8:
 		t.hyperlink(arg)
 	default:
