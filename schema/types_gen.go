@@ -743,6 +743,9 @@ type Outcome struct {
 	// Format screen: what the terminal shows; where a pattern on the screen has ended the
 	// wait, when it matched.
 	Screen *OutcomeScreen `json:"screen,omitempty"`
+	// Whether screen is left out, because the message would have been longer than
+	// maxMessageBytes. Absent: false.
+	ScreenOmitted *bool `json:"screenOmitted,omitempty"`
 	// Each stream of the job by its name: what it brought from the wait's from on. Empty in
 	// format screen.
 	Output Map[OutcomeOutput] `json:"output"`
