@@ -61,6 +61,43 @@ func shortened(result any, limit int) (any, bool) {
 	return nil, false
 }
 
+// withoutScreen is a result, or the data of an error, whose outcome leaves out a screen that
+// takes more than most; false where it has none such.
+func withoutScreen(v any, most int) (less any, ok bool) {
+	drop := func(o *schema.Outcome) *schema.Outcome {
+		if o == nil || o.Screen == nil || len(marshal(o.Screen)) <= most {
+			return o
+		}
+		short := *o
+		short.Screen, short.ScreenOmitted, ok = nil, optional(true), true
+		return &short
+	}
+	switch v := v.(type) {
+	case schema.JobStartResult:
+		v.Outcome = drop(v.Outcome)
+		return v, ok
+	case schema.JobWaitResult:
+		v.Outcome = *drop(&v.Outcome)
+		return v, ok
+	case schema.JobWriteResult:
+		v.Outcome = drop(v.Outcome)
+		return v, ok
+	case schema.CanceledData:
+		v.Outcome = drop(v.Outcome)
+		return v, ok
+	case schema.ShuttingDownData:
+		v.Outcome = drop(v.Outcome)
+		return v, ok
+	case schema.JobExitedData:
+		v.Outcome = drop(v.Outcome)
+		return v, ok
+	case schema.NotInteractiveData:
+		v.Outcome = drop(v.Outcome)
+		return v, ok
+	}
+	return v, false
+}
+
 // shortJob cuts what of a job may be long, so that all of it takes no more than about
 // room. What the engine holds stays as it is.
 func shortJob(j schema.JobInfo, room int) schema.JobInfo {

@@ -166,3 +166,28 @@ func TestHead(t *testing.T) {
 		}
 	}
 }
+
+// The screen of an outcome is left out where it is too long, of answers and errors alike.
+func TestWithoutScreen(t *testing.T) {
+	long := &schema.Outcome{Reason: schema.OutcomeReasonExit, Screen: &schema.OutcomeScreen{Lines: []string{strings.Repeat("x", 100)}}}
+	for _, v := range []any{
+		schema.JobStartResult{Outcome: long}, schema.JobWaitResult{Outcome: *long}, schema.JobWriteResult{Outcome: long}, schema.CanceledData{Outcome: long},
+		schema.ShuttingDownData{Outcome: long}, schema.JobExitedData{Outcome: long}, schema.NotInteractiveData{Outcome: long},
+	} {
+		if _, ok := withoutScreen(v, 1000); ok {
+			t.Errorf("%T: a screen was left out that is not long", v)
+		}
+		less, ok := withoutScreen(v, 100)
+		if text := string(marshal(less)); !ok || strings.Contains(text, `"screen":`) || !strings.Contains(text, `"screenOmitted":true`) || !strings.Contains(text, `"reason":"exit"`) {
+			t.Errorf("%T: %s", v, text)
+		}
+	}
+	if long.Screen == nil {
+		t.Error("the outcome itself was changed")
+	}
+	for _, v := range []any{schema.JobWriteResult{}, schema.JobReadResult{}, nil} {
+		if _, ok := withoutScreen(v, 0); ok {
+			t.Errorf("%T has no screen", v)
+		}
+	}
+}

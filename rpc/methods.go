@@ -51,7 +51,8 @@ var notifications = map[string]func(*Server, []byte){
 	"job/ack":         (*Server).jobAck,
 }
 
-// lookup finds a method; its error names the nearest one there is.
+// lookup finds a method; its error names the nearest one there is, or says that the name is that
+// of a notification.
 func lookup(name string) (*method, error) {
 	table := requests()
 	i := slices.IndexFunc(table, func(m method) bool { return m.name == name })
@@ -63,6 +64,9 @@ func lookup(name string) (*method, error) {
 		names[i] = m.name
 	}
 	data := schema.MethodNotFoundData{Kind: string(schema.KindMethodNotFound), Method: clip(name, 200)}
+	if _, told := notifications[name]; told {
+		return nil, &wireError{schema.KindMethodNotFound, name + " is a notification: send it without an id", data}
+	}
 	msg := "there is no method \"" + clip(name, 200) + "\""
 	if near := schema.Nearest(name, names); near != "" {
 		data.DidYouMean = &near

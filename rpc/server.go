@@ -306,6 +306,12 @@ func (r *request) reply(result any) {
 	body := resultBody(r.id, result)
 	limit := int(r.server.maxMessage.Load())
 	if len(body) > limit {
+		if less, ok := withoutScreen(result, limit/2); ok {
+			result = less
+			body = resultBody(r.id, result)
+		}
+	}
+	if len(body) > limit {
 		if short, ok := shortened(result, limit-len(r.id)); ok {
 			body = resultBody(r.id, short)
 		}
@@ -325,7 +331,13 @@ func (r *request) fail(err error) {
 	if w.kind == schema.KindInternalError {
 		r.server.log.Error("internal error", "method", r.method, "error", err)
 	}
-	r.answer(errorBody(r.id, w))
+	body, limit := errorBody(r.id, w), int(r.server.maxMessage.Load())
+	if len(body) > limit {
+		if less, ok := withoutScreen(w.data, limit/2); ok {
+			body = errorBody(r.id, &wireError{w.kind, w.message, less})
+		}
+	}
+	r.answer(body)
 }
 
 // answer sends the one answer: the first counts. The id is free again before the

@@ -171,7 +171,17 @@ func TestUnknown(t *testing.T) {
 	d = refused[schema.MethodNotFoundData](s.beginBad("quite/different", obj{}), schema.KindMethodNotFound)
 	equal(t, "didYouMean", str(d.DidYouMean), "(absent)")
 	// A notification's method as a request, and the other way round.
-	refused[schema.MethodNotFoundData](s.beginBad("exit", nil), schema.KindMethodNotFound)
+	for _, name := range []string{"exit", "initialized", "job/ack", "$/cancelRequest"} {
+		a := s.beginBad(name, obj{}).answer()
+		if a.Error == nil {
+			t.Fatalf("%s as a request: %s", name, a.Result)
+		}
+		a.Error.is(t, schema.KindMethodNotFound)
+		equal(t, "message", a.Error.Message, name+" is a notification: send it without an id")
+		if strings.Contains(string(a.Error.Data), "didYouMean") {
+			t.Errorf("%s as a request: %s", name, a.Error.Data)
+		}
+	}
 	s.sendBad(`{"jsonrpc":"2.0","method":"shutdown"}`)
 	s.sendBad(`{"jsonrpc":"2.0","method":"job/strat","params":[1]}`)
 	s.sendBad(`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{}}`)

@@ -701,8 +701,8 @@ const (
 // and sent later, as far as it is kept. skip: a client that is more than
 // limits.windowBytes behind gets the newest, and a gap before it. block: the program's
 // writes wait once output is a window ahead of what was sent, which is limits.windowBytes
-// or what spoolMemoryBytes surely keeps, whichever is less; nothing is lost. What ends
-// the job ends the waiting.
+// or what spoolMemoryBytes surely keeps, whichever is less; nothing is lost until
+// something ends the job, which ends the waiting.
 type WhenSlow string
 
 // The values of WhenSlow.
@@ -743,6 +743,9 @@ type Outcome struct {
 	// Format screen: what the terminal shows; where a pattern on the screen has ended the
 	// wait, when it matched.
 	Screen *OutcomeScreen `json:"screen,omitempty"`
+	// Whether screen is left out, because the message would have been longer than
+	// maxMessageBytes. Absent: false.
+	ScreenOmitted *bool `json:"screenOmitted,omitempty"`
 	// Each stream of the job by its name: what it brought from the wait's from on. Empty in
 	// format screen.
 	Output Map[OutcomeOutput] `json:"output"`
@@ -1529,8 +1532,8 @@ type Limits struct {
 	WindowBytes *int64 `json:"windowBytes,omitempty"`
 	// Milliseconds between TERM and KILL when the server ends.
 	ShutdownGraceMs int64 `json:"shutdownGraceMs"`
-	// The least time in milliseconds between two job/screenChanged of a job; absent where
-	// the server has no screen.
+	// The least time in milliseconds between two job/screenChanged of a job. Absent where
+	// the server does not know the event; it may be there where no terminals can be had.
 	ScreenIntervalMs *int64 `json:"screenIntervalMs,omitempty"`
 	// Milliseconds from its start after which any job is ended; absent: none.
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
