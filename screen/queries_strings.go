@@ -60,6 +60,10 @@ func (s *Scanner) setting(of string) {
 // newer terminals do. Where xterm puts them into one, it ends with the first that it
 // does not know.
 func (s *Scanner) tellCapabilities(names string) {
+	if s.inVain() {
+		s.ask(Query{})
+		return
+	}
 	var out strings.Builder
 	for name := range strings.SplitSeq(names, ";") {
 		plain, err := hex.DecodeString(name)
@@ -94,6 +98,7 @@ func (s *Scanner) colours(number, arg, end string) {
 // paletteColours is OSC 4: pairs of an index and a colour, or a question mark.
 func (s *Scanner) paletteColours(arg, end string) {
 	var out strings.Builder
+	asks, inVain := false, s.inVain()
 	for arg != "" {
 		var index, spec string
 		index, arg, _ = strings.Cut(arg, ";")
@@ -102,13 +107,16 @@ func (s *Scanner) paletteColours(arg, end string) {
 		if !ok {
 			break // as xterm: the rest is not looked at
 		}
-		if spec == "?" {
+		if asks = asks || spec == "?"; spec == "?" {
+			if inVain {
+				continue
+			}
 			fmt.Fprintf(&out, "\x1b]4;%d;%s%s", n, s.colour(func(p *Palette) *Color { return &p.Colors[n] }).spec(), end)
 		} else if c, ok := parseColor(spec); ok {
 			s.ownPalette().Colors[n] = c
 		}
 	}
-	if out.Len() > 0 {
+	if asks {
 		s.ask(Query{Colour: true, answer: out.String()})
 	}
 }
