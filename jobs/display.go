@@ -61,6 +61,10 @@ func (d *display) read(p []byte) {
 	defer d.mu.Unlock()
 	d.heard = d.scanner.Told()
 	if asked, lost := d.scanner.Queries(); len(asked) > 0 {
+		if d.lost > 0 { // nobody has taken those before it yet
+			d.lost += len(asked)
+			asked = nil
+		}
 		d.screen.add(asked)
 		d.asking = append(d.asking, asked...)
 		d.lost += lost

@@ -31,6 +31,7 @@ const mostQueries = mostAnswers / 16
 type queries struct {
 	waiting []screen.Query
 	lost    bool         // some were dropped, and the log has it
+	full    bool         // an answer was dropped: so are those that come before the others are read
 	drawing int64        // the end of the query whose answer is being drawn
 	drawn   *answeredMsg // which it was
 }
@@ -90,7 +91,8 @@ func (j *Job) typeAnswer(data []byte, colour bool) {
 		return
 	}
 	i := j.queue.afterFirst()
-	if j.queue.answers+len(data) > mostAnswers || !j.queue.fits(data, i, attrs) {
+	full := j.queries.full && j.queue.answers > 0
+	if j.queries.full = full || j.queue.answers+len(data) > mostAnswers || !j.queue.fits(data, i, attrs); j.queries.full {
 		j.noteDropped(1)
 		return
 	}
@@ -182,6 +184,6 @@ func (q *inputQueue) afterFirst() (i int) {
 func (j *Job) noteDropped(n int) {
 	if n > 0 && !j.queries.lost {
 		j.queries.lost = true
-		j.log.Debug("a program asks its terminal and does not read the answers: some are dropped", "job", j.id)
+		j.log.Warn("a program asks its terminal and does not read the answers: some are dropped", "job", j.id)
 	}
 }

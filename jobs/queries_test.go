@@ -229,3 +229,27 @@ func TestQueriesBehindAFlood(t *testing.T) {
 		f.end()
 	})
 }
+
+// Behind an answer that was dropped there is none, before the others are read.
+func TestAnswersHaveNoHoles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		f.inTurn(func() { tp.attrs = proc.Attrs{} })
+		for range 20 {
+			f.out.data <- []byte("\x1b]4" + strings.Repeat(";1;?", 100) + "\a\x1b[c")
+			synctest.Wait()
+		}
+		tp.allow(2 * mostAnswers)
+		synctest.Wait()
+		long := strings.Repeat("\x1b]4;1;rgb:cdcd/0000/0000\a", 100)
+		if got := strings.ReplaceAll(tp.text(), long+whoAmI, ""); got != "" {
+			t.Errorf("typed beside whole ones %q", got)
+		}
+		f.out.data <- []byte("\x1b[5n")
+		synctest.Wait()
+		if got := tp.text(); !strings.HasSuffix(got, "\x1b[0n") {
+			t.Error("nothing is answered any more")
+		}
+		f.end()
+	})
+}

@@ -160,6 +160,23 @@ func hint(h *jobs.Hint) *schema.Hint {
 	return &schema.Hint{Kind: schema.HintKind(wireKinds[h.Kind]), Command: optional(h.Command), Suggestions: h.Suggestions, Path: optional(h.Path)}
 }
 
+// eventName is by what a client asks for an event.
+func eventName(e *jobs.Event) schema.EventName {
+	switch {
+	case e.Matched != nil:
+		return schema.EventNamePatternMatched
+	case e.Removed != nil:
+		return schema.EventNameWatchRemoved
+	case e.Changed != nil:
+		return schema.EventNameStateChanged
+	case e.Screen != nil:
+		return schema.EventNameScreenChanged
+	case e.Exited != nil:
+		return schema.EventNameExited
+	}
+	return schema.EventNameClosed
+}
+
 // eventParams is an event as its notification: the event's name, the method, and
 // the params.
 func eventParams(e *jobs.Event, handle, seq, suppressed int64) (schema.EventName, string, any) {

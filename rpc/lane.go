@@ -57,6 +57,7 @@ type lane struct {
 	cursors []cursor
 	seq     int64
 	exitAt  map[jobs.Stream]int64 // nil until exited was passed
+	whole   upTo                  // of what was sent without queries
 }
 
 // A laneEvent waits for its turn.
@@ -252,6 +253,7 @@ func (l *lane) step(batch []byte, framing Framing) []byte {
 		return batch
 	}
 	begin := l.takeLocked()
+	l.passLocked()
 	var event *laneEvent
 	if len(l.queue) > 0 {
 		e := l.queue[0]
@@ -393,6 +395,25 @@ func (l *lane) read(name jobs.Stream, off int64, most int) (n int, at int64, ok 
 	return n, at, ok
 }
 
+// passLocked drops the first events while they are none that the client hears: output is
+// not cut for them. With the ends of the leader and of the job there is more to do.
+func (l *lane) passLocked() {
+	for len(l.queue) > 0 && !l.events[eventName(&l.queue[0].Event)] && l.queue[0].Exited == nil && l.queue[0].Closed == nil {
+		l.shiftLocked()
+	}
+}
+
+// shiftLocked takes the first event out of the queue.
+func (l *lane) shiftLocked() {
+	e := l.queue[0]
+	l.queue[0] = laneEvent{}
+	l.queue, l.turn = l.queue[1:], false
+	l.dequeued(&e)
+	if e.Matched != nil && l.matches[e.Matched.WatchID] == 0 && l.held[e.Matched.WatchID] != nil {
+		l.release(e.Matched.WatchID) // the client reads again: this was the last one so far
+	}
+}
+
 // stepEvent takes the first event, whose output has been sent, and writes it if it
 // was asked for.
 func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
@@ -407,12 +428,7 @@ func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 		l.letGoLocked()
 		delete(l.out.lanes, l.handle)
 	}
-	l.queue[0] = laneEvent{}
-	l.queue, l.turn = l.queue[1:], false
-	l.dequeued(e)
-	if e.Matched != nil && l.matches[e.Matched.WatchID] == 0 && l.held[e.Matched.WatchID] != nil {
-		l.release(e.Matched.WatchID) // the client reads again: this was the last one so far
-	}
+	l.shiftLocked()
 	l.out.mu.Unlock()
 	if e.Exited != nil {
 		l.exitAt = e.After

@@ -14,22 +14,40 @@ import (
 // as the beginning of a character is: until more is there, or an event waits for it. Then it
 // is sent as it is, since nobody knows what it will be.
 func (l *lane) stripped(e outputEvent, c cursor, limit, end int64) (outputEvent, sending) {
+	open := l.opened(e.Offset)
+	raw := len(e.Data)
 	if bytes.IndexByte(e.Data, 0x1b) < 0 {
+		l.whole = upTo{e.Offset + int64(raw), open.After(e.Data)}
 		return e, sendOutput
 	}
-	out, held := screen.StripQueries(l.out.stripped[:0], e.Data)
+	out, held, after := screen.StripQueries(l.out.stripped[:0], e.Data, open)
 	l.out.stripped = out[:0]
-	raw := len(e.Data)
 	switch {
 	case held < raw:
 		e.Data, e.LeftOut = out, raw-held-len(out)
+		l.whole = upTo{e.Offset + int64(raw-held), after}
 		return e, sendOutput
 	case limit == noLimit && e.Offset+int64(raw) >= end:
 		return e, sendNothing
 	case int64(raw) == c.room:
 		return e, sendLater
 	}
+	l.whole = upTo{e.Offset + int64(raw), open.After(e.Data)}
 	return e, sendOutput
+}
+
+// upTo is what is open at an offset of a terminal's output: a query's ESC aborts it.
+type upTo struct {
+	off  int64
+	open screen.Open
+}
+
+// opened is what is open where a piece begins. Behind a gap nobody knows.
+func (l *lane) opened(off int64) screen.Open {
+	if l.whole.off != off {
+		return screen.Open{}
+	}
+	return l.whole.open
 }
 
 // answered are the queries that a server with terminals answers, for capabilities.

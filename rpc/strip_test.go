@@ -34,7 +34,7 @@ func TestStripInPieces(t *testing.T) {
 		{`\033]11;?`, ""}, {`\033\134x`, "x"},
 		{`\033]0;title`, "\x1b]0;title"}, {`\033`, ""}, {`\134`, "\x1b\\"},
 		{`é\033[6`, "é"}, {`né`, "é"},
-		{`\033[1`, ""}, {`\033[c`, "\x1b[1"},
+		{`\033[1`, ""}, {`\033[c`, "\x1b[1\x18"},
 	}
 	command := "stty raw -echo; printf ready"
 	for _, step := range steps {
@@ -60,7 +60,7 @@ func TestStripInPieces(t *testing.T) {
 		}
 	}
 	s.write(h, "\n")
-	want := "readyab\x1b[31mredx\x1b]0;title\x1b\\éé\x1b[1"
+	want := "readyab\x1b[31mredx\x1b]0;title\x1b\\éé\x1b[1\x18"
 	if got := s.output(h, "pty"); got != want {
 		t.Errorf("%q was sent, want %q", got, want)
 	}
@@ -105,5 +105,23 @@ func TestStripElsewhere(t *testing.T) {
 	h = s.pipe(`printf 'a\033[cb'`, "queries", "strip")
 	if got := s.output(h, "stdout"); got != "a\x1b[cb" {
 		t.Errorf("from a pipe %q was sent", got)
+	}
+}
+
+// What nobody hears does not cut a question in two.
+func TestStripUnheardEvents(t *testing.T) {
+	s := start(t)
+	h := s.pty(`stty raw -echo; printf '\033]2;t1\aa\033['; sleep 0.1; printf 'cb'`, "queries", "strip", "events", []string{"output", "closed"})
+	if got, want := s.output(h, "pty"), "\x1b]2;t1\aab"; got != want {
+		t.Errorf("%q was sent, want %q: %s", got, want, s.chunks(h))
+	}
+}
+
+// A question aborts what is open, also where that was sent before.
+func TestStripAborts(t *testing.T) {
+	s := start(t)
+	h := s.pty(`stty raw -echo; printf '\033]0;tit'; sleep 0.1; printf '\033[cHELLO\033[3'; sleep 0.1; printf '\033[c1mX'; sleep 0.1; printf '\033[cY'`, "queries", "strip")
+	if got, want := s.output(h, "pty"), "\x1b]0;tit\x18HELLO\x1b[3\x181mXY"; got != want {
+		t.Errorf("%q was sent, want %q: %s", got, want, s.chunks(h))
 	}
 }

@@ -60,12 +60,16 @@ func (s *Scanner) ask(q Query) {
 		return
 	}
 	s.askedSize += len(q.answer) + askedCost
-	if s.askedSize > askedBytes {
+	if s.askedSize > askedBytes || s.dropped > 0 { // or there would be holes between the answers
 		s.dropped++
 		return
 	}
 	s.asked = append(s.asked, q)
 }
+
+// inVain says whether the query that ends here is dropped, whatever its answer is: it
+// need not be put together.
+func (s *Scanner) inVain() bool { return s.dropped > 0 || s.pos+1-s.begun > queryBytes }
 
 func (s *Scanner) answer(text string) { s.ask(Query{answer: text}) }
 

@@ -59,6 +59,10 @@ func (s *Scanner) setting(of string) {
 // newer terminals do. Where xterm puts them into one, it ends with the first that it
 // does not know.
 func (s *Scanner) tellCapabilities(names string) {
+	if s.inVain() {
+		s.ask(Query{})
+		return
+	}
 	var out strings.Builder
 	for name := range strings.SplitSeq(names, ";") {
 		plain, err := hex.DecodeString(name)
@@ -76,12 +80,15 @@ func (s *Scanner) tellCapabilities(names string) {
 // as the question had.
 func (s *Scanner) colours(number int, arg, end string) {
 	var out []byte
+	asks, inVain := false, s.inVain()
 	for c := range colourCommands(number, arg) {
 		p := s.palette
 		if p == nil {
 			p = standardPalette()
 		}
+		asks = asks || c.asks
 		switch {
+		case c.asks && inVain:
 		case c.asks && c.place < specialColours:
 			out = fmt.Appendf(out, "\x1b]4;%d;%s%s", c.place, p.at(c.place).spec(), end)
 		case c.asks:
@@ -90,7 +97,7 @@ func (s *Scanner) colours(number int, arg, end string) {
 			*s.ownPalette().at(c.place) = c.to
 		}
 	}
-	if len(out) > 0 {
+	if asks {
 		s.ask(Query{Colour: true, answer: string(out)})
 	}
 }

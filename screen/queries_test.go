@@ -210,6 +210,34 @@ func TestQueriesAreBounded(t *testing.T) {
 	}
 }
 
+// Nothing is answered behind a query that was dropped: what comes is what was asked first.
+func TestDroppedQueriesLeaveNoHoles(t *testing.T) {
+	s := NewScanner("")
+	long := "\x1b]4" + strings.Repeat(";1;?", 100) + "\a" // its answer takes much
+	for range 20 {
+		s.Scan([]byte(long + "\x1b[c"))
+	}
+	asked, dropped := s.Queries()
+	for i, q := range asked {
+		if (i%2 == 0) != q.Colour {
+			t.Fatalf("query %d is %.40q", i, q.Answer(Display{}))
+		}
+	}
+	if len(asked) == 0 || len(asked)+dropped != 40 {
+		t.Errorf("%d are kept, %d dropped", len(asked), dropped)
+	}
+}
+
+// Queries that nobody will be answered cost no more than others.
+func BenchmarkQueriesInVain(b *testing.B) {
+	data := []byte("\x1b]4" + strings.Repeat(";1;?", 4000) + "\a")
+	b.SetBytes(int64(len(data)))
+	s := NewScanner("")
+	for b.Loop() {
+		s.Scan(data)
+	}
+}
+
 func FuzzQueries(f *testing.F) {
 	for _, m := range asking {
 		f.Add([]byte(m+"\x1b[c"), uint8(1))

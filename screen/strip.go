@@ -6,22 +6,29 @@ import "bytes"
 // a terminal that would answer them once more. A query may come in two pieces. So where
 // p ends with what may be the beginning of one, that is left out, and held is its
 // length, at most 1023 bytes; it belongs before what comes next. An ESC begins a
-// sequence wherever it stands, so that p may begin anywhere.
-func StripQueries(dst, p []byte) (out []byte, held int) {
+// sequence wherever it stands, so that p may begin anywhere; and it aborts what is open.
+// So where it goes with a query, a CAN takes its place, which does the same. What was
+// open before p is to be told, and what is so behind it is returned.
+func StripQueries(dst, p []byte, open Open) (out []byte, held int, after Open) {
+	unread := p // by open
 	for {
 		next := bytes.IndexByte(p, esc)
 		if next < 0 {
-			return append(dst, p...), 0
+			return append(dst, p...), 0, open.After(unread)
 		}
 		dst, p = append(dst, p[:next]...), p[next:]
 		n, found := queryAt(p)
 		switch found {
 		case isOpen:
-			return dst, n
+			return dst, n, open.After(unread[:len(unread)-len(p)])
 		case isOther:
 			dst = append(dst, p[:n]...)
 		default:
+			if open.After(unread[:len(unread)-len(p)]).aborted() {
+				dst = append(dst, can)
+			}
 			dst = appendControls(dst, p[:n])
+			open, unread = Open{}, p[n:]
 		}
 		p = p[n:]
 	}

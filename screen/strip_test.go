@@ -12,12 +12,13 @@ import (
 func stripped(t *testing.T, stream string, size int) string {
 	t.Helper()
 	var out, waiting []byte
+	var open Open
 	for len(stream) > 0 {
 		n := min(size, len(stream))
 		waiting = append(waiting, stream[:n]...)
 		stream = stream[n:]
 		var held int
-		out, held = StripQueries(out, waiting)
+		out, held, open = StripQueries(out, waiting, open)
 		if held >= queryBytes || held > len(waiting) {
 			t.Fatalf("%d bytes are held", held)
 		}
@@ -32,26 +33,67 @@ func without(stream string) string {
 	from := int64(0)
 	for _, q := range ask(stream, 100) {
 		b.WriteString(stream[from:q.From])
+		if (Open{}).After([]byte(stream[from:q.From])).aborted() {
+			b.WriteByte(can)
+		}
 		b.Write(appendControls(nil, []byte(stream[q.From:q.To])))
 		from = q.To
 	}
 	return b.String() + stream[from:]
 }
 
+// shows is what a terminal has on its screen behind a stream.
+func shows(stream string) string {
+	term := NewTerminal(40, 12, 100)
+	term.Write([]byte(stream))
+	s := term.Snapshot(100)
+	var b strings.Builder
+	for _, l := range append(s.History, s.Lines...) {
+		fmt.Fprintf(&b, "%q %v\n", l.FullText(), l.Runs())
+	}
+	fmt.Fprint(&b, s.Cursor)
+	return b.String()
+}
+
+// What is left shows the same as all, whatever the queries have aborted.
+func TestStrippedShowsTheSame(t *testing.T) {
+	for i := range uint64(3000) {
+		g := newGrammar(7, i)
+		var b strings.Builder
+		for range 1 + g.IntN(12) {
+			b.WriteString(g.sequence())
+			if g.IntN(2) == 0 {
+				b.WriteString(asking[g.IntN(len(asking))])
+			}
+		}
+		stream := b.String()
+		for _, size := range []int{1, 7, 1 << 20} {
+			out := stripped(t, stream, size)
+			if got, want := shows(out), shows(stream); got != want {
+				t.Fatalf("seed %d: %q in pieces of %d became\n%q\nand shows\n%s, want\n%s", i, stream, size, out, got, want)
+			}
+		}
+	}
+}
+
 func TestStripQueries(t *testing.T) {
 	for stream, want := range map[string]string{
 		"": "", "plain": "plain", "é\x1b[31mred": "é\x1b[31mred",
 		"a\x1b[cb": "ab", "\x1b[6n\x1b[?6n\x1b[5n": "", "\x1b[>q\x1b[18t\x1bZ": "", "\x1b[?2004$p": "",
-		"\x1b[2 q\x1b[22t\x1b[!p\x1b[?25h\x1b[1c":      "\x1b[2 q\x1b[22t\x1b[!p\x1b[?25h\x1b[1c",
-		"\x1b]11;?\x07\x1b]11;#fff\x07":                "\x1b]11;#fff\x07",
-		"\x1b]0;title\x07\x1b]4;1;?\x1b\\x":            "\x1b]0;title\x07x",
-		"\x1bP$qm\x1b\\\x1bPq#0~\x1b\\":                "\x1bPq#0~\x1b\\",
-		"\x1bP+q544e\x1b\\\x1bP$q\x18":                 "\x1bP$q\x18",
-		"\x1b]11;?\x1b[c\x1b\\":                        "\x1b]11;?\x1b\\",
-		"\x1b[\r\ac\x1b[3\x1b[cx":                      "\r\a\x1b[3x",
-		"\x1b\x1b[c\x1b\x18[c":                         "\x1b\x1b\x18[c",
-		"\x1b[?1;2":                                    "\x1b[?1;2",
-		"\x1b[?u\x1b[c\x1b[?u":                         "\x1b[?u\x1b[?u", // not answered: left to who can
+		"\x1b[2 q\x1b[22t\x1b[!p\x1b[?25h\x1b[1c":        "\x1b[2 q\x1b[22t\x1b[!p\x1b[?25h\x1b[1c",
+		"\x1b]11;?\x07\x1b]11;#fff\x07":                  "\x1b]11;#fff\x07",
+		"\x1b]0;title\x07\x1b]4;1;?\x1b\\x":              "\x1b]0;title\x07x",
+		"\x1bP$qm\x1b\\\x1bPq#0~\x1b\\":                  "\x1bPq#0~\x1b\\",
+		"\x1bP+q544e\x1b\\\x1bP$q\x18":                   "\x1bP$q\x18",
+		"\x1b]11;?\x1b[c\x1b\\":                          "\x1b]11;?\x18\x1b\\",
+		"\x1b[\r\ac\x1b[3\x1b[cx":                        "\r\a\x1b[3\x18x",
+		"\x1b\x1b[c\x1b\x18[c":                           "\x1b\x18\x1b\x18[c",
+		"\x1b]0;tit\x1b[cHELLO\r\nWORLD":                 "\x1b]0;tit\x18HELLO\r\nWORLD",
+		"\x1b[3\x1b[c1mX\x1b(\x1bZB":                     "\x1b[3\x181mX\x1b(\x18B",
+		"\xe4\x1b[c\xb8\xad\x1b[c\xe4\xb8\xad\x1b[c":     "\xe4\x18\xb8\xad\xe4\xb8\xad",
+		"\x1bP1;1|17/ab\x1b\x1b[cX\x1b^a\a\x1b\\\x1b[cY": "\x1bP1;1|17/ab\x1b\x18X\x1b^a\a\x1b\\Y",
+		"\x1b[?1;2":            "\x1b[?1;2",
+		"\x1b[?u\x1b[c\x1b[?u": "\x1b[?u\x1b[?u", // not answered: left to who can
 		"\x1b]10;?;" + strings.Repeat("x", queryBytes): "\x1b]10;?;" + strings.Repeat("x", queryBytes),
 	} {
 		for _, size := range []int{1, 2, 3, 1 << 20} {
@@ -72,7 +114,7 @@ func TestStripQueriesHolds(t *testing.T) {
 		"\x1b[" + strings.Repeat("1", queryBytes-3): queryBytes - 1,
 		"\x1b[" + strings.Repeat("1", queryBytes-2): 0,
 	} {
-		out, held := StripQueries(nil, []byte(stream))
+		out, held, _ := StripQueries(nil, []byte(stream), Open{})
 		if held != want || string(out) != stream[:len(stream)-held] {
 			t.Errorf("%.60q: %d bytes are held, and %q is out; want %d", stream, held, out, want)
 		}
@@ -121,7 +163,7 @@ func BenchmarkStripQueries(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			var out []byte
 			for b.Loop() {
-				out, _ = StripQueries(out[:0], data)
+				out, _, _ = StripQueries(out[:0], data, Open{})
 			}
 		})
 	}
