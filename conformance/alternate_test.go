@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// alternatePasses is how many runs of sessions of level core the second server passes, over
-// both framings. It is here so that a server that says that it can do nothing, and is
+// alternatePasses is how many sessions of level core the second server passes at least, in one
+// framing or the other; with -long it is about twice as many. It is here so that a server that says that it can do nothing, and is
 // skipped everywhere, does not look like a good one. More sessions may make it more.
-const alternatePasses = 454
+const alternatePasses = 230
 
 // TestAlternate holds a server that is not ours against the sessions of level core: what
 // passes there is what the protocol says, and not what our server happens to do.
@@ -31,6 +31,12 @@ func TestAlternate(t *testing.T) {
 	rules, err := LoadContract(os.DirFS("../schema/json"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i, s := range sessions {
+		// What a session shows does not depend on its framing: to be in CI's time, one is enough.
+		if len(s.Framings) > 1 && !*long {
+			s.Framings = s.Framings[i%2 : i%2+1]
+		}
 	}
 	cfg := Config{
 		Contract: rules, Levels: []string{"core"}, Command: []string{"node", filepath.Join(dir, "server.js")},

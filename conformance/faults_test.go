@@ -21,7 +21,7 @@ import (
 var (
 	update = flag.Bool("update", false, "look for sessions that catch the faults which those of the table do not, and write the table of docs/conformance.md")
 	only   = flag.String("fault", "", "look for what catches the faults alone whose name this `regexp` matches, and write nothing")
-	long   = flag.Bool("long", false, "let every session meet every fault, and tell how many catch it")
+	long   = flag.Bool("long", false, "let every session meet every fault, and tell how many catch it; and hold the second server against the sessions in both framings")
 )
 
 // sincere is the proxy without a fault.
