@@ -87,13 +87,10 @@ func (t *Terminal) eraseDisplay(what int, spare bool) {
 	switch what {
 	case 0:
 		from = c.row + 1
-		if !c.pending { // as EL
-			t.eraseLine(0, spare)
-		}
+		t.eraseLine(0, spare)
 	case 1:
 		to = c.row
-		t.unwrapBefore(c.row)
-		t.erase(c.row, 0, c.col+1, spare)
+		t.eraseLine(1, spare)
 	case 2:
 	case 3:
 		if !t.modes.AlternateScreen && !t.skims {

@@ -1,8 +1,6 @@
 package screen
 
-import (
-	"strings"
-)
+import "strings"
 
 // osc does what an operating system command asks for, of which the end may be cut.
 func (t *Terminal) osc(data []byte, cut bool) {
