@@ -1,0 +1,716 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"shelld/rpc"
+	"shelld/screen"
+)
+
+// These tests hold what the server tells of waiting for input against programs that really
+// wait, and others that do not. What is true never comes from where the server has it from:
+//
+//   - of a real program, a pattern says what stands at the end of its output, or on its
+//     screen, when it waits; what is told before that is early;
+//   - a program that is made for it (waiting_helper_linux_test.go) writes down the moments
+//     just before and after it reads.
+//
+// A few seconds of it run always. The table of docs/waiting.md is
+//
+//	go test -run 'TestWaiting' -timeout 2h ./cmd/shelld -waiting.rounds 10 -waiting.table $PWD/docs/waiting.md
+var (
+	waitingTable  = flag.String("waiting.table", "", "the `file` whose table TestWaiting writes, between its markers; all programs, and those that are not installed are named")
+	waitingMark   = flag.String("waiting.section", "root", "the markers between which it is written, and the `name` of the run")
+	waitingRounds = flag.Int("waiting.rounds", 1, "how often each program of TestWaiting is run")
+	waitingOnly   = flag.String("waiting.only", "", "a `pattern`: the programs of TestWaiting that are run")
+	waitingTruth  = flag.Bool("waiting.truth", false, "TestWaiting answers by what its patterns say, and asks nothing of the server: it tests the patterns")
+	waitingBinary = flag.String("waiting.server", "shelld", "the `binary` of the server of TestWaiting")
+	waitingUser   = flag.Uint("waiting.uid", 0, "the user, and the group, as whom the server of TestWaiting and its jobs run, if not the present one")
+	waitingLoose  = flag.Bool("waiting.loose", false, "mistakes are counted and told, and do not fail TestWaiting: where the server may not trace")
+	waitingFor    = flag.Duration("waiting.busy", 700*time.Millisecond, "how long TestWaiting probes each busy program")
+)
+
+const (
+	waitingPatience = 10 * time.Second       // after which a wait is missed
+	waitingUpgrade  = 3 * time.Second        // how long one that is told as listening may become a reading
+	waitingProbe    = 50 * time.Millisecond  // between two questions about a busy program
+	waitingSettled  = 250 * time.Millisecond // without output: the pattern's truth is held to be one
+)
+
+// monotonic is the clock that programs have too.
+func monotonic() time.Duration {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // It cannot fail: the clock is there.
+	return time.Duration(now.Nano())
+}
+
+// A told is what the server says of a job's waiting.
+type told struct {
+	Waiting    *bool           `json:"waiting"`
+	WaitID     json.RawMessage `json:"waitId"`
+	State      string          `json:"state"`
+	Kind       string          `json:"kind"`
+	Prompt     string          `json:"prompt"`
+	Confidence string          `json:"confidence"`
+	Why        json.RawMessage `json:"why"`
+}
+
+func (w *told) yes() bool { return w != nil && (w.Waiting == nil || *w.Waiting) }
+
+// column is where it is counted.
+func (w *told) column() string {
+	if w.State == "listening" {
+		return "listening"
+	}
+	return w.Confidence
+}
+
+func (w *told) String() string {
+	return fmt.Sprintf("%s %s %s, prompt %q, since %s", w.State, w.Kind, w.Confidence, w.Prompt, w.Why)
+}
+
+// A heard is a notice about a job.
+type heard struct {
+	at     time.Duration
+	method string
+	output []byte
+	told   *told
+}
+
+// A waitingServer is a server, as the user that the flags name.
+type waitingServer struct {
+	t      testing.TB
+	client *rpc.Client
+	dir    string // which the server's user owns
+	bin    string // where the helper is
+	uid    uint32
+
+	mu   sync.Mutex
+	jobs map[int64]chan heard
+}
+
+// startWaitingServer puts the binaries where everybody may run them.
+func startWaitingServer(t *testing.T) *waitingServer {
+	t.Helper()
+	needJobs(t)
+	s := &waitingServer{t: t, jobs: map[int64]chan heard{}, uid: uint32(os.Geteuid())}
+	dir, err := os.MkdirTemp("", "shelld-waiting-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // What is left of it is in the way of nobody.
+	s.bin, s.dir = filepath.Join(dir, "bin"), filepath.Join(dir, "home")
+	for from, to := range map[string]string{*waitingBinary: "shelld", "shelld-waits": "shelld-waits"} {
+		copyProgram(t, from, filepath.Join(s.bin, to))
+	}
+	cmd := exec.Command(filepath.Join(s.bin, "shelld"), "serve")
+	if *waitingUser != 0 {
+		s.uid = uint32(*waitingUser)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: s.uid, Gid: s.uid}}
+	}
+	s.makeDir(s.dir)
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), "HOME="+s.dir, "XDG_STATE_HOME="+filepath.Join(s.dir, "state"))
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	in, out := startPiped(t, cmd)
+	s.client = rpc.NewClient(out, in, s.notice, nil)
+	t.Cleanup(func() {
+		_ = in.Close() // It ends the server, and its jobs.
+		<-s.client.Done()
+		_ = cmd.Wait() // The status says only that nobody has asked for the end.
+		if t.Failed() && log.Len() > 0 {
+			t.Logf("the server logged:\n%s", log.Bytes())
+		}
+	})
+	var r struct{ Capabilities struct{ Events []string } }
+	s.call("initialize", object{"rootDirectory": s.dir, "options": object{
+		"events": []string{}, "encoding": "base64", "limits": object{"shutdownGraceMs": 0}, "persist": object{"mode": "memory"},
+	}}, &r)
+	if !*waitingTruth && !slices.Contains(r.Capabilities.Events, "waitingForInput") {
+		t.Skip("this server does not tell when a job waits for input")
+	}
+	return s
+}
+
+func copyProgram(t *testing.T, name, to string) {
+	t.Helper()
+	from, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(from)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(to), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(to, data, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// makeDir makes a directory that is the server's user's.
+func (s *waitingServer) makeDir(dir string) {
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = os.Chown(dir, int(s.uid), -1)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *waitingServer) call(method string, params, result any) {
+	s.t.Helper()
+	if err := s.try(method, params, result); err != nil {
+		s.t.Fatalf("%s %v: %v", method, params, err)
+	}
+}
+
+func (s *waitingServer) try(method string, params, result any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
+	defer cancel()
+	return s.client.Call(ctx, method, params, result)
+}
+
+func (s *waitingServer) notice(n rpc.Notice) {
+	at := monotonic()
+	h := heard{at: at, method: n.Method}
+	var p struct {
+		Handle int64
+		Text   string
+		Base64 string
+	}
+	if json.Unmarshal(n.Params, &p) != nil || p.Handle == 0 {
+		return
+	}
+	switch n.Method {
+	case "job/output":
+		h.output = []byte(p.Text)
+		if p.Base64 != "" {
+			h.output, _ = base64.StdEncoding.DecodeString(p.Base64) // Other tests look at the encoding.
+		}
+	case "job/waitingForInput":
+		h.told = new(told)
+		if err := json.Unmarshal(n.Params, h.told); err != nil {
+			s.t.Errorf("%s: %v", n.Params, err)
+		}
+	}
+	select {
+	case s.of(p.Handle) <- h:
+	default: // Only of a job that nobody follows any more.
+	}
+}
+
+// of returns the notices of a job, which may come before its handle is known.
+func (s *waitingServer) of(handle int64) chan heard {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs[handle] == nil {
+		s.jobs[handle] = make(chan heard, 1<<14)
+	}
+	return s.jobs[handle]
+}
+
+// A program is what is run, and what it needs.
+type program struct {
+	name, group string
+	argv        []string
+	sh          string // in place of argv: a line for sh -c
+	pipe        bool   // on a pipe that stays open, not a terminal
+	env         map[string]string
+	files       map[string]string // made in the directory in which it runs
+	setup       string            // a line for sh -c, run before
+	needs       []string          // programs that must be there, besides argv[0]
+	as          string            // "root" or "user": runs as nobody else
+	short       bool              // runs without -waiting.table, too
+}
+
+// missing says why it cannot be run here, or nothing.
+func (p program) missing(uid uint32) string {
+	names := p.needs
+	if len(p.argv) > 0 {
+		names = append([]string{p.argv[0]}, names...)
+	}
+	for _, name := range names {
+		if name == "shelld-waits" {
+			continue
+		}
+		if _, err := exec.LookPath(name); err != nil {
+			return name + " is not installed"
+		}
+	}
+	switch {
+	case p.as == "root" && uid != 0:
+		return "for root alone"
+	case p.as == "user" && uid == 0:
+		return "not for root"
+	}
+	return ""
+}
+
+// selected tells whether the flags want it.
+func (p program) selected(t *testing.T) bool {
+	if *waitingOnly != "" {
+		return regexp.MustCompile(*waitingOnly).MatchString(p.group + "/" + p.name)
+	}
+	return p.short || *waitingTable != "" || *waitingTruth
+}
+
+// A waitingJob is one run of a program, as its client sees it.
+type waitingJob struct {
+	s      *waitingServer
+	handle int64
+	events chan heard
+	dir    string
+
+	raw    []byte           // output since the last answer
+	screen *screen.Terminal // all of it
+	last   time.Duration    // when the last of it came
+	told   *told            // what holds, if the job is waiting
+	toldAt time.Duration
+	exited bool
+}
+
+func (s *waitingServer) start(p program) *waitingJob {
+	s.t.Helper()
+	dir, err := os.MkdirTemp(s.dir, "job-")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.makeDir(dir)
+	for name, text := range p.files {
+		path := filepath.Join(dir, name)
+		s.makeDir(filepath.Dir(path))
+		if err := os.WriteFile(path, []byte(text), 0o755); err == nil {
+			err = os.Chown(path, int(s.uid), -1)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	env := map[string]string{
+		"PATH": s.bin + ":" + os.Getenv("PATH") + ":/usr/sbin:/sbin", "HOME": dir, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "ENV": "", "HISTFILE": "",
+		"LESS": "", "PAGER": "cat", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "NODE_REPL_HISTORY": "", "DEBUGINFOD_URLS": "", "NO_UPDATE_NOTIFIER": "1",
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b", "PYTHON_HISTORY": "/dev/null", "INPUTRC": "/dev/null",
+	}
+	maps.Copy(env, p.env)
+	if p.setup != "" {
+		r := struct{ Exit struct{ Code *int } }{}
+		var raw json.RawMessage
+		s.call("job/run", object{"argv": []string{"sh", "-c", p.setup}, "cwd": dir, "env": env, "mode": "pipe", "events": []string{}}, &raw)
+		if err := json.Unmarshal(raw, &r); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	argv := p.argv
+	if p.sh != "" {
+		argv = []string{"sh", "-c", p.sh}
+	}
+	events := []string{"output", "exited"}
+	if !*waitingTruth {
+		events = append(events, "waitingForInput")
+	}
+	params := object{"argv": argv, "cwd": dir, "env": env, "events": events}
+	if p.pipe {
+		params["mode"], params["stdin"] = "pipe", "open"
+	} else {
+		params["mode"] = "pty"
+	}
+	var r struct{ Job struct{ Handle int64 } }
+	at := monotonic()
+	s.call("job/start", params, &r)
+	return &waitingJob{s: s, handle: r.Job.Handle, events: s.of(r.Job.Handle), dir: dir, screen: screen.NewTerminal(80, 24, 0), last: at}
+}
+
+// end kills what is left, and forgets it.
+func (j *waitingJob) end() {
+	_ = j.s.try("job/kill", object{"handle": j.handle, "graceMs": 0}, nil)
+	_ = j.s.try("job/remove", object{"handle": j.handle}, nil) // What a torture leaves is the server's to end.
+	_ = os.RemoveAll(j.dir)
+}
+
+// take notes a notice.
+func (j *waitingJob) take(h heard) {
+	switch h.method {
+	case "job/output":
+		j.raw = append(j.raw, h.output...)
+		j.screen.Write(h.output)
+		j.screen.Replies()
+		j.last = h.at
+	case "job/exited":
+		j.exited = true
+	case "job/waitingForInput":
+		j.told, j.toldAt = nil, h.at
+		if h.told.yes() {
+			j.told = h.told
+		}
+	}
+}
+
+// next takes the next notice, if one comes in time.
+func (j *waitingJob) next(wait time.Duration) (h heard, ok bool) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case h := <-j.events:
+		j.take(h)
+		return h, true
+	case <-timer.C:
+		return h, false
+	}
+}
+
+var sequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|[()][0-9A-B]|[ -/]*[0-~])|[\x0e\x0f\x00]`)
+
+// plain is the output since the last answer without escape sequences.
+func (j *waitingJob) plain() []byte { return sequence.ReplaceAll(j.raw, nil) }
+
+// shown is what the terminal shows, down to its last line that is not empty.
+func (j *waitingJob) shown() string {
+	var b strings.Builder
+	for _, line := range j.screen.Snapshot(0).Lines {
+		b.WriteString(strings.TrimRight(line.Text(), " ") + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// A step is one wait of a program, and what is typed then.
+type step struct {
+	ends   string // pattern of the end of the plain output since the last answer
+	screen string // or pattern of the screen
+	reads  int    // or: it is the helper, which has noted that it reads for this time
+	kind   string // if it is to be told: line, password, raw, fullscreen
+	prompt string // pattern of what is told as the prompt
+
+	listening bool // that it also serves others is right
+
+	input string
+	keys  []string
+	eof   bool
+	also  string // signals to send after the input, by their names
+}
+
+// A dialogue is a program that waits.
+type dialogue struct {
+	program
+	steps []step
+}
+
+// A row is what came out for one program.
+type row struct {
+	name, group string
+	waits       int // that there were, by the truth
+	missed      int
+	early       int
+	falseExact  int
+	wrong       int // another kind, or another prompt
+	by          map[string]int
+	delays      []time.Duration
+	exact       bool // its delays count from its own clock
+	broken      int  // rounds in which what was to come did not: mistakes of the dialogue
+	probes      int
+	notes       []string
+}
+
+func (r *row) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(r.notes, text) && len(r.notes) < 12 {
+		r.notes = append(r.notes, text)
+	}
+}
+
+func (d dialogue) run(s *waitingServer, r *row) {
+	j := s.start(d.program)
+	defer j.end()
+	for n, st := range d.steps {
+		if !j.wait(st, n, r) {
+			return
+		}
+		if n < len(d.steps)-1 {
+			j.answer(st)
+		}
+	}
+}
+
+// holds tells whether a step's truth is one now, and since when the helper says so.
+func (j *waitingJob) holds(st step) (yes bool, since time.Duration) {
+	switch {
+	case st.reads > 0:
+		log, err := os.ReadFile(filepath.Join(j.dir, "reads"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			j.s.t.Fatal(err)
+		}
+		fields := strings.Fields(string(log))
+		if i := 4*st.reads - 4; len(fields) > i+1 && len(fields) < i+4 {
+			ns, err := strconv.ParseInt(fields[i+1], 10, 64)
+			if err != nil || fields[i] != "before" {
+				j.s.t.Fatalf("the helper's log: %q", log)
+			}
+			return true, time.Duration(ns)
+		}
+		return false, 0
+	case st.screen != "":
+		return compiled(st.screen).MatchString(j.shown()), j.last
+	}
+	return compiled(`(?:` + st.ends + `)\z`).Match(j.plain()), j.last
+}
+
+var compiledPatterns = map[string]*regexp.Regexp{}
+
+func compiled(pattern string) *regexp.Regexp {
+	re := compiledPatterns[pattern]
+	if re == nil {
+		re = regexp.MustCompile(pattern)
+		compiledPatterns[pattern] = re
+	}
+	return re
+}
+
+// wait awaits one step's wait, and counts what was told of it.
+func (j *waitingJob) wait(st step, n int, r *row) bool {
+	var (
+		early    string // the wait that was told too early
+		truthAt  time.Duration
+		deadline = monotonic() + watchdog
+		weak     bool
+	)
+	for {
+		yes, since := j.holds(st)
+		now := monotonic()
+		switch {
+		case yes && truthAt == 0:
+			truthAt, deadline = now, now+waitingPatience
+		case !yes && truthAt != 0:
+			truthAt, deadline = 0, now+watchdog
+		}
+		switch {
+		case *waitingTruth && yes && now > j.last+waitingSettled && now > truthAt+waitingSettled:
+			r.waits++
+			return true
+		case j.told == nil:
+		case !yes && early != string(j.told.WaitID):
+			early = string(j.told.WaitID)
+			r.early++
+			if j.told.column() == "exact" {
+				r.falseExact++
+			}
+			r.note("early in step %d: %v; %q\n%s", n, j.told, tail(j.plain()), indent(j.shown()))
+		case yes && (j.told.State != "listening" || st.listening):
+			r.waits++
+			r.by[j.told.column()]++
+			if early != string(j.told.WaitID) {
+				r.delays = append(r.delays, max(j.toldAt-since, 0))
+			}
+			j.check(st, n, r)
+			return true
+		case yes && now > truthAt+waitingUpgrade:
+			if !weak {
+				r.note("only as listening in step %d: %v", n, j.told)
+			}
+			r.waits++
+			r.by["listening"]++
+			return true
+		}
+		if now > deadline {
+			if !yes {
+				r.broken++
+				r.note("BROKEN: step %d never came: %q\n%s", n, tail(j.plain()), indent(j.shown()))
+				return false
+			}
+			r.waits++
+			r.missed++
+			r.note("MISSED in step %d: %q", n, tail(j.plain()))
+			return false
+		}
+		if j.exited && !yes {
+			r.broken++
+			r.note("BROKEN: it has exited before step %d: %q", n, tail(j.plain()))
+			return false
+		}
+		j.next(20 * time.Millisecond)
+	}
+}
+
+func (j *waitingJob) check(st step, n int, r *row) {
+	if st.kind != "" && !slices.Contains(strings.Split(st.kind, "|"), j.told.Kind) {
+		r.wrong++
+		r.note("step %d is no %s: %v", n, st.kind, j.told)
+	}
+	if st.prompt != "" && !compiled(st.prompt).MatchString(j.told.Prompt) {
+		r.wrong++
+		r.note("step %d has no prompt %s: %v", n, st.prompt, j.told)
+	}
+}
+
+func tail(b []byte) []byte { return b[max(0, len(b)-160):] }
+
+// answer types what a step says.
+func (j *waitingJob) answer(st step) {
+	j.raw, j.told = nil, nil
+	params := object{"handle": j.handle}
+	if st.input != "" {
+		params["input"] = st.input
+	}
+	if st.keys != nil {
+		params["keys"] = st.keys
+	}
+	if st.eof {
+		params["eof"] = true
+	}
+	if len(params) > 1 {
+		j.s.call("job/write", params, nil)
+	}
+	for _, name := range strings.Fields(st.also) {
+		j.s.call("job/signal", object{"handle": j.handle, "signal": name}, nil)
+		time.Sleep(100 * time.Millisecond) // It is stopped for a moment.
+	}
+}
+
+// A busy program does not wait.
+type busy struct {
+	program
+	listening bool   // that it listens is right
+	until     string // pattern of plain output after which it may wait
+}
+
+func (b busy) run(s *waitingServer, r *row) {
+	j := s.start(b.program)
+	defer j.end()
+	end, ask := monotonic()+*waitingFor, monotonic()
+	count := func(w *told, how string) {
+		column := w.column()
+		r.by[column]++
+		if column == "exact" {
+			r.falseExact++
+		}
+		if column != "listening" || !b.listening {
+			r.note("%s: %v; %q", how, w, tail(j.plain()))
+		}
+	}
+	for !j.exited {
+		now := monotonic()
+		if now >= end || b.until != "" && compiled(b.until).Match(j.plain()) {
+			return
+		}
+		if now >= ask {
+			ask = now + waitingProbe
+			r.probes++
+			var got struct {
+				Job struct{ WaitingForInput *told }
+			}
+			if err := s.try("job/get", object{"handle": j.handle}, &got); err != nil {
+				s.t.Fatal(err)
+			}
+			for len(j.events) > 0 { // What came before the answer.
+				j.next(0)
+			}
+			if over := b.until != "" && compiled(b.until).Match(j.plain()); !over && got.Job.WaitingForInput.yes() {
+				count(got.Job.WaitingForInput, "asked")
+			}
+		}
+		before := j.told
+		if h, ok := j.next(min(end, ask) - now); ok && h.told != nil && j.told != nil && j.told != before {
+			count(j.told, "told")
+		}
+		if len(j.raw) > 1<<16 {
+			j.raw = slices.Clone(tail(j.raw))
+		}
+	}
+	if b.until == "" {
+		r.broken++
+		r.note("BROKEN: it has exited: %q", tail(j.plain()))
+	}
+}
+
+// TestWaiting drives programs that wait and programs that do not.
+func TestWaiting(t *testing.T) {
+	s := startWaitingServer(t)
+	var waits, idle []*row
+	var skipped []string
+	for _, d := range dialogues() {
+		if !d.selected(t) {
+			continue
+		}
+		t.Run(d.group+"/"+d.name, func(t *testing.T) {
+			s.t = t
+			if why := d.missing(s.uid); why != "" {
+				skipped = append(skipped, d.name+" ("+why+")")
+				t.Skip(why)
+			}
+			r := &row{name: d.name, group: d.group, by: map[string]int{}, exact: d.steps[0].reads > 0}
+			waits = append(waits, r)
+			for range *waitingRounds {
+				d.run(s, r)
+			}
+			r.report(t)
+		})
+	}
+	for _, b := range busyPrograms() {
+		if !b.selected(t) || *waitingTruth {
+			continue
+		}
+		t.Run("busy/"+b.name, func(t *testing.T) {
+			s.t = t
+			if why := b.missing(s.uid); why != "" {
+				skipped = append(skipped, b.name+" ("+why+")")
+				t.Skip(why)
+			}
+			r := &row{name: b.name, group: b.group, by: map[string]int{}}
+			idle = append(idle, r)
+			b.run(s, r)
+			r.report(t)
+		})
+	}
+	s.t = t
+	text := renderWaiting(waits, idle, skipped)
+	if testing.Verbose() {
+		_, _ = io.WriteString(os.Stdout, text) // As the log of a test, where that is wanted.
+	}
+	if *waitingTable != "" && !*waitingTruth {
+		if err := writeWaiting(*waitingTable, cmp.Or(*waitingMark, "root"), text); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func (r *row) report(t *testing.T) {
+	t.Helper()
+	for _, note := range r.notes {
+		t.Log(note)
+	}
+	if r.broken > 0 && !*waitingLoose {
+		t.Errorf("%d rounds went another way", r.broken)
+	}
+	if bad := r.missed + r.early + r.falseExact + r.wrong; bad > 0 && !*waitingLoose {
+		t.Errorf("of %d waits %d were missed, %d told early, %d falsely as exact, %d as another kind", r.waits, r.missed, r.early, r.falseExact, r.wrong)
+	}
+}
+
+func indent(text string) string { return "\t| " + strings.ReplaceAll(text, "\n", "\n\t| ") }
