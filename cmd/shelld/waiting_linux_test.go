@@ -74,7 +74,7 @@ type told struct {
 	Kind       string          `json:"kind"`
 	Prompt     string          `json:"prompt"`
 	Confidence string          `json:"confidence"`
-	Why        json.RawMessage `json:"why"`
+	Why        string          `json:"why"`
 }
 
 func (w *told) yes() bool { return w != nil && (w.Waiting == nil || *w.Waiting) }
@@ -88,7 +88,7 @@ func (w *told) column() string {
 }
 
 func (w *told) String() string {
-	return fmt.Sprintf("%s %s %s, prompt %q, since %s", w.State, w.Kind, w.Confidence, w.Prompt, w.Why)
+	return fmt.Sprintf("%s %s %s, prompt %q, because: %s", w.State, w.Kind, w.Confidence, w.Prompt, w.Why)
 }
 
 // A heard is a notice about a job.
@@ -499,7 +499,6 @@ func (j *waitingJob) wait(st step, n int, r *row) bool {
 		early    string // the wait that was told too early
 		truthAt  time.Duration
 		deadline = monotonic() + watchdog
-		weak     bool
 	)
 	for {
 		yes, since := j.holds(st)
@@ -531,9 +530,7 @@ func (j *waitingJob) wait(st step, n int, r *row) bool {
 			j.check(st, n, r)
 			return true
 		case yes && now > truthAt+waitingUpgrade:
-			if !weak {
-				r.note("only as listening in step %d: %v", n, j.told)
-			}
+			r.note("only as listening in step %d: %v", n, j.told)
 			r.waits++
 			r.by["listening"]++
 			return true
