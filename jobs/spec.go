@@ -212,19 +212,25 @@ const (
 	UntilPattern ConditionKind = "pattern"
 	UntilQuiet   ConditionKind = "quietMs"
 	UntilBytes   ConditionKind = "bytes"
+	UntilInput   ConditionKind = "input"
 )
 
 // Conditions are the kinds that a wait can be armed with here.
 func Conditions() []ConditionKind {
-	return []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilQuiet, UntilBytes}
+	all := []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilQuiet, UntilBytes}
+	if tier, _ := InputDetection(); tier != "none" {
+		all = append(all, UntilInput)
+	}
+	return all
 }
 
 // A Condition is one thing to wait for.
 type Condition struct {
 	Kind  ConditionKind
-	Watch WatchSpec     // pattern
-	Quiet time.Duration // quietMs
-	Bytes int64         // bytes
+	Watch WatchSpec      // pattern
+	Quiet time.Duration  // quietMs
+	Bytes int64          // bytes
+	Input InputCondition // input
 
 	// AfterInput says for a pattern whether the echo of what was typed last does not
 	// match; nil: as the wait of a write does, and no other.

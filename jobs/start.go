@@ -31,6 +31,7 @@ type launched struct {
 	outputs []output
 	input   input    // nil: none
 	term    terminal // nil: pipe mode
+	looker  looker   // nil: nobody can tell whether it waits for input
 }
 
 type output struct {
@@ -102,6 +103,7 @@ func (j *Job) onStarted(l *launched) {
 func (j *Job) attach(l *launched) {
 	j.proc, j.facts, j.input, j.term = l.proc, l.proc.Events(), l.input, l.term
 	j.process.Store(&processHandle{l.proc})
+	j.inputs.looker = l.looker
 	now := time.Now()
 	if a := j.mgr.archive; a != nil {
 		j.folder = a.folder(j.id)

@@ -222,7 +222,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		TreeControl: schema.TreeControl{
 			Kind: schema.TreeControlKind(p.Tree), Reaches: p.Reaches, SurvivesServer: p.SurvivesServer, NotReached: p.NotReached,
 		},
-		InputDetection: schema.InputDetection{Tier: schema.InputDetectionTierNone, Why: "this version does not look for it"},
+		InputDetection: inputDetection(),
 		Ack:            true,
 		Levels: schema.Map[schema.LevelSupport]{
 			"core": schema.LevelSupportPartial, "trees": schema.LevelSupportPartial, "terminal": schema.LevelSupportPartial,
@@ -251,6 +251,9 @@ func (s *Server) capabilities() schema.Capabilities {
 		for _, f := range screenFormats {
 			c.Screen.Formats = append(c.Screen.Formats, string(f))
 		}
+	}
+	if c.InputDetection.Tier != schema.InputDetectionTierNone {
+		c.Events = append(c.Events, string(schema.EventNameWaitingForInput))
 	}
 	for _, k := range jobs.Conditions() {
 		c.Conditions = append(c.Conditions, string(k))

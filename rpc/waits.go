@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,7 +62,11 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 			Stream: jobs.Stream(or(c.Stream, "")), Pointer: at + "/pattern",
 		}}, nil
 	case c.Input != nil:
-		return jobs.Condition{}, unsupported(at+"/input", "input", see)
+		if !slices.Contains(jobs.Conditions(), jobs.UntilInput) {
+			return jobs.Condition{}, unsupported(at+"/input", "input", see)
+		}
+		input, err := inputCondition(c.Input)
+		return jobs.Condition{Kind: jobs.UntilInput, Input: input}, err
 	case c.Port != nil:
 		return jobs.Condition{}, unsupported(at+"/port", "port", see)
 	}

@@ -51,14 +51,15 @@ type EventName string
 
 // The values of EventName.
 const (
-	EventNameStarted        EventName = "started"
-	EventNameOutput         EventName = "output"
-	EventNamePatternMatched EventName = "patternMatched"
-	EventNameWatchRemoved   EventName = "watchRemoved"
-	EventNameStateChanged   EventName = "stateChanged"
-	EventNameScreenChanged  EventName = "screenChanged"
-	EventNameExited         EventName = "exited"
-	EventNameClosed         EventName = "closed"
+	EventNameStarted         EventName = "started"
+	EventNameOutput          EventName = "output"
+	EventNamePatternMatched  EventName = "patternMatched"
+	EventNameWatchRemoved    EventName = "watchRemoved"
+	EventNameStateChanged    EventName = "stateChanged"
+	EventNameScreenChanged   EventName = "screenChanged"
+	EventNameWaitingForInput EventName = "waitingForInput"
+	EventNameExited          EventName = "exited"
+	EventNameClosed          EventName = "closed"
 )
 
 // Encoding: How output bytes are written in JSON. text: as a string; bytes that are no
@@ -261,6 +262,9 @@ type JobState struct {
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
+	// The job's wait for input, if one is known; absent where it waits for none, and where
+	// nobody has asked for it.
+	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
 	// none.
 	Streams Map[StreamPosition] `json:"streams"`
@@ -301,6 +305,10 @@ type JobInfo struct {
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
+	// Whether the job waits for input. In job/get: as of now, where the job has an input and
+	// its leader lives; absent where the server cannot tell. Elsewhere: its wait for input,
+	// if one is known.
+	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// As given at the start; absent if none.
 	Description *string `json:"description,omitempty"`
 	// As given at the start; absent if none.
@@ -470,6 +478,42 @@ const (
 	InputKindRaw        InputKind = "raw"
 	InputKindFullscreen InputKind = "fullscreen"
 )
+
+// InputState: reading: the job does nothing but wait for input. listening: it takes input
+// and also serves other things, such as a connection, a timer or a part of it that is at
+// work: nobody can tell whether it wants any now.
+type InputState string
+
+// The values of InputState.
+const (
+	InputStateReading   InputState = "reading"
+	InputStateListening InputState = "listening"
+)
+
+// WaitingForInput: Whether a job waits for input, and how that is known. What a job types
+// is not in it.
+type WaitingForInput struct {
+	// Whether it waits. All the rest but why is there only where it does.
+	Waiting bool `json:"waiting"`
+	// Names this wait; for ifWaiting of job/write.
+	WaitID *string `json:"waitId,omitempty"`
+	// Whether it does anything beside.
+	State *InputState `json:"state,omitempty"`
+	// What it reads. A job without a terminal reads lines.
+	Kind *InputKind `json:"kind,omitempty"`
+	// When the wait was first seen.
+	Since *string `json:"since,omitempty"`
+	// The line on which the cursor stands, as a person sees it, without blanks at its end,
+	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
+	// was written last.
+	Prompt *string `json:"prompt,omitempty"`
+	// The process that reads; absent where it is not known.
+	PID *int64 `json:"pid,omitempty"`
+	// What this rests on, in words for people.
+	Why *string `json:"why,omitempty"`
+	// How surely it is known.
+	Confidence *InputConfidence `json:"confidence,omitempty"`
+}
 
 // InputCondition: Which waits for input count.
 type InputCondition struct {
@@ -2536,6 +2580,38 @@ type JobWaitResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// JobWaitingForInputParams: Which wait for input, and what is known of it.
+type JobWaitingForInputParams struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// Counts from 1 what was sent to this connection for this job: a missing number means a
+	// fault.
+	Seq int64 `json:"seq"`
+	// Whether it waits. If not, the wait named by waitId is over, and all the rest is
+	// absent.
+	Waiting bool `json:"waiting"`
+	// Names the wait; for ifWaiting of job/write.
+	WaitID string `json:"waitId"`
+	// Whether the job does anything beside.
+	State *InputState `json:"state,omitempty"`
+	// What it reads. A job without a terminal reads lines.
+	Kind *InputKind `json:"kind,omitempty"`
+	// When the wait was first seen.
+	Since *string `json:"since,omitempty"`
+	// The line on which the cursor stands, as a person sees it, without blanks at its end,
+	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
+	// was written last.
+	Prompt *string `json:"prompt,omitempty"`
+	// The process that reads; absent where it is not known.
+	PID *int64 `json:"pid,omitempty"`
+	// What this rests on, in words for people.
+	Why *string `json:"why,omitempty"`
+	// How surely it is known.
+	Confidence *InputConfidence `json:"confidence,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // WatchFrom: start: all the output that is kept counts, and then what comes. now: what
 // comes.
 type WatchFrom string
@@ -2690,8 +2766,7 @@ type JobWriteParams struct {
 	// output like any other. Default false.
 	Secret *bool `json:"secret,omitempty"`
 	// The waitId of a wait for input: the input is refused (inputNotExpected) if that wait
-	// is over. A server that does not tell when a job waits for input
-	// (capabilities.inputDetection) has no waitIds and refuses each. Default: none.
+	// is over. It is looked at before the first byte is written. Default: none.
 	IfWaiting *string `json:"ifWaiting,omitempty"`
 	// What the answer waits for; armed before the first byte is written. Its timeoutMs
 	// bounds the whole request, from when it was read: what the kernel has not taken by then

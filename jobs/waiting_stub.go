@@ -1,0 +1,3 @@
+package jobs
+
+func InputDetection() (tier, why string) { return "exact", "" }
