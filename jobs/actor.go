@@ -212,6 +212,8 @@ func (j *Job) onMessage(m message) {
 		j.onSubscribe(m)
 	case infoMsg:
 		j.onInfo(m)
+	case lookedMsg:
+		j.onLooked(m)
 	case foregroundMsg:
 		j.onForeground(m)
 	case answeredMsg:
@@ -250,6 +252,7 @@ func (j *Job) review(now time.Time) {
 	}
 	j.reviewChanges()
 	j.reviewLimits(now)
+	j.reviewWaiting(now)
 	j.reviewEnd(now)
 	j.reviewSettle(now)
 	j.reviewScreen(now)
@@ -286,6 +289,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.catchUpUntil())
 	sooner(j.screenUntil())
 	sooner(j.glanceDue())
+	sooner(j.lookAt())
 	sooner(j.recordAt)
 	sooner(j.killAt)
 	if len(j.kills) > 0 {
@@ -335,6 +339,7 @@ func (j *Job) state() State {
 		s.Exit = j.st.exit
 	}
 	s.Streams = j.streamInfo((*spool.Spool).Kept)
+	s.Waiting = j.inputs.now
 	return s
 }
 
@@ -421,6 +426,7 @@ func (j *Job) failPending(err *Error) {
 		m.reply.fail(err)
 	}
 	j.failQueue(err)
+	j.failHeld(err)
 	j.waits, j.runs, j.reads, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
 	clear(j.unwatches)
 }

@@ -185,7 +185,7 @@ func (j *Job) onForeground(m foregroundMsg) {
 		}
 	}
 	if m.asked != nil {
-		m.asked.reply.ok(m.answer(j.info.Foreground))
+		j.answerInfo(*m.asked, m.answer(j.info.Foreground))
 	}
 }
 
@@ -196,7 +196,7 @@ func (j *Job) onInfo(m infoMsg) {
 		return
 	}
 	if j.term == nil || j.told() {
-		m.reply.ok(info)
+		j.answerInfo(m, info)
 		return
 	}
 	j.look(foregroundMsg{asked: &m, info: info})

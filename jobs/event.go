@@ -34,6 +34,7 @@ type Event struct {
 	Removed *WatchRemoved
 	Changed *Changed
 	Screen  *ScreenChanged
+	Waiting *InputWaiting
 }
 
 // Matched says that a watch's pattern matched.

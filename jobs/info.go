@@ -66,6 +66,7 @@ type State struct {
 	Status  Status
 	Exit    *Exit
 	Streams []StreamInfo
+	Waiting *WaitingForInput // nil: nothing is known of it
 }
 
 // Info is everything that is known of a job.

@@ -85,6 +85,11 @@ func (q *inputQueue) next() []byte {
 	return q.items[0].data[q.items[0].written:]
 }
 
+// typed says whether there is anything in it that a client has typed.
+func (q *inputQueue) typed() bool {
+	return slices.ContainsFunc(q.items, func(in *queued) bool { return !in.answer && int(in.written) < len(in.data) })
+}
+
 // count notes that n more bytes of an item wait to be written.
 func (q *inputQueue) count(in *queued, n int64) {
 	if in.answer {
@@ -108,6 +113,13 @@ func (q *inputQueue) remove(i int) {
 }
 
 func (j *Job) onWrite(m writeMsg) {
+	if !j.holdWrite(m) {
+		j.enqueue(m)
+	}
+}
+
+// enqueue queues input, or refuses it.
+func (j *Job) enqueue(m writeMsg) {
 	q, partial, err := j.compose(m.in)
 	if err == nil {
 		err = j.checkQueue(q)
@@ -125,7 +137,9 @@ func (j *Job) onWrite(m writeMsg) {
 	if q.overtakes {
 		j.overtake()
 	}
-	q.reply, q.spec, q.secret = m.reply, m.in.Wait, m.in.Secret
+	// Echo is off where a password is asked for.
+	hidden := q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
+	q.reply, q.spec, q.secret = m.reply, m.in.Wait, m.in.Secret || hidden
 	if q.spec != nil && q.spec.Timeout >= 0 {
 		q.deadline = m.at.Add(q.spec.Timeout)
 	}
@@ -182,12 +196,26 @@ func (j *Job) writable(in Input) *Error {
 		return j.notInteractive("job %d takes no more input: %s", j.id, j.queue.closed)
 	case j.input == nil:
 		return j.noInput()
-	case in.IfWaiting != "":
-		e := errorf(CodeInputNotExpected, "job %d has no wait for input %q: this server does not tell when a program waits, so no wait has an id; send it without ifWaiting", j.id, in.IfWaiting)
-		e.Handle = j.id
-		return e
+	case in.IfWaiting != "" && (j.inputs.now == nil || j.inputs.now.ID != in.IfWaiting || j.queue.typed()):
+		return j.notExpected(in.IfWaiting)
 	}
 	return nil
+}
+
+// notExpected refuses what was meant for a wait for input that is over.
+func (j *Job) notExpected(id string) *Error {
+	why := "that wait is over, and the job waits for nothing that is known"
+	switch now := j.inputs.now; {
+	case j.inputs.looker == nil:
+		why = "this server cannot tell when this job waits, so no wait of its has an id"
+	case now != nil && now.ID == id:
+		why = "other input is on its way to it"
+	case now != nil:
+		why = "that wait is over; the one that goes on now is " + now.ID
+	}
+	e := errorf(CodeInputNotExpected, "job %d does not wait for input as %q: %s; look what it does now, or send it without ifWaiting", j.id, id, why)
+	e.Handle = j.id
+	return e
 }
 
 func (j *Job) notInteractive(format string, args ...any) *Error {
@@ -290,7 +318,7 @@ func (j *Job) beginFirst() {
 
 func (j *Job) armWrite(q *queued) {
 	from, _ := j.origin(q.spec, FromNow) // onWrite has seen that it holds
-	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok, typed: q.typed, afterInput: true}
+	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok, typed: q.typed, afterInput: true, input: q}
 	q.wait.done = func(o Outcome) {
 		q.outcome = &o
 		j.answerWrite(q)
@@ -325,6 +353,9 @@ func (j *Job) onWrote(w writeDone) {
 	q := j.queue.items[0]
 	q.written += int64(w.n)
 	j.queue.count(q, -int64(w.n))
+	if w.n > 0 {
+		j.noteInput(q.answer)
+	}
 	switch {
 	case int(q.written) == len(q.data):
 		j.finishFirst()
@@ -429,6 +460,9 @@ func (j *Job) failQueue(err *Error) {
 
 // cancelWrite withdraws a write that has no wait armed.
 func (j *Job) cancelWrite(tok *token) {
+	if j.cancelHeld(tok) {
+		return
+	}
 	for _, q := range j.queue.items {
 		if q.reply.tok == tok && q.end == nil {
 			j.withdraw(q, j.canceled())

@@ -117,6 +117,7 @@ type Job struct {
 	kills      []*killReq
 	report     KillResult            // what the kills of this job have done so far
 	queue      inputQueue            // but for its bytes, which anybody may read
+	inputs     inputWatch            // whether it waits for input
 	queries    queries               // that wait for an answer
 	typed      *typedInput           // the last write that was begun; nil = nobody echoes it
 	watches    map[int]*watch        // by follower key
@@ -186,6 +187,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		j.sink = nullSink{}
 	}
 	j.budget.max = spec.Limits.OutputBytes
+	j.queries.others = spec.SinkAnswers
 	j.st.status = StatusStarting
 	return j
 }

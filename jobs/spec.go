@@ -69,6 +69,7 @@ type Spec struct {
 	KillAfter   time.Duration // from the start on; 0 = no such time
 	Limits      JobLimits
 	Unanswered  bool  // somebody else answers what programs ask the terminal (queries.go)
+	SinkAnswers bool  // the same, as long as Subscribe does not say otherwise
 	Window      int64 // how far output may be ahead of the read cursor (hold.go); 0 = the job waits for no reader
 }
 
@@ -212,19 +213,21 @@ const (
 	UntilPattern ConditionKind = "pattern"
 	UntilQuiet   ConditionKind = "quietMs"
 	UntilBytes   ConditionKind = "bytes"
+	UntilInput   ConditionKind = "input"
 )
 
 // Conditions are the kinds that a wait can be armed with here.
 func Conditions() []ConditionKind {
-	return []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilQuiet, UntilBytes}
+	return []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilInput, UntilQuiet, UntilBytes}
 }
 
 // A Condition is one thing to wait for.
 type Condition struct {
 	Kind  ConditionKind
-	Watch WatchSpec     // pattern
-	Quiet time.Duration // quietMs
-	Bytes int64         // bytes
+	Watch WatchSpec      // pattern
+	Quiet time.Duration  // quietMs
+	Bytes int64          // bytes
+	Input InputCondition // input
 
 	// AfterInput says for a pattern whether the echo of what was typed last does not
 	// match; nil: as the wait of a write does, and no other.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/proc"
 )
@@ -31,6 +32,7 @@ type launched struct {
 	outputs []output
 	input   input    // nil: none
 	term    terminal // nil: pipe mode
+	looker  looker   // nil: nobody can tell whether it waits for input
 }
 
 type output struct {
@@ -102,6 +104,7 @@ func (j *Job) onStarted(l *launched) {
 func (j *Job) attach(l *launched) {
 	j.proc, j.facts, j.input, j.term = l.proc, l.proc.Events(), l.input, l.term
 	j.process.Store(&processHandle{l.proc})
+	j.inputs.looker = l.looker
 	now := time.Now()
 	if a := j.mgr.archive; a != nil {
 		j.folder = a.folder(j.id)
@@ -333,7 +336,9 @@ func (m *Manager) launchPTY(p plan) (*launched, *Error) {
 		_ = t.Close() // Nothing has used it.
 		return nil, startError(p, kerr)
 	}
-	return &launched{plan: p, proc: k, term: t, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}, nil
+	l := &launched{plan: p, proc: k, term: t, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}
+	l.looker = newLooker(k, inputwait.Target{Input: t, Terminal: t})
+	return l, nil
 }
 
 func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
@@ -349,7 +354,11 @@ func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
 		c.closeOurs()
 		return nil, startError(p, err)
 	}
-	return &launched{plan: p, proc: k, outputs: c.outputs, input: c.input}, nil
+	l := &launched{plan: p, proc: k, outputs: c.outputs, input: c.input}
+	if in := c.pipeInput(); in != nil {
+		l.looker = newLooker(k, inputwait.Target{Input: in, Outputs: in.Outputs()})
+	}
+	return l, nil
 }
 
 func isResource(err error) bool {

@@ -27,6 +27,9 @@ type wait struct {
 	done     func(Outcome)
 	abort    func(*Error)
 
+	input    *queued // the write that it is the wait of; nil: of none
+	lookFrom int     // the first look for input that counts
+
 	typed      *typedInput // the input whose echo is meant; nil = there is none
 	afterInput bool        // where a pattern does not say: that echo does not match
 }
@@ -168,6 +171,9 @@ func (j *Job) arm(w *wait) {
 		// Once the leader has ended, no output of its will follow: what leans on
 		// the end counts.
 		j.follower.Load().mail.put(followSync{w.catchup, j.told(), w.keys})
+	}
+	if w.spec.forInput() {
+		w.lookFrom = j.needLook()
 	}
 	j.waits = append(j.waits, w)
 }
@@ -366,6 +372,8 @@ func (j *Job) holds(w *wait, i int, now time.Time) bool {
 		return !now.Before(j.quietSince(w).Add(c.Quiet))
 	case UntilBytes:
 		return j.came(w) >= c.Bytes && !j.asks(w, i)
+	case UntilInput:
+		return j.holdsInput(w, &c.Input) && !j.asks(w, i)
 	}
 	return false
 }

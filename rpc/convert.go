@@ -89,6 +89,7 @@ func jobState(s jobs.State) schema.JobState {
 		Handle: int64(s.Handle), Name: optional(s.Name), Status: schema.Status(s.Status), Exit: exit(s.Exit),
 		Streams: schema.Map[schema.StreamPosition]{},
 	}
+	w.WaitingForInput = waitingForInput(s.Waiting)
 	for _, st := range s.Streams {
 		w.Streams[string(st.Name)] = schema.StreamPosition{NextOffset: st.NextOffset}
 	}
@@ -108,6 +109,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 	if i.OutputFileError != "" {
 		w.OutputFileError = &schema.OutputFileError{Path: i.OutputFile, Reason: i.OutputFileError}
 	}
+	w.WaitingForInput = waitingForInput(i.Waiting)
 	w.KillAfterMs, w.Limits = optional(millis(i.KillAfter)), limitInfo(i.Limits)
 	if !i.EndedAt.IsZero() {
 		w.EndedAt = optional(timestamp(i.EndedAt))
@@ -171,6 +173,8 @@ func eventName(e *jobs.Event) schema.EventName {
 		return schema.EventNameStateChanged
 	case e.Screen != nil:
 		return schema.EventNameScreenChanged
+	case e.Waiting != nil:
+		return schema.EventNameWaitingForInput
 	case e.Exited != nil:
 		return schema.EventNameExited
 	}
@@ -202,6 +206,8 @@ func eventParams(e *jobs.Event, handle, seq, suppressed int64) (schema.EventName
 		return schema.EventNameScreenChanged, "job/screenChanged", schema.JobScreenChangedParams{
 			Handle: handle, Seq: seq, Revision: int64(e.Screen.Revision), Offset: e.Screen.Offset,
 		}
+	case e.Waiting != nil:
+		return schema.EventNameWaitingForInput, "job/waitingForInput", waitingParams(e.Waiting, handle, seq)
 	case e.Exited != nil:
 		return schema.EventNameExited, "job/exited", schema.JobExitedParams{
 			Handle: handle, Seq: seq, Exit: *exit(&e.Exited.Exit), DurationMs: millis(e.Exited.Duration),

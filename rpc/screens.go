@@ -274,5 +274,6 @@ func (l *lane) watchScreenLocked() {
 	}
 	if l.job != nil {
 		l.job.TellScreen(every)
+		l.job.TellWaiting(l.open && l.want.events[schema.EventNameWaitingForInput])
 	}
 }

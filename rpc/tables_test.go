@@ -36,7 +36,7 @@ func TestMethodTables(t *testing.T) {
 // TestEventTables: every event that the schema has can be sent, and the names that a
 // client may choose from are those.
 func TestEventTables(t *testing.T) {
-	events := []*jobs.Event{{Matched: &jobs.Matched{}}, {Removed: &jobs.WatchRemoved{}}, {Changed: &jobs.Changed{}}, {Screen: &jobs.ScreenChanged{}}, {Exited: &jobs.Exited{}}, {Closed: &jobs.Closed{}}}
+	events := []*jobs.Event{{Matched: &jobs.Matched{}}, {Removed: &jobs.WatchRemoved{}}, {Changed: &jobs.Changed{}}, {Screen: &jobs.ScreenChanged{}}, {Waiting: &jobs.InputWaiting{}}, {Exited: &jobs.Exited{}}, {Closed: &jobs.Closed{}}}
 	sent := []string{"job/output", "job/started"} // the lane's own
 	for _, e := range events {
 		name, method, _ := eventParams(e, 1, 1, 0)
@@ -59,7 +59,7 @@ func TestEventTables(t *testing.T) {
 	for _, e := range defaultEvents {
 		chosen = append(chosen, "job/"+string(e))
 	}
-	chosen = append(chosen, "job/screenChanged") // which costs something, and is only for who asks
+	chosen = append(chosen, "job/screenChanged", "job/waitingForInput") // which cost something, and are only for who asks
 	slices.Sort(chosen)
 	if !slices.Equal(chosen, want) {
 		t.Errorf("events by default: %v, the schema has %v", chosen, want)

@@ -61,7 +61,8 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 			Stream: jobs.Stream(or(c.Stream, "")), Pointer: at + "/pattern",
 		}}, nil
 	case c.Input != nil:
-		return jobs.Condition{}, unsupported(at+"/input", "input", see)
+		input, err := inputCondition(c.Input)
+		return jobs.Condition{Kind: jobs.UntilInput, Input: input}, err
 	case c.Port != nil:
 		return jobs.Condition{}, unsupported(at+"/port", "port", see)
 	}

@@ -51,14 +51,15 @@ type EventName string
 
 // The values of EventName.
 const (
-	EventNameStarted        EventName = "started"
-	EventNameOutput         EventName = "output"
-	EventNamePatternMatched EventName = "patternMatched"
-	EventNameWatchRemoved   EventName = "watchRemoved"
-	EventNameStateChanged   EventName = "stateChanged"
-	EventNameScreenChanged  EventName = "screenChanged"
-	EventNameExited         EventName = "exited"
-	EventNameClosed         EventName = "closed"
+	EventNameStarted         EventName = "started"
+	EventNameOutput          EventName = "output"
+	EventNamePatternMatched  EventName = "patternMatched"
+	EventNameWatchRemoved    EventName = "watchRemoved"
+	EventNameStateChanged    EventName = "stateChanged"
+	EventNameScreenChanged   EventName = "screenChanged"
+	EventNameWaitingForInput EventName = "waitingForInput"
+	EventNameExited          EventName = "exited"
+	EventNameClosed          EventName = "closed"
 )
 
 // Encoding: How output bytes are written in JSON. text: as a string; bytes that are no
@@ -261,6 +262,9 @@ type JobState struct {
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
+	// The job's wait for input, if one is known; absent where it waits for none, and where
+	// nobody has asked for it.
+	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
 	// none.
 	Streams Map[StreamPosition] `json:"streams"`
@@ -301,6 +305,10 @@ type JobInfo struct {
 	Status Status `json:"status"`
 	// How the leader ended; absent while it is alive.
 	Exit *Exit `json:"exit,omitempty"`
+	// Whether the job waits for input. In job/get: as of now, where the job has an input and
+	// its leader lives; absent where the server cannot tell. Elsewhere: its wait for input,
+	// if one is known.
+	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// As given at the start; absent if none.
 	Description *string `json:"description,omitempty"`
 	// As given at the start; absent if none.
@@ -470,6 +478,42 @@ const (
 	InputKindRaw        InputKind = "raw"
 	InputKindFullscreen InputKind = "fullscreen"
 )
+
+// InputState: reading: the job does nothing but wait for input. listening: it takes input
+// and also serves other things, such as a connection, a timer or a part of it that is at
+// work: nobody can tell whether it wants any now.
+type InputState string
+
+// The values of InputState.
+const (
+	InputStateReading   InputState = "reading"
+	InputStateListening InputState = "listening"
+)
+
+// WaitingForInput: Whether a job waits for input, and how that is known. What a job types
+// is not in it.
+type WaitingForInput struct {
+	// Whether it waits. All the rest but why is there only where it does.
+	Waiting bool `json:"waiting"`
+	// Names this wait; for ifWaiting of job/write.
+	WaitID *string `json:"waitId,omitempty"`
+	// Whether it does anything beside.
+	State *InputState `json:"state,omitempty"`
+	// What it reads. A job without a terminal reads lines.
+	Kind *InputKind `json:"kind,omitempty"`
+	// When the wait was first seen.
+	Since *string `json:"since,omitempty"`
+	// The line on which the cursor stands, as a person sees it, without blanks at its end,
+	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
+	// was written last.
+	Prompt *string `json:"prompt,omitempty"`
+	// The process that reads; absent where it is not known.
+	PID *int64 `json:"pid,omitempty"`
+	// What this rests on, in words for people.
+	Why *string `json:"why,omitempty"`
+	// How surely it is known.
+	Confidence *InputConfidence `json:"confidence,omitempty"`
+}
 
 // InputCondition: Which waits for input count.
 type InputCondition struct {
@@ -683,18 +727,23 @@ type ScreenCursor struct {
 	Shape CursorShape `json:"shape"`
 }
 
-// Queries: Whether output has what its programs ask their terminal, where the server
-// answers that itself (capabilities.queries). keep: it has. strip: such a query is left
-// out of text and base64, and offset and bytes count it all the same; for a client that
-// feeds a terminal of its own, which would answer once more. What may be the beginning of
-// a query, less than 1024 bytes, waits for what comes next, and is sent as it is before
-// an event that speaks of it.
+// Queries: Who answers what its programs ask their terminal (capabilities.queries), and
+// whether output has it. keep: the server answers, and output has it. strip: the server
+// answers, and such a query is left out of text and base64, and offset and bytes count it
+// all the same; for a client that feeds a terminal of its own, which would answer once
+// more. What may be the beginning of a query, less than 1024 bytes, waits for what comes
+// next, and is sent as it is before an event that speaks of it. client: as long as the
+// subscription holds the server answers nothing, and output has all that is asked; for a
+// client that feeds a terminal of its own, which answers with job/write. What the server
+// has answered before, and what was sent before and is sent once more, is left out as
+// with strip.
 type Queries string
 
 // The values of Queries.
 const (
-	QueriesKeep  Queries = "keep"
-	QueriesStrip Queries = "strip"
+	QueriesKeep   Queries = "keep"
+	QueriesStrip  Queries = "strip"
+	QueriesClient Queries = "client"
 )
 
 // WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
@@ -2331,7 +2380,8 @@ type JobStartParams struct {
 	// none. Default: options.events of initialize.
 	Events []EventName `json:"events,omitzero"`
 	// Whether the output that is sent of this job has what its programs ask their terminal,
-	// until job/subscribe says otherwise; with events [] it is forgotten. Default keep.
+	// and who answers that, until job/subscribe says otherwise; with events [] it is
+	// forgotten, and the server answers. Default keep.
 	Queries *Queries `json:"queries,omitempty"`
 	// What becomes of output that this client is too slow for, from the first byte on, until
 	// job/subscribe says otherwise. Where output is not among events it counts once
@@ -2452,8 +2502,8 @@ type JobSubscribeParams struct {
 	// Absent: it goes on where it stands, also after a time without output, and from now
 	// where none of this job was asked for yet or since job/unsubscribe.
 	From json.RawMessage `json:"from,omitempty"`
-	// Whether output from now on has what programs ask their terminal. Absent: as it was; of
-	// a job of which nothing is heard, keep.
+	// Whether output from now on has what programs ask their terminal, and who answers what
+	// they ask from now on. Absent: as it was; of a job of which nothing is heard, keep.
 	Queries *Queries `json:"queries,omitempty"`
 	// What becomes of output that this client is too slow for. Absent: as it was; of a job
 	// of which nothing is heard, spool.
@@ -2532,6 +2582,38 @@ type JobWaitParams struct {
 type JobWaitResult struct {
 	// How the wait ended.
 	Outcome Outcome `json:"outcome"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobWaitingForInputParams: Which wait for input, and what is known of it.
+type JobWaitingForInputParams struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// Counts from 1 what was sent to this connection for this job: a missing number means a
+	// fault.
+	Seq int64 `json:"seq"`
+	// Whether it waits. If not, the wait named by waitId is over, and all the rest is
+	// absent.
+	Waiting bool `json:"waiting"`
+	// Names the wait; for ifWaiting of job/write.
+	WaitID string `json:"waitId"`
+	// Whether the job does anything beside.
+	State *InputState `json:"state,omitempty"`
+	// What it reads. A job without a terminal reads lines.
+	Kind *InputKind `json:"kind,omitempty"`
+	// When the wait was first seen.
+	Since *string `json:"since,omitempty"`
+	// The line on which the cursor stands, as a person sees it, without blanks at its end,
+	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
+	// was written last.
+	Prompt *string `json:"prompt,omitempty"`
+	// The process that reads; absent where it is not known.
+	PID *int64 `json:"pid,omitempty"`
+	// What this rests on, in words for people.
+	Why *string `json:"why,omitempty"`
+	// How surely it is known.
+	Confidence *InputConfidence `json:"confidence,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2690,8 +2772,7 @@ type JobWriteParams struct {
 	// output like any other. Default false.
 	Secret *bool `json:"secret,omitempty"`
 	// The waitId of a wait for input: the input is refused (inputNotExpected) if that wait
-	// is over. A server that does not tell when a job waits for input
-	// (capabilities.inputDetection) has no waitIds and refuses each. Default: none.
+	// is over. It is looked at before the first byte is written. Default: none.
 	IfWaiting *string `json:"ifWaiting,omitempty"`
 	// What the answer waits for; armed before the first byte is written. Its timeoutMs
 	// bounds the whole request, from when it was read: what the kernel has not taken by then

@@ -1,0 +1,370 @@
+package jobs
+
+import (
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"shelld/jobs/internal/inputwait"
+)
+
+// Whether a job waits for input is found out by looking at what its processes are blocked
+// on (package inputwait). A look costs some system calls, so that there are none unless
+// somebody wants to know: a client that is told of it, a wait for it, a job/get, and a
+// write that is meant for one wait alone.
+//
+//	a turn -> beginLook   a goroutine of its own, since /proc may keep it waiting
+//	       -> lookedMsg   what it has seen, in its turn; it counts unless output or input
+//	                      came meanwhile
+//	       -> tellWaiting, reviewWaits, and who else wanted to know
+//
+// There is no event for a program that begins to read. So looks follow output and input
+// closely, and then ever more slowly.
+
+// An InputState says whether a job that takes input does anything else as well.
+type InputState = inputwait.State
+
+// An InputKind is what a job reads.
+type InputKind string
+
+// The kinds of input.
+const (
+	InputLine       InputKind = "line"
+	InputPassword   InputKind = "password"
+	InputRaw        InputKind = "raw"
+	InputFullscreen InputKind = "fullscreen"
+)
+
+// A Confidence says how surely something is known.
+type Confidence = inputwait.Confidence
+
+// rank orders what confidences there are; "" is the least.
+func rank(c Confidence) int {
+	return slices.Index([]Confidence{inputwait.Guess, inputwait.Likely, inputwait.Exact}, c)
+}
+
+// WaitingForInput is what is known of a job that waits for input, or why it is said not to.
+// It is never changed, but replaced.
+type WaitingForInput struct {
+	Waiting    bool
+	ID         string // names this wait
+	State      InputState
+	Kind       InputKind
+	Since      time.Time // when it was first seen
+	Prompt     string    // the line with the cursor, as a person sees it
+	PID        int       // 0 = not known
+	Why        string
+	Confidence Confidence
+}
+
+// An InputCondition says which waits for input count.
+type InputCondition struct {
+	MinConfidence Confidence
+	Kinds         []InputKind // nil: all
+	Listening     bool        // Listening counts as well
+}
+
+func (c *InputCondition) accepts(w *WaitingForInput) bool {
+	return rank(w.Confidence) >= rank(c.MinConfidence) && (c.Listening || w.State == inputwait.Reading) &&
+		(len(c.Kinds) == 0 || slices.Contains(c.Kinds, w.Kind))
+}
+
+// InputWaiting says that a job waits for input, or, where Waiting is false, that the wait
+// with this ID is over.
+type InputWaiting struct{ WaitingForInput }
+
+// A looker looks whether a job waits for input. quiet is how long ago output or input came
+// last. One goroutine calls it at a time.
+type looker interface {
+	Look(quiet time.Duration) inputwait.Verdict
+}
+
+// lookAfter is when looks follow output or input. Most programs have come to read after
+// half a millisecond. Then there is one after a quarter of the time for which it has been
+// quiet, at the least after slowLook, and at the most after slowestLook.
+var lookAfter = []time.Duration{
+	500 * time.Microsecond, 2 * time.Millisecond, 5 * time.Millisecond, 15 * time.Millisecond,
+	45 * time.Millisecond, 105 * time.Millisecond, 225 * time.Millisecond,
+}
+
+const (
+	slowLook    = 250 * time.Millisecond
+	slowestLook = 2 * time.Second
+
+	// lookRest bounds what looks cost where output never rests: the next one begins no
+	// sooner than so many times later as one took.
+	lookRest = 4
+)
+
+// An activity is how far output and input have come. What was seen of a job counts while
+// that is the same.
+type activity struct {
+	output int64
+	writes uint64
+}
+
+// An inputWatch is what the job's turns know of all this.
+type inputWatch struct {
+	tell atomic.Bool // the client is told. Anybody may set it
+
+	// Guarded by turns:
+	looker  looker // nil: nobody can tell
+	telling bool
+	begun   int  // looks
+	under   bool // the last one has not ended
+	want    int  // the one that must begin at once: somebody waits for it
+	looked  int  // the last one that has ended
+	of      activity
+	ofTaken int // the last one that counted; what was seen is of then
+
+	now   *WaitingForInput // that the job is in; nil: none that is known
+	told  *WaitingForInput // the one that the client has in mind
+	not   string           // why it is not known to wait
+	again time.Duration    // when the last look would have known better; 0: it knew
+	count int              // waits
+
+	writes   uint64    // inputs that the kernel has taken
+	wroteAt  time.Time // the last of them
+	seen     activity  // at the last review
+	promptOf activity  // when the prompt was read last
+
+	at     time.Time // the next look; zero: none by the clock
+	after  time.Time // and no sooner than this
+	infos  []infoWait
+	writeQ []heldWrite
+}
+
+// A lookedMsg is what a look has found.
+type lookedMsg struct {
+	number  int
+	of      activity
+	verdict inputwait.Verdict
+	prompt  string
+	asked   bool // prompt was read
+	took    time.Duration
+}
+
+func (lookedMsg) message() {}
+
+// TellWaiting has the sink be told when the job waits for input, or ends that. It takes
+// effect with the next turn.
+func (j *Job) TellWaiting(is bool) { j.inputs.tell.Store(is) }
+
+// activity is how far output and input have come by now.
+func (j *Job) activity() activity {
+	a := activity{writes: j.inputs.writes}
+	for _, st := range j.streams {
+		a.output += st.spool.End()
+	}
+	return a
+}
+
+// activeAt is when output or input came last.
+func (j *Job) activeAt() time.Time {
+	at := latest(j.info.StartedAt, j.inputs.wroteAt)
+	for _, st := range j.streams {
+		at = latest(at, st.base.Add(time.Duration(st.last.Load())))
+	}
+	return at
+}
+
+// canWait says whether the job can wait for input at all, as far as anybody can tell.
+func (j *Job) canWait() bool { return j.inputs.looker != nil && j.input != nil && j.st.exit == nil }
+
+// reviewWaiting takes a look where it is time for one, and tells what is known.
+func (j *Job) reviewWaiting(now time.Time) {
+	l := &j.inputs
+	if l.looker == nil {
+		return
+	}
+	if !j.canWait() {
+		j.noWait("")
+		j.answerLooked()
+		j.tellWaiting()
+		return
+	}
+	if telling := l.tell.Load(); telling != l.telling {
+		l.telling, l.told = telling, nil
+		if telling {
+			j.needLook()
+		}
+	}
+	if a := j.activity(); a != l.seen {
+		l.seen, l.at = a, j.activeAt().Add(lookAfter[0])
+	}
+	if at := j.lookAt(); !at.IsZero() && !now.Before(at) {
+		j.beginLook(now)
+	}
+	j.tellWaiting()
+}
+
+// wanted says whether anybody wants to know.
+func (j *Job) wanted() bool {
+	return j.inputs.telling || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
+}
+
+// lookAt is when the next look is to begin; zero: when something has happened.
+func (j *Job) lookAt() (t time.Time) {
+	l := &j.inputs
+	switch {
+	case l.looker == nil || l.under || !j.canWait():
+		return t
+	case l.want > l.begun:
+		return j.epoch
+	case !j.wanted():
+		return t
+	}
+	return latest(l.at, l.after)
+}
+
+// needLook has a look begin at once, or when the one under way has ended, and returns its
+// number.
+func (j *Job) needLook() int {
+	j.inputs.want = j.inputs.begun + 1
+	return j.inputs.want
+}
+
+func (j *Job) beginLook(now time.Time) {
+	l := &j.inputs
+	l.begun++
+	l.under = true
+	m := lookedMsg{number: l.begun, of: j.activity()}
+	m.asked = l.now == nil || l.promptOf != m.of
+	quiet, looks, prompt := now.Sub(j.activeAt()), l.looker, func() string { return "" }
+	if m.asked {
+		prompt = j.promptReader()
+	}
+	release := j.Hold()
+	j.loops.Go(func() {
+		defer release()
+		begin := time.Now()
+		m.verdict = looks.Look(max(quiet, 0))
+		if m.verdict.Waiting {
+			m.prompt = prompt()
+		}
+		m.took = time.Since(begin)
+		j.ask(m)
+	})
+}
+
+// onLooked takes what a look has found. Where output or input came meanwhile another look
+// decides.
+func (j *Job) onLooked(m lookedMsg) {
+	l := &j.inputs
+	now := time.Now()
+	l.under, l.looked, l.after = false, m.number, now.Add(lookRest*m.took)
+	if j.canWait() {
+		if m.of == j.activity() {
+			l.of, l.ofTaken = m.of, m.number
+			j.take(m, now)
+		} else {
+			l.not, l.again = "output or input came while it was looked at", lookAfter[1]
+		}
+		l.at = j.nextLook(now)
+	}
+	j.answerLooked()
+}
+
+// nextLook is when the clock wants the next one.
+func (j *Job) nextLook(now time.Time) time.Time {
+	l, active := &j.inputs, j.activeAt()
+	quiet := now.Sub(active)
+	next := now.Add(min(max(quiet/4, slowLook), slowestLook))
+	for _, after := range lookAfter {
+		if after > quiet {
+			next = active.Add(after)
+			break
+		}
+	}
+	if l.again > 0 && now.Add(l.again).Before(next) {
+		next = now.Add(l.again)
+	}
+	return next
+}
+
+// take is what a look that counts has seen.
+func (j *Job) take(m lookedMsg, now time.Time) {
+	l, v := &j.inputs, m.verdict
+	l.again = v.Again
+	if !v.Waiting {
+		if l.now == nil || v.Again == 0 { // else it may be the same wait: that is seen later
+			j.noWait(v.Why)
+		}
+		return
+	}
+	w := WaitingForInput{
+		Waiting: true, State: v.State, Kind: InputKind(v.Kind), Since: now, PID: v.PID, Why: v.Why, Confidence: v.Confidence,
+	}
+	if w.Kind == InputRaw && j.display != nil && j.modes().AlternateScreen {
+		w.Kind = InputFullscreen
+	}
+	if old := l.now; old != nil && old.PID == w.PID && old.Kind == w.Kind {
+		w.ID, w.Since, w.Prompt = old.ID, old.Since, old.Prompt
+	} else {
+		l.count++
+		w.ID = strconv.FormatInt(int64(j.id), 10) + "." + strconv.Itoa(l.count)
+	}
+	if m.asked {
+		w.Prompt, l.promptOf = m.prompt, m.of
+	}
+	l.now, l.not = &w, ""
+	j.publish()
+}
+
+// noWait notes that the job waits for nothing that is known, and why.
+func (j *Job) noWait(why string) {
+	l := &j.inputs
+	l.not = why
+	if l.now != nil {
+		l.now = nil
+		j.publish()
+	}
+}
+
+// noteInput is told that the kernel has taken input. What a client has typed ends the wait
+// for input that it was typed into: the program goes on, or, where it reads on, begins
+// another one.
+func (j *Job) noteInput(answer bool) {
+	l := &j.inputs
+	l.writes++
+	l.wroteAt = time.Now()
+	if !answer {
+		j.noWait("what was written to it has not been consumed, as far as is known")
+	}
+}
+
+// tellWaiting tells the client what it does not know.
+func (j *Job) tellWaiting() {
+	l := &j.inputs
+	if !l.telling {
+		return
+	}
+	if l.told != nil && (l.now == nil || l.now.ID != l.told.ID) {
+		j.sink.Event(Event{After: j.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
+		l.told = nil
+	}
+	if w := l.now; w != nil && l.of == j.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
+		j.sink.Event(Event{After: j.barrier(), Waiting: &InputWaiting{*w}})
+		l.told = w
+	}
+}
+
+// forInput says whether a wait has a condition that looks are needed for.
+func (w *WaitSpec) forInput() bool {
+	return w != nil && slices.ContainsFunc(w.Until, func(c Condition) bool { return c.Kind == UntilInput })
+}
+
+// holdsInput says whether the job waits for input, in the sense of a condition. What was
+// seen before the wait was armed, or before the input was written that it is the wait of,
+// does not count, nor what was seen before output that came since.
+func (j *Job) holdsInput(w *wait, c *InputCondition) bool {
+	l := &j.inputs
+	if l.now == nil || l.ofTaken < w.lookFrom || l.of != j.activity() {
+		return false
+	}
+	if q := w.input; q != nil && int(q.written) < len(q.data) {
+		return false
+	}
+	return c.accepts(l.now)
+}

@@ -1,0 +1,368 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shelld/jobs/internal/inputwait"
+)
+
+// A fakeLooker sees what the test says, and when it was asked.
+type fakeLooker struct {
+	mu    sync.Mutex
+	sees  inputwait.Verdict
+	began time.Time
+	looks []time.Duration // since it was made
+	quiet []time.Duration
+	block chan struct{} // not nil: looks wait for it
+}
+
+func (l *fakeLooker) Look(quiet time.Duration) inputwait.Verdict {
+	if b := l.blocked(); b != nil {
+		<-b
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.looks, l.quiet = append(l.looks, time.Since(l.began)), append(l.quiet, quiet)
+	return l.sees
+}
+
+func (l *fakeLooker) blocked() chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.block
+}
+
+func (l *fakeLooker) set(v inputwait.Verdict) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sees = v
+}
+
+func (l *fakeLooker) taken() []time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.looks)
+}
+
+var (
+	reads   = inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Line, Confidence: inputwait.Exact, PID: 7, Why: "it reads"}
+	listens = inputwait.Verdict{Waiting: true, State: inputwait.Listening, Kind: inputwait.Raw, Confidence: inputwait.Likely, PID: 7, Why: "it polls"}
+	works   = inputwait.Verdict{Why: "it works"}
+)
+
+// startLooked starts a job on a terminal at which somebody can look. What is typed into it
+// is taken at once.
+func startLooked(t *testing.T) (*fakeJob, *fakeLooker) {
+	t.Helper()
+	l := &fakeLooker{sees: works, began: time.Now()}
+	f := startFakeWith(t, &recorder{}, func(*Manager) {})
+	f.Job.turn(func() { f.inputs.looker = l })
+	go func() {
+		for {
+			select {
+			case f.in.room <- 1 << 20:
+			case <-f.in.closed:
+				return
+			}
+		}
+	}()
+	return f, l
+}
+
+// waitings are the edges that a sink was told of.
+func (r *recorder) waitings() (told []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		switch w := e.Waiting; {
+		case w != nil && w.Waiting:
+			told = append(told, fmt.Sprintf("%s %s %s %s", w.ID, w.State, w.Kind, w.Confidence))
+		case w != nil:
+			told = append(told, w.ID+" over")
+		case e.Exited != nil:
+			told = append(told, "exited")
+		}
+	}
+	return told
+}
+
+func (f *fakeJob) waits(want ...string) {
+	f.t.Helper()
+	synctest.Wait()
+	if got := strings.Join(f.sink.waitings(), ", "); got != strings.Join(want, ", ") {
+		f.t.Errorf("told %q, want %q", got, strings.Join(want, ", "))
+	}
+}
+
+func forInput(c InputCondition) *WaitSpec {
+	if c.MinConfidence == "" {
+		c.MinConfidence = inputwait.Likely
+	}
+	return &WaitSpec{Timeout: -1, Until: []Condition{{Kind: UntilInput, Input: c}}}
+}
+
+// Nobody looks unless somebody wants to know; then looks follow what happens, and ever
+// more slowly.
+func TestLooksFollowWhatHappens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.says("a")
+		time.Sleep(time.Minute)
+		if got := l.taken(); got != nil {
+			t.Errorf("looked at %v for nobody", got)
+		}
+		l.began = time.Now()
+		f.TellWaiting(true)
+		f.says("b")
+		time.Sleep(time.Minute)
+		want := []time.Duration{0, 500 * time.Microsecond, ms(2), ms(5), ms(15), ms(45), ms(105), ms(225), ms(475), ms(725), ms(975), ms(1225)}
+		got := l.taken()
+		if !slices.Equal(got[:len(want)], want) {
+			t.Errorf("looked after %v, want %v and so on", got, want)
+		}
+		if n := len(got); got[n-1]-got[n-2] != slowestLook {
+			t.Errorf("after a minute it is looked every %v, want %v", got[n-1]-got[n-2], slowestLook)
+		}
+		f.TellWaiting(false)
+		must(t, f.Write1("x"))
+		n := len(l.taken())
+		time.Sleep(time.Minute)
+		if more := len(l.taken()) - n; more > 1 {
+			t.Errorf("looked %d times more for nobody", more)
+		}
+		f.end()
+	})
+}
+
+// Write1 types text.
+func (f *fakeJob) Write1(text string) Pending[WriteResult] {
+	p, err := f.Write(Input{Text: text})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return p
+}
+
+// Both edges are told: input ends a wait, output does not unless the program goes on, and
+// the end of the job does before it is told.
+func TestEdgesOfAWaitAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.TellWaiting(true)
+		f.says("$ ")
+		f.waits()
+		l.set(reads)
+		time.Sleep(time.Second)
+		f.waits("1.1 reading line exact")
+		f.says("a background job is done\r\n$ ")
+		time.Sleep(time.Second)
+		f.waits("1.1 reading line exact")
+		l.set(works)
+		must(t, f.Write1("make\r"))
+		f.waits("1.1 reading line exact", "1.1 over")
+		time.Sleep(time.Minute)
+		l.set(listens)
+		time.Sleep(3 * time.Second)
+		f.waits("1.1 reading line exact", "1.1 over", "1.2 listening raw likely")
+		l.set(inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Raw, Confidence: inputwait.Likely, PID: 7})
+		time.Sleep(3 * time.Second)
+		f.waits("1.1 reading line exact", "1.1 over", "1.2 listening raw likely", "1.2 reading raw likely")
+		f.proc.exit(0)
+		f.waits("1.1 reading line exact", "1.1 over", "1.2 listening raw likely", "1.2 reading raw likely", "1.2 over", "exited")
+		f.proc.gone()
+		f.finish()
+	})
+}
+
+// A look that cannot know yet leaves the wait that there is, and is repeated when it says.
+func TestLookThatCannotKnowYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.TellWaiting(true)
+		l.set(reads)
+		f.says("$ ")
+		time.Sleep(time.Second)
+		l.set(inputwait.Verdict{Again: ms(77), Why: "it may wait"})
+		f.says("x")
+		time.Sleep(time.Second)
+		f.waits("1.1 reading line exact")
+		l.mu.Lock()
+		n := len(l.looks)
+		if gap := l.looks[n-1] - l.looks[n-2]; gap != ms(77) {
+			t.Errorf("looked again after %v, want 77ms", gap)
+		}
+		l.mu.Unlock()
+		l.set(works)
+		time.Sleep(time.Second)
+		f.waits("1.1 reading line exact", "1.1 over")
+		f.end()
+	})
+}
+
+// What is seen while output comes counts for nothing.
+func TestLookThatIsOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		l.set(reads)
+		l.block = make(chan struct{})
+		f.TellWaiting(true)
+		f.says("a")
+		synctest.Wait() // a look goes on
+		f.says("b")
+		synctest.Wait()
+		l.set(works)
+		close(l.block)
+		l.mu.Lock()
+		l.block = nil
+		l.mu.Unlock()
+		time.Sleep(time.Second)
+		f.waits()
+		f.end()
+	})
+}
+
+// A wait for input ends when a look that began after it has seen one that it accepts.
+func TestWaitForInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.says("Password: ")
+		l.set(inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Password, Confidence: inputwait.Likely, PID: 7})
+		for _, c := range []InputCondition{
+			{MinConfidence: inputwait.Exact}, {Kinds: []InputKind{InputLine, InputRaw}},
+		} {
+			p, _ := f.Wait(forInput(c))
+			time.Sleep(time.Minute)
+			select {
+			case r := <-p.C:
+				t.Errorf("a wait for %+v ended: %+v", c, r.Value)
+			default:
+				p.Cancel()
+				refused(t, p, CodeCanceled)
+			}
+		}
+		for _, c := range []InputCondition{{}, {MinConfidence: inputwait.Guess}, {Kinds: []InputKind{InputPassword}}} {
+			p, _ := f.Wait(forInput(c))
+			o := must(t, p)
+			if o.Reason != "input" || o.Index != 0 || o.State.Waiting == nil || o.State.Waiting.Prompt != "Password:" {
+				t.Errorf("%+v: %+v with %+v", c, o, o.State.Waiting)
+			}
+		}
+		l.set(listens)
+		p, _ := f.Wait(forInput(InputCondition{}))
+		time.Sleep(time.Minute)
+		p.Cancel()
+		refused(t, p, CodeCanceled)
+		p, _ = f.Wait(forInput(InputCondition{Listening: true}))
+		must(t, p)
+		f.end()
+	})
+}
+
+// The wait of a write ends with the wait for input behind it, not with the one that it
+// answers.
+func TestWriteAndWaitForInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		l.set(reads)
+		f.says("name? ")
+		p, _ := f.Wait(forInput(InputCondition{}))
+		first := must(t, p).State.Waiting.ID
+		l.set(works)
+		w, err := f.Write(Input{Text: "me\r", Wait: forInput(InputCondition{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		select {
+		case r := <-w.C:
+			t.Fatalf("answered %+v while it works", r)
+		default:
+		}
+		l.set(reads)
+		f.says("age? ")
+		r := must(t, w)
+		if r.Outcome.Reason != "input" || r.Outcome.State.Waiting.ID == first || r.Outcome.State.Waiting.Prompt != "name? age?" {
+			t.Errorf("%+v, waiting %+v; the one before was %s", r.Outcome, r.Outcome.State.Waiting, first)
+		}
+		f.end()
+	})
+}
+
+// Who asks once is told what is the case then, and nothing is looked at afterwards.
+func TestInfoTellsOfInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.says("$ ")
+		if w := must(t, f.Info()).Waiting; w == nil || w.Waiting || w.Why != "it works" {
+			t.Errorf("of a job that works: %+v", w)
+		}
+		l.set(reads)
+		if w := must(t, f.Info()).Waiting; w == nil || w.ID != "1.1" || w.Prompt != "$" {
+			t.Errorf("of a job that reads: %+v", w)
+		}
+		n := len(l.taken())
+		time.Sleep(time.Minute)
+		if len(l.taken()) != n {
+			t.Errorf("looked %d times for nobody", len(l.taken())-n)
+		}
+		l.set(inputwait.Verdict{Again: ms(200)})
+		f.says("x")
+		p := f.Info()
+		time.Sleep(ms(199))
+		l.set(reads)
+		if w := must(t, p).Waiting; w == nil || !w.Waiting {
+			t.Errorf("of a job that has to be looked at twice: %+v", w)
+		}
+		f.end()
+		if w := f.Published().Waiting; w != nil {
+			t.Errorf("of one that has ended: %+v", w)
+		}
+	})
+}
+
+// An input for one wait is refused once that is over, whoever has ended it, and goes
+// nowhere.
+func TestIfWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.says("(y/n) ")
+		answer := func(id string) Pending[WriteResult] {
+			p, err := f.Write(Input{Text: "y\r", IfWaiting: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		refused(t, answer("1.1"), CodeInputNotExpected)
+		l.set(reads)
+		must(t, f.Info())
+		l.set(reads)
+		a, b, c := answer("1.1"), answer("1.1"), f.Write1("behind\r")
+		must(t, a)
+		refused(t, b, CodeInputNotExpected)
+		must(t, c)
+		f.says("(y/n) ")
+		must(t, f.Info())
+		l.set(works) // it has had enough of waiting
+		refused(t, answer("1.2"), CodeInputNotExpected)
+		l.set(reads)
+		must(t, f.Info())
+		l.block = make(chan struct{})
+		d := answer("1.3")
+		synctest.Wait()
+		d.Cancel()
+		refused(t, d, CodeCanceled)
+		e := answer("1.3")
+		f.proc.exit(0)
+		refused(t, e, CodeJobExited)
+		close(l.block)
+		f.proc.gone()
+		f.finish()
+	})
+}
