@@ -97,7 +97,7 @@ func terminalIn(events int16) unix.PollFd { return unix.PollFd{Fd: 0, Events: ev
 var waitsModes = map[string]func() int{
 	"line":   func() int { say("name? "); return readNoted(0, nil) },
 	"silent": func() int { return readNoted(0, nil) },
-	"secret": func() int { setFlags(unix.ECHO); say("PIN: "); return readNoted(0, nil) },
+	"secret": func() int { setFlags(unix.ECHO); say("\nPIN: "); return readNoted(0, nil) },
 	"key":    func() int { setFlags(unix.ECHO | unix.ICANON); say("press a key"); return readNoted(0, nil) },
 	"tty": func() int {
 		fd, err := unix.Open("/dev/tty", unix.O_RDWR|unix.O_CLOEXEC, 0)

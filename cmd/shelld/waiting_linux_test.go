@@ -49,7 +49,7 @@ var (
 	waitingBinary = flag.String("waiting.server", "shelld", "the `binary` of the server of TestWaiting")
 	waitingUser   = flag.Uint("waiting.uid", 0, "the user, and the group, as whom the server of TestWaiting and its jobs run, if not the present one")
 	waitingLoose  = flag.Bool("waiting.loose", false, "mistakes are counted and told, and do not fail TestWaiting: where the server may not trace")
-	waitingFor    = flag.Duration("waiting.busy", 700*time.Millisecond, "how long TestWaiting probes each busy program")
+	waitingFor    = flag.Duration("waiting.busy", 300*time.Millisecond, "how long TestWaiting probes each busy program; in a table 2s at the least")
 )
 
 const (
@@ -514,6 +514,7 @@ func (j *waitingJob) wait(st step, n int, r *row) bool {
 			r.waits++
 			return true
 		case j.told == nil:
+		case !yes && j.told.State == "listening": // So it does, whatever else it is at.
 		case !yes && early != string(j.told.WaitID):
 			early = string(j.told.WaitID)
 			r.early++
@@ -600,7 +601,11 @@ type busy struct {
 func (b busy) run(s *waitingServer, r *row) {
 	j := s.start(b.program)
 	defer j.end()
-	end, ask := monotonic()+*waitingFor, monotonic()
+	span := *waitingFor
+	if *waitingTable != "" {
+		span = max(span, 2*time.Second)
+	}
+	end, ask := monotonic()+span, monotonic()
 	count := func(w *told, how string) {
 		column := w.column()
 		r.by[column]++
