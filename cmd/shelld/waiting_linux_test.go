@@ -54,7 +54,7 @@ var (
 
 const (
 	waitingPatience = 10 * time.Second       // after which a wait is missed
-	waitingUpgrade  = 3 * time.Second        // how long one that is told as listening may become a reading
+	waitingUpgrade  = 3 * time.Second        // how long one that is told as listening may become a reading, or a guess better
 	waitingProbe    = 50 * time.Millisecond  // between two questions about a busy program
 	waitingSettled  = 250 * time.Millisecond // without output: the pattern's truth is held to be one
 )
@@ -346,7 +346,12 @@ func (s *waitingServer) start(p program) *waitingJob {
 	}
 	var r struct{ Job struct{ Handle int64 } }
 	at := monotonic()
-	s.call("job/start", params, &r)
+	if err := s.try("job/start", params, &r); err != nil {
+		if *waitingUser != 0 {
+			s.t.Skipf("it cannot be started by this user: %v", err)
+		}
+		s.t.Fatalf("job/start %v: %v", params, err)
+	}
 	return &waitingJob{s: s, handle: r.Job.Handle, events: s.of(r.Job.Handle), dir: dir, screen: screen.NewTerminal(80, 24, 0), last: at}
 }
 
@@ -429,7 +434,8 @@ type row struct {
 	name, group string
 	waits       int // that there were, by the truth
 	missed      int
-	early       int
+	early       int // told as a reading, as exact or likely
+	guessed     int // the same, as a guess
 	falseExact  int
 	wrong       int // another kind, or another prompt
 	by          map[string]int
@@ -515,25 +521,30 @@ func (j *waitingJob) wait(st step, n int, r *row) bool {
 			return true
 		case j.told == nil:
 		case !yes && j.told.State == "listening": // So it does, whatever else it is at.
-		case !yes && early != string(j.told.WaitID):
-			early = string(j.told.WaitID)
-			r.early++
-			if j.told.column() == "exact" {
+		case !yes && early != string(j.told.WaitID)+j.told.Confidence:
+			early = string(j.told.WaitID) + j.told.Confidence
+			switch j.told.Confidence {
+			case "guess":
+				r.guessed++
+			case "exact":
 				r.falseExact++
+				r.early++
+			default:
+				r.early++
 			}
 			r.note("early in step %d: %v; %q\n%s", n, j.told, tail(j.plain()), indent(j.shown()))
-		case yes && (j.told.State != "listening" || st.listening):
+		case yes && j.told.Confidence != "guess" && (j.told.State != "listening" || st.listening):
 			r.waits++
 			r.by[j.told.column()]++
-			if early != string(j.told.WaitID) {
+			if early != string(j.told.WaitID)+j.told.Confidence {
 				r.delays = append(r.delays, max(j.toldAt-since, 0))
 			}
 			j.check(st, n, r)
 			return true
-		case yes && now > truthAt+waitingUpgrade:
-			r.note("only as listening in step %d: %v", n, j.told)
+		case yes && (now > truthAt+waitingUpgrade || *waitingLoose && now > truthAt+waitingUpgrade/6):
+			r.note("no better in step %d: %v", n, j.told)
 			r.waits++
-			r.by["listening"]++
+			r.by[j.told.column()]++
 			return true
 		}
 		if now > deadline {
@@ -667,10 +678,10 @@ func TestWaiting(t *testing.T) {
 				t.Skip(why)
 			}
 			r := &row{name: d.name, group: d.group, by: map[string]int{}, exact: d.steps[0].reads > 0}
-			waits = append(waits, r)
 			for range *waitingRounds {
 				d.run(s, r)
 			}
+			waits = append(waits, r)
 			r.report(t)
 		})
 	}
@@ -685,8 +696,8 @@ func TestWaiting(t *testing.T) {
 				t.Skip(why)
 			}
 			r := &row{name: b.name, group: b.group, by: map[string]int{}}
-			idle = append(idle, r)
 			b.run(s, r)
+			idle = append(idle, r)
 			r.report(t)
 		})
 	}

@@ -29,6 +29,25 @@ func helperDialogue(mode, kind, prompt string) dialogue {
 	return d
 }
 
+// pythonDialogue is that of one that does the same without a runtime's other threads.
+func pythonDialogue(name, before, ready string) dialogue {
+	d := helperDialogue(name, "line", "")
+	d.argv = []string{"python3", "-c", `
+import os, select, time
+log = os.open("reads", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+p = select.poll()
+p.register(0, select.POLLIN)
+note = lambda what: os.write(log, b"%s %d\n" % (what, time.monotonic_ns()))
+while True:
+    ` + before + `
+    note(b"before")
+    ` + ready + `
+    os.read(0, 100)
+    note(b"after")
+`}
+	return d
+}
+
 // one is a program that asks once.
 func one(p program, st ...step) dialogue { return dialogue{p, st} }
 
@@ -52,6 +71,9 @@ func dialogues() []dialogue {
 		helperDialogue("epoll", "line", ""),
 		helperDialogue("descriptor 9", "line", ""),
 		helperDialogue("other thread", "line", ""),
+		pythonDialogue("line, of python", `os.write(1, b"name? ")`, `None`),
+		pythonDialogue("poll, of python", `os.write(1, b"name? ")`, `p.poll()`),
+		pythonDialogue("later, of python", `os.write(1, b"name? "); time.sleep(0.3)`, `None`),
 
 		shellDialogue("bash", true, "bash", "--norc", "--noprofile"),
 		shellDialogue("dash", true, "dash", "-i"),

@@ -25,14 +25,14 @@ func renderWaiting(waits, idle []*row, skipped []string) string {
 	var b strings.Builder
 	all, exact := &row{by: map[string]int{}}, &row{by: map[string]int{}}
 	if len(waits) > 0 {
-		b.WriteString("| program | waits | missed | early | falsely exact | other kind | exact | likely | listening | guess | p50, ms | p99, ms |\n")
-		b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
+		b.WriteString("| program | waits | missed | early | early guess | falsely exact | other kind | exact | likely | listening | guess | p50, ms | p99, ms |\n")
+		b.WriteString("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	}
 	group := ""
 	for _, r := range waits {
 		if r.group != group {
 			group = r.group
-			fmt.Fprintf(&b, "| **%s** | | | | | | | | | | | |\n", group)
+			fmt.Fprintf(&b, "| **%s** | | | | | | | | | | | | |\n", group)
 		}
 		r.line(&b)
 		if r.exact {
@@ -89,7 +89,7 @@ func kernel() string {
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 func (r *row) line(b *strings.Builder) {
-	fmt.Fprintf(b, "| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %s | %s |\n", cell(r.name), r.waits, r.missed, r.early, r.falseExact, r.wrong,
+	fmt.Fprintf(b, "| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d | %s | %s |\n", cell(r.name), r.waits, r.missed, r.early, r.guessed, r.falseExact, r.wrong,
 		r.by["exact"], r.by["likely"], r.by["listening"], r.by["guess"], percentile(r.delays, 0.5), percentile(r.delays, 0.99))
 }
 
@@ -97,6 +97,7 @@ func (r *row) add(o *row) {
 	r.waits += o.waits
 	r.missed += o.missed
 	r.early += o.early
+	r.guessed += o.guessed
 	r.falseExact += o.falseExact
 	r.wrong += o.wrong
 	r.broken += o.broken
