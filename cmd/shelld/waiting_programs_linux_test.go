@@ -61,7 +61,6 @@ func dialogues() []dialogue {
 		helperDialogue("key", "raw", ""),
 		helperDialogue("tty", "line", `at the terminal:`),
 		helperDialogue("later", "line", ""),
-		helperDialogue("much later", "line", ""),
 		helperDialogue("works", "line", ""),
 		helperDialogue("in parts", "line", `^a prompt in parts: ?$`),
 		helperDialogue("after much", "line", `all of it\?`),
@@ -74,6 +73,7 @@ func dialogues() []dialogue {
 		pythonDialogue("line, of python", `os.write(1, b"name? ")`, `None`),
 		pythonDialogue("poll, of python", `os.write(1, b"name? ")`, `p.poll()`),
 		pythonDialogue("later, of python", `os.write(1, b"name? "); time.sleep(0.3)`, `None`),
+		one(program{name: "much later", group: "made for it", argv: []string{"shelld-waits", "much later"}}, step{reads: 1, kind: "line"}),
 
 		shellDialogue("bash", true, "bash", "--norc", "--noprofile"),
 		shellDialogue("dash", true, "dash", "-i"),

@@ -67,7 +67,7 @@ func renderWaiting(waits, idle []*row, skipped []string) string {
 			real++
 		}
 	}
-	fmt.Fprintf(&b, "\n%d real programs that wait and %d busy ones, on %d processors of %s.", real, len(idle), runtime.NumCPU(), kernel())
+	fmt.Fprintf(&b, "\n%d real programs that wait and %d busy ones, on %d processors of %s, whose load averages were %s at the end.", real, len(idle), runtime.NumCPU(), kernel(), load())
 	if broken > 0 {
 		fmt.Fprintf(&b, " In %d rounds a program went another way than its dialogue says, and the rest of the round does not count.", broken)
 	}
@@ -84,6 +84,15 @@ func kernel() string {
 		return runtime.GOOS
 	}
 	return "Linux " + strings.TrimSpace(string(release))
+}
+
+// load is how many processes wanted to run in the last minutes, on the average.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "?"
+	}
+	return strings.Join(strings.Fields(string(text))[:3], ", ")
 }
 
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
