@@ -276,6 +276,15 @@ func (p program) missing(uid uint32) string {
 	return ""
 }
 
+// skip leaves it out; where all is installed that the short form needs, it fails.
+func (p program) skip(t *testing.T, why string) {
+	t.Helper()
+	if p.short && p.as == "" && os.Getenv("SHELLD_CI") != "" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
 // selected tells whether the flags want it.
 func (p program) selected(t *testing.T) bool {
 	if *waitingOnly != "" {
@@ -303,6 +312,17 @@ type waitingJob struct {
 }
 
 func (s *waitingServer) start(p program) *waitingJob {
+	s.t.Helper()
+	events := []string{"output", "exited"}
+	if !*waitingTruth {
+		events = append(events, "waitingForInput")
+	}
+	j, _ := s.startWith(p, object{"events": events})
+	return j
+}
+
+// startWith starts it with further params.
+func (s *waitingServer) startWith(p program, params object) (*waitingJob, outcome) {
 	s.t.Helper()
 	dir, err := os.MkdirTemp(s.dir, "job-")
 	if err != nil {
@@ -337,17 +357,16 @@ func (s *waitingServer) start(p program) *waitingJob {
 	if p.sh != "" {
 		argv = []string{"sh", "-c", p.sh}
 	}
-	events := []string{"output", "exited"}
-	if !*waitingTruth {
-		events = append(events, "waitingForInput")
-	}
-	params := object{"argv": argv, "cwd": dir, "env": env, "events": events}
+	maps.Copy(params, object{"argv": argv, "cwd": dir, "env": env})
 	if p.pipe {
 		params["mode"], params["stdin"] = "pipe", "open"
 	} else {
 		params["mode"] = "pty"
 	}
-	var r struct{ Job struct{ Handle int64 } }
+	var r struct {
+		Job     struct{ Handle int64 }
+		Outcome outcome
+	}
 	at := monotonic()
 	if err := s.try("job/start", params, &r); err != nil {
 		if *waitingUser != 0 {
@@ -355,7 +374,13 @@ func (s *waitingServer) start(p program) *waitingJob {
 		}
 		s.t.Fatalf("job/start %v: %v", params, err)
 	}
-	return &waitingJob{s: s, handle: r.Job.Handle, events: s.of(r.Job.Handle), dir: dir, screen: screen.NewTerminal(80, 24, 0), last: at}
+	return &waitingJob{s: s, handle: r.Job.Handle, events: s.of(r.Job.Handle), dir: dir, screen: screen.NewTerminal(80, 24, 0), last: at}, r.Outcome
+}
+
+// An outcome is what a wait has come to.
+type outcome struct {
+	Reason string
+	Output map[string]struct{ Text string }
 }
 
 // end kills what is left, and forgets it.
@@ -399,7 +424,9 @@ func (j *waitingJob) next(wait time.Duration) (h heard, ok bool) {
 var sequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|P[^\x1b]*\x1b\\|[()][0-9A-B]|[ -/]*[0-~])|[\x0e\x0f\x00]`)
 
 // plain is the output since the last answer without escape sequences.
-func (j *waitingJob) plain() []byte { return sequence.ReplaceAll(j.raw, nil) }
+func (j *waitingJob) plain() []byte { return plainOf(j.raw) }
+
+func plainOf(raw []byte) []byte { return sequence.ReplaceAll(raw, nil) }
 
 // shown is what the terminal shows, down to its last line that is not empty.
 func (j *waitingJob) shown() string {
@@ -586,7 +613,19 @@ func tail(b []byte) []byte { return b[max(0, len(b)-160):] }
 // answer types what a step says.
 func (j *waitingJob) answer(st step) {
 	j.raw, j.told = nil, nil
-	params := object{"handle": j.handle}
+	params := st.params(j.handle)
+	if len(params) > 1 {
+		j.s.call("job/write", params, nil)
+	}
+	for _, name := range strings.Fields(st.also) {
+		j.s.call("job/signal", object{"handle": j.handle, "signal": name}, nil)
+		time.Sleep(100 * time.Millisecond) // It is stopped for a moment.
+	}
+}
+
+// params are those of job/write that say what is typed.
+func (st step) params(handle int64) object {
+	params := object{"handle": handle}
 	if st.input != "" {
 		params["input"] = st.input
 	}
@@ -596,13 +635,7 @@ func (j *waitingJob) answer(st step) {
 	if st.eof {
 		params["eof"] = true
 	}
-	if len(params) > 1 {
-		j.s.call("job/write", params, nil)
-	}
-	for _, name := range strings.Fields(st.also) {
-		j.s.call("job/signal", object{"handle": j.handle, "signal": name}, nil)
-		time.Sleep(100 * time.Millisecond) // It is stopped for a moment.
-	}
+	return params
 }
 
 // A busy program does not wait.
@@ -678,7 +711,7 @@ func TestWaiting(t *testing.T) {
 			s.t = t
 			if why := d.missing(s.uid); why != "" {
 				skipped = append(skipped, d.name+" ("+why+")")
-				t.Skip(why)
+				d.skip(t, why)
 			}
 			r := &row{name: d.name, group: d.group, by: map[string]int{}, exact: d.steps[0].reads > 0}
 			for range *waitingRounds {
@@ -696,7 +729,7 @@ func TestWaiting(t *testing.T) {
 			s.t = t
 			if why := b.missing(s.uid); why != "" {
 				skipped = append(skipped, b.name+" ("+why+")")
-				t.Skip(why)
+				b.skip(t, why)
 			}
 			r := &row{name: b.name, group: b.group, by: map[string]int{}}
 			b.run(s, r)
@@ -730,3 +763,37 @@ func (r *row) report(t *testing.T) {
 }
 
 func indent(text string) string { return "\t| " + strings.ReplaceAll(text, "\n", "\n\t| ") }
+
+// TestWaitingCondition answers programs by nothing but the condition input: each outcome
+// ends with the next question.
+func TestWaitingCondition(t *testing.T) {
+	s := startWaitingServer(t)
+	for _, d := range dialogues() {
+		whole := slices.ContainsFunc(d.steps, func(st step) bool { return st.ends == "" || st.listening || st.also != "" })
+		if whole || !d.selected(t) || *waitingTruth {
+			continue
+		}
+		t.Run(d.group+"/"+d.name, func(t *testing.T) {
+			s.t = t
+			if why := d.missing(s.uid); why != "" {
+				d.skip(t, why)
+			}
+			wait := object{"until": []object{{"exit": true}, {"input": true}}, "timeoutMs": waitingPatience.Milliseconds(), "format": "text"}
+			j, o := s.startWith(d.program, object{"events": []string{}, "wait": wait})
+			defer j.end()
+			for n, st := range d.steps {
+				text := o.Output["pty"].Text + o.Output["stdout"].Text
+				if o.Reason != "input" || !compiled(`(?:`+st.ends+`)\z`).Match(plainOf([]byte(text))) {
+					t.Fatalf("the wait before step %d ended with %s after %q", n, o.Reason, text)
+				}
+				if n == len(d.steps)-1 {
+					break
+				}
+				params, r := st.params(j.handle), struct{ Outcome outcome }{}
+				params["wait"] = wait
+				s.call("job/write", params, &r)
+				o = r.Outcome
+			}
+		})
+	}
+}
