@@ -332,7 +332,8 @@ func (s *waitingServer) startWith(p program, params object) (*waitingJob, outcom
 	for name, text := range p.files {
 		path := filepath.Join(dir, name)
 		s.makeDir(filepath.Dir(path))
-		if err := os.WriteFile(path, []byte(text), 0o755); err == nil {
+		err := os.WriteFile(path, []byte(text), 0o755)
+		if err == nil {
 			err = os.Chown(path, int(s.uid), -1)
 		}
 		if err != nil {
