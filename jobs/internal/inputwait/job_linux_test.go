@@ -25,6 +25,7 @@ type job struct {
 	t       *testing.T
 	cmd     *exec.Cmd
 	sink    *proc.Sink
+	source  *proc.Source // of pipes
 	input   inputwait.Input
 	term    *proc.Terminal
 	readers sync.WaitGroup
@@ -54,6 +55,14 @@ func environment() []string {
 // onTerminal starts a program as the leader of a session on a terminal.
 func onTerminal(t *testing.T, args ...string) *job {
 	t.Helper()
+	j := unread(t, args...)
+	j.read(j.term.Source())
+	return j
+}
+
+// unread is onTerminal without anybody who reads what it prints.
+func unread(t *testing.T, args ...string) *job {
+	t.Helper()
 	need(t, args[0])
 	term, slave, err := proc.OpenTerminal(80, 24)
 	if err != nil {
@@ -69,13 +78,20 @@ func onTerminal(t *testing.T, args ...string) *job {
 	_ = slave.Close() // It has its own.
 	j := &job{t: t, cmd: cmd, sink: term.Sink(), input: term, term: term, last: time.Now()}
 	j.prober = inputwait.New(inputwait.Target{Leader: cmd.Process.Pid, Input: term, Terminal: term})
-	j.read(term.Source())
 	t.Cleanup(func() { j.end(func() { _ = term.Close() }) })
 	return j
 }
 
 // onPipes starts a program whose stdin is a pipe that is open.
 func onPipes(t *testing.T, args ...string) *job {
+	t.Helper()
+	j := unreadPipe(t, args...)
+	j.read(j.source)
+	return j
+}
+
+// unreadPipe is onPipes without anybody who reads what it prints.
+func unreadPipe(t *testing.T, args ...string) *job {
 	t.Helper()
 	need(t, args[0])
 	sink, stdin, err := proc.InputPipe()
@@ -95,9 +111,8 @@ func onPipes(t *testing.T, args ...string) *job {
 	}
 	_, _ = stdin.Close(), stdout.Close() // It has its own.
 	input := proc.NewPipeInput(sink, source)
-	j := &job{t: t, cmd: cmd, sink: sink, input: input, last: time.Now()}
+	j := &job{t: t, cmd: cmd, sink: sink, source: source, input: input, last: time.Now()}
 	j.prober = inputwait.New(inputwait.Target{Leader: cmd.Process.Pid, Input: input, Outputs: input.Outputs()})
-	j.read(source)
 	t.Cleanup(func() { j.end(func() { _, _ = sink.Close(), source.Close() }) })
 	return j
 }
@@ -140,6 +155,13 @@ func (j *job) write(text string) {
 	j.last = time.Now()
 	j.mu.Unlock()
 	if _, err := j.sink.Write([]byte(text)); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+func (j *job) signal(sig syscall.Signal) {
+	j.t.Helper()
+	if err := j.cmd.Process.Signal(sig); err != nil {
 		j.t.Fatal(err)
 	}
 }
