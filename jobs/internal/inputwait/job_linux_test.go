@@ -29,6 +29,7 @@ type job struct {
 	input   inputwait.Input
 	term    *proc.Terminal
 	readers sync.WaitGroup
+	target  inputwait.Target
 	prober  *inputwait.Prober
 
 	mu     sync.Mutex
@@ -77,7 +78,8 @@ func unread(t *testing.T, args ...string) *job {
 	}
 	_ = slave.Close() // It has its own.
 	j := &job{t: t, cmd: cmd, sink: term.Sink(), input: term, term: term, last: time.Now()}
-	j.prober = inputwait.New(inputwait.Target{Leader: cmd.Process.Pid, Input: term, Terminal: term})
+	j.target = inputwait.Target{Leader: cmd.Process.Pid, Input: term, Terminal: term}
+	j.prober = inputwait.New(j.target)
 	t.Cleanup(func() { j.end(func() { _ = term.Close() }) })
 	return j
 }
@@ -112,7 +114,8 @@ func unreadPipe(t *testing.T, args ...string) *job {
 	_, _ = stdin.Close(), stdout.Close() // It has its own.
 	input := proc.NewPipeInput(sink, source)
 	j := &job{t: t, cmd: cmd, sink: sink, source: source, input: input, last: time.Now()}
-	j.prober = inputwait.New(inputwait.Target{Leader: cmd.Process.Pid, Input: input, Outputs: input.Outputs()})
+	j.target = inputwait.Target{Leader: cmd.Process.Pid, Input: input, Outputs: input.Outputs()}
+	j.prober = inputwait.New(j.target)
 	t.Cleanup(func() { j.end(func() { _, _ = sink.Close(), source.Close() }) })
 	return j
 }
