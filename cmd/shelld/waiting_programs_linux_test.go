@@ -31,7 +31,7 @@ func helperDialogue(mode, kind, prompt string) dialogue {
 
 // pythonDialogue is that of one that does the same without a runtime's other threads.
 func pythonDialogue(name, before, ready string) dialogue {
-	d := helperDialogue(name, "line", "")
+	d := helperDialogue(name, "line|raw", "")
 	d.argv = []string{"python3", "-c", `
 import os, select, time
 log = os.open("reads", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
@@ -71,6 +71,15 @@ func dialogues() []dialogue {
 		helperDialogue("descriptor 9", "line", ""),
 		helperDialogue("other thread", "line", ""),
 		pythonDialogue("line, of python", `os.write(1, b"name? ")`, `None`),
+		// Its terminal is the server, which answers; nobody else is asked.
+		pythonDialogue("asks its terminal, of python", `
+    import tty; tty.setraw(0)
+    for i in range(10):
+        os.write(1, b"a line\r\n" * 50 + b"\x1b[6n")
+        while os.read(0, 1) != b"R": pass
+        time.sleep(0.005)
+    os.write(1, b"ready: ")
+    tty.setcbreak(0)`, `None`),
 		pythonDialogue("poll, of python", `os.write(1, b"name? ")`, `p.poll()`),
 		pythonDialogue("later, of python", `os.write(1, b"name? "); time.sleep(0.3)`, `None`),
 		one(program{name: "much later", group: "made for it", argv: []string{"shelld-waits", "much later"}}, step{reads: 1, kind: "line"}),
