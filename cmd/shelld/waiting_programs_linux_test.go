@@ -48,6 +48,12 @@ while True:
 	return d
 }
 
+// long leaves one out of the short form.
+func long(d dialogue) dialogue {
+	d.short = false
+	return d
+}
+
 // one is a program that asks once.
 func one(p program, st ...step) dialogue { return dialogue{p, st} }
 
@@ -71,15 +77,15 @@ func dialogues() []dialogue {
 		helperDialogue("descriptor 9", "line", ""),
 		helperDialogue("other thread", "line", ""),
 		pythonDialogue("line, of python", `os.write(1, b"name? ")`, `None`),
-		// Its terminal is the server, which answers; nobody else is asked.
-		pythonDialogue("asks its terminal, of python", `
+		// Its terminal is the server, which answers: nobody else is asked.
+		long(pythonDialogue("asks its terminal, of python", `
     import tty; tty.setraw(0)
     for i in range(10):
         os.write(1, b"a line\r\n" * 50 + b"\x1b[6n")
         while os.read(0, 1) != b"R": pass
         time.sleep(0.005)
     os.write(1, b"ready: ")
-    tty.setcbreak(0)`, `None`),
+    tty.setcbreak(0)`, `None`)),
 		pythonDialogue("poll, of python", `os.write(1, b"name? ")`, `p.poll()`),
 		pythonDialogue("later, of python", `os.write(1, b"name? "); time.sleep(0.3)`, `None`),
 		one(program{name: "much later", group: "made for it", argv: []string{"shelld-waits", "much later"}}, step{reads: 1, kind: "line"}),
