@@ -91,7 +91,7 @@ func (t *Terminal) shiftRows(top, bottom, n int) {
 		return
 	}
 	left, right := t.margins.left, t.margins.right
-	t.did((bottom - top + 1) * ((right-left+1)/moveWork + lineWork))
+	t.did((bottom - top + 1) * ((right-left+1)/moveWork + 4*lineWork))
 	row := func(i int) []cell {
 		l := t.grid.lines[i]
 		l.mend(left)

@@ -47,7 +47,7 @@ func TestWorkIsCounted(t *testing.T) {
 		{"what scrolls between margins", "\x1b[?69h\x1b[2;99s\x1b[999;9H", "\n", cols * rows / 4, 2 * cols * rows},
 		{"repeated", "x", "\x1b[65535b", cols * rows, 4 * cols * rows},
 		{"repeated in insert mode", "\x1b[4hx", "\x1b[65535b", cols * rows, 6 * cols * rows},
-		{"repeated between margins", "\x1b[?69h\x1b[2;3s\x1b[999;2Hx", "\x1b[65535b", 4 * rows, 40 * rows},
+		{"repeated between margins", "\x1b[?69h\x1b[2;3s\x1b[999;2Hx", "\x1b[65535b", 4 * rows, 80 * rows},
 		{"modes", "\x1b[41m\x1b[?40h", "\x1b[?3" + strings.Repeat(";3", 29) + "h", cols * rows, 4 * cols * rows},
 		{"reset", strings.Repeat("x", cols*rows), "\x1bc", cols * rows, 3 * cols * rows},
 		{"colours", "", "\x1b]104\a", paletteWork, 10 * paletteWork},
