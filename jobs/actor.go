@@ -414,7 +414,7 @@ func (j *Job) failPending(err *Error) {
 		r.msg.reply.fail(err)
 	}
 	for _, r := range j.screens {
-		r.reply.fail(err)
+		r.fail(err)
 	}
 	for _, k := range j.kills {
 		k.reply.fail(err)
