@@ -2,6 +2,7 @@ package inputwait_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func TestProgramsThatDoNot(t *testing.T) {
 		{"serves", "> ", python("import http.server\nprint('> ', end='')\nhttp.server.HTTPServer(('127.0.0.1',0),http.server.SimpleHTTPRequestHandler).serve_forever()")},
 		{"node timer", "> ", []string{"node", "-e", "process.stdout.write('> '); setInterval(()=>{}, 50)"}},
 		{"child sleeps", "$ ", []string{"bash", "-c", "printf '$ '; sleep 60; :"}},
-		{"waits for a fifo", "> ", []string{"bash", "-c", `d=$(mktemp -d); mkfifo $d/f; printf '> '; (sleep 5; rm -r $d) & cat $d/f`}},
+		{"waits for a fifo", "> ", []string{"bash", "-c", `mkfifo "$0"; printf '> '; cat "$0"; :`, filepath.Join(t.TempDir(), "fifo")}},
 		{"getpid in a loop", "> ", python("import os\nprint('> ', end='')\nwhile True: os.getppid()")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
