@@ -33,7 +33,7 @@ func TestProgramsThatDoNot(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			onTerminal(t, test.args...).never(test.prompt, 1500*time.Millisecond)
+			onTerminal(t, test.args...).never(test.prompt, 700*time.Millisecond)
 		})
 	}
 }
@@ -56,11 +56,11 @@ while True:
 		}
 	})
 	t.Run("and busy", func(t *testing.T) {
-		onTerminal(t, "python3", "-c", fmt.Sprintf(poll, "0.05", "sum(range(2000000))")).never("> ", time.Second)
+		onTerminal(t, "python3", "-c", fmt.Sprintf(poll, "0.05", "sum(range(2000000))")).never("> ", 700*time.Millisecond)
 	})
 	t.Run("a timer that prints", func(t *testing.T) {
 		j := onTerminal(t, "python3", "-c", fmt.Sprintf(poll, "0.18", "print('.', flush=True)"))
-		j.never("> ", time.Second)
+		j.never("> ", 700*time.Millisecond)
 	})
 	t.Run("a second", func(t *testing.T) {
 		onTerminal(t, "python3", "-c", fmt.Sprintf(poll, "3", "pass")).waits("> ", reading, line, likely)

@@ -27,10 +27,10 @@ func TestPipes(t *testing.T) {
 		onPipes(t, "node", "-e", "console.log('ready'); process.stdin.on('data', d => 0)").waits("ready", reading, line, exact)
 	})
 	t.Run("another pipe", func(t *testing.T) {
-		onPipes(t, "bash", "-c", "echo 'go? '; sleep 60 | cat").never("go? ", time.Second)
+		onPipes(t, "bash", "-c", "echo 'go? '; sleep 60 | cat").never("go? ", 700*time.Millisecond)
 	})
 	t.Run("sleep", func(t *testing.T) {
-		onPipes(t, "bash", "-c", "echo 'go? '; sleep 5").never("go? ", time.Second)
+		onPipes(t, "bash", "-c", "echo 'go? '; sleep 5").never("go? ", 700*time.Millisecond)
 	})
 	t.Run("output closed", func(t *testing.T) {
 		onPipes(t, "bash", "-c", "echo go; exec cat >/dev/null 2>&1").waits("go", reading, line, exact)

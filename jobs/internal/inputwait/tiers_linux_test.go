@@ -58,11 +58,11 @@ func TestLowerTiersNever(t *testing.T) {
 		{"python3", "-u", "-c", "print('> ')\nwhile True: pass"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
-			onTerminal(t, args...).limited(2).never("> ", time.Second)
+			onTerminal(t, args...).limited(2).never("> ", 700*time.Millisecond)
 		})
 	}
 	t.Run("runs", func(t *testing.T) {
-		onTerminal(t, "python3", "-u", "-c", "print('> ')\nwhile True: pass").limited(3).never("> ", time.Second)
+		onTerminal(t, "python3", "-u", "-c", "print('> ')\nwhile True: pass").limited(3).never("> ", 700*time.Millisecond)
 	})
 }
 
@@ -106,7 +106,7 @@ func TestUnknownInput(t *testing.T) {
 	j = onTerminal(t, "dash", "-c", "printf '> '; sleep 60; :")
 	j.target.Terminal = blind{j.term}
 	j.target.Input = j.target.Terminal
-	j.limited(1).never("> ", time.Second)
+	j.limited(1).never("> ", 700*time.Millisecond)
 }
 
 // blind does not know whether input was consumed.
