@@ -10,7 +10,7 @@ import (
 // Where only quiet is missing, a look says when to look again, and what is said then is
 // final.
 func TestAgain(t *testing.T) {
-	j := onTerminal(t, "python3", "-u", "-c", "import select,socket\na,b=socket.socketpair()\nprint('ready')\nselect.select([0,a],[],[])")
+	j := onTerminal(t, "python3", "-u", "-c", "import select,socket\na=socket.create_server(('127.0.0.1',0))\nprint('ready')\nselect.select([0,a],[],[])")
 	v := j.await("about to wait", func(v inputwait.Verdict) bool { return v.Again > 0 && j.printed() != "" })
 	if v.Waiting || v.Again > 150*time.Millisecond || v.Why == "" {
 		t.Errorf("too early: %+v", v)

@@ -44,5 +44,6 @@ var calls = [...]callName{
 	unix.SYS_CONNECT:         {callSocket, "connect"},
 	unix.SYS_ACCEPT:          {callSocket, "accept"},
 	unix.SYS_ACCEPT4:         {callSocket, "accept4"},
+	unix.SYS_IO_URING_ENTER:  {callRing, "io_uring_enter"},
 	unix.SYS_RESTART_SYSCALL: {callRestart, "restart_syscall"},
 }

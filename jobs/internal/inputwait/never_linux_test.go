@@ -73,8 +73,9 @@ while True:
 // Input and other things: it listens.
 func TestListening(t *testing.T) {
 	for _, test := range []struct{ name, code string }{
-		{"poll with a socket", "import select,socket\na,b=socket.socketpair()\nselect.select([0,a],[],[])"},
-		{"epoll with a socket", "import select,socket\na,b=socket.socketpair()\ne=select.epoll(); e.register(0,1); e.register(a,1); e.poll()"},
+		{"poll with a socket", "import select,socket\na=socket.create_server(('127.0.0.1',0))\nselect.select([0,a],[],[])"},
+		{"epoll with a socket", "import select,socket\na=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\ne=select.epoll(); e.register(0,1); e.register(a,1); e.poll()"},
+		{"half a pair of sockets", "import os,select,socket\na,b=socket.socketpair()\nif os.fork()==0: a.close(); b.recv(1)\nb.close()\nselect.select([0,a],[],[])"},
 		{"a pipe to a child", "import select,subprocess\np=subprocess.Popen(['sleep','60'],stdout=subprocess.PIPE)\nselect.select([0,p.stdout],[],[])"},
 		{"a child's end", "import os,select,subprocess\np=subprocess.Popen(['sleep','60'])\nselect.select([0,os.pidfd_open(p.pid)],[],[])"},
 		{"reader thread, main sleeps", "import sys,threading,time\nthreading.Thread(target=sys.stdin.readline,daemon=True).start()\ntime.sleep(60)"},
@@ -93,6 +94,8 @@ func TestOwnSources(t *testing.T) {
 	for _, test := range []struct{ name, code string }{
 		{"a pipe of its own", "r,w=os.pipe(); select.select([0,r],[],[])"},
 		{"a fifo open both ways", "n='/tmp/inputwait-%d'%os.getpid(); os.mkfifo(n); f=os.open(n,os.O_RDWR); os.unlink(n); select.select([0,f],[],[])"},
+		{"a pair of sockets", "import socket; a,b=socket.socketpair(); select.select([0,a],[],[])"},
+		{"asyncio", "import asyncio,sys; l=asyncio.new_event_loop(); l.add_reader(0,print); l.run_forever()"},
 		{"an eventfd", "f=os.eventfd(0); select.select([0,f],[],[])"},
 		{"a nested epoll", "e=select.epoll(); e.register(0,1); g=select.epoll(); g.register(e,1); h=select.epoll(); h.register(g,1); h.poll()"},
 		{"an inotify", "import ctypes; f=ctypes.CDLL(None).inotify_init(); select.select([0,f],[],[])"},

@@ -146,6 +146,8 @@ func (p *Prober) decode(in *inspection, tid int, c call) {
 		}
 	case callSleep, callSocket:
 		in.sleeper = "another of its threads is blocked in " + name.name
+	case callRing:
+		in.denied = true
 	case callPoll, callPpoll, callSelect, callPselect, callEpoll, callEpoll2:
 		p.decodeSet(in, tid, name, c)
 	}
