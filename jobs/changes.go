@@ -192,6 +192,12 @@ func (j *Job) onForeground(m foregroundMsg) {
 // onInfo answers with what is known now, and with what runs in the foreground then.
 func (j *Job) onInfo(m infoMsg) {
 	info := j.snapshot()
+	if !j.lookPortsFor(m, info) {
+		j.answerInfo(m, info)
+	}
+}
+
+func (j *Job) answerInfo(m infoMsg, info Info) {
 	if j.lookBehind(m, info) {
 		return
 	}

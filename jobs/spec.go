@@ -216,7 +216,8 @@ const (
 
 // Conditions are the kinds that a wait can be armed with here.
 func Conditions() []ConditionKind {
-	return []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilQuiet, UntilBytes}
+	all := []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilQuiet, UntilBytes}
+	return append(all, portConditions()...)
 }
 
 // A Condition is one thing to wait for.
@@ -225,6 +226,7 @@ type Condition struct {
 	Watch WatchSpec     // pattern
 	Quiet time.Duration // quietMs
 	Bytes int64         // bytes
+	Port  uint16        // port; 0 = any
 
 	// AfterInput says for a pattern whether the echo of what was typed last does not
 	// match; nil: as the wait of a write does, and no other.

@@ -63,7 +63,7 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 	case c.Input != nil:
 		return jobs.Condition{}, unsupported(at+"/input", "input", see)
 	case c.Port != nil:
-		return jobs.Condition{}, unsupported(at+"/port", "port", see)
+		return portCondition(*c.Port, at)
 	}
 	return jobs.Condition{}, unsupported(at+"/command", "command", see)
 }

@@ -89,6 +89,11 @@ var rules = []rule{
 		why:    "what a machine lets a server do is seen without the rest of us",
 	},
 	{
+		pkg:    "jobs/internal/ports",
+		theirs: []string{"golang.org/x/sys"},
+		why:    "who listens is seen without the rest of us",
+	},
+	{
 		pkg: "jobs/internal/*", // spool, redact, shellmark
 		why: "it is a function of bytes alone",
 	},
