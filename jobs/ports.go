@@ -71,6 +71,7 @@ type portLook struct {
 	step   int  // see portPause
 	due    time.Time
 	rest   time.Time     // not before, for the sake of others
+	took   time.Duration // the last look
 	output time.Duration // when output had last come, of all streams together, at the last review
 	watch  *ports.Watch  // whoever is looking has it
 }
@@ -196,7 +197,8 @@ func identify(f *ports.Found, port int) {
 func (j *Job) onPorts(m portsMsg) {
 	p, now := &j.portLook, time.Now()
 	p.busy, p.back = false, m.number
-	p.rest = now.Add(min(m.took*portShare, mostPause))
+	p.rest = now.Add(min(min(m.took, p.took)*portShare, mostPause)) // of two, since others may have had the processor
+	p.took = m.took
 	p.step++
 	p.due = now.Add(portPause(p.step))
 	if !m.known {
