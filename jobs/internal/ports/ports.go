@@ -8,7 +8,6 @@
 package ports
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
 )
@@ -23,11 +22,6 @@ type Listener struct {
 
 	inode uint64
 	space string // its network namespace
-}
-
-// compare orders listeners by port, address and process, IPv4 first.
-func compare(a, b Listener) int {
-	return cmp.Or(cmp.Compare(a.Port, b.Port), a.Address.Compare(b.Address), cmp.Compare(a.PID, b.PID), cmp.Compare(a.inode, b.inode))
 }
 
 // Found is what a look has seen, each in order.

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"slices"
 	"strconv"
@@ -97,6 +98,11 @@ func (w *Watch) Look(members Members, leader int) (Found, bool) {
 		slices.SortFunc(list, compare)
 	}
 	return found, true
+}
+
+// compare orders listeners by port, address and process, IPv4 first.
+func compare(a, b Listener) int {
+	return cmp.Or(cmp.Compare(a.Port, b.Port), a.Address.Compare(b.Address), cmp.Compare(a.PID, b.PID), cmp.Compare(a.inode, b.inode))
 }
 
 // listeners lists who listens in the network namespaces of some processes. home is that of the
