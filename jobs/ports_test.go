@@ -187,7 +187,7 @@ func TestPortOrder(t *testing.T) {
 func TestPortLookThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
-		p.stuck = make(chan struct{})
+		p.stuck, p.found.Others = make(chan struct{}), []ports.Listener{fakeListener(80, 0)}
 		began := time.Now()
 		w := awaitPort(t, f, port(80), Condition{Kind: UntilQuiet, Quiet: ms(300)})
 		if o := must(t, w); o.Reason != "quietMs" || time.Since(began) != ms(300)+firstLook {
@@ -202,10 +202,9 @@ func TestPortLookThatHangs(t *testing.T) {
 			t.Errorf("looks at once: %v", p.looks)
 		}
 		// What a look sees that was begun before a wait says nothing of it.
-		p.found.Others = []ports.Listener{fakeListener(80, 0)}
 		late := awaitPort(t, f, port(80))
 		synctest.Wait()
-		p.found.Own = []ports.Listener{fakeListener(80, 7)}
+		p.found = ports.Found{Own: []ports.Listener{fakeListener(80, 7)}}
 		close(p.stuck)
 		if o := must(t, late); o.Reason != "port" {
 			t.Errorf("%+v", o)
