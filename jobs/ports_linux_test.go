@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"shelld/jobs/internal/ports"
 )
 
 // These tests run this program again as a server: "serve WORD… NETWORK ADDRESS".
@@ -285,4 +287,40 @@ func BenchmarkPortDelay(b *testing.B) {
 			b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
 		})
 	}
+}
+
+// BenchmarkPortLook: a look at a job of some processes that finds nothing new, and one for
+// job/get.
+func BenchmarkPortLook(b *testing.B) {
+	m, err := NewManager(Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		m.Shutdown()
+		_ = m.Close()
+	}()
+	s := sh("sleep 1000 & sleep 1000 & sleep 1000 & exec \"$@\"")
+	s.Command, s.Argv = nil, append([]string{"sh", "-c", *s.Command, "sh"}, server("tcp4", "127.0.0.1:0").Argv...)
+	s.Mode, s.OpenStdin = ModePipe, true
+	s.Wait = &WaitSpec{Until: []Condition{port(0)}, Timeout: time.Minute}
+	j, p, refused := m.Start(s)
+	if refused != nil {
+		b.Fatal(refused)
+	}
+	if r := <-p.C; r.Err != nil || r.Value.Outcome.Reason != "port" {
+		b.Fatalf("%+v", r)
+	}
+	look := func(b *testing.B, w func() *ports.Watch) {
+		for b.Loop() {
+			if f, ok := lookPorts(w(), j.proc, j.info.PID); !ok || len(f.Own) != 1 {
+				b.Fatalf("%+v", f)
+			}
+		}
+	}
+	b.Run("again", func(b *testing.B) {
+		w := new(ports.Watch)
+		look(b, func() *ports.Watch { return w })
+	})
+	b.Run("first", func(b *testing.B) { look(b, func() *ports.Watch { return new(ports.Watch) }) })
 }

@@ -3,6 +3,7 @@ package jobs
 import (
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,22 +13,41 @@ import (
 
 // A fakePorts is a system of which the test says who listens.
 type fakePorts struct {
+	takes time.Duration
+	stuck chan struct{} // not nil: a look waits for it
+
+	mu    sync.Mutex
 	began time.Time
 	looks []time.Duration // when they were begun
-	takes time.Duration
 	found ports.Found
-	stuck chan struct{} // not nil: a look waits for it
 }
 
 // look is begun in one goroutine at a time.
 func (p *fakePorts) look(*ports.Watch, process, int) (ports.Found, bool) {
+	p.mu.Lock()
 	p.looks = append(p.looks, time.Since(p.began))
-	found, stuck := p.found, p.stuck
+	found := p.found
+	p.mu.Unlock()
 	time.Sleep(p.takes)
-	if stuck != nil {
-		<-stuck
+	if p.stuck != nil {
+		<-p.stuck
 	}
 	return found, true
+}
+
+// say is who listens from now on.
+func (p *fakePorts) say(f ports.Found) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.found = f
+}
+
+// anew counts looks from now on, and returns those before.
+func (p *fakePorts) anew() (looks []time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	looks, p.looks, p.began = p.looks, nil, time.Now()
+	return looks
 }
 
 func fakeListener(port, pid int) ports.Listener {
@@ -58,34 +78,33 @@ func TestPortLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
 		must(t, awaitPort(t, f, Condition{Kind: UntilQuiet, Quiet: time.Second}))
-		if len(p.looks) != 0 {
-			t.Errorf("looks that nobody wanted: %v", p.looks)
+		if looks := p.anew(); len(looks) != 0 {
+			t.Errorf("looks that nobody wanted: %v", looks)
 		}
-		p.began = time.Now()
 		w := awaitPort(t, f, port(80))
 		time.Sleep(3 * time.Second)
 		want := []time.Duration{0, ms(1), ms(5), ms(15), ms(45), ms(105), ms(225), ms(325), ms(450)}
-		if len(p.looks) < 12 || !slices.Equal(p.looks[:len(want)], want) {
-			t.Errorf("looks at %v", p.looks)
+		looks := p.anew()
+		if len(looks) < 12 || !slices.Equal(looks[:len(want)], want) {
+			t.Errorf("looks at %v", looks)
 		}
-		if n := len(p.looks); p.looks[n-1]-p.looks[n-2] != slowTick {
-			t.Errorf("the last looks are %v", p.looks[n-2:])
+		if n := len(looks); looks[n-1]-looks[n-2] != slowTick {
+			t.Errorf("the last looks are %v", looks[n-2:])
 		}
-		p.looks, p.began = nil, time.Now()
 		f.out.data <- []byte("x")
 		time.Sleep(ms(20))
-		if want := []time.Duration{ms(1), ms(5), ms(15)}; !slices.Equal(p.looks, want) {
-			t.Errorf("looks after output at %v, not %v", p.looks, want)
+		if looks, want := p.anew(), []time.Duration{ms(1), ms(5), ms(15)}; !slices.Equal(looks, want) {
+			t.Errorf("looks after output at %v, not %v", looks, want)
 		}
-		p.found.Own = []ports.Listener{fakeListener(80, 7)}
+		p.say(ports.Found{Own: []ports.Listener{fakeListener(80, 7)}})
 		f.out.data <- []byte("x")
 		if o := must(t, w); o.Reason != "port" || o.Index != 0 || *o.Port != (Port{Port: 80, Address: "0.0.0.0", PID: 7}) {
 			t.Errorf("%+v, %+v", o, o.Port)
 		}
-		p.looks = nil
+		p.anew()
 		time.Sleep(time.Minute)
-		if len(p.looks) != 0 {
-			t.Errorf("looks after the wait: %v", p.looks)
+		if looks := p.anew(); len(looks) != 0 {
+			t.Errorf("looks after the wait: %v", looks)
 		}
 		f.end()
 	})
@@ -102,8 +121,8 @@ func TestPortLooksCost(t *testing.T) {
 			f.out.data <- []byte("x")
 			time.Sleep(ms(2))
 		}
-		if n := len(p.looks); n < 8 || n > 2000/200+1 {
-			t.Errorf("%d looks in 2 s of output: %v", n, p.looks)
+		if looks := p.anew(); len(looks) < 8 || len(looks) > 2000/200+2 {
+			t.Errorf("%d looks in 2 s of output: %v", len(looks), looks)
 		}
 		w.Cancel()
 		refused(t, w, CodeCanceled)
@@ -136,16 +155,16 @@ func TestPortOrder(t *testing.T) {
 			{"one whose owner cannot be seen", []Condition{port(90)}, ports.Found{Maybe: other}, "port", 0},
 			{"any does not mean that", []Condition{port(0), quiet}, ports.Found{Maybe: other}, "quietMs", 1},
 		} {
-			p.found = ports.Found{}
+			p.say(ports.Found{})
 			w := awaitPort(t, f, c.until...)
 			time.Sleep(ms(2099)) // the last look was 74 ms ago, and the next one is far away
-			p.found = c.found
+			p.say(c.found)
 			o := must(t, w)
 			if o.Reason != c.reason || o.Index != c.index || (o.Port != nil) != (c.reason != "quietMs") {
 				t.Errorf("%s: %s, %d, %+v", c.name, o.Reason, o.Index, o.Port)
 			}
 		}
-		p.found = ports.Found{Own: own}
+		p.say(ports.Found{Own: own})
 		if o := must(t, awaitPort(t, f, Condition{Kind: UntilQuiet}, port(80))); o.Reason != "quietMs" {
 			t.Errorf("both hold at once: %+v", o)
 		}
@@ -160,10 +179,10 @@ func TestPortOrder(t *testing.T) {
 		if o := must(t, poll); o.Reason != "timeout" || o.Index != -1 || o.Port != nil {
 			t.Errorf("without any time: %+v", o)
 		}
-		p.found = ports.Found{}
+		p.say(ports.Found{})
 		atExit, never := awaitPort(t, f, port(80)), awaitPort(t, f, port(81))
 		time.Sleep(ms(2099))
-		p.found = ports.Found{Own: own}
+		p.say(ports.Found{Own: own})
 		f.proc.exit(0)
 		if o := must(t, atExit); o.Reason != "port" {
 			t.Errorf("at the leader's end: %+v", o)
@@ -171,10 +190,10 @@ func TestPortOrder(t *testing.T) {
 		if o := must(t, never); o.Reason != "exit" || o.Index != -1 {
 			t.Errorf("at the leader's end: %+v", o)
 		}
-		p.found = ports.Found{}
+		p.say(ports.Found{})
 		behind := awaitPort(t, f, port(80), Condition{Kind: UntilClosed})
 		time.Sleep(time.Second)
-		p.found = ports.Found{Own: own}
+		p.say(ports.Found{Own: own})
 		if o := must(t, behind); o.Reason != "port" {
 			t.Errorf("behind the leader: %+v", o)
 		}
@@ -187,7 +206,8 @@ func TestPortOrder(t *testing.T) {
 func TestPortLookThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, p := startFakePorts(t)
-		p.stuck, p.found.Others = make(chan struct{}), []ports.Listener{fakeListener(80, 0)}
+		p.stuck = make(chan struct{})
+		p.say(ports.Found{Others: []ports.Listener{fakeListener(80, 0)}})
 		began := time.Now()
 		w := awaitPort(t, f, port(80), Condition{Kind: UntilQuiet, Quiet: ms(300)})
 		if o := must(t, w); o.Reason != "quietMs" || time.Since(began) != ms(300)+firstLook {
@@ -198,13 +218,13 @@ func TestPortLookThatHangs(t *testing.T) {
 		if o := must(t, poll); o.Reason != "timeout" || time.Since(began) != firstLook {
 			t.Errorf("%s after %v", o.Reason, time.Since(began))
 		}
-		if len(p.looks) != 1 {
-			t.Errorf("looks at once: %v", p.looks)
+		if looks := p.anew(); len(looks) != 1 {
+			t.Errorf("looks at once: %v", looks)
 		}
 		// What a look sees that was begun before a wait says nothing of it.
 		late := awaitPort(t, f, port(80))
 		synctest.Wait()
-		p.found = ports.Found{Own: []ports.Listener{fakeListener(80, 7)}}
+		p.say(ports.Found{Own: []ports.Listener{fakeListener(80, 7)}})
 		close(p.stuck)
 		if o := must(t, late); o.Reason != "port" {
 			t.Errorf("%+v", o)
