@@ -32,17 +32,21 @@ func newLine(cols int, blank cell) *line {
 
 // fill makes all cells the same. What is so already costs next to nothing.
 func (l *line) fill(blank cell) (work int) {
-	l.wrapped, l.stale = false, false
 	if blank != (cell{}) {
 		return l.fillWith(blank)
 	}
+	return l.empty()
+}
+
+func (l *line) empty() (work int) {
 	work = l.used + lineWork
 	clear(l.cells[:l.used])
-	l.used, l.even = 0, false
+	l.used, l.even, l.wrapped, l.stale = 0, false, false, false
 	return work
 }
 
 func (l *line) fillWith(blank cell) (work int) {
+	l.wrapped, l.stale = false, false
 	if l.even && l.cells[0] == blank {
 		return lineWork
 	}

@@ -59,7 +59,11 @@ func (t *Terminal) scrollUpFrom(top, n int, keep bool) {
 	}
 	blank := t.blank()
 	for _, l := range t.grid.rotate(top, bottom, n) {
-		work += l.fill(blank)
+		if blank == (cell{}) { // nearly always, and inlined
+			work += l.empty()
+		} else {
+			work += l.fill(blank)
+		}
 	}
 	t.did(work)
 }
