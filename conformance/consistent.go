@@ -22,6 +22,9 @@ func (j *jobView) state(job map[string]any) string {
 		}
 		j.pid = pid
 	}
+	if why := j.waits(job); why != "" {
+		return why
+	}
 	return j.exit(job["exit"])
 }
 
@@ -109,8 +112,13 @@ func outcome(r *request, o map[string]any) string {
 	if i < 0 || int(i) >= len(until) {
 		return fmt.Sprintf("a wait has %d conditions, and index is %d", len(until), i)
 	}
-	if condition, _ := until[i].(map[string]any); condition[member] == nil {
+	condition, _ := until[i].(map[string]any)
+	if condition[member] == nil {
 		return fmt.Sprintf("a wait has ended with the reason %s, and its condition %d is %s", reason, i, show(until[i]))
+	}
+	if reason == "input" {
+		job, _ := o["job"].(map[string]any)
+		return accepted(condition["input"], job)
 	}
 	return ""
 }

@@ -39,7 +39,8 @@
 //	needs: KIND NAME, …   what a server or machine may lack; then the session is skipped.
 //	                      May come several times. From the server's capabilities: mode,
 //	                      method, event, condition, signal, key, encoding, query, readFormat,
-//	                      waitFormat, limit, capability (a member that is true). From the machine:
+//	                      waitFormat, limit, inputDetection (this tier or a better one),
+//	                      capability (a member that is true). From the machine:
 //	                      platform (as Go calls it: linux, darwin), program (on PATH)
 //	lacks: KIND NAME, …   what a server must not have; one that has it is skipped. Of the
 //	                      server's capabilities alone

@@ -11,7 +11,7 @@ import (
 // shows it is enough.
 func paramFaults() (all []fault) {
 	// The verdict is what comes of it: another result, an error, silence.
-	const says = "expected|differs|no more output comes|are not acknowledged|" + notSent
+	const says = "expected|differs|no more output comes|are not acknowledged|by the condition input|" + notSent
 	for _, line := range strings.Split(strings.TrimSpace(`
 initialize rootDirectory allowedDirectories
 initialize/capabilities ack
@@ -33,6 +33,7 @@ job/subscribe events encoding from queries whenSlow
 job/remove keepFiles
 wait from timeoutMs maxBytes format stripEcho
 condition flags on stream afterInput
+condition/input minConfidence kinds listening
 watch flags on stream once
 `), "\n") {
 		where, names, _ := strings.Cut(line, " ")
@@ -87,6 +88,11 @@ func places(where string, m *packet) (all []map[string]any) {
 		}
 	}
 	switch where {
+	case "condition/input":
+		for _, condition := range places("condition", m) {
+			o, _ := condition["input"].(map[string]any)
+			all = append(all, o)
+		}
 	case "wait":
 		all = append(all, wait)
 	case "condition":

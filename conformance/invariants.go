@@ -155,8 +155,12 @@ func (c *checker) result(r *request, m *message) string {
 	case "job/read":
 		why = c.read(r, o)
 	}
-	if ended, _ := o["outcome"].(map[string]any); why == "" {
+	ended, _ := o["outcome"].(map[string]any)
+	if why == "" {
 		why = outcome(r, ended)
+	}
+	if jobs, _ := o["jobs"].([]any); why == "" {
+		why = unlooked(r.method, append(slices.Clone(jobs), o["job"], ended["job"]))
 	}
 	if why != "" {
 		return why

@@ -31,6 +31,7 @@ type jobView struct {
 	exitTold any              // the exit as it was told first
 	matches  map[string]int64 // by watch and stream: where the last match ends
 	revision int64            // of the screen, as its last change was told
+	input    inputView
 }
 
 // A streamView is one stream's output so far.
@@ -137,9 +138,16 @@ func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
 		if why := c.screenChanged(j, o); why != "" {
 			return why
 		}
+	case "waitingForInput":
+		if why := j.edge(o); why != "" {
+			return why
+		}
 	case "exited":
 		if j.exited {
 			return fmt.Sprintf("job/exited of job %s comes once", j.handle)
+		}
+		if why := j.waitsOver(); why != "" {
+			return why
 		}
 		j.exited = true
 		if why := j.exit(o["exit"]); why != "" {
@@ -149,6 +157,9 @@ func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
 		j.closed = true
 		if j.sub == nil && c.wants(j, "exited") && !j.exited {
 			return fmt.Sprintf("job/closed of job %s comes before its job/exited", j.handle)
+		}
+		if why := j.waitsOver(); why != "" {
+			return why
 		}
 		return c.complete(j)
 	}

@@ -92,6 +92,25 @@ func waited(id int, outcome string) string {
 	return fmt.Sprintf("\n"+`< {"jsonrpc":"2.0","id":%d,"result":{"bytesWritten":2,"outcome":{%s,"job":{"handle":1,"status":"running","streams":{"pty":{"nextOffset":9}}}}}}`+"\n", id, outcome)
 }
 
+// typing is a job/write of more members, waitOf a wait for input, and waitTold and over are its
+// edges.
+func typing(id int, members string) string {
+	return fmt.Sprintf("> "+`{"jsonrpc":"2.0","id":%d,"method":"job/write","params":{"handle":1,%s}}`, id, members)
+}
+
+func waitOf(id, state, prompt string) string {
+	return fmt.Sprintf(`"waitingForInput":{"waiting":true,"waitId":%q,"state":%q,"kind":"line","since":"2026-01-02T03:04:07Z","prompt":%q,"pid":4242,"why":"x (pid 4242) is blocked","confidence":"exact"}`, id, state, prompt)
+}
+
+func waitTold(id, state, prompt string) string {
+	members, _ := strings.CutPrefix(waitOf(id, state, prompt), `"waitingForInput":{`)
+	return "EVENT waitingForInput 1 ," + strings.TrimSuffix(members, "}") + "\n"
+}
+
+func over(id string) string {
+	return fmt.Sprintf(`EVENT waitingForInput 1 ,"waiting":false,"waitId":%q`, id) + "\n"
+}
+
 // compositions are wires, what is in their sessions, and what is not.
 var compositions = []struct {
 	name, wire string
@@ -126,6 +145,27 @@ var compositions = []struct {
 		[]string{"job/wait\nid: \"w\"\n", "-- notify --\n$/cancelRequest {id: \"w\"}\n-- error wait --\n{kind: \"canceled\"}"}, []string{"outcome"}},
 	{"matches", "INIT\n" + `> {"jsonrpc":"2.0","id":1,"method":"job/start","params":{"argv":["x"]}}` + "\nSTART 1 1\n" + `> {"jsonrpc":"2.0","id":2,"method":"job/watch","params":{"handle":1,"pattern":"o"}}` + "\n" + `< {"jsonrpc":"2.0","id":2,"result":{"watchId":1}}` + "\nOUT 1 0 \"oo\"\n" + `EVENT patternMatched 1 ,"watchId":1,"match":"o","groups":["o"],"named":{},"line":"oo","stream":"pty","offset":0,"endOffset":1` + "\n" + `> {"jsonrpc":"2.0","id":3,"method":"job/unwatch","params":{"handle":1,"watchId":1}}`,
 		[]string{"{watchId: $watch1:int}", "-- expect of h1-watch1-pty --\njob/patternMatched {handle: $h1, match: \"o\", offset: 0, endOffset: 1, groups: [\"o\"], stream: \"pty\", watchId: $watch1}", "job/unwatch {handle: $h1, watchId: $watch1}"}, []string{"line"}},
+	{"waits for input", started + "OUT 1 0 \"$ \"\n" + waitTold("1.1", "listening", "$") + waitTold("1.1", "reading", "$") +
+		`> {"jsonrpc":"2.0","id":2,"method":"job/write","params":{"handle":1,"input":"a","ifWaiting":"1.1"}}` + wrote(2, 1) + over("1.1") + waitTold("1.2", "reading", "pid 4242") + over("1.2") + waitTold("1.3", "reading", "ok 03:04:07") +
+		typing(3, `"input":"b"`) + "\n" + over("1.3"),
+		[]string{
+			"level: terminal\nneeds: event waitingForInput\n",
+			"-- expect of h1-waiting --\njob/waitingForInput {handle: $h1, kind: \"line\", prompt: \"$\", state: \"reading\", waitId: $wait1:string, waiting: true}\n-- send write --\njob/write {handle: $h1, input: \"a\", ifWaiting: $wait1}\n",
+			"-- expect of h1-waiting --\njob/waitingForInput {handle: $h1, waitId: $wait1, waiting: false}\njob/waitingForInput {handle: $h1, kind: \"line\", prompt: ~`^ok \\d\\d:\\d\\d:\\d\\d$`, state: \"reading\", waiting: true}\n",
+			"-- expect of h1-waiting --\njob/waitingForInput {handle: $h1, waiting: false}\n",
+		}, []string{"4242", "since", "why", "1.1", "1.2", "listening"}},
+	{"a wait for a wait for input", started + "OUT 1 0 \"$ \"\n> " + strings.Replace(write(2, "a"), `"input"`, `"wait":{"until":[{"input":{"minConfidence":"exact"}}]},"input"`, 1) + "\nOUT 1 2 \"b? \"" +
+		strings.Replace(waited(2, `"reason":"input","index":0,"output":{"pty":{"text":"b? ","offset":2,"nextOffset":5}}`), `"streams"`, waitOf("1.2", "reading", "b?")+`,"streams"`, 1) +
+		typing(3, `"input":"b","ifWaiting":"1.2"`),
+		[]string{
+			"needs: condition input, inputDetection exact\n",
+			"job: {waitingForInput: {kind: \"line\", prompt: \"b?\", state: \"reading\", waitId: $wait1:string, waiting: true}},", "output: {pty: {text: \"b? \", offset: 2, nextOffset: 5}}",
+			"ifWaiting: $wait1}",
+		}, []string{"since", "why", "1.2"}},
+	{"a look at a job", started + `> {"jsonrpc":"2.0","id":2,"method":"job/get","params":{"handle":1}}` + "\nSTART 2 1 ," + waitOf("1.1", "reading", "$") + "\n" + typing(3, `"input":"b","ifWaiting":"1.1"`),
+		[]string{"waitingForInput: {waitId: $wait1:string, waiting: true}", "ifWaiting: $wait1}"}, []string{"prompt"}},
+	{"a look at a job for nothing more", started + `> {"jsonrpc":"2.0","id":2,"method":"job/get","params":{"handle":1}}` + "\nSTART 2 1 ," + waitOf("1.1", "reading", "$") + "\n" + typing(3, `"input":"b"`),
+		nil, []string{"waitingForInput"}},
 	{"states", started + `EVENT stateChanged 1 ,"changed":["title","foreground"],"title":"a","foreground":{"pid":4242,"command":"x"}` + "\n" + `EVENT stateChanged 1 ,"changed":["title"],"title":"b"` + "\n" + `EVENT stateChanged 1 ,"changed":["status"],"status":"stopped"`,
 		[]string{"-- expect of h1-title --\njob/stateChanged {handle: $h1, title: \"b\"}", "-- expect of h1-status --\njob/stateChanged {handle: $h1, status: \"stopped\"}"}, []string{"foreground", `"a"`}},
 	{"what is no message", "INIT\n> {]\n" + `< {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m","data":{"kind":"parseError"}}}` + "\n" + `> {"jsonrpc":"2.0","id":true,"method":"job/list"}` + "\n" + `< {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"m","data":{"kind":"invalidRequest"}}}` + "\nRAW \x00\xff-\\",

@@ -31,6 +31,8 @@ func (c *composer) outcome(v any, a *asked, b, next *beat) map[string]any {
 			state["status"] = "closed"
 		}
 		c.put(out, "job", state)
+	} else if w := c.waitOf(job, b, o["reason"] == "input"); w != nil {
+		out["job"] = map[string]any{"waitingForInput": w}
 	}
 	match, _ := o["match"].(map[string]any)
 	if !a.ahead {

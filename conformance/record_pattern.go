@@ -33,6 +33,11 @@ func (c *composer) params(b *beat) any {
 	}
 	switch b.msg.method {
 	case "job/write":
+		if id, ok := o["ifWaiting"].(string); ok && j != nil {
+			if v := c.waits[j.handle+" "+id]; v != "" {
+				out["ifWaiting"] = spelled("$" + v)
+			}
+		}
 		if c.vault.hidden[b] {
 			c.hide(o, out)
 		}
@@ -293,6 +298,9 @@ func (c *composer) job(v any, a *asked, b *beat, asked bool) any {
 	}
 	if o["mode"] == "pty" && (asked || a.params["cols"] != nil || a.params["rows"] != nil) {
 		out["cols"], out["rows"] = o["cols"], o["rows"]
+	}
+	if w := c.waitOf(o, b, false); w != nil {
+		out["waitingForInput"] = w
 	}
 	switch {
 	case j == nil:

@@ -36,6 +36,8 @@ type composer struct {
 	bound   map[*cast]bool
 	watches map[string]string // the variables of watches, by job and number
 	nexts   map[string]string // the variables of offsets, by job and number
+	waits   map[string]string // the variables of waits for input, by job and waitId
+	awaited map[string]bool   // waits for input that the session has awaited
 	thinned map[string]bool   // watches of which matches were left out
 }
 
@@ -52,6 +54,7 @@ func compose(contract *Contract, options RecordOptions, set setting, entries []t
 	c := &composer{
 		story: s, contract: contract, options: options, setting: set, level: cmp.Or(options.Level, "core"), needs: map[string]bool{},
 		bound: map[*cast]bool{}, watches: map[string]string{}, nexts: map[string]string{}, thinned: map[string]bool{},
+		waits: map[string]string{}, awaited: map[string]bool{},
 	}
 	c.vault = lock(s)
 	c.prepare()
@@ -387,6 +390,13 @@ func (c *composer) end(b *beat) {
 // quiet are the programs that the sessions assume everywhere.
 var quiet = []string{"sh", "cat", "echo", "printf", "sleep", "head", "tr", "test", "touch", "ls", "find", "stty", "read", "exec", "cd"}
 
+// atTerminal notes that a session has what belongs to that level.
+func (c *composer) atTerminal() {
+	if c.options.Level == "" {
+		c.level = "terminal"
+	}
+}
+
 // need notes what a server or machine may lack for a request.
 func (c *composer) need(a *asked) {
 	if a.method == "job/start" || a.method == "job/run" {
@@ -406,8 +416,8 @@ func (c *composer) need(a *asked) {
 			}
 		}
 	}
-	if a.method == "job/write" && (a.params["send"] != nil || a.params["secret"] == true || a.params["ifWaiting"] != nil) && c.options.Level == "" {
-		c.level = "terminal"
+	if a.method == "job/write" && (a.params["send"] != nil || a.params["secret"] == true || a.params["ifWaiting"] != nil) {
+		c.atTerminal()
 	}
 	wait, _ := a.params["wait"].(map[string]any)
 	if a.method == "job/wait" {
@@ -419,6 +429,9 @@ func (c *composer) need(a *asked) {
 		for _, name := range []string{"input", "port", "command"} {
 			if o[name] != nil && c.warm {
 				c.needs["condition "+name] = true
+			}
+			if name == "input" && o[name] != nil {
+				c.needInput(o[name])
 			}
 		}
 	}

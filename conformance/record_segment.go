@@ -208,13 +208,20 @@ func (c *composer) events(j *cast, segment []*beat, within string) {
 			c.step(header, items)
 		}
 	}()
+	c.waitsTold(j, segment, func(pattern map[string]any) {
+		c.atTerminal()
+		if c.warm {
+			c.needs["event waitingForInput"] = true
+		}
+		tell("-waiting", "job/waitingForInput", pattern)
+	})
 	for i, b := range segment {
 		if b.job != j || b.bad || b.msg.kind != kindNotification {
 			continue
 		}
 		o, _ := b.msg.params.(map[string]any)
 		switch b.msg.method {
-		case "job/started", "job/output":
+		case "job/started", "job/output", "job/waitingForInput":
 		case "job/exited":
 			tell("", b.msg.method, map[string]any{"exit": c.exit(o["exit"])})
 		case "job/closed":

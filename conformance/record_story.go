@@ -201,7 +201,11 @@ func (s *story) event(b *beat, params map[string]any) {
 		}
 		s.meet(job, by)
 	}
-	if b.job = s.jobOf(params); b.job == nil {
+	if b.job = s.jobOf(params); b.job == nil && params["seq"] != nil { // before the answer to its start
+		s.meet(params, nil)
+		b.job = s.jobOf(params)
+	}
+	if b.job == nil {
 		return
 	}
 	switch b.msg.method {

@@ -152,8 +152,12 @@ func (c *checker) madeBy(r *request) *jobView {
 }
 
 func (c *checker) subscribe(j *jobView, r *request) {
+	heard := c.wants(j, "waitingForInput")
 	next, renew := c.settled(c.now(j), r)
 	j.sub, j.early = &next, nil
+	if !heard || !c.wants(j, "waitingForInput") {
+		j.input.unsure = true
+	}
 	if renew {
 		j.renew = true
 		for _, s := range j.streams {

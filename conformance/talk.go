@@ -87,6 +87,10 @@ func (n Need) in(caps map[string]any) bool {
 		limits, _ := caps["limits"].(map[string]any)
 		return limits[n.Value] != nil
 	}
+	if n.Kind == "inputDetection" {
+		detection, _ := caps["inputDetection"].(map[string]any)
+		return asSure(detection["tier"], n.Value)
+	}
 	list, _ := caps[needMembers[n.Kind]].([]any)
 	return slices.Contains(list, any(n.Value)) || n.Kind == "capability" && caps[n.Value] == true
 }

@@ -204,7 +204,7 @@ func TestMethods(t *testing.T) {
 		fromClient = "initialize shutdown job/start job/run job/write job/read job/wait job/list job/get job/kill job/signal job/resize job/watch job/unwatch job/remove job/subscribe job/unsubscribe"
 		statistics = "server/stats"
 		screen     = "job/screen"
-		changed    = "job/screenChanged"
+		changed    = "job/screenChanged job/waitingForInput"
 		toldClient = "initialized exit $/cancelRequest job/ack"
 		toldServer = "job/started job/output job/patternMatched job/watchRemoved job/stateChanged job/exited job/closed log/message"
 	)
@@ -213,7 +213,9 @@ func TestMethods(t *testing.T) {
 		want[name] = Method{Name: name, Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true}
 	}
 	want[statistics] = Method{Name: statistics, Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true}
-	want[changed] = Method{Name: changed, Kind: "notification", From: "server", Level: "terminal", HasParams: true}
+	for _, name := range strings.Fields(changed) {
+		want[name] = Method{Name: name, Kind: "notification", From: "server", Level: "terminal", HasParams: true}
+	}
 	want[screen] = Method{Name: screen, Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true}
 	for _, name := range strings.Fields(toldClient) {
 		want[name] = Method{Name: name, Kind: "notification", From: "client", Level: "core", HasParams: true}

@@ -18,6 +18,7 @@ const (
 	callSleep                   // until a time
 	callSocket                  // something from a socket
 	callRestart                 // goes on with one that was interrupted
+	callRing                    // io_uring_enter: what for cannot be seen
 )
 
 type callName struct {

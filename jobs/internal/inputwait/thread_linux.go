@@ -193,6 +193,8 @@ func (p *Prober) decode(in *inspection, tid int, c call) {
 		if c.number >= 0 && tid != in.pid {
 			in.sleeper = "another of its threads is in a system call"
 		}
+	case callRing:
+		in.denied = true
 	case callPoll, callPpoll, callSelect, callPselect, callEpoll, callEpoll2:
 		p.decodeSet(in, tid, name, c)
 	}

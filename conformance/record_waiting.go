@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+)
+
+// This file says what of a job's waits for input is the same in every run: the one that goes
+// on when the client goes on. How many there are before that, and how surely each is known,
+// is a matter of moments.
+
+// needInput notes what a server must tell of waits for input for a condition.
+func (c *composer) needInput(condition any) {
+	c.atTerminal()
+	o, _ := condition.(map[string]any)
+	least, ok := o["minConfidence"].(string)
+	if !ok {
+		least = "likely"
+	}
+	if c.warm && slices.Contains(confidences, least) {
+		c.needs["inputDetection "+least] = true
+	}
+}
+
+// namedLater says whether the client names a wait for input from a message on.
+func (c *composer) namedLater(j *cast, id string, b *beat) bool {
+	return slices.ContainsFunc(c.beats[b.index:], func(b *beat) bool {
+		o, _ := b.msg.params.(map[string]any)
+		return b.dir == toServer && b.msg.method == "job/write" && o["ifWaiting"] == any(id) && c.jobOf(o) == j
+	})
+}
+
+// waitID is the variable of a wait for input, which is bound where it is told first; nil
+// where the client does not name it.
+func (c *composer) waitID(j *cast, v any, b *beat) any {
+	id, ok := v.(string)
+	if !ok || j == nil {
+		return nil
+	}
+	key := j.handle + " " + id
+	if name := c.waits[key]; name != "" {
+		return spelled("$" + name)
+	}
+	if !c.namedLater(j, id, b) {
+		return nil
+	}
+	name := fmt.Sprintf("wait%d", len(c.waits)+1)
+	c.waits[key] = name
+	return spelled("$" + name + ":string")
+}
+
+// waiting is what is expected of a wait for input that goes on.
+func (c *composer) waiting(j *cast, o map[string]any, b *beat) map[string]any {
+	out := map[string]any{"waiting": true, "state": o["state"], "kind": o["kind"]}
+	if id := c.waitID(j, o["waitId"], b); id != nil {
+		out["waitId"] = id
+	}
+	if prompt, ok := o["prompt"].(string); ok && !c.options.Matched && c.vault.whole(prompt) {
+		out["prompt"] = c.say(prompt).expected(true)
+	}
+	return out
+}
+
+// waitOf is what an answer tells of a wait for input that the client names later, or that the
+// answer was waited for.
+func (c *composer) waitOf(job map[string]any, b *beat, always bool) map[string]any {
+	w, _ := job["waitingForInput"].(map[string]any)
+	j := c.jobOf(job)
+	if w["waiting"] != true {
+		return nil
+	}
+	if always {
+		return c.waiting(j, w, b)
+	}
+	if id := c.waitID(j, w["waitId"], b); id != nil {
+		return map[string]any{"waiting": true, "waitId": id}
+	}
+	return nil
+}
+
+// begins picks what tells of a wait that goes on.
+func begins(id string) func(*beat) bool {
+	return func(b *beat) bool {
+		o, _ := b.msg.params.(map[string]any)
+		return o["waiting"] == true && o["waitId"] == any(id)
+	}
+}
+
+// waitsTold awaits what a job's last event of this kind has told, and those that the client
+// names later. The end of a wait is awaited where its beginning was, in an earlier segment.
+func (c *composer) waitsTold(j *cast, segment []*beat, tell func(pattern map[string]any)) {
+	var all []*beat
+	for _, b := range segment {
+		if b.job == j && !b.bad && b.msg.method == "job/waitingForInput" {
+			all = append(all, b)
+		}
+	}
+	for i, b := range all {
+		o, _ := b.msg.params.(map[string]any)
+		id, _ := o["waitId"].(string)
+		key := j.handle + " " + id
+		switch {
+		case o["waiting"] != true && c.awaited[key]:
+			pattern := map[string]any{"waiting": false}
+			if v := c.waitID(j, id, b); v != nil {
+				pattern["waitId"] = v
+			}
+			delete(c.awaited, key)
+			tell(pattern)
+		case o["waiting"] == true && (i == len(all)-1 || c.namedLater(j, id, b) && !slices.ContainsFunc(all[i+1:], begins(id))):
+			defer func() { c.awaited[key] = true }()
+			tell(c.waiting(j, o, b))
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+)
+
+// This file has what always holds of jobs that wait for input.
+
+// An inputView is what the connection was told of a job's waits for input.
+type inputView struct {
+	open   string // the waitId of the one that goes on, as far as was told; "": none
+	how    string // its state and confidence
+	same   string // what of it does not change: kind and since
+	unsure bool   // its end may have gone unheard, and it may be told once more: the events were chosen again
+	over   map[string]bool
+}
+
+// waitMembers are there where a job waits for input, and nowhere else.
+var waitMembers = []string{"waitId", "state", "kind", "since", "prompt", "why", "confidence"}
+
+// waitsAsTold: of a wait all is there; of none, but for what may be, nothing.
+func waitsAsTold(o map[string]any, may ...string) string {
+	waiting := o["waiting"] == true
+	for _, name := range append(slices.Clone(waitMembers), "pid") {
+		switch there := o[name] != nil; {
+		case waiting && !there && name != "pid":
+			return fmt.Sprintf("a wait for input is told without its %s", name)
+		case !waiting && there && !slices.Contains(may, name):
+			return fmt.Sprintf("the member %s is there, and there is no wait for input", name)
+		}
+	}
+	return ""
+}
+
+// edge: one wait begins and ends, and then the next one. The same one is told again where its
+// state or confidence is not as it was told.
+func (j *jobView) edge(o map[string]any) string {
+	id, _ := o["waitId"].(string)
+	w := &j.input
+	unsure := w.unsure
+	w.unsure = false
+	if why := waitsAsTold(o, "waitId"); why != "" {
+		return why
+	}
+	how, same := show(o["state"])+" "+show(o["confidence"]), show(o["kind"])+" "+show(o["since"])
+	switch {
+	case w.over[id]:
+		return fmt.Sprintf("job %s is told of the wait for input %q, which was told to be over", j.handle, id)
+	case o["waiting"] != true:
+		if id != w.open && !unsure {
+			return fmt.Sprintf("the wait for input %q of job %s is told to be over, and the one that was told is %q", id, j.handle, w.open)
+		}
+		if w.over == nil {
+			w.over = map[string]bool{}
+		}
+		w.open, w.over[id] = "", true
+		return ""
+	case w.open != "" && w.open != id && !unsure:
+		return fmt.Sprintf("the wait for input %q of job %s is told, and %q was not told to be over", id, j.handle, w.open)
+	case w.open == id && same != w.same:
+		return fmt.Sprintf("the wait for input %q of job %s has the kind and since %s, and had %s", id, j.handle, same, w.same)
+	case w.open == id && how == w.how && !unsure:
+		return fmt.Sprintf("the wait for input %q of job %s is told again, and is as it was told", id, j.handle)
+	}
+	w.open, w.how, w.same = id, how, same
+	return ""
+}
+
+// waitsOver: no wait for input goes on behind the job's end.
+func (j *jobView) waitsOver() string {
+	if j.input.open != "" && !j.input.unsure {
+		return fmt.Sprintf("job %s has ended, and its wait for input %q was not told to be over", j.handle, j.input.open)
+	}
+	return ""
+}
+
+// waits holds against itself what a job's state tells of a wait for input.
+func (j *jobView) waits(job map[string]any) string {
+	w, ok := job["waitingForInput"].(map[string]any)
+	switch {
+	case !ok:
+		return ""
+	case job["exit"] != nil:
+		return fmt.Sprintf("job %s has ended, and waitingForInput is there", j.handle)
+	}
+	return waitsAsTold(w, "why")
+}
+
+// unlooked: that a job does not wait for input is told where it was looked at for the answer.
+func unlooked(method string, jobs []any) string {
+	for _, v := range jobs {
+		job, _ := v.(map[string]any)
+		if w, ok := job["waitingForInput"].(map[string]any); ok && w["waiting"] != true && method != "job/get" {
+			return method + " tells that a job does not wait for input; job/get alone does"
+		}
+	}
+	return ""
+}
+
+// confidences are those of a wait for input, the least one first.
+var confidences = []string{"guess", "likely", "exact"}
+
+// asSure says whether a confidence, or a tier, is as high as another one.
+func asSure(is, least any) bool {
+	a, _ := is.(string)
+	b, _ := least.(string)
+	return slices.Index(confidences, a) >= slices.Index(confidences, b)
+}
+
+// accepted: a wait that has ended by a condition of input tells of a wait for input that it
+// accepts.
+func accepted(condition any, job map[string]any) string {
+	w, _ := job["waitingForInput"].(map[string]any)
+	c, _ := condition.(map[string]any)
+	least := c["minConfidence"]
+	if least == nil {
+		least = "likely"
+	}
+	kinds, some := c["kinds"].([]any)
+	if w["waiting"] == true && asSure(w["confidence"], least) &&
+		(!some || slices.Contains(kinds, w["kind"])) && (w["state"] == "reading" || c["listening"] == true) {
+		return ""
+	}
+	return fmt.Sprintf("a wait has ended by the condition input %s, and waitingForInput is %s", show(condition), show(job["waitingForInput"]))
+}
