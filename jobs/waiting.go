@@ -262,7 +262,7 @@ func (j *Job) onLooked(m lookedMsg) {
 	now := time.Now()
 	l.under, l.looked, l.after = false, m.number, now.Add(lookRest*m.took)
 	if j.canWait() {
-		if m.of == j.activity() {
+		if m.of == j.activity() && !j.owesAnswer() {
 			l.of, l.ofTaken = m.of, m.number
 			j.take(m, now)
 		} else {
@@ -272,6 +272,10 @@ func (j *Job) onLooked(m lookedMsg) {
 	}
 	j.answerLooked()
 }
+
+// owesAnswer says whether a program has asked its terminal something that the server has not
+// answered yet. It may be seen to read, and does not wait for anybody else.
+func (j *Job) owesAnswer() bool { return len(j.queries.waiting) > 0 || j.queue.answers > 0 }
 
 // nextLook is when the clock wants the next one.
 func (j *Job) nextLook(now time.Time) time.Time {

@@ -1,9 +1,12 @@
 package jobs
 
 import (
+	"bytes"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"shelld/screen"
 )
 
 // Who wants to know once whether a job waits for input: job/get, and a write that is meant
@@ -127,8 +130,9 @@ func (j *Job) failHeld(err *Error) {
 }
 
 const (
-	promptBytes = 4 << 10 // of output, in which the prompt is looked for
+	promptBytes = 8 << 10 // of output, in which the prompt is looked for
 	promptRunes = 1 << 10 // that are told of it
+	promptWork  = 4 << 20 // for a screen on which it is drawn: some milliseconds
 )
 
 // promptReader returns what reads the line on which the cursor stands, as a person sees
@@ -139,27 +143,69 @@ func (j *Job) promptReader() func() string {
 	switch {
 	case st == nil:
 		return func() string { return "" }
-	case j.display != nil && j.modes().AlternateScreen:
+	case j.display == nil:
+		return st.lastLine
+	case j.modes().AlternateScreen:
 		v, end := j.theView(), j.End(PTY)
-		return func() string { return v.cursorLine(end) }
+		return func() string { return cursorLine(v.show(end, 0, anyway).Snapshot) }
 	}
-	return st.lastLine
+	cols, rows := j.info.Cols, j.info.Rows
+	return func() string { return st.drawnLine(cols, rows) }
 }
 
-// cursorLine is the row with the cursor, once everything up to end is drawn.
-func (v *view) cursorLine(end int64) string {
-	s := v.show(end, 0, anyway)
-	if row := s.Cursor.Row; row < len(s.Lines) {
-		return shortLine(s.Lines[row].Text())
+// drawnLine is the line with the cursor on the normal screen. What a person sees of a prompt
+// is drawn by the last of the output, so that nothing else is.
+func (s *stream) drawnLine(cols, rows int) (line string) {
+	defer func() {
+		if recover() != nil { // as a view begins anew then
+			line = s.lastLine()
+		}
+	}()
+	t := screen.NewTerminal(cols, rows, 0)
+	t.WriteSome(fromLineOrEscape(s.tail(promptBytes)), promptWork)
+	return cursorLine(t.Snapshot(0))
+}
+
+// cursorLine is the line with the cursor, which may take several rows.
+func cursorLine(s *screen.Snapshot) string {
+	if s == nil || s.Cursor.Row >= len(s.Lines) {
+		return ""
 	}
-	return ""
+	first, text := s.Cursor.Row, ""
+	for first > 0 && s.Lines[first-1].Wrapped {
+		first--
+	}
+	for _, l := range s.Lines[first : s.Cursor.Row+1] {
+		if l.Wrapped {
+			text += l.FullText()
+		} else {
+			text += l.Text()
+		}
+	}
+	return shortLine(text)
+}
+
+// fromLineOrEscape cuts what may be the end of a line or of a sequence off the front.
+func fromLineOrEscape(b []byte) []byte {
+	if len(b) < promptBytes {
+		return b
+	}
+	if i := bytes.IndexAny(b, "\n\x1b"); i >= 0 {
+		return b[i:]
+	}
+	return b
+}
+
+// tail is the last of what was written.
+func (s *stream) tail(most int64) []byte {
+	end := s.spool.End()
+	b := make([]byte, min(end, most))
+	n, _ := s.spool.Read(b, end-int64(len(b)))
+	return b[:n]
 }
 
 func (s *stream) lastLine() string {
-	end := s.spool.End()
-	raw := make([]byte, min(end, promptBytes))
-	n, _ := s.spool.Read(raw, end-int64(len(raw)))
-	lines := Plain(raw[:n])
+	lines := Plain(s.tail(promptBytes))
 	return shortLine(lines[strings.LastIndexByte(lines, '\n')+1:])
 }
 

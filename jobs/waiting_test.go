@@ -403,3 +403,50 @@ func TestIfWaiting(t *testing.T) {
 		f.finish()
 	})
 }
+
+// The prompt is what a person sees where the cursor is.
+func TestPromptIsWhatIsSeen(t *testing.T) {
+	for _, c := range []struct{ name, output, prompt string }{
+		{"a line", "hello\r\nName? ", "Name?"},
+		{"a line of its own", "Name?\r\n", ""},
+		{"redrawn", "50 %\rdone \r\x1b[KGo on? [y/N] ", "Go on? [y/N]"},
+		{"with colours", "\x1b[1;32m>\x1b[0m ", ">"},
+		{"where the cursor was put", "\x1b[2J\x1b[5;3HReally?\x1b[9;10H< Yes >\x1b[9;11H", strings.Repeat(" ", 9) + "< Yes >"},
+		{"over the edge", strings.Repeat("x", 100) + "? ", strings.Repeat("x", 100) + "?"},
+		{"behind much", strings.Repeat("line\r\n", 10_000) + "$ ", "$"},
+		{"without a line end in sight", strings.Repeat("a", promptBytes+10) + "\r\x1b[J$ ", "$"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, l := startLooked(t)
+				l.set(reads)
+				for rest := c.output; rest != ""; {
+					n := min(len(rest), smallRead)
+					f.says(rest[:n])
+					rest = rest[n:]
+				}
+				synctest.Wait()
+				if got := must(t, f.Info()).Waiting.Prompt; got != c.prompt {
+					t.Errorf("prompt %q, want %q", got, c.prompt)
+				}
+				f.end()
+			})
+		})
+	}
+}
+
+// Who reads the answer to what it has asked its terminal waits for nobody else.
+func TestAnswerThatIsOwed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		f.inTurn(func() { f.inputs.looker = &fakeLooker{sees: reads, began: time.Now()} })
+		f.TellWaiting(true)
+		f.says("\x1b[c")
+		time.Sleep(time.Minute)
+		f.waits()
+		tp.allow(1000)
+		time.Sleep(time.Minute)
+		f.waits("1.1 reading line exact")
+		f.end()
+	})
+}

@@ -6,3 +6,6 @@ func Limited(t Target, best int) *Prober {
 	p.best = tier(best)
 	return p
 }
+
+// Rests is how many looks rely on the last search.
+func Rests(p *Prober) int { return p.rest.looks }

@@ -27,7 +27,11 @@ func (p *Prober) asleep(in *inspection, tid int) bool {
 		p.asleepInEpoll(in, tid, fds)
 	case is("poll_schedule") || is("do_select") || is("do_poll") || is("do_sys_poll"):
 		if readable, _ := p.inputAmong(in, fds); readable {
-			in.add(&wait{tid: tid, call: "poll", timeout: unknownTimeout, seen: sleep, others: "perhaps on other things"})
+			w := wait{tid: tid, call: "poll", timeout: unknownTimeout, seen: sleep}
+			if p.mayWaitForOthers(in, fds) {
+				w.others = "perhaps on other things"
+			}
+			in.add(&w)
 		}
 	case is("wait_woken") && p.target.Terminal != nil, is("pipe_") && p.target.Terminal == nil:
 		if readable, ambiguous := p.inputAmong(in, fds); readable {
@@ -85,6 +89,26 @@ func (p *Prober) inputAmong(in *inspection, fds []int) (readable, ambiguous bool
 		}
 	}
 	return readable, ambiguous
+}
+
+// mayWaitForOthers says whether the process has anything open that is worth to be polled
+// besides the input: which of it is cannot be seen. Files are always ready. One who watches
+// files may poll the terminal for errors alone, as tail does.
+func (p *Prober) mayWaitForOthers(in *inspection, fds []int) bool {
+	for _, fd := range fds {
+		switch kind := p.kindOf(in, fd); {
+		case kind == isPidfd, kind == isEpoll:
+			return true
+		case kind == isSocket && !p.ownSocket(in, fd), kind == isPipe && !p.ownPipe(in, fd):
+			return true
+		case kind == isOwn:
+			var buf [64]byte
+			if bytes.Contains(in.link(fd, buf[:]), []byte("inotify")) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // A sample is a counter of a process at one time.

@@ -100,3 +100,23 @@ void _start(void) {
 	}
 	onTerminal(t, program).waits("name? ", reading, line, likely)
 }
+
+// A wait that nothing has touched is told again without a search, but not for ever, and not
+// while it may be news.
+func TestWaitThatGoesOn(t *testing.T) {
+	j := onTerminal(t, "cat")
+	j.waits("", reading, line, exact)
+	first := j.prober.Look(0)
+	for i := range 20 {
+		if v := j.prober.Look(deadline); v != first {
+			t.Fatalf("look %d: %+v, want %+v", i, v, first)
+		}
+		if n, want := inputwait.Rests(j.prober), (i+1)%8; n != want {
+			t.Fatalf("after look %d that many rely on the last search: %d, want %d", i, n, want)
+		}
+	}
+	j.prober.Look(0)
+	if n := inputwait.Rests(j.prober); n != 0 {
+		t.Errorf("%d looks rely on one before what has just happened", n)
+	}
+}

@@ -67,7 +67,7 @@ func (p *Prober) inspect(proc process, st *stat) {
 // pool read files: one in some hundred answers went to a question that was yet to come.
 func (p *Prober) moved(in *inspection, tids []int) bool {
 	waits := in.best
-	before, ok := p.turns(in, waits.tid)
+	before, ok := turns(in.process, waits.tid)
 	again := inspection{process: in.process, st: in.st}
 	p.thread(&again, waits.tid)
 	if !again.found || again.best.call != waits.call {
@@ -81,14 +81,14 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 	if in.sleeper == "" {
 		in.sleeper = again.sleeper
 	}
-	after, _ := p.turns(in, waits.tid)
+	after, _ := turns(in.process, waits.tid)
 	return again.runs || ok && before != after
 }
 
 // turns is how often a thread was given a processor. ok is false where the kernel does not
 // count that.
-func (p *Prober) turns(in *inspection, tid int) (n int, ok bool) {
-	text, err := in.file(128, part{name: "task"}, part{number: tid}, part{name: "schedstat"})
+func turns(proc process, tid int) (n int, ok bool) {
+	text, err := proc.file(128, part{name: "task"}, part{number: tid}, part{name: "schedstat"})
 	if err != nil {
 		return 0, false
 	}
