@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"time"
 
+	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/probe"
 	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/store"
@@ -37,7 +38,6 @@ func Examine() []Finding {
 	looks = append(looks,
 		probe.Probe{Name: "stateDirectory", Look: lookStateDirectory},
 		probe.Probe{Name: "defaultShell", Look: lookDefaultShell},
-		probe.Probe{Name: "inputDetection", Look: lookInputDetection},
 	)
 	var all []Finding
 	for _, p := range looks {
@@ -48,7 +48,25 @@ func Examine() []Finding {
 
 // ExamineProcess looks at what can be seen of a job's process from outside.
 func ExamineProcess(pid int) Finding {
-	return probe.Bounded(probe.Probe{Name: "syscall", Look: func() Finding { return probe.SyscallFile(pid) }}, lookTime)
+	return probe.Bounded(probe.Probe{Name: "inputDetection", Look: func() Finding { return lookInputDetection(pid) }}, lookTime)
+}
+
+// lookInputDetection says how well it can be told that a job with this process waits for
+// input.
+func lookInputDetection(pid int) Finding {
+	tier, why := inputwait.Examine(pid)
+	f := Finding{Grade: GradeLimited, Found: string(tier), Reason: why, Facts: map[string]any{"tier": string(tier)}}
+	switch tier {
+	case inputwait.Exact:
+		f.Grade, f.Found, f.Reason = GradeOK, "exact: "+why, ""
+	case inputwait.Likely:
+		f.Advice = "allow reading /proc/PID/syscall of its own children to the server: sysctl kernel.yama.ptrace_scope=1; until then waits for input are likely at best"
+	case inputwait.Guess:
+		f.Advice = "waits for input are guesses here; wait for a prompt by its pattern where that is too little, or ask for minConfidence guess"
+	default:
+		f.Grade, f.Advice = GradeMissing, "wait for a prompt by its pattern, or for silence"
+	}
+	return f
 }
 
 // Kernel is the kernel's name and release, or "".
@@ -100,11 +118,6 @@ func lookStateDirectory() Finding {
 			Advice: "set one of them: without, output is kept in memory alone"}
 	}
 	return probe.Directory(dir)
-}
-
-func lookInputDetection() Finding {
-	return Finding{Grade: GradeLimited, Found: "no", Reason: "not in this version",
-		Advice: "wait for a prompt by its pattern, or for silence"}
 }
 
 // lookDefaultShell says which shell runs commands that name none, and why.

@@ -16,7 +16,7 @@ func TestExamine(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	for _, must := range []string{"terminals", "subreaper", "stateDirectory", "defaultShell", "inputDetection"} {
+	for _, must := range []string{"terminals", "subreaper", "stateDirectory", "defaultShell"} {
 		if !slices.Contains(names, must) {
 			t.Errorf("nobody looks at %s", must)
 		}
@@ -73,5 +73,15 @@ func TestFindShells(t *testing.T) {
 	}
 	if !slices.Equal(found, want) || !slices.Equal(missing, []string{"zsh", "fish", "pwsh"}) {
 		t.Errorf("found %+v, missing %v", found, missing)
+	}
+}
+
+// What is seen of a process is told with its tier, and of nobody's what to do.
+func TestExamineProcess(t *testing.T) {
+	if f := ExamineProcess(os.Getpid()); f.Name != "inputDetection" || f.Facts["tier"] == "none" || (f.Grade == GradeOK) != (f.Advice == "") {
+		t.Errorf("of this process: %+v", f)
+	}
+	if f := ExamineProcess(1 << 30); f.Grade != GradeMissing || f.Reason == "" || f.Advice == "" {
+		t.Errorf("of a process that is not there: %+v", f)
 	}
 }

@@ -217,11 +217,7 @@ const (
 
 // Conditions are the kinds that a wait can be armed with here.
 func Conditions() []ConditionKind {
-	all := []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilQuiet, UntilBytes}
-	if tier, _ := InputDetection(); tier != "none" {
-		all = append(all, UntilInput)
-	}
-	return all
+	return []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilInput, UntilQuiet, UntilBytes}
 }
 
 // A Condition is one thing to wait for.

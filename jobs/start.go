@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/proc"
 )
@@ -335,7 +336,9 @@ func (m *Manager) launchPTY(p plan) (*launched, *Error) {
 		_ = t.Close() // Nothing has used it.
 		return nil, startError(p, kerr)
 	}
-	return &launched{plan: p, proc: k, term: t, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}, nil
+	l := &launched{plan: p, proc: k, term: t, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}
+	l.looker = newLooker(k, inputwait.Target{Input: t, Terminal: t})
+	return l, nil
 }
 
 func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
@@ -351,7 +354,11 @@ func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
 		c.closeOurs()
 		return nil, startError(p, err)
 	}
-	return &launched{plan: p, proc: k, outputs: c.outputs, input: c.input}, nil
+	l := &launched{plan: p, proc: k, outputs: c.outputs, input: c.input}
+	if in := c.pipeInput(); in != nil {
+		l.looker = newLooker(k, inputwait.Target{Input: in, Outputs: in.Outputs()})
+	}
+	return l, nil
 }
 
 func isResource(err error) bool {

@@ -88,7 +88,7 @@ var provocations = []provocation{
 	{"job/write", schema.KindLineTooLong, startReading + `job/write {"handle":"cat","input":"` + long4096 + `"}`, `{"handle":1,"max":4095,"bytes":4096}`},
 	{"job/write", schema.KindInputQueueFull, startReading + `job/write {"handle":"cat","input":"` + strings.Repeat(`x\n`, 2049) + `"}`, `{"handle":1,"max":4096}`},
 	{"job/write", schema.KindInvalidPattern, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"pattern":"*"}]}}`, `{"pattern":"*","position":0,"pointer":"/wait/until/0/pattern"}`},
-	{"job/write", schema.KindUnsupported, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"input":true}]}}`, `{"what":"input","pointer":"/wait/until/0/input"}`},
+	{"job/write", schema.KindUnsupported, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"command":1}]}}`, `{"what":"command","pointer":"/wait/until/0/command"}`},
 	{"job/write", schema.KindCanceled, startDeaf + `? job/write {"handle":"deaf","input":"x","wait":{"until":[]}}` + "\n" + `job/get {"handle":"deaf"}` + "\ncancel", `{"handle":1,"outcome":"*","bytesWritten":1}`},
 
 	{"job/read", schema.KindJobNotFound, `job/read {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},

@@ -222,7 +222,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		TreeControl: schema.TreeControl{
 			Kind: schema.TreeControlKind(p.Tree), Reaches: p.Reaches, SurvivesServer: p.SurvivesServer, NotReached: p.NotReached,
 		},
-		InputDetection: inputDetection(),
+		InputDetection: inputDetection(s.mgr),
 		Ack:            true,
 		Levels: schema.Map[schema.LevelSupport]{
 			"core": schema.LevelSupportPartial, "trees": schema.LevelSupportPartial, "terminal": schema.LevelSupportPartial,
@@ -245,15 +245,13 @@ func (s *Server) capabilities() schema.Capabilities {
 	for _, e := range defaultEvents {
 		c.Events = append(c.Events, string(e))
 	}
+	c.Events = append(c.Events, string(schema.EventNameWaitingForInput))
 	if slices.Contains(p.Modes, jobs.ModePTY) {
 		c.WaitFormats = append(c.WaitFormats, string(schema.WaitFormatScreen))
 		c.Events = append(c.Events, string(schema.EventNameScreenChanged))
 		for _, f := range screenFormats {
 			c.Screen.Formats = append(c.Screen.Formats, string(f))
 		}
-	}
-	if c.InputDetection.Tier != schema.InputDetectionTierNone {
-		c.Events = append(c.Events, string(schema.EventNameWaitingForInput))
 	}
 	for _, k := range jobs.Conditions() {
 		c.Conditions = append(c.Conditions, string(k))

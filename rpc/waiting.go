@@ -8,8 +8,8 @@ import (
 )
 
 // inputDetection is how well this server on this machine tells that a job waits for input.
-func inputDetection() schema.InputDetection {
-	tier, why := jobs.InputDetection()
+func inputDetection(m *jobs.Manager) schema.InputDetection {
+	tier, why := m.InputDetection()
 	return schema.InputDetection{Tier: schema.InputDetectionTier(tier), Why: why}
 }
 

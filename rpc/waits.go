@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -62,9 +61,6 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 			Stream: jobs.Stream(or(c.Stream, "")), Pointer: at + "/pattern",
 		}}, nil
 	case c.Input != nil:
-		if !slices.Contains(jobs.Conditions(), jobs.UntilInput) {
-			return jobs.Condition{}, unsupported(at+"/input", "input", see)
-		}
 		input, err := inputCondition(c.Input)
 		return jobs.Condition{Kind: jobs.UntilInput, Input: input}, err
 	case c.Port != nil:

@@ -89,6 +89,11 @@ var rules = []rule{
 		why:    "what a machine lets a server do is seen without the rest of us",
 	},
 	{
+		pkg:    "jobs/internal/inputwait",
+		theirs: []string{"golang.org/x/sys"},
+		why:    "whether a job waits is seen from its processes, whoever has started them",
+	},
+	{
 		pkg: "jobs/internal/*", // spool, redact, shellmark
 		why: "it is a function of bytes alone",
 	},

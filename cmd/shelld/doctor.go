@@ -90,7 +90,6 @@ var checkTitles = [][2]string{
 	{"shells", "shells"},
 	{"stateDirectory", "state directory"},
 	{"inputDetection", "waiting for input"},
-	{"syscall", "what a job waits for"},
 }
 
 // checkOrder puts what has no title last.

@@ -223,3 +223,13 @@ func (p *Pool) forget(h *host) {
 		p.endGuard()
 	}
 }
+
+// SomeKeeper is the process of one of the keepers, or 0 where there is none yet.
+func (p *Pool) SomeKeeper() int {
+	p.spawning.Lock()
+	defer p.spawning.Unlock()
+	for pid := range p.keepers {
+		return pid
+	}
+	return 0
+}

@@ -163,21 +163,3 @@ func limitFact(n uint64) any {
 	}
 	return n
 }
-
-// SyscallFile says whether the system call in which a process of a job is blocked can
-// be read. Telling that it waits for input will need that.
-func SyscallFile(pid int) Finding {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/syscall", pid))
-	if err == nil && len(text) > 0 {
-		return Finding{Grade: OK, Found: "/proc/PID/syscall of a job can be read"}
-	}
-	f := Finding{Grade: Limited, Found: "/proc/PID/syscall of a job cannot be read", Reason: "it is empty",
-		Advice: "nothing has to be done yet: it will be needed to tell what a program waits for"}
-	if err != nil {
-		f.Reason = err.Error()
-	}
-	if scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope"); err == nil {
-		f.Reason += "; kernel.yama.ptrace_scope is " + strings.TrimSpace(string(scope))
-	}
-	return f
-}

@@ -7,8 +7,3 @@ func System() []Probe { return nil }
 
 // Kernel is not told here.
 func Kernel() string { return "" }
-
-// SyscallFile says that there is none.
-func SyscallFile(int) Finding {
-	return Finding{Grade: Missing, Found: "none on this system", Reason: "there is no /proc/PID/syscall"}
-}

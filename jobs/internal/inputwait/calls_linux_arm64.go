@@ -1,0 +1,48 @@
+package inputwait
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	knowsCalls = true
+	sysFstatat = unix.SYS_FSTATAT
+)
+
+// fstatat takes a path that ends with a NUL.
+func fstatat(dir int, path []byte, st *unix.Stat_t, flags int) error {
+	_, _, errno := unix.Syscall6(sysFstatat, uintptr(dir), uintptr(unsafe.Pointer(&path[0])),
+		uintptr(unsafe.Pointer(st)), uintptr(flags), 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// calls are those that matter: the architecture has only the newer ones.
+var calls = [...]callName{
+	unix.SYS_READ:            {callRead, "read"},
+	unix.SYS_READV:           {callRead, "readv"},
+	unix.SYS_PREAD64:         {callRead, "pread64"},
+	unix.SYS_PREADV:          {callRead, "preadv"},
+	unix.SYS_PREADV2:         {callRead, "preadv2"},
+	unix.SYS_SPLICE:          {callRead, "splice"},
+	unix.SYS_SENDFILE:        {callSendf, "sendfile"},
+	unix.SYS_WRITE:           {callWrite, "write"},
+	unix.SYS_WRITEV:          {callWrite, "writev"},
+	unix.SYS_PPOLL:           {callPpoll, "ppoll"},
+	unix.SYS_PSELECT6:        {callPselect, "pselect6"},
+	unix.SYS_EPOLL_PWAIT:     {callEpoll, "epoll_pwait"},
+	unix.SYS_EPOLL_PWAIT2:    {callEpoll2, "epoll_pwait2"},
+	unix.SYS_NANOSLEEP:       {callSleep, "nanosleep"},
+	unix.SYS_CLOCK_NANOSLEEP: {callSleep, "clock_nanosleep"},
+	unix.SYS_RECVFROM:        {callSocket, "recvfrom"},
+	unix.SYS_RECVMSG:         {callSocket, "recvmsg"},
+	unix.SYS_RECVMMSG:        {callSocket, "recvmmsg"},
+	unix.SYS_CONNECT:         {callSocket, "connect"},
+	unix.SYS_ACCEPT:          {callSocket, "accept"},
+	unix.SYS_ACCEPT4:         {callSocket, "accept4"},
+	unix.SYS_RESTART_SYSCALL: {callRestart, "restart_syscall"},
+}

@@ -1,0 +1,225 @@
+package inputwait
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// decimal reads a number that has no sign.
+func decimal(text []byte) (n int, ok bool) {
+	if len(text) == 0 || len(text) > 18 {
+		return 0, false
+	}
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+// hexadecimal reads a number with or without 0x.
+func hexadecimal(text []byte) (n uint64, ok bool) {
+	text = bytes.TrimPrefix(text, []byte("0x"))
+	if len(text) == 0 || len(text) > 16 {
+		return 0, false
+	}
+	for _, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c >= 'a' && c <= 'f':
+			c -= 'a' - 10
+		default:
+			return 0, false
+		}
+		n = n<<4 | uint64(c)
+	}
+	return n, true
+}
+
+// word cuts the first word off.
+func word(text []byte) (first, rest []byte) {
+	text = bytes.TrimLeft(text, " \t\n")
+	if end := bytes.IndexAny(text, " \t\n"); end >= 0 {
+		return text[:end], text[end:]
+	}
+	return text, nil
+}
+
+// A stat is what is used of /proc/PID/stat.
+type stat struct {
+	name    [16]byte
+	state   byte
+	group   int
+	tty     uint32 // the controlling terminal's device, 0 for none
+	threads int
+	start   uint64
+}
+
+func (s *stat) gone() bool    { return (s.state == 'Z' || s.state == 'X') && s.threads <= 1 }
+func (s *stat) stopped() bool { return s.state == 'T' || s.state == 't' }
+func (s *stat) comm() string  { return unix.ByteSliceToString(s.name[:]) }
+
+// parseStat splits after the last parenthesis: a name may contain anything.
+func parseStat(text []byte) (s stat, ok bool) {
+	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return s, false
+	}
+	copy(s.name[:], text[open+1:end])
+	rest := text[end+1:]
+	var field []byte
+	for i := 3; i <= 22; i++ { // as proc(5) counts
+		if field, rest = word(rest); len(field) == 0 {
+			return s, false
+		}
+		n, _ := decimal(field) // Those that are used have no sign, but for tty_nr of a very high device.
+		switch i {
+		case 3:
+			s.state = field[0]
+		case 5:
+			s.group = n
+		case 7:
+			s.tty = uint32(n)
+			if field[0] == '-' {
+				n, _ = decimal(field[1:])
+				s.tty = uint32(-n)
+			}
+		case 20:
+			s.threads = n
+		case 22:
+			s.start = uint64(n)
+		}
+	}
+	return s, true
+}
+
+// A call is what /proc/PID/syscall says.
+type call struct {
+	running bool
+	number  int // -1: blocked, and in no system call
+	args    [6]uint64
+	sp      uint64
+}
+
+func parseCall(text []byte) (c call, ok bool) {
+	first, rest := word(text)
+	if string(first) == "running" {
+		return call{running: true}, true
+	}
+	if string(first) == "-1" {
+		return call{number: -1}, true
+	}
+	if c.number, ok = decimal(first); !ok {
+		return c, false
+	}
+	for i := range c.args {
+		first, rest = word(rest)
+		if c.args[i], ok = hexadecimal(first); !ok {
+			return c, false
+		}
+	}
+	first, _ = word(rest)
+	c.sp, ok = hexadecimal(first)
+	return c, ok
+}
+
+// interest is what a descriptor is waited for.
+type interest struct {
+	fd      int
+	in, out bool
+}
+
+// The same for both architectures whose calls are known.
+const (
+	readNormal  = 0x40  // POLLRDNORM
+	writeNormal = 0x100 // POLLWRNORM
+)
+
+// pollEntry reads one struct pollfd.
+func pollEntry(b []byte) interest {
+	events := binary.LittleEndian.Uint16(b[4:])
+	return interest{
+		fd:  int(int32(binary.LittleEndian.Uint32(b))),
+		in:  events&(unix.POLLIN|readNormal|unix.POLLPRI|unix.POLLRDHUP) != 0,
+		out: events&(unix.POLLOUT|writeNormal) != 0,
+	}
+}
+
+const pollSize = 8
+
+// inSet says whether a descriptor is in a set of select's. A set that was not read is
+// empty.
+func inSet(set []byte, fd int) bool {
+	return fd/8 < len(set) && set[fd/8]&(1<<(fd%8)) != 0
+}
+
+// duration reads two numbers of 64 bits, seconds and parts of them.
+func duration(b []byte, unit time.Duration) time.Duration {
+	s, parts := int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint64(b[8:]))
+	const most = 1 << 31 // seconds: as good as any longer
+	return time.Duration(min(max(s, 0), most))*time.Second + time.Duration(max(parts, 0))*unit
+}
+
+// A target is one descriptor that an epoll watches.
+type watched struct {
+	interest
+	ino   uint64
+	named bool // the kernel tells the inode
+}
+
+// nextWatched reads the next line "tfd: 5 events: 19 data: … pos:0 ino:3 sdev:e" of an
+// epoll's fdinfo.
+func nextWatched(text []byte) (w watched, rest []byte, ok bool) {
+	for len(text) > 0 {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte{'\n'})
+		if first, tail := word(line); string(first) == "tfd:" {
+			if w, ok = parseWatched(tail); ok {
+				return w, text, true
+			}
+		}
+	}
+	return w, nil, false
+}
+
+func parseWatched(line []byte) (w watched, ok bool) {
+	first, line := word(line)
+	if w.fd, ok = decimal(first); !ok {
+		return w, false
+	}
+	for len(line) > 0 {
+		first, line = word(line)
+		switch {
+		case string(first) == "events:":
+			first, line = word(line)
+			events, hex := hexadecimal(first)
+			if !hex {
+				return w, false
+			}
+			w.in = events&(unix.EPOLLIN|readNormal|unix.EPOLLPRI|unix.EPOLLRDHUP) != 0
+			w.out = events&(unix.EPOLLOUT|writeNormal) != 0
+		case bytes.HasPrefix(first, []byte("ino:")):
+			w.ino, w.named = hexadecimal(first[len("ino:"):])
+		}
+	}
+	return w, true
+}
+
+// statusNumber reads one of the numbers in /proc/PID/status.
+func statusNumber(text []byte, name string) (int, bool) {
+	for len(text) > 0 {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte{'\n'})
+		if first, rest := word(line); string(first) == name {
+			first, _ = word(rest)
+			return decimal(first)
+		}
+	}
+	return 0, false
+}

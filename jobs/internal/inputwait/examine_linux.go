@@ -1,0 +1,72 @@
+package inputwait
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Examine says what looks at a job's process with this pid reach on this machine: Exact,
+// Likely or Guess, and why no more; None if there is no such process.
+func Examine(pid int) (Confidence, string) {
+	best := bestTier()
+	var r reader
+	proc, err := r.open(pid)
+	if err != nil {
+		return None, fmt.Sprintf("/proc/%d: %v", pid, err)
+	}
+	defer proc.close()
+	if best == nothing {
+		return Guess, "it was built to guess"
+	}
+	why := refused(proc, best)
+	if why == "" {
+		return Exact, "the system call and the memory of a job's process can be read"
+	}
+	if _, err := proc.file(1024, part{name: "stat"}); err != nil {
+		return Guess, fmt.Sprintf("%s, nor /proc/PID/stat: %v", why, err)
+	}
+	where, err := proc.file(256, part{name: "wchan"})
+	in := inspection{process: proc}
+	switch {
+	case best > sleep:
+		return Guess, why
+	case err != nil:
+		return Guess, fmt.Sprintf("%s, nor /proc/PID/wchan: %v", why, err)
+	case len(where) == 0:
+		return Guess, why + ", nor where it sleeps"
+	case !in.mayList():
+		return Guess, why + ", nor its descriptors"
+	}
+	return Likely, why + ", but where it sleeps and its descriptors"
+}
+
+// refused says why the first tier is not reached: "" if it is.
+func refused(proc process, best tier) string {
+	if best > full {
+		return fmt.Sprintf("it was built to look at no more than tier %d", best)
+	}
+	if !knowsCalls {
+		return "the numbers of this architecture's system calls are not known"
+	}
+	if _, err := proc.file(512, part{name: "syscall"}); err != nil {
+		return fmt.Sprintf("/proc/PID/syscall cannot be read (%v)%s", err, yama(proc.r))
+	}
+	// Opening it is what takes the right to.
+	fd, err := proc.r.openat(proc.dir, proc.r.join([]part{{name: "mem"}}), unix.O_RDONLY)
+	if err != nil {
+		return fmt.Sprintf("/proc/PID/mem cannot be opened (%v)%s", err, yama(proc.r))
+	}
+	_ = unix.Close(fd)
+	return ""
+}
+
+// yama adds the switch that most often is why.
+func yama(r *reader) string {
+	text, err := r.slurp(unix.AT_FDCWD, append(r.path[:0], "/proc/sys/kernel/yama/ptrace_scope"...), 16)
+	if err != nil {
+		return ""
+	}
+	return "; kernel.yama.ptrace_scope is " + strings.TrimSpace(string(text))
+}

@@ -1,0 +1,207 @@
+package inputwait_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"shelld/jobs/internal/inputwait"
+	"shelld/jobs/internal/proc"
+)
+
+// deadline is how long a program may take to get to where it waits.
+const deadline = 10 * time.Second
+
+// A job is a program on a terminal or pipes, with what reads its output.
+type job struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	sink    *proc.Sink
+	input   inputwait.Input
+	term    *proc.Terminal
+	readers sync.WaitGroup
+	prober  *inputwait.Prober
+
+	mu     sync.Mutex
+	output bytes.Buffer
+	last   time.Time // of output, or of input
+}
+
+// need finds a program, or skips.
+func need(t testing.TB, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		if os.Getenv("SHELLD_CI") == "1" {
+			t.Fatalf("%s is missing", name)
+		}
+		t.Skipf("%s is missing", name)
+	}
+}
+
+// environment keeps what users have set up out of the programs.
+func environment() []string {
+	return append(os.Environ(), "TERM=xterm", "PS1=$ ", "HISTFILE=", "INPUTRC=/dev/null", "PYTHONSTARTUP=", "PYTHON_HISTORY=/dev/null", "LESS=", "ENV=", "NODE_REPL_HISTORY=", "TMUX=")
+}
+
+// onTerminal starts a program as the leader of a session on a terminal.
+func onTerminal(t *testing.T, args ...string) *job {
+	t.Helper()
+	need(t, args[0])
+	term, slave, err := proc.OpenTerminal(80, 24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = environment()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = slave.Close() // It has its own.
+	j := &job{t: t, cmd: cmd, sink: term.Sink(), input: term, term: term, last: time.Now()}
+	j.prober = inputwait.New(inputwait.Target{Leader: cmd.Process.Pid, Input: term, Terminal: term})
+	j.read(term.Source())
+	t.Cleanup(func() { j.end(func() { _ = term.Close() }) })
+	return j
+}
+
+// onPipes starts a program whose stdin is a pipe that is open.
+func onPipes(t *testing.T, args ...string) *job {
+	t.Helper()
+	need(t, args[0])
+	sink, stdin, err := proc.InputPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, stdout, err := proc.OutputPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = environment()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stdout
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = stdin.Close(), stdout.Close() // It has its own.
+	input := proc.NewPipeInput(sink, source)
+	j := &job{t: t, cmd: cmd, sink: sink, input: input, last: time.Now()}
+	j.prober = inputwait.New(inputwait.Target{Leader: cmd.Process.Pid, Input: input, Outputs: input.Outputs()})
+	j.read(source)
+	t.Cleanup(func() { j.end(func() { _, _ = sink.Close(), source.Close() }) })
+	return j
+}
+
+func (j *job) read(source *proc.Source) {
+	j.readers.Go(func() {
+		buf := make([]byte, 16<<10)
+		for {
+			n, err := source.Read(buf)
+			if n > 0 {
+				j.mu.Lock()
+				j.last = time.Now()
+				j.output.Write(buf[:n])
+				j.mu.Unlock()
+			}
+			source.Stored()
+			switch {
+			case errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed):
+				return
+			case err != nil:
+				j.t.Errorf("read: %v", err)
+				return
+			}
+		}
+	})
+}
+
+// end kills the session, which is all that these programs start, and waits for it.
+func (j *job) end(closeFiles func()) {
+	_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGKILL) // It may have ended.
+	_ = j.cmd.Process.Kill()
+	_ = j.cmd.Wait() // It may end as it likes.
+	closeFiles()
+	j.readers.Wait()
+}
+
+func (j *job) write(text string) {
+	j.t.Helper()
+	j.mu.Lock()
+	j.last = time.Now()
+	j.mu.Unlock()
+	if _, err := j.sink.Write([]byte(text)); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+func (j *job) printed() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.output.String()
+}
+
+func (j *job) quiet() time.Duration {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return time.Since(j.last)
+}
+
+func (j *job) look() inputwait.Verdict { return j.prober.Look(j.quiet()) }
+
+// pause lets time go by between two looks; nothing is concluded from it.
+func pause() { time.Sleep(2 * time.Millisecond) }
+
+// await looks until the verdict is what is wanted.
+func (j *job) await(what string, want func(inputwait.Verdict) bool) inputwait.Verdict {
+	j.t.Helper()
+	start := time.Now()
+	var v inputwait.Verdict
+	for time.Since(start) < deadline {
+		if v = j.look(); want(v) {
+			j.t.Logf("after %v, %v quiet: %+v", time.Since(start).Round(100*time.Microsecond), j.quiet().Round(100*time.Microsecond), v)
+			return v
+		}
+		pause()
+	}
+	j.t.Fatalf("it was never %s, but %+v; printed %q", what, v, j.printed())
+	return v
+}
+
+// waits looks until it waits like this, and has printed prompt.
+func (j *job) waits(prompt string, state inputwait.State, kind inputwait.Kind, confidence inputwait.Confidence) inputwait.Verdict {
+	j.t.Helper()
+	what := fmt.Sprintf("%s %s %s after %q", state, kind, confidence, prompt)
+	v := j.await(what, func(v inputwait.Verdict) bool { return v.Waiting && strings.Contains(j.printed(), prompt) })
+	if v.State != state || v.Kind != kind || v.Confidence != confidence {
+		j.t.Errorf("it is not %s, but %+v", what, v)
+	}
+	return v
+}
+
+// never looks for a while, in which it must not be told to wait.
+func (j *job) never(prompt string, long time.Duration) {
+	j.t.Helper()
+	for start := time.Now(); !strings.Contains(j.printed(), prompt); pause() {
+		if time.Since(start) > deadline {
+			j.t.Fatalf("it never printed %q but %q", prompt, j.printed())
+		}
+	}
+	looks := 0
+	for start := time.Now(); time.Since(start) < long; pause() {
+		looks++
+		if v := j.look(); v.Waiting {
+			j.t.Fatalf("it waits: %+v; printed %q", v, j.printed())
+		}
+	}
+	j.t.Logf("%d looks", looks)
+}

@@ -1,0 +1,187 @@
+package inputwait
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// asleep looks at a thread of which the system call may not be read: at where it sleeps,
+// and at the process's descriptors. It returns false where that may not be read either.
+func (p *Prober) asleep(in *inspection, tid int) bool {
+	p.fds = in.numbers(p.fds[:0], "fd", maxFiles)
+	if len(p.fds) == 0 && !in.mayList() {
+		return false
+	}
+	fds := append([]int(nil), p.fds...) // which finding out about pipes uses as well
+	where := p.wchan(in, tid)
+	is := func(name string) bool { return bytes.Contains(where, []byte(name)) }
+	switch {
+	case len(where) == 0 || string(where) == "0":
+		in.runs = true
+	case is("nanosleep"):
+		in.sleeper = "another of its threads sleeps"
+	case is("epoll_wait") || is("ep_poll"):
+		p.asleepInEpoll(in, tid, fds)
+	case is("poll_schedule") || is("do_select") || is("do_poll") || is("do_sys_poll"):
+		if readable, _ := p.inputAmong(in, fds); readable {
+			in.add(&wait{tid: tid, call: "poll", timeout: unknownTimeout, seen: sleep, others: "on what cannot be read"})
+		}
+	case is("wait_woken") && p.target.Terminal != nil, is("pipe_") && p.target.Terminal == nil:
+		if readable, ambiguous := p.inputAmong(in, fds); readable {
+			in.add(&wait{tid: tid, call: "read", reading: true, timeout: forever, seen: sleep, ambiguous: ambiguous})
+		}
+	}
+	return true
+}
+
+// mayList says whether the process's descriptors may be listed.
+func (in *inspection) mayList() bool {
+	fd, err := in.r.openat(in.dir, in.r.join([]part{{name: "fd"}}), unix.O_RDONLY|unix.O_DIRECTORY)
+	if err == nil {
+		_ = unix.Close(fd)
+	}
+	return err == nil
+}
+
+// asleepInEpoll looks at all epolls of the process: which of them it is cannot be seen.
+func (p *Prober) asleepInEpoll(in *inspection, tid int, fds []int) {
+	for _, fd := range fds {
+		if p.kindOf(in, fd) != isEpoll {
+			continue
+		}
+		set := sources{}
+		p.epollSet(in, &set, fd, 0)
+		switch {
+		case set.input:
+			w := wait{tid: tid, call: "epoll_wait", timeout: unknownTimeout, seen: sleep}
+			if set.other != "" {
+				w.others = "on " + set.other
+			}
+			in.add(&w)
+		case set.other != "":
+			in.sleeper = "another of its threads waits for " + set.other
+		}
+	}
+}
+
+// inputAmong says whether the process can read the input, and whether it is sure that
+// it is the input that it reads.
+func (p *Prober) inputAmong(in *inspection, fds []int) (readable, ambiguous bool) {
+	for _, fd := range fds {
+		switch p.kindOf(in, fd) {
+		case isInput:
+			if reads, _ := in.access(fd); reads {
+				readable = true
+			}
+		case isSocket:
+			ambiguous = true
+		case isPipe:
+			if reads, _ := in.access(fd); reads && p.target.Terminal == nil {
+				ambiguous = true
+			}
+		}
+	}
+	return readable, ambiguous
+}
+
+// A sample is a counter of a process at one time.
+type sample struct {
+	pid, tid int
+	start    uint64
+	count    int
+	at       time.Time
+}
+
+// apart is how far two samples must be from each other to be compared.
+const (
+	cpuApart      = 20 * time.Millisecond
+	switchesApart = 10 * time.Millisecond
+	maxBurnt      = 50 // one part in so many
+)
+
+// busy says how long to wait until a thread is known to use no more than 2 % of a
+// processor's time since the last output or input; 0: it does not.
+func (p *Prober) busy(w *wait, quiet time.Duration) time.Duration {
+	proc, err := p.r.open(w.pid)
+	if err != nil {
+		return soon
+	}
+	defer proc.close()
+	text, err := proc.file(128, part{name: "task"}, part{number: w.tid}, part{name: "schedstat"})
+	if err != nil {
+		return 0 // The kernel does not count it: quiet has to do.
+	}
+	first, _ := word(text)
+	count, _ := decimal(first)
+	now := sample{pid: w.pid, tid: w.tid, count: count, at: time.Now()}
+	age := now.at.Sub(p.burnt.at)
+	switch {
+	case p.burnt.pid != now.pid || p.burnt.tid != now.tid || age > quiet || now.count < p.burnt.count:
+		p.burnt = now
+		return cpuApart
+	case age < cpuApart:
+		return cpuApart - age
+	case time.Duration(now.count-p.burnt.count) > age/maxBurnt:
+		p.burnt = now
+		return later
+	}
+	if age > time.Second {
+		p.burnt = now
+	}
+	return 0
+}
+
+// weighAlive is about a process of which no more is seen than that it sleeps, such as
+// one that runs as another user: it did not wake up between two looks, and then it
+// depends on how it has set the terminal up.
+func (p *Prober) weighAlive(v *Verdict, quiet time.Duration) {
+	d := &p.s.denied
+	kind, _ := p.target.kind()
+	need, confidence := quietGuess, Guess
+	switch kind {
+	case Password:
+		need, confidence = switchesApart, Likely
+	case Raw:
+		need, confidence = quietOthers, Likely
+	}
+	missing := need - quiet
+	if wait := p.stirs(d, quiet); wait > missing {
+		missing = wait
+	}
+	if p.s.runner != 0 {
+		missing = max(missing, quietRunning-quiet)
+	}
+	if missing > 0 {
+		v.Again, v.Why = max(missing, soon), "it is not known to sleep for long enough"
+		return
+	}
+	v.Waiting, v.State, v.Kind, v.Confidence, v.PID = true, Reading, kind, confidence, d.pid
+	v.Why = fmt.Sprintf("%s (pid %d) sleeps and has the terminal; what it waits for may not be seen", d.name, d.pid)
+	if p.target.Terminal == nil {
+		v.Why = fmt.Sprintf("%s (pid %d) sleeps; what it waits for may not be seen", d.name, d.pid)
+	}
+}
+
+// stirs says how long to wait until a process is known not to have woken up.
+func (p *Prober) stirs(d *suspect, quiet time.Duration) time.Duration {
+	proc, err := p.r.open(d.pid)
+	if err != nil {
+		return soon
+	}
+	defer proc.close()
+	text, err := proc.file(4096, part{name: "status"})
+	count, ok := statusNumber(text, "voluntary_ctxt_switches:")
+	if err != nil || !ok {
+		return quietGuess - quiet
+	}
+	now := sample{pid: d.pid, start: d.start, count: count, at: time.Now()}
+	age := now.at.Sub(p.awoken.at)
+	if p.awoken.pid != now.pid || p.awoken.start != now.start || p.awoken.count != now.count {
+		p.awoken = now
+		return switchesApart
+	}
+	return max(switchesApart-age, 0)
+}

@@ -1,0 +1,185 @@
+package inputwait
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+// A search is what one look finds among a job's processes.
+type search struct {
+	found   bool
+	best    wait
+	runner  int     // the pid of somebody who runs; 0: nobody does
+	denied  suspect // somebody of whom nothing is seen but that he sleeps
+	hidden  bool    // there are processes of which nothing is seen at all
+	blocked bool    // somebody is blocked writing what the job prints
+	stopped bool    // who would read is stopped
+
+	unknown bool // whether the input was consumed is not known
+	group   int  // the foreground group
+}
+
+func (s *search) reset() { *s = search{} }
+
+// A suspect may be waiting.
+type suspect struct {
+	pid   int
+	start uint64
+	name  string
+}
+
+// A member is a process that the search has met.
+type member struct {
+	pid     int
+	threads int
+	aside   bool // not of the foreground, and to be looked at if nobody of it waits
+}
+
+// Bounds of one look.
+const (
+	maxProcesses = 512
+	maxThreads   = 256
+	maxFiles     = 1024
+)
+
+func (p *Prober) search() {
+	s := &p.s
+	p.seen = p.seen[:0]
+	if p.target.Terminal != nil {
+		var err error
+		if s.group, err = p.target.Terminal.ForegroundGroup(); err != nil {
+			s.group = 0
+		}
+		if s.group > 0 {
+			p.visit(s.group)
+		}
+	}
+	if p.last != 0 && p.last != s.group {
+		p.visit(p.last)
+	}
+	p.walk()
+	for i := 0; i < len(p.seen) && !s.found; i++ {
+		if p.seen[i].aside {
+			p.visitAside(p.seen[i].pid)
+		}
+	}
+}
+
+// visit looks at a process, and notes that it was met.
+func (p *Prober) visit(pid int) {
+	proc, st, ok := p.enter(pid)
+	if !ok {
+		return
+	}
+	defer proc.close()
+	m := member{pid: pid, threads: st.threads}
+	switch {
+	case st.gone():
+	case p.target.Terminal == nil || st.group == p.s.group:
+		p.inspect(proc, &st)
+	default:
+		// It has left the session, and reads without job control; or is stopped, perhaps
+		// because it wanted to read. All others are in the background.
+		m.aside = st.tty != uint32(p.id.Rdev) || st.stopped()
+	}
+	p.seen = append(p.seen, m)
+}
+
+func (p *Prober) visitAside(pid int) {
+	proc, st, ok := p.enter(pid)
+	if !ok {
+		return
+	}
+	defer proc.close()
+	if !st.gone() {
+		p.inspect(proc, &st)
+	}
+}
+
+// enter opens a process and reads its stat.
+func (p *Prober) enter(pid int) (proc process, st stat, ok bool) {
+	proc, err := p.r.open(pid)
+	if err != nil {
+		// hidepid: it is there, and it is not.
+		p.s.hidden = p.s.hidden || pid == p.s.group && errors.Is(unix.Kill(pid, 0), unix.EPERM)
+		return proc, st, false
+	}
+	text, err := proc.file(1024, part{name: "stat"})
+	if err == nil {
+		st, ok = parseStat(text)
+	} else if isDenied(err) {
+		p.s.hidden = true
+	}
+	if !ok {
+		proc.close()
+	}
+	return proc, st, ok
+}
+
+func isDenied(err error) bool {
+	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES)
+}
+
+// walk visits the job's tree, parents before their children.
+func (p *Prober) walk() {
+	root := p.target.Root
+	if root == 0 {
+		root = p.target.Leader
+		if p.met(root) == nil {
+			p.visit(root)
+		}
+	}
+	var queue [64]int
+	next := append(queue[:0], root)
+	for at := 0; at < len(next) && at < maxProcesses; at++ {
+		threads := 1 // a keeper has more, of which the first alone forks
+		if at > 0 || p.target.Root == 0 {
+			m := p.met(next[at])
+			if m == nil {
+				p.visit(next[at])
+				m = p.met(next[at])
+			}
+			if m == nil {
+				continue
+			}
+			threads = m.threads
+		}
+		next = p.children(next, next[at], threads)
+	}
+}
+
+func (p *Prober) met(pid int) *member {
+	for i := range p.seen {
+		if p.seen[i].pid == pid {
+			return &p.seen[i]
+		}
+	}
+	return nil
+}
+
+// children appends those of all threads: a child belongs to the thread that forked it.
+func (p *Prober) children(list []int, pid, threads int) []int {
+	proc, err := p.r.open(pid)
+	if err != nil {
+		return list
+	}
+	defer proc.close()
+	var few [16]int
+	tids := append(few[:0], pid)
+	if threads > 1 {
+		tids = proc.numbers(tids[:0], "task", maxThreads)
+	}
+	for _, tid := range tids {
+		text, err := proc.file(1<<16, part{name: "task"}, part{number: tid}, part{name: "children"})
+		if err != nil {
+			continue
+		}
+		for first, rest := word(text); len(first) > 0; first, rest = word(rest) {
+			if kid, ok := decimal(first); ok && len(list) < maxProcesses {
+				list = append(list, kid)
+			}
+		}
+	}
+	return list
+}

@@ -1,3 +1,0 @@
-package jobs
-
-func InputDetection() (tier, why string) { return "exact", "" }
