@@ -135,7 +135,7 @@ func TestSecretOfUnheardJobs(t *testing.T) {
 // What is declined, refused, or no answer at all is not asked for again, and the job waits on.
 func TestSecretDeclined(t *testing.T) {
 	answers := []string{
-		`"result":{"declined":true}`, `"error":{"code":-32601,"message":"no","data":{"kind":"methodNotFound"}}`,
+		`"result":{"declined":true}`, `"error":{"code":-32601,"message":"no","data":{"kind":"methodNotFound","method":"client/secret"}}`,
 		`"result":{}`, `"result":{"value":5}`, `"result":{"value":"a\nb"}`, `"result":{"value":"a","declined":true}`, `"result":{"value":"\ud800"}`, `"result":[]`,
 		`"result":{"declined":false}`, `"result":null`, `"error":5`, `"result":{"value":"a","more":1}`,
 	}
