@@ -157,7 +157,7 @@ func inputData(e *jobs.Error, k string) any {
 	case jobs.CodeInputNotExpected:
 		return schema.InputNotExpectedData{Kind: k, Handle: handle}
 	case jobs.CodePolicyDenied:
-		return schema.PolicyDeniedData{Kind: k, Action: optional(e.Name), Reason: optional(e.Rule), Handle: optional(handle), BytesWritten: e.BytesWritten}
+		return schema.PolicyDeniedData{Kind: k, Action: optional(e.Name), Reason: optional(e.Rule), Handle: optional(handle)}
 	case jobs.CodeNotInteractive:
 		return schema.NotInteractiveData{Kind: k, Handle: handle, BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
 	}

@@ -1191,8 +1191,6 @@ type PolicyDeniedData struct {
 	Reason *string `json:"reason,omitempty"`
 	// The job that it is about; absent where there is none.
 	Handle *int64 `json:"handle,omitempty"`
-	// Of job/write: how many bytes the kernel had taken.
-	BytesWritten *int64 `json:"bytesWritten,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
