@@ -59,6 +59,19 @@ var effectFaults = []fault{
 	})},
 	{name: "answers job/subscribe behind the first event that it asks for", says: "restart is true|was not asked for|is job/output", renumber: true, hooks: behind(result("job/subscribe"), func(_, m *packet) bool { return m.job() != "" })},
 	{name: "does not mark output that begins anew", says: "restart is false", hooks: inside("params", event("output").has("restart"), unset("restart"))},
+	{name: "answers for a client that answers itself", says: "the output differs", hooks: editRequest("job/start", func(o map[string]any) bool {
+		was := o["queries"]
+		if was == "client" {
+			o["queries"] = "keep"
+		}
+		return was == "client"
+	})},
+	{name: "answers no more after job/unsubscribe", says: "/text: expected", hooks: asks(asking("job/unsubscribe"), func(_ *faultProxy, m *packet) []*packet {
+		m.v["method"] = "job/subscribe"
+		m.object("params")["events"] = []any{"watchRemoved"} // of which there is none
+		m.touch()
+		return []*packet{m}
+	})},
 	{name: "marks output that does not begin anew", says: "restart is true", hooks: inside("params", chunks(1).where(unrestarted), set("restart", true))},
 }
 

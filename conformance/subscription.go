@@ -34,7 +34,8 @@ type subscription struct {
 	unknown  bool // what held before is not known, and so is what it has become
 	events   eventSet
 	base64   bool
-	strip    bool // output comes without what programs ask their terminal
+	strip    bool // output comes without what programs ask their terminal, or not all of that
+	answers  bool // the client answers that; what was answered or sent before may be left out
 	standing bool // output was asked for, and has a place from which it goes on
 
 	// While several requests are in flight: those that were answered, and what held before
@@ -53,6 +54,7 @@ func (c *checker) asks(r *request, goesOn bool) subscription {
 		s.events = eventSet{}
 	}
 	s.standing, s.strip = s.events.has("output"), r.params["queries"] == "strip"
+	s.answers = r.params["queries"] == "client"
 	return s
 }
 
@@ -202,10 +204,11 @@ func (c *checker) chosen(was subscription, r *request) (next subscription, renew
 		next.base64 = c.base64
 	}
 	if queries := r.params["queries"]; queries != nil {
-		next.strip = queries == "strip"
+		next.answers, next.strip = queries == "client", queries == "strip"
 	} else if silent {
-		next.strip = false
+		next.answers, next.strip = false, false
 	}
+	next.strip = next.strip || next.answers
 	renew = r.params["from"] != nil || !was.standing && next.events.has("output")
 	next.standing = was.standing || next.events.has("output")
 	return next, renew

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -81,7 +82,7 @@ func (d *display) stored() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.told = d.heard
-	d.ask()
+	d.ask(len(d.asking))
 	d.reads++
 	// An error means that the terminal is gone, 0 that the job's session has given it
 	// up: what comes then was written before.
@@ -91,25 +92,46 @@ func (d *display) stored() {
 	}
 }
 
-// ask has the queries answered that are in what was stored. Of those that nobody takes
-// so many are kept.
-func (d *display) ask() {
-	room := max(mostQueries-len(d.asked), 0)
-	if len(d.asking) > room {
-		d.lost += len(d.asking) - room
-		d.asking = d.asking[:room]
-	}
-	d.asked = append(d.asked, d.asking...)
-	d.asking = nil
-}
-
-// takeAsked returns the queries in what was stored since the last call, and how many
-// were dropped.
-func (d *display) takeAsked() (asked []screen.Query, lost int) {
+// reached says that output up to an offset is there, whether stored has said so or is
+// about to.
+func (d *display) reached(end int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	asked, lost = d.asked, d.lost
-	d.asked, d.lost = nil, 0
+	d.ask(endBy(d.asking, end))
+}
+
+// ask has the first n queries answered, which are in what was stored. Of those that nobody
+// takes so many are kept.
+func (d *display) ask(n int) {
+	asking, rest := d.asking[:n], d.asking[n:]
+	room := max(mostQueries-len(d.asked), 0)
+	if n > room {
+		d.lost += n - room
+		asking = asking[:room]
+	}
+	d.asked = append(d.asked, asking...)
+	d.asking = append([]screen.Query(nil), rest...) // nil where there are none
+}
+
+// endBy is how many of queries end by an offset.
+func endBy(queries []screen.Query, end int64) int {
+	if i := slices.IndexFunc(queries, func(q screen.Query) bool { return q.To > end }); i >= 0 {
+		return i
+	}
+	return len(queries)
+}
+
+// takeAsked returns the queries in what was stored that nobody has taken and that end by an
+// offset, and how many were dropped.
+func (d *display) takeAsked(end int64) (asked []screen.Query, lost int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := endBy(d.asked, end)
+	if asked = d.asked[:n:n]; n < len(d.asked) {
+		d.asked = d.asked[n:]
+		return asked, 0
+	}
+	lost, d.asked, d.lost = d.lost, nil, 0
 	return asked, lost
 }
 

@@ -188,6 +188,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		j.sink = nullSink{}
 	}
 	j.budget.max = spec.Limits.OutputBytes
+	j.queries.others = spec.SinkAnswers
 	j.st.status = StatusStarting
 	return j
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"math"
 	"slices"
 
 	"shelld/jobs/internal/proc"
@@ -18,6 +19,9 @@ import (
 // a key. So an answer goes behind what is being written and before all that waits: the
 // program may read nothing else before it has it. It is nobody's input: no request waits
 // for it, no echo of it is looked for, and it takes no room in the input queue.
+//
+// Where others answer, who feed a terminal of their own, the job does not: by where in the
+// output a query ends it is certain who does.
 
 // mostAnswers is how many bytes of answers wait for a job to read; more are dropped. A
 // program that asks without end and reads nothing must not take memory without end.
@@ -29,19 +33,37 @@ const mostQueries = mostAnswers / 16
 // queries are what a job's programs have asked and nobody has answered yet. They belong
 // to whoever has the turn.
 type queries struct {
-	waiting []screen.Query
-	lost    bool         // some were dropped, and the log has it
-	full    bool         // an answer was dropped: so are those that come before the others are read
-	drawing int64        // the end of the query whose answer is being drawn
-	drawn   *answeredMsg // which it was
+	others  bool           // answer what is asked from now on
+	waiting []screen.Query // in order
+	lost    bool           // some were dropped, and the log has it
+	full    bool           // an answer was dropped: so are those that come before the others are read
+	drawing int64          // the end of the query whose answer is being drawn
+	drawn   *answeredMsg   // which it was
 }
 
 // takeQueries answers what was asked by now.
-func (j *Job) takeQueries() {
+func (j *Job) takeQueries() { j.takeQueriesTo(math.MaxInt64) }
+
+// leaveQueries leaves it to others, or to the job, to answer what is asked in the output
+// behind an offset up to which there is some.
+func (j *Job) leaveQueries(others bool, at int64) {
+	if others != j.queries.others {
+		j.display.reached(at)
+		j.takeQueriesTo(at)
+		j.queries.others = others
+	}
+}
+
+// takeQueriesTo answers what was asked in the output before an offset.
+func (j *Job) takeQueriesTo(end int64) {
 	if j.display == nil {
 		return
 	}
-	asked, dropped := j.display.takeAsked()
+	asked, dropped := j.display.takeAsked(end)
+	if j.queries.others || j.spec.Unanswered {
+		j.dropQueries(asked)
+		asked, dropped = nil, 0
+	}
 	if !j.answers() {
 		j.queries.waiting, j.queries.drawn = nil, nil
 		return
@@ -66,10 +88,22 @@ func (j *Job) takeQueries() {
 	j.queries.waiting = nil
 }
 
+// dropQueries leaves queries to others.
+func (j *Job) dropQueries(asked []screen.Query) {
+	if len(asked) == 0 {
+		return
+	}
+	behind := int64(-1)
+	if n := len(j.queries.waiting); n > 0 {
+		behind = j.queries.waiting[n-1].To // which is the job's still
+	}
+	j.display.screen.drop(behind, asked[len(asked)-1].To)
+}
+
 // answers says whether anybody is to be answered: the leader, or who else reads the input
 // while it lives.
 func (j *Job) answers() bool {
-	return !j.spec.Unanswered && j.input != nil && j.st.exit == nil && j.queue.closed == ""
+	return j.input != nil && j.st.exit == nil && j.queue.closed == ""
 }
 
 // answerTo is what a terminal answers, if that is known yet.

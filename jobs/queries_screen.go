@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"sync"
 
 	"shelld/screen"
@@ -50,10 +51,27 @@ func (s *screenQueries) next(off int64) (screen.Query, bool) {
 func (s *screenQueries) answer(q screen.Query, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !slices.ContainsFunc(s.pending, func(p screen.Query) bool { return p.To == q.To }) {
+		return // it was dropped meanwhile
+	}
 	if s.answers == nil {
 		s.answers = map[int64][]byte{}
 	}
 	s.answers[q.To] = data
+}
+
+// drop forgets the queries behind an offset that end by another one: they are not to be
+// answered.
+func (s *screenQueries) drop(behind, end int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = slices.DeleteFunc(s.pending, func(q screen.Query) bool {
+		if q.To <= behind || q.To > end {
+			return false
+		}
+		delete(s.answers, q.To)
+		return true
+	})
 }
 
 // take returns the answer to a query, and forgets all queries up to that one.

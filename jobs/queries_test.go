@@ -253,3 +253,120 @@ func TestAnswersHaveNoHoles(t *testing.T) {
 		f.end()
 	})
 }
+
+// leaves has others answer from now on, or the job again.
+func (f *fakeJob) leaves(others bool) {
+	must(f.t, f.Subscribe(Origin{}, func(Info, map[Stream]int64) (bool, error) { return others, nil }))
+}
+
+// What is asked while others answer is never answered by the job, and what was asked before is,
+// however late.
+func TestOthersAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1000)
+		want := ""
+		expect := func(output, answer string) {
+			t.Helper()
+			f.out.data <- []byte(output)
+			synctest.Wait()
+			want += answer
+			if got := tp.text(); got != want {
+				t.Errorf("behind %q typed %q, want %q", output, got, want)
+			}
+		}
+		expect("\x1b[c\x1b[", whoAmI)
+		f.leaves(true) // in the middle of a question, which is then theirs
+		expect("6n...\x1b[c\x1b[6n\x1b[5n\x1b[", "")
+		must(t, f.Screen(0))
+		f.leaves(false)
+		expect("6n", "\x1b[1;4R")
+
+		var v *view
+		f.inTurn(func() { v = f.theView() })
+		v.busy.Lock() // whoever draws is slow
+		f.out.data <- []byte("\r\n\x1b[6n")
+		synctest.Wait()
+		f.leaves(true)
+		f.out.data <- []byte("...\x1b[6n\x1b[c")
+		synctest.Wait()
+		v.busy.Unlock()
+		expect("", "\x1b[2;1R")
+		if s := &f.display.screen; len(s.pending)+len(s.answers) > 0 {
+			t.Errorf("left: %+v, %v", s.pending, s.answers)
+		}
+		f.end()
+	})
+}
+
+// Where output is stored and nobody has been told so yet, what it asks is for who answered then.
+func TestOthersAnswerWhatIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1000)
+		f.inTurn(func() {
+			f.display.read([]byte("\x1b[c\x1b[5n"))
+			f.leaveQueries(true, 3)
+			f.display.stored()
+			f.handInput()
+		})
+		synctest.Wait()
+		if got := tp.text(); got != whoAmI {
+			t.Errorf("typed %q", got)
+		}
+		f.inTurn(func() {
+			f.display.read([]byte("\x1b[c\x1b[5n"))
+			f.leaveQueries(false, 10)
+			f.display.stored()
+			f.takeQueries()
+			f.handInput()
+		})
+		synctest.Wait()
+		if got := tp.text(); got != whoAmI+"\x1b[0n" {
+			t.Errorf("typed then %q", got)
+		}
+		f.end()
+	})
+}
+
+// However much is asked that others answer, nothing is kept of it.
+func TestOthersAreAskedWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, tp := startTape(t, &recorder{})
+		tp.allow(1000)
+		f.leaves(true)
+		for range 3 * mostQueries / 100 {
+			f.out.data <- []byte(strings.Repeat("\x1b[c\x1b[6n", 100))
+		}
+		synctest.Wait()
+		f.leaves(false)
+		f.out.data <- []byte("\x1b[6n")
+		synctest.Wait()
+		if got := tp.text(); got != "\x1b[1;1R" || f.queries.lost {
+			t.Errorf("typed %q, noted %v", got, f.queries.lost)
+		}
+		f.end()
+	})
+}
+
+// Others may answer from the first byte on, and type as anybody does.
+func TestOthersAnswerFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &recorder{}
+		f, tp := startTapeOf(t, Spec{Sink: sink, SinkAnswers: true}, sink)
+		tp.allow(1000)
+		f.out.data <- []byte("\x1b[c")
+		synctest.Wait()
+		must(t, f.typeIn(Input{Text: whoAmI}))
+		if got := tp.text(); got != whoAmI {
+			t.Errorf("typed %q", got)
+		}
+		f.leaves(false)
+		f.out.data <- []byte("\x1b[5n")
+		synctest.Wait()
+		if got := tp.text(); got != whoAmI+"\x1b[0n" {
+			t.Errorf("typed then %q", got)
+		}
+		f.end()
+	})
+}

@@ -69,6 +69,7 @@ type Spec struct {
 	KillAfter   time.Duration // from the start on; 0 = no such time
 	Limits      JobLimits
 	Unanswered  bool  // somebody else answers what programs ask the terminal (queries.go)
+	SinkAnswers bool  // the same, as long as Subscribe does not say otherwise
 	Window      int64 // how far output may be ahead of the read cursor (hold.go); 0 = the job waits for no reader
 }
 

@@ -4,8 +4,10 @@ package jobs
 // now on. It is called on the job's loop, between the events before it and those after
 // it; like the Sink it must not block, and must not call back into the job. info is of
 // that moment; from holds the offset at which the output of each stream is to begin,
-// and is nil where that was left open. Its error refuses the request.
-type SubscribeFunc func(info Info, from map[Stream]int64) error
+// and is nil where that was left open. It returns whether who hears the job answers what
+// its programs ask their terminal behind the output that info tells of; its error refuses
+// the request.
+type SubscribeFunc func(info Info, from map[Stream]int64) (answers bool, err error)
 
 // Sink returns who hears of the job, as its Spec has it.
 func (j *Job) Sink() Sink { return j.sink }
@@ -36,9 +38,14 @@ func (j *Job) onSubscribe(m subscribeMsg) {
 			return
 		}
 	}
-	if err := m.set(j.snapshot(), from); err != nil {
+	info := j.snapshot()
+	answers, err := m.set(info, from)
+	if err != nil {
 		m.reply.fail(err)
 		return
+	}
+	if j.display != nil {
+		j.leaveQueries(answers, info.Streams[0].NextOffset)
 	}
 	m.reply.ok(struct{}{})
 }

@@ -24,7 +24,7 @@ func TestSubscribeTakesItsTurn(t *testing.T) {
 			{"beyond the end", Origin{Kind: FromOffset, Offsets: map[Stream]int64{PTY: 10}}, 10},
 		} {
 			called := 0
-			must(t, f.Subscribe(c.from, func(info Info, from map[Stream]int64) error {
+			must(t, f.Subscribe(c.from, func(info Info, from map[Stream]int64) (bool, error) {
 				called++
 				if info.Handle != f.ID() || info.Streams[0].NextOffset != 6 {
 					t.Errorf("%s: info %+v", c.name, info)
@@ -32,7 +32,7 @@ func TestSubscribeTakesItsTurn(t *testing.T) {
 				if at, ok := from[PTY]; ok != (c.want >= 0) || ok && at != c.want {
 					t.Errorf("%s: from %v, want %d", c.name, from, c.want)
 				}
-				return nil
+				return false, nil
 			}))
 			if called != 1 {
 				t.Errorf("%s: called %d times", c.name, called)
@@ -46,13 +46,13 @@ func TestSubscribeTakesItsTurn(t *testing.T) {
 func TestSubscribeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
-		never := func(Info, map[Stream]int64) error { t.Error("called"); return nil }
+		never := func(Info, map[Stream]int64) (bool, error) { t.Error("called"); return false, nil }
 		e := refused(t, f.Subscribe(Origin{Kind: FromOffset, Pointer: "/from", Offsets: map[Stream]int64{Stderr: 3}}, never), CodeInvalidParams)
 		if e.Pointer != "/from/stderr" {
 			t.Errorf("pointer %q", e.Pointer)
 		}
 		sorry := errors.New("sorry")
-		if r := <-f.Subscribe(Origin{}, func(Info, map[Stream]int64) error { return sorry }).C; r.Err != sorry {
+		if r := <-f.Subscribe(Origin{}, func(Info, map[Stream]int64) (bool, error) { return false, sorry }).C; r.Err != sorry {
 			t.Errorf("error %v", r.Err)
 		}
 		if f.Sink() != Sink(f.sink) {

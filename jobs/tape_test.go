@@ -114,6 +114,11 @@ func (tapeTerminal) Foreground(int) (proc.Foreground, error) {
 // startTape starts a job that types on a tape.
 func startTape(t *testing.T, sink *recorder) (*fakeJob, *tape) {
 	t.Helper()
+	return startTapeOf(t, Spec{Sink: sink}, sink)
+}
+
+func startTapeOf(t *testing.T, spec Spec, sink *recorder) (*fakeJob, *tape) {
+	t.Helper()
 	tp := newTape()
 	f := &fakeJob{
 		t: t, m: newManager(slog.New(slog.DiscardHandler)), sink: sink,
@@ -125,7 +130,7 @@ func startTape(t *testing.T, sink *recorder) (*fakeJob, *tape) {
 	f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
 		return &launched{plan: p, proc: f.proc, outputs: []output{{PTY, f.out}}, input: tp, term: tapeTerminal{tp}}, nil
 	}
-	j, p, err := f.m.Start(Spec{Sink: sink})
+	j, p, err := f.m.Start(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

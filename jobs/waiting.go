@@ -92,6 +92,11 @@ const (
 	slowLook    = 250 * time.Millisecond
 	slowestLook = 2 * time.Second
 
+	// doubtTime is for how long a wait goes on although it is not seen: node's timers and
+	// collections take some milliseconds. It is looked again every doubtLook.
+	doubtTime = 100 * time.Millisecond
+	doubtLook = 5 * time.Millisecond
+
 	// lookRest bounds what looks cost where output never rests: the next one begins no
 	// sooner than so many times later as one took.
 	lookRest = 4
@@ -122,6 +127,7 @@ type inputWatch struct {
 	told  *WaitingForInput // the one that the client has in mind
 	not   string           // why it is not known to wait
 	again time.Duration    // when the last look would have known better; 0: it knew
+	doubt time.Time        // since when now was not seen any more; zero: it was
 	count int              // waits
 
 	writes   uint64    // inputs that the kernel has taken
@@ -206,7 +212,8 @@ func (j *Job) reviewWaiting(now time.Time) {
 
 // wanted says whether anybody wants to know.
 func (j *Job) wanted() bool {
-	return j.inputs.telling || j.forSecret() || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
+	l := &j.inputs
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || j.forSecret() || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
 }
 
 // lookAt is when the next look is to begin; zero: when something has happened.
@@ -297,11 +304,10 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 	l, v := &j.inputs, m.verdict
 	l.again = v.Again
 	if !v.Waiting {
-		if l.now == nil || v.Again == 0 { // else it may be the same wait: that is seen later
-			j.noWait(v.Why)
-		}
+		j.takeNot(v, now)
 		return
 	}
+	l.doubt = time.Time{}
 	w := WaitingForInput{
 		Waiting: true, State: v.State, Kind: InputKind(v.Kind), Since: now, PID: v.PID, Why: v.Why, Confidence: v.Confidence,
 	}
@@ -321,10 +327,30 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 	j.publish()
 }
 
+// takeNot takes a look that has seen no wait. One that polls with a timeout wakes up for
+// moments, and a look may fall into one: a wait that goes on is over by itself only when that
+// has been so for a while.
+func (j *Job) takeNot(v inputwait.Verdict, now time.Time) {
+	l := &j.inputs
+	switch {
+	case l.now != nil && v.Again > 0: // It may be the same wait: that is seen later.
+		return
+	case l.now != nil && !v.Stopped && !v.Blocked:
+		if l.doubt.IsZero() {
+			l.doubt = now
+		}
+		if now.Sub(l.doubt) < doubtTime {
+			l.again = doubtLook
+			return
+		}
+	}
+	j.noWait(v.Why)
+}
+
 // noWait notes that the job waits for nothing that is known, and why.
 func (j *Job) noWait(why string) {
 	l := &j.inputs
-	l.not = why
+	l.not, l.doubt = why, time.Time{}
 	if l.now != nil {
 		l.now = nil
 		j.publish()

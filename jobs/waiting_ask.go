@@ -11,10 +11,10 @@ import (
 
 // An infoWait is a job/get that waits for a look.
 type infoWait struct {
-	asked  infoMsg
-	info   Info // what else is answered
-	need   int  // the look
-	second bool // it has waited for one already that did not know
+	asked infoMsg
+	info  Info      // what else is answered
+	need  int       // the look
+	until time.Time // when a look will know what the first one could not know yet
 }
 
 // A heldWrite is a write that waits for a look, or behind one that does.
@@ -23,8 +23,8 @@ type heldWrite struct {
 	need int
 }
 
-// soon is how long a job/get waits for a second look where the first one could not know
-// yet: nearly all that can be known is by then.
+// soon is the longest for which a job/get waits for a look that knows, where the first one
+// could not know yet: nearly all that can be known is by then.
 const soon = 300 * time.Millisecond
 
 // answerInfo answers a job/get, once it is known whether the job waits for input.
@@ -44,10 +44,9 @@ func (j *Job) answerLooked() {
 	l.infos = nil
 	for _, i := range infos {
 		switch {
-		case can && i.need > l.looked:
+		case can && (i.need > l.looked || !l.doubt.IsZero()):
 			l.infos = append(l.infos, i)
-		case can && l.now == nil && l.again > 0 && l.again <= soon && !i.second:
-			i.second, i.need = true, l.begun+1
+		case can && l.now == nil && l.again > 0 && i.waits(l.again):
 			l.infos = append(l.infos, i)
 		default:
 			i.info.Waiting = j.nowWaiting()
@@ -55,6 +54,14 @@ func (j *Job) answerLooked() {
 		}
 	}
 	j.writeHeld(can)
+}
+
+// waits says whether it waits for a look that is to come in time again.
+func (i *infoWait) waits(again time.Duration) bool {
+	if i.until.IsZero() {
+		i.until = time.Now().Add(min(again, soon))
+	}
+	return time.Now().Before(i.until)
 }
 
 // nowWaiting is what a look has just found.
@@ -87,7 +94,7 @@ func (j *Job) holdWrite(m writeMsg) bool {
 // writeHeld goes on with writes that wait no longer.
 func (j *Job) writeHeld(can bool) {
 	l := &j.inputs
-	for len(l.writeQ) > 0 && (!can || l.writeQ[0].need <= l.looked) {
+	for len(l.writeQ) > 0 && (!can || l.writeQ[0].need <= l.looked && (l.writeQ[0].need == 0 || l.doubt.IsZero())) {
 		m := l.writeQ[0].msg
 		l.writeQ = l.writeQ[1:]
 		j.enqueue(m)

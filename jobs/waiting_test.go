@@ -311,6 +311,7 @@ func TestInfoTellsOfInput(t *testing.T) {
 		if len(l.taken()) != n {
 			t.Errorf("looked %d times for nobody", len(l.taken())-n)
 		}
+		must(t, f.Write1("x"))
 		l.set(inputwait.Verdict{Again: ms(200)})
 		f.says("x")
 		p := f.Info()
@@ -323,6 +324,42 @@ func TestInfoTellsOfInput(t *testing.T) {
 		if w := f.Published().Waiting; w != nil {
 			t.Errorf("of one that has ended: %+v", w)
 		}
+	})
+}
+
+// One that polls wakes up for moments: only when it is not seen to wait for a while has it
+// gone on by itself. Until that is known, nobody is answered.
+func TestMomentsOfWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.TellWaiting(true)
+		l.set(reads)
+		f.says("OK? ")
+		time.Sleep(time.Second)
+		l.set(works)
+		answer, err := f.Write(Input{Text: "y\r", IfWaiting: "1.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		info := f.Info()
+		time.Sleep(doubtTime - ms(1))
+		l.set(reads)
+		if w := must(t, info).Waiting; w == nil || w.ID != "1.1" {
+			t.Errorf("after a moment of work: %+v", w)
+		}
+		must(t, answer)
+		time.Sleep(time.Minute)
+		f.waits("1.1 reading line exact", "1.1 over", "1.2 reading line exact")
+		l.set(works)
+		began := time.Now()
+		if answer, err = f.Write(Input{Text: "y\r", IfWaiting: "1.2"}); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, answer, CodeInputNotExpected)
+		if took := time.Since(began); took < doubtTime || took > 2*doubtTime {
+			t.Errorf("refused after %v, want about %v", took, doubtTime)
+		}
+		f.end()
 	})
 }
 

@@ -147,7 +147,7 @@ func (c *checker) sent(raw []byte, valid bool) error {
 		c.subscribes(r)
 		c.chosen = c.chosen || r.params.Events != nil && r.heard == nil || r.params.Options.Events != nil
 		c.base64 = c.base64 || r.params.Options.Encoding == "base64"
-		c.strips = c.strips || r.params.Queries == "strip"
+		c.strips = c.strips || r.params.Queries == "strip" || r.params.Queries == "client"
 		c.open[string(m.ID)] = append(c.open[string(m.ID)], r)
 		c.made[string(m.ID)] = r
 		c.asked[string(m.ID)] = append(c.asked[string(m.ID)], m.Method)

@@ -34,8 +34,8 @@ func (s *Server) jobStart(r *request) error {
 		events = p.Events
 	}
 	l := newLane(s.out, r.id, events, s.settings.encoding)
-	l.want.whenSlow, l.want.strip = or(p.WhenSlow, schema.WhenSlowSpool), or(p.Queries, schema.QueriesKeep) == schema.QueriesStrip
-	spec.Sink = l
+	l.want.whenSlow, l.want.queries = or(p.WhenSlow, schema.WhenSlowSpool), or(p.Queries, schema.QueriesKeep)
+	spec.Sink, spec.SinkAnswers = l, len(events) > 0 && l.want.queries == schema.QueriesClient
 	if err := s.roomForEvents(); err != nil {
 		return err
 	}

@@ -59,6 +59,7 @@ type lane struct {
 	seq     int64
 	exitAt  map[jobs.Stream]int64 // nil until exited was passed
 	whole   upTo                  // of what was sent without queries
+	shown   int64                 // how far the terminal's output was sent at most
 }
 
 // A laneEvent waits for its turn.
@@ -316,6 +317,9 @@ func (l *lane) stepOutput(batch []byte, framing Framing, event *laneEvent) ([]by
 			continue
 		}
 		c.off, c.restart = e.Offset+e.bytes(), false
+		if c.stream == jobs.PTY {
+			l.shown = max(l.shown, c.off)
+		}
 		l.cursors = append(slices.Delete(l.cursors, i, i+1), c)
 		l.seq++
 		e.Seq = l.seq
@@ -363,6 +367,10 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 	if exit := l.exitAt[c.stream]; at < exit {
 		limit = min(limit, exit) // sent once more: what was late is late again
 	}
+	strips := c.stream == jobs.PTY && l.strips(at)
+	if strips && l.queries == schema.QueriesClient {
+		limit = min(limit, l.settled)
+	}
 	e.Offset = min(at, limit)
 	if e.Offset > c.off {
 		e.GapFrom, e.GapTo = c.off, e.Offset
@@ -381,7 +389,7 @@ func (l *lane) chunk(c cursor, limit int64) (outputEvent, sending) {
 			return e, sendLater // a character is not split where the window ends
 		}
 	}
-	if l.strip && c.stream == jobs.PTY {
+	if strips {
 		return l.stripped(e, c, limit, end)
 	}
 	return e, sendOutput

@@ -189,7 +189,7 @@ func TestChangeInTheMiddleOfAStep(t *testing.T) {
 	event := l.queue[0]
 	o.mu.Unlock()
 	c := &change{events: []schema.EventName{schema.EventNameExited}}
-	if err := l.change(c, jobs.Info{}, nil); err != nil {
+	if _, err := l.change(c, jobs.Info{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	o.queueThen(nil, c.answer)

@@ -266,7 +266,7 @@ func TestSecretInputClientOnly(t *testing.T) {
 
 // The Go client answers through its Answerer, whose context ends when nobody waits for the
 // answer any more; without one it refuses.
-func TestClientAnswers(t *testing.T) {
+func TestGoClientAnswers(t *testing.T) {
 	toClient, server := io.Pipe()
 	fromClient, client := io.Pipe()
 	sent := make(chan string, 16)

@@ -4,11 +4,32 @@ import (
 	"bytes"
 
 	"shelld/jobs"
+	"shelld/schema"
 	"shelld/screen"
 )
 
 // A client that feeds a terminal of its own is sent output without what the server answers:
-// that terminal would answer as well (queries of job/start and job/subscribe).
+// that terminal would answer as well (queries of job/start and job/subscribe). Or it answers
+// itself. Then it is sent each question once, and only those that the server has left to it.
+
+// answers says whether the client answers what programs ask from now on. The caller must hold
+// out.mu.
+func (l *lane) answers() bool { return l.open && l.want.queries == schema.QueriesClient }
+
+// strips says whether the terminal's output at an offset is sent without queries.
+func (l *lane) strips(off int64) bool {
+	return l.queries == schema.QueriesStrip || l.queries == schema.QueriesClient && off < l.settled
+}
+
+// nextOffset is where the output of a job's terminal goes on.
+func nextOffset(info jobs.Info) int64 {
+	for _, s := range info.Streams {
+		if s.Name == jobs.PTY {
+			return s.NextOffset
+		}
+	}
+	return 0
+}
 
 // stripped takes the queries out of a chunk. What may be the beginning of one is held back
 // as the beginning of a character is: until more is there, or an event waits for it. Then it

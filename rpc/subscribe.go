@@ -15,7 +15,11 @@ type hearing struct {
 	events   map[schema.EventName]bool
 	encoding schema.Encoding
 	whenSlow schema.WhenSlow
-	strip    bool // output is sent without what a program asks its terminal
+	queries  schema.Queries // "" is keep
+
+	// Where the client answers what programs ask their terminal: all that is asked in the
+	// output before this offset was answered, or was sent before, and is left out.
+	settled int64
 }
 
 func newHearing(events []schema.EventName, enc schema.Encoding) hearing {
@@ -108,7 +112,7 @@ func (r *request) change(j *jobs.Job, from jobs.Origin, c *change) (*lane, jobs.
 		return nil, jobs.Pending[struct{}]{}, fmt.Errorf("job %d was started by somebody else than this connection", j.ID())
 	}
 	r.whenAnswered(c.answer)
-	return l, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) error { return l.change(c, info, at) }), nil
+	return l, j.Subscribe(from, func(info jobs.Info, at map[jobs.Stream]int64) (bool, error) { return l.change(c, info, at) }), nil
 }
 
 // answer lets the lane go on. The caller must hold out.mu, and have queued the answer.
@@ -123,11 +127,11 @@ func (c *change) answer() {
 
 // change sets what the client hears from now on. It is called by the job's loop, as
 // the methods of the Sink are.
-func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) error {
+func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (answers bool, err error) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
 	if l.closedSent && !c.ends {
-		return nothingMore(info)
+		return false, nothingMore(info)
 	}
 	if !l.open {
 		l.silenceLocked() // what was kept for a job/run is not told
@@ -143,7 +147,10 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) err
 		l.want.whenSlow = *c.whenSlow
 	}
 	if c.queries != nil {
-		l.want.strip = *c.queries == schema.QueriesStrip
+		if l.want.queries != *c.queries {
+			l.want.settled = nextOffset(info)
+		}
+		l.want.queries = *c.queries
 	}
 	l.changed = true
 	if c.ends || len(l.want.events) == 0 {
@@ -157,7 +164,7 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) err
 		c.lane = l
 		l.unanswered++
 	}
-	return nil
+	return l.answers(), nil
 }
 
 // nothingMore refuses to go on after what was said to be the last event.
@@ -230,6 +237,8 @@ func (l *lane) takeLocked() *jobs.Info {
 	changed := l.changed
 	l.hearing, l.changed = l.want, false
 	if l.place != nil {
+		l.want.settled = max(l.want.settled, l.shown)
+		l.settled = l.want.settled
 		l.cursors, l.flows, l.place = l.place, flowsOf(l.place), nil
 	}
 	if changed && l.whenSlow == schema.WhenSlowBlock {

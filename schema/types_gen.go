@@ -756,18 +756,23 @@ type ScreenCursor struct {
 	Shape CursorShape `json:"shape"`
 }
 
-// Queries: Whether output has what its programs ask their terminal, where the server
-// answers that itself (capabilities.queries). keep: it has. strip: such a query is left
-// out of text and base64, and offset and bytes count it all the same; for a client that
-// feeds a terminal of its own, which would answer once more. What may be the beginning of
-// a query, less than 1024 bytes, waits for what comes next, and is sent as it is before
-// an event that speaks of it.
+// Queries: Who answers what its programs ask their terminal (capabilities.queries), and
+// whether output has it. keep: the server answers, and output has it. strip: the server
+// answers, and such a query is left out of text and base64, and offset and bytes count it
+// all the same; for a client that feeds a terminal of its own, which would answer once
+// more. What may be the beginning of a query, less than 1024 bytes, waits for what comes
+// next, and is sent as it is before an event that speaks of it. client: as long as the
+// subscription holds the server answers nothing, and output has all that is asked; for a
+// client that feeds a terminal of its own, which answers with job/write. What the server
+// has answered before, and what was sent before and is sent once more, is left out as
+// with strip.
 type Queries string
 
 // The values of Queries.
 const (
-	QueriesKeep  Queries = "keep"
-	QueriesStrip Queries = "strip"
+	QueriesKeep   Queries = "keep"
+	QueriesStrip  Queries = "strip"
+	QueriesClient Queries = "client"
 )
 
 // WhenSlow: What becomes of output that the client is too slow for. spool: it is stored,
@@ -2425,7 +2430,8 @@ type JobStartParams struct {
 	// none. Default: options.events of initialize.
 	Events []EventName `json:"events,omitzero"`
 	// Whether the output that is sent of this job has what its programs ask their terminal,
-	// until job/subscribe says otherwise; with events [] it is forgotten. Default keep.
+	// and who answers that, until job/subscribe says otherwise; with events [] it is
+	// forgotten, and the server answers. Default keep.
 	Queries *Queries `json:"queries,omitempty"`
 	// What becomes of output that this client is too slow for, from the first byte on, until
 	// job/subscribe says otherwise. Where output is not among events it counts once
@@ -2546,8 +2552,8 @@ type JobSubscribeParams struct {
 	// Absent: it goes on where it stands, also after a time without output, and from now
 	// where none of this job was asked for yet or since job/unsubscribe.
 	From json.RawMessage `json:"from,omitempty"`
-	// Whether output from now on has what programs ask their terminal. Absent: as it was; of
-	// a job of which nothing is heard, keep.
+	// Whether output from now on has what programs ask their terminal, and who answers what
+	// they ask from now on. Absent: as it was; of a job of which nothing is heard, keep.
 	Queries *Queries `json:"queries,omitempty"`
 	// What becomes of output that this client is too slow for. Absent: as it was; of a job
 	// of which nothing is heard, spool.

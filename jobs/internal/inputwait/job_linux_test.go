@@ -25,9 +25,11 @@ type job struct {
 	t       *testing.T
 	cmd     *exec.Cmd
 	sink    *proc.Sink
+	source  *proc.Source // of pipes
 	input   inputwait.Input
 	term    *proc.Terminal
 	readers sync.WaitGroup
+	target  inputwait.Target
 	prober  *inputwait.Prober
 
 	mu     sync.Mutex
@@ -54,6 +56,14 @@ func environment() []string {
 // onTerminal starts a program as the leader of a session on a terminal.
 func onTerminal(t *testing.T, args ...string) *job {
 	t.Helper()
+	j := unread(t, args...)
+	j.read(j.term.Source())
+	return j
+}
+
+// unread is onTerminal without anybody who reads what it prints.
+func unread(t *testing.T, args ...string) *job {
+	t.Helper()
 	need(t, args[0])
 	term, slave, err := proc.OpenTerminal(80, 24)
 	if err != nil {
@@ -68,14 +78,22 @@ func onTerminal(t *testing.T, args ...string) *job {
 	}
 	_ = slave.Close() // It has its own.
 	j := &job{t: t, cmd: cmd, sink: term.Sink(), input: term, term: term, last: time.Now()}
-	j.prober = inputwait.New(inputwait.Target{Leader: cmd.Process.Pid, Input: term, Terminal: term})
-	j.read(term.Source())
+	j.target = inputwait.Target{Leader: cmd.Process.Pid, Input: term, Terminal: term}
+	j.prober = inputwait.New(j.target)
 	t.Cleanup(func() { j.end(func() { _ = term.Close() }) })
 	return j
 }
 
 // onPipes starts a program whose stdin is a pipe that is open.
 func onPipes(t *testing.T, args ...string) *job {
+	t.Helper()
+	j := unreadPipe(t, args...)
+	j.read(j.source)
+	return j
+}
+
+// unreadPipe is onPipes without anybody who reads what it prints.
+func unreadPipe(t *testing.T, args ...string) *job {
 	t.Helper()
 	need(t, args[0])
 	sink, stdin, err := proc.InputPipe()
@@ -95,9 +113,9 @@ func onPipes(t *testing.T, args ...string) *job {
 	}
 	_, _ = stdin.Close(), stdout.Close() // It has its own.
 	input := proc.NewPipeInput(sink, source)
-	j := &job{t: t, cmd: cmd, sink: sink, input: input, last: time.Now()}
-	j.prober = inputwait.New(inputwait.Target{Leader: cmd.Process.Pid, Input: input, Outputs: input.Outputs()})
-	j.read(source)
+	j := &job{t: t, cmd: cmd, sink: sink, source: source, input: input, last: time.Now()}
+	j.target = inputwait.Target{Leader: cmd.Process.Pid, Input: input, Outputs: input.Outputs()}
+	j.prober = inputwait.New(j.target)
 	t.Cleanup(func() { j.end(func() { _, _ = sink.Close(), source.Close() }) })
 	return j
 }
@@ -140,6 +158,13 @@ func (j *job) write(text string) {
 	j.last = time.Now()
 	j.mu.Unlock()
 	if _, err := j.sink.Write([]byte(text)); err != nil {
+		j.t.Fatal(err)
+	}
+}
+
+func (j *job) signal(sig syscall.Signal) {
+	j.t.Helper()
+	if err := j.cmd.Process.Signal(sig); err != nil {
 		j.t.Fatal(err)
 	}
 }

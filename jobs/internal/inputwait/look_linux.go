@@ -1,8 +1,12 @@
 package inputwait
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Prober looks at one job.
@@ -37,66 +41,81 @@ func backoff(quiet time.Duration) time.Duration { return min(max(quiet, soon), l
 // Look takes one look. quiet is how long ago output last came or input was last written.
 // It is not for concurrent use.
 func (p *Prober) Look(quiet time.Duration) Verdict {
-	because, unsettled := p.before()
-	if because == "" {
-		p.search()
+	p.s.reset()
+	unsettled := p.unsettled()
+	if refused, because := p.refused(); refused != "" {
+		return Verdict{Why: refused}
+	} else if because != "" {
+		return p.settle(p.target.guess(quiet, because), unsettled, quiet)
 	}
+	p.search()
 	v := Verdict{Blocked: p.s.blocked}
 	switch s := &p.s; {
-	case because != "":
-		v = p.target.guess(quiet, because)
 	case s.found:
 		p.weigh(&v, quiet)
 	case s.denied.pid != 0:
 		p.weighAlive(&v, quiet)
 	case s.hidden:
 		v = p.target.guess(quiet, "its processes cannot be seen")
+	case s.stopped:
+		v.Stopped, v.Why = true, "who would read is stopped"
 	default:
-		v.Stopped = s.stopped
 		v.Why = "nobody is blocked on " + p.what()
-		if s.stopped {
-			v.Why = "who would read is stopped"
-		}
-		return v
 	}
-	if unsettled == "" && v.Waiting {
-		unsettled = p.unsettled() // again: what was seen may be what was before it
-	}
-	if unsettled != "" && (v.Waiting || v.Again > 0) {
-		return Verdict{Blocked: v.Blocked, Why: unsettled, Again: max(v.Again, backoff(quiet))}
-	}
+	v = p.settle(v, unsettled, quiet)
 	if v.Waiting {
 		p.last = v.PID
 	}
 	return v
 }
 
-// before finds out what has to be known before processes are looked at: why they need
-// not be, and what speaks against waiting.
-func (p *Prober) before() (because, unsettled string) {
-	p.s.reset()
-	unsettled = p.unsettled()
+// refused says why no look can be taken, or because of what there can be but a guess.
+func (p *Prober) refused() (refused, because string) {
 	if p.best == nothing {
-		return "nobody is looked at", unsettled
+		return "", "nobody is looked at"
 	}
-	if !p.identified {
-		id, err := p.target.Input.ID()
-		if err != nil {
-			return fmt.Sprintf("the input is not known: %v", err), unsettled
-		}
-		p.id, p.identified = id, true
+	if p.identified {
+		return "", ""
 	}
-	if p.s.unknown {
-		return "whether the input was consumed is not known", unsettled
+	id, err := p.target.Input.ID()
+	switch {
+	case errors.Is(err, os.ErrClosed), errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return err.Error(), ""
+	case err != nil:
+		return "", err.Error()
 	}
-	return "", unsettled
+	p.id, p.identified = id, true
+	return "", ""
 }
 
-// unsettled says what speaks against waiting, whoever reads: "" for nothing.
+// settle holds against a verdict what speaks against waiting, whoever reads: before
+// anybody was looked at, and now, since what was seen may be what was before it.
+func (p *Prober) settle(v Verdict, unsettled string, quiet time.Duration) Verdict {
+	if !v.Waiting && v.Again == 0 {
+		return v
+	}
+	if unsettled == "" && v.Waiting {
+		unsettled = p.unsettled()
+	}
+	switch {
+	case unsettled != "":
+		return Verdict{Blocked: v.Blocked, Why: unsettled, Again: max(v.Again, backoff(quiet))}
+	case v.Waiting && p.s.unknown != nil && v.Confidence != Guess:
+		if quiet < quietGuess {
+			return Verdict{Blocked: v.Blocked, Why: v.Why + ": it was not quiet for long enough", Again: quietGuess - quiet}
+		}
+		v.Confidence, v.Why = Guess, fmt.Sprintf("%s; whether what was written was consumed is not known: %v", v.Why, p.s.unknown)
+	}
+	return v
+}
+
+// unsettled says what speaks against waiting: "" for nothing.
 func (p *Prober) unsettled() string {
 	unread, err := p.target.Input.Unread()
-	p.s.unknown = err != nil
+	p.s.unknown = err
 	switch {
+	case errors.Is(err, os.ErrClosed):
+		return "the input is closed"
 	case unread:
 		return "what was written was not consumed"
 	case !p.target.Input.OutputIdle():

@@ -97,7 +97,7 @@ type sample struct {
 
 // apart is how far two samples must be from each other to be compared.
 const (
-	cpuApart      = 20 * time.Millisecond
+	cpuApart      = 100 * time.Millisecond
 	switchesApart = 10 * time.Millisecond
 	maxBurnt      = 50 // one part in so many
 )
@@ -116,14 +116,16 @@ func (p *Prober) busy(w *wait, quiet time.Duration) time.Duration {
 	}
 	first, _ := word(text)
 	count, _ := decimal(first)
+	// One time around its loop has to be in between, or nothing of it is seen.
+	apart := max(cpuApart, w.timeout+quietAfter)
 	now := sample{pid: w.pid, tid: w.tid, count: count, at: time.Now()}
 	age := now.at.Sub(p.burnt.at)
 	switch {
 	case p.burnt.pid != now.pid || p.burnt.tid != now.tid || age > quiet || now.count < p.burnt.count:
 		p.burnt = now
-		return cpuApart
-	case age < cpuApart:
-		return cpuApart - age
+		return apart
+	case age < apart:
+		return apart - age
 	case time.Duration(now.count-p.burnt.count) > age/maxBurnt:
 		p.burnt = now
 		return later

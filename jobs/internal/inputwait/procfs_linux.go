@@ -144,6 +144,9 @@ func (p process) numbers(list []int, name string, limit int) []int {
 			break
 		}
 		list = direntNumbers(list, buf[:n])
+		if n < len(buf)/2 {
+			break // There would have been room for more.
+		}
 	}
 	return list
 }

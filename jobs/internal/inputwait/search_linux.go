@@ -16,8 +16,8 @@ type search struct {
 	blocked bool    // somebody is blocked writing what the job prints
 	stopped bool    // who would read is stopped
 
-	unknown bool // whether the input was consumed is not known
-	group   int  // the foreground group
+	unknown error // why it is not known whether the input was consumed; nil: it is
+	group   int   // the foreground group
 }
 
 func (s *search) reset() { *s = search{} }

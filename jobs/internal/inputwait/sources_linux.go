@@ -2,6 +2,7 @@ package inputwait
 
 import (
 	"bytes"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,10 +34,13 @@ var kindNames = map[fileKind]string{
 
 // addSource adds what a call waits for.
 func (p *Prober) addSource(in *inspection, set *sources, i interest, depth int) {
-	if i.fd < 0 || !i.in && !i.out {
-		return
+	if i.fd >= 0 && (i.in || i.out) {
+		p.addKind(in, set, i, p.kindOf(in, i.fd), depth)
 	}
-	switch kind := p.kindOf(in, i.fd); {
+}
+
+func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind, depth int) {
+	switch {
 	case kind == isInput:
 		set.input = set.input || i.in
 		set.blocked = set.blocked || i.out && p.target.Terminal != nil
@@ -64,31 +68,40 @@ func (p *Prober) kindOf(in *inspection, fd int) fileKind {
 	if err != nil {
 		return isOther
 	}
-	same := func(id ID) bool { return uint64(st.Dev) == id.Dev && st.Ino == id.Ino }
+	return p.kindOfFile(in, fd, &st)
+}
+
+func (p *Prober) kindOfFile(in *inspection, fd int, st *unix.Stat_t) fileKind {
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFCHR:
-		if same(p.id) || uint64(st.Rdev) == devTTY && p.target.Terminal != nil && in.st.tty == uint32(p.id.Rdev) {
+		if isFile(st, p.id) || uint64(st.Rdev) == devTTY && p.target.Terminal != nil && in.st.tty == uint32(p.id.Rdev) {
 			return isInput
 		}
 		return isOther
 	case unix.S_IFSOCK:
 		return isSocket
 	case unix.S_IFIFO:
-		if same(p.id) {
-			return isInput
-		}
-		for _, id := range p.target.Outputs {
-			if same(id) {
-				return isOutput
-			}
-		}
-		return isPipe
+		return p.kindOfPipe(st)
 	case unix.S_IFDIR, unix.S_IFBLK:
 		return isOther
 	}
 	var buf [64]byte
 	return kindOfLink(in.link(fd, buf[:]))
 }
+
+func (p *Prober) kindOfPipe(st *unix.Stat_t) fileKind {
+	if isFile(st, p.id) {
+		return isInput
+	}
+	for _, id := range p.target.Outputs {
+		if isFile(st, id) {
+			return isOutput
+		}
+	}
+	return isPipe
+}
+
+func isFile(st *unix.Stat_t, id ID) bool { return uint64(st.Dev) == id.Dev && st.Ino == id.Ino }
 
 // devTTY is /dev/tty, which is the controlling terminal of whoever has it open.
 var devTTY = unix.Mkdev(5, 0)
@@ -122,18 +135,18 @@ func (p *Prober) ownPipe(in *inspection, fd int) bool {
 	if err != nil {
 		return false
 	}
-	p.fds = in.numbers(p.fds[:0], "fd", maxFiles)
-	for _, other := range p.fds {
-		if other == fd {
-			continue
+	id := ID{Dev: uint64(pipe.Dev), Ino: pipe.Ino}
+	other := func(fd int) bool {
+		st, err := in.stat(fd, 0)
+		if err != nil || !isFile(&st, id) {
+			return false
 		}
-		st, err := in.stat(other, 0)
-		if err != nil || st.Ino != pipe.Ino || st.Dev != pipe.Dev {
-			continue
-		}
-		if r, w := in.access(other); r && writes || w && reads {
-			return true
-		}
+		r, w := in.access(fd)
+		return r && writes || w && reads
 	}
-	return false
+	if other(fd+1) || fd > 0 && other(fd-1) { // where pipe(2) mostly puts it
+		return true
+	}
+	p.fds = in.numbers(p.fds[:0], "fd", maxFiles)
+	return slices.ContainsFunc(p.fds, other)
 }

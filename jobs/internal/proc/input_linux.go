@@ -24,10 +24,8 @@ func (t *Terminal) ID() (id FileID, err error) {
 // nor TIOCOUTQ sees it. A poll(2) of the job's side is what brings it in first.
 func (t *Terminal) Unread() (unread bool, err error) {
 	err = t.withPeer("look at the input of", func(slave int) error {
-		fds := []unix.PollFd{{Fd: int32(slave), Events: unix.POLLIN}}
-		_, err := unix.Poll(fds, 0)
-		unread = fds[0].Revents&unix.POLLIN != 0
-		return os.NewSyscallError("poll", err)
+		unread, err = pollsIn(slave)
+		return err
 	})
 	return unread, err
 }
@@ -116,9 +114,20 @@ func (s *Source) settled() (settled bool) {
 	}
 	defer s.held.Unlock()
 	err := s.raw.Control(func(fd uintptr) {
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		_, err := unix.Poll(fds, 0)
-		settled = err == nil && fds[0].Revents&unix.POLLIN == 0
+		more, err := pollsIn(int(fd))
+		settled = err == nil && !more
 	})
 	return err == nil && settled
+}
+
+// pollsIn says whether there is something to read. A signal, of which the runtime sends
+// itself many, interrupts even a poll that does not wait.
+func pollsIn(fd int) (bool, error) {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(fds, 0)
+		if err != unix.EINTR {
+			return fds[0].Revents&unix.POLLIN != 0, os.NewSyscallError("poll", err)
+		}
+	}
 }

@@ -1,0 +1,129 @@
+package inputwait_test
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"shelld/jobs/internal/inputwait"
+)
+
+const guess = inputwait.Guess
+
+// limited makes the job's prober one that sees less.
+func (j *job) limited(best int) *job {
+	j.prober = inputwait.Limited(j.target, best)
+	return j
+}
+
+func TestLowerTiers(t *testing.T) {
+	type want struct {
+		state inputwait.State
+		sure  inputwait.Confidence
+	}
+	for _, test := range []struct {
+		name   string
+		prompt string
+		kind   inputwait.Kind
+		two    want // with where it sleeps, and descriptors
+		three  inputwait.Confidence
+		args   []string
+	}{
+		{"cat", "", line, want{reading, likely}, guess, []string{"cat"}},
+		{"bash", "$ ", raw, want{listening, likely}, likely, []string{"bash", "--norc", "-i"}},
+		{"read", "name? ", line, want{reading, likely}, guess, []string{"dash", "-c", `printf 'name? '; read x`}},
+		{"read -s", "secret? ", password, want{reading, likely}, likely, []string{"bash", "-c", `read -s -p 'secret? ' x`}},
+		{"less", "END", raw, want{reading, likely}, likely, []string{"bash", "-c", "echo text | less"}},
+		{"node", "> ", raw, want{reading, likely}, likely, []string{"node", "-i"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			need(t, test.args[0])
+			onTerminal(t, test.args...).limited(2).waits(test.prompt, test.two.state, test.kind, test.two.sure)
+			onTerminal(t, test.args...).limited(3).waits(test.prompt, reading, test.kind, test.three)
+			onTerminal(t, test.args...).limited(4).waits(test.prompt, reading, test.kind, guess)
+		})
+	}
+	t.Run("pipe", func(t *testing.T) {
+		onPipes(t, "cat").limited(2).waits("", reading, line, likely)
+		onPipes(t, "cat").limited(3).waits("", reading, line, guess)
+		onPipes(t, "cat").limited(4).waits("", reading, line, guess)
+	})
+}
+
+// Quiet does for a guess alone: who sleeps is not told to wait where more can be seen.
+func TestLowerTiersNever(t *testing.T) {
+	for _, args := range [][]string{
+		{"dash", "-c", "printf '> '; sleep 60; :"},
+		{"python3", "-u", "-c", "import socket; a,b=socket.socketpair(); print('> '); a.recv(1)"},
+		{"python3", "-u", "-c", "print('> ')\nwhile True: pass"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			onTerminal(t, args...).limited(2).never("> ", time.Second)
+		})
+	}
+	t.Run("runs", func(t *testing.T) {
+		onTerminal(t, "python3", "-u", "-c", "print('> ')\nwhile True: pass").limited(3).never("> ", time.Second)
+	})
+}
+
+func TestExamine(t *testing.T) {
+	j := onTerminal(t, "cat")
+	j.waits("", reading, line, exact)
+	if reach, why := inputwait.Examine(j.cmd.Process.Pid); reach != exact || why == "" {
+		t.Errorf("a process of our own: %s, %s", reach, why)
+	}
+	if reach, why := inputwait.Examine(1 << 30); reach != inputwait.None || why == "" {
+		t.Errorf("nobody: %s, %s", reach, why)
+	}
+	if os.Getuid() == 0 {
+		return
+	}
+	if reach, why := inputwait.Examine(1); reach != guess || why == "" {
+		t.Errorf("root's: %s, %s", reach, why)
+	} else {
+		t.Log(why)
+	}
+}
+
+// A program that runs as root shows nothing to others but that it sleeps.
+func TestSetuid(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("su asks root for nothing: run as another user")
+	}
+	j := onTerminal(t, "su", "root", "-c", "true")
+	j.waits("assword: ", reading, password, likely)
+	j.write("wrong\n")
+	j.never("assword: ", 200*time.Millisecond)
+}
+
+// What cannot be found out about the input makes a guess of what is seen, and not of
+// what is not.
+func TestUnknownInput(t *testing.T) {
+	j := onTerminal(t, "cat")
+	j.target.Terminal = blind{j.term}
+	j.target.Input = j.target.Terminal
+	j.limited(1).waits("", reading, line, guess)
+	j = onTerminal(t, "dash", "-c", "printf '> '; sleep 60; :")
+	j.target.Terminal = blind{j.term}
+	j.target.Input = j.target.Terminal
+	j.limited(1).never("> ", time.Second)
+}
+
+// blind does not know whether input was consumed.
+type blind struct{ inputwait.Terminal }
+
+func (blind) Unread() (bool, error) { return false, os.ErrPermission }
+
+func TestClosed(t *testing.T) {
+	j := onTerminal(t, "cat")
+	j.waits("", reading, line, exact)
+	if err := j.term.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if v := j.prober.Look(time.Hour); v.Waiting {
+		t.Errorf("with a closed terminal it waits: %+v", v)
+	}
+	if v := inputwait.New(j.target).Look(time.Hour); v.Waiting || v.Again != 0 {
+		t.Errorf("with a closed terminal it waits: %+v", v)
+	}
+}
