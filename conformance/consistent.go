@@ -177,10 +177,13 @@ func (c *checker) asRead() string {
 	return ""
 }
 
+// leastKnown is how long a secret has to be to be known again.
+const leastKnown = 6
+
 // secretsOf are the secrets in a job/write that are long enough to be known again.
 func secretsOf(params map[string]any) (all []string) {
 	add := func(v any) {
-		if s, ok := v.(string); ok && len(s) >= 6 {
+		if s, ok := v.(string); ok && len(s) >= leastKnown {
 			all = append(all, s)
 		}
 	}

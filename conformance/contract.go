@@ -48,7 +48,7 @@ func (c *Contract) misspelled(s *Session) error {
 					continue // an answer
 				}
 				what = "event"
-				if m != nil && m.from != "server" {
+				if m != nil && m.from == "client" {
 					m = nil
 				}
 			default:

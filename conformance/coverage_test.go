@@ -261,6 +261,9 @@ func (w *walk) session(s *Session) {
 				w.seen[map[string]string{"send": "request ", "notify": "notification "}[st.verb]+it.method] = true
 				w.show(place{w.methods[it.method], "params"}, it.params)
 			}
+		case "reply":
+			w.show(place{w.methods[st.words[0]], "params"}, st.v)
+			w.show(place{w.methods[st.words[0]], "result"}, st.more)
 		case "answer":
 			w.show(place{w.methods[asked[st.name]], "result"}, st.v)
 		case "error":

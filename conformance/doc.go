@@ -103,6 +103,7 @@
 //	reply METHOD                  from here on the server's requests of that method whose
 //	                              params fit the pattern are answered with the value behind
 //	                              the line "=>". Requests that no reply fits are refused
+//	reply METHOD unanswered       those that fit the pattern are not answered
 //	let NAME                      gives a variable a value
 //	close stdin                   closes the server's stdin
 //	stall, resume                 stops and goes on reading the server's stdout
@@ -125,7 +126,8 @@
 //	expect                        messages of the server in this order, with anything between
 //	                              them: a method and a pattern for its params, or "answer NAME",
 //	                              "error NAME" and a pattern. It begins behind what the last
-//	                              expect has matched
+//	                              expect has matched. A line "id: $x" behind the method is for the
+//	                              id of a request of the server
 //	expect unordered              the same, in any order
 //	expect next                   the same, and nothing else of the same job between them
 //	expect … of LABEL             begins behind what the last expect of that label has matched, or
@@ -171,7 +173,10 @@
 //   - matches of a watch do not overlap; what job/stateChanged names is there, and no more;
 //   - a job's pid and exit are the same wherever they are told, and an exit is told where the
 //     job has ended, with a limit where that is the reason; the index of an outcome is that of a condition with the reason's name;
-//   - what is written with secret is neither in an error, nor in log/message or on stderr;
+//   - no two requests of the server's that are open have one id, and it takes back only what it
+//     has sent, once;
+//   - what is written with secret, or answered to client/secret, is neither in an error, nor in
+//     log/message or on stderr;
 //   - the server ends once its stdin has, in time, with 0 if shutdown was answered and 1 if
 //     not; every job's job/closed has come then, and no job's command is left.
 //

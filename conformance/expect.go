@@ -101,6 +101,11 @@ func (p *player) fits(it item, m *message) error {
 	if m.method != it.method {
 		return errOther
 	}
+	if it.id != nil {
+		if err := match(it.id, m.v["id"], p.vars); err != nil {
+			return err
+		}
+	}
 	if it.params == nil {
 		return nil
 	}

@@ -14,8 +14,8 @@ func paramFaults() (all []fault) {
 	const says = "expected|differs|no more output comes|are not acknowledged|by the condition input|" + notSent
 	for _, line := range strings.Split(strings.TrimSpace(`
 initialize rootDirectory allowedDirectories
-initialize/capabilities ack
-initialize/options encoding events env limits persist
+initialize/capabilities ack secret
+initialize/options encoding events env limits persist secretInput
 initialize/options/env include exclude set inherit
 initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes screenIntervalMs
 initialize/options/persist directory mode

@@ -10,17 +10,18 @@ import (
 // 2 and 5). It sees the messages of both sides in their order, and has no lock: it is the
 // player's.
 type checker struct {
-	jobs     map[string]*jobView
-	open     map[string][]*request // by id: not answered yet, oldest first
-	all      []*request
-	nulls    []*message // answers with id null
-	events   any        // options.events of initialize: []any, or nil
-	base64   bool       // options.encoding
-	shutdown bool       // was answered
-	starts   int64      // that were sent
-	readings []reading  // by job/read
-	secrets  []string   // that were written
-	window   window
+	jobs      map[string]*jobView
+	open      map[string][]*request // by id: not answered yet, oldest first
+	all       []*request
+	nulls     []*message          // answers with id null
+	events    any                 // options.events of initialize: []any, or nil
+	base64    bool                // options.encoding
+	shutdown  bool                // was answered
+	starts    int64               // that were sent
+	readings  []reading           // by job/read
+	secrets   []string            // that were written
+	questions map[string]askState // the server's requests, by id
+	window    window
 }
 
 // A request is one of ours.
@@ -34,6 +35,15 @@ type request struct {
 	sub   *subscription
 	renew bool
 }
+
+// An askState is what became of a request of the server's.
+type askState int
+
+const (
+	askOpen askState = iota + 1
+	askAnswered
+	askTakenBack
+)
 
 func newChecker() *checker {
 	return &checker{jobs: map[string]*jobView{}, open: map[string][]*request{}}
@@ -81,7 +91,12 @@ func (c *checker) received(m *message, at int) string {
 	switch m.kind {
 	case kindResponse:
 		return c.response(m, at)
+	case kindRequest:
+		return c.asking(m)
 	case kindNotification:
+		if m.method == "$/cancelRequest" {
+			return c.takenBack(m)
+		}
 		if o, ok := m.params.(map[string]any); ok && o["handle"] != nil && o["seq"] != nil {
 			return c.event(m, o)
 		}
@@ -90,6 +105,41 @@ func (c *checker) received(m *message, at int) string {
 		}
 	}
 	return ""
+}
+
+// asking: the ids of a server's requests are its own, and each is used once at a time.
+func (c *checker) asking(m *message) string {
+	if c.questions[m.id] == askOpen {
+		return "a request of the server with the id " + m.id + " is not answered yet"
+	}
+	if c.questions == nil {
+		c.questions = map[string]askState{}
+	}
+	c.questions[m.id] = askOpen
+	return ""
+}
+
+// takenBack: a server takes back what it has asked, once.
+func (c *checker) takenBack(m *message) string {
+	o, _ := m.params.(map[string]any)
+	id := string(encode(o["id"]))
+	switch c.questions[id] {
+	case 0:
+		return "the server takes the request " + id + " back, which it has not sent"
+	case askTakenBack:
+		return "the server takes the request " + id + " back twice"
+	}
+	c.questions[id] = askTakenBack // it may cross our answer
+	return ""
+}
+
+// replied notes our answer to a request of the server, nil for an error.
+func (c *checker) replied(m *message, result any) {
+	c.questions[m.id] = askAnswered
+	o, _ := result.(map[string]any)
+	if s, ok := o["value"].(string); ok && m.method == "client/secret" && len(s) >= leastKnown {
+		c.secrets = append(c.secrets, s)
+	}
 }
 
 // response closes the request that it answers. Where two of one id are open, which only

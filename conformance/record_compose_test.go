@@ -285,9 +285,20 @@ func TestSecrets(t *testing.T) {
 func TestReplies(t *testing.T) {
 	text, notes := composed(t, "INIT\n"+`> {"jsonrpc":"2.0","id":1,"method":"job/start","params":{"argv":["x"]}}`+"\n"+
 		`< {"jsonrpc":"2.0","id":"q","method":"client/confirm","params":{"action":"start"}}`+"\n"+`> {"jsonrpc":"2.0","id":"q","result":{"outcome":"once"}}`+"\nSTART 1 1\n"+
-		`> {"jsonrpc":"2.0","id":2,"method":"job/get","params":{"handle":1}}`+"\n"+`< {"jsonrpc":"2.0","id":"s","method":"client/secret","params":{"prompt":"Password: "}}`+"\n"+`> {"jsonrpc":"2.0","id":"s","result":{"value":"hunter2"}}`, RecordOptions{})
+		`> {"jsonrpc":"2.0","id":2,"method":"job/get","params":{"handle":1}}`+"\n"+`< {"jsonrpc":"2.0","id":"s","method":"client/secret","params":{"prompt":"Password: "}}`+"\n"+`> {"jsonrpc":"2.0","id":"s","result":{"value":"hunter2"}}`+"\n"+
+		`< {"jsonrpc":"2.0","id":"t","method":"client/secret","params":{"prompt":"PIN: ","waitId":"1.1"}}`+"\n"+`> {"jsonrpc":"2.0","id":"t","result":{"declined":true}}`+"\n"+
+		`< {"jsonrpc":"2.0","id":"u","method":"client/secret","params":{"prompt":"Key: "}}`+"\n"+`< {"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"u"}}`+"\n"+
+		`> {"jsonrpc":"2.0","id":"u","result":{"value":"tooLate"}}`, RecordOptions{})
 	want := "-- reply client/confirm --\n{action: \"start\"}\n=>\n{outcome: \"once\"}\n-- send start --\n"
-	if !strings.Contains(text, want) || strings.Contains(text, "hunter2") || !strings.Contains(text, "{value: \"xxxxxxxx\"}") || len(notes) != 1 {
+	for _, want := range []string{
+		want, "\"xxxxxxx\"\n-- reply client/secret --\n{prompt: \"Password: \"}\n=>\n{value: $secret1}\n",
+		"-- reply client/secret --\n{prompt: \"PIN: \"}\n=>\n{declined: true}\n", "-- reply client/secret unanswered --\n{prompt: \"Key: \"}\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s\nin %s", want, text)
+		}
+	}
+	if strings.Contains(text, "hunter2") || strings.Contains(text, "tooLate") || len(notes) != 1 {
 		t.Error(text, notes)
 	}
 }

@@ -280,13 +280,7 @@ func (c *composer) idOf(a *asked) string {
 // message is the body of a step that sends one.
 func (c *composer) message(b *beat, id string) string {
 	params := c.params(b)
-	for _, x := range c.vault.secrets {
-		if x.variable != "" && !x.told && strings.Contains(writeLine(params), x.variable) {
-			x.told = true
-			c.step("let "+x.variable, "// What was typed is not recorded. Put something here if the program must accept it.\n"+string(encode(masked(x.text))))
-			c.note("secrets are not recorded: where a program must accept one, give its variable ($secret1, …) a value that it accepts")
-		}
-	}
+	c.lets(writeLine(params))
 	body := b.msg.method
 	if id != "" {
 		body += "\nid: " + id
@@ -299,6 +293,17 @@ func (c *composer) message(b *beat, id string) string {
 		body += sep + writeValue(params, "")
 	}
 	return body
+}
+
+// lets gives the variables of the secrets that are in a body their values.
+func (c *composer) lets(body string) {
+	for _, x := range c.vault.secrets {
+		if x.variable != "" && !x.told && strings.Contains(body, x.variable) {
+			x.told = true
+			c.step("let "+x.variable, "// What was typed is not recorded. Put something here if the program must accept it.\n"+string(encode(masked(x.text))))
+			c.note("secrets are not recorded: where a program must accept one, give its variable ($secret1, …) a value that it accepts")
+		}
+	}
 }
 
 // frame writes down a message of the framing that is none of the protocol.
@@ -358,16 +363,31 @@ func (c *composer) replies(b *beat) {
 		if r.dir != fromServer || r.msg.kind != kindRequest {
 			continue
 		}
-		for _, own := range c.beats[r.index:] {
-			if own.dir == toServer && own.msg.kind == kindResponse && own.msg.id == r.msg.id && own.msg.err == nil {
-				result := own.msg.result
-				if r.msg.method == "client/secret" {
-					result = map[string]any{"value": "xxxxxxxx"}
-					c.note("a reply to client/secret has x in place of each byte of the secret")
-				}
-				pattern := c.generic(r.msg.params, false)
-				c.step("reply "+r.msg.method, writeValue(pattern, "")+"\n=>\n"+writeValue(c.plain(result), ""))
-				break
+		c.replied(r)
+	}
+}
+
+// replied writes down what came of a request of the server. What the client has refused the
+// player refuses by itself.
+func (c *composer) replied(r *beat) {
+	pattern := c.generic(r.msg.params, false)
+	if o, ok := pattern.(map[string]any); ok {
+		delete(o, "waitId") // how it is spelled is the server's to say
+	}
+	for _, own := range c.beats[r.index:] {
+		switch m := own.msg; {
+		case own.kind != tapeFrame || own.bad:
+		case own.dir == toServer && m.kind == kindResponse && m.id == r.msg.id:
+			if m.err == nil {
+				body := writeValue(pattern, "") + "\n=>\n" + writeValue(c.plain(m.result), "")
+				c.lets(body)
+				c.step("reply "+r.msg.method, body)
+			}
+			return
+		case own.dir == fromServer && m.method == "$/cancelRequest":
+			if o, _ := m.params.(map[string]any); string(encode(o["id"])) == r.msg.id {
+				c.step("reply "+r.msg.method+" unanswered", writeValue(pattern, ""))
+				return
 			}
 		}
 	}

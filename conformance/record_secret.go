@@ -117,7 +117,7 @@ func (v *vault) collectFrom(b *beat) {
 		}
 	case b.msg.kind == kindResponse:
 		text, _ := result["value"].(string) // of client/secret
-		v.add(text, false)
+		v.add(text, true)
 	case b.msg.kind == kindRequest:
 		env, _ := params["env"].(map[string]any)
 		v.addVariables(env, b.msg.method != "initialize")

@@ -359,6 +359,9 @@ func (p *player) reply(m *message) error {
 		if st.words[0] != m.method || st.v != nil && match(st.v, m.params, p.vars) != nil {
 			continue
 		}
+		if st.more == nil {
+			return nil // unanswered
+		}
 		v, err := (matcher{p.vars}).evaluate(st.more)
 		if err != nil {
 			return err
@@ -366,9 +369,11 @@ func (p *player) reply(m *message) error {
 		if why := p.contract.result(m.method, v); why != "" {
 			return &syntaxError{st.position, "the result does not fit its schema: " + why}
 		}
+		p.check.replied(m, v)
 		p.message(map[string]any{"jsonrpc": "2.0", "id": id, "result": v})
 		return nil
 	}
+	p.check.replied(m, nil)
 	p.message(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
 		"code": number("-32601"), "message": "this client does not answer " + m.method, "data": map[string]any{"kind": "methodNotFound", "method": m.method},
 	}})

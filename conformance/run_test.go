@@ -148,6 +148,9 @@ func TestReply(t *testing.T) {
 		{"answered", reply + start + "-- expect --\nclient/confirm {action: \"start\"}\n-- answer start --\n-- expect --\njob/closed\n", Passed, ""},
 		{"no reply", start + "-- error start --\n{kind: \"confirmationDenied\"}\n", Passed, ""},
 		{"the last reply that fits", reply + strings.Replace(strings.Replace(reply, "$a", "\"kill\"", 1), "once", "deny", 1) + start + "-- answer start --\n", Passed, ""},
+		{"its id", reply + start + "-- expect --\nclient/confirm\nid: $id:string\n{action: \"start\"}\n-- expect of other --\nclient/confirm id: \"q\"\n-- answer start --\n", Passed, ""},
+		{"another id", reply + start + "-- expect within 1s --\nclient/confirm id: \"r\"\n", Failed, "expected \"r\", got \"q\""},
+		{"unanswered", "-- reply client/confirm unanswered --\n{action: \"start\"}\n" + start + "-- expect --\nclient/confirm {}\n-- answer start within 1s --\n", Failed, "expected an answer to start within 1s"},
 		{"no result", strings.Replace(reply, "outcome", "outcom", 1) + start + "-- answer start --\n", Wrong, "the result does not fit its schema"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

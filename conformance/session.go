@@ -61,7 +61,7 @@ type item struct {
 	position
 	method string // or answer, error
 	name   string // of the request, for answer and error
-	id     value  // send only: the id as it is to be spelled
+	id     value  // the id as it is to be spelled, or a pattern for that of a request of the server
 	params value  // nil: none, or any
 }
 
@@ -102,7 +102,7 @@ func init() {
 		"count":      {"count N", parseCount, false},
 		"output":     {"output HANDLE [STREAM] [contains|ends] [from OFFSET]", parseOutput, true},
 		"bytes":      {"bytes HANDLE STREAM", parseBytes, true},
-		"reply":      {"reply METHOD", parseReply, false},
+		"reply":      {"reply METHOD [unanswered]", parseReply, false},
 		"let":        {"let NAME", parseLet, false},
 		"close":      {"close stdin", parseWords, false},
 		"stall":      {"stall", parseWords, false},

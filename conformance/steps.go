@@ -266,10 +266,14 @@ func parseCount(st *step, words []string, s section) error {
 }
 
 func parseReply(st *step, words []string, s section) (err error) {
-	if len(words) != 1 {
+	if len(words) == 0 || len(words) > 2 || len(words) == 2 && words[1] != "unanswered" {
 		return errUsage
 	}
 	st.words = words
+	if len(words) == 2 {
+		st.v, err = s.value()
+		return err
+	}
 	request, result, both := s.parts()
 	if !both {
 		return &syntaxError{s.at(), "expected a pattern for the params, a line =>, and the result to answer with"}

@@ -298,6 +298,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.glanceDue())
 	sooner(j.lookAt())
 	sooner(j.portDue())
+	sooner(j.hiddenAt())
 	sooner(j.recordAt)
 	sooner(j.killAt)
 	if len(j.kills) > 0 {

@@ -30,6 +30,7 @@ const (
 	CodeCanceled
 	CodeInvalidParams
 	CodeOutputFileError
+	CodePolicyDenied
 	codeCount // the number of codes
 )
 
@@ -49,11 +50,12 @@ type Error struct {
 	Message string
 
 	Handle       ID
-	Name         string   // jobNotFound (then Handle is 0), nameInUse, invalidKey, unsupported: what it is about
+	Name         string   // jobNotFound (then Handle is 0), nameInUse, invalidKey, unsupported, policyDenied: what it is about
 	Live         []Info   // jobNotFound
 	Exit         *Exit    // jobExited
 	Command      string   // commandNotFound
 	Suggestions  []string // commandNotFound
+	Rule         string   // policyDenied: which denies it; Name is what
 	Path         string   // commandNotFound, permissionDenied, badWorkingDirectory, directoryNotAllowed, outputFileError
 	Errno        string   // the system's own words, where it gave any
 	Pattern      string   // invalidPattern

@@ -35,6 +35,7 @@ type Event struct {
 	Changed *Changed
 	Screen  *ScreenChanged
 	Waiting *InputWaiting
+	Secret  *SecretAsk
 }
 
 // Matched says that a watch's pattern matched.

@@ -20,6 +20,8 @@ type Input struct {
 	Secret        bool   // it is kept out of every record, and wiped once it is written
 	IfWaiting     string // the wait for input that it answers; "" = none
 	Wait          *WaitSpec
+
+	person bool // the person at the client has given it (secret.go)
 }
 
 // A WriteResult says what the kernel has taken, and how the wait ended.
@@ -57,6 +59,7 @@ type queued struct {
 	typed     *typedInput // what was known of it then; nil = nobody echoes it
 	overtakes bool        // it begins with a signal key
 	keysOnly  bool        // it is nothing but signal keys
+	person    bool        // as Input has it
 	secret    bool        // data is wiped when it is not needed any more
 	answer    bool        // the terminal's own, to a query (queries.go)
 	deadline  time.Time   // of spec, from when the request was read; zero: none
@@ -121,6 +124,12 @@ func (j *Job) onWrite(m writeMsg) {
 // enqueue queues input, or refuses it.
 func (j *Job) enqueue(m writeMsg) {
 	q, partial, err := j.compose(m.in)
+	m.in.wipe()
+	// Echo is off where a password is asked for.
+	hidden := q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
+	if err == nil && hidden {
+		err = j.deny(q)
+	}
 	if err == nil {
 		err = j.checkQueue(q)
 	}
@@ -128,7 +137,7 @@ func (j *Job) enqueue(m writeMsg) {
 		_, err = j.origin(m.in.Wait, FromNow)
 	}
 	if err != nil {
-		if q != nil && m.in.Secret {
+		if q != nil && (m.in.Secret || hidden) {
 			clear(q.data)
 		}
 		m.reply.fail(err)
@@ -137,8 +146,6 @@ func (j *Job) enqueue(m writeMsg) {
 	if q.overtakes {
 		j.overtake()
 	}
-	// Echo is off where a password is asked for.
-	hidden := q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
 	q.reply, q.spec, q.secret = m.reply, m.in.Wait, m.in.Secret || hidden
 	if q.spec != nil && q.spec.Timeout >= 0 {
 		q.deadline = m.at.Add(q.spec.Timeout)
@@ -178,7 +185,7 @@ func (j *Job) compose(in Input) (q *queued, partial int, refusal *Error) {
 		return &queued{data: t.data}, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", j.id, attrsErr)
 	}
 	partial, err = j.composeLine(t, in.EOF, attrs)
-	q = &queued{data: t.data, attrs: &attrs}
+	q = &queued{data: t.data, attrs: &attrs, person: in.person}
 	q.overtakes, q.keysOnly = signalKeys(q.data, attrs)
 	return q, partial, err
 }
@@ -305,6 +312,9 @@ func (j *Job) queueFull(format string, args ...any) *Error {
 func (j *Job) beginFirst() {
 	for len(j.queue.items) > 0 && !j.queue.writing {
 		q := j.queue.items[0]
+		if j.denyLate(q) {
+			continue
+		}
 		j.noteTyped(q)
 		if q.spec != nil && q.wait == nil {
 			j.armWrite(q)

@@ -118,6 +118,7 @@ type Job struct {
 	report     KillResult            // what the kills of this job have done so far
 	queue      inputQueue            // but for its bytes, which anybody may read
 	inputs     inputWatch            // whether it waits for input
+	secret     secretWatch           // whether that is a password
 	queries    queries               // that wait for an answer
 	typed      *typedInput           // the last write that was begun; nil = nobody echoes it
 	watches    map[int]*watch        // by follower key

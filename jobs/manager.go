@@ -70,6 +70,7 @@ type Options struct {
 	Env         EnvPolicy
 	Limits      Limits
 	Persist     *Persist // nil: output is kept in memory alone
+	Secrets     SecretPolicy
 	Log         *slog.Logger
 	Version     string // of this program, for programs that ask their terminal
 
@@ -95,6 +96,7 @@ type Manager struct {
 	jobEnv      []string // what every job gets of the environment
 	limits      Limits
 	archive     *archive // nil: output is kept in memory alone
+	secrets     SecretPolicy
 
 	// How a job is made; tests have their own.
 	plan   func(*Spec) (plan, *Error)
@@ -180,7 +182,7 @@ func (m *Manager) Configure(o Options) error {
 	}
 	m.mu.Lock() // Shutdown may come at any time
 	defer m.mu.Unlock()
-	m.root, m.allowedDirs, m.limits = root, o.AllowedDirs, o.Limits.withDefaults(a != nil)
+	m.root, m.allowedDirs, m.limits, m.secrets = root, o.AllowedDirs, o.Limits.withDefaults(a != nil), o.Secrets
 	m.jobEnv = proc.Environ(m.environment, o.Env, nil)
 	if m.archive != nil {
 		m.archive.put(errand{what: errandClose})

@@ -134,6 +134,7 @@ type inputWatch struct {
 	wroteAt  time.Time // the last of them
 	seen     activity  // at the last review
 	promptOf activity  // when the prompt was read last
+	asker    *Process  // who was in the foreground at the last look that counted; nil: not known
 
 	at     time.Time // the next look; zero: none by the clock
 	after  time.Time // and no sooner than this
@@ -148,6 +149,7 @@ type lookedMsg struct {
 	verdict inputwait.Verdict
 	prompt  string
 	asked   bool // prompt was read
+	asker   *Process
 	took    time.Duration
 }
 
@@ -188,8 +190,10 @@ func (j *Job) reviewWaiting(now time.Time) {
 		j.noWait("")
 		j.answerLooked()
 		j.tellWaiting()
+		j.askSecret()
 		return
 	}
+	j.reviewHidden(now)
 	if telling := l.tell.Load(); telling != l.telling {
 		l.telling, l.told = telling, nil
 		if telling {
@@ -203,12 +207,13 @@ func (j *Job) reviewWaiting(now time.Time) {
 		j.beginLook(now)
 	}
 	j.tellWaiting()
+	j.askSecret()
 }
 
 // wanted says whether anybody wants to know.
 func (j *Job) wanted() bool {
 	l := &j.inputs
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || j.forSecret() || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
 }
 
 // lookAt is when the next look is to begin; zero: when something has happened.
@@ -242,6 +247,7 @@ func (j *Job) beginLook(now time.Time) {
 	if m.asked {
 		prompt = j.promptReader()
 	}
+	asker := j.asker()
 	release := j.Hold()
 	j.loops.Go(func() {
 		defer release()
@@ -249,6 +255,9 @@ func (j *Job) beginLook(now time.Time) {
 		m.verdict = looks.Look(max(quiet, 0))
 		if m.verdict.Waiting {
 			m.prompt = prompt()
+		}
+		if m.verdict.Kind == inputwait.Password && asker != nil {
+			m.asker = asker()
 		}
 		m.took = time.Since(begin)
 		j.ask(m)
@@ -318,7 +327,7 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 	if m.asked {
 		w.Prompt, l.promptOf = m.prompt, m.of
 	}
-	l.now, l.not = &w, ""
+	l.now, l.not, l.asker = &w, "", m.asker
 	j.publish()
 }
 

@@ -110,7 +110,7 @@ func (j *Job) cancelHeld(tok *token) bool {
 	for i, h := range l.writeQ {
 		if h.msg.reply.tok == tok {
 			l.writeQ = append(l.writeQ[:i:i], l.writeQ[i+1:]...)
-			h.msg.reply.fail(j.canceled())
+			h.msg.fail(j.canceled())
 			return true
 		}
 	}
@@ -124,7 +124,7 @@ func (j *Job) failHeld(err *Error) {
 		i.asked.reply.ok(i.info)
 	}
 	for _, h := range l.writeQ {
-		h.msg.reply.fail(err)
+		h.msg.fail(err)
 	}
 	l.infos, l.writeQ = nil, nil
 }

@@ -20,11 +20,12 @@ type Notice struct {
 }
 
 // A Client speaks the protocol over the two ends of a pipe. It is small: it numbers
-// requests, hands notices to one function in the order in which they come, and
-// leaves everything else to its user.
+// requests, hands notices to one function in the order in which they come, has another
+// one answer what the server asks, and leaves everything else to its user.
 //
 // Goroutines: one reads in until that ends, and calls Notice; Call and Notify may
-// be called from any goroutine, but not from Notice.
+// be called from any goroutine, but not from Notice. One for each request of the server's
+// calls the Answerer, and ends with it; Done does not wait for them.
 type Client struct {
 	// Immutable:
 	notice func(Notice)
@@ -37,8 +38,15 @@ type Client struct {
 	mu      sync.Mutex // guards what follows
 	last    int
 	pending map[int]chan answer
-	err     error // why in has ended
+	answers Answerer
+	asked   map[string]context.CancelFunc // what the server asks, by the id as it is spelled
+	err     error                         // why in has ended
 }
+
+// An Answerer answers a request of the server's, such as client/secret. ctx is done when the
+// server takes it back, or has ended: then nobody waits for the answer. An error is sent as
+// it is where it is a *CallError, and by its text where it is another one.
+type Answerer func(ctx context.Context, method string, params json.RawMessage) (result any, err error)
 
 type answer struct {
 	result json.RawMessage
@@ -63,6 +71,15 @@ func NewClient(in io.Reader, out io.Writer, notice func(Notice), trace func(sent
 	c := &Client{notice: notice, trace: trace, out: out, pending: map[int]chan answer{}, done: make(chan struct{})}
 	go c.read(bufio.NewReader(in))
 	return c
+}
+
+// Answer has a answer the server's requests, each in a goroutine of its own. It is to be
+// called before initialize is sent, with what of capabilities belongs to it. Without, or
+// with nil, each is answered with methodNotFound.
+func (c *Client) Answer(a Answerer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers = a
 }
 
 // Done is closed when the server's output has ended.
@@ -176,11 +193,15 @@ func (c *Client) receive(body []byte) error {
 	}
 	switch env.Kind {
 	case kindNotification:
+		if env.Method == "$/cancelRequest" {
+			c.takenBack(env.Params)
+			return nil
+		}
 		c.notice(Notice{env.Method, append(json.RawMessage(nil), env.Params...)})
 	case kindResponse:
 		c.answered(env)
 	case kindRequest:
-		return fmt.Errorf("rpc: the server asked for %s, which this client did not offer", env.Method)
+		return c.ask(env)
 	}
 	return nil
 }
@@ -207,11 +228,66 @@ func (c *Client) answered(env envelope) {
 	}
 }
 
+// ask has a request of the server's answered.
+func (c *Client) ask(env envelope) error {
+	id, params := append(json.RawMessage(nil), env.ID...), append(json.RawMessage(nil), env.Params...)
+	c.mu.Lock()
+	a := c.answers
+	if a == nil {
+		c.mu.Unlock()
+		refusal := schema.ErrorObject{Code: kindCodes()[schema.KindMethodNotFound], Message: "this client does not answer " + env.Method,
+			Data: marshal(schema.MethodNotFoundData{Kind: string(schema.KindMethodNotFound), Method: env.Method})}
+		return c.send(schema.ErrorMessage{JSONRPC: "2.0", ID: id, Error: refusal})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if c.asked == nil {
+		c.asked = map[string]context.CancelFunc{}
+	}
+	c.asked[string(id)] = cancel
+	c.mu.Unlock()
+	go func() {
+		result, err := a(ctx, env.Method, params)
+		c.mu.Lock()
+		_, wanted := c.asked[string(id)]
+		delete(c.asked, string(id))
+		c.mu.Unlock()
+		cancel()
+		if !wanted {
+			return
+		}
+		if err == nil {
+			_ = c.send(map[string]any{"jsonrpc": "2.0", "id": id, "result": result}) // Whoever reads sees the end.
+			return
+		}
+		refusal := &CallError{ErrorObject: schema.ErrorObject{Code: kindCodes()[schema.KindInternalError], Message: err.Error(), Data: json.RawMessage(`{"kind":"internalError"}`)}}
+		_ = errors.As(err, &refusal)
+		_ = c.send(schema.ErrorMessage{JSONRPC: "2.0", ID: id, Error: refusal.ErrorObject}) // As above.
+	}()
+	return nil
+}
+
+// takenBack is told that an answer is not needed any more.
+func (c *Client) takenBack(params json.RawMessage) {
+	var p schema.CancelRequestParams
+	_ = json.Unmarshal(params, &p) // What does not fit names nothing.
+	c.mu.Lock()
+	cancel := c.asked[string(p.ID)]
+	delete(c.asked, string(p.ID))
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
 // end answers what will never be.
 func (c *Client) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = err
+	for id, cancel := range c.asked {
+		cancel()
+		delete(c.asked, id)
+	}
 	for id, ch := range c.pending {
 		ch <- answer{}
 		delete(c.pending, id)

@@ -17,6 +17,9 @@
 // that name the same job take effect in the order in which they came. Nothing there
 // blocks: not on a job, not on the client.
 //
+// The server's own requests go the other way, and their answers come back on the reading
+// goroutine: requests.go.
+//
 // # Goroutines
 //
 //  1. The reading goroutine belongs to jsonrpc2.Conn. It blocks on the input, and
@@ -35,7 +38,8 @@
 // of. job/started comes before the answer to the request that made the job. Answers
 // overtake output and events: they say with offsets what they cover. The answer to
 // job/subscribe and job/unsubscribe parts what is sent of the job as it was from what
-// is sent as it was asked for (subscribe.go).
+// is sent as it was asked for (subscribe.go). A request of the server's that a job is the
+// reason of comes behind that job's output like an event, and is taken back at once.
 //
 // # Malformed input
 //

@@ -46,6 +46,7 @@ var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodeCanceled:            schema.KindCanceled,
 	jobs.CodeInvalidParams:       schema.KindInvalidParams,
 	jobs.CodeOutputFileError:     schema.KindOutputFileError,
+	jobs.CodePolicyDenied:        schema.KindPolicyDenied,
 }
 
 // kindCodes are the numbers of the names. They are read at the first error, not
@@ -155,6 +156,8 @@ func inputData(e *jobs.Error, k string) any {
 		return schema.InputQueueFullData{Kind: k, Handle: handle, Max: e.Max}
 	case jobs.CodeInputNotExpected:
 		return schema.InputNotExpectedData{Kind: k, Handle: handle}
+	case jobs.CodePolicyDenied:
+		return schema.PolicyDeniedData{Kind: k, Action: optional(e.Name), Reason: optional(e.Rule), Handle: optional(handle)}
 	case jobs.CodeNotInteractive:
 		return schema.NotInteractiveData{Kind: k, Handle: handle, BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
 	}

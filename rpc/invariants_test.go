@@ -27,6 +27,13 @@ type checker struct {
 	base64 bool                       // it asked for base64
 	strips bool                       // it asked for output without queries: bytes may be more than come
 	acked  acked
+	asks   map[string]*asking // by id, as spelled: what the server has asked
+}
+
+// An asking is a request of the server's.
+type asking struct {
+	method string
+	over   bool // answered or taken back
 }
 
 // A request is what the client asked.
@@ -146,6 +153,13 @@ func (c *checker) sent(raw []byte, valid bool) error {
 		c.asked[string(m.ID)] = append(c.asked[string(m.ID)], m.Method)
 	}
 	c.acked.sent(m.Method, m.Params)
+	if a := c.asks[string(m.ID)]; a != nil && m.Method == "" {
+		was := a.method
+		a.over = true
+		if valid {
+			return schema.ValidateMessage("client", raw, func(string) string { return was })
+		}
+	}
 	if !valid {
 		return nil
 	}
@@ -174,6 +188,12 @@ func (c *checker) received(raw []byte) (m received, bad []string) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, []string{err.Error()}
 	}
+	if m.Method != "" && m.ID != nil || m.Method == "$/cancelRequest" {
+		if err := schema.ValidateMessage("server", raw, c.methodOf); err != nil {
+			bad = append(bad, "against the schema: "+err.Error())
+		}
+		return m, append(bad, c.asking(m)...)
+	}
 	if m.Method != "" {
 		m.event = parseEvent(m.Method, m.Params)
 		raw = shortened(raw, m.event)
@@ -188,6 +208,28 @@ func (c *checker) received(raw []byte) (m received, bad []string) {
 		bad = append(bad, unlisted(c.asked[string(m.ID)], m.Error)...)
 	}
 	return m, append(bad, c.answer(string(m.ID), m.Result, m.Error != nil)...)
+}
+
+// asking holds a request of the server's, or the end of one, against those before it.
+func (c *checker) asking(m received) []string {
+	if m.Method == "$/cancelRequest" {
+		var p schema.CancelRequestParams
+		_ = json.Unmarshal(m.Params, &p) // The schema has seen it.
+		a := c.asks[string(p.ID)]
+		if a == nil {
+			return []string{"it takes back " + string(p.ID) + ", which it has not asked"}
+		}
+		a.over = true
+		return nil
+	}
+	if c.asks[string(m.ID)] != nil {
+		return []string{"it has asked under the id " + string(m.ID) + " before"}
+	}
+	if c.asks == nil {
+		c.asks = map[string]*asking{}
+	}
+	c.asks[string(m.ID)] = &asking{method: m.Method}
+	return nil
 }
 
 // shortened is a message whose output is long with less of it: the schema has

@@ -45,6 +45,7 @@ type lane struct {
 	begin      *jobs.Info // not nil: what started would tell, for run to take
 	exited     *laneEvent // not nil: it has happened
 	closed     *laneEvent // the same
+	ask        *ask       // what the client is asked for the job; nil: nothing, or no more
 	exitedSent bool
 	closedSent bool
 	sent       func() // not nil: lets go of the job's files, which are held for output to be sent
@@ -65,6 +66,7 @@ type lane struct {
 type laneEvent struct {
 	jobs.Event
 	suppressed int64 // matches of its watch before it that are not sent
+	ask        *ask  // not nil: the event is that the client is asked
 }
 
 // size is what a match takes in memory, near enough.
@@ -173,6 +175,10 @@ func (l *lane) Flush() { l.out.flushSoon() }
 func (l *lane) Event(e jobs.Event) {
 	l.out.mu.Lock()
 	defer l.out.mu.Unlock()
+	if e.Secret != nil {
+		l.secretLocked(e)
+		return
+	}
 	if l.closed != nil {
 		return // a watch may still match, and nobody can be told any more
 	}
@@ -406,7 +412,7 @@ func (l *lane) read(name jobs.Stream, off int64, most int) (n int, at int64, ok 
 // passLocked drops the first events while they are none that the client hears: output is
 // not cut for them. With the ends of the leader and of the job there is more to do.
 func (l *lane) passLocked() {
-	for len(l.queue) > 0 && !l.events[eventName(&l.queue[0].Event)] && l.queue[0].Exited == nil && l.queue[0].Closed == nil {
+	for len(l.queue) > 0 && l.queue[0].ask == nil && !l.events[eventName(&l.queue[0].Event)] && l.queue[0].Exited == nil && l.queue[0].Closed == nil {
 		l.shiftLocked()
 	}
 }
@@ -436,8 +442,18 @@ func (l *lane) stepEvent(batch []byte, framing Framing, e *laneEvent) []byte {
 		l.letGoLocked()
 		delete(l.out.lanes, l.handle)
 	}
+	var body []byte
+	if e.ask != nil {
+		body = l.out.askLocked(e.ask)
+	}
 	l.shiftLocked()
 	l.out.mu.Unlock()
+	if body != nil {
+		return frame(batch, framing, body)
+	}
+	if e.ask != nil {
+		return batch // it was taken back
+	}
 	if e.Exited != nil {
 		l.exitAt = e.After
 	}

@@ -135,6 +135,10 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 			JobTimeout:      milliseconds(limits.JobTimeoutMs, 0),
 		},
 		Persist: s.persist(or(o.Persist, schema.PersistOptions{})),
+		Secrets: jobs.SecretPolicy{
+			Ask:        or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false),
+			ClientOnly: or(o.SecretInput, schema.SecretInputAny) == schema.SecretInputClientOnly,
+		},
 	})
 	if err != nil {
 		return err
@@ -252,6 +256,8 @@ func (s *Server) capabilities() schema.Capabilities {
 		for _, f := range screenFormats {
 			c.Screen.Formats = append(c.Screen.Formats, string(f))
 		}
+		sees := c.InputDetection.Tier == schema.InputDetectionTierExact || c.InputDetection.Tier == schema.InputDetectionTierLikely
+		c.Secret, c.SecretInput = optional(sees), optional(true)
 	}
 	for _, k := range jobs.Conditions() {
 		c.Conditions = append(c.Conditions, string(k))
@@ -279,6 +285,7 @@ func (s *Server) shutdown(r *request) error {
 		return err
 	}
 	s.life.move(lifeShuttingDown)
+	s.out.withdrawAll()
 	r.await(func() (any, error) {
 		s.mgr.Shutdown()
 		s.settle(1) // this one

@@ -76,6 +76,7 @@ type outbox struct {
 	bytes   int             // in control
 	ready   []*lane         // with something to send, in turn
 	lanes   map[int64]*lane // by the job's handle: those that are open, until their last event is sent
+	asks    asks            // the server's own requests
 	closing bool            // run ends when nothing is left
 	err     error           // set once, when broken is closed
 }

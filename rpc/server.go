@@ -98,6 +98,7 @@ func (discard) Printf(string, ...any) {}
 // finish ends the jobs, unless shutdown has, and waits for the answers owed.
 func (s *Server) finish() (clean bool) {
 	s.life.end()
+	s.out.withdrawAll()
 	s.mgr.Shutdown()
 	s.settle(0)
 	return s.life.isShutDown() // only now: the answer to shutdown may have been among those owed
@@ -152,6 +153,8 @@ func (s *Server) Handle(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) {
 			r.letGo()
 		}
 	case kindResponse:
+		defer s.recovered(nil)
+		s.takeAnswer(env)
 	}
 }
 

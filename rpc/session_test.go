@@ -41,15 +41,17 @@ type session struct {
 	setUp   bool // initialize was answered
 	settled bool // the session was ended on purpose
 
-	mu      sync.Mutex // guards what follows
-	changed chan struct{}
-	log     []line
-	check   *checker
-	told    map[string]bool     // what is wrong and was told already
-	answers map[string][]answer // by id, as spelled
-	orphans []answer            // with id null
-	events  []event
-	eof     bool
+	mu        sync.Mutex // guards what follows
+	changed   chan struct{}
+	log       []line
+	check     *checker
+	told      map[string]bool     // what is wrong and was told already
+	answers   map[string][]answer // by id, as spelled
+	orphans   []answer            // with id null
+	events    []event
+	questions []received // of the server
+	taken     []string   // the ids of those that it has taken back
+	eof       bool
 
 	over  chan struct{} // closed when Serve has returned and everything is let go of
 	clean bool
@@ -287,6 +289,12 @@ func (s *session) take(body []byte) {
 	}
 	a := answer{m.ID, m.Result, m.Error}
 	switch {
+	case m.Method == "$/cancelRequest":
+		var p schema.CancelRequestParams
+		_ = json.Unmarshal(m.Params, &p) // The checker has seen it.
+		s.taken = append(s.taken, string(p.ID))
+	case m.event == nil && m.Method != "":
+		s.questions = append(s.questions, m)
 	case m.event != nil:
 		s.events = append(s.events, *m.event)
 	case string(m.ID) == "null":

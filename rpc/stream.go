@@ -17,7 +17,8 @@ import (
 // Requests reach the library under ids of ours. Their real ids, and their params as
 // they were spelled, stay in current, which the handler reads: the library calls it
 // on the goroutine that called ReadObject, before it calls ReadObject again.
-// Answers do not pass through the library, which would compact each three times.
+// Answers do not pass through the library, neither ours, which it would compact three times,
+// nor the client's, which may be secrets: it would keep copies of them.
 type stream struct {
 	frames *frameReader
 	out    *outbox
@@ -69,30 +70,18 @@ func (s *stream) pass(v any) error {
 		s.ids++
 		msg = append(msg, `"method":"request","id":`...)
 		msg = append(strconv.AppendUint(msg, s.ids, 10), '}')
-	case kindNotification:
+	case kindNotification, kindResponse:
 		msg = append(msg, `"method":"notification"}`...)
-	case kindResponse:
-		msg = append(append(msg, `"id":`...), s.current.ID...)
-		if s.current.Error != nil {
-			msg = append(append(msg, `,"error":`...), s.current.Error...)
-		} else {
-			msg = append(append(msg, `,"result":`...), s.current.Result...)
-		}
-		msg = append(msg, '}')
 	}
 	decode := func() error { return json.Unmarshal(msg, v) }
 	if u, ok := v.(json.Unmarshaler); ok { // it looks at all of it anyway
 		decode = func() error { return u.UnmarshalJSON(msg) }
 	}
-	if err := decode(); err != nil {
-		// Only an answer with an id that we never sent, or an error that is no
-		// error object, comes here.
-		return json.Unmarshal([]byte(`{"jsonrpc":"2.0","method":"notification"}`), v)
-	}
-	return nil
+	return decode()
 }
 
-// WriteObject sends what the library itself has to say: our requests to the client.
+// WriteObject sends what the library itself has to say, which is nothing: what we ask the
+// client is in requests.go.
 func (s *stream) WriteObject(v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {

@@ -188,6 +188,7 @@ func (l *lane) silenceLocked() {
 	l.letGoLocked()
 	delete(l.out.lanes, l.handle)
 	l.place, l.placed, l.begin = nil, false, nil
+	l.askNowLocked()
 	l.queue, l.bytes = nil, 0
 	clear(l.matches)
 	clear(l.held)

@@ -134,7 +134,7 @@ func TestMayAnswer(t *testing.T) {
 		}
 	}
 	for _, m := range Methods() {
-		if m.Kind == "request" && m.Name != "initialize" && !slices.Contains(m.Errors, "notInitialized") {
+		if m.Kind == "request" && m.From == "client" && m.Name != "initialize" && !slices.Contains(m.Errors, "notInitialized") {
 			t.Errorf("%s does not list notInitialized", m.Name)
 		}
 	}

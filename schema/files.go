@@ -97,7 +97,7 @@ func nameRefs(value any, file string) {
 type Method struct {
 	Name  string // as on the wire, such as "job/start"
 	Kind  string // "request" or "notification"
-	From  string // who sends it: "client" or "server"
+	From  string // who sends it: "client", "server" or "both"
 	Level string // the protocol's level that it belongs to, such as "core"
 
 	HasParams bool // whether its schema describes params

@@ -223,6 +223,9 @@ func TestMethods(t *testing.T) {
 	for _, name := range strings.Fields(toldServer) {
 		want[name] = Method{Name: name, Kind: "notification", From: "server", Level: "core", HasParams: true}
 	}
+	want["job/waitingForInput"] = Method{Name: "job/waitingForInput", Kind: "notification", From: "server", Level: "terminal", HasParams: true}
+	want["client/secret"] = Method{Name: "client/secret", Kind: "request", From: "server", Level: "terminal", HasParams: true, HasResult: true}
+	want["$/cancelRequest"] = Method{Name: "$/cancelRequest", Kind: "notification", From: "both", Level: "core", HasParams: true}
 	list := Methods()
 	if len(list) != len(want) {
 		t.Errorf("there are %d methods, want %d", len(list), len(want))

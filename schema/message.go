@@ -94,7 +94,7 @@ func validateCall(from string, members map[string]json.RawMessage) error {
 		return &InvalidError{Fields: []FieldError{notOneOf("/method", name, names)}}
 	case m.Kind != kind:
 		return invalid("/method", fmt.Sprintf("%s is a %s, sent as a %s", name, m.Kind, kind))
-	case m.From != from:
+	case m.From != from && m.From != "both":
 		return invalid("/method", fmt.Sprintf("%s comes from the %s, sent by the %s", name, m.From, from))
 	}
 	return under("/params", ValidateParams(name, members["params"]))

@@ -73,13 +73,18 @@ func TestEveryMessage(t *testing.T) {
 				if m.Kind == "request" {
 					message["id"] = 1
 				}
-				checkMessage(t, m.From, message, m.Name)
+				for _, from := range []string{"client", "server"} {
+					if m.From == from || m.From == "both" {
+						checkMessage(t, from, message, m.Name)
+					}
+				}
 			}
 			if !m.HasResult {
 				continue
 			}
 			for _, result := range samples(file+"#/$defs/result", full) {
-				checkMessage(t, "server", map[string]any{"jsonrpc": "2.0", "id": 1, "result": result}, m.Name)
+				from := map[string]string{"client": "server", "server": "client"}[m.From]
+				checkMessage(t, from, map[string]any{"jsonrpc": "2.0", "id": 1, "result": result}, m.Name)
 			}
 		}
 	}

@@ -25,6 +25,7 @@ var sampleTexts = []struct{ prefix, text string }{
 	{"^#", "#0a1b2c"},
 	{"^[^=\x00]", "NAME"},
 	{"^[^\x00]", "text ü"},
+	{"^[^\x00-\x1f", "hunter2"},
 }
 
 func samplesOf(node document, full bool) []any {

@@ -12,6 +12,35 @@ type CancelRequestParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// ClientSecretParams: Who asks, and for what.
+type ClientSecretParams struct {
+	// The job's handle. The answer to the request that has started the job may come later.
+	Handle int64 `json:"handle"`
+	// Names the wait for input. The same wait is never asked for twice.
+	WaitID string `json:"waitId"`
+	// The line on which the cursor stands, as in job/waitingForInput.
+	Prompt string `json:"prompt"`
+	// What runs in the terminal's foreground, or where that is not known the job's command;
+	// cut to 1024 bytes. What a program calls itself and prints is no proof of who asks.
+	Command string `json:"command"`
+	// How many passwords in a row this command has asked for, this one included: from 2 on
+	// the one before may have been wrong.
+	Attempt int64 `json:"attempt"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// ClientSecretResult: The password, or that there is none.
+type ClientSecretResult struct {
+	// The password, without a line end. It is typed with one behind it, and kept out of
+	// every record as with secret of job/write; nothing is typed if the wait is over.
+	Value *string `json:"value,omitempty"`
+	// The person has none to give: nothing is typed, and the job goes on waiting.
+	Declined *bool `json:"declined,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // Stream: pty: what a terminal job writes, its output and errors together. stdout,
 // stderr: the two pipes of a pipe job.
 type Stream string
@@ -1186,8 +1215,10 @@ type PolicyDeniedData struct {
 	Kind string `json:"kind"`
 	// What was to be allowed: start, write or kill.
 	Action *string `json:"action,omitempty"`
-	// Which rule denies it.
+	// Which rule denies it, by the name of the option, such as secretInput.
 	Reason *string `json:"reason,omitempty"`
+	// The job that it is about; absent where there is none.
+	Handle *int64 `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1419,6 +1450,18 @@ type PersistOptions struct {
 	Directory *string `json:"directory,omitempty"`
 }
 
+// SecretInput: Who may type while a terminal reads a line and shows nothing of it, as
+// where a password is asked for. any: every job/write. clientOnly: nobody but the client
+// that answers client/secret; job/write is policyDenied there, but for signal keys alone,
+// which leave the prompt.
+type SecretInput string
+
+// The values of SecretInput.
+const (
+	SecretInputAny        SecretInput = "any"
+	SecretInputClientOnly SecretInput = "clientOnly"
+)
+
 // Options: How the server shall behave on this connection.
 type Options struct {
 	// The events that the client wants of every job, by their names without job/; []: none.
@@ -1434,6 +1477,9 @@ type Options struct {
 	Limits *LimitOptions `json:"limits,omitempty"`
 	// Where output is kept.
 	Persist *PersistOptions `json:"persist,omitempty"`
+	// Who may type where a password is asked for. Default any. A server that does not have
+	// capabilities.secretInput ignores it.
+	SecretInput *SecretInput `json:"secretInput,omitempty"`
 }
 
 // ServerInfo: Which program the server is.
@@ -1564,6 +1610,10 @@ type Capabilities struct {
 	Ack bool `json:"ack"`
 	// Whether the server sends client/confirm.
 	Confirm bool `json:"confirm"`
+	// Whether the server sends client/secret. Absent: false.
+	Secret *bool `json:"secret,omitempty"`
+	// Whether the server takes options.secretInput. Absent: false.
+	SecretInput *bool `json:"secretInput,omitempty"`
 	// How much of each level of the protocol (core, trees, terminal, store, policy) the
 	// server has; a level that is absent is none.
 	Levels Map[LevelSupport] `json:"levels"`

@@ -5,6 +5,8 @@ package schema
 // generatedTypes holds a value of each generated type by its definition.
 var generatedTypes = map[string]any{
 	"cancelRequest#/$defs/params":                   *new(CancelRequestParams),
+	"client-secret#/$defs/params":                   *new(ClientSecretParams),
+	"client-secret#/$defs/result":                   *new(ClientSecretResult),
 	"common#/$defs/stream":                          *new(Stream),
 	"common#/$defs/mode":                            *new(Mode),
 	"common#/$defs/status":                          *new(Status),
@@ -102,6 +104,7 @@ var generatedTypes = map[string]any{
 	"initialize#/$defs/limitOptions":                *new(LimitOptions),
 	"initialize#/$defs/persistMode":                 *new(PersistMode),
 	"initialize#/$defs/persistOptions":              *new(PersistOptions),
+	"initialize#/$defs/secretInput":                 *new(SecretInput),
 	"initialize#/$defs/options":                     *new(Options),
 	"initialize#/$defs/serverInfo":                  *new(ServerInfo),
 	"initialize#/$defs/treeControlKind":             *new(TreeControlKind),

@@ -1,0 +1,93 @@
+//go:build linux
+
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// secretFaults are those of a server that asks the client for passwords.
+var secretFaults = []fault{
+	{name: "never asks for a password", says: "client/secret", slow: true, hooks: drop(serverAsks)},
+	{name: "asks for a password before it sends the prompt", says: "client/secret", renumber: true, hooks: askEarly},
+	{name: "asks twice for one password", says: "of client/secret as here in the session, got", hooks: once(serverAsks, func(_ *faultProxy, m *packet) []*packet {
+		twice := m.copy()
+		twice.v["id"] = "another"
+		twice.touch()
+		return []*packet{m, twice}
+	})},
+	{name: "asks under an id that is open", says: "is not answered yet", hooks: repeat(serverAsks)},
+	{name: "asks under the id null", says: "the message itself|must be", hooks: edit(serverAsks, set("id", nil))},
+	{name: "does not count how often a password was asked for", says: "client/secret", hooks: always(serverAsks, func(_ *faultProxy, m *packet) []*packet {
+		m.object("params")["attempt"] = number("1")
+		m.touch()
+		return []*packet{m}
+	})},
+	{name: "does not take a question back", says: `\$/cancelRequest`, slow: true, hooks: drop(takesBack)},
+	{name: "takes a question back twice", says: "back twice", hooks: repeat(takesBack)},
+	{name: "takes back what it has not asked", says: "which it has not sent", hooks: inside("params", takesBack, set("id", "s99"))},
+	{name: "types a password that comes too late", says: "no more output comes|differs", hooks: typeLate},
+	{name: "tells a password in its log that the client has answered", says: "has what was written as a secret", hooks: func() hooks {
+		return hooks{client: func(p *faultProxy, m *packet) []*packet {
+			if value, ok := m.object("result")["value"].(string); ok {
+				p.commit()
+				fmt.Fprintln(os.Stderr, "typing", value)
+			}
+			return []*packet{m}
+		}}
+	}},
+}
+
+func serverAsks(m *packet) bool { return m.method() == "client/secret" }
+
+func takesBack(m *packet) bool { return m.method() == "$/cancelRequest" }
+
+// askEarly holds a prompt back until the question has come.
+func askEarly() hooks {
+	var prompt *packet
+	done := false
+	return hooks{server: func(p *faultProxy, m *packet) []*packet {
+		text, _ := m.object("params")["text"].(string)
+		switch {
+		case !done && prompt == nil && chunks(1)(m) && strings.HasSuffix(text, "Password: "):
+			p.commit()
+			prompt = m
+			return nil
+		case prompt != nil && (serverAsks(m) || m.job() != ""):
+			ms := []*packet{m, prompt}
+			done, prompt = true, nil
+			return ms
+		}
+		return []*packet{m}
+	}}
+}
+
+// typeLate types what is answered to a question that is over.
+func typeLate() hooks {
+	over, handle := map[string]bool{}, any(nil)
+	return hooks{
+		server: func(_ *faultProxy, m *packet) []*packet {
+			switch {
+			case serverAsks(m):
+				handle = m.object("params")["handle"]
+			case takesBack(m):
+				over[show(m.object("params")["id"])] = true
+			case m.v["id"] == "late":
+				return nil
+			}
+			return []*packet{m}
+		},
+		client: func(p *faultProxy, m *packet) []*packet {
+			value, ok := m.object("result")["value"].(string)
+			if !ok || !over[show(m.v["id"])] {
+				return []*packet{m}
+			}
+			p.commit()
+			w := packetOf(`{"jsonrpc":"2.0","id":"late","method":"job/write","params":{"appendNewline":true}}`)
+			w.object("params")["handle"], w.object("params")["input"] = handle, value
+			return []*packet{w}
+		},
+	}
+}

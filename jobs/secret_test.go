@@ -1,0 +1,313 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shelld/jobs/internal/inputwait"
+	"shelld/jobs/internal/proc"
+)
+
+var asks = inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Password, Confidence: inputwait.Exact, PID: 7, Why: "it reads"}
+
+// A changingTerminal has the modes that the test gives it, and counts who asks.
+type changingTerminal struct {
+	fakeTerminal
+	mu    *sync.Mutex
+	attrs *proc.Attrs
+	asked *int
+	front *proc.Foreground
+}
+
+func (t changingTerminal) Attrs() (proc.Attrs, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	*t.asked++
+	return *t.attrs, nil
+}
+
+func (t changingTerminal) Foreground(int) (proc.Foreground, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return *t.front, nil
+}
+
+func (t changingTerminal) echo(is bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.attrs.Echo = is
+}
+
+func (t changingTerminal) asks() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return *t.asked
+}
+
+// A typedInto keeps what was written to it, and the memory from which it was.
+type typedInto struct {
+	*fakeInput
+	mu   sync.Mutex
+	text string
+	kept [][]byte
+}
+
+func (i *typedInto) Write(p []byte) (int, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.text += string(p)
+	i.kept = append(i.kept, p)
+	return len(p), nil
+}
+
+func (i *typedInto) typed() string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.text
+}
+
+// startAsking starts a job whose passwords the client answers.
+func startAsking(t *testing.T, p SecretPolicy) (*fakeJob, *fakeLooker, changingTerminal, *typedInto) {
+	t.Helper()
+	l := &fakeLooker{sees: works, began: time.Now()}
+	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = p })
+	term := newTerminal()
+	in := &typedInto{fakeInput: f.in}
+	f.Job.turn(func() { f.inputs.looker, f.term = l, term })
+	swapInput(f, in)
+	return f, l, term, in
+}
+
+func newTerminal() changingTerminal {
+	return changingTerminal{mu: &sync.Mutex{}, attrs: &proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3}, asked: new(int), front: &proc.Foreground{PID: 7, Command: "sudo ls"}}
+}
+
+// swapInput has the job write to in.
+func swapInput(f *fakeJob, in *typedInto) {
+	go func() { // what Write would wait for
+		for {
+			select {
+			case f.in.room <- 1 << 20:
+			case <-f.in.closed:
+				return
+			}
+		}
+	}()
+	f.Job.turn(func() { f.input = nowInto{in} })
+}
+
+// A nowInto takes all at once, so that no writeLoop is needed, which has the input that the
+// job was started with.
+type nowInto struct{ *typedInto }
+
+func (i nowInto) WriteNow(p []byte) (int, error) { return i.Write(p) }
+
+// secrets are what a sink was told of passwords.
+func (r *recorder) secrets() (told []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		switch a := e.Secret; {
+		case a != nil && a.Over:
+			told = append(told, a.WaitID+" over")
+		case a != nil:
+			told = append(told, fmt.Sprintf("%s %q %s #%d after %d", a.WaitID, a.Prompt, a.Command, a.Attempt, e.After[PTY]))
+		case e.Exited != nil:
+			told = append(told, "exited")
+		}
+	}
+	return told
+}
+
+func (f *fakeJob) secretsAre(want ...string) {
+	f.t.Helper()
+	synctest.Wait()
+	if got := f.sink.secrets(); !slices.Equal(got, want) {
+		f.t.Errorf("told\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// Nobody looks while echo is on; the terminal is asked some times after output, and then not
+// any more. With echo off the client is asked once, behind the prompt, whichever came first.
+func TestSecretIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l, term, _ := startAsking(t, SecretPolicy{Ask: true})
+		l.set(asks)
+		f.says("$ ")
+		time.Sleep(time.Hour)
+		if n := l.taken(); n != nil {
+			t.Errorf("looked %d times while echo was on", len(n))
+		}
+		if n := term.asks(); n > len(hiddenAfter)+2 {
+			t.Errorf("the terminal was asked %d times in an hour", n)
+		}
+		f.says("Password: ")
+		time.Sleep(ms(50))
+		term.echo(false)
+		time.Sleep(time.Minute)
+		f.secretsAre(`1.1 "$ Password:" sudo ls #1 after 12`)
+		n := len(l.taken())
+		term.echo(true)
+		l.set(works) // it has had enough of waiting, and goes on in silence
+		time.Sleep(time.Minute)
+		f.secretsAre(`1.1 "$ Password:" sudo ls #1 after 12`, "1.1 over")
+		if more := len(l.taken()) - n; more > 30 {
+			t.Errorf("looked %d times more when nobody was asked", more)
+		}
+		f.end()
+	})
+}
+
+// Without the capability the terminal is not even asked.
+func TestSecretIsNotAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l, term, _ := startAsking(t, SecretPolicy{})
+		l.set(asks)
+		term.echo(false)
+		f.says("Password: ")
+		time.Sleep(time.Minute)
+		f.secretsAre()
+		if l.taken() != nil || term.asks() != 0 {
+			t.Errorf("looked %v, asked the terminal %d times", l.taken(), term.asks())
+		}
+		f.end()
+	})
+}
+
+// What the client answers is typed with a line end, and wiped; a second one, and one for a
+// wait that is over, go nowhere. Attempts count while the same command asks.
+func TestSecretIsTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l, term, in := startAsking(t, SecretPolicy{Ask: true, ClientOnly: true})
+		prompt := func(text string, pid int, command string) {
+			term.mu.Lock()
+			*term.front = proc.Foreground{PID: pid, Command: command}
+			term.mu.Unlock()
+			term.echo(false)
+			v := asks
+			v.PID = pid
+			l.set(v)
+			f.says(text)
+			time.Sleep(time.Second)
+		}
+		prompt("Password: ", 7, "sudo ls")
+		value, again := []byte("hunter2"), []byte("hunter3")
+		f.AnswerSecret("1.1", value)
+		f.AnswerSecret("1.1", again)
+		synctest.Wait()
+		if in.typed() != "hunter2\r" {
+			t.Errorf("typed %q", in.typed())
+		}
+		for _, b := range append(in.kept, value, again) {
+			if strings.Trim(string(b), "\x00") != "" {
+				t.Errorf("%q is still there", b)
+			}
+		}
+		prompt("\r\nSorry.\r\nPassword: ", 7, "sudo ls")
+		f.AnswerSecret("1.1", []byte("late"))
+		time.Sleep(time.Second)
+		f.AnswerSecret("1.2", nil)
+		synctest.Wait()
+		l.set(works)
+		time.Sleep(time.Second)
+		prompt("\r\nPassword: ", 8, "sudo ls") // started once more
+		f.AnswerSecret("1.3", []byte("a"))
+		synctest.Wait()
+		l.set(works)
+		time.Sleep(time.Second)
+		prompt("\r\nPassphrase: ", 9, "ssh host")
+		l.set(works)
+		time.Sleep(3 * time.Second)
+		f.AnswerSecret("1.4", []byte("too late"))
+		time.Sleep(time.Second)
+		prompt("\r\nPassword: ", 7, "sudo ls")
+		f.proc.exit(0)
+		f.secretsAre(
+			`1.1 "Password:" sudo ls #1 after 10`, "1.1 over", `1.2 "Password:" sudo ls #2 after 30`, "1.2 over", `1.3 "Password:" sudo ls #3 after 42`, "1.3 over",
+			`1.4 "Passphrase:" ssh host #1 after 56`, "1.4 over", `1.5 "Password:" sudo ls #1 after 68`, "1.5 over", "exited")
+		if in.typed() != "hunter2\r\ra\r" {
+			t.Errorf("typed %q", in.typed())
+		}
+		f.proc.gone()
+		f.finish()
+	})
+}
+
+// Somebody else who types ends the question, as a program does that reads something else.
+func TestSecretIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l, term, _ := startAsking(t, SecretPolicy{Ask: true})
+		l.set(asks)
+		term.echo(false)
+		f.says("Password: ")
+		time.Sleep(time.Second)
+		f.secretsAre(`1.1 "Password:" sudo ls #1 after 10`)
+		l.set(works)
+		must(t, f.Write1("hunter2\r"))
+		f.secretsAre(`1.1 "Password:" sudo ls #1 after 10`, "1.1 over")
+		l.set(reads)
+		time.Sleep(time.Second)
+		guess := asks
+		guess.Confidence = inputwait.Guess
+		l.set(guess)
+		f.says("Token: ")
+		time.Sleep(time.Second)
+		f.secretsAre(`1.1 "Password:" sudo ls #1 after 10`, "1.1 over")
+		f.end()
+	})
+}
+
+// With clientOnly nobody types into a password prompt, whether the input comes then or was
+// queued before; a signal key goes through, and so does all else while echo is on.
+func TestSecretInputOfTheClientOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _, term, in := startAsking(t, SecretPolicy{ClientOnly: true})
+		write := func(i Input) Pending[WriteResult] {
+			p, err := f.Write(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		must(t, write(Input{Text: "sudo ls\r"}))
+		term.echo(false)
+		for _, i := range []Input{{Text: "hunter2\r"}, {Text: "hunter2", Secret: true}, {Keys: []string{"Enter"}}, {EOF: true}, {Keys: []string{"Ctrl-C", "Enter"}}} {
+			e := refused(t, write(i), CodePolicyDenied)
+			if e.Name != "write" || e.Rule != "secretInput" || e.Handle != f.id || !strings.Contains(e.Message, "Ctrl-C") {
+				t.Errorf("%+v", e)
+			}
+		}
+		must(t, write(Input{}))
+		if in.typed() != "sudo ls\r" {
+			t.Errorf("typed %q", in.typed())
+		}
+		must(t, write(Input{Keys: []string{"Ctrl-C"}}))
+		term.echo(true)
+		must(t, write(Input{Text: "ls\r"}))
+		f.end()
+	})
+}
+
+// What was queued before echo was switched off is refused as well, when its turn comes.
+func TestSecretInputThatWasQueued(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = SecretPolicy{Ask: true, ClientOnly: true} })
+		term := newTerminal()
+		f.Job.turn(func() { f.term = term })
+		first, second, interrupt := f.Write1("sudo ls\r"), f.Write1("hunter2\r"), f.Write1("")
+		synctest.Wait()
+		term.echo(false)
+		f.in.room <- 8
+		must(t, first)
+		if e := refused(t, second, CodePolicyDenied); *e.BytesWritten != 0 || strings.Contains(e.Message, "hunter2") {
+			t.Errorf("%+v", e)
+		}
+		must(t, interrupt)
+		f.end()
+	})
+}

@@ -1,0 +1,114 @@
+package rpc
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"shelld/schema"
+)
+
+// The server has requests of its own, which the client answers. Their way:
+//
+//	a job's event -> the lane, behind the output before it -> sent        (secret.go)
+//	the answer    -> stream -> Handle -> takeAnswer, on the reading goroutine
+//
+// Nobody waits for an answer: what is to be done with it is part of the ask. So there is
+// nothing to be ended when none comes.
+//
+// Their ids are strings that begin with s. The client may have the same: an id belongs to
+// whoever asks under it, and a message with a method asks.
+
+// An ask is one request of the server's. All but what is immutable is guarded by out.mu.
+type ask struct {
+	// Immutable:
+	method string
+	params any
+	// answered is called once, with one of the two, if the answer comes in time: on the
+	// reading goroutine, which it must not block. What it is given is wiped afterwards.
+	answered func(s *Server, result, failure json.RawMessage)
+
+	id   string // "" = it was not sent
+	over bool   // it is answered or withdrawn, and will not be sent any more
+}
+
+// asks are those that were sent and not answered. They are guarded by out.mu.
+type asks struct {
+	last    uint64
+	pending map[string]*ask // by id
+	closed  bool            // nothing more is asked
+}
+
+// askLocked returns the message with an ask, which is sent from here on; nil where it is not
+// to be sent any more.
+func (o *outbox) askLocked(a *ask) []byte {
+	if a.over || o.asks.closed || a.id != "" {
+		return nil
+	}
+	o.asks.last++
+	a.id = "s" + strconv.FormatUint(o.asks.last, 10)
+	if o.asks.pending == nil {
+		o.asks.pending = map[string]*ask{}
+	}
+	o.asks.pending[a.id] = a
+	return marshal(schema.RequestMessage{JSONRPC: "2.0", ID: marshal(a.id), Method: a.method, Params: marshal(a.params)})
+}
+
+// sendAskLocked sends an ask that has no output to wait for; flushSoon is to follow.
+func (o *outbox) sendAskLocked(a *ask) {
+	if body := o.askLocked(a); body != nil {
+		o.sendLocked(body)
+	}
+}
+
+// withdrawLocked takes an ask back, if it is not answered; flushSoon is to follow.
+func (o *outbox) withdrawLocked(a *ask) {
+	if a.over {
+		return
+	}
+	a.over = true
+	if a.id == "" {
+		return
+	}
+	delete(o.asks.pending, a.id)
+	o.sendLocked(notification("$/cancelRequest", schema.CancelRequestParams{ID: marshal(a.id)}))
+}
+
+// withdrawAll takes back what is not answered, and asks nothing more.
+func (o *outbox) withdrawAll() {
+	o.mu.Lock()
+	o.asks.closed = true
+	for _, a := range o.asks.pending {
+		o.withdrawLocked(a)
+	}
+	o.mu.Unlock()
+	o.flushSoon()
+}
+
+// asked is the ask that an answer with this id is for, and which is over with it; nil where
+// there is none.
+func (o *outbox) asked(id json.RawMessage) *ask {
+	var name string
+	if len(id) == 0 || id[0] != '"' || json.Unmarshal(id, &name) != nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	a := o.asks.pending[name]
+	if a != nil {
+		a.over = true
+		delete(o.asks.pending, name)
+	}
+	return a
+}
+
+// takeAnswer takes an answer of the client's. One that nobody waits for, or no more, is
+// ignored.
+func (s *Server) takeAnswer(env envelope) {
+	defer clear(env.Result) // it may be a secret, and lies in the reader's buffer
+	a := s.out.asked(env.ID)
+	if a == nil {
+		s.log.Debug("an answer to what is not asked", "id", clip(string(env.ID), 100))
+		return
+	}
+	a.answered(s, env.Result, env.Error)
+}

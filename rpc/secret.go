@@ -1,0 +1,137 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// commandBytes is how much is told of who asks for a password.
+const commandBytes = 1024
+
+// secretLocked has the client asked for a password, or takes that back. Where output is
+// sent, the question comes behind the prompt. The caller must hold out.mu.
+func (l *lane) secretLocked(e jobs.Event) {
+	if e.Secret.Over {
+		if l.ask != nil {
+			l.out.withdrawLocked(l.ask)
+			l.ask = nil
+		}
+		return
+	}
+	j, waitID := l.job, e.Secret.WaitID
+	l.ask = &ask{
+		method: "client/secret",
+		params: schema.ClientSecretParams{
+			Handle: l.handle, WaitID: waitID, Prompt: e.Secret.Prompt, Command: clip(e.Secret.Command, commandBytes-len("…")), Attempt: int64(e.Secret.Attempt),
+		},
+		answered: func(s *Server, result, failure json.RawMessage) { s.secretAnswered(j, waitID, result, failure) },
+	}
+	if !l.open {
+		l.out.sendAskLocked(l.ask) // no output is sent, and the person is asked all the same
+		return
+	}
+	l.queue = append(l.queue, laneEvent{Event: e, ask: l.ask})
+	l.out.enqueueLocked(l)
+}
+
+// askNowLocked sends what the lane still has to ask, before its queue is let go of.
+func (l *lane) askNowLocked() {
+	for _, e := range l.queue {
+		if e.ask != nil {
+			l.out.sendAskLocked(e.ask)
+		}
+	}
+}
+
+// secretAnswered takes the answer to client/secret. Nothing of it is logged.
+func (s *Server) secretAnswered(j *jobs.Job, waitID string, result, failure json.RawMessage) {
+	if failure != nil {
+		s.log.Debug("client/secret was refused", "job", j.ID())
+		return
+	}
+	value, err := readSecret(result)
+	switch {
+	case err != nil:
+		s.log.Warn("the answer to client/secret does not fit its schema, and counts as declined", "job", j.ID(), "why", err)
+	case value != nil:
+		j.AnswerSecret(waitID, value)
+	}
+}
+
+// readSecret reads the result of client/secret, as its schema has it; nil where it is
+// declined. It makes no string of the value, which could not be wiped: the caller has the
+// only copy. Its errors do not quote.
+func readSecret(result json.RawMessage) (value []byte, err error) {
+	var members map[string]json.RawMessage
+	defer func() {
+		for _, m := range members {
+			clear(m)
+		}
+	}()
+	if len(result) == 0 || result[0] != '{' || json.Unmarshal(result, &members) != nil {
+		return nil, errors.New("it is no object")
+	}
+	text, given := members["value"]
+	no, declined := members["declined"]
+	extra := len(members)
+	for _, name := range []string{"value", "declined", "_meta"} {
+		if _, there := members[name]; there {
+			extra--
+		}
+	}
+	switch {
+	case extra > 0:
+		return nil, errors.New("it has a member that it must not have")
+	case given == declined:
+		return nil, errors.New("it has one of value and declined")
+	case declined && string(no) != "true":
+		return nil, errors.New("declined is true or absent")
+	case declined:
+		return nil, nil
+	case text[0] != '"':
+		return nil, errors.New("value is a string")
+	case hasLoneSurrogate(text):
+		return nil, errors.New("value has a lone surrogate")
+	}
+	value = appendUnescaped(make([]byte, 0, len(text)), text[1:len(text)-1])
+	for _, c := range value {
+		if c < ' ' || c == 0x7f {
+			clear(value)
+			return nil, errors.New("value has a control character")
+		}
+	}
+	return value, nil
+}
+
+// appendUnescaped appends what the content of a valid JSON string stands for. It does not
+// grow beyond the content's length.
+func appendUnescaped(to, content []byte) []byte {
+	for i := 0; i < len(content); i++ {
+		if content[i] != '\\' {
+			to = append(to, content[i])
+			continue
+		}
+		if r := escaped(content[i:]); r >= 0 {
+			i += 5
+			if utf16.IsSurrogate(r) {
+				r = utf16.DecodeRune(r, escaped(content[i+1:]))
+				i += 6
+			}
+			to = utf8.AppendRune(to, r)
+			continue
+		}
+		i++
+		c := content[i]
+		switch c {
+		case 'b', 'f', 'n', 'r', 't':
+			c = '\n' // a control character is as bad as another
+		}
+		to = append(to, c)
+	}
+	return to
+}
