@@ -220,6 +220,10 @@ func (j *Job) onMessage(m message) {
 		j.onAnswered(m)
 	case livingMsg:
 		j.onLiving(m)
+	case portsMsg:
+		j.onPorts(m)
+	case portInfoMsg:
+		j.onPortInfo(m)
 	case cancelMsg:
 		j.onCancel(m.tok)
 	case shutdownMsg:
@@ -259,6 +263,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewInput(now)
 	j.reviewHeldWaits()
 	j.reviewCatchups(now)
+	j.reviewPorts(now)
 	j.reviewWaits(now)
 	j.reviewReads(now)
 	j.reviewRuns(now)
@@ -278,7 +283,9 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	}
 	for _, w := range j.waits {
 		sooner(w.catchupUntil())
-		if w.catchup == nil && w.glance == 0 {
+		if t := w.portsAsked(now); !t.IsZero() {
+			sooner(t)
+		} else if w.catchup == nil && w.glance == 0 {
 			sooner(w.deadline)
 			sooner(j.quietDeadline(w))
 		}
@@ -290,6 +297,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.screenUntil())
 	sooner(j.glanceDue())
 	sooner(j.lookAt())
+	sooner(j.portDue())
 	sooner(j.recordAt)
 	sooner(j.killAt)
 	if len(j.kills) > 0 {
@@ -414,7 +422,7 @@ func (j *Job) failPending(err *Error) {
 		r.msg.reply.fail(err)
 	}
 	for _, r := range j.screens {
-		r.reply.fail(err)
+		r.fail(err)
 	}
 	for _, k := range j.kills {
 		k.reply.fail(err)

@@ -29,7 +29,7 @@ func (m livingMsg) fail(error) { m.asked.reply.ok(m.info) }
 // nobody can tell.
 func (j *Job) lookBehind(m infoMsg, info Info) bool {
 	t, ok := j.proc.(teller)
-	if !ok || j.st.status != StatusExited || j.st.empty {
+	if !ok || info.Status != StatusExited || j.st.status != StatusExited || j.st.empty {
 		return false
 	}
 	j.loops.Go(func() {

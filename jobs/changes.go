@@ -185,18 +185,24 @@ func (j *Job) onForeground(m foregroundMsg) {
 		}
 	}
 	if m.asked != nil {
-		j.answerInfo(*m.asked, m.answer(j.info.Foreground))
+		j.answerLookedAt(*m.asked, m.answer(j.info.Foreground))
 	}
 }
 
 // onInfo answers with what is known now, and with what runs in the foreground then.
 func (j *Job) onInfo(m infoMsg) {
 	info := j.snapshot()
+	if !j.lookPortsFor(m, info) {
+		j.answerInfo(m, info)
+	}
+}
+
+func (j *Job) answerInfo(m infoMsg, info Info) {
 	if j.lookBehind(m, info) {
 		return
 	}
 	if j.term == nil || j.told() {
-		j.answerInfo(m, info)
+		j.answerLookedAt(m, info)
 		return
 	}
 	j.look(foregroundMsg{asked: &m, info: info})

@@ -33,6 +33,8 @@
 //  5. look (changes.go), at most one for the loop and one per job/get, reads who has
 //     the terminal's foreground; lookBehind (background.go), one per job/get, who lives
 //     behind the leader. Their answer to run ends them.
+//     So does lookAtPorts (ports.go), at most one while a wait for a port is armed, and
+//     one per job/get.
 //  6. archive.run (archive.go), one per manager where output is kept in files, writes
 //     what is known of jobs that live, and deletes; [Manager.Close] ends it.
 //  7. Where a file may have to be waited for, and the wait is bounded by the request or

@@ -183,7 +183,7 @@ func (j *Job) tellExited(now time.Time) {
 func (j *Job) tellClosed() {
 	j.tellLastScreen(time.Now())
 	j.st.step, j.st.status = stepDone, StatusClosed
-	j.info.Background = nil
+	j.info.Background, j.info.Ports = nil, nil
 	j.closeDescriptors()
 	j.term, j.input = nil, nil
 	j.process.Store(nil)

@@ -45,7 +45,7 @@ func (v *view) glance(end int64, patterns []*screenPattern) (offset int64, revis
 	if len(patterns) == 0 {
 		return v.follow(end)
 	}
-	shown := v.show(end, 0)
+	shown := v.show(end, 0, anyway)
 	return shown.Offset, shown.Revision, v.find(&shown, patterns)
 }
 
@@ -65,7 +65,7 @@ func (v *view) find(shown *Screen, patterns []*screenPattern) []followerHit {
 func (v *view) follow(end int64) (offset int64, revision uint64, hits []followerHit) {
 	v.busy.Lock()
 	defer v.busy.Unlock()
-	v.draw(end)
+	v.draw(end, anyway)
 	return v.next, v.revision(), nil
 }
 

@@ -87,6 +87,7 @@ type Info struct {
 	CurrentDirectory   string   // where the program says that it is; "" = not known
 	Foreground         *Process // what runs in the terminal's foreground; nil = not known
 	Background         []Process
+	Ports              []Port // which it listens on; nil = not looked, or not known
 	Watches            []WatchInfo
 	KillAfter          time.Duration // since the start; 0 = no such time
 	Limits             []LimitInfo
@@ -117,11 +118,12 @@ type WatchInfo struct {
 // An Outcome is how a wait ended. The output it speaks of is read from the job by
 // [Job.Excerpt] with these ranges.
 type Outcome struct {
-	Reason      string // a condition's kind, or timeout, patternFailed
+	Reason      string // a condition's kind, or timeout, patternFailed, portInUse
 	Index       int    // which condition, or -1
 	Match       *Match
 	MatchStream Stream
 	MatchPlace  *Place // on the screen; nil: not there
+	Port        *Port  // who listens, where the reason is port or portInUse
 	Output      map[Stream]Range
 	State       State
 	Spec        *WaitSpec

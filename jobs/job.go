@@ -146,6 +146,7 @@ type Job struct {
 	looking    bool                // the loop has a look under way
 	looks      uint64              // begun, those for clients as well
 	looked     uint64              // the last of them whose finding counts
+	portLook   portLook
 	timer      *time.Timer
 
 	killAt        time.Time // when it is ended; zero: never, or it was

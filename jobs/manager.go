@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/ports"
 	"shelld/jobs/internal/proc"
 )
 
@@ -99,6 +100,8 @@ type Manager struct {
 	plan   func(*Spec) (plan, *Error)
 	launch func(*Spec, plan) (*launched, *Error)
 
+	lookPorts func(w *ports.Watch, p process, leader int) (ports.Found, bool) // tests have others
+
 	terminals      sync.Mutex // held to look how many terminals are left, and take one
 	terminalCounts string     // where that is told; immutable
 
@@ -145,8 +148,8 @@ func NewManager(o Options) (*Manager, error) {
 func newManager(log *slog.Logger) *Manager {
 	return &Manager{
 		log: log, environment: os.Environ(), limits: Limits{}.withDefaults(false),
-		terminalCounts: proc.TerminalCounts,
-		jobs:           map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
+		terminalCounts: proc.TerminalCounts, lookPorts: lookPorts,
+		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}
 }
 

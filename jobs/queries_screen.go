@@ -112,7 +112,7 @@ func (v *view) replied(from int64) {
 func (v *view) answer(q screen.Query) []byte {
 	v.busy.Lock()
 	defer v.busy.Unlock()
-	v.draw(q.To)
+	v.draw(q.To, anyway)
 	return v.job.display.screen.take(q)
 }
 

@@ -218,7 +218,8 @@ const (
 
 // Conditions are the kinds that a wait can be armed with here.
 func Conditions() []ConditionKind {
-	return []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilInput, UntilQuiet, UntilBytes}
+	all := []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilInput, UntilQuiet, UntilBytes}
+	return append(all, portConditions()...)
 }
 
 // A Condition is one thing to wait for.
@@ -228,6 +229,7 @@ type Condition struct {
 	Quiet time.Duration  // quietMs
 	Bytes int64          // bytes
 	Input InputCondition // input
+	Port  uint16         // port; 0 = any
 
 	// AfterInput says for a pattern whether the echo of what was typed last does not
 	// match; nil: as the wait of a write does, and no other.

@@ -47,6 +47,9 @@ const (
 	viewSkimmed = 1 << 20
 )
 
+// anyway is for what is drawn whoever waits for it.
+func anyway() bool { return true }
+
 // A Screen is what a job's terminal shows.
 type Screen struct {
 	*screen.Snapshot
@@ -71,11 +74,13 @@ func (j *Job) theView() *view {
 }
 
 // show draws what was stored up to end, and returns what is shown then, with so many lines
-// of what came before.
-func (v *view) show(end int64, history int) Screen {
+// of what came before; nothing where that is wanted no more.
+func (v *view) show(end int64, history int, wanted func() bool) Screen {
 	v.busy.Lock()
 	defer v.busy.Unlock()
-	v.draw(end)
+	if !v.draw(end, wanted) {
+		return Screen{}
+	}
 	shown := v.shown(history)
 	if shown == nil {
 		shown = v.shown(history) // it has begun anew
@@ -96,49 +101,6 @@ func (v *view) show(end int64, history int) Screen {
 func (v *view) shown(history int) *screen.Snapshot {
 	defer v.mended(v.next)
 	return v.snapshot(history)
-}
-
-// draw takes output up to end. Somebody else may have taken more already.
-func (v *view) draw(end int64) {
-	if v.last != nil {
-		return
-	}
-	lag := int64(viewLag)
-	if v.term == nil {
-		defer v.redrawn(v.base)
-		lag, end = viewAgain, v.begin()
-	}
-	defer v.mended(end)
-	drawn := v.next
-	if end-v.next > lag {
-		drawn = end - viewDrawn
-		v.skip(drawn - viewSkimmed)
-	}
-	buf := feedBuffers.Get().(*[]byte)
-	defer feedBuffers.Put(buf)
-	for {
-		stop := min(v.resize(), v.asks(), end)
-		if v.next >= end {
-			return
-		}
-		take := v.term.Write
-		if v.next < drawn {
-			take, stop = v.term.Skim, min(stop, drawn)
-		}
-		from := v.next
-		b := (*buf)[:min(int64(len(*buf)), stop-v.next)]
-		n, at := v.st.spool.Read(b, v.next)
-		switch {
-		case at > v.next:
-			v.skip(at) // it was dropped
-		case n == 0:
-			v.skip(end) // it cannot be read any more
-		default:
-			take(b[:n])
-			v.next += int64(n)
-		}
-		v.replied(from)
-	}
 }
 
 // resize gives the terminal the size that it has where the view is, and returns where it has

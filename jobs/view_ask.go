@@ -1,9 +1,23 @@
 package jobs
 
-import "slices"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // A screenReq waits for the screen, which is drawn in a goroutine of its own.
-type screenReq struct{ reply reply[Screen] }
+type screenReq struct {
+	reply reply[Screen]
+	over  atomic.Bool // it was failed, and needs no screen any more
+}
+
+// fail answers a request that gets no screen.
+func (r *screenReq) fail(err *Error) {
+	r.over.Store(true)
+	r.reply.fail(err)
+}
+
+func (r *screenReq) wanted() bool { return !r.over.Load() }
 
 type (
 	// screenMsg asks what the terminal shows.
@@ -35,13 +49,13 @@ func (j *Job) onScreen(m screenMsg) {
 		m.reply.fail(j.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", j.id))
 		return
 	}
-	r := &screenReq{m.reply}
+	r := &screenReq{reply: m.reply}
 	j.screens = append(j.screens, r)
 	v, end := j.theView(), j.End(PTY)
 	release := j.Hold()
 	j.loops.Go(func() {
 		defer release()
-		j.ask(shownMsg{r, v.show(end, m.history)})
+		j.ask(shownMsg{r, v.show(end, m.history, r.wanted)})
 	})
 }
 
@@ -58,7 +72,7 @@ func (j *Job) cancelScreen(tok *token) bool {
 	if i < 0 {
 		return false
 	}
-	j.screens[i].reply.fail(j.canceled())
+	j.screens[i].fail(j.canceled())
 	j.screens = slices.Delete(j.screens, i, i+1)
 	return true
 }
@@ -70,7 +84,7 @@ func (o *Outcome) Screen() *Screen {
 	case o.view == nil:
 		return nil
 	case o.shown == nil:
-		s := o.view.show(o.Output[PTY].To, 0)
+		s := o.view.show(o.Output[PTY].To, 0, anyway)
 		o.shown = &s
 	}
 	return o.shown

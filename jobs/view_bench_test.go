@@ -2,11 +2,7 @@ package jobs
 
 import (
 	"bytes"
-	"log/slog"
 	"testing"
-
-	"shelld/jobs/internal/spool"
-	"shelld/screen"
 )
 
 // BenchmarkScreenBehind is how long who asks for a screen waits, where so much has come since
@@ -18,14 +14,25 @@ func BenchmarkScreenBehind(b *testing.B) {
 	}{{"64KiB", 64 << 10}, {"1MiB", viewLag}, {"16MiB", 16 << 20}} {
 		b.Run(size.name, func(b *testing.B) {
 			line := []byte("\x1b[32mok\x1b[0m  some/package/that/has/tests\t0.123s\r\n")
-			s := spool.New(32 << 20)
-			s.Append(bytes.Repeat(line, size.bytes/len(line)))
-			j := &Job{log: slog.New(slog.DiscardHandler), display: &display{scanner: screen.NewScanner("")}}
-			j.streams = []*stream{{name: PTY, spool: s}}
-			j.sizes.note(0, 80, 24)
+			v, end := viewOf(80, 24, bytes.Repeat(line, size.bytes/len(line)))
 			for b.Loop() {
-				j.view = nil
-				j.theView().show(s.End(), 0)
+				v.job.view = nil
+				v.job.theView().show(end, 0, anyway)
+			}
+		})
+	}
+}
+
+// BenchmarkScreenHostile is the same where the output is as much work as can be, on the
+// largest terminal.
+func BenchmarkScreenHostile(b *testing.B) {
+	for name, output := range hostile {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				v, end := viewOf(largest, largest, []byte(output))
+				b.StartTimer()
+				v.show(end, 0, anyway)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"math"
 	"slices"
 
 	"shelld/jobs/internal/spool"
@@ -12,8 +13,12 @@ import (
 // from its first byte on is drawn once more for whoever asks. Where that would take too long,
 // or would not show the same, what was shown last is kept.
 
-// viewAgain is how much output is drawn once more.
-const viewAgain = 8 << 20
+const (
+	// viewAgain is how much output is drawn once more.
+	viewAgain = 8 << 20
+	// viewAgainWork is how much work that may be: all of viewAgain, where it is text.
+	viewAgainWork = 96 << 20
+)
 
 // restView lets go of the terminal of a job that is closed, once all of its output is drawn.
 func (j *Job) restView() {
@@ -25,7 +30,7 @@ func (j *Job) restView() {
 		defer release()
 		v.busy.Lock()
 		defer v.busy.Unlock()
-		v.draw(end)
+		v.draw(end, anyway)
 		v.rest()
 	})
 }
@@ -51,21 +56,20 @@ func (v *view) rest() {
 // canRedraw says whether drawing all output once more shows the same.
 func (v *view) canRedraw() bool {
 	all := []spool.Range{{From: 0, To: v.next}}
-	return !v.patchy && v.next <= viewAgain && v.job.sizes.exact() &&
+	return !v.patchy && v.next <= viewAgain && v.term.Work() <= viewAgainWork && v.job.sizes.exact() &&
 		(v.next == 0 || slices.Equal(v.st.spool.Kept(), all))
 }
 
-// begin has a terminal draw from the first byte on what was drawn before, and returns where
-// that ends.
-func (v *view) begin() (end int64) {
+// redraw draws from the first byte on what was drawn before. It is not bounded but by what
+// canRedraw has found, so that it shows the same.
+func (v *view) redraw() {
 	m, _ := v.job.sizes.at(0)
 	v.term, v.size = screen.NewTerminal(m.cols, m.rows, ScreenHistory), m.number
-	end, v.next, v.base = v.next, 0, 0
-	return end
-}
-
-// redrawn gives what was drawn once more the revision that it had, if it is the same.
-func (v *view) redrawn(revision uint64) {
+	c := catchUp{end: v.next, begun: true, work: math.MaxInt64}
+	revision := v.base
+	v.next, v.base = 0, 0
+	for v.slice(&c) {
+	}
 	if v.patchy {
 		revision++ // output that was kept cannot be read
 	}

@@ -220,6 +220,7 @@ func TestScreenOfAClosedJobIsSmall(t *testing.T) {
 	}{
 		{"nothing", "", true},
 		{"little", strings.Repeat("line\r\n", 2000) + "\x1b]2;title\x07end", true},
+		{"much work", hostile["clear"] + strings.Repeat("\x1b[41m\x1b[2J\x1b[42m\x1b[2J", viewAgainWork/80/24/2+1000) + "\x1b]2;title\x07\x1b[Hend", false},
 		{"much", strings.Repeat(strings.Repeat("x", 78)+"\r\n", viewAgain/80) + "\x1b]2;title\x07end", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -27,8 +27,8 @@ type heldWrite struct {
 // could not know yet: nearly all that can be known is by then.
 const soon = 300 * time.Millisecond
 
-// answerInfo answers a job/get, once it is known whether the job waits for input.
-func (j *Job) answerInfo(m infoMsg, info Info) {
+// answerLookedAt answers a job/get, once it is known whether the job waits for input.
+func (j *Job) answerLookedAt(m infoMsg, info Info) {
 	if !j.canWait() {
 		m.reply.ok(info)
 		return
@@ -148,7 +148,7 @@ func (j *Job) promptReader() func() string {
 
 // cursorLine is the row with the cursor, once everything up to end is drawn.
 func (v *view) cursorLine(end int64) string {
-	s := v.show(end, 0)
+	s := v.show(end, 0, anyway)
 	if row := s.Cursor.Row; row < len(s.Lines) {
 		return shortLine(s.Lines[row].Text())
 	}

@@ -32,6 +32,8 @@ type wait struct {
 
 	typed      *typedInput // the input whose echo is meant; nil = there is none
 	afterInput bool        // where a pattern does not say: that echo does not match
+
+	port *portWait // nil: it waits for no port
 }
 
 // Wait arms a wait; *Error at once if a pattern does not compile.
@@ -165,6 +167,9 @@ func (j *Job) arm(w *wait) {
 		if c.Kind == UntilPattern {
 			w.keys[i] = j.follow(&watch{spec: c.Watch, wait: w, cond: i, typed: w.skips(c)}, w.from)
 			w.looks(j, c)
+		}
+		if c.Kind == UntilPort {
+			j.armPort(w, i)
 		}
 	}
 	if w.catchup != nil {
@@ -320,6 +325,9 @@ func (w *wait) looked() bool { return w.catchup == nil && w.glance == 0 }
 func (j *Job) reviewWaits(now time.Time) {
 	j.waits = slices.DeleteFunc(j.waits, func(w *wait) bool {
 		reason, index, over := j.verdict(w, now)
+		if over && j.asksPorts(w, index, now) {
+			return false
+		}
 		if over {
 			w.done(j.outcome(w, reason, index))
 			j.disarm(w)
@@ -341,6 +349,9 @@ func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bo
 		}
 		if w.failed[i] {
 			return "patternFailed", i, true
+		}
+		if w.portTaken(i) {
+			return "portInUse", i, true
 		}
 		if j.holds(w, i, now) {
 			return string(c.Kind), i, true
@@ -374,6 +385,8 @@ func (j *Job) holds(w *wait, i int, now time.Time) bool {
 		return j.came(w) >= c.Bytes && !j.asks(w, i)
 	case UntilInput:
 		return j.holdsInput(w, &c.Input) && !j.asks(w, i)
+	case UntilPort:
+		return w.listens(i)
 	}
 	return false
 }
@@ -434,6 +447,7 @@ func (j *Job) outcome(w *wait, reason string, index int) Outcome {
 	if index >= 0 {
 		o.Match, o.MatchStream, o.MatchPlace = w.matches[index], w.streams[index], w.places[index]
 	}
+	o.Port = w.listener(index)
 	if w.spec.Screen {
 		o.view = j.theView()
 		if o.MatchPlace != nil {
@@ -454,6 +468,7 @@ func (j *Job) disarm(w *wait) {
 	for _, key := range w.keys {
 		j.unfollow(key)
 	}
+	j.disarmPort(w)
 }
 
 // cancelWait withdraws the wait of a request, if it has one armed.

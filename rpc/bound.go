@@ -101,7 +101,7 @@ func withoutScreen(v any, most int) (less any, ok bool) {
 // shortJob cuts what of a job may be long, so that all of it takes no more than about
 // room. What the engine holds stays as it is.
 func shortJob(j schema.JobInfo, room int) schema.JobInfo {
-	const shares = 11 // the members here, of which each gets the same
+	const shares = 12 // the members here, of which each gets the same
 	keep := max(room, 0) / (shares * escapedBytes)
 	cut := func(member schema.JobInfoMember, is bool) {
 		if is {
@@ -135,6 +135,9 @@ func shortJob(j schema.JobInfo, room int) schema.JobInfo {
 	watches := fitting(j.Watches, keep, func(w schema.WatchInfo) int { return len(w.Pattern) + 32 })
 	cut(schema.JobInfoMemberWatches, len(watches) < len(j.Watches))
 	j.Watches = watches
+	ports := fitting(j.Ports, keep*escapedBytes, func(schema.ListeningPort) int { return listeningPortBytes })
+	cut(schema.JobInfoMemberPorts, len(ports) < len(j.Ports))
+	j.Ports = ports
 	j.Background = shortProcesses(j.Background, keep*escapedBytes)
 	return j
 }

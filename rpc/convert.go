@@ -121,6 +121,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 		}
 		w.Streams[string(st.Name)] = si
 	}
+	w.Ports = listeningPorts(i.Ports)
 	for _, wi := range i.Watches {
 		w.Watches = append(w.Watches, watchInfo(wi))
 	}
@@ -238,6 +239,9 @@ func outcome(o jobs.Outcome) schema.Outcome {
 			Offset: &m.Start, EndOffset: &m.End,
 		}
 		w.Match.Row, w.Match.Col = place(o.MatchPlace)
+	}
+	if o.Port != nil {
+		w.Match = portMatch(o.Port)
 	}
 	if shown := o.Screen(); shown != nil {
 		w.Screen = outcomeScreen(shown)

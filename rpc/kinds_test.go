@@ -68,7 +68,7 @@ var provocations = []provocation{
 	{"job/start", schema.KindNameInUse, startSleeping + `job/start {"command":"true","name":"sleep"}`, `{"name":"sleep","handle":1}`},
 	{"job/start", schema.KindInvalidPattern, `job/start {"command":"true","watch":[{"pattern":"a("}]}`, `{"pattern":"a(","position":"*","pointer":"/watch/0/pattern"}`},
 	{"job/start", schema.KindLimitExceeded, startSleeping + startSleeping[:len(startSleeping)-len(`,"name":"sleep"}`+"\n")] + "}\n" + `job/start {"command":"true"}`, `{"limit":"maxJobs","max":2,"retryable":true}`},
-	{"job/start", schema.KindUnsupported, `job/start {"command":"true","wait":{"until":[{"port":80}]}}`, `{"what":"port","pointer":"/wait/until/0/port"}`},
+	{"job/start", schema.KindUnsupported, `job/start {"command":"true","wait":{"until":[{"command":1}]}}`, `{"what":"command","pointer":"/wait/until/0/command"}`},
 	{"job/start", schema.KindCanceled, `? job/start {"argv":["sleep","60"],"name":"s","wait":{"until":[]}}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
 	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-shell"}`, `{"command":"no-such-shell","suggestions":"*"}`},
@@ -96,7 +96,7 @@ var provocations = []provocation{
 
 	{"job/wait", schema.KindJobNotFound, `job/wait {"handle":1,"until":[]}`, `{"handle":1,"jobs":[]}`},
 	{"job/wait", schema.KindInvalidPattern, startSleeping + `job/wait {"handle":1,"until":[{"exit":true},{"pattern":"ab)"}]}`, `{"pattern":"ab)","position":2,"pointer":"/until/1/pattern"}`},
-	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[{"port":80}]}`, `{"what":"port","pointer":"/until/0/port"}`},
+	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[{"command":1}]}`, `{"what":"command","pointer":"/until/0/command"}`},
 	{"job/wait", schema.KindCanceled, startSleeping + `? job/wait {"handle":1,"until":[]}` + "\n" + `job/get {"handle":1}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
 	{"job/screen", schema.KindJobNotFound, `job/screen {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},

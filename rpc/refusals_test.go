@@ -120,7 +120,7 @@ var refusals = []refusal{
 	{"line too long, in two", "job/write", obj{"handle": "tty", "input": long4096, "keys": []string{"Enter"}}, schema.KindLineTooLong, obj{"handle": 1.0}, ""},
 	{"input queue full", "job/write", obj{"handle": "tty", "input": strings.Repeat("lost\n", 300_000)}, schema.KindInputQueueFull, obj{"handle": 1.0, "max": 1048576.0}, ""},
 
-	{"port condition", "job/start", obj{"command": "x", "wait": obj{"until": until(obj{"port": 80})}}, schema.KindUnsupported, obj{"what": "port", "pointer": "/wait/until/0/port"}, ""},
+	{"command condition of a start", "job/start", obj{"command": "x", "wait": obj{"until": until(obj{"command": 1})}}, schema.KindUnsupported, obj{"what": "command", "pointer": "/wait/until/0/command"}, ""},
 	{"command condition", "job/write", obj{"handle": 1, "input": "lost\n", "wait": obj{"until": []obj{{"exit": true}, {"command": 1}}}}, schema.KindUnsupported, obj{"what": "command", "pointer": "/wait/until/1/command"}, ""},
 
 	{"read of a stream that is not there", "job/read", obj{"handle": 1, "stream": "stderr"}, schema.KindInvalidParams, obj{"pointer": "/stream"}, "pty"},

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"shelld/jobs"
@@ -142,43 +141,17 @@ func (w *screenWriter) cells(name string, lines []screen.Line) {
 	})
 }
 
-// ansi writes what another terminal has to be sent. It is made as a whole, and only where it
-// may be short enough.
+// ansi writes what another terminal has to be sent.
 func (w *screenWriter) ansi(shown *jobs.Screen, history bool) {
-	all := [][]screen.Line{shown.Lines}
-	if history {
-		all = append(all, shown.History)
-	}
-	least := 0
-	for _, lines := range all {
-		for _, l := range lines {
-			if least += leastANSI(l); least > w.most {
-				w.most = -1
-				return
-			}
+	w.b = append(w.b, `"ansi":"`...)
+	for piece := range shown.ANSI(history) {
+		text := marshal(string(piece))
+		w.b = append(w.b, text[1:len(text)-1]...)
+		if w.full() {
+			return
 		}
 	}
-	w.member("ansi", string(shown.AppendANSI(nil, history)))
-}
-
-// leastANSI is what a line takes at least as ANSI, in JSON: its text, and for each change of
-// the style the colours and the link.
-func leastANSI(l screen.Line) (n int) {
-	const escape = len(`\u001b`)
-	link := ""
-	for _, run := range l.Runs() {
-		n += len(strings.TrimRight(run.Text, " ")) + escape + len("[0m")
-		for _, c := range []screen.Color{run.Style.Foreground, run.Style.Background} {
-			if _, _, _, ok := c.RGB(); ok {
-				n += len(";38;2;0;0;0")
-			}
-		}
-		if run.Style.Link != link {
-			link = run.Style.Link
-			n += len(link) + 2*escape
-		}
-	}
-	return n
+	w.b = append(w.b, `",`...)
 }
 
 // lineTexts are lines as strings.

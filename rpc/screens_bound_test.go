@@ -29,11 +29,16 @@ func TestScreenIsBounded(t *testing.T) {
 	}
 	term.Write(out.Bytes())
 	linked := &jobs.Screen{Snapshot: term.Snapshot(1000)}
+	term.Write([]byte("\x1b[?1049h"))
+	hidden := &jobs.Screen{Snapshot: term.Snapshot(1000)} // no cell of it is shown
 	for _, c := range []struct {
 		name  string
 		shown *jobs.Screen
-	}{{"styles", coloured}, {"links", linked}} {
+	}{{"styles", coloured}, {"links", linked}, {"hidden links", hidden}} {
 		for _, format := range []schema.ScreenFormat{schema.ScreenFormatCells, schema.ScreenFormatAnsi} {
+			if c.shown == hidden && format == schema.ScreenFormatCells {
+				continue
+			}
 			r := &request{server: &Server{}, id: []byte("1")}
 			r.server.maxMessage.Store(smallLimit)
 			lines := int64(1000)

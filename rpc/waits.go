@@ -64,7 +64,7 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 		input, err := inputCondition(c.Input)
 		return jobs.Condition{Kind: jobs.UntilInput, Input: input}, err
 	case c.Port != nil:
-		return jobs.Condition{}, unsupported(at+"/port", "port", see)
+		return portCondition(*c.Port, at)
 	}
 	return jobs.Condition{}, unsupported(at+"/command", "command", see)
 }

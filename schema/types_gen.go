@@ -227,6 +227,17 @@ type Process struct {
 	Command string `json:"command"`
 }
 
+// ListeningPort: A TCP port on which a process of a job listens.
+type ListeningPort struct {
+	// The port.
+	Port int64 `json:"port"`
+	// The address on which it is listened to: 0.0.0.0 and :: mean all.
+	Address string `json:"address"`
+	// The process that listens, of several that share the socket the first one; absent where
+	// it is not known.
+	PID *int64 `json:"pid,omitempty"`
+}
+
 // Survivor: A process of a job that is alive although the job was ended.
 type Survivor struct {
 	// Its process id.
@@ -293,6 +304,7 @@ const (
 	JobInfoMemberTitle            JobInfoMember = "title"
 	JobInfoMemberCurrentDirectory JobInfoMember = "currentDirectory"
 	JobInfoMemberForeground       JobInfoMember = "foreground"
+	JobInfoMemberPorts            JobInfoMember = "ports"
 )
 
 // JobInfo: All that is known of a job.
@@ -350,6 +362,11 @@ type JobInfo struct {
 	Foreground *Process `json:"foreground,omitempty"`
 	// What the job started and is alive besides the leader.
 	Background List[Process] `json:"background"`
+	// The TCP ports on which processes of the job listen, the lowest first, at most 256: as
+	// of now in job/get, elsewhere as the last job/get has found them. Absent where nobody
+	// has looked, where it cannot be seen (capabilities.conditions lacks port), and of a
+	// closed job.
+	Ports []ListeningPort `json:"ports,omitzero"`
 	// Each stream of the job by its name; what goes to a file of stdoutFile or stderrFile is
 	// none.
 	Streams Map[StreamInfo] `json:"streams"`
@@ -361,7 +378,7 @@ type JobInfo struct {
 	// The patterns that are watched for, in the order of their watchId.
 	Watches List[WatchInfo] `json:"watches"`
 	// Which members are cut at their ends, because the message would have been longer than
-	// maxMessageBytes; absent: none. Of argv and watches the last items are left out.
+	// maxMessageBytes; absent: none. Of argv, watches and ports the last items are left out.
 	Truncated []JobInfoMember `json:"truncated,omitzero"`
 	// Absolute path of the directory that holds the job's output files, from the first byte
 	// on; absent where output is kept in memory alone.
@@ -561,7 +578,8 @@ type Condition struct {
 	// Holds when this many bytes, of all streams together, came since the wait's from.
 	Bytes *int64 `json:"bytes,omitempty"`
 	// Holds when a process of this job listens on this TCP port; 0: on any. If someone else
-	// holds the port, the wait ends at once with reason portInUse.
+	// listens on it, and no process of this job does, the wait ends at once with reason
+	// portInUse.
 	Port *int64 `json:"port,omitempty"`
 	// Holds when the shell command with this commandId finished.
 	Command *int64 `json:"command,omitempty"`
@@ -624,8 +642,9 @@ type Wait struct {
 }
 
 // OutcomeReason: What ended a wait: the name of the condition that held; timeout;
-// portInUse: someone else holds the port; patternFailed: a pattern exceeded its time
-// limit. In the data of the errors of the same names: canceled, shuttingDown.
+// portInUse: someone else listens on the port (index says which condition);
+// patternFailed: a pattern exceeded its time limit. In the data of the errors of the same
+// names: canceled, shuttingDown.
 type OutcomeReason string
 
 // The values of OutcomeReason.
@@ -674,8 +693,8 @@ type OutcomeOutput struct {
 }
 
 // Match: What made a condition hold: for pattern text, groups, named, line, stream,
-// offset and endOffset, and on the screen row and col; for port port, address and pid
-// (portInUse: what is known of the holder).
+// offset and endOffset, and on the screen row and col; for port port, address and, where
+// it is known, pid; for portInUse the same of whoever else listens there, and command.
 type Match struct {
 	// The text that matched.
 	Text *string `json:"text,omitempty"`
@@ -701,8 +720,12 @@ type Match struct {
 	Port *int64 `json:"port,omitempty"`
 	// The address on which the port is listened to.
 	Address *string `json:"address,omitempty"`
-	// The process that listens.
+	// The process that listens, of several that share the socket the first one; absent where
+	// it is not known.
 	PID *int64 `json:"pid,omitempty"`
+	// With portInUse: the command line of the process that listens, cut at 256 bytes; absent
+	// where it is not known.
+	Command *string `json:"command,omitempty"`
 }
 
 // CursorShape: How a terminal's cursor looks.

@@ -22,6 +22,7 @@ var generatedTypes = map[string]any{
 	"common#/$defs/exit":                            *new(Exit),
 	"common#/$defs/gap":                             *new(Gap),
 	"common#/$defs/process":                         *new(Process),
+	"common#/$defs/listeningPort":                   *new(ListeningPort),
 	"common#/$defs/survivor":                        *new(Survivor),
 	"common#/$defs/streamPosition":                  *new(StreamPosition),
 	"common#/$defs/streamInfo":                      *new(StreamInfo),

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 )
@@ -36,6 +37,55 @@ func (t *Terminal) resume(tables *tables) resume {
 // shows the same, and goes on as this one would: both screens, with history before the
 // normal one if asked for, cursor, colours, margins and modes.
 func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
+	for piece := range s.ANSI(history) {
+		b = append(b, piece...)
+	}
+	return b
+}
+
+// ANSI returns what AppendANSI appends, in pieces: about a row each, which may be much where
+// each of its places has a link of its own. No character is cut in two. A piece is valid
+// until the next one is asked for.
+func (s *Snapshot) ANSI(history bool) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		b := s.appendHead(nil)
+		normal := s.Lines
+		if s.Modes.AlternateScreen {
+			normal = s.resume.hidden
+		}
+		if history {
+			for i, l := range s.History {
+				b = s.appendLine(b, l)
+				next := normal[0]
+				if i+1 < len(s.History) {
+					next = s.History[i+1]
+				}
+				if b = s.appendBreak(b, l, next); !yield(b) {
+					return
+				}
+				b = b[:0]
+			}
+		}
+		if b = s.appendScreen(b, normal, yield); b == nil {
+			return
+		}
+		b = s.appendSaved(b, normal, s.resume.saved[0])
+		if s.Modes.AlternateScreen {
+			b = append(b, "\x1b[?1047h\x1b[H"...)
+			if b = s.appendScreen(b, s.Lines, yield); b == nil {
+				return
+			}
+			b = s.appendSaved(b, s.Lines, s.resume.saved[1])
+		}
+		b = s.appendTabs(b)
+		b = s.appendModes(b)
+		b = s.appendCursor(b)
+		yield(append(b, s.resume.open...))
+	}
+}
+
+// appendHead has a terminal begin anew, with these titles and colours.
+func (s *Snapshot) appendHead(b []byte) []byte {
 	b = append(b, "\x1bc"...)
 	for _, title := range s.resume.titles {
 		b = append(appendTitle(b, title), "\x1b[22;2t"...)
@@ -43,47 +93,26 @@ func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 	if s.Title != "" || len(s.resume.titles) > 0 {
 		b = appendTitle(b, s.Title)
 	}
-	b = s.appendPalette(b)
-	normal := s.Lines
-	if s.Modes.AlternateScreen {
-		normal = s.resume.hidden
-	}
-	if history {
-		for i, l := range s.History {
-			b = s.appendLine(b, l)
-			next := normal[0]
-			if i+1 < len(s.History) {
-				next = s.History[i+1]
-			}
-			b = s.appendBreak(b, l, next)
-		}
-	}
-	b = s.appendScreen(b, normal)
-	b = s.appendSaved(b, normal, s.resume.saved[0])
-	if s.Modes.AlternateScreen {
-		b = append(b, "\x1b[?1047h\x1b[H"...)
-		b = s.appendScreen(b, s.Lines)
-		b = s.appendSaved(b, s.Lines, s.resume.saved[1])
-	}
-	b = s.appendTabs(b)
-	b = s.appendModes(b)
-	b = s.appendCursor(b)
-	return append(b, s.resume.open...)
+	return s.appendPalette(b)
 }
 
 func appendTitle(b []byte, title string) []byte {
 	return append(append(append(b, "\x1b]2;"...), title...), "\x1b\\"...)
 }
 
-// appendScreen draws all lines. The screen is where it is to be: what history has
-// pushed it down, it pushes up again.
-func (s *Snapshot) appendScreen(b []byte, lines []Line) []byte {
+// appendScreen draws all lines, and hands out what there is behind each; it returns nil
+// where no more is wanted. The screen is where it is to be: what history has pushed it down,
+// it pushes up again.
+func (s *Snapshot) appendScreen(b []byte, lines []Line, yield func([]byte) bool) []byte {
 	for i, l := range lines {
 		b = s.appendLine(b, l)
-		if i == len(lines)-1 {
-			break
+		if i < len(lines)-1 {
+			b = s.appendBreak(b, l, lines[i+1])
 		}
-		b = s.appendBreak(b, l, lines[i+1])
+		if !yield(b) {
+			return nil
+		}
+		b = b[:0]
 	}
 	return append(b, "\x1b[m"...)
 }

@@ -109,7 +109,7 @@ func (t *Terminal) alignment() {
 		return
 	}
 	t.unwrapBefore(0)
-	t.grid.clear(cell{char: 'E'})
+	t.did(t.grid.clear(cell{char: 'E'}))
 	t.changed = true
 }
 
@@ -215,6 +215,7 @@ func (t *Terminal) back(n int) {
 		}
 		left = t.leftEdge()
 		n--
+		t.did(lineWork)
 	}
 }
 
@@ -235,6 +236,7 @@ func (t *Terminal) wrapBack() bool {
 }
 
 func (t *Terminal) defaultTabs() {
+	t.did(t.cols)
 	t.tabs = make([]bool, t.cols)
 	for i := range t.tabs {
 		t.tabs[i] = i%8 == 0
@@ -245,11 +247,12 @@ func (t *Terminal) tabForward(n int) {
 	if t.cursor.pending && t.switches.moreFix {
 		t.wrapPending()
 	}
-	right := t.rightEdge()
+	right, from := t.rightEdge(), t.cursor.col
 	for ; n > 0 && t.cursor.col < right; n-- {
 		for t.cursor.col++; t.cursor.col < right && !t.tabs[t.cursor.col]; t.cursor.col++ {
 		}
 	}
+	t.did(max(t.cursor.col-from, 0))
 }
 
 func (t *Terminal) tabBack(n int) {
@@ -258,8 +261,10 @@ func (t *Terminal) tabBack(n int) {
 		left = t.margins.left
 	}
 	t.cursor.pending = false
+	from := t.cursor.col
 	for ; n > 0 && t.cursor.col > left; n-- {
 		for t.cursor.col--; t.cursor.col > left && !t.tabs[t.cursor.col]; t.cursor.col-- {
 		}
 	}
+	t.did(from - t.cursor.col)
 }

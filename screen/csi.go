@@ -200,6 +200,7 @@ func (t *Terminal) clearTabs(what int) {
 		t.tabs[t.cursor.col] = false
 	case 3:
 		clear(t.tabs)
+		t.did(t.cols / 8)
 	}
 }
 

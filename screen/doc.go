@@ -31,6 +31,10 @@
 // screens, and the history that its maker allows. Strings, parameters, tables and answers
 // are bounded; no sequence makes more work than a few screens full.
 //
+// For output as a whole that is no bound: on the largest screen three bytes may ask for all
+// of its cells. So work is counted, and [Terminal.WriteSome] stops when it has done as much as
+// it may, for its caller to go on with later, or to leave something out.
+//
 // The package starts no goroutine, and a [Terminal] and a [Scanner] belong to one
 // goroutine at a time.
 package screen

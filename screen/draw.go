@@ -5,24 +5,27 @@ import (
 	"unicode/utf8"
 )
 
-// printASCII draws printable ASCII, as long as it is: nearly all output comes here.
-func (t *Terminal) printASCII(p []byte) {
+// printASCII draws printable ASCII, until t.stop, and returns how much that was: nearly
+// all output comes here.
+func (t *Terminal) printASCII(p []byte) (n int) {
 	if t.switches.insert || !t.cursor.sets.plain() {
-		for _, c := range p {
-			t.print(rune(c))
+		for n < len(p) && (n == 0 || t.work < t.stop) {
+			t.print(rune(p[n]))
+			n++
 		}
-		return
+		return n
 	}
 	t.changed = true
-	t.last = rune(p[len(p)-1])
-	for c := t.cursor.pen; len(p) > 0; {
-		cells := t.nextCells(len(p))
-		for i, char := range p[:len(cells)] {
+	for c := t.cursor.pen; n < len(p) && (n == 0 || t.work < t.stop); {
+		cells := t.nextCells(len(p) - n)
+		for i, char := range p[n : n+len(cells)] {
 			c.char = uint32(char)
 			cells[i] = c
 		}
-		p = p[len(cells):]
+		n += len(cells)
 	}
+	t.last = rune(p[n-1])
+	return n
 }
 
 // nextCells moves the cursor over at most n cells that are to be written, in one row,
@@ -149,7 +152,9 @@ func (t *Terminal) combine(r rune) {
 	}
 	text := t.tables.text(*c)
 	if utf8.RuneCountInString(text) < clusterRunes {
-		c.char = t.cluster(text + string(r))
+		if i, ok := t.cluster(text + string(r)); ok {
+			c.char = i
+		}
 	}
 }
 
@@ -158,25 +163,47 @@ type lookup struct {
 	clusters map[string]uint32
 	extras   map[extra]uint16
 	tidyAt   int // how many clusters there may be
-	refused  int // how many extras are refused before the tables are tidied again
+
+	// How many are refused before the tables are tidied again:
+	refused, refusedClusters int
 }
 
-const fewClusters = 4 << 10
+const (
+	fewClusters = 4 << 10
+	// maxClusters is how many clusters there may be: more than any language has. What
+	// comes while as many are on the screens and in the history goes without its marks.
+	maxClusters = 32 << 10
+)
 
-func (t *Terminal) cluster(text string) uint32 {
+// cluster returns the number of a cluster, and false where there are too many.
+func (t *Terminal) cluster(text string) (i uint32, ok bool) {
 	if i, ok := t.lookup.clusters[text]; ok {
-		return i
+		return i, true
 	}
-	if len(t.tables.clusters) >= max(t.lookup.tidyAt, fewClusters) {
-		t.tidy()
+	if len(t.tables.clusters) >= max(t.lookup.tidyAt, fewClusters) && !t.makeRoomForCluster() {
+		return 0, false
 	}
 	if t.lookup.clusters == nil {
 		t.lookup.clusters = map[string]uint32{}
 	}
-	i := inTable | uint32(len(t.tables.clusters))
+	i = inTable | uint32(len(t.tables.clusters))
 	t.tables.clusters = append(t.tables.clusters, strings.Clone(text))
 	t.lookup.clusters[text] = i
-	return i
+	return i, true
+}
+
+// makeRoomForCluster is makeRoom for clusters.
+func (t *Terminal) makeRoomForCluster() bool {
+	if t.lookup.refusedClusters > 0 {
+		t.lookup.refusedClusters--
+		return false
+	}
+	t.tidy()
+	if n := len(t.tables.clusters); n > maxClusters/2 && t.lookup.tidyAt-n < maxClusters/4 {
+		t.lookup.refusedClusters = maxClusters / 4
+		return false
+	}
+	return true
 }
 
 // extraFor returns the number of an extra, or 0 where there are too many.
@@ -221,11 +248,12 @@ func (t *Terminal) makeRoom() bool {
 // tidy makes the tables anew, without what no cell has any more.
 func (t *Terminal) tidy() {
 	old := t.tables
+	t.did(tidyWork * (len(old.clusters) + len(old.extras)))
 	t.tables = tables{extras: make([]extra, 1)}
 	t.lookup = lookup{clusters: map[string]uint32{}, extras: map[extra]uint16{}, tidyAt: 1<<31 - 1}
 	keep := func(c *cell) {
 		if c.char&inTable != 0 {
-			c.char = t.cluster(old.clusters[c.char&^inTable])
+			c.char, _ = t.cluster(old.clusters[c.char&^inTable])
 		}
 		if c.extra != 0 {
 			e := old.extras[c.extra]
@@ -238,22 +266,24 @@ func (t *Terminal) tidy() {
 			c.extra = i
 		}
 	}
-	for i := range t.screens {
-		for _, l := range t.screens[i].lines {
-			for k := range l.cells {
-				keep(&l.cells[k])
-			}
-		}
-	}
-	for _, l := range t.history.lines {
+	keepAll := func(l *line) {
 		for k := range l.cells {
 			keep(&l.cells[k])
 		}
+		t.did(2*len(l.cells) + lineWork)
+	}
+	for i := range t.screens {
+		for _, l := range t.screens[i].lines {
+			keepAll(l)
+		}
+	}
+	for _, l := range t.history.lines {
+		keepAll(l)
 	}
 	keep(&t.cursor.pen)
 	keep(&t.saved[0].pen)
 	keep(&t.saved[1].pen)
-	t.lookup.tidyAt = 2 * len(t.tables.clusters)
+	t.lookup.tidyAt = min(2*len(t.tables.clusters), maxClusters)
 }
 
 // repeat is REP. What would be written over again is left out.
@@ -261,29 +291,64 @@ func (t *Terminal) repeat(char rune, n int) {
 	if char == 0 || t.skims {
 		return
 	}
-	width := runeWidth(char)
-	n = min(n, t.cols*(t.rows+1)/width)
-	for n > 0 {
-		if room := t.rightEdge() + 1 - t.cursor.col; t.cursor.pending || room < width || t.switches.insert || !t.cursor.sets.plain() {
-			t.print(char)
-			n--
+	n = min(n, t.cols*(t.rows+1)/runeWidth(char))
+	if t.cursor.sets.single != 0 && n > 0 {
+		t.print(char)
+		n--
+	}
+	char = t.cursor.sets.translate(char)
+	for width := runeWidth(char); n > 0; {
+		right := t.rightEdge()
+		if !t.cursor.pending && right+1-t.cursor.col >= width {
+			t.changed, t.last = true, char
+			n -= t.fillRow(char, width, n)
 			continue
 		}
-		t.changed, t.last = true, char
-		n -= t.fillRow(char, width, n)
+		n = t.scrollAhead(n, width)
+		t.print(char)
+		t.did(2 * lineWork)
+		if n--; t.switches.noWrap || width > right+1-t.leftEdge() {
+			return // the next one does what this one has done
+		}
 	}
+}
+
+// scrollAhead makes room for n characters that come behind the last row between margins at
+// the sides: for each row of them all would have to be moved. It returns how many are left
+// to be drawn, without those that would leave the screen again.
+func (t *Terminal) scrollAhead(n, width int) int {
+	m := &t.margins
+	each := (m.right - m.left + 1) / width
+	if t.switches.noWrap || t.fullWidth() || t.cursor.row != m.bottom || t.cursor.col < m.left || each == 0 {
+		return n
+	}
+	rows, most := (n+each-1)/each, m.bottom-m.top+1
+	if rows > most {
+		n -= (rows - most) * each
+		rows = most
+	}
+	if rows > 1 {
+		t.scrollUp(rows - 1)
+		t.cursor.row -= rows - 1
+	}
+	return n
 }
 
 // fillRow draws a character up to n times, as far as the row goes.
 func (t *Terminal) fillRow(char rune, width, n int) int {
 	n = min(n, (t.rightEdge()+1-t.cursor.col)/width)
+	if t.switches.insert {
+		if before := t.margins.left - t.cursor.col; before > 0 {
+			n = min(n, (before+width-1)/width) // these move nothing
+		}
+		t.insertCells(n * width)
+	}
+	t.did(n*width + lineWork)
 	head, tail := t.cursor.pen, t.cursor.pen
 	head.char = uint32(char)
 	cells := t.nextCells(n * width)
 	if width == 1 {
-		for i := range cells {
-			cells[i] = head
-		}
+		fillCells(cells, head)
 		return n
 	}
 	head.flags |= wideHead

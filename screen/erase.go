@@ -8,6 +8,11 @@ func (t *Terminal) erase(row, from, to int, spare bool) {
 	}
 	t.changed = true
 	l, blank := t.grid.lines[row], t.blank()
+	if from == 0 && to == t.cols && !spare {
+		t.did(l.fill(blank))
+		return
+	}
+	l.even = false
 	l.mend(from)
 	l.mend(to)
 	if to == t.cols {
@@ -19,14 +24,21 @@ func (t *Terminal) erase(row, from, to int, spare bool) {
 	} else {
 		l.use(to)
 	}
-	for i := from; i < to; i++ {
-		if !spare || l.cells[i].flags&protected == 0 {
-			l.cells[i] = blank
-		}
-	}
+	t.did(max(to-from, 0) + lineWork)
 	if spare {
-		l.repair()
-	} else if to == l.used && from < to && blank == (cell{}) {
+		for i := from; i < to; i++ {
+			if l.cells[i].flags&protected == 0 {
+				l.cells[i] = blank
+			}
+		}
+		t.did(l.repair())
+		return
+	}
+	if from >= to {
+		return
+	}
+	fillCells(l.cells[from:to], blank)
+	if to == l.used && blank == (cell{}) {
 		l.used = from
 	}
 }
@@ -46,7 +58,7 @@ func (t *Terminal) unwrapBefore(row int) {
 }
 
 // repair takes halves of wide characters away that stand alone.
-func (l *line) repair() {
+func (l *line) repair() (work int) {
 	for i := range l.cells {
 		c := &l.cells[i]
 		switch {
@@ -56,6 +68,7 @@ func (l *line) repair() {
 			c.becomeBlank()
 		}
 	}
+	return len(l.cells)
 }
 
 // eraseLine is EL. Behind a row that is full there is nothing to its right: xterm takes the last
@@ -102,6 +115,9 @@ func (t *Terminal) eraseDisplay(what int, spare bool) {
 		return
 	}
 	c.pending = c.pending && what == 0
+	if t.skims {
+		return
+	}
 	for row := from; row < to; row++ {
 		t.unwrapBefore(row)
 		t.erase(row, 0, t.cols, spare)

@@ -11,6 +11,7 @@ type grid struct {
 type line struct {
 	cells   []cell
 	wrapped bool // it goes on in the next one
+	even    bool // all cells are the same, and no empty ones
 	stale   bool // output that may belong here was not drawn
 	used    int  // all cells behind are empty: most lines are short, and need not be cleared to their ends
 }
@@ -29,21 +30,43 @@ func newLine(cols int, blank cell) *line {
 	return l
 }
 
-func (l *line) fill(blank cell) {
-	if blank == (cell{}) {
-		clear(l.cells[:l.used])
-		l.used = 0
-	} else {
-		for i := range l.cells {
-			l.cells[i] = blank
-		}
-		l.use(len(l.cells))
+// fill makes all cells the same. What is so already costs next to nothing.
+func (l *line) fill(blank cell) (work int) {
+	if blank != (cell{}) {
+		return l.fillWith(blank)
 	}
-	l.wrapped, l.stale = false, false
+	return l.empty()
 }
 
-// use says that cells up to an end may be no empty ones.
-func (l *line) use(end int) { l.used = max(l.used, end) }
+func (l *line) empty() (work int) {
+	work = l.used + lineWork
+	clear(l.cells[:l.used])
+	l.used, l.even, l.wrapped, l.stale = 0, false, false, false
+	return work
+}
+
+func (l *line) fillWith(blank cell) (work int) {
+	l.wrapped, l.stale = false, false
+	if l.even && l.cells[0] == blank {
+		return lineWork
+	}
+	fillCells(l.cells, blank)
+	l.used, l.even = len(l.cells), true
+	return len(l.cells) + lineWork
+}
+
+// fillCells writes the same into all cells; of many, as fast as memory is copied.
+func fillCells(cells []cell, c cell) {
+	for i := range cells[:min(len(cells), 16)] {
+		cells[i] = c
+	}
+	for n := 16; n < len(cells); n *= 2 {
+		copy(cells[n:], cells[:n])
+	}
+}
+
+// use says that cells up to an end are changed, and may be no empty ones.
+func (l *line) use(end int) { l.used, l.even = max(l.used, end), false }
 
 // written is how many cells there are up to the last that is not an empty one.
 func (l *line) written() int {
@@ -69,10 +92,11 @@ func (c *cell) becomeBlank() {
 	c.char, c.flags = ' ', c.flags&^(wideHead|wideTail)
 }
 
-func (g *grid) clear(blank cell) {
+func (g *grid) clear(blank cell) (work int) {
 	for _, l := range g.lines {
-		l.fill(blank)
+		work += l.fill(blank)
 	}
+	return work
 }
 
 // rotate moves the lines from top to bottom up by n, or down by -n, and returns those
@@ -123,9 +147,9 @@ func (h *history) len() int { return len(h.lines) }
 func (h *history) at(i int) *line { return h.lines[(h.first+i)%len(h.lines)] }
 
 // push keeps a copy of a line.
-func (h *history) push(l *line) {
+func (h *history) push(l *line) (work int) {
 	if h.most == 0 {
-		return
+		return 0
 	}
 	var slot *line
 	if len(h.lines) < h.most {
@@ -133,7 +157,9 @@ func (h *history) push(l *line) {
 		h.lines = append(h.lines, slot)
 	} else {
 		slot = h.lines[h.first]
-		h.first = (h.first + 1) % len(h.lines)
+		if h.first++; h.first == len(h.lines) {
+			h.first = 0
+		}
 	}
 	n := l.written()
 	if l.wrapped {
@@ -144,6 +170,7 @@ func (h *history) push(l *line) {
 	}
 	slot.cells = append(slot.cells[:0], l.cells[:n]...)
 	slot.wrapped, slot.used = l.wrapped, n
+	return n + lineWork
 }
 
 // takeAll returns the lines, and is empty then.

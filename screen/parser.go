@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -114,9 +115,11 @@ func (p *params) isSub(i int) bool { return i < maxParams && p.subs>>i&1 != 0 }
 func (p *params) times(i int) int { return max(p.at(i, 1), 1) }
 
 // Write draws. It takes all of it, whatever it is.
-func (t *Terminal) Write(p []byte) {
-	before := t.glance()
-	for i := 0; i < len(p); {
+func (t *Terminal) Write(p []byte) { t.WriteSome(p, math.MaxInt64) }
+
+// take draws p, until t.stop, and returns how much of it that was: at least a byte.
+func (t *Terminal) take(p []byte) (i int) {
+	for i < len(p) && (t.work < t.stop || i == 0) {
 		if t.parser.state != atGround {
 			i = t.sequence(p, i)
 			continue
@@ -134,7 +137,7 @@ func (t *Terminal) Write(p []byte) {
 			i = t.character(p, i)
 		}
 	}
-	t.noteChange(before)
+	return i
 }
 
 // plain draws the printable ASCII at i, and returns where it ends.
@@ -147,7 +150,7 @@ func (t *Terminal) plain(p []byte, i int) int {
 		end++
 	}
 	if end > i {
-		t.printASCII(p[i:end])
+		end = i + t.printASCII(p[i:end])
 	}
 	return end
 }

@@ -62,7 +62,7 @@ func (t *Terminal) eraseChars(row, from, to int) {
 			c.becomeBlank()
 		}
 	}
-	l.repair()
+	t.did(to - from + l.repair())
 }
 
 // fillRect is DECFRA.
@@ -77,9 +77,8 @@ func (t *Terminal) fillRect(r rect, char int) {
 		l.mend(r.left)
 		l.mend(r.right)
 		l.use(r.right)
-		for i := r.left; i < r.right; i++ {
-			l.cells[i] = c
-		}
+		fillCells(l.cells[r.left:r.right], c)
+		t.did(r.right - r.left + lineWork)
 	}
 }
 
@@ -109,7 +108,7 @@ func (t *Terminal) copyRect(r rect, p *params) {
 			l.wrapped = false
 		}
 		copy(l.cells[left:], from)
-		l.repair()
+		t.did(cols + l.repair())
 	}
 }
 
@@ -146,6 +145,7 @@ func (t *Terminal) changeRect(r rect, p *params, reverse bool) {
 		for i := from; i < to; i++ {
 			apply(&cells[i])
 		}
+		t.did(2*(to-from) + lineWork)
 	}
 }
 

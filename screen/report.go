@@ -17,6 +17,7 @@ var capabilities = map[string]string{"TN": "xterm-256color", "Co": "256", "color
 // the answer's numbers. A [Scanner] answers all else.
 func (t *Terminal) cursorReport(what int, before string) {
 	if what == 6 {
+		t.did(replyWork)
 		row, col := t.place()
 		t.reply(fmt.Sprintf("\x1b[%s%d;%dR", before, row+1, col+1))
 	}
@@ -24,6 +25,7 @@ func (t *Terminal) cursorReport(what int, before string) {
 
 // settingReport is DECRQSS, where only who draws can answer.
 func (t *Terminal) settingReport(what string) {
+	t.did(replyWork)
 	switch what {
 	case "m":
 		t.reply(settingAnswer(t.tables.sgr(t.cursor.pen), what))

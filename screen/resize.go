@@ -8,6 +8,7 @@ func (t *Terminal) Resize(cols, rows int) {
 	if cols == t.cols && rows == t.rows {
 		return
 	}
+	t.did(t.resizeWork() + 4*cols*rows)
 	normal, other := &t.cursor, &t.saved[1]
 	if t.modes.AlternateScreen {
 		normal, other = &t.left, &t.cursor
@@ -27,6 +28,15 @@ func (t *Terminal) Resize(cols, rows int) {
 	}
 	t.changed = false
 	t.revision++
+}
+
+// resizeWork is what reading all that there is takes.
+func (t *Terminal) resizeWork() (work int) {
+	work = 4 * t.cols * t.rows
+	for _, l := range t.history.lines {
+		work += 4*len(l.cells) + 16*lineWork
+	}
+	return work
 }
 
 // A mark is a place in lines that are wrapped anew.
@@ -183,7 +193,7 @@ func (g *grid) crop(c *cursor, cols, rows int) {
 	for _, l := range g.lines {
 		cells := make([]cell, cols)
 		copy(cells, l.cells)
-		l.cells, l.wrapped, l.used = cells, false, cols
+		l.cells, l.wrapped, l.even, l.used = cells, false, false, cols
 		l.repair()
 	}
 	for len(g.lines) < rows {

@@ -48,9 +48,10 @@ func (t *Terminal) scrollUpFrom(top, n int, keep bool) {
 	if t.skims {
 		return
 	}
+	work := (bottom - top) / rotateWork
 	if keep && top == 0 && !t.modes.AlternateScreen {
 		for _, l := range t.grid.lines[:n] {
-			t.history.push(l)
+			work += t.history.push(l)
 		}
 	}
 	if top > 0 || !keep {
@@ -58,8 +59,13 @@ func (t *Terminal) scrollUpFrom(top, n int, keep bool) {
 	}
 	blank := t.blank()
 	for _, l := range t.grid.rotate(top, bottom, n) {
-		l.fill(blank)
+		if blank == (cell{}) { // nearly always, and inlined
+			work += l.empty()
+		} else {
+			work += l.fill(blank)
+		}
 	}
+	t.did(work)
 }
 
 // scrollDown moves what is between a row and the bottom margin down.
@@ -74,10 +80,11 @@ func (t *Terminal) scrollDown(top, n int) {
 	if t.skims {
 		return
 	}
-	blank := t.blank()
+	blank, work := t.blank(), (bottom-top)/rotateWork
 	for _, l := range t.grid.rotate(top, bottom, -n) {
-		l.fill(blank)
+		work += l.fill(blank)
 	}
+	t.did(work)
 	t.unwrapBefore(top)
 	t.grid.lines[bottom].wrapped = false
 }
@@ -88,6 +95,7 @@ func (t *Terminal) shiftRows(top, bottom, n int) {
 		return
 	}
 	left, right := t.margins.left, t.margins.right
+	t.did((bottom - top + 1) * ((right-left+1)/moveWork + 4*lineWork))
 	row := func(i int) []cell {
 		l := t.grid.lines[i]
 		l.mend(left)
@@ -103,9 +111,7 @@ func (t *Terminal) shiftRows(top, bottom, n int) {
 			copy(to, row(from))
 			return
 		}
-		for k := range to {
-			to[k] = blank
-		}
+		fillCells(to, blank)
 	}
 	if n > 0 {
 		for i := top; i <= bottom; i++ {
@@ -182,14 +188,16 @@ func (t *Terminal) shiftCells(row, col, n int) {
 		copy(cells, cells[n:])
 		free = cells[len(cells)-n:]
 	}
-	for i := range free {
-		free[i] = blank
-	}
+	fillCells(free, blank)
+	t.did(len(cells)/moveWork + lineWork)
 	l.wrapped = false
 }
 
 // shiftColumns is DECIC, DECDC, SL and SR: all rows between the margins at once.
 func (t *Terminal) shiftColumns(col, n int) {
+	if t.skims {
+		return
+	}
 	for row := t.margins.top; row <= t.margins.bottom; row++ {
 		t.shiftCells(row, col, n)
 	}

@@ -18,6 +18,7 @@ func (t *Terminal) osc(data []byte, cut bool) {
 }
 
 func (t *Terminal) setTitle(title string) {
+	t.did(len(title))
 	if title != t.title {
 		t.title, t.changed = title, true
 	}
@@ -46,8 +47,10 @@ func (t *Terminal) hyperlink(arg string) {
 // colours does what the OSC that set and reset colours say. Snapshots have the palette
 // before: a copy is changed. Who asks is answered by a [Scanner].
 func (t *Terminal) colours(number int, arg string) {
+	t.did(paletteWork)
 	p := *t.palette
 	for c := range colourCommands(number, arg) {
+		t.did(lineWork)
 		if !c.asks {
 			*p.at(c.place) = c.to
 		}

@@ -90,7 +90,7 @@ func (t *Terminal) setColumns(on bool) {
 	t.switches.columns132 = on
 	t.margins = t.wholeScreen()
 	t.switches.leftRight = false
-	if !t.switches.keepOnColumns {
+	if !t.switches.keepOnColumns && !t.skims {
 		for row := range t.rows {
 			t.erase(row, 0, t.cols, false)
 		}
@@ -138,7 +138,7 @@ func (t *Terminal) correctScreen(to bool) {
 
 func (t *Terminal) clearAlternate() {
 	if !t.skims {
-		t.screens[1].clear(t.blank())
+		t.did(t.screens[1].clear(t.blank()))
 		t.changed = true
 	}
 }
@@ -158,6 +158,7 @@ func (t *Terminal) showAlternate(on bool) {
 
 // savePrivateModes is XTSAVE.
 func (t *Terminal) savePrivateModes(p *params) {
+	t.did(lookWork * p.count())
 	for i := range p.count() {
 		if on, known := t.privateState(p.at(i, 0)); known {
 			t.savedModes.save(p.at(i, 0), on)
@@ -167,6 +168,7 @@ func (t *Terminal) savePrivateModes(p *params) {
 
 // restorePrivateModes is XTRESTORE.
 func (t *Terminal) restorePrivateModes(p *params) {
+	t.did(lookWork * p.count())
 	for i := range p.count() {
 		n := p.at(i, 0)
 		saved, ok := t.savedModes[n]

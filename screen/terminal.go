@@ -2,6 +2,7 @@ package screen
 
 import (
 	"bytes"
+	"math"
 	"slices"
 )
 
@@ -55,6 +56,9 @@ type Terminal struct {
 	left     cursor // of the normal screen, as it was when the alternate one was shown
 	unsure   bool   // output is missing, and with it what it may have set
 	assumed  bool   // which of the screens is shown is not known for sure
+
+	work int64 // that was done; see WriteSome
+	stop int64 // how much of it is to be done before the write ends
 }
 
 // A cursor is where the next character goes, and what it will look like.
@@ -119,7 +123,7 @@ func (t *Terminal) reset() {
 		t.unwrapBefore(0)
 	}
 	for i := range t.screens {
-		t.screens[i].clear(cell{})
+		t.did(t.screens[i].clear(cell{}))
 	}
 	t.grid = &t.screens[0]
 	t.cursor = cursor{sets: newCharsets()}
@@ -201,11 +205,15 @@ func (t *Terminal) reply(s string) {
 // Skim reads output whose characters can no longer be seen: modes, colours, margins
 // and the like are followed, and nothing is drawn. Until all of the screen was drawn
 // anew, what is shown is approximate. There is no history across it.
-func (t *Terminal) Skim(p []byte) {
+func (t *Terminal) Skim(p []byte) { t.SkimSome(p, math.MaxInt64) }
+
+// SkimSome does that until so much work was done, as [Terminal.WriteSome] does.
+func (t *Terminal) SkimSome(p []byte, work int64) (n int) {
 	t.skims = true
-	t.Write(p)
+	n = t.WriteSome(p, work)
 	t.skims = false
 	t.doubt()
+	return n
 }
 
 // Lost says that output is missing here. What was open is dropped; the modes are
@@ -227,6 +235,7 @@ func (t *Terminal) doubt() {
 		for _, l := range t.screens[i].lines {
 			l.stale = true
 		}
+		t.did(t.rows)
 	}
 	t.history.clear()
 	t.revision++

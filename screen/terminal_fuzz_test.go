@@ -102,16 +102,25 @@ func broken(stream string) (what string) {
 	if err != nil {
 		return err.Error()
 	}
-	whole, single := newPlayer(), newPlayer()
+	whole, single, sliced := newPlayer(), newPlayer(), newPlayer()
 	for _, s := range steps {
 		whole.feed(s, len(s.text))
 		single.feed(s, 1)
+		if what := sliced.feedSome(s); what != "" {
+			return what
+		}
 	}
 	if parts.switches != single.switches || parts.switches != whole.switches {
 		return fmt.Sprintf("written in pieces it has %+v, byte by byte %+v, at once %+v", parts.switches, single.switches, whole.switches)
 	}
-	for _, p := range []*player{whole, parts, single} {
+	if whole.Work() != single.Work() || whole.Work() != sliced.Work() {
+		return fmt.Sprintf("written at once it is %d work, byte by byte %d, by work %d", whole.Work(), single.Work(), sliced.Work())
+	}
+	for _, p := range []*player{whole, parts, single, sliced} {
 		p.probe()
+	}
+	if d := difference(sliced.Snapshot(maxHistory), whole.Snapshot(maxHistory)); d != "" {
+		return "written by work and at once it shows other things: " + d
 	}
 	if d := difference(parts.Snapshot(maxHistory), whole.Snapshot(maxHistory)); d != "" {
 		return "written in pieces and at once it shows other things: " + d
@@ -119,8 +128,8 @@ func broken(stream string) (what string) {
 	if d := difference(parts.Snapshot(maxHistory), single.Snapshot(maxHistory)); d != "" {
 		return "written in pieces and byte by byte it shows other things: " + d
 	}
-	if a, b := parts.replies.Bytes(), single.replies.Bytes(); !bytes.Equal(a, b) {
-		return fmt.Sprintf("written in pieces it replies %.200q, byte by byte %.200q", a, b)
+	if a, b, c := parts.replies.Bytes(), single.replies.Bytes(), sliced.replies.Bytes(); !bytes.Equal(a, b) || !bytes.Equal(a, c) {
+		return fmt.Sprintf("written in pieces it replies %.200q, byte by byte %.200q, by work %.200q", a, b, c)
 	}
 	if parts.early != nil && dump(parts.early) != parts.shown {
 		return "a snapshot has changed after it was taken"
@@ -179,6 +188,25 @@ func (p *player) feed(s terminalStep, size int) {
 		p.replies.Write(p.Replies())
 		text = text[n:]
 	}
+}
+
+// sliceWork is after how much work feedSome stops, one after the other.
+var sliceWork = []int64{0, 1, 7, 100, 1, 1000, 33, 0, 5000}
+
+// feedSome plays a step, its text until some work was done, again and again.
+func (p *player) feedSome(s terminalStep) (what string) {
+	if s.cols > 0 {
+		p.Resize(s.cols, s.rows)
+	}
+	for i, text := 0, []byte(s.text); len(text) > 0; i++ {
+		n := p.WriteSome(text, sliceWork[i%len(sliceWork)])
+		if n < 1 || n > len(text) {
+			return fmt.Sprintf("of %d bytes %d were taken", len(text), n)
+		}
+		p.replies.Write(p.Replies())
+		text = text[n:]
+	}
+	return ""
 }
 
 var errSlow = errors.New("a write takes longer than it may")

@@ -94,6 +94,11 @@ var rules = []rule{
 		why:    "whether a job waits is seen from its processes, whoever has started them",
 	},
 	{
+		pkg:    "jobs/internal/ports",
+		theirs: []string{"golang.org/x/sys"},
+		why:    "who listens is seen without the rest of us",
+	},
+	{
 		pkg: "jobs/internal/*", // spool, redact, shellmark
 		why: "it is a function of bytes alone",
 	},

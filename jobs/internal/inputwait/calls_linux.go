@@ -4,7 +4,8 @@ package inputwait
 type callKind uint8
 
 const (
-	callOther   callKind = iota // says nothing
+	callOther   callKind = iota // does something, unless it is a process's first thread
+	callIdle                    // waits for another thread, or a signal
 	callRead                    // reads the descriptor in its first argument
 	callSendf                   // reads the descriptor in its second argument
 	callWrite                   // writes to the descriptor in its first argument
@@ -17,6 +18,7 @@ const (
 	callSleep                   // until a time
 	callSocket                  // something from a socket
 	callRestart                 // goes on with one that was interrupted
+	callRing                    // io_uring_enter: what for cannot be seen
 )
 
 type callName struct {

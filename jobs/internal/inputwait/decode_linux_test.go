@@ -213,3 +213,37 @@ func TestMost(t *testing.T) {
 		}
 	}
 }
+
+func TestPeerAnswer(t *testing.T) {
+	e := binary.NativeEndian
+	answer := func(kind uint16, inode uint32, attributes ...byte) []byte {
+		b := e.AppendUint32(nil, uint32(netlinkHeader+diagMessage+len(attributes)))
+		b = append(e.AppendUint16(b, kind), make([]byte, 10)...)
+		b = append(b, 1, 1, 1, 0)
+		b = append(e.AppendUint32(b, inode), make([]byte, 8)...)
+		return append(b, attributes...)
+	}
+	attribute := func(kind uint16, value ...byte) []byte {
+		b := e.AppendUint16(e.AppendUint16(nil, uint16(4+len(value))), kind)
+		return append(append(b, value...), make([]byte, (4-len(value)%4)%4)...)
+	}
+	peer := attribute(diagPeer, e.AppendUint32(nil, 4711)...)
+	for _, test := range []struct {
+		name string
+		b    []byte
+		want uint64
+	}{
+		{"peer", answer(diagByFamily, 12, peer...), 4711},
+		{"after another", answer(diagByFamily, 12, append(attribute(0, 'x'), peer...)...), 4711},
+		{"another socket", answer(diagByFamily, 13, peer...), 0},
+		{"an error", answer(2, 12, peer...), 0},
+		{"no peer", answer(diagByFamily, 12), 0},
+		{"cut off", answer(diagByFamily, 12, peer[:6]...), 0},
+		{"an attribute of no length", answer(diagByFamily, 12, 0, 0, 0, 0, 0, 0, 0, 0), 0},
+		{"nothing", nil, 0},
+	} {
+		if got := peerAnswer(test.b, 12); got != test.want {
+			t.Errorf("%s: %d", test.name, got)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func Examine(pid int) (Confidence, string) {
 	case !in.mayList():
 		return Guess, why + ", nor its descriptors"
 	}
-	return Likely, why + ", but where it sleeps and its descriptors"
+	return Likely, why + "; where it sleeps and its descriptors can"
 }
 
 // refused says why the first tier is not reached: "" if it is.

@@ -19,9 +19,10 @@ type Prober struct {
 
 	r      reader
 	s      search
-	last   int      // who waited when somebody did last
-	burnt  sample   // processor time of a thread, in nanoseconds
-	awoken sample   // switches of a process
+	last   int    // who waited when somebody did last
+	burnt  sample // processor time of a thread, in nanoseconds
+	awoken sample // switches of a process
+	pairs  []pairing
 	fds    []int    // used again: a process's descriptors
 	seen   []member // used again: of the search
 }

@@ -27,7 +27,7 @@ func (p *Prober) asleep(in *inspection, tid int) bool {
 		p.asleepInEpoll(in, tid, fds)
 	case is("poll_schedule") || is("do_select") || is("do_poll") || is("do_sys_poll"):
 		if readable, _ := p.inputAmong(in, fds); readable {
-			in.add(&wait{tid: tid, call: "poll", timeout: unknownTimeout, seen: sleep, others: "on what cannot be read"})
+			in.add(&wait{tid: tid, call: "poll", timeout: unknownTimeout, seen: sleep, others: "perhaps on other things"})
 		}
 	case is("wait_woken") && p.target.Terminal != nil, is("pipe_") && p.target.Terminal == nil:
 		if readable, ambiguous := p.inputAmong(in, fds); readable {

@@ -2,6 +2,7 @@ package inputwait_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -27,12 +28,12 @@ func TestProgramsThatDoNot(t *testing.T) {
 		{"serves", "> ", python("import http.server\nprint('> ', end='')\nhttp.server.HTTPServer(('127.0.0.1',0),http.server.SimpleHTTPRequestHandler).serve_forever()")},
 		{"node timer", "> ", []string{"node", "-e", "process.stdout.write('> '); setInterval(()=>{}, 50)"}},
 		{"child sleeps", "$ ", []string{"bash", "-c", "printf '$ '; sleep 60; :"}},
-		{"waits for a fifo", "> ", []string{"bash", "-c", `d=$(mktemp -d); mkfifo $d/f; printf '> '; (sleep 5; rm -r $d) & cat $d/f`}},
+		{"waits for a fifo", "> ", []string{"bash", "-c", `mkfifo "$0"; printf '> '; cat "$0"; :`, filepath.Join(t.TempDir(), "fifo")}},
 		{"getpid in a loop", "> ", python("import os\nprint('> ', end='')\nwhile True: os.getppid()")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			onTerminal(t, test.args...).never(test.prompt, 1500*time.Millisecond)
+			onTerminal(t, test.args...).never(test.prompt, 700*time.Millisecond)
 		})
 	}
 }
@@ -55,11 +56,11 @@ while True:
 		}
 	})
 	t.Run("and busy", func(t *testing.T) {
-		onTerminal(t, "python3", "-c", fmt.Sprintf(poll, "0.05", "sum(range(2000000))")).never("> ", time.Second)
+		onTerminal(t, "python3", "-c", fmt.Sprintf(poll, "0.05", "sum(range(2000000))")).never("> ", 700*time.Millisecond)
 	})
 	t.Run("a timer that prints", func(t *testing.T) {
 		j := onTerminal(t, "python3", "-c", fmt.Sprintf(poll, "0.18", "print('.', flush=True)"))
-		j.never("> ", time.Second)
+		j.never("> ", 700*time.Millisecond)
 	})
 	t.Run("a second", func(t *testing.T) {
 		onTerminal(t, "python3", "-c", fmt.Sprintf(poll, "3", "pass")).waits("> ", reading, line, likely)
@@ -72,8 +73,9 @@ while True:
 // Input and other things: it listens.
 func TestListening(t *testing.T) {
 	for _, test := range []struct{ name, code string }{
-		{"poll with a socket", "import select,socket\na,b=socket.socketpair()\nselect.select([0,a],[],[])"},
-		{"epoll with a socket", "import select,socket\na,b=socket.socketpair()\ne=select.epoll(); e.register(0,1); e.register(a,1); e.poll()"},
+		{"poll with a socket", "import select,socket\na=socket.create_server(('127.0.0.1',0))\nselect.select([0,a],[],[])"},
+		{"epoll with a socket", "import select,socket\na=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\ne=select.epoll(); e.register(0,1); e.register(a,1); e.poll()"},
+		{"half a pair of sockets", "import os,select,socket\na,b=socket.socketpair()\nif os.fork()==0: a.close(); b.recv(1)\nb.close()\nselect.select([0,a],[],[])"},
 		{"a pipe to a child", "import select,subprocess\np=subprocess.Popen(['sleep','60'],stdout=subprocess.PIPE)\nselect.select([0,p.stdout],[],[])"},
 		{"a child's end", "import os,select,subprocess\np=subprocess.Popen(['sleep','60'])\nselect.select([0,os.pidfd_open(p.pid)],[],[])"},
 		{"reader thread, main sleeps", "import sys,threading,time\nthreading.Thread(target=sys.stdin.readline,daemon=True).start()\ntime.sleep(60)"},
@@ -92,6 +94,8 @@ func TestOwnSources(t *testing.T) {
 	for _, test := range []struct{ name, code string }{
 		{"a pipe of its own", "r,w=os.pipe(); select.select([0,r],[],[])"},
 		{"a fifo open both ways", "n='/tmp/inputwait-%d'%os.getpid(); os.mkfifo(n); f=os.open(n,os.O_RDWR); os.unlink(n); select.select([0,f],[],[])"},
+		{"a pair of sockets", "import socket; a,b=socket.socketpair(); select.select([0,a],[],[])"},
+		{"asyncio", "import asyncio,sys; l=asyncio.new_event_loop(); l.add_reader(0,print); l.run_forever()"},
 		{"an eventfd", "f=os.eventfd(0); select.select([0,f],[],[])"},
 		{"a nested epoll", "e=select.epoll(); e.register(0,1); g=select.epoll(); g.register(e,1); h=select.epoll(); h.register(g,1); h.poll()"},
 		{"an inotify", "import ctypes; f=ctypes.CDLL(None).inotify_init(); select.select([0,f],[],[])"},

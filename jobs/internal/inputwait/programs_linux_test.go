@@ -1,6 +1,9 @@
 package inputwait_test
 
 import (
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"shelld/jobs/internal/inputwait"
@@ -39,6 +42,21 @@ func TestProgramsThatRead(t *testing.T) {
 		{"vim", "~", raw, likely, []string{"vim", "-u", "NONE", "-n"}},
 		{"node", "> ", raw, likely, []string{"node", "-i"}},
 		{"gdb", "(gdb) ", raw, exact, []string{"gdb", "-q", "-nx"}},
+		{"zsh", "", raw, exact, []string{"zsh", "-f", "-i"}},
+		{"fish", "", raw, exact, []string{"fish", "--no-config", "-i"}},
+		{"ed", "*", line, exact, []string{"ed", "-p*"}},
+		{"bc", "", raw, exact, []string{"bash", "-c", "bc -q"}},
+		{"sqlite3", "sqlite> ", raw, exact, []string{"sqlite3"}},
+		{"lua", "> ", raw, exact, []string{"lua", "-i"}},
+		{"perl -d", "DB<", line, exact, []string{"perl", "-de", "0"}},
+		{"nano", "GNU nano", raw, exact, []string{"nano", "-I"}},
+		{"dialog", "really?", raw, exact, []string{"dialog", "--yesno", "really?", "10", "40"}},
+		{"find and less", "/", raw, exact, []string{"bash", "-c", "seq 1000000 | sed s,^,/, | less"}},
+		{"top", "PID", raw, likely, []string{"top"}},
+		{"htop", "PID", raw, likely, []string{"htop"}},
+		{"ssh-keygen", "passphrase", password, exact, []string{"ssh-keygen", "-t", "ed25519", "-f", filepath.Join(t.TempDir(), "key")}},
+		{"rm -i", "?", line, exact, []string{"bash", "-c", `touch "$0" && rm -i "$0"; :`, filepath.Join(t.TempDir(), "file")}},
+		{"bash in bash", "# ", raw, exact, []string{"bash", "-c", "PS1='# ' bash --norc -i"}},
 		{"cat in a pipeline", "", line, exact, []string{"bash", "-c", "cat | cat | cat"}},
 		{"cat in another session", "", line, exact, []string{"bash", "-c", "setsid -w cat; :"}},
 		{"somebody sleeps beside", "go? ", line, exact, []string{"bash", "-c", "sleep 60 & read -p 'go? ' x"}},
@@ -48,4 +66,37 @@ func TestProgramsThatRead(t *testing.T) {
 			onTerminal(t, test.args...).waits(test.prompt, reading, test.kind, test.sure)
 		})
 	}
+}
+
+// irb asks the terminal where its cursor is, and reads the answer as it reads keys. Then
+// it looks for keys in short steps, or reads, as its line editor likes.
+func TestIrb(t *testing.T) {
+	const question, answer = "\x1b[6n", "\x1b[1;2R"
+	j := onTerminal(t, "irb", "-f")
+	answers := 0
+	j.await("waiting", func(v inputwait.Verdict) bool {
+		for ; answers < strings.Count(j.printed(), question); answers++ {
+			j.write(answer)
+		}
+		return v.Waiting && strings.Contains(j.printed(), "> ")
+	})
+}
+
+// The system calls of programs of another word size have other numbers.
+func TestOtherWordSize(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	need(t, "gcc")
+	gcc := exec.Command("gcc", "-m32", "-nostdlib", "-static", "-ffreestanding", "-fno-pie", "-no-pie", "-x", "c", "-o", program, "-")
+	gcc.Stdin = strings.NewReader(`
+void _start(void) {
+	char b[64];
+	int n;
+	__asm__ volatile("int $0x80" :: "a"(4), "b"(1), "c"("name? "), "d"(6));
+	for (;;)
+		__asm__ volatile("int $0x80" : "=a"(n) : "a"(3), "b"(0), "c"(b), "d"(64) : "memory");
+}`)
+	if out, err := gcc.CombinedOutput(); err != nil {
+		t.Skipf("no 32-bit programs can be built: %v\n%s", err, out)
+	}
+	onTerminal(t, program).waits("name? ", reading, line, likely)
 }

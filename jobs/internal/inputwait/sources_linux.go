@@ -48,6 +48,7 @@ func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind
 		set.blocked = true
 	case kind == isOwn:
 	case kind == isPipe && p.ownPipe(in, i.fd):
+	case kind == isSocket && p.ownSocket(in, i.fd):
 	case kind == isEpoll:
 		p.epollSet(in, set, i.fd, depth)
 	default:
@@ -144,7 +145,13 @@ func (p *Prober) ownPipe(in *inspection, fd int) bool {
 		r, w := in.access(fd)
 		return r && writes || w && reads
 	}
-	if other(fd+1) || fd > 0 && other(fd-1) { // where pipe(2) mostly puts it
+	return p.has(in, fd, other)
+}
+
+// has looks for the other end of fd among the descriptors of a process, first where
+// pipe(2) and socketpair(2) mostly put it.
+func (p *Prober) has(in *inspection, fd int, other func(fd int) bool) bool {
+	if other(fd+1) || fd > 0 && other(fd-1) {
 		return true
 	}
 	p.fds = in.numbers(p.fds[:0], "fd", maxFiles)

@@ -37,6 +37,7 @@ func TestLowerTiers(t *testing.T) {
 		{"node", "> ", raw, want{reading, likely}, likely, []string{"node", "-i"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			need(t, test.args[0])
 			onTerminal(t, test.args...).limited(2).waits(test.prompt, test.two.state, test.kind, test.two.sure)
 			onTerminal(t, test.args...).limited(3).waits(test.prompt, reading, test.kind, test.three)
@@ -44,6 +45,7 @@ func TestLowerTiers(t *testing.T) {
 		})
 	}
 	t.Run("pipe", func(t *testing.T) {
+		t.Parallel()
 		onPipes(t, "cat").limited(2).waits("", reading, line, likely)
 		onPipes(t, "cat").limited(3).waits("", reading, line, guess)
 		onPipes(t, "cat").limited(4).waits("", reading, line, guess)
@@ -58,11 +60,12 @@ func TestLowerTiersNever(t *testing.T) {
 		{"python3", "-u", "-c", "print('> ')\nwhile True: pass"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
-			onTerminal(t, args...).limited(2).never("> ", time.Second)
+			t.Parallel()
+			onTerminal(t, args...).limited(2).never("> ", 700*time.Millisecond)
 		})
 	}
 	t.Run("runs", func(t *testing.T) {
-		onTerminal(t, "python3", "-u", "-c", "print('> ')\nwhile True: pass").limited(3).never("> ", time.Second)
+		onTerminal(t, "python3", "-u", "-c", "print('> ')\nwhile True: pass").limited(3).never("> ", 700*time.Millisecond)
 	})
 }
 
@@ -106,7 +109,7 @@ func TestUnknownInput(t *testing.T) {
 	j = onTerminal(t, "dash", "-c", "printf '> '; sleep 60; :")
 	j.target.Terminal = blind{j.term}
 	j.target.Input = j.target.Terminal
-	j.limited(1).never("> ", time.Second)
+	j.limited(1).never("> ", 700*time.Millisecond)
 }
 
 // blind does not know whether input was consumed.

@@ -12,14 +12,8 @@ func (k *Keeper) Living() (list []Proc, ok bool) {
 			list = append(list, describe(st, nil))
 		}
 	}
-	// The keeper may have gone on to another job, or have ended, and its pid be another's.
-	select {
-	case <-k.done:
+	if !k.serves() { // The keeper may have gone on to another job, or have ended, and its pid be another's.
 		return nil, false
-	default:
-		if k.host.ended.Load() || k.host.job.Load() != k {
-			return nil, false
-		}
-		return list, true
 	}
+	return list, true
 }

@@ -1,0 +1,41 @@
+package inputwait_test
+
+import (
+	"testing"
+	"time"
+
+	"shelld/jobs/internal/inputwait"
+)
+
+// Where only quiet is missing, a look says when to look again, and what is said then is
+// final.
+func TestAgain(t *testing.T) {
+	j := onTerminal(t, "python3", "-u", "-c", "import select,socket\na=socket.create_server(('127.0.0.1',0))\nprint('ready')\nselect.select([0,a],[],[])")
+	v := j.await("about to wait", func(v inputwait.Verdict) bool { return v.Again > 0 && j.printed() != "" })
+	if v.Waiting || v.Again > 150*time.Millisecond || v.Why == "" {
+		t.Errorf("too early: %+v", v)
+	}
+	if v = j.prober.Look(10 * time.Millisecond); v.Waiting || v.Again != 140*time.Millisecond {
+		t.Errorf("10 ms after the last output: %+v", v)
+	}
+	if v = j.prober.Look(150 * time.Millisecond); !v.Waiting || v.State != listening || v.Again != 0 {
+		t.Errorf("150 ms after the last output: %+v", v)
+	}
+	j = onTerminal(t, "dash", "-c", "printf '> '; sleep 60; :")
+	for start := time.Now(); time.Since(start) < 200*time.Millisecond; pause() {
+		if v := j.look(); v.Waiting || v.Again > 0 && time.Since(start) > 100*time.Millisecond {
+			t.Fatalf("nothing is pending, but %+v", v)
+		}
+	}
+}
+
+// A root other than the leader: its children are the job, and it is not.
+func TestRoot(t *testing.T) {
+	j := onTerminal(t, "bash", "-c", "(sleep 60 & cat; :); :")
+	v := j.waits("", reading, line, exact)
+	j.target.Root = j.cmd.Process.Pid
+	j.prober = inputwait.New(j.target)
+	if again := j.waits("", reading, line, exact); again.PID != v.PID {
+		t.Errorf("below the leader waits %d, not %d", again.PID, v.PID)
+	}
+}

@@ -1,0 +1,107 @@
+package inputwait
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+)
+
+// An event loop that is woken up by a pair of sockets (asyncio, and so every program
+// that reads keys by prompt_toolkit) does not serve anybody by that. Which socket is
+// the other end of one, the kernel tells by its inode.
+
+// A pairing is what was found out about a socket. Neither end of a pair changes.
+type pairing struct{ inode, peer uint64 }
+
+// peerOf returns the inode of a unix socket's other end, 0 if there is none or it is not
+// told. Sockets of another network namespace are not.
+func (p *Prober) peerOf(inode uint64) uint64 {
+	for _, known := range p.pairs {
+		if known.inode == inode {
+			return known.peer
+		}
+	}
+	peer := askPeer(uint32(inode))
+	if len(p.pairs) >= maxPairs {
+		p.pairs = p.pairs[:0]
+	}
+	p.pairs = append(p.pairs, pairing{inode, peer})
+	return peer
+}
+
+const maxPairs = 16
+
+// What the kernel's linux/unix_diag.h says.
+const (
+	diagByFamily = 20
+	diagShowPeer = 4
+	diagPeer     = 2 // the attribute
+
+	netlinkHeader = 16
+	diagMessage   = 16 // family, type, state, a byte of nothing, inode, two of a cookie
+)
+
+func askPeer(inode uint32) uint64 {
+	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_SOCK_DIAG)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := unix.Sendto(fd, peerRequest(inode), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		return 0
+	}
+	var buf [512]byte
+	n, _, err := unix.Recvfrom(fd, buf[:], 0) // The answer is there: the kernel gave it while it was asked.
+	if err != nil {
+		return 0
+	}
+	return peerAnswer(buf[:n], inode)
+}
+
+func peerRequest(inode uint32) []byte {
+	e := binary.NativeEndian
+	b := make([]byte, 0, netlinkHeader+24)
+	b = e.AppendUint32(b, netlinkHeader+24)
+	b = e.AppendUint16(b, diagByFamily)
+	b = e.AppendUint16(b, unix.NLM_F_REQUEST)
+	b = append(b, make([]byte, 8)...) // number, and who asks
+	b = append(b, unix.AF_UNIX, 0, 0, 0)
+	b = e.AppendUint32(b, 1<<32-1) // in any state
+	b = e.AppendUint32(b, inode)
+	b = e.AppendUint32(b, diagShowPeer)
+	return e.AppendUint64(b, 1<<64-1) // with any cookie
+}
+
+func peerAnswer(b []byte, inode uint32) uint64 {
+	e := binary.NativeEndian
+	const head = netlinkHeader + diagMessage
+	if len(b) < head || e.Uint16(b[4:]) != diagByFamily || e.Uint32(b[netlinkHeader+4:]) != inode {
+		return 0
+	}
+	b = b[head:min(len(b), max(head, int(e.Uint32(b))))]
+	for len(b) >= 8 { // the least that an attribute with a number takes
+		length := int(e.Uint16(b))
+		if e.Uint16(b[2:])&0x3fff == diagPeer && length >= 8 {
+			return uint64(e.Uint32(b[4:]))
+		}
+		length = (max(length, 4) + 3) &^ 3
+		b = b[min(length, len(b)):]
+	}
+	return 0
+}
+
+// ownSocket says whether the other end of a socket is this process's as well.
+func (p *Prober) ownSocket(in *inspection, fd int) bool {
+	st, err := in.stat(fd, 0)
+	if err != nil {
+		return false
+	}
+	peer := p.peerOf(st.Ino)
+	if peer == 0 {
+		return false
+	}
+	return p.has(in, fd, func(other int) bool {
+		st, err := in.stat(other, 0)
+		return err == nil && st.Mode&unix.S_IFMT == unix.S_IFSOCK && st.Ino == peer
+	})
+}

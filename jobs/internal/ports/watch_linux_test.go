@@ -1,0 +1,390 @@
+package ports
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// These tests run this program again as somebody who listens.
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "listen" {
+		os.Exit(listenMain(os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+// listenMain listens on each address "NETWORK ADDRESS", says on which port, and ends with its
+// stdin.
+func listenMain(addresses []string) int {
+	for i := 0; i+1 < len(addresses); i += 2 {
+		l, err := net.Listen(addresses[i], addresses[i+1])
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		fmt.Println(l.Addr().(*net.TCPAddr).Port)
+	}
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	return 0
+}
+
+// A helper is a process that listens.
+type helper struct {
+	pid   int
+	ports []int
+}
+
+// listening starts a helper, in whatever way prepare wants.
+func listening(t *testing.T, prepare func(*exec.Cmd), addresses ...string) helper {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"listen"}, addresses...)...)
+	if prepare != nil {
+		prepare(cmd)
+	}
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("it cannot be started here: ", err)
+	}
+	h := helper{pid: cmd.Process.Pid}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	lines := bufio.NewScanner(stdout)
+	for range len(addresses) / 2 {
+		lines.Scan()
+		port, err := strconv.Atoi(lines.Text())
+		if err != nil {
+			t.Skip("no listener here: ", lines.Text())
+		}
+		h.ports = append(h.ports, port)
+	}
+	return h
+}
+
+// job is a job of these processes.
+func job(pids ...int) Members { return func() ([]int, bool) { return pids, true } }
+
+func look(t *testing.T, w *Watch, members Members, leader int) Found {
+	t.Helper()
+	f, ok := w.Look(members, leader)
+	if !ok {
+		t.Fatal("the job is over")
+	}
+	return f
+}
+
+func TestLook(t *testing.T) {
+	if !Supported() {
+		t.Fatal("nobody tells")
+	}
+	for _, c := range []struct{ network, address, want string }{
+		{"tcp4", "127.0.0.1:0", "127.0.0.1"}, {"tcp4", "0.0.0.0:0", "0.0.0.0"}, {"tcp6", "[::1]:0", "::1"}, {"tcp", "[::]:0", "::"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			h := listening(t, nil, c.network, c.address)
+			port := h.ports[0]
+			f := look(t, new(Watch), job(h.pid), h.pid)
+			l, ok := f.Holder(port)
+			if !ok || l.Port != port || l.Address.String() != c.want || l.PID != h.pid || l.User != os.Getuid() || len(f.Own) != 1 {
+				t.Errorf("the job's: %+v", f.Own)
+			}
+			if _, ok := f.Stranger(port); ok {
+				t.Errorf("others: %+v", f.Others)
+			}
+			// Seen by a job that has only this process, it is somebody else's.
+			f = look(t, new(Watch), job(os.Getpid()), os.Getpid())
+			if l, ok := f.Holder(port); ok {
+				t.Errorf("it is ours: %+v", l)
+			}
+			l, ok = f.Stranger(port)
+			if !ok || l.PID != 0 {
+				t.Errorf("others: %+v, %v", l, ok)
+			}
+			if l = Identify(l); l.PID != h.pid || !strings.Contains(l.Command, " listen ") {
+				t.Errorf("who has it: %+v", l)
+			}
+		})
+	}
+}
+
+// TestTablesAgree: what socket diagnostics tell and what /proc tells is the same.
+func TestTablesAgree(t *testing.T) {
+	listening(t, nil, "tcp4", "127.0.0.1:0", "tcp4", "0.0.0.0:0")
+	listening(t, nil, "tcp6", "[::1]:0", "tcp", "[::]:0")
+	diag, err := diagTable()
+	if err != nil {
+		t.Skip("no socket diagnostics here: ", err)
+	}
+	file, err := fileTable(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := func(list []Listener) (ours []Listener) { // others may come and go
+		for _, l := range list {
+			if l.User == os.Getuid() && Identify(l).PID != 0 && strings.Contains(Identify(l).Command, os.Args[0]+" listen ") {
+				ours = append(ours, l)
+			}
+		}
+		slices.SortFunc(ours, compare)
+		return ours
+	}
+	if d, f := here(diag), here(file); !slices.Equal(d, f) || len(d) < 4 {
+		t.Errorf("%+v, not %+v", d, f)
+	}
+}
+
+// TestAnyPort: the lowest one counts, and somebody else's never does.
+func TestAnyPort(t *testing.T) {
+	listening(t, nil, "tcp4", "127.0.0.1:0")
+	h := listening(t, nil, "tcp4", "127.0.0.1:0", "tcp4", "127.0.0.1:0", "tcp4", "127.0.0.1:0")
+	f := look(t, new(Watch), job(h.pid), h.pid)
+	if l, ok := f.Holder(0); !ok || l.Port != slices.Min(h.ports) || len(f.Own) != 3 {
+		t.Errorf("%+v, %+v", l, f.Own)
+	}
+	if l, ok := f.Stranger(0); ok {
+		t.Errorf("any port is held by others: %+v", l)
+	}
+}
+
+// TestKnown: descriptors are read where there is a new listener, and then no more; whoever has
+// gone is looked for anew.
+func TestKnown(t *testing.T) {
+	w := new(Watch)
+	a := listening(t, nil, "tcp4", "127.0.0.1:0")
+	look(t, w, job(a.pid), a.pid)
+	known := len(w.known)
+	asked := 0
+	again := func() ([]int, bool) { asked++; return []int{a.pid}, true }
+	f := look(t, w, again, a.pid)
+	if asked != 1 {
+		t.Skipf("processes were listed %d times: others have begun to listen meanwhile", asked)
+	}
+	if _, ok := f.Holder(a.ports[0]); !ok || len(w.known) > known {
+		t.Errorf("what is known: %+v", w.known)
+	}
+	b := listening(t, nil, "tcp4", "127.0.0.1:0")
+	if f = look(t, w, job(a.pid, b.pid), a.pid); len(f.Own) != 2 {
+		t.Errorf("a second one: %+v", f.Own)
+	}
+	if f = look(t, w, job(b.pid), a.pid); len(f.Own) != 1 || f.Own[0].PID != b.pid {
+		t.Errorf("the first one is no more of the job: %+v", f.Own)
+	}
+}
+
+// TestHandedOver: what somebody else had may become the job's.
+func TestHandedOver(t *testing.T) {
+	w := new(Watch)
+	h := listening(t, nil, "tcp4", "127.0.0.1:0")
+	look(t, w, job(os.Getpid()), os.Getpid())
+	for range thorough {
+		if f := look(t, w, job(os.Getpid(), h.pid), os.Getpid()); len(f.Own) > 0 {
+			return
+		}
+	}
+	t.Error("it is not seen")
+}
+
+// TestForks: whoever listens may end in the middle of a look, and its child has the socket.
+func TestForks(t *testing.T) {
+	h := listening(t, nil, "tcp4", "127.0.0.1:0")
+	lists := [][]int{{os.Getpid()}, {os.Getpid(), h.pid}, {os.Getpid(), h.pid}}
+	f := look(t, new(Watch), func() ([]int, bool) {
+		now := lists[0]
+		if len(lists) > 1 {
+			lists = lists[1:]
+		}
+		return now, true
+	}, os.Getpid())
+	if l, ok := f.Holder(h.ports[0]); !ok || l.PID != h.pid {
+		t.Errorf("%+v", f)
+	}
+	// Where they go on forking, nobody is said to be somebody else.
+	pid := 1 << 22
+	f = look(t, new(Watch), func() ([]int, bool) { pid++; return []int{os.Getpid(), pid}, true }, os.Getpid())
+	if len(f.Others) > 0 {
+		t.Errorf("others: %+v", f.Others)
+	}
+	// A process that is not among the job's any more may be a stranger with its number.
+	n := 0
+	f = look(t, new(Watch), func() ([]int, bool) {
+		if n++; n == 1 {
+			return []int{os.Getpid(), h.pid}, true
+		}
+		return []int{os.Getpid()}, true
+	}, os.Getpid())
+	if len(f.Own) > 0 {
+		t.Errorf("the job's: %+v", f.Own)
+	}
+	if _, ok := new(Watch).Look(func() ([]int, bool) { return nil, false }, 1); ok {
+		t.Error("the job is over")
+	}
+}
+
+// TestOtherNamespace: a job may have a network of its own, where the same port is another one.
+func TestOtherNamespace(t *testing.T) {
+	apart := func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET} }
+	here := listening(t, nil, "tcp4", "0.0.0.0:0")
+	port := here.ports[0]
+	there := listening(t, apart, "tcp4", fmt.Sprintf("0.0.0.0:%d", port))
+	f := look(t, new(Watch), job(there.pid), there.pid)
+	if l, ok := f.Holder(port); !ok || l.PID != there.pid || len(f.Own) != 1 || len(f.Others) != 0 {
+		t.Errorf("%+v", f)
+	}
+	idle := listening(t, apart)
+	f = look(t, new(Watch), job(idle.pid), idle.pid)
+	if len(f.Own)+len(f.Others) != 0 {
+		t.Errorf("a network in which nobody listens: %+v", f)
+	}
+	// A job in both: the leader's network is the one in which others count.
+	f = look(t, new(Watch), job(idle.pid, os.Getpid()), idle.pid)
+	if len(f.Others) != 0 {
+		t.Errorf("the leader's network: %+v", f.Others)
+	}
+	f = look(t, new(Watch), job(idle.pid, os.Getpid()), os.Getpid())
+	if _, ok := f.Stranger(port); !ok {
+		t.Error("the leader's network has that of another")
+	}
+}
+
+// TestHidden: the descriptors of another user's process cannot be read.
+func TestHidden(t *testing.T) {
+	s := search{fresh: map[uint64]bool{}, owners: map[uint64]int{}, walked: map[int]bool{}, hidden: []int{0}}
+	if !s.mayHave(Listener{User: 0}) || s.mayHave(Listener{User: 1000}) {
+		t.Error("the user does not decide")
+	}
+	s.hidden = []int{-1}
+	if !s.mayHave(Listener{User: 1000}) {
+		t.Error("nobody knows as whom it runs")
+	}
+	for _, c := range []struct {
+		text  string
+		user  int
+		alive bool
+	}{
+		{"Name:\tsudo\nState:\tS (sleeping)\nUid:\t1000\t0\t0\t0\n", 0, true},
+		{"Name:\tx\nState:\tZ (zombie)\nUid:\t1000\t1000\t1000\t1000\n", -1, false},
+		{"Name:\tx\nState:\tR (running)\n", -1, true},
+	} {
+		if user, alive := parseStatus([]byte(c.text)); user != c.user || alive != c.alive {
+			t.Errorf("%q: %d, %v", c.text, user, alive)
+		}
+	}
+	if os.Getuid() != 0 {
+		t.Skip("the rest takes root, which becomes somebody else")
+	}
+	h := listening(t, nil, "tcp4", "127.0.0.1:0")
+	var f Found
+	asNobody(t, func() { f = look(t, new(Watch), job(h.pid), h.pid) })
+	if l, ok := f.Holder(h.ports[0]); !ok || l.PID != 0 || len(f.Own) != 0 {
+		t.Errorf("%+v", f)
+	}
+	if l, ok := f.Holder(0); ok {
+		t.Errorf("any port: %+v", l)
+	}
+	asNobody(t, func() { f = look(t, new(Watch), job(), 0) })
+	if len(f.Maybe) != 0 {
+		t.Errorf("without a process that is hidden: %+v", f.Maybe)
+	}
+}
+
+// asNobody does something in a thread of another user, which then ends.
+func asNobody(t *testing.T, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocks it
+		const nobody = 65534
+		if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
+			t.Error(errno)
+			return
+		}
+		f()
+	}()
+	<-done
+}
+
+// BenchmarkTables: who listens, on machines with few and with many connections.
+func BenchmarkTables(b *testing.B) {
+	for _, connections := range []int{20, 5000} {
+		var lc net.ListenConfig
+		l, err := lc.Listen(context.Background(), "tcp4", "127.0.0.1:0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		var open []net.Conn
+		for range connections {
+			c, err := net.Dial("tcp4", l.Addr().String())
+			if err != nil {
+				b.Fatal(err)
+			}
+			s, err := l.Accept()
+			if err != nil {
+				b.Fatal(err)
+			}
+			open = append(open, c, s)
+		}
+		b.Run(fmt.Sprintf("diag/%d", 2*connections), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := diagTable(); err != nil {
+					b.Skip(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("file/%d", 2*connections), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := fileTable(os.Getpid()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		for _, c := range open {
+			_ = c.Close()
+		}
+		_ = l.Close()
+	}
+}
+
+// BenchmarkLook: a look where nothing is new, and the first one of a job.
+func BenchmarkLook(b *testing.B) {
+	members := job(os.Getpid())
+	b.Run("again", func(b *testing.B) {
+		w := new(Watch)
+		for b.Loop() {
+			w.Look(members, os.Getpid())
+			w.looks = 0
+		}
+	})
+	b.Run("first", func(b *testing.B) {
+		l, err := net.Listen("tcp4", "127.0.0.1:0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer l.Close()
+		for b.Loop() {
+			new(Watch).Look(members, os.Getpid())
+		}
+	})
+}

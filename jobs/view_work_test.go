@@ -1,0 +1,154 @@
+package jobs
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"shelld/jobs/internal/spool"
+	"shelld/screen"
+)
+
+// viewOf is a view of a job that has written so much on a terminal of this size.
+func viewOf(cols, rows int, output []byte) (v *view, end int64) {
+	s := spool.New(32 << 20)
+	s.Append(output)
+	j := &Job{log: slog.New(slog.DiscardHandler), display: &display{scanner: screen.NewScanner("")}}
+	j.streams = []*stream{{name: PTY, spool: s}}
+	j.sizes.note(0, cols, rows)
+	return j.theView(), s.End()
+}
+
+const (
+	largest = 512               // rows, and columns
+	beyond  = 3 * largest * 600 // a slice does more than it may: what a sequence and its bytes ask for
+)
+
+// hostile is output that is as much work as can be.
+var hostile = map[string]string{
+	"clear":   strings.Repeat("\x1b[41m\x1b[2J\x1b[42m\x1b[2J", 3000),
+	"lines":   "\x1b[?69h\x1b[2;900s\x1b[999;2H" + strings.Repeat("\n", 40_000),
+	"repeat":  "\x1b[?69h\x1b[2;3s" + strings.Repeat("x\x1b[65535b", 5000),
+	"resets":  strings.Repeat("\x1b#8\x1bc", 10_000),
+	"modes":   strings.Repeat("\x1bc", viewLag/2),
+	"palette": strings.Repeat("\x1b]104\a", viewLag/6),
+	"far":     strings.Repeat("\x1bc\n", viewLag),
+}
+
+// Whatever a program writes, who asks for its screen waits for no more than so much work, and
+// who waits for the view for no more than a part of that.
+func TestScreenWork(t *testing.T) {
+	for name, output := range hostile {
+		t.Run(name, func(t *testing.T) {
+			v, end := viewOf(largest, largest, []byte(output))
+			turns, last := 0, int64(0)
+			shown := v.show(end, 0, func() bool {
+				turns++
+				if did := v.term.Work() - last; did > viewSlice+beyond {
+					t.Errorf("%d were done in one turn", did)
+				}
+				last = v.term.Work()
+				return true
+			})
+			if most := viewWork + 4*viewMore + 5*beyond; v.term.Work() > int64(most) {
+				t.Errorf("%d were done", v.term.Work())
+			}
+			if shown.Offset != end || !shown.Approximate || turns < viewWork/(viewSlice+beyond) {
+				t.Errorf("at %d of %d, approximate %t, in %d turns", shown.Offset, end, shown.Approximate, turns)
+			}
+			v.st.spool.Append([]byte("\x1bcgood"))
+			if s := v.show(end+6, 0, anyway); lines(s) != "good" || s.Approximate {
+				t.Errorf("then %q, approximate %t", lines(s), s.Approximate)
+			}
+		})
+	}
+}
+
+// What is newest is shown as it is, where that alone is no work.
+func TestScreenWorkNewest(t *testing.T) {
+	v, end := viewOf(largest, largest, []byte(hostile["clear"]+strings.Repeat("\x1b[m\r\n", viewNewest/5)+"\x1b[2J\x1b[Hgood"))
+	if s := v.show(end, 0, anyway); lines(s) != "good" || s.Approximate || !v.patchy {
+		t.Errorf("%.99q, approximate %t, patchy %t", lines(s), s.Approximate, v.patchy)
+	}
+}
+
+// What programs draw is drawn whole, as far as it was before.
+func TestScreenWorkOfPrograms(t *testing.T) {
+	frame := func(colour string) string {
+		var b strings.Builder
+		for row := range 80 {
+			fmt.Fprintf(&b, "\x1b[%d;1H%s\x1b[K%5d \x1b[33mfunc\x1b[39m %s\x1b[K", row+1, colour, row, strings.Repeat("text ", 30))
+		}
+		return b.String()
+	}
+	for name, c := range map[string]struct {
+		cols, rows int
+		output     string
+	}{
+		"log":        {200, 50, "2026-01-02 10:00:00 INFO request done in 3 ms, 200, /api/v1/items\r\n"},
+		"short":      {200, 50, "y\r\n"},
+		"colours":    {120, 40, "\x1b[32mok\x1b[0m \x1b[1;34mpackage\x1b[0m \x1b[38;5;9mx\x1b[39m\r\n"},
+		"editor":     {300, 80, frame("\x1b[44m")},
+		"cleared":    {300, 80, "\x1b[2J" + frame("")},
+		"scrolled":   {300, 80, "\x1b[44m\x1b[1;79r\x1b[79;1H\n\x1b[79;1H" + strings.Repeat("text ", 12) + "\x1b[K\x1b[r\x1b[80;1Hstatus"},
+		"inserted":   {300, 80, "\x1b[2;70r\x1b[2;1H\x1b[L" + strings.Repeat("text ", 10) + "\x1b[r"},
+		"two panes":  {300, 80, "\x1b[?69h\x1b[1;149s\x1b[79;1H\n" + strings.Repeat("many words ", 12) + "\x1b[?69l"},
+		"characters": {200, 50, "日本語のテキスト、漢字とかな。\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, end := viewOf(c.cols, c.rows, bytes.Repeat([]byte(c.output), viewLag/len(c.output)))
+			if s := v.show(end, 0, anyway); s.Approximate || v.patchy {
+				t.Error("not all was drawn")
+			}
+			t.Logf("%d %% of what may be done", 100*v.term.Work()/viewWork)
+		})
+	}
+}
+
+// For who wants the screen no more, no more is drawn.
+func TestScreenWantedNoMore(t *testing.T) {
+	for turns := range int64(3) {
+		v, end := viewOf(largest, largest, []byte(hostile["clear"]))
+		left, begin := turns, v.term.Work()
+		if s := v.show(end, 0, func() bool { left--; return left >= 0 }); s.Snapshot != nil {
+			t.Error("a screen was made")
+		}
+		if did := v.term.Work() - begin; v.next >= end || did < turns*viewSlice || did > turns*(viewSlice+beyond) {
+			t.Errorf("%d of %d were drawn, with %d work in %d turns", v.next, end, did, turns)
+		}
+	}
+}
+
+// Many sizes are no more work than they may be.
+func TestScreenWorkOfSizes(t *testing.T) {
+	v, _ := viewOf(largest, largest, nil)
+	for i := range mostMarks {
+		v.st.spool.Append([]byte(strings.Repeat("\x1b[41mx\x1b[K\r\n", 600)))
+		v.job.sizes.note(v.st.spool.End(), largest-i, largest-1)
+	}
+	s := v.show(v.st.spool.End(), 0, anyway)
+	if most := viewWork + 4*viewMore + 10*beyond; v.term.Work() > int64(most) {
+		t.Errorf("%d were done", v.term.Work())
+	}
+	if s.Cols != largest-mostMarks+1 || !s.Approximate {
+		t.Errorf("%d columns, approximate %t", s.Cols, s.Approximate)
+	}
+}
+
+// A program whose output is too much to draw is answered all the same.
+func TestScreenWorkAnswers(t *testing.T) {
+	const asks = "\x1b[6n"
+	v, end := viewOf(largest, largest, []byte(strings.Repeat(hostile["modes"][:viewLag/3]+asks, 3)))
+	for i := range 3 {
+		to := end / 3 * int64(i+1)
+		v.job.display.screen.add([]screen.Query{{From: to - int64(len(asks)), To: to, Screen: true}})
+	}
+	v.show(end, 0, anyway)
+	for _, q := range v.job.display.screen.pending {
+		if got := v.job.display.screen.answers[q.To]; len(got) == 0 {
+			t.Errorf("the query at %d has no answer", q.From)
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package rpc
+
+import (
+	"slices"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// portCondition is the condition port as the engine takes it. at is the JSON pointer of the
+// condition in its params, for errors.
+func portCondition(port int64, at string) (jobs.Condition, error) {
+	if !slices.Contains(jobs.Conditions(), jobs.UntilPort) {
+		return jobs.Condition{}, unsupported(at+"/port", "port", "this system does not tell who listens; wait for the line in which the program says so (pattern)")
+	}
+	return jobs.Condition{Kind: jobs.UntilPort, Port: uint16(port)}, nil // the schema has seen that it fits
+}
+
+// portMatch is who listens, as a match.
+func portMatch(p *jobs.Port) *schema.Match {
+	return &schema.Match{Port: optional(int64(p.Port)), Address: &p.Address, PID: optional(int64(p.PID)), Command: optional(p.Command)}
+}
+
+// listeningPortBytes is more than one takes in JSON.
+const listeningPortBytes = 128
+
+// listeningPorts is nil where nobody has looked.
+func listeningPorts(ports []jobs.Port) (all []schema.ListeningPort) {
+	if ports == nil {
+		return nil
+	}
+	all = []schema.ListeningPort{}
+	for _, p := range ports {
+		all = append(all, schema.ListeningPort{Port: int64(p.Port), Address: p.Address, PID: optional(int64(p.PID))})
+	}
+	return all
+}
