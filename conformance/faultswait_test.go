@@ -24,8 +24,8 @@ var waitFaults = []fault{
 		more.touch()
 		return []*packet{more, m}
 	})},
-	{name: "tells of the end of a wait for input more than its name", word: "waitingForInput", says: notSent + "is there, and there is no wait for input", hooks: inside("params", waits(false), set("why", "x"))},
-	{name: "tells a wait for input without its prompt", word: "waitingForInput", says: notSent + "is told without its prompt", hooks: inside("params", waits(true), unset("prompt"))},
+	{name: "tells of the end of a wait for input more than its name", word: "waitingForInput", says: "is there, and there is no wait for input", hooks: inside("params", waits(false), set("why", "x"))},
+	{name: "tells a wait for input without its prompt", word: "waitingForInput", says: "is told without its prompt", hooks: inside("params", waits(true), unset("prompt"))},
 	{name: "tells another prompt", word: "prompt:", says: "/prompt: expected|expected job/waitingForInput", slow: true, hooks: tellsOfWaits("prompt", "x")},
 	{name: "takes a password for a line", word: "password", says: "/kind: expected|expected job/waitingForInput|by the condition input", slow: true, hooks: takesFor("kind", "password", "line")},
 	{name: "takes keys for a line", word: "raw", says: "/kind: expected|expected job/waitingForInput|by the condition input", slow: true, hooks: takesFor("kind", "raw", "line")},
@@ -58,7 +58,7 @@ var waitFaults = []fault{
 		return waitIn(m.object("result"))["waiting"] == false
 	}), in("job", set("waitingForInput", aWait)))},
 	{name: "does not say why a job does not wait for input", word: "waiting: false", says: "/why: expected|waitingForInput: expected", hooks: inside("result", result("job/get"), in("job", in("waitingForInput", unset("why"))))},
-	{name: "tells in job/list that a job does not wait for input", word: "job/list", says: notSent + "job/get alone does", hooks: inside("result", result("job/list"), func(o map[string]any) {
+	{name: "tells in job/list that a job does not wait for input", word: "job/list", says: "job/get alone does", hooks: inside("result", result("job/list"), func(o map[string]any) {
 		list, _ := o["jobs"].([]any)
 		for _, job := range list {
 			if job, ok := job.(map[string]any); ok && job["exit"] == nil {
