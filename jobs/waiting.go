@@ -121,7 +121,7 @@ type inputWatch struct {
 	want    int  // the one that must begin at once: somebody waits for it
 	looked  int  // the last one that has ended
 	of      activity
-	ofTaken int // the last one that counted; what was seen is of then
+	ofTaken int // the last one that has seen the job wait; what is known is of then
 
 	now   *WaitingForInput // that the job is in; nil: none that is known
 	told  *WaitingForInput // the one that the client has in mind
@@ -272,7 +272,6 @@ func (j *Job) onLooked(m lookedMsg) {
 	l.under, l.looked, l.after = false, m.number, now.Add(lookRest*m.took)
 	if j.canWait() {
 		if m.of == j.activity() && !j.owesAnswer() {
-			l.of, l.ofTaken = m.of, m.number
 			j.take(m, now)
 		} else {
 			l.not, l.again = "output or input came while it was looked at", lookAfter[1]
@@ -311,7 +310,7 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 		j.takeNot(v, now)
 		return
 	}
-	l.doubt = time.Time{}
+	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
 	w := WaitingForInput{
 		Waiting: true, State: v.State, Kind: InputKind(v.Kind), Since: now, PID: v.PID, Why: v.Why, Confidence: v.Confidence,
 	}

@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -139,17 +141,14 @@ const (
 // it. That may be called in any goroutine. Of a full screen it is drawn, and else the last
 // line of the output.
 func (j *Job) promptReader() func() string {
-	st := j.lastWritten()
 	switch {
-	case st == nil:
-		return func() string { return "" }
 	case j.display == nil:
-		return st.lastLine
+		return j.lastLine
 	case j.modes().AlternateScreen:
 		v, end := j.theView(), j.End(PTY)
 		return func() string { return cursorLine(v.show(end, 0, anyway).Snapshot) }
 	}
-	cols, rows := j.info.Cols, j.info.Rows
+	st, cols, rows := j.stream(PTY), j.info.Cols, j.info.Rows
 	return func() string { return st.drawnLine(cols, rows) }
 }
 
@@ -209,14 +208,17 @@ func (s *stream) lastLine() string {
 	return shortLine(lines[strings.LastIndexByte(lines, '\n')+1:])
 }
 
-// lastWritten is the stream to which something was written last.
-func (j *Job) lastWritten() (last *stream) {
-	for _, st := range j.streams {
-		if last == nil || st.last.Load() > last.last.Load() {
-			last = st
+// lastLine is the last line of what was written to pipes: of the two the one that was written
+// last, unless that has come to the end of its line.
+func (j *Job) lastLine() (line string) {
+	streams := slices.Clone(j.streams)
+	slices.SortStableFunc(streams, func(a, b *stream) int { return cmp.Compare(b.last.Load(), a.last.Load()) })
+	for _, st := range streams {
+		if line = st.lastLine(); line != "" {
+			break
 		}
 	}
-	return last
+	return line
 }
 
 func shortLine(line string) string {

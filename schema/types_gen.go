@@ -551,7 +551,7 @@ type WaitingForInput struct {
 	Since *string `json:"since,omitempty"`
 	// The line on which the cursor stands, as a person sees it, without blanks at its end,
 	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
-	// was written last.
+	// was written last, or of the other where that one has come to its end.
 	Prompt *string `json:"prompt,omitempty"`
 	// The process that reads; absent where it is not known.
 	PID *int64 `json:"pid,omitempty"`
@@ -2679,7 +2679,7 @@ type JobWaitingForInputParams struct {
 	Since *string `json:"since,omitempty"`
 	// The line on which the cursor stands, as a person sees it, without blanks at its end,
 	// at most 1024 characters. Of a job without a terminal: the last line of the stream that
-	// was written last.
+	// was written last, or of the other where that one has come to its end.
 	Prompt *string `json:"prompt,omitempty"`
 	// The process that reads; absent where it is not known.
 	PID *int64 `json:"pid,omitempty"`
