@@ -48,12 +48,6 @@ while True:
 	return d
 }
 
-// long leaves one out of the short form.
-func long(d dialogue) dialogue {
-	d.short = false
-	return d
-}
-
 // one is a program that asks once.
 func one(p program, st ...step) dialogue { return dialogue{p, st} }
 
@@ -78,14 +72,14 @@ func dialogues() []dialogue {
 		helperDialogue("other thread", "line", ""),
 		pythonDialogue("line, of python", `os.write(1, b"name? ")`, `None`),
 		// Its terminal is the server, which answers: nobody else is asked.
-		long(pythonDialogue("asks its terminal, of python", `
+		pythonDialogue("asks its terminal, of python", `
     import tty; tty.setraw(0)
     for i in range(10):
         os.write(1, b"a line\r\n" * 50 + b"\x1b[6n")
         while os.read(0, 1) != b"R": pass
         time.sleep(0.005)
     os.write(1, b"ready: ")
-    tty.setcbreak(0)`, `None`)),
+    tty.setcbreak(0)`, `None`),
 		pythonDialogue("poll, of python", `os.write(1, b"name? ")`, `p.poll()`),
 		pythonDialogue("later, of python", `os.write(1, b"name? "); time.sleep(0.3)`, `None`),
 		one(program{name: "much later", group: "made for it", argv: []string{"shelld-waits", "much later"}}, step{reads: 1, kind: "line"}),
@@ -199,7 +193,7 @@ func dialogues() []dialogue {
 		one(program{name: "htop", group: "full screen", argv: []string{"htop"}},
 			step{screen: `F10Quit\z`, kind: "fullscreen", keys: []string{"F1"}}, step{screen: `\Ahtop 3[^\n]* - \(C\)`, kind: "fullscreen"}),
 		one(program{name: "dialog --yesno", group: "full screen", argv: []string{"dialog", "--yesno", "Really?", "8", "40"}, short: true},
-			step{screen: `Really\?[\s\S]*< *No *>`, kind: "raw", keys: []string{"Tab"}}, step{ends: `(?s).*No.*`, kind: "raw"}),
+			step{screen: `Really\?[\s\S]*< *No *>`, kind: "raw", prompt: `^[^<]*< *Yes *> *< *No *>\W*$`, keys: []string{"Tab"}}, step{ends: `(?s).*No.*`, kind: "raw"}),
 		one(program{name: "dialog --inputbox", group: "full screen", argv: []string{"dialog", "--inputbox", "Name?", "8", "40"}},
 			step{screen: `Name\?[\s\S]*<Cancel>`, kind: "raw", input: "abc"}, step{screen: `abc[\s\S]*<Cancel>`, kind: "raw"}),
 		one(program{name: "whiptail", group: "full screen", argv: []string{"whiptail", "--yesno", "Really?", "8", "40"}},

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"shelld/schema"
+)
+
+// BenchmarkIdleWaits tells what 200 jobs cost that wait for input, or sleep, for somebody
+// who wants to know when that changes: in percent of one processor, over ten seconds, from
+// ten seconds after they were started on.
+func BenchmarkIdleWaits(b *testing.B) {
+	const jobs, window = 200, 10 * time.Second
+	waits := [][]string{{"bash", "--norc", "--noprofile"}, {"cat"}}
+	for _, c := range []struct {
+		name   string
+		events schema.List[schema.EventName]
+		argv   [][]string
+	}{
+		{"waiting/nobody", schema.List[schema.EventName]{schema.EventNameExited}, waits},
+		{"waiting/told", schema.List[schema.EventName]{schema.EventNameWaitingForInput, schema.EventNameExited}, waits},
+		{"sleeping/told", schema.List[schema.EventName]{schema.EventNameWaitingForInput, schema.EventNameExited}, [][]string{{"sleep", "1000"}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := serveBench(b, "exited")
+			for i := range jobs {
+				s.start(schema.JobStartParams{Argv: c.argv[i%len(c.argv)], Events: c.events, Group: ptr("idle")})
+			}
+			time.Sleep(window)
+			for b.Loop() {
+				before := spentBy(s.cmd.Process.Pid)
+				time.Sleep(window)
+				used := spentBy(s.cmd.Process.Pid).onCPU - before.onCPU
+				b.ReportMetric(100*float64(used)/float64(window), "%-of-a-processor")
+			}
+			b.ReportMetric(0, "ns/op")
+			s.call("job/kill", struct {
+				Group string `json:"group"`
+			}{"idle"}, nil)
+		})
+	}
+}
+
+// BenchmarkAnswer answers a question, and has the next one told: by the condition input, and
+// by a pattern for what the question looks like.
+func BenchmarkAnswer(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		next schema.Condition
+	}{
+		{"input", schema.Condition{Input: json.RawMessage("true")}},
+		{"pattern", schema.Condition{Pattern: ptr(`\? `)}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := serveBench(b, "exited")
+			until := &schema.Wait{Until: schema.List[schema.Condition]{c.next}}
+			handle := s.start(schema.JobStartParams{Argv: []string{"sh", "-c", `while printf 'more? '; read -r x; do :; done`}, Wait: until})
+			measure(b, s.cmd.Process.Pid, func() {
+				var r schema.JobWriteResult
+				s.call("job/write", schema.JobWriteParams{Handle: handle, Input: ptr("y\n"), Wait: until}, &r)
+				if r.Outcome.Reason == schema.OutcomeReasonTimeout {
+					b.Fatal("it does not ask again")
+				}
+			})
+		})
+	}
+}
