@@ -191,8 +191,9 @@ func TestSecretIsTyped(t *testing.T) {
 			term.echo(false)
 			v := asks
 			v.PID = pid
-			l.set(v)
 			f.says(text)
+			synctest.Wait()
+			l.set(v) // behind the output: a look may be due at this very moment
 			time.Sleep(time.Second)
 		}
 		prompt("Password: ", 7, "sudo ls")
