@@ -286,7 +286,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		if t := w.portsAsked(now); !t.IsZero() {
 			sooner(t)
 		} else if w.catchup == nil && w.glance == 0 {
-			sooner(w.deadline)
+			sooner(w.look.later(w.deadline))
 			sooner(j.quietDeadline(w))
 		}
 	}
@@ -309,7 +309,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	}
 	sooner(j.inputDeadline())
 	for _, r := range j.runs {
-		sooner(r.deadline)
+		sooner(r.look.later(r.deadline))
 		sooner(r.drainUntil)
 	}
 	for _, r := range j.reads {

@@ -140,6 +140,9 @@ func (j *Job) enqueue(m writeMsg) {
 		if q != nil && (m.in.Secret || hidden) {
 			clear(q.data)
 		}
+		if m.in.person {
+			j.secretRefused(err)
+		}
 		m.reply.fail(err)
 		return
 	}

@@ -19,6 +19,7 @@ type RunResult struct {
 	Complete bool // every byte that will ever come is in Output
 	Output   map[Stream]Range
 	Hint     *Hint
+	Waiting  *WaitingForInput // in which the job was at the timeout; nil: in none that is known
 }
 
 // A runReq awaits the end of the job.
@@ -28,6 +29,8 @@ type runReq struct {
 	drainUntil time.Time // zero: the leader lives
 	timedOut   bool
 	hint       *Hint
+	look       parting
+	waiting    *WaitingForInput // at the timeout
 	reply      reply[RunResult]
 }
 
@@ -93,7 +96,10 @@ func (j *Job) reviewRunning(r *runReq, now time.Time) bool {
 	if r.deadline.IsZero() || now.Before(r.deadline) {
 		return false
 	}
-	r.deadline, r.timedOut = time.Time{}, true
+	if j.asksInput(&r.look, now) {
+		return false
+	}
+	r.deadline, r.timedOut, r.waiting = time.Time{}, true, j.inputs.now
 	if r.opts.Background {
 		r.reply.ok(j.runResult(r, false))
 		return true
@@ -103,7 +109,7 @@ func (j *Job) reviewRunning(r *runReq, now time.Time) bool {
 }
 
 func (j *Job) runResult(r *runReq, complete bool) RunResult {
-	res := RunResult{Info: j.snapshot(), TimedOut: r.timedOut, Complete: complete, Hint: r.hint, Output: map[Stream]Range{}}
+	res := RunResult{Info: j.snapshot(), TimedOut: r.timedOut, Complete: complete, Hint: r.hint, Waiting: r.waiting, Output: map[Stream]Range{}}
 	for _, s := range res.Info.Streams {
 		res.Output[s.Name] = Range{0, s.NextOffset}
 		j.unread[s.Name] = max(j.unread[s.Name], s.NextOffset)

@@ -156,6 +156,16 @@ func (j *Job) AnswerSecret(waitID string, value []byte) {
 	j.ask(writeMsg{in, newReply[WriteResult](), time.Now()})
 }
 
+// secretRefused is told that what the person has answered cannot be typed. Where the job
+// waits on, the person is asked once more; what was wrong is for the log.
+func (j *Job) secretRefused(err *Error) {
+	if err.Code == CodeInputNotExpected || err.Code == CodeJobExited {
+		return // The question is over.
+	}
+	j.log.Warn("the answer to client/secret cannot be typed, and the client is asked again", "job", j.id, "error", err)
+	j.secret.asked, j.secret.last = "", ""
+}
+
 // wipe overwrites what of a secret input can be.
 func (in *Input) wipe() {
 	if !in.Secret {

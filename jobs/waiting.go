@@ -127,6 +127,7 @@ type inputWatch struct {
 	told  *WaitingForInput // the one that the client has in mind
 	not   string           // why it is not known to wait
 	again time.Duration    // when the last look would have known better; 0: it knew
+	turns int              // of the reader, when it was seen last
 	doubt time.Time        // since when now was not seen any more; zero: it was
 	count int              // waits
 
@@ -310,24 +311,43 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 		j.takeNot(v, now)
 		return
 	}
-	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
 	w := WaitingForInput{
 		Waiting: true, State: v.State, Kind: InputKind(v.Kind), Since: now, PID: v.PID, Why: v.Why, Confidence: v.Confidence,
 	}
 	if w.Kind == InputRaw && j.display != nil && j.modes().AlternateScreen {
 		w.Kind = InputFullscreen
 	}
-	if old := l.now; old != nil && old.PID == w.PID && old.Kind == w.Kind {
-		w.ID, w.Since, w.Prompt = old.ID, old.Since, old.Prompt
+	if old := l.now; old != nil && old.PID == w.PID && old.Kind == w.Kind && !j.goneOn(m) {
+		w.ID, w.Since = old.ID, old.Since
 	} else {
 		l.count++
 		w.ID = strconv.FormatInt(int64(j.id), 10) + "." + strconv.Itoa(l.count)
 	}
 	if m.asked {
 		w.Prompt, l.promptOf = m.prompt, m.of
+	} else if l.now != nil { // nothing has come since that was read
+		w.Prompt = l.now.Prompt
 	}
-	l.now, l.not, l.asker = &w, "", m.asker
+	l.now, l.not, l.asker, l.turns = &w, "", m.asker, v.Turns
+	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
 	j.publish()
+}
+
+// goneOn says whether the program has gone on by itself since the wait that there is was
+// seen, although it is seen to wait as then: its time to read was over, or a signal came, and
+// it has asked something else. It has run, and output came. A program of single keys draws
+// now and then what it shows: it has asked something else where the cursor's line is another
+// one, and on a full screen nobody can say.
+func (j *Job) goneOn(m lookedMsg) bool {
+	l := &j.inputs
+	ran := m.verdict.Turns == 0 || m.verdict.Turns != l.turns
+	switch {
+	case !ran || m.of.output == l.of.output:
+		return false
+	case m.verdict.Kind != inputwait.Raw:
+		return true
+	}
+	return l.now.Kind == InputRaw && m.asked && m.prompt != l.now.Prompt
 }
 
 // takeNot takes a look that has seen no wait. One that polls with a timeout wakes up for

@@ -35,6 +35,9 @@ const soon = 300 * time.Millisecond
 // answerLookedAt answers a job/get, once it is known whether the job waits for input.
 func (j *Job) answerLookedAt(m infoMsg, info Info) {
 	if !j.canWait() {
+		if j.input == nil && j.st.exit == nil && j.term == nil {
+			info.Waiting = &WaitingForInput{Why: "nothing can be written to it: its standard input is no pipe of the server's, or is closed"}
+		}
 		m.reply.ok(info)
 		return
 	}
@@ -129,6 +132,35 @@ func (j *Job) failHeld(err *Error) {
 		h.msg.fail(err)
 	}
 	l.infos, l.writeQ = nil, nil
+}
+
+// A parting is the last look of somebody whose time is over: what the job does then is worth to be
+// known.
+type parting struct {
+	number int       // 0: it was not asked for
+	until  time.Time // when nobody waits for it any more
+}
+
+// partingTime bounds how long an answer whose time is over waits for it.
+const partingTime = 100 * time.Millisecond
+
+// asksInput says whether one waits for its last look.
+func (j *Job) asksInput(l *parting, now time.Time) bool {
+	if !j.canWait() {
+		return false
+	}
+	if l.number == 0 {
+		l.number, l.until = j.needLook(), now.Add(partingTime)
+	}
+	return j.inputs.looked < l.number && now.Before(l.until)
+}
+
+// later is when one whose time is over has to be answered.
+func (l *parting) later(deadline time.Time) time.Time {
+	if l.number != 0 {
+		return l.until
+	}
+	return deadline
 }
 
 const (

@@ -51,7 +51,7 @@ func (l *fakeLooker) taken() []time.Duration {
 }
 
 var (
-	reads   = inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Line, Confidence: inputwait.Exact, PID: 7, Why: "it reads"}
+	reads   = inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Line, Confidence: inputwait.Exact, PID: 7, Turns: 1, Why: "it reads"}
 	listens = inputwait.Verdict{Waiting: true, State: inputwait.Listening, Kind: inputwait.Raw, Confidence: inputwait.Likely, PID: 7, Why: "it polls"}
 	works   = inputwait.Verdict{Why: "it works"}
 )
@@ -177,6 +177,85 @@ func TestEdgesOfAWaitAreTold(t *testing.T) {
 		f.waits("1.1 reading line exact", "1.1 over", "1.2 listening raw likely", "1.2 reading raw likely", "1.2 over", "exited")
 		f.proc.gone()
 		f.finish()
+	})
+}
+
+// A program whose time to read was over asks something else: that is another wait, and an
+// answer to the first question does not go to it. Where it only draws its line of keys anew, it
+// is the same.
+func TestNextQuestionIsAnotherWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.says("Keep file? ")
+		l.set(reads)
+		if w := must(t, f.Info()).Waiting; w.ID != "1.1" {
+			t.Errorf("first %+v", w)
+		}
+		f.says("\r\nDelete all? ")
+		synctest.Wait()
+		next := reads
+		next.Turns++
+		l.set(next)
+		late, err := f.Write(Input{Text: "yes\r", IfWaiting: "1.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused(t, late, CodeInputNotExpected)
+		if w := must(t, f.Info()).Waiting; w.ID != "1.2" || w.Prompt != "Delete all?" {
+			t.Errorf("then %+v", w)
+		}
+		keys := inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Raw, Confidence: inputwait.Likely, PID: 7, Turns: 10}
+		l.set(keys)
+		first := must(t, f.Info()).Waiting.ID
+		f.says("\r12:00\r\x1b[KDelete all? ")
+		synctest.Wait()
+		keys.Turns++
+		l.set(keys)
+		if w := must(t, f.Info()).Waiting; w.ID != first {
+			t.Errorf("drawn anew, %s is %+v", first, w)
+		}
+		f.says("\r\x1b[KGo on? ")
+		synctest.Wait()
+		keys.Turns++
+		l.set(keys)
+		if w := must(t, f.Info()).Waiting; w.ID == first || w.Prompt != "Go on?" {
+			t.Errorf("another question is told as %+v, like %s", w, first)
+		}
+		f.end()
+	})
+}
+
+// Whose time is over is told what the job does then: a wait without time what is the case, and
+// a job/run why it has come to no end.
+func TestLookAtTheTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.says("sure? ")
+		l.set(reads)
+		spec := forInput(InputCondition{})
+		spec.Timeout = 0
+		p, _ := f.Wait(spec)
+		if o := must(t, p); o.Reason != "input" {
+			t.Errorf("a wait without time for what is the case ended by %s", o.Reason)
+		}
+		p, _ = f.Wait(&WaitSpec{Timeout: time.Second})
+		if o := must(t, p); o.Reason != "timeout" || o.State.Waiting == nil {
+			t.Errorf("a wait for nothing ended by %s, waiting %+v", o.Reason, o.State.Waiting)
+		}
+		run := f.Run(RunOptions{Timeout: 2 * time.Second, Background: true})
+		if r := must(t, run); !r.TimedOut || r.Waiting == nil || r.Waiting.Prompt != "sure?" {
+			t.Errorf("a run came to %+v", r.Waiting)
+		}
+		l.mu.Lock()
+		l.block = make(chan struct{})
+		l.mu.Unlock()
+		began := time.Now()
+		p, _ = f.Wait(&WaitSpec{Timeout: time.Second})
+		if o := must(t, p); o.Reason != "timeout" || time.Since(began) != time.Second+partingTime {
+			t.Errorf("ended by %s after %v", o.Reason, time.Since(began))
+		}
+		close(l.block)
+		f.end()
 	})
 }
 

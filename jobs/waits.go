@@ -29,6 +29,7 @@ type wait struct {
 
 	input    *queued // the write that it is the wait of; nil: of none
 	lookFrom int     // the first look for input that counts
+	look     parting // at the timeout
 
 	typed      *typedInput // the input whose echo is meant; nil = there is none
 	afterInput bool        // where a pattern does not say: that echo does not match
@@ -325,7 +326,7 @@ func (w *wait) looked() bool { return w.catchup == nil && w.glance == 0 }
 func (j *Job) reviewWaits(now time.Time) {
 	j.waits = slices.DeleteFunc(j.waits, func(w *wait) bool {
 		reason, index, over := j.verdict(w, now)
-		if over && j.asksPorts(w, index, now) {
+		if over && (j.asksPorts(w, index, now) || reason == "timeout" && j.asksInput(&w.look, now)) {
 			return false
 		}
 		if over {

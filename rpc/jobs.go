@@ -176,7 +176,7 @@ func (s *Server) jobRun(r *request) error {
 func (s *Server) runResult(j *jobs.Job, p *schema.JobRunParams, res jobs.RunResult) schema.JobRunResult {
 	w := schema.JobRunResult{
 		Exit: exit(res.Info.Exit), TimedOut: res.TimedOut, OutputComplete: res.Complete, DurationMs: millis(res.Info.Duration()),
-		Job: jobState(res.Info.State), Hint: hint(res.Hint),
+		Job: jobState(res.Info.State), Hint: hint(res.Hint), WaitingForInput: waitingForInput(res.Waiting),
 	}
 	format := or(p.Format, schema.RunFormatText)
 	maxBytes := s.clampBytes(p.MaxBytes, defaultRunBytes)

@@ -2153,6 +2153,10 @@ type JobRunResult struct {
 	DurationMs int64 `json:"durationMs"`
 	// The job when the answer was made.
 	Job JobState `json:"job"`
+	// The wait for input in which the job was when timeoutMs had passed; absent where it was
+	// in none that is known. The command then asks somebody: answer it, or start it so that
+	// it does not ask.
+	WaitingForInput *WaitingForInput `json:"waitingForInput,omitempty"`
 	// Why the shell could not run the command; absent where it could.
 	Hint *Hint `json:"hint,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.

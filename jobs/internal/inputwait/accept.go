@@ -11,7 +11,12 @@ const (
 	quietRunning   = time.Second            // somebody of the job runs
 	quietAmbiguous = 500 * time.Millisecond // it may be another descriptor that it reads
 
-	shortTimeout = time.Second
+	shortTimeout = 900 * time.Millisecond // a second, of which some has gone by
+
+	// A process that takes input and prints all the while is never quiet. It is believed to
+	// listen once it was met so often, for so long.
+	keenLooks = 4
+	keenFor   = time.Second
 )
 
 // A timeout that is none, and one that could not be read.

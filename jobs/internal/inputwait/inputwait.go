@@ -73,6 +73,10 @@ type Verdict struct {
 	Kind       Kind
 	Confidence Confidence
 	PID        int
+	// Turns is how often the thread that waits had been given a processor by then: of two
+	// verdicts about one process with the same number, it has slept in between. 0: that is
+	// not known.
+	Turns int
 	// Why is one phrase for people.
 	Why string
 	// Again says, where the job would be waiting if quiet lasted, in what time another

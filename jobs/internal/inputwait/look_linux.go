@@ -26,6 +26,7 @@ type Prober struct {
 	fds    []int    // used again: a process's descriptors
 	seen   []member // used again: of the search
 	rest   rest     // the last verdict, while nothing speaks against it
+	keen   keen
 }
 
 // New returns one that has not looked yet.
@@ -73,7 +74,7 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 	p.rest = rest{}
 	if v.Waiting {
 		p.last = v.PID
-		p.note(v)
+		p.note(&v)
 	}
 	return v
 }
@@ -90,18 +91,24 @@ type rest struct {
 // mostRests is how many looks rely on one: what else the job does is not seen by them.
 const mostRests = 7
 
-// note keeps a verdict for rests, if it is exact.
-func (p *Prober) note(v Verdict) {
-	if v.Confidence != Exact || !p.s.found || p.s.best.pid != v.PID {
-		return
+// note adds its turns to a verdict, and keeps it for rests if it is exact.
+func (p *Prober) note(v *Verdict) {
+	tid, found := v.PID, p.s.found && p.s.best.pid == v.PID
+	if found {
+		tid = p.s.best.tid
 	}
 	proc, err := p.r.open(v.PID)
 	if err != nil {
 		return
 	}
 	defer proc.close()
-	if n, ok := turns(proc, p.s.best.tid); ok {
-		p.rest = rest{verdict: v, tid: p.s.best.tid, turns: n}
+	n, ok := turns(proc, tid)
+	if !ok {
+		return
+	}
+	v.Turns = n
+	if found && v.Confidence == Exact {
+		p.rest = rest{verdict: *v, tid: tid, turns: n}
 	}
 }
 
@@ -175,7 +182,7 @@ func (p *Prober) unsettled() string {
 	case unread:
 		return "what was written was not consumed"
 	case !p.target.Input.OutputIdle():
-		return "what was printed was not stored"
+		return "output is still coming"
 	}
 	return ""
 }
@@ -190,6 +197,9 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 			missing = wait
 		}
 	}
+	if keen := p.isKeen(w); missing > 0 && keen {
+		c.state, c.confidence, missing = Listening, Likely, 0
+	}
 	if missing > 0 {
 		if p.s.runner != 0 {
 			missing = min(missing, backoff(quiet)) // It may just have woken up, or be about to end.
@@ -199,6 +209,25 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 	}
 	kind, _ := p.target.kind()
 	v.Waiting, v.State, v.Kind, v.Confidence, v.PID, v.Why = true, c.state, kind, c.confidence, w.pid, p.explain(w)
+}
+
+// keen is a process that was met again and again where it takes input, although it was not
+// quiet.
+type keen struct {
+	pid         int
+	looks       int
+	since, last time.Time
+}
+
+// isKeen notes that a process was met, and says whether that was so for long.
+func (p *Prober) isKeen(w *wait) bool {
+	now := time.Now()
+	if p.keen.pid != w.pid || now.Sub(p.keen.last) > keenFor {
+		p.keen = keen{pid: w.pid, since: now}
+	}
+	p.keen.looks++
+	p.keen.last = now
+	return p.keen.looks >= keenLooks && now.Sub(p.keen.since) >= keenFor
 }
 
 // explain is a phrase about a wait.
