@@ -297,6 +297,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.screenUntil())
 	sooner(j.glanceDue())
 	sooner(j.lookAt())
+	sooner(j.heldUntil())
 	sooner(j.portDue())
 	sooner(j.hiddenAt())
 	sooner(j.recordAt)

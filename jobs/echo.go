@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"bytes"
 	"slices"
 
 	"shelld/jobs/internal/match"
@@ -47,13 +48,27 @@ func (j *Job) noteTyped(q *queued) {
 	}
 	out := j.streams[0]
 	data := q.data
-	if q.secret {
+	if attrs.Canonical && !attrs.Echo {
+		data = lineEnds(data) // of which the terminal shows something
+	} else if q.secret {
 		data = slices.Clone(data) // the queue wipes its own
 	}
 	q.typed = &typedInput{data, attrs, q.before > 0, out.name, out.spool.End()}
 	if len(q.data) <= rememberedInput && !q.secret {
 		j.typed = q.typed
 	}
+}
+
+// lineEnds is input with all but its line ends made unknown: what is typed while echo is off
+// is to be in no copy.
+func lineEnds(data []byte) []byte {
+	masked := bytes.Repeat([]byte{'x'}, len(data))
+	for i, c := range data {
+		if c == '\r' || c == '\n' {
+			masked[i] = c
+		}
+	}
+	return masked
 }
 
 // attrsFor asks the terminal, unless that was done just now.

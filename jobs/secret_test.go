@@ -312,3 +312,24 @@ func TestSecretInputThatWasQueued(t *testing.T) {
 		f.end()
 	})
 }
+
+// A password that is too long is told nobody, and asked for once more; and who prints nothing
+// at all is asked for too.
+func TestSecretThatCannotBeTyped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l, term, in := startAsking(t, SecretPolicy{Ask: true})
+		term.echo(false)
+		l.set(asks)
+		time.Sleep(time.Second)
+		f.secretsAre(`1.1 "" sudo ls #1 after 0`)
+		f.AnswerSecret("1.1", []byte(strings.Repeat("x", 5000)))
+		time.Sleep(time.Second)
+		f.secretsAre(`1.1 "" sudo ls #1 after 0`, `1.1 "" sudo ls #2 after 0`)
+		f.AnswerSecret("1.1", []byte("short"))
+		synctest.Wait()
+		if in.typed() != "short\r" {
+			t.Errorf("typed %d bytes", len(in.typed()))
+		}
+		f.end()
+	})
+}

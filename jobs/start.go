@@ -105,6 +105,7 @@ func (j *Job) attach(l *launched) {
 	j.proc, j.facts, j.input, j.term = l.proc, l.proc.Events(), l.input, l.term
 	j.process.Store(&processHandle{l.proc})
 	j.inputs.looker = l.looker
+	j.inputs.seen.output, j.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
 	now := time.Now()
 	if a := j.mgr.archive; a != nil {
 		j.folder = a.folder(j.id)

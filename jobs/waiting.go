@@ -204,6 +204,7 @@ func (j *Job) reviewWaiting(now time.Time) {
 	if a := j.activity(); a != l.seen {
 		l.seen, l.at = a, j.activeAt().Add(lookAfter[0])
 	}
+	j.writeHeld(now)
 	if at := j.lookAt(); !at.IsZero() && !now.Before(at) {
 		j.beginLook(now)
 	}
@@ -272,9 +273,15 @@ func (j *Job) onLooked(m lookedMsg) {
 	now := time.Now()
 	l.under, l.looked, l.after = false, m.number, now.Add(lookRest*m.took)
 	if j.canWait() {
-		if m.of == j.activity() && !j.owesAnswer() {
+		switch v := m.verdict; {
+		case !v.Waiting && v.Again == 0: // whatever came meanwhile
 			j.take(m, now)
-		} else {
+		case m.of == j.activity() && !j.owesAnswer():
+			j.take(m, now)
+		default:
+			if v.Waiting {
+				l.doubt = time.Time{}
+			}
 			l.not, l.again = "output or input came while it was looked at", lookAfter[1]
 		}
 		l.at = j.nextLook(now)

@@ -24,9 +24,14 @@ type infoWait struct {
 
 // A heldWrite is a write that waits for a look, or behind one that does.
 type heldWrite struct {
-	msg  writeMsg
-	need int
+	msg   writeMsg
+	need  int       // 0: none
+	until time.Time // when it is refused, if none has seen the wait by then
 }
+
+// confirmTime bounds how long a write waits for a look that sees the wait that it is for.
+// One is enough, unless output comes without end.
+const confirmTime = time.Second
 
 // soon is the longest for which a job/get waits for a look that knows, where the first one
 // could not know yet: nearly all that can be known is by then.
@@ -61,7 +66,7 @@ func (j *Job) answerLooked() {
 			i.asked.reply.ok(i.info)
 		}
 	}
-	j.writeHeld(can)
+	j.writeHeld(time.Now())
 }
 
 // waits says whether it waits for a look that is to come in time again.
@@ -92,21 +97,54 @@ func (j *Job) holdWrite(m writeMsg) bool {
 	if m.in.IfWaiting != "" && j.canWait() {
 		need = j.needLook()
 	}
-	if need == 0 && len(l.writeQ) == 0 {
+	if need == 0 && (len(l.writeQ) == 0 || j.interrupts(m.in)) {
 		return false
 	}
-	l.writeQ = append(l.writeQ, heldWrite{m, need})
+	l.writeQ = append(l.writeQ, heldWrite{m, need, time.Now().Add(confirmTime)})
 	return true
 }
 
-// writeHeld goes on with writes that wait no longer.
-func (j *Job) writeHeld(can bool) {
-	l := &j.inputs
-	for len(l.writeQ) > 0 && (!can || l.writeQ[0].need <= l.looked && (l.writeQ[0].need == 0 || l.doubt.IsZero())) {
-		m := l.writeQ[0].msg
-		l.writeQ = l.writeQ[1:]
-		j.enqueue(m)
+// interrupts says whether an input begins with a signal key, which waits for nothing.
+func (j *Job) interrupts(in Input) bool {
+	if j.term == nil || in.Secret {
+		return false
 	}
+	q, _, err := j.compose(in)
+	return err == nil && q.overtakes
+}
+
+// writeHeld goes on with writes that wait no longer.
+func (j *Job) writeHeld(now time.Time) {
+	l := &j.inputs
+	for len(l.writeQ) > 0 {
+		h := l.writeQ[0]
+		over := l.now == nil || l.now.ID != h.msg.in.IfWaiting
+		switch {
+		case !j.canWait(), h.need == 0, h.need <= l.ofTaken, h.need <= l.looked && over:
+			l.writeQ = l.writeQ[1:]
+			j.enqueue(h.msg) // which refuses it if the wait is over
+		case !now.Before(h.until):
+			l.writeQ = l.writeQ[1:]
+			h.msg.fail(j.notSeen(h.msg.in.IfWaiting))
+		default:
+			return
+		}
+	}
+}
+
+// notSeen refuses what was meant for a wait of which nobody knows whether it goes on.
+func (j *Job) notSeen(id string) *Error {
+	e := errorf(CodeInputNotExpected, "whether job %d still waits for input as %q could not be seen within %v: %s; look what it does now, or send it without ifWaiting", j.id, id, confirmTime, cmp.Or(j.inputs.not, "output is still coming"))
+	e.Handle = j.id
+	return e
+}
+
+// heldUntil is when a write is refused that waits for a look; zero: none is.
+func (j *Job) heldUntil() (t time.Time) {
+	if q := j.inputs.writeQ; len(q) > 0 {
+		t = q[0].until
+	}
+	return t
 }
 
 // cancelHeld withdraws a write that is held back.

@@ -20,11 +20,18 @@ type fakeLooker struct {
 	looks []time.Duration // since it was made
 	quiet []time.Duration
 	block chan struct{} // not nil: looks wait for it
+	while func()        // not nil: it happens during a look
 }
 
 func (l *fakeLooker) Look(quiet time.Duration) inputwait.Verdict {
 	if b := l.blocked(); b != nil {
 		<-b
+	}
+	l.mu.Lock()
+	while := l.while
+	l.mu.Unlock()
+	if while != nil {
+		while()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -255,6 +262,55 @@ func TestLookAtTheTimeout(t *testing.T) {
 			t.Errorf("ended by %s after %v", o.Reason, time.Since(began))
 		}
 		close(l.block)
+		f.end()
+	})
+}
+
+// Where output comes during each look none sees the wait: an input for it is refused in the
+// end, and not before, one that interrupts does not wait for that, and that nobody waits any
+// more counts all the same.
+func TestLooksThatOutputOvertakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.TellWaiting(true)
+		l.set(reads)
+		f.says("Go? ")
+		time.Sleep(time.Second)
+		l.mu.Lock()
+		l.while = func() {
+			f.says("y\n")
+			time.Sleep(time.Millisecond)
+		}
+		l.mu.Unlock()
+		began := time.Now()
+		answer, _ := f.Write(Input{Text: "y\r", IfWaiting: "1.1"})
+		refused(t, answer, CodeInputNotExpected)
+		if took := time.Since(began); took < confirmTime || took > confirmTime+ms(10) {
+			t.Errorf("refused after %v, want %v", took, confirmTime)
+		}
+		f.waits("1.1 reading line exact")
+		began = time.Now()
+		answer, _ = f.Write(Input{Text: "y\r", IfWaiting: "1.1"})
+		must(t, f.Write1("\x03"))
+		if took := time.Since(began); took > ms(10) {
+			t.Errorf("an interrupt took %v", took)
+		}
+		refused(t, answer, CodeInputNotExpected)
+		f.waits("1.1 reading line exact", "1.1 over") // by the interrupt
+		l.mu.Lock()
+		l.while = nil
+		l.mu.Unlock()
+		time.Sleep(time.Second)
+		f.waits("1.1 reading line exact", "1.1 over", "1.2 reading line exact")
+		l.mu.Lock()
+		l.while, l.sees = func() { f.says("y\n") }, works
+		l.mu.Unlock()
+		time.Sleep(slowestLook + 2*doubtTime)
+		f.waits("1.1 reading line exact", "1.1 over", "1.2 reading line exact", "1.2 over")
+		l.mu.Lock()
+		l.while = nil
+		l.mu.Unlock()
+		time.Sleep(time.Second)
 		f.end()
 	})
 }
