@@ -16,7 +16,7 @@ import (
 type Listener struct {
 	Port    int
 	Address netip.Addr
-	User    int    // who made it
+	User    int64  // who made it: more than an int has room for on some machines
 	PID     int    // the first process found that has it; 0 = not known
 	Command string // of that process, where it was asked for
 

@@ -159,8 +159,8 @@ type search struct {
 	fresh  map[uint64]bool // the inodes that are looked for
 	owners map[uint64]int  // and who was found to have them
 	walked map[int]bool
-	hidden []int // the users of those whose descriptors may not be read; anybody: -1
-	failed bool  // descriptors could not be read for another reason
+	hidden []int64 // the users of those whose descriptors may not be read; anybody: -1
+	failed bool    // descriptors could not be read for another reason
 }
 
 // rounds bounds how often processes are listed that forks make more of.
@@ -242,7 +242,7 @@ func socketInode(link string) (uint64, bool) {
 }
 
 // userOf is as whom a process runs, -1 where that is hidden; alive is false where it has ended.
-func userOf(pid int) (user int, alive bool) {
+func userOf(pid int) (user int64, alive bool) {
 	text, err := os.ReadFile(file(pid, "status"))
 	if err != nil {
 		return -1, !os.IsNotExist(err)
@@ -251,7 +251,7 @@ func userOf(pid int) (user int, alive bool) {
 }
 
 // parseStatus reads the state and the effective user of /proc/PID/status.
-func parseStatus(text []byte) (user int, alive bool) {
+func parseStatus(text []byte) (user int64, alive bool) {
 	user = -1
 	for line := range bytes.Lines(text) {
 		key, value, _ := bytes.Cut(line, []byte{':'})
@@ -263,7 +263,7 @@ func parseStatus(text []byte) (user int, alive bool) {
 			}
 		case "Uid":
 			if len(fields) > 1 {
-				if n, err := strconv.Atoi(string(fields[1])); err == nil {
+				if n, err := strconv.ParseInt(string(fields[1]), 10, 64); err == nil {
 					user = n
 				}
 			}

@@ -108,7 +108,7 @@ func TestLook(t *testing.T) {
 			port := h.ports[0]
 			f := look(t, new(Watch), job(h.pid), h.pid)
 			l, ok := f.Holder(port)
-			if !ok || l.Port != port || l.Address.String() != c.want || l.PID != h.pid || l.User != os.Getuid() || len(f.Own) != 1 {
+			if !ok || l.Port != port || l.Address.String() != c.want || l.PID != h.pid || l.User != int64(os.Getuid()) || len(f.Own) != 1 {
 				t.Errorf("the job's: %+v", f.Own)
 			}
 			if _, ok := f.Stranger(port); ok {
@@ -144,7 +144,7 @@ func TestTablesAgree(t *testing.T) {
 	}
 	here := func(list []Listener) (ours []Listener) { // others may come and go
 		for _, l := range list {
-			if l.User == os.Getuid() && Identify(l).PID != 0 && strings.Contains(Identify(l).Command, os.Args[0]+" listen ") {
+			if l.User == int64(os.Getuid()) && Identify(l).PID != 0 && strings.Contains(Identify(l).Command, os.Args[0]+" listen ") {
 				ours = append(ours, l)
 			}
 		}
@@ -271,17 +271,17 @@ func TestOtherNamespace(t *testing.T) {
 
 // TestHidden: the descriptors of another user's process cannot be read.
 func TestHidden(t *testing.T) {
-	s := search{fresh: map[uint64]bool{}, owners: map[uint64]int{}, walked: map[int]bool{}, hidden: []int{0}}
+	s := search{fresh: map[uint64]bool{}, owners: map[uint64]int{}, walked: map[int]bool{}, hidden: []int64{0}}
 	if !s.mayHave(Listener{User: 0}) || s.mayHave(Listener{User: 1000}) {
 		t.Error("the user does not decide")
 	}
-	s.hidden = []int{-1}
+	s.hidden = []int64{-1}
 	if !s.mayHave(Listener{User: 1000}) {
 		t.Error("nobody knows as whom it runs")
 	}
 	for _, c := range []struct {
 		text  string
-		user  int
+		user  int64
 		alive bool
 	}{
 		{"Name:\tsudo\nState:\tS (sleeping)\nUid:\t1000\t0\t0\t0\n", 0, true},
