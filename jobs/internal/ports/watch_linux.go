@@ -3,6 +3,7 @@ package ports
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -26,8 +27,36 @@ var ownSpace = sync.OnceValue(func() string { return spaceOf(os.Getpid()) })
 
 // spaceOf is the network namespace of a process; "" where that cannot be seen.
 func spaceOf(pid int) string {
-	link, _ := readlink(file(pid, "ns/net"))
+	link, err := readlink(file(pid, "ns/net"))
+	if err != nil {
+		link, _ = readlink(living(pid) + "ns/net")
+	}
 	return link
+}
+
+// living is the directory in /proc of a process. Where its main thread has ended before others,
+// it is that of one of these: what the process has is not to be seen in its own any more.
+func living(pid int) string {
+	own := file(pid, "")
+	if !ended(own + "status") {
+		return own
+	}
+	threads, _ := entries(own + "task")
+	for _, tid := range threads {
+		if dir := own + "task/" + tid + "/"; !ended(dir + "status") {
+			return dir
+		}
+	}
+	return own
+}
+
+func ended(status string) bool {
+	text, err := os.ReadFile(status)
+	if err != nil {
+		return os.IsNotExist(err) || errors.Is(err, unix.ESRCH)
+	}
+	_, alive := parseStatus(text)
+	return !alive
 }
 
 // A Watch looks at what one job listens on, and remembers it, so that only what is new is
@@ -144,8 +173,15 @@ func tableOf(pid int, space string) ([]Listener, error) {
 }
 
 func fileTable(pid int) (all []Listener, err error) {
+	if all, err = fileTableIn(file(pid, "")); err != nil {
+		all, err = fileTableIn(living(pid))
+	}
+	return all, err
+}
+
+func fileTableIn(dir string) (all []Listener, err error) {
 	for _, name := range []string{"net/tcp", "net/tcp6"} {
-		text, err := os.ReadFile(file(pid, name))
+		text, err := os.ReadFile(dir + name)
 		if err != nil && name == "net/tcp" { // there may be no IPv6
 			return nil, err
 		}
@@ -205,6 +241,10 @@ type socketOwner struct {
 func (s *search) look(pid int) (found []socketOwner) {
 	dir := file(pid, "fd")
 	names, err := entries(dir)
+	if len(names) == 0 { // It may be that its main thread has ended.
+		dir = living(pid) + "fd"
+		names, err = entries(dir)
+	}
 	for _, name := range names {
 		link, failed := readlink(dir + "/" + name)
 		if failed == unix.EACCES {
@@ -243,7 +283,7 @@ func socketInode(link string) (uint64, bool) {
 
 // userOf is as whom a process runs, -1 where that is hidden; alive is false where it has ended.
 func userOf(pid int) (user int64, alive bool) {
-	text, err := os.ReadFile(file(pid, "status"))
+	text, err := os.ReadFile(living(pid) + "status")
 	if err != nil {
 		return -1, !os.IsNotExist(err)
 	}
@@ -295,6 +335,9 @@ const mostCommand = 256
 // withCommand adds the command line of the process that has it.
 func (l Listener) withCommand() Listener {
 	text, err := os.ReadFile(file(l.PID, "cmdline"))
+	if len(text) == 0 {
+		text, err = os.ReadFile(living(l.PID) + "cmdline")
+	}
 	if err != nil {
 		return l
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,9 +22,31 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "listen" {
+		if os.Getenv("WITHOUT_MAIN") != "" {
+			endMainThread()
+		}
 		os.Exit(listenMain(os.Args[2:]))
 	}
 	os.Exit(m.Run())
+}
+
+func init() {
+	if os.Getenv("WITHOUT_MAIN") != "" {
+		runtime.LockOSThread() // the main function has the main thread
+	}
+}
+
+// endMainThread goes on in another thread, and ends the main one alone, as pthread_exit(3) does.
+func endMainThread() {
+	go func() {
+		for {
+			if text, _ := os.ReadFile("/proc/self/status"); strings.Contains(string(text), "State:\tZ") {
+				os.Exit(listenMain(os.Args[2:]))
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
 // listenMain listens on each address "NETWORK ADDRESS", says on which port, and ends with its
@@ -266,6 +289,34 @@ func TestOtherNamespace(t *testing.T) {
 	f = look(t, new(Watch), job(idle.pid, os.Getpid()), os.Getpid())
 	if _, ok := f.Stranger(port); !ok {
 		t.Error("the leader's network has that of another")
+	}
+}
+
+// TestMainThreadEnded: the process lives on in another thread, and what its main thread had is
+// to be seen there alone: descriptors, network and command line.
+func TestMainThreadEnded(t *testing.T) {
+	without := func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "WITHOUT_MAIN=1") }
+	h := listening(t, without, "tcp4", "127.0.0.1:0")
+	f := look(t, new(Watch), job(h.pid), h.pid)
+	l, ok := f.Holder(h.ports[0])
+	if !ok || l.PID != h.pid || len(f.Others) != 0 && f.Others[0].Port == h.ports[0] {
+		t.Errorf("%+v", f)
+	}
+	f = look(t, new(Watch), job(os.Getpid()), os.Getpid())
+	l, _ = f.Stranger(h.ports[0])
+	if l = Identify(l); l.PID != h.pid || !strings.Contains(l.Command, " listen ") {
+		t.Errorf("who has it: %+v", l)
+	}
+	if user, alive := userOf(h.pid); !alive || user != int64(os.Getuid()) {
+		t.Errorf("it runs as %d, %v", user, alive)
+	}
+	there := listening(t, func(cmd *exec.Cmd) {
+		without(cmd)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
+	}, "tcp4", "0.0.0.0:0")
+	f = look(t, new(Watch), job(there.pid), there.pid)
+	if l, ok := f.Holder(there.ports[0]); !ok || l.PID != there.pid || len(f.Others) != 0 {
+		t.Errorf("in a network of its own: %+v", f)
 	}
 }
 
