@@ -33,6 +33,9 @@ type Found struct {
 	Maybe []Listener
 	// Others are those that nobody of the job has, in the network namespace of its command.
 	Others []Listener
+	// Partial says that not all descriptors were seen: they are too many, or could not be read.
+	// A listener that nobody was seen to have is in none of the lists then.
+	Partial bool
 }
 
 // Holder says who of the job listens on a port, 0 being any.

@@ -217,17 +217,84 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// TestTooMany: of more descriptors than a look reads, nobody says whose a listener is, and they
+// are not read again and again.
+func TestTooMany(t *testing.T) {
+	var many []string
+	for range 40 {
+		many = append(many, "tcp4", "127.0.0.1:0")
+	}
+	a, b := listening(t, nil, many...), listening(t, nil, "tcp4", "127.0.0.1:0")
+	w := &Watch{most: 30}
+	f := look(t, w, job(a.pid, b.pid), a.pid)
+	if !f.Partial || len(f.Own) == 0 || len(f.Own) >= 30 || len(f.Others) != 0 {
+		t.Errorf("%d of %d: %+v", len(f.Own), len(a.ports), f)
+	}
+	w.rest = time.Now().Add(time.Hour)
+	own, asked := len(f.Own), 0
+	f = look(t, w, func() ([]int, bool) { asked++; return []int{a.pid, b.pid}, true }, a.pid)
+	if asked > 1 {
+		t.Skipf("processes were listed %d times: others have begun to listen meanwhile", asked)
+	}
+	if !f.Partial || len(f.Own) != own || len(f.Others) != 0 {
+		t.Errorf("again: %+v", f)
+	}
+	w.rest, w.most = time.Time{}, 0
+	if f = look(t, w, job(a.pid, b.pid), a.pid); f.Partial || len(f.Own) != 41 {
+		t.Errorf("with time: %+v", f)
+	}
+}
+
+// TestFirstFew: one process that has many does not hide what another one has.
+func TestFirstFew(t *testing.T) {
+	var open []*os.File
+	for range 3 * firstFew {
+		f, err := os.Open("/dev/null")
+		if err != nil {
+			t.Skip(err)
+		}
+		open = append(open, f)
+	}
+	defer func() {
+		for _, f := range open {
+			_ = f.Close()
+		}
+	}()
+	last, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer last.Close()
+	h := listening(t, nil, "tcp4", "127.0.0.1:0")
+	members := job(os.Getpid(), h.pid)
+	f := look(t, &Watch{most: 2 * firstFew}, members, os.Getpid())
+	if l, ok := f.Holder(h.ports[0]); !ok || l.PID != h.pid || !f.Partial || len(f.Own) != 1 {
+		t.Errorf("%+v", f)
+	}
+	f = look(t, new(Watch), members, os.Getpid())
+	if f.Partial || len(f.Own) != 2 {
+		t.Errorf("with enough: %+v", f)
+	}
+}
+
 // TestHandedOver: what somebody else had may become the job's.
 func TestHandedOver(t *testing.T) {
 	w := new(Watch)
 	h := listening(t, nil, "tcp4", "127.0.0.1:0")
 	look(t, w, job(os.Getpid()), os.Getpid())
-	for range thorough {
-		if f := look(t, w, job(os.Getpid(), h.pid), os.Getpid()); len(f.Own) > 0 {
-			return
+	both := job(os.Getpid(), h.pid)
+	for end := time.Now().Add(10 * time.Second); len(look(t, w, both, os.Getpid()).Own) == 0; { // its looks are paced
+		if time.Now().After(end) {
+			t.Fatal("it is not seen")
 		}
 	}
-	t.Error("it is not seen")
+	// A wait that begins has no time for that.
+	w = new(Watch)
+	look(t, w, job(os.Getpid()), os.Getpid())
+	w.Doubt(h.ports[0])
+	if f := look(t, w, both, os.Getpid()); len(f.Own) != 1 {
+		t.Errorf("in doubt: %+v", f)
+	}
 }
 
 // TestForks: whoever listens may end in the middle of a look, and its child has the socket.
