@@ -222,8 +222,6 @@ func (j *Job) onMessage(m message) {
 		j.onLiving(m)
 	case portsMsg:
 		j.onPorts(m)
-	case portInfoMsg:
-		j.onPortInfo(m)
 	case cancelMsg:
 		j.onCancel(m.tok)
 	case shutdownMsg:
@@ -435,6 +433,7 @@ func (j *Job) failPending(err *Error) {
 	for _, m := range j.heldWaits {
 		m.reply.fail(err)
 	}
+	j.failPortInfos()
 	j.failQueue(err)
 	j.failHeld(err)
 	j.waits, j.runs, j.reads, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"slices"
 	"time"
 
 	"shelld/jobs/internal/keeper"
@@ -38,9 +39,10 @@ const (
 	slowTick   = 500 * time.Millisecond // and at last
 
 	// portShare is how much of a processor looks may take: where there are many sockets or
-	// processes, they are made less often.
+	// processes, they are made less often. What a look reads has a bound, so that a long one,
+	// which mostPause is for, has mostly waited.
 	portShare = 20
-	mostPause = 2 * time.Second
+	mostPause = time.Minute
 
 	mostPorts = 256 // told of a job
 )
@@ -73,7 +75,16 @@ type portLook struct {
 	rest   time.Time     // not before, for the sake of others
 	took   time.Duration // the last look
 	output time.Duration // when output had last come, of all streams together, at the last review
-	watch  *ports.Watch  // whoever is looking has it
+	doubt  []uint16      // ports that are waited for since then: nothing that is known of them counts
+	infos  []portInfo    // those who asked for all ports
+	watch  ports.Watch   // whoever is looking has it
+}
+
+// A portInfo is a job/get that waits for a look.
+type portInfo struct {
+	need  int     // the look: one that was begun when it was asked, or later
+	asked infoMsg // who waits for this
+	info  Info    // what else is answered
 }
 
 // portsMsg is what a look has found.
@@ -103,9 +114,10 @@ func (j *Job) armPort(w *wait, cond int) {
 	if w.port == nil {
 		w.port = &portWait{first: p.begun + 1, hits: map[int]Port{}, taken: map[int]Port{}, wants: map[int]uint16{}}
 		p.waits++
-		p.due, p.rest, p.step, p.watch = w.armed, time.Time{}, -1, new(ports.Watch)
+		p.due, p.rest, p.step = w.armed, time.Time{}, -1
 	}
 	w.port.wants[cond] = w.spec.Until[cond].Port
+	p.doubt = append(p.doubt, w.spec.Until[cond].Port)
 }
 
 func (j *Job) disarmPort(w *wait) {
@@ -156,10 +168,14 @@ func (j *Job) lookAtPorts() {
 	p.begun++
 	p.busy = true
 	m := portsMsg{number: p.begun}
-	wanted := j.wantedPorts()
-	watch, proc, leader := p.watch, j.proc, j.info.PID
+	wanted, doubt := j.wantedPorts(), p.doubt
+	p.doubt = nil
+	watch, proc, leader := &p.watch, j.proc, j.info.PID
 	j.loops.Go(func() {
 		began := time.Now()
+		for _, port := range doubt {
+			watch.Doubt(int(port))
+		}
 		m.found, m.known = j.mgr.lookPorts(watch, proc, leader)
 		for _, port := range wanted {
 			identify(&m.found, int(port))
@@ -201,6 +217,7 @@ func (j *Job) onPorts(m portsMsg) {
 	p.took = m.took
 	p.step++
 	p.due = now.Add(portPause(p.step))
+	j.answerPortInfos(m)
 	if !m.known {
 		return
 	}
@@ -316,42 +333,64 @@ func pids(list []keeper.Proc) (all []int) {
 	return all
 }
 
-// portInfoMsg is what a look for job/get has found.
-type portInfoMsg struct {
-	asked infoMsg // who waits for this
-	info  Info    // what else is answered
-	found ports.Found
-	known bool
-}
-
-func (portInfoMsg) message() {}
-
-// fail answers a look that no turn will take any more.
-func (m portInfoMsg) fail(error) { m.asked.reply.ok(m.info) }
-
-// lookPortsFor has a look made for job/get. It returns false where there is nothing to be seen.
+// lookPortsFor has a job/get wait for a look: with all others who ask while one is under way,
+// for the next one. It returns false where there is nothing to be seen.
 func (j *Job) lookPortsFor(m infoMsg, info Info) bool {
-	if !ports.Supported() || j.st.status == StatusClosed || j.st.empty {
+	if !j.portsCanBeSeen() {
 		return false
 	}
-	proc, leader := j.proc, j.info.PID
-	j.loops.Go(func() {
-		found, known := j.mgr.lookPorts(new(ports.Watch), proc, leader)
-		j.post(portInfoMsg{m, info, found, known})
-	})
+	p := &j.portLook
+	info.Ports = nil // what an earlier look found
+	p.infos = append(p.infos, portInfo{p.begun + 1, m, info})
+	if !p.busy {
+		j.lookAtPorts()
+	}
 	return true
 }
 
-// onPortInfo keeps what was found for job/list as well.
-func (j *Job) onPortInfo(m portInfoMsg) {
-	if m.known {
-		m.info.Ports = portsOf(m.found)
-		if j.st.status != StatusClosed {
-			j.info.Ports = m.info.Ports
-			j.publish()
+func (j *Job) portsCanBeSeen() bool {
+	return ports.Supported() && j.st.status != StatusClosed && !j.st.empty
+}
+
+// answerPortInfos answers those for whom a look was made, and makes the one for the others. What
+// was found is kept for job/list as well.
+func (j *Job) answerPortInfos(m portsMsg) {
+	p, can := &j.portLook, j.portsCanBeSeen()
+	infos := p.infos
+	p.infos = nil
+	var found []Port // nil: not known
+	if m.known && !m.found.Partial {
+		found = portsOf(m.found)
+	}
+	told := false
+	for _, i := range infos {
+		switch {
+		case j.leave != nil:
+			i.asked.reply.ok(i.info)
+		case can && i.need > m.number:
+			p.infos = append(p.infos, i)
+		default:
+			if i.need <= m.number {
+				i.info.Ports, told = slices.Clone(found), m.known
+			}
+			j.answerInfo(i.asked, i.info)
 		}
 	}
-	j.answerInfo(m.asked, m.info)
+	if told && can {
+		j.info.Ports = found
+		j.publish()
+	}
+	if len(p.infos) > 0 {
+		j.lookAtPorts()
+	}
+}
+
+// failPortInfos answers those whose look no turn will take any more.
+func (j *Job) failPortInfos() {
+	for _, i := range j.portLook.infos {
+		i.asked.reply.ok(i.info)
+	}
+	j.portLook.infos = nil
 }
 
 // portsOf is never nil.

@@ -232,3 +232,62 @@ func TestPortLookThatHangs(t *testing.T) {
 		f.end()
 	})
 }
+
+// TestPortInfos: whoever asks while a look is under way has the next one, all together; a wait
+// has it as well.
+func TestPortInfos(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, p := startFakePorts(t)
+		p.takes = ms(100)
+		began, answers := time.Now(), make(chan Info)
+		for range 20 {
+			go func() {
+				r := <-f.Info().C
+				answers <- r.Value
+			}()
+		}
+		time.Sleep(ms(50))
+		p.say(ports.Found{Own: []ports.Listener{fakeListener(80, 7)}})
+		w := awaitPort(t, f, port(80))
+		with := 0
+		for range 20 {
+			if info := <-answers; len(info.Ports) == 1 {
+				with++
+			}
+		}
+		// The others asked before the look of the first one had begun, or are answered by the next.
+		if looks := p.anew(); len(looks) != 2 || with != 19 || time.Since(began) != ms(200) {
+			t.Errorf("looks at %v; %d of 20 know the port; after %v", looks, with, time.Since(began))
+		}
+		if o := must(t, w); o.Reason != "port" {
+			t.Errorf("%+v", o)
+		}
+		if info := must(t, f.Info()); len(info.Ports) != 1 || len(p.anew()) != 1 {
+			t.Errorf("alone: %+v", info.Ports)
+		}
+		p.say(ports.Found{Partial: true, Own: []ports.Listener{fakeListener(80, 7)}})
+		if info := must(t, f.Info()); info.Ports != nil {
+			t.Errorf("of more than a look sees: %+v", info.Ports)
+		}
+		f.end()
+	})
+}
+
+// TestPortInfosAtTheEnd: whoever waits for a look when the job ends has an answer.
+func TestPortInfosAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, p := startFakePorts(t)
+		p.takes = ms(500)
+		var asked []Pending[Info]
+		for range 3 {
+			asked = append(asked, f.Info())
+		}
+		time.Sleep(ms(50))
+		f.end()
+		for _, a := range asked {
+			if info := must(t, a); info.Status != StatusRunning || info.Ports != nil {
+				t.Errorf("%+v", info)
+			}
+		}
+	})
+}

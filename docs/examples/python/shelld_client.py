@@ -2,6 +2,11 @@
 
     with Client(["shelld"]) as shelld:
         print(shelld.request("job/run", command="echo hi")["stdout"])
+
+The server asks something, too, of a client that says it can answer (see secret.py):
+
+    Client(["shelld"], capabilities={"secret": True},
+           answers={"client/secret": lambda params: {"value": getpass.getpass(params["prompt"])}})
 """
 import itertools
 import json
@@ -30,15 +35,22 @@ class ShelldError(Exception):
 class Client:
     """A running server. Requests may be sent from any thread, several at a time."""
 
-    def __init__(self, command):
+    def __init__(self, command, answers=None, capabilities=None, options=None):
+        """answers: by method, a function from the params of a request of the server's to its result.
+
+        Each runs in a thread of its own, since a person may take long, and may send requests.
+        """
+        self._answers = answers or {}
+        self._asked = set()  # ids of the server's requests that are neither answered nor taken back
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._ids = itertools.count(1)
         self._pending = {}  # request id -> the Future of its answer
         self._writing = threading.Lock()  # one line at a time
-        self._notifications = queue.Queue()  # (method, params) in the order sent; None at the end
+        self._notifications = queue.Queue()  # (method, params) in the order sent; None, None at the end
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.server = self.request("initialize", clientInfo={"name": "shelld-python-example"})
+        self.server = self.request("initialize", clientInfo={"name": "shelld-python-example"},
+                                   capabilities=capabilities or {}, options=options or {})
         self.notify("initialized")
 
     def request(self, method, **params):
@@ -53,10 +65,14 @@ class Client:
 
     def next_notification(self, method):
         """Waits for the next notification of this method and returns its params; drops others."""
-        for name, params in iter(lambda: self._notifications.get(timeout=WATCHDOG_S), None):
+        for name, params in iter(self.next_of_any, (None, None)):
             if name == method:
                 return params
         raise ConnectionError("the server ended before it sent " + method)
+
+    def next_of_any(self):
+        """Waits for the next notification and returns its method and params; None, None at the end."""
+        return self._notifications.get(timeout=WATCHDOG_S)
 
     def close(self):
         """Ends all jobs, then the server. Raises if the server did not end well."""
@@ -75,15 +91,36 @@ class Client:
     def _read(self):
         for line in self._server.stdout:
             message = json.loads(line)
-            if "method" in message:
+            if "method" in message and "id" in message:
+                self._asked.add(message["id"])
+                threading.Thread(target=self._answer, args=(message,), daemon=True).start()
+            elif message.get("method") == "$/cancelRequest":  # what it asked has no use any more
+                self._asked.discard(message["params"]["id"])
+            elif "method" in message:
                 self._notifications.put((message["method"], message["params"]))
             elif "error" in message:
                 self._pending.pop(message["id"]).set_exception(ShelldError(message["error"]))
             else:
                 self._pending.pop(message["id"]).set_result(message["result"])
-        self._notifications.put(None)
+        self._notifications.put((None, None))
         for answer in list(self._pending.values()):
             answer.set_exception(ConnectionError("the server ended before it answered"))
+
+    def _answer(self, request):
+        answer = self._answers.get(request["method"])
+        try:
+            if answer is None:
+                reply = {"error": {"code": -32601, "message": "this client does not answer " + request["method"]}}
+            else:
+                reply = {"result": answer(request.get("params", {}))}
+        except Exception as failure:  # its text may hold what nobody is to see
+            reply = {"error": {"code": -32603, "message": type(failure).__name__}}
+        if request["id"] in self._asked:
+            self._asked.discard(request["id"])
+            try:
+                self._send({"id": request["id"], **reply})
+            except (OSError, ValueError):
+                pass  # the server has ended meanwhile
 
     def __enter__(self):
         return self

@@ -99,6 +99,6 @@ func parseDiagMessage(m []byte) (l Listener, ok bool) {
 	}
 	a, ok := netip.AddrFromSlice(address)
 	l.Port, l.Address = int(binary.BigEndian.Uint16(m[4:])), a.Unmap()
-	l.User, l.inode = int(order.Uint32(m[64:])), uint64(order.Uint32(m[68:]))
+	l.User, l.inode = int64(order.Uint32(m[64:])), uint64(order.Uint32(m[68:]))
 	return l, ok && l.Port != 0 && l.inode != 0
 }

@@ -16,7 +16,7 @@ import (
 type Listener struct {
 	Port    int
 	Address netip.Addr
-	User    int    // who made it
+	User    int64  // who made it: more than an int has room for on some machines
 	PID     int    // the first process found that has it; 0 = not known
 	Command string // of that process, where it was asked for
 
@@ -33,6 +33,9 @@ type Found struct {
 	Maybe []Listener
 	// Others are those that nobody of the job has, in the network namespace of its command.
 	Others []Listener
+	// Partial says that not all descriptors were seen: they are too many, or could not be read.
+	// A listener that nobody was seen to have is in none of the lists then.
+	Partial bool
 }
 
 // Holder says who of the job listens on a port, 0 being any.

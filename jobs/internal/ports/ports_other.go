@@ -11,5 +11,8 @@ type Watch struct{}
 // Look sees nothing.
 func (*Watch) Look(Members, int) (Found, bool) { return Found{}, false }
 
+// Doubt has nothing to forget.
+func (*Watch) Doubt(int) {}
+
 // Identify knows nobody.
 func Identify(l Listener) Listener { return l }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func listener(address string, port, user int, inode uint64) Listener {
+func listener(address string, port int, user int64, inode uint64) Listener {
 	return Listener{Port: port, Address: netip.MustParseAddr(address), User: user, inode: inode}
 }
 

@@ -57,7 +57,7 @@ func parseRow(row []byte) (l Listener, ok bool) {
 		return l, false
 	}
 	l.inode, err = strconv.ParseUint(string(fields[9]), 10, 64)
-	l.Port, l.User = int(n), int(user)
+	l.Port, l.User = int(n), int64(user)
 	return l, err == nil && l.inode != 0 // which a socket has that nobody has open any more
 }
 

@@ -3,11 +3,15 @@ package ports
 import (
 	"bytes"
 	"cmp"
+	"errors"
+	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,16 +30,47 @@ var ownSpace = sync.OnceValue(func() string { return spaceOf(os.Getpid()) })
 
 // spaceOf is the network namespace of a process; "" where that cannot be seen.
 func spaceOf(pid int) string {
-	link, _ := readlink(file(pid, "ns/net"))
+	link, err := readlink(file(pid, "ns/net"))
+	if err != nil {
+		link, _ = readlink(living(pid) + "ns/net")
+	}
 	return link
+}
+
+// living is the directory in /proc of a process. Where its main thread has ended before others,
+// it is that of one of these: what the process has is not to be seen in its own any more.
+func living(pid int) string {
+	own := file(pid, "")
+	if !ended(own + "status") {
+		return own
+	}
+	threads, _ := entries(own+"task", all)
+	for _, tid := range threads {
+		if dir := own + "task/" + tid + "/"; !ended(dir + "status") {
+			return dir
+		}
+	}
+	return own
+}
+
+func ended(status string) bool {
+	text, err := os.ReadFile(status)
+	if err != nil {
+		return os.IsNotExist(err) || errors.Is(err, unix.ESRCH)
+	}
+	_, alive := parseStatus(text)
+	return !alive
 }
 
 // A Watch looks at what one job listens on, and remembers it, so that only what is new is
 // looked for in the descriptors of the job's processes. The zero Watch remembers nothing. It is
 // not for use by several goroutines at once.
 type Watch struct {
-	known map[socket]Listener // PID is 0 where nobody of the job has it
-	looks int
+	known  map[socket]Listener // PID is 0 where nobody of the job has it
+	beyond map[socket]bool     // were looked for among as many descriptors as one look reads
+	looks  int                 // since all of that was forgotten
+	rest   time.Time           // until then the same is not looked for again
+	most   int                 // descriptors; 0: mostDescriptors. Tests have less
 }
 
 // A socket is named by its inode, which is one number for all namespaces; but a Watch may
@@ -49,6 +84,20 @@ type socket struct {
 // had may have been handed over to it.
 const thorough = 16
 
+const (
+	// mostDescriptors bounds what a look reads: a quarter of a second of a processor.
+	mostDescriptors = 1 << 16
+	// firstFew are read of every process before more are read of any: listeners are made early.
+	firstFew = 1 << 10
+	// share is how much of a processor goes into looking for the same again.
+	share = 20
+)
+
+// Doubt forgets that nobody of the job listens on a port: it is looked for once more.
+func (w *Watch) Doubt(port int) {
+	maps.DeleteFunc(w.known, func(_ socket, l Listener) bool { return l.PID == 0 && l.Port == port })
+}
+
 // Look finds out who listens now. leader is the job's command; where it is gone, other
 // listeners count in all network namespaces in which the job is. It returns false where the job
 // is over.
@@ -57,24 +106,38 @@ func (w *Watch) Look(members Members, leader int) (Found, bool) {
 	if !ok {
 		return Found{}, false
 	}
-	if w.looks++; w.looks%thorough == 0 {
-		w.known = nil
+	rests := time.Now().Before(w.rest)
+	if w.looks++; w.looks >= thorough && !rests {
+		w.known, w.looks = nil, 0
 	}
 	list, home := listeners(pids, leader)
-	known, fresh := map[socket]Listener{}, map[uint64]bool{}
+	known, beyond, fresh := map[socket]Listener{}, map[socket]bool{}, map[uint64]bool{}
 	for _, l := range list {
 		s := socket{l.space, l.inode}
 		if k, ok := w.known[s]; ok && (k.PID == 0 || slices.Contains(pids, k.PID)) {
 			known[s] = k
+		} else if rests && w.beyond[s] {
+			beyond[s] = true
 		} else {
 			fresh[l.inode] = true
 		}
 	}
-	s := search{fresh: fresh, owners: map[uint64]int{}, walked: map[int]bool{}}
-	settled := len(fresh) == 0 || s.walk(pids, members)
+	s := search{fresh: fresh, owners: map[uint64]int{}, walked: map[int]bool{}, left: cmp.Or(w.most, mostDescriptors)}
+	settled := true
+	if len(fresh) > 0 {
+		began := time.Now()
+		settled = s.walk(pids, members)
+		if now := time.Now(); !rests { // What is new meanwhile does not make that longer.
+			w.rest = now.Add(share * now.Sub(began))
+		}
+	}
 	var found Found
 	for _, l := range list {
-		k, ok := known[socket{l.space, l.inode}]
+		id := socket{l.space, l.inode}
+		if beyond[id] {
+			continue
+		}
+		k, ok := known[id]
 		l.PID = k.PID
 		if !ok {
 			if l.PID = s.owners[l.inode]; l.PID == 0 && s.mayHave(l) {
@@ -82,9 +145,12 @@ func (w *Watch) Look(members Members, leader int) (Found, bool) {
 				continue
 			}
 			if l.PID == 0 && !settled {
+				if s.failed {
+					beyond[id] = true
+				}
 				continue
 			}
-			known[socket{l.space, l.inode}] = l
+			known[id] = l
 		}
 		switch {
 		case l.PID != 0:
@@ -93,7 +159,7 @@ func (w *Watch) Look(members Members, leader int) (Found, bool) {
 			found.Others = append(found.Others, l)
 		}
 	}
-	w.known = known
+	w.known, w.beyond, found.Partial = known, beyond, len(beyond) > 0
 	for _, list := range [][]Listener{found.Own, found.Maybe, found.Others} {
 		slices.SortFunc(list, compare)
 	}
@@ -144,8 +210,15 @@ func tableOf(pid int, space string) ([]Listener, error) {
 }
 
 func fileTable(pid int) (all []Listener, err error) {
+	if all, err = fileTableIn(file(pid, "")); err != nil {
+		all, err = fileTableIn(living(pid))
+	}
+	return all, err
+}
+
+func fileTableIn(dir string) (all []Listener, err error) {
 	for _, name := range []string{"net/tcp", "net/tcp6"} {
-		text, err := os.ReadFile(file(pid, name))
+		text, err := os.ReadFile(dir + name)
 		if err != nil && name == "net/tcp" { // there may be no IPv6
 			return nil, err
 		}
@@ -159,8 +232,10 @@ type search struct {
 	fresh  map[uint64]bool // the inodes that are looked for
 	owners map[uint64]int  // and who was found to have them
 	walked map[int]bool
-	hidden []int // the users of those whose descriptors may not be read; anybody: -1
-	failed bool  // descriptors could not be read for another reason
+	hidden []int64 // the users of those whose descriptors may not be read; anybody: -1
+	left   int     // how many descriptors may still be read
+	one    bool    // nothing more is read when one has been found
+	failed bool    // not all could be read: they are too many, or there was another reason
 }
 
 // rounds bounds how often processes are listed that forks make more of.
@@ -172,13 +247,7 @@ const rounds = 5
 // nobody may say that a socket is somebody else's.
 func (s *search) walk(pids []int, members Members) (settled bool) {
 	for range rounds {
-		var found []socketOwner
-		for _, pid := range pids {
-			if !s.walked[pid] {
-				s.walked[pid] = true
-				found = append(found, s.look(pid)...)
-			}
-		}
+		found := s.pass(pids)
 		after, ok := members()
 		if !ok {
 			return false
@@ -201,10 +270,47 @@ type socketOwner struct {
 	pid   int
 }
 
-// look reads the descriptors of a process.
-func (s *search) look(pid int) (found []socketOwner) {
+// pass reads the descriptors of those who are new: the first few of each, and then the others.
+func (s *search) pass(pids []int) (found []socketOwner) {
+	var long []int
+	for _, pid := range pids {
+		if s.walked[pid] {
+			continue
+		}
+		s.walked[pid] = true
+		some, more := s.look(pid, 0, firstFew)
+		if found = append(found, some...); more {
+			long = append(long, pid)
+		}
+		if s.one && len(found) > 0 {
+			return found
+		}
+	}
+	for _, pid := range long {
+		some, more := s.look(pid, firstFew, s.left)
+		found = append(found, some...)
+		s.failed = s.failed || more
+	}
+	return found
+}
+
+// look reads the descriptors of a process but for the first ones, and says whether there are
+// more than most of them.
+func (s *search) look(pid, skip, most int) (found []socketOwner, more bool) {
+	if most = min(most, s.left); most == 0 {
+		return nil, true
+	}
 	dir := file(pid, "fd")
-	names, err := entries(dir)
+	names, err := entries(dir, skip+most+1)
+	if len(names) == 0 { // It may be that its main thread has ended.
+		dir = living(pid) + "fd"
+		names, err = entries(dir, skip+most+1)
+	}
+	names = names[min(skip, len(names)):]
+	if more = len(names) > most; more {
+		names = names[:most]
+	}
+	s.left -= len(names)
 	for _, name := range names {
 		link, failed := readlink(dir + "/" + name)
 		if failed == unix.EACCES {
@@ -223,7 +329,7 @@ func (s *search) look(pid int) (found []socketOwner) {
 	default: // such as being short of descriptors
 		s.failed = true
 	}
-	return found
+	return found, more
 }
 
 // mayHave says whether a process that cannot be looked into may have a socket.
@@ -242,8 +348,8 @@ func socketInode(link string) (uint64, bool) {
 }
 
 // userOf is as whom a process runs, -1 where that is hidden; alive is false where it has ended.
-func userOf(pid int) (user int, alive bool) {
-	text, err := os.ReadFile(file(pid, "status"))
+func userOf(pid int) (user int64, alive bool) {
+	text, err := os.ReadFile(living(pid) + "status")
 	if err != nil {
 		return -1, !os.IsNotExist(err)
 	}
@@ -251,7 +357,7 @@ func userOf(pid int) (user int, alive bool) {
 }
 
 // parseStatus reads the state and the effective user of /proc/PID/status.
-func parseStatus(text []byte) (user int, alive bool) {
+func parseStatus(text []byte) (user int64, alive bool) {
 	user = -1
 	for line := range bytes.Lines(text) {
 		key, value, _ := bytes.Cut(line, []byte{':'})
@@ -263,7 +369,7 @@ func parseStatus(text []byte) (user int, alive bool) {
 			}
 		case "Uid":
 			if len(fields) > 1 {
-				if n, err := strconv.Atoi(string(fields[1])); err == nil {
+				if n, err := strconv.ParseInt(string(fields[1]), 10, 64); err == nil {
 					user = n
 				}
 			}
@@ -274,17 +380,17 @@ func parseStatus(text []byte) (user int, alive bool) {
 
 // Identify finds out which process has somebody else's socket, among all that can be seen.
 func Identify(l Listener) Listener {
-	names, _ := entries("/proc")
+	names, _ := entries("/proc", all)
+	var pids []int
 	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
 		}
-		s := search{fresh: map[uint64]bool{l.inode: true}}
-		if len(s.look(pid)) > 0 {
-			l.PID = pid
-			return l.withCommand()
-		}
+	}
+	s := search{fresh: map[uint64]bool{l.inode: true}, walked: map[int]bool{}, left: mostDescriptors, one: true}
+	if found := s.pass(pids); len(found) > 0 {
+		l.PID = found[0].pid
+		return l.withCommand()
 	}
 	return l
 }
@@ -295,6 +401,9 @@ const mostCommand = 256
 // withCommand adds the command line of the process that has it.
 func (l Listener) withCommand() Listener {
 	text, err := os.ReadFile(file(l.PID, "cmdline"))
+	if len(text) == 0 {
+		text, err = os.ReadFile(living(l.PID) + "cmdline")
+	}
 	if err != nil {
 		return l
 	}
@@ -314,8 +423,12 @@ func readlink(path string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// entries lists a directory of /proc, with bare system calls: os.File would try it on the poller.
-func entries(dir string) (list []string, err error) {
+// all entries are wanted.
+const all = math.MaxInt
+
+// entries lists a directory of /proc, with bare system calls: os.File would try it on the
+// poller. It may stop at so many.
+func entries(dir string, most int) (list []string, err error) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -330,6 +443,8 @@ func entries(dir string) (list []string, err error) {
 		if err != nil || n <= 0 {
 			return list, err
 		}
-		_, _, list = unix.ParseDirent(buf[:n], -1, list)
+		if _, _, list = unix.ParseDirent(buf[:n], -1, list); len(list) >= most {
+			return list, nil
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,9 +22,31 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "listen" {
+		if os.Getenv("WITHOUT_MAIN") != "" {
+			endMainThread()
+		}
 		os.Exit(listenMain(os.Args[2:]))
 	}
 	os.Exit(m.Run())
+}
+
+func init() {
+	if os.Getenv("WITHOUT_MAIN") != "" {
+		runtime.LockOSThread() // the main function has the main thread
+	}
+}
+
+// endMainThread goes on in another thread, and ends the main one alone, as pthread_exit(3) does.
+func endMainThread() {
+	go func() {
+		for {
+			if text, _ := os.ReadFile("/proc/self/status"); strings.Contains(string(text), "State:\tZ") {
+				os.Exit(listenMain(os.Args[2:]))
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_, _, _ = syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
 // listenMain listens on each address "NETWORK ADDRESS", says on which port, and ends with its
@@ -108,7 +131,7 @@ func TestLook(t *testing.T) {
 			port := h.ports[0]
 			f := look(t, new(Watch), job(h.pid), h.pid)
 			l, ok := f.Holder(port)
-			if !ok || l.Port != port || l.Address.String() != c.want || l.PID != h.pid || l.User != os.Getuid() || len(f.Own) != 1 {
+			if !ok || l.Port != port || l.Address.String() != c.want || l.PID != h.pid || l.User != int64(os.Getuid()) || len(f.Own) != 1 {
 				t.Errorf("the job's: %+v", f.Own)
 			}
 			if _, ok := f.Stranger(port); ok {
@@ -144,7 +167,7 @@ func TestTablesAgree(t *testing.T) {
 	}
 	here := func(list []Listener) (ours []Listener) { // others may come and go
 		for _, l := range list {
-			if l.User == os.Getuid() && Identify(l).PID != 0 && strings.Contains(Identify(l).Command, os.Args[0]+" listen ") {
+			if l.User == int64(os.Getuid()) && Identify(l).PID != 0 && strings.Contains(Identify(l).Command, os.Args[0]+" listen ") {
 				ours = append(ours, l)
 			}
 		}
@@ -194,17 +217,84 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// TestTooMany: of more descriptors than a look reads, nobody says whose a listener is, and they
+// are not read again and again.
+func TestTooMany(t *testing.T) {
+	var many []string
+	for range 40 {
+		many = append(many, "tcp4", "127.0.0.1:0")
+	}
+	a, b := listening(t, nil, many...), listening(t, nil, "tcp4", "127.0.0.1:0")
+	w := &Watch{most: 30}
+	f := look(t, w, job(a.pid, b.pid), a.pid)
+	if !f.Partial || len(f.Own) == 0 || len(f.Own) >= 30 || len(f.Others) != 0 {
+		t.Errorf("%d of %d: %+v", len(f.Own), len(a.ports), f)
+	}
+	w.rest = time.Now().Add(time.Hour)
+	own, asked := len(f.Own), 0
+	f = look(t, w, func() ([]int, bool) { asked++; return []int{a.pid, b.pid}, true }, a.pid)
+	if asked > 1 {
+		t.Skipf("processes were listed %d times: others have begun to listen meanwhile", asked)
+	}
+	if !f.Partial || len(f.Own) != own || len(f.Others) != 0 {
+		t.Errorf("again: %+v", f)
+	}
+	w.rest, w.most = time.Time{}, 0
+	if f = look(t, w, job(a.pid, b.pid), a.pid); f.Partial || len(f.Own) != 41 {
+		t.Errorf("with time: %+v", f)
+	}
+}
+
+// TestFirstFew: one process that has many does not hide what another one has.
+func TestFirstFew(t *testing.T) {
+	var open []*os.File
+	for range 3 * firstFew {
+		f, err := os.Open("/dev/null")
+		if err != nil {
+			t.Skip(err)
+		}
+		open = append(open, f)
+	}
+	defer func() {
+		for _, f := range open {
+			_ = f.Close()
+		}
+	}()
+	last, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer last.Close()
+	h := listening(t, nil, "tcp4", "127.0.0.1:0")
+	members := job(os.Getpid(), h.pid)
+	f := look(t, &Watch{most: 2 * firstFew}, members, os.Getpid())
+	if l, ok := f.Holder(h.ports[0]); !ok || l.PID != h.pid || !f.Partial || len(f.Own) != 1 {
+		t.Errorf("%+v", f)
+	}
+	f = look(t, new(Watch), members, os.Getpid())
+	if f.Partial || len(f.Own) != 2 {
+		t.Errorf("with enough: %+v", f)
+	}
+}
+
 // TestHandedOver: what somebody else had may become the job's.
 func TestHandedOver(t *testing.T) {
 	w := new(Watch)
 	h := listening(t, nil, "tcp4", "127.0.0.1:0")
 	look(t, w, job(os.Getpid()), os.Getpid())
-	for range thorough {
-		if f := look(t, w, job(os.Getpid(), h.pid), os.Getpid()); len(f.Own) > 0 {
-			return
+	both := job(os.Getpid(), h.pid)
+	for end := time.Now().Add(10 * time.Second); len(look(t, w, both, os.Getpid()).Own) == 0; { // its looks are paced
+		if time.Now().After(end) {
+			t.Fatal("it is not seen")
 		}
 	}
-	t.Error("it is not seen")
+	// A wait that begins has no time for that.
+	w = new(Watch)
+	look(t, w, job(os.Getpid()), os.Getpid())
+	w.Doubt(h.ports[0])
+	if f := look(t, w, both, os.Getpid()); len(f.Own) != 1 {
+		t.Errorf("in doubt: %+v", f)
+	}
 }
 
 // TestForks: whoever listens may end in the middle of a look, and its child has the socket.
@@ -269,19 +359,47 @@ func TestOtherNamespace(t *testing.T) {
 	}
 }
 
+// TestMainThreadEnded: the process lives on in another thread, and what its main thread had is
+// to be seen there alone: descriptors, network and command line.
+func TestMainThreadEnded(t *testing.T) {
+	without := func(cmd *exec.Cmd) { cmd.Env = append(os.Environ(), "WITHOUT_MAIN=1") }
+	h := listening(t, without, "tcp4", "127.0.0.1:0")
+	f := look(t, new(Watch), job(h.pid), h.pid)
+	l, ok := f.Holder(h.ports[0])
+	if !ok || l.PID != h.pid || len(f.Others) != 0 && f.Others[0].Port == h.ports[0] {
+		t.Errorf("%+v", f)
+	}
+	f = look(t, new(Watch), job(os.Getpid()), os.Getpid())
+	l, _ = f.Stranger(h.ports[0])
+	if l = Identify(l); l.PID != h.pid || !strings.Contains(l.Command, " listen ") {
+		t.Errorf("who has it: %+v", l)
+	}
+	if user, alive := userOf(h.pid); !alive || user != int64(os.Getuid()) {
+		t.Errorf("it runs as %d, %v", user, alive)
+	}
+	there := listening(t, func(cmd *exec.Cmd) {
+		without(cmd)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
+	}, "tcp4", "0.0.0.0:0")
+	f = look(t, new(Watch), job(there.pid), there.pid)
+	if l, ok := f.Holder(there.ports[0]); !ok || l.PID != there.pid || len(f.Others) != 0 {
+		t.Errorf("in a network of its own: %+v", f)
+	}
+}
+
 // TestHidden: the descriptors of another user's process cannot be read.
 func TestHidden(t *testing.T) {
-	s := search{fresh: map[uint64]bool{}, owners: map[uint64]int{}, walked: map[int]bool{}, hidden: []int{0}}
+	s := search{fresh: map[uint64]bool{}, owners: map[uint64]int{}, walked: map[int]bool{}, hidden: []int64{0}}
 	if !s.mayHave(Listener{User: 0}) || s.mayHave(Listener{User: 1000}) {
 		t.Error("the user does not decide")
 	}
-	s.hidden = []int{-1}
+	s.hidden = []int64{-1}
 	if !s.mayHave(Listener{User: 1000}) {
 		t.Error("nobody knows as whom it runs")
 	}
 	for _, c := range []struct {
 		text  string
-		user  int
+		user  int64
 		alive bool
 	}{
 		{"Name:\tsudo\nState:\tS (sleeping)\nUid:\t1000\t0\t0\t0\n", 0, true},
