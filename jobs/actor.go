@@ -347,7 +347,9 @@ func (j *Job) state() State {
 		s.Exit = j.st.exit
 	}
 	s.Streams = j.streamInfo((*spool.Spool).Kept)
-	s.Waiting = j.inputs.now
+	if j.canWait() {
+		s.Waiting = j.inputs.now
+	}
 	return s
 }
 

@@ -119,14 +119,14 @@ func forInput(c InputCondition) *WaitSpec {
 func TestLooksFollowWhatHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
-		f.says("a")
+		f.shows("a")
 		time.Sleep(time.Minute)
 		if got := l.taken(); got != nil {
 			t.Errorf("looked at %v for nobody", got)
 		}
 		l.began = time.Now()
 		f.TellWaiting(true)
-		f.says("b")
+		f.shows("b")
 		time.Sleep(time.Minute)
 		want := []time.Duration{0, 500 * time.Microsecond, ms(2), ms(5), ms(15), ms(45), ms(105), ms(225), ms(475), ms(725), ms(975), ms(1225)}
 		got := l.taken()
@@ -147,6 +147,12 @@ func TestLooksFollowWhatHappens(t *testing.T) {
 	})
 }
 
+// shows has output come and be stored.
+func (f *fakeJob) shows(text string) {
+	f.says(text)
+	synctest.Wait()
+}
+
 // Write1 types text.
 func (f *fakeJob) Write1(text string) Pending[WriteResult] {
 	p, err := f.Write(Input{Text: text})
@@ -162,12 +168,12 @@ func TestEdgesOfAWaitAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
 		f.TellWaiting(true)
-		f.says("$ ")
+		f.shows("$ ")
 		f.waits()
 		l.set(reads)
 		time.Sleep(time.Second)
 		f.waits("1.1 reading line exact")
-		f.says("a background job is done\r\n$ ")
+		f.shows("a background job is done\r\n$ ")
 		time.Sleep(time.Second)
 		f.waits("1.1 reading line exact")
 		l.set(works)
@@ -193,12 +199,12 @@ func TestEdgesOfAWaitAreTold(t *testing.T) {
 func TestNextQuestionIsAnotherWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
-		f.says("Keep file? ")
+		f.shows("Keep file? ")
 		l.set(reads)
 		if w := must(t, f.Info()).Waiting; w.ID != "1.1" {
 			t.Errorf("first %+v", w)
 		}
-		f.says("\r\nDelete all? ")
+		f.shows("\r\nDelete all? ")
 		synctest.Wait()
 		next := reads
 		next.Turns++
@@ -214,14 +220,14 @@ func TestNextQuestionIsAnotherWait(t *testing.T) {
 		keys := inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Raw, Confidence: inputwait.Likely, PID: 7, Turns: 10}
 		l.set(keys)
 		first := must(t, f.Info()).Waiting.ID
-		f.says("\r12:00\r\x1b[KDelete all? ")
+		f.shows("\r12:00\r\x1b[KDelete all? ")
 		synctest.Wait()
 		keys.Turns++
 		l.set(keys)
 		if w := must(t, f.Info()).Waiting; w.ID != first {
 			t.Errorf("drawn anew, %s is %+v", first, w)
 		}
-		f.says("\r\x1b[KGo on? ")
+		f.shows("\r\x1b[KGo on? ")
 		synctest.Wait()
 		keys.Turns++
 		l.set(keys)
@@ -237,7 +243,7 @@ func TestNextQuestionIsAnotherWait(t *testing.T) {
 func TestLookAtTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
-		f.says("sure? ")
+		f.shows("sure? ")
 		l.set(reads)
 		spec := forInput(InputCondition{})
 		spec.Timeout = 0
@@ -274,7 +280,7 @@ func TestLooksThatOutputOvertakes(t *testing.T) {
 		f, l := startLooked(t)
 		f.TellWaiting(true)
 		l.set(reads)
-		f.says("Go? ")
+		f.shows("Go? ")
 		time.Sleep(time.Second)
 		l.mu.Lock()
 		l.while = func() {
@@ -321,10 +327,10 @@ func TestLookThatCannotKnowYet(t *testing.T) {
 		f, l := startLooked(t)
 		f.TellWaiting(true)
 		l.set(reads)
-		f.says("$ ")
+		f.shows("$ ")
 		time.Sleep(time.Second)
 		l.set(inputwait.Verdict{Again: ms(77), Why: "it may wait"})
-		f.says("x")
+		f.shows("x")
 		time.Sleep(time.Second)
 		f.waits("1.1 reading line exact")
 		l.mu.Lock()
@@ -347,9 +353,9 @@ func TestLookThatIsOvertaken(t *testing.T) {
 		l.set(reads)
 		l.block = make(chan struct{})
 		f.TellWaiting(true)
-		f.says("a")
+		f.shows("a")
 		synctest.Wait() // a look goes on
-		f.says("b")
+		f.shows("b")
 		synctest.Wait()
 		l.set(works)
 		close(l.block)
@@ -366,7 +372,7 @@ func TestLookThatIsOvertaken(t *testing.T) {
 func TestWaitForInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
-		f.says("Password: ")
+		f.shows("Password: ")
 		l.set(inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Password, Confidence: inputwait.Likely, PID: 7})
 		for _, c := range []InputCondition{
 			{MinConfidence: inputwait.Exact}, {Kinds: []InputKind{InputLine, InputRaw}},
@@ -405,7 +411,7 @@ func TestWriteAndWaitForInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
 		l.set(reads)
-		f.says("name? ")
+		f.shows("name? ")
 		p, _ := f.Wait(forInput(InputCondition{}))
 		first := must(t, p).State.Waiting.ID
 		l.set(works)
@@ -420,7 +426,7 @@ func TestWriteAndWaitForInput(t *testing.T) {
 		default:
 		}
 		l.set(reads)
-		f.says("age? ")
+		f.shows("age? ")
 		r := must(t, w)
 		if r.Outcome.Reason != "input" || r.Outcome.State.Waiting.ID == first || r.Outcome.State.Waiting.Prompt != "name? age?" {
 			t.Errorf("%+v, waiting %+v; the one before was %s", r.Outcome, r.Outcome.State.Waiting, first)
@@ -433,7 +439,7 @@ func TestWriteAndWaitForInput(t *testing.T) {
 func TestInfoTellsOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
-		f.says("$ ")
+		f.shows("$ ")
 		if w := must(t, f.Info()).Waiting; w == nil || w.Waiting || w.Why != "it works" {
 			t.Errorf("of a job that works: %+v", w)
 		}
@@ -448,7 +454,7 @@ func TestInfoTellsOfInput(t *testing.T) {
 		}
 		must(t, f.Write1("x"))
 		l.set(inputwait.Verdict{Again: ms(200)})
-		f.says("x")
+		f.shows("x")
 		p := f.Info()
 		time.Sleep(ms(199))
 		l.set(reads)
@@ -469,7 +475,7 @@ func TestMomentsOfWork(t *testing.T) {
 		f, l := startLooked(t)
 		f.TellWaiting(true)
 		l.set(reads)
-		f.says("OK? ")
+		f.shows("OK? ")
 		time.Sleep(time.Second)
 		l.set(works)
 		answer, err := f.Write(Input{Text: "y\r", IfWaiting: "1.1"})
@@ -503,7 +509,7 @@ func TestMomentsOfWork(t *testing.T) {
 func TestIfWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
-		f.says("(y/n) ")
+		f.shows("(y/n) ")
 		answer := func(id string) Pending[WriteResult] {
 			p, err := f.Write(Input{Text: "y\r", IfWaiting: id})
 			if err != nil {
@@ -519,7 +525,7 @@ func TestIfWaiting(t *testing.T) {
 		must(t, a)
 		refused(t, b, CodeInputNotExpected)
 		must(t, c)
-		f.says("(y/n) ")
+		f.shows("(y/n) ")
 		must(t, f.Info())
 		l.set(works) // it has had enough of waiting
 		refused(t, answer("1.2"), CodeInputNotExpected)
@@ -557,7 +563,7 @@ func TestPromptIsWhatIsSeen(t *testing.T) {
 				l.set(reads)
 				for rest := c.output; rest != ""; {
 					n := min(len(rest), smallRead)
-					f.says(rest[:n])
+					f.shows(rest[:n])
 					rest = rest[n:]
 				}
 				synctest.Wait()
@@ -576,7 +582,7 @@ func TestAnswerThatIsOwed(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		f.inTurn(func() { f.inputs.looker = &fakeLooker{sees: reads, began: time.Now()} })
 		f.TellWaiting(true)
-		f.says("\x1b[c")
+		f.shows("\x1b[c")
 		time.Sleep(time.Minute)
 		f.waits()
 		tp.allow(1000)
