@@ -35,7 +35,7 @@ func (p *Prober) asleep(in *inspection, tid int) bool {
 		}
 	case is("wait_woken") && p.target.Terminal != nil, is("pipe_") && p.target.Terminal == nil:
 		if readable, ambiguous := p.inputAmong(in, fds); readable {
-			in.add(&wait{tid: tid, call: "read", reading: true, timeout: forever, seen: sleep, ambiguous: ambiguous})
+			in.add(&wait{tid: tid, call: "read", reading: true, timeout: p.readTimeout(), seen: sleep, ambiguous: ambiguous})
 		}
 	}
 	return true

@@ -2,6 +2,7 @@ package inputwait
 
 import (
 	"bytes"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -203,10 +204,25 @@ func (p *Prober) decode(in *inspection, tid int, c call) {
 func (p *Prober) decodeRead(in *inspection, tid int, name string, fd int) {
 	switch p.kindOf(in, fd) {
 	case isInput:
-		in.add(&wait{tid: tid, call: name, reading: true, timeout: forever, seen: full})
+		timeout := p.readTimeout()
+		if timeout == 0 {
+			in.runs = true // It does not block.
+			return
+		}
+		in.add(&wait{tid: tid, call: name, reading: true, timeout: timeout, seen: full})
 	case isSocket:
 		in.sleeper = "another of its threads reads a socket"
 	}
+}
+
+// readTimeout is in what time a read of the input ends by itself.
+func (p *Prober) readTimeout() time.Duration {
+	if t, ok := p.target.Terminal.(timedTerminal); ok {
+		if timeout, ends := t.ReadTimeout(); ends {
+			return timeout
+		}
+	}
+	return forever
 }
 
 // restarted tells what restart_syscall goes on with: a poll with a timeout that was
