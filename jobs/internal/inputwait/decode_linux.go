@@ -211,6 +211,29 @@ func parseWatched(line []byte) (w watched, ok bool) {
 	return w, true
 }
 
+// parseTimer reads the lines "it_value: (1, 500000000)" and "it_interval: (0, 0)" of a
+// timer's fdinfo, which are seconds and nanoseconds.
+func parseTimer(text []byte) (value, interval time.Duration, ok bool) {
+	for len(text) > 0 {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte{'\n'})
+		name, rest := word(line)
+		first, rest := word(rest)
+		second, _ := word(rest)
+		s, okS := decimal(bytes.Trim(first, "(,"))
+		ns, okNS := decimal(bytes.Trim(second, ")"))
+		const most = 1 << 31 // seconds: as good as any longer
+		d := time.Duration(min(s, most))*time.Second + time.Duration(ns)
+		switch string(name) {
+		case "it_value:":
+			value, ok = d, okS && okNS
+		case "it_interval:":
+			interval = d
+		}
+	}
+	return value, interval, ok
+}
+
 // statusNumber reads one of the numbers in /proc/PID/status.
 func statusNumber(text []byte, name string) (int, bool) {
 	for len(text) > 0 {

@@ -60,7 +60,7 @@ func (p *Prober) asleepInEpoll(in *inspection, tid int, fds []int) {
 		p.epollSet(in, &set, fd, 0)
 		switch {
 		case set.input:
-			w := wait{tid: tid, call: "epoll_wait", timeout: unknownTimeout, seen: sleep}
+			w := wait{tid: tid, call: "epoll_wait", timeout: set.timeout(unknownTimeout), seen: sleep}
 			if set.other != "" {
 				w.others = "on " + set.other
 			}
@@ -97,15 +97,10 @@ func (p *Prober) inputAmong(in *inspection, fds []int) (readable, ambiguous bool
 func (p *Prober) mayWaitForOthers(in *inspection, fds []int) bool {
 	for _, fd := range fds {
 		switch kind := p.kindOf(in, fd); {
-		case kind == isPidfd, kind == isEpoll:
+		case kind == isPidfd, kind == isEpoll, kind == isWatch:
 			return true
 		case kind == isSocket && !p.ownSocket(in, fd), kind == isPipe && !p.ownPipe(in, fd):
 			return true
-		case kind == isOwn:
-			var buf [64]byte
-			if bytes.Contains(in.link(fd, buf[:]), []byte("inotify")) {
-				return true
-			}
 		}
 	}
 	return false

@@ -36,7 +36,7 @@ func (p *Prober) decodeSet(in *inspection, tid int, name callName, c call) {
 	}
 	switch {
 	case ok && set.input:
-		w := wait{tid: tid, call: name.name, timeout: timeout, seen: full}
+		w := wait{tid: tid, call: name.name, timeout: set.timeout(timeout), seen: full}
 		if set.other != "" {
 			w.others = "on " + set.other
 		}

@@ -3,15 +3,18 @@ package inputwait
 import (
 	"bytes"
 	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // sources are what one call waits for.
 type sources struct {
-	input   bool   // the job's input
-	other   string // something that may wake it up besides; "" for nothing
-	blocked bool   // room for what the job prints
+	input   bool          // the job's input
+	other   string        // something that may wake it up besides; "" for nothing
+	blocked bool          // room for what the job prints
+	timers  bool          // whether there is a timer that is set
+	timer   time.Duration // in what time the first of them goes off
 }
 
 // A fileKind is what a descriptor is.
@@ -26,10 +29,12 @@ const (
 	isPipe            // to others
 	isEpoll           //
 	isPidfd           //
+	isWatch           // of files: others change them
+	isTimer           //
 )
 
 var kindNames = map[fileKind]string{
-	isOther: "another file", isSocket: "a socket", isPipe: "a pipe", isPidfd: "a process", isOutput: "its output",
+	isOther: "another file", isSocket: "a socket", isPipe: "a pipe", isPidfd: "a process", isWatch: "changes of files", isOutput: "its output",
 }
 
 // addSource adds what a call waits for.
@@ -47,6 +52,8 @@ func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind
 	case kind == isOutput && i.out:
 		set.blocked = true
 	case kind == isOwn:
+	case kind == isTimer:
+		set.addTimer(in.timer(i.fd))
 	case kind == isPipe && p.ownPipe(in, i.fd):
 	case kind == isSocket && p.ownSocket(in, i.fd):
 	case kind == isEpoll:
@@ -54,6 +61,57 @@ func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind
 	default:
 		set.other = kindNames[kind]
 	}
+}
+
+// addTimer adds a timer, which like a timeout is somebody's who does something then.
+func (set *sources) addTimer(in time.Duration) {
+	if in != forever {
+		set.timer = sooner(set.timeout(forever), in)
+		set.timers = true
+	}
+}
+
+// timeout is that of a call with these sources.
+func (set *sources) timeout(own time.Duration) time.Duration {
+	if set.timers {
+		return sooner(own, set.timer)
+	}
+	return own
+}
+
+// sooner is the first of two timeouts. One that is not known may be any, which matters
+// unless the other is short.
+func sooner(a, b time.Duration) time.Duration {
+	switch {
+	case a == forever:
+		return b
+	case b == forever:
+		return a
+	case a == unknownTimeout && b >= shortTimeout, b == unknownTimeout && a >= shortTimeout:
+		return unknownTimeout
+	case a == unknownTimeout:
+		return b
+	case b == unknownTimeout:
+		return a
+	}
+	return min(a, b)
+}
+
+// timer says in what time a timer goes off. One that does so again and again counts as if
+// it just had: as with other timeouts what has gone by does not matter.
+func (in *inspection) timer(fd int) time.Duration {
+	text, err := in.file(1024, part{name: "fdinfo"}, part{number: fd})
+	if err != nil {
+		return unknownTimeout
+	}
+	value, interval, ok := parseTimer(text)
+	switch {
+	case !ok:
+		return unknownTimeout
+	case value == 0:
+		return forever
+	}
+	return max(value, interval)
 }
 
 // exceptional adds what select waits for in its third set alone: nothing of the input's.
@@ -118,8 +176,12 @@ func kindOfLink(link []byte) fileKind {
 		return isOther
 	}
 	switch string(link) {
-	case "eventfd", "timerfd", "signalfd", "inotify":
+	case "eventfd", "signalfd":
 		return isOwn
+	case "inotify":
+		return isWatch
+	case "timerfd":
+		return isTimer
 	case "eventpoll":
 		return isEpoll
 	}
