@@ -162,11 +162,8 @@ func (p *Prober) weighAlive(v *Verdict, quiet time.Duration) {
 	d := &p.s.denied
 	kind, _ := p.target.kind()
 	need, confidence := quietGuess, Guess
-	switch kind {
-	case Password:
+	if kind == Password { // Programs like sudo set terminals raw, and then wait for what they run.
 		need, confidence = switchesApart, Likely
-	case Raw:
-		need, confidence = quietOthers, Likely
 	}
 	missing := need - quiet
 	if wait := p.stirs(d, quiet); wait > missing {
