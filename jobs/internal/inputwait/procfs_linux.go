@@ -93,8 +93,9 @@ func (r *reader) slurp(dir int, path []byte, limit int) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		}
-		// Files of /proc give all that they have to one read, if there is room.
-		if at += n; n == 0 || at >= limit || at < len(r.text)/2 {
+		// Files of /proc give all that they have to one read, but for long lists, of which
+		// one gives about a page.
+		if at += n; n == 0 || at >= limit || at < 2048 {
 			return r.text[:at], nil
 		}
 		if at > len(r.text)-1024 {
@@ -143,10 +144,7 @@ func (p process) numbers(list []int, name string, limit int) []int {
 		if err != nil || n <= 0 {
 			break
 		}
-		list = direntNumbers(list, buf[:n])
-		if n < len(buf)/2 {
-			break // There would have been room for more.
-		}
+		list = direntNumbers(list, buf[:n]) // A signal cuts what is read short: the end is where nothing is.
 	}
 	return list
 }
