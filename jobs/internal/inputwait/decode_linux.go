@@ -3,7 +3,9 @@ package inputwait
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,7 +65,25 @@ type stat struct {
 
 func (s *stat) gone() bool    { return (s.state == 'Z' || s.state == 'X') && s.threads <= 1 }
 func (s *stat) stopped() bool { return s.state == 'T' || s.state == 't' }
-func (s *stat) comm() string  { return unix.ByteSliceToString(s.name[:]) }
+
+// comm is the name, for people: a program gives itself any, and the kernel cuts it.
+func (s *stat) comm() string {
+	name := unix.ByteSliceToString(s.name[:])
+	for i := range len(name) {
+		if name[i] < ' ' || name[i] > '~' {
+			return strings.Map(printable, name)
+		}
+	}
+	return name
+}
+
+// printable is how a rune is shown; what is no UTF-8 is U+FFFD already.
+func printable(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return unicode.ReplacementChar
+}
 
 // parseStat splits after the last parenthesis: a name may contain anything.
 func parseStat(text []byte) (s stat, ok bool) {

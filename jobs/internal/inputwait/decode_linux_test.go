@@ -31,6 +31,21 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
+// A name is shown, whatever is in it.
+func TestName(t *testing.T) {
+	for name, want := range map[string]string{
+		"cat": "cat", "tmux: server": "tmux: server", "größe": "größe", "": "",
+		"\x1b]0;x\a": "\ufffd]0;x\ufffd", "a\nb\x7f": "a\ufffdb\ufffd", "\xff": "\ufffd", "cut \xc3": "cut \ufffd",
+		"\u202e": "\ufffd", "\u009b1m": "\ufffd1m",
+	} {
+		var s stat
+		copy(s.name[:], name)
+		if got := s.comm(); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
 func TestParseCall(t *testing.T) {
 	for _, test := range []struct {
 		text string
