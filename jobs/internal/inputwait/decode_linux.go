@@ -61,6 +61,8 @@ type stat struct {
 	tty     uint32 // the controlling terminal's device, 0 for none
 	threads int
 	start   uint64
+
+	headless bool // the first thread has ended
 }
 
 func (s *stat) gone() bool    { return (s.state == 'Z' || s.state == 'X') && s.threads <= 1 }

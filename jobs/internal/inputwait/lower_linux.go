@@ -43,7 +43,7 @@ func (p *Prober) asleep(in *inspection, tid int) bool {
 
 // mayList says whether the process's descriptors may be listed.
 func (in *inspection) mayList() bool {
-	fd, err := in.r.openat(in.dir, in.r.join([]part{{name: "fd"}}), unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := in.r.openat(in.own, in.r.join([]part{{name: "fd"}}), unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == nil {
 		_ = unix.Close(fd)
 	}

@@ -23,6 +23,7 @@ type process struct {
 	r   *reader
 	pid int
 	dir int
+	own int // the directory of what it has open and its memory: dir, or that of a thread
 }
 
 // open returns an error if there is no such process, or it is hidden.
@@ -30,10 +31,42 @@ func (r *reader) open(pid int) (process, error) {
 	b := append(r.path[:0], "/proc/"...)
 	b = strconv.AppendInt(b, int64(pid), 10)
 	dir, err := r.openat(unix.AT_FDCWD, b, unix.O_PATH|unix.O_DIRECTORY)
-	return process{r, pid, dir}, err
+	return process{r, pid, dir, dir}, err
 }
 
-func (p process) close() { _ = unix.Close(p.dir) }
+func (p process) close() {
+	if p.own != p.dir {
+		_ = unix.Close(p.own)
+	}
+	_ = unix.Close(p.dir)
+}
+
+// alive makes a process of which the first thread has ended, and so has nothing open any
+// more, one that is seen through the first of its threads that lives.
+func (p *process) alive(st *stat) {
+	var few [16]int
+	for _, tid := range p.numbers(few[:0], "task", maxThreads) {
+		text, err := p.file(1024, part{name: "task"}, part{number: tid}, part{name: "stat"})
+		if err != nil {
+			continue
+		}
+		if thread, ok := parseStat(text); ok && thread.state != 'Z' && thread.state != 'X' {
+			own, err := p.r.openat(p.dir, p.r.join([]part{{name: "task"}, {number: tid}}), unix.O_PATH|unix.O_DIRECTORY)
+			if err == nil {
+				p.own, st.state = own, thread.state
+				return
+			}
+		}
+	}
+}
+
+// where is the directory in which a file of the process is.
+func (p process) where(name string) int {
+	if name == "task" {
+		return p.dir
+	}
+	return p.own
+}
 
 // openat opens a path that has room for a NUL behind it.
 func (r *reader) openat(dir int, path []byte, flags int) (int, error) {
@@ -52,7 +85,7 @@ func (r *reader) openat(dir int, path []byte, flags int) (int, error) {
 
 // file reads a file of the process up to limit bytes.
 func (p process) file(limit int, name ...part) ([]byte, error) {
-	return p.r.slurp(p.dir, p.r.join(name), limit)
+	return p.r.slurp(p.where(name[0].name), p.r.join(name), limit)
 }
 
 // A part of a path is a name or, if it is empty, a number.
@@ -113,13 +146,13 @@ func (p process) access(fd int) (reads, writes bool) {
 // stat tells which file a descriptor is, or, with AT_SYMLINK_NOFOLLOW, about the link.
 func (p process) stat(fd, flags int) (st unix.Stat_t, err error) {
 	path := append(p.r.join([]part{{name: "fd"}, {number: fd}}), 0)
-	return st, fstatat(p.dir, path, &st, flags)
+	return st, fstatat(p.own, path, &st, flags)
 }
 
 // link reads what a descriptor is called.
 func (p process) link(fd int, buf []byte) []byte {
 	path := append(p.r.join([]part{{name: "fd"}, {number: fd}}), 0)
-	n, _, errno := unix.Syscall6(unix.SYS_READLINKAT, uintptr(p.dir), uintptr(unsafe.Pointer(&path[0])),
+	n, _, errno := unix.Syscall6(unix.SYS_READLINKAT, uintptr(p.own), uintptr(unsafe.Pointer(&path[0])),
 		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
 	if errno != 0 {
 		return nil
@@ -130,7 +163,7 @@ func (p process) link(fd int, buf []byte) []byte {
 // numbers appends the names of a directory of the process that are numbers, at most
 // limit of them: its threads, or its descriptors.
 func (p process) numbers(list []int, name string, limit int) []int {
-	fd, err := p.r.openat(p.dir, p.r.join([]part{{name: name}}), unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := p.r.openat(p.where(name), p.r.join([]part{{name: name}}), unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return list
 	}
@@ -171,7 +204,7 @@ func direntNumbers(list []int, buf []byte) []int {
 
 // memory reads the process's memory. It returns fewer bytes where there are no more.
 func (p process) memory(buf []byte, at uint64) (int, error) {
-	fd, err := p.r.openat(p.dir, p.r.join([]part{{name: "mem"}}), unix.O_RDONLY)
+	fd, err := p.r.openat(p.own, p.r.join([]part{{name: "mem"}}), unix.O_RDONLY)
 	if err != nil {
 		return 0, err
 	}

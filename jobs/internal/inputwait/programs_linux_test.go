@@ -120,3 +120,14 @@ func TestWaitThatGoesOn(t *testing.T) {
 		t.Errorf("%d looks rely on one before what has just happened", n)
 	}
 }
+
+// A process may go on without its first thread.
+func TestFirstThreadEnded(t *testing.T) {
+	const code = `
+import ctypes, platform, threading
+def ask(): input('name? ')
+threading.Thread(target=ask).start()
+ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[platform.machine()], 0)
+`
+	onTerminal(t, "python3", "-c", code).waits("name? ", reading, line, exact)
+}

@@ -111,8 +111,12 @@ func (p *Prober) enter(pid int) (proc process, st stat, ok bool) {
 	} else if isDenied(err) {
 		p.s.hidden = true
 	}
-	if !ok {
+	switch {
+	case !ok:
 		proc.close()
+	case st.state == 'Z' && st.threads > 1:
+		st.headless = true
+		proc.alive(&st)
 	}
 	return proc, st, ok
 }

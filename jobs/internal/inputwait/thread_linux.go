@@ -2,6 +2,7 @@ package inputwait
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,6 +37,9 @@ func (p *Prober) inspect(proc process, st *stat) {
 	tids := append(few[:0], proc.pid)
 	if st.threads > 1 {
 		tids = proc.numbers(tids[:0], "task", maxThreads)
+	}
+	if st.headless {
+		tids = slices.DeleteFunc(tids, func(tid int) bool { return tid == proc.pid })
 	}
 	for _, tid := range tids {
 		p.thread(&in, tid)
@@ -143,7 +147,7 @@ func (p *Prober) thread(in *inspection, tid int) {
 func (p *Prober) callOf(in *inspection, tid int) (call, bool) {
 	var text []byte
 	var err error
-	if tid == in.pid {
+	if tid == in.pid && in.own == in.dir {
 		text, err = in.file(512, part{name: "syscall"})
 	} else {
 		text, err = in.file(512, part{name: "task"}, part{number: tid}, part{name: "syscall"})
