@@ -39,3 +39,19 @@ func TestRoot(t *testing.T) {
 		t.Errorf("below the leader waits %d, not %d", again.PID, v.PID)
 	}
 }
+
+// A pid that is used again is not who waited.
+func TestPidUsedAgain(t *testing.T) {
+	other := onPipes(t, "python3", "-u", "-c", "print('runs')\nwhile True: pass")
+	for start := time.Now(); other.printed() == ""; pause() {
+		if time.Since(start) > deadline {
+			t.Fatal("it does not run")
+		}
+	}
+	j := onPipes(t, "cat")
+	j.waits("", reading, line, exact)
+	inputwait.WaitedLast(j.prober, other.cmd.Process.Pid)
+	if v := j.prober.Look(time.Millisecond); v.Confidence != exact {
+		t.Errorf("%+v", v)
+	}
+}

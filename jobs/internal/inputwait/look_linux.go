@@ -19,9 +19,9 @@ type Prober struct {
 
 	r      reader
 	s      search
-	last   int    // who waited when somebody did last
-	burnt  sample // processor time of a thread, in nanoseconds
-	awoken sample // switches of a process
+	last   suspect // who waited when somebody did last
+	burnt  sample  // processor time of a thread, in nanoseconds
+	awoken sample  // switches of a process
 	pairs  []pairing
 	fds    []int    // used again: a process's descriptors
 	seen   []member // used again: of the search
@@ -73,10 +73,22 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 	v = p.settle(v, unsettled, quiet)
 	p.rest = rest{}
 	if v.Waiting {
-		p.last = v.PID
+		p.remember(&v)
 		p.note(&v)
 	}
 	return v
+}
+
+// remember notes who waits, to be looked at early the next time.
+func (p *Prober) remember(v *Verdict) {
+	switch v.PID {
+	case p.s.best.pid:
+		p.last = suspect{pid: v.PID, start: p.s.best.start}
+	case p.s.denied.pid:
+		p.last = p.s.denied
+	default:
+		p.last = suspect{}
+	}
 }
 
 // A rest is a thread that was seen to wait for the input alone, and how often it had been

@@ -52,11 +52,11 @@ func (p *Prober) search() {
 			s.group = 0
 		}
 		if s.group > 0 {
-			p.visit(s.group)
+			p.visit(s.group, func(st *stat) bool { return st.group == s.group && st.tty == uint32(p.id.Rdev) })
 		}
 	}
-	if p.last != 0 && p.last != s.group {
-		p.visit(p.last)
+	if p.last.pid != 0 && p.met(p.last.pid) == nil {
+		p.visit(p.last.pid, func(st *stat) bool { return st.start == p.last.start })
 	}
 	p.walk()
 	for i := 0; i < len(p.seen) && !s.found; i++ {
@@ -66,13 +66,18 @@ func (p *Prober) search() {
 	}
 }
 
-// visit looks at a process, and notes that it was met.
-func (p *Prober) visit(pid int) {
+// visit looks at a process, and notes that it was met. One that was not found below
+// another of the job may have ended, and its pid be somebody else's: is says whether it is
+// who is meant.
+func (p *Prober) visit(pid int, is func(*stat) bool) {
 	proc, st, ok := p.enter(pid)
 	if !ok {
 		return
 	}
 	defer proc.close()
+	if is != nil && !is(&st) {
+		return
+	}
 	m := member{pid: pid, threads: st.threads}
 	switch {
 	case st.gone():
@@ -131,7 +136,7 @@ func (p *Prober) walk() {
 	if root == 0 {
 		root = p.target.Leader
 		if p.met(root) == nil {
-			p.visit(root)
+			p.visit(root, nil)
 		}
 	}
 	var queue [64]int
@@ -141,7 +146,7 @@ func (p *Prober) walk() {
 		if at > 0 || p.target.Root == 0 {
 			m := p.met(next[at])
 			if m == nil {
-				p.visit(next[at])
+				p.visit(next[at], nil)
 				m = p.met(next[at])
 			}
 			if m == nil {

@@ -248,7 +248,7 @@ func (p *Prober) wchan(in *inspection, tid int) []byte {
 
 // add notes a wait of the process.
 func (in *inspection) add(w *wait) {
-	w.pid, w.name = in.pid, in.st.comm()
+	w.pid, w.start, w.name = in.pid, in.st.start, in.st.comm()
 	if !in.found || w.better(&in.best) {
 		in.found, in.best = true, *w
 	}
