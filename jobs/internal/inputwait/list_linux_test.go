@@ -41,9 +41,28 @@ func TestNumbersUnderSignals(t *testing.T) {
 	}
 	defer p.close()
 	for i := range 500 {
-		if got := len(p.numbers(nil, "fd", maxFiles)); got < files {
-			t.Fatalf("list %d has %d", i, got)
+		if list, _ := p.numbers(nil, "fd", maxFiles); len(list) < files {
+			t.Fatalf("list %d has %d", i, len(list))
 		}
+	}
+}
+
+func TestNumbersBound(t *testing.T) {
+	var r reader
+	p, err := r.open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	all, more := p.numbers(nil, "fd", maxFiles)
+	if more {
+		t.Error("there are more than all")
+	}
+	if list, more := p.numbers(nil, "fd", len(all)); len(list) != len(all) || more {
+		t.Errorf("%d of %d, and more: %v", len(list), len(all), more)
+	}
+	if list, more := p.numbers(nil, "fd", 1); len(list) != 1 || !more {
+		t.Errorf("1 of %d is %d, and more: %v", len(all), len(list), more)
 	}
 }
 

@@ -23,7 +23,7 @@ type Prober struct {
 	burnt  sample  // processor time of a thread, in nanoseconds
 	awoken sample  // switches of a process
 	pairs  []pairing
-	fds    []int    // used again: a process's descriptors
+	files  files    // of the process that was looked at last
 	seen   []member // used again: of the search
 	rest   rest     // the last verdict, while nothing speaks against it
 	keen   keen
@@ -45,6 +45,7 @@ func backoff(quiet time.Duration) time.Duration { return min(max(quiet, soon), l
 // It is not for concurrent use.
 func (p *Prober) Look(quiet time.Duration) Verdict {
 	p.s.reset()
+	p.r.begin()
 	unsettled := p.unsettled()
 	if refused, because := p.refused(); refused != "" {
 		return Verdict{Why: refused}
@@ -202,6 +203,9 @@ func (p *Prober) unsettled() string {
 // weigh says what the wait that was found comes to.
 func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 	w := &p.s.best
+	if p.s.cut && w.others == "" {
+		w.others = "there is more of the job than one look sees"
+	}
 	c := w.claim(p.s.runner != 0)
 	missing := c.quiet - quiet
 	if c.idle {

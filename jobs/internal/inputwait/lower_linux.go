@@ -11,11 +11,11 @@ import (
 // asleep looks at a thread of which the system call may not be read: at where it sleeps,
 // and at the process's descriptors. It returns false where that may not be read either.
 func (p *Prober) asleep(in *inspection, tid int) bool {
-	p.fds = in.numbers(p.fds[:0], "fd", maxFiles)
-	if len(p.fds) == 0 && !in.mayList() {
+	fds, more := in.numbers(nil, "fd", maxFiles)
+	if len(fds) == 0 && !in.mayList() {
 		return false
 	}
-	fds := append([]int(nil), p.fds...) // which finding out about pipes uses as well
+	p.s.cut = p.s.cut || more
 	where := p.wchan(in, tid)
 	is := func(name string) bool { return bytes.Contains(where, []byte(name)) }
 	switch {

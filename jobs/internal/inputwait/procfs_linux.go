@@ -15,6 +15,25 @@ import (
 type reader struct {
 	path [96]byte
 	text []byte
+	work int // what was done in this look: about so many system calls
+}
+
+// Bounds of what one look does, which is some milliseconds, and of what is kept until the
+// next one.
+const (
+	maxWork = 4096
+	maxKept = 1 << 16
+)
+
+// spent says that a look has done enough: what it has not seen by now it does not see.
+func (r *reader) spent() bool { return r.work >= maxWork }
+
+// begin is called before each look.
+func (r *reader) begin() {
+	r.work = 0
+	if len(r.text) > maxKept {
+		r.text = nil
+	}
 }
 
 // A process is the directory of one in /proc. While it is open no other process is
@@ -45,7 +64,8 @@ func (p process) close() {
 // more, one that is seen through the first of its threads that lives.
 func (p *process) alive(st *stat) {
 	var few [16]int
-	for _, tid := range p.numbers(few[:0], "task", maxThreads) {
+	tids, _ := p.numbers(few[:0], "task", maxThreads)
+	for _, tid := range tids {
 		text, err := p.file(1024, part{name: "task"}, part{number: tid}, part{name: "stat"})
 		if err != nil {
 			continue
@@ -71,6 +91,7 @@ func (p process) where(name string) int {
 // openat opens a path that has room for a NUL behind it.
 func (r *reader) openat(dir int, path []byte, flags int) (int, error) {
 	path = append(path, 0)
+	r.work++
 	for {
 		fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(dir), uintptr(unsafe.Pointer(&path[0])),
 			uintptr(flags|unix.O_CLOEXEC), 0, 0, 0)
@@ -120,6 +141,7 @@ func (r *reader) slurp(dir int, path []byte, limit int) ([]byte, error) {
 	}
 	for at := 0; ; {
 		n, err := unix.Read(fd, r.text[at:])
+		r.work += 1 + max(n, 0)/256 // The kernel writes the text while it is read.
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -146,12 +168,14 @@ func (p process) access(fd int) (reads, writes bool) {
 // stat tells which file a descriptor is, or, with AT_SYMLINK_NOFOLLOW, about the link.
 func (p process) stat(fd, flags int) (st unix.Stat_t, err error) {
 	path := append(p.r.join([]part{{name: "fd"}, {number: fd}}), 0)
+	p.r.work++
 	return st, fstatat(p.own, path, &st, flags)
 }
 
 // link reads what a descriptor is called.
 func (p process) link(fd int, buf []byte) []byte {
 	path := append(p.r.join([]part{{name: "fd"}, {number: fd}}), 0)
+	p.r.work++
 	n, _, errno := unix.Syscall6(unix.SYS_READLINKAT, uintptr(p.own), uintptr(unsafe.Pointer(&path[0])),
 		uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0)
 	if errno != 0 {
@@ -161,15 +185,15 @@ func (p process) link(fd int, buf []byte) []byte {
 }
 
 // numbers appends the names of a directory of the process that are numbers, at most
-// limit of them: its threads, or its descriptors.
-func (p process) numbers(list []int, name string, limit int) []int {
+// limit of them: its threads, or its descriptors. more says that there are others.
+func (p process) numbers(list []int, name string, limit int) (_ []int, more bool) {
 	fd, err := p.r.openat(p.where(name), p.r.join([]part{{name: name}}), unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return list
+		return list, false
 	}
 	defer func() { _ = unix.Close(fd) }()
 	var buf [4096]byte
-	for len(list) < limit {
+	for {
 		n, err := unix.ReadDirent(fd, buf[:])
 		if err == unix.EINTR {
 			continue
@@ -177,9 +201,13 @@ func (p process) numbers(list []int, name string, limit int) []int {
 		if err != nil || n <= 0 {
 			break
 		}
+		p.r.work += 1 + n/128
 		list = direntNumbers(list, buf[:n]) // A signal cuts what is read short: the end is where nothing is.
+		if len(list) > limit {
+			return list[:limit], true
+		}
 	}
-	return list
+	return list, false
 }
 
 // direntNumbers takes linux_dirent64s apart: inode, offset, length, type, name.

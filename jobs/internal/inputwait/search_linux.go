@@ -15,6 +15,7 @@ type search struct {
 	hidden  bool    // there are processes of which nothing is seen at all
 	blocked bool    // somebody is blocked writing what the job prints
 	stopped bool    // who would read is stopped
+	cut     bool    // there is more than one look looks at
 
 	unknown error // why it is not known whether the input was consumed; nil: it is
 	group   int   // the foreground group
@@ -40,7 +41,8 @@ type member struct {
 const (
 	maxProcesses = 512
 	maxThreads   = 256
-	maxFiles     = 1024
+	maxFiles     = 1024    // of a process, for what a pipe's other end is; of an epoll
+	maxSources   = 1 << 17 // of a poll
 )
 
 func (p *Prober) search() {
@@ -141,7 +143,11 @@ func (p *Prober) walk() {
 	}
 	var queue [64]int
 	next := append(queue[:0], root)
-	for at := 0; at < len(next) && at < maxProcesses; at++ {
+	for at := 0; at < len(next); at++ {
+		if p.r.spent() {
+			p.s.cut = true
+			return
+		}
 		threads := 1 // a keeper has more, of which the first alone forks
 		if at > 0 || p.target.Root == 0 {
 			m := p.met(next[at])
@@ -167,6 +173,13 @@ func (p *Prober) met(pid int) *member {
 	return nil
 }
 
+// threads appends those of a process.
+func (p *Prober) threads(list []int, proc process) []int {
+	list, more := proc.numbers(list, "task", maxThreads)
+	p.s.cut = p.s.cut || more
+	return list
+}
+
 // children appends those of all threads: a child belongs to the thread that forked it.
 func (p *Prober) children(list []int, pid, threads int) []int {
 	proc, err := p.r.open(pid)
@@ -177,7 +190,7 @@ func (p *Prober) children(list []int, pid, threads int) []int {
 	var few [16]int
 	tids := append(few[:0], pid)
 	if threads > 1 {
-		tids = proc.numbers(tids[:0], "task", maxThreads)
+		tids = p.threads(tids[:0], proc)
 	}
 	for _, tid := range tids {
 		text, err := proc.file(1<<16, part{name: "task"}, part{number: tid}, part{name: "children"})
@@ -185,8 +198,14 @@ func (p *Prober) children(list []int, pid, threads int) []int {
 			continue
 		}
 		for first, rest := word(text); len(first) > 0; first, rest = word(rest) {
-			if kid, ok := decimal(first); ok && len(list) < maxProcesses {
+			kid, ok := decimal(first)
+			switch {
+			case !ok:
+			case len(list) < maxProcesses:
 				list = append(list, kid)
+			default:
+				p.s.cut = true
+				return list
 			}
 		}
 	}

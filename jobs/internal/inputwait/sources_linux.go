@@ -2,7 +2,6 @@ package inputwait
 
 import (
 	"bytes"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -39,8 +38,30 @@ var kindNames = map[fileKind]string{
 
 // addSource adds what a call waits for.
 func (p *Prober) addSource(in *inspection, set *sources, i interest, depth int) {
-	if i.fd >= 0 && (i.in || i.out) {
+	if i.fd >= 0 && (i.in || i.out) && p.worth(set, i) {
 		p.addKind(in, set, i, p.kindOf(in, i.fd), depth)
+	}
+}
+
+// worth says whether to find out what is waited for: not where it changes nothing, and not
+// where a look has done enough, unless it most probably is the input.
+func (p *Prober) worth(set *sources, i interest) bool {
+	switch {
+	case set.input && set.other != "" && !i.out:
+		return false
+	case p.r.spent() && i.fd > 2:
+		set.add(unseen)
+		return false
+	}
+	return true
+}
+
+const unseen = "more than one look sees"
+
+// add adds another source, of which the first is told.
+func (set *sources) add(other string) {
+	if set.other == "" {
+		set.other = other
 	}
 }
 
@@ -54,12 +75,12 @@ func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind
 	case kind == isOwn:
 	case kind == isTimer:
 		set.addTimer(in.timer(i.fd))
-	case kind == isPipe && p.ownPipe(in, i.fd):
-	case kind == isSocket && p.ownSocket(in, i.fd):
+	case kind == isPipe && set.other == "" && p.ownPipe(in, i.fd): // One that is not is enough.
+	case kind == isSocket && set.other == "" && p.ownSocket(in, i.fd):
 	case kind == isEpoll:
 		p.epollSet(in, set, i.fd, depth)
 	default:
-		set.other = kindNames[kind]
+		set.add(kindNames[kind])
 	}
 }
 
@@ -116,8 +137,11 @@ func (in *inspection) timer(fd int) time.Duration {
 
 // exceptional adds what select waits for in its third set alone: nothing of the input's.
 func (set *sources) exceptional(p *Prober, in *inspection, fd int) {
+	if !p.worth(set, interest{fd: fd}) {
+		return
+	}
 	if kind := p.kindOf(in, fd); kind == isSocket {
-		set.other = kindNames[kind]
+		set.add(kindNames[kind])
 	}
 }
 
@@ -199,23 +223,56 @@ func (p *Prober) ownPipe(in *inspection, fd int) bool {
 		return false
 	}
 	id := ID{Dev: uint64(pipe.Dev), Ino: pipe.Ino}
-	other := func(fd int) bool {
-		st, err := in.stat(fd, 0)
-		if err != nil || !isFile(&st, id) {
-			return false
-		}
+	return p.has(in, fd, id, func(fd int) bool {
 		r, w := in.access(fd)
 		return r && writes || w && reads
-	}
-	return p.has(in, fd, other)
+	})
 }
 
-// has looks for the other end of fd among the descriptors of a process, first where
-// pipe(2) and socketpair(2) mostly put it.
-func (p *Prober) has(in *inspection, fd int, other func(fd int) bool) bool {
-	if other(fd+1) || fd > 0 && other(fd-1) {
+// files are what a process has open.
+type files struct {
+	pid  int // 0: it is not known
+	fds  []int
+	list []openFile
+}
+
+type openFile struct {
+	fd int
+	id ID
+}
+
+// has looks for another descriptor of a file, first where pipe(2) and socketpair(2) mostly
+// put the other end of fd.
+func (p *Prober) has(in *inspection, fd int, id ID, other func(fd int) bool) bool {
+	is := func(fd int) bool {
+		st, err := in.stat(fd, 0)
+		return err == nil && isFile(&st, id) && other(fd)
+	}
+	if is(fd+1) || fd > 0 && is(fd-1) {
 		return true
 	}
-	p.fds = in.numbers(p.fds[:0], "fd", maxFiles)
-	return slices.ContainsFunc(p.fds, other)
+	if p.files.pid != in.pid {
+		p.listFiles(in)
+	}
+	for _, f := range p.files.list {
+		if f.id == id && other(f.fd) {
+			return true
+		}
+	}
+	return false
+}
+
+// listFiles is done once for a process in a look: it may have many.
+func (p *Prober) listFiles(in *inspection) {
+	f := &p.files
+	f.fds, _ = in.numbers(f.fds[:0], "fd", maxFiles)
+	f.pid, f.list = in.pid, f.list[:0]
+	for _, fd := range f.fds {
+		if p.r.spent() {
+			return
+		}
+		if st, err := in.stat(fd, 0); err == nil {
+			f.list = append(f.list, openFile{fd, ID{Dev: uint64(st.Dev), Ino: st.Ino}})
+		}
+	}
 }

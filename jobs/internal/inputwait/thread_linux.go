@@ -22,6 +22,7 @@ type inspection struct {
 // inspect looks at a process that may read.
 func (p *Prober) inspect(proc process, st *stat) {
 	s := &p.s
+	p.files.pid = 0
 	if st.stopped() {
 		p.inspectStopped(proc, st)
 		return
@@ -36,12 +37,16 @@ func (p *Prober) inspect(proc process, st *stat) {
 	var few [16]int
 	tids := append(few[:0], proc.pid)
 	if st.threads > 1 {
-		tids = proc.numbers(tids[:0], "task", maxThreads)
+		tids = p.threads(tids[:0], proc)
 	}
 	if st.headless {
 		tids = slices.DeleteFunc(tids, func(tid int) bool { return tid == proc.pid })
 	}
 	for _, tid := range tids {
+		if p.r.spent() {
+			s.cut = true
+			break
+		}
 		p.thread(&in, tid)
 	}
 	if in.runs || !in.found && st.state == 'D' {
@@ -79,6 +84,9 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 		return true
 	}
 	for _, tid := range tids {
+		if p.s.cut = p.s.cut || p.r.spent(); p.s.cut {
+			break // Then it is not exact whatever they do.
+		}
 		if tid != waits.tid {
 			p.thread(&again, tid)
 		}
