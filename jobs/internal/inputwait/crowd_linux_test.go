@@ -96,3 +96,16 @@ ctypes.CDLL(None).select(65536, b'\x01' + bytes(8191), None, None, None)
 `
 	onTerminal(t, "python3", "-c", code).waits("ready", reading, line, exact)
 }
+
+// Who runs in a thread besides one that waits is seen in other processes as well.
+func TestThreadRunsElsewhere(t *testing.T) {
+	const code = `
+import threading
+def burn():
+    while True: pass
+threading.Thread(target=burn).start()
+print("ready", flush=True)
+`
+	j := onTerminal(t, "bash", "-c", `exec 3< <(exec python3 -c "$0"); read -u 3 x; echo $x; read z </dev/tty`, code)
+	j.waits("ready", listening, line, likely)
+}

@@ -67,6 +67,7 @@ type stat struct {
 
 func (s *stat) gone() bool    { return (s.state == 'Z' || s.state == 'X') && s.threads <= 1 }
 func (s *stat) stopped() bool { return s.state == 'T' || s.state == 't' }
+func (s *stat) runs() bool    { return s.state == 'R' || s.state == 'D' }
 
 // comm is the name, for people: a program gives itself any, and the kernel cuts it.
 func (s *stat) comm() string {

@@ -28,7 +28,7 @@ func (p *Prober) inspect(proc process, st *stat) {
 		return
 	}
 	if s.found && s.best.certain() {
-		if st.state == 'R' || st.state == 'D' { // Nobody waits better: what is left to know is who runs.
+		if st.runs() || st.threads > 1 && p.threadRuns(proc) { // Nobody waits better: what is left to know is who runs.
 			s.runner = proc.pid
 		}
 		return
@@ -68,6 +68,25 @@ func (p *Prober) inspect(proc process, st *stat) {
 	if !s.found || in.best.better(&s.best) {
 		s.found, s.best = true, in.best
 	}
+}
+
+// threadRuns says whether one of a process's threads runs.
+func (p *Prober) threadRuns(proc process) bool {
+	var few [16]int
+	for _, tid := range p.threads(few[:0], proc) {
+		if p.r.spent() {
+			p.s.cut = true
+			break
+		}
+		text, err := proc.file(1024, part{name: "task"}, part{number: tid}, part{name: "stat"})
+		if err != nil {
+			continue
+		}
+		if st, ok := parseStat(text); ok && st.runs() {
+			return true
+		}
+	}
+	return false
 }
 
 // moved says whether a process of several threads has done anything while they were looked
