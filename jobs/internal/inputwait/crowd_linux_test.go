@@ -1,8 +1,13 @@
 package inputwait_test
 
 import (
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"shelld/jobs/internal/inputwait"
 )
 
 // Where there is more than is looked at, nothing is exact.
@@ -108,4 +113,37 @@ print("ready", flush=True)
 `
 	j := onTerminal(t, "bash", "-c", `exec 3< <(exec python3 -c "$0"); read -u 3 x; echo $x; read z </dev/tty`, code)
 	j.waits("ready", listening, line, likely)
+}
+
+// A look that relies on the last one sees that somebody else has begun to run.
+func TestRestsEnd(t *testing.T) {
+	const code = `
+import os, signal
+signal.signal(signal.SIGUSR1, lambda *_: 0)
+print("pid", os.getpid(), flush=True)
+signal.pause()
+while True: pass
+`
+	j := onTerminal(t, "bash", "-c", `python3 -c "$0" & read z </dev/tty`, code)
+	j.waits("\n", reading, line, exact)
+	pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(j.printed(), "pid ")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for start := time.Now(); ; pause() { // Until it has come to pause.
+		v := j.prober.Look(time.Hour)
+		if v.Confidence == exact && inputwait.Rests(j.prober) > 0 {
+			break
+		}
+		if time.Since(start) > deadline {
+			t.Fatalf("no look relies on the last one: %+v", v)
+		}
+	}
+	if err := syscall.Kill(pid, syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // so that it has been given a processor
+	if v := j.prober.Look(time.Hour); v.Confidence != likely || v.State != listening {
+		t.Errorf("somebody runs, and it is %+v", v)
+	}
 }

@@ -16,6 +16,7 @@ type search struct {
 	blocked bool    // somebody is blocked writing what the job prints
 	stopped bool    // who would read is stopped
 	cut     bool    // there is more than one look looks at
+	resting bool    // what all threads have been given of processors is noted
 
 	unknown error // why it is not known whether the input was consumed; nil: it is
 	group   int   // the foreground group
@@ -45,9 +46,11 @@ const (
 	maxSources   = 1 << 17 // of a poll
 )
 
-func (p *Prober) search() {
+// search looks for who waits. still says that the job may rest.
+func (p *Prober) search(still bool) {
 	s := &p.s
-	p.seen = p.seen[:0]
+	p.seen, p.used = p.seen[:0], p.used[:0]
+	s.resting = still
 	if p.target.Terminal != nil {
 		var err error
 		if s.group, err = p.target.Terminal.ForegroundGroup(); err != nil {
@@ -81,6 +84,9 @@ func (p *Prober) visit(pid int, is func(*stat) bool) {
 		return
 	}
 	m := member{pid: pid, threads: st.threads}
+	if p.s.resting && !st.gone() {
+		p.track(proc, &st)
+	}
 	switch {
 	case st.gone():
 	case p.target.Terminal == nil || st.group == p.s.group:

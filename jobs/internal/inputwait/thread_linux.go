@@ -120,15 +120,26 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 // turns is how often a thread was given a processor. ok is false where the kernel does not
 // count that.
 func turns(proc process, tid int) (n int, ok bool) {
-	text, err := proc.file(128, part{name: "task"}, part{number: tid}, part{name: "schedstat"})
-	if err != nil {
-		return 0, false
-	}
-	_, rest := word(text) // the time that it ran
-	_, rest = word(rest)  // and waited to
+	u := usage{tid: tid}
+	ok = u.read(proc)
+	return u.turns, ok
+}
+
+// read tells how long a thread has run and how often it was given a processor. It returns
+// false where the kernel does not count that.
+func (u *usage) read(proc process) bool {
+	text, err := proc.file(128, part{name: "task"}, part{number: u.tid}, part{name: "schedstat"})
+	return err == nil && u.parse(text)
+}
+
+func (u *usage) parse(text []byte) bool {
+	first, rest := word(text)
+	_, rest = word(rest) // that it waited to run
 	third, _ := word(rest)
-	n, ok = decimal(third)
-	return n, ok
+	var ok, counted bool
+	u.time, ok = decimal(first)
+	u.turns, counted = decimal(third)
+	return ok && counted
 }
 
 // certain says that the wait is exact whatever else of its process.
