@@ -28,6 +28,7 @@ const (
 // A wait is one thread that is blocked on the input.
 type wait struct {
 	pid, tid  int
+	start     uint64        // of the process
 	name      string        // of the process
 	call      string        // what it is blocked in
 	reading   bool          // read(2) itself, and not a wait for its turn

@@ -1,7 +1,6 @@
 package inputwait_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 func TestAgain(t *testing.T) {
 	j := onTerminal(t, "python3", "-u", "-c", "import select,socket\na=socket.create_server(('127.0.0.1',0))\nprint('ready')\nselect.select([0,a],[],[])")
 	v := j.await("about to wait", func(v inputwait.Verdict) bool {
-		return strings.Contains(v.Why, "not quiet for long") && j.printed() != ""
+		return v.Again > 0 && j.printed() != "" && v.Why != "output is still coming" // which began with the look
 	})
 	if v.Waiting || v.Again > 150*time.Millisecond || v.Why == "" {
 		t.Errorf("too early: %+v", v)
@@ -40,5 +39,21 @@ func TestRoot(t *testing.T) {
 	j.prober = inputwait.New(j.target)
 	if again := j.waits("", reading, line, exact); again.PID != v.PID {
 		t.Errorf("below the leader waits %d, not %d", again.PID, v.PID)
+	}
+}
+
+// A pid that is used again is not who waited.
+func TestPidUsedAgain(t *testing.T) {
+	other := onPipes(t, "python3", "-u", "-c", "print('runs')\nwhile True: pass")
+	for start := time.Now(); other.printed() == ""; pause() {
+		if time.Since(start) > deadline {
+			t.Fatal("it does not run")
+		}
+	}
+	j := onPipes(t, "cat")
+	j.waits("", reading, line, exact)
+	inputwait.WaitedLast(j.prober, other.cmd.Process.Pid)
+	if v := j.prober.Look(time.Millisecond); v.Confidence != exact {
+		t.Errorf("%+v", v)
 	}
 }

@@ -3,7 +3,9 @@ package inputwait
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 )
@@ -59,11 +61,32 @@ type stat struct {
 	tty     uint32 // the controlling terminal's device, 0 for none
 	threads int
 	start   uint64
+
+	headless bool // the first thread has ended
 }
 
 func (s *stat) gone() bool    { return (s.state == 'Z' || s.state == 'X') && s.threads <= 1 }
 func (s *stat) stopped() bool { return s.state == 'T' || s.state == 't' }
-func (s *stat) comm() string  { return unix.ByteSliceToString(s.name[:]) }
+func (s *stat) runs() bool    { return s.state == 'R' || s.state == 'D' }
+
+// comm is the name, for people: a program gives itself any, and the kernel cuts it.
+func (s *stat) comm() string {
+	name := unix.ByteSliceToString(s.name[:])
+	for i := range len(name) {
+		if name[i] < ' ' || name[i] > '~' {
+			return strings.Map(printable, name)
+		}
+	}
+	return name
+}
+
+// printable is how a rune is shown; what is no UTF-8 is U+FFFD already.
+func printable(r rune) rune {
+	if unicode.IsPrint(r) {
+		return r
+	}
+	return unicode.ReplacementChar
+}
 
 // parseStat splits after the last parenthesis: a name may contain anything.
 func parseStat(text []byte) (s stat, ok bool) {
@@ -209,6 +232,29 @@ func parseWatched(line []byte) (w watched, ok bool) {
 		}
 	}
 	return w, true
+}
+
+// parseTimer reads the lines "it_value: (1, 500000000)" and "it_interval: (0, 0)" of a
+// timer's fdinfo, which are seconds and nanoseconds.
+func parseTimer(text []byte) (value, interval time.Duration, ok bool) {
+	for len(text) > 0 {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte{'\n'})
+		name, rest := word(line)
+		first, rest := word(rest)
+		second, _ := word(rest)
+		s, okS := decimal(bytes.Trim(first, "(,"))
+		ns, okNS := decimal(bytes.Trim(second, ")"))
+		const most = 1 << 31 // seconds: as good as any longer
+		d := time.Duration(min(s, most))*time.Second + time.Duration(ns)
+		switch string(name) {
+		case "it_value:":
+			value, ok = d, okS && okNS
+		case "it_interval:":
+			interval = d
+		}
+	}
+	return value, interval, ok
 }
 
 // statusNumber reads one of the numbers in /proc/PID/status.

@@ -31,6 +31,21 @@ func TestParseStat(t *testing.T) {
 	}
 }
 
+// A name is shown, whatever is in it.
+func TestName(t *testing.T) {
+	for name, want := range map[string]string{
+		"cat": "cat", "tmux: server": "tmux: server", "größe": "größe", "": "",
+		"\x1b]0;x\a": "\ufffd]0;x\ufffd", "a\nb\x7f": "a\ufffdb\ufffd", "\xff": "\ufffd", "cut \xc3": "cut \ufffd",
+		"\u202e": "\ufffd", "\u009b1m": "\ufffd1m",
+	} {
+		var s stat
+		copy(s.name[:], name)
+		if got := s.comm(); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
 func TestParseCall(t *testing.T) {
 	for _, test := range []struct {
 		text string
@@ -138,12 +153,44 @@ func TestTimeouts(t *testing.T) {
 
 func TestKindOfLink(t *testing.T) {
 	for link, want := range map[string]fileKind{
-		"anon_inode:[eventfd]": isOwn, "anon_inode:[timerfd]": isOwn, "anon_inode:[signalfd]": isOwn,
-		"anon_inode:inotify": isOwn, "anon_inode:[eventpoll]": isEpoll, "anon_inode:[pidfd]": isPidfd,
+		"anon_inode:[eventfd]": isOwn, "anon_inode:[timerfd]": isTimer, "anon_inode:[signalfd]": isOwn,
+		"anon_inode:inotify": isWatch, "anon_inode:[eventpoll]": isEpoll, "anon_inode:[pidfd]": isPidfd,
 		"pidfd:[4711]": isPidfd, "anon_inode:[io_uring]": isOther, "/home/eventfd": isOther, "": isOther,
 	} {
 		if got := kindOfLink([]byte(link)); got != want {
 			t.Errorf("%q: %d", link, got)
+		}
+	}
+}
+
+func TestParseTimer(t *testing.T) {
+	const head = "pos:\t0\nflags:\t02\nclockid: 1\nticks: 0\nsettime flags: 01\n"
+	for _, test := range []struct {
+		text            string
+		value, interval time.Duration
+		ok              bool
+	}{
+		{head + "it_value: (0, 49406829)\nit_interval: (1, 0)\n", 49406829, time.Second, true},
+		{head + "it_value: (0, 0)\nit_interval: (0, 0)\n", 0, 0, true},
+		{head + "it_value: (9223372036, 0)\n", 1 << 31 * time.Second, 0, true},
+		{head + "it_value: (x, 0)\n", 0, 0, false},
+		{head, 0, 0, false},
+	} {
+		value, interval, ok := parseTimer([]byte(test.text))
+		if value != test.value && test.ok || interval != test.interval || ok != test.ok {
+			t.Errorf("%q: %v, %v, %v", test.text, value, interval, ok)
+		}
+	}
+}
+
+func TestSooner(t *testing.T) {
+	const short, long = shortTimeout / 2, 2 * shortTimeout
+	for _, test := range []struct{ a, b, want time.Duration }{
+		{forever, forever, forever}, {forever, long, long}, {short, long, short}, {unknownTimeout, long, unknownTimeout},
+		{unknownTimeout, short, short}, {unknownTimeout, forever, unknownTimeout}, {unknownTimeout, unknownTimeout, unknownTimeout},
+	} {
+		if got, turned := sooner(test.a, test.b), sooner(test.b, test.a); got != test.want || turned != test.want {
+			t.Errorf("%v, %v: %v, %v", test.a, test.b, got, turned)
 		}
 	}
 }

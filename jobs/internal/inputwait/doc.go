@@ -15,8 +15,12 @@
 //     the foreground.
 //  5. Found: waiting for the input alone and without a timeout is exact; with a timeout
 //     of a second or more likely; other sources, a short timeout, or somebody of the job
-//     running meanwhile is listening, and believed after some quiet.
+//     running meanwhile is listening, and believed after some quiet. A timer among what is
+//     waited for is a timeout, and so is the time after which the terminal ends a read.
 //  6. The first question again.
+//
+// A look does some thousand system calls at most. Where there is more to see it has not
+// seen everybody, and nothing is exact.
 //
 // What may be read of a process decides how much is seen of it (tier): the system call
 // and the memory (1); where it sleeps and its descriptors (2); no more than that it

@@ -9,3 +9,7 @@ func Limited(t Target, best int) *Prober {
 
 // Rests is how many looks rely on the last search.
 func Rests(p *Prober) int { return p.rest.looks }
+
+// WaitedLast makes a process with this pid, that was started at another time, the one that
+// waited when somebody did last.
+func WaitedLast(p *Prober, pid int) { p.last = suspect{pid: pid, start: 1} }

@@ -20,6 +20,12 @@ type Terminal interface {
 	ForegroundGroup() (int, error)
 }
 
+// A timedTerminal tells in what time a read of it ends by itself, where one does. A
+// Terminal that does not implement it has no such time.
+type timedTerminal interface {
+	ReadTimeout() (time.Duration, bool)
+}
+
 // An ID tells a file from all others. Rdev is 0 for a pipe. It is an alias, so that
 // packages that do not know each other agree on it.
 type ID = struct{ Dev, Ino, Rdev uint64 }

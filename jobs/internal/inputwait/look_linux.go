@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,13 +20,14 @@ type Prober struct {
 
 	r      reader
 	s      search
-	last   int    // who waited when somebody did last
-	burnt  sample // processor time of a thread, in nanoseconds
-	awoken sample // switches of a process
+	last   suspect // who waited when somebody did last
+	burnt  sample  // processor time of a thread, in nanoseconds
+	awoken sample  // switches of a process
 	pairs  []pairing
-	fds    []int    // used again: a process's descriptors
+	files  files    // of the process that was looked at last
 	seen   []member // used again: of the search
 	rest   rest     // the last verdict, while nothing speaks against it
+	used   []usage  // by the job's threads, when it was searched last
 	keen   keen
 }
 
@@ -45,6 +47,7 @@ func backoff(quiet time.Duration) time.Duration { return min(max(quiet, soon), l
 // It is not for concurrent use.
 func (p *Prober) Look(quiet time.Duration) Verdict {
 	p.s.reset()
+	p.r.begin()
 	unsettled := p.unsettled()
 	if refused, because := p.refused(); refused != "" {
 		return Verdict{Why: refused}
@@ -56,7 +59,7 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 			return p.settle(v, unsettled, quiet)
 		}
 	}
-	p.search()
+	p.search(quiet > later && p.last.pid != 0)
 	v := Verdict{Blocked: p.s.blocked}
 	switch s := &p.s; {
 	case s.found:
@@ -73,58 +76,94 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 	v = p.settle(v, unsettled, quiet)
 	p.rest = rest{}
 	if v.Waiting {
-		p.last = v.PID
+		p.remember(&v)
 		p.note(&v)
 	}
 	return v
 }
 
-// A rest is a thread that was seen to wait for the input alone, and how often it had been
-// given a processor by then. As long as that is the same, it waits.
+// remember notes who waits, to be looked at early the next time.
+func (p *Prober) remember(v *Verdict) {
+	switch v.PID {
+	case p.s.best.pid:
+		p.last = suspect{pid: v.PID, start: p.s.best.start}
+	case p.s.denied.pid:
+		p.last = p.s.denied
+	default:
+		p.last = suspect{}
+	}
+}
+
+// A rest is a job that was seen to wait for the input alone, and what each of its threads
+// had been given of a processor by then. As long as that is the same, nothing has changed:
+// who starts another or wakes it up has run himself.
 type rest struct {
 	verdict Verdict
-	tid     int
-	turns   int
 	looks   int // that have relied on it
 }
 
-// mostRests is how many looks rely on one: what else the job does is not seen by them.
-const mostRests = 7
+// A usage is what a thread has been given.
+type usage struct {
+	pid, tid    int
+	time, turns int
+}
+
+const (
+	mostRests   = 7 // how many looks rely on one
+	mostResting = 6 // threads: for more it is not cheaper than to look
+)
 
 // note adds its turns to a verdict, and keeps it for rests if it is exact.
 func (p *Prober) note(v *Verdict) {
-	tid, found := v.PID, p.s.found && p.s.best.pid == v.PID
+	u := usage{pid: v.PID, tid: v.PID}
+	found := p.s.found && p.s.best.pid == v.PID
 	if found {
-		tid = p.s.best.tid
+		u.tid = p.s.best.tid
 	}
-	proc, err := p.r.open(v.PID)
-	if err != nil {
+	if !p.use(&u) {
 		return
 	}
-	defer proc.close()
-	n, ok := turns(proc, tid)
-	if !ok {
-		return
-	}
-	v.Turns = n
-	if found && v.Confidence == Exact {
-		p.rest = rest{verdict: *v, tid: tid, turns: n}
+	v.Turns = u.turns
+	if found && v.Confidence == Exact && p.s.resting && slices.Contains(p.used, u) {
+		p.rest = rest{verdict: *v}
 	}
 }
 
-// rests says whether the thread that waited has slept since, and what was said then.
+// use reads what a thread has been given. It returns false where that is not known.
+func (p *Prober) use(u *usage) bool {
+	text, err := p.r.slurp(unix.AT_FDCWD, p.r.join([]part{{name: "/proc"}, {number: u.pid}, {name: "task"}, {number: u.tid}, {name: "schedstat"}}), 128)
+	return err == nil && u.parse(text)
+}
+
+// track notes what the threads of a process have been given, before it is looked at.
+func (p *Prober) track(proc process, st *stat) {
+	var few [16]int
+	tids := append(few[:0], proc.pid)
+	if st.threads > 1 && len(p.used)+st.threads <= mostResting {
+		tids = p.threads(tids[:0], proc)
+	}
+	if p.s.resting = len(p.used)+max(len(tids), st.threads) <= mostResting; !p.s.resting {
+		return
+	}
+	for _, tid := range tids {
+		u := usage{pid: proc.pid, tid: tid}
+		if p.s.resting = u.read(proc); !p.s.resting {
+			return
+		}
+		p.used = append(p.used, u)
+	}
+}
+
+// rests says whether the job has slept since it was seen to wait, and what was said then.
 func (p *Prober) rests() (v Verdict, ok bool) {
-	if p.rest.tid == 0 || p.rest.looks >= mostRests {
+	if !p.rest.verdict.Waiting || p.rest.looks >= mostRests {
 		return v, false
 	}
-	proc, err := p.r.open(p.rest.verdict.PID)
-	if err != nil {
-		return v, false
-	}
-	defer proc.close()
-	n, ok := turns(proc, p.rest.tid)
-	if !ok || n != p.rest.turns {
-		return v, false
+	for _, before := range p.used {
+		now := usage{pid: before.pid, tid: before.tid}
+		if !p.use(&now) || now != before {
+			return v, false
+		}
 	}
 	p.rest.looks++
 	v = p.rest.verdict
@@ -190,6 +229,9 @@ func (p *Prober) unsettled() string {
 // weigh says what the wait that was found comes to.
 func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 	w := &p.s.best
+	if p.s.cut && w.others == "" {
+		w.others = "there is more of the job than one look sees"
+	}
 	c := w.claim(p.s.runner != 0)
 	missing := c.quiet - quiet
 	if c.idle {

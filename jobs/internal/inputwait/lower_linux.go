@@ -11,11 +11,11 @@ import (
 // asleep looks at a thread of which the system call may not be read: at where it sleeps,
 // and at the process's descriptors. It returns false where that may not be read either.
 func (p *Prober) asleep(in *inspection, tid int) bool {
-	p.fds = in.numbers(p.fds[:0], "fd", maxFiles)
-	if len(p.fds) == 0 && !in.mayList() {
+	fds, more := in.numbers(nil, "fd", maxFiles)
+	if len(fds) == 0 && !in.mayList() {
 		return false
 	}
-	fds := append([]int(nil), p.fds...) // which finding out about pipes uses as well
+	p.s.cut = p.s.cut || more
 	where := p.wchan(in, tid)
 	is := func(name string) bool { return bytes.Contains(where, []byte(name)) }
 	switch {
@@ -35,7 +35,7 @@ func (p *Prober) asleep(in *inspection, tid int) bool {
 		}
 	case is("wait_woken") && p.target.Terminal != nil, is("pipe_") && p.target.Terminal == nil:
 		if readable, ambiguous := p.inputAmong(in, fds); readable {
-			in.add(&wait{tid: tid, call: "read", reading: true, timeout: forever, seen: sleep, ambiguous: ambiguous})
+			in.add(&wait{tid: tid, call: "read", reading: true, timeout: p.readTimeout(), seen: sleep, ambiguous: ambiguous})
 		}
 	}
 	return true
@@ -43,7 +43,7 @@ func (p *Prober) asleep(in *inspection, tid int) bool {
 
 // mayList says whether the process's descriptors may be listed.
 func (in *inspection) mayList() bool {
-	fd, err := in.r.openat(in.dir, in.r.join([]part{{name: "fd"}}), unix.O_RDONLY|unix.O_DIRECTORY)
+	fd, err := in.r.openat(in.own, in.r.join([]part{{name: "fd"}}), unix.O_RDONLY|unix.O_DIRECTORY)
 	if err == nil {
 		_ = unix.Close(fd)
 	}
@@ -60,7 +60,7 @@ func (p *Prober) asleepInEpoll(in *inspection, tid int, fds []int) {
 		p.epollSet(in, &set, fd, 0)
 		switch {
 		case set.input:
-			w := wait{tid: tid, call: "epoll_wait", timeout: unknownTimeout, seen: sleep}
+			w := wait{tid: tid, call: "epoll_wait", timeout: set.timeout(unknownTimeout), seen: sleep}
 			if set.other != "" {
 				w.others = "on " + set.other
 			}
@@ -97,15 +97,10 @@ func (p *Prober) inputAmong(in *inspection, fds []int) (readable, ambiguous bool
 func (p *Prober) mayWaitForOthers(in *inspection, fds []int) bool {
 	for _, fd := range fds {
 		switch kind := p.kindOf(in, fd); {
-		case kind == isPidfd, kind == isEpoll:
+		case kind == isPidfd, kind == isEpoll, kind == isWatch:
 			return true
 		case kind == isSocket && !p.ownSocket(in, fd), kind == isPipe && !p.ownPipe(in, fd):
 			return true
-		case kind == isOwn:
-			var buf [64]byte
-			if bytes.Contains(in.link(fd, buf[:]), []byte("inotify")) {
-				return true
-			}
 		}
 	}
 	return false
@@ -167,11 +162,8 @@ func (p *Prober) weighAlive(v *Verdict, quiet time.Duration) {
 	d := &p.s.denied
 	kind, _ := p.target.kind()
 	need, confidence := quietGuess, Guess
-	switch kind {
-	case Password:
+	if kind == Password { // Programs like sudo set terminals raw, and then wait for what they run.
 		need, confidence = switchesApart, Likely
-	case Raw:
-		need, confidence = quietOthers, Likely
 	}
 	missing := need - quiet
 	if wait := p.stirs(d, quiet); wait > missing {

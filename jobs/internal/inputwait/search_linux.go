@@ -15,6 +15,8 @@ type search struct {
 	hidden  bool    // there are processes of which nothing is seen at all
 	blocked bool    // somebody is blocked writing what the job prints
 	stopped bool    // who would read is stopped
+	cut     bool    // there is more than one look looks at
+	resting bool    // what all threads have been given of processors is noted
 
 	unknown error // why it is not known whether the input was consumed; nil: it is
 	group   int   // the foreground group
@@ -40,23 +42,26 @@ type member struct {
 const (
 	maxProcesses = 512
 	maxThreads   = 256
-	maxFiles     = 1024
+	maxFiles     = 1024    // of a process, for what a pipe's other end is; of an epoll
+	maxSources   = 1 << 17 // of a poll
 )
 
-func (p *Prober) search() {
+// search looks for who waits. still says that the job may rest.
+func (p *Prober) search(still bool) {
 	s := &p.s
-	p.seen = p.seen[:0]
+	p.seen, p.used = p.seen[:0], p.used[:0]
+	s.resting = still
 	if p.target.Terminal != nil {
 		var err error
 		if s.group, err = p.target.Terminal.ForegroundGroup(); err != nil {
 			s.group = 0
 		}
 		if s.group > 0 {
-			p.visit(s.group)
+			p.visit(s.group, func(st *stat) bool { return st.group == s.group && st.tty == uint32(p.id.Rdev) })
 		}
 	}
-	if p.last != 0 && p.last != s.group {
-		p.visit(p.last)
+	if p.last.pid != 0 && p.met(p.last.pid) == nil {
+		p.visit(p.last.pid, func(st *stat) bool { return st.start == p.last.start })
 	}
 	p.walk()
 	for i := 0; i < len(p.seen) && !s.found; i++ {
@@ -66,14 +71,22 @@ func (p *Prober) search() {
 	}
 }
 
-// visit looks at a process, and notes that it was met.
-func (p *Prober) visit(pid int) {
+// visit looks at a process, and notes that it was met. One that was not found below
+// another of the job may have ended, and its pid be somebody else's: is says whether it is
+// who is meant.
+func (p *Prober) visit(pid int, is func(*stat) bool) {
 	proc, st, ok := p.enter(pid)
 	if !ok {
 		return
 	}
 	defer proc.close()
+	if is != nil && !is(&st) {
+		return
+	}
 	m := member{pid: pid, threads: st.threads}
+	if p.s.resting && !st.gone() {
+		p.track(proc, &st)
+	}
 	switch {
 	case st.gone():
 	case p.target.Terminal == nil || st.group == p.s.group:
@@ -111,8 +124,12 @@ func (p *Prober) enter(pid int) (proc process, st stat, ok bool) {
 	} else if isDenied(err) {
 		p.s.hidden = true
 	}
-	if !ok {
+	switch {
+	case !ok:
 		proc.close()
+	case st.state == 'Z' && st.threads > 1:
+		st.headless = true
+		proc.alive(&st)
 	}
 	return proc, st, ok
 }
@@ -127,17 +144,21 @@ func (p *Prober) walk() {
 	if root == 0 {
 		root = p.target.Leader
 		if p.met(root) == nil {
-			p.visit(root)
+			p.visit(root, nil)
 		}
 	}
 	var queue [64]int
 	next := append(queue[:0], root)
-	for at := 0; at < len(next) && at < maxProcesses; at++ {
+	for at := 0; at < len(next); at++ {
+		if p.r.spent() {
+			p.s.cut = true
+			return
+		}
 		threads := 1 // a keeper has more, of which the first alone forks
 		if at > 0 || p.target.Root == 0 {
 			m := p.met(next[at])
 			if m == nil {
-				p.visit(next[at])
+				p.visit(next[at], nil)
 				m = p.met(next[at])
 			}
 			if m == nil {
@@ -158,6 +179,13 @@ func (p *Prober) met(pid int) *member {
 	return nil
 }
 
+// threads appends those of a process.
+func (p *Prober) threads(list []int, proc process) []int {
+	list, more := proc.numbers(list, "task", maxThreads)
+	p.s.cut = p.s.cut || more
+	return list
+}
+
 // children appends those of all threads: a child belongs to the thread that forked it.
 func (p *Prober) children(list []int, pid, threads int) []int {
 	proc, err := p.r.open(pid)
@@ -168,7 +196,7 @@ func (p *Prober) children(list []int, pid, threads int) []int {
 	var few [16]int
 	tids := append(few[:0], pid)
 	if threads > 1 {
-		tids = proc.numbers(tids[:0], "task", maxThreads)
+		tids = p.threads(tids[:0], proc)
 	}
 	for _, tid := range tids {
 		text, err := proc.file(1<<16, part{name: "task"}, part{number: tid}, part{name: "children"})
@@ -176,8 +204,14 @@ func (p *Prober) children(list []int, pid, threads int) []int {
 			continue
 		}
 		for first, rest := word(text); len(first) > 0; first, rest = word(rest) {
-			if kid, ok := decimal(first); ok && len(list) < maxProcesses {
+			kid, ok := decimal(first)
+			switch {
+			case !ok:
+			case len(list) < maxProcesses:
 				list = append(list, kid)
+			default:
+				p.s.cut = true
+				return list
 			}
 		}
 	}

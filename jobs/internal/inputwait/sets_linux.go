@@ -9,13 +9,13 @@ func (p *Prober) decodeSet(in *inspection, tid int, name callName, c call) {
 	ok := true
 	switch name.kind {
 	case callPoll:
-		ok = p.pollSet(in, &set, c.args[0], int(min(c.args[1], maxFiles)))
+		ok = p.pollSet(in, &set, c.args[0], c.args[1])
 		timeout = milliseconds(c.args[2])
 	case callPpoll:
-		ok = p.pollSet(in, &set, c.args[0], int(min(c.args[1], maxFiles)))
+		ok = p.pollSet(in, &set, c.args[0], c.args[1])
 		timeout = p.timeoutAt(in, c.args[2], time.Nanosecond)
 	case callSelect, callPselect:
-		ok = p.selectSets(in, &set, int(min(c.args[0], maxFiles)), c.args[1:4])
+		ok = p.selectSets(in, &set, c.args[0], c.args[1:4])
 		unit := time.Nanosecond
 		if name.kind == callSelect {
 			unit = time.Microsecond
@@ -36,7 +36,7 @@ func (p *Prober) decodeSet(in *inspection, tid int, name callName, c call) {
 	}
 	switch {
 	case ok && set.input:
-		w := wait{tid: tid, call: name.name, timeout: timeout, seen: full}
+		w := wait{tid: tid, call: name.name, timeout: set.timeout(timeout), seen: full}
 		if set.other != "" {
 			w.others = "on " + set.other
 		}
@@ -66,29 +66,40 @@ func (p *Prober) timeoutAt(in *inspection, at uint64, unit time.Duration) time.D
 	return duration(b[:], unit)
 }
 
-func (p *Prober) pollSet(in *inspection, set *sources, at uint64, count int) bool {
-	if count <= 0 {
-		return true
+// pollSet reads what poll is given, in pieces: there may be much of it.
+func (p *Prober) pollSet(in *inspection, set *sources, at, count uint64) bool {
+	if count > maxSources {
+		set.add(unseen)
+		count = maxSources
 	}
 	var few [32 * pollSize]byte
 	b := few[:]
-	if need := count * pollSize; need > len(b) {
-		b = make([]byte, need)
-	} else {
-		b = b[:need]
-	}
-	n, err := in.memory(b, at)
-	if err != nil {
-		return false
-	}
-	for b = b[:n/pollSize*pollSize]; len(b) > 0; b = b[pollSize:] {
-		p.addSource(in, set, pollEntry(b), 0)
+	for read := uint64(0); count > 0; count -= read {
+		if read > 0 && len(b) == len(few) {
+			b = make([]byte, 128*len(few))
+		}
+		read = min(count, uint64(len(b)/pollSize))
+		n, err := in.memory(b[:read*pollSize], at)
+		if err != nil {
+			return false
+		}
+		for entry := b[:n/pollSize*pollSize]; len(entry) > 0; entry = entry[pollSize:] {
+			p.addSource(in, set, pollEntry(entry), 0)
+		}
+		if uint64(n) < read*pollSize || set.input && set.other != "" {
+			break
+		}
+		at += read * pollSize
 	}
 	return true
 }
 
 // selectSets reads the sets of what is read, written and exceptional.
-func (p *Prober) selectSets(in *inspection, set *sources, count int, at []uint64) bool {
+func (p *Prober) selectSets(in *inspection, set *sources, most uint64, at []uint64) bool {
+	count := int(min(most, maxFiles))
+	if most > maxFiles && p.tableOf(in) > maxFiles {
+		set.add(unseen)
+	}
 	var b [3][maxFiles / 8]byte
 	size := (count + 63) / 64 * 8 // The kernel takes whole words.
 	for i := range b {
@@ -110,32 +121,66 @@ func (p *Prober) selectSets(in *inspection, set *sources, count int, at []uint64
 	return true
 }
 
+// tableOf is for how many descriptors a process has room: select looks at no more, whatever
+// number it is given.
+func (p *Prober) tableOf(in *inspection) int {
+	text, err := in.file(4096, part{name: "status"})
+	if size, ok := statusNumber(text, "FDSize:"); err == nil && ok {
+		return size
+	}
+	return maxFiles + 1
+}
+
 // epollSet follows an epoll, and what it watches that is one itself.
 func (p *Prober) epollSet(in *inspection, set *sources, fd, depth int) {
-	if depth > maxNested {
-		set.other = "an epoll within others"
+	switch {
+	case depth > maxNested:
+		set.add("an epoll within others")
+		return
+	case p.r.spent():
+		set.add(unseen)
 		return
 	}
-	text, err := in.file(1<<16, part{name: "fdinfo"}, part{number: fd})
+	text, err := in.file(maxWatched, part{name: "fdinfo"}, part{number: fd})
 	if err != nil {
+		set.add("an epoll that cannot be read")
 		return
+	}
+	if len(text) >= maxWatched {
+		set.add(unseen)
 	}
 	var few [32]watched
 	list := few[:0] // The text is gone with the next read.
-	for w, rest, ok := nextWatched(text); ok && len(list) < maxFiles; w, rest, ok = nextWatched(rest) {
-		list = append(list, w)
+	for w, rest, ok := nextWatched(text); ok; w, rest, ok = nextWatched(rest) {
+		switch {
+		case !w.in && !w.out:
+		case w.named && w.ino == p.id.Ino && p.isInput(in, w.fd):
+			p.addKind(in, set, w.interest, isInput, depth+1) // It is not missed, however many there are.
+		case len(list) < maxFiles:
+			list = append(list, w)
+		default:
+			set.add(unseen)
+		}
 	}
 	for _, w := range list {
-		if !w.in && !w.out {
+		if !p.worth(set, w.interest) {
 			continue
 		}
 		st, err := in.stat(w.fd, 0)
 		if err != nil || w.named && w.ino != st.Ino {
-			set.other = "a file that it has no descriptor of any more"
+			set.add("a file that it has no descriptor of any more")
 			continue
 		}
 		p.addKind(in, set, w.interest, p.kindOfFile(in, w.fd, &st), depth+1)
 	}
 }
 
-const maxNested = 2
+func (p *Prober) isInput(in *inspection, fd int) bool {
+	st, err := in.stat(fd, 0)
+	return err == nil && isFile(&st, p.id)
+}
+
+const (
+	maxNested  = 2
+	maxWatched = 1 << 20 // bytes of text about what an epoll watches
+)

@@ -2,16 +2,18 @@ package inputwait
 
 import (
 	"bytes"
-	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // sources are what one call waits for.
 type sources struct {
-	input   bool   // the job's input
-	other   string // something that may wake it up besides; "" for nothing
-	blocked bool   // room for what the job prints
+	input   bool          // the job's input
+	other   string        // something that may wake it up besides; "" for nothing
+	blocked bool          // room for what the job prints
+	timers  bool          // whether there is a timer that is set
+	timer   time.Duration // in what time the first of them goes off
 }
 
 // A fileKind is what a descriptor is.
@@ -26,16 +28,40 @@ const (
 	isPipe            // to others
 	isEpoll           //
 	isPidfd           //
+	isWatch           // of files: others change them
+	isTimer           //
 )
 
 var kindNames = map[fileKind]string{
-	isOther: "another file", isSocket: "a socket", isPipe: "a pipe", isPidfd: "a process", isOutput: "its output",
+	isOther: "another file", isSocket: "a socket", isPipe: "a pipe", isPidfd: "a process", isWatch: "changes of files", isOutput: "its output",
 }
 
 // addSource adds what a call waits for.
 func (p *Prober) addSource(in *inspection, set *sources, i interest, depth int) {
-	if i.fd >= 0 && (i.in || i.out) {
+	if i.fd >= 0 && (i.in || i.out) && p.worth(set, i) {
 		p.addKind(in, set, i, p.kindOf(in, i.fd), depth)
+	}
+}
+
+// worth says whether to find out what is waited for: not where it changes nothing, and not
+// where a look has done enough, unless it most probably is the input.
+func (p *Prober) worth(set *sources, i interest) bool {
+	switch {
+	case set.input && set.other != "" && !i.out:
+		return false
+	case p.r.spent() && i.fd > 2:
+		set.add(unseen)
+		return false
+	}
+	return true
+}
+
+const unseen = "more than one look sees"
+
+// add adds another source, of which the first is told.
+func (set *sources) add(other string) {
+	if set.other == "" {
+		set.other = other
 	}
 }
 
@@ -47,19 +73,75 @@ func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind
 	case kind == isOutput && i.out:
 		set.blocked = true
 	case kind == isOwn:
-	case kind == isPipe && p.ownPipe(in, i.fd):
-	case kind == isSocket && p.ownSocket(in, i.fd):
+	case kind == isTimer:
+		set.addTimer(in.timer(i.fd))
+	case kind == isPipe && set.other == "" && p.ownPipe(in, i.fd): // One that is not is enough.
+	case kind == isSocket && set.other == "" && p.ownSocket(in, i.fd):
 	case kind == isEpoll:
 		p.epollSet(in, set, i.fd, depth)
 	default:
-		set.other = kindNames[kind]
+		set.add(kindNames[kind])
 	}
+}
+
+// addTimer adds a timer, which like a timeout is somebody's who does something then.
+func (set *sources) addTimer(in time.Duration) {
+	if in != forever {
+		set.timer = sooner(set.timeout(forever), in)
+		set.timers = true
+	}
+}
+
+// timeout is that of a call with these sources.
+func (set *sources) timeout(own time.Duration) time.Duration {
+	if set.timers {
+		return sooner(own, set.timer)
+	}
+	return own
+}
+
+// sooner is the first of two timeouts. One that is not known may be any, which matters
+// unless the other is short.
+func sooner(a, b time.Duration) time.Duration {
+	switch {
+	case a == forever:
+		return b
+	case b == forever:
+		return a
+	case a == unknownTimeout && b >= shortTimeout, b == unknownTimeout && a >= shortTimeout:
+		return unknownTimeout
+	case a == unknownTimeout:
+		return b
+	case b == unknownTimeout:
+		return a
+	}
+	return min(a, b)
+}
+
+// timer says in what time a timer goes off. One that does so again and again counts as if
+// it just had: as with other timeouts what has gone by does not matter.
+func (in *inspection) timer(fd int) time.Duration {
+	text, err := in.file(1024, part{name: "fdinfo"}, part{number: fd})
+	if err != nil {
+		return unknownTimeout
+	}
+	value, interval, ok := parseTimer(text)
+	switch {
+	case !ok:
+		return unknownTimeout
+	case value == 0:
+		return forever
+	}
+	return max(value, interval)
 }
 
 // exceptional adds what select waits for in its third set alone: nothing of the input's.
 func (set *sources) exceptional(p *Prober, in *inspection, fd int) {
+	if !p.worth(set, interest{fd: fd}) {
+		return
+	}
 	if kind := p.kindOf(in, fd); kind == isSocket {
-		set.other = kindNames[kind]
+		set.add(kindNames[kind])
 	}
 }
 
@@ -118,8 +200,12 @@ func kindOfLink(link []byte) fileKind {
 		return isOther
 	}
 	switch string(link) {
-	case "eventfd", "timerfd", "signalfd", "inotify":
+	case "eventfd", "signalfd":
 		return isOwn
+	case "inotify":
+		return isWatch
+	case "timerfd":
+		return isTimer
 	case "eventpoll":
 		return isEpoll
 	}
@@ -137,23 +223,56 @@ func (p *Prober) ownPipe(in *inspection, fd int) bool {
 		return false
 	}
 	id := ID{Dev: uint64(pipe.Dev), Ino: pipe.Ino}
-	other := func(fd int) bool {
-		st, err := in.stat(fd, 0)
-		if err != nil || !isFile(&st, id) {
-			return false
-		}
+	return p.has(in, fd, id, func(fd int) bool {
 		r, w := in.access(fd)
 		return r && writes || w && reads
-	}
-	return p.has(in, fd, other)
+	})
 }
 
-// has looks for the other end of fd among the descriptors of a process, first where
-// pipe(2) and socketpair(2) mostly put it.
-func (p *Prober) has(in *inspection, fd int, other func(fd int) bool) bool {
-	if other(fd+1) || fd > 0 && other(fd-1) {
+// files are what a process has open.
+type files struct {
+	pid  int // 0: it is not known
+	fds  []int
+	list []openFile
+}
+
+type openFile struct {
+	fd int
+	id ID
+}
+
+// has looks for another descriptor of a file, first where pipe(2) and socketpair(2) mostly
+// put the other end of fd.
+func (p *Prober) has(in *inspection, fd int, id ID, other func(fd int) bool) bool {
+	is := func(fd int) bool {
+		st, err := in.stat(fd, 0)
+		return err == nil && isFile(&st, id) && other(fd)
+	}
+	if is(fd+1) || fd > 0 && is(fd-1) {
 		return true
 	}
-	p.fds = in.numbers(p.fds[:0], "fd", maxFiles)
-	return slices.ContainsFunc(p.fds, other)
+	if p.files.pid != in.pid {
+		p.listFiles(in)
+	}
+	for _, f := range p.files.list {
+		if f.id == id && other(f.fd) {
+			return true
+		}
+	}
+	return false
+}
+
+// listFiles is done once for a process in a look: it may have many.
+func (p *Prober) listFiles(in *inspection) {
+	f := &p.files
+	f.fds, _ = in.numbers(f.fds[:0], "fd", maxFiles)
+	f.pid, f.list = in.pid, f.list[:0]
+	for _, fd := range f.fds {
+		if p.r.spent() {
+			return
+		}
+		if st, err := in.stat(fd, 0); err == nil {
+			f.list = append(f.list, openFile{fd, ID{Dev: uint64(st.Dev), Ino: st.Ino}})
+		}
+	}
 }

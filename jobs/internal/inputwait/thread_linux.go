@@ -2,6 +2,8 @@ package inputwait
 
 import (
 	"bytes"
+	"slices"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,12 +22,13 @@ type inspection struct {
 // inspect looks at a process that may read.
 func (p *Prober) inspect(proc process, st *stat) {
 	s := &p.s
+	p.files.pid = 0
 	if st.stopped() {
 		p.inspectStopped(proc, st)
 		return
 	}
 	if s.found && s.best.certain() {
-		if st.state == 'R' || st.state == 'D' { // Nobody waits better: what is left to know is who runs.
+		if st.runs() || st.threads > 1 && p.threadRuns(proc) { // Nobody waits better: what is left to know is who runs.
 			s.runner = proc.pid
 		}
 		return
@@ -34,9 +37,16 @@ func (p *Prober) inspect(proc process, st *stat) {
 	var few [16]int
 	tids := append(few[:0], proc.pid)
 	if st.threads > 1 {
-		tids = proc.numbers(tids[:0], "task", maxThreads)
+		tids = p.threads(tids[:0], proc)
+	}
+	if st.headless {
+		tids = slices.DeleteFunc(tids, func(tid int) bool { return tid == proc.pid })
 	}
 	for _, tid := range tids {
+		if p.r.spent() {
+			s.cut = true
+			break
+		}
 		p.thread(&in, tid)
 	}
 	if in.runs || !in.found && st.state == 'D' {
@@ -60,6 +70,25 @@ func (p *Prober) inspect(proc process, st *stat) {
 	}
 }
 
+// threadRuns says whether one of a process's threads runs.
+func (p *Prober) threadRuns(proc process) bool {
+	var few [16]int
+	for _, tid := range p.threads(few[:0], proc) {
+		if p.r.spent() {
+			p.s.cut = true
+			break
+		}
+		text, err := proc.file(1024, part{name: "task"}, part{number: tid}, part{name: "stat"})
+		if err != nil {
+			continue
+		}
+		if st, ok := parseStat(text); ok && st.runs() {
+			return true
+		}
+	}
+	return false
+}
+
 // moved says whether a process of several threads has done anything while they were looked
 // at, one after the other: one that works may have ended that, and woken the one that was
 // seen to wait, before its turn came. So they are looked at once more, and the one that
@@ -74,6 +103,9 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 		return true
 	}
 	for _, tid := range tids {
+		if p.s.cut = p.s.cut || p.r.spent(); p.s.cut {
+			break // Then it is not exact whatever they do.
+		}
 		if tid != waits.tid {
 			p.thread(&again, tid)
 		}
@@ -88,15 +120,26 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 // turns is how often a thread was given a processor. ok is false where the kernel does not
 // count that.
 func turns(proc process, tid int) (n int, ok bool) {
-	text, err := proc.file(128, part{name: "task"}, part{number: tid}, part{name: "schedstat"})
-	if err != nil {
-		return 0, false
-	}
-	_, rest := word(text) // the time that it ran
-	_, rest = word(rest)  // and waited to
+	u := usage{tid: tid}
+	ok = u.read(proc)
+	return u.turns, ok
+}
+
+// read tells how long a thread has run and how often it was given a processor. It returns
+// false where the kernel does not count that.
+func (u *usage) read(proc process) bool {
+	text, err := proc.file(128, part{name: "task"}, part{number: u.tid}, part{name: "schedstat"})
+	return err == nil && u.parse(text)
+}
+
+func (u *usage) parse(text []byte) bool {
+	first, rest := word(text)
+	_, rest = word(rest) // that it waited to run
 	third, _ := word(rest)
-	n, ok = decimal(third)
-	return n, ok
+	var ok, counted bool
+	u.time, ok = decimal(first)
+	u.turns, counted = decimal(third)
+	return ok && counted
 }
 
 // certain says that the wait is exact whatever else of its process.
@@ -142,7 +185,7 @@ func (p *Prober) thread(in *inspection, tid int) {
 func (p *Prober) callOf(in *inspection, tid int) (call, bool) {
 	var text []byte
 	var err error
-	if tid == in.pid {
+	if tid == in.pid && in.own == in.dir {
 		text, err = in.file(512, part{name: "syscall"})
 	} else {
 		text, err = in.file(512, part{name: "task"}, part{number: tid}, part{name: "syscall"})
@@ -203,10 +246,25 @@ func (p *Prober) decode(in *inspection, tid int, c call) {
 func (p *Prober) decodeRead(in *inspection, tid int, name string, fd int) {
 	switch p.kindOf(in, fd) {
 	case isInput:
-		in.add(&wait{tid: tid, call: name, reading: true, timeout: forever, seen: full})
+		timeout := p.readTimeout()
+		if timeout == 0 {
+			in.runs = true // It does not block.
+			return
+		}
+		in.add(&wait{tid: tid, call: name, reading: true, timeout: timeout, seen: full})
 	case isSocket:
 		in.sleeper = "another of its threads reads a socket"
 	}
+}
+
+// readTimeout is in what time a read of the input ends by itself.
+func (p *Prober) readTimeout() time.Duration {
+	if t, ok := p.target.Terminal.(timedTerminal); ok {
+		if timeout, ends := t.ReadTimeout(); ends {
+			return timeout
+		}
+	}
+	return forever
 }
 
 // restarted tells what restart_syscall goes on with: a poll with a timeout that was
@@ -228,7 +286,7 @@ func (p *Prober) wchan(in *inspection, tid int) []byte {
 
 // add notes a wait of the process.
 func (in *inspection) add(w *wait) {
-	w.pid, w.name = in.pid, in.st.comm()
+	w.pid, w.start, w.name = in.pid, in.st.start, in.st.comm()
 	if !in.found || w.better(&in.best) {
 		in.found, in.best = true, *w
 	}

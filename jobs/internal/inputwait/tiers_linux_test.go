@@ -30,11 +30,11 @@ func TestLowerTiers(t *testing.T) {
 		args   []string
 	}{
 		{"cat", "", line, want{reading, likely}, guess, []string{"cat"}},
-		{"bash", "$ ", raw, want{listening, likely}, likely, []string{"bash", "--norc", "-i"}},
+		{"bash", "$ ", raw, want{listening, likely}, guess, []string{"bash", "--norc", "-i"}},
 		{"read", "name? ", line, want{reading, likely}, guess, []string{"dash", "-c", `printf 'name? '; read x`}},
 		{"read -s", "secret? ", password, want{reading, likely}, likely, []string{"bash", "-c", `read -s -p 'secret? ' x`}},
-		{"less", "END", raw, want{reading, likely}, likely, []string{"bash", "-c", "echo text | less"}},
-		{"node", "> ", raw, want{reading, likely}, likely, []string{"node", "-i"}},
+		{"less", "END", raw, want{reading, likely}, guess, []string{"bash", "-c", "echo text | less"}},
+		{"node", "> ", raw, want{reading, likely}, guess, []string{"node", "-i"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -64,6 +64,10 @@ func TestLowerTiersNever(t *testing.T) {
 			onTerminal(t, args...).limited(2).never("> ", 700*time.Millisecond)
 		})
 	}
+	t.Run("sleeps, and keys are read", func(t *testing.T) {
+		j := onTerminal(t, "dash", "-c", "stty raw -echo; printf '> '; sleep 60; :").limited(3)
+		j.waits("> ", reading, raw, guess)
+	})
 	t.Run("runs", func(t *testing.T) {
 		onTerminal(t, "python3", "-u", "-c", "print('> ')\nwhile True: pass").limited(3).never("> ", 700*time.Millisecond)
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,6 +29,20 @@ func (t *Terminal) Unread() (unread bool, err error) {
 		return err
 	})
 	return unread, err
+}
+
+// ReadTimeout says after what time a read from the terminal ends although nothing was
+// typed. ok is false where it does not: where lines are read, and where there is a byte to
+// wait for first.
+func (t *Terminal) ReadTimeout() (timeout time.Duration, ok bool) {
+	_ = t.control("read the modes of", func(fd int) error { // What is not known is not told.
+		a, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		if err == nil && a.Lflag&unix.ICANON == 0 && a.Cc[unix.VMIN] == 0 {
+			timeout, ok = time.Duration(a.Cc[unix.VTIME])*100*time.Millisecond, true
+		}
+		return err
+	})
+	return timeout, ok
 }
 
 // withPeer opens the job's side for a moment, which nobody notices: the end of output

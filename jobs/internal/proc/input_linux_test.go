@@ -202,3 +202,40 @@ func TestOutputIdleWhileRead(t *testing.T) {
 	<-asked
 	_, _ = term.Close(), slave.Close()
 }
+
+// A read ends by itself only where keys are read, and none is waited for first.
+func TestReadTimeout(t *testing.T) {
+	term, slave, err := OpenTerminal(80, 24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	for _, c := range []struct {
+		canonical bool
+		min, time uint8
+		want      time.Duration
+		ends      bool
+	}{{true, 0, 5, 0, false}, {false, 0, 5, 500 * time.Millisecond, true}, {false, 0, 0, 0, true}, {false, 1, 5, 0, false}} {
+		a, err := unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Lflag &^= unix.ICANON
+		if c.canonical {
+			a.Lflag |= unix.ICANON
+		}
+		a.Cc[unix.VMIN], a.Cc[unix.VTIME] = c.min, c.time
+		if err := unix.IoctlSetTermios(int(slave.Fd()), unix.TCSETS, a); err != nil {
+			t.Fatal(err)
+		}
+		if got, ends := term.ReadTimeout(); got != c.want || ends != c.ends {
+			t.Errorf("%+v: %v, %v", c, got, ends)
+		}
+	}
+	if err := term.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, ends := term.ReadTimeout(); ends {
+		t.Error("of a closed terminal it is known")
+	}
+}
