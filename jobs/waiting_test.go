@@ -461,10 +461,13 @@ func TestInfoTellsOfInput(t *testing.T) {
 		if w := must(t, p).Waiting; w == nil || !w.Waiting {
 			t.Errorf("of a job that has to be looked at twice: %+v", w)
 		}
-		f.end()
+		f.proc.exit(0)
+		f.proc.gone()
+		synctest.Wait()
 		if w := f.Published().Waiting; w != nil {
 			t.Errorf("of one that has ended: %+v", w)
 		}
+		f.finish()
 	})
 }
 
