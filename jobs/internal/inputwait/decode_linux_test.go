@@ -183,6 +183,21 @@ func TestParseTimer(t *testing.T) {
 	}
 }
 
+func TestTimerIn(t *testing.T) {
+	for _, test := range []struct {
+		ticks, value, interval string
+		want                   time.Duration
+	}{
+		{"0", "(0, 0)", "(0, 0)", forever}, {"1", "(0, 0)", "(0, 0)", 0}, {"1", "(0, 0)", "(0, 100000000)", 100 * time.Millisecond},
+		{"0", "(0, 5)", "(1, 0)", time.Second}, {"0", "(2, 0)", "(0, 0)", 2 * time.Second}, {"0", "x", "(0, 0)", unknownTimeout},
+	} {
+		text := "clockid: 1\nticks: " + test.ticks + "\nsettime flags: 01\nit_value: " + test.value + "\nit_interval: " + test.interval + "\n"
+		if got := timerIn([]byte(text)); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
 func TestSooner(t *testing.T) {
 	const short, long = shortTimeout / 2, 2 * shortTimeout
 	for _, test := range []struct{ a, b, want time.Duration }{

@@ -125,11 +125,19 @@ func (in *inspection) timer(fd int) time.Duration {
 	if err != nil {
 		return unknownTimeout
 	}
+	return timerIn(text)
+}
+
+// timerIn is timer with the text of its fdinfo. One that has gone off, and was not read, is
+// as good as set: who is to read it is about to.
+func timerIn(text []byte) time.Duration {
 	value, interval, ok := parseTimer(text)
 	switch {
 	case !ok:
 		return unknownTimeout
-	case value == 0:
+	case value == 0 && interval == 0 && !bytes.Contains(text, []byte("\nticks: 0\n")):
+		return 0
+	case value == 0 && interval == 0:
 		return forever
 	}
 	return max(value, interval)
