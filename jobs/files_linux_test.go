@@ -419,9 +419,18 @@ func TestFileSizeLimit(t *testing.T) {
 		return
 	}
 	const most, total = 100_000, 3_000_000
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
 	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: most, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // What is covered is written when the tests are over, and is longer.
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+			t.Error(err)
+		}
+	})
 	m, dir := startFiles(t, Limits{SpoolMemory: 256 << 10})
 	j := mustStart(t, m, Spec{Argv: []string{"sh", "-c", fmt.Sprintf("head -c %d /dev/zero", total)}, Mode: ModePipe})
 	awaitClosed(t, j)
