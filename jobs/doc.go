@@ -44,7 +44,9 @@
 //     has come; its answer to run ends it.
 //  9. One per query that only the drawn screen answers (queries_screen.go), one after
 //     the other; it ends with the answer.
-//  10. What package keeper has for a job: the goroutine that receives what its
+//  10. Where somebody wants to know whether the job waits for input, one at a time looks at
+//     its processes (beginLook, waiting.go); its answer to run ends it.
+//  11. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
 //
 // The job's state belongs to whoever has its turn (actor.go). A turn never blocks, and is
@@ -60,6 +62,14 @@
 // view has its own cursor into the spool and its own lock, and is fed by whoever asks, in
 // his own goroutine, so that neither the readLoop nor a turn waits for it. Far behind, it
 // draws the newest alone. It is there as long as the job is known.
+//
+// # Waiting for input
+//
+// Whether a job waits for input is seen from what its processes are blocked on (package
+// inputwait), while somebody wants to know, and not else: who is told of it, a wait for it,
+// job/get, a write that is for one wait, a client that is asked for passwords, and whoever
+// comes to a timeout. A look counts where neither output nor input came meanwhile; they
+// follow both closely, and then ever more slowly (waiting.go).
 //
 // # Files
 //

@@ -73,15 +73,8 @@ func (j *Job) reviewHidden(now time.Time) {
 	if s.at.IsZero() || now.Before(s.at) {
 		return
 	}
-	s.hidden, s.at = j.hidesInput(), time.Time{}
-	active := j.activeAt()
-	for _, after := range hiddenAfter {
-		if t := active.Add(after); t.After(now) {
-			s.at = t
-			return
-		}
-	}
-	if s.hidden {
+	s.hidden, s.at = j.hidesInput(), nextOf(hiddenAfter, j.activeAt(), now)
+	if s.hidden && s.at.IsZero() {
 		s.at = now.Add(slowestLook)
 	}
 }

@@ -298,16 +298,23 @@ func (j *Job) nextLook(now time.Time) time.Time {
 	l, active := &j.inputs, j.activeAt()
 	quiet := now.Sub(active)
 	next := now.Add(min(max(quiet/4, slowLook), slowestLook))
-	for _, after := range lookAfter {
-		if after > quiet {
-			next = active.Add(after)
-			break
-		}
+	if t := nextOf(lookAfter, active, now); !t.IsZero() {
+		next = t
 	}
 	if l.again > 0 && now.Add(l.again).Before(next) {
 		next = now.Add(l.again)
 	}
 	return next
+}
+
+// nextOf is the first moment of a schedule behind active that is still to come; zero: none is.
+func nextOf(schedule []time.Duration, active, now time.Time) (t time.Time) {
+	for _, after := range schedule {
+		if t = active.Add(after); t.After(now) {
+			return t
+		}
+	}
+	return time.Time{}
 }
 
 // take is what a look that counts has seen.

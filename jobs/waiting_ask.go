@@ -40,9 +40,7 @@ const soon = 300 * time.Millisecond
 // answerLookedAt answers a job/get, once it is known whether the job waits for input.
 func (j *Job) answerLookedAt(m infoMsg, info Info) {
 	if !j.canWait() {
-		if j.input == nil && j.st.exit == nil && j.term == nil {
-			info.Waiting = &WaitingForInput{Why: "nothing can be written to it: its standard input is no pipe of the server's, or is closed"}
-		}
+		info.Waiting = j.nowWaiting()
 		m.reply.ok(info)
 		return
 	}
@@ -77,9 +75,12 @@ func (i *infoWait) waits(again time.Duration) bool {
 	return time.Now().Before(i.until)
 }
 
-// nowWaiting is what a look has just found.
+// nowWaiting is what a look has just found, or why none could be taken; nil where there is
+// nothing to be said.
 func (j *Job) nowWaiting() *WaitingForInput {
 	switch l := &j.inputs; {
+	case j.input == nil && j.st.exit == nil && j.term == nil:
+		return &WaitingForInput{Why: "nothing can be written to it: its standard input is no pipe of the server's, or is closed"}
 	case !j.canWait():
 		return nil
 	case l.now != nil:
@@ -110,6 +111,9 @@ func (j *Job) interrupts(in Input) bool {
 		return false
 	}
 	q, _, err := j.compose(in)
+	if q != nil {
+		clear(q.data) // echo may be off
+	}
 	return err == nil && q.overtakes
 }
 

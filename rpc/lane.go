@@ -142,7 +142,7 @@ func (l *lane) openLocked(j *jobs.Job, info jobs.Info, from map[jobs.Stream]jobs
 	if l.whenSlow == schema.WhenSlowBlock {
 		l.holdProgramLocked(info) // of which nothing was read yet
 	}
-	l.watchScreenLocked()
+	l.tellsLocked()
 	if l.events[schema.EventNameStarted] {
 		l.seq++
 		l.out.sendLocked(l.started(info))

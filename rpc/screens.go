@@ -238,9 +238,10 @@ func outcomeScreen(s *jobs.Screen) *schema.OutcomeScreen {
 	}
 }
 
-// watchScreenLocked has the job tell of its screen, or not any more, as was asked for last.
+// tellsLocked has the job tell of its screen and of its waits for input, or not any more, as was
+// asked for last.
 // The caller must hold out.mu.
-func (l *lane) watchScreenLocked() {
+func (l *lane) tellsLocked() {
 	every := time.Duration(0)
 	if l.open && l.want.events[schema.EventNameScreenChanged] {
 		every = time.Duration(l.out.screenEvery.Load())

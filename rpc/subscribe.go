@@ -159,7 +159,7 @@ func (l *lane) change(c *change, info jobs.Info, from map[jobs.Stream]int64) (an
 		l.hearLocked(info, from)
 	}
 	l.holdProgramLocked(info)
-	l.watchScreenLocked()
+	l.tellsLocked()
 	if !c.answered {
 		c.lane = l
 		l.unanswered++
