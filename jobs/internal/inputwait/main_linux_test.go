@@ -3,6 +3,7 @@ package inputwait_test
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,11 @@ import (
 
 // TestMain proves that the tests left no goroutine, no descriptor and no process.
 func TestMain(m *testing.M) {
+	// The programs get nothing of what whoever started the tests has left open: a pipe
+	// among it is something that they may wait for.
+	for _, fd := range descriptors() {
+		unix.CloseOnExec(fd)
+	}
 	// What programs leave behind comes here.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "orphans are not seen:", err)
@@ -48,11 +54,21 @@ func leftovers(before int) int {
 
 // openFiles counts this process's descriptors, without those of Go's poller.
 func openFiles() (n int) {
-	entries, _ := os.ReadDir("/proc/self/fd")
-	for _, e := range entries {
-		if link, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && !strings.HasPrefix(link, "anon_inode:[event") {
+	for _, fd := range descriptors() {
+		if link, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(fd)); err == nil && !strings.HasPrefix(link, "anon_inode:[event") {
 			n++
 		}
 	}
 	return n
+}
+
+// descriptors are those of this process above stderr.
+func descriptors() (all []int) {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			all = append(all, fd)
+		}
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package inputwait_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -21,6 +22,12 @@ func TestLowerTiers(t *testing.T) {
 		state inputwait.State
 		sure  inputwait.Confidence
 	}
+	pipe, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = pipe.Close(), writer.Close() })
+	path := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), pipe.Fd())
 	for _, test := range []struct {
 		name   string
 		prompt string
@@ -30,7 +37,9 @@ func TestLowerTiers(t *testing.T) {
 		args   []string
 	}{
 		{"cat", "", line, want{reading, likely}, guess, []string{"cat"}},
-		{"bash", "$ ", raw, want{listening, likely}, guess, []string{"bash", "--norc", "-i"}},
+		{"bash", "$ ", raw, want{reading, likely}, guess, []string{"bash", "--norc", "-i"}},
+		// It polls, and has a pipe open that somebody else may write to.
+		{"bash with a pipe", "$ ", raw, want{listening, likely}, guess, []string{"dash", "-c", "exec bash --norc -i 3<" + path}},
 		{"read", "name? ", line, want{reading, likely}, guess, []string{"dash", "-c", `printf 'name? '; read x`}},
 		{"read -s", "secret? ", password, want{reading, likely}, likely, []string{"bash", "-c", `read -s -p 'secret? ' x`}},
 		{"less", "END", raw, want{reading, likely}, guess, []string{"bash", "-c", "echo text | less"}},
