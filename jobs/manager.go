@@ -86,6 +86,7 @@ type Manager struct {
 	// Immutable:
 	log         *slog.Logger
 	environment []string
+	began       time.Time
 	keepers     starter
 	platform    PlatformInfo
 	version     string
@@ -149,7 +150,7 @@ func NewManager(o Options) (*Manager, error) {
 // newManager returns a manager that cannot start anything yet.
 func newManager(log *slog.Logger) *Manager {
 	return &Manager{
-		log: log, environment: os.Environ(), limits: Limits{}.withDefaults(false),
+		log: log, environment: os.Environ(), began: time.Now(), limits: Limits{}.withDefaults(false),
 		terminalCounts: proc.TerminalCounts, lookPorts: lookPorts,
 		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}

@@ -92,6 +92,10 @@ const (
 	slowLook    = 250 * time.Millisecond
 	slowestLook = 2 * time.Second
 
+	// lookTogether is how far apart the moments are at which slow looks are taken, those of all
+	// jobs at once.
+	lookTogether = 500 * time.Millisecond
+
 	// doubtTime is for how long a wait goes on although it is not seen: node's timers and
 	// collections take some milliseconds. It is looked again every doubtLook.
 	doubtTime = 100 * time.Millisecond
@@ -298,6 +302,9 @@ func (j *Job) nextLook(now time.Time) time.Time {
 	l, active := &j.inputs, j.activeAt()
 	quiet := now.Sub(active)
 	next := now.Add(min(max(quiet/4, slowLook), slowestLook))
+	if quiet > 4*lookTogether {
+		next = together(j.mgr.began, next)
+	}
 	if t := nextOf(lookAfter, active, now); !t.IsZero() {
 		next = t
 	}
@@ -305,6 +312,12 @@ func (j *Job) nextLook(now time.Time) time.Time {
 		next = now.Add(l.again)
 	}
 	return next
+}
+
+// together is the last moment before t at which the jobs of a server look: to be woken up
+// costs more than what is looked at in a job that sleeps.
+func together(began, t time.Time) time.Time {
+	return began.Add(t.Sub(began).Truncate(lookTogether))
 }
 
 // nextOf is the first moment of a schedule behind active that is still to come; zero: none is.

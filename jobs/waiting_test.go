@@ -120,7 +120,7 @@ func TestLooksFollowWhatHappens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, l := startLooked(t)
 		f.shows("a")
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute + ms(123))
 		if got := l.taken(); got != nil {
 			t.Errorf("looked at %v for nobody", got)
 		}
@@ -135,6 +135,10 @@ func TestLooksFollowWhatHappens(t *testing.T) {
 		}
 		if n := len(got); got[n-1]-got[n-2] != slowestLook {
 			t.Errorf("after a minute it is looked every %v, want %v", got[n-1]-got[n-2], slowestLook)
+		}
+		// The others of the server are looked at then, too.
+		if at := l.began.Add(got[len(got)-1]).Sub(f.mgr.began); at%lookTogether != 0 {
+			t.Errorf("a late look is at %v of the server's time, want a multiple of %v", at, lookTogether)
 		}
 		f.TellWaiting(false)
 		must(t, f.Write1("x"))
