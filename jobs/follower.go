@@ -254,10 +254,10 @@ func (f *follower) post(hits []followerHit) {
 	}
 }
 
-// armQuiet counts matches that lean on the end of a stream that has been quiet for
-// long enough, and sets the timer for those that may count later.
+// armQuiet counts matches that lean on the end of a stream whose job waits for input, or that
+// has been quiet for long enough, and sets the timer for those that may count later.
 func (f *follower) armQuiet() {
-	next := time.Hour
+	next, leans := time.Hour, false
 	for _, s := range f.sets {
 		if s.echo != nil && s.echo.patience() > 0 {
 			next = min(next, max(s.echo.patience()-s.st.quietFor(), 0))
@@ -266,11 +266,12 @@ func (f *follower) armQuiet() {
 			continue
 		}
 		left := quietTime - s.st.quietFor()
-		if left > 0 {
-			next = min(next, left)
+		if left > 0 && !s.st.isAll(s.set.Offset()) {
+			next, leans = min(next, left), true
 			continue
 		}
 		f.report(s, s.set.Settle())
 	}
 	f.quiet.Reset(next)
+	f.leans(leans)
 }

@@ -78,7 +78,8 @@ type Job struct {
 	budget  budget // what it may write
 
 	follower  atomic.Pointer[follower] // nil until the first pattern
-	folder    *store.Folder            // nil: output is kept in memory alone
+	leaning   leaning
+	folder    *store.Folder // nil: output is kept in memory alone
 	fileHolds holds
 	infoMu    sync.Mutex // held to write info.json
 	infoFinal bool       // guarded by infoMu: nothing more is written

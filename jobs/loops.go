@@ -33,6 +33,8 @@ type stream struct {
 	last atomic.Int64 // when output last came, in nanoseconds since the job's epoch
 	base time.Time
 
+	waitedAt atomic.Int64 // one more than where output ended when the job was seen to wait; 0: it goes on
+
 	reader  hold          // who reads by the cursor
 	client  hold          // who is sent the output
 	pinning sync.Mutex    // held to have the spool keep what the client was not sent

@@ -11,8 +11,8 @@ import (
 
 // Whether a job waits for input is found out by looking at what its processes are blocked
 // on (package inputwait). A look costs some system calls, so that there are none unless
-// somebody wants to know: a client that is told of it, a wait for it, a job/get, and a
-// write that is meant for one wait alone.
+// somebody wants to know: a client that is told of it, a wait for it, a job/get, a write that
+// is meant for one wait alone, and a pattern that cannot tell whether what came is all.
 //
 //	a turn -> beginLook   a goroutine of its own, since /proc may keep it waiting
 //	       -> lookedMsg   what it has seen, in its turn; it counts unless output or input
@@ -219,7 +219,7 @@ func (j *Job) reviewWaiting(now time.Time) {
 // wanted says whether anybody wants to know.
 func (j *Job) wanted() bool {
 	l := &j.inputs
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || j.forSecret() || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || j.leaning.is.Load() || j.forSecret() || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
 }
 
 // lookAt is when the next look is to begin; zero: when something has happened.
@@ -357,6 +357,7 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 	}
 	l.now, l.not, l.asker, l.turns = &w, "", m.asker, v.Turns
 	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
+	j.noteAll(m)
 	j.publish()
 }
 
@@ -414,6 +415,7 @@ func (j *Job) noteInput(answer bool) {
 	l := &j.inputs
 	l.writes++
 	l.wroteAt = time.Now()
+	j.noteMore()
 	if !answer {
 		j.noWait("what was written to it has not been consumed, as far as is known")
 	}

@@ -598,3 +598,50 @@ func TestAnswerThatIsOwed(t *testing.T) {
 		f.end()
 	})
 }
+
+// A match that leans on the end of what came counts when the job is seen to wait, and no
+// sooner than after the quiet time where it is not; nor by a wait that was before what was
+// typed.
+func TestWaitSettlesPatterns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		ends := func(p Pending[Outcome]) time.Duration {
+			t.Helper()
+			began := time.Now()
+			if o := must(t, p); o.Reason != "pattern" {
+				t.Errorf("it ends for %q, want the pattern", o.Reason)
+			}
+			return time.Since(began)
+		}
+		prompt := func() Pending[Outcome] {
+			p, err := f.Wait(&WaitSpec{Until: []Condition{pattern(`\$ $`)}, Timeout: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		p := prompt()
+		f.shows("working $ ")
+		if took := ends(p); took != quietTime {
+			t.Errorf("while it works it counts after %v, want %v", took, quietTime)
+		}
+		l.set(reads)
+		p = prompt()
+		f.shows("$ ")
+		if took := ends(p); took != lookAfter[0] {
+			t.Errorf("seen to wait it counts after %v, want %v", took, lookAfter[0])
+		}
+		l.set(listens)
+		p = prompt()
+		f.shows("$ ")
+		if took := ends(p); took != quietTime {
+			t.Errorf("while it listens it counts after %v, want %v", took, quietTime)
+		}
+		before := len(l.taken())
+		time.Sleep(time.Minute)
+		if more := len(l.taken()) - before; more > 1 {
+			t.Errorf("looked %d times more for nobody", more)
+		}
+		f.end()
+	})
+}

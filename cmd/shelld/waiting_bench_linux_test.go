@@ -43,8 +43,8 @@ func BenchmarkIdleWaits(b *testing.B) {
 	}
 }
 
-// BenchmarkAnswer answers a question, and has the next one told: by the condition input, and
-// by a pattern for what the question looks like.
+// BenchmarkAnswer answers a question, and has the next one told: by the condition input, by a
+// pattern for what the question looks like, and by one that leans on the end of the output.
 func BenchmarkAnswer(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -52,6 +52,7 @@ func BenchmarkAnswer(b *testing.B) {
 	}{
 		{"input", schema.Condition{Input: json.RawMessage("true")}},
 		{"pattern", schema.Condition{Pattern: ptr(`\? `)}},
+		{"leaning", schema.Condition{Pattern: ptr(`\? $`)}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := serveBench(b, "exited")

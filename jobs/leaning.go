@@ -1,0 +1,57 @@
+package jobs
+
+import (
+	"sync/atomic"
+
+	"shelld/jobs/internal/inputwait"
+)
+
+// A match that leans on the end of what came, such as one of `\$ $`, counts when no more
+// will come for now: the job waits for input, or has been quiet for quietTime. So looks are
+// wanted while there is one.
+//
+//	follower -> leaning.is        there is such a match
+//	a look   -> stream.waitedAt   the job has printed this and then waits
+//	         -> follower          where its cursor is there, the match counts
+
+// leaning is what a follower and its job's turns tell each other.
+type leaning struct {
+	is atomic.Bool // a match leans on the end of what is stored
+}
+
+// leans has looks be taken while there is a match that leans on the end. It is called by
+// whoever works for the follower; a readLoop takes a turn of its own behind it.
+func (f *follower) leans(is bool) {
+	if was := f.job.leaning.is.Swap(is); is && !was && !f.here.on {
+		f.job.attend()
+	}
+}
+
+// isAll says whether the job was seen to wait for input when it had printed what came
+// before the offset.
+func (s *stream) isAll(offset int64) bool { return s.waitedAt.Load() == offset+1 }
+
+// noteAll notes that the job waits for input, and that what it has printed is all.
+func (j *Job) noteAll(m lookedMsg) {
+	if v := m.verdict; v.State != inputwait.Reading || rank(v.Confidence) < rank(inputwait.Likely) || j.queue.typed() {
+		return
+	}
+	var ends int64
+	for _, st := range j.streams {
+		end := st.spool.End()
+		ends += end
+		st.waitedAt.Store(end + 1)
+	}
+	if ends != m.of.output {
+		j.noteMore() // some of it came behind the look
+	} else if f := j.follower.Load(); f != nil && j.leaning.is.Load() {
+		f.poke()
+	}
+}
+
+// noteMore notes that the job may print more: something was typed.
+func (j *Job) noteMore() {
+	for _, st := range j.streams {
+		st.waitedAt.Store(0)
+	}
+}
