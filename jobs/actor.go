@@ -296,6 +296,8 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.glanceDue())
 	sooner(j.lookAt())
 	sooner(j.heldUntil())
+	sooner(j.infosUntil())
+	sooner(j.inputs.tellAt())
 	sooner(j.portDue())
 	sooner(j.hiddenAt())
 	sooner(j.recordAt)
@@ -323,7 +325,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) {
+	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) {
 		return
 	}
 	j.cancelWrite(tok)

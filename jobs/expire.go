@@ -52,8 +52,8 @@ func ptr[T any](v T) *T { return &v }
 // inputDeadline is when the first of the queued inputs expires; zero: none does.
 func (j *Job) inputDeadline() (t time.Time) {
 	for _, q := range j.queue.items {
-		if q.expires() && (t.IsZero() || q.deadline.Before(t)) {
-			t = q.deadline
+		if q.expires() {
+			t = earliest(t, q.deadline)
 		}
 	}
 	return t

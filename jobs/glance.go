@@ -102,6 +102,14 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
+// earliest is the earlier of two times, of which a zero one never comes.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // beginGlance looks at what the screen shows of all output that is stored.
 func (j *Job) beginGlance(now time.Time) {
 	g := &j.glance

@@ -116,13 +116,13 @@ func (q *inputQueue) remove(i int) {
 }
 
 func (j *Job) onWrite(m writeMsg) {
-	if !j.holdWrite(m) {
-		j.enqueue(m)
+	if !j.holdWrite(m) && j.enqueue(m) {
+		j.overtakeHeld()
 	}
 }
 
-// enqueue queues input, or refuses it.
-func (j *Job) enqueue(m writeMsg) {
+// enqueue queues input, or refuses it, and says whether it overtakes.
+func (j *Job) enqueue(m writeMsg) bool {
 	q, partial, err := j.compose(m.in)
 	m.in.wipe()
 	// Echo is off where a password is asked for.
@@ -144,7 +144,7 @@ func (j *Job) enqueue(m writeMsg) {
 			j.secretRefused(err)
 		}
 		m.reply.fail(err)
-		return
+		return false
 	}
 	if q.overtakes {
 		j.overtake()
@@ -161,6 +161,7 @@ func (j *Job) enqueue(m writeMsg) {
 	j.queue.bytes.Add(int64(len(q.data)))
 	j.beginFirst()
 	q.attrs = nil // from here on they may change
+	return q.overtakes
 }
 
 // compose turns an Input into what is to be queued, or says why it cannot be sent,

@@ -27,11 +27,25 @@ import (
 func (j *Job) overtake() {
 	items := slices.Clone(j.queue.items)
 	items = slices.DeleteFunc(items, func(q *queued) bool { return q.keysOnly })
-	j.dropItems(items, func() *Error {
-		e := errorf(CodeCanceled, "an interrupt key was sent to job %d after this input and has dropped what the job had not taken; send it again if it is still wanted", j.id)
-		e.Handle = j.id
-		return e
+	j.dropItems(items, j.overtaken)
+}
+
+// overtakeHeld drops what is held back until a look, but for other signal keys. It is for a
+// key that came behind all of it.
+func (j *Job) overtakeHeld() {
+	j.inputs.writeQ = slices.DeleteFunc(j.inputs.writeQ, func(h heldWrite) bool {
+		if j.interrupts(h.msg.in) {
+			return false
+		}
+		h.msg.fail(j.overtaken())
+		return true
 	})
+}
+
+func (j *Job) overtaken() *Error {
+	e := errorf(CodeCanceled, "an interrupt key was sent to job %d after this input and has dropped what the job had not taken; send it again if it is still wanted", j.id)
+	e.Handle = j.id
+	return e
 }
 
 // keyBytes counts what an input that overtakes does not drop.

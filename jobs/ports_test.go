@@ -110,6 +110,29 @@ func TestPortLooks(t *testing.T) {
 	})
 }
 
+// What a wait whose time is over still awaits of looks goes on at the same time.
+func TestLastLooksAreTakenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, p := startFakePorts(t)
+		l := &fakeLooker{sees: works, began: time.Now(), block: make(chan struct{})}
+		f.Job.turn(func() { f.inputs.looker = l })
+		p.stuck = make(chan struct{})
+		began := time.Now()
+		s := until(port(80), Condition{Kind: UntilInput, Input: InputCondition{MinConfidence: "likely"}})
+		s.From, s.Timeout = Origin{Kind: FromNow}, 0
+		w, err := f.Wait(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := must(t, w); o.Reason != "timeout" || time.Since(began) != firstLook {
+			t.Errorf("%s after %v, want a timeout after %v", o.Reason, time.Since(began), firstLook)
+		}
+		close(p.stuck)
+		close(l.block)
+		f.end()
+	})
+}
+
 // TestPortLooksCost: where a look takes long, or output never ends, looks take little of the
 // machine.
 func TestPortLooksCost(t *testing.T) {

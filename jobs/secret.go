@@ -54,6 +54,12 @@ var hiddenAfter = []time.Duration{
 // asksSecrets says whether the client is to be asked for the passwords of this job.
 func (j *Job) asksSecrets() bool { return j.mgr.secrets.Ask && j.term != nil && j.canWait() }
 
+// watchesEcho says whether it matters that input is hidden: the client is to be asked, or what
+// is being typed is for nobody else to type.
+func (j *Job) watchesEcho() bool {
+	return j.asksSecrets() || j.mgr.secrets.ClientOnly && j.term != nil && j.canWait() && len(j.queue.items) > 0
+}
+
 // hidesInput says whether the terminal reads a line and shows nothing of it, as where a
 // password is asked for.
 func (j *Job) hidesInput() bool {
@@ -64,7 +70,7 @@ func (j *Job) hidesInput() bool {
 // reviewHidden asks the terminal, where it is time for that.
 func (j *Job) reviewHidden(now time.Time) {
 	s := &j.secret
-	if !j.asksSecrets() {
+	if !j.watchesEcho() {
 		return
 	}
 	if a := j.activity(); a != s.seen {
@@ -74,14 +80,17 @@ func (j *Job) reviewHidden(now time.Time) {
 		return
 	}
 	s.hidden, s.at = j.hidesInput(), nextOf(hiddenAfter, j.activeAt(), now)
-	if s.hidden && s.at.IsZero() {
+	if s.at.IsZero() && (s.hidden || len(j.queue.items) > 0) {
 		s.at = now.Add(slowestLook)
+	}
+	if s.hidden {
+		j.denyBegun()
 	}
 }
 
 // hiddenAt is when reviewHidden has something to do; zero: when something has happened.
 func (j *Job) hiddenAt() (t time.Time) {
-	if j.asksSecrets() {
+	if j.watchesEcho() {
 		t = j.secret.at
 	}
 	return t
@@ -156,8 +165,11 @@ func (j *Job) secretRefused(err *Error) {
 		return // The question is over.
 	}
 	j.log.Warn("the answer to client/secret cannot be typed, and the client is asked again", "job", j.id, "error", err)
-	j.secret.asked, j.secret.last = "", ""
+	j.askAgain()
 }
+
+// askAgain has the client asked once more for what it was asked for last, if the job waits on.
+func (j *Job) askAgain() { j.secret.asked, j.secret.last = "", "" }
 
 // wipe overwrites what of a secret input can be.
 func (in *Input) wipe() {
@@ -186,9 +198,26 @@ func (j *Job) deny(q *queued) *Error {
 	if !p.Ask {
 		what = "this client answers none"
 	}
-	e := errorf(CodePolicyDenied, "job %d reads a line and shows nothing of it, as for a password, which options.secretInput leaves to the person at the client (client/secret); %s, or send Ctrl-C alone to leave the prompt; nothing was sent", j.id, what)
+	sent := "nothing was sent"
+	if q.begun {
+		sent = "what was sent before that is in bytesWritten"
+	}
+	e := errorf(CodePolicyDenied, "job %d reads a line and shows nothing of it, as for a password, which options.secretInput leaves to the person at the client (client/secret); %s, or send Ctrl-C alone to leave the prompt; %s", j.id, what, sent)
 	e.Handle, e.Name, e.Rule = j.id, "write", "secretInput"
 	return e
+}
+
+// denyBegun is deny for an input of which a part was typed before input was hidden: the rest
+// is withdrawn, but for what the terminal has been given by then.
+func (j *Job) denyBegun() {
+	if len(j.queue.items) == 0 {
+		return
+	}
+	if q := j.queue.items[0]; q.begun && q.end == nil {
+		if err := j.deny(q); err != nil {
+			j.withdraw(q, err)
+		}
+	}
 }
 
 // denyLate is deny for an input that was queued while input was shown, and whose turn has

@@ -313,6 +313,27 @@ func TestSecretInputThatWasQueued(t *testing.T) {
 	})
 }
 
+// What is being typed when echo is switched off is withdrawn, with what was typed of it.
+func TestSecretInputThatWasBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = SecretPolicy{ClientOnly: true} })
+		term := newTerminal()
+		f.Job.turn(func() { f.term, f.inputs.looker = term, &fakeLooker{sees: works, began: time.Now()} })
+		first := f.Write1(strings.Repeat("x\r", 5000))
+		f.in.room <- 100
+		time.Sleep(time.Second)
+		term.echo(false)
+		f.shows("Password: ")
+		if e := refused(t, first, CodePolicyDenied); *e.BytesWritten != 100 || !strings.Contains(e.Message, "bytesWritten") {
+			t.Errorf("%+v", e)
+		}
+		if n := term.asks(); n > 3*len(hiddenAfter) {
+			t.Errorf("the terminal was asked %d times", n)
+		}
+		f.end()
+	})
+}
+
 // A password that is too long is told nobody, and asked for once more; and who prints nothing
 // at all is asked for too.
 func TestSecretThatCannotBeTyped(t *testing.T) {

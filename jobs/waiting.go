@@ -3,8 +3,10 @@ package jobs
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"shelld/jobs/internal/inputwait"
 )
@@ -104,6 +106,9 @@ const (
 	// lookRest bounds what looks cost where output never rests: the next one begins no
 	// sooner than so many times later as one took.
 	lookRest = 4
+
+	// tellRest is for how long a wait that is only listening is told before the next such.
+	tellRest = 250 * time.Millisecond
 )
 
 // An activity is how far output and input have come. What was seen of a job counts while
@@ -118,22 +123,24 @@ type inputWatch struct {
 	tell atomic.Bool // the client is told. Anybody may set it
 
 	// Guarded by turns:
-	looker  looker // nil: nobody can tell
-	telling bool
-	begun   int  // looks
-	under   bool // the last one has not ended
-	want    int  // the one that must begin at once: somebody waits for it
-	looked  int  // the last one that has ended
-	of      activity
-	ofTaken int // the last one that has seen the job wait; what is known is of then
+	looker   looker // nil: nobody can tell
+	telling  bool
+	begun    int       // looks
+	under    bool      // the last one has not ended
+	want     int       // the one that must begin at once: somebody waits for it
+	looked   int       // the last one that has ended
+	lookedAt time.Time // when it has
+	of       activity
+	ofTaken  int // the last one that has seen the job wait; what is known is of then
 
-	now   *WaitingForInput // that the job is in; nil: none that is known
-	told  *WaitingForInput // the one that the client has in mind
-	not   string           // why it is not known to wait
-	again time.Duration    // when the last look would have known better; 0: it knew
-	turns int              // of the reader, when it was seen last
-	doubt time.Time        // since when now was not seen any more; zero: it was
-	count int              // waits
+	now    *WaitingForInput // that the job is in; nil: none that is known
+	told   *WaitingForInput // the one that the client has in mind
+	toldAt time.Time        // since when
+	not    string           // why it is not known to wait
+	again  time.Duration    // when the last look would have known better; 0: it knew
+	turns  int              // of the reader, when it was seen last
+	doubt  time.Time        // since when now was not seen any more; zero: it was
+	count  int              // waits
 
 	writes   uint64    // inputs that the kernel has taken
 	wroteAt  time.Time // the last of them
@@ -153,7 +160,8 @@ type lookedMsg struct {
 	of      activity
 	verdict inputwait.Verdict
 	prompt  string
-	asked   bool // prompt was read
+	moved   bool // the cursor has left its line since the wait that there is, or nobody can say
+	asked   bool // both were read
 	asker   *Process
 	took    time.Duration
 }
@@ -193,8 +201,8 @@ func (j *Job) reviewWaiting(now time.Time) {
 	}
 	if !j.canWait() {
 		j.noWait("")
-		j.answerLooked()
-		j.tellWaiting()
+		j.answerLooked(now)
+		j.tellWaiting(now)
 		j.askSecret()
 		return
 	}
@@ -208,11 +216,11 @@ func (j *Job) reviewWaiting(now time.Time) {
 	if a := j.activity(); a != l.seen {
 		l.seen, l.at = a, j.activeAt().Add(lookAfter[0])
 	}
-	j.writeHeld(now)
+	j.answerLooked(now)
 	if at := j.lookAt(); !at.IsZero() && !now.Before(at) {
 		j.beginLook(now)
 	}
-	j.tellWaiting()
+	j.tellWaiting(now)
 	j.askSecret()
 }
 
@@ -249,9 +257,10 @@ func (j *Job) beginLook(now time.Time) {
 	l.under = true
 	m := lookedMsg{number: l.begun, of: j.activity()}
 	m.asked = l.now == nil || l.promptOf != m.of
-	quiet, looks, prompt := now.Sub(j.activeAt()), l.looker, func() string { return "" }
+	quiet, looks := now.Sub(j.activeAt()), l.looker
+	var prompt func() (line string, moved bool)
 	if m.asked {
-		prompt = j.promptReader()
+		prompt = j.promptReader(l.of.output)
 	}
 	asker := j.asker()
 	release := j.Hold()
@@ -259,8 +268,8 @@ func (j *Job) beginLook(now time.Time) {
 		defer release()
 		begin := time.Now()
 		m.verdict = looks.Look(max(quiet, 0))
-		if m.verdict.Waiting {
-			m.prompt = prompt()
+		if m.verdict.Waiting && m.asked {
+			m.prompt, m.moved = prompt()
 		}
 		if m.verdict.Kind == inputwait.Password && asker != nil {
 			m.asker = asker()
@@ -275,7 +284,7 @@ func (j *Job) beginLook(now time.Time) {
 func (j *Job) onLooked(m lookedMsg) {
 	l := &j.inputs
 	now := time.Now()
-	l.under, l.looked, l.after = false, m.number, now.Add(lookRest*m.took)
+	l.under, l.looked, l.lookedAt, l.after = false, m.number, now, now.Add(lookRest*m.took)
 	if j.canWait() {
 		switch v := m.verdict; {
 		case !v.Waiting && v.Again == 0: // whatever came meanwhile
@@ -290,7 +299,7 @@ func (j *Job) onLooked(m lookedMsg) {
 		}
 		l.at = j.nextLook(now)
 	}
-	j.answerLooked()
+	j.answerLooked(now)
 }
 
 // owesAnswer says whether a program has asked its terminal something that the server has not
@@ -364,8 +373,9 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 // goneOn says whether the program has gone on by itself since the wait that there is was
 // seen, although it is seen to wait as then: its time to read was over, or a signal came, and
 // it has asked something else. It has run, and output came. A program of single keys draws
-// now and then what it shows: it has asked something else where the cursor's line is another
-// one, and on a full screen nobody can say.
+// now and then what it shows, a countdown or a spinner say: it has asked something else where
+// the cursor has come to another line, or where that says something else in its letters. On a
+// full screen nobody can say.
 func (j *Job) goneOn(m lookedMsg) bool {
 	l := &j.inputs
 	ran := m.verdict.Turns == 0 || m.verdict.Turns != l.turns
@@ -375,7 +385,16 @@ func (j *Job) goneOn(m lookedMsg) bool {
 	case m.verdict.Kind != inputwait.Raw:
 		return true
 	}
-	return l.now.Kind == InputRaw && m.asked && m.prompt != l.now.Prompt
+	return l.now.Kind == InputRaw && m.asked && (m.moved || letters(m.prompt) != letters(l.now.Prompt))
+}
+
+func letters(line string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return r
+		}
+		return -1
+	}, line)
 }
 
 // takeNot takes a look that has seen no wait. One that polls with a timeout wakes up for
@@ -422,9 +441,9 @@ func (j *Job) noteInput(answer bool) {
 }
 
 // tellWaiting tells the client what it does not know.
-func (j *Job) tellWaiting() {
+func (j *Job) tellWaiting(now time.Time) {
 	l := &j.inputs
-	if !l.telling {
+	if !l.telling || now.Before(l.tellAt()) {
 		return
 	}
 	if l.told != nil && (l.now == nil || l.now.ID != l.told.ID) {
@@ -433,8 +452,18 @@ func (j *Job) tellWaiting() {
 	}
 	if w := l.now; w != nil && l.of == j.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
 		j.sink.Event(Event{After: j.barrier(), Waiting: &InputWaiting{*w}})
-		l.told = w
+		l.told, l.toldAt = w, now
 	}
+}
+
+// tellAt is when the client is told of a wait that follows another one: of a program that
+// takes keys and prints line by line each line begins one. Zero: at once.
+func (l *inputWatch) tellAt() (t time.Time) {
+	if now, told := l.now, l.told; now != nil && told != nil && now.ID != told.ID &&
+		now.State == inputwait.Listening && told.State == inputwait.Listening {
+		t = l.toldAt.Add(tellRest)
+	}
+	return t
 }
 
 // forInput says whether a wait has a condition that looks are needed for.

@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,22 +20,25 @@ type infoWait struct {
 	asked infoMsg
 	info  Info      // what else is answered
 	need  int       // the look
-	until time.Time // when a look will know what the first one could not know yet
+	until time.Time // when it is answered with what is known
+	knows time.Time // when a look will know what the first one could not know yet; zero: it has
 }
 
 // A heldWrite is a write that waits for a look, or behind one that does.
 type heldWrite struct {
 	msg   writeMsg
 	need  int       // 0: none
-	until time.Time // when it is refused, if none has seen the wait by then
+	until time.Time // when it is answered, if none has seen the wait by then; zero: never
+	timed bool      // its own time is over then
 }
 
 // confirmTime bounds how long a write waits for a look that sees the wait that it is for.
 // One is enough, unless output comes without end.
 const confirmTime = time.Second
 
-// soon is the longest for which a job/get waits for a look that knows, where the first one
-// could not know yet: nearly all that can be known is by then.
+// soon is the longest for which a job/get waits for a look that knows. Where the first one could
+// not know yet, nearly all that can be known is by then; and one that does not come back keeps
+// nobody waiting.
 const soon = 300 * time.Millisecond
 
 // answerLookedAt answers a job/get, once it is known whether the job waits for input.
@@ -44,35 +48,54 @@ func (j *Job) answerLookedAt(m infoMsg, info Info) {
 		m.reply.ok(info)
 		return
 	}
-	j.inputs.infos = append(j.inputs.infos, infoWait{asked: m, info: info, need: j.needLook()})
+	j.inputs.infos = append(j.inputs.infos, infoWait{asked: m, info: info, need: j.needLook(), until: time.Now().Add(soon)})
 }
 
 // answerLooked answers those for whom enough was looked at.
-func (j *Job) answerLooked() {
+func (j *Job) answerLooked(now time.Time) {
 	l := &j.inputs
 	can := j.canWait()
 	infos := l.infos
 	l.infos = nil
 	for _, i := range infos {
+		behind, unknown := i.need > l.looked, l.now == nil && l.again > 0
+		if !behind && unknown && i.knows.IsZero() {
+			i.knows = now.Add(l.again)
+		}
+		unknown = unknown && l.lookedAt.Before(i.knows) || !l.doubt.IsZero()
 		switch {
-		case can && (i.need > l.looked || !l.doubt.IsZero()):
+		case can && now.Before(i.until) && (behind || unknown):
 			l.infos = append(l.infos, i)
-		case can && l.now == nil && l.again > 0 && i.waits(l.again):
-			l.infos = append(l.infos, i)
+		case can && behind:
+			i.info.Waiting = &WaitingForInput{Why: fmt.Sprintf("a look at what it is blocked on has not come back within %v", soon)}
+			i.asked.reply.ok(i.info)
 		default:
 			i.info.Waiting = j.nowWaiting()
 			i.asked.reply.ok(i.info)
 		}
 	}
-	j.writeHeld(time.Now())
+	j.writeHeld(now)
 }
 
-// waits says whether it waits for a look that is to come in time again.
-func (i *infoWait) waits(again time.Duration) bool {
-	if i.until.IsZero() {
-		i.until = time.Now().Add(min(again, soon))
+// infosUntil is when a job/get waits for no look any more; zero: none waits.
+func (j *Job) infosUntil() (t time.Time) {
+	for _, i := range j.inputs.infos {
+		t = earliest(t, i.until)
 	}
-	return time.Now().Before(i.until)
+	return t
+}
+
+// cancelInfo withdraws a job/get that waits for a look.
+func (j *Job) cancelInfo(tok *token) bool {
+	l := &j.inputs
+	i := slices.IndexFunc(l.infos, func(i infoWait) bool { return i.asked.reply.tok == tok })
+	if i < 0 {
+		return false
+	}
+	asked := l.infos[i].asked
+	l.infos = slices.Delete(l.infos, i, i+1)
+	asked.fail(j.canceled())
+	return true
 }
 
 // nowWaiting is what a look has just found, or why none could be taken; nil where there is
@@ -101,13 +124,23 @@ func (j *Job) holdWrite(m writeMsg) bool {
 	if need == 0 && (len(l.writeQ) == 0 || j.interrupts(m.in)) {
 		return false
 	}
-	l.writeQ = append(l.writeQ, heldWrite{m, need, time.Now().Add(confirmTime)})
+	h := heldWrite{msg: m, need: need}
+	if need > 0 {
+		h.until = time.Now().Add(confirmTime)
+	}
+	if w := m.in.Wait; w != nil && w.Timeout >= 0 {
+		// With no time at all it is asked what is the case, and that takes a look.
+		if until := m.at.Add(max(w.Timeout, partingTime)); h.until.IsZero() || until.Before(h.until) {
+			h.until, h.timed = until, true
+		}
+	}
+	l.writeQ = append(l.writeQ, h)
 	return true
 }
 
 // interrupts says whether an input begins with a signal key, which waits for nothing.
 func (j *Job) interrupts(in Input) bool {
-	if j.term == nil || in.Secret {
+	if j.term == nil {
 		return false
 	}
 	q, _, err := j.compose(in)
@@ -117,23 +150,52 @@ func (j *Job) interrupts(in Input) bool {
 	return err == nil && q.overtakes
 }
 
-// writeHeld goes on with writes that wait no longer.
+// writeHeld goes on with writes that wait no longer, in their order.
 func (j *Job) writeHeld(now time.Time) {
+	l := &j.inputs
+	for before := -1; before != len(l.writeQ); {
+		before = len(l.writeQ)
+		j.releaseHeld()
+		l.writeQ = slices.DeleteFunc(l.writeQ, func(h heldWrite) bool {
+			if h.until.IsZero() || now.Before(h.until) {
+				return false
+			}
+			j.giveUpHeld(h)
+			return true
+		})
+	}
+}
+
+// releaseHeld queues those for which enough was looked at, and before which none is held.
+func (j *Job) releaseHeld() {
 	l := &j.inputs
 	for len(l.writeQ) > 0 {
 		h := l.writeQ[0]
 		over := l.now == nil || l.now.ID != h.msg.in.IfWaiting
-		switch {
-		case !j.canWait(), h.need == 0, h.need <= l.ofTaken, h.need <= l.looked && over:
-			l.writeQ = l.writeQ[1:]
-			j.enqueue(h.msg) // which refuses it if the wait is over
-		case !now.Before(h.until):
-			l.writeQ = l.writeQ[1:]
-			h.msg.fail(j.notSeen(h.msg.in.IfWaiting))
-		default:
+		if j.canWait() && h.need > l.ofTaken && (h.need > l.looked || !over) {
 			return
 		}
+		l.writeQ = l.writeQ[1:]
+		j.enqueue(h.msg) // which refuses it if the wait is over
 	}
+}
+
+// giveUpHeld answers a write that has waited for long enough.
+func (j *Job) giveUpHeld(h heldWrite) {
+	if h.timed {
+		from, err := j.origin(h.msg.in.Wait, FromNow)
+		if err != nil {
+			h.msg.fail(err)
+			return
+		}
+		h.msg.in.wipe()
+		h.msg.reply.ok(WriteResult{0, ptr(j.outcome(&wait{spec: h.msg.in.Wait, from: from}, "timeout", -1))})
+		return
+	}
+	if h.msg.in.person {
+		j.askAgain()
+	}
+	h.msg.fail(j.notSeen(h.msg.in.IfWaiting))
 }
 
 // notSeen refuses what was meant for a wait of which nobody knows whether it goes on.
@@ -145,8 +207,8 @@ func (j *Job) notSeen(id string) *Error {
 
 // heldUntil is when a write is refused that waits for a look; zero: none is.
 func (j *Job) heldUntil() (t time.Time) {
-	if q := j.inputs.writeQ; len(q) > 0 {
-		t = q[0].until
+	for _, h := range j.inputs.writeQ {
+		t = earliest(t, h.until)
 	}
 	return t
 }
@@ -197,9 +259,10 @@ func (j *Job) asksInput(l *parting, now time.Time) bool {
 	return j.inputs.looked < l.number && now.Before(l.until)
 }
 
-// later is when one whose time is over has to be answered.
+// later is when one whose time is over has to be answered; zero where there is no deadline, or
+// no more.
 func (l *parting) later(deadline time.Time) time.Time {
-	if l.number != 0 {
+	if l.number != 0 && !deadline.IsZero() {
 		return l.until
 	}
 	return deadline
@@ -212,31 +275,37 @@ const (
 )
 
 // promptReader returns what reads the line on which the cursor stands, as a person sees
-// it. That may be called in any goroutine. Of a full screen it is drawn, and else the last
-// line of the output.
-func (j *Job) promptReader() func() string {
+// it, and says whether that is another line than at an offset. It may be called in any
+// goroutine. Of a full screen it is drawn, and else the last line of the output.
+func (j *Job) promptReader(since int64) func() (line string, moved bool) {
 	switch {
 	case j.display == nil:
-		return j.lastLine
+		return func() (string, bool) { return j.lastLine(), true }
 	case j.modes().AlternateScreen:
 		v, end := j.theView(), j.End(PTY)
-		return func() string { return cursorLine(v.show(end, 0, anyway).Snapshot) }
+		return func() (string, bool) { return cursorLine(v.show(end, 0, anyway).Snapshot), true }
 	}
 	st, cols, rows := j.stream(PTY), j.info.Cols, j.info.Rows
-	return func() string { return st.drawnLine(cols, rows) }
+	return func() (string, bool) { return st.drawnLine(cols, rows, since) }
 }
 
-// drawnLine is the line with the cursor on the normal screen. What a person sees of a prompt
-// is drawn by the last of the output, so that nothing else is.
-func (s *stream) drawnLine(cols, rows int) (line string) {
+// drawnLine is the line with the cursor on the normal screen, and whether it is another one
+// than at an offset. What a person sees of a prompt is drawn by the last of the output, so
+// that nothing else is; of what was before that nobody can say.
+func (s *stream) drawnLine(cols, rows int, since int64) (line string, moved bool) {
 	defer func() {
 		if recover() != nil { // as a view begins anew then
-			line = s.lastLine()
+			line, moved = s.lastLine(), true
 		}
 	}()
+	b, end := s.tail(promptBytes)
+	b = fromLineOrEscape(b)
 	t := screen.NewTerminal(cols, rows, 0)
-	t.WriteSome(fromLineOrEscape(s.tail(promptBytes)), promptWork)
-	return cursorLine(t.Snapshot(0))
+	old := len(b) - int(min(end-since, int64(len(b))))
+	n := t.WriteSome(b[:old], promptWork)
+	was := t.CursorLine()
+	t.WriteSome(b[n:], promptWork)
+	return cursorLine(t.Snapshot(0)), old == 0 || n < old || was != t.CursorLine()
 }
 
 // cursorLine is the line with the cursor, which may take several rows.
@@ -269,16 +338,17 @@ func fromLineOrEscape(b []byte) []byte {
 	return b
 }
 
-// tail is the last of what was written.
-func (s *stream) tail(most int64) []byte {
-	end := s.spool.End()
-	b := make([]byte, min(end, most))
-	n, _ := s.spool.Read(b, end-int64(len(b)))
-	return b[:n]
+// tail is the last of what was written, and where it ends.
+func (s *stream) tail(most int64) (b []byte, end int64) {
+	end = s.spool.End()
+	b = make([]byte, min(end, most))
+	n, at := s.spool.Read(b, end-int64(len(b)))
+	return b[:n], at + int64(n)
 }
 
 func (s *stream) lastLine() string {
-	lines := Plain(s.tail(promptBytes))
+	b, _ := s.tail(promptBytes)
+	lines := Plain(b)
 	return shortLine(lines[strings.LastIndexByte(lines, '\n')+1:])
 }
 

@@ -224,19 +224,32 @@ func TestNextQuestionIsAnotherWait(t *testing.T) {
 		keys := inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind: inputwait.Raw, Confidence: inputwait.Likely, PID: 7, Turns: 10}
 		l.set(keys)
 		first := must(t, f.Info()).Waiting.ID
-		f.shows("\r12:00\r\x1b[KDelete all? ")
-		synctest.Wait()
-		keys.Turns++
-		l.set(keys)
-		if w := must(t, f.Info()).Waiting; w.ID != first {
-			t.Errorf("drawn anew, %s is %+v", first, w)
-		}
-		f.shows("\r\x1b[KGo on? ")
-		synctest.Wait()
-		keys.Turns++
-		l.set(keys)
-		if w := must(t, f.Info()).Waiting; w.ID == first || w.Prompt != "Go on?" {
-			t.Errorf("another question is told as %+v, like %s", w, first)
+		for _, test := range []struct {
+			shows, prompt string
+			same          bool
+		}{
+			{"\r12:00\r\x1b[KDelete all? ", "Delete all?", true},
+			{"\r\x1b[KGo on? ", "Go on?", false},
+			{"\r\x1b[Kin 5s, press c", "in 5s, press c", false},
+			{"\r\x1b[Kin 4s, press c", "in 4s, press c", true},
+			{"\x1b[1A\x1b[2K\r/ busy\r\nin 3s, press c", "in 3s, press c", true},
+			{"....", "in 3s, press c....", true},
+			{"\r\nin 2s, press c", "in 2s, press c", false},
+			{"\r\nall gone\r\nin 2s, press c", "in 2s, press c", false},
+			{strings.Repeat("\r\n", 30) + "in 2s, press c", "in 2s, press c", false},
+			{"\rin 2s, press c", "in 2s, press c", true},
+			{strings.Repeat("\rin 2s, press c", 2000), "in 2s, press c", false}, // it is not known where it was
+		} {
+			for part := range slices.Chunk([]byte(test.shows), smallRead) {
+				f.shows(string(part))
+			}
+			keys.Turns++
+			l.set(keys)
+			w := must(t, f.Info()).Waiting
+			if is := w.ID == first; is != test.same || w.Prompt != test.prompt {
+				t.Errorf("after %.40q it is %+v, after %s", test.shows, w, first)
+			}
+			first = w.ID
 		}
 		f.end()
 	})
@@ -305,7 +318,7 @@ func TestLooksThatOutputOvertakes(t *testing.T) {
 		if took := time.Since(began); took > ms(10) {
 			t.Errorf("an interrupt took %v", took)
 		}
-		refused(t, answer, CodeInputNotExpected)
+		refused(t, answer, CodeCanceled)
 		f.waits("1.1 reading line exact", "1.1 over") // by the interrupt
 		l.mu.Lock()
 		l.while = nil

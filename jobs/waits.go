@@ -326,10 +326,12 @@ func (w *wait) looked() bool { return w.catchup == nil && w.glance == 0 }
 func (j *Job) reviewWaits(now time.Time) {
 	j.waits = slices.DeleteFunc(j.waits, func(w *wait) bool {
 		reason, index, over := j.verdict(w, now)
-		if over && (j.asksPorts(w, index, now) || reason == "timeout" && j.asksInput(&w.look, now)) {
-			return false
-		}
 		if over {
+			// Both look at the same time: what the answer waits for them is not added up.
+			ports, input := j.asksPorts(w, index, now), reason == "timeout" && j.asksInput(&w.look, now)
+			if ports || input {
+				return false
+			}
 			w.done(j.outcome(w, reason, index))
 			j.disarm(w)
 		}

@@ -24,7 +24,7 @@ type ask struct {
 	method string
 	params any
 	// answered is called once, with one of the two, if the answer comes in time: on the
-	// reading goroutine, which it must not block. What it is given is wiped afterwards.
+	// reading goroutine, which it must not block. The result is wiped afterwards.
 	answered func(s *Server, result, failure json.RawMessage)
 
 	id   string // "" = it was not sent

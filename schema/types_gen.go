@@ -2844,8 +2844,8 @@ type JobWriteParams struct {
 	// Whether the input then ends: closes a pipe; on a terminal types its end-of-file
 	// character, twice after a partial line. Default false.
 	Eof *bool `json:"eof,omitempty"`
-	// Whether the input is kept out of every record: it is in no log, file or event, and the
-	// server's own copies are overwritten once it is written. What the terminal echoes is
+	// Whether the input is kept out of every record: it is in no log, file or event, and
+	// what is queued of it is overwritten once it is written. What the terminal echoes is
 	// output like any other. Default false.
 	Secret *bool `json:"secret,omitempty"`
 	// The waitId of a wait for input: the input is refused (inputNotExpected) if that wait

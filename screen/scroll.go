@@ -50,6 +50,7 @@ func (t *Terminal) scrollUpFrom(top, n int, keep bool) {
 	}
 	work := (bottom - top) / rotateWork
 	if keep && top == 0 && !t.modes.AlternateScreen {
+		t.scrolled += n
 		for _, l := range t.grid.lines[:n] {
 			work += t.history.push(l)
 		}

@@ -27,12 +27,13 @@ func FitSize(cols, rows int) (int, int) {
 type Terminal struct {
 	cols, rows int
 
-	parser  parser
-	tables  tables
-	lookup  lookup
-	screens [2]grid // the normal one and the alternate one
-	grid    *grid   // the one that is shown
-	history history // of the normal one
+	parser   parser
+	tables   tables
+	lookup   lookup
+	screens  [2]grid // the normal one and the alternate one
+	grid     *grid   // the one that is shown
+	history  history // of the normal one
+	scrolled int     // lines that have left it at its top
 
 	cursor     cursor
 	saved      [2]cursor // by DECSC, a place for each screen
@@ -157,6 +158,10 @@ func (t *Terminal) which() int {
 	}
 	return 0
 }
+
+// CursorLine is the line with the cursor, counted over all that has ever been on the normal
+// screen: it grows where lines leave the screen at its top.
+func (t *Terminal) CursorLine() int { return t.scrolled + t.cursor.row }
 
 // Revision grows with every change of what a [Snapshot] shows.
 func (t *Terminal) Revision() uint64 { return t.revision }

@@ -1,0 +1,202 @@
+package jobs
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shelld/jobs/internal/inputwait"
+)
+
+// overtaken has output come during each look, so that none counts.
+func (l *fakeLooker) overtaken(f *fakeJob) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.while = func() {
+		f.says("y\n")
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (l *fakeLooker) calm() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.while = nil
+}
+
+func (f *fakeJob) writes(in Input) Pending[WriteResult] {
+	f.t.Helper()
+	p, err := f.Write(in)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return p
+}
+
+// An interrupt drops what is held back before it, as it drops what is queued; what comes
+// behind it is typed, and so is another interrupt.
+func TestInterruptDropsWhatIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l, _, in := startAsking(t, SecretPolicy{})
+		f.TellWaiting(true)
+		l.set(reads)
+		f.shows("Go? ")
+		time.Sleep(time.Second)
+		l.overtaken(f)
+		answer, behind := f.writes(Input{Text: "y\r", IfWaiting: "1.1"}), f.writes(Input{Text: "rm\r"})
+		secret := f.writes(Input{Text: "\x03", Secret: true})
+		must(t, secret)
+		refused(t, answer, CodeCanceled)
+		if e := refused(t, behind, CodeCanceled); !strings.Contains(e.Message, "interrupt") {
+			t.Error(e)
+		}
+		must(t, f.Write1("ls\r"))
+		if in.typed() != "ls\r" { // the key has overtaken it in the terminal
+			t.Errorf("typed %q", in.typed())
+		}
+		l.calm()
+		f.end()
+	})
+}
+
+// The timeout of its wait bounds a write that is held back too, and one that is held behind
+// it: the answer is the outcome. With no time at all a look is awaited for a moment.
+func TestHeldWritesExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l, _, in := startAsking(t, SecretPolicy{})
+		f.TellWaiting(true)
+		l.set(reads)
+		f.shows("Go? ")
+		time.Sleep(time.Second)
+		for _, test := range []struct{ timeout, want time.Duration }{{0, partingTime}, {ms(300), ms(300)}} {
+			id := must(t, f.Info()).Waiting.ID
+			l.overtaken(f)
+			began := time.Now()
+			wait := &WaitSpec{Timeout: test.timeout, Until: []Condition{pattern("never")}}
+			long := f.writes(Input{Text: "a\r", IfWaiting: id})
+			held := f.writes(Input{Text: "b\r", IfWaiting: id, Wait: wait})
+			behind := f.writes(Input{Text: "c\r", Wait: wait})
+			last := f.writes(Input{Text: "d\r"})
+			for _, p := range []Pending[WriteResult]{held, behind} {
+				r := must(t, p)
+				if r.BytesWritten != 0 || r.Outcome == nil || r.Outcome.Reason != "timeout" {
+					t.Errorf("with a timeout of %v: %+v", test.timeout, r)
+				}
+				if took := time.Since(began); took < test.want || took > test.want+ms(5) {
+					t.Errorf("with a timeout of %v it was answered after %v", test.timeout, took)
+				}
+			}
+			refused(t, long, CodeInputNotExpected)
+			must(t, last)
+			if took := time.Since(began); took < confirmTime || took > confirmTime+ms(5) {
+				t.Errorf("what has no timeout was answered after %v", took)
+			}
+			l.calm()
+			time.Sleep(time.Second)
+		}
+		if in.typed() != "d\rd\r" {
+			t.Errorf("typed %q", in.typed())
+		}
+		f.end()
+	})
+}
+
+// An answer of a person's that cannot be typed, since no look has seen the wait, is asked for
+// once more.
+func TestAnswerThatWasHeldIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l, term, in := startAsking(t, SecretPolicy{Ask: true, ClientOnly: true})
+		term.echo(false)
+		v := asks
+		v.Turns = 1 // it does not go on
+		l.set(v)
+		f.says("Password: ")
+		time.Sleep(time.Second)
+		f.secretsAre(`1.1 "Password:" sudo ls #1 after 10`)
+		l.overtaken(f)
+		value := []byte("hunter2")
+		f.AnswerSecret("1.1", value)
+		time.Sleep(2 * confirmTime)
+		l.calm()
+		time.Sleep(time.Minute)
+		if got := f.sink.secrets(); len(got) != 2 || !strings.HasPrefix(got[1], "1.1 ") || !strings.Contains(got[1], "#2") {
+			t.Errorf("asked %q", got)
+		}
+		if in.typed() != "" || strings.Trim(string(value), "\x00") != "" {
+			t.Errorf("typed %q, and %q is still there", in.typed(), value)
+		}
+		f.end()
+	})
+}
+
+// A look that does not come back keeps a job/get no longer than soon, and it can be withdrawn.
+func TestInfoWaitsForNoStuckLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.shows("$ ")
+		l.mu.Lock()
+		l.block = make(chan struct{})
+		l.mu.Unlock()
+		began := time.Now()
+		w := must(t, f.Info()).Waiting
+		if took := time.Since(began); took != soon || w == nil || w.Waiting || !strings.Contains(w.Why, "not come back") {
+			t.Errorf("after %v it is told as %+v", took, w)
+		}
+		p := f.Info()
+		synctest.Wait()
+		p.Cancel()
+		refused(t, p, CodeCanceled)
+		close(l.blocked())
+		f.end()
+	})
+}
+
+// A run whose time is over while its job does not end by being asked to is not looked at
+// again and again.
+func TestRunRestsAfterItsTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		l.set(reads)
+		f.shows("sure? ")
+		p := f.Run(RunOptions{Timeout: time.Second})
+		time.Sleep(time.Second + ms(10))
+		f.inTurn(func() {
+			// It is asked to end, and made to after its grace: nothing is to be done before.
+			if now := time.Now(); f.nextDeadline(now).Before(now.Add(partingTime)) {
+				t.Errorf("there is something to do in %v", f.nextDeadline(now).Sub(now))
+			}
+		})
+		f.proc.exit(0)
+		f.proc.gone()
+		must(t, p)
+		f.finish()
+	})
+}
+
+// A program that takes keys and prints line by line is in another wait with each of them: the
+// client is told now and then.
+func TestListeningIsToldNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, l := startLooked(t)
+		f.TellWaiting(true)
+		const lines = 200
+		for i := range lines {
+			v := listens
+			v.Turns = i + 1
+			f.shows("a line\r\n")
+			l.set(v)
+			time.Sleep(ms(10))
+		}
+		told, last := f.sink.waitings(), must(t, f.Info()).Waiting.ID
+		if n := len(told); n < 4 || n > 2*lines/25+2 {
+			t.Errorf("told %d times in 2 s of %d lines", n, lines)
+		}
+		time.Sleep(time.Second)
+		if told := f.sink.waitings(); told[len(told)-1] != last+" listening raw likely" {
+			t.Errorf("in the end %q, want %s", told[len(told)-1], last)
+		}
+		l.set(inputwait.Verdict{Why: "it works"})
+		f.end()
+	})
+}
