@@ -219,6 +219,7 @@ func (p *Prober) unsettled() string {
 	case errors.Is(err, os.ErrClosed):
 		return "the input is closed"
 	case unread:
+		p.keen = keen{} // What it does with that it has not shown yet.
 		return "what was written was not consumed"
 	case !p.target.Input.OutputIdle():
 		return "output is still coming"
@@ -239,7 +240,10 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 			missing = wait
 		}
 	}
-	if keen := p.isKeen(w); missing > 0 && keen {
+	switch {
+	case missing <= 0:
+		p.keen = keen{} // It was quiet.
+	case p.isKeen(w):
 		c.state, c.confidence, missing = Listening, Likely, 0
 	}
 	if missing > 0 {

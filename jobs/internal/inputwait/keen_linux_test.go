@@ -1,0 +1,67 @@
+package inputwait_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const listener = `
+import select, socket
+a = socket.create_server(('127.0.0.1', 0))
+print('ready', flush=True)
+select.select([0, a], [], [])
+`
+
+// However long it was quiet before, after the next output it must be quiet again.
+func TestQuietOnceMore(t *testing.T) {
+	t.Parallel()
+	j := onTerminal(t, "python3", "-c", listener)
+	j.waits("ready", listening, line, likely)
+	for start := time.Now(); time.Since(start) < 1200*time.Millisecond; pause() {
+		if v := j.prober.Look(200 * time.Millisecond); !v.Waiting {
+			t.Fatalf("it was quiet, and %+v", v)
+		}
+	}
+	for range 3 {
+		if v := j.prober.Look(10 * time.Millisecond); v.Waiting || v.Again != 140*time.Millisecond {
+			t.Fatalf("10 ms after an output that came at last: %+v", v)
+		}
+	}
+}
+
+// Who takes input and is never quiet is met again and again, and told after a second; not
+// what was met before something was typed.
+func TestNeverQuiet(t *testing.T) {
+	t.Parallel()
+	j := onTerminal(t, "python3", "-c", listener+"input()\nselect.select([0, a], [], [])")
+	j.waits("ready", listening, line, likely)
+	met := func() {
+		t.Helper()
+		start := time.Now()
+		v := j.prober.Look(time.Millisecond)
+		for ; !v.Waiting; v = j.prober.Look(time.Millisecond) {
+			if time.Since(start) > deadline {
+				t.Fatalf("it is never told: %+v", v)
+			}
+			pause()
+		}
+		if v.State != listening || v.Confidence != likely || time.Since(start) < time.Second {
+			t.Errorf("after %v %+v", time.Since(start), v)
+		}
+	}
+	met()
+	j.signal(syscall.SIGSTOP)
+	j.write("typed\n")
+	if v := j.prober.Look(time.Millisecond); v.Waiting {
+		t.Errorf("something is to be read, and %+v", v)
+	}
+	j.signal(syscall.SIGCONT)
+	for start := time.Now(); !strings.Contains(j.prober.Look(time.Millisecond).Why, "pselect6"); pause() {
+		if time.Since(start) > deadline {
+			t.Fatal("it never waits again")
+		}
+	}
+	met()
+}
