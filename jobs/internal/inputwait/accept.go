@@ -5,7 +5,8 @@ import "time"
 // How long it must have been quiet before a verdict is believed, where what was seen is
 // short of a process that waits for the input alone. Each was measured.
 const (
-	quietOthers    = 150 * time.Millisecond // it waits for other things as well, or another thread sleeps
+	quietOthers    = 150 * time.Millisecond // it waits for other things as well, or another thread does
+	quietPassing   = 400 * time.Millisecond // another thread waits for a short time: fish has one that ends after 256 ms
 	quietShort     = 200 * time.Millisecond // its timeout is short, or not known: the timer of an event loop may fire first
 	quietAfter     = 30 * time.Millisecond  // … and this beyond the timeout
 	quietRunning   = time.Second            // somebody of the job runs
@@ -34,6 +35,7 @@ type wait struct {
 	reading   bool          // read(2) itself, and not a wait for its turn
 	timeout   time.Duration // forever, unknownTimeout, or how long
 	others    string        // something else that it waits for, or that its process sleeps in; "" for nothing
+	passing   bool          // others may be over soon
 	ambiguous bool          // what it reads may be something else
 	seen      tier
 }
@@ -55,7 +57,10 @@ func (w *wait) claim(running bool) claim {
 	if w.seen != full || w.timeout != forever {
 		c.confidence = Likely
 	}
-	if w.others != "" {
+	switch {
+	case w.others != "" && w.passing:
+		listening(quietPassing)
+	case w.others != "":
 		listening(quietOthers)
 	}
 	if w.ambiguous {
@@ -77,6 +82,9 @@ func (w *wait) claim(running bool) claim {
 // better says whether w tells more than v.
 func (w *wait) better(v *wait) bool {
 	a, b := w.claim(false), v.claim(false)
+	if a.state != b.state {
+		return a.state == Reading
+	}
 	if a.quiet != b.quiet {
 		return a.quiet < b.quiet
 	}

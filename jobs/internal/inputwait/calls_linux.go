@@ -4,7 +4,7 @@ package inputwait
 type callKind uint8
 
 const (
-	callOther   callKind = iota // does something, unless it is a process's first thread
+	callOther   callKind = iota // does something
 	callIdle                    // waits for another thread, or a signal
 	callRead                    // reads the descriptor in its first argument
 	callSendf                   // reads the descriptor in its second argument

@@ -49,6 +49,7 @@ var calls = [...]callName{
 	unix.SYS_ACCEPT4:         {callSocket, "accept4"},
 	unix.SYS_FUTEX:           {callIdle, "futex"},
 	unix.SYS_FUTEX_WAITV:     {callIdle, "futex_waitv"},
+	unix.SYS_PAUSE:           {callIdle, "pause"},
 	unix.SYS_RT_SIGTIMEDWAIT: {callIdle, "rt_sigtimedwait"},
 	unix.SYS_RT_SIGSUSPEND:   {callIdle, "rt_sigsuspend"},
 	unix.SYS_IO_URING_ENTER:  {callRing, "io_uring_enter"},

@@ -247,7 +247,7 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 		c.state, c.confidence, missing = Listening, Likely, 0
 	}
 	if missing > 0 {
-		if p.s.runner != 0 {
+		if p.s.runner != 0 || w.passing {
 			missing = min(missing, backoff(quiet)) // It may just have woken up, or be about to end.
 		}
 		v.Again, v.Why = max(missing, soon), p.explain(w)+": it was not quiet for long enough"

@@ -42,7 +42,16 @@ func (p *Prober) decodeSet(in *inspection, tid int, name callName, c call) {
 		}
 		in.add(&w)
 	case ok && set.other != "":
-		in.sleeper = "another of its threads waits for " + set.other
+		in.besides("another of its threads waits for "+set.other, false)
+	case ok:
+		in.waitsForTime(set.timeout(timeout))
+	}
+}
+
+// waitsForTime notes how long a thread waits for nothing but that the time has gone by.
+func (in *inspection) waitsForTime(timeout time.Duration) {
+	if timeout != forever {
+		in.besides("another of its threads waits for a time", timeout >= 0 && timeout < shortTimeout)
 	}
 }
 

@@ -15,6 +15,7 @@ type inspection struct {
 	found   bool
 	best    wait
 	sleeper string // what one of its threads does besides
+	passing bool   // for a short time; no other does anything besides
 	runs    bool
 	denied  bool
 }
@@ -63,7 +64,7 @@ func (p *Prober) inspect(proc process, st *stat) {
 		return
 	}
 	if in.best.others == "" {
-		in.best.others = in.sleeper
+		in.best.others, in.best.passing = in.sleeper, in.passing
 	}
 	if !s.found || in.best.better(&s.best) {
 		s.found, s.best = true, in.best
@@ -110,8 +111,8 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 			p.thread(&again, tid)
 		}
 	}
-	if in.sleeper == "" {
-		in.sleeper = again.sleeper
+	if again.sleeper != "" {
+		in.besides(again.sleeper, again.passing)
 	}
 	after, _ := turns(in.process, waits.tid)
 	return again.runs || ok && before != after
@@ -231,12 +232,13 @@ func (p *Prober) decode(in *inspection, tid int, c call) {
 			p.s.blocked = true
 		}
 	case callSleep, callSocket:
-		in.sleeper = "another of its threads is blocked in " + name.name
+		in.besides("another of its threads is blocked in "+name.name, false)
 	case callOther:
-		if c.number >= 0 && tid != in.pid {
-			in.sleeper = "another of its threads is in a system call"
+		if c.number >= 0 {
+			in.besides("another of its threads is in a system call", false)
 		}
 	case callRing:
+		in.besides("another of its threads waits for what cannot be seen", false)
 		in.denied = true
 	case callPoll, callPpoll, callSelect, callPselect, callEpoll, callEpoll2:
 		p.decodeSet(in, tid, name, c)
@@ -244,16 +246,19 @@ func (p *Prober) decode(in *inspection, tid int, c call) {
 }
 
 func (p *Prober) decodeRead(in *inspection, tid int, name string, fd int) {
-	switch p.kindOf(in, fd) {
-	case isInput:
+	switch kind := p.kindOf(in, fd); {
+	case kind == isInput:
 		timeout := p.readTimeout()
 		if timeout == 0 {
 			in.runs = true // It does not block.
 			return
 		}
 		in.add(&wait{tid: tid, call: name, reading: true, timeout: timeout, seen: full})
-	case isSocket:
-		in.sleeper = "another of its threads reads a socket"
+	case kind == isOwn, kind == isPipe && p.ownPipe(in, fd): // Another thread wakes it up.
+	case kind == isTimer:
+		in.besides("another of its threads reads a timer", false)
+	default:
+		in.besides("another of its threads reads "+kindNames[kind], false)
 	}
 }
 
@@ -275,6 +280,8 @@ func (p *Prober) restarted(in *inspection, tid int) callName {
 		return callName{callPoll, "poll"}
 	case bytes.Contains(text, []byte("nanosleep")):
 		return callName{callSleep, "nanosleep"}
+	case bytes.Contains(text, []byte("futex")):
+		return callName{callIdle, "futex"}
 	}
 	return callName{}
 }
@@ -284,10 +291,20 @@ func (p *Prober) wchan(in *inspection, tid int) []byte {
 	return text
 }
 
-// add notes a wait of the process.
+// add notes a wait of the process. Where several of its threads wait for the input, the one
+// that tells least tells what may be said: what wakes it up is something else that the
+// process does.
 func (in *inspection) add(w *wait) {
 	w.pid, w.start, w.name = in.pid, in.st.start, in.st.comm()
-	if !in.found || w.better(&in.best) {
+	if !in.found || in.best.better(w) {
 		in.found, in.best = true, *w
+	}
+}
+
+// besides notes what a thread does that does not wait for the input. passing says that it
+// may be over soon, which does not count where another does something that is not.
+func (in *inspection) besides(what string, passing bool) {
+	if in.sleeper == "" || in.passing {
+		in.sleeper, in.passing = what, passing
 	}
 }
