@@ -26,6 +26,7 @@ type Prober struct {
 	pairs  []pairing
 	files  files    // of the process that was looked at last
 	seen   []member // used again: of the search
+	ends   []end    // the same
 	rest   rest     // the last verdict, while nothing speaks against it
 	used   []usage  // by the job's threads, when it was searched last
 	keen   keen
@@ -234,6 +235,9 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 		w.others = "there is more of the job than one look sees"
 	}
 	c := w.claim(p.s.runner != 0)
+	if c.state == Reading {
+		c = p.weighShared(w, c)
+	}
 	missing := c.quiet - quiet
 	if c.idle {
 		if wait := p.busy(w, quiet); wait > missing {
@@ -255,6 +259,18 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 	}
 	kind, _ := p.target.kind()
 	v.Waiting, v.State, v.Kind, v.Confidence, v.PID, v.Why = true, c.state, kind, c.confidence, w.pid, p.explain(w)
+}
+
+// weighShared weighs once more a wait that seems to be for the input alone.
+func (p *Prober) weighShared(w *wait, c claim) claim {
+	switch shared, known := p.shared(w.pid); {
+	case shared:
+		w.others = "perhaps on what another process does"
+		return w.claim(p.s.runner != 0)
+	case !known:
+		c.confidence = Likely
+	}
+	return c
 }
 
 // keen is a process that was met again and again where it takes input, although it was not

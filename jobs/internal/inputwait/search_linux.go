@@ -49,7 +49,7 @@ const (
 // search looks for who waits. still says that the job may rest.
 func (p *Prober) search(still bool) {
 	s := &p.s
-	p.seen, p.used = p.seen[:0], p.used[:0]
+	p.seen, p.used, p.ends = p.seen[:0], p.used[:0], p.ends[:0]
 	s.resting = still
 	if p.target.Terminal != nil {
 		var err error

@@ -73,10 +73,13 @@ func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind
 	case kind == isOutput && i.out:
 		set.blocked = true
 	case kind == isOwn:
+		p.own(in, i.fd)
 	case kind == isTimer:
 		set.addTimer(in.timer(i.fd))
 	case kind == isPipe && set.other == "" && p.ownPipe(in, i.fd): // One that is not is enough.
+		p.own(in, i.fd)
 	case kind == isSocket && set.other == "" && p.ownSocket(in, i.fd):
+		p.own(in, i.fd)
 	case kind == isEpoll:
 		p.epollSet(in, set, i.fd, depth)
 	default:
@@ -270,17 +273,20 @@ func (p *Prober) has(in *inspection, fd int, id ID, other func(fd int) bool) boo
 	return false
 }
 
-// listFiles is done once for a process in a look: it may have many.
-func (p *Prober) listFiles(in *inspection) {
+// listFiles is done once for a process in a look: it may have many. It returns false where
+// it did not see them all.
+func (p *Prober) listFiles(in *inspection) (all bool) {
 	f := &p.files
-	f.fds, _ = in.numbers(f.fds[:0], "fd", maxFiles)
+	var more bool
+	f.fds, more = in.numbers(f.fds[:0], "fd", maxFiles)
 	f.pid, f.list = in.pid, f.list[:0]
 	for _, fd := range f.fds {
 		if p.r.spent() {
-			return
+			return false
 		}
 		if st, err := in.stat(fd, 0); err == nil {
 			f.list = append(f.list, openFile{fd, ID{Dev: uint64(st.Dev), Ino: st.Ino}})
 		}
 	}
+	return !more && (len(f.fds) > 0 || in.mayList())
 }

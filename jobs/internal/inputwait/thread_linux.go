@@ -254,7 +254,8 @@ func (p *Prober) decodeRead(in *inspection, tid int, name string, fd int) {
 			return
 		}
 		in.add(&wait{tid: tid, call: name, reading: true, timeout: timeout, seen: full})
-	case kind == isOwn, kind == isPipe && p.ownPipe(in, fd): // Another thread wakes it up.
+	case kind == isOwn, kind == isPipe && p.ownPipe(in, fd):
+		p.own(in, fd) // Another thread wakes it up.
 	case kind == isTimer:
 		in.besides("another of its threads reads a timer", false)
 	default:
