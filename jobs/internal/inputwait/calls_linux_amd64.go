@@ -1,25 +1,8 @@
 package inputwait
 
-import (
-	"unsafe"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-const (
-	knowsCalls = true
-	sysFstatat = unix.SYS_NEWFSTATAT
-)
-
-// fstatat takes a path that ends with a NUL.
-func fstatat(dir int, path []byte, st *unix.Stat_t, flags int) error {
-	_, _, errno := unix.Syscall6(sysFstatat, uintptr(dir), uintptr(unsafe.Pointer(&path[0])),
-		uintptr(unsafe.Pointer(st)), uintptr(flags), 0, 0)
-	if errno != 0 {
-		return errno
-	}
-	return nil
-}
+const knowsCalls = true
 
 // calls are those that matter. select by glibc is pselect6.
 var calls = [...]callName{

@@ -13,3 +13,6 @@ func Rests(p *Prober) int { return p.rest.looks }
 // WaitedLast makes a process with this pid, that was started at another time, the one that
 // waited when somebody did last.
 func WaitedLast(p *Prober, pid int) { p.last = suspect{pid: pid, start: 1} }
+
+// Old makes it one on a kernel before 4.11.
+func Old(p *Prober) { p.r.old = true }

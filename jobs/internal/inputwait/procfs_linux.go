@@ -15,7 +15,8 @@ import (
 type reader struct {
 	path [96]byte
 	text []byte
-	work int // what was done in this look: about so many system calls
+	work int  // what was done in this look: about so many system calls
+	old  bool // the kernel has no statx
 }
 
 // Bounds of what one look does, which is some milliseconds, and of what is kept until the
@@ -162,14 +163,7 @@ func (r *reader) slurp(dir int, path []byte, limit int) ([]byte, error) {
 // access tells how a descriptor is open: its link has the rights of it.
 func (p process) access(fd int) (reads, writes bool) {
 	st, err := p.stat(fd, unix.AT_SYMLINK_NOFOLLOW)
-	return err == nil && st.Mode&0o400 != 0, err == nil && st.Mode&0o200 != 0
-}
-
-// stat tells which file a descriptor is, or, with AT_SYMLINK_NOFOLLOW, about the link.
-func (p process) stat(fd, flags int) (st unix.Stat_t, err error) {
-	path := append(p.r.join([]part{{name: "fd"}, {number: fd}}), 0)
-	p.r.work++
-	return st, fstatat(p.own, path, &st, flags)
+	return err == nil && st.mode&0o400 != 0, err == nil && st.mode&0o200 != 0
 }
 
 // link reads what a descriptor is called.

@@ -186,7 +186,7 @@ func (p *Prober) epollSet(in *inspection, set *sources, fd, depth int) {
 
 func (p *Prober) isInput(in *inspection, fd int) bool {
 	st, err := in.stat(fd, 0)
-	return err == nil && isFile(&st, p.id)
+	return err == nil && st.is(p.id)
 }
 
 const (

@@ -56,7 +56,7 @@ func (p *Prober) endsOf(pid int) (ids []ID) {
 			continue
 		}
 		ids = append(ids, id)
-		if st.Mode&unix.S_IFMT == unix.S_IFSOCK {
+		if st.mode&unix.S_IFMT == unix.S_IFSOCK {
 			ids = append(ids, ID{Dev: id.Dev, Ino: p.peerOf(id.Ino)})
 		}
 	}
@@ -93,13 +93,12 @@ func (p *Prober) holds(pid int, ids []ID) (holds, all bool) {
 // identity tells a file from all others: also an eventfd, which shares its inode with all
 // that has no place in any file system. ok is false where that is not known: before Linux
 // 5.2, and of a signalfd, by which nobody else wakes the process up.
-func (in *inspection) identity(fd int, st *unix.Stat_t) (id ID, ok bool) {
-	id = ID{Dev: uint64(st.Dev), Ino: st.Ino}
-	switch st.Mode & unix.S_IFMT {
+func (in *inspection) identity(fd int, st *status) (id ID, ok bool) {
+	switch st.mode & unix.S_IFMT {
 	case unix.S_IFIFO, unix.S_IFSOCK:
-		return id, true
+		return st.inode(), true
 	}
-	return in.eventfd(fd, id)
+	return in.eventfd(fd, st.inode())
 }
 
 // eventfd adds to an inode which eventfd it is.

@@ -101,6 +101,6 @@ func (p *Prober) ownSocket(in *inspection, fd int) bool {
 	if peer == 0 {
 		return false
 	}
-	id := ID{Dev: uint64(st.Dev), Ino: peer} // All sockets are of one device.
+	id := ID{Dev: st.Dev, Ino: peer} // All sockets are of one device.
 	return p.has(in, fd, id, func(int) bool { return true })
 }

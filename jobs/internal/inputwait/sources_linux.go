@@ -165,10 +165,10 @@ func (p *Prober) kindOf(in *inspection, fd int) fileKind {
 	return p.kindOfFile(in, fd, &st)
 }
 
-func (p *Prober) kindOfFile(in *inspection, fd int, st *unix.Stat_t) fileKind {
-	switch st.Mode & unix.S_IFMT {
+func (p *Prober) kindOfFile(in *inspection, fd int, st *status) fileKind {
+	switch st.mode & unix.S_IFMT {
 	case unix.S_IFCHR:
-		if isFile(st, p.id) || uint64(st.Rdev) == devTTY && p.target.Terminal != nil && in.st.tty == uint32(p.id.Rdev) {
+		if st.is(p.id) || st.Rdev == devTTY && p.target.Terminal != nil && in.st.tty == uint32(p.id.Rdev) {
 			return isInput
 		}
 		return isOther
@@ -183,19 +183,17 @@ func (p *Prober) kindOfFile(in *inspection, fd int, st *unix.Stat_t) fileKind {
 	return kindOfLink(in.link(fd, buf[:]))
 }
 
-func (p *Prober) kindOfPipe(st *unix.Stat_t) fileKind {
-	if isFile(st, p.id) {
+func (p *Prober) kindOfPipe(st *status) fileKind {
+	if st.is(p.id) {
 		return isInput
 	}
 	for _, id := range p.target.Outputs {
-		if isFile(st, id) {
+		if st.is(id) {
 			return isOutput
 		}
 	}
 	return isPipe
 }
-
-func isFile(st *unix.Stat_t, id ID) bool { return uint64(st.Dev) == id.Dev && st.Ino == id.Ino }
 
 // devTTY is /dev/tty, which is the controlling terminal of whoever has it open.
 var devTTY = unix.Mkdev(5, 0)
@@ -233,8 +231,7 @@ func (p *Prober) ownPipe(in *inspection, fd int) bool {
 	if err != nil {
 		return false
 	}
-	id := ID{Dev: uint64(pipe.Dev), Ino: pipe.Ino}
-	return p.has(in, fd, id, func(fd int) bool {
+	return p.has(in, fd, pipe.inode(), func(fd int) bool {
 		r, w := in.access(fd)
 		return r && writes || w && reads
 	})
@@ -257,7 +254,7 @@ type openFile struct {
 func (p *Prober) has(in *inspection, fd int, id ID, other func(fd int) bool) bool {
 	is := func(fd int) bool {
 		st, err := in.stat(fd, 0)
-		return err == nil && isFile(&st, id) && other(fd)
+		return err == nil && st.is(id) && other(fd)
 	}
 	if is(fd+1) || fd > 0 && is(fd-1) {
 		return true
@@ -285,7 +282,7 @@ func (p *Prober) listFiles(in *inspection) (all bool) {
 			return false
 		}
 		if st, err := in.stat(fd, 0); err == nil {
-			f.list = append(f.list, openFile{fd, ID{Dev: uint64(st.Dev), Ino: st.Ino}})
+			f.list = append(f.list, openFile{fd, st.inode()})
 		}
 	}
 	return !more && (len(f.fds) > 0 || in.mayList())
