@@ -51,7 +51,11 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 	p.r.begin()
 	unsettled := p.unsettled()
 	if refused, because := p.refused(); refused != "" {
-		return Verdict{Why: refused}
+		v := Verdict{Why: refused}
+		if p.r.failed != nil {
+			v.Again = backoff(quiet)
+		}
+		return v
 	} else if because != "" {
 		return p.settle(p.target.guess(quiet, because), unsettled, quiet)
 	}
@@ -74,8 +78,11 @@ func (p *Prober) Look(quiet time.Duration) Verdict {
 	default:
 		v.Why = "nobody is blocked on " + p.what()
 	}
-	v = p.settle(v, unsettled, quiet)
 	p.rest = rest{}
+	if p.r.failed != nil { // Whoever was not seen may be the one who runs, or who waits.
+		return Verdict{Blocked: v.Blocked, Why: fmt.Sprintf("not all of the job could be looked at: %v", p.r.failed), Again: backoff(quiet)}
+	}
+	v = p.settle(v, unsettled, quiet)
 	if v.Waiting {
 		p.remember(&v)
 		p.note(&v)
@@ -182,7 +189,10 @@ func (p *Prober) refused() (refused, because string) {
 	}
 	id, err := p.target.Input.ID()
 	switch {
-	case errors.Is(err, os.ErrClosed), errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		p.r.failed = err
+		return err.Error(), ""
+	case errors.Is(err, os.ErrClosed):
 		return err.Error(), ""
 	case err != nil:
 		return "", err.Error()

@@ -17,6 +17,8 @@ type reader struct {
 	text []byte
 	work int  // what was done in this look: about so many system calls
 	old  bool // the kernel has no statx
+
+	failed error // why something was not opened that is there: who looks has no room for it
 }
 
 // Bounds of what one look does, which is some milliseconds, and of what is kept until the
@@ -31,7 +33,7 @@ func (r *reader) spent() bool { return r.work >= maxWork }
 
 // begin is called before each look.
 func (r *reader) begin() {
-	r.work = 0
+	r.work, r.failed = 0, nil
 	if len(r.text) > maxKept {
 		r.text = nil
 	}
@@ -99,9 +101,13 @@ func (r *reader) openat(dir int, path []byte, flags int) (int, error) {
 		if errno == 0 {
 			return int(fd), nil
 		}
-		if errno != unix.EINTR {
-			return -1, errno
+		switch errno {
+		case unix.EINTR:
+			continue
+		case unix.EMFILE, unix.ENFILE, unix.ENOMEM:
+			r.failed = errno
 		}
+		return -1, errno
 	}
 }
 

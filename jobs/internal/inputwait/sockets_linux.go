@@ -21,8 +21,12 @@ func (p *Prober) peerOf(inode uint64) uint64 {
 			return known.peer
 		}
 	}
-	peer := askPeer(uint32(inode))
 	p.r.work += 8
+	peer, err := askPeer(uint32(inode))
+	if err != nil {
+		p.r.failed = err
+		return 0
+	}
 	if len(p.pairs) >= maxPairs {
 		p.pairs = p.pairs[:0]
 	}
@@ -42,21 +46,26 @@ const (
 	diagMessage   = 16 // family, type, state, a byte of nothing, inode, two of a cookie
 )
 
-func askPeer(inode uint32) uint64 {
+// askPeer returns an error where there was no room to ask.
+func askPeer(inode uint32) (peer uint64, err error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_SOCK_DIAG)
-	if err != nil {
-		return 0
+	switch err {
+	case nil:
+	case unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM:
+		return 0, err
+	default:
+		return 0, nil // Nobody tells.
 	}
 	defer func() { _ = unix.Close(fd) }()
 	if err := unix.Sendto(fd, peerRequest(inode), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
-		return 0
+		return 0, nil
 	}
 	var buf [512]byte
 	n, _, err := unix.Recvfrom(fd, buf[:], 0) // The answer is there: the kernel gave it while it was asked.
 	if err != nil {
-		return 0
+		return 0, nil
 	}
-	return peerAnswer(buf[:n], inode)
+	return peerAnswer(buf[:n], inode), nil
 }
 
 func peerRequest(inode uint32) []byte {
