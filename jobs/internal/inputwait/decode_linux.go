@@ -156,7 +156,11 @@ func parseCall(text []byte) (c call, ok bool) {
 type interest struct {
 	fd      int
 	in, out bool
+	urgent  bool // an end, or what comes out of turn: nothing that is typed brings it about
 }
+
+// nothing says that it is waited for errors alone.
+func (i *interest) nothing() bool { return !i.in && !i.out && !i.urgent }
 
 // The same for both architectures whose calls are known.
 const (
@@ -168,9 +172,10 @@ const (
 func pollEntry(b []byte) interest {
 	events := binary.LittleEndian.Uint16(b[4:])
 	return interest{
-		fd:  int(int32(binary.LittleEndian.Uint32(b))),
-		in:  events&(unix.POLLIN|readNormal|unix.POLLPRI|unix.POLLRDHUP) != 0,
-		out: events&(unix.POLLOUT|writeNormal) != 0,
+		fd:     int(int32(binary.LittleEndian.Uint32(b))),
+		in:     events&(unix.POLLIN|readNormal) != 0,
+		out:    events&(unix.POLLOUT|writeNormal) != 0,
+		urgent: events&(unix.POLLPRI|unix.POLLRDHUP) != 0,
 	}
 }
 
@@ -225,8 +230,9 @@ func parseWatched(line []byte) (w watched, ok bool) {
 			if !hex {
 				return w, false
 			}
-			w.in = events&(unix.EPOLLIN|readNormal|unix.EPOLLPRI|unix.EPOLLRDHUP) != 0
+			w.in = events&(unix.EPOLLIN|readNormal) != 0
 			w.out = events&(unix.EPOLLOUT|writeNormal) != 0
+			w.urgent = events&(unix.EPOLLPRI|unix.EPOLLRDHUP) != 0
 		case bytes.HasPrefix(first, []byte("ino:")):
 			w.ino, w.named = hexadecimal(first[len("ino:"):])
 		}

@@ -75,10 +75,10 @@ func TestNextWatched(t *testing.T) {
 		"tfd:        x events:        1\n" +
 		"tfd:        7 events: 40000000 data: 7 pos:0 ino:9 sdev:9")
 	want := []watched{
-		{interest{5, true, false}, 3, true},
-		{interest{15, true, false}, 0, false}, // Upper case is not the kernel's.
-		{interest{6, false, true}, 0, false},
-		{interest{7, false, false}, 9, true}, // It has fired, and is not armed again.
+		{interest{5, true, false, false}, 3, true},
+		{interest{15, true, false, false}, 0, false}, // Upper case is not the kernel's.
+		{interest{6, false, true, false}, 0, false},
+		{interest{7, false, false, false}, 9, true}, // It has fired, and is not armed again.
 	}
 	for _, w := range want {
 		var got watched
@@ -98,13 +98,14 @@ func TestPollEntry(t *testing.T) {
 		events uint16
 		want   interest
 	}{
-		{0, 1, interest{0, true, false}},
-		{3, 5, interest{3, true, true}},
-		{1, 0, interest{1, false, false}},    // errors only, as tail -f does
-		{2, 0x18, interest{2, false, false}}, // the same, asked for
-		{-1, 1, interest{-1, true, false}},
-		{4, 0x42, interest{4, true, false}},
-		{4, 0x2000, interest{4, true, false}},
+		{0, 1, interest{0, true, false, false}},
+		{3, 5, interest{3, true, true, false}},
+		{1, 0, interest{1, false, false, false}},    // errors only, as tail -f does
+		{2, 0x18, interest{2, false, false, false}}, // the same, asked for
+		{-1, 1, interest{-1, true, false, false}},
+		{4, 0x42, interest{4, true, false, true}},
+		{4, 0x2000, interest{4, false, false, true}},
+		{4, 2, interest{4, false, false, true}},
 	} {
 		b := binary.LittleEndian.AppendUint32(nil, uint32(test.fd))
 		b = binary.LittleEndian.AppendUint16(b, test.events)

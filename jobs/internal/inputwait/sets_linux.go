@@ -120,12 +120,7 @@ func (p *Prober) selectSets(in *inspection, set *sources, most uint64, at []uint
 		}
 	}
 	for fd := range count {
-		i := interest{fd: fd, in: inSet(b[0][:], fd), out: inSet(b[1][:], fd)}
-		if !i.in && !i.out && inSet(b[2][:], fd) {
-			set.exceptional(p, in, fd)
-			continue
-		}
-		p.addSource(in, set, i, 0)
+		p.addSource(in, set, interest{fd, inSet(b[0][:], fd), inSet(b[1][:], fd), inSet(b[2][:], fd)}, 0)
 	}
 	return true
 }
@@ -162,7 +157,7 @@ func (p *Prober) epollSet(in *inspection, set *sources, fd, depth int) {
 	list := few[:0] // The text is gone with the next read.
 	for w, rest, ok := nextWatched(text); ok; w, rest, ok = nextWatched(rest) {
 		switch {
-		case !w.in && !w.out:
+		case w.nothing():
 		case w.named && w.ino == p.id.Ino && p.isInput(in, w.fd):
 			p.addKind(in, set, w.interest, isInput, depth+1) // It is not missed, however many there are.
 		case len(list) < maxFiles:

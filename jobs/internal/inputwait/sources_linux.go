@@ -38,7 +38,7 @@ var kindNames = map[fileKind]string{
 
 // addSource adds what a call waits for.
 func (p *Prober) addSource(in *inspection, set *sources, i interest, depth int) {
-	if i.fd >= 0 && (i.in || i.out) && p.worth(set, i) {
+	if i.fd >= 0 && !i.nothing() && p.worth(set, i) {
 		p.addKind(in, set, i, p.kindOf(in, i.fd), depth)
 	}
 }
@@ -70,6 +70,7 @@ func (p *Prober) addKind(in *inspection, set *sources, i interest, kind fileKind
 	case kind == isInput:
 		set.input = set.input || i.in
 		set.blocked = set.blocked || i.out && p.target.Terminal != nil
+	case !i.in && !i.out && kind != isSocket && kind != isPipe && kind != isOther: // It does not come of it.
 	case kind == isOutput && i.out:
 		set.blocked = true
 	case kind == isOwn:
@@ -144,16 +145,6 @@ func timerIn(text []byte) time.Duration {
 		return forever
 	}
 	return max(value, interval)
-}
-
-// exceptional adds what select waits for in its third set alone: nothing of the input's.
-func (set *sources) exceptional(p *Prober, in *inspection, fd int) {
-	if !p.worth(set, interest{fd: fd}) {
-		return
-	}
-	if kind := p.kindOf(in, fd); kind == isSocket {
-		set.add(kindNames[kind])
-	}
 }
 
 // kindOf says what a descriptor of a process is.
