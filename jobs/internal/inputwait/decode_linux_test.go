@@ -221,6 +221,24 @@ func TestStatusNumber(t *testing.T) {
 	}
 }
 
+func TestUsage(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want usage
+		ok   bool
+	}{
+		{"1200 34 5\n", usage{time: 1200, turns: 5}, true},
+		{"0 0 0\n", usage{}, false}, // of a kernel that does not count
+		{"1200 34\n", usage{}, false},
+		{"", usage{}, false},
+	} {
+		var u usage
+		if ok := u.parse([]byte(test.text)); ok != test.ok || ok && u != test.want {
+			t.Errorf("%q: %+v, %v", test.text, u, ok)
+		}
+	}
+}
+
 func TestDirentNumbers(t *testing.T) {
 	var buf []byte
 	for _, name := range []string{".", "..", "12", "1234567", "self"} {

@@ -28,22 +28,23 @@ func (p *Prober) decodeSet(in *inspection, tid int, name callName, c call) {
 		p.epollSet(in, &set, int(int32(c.args[0])), 0)
 		timeout = p.timeoutAt(in, c.args[3], time.Nanosecond)
 	}
-	switch {
-	case !ok:
-		in.denied = !p.asleep(in, tid) // The memory may not be read.
-	case set.blocked:
-		p.s.blocked = true
+	if !ok { // The memory may not be read.
+		if !p.asleep(in, tid) {
+			in.denied = true
+		}
+		return
 	}
+	p.s.blocked = p.s.blocked || set.blocked
 	switch {
-	case ok && set.input:
+	case set.input:
 		w := wait{tid: tid, call: name.name, timeout: set.timeout(timeout), seen: full}
 		if set.other != "" {
 			w.others = "on " + set.other
 		}
 		in.add(&w)
-	case ok && set.other != "":
+	case set.other != "":
 		in.besides("another of its threads waits for "+set.other, false)
-	case ok:
+	default:
 		in.waitsForTime(set.timeout(timeout))
 	}
 }

@@ -140,7 +140,7 @@ func (u *usage) parse(text []byte) bool {
 	var ok, counted bool
 	u.time, ok = decimal(first)
 	u.turns, counted = decimal(third)
-	return ok && counted
+	return ok && counted && u.turns > 0 // A kernel that does not count says 0.
 }
 
 // certain says that the wait is exact whatever else of its process.
