@@ -78,6 +78,22 @@ for m in middle:
 	}
 }
 
+// One descriptor is looked at once, however often it is waited for.
+func TestTheSameAgain(t *testing.T) {
+	const code = `
+import ctypes, resource, struct
+resource.setrlimit(resource.RLIMIT_NOFILE, (20000, 20000))
+print('ready', flush=True)
+ctypes.CDLL(None).poll(struct.pack('ihh', 0, 1, 0) * 20000, 20000, -1)
+`
+	j := onTerminal(t, "python3", "-c", code)
+	j.waits("ready", reading, line, exact)
+	j.prober.Look(0)
+	if n := inputwait.Work(j.prober); n > 1000 {
+		t.Errorf("a look does %d system calls", n)
+	}
+}
+
 // The input is found among many.
 func TestManySources(t *testing.T) {
 	const many = "import os, resource, select\nresource.setrlimit(resource.RLIMIT_NOFILE, (4000, 4000))\n"

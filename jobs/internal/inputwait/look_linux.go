@@ -241,8 +241,12 @@ func (p *Prober) unsettled() string {
 // weigh says what the wait that was found comes to.
 func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 	w := &p.s.best
-	if p.s.cut && w.others == "" {
+	switch {
+	case w.others != "":
+	case p.s.cut:
 		w.others = "there is more of the job than one look sees"
+	case p.s.blocked:
+		w.others = "somebody of the job waits for its output to be read"
 	}
 	c := w.claim(p.s.runner != 0)
 	if c.state == Reading {

@@ -148,6 +148,28 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
+// What is typed may stop what is shown. Who reads then is not all of it.
+func TestBlockedAndRead(t *testing.T) {
+	const code = `
+import os, sys, termios, threading
+attributes = termios.tcgetattr(0)
+print('ready', flush=True)
+termios.tcflow(1, termios.TCOOFF)
+threading.Thread(target=os.write, args=(1, b'more'), daemon=True).start()
+os.read(0, 1)
+`
+	j := onTerminal(t, "python3", "-c", code)
+	v := j.await("blocked", func(v inputwait.Verdict) bool { return v.Blocked })
+	for start := time.Now(); !v.Waiting; v = j.look() {
+		if pause(); time.Since(start) > deadline {
+			t.Fatalf("it is never listening: %+v", v)
+		}
+	}
+	if v.State != listening || v.Confidence != likely || !v.Blocked {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestStopped(t *testing.T) {
 	t.Run("itself", func(t *testing.T) {
 		j := onTerminal(t, "bash", "-c", "kill -STOP $$; cat")

@@ -14,6 +14,7 @@ type sources struct {
 	blocked bool          // room for what the job prints
 	timers  bool          // whether there is a timer that is set
 	timer   time.Duration // in what time the first of them goes off
+	low     [3]interest   // what was added of the first descriptors
 }
 
 // A fileKind is what a descriptor is.
@@ -43,13 +44,18 @@ func (p *Prober) addSource(in *inspection, set *sources, i interest, depth int) 
 	}
 }
 
-// worth says whether to find out what is waited for: not where it changes nothing, and not
-// where a look has done enough, unless it most probably is the input.
+// worth says whether to find out what is waited for: not where it changes nothing or is known
+// already, and not where a look has done enough, unless it most probably is the input.
 func (p *Prober) worth(set *sources, i interest) bool {
 	switch {
 	case set.input && set.other != "" && !i.out:
 		return false
-	case p.r.spent() && i.fd > 2:
+	case i.fd < len(set.low):
+		known := &set.low[i.fd]
+		was := *known
+		*known = interest{0, was.in || i.in, was.out || i.out, was.urgent || i.urgent}
+		return *known != was
+	case p.r.spent():
 		set.add(unseen)
 		return false
 	}

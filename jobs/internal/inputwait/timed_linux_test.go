@@ -1,18 +1,19 @@
 package inputwait_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
 
 // A read that ends by itself, since the terminal is set up so, has a timeout.
 func TestTimedRead(t *testing.T) {
-	timed := func(tenths, then string) []string {
+	timed := func(tenths, then string, least ...string) []string {
 		return []string{"python3", "-c", `
 import os, termios, tty
 tty.setcbreak(0)
 modes = termios.tcgetattr(0)
-modes[6][termios.VMIN], modes[6][termios.VTIME] = 0, ` + tenths + `
+modes[6][termios.VMIN], modes[6][termios.VTIME] = ` + strings.Join(append(least, "0")[:1], "") + `, ` + tenths + `
 termios.tcsetattr(0, termios.TCSANOW, modes)
 print('> ', end='', flush=True)
 while True:
@@ -24,6 +25,10 @@ while True:
 		onTerminal(t, timed("1", "sum(range(2000000))")...).never("> ", 700*time.Millisecond)
 	})
 	t.Run("long", func(t *testing.T) { onTerminal(t, timed("30", "pass")...).waits("> ", reading, raw, likely) })
+	// It ends some time after one byte of several.
+	t.Run("several bytes", func(t *testing.T) { onTerminal(t, timed("50", "pass", "10")...).waits("> ", reading, raw, likely) })
+	t.Run("several at once", func(t *testing.T) { onTerminal(t, timed("1", "pass", "10")...).waits("> ", reading, raw, likely) })
+	t.Run("one byte", func(t *testing.T) { onTerminal(t, timed("50", "pass", "1")...).waits("> ", reading, raw, exact) })
 	t.Run("less seen", func(t *testing.T) {
 		onTerminal(t, timed("1", "pass")...).limited(2).waits("> ", listening, raw, likely)
 	})

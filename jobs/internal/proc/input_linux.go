@@ -31,16 +31,25 @@ func (t *Terminal) Unread() (unread bool, err error) {
 	return unread, err
 }
 
-// ReadTimeout says after what time a read from the terminal ends although nothing was
+// ReadTimeout says after what time a read from the terminal ends although nothing more was
 // typed. ok is false where it does not: where lines are read, and where there is a byte to
-// wait for first.
+// wait for. A read of several ends some time after the first of them: whether that came is
+// not known, and a time of under a second is told as one, since it is not for who looks
+// around again and again while nothing is typed.
 func (t *Terminal) ReadTimeout() (timeout time.Duration, ok bool) {
 	_ = t.control("read the modes of", func(fd int) error { // What is not known is not told.
 		a, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-		if err == nil && a.Lflag&unix.ICANON == 0 && a.Cc[unix.VMIN] == 0 {
-			timeout, ok = time.Duration(a.Cc[unix.VTIME])*100*time.Millisecond, true
+		if err != nil || a.Lflag&unix.ICANON != 0 {
+			return err
 		}
-		return err
+		least, tenths := a.Cc[unix.VMIN], time.Duration(a.Cc[unix.VTIME])*100*time.Millisecond
+		switch {
+		case least == 0:
+			timeout, ok = tenths, true
+		case least > 1 && tenths > 0:
+			timeout, ok = max(tenths, time.Second), true
+		}
+		return nil
 	})
 	return timeout, ok
 }

@@ -215,7 +215,8 @@ func TestReadTimeout(t *testing.T) {
 		min, time uint8
 		want      time.Duration
 		ends      bool
-	}{{true, 0, 5, 0, false}, {false, 0, 5, 500 * time.Millisecond, true}, {false, 0, 0, 0, true}, {false, 1, 5, 0, false}} {
+	}{{true, 0, 5, 0, false}, {false, 0, 5, 500 * time.Millisecond, true}, {false, 0, 0, 0, true}, {false, 1, 5, 0, false},
+		{false, 10, 50, 5 * time.Second, true}, {false, 10, 1, time.Second, true}, {false, 10, 0, 0, false}} {
 		a, err := unix.IoctlGetTermios(int(slave.Fd()), unix.TCGETS)
 		if err != nil {
 			t.Fatal(err)
