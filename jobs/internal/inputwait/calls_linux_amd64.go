@@ -4,6 +4,10 @@ import "golang.org/x/sys/unix"
 
 const knowsCalls = true
 
+// restartedPoll is what restart_syscall goes on with where it sleeps in a poll: the
+// arguments are still those of poll(2).
+var restartedPoll = callName{callPoll, "poll"}
+
 // calls are those that matter. select by glibc is pselect6.
 var calls = [...]callName{
 	unix.SYS_READ:            {callRead, "read"},

@@ -4,6 +4,9 @@ import "golang.org/x/sys/unix"
 
 const knowsCalls = true
 
+// restartedPoll is nothing that is known: there is ppoll alone, which is begun anew instead.
+var restartedPoll callName
+
 // calls are those that matter: the architecture has only the newer ones.
 var calls = [...]callName{
 	unix.SYS_READ:            {callRead, "read"},

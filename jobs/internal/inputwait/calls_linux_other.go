@@ -7,4 +7,7 @@ package inputwait
 
 const knowsCalls = false
 
-var calls [0]callName
+var (
+	calls         [0]callName
+	restartedPoll callName
+)

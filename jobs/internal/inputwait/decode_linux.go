@@ -194,7 +194,7 @@ func duration(b []byte, unit time.Duration) time.Duration {
 	return time.Duration(min(max(s, 0), most))*time.Second + time.Duration(max(parts, 0))*unit
 }
 
-// A target is one descriptor that an epoll watches.
+// A watched is one descriptor that an epoll watches.
 type watched struct {
 	interest
 	ino   uint64

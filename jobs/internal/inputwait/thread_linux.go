@@ -143,7 +143,9 @@ func (u *usage) parse(text []byte) bool {
 	return ok && counted && u.turns > 0 // A kernel that does not count says 0.
 }
 
-// certain says that the wait is exact whatever else of its process.
+// certain says that nobody else waits better. Then it only counts who runs of the processes
+// that are looked at later: not what they wait for, nor whether they are blocked on their
+// output or show nothing.
 func (w *wait) certain() bool {
 	c := w.claim(false)
 	return c.confidence == Exact && c.quiet == 0
@@ -159,7 +161,7 @@ func (p *Prober) inspectStopped(proc process, st *stat) {
 		return
 	}
 	in := inspection{process: proc, st: st}
-	if c, ok := p.callOf(&in, proc.pid); ok {
+	if c, ok := p.currentCall(&in, proc.pid); ok {
 		blocked := p.s.blocked
 		p.decode(&in, proc.pid, c)
 		p.s.blocked = blocked // It is stopped, whatever it was in.
@@ -170,7 +172,7 @@ func (p *Prober) inspectStopped(proc process, st *stat) {
 // thread looks at one thread, as closely as it may.
 func (p *Prober) thread(in *inspection, tid int) {
 	if p.best <= full && knowsCalls {
-		if c, ok := p.callOf(in, tid); ok {
+		if c, ok := p.currentCall(in, tid); ok {
 			p.decode(in, tid, c)
 			return
 		}
@@ -181,9 +183,9 @@ func (p *Prober) thread(in *inspection, tid int) {
 	in.denied = true
 }
 
-// callOf reads the system call that a thread is in. It returns false where that may not
+// currentCall reads the system call that a thread is in. It returns false where that may not
 // be read, or is of another architecture than the tables.
-func (p *Prober) callOf(in *inspection, tid int) (call, bool) {
+func (p *Prober) currentCall(in *inspection, tid int) (call, bool) {
 	var text []byte
 	var err error
 	if tid == in.pid && in.own == in.dir {
@@ -277,8 +279,8 @@ func (p *Prober) readTimeout() time.Duration {
 // stopped and continued still has its arguments.
 func (p *Prober) restarted(in *inspection, tid int) callName {
 	switch text := p.wchan(in, tid); {
-	case bytes.Contains(text, []byte("poll")) && callOf(unix.SYS_PPOLL).kind == callPpoll:
-		return callName{callPoll, "poll"}
+	case bytes.Contains(text, []byte("poll")):
+		return restartedPoll
 	case bytes.Contains(text, []byte("nanosleep")):
 		return callName{callSleep, "nanosleep"}
 	case bytes.Contains(text, []byte("futex")):
