@@ -233,6 +233,9 @@ func parseWatched(line []byte) (w watched, ok bool) {
 			w.in = events&(unix.EPOLLIN|readNormal) != 0
 			w.out = events&(unix.EPOLLOUT|writeNormal) != 0
 			w.urgent = events&(unix.EPOLLPRI|unix.EPOLLRDHUP) != 0
+			if events&unix.EPOLLET != 0 && w.in { // As Go does, always: it was told once that there is room.
+				w.out = false
+			}
 		case bytes.HasPrefix(first, []byte("ino:")):
 			w.ino, w.named = hexadecimal(first[len("ino:"):])
 		}

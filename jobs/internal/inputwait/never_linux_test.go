@@ -170,6 +170,20 @@ os.read(0, 1)
 	}
 }
 
+// Who is told of changes alone asks for room as well, and is not blocked for that.
+func TestNotBlocked(t *testing.T) {
+	const code = `
+import select
+e = select.epoll()
+e.register(0, select.EPOLLIN | select.EPOLLOUT | select.EPOLLET)
+print('ready', flush=True)
+while not e.poll()[0][1] & select.EPOLLIN: pass
+`
+	if v := onTerminal(t, "python3", "-c", code).waits("ready", reading, line, exact); v.Blocked {
+		t.Errorf("%+v", v)
+	}
+}
+
 func TestStopped(t *testing.T) {
 	t.Run("itself", func(t *testing.T) {
 		j := onTerminal(t, "bash", "-c", "kill -STOP $$; cat")
