@@ -9,6 +9,7 @@ const (
 	quietPassing   = 400 * time.Millisecond // another thread waits for a short time: fish has one that ends after 256 ms
 	quietShort     = 200 * time.Millisecond // its timeout is short, or not known: the timer of an event loop may fire first
 	quietAfter     = 30 * time.Millisecond  // … and this beyond the timeout
+	passingStep    = 20 * time.Millisecond  // how late it is seen to have ended at most
 	quietRunning   = time.Second            // somebody of the job runs
 	quietAmbiguous = 500 * time.Millisecond // it may be another descriptor that it reads
 
@@ -36,6 +37,7 @@ type wait struct {
 	timeout   time.Duration // forever, unknownTimeout, or how long
 	others    string        // something else that it waits for, or that its process sleeps in; "" for nothing
 	passing   bool          // others may be over soon
+	endless   bool          // another thread of the process waits for the input alone, and without a timeout
 	ambiguous bool          // what it reads may be something else
 	seen      tier
 }
@@ -73,8 +75,9 @@ func (w *wait) claim(running bool) claim {
 	case w.timeout == unknownTimeout:
 		c.quiet, c.idle = max(c.quiet, quietShort), true
 	case w.timeout >= 0 && w.timeout < shortTimeout:
-		listening(max(quietShort, w.timeout+quietAfter))
-		c.idle = true
+		if c.quiet, c.idle = max(c.quiet, quietShort, w.timeout+quietAfter), true; !w.endless {
+			listening(0)
+		}
 	}
 	return c
 }

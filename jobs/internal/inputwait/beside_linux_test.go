@@ -33,7 +33,6 @@ print('ready')
 		{"select with a long time", "while True: select.select([], [], [], 20)"},
 		{"an epoll with a timer", "t = timer(0, 300000000); e = select.epoll(); e.register(t, 1)\nwhile True: e.poll(); os.read(t, 8)"},
 		{"the input and a socket", "select.select([0, a], [], [])"},
-		{"the input for a short time", "while True: select.select([0], [], [], .3)"},
 		{"the input and a socket, first", "beside(select.select, [0, a], [], []); signal.pause()"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -41,6 +40,18 @@ print('ready')
 			onTerminal(t, "python3", "-u", "-c", head+test.code).waits("ready", listening, line, likely)
 		})
 	}
+}
+
+// One thread reads, and another looks for input from time to time: it does nothing else, and
+// yet is not exact.
+func TestBesideAPoll(t *testing.T) {
+	const code = `
+import select, sys, threading
+threading.Thread(target=sys.stdin.readline, daemon=True).start()
+print('ready')
+while True: select.select([0], [], [], .3)
+`
+	onTerminal(t, "python3", "-u", "-c", code).waits("ready", reading, line, likely)
 }
 
 // What wakes up only the program itself, or does not end, is nothing that another thread

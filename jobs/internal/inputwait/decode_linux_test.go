@@ -269,6 +269,7 @@ func TestClaim(t *testing.T) {
 		{"a long timeout", func(w *wait) { w.timeout = time.Second }, false, claim{Reading, Likely, 0, false}},
 		{"a short timeout", func(w *wait) { w.timeout = 899 * time.Millisecond }, false, claim{Listening, Likely, 929 * time.Millisecond, true}},
 		{"a very short timeout", func(w *wait) { w.timeout = time.Millisecond }, false, claim{Listening, Likely, 200 * time.Millisecond, true}},
+		{"a short timeout, and another thread", func(w *wait) { w.timeout, w.endless = 99*time.Millisecond, true }, false, claim{Reading, Likely, 200 * time.Millisecond, true}},
 		{"others", func(w *wait) { w.others = "a socket" }, false, claim{Listening, Likely, 150 * time.Millisecond, false}},
 		{"others for a short time", func(w *wait) { w.others, w.passing = "for a time", true }, false, claim{Listening, Likely, 400 * time.Millisecond, false}},
 		{"somebody runs", func(*wait) {}, true, claim{Listening, Likely, time.Second, false}},

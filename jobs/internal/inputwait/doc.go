@@ -14,13 +14,17 @@
 //  4. Nobody? Then the processes that have left the session: they read without being in
 //     the foreground.
 //  5. Found: waiting for the input alone and without a timeout is exact; with a timeout
-//     of a second or more likely; other sources, a short timeout, or somebody of the job
-//     running meanwhile is listening, and believed after some quiet. A timer among what is
-//     waited for is a timeout, and so is the time after which the terminal ends a read.
+//     of a second or more likely; other sources, a short timeout, another thread that waits
+//     for something else, or somebody of the job running meanwhile is listening, and believed
+//     after some quiet. A timer among what is waited for is a timeout, and so is the time
+//     after which the terminal ends a read. What wakes up only the process itself, such as a
+//     pipe of which it has both ends, is no other source, unless another process of the job
+//     has it open as well.
 //  6. The first question again.
 //
 // A look does some thousand system calls at most. Where there is more to see it has not
-// seen everybody, and nothing is exact.
+// seen everybody, and nothing is exact. None of them asks a file system of the job's, which
+// may never answer.
 //
 // What may be read of a process decides how much is seen of it (tier): the system call
 // and the memory (1); where it sleeps and its descriptors (2); no more than that it

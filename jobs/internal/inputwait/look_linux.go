@@ -265,8 +265,11 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 		c.state, c.confidence, missing = Listening, Likely, 0
 	}
 	if missing > 0 {
-		if p.s.runner != 0 || w.passing {
-			missing = min(missing, backoff(quiet)) // It may just have woken up, or be about to end.
+		switch { // It may just have woken up, or be about to end.
+		case p.s.runner != 0:
+			missing = min(missing, backoff(quiet))
+		case w.passing:
+			missing = min(missing, backoff(quiet), passingStep)
 		}
 		v.Again, v.Why = max(missing, soon), p.explain(w)+": it was not quiet for long enough"
 		return

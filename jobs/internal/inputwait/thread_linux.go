@@ -296,12 +296,20 @@ func (p *Prober) wchan(in *inspection, tid int) []byte {
 
 // add notes a wait of the process. Where several of its threads wait for the input, the one
 // that tells least tells what may be said: what wakes it up is something else that the
-// process does.
+// process does. In programs of Go the one that waits for their timers waits for their files
+// as well: if it is for the input, and another does nothing else, as in fzf, it still reads.
 func (in *inspection) add(w *wait) {
 	w.pid, w.start, w.name = in.pid, in.st.start, in.st.comm()
-	if !in.found || in.best.better(w) {
+	if !in.found {
 		in.found, in.best = true, *w
+		return
 	}
+	most, least := &in.best, w
+	if w.better(&in.best) {
+		most, least = w, &in.best
+	}
+	least.endless = least.endless || most.endless || most.timeout == forever && most.others == ""
+	in.best = *least
 }
 
 // besides notes what a thread does that does not wait for the input. passing says that it
