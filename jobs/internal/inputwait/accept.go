@@ -6,10 +6,8 @@ import "time"
 // short of a process that waits for the input alone. Each was measured.
 const (
 	quietOthers    = 150 * time.Millisecond // it waits for other things as well, or another thread does
-	quietPassing   = 400 * time.Millisecond // another thread waits for a short time: fish has one that ends after 256 ms
 	quietShort     = 200 * time.Millisecond // its timeout is short, or not known: the timer of an event loop may fire first
 	quietAfter     = 30 * time.Millisecond  // … and this beyond the timeout
-	passingStep    = 20 * time.Millisecond  // how late it is seen to have ended at most
 	quietRunning   = time.Second            // somebody of the job runs
 	quietAmbiguous = 500 * time.Millisecond // it may be another descriptor that it reads
 
@@ -36,7 +34,7 @@ type wait struct {
 	reading   bool          // read(2) itself, and not a wait for its turn
 	timeout   time.Duration // forever, unknownTimeout, or how long
 	others    string        // something else that it waits for, or that its process sleeps in; "" for nothing
-	passing   bool          // others may be over soon
+	timed     bool          // another thread of the process waits until a time has gone by
 	endless   bool          // another thread of the process waits for the input alone, and without a timeout
 	ambiguous bool          // what it reads may be something else
 	seen      tier
@@ -56,13 +54,10 @@ func (w *wait) claim(running bool) claim {
 	listening := func(quiet time.Duration) {
 		c.state, c.confidence, c.quiet = Listening, Likely, max(c.quiet, quiet)
 	}
-	if w.seen != full || w.timeout != forever {
+	if w.seen != full || w.timeout != forever || w.timed {
 		c.confidence = Likely
 	}
-	switch {
-	case w.others != "" && w.passing:
-		listening(quietPassing)
-	case w.others != "":
+	if w.others != "" {
 		listening(quietOthers)
 	}
 	if w.ambiguous {
@@ -74,10 +69,9 @@ func (w *wait) claim(running bool) claim {
 	switch {
 	case w.timeout == unknownTimeout:
 		c.quiet, c.idle = max(c.quiet, quietShort), true
-	case w.timeout >= 0 && w.timeout < shortTimeout:
-		if c.quiet, c.idle = max(c.quiet, quietShort, w.timeout+quietAfter), true; !w.endless {
-			listening(0)
-		}
+	case w.timeout >= 0 && w.timeout < shortTimeout && !w.endless:
+		c.quiet, c.idle = max(c.quiet, quietShort, w.timeout+quietAfter), true
+		listening(0)
 	}
 	return c
 }

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"shelld/jobs/internal/inputwait"
 )
 
 // One thread reads, and another waits for something else, in whatever way: it listens.
@@ -28,10 +30,6 @@ print('ready')
 		{"a child's output", "subprocess.run(['sleep', '60'], stdout=subprocess.PIPE)"},
 		{"a child's end", "subprocess.run(['sleep', '60'])"},
 		{"a lock of a file", "f = tempfile.TemporaryFile(); g = os.open('/proc/self/fd/%d' % f.fileno(), os.O_RDWR); fcntl.flock(f, fcntl.LOCK_EX); fcntl.flock(g, fcntl.LOCK_EX)"},
-		{"select with a short time", "while True: select.select([], [], [], .5)"},
-		{"poll with a short time", "while True: select.poll().poll(500)"},
-		{"select with a long time", "while True: select.select([], [], [], 20)"},
-		{"an epoll with a timer", "t = timer(0, 300000000); e = select.epoll(); e.register(t, 1)\nwhile True: e.poll(); os.read(t, 8)"},
 		{"the input and a socket", "select.select([0, a], [], [])"},
 		{"the input and a socket, first", "beside(select.select, [0, a], [], []); signal.pause()"},
 	} {
@@ -42,16 +40,32 @@ print('ready')
 	}
 }
 
-// One thread reads, and another looks for input from time to time: it does nothing else, and
-// yet is not exact.
-func TestBesideAPoll(t *testing.T) {
-	const code = `
-import select, sys, threading
+// One thread reads, and another waits until a time has gone by, as for the timers of an event
+// loop, or looks for input from time to time: it reads, and yet that is not exact.
+func TestBesideATime(t *testing.T) {
+	const head = `
+import ctypes, os, select, struct, sys, threading
+libc = ctypes.CDLL(None)
 threading.Thread(target=sys.stdin.readline, daemon=True).start()
 print('ready')
-while True: select.select([0], [], [], .3)
 `
-	onTerminal(t, "python3", "-u", "-c", code).waits("ready", reading, line, likely)
+	for _, test := range []struct{ name, code string }{
+		{"select with a short time", "while True: select.select([], [], [], .5)"},
+		{"poll with a short time", "while True: select.poll().poll(500)"},
+		{"select with a long time", "while True: select.select([], [], [], 20)"},
+		{"an epoll with a timer", `
+t = libc.timerfd_create(1, 0)
+libc.timerfd_settime(t, 0, struct.pack('4q', 0, 300000000, 0, 300000000), None)
+e = select.epoll()
+e.register(t, 1)
+while True: e.poll(); os.read(t, 8)`},
+		{"select for input", "while True: select.select([0], [], [], .3)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			onTerminal(t, "python3", "-u", "-c", head+test.code).waits("ready", reading, line, likely)
+		})
+	}
 }
 
 // What wakes up only the program itself, or does not end, is nothing that another thread
@@ -67,7 +81,6 @@ print('ready')
 		{"an eventfd", "os.read(os.eventfd(0), 8)"},
 		{"a pipe of its own", "r, w = os.pipe(); os.read(r, 1)"},
 		{"poll of an eventfd", "select.select([os.eventfd(0)], [], [])"},
-		{"a time that is soon over", "select.select([], [], [], .3); signal.pause()"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,9 +92,13 @@ print('ready')
 // The same of programs whose threads their runtime has.
 func TestBesideGo(t *testing.T) {
 	need(t, "go")
-	for _, test := range []struct{ name, code string }{
-		{"a ticker", "for range time.Tick(300 * time.Millisecond) {}"},
-		{"a child", `_ = exec.Command("sleep", "60").Run()`},
+	for _, test := range []struct {
+		name  string
+		state inputwait.State
+		code  string
+	}{
+		{"a ticker", reading, "for range time.Tick(300 * time.Millisecond) {}"},
+		{"a child", listening, `_ = exec.Command("sleep", "60").Run()`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +114,7 @@ func main() { go os.Stdin.Read(make([]byte, 1)); fmt.Println("ready"); ` + test.
 			if out, err := exec.Command("go", "build", "-o", program, source).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			onTerminal(t, program).waits("ready", listening, line, likely)
+			onTerminal(t, program).waits("ready", test.state, line, likely)
 		})
 	}
 }

@@ -265,11 +265,8 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 		c.state, c.confidence, missing = Listening, Likely, 0
 	}
 	if missing > 0 {
-		switch { // It may just have woken up, or be about to end.
-		case p.s.runner != 0:
-			missing = min(missing, backoff(quiet))
-		case w.passing:
-			missing = min(missing, backoff(quiet), passingStep)
+		if p.s.runner != 0 {
+			missing = min(missing, backoff(quiet)) // It may just have woken up, or be about to end.
 		}
 		v.Again, v.Why = max(missing, soon), p.explain(w)+": it was not quiet for long enough"
 		return
@@ -325,6 +322,9 @@ func (p *Prober) explain(w *wait) string {
 		text += ", for a time that cannot be read"
 	case w.timeout >= 0:
 		text += fmt.Sprintf(", for %v", w.timeout)
+	}
+	if w.timed {
+		text += ", while another of its threads waits for a time"
 	}
 	if p.s.runner != 0 {
 		text += fmt.Sprintf(", while pid %d runs", p.s.runner)

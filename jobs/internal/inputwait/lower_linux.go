@@ -22,7 +22,7 @@ func (p *Prober) asleep(in *inspection, tid int) bool {
 	case len(where) == 0 || string(where) == "0":
 		in.runs = true
 	case is("nanosleep"):
-		in.besides("another of its threads sleeps", false)
+		in.besides("another of its threads sleeps")
 	case is("epoll_wait") || is("ep_poll"):
 		p.asleepInEpoll(in, tid, fds)
 	case is("poll_schedule") || is("do_select") || is("do_poll") || is("do_sys_poll"):
@@ -66,7 +66,7 @@ func (p *Prober) asleepInEpoll(in *inspection, tid int, fds []int) {
 			}
 			in.add(&w)
 		case set.other != "":
-			in.besides("another of its threads waits for "+set.other, false)
+			in.besides("another of its threads waits for " + set.other)
 		}
 	}
 }

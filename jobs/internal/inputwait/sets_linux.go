@@ -43,16 +43,9 @@ func (p *Prober) decodeSet(in *inspection, tid int, name callName, c call) {
 		}
 		in.add(&w)
 	case set.other != "":
-		in.besides("another of its threads waits for "+set.other, false)
-	default:
-		in.waitsForTime(set.timeout(timeout))
-	}
-}
-
-// waitsForTime notes how long a thread waits for nothing but that the time has gone by.
-func (in *inspection) waitsForTime(timeout time.Duration) {
-	if timeout != forever {
-		in.besides("another of its threads waits for a time", timeout >= 0 && timeout < shortTimeout)
+		in.besides("another of its threads waits for " + set.other)
+	default: // It waits for nothing but that the time has gone by, as for the timers of an event loop.
+		in.timed = in.timed || set.timeout(timeout) != forever
 	}
 }
 

@@ -15,7 +15,7 @@ type inspection struct {
 	found   bool
 	best    wait
 	sleeper string // what one of its threads does besides
-	passing bool   // for a short time; no other does anything besides
+	timed   bool   // one of them waits until a time has gone by
 	runs    bool
 	denied  bool
 }
@@ -63,8 +63,9 @@ func (p *Prober) inspect(proc process, st *stat) {
 	if !in.found {
 		return
 	}
+	in.best.timed = in.timed
 	if in.best.others == "" {
-		in.best.others, in.best.passing = in.sleeper, in.passing
+		in.best.others = in.sleeper
 	}
 	if !s.found || in.best.better(&s.best) {
 		s.found, s.best = true, in.best
@@ -111,8 +112,9 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 			p.thread(&again, tid)
 		}
 	}
+	in.timed = in.timed || again.timed
 	if again.sleeper != "" {
-		in.besides(again.sleeper, again.passing)
+		in.besides(again.sleeper)
 	}
 	after, _ := turns(in.process, waits.tid)
 	return again.runs || ok && before != after
@@ -234,13 +236,13 @@ func (p *Prober) decode(in *inspection, tid int, c call) {
 			p.s.blocked = true
 		}
 	case callSleep, callSocket:
-		in.besides("another of its threads is blocked in "+name.name, false)
+		in.besides("another of its threads is blocked in " + name.name)
 	case callOther:
 		if c.number >= 0 {
-			in.besides("another of its threads is in a system call", false)
+			in.besides("another of its threads is in a system call")
 		}
 	case callRing:
-		in.besides("another of its threads waits for what cannot be seen", false)
+		in.besides("another of its threads waits for what cannot be seen")
 		in.denied = true
 	case callPoll, callPpoll, callSelect, callPselect, callEpoll, callEpoll2:
 		p.decodeSet(in, tid, name, c)
@@ -259,9 +261,9 @@ func (p *Prober) decodeRead(in *inspection, tid int, name string, fd int) {
 	case kind == isOwn, kind == isPipe && p.ownPipe(in, fd):
 		p.own(in, fd) // Another thread wakes it up.
 	case kind == isTimer:
-		in.besides("another of its threads reads a timer", false)
+		in.besides("another of its threads reads a timer")
 	default:
-		in.besides("another of its threads reads "+kindNames[kind], false)
+		in.besides("another of its threads reads " + kindNames[kind])
 	}
 }
 
@@ -312,10 +314,9 @@ func (in *inspection) add(w *wait) {
 	in.best = *least
 }
 
-// besides notes what a thread does that does not wait for the input. passing says that it
-// may be over soon, which does not count where another does something that is not.
-func (in *inspection) besides(what string, passing bool) {
-	if in.sleeper == "" || in.passing {
-		in.sleeper, in.passing = what, passing
+// besides notes what a thread does that does not wait for the input.
+func (in *inspection) besides(what string) {
+	if in.sleeper == "" {
+		in.sleeper = what
 	}
 }
