@@ -48,8 +48,6 @@ func untilClosed() *WaitSpec {
 	return &WaitSpec{Until: []Condition{{Kind: UntilClosed}}, Timeout: time.Minute, MaxBytes: 1 << 20, From: Origin{Kind: FromStart}}
 }
 
-func pattern(p string) Condition { return Condition{Kind: UntilPattern, Watch: WatchSpec{Pattern: p}} }
-
 func awaitClosed(t *testing.T, j *Job) Outcome {
 	t.Helper()
 	p, err := j.Wait(untilClosed())

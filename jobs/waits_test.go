@@ -8,6 +8,8 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
+func pattern(p string) Condition { return Condition{Kind: UntilPattern, Watch: WatchSpec{Pattern: p}} }
+
 func until(c ...Condition) *WaitSpec {
 	return &WaitSpec{Until: c, Timeout: 30 * time.Second, MaxBytes: 1000}
 }
