@@ -212,6 +212,8 @@ func (j *Job) onMessage(m message) {
 		j.onSubscribe(m)
 	case infoMsg:
 		j.onInfo(m)
+	case variablesMsg:
+		j.onVariables(m)
 	case lookedMsg:
 		j.onLooked(m)
 	case foregroundMsg:

@@ -46,7 +46,10 @@
 //     the other; it ends with the answer.
 //  10. Where somebody wants to know whether the job waits for input, one at a time looks at
 //     its processes (beginLook, waiting.go); its answer to run ends it.
-//  11. What package keeper has for a job: the goroutine that receives what its
+//  11. One per program that the server runs for itself (inquiry.go), and one that reads its
+//     output: they end when nothing of it is left. What waits for its turn to ask a shell for
+//     its version (shells.go) ends with those before it.
+//  12. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
 //
 // The job's state belongs to whoever has its turn (actor.go). A turn never blocks, and is
@@ -70,6 +73,12 @@
 // job/get, a write that is for one wait, a client that is asked for passwords, and whoever
 // comes to a timeout. A look counts where neither output nor input came meanwhile; they
 // follow both closely, and then ever more slowly (waiting.go).
+//
+// # Environment
+//
+// What jobs start with is an immutable value, of which a change makes another one: a start
+// has the one that was in effect when it was read (environment.go). Where the login shell is
+// asked for it (login.go), starts wait in their own goroutines, and nobody else does.
 //
 // # Files
 //

@@ -51,7 +51,7 @@ func (j *Job) findHint(code int, dir string, mode Mode) *Hint {
 		return nil
 	}
 	h := &Hint{Kind: kind, Command: m[1]}
-	env := j.mgr.environ(&j.spec, plan{mode: mode, dir: dir})
+	env := j.spec.environ(mode, dir)
 	if kind == CodeCommandNotFound {
 		h.Suggestions = proc.Suggest(h.Command, env)
 		return h

@@ -68,6 +68,7 @@ type Options struct {
 	Root        string   // where relative directories count from; "" = the process's own
 	AllowedDirs []string // a job's cwd must lie in one; none = no restriction
 	Env         EnvPolicy
+	Login       time.Duration // how long the login shell is asked for its environment; 0: it is not
 	Limits      Limits
 	Persist     *Persist // nil: output is kept in memory alone
 	Secrets     SecretPolicy
@@ -85,7 +86,7 @@ type EnvPolicy = proc.EnvPolicy
 type Manager struct {
 	// Immutable:
 	log         *slog.Logger
-	environment []string
+	environment []string // the server's own
 	began       time.Time
 	keepers     starter
 	platform    PlatformInfo
@@ -94,7 +95,6 @@ type Manager struct {
 	// Set by Configure under mu, and immutable from the first Start on:
 	root        string
 	allowedDirs []string
-	jobEnv      []string // what every job gets of the environment
 	limits      Limits
 	archive     *archive // nil: output is kept in memory alone
 	secrets     SecretPolicy
@@ -110,14 +110,19 @@ type Manager struct {
 
 	closing atomic.Bool
 
-	mu     sync.Mutex // guards what follows; never held while a job is called
-	last   ID
-	jobs   map[ID]*Job
-	names  map[string]*Job // live or starting
-	byName map[string]*Job // the one started last under it
-	closed []*Job          // in the order in which they closed
-	live   int
-	texts  int64 // bytes of the stdin texts of live jobs
+	ending   chan struct{} // closed by Shutdown: what the server runs for itself is over
+	versions shellVersions // that shells have told
+
+	mu        sync.Mutex // guards what follows; never held while a job is called
+	env       *environment
+	inquiries sync.WaitGroup // what the server runs for itself; nothing is added once it closes
+	last      ID
+	jobs      map[ID]*Job
+	names     map[string]*Job // live or starting
+	byName    map[string]*Job // the one started last under it
+	closed    []*Job          // in the order in which they closed
+	live      int
+	texts     int64 // bytes of the stdin texts of live jobs
 }
 
 // makePoller is called before anything is opened: Go makes its poller of two descriptors
@@ -149,11 +154,13 @@ func NewManager(o Options) (*Manager, error) {
 
 // newManager returns a manager that cannot start anything yet.
 func newManager(log *slog.Logger) *Manager {
-	return &Manager{
+	m := &Manager{
 		log: log, environment: os.Environ(), began: time.Now(), limits: Limits{}.withDefaults(false),
-		terminalCounts: proc.TerminalCounts, lookPorts: lookPorts,
+		terminalCounts: proc.TerminalCounts, lookPorts: lookPorts, ending: make(chan struct{}),
 		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}
+	m.env = m.newEnvironment(Options{})
+	return m
 }
 
 // Configure sets everything but the log and the version anew. It must be called before the first
@@ -181,10 +188,11 @@ func (m *Manager) Configure(o Options) error {
 	if err != nil {
 		return err
 	}
+	env := m.newEnvironment(o)
 	m.mu.Lock() // Shutdown may come at any time
 	defer m.mu.Unlock()
 	m.root, m.allowedDirs, m.limits, m.secrets = root, o.AllowedDirs, o.Limits.withDefaults(a != nil), o.Secrets
-	m.jobEnv = proc.Environ(m.environment, o.Env, nil)
+	m.env = env
 	if m.archive != nil {
 		m.archive.put(errand{what: errandClose})
 	}
@@ -206,15 +214,6 @@ func (m *Manager) Limits() Limits { return m.limits }
 
 // Root returns the directory that relative ones count from.
 func (m *Manager) Root() string { return m.root }
-
-// DefaultShell returns the path of the shell that runs commands.
-func (m *Manager) DefaultShell() string {
-	sh, err := proc.DefaultShell(m.environment)
-	if err != nil {
-		return ""
-	}
-	return sh.Path
-}
 
 // Start begins a job. Its handle and name are taken when Start returns, so that
 // requests which name it may follow at once; they take effect once it has started.
@@ -256,6 +255,7 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 		return nil, e
 	}
 	m.last++
+	spec.from = m.env
 	j := newJob(m, m.last, spec)
 	m.jobs[j.id] = j
 	m.live++
@@ -383,7 +383,9 @@ func (m *Manager) All() []*Job {
 // far as their disk takes them in time.
 func (m *Manager) Shutdown() {
 	m.mu.Lock()
-	m.closing.Store(true)
+	if !m.closing.Swap(true) {
+		close(m.ending)
+	}
 	grace := m.limits.ShutdownGrace
 	m.mu.Unlock()
 	all := m.All()
@@ -395,6 +397,7 @@ func (m *Manager) Shutdown() {
 		m.giveUp(all)
 		within(shutdownSlack, all, vacant)
 	}
+	m.endInquiries(grace + shutdownSlack)
 	all = slices.DeleteFunc(all, func(j *Job) bool { return !isClosed(j.vacant) })
 	if !within(shutdownFiles, all, func(j *Job) <-chan struct{} { return j.ended }) {
 		m.log.Warn("the server ends before all output files are in order: the disk is too slow")
@@ -462,6 +465,7 @@ func (m *Manager) Close() error {
 		await(j.done, "the loop of a job is stuck")
 		await(j.quiet(), "what serves the output of a job is stuck")
 	}
+	await(m.inquiriesOver(), "what the server has run for itself does not end")
 	if m.archive != nil && !m.archive.close() {
 		stuck = append(stuck, errors.New("jobs: the directory of the output is stuck"))
 	}

@@ -107,6 +107,8 @@ type (
 	}
 	// infoMsg asks for a snapshot, in its turn.
 	infoMsg struct{ reply[Info] }
+	// variablesMsg asks for the environment that the job was started with.
+	variablesMsg struct{ reply[[]Variable] }
 	// cancelMsg withdraws the request with this token.
 	cancelMsg struct{ tok *token }
 	// shutdownMsg ends the job because the server ends.
@@ -156,6 +158,7 @@ func (watchMsg) message()      {}
 func (unwatchMsg) message()    {}
 func (removeMsg) message()     {}
 func (infoMsg) message()       {}
+func (variablesMsg) message()  {}
 func (cancelMsg) message()     {}
 func (shutdownMsg) message()   {}
 func (quitMsg) message()       {}

@@ -52,8 +52,9 @@ type Spec struct {
 	Shell       string   // name or path; "" = the default shell
 	Cwd         string   // "" = the root directory; relative paths count from it
 	Env         map[string]*string
-	Mode        Mode // "" = pty, and pipe where no terminal can be had
-	Cols, Rows  int  // 0 = 80, 24
+	Profile     string // "" = the usual one
+	Mode        Mode   // "" = pty, and pipe where no terminal can be had
+	Cols, Rows  int    // 0 = 80, 24
 	Name        string
 	Group       string
 	Description string
@@ -71,6 +72,8 @@ type Spec struct {
 	Unanswered  bool  // somebody else answers what programs ask the terminal (queries.go)
 	SinkAnswers bool  // the same, as long as Subscribe does not say otherwise
 	Window      int64 // how far output may be ahead of the read cursor (hold.go); 0 = the job waits for no reader
+
+	from *environment // what was in effect when the start was read
 }
 
 // check refuses what can be seen to be wrong before anything is started.
@@ -109,6 +112,9 @@ func (s *Spec) checkText() *Error {
 	}
 	if strings.ContainsRune(s.Cwd, 0) {
 		return Invalid("/cwd", nul)
+	}
+	if s.Profile != "" && profiles[s.Profile] == nil {
+		return Invalid("/profile", "there is no profile %q; there are %s and %s", s.Profile, ProfileAgent, ProfileInteractive)
 	}
 	for name, value := range s.Env {
 		switch {

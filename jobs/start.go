@@ -173,7 +173,7 @@ func (m *Manager) resolve(s *Spec) (plan, *Error) {
 	if p.rows == 0 {
 		p.rows = 24
 	}
-	p.env = m.environ(s, p)
+	p.env = s.environ(p.mode, p.dir)
 	if len(s.Argv) > 0 {
 		p.argv = s.Argv
 		p.path, err = lookPath(s.Argv[0], p.dir, p.env)
@@ -182,18 +182,9 @@ func (m *Manager) resolve(s *Spec) (plan, *Error) {
 	return p, p.useShell(s)
 }
 
-// environ is the job's environment: what the policy lets through, what the start
-// asks for, and what a terminal needs.
-func (m *Manager) environ(s *Spec, p plan) []string {
-	job := map[string]*string{"PWD": &p.dir}
-	if p.mode == ModePTY {
-		term := "xterm-256color"
-		job["TERM"] = &term
-	}
-	for k, v := range s.Env {
-		job[k] = v
-	}
-	return proc.With(m.jobEnv, job)
+// environ is the environment of a job in a mode and a directory.
+func (s *Spec) environ(mode Mode, dir string) []string {
+	return proc.Environ(s.from.forJob(s, mode, dir))
 }
 
 func (p *plan) useShell(s *Spec) *Error {
@@ -321,7 +312,7 @@ func (m *Manager) launchReal(s *Spec, p plan) (*launched, *Error) {
 			return l, err
 		}
 		p.mode, p.reason, p.cols, p.rows = ModePipe, err.Message, 0, 0
-		p.env = m.environ(s, p)
+		p.env = s.environ(p.mode, p.dir)
 	}
 	return m.launchPipes(s, p)
 }

@@ -56,7 +56,7 @@ func TestSecretNames(t *testing.T) {
 		"GPG_PASSPHRASE": true, "MYSQL_PWD": true, "GH_PAT": true,
 		"PATH": false, "PWD": false, "OLDPWD": false, "SSH_AUTH_SOCK": false, "KEYBOARD": false, "AWS_REGION": false, "PATTERN": false,
 	} {
-		if got := (env{foldNames: true}).matches(name, secretNames); got != secret {
+		if got := LooksSecret(name); got != secret {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -65,7 +65,7 @@ func TestSecretNames(t *testing.T) {
 // No name of core looks like a secret: it would never be inherited.
 func TestCoreIsNotSecret(t *testing.T) {
 	for _, name := range append(slices.Clone(coreNames), windowsCoreNames...) {
-		if (env{foldNames: true}).matches(name, secretNames) {
+		if LooksSecret(name) {
 			t.Errorf("%s looks like a secret", name)
 		}
 	}
@@ -74,24 +74,107 @@ func TestCoreIsNotSecret(t *testing.T) {
 func TestGetenv(t *testing.T) {
 	entries := []string{"A=1", "B", "A=2", "C="}
 	for name, want := range map[string]string{"A": "2", "C": ""} {
-		if got, ok := getenv(entries, name); got != want || !ok {
+		if got, ok := Getenv(entries, name); got != want || !ok {
 			t.Errorf("%s: %q, %v", name, got, ok)
 		}
 	}
 	for _, name := range []string{"B", "D", ""} {
-		if got, ok := getenv(entries, name); ok {
+		if got, ok := Getenv(entries, name); ok {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
 
-// What is found out once and then joined with a job's variables is what it would be in
-// one go.
-func TestWith(t *testing.T) {
-	base := []string{"PATH=/bin", "HOME=/h", "API_TOKEN=x", "LANG=C", "OTHER=1", "PATH=/usr/bin"}
-	p := EnvPolicy{Include: []string{"OTHER"}, Exclude: []string{"LANG"}, Set: map[string]string{"SET": "s", "HOME": "/set"}}
-	job := map[string]*string{"PATH": new("/job"), "SET": nil, "NEW": new("n")}
-	if got, want := With(Environ(base, p, nil), job), Environ(base, p, job); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+// Each variable says which layer it comes from: the uppermost that has it.
+func TestSources(t *testing.T) {
+	base := Inherited([]string{"PATH=/bin", "HOME=/h", "LANG=C", "MAIL=m"}, EnvPolicy{Exclude: []string{"MAIL"}}, FromServer)
+	got := Compose(base,
+		Layer{FromPolicy, map[string]*string{"HOME": new("/p"), "BOTH": new("p")}},
+		Layer{FromClient, map[string]*string{"BOTH": new("c"), "LANG": nil, "NEVER": nil}},
+		Layer{FromStart, map[string]*string{"NEW": new("s"), "PATH": new("/start")}})
+	want := []Variable{{"BOTH", "c", FromClient}, {"HOME", "/p", FromPolicy}, {"NEW", "s", FromStart}, {"PATH", "/start", FromStart}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if v, ok := Find(got, "BOTH"); !ok || v != want[0] {
+		t.Errorf("found %v, %v", v, ok)
+	}
+	if v, ok := Find(got, "LANG"); ok {
+		t.Errorf("found %v", v)
+	}
+	if got := Environ(want); !slices.Equal(got, []string{"BOTH=c", "HOME=/p", "NEW=s", "PATH=/start"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// environ is what a start makes of the server's environment.
+func environ(base []string, p EnvPolicy, job map[string]*string, windows bool) []string {
+	set := map[string]*string{}
+	for name, value := range p.Set {
+		set[name] = &value
+	}
+	vars := inherited(base, p, FromServer, windows)
+	return Environ(compose(vars, windows, Layer{FromPolicy, set}, Layer{FromStart, job}))
+}
+
+// knownSecrets are what well-known programs call their secrets.
+var knownSecrets = []string{
+	"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN",
+	"NPM_TOKEN", "NODE_AUTH_TOKEN", "TWINE_PASSWORD", "DOCKER_PASSWORD", "DOCKER_AUTH_CONFIG", "OPENAI_API_KEY", "ANTHROPIC_API_KEY",
+	"HF_TOKEN", "SLACK_BOT_TOKEN", "SLACK_WEBHOOK_URL", "STRIPE_SECRET_KEY", "TWILIO_AUTH_TOKEN", "SENDGRID_API_KEY",
+	"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_API_KEY", "AZURE_CLIENT_SECRET", "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGE_KEY",
+	"DATABASE_URL", "REDIS_URL", "MONGODB_URI", "PGPASSWORD", "MYSQL_PWD", "VAULT_TOKEN", "DIGITALOCEAN_ACCESS_TOKEN",
+	"CLOUDFLARE_API_KEY", "HEROKU_API_KEY", "SSH_PRIVATE_KEY", "GPG_PASSPHRASE", "JWT_SECRET", "SECRET_KEY_BASE", "RAILS_MASTER_KEY",
+	"DJANGO_SECRET_KEY", "ENCRYPTION_KEY", "SENTRY_DSN", "SENTRY_AUTH_TOKEN", "DD_API_KEY", "DD_APP_KEY", "NEW_RELIC_LICENSE_KEY",
+	"SNYK_TOKEN", "SSHPASS", "SMTP_PASS", "BORG_PASSPHRASE", "RESTIC_PASSWORD", "TELEGRAM_BOT_TOKEN", "BASIC_AUTH", "HTTP_COOKIE", "A/B_TOKEN", "MONGO/X_URI",
+}
+
+// No policy lets a well-known secret through that does not include it by its name.
+func TestNoKnownSecretLeaks(t *testing.T) {
+	if len(knownSecrets) < 40 {
+		t.Fatalf("%d names", len(knownSecrets))
+	}
+	for _, name := range knownSecrets {
+		base := []string{name + "=leaked", strings.ToLower(name) + "=leaked", "PATH=/bin"}
+		for _, inherit := range []string{"core", "all", "none", ""} {
+			for _, v := range Inherited(base, EnvPolicy{Inherit: inherit}, FromServer) {
+				if v.Value == "leaked" {
+					t.Errorf("%s leaks with inherit %q", v.Name, inherit)
+				}
+			}
+		}
+		included := Inherited(base, EnvPolicy{Inherit: "none", Include: []string{name}}, FromServer)
+		if len(included) != 1 || included[0].Name != name {
+			t.Errorf("%s cannot be included: %v", name, included)
+		}
+	}
+}
+
+// What programs do not start without, or what nobody hides, is no secret.
+func TestOrdinaryNamesPass(t *testing.T) {
+	for _, name := range []string{
+		"PATH", "HOME", "SSH_AUTH_SOCK", "XAUTHORITY", "GOPATH", "JAVA_HOME", "NODE_ENV", "VIRTUAL_ENV", "HTTP_PROXY", "NO_PROXY",
+		"KEYBOARD", "PASSENGER_APP_ENV", "COLORTERM", "MONKEY", "SSL_CERT_FILE", "GPG_TTY", "KUBECONFIG", "DOCKER_HOST", "AUTHOR", "GIT_AUTHOR_NAME",
+	} {
+		if LooksSecret(name) {
+			t.Errorf("%s looks like a secret", name)
+		}
+	}
+}
+
+// A glob is one, however it is held against a name.
+func TestGlobs(t *testing.T) {
+	for _, test := range []struct {
+		glob, name string
+		want       bool
+	}{
+		{"A", "A", true}, {"A", "AB", false}, {"A*", "AB", true}, {"A*", "BA", false}, {"*A", "BA", true}, {"*A", "AB", false},
+		{"*A*", "BAB", true}, {"*A*", "B", false}, {"*", "", true}, {"*", "A/B", true}, {"**", "A", true}, {"", "", true}, {"", "A", false},
+		{"A?", "AB", true}, {"A?", "A", false}, {"?", "/", true}, {"[AB]*", "B/C", true}, {"[AB]*", "C", false}, {"A*B", "A/B", true}, {"A*B", "AC", false},
+		{`A\*`, "A*", true}, {`A\*`, "AB", false}, {"[", "[", true}, {"[", "A", false}, {"*[", "A[", false},
+	} {
+		if got := matches(test.glob, test.name); got != test.want {
+			t.Errorf("%q, %q: %v", test.glob, test.name, got)
+		}
 	}
 }

@@ -72,7 +72,7 @@ func isAbsence(err error) bool {
 }
 
 func searchPath(env []string) []string {
-	list, ok := getenv(env, "PATH")
+	list, ok := Getenv(env, "PATH")
 	if !ok {
 		list = defaultPath
 	}
@@ -96,7 +96,7 @@ func executable(file string, env []string) (string, error) {
 	if runtime.GOOS != "windows" || err == nil && filepath.Ext(file) != "" {
 		return file, err
 	}
-	endings, ok := getenv(env, "PATHEXT")
+	endings, ok := Getenv(env, "PATHEXT")
 	if !ok {
 		endings = ".COM;.EXE;.BAT;.CMD"
 	}

@@ -14,12 +14,6 @@ type Shell struct {
 	Args []string // what goes before the command line, as in -c
 }
 
-// posixShells understand what a POSIX sh does, near enough for a command line
-// that was written for one.
-var posixShells = []string{
-	"sh", "bash", "rbash", "dash", "ash", "zsh", "ksh", "ksh93", "mksh", "lksh", "oksh", "loksh", "pdksh", "yash", "posh",
-}
-
 // DefaultShell is the shell for a job that names none (protocol section 8):
 // $SHELL of env if that is a known POSIX shell that can be executed, else bash,
 // else sh, with -c. On Windows it is pwsh, else powershell, else cmd. The error
@@ -28,7 +22,7 @@ func DefaultShell(env []string) (Shell, error) {
 	candidates := []string{"bash", "sh"}
 	if runtime.GOOS == "windows" {
 		candidates = []string{"pwsh", "powershell", "cmd"}
-	} else if own, ok := getenv(env, "SHELL"); ok && filepath.IsAbs(own) && IsPOSIXShell(own) {
+	} else if own, ok := Getenv(env, "SHELL"); ok && filepath.IsAbs(own) && IsPOSIXShell(own) {
 		candidates = append([]string{own}, candidates...)
 	}
 	var err error
@@ -53,9 +47,11 @@ func ShellFor(pathOrName, dir string, env []string) (Shell, error) {
 	return Shell{Name: name, Path: path, Args: shellArgs(name)}, nil
 }
 
-// IsPOSIXShell says whether a path or name is that of a known POSIX shell.
+// IsPOSIXShell says whether a path or name is that of a known shell that understands what a
+// POSIX sh does, near enough for a command line that was written for one.
 func IsPOSIXShell(pathOrName string) bool {
-	return slices.Contains(posixShells, shellName(pathOrName))
+	name := shellName(pathOrName)
+	return FamilyOf(name) == FamilyPOSIX && !slices.Contains(notShells, name)
 }
 
 func shellName(path string) string {

@@ -1,0 +1,255 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"shelld/jobs/internal/proc"
+)
+
+// printed is what a job of its own prints with this environment.
+func printed(t *testing.T, m *Manager, s Spec) string {
+	t.Helper()
+	s.Mode = ModePipe
+	j := mustStart(t, m, s)
+	o := awaitClosed(t, j)
+	text, _ := j.Range(Stdout, o.Output[Stdout])
+	return string(text)
+}
+
+// sources are the variables of a list with what they are and where they come from.
+func sources(vars []Variable) map[string]string {
+	all := map[string]string{}
+	for _, v := range vars {
+		all[v.Name] = fmt.Sprintf("%s:%s", v.Source, v.Value)
+		if v.Secret {
+			all[v.Name] += ":secret"
+		}
+	}
+	return all
+}
+
+func environmentOf(t *testing.T, m *Manager) map[string]string {
+	t.Helper()
+	vars, _, err := m.Environment().Variables(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sources(vars)
+}
+
+func set(t *testing.T, m *Manager, name, value string, secret bool) {
+	t.Helper()
+	if err := m.SetVariable(name, value, secret); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a client sets and unsets counts for jobs that start from then on, each layer on top
+// of the one before, and each variable says where it comes from.
+func TestVariables(t *testing.T) {
+	t.Setenv("FROM_SERVER", "s")
+	t.Setenv("GONE", "s")
+	m := startReal(t, Options{Root: t.TempDir(), Env: EnvPolicy{
+		Inherit: "none", Include: []string{"PATH", "FROM_SERVER", "GONE"}, Set: map[string]string{"SET": "p", "CHANGED": "p"},
+	}})
+	before := mustStart(t, m, sh("true"))
+	set(t, m, "CHANGED", "c", false)
+	set(t, m, "HIDDEN", "not to be seen", true)
+	if err := m.UnsetVariable("GONE"); err != nil {
+		t.Fatal(err)
+	}
+	got := environmentOf(t, m)
+	for name, want := range map[string]string{
+		"FROM_SERVER": "server:s", "SET": "policy:p", "CHANGED": "client:c", "HIDDEN": "client::secret", "GONE": "", "PWD": "", "TERM": "",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	s := sh(`echo "$FROM_SERVER $SET $CHANGED $HIDDEN ${GONE-gone} $OWN"`)
+	s.Env = map[string]*string{"OWN": new("o"), "SET": new("start")}
+	if out := printed(t, m, s); out != "s start c not to be seen gone o\n" {
+		t.Errorf("printed %q", out)
+	}
+	j := mustStart(t, m, s)
+	got = sources(must(t, j.Variables()))
+	for name, want := range map[string]string{
+		"FROM_SERVER": "server:s", "SET": "start:start", "OWN": "start:o", "HIDDEN": "client::secret",
+		"PWD": "builtin:" + m.Root(), "TERM": "builtin:xterm-256color",
+	} {
+		if got[name] != want {
+			t.Errorf("the job's %s is %q, want %q", name, got[name], want)
+		}
+	}
+	// What has started keeps what it has.
+	if got := sources(must(t, before.Variables())); got["CHANGED"] != "policy:p" || got["GONE"] != "server:s" || got["HIDDEN"] != "" {
+		t.Errorf("the job before has %v", got)
+	}
+}
+
+// A start gets what was in effect when it was read, although it is carried out later.
+func TestVariablesOfAStartThatWasRead(t *testing.T) {
+	m := startReal(t, Options{})
+	set(t, m, "WHEN", "before", false)
+	s := sh(`echo "$WHEN"`)
+	s.Mode = ModePipe
+	for range 20 {
+		set(t, m, "WHEN", "before", false)
+		j, p, err := m.Start(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set(t, m, "WHEN", "after", false)
+		must(t, p)
+		o := awaitClosed(t, j)
+		if text, _ := j.Range(Stdout, o.Output[Stdout]); string(text) != "before\n" {
+			t.Fatalf("printed %q", text)
+		}
+	}
+}
+
+// TERM is a default: whoever says something of it is heard.
+func TestTermStandsBack(t *testing.T) {
+	m := startReal(t, Options{})
+	term := func() string {
+		return sources(must(t, mustStart(t, m, sh("true")).Variables()))["TERM"]
+	}
+	if got := term(); got != "builtin:xterm-256color" {
+		t.Errorf("TERM is %q", got)
+	}
+	set(t, m, "TERM", "vt100", false)
+	if got := term(); got != "client:vt100" {
+		t.Errorf("set, TERM is %q", got)
+	}
+	if err := m.UnsetVariable("TERM"); err != nil {
+		t.Fatal(err)
+	}
+	if got := term(); got != "" {
+		t.Errorf("unset, TERM is %q", got)
+	}
+}
+
+// A profile comes over what is inherited, and under all that somebody has said.
+func TestProfiles(t *testing.T) {
+	t.Setenv("PAGER", "less")
+	m := startReal(t, Options{Env: EnvPolicy{Set: map[string]string{"CLICOLOR": "1"}}})
+	set(t, m, "NO_COLOR", "", false)
+	of := func(s Spec) map[string]string { return sources(must(t, mustStart(t, m, s).Variables())) }
+	if got := of(Spec{Argv: []string{"true"}}); got["PAGER"] != "server:less" || got["GIT_PAGER"] != "" {
+		t.Errorf("without: %v", got)
+	}
+	got := of(Spec{Argv: []string{"true"}, Profile: ProfileAgent, Env: map[string]*string{"EDITOR": new("ed"), "GIT_EDITOR": nil}})
+	for name, want := range map[string]string{
+		"PAGER": "profile:cat", "CLICOLOR": "policy:1", "NO_COLOR": "client:", "EDITOR": "start:ed", "GIT_EDITOR": "", "VISUAL": "profile:" + noEditor,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+	if len(Profiles()[ProfileAgent]) == 0 || len(Profiles()[ProfileInteractive]) != 0 {
+		t.Errorf("profiles: %v", Profiles())
+	}
+}
+
+// The editor of the profile fails, and says what to do, however it is started.
+func TestNoEditor(t *testing.T) {
+	m := startReal(t, Options{})
+	s := sh(`eval "$EDITOR \"\$@\"" 2>&1; echo $?`)
+	s.Profile = ProfileAgent
+	if out := printed(t, m, s); !strings.Contains(out, "nobody here to edit") || !strings.HasSuffix(out, "\n1\n") {
+		t.Errorf("printed %q", out)
+	}
+}
+
+// What no job can be given is refused, and no refusal has a value in it.
+func TestVariablesThatCannotBe(t *testing.T) {
+	m := startReal(t, Options{})
+	const value = "not to be told"
+	long := strings.Repeat("x", proc.MaxVariable)
+	for _, test := range []struct {
+		name, value string
+		secret      bool
+		code        Code
+		about       string
+	}{
+		{"", value, false, CodeInvalidParams, "/name"},
+		{"A=B", value, false, CodeInvalidParams, "/name"},
+		{"A\x00B", value, false, CodeInvalidParams, "/name"},
+		{"PWD", value, false, CodeInvalidParams, "/name"},
+		{"A", value + "\x00", false, CodeInvalidParams, "/value"},
+		{"A", "ab12c", true, CodeInvalidParams, "/value"},
+		{"A", long, false, CodeLimitExceeded, "variableBytes"},
+	} {
+		err := m.SetVariable(test.name, test.value, test.secret)
+		if err == nil || err.Code != test.code || err.Pointer+err.Limit != test.about || strings.Contains(err.Message, test.value) && test.value != "" {
+			t.Errorf("%.20q %.20q: %+v", test.name, test.value, err)
+		}
+	}
+	if got := environmentOf(t, m); got["A"] != "" {
+		t.Errorf("A is %q", got["A"])
+	}
+	fits := long[:proc.MaxVariable-len("A=\x00")]
+	set(t, m, "A", fits, false)
+	if out := printed(t, m, sh(`echo ${#A}`)); out != fmt.Sprintln(len(fits)) {
+		t.Errorf("the longest variable has %q", out)
+	}
+}
+
+// A client can neither fill the server's memory nor make every start fail.
+func TestVariablesAreBounded(t *testing.T) {
+	m := startReal(t, Options{})
+	var refused *Error
+	for i := 0; refused == nil; i++ {
+		refused = m.SetVariable(fmt.Sprint("V", i), "", false)
+		if i > maxVariables {
+			t.Fatal("there is no bound")
+		}
+	}
+	if refused.Code != CodeLimitExceeded || refused.Limit != "variables" || refused.Max != maxVariables {
+		t.Errorf("%+v", refused)
+	}
+	m = startReal(t, Options{})
+	big := strings.Repeat("x", 100<<10)
+	for i := range 20 {
+		if refused = m.SetVariable(fmt.Sprint("V", i), big, false); refused != nil {
+			break
+		}
+	}
+	if refused == nil || refused.Limit != "variablesBytes" {
+		t.Fatalf("%+v", refused)
+	}
+	if out := printed(t, m, sh("echo ok")); out != "ok\n" {
+		t.Errorf("with all of it a job prints %q", out)
+	}
+}
+
+// Nothing is set once the server ends, and a job's environment never.
+func TestVariablesAreRefused(t *testing.T) {
+	m := startReal(t, Options{})
+	j := mustStart(t, m, sh("true"))
+	if err := j.VariablesAreFixed(); err.Code != CodeUnsupported || err.Pointer != "/handle" {
+		t.Errorf("%+v", err)
+	}
+	m.Shutdown()
+	if err := m.SetVariable("A", "b", false); !errors.Is(err, errClosedServer()) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A start is not made slow by what its environment is made of.
+func BenchmarkEnvironmentOfAStart(b *testing.B) {
+	base := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/ada", "LANG=C.UTF-8", "USER=ada", "LOGNAME=ada", "SHELL=/bin/bash"}
+	for i := range 24 {
+		base = append(base, fmt.Sprintf("XDG_%d=value", i))
+	}
+	m := &Manager{environment: base}
+	e := m.newEnvironment(Options{})
+	s := Spec{from: e, Env: map[string]*string{"A": new("b")}}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.environ(ModePTY, "/tmp")
+	}
+}

@@ -1,0 +1,25 @@
+package proc
+
+import (
+	"bufio"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// userShell is the shell of a user in a list like /etc/passwd; "" = it is not there.
+func userShell(file string, uid int) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		fields := strings.Split(lines.Text(), ":")
+		if len(fields) == 7 && fields[2] == strconv.Itoa(uid) {
+			return strings.TrimSpace(fields[6])
+		}
+	}
+	return ""
+}
