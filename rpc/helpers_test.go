@@ -19,6 +19,14 @@ func merged(p obj, more []any) obj {
 	return p
 }
 
+// flat are the members of an object as pairs.
+func flat(o obj) (pairs []any) {
+	for name, value := range o {
+		pairs = append(pairs, name, value)
+	}
+	return pairs
+}
+
 // pipe starts a command of sh in pipe mode and returns its handle.
 func (s *session) pipe(command string, more ...any) int64 {
 	s.t.Helper()

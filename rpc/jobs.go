@@ -15,6 +15,7 @@ const (
 	defaultBytes    = 16384
 	defaultDrain    = 500 * time.Millisecond
 	defaultKill     = 5 * time.Second
+	defaultLogin    = 10 * time.Second
 
 	defaultScreenInterval = 100 * time.Millisecond
 )
@@ -74,7 +75,8 @@ func (s *Server) roomForEvents() error {
 func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.Spec, error) {
 	spec := jobs.Spec{
 		Command: p.Command, Argv: p.Argv, Shell: or(p.Shell, ""), Cwd: or(p.Cwd, ""), Env: p.Env,
-		Mode: jobs.Mode(or(p.Mode, "")), Cols: int(or(p.Cols, 0)), Rows: int(or(p.Rows, 0)),
+		Profile: string(or(p.Profile, schema.ProfileNameInteractive)),
+		Mode:    jobs.Mode(or(p.Mode, "")), Cols: int(or(p.Cols, 0)), Rows: int(or(p.Rows, 0)),
 		Name: or(p.Name, ""), Group: or(p.Group, ""), Description: or(p.Description, ""),
 		Stderr: jobs.StderrMode(or(p.Stderr, schema.StderrTargetSeparate)),
 	}
@@ -127,7 +129,7 @@ func (s *Server) jobRun(r *request) error {
 		return err
 	}
 	spec, err := s.startSpec(&schema.JobStartParams{
-		Command: p.Command, Argv: p.Argv, Shell: p.Shell, Cwd: p.Cwd, Env: p.Env, Mode: p.Mode, Cols: p.Cols, Rows: p.Rows,
+		Command: p.Command, Argv: p.Argv, Shell: p.Shell, Cwd: p.Cwd, Env: p.Env, Profile: p.Profile, Mode: p.Mode, Cols: p.Cols, Rows: p.Rows,
 		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
 		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile, KillAfterMs: p.KillAfterMs, Limits: p.Limits,
 	}, jobs.ModePipe)

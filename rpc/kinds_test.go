@@ -116,6 +116,14 @@ var provocations = []provocation{
 	{"job/unwatch", schema.KindJobNotFound, `job/unwatch {"handle":1,"watchId":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/subscribe", schema.KindJobNotFound, `job/subscribe {"handle":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/unsubscribe", schema.KindJobNotFound, `job/unsubscribe {"handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"env/get", schema.KindJobNotFound, `env/get {"name":"A","handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"env/list", schema.KindJobNotFound, `env/list {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},
+	{"env/set", schema.KindJobNotFound, `env/set {"name":"A","value":"b","handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"env/set", schema.KindUnsupported, startSleeping + `env/set {"name":"A","value":"b","handle":"sleep"}`, `{"what":"handle","pointer":"/handle"}`},
+	{"env/set", schema.KindLimitExceeded, `env/set {"name":"A","value":"` + long128K + `"}`, `{"limit":"variableBytes","max":131070}`},
+	{"env/unset", schema.KindJobNotFound, `env/unset {"name":"A","handle":1}`, `{"handle":1,"jobs":[]}`},
+	{"env/unset", schema.KindUnsupported, startSleeping + `env/unset {"name":"A","handle":1}`, `{"what":"handle","pointer":"/handle"}`},
+
 	{"job/remove", schema.KindJobNotFound, `job/remove {"handle":1}`, `{"handle":1,"jobs":[]}`},
 	{"job/remove", schema.KindJobRunning, startSleeping + `job/remove {"handle":1}`, `{"handle":1}`},
 }
@@ -126,6 +134,9 @@ var provocations = []provocation{
 var provokedElsewhere = map[string]string{
 	"job/subscribe jobExited":       ". TestSubscribeToClosed: job/closed must have been sent",
 	"job/write policyDenied":        ". TestSecretInputClientOnly: a program must have switched echo off",
+	"env/get canceled":              ". TestCancelWhileTheLoginShellIsAsked: a login shell that does not answer",
+	"env/list canceled":             ". TestCancelWhileTheLoginShellIsAsked: as above",
+	"platform/get canceled":         ". TestCancelWhileTheLoginShellIsAsked: as above",
 	"job/screen canceled":           "../jobs TestScreenIsCancelled: it is drawn too soon to be cancelled in time",
 	"job/remove outputFileError":    "../jobs TestRemovalOfWhatIsNotOurs: somebody else's file in the place of the job's",
 	"job/start resourceUnavailable": "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",

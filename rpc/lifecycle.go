@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -125,6 +123,7 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 		Env: jobs.EnvPolicy{
 			Inherit: string(or(env.Inherit, schema.EnvInheritCore)), Include: env.Include, Exclude: env.Exclude, Set: env.Set,
 		},
+		Login: login(env.Login),
 		Limits: jobs.Limits{
 			MaxJobs:         int(or(limits.MaxJobs, 0)),
 			SpoolMemory:     int(or(limits.SpoolMemoryBytes, 0)),
@@ -163,6 +162,14 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 		s.stream.frames.SetMax(s.settings.maxMessage)
 	}
 	return nil
+}
+
+// login is how long the login shell is asked; 0: it is not.
+func login(o *schema.LoginOptions) time.Duration {
+	if o == nil {
+		return 0
+	}
+	return milliseconds(o.TimeoutMs, defaultLogin)
 }
 
 // persist is where output is kept; nil for memory alone.
@@ -234,6 +241,8 @@ func (s *Server) capabilities() schema.Capabilities {
 		},
 	}
 	c.Signals = jobs.Signals()
+	c.Profiles = jobs.Profiles()
+	c.LoginEnvironment = optional(jobs.AsksLogin)
 	c.Queries = answered(p.Modes)
 	c.Limits = limitSupport(s.mgr)
 	for _, m := range p.Modes {
@@ -263,19 +272,6 @@ func (s *Server) capabilities() schema.Capabilities {
 		c.Conditions = append(c.Conditions, string(k))
 	}
 	return c
-}
-
-func (s *Server) platform() schema.Platform {
-	shell := s.mgr.DefaultShell()
-	p := schema.Platform{OS: runtime.GOOS, Arch: runtime.GOARCH, Shell: filepath.Base(shell), ShellPath: shell}
-	if shell == "" {
-		p.Shell = ""
-	}
-	if limit := s.mgr.Platform().CanonicalLineLimit; limit > 0 {
-		n := int64(limit)
-		p.CanonicalLineLimit = &n
-	}
-	return p
 }
 
 // shutdown ends every job and answers when that is done.

@@ -39,6 +39,11 @@ func requests() []method {
 		{"job/remove", (*Server).jobRemove},
 		{"job/subscribe", (*Server).jobSubscribe},
 		{"job/unsubscribe", (*Server).jobUnsubscribe},
+		{"platform/get", (*Server).platformGet},
+		{"env/get", (*Server).envGet},
+		{"env/set", (*Server).envSet},
+		{"env/unset", (*Server).envUnset},
+		{"env/list", (*Server).envList},
 		{"server/stats", (*Server).serverStats},
 	}
 }

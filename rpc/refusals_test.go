@@ -53,6 +53,8 @@ func refusalSetting(t *testing.T) *session {
 
 var long4096 = strings.Repeat("x", 4096)
 
+var long128K = strings.Repeat("x", 128<<10)
+
 func wire(s string) json.RawMessage { return json.RawMessage(s) }
 
 func until(c obj) []obj { return []obj{c} }

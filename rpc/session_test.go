@@ -139,7 +139,8 @@ func (s *session) initialize(params ...any) schema.InitializeResult {
 	if options == nil {
 		options = obj{}
 	}
-	options["env"] = obj{"set": obj{markName: mark}}
+	env, _ := options["env"].(obj)
+	options["env"] = merged(obj{"set": obj{markName: mark}}, flat(env))
 	p["options"] = options
 	r := do[schema.InitializeResult](s, "initialize", p)
 	s.setUp = true

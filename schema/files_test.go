@@ -124,7 +124,7 @@ func checkDefault(t *testing.T, path string, p document) {
 // are closed, so that a typing error does not pass in silence.
 var open = []string{
 	"initialize.schema.json/$defs/clientInfo", "initialize.schema.json/$defs/clientCapabilities",
-	"initialize.schema.json/$defs/envOptions", "initialize.schema.json/$defs/limitOptions",
+	"initialize.schema.json/$defs/envOptions", "initialize.schema.json/$defs/loginOptions", "initialize.schema.json/$defs/limitOptions",
 	"initialize.schema.json/$defs/persistOptions", "initialize.schema.json/$defs/options", "initialize.schema.json/$defs/params",
 	"initialize.schema.json/$defs/treeControl", "initialize.schema.json/$defs/inputDetection",
 	"initialize.schema.json/$defs/screenCapabilities", "initialize.schema.json/$defs/capabilities", "initialize.schema.json/$defs/limitSupport",
@@ -201,8 +201,8 @@ func TestFile(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	const (
-		fromClient = "initialize shutdown job/start job/run job/write job/read job/wait job/list job/get job/kill job/signal job/resize job/watch job/unwatch job/remove job/subscribe job/unsubscribe"
-		statistics = "server/stats"
+		fromClient = "initialize shutdown job/start job/run job/write job/read job/wait job/list job/get job/kill job/signal job/resize job/watch job/unwatch job/remove job/subscribe job/unsubscribe platform/get"
+		policy     = "server/stats env/get env/list env/set env/unset"
 		screen     = "job/screen"
 		changed    = "job/screenChanged job/waitingForInput"
 		toldClient = "initialized exit $/cancelRequest job/ack"
@@ -212,7 +212,9 @@ func TestMethods(t *testing.T) {
 	for _, name := range strings.Fields(fromClient) {
 		want[name] = Method{Name: name, Kind: "request", From: "client", Level: "core", HasParams: true, HasResult: true}
 	}
-	want[statistics] = Method{Name: statistics, Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true}
+	for _, name := range strings.Fields(policy) {
+		want[name] = Method{Name: name, Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true}
+	}
 	for _, name := range strings.Fields(changed) {
 		want[name] = Method{Name: name, Kind: "notification", From: "server", Level: "terminal", HasParams: true}
 	}

@@ -440,6 +440,56 @@ type Hint struct {
 	Path *string `json:"path,omitempty"`
 }
 
+// EnvSource: Where a variable comes from, each on top of those before it. server: the
+// server's own environment. login: the login shell has set or changed it. profile: the
+// profile that the start names. policy: options.env.set. client: env/set. builtin: what a
+// job gets for how it is started, as PWD and TERM. start: the env of the start.
+type EnvSource string
+
+// The values of EnvSource.
+const (
+	EnvSourceServer  EnvSource = "server"
+	EnvSourceLogin   EnvSource = "login"
+	EnvSourceProfile EnvSource = "profile"
+	EnvSourcePolicy  EnvSource = "policy"
+	EnvSourceClient  EnvSource = "client"
+	EnvSourceBuiltin EnvSource = "builtin"
+	EnvSourceStart   EnvSource = "start"
+)
+
+// EnvScope: For whom a variable is set. global: for all later starts. job: for one job.
+type EnvScope string
+
+// The values of EnvScope.
+const (
+	EnvScopeGlobal EnvScope = "global"
+	EnvScopeJob    EnvScope = "job"
+)
+
+// ProfileName: A set of variables for a kind of use. interactive: none, for a person at
+// the client. agent: for a program at the client, which nothing shall wait for: no pager,
+// an editor that fails and says so, no colours, no questions. capabilities.profiles has
+// the variables.
+type ProfileName string
+
+// The values of ProfileName.
+const (
+	ProfileNameInteractive ProfileName = "interactive"
+	ProfileNameAgent       ProfileName = "agent"
+)
+
+// ShellFeatures: What command lines of a shell can have.
+type ShellFeatures struct {
+	// One command's output as the input of the next.
+	Pipelines bool `json:"pipelines"`
+	// Output into files with >, and errors after it with 2>&1.
+	Redirects bool `json:"redirects"`
+	// Commands that are not waited for.
+	BackgroundJobs bool `json:"backgroundJobs"`
+	// Input that stands in the line itself, behind <<.
+	Heredoc bool `json:"heredoc"`
+}
+
 // PatternTarget: What a pattern looks at. plain: the output with escape sequences
 // removed; CR and LF stay. raw: the bytes as they came. screen: the lines that the
 // terminal's screen shows, without blanks at their ends, with LF between them. A job
@@ -852,6 +902,149 @@ type Outcome struct {
 	Output Map[OutcomeOutput] `json:"output"`
 	// The job when the wait ended.
 	Job JobState `json:"job"`
+}
+
+// EnvGetParams: Which variable, and of what.
+type EnvGetParams struct {
+	// Which variable.
+	Name string `json:"name"`
+	// Of the job with this handle or name: as it was started. Default: of all later starts.
+	Handle json.RawMessage `json:"handle,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// EnvGetResult: The variable.
+type EnvGetResult struct {
+	// The variable's name, as it is spelled there.
+	Name string `json:"name"`
+	// Its value; null where there is no such variable, and where it is secret.
+	Value *string `json:"value"`
+	// Where it comes from; absent where there is no such variable.
+	Source *EnvSource `json:"source,omitempty"`
+	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// absent.
+	Secret *bool `json:"secret,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// EnvVariable: One variable.
+type EnvVariable struct {
+	// Its value; null where it is secret.
+	Value *string `json:"value"`
+	// Where it comes from.
+	Source EnvSource `json:"source"`
+	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// absent.
+	Secret *bool `json:"secret,omitempty"`
+}
+
+// LoginReport: How the login shell was asked for its environment.
+type LoginReport struct {
+	// Its absolute path; absent where nobody knows which it is.
+	Shell *string `json:"shell,omitempty"`
+	// Whether its environment was taken. If not, jobs get what they would get without it.
+	Taken bool `json:"taken"`
+	// Why not, in words for people; absent where it was.
+	Reason *string `json:"reason,omitempty"`
+	// How long that has taken, in milliseconds.
+	DurationMs int64 `json:"durationMs"`
+}
+
+// EnvListParams: Of what.
+type EnvListParams struct {
+	// Of the job with this handle or name: as it was started. Default: of all later starts.
+	Handle json.RawMessage `json:"handle,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// EnvListResult: All variables.
+type EnvListResult struct {
+	// The variables, by name.
+	Variables Map[EnvVariable] `json:"variables"`
+	// How many there are.
+	Count int64 `json:"count"`
+	// How the login shell was asked; absent where options.env.login did not ask for that,
+	// and of a job.
+	Login *LoginReport `json:"login,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// EnvSetStatus: set: it is.
+type EnvSetStatus string
+
+// The values of EnvSetStatus.
+const (
+	EnvSetStatusSet EnvSetStatus = "set"
+)
+
+// EnvSetParams: What to set.
+type EnvSetParams struct {
+	// Which variable. PWD cannot be set: a job has it from its cwd.
+	Name string `json:"name"`
+	// Its value, without NUL characters. With the name at most as long as the system takes
+	// it (128 KiB on Linux), and at most 1 MiB in all variables that are set
+	// (limitExceeded).
+	Value string `json:"value"`
+	// Whether the value is for jobs alone: it is never told, and has at least 6 bytes.
+	// Default false.
+	Secret *bool `json:"secret,omitempty"`
+	// For the job with this handle or name; unsupported where its environment cannot be
+	// changed. Default: for all later starts.
+	Handle json.RawMessage `json:"handle,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// EnvSetResult: What is set.
+type EnvSetResult struct {
+	// That it is set.
+	Status EnvSetStatus `json:"status"`
+	// The variable's name.
+	Name string `json:"name"`
+	// Its value; null where it is secret.
+	Value *string `json:"value"`
+	// For whom.
+	Scope EnvScope `json:"scope"`
+	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// absent.
+	Secret *bool `json:"secret,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// EnvUnsetStatus: unset: there is no such variable any more.
+type EnvUnsetStatus string
+
+// The values of EnvUnsetStatus.
+const (
+	EnvUnsetStatusUnset EnvUnsetStatus = "unset"
+)
+
+// EnvUnsetParams: What to unset.
+type EnvUnsetParams struct {
+	// Which variable. PWD cannot be unset.
+	Name string `json:"name"`
+	// For the job with this handle or name; unsupported where its environment cannot be
+	// changed. Default: for all later starts.
+	Handle json.RawMessage `json:"handle,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// EnvUnsetResult: What is unset.
+type EnvUnsetResult struct {
+	// That it is unset.
+	Status EnvUnsetStatus `json:"status"`
+	// The variable's name.
+	Name string `json:"name"`
+	// For whom.
+	Scope EnvScope `json:"scope"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // RequestMessage: Asks for something, and is answered once, by the success or error with
@@ -1379,6 +1572,14 @@ const (
 	EnvInheritNone EnvInherit = "none"
 )
 
+// LoginOptions: The login shell, with its start files as for a person, is asked once for
+// the environment that it makes of the server's own. Starts that come meanwhile wait for
+// it.
+type LoginOptions struct {
+	// Milliseconds after which it is given up. Default 10000.
+	TimeoutMs *int64 `json:"timeoutMs,omitempty"`
+}
+
 // EnvOptions: Which environment every job of this connection starts from; the env of a
 // job/start comes on top.
 type EnvOptions struct {
@@ -1387,6 +1588,11 @@ type EnvOptions struct {
 	// Names to pass on besides, even if they look like secrets; * stands for any characters.
 	// Default: none.
 	Include []string `json:"include,omitzero"`
+	// Asks the login shell, and takes what it tells in place of the server's own
+	// environment; inherit, include and exclude say what of it is passed on. env/list tells
+	// how that went; where it went wrong the server's own environment stays. Default: it is
+	// not asked. A server without capabilities.loginEnvironment ignores it.
+	Login *LoginOptions `json:"login,omitempty"`
 	// Names not to pass on; * stands for any characters. Default: none.
 	Exclude []string `json:"exclude,omitzero"`
 	// Variables to set, by name. Default: none.
@@ -1614,6 +1820,12 @@ type Capabilities struct {
 	Secret *bool `json:"secret,omitempty"`
 	// Whether the server takes options.secretInput. Absent: false.
 	SecretInput *bool `json:"secretInput,omitempty"`
+	// Whether the server takes options.env.login. Absent: false.
+	LoginEnvironment *bool `json:"loginEnvironment,omitempty"`
+	// The profiles that a start can name, and the variables that each sets unless
+	// options.env.set, env/set, env/unset or the start's own env has the name. Absent: there
+	// are none.
+	Profiles map[string]map[string]string `json:"profiles,omitzero"`
 	// How much of each level of the protocol (core, trees, terminal, store, policy) the
 	// server has; a level that is absent is none.
 	Levels Map[LevelSupport] `json:"levels"`
@@ -1621,8 +1833,19 @@ type Capabilities struct {
 
 // Platform: The machine on which jobs run.
 type Platform struct {
-	// The operating system, such as linux, darwin, windows.
+	// The operating system, such as linux, darwin, windows: platform of platform/get.
 	OS string `json:"os"`
+	// The version of the kernel; absent where it is not known.
+	Version *string `json:"version,omitempty"`
+	// What stands between the parts of a path. It, and the members below, are absent where a
+	// server does not tell them here; platform/get does.
+	PathSeparator *string `json:"pathSeparator,omitempty"`
+	// What stands between two commands that follow each other, for the shell.
+	CommandSeparator *string `json:"commandSeparator,omitempty"`
+	// What stands before the name of a variable, for the shell.
+	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
+	// What command lines of the shell can have.
+	Features *ShellFeatures `json:"features,omitempty"`
 	// The processor, such as amd64, arm64.
 	Arch string `json:"arch"`
 	// Name of the shell that runs a command where the start names none, such as bash.
@@ -2065,6 +2288,10 @@ type JobRunParams struct {
 	Cwd *string `json:"cwd,omitempty"`
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`
+	// Which variables the job gets for the kind of use; env comes on top of them. A server
+	// without capabilities.profiles refuses any but interactive (unsupported). Default
+	// interactive.
+	Profile *ProfileName `json:"profile,omitempty"`
 	// Whether the job has a terminal. Default pipe.
 	Mode *Mode `json:"mode,omitempty"`
 	// Width of the terminal in columns. Default 80.
@@ -2418,6 +2645,10 @@ type JobStartParams struct {
 	Cwd *string `json:"cwd,omitempty"`
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`
+	// Which variables the job gets for the kind of use; env comes on top of them. A server
+	// without capabilities.profiles refuses any but interactive (unsupported). Default
+	// interactive.
+	Profile *ProfileName `json:"profile,omitempty"`
 	// Whether the job has a terminal. Default pty; where no terminal can be had and mode was
 	// not given, the job starts in pipe mode and says so in modeReason.
 	Mode *Mode `json:"mode,omitempty"`
@@ -2888,6 +3119,85 @@ type LogMessageParams struct {
 	Level LogLevel `json:"level"`
 	// The message, in words for people.
 	Text string `json:"text"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// ShellFamily: Shells whose command lines look alike. posix: sh, bash, zsh, dash, ksh and
+// their like. other: one that the server does not know.
+type ShellFamily string
+
+// The values of ShellFamily.
+const (
+	ShellFamilyPosix      ShellFamily = "posix"
+	ShellFamilyCsh        ShellFamily = "csh"
+	ShellFamilyFish       ShellFamily = "fish"
+	ShellFamilyRc         ShellFamily = "rc"
+	ShellFamilyPowershell ShellFamily = "powershell"
+	ShellFamilyCmd        ShellFamily = "cmd"
+	ShellFamilyNu         ShellFamily = "nu"
+	ShellFamilyElvish     ShellFamily = "elvish"
+	ShellFamilyXonsh      ShellFamily = "xonsh"
+	ShellFamilyOther      ShellFamily = "other"
+)
+
+// InstalledShell: A shell that can be executed.
+type InstalledShell struct {
+	// The name by which job/start takes it where it is on PATH.
+	Name string `json:"name"`
+	// Its absolute path.
+	Path string `json:"path"`
+	// The file that the path leads to; absent where it is that file.
+	Target *string `json:"target,omitempty"`
+	// What kind of shell it is.
+	Family ShellFamily `json:"family"`
+	// Its version, as it tells it; null where it does not, or not in time.
+	Version *string `json:"version"`
+	// It runs a command where the start names no shell. Else absent.
+	Default *bool `json:"default,omitempty"`
+	// What stands between two commands that follow each other: && where the shell has that,
+	// and the second is run if the first has succeeded. Absent where the server does not
+	// know.
+	CommandSeparator *string `json:"commandSeparator,omitempty"`
+	// What stands before the name of a variable. Absent where the server does not know.
+	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
+	// What its command lines can have; absent where the server does not know.
+	Features *ShellFeatures `json:"features,omitempty"`
+}
+
+// PlatformGetParams: Nothing.
+type PlatformGetParams struct {
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// PlatformGetResult: The machine.
+type PlatformGetResult struct {
+	// The operating system, such as linux, darwin, windows.
+	Platform string `json:"platform"`
+	// The processor, such as amd64, arm64.
+	Arch string `json:"arch"`
+	// The version of the kernel; absent where it is not known.
+	Version *string `json:"version,omitempty"`
+	// Name of the shell that runs a command where the start names none; empty where there is
+	// none.
+	Shell string `json:"shell"`
+	// Absolute path of that shell; empty where there is none.
+	ShellPath string `json:"shellPath"`
+	// The shells that there are: those that the server knows by name, on the PATH of jobs,
+	// and those that the system lists.
+	Shells List[InstalledShell] `json:"shells"`
+	// What stands between the parts of a path.
+	PathSeparator string `json:"pathSeparator"`
+	// As in installedShell, of the shell that runs a command; absent where there is none.
+	CommandSeparator *string `json:"commandSeparator,omitempty"`
+	// The same.
+	EnvironmentPrefix *string `json:"environmentPrefix,omitempty"`
+	// What its command lines can have; absent where there is none.
+	Features *ShellFeatures `json:"features,omitempty"`
+	// The longest line in bytes, its end not counted, that a terminal passes on whole while
+	// it edits lines; null where there is no such limit, or where it is not known.
+	CanonicalLineLimit *int64 `json:"canonicalLineLimit"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -1,0 +1,131 @@
+package rpc_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"shelld/schema"
+)
+
+// What is set is there for later starts, in the order in which it was asked for, and a secret
+// is told to jobs alone.
+func TestVariables(t *testing.T) {
+	s := start(t)
+	const secret = "hunter2 and more"
+	set := do[schema.EnvSetResult](s, "env/set", obj{"name": "NODE_ENV", "value": "test"})
+	if set.Status != "set" || set.Name != "NODE_ENV" || str(set.Value) != "test" || set.Scope != schema.EnvScopeGlobal || set.Secret != nil {
+		t.Errorf("%s", show(set))
+	}
+	if set := do[schema.EnvSetResult](s, "env/set", obj{"name": "HIDDEN", "value": secret, "secret": true}); set.Value != nil || set.Secret == nil {
+		t.Errorf("%s", show(set))
+	}
+	one := s.begin("env/set", obj{"name": "ORDER", "value": "1"})
+	first := s.begin("env/get", obj{"name": "ORDER"})
+	two := s.begin("env/set", obj{"name": "ORDER", "value": "2"})
+	one.answer()
+	two.answer()
+	equal(t, "ORDER as it was", str(result[schema.EnvGetResult](first).Value), "1")
+
+	out := s.run(`echo "$NODE_ENV $HIDDEN $ORDER"`)
+	equal(t, "a job's output", str(out.Stdout), "test "+secret+" 2\n")
+
+	list := do[schema.EnvListResult](s, "env/list", nil)
+	equal(t, "count", list.Count, int64(len(list.Variables)))
+	equal(t, "the source", list.Variables["NODE_ENV"].Source, schema.EnvSourceClient)
+	equal(t, "the source of what initialize has set", list.Variables[markName].Source, schema.EnvSourcePolicy)
+	if v := list.Variables["HIDDEN"]; v.Value != nil || v.Secret == nil || list.Login != nil {
+		t.Errorf("%s", show(list))
+	}
+	for _, where := range []obj{{}, {"handle": s.pipe("true")}} {
+		got := do[schema.EnvGetResult](s, "env/get", merged(obj{"name": "HIDDEN"}, flat(where)))
+		if got.Value != nil || got.Secret == nil || got.Source == nil || *got.Source != schema.EnvSourceClient {
+			t.Errorf("%v: %s", where, show(got))
+		}
+	}
+	unset := do[schema.EnvUnsetResult](s, "env/unset", obj{"name": "NODE_ENV"})
+	if unset.Status != "unset" || unset.Name != "NODE_ENV" || unset.Scope != schema.EnvScopeGlobal {
+		t.Errorf("%s", show(unset))
+	}
+	if got := do[schema.EnvGetResult](s, "env/get", obj{"name": "NODE_ENV"}); got.Value != nil || got.Source != nil || got.Secret != nil {
+		t.Errorf("%s", show(got))
+	}
+}
+
+// No refusal says what was given as the value: it may have been meant as a secret.
+func TestNoRefusalHasTheValue(t *testing.T) {
+	s := start(t)
+	for _, params := range []obj{
+		{"name": "A", "value": 123456789, "secret": true},
+		{"name": "A", "value": []string{"123456789"}},
+		{"name": "A", "value": "123456789\x00", "secret": true},
+		{"name": "A=", "value": "123456789", "secret": true},
+		{"name": "PWD", "value": "123456789", "secret": true},
+		{"name": "A", "value": "123456789", "secret": "123456"},
+		{"name": "A", "value": strings.Repeat("123456789", 20_000), "secret": true},
+	} {
+		a := s.beginBad("env/set", params).answer()
+		if a.Error == nil {
+			t.Fatalf("%.100s is taken", encode(params))
+		}
+		if strings.Contains(encode(a.Error), "123456789") {
+			t.Errorf("%.100s is answered with %s", encode(params), show(a.Error))
+		}
+	}
+}
+
+// platform/get tells what initialize tells, and the shells besides, one of which is what runs
+// commands.
+func TestPlatform(t *testing.T) {
+	s := open(t)
+	told := s.initialize().Platform
+	got := do[schema.PlatformGetResult](s, "platform/get", nil)
+	want := schema.Platform{
+		OS: got.Platform, Arch: got.Arch, Version: got.Version, Shell: got.Shell, ShellPath: got.ShellPath,
+		PathSeparator: &got.PathSeparator, CommandSeparator: got.CommandSeparator, EnvironmentPrefix: got.EnvironmentPrefix,
+		Features: got.Features, CanonicalLineLimit: got.CanonicalLineLimit,
+	}
+	equal(t, "platform", encode(told), encode(want))
+	defaults := 0
+	for _, sh := range got.Shells {
+		if !filepath.IsAbs(sh.Path) || sh.Name != filepath.Base(sh.Path) {
+			t.Errorf("%s", show(sh))
+		}
+		if sh.Default != nil {
+			defaults++
+			equal(t, "the default", sh.Path, got.ShellPath)
+		}
+	}
+	equal(t, "defaults", defaults, 1)
+}
+
+// Whoever does not want to wait for the login shell any longer is answered.
+func TestCancelWhileTheLoginShellIsAsked(t *testing.T) {
+	bash := "/bin/bash"
+	if _, err := os.Stat(bash); err != nil {
+		t.Skip(err)
+	}
+	home, gate := t.TempDir(), newFifo(t)
+	if err := os.WriteFile(filepath.Join(home, ".bash_profile"), []byte("read -r line <"+gate.path+"; export FROM_LOGIN=$line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("SHELL", bash)
+	s := start(t, "options", obj{"env": obj{"inherit": "all", "login": obj{"timeoutMs": 600_000}}})
+	for method, params := range map[string]obj{"env/get": {"name": "HOME"}, "env/list": {}, "platform/get": {}} {
+		c := s.begin(method, params)
+		c.withdraw()
+		refused[schema.CanceledData](c, schema.KindCanceled)
+	}
+	get := s.begin("env/get", obj{"name": "FROM_LOGIN"})
+	gate.release()
+	got := result[schema.EnvGetResult](get)
+	if got.Source == nil || *got.Source != schema.EnvSourceLogin {
+		t.Errorf("%s", show(got))
+	}
+	list := do[schema.EnvListResult](s, "env/list", nil)
+	if l := list.Login; l == nil || !l.Taken || str(l.Shell) != bash || l.Reason != nil {
+		t.Errorf("%s", show(l))
+	}
+}
