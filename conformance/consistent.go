@@ -180,7 +180,7 @@ func (c *checker) asRead() string {
 // leastKnown is how long a secret has to be to be known again.
 const leastKnown = 6
 
-// secretsOf are the secrets in a job/write that are long enough to be known again.
+// secretsOf are the secrets in a job/write or env/set that are long enough to be known again.
 func secretsOf(params map[string]any) (all []string) {
 	add := func(v any) {
 		if s, ok := v.(string); ok && len(s) >= leastKnown {
@@ -191,6 +191,7 @@ func secretsOf(params map[string]any) (all []string) {
 		return nil
 	}
 	add(params["input"])
+	add(params["value"])
 	send, _ := params["send"].([]any)
 	for _, v := range send {
 		item, _ := v.(map[string]any)

@@ -175,8 +175,8 @@
 //     job has ended, with a limit where that is the reason; the index of an outcome is that of a condition with the reason's name;
 //   - no two requests of the server's that are open have one id, and it takes back only what it
 //     has sent, once;
-//   - what is written with secret, or answered to client/secret, is neither in an error, nor in
-//     log/message or on stderr;
+//   - what is written or set with secret, or answered to client/secret, is neither in an error, nor
+//     in log/message or on stderr, nor in an answer to env/get and its like;
 //   - the server ends once its stdin has, in time, with 0 if shutdown was answered and 1 if
 //     not; every job's job/closed has come then, and no job's command is left.
 //

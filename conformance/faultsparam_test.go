@@ -16,11 +16,11 @@ func paramFaults() (all []fault) {
 initialize rootDirectory allowedDirectories
 initialize/capabilities ack secret
 initialize/options encoding events env limits persist secretInput
-initialize/options/env include exclude set inherit
+initialize/options/env include exclude set inherit login
 initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes screenIntervalMs
 initialize/options/persist directory mode
-job/start cwd env shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits
-job/run cwd env stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits
+job/start cwd env profile shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits
+job/run cwd env profile stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits
 job/write input keys send appendNewline eof ifWaiting wait
 job/read offset stream maxBytes waitMs format
 job/screen format scrollback trim sinceRevision
@@ -31,6 +31,10 @@ job/signal target
 job/watch from once flags stream on
 job/subscribe events encoding from queries whenSlow
 job/remove keepFiles
+env/get handle
+env/list handle
+env/set secret handle
+env/unset handle
 wait from timeoutMs maxBytes format stripEcho
 condition flags on stream afterInput
 condition/input minConfidence kinds listening

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A checker watches what holds in every session, whatever it shows (protocol sections 1,
@@ -66,7 +67,7 @@ func (c *checker) sent(r *request) {
 		c.subscribing(r.params)
 	case "job/start", "job/run", "": // the method of what a session spells out may not be known
 		c.starts++
-	case "job/write":
+	case "job/write", "env/set":
 		c.secrets = append(c.secrets, secretsOf(r.params)...)
 	}
 }
@@ -175,6 +176,11 @@ func (c *checker) response(m *message, at int) string {
 			return why
 		}
 		return c.told(data)
+	}
+	if strings.HasPrefix(r.method, "env/") {
+		if why := c.secretIn("an answer", string(m.raw)); why != "" {
+			return why
+		}
 	}
 	c.shutdown = c.shutdown || r.method == "shutdown"
 	return c.result(r, m)

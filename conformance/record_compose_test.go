@@ -269,6 +269,8 @@ func TestSecrets(t *testing.T) {
 		{"a match that cuts it", started + "> " + write(2, `"input":"hunter2\n","secret":true`) + "\n" + `EVENT patternMatched 1 ,"watchId":1,"match":"got hunt","groups":["hunt"],"named":{},"line":"got hunter2","stream":"pty","offset":0,"endOffset":8`, false, "{handle: $h1, offset: 0, endOffset: 8, stream: \"pty\", watchId: 1}"},
 		{"a variable's name", "INIT\n" + `> {"jsonrpc":"2.0","id":1,"method":"job/start","params":{"argv":["x"],"env":{"API_TOKEN":"hunter2","PS1":"$ "}}}`, false, "-- let secret1 --\n"},
 		{"options", strings.Replace(started, "INIT", `> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"options":{"env":{"set":{"DB_PASSWORD":"hunter2"}}}}}`+"\n"+`< {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"1"}}`+"\n"+`> {"jsonrpc":"2.0","method":"initialized"}`, 1), false, `DB_PASSWORD: "xxxxxxx"`},
+		{"a variable that is set", "INIT\n" + `> {"jsonrpc":"2.0","id":1,"method":"env/set","params":{"name":"A","value":"hunter2","secret":true}}`, false, "value: $secret1"},
+		{"a variable that is set under such a name", "INIT\n" + `> {"jsonrpc":"2.0","id":1,"method":"env/set","params":{"name":"DEPLOY_KEY","value":"hunter2"}}`, false, "value: $secret1"},
 		{"a message that is none", "INIT\n" + `> {"id":3,"method":"job/write","params":{"handle":1,"input":"hunter2","secret":true}}`, false, `"input":"xxxxxxx"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

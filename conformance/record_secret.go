@@ -30,7 +30,7 @@ type vault struct {
 
 // secretNames are names of variables whose values nobody prints, as protocol section 8 has
 // them.
-var secretNames = []string{"*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*API_KEY*", "*APIKEY*", "*PRIVATE_KEY*", "*ACCESS_KEY*", "*CREDENTIAL*", "AWS_*KEY*", "*_PWD", "*_PAT"}
+var secretNames = []string{"*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*API_KEY*", "*APIKEY*", "*PRIVATE_KEY*", "*ACCESS_KEY*", "*CREDENTIAL*", "AWS_*KEY*", "*_KEY", "*_PWD", "*_PAT", "*_PASS", "SSHPASS", "*_AUTH", "*AUTH_CONFIG*", "*_JWT", "*_COOKIE", "*_DSN", "*WEBHOOK*", "*CONNECTION_STRING*", "*DATABASE_URL", "*REDIS_URL", "*MONGO*_UR[IL]", "*AMQP_URL"}
 
 func looksSecret(name string) bool {
 	return slices.ContainsFunc(secretNames, func(glob string) bool {
@@ -125,6 +125,10 @@ func (v *vault) collectFrom(b *beat) {
 		env, _ = options["env"].(map[string]any)
 		set, _ := env["set"].(map[string]any)
 		v.addVariables(set, false) // initialize comes before any let
+		if name, _ := params["name"].(string); b.msg.method == "env/set" && (params["secret"] == true || looksSecret(name)) {
+			text, _ := params["value"].(string)
+			v.add(text, true)
+		}
 	}
 }
 

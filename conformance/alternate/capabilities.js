@@ -25,6 +25,19 @@ export const platform = {
   canonicalLineLimit: process.platform === 'linux' ? 4095 : 1023,
 };
 
+const features = { pipelines: true, redirects: true, backgroundJobs: true, heredoc: true };
+const posix = { commandSeparator: '&&', environmentPrefix: '$', features };
+
+// whole is what platform/get tells. No shell is asked for its version.
+export function whole() {
+  const { os: name, ...rest } = platform;
+  const others = known.flatMap((name) => ['/bin', '/usr/bin', '/usr/local/bin'].map((dir) => `${dir}/${name}`).find((p) => fs.existsSync(p)) ?? []);
+  const shells = [shellPath, ...others.filter((p) => p !== shellPath && !p.endsWith('/busybox'))].map((p, i) => ({
+    name: p.split('/').pop(), path: p, family: 'posix', version: null, ...(i === 0 && { default: true }), ...posix,
+  }));
+  return { platform: name, version: os.release(), pathSeparator: '/', ...rest, ...posix, shells };
+}
+
 export const capabilities = (methods) => ({
   framings: ['header', 'line'],
   modes,

@@ -15,7 +15,7 @@ const { O_RDONLY, O_WRONLY, O_CREAT, O_NONBLOCK } = fs.constants;
 export const pty = await import('@lydell/node-pty/requireBinary.js').then((m) => m.default.requireBinary('pty.node')).catch(() => null);
 
 const core = glob('PATH HOME USER LOGNAME SHELL LANG LC_* LANGUAGE TMPDIR TZ XDG_* SSH_AUTH_SOCK DISPLAY WAYLAND_DISPLAY DBUS_SESSION_BUS_ADDRESS EDITOR VISUAL PAGER MAIL HOSTNAME'.split(' '));
-const secret = glob('*TOKEN* *SECRET* *PASSWORD* *PASSWD* *PASSPHRASE* *API_KEY* *APIKEY* *PRIVATE_KEY* *ACCESS_KEY* *CREDENTIAL* AWS_*KEY* *_PWD *_PAT'.split(' '), 'i');
+const secret = glob('*TOKEN* *SECRET* *PASSWORD* *PASSWD* *PASSPHRASE* *API_KEY* *APIKEY* *PRIVATE_KEY* *ACCESS_KEY* *CREDENTIAL* AWS_*KEY* *_KEY *_PWD *_PAT *_PASS SSHPASS *_AUTH *AUTH_CONFIG* *_JWT *_COOKIE *_DSN *WEBHOOK* *CONNECTION_STRING* *DATABASE_URL *REDIS_URL *MONGO*_UR[IL] *AMQP_URL'.split(' '), 'i');
 
 // glob returns a test for names; [] fits none.
 function glob(patterns, flags = '') {

@@ -34,8 +34,9 @@ export class Manager {
   }
 
   // #checkBounds refuses what this server could not hold a job to.
-  #checkBounds({ killAfterMs, limits = {} }) {
-    const refuse = (what, pointer) => fail('unsupported', `this server cannot hold a job to ${what}; leave it out`, { what, pointer });
+  #checkBounds({ killAfterMs, profile = 'interactive', limits = {} }) {
+    const refuse = (what, pointer) => fail('unsupported', `this server has not got ${what}; leave it out`, { what, pointer });
+    if (profile !== 'interactive') refuse(`the profile ${profile}`, '/profile');
     if (killAfterMs !== undefined) refuse('killAfterMs', '/killAfterMs');
     for (const name of Object.keys(limits)) refuse(name, `/limits/${name}`);
   }

@@ -7,7 +7,7 @@ import { kernelModes } from './terminal.js';
 import { echoOf } from './echo.js';
 import { typed } from './input.js';
 import { notInteractive } from './manager.js';
-import { platform, signals } from './capabilities.js';
+import { platform, signals, whole } from './capabilities.js';
 
 // methods returns them for a server. request: { key, rawId, cancel }.
 export function methods(server) {
@@ -268,6 +268,7 @@ export function methods(server) {
       const fits = Buffer.byteLength(JSON.stringify(infos)) <= settings.limits.maxMessageBytes - 4096;
       return { jobs: fits ? infos : jobs.map((job) => job.fittedInfo(share)) };
     },
+    'platform/get': () => whole(),
     'job/get': (params) => ({ job: jobOf(params).fittedInfo() }),
     'job/signal': ({ handle, group, signal, target }) => {
       const named = group === undefined ? [manager.get(handle)] : manager.inGroup(group);
