@@ -59,7 +59,7 @@ type change struct {
 // The bounds of what a client may set: beyond them no program could be started, or the server
 // would hold more than it can give anybody.
 const (
-	maxVariables     = 4096
+	maxVariables     = 1024
 	maxVariablesText = 1 << 20 // bytes of all names and values
 )
 

@@ -69,12 +69,12 @@ func (m *Manager) Shells(cancel <-chan struct{}) ([]ShellInfo, *Error) {
 			return nil, err
 		}
 	}
-	env := proc.Environ(e.variables())
+	env, plain := proc.Environ(e.variables()), m.plainEnv()
 	byDefault := m.DefaultShell()
 	found := proc.FindShells(env, byDefault, proc.ShellList())
 	asked := make([]*shellVersion, len(found))
 	for i, s := range found {
-		asked[i] = m.askVersion(s, env)
+		asked[i] = m.askVersion(s, plain)
 	}
 	all := make([]ShellInfo, len(found))
 	for i, s := range found {
@@ -136,7 +136,7 @@ func (m *Manager) askVersion(s proc.Installed, env []string) *shellVersion {
 		c.known, c.busy = map[string]*shellVersion{}, make(chan struct{}, shellsAtOnce)
 	}
 	c.known[key] = v
-	q := inquiry{path: s.Path, argv: append([]string{s.Name}, s.Ask...), env: inquiryEnv(env), merge: true, limit: shellTime, most: shellBytes}
+	q := inquiry{path: s.Path, argv: append([]string{s.Name}, s.Ask...), env: env, merge: true, limit: shellTime, most: shellBytes}
 	go func() {
 		c.busy <- struct{}{}
 		m.inquire(q, func(output []byte, err error) {
@@ -154,9 +154,11 @@ func (m *Manager) askVersion(s proc.Installed, env []string) *shellVersion {
 	return v
 }
 
-// inquiryEnv is the environment of a program that the server runs for itself: the one of
-// jobs, on a terminal that can do nothing.
-func inquiryEnv(env []string) []string { return append(env[:len(env):len(env)], "TERM=dumb") }
+// plainEnv is the environment of a program that nobody has asked for: what a login shell
+// needs, whatever the policy passes on besides and the client has set, secrets above all.
+func (m *Manager) plainEnv() []string {
+	return append(proc.Environ(proc.Inherited(m.environment, EnvPolicy{}, proc.FromServer)), "TERM=dumb")
+}
 
 // number is a version, as in "5.2.15(1)-release", "93u+" and "R59".
 var number = regexp.MustCompile(`\bv?(R?[0-9][0-9A-Za-z.+~_-]*(?:\([0-9]+\)[0-9A-Za-z.+~_-]*)?)`)

@@ -45,11 +45,14 @@ func TestShells(t *testing.T) {
 	makeShell(t, dir, "fish", `exec /usr/bin/yes`)
 	makeShell(t, dir, "mksh", `echo "@(#)MIRBSD KSH R59 2020/10/31"`)
 	makeShell(t, dir, "nu", `printf '\377 1.2.3'`)
+	makeShell(t, dir, "ksh", `echo "1.$HIDDEN$MY_TOKEN"`)
 	makeShell(t, dir, "dash", `echo 9.9.9 >&2; touch `+filepath.Join(dir, "ran"))
 	t.Setenv("PATH", dir)
 	t.Setenv("SHELL", bash)
-	m := startReal(t, Options{})
-	want := map[string]string{"bash": "5.2.15(1)-release", "zsh": "5.9", "fish": "", "mksh": "R59", "nu": "", "dash": ""}
+	t.Setenv("MY_TOKEN", "5")
+	m := startReal(t, Options{Env: EnvPolicy{Include: []string{"MY_TOKEN"}}})
+	set(t, m, "HIDDEN", "777777", true)
+	want := map[string]string{"ksh": "1.", "bash": "5.2.15(1)-release", "zsh": "5.9", "fish": "", "mksh": "R59", "nu": "", "dash": ""}
 	for range 2 {
 		got := shellsIn(t, m, dir)
 		for name, version := range want {
