@@ -73,10 +73,11 @@ func (i *inheritance) variables() []proc.Variable {
 		} else {
 			base = proc.Inherited(i.server, i.policy, proc.FromServer)
 		}
-		set := make(map[string]*string, len(i.policy.Set))
+		set := make(map[string]*string, len(i.policy.Set)+1)
 		for name, value := range i.policy.Set {
 			set[name] = &value
 		}
+		set["PWD"] = nil // which every job has from its own directory
 		i.vars = proc.Compose(base, proc.Layer{Source: proc.FromPolicy, Vars: set})
 	})
 	return i.vars

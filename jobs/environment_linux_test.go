@@ -132,6 +132,24 @@ func TestTermStandsBack(t *testing.T) {
 	}
 }
 
+// PWD is the job's own directory, and nobody's else: it is neither inherited nor told before
+// there is a job.
+func TestPWDIsTheJobs(t *testing.T) {
+	t.Setenv("PWD", "/server")
+	m := startReal(t, Options{Root: "/usr", Env: EnvPolicy{Inherit: "all", Set: map[string]string{"PWD": "/policy"}}})
+	if got, ok := environmentOf(t, m)["PWD"]; ok {
+		t.Errorf("for all jobs it is %q", got)
+	}
+	s := sh("true")
+	if got := sources(must(t, mustStart(t, m, s).Variables()))["PWD"]; got != "builtin:/usr" {
+		t.Errorf("it is %q", got)
+	}
+	s.Env = map[string]*string{"PWD": new("/start")}
+	if got := sources(must(t, mustStart(t, m, s).Variables()))["PWD"]; got != "start:/start" {
+		t.Errorf("as the start says it is %q", got)
+	}
+}
+
 // A profile comes over what is inherited, and under all that somebody has said.
 func TestProfiles(t *testing.T) {
 	t.Setenv("PAGER", "less")
