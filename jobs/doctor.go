@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"shelld/jobs/internal/inputwait"
@@ -145,8 +146,8 @@ func lookDefaultShell() Finding {
 	return Finding{Grade: GradeOK, Found: sh.Path + ": " + why, Facts: map[string]any{"path": sh.Path, "why": why}}
 }
 
-// knownShells are those that are looked for.
-var knownShells = []string{"bash", "zsh", "fish", "dash", "sh", "pwsh"}
+// wantedShells are those that a doctor tells of, also where they are missing.
+var wantedShells = []string{"bash", "zsh", "fish", "dash", "sh", "pwsh"}
 
 // A FoundShell is a shell on PATH.
 type FoundShell struct {
@@ -155,24 +156,17 @@ type FoundShell struct {
 	Versioned  bool   // it answers to --version
 }
 
-// FindShells looks for the known shells on PATH, and tells those that are missing.
+// FindShells looks for shells on PATH, and tells those that are missing.
 func FindShells() (found []FoundShell, missing []string) {
-	for _, name := range knownShells {
-		path, err := proc.LookPath(name, "/", os.Environ())
-		if err != nil {
+	installed := proc.FindShells(os.Environ(), "", "")
+	for _, name := range wantedShells {
+		i := slices.IndexFunc(installed, func(s proc.Installed) bool { return s.Name == name })
+		if i < 0 {
 			missing = append(missing, name)
 			continue
 		}
-		s := FoundShell{Name: name, Path: path}
-		if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
-			s.Target = target
-		}
-		base := filepath.Base(path)
-		if s.Target != "" {
-			base = filepath.Base(s.Target)
-		}
-		s.Versioned = base == "bash" || base == "zsh" || base == "fish" || base == "pwsh"
-		found = append(found, s)
+		s := installed[i]
+		found = append(found, FoundShell{s.Name, s.Path, s.Target, slices.Equal(s.Ask, []string{"--version"})})
 	}
 	return found, missing
 }
