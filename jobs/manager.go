@@ -110,6 +110,9 @@ type Manager struct {
 
 	closing atomic.Bool
 
+	vault    vault
+	changing sync.Mutex // held to change what is in the vault, and tell the jobs
+
 	mu     sync.Mutex // guards what follows; never held while a job is called
 	last   ID
 	jobs   map[ID]*Job
@@ -138,6 +141,8 @@ func NewManager(o Options) (*Manager, error) {
 		o.Root = wd
 	}
 	m := newManager(o.Log)
+	m.log = m.CleanLog(o.Log)
+	o.Log = m.log
 	m.root, m.keepers, m.platform, m.version = o.Root, newStarter(o), platformOf(o), o.Version
 	m.launch, m.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
@@ -226,6 +231,7 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	if err != nil {
 		return nil, Pending[StartResult]{}, err
 	}
+	j.hide("")
 	r := newReply[StartResult]()
 	j.begin = &startReq{reply: r}
 	go j.run()
