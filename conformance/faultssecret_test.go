@@ -29,6 +29,7 @@ var secretFaults = []fault{
 	{name: "takes a question back twice", says: "back twice", hooks: repeat(takesBack)},
 	{name: "takes back what it has not asked", says: "which it has not sent", hooks: inside("params", takesBack, set("id", "s99"))},
 	{name: "types a password that comes too late", says: "no more output comes|differs", hooks: typeLate},
+	{name: "shows a password that a program prints", says: "bytes|text", hooks: showPassword},
 	{name: "tells a password in its log that the client has answered", says: "has what was written as a secret", hooks: func() hooks {
 		return hooks{client: func(p *faultProxy, m *packet) []*packet {
 			if value, ok := m.object("result")["value"].(string); ok {
@@ -62,6 +63,28 @@ func askEarly() hooks {
 		}
 		return []*packet{m}
 	}}
+}
+
+// showPassword has what the client has answered where *** stands for it.
+func showPassword() hooks {
+	value := ""
+	return hooks{
+		client: func(_ *faultProxy, m *packet) []*packet {
+			if v, ok := m.object("result")["value"].(string); ok {
+				value = v
+			}
+			return []*packet{m}
+		},
+		server: func(p *faultProxy, m *packet) []*packet {
+			params := m.object("params")
+			if text, _ := params["text"].(string); value != "" && strings.Contains(text, "***") {
+				p.commit()
+				params["text"] = strings.ReplaceAll(text, "***", value)
+				m.touch()
+			}
+			return []*packet{m}
+		},
+	}
 }
 
 // typeLate types what is answered to a question that is over.

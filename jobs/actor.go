@@ -35,7 +35,7 @@ func (j *Job) run() {
 		case w := <-j.wrote:
 			j.turn(func() { j.onWrote(w) })
 		case h := <-j.hints:
-			j.turn(func() { j.hint, j.hintUntil = h, time.Time{} }) // found, or nothing to be found
+			j.turn(func() { j.hint, j.hintUntil = j.redaction.hint(h), time.Time{} }) // found, or nothing to be found
 		case <-j.timer.C:
 			j.turn(nil)
 		}
@@ -385,7 +385,7 @@ func (j *Job) snapshot() Info {
 	} else {
 		info.EndedAt, info.Background = time.Time{}, nil
 	}
-	return info
+	return j.clean(info)
 }
 
 // release ends what the loop owns. The messages that nobody will take any more are

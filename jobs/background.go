@@ -34,14 +34,14 @@ func (j *Job) lookBehind(m infoMsg, info Info) bool {
 	}
 	j.loops.Go(func() {
 		list, known := t.Living()
-		j.post(livingMsg{m, info, processes(list), known})
+		j.post(livingMsg{m, info, j.processes(list), known})
 	})
 	return true
 }
 
-func processes(list []keeper.Proc) (all []Process) {
+func (j *Job) processes(list []keeper.Proc) (all []Process) {
 	for _, p := range list {
-		all = append(all, Process{p.PID, p.Command})
+		all = append(all, Process{p.PID, j.redaction.command(p.Command)})
 	}
 	return all
 }

@@ -157,17 +157,17 @@ func (j *Job) look(m foregroundMsg) {
 	term, leader := j.term, j.info.PID
 	j.loops.Go(func() {
 		f, err := term.Foreground(leader)
-		m.foreground, m.failed = somebody(f), err != nil
+		m.foreground, m.failed = j.somebody(f), err != nil
 		j.post(m)
 	})
 }
 
 // somebody is nil where nobody was found.
-func somebody(f proc.Foreground) *Process {
+func (j *Job) somebody(f proc.Foreground) *Process {
 	if f.PID == 0 {
 		return nil
 	}
-	return &Process{f.PID, f.Command}
+	return &Process{f.PID, j.redaction.command(f.Command)}
 }
 
 func (j *Job) onForeground(m foregroundMsg) {

@@ -39,7 +39,8 @@ func (j *Job) beginDisplay() {
 	j.stream(PTY).display = j.display
 	j.glance.size = j.sizes.last()
 	command := strings.Join(j.info.Argv, " ")
-	j.info.Foreground = &Process{j.info.PID, strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")}
+	command = strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")
+	j.info.Foreground = &Process{j.info.PID, j.redaction.command(command)}
 }
 
 // maxCommand is how much is told of a command line, wherever one is.

@@ -22,10 +22,10 @@
 //  1. run (actor.go), one per job, makes the process and opens its files (start.go,
 //     stdio.go), and then blocks on nothing but its select. It ends when the job is let
 //     go of (retention, [Manager.Close]).
-//  2. readLoop (loops.go), one per stream, owns a blocking read and appends to the
-//     stream's spool; the stream's end, or closing its descriptor, ends it. It reads
-//     a terminal's output for what its programs tell it (display.go) and ask it
-//     (queries.go).
+//  2. readLoop (loops.go), one per stream, owns a blocking read, takes out what is secret
+//     (cleaner.go) and appends to the stream's spool; the stream's end, or closing its
+//     descriptor, ends it. It reads a terminal's output for what its programs tell it
+//     (display.go) and ask it (queries.go).
 //  3. writeLoop (loops.go), where the job has an input, owns the blocking write of what
 //     the kernel does not take at once; closing the descriptor and the job's end end it.
 //  4. follower.run (follower.go), from the job's first pattern on, does the matching
@@ -86,6 +86,13 @@
 // of a start: the readLoop makes a stream's file with its first byte, and info.json is
 // written late. A disk that takes nothing stops the output that it should take and the
 // job's closing, and neither the loop, nor a kill, nor the server's end.
+//
+// # Secrets
+//
+// Values that are secret (vault.go) are taken out of output before it is stored, and out of
+// what is told of a job (redaction.go) where it is told. So nobody else has to know of them.
+// What may be the beginning of one is held back by the readLoop, which counts as output that
+// has not come.
 //
 // # Ending without help
 //

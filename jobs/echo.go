@@ -53,6 +53,7 @@ func (j *Job) noteTyped(q *queued) {
 	} else if q.secret {
 		data = slices.Clone(data) // the queue wipes its own
 	}
+	data = j.redaction.bytes(data) // as the output is
 	q.typed = &typedInput{data, attrs, q.before > 0, out.name, out.spool.End()}
 	if len(q.data) <= rememberedInput && !q.secret {
 		j.typed = q.typed

@@ -48,7 +48,7 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 		j.st.empty = true
 	case keeper.Lost:
 		if len(j.kills) > 0 { // What they would have told, the server has done itself.
-			j.report.add(ev.Report)
+			j.report.add(ev.Report, &j.redaction)
 		}
 		for _, p := range ev.Report.Survivors {
 			j.log.Warn("a process of a job whose keeper was lost lives on", "job", j.id, "pid", p.PID, "why", p.Why)
@@ -73,7 +73,7 @@ func (j *Job) keeperLost() {
 // still on its way.
 func (j *Job) leaderEnded(background []keeper.Proc) {
 	j.info.EndedAt = j.st.exitedAt
-	j.info.Background = processes(background)
+	j.info.Background = j.processes(background)
 	j.dropInput(func() *Error {
 		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", j.id, exitText(j.st.exit))
 		e.Handle, e.Exit = j.id, j.st.exit
@@ -84,7 +84,7 @@ func (j *Job) leaderEnded(background []keeper.Proc) {
 
 func (j *Job) drain() {
 	for _, st := range j.streams {
-		if !st.ended && !st.src.Idle() {
+		if !st.ended && (!st.src.Idle() || st.holding.Load() != holdsNothing) {
 			st.draining = true
 			st.pass() // first: what answers to the drain ends it
 			st.src.Drain()
@@ -187,6 +187,7 @@ func (j *Job) tellClosed() {
 	j.closeDescriptors()
 	j.term, j.input = nil, nil
 	j.process.Store(nil)
+	j.forgetOwn()
 	j.publish()
 	j.sink.Event(Event{After: j.barrier(), Closed: &Closed{}})
 	j.mgr.retire(j)
@@ -272,7 +273,7 @@ func (j *Job) interactiveShell() bool {
 // onKilled takes a kill's report. A tree that is gone answers at closed; one of
 // which something may live on, now.
 func (j *Job) onKilled(ev keeper.Event) {
-	j.report.add(ev.Report)
+	j.report.add(ev.Report, &j.redaction)
 	if len(ev.Report.Survivors) > 0 {
 		j.st.spare()
 	}
@@ -286,7 +287,7 @@ func (j *Job) onKilled(ev keeper.Event) {
 }
 
 // add joins the report of one more kill operation.
-func (r *KillResult) add(k keeper.Report) {
+func (r *KillResult) add(k keeper.Report, h *redaction) {
 	for _, s := range k.Signals {
 		r.Signals = append(r.Signals, SignalSent{"SIG" + s.Name, s.After})
 	}
@@ -295,11 +296,11 @@ func (r *KillResult) add(k keeper.Report) {
 		if how != keeper.HowSelf && how != keeper.HowGone {
 			how = "SIG" + how
 		}
-		r.Killed = append(r.Killed, KilledProcess{Process{p.PID, p.Command}, how})
+		r.Killed = append(r.Killed, KilledProcess{Process{p.PID, h.command(p.Command)}, how})
 	}
 	r.Survivors = nil
 	for _, p := range k.Survivors {
-		r.Survivors = append(r.Survivors, Survivor{Process{p.PID, p.Command}, p.Why})
+		r.Survivors = append(r.Survivors, Survivor{Process{p.PID, h.command(p.Command)}, p.Why})
 	}
 }
 

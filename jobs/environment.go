@@ -177,17 +177,31 @@ func FindVariable(vars []Variable, name string) *Variable {
 }
 
 // SetVariable gives a variable to all jobs that start from now on. A secret one is never told
-// to anybody but to jobs.
+// to anybody but to jobs, and taken out of all that comes of them.
 func (m *Manager) SetVariable(name, value string, secret bool) *Error {
 	if err := checkVariable(name, &value); err != nil {
 		return err
 	}
-	if secret {
-		if err := m.keepSecret(name, value); err != nil {
-			return err
+	if !secret {
+		err := m.change(change{name, &value, false})
+		if err == nil {
+			m.RemoveSecret(proc.NameKey(name))
 		}
+		return err
 	}
-	return m.change(change{name, &value, secret})
+	old, was := m.vault.value(proc.NameKey(name))
+	if err := m.SetSecret(proc.NameKey(name), value); err != nil {
+		return err // before a job can have it
+	}
+	err := m.change(change{name, &value, true})
+	switch {
+	case err == nil:
+	case was:
+		_ = m.SetSecret(proc.NameKey(name), old) // There was room for it.
+	default:
+		m.RemoveSecret(proc.NameKey(name))
+	}
+	return err
 }
 
 // UnsetVariable takes a variable from all jobs that start from now on, wherever they would
@@ -196,7 +210,11 @@ func (m *Manager) UnsetVariable(name string) *Error {
 	if err := checkVariable(name, nil); err != nil {
 		return err
 	}
-	return m.change(change{name: name})
+	err := m.change(change{name: name})
+	if err == nil {
+		m.RemoveSecret(proc.NameKey(name))
+	}
+	return err
 }
 
 // change makes the environment with one change more.
@@ -215,19 +233,6 @@ func (m *Manager) change(c change) *Error {
 		return err
 	}
 	m.env = &environment{inheritance: m.env.inheritance, client: client}
-	return nil
-}
-
-// minSecret is how many bytes a secret value must have: what is shorter is found in output
-// that has nothing to do with it.
-const minSecret = 6
-
-// keepSecret is the place where a value is said to be a secret, which the output of no job may
-// show. A value stays one when its variable is changed or unset: jobs that have it live on.
-func (m *Manager) keepSecret(_, value string) *Error {
-	if len(value) < minSecret {
-		return Invalid("/value", "a secret value must have at least %d bytes; leave secret out for a value as short as that", minSecret)
-	}
 	return nil
 }
 

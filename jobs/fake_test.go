@@ -70,10 +70,11 @@ type fakeSource struct {
 	drain  chan struct{}
 	closed chan struct{}
 	once   sync.Once
+	wake   time.Time // the readLoop's
 }
 
 func newFakeSource() *fakeSource {
-	return &fakeSource{make(chan []byte), make(chan struct{}, 8), make(chan struct{}), sync.Once{}}
+	return &fakeSource{data: make(chan []byte), drain: make(chan struct{}, 8), closed: make(chan struct{})}
 }
 
 func (s *fakeSource) Read(p []byte) (int, error) {
@@ -87,7 +88,17 @@ func (s *fakeSource) Read(p []byte) (int, error) {
 		return 0, proc.ErrDrained
 	case <-s.closed:
 		return 0, os.ErrClosed
+	case <-s.woken():
+		s.wake = time.Time{}
+		return 0, proc.ErrPaused
 	}
+}
+func (s *fakeSource) Wake(at time.Time) { s.wake = at }
+func (s *fakeSource) woken() <-chan time.Time {
+	if s.wake.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(s.wake))
 }
 func (s *fakeSource) Stored()      {}
 func (s *fakeSource) Idle() bool   { return false }

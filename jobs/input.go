@@ -149,6 +149,9 @@ func (j *Job) enqueue(m writeMsg) bool {
 	if q.overtakes {
 		j.overtake()
 	}
+	if m.in.person {
+		j.hideTyped(q.data)
+	}
 	q.reply, q.spec, q.secret = m.reply, m.in.Wait, m.in.Secret || hidden
 	if q.spec != nil && q.spec.Timeout >= 0 {
 		q.deadline = m.at.Add(q.spec.Timeout)

@@ -26,8 +26,9 @@ type (
 	}
 	source interface {
 		Read([]byte) (int, error)
-		Stored()    // what was read last
-		Idle() bool // all that came is stored, and nothing more is there to be read
+		Wake(at time.Time) // where nothing comes before, Read returns proc.ErrPaused, once; the zero time takes that back
+		Stored()           // what was read last
+		Idle() bool        // all that came is stored, and nothing more is there to be read
 		Drain()
 		Close() error
 	}
@@ -76,6 +77,8 @@ type Job struct {
 	sizes   sizeMarks
 	glance  glancer
 	budget  budget // what it may write
+
+	redaction redaction // what must not be seen of it; has a lock of its own
 
 	follower  atomic.Pointer[follower] // nil until the first pattern
 	leaning   leaning
@@ -260,7 +263,7 @@ func (j *Job) Published() *Info {
 	if p == nil {
 		return nil
 	}
-	info := *p
+	info := j.clean(*p) // something may have become secret since
 	info.Streams = j.streamInfo((*spool.Spool).Kept)
 	return &info
 }

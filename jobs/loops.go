@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,10 +31,13 @@ type stream struct {
 
 	display *display // nil: a pipe
 
-	last atomic.Int64 // when output last came, in nanoseconds since the job's epoch
+	last atomic.Int64 // when output last came, or is to come that is held back; in nanoseconds since base
 	base time.Time
 
 	waitedAt atomic.Int64 // one more than where output ended when the job was seen to wait; 0: it goes on
+
+	holding atomic.Int32 // whether output is held back, and how: holdsNothing and so on
+	cleaner cleaner      // owned by the readLoop
 
 	reader  hold          // who reads by the cursor
 	client  hold          // who is sent the output
@@ -61,31 +65,23 @@ type streamEnd struct {
 // readLoop owns the blocking read of one stream. It stores what comes and then
 // says so: to the client's side, to the matcher, to the job's loop. It is the
 // spool's one appender, and the place before which output is not yet anybody's:
-// what must not be seen (secret values) has to be taken out here.
+// what must not be seen (secret values) is taken out here (redaction.go). What is held
+// back for that is stored when more has come, when none has for a while, and when there
+// is no more.
 //
 // It does not hand its bytes to the job's loop, which would store them: output
 // must go on when that loop is busy or stuck.
 func (j *Job) readLoop(st *stream) {
 	defer j.loops.Done()
 	defer close(st.done)
+	defer func() { st.cleaner = cleaner{} }() // A job that is only remembered knows no secrets.
 	small := make([]byte, smallRead)
 	buf, large := small, (*[]byte)(nil)
 	for {
 		room := j.awaitReader(st)
 		n, err := st.src.Read(buf[:min(int64(len(buf)), room)])
 		if n > 0 {
-			// The clock first: whoever sees the bytes must not take the stream
-			// for quiet.
-			st.last.Store(int64(time.Since(st.base)))
-			over := j.budget.isOver()
-			kept := buf[:j.budget.take(n)]
-			st.display.read(kept)
-			st.spool.Append(kept)
-			st.display.stored()
-			st.src.Stored() // last: from here on it may be told that this was all
-			if !over {
-				j.noteGrowth(n)
-			}
+			j.store(st, st.redact(j.redaction.set.Load(), buf[:n]))
 		}
 		switch {
 		case n == len(buf) && large == nil:
@@ -95,10 +91,36 @@ func (j *Job) readLoop(st *stream) {
 			readBuffers.Put(large)
 			buf, large = small, nil
 		}
-		if err != nil && !j.noteEnd(st, err) {
+		if err != nil && !j.noteNothing(st, err) {
 			return
 		}
 	}
+}
+
+// store stores output that came.
+func (j *Job) store(st *stream, p []byte) {
+	// The clock first: whoever sees the bytes must not take the stream for quiet.
+	st.last.Store(int64(max(time.Since(st.base), st.cleaner.due.Sub(st.base))))
+	over := j.budget.isOver()
+	kept := p[:j.budget.take(len(p))]
+	st.display.read(kept)
+	st.spool.Append(kept)
+	st.display.stored()
+	st.src.Stored() // last: from here on it may be told that this was all
+	if !over {
+		j.noteGrowth(len(p))
+	}
+}
+
+// noteNothing takes it that a read has brought no output, and says whether reading goes on.
+func (j *Job) noteNothing(st *stream, err error) bool {
+	paused := errors.Is(err, proc.ErrPaused)
+	if !errors.Is(err, os.ErrClosed) { // else nothing may be stored any more
+		if p := st.letGo(!paused); len(p) > 0 {
+			j.store(st, p)
+		}
+	}
+	return paused || j.noteEnd(st, err)
 }
 
 func (j *Job) noteGrowth(n int) {

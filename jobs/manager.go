@@ -113,6 +113,9 @@ type Manager struct {
 	ending   chan struct{} // closed by Shutdown: what the server runs for itself is over
 	versions shellVersions // that shells have told
 
+	vault    vault
+	changing sync.Mutex // held to change what is in the vault, and tell the jobs
+
 	mu        sync.Mutex // guards what follows; never held while a job is called
 	env       *environment
 	inquiries sync.WaitGroup // what the server runs for itself; nothing is added once it closes
@@ -143,6 +146,8 @@ func NewManager(o Options) (*Manager, error) {
 		o.Root = wd
 	}
 	m := newManager(o.Log)
+	m.log = m.CleanLog(o.Log)
+	o.Log = m.log
 	m.root, m.keepers, m.platform, m.version = o.Root, newStarter(o), platformOf(o), o.Version
 	m.launch, m.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
@@ -225,6 +230,7 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	if err != nil {
 		return nil, Pending[StartResult]{}, err
 	}
+	j.hide("")
 	r := newReply[StartResult]()
 	j.begin = &startReq{reply: r}
 	go j.run()

@@ -212,6 +212,7 @@ func identify(f *ports.Found, port int) {
 
 func (j *Job) onPorts(m portsMsg) {
 	p, now := &j.portLook, time.Now()
+	j.redaction.listeners(&m.found)
 	p.busy, p.back = false, m.number
 	p.rest = now.Add(min(min(m.took, p.took)*portShare, mostPause)) // of two, since others may have had the processor
 	p.took = m.took

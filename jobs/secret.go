@@ -112,7 +112,7 @@ func (j *Job) asker() func() *Process {
 		if err != nil {
 			return nil
 		}
-		return somebody(f)
+		return j.somebody(f)
 	}
 }
 
@@ -146,9 +146,9 @@ func (j *Job) askingCommand() string {
 	case j.info.Foreground != nil:
 		return j.info.Foreground.Command
 	case j.info.Command != nil:
-		return *j.info.Command
+		return j.redaction.text(*j.info.Command)
 	}
-	return strings.Join(j.info.Argv, " ")
+	return j.redaction.text(strings.Join(j.info.Argv, " "))
 }
 
 // AnswerSecret types what the person at the client has answered for a wait, and a line end.

@@ -289,7 +289,7 @@ func (j *Job) onLooked(m lookedMsg) {
 		switch v := m.verdict; {
 		case !v.Waiting && v.Again == 0: // whatever came meanwhile
 			j.take(m, now)
-		case m.of == j.activity() && !j.owesAnswer():
+		case m.of == j.activity() && !j.owesAnswer() && !j.holdsBack():
 			j.take(m, now)
 		default:
 			if v.Waiting {

@@ -3,6 +3,7 @@ package rpc
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 
 	"shelld/jobs"
@@ -70,6 +71,29 @@ func (e *wireError) Error() string { return e.message }
 
 func wireErrorf(kind schema.Kind, message string) *wireError {
 	return &wireError{kind: kind, message: message}
+}
+
+// toWire is the other one, with what is secret taken out of the words: an error may quote
+// what a client has sent, or a command.
+func (s *Server) toWire(err error) *wireError {
+	var we *wireError
+	var refusal *jobs.Error
+	if !errors.As(err, &we) && errors.As(err, &refusal) {
+		err = s.mgr.Clean(refusal)
+	}
+	w := *toWire(err)
+	w.message = s.mgr.CleanText(w.message)
+	if d, ok := w.data.(schema.InvalidParamsData); ok {
+		d.Errors = slices.Clone(d.Errors)
+		for i := range d.Errors {
+			e := &d.Errors[i]
+			for _, text := range []*string{&e.Pointer, &e.Message, &e.Expected, &e.Got} {
+				*text = s.mgr.CleanText(*text)
+			}
+		}
+		w.data = d
+	}
+	return &w
 }
 
 // toWire is the single place where an error becomes what a client gets: a

@@ -88,7 +88,7 @@ func (s *Server) signalGroup(r *request, group, signal string, target jobs.Signa
 			case errors.Is(err, &jobs.Error{Code: jobs.CodeCanceled}), errors.Is(err, &jobs.Error{Code: jobs.CodeShuttingDown}):
 				return nil, err // The request has ended, and nothing is known of the job.
 			}
-			res.Jobs = append(res.Jobs, signalReport(all[i], err))
+			res.Jobs = append(res.Jobs, s.signalReport(all[i], err))
 		}
 		res.LiveGroups = s.liveGroups(len(res.Jobs))
 		return res, nil
@@ -96,10 +96,10 @@ func (s *Server) signalGroup(r *request, group, signal string, target jobs.Signa
 	return nil
 }
 
-func signalReport(j *jobs.Job, err error) schema.SignalReport {
+func (s *Server) signalReport(j *jobs.Job, err error) schema.SignalReport {
 	w := schema.SignalReport{Handle: int64(j.ID()), Name: optional(j.Name()), Sent: err == nil}
 	if err != nil {
-		e := toWire(err)
+		e := s.toWire(err)
 		w.Kind, w.Message = optional(string(e.kind)), &e.message
 	}
 	return w

@@ -73,6 +73,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, op
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	frames := newFrameReader(in, opts.Framing, defaultMaxMessage)
+	opts.Log = m.CleanLog(opts.Log)
 	s := &Server{mgr: m, log: opts.Log, opts: opts, session: newSessionID(), began: time.Now(), inFlight: map[string]*request{}, settings: defaultSettings()}
 	s.answered.L = &s.mu
 	s.maxMessage.Store(defaultMaxMessage)
@@ -330,7 +331,7 @@ func (r *request) reply(result any) {
 }
 
 func (r *request) fail(err error) {
-	w := toWire(err)
+	w := r.server.toWire(err)
 	if w.kind == schema.KindInternalError {
 		r.server.log.Error("internal error", "method", r.method, "error", err)
 	}

@@ -81,6 +81,7 @@ type failure struct {
 type settings struct {
 	framing rpc.Framing
 	server  rpc.Options
+	prepare func(*jobs.Manager) // before Serve; nil: nothing
 }
 
 // open runs a server and says nothing to it.
@@ -96,6 +97,9 @@ func open(t *testing.T, with ...func(*settings)) *session {
 	m, err := jobs.NewManager(jobs.Options{Root: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if set.prepare != nil {
+		set.prepare(m)
 	}
 	inR, inW := io.Pipe()
 	outR, outW := newPipe(t)

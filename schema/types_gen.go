@@ -33,7 +33,8 @@ type ClientSecretParams struct {
 // ClientSecretResult: The password, or that there is none.
 type ClientSecretResult struct {
 	// The password, without a line end. It is typed with one behind it, and kept out of
-	// every record as with secret of job/write; nothing is typed if the wait is over.
+	// every record as with secret of job/write; where a program prints it, *** stands in its
+	// place, if it has 6 bytes or more. Nothing is typed if the wait is over.
 	Value *string `json:"value,omitempty"`
 	// The person has none to give: nothing is typed, and the job goes on waiting.
 	Declined *bool `json:"declined,omitempty"`

@@ -26,6 +26,7 @@ type Source struct {
 	held   sync.Mutex  // from before something is read until it is stored
 
 	// Owned by the goroutine that reads:
+	pause
 	owed  bool // an ErrDrained
 	left  int  // while it is owed: the most that the kernel held when Drain was called
 	ended bool // io.EOF was returned
@@ -46,8 +47,8 @@ func newSource(file *os.File, terminal bool) (*Source, error) {
 //
 // It returns io.EOF, now and ever after, when nobody can write any more: at the
 // end of a pipe; on a terminal when nobody, not even the keeper, holds the slave
-// side. It returns ErrDrained for Drain, os.ErrClosed after Close, and else an
-// error that wraps what the kernel said.
+// side. It returns ErrDrained for Drain, ErrPaused for Wake, os.ErrClosed after Close, and
+// else an error that wraps what the kernel said.
 func (s *Source) Read(buf []byte) (n int, err error) {
 	s.Stored()
 	if s.ended {
@@ -56,7 +57,7 @@ func (s *Source) Read(buf []byte) (n int, err error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	for !s.closed.Load() {
+	for s.arm(s.file); !s.closed.Load(); s.arm(s.file) {
 		drained := false
 		waitErr := s.raw.Read(func(fd uintptr) (done bool) {
 			if s.drain.Swap(false) {
@@ -85,9 +86,12 @@ func (s *Source) Read(buf []byte) (n int, err error) {
 		case !errors.Is(waitErr, os.ErrDeadlineExceeded):
 			return 0, fmt.Errorf("wait for output on %s: %w", s.file.Name(), waitErr)
 		}
-		// Woken by Drain or Close, which set their flags first: whatever set the
-		// deadline, the next turn sees why.
+		// Woken by Drain or Close, which set their flags first, or by the time: whatever
+		// set the deadline, the next turn sees why.
 		_ = s.file.SetReadDeadline(time.Time{}) // It fails only when closed, as the next turn does.
+		if s.over() && !s.drain.Load() {
+			return 0, ErrPaused
+		}
 	}
 	return 0, os.ErrClosed
 }

@@ -29,6 +29,7 @@ type peekSource struct {
 	drain  atomic.Bool // Drain was called and Read has not looked yet
 
 	// Owned by the goroutine that reads:
+	pause
 	owed  bool // an ErrDrained
 	left  int  // while it is owed: what there was when Drain was called, and was not read yet
 	ended bool // io.EOF was returned
@@ -37,7 +38,8 @@ type peekSource struct {
 // Read waits until there is output, and returns n > 0.
 //
 // It returns io.EOF, now and ever after, when nobody can write any more, ErrDrained for
-// Drain, os.ErrClosed after Close, and else an error that wraps what the system said.
+// Drain, ErrPaused for Wake, os.ErrClosed after Close, and else an error that wraps what the
+// system said.
 func (s *peekSource) Read(buf []byte) (n int, err error) {
 	if s.ended {
 		return 0, io.EOF
@@ -45,7 +47,7 @@ func (s *peekSource) Read(buf []byte) (n int, err error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	for !s.closed.Load() {
+	for s.arm(s.file); !s.closed.Load(); s.arm(s.file) {
 		if s.drain.Swap(false) {
 			// Where there is an end, Read is to see it, and it answers as well.
 			s.left, err = s.peek()
@@ -63,9 +65,12 @@ func (s *peekSource) Read(buf []byte) (n int, err error) {
 		case s.closed.Load(): // before whatever error that has caused
 			return 0, os.ErrClosed
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			// Woken by Drain or Close, which set their flags first: whatever set the
-			// deadline, the next turn sees why.
+			// Woken by Drain or Close, which set their flags first, or by the time:
+			// whatever set the deadline, the next turn sees why.
 			_ = s.file.SetReadDeadline(time.Time{}) // It fails only when closed, as the next turn does.
+			if s.over() && !s.drain.Load() {
+				return 0, ErrPaused
+			}
 		case errors.Is(err, io.EOF):
 			s.ended = true
 			return 0, io.EOF

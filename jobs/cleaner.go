@@ -1,0 +1,83 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+
+	"shelld/jobs/internal/redact"
+)
+
+// pauseTime is for how long a few bytes with which a secret may begin are held back
+// (protocol section 8).
+const pauseTime = 50 * time.Millisecond
+
+// A cleaner takes what is secret out of a stream. It is owned by the readLoop.
+type cleaner struct {
+	redactor *redact.Redactor // nil: nothing was secret yet
+	due      time.Time        // when some of what is held back is passed on; zero: nothing is
+}
+
+// Holding says what of a stream's output is held back.
+const (
+	holdsNothing int32 = iota
+	holdsSecret        // what may well be a secret, until that is decided
+	holdsShortly       // beside that what will be passed on soon
+)
+
+// redact returns what of some output may be stored now.
+func (st *stream) redact(secrets *redact.Set, p []byte) []byte {
+	c := &st.cleaner
+	switch {
+	case c.redactor != nil && secrets != nil:
+		c.redactor.Use(secrets)
+	case c.redactor != nil: // all of them are forgotten
+		c.redactor.Use(noSecrets)
+	case secrets == nil:
+		return p
+	default:
+		c.redactor = redact.NewRedactor(secrets)
+	}
+	return st.held(c.redactor.Write(p))
+}
+
+var noSecrets = redact.New(nil)
+
+// held notes what is held back, and has the readLoop wake up when it need not be any more.
+func (st *stream) held(passed []byte) []byte {
+	c := &st.cleaner
+	all, shortly := c.redactor.Held()
+	is := holdsNothing
+	switch {
+	case shortly > 0:
+		is = holdsShortly
+	case all > 0:
+		is = holdsSecret
+	}
+	st.holding.Store(is)
+	due := time.Time{}
+	if shortly > 0 {
+		due = time.Now().Add(pauseTime)
+	}
+	if due != c.due {
+		c.due = due
+		st.src.Wake(due)
+	}
+	return passed
+}
+
+// letGo returns what was held back: what a pause sets free, or all of it at an end.
+func (st *stream) letGo(end bool) []byte {
+	c := &st.cleaner
+	switch {
+	case c.redactor == nil || st.holding.Load() == holdsNothing:
+		return nil
+	case end:
+		return st.held(c.redactor.Flush())
+	}
+	return st.held(c.redactor.Pause())
+}
+
+// holdsBack says whether output has come that will be stored soon.
+func (j *Job) holdsBack() bool {
+	return slices.ContainsFunc(j.streams, func(st *stream) bool { return st.holding.Load() == holdsShortly })
+}

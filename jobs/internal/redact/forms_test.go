@@ -1,0 +1,53 @@
+package redact
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestForms(t *testing.T) {
+	for _, c := range []struct {
+		value string
+		want  []string
+	}{
+		{"secret", []string{"secret"}},
+		{"secre", nil},
+		{" secre\n", nil},
+		{"\n \t\n\n  \n", nil},
+		{"secret\n", []string{"secret"}},
+		{"  two words ", []string{"two words"}},
+		{"first line\nx\n  second line\n", []string{
+			"first line", "first line\nx\n  second line", "first line\r\nx\r\n  second line", "second line",
+		}},
+		{"first line\r\nsecond line", []string{
+			"first line", "first line\nsecond line", "first line\r\nsecond line", "first line\r\r\nsecond line", "second line",
+		}},
+		{"───\nabcdef", []string{"abcdef", "───\nabcdef", "───\r\nabcdef"}},
+		{"------\nabc", []string{"------\nabc", "------\r\nabc"}},
+	} {
+		got := Forms(c.value)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("Forms(%q) = %q, want %q", c.value, got, c.want)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	s := New([]string{"secret", "abcdefghijkl"})
+	for _, c := range []struct{ text, clean, part string }{
+		{"", "", ""},
+		{"echo secret", "echo ***", "echo ***"},
+		{"echo sec", "echo sec", "echo ***"},
+		{"echo se", "echo se", "echo se"},
+		{"secretabcdefgh", "***abcdefgh", "******"},
+		{"*** here", "*** here", "*** here"},
+	} {
+		if got := s.Clean(c.text); got != c.clean {
+			t.Errorf("Clean(%q) = %q, want %q", c.text, got, c.clean)
+		}
+		if got := s.CleanPart(c.text); got != c.part {
+			t.Errorf("CleanPart(%q) = %q, want %q", c.text, got, c.part)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package jobs
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"shelld/jobs/internal/ports"
+	"shelld/jobs/internal/redact"
+)
+
+// A redaction is what a job takes out of all that comes of it. Where nothing is secret, that
+// costs one look at a pointer for each read.
+type redaction struct {
+	set atomic.Pointer[redact.Set] // nil: nothing
+
+	mu  sync.Mutex
+	own []string // values that are secret in this job alone: typed, or not in the vault any more
+	end bool     // the job writes nothing any more
+}
+
+// mostOwn bounds them. The oldest ones go.
+const mostOwn = 100
+
+// hide has a value be secret in this job from now on, beside those in the vault as they are
+// now; "" none. Any goroutine may call it.
+func (j *Job) hide(value string) {
+	h := &j.redaction
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if value != "" && !h.end && !slices.Contains(h.own, value) && len(redact.Forms(value)) > 0 {
+		if len(h.own) == mostOwn {
+			h.own = h.own[1:]
+		}
+		h.own = append(h.own, value)
+	}
+	h.set.Store(j.mgr.vault.with(h.own))
+}
+
+// hideTyped has what the person at the client has answered be secret: a program may print it.
+// What a client writes by itself is output like any other where it is shown.
+func (j *Job) hideTyped(data []byte) { j.hide(strings.TrimSpace(string(data))) }
+
+// forgetOwn is for a job that writes nothing any more. What is known of it is clean.
+func (j *Job) forgetOwn() {
+	j.info = j.clean(j.info)
+	h := &j.redaction
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.own, h.end = nil, true
+	h.set.Store(j.mgr.vault.with(nil))
+}
+
+// text returns a text without what is secret.
+func (h *redaction) text(text string) string {
+	if s := h.set.Load(); s != nil && text != "" {
+		return s.Clean(text)
+	}
+	return text
+}
+
+func (h *redaction) bytes(text []byte) []byte {
+	if h.set.Load() == nil {
+		return text
+	}
+	return []byte(h.text(string(text)))
+}
+
+func (h *redaction) texts(all []string) []string {
+	if h.set.Load() == nil {
+		return all
+	}
+	all = slices.Clone(all)
+	for i := range all {
+		all[i] = h.text(all[i])
+	}
+	return all
+}
+
+// command is text for a command line of a process, which may be cut off.
+func (h *redaction) command(line string) string {
+	if s := h.set.Load(); s != nil {
+		return s.CleanPart(line)
+	}
+	return line
+}
+
+// process is p without what is secret; nil for nil.
+func (h *redaction) process(p *Process) *Process {
+	if p == nil || h.set.Load() == nil {
+		return p
+	}
+	return &Process{p.PID, h.command(p.Command)}
+}
+
+// clean is what is known of a job without what is secret. Names, groups and the places of its
+// files are as they were chosen.
+func (j *Job) clean(info Info) Info {
+	h := &j.redaction
+	if h.set.Load() == nil {
+		return info
+	}
+	info.Description, info.Cwd, info.Shell = h.text(info.Description), h.text(info.Cwd), h.text(info.Shell)
+	if info.Command != nil {
+		info.Command = ptr(h.text(*info.Command))
+	}
+	info.Argv = h.texts(info.Argv)
+	info.Title, info.CurrentDirectory, info.ModeReason = h.text(info.Title), h.text(info.CurrentDirectory), h.text(info.ModeReason)
+	info.Foreground = h.process(info.Foreground)
+	info.Background = slices.Clone(info.Background)
+	for i := range info.Background {
+		info.Background[i] = *h.process(&info.Background[i])
+	}
+	info.Watches = slices.Clone(info.Watches)
+	for i := range info.Watches {
+		info.Watches[i].Pattern = h.text(info.Watches[i].Pattern)
+	}
+	return info
+}
+
+// listeners takes what is secret out of those that were found.
+func (h *redaction) listeners(f *ports.Found) {
+	if h.set.Load() == nil {
+		return
+	}
+	for _, list := range [][]ports.Listener{f.Own, f.Maybe, f.Others} {
+		for i := range list {
+			list[i].Command = h.command(list[i].Command)
+		}
+	}
+}
+
+// hint is h without what is secret; nil for nil.
+func (h *redaction) hint(hint *Hint) *Hint {
+	if hint == nil {
+		return nil
+	}
+	return &Hint{hint.Kind, h.text(hint.Command), h.texts(hint.Suggestions), h.text(hint.Path)}
+}
+
+// Clean is a refusal without what is secret, for whoever is told of it.
+func (m *Manager) Clean(e *Error) *Error {
+	h := m.redactionOf(e.Handle)
+	if h.set.Load() == nil {
+		return e
+	}
+	c := *e
+	for _, s := range []*string{&c.Message, &c.Command, &c.Path, &c.Errno, &c.Pattern, &c.Pointer, &c.Near} {
+		*s = h.text(*s)
+	}
+	c.Suggestions = h.texts(c.Suggestions)
+	return &c
+}
+
+// CleanText is a text without what is secret in all jobs.
+func (m *Manager) CleanText(text string) string { return m.redactionOf(0).text(text) }
+
+// redactionOf is that of a job, or where it is not known, of all.
+func (m *Manager) redactionOf(id ID) *redaction {
+	m.mu.Lock()
+	j := m.jobs[id]
+	m.mu.Unlock()
+	if j != nil {
+		return &j.redaction
+	}
+	h := &redaction{}
+	h.set.Store(m.vault.with(nil))
+	return h
+}

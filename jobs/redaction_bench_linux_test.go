@@ -1,0 +1,112 @@
+package jobs
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// BenchmarkSecrets is what looking for 20 secret values costs: a file of ordinary words goes
+// through a pipe or a terminal into the store, with and without, by turns. ratio is the speed
+// with them by that without.
+func BenchmarkSecrets(b *testing.B) {
+	file := filepath.Join(b.TempDir(), "text")
+	text := words(8 << 20)
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	for _, mode := range []Mode{ModePipe, ModePTY} {
+		for _, length := range []int{32, 6} {
+			for _, store := range []string{"memory", "files"} {
+				b.Run(fmt.Sprintf("%s/length=%d/%s", mode, length, store), func(b *testing.B) {
+					var m [2]*Manager
+					for i := range m {
+						o := Options{}
+						if store == "files" {
+							o.Persist = persistIn(b.TempDir())
+						}
+						var done func()
+						m[i], done = benchManager(b, o)
+						defer done()
+					}
+					r := rand.New(rand.NewPCG(1, 2))
+					for i := range 20 {
+						value := make([]byte, length)
+						for k := range value {
+							value[k] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[r.IntN(62)]
+						}
+						if err := m[1].SetSecret(fmt.Sprint(i), string(value)); err != nil {
+							b.Fatal(err)
+						}
+					}
+					s := sh("stty -opost 2>/dev/null; for i in 1 2 3 4; do cat '" + file + "'; done")
+					s.Mode = mode
+					var took [2]time.Duration
+					n := 0
+					for b.Loop() {
+						for i := range 2 {
+							which := (i + n) % 2
+							took[which] += throughput(b, m[which], s, int64(4*len(text)))
+						}
+						n++
+					}
+					b.ReportMetric(0, "ns/op")
+					b.ReportMetric(float64(n*4*len(text))/took[0].Seconds()/1e6, "MB/s-without")
+					b.ReportMetric(float64(n*4*len(text))/took[1].Seconds()/1e6, "MB/s-with")
+					b.ReportMetric(took[0].Seconds()/took[1].Seconds(), "ratio")
+				})
+			}
+		}
+	}
+}
+
+func benchManager(b *testing.B, o Options) (m *Manager, done func()) {
+	b.Helper()
+	m, err := NewManager(o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return m, func() {
+		m.Shutdown()
+		if err := m.Close(); err != nil {
+			b.Error(err)
+		}
+	}
+}
+
+// throughput is how long a command takes to be closed that writes so many bytes.
+func throughput(b *testing.B, m *Manager, s Spec, size int64) time.Duration {
+	b.Helper()
+	s.Wait = untilClosed()
+	began := time.Now()
+	_, p, refused := m.Start(s)
+	if refused != nil {
+		b.Fatal(refused)
+	}
+	r := <-p.C
+	took := time.Since(began)
+	if r.Err != nil {
+		b.Fatal(r.Err)
+	}
+	if end := r.Value.Outcome.State.Streams[0].NextOffset; end != size {
+		b.Fatalf("%d bytes came, want %d", end, size)
+	}
+	return took
+}
+
+// words is text of ordinary words.
+func words(size int) []byte {
+	all := strings.Fields("the server of each job passes output on and never stores what must not be seen by whoever reads the terminal because some of these programs print passwords again into logs")
+	r := rand.New(rand.NewPCG(3, 4))
+	var b bytes.Buffer
+	for n := 0; b.Len() < size; n++ {
+		b.WriteString(all[r.IntN(len(all))])
+		b.WriteByte(" \n"[max(n%12-10, 0)])
+	}
+	return b.Bytes()[:size]
+}
