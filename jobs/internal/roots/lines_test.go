@@ -22,6 +22,8 @@ var plainRows = []row{
 	{"ls\nrm x", `ls rm`},
 	{"ls \\\nrm", `ls`},
 	{"r\\\nm x", `rm`},
+	{"ls # \\\nrm", `ls ?`},
+	{"ls '#' \\\nrm", `ls`},
 	{`ls | grep x | wc -l`, `ls grep wc`},
 	{`ls |& tee x`, `ls tee`},
 	{`make && make test || echo failed`, `make echo`},

@@ -20,6 +20,9 @@ type reader struct {
 }
 
 func (r *reader) parse() {
+	if continuedComment(r.src) {
+		r.note("a comment ends in a backslash, and shells do not go on with it where the parser does")
+	}
 	p := syntax.NewParser(syntax.Variant(r.lang))
 	file, err := p.Parse(strings.NewReader(r.src), "")
 	if err != nil {
@@ -35,6 +38,22 @@ func (r *reader) parse() {
 		}
 	}
 	syntax.Walk(file, r.visit)
+}
+
+// continuedComment says whether a line that may have a comment ends in a backslash.
+// The parser takes the next line for a part of the same command.
+func continuedComment(text string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		if !strings.HasSuffix(line, `\`) {
+			continue
+		}
+		for i := range len(line) {
+			if line[i] == '#' && (i == 0 || strings.IndexByte(" \t;&|()<>`", line[i-1]) >= 0) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // source is what stands at a node.
