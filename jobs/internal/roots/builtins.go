@@ -3,16 +3,25 @@ package roots
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtins is THE table of the shells' own commands that run others, or that change
+// builtinTable is THE table of the shells' own commands that run others, or that change
 // what a word means. What is not here is a root and nothing more.
-var builtins map[string]func(r *reader, name string, args []word)
+var builtinTable struct {
+	sync.Once
+	rows map[string]func(r *reader, name string, args []word)
+}
 
-func init() { // a table that its own functions refer to
-	builtins = map[string]func(*reader, string, []word){
+func builtins() map[string]func(r *reader, name string, args []word) {
+	builtinTable.Do(makeBuiltins)
+	return builtinTable.rows
+}
+
+func makeBuiltins() {
+	builtinTable.rows = map[string]func(*reader, string, []word){
 		"eval":      runEval,
 		"trap":      runTrap,
 		"exec":      runExec,
@@ -42,7 +51,7 @@ func init() { // a table that its own functions refer to
 		"[":         runTest,
 	}
 	for _, name := range strings.Fields(". source let complete compgen bind fc zle sched zmodload autoload emulate setopt unsetopt functions zargs zcompile zsystem zformat zparseopts zstyle vared print coproc repeat nameref integer float history r cmd - foreach enum sleep_until disable bindkey ttyctl whence_run compctl add-zsh-hook add-zle-hook-widget") {
-		builtins[name] = refuse
+		builtinTable.rows[name] = refuse
 	}
 }
 
@@ -223,7 +232,7 @@ func (r *reader) declared(args []word) {
 }
 
 // binaries are the operators of test between two words.
-var binaries = strings.Fields("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef =~")
+var binaries = [...]string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "=~"}
 
 // runTest is for test and [. With -v, a subscript is evaluated; which words are
 // operators depends on how many there are, so they have to be known.
@@ -258,7 +267,7 @@ func plainTest(args []word) bool {
 	case 2:
 		return args[0].known && args[0].text != "!" && args[0].text != "-v" && args[0].text != "-R"
 	case 3:
-		return args[1].known && slices.Contains(binaries, args[1].text)
+		return args[1].known && slices.Contains(binaries[:], args[1].text)
 	}
 	return false
 }

@@ -3,13 +3,16 @@ package roots
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // reserved words that a dialect has taken for the name of a command. Another
 // version of the shell may not.
-var reserved = strings.Fields("! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function coproc foreach end repeat always nocorrect noglob - namespace")
+var reserved = sync.OnceValue(func() []string {
+	return strings.Fields("! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function coproc foreach end repeat always nocorrect noglob - namespace")
+})
 
 // call looks at a simple command. Its assignments are visited by themselves.
 func (r *reader) call(c *syntax.CallExpr) {
@@ -25,7 +28,7 @@ func (r *reader) call(c *syntax.CallExpr) {
 	case !first.known:
 		r.note("a command is named by an expansion")
 		return
-	case !first.quoted && slices.Contains(reserved, first.text):
+	case !first.quoted && slices.Contains(reserved(), first.text):
 		r.note("whether " + first.text + " is a word of the shell depends on its version")
 	case defined && c.Pos().Offset() > after:
 		return // its body has been read where it stands
@@ -58,7 +61,7 @@ func (r *reader) command(words []word) {
 		return
 	}
 	r.depth++
-	if run := builtins[name]; run != nil {
+	if run := builtins()[name]; run != nil {
 		run(r, name, args)
 	} else {
 		r.wrapped(base(name), args)
@@ -69,11 +72,13 @@ func (r *reader) command(words []word) {
 // special says whether a function of that name would hide a command that is looked
 // into here.
 func special(name string) bool {
-	_, wraps := wrappers[name]
+	_, wraps := wrappers()[name]
 	_, shell := families[name]
-	return wraps || shell || builtins[name] != nil || slices.Contains(opaque, name) || slices.Contains(reserved, name) ||
-		slices.Contains(plain, name)
+	return wraps || shell || builtins()[name] != nil || slices.Contains(opaque(), name) || slices.Contains(reserved(), name) ||
+		slices.Contains(plain(), name)
 }
 
 // plain builtins run nothing, and are hidden by no honest line.
-var plain = strings.Fields("cd pwd echo true false : exit return break continue shift kill wait umask ulimit type times getopts")
+var plain = sync.OnceValue(func() []string {
+	return strings.Fields("cd pwd echo true false : exit return break continue shift kill wait umask ulimit type times getopts")
+})

@@ -186,18 +186,18 @@ func TestMatching(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	for name, w := range wrappers {
+	for name, w := range wrappers() {
 		for i, letter := range w.flags + w.values + w.attached {
 			if strings.ContainsRune((w.flags + w.values + w.attached)[i+1:], letter) {
 				t.Errorf("%s: the option -%c is there twice", name, letter)
 			}
 		}
-		if builtins[name] != nil {
+		if builtins()[name] != nil {
 			t.Errorf("%s is a builtin and a wrapper", name)
 		}
 	}
-	for _, name := range opaque {
-		if wrappers[name] != nil {
+	for _, name := range opaque() {
+		if wrappers()[name] != nil {
 			t.Errorf("%s is looked into, and is not", name)
 		}
 	}

@@ -3,6 +3,7 @@ package roots
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // values is what a line puts into variables that it computes with.
@@ -55,7 +56,8 @@ func (v *values) assign(name string, number bool) string {
 // steering are variables that decide which program a word leads to, or what a shell
 // or the loader runs besides; then those by which well-known programs start others
 // or load code. There are more of the latter than anybody can list.
-var steering = strings.Fields(`
+var steering = sync.OnceValue(func() []string {
+	return strings.Fields(`
 	PATH IFS ENV BASH_ENV SHELLOPTS BASHOPTS BASH_LOADABLES_PATH BASH_XTRACEFD BASH_ALIASES BASH_CMDS
 	BASH_COMPAT POSIXLY_CORRECT POSIX_PEDANTIC COMSPEC PATHEXT FPATH fpath path ZDOTDIR
 	NULLCMD READNULLCMD aliases galiases saliases functions commands builtins options HISTFILE
@@ -71,6 +73,7 @@ var steering = strings.Fields(`
 	AWKPATH AWKLIBPATH EMACSLOADPATH R_PROFILE R_HOME PHPRC PHP_INI_SCAN_DIR OPENSSL_CONF OPENSSL_ENGINES
 	LOCPATH NLSPATH TEXTDOMAINDIR TERMINFO TERMINFO_DIRS TERMCAP HOSTALIASES RES_OPTIONS
 	http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy`)
+})
 
 var steeringPrefixes = []string{
 	"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "CARGO_", "GLIBC_", "MALLOC_", "_RLD", "LIBPATH", "__",
@@ -79,6 +82,6 @@ var steeringPrefixes = []string{
 // Steers says whether a variable changes which programs a line runs: for the shell
 // itself, or for programs that start others.
 func Steers(name string) bool {
-	return slices.Contains(steering, name) ||
+	return slices.Contains(steering(), name) ||
 		slices.ContainsFunc(steeringPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }

@@ -3,6 +3,7 @@ package roots
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A wrapper is a program that runs what it is given.
@@ -15,12 +16,21 @@ type wrapper struct {
 // shell is what a wrapper runs that has been given no command.
 const shell = "shell"
 
-// wrappers is THE table of programs that run others. An option that is not here
-// makes the line one that is not known.
-var wrappers map[string]*wrapper
+// wrapperTable is THE table of programs that run others. An option that is not here
+// makes the line one that is not known. It is made at its first use, not when the
+// program starts: every keeper is a start of this program.
+var wrapperTable struct {
+	sync.Once
+	rows map[string]*wrapper
+}
 
-func init() { // a table that its own functions refer to
-	wrappers = map[string]*wrapper{
+func wrappers() map[string]*wrapper {
+	wrapperTable.Do(makeWrappers)
+	return wrapperTable.rows
+}
+
+func makeWrappers() {
+	wrapperTable.rows = map[string]*wrapper{
 		"env": {options: options{flags: "i0v", values: "uCSa", assigns: true,
 			long: "ignore-environment null debug unset= chdir= split-string= argv0= block-signal? default-signal? ignore-signal? list-signal-handling help version"}, run: runEnv},
 		"sudo": {options: options{flags: "AbBEeHiKklNnPSsvV", values: "CDghpRrtTUu", assigns: true,
@@ -68,7 +78,8 @@ func init() { // a table that its own functions refer to
 }
 
 // opaque programs run what they are given in ways that are not taken apart here.
-var opaque = strings.Fields(`
+var opaque = sync.OnceValue(func() []string {
+	return strings.Fields(`
 	parallel rush runuser setpriv capsh sudoedit pkexec run0 gosu su-exec setuidgid chpst softlimit runcon sg newgrp
 	systemd-run systemd-nspawn dbus-run-session dbus-launch bwrap firejail fakeroot fakechroot proot minijail0 nsjail
 	entr watchexec rlwrap unbuffer expect valgrind perf catchsegv daemonize daemon start-stop-daemon tini dumb-init catatonit
@@ -77,6 +88,7 @@ var opaque = strings.Fields(`
 	sandbox-exec run-parts ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 winpty script-live pipexec
 	socat ncat mosh rsh rexec gdb lldb rr uftrace ts-node-dev nodemon chronic ifne pee errno vipe setlock fghack
 	pgrphack envdir envuidgid multilog supervise xdg-open open start stdin doas-sh ltrace-exec qemu-x86_64 qemu-aarch64 wine binfmt command_not_found_handle`)
+})
 
 // wrapped looks into a program that runs another.
 func (r *reader) wrapped(name string, args []word) {
@@ -84,9 +96,9 @@ func (r *reader) wrapped(name string, args []word) {
 		r.runsShell(name, args)
 		return
 	}
-	w := wrappers[name]
+	w := wrappers()[name]
 	switch {
-	case slices.Contains(opaque, name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl"):
+	case slices.Contains(opaque(), name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl"):
 		r.note(name + " runs what it is given, which is not looked into")
 		return
 	case w == nil:
@@ -182,7 +194,7 @@ func runSu(r *reader, name string, got givens, rest []word) {
 			r.note("what su is given is put together while it runs")
 		}
 		var more givens
-		more, rest = r.options(name, rest[1:], &wrappers[name].options)
+		more, rest = r.options(name, rest[1:], &wrappers()[name].options)
 		got = append(got, more...)
 	}
 	for _, o := range got {
@@ -306,7 +318,7 @@ func runScript(r *reader, name string, got givens, rest []word) {
 			r.note("what script is given is put together while it runs")
 		}
 		var more givens
-		more, rest = r.options(name, rest[1:], &wrappers[name].options)
+		more, rest = r.options(name, rest[1:], &wrappers()[name].options)
 		got = append(got, more...)
 	}
 	for _, o := range got {
@@ -357,7 +369,7 @@ func runSSH(r *reader, name string, got givens, rest []word) {
 	if len(rest) == 0 {
 		return
 	}
-	if _, after := r.options(name, rest[1:], &wrappers[name].options); len(after) > 0 {
+	if _, after := r.options(name, rest[1:], &wrappers()[name].options); len(after) > 0 {
 		r.note("ssh runs a command elsewhere, by a shell that is not known")
 	}
 }
