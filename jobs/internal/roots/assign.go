@@ -29,6 +29,8 @@ func (r *reader) setting(w word) {
 	name, value, ok := strings.Cut(w.text, "=")
 	name = strings.TrimSuffix(name, "+")
 	switch {
+	case w.many:
+		r.note("a value that is not quoted may be more assignments")
 	case ok && isName(name):
 		r.note(r.values.assign(name, w.known && (value == "" || isDigits(value))))
 	case !w.known:
@@ -55,6 +57,9 @@ func (r *reader) declaration(n *syntax.DeclClause) {
 		r.note("nameref makes a name stand for another")
 	}
 	for _, a := range n.Args {
+		if r.lang == syntax.LangPOSIX && a.Value != nil && wordOf(a.Value, r.lang).many {
+			r.note("a value that is not quoted may be more assignments to a dash")
+		}
 		if a.Name == nil && a.Value != nil {
 			r.declareOption(wordOf(a.Value, r.lang))
 		}

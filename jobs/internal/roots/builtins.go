@@ -50,7 +50,7 @@ func makeBuiltins() {
 		"test":      runTest,
 		"[":         runTest,
 	}
-	for _, name := range strings.Fields(". source let complete compgen bind fc zle sched zmodload autoload emulate setopt unsetopt functions zargs zcompile zsystem zformat zparseopts zstyle vared print coproc repeat nameref integer float history r cmd - foreach enum sleep_until disable bindkey ttyctl whence_run compctl add-zsh-hook add-zle-hook-widget") {
+	for _, name := range strings.Fields(". source let complete compgen bind fc zle sched zmodload autoload emulate setopt unsetopt functions zargs zcompile zsystem zformat zparseopts zstyle vared print coproc repeat nameref integer float history r cmd - foreach enum disable bindkey ttyctl unfunction unhash compctl add-zsh-hook add-zle-hook-widget") {
 		builtinTable.rows[name] = refuse
 	}
 }
@@ -161,14 +161,16 @@ func runJobs(r *reader, name string, args []word) {
 func runUnset(r *reader, name string, args []word) {
 	for _, w := range args {
 		r.nameText(w)
-		_, function := r.functions[w.text]
-		if function || strings.HasPrefix(w.text, "-") && w.text != "-v" || Steers(w.text) {
+		if r.total.defined[w.text] || strings.HasPrefix(w.text, "-") && w.text != "-v" || Steers(w.text) {
 			r.note("unset " + w.text + " changes what commands run")
 		}
 	}
 }
 
 func runPrintf(r *reader, name string, args []word) {
+	if r.family.ksh && len(args) > 1 && !printsText(args) {
+		r.note("printf computes with what it is given in some shells, which can hold a command")
+	}
 	switch {
 	case len(args) > 0 && args[0].many:
 		r.note("what printf is given is put together while it runs")
@@ -180,6 +182,16 @@ func runPrintf(r *reader, name string, args []word) {
 	case strings.HasPrefix(args[0].text, "-v"):
 		r.naming(word{text: args[0].text[2:], known: args[0].known})
 	}
+}
+
+// printsText says whether a printf has nothing but numbers to compute with. Some shells
+// evaluate what %d is given.
+func printsText(args []word) bool {
+	format := strings.NewReplacer("%%", "", "%s", "", "%b", "", "%q", "").Replace(args[0].text)
+	if args[0].known && !strings.Contains(format, "%") {
+		return true
+	}
+	return args[0].known && !slices.ContainsFunc(args[1:], func(w word) bool { return !w.number })
 }
 
 func runMapfile(r *reader, name string, args []word) {
@@ -272,9 +284,17 @@ func plainTest(args []word) bool {
 	return false
 }
 
-// evaluated looks at the operands of test in shells that compute them.
+// evaluated looks at what builtins are given in shells that compute it.
 func (r *reader) evaluated(nodes []*syntax.Word, words []word) {
-	if !r.family.ksh || words[0].text != "test" && words[0].text != "[" {
+	if !r.family.ksh {
+		return
+	}
+	if slices.Contains([]string{"exit", "return", "break", "continue", "shift"}, words[0].text) {
+		for i := 1; i < len(words); i++ {
+			r.computedValue(nodes[i], words[i])
+		}
+	}
+	if words[0].text != "test" && words[0].text != "[" {
 		return
 	}
 	for i, w := range words {

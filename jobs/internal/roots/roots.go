@@ -90,10 +90,11 @@ func (f *Found) merge(other Found) {
 type total struct {
 	readings int
 	values   values
+	defined  map[string]bool // functions, in whatever text
 }
 
 func newTotal(env []string) *total {
-	t := &total{values: newValues()}
+	t := &total{values: newValues(), defined: map[string]bool{}}
 	for _, name := range env {
 		t.values.given(name)
 	}

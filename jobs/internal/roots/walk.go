@@ -35,6 +35,7 @@ func (r *reader) parse() {
 	for _, s := range file.Stmts {
 		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && f.Name != nil && !s.Negated && !s.Background && !s.Disown && len(s.Redirs) == 0 {
 			r.functions[f.Name.Value] = s.End().Offset()
+			r.total.defined[f.Name.Value] = true
 		}
 	}
 	syntax.Walk(file, r.visit)

@@ -87,11 +87,18 @@ var opaque = sync.OnceValue(func() []string {
 	xvfb-run cpulimit cgexec faketime eatmydata torsocks torify proxychains proxychains4 sshpass hyperfine caffeinate
 	sandbox-exec run-parts ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 winpty script-live pipexec
 	socat ncat mosh rsh rexec gdb lldb rr uftrace ts-node-dev nodemon chronic ifne pee errno vipe setlock fghack
-	pgrphack envdir envuidgid multilog supervise xdg-open open start stdin doas-sh ltrace-exec qemu-x86_64 qemu-aarch64 wine binfmt command_not_found_handle`)
+	ssh-agent npx bunx uvx pipx nix-shell aws-vault doppler dotenv direnv foreman cross-env concurrently
+	pgrphack envdir envuidgid multilog supervise xdg-open open start qemu-x86_64 qemu-aarch64 wine`)
 })
+
+// prefixable have a g in front of them where GNU's stand beside others.
+var prefixable = []string{"env", "nice", "nohup", "timeout", "stdbuf", "chroot", "xargs", "find", "time"}
 
 // wrapped looks into a program that runs another.
 func (r *reader) wrapped(name string, args []word) {
+	if plain, prefixed := strings.CutPrefix(name, "g"); prefixed && slices.Contains(prefixable, plain) {
+		name = plain
+	}
 	if _, is := families[name]; is {
 		r.runsShell(name, args)
 		return
@@ -138,12 +145,16 @@ func (r *reader) operands(name string, args []word, n int) []word {
 	return args
 }
 
-// settings takes assignments off that come before the command.
+// settings takes assignments off that come before the command. An unquoted expansion
+// in one may bring words of its own, the command among them.
 func (r *reader) settings(args []word) []word {
 	for len(args) > 0 {
 		name, _, ok := strings.Cut(args[0].text, "=")
-		if !ok || strings.Contains(name, "/") {
+		if !ok {
 			break
+		}
+		if args[0].many || !isName(name) && !strings.HasPrefix(name, "BASH_FUNC_") {
+			r.note("whether " + name + "=… is an assignment or a command cannot be told; quote its value")
 		}
 		r.note(r.values.assign(name, false))
 		args = args[1:]
