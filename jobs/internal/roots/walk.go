@@ -20,9 +20,7 @@ type reader struct {
 }
 
 func (r *reader) parse() {
-	if continuedComment(r.src) {
-		r.note("a comment ends in a backslash, and shells do not go on with it where the parser does")
-	}
+	r.note(continued(r.src))
 	p := syntax.NewParser(syntax.Variant(r.lang))
 	file, err := p.Parse(strings.NewReader(r.src), "")
 	if err != nil {
@@ -41,25 +39,13 @@ func (r *reader) parse() {
 	syntax.Walk(file, r.visit)
 }
 
-// continuedComment says whether a line that may have a comment ends in a backslash.
-// The parser takes the next line for a part of the same command.
-func continuedComment(text string) bool {
-	for line := range strings.SplitSeq(text, "\n") {
-		if !strings.HasSuffix(line, `\`) {
-			continue
-		}
-		for i := range len(line) {
-			if line[i] == '#' && (i == 0 || strings.IndexByte(" \t;&|()<>`", line[i-1]) >= 0) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // source is what stands at a node.
 func (r *reader) source(n syntax.Node) string {
-	from, to := n.Pos().Offset(), n.End().Offset()
+	return r.between(n.Pos(), n.End())
+}
+
+func (r *reader) between(a, b syntax.Pos) string {
+	from, to := a.Offset(), b.Offset()
 	if from > to || to > uint(len(r.src)) {
 		return ""
 	}
@@ -194,9 +180,36 @@ func (r *reader) redirect(n *syntax.Redirect) {
 		}
 		r.note(r.values.assign(name, true))
 	}
+	if n.Hdoc != nil && strings.Contains(r.between(n.OpPos, n.Hdoc.End()), "\\\n") {
+		r.note("where a here-document ends that has a backslash at the end of a line depends on the shell")
+	}
+	if (n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc) && !plainDelimiter(r.source(n.Word)) {
+		r.note("where a here-document ends whose delimiter is no plain word depends on the shell")
+	}
 	if n.Hdoc != nil {
 		r.quoted(n.Hdoc)
 	}
+}
+
+// plainDelimiter says whether what ends a here-document is a word, quoted as a whole
+// or not at all.
+func plainDelimiter(word string) bool {
+	for _, quote := range []string{`\`, "'", `"`} {
+		if cut, ok := strings.CutPrefix(word, quote); ok {
+			if word = cut; quote != `\` {
+				word, ok = strings.CutSuffix(word, quote)
+			}
+			return ok && isPlain(word)
+		}
+	}
+	return isPlain(word)
+}
+
+// isPlain says whether a word has nothing that could mean anything to a shell.
+func isPlain(word string) bool {
+	return word != "" && !strings.ContainsFunc(word, func(c rune) bool {
+		return c != '_' && c != '-' && c != '.' && !(c >= '0' && c <= '9') && !(c|0x20 >= 'a' && c|0x20 <= 'z')
+	})
 }
 
 // documents looks at the here-documents of a substitution. One whose text comes only
