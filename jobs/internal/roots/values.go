@@ -45,6 +45,8 @@ func (v *values) assign(name string, number bool) string {
 	switch {
 	case Steers(name):
 		return "the line sets " + name + ", which changes what commands run"
+	case !number && slices.Contains(integers(), name):
+		return "the line sets " + name + ", whose value the shell computes, and which can hold a command"
 	case number:
 		v.numbers[name] = true
 	default:
@@ -52,6 +54,13 @@ func (v *values) assign(name string, number bool) string {
 	}
 	return ""
 }
+
+// integers are variables that some shell computes when they are given a value.
+var integers = sync.OnceValue(func() []string {
+	return strings.Fields(`OPTIND HISTCMD COLUMNS LINES EPOCHSECONDS BASH_MONOSECONDS PIPESTATUS PGRP KSHUID KSHGID KSHEGID USER_ID
+	SHLVL TMOUT SAVEHIST HISTSIZE KEYTIMEOUT LISTMAX MAILCHECK EGID GID TTYIDLE TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT ZSH_SUBSHELL
+	ARGC status`)
+})
 
 // steering are variables that decide which program a word leads to, or what a shell
 // or the loader runs besides; then those by which well-known programs start others

@@ -149,14 +149,14 @@ func (r *reader) operands(name string, args []word, n int) []word {
 // in one may bring words of its own, the command among them.
 func (r *reader) settings(args []word) []word {
 	for len(args) > 0 {
-		name, _, ok := strings.Cut(args[0].text, "=")
+		name, value, ok := strings.Cut(args[0].text, "=")
 		if !ok {
 			break
 		}
 		if args[0].many || !isName(name) && !strings.HasPrefix(name, "BASH_FUNC_") {
 			r.note("whether " + name + "=… is an assignment or a command cannot be told; quote its value")
 		}
-		r.note(r.values.assign(name, false))
+		r.note(r.values.assign(name, args[0].known && isDigits(value)))
 		args = args[1:]
 	}
 	return args
