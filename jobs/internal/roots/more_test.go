@@ -228,3 +228,21 @@ func FuzzLine(f *testing.F) {
 		Argv(strings.Fields(line), nil)
 	})
 }
+
+// BenchmarkLine is what a list of commands costs a start.
+func BenchmarkLine(b *testing.B) {
+	for name, line := range map[string]string{
+		"short": "git status",
+		"long":  `cd src && find . -name '*.go' -exec grep -l "$(cat pattern)" {} + | xargs -0 sh -c 'wc -l "$@"' x | sort -n > "$OUT"`,
+	} {
+		for _, shell := range []string{"bash", "sh"} {
+			b.Run(name+"/"+shell, func(b *testing.B) {
+				for b.Loop() {
+					if (Line{Text: line, Shell: shell}).Roots().Unknown() {
+						b.Fatal(line)
+					}
+				}
+			})
+		}
+	}
+}
