@@ -15,7 +15,7 @@ func paramFaults() (all []fault) {
 	for _, line := range strings.Split(strings.TrimSpace(`
 initialize rootDirectory allowedDirectories
 initialize/capabilities ack secret
-initialize/options encoding events env limits persist secretInput
+initialize/options encoding events env limits persist secretInput allowCommands denyCommands aliases
 initialize/options/env include exclude set inherit login
 initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes screenIntervalMs
 initialize/options/persist directory mode

@@ -72,6 +72,7 @@ type Options struct {
 	Limits      Limits
 	Persist     *Persist // nil: output is kept in memory alone
 	Secrets     SecretPolicy
+	Commands    CommandPolicy
 	Log         *slog.Logger
 	Version     string // of this program, for programs that ask their terminal
 
@@ -98,6 +99,7 @@ type Manager struct {
 	limits      Limits
 	archive     *archive // nil: output is kept in memory alone
 	secrets     SecretPolicy
+	commands    CommandPolicy
 
 	// How a job is made; tests have their own.
 	plan   func(*Spec) (plan, *Error)
@@ -197,7 +199,7 @@ func (m *Manager) Configure(o Options) error {
 	m.mu.Lock() // Shutdown may come at any time
 	defer m.mu.Unlock()
 	m.root, m.allowedDirs, m.limits, m.secrets = root, o.AllowedDirs, o.Limits.withDefaults(a != nil), o.Secrets
-	m.env = env
+	m.env, m.commands = env, o.Commands
 	if m.archive != nil {
 		m.archive.put(errand{what: errandClose})
 	}
@@ -223,6 +225,7 @@ func (m *Manager) Root() string { return m.root }
 // Start begins a job. Its handle and name are taken when Start returns, so that
 // requests which name it may follow at once; they take effect once it has started.
 func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
+	spec.Command = m.commands.expand(spec.Command)
 	if err := spec.check(&m.platform); err != nil {
 		return nil, Pending[StartResult]{}, err
 	}

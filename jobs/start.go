@@ -177,9 +177,13 @@ func (m *Manager) resolve(s *Spec) (plan, *Error) {
 	if len(s.Argv) > 0 {
 		p.argv = s.Argv
 		p.path, err = lookPath(s.Argv[0], p.dir, p.env)
+	} else {
+		err = p.useShell(s)
+	}
+	if err != nil {
 		return p, err
 	}
-	return p, p.useShell(s)
+	return p, m.permit(s, p)
 }
 
 // environ is the environment of a job in a mode and a directory.

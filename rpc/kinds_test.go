@@ -64,6 +64,7 @@ var provocations = []provocation{
 	{"job/start", schema.KindPermissionDenied, `job/start {"argv":["ROOT/plain"]}`, `{"path":"ROOT/plain"}`},
 	{"job/start", schema.KindBadWorkingDirectory, `job/start {"command":"true","cwd":"nowhere"}`, `{"path":"ROOT/nowhere"}`},
 	{"job/start", schema.KindDirectoryNotAllowed, `job/start {"command":"true","cwd":"/"}`, `{"path":"/","allowed":["ROOT"]}`},
+	{"job/start", schema.KindPolicyDenied, `job/start {"command":"true; denied"}`, `{"action":"start","reason":"denyCommands"}`},
 	{"job/start", schema.KindOutputFileError, `job/start {"command":"true","mode":"pipe","stdoutFile":"nowhere/x"}`, `{"path":"ROOT/nowhere/x","reason":"no such file or directory"}`},
 	{"job/start", schema.KindNameInUse, startSleeping + `job/start {"command":"true","name":"sleep"}`, `{"name":"sleep","handle":1}`},
 	{"job/start", schema.KindInvalidPattern, `job/start {"command":"true","watch":[{"pattern":"a("}]}`, `{"pattern":"a(","position":"*","pointer":"/watch/0/pattern"}`},
@@ -74,6 +75,7 @@ var provocations = []provocation{
 	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-shell"}`, `{"command":"no-such-shell","suggestions":"*"}`},
 	{"job/run", schema.KindPermissionDenied, `job/run {"argv":["./plain"]}`, `{"path":"ROOT/plain"}`},
 	{"job/run", schema.KindBadWorkingDirectory, `job/run {"command":"true","cwd":"plain"}`, `{"path":"ROOT/plain"}`},
+	{"job/run", schema.KindPolicyDenied, `job/run {"argv":["env","denied"]}`, `{"action":"start","reason":"denyCommands"}`},
 	{"job/run", schema.KindDirectoryNotAllowed, `job/run {"command":"cat","stdin":{"file":"/etc/passwd"}}`, `{"path":"/etc/passwd","allowed":["ROOT"]}`},
 	{"job/run", schema.KindOutputFileError, `job/run {"command":"true","stderrFile":"."}`, `{"path":"ROOT/.","reason":"is a directory"}`},
 	{"job/run", schema.KindNameInUse, startSleeping + `job/run {"command":"true","name":"sleep"}`, `{"name":"sleep","handle":1}`},
@@ -193,7 +195,7 @@ func (p *provocation) run(t *testing.T) {
 	s := open(t)
 	if p.method != "initialize" {
 		s.initialize("rootDirectory", root, "allowedDirectories", []string{root},
-			"options", obj{"limits": obj{"maxJobs": 2, "inputQueueBytes": 4096, "shutdownGraceMs": 0}})
+			"options", obj{"denyCommands": []string{"denied"}, "limits": obj{"maxJobs": 2, "inputQueueBytes": 4096, "shutdownGraceMs": 0}})
 	}
 	lines := strings.Split(strings.ReplaceAll(p.messages, "ROOT", root), "\n")
 	var asked *call

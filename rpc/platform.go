@@ -25,6 +25,7 @@ func (s *Server) platformGet(r *request) error {
 			Platform: of.OS, Arch: of.Arch, Version: of.Version, Shell: of.Shell, ShellPath: of.ShellPath,
 			PathSeparator: *of.PathSeparator, CanonicalLineLimit: of.CanonicalLineLimit,
 			CommandSeparator: of.CommandSeparator, EnvironmentPrefix: of.EnvironmentPrefix, Features: of.Features,
+			Aliases: s.mgr.Aliases(),
 		}
 		for _, sh := range shells {
 			res.Shells = append(res.Shells, installedShell(sh))

@@ -24,6 +24,7 @@ var sampleTexts = []struct{ prefix, text string }{
 	{"^[imsu]", "imsu"},
 	{"^#", "#0a1b2c"},
 	{"^[^=\x00]", "NAME"},
+	{"^[^\\s\x00;&", "ll"},
 	{"^[^\x00]", "text ü"},
 	{"^[^\x00-\x1f", "hunter2"},
 }

@@ -1409,7 +1409,8 @@ type PolicyDeniedData struct {
 	Kind string `json:"kind"`
 	// What was to be allowed: start, write or kill.
 	Action *string `json:"action,omitempty"`
-	// Which rule denies it, by the name of the option, such as secretInput.
+	// Which rule denies it, by the name of the option: secretInput, allowCommands or
+	// denyCommands.
 	Reason *string `json:"reason,omitempty"`
 	// The job that it is about; absent where there is none.
 	Handle *int64 `json:"handle,omitempty"`
@@ -1684,6 +1685,23 @@ type Options struct {
 	Limits *LimitOptions `json:"limits,omitempty"`
 	// Where output is kept.
 	Persist *PersistOptions `json:"persist,omitempty"`
+	// The command roots that a start may have: every command that it would run, in pipes,
+	// substitutions and bodies, and what env, sudo, xargs, sh -c and their like are given. A
+	// name stands for that word alone, and one with a slash for exactly that path. A start
+	// with another root is policyDenied, and so is one whose roots cannot all be known.
+	// Default: any; []: none. A server that does not have capabilities.commandPolicy ignores
+	// it.
+	AllowCommands []string `json:"allowCommands,omitzero"`
+	// The command roots that no start may have. A name stands for that word and for every
+	// path that ends in it, and a path for all ways to write it and for the bare word. A
+	// start with one of them is policyDenied, and so is one whose roots cannot all be known.
+	// Default: none. A server that does not have capabilities.commandPolicy ignores it.
+	DenyCommands []string `json:"denyCommands,omitzero"`
+	// What the first word of a command stands for, by the word; argv is left alone. It is
+	// replaced before allowCommands and denyCommands are looked at, once, and JobInfo has
+	// the command that came out. Default: none. A server that does not have
+	// capabilities.commandPolicy ignores it.
+	Aliases map[string]string `json:"aliases,omitzero"`
 	// Who may type where a password is asked for. Default any. A server that does not have
 	// capabilities.secretInput ignores it.
 	SecretInput *SecretInput `json:"secretInput,omitempty"`
@@ -1827,6 +1845,9 @@ type Capabilities struct {
 	// options.env.set, env/set, env/unset or the start's own env has the name. Absent: there
 	// are none.
 	Profiles map[string]map[string]string `json:"profiles,omitzero"`
+	// Whether the server takes options.allowCommands, denyCommands and aliases. Absent:
+	// false.
+	CommandPolicy *bool `json:"commandPolicy,omitempty"`
 	// How much of each level of the protocol (core, trees, terminal, store, policy) the
 	// server has; a level that is absent is none.
 	Levels Map[LevelSupport] `json:"levels"`
@@ -3199,6 +3220,9 @@ type PlatformGetResult struct {
 	// The longest line in bytes, its end not counted, that a terminal passes on whole while
 	// it edits lines; null where there is no such limit, or where it is not known.
 	CanonicalLineLimit *int64 `json:"canonicalLineLimit"`
+	// What the first word of a command stands for, by the word, as options.aliases says;
+	// absent where there are none.
+	Aliases map[string]string `json:"aliases,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -52,11 +52,10 @@ var rules = []rule{
 		why: "the protocol turns messages into calls of jobs, and knows nothing of terminals, patterns or files",
 	},
 	{
-		pkg:    "jobs",
-		ours:   []string{"screen", "jobs/internal/*"},
-		theirs: []string{"mvdan.cc/sh"},
-		not:    map[string]string{"encoding/json": "a job knows nothing of how it is spoken of; the caller passes functions that encode"},
-		why:    "what a job is does not depend on the protocol that speaks of it",
+		pkg:  "jobs",
+		ours: []string{"screen", "jobs/internal/*"},
+		not:  map[string]string{"encoding/json": "a job knows nothing of how it is spoken of; the caller passes functions that encode"},
+		why:  "what a job is does not depend on the protocol that speaks of it",
 	},
 	{
 		pkg:    "jobs/internal/proc",
@@ -99,6 +98,11 @@ var rules = []rule{
 		why:    "who listens is seen without the rest of us",
 	},
 	{
+		pkg:    "jobs/internal/roots",
+		theirs: []string{"mvdan.cc/sh/v3/syntax"},
+		why:    "what a line runs is a function of the line alone",
+	},
+	{
 		pkg: "jobs/internal/*", // spool, redact, shellmark
 		why: "it is a function of bytes alone",
 	},
@@ -136,7 +140,7 @@ var soleImporters = map[string][]string{
 	"github.com/dlclark/regexp2/v2":            {"jobs/internal/match/engine.go"},
 	"github.com/santhosh-tekuri/jsonschema/v5": {"schema/compile.go", "conformance/*.go"},
 	"github.com/mattn/go-runewidth":            {"screen/width.go"},
-	"mvdan.cc/sh":                              {"jobs/policy.go"},
+	"mvdan.cc/sh":                              {"jobs/internal/roots/*.go"},
 	"github.com/modelcontextprotocol/go-sdk":   {"cmd/shelld-mcp/*.go"},
 	"github.com/rogpeppe/go-internal":          {"conformance/session.go"},
 }
@@ -217,6 +221,9 @@ func TestImportRules(t *testing.T) {
 		{"jobs/job.go", "encoding/json", "how it is spoken of"},
 		{"jobs/job.go", "shelld/jobs/internal/spool", ""},
 		{"jobs/internal/spool/spool.go", "golang.org/x/sys/unix", "function of bytes"},
+		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/syntax", ""},
+		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/interp", "function of the line"},
+		{"jobs/policy.go", "mvdan.cc/sh/v3/syntax", "what a job is"},
 		{"jobs/internal/proc/pty_darwin.go", "github.com/creack/pty", ""},
 		{"jobs/internal/proc/pipe.go", "github.com/creack/pty", "change of one place"},
 		{"jobs/internal/keeper/wire.go", "shelld/jobs/internal/proc", "many and small"},

@@ -1,0 +1,136 @@
+package roots
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// arithmetic looks at an expression. What is in its variables is evaluated as well,
+// and so is what substitutions print.
+func (r *reader) arithmetic(x syntax.ArithmExpr) {
+	if x == nil {
+		return
+	}
+	if strings.ContainsAny(r.source(x), "'\"\\`") {
+		r.note("what quotes within an expression do depends on the shell")
+	}
+	syntax.Walk(x, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.BinaryArithm:
+			r.assigned(n)
+		case *syntax.UnaryArithm:
+			// A name that is counted up has a value before that.
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			r.note("the line computes with what a command prints, which can hold a command")
+			return false
+		case *syntax.ParamExp:
+			r.computed(n)
+			return false
+		case *syntax.Lit:
+			r.literal(n.Value)
+		}
+		return true
+	})
+}
+
+// assigned notes an assignment within an expression, which is of a number.
+func (r *reader) assigned(n *syntax.BinaryArithm) {
+	switch n.Op {
+	case syntax.Assgn, syntax.AddAssgn, syntax.SubAssgn, syntax.MulAssgn, syntax.QuoAssgn, syntax.RemAssgn,
+		syntax.AndAssgn, syntax.OrAssgn, syntax.XorAssgn, syntax.ShlAssgn, syntax.ShrAssgn:
+	default:
+		return
+	}
+	w, ok := n.X.(*syntax.Word)
+	if !ok || w.Lit() == "" {
+		return
+	}
+	if n.Op == syntax.Assgn {
+		r.note(r.values.assign(w.Lit(), true))
+	} else if Steers(w.Lit()) {
+		r.note("the line changes " + w.Lit() + ", which changes what commands run")
+	}
+}
+
+func (r *reader) computed(n *syntax.ParamExp) {
+	switch {
+	case isNumber(n):
+	case simple(n) || n.Param != nil && n.Exp == nil && n.Repl == nil && !n.Excl:
+		r.values.use(n.Param.Value)
+	default:
+		r.note("the line computes with an expansion, which can hold a command")
+	}
+}
+
+// literal notes the name that a word of an expression is, if it is no number.
+func (r *reader) literal(text string) {
+	switch {
+	case text == "" || text[0] >= '0' && text[0] <= '9':
+	case strings.ContainsAny(text, "$[]{}"):
+		r.note("an expression is put together while it runs")
+	default:
+		r.values.use(text)
+	}
+}
+
+// computedWord is a word that is evaluated as an expression, as by [[ x -eq 1 ]].
+func (r *reader) computedWord(x syntax.TestExpr) {
+	if w, ok := x.(*syntax.Word); ok {
+		r.computedValue(w, wordOf(w, r.lang))
+	}
+}
+
+func (r *reader) computedValue(node *syntax.Word, w word) {
+	name, ok := parameterOf(node)
+	switch {
+	case w.number:
+	case w.known && isName(w.text):
+		r.values.use(w.text)
+	case w.known && isDigits(strings.TrimPrefix(w.text, "-")):
+	case ok:
+		r.values.use(name)
+	default:
+		r.note("the line computes with a text, which can hold a command")
+	}
+}
+
+// parameterOf returns the variable that a word consists of.
+func parameterOf(w *syntax.Word) (string, bool) {
+	if w == nil || len(w.Parts) != 1 {
+		return "", false
+	}
+	part := w.Parts[0]
+	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
+		part = q.Parts[0]
+	}
+	p, ok := part.(*syntax.ParamExp)
+	if !ok || !simple(p) {
+		return "", false
+	}
+	return p.Param.Value, true
+}
+
+// nameWord is a word that names a variable; its subscript would be evaluated.
+func (r *reader) nameWord(x syntax.TestExpr) {
+	w, ok := x.(*syntax.Word)
+	if !ok {
+		return
+	}
+	r.nameText(wordOf(w, r.lang))
+}
+
+func (r *reader) nameText(w word) {
+	if !w.known || strings.ContainsAny(w.text, "[$`(") {
+		r.note("a variable is named by a text that can hold a command")
+	}
+}
+
+func isName(s string) bool {
+	for i, c := range s {
+		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}

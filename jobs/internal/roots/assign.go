@@ -1,0 +1,75 @@
+package roots
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// assign looks at an assignment, before a command, alone, or of declare.
+func (r *reader) assign(a *syntax.Assign) {
+	if a.Index != nil {
+		r.arithmetic(a.Index)
+	}
+	switch {
+	case a.Name == nil && a.Value != nil:
+		r.setting(wordOf(a.Value, r.lang))
+	case a.Name == nil || a.Naked:
+	case a.Array != nil:
+		r.note(r.values.assign(a.Name.Value, false))
+	case a.Value == nil:
+		r.note(r.values.assign(a.Name.Value, true)) // empty, which counts as 0
+	default:
+		r.note(r.values.assign(a.Name.Value, wordOf(a.Value, r.lang).number))
+	}
+}
+
+// setting looks at NAME=value where it is an argument. Its name must be known.
+func (r *reader) setting(w word) {
+	name, value, ok := strings.Cut(w.text, "=")
+	name = strings.TrimSuffix(name, "+")
+	switch {
+	case w.many:
+		r.note("a value that is not quoted may be more assignments")
+	case ok && isName(name):
+		r.note(r.values.assign(name, w.known && (value == "" || isDigits(value))))
+	case !w.known:
+		r.note("a variable is named by an expansion")
+	case strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+"): // options
+	default:
+		r.naming(w)
+	}
+}
+
+// naming looks at the name of a variable that a command gives a value.
+func (r *reader) naming(w word) {
+	r.nameText(w)
+	if w.known {
+		r.note(r.values.assign(w.text, false))
+	}
+}
+
+// declaration looks at declare, export and their like; their assignments are
+// visited by themselves.
+func (r *reader) declaration(n *syntax.DeclClause) {
+	r.add(n.Variant.Value)
+	if n.Variant.Value == "nameref" {
+		r.note("nameref makes a name stand for another")
+	}
+	for _, a := range n.Args {
+		if r.lang == syntax.LangPOSIX && a.Value != nil && wordOf(a.Value, r.lang).many {
+			r.note("a value that is not quoted may be more assignments to a dash")
+		}
+		if a.Name == nil && a.Value != nil {
+			r.declareOption(wordOf(a.Value, r.lang))
+		}
+	}
+}
+
+// declareOption refuses -i, whose variables are computed at each assignment, -n,
+// which makes a name stand for another, and what is not known.
+func (r *reader) declareOption(w word) {
+	if w.known && len(w.text) > 1 && strings.ContainsAny(w.text[:1], "-+") && strings.Trim(w.text[1:], "aAgxrptlufF-") != "" {
+		r.note("declare " + w.text + " changes what assignments do")
+	}
+}

@@ -1,0 +1,306 @@
+package roots
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// builtinTable is THE table of the shells' own commands that run others, or that change
+// what a word means. What is not here is a root and nothing more.
+var builtinTable struct {
+	sync.Once
+	rows map[string]func(r *reader, name string, args []word)
+}
+
+func builtins() map[string]func(r *reader, name string, args []word) {
+	builtinTable.Do(makeBuiltins)
+	return builtinTable.rows
+}
+
+func makeBuiltins() {
+	builtinTable.rows = map[string]func(*reader, string, []word){
+		"eval":      runEval,
+		"trap":      runTrap,
+		"exec":      runExec,
+		"command":   runCommand,
+		"builtin":   runWords,
+		"noglob":    runWords,
+		"nocorrect": runWords,
+		"enable":    refuseArguments,
+		"alias":     runAlias,
+		"set":       runSet,
+		"shopt":     runShopt,
+		"hash":      runHash,
+		"jobs":      runJobs,
+		"unset":     runUnset,
+		"printf":    runPrintf,
+		"mapfile":   runMapfile,
+		"readarray": runMapfile,
+		"read":      runRead,
+		"getopts":   runRead,
+		"wait":      runWait,
+		"export":    runExport,
+		"readonly":  runExport,
+		"declare":   runExport,
+		"typeset":   runExport,
+		"local":     runExport,
+		"test":      runTest,
+		"[":         runTest,
+	}
+	for _, name := range strings.Fields(". source let complete compgen bind fc zle sched zmodload autoload emulate setopt unsetopt functions zargs zcompile zsystem zformat zparseopts zstyle vared print coproc repeat nameref integer float history r cmd - foreach enum disable bindkey ttyctl unfunction unhash compctl add-zsh-hook add-zle-hook-widget") {
+		builtinTable.rows[name] = refuse
+	}
+}
+
+// refuse is for what runs text that is not in the line, or changes what words mean.
+func refuse(r *reader, name string, _ []word) {
+	r.note(name + " runs commands that are not known, or changes what words mean")
+}
+
+func refuseArguments(r *reader, name string, args []word) {
+	if len(args) > 0 {
+		refuse(r, name, args)
+	}
+}
+
+func runEval(r *reader, name string, args []word) {
+	if len(args) > 0 && args[0].known && args[0].text == "--" {
+		args = args[1:]
+	}
+	one := &family{langs: []syntax.LangVariant{r.lang}, ksh: r.family.ksh}
+	r.joined(args, one, name)
+}
+
+func runTrap(r *reader, name string, args []word) {
+	got, rest := r.options(name, args, &options{flags: "lpP"})
+	if got.has("l") || got.has("p") || got.has("P") || len(rest) < 2 || rest[0].known && rest[0].text == "-" {
+		return
+	}
+	one := &family{langs: []syntax.LangVariant{r.lang}, ksh: r.family.ksh}
+	r.text(rest[0], one, name)
+}
+
+func runExec(r *reader, name string, args []word) {
+	_, rest := r.options(name, args, &options{flags: "cl", values: "a"})
+	r.command(rest)
+}
+
+func runCommand(r *reader, name string, args []word) {
+	got, rest := r.options(name, args, &options{flags: "pvV"})
+	if !got.has("v") && !got.has("V") {
+		r.command(rest)
+	}
+}
+
+func runWords(r *reader, name string, args []word) {
+	_, rest := r.options(name, args, &options{})
+	r.command(rest)
+}
+
+func runAlias(r *reader, name string, args []word) {
+	for _, w := range args {
+		if !w.known || strings.Contains(w.text, "=") {
+			r.note("the line defines an alias")
+		}
+	}
+}
+
+// harmlessSetting is a setting that leaves the meaning of words alone.
+func harmlessSetting(name string) bool {
+	return slices.Contains(strings.Fields("errexit nounset pipefail xtrace noglob noclobber verbose noexec monitor notify errtrace functrace braceexpand hashall physical allexport"), name)
+}
+
+func runSet(r *reader, name string, args []word) {
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		switch {
+		case !w.known:
+			r.note("what set is given is put together while it runs")
+			return
+		case w.text == "--" || w.text == "-" || w.text == "" || !strings.ContainsAny(w.text[:1], "-+"):
+			return // the rest are parameters
+		case strings.Trim(w.text[1:], "abBCefhHmntuvxEPTo") != "":
+			r.note("set " + w.text + " changes what words mean")
+			return
+		case strings.HasSuffix(w.text, "o") && i+1 < len(args):
+			i++
+			if !args[i].known || !harmlessSetting(args[i].text) {
+				r.note("set -o changes what words mean")
+			}
+		}
+	}
+}
+
+func runShopt(r *reader, name string, args []word) {
+	for _, w := range args {
+		harmless := slices.Contains(strings.Fields("-s -u -q -p -o nullglob failglob dotglob globstar nocaseglob nocasematch lastpipe inherit_errexit extglob checkwinsize"), w.text)
+		if !w.known || !harmless && !harmlessSetting(w.text) {
+			r.note(name + " changes what words mean")
+		}
+	}
+}
+
+func runHash(r *reader, name string, args []word) {
+	for _, w := range args {
+		if !w.known || strings.Contains(w.text, "=") || strings.HasPrefix(w.text, "-") && w.text != "-r" {
+			r.note(name + " changes what words lead to")
+		}
+	}
+}
+
+func runJobs(r *reader, name string, args []word) {
+	got, rest := r.options(name, args, &options{flags: "lnprsxd"})
+	if got.has("x") {
+		r.command(rest)
+	}
+}
+
+func runUnset(r *reader, name string, args []word) {
+	for _, w := range args {
+		r.nameText(w)
+		if r.total.defined[w.text] || strings.HasPrefix(w.text, "-") && w.text != "-v" || Steers(w.text) {
+			r.note("unset " + w.text + " changes what commands run")
+		}
+	}
+}
+
+func runPrintf(r *reader, name string, args []word) {
+	if r.family.ksh && len(args) > 1 && !printsText(args) {
+		r.note("printf computes with what it is given in some shells, which can hold a command")
+	}
+	switch {
+	case len(args) > 0 && args[0].many:
+		r.note("what printf is given is put together while it runs")
+	case len(args) < 2:
+	case !args[0].known && (args[0].text == "" || args[0].text[0] == '-'):
+		r.note("what printf is given is put together while it runs")
+	case args[0].text == "-v":
+		r.naming(args[1])
+	case strings.HasPrefix(args[0].text, "-v"):
+		r.naming(word{text: args[0].text[2:], known: args[0].known})
+	}
+}
+
+// printsText says whether a printf has nothing but numbers to compute with. Some shells
+// evaluate what %d is given.
+func printsText(args []word) bool {
+	format := strings.NewReplacer("%%", "", "%s", "", "%b", "", "%q", "").Replace(args[0].text)
+	if args[0].known && !strings.Contains(format, "%") {
+		return true
+	}
+	return args[0].known && !slices.ContainsFunc(args[1:], func(w word) bool { return !w.number })
+}
+
+func runMapfile(r *reader, name string, args []word) {
+	got, rest := r.options(name, args, &options{flags: "t", values: "dnOsucC"})
+	if got.has("C") {
+		r.note(name + " -C runs a command")
+	}
+	for _, w := range rest {
+		r.naming(w)
+	}
+	r.values.given("MAPFILE")
+}
+
+// runRead is for read and getopts, which give values to the names among their
+// arguments. Some arguments are no names: to take them for such does no harm.
+func runRead(r *reader, name string, args []word) {
+	for _, w := range args {
+		if !strings.HasPrefix(w.text, "-") || !w.known {
+			r.naming(w)
+			continue
+		}
+		r.naming(word{text: w.text[min(2, len(w.text)):], known: true}) // -aNAME
+	}
+	r.values.given("REPLY")
+	r.values.given("OPTARG")
+}
+
+func runWait(r *reader, name string, args []word) {
+	for i, w := range args {
+		switch {
+		case w.known && strings.HasPrefix(w.text, "-p") && len(w.text) > 2:
+			r.naming(word{text: w.text[2:], known: true})
+		case w.known && w.text == "-p" && i+1 < len(args):
+			r.naming(args[i+1])
+		case !w.known && !w.number:
+			r.note("what wait is given is put together while it runs")
+		}
+	}
+}
+
+func runExport(r *reader, name string, args []word) {
+	r.declared(args)
+}
+
+func (r *reader) declared(args []word) {
+	for _, w := range args {
+		r.declareOption(w)
+		r.setting(w)
+	}
+}
+
+// binaries are the operators of test between two words.
+var binaries = [...]string{"=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "=~"}
+
+// runTest is for test and [. With -v, a subscript is evaluated; which words are
+// operators depends on how many there are, so they have to be known.
+func runTest(r *reader, name string, args []word) {
+	if n := len(args); name == "[" && n > 0 && args[n-1].text == "]" {
+		args = args[:n-1]
+	}
+	known, many := true, false
+	for _, w := range args {
+		known = known && (w.known || w.number)
+		many = many || w.many && !w.number
+	}
+	if !known && (many || !plainTest(args)) {
+		r.note("what " + name + " is given may be an operator that runs a command; quote the expansions")
+	}
+	for i, w := range args {
+		if (w.text == "-v" || w.text == "-R") && w.known && i+1 < len(args) {
+			r.nameText(args[i+1])
+		}
+	}
+}
+
+// plainTest says whether the operators of a test are known though not all of its
+// words are.
+func plainTest(args []word) bool {
+	if len(args) > 1 && args[0].known && args[0].text == "!" {
+		args = args[1:]
+	}
+	switch len(args) {
+	case 0, 1:
+		return true
+	case 2:
+		return args[0].known && args[0].text != "!" && args[0].text != "-v" && args[0].text != "-R"
+	case 3:
+		return args[1].known && slices.Contains(binaries[:], args[1].text)
+	}
+	return false
+}
+
+// evaluated looks at what builtins are given in shells that compute it.
+func (r *reader) evaluated(nodes []*syntax.Word, words []word) {
+	if !r.family.ksh {
+		return
+	}
+	if slices.Contains([]string{"exit", "return", "break", "continue", "shift"}, words[0].text) {
+		for i := 1; i < len(words); i++ {
+			r.computedValue(nodes[i], words[i])
+		}
+	}
+	if words[0].text != "test" && words[0].text != "[" {
+		return
+	}
+	for i, w := range words {
+		if w.known && slices.Contains(binaries[5:11], w.text) && i > 0 && i+1 < len(words) {
+			r.computedValue(nodes[i-1], words[i-1])
+			r.computedValue(nodes[i+1], words[i+1])
+		}
+	}
+}

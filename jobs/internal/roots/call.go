@@ -1,0 +1,84 @@
+package roots
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// reserved words that a dialect has taken for the name of a command. Another
+// version of the shell may not.
+var reserved = sync.OnceValue(func() []string {
+	return strings.Fields("! { } [[ ]] (( )) if then else elif fi case esac for select while until do done in function coproc foreach end repeat always nocorrect noglob - namespace")
+})
+
+// call looks at a simple command. Its assignments are visited by themselves.
+func (r *reader) call(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		return
+	}
+	words := make([]word, len(c.Args))
+	for i, arg := range c.Args {
+		words[i] = wordOf(arg, r.lang)
+	}
+	first := words[0]
+	switch after, defined := r.functions[first.text]; {
+	case !first.known:
+		r.note("a command is named by an expansion")
+		return
+	case !first.quoted && slices.Contains(reserved(), first.text):
+		r.note("whether " + first.text + " is a word of the shell depends on its version")
+	case defined && c.Pos().Offset() > after:
+		return // its body has been read where it stands
+	}
+	r.evaluated(c.Args, words)
+	r.command(words)
+}
+
+// command looks at a command and what it is given: by a line, by another command, or
+// by a start without a shell.
+func (r *reader) command(words []word) {
+	if len(words) == 0 {
+		return
+	}
+	first, args := words[0], words[1:]
+	if !first.known {
+		r.note("a command is named by an expansion")
+		return
+	}
+	name := first.text
+	switch {
+	case name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, "\n\x00"):
+		r.note("the name of a command is none")
+	case first.tilde:
+		name = "./" + name
+	}
+	r.add(name)
+	if r.depth > maxDepth {
+		r.note("commands are nested too deep to be read")
+		return
+	}
+	r.depth++
+	if run := builtins()[name]; run != nil {
+		run(r, name, args)
+	} else {
+		r.wrapped(base(name), args)
+	}
+	r.depth--
+}
+
+// special says whether a function of that name would hide a command that is looked
+// into here.
+func special(name string) bool {
+	_, wraps := wrappers()[name]
+	_, shell := families[name]
+	return wraps || shell || builtins()[name] != nil || slices.Contains(opaque(), name) || slices.Contains(reserved(), name) ||
+		slices.Contains(plain(), name)
+}
+
+// plain builtins run nothing, and are hidden by no honest line.
+var plain = sync.OnceValue(func() []string {
+	return strings.Fields("cd pwd echo true false : exit return break continue shift kill wait umask ulimit type times getopts")
+})

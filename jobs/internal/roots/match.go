@@ -1,0 +1,73 @@
+package roots
+
+import (
+	"path"
+	"runtime"
+	"strings"
+)
+
+// Allows says whether an entry of a list of what is allowed names a root. A name
+// without a slash is that of a word alone: git does not allow ./git, which is another
+// program. An entry with a slash is that path and no other way to write it.
+func Allows(entry, root string) bool { return entry != "" && entry == root }
+
+// Denies says whether an entry of a list of what is denied names a root. A name
+// without a slash denies every path that ends in it; a path denies each way to write
+// it, and the bare word, by which a shell may find it.
+func Denies(entry, root string) bool {
+	entry, root = folded(entry), folded(root)
+	switch {
+	case entry == "":
+		return false
+	case !strings.Contains(entry, "/"):
+		return path.Base(root) == entry
+	case !strings.Contains(root, "/"):
+		return path.Base(entry) == root
+	}
+	return path.Clean(entry) == path.Clean(root)
+}
+
+// NotAllowed returns the first root that no entry allows.
+func (f Found) NotAllowed(entries []string) (root string, found bool) {
+	for _, root := range f.Roots {
+		if !named(entries, root, Allows) {
+			return root, true
+		}
+	}
+	return "", false
+}
+
+// Denied returns the first root that an entry denies.
+func (f Found) Denied(entries []string) (root string, found bool) {
+	for _, root := range f.Roots {
+		if named(entries, root, Denies) {
+			return root, true
+		}
+	}
+	return "", false
+}
+
+func named(entries []string, root string, names func(entry, root string) bool) bool {
+	for _, entry := range entries {
+		if names(entry, root) {
+			return true
+		}
+	}
+	return false
+}
+
+// folded is a name as file systems compare it that tell no large letters from
+// small ones.
+func folded(name string) string {
+	switch runtime.GOOS {
+	case "windows":
+		name = strings.ReplaceAll(name, `\`, "/")
+		if dir, file := path.Split(name); file != "" {
+			name = dir + base(strings.ToLower(file))
+		}
+		return strings.ToLower(name)
+	case "darwin":
+		return strings.ToLower(name)
+	}
+	return name
+}

@@ -1,0 +1,248 @@
+package roots
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestShells reads lines as other shells than bash do.
+func TestShells(t *testing.T) {
+	for _, test := range []struct{ shell, line, want string }{
+		{"sh", `ls | rm x`, "ls rm"},
+		{"sh", `[[ -f x ]] && ls`, "ls ?"},
+		{"sh", `a &>b rm x`, "a ?"},
+		{"sh", `diff <(rm x) y`, "diff rm ?"},
+		{"sh", `$'rm' x`, "$rm rm ?"},
+		{"sh", `export X=1; ls`, "export ls"},
+		{"sh", `export PATH=1; ls`, "export ls ?"},
+		{"sh", `export X=$Y`, "export ?"},
+		{"sh", `export X="$Y"`, "export"},
+		{"sh", `printf '%s\n' "$x"`, "printf"},
+		{"sh", `printf '%d\n' "$x"`, "printf ?"},
+		{"bash", `printf '%d\n' "$x"`, "printf"},
+		{"zsh", `exit $x`, "exit ?"},
+		{"zsh", `exit 1`, "exit"},
+		{"zsh", `exit $?`, "exit"},
+		{"zsh", `f() { :; }; unfunction f; f`, ": unfunction ?"},
+		{"sh", `export $Y`, "export ?"},
+		{"sh", `[ "$x" -eq 1 ]`, "[ ?"},
+		{"sh", `[ "$#" -eq 1 ]`, "["},
+		{"sh", `function f { rm; }`, "rm ?"},
+		{"dash", `for i in 1 2; do rm $i; done`, "rm"},
+		{"dash", `f() { rm x; }; f`, "rm"},
+		{"dash", `local x=1`, "local"},
+		{"zsh", `ls | rm x`, "ls rm"},
+		{"zsh", `=rm x`, "=rm ?"},
+		{"zsh", `echo =rm`, "echo"},
+		{"zsh", `ls *(e:'rm x':)`, "ls ?"},
+		{"zsh", `> x`, "?"},
+		{"zsh", `repeat 3 rm x`, "repeat ?"},
+		{"zsh", `noglob rm x`, "noglob rm ?"},
+		{"zsh", `- rm x`, "- ?"},
+		{"zsh", `() { rm x }`, "rm ?"},
+		{"zsh", `echo ${(e)x}`, "echo ?"},
+		{"zsh", `for x (a b) rm $x`, "?"},
+		{"zsh", `source x`, "source ?"},
+		{"zsh", `setopt aliases`, "setopt ?"},
+		{"mksh", `ls | rm x`, "ls rm"},
+		{"ksh", `x=${ rm x;}`, "rm"},
+		{"ksh93", `[ "$x" -eq 1 ]`, "[ ?"},
+		{"fish", `ls`, "?"},
+		{"nu", `ls`, "?"},
+		{"pwsh", `ls`, "?"},
+		{`C:\Windows\System32\cmd.exe`, `dir`, "?"},
+		{"", `ls`, "?"},
+		{"my-shell", `ls`, "?"},
+	} {
+		if got := (Line{Text: test.line, Shell: test.shell}).Roots(); written(got) != test.want {
+			t.Errorf("%s: %q: %q (%s), not %q", test.shell, test.line, written(got), got.Why, test.want)
+		}
+	}
+}
+
+// TestTyped reads lines as they mean at a prompt, where a history is at hand.
+func TestTyped(t *testing.T) {
+	for _, test := range []struct{ line, want string }{
+		{`ls; rm x`, "ls rm"},
+		{`!!`, "!! ?"},
+		{`ls; !r`, "ls !r ?"},
+		{`ls !$`, "ls ?"},
+		{`ls "!$"`, "ls ?"},
+		{`! ls`, "ls"},
+		{`[ a != b ]`, "["},
+		{`^ls^rm`, "^ls^rm ?"},
+	} {
+		if got := (Line{Text: test.line, Shell: "bash", Typed: true}).Roots(); written(got) != test.want {
+			t.Errorf("%q: %q (%s), not %q", test.line, written(got), got.Why, test.want)
+		}
+	}
+	if got := (Line{Text: "ls # rm", Shell: "zsh", Typed: true}).Roots(); !got.Unknown() {
+		t.Error("a zsh that takes commands from a person has no comments")
+	}
+}
+
+// TestEnv reads lines that are started with variables of their own.
+func TestEnv(t *testing.T) {
+	if got := (Line{Text: "i=1; echo $((i))", Shell: "bash", Env: []string{"i"}}).Roots(); !got.Unknown() {
+		t.Error("a variable that the start gives may hold anything when it is first computed with")
+	}
+	for name, want := range map[string]bool{
+		"PATH": true, "LD_PRELOAD": true, "BASH_FUNC_ls%%": true, "GIT_PAGER": true, "ENV": true, "PS4": true,
+		"CI": false, "DEBUG": false, "LANG": false, "TERM": false, "COLUMNS": false,
+	} {
+		if Steers(name) != want {
+			t.Errorf("%s steers what runs: %v", name, !want)
+		}
+	}
+}
+
+func TestArgv(t *testing.T) {
+	for _, test := range []struct {
+		argv []string
+		want string
+	}{
+		{nil, ""},
+		{[]string{"ls", "$(rm)"}, "ls"},
+		{[]string{"ls", ";", "rm"}, "ls"},
+		{[]string{"ls", "|", "rm"}, "ls"},
+		{[]string{"$X"}, "$X"},
+		{[]string{"*"}, "*"},
+		{[]string{"if"}, "if"},
+		{[]string{""}, " ?"},
+		{[]string{"~/x"}, "~/x"},
+		{[]string{"env", "X=1", "rm", "*"}, "env rm"},
+		{[]string{"sudo", "-u", "x", "sh", "-c", "rm x | ls"}, "sudo sh rm ls"},
+		{[]string{"sh", "-c", "$0", "rm"}, "sh ?"},
+		{[]string{"/bin/bash", "x.sh"}, "/bin/bash ?"},
+		{[]string{"/bin/bash"}, "/bin/bash ?"},
+		{[]string{"xargs", "-n1", "rm"}, "xargs rm"},
+		{[]string{"find", ".", "-exec", "rm", "{}", ";"}, "find rm"},
+		{[]string{"env", "PATH=/x", "rm"}, "env rm ?"},
+		{[]string{"bash", "-c", "sh -c 'eval \"rm x\"'"}, "bash sh eval rm"},
+		{[]string{"pwsh", "-c", "rm"}, "pwsh ?"},
+	} {
+		if got := Argv(test.argv, nil); written(got) != test.want {
+			t.Errorf("%q: %q (%s), not %q", test.argv, written(got), got.Why, test.want)
+		}
+	}
+}
+
+// TestBounds shows that a line beyond a bound is one that is not known, and that
+// reading it ends.
+func TestBounds(t *testing.T) {
+	for name, line := range map[string]string{
+		"long":        "ls " + strings.Repeat("x", maxLine),
+		"parentheses": strings.Repeat("(", 5000) + "ls" + strings.Repeat(")", 5000),
+		"backquotes":  strings.Repeat("`", 60000),
+		"quotes":      strings.Repeat(`"$(`, 20000),
+		"eval":        strings.Repeat("eval ", 1000) + "ls",
+		"wrappers":    strings.Repeat("env ", 1000) + "ls",
+		"readings":    strings.Repeat("watch ", 1000) + "ls",
+		"ifs":         strings.Repeat("if ", 20000),
+		"nots":        "((" + strings.Repeat("!", 60000) + "1))",
+		"expansions":  strings.Repeat("${x:-", 10000),
+		"documents":   strings.Repeat("cat <<E;", 8000),
+	} {
+		if got := (Line{Text: line, Shell: "sh"}).Roots(); !got.Unknown() {
+			t.Errorf("%s: all of the line is taken for known", name)
+		}
+	}
+}
+
+func TestMatching(t *testing.T) {
+	for _, test := range []struct {
+		entry, root    string
+		allows, denies bool
+	}{
+		{"rm", "rm", true, true},
+		{"rm", "/bin/rm", false, true},
+		{"rm", "./rm", false, true},
+		{"rm", "a/../rm", false, true},
+		{"rm", "rmdir", false, false},
+		{"rm", "farm", false, false},
+		{"/bin/rm", "/bin/rm", true, true},
+		{"/bin/rm", "/bin/../bin/rm", false, true},
+		{"/bin//rm", "/bin/rm", false, true},
+		{"/bin/rm", "rm", false, true},
+		{"/bin/rm", "/usr/bin/rm", false, false},
+		{"/bin/rm", "./rm", false, false},
+		{"./x", "./x", true, true},
+		{"./x", "x", false, true},
+		{"", "", false, false},
+		{"", "rm", false, false},
+		{"r*", "rm", false, false},
+		{"RM", "rm", false, runtime.GOOS != "linux"},
+	} {
+		if got := Allows(test.entry, test.root); got != test.allows {
+			t.Errorf("%q allows %q: %v", test.entry, test.root, got)
+		}
+		if got := Denies(test.entry, test.root); got != test.denies {
+			t.Errorf("%q denies %q: %v", test.entry, test.root, got)
+		}
+	}
+	f := Found{Roots: []string{"git", "./git", "rm"}}
+	if root, ok := f.NotAllowed([]string{"git", "rm"}); !ok || root != "./git" {
+		t.Errorf("not allowed: %q, %v", root, ok)
+	}
+	if root, ok := f.NotAllowed([]string{"git", "./git", "rm"}); ok {
+		t.Errorf("not allowed: %q", root)
+	}
+	if root, ok := f.Denied([]string{"ls", "rm"}); !ok || root != "rm" {
+		t.Errorf("denied: %q, %v", root, ok)
+	}
+}
+
+func TestTables(t *testing.T) {
+	for name, w := range wrappers() {
+		for i, letter := range w.flags + w.values + w.attached {
+			if strings.ContainsRune((w.flags + w.values + w.attached)[i+1:], letter) {
+				t.Errorf("%s: the option -%c is there twice", name, letter)
+			}
+		}
+		if builtins()[name] != nil {
+			t.Errorf("%s is a builtin and a wrapper", name)
+		}
+	}
+	for _, name := range opaque() {
+		if wrappers()[name] != nil {
+			t.Errorf("%s is looked into, and is not", name)
+		}
+	}
+}
+
+// FuzzLine shows that no line makes the reader panic or run on.
+func FuzzLine(f *testing.F) {
+	for _, r := range allRows {
+		f.Add(r.line, byte(0))
+	}
+	shells := []string{"bash", "sh", "zsh", "ksh"}
+	f.Fuzz(func(t *testing.T, line string, shell byte) {
+		l := Line{Text: line, Shell: shells[int(shell)%len(shells)], Typed: shell > 127}
+		found := l.Roots()
+		for _, root := range found.Roots {
+			if root == "" && !found.Unknown() {
+				t.Errorf("%q has a root without a name", line)
+			}
+		}
+		Argv(strings.Fields(line), nil)
+	})
+}
+
+// BenchmarkLine is what a list of commands costs a start.
+func BenchmarkLine(b *testing.B) {
+	for name, line := range map[string]string{
+		"short": "git status",
+		"long":  `cd src && find . -name '*.go' -exec grep -l "$(cat pattern)" {} + | xargs -0 sh -c 'wc -l "$@"' x | sort -n > "$OUT"`,
+	} {
+		for _, shell := range []string{"bash", "sh"} {
+			b.Run(name+"/"+shell, func(b *testing.B) {
+				for b.Loop() {
+					if (Line{Text: line, Shell: shell}).Roots().Unknown() {
+						b.Fatal(line)
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package roots
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds on what is read at all. Beyond them nothing is known.
+const (
+	maxLine     = 64 << 10 // bytes of a line
+	maxNesting  = 100      // brackets within each other
+	maxDepth    = 8        // texts within texts, as of sh -c and eval
+	maxReadings = 100      // texts that are parsed for one line
+)
+
+// A Line is a command line, and who will read it.
+type Line struct {
+	Text  string
+	Shell string   // name or path of the shell that runs it
+	Env   []string // names that the start sets besides what the server gives
+	Typed bool     // at the prompt of an interactive shell, which has a history
+}
+
+// Found is what a command line runs.
+type Found struct {
+	Roots []string // each once, in the order of the line
+	Why   string   // "" = all is known; else why the line may run more
+}
+
+// Unknown says whether the line may run something that is no root.
+func (f Found) Unknown() bool { return f.Why != "" }
+
+// Roots returns the roots of the line.
+func (l Line) Roots() Found {
+	family, known := familyOf(l.Shell)
+	if !known {
+		return Found{Why: fmt.Sprintf("lines of the shell %q cannot be read", base(l.Shell))}
+	}
+	if why := unreadable(l.Text); why != "" {
+		return Found{Why: why}
+	}
+	t := newTotal(l.Env)
+	f := t.read(l.Text, family, 0)
+	if l.Typed {
+		f.note(historyOf(l.Text, family))
+	}
+	f.note(t.values.suspect())
+	return f
+}
+
+// Argv returns the roots of a program that is started with arguments and without a
+// shell. The names are of the variables that the start sets.
+func Argv(argv, env []string) Found {
+	t := newTotal(env)
+	r := &reader{total: t, family: posixFamily, lang: syntax.LangPOSIX}
+	words := make([]word, len(argv))
+	for i, arg := range argv {
+		words[i] = word{text: arg, known: true, quoted: true}
+	}
+	r.command(words)
+	r.note(t.values.suspect())
+	return r.Found
+}
+
+// note keeps the first reason for which not all is known.
+func (f *Found) note(why string) {
+	if f.Why == "" {
+		f.Why = why
+	}
+}
+
+func (f *Found) add(root string) {
+	if !slices.Contains(f.Roots, root) {
+		f.Roots = append(f.Roots, root)
+	}
+}
+
+func (f *Found) merge(other Found) {
+	for _, root := range other.Roots {
+		f.add(root)
+	}
+	f.note(other.Why)
+}
+
+// A total is what all readings of one line share.
+type total struct {
+	readings int
+	values   values
+	defined  map[string]bool // functions, in whatever text
+}
+
+func newTotal(env []string) *total {
+	t := &total{values: newValues(), defined: map[string]bool{}}
+	for _, name := range env {
+		t.values.given(name)
+	}
+	return t
+}
+
+// read reads a text in each dialect of a family. A line that is not the same to all
+// of them is one whose meaning depends on the version of the shell.
+func (t *total) read(text string, fam *family, depth int) Found {
+	var f Found
+	if depth > maxDepth {
+		f.note("commands are nested too deep to be read")
+		return f
+	}
+	for i, lang := range fam.langs {
+		if t.readings++; t.readings > maxReadings {
+			f.note("the line holds too many commands within commands to be read")
+			return f
+		}
+		r := &reader{total: t, family: fam, lang: lang, src: text, depth: depth}
+		r.parse()
+		if i > 0 && f.Why == "" && r.Why == "" && !sameRoots(f.Roots, r.Roots) {
+			f.note("shells do not agree on what the line means")
+		}
+		f.merge(r.Found)
+	}
+	return f
+}
+
+func sameRoots(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// unreadable says why a text is not given to the parser, or "".
+func unreadable(text string) string {
+	switch {
+	case len(text) > maxLine:
+		return fmt.Sprintf("a line of more than %d bytes is not read", maxLine)
+	case !utf8.ValidString(text):
+		return "the line is not UTF-8"
+	case strings.ContainsFunc(text, oddControl):
+		// The parser takes some of them for blanks, which a shell does not.
+		return "the line has control characters"
+	case nesting(text) > maxNesting:
+		return "commands are nested too deep to be read"
+	}
+	return ""
+}
+
+func oddControl(c rune) bool {
+	return c < ' ' && c != '\t' && c != '\n' || c == 0x7f
+}
+
+// nesting is an upper bound of how deep the brackets of a text are, quoted ones
+// and others, so that the parser's stack has one too. What keywords nest costs it
+// less than brackets do.
+func nesting(text string) int {
+	deepest, depth := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case ')', '}', ']':
+			depth = max(depth-1, 0)
+		}
+	}
+	return deepest
+}
+
+// historyOf says why a line means something else at a prompt, or "".
+func historyOf(text string, fam *family) string {
+	for i := range len(text) {
+		if text[i] != '!' || i+1 == len(text) {
+			continue
+		}
+		if next := text[i+1]; !strings.ContainsRune(" \t\n=(", rune(next)) {
+			return "the shell may replace what begins with ! by an earlier line"
+		}
+	}
+	if strings.HasPrefix(text, "^") {
+		return "the shell may replace what begins with ^ by an earlier line"
+	}
+	if fam == zshFamily && strings.Contains(text, "#") {
+		return "an interactive zsh may have comments or not"
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package roots
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A family is the shells that read a line alike.
+type family struct {
+	langs []syntax.LangVariant // all that a shell of the family may speak
+	ksh   bool                 // test computes: [ x -eq 1 ] evaluates x
+}
+
+// An sh is a dash, a bash, a busybox or a ksh, depending on the system. The parser
+// for zsh is young, and Korn shells differ: their lines have to mean the same to
+// bash, which is read best.
+var (
+	posixFamily = &family{langs: []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash}, ksh: true}
+	bashFamily  = &family{langs: []syntax.LangVariant{syntax.LangBash}}
+	kshFamily   = &family{langs: []syntax.LangVariant{syntax.LangMirBSDKorn, syntax.LangBash}, ksh: true}
+	zshFamily   = &family{langs: []syntax.LangVariant{syntax.LangZsh, syntax.LangBash}, ksh: true}
+)
+
+var families = map[string]*family{
+	"sh": posixFamily, "dash": posixFamily, "ash": posixFamily, "posh": posixFamily, "yash": posixFamily,
+	"bash": bashFamily, "rbash": bashFamily,
+	"zsh": zshFamily, "rzsh": zshFamily,
+	"ksh": kshFamily, "ksh93": kshFamily, "rksh": kshFamily, "mksh": kshFamily, "lksh": kshFamily,
+	"oksh": kshFamily, "loksh": kshFamily, "pdksh": kshFamily,
+	// Shells whose lines cannot be read.
+	"fish": nil, "nu": nil, "xonsh": nil, "elvish": nil, "csh": nil, "tcsh": nil, "rc": nil, "es": nil,
+	"osh": nil, "ysh": nil, "murex": nil, "pwsh": nil, "powershell": nil, "cmd": nil,
+}
+
+func familyOf(shell string) (*family, bool) {
+	f := families[base(shell)]
+	return f, f != nil
+}
+
+// base is the name of a program without its directory, and without the ending that
+// Windows leaves out.
+func base(program string) string {
+	name := path.Base(strings.ReplaceAll(program, `\`, "/"))
+	for _, ending := range []string{".exe", ".EXE", ".cmd", ".bat", ".com"} {
+		if cut, ok := strings.CutSuffix(name, ending); ok && cut != "" {
+			return cut
+		}
+	}
+	return name
+}
+
+// shellOptions are those of all shells that read like a POSIX sh and leave the
+// meaning of a line alone. -i reads the user's own files, -s reads commands from
+// stdin, and -k turns arguments into assignments: they are not among these.
+var shellOptions = options{
+	flags:  "abBCcDeEfhHlmnprtuvxP",
+	values: "o",
+	long:   "login norc noprofile restricted verbose noediting help version",
+}
+
+// runsShell reads a call of a shell: its text after -c.
+func (r *reader) runsShell(name string, args []word) {
+	fam, known := familyOf(name)
+	if !known {
+		r.note("lines of the shell " + name + " cannot be read")
+		return
+	}
+	got, rest := r.options(name, args, &shellOptions)
+	for _, o := range got {
+		if o.name == "o" && !(o.value.known && harmlessSetting(o.value.text)) {
+			r.note(name + " -o changes how commands are read")
+		}
+	}
+	switch {
+	case got.has("help"), got.has("version"):
+	case !got.has("c") && len(rest) == 0:
+		r.note(name + " reads commands from its input")
+	case !got.has("c"):
+		r.note(name + " runs a file whose commands are not known")
+	case len(rest) == 0: // an error of the shell
+		r.note(name + " -c has no command")
+	default:
+		r.text(rest[0], fam, name+" -c")
+	}
+}
+
+// text reads a text that is a program of its own.
+func (r *reader) text(w word, fam *family, what string) {
+	if !w.known {
+		r.note("what " + what + " runs is put together while it runs")
+		return
+	}
+	if why := unreadable(w.text); why != "" {
+		r.note(why)
+		return
+	}
+	r.merge(r.total.read(w.text, fam, r.depth+1))
+}
+
+// joined is text for commands that put their arguments together.
+func (r *reader) joined(words []word, fam *family, what string) {
+	all := word{known: true}
+	for i, w := range words {
+		if i > 0 {
+			all.text += " "
+		}
+		all.text += w.text
+		all.known = all.known && w.known
+	}
+	r.text(all, fam, what)
+}

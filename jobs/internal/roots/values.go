@@ -1,0 +1,100 @@
+package roots
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// values is what a line puts into variables that it computes with.
+type values struct {
+	numbers map[string]bool // given a number
+	others  map[string]bool // given something else, perhaps
+	used    []string        // computed with
+}
+
+func newValues() values {
+	return values{numbers: map[string]bool{}, others: map[string]bool{}}
+}
+
+func (v *values) given(name string) { v.others[name] = true }
+
+// suspect says which value could run a command when it is computed with, or "".
+func (v *values) suspect() string {
+	for _, name := range v.used {
+		if v.others[name] || !v.numbers[name] {
+			return "the line computes with the value of " + name + ", which can hold a command"
+		}
+	}
+	return ""
+}
+
+// counters are set by the shell, to numbers.
+var counters = []string{"?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID"}
+
+// use notes that a name is computed with.
+func (v *values) use(name string) {
+	if !slices.Contains(counters, name) && !slices.Contains(v.used, name) {
+		v.used = append(v.used, name)
+	}
+}
+
+// assign notes what a name is given, and says why that changes what commands are,
+// or "".
+func (v *values) assign(name string, number bool) string {
+	switch {
+	case Steers(name):
+		return "the line sets " + name + ", which changes what commands run"
+	case !number && slices.Contains(integers(), name):
+		return "the line sets " + name + ", whose value the shell computes, and which can hold a command"
+	case number:
+		v.numbers[name] = true
+	default:
+		v.others[name] = true
+	}
+	return ""
+}
+
+// integers are variables that some shell computes when they are given a value.
+var integers = sync.OnceValue(func() []string {
+	return strings.Fields(`OPTIND HISTCMD COLUMNS LINES EPOCHSECONDS BASH_MONOSECONDS PIPESTATUS PGRP KSHUID KSHGID KSHEGID USER_ID
+	SHLVL TMOUT SAVEHIST HISTSIZE KEYTIMEOUT LISTMAX MAILCHECK EGID GID TTYIDLE TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT ZSH_SUBSHELL
+	ARGC status`)
+})
+
+// steering are variables that decide which program a word leads to, or what a shell
+// or the loader runs besides; then those by which well-known programs start others
+// or load code. There are more of the latter than anybody can list.
+var steering = sync.OnceValue(func() []string {
+	return strings.Fields(`
+	PATH IFS ENV BASH_ENV SHELLOPTS BASHOPTS BASH_LOADABLES_PATH BASH_XTRACEFD BASH_ALIASES BASH_CMDS
+	BASH_COMPAT POSIXLY_CORRECT POSIX_PEDANTIC COMSPEC PATHEXT FPATH fpath path ZDOTDIR
+	NULLCMD READNULLCMD aliases galiases saliases functions commands builtins options HISTFILE
+	EXECIGNORE GLOBIGNORE INPUTRC histchars FCEDIT FUNCNEST CDPATH cdpath precmd_functions
+	PROMPT PROMPT2 RPROMPT PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND
+	RANDOM SRANDOM SECONDS LINENO BASHPID PPID UID EUID
+	SHELL HOME XDG_CONFIG_HOME XDG_CONFIG_DIRS PAGER EDITOR VISUAL BROWSER TERMINAL MANPAGER SYSTEMD_PAGER
+	LESSOPEN LESSCLOSE LESSEDIT SUDO_ASKPASS SUDO_EDITOR SSH_ASKPASS RSYNC_RSH CVS_RSH PKG_CONFIG
+	PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONBREAKPOINT PYTHONWARNINGS PERL5OPT PERL5LIB PERL5DB
+	RUBYOPT RUBYLIB NODE_OPTIONS NODE_PATH LUA_INIT LUA_PATH JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS
+	CLASSPATH MAKEFLAGS MAKEFILES CC CXX LD RUSTC_WRAPPER RUSTC CARGO_HOME GOFLAGS GOROOT GCONV_PATH
+	GZIP TAR_OPTIONS XZ_OPT ZSTD_CLEVEL VIMINIT EXINIT MYVIMRC GDBINIT TMPDIR
+	AWKPATH AWKLIBPATH EMACSLOADPATH R_PROFILE R_HOME PHPRC PHP_INI_SCAN_DIR OPENSSL_CONF OPENSSL_ENGINES
+	LOCPATH NLSPATH TEXTDOMAINDIR TERMINFO TERMINFO_DIRS TERMCAP HOSTALIASES RES_OPTIONS
+	LESS MORE MANOPT VIM VIMRUNTIME FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS RIPGREP_CONFIG_PATH BAT_PAGER BAT_CONFIG_PATH
+	DELTA_PAGER PSQLRC PSQL_PAGER PSQL_EDITOR AWS_PAGER AWS_CONFIG_FILE KUBECONFIG KUBE_EDITOR DOCKER_CONFIG DOCKER_HOST
+	GH_PAGER GH_EDITOR GH_BROWSER HGEDITOR HGRCPATH SVN_EDITOR SVN_SSH RUSTFLAGS RUSTDOC RUSTC_WORKSPACE_WRAPPER GOENV
+	JAVA_HOME MAVEN_OPTS GRADLE_OPTS GRADLE_USER_HOME PERLLIB AR AS CPP CONFIG_SHELL MAKE
+	http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy`)
+})
+
+var steeringPrefixes = []string{
+	"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "CARGO_", "GLIBC_", "MALLOC_", "_RLD", "LIBPATH", "__",
+}
+
+// Steers says whether a variable changes which programs a line runs: for the shell
+// itself, or for programs that start others.
+func Steers(name string) bool {
+	return slices.Contains(steering(), name) ||
+		slices.ContainsFunc(steeringPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}

@@ -1,0 +1,282 @@
+package roots
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A reader reads one text in one dialect.
+type reader struct {
+	*total
+	Found
+	family *family
+	lang   syntax.LangVariant
+	src    string
+	depth  int
+	// functions has where the functions are complete that the text defines
+	// whatever happens, so that calls from there on run them and no program.
+	functions map[string]uint
+}
+
+func (r *reader) parse() {
+	r.note(continued(r.src))
+	p := syntax.NewParser(syntax.Variant(r.lang))
+	file, err := p.Parse(strings.NewReader(r.src), "")
+	if err != nil {
+		r.note("the line cannot be read as one of the shell's: " + strings.TrimPrefix(err.Error(), ":"))
+	}
+	if file == nil {
+		return
+	}
+	r.functions = map[string]uint{}
+	for _, s := range file.Stmts {
+		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && f.Name != nil && !s.Negated && !s.Background && !s.Disown && len(s.Redirs) == 0 {
+			r.functions[f.Name.Value] = s.End().Offset()
+			r.total.defined[f.Name.Value] = true
+		}
+	}
+	syntax.Walk(file, r.visit)
+}
+
+// source is what stands at a node.
+func (r *reader) source(n syntax.Node) string {
+	return r.between(n.Pos(), n.End())
+}
+
+func (r *reader) between(a, b syntax.Pos) string {
+	from, to := a.Offset(), b.Offset()
+	if from > to || to > uint(len(r.src)) {
+		return ""
+	}
+	return r.src[from:to]
+}
+
+// visit looks at one node. Those below it are visited in their turn, so that nothing
+// that a line holds is left out.
+func (r *reader) visit(node syntax.Node) bool {
+	switch n := node.(type) {
+	case *syntax.Stmt:
+		if n.Cmd == nil && r.lang == syntax.LangZsh && len(n.Redirs) > 0 {
+			r.note("a zsh runs a program for a redirection that has no command")
+		}
+	case *syntax.CallExpr:
+		r.call(n)
+	case *syntax.DeclClause:
+		r.declaration(n)
+	case *syntax.LetClause:
+		r.add("let")
+		for _, x := range n.Exprs {
+			r.arithmetic(x)
+		}
+	case *syntax.TimeClause:
+		r.add("time") // a program of that name, within a pipeline
+	case *syntax.CoprocClause:
+		if n.Name != nil && n.Name.Lit() == "" {
+			r.note("the name of a coprocess is put together while it runs")
+		}
+	case *syntax.FuncDecl:
+		r.function(n)
+	case *syntax.ForClause, *syntax.WordIter, *syntax.CStyleLoop:
+		r.loop(n)
+	case *syntax.Redirect:
+		r.redirect(n)
+	case *syntax.ExtGlob:
+		r.pattern("(")
+	default:
+		r.visitExpansion(node)
+	}
+	return true
+}
+
+func (r *reader) visitExpansion(node syntax.Node) {
+	switch n := node.(type) {
+	case *syntax.Assign:
+		r.assign(n)
+	case *syntax.Word:
+		if r.lang == syntax.LangZsh {
+			r.pattern(patternOf(n))
+		}
+	case *syntax.DblQuoted:
+		r.quoted(n)
+	case *syntax.CmdSubst:
+		if n.Backquotes && strings.Contains(r.source(n), `\`) {
+			r.note("what a backslash within backquotes does depends on the shell")
+		}
+		r.documents(n, n.Right)
+	case *syntax.ProcSubst:
+		r.documents(n, n.Rparen)
+	case *syntax.ParamExp:
+		r.parameter(n)
+	case *syntax.ArithmExp:
+		r.arithmetic(n.X)
+	case *syntax.ArithmCmd:
+		r.arithmetic(n.X)
+	case *syntax.BinaryTest:
+		if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr {
+			r.computedWord(n.X)
+			r.computedWord(n.Y)
+		}
+	case *syntax.UnaryTest:
+		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+			r.nameWord(n.X)
+		}
+	case *syntax.ArrayElem:
+		r.arithmetic(n.Index)
+	case *syntax.FlagsArithm:
+		r.note("flags of a subscript are not read")
+	case *syntax.TestDecl:
+		r.note("the line defines a test")
+	}
+}
+
+// pattern looks at the unquoted text of a word. Parentheses after a pattern are
+// qualifiers to a zsh, some of which are code.
+func (r *reader) pattern(text string) {
+	if r.family == zshFamily && strings.Contains(text, "(") {
+		r.note("parentheses in a pattern can hold code")
+	}
+}
+
+func (r *reader) function(n *syntax.FuncDecl) {
+	names := n.Names
+	if n.Name != nil {
+		names = append(names, n.Name)
+	}
+	if len(names) == 0 {
+		r.note("a function without a name runs at once")
+	}
+	for _, name := range names {
+		if special(name.Value) {
+			r.note("the line defines a function " + name.Value + ", which hides the command")
+		}
+	}
+}
+
+func (r *reader) loop(node syntax.Node) {
+	switch n := node.(type) {
+	case *syntax.ForClause:
+		if n.Select {
+			r.values.given("REPLY")
+		}
+	case *syntax.WordIter:
+		numbers := len(n.Items) > 0
+		for _, item := range n.Items {
+			numbers = numbers && wordOf(item, r.lang).number
+		}
+		r.note(r.values.assign(n.Name.Value, numbers))
+	case *syntax.CStyleLoop:
+		r.arithmetic(n.Init)
+		r.arithmetic(n.Cond)
+		r.arithmetic(n.Post)
+	}
+}
+
+func (r *reader) redirect(n *syntax.Redirect) {
+	if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
+		name := strings.Trim(n.N.Value, "{}")
+		if strings.ContainsAny(name, "[]$") {
+			r.note("the name of a descriptor is an expression")
+		}
+		r.note(r.values.assign(name, true))
+	}
+	if n.Hdoc != nil && strings.Contains(r.between(n.OpPos, n.Hdoc.End()), "\\\n") {
+		r.note("where a here-document ends that has a backslash at the end of a line depends on the shell")
+	}
+	if (n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc) && !plainDelimiter(r.source(n.Word)) {
+		r.note("where a here-document ends whose delimiter is no plain word depends on the shell")
+	}
+	if n.Hdoc != nil {
+		r.quoted(n.Hdoc)
+	}
+}
+
+// plainDelimiter says whether what ends a here-document is a word, quoted as a whole
+// or not at all.
+func plainDelimiter(word string) bool {
+	for _, quote := range []string{`\`, "'", `"`} {
+		if cut, ok := strings.CutPrefix(word, quote); ok {
+			if word = cut; quote != `\` {
+				word, ok = strings.CutSuffix(word, quote)
+			}
+			return ok && isPlain(word)
+		}
+	}
+	return isPlain(word)
+}
+
+// isPlain says whether a word has nothing that could mean anything to a shell.
+func isPlain(word string) bool {
+	return word != "" && !strings.ContainsFunc(word, func(c rune) bool {
+		return c != '_' && c != '-' && c != '.' && !(c >= '0' && c <= '9') && !(c|0x20 >= 'a' && c|0x20 <= 'z')
+	})
+}
+
+// documents looks at the here-documents of a substitution. One whose text comes only
+// after the end of the substitution is empty to some shells, which then take the
+// text for commands.
+func (r *reader) documents(n syntax.Node, end syntax.Pos) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		d, ok := n.(*syntax.Redirect)
+		if ok && (d.Op == syntax.Hdoc || d.Op == syntax.DashHdoc) && (d.Hdoc == nil || d.Hdoc.End().After(end)) {
+			r.note("a here-document within a substitution has to end there")
+		}
+		return true
+	})
+}
+
+// quoted looks at text within double quotes, and at here-documents. What quotes
+// mean within an expansion there depends on the shell and on the operator.
+func (r *reader) quoted(node syntax.Node) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			if n.Backquotes && strings.Contains(r.source(n), `"`) {
+				r.note("what a quote within backquotes within quotes does depends on the shell")
+			}
+			return false
+		case *syntax.ProcSubst:
+			return false
+		case *syntax.ParamExp:
+			if !n.Short && strings.ContainsAny(r.source(n), "'\"\\`") {
+				r.note("what quotes within a quoted expansion do depends on the shell")
+			}
+		}
+		return true
+	})
+}
+
+func (r *reader) parameter(n *syntax.ParamExp) {
+	if n.Excl && n.Names == 0 && !isAll(n.Index) {
+		r.note("${!…} names a variable that is not known")
+	}
+	if n.Flags != nil || n.Width || n.GlobSubst != syntax.OptUnset || n.NestedParam != nil {
+		r.note("flags of an expansion are not read")
+	}
+	if n.Index != nil && !isAll(n.Index) {
+		r.arithmetic(n.Index)
+	}
+	if n.Slice != nil {
+		r.arithmetic(n.Slice.Offset)
+		r.arithmetic(n.Slice.Length)
+	}
+	if n.Exp == nil {
+		return
+	}
+	switch n.Exp.Op {
+	case syntax.OtherParamOps:
+		if n.Exp.Word == nil || !strings.Contains("QEAKaUuLk", n.Exp.Word.Lit()) {
+			r.note("${…@P} expands the value once more")
+		}
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if n.Param != nil {
+			r.note(r.values.assign(n.Param.Value, false))
+		}
+	}
+}
+
+// isAll says whether an index is @ or *.
+func isAll(x syntax.ArithmExpr) bool {
+	w, ok := x.(*syntax.Word)
+	return ok && (w.Lit() == "@" || w.Lit() == "*")
+}

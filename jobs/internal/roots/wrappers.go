@@ -1,0 +1,390 @@
+package roots
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A wrapper is a program that runs what it is given.
+type wrapper struct {
+	options
+	run  func(r *reader, name string, got givens, rest []word) // nil: rest is a command
+	lone string                                                // what it runs without a command, as far as it is known
+}
+
+// shell is what a wrapper runs that has been given no command.
+const shell = "shell"
+
+// wrapperTable is THE table of programs that run others. An option that is not here
+// makes the line one that is not known. It is made at its first use, not when the
+// program starts: every keeper is a start of this program.
+var wrapperTable struct {
+	sync.Once
+	rows map[string]*wrapper
+}
+
+func wrappers() map[string]*wrapper {
+	wrapperTable.Do(makeWrappers)
+	return wrapperTable.rows
+}
+
+func makeWrappers() {
+	wrapperTable.rows = map[string]*wrapper{
+		"env": {options: options{flags: "i0v", values: "uCSa", assigns: true,
+			long: "ignore-environment null debug unset= chdir= split-string= argv0= block-signal? default-signal? ignore-signal? list-signal-handling help version"}, run: runEnv},
+		"sudo": {options: options{flags: "AbBEeHiKklNnPSsvV", values: "CDghpRrtTUu", assigns: true,
+			long: "askpass background bell preserve-env? edit set-home login list non-interactive preserve-groups stdin shell remove-timestamp reset-timestamp validate version help close-from= chdir= group= host= prompt= chroot= role= type= command-timeout= other-user= user="}, run: runSudo},
+		"doas": {options: options{flags: "Lns", values: "aCu"}, run: runSudo},
+		"su": {options: options{flags: "flmpPT", values: "cgGsw",
+			long: "command= session-command= fast group= supp-group= login preserve-environment pty no-pty shell= whitelist-environment= help version"}, run: runSu},
+		"nohup": {options: options{long: "help version"}},
+		"nice":  {options: options{values: "n", long: "adjustment= help version", digits: true}},
+		"ionice": {options: options{flags: "thV", values: "cnpPu",
+			long: "class= classdata= ignore pid= pgid= uid= help version"}},
+		"setsid": {options: options{flags: "cfwhV", long: "ctty fork wait help version"}},
+		"timeout": {options: options{flags: "fpv", values: "ks", operands: 1,
+			long: "foreground preserve-status verbose kill-after= signal= help version"}},
+		"stdbuf": {options: options{values: "ioe", long: "input= output= error= help version"}},
+		"time": {options: options{flags: "apvqVlh", values: "fo",
+			long: "format= output= append portability verbose quiet help version"}},
+		"chroot":  {options: options{operands: 1, long: "userspec= groups= skip-chdir help version"}, run: runChroot, lone: shell},
+		"taskset": {options: options{flags: "acphV", operands: 1, long: "all-tasks cpu-list pid help version"}},
+		"chrt": {options: options{flags: "abdfimoreRGvhV", values: "TPDp", operands: 1,
+			long: "batch deadline fifo idle other rr ext reset-on-fork all-tasks max verbose sched-runtime= sched-period= sched-deadline= pid= help version"}},
+		"xargs": {options: options{flags: "0rtpxo", values: "aILnPsdEJRS", attached: "iel",
+			long: "null no-run-if-empty interactive verbose exit open-tty show-limits arg-file= delimiter= max-args= max-procs= max-chars= max-lines? replace? eof? process-slot-var= help version"}, run: runXargs},
+		"find":   {run: runFind},
+		"fd":     {run: runFd},
+		"fdfind": {run: runFd},
+		"watch": {options: options{flags: "bcCdegtpxwrfhv", values: "nqs",
+			long: "beep color no-color differences? errexit chgexit no-title precise exec no-wrap no-rerun follow interval= equexit= shotsdir= help version"}, run: runWatch, lone: "nothing"},
+		"script": {options: options{flags: "aefqthV", values: "cBEImoOT",
+			long: "append command= echo= flush force quiet return log-in= log-out= log-io= log-timing= logging-format= output-limit= timing? help version"}, run: runScript},
+		"strace": {options: options{flags: "cCdfFhiknNqrtTvVwxyYzZDA", values: "abeEIoOPpsSuUX",
+			long: "follow-forks output= trace= help version"}, run: runTracer},
+		"ltrace": {options: options{flags: "bcCfhiLrStTV", values: "aADeFlnopsuwx",
+			long: "demangle indent= output= help version"}, run: runTracer},
+		"unshare": {options: options{flags: "muinpUCTfrchV", values: "RwSGl",
+			long: "mount? uts? ipc? net? pid? user? cgroup? time? fork map-root-user map-current-user map-auto mount-proc? kill-child? keep-caps root= wd= setuid= setgid= map-user= map-group= map-users= map-groups= propagation= setgroups= monotonic= boottime= help version"}, lone: shell},
+		"nsenter": {options: options{flags: "aFZehVNc", values: "tSGW", attached: "muinpUCTrw",
+			long: "all target= mount? uts? ipc? net? pid? user? cgroup? time? setuid= setgid= preserve-credentials root? wd? wdns= env no-fork follow-context help version"}, lone: shell},
+		"flock": {options: options{flags: "sxenuoFvhV", values: "wE", operands: 1,
+			long: "shared exclusive unlock nonblock nb timeout= conflict-exit-code= close no-fork verbose wait= help version"}, run: runFlock},
+		"ssh":     {options: options{flags: "46AaCfGgKkMNnqsTtVvXxYy", values: "BbcDEeFIiJLlmOopQRSWw"}, run: runSSH},
+		"busybox": {options: options{long: "list list-full install help version"}, run: runBusybox},
+		"toybox":  {options: options{long: "long help version"}, run: runBusybox},
+	}
+}
+
+// opaque programs run what they are given in ways that are not taken apart here.
+var opaque = sync.OnceValue(func() []string {
+	return strings.Fields(`
+	parallel rush runuser setpriv capsh sudoedit pkexec run0 gosu su-exec setuidgid chpst softlimit runcon sg newgrp
+	systemd-run systemd-nspawn dbus-run-session dbus-launch bwrap firejail fakeroot fakechroot proot minijail0 nsjail
+	entr watchexec rlwrap unbuffer expect valgrind perf catchsegv daemonize daemon start-stop-daemon tini dumb-init catatonit
+	numactl prlimit choom setarch linux32 linux64 i386 x86_64 uname26 arch at batch crontab tmux screen dtach abduco
+	xvfb-run cpulimit cgexec faketime eatmydata torsocks torify proxychains proxychains4 sshpass hyperfine caffeinate
+	sandbox-exec run-parts ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 winpty script-live pipexec
+	socat ncat mosh rsh rexec gdb lldb rr uftrace ts-node-dev nodemon chronic ifne pee errno vipe setlock fghack
+	ssh-agent npx bunx uvx pipx nix-shell aws-vault doppler dotenv direnv foreman cross-env concurrently
+	pgrphack envdir envuidgid multilog supervise xdg-open open start qemu-x86_64 qemu-aarch64 wine`)
+})
+
+// prefixable have a g in front of them where GNU's stand beside others.
+var prefixable = []string{"env", "nice", "nohup", "timeout", "stdbuf", "chroot", "xargs", "find", "time"}
+
+// wrapped looks into a program that runs another.
+func (r *reader) wrapped(name string, args []word) {
+	if plain, prefixed := strings.CutPrefix(name, "g"); prefixed && slices.Contains(prefixable, plain) {
+		name = plain
+	}
+	if _, is := families[name]; is {
+		r.runsShell(name, args)
+		return
+	}
+	w := wrappers()[name]
+	switch {
+	case slices.Contains(opaque(), name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl"):
+		r.note(name + " runs what it is given, which is not looked into")
+		return
+	case w == nil:
+		return
+	case name == "find" || name == "fd" || name == "fdfind":
+		w.run(r, name, nil, args)
+		return
+	}
+	got, rest := r.options(name, args, &w.options)
+	if got.has("help") || got.has("version") {
+		return
+	}
+	if w.assigns {
+		rest = r.settings(rest)
+	}
+	if w.run == nil || w.operands > 0 {
+		rest = r.operands(name, rest, w.operands)
+	}
+	switch {
+	case w.run != nil:
+		w.run(r, name, got, rest)
+	case len(rest) == 0 && w.lone == shell:
+		r.note(name + " starts a shell")
+	default:
+		r.command(rest)
+	}
+}
+
+// operands takes the words off that come before the command.
+func (r *reader) operands(name string, args []word, n int) []word {
+	for ; n > 0 && len(args) > 0; n-- {
+		if !args[0].known {
+			r.note("what " + name + " is given is put together while it runs")
+		}
+		args = args[1:]
+	}
+	return args
+}
+
+// settings takes assignments off that come before the command. An unquoted expansion
+// in one may bring words of its own, the command among them.
+func (r *reader) settings(args []word) []word {
+	for len(args) > 0 {
+		name, value, ok := strings.Cut(args[0].text, "=")
+		if !ok {
+			break
+		}
+		if args[0].many || !isName(name) && !strings.HasPrefix(name, "BASH_FUNC_") {
+			r.note("whether " + name + "=… is an assignment or a command cannot be told; quote its value")
+		}
+		r.note(r.values.assign(name, args[0].known && isDigits(value)))
+		args = args[1:]
+	}
+	return args
+}
+
+func runEnv(r *reader, name string, got givens, rest []word) {
+	for _, o := range got {
+		switch {
+		case o.name == "S" || o.name == "split-string":
+			if !o.value.known || strings.ContainsAny(o.value.text, "\\$\"'#-") {
+				r.note(name + " -S splits its text by rules of its own")
+			}
+			var words []word
+			for _, field := range strings.Fields(o.value.text) {
+				words = append(words, word{text: field, known: true, quoted: true})
+			}
+			rest = r.settings(append(words, rest...))
+		case (o.name == "u" || o.name == "unset") && (!o.value.known || Steers(o.value.text)):
+			r.note(name + " -u takes away what commands depend on")
+		}
+	}
+	if len(rest) > 0 && rest[0].known && rest[0].text == "-" { // -i
+		_, rest = r.options(name, rest[1:], &options{})
+		rest = r.settings(rest)
+	}
+	r.command(rest)
+}
+
+func runSudo(r *reader, name string, got givens, rest []word) {
+	for _, o := range got {
+		switch o.name {
+		case "s", "i", "e", "shell", "login", "edit":
+			r.note(name + " starts a shell or an editor")
+		case "R", "chroot", "C":
+			r.note(name + " changes what names lead to")
+		}
+	}
+	r.command(rest)
+}
+
+// runSu takes options before and after the user.
+func runSu(r *reader, name string, got givens, rest []word) {
+	given := false
+	for len(rest) > 0 {
+		if !rest[0].known {
+			r.note("what su is given is put together while it runs")
+		}
+		var more givens
+		more, rest = r.options(name, rest[1:], &wrappers()[name].options)
+		got = append(got, more...)
+	}
+	for _, o := range got {
+		switch o.name {
+		case "c", "command", "session-command":
+			given = true
+			r.text(o.value, posixFamily, "su -c")
+		case "s", "shell":
+			if fam, known := familyOf(o.value.text); !o.value.known || !known || fam != posixFamily && fam != bashFamily {
+				r.note("su runs a shell whose lines cannot be read")
+			}
+		}
+	}
+	if !given {
+		r.note(name + " starts a shell")
+	}
+}
+
+func runChroot(r *reader, name string, _ givens, rest []word) {
+	r.note(name + " runs commands of another root directory")
+	r.command(rest)
+}
+
+// runXargs looks at a command that gets more words at its end, or some in place of a
+// mark.
+func runXargs(r *reader, name string, got givens, rest []word) {
+	mark := ""
+	for _, o := range got {
+		switch o.name {
+		case "I", "J", "i", "replace":
+			if mark = o.value.text; mark == "" {
+				mark = "{}"
+			}
+			if !o.value.known {
+				r.note("what xargs replaces is put together while it runs")
+			}
+		}
+	}
+	if len(rest) == 0 {
+		r.add("echo")
+		return
+	}
+	words := marked(rest, mark)
+	if mark == "" {
+		words = append(words, word{many: true})
+	}
+	r.command(words)
+}
+
+// marked returns words of which those with a mark are not known any more.
+func marked(words []word, mark string) []word {
+	out := slices.Clone(words)
+	for i, w := range out {
+		if at := strings.Index(w.text, mark); mark != "" && at >= 0 {
+			out[i].known, out[i].text = false, w.text[:at]
+		}
+	}
+	return out
+}
+
+func runFind(r *reader, name string, _ givens, args []word) {
+	dynamic, stray := false, false
+	for i := 0; i < len(args); i++ {
+		w := args[i]
+		switch {
+		case w.many:
+			r.note("what find is given is put together while it runs")
+		case !w.known:
+			dynamic = true
+		case slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.text):
+			end := i + 1
+			for end < len(args) && !ends(args, end) {
+				end++
+			}
+			r.command(marked(args[i+1:end], "{}"))
+			i = end
+		case w.text == ";" || w.text == "+":
+			stray = true
+		}
+	}
+	if dynamic && stray {
+		r.note("what find is given may be an -exec")
+	}
+}
+
+// ends says whether a command of find -exec ends at a place.
+func ends(args []word, at int) bool {
+	w := args[at]
+	return w.known && (w.text == ";" || w.text == "+" && args[at-1].text == "{}")
+}
+
+func runFd(r *reader, name string, _ givens, args []word) {
+	for i, w := range args {
+		switch {
+		case !w.known && (w.many || w.text == "" || w.text[0] == '-'):
+			r.note("what " + name + " is given is put together while it runs")
+		case strings.HasPrefix(w.text, "--exec"), strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "--") && strings.ContainsAny(w.text, "xX"):
+			r.note(name + " runs what it is given, which is not looked into")
+			r.command(marked(args[i+1:], "{"))
+			return
+		}
+	}
+}
+
+func runWatch(r *reader, name string, got givens, rest []word) {
+	if got.has("x") || got.has("exec") {
+		r.command(rest)
+		return
+	}
+	r.joined(rest, posixFamily, name)
+}
+
+func runScript(r *reader, name string, got givens, rest []word) {
+	given := false
+	for len(rest) > 0 {
+		if len(rest) > 1 && rest[1].known && !strings.HasPrefix(rest[1].text, "-") {
+			r.note(name + " runs its arguments on some systems")
+			r.command(rest[1:])
+		}
+		if !rest[0].known {
+			r.note("what script is given is put together while it runs")
+		}
+		var more givens
+		more, rest = r.options(name, rest[1:], &wrappers()[name].options)
+		got = append(got, more...)
+	}
+	for _, o := range got {
+		if o.name == "c" || o.name == "command" {
+			given = true
+			r.text(o.value, posixFamily, "script -c")
+		}
+	}
+	if !given {
+		r.note(name + " starts a shell")
+	}
+}
+
+func runTracer(r *reader, name string, got givens, rest []word) {
+	for _, o := range got {
+		switch o.name {
+		case "o", "output":
+			if !o.value.known || strings.HasPrefix(o.value.text, "|") || strings.HasPrefix(o.value.text, "!") {
+				r.note(name + " -o may run a command")
+			}
+		case "E":
+			r.setting(o.value)
+		case "F":
+			r.note(name + " reads a file that is not looked into")
+		}
+	}
+	r.command(rest)
+}
+
+func runFlock(r *reader, name string, _ givens, rest []word) {
+	if len(rest) > 0 && rest[0].known && (rest[0].text == "-c" || rest[0].text == "--command") {
+		if len(rest) > 1 {
+			r.text(rest[1], posixFamily, "flock -c")
+		}
+		return
+	}
+	r.command(rest)
+}
+
+// runSSH tells nothing of what runs elsewhere. It runs commands here, too.
+func runSSH(r *reader, name string, got givens, rest []word) {
+	for _, o := range got {
+		option := strings.ToLower(o.value.text)
+		if o.name == "F" || o.name == "o" && (!o.value.known || strings.Contains(option, "command") || strings.HasPrefix(option, "include") || strings.Contains(option, "exec") || strings.Contains(option, "provider")) || o.name == "I" {
+			r.note("an option of ssh runs a command, or loads a file that may")
+		}
+	}
+	if len(rest) == 0 {
+		return
+	}
+	if _, after := r.options(name, rest[1:], &wrappers()[name].options); len(after) > 0 {
+		r.note("ssh runs a command elsewhere, by a shell that is not known")
+	}
+}
+
+func runBusybox(r *reader, name string, _ givens, rest []word) {
+	r.command(rest)
+}

@@ -1,0 +1,105 @@
+package jobs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"shelld/jobs/internal/roots"
+)
+
+// A CommandPolicy says which commands may be started, by the roots of what a start
+// asks for (see package roots).
+type CommandPolicy struct {
+	Allow   []string          // the roots that a start may have; nil: any
+	Deny    []string          // the roots that none may have
+	Aliases map[string]string // what the first word of a command stands for
+}
+
+// Aliases are what first words of commands stand for. The map is not to be changed.
+func (m *Manager) Aliases() map[string]string { return m.commands.Aliases }
+
+// permit refuses a start that the policy does not allow. What cannot be known passes
+// no list: one that can be got around by writing $x keeps nobody from anything.
+func (m *Manager) permit(s *Spec, p plan) *Error {
+	c := &m.commands
+	if c.Allow == nil && len(c.Deny) == 0 {
+		return nil
+	}
+	found := rootsOf(s, p)
+	if root, denied := found.Denied(c.Deny); denied {
+		return policyDenied("start", "denyCommands", "denyCommands has %s, which this would run; ask for something else", root)
+	}
+	if c.Allow != nil {
+		if root, missing := found.NotAllowed(c.Allow); missing {
+			return policyDenied("start", "allowCommands", "allowCommands does not have %s, which this would run; ask for something else, or have it allowed", root)
+		}
+	}
+	if !found.Unknown() {
+		return nil
+	}
+	rule := "denyCommands"
+	if c.Allow != nil {
+		rule = "allowCommands"
+	}
+	return policyDenied("start", rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); name every command in full", rule, found.Why)
+}
+
+func policyDenied(action, rule, format string, args ...any) *Error {
+	e := errorf(CodePolicyDenied, format, args...)
+	e.Name, e.Rule = action, rule
+	return e
+}
+
+// rootsOf returns what a start runs. A shell that it names by its path is a program of
+// its choice, and so is a root as well.
+func rootsOf(s *Spec, p plan) roots.Found {
+	names := setNames(s)
+	var found roots.Found
+	switch {
+	case len(s.Argv) > 0:
+		found = roots.Argv(s.Argv, names)
+	case s.Command == nil:
+		found = roots.Argv([]string{p.shell}, names)
+	default:
+		found = roots.Line{Text: *s.Command, Shell: p.shell, Env: names}.Roots()
+		if strings.ContainsAny(s.Shell, `/\`) {
+			found.Roots = append([]string{s.Shell}, found.Roots...)
+		}
+	}
+	if i := slices.IndexFunc(names, roots.Steers); i >= 0 && found.Why == "" {
+		found.Why = fmt.Sprintf("env sets %s, which changes what commands run", names[i])
+	}
+	return found
+}
+
+// setNames are the variables that whoever asks for the start has set: in the start itself, or
+// by env/set before it. What the policy sets is the owner's.
+func setNames(s *Spec) []string {
+	names := slices.Collect(maps.Keys(s.Env))
+	for _, c := range s.from.client {
+		names = append(names, c.name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// expand returns a command whose first word, where it is an alias, is replaced by what
+// that stands for. What comes out is not expanded again.
+func (c *CommandPolicy) expand(command *string) *string {
+	if command == nil || len(c.Aliases) == 0 {
+		return command
+	}
+	line := strings.TrimLeft(*command, " \t\n")
+	end := strings.IndexAny(line, " \t\n;&|()<>")
+	if end < 0 {
+		end = len(line)
+	}
+	text, is := c.Aliases[line[:end]]
+	if !is {
+		return command
+	}
+	text += line[end:]
+	return &text
+}
