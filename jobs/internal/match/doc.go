@@ -51,7 +51,7 @@
 // look-behind that reaches so far takes that edge for the start of the stream.
 //
 // A pattern has 50 ms for what a Feed brings (for each 8 KiB of it, where that is
-// more). One that is out of time twice in a row, or out of backtracking stack, is
+// more): on Linux of a processor's time, as soon as it is slow, elsewhere by the clock. One that is out of time twice in a row, or out of backtracking stack, is
 // removed, and a [Hit] says so. While the start of a match
 // is undecided each Feed costs one attempt at it, in the worst case over all of
 // the lookback.

@@ -73,6 +73,8 @@ type scan struct {
 	scratch *scratch
 	final   bool          // what came so far is all for now
 	used    time.Duration // by searches
+	careful bool          // one took long: what is used is the processor's time
+	late    int           // searches that were out of time
 	found   []Hit
 	line    lineCache
 	places  []place // find's
@@ -177,28 +179,6 @@ func (s *scan) find(limit int64) ([]place, error) {
 		s.places = append(s.places, p)
 	}
 	return s.places, nil
-}
-
-// timed is engine.find within what is left of the scan's time. Time is the
-// wall clock's, and on a busy machine a search may stand still for as long as
-// its limit. So one that was out of time is tried again where time is left, and
-// no search counts for more than its limit: at least two have to be slow before
-// the pattern is to blame.
-func (s *scan) timed(text []byte, from int) ([]span, error) {
-	e := s.pattern.engine
-	if e.limit == 0 {
-		return e.find(text, from, s.scratch)
-	}
-	for s.used < 2*e.limit {
-		began := time.Now()
-		spans, err := e.find(text, from, s.scratch)
-		if err != errTimeout {
-			s.used += min(max(time.Since(began)-perMatch, 0), e.limit)
-			return spans, err
-		}
-		s.used += e.limit
-	}
-	return nil, errTimeout
 }
 
 // waits reports whether no search up to stop is worth its time. While the start
