@@ -71,7 +71,7 @@ func TestVariables(t *testing.T) {
 	}
 	s := sh(`echo "$FROM_SERVER $SET $CHANGED $HIDDEN ${GONE-gone} $OWN"`)
 	s.Env = map[string]*string{"OWN": new("o"), "SET": new("start")}
-	if out := printed(t, m, s); out != "s start c not to be seen gone o\n" {
+	if out := printed(t, m, s); out != "s start c *** gone o\n" {
 		t.Errorf("printed %q", out)
 	}
 	j := mustStart(t, m, s)

@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,8 +29,8 @@ func TestVariables(t *testing.T) {
 	two.answer()
 	equal(t, "ORDER as it was", str(result[schema.EnvGetResult](first).Value), "1")
 
-	out := s.run(`echo "$NODE_ENV $HIDDEN $ORDER"`)
-	equal(t, "a job's output", str(out.Stdout), "test "+secret+" 2\n")
+	out := s.run(`echo "$NODE_ENV $HIDDEN ${#HIDDEN} $ORDER"`)
+	equal(t, "a job's output", str(out.Stdout), fmt.Sprintf("test *** %d 2\n", len(secret)))
 
 	list := do[schema.EnvListResult](s, "env/list", nil)
 	equal(t, "count", list.Count, int64(len(list.Variables)))

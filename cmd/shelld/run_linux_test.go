@@ -236,6 +236,18 @@ func TestRunRestoresTheTerminal(t *testing.T) {
 	// No shell says that it is ready and then starts a program: bash ignores QUIT until then,
 	// and dash loses what comes meanwhile.
 	waits := `ulimit -c 0; exec awk 'BEGIN { print "ready"; fflush(); getline }'`
+	// A trap of a shell's may wait for the line that it has begun to read meanwhile.
+	const hardy = `
+from signal import *
+pthread_sigmask(SIG_BLOCK, [SIGINT, SIGTERM])
+print("ready", flush=True)
+sigwait([SIGINT])
+print("no", flush=True)
+pause()
+`
+	if _, err := exec.LookPath("python3"); err != nil && os.Getenv("SHELLD_CI") == "" {
+		t.Skip("python3 is not installed")
+	}
 	for _, c := range []struct {
 		name    string
 		command string
@@ -248,7 +260,7 @@ func TestRunRestoresTheTerminal(t *testing.T) {
 		{"INT", waits, 130, func(s *seat) { s.signal(syscall.SIGINT) }},
 		{"QUIT", waits, 131, func(s *seat) { s.signal(syscall.SIGQUIT) }},
 		{"HUP, which is taken up", "trap 'exit 9' HUP; echo ready; while :; do read x; done", 9, func(s *seat) { s.signal(syscall.SIGHUP) }},
-		{"the second signal", `trap 'echo no' INT; trap "" TERM; echo ready; while :; do read x; done`, 137, func(s *seat) {
+		{"the second signal", "exec python3 -c '" + hardy + "'", 137, func(s *seat) {
 			s.signal(syscall.SIGINT)
 			s.await("no")
 			s.signal(syscall.SIGTERM)
