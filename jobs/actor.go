@@ -145,6 +145,9 @@ func (j *Job) act(happened func()) {
 	if happened != nil {
 		happened()
 	}
+	if j.st.status == StatusStarting && j.asked.Load() {
+		j.mail.poke() // run waits for a person, and looks whether it still has to
+	}
 	if j.quit.Load() || j.st.status == StatusStarting {
 		return
 	}
@@ -224,6 +227,10 @@ func (j *Job) onMessage(m message) {
 		j.onLiving(m)
 	case portsMsg:
 		j.onPorts(m)
+	case confirmedMsg:
+		j.onConfirmed(m)
+	case writeAnsweredMsg:
+		j.onWriteAnswered(m)
 	case cancelMsg:
 		j.onCancel(m.tok)
 	case shutdownMsg:
@@ -327,7 +334,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) {
+	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -442,6 +449,7 @@ func (j *Job) failPending(err *Error) {
 	j.failPortInfos()
 	j.failQueue(err)
 	j.failHeld(err)
+	j.dropAsked(func() *Error { return err })
 	j.waits, j.runs, j.reads, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
 	clear(j.unwatches)
 }

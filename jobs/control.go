@@ -40,7 +40,7 @@ func (j *Job) Signal(name string, target SignalTarget) (Pending[struct{}], *Erro
 		return Pending[struct{}]{}, err
 	}
 	r := newReply[struct{}]()
-	j.ask(signalMsg{sig, keeperTargets[target], r})
+	j.ask(signalMsg{sig: sig, target: keeperTargets[target], reply: r})
 	return pend(j, r), nil
 }
 
@@ -67,6 +67,9 @@ func signalNamed(name string) (syscall.Signal, *Error) {
 func (j *Job) onSignal(m signalMsg) {
 	if j.st.empty {
 		m.reply.fail(j.over())
+		return
+	}
+	if !m.allowed && j.confirmFirst(ActionKill, m) {
 		return
 	}
 	p, exited := j.proc, j.st.exit

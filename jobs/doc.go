@@ -49,7 +49,9 @@
 //  11. One per program that the server runs for itself (inquiry.go), and one that reads its
 //     output: they end when nothing of it is left. What waits for its turn to ask a shell for
 //     its version (shells.go) ends with those before it.
-//  12. What package keeper has for a job: the goroutine that receives what its
+//  12. One per kill, signal and write about which the person at the client is asked (confirm.go): the
+//     answer, a cancel, and the end of the job and of the server end it. A start is asked about by run itself.
+//  13. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
 //
 // The job's state belongs to whoever has its turn (actor.go). A turn never blocks, and is

@@ -74,11 +74,13 @@ func (j *Job) keeperLost() {
 func (j *Job) leaderEnded(background []keeper.Proc) {
 	j.info.EndedAt = j.st.exitedAt
 	j.info.Background = j.processes(background)
-	j.dropInput(func() *Error {
+	ended := func() *Error {
 		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", j.id, exitText(j.st.exit))
 		e.Handle, e.Exit = j.id, j.st.exit
 		return e
-	})
+	}
+	j.dropInput(ended)
+	j.dropAsked(ended)
 	j.drain()
 }
 
@@ -231,13 +233,16 @@ type killReq struct {
 // Kill ends everything that the job started, and is answered when nothing is left.
 func (j *Job) Kill(o KillOptions) Pending[KillResult] {
 	r := newReply[KillResult]()
-	j.ask(killMsg{o, r})
+	j.ask(killMsg{opts: o, reply: r})
 	return pend(j, r)
 }
 
 func (j *Job) onKill(m killMsg) {
 	if j.st.status == StatusClosed {
 		m.reply.ok(KillResult{AlreadyClosed: true, State: j.state()})
+		return
+	}
+	if !m.allowed && j.confirmFirst(ActionKill, m) {
 		return
 	}
 	j.kills = append(j.kills, &killReq{m.opts, m.reply})
@@ -356,7 +361,9 @@ func (j *Job) onShutdown(grace time.Duration) {
 	const why = "the server is shutting down; job %d is being ended"
 	j.armHeldWaits()
 	j.abortWaits(CodeShuttingDown, why, j.id)
-	j.dropInput(func() *Error { return errorf(CodeShuttingDown, why, j.id) })
+	ending := func() *Error { return errorf(CodeShuttingDown, why, j.id) }
+	j.dropInput(ending)
+	j.dropAsked(ending)
 	if j.st.status != StatusClosed {
 		j.end(ReasonShutdown, KillOptions{Grace: grace})
 	}

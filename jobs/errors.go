@@ -31,6 +31,7 @@ const (
 	CodeInvalidParams
 	CodeOutputFileError
 	CodePolicyDenied
+	CodeConfirmationDenied
 	codeCount // the number of codes
 )
 
@@ -50,7 +51,7 @@ type Error struct {
 	Message string
 
 	Handle       ID
-	Name         string   // jobNotFound (then Handle is 0), nameInUse, invalidKey, unsupported, policyDenied: what it is about
+	Name         string   // jobNotFound (then Handle is 0), nameInUse, invalidKey, unsupported, policyDenied, confirmationDenied: what it is about
 	Live         []Info   // jobNotFound
 	Exit         *Exit    // jobExited
 	Command      string   // commandNotFound

@@ -116,9 +116,22 @@ func (q *inputQueue) remove(i int) {
 }
 
 func (j *Job) onWrite(m writeMsg) {
-	if !j.holdWrite(m) && j.enqueue(m) {
-		j.overtakeHeld()
+	if m.at.Before(j.allowedAt) {
+		m.at = j.allowedAt // no deadline runs while a person is asked
 	}
+	if !j.confirmWrite(m) && j.passWrite(m) {
+		j.dropAsked(j.overtaken)
+	}
+}
+
+// passWrite is for a write that nobody has to be asked about, or not any more. It says
+// whether it overtakes.
+func (j *Job) passWrite(m writeMsg) bool {
+	if j.holdWrite(m) || !j.enqueue(m) {
+		return false
+	}
+	j.overtakeHeld()
+	return true
 }
 
 // enqueue queues input, or refuses it, and says whether it overtakes.
@@ -477,7 +490,7 @@ func (j *Job) failQueue(err *Error) {
 
 // cancelWrite withdraws a write that has no wait armed.
 func (j *Job) cancelWrite(tok *token) {
-	if j.cancelHeld(tok) {
+	if j.cancelHeld(tok) || j.cancelAskedWrite(tok) {
 		return
 	}
 	for _, q := range j.queue.items {

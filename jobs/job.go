@@ -108,51 +108,55 @@ type Job struct {
 	quit   atomic.Bool // no more turns; set in one
 
 	lifted atomic.Bool // the job waits for no reader (hold.go)
+	asked  atomic.Bool // run waits for a person to allow the start
 
 	// Guarded by turns:
-	st         state
-	info       Info // what does not change, and what the loop last knew of the rest
-	begin      *startReq
-	waits      []*wait
-	runs       []*runReq
-	reads      []*readReq
-	view       *view // nil until somebody asks for the screen
-	screens    []*screenReq
-	kills      []*killReq
-	report     KillResult            // what the kills of this job have done so far
-	queue      inputQueue            // but for its bytes, which anybody may read
-	inputs     inputWatch            // whether it waits for input
-	secret     secretWatch           // whether that is a password
-	queries    queries               // that wait for an answer
-	typed      *typedInput           // the last write that was begun; nil = nobody echoes it
-	watches    map[int]*watch        // by follower key
-	keys       int                   // follower keys given out
-	watchIDs   int                   // the client's, given out
-	unwatches  map[*token]unwatchReq // by what the follower answers when it has seen what is stored
-	heldWaits  []waitMsg             // wait for the reads before them, which move where they begin
-	leave      func()                // not nil: the job is forgotten, and this is done when it has left
-	settling   *token                // the follower's answer that the end waits for
-	settleFrom time.Time             // since when
-	hint       *Hint                 // why the shell could not run its command; nil = not known
-	hintUntil  time.Time             // when looking for it is given up
-	unread     map[Stream]int64
-	cursor     map[Stream]int64
-	cursorAt   map[Stream]*readReq // the read that will move the cursor next
-	filed      bool                // the files are complete
-	killsUntil time.Time           // when kills wait for the output no longer; zero: something lives
-	recordAt   time.Time           // when what is known is to be written; zero: it is
-	closing    bool                // the server ends
-	changed    Changed             // what the client is to be told in this turn
-	bells      int64               // told so far
-	groups     uint64              // the display's, of which the loop knows
-	lookAgain  bool                // the foreground may be another one
-	lookReads  uint64              // how often output had come when the loop looked last
-	unsettled  int                 // outputs that bring another look
-	looking    bool                // the loop has a look under way
-	looks      uint64              // begun, those for clients as well
-	looked     uint64              // the last of them whose finding counts
-	portLook   portLook
-	timer      *time.Timer
+	st          state
+	info        Info // what does not change, and what the loop last knew of the rest
+	begin       *startReq
+	waits       []*wait
+	runs        []*runReq
+	reads       []*readReq
+	view        *view // nil until somebody asks for the screen
+	screens     []*screenReq
+	kills       []*killReq
+	report      KillResult            // what the kills of this job have done so far
+	queue       inputQueue            // but for its bytes, which anybody may read
+	inputs      inputWatch            // whether it waits for input
+	secret      secretWatch           // whether that is a password
+	queries     queries               // that wait for an answer
+	typed       *typedInput           // the last write that was begun; nil = nobody echoes it
+	watches     map[int]*watch        // by follower key
+	keys        int                   // follower keys given out
+	watchIDs    int                   // the client's, given out
+	unwatches   map[*token]unwatchReq // by what the follower answers when it has seen what is stored
+	heldWaits   []waitMsg             // wait for the reads before them, which move where they begin
+	leave       func()                // not nil: the job is forgotten, and this is done when it has left
+	settling    *token                // the follower's answer that the end waits for
+	settleFrom  time.Time             // since when
+	hint        *Hint                 // why the shell could not run its command; nil = not known
+	hintUntil   time.Time             // when looking for it is given up
+	unread      map[Stream]int64
+	cursor      map[Stream]int64
+	cursorAt    map[Stream]*readReq // the read that will move the cursor next
+	filed       bool                // the files are complete
+	killsUntil  time.Time           // when kills wait for the output no longer; zero: something lives
+	recordAt    time.Time           // when what is known is to be written; zero: it is
+	closing     bool                // the server ends
+	allowedAt   time.Time           // when a person had allowed the start; zero: nobody was asked
+	askedWrites []*askedWrite
+	asking      map[*token]chan struct{} // requests about which a person is asked; closed by a cancel
+	changed     Changed                  // what the client is to be told in this turn
+	bells       int64                    // told so far
+	groups      uint64                   // the display's, of which the loop knows
+	lookAgain   bool                     // the foreground may be another one
+	lookReads   uint64                   // how often output had come when the loop looked last
+	unsettled   int                      // outputs that bring another look
+	looking     bool                     // the loop has a look under way
+	looks       uint64                   // begun, those for clients as well
+	looked      uint64                   // the last of them whose finding counts
+	portLook    portLook
+	timer       *time.Timer
 
 	killAt        time.Time // when it is ended; zero: never, or it was
 	wroteTooMuch  bool      // and is being ended for it

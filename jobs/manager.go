@@ -73,6 +73,7 @@ type Options struct {
 	Persist     *Persist // nil: output is kept in memory alone
 	Secrets     SecretPolicy
 	Commands    CommandPolicy
+	Confirm     ConfirmPolicy
 	Log         *slog.Logger
 	Version     string // of this program, for programs that ask their terminal
 
@@ -100,6 +101,7 @@ type Manager struct {
 	archive     *archive // nil: output is kept in memory alone
 	secrets     SecretPolicy
 	commands    CommandPolicy
+	confirm     ConfirmPolicy
 
 	// How a job is made; tests have their own.
 	plan   func(*Spec) (plan, *Error)
@@ -115,6 +117,7 @@ type Manager struct {
 	ending   chan struct{} // closed by Shutdown: what the server runs for itself is over
 	versions shellVersions // that shells have told
 
+	confirms confirms
 	vault    vault
 	changing sync.Mutex // held to change what is in the vault, and tell the jobs
 
@@ -199,7 +202,7 @@ func (m *Manager) Configure(o Options) error {
 	m.mu.Lock() // Shutdown may come at any time
 	defer m.mu.Unlock()
 	m.root, m.allowedDirs, m.limits, m.secrets = root, o.AllowedDirs, o.Limits.withDefaults(a != nil), o.Secrets
-	m.env, m.commands = env, o.Commands
+	m.env, m.commands, m.confirm = env, o.Commands, o.Confirm
 	if m.archive != nil {
 		m.archive.put(errand{what: errandClose})
 	}

@@ -19,6 +19,12 @@ type request interface {
 	fail(error)
 }
 
+// A cancelable is a request that a client may cancel.
+type cancelable interface {
+	request
+	token() *token
+}
+
 // A Result is the answer to a message: a value or an error.
 type Result[T any] struct {
 	Value T
@@ -52,6 +58,7 @@ func newReply[T any]() reply[T] {
 
 func (r reply[T]) ok(v T)         { r.c <- Result[T]{Value: v} }
 func (r reply[T]) fail(err error) { r.c <- Result[T]{Err: err} }
+func (r reply[T]) token() *token  { return r.tok }
 
 func pend[T any](j *Job, r reply[T]) Pending[T] { return Pending[T]{r.c, j, r.tok} }
 
@@ -81,12 +88,14 @@ type (
 	killMsg struct {
 		opts KillOptions
 		reply[KillResult]
+		allowed bool // by the person at the client, where he is asked
 	}
 	// signalMsg, resizeMsg, watchMsg, unwatchMsg and removeMsg: see control.go.
 	signalMsg struct {
 		sig    syscall.Signal
 		target keeper.Target
 		reply[struct{}]
+		allowed bool // as in killMsg
 	}
 	resizeMsg struct {
 		cols, rows int
@@ -207,6 +216,13 @@ func (b *mailbox[T]) empty() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.queue) == 0
+}
+
+// edit changes what is queued. f must not block.
+func (b *mailbox[T]) edit(f func(queue []T) []T) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.queue = f(b.queue)
 }
 
 // poke wakes the receiver.

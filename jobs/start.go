@@ -56,9 +56,13 @@ type plan struct {
 
 // start makes the process. Looking for directories and commands may take as long as a
 // file system likes: what names the job meanwhile waits its turn, a cancel of the start
-// as well, so that only its wait is left to cancel.
+// as well, so that only its wait is left to cancel. Only where a person is asked between the
+// two does a cancel, a kill or the server's end break that off.
 func (j *Job) start() {
 	p, err := j.mgr.plan(&j.spec)
+	if err == nil {
+		err = j.allowStart(p)
+	}
 	var l *launched
 	if err == nil {
 		l, err = j.mgr.launch(&j.spec, p)

@@ -48,6 +48,7 @@ var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodeInvalidParams:       schema.KindInvalidParams,
 	jobs.CodeOutputFileError:     schema.KindOutputFileError,
 	jobs.CodePolicyDenied:        schema.KindPolicyDenied,
+	jobs.CodeConfirmationDenied:  schema.KindConfirmationDenied,
 }
 
 // kindCodes are the numbers of the names. They are read at the first error, not
@@ -182,6 +183,8 @@ func inputData(e *jobs.Error, k string) any {
 		return schema.InputNotExpectedData{Kind: k, Handle: handle}
 	case jobs.CodePolicyDenied:
 		return schema.PolicyDeniedData{Kind: k, Action: optional(e.Name), Reason: optional(e.Rule), Handle: optional(handle)}
+	case jobs.CodeConfirmationDenied:
+		return schema.ConfirmationDeniedData{Kind: k, Action: optional(e.Name), Handle: optional(handle)}
 	case jobs.CodeNotInteractive:
 		return schema.NotInteractiveData{Kind: k, Handle: handle, BytesWritten: e.BytesWritten, Outcome: outcomePtr(e.Outcome)}
 	}

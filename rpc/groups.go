@@ -48,15 +48,20 @@ func (s *Server) killGroup(r *request, group string, opts jobs.KillOptions) {
 	}
 	r.await(func() (any, error) {
 		res := schema.JobKillResult{Jobs: []schema.KillReport{}}
+		var failed error // the first; the others are awaited all the same, since they may still ask
 		for _, p := range pending {
 			k, err := wait(r, p)
-			if errors.Is(err, &jobs.Error{Code: jobs.CodeJobNotFound}) {
+			switch {
+			case errors.Is(err, &jobs.Error{Code: jobs.CodeJobNotFound}):
 				continue // it failed to start
+			case err != nil && failed == nil:
+				failed = err
+			case err == nil:
+				res.Jobs = append(res.Jobs, killReport(k))
 			}
-			if err != nil {
-				return nil, err
-			}
-			res.Jobs = append(res.Jobs, killReport(k))
+		}
+		if failed != nil {
+			return nil, failed
 		}
 		res.LiveGroups = s.liveGroups(len(res.Jobs))
 		return res, nil
@@ -80,15 +85,20 @@ func (s *Server) signalGroup(r *request, group, signal string, target jobs.Signa
 	}
 	r.await(func() (any, error) {
 		res := schema.JobSignalResult{Jobs: []schema.SignalReport{}}
+		var over error
 		for i, p := range pending {
 			_, err := wait(r, p)
 			switch {
 			case errors.Is(err, &jobs.Error{Code: jobs.CodeJobNotFound}):
 				continue // it failed to start
 			case errors.Is(err, &jobs.Error{Code: jobs.CodeCanceled}), errors.Is(err, &jobs.Error{Code: jobs.CodeShuttingDown}):
-				return nil, err // The request has ended, and nothing is known of the job.
+				over = err // The request has ended, and nothing is known of the job.
+				continue
 			}
 			res.Jobs = append(res.Jobs, s.signalReport(all[i], err))
+		}
+		if over != nil {
+			return nil, over
 		}
 		res.LiveGroups = s.liveGroups(len(res.Jobs))
 		return res, nil

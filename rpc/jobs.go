@@ -155,8 +155,8 @@ func (s *Server) jobRun(r *request) error {
 	ran := j.Run(opts)
 	events := s.settings.events
 	r.await(func() (any, error) {
-		if res := <-started.C; res.Err != nil {
-			return nil, res.Err
+		if _, err := wait(r, started); err != nil {
+			return nil, err
 		}
 		res, err := wait(r, ran)
 		if p.Events == nil && (err == nil && res.Info.Live() || err != nil && opts.Background) {

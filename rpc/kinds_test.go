@@ -136,6 +136,14 @@ var provocations = []provocation{
 var provokedElsewhere = map[string]string{
 	"job/subscribe jobExited":       ". TestSubscribeToClosed: job/closed must have been sent",
 	"job/write policyDenied":        ". TestSecretInputClientOnly: a program must have switched echo off",
+	"job/start confirmationDenied":  ". TestConfirmDenied: a person is asked",
+	"job/run confirmationDenied":    ". TestConfirmDenied: as above",
+	"job/write confirmationDenied":  ". TestConfirmDenied: as above",
+	"job/kill confirmationDenied":   ". TestConfirmDenied: as above",
+	"job/signal confirmationDenied": ". TestConfirmDenied: as above",
+	"job/kill policyDenied":         ". TestConfirmNobody: it takes another initialize",
+	"job/signal policyDenied":       ". TestConfirmNobody: as above",
+	"job/signal canceled":           ". TestConfirmCancelled: a person is asked",
 	"env/get canceled":              ". TestCancelWhileTheLoginShellIsAsked: a login shell that does not answer",
 	"env/list canceled":             ". TestCancelWhileTheLoginShellIsAsked: as above",
 	"platform/get canceled":         ". TestCancelWhileTheLoginShellIsAsked: as above",
@@ -157,7 +165,6 @@ var provokedNowhere = map[string]string{
 // notBuilt are the kinds that the protocol has and this server never sends, and why.
 var notBuilt = map[schema.Kind]string{
 
-	schema.KindConfirmationDenied:          "nobody is asked yet: options.confirm and client/confirm are reserved",
 	schema.KindShellBusy:                   "there is no job/exec yet",
 	schema.KindShellIntegrationUnavailable: "there is no job/exec yet",
 }

@@ -138,6 +138,7 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 			Ask:        or(or(p.Capabilities, schema.ClientCapabilities{}).Secret, false),
 			ClientOnly: or(o.SecretInput, schema.SecretInputAny) == schema.SecretInputClientOnly,
 		},
+		Confirm:  s.confirmPolicy(p),
 		Commands: jobs.CommandPolicy{Allow: o.AllowCommands, Deny: o.DenyCommands, Aliases: o.Aliases},
 	})
 	if err != nil {
@@ -269,7 +270,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		sees := c.InputDetection.Tier == schema.InputDetectionTierExact || c.InputDetection.Tier == schema.InputDetectionTierLikely
 		c.Secret, c.SecretInput = optional(sees), optional(true)
 	}
-	c.CommandPolicy = optional(true)
+	c.CommandPolicy, c.Confirm = optional(true), true
 	for _, k := range jobs.Conditions() {
 		c.Conditions = append(c.Conditions, string(k))
 	}

@@ -10,6 +10,7 @@ import (
 // The server has requests of its own, which the client answers. Their way:
 //
 //	a job's event -> the lane, behind the output before it -> sent        (secret.go)
+//	a question of the engine's -> sent at once                            (confirm.go)
 //	the answer    -> stream -> Handle -> takeAnswer, on the reading goroutine
 //
 // Nobody waits for an answer: what is to be done with it is part of the ask. So there is

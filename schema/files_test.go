@@ -125,7 +125,7 @@ func checkDefault(t *testing.T, path string, p document) {
 var open = []string{
 	"initialize.schema.json/$defs/clientInfo", "initialize.schema.json/$defs/clientCapabilities",
 	"initialize.schema.json/$defs/envOptions", "initialize.schema.json/$defs/loginOptions", "initialize.schema.json/$defs/limitOptions",
-	"initialize.schema.json/$defs/persistOptions", "initialize.schema.json/$defs/options", "initialize.schema.json/$defs/params",
+	"initialize.schema.json/$defs/persistOptions", "initialize.schema.json/$defs/confirmOptions", "initialize.schema.json/$defs/options", "initialize.schema.json/$defs/params",
 	"initialize.schema.json/$defs/treeControl", "initialize.schema.json/$defs/inputDetection",
 	"initialize.schema.json/$defs/screenCapabilities", "initialize.schema.json/$defs/capabilities", "initialize.schema.json/$defs/limitSupport",
 	"common.schema.json/$defs/meta",
@@ -227,6 +227,7 @@ func TestMethods(t *testing.T) {
 	}
 	want["job/waitingForInput"] = Method{Name: "job/waitingForInput", Kind: "notification", From: "server", Level: "terminal", HasParams: true}
 	want["client/secret"] = Method{Name: "client/secret", Kind: "request", From: "server", Level: "terminal", HasParams: true, HasResult: true}
+	want["client/confirm"] = Method{Name: "client/confirm", Kind: "request", From: "server", Level: "policy", HasParams: true, HasResult: true}
 	want["$/cancelRequest"] = Method{Name: "$/cancelRequest", Kind: "notification", From: "both", Level: "core", HasParams: true}
 	list := Methods()
 	if len(list) != len(want) {

@@ -12,6 +12,61 @@ type CancelRequestParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// ConfirmAction: start: a job, by job/start or job/run. write: input, by job/write. kill:
+// the end of a job by job/kill, or a signal by job/signal.
+type ConfirmAction string
+
+// The values of ConfirmAction.
+const (
+	ConfirmActionStart ConfirmAction = "start"
+	ConfirmActionWrite ConfirmAction = "write"
+	ConfirmActionKill  ConfirmAction = "kill"
+)
+
+// ConfirmOutcome: once: this may be done. always: this, and from now on as long as the
+// server lives this action with the same roots; where the roots are not all known it is
+// once. deny: it may not, and its request is confirmationDenied.
+type ConfirmOutcome string
+
+// The values of ConfirmOutcome.
+const (
+	ConfirmOutcomeOnce   ConfirmOutcome = "once"
+	ConfirmOutcomeAlways ConfirmOutcome = "always"
+	ConfirmOutcomeDeny   ConfirmOutcome = "deny"
+)
+
+// ClientConfirmParams: What is to be allowed. Secret values are replaced by ***.
+type ClientConfirmParams struct {
+	// What would be done.
+	Action ConfirmAction `json:"action"`
+	// The whole command of the start, or of the job that is to be ended: the line that a
+	// shell gets, with aliases replaced; argv as a POSIX shell would read it; for an
+	// interactive shell its path. Of write the input: text as it is, keys in angle brackets
+	// as in <Ctrl-C>, and *** for all of it where it is secret or the terminal does not show
+	// it. At most 65536 bytes; nobody is asked about more, which is policyDenied.
+	Command string `json:"command"`
+	// Every command root in the command, once each, in the order of the line: what it would
+	// run, and what env, sudo, sh -c and their like are given. Empty for write.
+	Roots List[string] `json:"roots"`
+	// Whether the command may run something that is not in roots, since that cannot be known
+	// from reading it. True for write.
+	Unknown bool `json:"unknown"`
+	// The job that would be written to, or ended. Absent for start.
+	Handle *int64 `json:"handle,omitempty"`
+	// The absolute directory in which the command starts, or the job has been started.
+	Cwd string `json:"cwd"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// ClientConfirmResult: What the person says.
+type ClientConfirmResult struct {
+	// What the person says.
+	Outcome ConfirmOutcome `json:"outcome"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // ClientSecretParams: Who asks, and for what.
 type ClientSecretParams struct {
 	// The job's handle. The answer to the request that has started the job may come later.
@@ -1393,12 +1448,14 @@ type InputNotExpectedData struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ConfirmationDeniedData: The person who was asked said no.
+// ConfirmationDeniedData: The person who was asked with client/confirm said no.
 type ConfirmationDeniedData struct {
 	// The kind.
 	Kind string `json:"kind"`
 	// What was to be allowed: start, write or kill.
 	Action *string `json:"action,omitempty"`
+	// The job that it is about; absent for a start.
+	Handle *int64 `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -1409,8 +1466,8 @@ type PolicyDeniedData struct {
 	Kind string `json:"kind"`
 	// What was to be allowed: start, write or kill.
 	Action *string `json:"action,omitempty"`
-	// Which rule denies it, by the name of the option: secretInput, allowCommands or
-	// denyCommands.
+	// Which rule denies it, by the name of the option: secretInput, allowCommands,
+	// denyCommands or confirm.
 	Reason *string `json:"reason,omitempty"`
 	// The job that it is about; absent where there is none.
 	Handle *int64 `json:"handle,omitempty"`
@@ -1670,6 +1727,32 @@ const (
 	SecretInputClientOnly SecretInput = "clientOnly"
 )
 
+// ConfirmVerdict: allow: it is done. ask: the person at the client is asked first, with
+// client/confirm; of a client without capabilities.confirm it is denied. deny: it is
+// policyDenied.
+type ConfirmVerdict string
+
+// The values of ConfirmVerdict.
+const (
+	ConfirmVerdictAllow ConfirmVerdict = "allow"
+	ConfirmVerdictAsk   ConfirmVerdict = "ask"
+	ConfirmVerdictDeny  ConfirmVerdict = "deny"
+)
+
+// ConfirmOptions: Which actions the person at the client is asked about before they are
+// done.
+type ConfirmOptions struct {
+	// Of job/start and job/run. Params, command and directory are looked at first, and
+	// allowCommands and denyCommands too, which no answer overrides. Default allow.
+	Start *ConfirmVerdict `json:"start,omitempty"`
+	// Of job/write, but for signal keys alone, and for what is answered to client/secret.
+	// Writes behind one that waits for an answer wait too. Default allow.
+	Write *ConfirmVerdict `json:"write,omitempty"`
+	// Of job/kill and job/signal. Timeouts, limits, a cancelled job/run and the server's end
+	// are not asked about. Default allow.
+	Kill *ConfirmVerdict `json:"kill,omitempty"`
+}
+
 // Options: How the server shall behave on this connection.
 type Options struct {
 	// The events that the client wants of every job, by their names without job/; []: none.
@@ -1702,6 +1785,9 @@ type Options struct {
 	// the command that came out. Default: none. A server that does not have
 	// capabilities.commandPolicy ignores it.
 	Aliases map[string]string `json:"aliases,omitzero"`
+	// What the person at the client is asked about. Default: nothing. A server that does not
+	// have capabilities.confirm ignores it.
+	Confirm *ConfirmOptions `json:"confirm,omitempty"`
 	// Who may type where a password is asked for. Default any. A server that does not have
 	// capabilities.secretInput ignores it.
 	SecretInput *SecretInput `json:"secretInput,omitempty"`
@@ -1833,7 +1919,7 @@ type Capabilities struct {
 	Signals List[string] `json:"signals"`
 	// Whether the server takes job/ack.
 	Ack bool `json:"ack"`
-	// Whether the server sends client/confirm.
+	// Whether the server sends client/confirm, and takes options.confirm.
 	Confirm bool `json:"confirm"`
 	// Whether the server sends client/secret. Absent: false.
 	Secret *bool `json:"secret,omitempty"`

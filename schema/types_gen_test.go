@@ -5,6 +5,10 @@ package schema
 // generatedTypes holds a value of each generated type by its definition.
 var generatedTypes = map[string]any{
 	"cancelRequest#/$defs/params":                   *new(CancelRequestParams),
+	"client-confirm#/$defs/confirmAction":           *new(ConfirmAction),
+	"client-confirm#/$defs/confirmOutcome":          *new(ConfirmOutcome),
+	"client-confirm#/$defs/params":                  *new(ClientConfirmParams),
+	"client-confirm#/$defs/result":                  *new(ClientConfirmResult),
 	"client-secret#/$defs/params":                   *new(ClientSecretParams),
 	"client-secret#/$defs/result":                   *new(ClientSecretResult),
 	"common#/$defs/stream":                          *new(Stream),
@@ -122,6 +126,8 @@ var generatedTypes = map[string]any{
 	"initialize#/$defs/persistMode":                 *new(PersistMode),
 	"initialize#/$defs/persistOptions":              *new(PersistOptions),
 	"initialize#/$defs/secretInput":                 *new(SecretInput),
+	"initialize#/$defs/confirmVerdict":              *new(ConfirmVerdict),
+	"initialize#/$defs/confirmOptions":              *new(ConfirmOptions),
 	"initialize#/$defs/options":                     *new(Options),
 	"initialize#/$defs/serverInfo":                  *new(ServerInfo),
 	"initialize#/$defs/treeControlKind":             *new(TreeControlKind),

@@ -1,0 +1,171 @@
+package jobs
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"shelld/jobs/internal/roots"
+)
+
+// A write about which a person is asked keeps those behind it back, so that input is typed in
+// the order in which it came. Only signal keys alone pass, and drop what they pass as always;
+// and what the person types himself (secret.go), which is for one wait and no other.
+
+// An askedWrite waits for a person, or for the answer to those before it.
+type askedWrite struct {
+	msg     writeMsg
+	bytes   int           // that are shown of it
+	stop    chan struct{} // closed when nobody is to be asked any more
+	allowed bool
+}
+
+// A writeAnsweredMsg tells what came of asking about a write.
+type writeAnsweredMsg struct {
+	write *askedWrite
+	err   *Error // why it may not be typed; nil: it may
+}
+
+func (writeAnsweredMsg) message() {}
+
+// confirmWrite says whether a write has to wait for a person, or is refused. Then it has been
+// seen to.
+func (j *Job) confirmWrite(m writeMsg) bool {
+	if v := j.mgr.confirm.Write; v == "" || v == VerdictAllow || m.in.person {
+		return false
+	}
+	shown, pass, err := j.showWrite(m.in)
+	if err == nil && pass {
+		return false
+	}
+	if err == nil {
+		err = j.mgr.refuseUnasked(ActionWrite, j.id)
+	}
+	var q *Question
+	if err == nil {
+		// What a program makes of its input nobody can know.
+		q, err = j.question(ActionWrite, j.id, shown, j.info.Cwd, roots.Found{Why: "it is input"})
+	}
+	h := &askedWrite{msg: m, bytes: len(shown), stop: make(chan struct{})}
+	if err == nil {
+		err = j.checkAsked(h)
+	}
+	if err != nil {
+		m.fail(err)
+		return true
+	}
+	j.askedWrites = append(j.askedWrites, h)
+	j.loops.Go(func() { j.post(writeAnsweredMsg{h, j.awaitAnswer(q, h.stop)}) })
+	return true
+}
+
+// showWrite is what a person is shown of an input that can be typed as things are, and
+// whether it is nothing but signal keys.
+func (j *Job) showWrite(in Input) (shown string, signals bool, refusal *Error) {
+	now := in
+	now.IfWaiting = "" // That is looked at when it is typed.
+	q, _, err := j.compose(now)
+	hidden := in.Secret
+	if q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo {
+		hidden = true
+		if err == nil {
+			err = j.deny(q)
+		}
+	}
+	if q != nil {
+		signals = q.keysOnly
+		if hidden {
+			clear(q.data)
+		}
+	}
+	return shownInput(in, hidden), signals, err
+}
+
+// checkAsked refuses what there is no room for.
+func (j *Job) checkAsked(h *askedWrite) *Error {
+	held := h.bytes
+	for _, other := range j.askedWrites {
+		held += other.bytes
+	}
+	if int64(held) <= j.mgr.limits.InputQueueBytes {
+		return nil
+	}
+	return j.queueFull("job %d has %d bytes of input that nobody has allowed yet; wait for the answer, or raise limits.inputQueueBytes", j.id, held-h.bytes)
+}
+
+func (j *Job) onWriteAnswered(m writeAnsweredMsg) {
+	i := slices.Index(j.askedWrites, m.write)
+	switch {
+	case i < 0:
+		return // It was answered meanwhile.
+	case m.err != nil:
+		j.askedWrites = slices.Delete(j.askedWrites, i, i+1)
+		m.write.msg.fail(m.err)
+	default:
+		m.write.allowed = true
+	}
+	for len(j.askedWrites) > 0 && j.askedWrites[0].allowed {
+		msg := j.askedWrites[0].msg
+		j.askedWrites = j.askedWrites[1:]
+		msg.at = time.Now() // its deadline has not run so far
+		j.passWrite(msg)
+	}
+}
+
+// dropAsked answers the writes about which a person is asked.
+func (j *Job) dropAsked(why func() *Error) {
+	for _, h := range j.askedWrites {
+		close(h.stop)
+		h.msg.fail(why())
+	}
+	j.askedWrites = nil
+}
+
+// cancelAskedWrite withdraws one of them.
+func (j *Job) cancelAskedWrite(tok *token) bool {
+	i := slices.IndexFunc(j.askedWrites, func(h *askedWrite) bool { return h.msg.reply.tok == tok })
+	if i < 0 {
+		return false
+	}
+	h := j.askedWrites[i]
+	close(h.stop)
+	// Those behind it may be allowed already.
+	j.onWriteAnswered(writeAnsweredMsg{h, j.canceled()})
+	return true
+}
+
+// shownInput is an input as a person reads it: text as it is, and what is no text in angle
+// brackets. Of one that is to be seen nowhere it is *** alone.
+func shownInput(in Input, hidden bool) string {
+	if hidden {
+		return "***"
+	}
+	var b strings.Builder
+	name := func(name string) { b.WriteString("<" + name + ">") }
+	b.WriteString(in.Text)
+	for _, key := range in.Keys {
+		name(key)
+	}
+	for _, item := range in.Send {
+		b.WriteString(item.Text)
+		switch {
+		case item.Paste != nil:
+			b.WriteString(*item.Paste)
+		case item.Mouse != nil:
+			name("mouse")
+		case item.Bytes != nil:
+			b.WriteString(strings.ToValidUTF8(string(item.Bytes), "\ufffd"))
+		case item.Key != "":
+			for range max(item.Count, 1) {
+				name(item.Key)
+			}
+		}
+	}
+	if in.AppendNewline {
+		b.WriteByte('\n')
+	}
+	if in.EOF {
+		name("end of input")
+	}
+	return b.String()
+}

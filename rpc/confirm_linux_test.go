@@ -1,0 +1,141 @@
+package rpc_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"shelld/schema"
+)
+
+// confirms is an initialize in which all is asked about.
+func confirms(can bool) []any {
+	return []any{"capabilities", obj{"confirm": can}, "options", obj{"confirm": obj{"start": "ask", "write": "ask", "kill": "ask"}}}
+}
+
+// asked waits for the n-th request of the server's, counted from 1, which is a
+// client/confirm.
+func (s *session) asked(n int) (id string, p schema.ClientConfirmParams) {
+	s.t.Helper()
+	var m received
+	s.wait(fmt.Sprintf("request %d of the server", n), func() bool {
+		if len(s.questions) < n {
+			return false
+		}
+		m = s.questions[n-1]
+		return true
+	})
+	equal(s.t, "method", m.Method, "client/confirm")
+	if err := json.Unmarshal(m.Params, &p); err != nil {
+		s.t.Fatal(err)
+	}
+	return string(m.ID), p
+}
+
+// allow answers the n-th one.
+func (s *session) allow(n int, outcome schema.ConfirmOutcome) {
+	s.t.Helper()
+	id, _ := s.asked(n)
+	s.tell(id, obj{"outcome": outcome})
+}
+
+func TestConfirmDenied(t *testing.T) {
+	s := start(t, confirms(true)...)
+	n := 0
+	denied := func(method, action string, handle int64, params obj) {
+		t.Helper()
+		r := s.begin(method, params)
+		n++
+		id, p := s.asked(n)
+		equal(t, "action", string(p.Action), action)
+		if (p.Handle == nil) != (handle == 0) || p.Handle != nil && *p.Handle != handle {
+			t.Errorf("%s: handle %v", method, p.Handle)
+		}
+		s.tell(id, obj{"outcome": "deny"})
+		d := refused[schema.ConfirmationDeniedData](r, schema.KindConfirmationDenied)
+		if d.Action == nil || *d.Action != action || (d.Handle == nil) != (handle == 0) {
+			t.Errorf("%s: %+v", method, d)
+		}
+	}
+	denied("job/start", "start", 0, obj{"command": "true"})
+	denied("job/run", "start", 0, obj{"command": "true"})
+	r := s.begin("job/start", obj{"argv": []string{"cat"}, "mode": "pipe", "stdin": "open"})
+	n++
+	s.allow(n, "once")
+	h := result[schema.JobStartResult](r).Job.Handle
+	denied("job/write", "write", h, obj{"handle": h, "input": "x"})
+	denied("job/kill", "kill", h, obj{"handle": h})
+	denied("job/signal", "kill", h, obj{"handle": h, "signal": "TERM"})
+	r = s.begin("job/kill", obj{"handle": h})
+	n++
+	s.allow(n, "always")
+	result[schema.JobKillResult](r)
+}
+
+func TestConfirmNobody(t *testing.T) {
+	s := start(t, "options", obj{"confirm": obj{"write": "deny", "kill": "ask"}})
+	h := result[schema.JobStartResult](s.begin("job/start", obj{"argv": []string{"cat"}, "mode": "pipe", "stdin": "open"})).Job.Handle
+	for method, params := range map[string]obj{
+		"job/write": {"handle": h, "input": "x"}, "job/kill": {"handle": h}, "job/signal": {"handle": h, "signal": "TERM"},
+	} {
+		d := refused[schema.PolicyDeniedData](s.begin(method, params), schema.KindPolicyDenied)
+		if d.Reason == nil || *d.Reason != "confirm" || d.Handle == nil || *d.Handle != h {
+			t.Errorf("%s: %+v", method, d)
+		}
+	}
+	equal(t, "times asked", s.asksSoFar(), 0)
+}
+
+// A request that is cancelled asks nobody any more; of a group that is ended or signalled each
+// job is asked about by itself.
+func TestConfirmCancelled(t *testing.T) {
+	s := start(t, confirms(true)...)
+	for i := range 2 {
+		r := s.begin("job/start", obj{"argv": []string{"sleep", "60"}, "mode": "pipe", "group": "g"})
+		s.allow(i+1, "once")
+		result[schema.JobStartResult](r)
+	}
+	n := 2
+	for method, params := range map[string]obj{
+		"job/signal": {"group": "g", "signal": "TERM"},
+		"job/kill":   {"group": "g"},
+	} {
+		r := s.begin(method, params)
+		one, _ := s.asked(n + 1)
+		two, _ := s.asked(n + 2)
+		n += 2
+		s.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":` + r.id + `}}`)
+		refused[schema.CanceledData](r, schema.KindCanceled)
+		s.takenBack(one)
+		s.takenBack(two)
+	}
+	r := s.begin("job/signal", obj{"handle": 1, "signal": "TERM"})
+	id, _ := s.asked(n + 1)
+	s.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":` + r.id + `}}`)
+	refused[schema.CanceledData](r, schema.KindCanceled)
+	s.takenBack(id)
+	r = s.begin("job/kill", obj{"group": "g"})
+	s.allow(n+2, "once")
+	s.allow(n+3, "deny")
+	refused[schema.ConfirmationDeniedData](r, schema.KindConfirmationDenied)
+	equal(t, "times asked", s.asksSoFar(), n+3)
+}
+
+// Nobody has said yes in an answer that is none.
+func TestConfirmAnswers(t *testing.T) {
+	s := start(t, confirms(true)...)
+	for i, a := range []string{
+		`"error":{"code":-32601,"message":"no","data":{"kind":"methodNotFound","method":"client/confirm"}}`,
+		`"result":{}`, `"result":null`, `"result":{"outcome":"yes"}`, `"result":{"outcome":"once","more":1}`, `"result":["once"]`, `"error":5`,
+	} {
+		r := s.begin("job/run", obj{"command": "true"})
+		id, _ := s.asked(i + 1)
+		body := `{"jsonrpc":"2.0","id":` + id + `,` + a + `}`
+		if i == 0 {
+			s.send(body)
+		} else {
+			s.sendBad(body)
+		}
+		refused[schema.ConfirmationDeniedData](r, schema.KindConfirmationDenied)
+	}
+}
