@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -101,15 +102,19 @@ func (p *player) fits(it item, m *message) error {
 	if m.method != it.method {
 		return errOther
 	}
+	vars := maps.Clone(p.vars) // the id binds nothing where the params do not fit
 	if it.id != nil {
-		if err := match(it.id, m.v["id"], p.vars); err != nil {
+		if err := match(it.id, m.v["id"], vars); err != nil {
 			return err
 		}
 	}
-	if it.params == nil {
-		return nil
+	if it.params != nil {
+		if err := match(it.params, m.params, vars); err != nil {
+			return err
+		}
 	}
-	return match(it.params, m.params, p.vars)
+	maps.Copy(p.vars, vars)
+	return nil
 }
 
 func (p *player) expect(st *step) error {

@@ -7,13 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -130,9 +128,15 @@ func (f *fake) take(raw []byte) {
 		f.done = true
 		f.answer(m.ID, `{}`)
 	case "job/start":
-		if f.fault == "asks" {
+		if strings.HasPrefix(f.fault, "asks") {
 			f.held = m.ID
-			f.message(`{"jsonrpc":"2.0","id":"q","method":"client/confirm","params":{"action":"start"}}`)
+			ask := func(id, action string) {
+				f.message(`{"jsonrpc":"2.0","id":"` + id + `","method":"client/confirm","params":{"action":"` + action + `","command":"a","roots":["a"],"unknown":false,"cwd":"/"}}`)
+			}
+			if f.fault == "asks twice" {
+				ask("p", "kill")
+			}
+			ask("q", "start")
 			return
 		}
 		f.start(m.ID)
@@ -217,29 +221,12 @@ func play(t *testing.T, fault, framing, session string) Result {
 	return r
 }
 
-// contract is that of the schema files, and a request of servers that they may have later.
+// contract is that of the schema files.
 func contract(t *testing.T) *Contract {
 	t.Helper()
-	files := fstest.MapFS{"client-confirm-test.schema.json": {Data: []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://example.org/client-confirm-test.schema.json",
-		"x-shelld":{"method":"client/confirm","kind":"request","from":"server"},"$defs":{"params":{"type":"object"},"result":{"type":"object","required":["outcome"]}}}`)}}
-	dir := os.DirFS("../schema/json")
-	names, err := fs.Glob(dir, "*.json")
+	c, err := LoadContract(os.DirFS("../schema/json"))
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, name := range names {
-		data, err := fs.ReadFile(dir, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = &fstest.MapFile{Data: data}
-	}
-	c, err := LoadContract(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.methods["job/start"] != nil { // The fake refuses as servers with a policy do.
-		c.methods["job/start"].errors = append(c.methods["job/start"].errors, "confirmationDenied")
 	}
 	return c
 }

@@ -162,6 +162,15 @@ func TestReply(t *testing.T) {
 	}
 }
 
+// TestIDOfAnother: the id of a request whose params do not fit is not taken for that of the one
+// that is expected.
+func TestIDOfAnother(t *testing.T) {
+	r := play(t, "asks twice", "line", "prose\n-- reply client/confirm --\n{action: \"start\"}\n=>\n{outcome: \"once\"}\n-- reply client/confirm unanswered --\n{action: \"kill\"}\n-- send start --\njob/start {}\n-- expect --\nclient/confirm\nid: $id:string\n{action: \"start\"}\n-- answer start --\n")
+	if r.Verdict != Passed {
+		t.Errorf("%s: %s\n%s", r.Verdict, r.Reason, r.Transcript)
+	}
+}
+
 // TestDeaf: a server that does not read stdin holds nothing up.
 func TestDeaf(t *testing.T) {
 	r := play(t, "silent", "line", "prose\ninitialize: no\n-- send init --\ninitialize {x: @repeat 3000000 \"x\"}\n-- close stdin --\n-- answer init within 1s --\n")

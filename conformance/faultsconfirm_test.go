@@ -1,0 +1,39 @@
+//go:build linux
+
+package conformance
+
+// confirmFaults are those of a server that has the client ask a person before it does something.
+var confirmFaults = []fault{
+	{name: "does what a person has denied", word: "client/confirm", says: "expected an error", hooks: answersAs("deny", "once")},
+	{name: "does not what a person has allowed", word: "client/confirm", says: "expected a result", hooks: answersAs("once", "deny")},
+	{name: "asks again what was allowed for always", word: "client/confirm", says: "expected an answer|/sent: expected", slow: true, hooks: answersAs("always", "once")},
+	{name: "takes once for always", word: "client/confirm", says: "of client/confirm as here in the session, got", hooks: answersAs("once", "always")},
+	{name: "tells one root of those that it asks about", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool {
+		roots, _ := params["roots"].([]any)
+		return len(roots) > 1
+	}), func(params map[string]any) { params["roots"] = params["roots"].([]any)[:1] })},
+	{name: "does not tell that it cannot know all that it asks about", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["unknown"] == true }), set("unknown", false))},
+	{name: "does not tell about which job it asks", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["handle"] != nil }), unset("handle"))},
+	{name: "shows a person what is secret", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool {
+		return params["command"] == "***"
+	}), set("command", "hunter2\n"))},
+	{name: "goes on asking what nobody wants to know any more", word: "client/confirm", says: `\$/cancelRequest`, slow: true, hooks: drop(takesBack)},
+}
+
+func asksPerson(about func(params map[string]any) bool) which {
+	return func(m *packet) bool { return m.method() == "client/confirm" && about(m.object("params")) }
+}
+
+// answersAs has a server hear another answer than a person's.
+func answersAs(one, other string) func() hooks {
+	return func() hooks {
+		return hooks{client: func(p *faultProxy, m *packet) []*packet {
+			if o := m.object("result"); o["outcome"] == one {
+				p.commit()
+				o["outcome"] = other
+				m.touch()
+			}
+			return []*packet{m}
+		}}
+	}
+}
