@@ -58,7 +58,7 @@ func (f *filter) init(values []string) {
 			f.window = min(len(v), maxWindow)
 		}
 	}
-	add := func(int, []byte) {} // a block at a place in a window
+	var add func(place int, p []byte) // the block with which p begins, at a place in a window
 	switch {
 	case f.window < shortWindow:
 		return // what is so short may be anywhere
