@@ -145,8 +145,8 @@ func (j *Job) act(happened func()) {
 	if happened != nil {
 		happened()
 	}
-	if j.st.status == StatusStarting && j.asked.Load() {
-		j.mail.poke() // run waits for a person, and looks whether it still has to
+	if j.st.status == StatusStarting && j.heldUp.Load() {
+		j.mail.poke() // run waits for somebody, and looks whether it still has to
 	}
 	if j.quit.Load() || j.st.status == StatusStarting {
 		return

@@ -80,7 +80,8 @@
 //
 // What jobs start with is an immutable value, of which a change makes another one: a start
 // has the one that was in effect when it was read (environment.go). Where the login shell is
-// asked for it (login.go), starts wait in their own goroutines, and nobody else does.
+// asked for it (login.go), starts wait in their own goroutines (start_held.go), and nobody
+// else does.
 //
 // # Files
 //

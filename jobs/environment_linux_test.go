@@ -247,9 +247,13 @@ func TestVariablesAreBounded(t *testing.T) {
 // Nothing is set once the server ends, and a job's environment never.
 func TestVariablesAreRefused(t *testing.T) {
 	m := startReal(t, Options{})
-	j := mustStart(t, m, sh("true"))
-	if err := j.VariablesAreFixed(); err.Code != CodeUnsupported || err.Pointer != "/handle" {
+	j := mustStart(t, m, Spec{Argv: []string{"sh"}})
+	if err := j.VariablesAreFixed(); err.Code != CodeUnsupported || err.Pointer != "/handle" || !strings.Contains(err.Message, "export NAME=value") {
 		t.Errorf("%+v", err)
+	}
+	must(t, j.Kill(KillOptions{}))
+	if err := j.VariablesAreFixed(); err.Code != CodeUnsupported || strings.Contains(err.Message, "export") {
+		t.Errorf("of one that has ended: %+v", err)
 	}
 	m.Shutdown()
 	if err := m.SetVariable("A", "b", false); !errors.Is(err, errClosedServer()) {

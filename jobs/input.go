@@ -116,8 +116,8 @@ func (q *inputQueue) remove(i int) {
 }
 
 func (j *Job) onWrite(m writeMsg) {
-	if m.at.Before(j.allowedAt) {
-		m.at = j.allowedAt // no deadline runs while a person is asked
+	if m.at.Before(j.wentOnAt) {
+		m.at = j.wentOnAt // no deadline runs while a start waits for somebody
 	}
 	if !j.confirmWrite(m) && j.passWrite(m) {
 		j.dropAsked(j.overtaken)

@@ -108,7 +108,7 @@ type Job struct {
 	quit   atomic.Bool // no more turns; set in one
 
 	lifted atomic.Bool // the job waits for no reader (hold.go)
-	asked  atomic.Bool // run waits for a person to allow the start
+	heldUp atomic.Bool // run waits for somebody before the start (start_held.go)
 
 	// Guarded by turns:
 	st          state
@@ -143,7 +143,7 @@ type Job struct {
 	killsUntil  time.Time           // when kills wait for the output no longer; zero: something lives
 	recordAt    time.Time           // when what is known is to be written; zero: it is
 	closing     bool                // the server ends
-	allowedAt   time.Time           // when a person had allowed the start; zero: nobody was asked
+	wentOnAt    time.Time           // when the start had waited for somebody (start_held.go); zero: it did not
 	askedWrites []*askedWrite
 	asking      map[*token]chan struct{} // requests about which a person is asked; closed by a cancel
 	changed     Changed                  // what the client is to be told in this turn

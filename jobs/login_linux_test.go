@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -169,6 +170,69 @@ func TestStartsWaitForTheLogin(t *testing.T) {
 	}
 }
 
+// What names a job that waits for the login shell can be cancelled, and its start as well: by a
+// cancel, a kill, and the server's end. Nothing of it is left, and others wait on.
+func TestStartsThatWaitForTheLoginAreBrokenOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _, job := startAsked(t, ConfirmPolicy{})
+		m.root = "/"
+		l := &login{done: make(chan struct{})}
+		m.env = &environment{inheritance: &inheritance{login: l}}
+		_, canceled := begin(t, m, command("a"))
+		killed, start := begin(t, m, command("b"))
+		_, on := begin(t, m, Spec{Name: "c", Sink: &recorder{}})
+		time.Sleep(48 * time.Hour)
+		waits(t, canceled)
+		canceled.Cancel()
+		if e := refused(t, canceled, CodeCanceled); !strings.Contains(e.Message, "the login shell") {
+			t.Error(e)
+		}
+		kill := killed.Kill(KillOptions{})
+		refused(t, start, CodeCanceled)
+		refused(t, kill, CodeJobNotFound)
+		waits(t, on)
+		j, _ := m.Lookup(Ref{Name: "c"})
+		info := j.Info()
+		write, _ := j.Write(Input{Text: "x", Wait: &WaitSpec{Until: []Condition{{Quiet: time.Minute}}, Timeout: time.Second}})
+		info.Cancel()
+		if e := refused(t, info, CodeCanceled); e.Handle != j.id || !strings.Contains(e.Message, "the login shell") {
+			t.Error(e)
+		}
+		waits(t, write)
+		if job() != nil {
+			t.Fatal("it runs")
+		}
+		time.Sleep(time.Hour)
+		waits(t, write)
+		close(l.done)
+		must(t, on)
+		waits(t, write) // its time counts from the start on
+		job().in.room <- 1
+		if r := must(t, write); r.BytesWritten != 1 || r.Outcome == nil || r.Outcome.Reason != "timeout" {
+			t.Errorf("the write: %+v", r)
+		}
+		if n := len(m.All()); n != 1 {
+			t.Errorf("%d jobs are known", n)
+		}
+	})
+}
+
+// What is wrong with a start is told at once where the login shell has nothing to do with it.
+func TestWrongDirectoryWhileTheLoginShellIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _, _ := startAsked(t, ConfirmPolicy{})
+		m.root = "/"
+		m.env = &environment{inheritance: &inheritance{login: &login{done: make(chan struct{})}}}
+		s := command("a")
+		s.Cwd = "/no/such/directory"
+		_, p := begin(t, m, s)
+		refused(t, p, CodeBadWorkingDirectory)
+		_, last := begin(t, m, command("a"))
+		go m.Shutdown()
+		refused(t, last, CodeShuttingDown)
+	})
+}
+
 // The server's end waits for no start file.
 func TestShutdownWhileTheLoginShellIsAsked(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
@@ -186,7 +250,9 @@ func TestShutdownWhileTheLoginShellIsAsked(t *testing.T) {
 		t.Fatal(refused)
 	}
 	m.Shutdown()
-	<-p.C // whatever became of it
+	if r := <-p.C; r.Err == nil || r.Err.(*Error).Code != CodeShuttingDown {
+		t.Errorf("the start: %+v", r)
+	}
 	if _, report := loginOf(t, m); report.Taken || !strings.Contains(report.Reason, "the server is ending") {
 		t.Errorf("%+v", report)
 	}

@@ -56,10 +56,14 @@ type plan struct {
 
 // start makes the process. Looking for directories and commands may take as long as a
 // file system likes: what names the job meanwhile waits its turn, a cancel of the start
-// as well, so that only its wait is left to cancel. Only where a person is asked between the
-// two does a cancel, a kill or the server's end break that off.
+// as well, so that only its wait is left to cancel. Only while it waits for the login shell
+// or a person (start_held.go) does a cancel, a kill or the server's end break that off.
 func (j *Job) start() {
-	p, err := j.mgr.plan(&j.spec)
+	var p plan
+	err := j.awaitLogin()
+	if err == nil {
+		p, err = j.mgr.plan(&j.spec)
+	}
 	if err == nil {
 		err = j.allowStart(p)
 	}

@@ -101,9 +101,10 @@ func TestPlatform(t *testing.T) {
 	equal(t, "defaults", defaults, 1)
 }
 
-// Whoever does not want to wait for the login shell any longer is answered.
-func TestCancelWhileTheLoginShellIsAsked(t *testing.T) {
-	bash := "/bin/bash"
+// gatedLogin has servers ask a bash that tells no environment before the gate is open.
+func gatedLogin(t *testing.T) (gate fifo, bash string, options []any) {
+	t.Helper()
+	bash = "/bin/bash"
 	if _, err := os.Stat(bash); err != nil {
 		t.Skip(err)
 	}
@@ -113,20 +114,61 @@ func TestCancelWhileTheLoginShellIsAsked(t *testing.T) {
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("SHELL", bash)
-	s := start(t, "options", obj{"env": obj{"inherit": "all", "login": obj{"timeoutMs": 600_000}}})
-	for method, params := range map[string]obj{"env/get": {"name": "HOME"}, "env/list": {}, "platform/get": {}} {
+	return gate, bash, []any{"options", obj{"env": obj{"inherit": "all", "login": obj{"timeoutMs": 600_000}}}}
+}
+
+// Whoever does not want to wait for the login shell any longer is answered, and what he wanted
+// to have started is not.
+func TestCancelWhileTheLoginShellIsAsked(t *testing.T) {
+	gate, bash, options := gatedLogin(t)
+	s := start(t, options...)
+	for method, params := range map[string]obj{
+		"env/get": {"name": "HOME"}, "env/list": {}, "platform/get": {},
+		"job/start": {"command": "true", "name": "start"}, "job/run": {"command": "true", "timeoutMs": 1, "name": "run"},
+	} {
 		c := s.begin(method, params)
 		c.withdraw()
 		refused[schema.CanceledData](c, schema.KindCanceled)
 	}
 	get := s.begin("env/get", obj{"name": "FROM_LOGIN"})
+	killed := s.begin("job/start", obj{"command": "true", "name": "killed"})
+	refused[schema.JobNotFoundData](s.begin("job/kill", obj{"handle": "killed"}), schema.KindJobNotFound)
+	refused[schema.CanceledData](killed, schema.KindCanceled)
+	run := s.begin("job/run", obj{"command": "echo $FROM_LOGIN", "timeoutMs": 600_000})
+	equal(t, "jobs", len(do[schema.JobListResult](s, "job/list", nil).Jobs), 0)
 	gate.release()
 	got := result[schema.EnvGetResult](get)
 	if got.Source == nil || *got.Source != schema.EnvSourceLogin {
 		t.Errorf("%s", show(got))
 	}
+	equal(t, "what a job has from there", str(result[schema.JobRunResult](run).Stdout), str(got.Value)+"\n")
 	list := do[schema.EnvListResult](s, "env/list", nil)
 	if l := list.Login; l == nil || !l.Taken || str(l.Shell) != bash || l.Reason != nil {
 		t.Errorf("%s", show(l))
+	}
+}
+
+// The end of the server, and of the connection, does not wait for the login shell, and starts
+// that do are told.
+func TestEndWhileTheLoginShellIsAsked(t *testing.T) {
+	for name, end := range map[string]func(*session){
+		"exit":             func(s *session) { s.send(`{"jsonrpc":"2.0","method":"exit"}`) },
+		"the end of stdin": (*session).hangUp,
+		"shutdown": func(s *session) {
+			do[schema.ShutdownResult](s, "shutdown", nil)
+			s.send(`{"jsonrpc":"2.0","method":"exit"}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, options := gatedLogin(t)
+			s := start(t, options...)
+			begun, run := s.begin("job/start", obj{"command": "true"}), s.begin("job/run", obj{"command": "true"})
+			end(s)
+			refused[schema.ShuttingDownData](begun, schema.KindShuttingDown)
+			refused[schema.ShuttingDownData](run, schema.KindShuttingDown)
+			clean, err := s.end()
+			equal(t, "clean", clean, name == "shutdown")
+			equal(t, "error", err, nil)
+		})
 	}
 }

@@ -1048,8 +1048,9 @@ type EnvSetParams struct {
 	// Whether the value is for jobs alone: it is never told, and has at least 6 bytes.
 	// Default false.
 	Secret *bool `json:"secret,omitempty"`
-	// For the job with this handle or name; unsupported where its environment cannot be
-	// changed. Default: for all later starts.
+	// For the job with this handle or name: unsupported where its environment cannot be
+	// changed from outside, which no system allows for a program that runs; start another
+	// job with env, or type an assignment into its shell. Default: for all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1084,8 +1085,9 @@ const (
 type EnvUnsetParams struct {
 	// Which variable. PWD cannot be unset.
 	Name string `json:"name"`
-	// For the job with this handle or name; unsupported where its environment cannot be
-	// changed. Default: for all later starts.
+	// For the job with this handle or name: unsupported where its environment cannot be
+	// changed from outside, which no system allows for a program that runs; start another
+	// job with env, or type an assignment into its shell. Default: for all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`

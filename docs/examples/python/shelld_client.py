@@ -3,7 +3,7 @@
     with Client(["shelld"]) as shelld:
         print(shelld.request("job/run", command="echo hi")["stdout"])
 
-The server asks something, too, of a client that says it can answer (see secret.py):
+The server asks something, too, of a client that says it can answer (see secret.py, confirm.py):
 
     Client(["shelld"], capabilities={"secret": True},
            answers={"client/secret": lambda params: {"value": getpass.getpass(params["prompt"])}})
@@ -35,11 +35,13 @@ class ShelldError(Exception):
 class Client:
     """A running server. Requests may be sent from any thread, several at a time."""
 
-    def __init__(self, command, answers=None, capabilities=None, options=None):
+    def __init__(self, command, answers=None, capabilities=None, options=None, watchdog=WATCHDOG_S):
         """answers: by method, a function from the params of a request of the server's to its result.
 
         Each runs in a thread of its own, since a person may take long, and may send requests.
+        watchdog: for how many seconds at most an answer is waited for; None: as long as it takes.
         """
+        self._watchdog = watchdog
         self._answers = answers or {}
         self._asked = set()  # ids of the server's requests that are neither answered nor taken back
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -58,7 +60,7 @@ class Client:
         request_id, answer = next(self._ids), Future()
         self._pending[request_id] = answer
         self._send({"id": request_id, "method": method, "params": params})
-        return answer.result(WATCHDOG_S)
+        return answer.result(self._watchdog)
 
     def notify(self, method, **params):
         self._send({"method": method, "params": params})

@@ -70,6 +70,7 @@ func BenchmarkWrite(b *testing.B) {
 		{"tokens=200", tokens(200, 32), text},
 		{"tokens=1000", tokens(1000, 32), text},
 		{"short=1", short, text},
+		{"short=20", tokens(20, 6), text},
 		{"passwords=20", passwords(20), text},
 		{"prefixes", one, prefixes},
 		{"letters", []string{strings.Repeat("a", 64) + "b", strings.Repeat("a", 32) + "c"}, bytes.Repeat([]byte("a"), size)},

@@ -1,0 +1,97 @@
+package jobs
+
+import (
+	"slices"
+	"time"
+)
+
+// Before a job starts, run may have to wait for somebody who takes as long as he likes: the
+// login shell, whose environment the job is to get, and the person at the client. The job has
+// no turns yet. Whoever takes one does nothing but wake run up: what names the job waits in
+// the mail, where it can be cancelled, and so can the start.
+
+// A holdUp is what a start waits for, as those are told who do not wait any longer.
+type holdUp struct {
+	until string // what has not happened when the start is broken off
+	why   string // what the job waits for
+}
+
+var (
+	heldByPerson = holdUp{"anybody had allowed it to start", "for somebody to allow its start"}
+	heldByLogin  = holdUp{"the login shell had told its environment", "for the environment of the login shell before it starts"}
+)
+
+// awaitLogin returns when what the job is started with is known. What is wrong with its
+// directory needs no waiting to be told.
+func (j *Job) awaitLogin() *Error {
+	l := j.spec.from.login
+	if l == nil || isClosed(l.done) {
+		return nil
+	}
+	if _, err := j.mgr.directory(j.spec.Cwd); err != nil {
+		return err
+	}
+	_, err := awaitBefore(j, l.done, heldByLogin)
+	return err
+}
+
+// awaitBefore returns what comes, or is closed, before the job starts; or why the job is not to
+// start any more.
+func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error) {
+	j.heldUp.Store(true) // before the mail is looked at
+	defer j.heldUp.Store(false)
+	for {
+		if broken = j.sortMail(h); broken != nil {
+			return came, broken
+		}
+		select {
+		case came = <-comes:
+			if isClosed(j.mgr.ending) { // which is why it came, or came with it
+				return came, errClosedServer()
+			}
+			j.wentOnAt = time.Now()
+			return came, nil
+		case <-j.mgr.ending:
+			return came, errClosedServer()
+		case <-j.mail.wake:
+		}
+	}
+}
+
+// sortMail answers what is cancelled of the requests that wait for the start. It returns an
+// error where the start itself is, or is ended.
+func (j *Job) sortMail(h holdUp) (broken *Error) {
+	var canceled []request
+	j.mail.edit(func(queue []message) []message {
+		for i := 0; i < len(queue); i++ {
+			switch m := queue[i].(type) {
+			case quitMsg, shutdownMsg:
+				broken = errClosedServer()
+			case killMsg:
+				broken = errorf(CodeCanceled, "job %d was ended before %s; nothing was started", j.id, h.until)
+			case cancelMsg:
+				if m.tok == j.begin.reply.tok {
+					broken = errorf(CodeCanceled, "the start of job %d was cancelled before %s; nothing was started", j.id, h.until)
+					continue
+				}
+				at := slices.IndexFunc(queue[:i], func(other message) bool {
+					r, is := other.(cancelable)
+					return is && r.token() == m.tok
+				})
+				if at < 0 {
+					continue // It has been answered.
+				}
+				canceled = append(canceled, queue[at].(request))
+				queue = slices.Delete(slices.Delete(queue, i, i+1), at, at+1)
+				i -= 2
+			}
+		}
+		return queue
+	})
+	for _, r := range canceled {
+		e := errorf(CodeCanceled, "the request was cancelled; job %d waits %s", j.id, h.why)
+		e.Handle = j.id
+		r.fail(e)
+	}
+	return broken
+}
