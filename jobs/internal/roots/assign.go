@@ -66,10 +66,14 @@ func (r *reader) declaration(n *syntax.DeclClause) {
 	}
 }
 
-// declareOption refuses -i, whose variables are computed at each assignment, -n,
-// which makes a name stand for another, and what is not known.
+// declareOption refuses -i, whose variables are computed at each assignment, as those of -F
+// are in some shells, -n, which makes a name stand for another, and what is not known.
 func (r *reader) declareOption(w word) {
-	if w.known && len(w.text) > 1 && strings.ContainsAny(w.text[:1], "-+") && strings.Trim(w.text[1:], "aAgxrptlufF-") != "" {
+	harmless := "aAgxrptlufF-"
+	if r.family.ksh {
+		harmless = "aAgxrptluf-"
+	}
+	if w.known && len(w.text) > 1 && strings.ContainsAny(w.text[:1], "-+") && strings.Trim(w.text[1:], harmless) != "" {
 		r.note("declare " + w.text + " changes what assignments do")
 	}
 }

@@ -22,7 +22,7 @@ func (v *values) given(name string) { v.others[name] = true }
 // suspect says which value could run a command when it is computed with, or "".
 func (v *values) suspect() string {
 	for _, name := range v.used {
-		if v.others[name] || !v.numbers[name] {
+		if v.others[name] || !v.numbers[name] || slices.Contains(told(), name) {
 			return "the line computes with the value of " + name + ", which can hold a command"
 		}
 	}
@@ -31,6 +31,17 @@ func (v *values) suspect() string {
 
 // counters are set by the shell, to numbers.
 var counters = []string{"?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID"}
+
+// told are variables that the shell gives a text, whatever the line gives them: the last
+// argument, what a pattern has matched, the command itself.
+var told = sync.OnceValue(func() []string {
+	return strings.Fields(`_ PWD OLDPWD DIRSTACK dirstack REPLY OPTARG MAPFILE FUNCNAME
+	BASH_REMATCH BASH_COMMAND BASH_EXECUTION_STRING BASH_ARGV BASH_ARGV0 BASH_SOURCE COMPREPLY COMP_LINE COMP_WORDS
+	COMP_WORDBREAKS READLINE_LINE BASH BASH_VERSION BASH_VERSINFO
+	argv ARGV0 ZSH_ARGZERO ZSH_EVAL_CONTEXT ZSH_EXECUTION_STRING ZSH_NAME MATCH match mbegin mend reply psvar jobtexts
+	history historywords funcstack funcfiletrace funcsourcetrace functrace prebuffer BUFFER
+	KSH_VERSION KSH_MATCH EXECSHELL HISTCMD HOST HOSTNAME`)
+})
 
 // use notes that a name is computed with.
 func (v *values) use(name string) {
