@@ -11,6 +11,7 @@ type values struct {
 	numbers map[string]bool // given a number
 	others  map[string]bool // given something else, perhaps
 	used    []string        // computed with
+	locale  bool            // a locale is set, perhaps one whose characters are not those of UTF-8
 }
 
 func newValues() values {
@@ -53,6 +54,7 @@ func (v *values) use(name string) {
 // assign notes what a name is given, and says why that changes what commands are,
 // or "".
 func (v *values) assign(name string, number bool) string {
+	v.locale = v.locale || slices.Contains(localeNames, name)
 	switch {
 	case Steers(name):
 		return "the line sets " + name + ", which changes what commands run"
@@ -96,11 +98,16 @@ var steering = sync.OnceValue(func() []string {
 	DELTA_PAGER PSQLRC PSQL_PAGER PSQL_EDITOR AWS_PAGER AWS_CONFIG_FILE KUBECONFIG KUBE_EDITOR DOCKER_CONFIG DOCKER_HOST
 	GH_PAGER GH_EDITOR GH_BROWSER HGEDITOR HGRCPATH SVN_EDITOR SVN_SSH RUSTFLAGS RUSTDOC RUSTC_WORKSPACE_WRAPPER GOENV
 	JAVA_HOME MAVEN_OPTS GRADLE_OPTS GRADLE_USER_HOME PERLLIB AR AS CPP CONFIG_SHELL MAKE
+	MODULE_PATH module_path GNUMAKEFLAGS COMPILER_PATH GCC_EXEC_PREFIX TEXMFCNF APT_CONFIG CURL_HOME WGETRC GREP_OPTIONS
+	PYTHONUSERBASE PYTHONPYCACHEPREFIX PYTHONEXECUTABLE PYTHONINSPECT PYTHONPLATLIBDIR NODE_REPL_EXTERNAL_MODULE
+	DOTNET_STARTUP_HOOKS QT_PLUGIN_PATH GUILE_LOAD_PATH TCLLIBPATH TCL_LIBRARY R_ENVIRON R_ENVIRON_USER R_PROFILE_USER R_LIBS
+	ERL_FLAGS ERL_AFLAGS ERL_ZFLAGS ERL_LIBS P4CONFIG P4EDITOR P4DIFF P4MERGE P4PAGER PGSERVICEFILE PGSYSCONFDIR
 	http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy`)
 })
 
 var steeringPrefixes = []string{
 	"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "CARGO_", "GLIBC_", "MALLOC_", "_RLD", "LIBPATH", "__",
+	"LUA_", "PERL5", "GEM_", "BUNDLE_", "LESS", "XDG_", "SYSTEMD_", "OPENSSL_", "CORECLR_", "GTK_", "GIO_", "CGO_", "CCACHE_",
 }
 
 // Steers says whether a variable changes which programs a line runs: for the shell

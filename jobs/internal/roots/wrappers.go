@@ -90,6 +90,7 @@ var opaque = sync.OnceValue(func() []string {
 	ssh-agent npx bunx uvx pipx nix-shell aws-vault doppler dotenv direnv foreman cross-env concurrently
 	systemd-inhibit systemd-cat systemd-socket-activate run-this-one flatpak-spawn lckdo mispipe zrun nocache logsave
 	aa-exec lxc-attach lxc-execute schroot arch-chroot uclampset coreutils sudo-rs su-rs dzdo pfexec ksu trickle tsocks
+	zellij tmate byobu dvtm ttyd gotty login
 	cttyhack openvt tcpsvd udpsvd telnetd inetd nc nc.traditional
 	pgrphack envdir envuidgid multilog supervise xdg-open open start qemu-x86_64 qemu-aarch64 wine`)
 })
@@ -175,7 +176,7 @@ func (r *reader) settings(args []word) []word {
 		if args[0].many || !isName(name) && !strings.HasPrefix(name, "BASH_FUNC_") {
 			r.note("whether " + name + "=… is an assignment or a command cannot be told; quote its value")
 		}
-		r.note(r.values.assign(name, args[0].known && isDigits(value)))
+		r.give(name, value, args[0].known, args[0].known && isDigits(value))
 		args = args[1:]
 	}
 	return args
@@ -425,8 +426,12 @@ func runSSH(r *reader, name string, got givens, rest []word) {
 	if len(rest) == 0 {
 		return
 	}
+	lonely := func(g givens) bool { return slices.ContainsFunc([]string{"N", "W", "O", "G"}, g.has) }
 	behind, after := r.options(name, rest[1:], &wrappers()[name].options)
 	checkSSH(r, behind)
+	if len(after) == 0 && !lonely(got) && !lonely(behind) {
+		r.note("ssh starts a shell elsewhere, which takes anything")
+	}
 	if len(after) > 0 {
 		r.note("ssh runs a command elsewhere, by a shell that is not known")
 	}
