@@ -178,7 +178,7 @@ func (j *Job) question(a Action, handle ID, command, cwd string, found roots.Fou
 
 // alwaysKey is what an answer for always stands for: the action and the set of roots, and
 // where one of them is a path that begins in the directory, that as well. "" where the roots
-// are not known.
+// are not known, or another one may have changed the directory before.
 func alwaysKey(a Action, cwd string, found roots.Found) string {
 	if found.Unknown() {
 		return ""
@@ -186,6 +186,9 @@ func alwaysKey(a Action, cwd string, found roots.Found) string {
 	set := slices.Sorted(slices.Values(found.Roots))
 	key := append([]string{string(a)}, slices.Compact(set)...)
 	if slices.ContainsFunc(set, func(r string) bool { return strings.ContainsAny(r, `/\`) && !filepath.IsAbs(r) }) {
+		if slices.ContainsFunc(set, roots.MovesDirectory) {
+			return ""
+		}
 		key = append(key, "", cwd)
 	}
 	return strings.Join(key, "\x00") // which is in none of them
@@ -201,11 +204,13 @@ func (q *Question) denied(a Answer) *Error {
 	return e
 }
 
-// shownCommand is a command as a shell reads it.
-func shownCommand(command *string, argv []string, shell string) string {
+// shownCommand is the job's command as a shell reads it. What is secret among arguments goes
+// before they are quoted, which would be another way to write it.
+func (j *Job) shownCommand(shell string) string {
+	argv := j.redaction.texts(j.spec.Argv)
 	switch {
-	case command != nil:
-		return *command
+	case j.spec.Command != nil:
+		return *j.spec.Command
 	case len(argv) == 0:
 		argv = []string{shell}
 	}

@@ -24,7 +24,7 @@ func (j *Job) confirmFirst(a Action, m cancelable) bool {
 	shell, cwd := j.info.Shell, j.info.Cwd
 	j.loops.Go(func() {
 		found := rootsOf(&j.spec, plan{shell: shell})
-		q, err := j.question(a, j.id, shownCommand(j.spec.Command, j.spec.Argv, shell), cwd, found)
+		q, err := j.question(a, j.id, j.shownCommand(shell), cwd, found)
 		if err == nil {
 			err = j.awaitAnswer(q, stop)
 		}

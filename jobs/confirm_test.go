@@ -133,13 +133,17 @@ func TestQuestionShowsWhatIsRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin(t, m, command("echo hunter2hunter2"))
-		for i, want := range []string{`env 'it'\''s' '' a=b`, "/bin/sh", "$x", "echo ***"} {
+		if err := m.SetSecret("QUOTED", "it's a secret"); err != nil {
+			t.Fatal(err)
+		}
+		begin(t, m, Spec{Argv: []string{"echo", "it's a secret"}})
+		for i, want := range []string{`env 'it'\''s' '' a=b`, "/bin/sh", "$x", "echo ***", "echo '***'"} {
 			if q := who.asked[i]; q.Command != want || q.Unknown != (i == 1 || i == 2) {
 				t.Errorf("asked %+v, want %s", q, want)
 			}
 		}
 		_, p := begin(t, m, command("echo "+strings.Repeat("x", mostAsked)))
-		if e := refused(t, p, CodePolicyDenied); e.Rule != "confirm" || len(who.asked) != 4 {
+		if e := refused(t, p, CodePolicyDenied); e.Rule != "confirm" || len(who.asked) != 5 {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -191,6 +195,11 @@ func TestAlwaysKey(t *testing.T) {
 		{key(ActionStart, "/a", "./a"), key(ActionStart, "/a", "./a x"), true},
 		{key(ActionStart, "/a", "/bin/a"), key(ActionStart, "/b", "/bin/a"), true},
 		{key(ActionStart, "/a", "$x"), "", true},
+		{key(ActionStart, "/a", "cd /b; a"), "", false},
+		{key(ActionStart, "/a", "cd /b; /bin/a"), "", false},
+		{key(ActionStart, "/a", "cd /b; ./a"), "", true},
+		{key(ActionStart, "/a", "env -C /b ./a"), "", true},
+		{key(ActionStart, "/a", "find /b -execdir ./a {} +"), "", true},
 	} {
 		if (c.one == c.other) != c.same {
 			t.Errorf("%q and %q", c.one, c.other)
@@ -416,6 +425,35 @@ func TestAskedWriteIsPassed(t *testing.T) {
 		synctest.Wait()
 		if len(who.asked) != 3 || len(who.withdrawn) != 3 {
 			t.Errorf("asked %d times, taken back %d", len(who.asked), len(who.withdrawn))
+		}
+	})
+}
+
+// What waits for an answer is bounded by what it would type, shown or not, and what cannot be
+// typed is not put into words.
+func TestAskedWritesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, who, _ := startAsked(t, ConfirmPolicy{Write: VerdictAsk})
+		m.limits.InputQueueBytes = 1000
+		j, p := begin(t, m, command("a"))
+		must(t, p)
+		for range 2 {
+			w, _ := j.Write(Input{Text: strings.Repeat("x", 400), Secret: true})
+			waits(t, w)
+		}
+		w, _ := j.Write(Input{Text: strings.Repeat("x", 400), Secret: true})
+		refused(t, w, CodeInputQueueFull)
+		long := make([]SendItem, 1000)
+		for i := range long {
+			long[i] = SendItem{Key: "PageDown", Count: 1000}
+		}
+		var shown string
+		j.turn(func() { shown, _, _, _ = j.showWrite(Input{Send: long}) })
+		if shown != "" {
+			t.Errorf("%d bytes are shown of what cannot be typed", len(shown))
+		}
+		if len(who.asked) != 2 {
+			t.Errorf("asked %d times", len(who.asked))
 		}
 	})
 }

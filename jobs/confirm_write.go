@@ -15,7 +15,7 @@ import (
 // An askedWrite waits for a person, or for the answer to those before it.
 type askedWrite struct {
 	msg     writeMsg
-	bytes   int           // that are shown of it
+	bytes   int           // that it would type, or that are shown of it
 	stop    chan struct{} // closed when nobody is to be asked any more
 	allowed bool
 }
@@ -34,7 +34,7 @@ func (j *Job) confirmWrite(m writeMsg) bool {
 	if v := j.mgr.confirm.Write; v == "" || v == VerdictAllow || m.in.person {
 		return false
 	}
-	shown, pass, err := j.showWrite(m.in)
+	shown, size, pass, err := j.showWrite(m.in)
 	if err == nil && pass {
 		return false
 	}
@@ -46,7 +46,7 @@ func (j *Job) confirmWrite(m writeMsg) bool {
 		// What a program makes of its input nobody can know.
 		q, err = j.question(ActionWrite, j.id, shown, j.info.Cwd, roots.Found{Why: "it is input"})
 	}
-	h := &askedWrite{msg: m, bytes: len(shown), stop: make(chan struct{})}
+	h := &askedWrite{msg: m, bytes: max(size, len(shown)), stop: make(chan struct{})}
 	if err == nil {
 		err = j.checkAsked(h)
 	}
@@ -59,9 +59,9 @@ func (j *Job) confirmWrite(m writeMsg) bool {
 	return true
 }
 
-// showWrite is what a person is shown of an input that can be typed as things are, and
-// whether it is nothing but signal keys.
-func (j *Job) showWrite(in Input) (shown string, signals bool, refusal *Error) {
+// showWrite is what a person is shown of an input that can be typed as things are, how long it
+// is, and whether it is nothing but signal keys.
+func (j *Job) showWrite(in Input) (shown string, size int, signals bool, refusal *Error) {
 	now := in
 	now.IfWaiting = "" // That is looked at when it is typed.
 	q, _, err := j.compose(now)
@@ -73,12 +73,15 @@ func (j *Job) showWrite(in Input) (shown string, signals bool, refusal *Error) {
 		}
 	}
 	if q != nil {
-		signals = q.keysOnly
+		signals, size = q.keysOnly, len(q.data)
 		if hidden {
 			clear(q.data)
 		}
 	}
-	return shownInput(in, hidden), signals, err
+	if err != nil { // It may be longer than anything that could be typed.
+		return "", 0, false, err
+	}
+	return shownInput(in, hidden), size, signals, nil
 }
 
 // checkAsked refuses what there is no room for.

@@ -130,12 +130,13 @@ func (e *environment) forJob(s *Spec, mode Mode, dir string) []proc.Variable {
 		proc.Layer{Source: proc.FromStart, Vars: s.Env})
 }
 
-// told are variables as they may be told to a client.
-func (e *environment) told(vars []proc.Variable) []Variable {
+// told are variables as they may be told to a client: one may have the value of a secret one
+// in its own.
+func (e *environment) told(vars []proc.Variable, hidden *redaction) []Variable {
 	all := make([]Variable, len(vars))
 	for i, v := range vars {
 		all[i] = Variable{v, IsSecret(v.Name, v.Source == proc.FromClient && e.client[proc.NameKey(v.Name)].secret)}
-		if all[i].Secret {
+		if all[i].Value = hidden.text(v.Value); all[i].Secret {
 			all[i].Value = ""
 		}
 	}
@@ -143,13 +144,17 @@ func (e *environment) told(vars []proc.Variable) []Variable {
 }
 
 // An Environment is what is known of an environment by now.
-type Environment struct{ of *environment }
+type Environment struct {
+	of     *environment
+	hidden *redaction // what is secret in all jobs
+}
 
 // Environment is what jobs start with that start from now on.
 func (m *Manager) Environment() Environment {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	return Environment{m.env}
+	of := m.env
+	m.mu.Unlock()
+	return Environment{of, m.redactionOf(0)} // after it: a value is secret before it is set
 }
 
 // Variables are those that every start gets. Where the login shell is asked, it waits for
@@ -162,8 +167,11 @@ func (e Environment) Variables(cancel <-chan struct{}) ([]Variable, *LoginReport
 		}
 		report = &l.report
 	}
-	return e.of.told(e.of.variables()), report, nil
+	return e.of.told(e.of.variables(), e.hidden), report, nil
 }
+
+// Tell is a value as it may be told to a client.
+func (e Environment) Tell(value string) string { return e.hidden.text(value) }
 
 // FindVariable is the variable of a name; nil: there is none.
 func FindVariable(vars []Variable, name string) *Variable {
@@ -285,7 +293,7 @@ func (j *Job) Variables() Pending[[]Variable] {
 
 func (j *Job) onVariables(m variablesMsg) {
 	e := j.spec.from
-	m.reply.ok(e.told(e.forJob(&j.spec, j.info.Mode, j.info.Cwd)))
+	m.reply.ok(e.told(e.forJob(&j.spec, j.info.Mode, j.info.Cwd), &j.redaction))
 }
 
 // IsSecret says whether the value of a variable is for jobs alone.

@@ -55,15 +55,15 @@ func policyDenied(action, rule, format string, args ...any) *Error {
 // rootsOf returns what a start runs. A shell that it names by its path is a program of
 // its choice, and so is a root as well.
 func rootsOf(s *Spec, p plan) roots.Found {
-	names := setNames(s)
+	names, locale := setNames(s), roots.LocaleOf(p.env)
 	var found roots.Found
 	switch {
 	case len(s.Argv) > 0:
-		found = roots.Argv(s.Argv, names)
+		found = roots.Argv(s.Argv, names, locale)
 	case s.Command == nil:
-		found = roots.Argv([]string{p.shell}, names)
+		found = roots.Argv([]string{p.shell}, names, locale)
 	default:
-		found = roots.Line{Text: *s.Command, Shell: p.shell, Env: names}.Roots()
+		found = roots.Line{Text: *s.Command, Shell: p.shell, Env: names, Locale: locale}.Roots()
 		if strings.ContainsAny(s.Shell, `/\`) {
 			found.Roots = append([]string{s.Shell}, found.Roots...)
 		}

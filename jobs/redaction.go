@@ -139,6 +139,14 @@ func (h *redaction) hint(hint *Hint) *Hint {
 	return &Hint{hint.Kind, h.text(hint.Command), h.texts(hint.Suggestions), h.text(hint.Path)}
 }
 
+// message is text for words about something, which may quote it.
+func (h *redaction) message(text string) string {
+	if s := h.set.Load(); s != nil && text != "" {
+		return s.CleanMessage(text)
+	}
+	return text
+}
+
 // Clean is a refusal without what is secret, for whoever is told of it.
 func (m *Manager) Clean(e *Error) *Error {
 	h := m.redactionOf(e.Handle)
@@ -147,14 +155,14 @@ func (m *Manager) Clean(e *Error) *Error {
 	}
 	c := *e
 	for _, s := range []*string{&c.Message, &c.Command, &c.Path, &c.Errno, &c.Pattern, &c.Pointer, &c.Near} {
-		*s = h.text(*s)
+		*s = h.message(*s)
 	}
 	c.Suggestions = h.texts(c.Suggestions)
 	return &c
 }
 
-// CleanText is a text without what is secret in all jobs.
-func (m *Manager) CleanText(text string) string { return m.redactionOf(0).text(text) }
+// CleanText is what is said of something, without what is secret in all jobs.
+func (m *Manager) CleanText(text string) string { return m.redactionOf(0).message(text) }
 
 // redactionOf is that of a job, or where it is not known, of all.
 func (m *Manager) redactionOf(id ID) *redaction {

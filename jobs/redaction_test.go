@@ -274,9 +274,14 @@ func TestSecretsInWords(t *testing.T) {
 	if c := m.Clean(e); strings.Contains(fmt.Sprintf("%+v", *c), hunter) || c.Code != e.Code || e.Command != hunter {
 		t.Errorf("%+v", *c)
 	}
+	e = errorf(CodeCommandNotFound, "there is no command %q", quoted)
+	if c := m.Clean(e); c.Message != `there is no command "***"` {
+		t.Errorf("%+v", *c)
+	}
+	m.log.Warn("there is no " + fmt.Sprintf("%q", quoted))
 	m.log.With("with", quoted).WithGroup("g").Warn("message "+hunter,
 		"text", quoted, "error", errors.New("failed: "+quoted), "group", slog.GroupValue(slog.String("in", hunter)), "n", 7, "bytes", []string{hunter})
-	if got := log.String(); strings.Contains(got, "hunter") || strings.Contains(got, "quoted") || strings.Count(got, "***") != 6 || !strings.Contains(got, "n=7") {
+	if got := log.String(); strings.Contains(got, "hunter") || strings.Contains(got, "quoted") || strings.Count(got, "***") != 7 || !strings.Contains(got, "n=7") {
 		t.Errorf("logged %s", got)
 	}
 }

@@ -71,7 +71,8 @@ func (s *Server) envSet(r *request) error {
 	if refused := s.mgr.SetVariable(p.Name, p.Value, secret); refused != nil {
 		return refused
 	}
-	res := schema.EnvSetResult{Status: schema.EnvSetStatusSet, Name: p.Name, Value: &p.Value, Scope: schema.EnvScopeGlobal}
+	value := s.mgr.Environment().Tell(p.Value)
+	res := schema.EnvSetResult{Status: schema.EnvSetStatusSet, Name: p.Name, Value: &value, Scope: schema.EnvScopeGlobal}
 	if jobs.IsSecret(p.Name, secret) {
 		res.Value, res.Secret = nil, optional(true)
 	}

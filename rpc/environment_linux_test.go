@@ -45,6 +45,14 @@ func TestVariables(t *testing.T) {
 			t.Errorf("%v: %s", where, show(got))
 		}
 	}
+	// A variable that has the value within its own does not tell it either.
+	url := "https://me:" + secret + "@host"
+	around := do[schema.EnvSetResult](s, "env/set", obj{"name": "AROUND", "value": url})
+	equal(t, "the answer", str(around.Value), "https://me:***@host")
+	equal(t, "listed", str(do[schema.EnvListResult](s, "env/list", nil).Variables["AROUND"].Value), "https://me:***@host")
+	mine := do[schema.EnvGetResult](s, "env/get", obj{"name": "MINE", "handle": s.pipe("true", "env", obj{"MINE": url})})
+	equal(t, "a job's own", str(mine.Value), "https://me:***@host")
+
 	unset := do[schema.EnvUnsetResult](s, "env/unset", obj{"name": "NODE_ENV"})
 	if unset.Status != "unset" || unset.Name != "NODE_ENV" || unset.Scope != schema.EnvScopeGlobal {
 		t.Errorf("%s", show(unset))

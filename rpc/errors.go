@@ -94,6 +94,10 @@ func (s *Server) toWire(err error) *wireError {
 		}
 		w.data = d
 	}
+	if d, ok := w.data.(schema.MethodNotFoundData); ok {
+		d.Method = s.mgr.CleanText(d.Method)
+		w.data = d
+	}
 	return &w
 }
 

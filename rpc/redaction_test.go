@@ -45,6 +45,7 @@ func TestSecretsAreNotSent(t *testing.T) {
 		{"a pattern", "job/watch", obj{"handle": h, "pattern": "(" + secret}, schema.KindInvalidPattern, nil, ""},
 		{"an unknown member", "job/start", obj{secret: 1}, schema.KindInvalidParams, nil, "***"},
 		{"a wrong value", "job/start", obj{"mode": secret}, schema.KindInvalidParams, nil, ""},
+		{"an unknown method", secret, obj{}, schema.KindMethodNotFound, nil, "***"},
 		{"a wrong key", "job/write", obj{"handle": h, "keys": []string{secret}}, "", nil, ""},
 	} {
 		a := s.beginBad(r.method, r.params).answer()

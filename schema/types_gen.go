@@ -24,8 +24,9 @@ const (
 )
 
 // ConfirmOutcome: once: this may be done. always: this, and from now on as long as the
-// server lives this action with the same roots; where the roots are not all known it is
-// once. deny: it may not, and its request is confirmationDenied.
+// server lives this action with the same roots; where the roots are not all known, or
+// lead elsewhere from another directory, it is once. deny: it may not, and its request is
+// confirmationDenied.
 type ConfirmOutcome string
 
 // The values of ConfirmOutcome.

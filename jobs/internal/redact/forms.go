@@ -50,13 +50,24 @@ func (s *Set) Clean(text string) string {
 }
 
 // CleanPart is Clean for a text that may have been cut off: where it ends with half of a value
-// or more, that is replaced as well.
+// or more, that is replaced as well. A ? at its end may stand for a part of a character.
 func (s *Set) CleanPart(text string) string {
-	r := NewRedactor(s)
-	clean := string(r.Write([]byte(text)))
-	clean += string(r.Pause())
-	if all, _ := r.Held(); all > 0 {
-		clean += Mark
+	clean, ends := s.cleanPart(text)
+	if cut, is := strings.CutSuffix(text, "?"); is && !ends {
+		if less, ends := s.cleanPart(cut); ends {
+			return less
+		}
 	}
 	return clean
+}
+
+// cleanPart says as well whether the text ends with half of a value or more.
+func (s *Set) cleanPart(text string) (clean string, ends bool) {
+	r := NewRedactor(s)
+	clean = string(r.Write([]byte(text)))
+	clean += string(r.Pause())
+	if all, _ := r.Held(); all > 0 {
+		return clean + Mark, true
+	}
+	return clean, false
 }

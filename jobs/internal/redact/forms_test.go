@@ -42,12 +42,34 @@ func TestClean(t *testing.T) {
 		{"echo se", "echo se", "echo se"},
 		{"secretabcdefgh", "***abcdefgh", "******"},
 		{"*** here", "*** here", "*** here"},
+		{"echo sec?", "echo sec?", "echo ***"},
+		{"echo se?", "echo se?", "echo se?"},
+		{"echo secret?", "echo ***?", "echo ***?"},
 	} {
 		if got := s.Clean(c.text); got != c.clean {
 			t.Errorf("Clean(%q) = %q, want %q", c.text, got, c.clean)
 		}
 		if got := s.CleanPart(c.text); got != c.part {
 			t.Errorf("CleanPart(%q) = %q, want %q", c.text, got, c.part)
+		}
+	}
+}
+
+// A message that quotes what it speaks of writes some values otherwise.
+func TestCleanMessage(t *testing.T) {
+	s := New([]string{`pass"word\1`, "ünsichtbar\tX", "<secret>", "plainly"})
+	for _, c := range []struct{ text, clean string }{
+		{"", ""},
+		{`there is no command "plainly"`, `there is no command "***"`},
+		{`there is no command "pass\"word\\1"; x`, `there is no command "***"; x`},
+		{`it is pass"word\1`, `it is ***`},
+		{`"ünsichtbar\tX"`, `"***"`},
+		{`"\u003csecret\u003e"`, `"***"`},
+		{`"pass\"wo"… is not allowed`, `"***"… is not allowed`},
+		{`"plain"…, "pl"… and plai`, `"***"…, "pl"… and plai`},
+	} {
+		if got := s.CleanMessage(c.text); got != c.clean {
+			t.Errorf("CleanMessage(%q) = %q, want %q", c.text, got, c.clean)
 		}
 	}
 }

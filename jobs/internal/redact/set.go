@@ -21,6 +21,8 @@ type Set struct {
 
 	values []string // sorted
 	path   []int32  // by state, which value begins with it
+
+	quoting quoting
 }
 
 // New returns the set of some values. Empty ones are left out. There may be as many as there

@@ -77,28 +77,27 @@ func (r *reader) literal(text string) {
 // computedWord is a word that is evaluated as an expression, as by [[ x -eq 1 ]].
 func (r *reader) computedWord(x syntax.TestExpr) {
 	if w, ok := x.(*syntax.Word); ok {
-		r.computedValue(w, wordOf(w, r.lang))
+		r.computedValue(wordOf(w, r.lang))
 	}
 }
 
-func (r *reader) computedValue(node *syntax.Word, w word) {
-	name, ok := parameterOf(node)
+func (r *reader) computedValue(w word) {
 	switch {
 	case w.number:
 	case w.known && isName(w.text):
 		r.values.use(w.text)
 	case w.known && isDigits(strings.TrimPrefix(w.text, "-")):
-	case ok:
-		r.values.use(name)
+	case w.name != "":
+		r.values.use(w.name)
 	default:
 		r.note("the line computes with a text, which can hold a command")
 	}
 }
 
-// parameterOf returns the variable that a word consists of.
-func parameterOf(w *syntax.Word) (string, bool) {
-	if w == nil || len(w.Parts) != 1 {
-		return "", false
+// parameterOf returns the variable that a word consists of, or "".
+func parameterOf(w *syntax.Word) string {
+	if len(w.Parts) != 1 {
+		return ""
 	}
 	part := w.Parts[0]
 	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
@@ -106,9 +105,9 @@ func parameterOf(w *syntax.Word) (string, bool) {
 	}
 	p, ok := part.(*syntax.ParamExp)
 	if !ok || !simple(p) {
-		return "", false
+		return ""
 	}
-	return p.Param.Value, true
+	return p.Param.Value
 }
 
 // nameWord is a word that names a variable; its subscript would be evaluated.

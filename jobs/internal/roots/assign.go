@@ -1,6 +1,7 @@
 package roots
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -20,8 +21,17 @@ func (r *reader) assign(a *syntax.Assign) {
 	case a.Value == nil:
 		r.note(r.values.assign(a.Name.Value, true)) // empty, which counts as 0
 	default:
-		r.note(r.values.assign(a.Name.Value, wordOf(a.Value, r.lang).number))
+		w := wordOf(a.Value, r.lang)
+		r.give(a.Name.Value, w.text, w.known, w.number)
 	}
+}
+
+// give notes that a variable is given a value.
+func (r *reader) give(name, value string, known, number bool) {
+	if known && slices.Contains(localeNames, name) && keepsASCII(value) {
+		return
+	}
+	r.note(r.values.assign(name, number))
 }
 
 // setting looks at NAME=value where it is an argument. Its name must be known.
@@ -32,7 +42,7 @@ func (r *reader) setting(w word) {
 	case w.many:
 		r.note("a value that is not quoted may be more assignments")
 	case ok && isName(name):
-		r.note(r.values.assign(name, w.known && (value == "" || isDigits(value))))
+		r.give(name, value, w.known, w.known && (value == "" || isDigits(value)))
 	case !w.known:
 		r.note("a variable is named by an expansion")
 	case strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+"): // options
@@ -66,10 +76,14 @@ func (r *reader) declaration(n *syntax.DeclClause) {
 	}
 }
 
-// declareOption refuses -i, whose variables are computed at each assignment, -n,
-// which makes a name stand for another, and what is not known.
+// declareOption refuses -i, whose variables are computed at each assignment, as those of -F
+// are in some shells, -n, which makes a name stand for another, and what is not known.
 func (r *reader) declareOption(w word) {
-	if w.known && len(w.text) > 1 && strings.ContainsAny(w.text[:1], "-+") && strings.Trim(w.text[1:], "aAgxrptlufF-") != "" {
+	harmless := "aAgxrptlufF-"
+	if r.family.ksh {
+		harmless = "aAgxrptluf-"
+	}
+	if w.known && len(w.text) > 1 && strings.ContainsAny(w.text[:1], "-+") && strings.Trim(w.text[1:], harmless) != "" {
 		r.note("declare " + w.text + " changes what assignments do")
 	}
 }

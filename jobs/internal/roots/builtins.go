@@ -50,7 +50,7 @@ func makeBuiltins() {
 		"test":      runTest,
 		"[":         runTest,
 	}
-	for _, name := range strings.Fields(". source let complete compgen bind fc zle sched zmodload autoload emulate setopt unsetopt functions zargs zcompile zsystem zformat zparseopts zstyle vared print coproc repeat nameref integer float history r cmd - foreach enum disable bindkey ttyctl unfunction unhash compctl add-zsh-hook add-zle-hook-widget") {
+	for _, name := range strings.Fields(". source let complete compgen bind fc zle sched zmodload autoload emulate setopt unsetopt functions zargs zcompile zsystem zformat zregexparse zparseopts zstyle vared print coproc repeat nameref integer float history r cmd - hist redirect getln pushln private foreach enum disable bindkey ttyctl unfunction unhash compctl add-zsh-hook add-zle-hook-widget") {
 		builtinTable.rows[name] = refuse
 	}
 }
@@ -285,22 +285,27 @@ func plainTest(args []word) bool {
 }
 
 // evaluated looks at what builtins are given in shells that compute it.
-func (r *reader) evaluated(nodes []*syntax.Word, words []word) {
+func (r *reader) evaluated(name string, args []word) {
 	if !r.family.ksh {
 		return
 	}
-	if slices.Contains([]string{"exit", "return", "break", "continue", "shift"}, words[0].text) {
-		for i := 1; i < len(words); i++ {
-			r.computedValue(nodes[i], words[i])
+	switch name {
+	case "exit", "bye", "logout", "return", "break", "continue", "shift":
+		for _, w := range args {
+			r.computedValue(w)
 		}
-	}
-	if words[0].text != "test" && words[0].text != "[" {
-		return
-	}
-	for i, w := range words {
-		if w.known && slices.Contains(binaries[5:11], w.text) && i > 0 && i+1 < len(words) {
-			r.computedValue(nodes[i-1], words[i-1])
-			r.computedValue(nodes[i+1], words[i+1])
+	case "ulimit":
+		for _, w := range args {
+			if !w.known || w.text != "unlimited" && strings.Trim(w.text, "-abcdefiklmnpqrstuvxHS") != "" {
+				r.computedValue(w)
+			}
+		}
+	case "test", "[":
+		for i, w := range args {
+			if w.known && slices.Contains(binaries[5:11], w.text) && i > 0 && i+1 < len(args) {
+				r.computedValue(args[i-1])
+				r.computedValue(args[i+1])
+			}
 		}
 	}
 }

@@ -30,10 +30,11 @@ func (r *reader) call(c *syntax.CallExpr) {
 		return
 	case !first.quoted && slices.Contains(reserved(), first.text):
 		r.note("whether " + first.text + " is a word of the shell depends on its version")
+	case r.family == zshFamily && !first.quoted && strings.HasPrefix(first.text, "{"):
+		r.note("a brace begins a list of commands in some shells")
 	case defined && c.Pos().Offset() > after:
 		return // its body has been read where it stands
 	}
-	r.evaluated(c.Args, words)
 	r.command(words)
 }
 
@@ -60,6 +61,7 @@ func (r *reader) command(words []word) {
 		r.note("commands are nested too deep to be read")
 		return
 	}
+	r.evaluated(name, args)
 	r.depth++
 	if run := builtins()[name]; run != nil {
 		run(r, name, args)

@@ -3,6 +3,7 @@ package roots
 import (
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,12 @@ func Denies(entry, root string) bool {
 		return path.Base(entry) == root
 	}
 	return path.Clean(entry) == path.Clean(root)
+}
+
+// MovesDirectory says whether a root may have others run in another directory: a relative path
+// among them need not be that of the directory in which the line starts.
+func MovesDirectory(root string) bool {
+	return slices.Contains([]string{"cd", "chdir", "pushd", "popd", "env", "genv", "sudo", "su", "unshare", "nsenter", "find", "gfind", "fd", "fdfind"}, base(root))
 }
 
 // NotAllowed returns the first root that no entry allows.

@@ -23,6 +23,20 @@ func TestShells(t *testing.T) {
 		{"bash", `printf '%d\n' "$x"`, "printf"},
 		{"zsh", `exit $x`, "exit ?"},
 		{"zsh", `exit 1`, "exit"},
+		{"zsh", `bye 'a[$(rm)]'`, "bye ?"},
+		{"zsh", `getln 'a[$(rm)]'`, "getln ?"},
+		{"zsh", `private 'a[$(rm)]'`, "private ?"},
+		{"zsh", `{rm}`, "{rm} ?"},
+		{"bash", `{rm}`, "{rm}"},
+		{"zsh", `builtin test 'a[$(rm)]' -eq 1`, "builtin test ?"},
+		{"mksh", `command [ "$x" -eq 1 ]`, "command [ ?"},
+		{"mksh", `ulimit -n 'a[$(rm)]'`, "ulimit ?"},
+		{"ksh93", `ulimit -n'a[$(rm)]'`, "ulimit ?"},
+		{"mksh", `ulimit -n 100`, "ulimit"},
+		{"sh", `ulimit -c unlimited`, "ulimit"},
+		{"bash", `ulimit -n "$x"`, "ulimit"},
+		{"ksh93", `typeset -F x='a[$(rm)]'`, "typeset ?"},
+		{"ksh93", `redirect rm`, "redirect ?"},
 		{"zsh", `exit $?`, "exit"},
 		{"zsh", `f() { :; }; unfunction f; f`, ": unfunction ?"},
 		{"sh", `export $Y`, "export ?"},
@@ -88,12 +102,46 @@ func TestEnv(t *testing.T) {
 		t.Error("a variable that the start gives may hold anything when it is first computed with")
 	}
 	for name, want := range map[string]bool{
-		"PATH": true, "LD_PRELOAD": true, "BASH_FUNC_ls%%": true, "GIT_PAGER": true, "ENV": true, "PS4": true,
-		"CI": false, "DEBUG": false, "LANG": false, "TERM": false, "COLUMNS": false,
+		"PATH": true, "LD_PRELOAD": true, "BASH_FUNC_ls%%": true, "GIT_PAGER": true, "LUA_INIT_5_4": true, "LESSKEY_CONTENT": true, "GNUMAKEFLAGS": true, "ENV": true, "PS4": true,
+		"CI": false, "NODE_ENV": false, "PYTHONUNBUFFERED": false, "DEBUG": false, "LANG": false, "TERM": false, "COLUMNS": false,
 	} {
 		if Steers(name) != want {
 			t.Errorf("%s steers what runs: %v", name, !want)
 		}
+	}
+}
+
+// TestLocale reads lines for shells to which a backslash may be a part of a character.
+func TestLocale(t *testing.T) {
+	const line = "echo \"\u4e01\\\"; rm #\""
+	for _, test := range []struct{ locale, line, want string }{
+		{"", line, "echo"},
+		{"C", line, "echo"},
+		{"de_DE.UTF-8", line, "echo"},
+		{"en_US.iso88591", line, "echo"},
+		{"de_DE.utf8@euro", line, "echo"},
+		{"zh_CN.GBK", line, "echo ?"},
+		{"zh_CN", line, "echo ?"},
+		{"zh_CN.GBK", `echo "x"`, "echo"},
+		{"", "LC_ALL=zh_CN.GBK\n" + line, "echo ?"},
+		{"", "export LANG=$x\n" + line, "export echo ?"},
+		{"", "read LC_CTYPE\n" + line, "read echo ?"},
+		{"", "LC_ALL=C " + line, "echo"},
+		{"", "export LC_ALL=en_US.UTF-8; " + line, "export echo"},
+		{"", "env LC_ALL=C.UTF-8 " + line, "env echo"},
+		{"", "env LC_ALL=ja_JP.SJIS " + line, "env echo ?"},
+	} {
+		if got := (Line{Text: test.line, Shell: "bash", Locale: test.locale}).Roots(); written(got) != test.want {
+			t.Errorf("%s: %q: %q (%s), not %q", test.locale, test.line, written(got), got.Why, test.want)
+		}
+	}
+	for argv, want := range map[string]string{"bash\x00-c\x00" + line: "bash echo ?", "grep\x00\u4e01": "grep"} {
+		if got := Argv(strings.Split(argv, "\x00"), nil, "zh_CN.GBK"); written(got) != want {
+			t.Errorf("%q: %q (%s), not %q", argv, written(got), got.Why, want)
+		}
+	}
+	if got := LocaleOf([]string{"LANG=a", "LC_ALL=", "LC_CTYPE=b", "LC_CTYPE=c"}); got != "c" {
+		t.Errorf("the locale is %q", got)
 	}
 }
 
@@ -122,7 +170,7 @@ func TestArgv(t *testing.T) {
 		{[]string{"bash", "-c", "sh -c 'eval \"rm x\"'"}, "bash sh eval rm"},
 		{[]string{"pwsh", "-c", "rm"}, "pwsh ?"},
 	} {
-		if got := Argv(test.argv, nil); written(got) != test.want {
+		if got := Argv(test.argv, nil, ""); written(got) != test.want {
 			t.Errorf("%q: %q (%s), not %q", test.argv, written(got), got.Why, test.want)
 		}
 	}
@@ -225,7 +273,7 @@ func FuzzLine(f *testing.F) {
 				t.Errorf("%q has a root without a name", line)
 			}
 		}
-		Argv(strings.Fields(line), nil)
+		Argv(strings.Fields(line), nil, "")
 	})
 }
 

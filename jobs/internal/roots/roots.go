@@ -19,10 +19,11 @@ const (
 
 // A Line is a command line, and who will read it.
 type Line struct {
-	Text  string
-	Shell string   // name or path of the shell that runs it
-	Env   []string // names that the start sets besides what the server gives
-	Typed bool     // at the prompt of an interactive shell, which has a history
+	Text   string
+	Shell  string   // name or path of the shell that runs it
+	Env    []string // names that the start sets besides what the server gives
+	Locale string   // in which the shell reads it; "" = one that is like UTF-8
+	Typed  bool     // at the prompt of an interactive shell, which has a history
 }
 
 // Found is what a command line runs.
@@ -49,12 +50,14 @@ func (l Line) Roots() Found {
 		f.note(historyOf(l.Text, family))
 	}
 	f.note(t.values.suspect())
+	f.note(t.values.misread(l.Locale, l.Text))
 	return f
 }
 
 // Argv returns the roots of a program that is started with arguments and without a
-// shell. The names are of the variables that the start sets.
-func Argv(argv, env []string) Found {
+// shell. The names are of the variables that the start sets, the locale is that in which
+// the program reads its arguments.
+func Argv(argv, env []string, locale string) Found {
 	t := newTotal(env)
 	r := &reader{total: t, family: posixFamily, lang: syntax.LangPOSIX}
 	words := make([]word, len(argv))
@@ -63,6 +66,9 @@ func Argv(argv, env []string) Found {
 	}
 	r.command(words)
 	r.note(t.values.suspect())
+	if r.total.readings > 0 { // A text was read as a shell does.
+		r.note(t.values.misread(locale, argv...))
+	}
 	return r.Found
 }
 

@@ -31,6 +31,7 @@ var families = map[string]*family{
 	"oksh": kshFamily, "loksh": kshFamily, "pdksh": kshFamily,
 	// Shells whose lines cannot be read.
 	"fish": nil, "nu": nil, "xonsh": nil, "elvish": nil, "csh": nil, "tcsh": nil, "rc": nil, "es": nil,
+	"hush": nil, "sash": nil, "mrsh": nil, "gosh": nil, "brush": nil, "bosh": nil, "ion": nil,
 	"osh": nil, "ysh": nil, "murex": nil, "pwsh": nil, "powershell": nil, "cmd": nil,
 }
 
@@ -81,6 +82,8 @@ func (r *reader) runsShell(name string, args []word) {
 		r.note(name + " runs a file whose commands are not known")
 	case len(rest) == 0: // an error of the shell
 		r.note(name + " -c has no command")
+	case strings.HasPrefix(rest[0].text, "+"):
+		r.note(name + " takes " + rest[0].text + " for an option, and its command from behind it")
 	default:
 		r.text(rest[0], fam, name+" -c")
 	}

@@ -11,6 +11,7 @@ type values struct {
 	numbers map[string]bool // given a number
 	others  map[string]bool // given something else, perhaps
 	used    []string        // computed with
+	locale  bool            // a locale is set, perhaps one whose characters are not those of UTF-8
 }
 
 func newValues() values {
@@ -22,7 +23,7 @@ func (v *values) given(name string) { v.others[name] = true }
 // suspect says which value could run a command when it is computed with, or "".
 func (v *values) suspect() string {
 	for _, name := range v.used {
-		if v.others[name] || !v.numbers[name] {
+		if v.others[name] || !v.numbers[name] || slices.Contains(told(), name) {
 			return "the line computes with the value of " + name + ", which can hold a command"
 		}
 	}
@@ -31,6 +32,17 @@ func (v *values) suspect() string {
 
 // counters are set by the shell, to numbers.
 var counters = []string{"?", "#", "$", "!", "RANDOM", "SRANDOM", "SECONDS", "LINENO", "BASHPID", "PPID", "UID", "EUID"}
+
+// told are variables that the shell gives a text, whatever the line gives them: the last
+// argument, what a pattern has matched, the command itself.
+var told = sync.OnceValue(func() []string {
+	return strings.Fields(`_ PWD OLDPWD DIRSTACK dirstack REPLY OPTARG MAPFILE FUNCNAME
+	BASH_REMATCH BASH_COMMAND BASH_EXECUTION_STRING BASH_ARGV BASH_ARGV0 BASH_SOURCE COMPREPLY COMP_LINE COMP_WORDS
+	COMP_WORDBREAKS READLINE_LINE BASH BASH_VERSION BASH_VERSINFO
+	argv ARGV0 ZSH_ARGZERO ZSH_EVAL_CONTEXT ZSH_EXECUTION_STRING ZSH_NAME MATCH match mbegin mend reply psvar jobtexts
+	history historywords funcstack funcfiletrace funcsourcetrace functrace prebuffer BUFFER
+	KSH_VERSION KSH_MATCH EXECSHELL HISTCMD HOST HOSTNAME`)
+})
 
 // use notes that a name is computed with.
 func (v *values) use(name string) {
@@ -42,6 +54,7 @@ func (v *values) use(name string) {
 // assign notes what a name is given, and says why that changes what commands are,
 // or "".
 func (v *values) assign(name string, number bool) string {
+	v.locale = v.locale || slices.Contains(localeNames, name)
 	switch {
 	case Steers(name):
 		return "the line sets " + name + ", which changes what commands run"
@@ -85,11 +98,16 @@ var steering = sync.OnceValue(func() []string {
 	DELTA_PAGER PSQLRC PSQL_PAGER PSQL_EDITOR AWS_PAGER AWS_CONFIG_FILE KUBECONFIG KUBE_EDITOR DOCKER_CONFIG DOCKER_HOST
 	GH_PAGER GH_EDITOR GH_BROWSER HGEDITOR HGRCPATH SVN_EDITOR SVN_SSH RUSTFLAGS RUSTDOC RUSTC_WORKSPACE_WRAPPER GOENV
 	JAVA_HOME MAVEN_OPTS GRADLE_OPTS GRADLE_USER_HOME PERLLIB AR AS CPP CONFIG_SHELL MAKE
+	MODULE_PATH module_path GNUMAKEFLAGS COMPILER_PATH GCC_EXEC_PREFIX TEXMFCNF APT_CONFIG CURL_HOME WGETRC GREP_OPTIONS
+	PYTHONUSERBASE PYTHONPYCACHEPREFIX PYTHONEXECUTABLE PYTHONINSPECT PYTHONPLATLIBDIR NODE_REPL_EXTERNAL_MODULE
+	DOTNET_STARTUP_HOOKS QT_PLUGIN_PATH GUILE_LOAD_PATH TCLLIBPATH TCL_LIBRARY R_ENVIRON R_ENVIRON_USER R_PROFILE_USER R_LIBS
+	ERL_FLAGS ERL_AFLAGS ERL_ZFLAGS ERL_LIBS P4CONFIG P4EDITOR P4DIFF P4MERGE P4PAGER PGSERVICEFILE PGSYSCONFDIR
 	http_proxy https_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY all_proxy`)
 })
 
 var steeringPrefixes = []string{
 	"LD_", "DYLD_", "BASH_FUNC_", "GIT_", "npm_config_", "NPM_CONFIG_", "CARGO_", "GLIBC_", "MALLOC_", "_RLD", "LIBPATH", "__",
+	"LUA_", "PERL5", "GEM_", "BUNDLE_", "LESS", "XDG_", "SYSTEMD_", "OPENSSL_", "CORECLR_", "GTK_", "GIO_", "CGO_", "CCACHE_",
 }
 
 // Steers says whether a variable changes which programs a line runs: for the shell

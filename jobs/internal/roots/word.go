@@ -11,15 +11,18 @@ import (
 type word struct {
 	text   string // the value; of one that is not known, what it begins with
 	known  bool
-	many   bool // it may be any number of words
-	quoted bool // some of it was quoted, so that it is no reserved word
-	number bool // it is a number whatever happens
-	tilde  bool // it begins with a tilde that stands for itself
+	many   bool   // it may be any number of words
+	quoted bool   // some of it was quoted, so that it is no reserved word
+	number bool   // it is a number whatever happens
+	tilde  bool   // it begins with a tilde that stands for itself
+	name   string // the variable of which it is the value, and nothing else; "" = none
 }
 
 // wordOf takes the quotes off a word.
 func wordOf(w *syntax.Word, lang syntax.LangVariant) word {
-	return build(w, lang).finish(len(w.Parts))
+	is := build(w, lang).finish(len(w.Parts))
+	is.name = parameterOf(w)
+	return is
 }
 
 // patternOf returns a word in which all that is quoted or expanded is blanked.
@@ -102,7 +105,7 @@ func (b *builder) doubleQuoted(q *syntax.DblQuoted) {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
 			b.many = b.many || isList(part)
-			b.number = isNumber(part)
+			b.number = isNumber(part) && len(q.Parts) == 1
 			b.unknown()
 			continue
 		}

@@ -50,8 +50,8 @@ func makeWrappers() {
 			long: "format= output= append portability verbose quiet help version"}},
 		"chroot":  {options: options{operands: 1, long: "userspec= groups= skip-chdir help version"}, run: runChroot, lone: shell},
 		"taskset": {options: options{flags: "acphV", operands: 1, long: "all-tasks cpu-list pid help version"}},
-		"chrt": {options: options{flags: "abdfimoreRGvhV", values: "TPDp", operands: 1,
-			long: "batch deadline fifo idle other rr ext reset-on-fork all-tasks max verbose sched-runtime= sched-period= sched-deadline= pid= help version"}},
+		"chrt": {options: options{flags: "abdfimoreRGvhV", values: "TPDp",
+			long: "batch deadline fifo idle other rr ext reset-on-fork all-tasks max verbose sched-runtime= sched-period= sched-deadline= pid= help version"}, run: runChrt},
 		"xargs": {options: options{flags: "0rtpxo", values: "aILnPsdEJRS", attached: "iel",
 			long: "null no-run-if-empty interactive verbose exit open-tty show-limits arg-file= delimiter= max-args= max-procs= max-chars= max-lines? replace? eof? process-slot-var= help version"}, run: runXargs},
 		"find":   {run: runFind},
@@ -66,9 +66,9 @@ func makeWrappers() {
 		"ltrace": {options: options{flags: "bcCfhiLrStTV", values: "aADeFlnopsuwx",
 			long: "demangle indent= output= help version"}, run: runTracer},
 		"unshare": {options: options{flags: "muinpUCTfrchV", values: "RwSGl",
-			long: "mount? uts? ipc? net? pid? user? cgroup? time? fork map-root-user map-current-user map-auto mount-proc? kill-child? keep-caps root= wd= setuid= setgid= map-user= map-group= map-users= map-groups= propagation= setgroups= monotonic= boottime= help version"}, lone: shell},
+			long: "mount? uts? ipc? net? pid? user? cgroup? time? fork map-root-user map-current-user map-auto mount-proc? kill-child? keep-caps root= wd= setuid= setgid= map-user= map-group= map-users= map-groups= propagation= setgroups= monotonic= boottime= help version"}, run: runNamespace},
 		"nsenter": {options: options{flags: "aFZehVNc", values: "tSGW", attached: "muinpUCTrw",
-			long: "all target= mount? uts? ipc? net? pid? user? cgroup? time? setuid= setgid= preserve-credentials root? wd? wdns= env no-fork follow-context help version"}, lone: shell},
+			long: "all target= mount? uts? ipc? net? pid? user? cgroup? time? setuid= setgid= preserve-credentials root? wd? wdns= env no-fork follow-context help version"}, run: runNamespace},
 		"flock": {options: options{flags: "sxenuoFvhV", values: "wE", operands: 1,
 			long: "shared exclusive unlock nonblock nb timeout= conflict-exit-code= close no-fork verbose wait= help version"}, run: runFlock},
 		"ssh":     {options: options{flags: "46AaCfGgKkMNnqsTtVvXxYy", values: "BbcDEeFIiJLlmOopQRSWw"}, run: runSSH},
@@ -88,6 +88,10 @@ var opaque = sync.OnceValue(func() []string {
 	sandbox-exec run-parts ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 winpty script-live pipexec
 	socat ncat mosh rsh rexec gdb lldb rr uftrace ts-node-dev nodemon chronic ifne pee errno vipe setlock fghack
 	ssh-agent npx bunx uvx pipx nix-shell aws-vault doppler dotenv direnv foreman cross-env concurrently
+	systemd-inhibit systemd-cat systemd-socket-activate run-this-one flatpak-spawn lckdo mispipe zrun nocache logsave
+	aa-exec lxc-attach lxc-execute schroot arch-chroot uclampset coreutils sudo-rs su-rs dzdo pfexec ksu trickle tsocks
+	zellij tmate byobu dvtm ttyd gotty login
+	cttyhack openvt tcpsvd udpsvd telnetd inetd nc nc.traditional
 	pgrphack envdir envuidgid multilog supervise xdg-open open start qemu-x86_64 qemu-aarch64 wine`)
 })
 
@@ -105,7 +109,7 @@ func (r *reader) wrapped(name string, args []word) {
 	}
 	w := wrappers()[name]
 	switch {
-	case slices.Contains(opaque(), name) || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl"):
+	case slices.Contains(opaque(), name) || isLoader(name) || isShellLike(name):
 		r.note(name + " runs what it is given, which is not looked into")
 		return
 	case w == nil:
@@ -134,6 +138,22 @@ func (r *reader) wrapped(name string, args []word) {
 	}
 }
 
+// isLoader says whether a program is the dynamic loader, which runs what it is given.
+func isLoader(name string) bool {
+	return strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") ||
+		strings.HasPrefix(name, "ld-") && strings.Contains(name, ".so") || strings.HasPrefix(name, "ld64.so")
+}
+
+// isShellLike says whether a name is that of another edition of a shell: bash-static, zsh-5.9.
+func isShellLike(name string) bool {
+	if name == "static-sh" {
+		return true
+	}
+	plain := strings.TrimRight(strings.TrimSuffix(name, "-static"), "0123456789.-")
+	_, is := families[plain]
+	return is && plain != name
+}
+
 // operands takes the words off that come before the command.
 func (r *reader) operands(name string, args []word, n int) []word {
 	for ; n > 0 && len(args) > 0; n-- {
@@ -156,16 +176,19 @@ func (r *reader) settings(args []word) []word {
 		if args[0].many || !isName(name) && !strings.HasPrefix(name, "BASH_FUNC_") {
 			r.note("whether " + name + "=… is an assignment or a command cannot be told; quote its value")
 		}
-		r.note(r.values.assign(name, args[0].known && isDigits(value)))
+		r.give(name, value, args[0].known, args[0].known && isDigits(value))
 		args = args[1:]
 	}
 	return args
 }
 
 func runEnv(r *reader, name string, got givens, rest []word) {
-	for _, o := range got {
+	for i, o := range got {
 		switch {
 		case o.name == "S" || o.name == "split-string":
+			if i+1 < len(got) {
+				r.note(name + " takes what is behind -S for more of its text")
+			}
 			if !o.value.known || strings.ContainsAny(o.value.text, "\\$\"'#-") {
 				r.note(name + " -S splits its text by rules of its own")
 			}
@@ -214,6 +237,7 @@ func runSu(r *reader, name string, got givens, rest []word) {
 			given = true
 			r.text(o.value, posixFamily, "su -c")
 		case "s", "shell":
+			r.add(o.value.text)
 			if fam, known := familyOf(o.value.text); !o.value.known || !known || fam != posixFamily && fam != bashFamily {
 				r.note("su runs a shell whose lines cannot be read")
 			}
@@ -222,6 +246,27 @@ func runSu(r *reader, name string, got givens, rest []word) {
 	if !given {
 		r.note(name + " starts a shell")
 	}
+}
+
+// runNamespace is for unshare and nsenter, some of whose options change what names lead to.
+func runNamespace(r *reader, name string, got givens, rest []word) {
+	if got.has("R") || got.has("root") || name == "nsenter" && got.has("r") {
+		r.note(name + " runs commands of another root directory")
+	}
+	if len(rest) == 0 {
+		r.note(name + " starts a shell")
+	}
+	r.command(rest)
+}
+
+// runChrt is given a priority, which some versions do without.
+func runChrt(r *reader, name string, _ givens, rest []word) {
+	if len(rest) > 0 && rest[0].known && isDigits(rest[0].text) {
+		r.command(rest[1:])
+		return
+	}
+	r.note("whether " + name + " is given a priority cannot be told")
+	r.command(rest)
 }
 
 func runChroot(r *reader, name string, _ givens, rest []word) {
@@ -267,14 +312,13 @@ func marked(words []word, mark string) []word {
 }
 
 func runFind(r *reader, name string, _ givens, args []word) {
-	dynamic, stray := false, false
 	for i := 0; i < len(args); i++ {
 		w := args[i]
 		switch {
 		case w.many:
 			r.note("what find is given is put together while it runs")
-		case !w.known:
-			dynamic = true
+		case mayExec(args[i:]):
+			r.note("what find is given may be an -exec")
 		case slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, w.text):
 			end := i + 1
 			for end < len(args) && !ends(args, end) {
@@ -282,13 +326,19 @@ func runFind(r *reader, name string, _ givens, args []word) {
 			}
 			r.command(marked(args[i+1:end], "{}"))
 			i = end
-		case w.text == ";" || w.text == "+":
-			stray = true
 		}
 	}
-	if dynamic && stray {
-		r.note("what find is given may be an -exec")
+}
+
+// mayExec says whether the first of some words of find may be an -exec that is not known: then a
+// command and what ends it would come behind it. No command begins with a dash.
+func mayExec(args []word) bool {
+	if args[0].known || args[0].text != "" && args[0].text[0] != '-' || len(args) < 3 || strings.HasPrefix(args[1].text, "-") {
+		return false
 	}
+	return slices.ContainsFunc(args[2:], func(w word) bool {
+		return !w.known && w.text == "" || w.known && (w.text == ";" || w.text == "+")
+	})
 }
 
 // ends says whether a command of find -exec ends at a place.
@@ -369,19 +419,32 @@ func runFlock(r *reader, name string, _ givens, rest []word) {
 	r.command(rest)
 }
 
-// runSSH tells nothing of what runs elsewhere. It runs commands here, too.
+// runSSH tells nothing of what runs elsewhere. It runs commands here, too. Options may stand
+// before the host and behind it.
 func runSSH(r *reader, name string, got givens, rest []word) {
-	for _, o := range got {
-		option := strings.ToLower(o.value.text)
-		if o.name == "F" || o.name == "o" && (!o.value.known || strings.Contains(option, "command") || strings.HasPrefix(option, "include") || strings.Contains(option, "exec") || strings.Contains(option, "provider")) || o.name == "I" {
-			r.note("an option of ssh runs a command, or loads a file that may")
-		}
-	}
+	checkSSH(r, got)
 	if len(rest) == 0 {
 		return
 	}
-	if _, after := r.options(name, rest[1:], &wrappers()[name].options); len(after) > 0 {
+	lonely := func(g givens) bool { return slices.ContainsFunc([]string{"N", "W", "O", "G"}, g.has) }
+	behind, after := r.options(name, rest[1:], &wrappers()[name].options)
+	checkSSH(r, behind)
+	if len(after) == 0 && !lonely(got) && !lonely(behind) {
+		r.note("ssh starts a shell elsewhere, which takes anything")
+	}
+	if len(after) > 0 {
 		r.note("ssh runs a command elsewhere, by a shell that is not known")
+	}
+}
+
+func checkSSH(r *reader, got givens) {
+	for _, o := range got {
+		option := strings.ToLower(o.value.text)
+		runs := func(part string) bool { return strings.Contains(option, part) }
+		if o.name == "F" || o.name == "I" || o.name == "o" && (!o.value.known ||
+			slices.ContainsFunc([]string{"command", "include", "exec", "provider", "location"}, runs)) {
+			r.note("an option of ssh runs a command, or loads a file that may")
+		}
 	}
 }
 

@@ -1,0 +1,50 @@
+package roots
+
+import "strings"
+
+// A shell reads a line in the characters of its locale. In GBK, Big5 and Shift JIS a backslash
+// or a backquote can be the second byte of one, so that a quote ends elsewhere than here, where
+// all is UTF-8.
+
+var localeNames = []string{"LC_ALL", "LC_CTYPE", "LANG"}
+
+// LocaleOf returns what an environment of NAME=value says of the characters; "" = nothing.
+func LocaleOf(env []string) string {
+	for _, name := range localeNames {
+		locale := ""
+		for _, entry := range env {
+			if value, is := strings.CutPrefix(entry, name+"="); is {
+				locale = value
+			}
+		}
+		if locale != "" {
+			return locale
+		}
+	}
+	return ""
+}
+
+// keepsASCII says whether in a locale no byte of ASCII is a part of another character. Of a
+// name without a character set nobody knows.
+func keepsASCII(locale string) bool {
+	if locale == "" || locale == "C" || locale == "POSIX" {
+		return true
+	}
+	_, charset, _ := strings.Cut(locale, ".")
+	charset, _, _ = strings.Cut(charset, "@")
+	charset = strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(charset))
+	return charset == "utf8" || strings.HasPrefix(charset, "iso8859")
+}
+
+// misread says why the shell may read some texts otherwise in its locale, or in one that the
+// line sets, or "".
+func (v *values) misread(locale string, texts ...string) string {
+	if keepsASCII(locale) && !v.locale || isASCII(strings.Join(texts, "")) {
+		return ""
+	}
+	return "in the locale that is set for it the shell may take its characters for others"
+}
+
+func isASCII(text string) bool {
+	return strings.IndexFunc(text, func(c rune) bool { return c > 0x7f }) < 0
+}
