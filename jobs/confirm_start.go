@@ -15,7 +15,7 @@ func (j *Job) allowStart(p plan) *Error {
 	if j.mgr.confirm.Start != VerdictAsk {
 		return nil
 	}
-	q, err := j.question(ActionStart, 0, shownCommand(j.spec.Command, j.spec.Argv, p.shell), p.dir, rootsOf(&j.spec, p))
+	q, err := j.question(ActionStart, 0, shownCommand(j.spec.Command, j.spec.Argv, p.shell), p.place(), rootsOf(&j.spec, p))
 	if err != nil {
 		return err
 	}
@@ -23,9 +23,18 @@ func (j *Job) allowStart(p plan) *Error {
 		return err
 	}
 	j.allowedAt = time.Now()
-	// The directory may be another one by now.
-	_, err = j.mgr.plan(&j.spec)
-	return err
+	return j.checkAgain(p)
+}
+
+// checkAgain holds what a person has allowed against what it would be now: the directory may
+// be another one, or be allowed no more.
+func (j *Job) checkAgain(asked plan) *Error {
+	now, err := j.mgr.plan(&j.spec)
+	if err != nil {
+		return err
+	}
+	defer now.at.Close()
+	return sameDirectory(asked, now)
 }
 
 func (j *Job) awaitStart(q *Question) *Error {
