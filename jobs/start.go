@@ -278,6 +278,9 @@ func errnoText(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "no such file or directory"
 	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err.Error() // The path is told beside it.
+	}
 	return err.Error()
 }
 
