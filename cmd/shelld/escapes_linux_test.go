@@ -21,8 +21,8 @@ import (
 	"shelld/schema"
 )
 
-// An escaped is a server whose jobs have to start inside of one directory, and who tries to
-// get them out. What is to be found out of it later lies in the directory base.
+// An escaped is a server whose jobs have to start inside of one directory, with somebody who
+// tries to get them out. All that it could make lies in the directory base.
 type escaped struct {
 	*testing.T
 	client        *rpc.Client
@@ -31,6 +31,7 @@ type escaped struct {
 	base, in, out string
 	state         string
 	session       string
+	wire          wire          // all that was sent and told
 	log           *bytes.Buffer // to be read once end has been called
 	end           func()
 }
@@ -70,7 +71,7 @@ func startEscaped(t *testing.T, uid int, set func(e *escaped, p object), args, e
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	}
 	in, out := startPiped(t, cmd)
-	e.client, e.pid = rpc.NewClient(out, in, func(rpc.Notice) {}, nil), cmd.Process.Pid
+	e.client, e.pid = rpc.NewClient(out, in, func(rpc.Notice) {}, e.wire.note), cmd.Process.Pid
 	e.end = sync.OnceFunc(func() {
 		_ = in.Close() // It ends the server, and its jobs.
 		<-e.client.Done()
