@@ -18,7 +18,7 @@ import (
 // called. Close it.
 func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
 	path := m.root
-	if cwd != "" {
+	if cwd != "" && cwd != "." {
 		path = from(m.root, cwd) // not cleaned: what .. means behind a symlink is for the kernel to say
 	}
 	d, err := proc.OpenDirectory(path)
