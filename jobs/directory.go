@@ -86,7 +86,9 @@ func openOneAllowed(i int, dir string) (*proc.Directory, error) {
 	case err == nil:
 		return d, nil
 	case isResource(err):
-		return nil, resourceError("the allowed directories", err)
+		e := resourceError("", err)
+		e.Message = fmt.Sprintf("the system has no room for the %d. allowed directory (%s); allow fewer, or raise the number of files that the server may open (ulimit -n)", i+1, errnoText(err))
+		return nil, e
 	}
 	e := errorf(CodeBadWorkingDirectory, "the allowed directory %s cannot be used (%s); make it first, or leave it out", dir, errnoText(err))
 	e.Path, e.Errno = dir, errnoText(err)
