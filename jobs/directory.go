@@ -117,7 +117,7 @@ func (m *Manager) notAllowed(what, path, real string) *Error {
 	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s; choose one inside, or allow it (allowedDirectories of initialize)", what, where, strings.Join(m.allowedDirs, ", "))
 	for i, d := range m.allowed {
 		if d.Holds(real) && !d.Stays() {
-			e.Message = fmt.Sprintf("the %s %s does not lie in the directory that was allowed as %s: that one was moved or removed since, and what is there now was never allowed; initialize another server to allow it", what, where, m.allowedDirs[i])
+			e.Message = fmt.Sprintf("the %s %s does not lie in the directory that was allowed as %s: that one was moved, removed or covered since, and what is there now was never allowed; start another server to allow it", what, where, m.allowedDirs[i])
 			break
 		}
 	}

@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -261,7 +262,7 @@ func TestAllowedDirectoryIsSwapped(t *testing.T) {
 		for _, cwd := range []string{name, moved} {
 			if e := refuseCwd(t, m, cwd); e.Code != CodeDirectoryNotAllowed && e.Code != CodeBadWorkingDirectory {
 				t.Errorf("%s, cwd %s: %v", what, cwd, e)
-			} else if cwd == name && what == "another directory" && !strings.Contains(e.Message, "moved or removed") {
+			} else if cwd == name && what == "another directory" && !strings.Contains(e.Message, "moved, removed or covered") {
 				t.Errorf("%s: what has happened is not told: %v", what, e)
 			}
 		}
@@ -359,5 +360,40 @@ func TestDirectoryIsSwappedWhileSomebodyIsAsked(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// BenchmarkDirectory is what it takes to find a job's directory, and to let go of it.
+func BenchmarkDirectory(b *testing.B) {
+	base := b.TempDir()
+	if err := os.MkdirAll(base+"/a/b/c", 0o755); err != nil {
+		b.Fatal(err)
+	}
+	for _, allowed := range []int{0, 1, 1000} {
+		b.Run(fmt.Sprintf("allowed=%d", allowed), func(b *testing.B) {
+			o := Options{Root: base}
+			for i := range allowed {
+				dir := fmt.Sprintf("%s/allowed/%d", base, i)
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					b.Fatal(err)
+				}
+				o.AllowedDirs = append(o.AllowedDirs, dir)
+			}
+			if allowed > 0 {
+				o.AllowedDirs[allowed-1] = base
+			}
+			m := newManager(slog.New(slog.DiscardHandler))
+			if err := m.Configure(o); err != nil {
+				b.Fatal(err)
+			}
+			defer closeDirectories(m.allowed)
+			for b.Loop() {
+				d, _, err := m.directory("a/b/c")
+				if err != nil {
+					b.Fatal(err)
+				}
+				d.Close()
+			}
+		})
 	}
 }

@@ -314,7 +314,7 @@ func (m *Manager) launchPTY(p plan) (*launched, *Error) {
 }
 
 func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
-	c, refused := m.openStdio(s, p.dir)
+	c, refused := m.openStdio(s, p.place())
 	if refused != nil {
 		return nil, refused
 	}

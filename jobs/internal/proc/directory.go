@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -60,8 +61,12 @@ func (d *Directory) Holds(real string) bool {
 	if d.real == "" || real == "" {
 		return false
 	}
-	rel, err := filepath.Rel(d.real, real)
-	return err == nil && filepath.IsLocal(rel)
+	if runtime.GOOS == "windows" { // where names are not told apart by the case of letters
+		rel, err := filepath.Rel(d.real, real)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	rest, ok := strings.CutPrefix(real, strings.TrimSuffix(d.real, "/"))
+	return ok && (rest == "" || rest[0] == '/')
 }
 
 // Close lets go of it. Closing it twice, or none, does nothing.
