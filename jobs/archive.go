@@ -97,7 +97,11 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (*archive, error) {
 		return nil, nil
 	case err != nil:
 		e := storeError(err, dir)
-		e.Message = "output cannot be kept in " + dir + " (" + e.Errno + "); name a directory that can be written, or ask for persist.mode memory"
+		why := e.Errno
+		if e.Path != dir {
+			why = e.Path + ": " + why
+		}
+		e.Message = "output cannot be kept in " + dir + " (" + why + "); name a directory that can be written, or ask for persist.mode memory"
 		return nil, e
 	}
 	a := &archive{

@@ -21,7 +21,7 @@ func (j *Job) confirmFirst(a Action, m cancelable) bool {
 		j.asking = map[*token]chan struct{}{}
 	}
 	j.asking[m.token()] = stop
-	shell, cwd := j.info.Shell, j.info.Cwd
+	shell, cwd := j.info.Shell, j.place
 	j.loops.Go(func() {
 		found := rootsOf(&j.spec, plan{shell: shell})
 		q, err := j.question(a, j.id, j.shownCommand(shell), cwd, found)

@@ -8,16 +8,25 @@ func (j *Job) allowStart(p plan) *Error {
 	if j.mgr.confirm.Start != VerdictAsk {
 		return nil
 	}
-	q, err := j.question(ActionStart, 0, j.shownCommand(p.shell), p.dir, rootsOf(&j.spec, p))
+	q, err := j.question(ActionStart, 0, j.shownCommand(p.shell), p.place(), rootsOf(&j.spec, p))
 	if err != nil {
 		return err
 	}
 	if err := j.awaitPerson(q); err != nil {
 		return err
 	}
-	// The directory may be another one by now.
-	_, err = j.mgr.plan(&j.spec)
-	return err
+	return j.checkAgain(p)
+}
+
+// checkAgain holds what a person has allowed against what it would be now: the directory may
+// be another one, or be allowed no more.
+func (j *Job) checkAgain(asked plan) *Error {
+	now, err := j.mgr.plan(&j.spec)
+	if err != nil {
+		return err
+	}
+	defer now.at.Close()
+	return sameDirectory(asked, now)
 }
 
 func (j *Job) awaitPerson(q *Question) *Error {

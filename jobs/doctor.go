@@ -118,7 +118,12 @@ func lookStateDirectory() Finding {
 		return Finding{Grade: GradeLimited, Found: "none", Reason: "neither XDG_STATE_HOME nor HOME is an absolute path",
 			Advice: "set one of them: without, output is kept in memory alone"}
 	}
-	return probe.Directory(dir)
+	f := probe.Directory(dir)
+	if err := store.Check(dir); f.Grade == GradeOK && err != nil {
+		f.Grade, f.Reason = GradeLimited, err.Error()
+		f.Advice = "mend that, or set XDG_STATE_HOME to a directory that only you can change: without one, output is kept in memory alone"
+	}
+	return f
 }
 
 // lookDefaultShell says which shell runs commands that name none, and why.

@@ -83,6 +83,7 @@ type Job struct {
 	follower  atomic.Pointer[follower] // nil until the first pattern
 	leaning   leaning
 	folder    *store.Folder // nil: output is kept in memory alone
+	place     string        // where its directory lay when it started
 	fileHolds holds
 	infoMu    sync.Mutex // held to write info.json
 	infoFinal bool       // guarded by infoMu: nothing more is written

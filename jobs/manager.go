@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -96,7 +95,8 @@ type Manager struct {
 
 	// Set by Configure under mu, and immutable from the first Start on:
 	root        string
-	allowedDirs []string
+	allowedDirs []string          // as the client names them
+	allowed     []*proc.Directory // these
 	limits      Limits
 	archive     *archive // nil: output is kept in memory alone
 	secrets     SecretPolicy
@@ -188,20 +188,22 @@ func (m *Manager) Configure(o Options) error {
 		e.Path = root
 		return e
 	}
-	for i, dir := range o.AllowedDirs {
-		if !filepath.IsAbs(dir) {
-			return Invalid(fmt.Sprintf("/allowedDirectories/%d", i), "the allowed directory %q must be absolute", dir)
-		}
+	allowed, err := openAllowed(o.AllowedDirs)
+	if err != nil {
+		return err
 	}
 	// Last, since it makes directories.
 	a, err := openArchive(o.Persist, o.Limits.withDefaults(true), m.log)
 	if err != nil {
+		closeDirectories(allowed)
 		return err
 	}
 	env := m.newEnvironment(o)
 	m.mu.Lock() // Shutdown may come at any time
 	defer m.mu.Unlock()
-	m.root, m.allowedDirs, m.limits, m.secrets = root, o.AllowedDirs, o.Limits.withDefaults(a != nil), o.Secrets
+	closeDirectories(m.allowed)
+	m.root, m.allowedDirs, m.allowed = root, o.AllowedDirs, allowed
+	m.limits, m.secrets = o.Limits.withDefaults(a != nil), o.Secrets
 	m.env, m.commands, m.confirm = env, o.Commands, o.Confirm
 	if m.archive != nil {
 		m.archive.put(errand{what: errandClose})
@@ -484,6 +486,7 @@ func (m *Manager) Close() error {
 	if m.keepers != nil {
 		m.keepers.Close()
 	}
+	closeDirectories(m.allowed)
 	return errors.Join(stuck...)
 }
 

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -46,7 +44,8 @@ type plan struct {
 	argv   []string
 	shell  string // the shell's path, where there is one
 	env    []string
-	dir    string
+	dir    string          // as the job is told of it
+	at     *proc.Directory // that directory; nil only in tests
 	mode   Mode
 	reason string // why the mode is not the one that is usual
 	cols   int
@@ -59,18 +58,7 @@ type plan struct {
 // as well, so that only its wait is left to cancel. Only while it waits for the login shell
 // or a person (start_held.go) does a cancel, a kill or the server's end break that off.
 func (j *Job) start() {
-	var p plan
-	err := j.awaitLogin()
-	if err == nil {
-		p, err = j.mgr.plan(&j.spec)
-	}
-	if err == nil {
-		err = j.allowStart(p)
-	}
-	var l *launched
-	if err == nil {
-		l, err = j.mgr.launch(&j.spec, p)
-	}
+	l, err := j.prepare()
 	if err != nil {
 		j.turns.Lock()
 		defer j.turns.Unlock()
@@ -79,6 +67,23 @@ func (j *Job) start() {
 	}
 	j.turn(func() { j.onStarted(l) })
 	l.proc.Notify(j.attend)
+}
+
+// prepare plans and launches. Its directory is held from the look at it to the launch, and
+// no longer.
+func (j *Job) prepare() (*launched, *Error) {
+	if err := j.awaitLogin(); err != nil {
+		return nil, err
+	}
+	p, err := j.mgr.plan(&j.spec)
+	if err != nil {
+		return nil, err
+	}
+	defer p.at.Close()
+	if err := j.allowStart(p); err != nil {
+		return nil, err
+	}
+	return j.mgr.launch(&j.spec, p)
 }
 
 func (j *Job) startFailed(err *Error) {
@@ -128,6 +133,7 @@ func (j *Job) attach(l *launched) {
 		j.loops.Add(1)
 		go j.writeLoop(j.input, j.term)
 	}
+	j.place = l.plan.place()
 	j.info = Info{
 		Description: j.spec.Description, Group: j.spec.Group, Command: j.spec.Command,
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
@@ -165,11 +171,11 @@ func (j *Job) answerStart() {
 	})
 }
 
-// resolve finds everything that a spec names.
+// resolve finds everything that a spec names. Close the directory of the plan.
 func (m *Manager) resolve(s *Spec) (plan, *Error) {
 	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows, limits: s.Limits.kept()}
 	var err *Error
-	if p.dir, err = m.directory(s.Cwd); err != nil {
+	if p.at, p.dir, err = m.directory(s.Cwd); err != nil {
 		return p, err
 	}
 	if p.mode == "" {
@@ -182,16 +188,31 @@ func (m *Manager) resolve(s *Spec) (plan, *Error) {
 		p.rows = 24
 	}
 	p.env = s.environ(p.mode, p.dir)
-	if len(s.Argv) > 0 {
-		p.argv = s.Argv
-		p.path, err = lookPath(s.Argv[0], p.dir, p.env)
-	} else {
-		err = p.useShell(s)
+	if err = p.findProgram(s); err == nil {
+		err = m.permit(s, p)
 	}
 	if err != nil {
-		return p, err
+		p.at.Close()
 	}
-	return p, m.permit(s, p)
+	return p, err
+}
+
+func (p *plan) findProgram(s *Spec) (err *Error) {
+	if len(s.Argv) == 0 {
+		return p.useShell(s)
+	}
+	p.argv = s.Argv
+	p.path, err = lookPath(s.Argv[0], p.place(), p.env)
+	return err
+}
+
+// place is where the job's directory lies: a name that counts from it means what lies there,
+// and not what the spelling of the directory suggests.
+func (p *plan) place() string {
+	if p.at != nil && p.at.Real() != "" {
+		return p.at.Real()
+	}
+	return p.dir
 }
 
 // environ is the environment of a job in a mode and a directory.
@@ -205,7 +226,7 @@ func (p *plan) useShell(s *Spec) *Error {
 	if s.Shell == "" {
 		sh, err = proc.DefaultShell(p.env)
 	} else {
-		sh, err = proc.ShellFor(s.Shell, p.dir, p.env)
+		sh, err = proc.ShellFor(s.Shell, p.place(), p.env)
 	}
 	if err != nil {
 		e := lookError(s.Shell, err, p.env)
@@ -219,59 +240,6 @@ func (p *plan) useShell(s *Spec) *Error {
 		p.argv = append(append(p.argv, sh.Args...), *s.Command)
 	}
 	return nil
-}
-
-// directory returns the absolute directory in which a job starts.
-func (m *Manager) directory(cwd string) (string, *Error) {
-	dir := cwd
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(m.root, dir)
-	}
-	fi, err := os.Stat(dir)
-	if err == nil && !fi.IsDir() {
-		err = syscall.ENOTDIR
-	}
-	if err != nil {
-		e := errorf(CodeBadWorkingDirectory, "the working directory %s cannot be used (%s); give an existing directory as cwd", dir, errnoText(err))
-		e.Path, e.Errno = dir, errnoText(err)
-		return "", e
-	}
-	if err := m.allowed(dir); err != nil {
-		return "", err
-	}
-	return filepath.Clean(dir), nil
-}
-
-// allowed refuses a directory outside those that the client allowed, symlinks
-// resolved on both sides.
-func (m *Manager) allowed(dir string) *Error {
-	if len(m.allowedDirs) == 0 {
-		return nil
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil && m.isAllowed(real) {
-		return nil
-	}
-	return m.notAllowed("directory", dir)
-}
-
-// isAllowed says whether a path without symlinks lies in an allowed directory.
-func (m *Manager) isAllowed(real string) bool {
-	for _, a := range m.allowedDirs {
-		base, err := filepath.EvalSymlinks(a)
-		if err != nil {
-			continue
-		}
-		if rel, err := filepath.Rel(base, real); err == nil && filepath.IsLocal(rel) {
-			return true
-		}
-	}
-	return len(m.allowedDirs) == 0
-}
-
-func (m *Manager) notAllowed(what, path string) *Error {
-	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s; choose one inside, or allow it (allowedDirectories of initialize)", what, path, strings.Join(m.allowedDirs, ", "))
-	e.Path, e.Valid = path, m.allowedDirs
-	return e
 }
 
 func lookPath(name, dir string, env []string) (string, *Error) {
@@ -313,6 +281,9 @@ func errnoText(err error) string {
 	case errors.Is(err, fs.ErrNotExist):
 		return "no such file or directory"
 	}
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err.Error() // The path is told beside it.
+	}
 	return err.Error()
 }
 
@@ -335,7 +306,7 @@ func (m *Manager) launchPTY(p plan) (*launched, *Error) {
 		return nil, err
 	}
 	defer slave.Close()
-	k, kerr := m.keepers.Start(keeper.Command{Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Limits: p.limits, Terminal: slave})
+	k, kerr := m.keepers.Start(keeper.Command{Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits, Terminal: slave})
 	if kerr != nil {
 		_ = t.Close() // Nothing has used it.
 		return nil, startError(p, kerr)
@@ -346,13 +317,14 @@ func (m *Manager) launchPTY(p plan) (*launched, *Error) {
 }
 
 func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
-	c, refused := m.openStdio(s, p.dir)
+	c, refused := m.openStdio(s, p.place())
 	if refused != nil {
 		return nil, refused
 	}
 	defer c.closeTheirs()
 	k, err := m.keepers.Start(keeper.Command{
-		Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Limits: p.limits, Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr,
+		Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits,
+		Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr,
 	})
 	if err != nil {
 		c.closeOurs()
@@ -389,9 +361,7 @@ func startError(p plan, err error) *Error {
 		e.Name, e.Pointer, e.Errno = "limits", "/limits", errnoText(err)
 		return e
 	case se.Stage == keeper.StageChdir:
-		e := errorf(CodeBadWorkingDirectory, "the working directory %s cannot be used (%s); give an existing directory as cwd", p.dir, errnoText(err))
-		e.Path, e.Errno = p.dir, errnoText(err)
-		return e
+		return badDirectory(p.dir, err)
 	case se.Stage == keeper.StageExec && se.MissingInterpreter != "":
 		e := errorf(CodeCommandNotFound, "%s needs the interpreter %s, which is not there; install it or change the first line of the file", p.path, se.MissingInterpreter)
 		e.Command, e.Path, e.Errno = se.MissingInterpreter, p.path, errnoText(err)

@@ -28,10 +28,12 @@ func (j *Job) awaitLogin() *Error {
 	if l == nil || isClosed(l.done) {
 		return nil
 	}
-	if _, err := j.mgr.directory(j.spec.Cwd); err != nil {
+	d, _, err := j.mgr.directory(j.spec.Cwd)
+	if err != nil {
 		return err
 	}
-	_, err := awaitBefore(j, l.done, heldByLogin)
+	d.Close()
+	_, err = awaitBefore(j, l.done, heldByLogin)
 	return err
 }
 

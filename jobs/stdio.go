@@ -160,7 +160,7 @@ func (m *Manager) allowFile(real string) error {
 	if m.isAllowed(real) {
 		return nil
 	}
-	return m.notAllowed("file", real)
+	return m.notAllowed("file", real, real)
 }
 
 // textError tells why there can be no file in memory: there is no room now, or the

@@ -54,7 +54,8 @@ type ClientConfirmParams struct {
 	Unknown bool `json:"unknown"`
 	// The job that would be written to, or ended. Absent for start.
 	Handle *int64 `json:"handle,omitempty"`
-	// The absolute directory in which the command starts, or the job has been started.
+	// The directory in which the command starts, or the job has been started; absolute,
+	// without symlinks.
 	Cwd string `json:"cwd"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -418,7 +419,9 @@ type JobInfo struct {
 	Argv List[string] `json:"argv"`
 	// Path of the shell that runs the command; absent where the job was started by argv.
 	Shell *string `json:"shell,omitempty"`
-	// The directory in which the job was started; absolute.
+	// The directory in which the job was started; absolute. Without symlinks where
+	// allowedDirectories are set, or where the name of the start does not lead to it with
+	// its dots taken off.
 	Cwd string `json:"cwd"`
 	// Whether the job has a terminal.
 	Mode Mode `json:"mode"`
@@ -2008,7 +2011,10 @@ type InitializeParams struct {
 	// counts; absolute. Default: the server's own.
 	RootDirectory *string `json:"rootDirectory,omitempty"`
 	// A job's cwd, and the files that its start names for stdin, stdout and stderr, must lie
-	// inside one of these, symlinks resolved; absolute. Default: no restriction.
+	// inside one of these, symlinks resolved; absolute. They are the directories that are
+	// there when initialize is read, and count where they lie then; one that is moved or
+	// removed, or put into the place of another, allows nothing. One that is not there is
+	// badWorkingDirectory. Default: no restriction.
 	AllowedDirectories []string `json:"allowedDirectories,omitzero"`
 	// What the client can answer or send.
 	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
@@ -2395,7 +2401,8 @@ type JobRunParams struct {
 	// Default: platform.shellPath of initialize.
 	Shell *string `json:"shell,omitempty"`
 	// The directory in which the job starts; a relative one counts from rootDirectory.
-	// Default: rootDirectory. Errors: badWorkingDirectory, directoryNotAllowed.
+	// Symlinks and .. mean what they mean to the system. Default: rootDirectory. Errors:
+	// badWorkingDirectory, directoryNotAllowed.
 	Cwd *string `json:"cwd,omitempty"`
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`
@@ -2752,7 +2759,8 @@ type JobStartParams struct {
 	// Default: platform.shellPath of initialize.
 	Shell *string `json:"shell,omitempty"`
 	// The directory in which the job starts; a relative one counts from rootDirectory.
-	// Default: rootDirectory. Errors: badWorkingDirectory, directoryNotAllowed.
+	// Symlinks and .. mean what they mean to the system. Default: rootDirectory. Errors:
+	// badWorkingDirectory, directoryNotAllowed.
 	Cwd *string `json:"cwd,omitempty"`
 	// Variables to set in the job's environment; null unsets one. Default: none.
 	Env map[string]*string `json:"env,omitzero"`

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -81,6 +82,16 @@ func refuseTerminals() error {
 // startBound starts such a server, and initializes it.
 func startBound(t *testing.T, lack ...string) *served {
 	t.Helper()
+	s := beginBound(t, lack...)
+	s.call(t, "initialize", schema.InitializeParams{RootDirectory: ptr(t.TempDir()), Options: &schema.Options{
+		Events: []string{}, Limits: &schema.LimitOptions{ShutdownGraceMs: ptr(int64(0))},
+	}}, nil)
+	return s
+}
+
+// beginBound starts one that has been told nothing yet.
+func beginBound(t *testing.T, lack ...string) *served {
+	t.Helper()
 	needJobs(t)
 	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
 	s := &served{cmd: exec.CommandContext(ctx, "shelld-bound", lack...), log: &bytes.Buffer{}}
@@ -96,9 +107,6 @@ func startBound(t *testing.T, lack ...string) *served {
 			t.Logf("the server logged:\n%s", s.log)
 		}
 	})
-	s.call(t, "initialize", schema.InitializeParams{RootDirectory: ptr(t.TempDir()), Options: &schema.Options{
-		Events: []string{}, Limits: &schema.LimitOptions{ShutdownGraceMs: ptr(int64(0))},
-	}}, nil)
 	return s
 }
 
@@ -167,6 +175,16 @@ func TestServerShortOfDescriptors(t *testing.T) {
 	for _, params := range ways() {
 		s.call(t, "job/run", params, nil)
 	}
+}
+
+// TestTooManyAllowedDirectories: each is held by a descriptor, and where there are too few of
+// those, those that were had come back.
+func TestTooManyAllowedDirectories(t *testing.T) {
+	s := beginBound(t, "descriptors", "40")
+	allow := func(n int) object { return object{"allowedDirectories": slices.Repeat([]string{"/usr"}, n)} }
+	s.refuses(t, schema.KindResourceUnavailable, "initialize", allow(4096))
+	s.call(t, "initialize", allow(2), nil)
+	s.call(t, "job/run", object{"argv": []string{"true"}, "cwd": "/usr"}, nil)
 }
 
 // TestServerWithoutTerminals: who asks for a terminal is told, and who does not gets a

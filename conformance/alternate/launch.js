@@ -36,24 +36,36 @@ export function environment({ inherit = 'core', include = [], exclude = [], set 
 }
 
 export function directory(cwd, settings) {
-  const full = path.resolve(settings.rootDirectory, cwd ?? '.');
-  let real;
-  try {
-    real = fs.realpathSync(full);
-    if (!fs.statSync(real).isDirectory()) throw new Error('it is no directory');
-  } catch (err) {
-    fail('badWorkingDirectory', `the job cannot start in ${full}: ${err.message}`, { path: full });
-  }
+  const full = path.isAbsolute(cwd ?? '') ? cwd : settings.rootDirectory + (cwd ? `/${cwd}` : '');
+  const { real } = place(full);
   checkAllowed(full, real, settings);
-  return full;
+  const plain = path.resolve(full);
+  return !settings.allowed && placeOrNone(plain) === real ? plain : real;
 }
 
-function checkAllowed(full, real, { allowedDirectories: allowed }) {
+// place is where a directory lies. The system is asked (native): what .. means behind a link is
+// for it to say.
+export function place(full) {
+  try {
+    const real = fs.realpathSync.native(full);
+    const { dev, ino } = fs.statSync(real + '/.');
+    return { real, dev, ino };
+  } catch (err) {
+    return fail('badWorkingDirectory', `${full} cannot be used: ${err.message}`, { path: full });
+  }
+}
+
+function placeOrNone(full) {
+  try { return fs.realpathSync.native(full); } catch { return undefined; }
+}
+
+// Those that are allowed are those that were there at first.
+function checkAllowed(full, real, { allowed, allowedDirectories }) {
   const inside = (dir) => {
-    try { dir = fs.realpathSync(dir); } catch { return false; }
-    return real === dir || real.startsWith(dir === '/' ? '/' : dir + '/');
+    const now = fs.statSync(dir.real, { throwIfNoEntry: false });
+    return now?.dev === dir.dev && now.ino === dir.ino && (real === dir.real || real.startsWith(dir.real === '/' ? '/' : dir.real + '/'));
   };
-  if (allowed && !allowed.some(inside)) fail('directoryNotAllowed', `${full} is outside of the allowed directories`, { path: full, allowed });
+  if (allowed && !allowed.some(inside)) fail('directoryNotAllowed', `${full} is outside of the allowed directories`, { path: full, allowed: allowedDirectories });
 }
 
 // program looks for argv[0] as execvp does. A start that would fail is an error before it is tried.

@@ -10,6 +10,7 @@ import { Rpc } from './rpc.js';
 import { Manager } from './manager.js';
 import { methods } from './methods.js';
 import { badParam, fail } from './errors.js';
+import { place } from './launch.js';
 import { checkParams } from './schema.js';
 import { capabilities, defaultLimits, events, platform } from './capabilities.js';
 
@@ -69,11 +70,14 @@ class Server {
       if (!path.isAbsolute(rootDirectory)) throw badParam('/rootDirectory', 'must be absolute');
       if (!fs.statSync(rootDirectory, { throwIfNoEntry: false })?.isDirectory()) fail('badWorkingDirectory', `${rootDirectory} is no directory`, { path: rootDirectory });
     }
+    const unfit = allowedDirectories?.findIndex((dir) => !path.isAbsolute(dir)) ?? -1;
+    if (unfit >= 0) throw badParam(`/allowedDirectories/${unfit}`, 'must be absolute');
+    const allowed = allowedDirectories?.map(place);
     const { directory } = options.persist ?? {};
     if (directory !== undefined) fail('outputFileError', 'this server keeps no files; leave persist.directory out', { path: directory, reason: 'output is kept in memory alone' });
     const { settings } = this;
     settings.rootDirectory = rootDirectory ?? settings.rootDirectory;
-    settings.allowedDirectories = allowedDirectories;
+    Object.assign(settings, { allowed, allowedDirectories });
     settings.acks = client.ack ?? false;
     settings.events = options.events ?? settings.events;
     settings.encoding = options.encoding ?? settings.encoding;

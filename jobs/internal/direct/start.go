@@ -43,12 +43,21 @@ func (parent) start(cmd keeper.Command) (pid int, err error) {
 		}
 		fds[i] = f.Fd() // This sets blocking mode, which is what programs expect.
 	}
-	pid, err = syscall.ForkExec(cmd.Path, cmd.Argv, &syscall.ProcAttr{Dir: cmd.Dir, Env: cmd.Env, Files: fds, Sys: attr})
+	pid, err = syscall.ForkExec(cmd.Path, cmd.Argv, &syscall.ProcAttr{Dir: workingDirectory(cmd), Env: cmd.Env, Files: fds, Sys: attr})
 	runtime.KeepAlive(cmd) // The files must not be closed by the collector before.
 	if err != nil {
 		return 0, startError(cmd, stageOf(cmd, err), err)
 	}
 	return pid, nil
+}
+
+// workingDirectory is the name under which the child enters its directory. One that is held
+// goes by the descriptor, which the child has until it executes the program.
+func workingDirectory(cmd keeper.Command) string {
+	if cmd.Directory == nil {
+		return cmd.Dir
+	}
+	return "/proc/self/fd/" + strconv.Itoa(int(cmd.Directory.Fd()))
 }
 
 // stageOf says where a start has failed, of which the kernel tells no more than the
@@ -57,7 +66,7 @@ func stageOf(cmd keeper.Command, err error) string {
 	switch {
 	case isShortage(err):
 		return keeper.StageResource
-	case unix.Access(cmd.Dir+"/.", unix.X_OK) != nil:
+	case unix.Access(workingDirectory(cmd)+"/.", unix.X_OK) != nil:
 		return keeper.StageChdir
 	case cmd.Terminal != nil && errors.Is(err, syscall.ENOTTY):
 		return keeper.StageTerminal

@@ -27,7 +27,7 @@
 //	Pool.Start                      takes a spare keeper, or starts one
 //	  send start                    number of the job, {path, dir, argv, env} in a memfd, descriptors by SCM_RIGHTS
 //	    keeper: TIOCSCTTY           -> StartError "terminal"
-//	    keeper: chdir               -> StartError "chdir"
+//	    keeper: chdir, or fchdir    -> StartError "chdir"
 //	    keeper: fork, TIOCSPGRP     the command is the foreground group from the start
 //	    keeper: exec                -> StartError "exec" or "resource"
 //	      by way of the limiter     -> StartError "limits"; see limitexec_linux.go

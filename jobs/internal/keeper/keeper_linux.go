@@ -203,7 +203,7 @@ func commandFile(text []byte) (int, error) {
 // startFDs lists the descriptors that go to the keeper. Fd puts them into
 // blocking mode.
 func startFDs(cmd Command) (flags int, fds []int) {
-	for i, f := range []*os.File{cmd.Terminal, cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+	for i, f := range []*os.File{cmd.Terminal, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Directory} {
 		if f != nil {
 			flags |= startTerminal << i
 			fds = append(fds, int(f.Fd()))

@@ -39,10 +39,10 @@ func errnoOf(err error) syscall.Errno {
 // start runs the stages in turn. On return all descriptors are closed except
 // for the terminal.
 func (k *keeper) start(flags int, command []byte, fds []int) (stage string, err error) {
-	memfd, terminal, stdio := assign(flags, fds)
+	memfd, terminal, stdio, dir := assign(flags, fds)
 	k.tty = terminal
 	k.marks = outputMarks(terminal, stdio)
-	defer closeAll(memfd, terminal, stdio)
+	defer closeAll(memfd, dir, terminal, stdio)
 	for _, fd := range append(stdio[:], terminal) {
 		_ = unix.SetNonblock(fd, false) // It fails only for "no terminal".
 	}
@@ -60,7 +60,7 @@ func (k *keeper) start(flags int, command []byte, fds []int) (stage string, err 
 			return StageTerminal, err
 		}
 	}
-	if err := unix.Chdir(c.Dir); err != nil {
+	if err := enter(dir, c.Dir); err != nil {
 		return StageChdir, err
 	}
 	k.limits = c.Limits
@@ -73,9 +73,17 @@ func (k *keeper) start(flags int, command []byte, fds []int) (stage string, err 
 	return stage, err
 }
 
+// enter goes into the directory that was sent, or else into the one of that name.
+func enter(dir int, name string) error {
+	if dir >= 0 {
+		return unix.Fchdir(dir)
+	}
+	return unix.Chdir(name)
+}
+
 // assign sorts the descriptors that came with opStart. Where neither a standard
 // descriptor nor a terminal was sent, it is the keeper's own, /dev/null.
-func assign(flags int, fds []int) (memfd, terminal int, stdio [3]int) {
+func assign(flags int, fds []int) (memfd, terminal int, stdio [3]int, dir int) {
 	next := func(bit int) int {
 		if flags&bit == 0 || len(fds) == 0 {
 			return -1
@@ -90,12 +98,14 @@ func assign(flags int, fds []int) (memfd, terminal int, stdio [3]int) {
 			stdio[i] = max(terminal, 0)
 		}
 	}
-	return memfd, terminal, stdio
+	return memfd, terminal, stdio, next(startDirectory)
 }
 
-func closeAll(memfd, terminal int, stdio [3]int) {
-	if memfd >= 0 {
-		_ = unix.Close(memfd)
+func closeAll(memfd, dir, terminal int, stdio [3]int) {
+	for _, fd := range []int{memfd, dir} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
 	}
 	for _, fd := range stdio {
 		if fd > socketFD && fd != terminal {

@@ -35,6 +35,10 @@ type Command struct {
 	Env []string
 	// Dir is the working directory. Empty means "/".
 	Dir string
+	// Directory is that directory itself, where the system can hold one (O_PATH is enough),
+	// or nil. Then the command starts in it, whatever lies under the name Dir by then. The
+	// command does not get it, and Start leaves it open.
+	Directory *os.File
 
 	// Limits are those that the job is held to; see [Fit].
 	Limits Limits

@@ -40,6 +40,7 @@ const (
 	startStdin
 	startStdout
 	startStderr
+	startDirectory
 )
 
 // maxInPacket is the longest command that is sent in the packet itself; a file in

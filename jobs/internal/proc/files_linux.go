@@ -96,7 +96,7 @@ func memfd(name string) (fd int, err error) {
 
 // find returns a descriptor that stands for a file and does nothing to it.
 func find(path string, allow Allow) (fd int, err error) {
-	fd, err = findFD(path)
+	fd, err = findFD(path, 0)
 	if err != nil {
 		return -1, err
 	}
@@ -107,20 +107,20 @@ func find(path string, allow Allow) (fd int, err error) {
 	return fd, nil
 }
 
-// findFD is O_PATH, which does not go through the links of /proc that lead to what a
-// process holds (fd/1, cwd, and /dev/stdout by way of them): the server's own would be
+// findFD is O_PATH and flags, which does not go through the links of /proc that lead to what
+// a process holds (fd/1, cwd, and /dev/stdout by way of them): the server's own would be
 // used under a name that means something else to the job.
-func findFD(path string) (int, error) {
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+func findFD(path string, flags int) (int, error) {
+	how := unix.OpenHow{Flags: uint64(unix.O_PATH | unix.O_CLOEXEC | flags), Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	for {
 		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 		switch err {
 		case unix.EINTR, unix.EAGAIN:
 			continue
 		case unix.ENOSYS, unix.EPERM: // an old kernel, or a sandbox that does not know of it
-			return findWithout(path)
+			return findWithout(path, flags)
 		case unix.ELOOP: // such a link, or too many of the others
-			fd, err := openFD(unix.AT_FDCWD, path, unix.O_PATH, 0)
+			fd, err := openFD(unix.AT_FDCWD, path, unix.O_PATH|flags, 0)
 			if err == unix.ELOOP {
 				return -1, err
 			}
@@ -135,7 +135,7 @@ func findFD(path string) (int, error) {
 
 // findWithout is findFD where the kernel does not tell: by the names, as far as they
 // are spelled out.
-func findWithout(path string) (int, error) {
+func findWithout(path string, flags int) (int, error) {
 	for range maxLinks {
 		clean := filepath.Clean(path)
 		if strings.HasPrefix(clean, "/proc/") || strings.HasPrefix(clean, "/dev/fd") {
@@ -150,7 +150,7 @@ func findWithout(path string) (int, error) {
 		}
 		path = target
 	}
-	return openFD(unix.AT_FDCWD, path, unix.O_PATH, 0)
+	return openFD(unix.AT_FDCWD, path, unix.O_PATH|flags, 0)
 }
 
 // check says whether what was found may be used.

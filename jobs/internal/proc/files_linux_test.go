@@ -200,7 +200,7 @@ func TestWhatTheServerHolds(t *testing.T) {
 		if _, err := OpenOutput(name, anything); err != ErrOfServer {
 			t.Errorf("OpenOutput %s: %v", name, err)
 		}
-		if _, err := findWithout(name); err != ErrOfServer {
+		if _, err := findWithout(name, 0); err != ErrOfServer {
 			t.Errorf("without the kernel's help, %s: %v", name, err)
 		}
 	}

@@ -3,9 +3,11 @@
 //	<state directory>/<session>/<job>/<file>
 //
 // What it makes is for its owner alone (0700, 0600) and is made anew: a name that is
-// taken, by a link or by anything else, is an error and never followed. A session's
-// directory is held open, and everything below is reached from there, so that nobody
-// who may write to the state directory can lead the files elsewhere.
+// taken, by a link or by anything else, is an error and never followed. The state directory
+// and a session's are held open, and everything below is reached from there, so that nobody
+// who may write to the state directory can lead the files elsewhere. That no other user may,
+// or can swap a directory above it, is looked at first: whoever reads the files by their
+// names is not to be led elsewhere either.
 //
 // The package starts no goroutine, and a Folder may be used by several.
 package store
@@ -26,44 +28,89 @@ const (
 
 // A Session is the directory of one server.
 type Session struct {
-	root *os.Root
-	dir  string
-	info fs.FileInfo
+	state *os.Root // the state directory
+	root  *os.Root // the session's
+	name  string   // of the session's in state
+	dir   string   // its absolute path, as it is told
+	info  fs.FileInfo
 }
 
 // Open makes the directory of a session in the directory state, which must be
-// absolute, and state itself where it is not there.
+// absolute, and state itself where it is not there. State has to be a place in which no other
+// user can put something in the place of what is ours; see makeWay.
 func Open(state, session string) (*Session, error) {
-	if err := os.MkdirAll(state, dirMode); err != nil {
-		return nil, err
+	if session == "" || session != filepath.Base(session) || !filepath.IsLocal(session) {
+		return nil, fmt.Errorf("%q is no name for a session's directory", session)
 	}
-	dir := filepath.Join(state, session)
-	if err := os.Mkdir(dir, dirMode); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.Remove(dir))
-	}
-	s := &Session{root: root, dir: dir}
-	if s.info, err = root.Stat("."); err == nil {
-		err = s.verify()
+	s := &Session{name: session, dir: filepath.Join(state, session)}
+	err := s.openState(state)
+	if err == nil {
+		err = s.make()
 	}
 	if err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, errors.Join(err, s.letGo())
 	}
 	return s, nil
+}
+
+// openState opens the state directory, and sees that it is the one that was judged.
+func (s *Session) openState(state string) error {
+	real, err := makeWay(state)
+	if err != nil {
+		return err
+	}
+	judged, err := os.Lstat(real)
+	if err != nil {
+		return err
+	}
+	if s.state, err = os.OpenRoot(real); err != nil {
+		return err
+	}
+	opened, err := s.state.Stat(".")
+	if err == nil && !os.SameFile(judged, opened) {
+		err = errSwapped(state)
+	}
+	return err
+}
+
+func errSwapped(path string) error {
+	return &fs.PathError{Op: "open", Path: path, Err: errors.New("somebody has put another directory into its place")}
+}
+
+// make makes the session's directory, and opens it. What is made is removed where it cannot
+// be used, unless it is another one by then.
+func (s *Session) make() error {
+	if err := s.state.Mkdir(s.name, dirMode); err != nil {
+		return s.absolute(err)
+	}
+	root, err := s.state.OpenRoot(s.name)
+	if err != nil {
+		return errors.Join(s.absolute(err), s.state.Remove(s.name))
+	}
+	s.root = root
+	if s.info, err = root.Stat("."); err != nil {
+		return s.absolute(err)
+	}
+	return s.verify()
+}
+
+// absolute is err about the session's directory, under its whole path.
+func (s *Session) absolute(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: p.Op, Path: s.dir, Err: p.Err}
+	}
+	return &fs.PathError{Op: "open", Path: s.dir, Err: err}
 }
 
 // verify says whether what is open is the directory that stands under the name, and
 // is ours: between making and opening it somebody may have put another there.
 func (s *Session) verify() error {
-	now, err := os.Lstat(s.dir)
+	now, err := s.state.Lstat(s.name)
 	switch {
 	case err != nil:
-		return err
+		return s.absolute(err)
 	case !os.SameFile(now, s.info), !ours(s.info):
-		return fmt.Errorf("%s: somebody else has put another directory into its place", s.dir)
+		return errSwapped(s.dir)
 	}
 	return nil
 }
@@ -74,9 +121,19 @@ func (s *Session) Path() string { return s.dir }
 // Close lets go of the directory, and removes it if nothing was kept in it.
 func (s *Session) Close() error {
 	if s.verify() == nil {
-		_ = os.Remove(s.dir) // It goes if it is empty, which is what is meant.
+		_ = s.state.Remove(s.name) // It goes if it is empty, which is what is meant.
 	}
-	return s.root.Close()
+	return s.letGo()
+}
+
+func (s *Session) letGo() error {
+	var errs []error
+	for _, root := range []*os.Root{s.root, s.state} {
+		if root != nil {
+			errs = append(errs, root.Close())
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // A Folder is the directory of one job. It is made with the first thing in it.

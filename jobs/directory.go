@@ -1,0 +1,126 @@
+package jobs
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"shelld/jobs/internal/proc"
+)
+
+// A job's directory is looked up once. What is found is held until the job runs, is what is
+// held against the directories that the client has allowed, and is where the job starts: who
+// puts another directory under the name meanwhile changes nothing. Where the system cannot
+// hold a directory (package proc), the name is all that there is.
+
+// directory returns the directory in which a job starts, and what it is told that it is
+// called. Close it.
+func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
+	path := m.root
+	if cwd != "" && cwd != "." {
+		path = from(m.root, cwd) // not cleaned: what .. means behind a symlink is for the kernel to say
+	}
+	d, err := proc.OpenDirectory(path)
+	if err != nil {
+		if isResource(err) {
+			return nil, "", resourceError("a directory", err)
+		}
+		return nil, "", badDirectory(path, err)
+	}
+	if !m.isAllowed(d.Real()) {
+		defer d.Close()
+		return nil, "", m.notAllowed("directory", path, d.Real())
+	}
+	return d, m.nameOf(d, path), nil
+}
+
+// nameOf is what a job is told that its directory is called, in PWD as well: the name that it
+// was started with, links and all, as a shell does it. Where directories are restricted it is
+// the place itself: a link may lead elsewhere as soon as somebody wants it to.
+func (m *Manager) nameOf(d *proc.Directory, path string) string {
+	clean := filepath.Clean(path)
+	if d.Real() == "" || len(m.allowedDirs) == 0 && d.IsAt(clean) {
+		return clean
+	}
+	return d.Real()
+}
+
+func badDirectory(path string, err error) *Error {
+	e := errorf(CodeBadWorkingDirectory, "the working directory %s cannot be used (%s); give an existing directory as cwd", path, errnoText(err))
+	e.Path, e.Errno = path, errnoText(err)
+	return e
+}
+
+// sameDirectory refuses a start whose name leads to another directory by now.
+func sameDirectory(asked, now plan) *Error {
+	if asked.at.Same(now.at) {
+		return nil
+	}
+	e := errorf(CodeBadWorkingDirectory, "another directory has been put under the name %s while somebody was asked whether the job may start; nothing was started; see what it is, and start the job again", now.dir)
+	e.Path, e.Errno = now.dir, "another directory is in its place"
+	return e
+}
+
+// openAllowed finds the directories that the client allows. They are the ones that are there
+// now: what comes under their names later is not allowed.
+func openAllowed(dirs []string) ([]*proc.Directory, error) {
+	var all []*proc.Directory
+	for i, dir := range dirs {
+		d, err := openOneAllowed(i, dir)
+		if err != nil {
+			closeDirectories(all)
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+func openOneAllowed(i int, dir string) (*proc.Directory, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, Invalid(fmt.Sprintf("/allowedDirectories/%d", i), "the allowed directory %q must be absolute", dir)
+	}
+	d, err := proc.OpenDirectory(dir)
+	switch {
+	case err == nil:
+		return d, nil
+	case isResource(err):
+		e := resourceError("", err)
+		e.Message = fmt.Sprintf("the system has no room for the %d. allowed directory (%s); allow fewer, or raise the number of files that the server may open (ulimit -n)", i+1, errnoText(err))
+		return nil, e
+	}
+	e := errorf(CodeBadWorkingDirectory, "the allowed directory %s cannot be used (%s); make it first, or leave it out", dir, errnoText(err))
+	e.Path, e.Errno = dir, errnoText(err)
+	return nil, e
+}
+
+func closeDirectories(all []*proc.Directory) {
+	for _, d := range all {
+		d.Close()
+	}
+}
+
+// isAllowed says whether a path without symlinks lies in an allowed directory, and that one
+// where it lay.
+func (m *Manager) isAllowed(real string) bool {
+	inside := func(d *proc.Directory) bool { return d.Holds(real) && d.Stays() }
+	return len(m.allowedDirs) == 0 || slices.ContainsFunc(m.allowed, inside)
+}
+
+// notAllowed refuses what lies outside, and says where it is if its name does not.
+func (m *Manager) notAllowed(what, path, real string) *Error {
+	where := path
+	if real != "" && real != filepath.Clean(path) {
+		where += ", which is " + real + ","
+	}
+	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s; choose one inside, or allow it (allowedDirectories of initialize)", what, where, strings.Join(m.allowedDirs, ", "))
+	for i, d := range m.allowed {
+		if d.Holds(real) && !d.Stays() {
+			e.Message = fmt.Sprintf("the %s %s does not lie in the directory that was allowed as %s: that one was moved, removed or covered since, and what is there now was never allowed; start another server to allow it", what, where, m.allowedDirs[i])
+			break
+		}
+	}
+	e.Path, e.Valid = path, m.allowedDirs
+	return e
+}

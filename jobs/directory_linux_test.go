@@ -1,0 +1,399 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A yard is a directory that jobs have to start in, and one that they must not.
+type yard struct {
+	t       *testing.T
+	in, out string
+}
+
+func newYard(t *testing.T) *yard {
+	y := &yard{t, t.TempDir(), t.TempDir()}
+	for _, dir := range []string{y.in + "/sub/deep", y.out + "/deep"} {
+		y.ok(os.MkdirAll(dir, 0o755))
+	}
+	return y
+}
+
+func (y *yard) ok(err error) {
+	y.t.Helper()
+	if err != nil {
+		y.t.Fatal(err)
+	}
+}
+
+// link makes the name a symlink to something else, whatever it was.
+func (y *yard) link(name, to string) {
+	y.t.Helper()
+	y.ok(os.RemoveAll(name))
+	y.ok(os.Symlink(to, name))
+}
+
+func (y *yard) start(o Options) *Manager {
+	y.t.Helper()
+	o.Root, o.AllowedDirs = y.in, []string{y.in}
+	return startReal(y.t, o)
+}
+
+// where starts a job that tells its directory, what PWD says, and what it has open beside
+// its standard descriptors.
+func where(t *testing.T, m *Manager, s Spec) (real, pwd, fds string) {
+	t.Helper()
+	s.Argv = []string{"sh", "-c", `/bin/pwd -P; echo "$PWD"; for n in 3 4 5 6 7 8 9 10 11 12 13 14 15; do readlink /proc/self/fd/$n; done`}
+	out := printed(t, m, s)
+	lines := strings.SplitN(out, "\n", 3)
+	if len(lines) != 3 {
+		t.Fatalf("the job says %q", out)
+	}
+	return lines[0], lines[1], lines[2]
+}
+
+// starters are the ways in which a program comes into its directory.
+var starters = map[string]struct {
+	o      Options
+	limits JobLimits
+}{
+	"keeper":         {},
+	"limiter":        {limits: JobLimits{OpenFiles: 64}},
+	"without keeper": {o: Options{WithoutKeepers: true}},
+}
+
+// Who puts something else under the name of a directory between the look at it and the
+// start does not move the start. No descriptor of it gets to the job, or is left.
+func TestDirectoryIsSwappedBeforeTheStart(t *testing.T) {
+	for name, way := range starters {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t)
+			m := y.start(way.o)
+			name := y.in + "/name"
+			for what, swap := range map[string]func(){
+				"a link":        func() { y.link(name, y.out) },
+				"nothing":       func() { y.ok(os.RemoveAll(name)) },
+				"a file":        func() { y.ok(os.RemoveAll(name)); y.ok(os.WriteFile(name, nil, 0o600)) },
+				"one elsewhere": func() { y.link(name, "/") },
+			} {
+				y.link(name, y.in+"/sub")
+				m.plan = func(s *Spec) (plan, *Error) {
+					p, err := m.resolve(s)
+					swap()
+					return p, err
+				}
+				real, pwd, fds := where(t, m, Spec{Cwd: "name", Limits: way.limits})
+				if real != y.in+"/sub" || pwd != real {
+					t.Errorf("%s: the job is in %s, and PWD says %s", what, real, pwd)
+				}
+				if fds != "" {
+					t.Errorf("%s: the job has the descriptors %s", what, fds)
+				}
+			}
+			if held := heldBelow(t, y.in); len(held) != 1 || held[0] != y.in {
+				t.Errorf("after the starts the server holds %v, which should be the allowed directory alone", held)
+			}
+		})
+	}
+}
+
+// heldBelow are the descriptors of this process that lead into a directory.
+func heldBelow(t *testing.T, dir string) (held []string) {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && strings.HasPrefix(to, dir) {
+			held = append(held, to)
+		}
+	}
+	return held
+}
+
+// A start that is refused lets go of the directory as well, wherever it is refused.
+func TestRefusedStartsHoldNoDirectory(t *testing.T) {
+	y := newYard(t)
+	m := y.start(Options{Commands: CommandPolicy{Deny: []string{"rm"}}})
+	for _, s := range []Spec{
+		{Argv: []string{"no-such-program"}}, {Argv: []string{"rm"}}, {Command: new("true"), Shell: "no-such-shell"},
+		{Argv: []string{"true"}, Mode: ModePipe, StdinFile: "missing"}, {Argv: []string{y.in}},
+	} {
+		s.Cwd = "sub"
+		_, p, err := m.Start(s)
+		if err != nil {
+			continue // Nothing was looked at.
+		}
+		if r := <-p.C; r.Err == nil {
+			t.Errorf("%+v: it runs", s)
+		}
+	}
+	if held := heldBelow(t, y.in); len(held) != 1 {
+		t.Errorf("the server holds %v", held)
+	}
+}
+
+func refuseCwd(t *testing.T, m *Manager, cwd string) *Error {
+	t.Helper()
+	_, p, err := m.Start(Spec{Argv: []string{"true"}, Mode: ModePipe, Cwd: cwd})
+	if err != nil {
+		return err
+	}
+	r := <-p.C
+	e, _ := r.Err.(*Error)
+	if e == nil {
+		t.Errorf("cwd %.100q: it runs in %s", cwd, r.Value.Info.Cwd)
+		return &Error{}
+	}
+	return e
+}
+
+func TestDirectoriesThatAreRefused(t *testing.T) {
+	y := newYard(t)
+	y.link(y.in+"/out", y.out)
+	y.link(y.out+"/back", y.in+"/sub/deep")
+	y.link(y.in+"/loop", "loop")
+	y.link(y.in+"/nowhere", "missing")
+	y.link(y.in+"/cwd", "/proc/self/cwd")
+	y.ok(os.WriteFile(y.in+"/file", nil, 0o600))
+	y.ok(os.Mkdir(y.in+"/shut", 0))
+	y.ok(unix.Mkfifo(y.in+"/fifo", 0o600))
+	fd, err := unix.Open(y.in, unix.O_PATH|unix.O_CLOEXEC, 0)
+	y.ok(err)
+	defer unix.Close(fd)
+	m := y.start(Options{})
+	for _, c := range []struct {
+		cwd   string
+		code  Code
+		errno string // in the message
+	}{
+		{"..", CodeDirectoryNotAllowed, ""},
+		{"../" + filepath.Base(y.in) + "/../", CodeDirectoryNotAllowed, ""},
+		{"out", CodeDirectoryNotAllowed, "which is " + y.out},
+		{"out/deep", CodeDirectoryNotAllowed, y.out + "/deep"},
+		{"sub/../../" + filepath.Base(y.out), CodeDirectoryNotAllowed, ""},
+		// What is meant lies inside, though not by its spelling, and the other way round.
+		{"out/..", CodeDirectoryNotAllowed, ""},
+		{y.in + "/out/deep/../..", CodeDirectoryNotAllowed, ""},
+		{y.in + "x", CodeBadWorkingDirectory, "no such file or directory"},
+		{y.in + "/../" + filepath.Base(y.in) + "x", CodeBadWorkingDirectory, "no such file or directory"},
+		{"missing", CodeBadWorkingDirectory, "no such file or directory"},
+		{"nowhere", CodeBadWorkingDirectory, "no such file or directory"},
+		{"missing/..", CodeBadWorkingDirectory, "no such file or directory"},
+		{"file", CodeBadWorkingDirectory, "not a directory"},
+		{"file/..", CodeBadWorkingDirectory, "not a directory"},
+		{"fifo", CodeBadWorkingDirectory, "not a directory"},
+		{"loop", CodeBadWorkingDirectory, "too many levels of symbolic links"},
+		{strings.Repeat("x", 256), CodeBadWorkingDirectory, "file name too long"},
+		{strings.Repeat("x/", 2500), CodeBadWorkingDirectory, "file name too long"},
+		{strings.Repeat("sub/../", 800), CodeBadWorkingDirectory, "file name too long"},
+		{"/proc/self/cwd", CodeBadWorkingDirectory, "/proc"},
+		{"cwd", CodeBadWorkingDirectory, "/proc"},
+		{"/proc/self/root", CodeBadWorkingDirectory, "/proc"},
+		{"/proc/self/root" + y.in, CodeBadWorkingDirectory, "/proc"},
+		{fmt.Sprintf("/proc/self/fd/%d", fd), CodeBadWorkingDirectory, "/proc"},
+		{fmt.Sprintf("/proc/%d/fd/%d/sub", os.Getpid(), fd), CodeBadWorkingDirectory, "/proc"},
+		{fmt.Sprintf("/dev/fd/%d", fd), CodeBadWorkingDirectory, "/proc"},
+		{"/proc/thread-self/cwd", CodeBadWorkingDirectory, "/proc"},
+		{"/proc/self", CodeBadWorkingDirectory, "/proc"},
+		{"/proc/self/task", CodeBadWorkingDirectory, "/proc"},
+		{"/proc", CodeDirectoryNotAllowed, ""},
+		{"\x00", CodeInvalidParams, "NUL"},
+	} {
+		e := refuseCwd(t, m, c.cwd)
+		if e.Code != c.code || !strings.Contains(e.Message, c.errno) {
+			t.Errorf("cwd %.100q: %v, want code %v with %q", c.cwd, e, c.code, c.errno)
+		}
+	}
+	for cwd, real := range map[string]string{
+		"": "", ".": "", "sub": "/sub", "sub/..": "", "sub/./deep/": "/sub/deep", y.in: "", "../" + filepath.Base(y.in): "",
+		y.out + "/back": "/sub/deep", y.out + "/back/..": "/sub", "out/back/../..": "",
+	} {
+		if got, pwd, _ := where(t, m, Spec{Cwd: cwd}); got != y.in+real || pwd != got {
+			t.Errorf("cwd %q: the job is in %s, and PWD says %s", cwd, got, pwd)
+		}
+	}
+}
+
+// A directory that may not be entered is told when it is entered: the kernel knows best.
+func TestDirectoryThatMayNotBeEntered(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may enter any directory; the test of escapes in cmd/shelld has another user")
+	}
+	y := newYard(t)
+	y.ok(os.Mkdir(y.in+"/shut", 0))
+	if e := refuseCwd(t, y.start(Options{}), "shut"); e.Code != CodeBadWorkingDirectory || e.Errno != "permission denied" {
+		t.Error(e)
+	}
+}
+
+// The allowed directories are those that were there at the beginning, and not what somebody
+// puts under their names.
+func TestAllowedDirectoryIsSwapped(t *testing.T) {
+	y := newYard(t)
+	base := t.TempDir()
+	name, moved := base+"/name", base+"/moved"
+	y.ok(os.Mkdir(name, 0o755))
+	m := startReal(t, Options{Root: "/", AllowedDirs: []string{name, y.in}})
+	file := Spec{Argv: []string{"cat"}, Mode: ModePipe, StdinFile: name + "/text", Cwd: y.in}
+	for what, swap := range map[string]func(){
+		"a link to somewhere else": func() { y.ok(os.Symlink(y.out, name)) },
+		"another directory":        func() { y.ok(os.Mkdir(name, 0o755)) },
+		"nothing":                  func() {},
+		"itself through a link":    func() { y.ok(os.Symlink(moved, name)) },
+	} {
+		y.ok(os.WriteFile(name+"/text", nil, 0o600))
+		if got, _, _ := where(t, m, Spec{Cwd: name}); got != name {
+			t.Fatalf("%s: the job is in %s", what, got)
+		}
+		awaitClosed(t, mustStart(t, m, file))
+		y.ok(os.Rename(name, moved))
+		swap()
+		_ = os.WriteFile(name+"/text", nil, 0o600) // There may be no such directory.
+		for _, cwd := range []string{name, moved} {
+			if e := refuseCwd(t, m, cwd); e.Code != CodeDirectoryNotAllowed && e.Code != CodeBadWorkingDirectory {
+				t.Errorf("%s, cwd %s: %v", what, cwd, e)
+			} else if cwd == name && what == "another directory" && !strings.Contains(e.Message, "moved, removed or covered") {
+				t.Errorf("%s: what has happened is not told: %v", what, e)
+			}
+		}
+		_, p, err := m.Start(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := <-p.C; r.Err == nil {
+			t.Errorf("%s: the job is given the file %s", what, file.StdinFile)
+		}
+		y.ok(os.RemoveAll(name))
+		y.ok(os.Rename(moved, name))
+	}
+}
+
+// What cannot be looked at at the beginning is told then.
+func TestAllowedDirectoriesMustBeThere(t *testing.T) {
+	y := newYard(t)
+	y.ok(os.WriteFile(y.in+"/file", nil, 0o600))
+	m := startReal(t, Options{})
+	for _, dir := range []string{y.in + "/missing", y.in + "/file", "/proc/self/cwd"} {
+		var e *Error
+		if err := m.Configure(Options{AllowedDirs: []string{y.in, dir}}); !errors.As(err, &e) || e.Code != CodeBadWorkingDirectory || e.Path != dir {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	if held := heldBelow(t, y.in); len(held) != 0 {
+		t.Errorf("what was refused holds %v", held)
+	}
+}
+
+// Where directories are not restricted a job is told the name that it was started with, as
+// a shell does, so long as that is the name of its directory.
+func TestNameOfADirectory(t *testing.T) {
+	y := newYard(t)
+	y.link(y.in+"/link", y.in+"/sub/deep")
+	m := startReal(t, Options{Root: y.in})
+	for cwd, want := range map[string][2]string{
+		"link":           {"/sub/deep", "/link"},
+		"link/../deep/.": {"/sub/deep", "/sub/deep"}, // which the spelling does not lead to
+		"sub/../link":    {"/sub/deep", "/link"},
+		"link/..":        {"/sub", "/sub"},
+	} {
+		real, pwd, _ := where(t, m, Spec{Cwd: cwd})
+		if real != y.in+want[0] || pwd != y.in+want[1] {
+			t.Errorf("cwd %s: the job is in %s, and PWD says %s", cwd, real, pwd)
+		}
+	}
+	y.ok(os.WriteFile(y.in+"/sub/program", []byte("#!/bin/sh\necho sub\n"), 0o755))
+	if out := printed(t, m, Spec{Argv: []string{"../program"}, Cwd: "link"}); out != "sub\n" {
+		t.Errorf("../program is looked for by the name of the directory, not by its place: %q", out)
+	}
+}
+
+// A directory that was removed is there for those who are in it, and has no name for a job.
+func TestRemovedRootDirectory(t *testing.T) {
+	y := newYard(t)
+	m := startReal(t, Options{Root: y.in + "/sub"})
+	y.ok(os.RemoveAll(y.in + "/sub"))
+	if e := refuseCwd(t, m, "."); e.Code != CodeBadWorkingDirectory || e.Errno != syscall.ENOENT.Error() {
+		t.Error(e)
+	}
+}
+
+// A person who has allowed a start has allowed it in the directory that he was told.
+func TestDirectoryIsSwappedWhileSomebodyIsAsked(t *testing.T) {
+	y := newYard(t)
+	y.ok(os.Mkdir(y.in+"/other", 0o755))
+	name := y.in + "/name"
+	for to, want := range map[string]Code{y.in + "/sub": 0, y.in + "/other": CodeBadWorkingDirectory, y.out: CodeDirectoryNotAllowed} {
+		y.link(name, y.in+"/sub")
+		questions := make(chan *Question, 1)
+		m := y.start(Options{Confirm: ConfirmPolicy{Start: VerdictAsk, Ask: func(q *Question) func() {
+			questions <- q
+			return func() {}
+		}}})
+		_, p, err := m.Start(Spec{Argv: []string{"true"}, Mode: ModePipe, Cwd: "name"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := <-questions
+		if q.Cwd != y.in+"/sub" {
+			t.Errorf("asked about %s", q.Cwd)
+		}
+		y.link(name, to)
+		q.Answer(AnswerOnce)
+		r := <-p.C
+		if e, _ := r.Err.(*Error); (e == nil) != (want == 0) || e != nil && e.Code != want {
+			t.Errorf("swapped for %s: %v", to, r.Err)
+		}
+		if held := heldBelow(t, y.in); len(held) != 1 {
+			t.Errorf("swapped for %s, the server holds %v", to, held)
+		}
+		m.Shutdown()
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// BenchmarkDirectory is what it takes to find a job's directory, and to let go of it.
+func BenchmarkDirectory(b *testing.B) {
+	base := b.TempDir()
+	if err := os.MkdirAll(base+"/a/b/c", 0o755); err != nil {
+		b.Fatal(err)
+	}
+	for _, allowed := range []int{0, 1, 1000} {
+		b.Run(fmt.Sprintf("allowed=%d", allowed), func(b *testing.B) {
+			o := Options{Root: base}
+			for i := range allowed {
+				dir := fmt.Sprintf("%s/allowed/%d", base, i)
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					b.Fatal(err)
+				}
+				o.AllowedDirs = append(o.AllowedDirs, dir)
+			}
+			if allowed > 0 {
+				o.AllowedDirs[allowed-1] = base
+			}
+			m := newManager(slog.New(slog.DiscardHandler))
+			if err := m.Configure(o); err != nil {
+				b.Fatal(err)
+			}
+			defer closeDirectories(m.allowed)
+			for b.Loop() {
+				d, _, err := m.directory("a/b/c")
+				if err != nil {
+					b.Fatal(err)
+				}
+				d.Close()
+			}
+		})
+	}
+}

@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package store
+
+// isUnmapped: every user has a number here.
+func isUnmapped(uint32) bool { return false }

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package store
+
+import "os"
+
+// makeWay makes a directory where it is not there, with those above it, and returns its path.
+// Who may write to a place inherits to what is made in it here: there is nothing like a
+// temporary directory that all users share.
+func makeWay(path string) (string, error) { return path, os.MkdirAll(path, dirMode) }
+
+// Check says whether makeWay would refuse a directory for what others can do to it.
+func Check(string) error { return nil }
