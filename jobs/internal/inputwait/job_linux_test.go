@@ -18,7 +18,7 @@ import (
 )
 
 // deadline is how long a program may take to get to where it waits.
-const deadline = 10 * time.Second
+const deadline = time.Minute
 
 // A job is a program on a terminal or pipes, with what reads its output.
 type job struct {
