@@ -58,6 +58,7 @@ func (f *filter) init(values []string) {
 			f.window = min(len(v), maxWindow)
 		}
 	}
+	f.start = min(f.window, maxStart)
 	var add func(place int, p []byte) // the block with which p begins, at a place in a window
 	switch {
 	case f.window < shortWindow:
@@ -70,9 +71,8 @@ func (f *filter) init(values []string) {
 		f.long, f.stride = new(longBlocks), f.window-longBlock+1
 		add = f.long.add
 	}
-	f.start = min(f.window, maxStart)
 	for _, v := range values {
-		p := []byte(v[:f.window])
+		p := []byte(v)
 		f.starts.set(f.hashStart(p))
 		for i := range f.stride {
 			add(i, p[i:])
@@ -122,8 +122,8 @@ func (f *filter) skip(p []byte, from int) int {
 // skipLong returns the first place at which a value may begin that has one of the blocks in p;
 // -1: there is none.
 func (f *filter) skipLong(p []byte, from int) int {
-	l := f.long
-	for i := from; i+longBlock <= len(p); i += f.stride {
+	l, stride := f.long, f.stride
+	for i := from; i+longBlock <= len(p); i += stride {
 		if h := hash(binary.LittleEndian.Uint32(p[i:])); l.blocks.has(h) {
 			if at := f.begins(p, from, i, l.places[h&(1<<placeBits-1)]); at >= 0 {
 				return at
