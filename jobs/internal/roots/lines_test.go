@@ -321,6 +321,7 @@ var wrapperRows = []row{
 	{`env -S'rm x' y`, `env rm`},
 	{`env --split-string='rm x'`, `env rm`},
 	{`env -S 'X=1 rm'`, `env rm`},
+	{"env -S './ls\u00a0x'", "env ./ls\u00a0x"},
 	{`env -S 'rm x' -S 'ls'`, `env ls ?`},
 	{`env -S 'rm x' -u Y`, `env rm ?`},
 	{`env -S 'r"m" x'`, `env r"m" ?`},

@@ -101,6 +101,11 @@ func TestEnv(t *testing.T) {
 	if got := (Line{Text: "i=1; echo $((i))", Shell: "bash", Env: []string{"i"}}).Roots(); !got.Unknown() {
 		t.Error("a variable that the start gives may hold anything when it is first computed with")
 	}
+	for shell, want := range map[string]bool{"ksh": true, "/bin/ksh93": true, "bash": false, "sh": false} {
+		if got := (Line{Text: "ls", Shell: shell, Env: []string{"A", "SHLVL"}}).Roots(); got.Unknown() != want {
+			t.Errorf("%s: some compute with SHLVL when they start: %q (%s)", shell, written(got), got.Why)
+		}
+	}
 	for name, want := range map[string]bool{
 		"PATH": true, "LD_PRELOAD": true, "BASH_FUNC_ls%%": true, "GIT_PAGER": true, "LUA_INIT_5_4": true, "LESSKEY_CONTENT": true, "GNUMAKEFLAGS": true, "ENV": true, "PS4": true,
 		"CI": false, "NODE_ENV": false, "PYTHONUNBUFFERED": false, "DEBUG": false, "LANG": false, "TERM": false, "COLUMNS": false,

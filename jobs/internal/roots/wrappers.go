@@ -193,7 +193,7 @@ func runEnv(r *reader, name string, got givens, rest []word) {
 				r.note(name + " -S splits its text by rules of its own")
 			}
 			var words []word
-			for _, field := range strings.Fields(o.value.text) {
+			for field := range strings.FieldsFuncSeq(o.value.text, isASCIISpace) {
 				words = append(words, word{text: field, known: true, quoted: true})
 			}
 			rest = r.settings(append(words, rest...))
@@ -219,6 +219,9 @@ func runSudo(r *reader, name string, got givens, rest []word) {
 	}
 	r.command(rest)
 }
+
+// isASCIISpace is what env -S splits at.
+func isASCIISpace(c rune) bool { return strings.ContainsRune(" \t\n\v\f\r", c) }
 
 // runSu takes options before and after the user.
 func runSu(r *reader, name string, got givens, rest []word) {
