@@ -27,6 +27,8 @@ func TestShells(t *testing.T) {
 		{"zsh", `getln 'a[$(rm)]'`, "getln ?"},
 		{"zsh", `private 'a[$(rm)]'`, "private ?"},
 		{"zsh", `{rm}`, "{rm} ?"},
+		{"zsh", "cat <<$x[\n", "?"}, // on which the parser panics
+		{"bash", "zsh -c 'cat <<$x[\n'", "zsh ?"},
 		{"bash", `{rm}`, "{rm}"},
 		{"zsh", `builtin test 'a[$(rm)]' -eq 1`, "builtin test ?"},
 		{"mksh", `command [ "$x" -eq 1 ]`, "command [ ?"},
