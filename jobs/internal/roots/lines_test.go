@@ -322,7 +322,7 @@ var wrapperRows = []row{
 	{`env --split-string='rm x'`, `env rm`},
 	{`env -S 'X=1 rm'`, `env rm`},
 	{"env -S './ls\u00a0x'", "env ./ls\u00a0x"},
-	{`env -S 'rm x' -S 'ls'`, `env ls ?`},
+	{`env -S 'rm x' -S 'ls'`, `env rm ?`},
 	{`env -S 'rm x' -u Y`, `env rm ?`},
 	{`env -S 'r"m" x'`, `env r"m" ?`},
 	{`env PATH=x rm`, `env rm ?`},

@@ -183,12 +183,13 @@ func (r *reader) settings(args []word) []word {
 }
 
 func runEnv(r *reader, name string, got givens, rest []word) {
-	for i, o := range got {
+	split := false
+	for _, o := range got {
 		switch {
+		case split:
+			r.note(name + " takes what is behind -S for more of its text")
 		case o.name == "S" || o.name == "split-string":
-			if i+1 < len(got) {
-				r.note(name + " takes what is behind -S for more of its text")
-			}
+			split = true
 			if !o.value.known || strings.ContainsAny(o.value.text, "\\$\"'#-") {
 				r.note(name + " -S splits its text by rules of its own")
 			}
