@@ -1,7 +1,7 @@
 package roots
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -24,8 +24,8 @@ type reader struct {
 // nothing to end a server by.
 func (r *reader) tree() (file *syntax.File, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			file, err = nil, fmt.Errorf("the parser gives up: %v", p)
+		if recover() != nil {
+			file, err = nil, errors.New("the parser gives up on it")
 		}
 	}()
 	p := syntax.NewParser(syntax.Variant(r.lang))
