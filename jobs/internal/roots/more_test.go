@@ -27,6 +27,8 @@ func TestShells(t *testing.T) {
 		{"zsh", `getln 'a[$(rm)]'`, "getln ?"},
 		{"zsh", `private 'a[$(rm)]'`, "private ?"},
 		{"zsh", `{rm}`, "{rm} ?"},
+		{"zsh", "cat <<$x[\n", "?"}, // on which the parser panics
+		{"bash", "zsh -c 'cat <<$x[\n'", "zsh ?"},
 		{"bash", `{rm}`, "{rm}"},
 		{"zsh", `builtin test 'a[$(rm)]' -eq 1`, "builtin test ?"},
 		{"mksh", `command [ "$x" -eq 1 ]`, "command [ ?"},
@@ -100,6 +102,11 @@ func TestTyped(t *testing.T) {
 func TestEnv(t *testing.T) {
 	if got := (Line{Text: "i=1; echo $((i))", Shell: "bash", Env: []string{"i"}}).Roots(); !got.Unknown() {
 		t.Error("a variable that the start gives may hold anything when it is first computed with")
+	}
+	for shell, want := range map[string]bool{"ksh": true, "/bin/ksh93": true, "bash": false, "sh": false} {
+		if got := (Line{Text: "ls", Shell: shell, Env: []string{"A", "SHLVL"}}).Roots(); got.Unknown() != want {
+			t.Errorf("%s: some compute with SHLVL when they start: %q (%s)", shell, written(got), got.Why)
+		}
 	}
 	for name, want := range map[string]bool{
 		"PATH": true, "LD_PRELOAD": true, "BASH_FUNC_ls%%": true, "GIT_PAGER": true, "LUA_INIT_5_4": true, "LESSKEY_CONTENT": true, "GNUMAKEFLAGS": true, "ENV": true, "PS4": true,

@@ -49,6 +49,9 @@ func (l Line) Roots() Found {
 	if l.Typed {
 		f.note(historyOf(l.Text, family))
 	}
+	if i := slices.IndexFunc(l.Env, isInteger); i >= 0 && family == kshFamily {
+		f.note("some Korn shells compute with the value of " + l.Env[i] + " when they start, which can hold a command")
+	}
 	f.note(t.values.suspect())
 	f.note(t.values.misread(l.Locale, l.Text))
 	return f

@@ -58,7 +58,7 @@ func (v *values) assign(name string, number bool) string {
 	switch {
 	case Steers(name):
 		return "the line sets " + name + ", which changes what commands run"
-	case !number && slices.Contains(integers(), name):
+	case !number && isInteger(name):
 		return "the line sets " + name + ", whose value the shell computes, and which can hold a command"
 	case number:
 		v.numbers[name] = true
@@ -74,6 +74,8 @@ var integers = sync.OnceValue(func() []string {
 	SHLVL TMOUT SAVEHIST HISTSIZE KEYTIMEOUT LISTMAX MAILCHECK EGID GID TTYIDLE TRY_BLOCK_ERROR TRY_BLOCK_INTERRUPT ZSH_SUBSHELL
 	ARGC status`)
 })
+
+func isInteger(name string) bool { return slices.Contains(integers(), name) }
 
 // steering are variables that decide which program a word leads to, or what a shell
 // or the loader runs besides; then those by which well-known programs start others

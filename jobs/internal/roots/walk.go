@@ -1,6 +1,7 @@
 package roots
 
 import (
+	"errors"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -19,10 +20,21 @@ type reader struct {
 	functions map[string]uint
 }
 
+// tree is what the parser makes of the text. There are lines on which it panics, and a line is
+// nothing to end a server by.
+func (r *reader) tree() (file *syntax.File, err error) {
+	defer func() {
+		if recover() != nil {
+			file, err = nil, errors.New("the parser gives up on it")
+		}
+	}()
+	p := syntax.NewParser(syntax.Variant(r.lang))
+	return p.Parse(strings.NewReader(r.src), "")
+}
+
 func (r *reader) parse() {
 	r.note(continued(r.src))
-	p := syntax.NewParser(syntax.Variant(r.lang))
-	file, err := p.Parse(strings.NewReader(r.src), "")
+	file, err := r.tree()
 	if err != nil {
 		r.note("the line cannot be read as one of the shell's: " + strings.TrimPrefix(err.Error(), ":"))
 	}

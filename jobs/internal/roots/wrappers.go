@@ -183,17 +183,18 @@ func (r *reader) settings(args []word) []word {
 }
 
 func runEnv(r *reader, name string, got givens, rest []word) {
-	for i, o := range got {
+	split := false
+	for _, o := range got {
 		switch {
+		case split:
+			r.note(name + " takes what is behind -S for more of its text")
 		case o.name == "S" || o.name == "split-string":
-			if i+1 < len(got) {
-				r.note(name + " takes what is behind -S for more of its text")
-			}
+			split = true
 			if !o.value.known || strings.ContainsAny(o.value.text, "\\$\"'#-") {
 				r.note(name + " -S splits its text by rules of its own")
 			}
 			var words []word
-			for _, field := range strings.Fields(o.value.text) {
+			for field := range strings.FieldsFuncSeq(o.value.text, isASCIISpace) {
 				words = append(words, word{text: field, known: true, quoted: true})
 			}
 			rest = r.settings(append(words, rest...))
@@ -219,6 +220,9 @@ func runSudo(r *reader, name string, got givens, rest []word) {
 	}
 	r.command(rest)
 }
+
+// isASCIISpace is what env -S splits at.
+func isASCIISpace(c rune) bool { return strings.ContainsRune(" \t\n\v\f\r", c) }
 
 // runSu takes options before and after the user.
 func runSu(r *reader, name string, got givens, rest []word) {
