@@ -1,11 +1,11 @@
 package jobs
 
-// A compiled pattern takes some fifty bytes for each of its characters, and ten kilobytes
+// A compiled pattern takes more than a hundred bytes for each of its characters, and ten kilobytes
 // at the least: those that are looked for in all jobs are bounded together.
 const (
 	// maxPatternBytes bounds their texts, each of which counts patternCost bytes more.
-	maxPatternBytes = 8 << 20
-	patternCost     = 256
+	maxPatternBytes = 2 << 20
+	patternCost     = 64
 )
 
 // cost is what a pattern counts.
