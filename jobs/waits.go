@@ -334,8 +334,9 @@ func (j *Job) reviewWaits(now time.Time) {
 			if ports || input {
 				return false
 			}
-			w.done(j.outcome(w, reason, index))
-			j.disarm(w)
+			o := j.outcome(w, reason, index)
+			j.disarm(w) // Who has the answer has the room for the next patterns, too.
+			w.done(o)
 		}
 		return over
 	})
