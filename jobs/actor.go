@@ -402,6 +402,7 @@ func (j *Job) release() {
 		j.refuse(m, j.gone())
 	}
 	j.failPending(j.gone())
+	j.uncountPatterns()
 	j.left()
 	j.closeDescriptors()
 	j.abandonFiles()

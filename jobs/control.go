@@ -136,6 +136,9 @@ func (j *Job) onResize(m resizeMsg) {
 // Watch adds a pattern, which is matched from the output's start or from now on.
 // *Error at once if it does not compile.
 func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
+	if err := j.mgr.roomForPatterns(spec.cost()); err != nil {
+		return Pending[int]{}, err
+	}
 	if err := spec.compile(); err != nil {
 		return Pending[int]{}, err
 	}

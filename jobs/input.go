@@ -33,7 +33,7 @@ type WriteResult struct {
 // Write queues input behind what is queued already. *Error at once if a pattern of
 // its wait does not compile.
 func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
-	if err := in.Wait.compile(); err != nil {
+	if err := j.mgr.admit(in.Wait); err != nil {
 		return Pending[WriteResult]{}, err
 	}
 	r := newReply[WriteResult]()

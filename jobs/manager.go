@@ -119,7 +119,9 @@ type Manager struct {
 
 	confirms confirms
 	vault    vault
-	changing sync.Mutex // held to change what is in the vault, and tell the jobs
+
+	patternBytes atomic.Int64 // of all that is looked for
+	changing     sync.Mutex   // held to change what is in the vault, and tell the jobs
 
 	mu        sync.Mutex // guards what follows; never held while a job is called
 	env       *environment
@@ -231,6 +233,9 @@ func (m *Manager) Root() string { return m.root }
 // requests which name it may follow at once; they take effect once it has started.
 func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	spec.Command = m.commands.expand(spec.Command)
+	if err := m.roomForPatterns(spec.patternCost()); err != nil {
+		return nil, Pending[StartResult]{}, err
+	}
 	if err := spec.check(&m.platform); err != nil {
 		return nil, Pending[StartResult]{}, err
 	}

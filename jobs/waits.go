@@ -39,7 +39,7 @@ type wait struct {
 
 // Wait arms a wait; *Error at once if a pattern does not compile.
 func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
-	if err := spec.compile(); err != nil {
+	if err := j.mgr.admit(spec); err != nil {
 		return Pending[Outcome]{}, err
 	}
 	r := newReply[Outcome]()
@@ -198,6 +198,7 @@ func (w *wait) looks(j *Job, c Condition) {
 func (j *Job) follow(w *watch, from map[Stream]int64) int {
 	j.keys++
 	j.watches[j.keys] = w
+	j.countPattern(w)
 	if w.spec.Screen {
 		j.lookFor(j.keys, &w.spec, w.screenAfter(from))
 		return j.keys
@@ -224,6 +225,7 @@ func (j *Job) unfollow(key int) {
 		j.info.Watches = slices.DeleteFunc(slices.Clone(j.info.Watches), func(i WatchInfo) bool { return i.ID == w.id })
 		j.publish()
 	}
+	j.uncountPattern(j.watches[key])
 	delete(j.watches, key)
 	j.lookNoMore(key)
 	if f := j.follower.Load(); f != nil {
@@ -332,8 +334,9 @@ func (j *Job) reviewWaits(now time.Time) {
 			if ports || input {
 				return false
 			}
-			w.done(j.outcome(w, reason, index))
-			j.disarm(w)
+			o := j.outcome(w, reason, index)
+			j.disarm(w) // Who has the answer has the room for the next patterns, too.
+			w.done(o)
 		}
 		return over
 	})

@@ -23,6 +23,9 @@ import (
 // maxInFlight bounds the requests that a connection may have open.
 const maxInFlight = 16384
 
+// maxIDBytes bounds what their ids take together, each of which may be as long as a message.
+const maxIDBytes = 16 << 20
+
 // defaultMaxMessage is maxMessageBytes unless initialize says otherwise.
 const defaultMaxMessage = 16 << 20
 
@@ -59,6 +62,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	inFlight map[string]*request // by the key of its id
+	idBytes  int                 // in those keys
 	answered sync.Cond           // one is in flight no more; its lock is mu
 }
 
@@ -206,12 +210,13 @@ func (s *Server) track(r *request) error {
 	if s.inFlight[key] != nil {
 		return wireErrorf(schema.KindInvalidRequest, "a request with the id "+clip(string(r.id), 100)+" is still in flight; give each an id of its own")
 	}
-	if len(s.inFlight) >= maxInFlight {
-		return &wireError{schema.KindLimitExceeded, "too many requests are in flight; await some answers first",
+	if len(s.inFlight) >= maxInFlight || s.idBytes+len(key) > maxIDBytes && len(s.inFlight) > 0 {
+		return &wireError{schema.KindLimitExceeded, "too many requests are in flight, or their ids are too long; await some answers first",
 			schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "requestsInFlight", Max: maxInFlight, Retryable: optional(true)}}
 	}
 	r.key = key
 	s.inFlight[key] = r
+	s.idBytes += len(key)
 	return nil
 }
 
@@ -361,6 +366,7 @@ func (r *request) queueAnswer(body []byte) bool {
 			return false
 		}
 		delete(s.inFlight, r.key)
+		s.idBytes -= len(r.key)
 		s.answered.Broadcast()
 	}
 	s.out.queueThen(body, r.told)

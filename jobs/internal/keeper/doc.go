@@ -58,7 +58,7 @@
 //     closes each job's Events, reaps the keeper. Ends with the keeper; it never
 //     waits for the consumer of Events.
 //  3. Pool.guard, one from a Pool's first keeper to its last: wakes keepers that
-//     were stopped.
+//     were stopped, and sees that one has ended whose socket somebody else holds.
 //  4. eventQueue.pump, while the consumer of Events lags: owns the send that
 //     blocks. Ends when the consumer has caught up.
 //
@@ -84,6 +84,11 @@
 // process of another user under an unprivileged server, which is told as a
 // survivor; a job that stops its keeper again and again when the server, which
 // alone can wake the keeper each time, is killed, or one that stops or kills it after that;
-// and a job that writes into its
-// keeper's memory, as any process of the same user may.
+// and a job that takes its keeper over, as any process of the same user may where the system
+// lets him trace those that are not below him (kernel.yama.ptrace_scope is 0) and root may
+// anyway: by its memory, or by a copy of its socket. Such a job can lie about itself, and can
+// take what is meant for the keeper. What it cannot do is to hide behind a keeper that it has
+// killed or stopped, or to cost the server memory or a goroutine: a keeper that says what
+// none says is ended, as one is that stands still in somebody's trace when its job is to be
+// ended, and then the server ends the job by itself.
 package keeper

@@ -53,3 +53,18 @@ func AwaitStop(k *Keeper) {
 		runtime.Gosched()
 	}
 }
+
+// ForgedEvent is a packet that tells of an event.
+func ForgedEvent(kind Kind) []byte {
+	return append([]byte{lastPart}, encodeEvent(Event{Kind: kind})...)
+}
+
+// AwaitTraced returns when somebody's tracing has stopped the keeper.
+func AwaitTraced(k *Keeper) {
+	for {
+		if st, err := readStat(k.host.proc.Pid); err != nil || st.state == 't' {
+			return
+		}
+		runtime.Gosched()
+	}
+}

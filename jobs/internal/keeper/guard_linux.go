@@ -8,15 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guard wakes keepers that somebody has stopped: a job knows its parent's pid,
-// and a keeper that stands still tells nothing and ends nothing. It runs from the
-// first keeper to the last, for which stop is closed. It takes no exit status.
+// guard wakes keepers that somebody has stopped, and sees that they have ended: a job
+// knows its parent's pid, and a keeper that stands still tells nothing and ends nothing.
+// It runs from the first keeper to the last, for which stop is closed. It takes no exit
+// status.
 func (p *Pool) guard(children chan os.Signal, stop <-chan struct{}) {
 	defer signal.Stop(children)
 	for {
 		select {
 		case <-children:
 			p.wakeStopped()
+			p.noticeDead()
 		case <-stop:
 			return
 		}
@@ -27,8 +29,17 @@ func (p *Pool) guard(children chan os.Signal, stop <-chan struct{}) {
 func (p *Pool) startGuard() {
 	children := make(chan os.Signal, 1) // One is enough: each means "look at all".
 	signal.Notify(children, unix.SIGCHLD)
-	p.stopGuard = make(chan struct{})
+	p.children, p.stopGuard = children, make(chan struct{})
 	go p.guard(children, p.stopGuard)
+}
+
+// lookAgain has the guard look once more: behind one that has ended there may be others.
+// It is called with p.spawning held.
+func (p *Pool) lookAgain() {
+	select {
+	case p.children <- unix.SIGCHLD:
+	default:
+	}
 }
 
 // endGuard is called with p.spawning held, when there may be no keeper any more.
@@ -62,6 +73,41 @@ func (p *Pool) wakeStopped() {
 		if info.Code != cldContinued {
 			_ = h.proc.Signal(unix.SIGCONT) // It fails only when the keeper has ended.
 		}
+	}
+}
+
+// noticeDead has the socket of a keeper that has ended read to where it is empty and not to
+// its end: that does not come as long as somebody else holds the other side, which a job
+// can take from its keeper (pidfd_getfd, ptrace). One look finds one that has ended; when
+// that was reaped, there is another. Where it is a child of somebody else's, which may stay
+// for long, each keeper is looked at.
+func (p *Pool) noticeDead() {
+	p.spawning.Lock()
+	defer p.spawning.Unlock()
+	pid := deadChild(unix.P_ALL, 0)
+	if h := p.keepers[pid]; h != nil || pid == 0 {
+		h.noticeDeath()
+		return
+	}
+	for pid, h := range p.keepers {
+		if deadChild(unix.P_PID, pid) != 0 {
+			h.noticeDeath()
+		}
+	}
+}
+
+// deadChild is a child that has ended and was not reaped, or 0.
+func deadChild(kind, id int) int {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(kind, id, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG|unix.WALL, nil)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil || info.Signo == 0:
+			return 0
+		}
+		return infoPID(&info)
 	}
 }
 

@@ -18,6 +18,7 @@ type host struct {
 	sock *socket
 	gone chan struct{} // closed by readLoop when the process was reaped
 
+	strange bool                   // readLoop's own: it said what no keeper says
 	jobs    int                    // how many it was given; whoever took it from the Pool
 	job     atomic.Pointer[Keeper] // from start -> readLoop, which takes it out when it is over
 	stopped atomic.Bool            // somebody has stopped the process
@@ -57,58 +58,142 @@ func (h *host) readLoop() {
 	}
 	h.sock.close()
 	h.ended.Store(true)
+	k := h.job.Load()
+	var first Report
+	if k != nil && h.isHeld() {
+		first = h.pool.endOrphans()
+	}
 	_, _ = h.proc.Wait() // The status says nothing that matters.
 	h.pool.forget(h)
-	if k := h.job.Load(); k != nil {
-		if !k.ended && k.commanded.Load() {
-			report := h.pool.endOrphans()
-			h.pool.log.Warn("a keeper died before its job", "keeper", h.proc.Pid, "job", k.pid, "killed", len(report.Killed))
-			k.queue.push(Event{Kind: Lost, Report: report})
-		}
+	if k != nil {
+		h.endLost(k, first)
 		k.over()
 	}
 	close(h.gone)
 }
 
-// readMessage returns false when the keeper has ended.
+// isHeld waits for the process to end, and says whether its status is somebody else's who
+// traces it, and who may be of the job: until he has ended, too, it cannot be taken.
+func (h *host) isHeld() bool {
+	err := h.proc.WithHandle(func(handle uintptr) {
+		fds := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
+		for {
+			if _, err := unix.Poll(fds, -1); err != unix.EINTR {
+				return
+			}
+		}
+	})
+	return err == nil && deadChild(unix.P_PID, h.proc.Pid) == 0
+}
+
+// endLost ends what the keeper has left of its job, if it has not told the end, or somebody
+// else has. Of what was ended before there is a report already.
+func (h *host) endLost(k *Keeper, first Report) {
+	if !k.commanded.Load() || k.ended && !h.strange {
+		return
+	}
+	report := first.then(h.pool.endOrphans())
+	h.pool.log.Warn("a keeper died before its job", "keeper", h.proc.Pid, "job", k.pid, "killed", len(report.Killed))
+	if !k.ended {
+		k.queue.push(Event{Kind: Lost, Report: report})
+	}
+}
+
+// readMessage returns false when the keeper has ended, or is no keeper any more: it says
+// what none says, so that somebody speaks in its name, or has changed it.
 func (h *host) readMessage() bool {
 	message, err := h.sock.receive()
-	if err != nil {
+	if err != nil && err != errMalformed {
 		return false
 	}
 	k := h.job.Load()
 	d := decoder{b: message}
-	if k != nil && k.onMessage(&d) {
+	if err == nil && k != nil && k.onMessage(&d) {
 		if k.forgotten {
 			h.onReady(k)
 		}
 		return true
 	}
-	h.pool.log.Error("a keeper sent what is no message", "keeper", h.proc.Pid)
+	h.pool.log.Error("a keeper sent what is no message, and is ended", "keeper", h.proc.Pid)
+	h.strange = true
+	_ = h.proc.Kill() // Best effort: it may have ended by itself.
+	return false
+}
+
+// then is the report of what was done after what r tells.
+func (r Report) then(more Report) Report {
+	if len(r.Signals) == 0 {
+		return more
+	}
+	r.Killed, r.Survivors = append(r.Killed, more.Killed...), more.Survivors
+	r.Omitted += more.Omitted
+	return r
+}
+
+// noticeDeath is told that the process has ended.
+func (h *host) noticeDeath() {
+	if h != nil {
+		h.sock.finish()
+	}
+}
+
+// isTraced says whether somebody traces the keeper and has stopped it: nothing but KILL
+// reaches it then. The caller knows that the keeper was not reaped.
+func (h *host) isTraced() bool {
+	st, err := readStat(h.proc.Pid)
+	return err == nil && st.state == 't'
+}
+
+// onMessage takes what the keeper tells of the job, unless it is malformed or out of turn:
+// then nothing of it is taken.
+func (k *Keeper) onMessage(d *decoder) bool {
+	switch op := d.byte(); op {
+	case opStarted, opFailed:
+		return k.onStarted(op, d)
+	case opReply:
+		seq, errno := d.int(), syscall.Errno(d.int())
+		if d.done() != nil {
+			return false
+		}
+		k.answer(seq, errno)
+		return true
+	case opEvent:
+		return k.onEvent(d)
+	case opReady:
+		k.forgotten = d.int() == k.number && k.ended && d.done() == nil
+		return k.forgotten
+	}
+	return false
+}
+
+// onStarted takes the answer to the start, which comes first and once: start waits for no
+// other.
+func (k *Keeper) onStarted(op byte, d *decoder) bool {
+	reply := startReply{}
+	if op == opStarted {
+		reply.pid = d.int()
+	} else {
+		reply.stage, reply.errno = stageName(d.int()), syscall.Errno(d.int())
+	}
+	if d.done() != nil || k.answered {
+		return false
+	}
+	k.answered, k.ended, k.pid = true, op == opFailed, reply.pid
+	k.started <- reply
 	return true
 }
 
-// onMessage takes what the keeper tells of the job, unless it is malformed.
-func (k *Keeper) onMessage(d *decoder) bool {
-	switch d.byte() {
-	case opStarted:
-		k.pid = d.int()
-		k.started <- startReply{pid: k.pid}
-	case opFailed:
-		k.ended = true
-		stage := stageName(d.int())
-		k.started <- startReply{stage: stage, errno: syscall.Errno(d.int())}
-	case opReply:
-		seq := d.int()
-		k.answer(seq, syscall.Errno(d.int()))
-	case opEvent:
-		e := d.event()
-		k.ended = k.ended || e.Kind == Empty
-		k.queue.push(e)
-	case opReady:
-		k.forgotten = d.int() == k.number && k.ended
+// onEvent takes an event. That of the exit comes once, and none follows the end. That a
+// keeper is lost is nothing that it could say.
+func (k *Keeper) onEvent(d *decoder) bool {
+	e := d.event()
+	known := e.Kind >= Exited && e.Kind <= Limited && e.Kind != Lost
+	if d.done() != nil || !known || !k.answered || k.ended || k.exited && e.Kind == Exited {
+		return false
 	}
-	return d.done() == nil
+	k.ended, k.exited = e.Kind == Empty, k.exited || e.Kind == Exited
+	k.queue.push(e)
+	return true
 }
 
 // onReady makes a spare of the host, whose keeper has forgotten the job, and then

@@ -20,6 +20,8 @@ type Keeper struct {
 	pid    int // of the command; set by readLoop before started
 
 	commanded atomic.Bool     // the start was sent
+	answered  bool            // readLoop's own: the keeper answered the start
+	exited    bool            // readLoop's own: it told the command's exit
 	ended     bool            // readLoop's own: the keeper told that nothing is left
 	forgotten bool            // readLoop's own: and that it has nothing of the job
 	started   chan startReply // from readLoop -> start; buffered, closed if there is none
@@ -81,6 +83,12 @@ func (k *Keeper) Kill(o KillOptions) error {
 	k.mu.Unlock()
 	if over {
 		return ErrGone
+	}
+	if k.host.isTraced() {
+		// It would never take the command. Its job comes to this process, which ends it.
+		_ = k.host.proc.Kill() // It fails only where it has ended by itself.
+		k.host.sock.finish()   // Who traces it may hold that as well.
+		return nil
 	}
 	// What the keeper gets when it has a next job already, it drops by the number.
 	return k.command(encodeKill(k.number, o), "kill")

@@ -74,6 +74,8 @@ var childModes = map[string]func(args []string) int{
 	"limited":  childLimited,
 	"root":     childRoot,
 	"look":     childLook,
+	"thief":    childThief,
+	"holder":   childHolder,
 }
 
 // childServer is a server that runs one job, given as a shell's command line, with

@@ -27,6 +27,7 @@ type Pool struct {
 	keepers  map[int]*host // by the pid of the keeper, reaped ones taken out
 	// stopGuard is closed when keepers becomes empty.
 	stopGuard chan struct{}
+	children  chan os.Signal // from the kernel, or lookAgain -> guard
 
 	sweeping sync.Mutex // held by endOrphans
 
@@ -220,6 +221,7 @@ func (p *Pool) forget(h *host) {
 	defer p.spawning.Unlock()
 	if p.keepers[h.proc.Pid] == h {
 		delete(p.keepers, h.proc.Pid)
+		p.lookAgain()
 		p.endGuard()
 	}
 }

@@ -1,11 +1,14 @@
 package keeper
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +18,13 @@ type socket struct {
 	file *os.File
 	raw  syscall.RawConn
 	asm  assembler
+
+	dead atomic.Bool // the keeper has ended: what there is now is all
+	left int         // how many packets more may be taken after that
 }
+
+// mostLeft is more packets than the kernel holds of those that were sent and not read.
+const mostLeft = 1 << 14
 
 // packetBuffers are borrowed for a read that finds something: most keepers say
 // nothing most of the time.
@@ -41,12 +50,14 @@ func socketPair() (*socket, *os.File, error) {
 	return &socket{file: file, raw: raw}, theirs, nil
 }
 
-// receive returns the next message, valid until the next call, and io.EOF when
-// the keeper has ended.
+// receive returns the next message, valid until the next call, io.EOF when the keeper has
+// ended, and errMalformed for a message that is longer than any.
 func (s *socket) receive() ([]byte, error) {
 	for {
 		message, err := s.receivePacket()
 		switch {
+		case s.asm.tooLong():
+			return nil, errMalformed
 		case err == unix.ECONNRESET:
 			// The keeper ended with commands of ours unread. The kernel says so
 			// once, in front of what the keeper has sent.
@@ -58,9 +69,24 @@ func (s *socket) receive() ([]byte, error) {
 	}
 }
 
+// finish has receive return io.EOF when it has returned what is there now: the keeper has
+// ended, and who may hold its side of the socket beside it is a stranger.
+func (s *socket) finish() {
+	if !s.dead.Swap(true) {
+		_ = s.file.SetReadDeadline(time.Unix(1, 0)) // It fails only when closed, as is wanted.
+	}
+}
+
 // receivePacket returns the message that ends with the next packet, if one does.
 func (s *socket) receivePacket() (message []byte, err error) {
-	closed := s.raw.Read(func(fd uintptr) (done bool) {
+	wait := s.raw.Read
+	if s.dead.Load() {
+		if s.left++; s.left > mostLeft {
+			return nil, io.EOF
+		}
+		wait = func(read func(uintptr) bool) error { return s.raw.Control(func(fd uintptr) { read(fd) }) }
+	}
+	closed := wait(func(fd uintptr) (done bool) {
 		buf := packetBuffers.Get().(*[maxPacket]byte)
 		defer packetBuffers.Put(buf)
 		var n int
@@ -76,8 +102,13 @@ func (s *socket) receivePacket() (message []byte, err error) {
 		}
 		return err != unix.EAGAIN
 	})
-	if closed != nil {
+	switch {
+	case errors.Is(closed, os.ErrDeadlineExceeded):
+		return nil, nil // It was told to finish: the next turn sees that.
+	case closed != nil:
 		return nil, closed
+	case err == unix.EAGAIN:
+		return nil, io.EOF // There is no more, and none will come from the keeper.
 	}
 	return message, err
 }

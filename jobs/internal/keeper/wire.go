@@ -286,8 +286,15 @@ func packets(message []byte, send func(packet []byte) error) error {
 	}
 }
 
+// maxMessage is longer than any message: the longest has two lists of MaxProcs processes,
+// each of which takes some hundred bytes.
+const maxMessage = 2 << 20
+
 // An assembler puts packets together again.
 type assembler struct{ message []byte }
+
+// tooLong says whether what has come is longer than any message.
+func (a *assembler) tooLong() bool { return len(a.message) > maxMessage }
 
 // add returns the whole message with its last packet, and nil before. What it
 // returns is valid until the next call.

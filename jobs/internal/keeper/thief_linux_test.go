@@ -1,0 +1,183 @@
+package keeper_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// keeperSocket is the number that a keeper's socket has in it.
+const keeperSocket = 3
+
+// childThief is a job that takes its keeper's socket, and hands it to a process in a
+// session of its own. What it does then is the argument.
+func childThief(args []string) int {
+	above := os.Getppid()
+	sock, err := stolen(above)
+	if err != nil {
+		fmt.Println("denied", err)
+		return 0
+	}
+	p, err := os.StartProcess("/proc/self/exe", []string{childName, "holder", args[0], strconv.Itoa(above)}, &os.ProcAttr{
+		Files: []*os.File{nil, os.Stdout, os.Stderr, sock}, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		fmt.Println("denied", err)
+		return 0
+	}
+	_, _ = p.Wait()
+	return 1
+}
+
+// stolen is a copy of a keeper's socket.
+func stolen(from int) (*os.File, error) {
+	process, err := unix.PidfdOpen(from, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = unix.Close(process) }()
+	fd, err := unix.PidfdGetfd(process, keeperSocket, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "the keeper's socket"), nil
+}
+
+// childHolder has the socket, says so, does what it is told, and stays.
+func childHolder(args []string) int {
+	above, _ := strconv.Atoi(args[1])
+	fmt.Println("holder", os.Getpid())
+	var err error
+	switch args[0] {
+	case "kill":
+		err = unix.Kill(above, unix.SIGKILL)
+	case "trace":
+		runtime.LockOSThread()
+		if err = unix.PtraceSeize(above); err == nil {
+			err = unix.PtraceInterrupt(above)
+		}
+	default:
+		for _, packet := range forgeries[args[0]] {
+			for range packet.times {
+				if err == nil {
+					err = unix.Sendmsg(keeperSocket, packet.bytes, nil, nil, unix.MSG_NOSIGNAL)
+				}
+			}
+		}
+	}
+	if args[0] == "trace" || err != nil && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
+		fmt.Println("done", err)
+	}
+	for { // Until it is killed.
+		_ = unix.Pause()
+	}
+}
+
+type forgery struct {
+	bytes []byte
+	times int
+}
+
+// What no keeper says, in packets: 0 before the last of a message, 1 before others.
+var forgeries = map[string][]forgery{
+	"started again":     {{[]byte{0, 4, 2}, 1}},
+	"failed later":      {{[]byte{0, 5, 0, 4}, 1}},
+	"without end":       {{append([]byte{1}, make([]byte, 8000)...), 1 << 16}},
+	"no operation":      {{[]byte{0, 99}, 1}},
+	"no event":          {{[]byte{0, 7}, 1}},
+	"lost":              {{keeper.ForgedEvent(keeper.Lost), 1}},
+	"no kind":           {{keeper.ForgedEvent(77), 1}},
+	"exited twice":      {{keeper.ForgedEvent(keeper.Exited), 2}},
+	"after the end":     {{keeper.ForgedEvent(keeper.Empty), 1}, {keeper.ForgedEvent(keeper.Stopped), 1}},
+	"ready before that": {{[]byte{0, 8, 2}, 1}},
+}
+
+// startThief starts such a job, and returns its holder's pid.
+func startThief(t *testing.T, pool *keeper.Pool, how string) (k *keeper.Keeper, holder int, out *bufio.Reader) {
+	t.Helper()
+	out, w := pipe(t)
+	k = start(t, pool, keeper.Command{Path: "/proc/self/exe", Argv: []string{childName, "thief", how}, Env: os.Environ(), Stdout: w})
+	_ = w.Close()
+	text := line(t, out)
+	if strings.HasPrefix(text, "denied") {
+		untilEmpty(t, k)
+		t.Skip(text)
+	}
+	if _, err := fmt.Sscanf(text, "holder %d", &holder); err != nil {
+		t.Fatalf("it says %q", text)
+	}
+	return k, holder, out
+}
+
+// expectEnded says that the job came to one end, and that the server has ended what was left.
+func expectEnded(t *testing.T, k *keeper.Keeper, holder int, end keeper.Kind) {
+	t.Helper()
+	events := untilEmpty(t, k)
+	if len(events[end]) != 1 || len(events[keeper.Lost])+len(events[keeper.Empty]) != 1 {
+		t.Errorf("events %+v, want %s", events, end)
+	}
+	<-k.Done()
+	if err := unix.Kill(holder, 0); err != unix.ESRCH {
+		t.Errorf("who has the socket is alive: %v", err)
+	}
+}
+
+// A job that kills its keeper and holds its socket is not hidden by that: the socket has
+// no end, but the keeper has ended.
+func TestStolenSocketOfAKilledKeeper(t *testing.T) {
+	pool := newPool(t)
+	other := start(t, pool, shell("exec sleep "+newTag()))
+	k, holder, _ := startThief(t, pool, "kill")
+	expectEnded(t, k, holder, keeper.Lost)
+	if err := other.Kill(keeper.KillOptions{}); err != nil {
+		t.Error(err)
+	}
+	untilEmpty(t, other)
+}
+
+// What no keeper says ends the keeper, and costs the server neither a goroutine that
+// waits for ever nor memory without end.
+func TestForgedMessages(t *testing.T) {
+	for name := range forgeries {
+		t.Run(name, func(t *testing.T) {
+			pool := newPool(t)
+			k, holder, _ := startThief(t, pool, name)
+			end := keeper.Lost
+			if name == "after the end" {
+				end = keeper.Empty
+			}
+			expectEnded(t, k, holder, end)
+			next := start(t, pool, shell("exit 5"))
+			if e := expect(t, next, keeper.Exited); e.Code != 5 {
+				t.Errorf("the next job ended with %+v", e)
+			}
+			finish(t, next)
+		})
+	}
+}
+
+// A kill reaches a job that traces its keeper.
+func TestTracedKeeper(t *testing.T) {
+	pool := newPool(t)
+	k, holder, out := startThief(t, pool, "trace")
+	if text := line(t, out); text != "done <nil>" {
+		_ = k.Kill(keeper.KillOptions{})
+		untilEmpty(t, k)
+		t.Skip(text)
+	}
+	keeper.AwaitTraced(k)
+	if err := k.Kill(keeper.KillOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	expectEnded(t, k, holder, keeper.Lost)
+}
