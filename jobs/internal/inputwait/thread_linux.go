@@ -43,18 +43,8 @@ func (p *Prober) inspect(proc process, st *stat) {
 	if st.headless {
 		tids = slices.DeleteFunc(tids, func(tid int) bool { return tid == proc.pid })
 	}
-	for _, tid := range tids {
-		if p.r.spent() {
-			s.cut = true
-			break
-		}
-		p.thread(&in, tid)
-	}
+	p.scan(&in, tids)
 	if in.runs || !in.found && st.state == 'D' {
-		s.runner = proc.pid
-	}
-	if in.found && len(tids) > 1 && !in.runs && p.moved(&in, tids) {
-		in.runs = true
 		s.runner = proc.pid
 	}
 	if in.denied && st.state == 'S' {
@@ -69,6 +59,31 @@ func (p *Prober) inspect(proc process, st *stat) {
 	}
 	if !s.found || in.best.better(&s.best) {
 		s.found, s.best = true, in.best
+	}
+}
+
+// scan looks at the threads of a process. What one waits for is read in several steps: where it
+// has woken up between two, the memory that was read may have been used for something else.
+func (p *Prober) scan(in *inspection, tids []int) {
+	before, counted := 0, false
+	if len(tids) == 1 {
+		before, counted = turns(in.process, tids[0])
+	}
+	for _, tid := range tids {
+		if p.r.spent() {
+			p.s.cut = true
+			break
+		}
+		p.thread(in, tid)
+	}
+	switch {
+	case !in.found:
+	case counted:
+		if after, _ := turns(in.process, tids[0]); after != before {
+			in.found, in.runs = false, true // It may wait for anything.
+		}
+	case len(tids) > 1 && !in.runs:
+		in.runs = p.moved(in, tids)
 	}
 }
 
@@ -104,6 +119,8 @@ func (p *Prober) moved(in *inspection, tids []int) bool {
 	if !again.found || again.best.call != waits.call {
 		return true
 	}
+	in.best = again.best // The first time it may have woken up meanwhile.
+	in.best.endless = waits.endless
 	for _, tid := range tids {
 		if p.s.cut = p.s.cut || p.r.spent(); p.s.cut {
 			break // Then it is not exact whatever they do.
