@@ -84,6 +84,7 @@ type Job struct {
 	leaning   leaning
 	folder    *store.Folder // nil: output is kept in memory alone
 	fileHolds holds
+	recording *recording // nil: the job is not recorded
 	infoMu    sync.Mutex // held to write info.json
 	infoFinal bool       // guarded by infoMu: nothing more is written
 

@@ -232,6 +232,9 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	if err := spec.check(&m.platform); err != nil {
 		return nil, Pending[StartResult]{}, err
 	}
+	if err := m.checkRecord(&spec); err != nil {
+		return nil, Pending[StartResult]{}, err
+	}
 	j, err := m.register(spec)
 	if err != nil {
 		return nil, Pending[StartResult]{}, err
