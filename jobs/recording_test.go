@@ -1,0 +1,444 @@
+package jobs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shelld/jobs/internal/cast"
+	"shelld/jobs/internal/proc"
+)
+
+// startRecorded starts a played job that is recorded, and returns where.
+func startRecorded(t *testing.T, sink *recorder, l Limits, prepare func(*Manager)) (f *fakeJob, path string) {
+	t.Helper()
+	dir := t.TempDir()
+	f = startFakeWith(t, sink, func(m *Manager) {
+		m.limits = l.withDefaults(true)
+		var err error
+		if m.archive, err = openArchive(persistIn(dir), m.limits, slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+		if prepare != nil {
+			prepare(m)
+		}
+	}, func(s *Spec) { s.Record, s.Command = true, ptr("vi 'a b'") })
+	return f, filepath.Join(dir, "session", "1", recordingFile)
+}
+
+// types has input taken by the kernel, and returns when it is.
+func (f *fakeJob) types(in Input) {
+	f.t.Helper()
+	p := f.writes(in)
+	n := len(in.Text)
+	if in.AppendNewline {
+		n++
+	}
+	f.in.room <- n
+	must(f.t, p)
+}
+
+// emits has the job print something, which is stored when it returns.
+func (f *fakeJob) emits(text string) {
+	f.out.data <- []byte(text)
+	synctest.Wait()
+}
+
+// recorded returns the lines of a recording, which must all be whole.
+func recorded(t *testing.T, path string) (header string, events []string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(b), "\n")
+	if len(lines) < 2 || lines[len(lines)-1] != "" {
+		t.Fatalf("the last line is not whole: %q", b)
+	}
+	return lines[0], lines[1 : len(lines)-1]
+}
+
+func sameEvents(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("the recording has\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestRecording(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, path := startRecorded(t, &recorder{}, Limits{}, nil)
+		time.Sleep(1500 * time.Microsecond)
+		f.emits("\x1b[1mhé\xe2\x82")
+		time.Sleep(time.Second)
+		f.emits("\xac\xff\xf0\x9f")
+		f.types(Input{Text: "l\xc3"})
+		f.types(Input{Text: "\xa9", AppendNewline: true})
+		time.Sleep(time.Minute)
+		must(t, f.Resize(100, 30))
+		must(t, f.Resize(100, 30)) // as it is
+		f.emits("done\r\n")
+		time.Sleep(time.Second)
+		f.proc.exit(3)
+		synctest.Wait()
+		time.Sleep(time.Second)
+		f.emits("late")
+		f.proc.gone()
+		synctest.Wait()
+		header, events := recorded(t, path)
+		if want := `{"version":3,"term":{"cols":80,"rows":24},"timestamp":946684800,"command":"vi 'a b'"}`; header != want {
+			t.Errorf("%s", header)
+		}
+		sameEvents(t, events,
+			`[0.001500,"o","\u001b[1mhé"]`,
+			`[1.000000,"o","€`+"\ufffd"+`"]`,
+			`[0.000000,"i","l"]`,
+			`[0.000000,"i","é\r"]`,
+			`[60.000000,"r","100x30"]`,
+			`[0.000000,"r","100x30"]`,
+			`[0.000000,"o","`+"\ufffd"+`done\r\n"]`,
+			`[2.000000,"o","late"]`,
+			`[0.000000,"x","3"]`)
+		f.finish()
+	})
+}
+
+// A job that is over has its recording whole when it is told to be closed, one that was shown
+// and typed nothing as well.
+func TestRecordingAtClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, path := startRecorded(t, &recorder{}, Limits{}, nil)
+		f.proc.exit(0)
+		f.proc.gone()
+		synctest.Wait()
+		if f.sink.names()[1] != "closed" {
+			t.Fatal(f.sink.names())
+		}
+		_, events := recorded(t, path)
+		sameEvents(t, events, `[0.000000,"x","0"]`)
+		if got := f.m.archive.total.Used(); got != size(t, path) {
+			t.Errorf("%d bytes count, the file has %d", got, size(t, path))
+		}
+		must(t, f.Remove(false))
+		if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) || f.m.archive.total.Used() != 0 {
+			t.Errorf("removed, it is there: %v; %d bytes count", err, f.m.archive.total.Used())
+		}
+		f.finish()
+	})
+}
+
+func size(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+// How a leader has ended is told in one number, and not where nobody knows.
+func TestRecordedExits(t *testing.T) {
+	for want, e := range map[string]Exit{
+		"7 true": {Code: ptr(7)}, "143 true": {Signal: "SIGTERM"}, "180 true": {Signal: "SIG52"}, "0 false": {Reason: ReasonLost},
+	} {
+		status, known := exitStatus(&e)
+		if !known {
+			status = 0
+		}
+		if got := fmt.Sprint(status, known); got != want {
+			t.Errorf("%+v: %s, not %s", e, got, want)
+		}
+	}
+}
+
+// What is secret is in no recording, whoever has typed or printed it, and however it is cut.
+func TestSecretsAreNotRecorded(t *testing.T) {
+	const secret = "correct horse"
+	synctest.Test(t, func(t *testing.T) {
+		term := &echoTerminal{}
+		term.set(true)
+		f, path := startRecorded(t, &recorder{}, Limits{}, func(m *Manager) {
+			if err := m.SetSecret("S", secret); err != nil {
+				t.Fatal(err)
+			}
+		})
+		f.term = term
+		f.emits("say correct ")
+		f.emits("horse twice\r\n")
+		for _, part := range []string{"x", "correct", " hor", "se", "y", "co", "z"} {
+			f.types(Input{Text: part})
+		}
+		f.types(Input{Text: "hunter2", Secret: true})
+		term.set(false)
+		f.types(Input{Text: "swordfish", AppendNewline: true})
+		f.AnswerSecret("w1", []byte("open sesame")) // nobody has asked: it is not typed
+		term.set(true)
+		f.types(Input{Text: "shown", AppendNewline: true})
+		f.types(Input{Text: "correct ho"})
+		f.proc.exit(0)
+		f.proc.gone()
+		synctest.Wait()
+		_, events := recorded(t, path)
+		sameEvents(t, events,
+			`[0.000000,"o","say "]`, `[0.000000,"o","*** twice\r\n"]`,
+			`[0.000000,"i","x"]`, `[0.000000,"i","***"]`, `[0.000000,"i","y"]`, `[0.000000,"i","coz"]`,
+			`[0.000000,"i","shown\r"]`, `[0.000000,"i","***"]`, `[0.000000,"x","0"]`)
+		f.finish()
+	})
+}
+
+// An echoTerminal shows what is typed, or not.
+type echoTerminal struct {
+	fakeTerminal
+	asked func() // not nil: called when it is asked
+}
+
+func (t *echoTerminal) set(echo bool) { t.attrs = proc.Attrs{Canonical: true, Echo: echo, CRToNL: true} }
+
+func (t *echoTerminal) Attrs() (proc.Attrs, error) {
+	a := t.attrs
+	if t.asked != nil {
+		t.asked()
+	}
+	return a, nil
+}
+
+// A program that has switched echo off while input was on its way may have got it as a password.
+func TestEchoEndsWhileInputIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		term := &echoTerminal{}
+		term.set(true)
+		f, path := startRecorded(t, &recorder{}, Limits{}, nil)
+		f.term = term
+		asked := 0
+		term.asked = func() {
+			if asked++; asked == 2 { // when it was queued, and when it is handed over
+				term.set(false)
+			}
+		}
+		f.types(Input{Text: "swordfish", AppendNewline: true})
+		if asked < 3 {
+			t.Errorf("the terminal was asked %d times", asked)
+		}
+		f.proc.exit(0)
+		f.proc.gone()
+		synctest.Wait()
+		_, events := recorded(t, path)
+		sameEvents(t, events, `[0.000000,"x","0"]`)
+		f.finish()
+	})
+}
+
+// Typed in random pieces, with secret values and parts of them in between: what is recorded is
+// what a redactor makes of it as a whole.
+func TestRecordedInputIsCutAnyhow(t *testing.T) {
+	const secret = "abcabd"
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			f, path := startRecorded(t, &recorder{}, Limits{}, func(m *Manager) {
+				if err := m.SetSecret("S", secret); err != nil {
+					t.Fatal(err)
+				}
+			})
+			var text strings.Builder
+			for text.Len() < 200 {
+				text.WriteString([]string{"a", "abc", secret, "x", "d", "é"}[r.IntN(6)])
+			}
+			text.WriteString("\r")
+			for rest := text.String(); rest != ""; {
+				n := min(1+r.IntN(9), len(rest))
+				f.types(Input{Text: rest[:n]})
+				rest = rest[n:]
+			}
+			f.proc.exit(0)
+			f.proc.gone()
+			synctest.Wait()
+			_, events := recorded(t, path)
+			var got strings.Builder
+			for _, e := range events {
+				if _, data, ok := strings.Cut(e, `,"i","`); ok {
+					got.WriteString(strings.TrimSuffix(data, `"]`))
+				}
+			}
+			want := strings.TrimSuffix(f.m.CleanText(text.String()), "\r") + `\r`
+			if got.String() != want {
+				t.Errorf("%q is recorded as\n%q and not\n%q", text.String(), got.String(), want)
+			}
+			f.finish()
+		})
+	}
+}
+
+// The limits end a recording and nothing else, and it says so.
+func TestLimitsOfARecording(t *testing.T) {
+	for name, l := range map[string]Limits{
+		"limits.spoolDiskBytes (20000 bytes)": {SpoolDisk: 20_000},
+		"limits.spoolTotalBytes":              {SpoolTotal: 60_000},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			sink := &recorder{}
+			f, path := startRecorded(t, sink, l, nil)
+			line := strings.Repeat("0123456789", 100)
+			for range 50 {
+				time.Sleep(time.Second)
+				f.emits(line)
+			}
+			time.Sleep(time.Second)
+			f.types(Input{Text: "not recorded"})
+			f.proc.exit(0)
+			f.proc.gone()
+			synctest.Wait()
+			_, events := recorded(t, path)
+			n := len(events) - 2
+			if n < 10 || n > 40 {
+				t.Fatalf("%s: %d events", name, n)
+			}
+			for _, e := range events[:n] {
+				if e != `[1.000000,"o","`+line+`"]` {
+					t.Errorf("%.50s", e)
+				}
+			}
+			sameEvents(t, events[n:],
+				`[1.000000,"m","shelld: the recording ends here, as it has used up `+name+`; the job went on"]`,
+				fmt.Sprintf(`[%d.000000,"x","0"]`, 50-n))
+			info := must(t, f.Info())
+			if l.SpoolDisk > 0 && (size(t, path) > l.SpoolDisk || info.OutputFileError != "") {
+				t.Errorf("%s: %d bytes; %q", name, size(t, path), info.OutputFileError)
+			}
+			if got := f.End(PTY); got != 50_000 {
+				t.Errorf("the output has %d bytes", got)
+			}
+			f.finish()
+		})
+	}
+}
+
+// While the disk takes nothing, what waits for it is bounded: output comes later, in few
+// events, and of input too much is missing, and told to be.
+func TestRecordingOnAStuckDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		var file memoryFile
+		r := &recording{
+			job: f.Job, streams: f.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
+			text: make([]cast.Text, 2), read: make([]int64, 1),
+			cast: cast.NewWriter(cast.Options{File: &file, Max: 1 << 30}, cast.Header{Cols: 80, Rows: 24}),
+		}
+		st := f.streams[0]
+		const lines = 3 * mostMoments
+		var want strings.Builder
+		for i := range lines {
+			line := fmt.Sprintln(i)
+			want.WriteString(line)
+			f.emits(line)
+			r.output(st, r.now())
+			if i%2 == 0 {
+				r.mu.Lock()
+				r.typed(r.now(), []byte("ab"))
+				r.mu.Unlock()
+			}
+			if err := r.resize(80, 20+i%10, func() error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := len(r.moments); n > mostMoments+int(noteKinds) {
+			t.Errorf("%d notes wait", n)
+		}
+		all, ended := r.take(nil)
+		if ended || len(r.moments) != 0 || r.typing != 0 {
+			t.Error("they still do")
+		}
+		for i := range all {
+			r.write(&all[i])
+		}
+		r.flush()
+		var out, in strings.Builder
+		var lost, last string
+		for _, e := range strings.Split(file.String(), "\n")[1:] {
+			_, data, _ := strings.Cut(strings.TrimSuffix(e, `"]`), `,"`)
+			code, data, _ := strings.Cut(data, `","`)
+			switch code {
+			case "o":
+				out.WriteString(strings.ReplaceAll(data, `\n`, "\n"))
+			case "i":
+				in.WriteString(data)
+			case "m":
+				lost = data
+			case "r":
+				last = data
+			}
+		}
+		if out.String() != want.String() {
+			t.Errorf("%d bytes of output, not %d", out.Len(), want.Len())
+		}
+		if told := fmt.Sprintf("shelld: here are missing %d bytes of input, since the disk was too slow", lines-in.Len()); lost != told || in.Len() == 0 {
+			t.Errorf("%d bytes of input, and: %s", in.Len(), lost)
+		}
+		if want := fmt.Sprintf("80x%d", 20+(lines-1)%10); last != want {
+			t.Errorf("the last size is %s, not %s", last, want)
+		}
+		f.end()
+	})
+}
+
+// A memoryFile is a file in memory.
+type memoryFile struct{ bytes.Buffer }
+
+func (d *memoryFile) Truncate(n int64) error {
+	d.Buffer.Truncate(int(n))
+	return nil
+}
+
+// What the spool has dropped before it was recorded is told.
+func TestRecordingOfDroppedOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.limits.SpoolMemory = 256 << 10 }, func(*Spec) {})
+		var file memoryFile
+		r := &recording{
+			job: f.Job, streams: f.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
+			text: make([]cast.Text, 2), read: make([]int64, 1),
+			cast: cast.NewWriter(cast.Options{File: &file, Max: 1 << 30}, cast.Header{Cols: 80, Rows: 24}),
+		}
+		line := strings.Repeat("x", 1000)
+		for range 1000 {
+			f.emits(line)
+		}
+		r.output(f.streams[0], r.now())
+		all, _ := r.take(nil)
+		for i := range all {
+			r.write(&all[i])
+		}
+		r.flush()
+		var kept int64
+		for _, k := range f.streams[0].spool.Kept() {
+			kept += k.To - k.From
+		}
+		if n := strings.Count(file.String(), "x"); int64(n) != kept {
+			t.Errorf("%d bytes are recorded, and %d kept", n, kept)
+		}
+		if want := fmt.Sprintf("here are missing %d bytes of output, which was dropped before it could be recorded", 1_000_000-kept); !strings.Contains(file.String(), want) {
+			t.Errorf("it does not say: %s", want)
+		}
+		f.end()
+	})
+}
+
+// Nothing can be recorded where there are no files.
+func TestRecordNeedsFiles(t *testing.T) {
+	m := newManager(slog.New(slog.DiscardHandler))
+	_, _, err := m.Start(Spec{Argv: []string{"true"}, Record: true})
+	if err == nil || err.Code != CodeUnsupported || err.Pointer != "/record" || len(m.jobs) != 0 {
+		t.Errorf("%+v", err)
+	}
+}
