@@ -106,7 +106,7 @@ func (j *Job) store(st *stream, p []byte) {
 	kept := p[:j.budget.take(len(p))]
 	st.display.read(kept)
 	st.spool.Append(kept)
-	j.recording.output(st, at)
+	j.recording.output(st, at, len(kept))
 	st.display.stored()
 	st.src.Stored() // last: from here on it may be told that this was all
 	if !over {

@@ -2,7 +2,7 @@ package jobs
 
 import (
 	"fmt"
-	"os"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -10,6 +10,7 @@ import (
 
 	"shelld/jobs/internal/cast"
 	"shelld/jobs/internal/redact"
+	"shelld/jobs/internal/store"
 )
 
 // recordingFile is what was shown and typed, beside the output, where a start asks for it.
@@ -48,11 +49,20 @@ type recording struct {
 	over    bool  // the file takes no more: nothing more is noted but the exit
 	failed  error // of the file
 
-	file *os.File     // run's; nil: none could be made
-	cast *cast.Writer // the same
-	text []cast.Text  // of each stream, and of the input; run's
-	read []int64      // up to where each stream is written; run's
+	file recordingDisk // run's; nil: none could be made
+	cast *cast.Writer  // the same
+	text []cast.Text   // of each stream, and of the input; run's
+	read []int64       // up to where each stream is written; run's
 }
+
+// A recordingDisk is where a recording is written.
+type recordingDisk interface {
+	cast.File
+	io.Closer
+}
+
+// createRecording makes the file. Tests have another one.
+func createRecording(f *store.Folder) (recordingDisk, error) { return f.Create(recordingFile) }
 
 // A moment is something that has happened.
 type moment struct {
@@ -137,9 +147,9 @@ func (r *recording) now() time.Duration {
 	return time.Since(r.began)
 }
 
-// output notes that a stream has more.
-func (r *recording) output(st *stream, at time.Duration) {
-	if r == nil {
+// output notes that a stream has n bytes more.
+func (r *recording) output(st *stream, at time.Duration, n int) {
+	if r == nil || n == 0 {
 		return
 	}
 	kind := noteOutput

@@ -11,12 +11,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"shelld/jobs/internal/cast"
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/store"
 )
 
 // startRecorded starts a played job that is recorded, and returns where.
@@ -203,7 +205,9 @@ type echoTerminal struct {
 	asked func() // not nil: called when it is asked
 }
 
-func (t *echoTerminal) set(echo bool) { t.attrs = proc.Attrs{Canonical: true, Echo: echo, CRToNL: true} }
+func (t *echoTerminal) set(echo bool) {
+	t.attrs = proc.Attrs{Canonical: true, Echo: echo, CRToNL: true}
+}
 
 func (t *echoTerminal) Attrs() (proc.Attrs, error) {
 	a := t.attrs
@@ -265,15 +269,10 @@ func TestRecordedInputIsCutAnyhow(t *testing.T) {
 			f.proc.gone()
 			synctest.Wait()
 			_, events := recorded(t, path)
-			var got strings.Builder
-			for _, e := range events {
-				if _, data, ok := strings.Cut(e, `,"i","`); ok {
-					got.WriteString(strings.TrimSuffix(data, `"]`))
-				}
-			}
+			got, _ := dataOf(strings.Join(events, "\n")+"\n", "i")
 			want := strings.TrimSuffix(f.m.CleanText(text.String()), "\r") + `\r`
-			if got.String() != want {
-				t.Errorf("%q is recorded as\n%q and not\n%q", text.String(), got.String(), want)
+			if got != want {
+				t.Errorf("%q is recorded as\n%q and not\n%q", text.String(), got, want)
 			}
 			f.finish()
 		})
@@ -342,7 +341,7 @@ func TestRecordingOnAStuckDisk(t *testing.T) {
 			line := fmt.Sprintln(i)
 			want.WriteString(line)
 			f.emits(line)
-			r.output(st, r.now())
+			r.output(st, r.now(), len(line))
 			if i%2 == 0 {
 				r.mu.Lock()
 				r.typed(r.now(), []byte("ab"))
@@ -363,27 +362,15 @@ func TestRecordingOnAStuckDisk(t *testing.T) {
 			r.write(&all[i])
 		}
 		r.flush()
-		var out, in strings.Builder
-		var lost, last string
-		for _, e := range strings.Split(file.String(), "\n")[1:] {
-			_, data, _ := strings.Cut(strings.TrimSuffix(e, `"]`), `,"`)
-			code, data, _ := strings.Cut(data, `","`)
-			switch code {
-			case "o":
-				out.WriteString(strings.ReplaceAll(data, `\n`, "\n"))
-			case "i":
-				in.WriteString(data)
-			case "m":
-				lost = data
-			case "r":
-				last = data
-			}
+		lost, _ := dataOf(file.String(), "m")
+		_, last := dataOf(file.String(), "r")
+		out, _ := dataOf(file.String(), "o")
+		in, _ := dataOf(file.String(), "i")
+		if out = strings.ReplaceAll(out, `\n`, "\n"); out != want.String() {
+			t.Errorf("%d bytes of output, not %d", len(out), want.Len())
 		}
-		if out.String() != want.String() {
-			t.Errorf("%d bytes of output, not %d", out.Len(), want.Len())
-		}
-		if told := fmt.Sprintf("shelld: here are missing %d bytes of input, since the disk was too slow", lines-in.Len()); lost != told || in.Len() == 0 {
-			t.Errorf("%d bytes of input, and: %s", in.Len(), lost)
+		if told := fmt.Sprintf("shelld: here are missing %d bytes of input, since the disk was too slow", lines-len(in)); lost != told || in == "" {
+			t.Errorf("%d bytes of input, and: %s", len(in), lost)
 		}
 		if want := fmt.Sprintf("80x%d", 20+(lines-1)%10); last != want {
 			t.Errorf("the last size is %s, not %s", last, want)
@@ -392,12 +379,89 @@ func TestRecordingOnAStuckDisk(t *testing.T) {
 	})
 }
 
+// dataOf is the data of all events of a code, and of the last of them.
+func dataOf(recording, code string) (all, last string) {
+	for line := range strings.Lines(recording) {
+		if _, data, ok := strings.Cut(line, `,"`+code+`","`); ok {
+			last = strings.TrimSuffix(data, "\"]\n")
+			all += last
+		}
+	}
+	return all, last
+}
+
 // A memoryFile is a file in memory.
 type memoryFile struct{ bytes.Buffer }
 
 func (d *memoryFile) Truncate(n int64) error {
 	d.Buffer.Truncate(int(n))
 	return nil
+}
+
+// A stuckFile takes nothing until it is let go on, and then fails if it is told to.
+type stuckFile struct {
+	memoryFile
+	on   chan struct{}
+	fail error
+}
+
+func (s *stuckFile) Write(p []byte) (int, error) {
+	<-s.on
+	if s.fail != nil {
+		return 0, s.fail
+	}
+	return s.memoryFile.Write(p)
+}
+
+func (s *stuckFile) Close() error { return nil }
+
+// A disk that takes nothing of a recording holds up the job's closing, and nothing else.
+func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
+	for name, fail := range map[string]error{"it goes on": nil, "it fails": &fs.PathError{Op: "write", Path: "/there/session.cast", Err: syscall.ENOSPC}} {
+		synctest.Test(t, func(t *testing.T) {
+			sink := &recorder{}
+			file := &stuckFile{on: make(chan struct{}), fail: fail}
+			f, _ := startRecorded(t, sink, Limits{}, func(m *Manager) {
+				m.createRecording = func(*store.Folder) (recordingDisk, error) { return file, nil }
+			})
+			for range 3 * mostMoments {
+				f.emits("0123456789")
+			}
+			f.types(Input{Text: "typed"})
+			must(t, f.Resize(90, 20))
+			began := time.Now()
+			p := f.Kill(KillOptions{})
+			<-f.proc.kills
+			f.proc.exit(0)
+			f.proc.gone()
+			if r := must(t, p); r.State.Status != StatusExited || time.Since(began) != fileTime {
+				t.Errorf("%s: killed, it is %s after %v", name, r.State.Status, time.Since(began))
+			}
+			if got := sink.names(); !slices.Equal(got, []string{"exited"}) {
+				t.Errorf("%s: %v before the recording is complete", name, got)
+			}
+			close(file.on)
+			synctest.Wait()
+			if got := sink.names(); !slices.Equal(got, []string{"exited", "closed"}) {
+				t.Errorf("%s: %v", name, got)
+			}
+			info := must(t, f.Info())
+			text := file.String()
+			out, _ := dataOf(text, "o")
+			switch {
+			case fail == nil:
+				if info.OutputFileError != "" || out != strings.Repeat("0123456789", 3*mostMoments) || !strings.Contains(text, `"x","0"`) {
+					t.Errorf("%s: %q; %d bytes", name, info.OutputFileError, len(text))
+				}
+			case info.OutputFile != "/there/session.cast" || info.OutputFileError != "no space left on device" || text != "":
+				t.Errorf("%s: %q, %q; %q", name, info.OutputFile, info.OutputFileError, text)
+			}
+			if got := f.End(PTY); got != 30*mostMoments {
+				t.Errorf("%s: the output has %d bytes", name, got)
+			}
+			f.finish()
+		})
+	}
 }
 
 // What the spool has dropped before it was recorded is told.
@@ -414,7 +478,7 @@ func TestRecordingOfDroppedOutput(t *testing.T) {
 		for range 1000 {
 			f.emits(line)
 		}
-		r.output(f.streams[0], r.now())
+		r.output(f.streams[0], r.now(), 1)
 		all, _ := r.take(nil)
 		for i := range all {
 			r.write(&all[i])

@@ -35,7 +35,7 @@ func (r *recording) run() {
 
 // open makes the file.
 func (r *recording) open() {
-	file, err := r.job.folder.Create(recordingFile)
+	file, err := r.job.mgr.createRecording(r.job.folder)
 	if err != nil {
 		r.stop(err)
 		return
