@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -25,16 +27,20 @@ import (
 func startRecorded(t *testing.T, sink *recorder, l Limits, prepare func(*Manager)) (f *fakeJob, path string) {
 	t.Helper()
 	dir := t.TempDir()
+	var mgr *Manager
 	f = startFakeWith(t, sink, func(m *Manager) {
 		m.limits = l.withDefaults(true)
 		var err error
 		if m.archive, err = openArchive(persistIn(dir), m.limits, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
+		mgr = m
+	}, func(s *Spec) {
+		s.Record, s.Command = true, ptr("vi 'a b'")
 		if prepare != nil {
-			prepare(m)
+			prepare(mgr)
 		}
-	}, func(s *Spec) { s.Record, s.Command = true, ptr("vi 'a b'") })
+	})
 	return f, filepath.Join(dir, "session", "1", recordingFile)
 }
 
@@ -94,7 +100,7 @@ func TestRecording(t *testing.T) {
 		f.proc.exit(3)
 		synctest.Wait()
 		time.Sleep(time.Second)
-		f.emits("late")
+		f.emits("late\xe2\x82")
 		f.proc.gone()
 		synctest.Wait()
 		header, events := recorded(t, path)
@@ -110,6 +116,7 @@ func TestRecording(t *testing.T) {
 			`[0.000000,"r","100x30"]`,
 			`[0.000000,"o","`+"\ufffd"+`done\r\n"]`,
 			`[2.000000,"o","late"]`,
+			`[0.000000,"o","`+"\ufffd"+`"]`,
 			`[0.000000,"x","3"]`)
 		f.finish()
 	})
@@ -170,11 +177,11 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 		term := &echoTerminal{}
 		term.set(true)
 		f, path := startRecorded(t, &recorder{}, Limits{}, func(m *Manager) {
+			plays(m, term, nil)
 			if err := m.SetSecret("S", secret); err != nil {
 				t.Fatal(err)
 			}
 		})
-		f.term = term
 		f.emits("say correct ")
 		f.emits("horse twice\r\n")
 		for _, part := range []string{"x", "correct", " hor", "se", "y", "co", "z"} {
@@ -199,48 +206,82 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	})
 }
 
+// plays has a job run on a terminal, and type into an input where that is not nil.
+func plays(m *Manager, term terminal, in func(*fakeInput) input) {
+	launch := m.launch
+	m.launch = func(s *Spec, p plan) (*launched, *Error) {
+		l, err := launch(s, p)
+		l.term = term
+		if in != nil {
+			l.input = in(l.input.(*fakeInput))
+		}
+		return l, err
+	}
+}
+
 // An echoTerminal shows what is typed, or not.
 type echoTerminal struct {
 	fakeTerminal
-	asked func() // not nil: called when it is asked
+	mu   sync.Mutex
+	echo []bool // when it is asked the next times; the last of them stays
 }
 
-func (t *echoTerminal) set(echo bool) {
-	t.attrs = proc.Attrs{Canonical: true, Echo: echo, CRToNL: true}
+func (t *echoTerminal) set(echo ...bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.echo = echo
 }
 
 func (t *echoTerminal) Attrs() (proc.Attrs, error) {
-	a := t.attrs
-	if t.asked != nil {
-		t.asked()
-	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := proc.Attrs{Canonical: true, Echo: t.echo[0], CRToNL: true}
+	t.echo = t.echo[min(1, len(t.echo)-1):]
 	return a, nil
 }
 
+// A quickInput takes all at once.
+type quickInput struct{ *fakeInput }
+
+func (quickInput) WriteNow(p []byte) (int, error) { return len(p), nil }
+
 // A program that has switched echo off while input was on its way may have got it as a password.
 func TestEchoEndsWhileInputIsWritten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		term := &echoTerminal{}
-		term.set(true)
-		f, path := startRecorded(t, &recorder{}, Limits{}, nil)
-		f.term = term
-		asked := 0
-		term.asked = func() {
-			if asked++; asked == 2 { // when it was queued, and when it is handed over
-				term.set(false)
+	quick := func(in *fakeInput) input { return quickInput{in} }
+	const on, off = true, false
+	for _, c := range []struct {
+		name string
+		echo []bool // when it is queued; right before it is written, and after; and the same for the writeLoop
+		in   func(*fakeInput) input
+		want bool
+	}{
+		{"at once", []bool{on, on, on}, quick, true},
+		{"at once, off from the start", []bool{off, on, on}, quick, false},
+		{"at once, off before", []bool{on, off, on}, quick, false},
+		{"at once, off behind", []bool{on, on, off}, quick, false},
+		{"later", []bool{on, on, on, on}, nil, true},
+		{"later, off before", []bool{on, on, off, on}, nil, false},
+		{"later, off behind", []bool{on, on, on, off}, nil, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			term := &echoTerminal{}
+			term.set(c.echo...)
+			f, path := startRecorded(t, &recorder{}, Limits{}, func(m *Manager) { plays(m, term, c.in) })
+			p := f.writes(Input{Text: "swordfish"})
+			if c.in == nil {
+				f.in.room <- len("swordfish")
 			}
-		}
-		f.types(Input{Text: "swordfish", AppendNewline: true})
-		if asked < 3 {
-			t.Errorf("the terminal was asked %d times", asked)
-		}
-		f.proc.exit(0)
-		f.proc.gone()
-		synctest.Wait()
-		_, events := recorded(t, path)
-		sameEvents(t, events, `[0.000000,"x","0"]`)
-		f.finish()
-	})
+			must(t, p)
+			f.proc.exit(0)
+			f.proc.gone()
+			synctest.Wait()
+			_, events := recorded(t, path)
+			if got := slices.Contains(events, `[0.000000,"i","swordfish"]`); got != c.want || !c.want && len(events) != 1 {
+				t.Errorf("%s: %v", c.name, events)
+			}
+			f.finish()
+		})
+	}
 }
 
 // Typed in random pieces, with secret values and parts of them in between: what is recorded is
@@ -420,8 +461,13 @@ func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
 	for name, fail := range map[string]error{"it goes on": nil, "it fails": &fs.PathError{Op: "write", Path: "/there/session.cast", Err: syscall.ENOSPC}} {
 		synctest.Test(t, func(t *testing.T) {
 			sink := &recorder{}
+			var last atomic.Pointer[Info] // that was written
 			file := &stuckFile{on: make(chan struct{}), fail: fail}
 			f, _ := startRecorded(t, sink, Limits{}, func(m *Manager) {
+				m.archive.encode = func(i Info) ([]byte, error) {
+					last.Store(&i)
+					return nil, nil
+				}
 				m.createRecording = func(*store.Folder) (recordingDisk, error) { return file, nil }
 			})
 			for range 3 * mostMoments {
@@ -453,7 +499,7 @@ func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
 				if info.OutputFileError != "" || out != strings.Repeat("0123456789", 3*mostMoments) || !strings.Contains(text, `"x","0"`) {
 					t.Errorf("%s: %q; %d bytes", name, info.OutputFileError, len(text))
 				}
-			case info.OutputFile != "/there/session.cast" || info.OutputFileError != "no space left on device" || text != "":
+			case last.Load().OutputFile != info.OutputFile || info.OutputFile != "/there/session.cast" || info.OutputFileError != "no space left on device" || text != "":
 				t.Errorf("%s: %q, %q; %q", name, info.OutputFile, info.OutputFileError, text)
 			}
 			if got := f.End(PTY); got != 30*mostMoments {
