@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"time"
 
+	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/redact"
 )
 
 // What is typed is recorded when the kernel has taken it, but for what nobody is to see: what
-// was said to be secret, and what is typed while the terminal shows nothing of a line, as where
+// was said to be secret, and what is typed while the terminal shows nothing of it, as where
 // a password is asked for. Nothing stands in its place, so that not even its length is told.
 // Secret values are taken out of the rest, however they are cut into writes: what may be the
 // begin of one is recorded when that is decided.
@@ -23,8 +24,13 @@ func (j *Job) seen(q *queued) bool {
 		return true
 	}
 	attrs, err := j.term.Attrs()
-	return err == nil && (attrs.Echo || !attrs.Canonical)
+	return err == nil && shows(attrs)
 }
+
+// shows says whether what is typed is shown, or read by a program that has taken all of the
+// keyboard over, as editors and the shells' own lines do, and shows it itself. One that asks for
+// a password by single keys, and prints stars, leaves Enter to the terminal.
+func shows(a proc.Attrs) bool { return a.Echo || !a.Canonical && !a.CRToNL }
 
 // writeNow is WriteNow of the input. What echoes it is recorded behind it.
 func (j *Job) writeNow(p []byte) (n int, err error) {

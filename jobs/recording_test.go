@@ -284,6 +284,24 @@ func TestEchoEndsWhileInputIsWritten(t *testing.T) {
 	}
 }
 
+func TestShows(t *testing.T) {
+	for name, c := range map[string]struct {
+		attrs proc.Attrs
+		want  bool
+	}{
+		"a line":                 {proc.Attrs{Canonical: true, Echo: true, CRToNL: true}, true},
+		"a password":             {proc.Attrs{Canonical: true, CRToNL: true}, false},
+		"keys that are echoed":   {proc.Attrs{Echo: true, CRToNL: true}, true},
+		"a password, with stars": {proc.Attrs{CRToNL: true}, false},
+		"an editor":              {proc.Attrs{}, true},
+		"a password, raw lines":  {proc.Attrs{Canonical: true}, false},
+	} {
+		if got := shows(c.attrs); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // Typed in random pieces, with secret values and parts of them in between: what is recorded is
 // what a redactor makes of it as a whole.
 func TestRecordedInputIsCutAnyhow(t *testing.T) {

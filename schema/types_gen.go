@@ -2430,9 +2430,10 @@ type JobRunParams struct {
 	// Whether session.cast is written into the job's outputDirectory: an asciicast of
 	// version 3 with what the job wrote, what was typed into it, each new size of its
 	// terminal and its exit, at their times. Secret values are replaced in it; left out is
-	// what was typed with secret or while the terminal did not show it. It is complete at
-	// job/closed. A server without capabilities.recordings, or that keeps output in memory
-	// alone, refuses true (unsupported). Default false.
+	// what was typed with secret or while the terminal did not show it, but to programs that
+	// read the keyboard raw. It is complete at job/closed. A server without
+	// capabilities.recordings, or that keeps output in memory alone, refuses true
+	// (unsupported). Default false.
 	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
 	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
@@ -2795,9 +2796,10 @@ type JobStartParams struct {
 	// Whether session.cast is written into the job's outputDirectory: an asciicast of
 	// version 3 with what the job wrote, what was typed into it, each new size of its
 	// terminal and its exit, at their times. Secret values are replaced in it; left out is
-	// what was typed with secret or while the terminal did not show it. It is complete at
-	// job/closed. A server without capabilities.recordings, or that keeps output in memory
-	// alone, refuses true (unsupported). Default false.
+	// what was typed with secret or while the terminal did not show it, but to programs that
+	// read the keyboard raw. It is complete at job/closed. A server without
+	// capabilities.recordings, or that keeps output in memory alone, refuses true
+	// (unsupported). Default false.
 	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
 	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
