@@ -14,17 +14,17 @@ import (
 // Secret values are taken out of the rest, however they are cut into writes: what may be the
 // begin of one is recorded when that is decided.
 
-// seen says whether an input may be in the recording. The terminal is asked before it is
-// written and after.
-func (j *Job) seen(q *queued) bool {
+// seen says whether an input may be in the recording as the terminal is now, and whether that is
+// because of a program that reads the keyboard raw.
+func (j *Job) seen(q *queued) (seen, raw bool) {
 	switch {
 	case j.recording == nil || q.secret || q.answer:
-		return false
+		return false, false
 	case j.term == nil:
-		return true
+		return true, false
 	}
 	attrs, err := j.term.Attrs()
-	return err == nil && shows(attrs)
+	return err == nil && shows(attrs), !attrs.Echo
 }
 
 // shows says whether what is typed is shown, or read by a program that has taken all of the
@@ -32,31 +32,43 @@ func (j *Job) seen(q *queued) bool {
 // a password by single keys, and prints stars, leaves Enter to the terminal.
 func shows(a proc.Attrs) bool { return a.Echo || !a.Canonical && !a.CRToNL }
 
-// writeNow is WriteNow of the input. What echoes it is recorded behind it.
+// writeNow is WriteNow of the input. What echoes it is recorded behind it. The terminal is asked
+// before and after: echo may end in between. Where the program read raw it asked for no password
+// before, and what it does after may well be what this input tells it to.
 func (j *Job) writeNow(p []byte) (n int, err error) {
 	q, r := j.queue.items[0], j.recording
-	if !j.seen(q) {
+	seen, raw := j.seen(q)
+	if !seen {
 		return j.input.WriteNow(p)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
 	n, err = j.input.WriteNow(p)
-	if n > 0 && j.seen(q) {
+	if n > 0 && !raw {
+		seen, _ = j.seen(q)
+	}
+	if n > 0 && seen {
 		r.typed(at, p[:n])
 	}
 	return n, err
 }
 
-// onWritten takes what came of a write by the writeLoop.
+// onWritten takes what came of a write by the writeLoop, which may have taken long.
 func (j *Job) onWritten(w writeDone) {
-	if q := j.queue.items[0]; w.n > 0 && q.recorded && j.seen(q) {
-		r := j.recording
-		r.mu.Lock()
-		r.typed(r.now(), q.data[q.written:][:w.n])
-		r.mu.Unlock()
+	if q := j.queue.items[0]; w.n > 0 && q.recorded {
+		if seen, _ := j.seen(q); seen {
+			j.recordTyped(q.data[q.written:][:w.n])
+		}
 	}
 	j.onWrote(w)
+}
+
+func (j *Job) recordTyped(p []byte) {
+	r := j.recording
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.typed(r.now(), p)
 }
 
 // typed notes input. The caller holds mu.

@@ -60,9 +60,10 @@ func TestRealRecordings(t *testing.T) {
 		files      []string
 	}{
 		{
-			"terminal", sh(`printf 'name? '; read n; stty -echo; printf 'password? '; read p; stty echo; echo; echo "$n has $p"; exit 3`), "name",
-			[]Input{{Text: "Ada", AppendNewline: true, Wait: untilOutput("password")}, {Text: "swordfish", AppendNewline: true}},
-			"name? Ada\r\npassword? \r\nAda has swordfish\r\n", "Ada\r", "3",
+			"terminal", sh(`printf 'name? '; read n; printf 'go? '; read g; stty -echo; printf 'password? '; read p; stty echo; echo; echo "$n has $p"; exit 3`), "name",
+			// The empty line may be left out: echo may be off before the terminal is asked.
+			[]Input{{Text: "Ada", AppendNewline: true, Wait: untilOutput("go")}, {AppendNewline: true, Wait: untilOutput("password")}, {Text: "swordfish", AppendNewline: true}},
+			"name? Ada\r\ngo? \r\npassword? \r\nAda has swordfish\r\n", "Ada\r", "3",
 			[]string{"info.json", "session.cast", "stdout.txt"},
 		},
 		{
@@ -97,7 +98,7 @@ func TestRealRecordings(t *testing.T) {
 		if c.name == "terminal" && header["term"].(map[string]any)["type"] != "xterm-256color" {
 			t.Errorf("%v", header)
 		}
-		if out, in, x := joined(events, "o"), joined(events, "i"), joined(events, "x"); out != c.out || in != c.in || x != c.x {
+		if out, in, x := joined(events, "o"), strings.Replace(joined(events, "i"), "\r\r", "\r", 1), joined(events, "x"); out != c.out || in != c.in || x != c.x {
 			t.Errorf("%s: output %q, input %q, exit %s", c.name, out, in, x)
 		}
 		if last := events[len(events)-1]; last.code != "x" {

@@ -175,7 +175,7 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	const secret = "correct horse"
 	synctest.Test(t, func(t *testing.T) {
 		term := &echoTerminal{}
-		term.set(true)
+		term.set(forLine)
 		f, path := startRecorded(t, &recorder{}, Limits{}, func(m *Manager) {
 			plays(m, term, nil)
 			if err := m.SetSecret("S", secret); err != nil {
@@ -188,10 +188,10 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 			f.types(Input{Text: part})
 		}
 		f.types(Input{Text: "hunter2", Secret: true})
-		term.set(false)
+		term.set(forPassword)
 		f.types(Input{Text: "swordfish", AppendNewline: true})
 		f.AnswerSecret("w1", []byte("open sesame")) // nobody has asked: it is not typed
-		term.set(true)
+		term.set(forLine)
 		f.types(Input{Text: "shown", AppendNewline: true})
 		f.types(Input{Text: "correct ho"})
 		f.proc.exit(0)
@@ -223,20 +223,27 @@ func plays(m *Manager, term terminal, in func(*fakeInput) input) {
 type echoTerminal struct {
 	fakeTerminal
 	mu   sync.Mutex
-	echo []bool // when it is asked the next times; the last of them stays
+	next []proc.Attrs // when it is asked the next times; the last of them stays
 }
 
-func (t *echoTerminal) set(echo ...bool) {
+// What a terminal does for a line, a password, and an editor.
+var (
+	forLine     = proc.Attrs{Canonical: true, Echo: true, CRToNL: true}
+	forPassword = proc.Attrs{Canonical: true, CRToNL: true}
+	forEditor   = proc.Attrs{}
+)
+
+func (t *echoTerminal) set(next ...proc.Attrs) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.echo = echo
+	t.next = next
 }
 
 func (t *echoTerminal) Attrs() (proc.Attrs, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a := proc.Attrs{Canonical: true, Echo: t.echo[0], CRToNL: true}
-	t.echo = t.echo[min(1, len(t.echo)-1):]
+	a := t.next[0]
+	t.next = t.next[min(1, len(t.next)-1):]
 	return a, nil
 }
 
@@ -248,20 +255,23 @@ func (quickInput) WriteNow(p []byte) (int, error) { return len(p), nil }
 // A program that has switched echo off while input was on its way may have got it as a password.
 func TestEchoEndsWhileInputIsWritten(t *testing.T) {
 	quick := func(in *fakeInput) input { return quickInput{in} }
-	const on, off = true, false
+	on, off, raw := forLine, forPassword, forEditor
 	for _, c := range []struct {
 		name string
-		echo []bool // when it is queued; right before it is written, and after; and the same for the writeLoop
+		echo []proc.Attrs // when it is queued; right before it is written, and after; and the same for the writeLoop
 		in   func(*fakeInput) input
 		want bool
 	}{
-		{"at once", []bool{on, on, on}, quick, true},
-		{"at once, off from the start", []bool{off, on, on}, quick, false},
-		{"at once, off before", []bool{on, off, on}, quick, false},
-		{"at once, off behind", []bool{on, on, off}, quick, false},
-		{"later", []bool{on, on, on, on}, nil, true},
-		{"later, off before", []bool{on, on, off, on}, nil, false},
-		{"later, off behind", []bool{on, on, on, off}, nil, false},
+		{"at once", []proc.Attrs{on, on, on}, quick, true},
+		{"at once, off from the start", []proc.Attrs{off, on, on}, quick, false},
+		{"at once, off before", []proc.Attrs{on, off, on}, quick, false},
+		{"at once, off behind", []proc.Attrs{on, on, off}, quick, false},
+		{"at once, off behind an editor", []proc.Attrs{raw, raw, off}, quick, true},
+		{"at once, off before an editor", []proc.Attrs{raw, off, raw}, quick, false},
+		{"later", []proc.Attrs{on, on, on, on}, nil, true},
+		{"later, off behind an editor", []proc.Attrs{raw, raw, raw, off}, nil, false},
+		{"later, off before", []proc.Attrs{on, on, off, on}, nil, false},
+		{"later, off behind", []proc.Attrs{on, on, on, off}, nil, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			term := &echoTerminal{}
