@@ -20,8 +20,8 @@ initialize/options/env include exclude set inherit login
 initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes screenIntervalMs
 initialize/options/confirm start write kill
 initialize/options/persist directory mode
-job/start cwd env profile shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits
-job/run cwd env profile stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits
+job/start cwd env profile shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits record
+job/run cwd env profile stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits record
 job/write input keys send appendNewline eof ifWaiting wait
 job/read offset stream maxBytes waitMs format
 job/screen format scrollback trim sinceRevision

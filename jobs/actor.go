@@ -33,7 +33,7 @@ func (j *Job) run() {
 		case e := <-j.ends:
 			j.turn(func() { j.onStreamEnd(e) })
 		case w := <-j.wrote:
-			j.turn(func() { j.onWrote(w) })
+			j.turn(func() { j.onWritten(w) })
 		case h := <-j.hints:
 			j.turn(func() { j.hint, j.hintUntil = j.redaction.hint(h), time.Time{} }) // found, or nothing to be found
 		case <-j.timer.C:

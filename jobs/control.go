@@ -119,7 +119,7 @@ func (j *Job) onResize(m resizeMsg) {
 		m.reply.fail(j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", j.id))
 	default:
 		end := j.End(PTY) // what the program writes for the new size comes behind this
-		if err := j.term.Resize(m.cols, m.rows); err != nil {
+		if err := j.recording.resize(m.cols, m.rows, func() error { return j.term.Resize(m.cols, m.rows) }); err != nil {
 			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", j.id, err))
 			return
 		}

@@ -51,7 +51,9 @@
 //     its version (shells.go) ends with those before it.
 //  12. One per kill, signal and write about which the person at the client is asked (confirm.go): the
 //     answer, a cancel, and the end of the job and of the server end it. A start is asked about by run itself.
-//  13. What package keeper has for a job: the goroutine that receives what its
+//  13. recording.run (recording.go), where a job is recorded, owns its file; the job's end
+//     ends it.
+//  14. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
 //
 // The job's state belongs to whoever has its turn (actor.go). A turn never blocks, and is
@@ -88,7 +90,8 @@
 // Output is in memory, and as a rule in files beside it. Nothing of that is on the way
 // of a start: the readLoop makes a stream's file with its first byte, and info.json is
 // written late. A disk that takes nothing stops the output that it should take and the
-// job's closing, and neither the loop, nor a kill, nor the server's end.
+// job's closing, and neither the loop, nor a kill, nor the server's end. A recording is behind all
+// of that: what is slow about its disk stops the closing alone.
 //
 // # Secrets
 //

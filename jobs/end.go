@@ -172,6 +172,7 @@ func (j *Job) tellExited(now time.Time) {
 	j.mgr.releaseName(j)
 	j.publish()
 	j.record(now)
+	j.recording.exited(j.st.exit, j.info.EndedAt)
 	hint := j.hint
 	for _, r := range j.runs {
 		r.onExit(now, hint, len(j.info.Background) > 0)

@@ -211,7 +211,7 @@ func startFake(t *testing.T, sink *recorder) *fakeJob {
 	return startFakeWith(t, sink, func(*Manager) {})
 }
 
-func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager)) *fakeJob {
+func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager), ask ...func(*Spec)) *fakeJob {
 	t.Helper()
 	f := &fakeJob{
 		t: t, m: newManager(slog.New(slog.DiscardHandler)), sink: sink,
@@ -226,7 +226,11 @@ func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager)) *fakeJo
 		term := fakeTerminal{proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3}}
 		return &launched{plan: p, proc: f.proc, outputs: []output{{PTY, f.out}}, input: f.in, term: term}, nil
 	}
-	j, p, err := f.m.Start(Spec{Sink: sink})
+	spec := Spec{Sink: sink}
+	for _, a := range ask {
+		a(&spec)
+	}
+	j, p, err := f.m.Start(spec)
 	if err != nil {
 		t.Fatal(err)
 	}

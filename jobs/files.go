@@ -130,6 +130,11 @@ func (j *Job) finishFiles() {
 	j.loops.Go(func() {
 		for _, st := range j.streams {
 			<-st.done
+		}
+		if err := j.recording.await(); err != nil && info.OutputFileError == "" {
+			info.OutputFile, info.OutputFileError = j.fileFailure(err)
+		}
+		for _, st := range j.streams {
 			if err := j.finishFile(st); err != nil {
 				j.outputFileFailed(err)
 				if info.OutputFileError == "" {
@@ -152,6 +157,7 @@ func (j *Job) abandonFiles() {
 	if j.folder == nil || j.isVacant() {
 		return
 	}
+	j.recording.end()
 	j.loops.Go(func() {
 		for _, st := range j.streams {
 			if err := st.spool.Close(); err != nil {
@@ -191,7 +197,7 @@ func (j *Job) deleteFiles() error {
 	for _, st := range j.streams {
 		errs = append(errs, st.spool.Remove())
 	}
-	return errors.Join(append(errs, j.folder.Remove(infoFile))...)
+	return errors.Join(append(errs, j.recording.remove(), j.folder.Remove(infoFile))...)
 }
 
 // holds counts who reads a job's files. What they wait for is the deletion.

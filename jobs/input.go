@@ -62,6 +62,7 @@ type queued struct {
 	person    bool        // as Input has it
 	secret    bool        // data is wiped when it is not needed any more
 	answer    bool        // the terminal's own, to a query (queries.go)
+	recorded  bool        // it could be seen when the writeLoop was given it
 	deadline  time.Time   // of spec, from when the request was read; zero: none
 	expired   bool        // the deadline has passed while the writeLoop had it
 }
@@ -366,11 +367,12 @@ func (j *Job) handInput() (wrote bool) {
 	}
 	o := j.queue.order()
 	if !o.overtake && len(o.data) <= fewBytes {
-		if n, err := j.input.WriteNow(o.data); n > 0 || err != nil {
+		if n, err := j.writeNow(o.data); n > 0 || err != nil {
 			j.onWrote(writeDone{n, err})
 			return true
 		}
 	}
+	j.queue.items[0].recorded, _ = j.seen(j.queue.items[0])
 	j.toInput <- o // has room: the writeLoop has nothing else
 	j.queue.writing = true
 	j.queue.writes++

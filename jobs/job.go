@@ -85,6 +85,7 @@ type Job struct {
 	folder    *store.Folder // nil: output is kept in memory alone
 	place     string        // where its directory lay when it started
 	fileHolds holds
+	recording *recording // nil: the job is not recorded
 	infoMu    sync.Mutex // held to write info.json
 	infoFinal bool       // guarded by infoMu: nothing more is written
 

@@ -101,10 +101,12 @@ func (j *Job) readLoop(st *stream) {
 func (j *Job) store(st *stream, p []byte) {
 	// The clock first: whoever sees the bytes must not take the stream for quiet.
 	st.last.Store(int64(max(time.Since(st.base), st.cleaner.due.Sub(st.base))))
+	at := j.recording.now()
 	over := j.budget.isOver()
 	kept := p[:j.budget.take(len(p))]
 	st.display.read(kept)
 	st.spool.Append(kept)
+	j.recording.output(st, at, len(kept))
 	st.display.stored()
 	st.src.Stored() // last: from here on it may be told that this was all
 	if !over {

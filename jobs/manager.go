@@ -13,6 +13,7 @@ import (
 	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/ports"
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/store"
 )
 
 // Limits bound what jobs may take. Zero values mean the defaults.
@@ -107,6 +108,8 @@ type Manager struct {
 	plan   func(*Spec) (plan, *Error)
 	launch func(*Spec, plan) (*launched, *Error)
 
+	createRecording func(*store.Folder) (recordingDisk, error) // the same
+
 	lookPorts func(w *ports.Watch, p process, leader int) (ports.Found, bool) // tests have others
 
 	terminals      sync.Mutex // held to look how many terminals are left, and take one
@@ -168,7 +171,7 @@ func NewManager(o Options) (*Manager, error) {
 func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
 		log: log, environment: os.Environ(), began: time.Now(), limits: Limits{}.withDefaults(false),
-		terminalCounts: proc.TerminalCounts, lookPorts: lookPorts, ending: make(chan struct{}),
+		terminalCounts: proc.TerminalCounts, lookPorts: lookPorts, createRecording: createRecording, ending: make(chan struct{}),
 		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}
 	m.env = m.newEnvironment(Options{})
@@ -237,6 +240,9 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 		return nil, Pending[StartResult]{}, err
 	}
 	if err := spec.check(&m.platform); err != nil {
+		return nil, Pending[StartResult]{}, err
+	}
+	if err := m.checkRecord(&spec); err != nil {
 		return nil, Pending[StartResult]{}, err
 	}
 	j, err := m.register(spec)

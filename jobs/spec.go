@@ -67,6 +67,7 @@ type Spec struct {
 	Watches     []WatchSpec
 	Wait        *WaitSpec
 	Sink        Sink          // nil = nobody listens
+	Record      bool          // what it shows and is typed is kept with its times (recording.go)
 	KillAfter   time.Duration // from the start on; 0 = no such time
 	Limits      JobLimits
 	Unanswered  bool  // somebody else answers what programs ask the terminal (queries.go)

@@ -148,6 +148,7 @@ func (j *Job) attach(l *launched) {
 		j.sizes.note(0, l.plan.cols, l.plan.rows)
 		j.beginDisplay()
 	}
+	j.beginRecording(l.plan.env)
 }
 
 func (j *Job) answerStart() {

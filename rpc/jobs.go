@@ -78,7 +78,7 @@ func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.
 		Profile: string(or(p.Profile, schema.ProfileNameInteractive)),
 		Mode:    jobs.Mode(or(p.Mode, "")), Cols: int(or(p.Cols, 0)), Rows: int(or(p.Rows, 0)),
 		Name: or(p.Name, ""), Group: or(p.Group, ""), Description: or(p.Description, ""),
-		Stderr: jobs.StderrMode(or(p.Stderr, schema.StderrTargetSeparate)),
+		Stderr: jobs.StderrMode(or(p.Stderr, schema.StderrTargetSeparate)), Record: or(p.Record, false),
 	}
 	if spec.Mode == "" && byDefault == jobs.ModePipe {
 		spec.Mode = jobs.ModePipe
@@ -131,7 +131,7 @@ func (s *Server) jobRun(r *request) error {
 	spec, err := s.startSpec(&schema.JobStartParams{
 		Command: p.Command, Argv: p.Argv, Shell: p.Shell, Cwd: p.Cwd, Env: p.Env, Profile: p.Profile, Mode: p.Mode, Cols: p.Cols, Rows: p.Rows,
 		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
-		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile, KillAfterMs: p.KillAfterMs, Limits: p.Limits,
+		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile, Record: p.Record, KillAfterMs: p.KillAfterMs, Limits: p.Limits,
 	}, jobs.ModePipe)
 	p.Stdin = nil // as setStdio does, of a copy
 	if err != nil {

@@ -271,6 +271,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		c.Secret, c.SecretInput = optional(sees), optional(true)
 	}
 	c.CommandPolicy, c.Confirm = optional(true), true
+	c.Recordings = optional(s.mgr.StateDirectory() != "")
 	for _, k := range jobs.Conditions() {
 		c.Conditions = append(c.Conditions, string(k))
 	}

@@ -1937,6 +1937,9 @@ type Capabilities struct {
 	// options.env.set, env/set, env/unset or the start's own env has the name. Absent: there
 	// are none.
 	Profiles map[string]map[string]string `json:"profiles,omitzero"`
+	// Whether job/start and job/run take record: true, which needs files (stateDirectory is
+	// not null). Absent: false.
+	Recordings *bool `json:"recordings,omitempty"`
 	// Whether the server takes options.allowCommands, denyCommands and aliases. Absent:
 	// false.
 	CommandPolicy *bool `json:"commandPolicy,omitempty"`
@@ -2434,6 +2437,14 @@ type JobRunParams struct {
 	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
 	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
 	StderrFile *string `json:"stderrFile,omitempty"`
+	// Whether session.cast is written into the job's outputDirectory: an asciicast of
+	// version 3 with what the job wrote, what was typed into it, each new size of its
+	// terminal and its exit, at their times. Secret values are replaced in it; left out is
+	// what was typed with secret or while the terminal did not show it, but to programs that
+	// read the keyboard raw. It is complete at job/closed. A server without
+	// capabilities.recordings, or that keeps output in memory alone, refuses true
+	// (unsupported). Default false.
+	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
 	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
 	// jobTimeoutMs of initialize is shorter, that counts. Default: none.
@@ -2793,6 +2804,14 @@ type JobStartParams struct {
 	// Pipe mode: the same for stderr, and not with stderr merge or discard; may name the
 	// same file as stdoutFile. Errors: outputFileError, directoryNotAllowed.
 	StderrFile *string `json:"stderrFile,omitempty"`
+	// Whether session.cast is written into the job's outputDirectory: an asciicast of
+	// version 3 with what the job wrote, what was typed into it, each new size of its
+	// terminal and its exit, at their times. Secret values are replaced in it; left out is
+	// what was typed with secret or while the terminal did not show it, but to programs that
+	// read the keyboard raw. It is complete at job/closed. A server without
+	// capabilities.recordings, or that keeps output in memory alone, refuses true
+	// (unsupported). Default false.
+	Record *bool `json:"record,omitempty"`
 	// Milliseconds from the start after which the job is ended, with all that it started, as
 	// by job/kill with a grace of shutdownGraceMs; its reason is then timeout. Where
 	// jobTimeoutMs of initialize is shorter, that counts. Default: none.

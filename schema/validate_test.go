@@ -36,7 +36,7 @@ func TestGoodParams(t *testing.T) {
 var (
 	conditionKinds   = []string{"exit", "closed", "pattern", "input", "quietMs", "bytes", "port", "command"}
 	conditionMembers = []string{"afterInput", "bytes", "closed", "command", "exit", "flags", "input", "on", "pattern", "port", "quietMs", "stream"}
-	startMembers     = strings.Fields("argv cols command cwd description env events group killAfterMs limits mode name profile queries rows shell stderr stderrFile stdin stdoutFile wait watch whenSlow")
+	startMembers     = strings.Fields("argv cols command cwd description env events group killAfterMs limits mode name profile queries record rows shell stderr stderrFile stdin stdoutFile wait watch whenSlow")
 )
 
 const oneKind = "exactly one of exit, closed, pattern, input, quietMs, bytes, port and command"

@@ -1,0 +1,190 @@
+package jobs
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"shelld/jobs/internal/cast"
+)
+
+// run owns the file.
+func (r *recording) run() {
+	defer close(r.done)
+	r.open()
+	var spare []moment
+	for ended := false; !ended; {
+		<-r.wake
+		var all []moment
+		all, ended = r.take(spare)
+		for i := range all {
+			r.write(&all[i])
+		}
+		if ended {
+			r.finish()
+		}
+		r.flush()
+		clear(all) // or what was typed would stay
+		spare = all[:0]
+		if cap(spare) > 64 {
+			spare = nil // what a flood took is given back
+		}
+	}
+	r.close()
+}
+
+// open makes the file.
+func (r *recording) open() {
+	file, err := r.job.mgr.createRecording(r.job.folder)
+	if err != nil {
+		r.stop(err)
+		return
+	}
+	r.file = file
+	a := r.job.mgr.archive
+	r.cast = cast.NewWriter(cast.Options{
+		File: file, Max: r.job.mgr.limits.SpoolDisk, MaxName: "limits.spoolDiskBytes",
+		Room: a.total, RoomName: "limits.spoolTotalBytes",
+	}, r.header)
+	r.flush()
+}
+
+// take returns what was noted, and whether it is all that will be. The list is the caller's
+// until the next call, which may get its room back.
+func (r *recording) take(room []moment) (all []moment, ended bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all, r.moments = r.moments, room
+	r.joined, r.typing = nothingJoined, 0
+	return all, r.ended
+}
+
+// stop has nothing more noted, since err is in the way.
+func (r *recording) stop(err error) {
+	r.mu.Lock()
+	first := err != nil && r.failed == nil
+	if first {
+		r.failed = err
+	}
+	r.moments, r.over = nil, true
+	r.mu.Unlock()
+	if first {
+		r.recordingFailed(err)
+	}
+}
+
+func (r *recording) write(m *moment) {
+	if r.cast == nil || r.cast.Over() {
+		return
+	}
+	switch m.kind {
+	case noteOutput, noteSecond:
+		r.writeOutput(int(m.kind), m.at, m.end)
+	case noteInput:
+		r.add(len(r.streams), m.at, []byte(m.text))
+	case noteResize:
+		r.cast.Event(m.at, cast.Resize, m.text)
+	case noteLost:
+		r.missing(m.at, m.end, "input, since the disk was too slow")
+	}
+}
+
+// pieceBytes is how much output is one event, at most.
+const pieceBytes = 16 << 10
+
+// writeOutput writes what a stream has up to an offset.
+func (r *recording) writeOutput(stream int, at time.Duration, to int64) {
+	room := readBuffers.Get().(*[]byte)
+	defer readBuffers.Put(room)
+	buf := (*room)[:pieceBytes]
+	for from := r.read[stream]; from < to && !r.cast.Over(); from = r.read[stream] {
+		n, found := r.streams[stream].spool.Read(buf[:min(int64(len(buf)), to-from)], from)
+		if n == 0 {
+			found = to
+		}
+		if found = min(found, to); found > from {
+			r.flushText(stream, at)
+			r.missing(at, found-from, "output, which was dropped before it could be recorded")
+		}
+		n = int(min(int64(n), to-found))
+		r.add(stream, at, buf[:n])
+		r.read[stream] = found + int64(n)
+	}
+}
+
+// add writes an event with what is whole of some more text of a stream, or of the input, which
+// is counted behind them.
+func (r *recording) add(stream int, at time.Duration, p []byte) {
+	r.event(stream, at, func(b []byte) []byte { return r.text[stream].Append(b, p) })
+}
+
+// flushText writes what has remained a part of a character.
+func (r *recording) flushText(stream int, at time.Duration) {
+	r.event(stream, at, r.text[stream].Flush)
+}
+
+// event writes one, if data adds anything to it.
+func (r *recording) event(stream int, at time.Duration, data func([]byte) []byte) {
+	code := cast.Output
+	if stream == len(r.streams) {
+		code = cast.Input
+	}
+	b := r.cast.Begin(at, code)
+	if b == nil {
+		return
+	}
+	n := len(b)
+	if b = data(b); len(b) > n {
+		r.cast.End(b)
+	} else {
+		r.cast.Withdraw()
+	}
+}
+
+// missing says where something is not there that should be.
+func (r *recording) missing(at time.Duration, n int64, what string) {
+	r.cast.Event(at, cast.Marker, fmt.Sprintf("shelld: here are missing %d bytes of %s", n, what))
+}
+
+// finish writes what is last: characters that have remained a part, and the exit.
+func (r *recording) finish() {
+	if r.cast == nil {
+		return
+	}
+	for i := range r.text {
+		r.flushText(i, 0) // with what was last
+	}
+	r.mu.Lock()
+	exit := r.exit
+	r.mu.Unlock()
+	if exit != nil {
+		r.cast.Exit(exit.at, strconv.Itoa(exit.status))
+	}
+}
+
+func (r *recording) flush() {
+	if r.cast == nil {
+		return
+	}
+	if err := r.cast.Flush(); err != nil {
+		r.stop(fmt.Errorf("recording: %w", err))
+	} else if r.cast.Over() {
+		r.stop(nil)
+	}
+}
+
+func (r *recording) close() {
+	if r.file == nil {
+		return
+	}
+	if err := r.file.Close(); err != nil {
+		r.stop(err)
+	}
+}
+
+// giveBack returns the room of a recording that is deleted.
+func (r *recording) giveBack() {
+	if r.cast != nil {
+		r.job.mgr.archive.total.Owe(-r.cast.Size())
+	}
+}
