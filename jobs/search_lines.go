@@ -122,7 +122,7 @@ func (p *searchedStream) lines(m *SearchMatch) {
 	}
 	before, whole := p.plainBefore(m.Start, window)
 	rest, _ := p.plainFrom(m.Start, 2*maxSearchLine)
-	start := bytes.LastIndexAny(before, "\r\n") + 1
+	start := max(bytes.LastIndexByte(before, '\n'), bytes.LastIndexByte(before, '\r')) + 1
 	m.Line = lineAround(before[start:], rest)
 	if p.Context == 0 {
 		return
@@ -131,7 +131,7 @@ func (p *searchedStream) lines(m *SearchMatch) {
 	after, whole := p.plainFrom(m.End, searchWindow)
 	if m.endsLine {
 		m.After = firstLines(after, p.Context, whole)
-	} else if end := bytes.IndexAny(after, "\r\n"); end >= 0 {
+	} else if end := nextBreak(after); end >= 0 {
 		m.After = firstLines(after[end+lineBreak(after[end:]):], p.Context, whole)
 	}
 }
@@ -139,19 +139,56 @@ func (p *searchedStream) lines(m *SearchMatch) {
 // plainBefore is the plain text before an offset, of at most so many raw bytes. whole says
 // that a line begins where it begins: nothing stands before it, or nothing that is kept.
 func (p *searchedStream) plainBefore(off, window int64) (text []byte, whole bool) {
-	low := max(off-window-match.Behind/2, 0)
+	low := max(off-window, 0)
 	b, gaps := p.spool.ReadRange(low, off)
 	if n := len(gaps); n > 0 {
 		low = min(max(gaps[n-1].To, low), off)
-		b = b[int64(len(b))-(off-low):]
-		whole = true
+		return new(match.Stripper).Append(nil, b[int64(len(b))-(off-low):]), true
 	}
-	var strip match.Stripper
-	skip := max(off-window-low, 0)
-	if i := bytes.LastIndexByte(b[:skip], 0x1b); i >= 0 {
-		_ = strip.Append(nil, b[i:skip]) // what sequence is under way there
+	strip := p.stripperAt(low)
+	return strip.Append(nil, b), low == 0
+}
+
+// stripperAt is what has seen all before an offset.
+func (p *searchedStream) stripperAt(off int64) (s match.Stripper) {
+	at := p.lastEscape(off)
+	for size := int64(256); at >= 0 && at < off; size *= 256 {
+		b, gaps := p.spool.ReadRange(at, min(at+size, off))
+		if len(gaps) > 0 || len(b) == 0 {
+			return match.Stripper{}
+		}
+		if s.Resume(b) { // no other sequence begins before off
+			return match.Stripper{}
+		}
+		at += int64(len(b))
 	}
-	return strip.Append(nil, b[skip:]), off-window <= 0 || whole && skip == 0
+	return s
+}
+
+// lastEscape is where the last escape character stands before an offset from which a sequence
+// may reach that far; -1: there is none. What was found to be without one is looked at once.
+func (p *searchedStream) lastEscape(off int64) int64 {
+	low := max(off-match.MaxSequence-1, 0)
+	if off < p.clean.From || low > p.clean.To {
+		p.clean = Range{off, off}
+	}
+	for _, part := range []Range{{max(p.clean.To, low), off}, {low, min(p.clean.From, off)}} {
+		if part.From >= part.To {
+			continue
+		}
+		b, gaps := p.spool.ReadRange(part.From, part.To)
+		if len(gaps) > 0 { // a sequence ends where something is gone
+			part.From = max(gaps[len(gaps)-1].To, part.From)
+			b = b[int64(len(b))-max(part.To-part.From, 0):]
+		}
+		if i := bytes.LastIndexByte(b, 0x1b); i >= 0 {
+			at := part.From + int64(i)
+			p.clean = Range{at + 1, max(off, at+1)}
+			return at
+		}
+	}
+	p.clean = Range{min(p.clean.From, low), max(p.clean.To, off)}
+	return -1
 }
 
 // plainFrom is the plain text from an offset on, of at most so many raw bytes. whole says
@@ -168,7 +205,7 @@ func (p *searchedStream) plainFrom(off, window int64) (text []byte, whole bool) 
 // lineAround is a line of which the text before a place and the one behind it are given; of
 // a long one what is around the place.
 func lineAround(before, rest []byte) string {
-	if end := bytes.IndexAny(rest, "\r\n"); end >= 0 {
+	if end := nextBreak(rest); end >= 0 {
 		rest = rest[:end]
 	}
 	if len(before)+len(rest) > maxSearchLine {
@@ -197,6 +234,18 @@ func validText(b []byte) string {
 	return s.String()
 }
 
+// nextBreak is where the first line break begins; -1: there is none.
+func nextBreak(b []byte) int {
+	lf := bytes.IndexByte(b, '\n')
+	if lf >= 0 {
+		b = b[:lf]
+	}
+	if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
+		return cr
+	}
+	return lf
+}
+
 // lineBreak is how long the line break is at the beginning of b: LF, CRLF, which terminals
 // make CRCRLF of now and then, or CR alone, with which a line is written anew.
 func lineBreak(b []byte) int {
@@ -213,7 +262,7 @@ func lineBreak(b []byte) int {
 // firstLines are the first lines of a text; with whole, its end is the end of one.
 func firstLines(text []byte, most int, whole bool) (lines []string) {
 	for len(lines) < most && len(text) > 0 {
-		end := bytes.IndexAny(text, "\r\n")
+		end := nextBreak(text)
 		if end < 0 {
 			if whole || len(text) > maxSearchLine {
 				lines = append(lines, searchLine(text))
@@ -231,7 +280,7 @@ func firstLines(text []byte, most int, whole bool) (lines []string) {
 func lastLines(text []byte, most int, whole bool) []string {
 	all := [][]byte{}
 	for len(text) > 0 {
-		end := bytes.IndexAny(text, "\r\n")
+		end := nextBreak(text)
 		if end < 0 {
 			break
 		}

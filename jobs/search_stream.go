@@ -92,6 +92,7 @@ type searchedStream struct {
 	spool *spool.Spool
 	name  Stream
 	end   int64
+	clean Range // has no escape character; see lastEscape
 }
 
 // bounds are where in the stream a match may begin.
@@ -202,10 +203,10 @@ func (p *searchedStream) feed(run *match.Search, b []byte, from, to int64, take 
 		if !p.taken(found, from, to, take) || !p.holds(err) {
 			return false
 		}
-		p.progress = p.progress || !p.Reverse
+		p.progress = p.progress || !p.Reverse && run.Decided() > from
 		b = b[n:]
 	}
-	return !p.over()
+	return true
 }
 
 // give takes what is left of a run whose output is at its end; false: it is over.

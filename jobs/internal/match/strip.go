@@ -1,5 +1,9 @@
 package match
 
+// MaxSequence is how many bytes before a place can make a difference to a [Stripper] there,
+// but for the escape character itself.
+const MaxSequence = maxSequence
+
 // maxSequence bounds an escape sequence, in bytes. A sequence that is longer
 // was none, or its end was lost: what came of it stays removed, and what
 // follows is text again, so that an unfinished one cannot swallow the output.
@@ -46,6 +50,18 @@ func (s *Stripper) Append(dst, src []byte) []byte {
 		src = src[drop+keep:]
 	}
 	return dst
+}
+
+// Resume takes what follows on an escape character, that first, and reports whether the
+// sequence is at its end. It has to be given no other one.
+func (s *Stripper) Resume(b []byte) (over bool) {
+	for _, c := range b {
+		s.takes(c)
+		if s.state == inText {
+			return true
+		}
+	}
+	return false
 }
 
 // atText reports whether the next byte belongs to no sequence begun before.
