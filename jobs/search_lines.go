@@ -10,7 +10,8 @@ import (
 
 const (
 	maxSearchLine = 4 << 10  // bytes that are told of a line
-	searchWindow  = 64 << 10 // in which the lines before and after a match are looked for
+	nearWindow    = 8 << 10  // in which the lines before and after a match are looked for first
+	searchWindow  = 64 << 10 // and then
 	maxSearchText = 4 << 10  // bytes that are told of what matched, and of each group
 	textOverhead  = 8        // bytes that a text counts for beside its own
 )
@@ -116,24 +117,42 @@ func (m *SearchMatch) cost() int {
 
 // lines finds the line on which a match starts, and those around it.
 func (p *searchedStream) lines(m *SearchMatch) {
-	window := int64(2 * maxSearchLine)
-	if p.Context > 0 {
-		window = searchWindow
-	}
-	before, whole := p.plainBefore(m.Start, window)
-	rest, _ := p.plainFrom(m.Start, 2*maxSearchLine)
-	start := max(bytes.LastIndexByte(before, '\n'), bytes.LastIndexByte(before, '\r')) + 1
+	before, whole := p.plainBefore(m.Start, nearWindow)
+	rest, _ := p.plainFrom(m.Start, nearWindow)
+	start := lastLineStart(before)
 	m.Line = lineAround(before[start:], rest)
 	if p.Context == 0 {
 		return
 	}
 	m.Before = lastLines(before[:start], p.Context, whole)
-	after, whole := p.plainFrom(m.End, searchWindow)
-	if m.endsLine {
-		m.After = firstLines(after, p.Context, whole)
-	} else if end := nextBreak(after); end >= 0 {
-		m.After = firstLines(after[end+lineBreak(after[end:]):], p.Context, whole)
+	if len(m.Before) < p.Context && !whole {
+		before, whole = p.plainBefore(m.Start, searchWindow)
+		m.Before = lastLines(before[:lastLineStart(before)], p.Context, whole)
 	}
+	for _, window := range []int64{nearWindow, searchWindow} {
+		after, whole := p.plainFrom(m.End, window)
+		if m.After = m.linesAfter(after, p.Context, whole); whole || len(m.After) == p.Context {
+			break
+		}
+	}
+}
+
+// linesAfter are the first lines behind the one on which a match ends; text is what follows
+// on the match.
+func (m *SearchMatch) linesAfter(text []byte, most int, whole bool) []string {
+	if !m.endsLine {
+		end := nextBreak(text)
+		if end < 0 {
+			return nil
+		}
+		text = text[end+lineBreak(text[end:]):]
+	}
+	return firstLines(text, most, whole)
+}
+
+// lastLineStart is where the last line of a text begins.
+func lastLineStart(text []byte) int {
+	return max(bytes.LastIndexByte(text, '\n'), bytes.LastIndexByte(text, '\r')) + 1
 }
 
 // plainBefore is the plain text before an offset, of at most so many raw bytes. whole says
