@@ -1,9 +1,6 @@
 package match
 
-import (
-	"bytes"
-	"encoding/binary"
-)
+import "bytes"
 
 // A textSearch finds a text in output that comes in pieces. Where nothing has to be
 // removed from a piece it is searched as it stands; else in a lane. Between pieces the
@@ -11,8 +8,9 @@ import (
 type textSearch struct {
 	query *Query
 	lane  lane
-	from  int64 // no match starts before this position of the lane
-	lower []byte
+	from  int64  // no match starts before this position of the lane
+	lower []byte // folded's
+	plain []byte // lacks's
 }
 
 func newTextSearch(q *Query) *textSearch {
@@ -34,11 +32,20 @@ func (t *textSearch) lead(before []byte) {
 // feed searches the next piece, which stands at a raw offset.
 func (t *textSearch) feed(found []*Match, b []byte, at int64) []*Match {
 	edge := len(t.query.literal) - 1
-	quick := (t.lane.strip == nil || t.lane.strip.atText()) && t.lane.nheld == 0 && !t.query.foreign && len(b) > 2*edge && t.query.clean(b)
-	if !quick {
-		t.lane.put(b, at)
-		return t.inLane(found)
+	simple := t.lane.nheld == 0 && !t.query.foreign && len(b) > 2*edge
+	switch {
+	case simple && (t.lane.strip == nil || t.lane.strip.atText()) && t.query.clean(b):
+		return t.quick(found, b, at)
+	case simple && t.lane.strip != nil && t.lacks(b, at):
+		return found
 	}
+	t.lane.put(b, at)
+	return t.inLane(found)
+}
+
+// quick searches a piece of which nothing has to be removed.
+func (t *textSearch) quick(found []*Match, b []byte, at int64) []*Match {
+	edge := len(t.query.literal) - 1
 	done := 0 // how far a match has used b up
 	if edge > 0 && t.lane.end() > t.from {
 		known := len(found)
@@ -53,6 +60,31 @@ func (t *textSearch) feed(found []*Match, b []byte, at int64) []*Match {
 	t.from = t.lane.end()
 	t.lane.put(b[rest:], at+int64(rest))
 	return found
+}
+
+// sparePlain is how much of the end of a piece is put into the lane beside the length of the
+// text, since part of it is removed.
+const sparePlain = 512
+
+// lacks reports whether no match ends in a piece, which it then takes: this is told without
+// noting what stands where. Where it is false nothing has happened.
+func (t *textSearch) lacks(b []byte, at int64) bool {
+	edge := len(t.query.literal) - 1
+	cut := max(len(b)-edge-sparePlain, 0)
+	strip := *t.lane.strip
+	t.plain = append(t.plain[:0], t.lane.view(t.from, t.lane.end())...)
+	t.plain = strip.Append(t.plain, b[:cut])
+	atCut, before := strip, len(t.plain)
+	t.plain = strip.Append(t.plain, b[cut:])
+	if len(t.plain)-before < edge || bytes.Contains(t.folded(t.plain), t.query.literal) {
+		return false
+	}
+	t.lane.restart()
+	*t.lane.strip = atCut
+	t.from = t.lane.end()
+	t.lane.put(b[cut:], at+int64(cut))
+	t.from = max(t.from, t.lane.floor(t.lane.end()-int64(edge)))
+	return true
 }
 
 // asItStands searches b from a place on, and returns where the last match ends.
@@ -102,27 +134,4 @@ func (t *textSearch) folded(b []byte) []byte {
 }
 
 // isPlain reports whether a Stripper that is in no sequence leaves b as it is.
-func isPlain(b []byte) bool {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		// A byte below 0x20, or 0x7f; what is above 0x7f is neither.
-		low := (w - ones*0x20) &^ w & highs
-		x := w ^ ones*0x7f
-		del := (x - ones) &^ x & highs
-		if low|del != 0 && !allStay(b[:8]) {
-			return false
-		}
-		b = b[8:]
-	}
-	return allStay(b)
-}
-
-func allStay(b []byte) bool {
-	for _, c := range b {
-		if !stays[c] {
-			return false
-		}
-	}
-	return true
-}
+func isPlain(b []byte) bool { return plainLength(b) == len(b) }

@@ -1,5 +1,7 @@
 package match
 
+import "encoding/binary"
+
 // MaxSequence is how many bytes before a place can make a difference to a [Stripper] there,
 // but for the escape character itself.
 const MaxSequence = maxSequence
@@ -77,9 +79,7 @@ func (s *Stripper) next(src []byte) (drop, keep int) {
 	}
 	keep = 1
 	if s.state == inText {
-		for drop+keep < len(src) && stays[src[drop+keep]] {
-			keep++
-		}
+		keep += plainLength(src[drop+keep:])
 	}
 	return drop, keep
 }
@@ -91,6 +91,34 @@ var stays = func() (t [256]bool) {
 	}
 	return t
 }()
+
+// plainLength is how many bytes at the beginning of b stay where they are text.
+func plainLength(b []byte) (n int) {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	for len(b)-n >= 8 {
+		w := binary.LittleEndian.Uint64(b[n:])
+		low := (w - ones*0x20) &^ w & highs // where a byte is below 0x20, and perhaps in front of such a one
+		x := w ^ ones*0x7f
+		del := (x - ones) &^ x & highs // the same for 0x7f
+		if low|del != 0 && !allStay(b[n:n+8]) {
+			break
+		}
+		n += 8
+	}
+	for n < len(b) && stays[b[n]] {
+		n++
+	}
+	return n
+}
+
+func allStay(b []byte) bool {
+	for _, c := range b {
+		if !stays[c] {
+			return false
+		}
+	}
+	return true
+}
 
 // takes moves on by one byte, and reports whether it is text to keep.
 func (s *Stripper) takes(b byte) bool {
