@@ -94,21 +94,25 @@ var stays = func() (t [256]bool) {
 
 // plainLength is how many bytes at the beginning of b stay where they are text.
 func plainLength(b []byte) (n int) {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	for len(b)-n >= 8 {
-		w := binary.LittleEndian.Uint64(b[n:])
-		low := (w - ones*0x20) &^ w & highs // where a byte is below 0x20, and perhaps in front of such a one
-		x := w ^ ones*0x7f
-		del := (x - ones) &^ x & highs // the same for 0x7f
-		if low|del != 0 && !allStay(b[n:n+8]) {
+	for ; len(b)-n >= 32; n += 32 {
+		four := b[n : n+32 : n+32]
+		suspect := suspects(four[:8]) | suspects(four[8:16]) | suspects(four[16:24]) | suspects(four[24:])
+		if suspect != 0 && !allStay(four) {
 			break
 		}
-		n += 8
 	}
 	for n < len(b) && stays[b[n]] {
 		n++
 	}
 	return n
+}
+
+// suspects is 0 where none of eight bytes is below 0x20 or is 0x7f.
+func suspects(b []byte) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	w := binary.LittleEndian.Uint64(b)
+	x := w ^ ones*0x7f
+	return ((w-ones*0x20)&^w | (x-ones)&^x) & highs
 }
 
 func allStay(b []byte) bool {
