@@ -49,6 +49,7 @@ func (p *searchedStream) fit(m *SearchMatch, cost int) {
 	if cost <= p.MaxBytes {
 		return
 	}
+	m.Cut = true
 	share := p.MaxBytes / 4
 	m.cut(share / (1 + len(m.Groups) + len(m.Named)))
 	m.Line = head(m.Line, share)

@@ -273,7 +273,8 @@ func (p *searchedStream) backward(from, to int64) {
 // block tells the matches that begin in [from, to), from the last to the first; false: the
 // search is over.
 func (p *searchedStream) block(from, to int64) bool {
-	var last []SearchMatch // as many as can be told, and one
+	p.progress = p.progress || to-from > searchBlockMost // it may take longer than there is time
+	var last []SearchMatch                               // as many as can be told, and one
 	most := p.MaxMatches - len(p.res.Matches) + 1
 	p.pass(from, to, func(m *match.Match) bool {
 		if len(last) >= 2*most {
@@ -299,7 +300,7 @@ const lineLook = match.Behind/2 - 16
 
 // lineBefore is where the last line begins that begins at off or before it, and else low.
 func (p *searchedStream) lineBefore(off, low int64) int64 {
-	for ; off > low; off -= lineLook {
+	for ; off > low && !p.over(); off -= lineLook {
 		b, _ := p.before(off)
 		if i := match.LastLineBreak(b, max(len(b)-lineLook, 0), p.Raw); i >= 0 {
 			return max(off-int64(len(b)-1-i), low)

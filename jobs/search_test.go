@@ -327,12 +327,54 @@ func TestSearchLongLine(t *testing.T) {
 	if len(got.Line) > maxSearchLine || len(got.Line) < maxSearchLine-4 || strings.Count(got.Line, "é") < 1000 || !strings.Contains(got.Line, "needleü") || strings.Contains(got.Line, "\uFFFD") {
 		t.Errorf("%d bytes of the line: %.20q", len(got.Line), got.Line)
 	}
-	if got.Before != nil && len(got.Before) > 0 || got.After != nil {
+	if len(got.Before) > 0 || got.After != nil {
 		t.Errorf("the lines around it are too far away: %.20q %.20q", got.Before, got.After)
 	}
 	res = search(t, m, SearchSpec{Literal: "next", Context: 1})
 	if got := res.Matches[0].Before; len(got) != 0 {
 		t.Errorf("of a line that begins nobody knows where: %.20q", got)
+	}
+}
+
+// While output comes and the oldest is dropped, what is found is where it is said to be.
+func TestSearchWhileOutputComes(t *testing.T) {
+	m, _ := searchable(256<<10, map[Stream]string{PTY: ""})
+	st := m.jobs[1].streams[0].spool
+	begun, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		for i := range 200_000 {
+			st.Append(fmt.Appendf(nil, "%08d needle\n", i))
+			if i == 50_000 {
+				close(begun)
+			}
+		}
+	}()
+	<-begun
+	for n := 0; ; n++ {
+		spec := SearchSpec{Literal: "needle", Reverse: n%2 == 1, MaxMatches: 50, Context: 1}
+		if n%4 > 1 {
+			spec.Literal, spec.Pattern, spec.Flags = "", `\d+ needle$`, "m"
+		}
+		res := search(t, m, spec)
+		for _, f := range res.Matches {
+			at := f.Start / 16
+			if spec.Literal != "" && f.Start%16 != 9 || spec.Literal == "" && f.Start%16 != 0 {
+				t.Fatalf("a match at %d", f.Start)
+			}
+			// What is around it may be gone by the time at which it is read.
+			if want := fmt.Sprintf("%08d needle", at); f.Line != want && !strings.HasSuffix(want, f.Line) && !strings.HasPrefix(want, f.Line) {
+				t.Fatalf("the line at %d is %q", f.Start, f.Line)
+			}
+		}
+		select {
+		case <-over:
+			if len(search(t, m, spec).Matches) != 50 {
+				t.Error("less was found at the end")
+			}
+			return
+		default:
+		}
 	}
 }
 
