@@ -193,6 +193,8 @@ func (j *Job) onMessage(m message) {
 		j.onRun(m)
 	case readMsg:
 		j.onRead(m)
+	case targetMsg:
+		j.onTarget(m)
 	case screenMsg:
 		j.onScreen(m)
 	case seenMsg:

@@ -53,7 +53,11 @@
 //     answer, a cancel, and the end of the job and of the server end it. A start is asked about by run itself.
 //  13. recording.run (recording.go), where a job is recorded, owns its file; the job's end
 //     ends it.
-//  14. What package keeper has for a job: the goroutine that receives what its
+//  14. A search (search.go) runs in its caller's goroutine, reads streams as any reader does,
+//     and has no turn but the one in which a job says how far its output has come. As many
+//     run at a time as half the processors, the others wait; closing its cancel and
+//     [Manager.Shutdown] end it.
+//  15. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
 //
 // The job's state belongs to whoever has its turn (actor.go). A turn never blocks, and is

@@ -119,6 +119,7 @@ type Manager struct {
 
 	ending   chan struct{} // closed by Shutdown: what the server runs for itself is over
 	versions shellVersions // that shells have told
+	searches searchSlots   // taken by each search that runs
 
 	confirms confirms
 	vault    vault
@@ -172,7 +173,8 @@ func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
 		log: log, environment: os.Environ(), began: time.Now(), limits: Limits{}.withDefaults(false),
 		terminalCounts: proc.TerminalCounts, lookPorts: lookPorts, createRecording: createRecording, ending: make(chan struct{}),
-		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
+		searches: newSearchSlots(),
+		jobs:     map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}
 	m.env = m.newEnvironment(Options{})
 	return m

@@ -96,6 +96,9 @@ var provocations = []provocation{
 	{"job/read", schema.KindJobNotFound, `job/read {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},
 	{"job/read", schema.KindCanceled, startSleeping + `? job/read {"handle":"sleep","stream":"stdout","waitMs":60000}` + "\n" + `job/get {"handle":"sleep"}` + "\ncancel", `{"handle":1}`},
 
+	{"job/search", schema.KindJobNotFound, `job/search {"handle":"nobody","literal":"x"}`, `{"handle":"nobody","jobs":[]}`},
+	{"job/search", schema.KindInvalidPattern, startSleeping + `job/search {"handle":"sleep","pattern":"a)"}`, `{"pattern":"a)","position":1,"pointer":"/pattern"}`},
+
 	{"job/wait", schema.KindJobNotFound, `job/wait {"handle":1,"until":[]}`, `{"handle":1,"jobs":[]}`},
 	{"job/wait", schema.KindInvalidPattern, startSleeping + `job/wait {"handle":1,"until":[{"exit":true},{"pattern":"ab)"}]}`, `{"pattern":"ab)","position":2,"pointer":"/until/1/pattern"}`},
 	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[{"command":1}]}`, `{"what":"command","pointer":"/until/0/command"}`},
@@ -148,6 +151,8 @@ var provokedElsewhere = map[string]string{
 	"env/list canceled":              ". TestCancelWhileTheLoginShellIsAsked: as above",
 	"platform/get canceled":          ". TestCancelWhileTheLoginShellIsAsked: as above",
 	"job/screen canceled":            "../jobs TestScreenIsCancelled: it is drawn too soon to be cancelled in time",
+	"job/search canceled":            "../jobs TestSearchCanceled: it is over too soon to be cancelled in time",
+	"job/search limitExceeded":       ". TestSearchPatternFails: it takes output over which a pattern explodes",
 	"job/remove outputFileError":     "../jobs TestRemovalOfWhatIsNotOurs: somebody else's file in the place of the job's",
 	"initialize resourceUnavailable": "../cmd/shelld TestTooManyAllowedDirectories: a limit of a process",
 	"job/start resourceUnavailable":  "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",

@@ -270,7 +270,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		sees := c.InputDetection.Tier == schema.InputDetectionTierExact || c.InputDetection.Tier == schema.InputDetectionTierLikely
 		c.Secret, c.SecretInput = optional(sees), optional(true)
 	}
-	c.CommandPolicy, c.Confirm = optional(true), true
+	c.CommandPolicy, c.Confirm, c.Search = optional(true), true, optional(true)
 	c.Recordings = optional(s.mgr.StateDirectory() != "")
 	for _, k := range jobs.Conditions() {
 		c.Conditions = append(c.Conditions, string(k))

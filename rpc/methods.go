@@ -27,6 +27,7 @@ func requests() []method {
 		{"job/run", (*Server).jobRun},
 		{"job/write", (*Server).jobWrite},
 		{"job/read", (*Server).jobRead},
+		{"job/search", (*Server).jobSearch},
 		{"job/wait", (*Server).jobWait},
 		{"job/screen", (*Server).jobScreen},
 		{"job/list", (*Server).jobList},

@@ -218,6 +218,7 @@ func TestMethods(t *testing.T) {
 	for _, name := range strings.Fields(changed) {
 		want[name] = Method{Name: name, Kind: "notification", From: "server", Level: "terminal", HasParams: true}
 	}
+	want["job/search"] = Method{Name: "job/search", Kind: "request", From: "client", Level: "store", HasParams: true, HasResult: true}
 	want[screen] = Method{Name: screen, Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true}
 	for _, name := range strings.Fields(toldClient) {
 		want[name] = Method{Name: name, Kind: "notification", From: "client", Level: "core", HasParams: true}

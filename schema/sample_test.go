@@ -191,7 +191,7 @@ func sampleMap(node document, full bool) any {
 func memberSets(node document, full bool) [][]string {
 	properties := node["properties"].(document)
 	required := stringsOf(node["required"])
-	var groups [][]string
+	var groups, free [][]string // choices, and what of each need not stand
 	if branches, ok := node["oneOf"].([]any); ok {
 		if c, ok := choiceOf(branches); ok {
 			groups = c
@@ -200,18 +200,20 @@ func memberSets(node document, full bool) [][]string {
 	for _, name := range stringsOf(node["x-exactlyOne"]) {
 		groups = append(groups, []string{name})
 	}
-	if groups == nil {
-		groups = exclusions(node)
+	if free = exclusions(node); free == nil {
+		free = [][]string{nil}
 	}
 	if groups == nil {
 		groups = [][]string{nil}
 	}
-	chosen := slices.Concat(groups...)
+	chosen := slices.Concat(slices.Concat(groups...), slices.Concat(free...))
 	var sets [][]string
-	for _, group := range groups {
-		set := slices.Clone(required)
-		if full || len(group) > 0 && node["not"] == nil && node["allOf"] == nil {
-			set = append(set, group...)
+	for i := range len(groups) * len(free) {
+		group, may := groups[i/len(free)], free[i%len(free)]
+		set := slices.Concat(required, group)
+		if full {
+			set = append(set, may...)
+			group = slices.Concat(group, may)
 		}
 		if full {
 			for _, name := range slices.Sorted(maps.Keys(properties)) {

@@ -1931,6 +1931,8 @@ type Capabilities struct {
 	Secret *bool `json:"secret,omitempty"`
 	// Whether the server takes options.secretInput. Absent: false.
 	SecretInput *bool `json:"secretInput,omitempty"`
+	// Whether the server takes job/search. Absent: false.
+	Search *bool `json:"search,omitempty"`
 	// Whether the server takes options.env.login. Absent: false.
 	LoginEnvironment *bool `json:"loginEnvironment,omitempty"`
 	// The profiles that a start can name, and the variables that each sets unless
@@ -2700,6 +2702,147 @@ type JobScreenChangedParams struct {
 	Revision int64 `json:"revision"`
 	// All output of the terminal before this offset is drawn.
 	Offset int64 `json:"offset"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SearchTarget: What is looked at. plain: the output with escape sequences removed; CR
+// and LF stay. raw: the bytes as they came.
+type SearchTarget string
+
+// The values of SearchTarget.
+const (
+	SearchTargetPlain SearchTarget = "plain"
+	SearchTargetRaw   SearchTarget = "raw"
+)
+
+// SearchCursor: Where a search goes on: at the matches of this stream that begin at
+// offset or later, or, where it is reversed, before it; then the streams and jobs behind
+// it.
+type SearchCursor struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// The stream.
+	Stream Stream `json:"stream"`
+	// The offset.
+	Offset int64 `json:"offset"`
+}
+
+// SearchEnd: What has ended a search before all was searched. matches: maxMatches. bytes:
+// maxBytes. time: timeoutMs.
+type SearchEnd string
+
+// The values of SearchEnd.
+const (
+	SearchEndMatches SearchEnd = "matches"
+	SearchEndBytes   SearchEnd = "bytes"
+	SearchEndTime    SearchEnd = "time"
+)
+
+// SearchMatch: One match.
+type SearchMatch struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// The stream in which it matched.
+	Stream Stream `json:"stream"`
+	// Offset of the match's first raw byte, as job/read takes it.
+	Offset int64 `json:"offset"`
+	// Offset of the first raw byte after the match.
+	EndOffset int64 `json:"endOffset"`
+	// The text that matched.
+	Text string `json:"text"`
+	// The capture groups from 1 on; null for one that took no part. Absent where the pattern
+	// has none.
+	Groups []*string `json:"groups,omitzero"`
+	// The named capture groups; null for one that took no part. Absent where the pattern has
+	// none.
+	Named map[string]*string `json:"named,omitzero"`
+	// The line on which the match starts, plain, without its line break (LF or CR), at most
+	// 4096 bytes: of a longer one what is around the start of the match.
+	Line string `json:"line"`
+	// The lines before that one, at most context of them, each plain and at most 4096 bytes;
+	// only what is kept within 64 KiB. Absent where context is 0.
+	Before []string `json:"before,omitzero"`
+	// The same of the lines after the one on which the match ends.
+	After []string `json:"after,omitzero"`
+	// Whether texts of this match are cut at their ends: text and groups have at most 4096
+	// bytes each, and one match with its lines no more than about maxBytes. Absent: false.
+	Truncated *bool `json:"truncated,omitempty"`
+}
+
+// SearchGap: A part of a stream that was to be searched and is not there any more,
+// because a cap dropped it.
+type SearchGap struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// The stream.
+	Stream Stream `json:"stream"`
+	// Offset of the first missing byte.
+	From int64 `json:"from"`
+	// Offset of the first byte after the gap.
+	To int64 `json:"to"`
+}
+
+// JobSearchParams: What to look for, and where. Exactly one of pattern and literal; not
+// both handle and group.
+type JobSearchParams struct {
+	// The job whose output is searched: its handle or its name. Default: each job that has
+	// started. Errors: jobNotFound.
+	Handle json.RawMessage `json:"handle,omitempty"`
+	// In place of handle: each job of this group, closed ones as well.
+	Group *string `json:"group,omitempty"`
+	// An ECMAScript regular expression of 1 to 4096 characters.
+	Pattern *string `json:"pattern,omitempty"`
+	// In place of pattern: a text that is looked for as it stands, of 1 to 2048 characters.
+	// It is found much faster.
+	Literal *string `json:"literal,omitempty"`
+	// ECMAScript flags, each at most once: i (ignore case), m (^ and $ at each line), s (.
+	// matches line breaks), u (Unicode). A literal takes i alone. Default: m with a pattern,
+	// none with a literal.
+	Flags *string `json:"flags,omitempty"`
+	// What is looked at. Default plain.
+	On *SearchTarget `json:"on,omitempty"`
+	// The stream to search. Absent: each stream.
+	Stream *Stream `json:"stream,omitempty"`
+	// Where in each stream a match may begin at the earliest; negative: so many bytes before
+	// the end. Default: at the first byte.
+	From *int64 `json:"from,omitempty"`
+	// Where a match may begin no more; negative: so many bytes before the end. Default: at
+	// the end.
+	To *int64 `json:"to,omitempty"`
+	// Whether the same matches come in the opposite order: those of the job that was started
+	// last first, and in it the last one. Default false.
+	Reverse *bool `json:"reverse,omitempty"`
+	// How many lines before and after each match are wanted. Default 0.
+	Context *int64 `json:"context,omitempty"`
+	// How many matches at most. Default 100.
+	MaxMatches *int64 `json:"maxMatches,omitempty"`
+	// How many bytes of text, those of all matches and lines together, about; at most a
+	// sixteenth of maxMessageBytes. One match is told in any case. Default 65536.
+	MaxBytes *int64 `json:"maxBytes,omitempty"`
+	// Milliseconds after which the search ends with what it has found; null: never. Time
+	// that it waits for others is not counted. Default 30000.
+	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
+	// The cursor of an answer to the same search, which then goes on there.
+	Cursor *SearchCursor `json:"cursor,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobSearchResult: What was found.
+type JobSearchResult struct {
+	// The matches, in the order of handles, of the streams of a job (stdout before stderr),
+	// and of offsets; in the opposite order where reverse is set.
+	Matches List[SearchMatch] `json:"matches"`
+	// Whether not all was searched. Then stoppedBy and cursor are there.
+	Truncated bool `json:"truncated"`
+	// What has ended the search early.
+	StoppedBy *SearchEnd `json:"stoppedBy,omitempty"`
+	// For the next request: where this search goes on, so that no match is told twice and
+	// none is left out.
+	Cursor *SearchCursor `json:"cursor,omitempty"`
+	// What was to be searched and is not kept any more; absent: nothing.
+	Gaps []SearchGap `json:"gaps,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -24,6 +24,8 @@ func TestGoodParams(t *testing.T) {
 		{"job/wait", `{"handle":1,"until":[{"pattern":"x","flags":"i","on":"raw","stream":"stdout","afterInput":true}],"from":{"stdout":0},"stripEcho":true}`},
 		{"job/read", `{"handle":9007199254740991,"offset":-9007199254740991}`},
 		{"job/kill", `{"group":"g","force":false}`},
+		{"job/search", `{"literal":"x"}`},
+		{"job/search", `{"handle":"dev","pattern":"x","flags":"im","stream":"pty","from":-100,"to":0,"reverse":true,"context":3,"timeoutMs":null,"cursor":{"handle":1,"stream":"pty","offset":0}}`},
 		{"$/cancelRequest", `{"id":18446744073709551616}`},
 	} {
 		if err := ValidateParams(test[0], []byte(test[1])); err != nil {
@@ -56,6 +58,7 @@ var badParams = []struct {
 	{"job/write", `{"handle":1,"text":"x"}`, []FieldError{
 		{Pointer: "/text", Message: `unknown member "text"; did you mean "input"?`, DidYouMean: "input",
 			Allowed: []string{"appendNewline", "eof", "handle", "ifWaiting", "input", "keys", "secret", "send", "wait"}}}},
+	{"job/search", `{"literal":"x","maxMatches":1001}`, []FieldError{{Pointer: "/maxMatches", Message: "expected 1 to 1000, got 1001", Expected: "1 to 1000", Got: "1001"}}},
 	{"job/start", `{"stdin":"in.txt"}`, []FieldError{{Pointer: "/stdin", Message: `"in.txt" is not "null", "open", {"text": …} or {"file": …}`,
 		Expected: `"null", "open", {"text": …} or {"file": …}`, Got: `"in.txt"`, Allowed: []string{"null", "open"}}}},
 	{"job/start", `{"stdin":"opne"}`, []FieldError{{Pointer: "/stdin", Message: `"opne" is not "null", "open", {"text": …} or {"file": …}; did you mean "open"?`,

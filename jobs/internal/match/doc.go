@@ -17,6 +17,13 @@
 //	    scan.search    find a match, decide whether it is settled, and go on after it
 //	  lane.trim        drops what no pattern can need
 //
+// # Output that is stored
+//
+// A [Query] is a pattern or a text that is looked for in stored output; a [Search] goes
+// along a stretch of that (search.go). It finds what a Set would have found, and is a Set
+// where it has to be: whole lines that lack a text which every match has are passed over,
+// and a text needs no engine (literal.go).
+//
 // # When a match counts
 //
 // A match is settled, and returned at once, when no further byte can change it:

@@ -23,6 +23,12 @@ var (
 	errTimeout = errors.New("the search was out of time")
 )
 
+// TimeLimit and StackLimit are what [ErrTimeLimit] and [ErrStackLimit] speak of.
+const (
+	TimeLimit  = timeLimit
+	StackLimit = stackLimit
+)
+
 const (
 	timeLimit   = 50 * time.Millisecond // per pattern and Feed
 	searchLimit = timeLimit / 2         // of one search, so that there is time to try again

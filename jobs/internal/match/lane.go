@@ -124,6 +124,15 @@ func (l *lane) hold(b byte, at int64) {
 	}
 }
 
+// replaceHeld says that what is held will be no character.
+func (l *lane) replaceHeld() {
+	for i := range l.nheld {
+		l.segment(segment{l.end(), l.heldAt[i], true})
+		l.text = append(l.text, replacement...)
+	}
+	l.nheld = 0
+}
+
 func (l *lane) appendText(b []byte, at int64) {
 	if len(b) > 0 {
 		l.segment(segment{l.end(), at, false})
@@ -182,6 +191,18 @@ func (l *lane) restart() {
 	}
 }
 
+// rawFrom is the raw offset of what stands at pos or comes next; next is that of the next
+// byte that comes.
+func (l *lane) rawFrom(pos, next int64) int64 {
+	switch {
+	case pos < l.end():
+		return l.offset(pos)
+	case l.nheld > 0:
+		return l.heldAt[0]
+	}
+	return next
+}
+
 const (
 	roomy = 32 << 10 // a window's buffer above this is given back once it is nearly empty
 	spare = 8 << 10  // what may stay at the front before the rest is moved
@@ -193,6 +214,11 @@ func (l *lane) trim() {
 	for _, w := range l.watches {
 		low = min(low, w.needs())
 	}
+	l.cut(low)
+}
+
+// cut drops what lies before low, if that pays.
+func (l *lane) cut(low int64) {
 	drop := int(low - l.base)
 	rest := l.text[drop:]
 	switch {

@@ -1,5 +1,11 @@
 package match
 
+import "encoding/binary"
+
+// MaxSequence is how many bytes before a place can make a difference to a [Stripper] there,
+// but for the escape character itself.
+const MaxSequence = maxSequence
+
 // maxSequence bounds an escape sequence, in bytes. A sequence that is longer
 // was none, or its end was lost: what came of it stays removed, and what
 // follows is text again, so that an unfinished one cannot swallow the output.
@@ -48,6 +54,18 @@ func (s *Stripper) Append(dst, src []byte) []byte {
 	return dst
 }
 
+// Resume takes what follows on an escape character, that first, and reports whether the
+// sequence is at its end. It has to be given no other one.
+func (s *Stripper) Resume(b []byte) (over bool) {
+	for _, c := range b {
+		s.takes(c)
+		if s.state == inText {
+			return true
+		}
+	}
+	return false
+}
+
 // atText reports whether the next byte belongs to no sequence begun before.
 func (s *Stripper) atText() bool { return s.state == inText }
 
@@ -61,9 +79,7 @@ func (s *Stripper) next(src []byte) (drop, keep int) {
 	}
 	keep = 1
 	if s.state == inText {
-		for drop+keep < len(src) && stays[src[drop+keep]] {
-			keep++
-		}
+		keep += plainLength(src[drop+keep:])
 	}
 	return drop, keep
 }
@@ -75,6 +91,38 @@ var stays = func() (t [256]bool) {
 	}
 	return t
 }()
+
+// plainLength is how many bytes at the beginning of b stay where they are text.
+func plainLength(b []byte) (n int) {
+	for ; len(b)-n >= 32; n += 32 {
+		four := b[n : n+32 : n+32]
+		suspect := suspects(four[:8]) | suspects(four[8:16]) | suspects(four[16:24]) | suspects(four[24:])
+		if suspect != 0 && !allStay(four) {
+			break
+		}
+	}
+	for n < len(b) && stays[b[n]] {
+		n++
+	}
+	return n
+}
+
+// suspects is 0 where none of eight bytes is below 0x20 or is 0x7f.
+func suspects(b []byte) uint64 {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	w := binary.LittleEndian.Uint64(b)
+	x := w ^ ones*0x7f
+	return ((w-ones*0x20)&^w | (x-ones)&^x) & highs
+}
+
+func allStay(b []byte) bool {
+	for _, c := range b {
+		if !stays[c] {
+			return false
+		}
+	}
+	return true
+}
 
 // takes moves on by one byte, and reports whether it is text to keep.
 func (s *Stripper) takes(b byte) bool {

@@ -1,0 +1,78 @@
+//go:build linux
+
+package conformance
+
+import "slices"
+
+// searchFaults are those of what a search finds.
+var searchFaults = []fault{
+	{name: "tells a match of a search one byte too far", word: "job/search", says: "/matches/.*/offset: expected|/matches", hooks: found(func(list []any) []any {
+		return changeEach(list, add("offset", 1))
+	})},
+	{name: "tells the end of a match of a search one byte too far", word: "job/search", says: "/matches/.*/endOffset: expected|/matches", hooks: found(func(list []any) []any {
+		return changeEach(list, add("endOffset", 1))
+	})},
+	{name: "leaves out the last match of a search", word: "job/search", says: "/matches", hooks: found(func(list []any) []any { return list[:len(list)-1] })},
+	{name: "leaves out the first match of a search", word: "job/search", says: "/matches", hooks: found(func(list []any) []any { return list[1:] })},
+	{name: "tells a match of a search twice", word: "job/search", says: "/matches", hooks: found(func(list []any) []any { return append(list, list[len(list)-1]) })},
+	{name: "tells the matches of a search in the opposite order", word: "job/search", says: "/matches/", hooks: found(func(list []any) []any {
+		slices.Reverse(list)
+		return list
+	})},
+	{name: "tells a match of a search in another stream", word: "job/search", says: "/matches/.*/stream: expected", hooks: found(func(list []any) []any {
+		return changeEach(list, set("stream", "pty"))
+	})},
+	{name: "tells another line of a match of a search", word: "job/search", says: "/matches/.*/line: expected", hooks: found(func(list []any) []any {
+		return changeEach(list, set("line", "x"))
+	})},
+	{name: "leaves a group of a match of a search out", word: "job/search", says: "/matches/.*/groups", hooks: foundWith("groups", func(o map[string]any) {
+		o["groups"] = o["groups"].([]any)[1:]
+	})},
+	{name: "swaps the lines before and after a match of a search", word: "job/search", says: "/matches/.*/(before|after)", hooks: foundWith("before", func(o map[string]any) {
+		o["before"], o["after"] = o["after"], o["before"]
+	})},
+	{name: "says of a search that was cut short that it was not", word: "job/search", says: "/truncated: expected|/cursor|/stoppedBy", hooks: inside("result", result("job/search").has("cursor"), func(o map[string]any) {
+		o["truncated"] = false
+	})},
+	{name: "goes on with a search one byte too far", word: "job/search", says: "/cursor|/matches", hooks: inside("result", result("job/search").has("cursor"), in("cursor", add("offset", 1)))},
+	{name: "does not tell the gap in what was searched", word: "job/search", says: "/gaps: expected", hooks: inside("result", result("job/search").has("gaps"), unset("gaps"))},
+	{name: "finds what stands in the place of what was dropped", word: "job/search", says: "/matches", hooks: inside("result", result("job/search").where(func(m *packet) bool {
+		list, _ := m.object("result")["matches"].([]any)
+		return len(list) == 0
+	}), func(o map[string]any) {
+		o["matches"] = []any{map[string]any{"handle": number("1"), "stream": "stdout", "offset": number("0"), "endOffset": number("1"), "text": "x", "line": "x"}}
+	})},
+	{name: "answers a cancelled search with what it has", word: "job/search", says: "expected an error for .*, got the result", hooks: edit(refusal("canceled").where(methodIs("job/search")), func(v map[string]any) {
+		delete(v, "error")
+		v["result"] = map[string]any{"matches": []any{}, "truncated": false}
+	})},
+}
+
+// found changes the matches of searches that have some.
+func found(change func(list []any) []any) func() hooks {
+	return inside("result", result("job/search").where(func(m *packet) bool {
+		list, _ := m.object("result")["matches"].([]any)
+		return len(list) > 0
+	}), func(o map[string]any) { o["matches"] = change(o["matches"].([]any)) })
+}
+
+// foundWith changes the first matches of searches that have a member.
+func foundWith(member string, change func(map[string]any)) func() hooks {
+	first := func(m *packet) map[string]any {
+		list, _ := m.object("result")["matches"].([]any)
+		if len(list) == 0 {
+			return nil
+		}
+		return list[0].(map[string]any)
+	}
+	return edit(result("job/search").where(func(m *packet) bool { return first(m)[member] != nil }), func(v map[string]any) {
+		change(v["result"].(map[string]any)["matches"].([]any)[0].(map[string]any))
+	})
+}
+
+func changeEach(list []any, how func(map[string]any)) []any {
+	for _, m := range list {
+		how(m.(map[string]any))
+	}
+	return list
+}

@@ -1,0 +1,137 @@
+package match
+
+import "bytes"
+
+// A textSearch finds a text in output that comes in pieces. Where nothing has to be
+// removed from a piece it is searched as it stands; else in a lane. Between pieces the
+// lane has the end of what came, in which a match may have begun.
+type textSearch struct {
+	query *Query
+	lane  lane
+	from  int64  // no match starts before this position of the lane
+	lower []byte // folded's
+	plain []byte // lacks's
+}
+
+func newTextSearch(q *Query) *textSearch {
+	t := &textSearch{query: q}
+	if !q.raw {
+		t.lane.strip = new(Stripper)
+	}
+	return t
+}
+
+// lead takes what stands before the place where matches begin.
+func (t *textSearch) lead(before []byte) {
+	t.lane.put(before, 0) // where it was is never asked
+	t.lane.replaceHeld()
+	t.from = t.lane.end()
+	t.lane.cut(t.from)
+}
+
+// feed searches the next piece, which stands at a raw offset.
+func (t *textSearch) feed(found []*Match, b []byte, at int64) []*Match {
+	edge := len(t.query.literal) - 1
+	simple := t.lane.nheld == 0 && !t.query.foreign && len(b) > 2*edge
+	switch {
+	case simple && (t.lane.strip == nil || t.lane.strip.atText()) && t.query.clean(b):
+		return t.quick(found, b, at)
+	case simple && t.lane.strip != nil && t.lacks(b, at):
+		return found
+	}
+	t.lane.put(b, at)
+	return t.inLane(found)
+}
+
+// quick searches a piece of which nothing has to be removed.
+func (t *textSearch) quick(found []*Match, b []byte, at int64) []*Match {
+	edge := len(t.query.literal) - 1
+	done := 0 // how far a match has used b up
+	if edge > 0 && t.lane.end() > t.from {
+		known := len(found)
+		t.lane.put(b[:edge], at)
+		if found = t.inLane(found); len(found) > known {
+			done = max(int(found[len(found)-1].End-at), 0)
+		}
+	}
+	found, done = t.asItStands(found, b, at, done)
+	rest := max(done, len(b)-edge)
+	t.lane.restart()
+	t.from = t.lane.end()
+	t.lane.put(b[rest:], at+int64(rest))
+	return found
+}
+
+// sparePlain is how much of the end of a piece is put into the lane beside the length of the
+// text, since part of it is removed.
+const sparePlain = 512
+
+// lacks reports whether no match ends in a piece, which it then takes: this is told without
+// noting what stands where. Where it is false nothing has happened.
+func (t *textSearch) lacks(b []byte, at int64) bool {
+	edge := len(t.query.literal) - 1
+	cut := max(len(b)-edge-sparePlain, 0)
+	strip := *t.lane.strip
+	t.plain = append(t.plain[:0], t.lane.view(t.from, t.lane.end())...)
+	t.plain = strip.Append(t.plain, b[:cut])
+	atCut, before := strip, len(t.plain)
+	t.plain = strip.Append(t.plain, b[cut:])
+	if len(t.plain)-before < edge || bytes.Contains(t.folded(t.plain), t.query.literal) {
+		return false
+	}
+	t.lane.restart()
+	*t.lane.strip = atCut
+	t.from = t.lane.end()
+	t.lane.put(b[cut:], at+int64(cut))
+	t.from = max(t.from, t.lane.floor(t.lane.end()-int64(edge)))
+	return true
+}
+
+// asItStands searches b from a place on, and returns where the last match ends.
+func (t *textSearch) asItStands(found []*Match, b []byte, at int64, from int) ([]*Match, int) {
+	text := t.folded(b)
+	size := len(t.query.literal)
+	for {
+		i := bytes.Index(text[from:], t.query.literal)
+		if i < 0 {
+			return found, from
+		}
+		start := from + i
+		from = start + size
+		found = append(found, &Match{Start: at + int64(start), End: at + int64(from), Text: string(b[start:from])})
+	}
+}
+
+// inLane searches what the lane has, and keeps the end of it in which a match may have
+// begun.
+func (t *textSearch) inLane(found []*Match) []*Match {
+	l, size := &t.lane, int64(len(t.query.literal))
+	view := l.view(t.from, l.end())
+	text, base := t.folded(view), t.from
+	for {
+		i := bytes.Index(text[t.from-base:], t.query.literal)
+		if i < 0 {
+			break
+		}
+		start := t.from + int64(i)
+		t.from = start + size
+		found = append(found, &Match{
+			Start: l.offset(start), End: l.offset(t.from-1) + 1, Text: string(view[start-base : t.from-base]),
+		})
+	}
+	t.from = max(t.from, l.floor(l.end()-size+1))
+	l.cut(t.from)
+	return found
+}
+
+// folded is the text in which the literal is looked for.
+func (t *textSearch) folded(b []byte) []byte {
+	if !t.query.fold {
+		return b
+	}
+	t.lower = appendLower(t.lower[:0], b)
+	return t.lower
+}
+
+// isPlain reports whether a Stripper that is in no sequence leaves b as it is.
+func isPlain(b []byte) bool { return plainLength(b) == len(b) }

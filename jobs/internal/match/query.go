@@ -1,0 +1,121 @@
+package match
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Query is what is looked for in output that is stored: a pattern, or a text as it
+// stands. It is immutable and safe for concurrent use.
+//
+// Its matches are those that a Set would have found while the output came, had the
+// pattern been there from the first byte on; a text matches where the pattern does that
+// has all of it escaped. They are found faster where the query allows it.
+type Query struct {
+	pattern *Pattern // nil: a literal that needs none
+	literal []byte   // nil: a pattern; in lower case where fold is set
+	fold    bool     // the case of ASCII letters does not count; literal is ASCII alone
+	foreign bool     // literal has what bytes that are not UTF-8 are replaced by
+	raw     bool
+	must    [][]byte // texts without which no line matches; nil: lines cannot be told apart
+}
+
+// QueryOf makes a query of a pattern.
+func QueryOf(p *Pattern, raw bool) *Query {
+	q := &Query{pattern: p, raw: raw}
+	if sh := &p.shape; sh.lf && sh.behind <= 1 {
+		q.must = sh.must
+	}
+	for _, text := range q.must {
+		if bytes.Contains(text, []byte(replacement)) {
+			q.must = nil // a byte that is not UTF-8 stands for it
+			break
+		}
+	}
+	return q
+}
+
+// CompileLiteral makes a query of a text, which is not empty and valid UTF-8. With fold
+// the case of letters does not count, as under the flag i.
+func CompileLiteral(text string, fold, raw bool) (*Query, error) {
+	if fold && !isASCII(text) {
+		p, err := Compile(Escape(text), "i")
+		if err != nil {
+			return nil, err
+		}
+		return QueryOf(p, raw), nil
+	}
+	q := &Query{literal: []byte(text), fold: fold, raw: raw, foreign: strings.Contains(text, replacement)}
+	if fold {
+		q.literal = appendLower(nil, q.literal)
+	}
+	return q, nil
+}
+
+// Escape makes a pattern of a text, which matches that text alone.
+func Escape(text string) string {
+	var b strings.Builder
+	for _, c := range text {
+		if c < utf8.RuneSelf && strings.ContainsRune(`\^$.*+?()[]{}|/`, c) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// InLines reports whether no match reaches from one line into the next, nor depends on
+// more than the line break before it: where a search begins behind a line break, it finds
+// what one from further back does.
+func (q *Query) InLines() bool {
+	if q.literal != nil {
+		return bytes.IndexByte(q.literal, '\n') < 0
+	}
+	return q.pattern.shape.lf && q.pattern.shape.behind <= 1
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// appendLower appends text with its ASCII letters in lower case.
+func appendLower(dst, text []byte) []byte {
+	at := len(dst)
+	dst = append(dst, text...)
+	for i, c := range dst[at:] {
+		if 'A' <= c && c <= 'Z' {
+			dst[at+i] = c + 'a' - 'A'
+		}
+	}
+	return dst
+}
+
+// LastLineBreak returns where in text, from a place on, the last line break stands that a
+// query sees, and -1 where there is none. text is from Behind/2 before the place on, or from
+// the beginning of what is kept: a line break may stand in the text of an escape sequence.
+func LastLineBreak(text []byte, from int, raw bool) int {
+	last := bytes.LastIndexByte(text, '\n')
+	if last < from {
+		return -1
+	}
+	if raw {
+		return last
+	}
+	var s Stripper
+	found := -1
+	for at := 0; at <= last; {
+		drop, keep := s.next(text[at : last+1])
+		kept := text[at+drop : at+drop+keep]
+		if i := bytes.LastIndexByte(kept, '\n'); i >= 0 && at+drop+i >= from {
+			found = at + drop + i
+		}
+		at += drop + keep
+	}
+	return found
+}

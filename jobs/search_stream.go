@@ -1,0 +1,310 @@
+package jobs
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/spool"
+)
+
+// A searching is a search that goes on. It belongs to one goroutine.
+type searching struct {
+	*SearchSpec
+	cancel, ending <-chan struct{}
+	deadline       time.Time // zero: none
+	progress       bool      // the next search would begin further on: time may be over
+
+	res  SearchResult
+	used int // of MaxBytes
+	err  *Error
+
+	buf []byte // for reading; its bytes are good until the next read
+}
+
+const (
+	searchRead = 256 << 10
+	// searchBlock is how much is searched at once from the end, the first time; each
+	// further block is twice as long, up to searchBlockMost.
+	searchBlock     = 256 << 10
+	searchBlockMost = 8 << 20
+)
+
+// ended says whether the search is over.
+func (s *searching) ended() bool { return s.err != nil || s.res.End != SearchedAll }
+
+// over says whether it has to be, and notes why.
+func (s *searching) over() bool {
+	if s.ended() {
+		return true
+	}
+	select {
+	case <-s.cancel:
+		s.err = errSearchCanceled()
+	case <-s.ending:
+		s.err = errSearchEnding()
+	default:
+		if !s.progress || s.deadline.IsZero() || time.Now().Before(s.deadline) {
+			return false
+		}
+		s.res.End = SearchTimedOut
+	}
+	return true
+}
+
+// target searches the streams of a job.
+func (s *searching) target(m *Manager, t SearchTarget) {
+	j := t.job
+	if t.release == nil {
+		defer j.Hold()()
+		if !m.Knows(j.id) { // removed meanwhile
+			return
+		}
+	}
+	for i := range j.streams {
+		if s.Reverse {
+			i = len(j.streams) - 1 - i
+		}
+		st := j.streams[i]
+		if s.Stream != "" && s.Stream != st.name {
+			continue
+		}
+		p := searchedStream{searching: s, job: j, spool: st.spool, name: st.name, end: t.ends[i]}
+		from, to := p.bounds()
+		switch {
+		case from >= to:
+		case s.Reverse:
+			p.backward(from, to)
+		default:
+			p.forward(from, to)
+		}
+		if s.ended() {
+			return
+		}
+	}
+}
+
+// A searchedStream is a stream that is being searched, as far as it had come.
+type searchedStream struct {
+	*searching
+	job   *Job
+	spool *spool.Spool
+	name  Stream
+	end   int64
+	clean Range // has no escape character; see lastEscape
+}
+
+// bounds are where in the stream a match may begin.
+func (p *searchedStream) bounds() (from, to int64) {
+	at := func(off *int64, otherwise int64) int64 {
+		switch {
+		case off == nil:
+			return otherwise
+		case *off < 0:
+			return max(p.end+*off, 0)
+		}
+		return min(*off, p.end)
+	}
+	from, to = at(p.From, 0), at(p.To, p.end)
+	c := p.Cursor
+	if c == nil {
+		return from, to
+	}
+	switch before := c.compare(p.job.id, p.name); {
+	case before == 0 && p.Reverse:
+		return from, min(to, c.Offset)
+	case before == 0:
+		return max(from, c.Offset), to
+	case (before < 0) == p.Reverse:
+		return 0, 0 // it was searched
+	}
+	return from, to
+}
+
+// compare says whether the stream of a place comes before another one, or after it, in
+// the order of a search.
+func (c *SearchPlace) compare(id ID, name Stream) int {
+	if c.Job != id {
+		return int(c.Job - id)
+	}
+	rank := func(s Stream) int { return slices.Index([]Stream{PTY, Stdout, Stderr}, s) }
+	return rank(c.Stream) - rank(name)
+}
+
+// stop ends the search, whose next one goes on at an offset of this stream.
+func (p *searchedStream) stop(why SearchEnd, at int64) {
+	p.res.End, p.res.Next = why, &SearchPlace{p.job.id, p.name, at}
+}
+
+// gap tells what of the range to be searched is not kept.
+func (p *searchedStream) gap(from, to int64) {
+	if from < to {
+		p.res.Gaps = append(p.res.Gaps, SearchGap{p.job.id, p.name, Range{from, to}})
+	}
+}
+
+// forward tells the matches that begin in [from, to), in order.
+func (p *searchedStream) forward(from, to int64) {
+	decided := p.pass(from, to, func(m *match.Match) bool {
+		told := p.told(m)
+		if !p.add(&told) {
+			p.stop(p.res.End, m.Start)
+		}
+		return !p.ended()
+	})
+	if p.res.End == SearchTimedOut {
+		p.stop(SearchTimedOut, decided)
+	}
+}
+
+// pass gives the matches that begin in [from, to) to take, until that returns false. It
+// returns before which offset all were given.
+func (p *searchedStream) pass(from, to int64, take func(*match.Match) bool) (decided int64) {
+	before, cut := p.before(from)
+	run := p.query.Begin(from, before, cut, p.over)
+	if p.buf == nil {
+		p.buf = make([]byte, searchRead)
+	}
+	for off := from; ; {
+		room := max(p.until(to)-off, 0)
+		n, at := p.spool.Read(p.buf[:min(searchRead, room)], off)
+		n = int(max(min(int64(n), off+room-at), 0)) // what was dropped may reach further
+		if n == 0 || at > off {                     // nothing reaches over what is gone
+			if !p.give(run, from, to, take) {
+				return off
+			}
+			p.gap(off, min(at, to))
+			run = p.query.Begin(at, nil, true, p.over)
+		}
+		if n == 0 {
+			return to
+		}
+		off = at + int64(n)
+		if !p.feed(run, p.buf[:n], from, to, take) {
+			return min(run.Decided(), to)
+		}
+		if run.Decided() >= to {
+			return to
+		}
+	}
+}
+
+// until is how far output has to be read for matches that begin before an offset.
+func (p *searchedStream) until(to int64) int64 { return min(p.end, to+match.Behind) }
+
+// feed gives what was read to a run; false: it is over.
+func (p *searchedStream) feed(run *match.Search, b []byte, from, to int64, take func(*match.Match) bool) bool {
+	for len(b) > 0 {
+		if p.over() {
+			return false
+		}
+		n, found, err := run.Step(b)
+		if !p.taken(found, from, to, take) || !p.holds(err) {
+			return false
+		}
+		p.progress = p.progress || !p.Reverse && run.Decided() > from
+		b = b[n:]
+	}
+	return true
+}
+
+// give takes what is left of a run whose output is at its end; false: it is over.
+func (p *searchedStream) give(run *match.Search, from, to int64, take func(*match.Match) bool) bool {
+	found, err := run.End()
+	return p.taken(found, from, to, take) && p.holds(err)
+}
+
+func (p *searchedStream) taken(found []*match.Match, from, to int64, take func(*match.Match) bool) bool {
+	for _, m := range found {
+		if m.Start >= from && m.Start < to && !take(m) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds says whether the pattern did not fail.
+func (p *searchedStream) holds(err error) bool {
+	if err != nil && p.err == nil {
+		p.err = errorf(CodeLimitExceeded, "%v in the output of job %d; make the pattern simpler, or look for a literal", err, p.job.id)
+		p.err.Limit, p.err.Max = "patternTimeMs", match.TimeLimit.Milliseconds()
+		if errors.Is(err, match.ErrStackLimit) {
+			p.err.Limit, p.err.Max = "patternStack", match.StackLimit
+		}
+	}
+	return err == nil
+}
+
+// before reads what stands in front of an offset, as far as a search may have to know it;
+// cut says that there was more.
+func (p *searchedStream) before(off int64) (b []byte, cut bool) {
+	low := max(off-match.Behind, 0)
+	b, gaps := p.spool.ReadRange(low, off)
+	if n := len(gaps); n > 0 {
+		b = b[int64(len(b))-(off-max(gaps[n-1].To, low)):]
+		return b, true
+	}
+	return b, low > 0
+}
+
+// backward tells the matches that begin in [from, to), from the last to the first. They are
+// those that forward tells: it goes back by blocks of lines where no match reaches from one
+// line into the next, and else by what is kept without a gap.
+func (p *searchedStream) backward(from, to int64) {
+	for _, kept := range slices.Backward(p.spool.Kept()) {
+		p.gap(max(kept.To, from), to)
+		to = min(to, kept.To)
+		size := int64(searchBlock)
+		for low := max(kept.From, from); to > low; size = min(2*size, searchBlockMost) {
+			at := low
+			if p.query.InLines() {
+				at = p.lineBefore(to-size, low)
+			}
+			if !p.block(at, to) {
+				return
+			}
+			to, p.progress = at, true
+		}
+	}
+	p.gap(from, to)
+}
+
+// block tells the matches that begin in [from, to), from the last to the first; false: the
+// search is over.
+func (p *searchedStream) block(from, to int64) bool {
+	p.progress = p.progress || to-from > searchBlockMost // it may take longer than there is time
+	var last []SearchMatch                               // as many as can be told, and one
+	most := p.MaxMatches - len(p.res.Matches) + 1
+	p.pass(from, to, func(m *match.Match) bool {
+		if len(last) >= 2*most {
+			last = append(last[:0], last[len(last)-most+1:]...)
+		}
+		last = append(last, p.told(m))
+		return true
+	})
+	if p.res.End == SearchTimedOut {
+		p.stop(SearchTimedOut, to)
+	}
+	for i := len(last) - 1; i >= 0 && !p.ended(); i-- {
+		if !p.add(&last[i]) {
+			p.stop(p.res.End, last[i].Start+1)
+		}
+	}
+	return !p.ended()
+}
+
+// lineLook is how far back lineBefore looks at a time. What stands before that tells whether
+// a line break stands in an escape sequence.
+const lineLook = match.Behind/2 - 16
+
+// lineBefore is where the last line begins that begins at off or before it, and else low.
+func (p *searchedStream) lineBefore(off, low int64) int64 {
+	for ; off > low && !p.over(); off -= lineLook {
+		b, _ := p.before(off)
+		if i := match.LastLineBreak(b, max(len(b)-lineLook, 0), p.Raw); i >= 0 {
+			return max(off-int64(len(b)-1-i), low)
+		}
+	}
+	return low
+}

@@ -1,0 +1,122 @@
+package rpc_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"shelld/schema"
+)
+
+// search asks for what is found.
+func (s *session) search(more ...any) schema.JobSearchResult {
+	s.t.Helper()
+	return do[schema.JobSearchResult](s, "job/search", merged(obj{}, more))
+}
+
+// found is where matches are, and their lines.
+func found(r schema.JobSearchResult) (list []string) {
+	for _, m := range r.Matches {
+		list = append(list, fmt.Sprintf("%d %s %d-%d %s", m.Handle, m.Stream, m.Offset, m.EndOffset, m.Line))
+	}
+	return list
+}
+
+// TestSearch: one job, a group, all of them; what is read where a match is said to be is it.
+func TestSearch(t *testing.T) {
+	s := start(t)
+	first := s.run(`printf 'one error\ntwo\n'; printf 'error three\n' >&2`).Job.Handle
+	second := s.run("printf 'four\\r\\nan \033[1merr\033[0mor\\r\\n'", "group", "g").Job.Handle
+	live := s.pty(`stty -echo; printf 'error five\nsix\n'; cat`, "group", "g")
+	s.see(live, "six")
+	want := []string{"1 stdout 4-9 one error", "1 stderr 0-5 error three", "2 stdout 13-22 an error", "3 pty 0-5 error five"}
+	equal(t, "all", strings.Join(found(s.search("literal", "error")), "|"), strings.Join(want, "|"))
+	equal(t, "one", strings.Join(found(s.search("literal", "error", "handle", first)), "|"), strings.Join(want[:2], "|"))
+	equal(t, "a stream", strings.Join(found(s.search("literal", "error", "stream", "stderr")), "|"), want[1])
+	equal(t, "a group", strings.Join(found(s.search("pattern", "error", "group", "g")), "|"), strings.Join(want[2:], "|"))
+	text, _ := s.readBytes(second, "stream", "stdout", "offset", 13, "maxBytes", 9)
+	equal(t, "what is there", text, "err\033[0mor")
+
+	page := s.search("literal", "ERROR", "flags", "i", "reverse", true, "maxMatches", 3, "context", 1)
+	equal(t, "the last three", strings.Join(found(page), "|"), strings.Join([]string{want[3], want[2], want[1]}, "|"))
+	equal(t, "before", strings.Join(page.Matches[1].Before, "|"), "four")
+	equal(t, "after", strings.Join(page.Matches[0].After, "|"), "six")
+	equal(t, "stopped by", *page.StoppedBy, schema.SearchEndMatches)
+	rest := s.search("literal", "ERROR", "flags", "i", "reverse", true, "maxMatches", 3, "context", 1, "cursor", page.Cursor)
+	equal(t, "the rest", strings.Join(found(rest), "|"), want[0])
+	equal(t, "truncated", rest.Truncated, false)
+
+	m := s.search("pattern", `^(?<word>\w+) (five|x)()?`, "handle", live).Matches[0]
+	equal(t, "groups", fmt.Sprint(*m.Groups[0], *m.Groups[1]), "errorfive")
+	equal(t, "named", *m.Named["word"], "error")
+	equal(t, "nothing", len(s.search("literal", "nowhere").Matches), 0)
+	equal(t, "without m", len(s.search("pattern", "^two", "flags", "").Matches), 0)
+	s.kill(live)
+}
+
+// TestSearchInTurn: a search sees what the requests before it have brought, and is answered
+// before what comes after it takes the output away.
+func TestSearchInTurn(t *testing.T) {
+	s := start(t)
+	s.run("seq 1000", "name", "j")
+	search := s.begin("job/search", obj{"handle": "j", "literal": "500\n"})
+	remove := s.begin("job/remove", obj{"handle": "j"})
+	if got := found(result[schema.JobSearchResult](search)); len(got) != 1 {
+		t.Errorf("found %v", got)
+	}
+	result[none](remove)
+	begun := s.begin("job/start", obj{"command": "printf needle; sleep 60", "name": "k", "shell": "sh"})
+	searched := s.begin("job/search", obj{"handle": "k", "literal": "needle"})
+	result[schema.JobStartResult](begun)
+	result[schema.JobSearchResult](searched)
+	s.kill("k")
+}
+
+func TestSearchRefused(t *testing.T) {
+	s := start(t)
+	h := s.run("true").Job.Handle
+	for _, p := range []obj{
+		{"literal": "a", "pattern": "a"}, {}, {"handle": h, "group": "g", "literal": "a"}, {"literal": ""}, {"literal": "a", "on": "screen"},
+	} {
+		refused[none](s.beginBad("job/search", p), schema.KindInvalidParams)
+	}
+	for _, p := range []obj{
+		{"literal": "a", "flags": "m"}, {"pattern": "a", "flags": "mm"}, {"handle": h, "stream": "pty", "literal": "a"},
+	} {
+		refused[none](s.begin("job/search", p), schema.KindInvalidParams)
+	}
+}
+
+// TestSearchPatternFails: a pattern that explodes ends its own search, and nothing else.
+func TestSearchPatternFails(t *testing.T) {
+	s := start(t)
+	h := s.run(`i=0; while [ $i -lt 50 ]; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; i=$((i+1)); done`).Job.Handle
+	d := refused[schema.LimitExceededData](s.begin("job/search", obj{"handle": h, "pattern": `(a+)+b|(a*)*c|(?:a|a)*d`}), schema.KindLimitExceeded)
+	equal(t, "limit", d.Limit, "patternTimeMs")
+	equal(t, "a literal", len(s.search("literal", "a\n", "maxMatches", 50).Matches), 50)
+}
+
+// TestSearchFits: an answer holds what maxBytes says, however long the texts would be.
+func TestSearchFits(t *testing.T) {
+	s := start(t, "options", obj{"limits": obj{"maxMessageBytes": 1 << 20}})
+	h := s.run(`i=0; while [ $i -lt 300 ]; do printf '\001\001\001\001\001\001\001\001\001\001\001\001\001\001'; i=$((i+1)); done; seq 3000`, "maxBytes", 0).Job.Handle
+	r := s.search("handle", h, "pattern", `\x01*`, "on", "raw", "maxBytes", 1_000_000, "context", 100)
+	if b, err := json.Marshal(r); err != nil || len(r.Matches) != 1 || len(b) > 1<<20 {
+		t.Errorf("%d matches in %d bytes, %v", len(r.Matches), len(b), err)
+	}
+	n := 0
+	for cursor := any(nil); ; n++ {
+		p := []any{"handle", h, "literal", "9", "context", 100, "maxBytes", 1 << 30, "maxMatches", 1000}
+		if cursor != nil {
+			p = append(p, "cursor", cursor)
+		}
+		if r = s.search(p...); r.Cursor == nil {
+			break
+		}
+		cursor = r.Cursor
+	}
+	if n < 3 {
+		t.Errorf("%d pages", n)
+	}
+}
