@@ -29,6 +29,7 @@ type Session struct {
 	root *os.Root
 	dir  string
 	info fs.FileInfo
+	lock *os.File // see Hold
 }
 
 // Open makes the directory of a session in the directory state, which must be
@@ -73,6 +74,7 @@ func (s *Session) Path() string { return s.dir }
 
 // Close lets go of the directory, and removes it if nothing was kept in it.
 func (s *Session) Close() error {
+	s.release()
 	if s.verify() == nil {
 		_ = os.Remove(s.dir) // It goes if it is empty, which is what is meant.
 	}
