@@ -180,7 +180,7 @@ func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name 
 	}
 	if !st.Ordered() {
 		err = f.Replace(name, func(w io.Writer) error {
-			_, err := io.CopyBuffer(struct{ io.Writer }{w}, &until{ctx, io.NewSectionReader(st, 0, st.Size())}, make([]byte, 256<<10))
+			_, err := io.CopyBuffer(struct{ io.Writer }{w}, &interruptible{ctx, io.NewSectionReader(st, 0, st.Size())}, make([]byte, 256<<10))
 			return err
 		})
 	}
@@ -191,13 +191,13 @@ func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name 
 	return r, err
 }
 
-// until is a reader that ends with its context.
-type until struct {
+// An interruptible is a reader that ends with its context.
+type interruptible struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (u *until) Read(p []byte) (int, error) {
+func (u *interruptible) Read(p []byte) (int, error) {
 	if err := u.ctx.Err(); err != nil {
 		return 0, err
 	}
