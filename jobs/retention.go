@@ -121,7 +121,10 @@ func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string,
 			t.report.Lost++
 		}
 	}
-	files, _, err := f.Files()
+	files, others, err := f.Files()
+	if err == nil && len(files)+len(others) == 0 { // Deleting it was the last that its server did.
+		return foundJob{}, f.Remove()
+	}
 	found := foundJob{session: name, id: id}
 	for _, file := range files {
 		found.bytes += file.Size
@@ -138,7 +141,7 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 		return false, err
 	}
 	files, _, err := f.Files()
-	if err != nil || len(files) == 0 { // Deleting it was the last that its server did.
+	if err != nil || len(files) == 0 {
 		return false, err
 	}
 	stored, err := f.Read(infoFile)
