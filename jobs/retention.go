@@ -17,7 +17,7 @@ import (
 // far as each of the three allows.
 type Retention struct {
 	Jobs  int           // how many
-	Age   time.Duration // since what is known of the job was written for the last time
+	Age   time.Duration // since the last of the job was written
 	Bytes int64         // in all their files
 }
 
@@ -166,7 +166,7 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 	if err != nil {
 		return false, err
 	}
-	err = f.Replace(infoFile, func(w io.Writer) error { _, err := w.Write(info); return err })
+	err = f.Replace(infoFile, l.Touched, func(w io.Writer) error { _, err := w.Write(info); return err })
 	return err == nil, err
 }
 
@@ -182,7 +182,7 @@ func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name 
 		return StoredFile{}, err
 	}
 	if !st.Ordered() {
-		err = f.Replace(name, func(w io.Writer) error {
+		err = f.Replace(name, info.ModTime(), func(w io.Writer) error {
 			_, err := io.CopyBuffer(struct{ io.Writer }{w}, &interruptible{ctx, io.NewSectionReader(st, 0, st.Size())}, make([]byte, 256<<10))
 			return err
 		})

@@ -330,8 +330,9 @@ func (f *PastFolder) Read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxInfo))
 }
 
-// Replace makes the file anew, whole or not at all. Only who tidies up may call it.
-func (f *PastFolder) Replace(name string, write func(io.Writer) error) error {
+// Replace makes the file anew, whole or not at all, as if it had been written at that time.
+// Only who tidies up may call it.
+func (f *PastFolder) Replace(name string, at time.Time, write func(io.Writer) error) error {
 	scrap := name + fresh
 	file, err := f.root.OpenFile(scrap, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
@@ -342,6 +343,9 @@ func (f *PastFolder) Replace(name string, write func(io.Writer) error) error {
 		err = file.Sync() // before it replaces the only good copy
 	}
 	if err = errors.Join(err, file.Close()); err == nil {
+		err = f.root.Chtimes(scrap, at, at)
+	}
+	if err == nil {
 		err = f.root.Rename(scrap, name)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -322,7 +323,7 @@ func TestReplaceThatFails(t *testing.T) {
 	}
 	defer f.Close()
 	broken := errors.New("broken")
-	err = f.Replace("info.json", func(w io.Writer) error { _, _ = io.WriteString(w, "ne"); return broken })
+	err = f.Replace("info.json", time.Now(), func(w io.Writer) error { _, _ = io.WriteString(w, "ne"); return broken })
 	if err == nil || !strings.Contains(err.Error(), "broken") {
 		t.Errorf("it is told as %v", err)
 	}
