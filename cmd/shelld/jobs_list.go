@@ -115,7 +115,7 @@ func choose(all []storedJob, name string) (fits []storedJob, err error) {
 		if len(all) == 0 {
 			return nil, nil
 		}
-		return []storedJob{slices.MaxFunc(all, func(a, b storedJob) int { return cmp.Compare(a.began(), b.began()) })}, nil
+		return []storedJob{slices.MaxFunc(all, func(a, b storedJob) int { return a.began().Compare(b.began()) })}, nil
 	}
 	session, handle, ok := strings.Cut(name, "/")
 	if !ok || session == "" {
@@ -129,13 +129,12 @@ func choose(all []storedJob, name string) (fits []storedJob, err error) {
 	return fits, nil
 }
 
-// began is when the job was started, or else its session, in a form that sorts.
-func (j *storedJob) began() string {
-	t, err := time.Parse(time.RFC3339Nano, j.known.StartedAt)
-	if err != nil {
-		t, _ = time.Parse("20060102T150405Z", j.SessionID[:strings.IndexByte(j.SessionID, '-')])
+// began is when the job was started; where that is not known, when it was there at the latest.
+func (j *storedJob) began() time.Time {
+	if t, err := time.Parse(time.RFC3339Nano, j.known.StartedAt); err == nil {
+		return t
 	}
-	return t.UTC().Format("20060102T150405.000000000Z")
+	return j.WrittenAt
 }
 
 // state is what became of the job, in a word or two.

@@ -167,7 +167,10 @@ func (s *PastSession) Dead() bool {
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	f, err := s.root.OpenFile(lockFile, os.O_RDWR, 0)
+	f, err := s.root.OpenFile(lockFile, os.O_RDWR|notBlocking, 0) // Network file systems ask for writing.
+	if err != nil {
+		f, err = s.root.OpenFile(lockFile, os.O_RDONLY|notBlocking, 0) // as on a disk that takes nothing
+	}
 	if err != nil {
 		return false
 	}
@@ -399,10 +402,11 @@ const infoFile = "info.json"
 
 // absolute is err under its whole path; see Folder.absolute.
 func (f *PastFolder) absolute(err error, name string) error {
+	op := "write"
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		err = p.Err
+		op, err = p.Op, p.Err
 	} else if l, ok := errors.AsType[*os.LinkError](err); ok {
-		err = l.Err
+		op, err = l.Op, l.Err
 	}
-	return &fs.PathError{Op: "use", Path: filepath.Join(f.Path(), name), Err: err}
+	return &fs.PathError{Op: op, Path: filepath.Join(f.Path(), name), Err: err}
 }
