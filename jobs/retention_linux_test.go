@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -294,9 +293,7 @@ func TestServersLookAtThePast(t *testing.T) {
 	if !a.close() {
 		t.Error("the server does not end")
 	}
-	if runtime.GOOS == "linux" {
-		if open := ownFiles(t, d.dir); open != nil {
-			t.Errorf("still open: %v", open)
-		}
+	if open := ownFiles(t, d.dir); open != nil {
+		t.Errorf("still open: %v", open)
 	}
 }
