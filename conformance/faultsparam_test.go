@@ -17,9 +17,10 @@ initialize rootDirectory allowedDirectories
 initialize/capabilities ack secret confirm
 initialize/options encoding events env limits persist confirm secretInput allowCommands denyCommands aliases
 initialize/options/env include exclude set inherit login
+initialize/options/persist keepJobs
 initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes screenIntervalMs
 initialize/options/confirm start write kill
-initialize/options/persist directory mode keepJobs
+initialize/options/persist directory mode
 job/start cwd env profile shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits
 job/run cwd env profile stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits
 job/write input keys send appendNewline eof ifWaiting wait
