@@ -54,7 +54,7 @@ func (s *Session) Hold(temporary bool) error {
 }
 
 func (s *Session) hold(f *os.File, temporary bool) error {
-	if err := lock(f, exclusive|wait); err != nil {
+	if err := lock(f, lockExclusive|lockWait); err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	mine, err := f.Stat()
@@ -108,7 +108,7 @@ func says(f *os.File, line string) bool {
 type lockMode int
 
 const (
-	shared    lockMode = 0
-	exclusive lockMode = 1
-	wait      lockMode = 2 // for others to let go; else errLocked
+	lockShared    lockMode = 0
+	lockExclusive lockMode = 1
+	lockWait      lockMode = 2 // for others to let go; else errLocked
 )

@@ -12,10 +12,10 @@ import (
 // open: a second one of the same process does not have it.
 func lock(f *os.File, mode lockMode) error {
 	how := syscall.LOCK_SH
-	if mode&exclusive != 0 {
+	if mode&lockExclusive != 0 {
 		how = syscall.LOCK_EX
 	}
-	if mode&wait == 0 {
+	if mode&lockWait == 0 {
 		how |= syscall.LOCK_NB
 	}
 	c, err := f.SyscallConn()

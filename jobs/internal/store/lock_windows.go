@@ -16,10 +16,10 @@ const errorLockViolation = syscall.Errno(33)
 func lock(f *os.File, mode lockMode) error {
 	const failImmediately, exclusiveLock = 1, 2
 	var flags uintptr
-	if mode&exclusive != 0 {
+	if mode&lockExclusive != 0 {
 		flags |= exclusiveLock
 	}
-	if mode&wait == 0 {
+	if mode&lockWait == 0 {
 		flags |= failImmediately
 	}
 	at := syscall.Overlapped{OffsetHigh: 1}

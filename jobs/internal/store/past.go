@@ -67,9 +67,9 @@ func (p *Past) Tidy(patient bool) error {
 	if err != nil {
 		return err
 	}
-	mode := exclusive
+	mode := lockExclusive
 	if patient {
-		mode |= wait
+		mode |= lockWait
 	}
 	if err = lock(f, mode); errors.Is(err, errLocked) {
 		err = ErrBusy
@@ -108,7 +108,7 @@ func private(in *os.Root, name, path string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !made(before) {
+	if !asMade(before) {
 		return nil, fmt.Errorf("%s: %w", path, errNotOurs)
 	}
 	dir, err := in.OpenRoot(name)
@@ -124,8 +124,8 @@ func private(in *os.Root, name, path string) (*os.Root, error) {
 
 var errNotOurs = errors.New("it is not a directory that shelld has made; it is left alone")
 
-// made says whether a directory is one that we would have made.
-func made(info fs.FileInfo) bool {
+// asMade says whether a directory is one that we would have made.
+func asMade(info fs.FileInfo) bool {
 	return ours(info) && (!hasModes || info.Mode().Perm()&0o077 == 0)
 }
 
@@ -174,7 +174,7 @@ func (s *PastSession) Dead() bool {
 	if err != nil {
 		return false
 	}
-	if lock(f, shared) != nil {
+	if lock(f, lockShared) != nil {
 		_ = f.Close() // Nothing was done with it.
 		return false
 	}
