@@ -29,7 +29,7 @@ func (textReader) Finish(stored []byte, l Leftover) ([]byte, error) {
 
 // A stateDir is a state directory in which a test puts what dead servers have left.
 type stateDir struct {
-	*testing.T
+	testing.TB
 	dir string
 }
 

@@ -30,10 +30,24 @@ func markAt(room int64) int64 {
 // Only the appender calls it: nobody else changes how the file is laid out, as long as
 // there is one.
 func (s *Spool) mark(end int64) error {
-	if l := &s.disk; s.tag != "" && l.divided && l.ring() > 0 {
-		s.marked = true
-		_, err := s.writeAt(appendMark(nil, s.tag, l.head, end, l.room), markAt(l.room))
-		return err
+	l := &s.disk
+	if s.tag == "" || !l.divided || l.ring() <= 0 {
+		return nil
 	}
-	return nil
+	if s.markLine == nil {
+		s.markLine = appendMark(nil, s.tag, l.head, end, l.room) // Of it only end changes from now on.
+	}
+	digits := s.markLine[len(s.markLine)-markTail-markDigits:][:markDigits]
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = byte('0' + end%10)
+		end /= 10
+	}
+	_, err := s.writeAt(s.markLine, markAt(l.room))
+	return err
 }
+
+// Where the digits of end stand in a mark, from behind.
+const (
+	markDigits = 19
+	markTail   = len(", room ") + markDigits + len("]\n")
+)

@@ -55,7 +55,8 @@ type Spool struct {
 	file    *os.File // nil: memory only
 	writeAt func(p []byte, pos int64) (int, error)
 	begun   bool // the appender's alone
-	marked  bool // the same: a mark stands behind the ring
+
+	markLine []byte // the same: what stands behind the ring; nil: nothing yet
 
 	ending sync.Mutex               // held by Finish, Close and Remove, and to make the file; before mu
 	create func() (*os.File, error) // guarded by ending; nil: made, or not to be made any more
@@ -174,7 +175,7 @@ func (s *Spool) storePiece(p []byte, off, end int64) (stored int64, err error) {
 	s.mu.Lock()
 	todo := s.disk.prepare(off, end, s.grant, buf[:0])
 	s.mu.Unlock()
-	if !s.marked {
+	if s.markLine == nil {
 		if err := s.mark(off); err != nil { // before anything is overwritten
 			return off, err
 		}
