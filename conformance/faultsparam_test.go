@@ -17,6 +17,7 @@ initialize rootDirectory allowedDirectories
 initialize/capabilities ack secret confirm
 initialize/options encoding events env limits persist confirm secretInput allowCommands denyCommands aliases
 initialize/options/env include exclude set inherit login
+initialize/options/persist keepJobs
 initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes screenIntervalMs
 initialize/options/confirm start write kill
 initialize/options/persist directory mode

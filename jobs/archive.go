@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -21,6 +22,10 @@ type Persist struct {
 	Directory string                     // absolute; "" = the default place, and memory alone where that can't be used
 	Session   string                     // the name of this server's directory in it, never used before
 	Encode    func(Info) ([]byte, error) // makes what is stored beside the output
+
+	Reader    InfoReader // reads that; nil: what earlier servers have left is left alone
+	Keep      Retention  // of what they have left; see WithDefaults
+	Temporary bool       // what this server has stored is deleted when it ends
 }
 
 // An archive is the directory of a server. Its goroutine does what is done there and
@@ -37,6 +42,9 @@ type archive struct {
 	encode  func(Info) ([]byte, error)
 	log     *slog.Logger
 	done    chan struct{} // closed when run has returned
+	tidied  chan struct{} // closed when what earlier servers have left was seen to
+	settle  func()        // ends that before its time
+	scratch bool          // all is deleted in the end
 
 	mail  *mailbox[errand] // any goroutine -> run
 	steps atomic.Int64     // how many errands run has done: it is not stuck while there are more of them
@@ -89,7 +97,7 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (*archive, error) {
 	}
 	var session *store.Session
 	if err == nil {
-		session, err = store.Open(dir, p.Session)
+		session, err = openSession(dir, p, log)
 	}
 	switch {
 	case err != nil && byDefault:
@@ -107,9 +115,62 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (*archive, error) {
 	a := &archive{
 		session: session, state: dir, total: spool.NewBudget(l.SpoolTotal), most: l.SpoolTotal,
 		encode: p.Encode, log: log, done: make(chan struct{}), mail: newMailbox[errand](),
+		tidied: make(chan struct{}), scratch: p.Temporary,
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	a.settle = cancel
 	go a.run()
+	go a.tidy(ctx, p)
 	return a, nil
+}
+
+// openSession makes the directory of a session, and locks it.
+func openSession(dir string, p *Persist, log *slog.Logger) (*store.Session, error) {
+	const tries = 100 // others may tidy up, each of them once
+	for try := 1; ; try++ {
+		s, err := store.Open(dir, p.Session)
+		if err != nil && (!errors.Is(err, fs.ErrNotExist) || try == tries) {
+			return nil, err
+		}
+		if err == nil {
+			switch err = s.Hold(p.Temporary); {
+			case err == nil:
+				return s, nil
+			case !errors.Is(err, store.ErrSwept):
+				log.Warn("the directory of this session cannot be locked: nobody will ever tidy it up", "directory", s.Path(), "error", err)
+				return s, nil
+			case try == tries:
+				return nil, errors.Join(err, s.Close())
+			}
+			_ = s.Close() // It is gone.
+		}
+	}
+}
+
+// tidy sees to what earlier servers have left, beside everything else.
+func (a *archive) tidy(ctx context.Context, p *Persist) {
+	defer close(a.tidied)
+	if p.Reader == nil {
+		return
+	}
+	past, err := OpenPast(a.state, p.Reader, a.log)
+	if err != nil {
+		a.log.Warn("what earlier servers have left cannot be looked at", "error", err)
+		return
+	}
+	keep := p.Keep.WithDefaults()
+	report, err := past.Tidy(ctx, &keep, false)
+	switch {
+	case errors.Is(err, ErrBusy), errors.Is(err, context.Canceled):
+		a.log.Debug("what earlier servers have left was not looked through", "reason", err)
+	case err != nil:
+		a.log.Warn("what earlier servers have left cannot be looked through", "error", err)
+	case report.Lost > 0 || report.Deleted > 0:
+		a.log.Info("looked through what earlier servers have left", "lost", report.Lost, "deleted", report.Deleted, "bytes", report.Freed)
+	}
+	if err := past.Close(); err != nil {
+		a.log.Debug("closing the state directory", "error", err)
+	}
 }
 
 // storeError is a refusal that names the file, or path where err does not.
@@ -145,6 +206,7 @@ func (a *archive) close() bool {
 	for seen := a.steps.Load(); ; {
 		select {
 		case <-a.done:
+			a.settled()
 			return true
 		case <-over.C:
 			return false
@@ -155,6 +217,18 @@ func (a *archive) close() bool {
 			}
 			late.Reset(shutdownSlack)
 		}
+	}
+}
+
+// settled waits until nobody sees to what earlier servers have left. A disk that takes longer
+// keeps him from it for good, at whatever he is: the next server goes on from there.
+func (a *archive) settled() {
+	late := time.NewTimer(shutdownSlack)
+	defer late.Stop()
+	select {
+	case <-a.tidied:
+	case <-late.C:
+		a.log.Debug("the server ends while it looks through what earlier ones have left")
 	}
 }
 
@@ -182,8 +256,20 @@ func (a *archive) run() {
 	for len(a.drops) > 0 {
 		a.drop()
 	}
+	a.settle()
+	if a.scratch {
+		a.erase()
+	}
 	if err := a.session.Close(); err != nil {
 		a.log.Warn("closing the output directory", "error", err)
+	}
+}
+
+// erase deletes what is stored of this server's jobs.
+func (a *archive) erase() {
+	err := a.session.Erase(func() { a.steps.Add(1) })
+	if err != nil {
+		a.log.Warn("not all output files of this server are deleted", "error", err)
 	}
 }
 

@@ -36,7 +36,8 @@
 //     So does lookAtPorts (ports.go), at most one while a wait for a port is armed, and
 //     one per job/get.
 //  6. archive.run (archive.go), one per manager where output is kept in files, writes
-//     what is known of jobs that live, and deletes; [Manager.Close] ends it.
+//     what is known of jobs that live, and deletes; [Manager.Close] ends it. Beside it
+//     archive.tidy sees once to what earlier servers have left (retention.go).
 //  7. Where a file may have to be waited for, and the wait is bounded by the request or
 //     by the job's end: one per read (read.go), one at the end of a job (files.go).
 //  8. Where somebody wants to know what a job's screen shows, one per job/screen
@@ -96,6 +97,10 @@
 // written late. A disk that takes nothing stops the output that it should take and the
 // job's closing, and neither the loop, nor a kill, nor the server's end. A recording is behind all
 // of that: what is slow about its disk stops the closing alone.
+//
+// A server holds the lock of its directory while it lives. So the next one knows which of
+// the others are dead, finishes what they have left, and deletes what is too much of it
+// (past.go, retention.go).
 //
 // # Secrets
 //

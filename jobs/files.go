@@ -27,6 +27,7 @@ func (j *Job) openSpool(name Stream) *spool.Spool {
 	return spool.Open(spool.Options{
 		Memory:   l.SpoolMemory,
 		Create:   func() (*os.File, error) { return j.folder.Create(files[name]) },
+		Tag:      streamTag(filepath.Base(j.mgr.archive.session.Path()), j.id, files[name]),
 		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
 		Total:  j.mgr.archive.total,
 		Failed: j.outputFileFailed,

@@ -1,10 +1,8 @@
 package rpc
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"sync"
 	"time"
@@ -132,6 +130,7 @@ func (s *Server) configure(p *schema.InitializeParams) error {
 			InputQueueBytes: or(limits.InputQueueBytes, 0),
 			ShutdownGrace:   grace(limits.ShutdownGraceMs),
 			JobTimeout:      milliseconds(limits.JobTimeoutMs, 0),
+			KeepJobs:        int(or(or(o.Persist, schema.PersistOptions{}).KeepJobs, 0)),
 		},
 		Persist: s.persist(or(o.Persist, schema.PersistOptions{})),
 		Secrets: jobs.SecretPolicy{
@@ -179,15 +178,13 @@ func (s *Server) persist(o schema.PersistOptions) *jobs.Persist {
 	if or(o.Mode, schema.PersistModeFiles) == schema.PersistModeMemory {
 		return nil
 	}
-	return &jobs.Persist{Directory: or(o.Directory, ""), Session: s.session, Encode: infoFile}
-}
-
-// infoFile is what is stored beside a job's output.
-func infoFile(i jobs.Info) ([]byte, error) {
-	var b bytes.Buffer
-	err := json.Indent(&b, marshal(jobInfo(i)), "", "  ")
-	b.WriteByte('\n')
-	return b.Bytes(), err
+	return &jobs.Persist{
+		Directory: or(o.Directory, ""), Session: s.session, Encode: infoFile, Reader: StoredInfo{},
+		Keep: jobs.Retention{
+			Jobs: int(or(o.KeepJobs, 0)), Age: time.Duration(or(o.KeepDays, 0)) * 24 * time.Hour, Bytes: or(o.KeepBytes, 0),
+		},
+		Temporary: or(o.DeleteOnExit, false),
+	}
 }
 
 // newSessionID returns a name that no other run of a server has.

@@ -1606,6 +1606,19 @@ type ExitParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// LostInfo: All that there is of a job whose server died before anything was stored of it
+// but output. What is not known is absent.
+type LostInfo struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// It is closed: nothing of it outlives its server.
+	Status string `json:"status"`
+	// With reason lost, and code and signal null.
+	Exit Exit `json:"exit"`
+	// Absolute path of the directory that holds the job's output files.
+	OutputDirectory string `json:"outputDirectory"`
+}
+
 // ClientInfo: Which program the client is; for logs.
 type ClientInfo struct {
 	// The client's name.
@@ -1711,7 +1724,9 @@ const (
 	PersistModeMemory PersistMode = "memory"
 )
 
-// PersistOptions: Where output is kept.
+// PersistOptions: Where output is kept, and for how long. Files of servers that have
+// ended are looked through, and deleted where too much is there, when a server with the
+// same directory is initialized; those of living servers are never touched.
 type PersistOptions struct {
 	// In files, or in memory alone. Default files.
 	Mode *PersistMode `json:"mode,omitempty"`
@@ -1719,6 +1734,18 @@ type PersistOptions struct {
 	// outputFileError. Default: $XDG_STATE_HOME/shelld/io or the platform's own place, and
 	// memory alone where that cannot be used.
 	Directory *string `json:"directory,omitempty"`
+	// How many closed jobs are kept: of this server's, which are forgotten beyond that, the
+	// oldest first, with their files; and, counted apart, of those in the directory whose
+	// servers have ended. Default 100.
+	KeepJobs *int64 `json:"keepJobs,omitempty"`
+	// For how many days the files are kept of jobs whose servers have ended. Default 14.
+	KeepDays *int64 `json:"keepDays,omitempty"`
+	// How many bytes the files may have together of jobs whose servers have ended; the
+	// oldest go first. Default 2147483648 (2 GiB).
+	KeepBytes *int64 `json:"keepBytes,omitempty"`
+	// Whether the files of this server's jobs are deleted when it ends; where it is killed,
+	// by the next server that looks. Default false.
+	DeleteOnExit *bool `json:"deleteOnExit,omitempty"`
 }
 
 // SecretInput: Who may type while a terminal reads a line and shows nothing of it, as

@@ -117,6 +117,7 @@ var generatedTypes = map[string]any{
 	"errors#/$defs/unsupportedVersionData":          *new(UnsupportedVersionData),
 	"errors#/$defs/shuttingDownData":                *new(ShuttingDownData),
 	"exit#/$defs/params":                            *new(ExitParams),
+	"info#/$defs/lostInfo":                          *new(LostInfo),
 	"initialize#/$defs/clientInfo":                  *new(ClientInfo),
 	"initialize#/$defs/clientCapabilities":          *new(ClientCapabilities),
 	"initialize#/$defs/envInherit":                  *new(EnvInherit),

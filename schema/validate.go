@@ -121,6 +121,10 @@ func ValidateResult(method string, result []byte) error {
 	return validateJSON(fileName(method)+"#/$defs/result", result)
 }
 
+// ValidateStored checks what is stored of a job in info.json. What does not fit is an
+// *InvalidError.
+func ValidateStored(info []byte) error { return validateJSON("info#/$defs/storedInfo", info) }
+
 // ValidateErrorObject checks the error member of an answer: that its kind is
 // known, its code the kind's own, and its data as the kind has it. What does
 // not fit is an *InvalidError.

@@ -81,12 +81,19 @@ func startServed(t *testing.T) *served {
 // startHeard is startServed for a test that listens.
 func startHeard(t *testing.T, notice func(rpc.Notice)) *served {
 	t.Helper()
+	return startWith(t, notice, func(*exec.Cmd) {})
+}
+
+// startWith is startHeard of a command that prepare has changed.
+func startWith(t *testing.T, notice func(rpc.Notice), prepare func(*exec.Cmd)) *served {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
 	s := &served{log: &bytes.Buffer{}}
 	var err error
 	if s.cmd, err = testServer(s.log)(ctx); err != nil {
 		t.Fatal(err)
 	}
+	prepare(s.cmd)
 	var theirs [2]*os.File
 	if theirs[0], s.stdin, err = os.Pipe(); err != nil {
 		t.Fatal(err)

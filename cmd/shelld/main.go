@@ -25,6 +25,7 @@ func commands() []command {
 	return []command{
 		{"serve", "speak the protocol on stdin and stdout (the default)", serve},
 		{"run", "run one command through the protocol, as if it were started without", runCommand},
+		{"jobs", "list, show and tidy up what is stored of jobs, of servers that have ended too", storedJobs},
 		{"doctor", "tell what this machine can do, and what to do where it cannot", doctor},
 		{"demo", "start a server, drive a real program through it, and show every message", demo},
 		{"schema", "list the protocol's schema files, or print one by its name", printSchema},

@@ -7,7 +7,7 @@ import (
 
 // defaults are what a server uses.
 func defaults(b *testing.B) Options {
-	return Options{Memory: 256 << 10, File: openFile(b), DiskHead: 8 << 20, DiskTail: 56 << 20, Total: NewBudget(2 << 30)}
+	return Options{Memory: 256 << 10, Tag: testTag, File: openFile(b), DiskHead: 8 << 20, DiskTail: 56 << 20, Total: NewBudget(2 << 30)}
 }
 
 func BenchmarkAppend(b *testing.B) {

@@ -26,6 +26,8 @@
 //	0          head                                room
 //	| the head | newest, wrapped … | … oldest kept |
 //
+// Behind the ring stands a line that says whose it is and how far it has come, so that
+// [ReadStored] finds the order again where the server did not live to put it there.
 // [Spool.Finish] turns that into what a person reads: the head, a line that says
 // what was omitted, the tail in order. Offsets do not change by it; where in the
 // file they are is known to the spool alone.

@@ -29,6 +29,10 @@ type Options struct {
 	// file keeps.
 	DiskHead, DiskTail int64
 
+	// Tag says which stream this is, in a name that no other has: whoever finds the
+	// file reads it by that. "": nobody will.
+	Tag string
+
 	// Total limits all spools that share it. One that gets no more from it wraps
 	// in the room that it has.
 	Total *Budget
@@ -41,6 +45,7 @@ type Options struct {
 // A Spool is the stored output of one stream.
 type Spool struct {
 	// Immutable:
+	tag    string
 	total  *Budget
 	onFail func(error)
 
@@ -50,6 +55,8 @@ type Spool struct {
 	file    *os.File // nil: memory only
 	writeAt func(p []byte, pos int64) (int, error)
 	begun   bool // the appender's alone
+
+	markLine []byte // the same: what stands behind the ring; nil: nothing yet
 
 	ending sync.Mutex               // held by Finish, Close and Remove, and to make the file; before mu
 	create func() (*os.File, error) // guarded by ending; nil: made, or not to be made any more
@@ -78,6 +85,7 @@ func Open(o Options) *Spool {
 	}
 	head := max(o.DiskHead, 0)
 	s := &Spool{
+		tag:    o.Tag,
 		total:  o.Total,
 		onFail: o.Failed,
 		create: o.Create,
@@ -121,8 +129,8 @@ func (s *Spool) begin() error {
 func (s *Spool) End() int64 { return s.end.Load() }
 
 // Append stores p behind what is there and returns the new end. Only one
-// goroutine may append; p is copied. With a file it costs one write to it, two
-// where the ring wraps.
+// goroutine may append; p is copied. With a file it costs one write to it; in a ring
+// one more for its mark, and one where the ring wraps.
 func (s *Spool) Append(p []byte) int64 {
 	off := s.end.Load()
 	end := off + int64(len(p))
@@ -152,17 +160,33 @@ func (s *Spool) store(p []byte, off, end int64) (stored int64, err error) {
 	if s.file == nil || s.failed != nil || len(p) == 0 { // only we write s.failed
 		return s.disk.end, nil
 	}
+	for stored = off; stored < end && err == nil; {
+		to := end
+		if s.tag != "" {
+			to = min(end, stored+markStep)
+		}
+		stored, err = s.storePiece(p[stored-off:to-off], stored, to)
+	}
+	return stored, err
+}
+
+func (s *Spool) storePiece(p []byte, off, end int64) (stored int64, err error) {
 	var buf [4]extent
 	s.mu.Lock()
 	todo := s.disk.prepare(off, end, s.grant, buf[:0])
 	s.mu.Unlock()
+	if s.markLine == nil {
+		if err := s.mark(off); err != nil { // before anything is overwritten
+			return off, err
+		}
+	}
 	for _, e := range todo {
 		n, err := s.writeAt(p[e.From-off:e.To-off], e.pos)
 		if err != nil { // n may be less than what was written: os.File does not count the last piece
 			return e.From + int64(n), err
 		}
 	}
-	return end, nil
+	return end, s.mark(end)
 }
 
 // grant returns how many of n bytes the file may grow by. The caller holds mu.

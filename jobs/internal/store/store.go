@@ -33,6 +33,7 @@ type Session struct {
 	name  string   // of the session's in state
 	dir   string   // its absolute path, as it is told
 	info  fs.FileInfo
+	lock  *os.File // see Hold
 }
 
 // Open makes the directory of a session in the directory state, which must be
@@ -120,6 +121,7 @@ func (s *Session) Path() string { return s.dir }
 
 // Close lets go of the directory, and removes it if nothing was kept in it.
 func (s *Session) Close() error {
+	s.release()
 	if s.verify() == nil {
 		_ = s.state.Remove(s.name) // It goes if it is empty, which is what is meant.
 	}

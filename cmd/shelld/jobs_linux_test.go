@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"shelld/schema"
+)
+
+// leave has a server run commands to their ends, and end. It returns the session's name.
+func leave(t *testing.T, state string, jobs ...map[string]any) string {
+	t.Helper()
+	s := startServed(t)
+	var r schema.InitializeResult
+	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
+		Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(128 << 10))},
+	}}, &r)
+	for _, j := range jobs {
+		j["wait"] = map[string]any{"until": []map[string]any{{"closed": true}}, "timeoutMs": watchdog.Milliseconds()}
+		s.call(t, "job/start", j, nil)
+	}
+	s.call(t, "shutdown", struct{}{}, nil)
+	_ = s.stdin.Close()
+	<-s.client.Done()
+	s.ended(t, 0)
+	return r.SessionID
+}
+
+// TestStoredJobs: what servers have stored is listed, shown and found, and nothing that a
+// job has written is obeyed by a terminal.
+func TestStoredJobs(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	const evil = "\x1b]0;evil\a\x1b[31mred\u009b31m\u202e"
+	first := leave(t, state,
+		map[string]any{"command": "printf '\\033[31mred\\033[0m\\302\\233x\\n'; exit 3 # " + evil, "description": evil},
+		map[string]any{"argv": []string{"sh", "-c", "seq 1 30; echo oops >&2; printf end"}, "mode": "pipe"},
+		map[string]any{"command": "seq 100000", "mode": "pipe"},
+		map[string]any{"command": "kill -9 $$", "mode": "pipe"},
+	)
+	second := leave(t, state, map[string]any{"command": "echo one more"})
+	run := func(args ...string) string {
+		t.Helper()
+		out, log := shelldJobs(t, 0, append(args, "-dir", state)...)
+		if log != "" {
+			t.Errorf("%q says %s", args, log)
+		}
+		return out
+	}
+	look := func(text string, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			if !regexp.MustCompile("(?m)" + w).MatchString(text) {
+				t.Errorf("there is no %s in\n%s", w, text)
+			}
+		}
+		if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 }); i >= 0 {
+			t.Errorf("a control character gets through at %d of %q", i, text)
+		}
+	}
+	look(run(), `^JOB +STARTED +TIME +SIZE +STATE +COMMAND$`,
+		`^[0-9a-f]+/1 .* exit 3 +printf '\\033.*; exit 3 # ␛]0;evil␇␛\[31mred<U\+009B>31m<U\+202E>$`,
+		`^[0-9a-f]+/2 .* exit 0 +sh -c 'seq 1 30; echo oops >&2; printf end'$`,
+		`^[0-9a-f]+/3 .* exit 0 +seq 100000$`, `^[0-9a-f]+/4 .* SIGKILL +kill -9 \$\$$`, `^[0-9a-f]+/1 .* exit 0 +echo one more$`)
+	var told struct {
+		StateDirectory string
+		Jobs           []storedJob
+	}
+	text := run("-json")
+	look(text)
+	if err := json.Unmarshal([]byte(text), &told); err != nil || told.StateDirectory != state || len(told.Jobs) != 5 || told.Jobs[4].Job != second+"/1" || told.Jobs[0].Live {
+		t.Errorf("%v: %s", err, text)
+	}
+	look(run("show", "last"), "^job +"+second+"/1$", `^state +exit 0$`, `^command +echo one more$`, `^pty +10 bytes$`, "^file +"+filepath.Join(state, second, "1", "stdout.txt"))
+	look(run("show", first+"/3"), `^stdout +588895 bytes, stored: 0 to 16384, \d+ to 588895$`)
+	look(run("show", first+"/1"), `^description +␛]0;evil`)
+	look(run("show", "-json", first+"/1"), `\\u001b\]0;evil.*\\u009b31m`)
+
+	for args, want := range map[string]string{
+		"tail last":                             "one more\n",
+		"tail -raw last":                        "one more\r\n",
+		"tail FIRST/1":                          "red<U+009B>x\n",
+		"tail -raw FIRST/1":                     "\x1b[31mred\x1b[0m\u009bx\r\n",
+		"tail -n 2 FIRST/2":                     "==> stdout <==\n30\nend\n==> stderr <==\noops\n",
+		"tail -n 1 -stream stderr FIRST/2":      "oops\n",
+		"tail -n 0 -stream stdout FIRST/2":      "",
+		"tail FIRST/3 -n 2":                     "99999\n100000\n",
+		"tail FIRST/4":                          "",
+		"search -F -i ONE":                      randomPart(second)[:4] + "/1 stdout:1: one more\n",
+		"search ^oo.s$ FIRST/2":                 randomPart(first)[:4] + "/2 stderr:1: oops\n",
+		"search ^red<U.009B>x$ FIRST/1 FIRST/2": randomPart(first)[:4] + "/1 stdout:1: red<U+009B>x\n",
+	} {
+		if got := run(strings.Fields(strings.ReplaceAll(args, "FIRST", first))...); got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+	look(run("search", `\[shelld:.*offsets`, first+"/3"), `^[0-9a-f]{4}/3 stdout:\d+: \[shelld: \d+ bytes omitted here, offsets 16384 to \d+\]$`)
+	if all := run("tail", "-all", first+"/3"); !strings.HasPrefix(all, "1\n2\n") || !strings.HasSuffix(all, "\n100000\n") || strings.Count(all, " bytes omitted here, ") != 1 {
+		t.Errorf("all has %d bytes", len(all))
+	}
+	for args, want := range map[string]string{
+		"tail 20/1":                     "write more of the session's name",
+		"tail x/1":                      `no stored job "x/1"`,
+		"tail " + first + "/9":          "there is no stored job",
+		"tail -stream pipe " + first:    "names no job",
+		"tail -stream stderr FIRST/1":   "nothing is stored of stderr",
+		"search -F nowhere-to-be-found": "",
+	} {
+		status := 1
+		if strings.Contains(want, "names no") {
+			status = 2
+		}
+		if out, log := shelldJobs(t, status, append(strings.Fields(strings.ReplaceAll(args, "FIRST", first)), "-dir", state)...); !strings.Contains(log, want) || out != "" {
+			t.Errorf("%s: %q %q, want %s", args, out, log, want)
+		}
+	}
+	if got, want := run("prune", "-jobs", "1"), "4 jobs deleted"; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "; 1 of ended servers are kept\n") {
+		t.Errorf("pruned: %s", got)
+	}
+	if left, err := filepath.Glob(filepath.Join(state, "*", "*")); err != nil || !slices.Equal(left, []string{filepath.Join(state, second, "1"), filepath.Join(state, second, "lock")}) {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// TestJobsOfALivingServer: what a server has at the moment is shown, and never deleted.
+func TestJobsOfALivingServer(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	s := startServed(t)
+	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
+		Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(128 << 10))},
+	}}, nil)
+	s.call(t, "job/start", map[string]any{
+		"command": "seq 100000; read x", "mode": "pipe", "stdin": "open",
+		"wait": map[string]any{"until": []map[string]any{{"pattern": "^100000$", "flags": "m"}}, "maxBytes": 0},
+	}, nil)
+	out, log := shelldJobs(t, 0, "prune", "-all", "-dir", state)
+	if !strings.HasPrefix(out, "0 jobs deleted") || log != "" {
+		t.Errorf("pruned: %s%s", out, log)
+	}
+	// Its file is a ring, and is read in order.
+	if out, log := shelldJobs(t, 0, "tail", "-dir", state, "last"); log != "" || out != "99991\n99992\n99993\n99994\n99995\n99996\n99997\n99998\n99999\n100000\n" {
+		t.Errorf("the tail is %q; %s", out, log)
+	}
+	if out, _ := shelldJobs(t, 0, "-dir", state); !strings.Contains(out, " running ") && !strings.Contains(out, " starting") {
+		t.Errorf("the list is %s", out)
+	}
+	s.call(t, "shutdown", struct{}{}, nil)
+	_ = s.stdin.Close()
+	<-s.client.Done()
+	s.ended(t, 0)
+	if j := jobsOf(t, state)[1]; j.state() != "shutdown" || j.Live {
+		t.Errorf("it is %s, live %v", j.state(), j.Live)
+	}
+}
+
+// TestClosedPipeOfJobs: who has read enough may go.
+func TestClosedPipeOfJobs(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	leave(t, state, map[string]any{"command": "seq 10000", "mode": "pipe"})
+	for _, c := range []string{"tail -all last", "search .", "list", "show last"} {
+		var log strings.Builder
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", fmt.Sprintf("shelld jobs %s -dir '%s' | head -n 1", c, state))
+		cmd.Stderr = &log
+		if out, err := cmd.Output(); err != nil || log.Len() > 0 || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%s: %q %q, %v", c, out, &log, err)
+		}
+	}
+}

@@ -1,0 +1,361 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+// A storedJob is a job as list and show tell it to programs.
+type storedJob struct {
+	Job       string          `json:"job"` // SESSION/HANDLE
+	SessionID string          `json:"sessionId"`
+	Handle    int64           `json:"handle"`
+	Live      bool            `json:"live"`
+	Directory string          `json:"directory"`
+	Files     []string        `json:"files"`
+	Bytes     int64           `json:"bytes"`
+	WrittenAt time.Time       `json:"writtenAt"`
+	Info      json.RawMessage `json:"info"` // info.json; null where there is none that can be read
+
+	known schema.JobInfo
+	short string // for people
+	past  jobs.PastJob
+}
+
+// stored reads what is known of all jobs.
+func (p *pastJobs) stored(ctx context.Context) ([]storedJob, error) {
+	found, err := p.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var sessions []string
+	for _, f := range found {
+		if !slices.Contains(sessions[max(len(sessions)-1, 0):], f.Session) {
+			sessions = append(sessions, f.Session)
+		}
+	}
+	short := shortNames(sessions)
+	all := make([]storedJob, 0, len(found))
+	for _, f := range found {
+		j := storedJob{
+			Job: fmt.Sprintf("%s/%d", f.Session, f.Handle), SessionID: f.Session, Handle: int64(f.Handle), Live: f.Live,
+			Directory: f.Directory, Files: f.Files, Bytes: f.Bytes, WrittenAt: f.Written.UTC(),
+			short: fmt.Sprintf("%s/%d", short[f.Session], f.Handle), past: f,
+		}
+		if schema.ValidateStored(f.Info) == nil && json.Unmarshal(f.Info, &j.known) == nil {
+			j.Info = f.Info
+		}
+		if j.Files == nil {
+			j.Files = []string{}
+		}
+		all = append(all, j)
+	}
+	return all, nil
+}
+
+// shortNames are as much of what is random in the names of sessions as tells them apart.
+func shortNames(sessions []string) map[string]string {
+	short := map[string]string{}
+	for n := 4; ; n++ {
+		clear(short)
+		taken := map[string]bool{}
+		for _, s := range sessions {
+			random := randomPart(s)
+			short[s] = random[:min(n, len(random))]
+			taken[short[s]] = true
+		}
+		if len(taken) == len(sessions) || n > 16 {
+			return short
+		}
+	}
+}
+
+func randomPart(session string) string {
+	return session[strings.LastIndexByte(session, '-')+1:]
+}
+
+// find returns the job that a person means.
+func (p *pastJobs) find(ctx context.Context, args []string) (storedJob, error) {
+	if len(args) != 1 {
+		return storedJob{}, errUsage{errors.New("name one job, as SESSION/HANDLE or last; \"shelld jobs\" lists them")}
+	}
+	all, err := p.stored(ctx)
+	if err != nil {
+		return storedJob{}, err
+	}
+	fits, err := choose(all, args[0])
+	switch {
+	case err != nil:
+		return storedJob{}, err
+	case len(fits) == 0:
+		return storedJob{}, fmt.Errorf("there is no stored job %q in %s; \"shelld jobs\" lists those that there are", args[0], cmp.Or(p.dir, "the default directory"))
+	case len(fits) > 1:
+		return storedJob{}, fmt.Errorf("%q may be %s or %s: write more of the session's name", args[0], fits[0].Job, fits[1].Job)
+	}
+	return fits[0], nil
+}
+
+// choose returns the jobs that name may mean.
+func choose(all []storedJob, name string) (fits []storedJob, err error) {
+	if name == "last" {
+		if len(all) == 0 {
+			return nil, nil
+		}
+		return []storedJob{slices.MaxFunc(all, func(a, b storedJob) int { return a.began().Compare(b.began()) })}, nil
+	}
+	session, handle, ok := strings.Cut(name, "/")
+	if !ok || session == "" {
+		return nil, errUsage{fmt.Errorf("%q names no job: write SESSION/HANDLE, as \"shelld jobs\" shows it, or last", name)}
+	}
+	for _, j := range all {
+		if handle == fmt.Sprint(j.Handle) && (strings.HasPrefix(j.SessionID, session) || strings.HasPrefix(randomPart(j.SessionID), session)) {
+			fits = append(fits, j)
+		}
+	}
+	return fits, nil
+}
+
+// began is when the job was started; where that is not known, when it was there at the latest.
+func (j *storedJob) began() time.Time {
+	if t, err := time.Parse(time.RFC3339Nano, j.known.StartedAt); err == nil {
+		return t
+	}
+	return j.WrittenAt
+}
+
+// state is what became of the job, in a word or two.
+func (j *storedJob) state() string {
+	switch exit := j.known.Exit; {
+	case j.Info == nil && j.Live:
+		return "starting"
+	case j.Info == nil, !j.Live && exit == nil:
+		return "lost"
+	case exit == nil, j.Live && j.known.Status != schema.StatusClosed:
+		return string(j.known.Status)
+	case exit.Reason == schema.ExitReasonExited && exit.Code != nil:
+		return fmt.Sprintf("exit %d", *exit.Code)
+	case exit.Reason == schema.ExitReasonSignaled && exit.Signal != nil:
+		return *exit.Signal
+	default:
+		return string(exit.Reason)
+	}
+}
+
+// command is what was run, on a line.
+func (j *storedJob) command() string {
+	if j.known.Command != nil {
+		return *j.known.Command
+	}
+	words := slices.Clone(j.known.Argv)
+	for i, w := range words {
+		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func listFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
+	asJSON := fs.Bool("json", false, "print JSON, for programs")
+	return func(ctx context.Context, p *pastJobs, args []string) error {
+		if len(args) > 0 {
+			return errUsage{fmt.Errorf("there is nothing to do with %q; see -h", args[0])}
+		}
+		all, err := p.stored(ctx)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return p.print(map[string]any{"stateDirectory": optionalText(p.dir), "jobs": all})
+		}
+		if len(all) == 0 {
+			fmt.Fprintf(os.Stderr, "no jobs are stored in %s\n", printable(cmp.Or(p.dir, "the default directory")))
+			return nil
+		}
+		_, err = p.out.Write([]byte(listTable(all, p.width())))
+		return err
+	}
+}
+
+func optionalText(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// print writes a value as JSON.
+func (p *pastJobs) print(v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(p.out, escapeControls(b.String()))
+	return err
+}
+
+// escapeControls writes the control characters as JSON may that its encoder leaves as they
+// are: a terminal may obey them.
+func escapeControls(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r >= 0x7f && r < 0xa0 {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// width is where lines are cut; 0: nowhere.
+func (p *pastJobs) width() int {
+	if !p.terminal {
+		return 0
+	}
+	return demoWidth(os.Stdout)
+}
+
+func listTable(all []storedJob, width int) string {
+	rows := [][]string{{"JOB", "STARTED", "TIME", "SIZE", "STATE", "COMMAND"}}
+	for i := range all {
+		j := &all[i]
+		started, took := "", ""
+		if t, err := time.Parse(time.RFC3339Nano, j.known.StartedAt); err == nil {
+			started, took = t.Local().Format("2006-01-02 15:04:05"), span(time.Duration(j.known.DurationMs)*time.Millisecond)
+		}
+		rows = append(rows, []string{j.short, started, took, size(j.Bytes), j.state(), j.command()})
+	}
+	var b strings.Builder
+	var widths [5]int
+	for _, r := range rows {
+		for i := range widths {
+			widths[i] = max(widths[i], len(r[i]))
+		}
+	}
+	for _, r := range rows {
+		line := fmt.Sprintf("%-*s  %-*s  %*s  %*s  %-*s  %s", widths[0], r[0], widths[1], r[1], widths[2], r[2], widths[3], r[3], widths[4], r[4], r[5])
+		line = strings.TrimRight(printable(line), " ")
+		if cut := []rune(line); width > 0 && len(cut) > width {
+			line = string(cut[:width-1]) + "…"
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// span is a duration as a person reads it.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// size is a number of bytes as a person reads it.
+func size(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%dB", n)
+	}
+	f, unit := float64(n)/1024, 0
+	for ; f >= 999.5 && unit < 3; unit++ {
+		f /= 1024
+	}
+	return fmt.Sprintf("%.1f%ciB", f, "KMGT"[unit])
+}
+
+func showFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
+	asJSON := fs.Bool("json", false, "print JSON, for programs")
+	return func(ctx context.Context, p *pastJobs, args []string) error {
+		j, err := p.find(ctx, args)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return p.print(j)
+		}
+		_, err = p.out.Write([]byte(j.text()))
+		return err
+	}
+}
+
+// text is all that is stored of a job, as people read it.
+func (j *storedJob) text() string {
+	var b strings.Builder
+	line := func(title, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-12s %s\n", title, printable(value))
+		}
+	}
+	line("job", j.Job)
+	line("state", j.state())
+	if j.Live {
+		line("", "its server may be alive: what is shown is a moment old")
+	}
+	k := &j.known
+	line("command", j.command())
+	for _, m := range []struct {
+		title string
+		value *string
+	}{{"description", k.Description}, {"group", k.Group}, {"title", k.Title}} {
+		if m.value != nil {
+			line(m.title, *m.value)
+		}
+	}
+	if k.Name != nil {
+		line("name", *k.Name)
+	}
+	line("directory", k.Cwd)
+	line("started", k.StartedAt)
+	if k.EndedAt != nil {
+		line("ended", *k.EndedAt)
+	}
+	if k.StartedAt != "" {
+		line("time", span(time.Duration(k.DurationMs)*time.Millisecond))
+	}
+	for _, name := range []string{"pty", "stdout", "stderr"} {
+		if st, ok := k.Streams[name]; ok {
+			line(name, streamText(st))
+		}
+	}
+	for _, f := range j.Files {
+		line("file", filepath.Join(j.Directory, f))
+	}
+	if e := k.OutputFileError; e != nil {
+		line("failed", e.Path+": "+e.Reason)
+	}
+	return b.String()
+}
+
+// streamText says how long a stream was, and what is there of it.
+func streamText(st schema.StreamInfo) string {
+	text := fmt.Sprintf("%d bytes", st.NextOffset)
+	if len(st.Kept) == 1 && st.Kept[0][0] == 0 && st.Kept[0][1] == st.NextOffset || st.NextOffset == 0 {
+		return text
+	}
+	var kept []string
+	for _, r := range st.Kept {
+		kept = append(kept, fmt.Sprintf("%d to %d", r[0], r[1]))
+	}
+	return text + ", stored: " + cmp.Or(strings.Join(kept, ", "), "none")
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"shelld/jobs"
+)
+
+func pruneFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
+	d := jobs.DefaultRetention
+	keep := fs.Int("jobs", d.Jobs, "how many jobs of ended servers are kept: the `number`")
+	days := fs.Int("days", int(d.Age/day), "for how many `days` they are kept")
+	most := fs.Int64("bytes", d.Bytes, "how many `bytes` their files may have together")
+	all := fs.Bool("all", false, "keep none of them; what belongs to servers that may be alive stays all the same")
+	asJSON := fs.Bool("json", false, "print JSON, for programs")
+	return func(ctx context.Context, p *pastJobs, args []string) error {
+		switch {
+		case len(args) > 0:
+			return errUsage{fmt.Errorf("there is nothing to do with %q; see -h", args[0])}
+		case *keep < 0 || *days < 0 || *most < 0 || time.Duration(*days) > maxAge/day:
+			return errUsage{errors.New("-jobs, -days and -bytes are numbers from 0 on, and the days at most 100000")}
+		}
+		r := jobs.Retention{Jobs: *keep, Age: time.Duration(*days) * day, Bytes: *most}
+		if *all {
+			r.Jobs = 0
+		}
+		var done jobs.TidyReport
+		if p.Past != nil {
+			var err error
+			if done, err = p.Tidy(ctx, &r, true); err != nil {
+				return fmt.Errorf("in %s: %w", p.dir, err)
+			}
+		}
+		if *asJSON {
+			return p.print(map[string]any{"deleted": done.Deleted, "freedBytes": done.Freed, "kept": done.Kept, "lost": done.Lost})
+		}
+		_, err := fmt.Fprintf(p.out, "%s deleted, %s; %d of ended servers are kept\n", count(done.Deleted, "job"), size(done.Freed), done.Kept)
+		return err
+	}
+}
+
+const (
+	day    = 24 * time.Hour
+	maxAge = 100_000 * day
+)
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"shelld/jobs"
+)
+
+func tailFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
+	lines := fs.Int("n", 10, "how many `lines`, counted from the end")
+	all := fs.Bool("all", false, "all that is stored")
+	raw := fs.Bool("raw", false, "the bytes as the job has written them; they may do anything to your terminal")
+	stream := fs.String("stream", "", "stdout or stderr; else both, under titles, where there are both")
+	return func(ctx context.Context, p *pastJobs, args []string) error {
+		if *lines < 0 {
+			return errUsage{errors.New("-n is a number of lines")}
+		}
+		j, err := p.find(ctx, args)
+		if err != nil {
+			return err
+		}
+		files, err := j.streamFiles(*stream)
+		if err != nil {
+			return err
+		}
+		for i, name := range files {
+			if len(files) > 1 {
+				fmt.Fprintf(p.out, "%s==> %s <==\n", []string{"", "\n"}[min(i, 1)], strings.TrimSuffix(name, ".txt"))
+			}
+			if err := p.tail(j, name, tailOptions{*lines, *all, *raw}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// streamFiles are the files of a stream, or of all.
+func (j *storedJob) streamFiles(stream string) ([]string, error) {
+	switch name := stream + ".txt"; {
+	case stream == "":
+		return j.Files, nil
+	case stream == "pty":
+		return j.streamFiles("stdout")
+	case !slices.Contains(jobs.StoredFiles, name):
+		return nil, errUsage{fmt.Errorf("-stream is stdout or stderr, not %q", stream)}
+	case slices.Contains(j.Files, name):
+		return []string{name}, nil
+	}
+	return nil, fmt.Errorf("nothing is stored of %s of %s", stream, j.Job)
+}
+
+type tailOptions struct {
+	lines    int
+	all, raw bool
+}
+
+func (p *pastJobs) tail(j storedJob, name string, o tailOptions) error {
+	out, err := p.Output(j.past, name)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	from := int64(0)
+	if !o.all {
+		if from, err = lastLines(out, out.Size(), o.lines); err != nil {
+			return err
+		}
+	}
+	part := io.NewSectionReader(out, from, out.Size()-from)
+	if o.raw {
+		_, err = io.Copy(p.out, part)
+		return err
+	}
+	return pieces(part, func(b []byte) error {
+		_, err := io.WriteString(p.out, plainText(b))
+		return err
+	})
+}
+
+// plainText is output as a person reads it, and nothing that a terminal would obey.
+func plainText(b []byte) string { return visible(jobs.Plain(b), "\n\t") }
+
+// lastLines returns where the last n lines begin. A last line without an end is one.
+func lastLines(r io.ReaderAt, size int64, n int) (int64, error) {
+	if n == 0 {
+		return size, nil
+	}
+	buf := make([]byte, 64<<10)
+	for end := size; end > 0; {
+		from := max(end-int64(len(buf)), 0)
+		b := buf[:end-from]
+		if _, err := r.ReadAt(b, from); err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		for i := len(b) - 1; i >= 0; i-- {
+			if b[i] != '\n' || from+int64(i) == size-1 {
+				continue
+			}
+			if n--; n == 0 {
+				return from + int64(i) + 1, nil
+			}
+		}
+		end = from
+	}
+	return 0, nil
+}
+
+// maxPiece bounds how much output is held at a time. A line that is longer is broken.
+const maxPiece = 1 << 20
+
+// pieces hands on what r has, in pieces of whole lines.
+func pieces(r io.Reader, use func([]byte) error) error {
+	buf := make([]byte, maxPiece)
+	for have := 0; ; {
+		n, err := io.ReadFull(r, buf[have:])
+		have += n
+		over := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !over {
+			return err
+		}
+		cut := bytes.LastIndexByte(buf[:have], '\n') + 1
+		if cut == 0 || over {
+			cut = have
+		}
+		if cut > 0 {
+			if err := use(buf[:cut]); err != nil {
+				return err
+			}
+		}
+		have = copy(buf, buf[cut:have])
+		if over {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+)
+
+// A Stored is the file of a stream as somebody else finds it, while its server lives or
+// after it has died. Reading it is reading what [Spool.Finish] makes of it.
+type Stored struct {
+	size   int64 // of that
+	parts  []part
+	kept   []Range
+	end    int64
+	isRing bool
+}
+
+// A part is a piece of the finished text: from the file, or a line of our own.
+type part struct {
+	at   int64 // in the finished text
+	size int64
+	file io.ReaderAt
+	pos  int64 // in file
+}
+
+// ReadStored looks at a file of size bytes, which belongs to the stream tag; see Options.
+func ReadStored(file io.ReaderAt, size int64, tag string) (*Stored, error) {
+	s := &Stored{}
+	l, isRing, err := readMark(file, size, tag)
+	if err != nil {
+		return nil, err
+	}
+	if isRing {
+		s.isRing, s.end = true, l.end
+		s.kept = merge(l.ranges(nil))
+		s.arrange(file, &l)
+		return s, nil
+	}
+	s.add(file, 0, size)
+	s.kept, s.end, err = unmarked(file, size)
+	return s, err
+}
+
+// Ordered says whether the file is what a person reads, and needs no finishing.
+func (s *Stored) Ordered() bool { return !s.isRing }
+
+// Kept returns the ranges that are in the file.
+func (s *Stored) Kept() []Range { return s.kept }
+
+// End is the offset behind the newest byte that is in the file for sure.
+func (s *Stored) End() int64 { return s.end }
+
+// Size is how long the finished file is.
+func (s *Stored) Size() int64 { return s.size }
+
+// ReadAt reads the finished file.
+func (s *Stored) ReadAt(p []byte, off int64) (n int, err error) {
+	for _, a := range s.parts {
+		in := off + int64(n) - a.at
+		if in < 0 || in >= a.size || n == len(p) {
+			continue
+		}
+		m, err := a.file.ReadAt(p[n:n+int(min(int64(len(p)-n), a.size-in))], a.pos+in)
+		if n += m; err != nil && !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		if int64(m) < a.size-in && n < len(p) {
+			return n, io.ErrUnexpectedEOF // somebody has cut it meanwhile
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// readMark returns how the ring is laid out whose mark ends the file.
+func readMark(file io.ReaderAt, size int64, tag string) (l layout, isRing bool, err error) {
+	length := int64(len(appendMark(nil, tag, 0, 0, 0)))
+	if size <= length {
+		return l, false, nil
+	}
+	mark := make([]byte, length)
+	if _, err := file.ReadAt(mark, size-length); err != nil && !errors.Is(err, io.EOF) {
+		return l, false, err
+	}
+	var head, end, room int64
+	name := fmt.Sprintf("\n[shelld: output of %s that goes on: ", tag)
+	if !bytes.HasPrefix(mark, []byte(name)) {
+		return l, false, nil
+	}
+	if n, _ := fmt.Sscanf(string(mark[len(name):]), "head %d, end %d, room %d]\n", &head, &end, &room); n != 3 || markAt(room) != size-length || head < 0 || head >= room || end < 0 {
+		return l, false, nil
+	}
+	l = layout{room: room, end: end, divided: true, head: head}
+	l.start = min(max(head, end+markStep-l.ring()), max(end, head))
+	return l, true, nil
+}
+
+// arrange is what Spool.copyTo does, without copying.
+func (s *Stored) arrange(file io.ReaderAt, l *layout) {
+	var next int64
+	var buf [8]extent
+	for _, r := range append(s.kept, Range{l.end, l.end}) {
+		if r.From > next {
+			line := fmt.Sprintf(marker, r.From-next, next, r.From)
+			s.add(bytes.NewReader([]byte(line)), 0, int64(len(line)))
+		}
+		next = max(next, r.To)
+		for _, e := range l.locate(r.From, r.To, buf[:0]) {
+			s.add(file, e.pos, e.To-e.From)
+		}
+	}
+}
+
+func (s *Stored) add(file io.ReaderAt, pos, size int64) {
+	if size > 0 {
+		s.parts = append(s.parts, part{s.size, size, file, pos})
+		s.size += size
+	}
+}
+
+var markerLine = regexp.MustCompile(`^\n\[shelld: (\d{1,19}) bytes omitted here, offsets (\d{1,19}) to (\d{1,19})\]\n`)
+
+// unmarked returns which ranges of a stream a file has whose markers stand where Finish
+// puts them; a line that looks like one and does not fit there is output.
+func unmarked(file io.ReaderAt, size int64) (kept []Range, end int64, err error) {
+	const longest = 128 // of a marker, and more
+	buf := make([]byte, 256<<10)
+	shift, next := int64(0), int64(0) // offset = position + shift; of the stream, behind the last marker
+	for pos := int64(0); pos < size; {
+		n, err := file.ReadAt(buf[:min(int64(len(buf)), size-pos)], pos)
+		if err != nil && !errors.Is(err, io.EOF) || n == 0 {
+			return nil, 0, errors.Join(err, io.ErrUnexpectedEOF)
+		}
+		last := pos+int64(n) >= size
+		i := bytes.Index(buf[:n], []byte("\n[shelld: "))
+		if i < 0 || !last && i > n-longest {
+			if i < 0 {
+				i = max(n-longest, 0)
+			}
+			if last {
+				break
+			}
+			pos += int64(i)
+			continue
+		}
+		pos += int64(i)
+		if from, to, length, ok := parseMarker(buf[i:n]); ok && from == pos+shift {
+			kept = keep(kept, next, from)
+			next = to
+			shift += to - from - length
+			pos += length
+			continue
+		}
+		pos++
+	}
+	end = size + shift
+	return keep(kept, next, end), end, nil
+}
+
+func keep(kept []Range, from, to int64) []Range {
+	if from < to {
+		kept = append(kept, Range{from, to})
+	}
+	return kept
+}
+
+// parseMarker reads the marker at the beginning of b.
+func parseMarker(b []byte) (from, to, length int64, ok bool) {
+	m := markerLine.FindSubmatch(b)
+	if m == nil {
+		return 0, 0, 0, false
+	}
+	var n [3]int64
+	for i := range n {
+		var err error
+		if n[i], err = strconv.ParseInt(string(m[i+1]), 10, 64); err != nil {
+			return 0, 0, 0, false
+		}
+	}
+	return n[1], n[2], int64(len(m[0])), n[1] < n[2] && n[2]-n[1] == n[0]
+}

@@ -1,0 +1,139 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const testTag = "session/1/stdout.txt"
+
+var errDied = errors.New("the server is dead")
+
+// stored is the file as a stranger finds it, read to its end.
+func stored(t testing.TB, path string) (*Stored, []byte) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ReadStored(f, info.Size(), testTag)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(io.NewSectionReader(s, 0, s.Size()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, text
+}
+
+// Whenever a server dies, in the middle of a write too, what it has told of is in the file
+// as far as the caps keep it, and a stranger finds it: every byte that he finds is right.
+func TestStoredAfterADeath(t *testing.T) {
+	const head, tail = 30 << 10, 200 << 10
+	for seed := range uint64(60) {
+		s := newSubject(t, Options{Memory: 1 << 10, DiskHead: head, DiskTail: tail + int64(seed), Tag: testTag}, seed)
+		writes, last := 0, 4+s.rnd.IntN(40)
+		write := s.writeAt
+		s.writeAt = func(p []byte, pos int64) (int, error) {
+			if writes++; writes > last {
+				return 0, errDied
+			}
+			if writes == last {
+				if isMark := bytes.HasPrefix(p, []byte("\n[shelld: ")); isMark {
+					return 0, errDied // which is written whole
+				}
+				n, _ := write(p[:s.rnd.IntN(len(p)+1)], pos)
+				return n, errDied
+			}
+			return write(p, pos)
+		}
+		var told int64
+		for s.failed == nil {
+			told = s.End()
+			s.append(t, 1+s.rnd.IntN(100<<10))
+			if len(s.all) > 8<<20 {
+				t.Fatal("it does not die")
+			}
+		}
+		got, text := stored(t, s.path)
+		if got.End() < told || got.End() > int64(len(s.all)) {
+			t.Fatalf("seed %d: stored up to %d, told up to %d of %d", seed, got.End(), told, len(s.all))
+		}
+		if want := finished(s.all[:got.End()], got.Kept()); !bytes.Equal(text, want) {
+			t.Fatalf("seed %d: %d bytes that are not the %d of %v", seed, len(text), len(want), got.Kept())
+		}
+		if k := got.Kept(); k[0].From != 0 || k[0].To < min(told, head) || Length(k) < min(told, head+tail-markStep) {
+			t.Fatalf("seed %d: kept %v, told up to %d", seed, k, told)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What is finished reads as it is, with its ranges.
+func TestStoredAfterFinish(t *testing.T) {
+	for _, size := range []int{0, 10, 230 << 10, 1 << 20} {
+		s := newSubject(t, Options{Memory: 1 << 10, DiskHead: 30 << 10, DiskTail: 200 << 10, Tag: testTag}, 1)
+		for n := 0; n < size; n += size/10 + 1 {
+			s.append(t, min(size/10+1, size-n))
+		}
+		kept := s.Stored()
+		if err := s.Finish(); err != nil {
+			t.Fatal(err)
+		}
+		got, text := stored(t, s.path)
+		if !slices.Equal(got.Kept(), kept) || got.End() != int64(size) || !got.Ordered() {
+			t.Errorf("%d bytes: kept %v, not %v; end %d", size, got.Kept(), kept, got.End())
+		}
+		s.checkFile(t, text)
+	}
+}
+
+// Output that looks like a line of ours is output.
+func TestStoredLookalikes(t *testing.T) {
+	mark := string(appendMark(nil, testTag, 1, 100, 3))
+	other := string(appendMark(nil, "session/2/stdout.txt", 1, 100, 3))
+	for text, want := range map[string][]Range{
+		"abc" + other:          {{0, int64(3 + len(other))}},
+		"abcd" + mark:          {{0, int64(4 + len(mark))}},
+		"abc" + mark + "x":     {{0, int64(4 + len(mark))}},
+		"ab" + mark[:40]:       {{0, 42}},
+		strings.Repeat("x", 9): {{0, 9}},
+		"abc\n[shelld: 5 bytes omitted here, offsets 4 to 9]\nx":                                                         {{0, 52}},
+		"abc\n[shelld: 4 bytes omitted here, offsets 3 to 9]\nx":                                                         {{0, 52}},
+		"abc\n[shelld: 6 bytes omitted here, offsets 3 to 9]\nx":                                                         {{0, 3}, {9, 10}},
+		"abc\n[shelld: 6 bytes omitted here, offsets 3 to 9]\nx\n[shelld: 90 bytes omitted here, offsets 10 to 100]\nyz": {{0, 3}, {9, 10}, {100, 102}},
+		"\n[shelld: 9 bytes omitted here, offsets 0 to 9]\nx":                                                            {{9, 10}},
+		"abc\n[shelld: 99999999999999999999 bytes omitted here, offsets 3 to 9]\nx":                                      {{0, 71}},
+	} {
+		s, err := ReadStored(strings.NewReader(text), int64(len(text)), testTag)
+		if err != nil || !slices.Equal(s.Kept(), want) || !s.Ordered() {
+			t.Errorf("%q: kept %v, not %v; %v", text, s.Kept(), want, err)
+		}
+	}
+}
+
+// A marker is found wherever the edges of what is read at a time are.
+func TestStoredMarkerAtAnEdge(t *testing.T) {
+	const buf = 256 << 10
+	for at := buf - 130; at < buf+10; at++ {
+		all := bytes.Repeat([]byte("\n"), at)
+		text := finished(append(all, bytes.Repeat([]byte("x"), 300)...), []Range{{0, int64(at)}, {int64(at) + 200, int64(at) + 300}})
+		s, err := ReadStored(bytes.NewReader(text), int64(len(text)), testTag)
+		if err != nil || len(s.Kept()) != 2 || s.Kept()[0].To != int64(at) || s.End() != int64(at)+300 {
+			t.Fatalf("at %d: kept %v, %v", at, s.Kept(), err)
+		}
+	}
+}

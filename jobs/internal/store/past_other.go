@@ -1,0 +1,7 @@
+//go:build !unix
+
+package store
+
+const hasModes = false
+
+const notBlocking = 0

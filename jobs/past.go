@@ -1,0 +1,212 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"time"
+
+	"shelld/jobs/internal/spool"
+	"shelld/jobs/internal/store"
+)
+
+// This file is what servers have left, as anybody finds it later: a server when it is
+// initialized, and the command line.
+
+// An InfoReader understands what Persist.Encode has made.
+type InfoReader interface {
+	// Closed says whether stored is whole and of a job that is closed.
+	Closed(stored []byte) bool
+	// Finish returns what is to be stored of a job whose server has died: what is known of
+	// it from stored, which may be nothing or no longer readable, and from its files.
+	Finish(stored []byte, l Leftover) ([]byte, error)
+}
+
+// A Leftover is what is found of a job whose server has died.
+type Leftover struct {
+	Handle    ID
+	Directory string
+	Files     map[string]StoredFile // by name, as stdout.txt
+	Touched   time.Time             // when the last of them was written
+}
+
+// A StoredFile is what a file has of a stream.
+type StoredFile struct {
+	NextOffset int64
+	Kept       []Range
+}
+
+// StoredFiles are the names of the files with a stream each: what a terminal was sent or
+// stdout, and stderr.
+var StoredFiles = []string{files[Stdout], files[Stderr]}
+
+// A Past is a state directory, with what living servers keep there and dead ones have left.
+// One goroutine may use it at a time.
+type Past struct {
+	store  *store.Past
+	reader InfoReader
+	log    *slog.Logger
+}
+
+// OpenPast opens a state directory, the default one where directory is "". Close it. What
+// does not work is told to log, and the rest goes on.
+func OpenPast(directory string, r InfoReader, log *slog.Logger) (*Past, error) {
+	if directory == "" {
+		var err error
+		if directory, err = store.Place(); err != nil {
+			return nil, err
+		}
+	}
+	s, err := store.OpenPast(directory)
+	if err != nil {
+		return nil, err
+	}
+	return &Past{s, r, log}, nil
+}
+
+// Close lets go of the directory.
+func (p *Past) Close() error { return p.store.Close() }
+
+// Directory returns the path of the state directory.
+func (p *Past) Directory() string { return p.store.Dir() }
+
+// A PastJob is what is stored of a job.
+type PastJob struct {
+	Session   string
+	Handle    ID
+	Directory string
+	Live      bool // its server may be alive
+	Info      []byte
+	Files     []string // those of StoredFiles that are there
+	Bytes     int64    // in all files
+	Written   time.Time
+}
+
+// Jobs returns what is there: sessions in the order in which they began, and jobs in the
+// order in which they were started. What cannot be read is told to the log.
+func (p *Past) Jobs(ctx context.Context) ([]PastJob, error) {
+	var all []PastJob
+	err := p.each(ctx, func(s *store.PastSession, name string, ids []int64) error {
+		live := !s.Dead()
+		for _, id := range ids {
+			f, err := s.Folder(id)
+			if err != nil {
+				p.tell(err)
+				continue
+			}
+			j, err := pastJob(f, name, ID(id))
+			p.tell(errors.Join(err, f.Close()))
+			if j.Live = live; err == nil {
+				all = append(all, j)
+			}
+		}
+		return ctx.Err()
+	})
+	return all, err
+}
+
+func pastJob(f *store.PastFolder, session string, id ID) (PastJob, error) {
+	j := PastJob{Session: session, Handle: id, Directory: f.Path()}
+	files, _, err := f.Files()
+	if err != nil {
+		return j, err
+	}
+	for _, file := range files {
+		j.Bytes += file.Size
+		if slices.Contains(StoredFiles, file.Name) {
+			j.Files = append(j.Files, file.Name)
+		}
+		if file.Modified.After(j.Written) {
+			j.Written = file.Modified
+		}
+	}
+	slices.SortFunc(j.Files, func(a, b string) int { return slices.Index(StoredFiles, a) - slices.Index(StoredFiles, b) })
+	if j.Info, err = f.Read(infoFile); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return j, err
+}
+
+// each visits the sessions with their jobs, oldest first.
+func (p *Past) each(ctx context.Context, visit func(s *store.PastSession, name string, ids []int64) error) error {
+	names, err := p.store.Names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s, err := p.store.Session(name)
+		if err != nil {
+			p.tell(err)
+			continue
+		}
+		ids, err := s.Jobs()
+		if err == nil {
+			err = visit(s, name, ids)
+		}
+		if err = errors.Join(err, s.Close()); errors.Is(err, ctx.Err()) && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.tell(err)
+	}
+	return nil
+}
+
+// tell logs what went wrong, unless it is that a living server has taken something away.
+func (p *Past) tell(err error) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.log.Warn("in the directory of stored output", "error", err)
+	}
+}
+
+// An Output is the file of a stream, open for reading as a person reads it: in order, with a
+// line where something is omitted. Of a living server it is what was there when it was opened;
+// the oldest of that may be overwritten while it is read. Close it.
+type Output struct {
+	*io.SectionReader
+	io.Closer
+	StoredFile
+}
+
+// Output opens the file of that name.
+func (p *Past) Output(j PastJob, name string) (*Output, error) {
+	s, err := p.store.Session(j.Session)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	f, err := s.Folder(int64(j.Handle))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return openOutput(f, j.Session, j.Handle, name)
+}
+
+func openOutput(f *store.PastFolder, session string, id ID, name string) (*Output, error) {
+	file, info, err := f.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name))
+	if err != nil {
+		_ = file.Close() // It was only read.
+		return nil, err
+	}
+	o := &Output{io.NewSectionReader(st, 0, st.Size()), file, StoredFile{NextOffset: st.End()}}
+	for _, r := range st.Kept() {
+		o.Kept = append(o.Kept, Range(r))
+	}
+	return o, nil
+}
+
+// streamTag names a stream of all that there are.
+func streamTag(session string, id ID, file string) string {
+	return fmt.Sprintf("%s/%d/%s", session, id, file)
+}

@@ -1,0 +1,266 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"shelld/jobs/internal/spool"
+	"shelld/jobs/internal/store"
+)
+
+// A Retention says what is kept of what dead servers have left. The newest jobs are kept, as
+// far as each of the three allows.
+type Retention struct {
+	Jobs  int           // how many
+	Age   time.Duration // since the last of the job was written
+	Bytes int64         // in all their files
+}
+
+// DefaultRetention is what is kept where nobody has said otherwise.
+var DefaultRetention = Retention{Jobs: 100, Age: 14 * 24 * time.Hour, Bytes: 2 << 30}
+
+// WithDefaults puts the default where there is a zero.
+func (r Retention) WithDefaults() Retention {
+	return Retention{cmp.Or(r.Jobs, DefaultRetention.Jobs), cmp.Or(r.Age, DefaultRetention.Age), cmp.Or(r.Bytes, DefaultRetention.Bytes)}
+}
+
+// A TidyReport is what Tidy has done.
+type TidyReport struct {
+	Lost    int   // jobs that were found unfinished
+	Deleted int   // jobs
+	Freed   int64 // bytes
+	Kept    int   // jobs of dead servers
+}
+
+// ErrBusy says that somebody else tidies up.
+var ErrBusy = store.ErrBusy
+
+// maxTidied bounds how many jobs are looked at; more wait for the next time.
+const maxTidied = 100_000
+
+// Tidy finishes the jobs of dead servers that are not closed, and deletes those that keep
+// does not keep; nil: none. It never touches what a living server has, and nothing that
+// shelld has not made. Where somebody else tidies up, it waits for him if it is patient, and
+// is ErrBusy if not. What does not work is told to the log, and the rest goes on.
+func (p *Past) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyReport, error) {
+	if err := p.store.Tidy(patient); err != nil {
+		return TidyReport{}, err
+	}
+	t := &tidying{Past: p, now: time.Now()}
+	err := t.each(ctx, func(s *store.PastSession, name string, ids []int64) error { return t.session(ctx, s, name, ids) })
+	if err == nil && keep != nil {
+		err = t.delete(ctx, t.beyond(*keep))
+	}
+	t.report.Kept = len(t.found) - t.report.Deleted
+	return t.report, err
+}
+
+type tidying struct {
+	*Past
+	now    time.Time
+	found  []foundJob // of dead servers
+	report TidyReport
+}
+
+type foundJob struct {
+	session string
+	id      int64
+	bytes   int64
+	written time.Time
+	doomed  bool // whatever is kept
+}
+
+// session looks at a session, and leaves it finished if its server is dead.
+func (t *tidying) session(ctx context.Context, s *store.PastSession, name string, ids []int64) error {
+	if len(ids) == 0 {
+		s.Remove()
+		return nil
+	}
+	if !s.Dead() {
+		return nil
+	}
+	done, temporary := s.Finished(), s.Temporary()
+	var errs []error
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(t.found) >= maxTidied {
+			return errors.Join(errs...)
+		}
+		f, err := t.folder(ctx, s, name, id, done || temporary)
+		errs = append(errs, err)
+		if f != (foundJob{}) { // What cannot be finished, as on a full disk, may be deleted all the same.
+			f.doomed = temporary
+			t.found = append(t.found, f)
+		}
+	}
+	err := errors.Join(errs...)
+	if err == nil && !done && !temporary {
+		err = s.Finish()
+	}
+	return err
+}
+
+// folder looks at a job's folder, and finishes it unless that was done.
+func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string, id int64, done bool) (foundJob, error) {
+	f, err := s.Folder(id)
+	if err != nil {
+		return foundJob{}, err
+	}
+	defer f.Close()
+	var failed error
+	if !done {
+		var lost bool
+		if lost, failed = t.finish(ctx, f, name, ID(id)); lost {
+			t.report.Lost++
+		}
+	}
+	files, others, err := f.Files()
+	if err == nil && len(files)+len(others) == 0 { // Deleting it was the last that its server did.
+		return foundJob{}, f.Remove()
+	}
+	found := foundJob{session: name, id: id}
+	for _, file := range files {
+		found.bytes += file.Size
+		if file.Name == infoFile || found.written.IsZero() {
+			found.written = file.Modified
+		}
+	}
+	return found, errors.Join(failed, err)
+}
+
+// finish puts what is left of a job into the order in which its server would have left it.
+func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session string, id ID) (lost bool, err error) {
+	if err := f.RemoveScraps(); err != nil {
+		return false, err
+	}
+	files, _, err := f.Files()
+	if err != nil || len(files) == 0 {
+		return false, err
+	}
+	stored, err := f.Read(infoFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if err == nil && t.reader.Closed(stored) {
+		return false, nil
+	}
+	l := Leftover{Handle: id, Directory: f.Path(), Files: map[string]StoredFile{}}
+	for _, file := range files {
+		if file.Modified.After(l.Touched) {
+			l.Touched = file.Modified
+		}
+		if slices.Contains(StoredFiles, file.Name) {
+			if l.Files[file.Name], err = mend(ctx, f, session, id, file.Name); err != nil {
+				return false, err
+			}
+		}
+	}
+	info, err := t.reader.Finish(stored, l)
+	if err != nil {
+		return false, err
+	}
+	err = f.Replace(infoFile, l.Touched, func(w io.Writer) error { _, err := w.Write(info); return err })
+	return err == nil, err
+}
+
+// mend puts a stream's file in order, as [spool.Spool.Finish] does.
+func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name string) (StoredFile, error) {
+	file, info, err := f.Open(name)
+	if err != nil {
+		return StoredFile{}, err
+	}
+	defer file.Close()
+	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name))
+	if err != nil {
+		return StoredFile{}, err
+	}
+	if !st.Ordered() {
+		err = f.Replace(name, info.ModTime(), func(w io.Writer) error {
+			_, err := io.CopyBuffer(struct{ io.Writer }{w}, &interruptible{ctx, io.NewSectionReader(st, 0, st.Size())}, make([]byte, 256<<10))
+			return err
+		})
+	}
+	r := StoredFile{NextOffset: st.End()}
+	for _, k := range st.Kept() {
+		r.Kept = append(r.Kept, Range(k))
+	}
+	return r, err
+}
+
+// An interruptible is a reader that ends with its context.
+type interruptible struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u *interruptible) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
+
+// beyond returns what is not to be kept, oldest first.
+func (t *tidying) beyond(keep Retention) (all []foundJob) {
+	newest := slices.Clone(t.found)
+	slices.SortStableFunc(newest, func(a, b foundJob) int {
+		return cmp.Or(b.written.Compare(a.written), cmp.Compare(b.session, a.session), cmp.Compare(b.id, a.id))
+	})
+	var n int
+	var bytes int64
+	for _, f := range newest {
+		if !f.doomed {
+			n++
+			bytes += f.bytes
+		}
+		if f.doomed || n > keep.Jobs || bytes > keep.Bytes || t.now.Sub(f.written) > keep.Age {
+			all = append(all, f)
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+func (t *tidying) delete(ctx context.Context, all []foundJob) error {
+	sessions := map[string]bool{}
+	for _, d := range all {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		sessions[d.session] = true
+		if err := t.deleteJob(d); err != nil {
+			t.tell(err)
+			continue
+		}
+		t.report.Deleted++
+		t.report.Freed += d.bytes
+	}
+	for name := range sessions {
+		if s, err := t.store.Session(name); err == nil {
+			s.Remove()
+			t.tell(s.Close())
+		}
+	}
+	return nil
+}
+
+func (t *tidying) deleteJob(d foundJob) error {
+	s, err := t.store.Session(d.session)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	f, err := s.Folder(d.id)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Remove()
+}
