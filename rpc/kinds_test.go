@@ -294,14 +294,18 @@ func TestErrorsOfAnyRequest(t *testing.T) {
 	s.eachMethod(schema.KindNotInitialized, nil, "initialize")
 	// initialize takes members that it does not know, and is none of the second.
 	refused[none](s.begin("initialize", obj{"rootDirectory": "relative"}), schema.KindInvalidParams)
-	s.initialize("options", obj{"limits": obj{"shutdownGraceMs": 700}})
+	s.initialize("options", obj{"limits": obj{"shutdownGraceMs": 60_000}})
 	refused[none](s.begin("initialize", nil), schema.KindInvalidRequest)
 	s.eachMethod(schema.KindInvalidParams, obj{"no such member": 1}, "initialize")
-	h := s.pipe(`trap "" TERM; echo ready; sleep 60; sleep 60`)
+	over := filepath.Join(t.TempDir(), "over")
+	h := s.pipe(`trap "" TERM; echo ready; until [ -e "$OVER" ]; do sleep 0.05; done`, "env", obj{"OVER": over})
 	s.see(h, "ready")
 	waits := s.begin("job/wait", obj{"handle": h, "until": []obj{}})
 	down := s.begin("shutdown", nil)
 	s.eachMethod(schema.KindShuttingDown, nil)
+	if err := os.WriteFile(over, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if d := refused[schema.ShuttingDownData](waits, schema.KindShuttingDown); d.Outcome == nil {
 		t.Error("a wait that the shutdown ends has no outcome")
 	}
