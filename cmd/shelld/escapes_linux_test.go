@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -300,7 +301,8 @@ func TestEscapesByName(t *testing.T) {
 			e.call("job/run", object{"argv": []string{"echo", "x"}, "name": name, "group": group, "description": "/../" + name}, nil)
 			e.call("job/remove", object{"handle": name, "keepFiles": true}, nil)
 		}
-		ours := regexp.MustCompile(`^` + regexp.QuoteMeta(e.state+"/shelld/io/"+e.session) + `(/\d+(/(stdout\.txt|stderr\.txt|info\.json))?)?$`)
+		io, session := regexp.QuoteMeta(e.state+"/shelld/io/"), regexp.QuoteMeta(e.session)
+		ours := regexp.MustCompile(`^` + io + `(` + session + `(/\d+(/(stdout\.txt|stderr\.txt|info\.json))?|/lock)?|\.lock-` + strconv.Itoa(uid) + `)$`)
 		made := 0
 		for _, path := range everything(t, e.base) {
 			switch {
