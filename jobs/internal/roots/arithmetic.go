@@ -54,6 +54,7 @@ func (r *reader) assigned(n *syntax.BinaryArithm) {
 }
 
 func (r *reader) computed(n *syntax.ParamExp) {
+	r.values.arrays = r.values.arrays || n.Index != nil
 	switch {
 	case isNumber(n):
 	case simple(n) || n.Param != nil && n.Exp == nil && n.Repl == nil && !n.Excl:

@@ -9,6 +9,9 @@ import (
 
 // assign looks at an assignment, before a command, alone, or of declare.
 func (r *reader) assign(a *syntax.Assign) {
+	if a.Index != nil || a.Array != nil {
+		r.values.arrays = true
+	}
 	if a.Index != nil {
 		r.arithmetic(a.Index)
 	}
@@ -66,7 +69,18 @@ func (r *reader) declaration(n *syntax.DeclClause) {
 	if n.Variant.Value == "nameref" {
 		r.note("nameref makes a name stand for another")
 	}
+	array := false
 	for _, a := range n.Args {
+		w := word{}
+		if a.Value != nil {
+			w = wordOf(a.Value, r.lang)
+		}
+		switch {
+		case a.Name == nil:
+			array = r.declareArray(n.Variant.Value, w, array)
+		case a.Value != nil && (array || declares(n.Variant.Value)):
+			r.note(r.values.declare(a.Name.Value, w.text, w.known, array))
+		}
 		if r.lang == syntax.LangPOSIX && a.Value != nil && wordOf(a.Value, r.lang).many {
 			r.note("a value that is not quoted may be more assignments to a dash")
 		}
@@ -74,6 +88,27 @@ func (r *reader) declaration(n *syntax.DeclClause) {
 			r.declareOption(wordOf(a.Value, r.lang))
 		}
 	}
+}
+
+// declares says whether a command expands a value once more for the sake of a name that is an
+// array already. The others do it where they are told that it is one.
+func declares(command string) bool {
+	return command == "declare" || command == "typeset" || command == "local"
+}
+
+// declareArray looks at an argument of declare and its like that the parser takes for no
+// assignment. It returns whether what follows is an array.
+func (r *reader) declareArray(command string, w word, array bool) bool {
+	if strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+") {
+		array = array || strings.ContainsAny(w.text, "aA")
+		r.values.arrays = r.values.arrays || array
+		return array
+	}
+	name, value, ok := strings.Cut(w.text, "=")
+	if ok && (array || declares(command)) {
+		r.note(r.values.declare(strings.TrimSuffix(name, "+"), value, w.known, array))
+	}
+	return array
 }
 
 // declareOption refuses -i, whose variables are computed at each assignment, as those of -F

@@ -202,6 +202,7 @@ func runMapfile(r *reader, name string, args []word) {
 	for _, w := range rest {
 		r.naming(w)
 	}
+	r.values.arrays = true
 	r.values.given("MAPFILE")
 }
 
@@ -213,6 +214,7 @@ func runRead(r *reader, name string, args []word) {
 			r.naming(w)
 			continue
 		}
+		r.values.arrays = r.values.arrays || strings.Contains(w.text, "a")
 		r.naming(word{text: w.text[min(2, len(w.text)):], known: true}) // -aNAME
 	}
 	r.values.given("REPLY")
@@ -233,11 +235,9 @@ func runWait(r *reader, name string, args []word) {
 }
 
 func runExport(r *reader, name string, args []word) {
-	r.declared(args)
-}
-
-func (r *reader) declared(args []word) {
+	array := false
 	for _, w := range args {
+		array = r.declareArray(name, w, array)
 		r.declareOption(w)
 		r.setting(w)
 	}

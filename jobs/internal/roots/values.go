@@ -11,6 +11,8 @@ type values struct {
 	numbers map[string]bool // given a number
 	others  map[string]bool // given something else, perhaps
 	used    []string        // computed with
+	arrays  bool            // one of them may be an array
+	reread  []string        // declared with a value that may be text for an array
 	locale  bool            // a locale is set, perhaps one whose characters are not those of UTF-8
 }
 
@@ -26,6 +28,25 @@ func (v *values) suspect() string {
 		if v.others[name] || !v.numbers[name] || slices.Contains(told(), name) {
 			return "the line computes with the value of " + name + ", which can hold a command"
 		}
+	}
+	for _, name := range v.reread {
+		if v.arrays || slices.Contains(told(), name) || isInteger(name) {
+			return "the value that " + name + " is declared with may be expanded once more, if that is an array"
+		}
+	}
+	return ""
+}
+
+// declare notes what is declared with a value that is one word, or is not known but for how it
+// begins. Where the name is an array, or is made one, bash reads the elements from such a value
+// as from the line: declare -a 'x=($(rm))'.
+func (v *values) declare(name, value string, known, array bool) string {
+	switch {
+	case value != "" && !strings.HasPrefix(value, "("), known && value == "":
+	case known, array:
+		return "the value that " + name + " is declared with is expanded once more"
+	default:
+		v.reread = append(v.reread, name)
 	}
 	return ""
 }

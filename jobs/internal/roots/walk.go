@@ -84,6 +84,7 @@ func (r *reader) visit(node syntax.Node) bool {
 	case *syntax.TimeClause:
 		r.add("time") // a program of that name, within a pipeline
 	case *syntax.CoprocClause:
+		r.values.arrays = true
 		if n.Name != nil && n.Name.Lit() == "" {
 			r.note("the name of a coprocess is put together while it runs")
 		}
@@ -259,6 +260,7 @@ func (r *reader) quoted(node syntax.Node) {
 }
 
 func (r *reader) parameter(n *syntax.ParamExp) {
+	r.values.arrays = r.values.arrays || n.Index != nil
 	if n.Excl && n.Names == 0 && !isAll(n.Index) {
 		r.note("${!…} names a variable that is not known")
 	}
