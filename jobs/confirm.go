@@ -58,6 +58,8 @@ type Question struct {
 	Handle  ID       // 0: of a start, which has made no job yet
 	Cwd     string
 
+	StdinFile, StdoutFile, StderrFile string // of a start, as it names them; "" = none
+
 	mgr     *Manager
 	key     string      // those with the same are answered by one always; "" = nothing else is
 	answers chan Answer // has room for the one that counts
@@ -70,6 +72,7 @@ const (
 	AnswerOnce   Answer = "once"
 	AnswerAlways Answer = "always" // this action and these roots, as long as the server lives
 	AnswerDeny   Answer = "deny"
+	AnswerNone   Answer = "none" // the client has none that counts: nobody has said yes
 )
 
 // Answer is called by whoever was told to ask. The first one counts. It does not block.
@@ -169,18 +172,29 @@ func (j *Job) question(a Action, handle ID, command, cwd string, found roots.Fou
 		e.Handle = handle
 		return nil, e
 	}
-	return &Question{
+	q := &Question{
 		Action: a, Command: j.redaction.text(command), Roots: j.redaction.texts(found.Roots), Unknown: found.Unknown(),
 		Handle: handle, Cwd: j.redaction.text(cwd),
 		mgr: j.mgr, key: alwaysKey(a, cwd, found), answers: make(chan Answer, 1),
-	}, nil
+	}
+	if a == ActionStart {
+		q.StdinFile, q.StdoutFile, q.StderrFile = j.redaction.text(j.spec.StdinFile), j.redaction.text(j.spec.StdoutFile), j.redaction.text(j.spec.StderrFile)
+		if q.StdinFile+q.StdoutFile+q.StderrFile != "" {
+			q.key = ""
+		}
+	}
+	if q.Command != command && a != ActionWrite || !slices.Equal(q.Roots, found.Roots) {
+		q.Unknown, q.key = true, "" // Nobody can allow what he is not shown.
+	}
+	return q, nil
 }
 
 // alwaysKey is what an answer for always stands for: the action and the set of roots, and
 // where one of them is a path that begins in the directory, that as well. "" where the roots
-// are not known, or another one may have changed the directory before.
+// are not known, or another one may have changed the directory before; where there are none,
+// or the line writes into files, since then it is not the roots that matter.
 func alwaysKey(a Action, cwd string, found roots.Found) string {
-	if found.Unknown() {
+	if found.Unknown() || found.Files || len(found.Roots) == 0 {
 		return ""
 	}
 	set := slices.Sorted(slices.Values(found.Roots))
@@ -196,10 +210,15 @@ func alwaysKey(a Action, cwd string, found roots.Found) string {
 
 // denied is what is answered where the person has said no; nil where he has not.
 func (q *Question) denied(a Answer) *Error {
-	if a != AnswerDeny {
+	var e *Error
+	switch a {
+	case AnswerDeny:
+		e = errorf(CodeConfirmationDenied, "the person at the client did not allow this %s; do not try again without asking what to do instead", q.Action)
+	case AnswerNone:
+		e = errorf(CodeConfirmationDenied, "the client did not answer client/confirm with an outcome, so nobody has allowed this %s; see to the client, or leave options.confirm out", q.Action)
+	default:
 		return nil
 	}
-	e := errorf(CodeConfirmationDenied, "the person at the client did not allow this %s; do not try again without asking what to do instead", q.Action)
 	e.Name, e.Handle = string(q.Action), q.Handle
 	return e
 }

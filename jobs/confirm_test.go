@@ -137,13 +137,18 @@ func TestQuestionShowsWhatIsRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		begin(t, m, Spec{Argv: []string{"echo", "it's a secret"}})
-		for i, want := range []string{`env 'it'\''s' '' a=b`, "/bin/sh", "$x", "echo ***", "echo '***'"} {
-			if q := who.asked[i]; q.Command != want || q.Unknown != (i == 1 || i == 2) {
+		if err := m.SetSecret("PROGRAM", "/bin/rm"); err != nil {
+			t.Fatal(err)
+		}
+		begin(t, m, Spec{Argv: []string{"/bin/rm", "x"}})
+		for i, want := range []string{`env 'it'\''s' '' a=b`, "/bin/sh", "$x", "echo ***", "echo '***'", "'***' x"} {
+			// Nobody can know, or allow for always, what he is not shown.
+			if q := who.asked[i]; q.Command != want || q.Unknown != slices.Contains([]int{1, 2, 3, 5}, i) || q.Unknown && q.key != "" {
 				t.Errorf("asked %+v, want %s", q, want)
 			}
 		}
 		_, p := begin(t, m, command("echo "+strings.Repeat("x", mostAsked)))
-		if e := refused(t, p, CodePolicyDenied); e.Rule != "confirm" || len(who.asked) != 5 {
+		if e := refused(t, p, CodePolicyDenied); e.Rule != "confirm" || len(who.asked) != 6 {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -199,6 +204,13 @@ func TestAlwaysKey(t *testing.T) {
 		{key(ActionStart, "/a", "cd /b; /bin/a"), "", false},
 		{key(ActionStart, "/a", "cd /b; ./a"), "", true},
 		{key(ActionStart, "/a", "env -C /b ./a"), "", true},
+		{key(ActionStart, "/a", "x=1"), "", true},
+		{key(ActionStart, "/a", ">f"), "", true},
+		{key(ActionStart, "/a", "a >f"), "", true},
+		{key(ActionStart, "/a", "{ a; } 2>>f"), "", true},
+		{key(ActionStart, "/a", "sh -c 'a >f'"), "", true},
+		{key(ActionStart, "/a", "a </dev/tcp/localhost/9"), "", true},
+		{key(ActionStart, "/a", "a </f 2>&1 >/dev/null <<E\nE"), key(ActionStart, "/a", "a"), true},
 		{key(ActionStart, "/a", "find /b -execdir ./a {} +"), "", true},
 	} {
 		if (c.one == c.other) != c.same {

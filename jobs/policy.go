@@ -43,7 +43,7 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 	if c.Allow != nil {
 		rule = "allowCommands"
 	}
-	return policyDenied("start", rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); name every command in full", rule, found.Why)
+	return policyDenied("start", rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
 }
 
 func policyDenied(action, rule, format string, args ...any) *Error {

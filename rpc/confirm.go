@@ -30,6 +30,7 @@ func (s *Server) confirm(q *jobs.Question) (withdraw func()) {
 		params: schema.ClientConfirmParams{
 			Action: schema.ConfirmAction(q.Action), Command: q.Command, Roots: q.Roots, Unknown: q.Unknown,
 			Handle: optional(int64(q.Handle)), Cwd: q.Cwd,
+			StdinFile: optional(q.StdinFile), StdoutFile: optional(q.StdoutFile), StderrFile: optional(q.StderrFile),
 		},
 		answered: func(s *Server, result, failure json.RawMessage) { q.Answer(s.confirmed(q, result, failure)) },
 	}
@@ -51,7 +52,7 @@ func (s *Server) confirmed(q *jobs.Question, result, failure json.RawMessage) jo
 	var r schema.ClientConfirmResult
 	if failure != nil {
 		s.log.Debug("client/confirm was refused, which counts as deny", "action", q.Action)
-		return jobs.AnswerDeny
+		return jobs.AnswerNone
 	}
 	err := schema.ValidateResult("client/confirm", result)
 	if err == nil {
@@ -59,7 +60,7 @@ func (s *Server) confirmed(q *jobs.Question, result, failure json.RawMessage) jo
 	}
 	if err != nil {
 		s.log.Warn("the answer to client/confirm does not fit its schema, and counts as deny", "action", q.Action, "why", err)
-		return jobs.AnswerDeny
+		return jobs.AnswerNone
 	}
 	return jobs.Answer(r.Outcome)
 }

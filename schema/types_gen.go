@@ -24,9 +24,10 @@ const (
 )
 
 // ConfirmOutcome: once: this may be done. always: this, and from now on as long as the
-// server lives this action with the same roots; where the roots are not all known, or
-// lead elsewhere from another directory, it is once. deny: it may not, and its request is
-// confirmationDenied.
+// server lives this action with the same roots; where the roots are not all known or
+// there are none, where they lead elsewhere from another directory, and where the command
+// or the start writes into files by itself, it is once. deny: it may not, and its request
+// is confirmationDenied.
 type ConfirmOutcome string
 
 // The values of ConfirmOutcome.
@@ -36,7 +37,8 @@ const (
 	ConfirmOutcomeDeny   ConfirmOutcome = "deny"
 )
 
-// ClientConfirmParams: What is to be allowed. Secret values are replaced by ***.
+// ClientConfirmParams: What is to be allowed. Secret values are replaced by ***; unknown
+// is true then.
 type ClientConfirmParams struct {
 	// What would be done.
 	Action ConfirmAction `json:"action"`
@@ -57,6 +59,13 @@ type ClientConfirmParams struct {
 	// The directory in which the command starts, or the job has been started; absolute,
 	// without symlinks.
 	Cwd string `json:"cwd"`
+	// The file that the start gives the command as its standard input, as it names it.
+	// Absent for none.
+	StdinFile *string `json:"stdinFile,omitempty"`
+	// The file into which the standard output goes, as the start names it. Absent for none.
+	StdoutFile *string `json:"stdoutFile,omitempty"`
+	// The file into which the standard error goes, as the start names it. Absent for none.
+	StderrFile *string `json:"stderrFile,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

@@ -21,12 +21,13 @@ def rule(question):
     """Returns an outcome where nobody need be asked; None: it takes a person.
 
     Roots say which programs run, and not what with. What a line writes into (echo x >file) is no
-    root, so a rule has to look for that itself. "once" each time, not "always": that would be for
+    root, so a rule has to look for that itself; nor are the files that a start names. "once" each time, not "always": that would be for
     the roots alone, whatever else is in the line.
     """
     if question["action"] != "start" or question["unknown"] or not set(question["roots"]) <= ONLY_LOOK:
         return None
-    return None if ">" in question["command"] else "once"
+    files = "stdinFile" in question or "stdoutFile" in question or "stderrFile" in question
+    return None if files or ">" in question["command"] else "once"
 
 
 def shown(text):
@@ -38,6 +39,9 @@ def ask_person(question):
     print("  The agent wants to %s: %s" % (question["action"], shown(question["command"])))
     print("    in %s; it runs: %s%s" % (shown(question["cwd"]), shown(", ".join(question["roots"])) or "?",
                                         ", and what cannot be known" if question["unknown"] else ""))
+    for stream in ("stdin", "stdout", "stderr"):
+        if stream + "File" in question:
+            print("    %s is the file %s" % (stream, shown(question[stream + "File"])))
     if not sys.stdin.isatty():
         return stand_in(question)
     answer = input("    Allow it? [o]nce, [a]lways for these programs, [n]o: ").strip().lower()

@@ -30,6 +30,7 @@ type Line struct {
 type Found struct {
 	Roots []string // each once, in the order of the line
 	Why   string   // "" = all is known; else why the line may run more
+	Files bool     // it writes into files, or opens connections, by itself: > file, < /dev/tcp/host/port
 }
 
 // Unknown says whether the line may run something that is no root.
@@ -93,6 +94,7 @@ func (f *Found) merge(other Found) {
 		f.add(root)
 	}
 	f.note(other.Why)
+	f.Files = f.Files || other.Files
 }
 
 // A total is what all readings of one line share.

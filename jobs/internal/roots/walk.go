@@ -193,6 +193,7 @@ func (r *reader) redirect(n *syntax.Redirect) {
 		}
 		r.note(r.values.assign(name, true))
 	}
+	r.Files = r.Files || opens(n, wordOf(n.Word, r.lang))
 	if n.Hdoc != nil && strings.Contains(r.between(n.OpPos, n.Hdoc.End()), "\\\n") {
 		r.note("where a here-document ends that has a backslash at the end of a line depends on the shell")
 	}
@@ -202,6 +203,19 @@ func (r *reader) redirect(n *syntax.Redirect) {
 	if n.Hdoc != nil {
 		r.quoted(n.Hdoc)
 	}
+}
+
+// opens says whether a redirection may write into a file, or connect to somebody.
+func opens(n *syntax.Redirect, to word) bool {
+	switch n.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return false
+	case syntax.DplIn, syntax.DplOut: // to a descriptor, unless it is a name
+		return !to.known || strings.Trim(to.text, "0123456789-") != ""
+	case syntax.RdrIn:
+		return !to.known || strings.HasPrefix(to.text, "/dev/")
+	}
+	return !to.known || to.text != "/dev/null"
 }
 
 // plainDelimiter says whether what ends a here-document is a word, quoted as a whole
