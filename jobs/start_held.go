@@ -25,7 +25,12 @@ var (
 // directory needs no waiting to be told.
 func (j *Job) awaitLogin() *Error {
 	l := j.spec.from.login
-	if l == nil || isClosed(l.done) {
+	switch {
+	case l == nil:
+		return nil
+	case isClosed(j.mgr.ending): // which ends the login shell, too
+		return errClosedServer()
+	case isClosed(l.done):
 		return nil
 	}
 	d, _, err := j.mgr.directory(j.spec.Cwd)
