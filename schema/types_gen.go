@@ -1484,6 +1484,9 @@ type PolicyDeniedData struct {
 	// Which rule denies it, by the name of the option: secretInput, allowCommands,
 	// denyCommands or confirm.
 	Reason *string `json:"reason,omitempty"`
+	// Of a list of commands: the command root that it names, or does not name. Absent where
+	// the reason is that not all can be known.
+	Root *string `json:"root,omitempty"`
 	// The job that it is about; absent where there is none.
 	Handle *int64 `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
