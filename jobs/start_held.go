@@ -25,7 +25,13 @@ var (
 // directory needs no waiting to be told.
 func (j *Job) awaitLogin() *Error {
 	l := j.spec.from.login
-	if l == nil || isClosed(l.done) {
+	if l == nil {
+		return nil
+	}
+	if isClosed(l.done) {
+		if isClosed(j.mgr.ending) { // which may be why
+			return errClosedServer()
+		}
 		return nil
 	}
 	d, _, err := j.mgr.directory(j.spec.Cwd)
