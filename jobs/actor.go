@@ -404,7 +404,7 @@ func (j *Job) release() {
 		j.refuse(m, j.gone())
 	}
 	j.failPending(j.gone())
-	j.uncountPatterns()
+	j.giveBackPatterns()
 	j.left()
 	j.closeDescriptors()
 	j.abandonFiles()

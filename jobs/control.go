@@ -136,13 +136,16 @@ func (j *Job) onResize(m resizeMsg) {
 // Watch adds a pattern, which is matched from the output's start or from now on.
 // *Error at once if it does not compile.
 func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
-	if err := j.mgr.roomForPatterns(spec.cost()); err != nil {
+	room, err := j.mgr.roomFor(spec.cost())
+	if err != nil {
 		return Pending[int]{}, err
 	}
 	if err := spec.compile(); err != nil {
+		room.giveBack()
 		return Pending[int]{}, err
 	}
 	r := newReply[int]()
+	r.room = room
 	j.ask(watchMsg{spec, fromStart, r})
 	return pend(j, r), nil
 }
@@ -164,14 +167,17 @@ func (j *Job) onWatch(m watchMsg) {
 	if m.fromStart {
 		from = nil
 	}
+	m.spec.room, m.reply.room = m.reply.room, nil // it is the watch's from now on
 	m.reply.ok(j.addWatch(m.spec, from))
 }
 
 // addWatch gives a client's pattern its number.
 func (j *Job) addWatch(spec WatchSpec, from map[Stream]int64) int {
 	j.watchIDs++
+	w := &watch{id: j.watchIDs, spec: spec, room: spec.room}
+	spec.letGo()
 	j.info.Watches = append(slices.Clone(j.info.Watches), WatchInfo{j.watchIDs, spec})
-	j.follow(&watch{id: j.watchIDs, spec: spec}, from)
+	j.follow(w, from)
 	return j.watchIDs
 }
 

@@ -33,10 +33,13 @@ type WriteResult struct {
 // Write queues input behind what is queued already. *Error at once if a pattern of
 // its wait does not compile.
 func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
-	if err := j.mgr.admit(in.Wait); err != nil {
+	spec, room, err := j.mgr.admit(in.Wait)
+	if err != nil {
 		return Pending[WriteResult]{}, err
 	}
+	in.Wait = spec
 	r := newReply[WriteResult]()
+	r.room = room
 	j.ask(writeMsg{in, r, time.Now()})
 	return pend(j, r), nil
 }

@@ -174,6 +174,7 @@ type watch struct {
 	spec WatchSpec
 	wait *wait
 	cond int
+	room *patternRoom // a client's watch
 
 	typed *typedInput // whose echo does not match; nil = nothing's
 }

@@ -243,24 +243,33 @@ func (m *Manager) Root() string { return m.root }
 // requests which name it may follow at once; they take effect once it has started.
 func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	spec.Command = m.commands.expand(spec.Command)
-	if err := m.roomForPatterns(spec.patternCost()); err != nil {
-		return nil, Pending[StartResult]{}, err
-	}
-	if err := spec.check(&m.platform); err != nil {
-		return nil, Pending[StartResult]{}, err
-	}
-	if err := m.checkRecord(&spec); err != nil {
-		return nil, Pending[StartResult]{}, err
-	}
-	j, err := m.register(spec)
+	room, err := m.admitPatterns(&spec)
 	if err != nil {
+		return nil, Pending[StartResult]{}, err
+	}
+	j, err := m.admitJob(spec)
+	if err != nil {
+		room.giveBack()
+		spec.forgetWatches()
 		return nil, Pending[StartResult]{}, err
 	}
 	j.hide("")
 	r := newReply[StartResult]()
+	r.room = room
 	j.begin = &startReq{reply: r}
 	go j.run()
 	return j, pend(j, r), nil
+}
+
+// admitJob checks a spec and makes a job of it.
+func (m *Manager) admitJob(spec Spec) (*Job, *Error) {
+	if err := spec.check(&m.platform); err != nil {
+		return nil, err
+	}
+	if err := m.checkRecord(&spec); err != nil {
+		return nil, err
+	}
+	return m.register(spec)
 }
 
 // maxTexts bounds the memory that live jobs hold as the text of their stdin, which is a

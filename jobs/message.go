@@ -48,17 +48,24 @@ type token struct{ _ byte }
 // A reply is the loop's end of a Pending. It has room for the one answer, so that
 // sending it never blocks.
 type reply[T any] struct {
-	c   chan Result[T]
-	tok *token
+	c    chan Result[T]
+	tok  *token
+	room *patternRoom // of the patterns that it waits for; given back with the answer
 }
 
 func newReply[T any]() reply[T] {
-	return reply[T]{make(chan Result[T], 1), new(token)}
+	return reply[T]{c: make(chan Result[T], 1), tok: new(token)}
 }
 
-func (r reply[T]) ok(v T)         { r.c <- Result[T]{Value: v} }
-func (r reply[T]) fail(err error) { r.c <- Result[T]{Err: err} }
+func (r reply[T]) ok(v T)         { r.answer(Result[T]{Value: v}) }
+func (r reply[T]) fail(err error) { r.answer(Result[T]{Err: err}) }
 func (r reply[T]) token() *token  { return r.tok }
+
+// answer gives back first: who has the answer has the room for the next patterns, too.
+func (r reply[T]) answer(a Result[T]) {
+	r.room.giveBack()
+	r.c <- a
+}
 
 func pend[T any](j *Job, r reply[T]) Pending[T] { return Pending[T]{r.c, j, r.tok} }
 

@@ -70,3 +70,95 @@ func TestPatternsOfAJobThatIsLetGo(t *testing.T) {
 		t.Errorf("counted %d when the job is gone", got)
 	}
 }
+
+// Patterns take their memory from when they are compiled, whatever their request waits for then.
+func TestPatternsCountFromWhenTheyAreCompiled(t *testing.T) {
+	count := func(t *testing.T, m *Manager, want int64) {
+		t.Helper()
+		if got := m.patternBytes.Load(); got != want {
+			t.Errorf("counted %d, want %d", got, want)
+		}
+	}
+	w := pattern("x")
+	cost := w.Watch.cost()
+
+	t.Run("a write behind others", func(t *testing.T) {
+		m := startReal(t, Options{})
+		j := mustStart(t, m, Spec{Argv: []string{"sleep", "600"}, Mode: ModePipe, OpenStdin: true})
+		full, err := j.Write(Input{Text: strings.Repeat("x", 300_000)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		behind, err := j.Write(Input{Text: "y", Wait: until(w)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		count(t, m, cost)
+		behind.Cancel()
+		<-behind.C
+		count(t, m, 0)
+		full.Cancel()
+		<-full.C
+	})
+	t.Run("a start that a person is asked about", func(t *testing.T) {
+		asked := make(chan struct{})
+		m := startReal(t, Options{Confirm: ConfirmPolicy{Start: VerdictAsk, Ask: func(*Question) func() {
+			close(asked)
+			return func() {}
+		}}})
+		s := sh("true")
+		s.Wait, s.Watches = until(w), []WatchSpec{w.Watch}
+		_, p, err := m.Start(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-asked
+		count(t, m, 2*cost)
+		p.Cancel()
+		<-p.C
+		count(t, m, 0)
+	})
+	t.Run("what is refused", func(t *testing.T) {
+		m := startReal(t, Options{})
+		s := sh("true")
+		s.Watches = []WatchSpec{w.Watch, {Pattern: "("}}
+		if _, _, err := m.Start(s); err == nil {
+			t.Error("a start with a bad pattern")
+		}
+		s.Watches, s.Wait, s.Cwd = []WatchSpec{w.Watch}, until(w), "/nowhere at all"
+		_, p, err := m.Start(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.C
+		j := mustStart(t, m, sh("exec sleep 600"))
+		no := w.Watch
+		no.Stream = "stderr"
+		if p, err := j.Watch(no, false); err != nil {
+			t.Error(err)
+		} else {
+			<-p.C
+		}
+		if p, err := j.Wait(until(Condition{Kind: UntilPattern, Watch: no})); err != nil {
+			t.Error(err)
+		} else {
+			<-p.C
+		}
+		count(t, m, 0)
+	})
+}
+
+// What was compiled is let go of with the search for it.
+func TestPatternsAreNotKeptInSpecs(t *testing.T) {
+	m := startReal(t, Options{})
+	s := sh("exec sleep 600")
+	s.Wait, s.Watches = until(pattern("x")), []WatchSpec{{Pattern: "y"}}
+	s.Wait.Timeout = time.Millisecond
+	j := mustStart(t, m, s)
+	must(t, j.Unwatch(1))
+	j.turns.Lock()
+	defer j.turns.Unlock()
+	if j.spec.Wait != nil || j.spec.Watches != nil {
+		t.Error("the job keeps what it was asked to look for when it started")
+	}
+}

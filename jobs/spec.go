@@ -203,7 +203,8 @@ type WatchSpec struct {
 	Once           bool
 	Pointer        string // where it stands in params, for errors
 
-	compiled *match.Pattern
+	compiled *match.Pattern // until somebody looks for it
+	room     *patternRoom   // of compiled, where no request has it
 }
 
 // sibling is where another member of the watch stands in params.

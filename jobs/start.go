@@ -89,6 +89,7 @@ func (j *Job) prepare() (*launched, *Error) {
 func (j *Job) startFailed(err *Error) {
 	j.st.status = StatusFailed
 	j.quit.Store(true)
+	j.spec.forgetWatches()
 	j.mgr.forget(j)
 	close(j.vacant)
 	close(j.ended)
@@ -104,6 +105,7 @@ func (j *Job) onStarted(l *launched) {
 	for _, w := range j.spec.Watches {
 		j.addWatch(w, nil)
 	}
+	j.spec.Watches = nil
 	j.publish()
 	j.record(time.Now())
 	j.sink.Started(j, j.snapshot())
@@ -154,6 +156,7 @@ func (j *Job) attach(l *launched) {
 func (j *Job) answerStart() {
 	b := j.begin
 	spec := j.spec.Wait
+	j.spec.Wait = nil
 	if spec == nil {
 		b.reply.ok(StartResult{Info: j.snapshot()})
 		return

@@ -39,10 +39,12 @@ type wait struct {
 
 // Wait arms a wait; *Error at once if a pattern does not compile.
 func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
-	if err := j.mgr.admit(spec); err != nil {
+	spec, room, err := j.mgr.admit(spec)
+	if err != nil {
 		return Pending[Outcome]{}, err
 	}
 	r := newReply[Outcome]()
+	r.room = room
 	j.ask(waitMsg{spec, r})
 	return pend(j, r), nil
 }
@@ -167,6 +169,7 @@ func (j *Job) arm(w *wait) {
 	for i, c := range w.spec.Until {
 		if c.Kind == UntilPattern {
 			w.keys[i] = j.follow(&watch{spec: c.Watch, wait: w, cond: i, typed: w.skips(c)}, w.from)
+			w.spec.Until[i].Watch.letGo()
 			w.looks(j, c)
 		}
 		if c.Kind == UntilPort {
@@ -198,7 +201,7 @@ func (w *wait) looks(j *Job, c Condition) {
 func (j *Job) follow(w *watch, from map[Stream]int64) int {
 	j.keys++
 	j.watches[j.keys] = w
-	j.countPattern(w)
+	defer w.spec.letGo()
 	if w.spec.Screen {
 		j.lookFor(j.keys, &w.spec, w.screenAfter(from))
 		return j.keys
@@ -225,7 +228,9 @@ func (j *Job) unfollow(key int) {
 		j.info.Watches = slices.DeleteFunc(slices.Clone(j.info.Watches), func(i WatchInfo) bool { return i.ID == w.id })
 		j.publish()
 	}
-	j.uncountPattern(j.watches[key])
+	if w := j.watches[key]; w != nil {
+		w.room.giveBack()
+	}
 	delete(j.watches, key)
 	j.lookNoMore(key)
 	if f := j.follower.Load(); f != nil {
@@ -335,7 +340,7 @@ func (j *Job) reviewWaits(now time.Time) {
 				return false
 			}
 			o := j.outcome(w, reason, index)
-			j.disarm(w) // Who has the answer has the room for the next patterns, too.
+			j.disarm(w) // before the answer, with which its patterns do not count any more
 			w.done(o)
 		}
 		return over

@@ -210,14 +210,21 @@ func (s *Server) track(r *request) error {
 	if s.inFlight[key] != nil {
 		return wireErrorf(schema.KindInvalidRequest, "a request with the id "+clip(string(r.id), 100)+" is still in flight; give each an id of its own")
 	}
-	if len(s.inFlight) >= maxInFlight || s.idBytes+len(key) > maxIDBytes && len(s.inFlight) > 0 {
-		return &wireError{schema.KindLimitExceeded, "too many requests are in flight, or their ids are too long; await some answers first",
-			schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: "requestsInFlight", Max: maxInFlight, Retryable: optional(true)}}
+	switch {
+	case len(s.inFlight) >= maxInFlight:
+		return tooMuchInFlight("too many requests are in flight; await some answers first", "requestsInFlight", maxInFlight)
+	case s.idBytes+len(key) > maxIDBytes && len(s.inFlight) > 0:
+		return tooMuchInFlight("the ids of the requests in flight are too long together; await some answers first, or give shorter ones", "requestIdBytes", maxIDBytes)
 	}
 	r.key = key
 	s.inFlight[key] = r
 	s.idBytes += len(key)
 	return nil
+}
+
+func tooMuchInFlight(message, limit string, most int64) error {
+	return &wireError{schema.KindLimitExceeded, message,
+		schema.LimitExceededData{Kind: string(schema.KindLimitExceeded), Limit: limit, Max: most, Retryable: optional(true)}}
 }
 
 // idKey is an id however it was escaped: a string's text, a number's spelling.

@@ -56,7 +56,7 @@ func TestTooLongIDsInFlight(t *testing.T) {
 	if !ok || w.kind != schema.KindLimitExceeded {
 		t.Fatalf("one more: %+v", w)
 	}
-	if d, ok := w.data.(schema.LimitExceededData); !ok || d.Limit != "requestsInFlight" || d.Max != maxInFlight {
+	if d, ok := w.data.(schema.LimitExceededData); !ok || d.Limit != "requestIdBytes" || d.Max != maxIDBytes {
 		t.Errorf("data %+v", w.data)
 	}
 	if err := s.track(&request{server: s, id: json.RawMessage("1")}); err != nil {

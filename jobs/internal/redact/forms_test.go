@@ -73,3 +73,26 @@ func TestCleanMessage(t *testing.T) {
 		}
 	}
 }
+
+// A … is a character like others, of which a value may have some: it need not be where a message
+// leaves out the end.
+func TestCleanMessageOfValuesWithEllipses(t *testing.T) {
+	s := New([]string{"pass…word1234", "start…", "…ending", `quo"…ted`, "inside", "12inside34567890"})
+	for _, c := range []struct{ text, clean string }{
+		{`there is no command "no-such-pass…word1234"`, `there is no command "no-such-***"`},
+		{`pass…word1234… and more`, `***… and more`},
+		{`"pass…wo"… and more`, `"***"… and more`},
+		{`"pass"… and "pass…w"…`, `"pass"… and "***"…`},
+		{`"start…"… or "star"…`, `"***"… or "***"…`},
+		{`it is …ending, of "…end"… or "…end`, `it is ***, of "***"… or "…end`},
+		{`"quo\"…ted"`, `"***"`},
+		{`"quo"…ted"`, `"***"`},
+		{`12inside34… is cut off`, `***… is cut off`},
+		{`"pass…word?"…`, `"***?"…`},
+		{`pass…word1234pass…word1234`, `***`},
+	} {
+		if got := s.CleanMessage(c.text); got != c.clean {
+			t.Errorf("CleanMessage(%q) = %q, want %q", c.text, got, c.clean)
+		}
+	}
+}

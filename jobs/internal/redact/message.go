@@ -15,19 +15,56 @@ type quoting struct {
 }
 
 // CleanMessage is Clean for words that quote what they speak of, as Go or JSON does, and leave
-// out its end behind a …, as messages do.
+// out its end behind a …, as messages do. Before each … half of a value or more is replaced as
+// well; a value that has a … of its own goes on behind it.
 func (s *Set) CleanMessage(text string) string {
 	s.quoting.once.Do(func() { s.quoting.set = s.quoted() })
-	parts := strings.Split(text, "…")
-	last := len(parts) - 1
-	for i, part := range parts[:last] {
-		cut, ended := strings.CutSuffix(part, `"`)
-		if parts[i] = s.quoting.set.CleanPart(cut); ended {
-			parts[i] += `"`
+	r := NewRedactor(s.quoting.set)
+	var clean strings.Builder
+	at := 0
+	upTo := func(end int) {
+		clean.Write(r.Write([]byte(text[at:end])))
+		at = end
+	}
+	for i := nextEllipsis(text, 0); i >= 0; i = nextEllipsis(text, at) {
+		for _, end := range cuts(text[:i]) {
+			upTo(max(end, at))
+			r.cut()
+		}
+		upTo(i + len(ellipsis))
+	}
+	upTo(len(text))
+	clean.Write(r.Flush())
+	return clean.String()
+}
+
+const ellipsis = "…"
+
+func nextEllipsis(text string, at int) int {
+	if i := strings.Index(text[at:], ellipsis); i >= 0 {
+		return at + i
+	}
+	return -1
+}
+
+// cuts is where what is quoted may have been cut off in a text whose end was left out, in order:
+// before the quotation mark that was put behind it, and before a ? for a part of a character.
+func cuts(text string) []int {
+	all := []int{len(text)}
+	for _, end := range []string{`"`, "?"} {
+		if less, is := strings.CutSuffix(text, end); is {
+			text = less
+			all = append([]int{len(text)}, all...)
 		}
 	}
-	parts[last] = s.quoting.set.Clean(parts[last])
-	return strings.Join(parts, "…")
+	return all
+}
+
+// cut replaces half of a value or more with which the input ends. What comes may go on with it.
+func (r *Redactor) cut() {
+	if n := r.end - r.free(); n > 0 {
+		r.cover(r.end-n, r.end)
+	}
 }
 
 func (s *Set) quoted() *Set {
