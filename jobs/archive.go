@@ -20,6 +20,7 @@ const infoFile = "info.json"
 // A Persist says where output is kept beside memory.
 type Persist struct {
 	Directory string                     // absolute; "" = the default place, and memory alone where that can't be used
+	TrustPath bool                       // whoever may change what leads to the directory, or what is in it
 	Session   string                     // the name of this server's directory in it, never used before
 	Encode    func(Info) ([]byte, error) // makes what is stored beside the output
 
@@ -82,16 +83,15 @@ const closeTime = time.Minute
 
 // openArchive makes the directory of a session. Nil and no error: output is kept in
 // memory, as asked for or because nobody has named a directory and the default place
-// can't be used.
-func openArchive(p *Persist, l Limits, log *slog.Logger) (*archive, error) {
+// can't be used. Then why says what is wrong with that.
+func openArchive(p *Persist, l Limits, log *slog.Logger) (a *archive, why string, err error) {
 	if p == nil {
-		return nil, nil
+		return nil, "", nil
 	}
 	dir, byDefault := p.Directory, p.Directory == ""
 	if !byDefault && !filepath.IsAbs(dir) {
-		return nil, Invalid("/options/persist/directory", "the directory %q must be absolute", dir)
+		return nil, "", Invalid("/options/persist/directory", "the directory %q must be absolute", dir)
 	}
-	var err error
 	if byDefault {
 		dir, err = store.Place()
 	}
@@ -101,19 +101,14 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (*archive, error) {
 	}
 	switch {
 	case err != nil && byDefault:
-		log.Warn("output is kept in memory alone, since the directory for it cannot be used", "error", err)
-		return nil, nil
+		e := refusedArchive(err, dir)
+		log.Warn("output is kept in memory alone, since the directory for it cannot be used", "error", e.Message)
+		return nil, e.Message, nil
 	case err != nil:
-		e := storeError(err, dir)
-		why := e.Errno
-		if e.Path != dir {
-			why = e.Path + ": " + why
-		}
-		e.Message = "output cannot be kept in " + dir + " (" + why + "); name a directory that can be written, or ask for persist.mode memory"
-		return nil, e
+		return nil, "", refusedArchive(err, dir)
 	}
-	a := &archive{
-		session: session, state: dir, total: spool.NewBudget(l.SpoolTotal), most: l.SpoolTotal,
+	a = &archive{
+		session: session, state: session.State(), total: spool.NewBudget(l.SpoolTotal), most: l.SpoolTotal,
 		encode: p.Encode, log: log, done: make(chan struct{}), mail: newMailbox[errand](),
 		tidied: make(chan struct{}), scratch: p.Temporary,
 	}
@@ -121,14 +116,38 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (*archive, error) {
 	a.settle = cancel
 	go a.run()
 	go a.tidy(ctx, p)
-	return a, nil
+	return a, "", nil
+}
+
+// refusedArchive says why output cannot be kept in a directory, "" where there is none, and
+// what to do.
+func refusedArchive(err error, dir string) *Error {
+	if dir == "" {
+		e := errorf(CodeOutputFileError, "output cannot be kept in files (%v); name a persist.directory, or ask for persist.mode memory", err)
+		e.Errno = err.Error()
+		return e
+	}
+	e := storeError(err, dir)
+	why := e.Errno
+	if e.Path != dir {
+		why = e.Path + ": " + why
+	}
+	e.Message = "output cannot be kept in " + dir + " (" + why + "); name a directory that can be written, or ask for persist.mode memory"
+	if store.IsUnsafe(err) {
+		e.Message = "output cannot be kept in " + dir + " (" + why + "); name a directory that nobody else can change, ask for persist.trustPath if whoever can is to be trusted, or ask for persist.mode memory"
+	}
+	return e
 }
 
 // openSession makes the directory of a session, and locks it.
 func openSession(dir string, p *Persist, log *slog.Logger) (*store.Session, error) {
 	const tries = 100 // others may tidy up, each of them once
+	open := store.Open
+	if p.TrustPath {
+		open = store.OpenTrusting
+	}
 	for try := 1; ; try++ {
-		s, err := store.Open(dir, p.Session)
+		s, err := open(dir, p.Session)
 		if err != nil && (!errors.Is(err, fs.ErrNotExist) || try == tries) {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func TestArchiveEnds(t *testing.T) {
 	}{{100, shutdownSlack * 9 / 10, true}, {1000, shutdownSlack * 9 / 10, false}, {1, shutdownSlack * 5 / 2, false}} {
 		dir := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			a, err := openArchive(&Persist{Directory: dir, Session: "s"}, Limits{}.withDefaults(true), slog.New(slog.DiscardHandler))
+			a, _, err := openArchive(&Persist{Directory: dir, Session: "s"}, Limits{}.withDefaults(true), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,9 +50,17 @@ func (m *Manager) nameOf(d *proc.Directory, path string) string {
 }
 
 func badDirectory(path string, err error) *Error {
+	if errors.Is(err, proc.ErrNoProc) {
+		return errNoPlace("working directory", path, err)
+	}
 	e := errorf(CodeBadWorkingDirectory, "the working directory %s cannot be used (%s); give an existing directory as cwd", path, errnoText(err))
 	e.Path, e.Errno = path, errnoText(err)
 	return e
+}
+
+// errNoPlace says that nothing is known of a directory, for which it cannot be blamed.
+func errNoPlace(what, path string, err error) *Error {
+	return errorf(CodeInternal, "the server cannot look at the %s %s: %v", what, path, err)
 }
 
 // sameDirectory refuses a start whose name leads to another directory by now.
@@ -129,6 +138,8 @@ func openOneAllowed(i int, dir string) (*proc.Directory, error) {
 		e := resourceError("", err)
 		e.Message = fmt.Sprintf("the system has no room for the %d. allowed directory (%s); allow fewer, or raise the number of files that the server may open (ulimit -n)", i+1, errnoText(err))
 		return nil, e
+	case errors.Is(err, proc.ErrNoProc):
+		return nil, errNoPlace("allowed directory", dir, err)
 	}
 	e := errorf(CodeBadWorkingDirectory, "the allowed directory %s cannot be used (%s); make it first, or leave it out", dir, errnoText(err))
 	e.Path, e.Errno = dir, errnoText(err)
@@ -144,7 +155,13 @@ func closeDirectories(all []*proc.Directory) {
 // isAllowed says whether a path without symlinks lies in an allowed directory, and that one
 // where it lay.
 func (m *Manager) isAllowed(real string) bool {
-	inside := func(d *proc.Directory) bool { return d.Holds(real) && d.Stays() }
+	inside := func(d *proc.Directory) bool {
+		if !d.Holds(real) {
+			return false
+		}
+		stays, err := d.Stays()
+		return stays && err == nil
+	}
 	return len(m.allowedDirs) == 0 || slices.ContainsFunc(m.allowed, inside)
 }
 
@@ -156,7 +173,15 @@ func (m *Manager) notAllowed(what, path, real string) *Error {
 	}
 	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s; choose one inside, or allow it (allowedDirectories of initialize)", what, where, strings.Join(m.allowedDirs, ", "))
 	for i, d := range m.allowed {
-		if d.Holds(real) && !d.Stays() {
+		if !d.Holds(real) {
+			continue
+		}
+		stays, err := d.Stays()
+		if err != nil {
+			e.Message = fmt.Sprintf("whether the %s %s still lies in the allowed directory %s cannot be known now (%s); try again when that one can be looked at", what, where, m.allowedDirs[i], errnoText(err))
+			break
+		}
+		if !stays {
 			e.Message = fmt.Sprintf("the %s %s does not lie in the directory that was allowed as %s: that one was moved, removed or covered since, and what is there now was never allowed; start another server to allow it", what, where, m.allowedDirs[i])
 			break
 		}

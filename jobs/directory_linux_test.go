@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -430,5 +431,29 @@ func TestAllowedDirectoriesLeaveRoom(t *testing.T) {
 	}
 	if held := heldBelow(t, y.out); len(held) != 0 {
 		t.Errorf("what was refused holds %v", held)
+	}
+}
+
+// An allowed directory that cannot be looked at is not told as one that was moved.
+func TestAllowedDirectoryOutOfSight(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can take rights from a thread and give them back")
+	}
+	y := newYard(t)
+	shut := y.in + "/shut"
+	y.ok(os.MkdirAll(shut+"/allowed", 0o700))
+	m := startReal(t, Options{Root: y.in, AllowedDirs: []string{shut + "/allowed"}})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const nobody = 12345
+	y.ok(unix.Setfsuid(nobody))
+	allowed := m.isAllowed(shut + "/allowed")
+	e := m.notAllowed("directory", shut+"/allowed", shut+"/allowed")
+	y.ok(unix.Setfsuid(0))
+	if allowed || !strings.Contains(e.Message, "permission denied") || !strings.Contains(e.Message, "try again") {
+		t.Errorf("allowed: %v, %v", allowed, e)
+	}
+	if !m.isAllowed(shut + "/allowed") {
+		t.Error("it is not allowed any more")
 	}
 }

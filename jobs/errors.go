@@ -57,6 +57,7 @@ type Error struct {
 	Command      string   // commandNotFound
 	Suggestions  []string // commandNotFound
 	Rule         string   // policyDenied: which denies it; Name is what
+	Root         string   // policyDenied by a list: the command that it is about; "" = none is known
 	Path         string   // commandNotFound, permissionDenied, badWorkingDirectory, directoryNotAllowed, outputFileError
 	Errno        string   // the system's own words, where it gave any
 	Pattern      string   // invalidPattern

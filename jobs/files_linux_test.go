@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -391,6 +392,9 @@ func TestUnusableStateDirectory(t *testing.T) {
 	if err := m.Configure(Options{Persist: persistIn("")}); err != nil || m.StateDirectory() != "" || m.Limits().SpoolMemory != 4<<20 || m.Limits().SpoolDisk != 0 {
 		t.Errorf("%v; state %q, limits %+v", err, m.StateDirectory(), m.Limits())
 	}
+	if why := m.StateDirectoryError(); !strings.Contains(why, file) || !strings.Contains(why, "not a directory") || !strings.Contains(why, "persist.mode memory") {
+		t.Errorf("why there is none is told as %q", why)
+	}
 	j := mustStart(t, m, sh("echo text"))
 	awaitClosed(t, j)
 	if info := must(t, j.Info()); info.OutputDirectory != "" {
@@ -450,5 +454,56 @@ func TestFileSizeLimit(t *testing.T) {
 	must(t, j.Remove(false))
 	if isThere(filepath.Join(dir, "1")) {
 		t.Error("its files are there after job/remove")
+	}
+}
+
+// A place that others can change is refused with all ways out of it, and one of them is to
+// trust them.
+func TestTrustPath(t *testing.T) {
+	base := t.TempDir()
+	dir, home := filepath.Join(base, "open"), filepath.Join(base, "home")
+	for _, d := range []string{dir, home} {
+		if err := errors.Join(os.Mkdir(d, 0o777), os.Chmod(d, 0o777)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := startReal(t, Options{})
+	err := m.Configure(Options{Persist: persistIn(dir)})
+	if e, ok := err.(*Error); !ok || e.Code != CodeOutputFileError || e.Path != dir || !strings.Contains(e.Message, "persist.trustPath") {
+		t.Errorf("not trusted: %+v", err)
+	}
+	t.Setenv("XDG_STATE_HOME", home)
+	if err := m.Configure(Options{Persist: persistIn("")}); err != nil || m.StateDirectory() != "" || !strings.Contains(m.StateDirectoryError(), "persist.trustPath") {
+		t.Errorf("the default, not trusted: %v, %q, %q", err, m.StateDirectory(), m.StateDirectoryError())
+	}
+	for want, named := range map[string]string{dir: dir, filepath.Join(home, "shelld", "io"): ""} {
+		p := persistIn(named)
+		p.TrustPath = true
+		if err := m.Configure(Options{Persist: p}); err != nil || m.StateDirectory() != want || m.StateDirectoryError() != "" {
+			t.Errorf("trusted: %v, %q, %q", err, m.StateDirectory(), m.StateDirectoryError())
+		}
+		j := mustStart(t, m, sh("echo text"))
+		awaitClosed(t, j)
+		if b, err := os.ReadFile(filepath.Join(want, "session", fmt.Sprint(j.ID()), "stdout.txt")); strings.TrimSpace(string(b)) != "text" {
+			t.Errorf("stored is %q, %v", b, err)
+		}
+	}
+}
+
+// Behind a symlink, .. is told as where the files are.
+func TestStateDirectoryBehindALink(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err = errors.Join(err, os.MkdirAll(base+"/a/b", 0o700), os.Symlink("a/b", base+"/link")); err != nil {
+		t.Fatal(err)
+	}
+	m := startReal(t, Options{Persist: persistIn(base + "/link/../state")})
+	if got := m.StateDirectory(); got != base+"/a/state" {
+		t.Errorf("the state directory is told as %s", got)
+	}
+	j := mustStart(t, m, sh("echo text"))
+	awaitClosed(t, j)
+	dir := must(t, j.Info()).OutputDirectory
+	if b, err := os.ReadFile(filepath.Join(dir, "stdout.txt")); strings.TrimSpace(string(b)) != "text" || !strings.HasPrefix(dir, base+"/a/state/") {
+		t.Errorf("in %s there is %q, %v", dir, b, err)
 	}
 }

@@ -100,6 +100,7 @@ type Manager struct {
 	allowed     []*proc.Directory // these
 	limits      Limits
 	archive     *archive // nil: output is kept in memory alone
+	noArchive   string   // why, where files were wanted
 	secrets     SecretPolicy
 	commands    CommandPolicy
 	confirm     ConfirmPolicy
@@ -200,7 +201,7 @@ func (m *Manager) Configure(o Options) error {
 		return err
 	}
 	// Last, since it makes directories.
-	a, err := openArchive(o.Persist, o.Limits.withDefaults(true), m.log)
+	a, why, err := openArchive(o.Persist, o.Limits.withDefaults(true), m.log)
 	if err != nil {
 		closeDirectories(allowed)
 		return err
@@ -215,7 +216,7 @@ func (m *Manager) Configure(o Options) error {
 	if m.archive != nil {
 		m.archive.put(errand{what: errandClose})
 	}
-	m.archive = a
+	m.archive, m.noArchive = a, why
 	return nil
 }
 
@@ -227,6 +228,10 @@ func (m *Manager) StateDirectory() string {
 	}
 	return m.archive.state
 }
+
+// StateDirectoryError says why there is none, and what to do, where nobody has asked for
+// memory alone; or "".
+func (m *Manager) StateDirectoryError() string { return m.noArchive }
 
 // Limits returns the effective limits.
 func (m *Manager) Limits() Limits { return m.limits }

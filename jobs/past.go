@@ -86,7 +86,7 @@ type PastJob struct {
 	Written   time.Time
 }
 
-// Jobs returns what is there: sessions in the order in which they began, and jobs in the
+// Jobs returns what is there: sessions in the order of the seconds in which they began, and jobs in the
 // order in which they were started. What cannot be read is told to the log.
 func (p *Past) Jobs(ctx context.Context) ([]PastJob, error) {
 	var all []PastJob

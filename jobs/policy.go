@@ -29,11 +29,11 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 	}
 	found := rootsOf(s, p)
 	if root, denied := found.Denied(c.Deny); denied {
-		return policyDenied("start", "denyCommands", "denyCommands has %s, which this would run; ask for something else", root)
+		return deniedRoot(root, "denyCommands", "denyCommands has %s, which this would run; ask for something else")
 	}
 	if c.Allow != nil {
 		if root, missing := found.NotAllowed(c.Allow); missing {
-			return policyDenied("start", "allowCommands", "allowCommands does not have %s, which this would run; ask for something else, or have it allowed", root)
+			return deniedRoot(root, "allowCommands", "allowCommands does not have %s, which this would run; ask for something else, or have it allowed")
 		}
 	}
 	if !found.Unknown() {
@@ -44,6 +44,12 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 		rule = "allowCommands"
 	}
 	return policyDenied("start", rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
+}
+
+func deniedRoot(root, rule, format string) *Error {
+	e := policyDenied("start", rule, format, root)
+	e.Root = root
+	return e
 }
 
 func policyDenied(action, rule, format string, args ...any) *Error {
@@ -70,6 +76,9 @@ func rootsOf(s *Spec, p plan) roots.Found {
 	}
 	if i := slices.IndexFunc(names, roots.Steers); i >= 0 && found.Why == "" {
 		found.Why = fmt.Sprintf("env sets %s, which changes what commands run", names[i])
+		if _, own := s.Env[names[i]]; !own {
+			found.Why = fmt.Sprintf("env/set or env/unset has changed %s, which changes what commands run, until the server ends; name it in options.env.set of initialize instead", names[i])
+		}
 	}
 	return found
 }

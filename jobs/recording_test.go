@@ -31,7 +31,7 @@ func startRecorded(t *testing.T, sink *recorder, l Limits, prepare func(*Manager
 	f = startFakeWith(t, sink, func(m *Manager) {
 		m.limits = l.withDefaults(true)
 		var err error
-		if m.archive, err = openArchive(persistIn(dir), m.limits, slog.New(slog.DiscardHandler)); err != nil {
+		if m.archive, _, err = openArchive(persistIn(dir), m.limits, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 		mgr = m

@@ -154,7 +154,7 @@ func (m *Manager) Clean(e *Error) *Error {
 		return e
 	}
 	c := *e
-	for _, s := range []*string{&c.Message, &c.Command, &c.Path, &c.Errno, &c.Pattern, &c.Pointer, &c.Near} {
+	for _, s := range []*string{&c.Message, &c.Command, &c.Path, &c.Errno, &c.Pattern, &c.Pointer, &c.Near, &c.Root} {
 		*s = h.message(*s)
 	}
 	c.Suggestions = h.texts(c.Suggestions)

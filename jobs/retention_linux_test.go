@@ -132,7 +132,7 @@ func TestRetentionOfThePast(t *testing.T) {
 func TestTidyTouchesNoOther(t *testing.T) {
 	d := stateDir{t, t.TempDir()}
 	live := &Persist{Directory: d.dir, Session: named(9), Encode: encodeForTest}
-	a, err := openArchive(live, Limits{}.withDefaults(true), slog.New(slog.DiscardHandler))
+	a, _, err := openArchive(live, Limits{}.withDefaults(true), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestTemporarySessions(t *testing.T) {
 	d := stateDir{t, t.TempDir()}
 	for _, killed := range []bool{false, true} {
 		p := &Persist{Directory: d.dir, Session: named(1), Encode: encodeForTest, Temporary: true}
-		a, err := openArchive(p, Limits{}.withDefaults(true), slog.New(slog.DiscardHandler))
+		a, _, err := openArchive(p, Limits{}.withDefaults(true), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +279,7 @@ func TestServersLookAtThePast(t *testing.T) {
 	d.job(named(1), 2, 100, 20)
 	d.job(named(1), 3, 100, 1)
 	p := &Persist{Directory: d.dir, Session: named(2), Encode: encodeForTest, Reader: textReader{}}
-	a, err := openArchive(p, Limits{}.withDefaults(true), slog.New(slog.DiscardHandler))
+	a, _, err := openArchive(p, Limits{}.withDefaults(true), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

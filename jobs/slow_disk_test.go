@@ -28,7 +28,7 @@ func startSlow(t *testing.T, sink *recorder) (*fakeJob, *slowDisk) {
 		}
 		m.limits = m.limits.withDefaults(true)
 		var err error
-		if m.archive, err = openArchive(p, m.limits, slog.New(slog.DiscardHandler)); err != nil {
+		if m.archive, _, err = openArchive(p, m.limits, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 	}), d

@@ -25,13 +25,12 @@ var (
 // directory needs no waiting to be told.
 func (j *Job) awaitLogin() *Error {
 	l := j.spec.from.login
-	if l == nil {
+	switch {
+	case l == nil:
 		return nil
-	}
-	if isClosed(l.done) {
-		if isClosed(j.mgr.ending) { // which may be why
-			return errClosedServer()
-		}
+	case isClosed(j.mgr.ending): // which ends the login shell, too
+		return errClosedServer()
+	case isClosed(l.done):
 		return nil
 	}
 	d, _, err := j.mgr.directory(j.spec.Cwd)

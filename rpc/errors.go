@@ -186,7 +186,7 @@ func inputData(e *jobs.Error, k string) any {
 	case jobs.CodeInputNotExpected:
 		return schema.InputNotExpectedData{Kind: k, Handle: handle}
 	case jobs.CodePolicyDenied:
-		return schema.PolicyDeniedData{Kind: k, Action: optional(e.Name), Reason: optional(e.Rule), Handle: optional(handle)}
+		return schema.PolicyDeniedData{Kind: k, Action: optional(e.Name), Reason: optional(e.Rule), Root: optional(e.Root), Handle: optional(handle)}
 	case jobs.CodeConfirmationDenied:
 		return schema.ConfirmationDeniedData{Kind: k, Action: optional(e.Name), Handle: optional(handle)}
 	case jobs.CodeNotInteractive:

@@ -108,6 +108,7 @@ func TestPersistInMemory(t *testing.T) {
 	s := open(t)
 	r := s.initialize("options", obj{"persist": obj{"mode": "memory", "directory": filepath.Join(dir, "named")}})
 	equal(t, "stateDirectory", r.StateDirectory, nil)
+	equal(t, "stateDirectoryError", r.StateDirectoryError, nil)
 	equal(t, "spoolMemoryBytes", r.Limits.SpoolMemoryBytes, 4<<20)
 	equal(t, "spoolDiskBytes", r.Limits.SpoolDiskBytes, 0)
 	h := s.pipe("echo text")
@@ -133,6 +134,14 @@ func TestUnusableStateDirectory(t *testing.T) {
 	equal(t, "path", d.Path, file)
 	equal(t, "reason", str(d.Reason), "not a directory")
 	refused[schema.InvalidParamsData](persist(obj{"directory": "relative"}), schema.KindInvalidParams)
+	shared := filepath.Join(dir, "shared")
+	if err := errors.Join(os.Mkdir(shared, 0o777), os.Chmod(shared, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	refused[schema.OutputFileErrorData](persist(obj{"directory": shared, "trustPath": false}), schema.KindOutputFileError)
+	trusting := open(t)
+	equal(t, "stateDirectory", str(trusting.initialize("options", obj{"persist": obj{"directory": shared, "trustPath": true}}).StateDirectory), shared)
+	trusting.quit()
 	// Nothing is configured, and another try may fit.
 	r := s.initialize("options", obj{"persist": obj{"directory": filepath.Join(dir, "state")}})
 	equal(t, "output", s.output(s.pipe("echo text"), "stdout"), "text\n")
@@ -144,7 +153,9 @@ func TestUnusableStateDirectory(t *testing.T) {
 	// The default place is not worth a refusal.
 	t.Setenv("XDG_STATE_HOME", file)
 	s = open(t)
-	equal(t, "stateDirectory", s.initialize().StateDirectory, nil)
+	r = s.initialize()
+	equal(t, "stateDirectory", r.StateDirectory, nil)
+	equal(t, "stateDirectoryError", strings.Contains(str(r.StateDirectoryError), file+": not a directory"), true)
 	equal(t, "output", s.output(s.pipe("echo text"), "stdout"), "text\n")
 }
 

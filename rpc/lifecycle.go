@@ -179,7 +179,7 @@ func (s *Server) persist(o schema.PersistOptions) *jobs.Persist {
 		return nil
 	}
 	return &jobs.Persist{
-		Directory: or(o.Directory, ""), Session: s.session, Encode: infoFile, Reader: StoredInfo{},
+		Directory: or(o.Directory, ""), TrustPath: or(o.TrustPath, false), Session: s.session, Encode: infoFile, Reader: StoredInfo{},
 		Keep: jobs.Retention{
 			Jobs: int(or(o.KeepJobs, 0)), Age: time.Duration(or(o.KeepDays, 0)) * 24 * time.Hour, Bytes: or(o.KeepBytes, 0),
 		},
@@ -209,8 +209,10 @@ func (s *Server) initializeResult() schema.InitializeResult {
 		ServerInfo:      schema.ServerInfo{Name: "shelld", Version: s.opts.Version},
 		SessionID:       s.session,
 		StateDirectory:  optional(s.mgr.StateDirectory()),
-		Capabilities:    s.capabilities(),
-		Platform:        s.platform(),
+
+		StateDirectoryError: optional(s.mgr.StateDirectoryError()),
+		Capabilities:        s.capabilities(),
+		Platform:            s.platform(),
 		Limits: schema.Limits{
 			MaxJobs: int64(l.MaxJobs), MaxMessageBytes: int64(s.settings.maxMessage), SpoolMemoryBytes: int64(l.SpoolMemory),
 			SpoolDiskBytes: l.SpoolDisk, SpoolTotalBytes: l.SpoolTotal, InputQueueBytes: l.InputQueueBytes, ShutdownGraceMs: millis(l.ShutdownGrace),

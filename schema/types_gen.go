@@ -1484,6 +1484,9 @@ type PolicyDeniedData struct {
 	// Which rule denies it, by the name of the option: secretInput, allowCommands,
 	// denyCommands or confirm.
 	Reason *string `json:"reason,omitempty"`
+	// Of a list of commands: the command root that it names, or does not name. Absent where
+	// the reason is that not all can be known.
+	Root *string `json:"root,omitempty"`
 	// The job that it is about; absent where there is none.
 	Handle *int64 `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
@@ -1743,6 +1746,11 @@ type PersistOptions struct {
 	// outputFileError. Default: $XDG_STATE_HOME/shelld/io or the platform's own place, and
 	// memory alone where that cannot be used.
 	Directory *string `json:"directory,omitempty"`
+	// Whether whoever may change the directory, or one on the way to it, is trusted: they
+	// are not looked at. The session's own directory is still made anew, for the server's
+	// user alone. Without it, a place into which another user could put something is one
+	// that cannot be used. A server that does not look at the way ignores it. Default false.
+	TrustPath *bool `json:"trustPath,omitempty"`
 	// How many closed jobs are kept: of this server's, which are forgotten beyond that, the
 	// oldest first, with their files; and, counted apart, of those in the directory whose
 	// servers have ended. Default 100.
@@ -2075,6 +2083,10 @@ type InitializeResult struct {
 	SessionID string `json:"sessionId"`
 	// Absolute path of the directory under which output files are kept; null where none are.
 	StateDirectory *string `json:"stateDirectory"`
+	// Why stateDirectory is null, and what to do, where files were asked for, or nothing
+	// was, and their place cannot be used; for people. Absent where there is nothing to
+	// tell.
+	StateDirectoryError *string `json:"stateDirectoryError,omitempty"`
 	// What the server can do.
 	Capabilities Capabilities `json:"capabilities"`
 	// The machine on which jobs run.

@@ -133,13 +133,23 @@ func parseMixed(fs *flag.FlagSet, args []string) (rest []string, status int) {
 	}
 }
 
+// absolute is a path from the root. It is not made shorter: what .. means behind a symlink is for
+// the kernel to say.
+func absolute(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	wd, err := os.Getwd()
+	return wd + string(filepath.Separator) + path, err
+}
+
 // openPast opens the directory. That there is none is no error: then there are no jobs.
 func openPast(dir string) (*pastJobs, error) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	p := &pastJobs{out: os.Stdout, terminal: term.IsTerminal(int(os.Stdout.Fd()))}
 	var err error
 	if dir != "" {
-		if dir, err = filepath.Abs(dir); err != nil {
+		if dir, err = absolute(dir); err != nil {
 			return nil, err
 		}
 	}

@@ -64,7 +64,22 @@ func (p *pastJobs) stored(ctx context.Context) ([]storedJob, error) {
 		}
 		all = append(all, j)
 	}
+	inOrder(all)
 	return all, nil
+}
+
+// inOrder has sessions in the order of what they started first, since their names tell no more
+// than the second, and jobs in the order in which they were started.
+func inOrder(all []storedJob) {
+	first := map[string]time.Time{}
+	for _, j := range all {
+		if t, is := first[j.SessionID]; !is || j.began().Before(t) {
+			first[j.SessionID] = j.began()
+		}
+	}
+	slices.SortStableFunc(all, func(a, b storedJob) int {
+		return cmp.Or(first[a.SessionID].Compare(first[b.SessionID]), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Handle, b.Handle))
+	})
 }
 
 // shortNames are as much of what is random in the names of sessions as tells them apart.

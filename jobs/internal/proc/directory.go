@@ -1,12 +1,17 @@
 package proc
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 )
+
+// ErrNoProc says that the system does not tell where something lies.
+var ErrNoProc = errors.New("where it lies cannot be known without /proc; see that it is mounted")
 
 // A Directory is one that was found under a name. Where the system can, it is held by a
 // descriptor: then it stays the same one, whatever becomes of the name. A nil one is none.
@@ -35,16 +40,24 @@ func (d *Directory) IsAt(path string) bool {
 	return err == nil && os.SameFile(info, d.info)
 }
 
-// Stays says whether it still lies where it was found.
-func (d *Directory) Stays() bool {
-	if d.real == "" || !d.IsAt(d.real) {
-		return false
+// Stays says whether it still lies where it was found. An error: the system does not tell, at
+// this moment.
+func (d *Directory) Stays() (bool, error) {
+	if d.real == "" {
+		return false, nil
+	}
+	info, err := os.Stat(d.real)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	if err != nil || !os.SameFile(info, d.info) {
+		return false, err
 	}
 	if d.file == nil {
-		return true
+		return true, nil
 	}
 	now, err := placeOf(d.file)
-	return err == nil && now == d.real
+	return err == nil && now == d.real, err
 }
 
 // Same says whether both are the same directory. None is the same as none.

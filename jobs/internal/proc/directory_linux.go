@@ -43,7 +43,7 @@ func placeOf(f *os.File) (string, error) {
 	}
 	var real string
 	var linkErr error
-	if err := raw.Control(func(fd uintptr) { real, linkErr = os.Readlink(procFD(int(fd))) }); err != nil {
+	if err := raw.Control(func(fd uintptr) { real, linkErr = readlinkFD(int(fd)) }); err != nil {
 		return "", err
 	}
 	if linkErr == nil && !strings.HasPrefix(real, "/") {

@@ -133,26 +133,6 @@ func findFD(path string, flags int) (int, error) {
 	}
 }
 
-// findWithout is findFD where the kernel does not tell: by the names, as far as they
-// are spelled out.
-func findWithout(path string, flags int) (int, error) {
-	for range maxLinks {
-		clean := filepath.Clean(path)
-		if strings.HasPrefix(clean, "/proc/") || strings.HasPrefix(clean, "/dev/fd") {
-			return -1, ErrOfServer
-		}
-		target, err := os.Readlink(clean)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(target) {
-			target = filepath.Join(filepath.Dir(clean), target)
-		}
-		path = target
-	}
-	return openFD(unix.AT_FDCWD, path, unix.O_PATH|flags, 0)
-}
-
 // check says whether what was found may be used.
 func check(fd int, allow Allow) error {
 	var st unix.Stat_t
@@ -163,7 +143,7 @@ func check(fd int, allow Allow) error {
 	if kind == unix.S_IFCHR && st.Rdev == unix.Mkdev(1, 3) {
 		return nil // the null device holds nothing, wherever it is
 	}
-	real, err := os.Readlink(procFD(fd))
+	real, err := readlinkFD(fd)
 	switch {
 	case err != nil:
 		return err
@@ -196,7 +176,7 @@ func create(path string, allow Allow) (f *os.File, next string, err error) {
 		return nil, "", err
 	}
 	defer func() { _ = unix.Close(at) }()
-	real, err := os.Readlink(procFD(at))
+	real, err := readlinkFD(at)
 	if err != nil {
 		return nil, "", err
 	}
@@ -232,10 +212,23 @@ func readlinkAt(at int, name string) (string, error) {
 // reopen opens what a descriptor stands for, anew.
 func reopen(fd int, name string, flags int) (*os.File, error) {
 	again, err := openFD(unix.AT_FDCWD, procFD(fd), flags|unix.O_NOCTTY, 0)
+	if err == unix.ENOENT {
+		err = ErrNoProc
+	}
 	if err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(again), name), nil
+}
+
+// readlinkFD is where an open file lies. Each has an entry there as long as it is open: that there
+// is none says nothing of the file.
+func readlinkFD(fd int) (string, error) {
+	real, err := os.Readlink(procFD(fd))
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		err = ErrNoProc
+	}
+	return real, err
 }
 
 func procFD(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }

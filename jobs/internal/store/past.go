@@ -38,7 +38,13 @@ func OpenPast(state string) (*Past, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Past{root: root, dir: state}, nil
+	dir := filepath.Clean(state)
+	if hasParents(state) { // It is told what can be joined with names.
+		if dir, err = filepath.EvalSymlinks(state); err != nil {
+			return nil, errors.Join(err, root.Close())
+		}
+	}
+	return &Past{root: root, dir: dir}, nil
 }
 
 // Close lets go of the directory, and of Tidy.

@@ -30,3 +30,15 @@ func Place() (string, error) {
 	}
 	return filepath.Join(state, "shelld", "io"), nil
 }
+
+// An unsafeError says why a directory, or a symlink on the way, is not to be relied on.
+type unsafeError string
+
+// Error is what is wrong, and what to do.
+func (e unsafeError) Error() string { return string(e) }
+
+// IsUnsafe says whether Open failed for what others could do: OpenTrusting would not.
+func IsUnsafe(err error) bool {
+	_, ok := errors.AsType[unsafeError](err)
+	return ok
+}

@@ -18,6 +18,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -31,7 +33,8 @@ type Session struct {
 	state *os.Root // the state directory
 	root  *os.Root // the session's
 	name  string   // of the session's in state
-	dir   string   // its absolute path, as it is told
+	place string   // the absolute path of state, as it is told
+	dir   string   // and that of the session's
 	info  fs.FileInfo
 	lock  *os.File // see Hold
 }
@@ -39,12 +42,18 @@ type Session struct {
 // Open makes the directory of a session in the directory state, which must be
 // absolute, and state itself where it is not there. State has to be a place in which no other
 // user can put something in the place of what is ours; see makeWay.
-func Open(state, session string) (*Session, error) {
+func Open(state, session string) (*Session, error) { return openSession(state, session, false) }
+
+// OpenTrusting is Open where whoever may change state, or the way to it, is trusted. The
+// session's own directory is made anew and looked at all the same.
+func OpenTrusting(state, session string) (*Session, error) { return openSession(state, session, true) }
+
+func openSession(state, session string, trust bool) (*Session, error) {
 	if session == "" || session != filepath.Base(session) || !filepath.IsLocal(session) {
 		return nil, fmt.Errorf("%q is no name for a session's directory", session)
 	}
-	s := &Session{name: session, dir: filepath.Join(state, session)}
-	err := s.openState(state)
+	s := &Session{name: session, place: filepath.Clean(state), dir: filepath.Join(state, session)}
+	err := s.openState(state, trust)
 	if err == nil {
 		err = s.make()
 	}
@@ -55,23 +64,37 @@ func Open(state, session string) (*Session, error) {
 }
 
 // openState opens the state directory, and sees that it is the one that was judged.
-func (s *Session) openState(state string) error {
-	real, err := makeWay(state)
+func (s *Session) openState(state string, trust bool) error {
+	real, err := makeWay(state, trust)
 	if err != nil {
 		return err
 	}
-	judged, err := os.Lstat(real)
-	if err != nil {
-		return err
+	if hasParents(state) {
+		s.place, s.dir = real, filepath.Join(real, s.name)
 	}
 	if s.state, err = os.OpenRoot(real); err != nil {
 		return err
 	}
 	opened, err := s.state.Stat(".")
-	if err == nil && !os.SameFile(judged, opened) {
-		err = errSwapped(state)
+	if err != nil {
+		return err
+	}
+	// By now: opening is what mounts a directory that is mounted on demand.
+	now, err := os.Lstat(real)
+	if err == nil && !os.SameFile(now, opened) {
+		err = errSwapped(real)
+	}
+	if err == nil && !trust {
+		err = judge(real, opened)
 	}
 	return err
+}
+
+// hasParents says whether there is a ".." in a path. Behind a symlink that is another
+// directory than the one that is named before it, so that the path cannot be told, or written
+// shorter, by its names alone.
+func hasParents(path string) bool {
+	return slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..")
 }
 
 func errSwapped(path string) error {
@@ -115,6 +138,10 @@ func (s *Session) verify() error {
 	}
 	return nil
 }
+
+// State returns the absolute path of the state directory: as it was named, or without
+// symlinks where the name has "..".
+func (s *Session) State() string { return s.place }
 
 // Path returns the absolute path of the directory.
 func (s *Session) Path() string { return s.dir }

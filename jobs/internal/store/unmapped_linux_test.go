@@ -1,6 +1,9 @@
 package store
 
 import (
+	"cmp"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +15,9 @@ import (
 // inNamespace is set for the test binary that runs in a user namespace of its own.
 const inNamespace = "STORE_TEST_IN_NAMESPACE"
 
-// In a sandbox without root what belongs to the machine's root looks like nobody's, and can be
-// used as everywhere; what belongs to another user there cannot.
+// In a sandbox without root what belongs to the machine's root looks like nobody's, as does what
+// belongs to all other users. What is root's on every machine can be used, and nothing else of it;
+// nor that of another user in the sandbox.
 func TestUserNamespace(t *testing.T) {
 	if dir := os.Getenv(inNamespace); dir != "" {
 		insideNamespace(t, dir)
@@ -22,25 +26,36 @@ func TestUserNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a directory of another user's")
 	}
-	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+	shared := t.TempDir()
+	if err := os.Chmod(filepath.Dir(shared), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"home", "other"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+	home, err := os.MkdirTemp("/home", "store-test")
+	if err != nil {
+		t.Skip("there is no /home: ", err)
+	}
+	defer os.RemoveAll(home)
+	for path, uid := range map[string]int{
+		home: stranger, home + "/other": stranger + 1, home + "/unmapped": stranger + 5, home + "/root": 0, shared + "/ours": stranger,
+	} {
+		err := os.MkdirAll(path, 0o755)
+		if err = errors.Join(err, os.Chmod(path, 0o755), os.Chown(path, uid, uid)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	owners := map[string]int{"home": stranger, "other": stranger + 1}
-	for name, uid := range owners {
-		if err := os.Chown(filepath.Join(dir, name), uid, uid); err != nil {
-			t.Fatal(err)
-		}
-	}
+	dirs := home + ":" + shared + "/ours"
+	runInNamespace(t, dirs, syscall.SysProcIDMap{ContainerID: 1000, HostID: stranger, Size: 2})
+	// As many as a container is given: nobody has a number there, and root's would be his.
+	runInNamespace(t, "", syscall.SysProcIDMap{ContainerID: 0, HostID: stranger, Size: 65536})
+}
+
+// runInNamespace runs the test where the user 1000 has what is here the stranger's.
+func runInNamespace(t *testing.T, dirs string, users syscall.SysProcIDMap) {
+	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestUserNamespace$", "-test.v")
 	cmd.Dir = "/"
-	cmd.Env = append(os.Environ(), inNamespace+"="+dir)
-	maps := []syscall.SysProcIDMap{{ContainerID: 1000, HostID: stranger, Size: 2}}
+	cmd.Env = append(os.Environ(), inNamespace+"="+cmp.Or(dirs, "none"))
+	maps := []syscall.SysProcIDMap{users}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER, UidMappings: maps, GidMappings: maps,
 		Credential: &syscall.Credential{Uid: 1000, Gid: 1000, NoSetGroups: true},
@@ -57,22 +72,53 @@ func TestUserNamespace(t *testing.T) {
 	}
 }
 
-func insideNamespace(t *testing.T, dir string) {
+func insideNamespace(t *testing.T, dirs string) {
 	info, err := os.Stat("/")
 	if err != nil || info.Sys().(*syscall.Stat_t).Uid == 0 {
 		t.Fatalf("root has a number here: %v", err)
 	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skip("the temporary directory is not everybody's: ", err)
+	refused := func(path, at string) {
+		t.Helper()
+		err := Check(path)
+		if p, ok := errors.AsType[*fs.PathError](err); !ok || p.Err != errStrangers || p.Path != at {
+			t.Errorf("%s: %v, want that %s is another user's", path, err, at)
+		}
 	}
-	s, err := Open(filepath.Join(dir, "home", "state"), "session")
+	if dirs == "none" {
+		refused("/home", "/")
+		return
+	}
+	home, shared, _ := strings.Cut(dirs, ":")
+	s, err := Open(home+"/state", "session")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := Check(filepath.Join(dir, "other", "state")); err == nil || !strings.Contains(err.Error(), string(errStrangers)) {
-		t.Errorf("what belongs to another user: %v", err)
+	for _, name := range []string{"other", "unmapped", "root"} {
+		refused(home+"/"+name+"/state", home+"/"+name)
+	}
+	if err := Check(shared); err == nil || !IsUnsafe(err) {
+		t.Errorf("below a directory such as /tmp, that may be anybody's: %v", err)
+	}
+}
+
+func TestIsIn(t *testing.T) {
+	for mapped, want := range map[string]bool{
+		"         0          0 4294967295\n": true, "0 100000 65536\n": true, "0 1000 1\n": false, "0 1000 1\n1 100000 65533\n": false,
+		"0 1000 1\n65534 5 1\n": true, "65535 0 10\n": false, "": false, "what\n": true,
+	} {
+		if got := isIn(mapped, 65534); got != want {
+			t.Errorf("%q: %v", mapped, got)
+		}
+	}
+}
+
+func TestMountPoints(t *testing.T) {
+	for path, want := range map[string]bool{"/": true, "/proc": true, "/proc/self": false, "/no such": false, t.TempDir(): false} {
+		if got := isMountPoint(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
 	}
 }

@@ -14,12 +14,6 @@ import (
 // maxLinks is how many symlinks are followed on the way, as the kernel does.
 const maxLinks = 40
 
-// An unsafeError says why a directory, or a symlink on the way, is not to be relied on.
-type unsafeError string
-
-// Error is what is wrong, and what to do.
-func (e unsafeError) Error() string { return string(e) }
-
 const (
 	errStrangers = unsafeError("it belongs to another user, who could put anything into its place; use a directory of your own")
 	errAnybody   = unsafeError("anybody may rename what is in it; take that right away (chmod o-w), or set the sticky bit (chmod +t)")
@@ -31,6 +25,7 @@ type way struct {
 	rest  []string // the names that are still to come
 	links int
 	make  bool // what is not there; else the way ends before it
+	trust bool // whoever may change it: nothing is judged
 }
 
 // makeWay makes a directory where it is not there, with those above it, and returns its path
@@ -41,8 +36,10 @@ type way struct {
 // begun at the root, which belongs to root, and ends at the first that does not hold:
 // another user may have made the directory, or a link, before us, in a place such as /tmp.
 // A group that may write to a directory is trusted: it is the user's own as a rule.
-func makeWay(path string) (string, error) {
-	w := way{at: "/", rest: names(path), make: true}
+//
+// With trust nothing of this is looked at.
+func makeWay(path string, trust bool) (string, error) {
+	w := way{at: "/", rest: names(path), make: true, trust: trust}
 	err := w.walk()
 	return w.at, err
 }
@@ -54,7 +51,10 @@ func Check(path string) error {
 }
 
 func (w *way) walk() error {
-	err := look(w.at)
+	info, err := os.Lstat(w.at)
+	if err == nil {
+		err = w.enter(w.at, info)
+	}
 	for err == nil && len(w.rest) > 0 {
 		err = w.step()
 	}
@@ -83,7 +83,7 @@ func (w *way) step() error {
 			w.rest = nil
 			return nil
 		}
-		if info, err = made(next); err == nil && !ours(info) {
+		if info, err = made(next); err == nil && !w.trust && !ours(info) {
 			err = &fs.PathError{Op: "mkdir", Path: next, Err: errStrangers}
 		}
 	}
@@ -93,8 +93,27 @@ func (w *way) step() error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return w.follow(next, info)
 	}
-	w.at = next
-	return judge(next, info)
+	return w.enter(next, info)
+}
+
+// enter goes on to what is found under a name. A directory is looked at from within: one that
+// is mounted on demand is there only then, and is another than the one that it lies on.
+func (w *way) enter(path string, info fs.FileInfo) error {
+	w.at = path
+	if !info.IsDir() {
+		return &fs.PathError{Op: "use", Path: path, Err: syscall.ENOTDIR}
+	}
+	info, err := os.Lstat(strings.TrimSuffix(path, "/") + "/.")
+	if err != nil {
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			p.Path = path
+		}
+		return err
+	}
+	if w.trust {
+		return nil
+	}
+	return judge(path, info)
 }
 
 // made is a directory that is made anew, unless somebody has made something of that name
@@ -108,7 +127,7 @@ func made(path string) (fs.FileInfo, error) {
 
 // follow goes where a link leads, which nobody else may have made.
 func (w *way) follow(link string, info fs.FileInfo) error {
-	if !isTrusted(info) {
+	if !w.trust && !isTrusted(link, info) {
 		return &fs.PathError{Op: "readlink", Path: link, Err: errStrangers}
 	}
 	if w.links++; w.links > maxLinks {
@@ -125,21 +144,13 @@ func (w *way) follow(link string, info fs.FileInfo) error {
 	return nil
 }
 
-func look(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
-	}
-	return judge(path, info)
-}
-
 // judge says whether nobody else can put something into the place of what is in a directory.
 func judge(path string, info fs.FileInfo) error {
 	var err error
 	switch {
 	case !info.IsDir():
 		err = syscall.ENOTDIR
-	case !isTrusted(info):
+	case !isTrusted(path, info):
 		err = errStrangers
 	case info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0:
 		err = errAnybody
@@ -151,8 +162,8 @@ func judge(path string, info fs.FileInfo) error {
 }
 
 // isTrusted says whether something belongs to us, or to root, who could do anything to us
-// in any case.
-func isTrusted(info fs.FileInfo) bool {
+// in any case. The path has no symlinks before its last name.
+func isTrusted(path string, info fs.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && (int(st.Uid) == os.Geteuid() || st.Uid == 0 || isUnmapped(st.Uid))
+	return ok && (int(st.Uid) == os.Geteuid() || st.Uid == 0 || isUnmapped(st.Uid) && isOfRoot(path, info))
 }
