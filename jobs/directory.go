@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,10 +11,11 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A job's directory is looked up once. What is found is held until the job runs, is what is
+// What a plan finds under the name of a job's directory is held until the job runs, is what is
 // held against the directories that the client has allowed, and is where the job starts: who
-// puts another directory under the name meanwhile changes nothing. Where the system cannot
-// hold a directory (package proc), the name is all that there is.
+// puts another directory under the name meanwhile changes nothing. Other looks, before a start
+// waits for the login shell and after a person has answered, can only refuse it. Where the
+// system cannot hold a directory (package proc), the name is all that there is.
 
 // directory returns the directory in which a job starts, and what it is told that it is
 // called. Close it.
@@ -81,9 +83,47 @@ func openAllowed(dirs []string) ([]*proc.Directory, error) {
 			closeDirectories(all)
 			return nil, err
 		}
+		if at := slices.IndexFunc(all, func(o *proc.Directory) bool { return o.Same(d) && o.Real() == d.Real() }); at >= 0 {
+			d.Close()
+			d = all[at] // Closing it twice does no harm.
+		}
 		all = append(all, d)
 	}
+	if err := leavesRoom(all); err != nil {
+		closeDirectories(all)
+		return nil, err
+	}
 	return all, nil
+}
+
+// reserve is how many descriptors the allowed directories have to leave: a job that is
+// started takes fewer.
+const reserve = 16
+
+// leavesRoom says why no job could be started beside what is held.
+func leavesRoom(held []*proc.Directory) error {
+	if len(held) == 0 {
+		return nil
+	}
+	var all []*os.File
+	defer func() {
+		for _, f := range all {
+			_ = f.Close() // Nothing was written.
+		}
+	}()
+	for range reserve {
+		f, err := os.Open(os.DevNull)
+		if err != nil {
+			if !isResource(err) {
+				return nil // It says nothing about room.
+			}
+			e := resourceError("", err)
+			e.Message = fmt.Sprintf("the %d allowed directories leave too few files that the server may open to start a job (%s); allow fewer, or raise their number (ulimit -n)", len(held), errnoText(err))
+			return e
+		}
+		all = append(all, f)
+	}
+	return nil
 }
 
 func openOneAllowed(i int, dir string) (*proc.Directory, error) {

@@ -399,6 +399,41 @@ func BenchmarkDirectory(b *testing.B) {
 	}
 }
 
+// Allowed directories leave room for jobs, and one that is named twice is held once.
+func TestAllowedDirectoriesLeaveRoom(t *testing.T) {
+	y := newYard(t)
+	m := y.start(Options{})
+	if err := m.Configure(Options{AllowedDirs: []string{y.in, y.in, y.in + "/."}}); err != nil {
+		t.Fatal(err)
+	}
+	if held := heldBelow(t, y.in); len(held) != 1 {
+		t.Errorf("the server holds %v", held)
+	}
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	free, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := syscall.Rlimit{Cur: uint64(free.Fd()) + 6, Max: old.Max}
+	free.Close()
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	err = m.Configure(Options{AllowedDirs: []string{y.in, y.out}})
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if e, is := err.(*Error); !is || e.Code != CodeResourceUnavailable || !strings.Contains(e.Message, "ulimit -n") {
+		t.Errorf("with descriptors for few more: %v", err)
+	}
+	if held := heldBelow(t, y.out); len(held) != 0 {
+		t.Errorf("what was refused holds %v", held)
+	}
+}
+
 // An allowed directory that cannot be looked at is not told as one that was moved.
 func TestAllowedDirectoryOutOfSight(t *testing.T) {
 	if os.Geteuid() != 0 {
