@@ -404,7 +404,7 @@ func TestSearchTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 3))
 	data := searchLog(r, 600<<10)
 	m, _ := searchable(4<<20, map[Stream]string{PTY: string(data)}, map[Stream]string{PTY: "ERROR"})
-	for _, spec := range []SearchSpec{{Literal: "ERROR"}, {Pattern: `\bERROR\b`}, {Pattern: `.*R: number`}} {
+	for _, spec := range []SearchSpec{{Literal: "ERROR"}, {Pattern: `\bERROR\b`}, {Pattern: `^.*R: number`}} {
 		for _, backwards := range []bool{false, true} {
 			spec.Reverse, spec.Timeout, spec.MaxMatches, spec.MaxBytes = backwards, -1, 1_000_000, 1<<30
 			want := told(search(t, m, spec).Matches)
