@@ -59,7 +59,9 @@
 //     waits for the consumer of Events.
 //  3. Pool.guard, one from a Pool's first keeper to its last: wakes keepers that
 //     were stopped, and sees that one has ended whose socket somebody else holds.
-//  4. eventQueue.pump, while the consumer of Events lags: owns the send that
+//  4. Pool.watchEnds, as long as the guard: sees by its pidfd that a keeper has ended whose
+//     zombie a tracer holds.
+//  5. eventQueue.pump, while the consumer of Events lags: owns the send that
 //     blocks. Ends when the consumer has caught up.
 //
 // # Goroutines of the keeper

@@ -59,12 +59,6 @@ func ForgedEvent(kind Kind) []byte {
 	return append([]byte{lastPart}, encodeEvent(Event{Kind: kind})...)
 }
 
-// AwaitTraced returns when somebody's tracing has stopped the keeper.
-func AwaitTraced(k *Keeper) {
-	for {
-		if st, err := readStat(k.host.proc.Pid); err != nil || st.state == 't' {
-			return
-		}
-		runtime.Gosched()
-	}
-}
+// EndStanding is what Kill does to a keeper that takes no command, when it has found that
+// the job is not over.
+func EndStanding(k *Keeper) bool { return k.host.endStanding(k) }

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"unsafe"
@@ -31,6 +32,22 @@ func (p *Pool) startGuard() {
 	signal.Notify(children, unix.SIGCHLD)
 	p.children, p.stopGuard = children, make(chan struct{})
 	go p.guard(children, p.stopGuard)
+	var err error
+	if p.ends, err = newEnds(); err != nil {
+		p.log.Warn("watch the ends of keepers: that of one which its job traces is seen late", "err", err)
+		return
+	}
+	go p.watchEnds(p.ends)
+}
+
+// watchEnd is called with p.spawning held, when the keeper was entered.
+func (p *Pool) watchEnd(proc *os.Process) {
+	if p.ends == nil {
+		return
+	}
+	if err := p.ends.add(proc); err != nil && !errors.Is(err, os.ErrNoHandle) {
+		p.log.Warn("watch the end of a keeper: if its job traces it, it is seen late", "keeper", proc.Pid, "err", err)
+	}
 }
 
 // lookAgain has the guard look once more: behind one that has ended there may be others.
@@ -44,8 +61,13 @@ func (p *Pool) lookAgain() {
 
 // endGuard is called with p.spawning held, when there may be no keeper any more.
 func (p *Pool) endGuard() {
-	if len(p.keepers) == 0 {
-		close(p.stopGuard)
+	if len(p.keepers) > 0 {
+		return
+	}
+	close(p.stopGuard)
+	if p.ends != nil {
+		_ = p.ends.set.Close() // Nothing was written.
+		p.ends = nil
 	}
 }
 

@@ -3,6 +3,7 @@ package keeper
 import (
 	"errors"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -23,6 +24,10 @@ type host struct {
 	job     atomic.Pointer[Keeper] // from start -> readLoop, which takes it out when it is over
 	stopped atomic.Bool            // somebody has stopped the process
 	ended   atomic.Bool            // it has ended, and its pid may soon be another's
+
+	// mu is held while the process is looked at and ended for the sake of one job: it is
+	// not reaped meanwhile, nor made the next one's.
+	mu sync.Mutex
 }
 
 func newHost(p *Pool, proc *os.Process, sock *socket) *host {
@@ -57,12 +62,14 @@ func (h *host) readLoop() {
 	for h.readMessage() {
 	}
 	h.sock.close()
-	h.ended.Store(true)
 	k := h.job.Load()
 	var first Report
-	if k != nil && h.isHeld() {
-		first = h.pool.endOrphans()
+	if k != nil {
+		first = h.awaitEnd()
 	}
+	h.mu.Lock()
+	h.ended.Store(true)
+	h.mu.Unlock()
 	_, _ = h.proc.Wait() // The status says nothing that matters.
 	h.pool.forget(h)
 	if k != nil {
@@ -70,20 +77,6 @@ func (h *host) readLoop() {
 		k.over()
 	}
 	close(h.gone)
-}
-
-// isHeld waits for the process to end, and says whether its status is somebody else's who
-// traces it, and who may be of the job: until he has ended, too, it cannot be taken.
-func (h *host) isHeld() bool {
-	err := h.proc.WithHandle(func(handle uintptr) {
-		fds := []unix.PollFd{{Fd: int32(handle), Events: unix.POLLIN}}
-		for {
-			if _, err := unix.Poll(fds, -1); err != unix.EINTR {
-				return
-			}
-		}
-	})
-	return err == nil && deadChild(unix.P_PID, h.proc.Pid) == 0
 }
 
 // endLost ends what the keeper has left of its job, if it has not told the end, or somebody
@@ -135,13 +128,6 @@ func (h *host) noticeDeath() {
 	if h != nil {
 		h.sock.finish()
 	}
-}
-
-// isTraced says whether somebody traces the keeper and has stopped it: nothing but KILL
-// reaches it then. The caller knows that the keeper was not reaped.
-func (h *host) isTraced() bool {
-	st, err := readStat(h.proc.Pid)
-	return err == nil && st.state == 't'
 }
 
 // onMessage takes what the keeper tells of the job, unless it is malformed or out of turn:
@@ -201,7 +187,9 @@ func (k *Keeper) onEvent(d *decoder) bool {
 // has no use for it, it is ended first: the end of its socket says when, since to wait
 // for a process takes a thread.
 func (h *host) onReady(k *Keeper) {
+	h.mu.Lock()
 	h.job.Store(nil) // Before keep: from there on it is the next one's.
+	h.mu.Unlock()
 	if !h.wasStopped() && h.pool.keep(h) {
 		k.over()
 		return

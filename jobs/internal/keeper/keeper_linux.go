@@ -84,10 +84,7 @@ func (k *Keeper) Kill(o KillOptions) error {
 	if over {
 		return ErrGone
 	}
-	if k.host.isTraced() {
-		// It would never take the command. Its job comes to this process, which ends it.
-		_ = k.host.proc.Kill() // It fails only where it has ended by itself.
-		k.host.sock.finish()   // Who traces it may hold that as well.
+	if k.host.endStanding(k) {
 		return nil
 	}
 	// What the keeper gets when it has a next job already, it drops by the number.

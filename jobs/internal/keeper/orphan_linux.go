@@ -47,17 +47,7 @@ func (p *Pool) endOrphans() Report {
 // so that their pids are safe.
 func endOrphan(op *killOp, n node) {
 	self := os.Getpid()
-	below := newKin(self)
-	for _, n := range append([]node{n}, descendants(n.pid)...) {
-		st, err := readStat(n.pid)
-		if err != nil || !st.alive() {
-			continue
-		}
-		p := op.see(st)
-		err = below.signal(n, unix.SIGKILL)
-		p.killed = p.killed || err == nil
-		p.denied = err == unix.EPERM
-	}
+	op.killEach(newKin(self), append([]node{n}, descendants(n.pid)...))
 	// One that forks and exits without end is still in its group, of which this one keeps
 	// the number from being anybody else's.
 	if st, err := readStat(n.pid); err == nil && st.ppid == self && st.pgid > 1 && st.pgid != unix.Getpgrp() {
@@ -66,6 +56,32 @@ func endOrphan(op *killOp, n node) {
 	var ws unix.WaitStatus
 	if pid, err := unix.Wait4(n.pid, &ws, unix.WNOHANG|unix.WALL, nil); err == nil && pid == n.pid {
 		op.reaped(pid, ws)
+	}
+}
+
+// endBelow kills what is below a keeper that is stopped for good, and so reaps nobody.
+func (p *Pool) endBelow(keeper int) Report {
+	p.sweeping.Lock()
+	defer p.sweeping.Unlock()
+	op := &killOp{began: time.Now(), force: true, seen: make(map[int]*seenProc)}
+	op.killEach(newKin(keeper), descendants(keeper))
+	if len(op.order) > 0 {
+		op.signals = []SignalSent{{Name: "KILL"}}
+	}
+	return op.report()
+}
+
+// killEach kills each of these that is alive.
+func (op *killOp) killEach(below *kin, list []node) {
+	for _, n := range list {
+		st, err := readStat(n.pid)
+		if err != nil || !st.alive() {
+			continue
+		}
+		p := op.see(st)
+		err = below.signal(n, unix.SIGKILL)
+		p.killed = p.killed || err == nil
+		p.denied = err == unix.EPERM
 	}
 }
 

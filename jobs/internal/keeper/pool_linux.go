@@ -28,6 +28,7 @@ type Pool struct {
 	// stopGuard is closed when keepers becomes empty.
 	stopGuard chan struct{}
 	children  chan os.Signal // from the kernel, or lookAgain -> guard
+	ends      *ends          // of those in keepers; nil where there are none, or it failed
 
 	sweeping sync.Mutex // held by endOrphans
 
@@ -150,9 +151,9 @@ func (p *Pool) warm() {
 	}
 }
 
-// Close ends the spares, and makes every later Start fail. It does not touch the
-// keepers of jobs: whoever started those waits for their Done, and then their
-// keepers have ended as well.
+// Close ends the spares, and makes every later Start fail. Of the keepers of jobs it ends
+// those that stand still in somebody's trace: whoever started the jobs waits for their
+// Done, and then their keepers have ended as well.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	spares := p.spares
@@ -161,6 +162,11 @@ func (p *Pool) Close() {
 	p.warmers.Wait()
 	for _, h := range spares {
 		h.abandon()
+	}
+	p.spawning.Lock()
+	defer p.spawning.Unlock()
+	for _, h := range p.keepers {
+		h.endStanding(h.job.Load())
 	}
 }
 
@@ -208,6 +214,7 @@ func (p *Pool) spawn() (*host, error) {
 	}
 	h := newHost(p, proc, sock)
 	p.keepers[proc.Pid] = h
+	p.watchEnd(proc)
 	go h.readLoop()
 	return h, nil
 }

@@ -61,11 +61,9 @@ func childHolder(args []string) int {
 	switch args[0] {
 	case "kill":
 		err = unix.Kill(above, unix.SIGKILL)
-	case "trace":
-		runtime.LockOSThread()
-		if err = unix.PtraceSeize(above); err == nil {
-			err = unix.PtraceInterrupt(above)
-		}
+	case "trace", "trace others", "trace, and kill", "trace others, and kill", "trace the exit, and kill":
+		runtime.LockOSThread() // The tracer is a thread.
+		err = trace(above, args[0])
 	default:
 		for _, packet := range forgeries[args[0]] {
 			for range packet.times {
@@ -75,12 +73,56 @@ func childHolder(args []string) int {
 			}
 		}
 	}
-	if args[0] == "trace" || err != nil && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
+	if strings.HasPrefix(args[0], "trace") || err != nil && !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
 		fmt.Println("done", err)
 	}
 	for { // Until it is killed.
 		_ = unix.Pause()
 	}
+}
+
+// trace takes threads of a process, stops or kills it, and returns when that is done. It
+// takes no status.
+func trace(process int, how string) error {
+	threads := []int{process}
+	if strings.Contains(how, "others") {
+		threads = nil
+		entries, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", process))
+		for _, e := range entries {
+			if thread, _ := strconv.Atoi(e.Name()); thread != process {
+				threads = append(threads, thread)
+			}
+		}
+	}
+	options, until := 0, unix.WEXITED
+	if strings.Contains(how, "exit") {
+		options = unix.PTRACE_O_TRACEEXIT
+	}
+	if options != 0 || !strings.Contains(how, "kill") {
+		until = unix.WSTOPPED
+	}
+	for _, thread := range threads {
+		_, _, errno := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_SEIZE, uintptr(thread), 0, uintptr(options), 0, 0)
+		if errno != 0 {
+			return errno
+		}
+		if !strings.Contains(how, "kill") {
+			if err := unix.PtraceInterrupt(thread); err != nil {
+				return err
+			}
+		}
+	}
+	if strings.Contains(how, "kill") {
+		if err := unix.Kill(process, unix.SIGKILL); err != nil {
+			return err
+		}
+	}
+	for _, thread := range threads {
+		if err := unix.Waitid(unix.P_PID, thread, nil, until|unix.WNOWAIT|unix.WALL, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type forgery struct {
@@ -166,18 +208,69 @@ func TestForgedMessages(t *testing.T) {
 	}
 }
 
-// A kill reaches a job that traces its keeper.
-func TestTracedKeeper(t *testing.T) {
-	pool := newPool(t)
-	k, holder, out := startThief(t, pool, "trace")
+// startTracer starts a job that traces its keeper, and returns when it has done what it is told.
+func startTracer(t *testing.T, pool *keeper.Pool, how string) (k *keeper.Keeper, holder int) {
+	t.Helper()
+	k, holder, out := startThief(t, pool, how)
 	if text := line(t, out); text != "done <nil>" {
 		_ = k.Kill(keeper.KillOptions{})
 		untilEmpty(t, k)
 		t.Skip(text)
 	}
-	keeper.AwaitTraced(k)
-	if err := k.Kill(keeper.KillOptions{}); err != nil {
-		t.Fatal(err)
+	return k, holder
+}
+
+// A kill reaches a job that traces its keeper, whichever of its threads, and one that has
+// killed it but holds what is left of it.
+func TestTracedKeeper(t *testing.T) {
+	for _, how := range []string{"trace", "trace others", "trace others, and kill", "trace the exit, and kill"} {
+		t.Run(how, func(t *testing.T) {
+			pool := newPool(t)
+			k, holder := startTracer(t, pool, how)
+			if err := k.Kill(keeper.KillOptions{}); err != nil {
+				t.Error(err)
+			}
+			expectEnded(t, k, holder, keeper.Lost)
+		})
+	}
+}
+
+// A job that traces its keeper and kills it is not hidden by that: the kernel tells nobody
+// but the tracer, except by the pidfd.
+func TestTracedKeeperThatIsKilled(t *testing.T) {
+	k, holder, out := startThief(t, newPool(t), "trace, and kill")
+	// It may be ended before it says that it was allowed.
+	if text, _ := out.ReadString('\n'); text != "" && text != "done <nil>\n" {
+		_ = k.Kill(keeper.KillOptions{})
+		untilEmpty(t, k)
+		t.Skip(text)
+	}
+	expectEnded(t, k, holder, keeper.Lost)
+}
+
+// The end of the pool ends a job that traces its keeper.
+func TestCloseEndsTracedKeeper(t *testing.T) {
+	pool := newPool(t)
+	k, holder := startTracer(t, pool, "trace others")
+	pool.Close()
+	expectEnded(t, k, holder, keeper.Lost)
+}
+
+// A kill that comes late, when the keeper has the next job, does not end that one's keeper.
+func TestLateKillOfATracedKeeper(t *testing.T) {
+	pool := newPool(t)
+	first := start(t, pool, shell("exit 0"))
+	untilEmpty(t, first)
+	<-first.Done()
+	k, holder := startTracer(t, pool, "trace")
+	if k.Process() != first.Process() {
+		t.Fatalf("the job has keeper %d, want that of the first, %d", k.Process(), first.Process())
+	}
+	if keeper.EndStanding(first) {
+		t.Error("a kill of the job before has ended the keeper")
+	}
+	if !keeper.EndStanding(k) {
+		t.Error("a kill of the job has not ended the keeper")
 	}
 	expectEnded(t, k, holder, keeper.Lost)
 }
