@@ -8,8 +8,8 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -181,8 +181,15 @@ func TestServerShortOfDescriptors(t *testing.T) {
 // those, those that were had come back.
 func TestTooManyAllowedDirectories(t *testing.T) {
 	s := beginBound(t, "descriptors", "40")
-	allow := func(n int) object { return object{"allowedDirectories": slices.Repeat([]string{"/usr"}, n)} }
-	s.refuses(t, schema.KindResourceUnavailable, "initialize", allow(4096))
+	all := []string{"/usr"}
+	for i := range 60 {
+		all = append(all, filepath.Join(t.TempDir(), strconv.Itoa(i)))
+		if err := os.Mkdir(all[len(all)-1], 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allow := func(n int) object { return object{"allowedDirectories": all[:n]} }
+	s.refuses(t, schema.KindResourceUnavailable, "initialize", allow(len(all)))
 	s.call(t, "initialize", allow(2), nil)
 	s.call(t, "job/run", object{"argv": []string{"true"}, "cwd": "/usr"}, nil)
 }
