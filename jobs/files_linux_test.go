@@ -477,6 +477,7 @@ func TestTrustPath(t *testing.T) {
 		t.Errorf("the default, not trusted: %v, %q, %q", err, m.StateDirectory(), m.StateDirectoryError())
 	}
 	for want, named := range map[string]string{dir: dir, filepath.Join(home, "shelld", "io"): ""} {
+		m := startReal(t, Options{}) // It is set up once.
 		p := persistIn(named)
 		p.TrustPath = true
 		if err := m.Configure(Options{Persist: p}); err != nil || m.StateDirectory() != want || m.StateDirectoryError() != "" {

@@ -22,8 +22,8 @@ func TestRecordingOutlivesTheServer(t *testing.T) {
 	var r schema.JobStartResult
 	s.call(t, "job/start", schema.JobStartParams{Argv: []string{"seq", "50000000"}, Record: ptr(true)}, &r)
 	path := filepath.Join(*r.Job.OutputDirectory, "session.cast")
-	// It returns when there are so many bytes, and then some.
-	s.call(t, "job/run", schema.JobRunParams{Command: ptr("tail -F -c +200000 '" + path + "' 2>/dev/null | head -c 1 >/dev/null")}, nil)
+	wait := "until [ -e '" + path + "' ] && [ $(wc -c <'" + path + "') -ge 200000 ]; do sleep 0.01; done"
+	s.call(t, "job/run", schema.JobRunParams{Command: &wait}, nil)
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
