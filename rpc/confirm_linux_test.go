@@ -1,8 +1,6 @@
 package rpc_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"testing"
 
 	"shelld/schema"
@@ -17,19 +15,8 @@ func confirms(can bool) []any {
 // client/confirm.
 func (s *session) asked(n int) (id string, p schema.ClientConfirmParams) {
 	s.t.Helper()
-	var m received
-	s.wait(fmt.Sprintf("request %d of the server", n), func() bool {
-		if len(s.questions) < n {
-			return false
-		}
-		m = s.questions[n-1]
-		return true
-	})
-	equal(s.t, "method", m.Method, "client/confirm")
-	if err := json.Unmarshal(m.Params, &p); err != nil {
-		s.t.Fatal(err)
-	}
-	return string(m.ID), p
+	id = s.question(n, "client/confirm", &p)
+	return id, p
 }
 
 // allow answers the n-th one.

@@ -18,6 +18,14 @@ import (
 // asks waits for the n-th request of the server's, counted from 1.
 func (s *session) ask(n int) (id string, p schema.ClientSecretParams) {
 	s.t.Helper()
+	id = s.question(n, "client/secret", &p)
+	return id, p
+}
+
+// question waits for the n-th request of the server's, which is of that method, and reads its
+// params.
+func (s *session) question(n int, method string, params any) (id string) {
+	s.t.Helper()
 	var m received
 	s.wait(fmt.Sprintf("request %d of the server", n), func() bool {
 		if len(s.questions) < n {
@@ -26,11 +34,11 @@ func (s *session) ask(n int) (id string, p schema.ClientSecretParams) {
 		m = s.questions[n-1]
 		return true
 	})
-	equal(s.t, "method", m.Method, "client/secret")
-	if err := json.Unmarshal(m.Params, &p); err != nil {
+	equal(s.t, "method", m.Method, method)
+	if err := json.Unmarshal(m.Params, params); err != nil {
 		s.t.Fatal(err)
 	}
-	return string(m.ID), p
+	return string(m.ID)
 }
 
 // tell answers a request of the server's.

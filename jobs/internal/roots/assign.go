@@ -81,11 +81,11 @@ func (r *reader) declaration(n *syntax.DeclClause) {
 		case a.Value != nil && (array || declares(n.Variant.Value)):
 			r.note(r.values.declare(a.Name.Value, w.text, w.known, array))
 		}
-		if r.lang == syntax.LangPOSIX && a.Value != nil && wordOf(a.Value, r.lang).many {
+		if r.lang == syntax.LangPOSIX && w.many {
 			r.note("a value that is not quoted may be more assignments to a dash")
 		}
 		if a.Name == nil && a.Value != nil {
-			r.declareOption(wordOf(a.Value, r.lang))
+			r.declareOption(w)
 		}
 	}
 }
