@@ -322,29 +322,34 @@ func runeOffsets() hooks {
 	}}
 }
 
-// joinChunks makes one of two that are too long together.
+// joinChunks makes one of as many as are too long together. How many bytes a chunk has is a
+// matter of how fast the job writes and of how busy the machine is, so it takes small ones too.
 func joinChunks() hooks {
-	var held *packet
-	done := false
+	var held []*packet
+	bytes, done := int64(0), false
 	return hooks{server: func(p *faultProxy, m *packet) []*packet {
-		switch {
-		case !done && held == nil && chunks(60000)(m):
-			held = m
-			return nil
-		case held == nil:
-			return []*packet{m}
+		if done || !chunks(4096)(m) || len(held) > 0 && !sameStream(held[0], m) {
+			ms := append(held, m)
+			held, bytes = nil, 0
+			return ms
 		}
-		first := held
-		if held = nil; !sameStream(first, m) || !chunks(10000)(m) {
-			return []*packet{first, m}
+		n, _ := asInt(m.object("params")["bytes"])
+		held, bytes = append(held, m), bytes+n
+		if bytes <= 65536 {
+			return nil
 		}
 		p.commit()
 		done = true
+		first := held[0]
 		o := first.object("params")
-		b := append(chunk(o), chunk(m.object("params"))...)
+		var b []byte
+		for _, m := range held {
+			b = append(b, chunk(m.object("params"))...)
+		}
 		recode(o, b)
 		o["bytes"] = number(strconv.Itoa(len(b)))
 		first.touch()
+		held = nil
 		return []*packet{first}
 	}}
 }
