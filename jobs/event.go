@@ -36,6 +36,7 @@ type Event struct {
 	Screen  *ScreenChanged
 	Waiting *InputWaiting
 	Secret  *SecretAsk
+	Command *CommandFinished
 }
 
 // Matched says that a watch's pattern matched.

@@ -70,6 +70,7 @@ type Spec struct {
 	Record      bool          // what it shows and is typed is kept with its times (recording.go)
 	KillAfter   time.Duration // from the start on; 0 = no such time
 	Limits      JobLimits
+	Plain       bool  // an interactive shell gets no integration (exec.go)
 	Unanswered  bool  // somebody else answers what programs ask the terminal (queries.go)
 	SinkAnswers bool  // the same, as long as Subscribe does not say otherwise
 	Window      int64 // how far output may be ahead of the read cursor (hold.go); 0 = the job waits for no reader
@@ -222,6 +223,7 @@ const (
 	UntilQuiet   ConditionKind = "quietMs"
 	UntilBytes   ConditionKind = "bytes"
 	UntilInput   ConditionKind = "input"
+	UntilCommand ConditionKind = "command"
 )
 
 // Conditions are the kinds that a wait can be armed with here.
@@ -238,6 +240,8 @@ type Condition struct {
 	Bytes int64          // bytes
 	Input InputCondition // input
 	Port  uint16         // port; 0 = any
+
+	Command int64 // command: its ShellCommand.ID
 
 	// AfterInput says for a pattern whether the echo of what was typed last does not
 	// match; nil: as the wait of a write does, and no other.
