@@ -32,8 +32,11 @@ type execReq struct {
 
 // Exec has a shell run a command. *Error at once if a pattern of its wait does not compile.
 func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
-	if strings.ContainsRune(o.Command, 0) {
+	switch {
+	case strings.ContainsRune(o.Command, 0):
 		return Pending[ExecResult]{}, Invalid("/command", "must not contain a NUL character")
+	case strings.Trim(o.Command, " \t\n") == "":
+		return Pending[ExecResult]{}, Invalid("/command", "must not be blank: there is nothing to run")
 	}
 	spec, room, err := j.mgr.admit(o.Wait)
 	if err != nil {

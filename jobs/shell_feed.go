@@ -72,11 +72,15 @@ func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error
 		f.forget()
 		return nil, err
 	}
+	if err := os.Symlink(path, filepath.Join(dir, "command")); err != nil {
+		f.close()
+		return nil, err
+	}
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // It never fails.
 	nonce := hex.EncodeToString(random[:])
 	l := &shellLaunch{
-		Launch: shellmark.NewLaunch(kind, p.argv, p.env, dir, path, nonce),
+		Launch: shellmark.NewLaunch(kind, p.argv, p.env, dir, nonce),
 		watch:  &shellWatch{kind: kind, files: f, feed: make(chan []byte, 1)},
 		reader: shellmark.NewReader(nonce),
 	}
@@ -126,7 +130,8 @@ func (j *Job) feedLoop(s *shellWatch) {
 func (j *Job) handExec(r *execReq) {
 	s := j.shell
 	s.phase, s.loaded = shellHanded, false
-	s.feed <- append([]byte(r.opts.Command), 0) // has room: the one before was taken
+	text, _ := s.kind.Payload(r.opts.Command) // queueExec has seen that there is one
+	s.feed <- text                            // has room: the one before was taken
 	q := &queued{data: s.kind.Trigger(), trigger: true, reply: newReply[WriteResult]()}
 	j.queue.items = append(j.queue.items, q)
 	j.queue.bytes.Add(int64(len(q.data)))
