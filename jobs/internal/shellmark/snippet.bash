@@ -147,10 +147,6 @@ __shelld_hooks() {
 
 # The key that has the command in the FIFO run. What follows is another, which accepts the line.
 __shelld_trigger() {
-	__shelld_trigger_in "$-"
-@@}
-
-__shelld_trigger_in() {
 	builtin local - IFS=$' \t\n' REPLY __shelld_t
 	builtin set +aefuvxCkET
 	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
