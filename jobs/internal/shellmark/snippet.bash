@@ -11,6 +11,7 @@ if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is ma
 fi
 
 declare -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
+declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
 declare -g +x __shelld_c='' __shelld_x=''         # the command; what PS0 writes
 declare -g +x __shelld_h=''                       # what runs is ours
 declare -g +x __shelld_k=''                       # the number of the next line of history
@@ -65,22 +66,34 @@ __shelld_ended_in() {
 # line of ours is taken out of history instead.
 __shelld_typed() {
 	builtin local n='\!' line
-	n=${n@P}
+	if ((__shelld_v < 502)); then # the prompt's number is not known in hooks
+		__shelld_last && n=${BASH_REMATCH[1]}
+	else
+		n=${n@P}
+	fi
 	if [[ $__shelld_k && $n != "$__shelld_k" ]]; then
-		if [[ $__shelld_h ]]; then
-			builtin history -d "$((n - 1))"
-			n='\!'
-			n=${n@P}
-		else
-			HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_d/line" &&
-				IFS='' builtin read -r -d '' line <"$__shelld_d/line"
-			if [[ $line =~ ^\ *[0-9]+[\ *]\ ?(.*)$'\n'$ ]]; then
-				__shelld_escape "${BASH_REMATCH[1]:0:65536}"
+		if [[ ! $__shelld_h ]]; then
+			if __shelld_last; then
+				__shelld_escape "${BASH_REMATCH[2]:0:65536}"
 				text=$REPLY
 			fi
+		elif ((__shelld_v < 502)); then
+			builtin history -d "$n"
+			n=$((n - 1))
+		else
+			builtin history -d -1
+			n='\!'
+			n=${n@P}
 		fi
 	fi
 	__shelld_k=$n __shelld_h=''
+}
+
+# last sets BASH_REMATCH to the last line of history, by way of a file: no process is needed.
+__shelld_last() {
+	HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_d/line" &&
+		IFS='' builtin read -r -d '' line <"$__shelld_d/line"
+	[[ $line =~ ^\ *([0-9]+)[\ *]\ ?(.*)$'\n'$ ]]
 }
 
 # The last of PROMPT_COMMAND: what a theme or a command has set anew gets our part again.
@@ -122,7 +135,7 @@ __shelld_free() {
 __shelld_hooks() {
 	builtin local e
 	builtin local -a others
-	if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
+	if ((__shelld_v >= 501)); then
 		if [[ ${PROMPT_COMMAND-} == "$__shelld_e" && ${PROMPT_COMMAND[-1]} == "$__shelld_r" ]]; then
 			if ((${#PROMPT_COMMAND[@]} == 2)); then __shelld_alone=1; else __shelld_alone=''; fi
 			builtin return 0
