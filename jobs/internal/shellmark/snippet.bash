@@ -13,7 +13,7 @@ fi
 declare -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
 declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
 declare -g +x __shelld_c='' __shelld_x=''         # the command; what PS0 writes
-declare -g +x __shelld_h=''                       # what runs is ours
+declare -g +x __shelld_h=''                       # the line of ours that runs
 declare -g +x __shelld_k=''                       # the number of the next line of history
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
 declare -g +x __shelld_e='{ __shelld_ended; } 2>/dev/null' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
@@ -71,7 +71,8 @@ __shelld_typed() {
 	else
 		n=${n@P}
 	fi
-	if [[ $__shelld_k && $n != "$__shelld_k" ]]; then
+	# The first line of all does not change it.
+	if [[ $__shelld_k && ($n != "$__shelld_k" || $n == 1) ]]; then
 		if [[ ! $__shelld_h ]]; then
 			if __shelld_last; then
 				__shelld_escape "${BASH_REMATCH[2]:0:65536}"
@@ -80,7 +81,7 @@ __shelld_typed() {
 		elif ((__shelld_v < 502)); then
 			builtin history -d "$n"
 			n=$((n - 1))
-		else
+		elif [[ $n != 1 ]] || { __shelld_last && [[ ${BASH_REMATCH[2]} == "$__shelld_h" ]]; }; then
 			builtin history -d -1
 			n='\!'
 			n=${n@P}
@@ -165,7 +166,6 @@ __shelld_trigger() {
 	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
 	IFS='' builtin read -r -d '' REPLY <"$__shelld_d/command" || builtin return 0
 	__shelld_wrap
-	__shelld_h=1
 	if [[ $REPLY == n* && -t 9 && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
 		__shelld_c=${REPLY:1} READLINE_LINE=${REPLY:1}
 		__shelld_x=${__shelld_m}'B;1;'$__shelld_z
@@ -182,7 +182,7 @@ __shelld_trigger() {
 		fi
 		__shelld_tell 'L;1'
 	fi
-	READLINE_POINT=${#READLINE_LINE}
+	READLINE_POINT=${#READLINE_LINE} __shelld_h=$READLINE_LINE
 }
 
 # Where PS0 cannot tell that a command begins, it does so itself.

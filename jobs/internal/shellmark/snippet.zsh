@@ -8,7 +8,7 @@
 
 builtin typeset -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
 builtin typeset -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
-builtin typeset -g +x __shelld_o=''                       # what is to run, or runs, is ours
+builtin typeset -g +x __shelld_o='' __shelld_u=''         # what runs is ours; $_ before the hooks
 builtin typeset -g +x __shelld_i='' __shelld_w=''         # the user's own zle-line-init; it runs
 
 # tell PAYLOAD writes a mark.
@@ -28,10 +28,11 @@ __shelld_escape() {
 # that; this one is for a user who has it off.
 __shelld_precmd() {
 	{
-		builtin local s=$?
+		builtin local s=$? u=$_
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
 		builtin local REPLY
+		__shelld_u=$u
 		__shelld_escape "$PWD"
 		__shelld_tell "E;$s;$REPLY"
 		__shelld_o=''
@@ -101,6 +102,7 @@ __shelld_preexec() {
 			__shelld_escape "${REPLY[1,65536]}"
 			__shelld_tell "B;0;$REPLY"
 		fi
+		builtin : "$__shelld_u"
 	} 2>/dev/null
 }
 
