@@ -12,7 +12,8 @@ fi
 
 declare -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
 declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
-declare -g +x __shelld_c='' __shelld_x=''         # the command; what PS0 writes
+declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
+declare -g +x __shelld_x=''                       # what PS0 writes
 declare -g +x __shelld_h=''                       # the line of ours that runs
 declare -g +x __shelld_k=''                       # the number of the next line of history
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
@@ -102,7 +103,7 @@ __shelld_prompt() {
 	builtin local - IFS=$' \t\n'
 	builtin set +aefuvxCkET
 	__shelld_wrap
-	[[ -t 9 ]] || __shelld_tell R # the prompt is written elsewhere
+	[[ -t 9 && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell R # the prompt does not
 	builtin return 0
 }
 
@@ -115,7 +116,7 @@ __shelld_wrap() {
 		__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
 		__shelld_0='${__shelld_x-}'
 	else
-		__shelld_p='' __shelld_q="\\[${__shelld_m}R$__shelld_z\\]" __shelld_0=$__shelld_x
+		__shelld_p='' __shelld_q="\\[${__shelld_m}R$__shelld_z\\]" __shelld_0=''
 	fi
 	if [[ ${PS1-} != "$__shelld_p"*"$__shelld_q" ]] && __shelld_free PS1; then
 		PS1=${PS1//"$__shelld_p"/} PS1=${PS1//"$__shelld_q"/}
@@ -161,24 +162,25 @@ __shelld_hooks() {
 
 # The key that has the command in the FIFO run. What follows is another, which accepts the line.
 __shelld_trigger() {
-	builtin local - IFS=$' \t\n' REPLY __shelld_t
+	builtin local - IFS=$' \t\n' REPLY seen=''
 	builtin set +aefuvxCkET
 	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
 	IFS='' builtin read -r -d '' REPLY <"$__shelld_d/command" || builtin return 0
-	__shelld_wrap
-	if [[ $REPLY == n* && -t 9 && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
+	__shelld_hooks
+	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && seen=1 # PS0 itself must not be set here: bash has read it
+	if [[ $REPLY == n* && $seen && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
 		__shelld_c=${REPLY:1} READLINE_LINE=${REPLY:1}
 		__shelld_x=${__shelld_m}'B;1;'$__shelld_z
 		__shelld_tell 'L;0'
 	else
 		__shelld_show "${REPLY:1}"
-		READLINE_LINE=' eval "$__shelld_c"'
-		if [[ -t 9 && $1 != *x* ]]; then
+		READLINE_LINE=' \builtin eval "$__shelld_c"'
+		if [[ $seen && $1 != *x* ]]; then
 			__shelld_c=${REPLY:1}
 			__shelld_x=$__shelld_t$'\n'${__shelld_m}'B;1;'$__shelld_z
 		else # the trace of eval, or what is written to stderr, is to come before
 			__shelld_c=$'__shelld_began\n'${REPLY:1}
-			__shelld_x=$__shelld_t
+			__shelld_x=''
 		fi
 		__shelld_tell 'L;1'
 	fi
@@ -189,7 +191,7 @@ __shelld_trigger() {
 __shelld_began() {
 	{
 		builtin set -- "$?"
-		builtin printf '%s\n\e]633;shelld;%s;B;1;\a' "$__shelld_x" "$__shelld_n" >/dev/tty
+		builtin printf '%s\n\e]633;shelld;%s;B;1;\a' "$__shelld_t" "$__shelld_n" >/dev/tty
 		if [[ $- == *e* ]]; then builtin return 0; fi
 		builtin return "$1"
 	} 2>/dev/null
@@ -241,7 +243,7 @@ __shelld_start() {
 	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
 	__shelld_z=$'\a'
 	for keymap in emacs vi-insert vi-command; do
-		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_trigger "${_-}"; } 9>&2 2>/dev/null'
+		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_trigger "$-" "${_-}"; } 9>&2 2>/dev/null'
 		builtin bind -m "$keymap" '"\e[5379;2~": accept-line'
 		builtin bind -m "$keymap" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
 	done

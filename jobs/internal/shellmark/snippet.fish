@@ -11,20 +11,6 @@ function __shelld_tell
     builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null
 end
 
-# escape TEXT prints what a field of a mark may be.
-function __shelld_escape
-    if not string match -qr '[\x01-\x1f\x7f%;]' -- "$argv[1]"
-        builtin printf %s "$argv[1]"
-        return
-    end
-    set -l t (string replace -a % %25 -- "$argv[1]" | string replace -a ';' %3B | string collect -N)
-    for i in (string split ' ' '01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F 10 11 12 13 14 15 16 17 18 19 1A 1B 1C 1D 1E 1F 7F')
-        set -l c (builtin printf "\\x$i" | string collect -N)
-        set t (string replace -a -- $c %$i "$t" | string collect -N)
-    end
-    builtin printf %s $t
-end
-
 # The line of the trigger sets this variable: what fish itself writes between its event for a
 # line that is about to run and the command's output then stands before the mark, and $status and
 # $pipestatus stay as they are.
@@ -37,12 +23,12 @@ end
 
 function __shelld_preexec --on-event fish_preexec
     set -q __shelld_o; and return
-    __shelld_tell "B;0;"(__shelld_escape (string sub -l 65536 -- "$argv[1]" | string collect) | string collect)
+    __shelld_tell "B;0;"(string escape --style=url -- (string sub -l 65536 -- "$argv[1]" | string collect))
 end
 
 function __shelld_postexec --on-event fish_postexec
     set -l s $status
-    __shelld_tell "E;$s;"(__shelld_escape "$PWD" | string collect)
+    __shelld_tell "E;$s;"(string escape --style=url -- "$PWD")
     set -e -g __shelld_o
 end
 
@@ -66,7 +52,7 @@ function __shelld_trigger
     read -z c <$__shelld_d/command; or return
     set -g __shelld_c (string sub -s 2 -- "$c" | string collect -N)
     set -g __shelld_o 1
-    commandline -r -- ' set __shelld_b 1; eval "$__shelld_c"'
+    commandline -r -- ' set __shelld_b 1; builtin eval "$__shelld_c"'
     __shelld_tell 'L;1'
     commandline -f execute
 end

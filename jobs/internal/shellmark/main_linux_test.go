@@ -1,5 +1,3 @@
-//go:build unix
-
 package shellmark
 
 import (
@@ -23,7 +21,7 @@ import (
 )
 
 // watchdog is how long anything may take that takes milliseconds.
-const watchdog = 30 * time.Second
+const watchdog = 8 * time.Second
 
 // TestMain proves that the tests left no goroutine, no descriptor and no child.
 func TestMain(m *testing.M) {
@@ -290,4 +288,16 @@ func (s *session) leave(command string) {
 	s.begin(command)
 	for s.read() {
 	}
+}
+
+// withDescriptor calls f with a file's descriptor, which stays as it is.
+func withDescriptor(f *os.File, do func(fd int) error) (err error) {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if e := c.Control(func(fd uintptr) { err = do(int(fd)) }); e != nil {
+		return e
+	}
+	return err
 }
