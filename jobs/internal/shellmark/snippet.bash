@@ -7,13 +7,13 @@ if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is ma
 	set +o posix
 	shopt -u inherit_errexit
 	@RESTORE@
-	[[ $HISTFILE != "$HOME/.sh_history" ]] || HISTFILE=$HOME/.bash_history
+	[[ ${HISTFILE-} != ~/.sh_history ]] || HISTFILE=~/.bash_history
 fi
 
 declare -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
 declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
 declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
-declare -g +x __shelld_x=''                       # what PS0 writes
+declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a key
 declare -g +x __shelld_h=''                       # the line of ours that runs
 declare -g +x __shelld_k=''                       # the number of the next line of history
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
@@ -160,6 +160,12 @@ __shelld_hooks() {
 	PROMPT_COMMAND=$__shelld_e$'\n'$e$'\n'$__shelld_r
 }
 
+__shelld_keep() {
+	builtin local -
+	builtin set +aeux
+	__shelld_u=$1
+}
+
 # The key that has the command in the FIFO run. What follows is another, which accepts the line.
 __shelld_trigger() {
 	builtin local - IFS=$' \t\n' REPLY seen=''
@@ -175,10 +181,13 @@ __shelld_trigger() {
 	else
 		__shelld_show "${REPLY:1}"
 		READLINE_LINE=' \builtin eval "$__shelld_c"'
-		if [[ $seen && $1 != *x* ]]; then
+		# In a loop, an interrupt ends all lines, and not just the one that runs.
+		[[ $REPLY != *$'\n'* || $1 == *a* ]] ||
+			READLINE_LINE=' for __shelld_i in 1; do \builtin eval "$__shelld_c"; done'
+		if [[ $seen && $1 != *x* && ! -s $__shelld_d/trap ]]; then
 			__shelld_c=${REPLY:1}
 			__shelld_x=$__shelld_t$'\n'${__shelld_m}'B;1;'$__shelld_z
-		else # the trace of eval, or what is written to stderr, is to come before
+		else # the trace of eval, what a trap for DEBUG writes, or a prompt elsewhere, is to come before
 			__shelld_c=$'__shelld_began\n'${REPLY:1}
 			__shelld_x=''
 		fi
@@ -219,7 +228,7 @@ __shelld_dump() {
 	for __shelld_i in _ {a..z} {A..Z}; do
 		builtin eval "__shelld_l=(\${!$__shelld_i@})"
 		for __shelld_j in "${__shelld_l[@]}"; do
-			[[ $__shelld_j != __shelld_? && ! -R $__shelld_j && ${!__shelld_j+x} ]] || builtin continue
+			[[ $__shelld_j != __shelld_? && $__shelld_j != READLINE_* && ! -R $__shelld_j && ${!__shelld_j+x} ]] || builtin continue
 			builtin eval "__shelld_l=\${$__shelld_j@a}"
 			[[ $__shelld_l == *x* && $__shelld_l != *[aA]* ]] || builtin continue
 			builtin printf '%s=%s\0' "$__shelld_j" "${!__shelld_j}"
@@ -227,6 +236,18 @@ __shelld_dump() {
 	done >|"$1"
 }
 
+__shelld_start() {
+	builtin local - keymap
+	builtin set +aefuvxCkET
+	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
+	__shelld_z=$'\a'
+	for keymap in emacs vi-insert vi-command; do
+		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG >|"$__shelld_d/trap"; __shelld_trigger "$-" "$__shelld_u"; } 9>&2 2>/dev/null'
+		builtin bind -m "$keymap" '"\e[5379;2~": accept-line'
+		builtin bind -m "$keymap" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
+	done
+	__shelld_hooks
+}
 case @USER@ in
 rc) if [[ -r ~/.bashrc ]]; then . ~/.bashrc; fi ;;
 file) if [[ -r @FILE@ ]]; then . @FILE@; fi ;;
@@ -237,16 +258,4 @@ login)
 	elif [[ -r ~/.profile ]]; then . ~/.profile; fi ;;
 esac
 
-__shelld_start() {
-	builtin local - keymap
-	builtin set +aefuvxCkET
-	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
-	__shelld_z=$'\a'
-	for keymap in emacs vi-insert vi-command; do
-		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_trigger "$-" "${_-}"; } 9>&2 2>/dev/null'
-		builtin bind -m "$keymap" '"\e[5379;2~": accept-line'
-		builtin bind -m "$keymap" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
-	done
-	__shelld_hooks
-}
 { __shelld_start; } 2>/dev/null
