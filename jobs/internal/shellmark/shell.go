@@ -26,10 +26,7 @@ func For(file string, argv []string) (Shell, bool) {
 		return "", false
 	}
 	s := Shell(strings.TrimPrefix(path.Base(argv[0]), "-"))
-	if !s.known() {
-		s = Shell(path.Base(file))
-	}
-	if base := Shell(path.Base(file)); !s.known() || file != "" && base != s {
+	if !s.known() || file != "" && Shell(path.Base(file)) != s {
 		return "", false // such as bash under the name of sh, which is another shell then
 	}
 	_, ok := s.options(argv)
@@ -127,7 +124,7 @@ func (o *options) fish(args []string) bool {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
-		case slices.Contains([]string{"--interactive", "--login", "--no-config", "--private"}, arg), flags(arg, "ilNP"):
+		case slices.Contains([]string{"--interactive", "--login", "--no-config", "--private"}, arg), arg[:min(1, len(arg))] != "+" && flags(arg, "ilNP"):
 			o.rest = append(o.rest, arg)
 		case slices.Contains([]string{"-C", "--init-command", "-f", "--features"}, arg) && i+1 < len(args):
 			o.rest = append(o.rest, arg, args[i+1])
@@ -138,7 +135,7 @@ func (o *options) fish(args []string) bool {
 			return false
 		}
 	}
-	return !strings.HasPrefix(strings.Join(o.rest, " "), "+")
+	return true
 }
 
 // flags says whether an argument is of single letters, all among those that are known.
