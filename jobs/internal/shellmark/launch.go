@@ -135,6 +135,11 @@ func (s Shell) Trigger() []byte {
 // new prompt. $? stays as it is, and what the code writes is dropped.
 func (s Shell) HiddenTrigger() []byte { return []byte(keyHidden) }
 
+// Drop is what is typed after More to have the shell drop the line that is not whole; Ready
+// follows. bash may not see an interrupt before the next key where it comes as a prompt is
+// being drawn, as it is without us: so there is one.
+func (s Shell) Drop() []byte { return []byte("\x03\r") }
+
 // quote quotes for bash and zsh.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 

@@ -79,7 +79,8 @@ type setup struct {
 	argv  []string          // default: the shell
 	files map[string]string // in the home directory
 	env   []string
-	plain bool // without the integration
+	plain bool                     // without the integration
+	edit  func(text []byte) []byte // what is done to our own file
 }
 
 // start starts a shell, and waits for its first prompt.
@@ -114,6 +115,9 @@ func start(t testing.TB, shell Shell, with setup) *session {
 		}
 		launch := NewLaunch(shell, argv, env, s.dir, s.nonce)
 		for name, text := range launch.Files {
+			if with.edit != nil {
+				text = with.edit(text)
+			}
 			s.must(os.WriteFile(filepath.Join(s.dir, name), text, 0o600))
 		}
 		for name, value := range launch.Env {

@@ -1,6 +1,7 @@
 package shellmark
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 )
@@ -252,16 +253,25 @@ func matches(got, want string) bool {
 }
 
 func TestCommands(t *testing.T) {
+	old := func(text []byte) []byte {
+		return bytes.Replace(text, []byte("BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]"), []byte("404"), 1)
+	}
 	for _, shell := range []struct {
 		name  Shell
+		as    string
+		setup setup
 		steps [][]step
 	}{
-		{Bash, [][]step{common, posix, bashOnly}},
-		{Zsh, [][]step{common, posix, zshOnly}},
-		{Fish, [][]step{common, fishOnly}},
+		{name: Bash, steps: [][]step{common, posix, bashOnly}},
+		{name: Bash, as: ", as one that is old", setup: setup{edit: old}, steps: [][]step{common, posix, bashOnly}},
+		{name: Bash, as: ", dumb", setup: setup{env: []string{"TERM=dumb"}}, steps: [][]step{common}},
+		{name: Zsh, steps: [][]step{common, posix, zshOnly}},
+		{name: Zsh, as: ", dumb", setup: setup{env: []string{"TERM=dumb"}}, steps: [][]step{common}},
+		{name: Fish, steps: [][]step{common, fishOnly}},
+		{name: Fish, as: ", dumb", setup: setup{env: []string{"TERM=dumb"}}, steps: [][]step{common}},
 	} {
-		t.Run(string(shell.name), func(t *testing.T) {
-			s := start(t, shell.name, setup{})
+		t.Run(string(shell.name)+shell.as, func(t *testing.T) {
+			s := start(t, shell.name, shell.setup)
 			cwd, count := s.home, 0
 			for _, steps := range shell.steps {
 				for _, step := range steps {

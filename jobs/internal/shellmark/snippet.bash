@@ -18,6 +18,7 @@ declare -g +x __shelld_h=''                       # the line of ours that runs
 declare -g +x __shelld_k=''                       # the number of the next line of history
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
 declare -g +x __shelld_e='{ __shelld_ended; } 2>/dev/null' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
+declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
 
 # tell PAYLOAD writes a mark.
@@ -122,6 +123,9 @@ __shelld_wrap() {
 		PS1=${PS1//"$__shelld_p"/} PS1=${PS1//"$__shelld_q"/}
 		PS1=$__shelld_p$PS1$__shelld_q
 	fi
+	if [[ $__shelld_0 && ${PS2-} != *"$__shelld_2" ]] && __shelld_free PS2; then
+		PS2=${PS2-} PS2=${PS2//"$__shelld_2"/}$__shelld_2
+	fi
 	if [[ ${PS0-} != *"$__shelld_0" ]] && __shelld_free PS0; then
 		PS0=${PS0-} PS0=${PS0//"$__shelld_0"/}$__shelld_0
 	fi
@@ -158,6 +162,7 @@ __shelld_hooks() {
 	__shelld_free PROMPT_COMMAND || builtin return 0
 	e=${e//"$__shelld_e"/:} e=${e//"$__shelld_r"/:}
 	PROMPT_COMMAND=$__shelld_e$'\n'$e$'\n'$__shelld_r
+	if [[ $e == *[!:[:space:]\;]* ]]; then __shelld_alone=''; else __shelld_alone=1; fi
 }
 
 __shelld_keep() {

@@ -84,6 +84,8 @@ __shelld_line_init() {
 			__shelld_escape "$PWD"
 			__shelld_tell "E;$s;$REPLY"
 			__shelld_tell R
+		elif [[ -z $__shelld_w && $CONTEXT == cont ]]; then
+			__shelld_tell M
 		fi
 	} 2>/dev/null
 }

@@ -244,3 +244,58 @@ func TestInterrupt(t *testing.T) {
 		})
 	}
 }
+
+// TestMore drops a line that is not whole, and one that is being looked for.
+func TestMore(t *testing.T) {
+	for _, shell := range []Shell{Bash, Zsh} {
+		t.Run(string(shell), func(t *testing.T) {
+			s := start(t, shell, setup{})
+			for range 2 {
+				s.typed("echo 'half\r")
+				s.await(More)
+				s.typed(string(shell.Drop()))
+				s.await(Ready)
+				if got := s.run("echo whole"); got.out != "whole\n" {
+					t.Errorf("%+v", got)
+				}
+			}
+		})
+	}
+}
+
+// TestStopped has a command stopped by a key, which ends it for the shell.
+func TestStopped(t *testing.T) {
+	for _, shell := range []Shell{Bash, Zsh, Fish} {
+		t.Run(string(shell), func(t *testing.T) {
+			s := start(t, shell, setup{})
+			began := s.begin("sh -c 'echo started; read a'")
+			s.awaitText(began.At, "started")
+			s.typed("\x1a")
+			if got := s.end(began); !strings.Contains(got.out, "started") || got.exit != 148 && shell != Fish {
+				t.Errorf("%+v", got)
+			}
+			began = s.begin("fg")
+			s.typed("x\r")
+			s.end(began)
+			if got := s.run("echo next"); got.out != "next\n" {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// TestViCommand has a command run from the mode in which keys are commands.
+func TestViCommand(t *testing.T) {
+	for _, shell := range []Shell{Bash, Zsh} { // fish takes what comes at once behind Escape for a key with Alt
+		t.Run(string(shell), func(t *testing.T) {
+			s := start(t, shell, setup{})
+			s.run(map[Shell]string{Bash: "set -o vi", Zsh: "bindkey -v"}[shell])
+			for _, keys := range []string{"echo a\x1bhh", "\x1bi", "", "\x1bA"} {
+				s.typed(keys)
+				if got := s.run("echo vi"); got.out != "vi\n" {
+					t.Errorf("%q: %+v", keys, got)
+				}
+			}
+		})
+	}
+}
