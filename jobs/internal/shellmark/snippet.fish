@@ -5,7 +5,6 @@ set -g __shelld_n @NONCE@ # the nonce
 set -g __shelld_d @DIR@   # the directory of the FIFO
 set -g __shelld_c ''      # the command
 set -g __shelld_b ''      # set when the command is about to run
-set -g __shelld_p ''      # the prompt that was wrapped
 
 function __shelld_tell
     builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null
@@ -34,16 +33,14 @@ end
 
 # The event comes before each prompt is drawn.
 function __shelld_wrap --on-event fish_prompt
-    set -l now (functions fish_prompt | string collect)
-    if test "$now" != "$__shelld_p"
-        functions -q fish_prompt; or return
-        functions -e __shelld_prompt
-        functions -c fish_prompt __shelld_prompt
-        function fish_prompt
-            __shelld_prompt
-            __shelld_tell R
-        end
-        set -g __shelld_p (functions fish_prompt | string collect)
+    set -l from (builtin functions --details fish_prompt)
+    test "$from" = $__shelld_d/init.fish; and return
+    builtin functions -q fish_prompt; or return
+    builtin functions -e __shelld_prompt
+    builtin functions -c fish_prompt __shelld_prompt
+    function fish_prompt
+        __shelld_prompt
+        __shelld_tell R
     end
 end
 
@@ -52,9 +49,9 @@ function __shelld_trigger
     read -z c <$__shelld_d/command; or return
     set -g __shelld_c (string sub -s 2 -- "$c" | string collect -N)
     set -g __shelld_o 1
-    commandline -r -- ' set __shelld_b 1; builtin eval "$__shelld_c"'
+    builtin commandline -r -- ' set __shelld_b 1; builtin eval "$__shelld_c"'
     __shelld_tell 'L;1'
-    commandline -f execute
+    builtin commandline -f execute
 end
 
 function __shelld_hidden
@@ -68,13 +65,13 @@ end
 
 function __shelld_keys
     for mode in default insert visual replace replace_one
-        bind -M $mode \e\[5379\;1~ __shelld_trigger
-        bind -M $mode \e\[5379\;3~ __shelld_hidden
+        builtin bind -M $mode \e\[5379\;1~ __shelld_trigger
+        builtin bind -M $mode \e\[5379\;3~ __shelld_hidden
     end
 end
 
 # Some bind all keys anew at the first prompt.
 function __shelld_first --on-event fish_prompt
-    functions -e __shelld_first
+    builtin functions -e __shelld_first
     __shelld_keys
 end

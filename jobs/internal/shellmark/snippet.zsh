@@ -28,7 +28,7 @@ __shelld_escape() {
 # that; this one is for a user who has it off.
 __shelld_precmd() {
 	{
-		builtin local s=$? u=$_
+		builtin local s="$?" u="$_"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
 		builtin local REPLY
@@ -70,7 +70,7 @@ __shelld_wrap() {
 
 # line-init: the editor reads keys now. A widget that has wrapped ours in its turn may call it again.
 __shelld_line_init() {
-	{ builtin local s=$? } 2>/dev/null
+	{ builtin local s="$?" } 2>/dev/null
 	if [[ -n $__shelld_i && -z $__shelld_w ]]; then
 		__shelld_set_w 1
 		builtin zle __shelld_user_line_init -- "$@"
@@ -101,7 +101,7 @@ __shelld_set_w() {
 # preexec: a command line is about to run.
 __shelld_preexec() {
 	{
-		builtin local x=$options[xtrace]
+		builtin local x=${options[xtrace]}
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		builtin local REPLY=$__shelld_t
@@ -122,7 +122,7 @@ __shelld_preexec() {
 # began tells it from within the line, where preexec has not.
 __shelld_began() {
 	{
-		builtin local s=$?
+		builtin local s="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
 		builtin printf '%s\e]633;shelld;%s;B;1;\a' "$__shelld_t" "$__shelld_n" >/dev/tty
@@ -178,7 +178,7 @@ __shelld_whole() {
 # The key that has hidden code run.
 __shelld_hidden() {
 	{
-		builtin local s=$?
+		builtin local s="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		builtin local __shelld_code
@@ -200,7 +200,7 @@ __shelld_dump() {
 # The first prompt, after all files of the user's.
 __shelld_first() {
 	{
-		builtin local s=$?
+		builtin local s="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
 		builtin zmodload zsh/parameter zsh/zle
