@@ -290,6 +290,9 @@ func TestCommands(t *testing.T) {
 					count++
 				}
 			}
+			if shell.name == Fish && bytes.Contains(s.out, []byte("__shelld_prompt")) {
+				t.Errorf("the prompt failed: %q", tail(s.out))
+			}
 			t.Logf("%d commands", count)
 			s.leave("exit 3")
 		})

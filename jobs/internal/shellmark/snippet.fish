@@ -33,12 +33,12 @@ end
 
 # The event comes before each prompt is drawn.
 function __shelld_wrap --on-event fish_prompt
-    set -l from (builtin functions --details fish_prompt)
-    test "$from" = $__shelld_d/init.fish; and return
+    set -l about (builtin functions --details --verbose fish_prompt)
+    test "$about[5]" = 'tells shelld that it is drawn'; and return
     builtin functions -q fish_prompt; or return
     builtin functions -e __shelld_prompt
     builtin functions -c fish_prompt __shelld_prompt
-    function fish_prompt
+    function fish_prompt --description 'tells shelld that it is drawn'
         __shelld_prompt
         __shelld_tell R
     end

@@ -106,6 +106,17 @@ func TestUsers(t *testing.T) {
 					}
 				}
 			}
+			if user.shell == Fish && strings.Contains(string(s.out), "__shelld_prompt") {
+				t.Errorf("the prompt failed: %q", tail(s.out))
+			}
+			from := len(s.out)
+			s.run("true")
+			s.begin("true")
+			if last := user.prompt[strings.LastIndexByte(user.prompt, '\n')+1:]; !strings.Contains(string(s.out[from:]), last) && !strings.Contains(user.name, "redrawn") {
+				t.Errorf("the prompt is no more: %q", s.out[from:])
+			}
+			s.await(Ended)
+			s.await(Ready)
 			s.leave("exit")
 		})
 	}
