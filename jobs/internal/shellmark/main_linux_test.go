@@ -93,14 +93,9 @@ func start(t testing.TB, shell Shell, with setup) *session {
 		}
 		t.Skip(err)
 	}
-	random := make([]byte, 16)
-	rand.Read(random)
-	s := &session{t: t, shell: shell, home: t.TempDir(), dir: t.TempDir(), nonce: hex.EncodeToString(random), chunk: make([]byte, 32<<10)}
+	s := &session{t: t, shell: shell, home: t.TempDir(), dir: t.TempDir(), nonce: random(), chunk: make([]byte, 32<<10)}
 	s.home, _ = filepath.EvalSymlinks(s.home)
-	for name, text := range with.files {
-		s.must(os.MkdirAll(filepath.Dir(filepath.Join(s.home, name)), 0o700))
-		s.must(os.WriteFile(filepath.Join(s.home, name), []byte(text), 0o600))
-	}
+	s.write(s.home, with.files)
 	if with.argv == nil {
 		with.argv = []string{string(shell)}
 	}
@@ -118,13 +113,39 @@ func start(t testing.TB, shell Shell, with setup) *session {
 			if with.edit != nil {
 				text = with.edit(text)
 			}
-			s.must(os.WriteFile(filepath.Join(s.dir, name), text, 0o600))
+			s.write(s.dir, map[string]string{name: string(text)})
 		}
 		for name, value := range launch.Env {
 			env = append(env, name+"="+value)
 		}
 		argv = launch.Argv
 	}
+	s.onTerminal(file, argv, env)
+	if !with.plain {
+		s.await(Ready)
+		for name := range NewLaunch(shell, with.argv, env, s.dir, s.nonce).Files {
+			s.must(os.Remove(filepath.Join(s.dir, name)))
+		}
+	}
+	return s
+}
+
+func random() string {
+	b := make([]byte, 16)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+func (s *session) write(dir string, files map[string]string) {
+	s.t.Helper()
+	for name, text := range files {
+		s.must(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		s.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+}
+
+func (s *session) onTerminal(file string, argv, env []string) {
+	s.t.Helper()
 	s.r = NewReader(s.nonce)
 	s.cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: s.home}
 	terminal, err := pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 24, Cols: 80})
@@ -134,14 +155,7 @@ func start(t testing.TB, shell Shell, with setup) *session {
 	terminal.Close()
 	s.must(unix.SetNonblock(fd, true)) // so that reading has a deadline
 	s.pty = os.NewFile(uintptr(fd), "terminal")
-	t.Cleanup(s.close)
-	if !with.plain {
-		s.await(Ready)
-		for name := range NewLaunch(shell, with.argv, env, s.dir, s.nonce).Files {
-			s.must(os.Remove(filepath.Join(s.dir, name)))
-		}
-	}
-	return s
+	s.t.Cleanup(s.close)
 }
 
 func (s *session) must(err error) {
