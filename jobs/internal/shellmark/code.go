@@ -2,6 +2,7 @@ package shellmark
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -50,8 +51,8 @@ func (s Shell) natural(command string) bool {
 	switch s {
 	case Bash:
 		return plain(command)
-	case Zsh: // not what history, comments, or a line that goes on are to the editor alone
-		return !strings.ContainsAny(command, "!#^") && !strings.Contains(command, "<<") && !strings.HasSuffix(command, `\`)
+	case Zsh:
+		return whole(command)
 	}
 	return false
 }
@@ -61,8 +62,21 @@ func (s Shell) natural(command string) bool {
 var reserved = map[string]bool{
 	"if": true, "then": true, "else": true, "elif": true, "fi": true, "for": true, "while": true,
 	"until": true, "do": true, "done": true, "case": true, "esac": true, "select": true,
-	"function": true, "coproc": true, "in": true,
+	"function": true, "coproc": true, "in": true, "time": true,
+	"repeat": true, "foreach": true, "nocorrect": true,
 	"history": true, "fc": true,
+}
+
+// whole says whether a line has nothing that history, comments, or a line that goes on are to
+// zsh's editor alone, nor anything of which its parser would not say that it goes on.
+func whole(line string) bool {
+	if strings.ContainsAny(line, "!#^()`") || strings.Contains(line, "<<") {
+		return false
+	}
+	if end := strings.TrimRight(line, " \t"); strings.ContainsAny(end[len(end)-1:], "&|\\") {
+		return false
+	}
+	return !slices.ContainsFunc(strings.Fields(line), func(word string) bool { return reserved[word] })
 }
 
 // plain says whether a line has nothing but words, quotes that are closed, names of variables,
@@ -158,7 +172,7 @@ func isName(s string) bool {
 // variable of that name.
 func (s Shell) SetVariable(name, value string) string {
 	switch {
-	case !isName(name):
+	case !isName(name), s == Bash && name == "PS0": // bash 5.2 then reads what it has freed
 		return ""
 	case s == Fish:
 		return "set -gx " + name + " " + fishQuote(value)

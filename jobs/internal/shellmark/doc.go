@@ -17,6 +17,9 @@
 //	Ended    its output ends exactly here; the mark has $? and $PWD.
 //	Ready    the next prompt is drawn.
 //
+// More comes in place of Ready where somebody has typed a line that is not whole: Drop()
+// has the shell forget it.
+//
 // What is typed by somebody has Began and Ended as well, with Ours false. HiddenTrigger
 // has code run between two commands, which is seen by nobody but for the mark [Ran].
 //
@@ -24,6 +27,20 @@
 // any other, the edited line is an eval of a variable, so that what is incomplete is an
 // error and not a question for the rest; the hooks print the command's own text, and the
 // Reader takes away the echo of that line. Neither gets into the shell's history.
+//
+// What is not exact:
+//
+//   - bash, several lines or what is not plain: a trap for ERR runs once more for the eval; $_ of the
+//     next command is the whole text; break and continue outside a loop say nothing.
+//   - bash, what users' traps for DEBUG write, and what set -v does, of our own hook stands
+//     before Ended. A command that clears PROMPT_COMMAND or PROMPT_EOL_MARK has its own end told
+//     later, behind the output of what it set; one that sets PS1 as well, not at all. After
+//     "exec 2>file" or "shopt -u promptvars" nothing is told of what is typed, only of ours.
+//   - zsh: names of directories with control characters come as the prompt shows them.
+//   - fish: $pipestatus of a command is $status; handlers of fish_postexec that the user's files
+//     have write before Ended; what is typed has what fish writes before it runs in its output.
+//   - A program that takes the shell's place (exec), and shells within it, tell nothing. Start-up files
+//     that do so are the reason for which Ready may never come.
 //
 // The nonce is in no environment and no argument, and in a file only until the caller
 // removes it, as it may once the first Ready has come. Who has it, can lie: a program that

@@ -23,7 +23,7 @@ const (
 )
 
 // triggerLines are what becomes the edited line where the command itself cannot.
-var triggerLines = []string{`set __shelld_b 1; eval "$__shelld_c"`, `eval "$__shelld_c"`}
+var triggerLines = []string{`for __shelld_i in 1; do \builtin eval "$__shelld_c"; done`, `set __shelld_b 1; builtin eval "$__shelld_c"`, `\builtin eval "$__shelld_c"`}
 
 // A Launch says how to start a shell with the integration.
 type Launch struct {
@@ -40,7 +40,7 @@ func NewLaunch(s Shell, argv, env []string, dir, nonce string) Launch {
 	o, _ := s.options(argv)
 	switch s {
 	case Bash:
-		return bashLaunch(o, argv, dir, nonce)
+		return bashLaunch(o, argv, env, dir, nonce)
 	case Zsh:
 		return zshLaunch(o, argv, env, dir, nonce)
 	default:
@@ -49,37 +49,50 @@ func NewLaunch(s Shell, argv, env []string, dir, nonce string) Launch {
 }
 
 // bash reads our file in place of the user's, which ours reads in its turn. A login shell
-// reads none, so that it is started as another: only "shopt login_shell" tells.
-func bashLaunch(o options, argv []string, dir, nonce string) Launch {
-	user := "rc"
+// reads none, and one with --norc would read the system's with it. Those are made to read the
+// file that ENV names, as bash does in the mode of POSIX, which is the first thing to be undone.
+func bashLaunch(o options, argv, env []string, dir, nonce string) Launch {
+	mode, user := "rc", "rc"
 	switch {
 	case o.login && o.noProfile:
-		user = "none"
+		mode, user = "posix", "none"
 	case o.login:
-		user = "login"
+		mode, user = "posix", "login"
 	case o.noRC:
-		user = "none"
+		mode, user = "posix", "none"
 	case o.rcFile != "":
 		user = "file"
 	}
 	name := filepath.Join(dir, "bashrc")
-	args := append([]string{strings.TrimPrefix(argv[0], "-"), "--rcfile", name}, o.long...)
-	return Launch{
-		Argv: append(args, o.rest...),
-		Files: map[string][]byte{"bashrc": fill(bashSnippet,
-			"NONCE", nonce, "DIR", quote(dir), "USER", user, "FILE", quote(o.rcFile))},
+	launch := Launch{Argv: []string{argv[0]}, Files: map[string][]byte{"bashrc": fill(bashSnippet, "MODE", mode,
+		"NONCE", nonce, "DIR", quote(dir), "USER", user, "FILE", quote(o.rcFile), "RESTORE", restore(env, "ENV"))}}
+	if mode == "posix" {
+		launch.Argv = append(launch.Argv, "--posix")
+		launch.Env = map[string]string{"ENV": name}
+		if o.login {
+			launch.Argv = append(launch.Argv, "--login")
+		}
+	} else {
+		launch.Argv = append(launch.Argv, "--rcfile", name)
 	}
+	launch.Argv = append(append(launch.Argv, o.long...), o.rest...)
+	return launch
+}
+
+// restore is code that sets a variable back to what an environment says.
+func restore(env []string, name string) string {
+	code := "builtin unset " + name
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			code = "builtin export " + name + "=" + quote(value)
+		}
+	}
+	return code
 }
 
 // zsh reads .zshenv of ZDOTDIR first of the user's files. Ours sets ZDOTDIR back, so that
 // all others are read as ever.
 func zshLaunch(o options, argv, env []string, dir, nonce string) Launch {
-	restore := "builtin unset ZDOTDIR"
-	for _, v := range env {
-		if value, ok := strings.CutPrefix(v, "ZDOTDIR="); ok {
-			restore = "builtin export ZDOTDIR=" + quote(value)
-		}
-	}
 	user := "rc"
 	if o.noRC {
 		user = "none"
@@ -88,7 +101,7 @@ func zshLaunch(o options, argv, env []string, dir, nonce string) Launch {
 		Argv: append([]string{argv[0]}, o.rest...),
 		Env:  map[string]string{"ZDOTDIR": dir},
 		Files: map[string][]byte{".zshenv": fill(zshSnippet,
-			"NONCE", nonce, "DIR", quote(dir), "RESTORE", restore, "USER", user)},
+			"NONCE", nonce, "DIR", quote(dir), "RESTORE", restore(env, "ZDOTDIR"), "USER", user)},
 	}
 }
 
@@ -121,6 +134,11 @@ func (s Shell) Trigger() []byte {
 // HiddenTrigger is what is typed to have the shell run the code in the FIFO at once, without a
 // new prompt. $? stays as it is, and what the code writes is dropped.
 func (s Shell) HiddenTrigger() []byte { return []byte(keyHidden) }
+
+// Drop is what is typed after More to have the shell drop the line that is not whole; Ready
+// follows. bash may not see an interrupt before the next key where it comes as a prompt is
+// being drawn, as it is without us: so there is one.
+func (s Shell) Drop() []byte { return []byte("\x03\r") }
 
 // quote quotes for bash and zsh.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

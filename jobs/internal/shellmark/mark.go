@@ -14,6 +14,7 @@ const (
 	Began                  // a command line is about to run: its output begins here
 	Ended                  // it has ended: its output ends here
 	Ran                    // hidden code has run; Exit is its status
+	More                   // bash, zsh: the shell reads the rest of a line that is not whole: type Drop() first
 )
 
 func (k Kind) String() string {
@@ -28,6 +29,8 @@ func (k Kind) String() string {
 		return "ended"
 	case Ran:
 		return "ran"
+	case More:
+		return "more"
 	}
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
@@ -62,6 +65,7 @@ const (
 //	E;EXIT;CWD;TEXT       ended
 //	e;EXIT;CWD            ended; the directory is as it is, up to the end
 //	H;EXIT                hidden code has run
+//	M                     more of a line is read
 //
 // parse tells what one says; ok is false for one that the hooks never write.
 func parse(payload []byte) (m Mark, line, ok bool) {
@@ -75,6 +79,8 @@ func parse(payload []byte) (m Mark, line, ok bool) {
 	switch field(0) {
 	case "R":
 		m.Kind = Ready
+	case "M":
+		m.Kind = More
 	case "L":
 		m.Kind = Loaded
 	case "B":

@@ -146,6 +146,13 @@ func (r *Reader) mark(payload []byte) {
 		if r.loading || r.running {
 			return
 		}
+	case More:
+		if r.running {
+			return
+		}
+		if r.loading {
+			r.release()
+		}
 	case Loaded:
 		if r.running {
 			return

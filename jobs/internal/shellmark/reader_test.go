@@ -42,13 +42,13 @@ var readings = []struct {
 		},
 	},
 	{
-		name: "one of ours", in: "$ " + marked("L;1") + ` eval "$__shelld_c"` + "\r\n\x1b[?2004l\rcat\r\n" + marked("B;1;") + "x" + marked("E;0;/") + "\r\n",
+		name: "one of ours", in: "$ " + marked("L;1") + ` \builtin eval "$__shelld_c"` + "\r\n\x1b[?2004l\rcat\r\n" + marked("B;1;") + "x" + marked("E;0;/") + "\r\n",
 		out:   "$ \x1b[?2004lcat\r\nx\r\n",
 		marks: []Mark{{Kind: Loaded, At: 2}, {Kind: Began, At: 15, Ours: true}, {Kind: Ended, At: 16, Ours: true, Cwd: "/"}},
 	},
 	{
 		name: "drawn twice, in colours, wrapped, beside output of another",
-		in: marked("L;1") + "noise\r\n" + " set __shelld_b 1; eval \"$__shelld_c\"\r\x1b[7C\x1b[34mset __she\r\nlld_b\x1b[m 1; eval \x1b[33m\"$__shelld_c\"\x1b[m\x1b(B\r\n" +
+		in: marked("L;1") + "noise\r\n" + " set __shelld_b 1; builtin eval \"$__shelld_c\"\r\x1b[7C\x1b[34mset __she\r\nlld_b\x1b[m 1; builtin eval \x1b[33m\"$__shelld_c\"\x1b[m\x1b(B\r\n" +
 			marked("R") + "\x1b]0;t\a\rtext\r\n" + marked("B;1;"),
 		out:   "noise\r\n\x1b[34m\x1b[m\x1b[33m\x1b[m\x1b(B\x1b]0;t\atext\r\n",
 		marks: []Mark{{Kind: Loaded}, {Kind: Began, At: 38, Ours: true}},
@@ -62,9 +62,9 @@ var readings = []struct {
 		marks: []Mark{{Kind: Loaded}, {Kind: Began, At: 20, Ours: true}},
 	},
 	{
-		name: "too much before it begins", in: marked("L;1") + strings.Repeat("x", maxRegion) + `eval "$__shelld_c"` + marked("B;1;"),
-		out:   strings.Repeat("x", maxRegion) + `eval "$__shelld_c"`,
-		marks: []Mark{{Kind: Loaded}, {Kind: Began, At: maxRegion + 18, Ours: true}},
+		name: "too much before it begins", in: marked("L;1") + strings.Repeat("x", maxRegion) + `\builtin eval "$__shelld_c"` + marked("B;1;"),
+		out:   strings.Repeat("x", maxRegion) + `\builtin eval "$__shelld_c"`,
+		marks: []Mark{{Kind: Loaded}, {Kind: Began, At: maxRegion + 27, Ours: true}},
 	},
 	{
 		name: "told twice, or out of turn", in: marked("E;1;/") + marked("B;0;x") + marked("R") + marked("L;1") + "o" + marked("e;2;/a;%41") + marked("E;0;/b") + marked("H;3"),

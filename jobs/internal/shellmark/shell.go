@@ -18,7 +18,7 @@ const (
 // For says which shell it is that path and argv start, and whether it can be given the
 // integration: it must be interactive, and all its arguments flags that are known here. What runs
 // a script or a line (-c, -s, FILE), is restricted, privileged or POSIX's own, or reads no line by
-// an editor of its own, is not.
+// an editor of its own, is not; nor what exports all that it defines, our functions among it.
 //
 // argv[0] may begin with "-", as that of a login shell does.
 func For(file string, argv []string) (Shell, bool) {
@@ -26,10 +26,7 @@ func For(file string, argv []string) (Shell, bool) {
 		return "", false
 	}
 	s := Shell(strings.TrimPrefix(path.Base(argv[0]), "-"))
-	if !s.known() {
-		s = Shell(path.Base(file))
-	}
-	if base := Shell(path.Base(file)); !s.known() || file != "" && base != s {
+	if !s.known() || file != "" && Shell(path.Base(file)) != s {
 		return "", false // such as bash under the name of sh, which is another shell then
 	}
 	_, ok := s.options(argv)
@@ -77,10 +74,10 @@ func (o *options) bash(args []string) bool {
 			o.rcFile = args[i]
 		case arg == "--verbose":
 			o.long = append(o.long, arg)
-		case slices.Contains([]string{"-o", "+o", "-O", "+O"}, arg) && more && args[i+1] != "posix":
+		case slices.Contains([]string{"-o", "+o", "-O", "+O"}, arg) && more && args[i+1] != "posix" && args[i+1] != "allexport":
 			o.rest = append(o.rest, arg, args[i+1])
 			i++
-		case flags(arg, "ilabefhmuvxBCEHPT"):
+		case flags(arg, "ilbefhmuvxBCEHPT"):
 			if arg[0] == '-' && strings.Contains(arg, "l") {
 				o.login, arg = true, strings.ReplaceAll(arg, "l", "")
 			}
@@ -104,7 +101,7 @@ func (o *options) zsh(args []string) bool {
 			o.rest = append(o.rest, arg)
 		case (arg == "-o" || arg == "+o") && i+1 < len(args):
 			switch strings.ReplaceAll(strings.ToLower(args[i+1]), "_", "") {
-			case "rcs", "norcs", "zle", "nozle", "restricted", "privileged", "singlecommand", "exec", "noexec":
+			case "rcs", "norcs", "zle", "nozle", "restricted", "privileged", "singlecommand", "exec", "noexec", "allexport":
 				return false
 			}
 			o.rest = append(o.rest, arg, args[i+1])
@@ -127,7 +124,7 @@ func (o *options) fish(args []string) bool {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
-		case slices.Contains([]string{"--interactive", "--login", "--no-config", "--private"}, arg), flags(arg, "ilNP"):
+		case slices.Contains([]string{"--interactive", "--login", "--no-config", "--private"}, arg), arg[:min(1, len(arg))] != "+" && flags(arg, "ilNP"):
 			o.rest = append(o.rest, arg)
 		case slices.Contains([]string{"-C", "--init-command", "-f", "--features"}, arg) && i+1 < len(args):
 			o.rest = append(o.rest, arg, args[i+1])
@@ -138,7 +135,7 @@ func (o *options) fish(args []string) bool {
 			return false
 		}
 	}
-	return !strings.HasPrefix(strings.Join(o.rest, " "), "+")
+	return true
 }
 
 // flags says whether an argument is of single letters, all among those that are known.

@@ -7,16 +7,18 @@ if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is ma
 	set +o posix
 	shopt -u inherit_errexit
 	@RESTORE@
-	[[ $HISTFILE != "$HOME/.sh_history" ]] || HISTFILE=$HOME/.bash_history
+	[[ ${HISTFILE-} != ~/.sh_history ]] || HISTFILE=~/.bash_history
 fi
 
 declare -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
 declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
-declare -g +x __shelld_c='' __shelld_x=''         # the command; what PS0 writes
+declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
+declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a key
 declare -g +x __shelld_h=''                       # the line of ours that runs
 declare -g +x __shelld_k=''                       # the number of the next line of history
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
 declare -g +x __shelld_e='{ __shelld_ended; } 2>/dev/null' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
+declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
 
 # tell PAYLOAD writes a mark.
@@ -102,7 +104,7 @@ __shelld_prompt() {
 	builtin local - IFS=$' \t\n'
 	builtin set +aefuvxCkET
 	__shelld_wrap
-	[[ -t 9 ]] || __shelld_tell R # the prompt is written elsewhere
+	[[ -t 9 && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell R # the prompt does not
 	builtin return 0
 }
 
@@ -115,11 +117,14 @@ __shelld_wrap() {
 		__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
 		__shelld_0='${__shelld_x-}'
 	else
-		__shelld_p='' __shelld_q="\\[${__shelld_m}R$__shelld_z\\]" __shelld_0=$__shelld_x
+		__shelld_p='' __shelld_q="\\[${__shelld_m}R$__shelld_z\\]" __shelld_0=''
 	fi
 	if [[ ${PS1-} != "$__shelld_p"*"$__shelld_q" ]] && __shelld_free PS1; then
 		PS1=${PS1//"$__shelld_p"/} PS1=${PS1//"$__shelld_q"/}
 		PS1=$__shelld_p$PS1$__shelld_q
+	fi
+	if [[ $__shelld_0 && ${PS2-} != *"$__shelld_2" ]] && __shelld_free PS2; then
+		PS2=${PS2-} PS2=${PS2//"$__shelld_2"/}$__shelld_2
 	fi
 	if [[ ${PS0-} != *"$__shelld_0" ]] && __shelld_free PS0; then
 		PS0=${PS0-} PS0=${PS0//"$__shelld_0"/}$__shelld_0
@@ -157,28 +162,39 @@ __shelld_hooks() {
 	__shelld_free PROMPT_COMMAND || builtin return 0
 	e=${e//"$__shelld_e"/:} e=${e//"$__shelld_r"/:}
 	PROMPT_COMMAND=$__shelld_e$'\n'$e$'\n'$__shelld_r
+	if [[ $e == *[!:[:space:]\;]* ]]; then __shelld_alone=''; else __shelld_alone=1; fi
+}
+
+__shelld_keep() {
+	builtin local -
+	builtin set +aeux
+	__shelld_u=$1
 }
 
 # The key that has the command in the FIFO run. What follows is another, which accepts the line.
 __shelld_trigger() {
-	builtin local - IFS=$' \t\n' REPLY __shelld_t
+	builtin local - IFS=$' \t\n' REPLY seen=''
 	builtin set +aefuvxCkET
 	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
 	IFS='' builtin read -r -d '' REPLY <"$__shelld_d/command" || builtin return 0
-	__shelld_wrap
-	if [[ $REPLY == n* && -t 9 && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
+	__shelld_hooks
+	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && seen=1 # PS0 itself must not be set here: bash has read it
+	if [[ $REPLY == n* && $seen && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
 		__shelld_c=${REPLY:1} READLINE_LINE=${REPLY:1}
 		__shelld_x=${__shelld_m}'B;1;'$__shelld_z
 		__shelld_tell 'L;0'
 	else
 		__shelld_show "${REPLY:1}"
-		READLINE_LINE=' eval "$__shelld_c"'
-		if [[ -t 9 && $1 != *x* ]]; then
+		READLINE_LINE=' \builtin eval "$__shelld_c"'
+		# In a loop, an interrupt ends all lines, and not just the one that runs.
+		[[ $REPLY != *$'\n'* || $1 == *a* ]] ||
+			READLINE_LINE=' for __shelld_i in 1; do \builtin eval "$__shelld_c"; done'
+		if [[ $seen && $1 != *x* && ! -s $__shelld_d/trap ]]; then
 			__shelld_c=${REPLY:1}
 			__shelld_x=$__shelld_t$'\n'${__shelld_m}'B;1;'$__shelld_z
-		else # the trace of eval, or what is written to stderr, is to come before
+		else # the trace of eval, what a trap for DEBUG writes, or a prompt elsewhere, is to come before
 			__shelld_c=$'__shelld_began\n'${REPLY:1}
-			__shelld_x=$__shelld_t
+			__shelld_x=''
 		fi
 		__shelld_tell 'L;1'
 	fi
@@ -189,7 +205,7 @@ __shelld_trigger() {
 __shelld_began() {
 	{
 		builtin set -- "$?"
-		builtin printf '%s\n\e]633;shelld;%s;B;1;\a' "$__shelld_x" "$__shelld_n" >/dev/tty
+		builtin printf '%s\n\e]633;shelld;%s;B;1;\a' "$__shelld_t" "$__shelld_n" >/dev/tty
 		if [[ $- == *e* ]]; then builtin return 0; fi
 		builtin return "$1"
 	} 2>/dev/null
@@ -217,7 +233,7 @@ __shelld_dump() {
 	for __shelld_i in _ {a..z} {A..Z}; do
 		builtin eval "__shelld_l=(\${!$__shelld_i@})"
 		for __shelld_j in "${__shelld_l[@]}"; do
-			[[ $__shelld_j != __shelld_? && ! -R $__shelld_j && ${!__shelld_j+x} ]] || builtin continue
+			[[ $__shelld_j != __shelld_? && $__shelld_j != READLINE_* && ! -R $__shelld_j && ${!__shelld_j+x} ]] || builtin continue
 			builtin eval "__shelld_l=\${$__shelld_j@a}"
 			[[ $__shelld_l == *x* && $__shelld_l != *[aA]* ]] || builtin continue
 			builtin printf '%s=%s\0' "$__shelld_j" "${!__shelld_j}"
@@ -225,6 +241,18 @@ __shelld_dump() {
 	done >|"$1"
 }
 
+__shelld_start() {
+	builtin local - keymap
+	builtin set +aefuvxCkET
+	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
+	__shelld_z=$'\a'
+	for keymap in emacs vi-insert vi-command; do
+		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG >|"$__shelld_d/trap"; __shelld_trigger "$-" "$__shelld_u"; } 9>&2 2>/dev/null'
+		builtin bind -m "$keymap" '"\e[5379;2~": accept-line'
+		builtin bind -m "$keymap" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
+	done
+	__shelld_hooks
+}
 case @USER@ in
 rc) if [[ -r ~/.bashrc ]]; then . ~/.bashrc; fi ;;
 file) if [[ -r @FILE@ ]]; then . @FILE@; fi ;;
@@ -235,16 +263,4 @@ login)
 	elif [[ -r ~/.profile ]]; then . ~/.profile; fi ;;
 esac
 
-__shelld_start() {
-	builtin local - keymap
-	builtin set +aefuvxCkET
-	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
-	__shelld_z=$'\a'
-	for keymap in emacs vi-insert vi-command; do
-		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_trigger "${_-}"; } 9>&2 2>/dev/null'
-		builtin bind -m "$keymap" '"\e[5379;2~": accept-line'
-		builtin bind -m "$keymap" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
-	done
-	__shelld_hooks
-}
 { __shelld_start; } 2>/dev/null

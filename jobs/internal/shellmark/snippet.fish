@@ -5,24 +5,9 @@ set -g __shelld_n @NONCE@ # the nonce
 set -g __shelld_d @DIR@   # the directory of the FIFO
 set -g __shelld_c ''      # the command
 set -g __shelld_b ''      # set when the command is about to run
-set -g __shelld_p ''      # the prompt that was wrapped
 
 function __shelld_tell
     builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null
-end
-
-# escape TEXT prints what a field of a mark may be.
-function __shelld_escape
-    if not string match -qr '[\x01-\x1f\x7f%;]' -- "$argv[1]"
-        builtin printf %s "$argv[1]"
-        return
-    end
-    set -l t (string replace -a % %25 -- "$argv[1]" | string replace -a ';' %3B | string collect -N)
-    for i in (string split ' ' '01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F 10 11 12 13 14 15 16 17 18 19 1A 1B 1C 1D 1E 1F 7F')
-        set -l c (builtin printf "\\x$i" | string collect -N)
-        set t (string replace -a -- $c %$i "$t" | string collect -N)
-    end
-    builtin printf %s $t
 end
 
 # The line of the trigger sets this variable: what fish itself writes between its event for a
@@ -37,27 +22,25 @@ end
 
 function __shelld_preexec --on-event fish_preexec
     set -q __shelld_o; and return
-    __shelld_tell "B;0;"(__shelld_escape (string sub -l 65536 -- "$argv[1]" | string collect) | string collect)
+    __shelld_tell "B;0;"(string escape --style=url -- (string sub -l 65536 -- "$argv[1]" | string collect))
 end
 
 function __shelld_postexec --on-event fish_postexec
     set -l s $status
-    __shelld_tell "E;$s;"(__shelld_escape "$PWD" | string collect)
+    __shelld_tell "E;$s;"(string escape --style=url -- "$PWD")
     set -e -g __shelld_o
 end
 
 # The event comes before each prompt is drawn.
 function __shelld_wrap --on-event fish_prompt
-    set -l now (functions fish_prompt | string collect)
-    if test "$now" != "$__shelld_p"
-        functions -q fish_prompt; or return
-        functions -e __shelld_prompt
-        functions -c fish_prompt __shelld_prompt
-        function fish_prompt
-            __shelld_prompt
-            __shelld_tell R
-        end
-        set -g __shelld_p (functions fish_prompt | string collect)
+    set -l about (builtin functions --details --verbose fish_prompt)
+    test "$about[5]" = 'tells shelld that it is drawn'; and return
+    builtin functions -q fish_prompt; or return
+    builtin functions -e __shelld_prompt
+    builtin functions -c fish_prompt __shelld_prompt
+    function fish_prompt --description 'tells shelld that it is drawn'
+        __shelld_prompt
+        __shelld_tell R
     end
 end
 
@@ -66,9 +49,9 @@ function __shelld_trigger
     read -z c <$__shelld_d/command; or return
     set -g __shelld_c (string sub -s 2 -- "$c" | string collect -N)
     set -g __shelld_o 1
-    commandline -r -- ' set __shelld_b 1; eval "$__shelld_c"'
+    builtin commandline -r -- ' set __shelld_b 1; builtin eval "$__shelld_c"'
     __shelld_tell 'L;1'
-    commandline -f execute
+    builtin commandline -f execute
 end
 
 function __shelld_hidden
@@ -82,13 +65,13 @@ end
 
 function __shelld_keys
     for mode in default insert visual replace replace_one
-        bind -M $mode \e\[5379\;1~ __shelld_trigger
-        bind -M $mode \e\[5379\;3~ __shelld_hidden
+        builtin bind -M $mode \e\[5379\;1~ __shelld_trigger
+        builtin bind -M $mode \e\[5379\;3~ __shelld_hidden
     end
 end
 
 # Some bind all keys anew at the first prompt.
 function __shelld_first --on-event fish_prompt
-    functions -e __shelld_first
+    builtin functions -e __shelld_first
     __shelld_keys
 end

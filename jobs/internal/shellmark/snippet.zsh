@@ -28,7 +28,7 @@ __shelld_escape() {
 # that; this one is for a user who has it off.
 __shelld_precmd() {
 	{
-		builtin local s=$? u=$_
+		builtin local s="$?" u="$_"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
 		builtin local REPLY
@@ -70,11 +70,11 @@ __shelld_wrap() {
 
 # line-init: the editor reads keys now. A widget that has wrapped ours in its turn may call it again.
 __shelld_line_init() {
-	{ builtin local s=$? } 2>/dev/null
+	{ builtin local s="$?" } 2>/dev/null
 	if [[ -n $__shelld_i && -z $__shelld_w ]]; then
-		__shelld_w=1
+		__shelld_set_w 1
 		builtin zle __shelld_user_line_init -- "$@"
-		__shelld_w=''
+		__shelld_set_w ''
 	fi
 	{
 		builtin emulate -L zsh
@@ -84,31 +84,59 @@ __shelld_line_init() {
 			__shelld_escape "$PWD"
 			__shelld_tell "E;$s;$REPLY"
 			__shelld_tell R
+		elif [[ -z $__shelld_w && $CONTEXT == cont ]]; then
+			__shelld_tell M
 		fi
+	} 2>/dev/null
+}
+
+__shelld_set_w() {
+	{
+		builtin emulate -L zsh
+		builtin setopt no_xtrace no_verbose no_all_export
+		__shelld_w=$1
 	} 2>/dev/null
 }
 
 # preexec: a command line is about to run.
 __shelld_preexec() {
 	{
+		builtin local x=${options[xtrace]}
 		builtin emulate -L zsh
-		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		builtin local REPLY=$__shelld_t
-		if [[ -n $__shelld_o ]]; then
-			__shelld_t=''
-			builtin printf '%s\e]633;shelld;%s;B;1;\a' "$REPLY" "$__shelld_n" >/dev/tty
+		# The last argument is what the command finds in $_, and nothing may come behind it:
+		# a trap for DEBUG would write what it writes to the command's output.
+		if [[ $__shelld_o == 2 && $x == on ]]; then # the trace of eval is to come before
+			__shelld_c=$'__shelld_began\n'$__shelld_c
+		elif [[ -n $__shelld_o ]]; then
+			builtin printf '%s\e]633;shelld;%s;B;1;\a%.0s' "$REPLY" "$__shelld_n" "$__shelld_u" >/dev/tty
 		else
 			REPLY=${1:-$2}
 			__shelld_escape "${REPLY[1,65536]}"
-			__shelld_tell "B;0;$REPLY"
+			builtin printf '\e]633;shelld;%s;B;0;%s\a%.0s' "$__shelld_n" "$REPLY" "$__shelld_u" >/dev/tty
 		fi
-		builtin : "$__shelld_u"
+	} 2>/dev/null
+}
+
+# began tells it from within the line, where preexec has not.
+__shelld_began() {
+	{
+		builtin local s="$?"
+		builtin emulate -L zsh
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
+		builtin printf '%s\e]633;shelld;%s;B;1;\a' "$__shelld_t" "$__shelld_n" >/dev/tty
+		builtin return $s
 	} 2>/dev/null
 }
 
 # addhistory keeps a line of ours out of history.
 __shelld_addhistory() {
-	{ [[ -z $__shelld_o ]] } 2>/dev/null
+	{
+		builtin emulate -L zsh
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
+		if [[ -n $__shelld_o ]]; then builtin return 1; fi
+	} 2>/dev/null
 }
 
 # The key that has the command in the FIFO run.
@@ -126,7 +154,7 @@ __shelld_trigger() {
 			BUFFER=$c
 			__shelld_tell 'L;0'
 		else
-			__shelld_c=$c BUFFER=' eval "$__shelld_c"'
+			__shelld_o=2 __shelld_c=$c BUFFER=' \builtin eval "$__shelld_c"'
 			(( $#c <= 4096 )) || c=${c[1,4096]}…
 			__shelld_t=${${c//(#m)[[:cntrl:]]/${${(M)MATCH:#[$'\n'$'\t']}:-?}}%$'\n'}$'\n'
 			__shelld_tell 'L;1'
@@ -139,16 +167,18 @@ __shelld_trigger() {
 # whole says whether c is a whole line, and one of which the editor would not ask anything.
 __shelld_whole() {
 	[[ ! -o correct && ! -o correct_all ]] || builtin return 1
-	builtin unfunction __shelld_check 2>/dev/null
-	functions[__shelld_check]=$c
-	(( ${+functions[__shelld_check]} )) || builtin return 1
-	builtin unfunction __shelld_check
+	builtin local text
+	for text in $c "{ $c"$'\n}'; do # what goes on in the next line is whole to the first alone
+		functions[__shelld_check]=$text
+		(( ${+functions[__shelld_check]} )) || builtin return 1
+		builtin unfunction __shelld_check
+	done
 }
 
 # The key that has hidden code run.
 __shelld_hidden() {
 	{
-		builtin local s=$?
+		builtin local s="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		builtin local __shelld_code
@@ -170,7 +200,7 @@ __shelld_dump() {
 # The first prompt, after all files of the user's.
 __shelld_first() {
 	{
-		builtin local s=$?
+		builtin local s="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
 		builtin zmodload zsh/parameter zsh/zle

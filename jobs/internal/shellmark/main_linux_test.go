@@ -1,5 +1,3 @@
-//go:build unix
-
 package shellmark
 
 import (
@@ -23,7 +21,7 @@ import (
 )
 
 // watchdog is how long anything may take that takes milliseconds.
-const watchdog = 30 * time.Second
+const watchdog = 8 * time.Second
 
 // TestMain proves that the tests left no goroutine, no descriptor and no child.
 func TestMain(m *testing.M) {
@@ -81,7 +79,8 @@ type setup struct {
 	argv  []string          // default: the shell
 	files map[string]string // in the home directory
 	env   []string
-	plain bool // without the integration
+	plain bool                     // without the integration
+	edit  func(text []byte) []byte // what is done to our own file
 }
 
 // start starts a shell, and waits for its first prompt.
@@ -94,14 +93,9 @@ func start(t testing.TB, shell Shell, with setup) *session {
 		}
 		t.Skip(err)
 	}
-	random := make([]byte, 16)
-	rand.Read(random)
-	s := &session{t: t, shell: shell, home: t.TempDir(), dir: t.TempDir(), nonce: hex.EncodeToString(random), chunk: make([]byte, 32<<10)}
+	s := &session{t: t, shell: shell, home: t.TempDir(), dir: t.TempDir(), nonce: random(), chunk: make([]byte, 32<<10)}
 	s.home, _ = filepath.EvalSymlinks(s.home)
-	for name, text := range with.files {
-		s.must(os.MkdirAll(filepath.Dir(filepath.Join(s.home, name)), 0o700))
-		s.must(os.WriteFile(filepath.Join(s.home, name), []byte(text), 0o600))
-	}
+	s.write(s.home, with.files)
 	if with.argv == nil {
 		with.argv = []string{string(shell)}
 	}
@@ -116,13 +110,42 @@ func start(t testing.TB, shell Shell, with setup) *session {
 		}
 		launch := NewLaunch(shell, argv, env, s.dir, s.nonce)
 		for name, text := range launch.Files {
-			s.must(os.WriteFile(filepath.Join(s.dir, name), text, 0o600))
+			if with.edit != nil {
+				text = with.edit(text)
+			}
+			s.write(s.dir, map[string]string{name: string(text)})
 		}
 		for name, value := range launch.Env {
 			env = append(env, name+"="+value)
 		}
 		argv = launch.Argv
 	}
+	s.onTerminal(file, argv, env)
+	if !with.plain {
+		s.await(Ready)
+		for name := range NewLaunch(shell, with.argv, env, s.dir, s.nonce).Files {
+			s.must(os.Remove(filepath.Join(s.dir, name)))
+		}
+	}
+	return s
+}
+
+func random() string {
+	b := make([]byte, 16)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+func (s *session) write(dir string, files map[string]string) {
+	s.t.Helper()
+	for name, text := range files {
+		s.must(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+		s.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+}
+
+func (s *session) onTerminal(file string, argv, env []string) {
+	s.t.Helper()
 	s.r = NewReader(s.nonce)
 	s.cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: s.home}
 	terminal, err := pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 24, Cols: 80})
@@ -132,14 +155,7 @@ func start(t testing.TB, shell Shell, with setup) *session {
 	terminal.Close()
 	s.must(unix.SetNonblock(fd, true)) // so that reading has a deadline
 	s.pty = os.NewFile(uintptr(fd), "terminal")
-	t.Cleanup(s.close)
-	if !with.plain {
-		s.await(Ready)
-		for name := range NewLaunch(shell, with.argv, env, s.dir, s.nonce).Files {
-			s.must(os.Remove(filepath.Join(s.dir, name)))
-		}
-	}
-	return s
+	s.t.Cleanup(s.close)
 }
 
 func (s *session) must(err error) {
@@ -290,4 +306,16 @@ func (s *session) leave(command string) {
 	s.begin(command)
 	for s.read() {
 	}
+}
+
+// withDescriptor calls f with a file's descriptor, which stays as it is.
+func withDescriptor(f *os.File, do func(fd int) error) (err error) {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if e := c.Control(func(fd uintptr) { err = do(int(fd)) }); e != nil {
+		return e
+	}
+	return err
 }
