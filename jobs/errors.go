@@ -32,6 +32,8 @@ const (
 	CodeOutputFileError
 	CodePolicyDenied
 	CodeConfirmationDenied
+	CodeShellBusy
+	CodeShellIntegrationUnavailable
 	codeCount // the number of codes
 )
 

@@ -79,6 +79,7 @@ func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.
 		Mode:    jobs.Mode(or(p.Mode, "")), Cols: int(or(p.Cols, 0)), Rows: int(or(p.Rows, 0)),
 		Name: or(p.Name, ""), Group: or(p.Group, ""), Description: or(p.Description, ""),
 		Stderr: jobs.StderrMode(or(p.Stderr, schema.StderrTargetSeparate)), Record: or(p.Record, false),
+		Plain: or(p.ShellIntegration, schema.ShellIntegrationModeAuto) == schema.ShellIntegrationModeOff,
 	}
 	if spec.Mode == "" && byDefault == jobs.ModePipe {
 		spec.Mode = jobs.ModePipe
@@ -133,7 +134,8 @@ func (s *Server) jobRun(r *request) error {
 		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
 		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile, Record: p.Record, KillAfterMs: p.KillAfterMs, Limits: p.Limits,
 	}, jobs.ModePipe)
-	p.Stdin = nil // as setStdio does, of a copy
+	p.Stdin = nil     // as setStdio does, of a copy
+	spec.Plain = true // it is run for its end, and asked nothing
 	if err != nil {
 		return err
 	}

@@ -510,7 +510,7 @@ type OutputRange struct {
 	To *int64 `json:"to,omitempty"`
 }
 
-// ShellCommand: A command that a shell has run, runs, or has in line.
+// ShellCommand: A command that a shell has run, or runs.
 type ShellCommand struct {
 	// Names a command of a shell job with shell integration: counted from 1 per job, those
 	// of job/exec as they are asked for, those that are typed as they begin.
@@ -525,18 +525,16 @@ type ShellCommand struct {
 	// Its exit status; null while it has not ended, and where the shell has ended without
 	// telling one.
 	ExitCode *int64 `json:"exitCode"`
-	// When the shell began it; absent while it waits in line, and where it was never begun.
-	StartedAt *string `json:"startedAt,omitempty"`
+	// When the shell began it.
+	StartedAt string `json:"startedAt"`
 	// When it ended; absent while it has not.
 	EndedAt *string `json:"endedAt,omitempty"`
-	// Milliseconds from its start to its end, or to now while it runs; 0 where it was not
-	// begun.
+	// Milliseconds from its start to its end, or to now while it runs.
 	DurationMs int64 `json:"durationMs"`
 	// The shell's directory when it had ended; absent where that is not known.
 	Cwd *string `json:"cwd,omitempty"`
-	// Where what it wrote stands in the stream pty, in raw bytes; absent where it was not
-	// begun.
-	Output *OutputRange `json:"output,omitempty"`
+	// Where what it wrote stands in the stream pty, in raw bytes.
+	Output OutputRange `json:"output"`
 	// Whether it has ended, or its shell has.
 	Finished bool `json:"finished"`
 }
@@ -2225,10 +2223,11 @@ type JobCommandFinishedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// ExecTimeout: leave: the command goes on, and the answer has finished false. interrupt:
-// the terminal's interrupt character is typed, which ends most commands and not the
-// shell, and the answer tells what came of it. Under either a command that still waits
-// for the shell stays in line.
+// ExecTimeout: leave: the command goes on, and the answer has finished false; one that
+// still waits in line stays there, and runs later. interrupt: what runs is interrupted,
+// as by job/signal INT, which ends most commands and not the shell, and the answer tells
+// what came of it within two seconds; a command that still waits in line is taken out of
+// it and never runs.
 type ExecTimeout string
 
 // The values of ExecTimeout.
@@ -2237,8 +2236,9 @@ const (
 	ExecTimeoutInterrupt ExecTimeout = "interrupt"
 )
 
-// IfBusy: queue: the command waits until the shell has run what is before it. fail: the
-// request is shellBusy where the shell runs a command, or has one in line.
+// IfBusy: queue: the command waits until the shell has run what is before it; where a
+// thousand wait already it is shellBusy. fail: the request is shellBusy where the shell
+// runs a command, or has one in line.
 type IfBusy string
 
 // The values of IfBusy.
@@ -2253,8 +2253,8 @@ const (
 type ExecWait struct {
 	// Conditions, of which any ends the request as well. Default: none.
 	Until []Condition `json:"until,omitzero"`
-	// From where on output counts for conditions and for the outcome. Default: the moment at
-	// which the request is taken.
+	// From where on output counts for conditions and for the outcome. Default: where the
+	// output of the command begins.
 	From json.RawMessage `json:"from,omitempty"`
 	// How much output the result carries; of more, head and tail are kept. It bounds output,
 	// and the outcome's output as well. Default 16384.
@@ -2281,7 +2281,8 @@ type JobExecParams struct {
 	// Milliseconds from when the request was read after which onTimeout is done, time in
 	// line included; null: never. Default 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// What happens at timeoutMs. Default leave.
+	// What happens at timeoutMs, and when the request is cancelled; a cancelled command that
+	// still waits in line never runs. Default leave.
 	OnTimeout *ExecTimeout `json:"onTimeout,omitempty"`
 	// What happens where the shell runs something already. Default queue.
 	IfBusy *IfBusy `json:"ifBusy,omitempty"`
@@ -2308,20 +2309,20 @@ type JobExecResult struct {
 	// shell has ended with it.
 	Cwd *string `json:"cwd,omitempty"`
 	// Milliseconds from when the shell began the command to its end, or to the answer where
-	// it runs on; 0 where it waits in line.
+	// it runs on; 0 where it was not begun.
 	DurationMs int64 `json:"durationMs"`
 	// Names the command: for the condition command, job/history and job/commandFinished.
 	CommandID int64 `json:"commandId"`
-	// Whether the command has ended, or its shell has.
+	// Whether the command has ended, its shell has, or it will never run.
 	Finished bool `json:"finished"`
 	// Whether the command still waits in line for the shell, which has not begun it. Absent:
 	// false.
 	Queued *bool `json:"queued,omitempty"`
-	// Whether the interrupt character was typed, because timeoutMs had passed. Absent:
-	// false.
+	// Whether the command was interrupted, or taken out of line, because timeoutMs had
+	// passed. Absent: false.
 	Interrupted *bool `json:"interrupted,omitempty"`
 	// Where output stands in the stream pty, in raw bytes; of a command that runs on, as far
-	// as it had come. Absent where it waits in line.
+	// as it had come. Absent where it was not begun.
 	Range *OutputRange `json:"range,omitempty"`
 	// Why the shell could not run the command; absent where it could, or where it is not
 	// known.
@@ -2373,8 +2374,8 @@ type JobHistoryParams struct {
 	// never the pid), or its name: then the job started last under that name. Errors:
 	// jobNotFound.
 	Handle json.RawMessage `json:"handle"`
-	// A commandId: only the commands behind it, the first limit of them. Default: the last
-	// limit of all.
+	// A commandId: only the commands behind that one, the first limit of them; where it is
+	// not listed, those with a greater commandId. Default: the last limit of all.
 	Since *int64 `json:"since,omitempty"`
 	// How many commands at most. Default 100.
 	Limit *int64 `json:"limit,omitempty"`
@@ -2384,10 +2385,10 @@ type JobHistoryParams struct {
 
 // JobHistoryResult: The commands.
 type JobHistoryResult struct {
-	// The commands, in the order of their commandId.
+	// The commands, in the order in which the shell began them.
 	Commands List[ShellCommand] `json:"commands"`
-	// Whether there are more than limit: with since behind the last of commands, without it
-	// before the first.
+	// Whether there are more, beyond limit or what a message holds: with since behind the
+	// last of commands, without it before the first.
 	HasMore bool `json:"hasMore"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
