@@ -157,6 +157,7 @@ func (j *Job) act(happened func()) {
 		}
 	}()
 	j.takeFacts()
+	j.takeMarks()
 	j.takeQueries()
 	for _, m := range j.mail.take() {
 		j.onMessage(m)
@@ -191,6 +192,10 @@ func (j *Job) onMessage(m message) {
 		j.onWait(m)
 	case runMsg:
 		j.onRun(m)
+	case execMsg:
+		j.onExec(m)
+	case historyMsg:
+		j.onHistory(m)
 	case readMsg:
 		j.onRead(m)
 	case targetMsg:
@@ -264,6 +269,7 @@ func (j *Job) review(now time.Time) {
 		return
 	}
 	j.reviewChanges()
+	j.reviewShell(now)
 	j.reviewLimits(now)
 	j.reviewWaiting(now)
 	j.reviewEnd(now)
@@ -320,6 +326,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		sooner(j.queue.broken.Add(brokenTime))
 	}
 	sooner(j.inputDeadline())
+	sooner(j.execUntil())
 	for _, r := range j.runs {
 		sooner(r.look.later(r.deadline))
 		sooner(r.drainUntil)
@@ -336,7 +343,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) {
+	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelExec(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -387,7 +394,10 @@ func (j *Job) snapshot() Info {
 	info := j.info
 	info.State = j.state()
 	if told := j.display.last(); j.display != nil {
-		info.Title, info.CurrentDirectory = told.Title, told.Directory
+		info.Title = told.Title
+		if !j.shell.tellsDirectory() {
+			info.CurrentDirectory = told.Directory
+		}
 	}
 	if j.told() {
 		info.Foreground = nil
@@ -424,6 +434,9 @@ func (j *Job) closeDescriptors() {
 	if j.term != nil {
 		_ = j.term.Close() // Best effort, as above.
 	}
+	if j.shell != nil {
+		j.shell.files.close()
+	}
 }
 
 // failPending answers everything that is kept.
@@ -452,6 +465,9 @@ func (j *Job) failPending(err *Error) {
 	j.failPortInfos()
 	j.failQueue(err)
 	j.failHeld(err)
+	if j.shell != nil {
+		j.failExecs(func() *Error { return err })
+	}
 	j.dropAsked(func() *Error { return err })
 	j.waits, j.runs, j.reads, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
 	clear(j.unwatches)

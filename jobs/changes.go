@@ -104,7 +104,7 @@ func (j *Job) takeTold() {
 		j.info.Title = told.Title
 		j.changed.Add(Changed{What: ChangeTitle, Title: told.Title})
 	}
-	if told.Directory != j.info.CurrentDirectory {
+	if told.Directory != j.info.CurrentDirectory && !j.shell.tellsDirectory() {
 		j.info.CurrentDirectory = told.Directory
 		j.changed.Add(Changed{What: ChangeDirectory, Directory: told.Directory})
 	}

@@ -54,15 +54,33 @@ func (st *stream) held(passed []byte) []byte {
 		is = holdsSecret
 	}
 	st.holding.Store(is)
+	st.wakeFor(shortly > 0)
+	return passed
+}
+
+// wakeFor has the readLoop wake up where something is held back that a pause sets free.
+func (st *stream) wakeFor(held bool) {
+	c := &st.cleaner
 	due := time.Time{}
-	if shortly > 0 {
+	if held {
 		due = time.Now().Add(pauseTime)
 	}
 	if due != c.due {
 		c.due = due
 		st.src.Wake(due)
 	}
-	return passed
+}
+
+// noteHeld notes what may be the beginning of a shell's mark, which is held back like what
+// may be the beginning of a secret.
+func (st *stream) noteHeld() {
+	if st.marks.Held() > 0 {
+		st.holding.Store(holdsShortly)
+		st.wakeFor(true)
+	} else if st.cleaner.redactor == nil && st.holding.Load() != holdsNothing {
+		st.holding.Store(holdsNothing)
+		st.wakeFor(false)
+	}
 }
 
 // letGo returns what was held back: what a pause sets free, or all of it at an end.

@@ -1,5 +1,7 @@
 package jobs
 
+import "time"
+
 // A confirmedMsg brings back a request about which a person was asked.
 type confirmedMsg struct {
 	cancelable
@@ -69,6 +71,9 @@ func (j *Job) onConfirmed(m confirmedMsg) {
 	case signalMsg:
 		r.allowed = true
 		j.onSignal(r)
+	case execMsg:
+		r.allowed, r.at = true, time.Now() // its deadline has not run so far
+		j.onExec(r)
 	}
 }
 

@@ -34,7 +34,7 @@ const rememberedInput = 4 << 10
 
 // noteTyped is called when an input's first byte is about to be written.
 func (j *Job) noteTyped(q *queued) {
-	if q.begun || q.answer || j.term == nil {
+	if q.begun || q.answer || q.trigger || j.term == nil {
 		return
 	}
 	q.begun = true

@@ -167,6 +167,7 @@ func (j *Job) settle(next step) {
 
 func (j *Job) tellExited(now time.Time) {
 	j.tellLastScreen(now)
+	j.shellEnd()
 	j.st.step, j.st.status = stepBackground, StatusExited
 	j.tellOutputLimit()
 	j.mgr.releaseName(j)

@@ -40,17 +40,3 @@ type ShellCommand struct {
 
 // CommandFinished says that a command of a shell with integration has ended.
 type CommandFinished struct{ ShellCommand }
-
-// Exec has a shell run a command. *Error at once if a pattern of its wait does not compile.
-func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
-	panic("not yet")
-}
-
-// History returns what the shell has run, oldest first, as far as it is kept: at most
-// mostHistory commands.
-func (j *Job) History() Pending[[]ShellCommand] {
-	panic("not yet")
-}
-
-// ShellIntegration are the shells that can be given it here, by the names of their families.
-func ShellIntegration() []string { return nil }

@@ -14,9 +14,9 @@ import (
 const hintBytes = 4 << 10
 
 // The sentences with which POSIX shells say that a command is not there (status
-// 127) or cannot be run (126). The name is the first group.
+// 127) or cannot be run (126). The name is the first group, or the second.
 var (
-	notFound = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:command )?not found\s*$`)
+	notFound = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:command )?not found\s*$|: (?:command not found|Unknown command): (\S+)\s*$`)
 	notRun   = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:cannot execute: )?(?:Permission denied|Is a directory)\s*$`)
 )
 
@@ -42,13 +42,21 @@ func (j *Job) seekHint() {
 
 // findHint tells why a shell could not run a command, in the terms of a failed start.
 func (j *Job) findHint(code int, dir string, mode Mode) *Hint {
+	return j.hintIn(j.lastWords(mode), code, dir, mode)
+}
+
+// hintIn is the same for what a shell has said.
+func (j *Job) hintIn(words string, code int, dir string, mode Mode) *Hint {
 	re, kind := notFound, CodeCommandNotFound
 	if code == 126 {
 		re, kind = notRun, CodePermissionDenied
 	}
-	m := re.FindStringSubmatch(j.lastWords(mode))
+	m := re.FindStringSubmatch(words)
 	if m == nil {
 		return nil
+	}
+	if m[1] == "" {
+		m[1] = m[2] // zsh and fish name it last
 	}
 	h := &Hint{Kind: kind, Command: m[1]}
 	env := j.spec.environ(mode, dir)

@@ -79,6 +79,7 @@ type Info struct {
 	Cwd                string
 	Mode               Mode
 	ModeReason         string
+	Integration        string // the family of the shell whose commands can be told apart; "" = none
 	PID                int
 	StartedAt          time.Time
 	EndedAt            time.Time // zero while the leader lives

@@ -64,6 +64,7 @@ type queued struct {
 	keysOnly  bool        // it is nothing but signal keys
 	person    bool        // as Input has it
 	secret    bool        // data is wiped when it is not needed any more
+	trigger   bool        // has a shell take what Exec has for it (shell_feed.go)
 	answer    bool        // the terminal's own, to a query (queries.go)
 	recorded  bool        // it could be seen when the writeLoop was given it
 	deadline  time.Time   // of spec, from when the request was read; zero: none
@@ -365,7 +366,7 @@ func (j *Job) armWrite(q *queued) {
 // handInput has written what is next, and reports whether there is anything new for it:
 // what the kernel takes at once is written here, the rest by the writeLoop.
 func (j *Job) handInput() (wrote bool) {
-	if j.input == nil || !j.queue.ready() {
+	if j.input == nil || !j.queue.ready() || j.shell.blocksWrite(j.queue.items[0]) {
 		return false
 	}
 	o := j.queue.order()
@@ -386,6 +387,9 @@ func (j *Job) handInput() (wrote bool) {
 func (j *Job) onWrote(w writeDone) {
 	j.queue.writing = false
 	q := j.queue.items[0]
+	if j.shell != nil && !q.trigger && !q.answer {
+		j.shell.noteTyped(q.data[q.written:][:w.n])
+	}
 	q.written += int64(w.n)
 	j.queue.count(q, -int64(w.n))
 	if w.n > 0 {

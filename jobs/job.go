@@ -119,7 +119,8 @@ type Job struct {
 	waits       []*wait
 	runs        []*runReq
 	reads       []*readReq
-	view        *view // nil until somebody asks for the screen
+	shell       *shellWatch // nil: it has no integration; set once, before the first turn
+	view        *view       // nil until somebody asks for the screen
 	screens     []*screenReq
 	kills       []*killReq
 	report      KillResult            // what the kills of this job have done so far

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/shellmark"
 	"shelld/jobs/internal/spool"
 )
 
@@ -29,7 +31,8 @@ type stream struct {
 	spool *spool.Spool
 	done  chan struct{} // closed when readLoop has returned
 
-	display *display // nil: a pipe
+	display *display          // nil: a pipe
+	marks   *shellmark.Reader // owned by the readLoop; nil: no shell with integration
 
 	last atomic.Int64 // when output last came, or is to come that is held back; in nanoseconds since base
 	base time.Time
@@ -81,7 +84,7 @@ func (j *Job) readLoop(st *stream) {
 		room := j.awaitReader(st)
 		n, err := st.src.Read(buf[:min(int64(len(buf)), room)])
 		if n > 0 {
-			j.store(st, st.redact(j.redaction.set.Load(), buf[:n]))
+			j.storeCome(st, buf[:n])
 		}
 		switch {
 		case n == len(buf) && large == nil:
@@ -97,20 +100,54 @@ func (j *Job) readLoop(st *stream) {
 	}
 }
 
+// storeCome stores what came, without the marks of a shell, which are left for a turn.
+func (j *Job) storeCome(st *stream, p []byte) {
+	if st.marks == nil {
+		j.store(st, st.redact(j.redaction.set.Load(), p))
+		return
+	}
+	out, marks := st.marks.Read(p)
+	from, over, n := 0, j.budget.isOver(), 0
+	for _, m := range marks {
+		n += j.keep(st, st.redact(j.redaction.set.Load(), out[from:m.At]))
+		n += j.keep(st, st.letGo(true)) // A secret does not go on behind what only the shell writes.
+		from = m.At
+		j.shell.put(placedMark{m, st.spool.End()})
+	}
+	n += j.keep(st, st.redact(j.redaction.set.Load(), out[from:]))
+	st.noteHeld()
+	j.noteStored(st, n, over)
+	if len(marks) > 0 {
+		j.attend()
+	}
+}
+
 // store stores output that came.
 func (j *Job) store(st *stream, p []byte) {
+	over := j.budget.isOver()
+	j.keep(st, p)
+	j.noteStored(st, len(p), over)
+}
+
+// keep puts output where it is kept, and returns its length. More may follow before noteStored.
+func (j *Job) keep(st *stream, p []byte) int {
 	// The clock first: whoever sees the bytes must not take the stream for quiet.
 	st.last.Store(int64(max(time.Since(st.base), st.cleaner.due.Sub(st.base))))
 	at := j.recording.now()
-	over := j.budget.isOver()
 	kept := p[:j.budget.take(len(p))]
 	st.display.read(kept)
 	st.spool.Append(kept)
 	j.recording.output(st, at, len(kept))
 	st.display.stored()
+	return len(p)
+}
+
+// noteStored tells that what was read last is kept. over says whether the job had written too
+// much before.
+func (j *Job) noteStored(st *stream, n int, over bool) {
 	st.src.Stored() // last: from here on it may be told that this was all
 	if !over {
-		j.noteGrowth(len(p))
+		j.noteGrowth(n)
 	}
 }
 
@@ -118,11 +155,27 @@ func (j *Job) store(st *stream, p []byte) {
 func (j *Job) noteNothing(st *stream, err error) bool {
 	paused := errors.Is(err, proc.ErrPaused)
 	if !errors.Is(err, os.ErrClosed) { // else nothing may be stored any more
+		j.flushMarks(st, !paused)
 		if p := st.letGo(!paused); len(p) > 0 {
 			j.store(st, p)
 		}
 	}
 	return paused || j.noteEnd(st, err)
+}
+
+// flushMarks stores what might have become a shell's mark, and has not.
+func (j *Job) flushMarks(st *stream, end bool) {
+	if st.marks == nil {
+		return
+	}
+	p := st.marks.Flush()
+	if end {
+		p = append(slices.Clone(p), st.marks.Close()...)
+	}
+	if len(p) > 0 {
+		j.store(st, st.redact(j.redaction.set.Load(), p))
+	}
+	st.noteHeld()
 }
 
 func (j *Job) noteGrowth(n int) {

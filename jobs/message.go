@@ -121,6 +121,14 @@ type (
 		keepFiles bool
 		reply[struct{}]
 	}
+	// execMsg and historyMsg: see exec.go.
+	execMsg struct {
+		opts ExecOptions
+		reply[ExecResult]
+		at      time.Time // when the request was read
+		allowed bool      // by the person at the client, where he is asked
+	}
+	historyMsg struct{ reply[[]ShellCommand] }
 	// infoMsg asks for a snapshot, in its turn.
 	infoMsg struct{ reply[Info] }
 	// variablesMsg asks for the environment that the job was started with.
@@ -174,6 +182,8 @@ func (watchMsg) message()      {}
 func (unwatchMsg) message()    {}
 func (removeMsg) message()     {}
 func (infoMsg) message()       {}
+func (execMsg) message()       {}
+func (historyMsg) message()    {}
 func (variablesMsg) message()  {}
 func (cancelMsg) message()     {}
 func (shutdownMsg) message()   {}

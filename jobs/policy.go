@@ -27,13 +27,17 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 	if c.Allow == nil && len(c.Deny) == 0 {
 		return nil
 	}
-	found := rootsOf(s, p)
+	return c.permit("start", rootsOf(s, p))
+}
+
+// permit holds what an action would run against the lists.
+func (c *CommandPolicy) permit(action string, found roots.Found) *Error {
 	if root, denied := found.Denied(c.Deny); denied {
-		return deniedRoot(root, "denyCommands", "denyCommands has %s, which this would run; ask for something else")
+		return deniedRoot(action, root, "denyCommands", "denyCommands has %s, which this would run; ask for something else")
 	}
 	if c.Allow != nil {
 		if root, missing := found.NotAllowed(c.Allow); missing {
-			return deniedRoot(root, "allowCommands", "allowCommands does not have %s, which this would run; ask for something else, or have it allowed")
+			return deniedRoot(action, root, "allowCommands", "allowCommands does not have %s, which this would run; ask for something else, or have it allowed")
 		}
 	}
 	if !found.Unknown() {
@@ -43,11 +47,11 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 	if c.Allow != nil {
 		rule = "allowCommands"
 	}
-	return policyDenied("start", rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
+	return policyDenied(action, rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
 }
 
-func deniedRoot(root, rule, format string) *Error {
-	e := policyDenied("start", rule, format, root)
+func deniedRoot(action, root, rule, format string) *Error {
+	e := policyDenied(action, rule, format, root)
 	e.Root = root
 	return e
 }

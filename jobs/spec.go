@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,7 +185,10 @@ func (s *Spec) checkStreams() *Error {
 			return Invalid(s.Wait.From.Pointer+"/"+string(name), "this job will have no stream %q; it will have %s", name, names(s.streams()))
 		}
 	}
-	for _, c := range s.Wait.Until {
+	for i, c := range s.Wait.Until {
+		if c.Kind == UntilCommand {
+			return Invalid(fmt.Sprintf("/wait/until/%d/command", i), "a job that is being started has run no command; wait for one with job/exec, or with the id that its answer has")
+		}
 		if c.Kind != UntilPattern {
 			continue
 		}
@@ -229,6 +233,9 @@ const (
 // Conditions are the kinds that a wait can be armed with here.
 func Conditions() []ConditionKind {
 	all := []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilInput, UntilQuiet, UntilBytes}
+	if len(ShellIntegration()) > 0 {
+		all = append(all, UntilCommand)
+	}
 	return append(all, portConditions()...)
 }
 

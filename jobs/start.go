@@ -28,9 +28,10 @@ type launched struct {
 	plan    plan
 	proc    process
 	outputs []output
-	input   input    // nil: none
-	term    terminal // nil: pipe mode
-	looker  looker   // nil: nobody can tell whether it waits for input
+	input   input        // nil: none
+	term    terminal     // nil: pipe mode
+	looker  looker       // nil: nobody can tell whether it waits for input
+	shell   *shellLaunch // nil: no integration
 }
 
 type output struct {
@@ -131,6 +132,11 @@ func (j *Job) attach(l *launched) {
 	for _, st := range j.streams {
 		st.reader.window.Store(j.spec.Window)
 	}
+	if l.shell != nil {
+		j.shell, j.streams[0].marks = l.shell.watch, l.shell.reader
+		j.loops.Add(1)
+		go j.feedLoop(j.shell)
+	}
 	if j.input != nil {
 		j.loops.Add(1)
 		go j.writeLoop(j.input, j.term)
@@ -140,6 +146,9 @@ func (j *Job) attach(l *launched) {
 		Description: j.spec.Description, Group: j.spec.Group, Command: j.spec.Command,
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
 		PID: l.proc.PID(), StartedAt: now,
+	}
+	if j.shell != nil {
+		j.info.Integration = string(j.shell.kind)
 	}
 	j.beginLimits()
 	if j.folder != nil {
@@ -294,7 +303,7 @@ func errnoText(err error) string {
 // launchReal starts a plan on a terminal or pipes.
 func (m *Manager) launchReal(s *Spec, p plan) (*launched, *Error) {
 	if p.mode == ModePTY {
-		l, err := m.launchPTY(p)
+		l, err := m.launchPTY(s, p)
 		if err == nil || err.Code != CodePTYUnavailable || s.Mode != "" || s.needsScreen() {
 			return l, err
 		}
@@ -304,18 +313,25 @@ func (m *Manager) launchReal(s *Spec, p plan) (*launched, *Error) {
 	return m.launchPipes(s, p)
 }
 
-func (m *Manager) launchPTY(p plan) (*launched, *Error) {
+func (m *Manager) launchPTY(s *Spec, p plan) (*launched, *Error) {
 	t, slave, err := m.openTerminal(p.cols, p.rows)
 	if err != nil {
 		return nil, err
 	}
 	defer slave.Close()
-	k, kerr := m.keepers.Start(keeper.Command{Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits, Terminal: slave})
+	given, shell := p, m.integrate(s, p)
+	if shell != nil {
+		given = shell.apply(p)
+	}
+	k, kerr := m.keepers.Start(keeper.Command{Path: p.path, Argv: given.argv, Env: given.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits, Terminal: slave})
 	if kerr != nil {
 		_ = t.Close() // Nothing has used it.
+		if shell != nil {
+			shell.watch.files.close()
+		}
 		return nil, startError(p, kerr)
 	}
-	l := &launched{plan: p, proc: k, term: t, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}
+	l := &launched{plan: p, proc: k, term: t, shell: shell, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}
 	l.looker = newLooker(k, inputwait.Target{Input: t, Terminal: t})
 	return l, nil
 }

@@ -482,5 +482,8 @@ func (j *Job) holdsInput(w *wait, c *InputCondition) bool {
 	if q := w.input; q != nil && int(q.written) < len(q.data) {
 		return false
 	}
+	if w.exec != nil && w.exec.command.Finished {
+		return false // It is its shell that waits.
+	}
 	return c.accepts(l.now)
 }

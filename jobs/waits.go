@@ -35,6 +35,8 @@ type wait struct {
 	afterInput bool        // where a pattern does not say: that echo does not match
 
 	port *portWait // nil: it waits for no port
+
+	exec *execReq // the command of which it is the wait; nil: of none
 }
 
 // Wait arms a wait; *Error at once if a pattern does not compile.
@@ -137,6 +139,9 @@ func (j *Job) checkStreams(spec *WaitSpec) *Error {
 		return err
 	}
 	for _, c := range spec.Until {
+		if err := j.checkCommand(c); err != nil {
+			return err
+		}
 		if c.Kind == UntilPattern && len(j.streams) == 0 {
 			return Invalid(c.Watch.Pointer, noStreams)
 		}
@@ -398,6 +403,8 @@ func (j *Job) holds(w *wait, i int, now time.Time) bool {
 		return j.holdsInput(w, &c.Input) && !j.asks(w, i)
 	case UntilPort:
 		return w.listens(i)
+	case UntilCommand:
+		return j.shell.finished(c.Command)
 	}
 	return false
 }

@@ -1,0 +1,376 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"shelld/jobs/internal/roots"
+)
+
+// interruptTime is how long a command that was interrupted has to end before it is told that
+// it has not.
+const interruptTime = 2 * time.Second
+
+// mostExecs bounds the commands that wait for one shell.
+const mostExecs = 1000
+
+// An execReq is a command that waits for its shell, or runs.
+type execReq struct {
+	opts     ExecOptions
+	spec     *WaitSpec // with the command's own end, behind the conditions of the request
+	own      int       // its index there
+	deadline time.Time // zero: none
+	command  *ShellCommand
+	from     map[Stream]int64 // where its output is told from; nil: from where it begins
+	wait     *wait            // nil until it runs, and when it is answered
+	stopped  bool             // it was interrupted
+	answered bool
+	reply    reply[ExecResult]
+}
+
+// Exec has a shell run a command. *Error at once if a pattern of its wait does not compile.
+func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
+	switch {
+	case strings.ContainsRune(o.Command, 0):
+		return Pending[ExecResult]{}, Invalid("/command", "must not contain a NUL character")
+	case strings.Trim(o.Command, " \t\n") == "":
+		return Pending[ExecResult]{}, Invalid("/command", "must not be blank: there is nothing to run")
+	}
+	spec, room, err := j.mgr.admit(o.Wait)
+	if err != nil {
+		return Pending[ExecResult]{}, err
+	}
+	o.Wait = spec
+	r := newReply[ExecResult]()
+	r.room = room
+	j.ask(execMsg{o, r, time.Now(), false})
+	return pend(j, r), nil
+}
+
+// History returns what the shell has run, oldest first, as far as it is kept: at most
+// mostHistory commands, and the one that runs.
+func (j *Job) History() Pending[[]ShellCommand] {
+	r := newReply[[]ShellCommand]()
+	j.ask(historyMsg{r})
+	return pend(j, r)
+}
+
+func (j *Job) onHistory(m historyMsg) {
+	if err := j.integrated(); err != nil && (j.shell == nil || j.shell.why == "") {
+		m.fail(err)
+		return
+	}
+	all := make([]ShellCommand, 0, len(j.shell.past)+1)
+	for _, c := range j.shell.past {
+		all = append(all, j.cleanCommand(*c))
+	}
+	if c := j.shell.current; c != nil {
+		all = append(all, j.cleanCommand(*c))
+	}
+	m.ok(all)
+}
+
+// onExec queues a command, or refuses it.
+func (j *Job) onExec(m execMsg) {
+	err := j.execRefused(m)
+	if err == nil && !m.allowed && j.mgr.confirm.Write == VerdictAsk {
+		j.confirmExec(m)
+		return
+	}
+	if err != nil {
+		m.fail(err)
+		return
+	}
+	j.queueExec(m)
+}
+
+// execRefused says why a command may not run, or cannot.
+func (j *Job) execRefused(m execMsg) *Error {
+	if j.st.exit != nil {
+		return j.over()
+	}
+	if j.closing {
+		return errorf(CodeShuttingDown, "the server is shutting down; job %d runs nothing more", j.id)
+	}
+	if err := j.integrated(); err != nil {
+		return err
+	}
+	if err := j.permitExec(m.opts.Command); err != nil {
+		return err
+	}
+	if err := j.mgr.refuseUnasked(ActionWrite, j.id); err != nil {
+		return err
+	}
+	s := j.shell
+	if m.opts.FailBusy && (len(s.queue) > 0 || s.phase == shellRunning || s.phase == shellHanded || s.typing) {
+		return j.busy("is running %s", j.nowRuns())
+	}
+	if len(s.queue) >= mostExecs {
+		return j.busy("has %d commands waiting for it already", len(s.queue))
+	}
+	if m.opts.Wait != nil {
+		if _, err := j.origin(m.opts.Wait, FromNow); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Job) busy(format string, args ...any) *Error {
+	e := errorf(CodeShellBusy, "the shell of job %d %s; wait for that, interrupt it with job/signal INT, or leave ifBusy out to have this command wait", j.id, fmt.Sprintf(format, args...))
+	e.Handle = j.id
+	return e
+}
+
+// nowRuns is what the shell runs, in a sentence.
+func (j *Job) nowRuns() string {
+	s := j.shell
+	if s.current == nil || s.current.Text == "" {
+		return "another command"
+	}
+	text, _, more := strings.Cut(j.redaction.text(s.current.Text), "\n")
+	if len(text) > 60 || more {
+		text = strings.ToValidUTF8(text[:min(len(text), 60)], "") + "…"
+	}
+	return fmt.Sprintf("%q (command %d)", text, s.current.ID)
+}
+
+// integrated says why the server cannot tell this job's commands apart.
+func (j *Job) integrated() *Error {
+	switch {
+	case j.shell == nil && j.spec.Plain:
+		return j.noIntegration("it was started with shellIntegration off")
+	case j.shell == nil && j.term == nil:
+		return j.noIntegration("it has no terminal")
+	case j.shell == nil:
+		return j.noIntegration("it is no interactive shell that this server knows (bash, zsh, fish)")
+	case j.shellReplaced():
+		return j.noIntegration(j.shell.why)
+	}
+	return nil
+}
+
+func (j *Job) noIntegration(why string) *Error {
+	e := errorf(CodeShellIntegrationUnavailable, "the commands of job %d cannot be told apart: %s; start an interactive shell (job/start without command and argv) for job/exec, or type with job/write", j.id, why)
+	e.Handle = j.id
+	return e
+}
+
+// permitExec holds a command against the lists, as if it were started.
+func (j *Job) permitExec(command string) *Error {
+	c := &j.mgr.commands
+	if c.Allow == nil && len(c.Deny) == 0 {
+		return nil
+	}
+	return c.permit("exec", roots.Line{Text: command, Shell: j.info.Shell, Env: setNames(&j.spec)}.Roots())
+}
+
+// confirmExec has the person at the client asked. What a name means in a shell that has run
+// other commands nobody can know from the line.
+func (j *Job) confirmExec(m execMsg) {
+	stop := make(chan struct{})
+	if j.asking == nil {
+		j.asking = map[*token]chan struct{}{}
+	}
+	j.asking[m.tok] = stop
+	cwd := j.place
+	j.loops.Go(func() {
+		q, err := j.question(ActionWrite, j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
+		if err == nil {
+			err = j.awaitAnswer(q, stop)
+		}
+		j.post(confirmedMsg{m, err})
+	})
+}
+
+// queueExec has a command wait for the shell, which may be ready.
+func (j *Job) queueExec(m execMsg) {
+	s := j.shell
+	s.ids++
+	r := &execReq{opts: m.opts, reply: m.reply, command: &ShellCommand{ID: s.ids, Text: m.opts.Command}}
+	spec := WaitSpec{Timeout: -1, Plain: true, MaxBytes: defaultExecBytes}
+	if m.opts.Wait != nil {
+		spec = *m.opts.Wait
+	}
+	if spec.From.Kind != FromDefault {
+		r.from, _ = j.origin(&spec, FromNow) // execRefused has seen that it holds
+	}
+	r.own = len(spec.Until)
+	spec.Until = append(slices.Clone(spec.Until), Condition{Kind: UntilCommand, Command: r.command.ID})
+	if spec.Timeout >= 0 {
+		r.deadline = m.at.Add(spec.Timeout)
+	}
+	r.spec = &spec
+	s.queue = append(s.queue, r)
+}
+
+// defaultExecBytes is what is told of the output where the request does not say.
+const defaultExecBytes = 16 << 10
+
+// reviewShell hands the next command to a shell that is ready, and answers those whose time
+// was over before they began.
+func (j *Job) reviewShell(now time.Time) {
+	s := j.shell
+	if s == nil {
+		return
+	}
+	if s.phase == shellReady && !s.typing && len(s.queue) > 0 && len(j.queue.items) == 0 && j.input != nil {
+		j.handExec(s.queue[0])
+	}
+	j.reviewHanded()
+	for _, r := range slices.Clone(s.queue) {
+		if !r.answered && !r.deadline.IsZero() && !now.Before(r.deadline) {
+			j.execLate(r)
+		}
+	}
+}
+
+// execUntil is when the first of the commands that have not begun is late; zero: none will be.
+func (j *Job) execUntil() (t time.Time) {
+	if j.shell == nil {
+		return t
+	}
+	for _, r := range j.shell.queue {
+		if !r.answered && !r.deadline.IsZero() && (t.IsZero() || r.deadline.Before(t)) {
+			t = r.deadline
+		}
+	}
+	return t
+}
+
+// execLate answers a command that has not begun in time. It is run later, but where it was to
+// be interrupted: then never, unless the shell has it already.
+func (j *Job) execLate(r *execReq) {
+	s := j.shell
+	r.answered = true
+	o := j.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
+	handed := s.phase == shellHanded && s.queue[0] == r
+	if r.opts.Interrupt && !handed {
+		s.queue = slices.DeleteFunc(s.queue, func(q *execReq) bool { return q == r })
+		r.command.Finished = true
+	}
+	r.reply.ok(ExecResult{Outcome: o, Command: j.cleanCommand(*r.command), Output: Range{j.end0(), j.end0()}, Interrupt: r.command.Finished})
+}
+
+// startOf is where what is told of a command begins.
+func (j *Job) startOf(r *execReq) map[Stream]int64 {
+	switch {
+	case r.from != nil:
+		return r.from
+	case r.command.StartedAt.IsZero():
+		return map[Stream]int64{PTY: j.end0()}
+	}
+	return map[Stream]int64{PTY: r.command.Output.From}
+}
+
+// execWait is a wait for a command that is not armed.
+func (j *Job) execWait(r *execReq, from map[Stream]int64) *wait {
+	n := len(r.spec.Until)
+	return &wait{spec: r.spec, from: from, matches: make([]*Match, n), streams: make([]Stream, n), places: make([]*Place, n)}
+}
+
+// execBegan arms what the request waits for: from now on the output is the command's.
+func (j *Job) execBegan(r *execReq) {
+	if r.answered {
+		return
+	}
+	r.wait = &wait{
+		spec: r.spec, from: j.startOf(r), tok: r.reply.tok, exec: r,
+		done:  func(o Outcome) { j.execOver(r, o) },
+		abort: func(e *Error) { r.wait, r.answered = nil, true; r.reply.fail(e) },
+	}
+	j.arm(r.wait)
+	r.wait.deadline = r.deadline
+}
+
+// execOver is what becomes of a command whose wait is over.
+func (j *Job) execOver(r *execReq, o Outcome) {
+	r.wait = nil
+	if o.Reason == "timeout" && r.opts.Interrupt && !r.stopped && !r.command.Finished {
+		j.interruptExec(r)
+		return
+	}
+	if o.Index == r.own {
+		o.Index = -1
+	}
+	if r.stopped && o.Reason != "exit" {
+		o.Reason, o.Index = "timeout", -1
+	}
+	r.answered = true
+	c := *r.command
+	res := ExecResult{Outcome: o, Command: j.cleanCommand(c), Output: c.Output, Interrupt: r.stopped}
+	if !c.Finished {
+		res.Output.To = j.end0()
+	}
+	if c.ExitCode == nil || *c.ExitCode != 126 && *c.ExitCode != 127 {
+		r.reply.ok(res)
+		return
+	}
+	j.loops.Go(func() { // It reads directories.
+		end := c.Output.To
+		words, _ := j.streams[0].spool.ReadRange(max(end-hintBytes, c.Output.From), end)
+		res.Hint = j.redaction.hint(j.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
+		r.reply.ok(res)
+	})
+}
+
+// interruptExec interrupts what runs, and waits a little for what comes of it.
+func (j *Job) interruptExec(r *execReq) {
+	r.stopped, r.deadline = true, time.Now().Add(interruptTime)
+	j.interruptForeground()
+	spec := *r.spec
+	spec.Until = spec.Until[r.own:]
+	r.spec, r.own = &spec, 0
+	r.from = j.startOf(r)
+	j.execBegan(r)
+}
+
+// interruptForeground does what Ctrl-C does where the terminal takes it for that.
+func (j *Job) interruptForeground() {
+	p := j.proc
+	j.loops.Go(func() {
+		if err := p.Signal(keeperTargets[SignalForeground], interruptSignal); err != nil {
+			j.log.Debug("nobody to interrupt", "job", j.id, "error", err)
+		}
+	})
+}
+
+// cancelExec withdraws a request. A command that runs goes on, or is interrupted as at its
+// timeout; one that has not begun never runs.
+func (j *Job) cancelExec(tok *token) bool {
+	s := j.shell
+	if s == nil {
+		return false
+	}
+	for i, r := range s.queue {
+		if r.reply.tok != tok || r.answered {
+			continue
+		}
+		r.answered = true
+		if !(s.phase == shellHanded && i == 0) {
+			s.queue = slices.Delete(s.queue, i, i+1)
+		}
+		r.reply.fail(j.canceled())
+		return true
+	}
+	if r := s.running; r != nil && r.reply.tok == tok && r.wait != nil && r.opts.Interrupt && !r.stopped {
+		j.cancelWait(tok)
+		j.interruptForeground()
+		return true
+	}
+	return false
+}
+
+// failExecs answers all that have not begun.
+func (j *Job) failExecs(why func() *Error) {
+	for _, r := range j.shell.queue {
+		r.command.Finished = true
+		if !r.answered {
+			r.answered = true
+			r.reply.fail(why())
+		}
+	}
+	j.shell.queue = nil
+}

@@ -1,0 +1,169 @@
+package jobs
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// execShells are those that these tests run in.
+var execShells = []string{"bash", "zsh", "fish"}
+
+// startShell starts an interactive shell without the user's files.
+func startShell(t *testing.T, m *Manager, name string, sink Sink) *Job {
+	t.Helper()
+	needProgram(t, name)
+	argv := map[string][]string{"bash": {"bash", "--norc"}, "zsh": {"zsh", "-f"}, "fish": {"fish", "--no-config"}}[name]
+	j := mustStart(t, m, Spec{Argv: argv, Sink: sink, Cols: 200})
+	if got := must(t, j.Info()).Integration; got != name {
+		t.Fatalf("the integration is %q", got)
+	}
+	return j
+}
+
+// needProgram skips a test where a program is missing.
+func needProgram(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skip(name + " is not installed")
+	}
+}
+
+func execWait(timeout time.Duration, until ...Condition) *WaitSpec {
+	return &WaitSpec{Until: until, Timeout: timeout, MaxBytes: 1 << 20, Plain: true}
+}
+
+// doExec runs a command that ends.
+func doExec(t *testing.T, j *Job, command string) (ExecResult, string) {
+	t.Helper()
+	p, err := j.Exec(ExecOptions{Command: command, Wait: execWait(20 * time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := must(t, p)
+	return r, execOutput(t, j, r)
+}
+
+func execOutput(t *testing.T, j *Job, r ExecResult) string {
+	t.Helper()
+	b, _ := j.Excerpt(PTY, r.Output, nil, true, 1<<20)
+	return string(b)
+}
+
+func TestExec(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			j := startShell(t, m, name, nil)
+			dir := t.TempDir()
+			for i, c := range []struct {
+				command, output string
+				exit            int
+			}{
+				{"echo one", "one\n", 0},
+				{"false", "", 1},
+				{"cd " + dir, "", 0},
+				{"pwd", dir + "\n", 0},
+				{"printf abc", "abc", 0},
+				{"echo a\necho b", "a\nb\n", 0},
+				{"cat /etc/passwd >/dev/null; echo \"it's $HOME\" | wc -l | tr -d ' '", "1\n", 0},
+				{"sh -c 'exit 7'", "", 7},
+				{"echo err >&2", "err\n", 0},
+				{"echo 'a!b' \"c!d\"", "a!b c!d\n", 0},
+				{"true", "", 0},
+			} {
+				r, out := doExec(t, j, c.command)
+				cmd := r.Command
+				if r.Outcome.Reason != "command" || r.Outcome.Index != -1 || !cmd.Finished || cmd.ExitCode == nil || *cmd.ExitCode != c.exit || out != c.output || cmd.ID != int64(i+1) {
+					t.Errorf("%q: %+v, output %q", c.command, r, out)
+				}
+				if i >= 2 && cmd.Cwd != dir {
+					t.Errorf("%q: cwd %q", c.command, cmd.Cwd)
+				}
+			}
+			if got := must(t, j.Info()).CurrentDirectory; got != dir {
+				t.Errorf("the job is in %q", got)
+			}
+			all := must(t, j.History())
+			if len(all) != 11 || all[0].Text != "echo one" || all[0].Typed || *all[7].ExitCode != 7 {
+				t.Errorf("history %+v", all)
+			}
+			text, _ := j.Excerpt(PTY, Range{0, j.streams[0].spool.End()}, nil, true, 1<<20)
+			if strings.Contains(string(text), "633") || strings.Contains(string(text), "eval") {
+				t.Errorf("the stream has what nobody typed: %q", text)
+			}
+			t.Logf("%s", text)
+		})
+	}
+}
+
+// What asks, and what goes on, is told; what is queued waits.
+func TestExecGoesOn(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			sink := &recorder{}
+			j := startShell(t, m, name, sink)
+			ask := "sh -c 'printf \"name? \"; read x; echo \"hello $x\"'"
+			p, err := j.Exec(ExecOptions{Command: ask, Wait: execWait(20*time.Second, Condition{Kind: UntilInput, Input: InputCondition{MinConfidence: "likely"}})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := must(t, p)
+			if r.Outcome.Reason != "input" || r.Command.Finished || execOutput(t, j, r) != "name? " {
+				t.Fatalf("%+v, %q", r, execOutput(t, j, r))
+			}
+			if _, err := j.Exec(ExecOptions{Command: "true", FailBusy: true}); err != nil {
+				t.Fatal(err)
+			}
+			busy, _ := j.Exec(ExecOptions{Command: "true", FailBusy: true})
+			if got := <-busy.C; got.Err == nil || got.Err.(*Error).Code != CodeShellBusy {
+				t.Errorf("a busy shell: %v", got.Err)
+			}
+			next, err := j.Exec(ExecOptions{Command: "echo next", Wait: execWait(20 * time.Second)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := j.Write(Input{Text: "you", AppendNewline: true, Wait: execWait(20*time.Second, Condition{Kind: UntilCommand, Command: r.Command.ID})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o := must(t, w).Outcome; o.Reason != "command" {
+				t.Errorf("%+v", o)
+			}
+			n := must(t, next)
+			if got := execOutput(t, j, n); got != "next\n" || *n.Command.ExitCode != 0 {
+				t.Errorf("next: %q", got)
+			}
+			late, err := j.Exec(ExecOptions{Command: "sleep 1000", Wait: execWait(100 * time.Millisecond), Interrupt: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := must(t, late)
+			if l.Outcome.Reason != "timeout" || !l.Interrupt || !l.Command.Finished || *l.Command.ExitCode != 130 {
+				t.Errorf("interrupted: %+v", l)
+			}
+			end, err := j.Exec(ExecOptions{Command: "exit 3", Wait: execWait(20 * time.Second)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := must(t, end)
+			if e.Outcome.Reason != "exit" || *e.Outcome.State.Exit.Code != 3 || e.Command.ExitCode != nil || !e.Command.Finished {
+				t.Errorf("exit: %+v", e)
+			}
+			awaitClosed(t, j)
+			var ids []string
+			for _, ev := range sink.events {
+				if c := ev.Command; c != nil {
+					ids = append(ids, fmt.Sprint(c.ID, c.Text == ask || c.ID != r.Command.ID))
+				}
+			}
+			if len(ids) != 5 || !slices.IsSorted(ids) {
+				t.Errorf("finished: %v", ids)
+			}
+		})
+	}
+}

@@ -1,0 +1,33 @@
+// Package shellmark makes an interactive bash (4.4 and later), zsh (5.0) or fish (3.1) tell
+// what it does, and gives it commands to run whose output, exit status and directory
+// are then exact.
+//
+// A [Launch] says how to start the shell, so that it reads a snippet of ours besides the
+// user's own start-up files, none of which is touched. The snippet adds hooks that write marks to
+// the terminal: ESC ] 633 ; shelld ; NONCE ; … BEL. A [Reader] takes those with the right nonce out
+// of the output, and leaves everything else as it is, marks of others among it. The hooks
+// start no process.
+//
+// The life of one command:
+//
+//	Ready    the shell reads a line. The caller writes Payload(command) to the FIFO "command"
+//	         of the directory of the Launch, which it holds open, and types Trigger().
+//	Loaded   a key binding has read the FIFO, and has replaced the line that was being edited.
+//	Began    the line has been accepted: the command's output begins exactly here.
+//	Ended    its output ends exactly here; the mark has $? and $PWD.
+//	Ready    the next prompt is drawn.
+//
+// What is typed by somebody has Began and Ended as well, with Ours false. HiddenTrigger
+// has code run between two commands, which is seen by nobody but for the mark [Ran].
+//
+// A line that a shell certainly reads as a whole and as it stands becomes the edited line. For
+// any other, the edited line is an eval of a variable, so that what is incomplete is an
+// error and not a question for the rest; the hooks print the command's own text, and the
+// Reader takes away the echo of that line. Neither gets into the shell's history.
+//
+// The nonce is in no environment and no argument, and in a file only until the caller
+// removes it, as it may once the first Ready has come. Who has it, can lie: a program that
+// reads the memory of the shell, or commands that run in the shell itself.
+//
+// Nothing here starts a goroutine or opens a file.
+package shellmark

@@ -1,0 +1,116 @@
+package shellmark
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// A Kind says what a mark tells.
+type Kind byte
+
+const (
+	Ready  Kind = iota + 1 // the shell reads a line now, and keys may be typed
+	Loaded                 // what was in the FIFO has been read, and is about to run
+	Began                  // a command line is about to run: its output begins here
+	Ended                  // it has ended: its output ends here
+	Ran                    // hidden code has run; Exit is its status
+)
+
+func (k Kind) String() string {
+	switch k {
+	case Ready:
+		return "ready"
+	case Loaded:
+		return "loaded"
+	case Began:
+		return "began"
+	case Ended:
+		return "ended"
+	case Ran:
+		return "ran"
+	}
+	return "Kind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// A Mark is one fact that the shell told, at a place in its output.
+type Mark struct {
+	Kind Kind
+	At   int // how many bytes of the returned output stand before it
+	Ours bool
+
+	// Of Ended, and Exit of Ran:
+	Exit int
+	Cwd  string // $PWD; "" where the shell has none
+
+	// The command line as it was typed, where the shell knows it: zsh and fish tell it with
+	// Began, bash with Ended. "" for what came through the FIFO, which the caller knows.
+	Text string
+}
+
+// The beginning and the end of a mark. A payload has neither control characters nor
+// semicolons but those between its fields: they stand there as %XX.
+const (
+	opening = "\x1b]633;shelld;"
+	closing = '\a'
+)
+
+// A payload is what stands between the nonce and the end of a mark:
+//
+//	R                     ready
+//	L;LINE                loaded; LINE is 1 where a trigger line follows that is to be taken away
+//	B;OURS;TEXT           began; OURS is 1 where it came through the FIFO
+//	E;EXIT;CWD;TEXT       ended
+//	e;EXIT;CWD            ended; the directory is as it is, up to the end
+//	H;EXIT                hidden code has run
+//
+// parse tells what one says; ok is false for one that the hooks never write.
+func parse(payload []byte) (m Mark, line, ok bool) {
+	fields := bytes.Split(payload, []byte{';'})
+	field := func(i int) string {
+		if i < len(fields) {
+			return unescape(fields[i])
+		}
+		return ""
+	}
+	switch field(0) {
+	case "R":
+		m.Kind = Ready
+	case "L":
+		m.Kind = Loaded
+	case "B":
+		m.Kind, m.Ours, m.Text = Began, field(1) == "1", field(2)
+	case "E", "e", "H":
+		exit, err := strconv.Atoi(field(1))
+		if err != nil {
+			return m, false, false
+		}
+		m.Kind, m.Exit, m.Cwd, m.Text = Ended, exit, field(2), field(3)
+		switch payload[0] {
+		case 'e':
+			m.Cwd, m.Text = string(bytes.Join(fields[min(2, len(fields)):], []byte{';'})), ""
+		case 'H':
+			m.Kind, m.Cwd, m.Text = Ran, "", ""
+		}
+	default:
+		return m, false, false
+	}
+	return m, m.Kind == Loaded && field(1) == "1", true
+}
+
+// unescape turns %XX back into the bytes that it stands for. What is no such escape stays.
+func unescape(p []byte) string {
+	if bytes.IndexByte(p, '%') < 0 {
+		return string(p)
+	}
+	out := make([]byte, 0, len(p))
+	for i := 0; i < len(p); i++ {
+		if p[i] == '%' && i+2 < len(p) {
+			if b, err := strconv.ParseUint(string(p[i+1:i+3]), 16, 8); err == nil {
+				out, i = append(out, byte(b)), i+2
+				continue
+			}
+		}
+		out = append(out, p[i])
+	}
+	return string(out)
+}

@@ -1,0 +1,185 @@
+package shellmark
+
+import "bytes"
+
+const (
+	// maxPayload is far more than a hook writes: it cuts what it tells.
+	maxPayload = 256 << 10
+
+	// maxRegion is how much is held back between Loaded and Began.
+	maxRegion = 4 << 10
+)
+
+// A Reader takes the marks of one shell out of what its terminal gives. Only those with its
+// nonce are marks; all else goes through untouched. It belongs to one goroutine.
+//
+// What it returns depends on the bytes alone, and not on how they were cut, unless Flush
+// is called between them.
+type Reader struct {
+	prefix []byte // with which each of our marks begins
+
+	// What may be a mark, as far as it has come. The first passed bytes of it were given
+	// out at a pause, and are not forgotten: it may still turn out to be one.
+	held   []byte
+	passed int
+
+	// From a Loaded that a trigger line follows until Began, output is kept here.
+	loading bool
+	region  []byte
+
+	running, ours bool // between Began and Ended
+
+	out   []byte
+	marks []Mark
+}
+
+// NewReader returns a Reader of the marks that have a nonce.
+func NewReader(nonce string) *Reader {
+	return &Reader{prefix: []byte(opening + nonce + ";")}
+}
+
+// Read takes the next bytes, and returns those that may be passed on, with the marks that
+// stood among them. What it returns may be p or a buffer of its own, and is valid until the
+// next call.
+func (r *Reader) Read(p []byte) (out []byte, marks []Mark) {
+	if len(r.held) == 0 && !r.loading {
+		if bytes.Index(p, r.prefix) < 0 && r.half(p) == len(p) {
+			return p, nil // nearly all that ever comes
+		}
+	}
+	r.out, r.marks = r.out[:0], r.marks[:0]
+	if len(r.held) > 0 {
+		r.held = append(r.held, p...)
+		p = r.held
+	}
+	rest := r.split(p)
+	r.passed = max(0, r.passed-(len(p)-len(rest)))
+	r.held = append(r.held[:0], rest...)
+	return r.out, r.marks
+}
+
+// split passes on what is decided, and returns what is not: a mark that has begun.
+func (r *Reader) split(p []byte) (rest []byte) {
+	passed := r.passed // of the bytes from here on
+	for {
+		at := bytes.Index(p, r.prefix)
+		if at < 0 {
+			at = r.half(p)
+			r.plain(p[min(at, passed):at])
+			return p[at:]
+		}
+		payload := p[at+len(r.prefix):]
+		end := bytes.IndexByte(payload, closing)
+		switch {
+		case end < 0 && len(payload) <= maxPayload:
+			r.plain(p[min(at, passed):at])
+			return p[at:]
+		case end < 0 || end > maxPayload: // no mark: not even its beginning
+			at++
+			r.plain(p[min(at, passed):at])
+			p = p[at:]
+		default:
+			r.plain(p[min(at, passed):at])
+			r.mark(payload[:end])
+			at += len(r.prefix) + end + 1
+			p = p[at:]
+		}
+		passed = max(0, passed-at)
+	}
+}
+
+// half returns where the beginning of a mark stands at the end of p; len(p): there is none.
+func (r *Reader) half(p []byte) int {
+	from := max(0, len(p)-len(r.prefix)+1)
+	for {
+		i := bytes.IndexByte(p[from:], r.prefix[0])
+		if i < 0 {
+			return len(p)
+		}
+		if from += i; bytes.HasPrefix(r.prefix, p[from:]) {
+			return from
+		}
+		from++
+	}
+}
+
+// plain passes on what is no mark, or keeps it while it may hold a trigger line.
+func (r *Reader) plain(p []byte) {
+	if !r.loading {
+		r.out = append(r.out, p...)
+		return
+	}
+	if r.region = append(r.region, p...); len(r.region) > maxRegion {
+		r.release()
+	}
+}
+
+// release ends the search for a trigger line: nothing is taken away.
+func (r *Reader) release() {
+	r.out = append(r.out, r.region...)
+	r.region, r.loading = r.region[:0], false
+}
+
+func (r *Reader) mark(payload []byte) {
+	m, line, ok := parse(payload)
+	if !ok {
+		return
+	}
+	switch m.Kind {
+	case Ready:
+		// The prompt that is drawn again behind Loaded, or a line that a running command reads.
+		if r.loading || r.running {
+			return
+		}
+	case Loaded:
+		if r.running {
+			return
+		}
+		r.loading = line
+	case Began:
+		if r.loading {
+			r.region = cutEcho(r.region)
+			r.release()
+		}
+		r.running, r.ours = true, m.Ours
+	case Ended:
+		// Several places tell it, so that one that a user has overwritten is not missed.
+		if !r.running {
+			return
+		}
+		m.Ours, r.running = r.ours, false
+	}
+	m.At = len(r.out)
+	r.marks = append(r.marks, m)
+}
+
+// Held returns how much is held back that Flush would give free.
+func (r *Reader) Held() int {
+	n := len(r.region)
+	if len(r.held) < len(r.prefix) {
+		n += len(r.held) - r.passed
+	}
+	return n
+}
+
+// Flush returns what is held back, because nothing came for a while. A mark that goes on
+// afterwards is still one; one of which the nonce has been seen is never given out.
+func (r *Reader) Flush() []byte {
+	r.out = r.out[:0]
+	if r.loading {
+		r.release()
+	}
+	if len(r.held) < len(r.prefix) {
+		r.out = append(r.out, r.held[r.passed:]...)
+		r.passed = len(r.held)
+	}
+	return r.out
+}
+
+// Close returns all that is held back, because nothing more will come.
+func (r *Reader) Close() []byte {
+	r.Flush()
+	r.out = append(r.out, r.held[r.passed:]...)
+	r.held, r.passed = r.held[:0], 0
+	return r.out
+}

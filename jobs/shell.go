@@ -1,0 +1,260 @@
+package jobs
+
+import (
+	"sync"
+	"time"
+
+	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/shellmark"
+)
+
+// A shell that is a job and has the integration (package shellmark) says by marks in its
+// output when it reads a line, when a command begins and when it has ended. The readLoop takes
+// them out, and leaves them here with the place in the stream at which they stood; a turn takes
+// them up, in order. From them alone follows what the shell is doing:
+//
+//	beginning ─Ready→ ready ─trigger typed→ handed ─Began→ running ─Ended→ beginning
+//	                    └─Began (typed)──────────────────────↗
+//
+// A command that Exec is asked for waits until the shell is ready. Then its text is laid into
+// a pipe that the shell reads, and the keys that make it do so are typed (shell_feed.go).
+
+// A shellPhase is what a shell does.
+type shellPhase int
+
+const (
+	shellBeginning shellPhase = iota // it starts, or makes its prompt
+	shellReady                       // it reads a line
+	shellHanded                      // it is to take a command of Exec's
+	shellRunning                     // a command runs
+	shellGone                        // another program has taken its place
+)
+
+// mostHistory bounds the commands that are remembered, and mostHistoryText what they say. The
+// oldest ones go.
+const (
+	mostHistory     = 1000
+	mostHistoryText = 1 << 20
+)
+
+// A shellWatch is what is known of a shell.
+type shellWatch struct {
+	// Immutable:
+	kind  shellmark.Shell
+	files *shellFiles
+	feed  chan []byte // a turn -> feedLoop; capacity 1
+
+	mu    sync.Mutex
+	marks []placedMark // readLoop -> a turn
+
+	// Guarded by turns:
+	phase    shellPhase
+	why      string // why it is gone
+	image    string // what the leader executes; "" = not known
+	typing   bool   // a line end was typed since it was ready
+	loaded   bool   // it has taken what was handed to it
+	handedBy int    // the first look for input that counts after the trigger
+	ids      int64
+	queue    []*execReq    // wait for the shell; the first one is handed where phase says so
+	running  *execReq      // whose command runs; nil: a typed one does
+	current  *ShellCommand // runs
+	past     []*ShellCommand
+	text     int // bytes of past
+	cwd      string
+}
+
+// A placedMark is a mark and the offset in the stream at which it stood.
+type placedMark struct {
+	shellmark.Mark
+	at int64
+}
+
+func (s *shellWatch) put(m placedMark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.marks = append(s.marks, m)
+}
+
+func (s *shellWatch) take() []placedMark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.marks
+	s.marks = nil
+	return all
+}
+
+// takeMarks takes up what the shell has said by now.
+func (j *Job) takeMarks() {
+	if j.shell == nil {
+		return
+	}
+	for _, m := range j.shell.take() {
+		switch m.Kind {
+		case shellmark.Ready:
+			j.shellReady()
+		case shellmark.Loaded:
+			j.shell.loaded = true
+		case shellmark.Began:
+			j.shellBegan(m)
+		case shellmark.Ended:
+			j.shellEnded(m)
+		}
+	}
+}
+
+// tellsDirectory says whether the shell itself tells where it is, whatever programs say.
+func (s *shellWatch) tellsDirectory() bool { return s != nil && s.cwd != "" }
+
+// shellReady takes it that the shell reads a line. A prompt that is drawn again says so once
+// more. Where a command is still said to run, its end was not told: somebody has taken the
+// shell's hooks away.
+func (j *Job) shellReady() {
+	s := j.shell
+	if s.phase == shellHanded || s.phase == shellGone {
+		return
+	}
+	if s.phase == shellRunning {
+		j.commandEnded(nil, "", j.end0())
+	}
+	s.phase, s.typing = shellReady, false
+	if s.image == "" {
+		s.image, _ = proc.Image(j.info.PID) // else it is not known, and nothing is said of it
+		s.files.forget()
+	}
+}
+
+// end0 is the end of the terminal's stream.
+func (j *Job) end0() int64 { return j.streams[0].spool.End() }
+
+// shellBegan takes it that a command runs.
+func (j *Job) shellBegan(m placedMark) {
+	s := j.shell
+	if s.phase == shellRunning {
+		j.commandEnded(nil, "", m.at)
+	}
+	c := &ShellCommand{Text: m.Text, Typed: true}
+	if s.phase == shellHanded && m.Ours {
+		s.running = s.queue[0]
+		s.queue = s.queue[1:]
+		c = s.running.command
+	} else {
+		s.ids++
+		c.ID = s.ids
+	}
+	c.StartedAt, c.Output.From = time.Now(), m.at
+	s.phase, s.current = shellRunning, c
+	if s.running != nil {
+		j.execBegan(s.running)
+	}
+}
+
+// shellEnded takes it that the command has ended; there is none where an empty line was read,
+// and before the first prompt.
+func (j *Job) shellEnded(m placedMark) {
+	s := j.shell
+	if m.Cwd != "" && m.Cwd != s.cwd {
+		s.cwd = m.Cwd
+		j.info.CurrentDirectory = j.redaction.text(m.Cwd)
+		j.changed.Add(Changed{What: ChangeDirectory, Directory: j.info.CurrentDirectory})
+	}
+	switch {
+	case s.phase == shellRunning:
+		j.commandEnded(&m.Exit, m.Cwd, m.at)
+		s.phase = shellBeginning
+	case s.phase == shellHanded && s.loaded: // it could not even begin
+		r := s.queue[0]
+		s.queue = s.queue[1:]
+		r.command.StartedAt, r.command.Output.From = time.Now(), m.at
+		s.running, s.current = r, r.command
+		j.execBegan(r)
+		j.commandEnded(&m.Exit, m.Cwd, m.at)
+		s.phase = shellBeginning
+	case s.phase != shellHanded && s.phase != shellGone:
+		s.phase = shellBeginning
+	}
+}
+
+// commandEnded is the end of the command that runs. exit is nil where nobody knows it.
+func (j *Job) commandEnded(exit *int, cwd string, at int64) {
+	s := j.shell
+	c := s.current
+	s.current, s.running, s.phase = nil, nil, shellBeginning
+	c.ExitCode, c.Finished, c.EndedAt, c.Cwd, c.Output.To = exit, true, time.Now(), cwd, at
+	s.remember(c)
+	finished := j.cleanCommand(*c)
+	j.sink.Event(Event{After: map[Stream]int64{PTY: at}, Command: &CommandFinished{finished}})
+}
+
+// remember keeps a command that has ended.
+func (s *shellWatch) remember(c *ShellCommand) {
+	s.past = append(s.past, c)
+	s.text += len(c.Text)
+	for len(s.past) > mostHistory || s.text > mostHistoryText && len(s.past) > 1 {
+		s.text -= len(s.past[0].Text)
+		s.past = s.past[1:]
+	}
+}
+
+// finished says whether a command has ended, or never will. Those that are not remembered have.
+func (s *shellWatch) finished(id int64) bool {
+	if s.current != nil && s.current.ID == id {
+		return false
+	}
+	for _, r := range s.queue {
+		if r.command.ID == id {
+			return false
+		}
+	}
+	return true
+}
+
+// checkCommand refuses to wait for a command that there has never been.
+func (j *Job) checkCommand(c Condition) *Error {
+	if c.Kind != UntilCommand {
+		return nil
+	}
+	if j.shell == nil {
+		return j.integrated()
+	}
+	if c.Command > j.shell.ids {
+		return Invalid(c.Watch.Pointer, "the shell of job %d has run no command %d; the last one is %d", j.id, c.Command, j.shell.ids)
+	}
+	return nil
+}
+
+// shellEnd is for a shell whose process has ended: what ran in it has, and what waits for it
+// never will.
+func (j *Job) shellEnd() {
+	s := j.shell
+	if s == nil || s.phase == shellGone {
+		return
+	}
+	if s.current != nil {
+		j.commandEnded(nil, "", j.end0())
+	}
+	s.phase, s.why = shellGone, "its shell has ended"
+	j.failExecs(func() *Error { return j.over() })
+}
+
+// shellReplaced looks whether the shell's process executes another program by now.
+func (j *Job) shellReplaced() bool {
+	s := j.shell
+	if s.image == "" || s.phase == shellGone {
+		return s.phase == shellGone
+	}
+	if now, err := proc.Image(j.info.PID); err != nil || now == s.image {
+		return false
+	}
+	if s.current != nil {
+		j.commandEnded(nil, "", j.end0())
+	}
+	s.phase, s.why = shellGone, "another program has taken the place of its shell (exec), and has no integration"
+	j.failExecs(func() *Error { return j.noIntegration(s.why) })
+	return true
+}
+
+// cleanCommand is a command without what is secret.
+func (j *Job) cleanCommand(c ShellCommand) ShellCommand {
+	c.Text, c.Cwd = j.redaction.text(c.Text), j.redaction.text(c.Cwd)
+	return c
+}

@@ -1,0 +1,189 @@
+package jobs
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"shelld/jobs/internal/shellmark"
+)
+
+// What a shell is to run it reads from a pipe that nobody else has: a line of any length gets
+// there as it is, whatever the terminal, the line editor and its history make of characters,
+// and no file has it. It opens the pipe by a path (feedPipe) and reads up to a NUL byte, when
+// the keys that make it do so are typed.
+
+// shellFiles are what a shell is started with, and reads.
+type shellFiles struct {
+	dir   string // of the start-up files; removed as soon as they were read
+	read  *os.File
+	write *os.File
+	once  sync.Once
+}
+
+// forget removes the start-up files, which are read once and tell what marks look like.
+func (f *shellFiles) forget() {
+	f.once.Do(func() { _ = os.RemoveAll(f.dir) }) // Best effort: it is below the directory for such files.
+}
+
+func (f *shellFiles) close() {
+	f.forget()
+	f.read.Close()
+	f.write.Close()
+}
+
+// A shellLaunch is a shell that is to have the integration.
+type shellLaunch struct {
+	shellmark.Launch
+	watch  *shellWatch
+	reader *shellmark.Reader
+}
+
+// integrate makes the files for a shell that is to have the integration; nil for other
+// programs, and where they cannot be made, which is logged.
+func (m *Manager) integrate(s *Spec, p plan) *shellLaunch {
+	if s.Plain || s.Command != nil {
+		return nil
+	}
+	kind, ok := shellmark.For(p.path, p.argv)
+	if !ok {
+		return nil
+	}
+	l, err := m.shellLaunch(kind, p)
+	if err != nil {
+		m.log.Warn("a shell starts without integration", "shell", p.path, "error", err)
+		return nil
+	}
+	return l
+}
+
+func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
+	dir, err := os.MkdirTemp("", "shelld-shell-")
+	if err != nil {
+		return nil, err
+	}
+	f := &shellFiles{dir: dir}
+	path, err := f.openPipe()
+	if err != nil {
+		f.forget()
+		return nil, err
+	}
+	if err := os.Symlink(path, filepath.Join(dir, "command")); err != nil {
+		f.close()
+		return nil, err
+	}
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // It never fails.
+	nonce := hex.EncodeToString(random[:])
+	l := &shellLaunch{
+		Launch: shellmark.NewLaunch(kind, p.argv, p.env, dir, nonce),
+		watch:  &shellWatch{kind: kind, files: f, feed: make(chan []byte, 1)},
+		reader: shellmark.NewReader(nonce),
+	}
+	for name, text := range l.Files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			f.close()
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// apply is the plan of such a shell.
+func (l *shellLaunch) apply(p plan) plan {
+	p.argv = l.Argv
+	env := make([]string, 0, len(p.env)+len(l.Env))
+	for _, e := range p.env {
+		name, _, _ := strings.Cut(e, "=")
+		if _, ours := l.Env[name]; !ours {
+			env = append(env, e)
+		}
+	}
+	for name, value := range l.Env {
+		env = append(env, name+"="+value)
+	}
+	p.env = env
+	return p
+}
+
+// feedLoop owns the blocking write of what the shell is to run. It ends with the job.
+func (j *Job) feedLoop(s *shellWatch) {
+	defer j.loops.Done()
+	for {
+		select {
+		case text := <-s.feed:
+			_, _ = s.files.write.Write(text) // It fails when the shell has ended, which is told by that.
+			clear(text)
+		case <-j.ended:
+			return
+		case <-j.done:
+			return
+		}
+	}
+}
+
+// handExec gives a shell that is ready a command. What is typed from now on is for that.
+func (j *Job) handExec(r *execReq) {
+	s := j.shell
+	s.phase, s.loaded = shellHanded, false
+	text, _ := s.kind.Payload(r.opts.Command) // queueExec has seen that there is one
+	s.feed <- text                            // has room: the one before was taken
+	q := &queued{data: s.kind.Trigger(), trigger: true, reply: newReply[WriteResult]()}
+	j.queue.items = append(j.queue.items, q)
+	j.queue.bytes.Add(int64(len(q.data)))
+	s.handedBy = 0
+}
+
+// reviewHanded gives up on a command that the shell has not taken although it reads on: its
+// line editor has made something else of the keys.
+func (j *Job) reviewHanded() {
+	s, l := j.shell, &j.inputs
+	if s.phase != shellHanded || s.loaded || len(j.queue.items) > 0 && j.queue.items[0].trigger {
+		return
+	}
+	if s.handedBy == 0 {
+		s.handedBy = j.needLook()
+		return
+	}
+	if l.looked < s.handedBy || l.now == nil || l.ofTaken < s.handedBy || l.of != j.activity() {
+		return
+	}
+	r := s.queue[0]
+	s.queue = s.queue[1:]
+	s.phase = shellBeginning
+	r.command.Finished = true
+	s.files.drain()
+	if !r.answered {
+		r.answered = true
+		r.reply.fail(j.busy("did not take the command: a search, a menu or a question of its line editor may be open; send Ctrl-C"))
+	}
+}
+
+// drain takes back what the shell has not read.
+func (f *shellFiles) drain() {
+	// The pipe has what was written whole: without it a read would wait.
+	b := make([]byte, 64<<10)
+	for {
+		n, err := readNow(f.read, b)
+		if n <= 0 || err != nil || bytes.IndexByte(b[:n], 0) >= 0 {
+			return
+		}
+	}
+}
+
+// blocksWrite says whether an item waits until the shell has begun what was handed to it: what
+// is typed behind a command is for that command.
+func (s *shellWatch) blocksWrite(q *queued) bool {
+	return s != nil && s.phase == shellHanded && !q.trigger && !q.overtakes
+}
+
+// noteTyped takes it that something was typed into the shell.
+func (s *shellWatch) noteTyped(p []byte) {
+	if s.phase == shellReady && bytes.ContainsAny(p, "\r\n") {
+		s.typing = true
+	}
+}

@@ -1,0 +1,19 @@
+//go:build !linux
+
+package jobs
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// openPipe: a shell has no way to open a pipe of the server's here.
+func (f *shellFiles) openPipe() (string, error) { return "", errors.ErrUnsupported }
+
+func readNow(*os.File, []byte) (int, error) { return 0, errors.ErrUnsupported }
+
+const interruptSignal = syscall.SIGINT
+
+// ShellIntegration are the shells that can be given it here: none.
+func ShellIntegration() []string { return []string{} }
