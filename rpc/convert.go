@@ -105,6 +105,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 		Cols: int64(i.Cols), Rows: int64(i.Rows), Background: processes(i.Background),
 		Streams: schema.Map[schema.StreamInfo]{}, OutputDirectory: optional(i.OutputDirectory),
 		Title: optional(i.Title), CurrentDirectory: optional(i.CurrentDirectory), Foreground: process(i.Foreground),
+		ShellIntegration: optional(i.Integration),
 	}
 	if i.OutputFileError != "" {
 		w.OutputFileError = &schema.OutputFileError{Path: i.OutputFile, Reason: i.OutputFileError}

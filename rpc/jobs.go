@@ -134,8 +134,7 @@ func (s *Server) jobRun(r *request) error {
 		Name: p.Name, Group: p.Group, Description: p.Description, Stdin: p.Stdin, Stderr: p.Stderr, Watch: p.Watch,
 		StdoutFile: p.StdoutFile, StderrFile: p.StderrFile, Record: p.Record, KillAfterMs: p.KillAfterMs, Limits: p.Limits,
 	}, jobs.ModePipe)
-	p.Stdin = nil     // as setStdio does, of a copy
-	spec.Plain = true // it is run for its end, and asked nothing
+	p.Stdin = nil // as setStdio does, of a copy
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 	case c.Port != nil:
 		return portCondition(*c.Port, at)
 	}
-	return jobs.Condition{Kind: jobs.UntilCommand, Command: *c.Command}, nil
+	return jobs.Condition{Kind: jobs.UntilCommand, Command: *c.Command, Watch: jobs.WatchSpec{Pointer: at + "/command"}}, nil
 }
 
 // origin reads a wait's from: an offset, offsets by stream, or a keyword.

@@ -783,7 +783,8 @@ type Condition struct {
 	// portInUse.
 	Port *int64 `json:"port,omitempty"`
 	// Holds when the command of a shell job that has this commandId has finished, and at
-	// once if it has. A job without shell integration is shellIntegrationUnavailable.
+	// once if it has. A job without shell integration is shellIntegrationUnavailable; a
+	// number that no command has had is invalidParams, and so is any in job/start.
 	Command *int64 `json:"command,omitempty"`
 }
 
