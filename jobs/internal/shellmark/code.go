@@ -56,13 +56,12 @@ func (s Shell) natural(command string) bool {
 }
 
 // reserved are words with which something begins that may go on in the next line, or which
-// concern what is off while such a line runs.
+// speak of the line itself.
 var reserved = map[string]bool{
 	"if": true, "then": true, "else": true, "elif": true, "fi": true, "for": true, "while": true,
 	"until": true, "do": true, "done": true, "case": true, "esac": true, "select": true,
 	"function": true, "coproc": true, "in": true,
-	"history": true, "fc": true, "set": true, "shopt": true, "alias": true,
-	"eval": true, "source": true, ".": true, "builtin": true, "command": true,
+	"history": true, "fc": true,
 }
 
 // plain says whether a line has nothing but words, quotes that are closed, names of variables,

@@ -1,0 +1,237 @@
+# Read by an interactive bash in place of the user's own file, which is read at the end. All
+# functions are defined before that, so that no alias of the user's is in them; hooks
+# restore $?, and set the options that they need for themselves alone (local -). They are called
+# as { … } 2>/dev/null, where their trace goes; 9 is then what 2 is outside.
+
+if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is made to read ENV
+	set +o posix
+	shopt -u inherit_errexit
+	@RESTORE@
+	[[ $HISTFILE != "$HOME/.sh_history" ]] || HISTFILE=$HOME/.bash_history
+fi
+
+declare -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
+declare -g +x __shelld_c='' __shelld_x=''         # the command; what PS0 writes
+declare -g +x __shelld_h=''                       # what runs is ours
+declare -g +x __shelld_k=''                       # the number of the next line of history
+declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
+declare -g +x __shelld_e='{ __shelld_ended; } 2>/dev/null' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
+declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
+
+# tell PAYLOAD writes a mark.
+__shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" >/dev/tty; }
+
+# escape TEXT sets REPLY to what a field of a mark may be.
+__shelld_escape() {
+	REPLY=$1
+	[[ $REPLY == *[[:cntrl:]%\;]* ]] || builtin return 0
+	builtin local i c h LC_ALL=C
+	REPLY=${REPLY//%/%25} REPLY=${REPLY//;/%3B}
+	[[ $REPLY == *[[:cntrl:]]* ]] || builtin return 0
+	for i in {1..31} 127; do
+		builtin printf -v h %02X "$i"
+		builtin printf -v c "\\x$h"
+		REPLY=${REPLY//"$c"/%$h}
+	done
+}
+
+# show TEXT writes a command as a person has typed it. What would act on the terminal does not.
+__shelld_show() {
+	builtin local REPLY="$1" LC_ALL=C
+	((${#REPLY} <= 4096)) || REPLY=${REPLY:0:4096}…
+	[[ $REPLY != *[[:cntrl:]]* ]] || REPLY=${REPLY//[$'\x01'-$'\x08'$'\x0b'-$'\x1f'$'\x7f']/?}
+	__shelld_t=${REPLY%$'\n'}
+}
+
+# The first of PROMPT_COMMAND: the command has ended.
+__shelld_ended() {
+	builtin set -- "$?"
+	__shelld_ended_in "$1"
+	# What the user's own hooks see. Where there are none, or -e would end the shell, nobody does.
+	if [[ $- == *e* || $__shelld_alone ]]; then builtin return 0; fi
+	builtin return "$1"
+}
+
+__shelld_ended_in() {
+	builtin local - IFS=$' \t\n' REPLY cwd text=''
+	builtin set +aefuvxCkET
+	__shelld_escape "${PWD-}"
+	cwd=$REPLY
+	__shelld_typed
+	__shelld_tell "E;$1;$cwd;$text"
+}
+
+# typed sets text to what was typed: the last line of history, where its number has grown. A
+# line of ours is taken out of history instead.
+__shelld_typed() {
+	builtin local n='\!' line
+	n=${n@P}
+	if [[ $__shelld_k && $n != "$__shelld_k" ]]; then
+		if [[ $__shelld_h ]]; then
+			builtin history -d "$((n - 1))"
+			n='\!'
+			n=${n@P}
+		else
+			HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_d/line" &&
+				IFS='' builtin read -r -d '' line <"$__shelld_d/line"
+			if [[ $line =~ ^\ *[0-9]+[\ *]\ ?(.*)$'\n'$ ]]; then
+				__shelld_escape "${BASH_REMATCH[1]:0:65536}"
+				text=$REPLY
+			fi
+		fi
+	fi
+	__shelld_k=$n __shelld_h=''
+}
+
+# The last of PROMPT_COMMAND: what a theme or a command has set anew gets our part again.
+__shelld_prompt() {
+	builtin local - IFS=$' \t\n'
+	builtin set +aefuvxCkET
+	__shelld_wrap
+	[[ -t 9 ]] || __shelld_tell R # the prompt is written elsewhere
+	builtin return 0
+}
+
+# wrap puts our parts around the user's.
+__shelld_wrap() {
+	__shelld_x=$__shelld_m'B;0;'$__shelld_z
+	__shelld_hooks
+	if [[ $BASHOPTS == *promptvars* ]]; then
+		__shelld_p='\[${__shelld_m:+${__shelld_m}e;$?;$PWD$__shelld_z}\]'
+		__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
+		__shelld_0='${__shelld_x-}'
+	else
+		__shelld_p='' __shelld_q="\\[${__shelld_m}R$__shelld_z\\]" __shelld_0=$__shelld_x
+	fi
+	if [[ ${PS1-} != "$__shelld_p"*"$__shelld_q" ]] && __shelld_free PS1; then
+		PS1=${PS1//"$__shelld_p"/} PS1=${PS1//"$__shelld_q"/}
+		PS1=$__shelld_p$PS1$__shelld_q
+	fi
+	if [[ ${PS0-} != *"$__shelld_0" ]] && __shelld_free PS0; then
+		PS0=${PS0-} PS0=${PS0//"$__shelld_0"/}$__shelld_0
+	fi
+}
+
+# free NAME says whether a variable may be set.
+__shelld_free() {
+	builtin local -n v=$1
+	[[ ${v@a} != *r* ]]
+}
+
+# hooks puts ours around the others of PROMPT_COMMAND.
+__shelld_hooks() {
+	builtin local e
+	builtin local -a others
+	if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
+		if [[ ${PROMPT_COMMAND-} == "$__shelld_e" && ${PROMPT_COMMAND[-1]} == "$__shelld_r" ]]; then
+			if ((${#PROMPT_COMMAND[@]} == 2)); then __shelld_alone=1; else __shelld_alone=''; fi
+			builtin return 0
+		fi
+		__shelld_free PROMPT_COMMAND || builtin return 0
+		for e in ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"}; do
+			e=${e//"$__shelld_e"/:} e=${e//"$__shelld_r"/:}
+			[[ $e == : || ! $e ]] || others+=("$e")
+		done
+		builtin unset -v PROMPT_COMMAND
+		PROMPT_COMMAND=("$__shelld_e" ${others[@]+"${others[@]}"} "$__shelld_r")
+		__shelld_alone=${others[0]-1}
+		[[ $__shelld_alone == 1 ]] || __shelld_alone=''
+		builtin return 0
+	fi
+	e=${PROMPT_COMMAND-}
+	[[ $e != "$__shelld_e"$'\n'*$'\n'"$__shelld_r" ]] || builtin return 0
+	__shelld_free PROMPT_COMMAND || builtin return 0
+	e=${e//"$__shelld_e"/:} e=${e//"$__shelld_r"/:}
+	PROMPT_COMMAND=$__shelld_e$'\n'$e$'\n'$__shelld_r
+}
+
+# The key that has the command in the FIFO run. What follows is another, which accepts the line.
+__shelld_trigger() {
+	builtin local - IFS=$' \t\n' REPLY __shelld_t
+	builtin set +aefuvxCkET
+	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
+	IFS='' builtin read -r -d '' REPLY <"$__shelld_d/command" || builtin return 0
+	__shelld_wrap
+	__shelld_h=1
+	if [[ $REPLY == n* && -t 9 && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
+		__shelld_c=${REPLY:1} READLINE_LINE=${REPLY:1}
+		__shelld_x=${__shelld_m}'B;1;'$__shelld_z
+		__shelld_tell 'L;0'
+	else
+		__shelld_show "${REPLY:1}"
+		READLINE_LINE=' eval "$__shelld_c"'
+		if [[ -t 9 && $1 != *x* ]]; then
+			__shelld_c=${REPLY:1}
+			__shelld_x=$__shelld_t$'\n'${__shelld_m}'B;1;'$__shelld_z
+		else # the trace of eval, or what is written to stderr, is to come before
+			__shelld_c=$'__shelld_began\n'${REPLY:1}
+			__shelld_x=$__shelld_t
+		fi
+		__shelld_tell 'L;1'
+	fi
+	READLINE_POINT=${#READLINE_LINE}
+}
+
+# Where PS0 cannot tell that a command begins, it does so itself.
+__shelld_began() {
+	{
+		builtin set -- "$?"
+		builtin printf '%s\n\e]633;shelld;%s;B;1;\a' "$__shelld_x" "$__shelld_n" >/dev/tty
+		if [[ $- == *e* ]]; then builtin return 0; fi
+		builtin return "$1"
+	} 2>/dev/null
+}
+
+# The key that has hidden code run.
+__shelld_hidden() {
+	builtin set -- "$?"
+	__shelld_hidden_in
+	if [[ $- != *e* ]]; then builtin return "$1"; fi
+}
+
+__shelld_hidden_in() {
+	builtin local - IFS=$' \t\n' __shelld_code
+	builtin set +aefuvxCkET
+	IFS='' builtin read -r -d '' __shelld_code <"$__shelld_d/command" || builtin return 0
+	builtin eval "$__shelld_code" >/dev/null
+	__shelld_tell "H;$?"
+}
+
+# dump FILE writes what is exported. Names are asked for by their first letters, which
+# needs no process.
+__shelld_dump() {
+	builtin local __shelld_i __shelld_j __shelld_l
+	for __shelld_i in _ {a..z} {A..Z}; do
+		builtin eval "__shelld_l=(\${!$__shelld_i@})"
+		for __shelld_j in "${__shelld_l[@]}"; do
+			[[ $__shelld_j != __shelld_? && ! -R $__shelld_j && ${!__shelld_j+x} ]] || builtin continue
+			builtin eval "__shelld_l=\${$__shelld_j@a}"
+			[[ $__shelld_l == *x* && $__shelld_l != *[aA]* ]] || builtin continue
+			builtin printf '%s=%s\0' "$__shelld_j" "${!__shelld_j}"
+		done
+	done >|"$1"
+}
+
+case @USER@ in
+rc) if [[ -r ~/.bashrc ]]; then . ~/.bashrc; fi ;;
+file) if [[ -r @FILE@ ]]; then . @FILE@; fi ;;
+login)
+	if [[ -r /etc/profile ]]; then . /etc/profile; fi
+	if [[ -r ~/.bash_profile ]]; then . ~/.bash_profile
+	elif [[ -r ~/.bash_login ]]; then . ~/.bash_login
+	elif [[ -r ~/.profile ]]; then . ~/.profile; fi ;;
+esac
+
+__shelld_start() {
+	builtin local - keymap
+	builtin set +aefuvxCkET
+	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
+	__shelld_z=$'\a'
+	for keymap in emacs vi-insert vi-command; do
+		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_trigger "${_-}"; } 9>&2 2>/dev/null'
+		builtin bind -m "$keymap" '"\e[5379;2~": accept-line'
+		builtin bind -m "$keymap" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
+	done
+	__shelld_hooks
+}
+{ __shelld_start; } 2>/dev/null
