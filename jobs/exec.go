@@ -220,6 +220,10 @@ func (j *Job) reviewShell(now time.Time) {
 		j.handExec(s.queue[0])
 	}
 	j.reviewHanded()
+	for _, r := range s.again {
+		j.execBegan(r)
+	}
+	s.again = nil
 	for _, r := range slices.Clone(s.queue) {
 		if !r.answered && !r.deadline.IsZero() && !now.Before(r.deadline) {
 			j.execLate(r)
@@ -231,6 +235,9 @@ func (j *Job) reviewShell(now time.Time) {
 func (j *Job) execUntil() (t time.Time) {
 	if j.shell == nil {
 		return t
+	}
+	if len(j.shell.again) > 0 {
+		return j.epoch
 	}
 	for _, r := range j.shell.queue {
 		if !r.answered && !r.deadline.IsZero() && (t.IsZero() || r.deadline.Before(t)) {
@@ -294,6 +301,9 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 	}
 	if o.Index == r.own {
 		o.Index = -1
+		if r.command.ExitCode == nil && j.told() {
+			o.Reason = "exit" // its shell has ended with it
+		}
 	}
 	if r.stopped && o.Reason != "exit" {
 		o.Reason, o.Index = "timeout", -1
@@ -324,7 +334,7 @@ func (j *Job) interruptExec(r *execReq) {
 	spec.Until = spec.Until[r.own:]
 	r.spec, r.own = &spec, 0
 	r.from = j.startOf(r)
-	j.execBegan(r)
+	j.shell.again = append(j.shell.again, r) // reviewWaits, in which this may be, arms nothing
 }
 
 // interruptForeground does what Ctrl-C does where the terminal takes it for that.

@@ -56,6 +56,7 @@ type shellWatch struct {
 	handedBy int    // the first look for input that counts after the trigger
 	ids      int64
 	queue    []*execReq    // wait for the shell; the first one is handed where phase says so
+	again    []*execReq    // are to be awaited once more
 	running  *execReq      // whose command runs; nil: a typed one does
 	current  *ShellCommand // runs
 	past     []*ShellCommand
@@ -119,7 +120,6 @@ func (j *Job) shellReady() {
 	s.phase, s.typing = shellReady, false
 	if s.image == "" {
 		s.image, _ = proc.Image(j.info.PID) // else it is not known, and nothing is said of it
-		s.files.forget()
 	}
 }
 

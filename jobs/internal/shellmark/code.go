@@ -40,8 +40,9 @@ func (s Shell) HiddenPayload(code string) ([]byte, error) {
 const maxNatural = 1 << 10
 
 // natural says whether a line may become the edited line as it stands: whether it is
-// certainly read as a whole, and means the same there. zsh and fish look for themselves whether it
-// is complete; bash cannot, so that only lists and pipelines of plain words pass.
+// certainly read as a whole, and means the same there. zsh looks for itself whether it is
+// complete; bash cannot, so that only lists and pipelines of plain words pass. fish writes
+// more before the output of such a line than after an event that could be marked.
 func (s Shell) natural(command string) bool {
 	if len(command) > maxNatural || strings.ContainsFunc(command, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }) {
 		return false
@@ -52,7 +53,7 @@ func (s Shell) natural(command string) bool {
 	case Zsh: // not what history, comments, or a line that goes on are to the editor alone
 		return !strings.ContainsAny(command, "!#^") && !strings.Contains(command, "<<") && !strings.HasSuffix(command, `\`)
 	}
-	return true
+	return false
 }
 
 // reserved are words with which something begins that may go on in the next line, or which

@@ -2,95 +2,110 @@ package shellmark
 
 // cutEcho takes the echo of a trigger line out of what came between Loaded and Began, with
 // the line end behind it, so that the text which the hook prints then stands where the line
-// stood. Line editors draw it with colours, and wrap it: sequences that move the cursor or
-// erase, spaces and line ends within it go with it, those that set a colour or a mode stay.
-// Where there is no such line, nothing is taken away.
+// stood. Line editors draw it with colours, more than once, and wrap it: sequences that move the
+// cursor or erase, spaces and line ends within and behind it go with it, those that set a colour, a
+// mode or a title stay. Where there is no such line, nothing is taken away.
 func cutEcho(p []byte) []byte {
-	for i := len(p) - 1; i >= 0; i-- { // the last one is what was accepted
-		if p[i] != triggerLine[0] {
+	var out []byte
+	for from, i := 0, 0; ; i++ {
+		if i == len(p) {
+			return append(out, p[from:]...)
+		}
+		kept, end, ok := echoAt(p[i:])
+		if !ok {
 			continue
 		}
-		if kept, end, ok := matchEcho(p[i:]); ok {
-			rest := p[i+end:]
-			start := i
-			for start > 0 && p[start-1] == ' ' && p[start] != ' ' { // the space before it
-				start--
-				break
-			}
-			out := append(p[:start:start], kept...)
-			return append(out, rest...)
+		start := i
+		if start > from && p[start-1] == ' ' { // with which the line begins
+			start--
 		}
+		out = append(append(out, p[from:start]...), kept...)
+		from, i = i+end, i+end-1
 	}
-	return p
 }
 
-// matchEcho says whether p begins with the trigger line, where that and the line end behind
-// it are over, and which sequences in it stay.
-func matchEcho(p []byte) (kept []byte, end int, ok bool) {
-	i := 0
-	for n := 0; n < len(triggerLine); {
-		if i >= len(p) {
-			return nil, 0, false
+// echoAt says whether p begins with one of the trigger lines.
+func echoAt(p []byte) (kept []byte, end int, ok bool) {
+	for _, line := range triggerLines {
+		if p[0] == line[0] {
+			if kept, end, ok = matchEcho(p, line); ok {
+				return kept, end, true
+			}
 		}
-		if triggerLine[n] == ' ' {
+	}
+	return nil, 0, false
+}
+
+// matchEcho says whether p begins with a line, where that and what was drawn behind it
+// are over, and which sequences in it stay.
+func matchEcho(p []byte, line string) (kept []byte, end int, ok bool) {
+	i, n := 0, 0
+	for i < len(p) {
+		for n < len(line) && line[n] == ' ' {
 			n++
-			continue
 		}
-		if p[i] == triggerLine[n] {
+		if n < len(line) && p[i] == line[n] {
 			i, n = i+1, n+1
 			continue
 		}
-		size := filler(p[i:])
-		if size == 0 {
-			return nil, 0, false
-		}
-		if stays(p[i : i+size]) {
-			kept = append(kept, p[i:i+size]...)
-		}
-		i += size
-	}
-	for i < len(p) {
-		size := filler(p[i:])
+		size, stays := filler(p[i:])
 		if size == 0 {
 			break
 		}
-		if stays(p[i : i+size]) {
+		if stays {
 			kept = append(kept, p[i:i+size]...)
 		}
 		i += size
 	}
-	return kept, i, true
+	return kept, i, n == len(line)
 }
 
 // filler returns how long that is with which p begins, where it is something that may stand
-// within a drawn line and is no part of its text.
-func filler(p []byte) int {
-	switch p[0] {
-	case ' ', '\r', '\n', '\b':
-		return 1
-	case 0x1b:
-	default:
-		return 0
+// within a drawn line and is no part of its text, and whether it stays when that goes.
+func filler(p []byte) (size int, stays bool) {
+	switch {
+	case p[0] == ' ' || p[0] == '\r' || p[0] == '\n' || p[0] == '\b':
+		return 1, false
+	case p[0] != 0x1b || len(p) < 2:
+		return 0, false
 	}
-	if len(p) < 2 || p[1] != '[' {
-		return 0
+	switch p[1] {
+	case '[':
+		return control(p)
+	case ']':
+		return command(p)
+	case '(', ')':
+		return min(3, len(p)), true
+	case '=', '>':
+		return 2, true
 	}
+	return 0, false
+}
+
+// control is filler for a control sequence.
+func control(p []byte) (size int, stays bool) {
 	for i := 2; i < len(p); i++ {
 		switch {
 		case p[i] >= 0x40 && p[i] <= 0x7e:
-			return i + 1
+			return i + 1, p[i] == 'm' || p[i] == 'h' || p[i] == 'l'
 		case p[i] < 0x20:
-			return 0
+			return 0, false
 		}
 	}
-	return 0
+	return 0, false
 }
 
-// stays says whether a filler sets a colour or a mode.
-func stays(p []byte) bool {
-	switch p[len(p)-1] {
-	case 'm', 'h', 'l':
-		return true
+// command is filler for a command to the system, such as the title.
+func command(p []byte) (size int, stays bool) {
+	for i := 2; i < len(p); i++ {
+		switch {
+		case p[i] == '\a':
+			return i + 1, true
+		case p[i] == 0x1b && i+1 < len(p) && p[i+1] == '\\':
+			return i + 2, true
+		case p[i] < 0x20:
+			return 0, false
+		}
 	}
-	return false
+	return 0, false
 }

@@ -22,8 +22,8 @@ const (
 	keyHidden  = "\x1b[5379;3~"
 )
 
-// triggerLine is what becomes the edited line where the command itself cannot.
-const triggerLine = `eval "$__shelld_c"`
+// triggerLines are what becomes the edited line where the command itself cannot.
+var triggerLines = []string{`set __shelld_b 1; eval "$__shelld_c"`, `eval "$__shelld_c"`}
 
 // A Launch says how to start a shell with the integration.
 type Launch struct {

@@ -43,7 +43,7 @@ func NewReader(nonce string) *Reader {
 // next call.
 func (r *Reader) Read(p []byte) (out []byte, marks []Mark) {
 	if len(r.held) == 0 && !r.loading {
-		if bytes.Index(p, r.prefix) < 0 && r.half(p) == len(p) {
+		if r.find(p) < 0 && r.half(p) == len(p) {
 			return p, nil // nearly all that ever comes
 		}
 	}
@@ -62,7 +62,7 @@ func (r *Reader) Read(p []byte) (out []byte, marks []Mark) {
 func (r *Reader) split(p []byte) (rest []byte) {
 	passed := r.passed // of the bytes from here on
 	for {
-		at := bytes.Index(p, r.prefix)
+		at := r.find(p)
 		if at < 0 {
 			at = r.half(p)
 			r.plain(p[min(at, passed):at])
@@ -86,6 +86,21 @@ func (r *Reader) split(p []byte) (rest []byte) {
 		}
 		passed = max(0, passed-at)
 	}
+}
+
+// find returns where the first of our marks begins in p; -1: there is none. It looks for the
+// second byte of one, since what is coloured is full of the first.
+func (r *Reader) find(p []byte) int {
+	for from := 1; from < len(p); from++ {
+		i := bytes.Index(p[from:], r.prefix[1:])
+		if i < 0 {
+			return -1
+		}
+		if from += i; p[from-1] == r.prefix[0] {
+			return from - 1
+		}
+	}
+	return -1
 }
 
 // half returns where the beginning of a mark stands at the end of p; len(p): there is none.

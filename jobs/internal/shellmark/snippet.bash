@@ -11,8 +11,9 @@ if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is ma
 fi
 
 declare -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
+declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
 declare -g +x __shelld_c='' __shelld_x=''         # the command; what PS0 writes
-declare -g +x __shelld_h=''                       # what runs is ours
+declare -g +x __shelld_h=''                       # the line of ours that runs
 declare -g +x __shelld_k=''                       # the number of the next line of history
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
 declare -g +x __shelld_e='{ __shelld_ended; } 2>/dev/null' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
@@ -65,22 +66,35 @@ __shelld_ended_in() {
 # line of ours is taken out of history instead.
 __shelld_typed() {
 	builtin local n='\!' line
-	n=${n@P}
-	if [[ $__shelld_k && $n != "$__shelld_k" ]]; then
-		if [[ $__shelld_h ]]; then
-			builtin history -d "$((n - 1))"
-			n='\!'
-			n=${n@P}
-		else
-			HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_d/line" &&
-				IFS='' builtin read -r -d '' line <"$__shelld_d/line"
-			if [[ $line =~ ^\ *[0-9]+[\ *]\ ?(.*)$'\n'$ ]]; then
-				__shelld_escape "${BASH_REMATCH[1]:0:65536}"
+	if ((__shelld_v < 502)); then # the prompt's number is not known in hooks
+		__shelld_last && n=${BASH_REMATCH[1]}
+	else
+		n=${n@P}
+	fi
+	# The first line of all does not change it.
+	if [[ $__shelld_k && ($n != "$__shelld_k" || $n == 1) ]]; then
+		if [[ ! $__shelld_h ]]; then
+			if __shelld_last; then
+				__shelld_escape "${BASH_REMATCH[2]:0:65536}"
 				text=$REPLY
 			fi
+		elif ((__shelld_v < 502)); then
+			builtin history -d "$n"
+			n=$((n - 1))
+		elif [[ $n != 1 ]] || { __shelld_last && [[ ${BASH_REMATCH[2]} == "$__shelld_h" ]]; }; then
+			builtin history -d -1
+			n='\!'
+			n=${n@P}
 		fi
 	fi
 	__shelld_k=$n __shelld_h=''
+}
+
+# last sets BASH_REMATCH to the last line of history, by way of a file: no process is needed.
+__shelld_last() {
+	HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_d/line" &&
+		IFS='' builtin read -r -d '' line <"$__shelld_d/line"
+	[[ $line =~ ^\ *([0-9]+)[\ *]\ ?(.*)$'\n'$ ]]
 }
 
 # The last of PROMPT_COMMAND: what a theme or a command has set anew gets our part again.
@@ -122,7 +136,7 @@ __shelld_free() {
 __shelld_hooks() {
 	builtin local e
 	builtin local -a others
-	if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
+	if ((__shelld_v >= 501)); then
 		if [[ ${PROMPT_COMMAND-} == "$__shelld_e" && ${PROMPT_COMMAND[-1]} == "$__shelld_r" ]]; then
 			if ((${#PROMPT_COMMAND[@]} == 2)); then __shelld_alone=1; else __shelld_alone=''; fi
 			builtin return 0
@@ -152,7 +166,6 @@ __shelld_trigger() {
 	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
 	IFS='' builtin read -r -d '' REPLY <"$__shelld_d/command" || builtin return 0
 	__shelld_wrap
-	__shelld_h=1
 	if [[ $REPLY == n* && -t 9 && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
 		__shelld_c=${REPLY:1} READLINE_LINE=${REPLY:1}
 		__shelld_x=${__shelld_m}'B;1;'$__shelld_z
@@ -169,7 +182,7 @@ __shelld_trigger() {
 		fi
 		__shelld_tell 'L;1'
 	fi
-	READLINE_POINT=${#READLINE_LINE}
+	READLINE_POINT=${#READLINE_LINE} __shelld_h=$READLINE_LINE
 }
 
 # Where PS0 cannot tell that a command begins, it does so itself.

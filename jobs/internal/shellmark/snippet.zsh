@@ -1,0 +1,189 @@
+# Read by zsh as .zshenv of our directory, before any file of the user's. ZDOTDIR is set back first:
+# all that follows is read as ever. What the hooks need is defined here, where no
+# alias or option of the user's is known yet; the first prompt then sets all up.
+#
+# A hook begins with emulate -L zsh, in braces whose trace goes to /dev/null.
+
+@RESTORE@
+
+builtin typeset -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
+builtin typeset -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
+builtin typeset -g +x __shelld_o='' __shelld_u=''         # what runs is ours; $_ before the hooks
+builtin typeset -g +x __shelld_i='' __shelld_w=''         # the user's own zle-line-init; it runs
+
+# tell PAYLOAD writes a mark.
+__shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" 2>/dev/null >/dev/tty }
+
+# escape TEXT sets REPLY to what a field of a mark may be.
+__shelld_escape() {
+	REPLY=$1
+	[[ $REPLY == *[[:cntrl:]%\;]* ]] || builtin return 0
+	builtin setopt local_options extended_glob no_multibyte
+	builtin local MATCH
+	builtin local -i MBEGIN MEND
+	REPLY=${REPLY//(#m)[[:cntrl:]%\;]/%${(l:2::0:)$(([##16]#MATCH))}}
+}
+
+# precmd: the command has ended. The mark in PROMPT_EOL_MARK has told it before, where zsh prints
+# that; this one is for a user who has it off.
+__shelld_precmd() {
+	{
+		builtin local s=$? u=$_
+		builtin emulate -L zsh
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
+		builtin local REPLY
+		__shelld_u=$u
+		__shelld_escape "$PWD"
+		__shelld_tell "E;$s;$REPLY"
+		__shelld_o=''
+		__shelld_wrap
+	} 2>/dev/null
+}
+
+# wrap puts our hooks where they belong, again at each prompt.
+__shelld_wrap() {
+	builtin local e=$'%{\e]633;shelld;'$__shelld_n$';e;%?;%/\a%}' keymap
+	if [[ ${PROMPT_EOL_MARK-} != "$e"* && ${(t)PROMPT_EOL_MARK} != *readonly* ]]; then
+		builtin typeset -g +x PROMPT_EOL_MARK="$e${PROMPT_EOL_MARK-%B%S%#%s%b}"
+	fi
+	[[ ${precmd_functions[1]-} == __shelld_precmd ]] ||
+		precmd_functions=(__shelld_precmd ${precmd_functions:#__shelld_precmd})
+	[[ ${preexec_functions[-1]-} == __shelld_preexec ]] ||
+		preexec_functions=(${preexec_functions:#__shelld_preexec} __shelld_preexec)
+	[[ ${zshaddhistory_functions[1]-} == __shelld_addhistory ]] ||
+		zshaddhistory_functions=(__shelld_addhistory ${zshaddhistory_functions:#__shelld_addhistory})
+	[[ -o zle ]] || builtin return 0
+	if [[ ${widgets[zle-line-init]-} != user:__shelld_line_init ]]; then
+		__shelld_i=''
+		if (( ${+widgets[zle-line-init]} )); then
+			builtin zle -A zle-line-init __shelld_user_line_init
+			__shelld_i=1
+		fi
+		builtin zle -N zle-line-init __shelld_line_init
+	fi
+	builtin zle -N __shelld_trigger
+	builtin zle -N __shelld_hidden
+	for keymap in emacs viins vicmd main; do
+		builtin bindkey -M $keymap '\e[5379;1~' __shelld_trigger '\e[5379;3~' __shelld_hidden
+	done
+}
+
+# line-init: the editor reads keys now. A widget that has wrapped ours in its turn may call it again.
+__shelld_line_init() {
+	{ builtin local s=$? } 2>/dev/null
+	if [[ -n $__shelld_i && -z $__shelld_w ]]; then
+		__shelld_w=1
+		builtin zle __shelld_user_line_init -- "$@"
+		__shelld_w=''
+	fi
+	{
+		builtin emulate -L zsh
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
+		if [[ -z $__shelld_w && $CONTEXT == start ]]; then
+			builtin local REPLY
+			__shelld_escape "$PWD"
+			__shelld_tell "E;$s;$REPLY"
+			__shelld_tell R
+		fi
+	} 2>/dev/null
+}
+
+# preexec: a command line is about to run.
+__shelld_preexec() {
+	{
+		builtin emulate -L zsh
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
+		builtin local REPLY=$__shelld_t
+		if [[ -n $__shelld_o ]]; then
+			__shelld_t=''
+			builtin printf '%s\e]633;shelld;%s;B;1;\a' "$REPLY" "$__shelld_n" >/dev/tty
+		else
+			REPLY=${1:-$2}
+			__shelld_escape "${REPLY[1,65536]}"
+			__shelld_tell "B;0;$REPLY"
+		fi
+		builtin : "$__shelld_u"
+	} 2>/dev/null
+}
+
+# addhistory keeps a line of ours out of history.
+__shelld_addhistory() {
+	{ [[ -z $__shelld_o ]] } 2>/dev/null
+}
+
+# The key that has the command in the FIFO run.
+__shelld_trigger() {
+	{
+		builtin emulate -L zsh
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export extended_glob
+		builtin local c REPLY ask=''
+		BUFFER='' CURSOR=0
+		IFS='' builtin read -r -d '' c <$__shelld_d/command || builtin return 0
+		__shelld_wrap
+		__shelld_o=1 __shelld_t=''
+		REPLY=$c[1] c=${c[2,-1]}
+		if [[ $REPLY == n ]] && __shelld_whole; then
+			BUFFER=$c
+			__shelld_tell 'L;0'
+		else
+			__shelld_c=$c BUFFER=' eval "$__shelld_c"'
+			(( $#c <= 4096 )) || c=${c[1,4096]}…
+			__shelld_t=${${c//(#m)[[:cntrl:]]/${${(M)MATCH:#[$'\n'$'\t']}:-?}}%$'\n'}$'\n'
+			__shelld_tell 'L;1'
+		fi
+		CURSOR=$#BUFFER
+		builtin zle .accept-line
+	} 2>/dev/null
+}
+
+# whole says whether c is a whole line, and one of which the editor would not ask anything.
+__shelld_whole() {
+	[[ ! -o correct && ! -o correct_all ]] || builtin return 1
+	builtin unfunction __shelld_check 2>/dev/null
+	functions[__shelld_check]=$c
+	(( ${+functions[__shelld_check]} )) || builtin return 1
+	builtin unfunction __shelld_check
+}
+
+# The key that has hidden code run.
+__shelld_hidden() {
+	{
+		builtin local s=$?
+		builtin emulate -L zsh
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
+		builtin local __shelld_code
+		IFS='' builtin read -r -d '' __shelld_code <$__shelld_d/command || builtin return 0
+		builtin eval "$__shelld_code" >/dev/null
+		__shelld_tell "H;$?"
+		builtin return $s
+	} 2>/dev/null
+}
+
+# dump FILE writes what is exported.
+__shelld_dump() {
+	builtin local __shelld_j
+	for __shelld_j in ${(k)parameters[(R)*export*]}; do
+		builtin print -rnN -- "$__shelld_j=${(P)__shelld_j}"
+	done >|$1
+}
+
+# The first prompt, after all files of the user's.
+__shelld_first() {
+	{
+		builtin local s=$?
+		builtin emulate -L zsh
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
+		builtin zmodload zsh/parameter zsh/zle
+		precmd_functions=(${precmd_functions:#__shelld_first})
+		__shelld_wrap
+	} 2>/dev/null
+}
+
+if [[ -o interactive ]]; then
+	precmd_functions=(__shelld_first)
+fi
+if [[ @USER@ == none ]]; then
+	builtin unsetopt rcs
+elif [[ -r ${ZDOTDIR-$HOME}/.zshenv ]]; then
+	builtin source -- "${ZDOTDIR-$HOME}/.zshenv"
+fi

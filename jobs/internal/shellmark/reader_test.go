@@ -1,0 +1,181 @@
+package shellmark
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const nonce = "0123456789abcdef0123456789abcdef"
+
+func marked(payload string) string { return opening + nonce + ";" + payload + "\a" }
+
+// read gives a Reader pieces, and returns all that comes out, with marks at places in it.
+func read(pieces ...string) (string, []Mark) {
+	r := NewReader(nonce)
+	var out []byte
+	var all []Mark
+	for _, piece := range pieces {
+		b, marks := r.Read([]byte(piece))
+		for _, m := range marks {
+			m.At += len(out)
+			all = append(all, m)
+		}
+		out = append(out, b...)
+	}
+	return string(append(out, r.Close()...)), all
+}
+
+var readings = []struct {
+	name, in, out string
+	marks         []Mark
+}{
+	{name: "nothing"},
+	{name: "plain", in: "abc\r\ndef", out: "abc\r\ndef"},
+	{
+		name: "a command that was typed", in: "$ " + marked("R") + "ls\r\n" + marked("B;0;ls") + "a\r\n" + marked("E;1;/a%3Bb%0A;ls") + "$ ",
+		out: "$ ls\r\na\r\n$ ",
+		marks: []Mark{
+			{Kind: Ready, At: 2}, {Kind: Began, At: 6, Text: "ls"}, {Kind: Ended, At: 9, Exit: 1, Cwd: "/a;b\n", Text: "ls"},
+		},
+	},
+	{
+		name: "one of ours", in: "$ " + marked("L;1") + ` eval "$__shelld_c"` + "\r\n\x1b[?2004l\rcat\r\n" + marked("B;1;") + "x" + marked("E;0;/") + "\r\n",
+		out:   "$ \x1b[?2004lcat\r\nx\r\n",
+		marks: []Mark{{Kind: Loaded, At: 2}, {Kind: Began, At: 15, Ours: true}, {Kind: Ended, At: 16, Ours: true, Cwd: "/"}},
+	},
+	{
+		name: "drawn twice, in colours, wrapped, beside output of another",
+		in: marked("L;1") + "noise\r\n" + " set __shelld_b 1; eval \"$__shelld_c\"\r\x1b[7C\x1b[34mset __she\r\nlld_b\x1b[m 1; eval \x1b[33m\"$__shelld_c\"\x1b[m\x1b(B\r\n" +
+			marked("R") + "\x1b]0;t\a\rtext\r\n" + marked("B;1;"),
+		out:   "noise\r\n\x1b[34m\x1b[m\x1b[33m\x1b[m\x1b(B\x1b]0;t\atext\r\n",
+		marks: []Mark{{Kind: Loaded}, {Kind: Began, At: 38, Ours: true}},
+	},
+	{
+		name: "no line where one should be", in: marked("L;1") + "eval $x\r\n" + marked("B;1;"), out: "eval $x\r\n",
+		marks: []Mark{{Kind: Loaded}, {Kind: Began, At: 9, Ours: true}},
+	},
+	{
+		name: "as it stands", in: marked("L;0") + "eval \"$__shelld_c\"\r\n" + marked("B;1;"), out: "eval \"$__shelld_c\"\r\n",
+		marks: []Mark{{Kind: Loaded}, {Kind: Began, At: 20, Ours: true}},
+	},
+	{
+		name: "too much before it begins", in: marked("L;1") + strings.Repeat("x", maxRegion) + `eval "$__shelld_c"` + marked("B;1;"),
+		out:   strings.Repeat("x", maxRegion) + `eval "$__shelld_c"`,
+		marks: []Mark{{Kind: Loaded}, {Kind: Began, At: maxRegion + 18, Ours: true}},
+	},
+	{
+		name: "told twice, or out of turn", in: marked("E;1;/") + marked("B;0;x") + marked("R") + marked("L;1") + "o" + marked("e;2;/a;%41") + marked("E;0;/b") + marked("H;3"),
+		out:   "o",
+		marks: []Mark{{Kind: Began, Text: "x"}, {Kind: Ended, At: 1, Exit: 2, Cwd: "/a;%41"}, {Kind: Ran, At: 1, Exit: 3}},
+	},
+	{name: "the marks of others", in: "\x1b]633;A\a\x1b]133;C\a\x1b]633;shelld;R\a", out: "\x1b]633;A\a\x1b]133;C\a\x1b]633;shelld;R\a"},
+	{name: "another nonce", in: strings.ReplaceAll(marked("R"), "f;", "e;"), out: strings.ReplaceAll(marked("R"), "f;", "e;")},
+	{name: "what no hook writes", in: "a" + marked("X") + marked("E;x;/") + marked("") + "b", out: "ab"},
+	{name: "a half at the end", in: "a" + opening + nonce[:30], out: "a" + opening + nonce[:30]},
+	{name: "a whole one without its end", in: "a" + strings.TrimSuffix(marked("R"), "\a"), out: "a" + strings.TrimSuffix(marked("R"), "\a")},
+	{name: "beginnings", in: "\x1b\x1b]\x1b]6\x1b]633;she" + marked("R") + "\x1b", out: "\x1b\x1b]\x1b]6\x1b]633;she\x1b", marks: []Mark{{Kind: Ready, At: 15}}},
+}
+
+func TestRead(t *testing.T) {
+	for _, r := range readings {
+		t.Run(r.name, func(t *testing.T) {
+			out, marks := read(r.in)
+			if out != r.out || !slices.Equal(marks, r.marks) {
+				t.Fatalf("got  %q\nwant %q\ngot  %+v\nwant %+v", out, r.out, marks, r.marks)
+			}
+		})
+	}
+}
+
+// TestSplits cuts what comes everywhere, once and twice, and into single bytes.
+func TestSplits(t *testing.T) {
+	for _, r := range readings {
+		if len(r.in) > 1000 {
+			continue
+		}
+		check := func(pieces ...string) {
+			t.Helper()
+			if out, marks := read(pieces...); out != r.out || !slices.Equal(marks, r.marks) {
+				t.Fatalf("%s: %q gave %q, %+v", r.name, pieces, out, marks)
+			}
+		}
+		check(strings.Split(r.in, "")...)
+		for i := range len(r.in) {
+			check(r.in[:i], r.in[i:])
+			for j := i; j < len(r.in); j += 7 {
+				check(r.in[:i], r.in[i:j], r.in[j:])
+			}
+		}
+	}
+}
+
+// TestFlush gives free what is held back, wherever that is: what goes on to be a mark is one.
+func TestFlush(t *testing.T) {
+	whole := "ab" + marked("R") + "c"
+	for i := range len(whole) {
+		r := NewReader(nonce)
+		b, marks := r.Read([]byte(whole[:i]))
+		out, n := string(b), len(marks)
+		held := r.Held()
+		b = r.Flush()
+		if len(b) != held || r.Held() != 0 {
+			t.Fatalf("%d: %d bytes were held, %q came", i, held, b)
+		}
+		out += string(b)
+		if i < 2+len(r.prefix) && len(out) != i {
+			t.Errorf("%d: %q is all that came", i, out)
+		}
+		b, marks = r.Read([]byte(whole[i:]))
+		out += string(b)
+		if n+len(marks) != 1 || !strings.HasSuffix(out, "c") || strings.Contains(out, "R\a") {
+			t.Errorf("%d: %q, %d marks", i, out, n+len(marks))
+		}
+	}
+	r := NewReader(nonce)
+	r.Read([]byte(marked("L;1") + "eval"))
+	if got := string(r.Flush()); got != "eval" || r.Held() != 0 {
+		t.Errorf("%q", got)
+	}
+	if out, marks := r.Read([]byte("x" + marked("B;1;"))); string(out) != "x" || len(marks) != 1 || marks[0].At != 1 {
+		t.Errorf("%q, %+v", out, marks)
+	}
+}
+
+// FuzzReader holds that neither cuts nor pauses lose a byte or make a mark of what is none.
+func FuzzReader(f *testing.F) {
+	for _, r := range readings {
+		f.Add([]byte(r.in), uint16(7))
+	}
+	f.Fuzz(func(t *testing.T, p []byte, cut uint16) {
+		at := min(int(cut), len(p))
+		whole, marks := read(string(p))
+		parts, again := read(string(p[:at]), string(p[at:]))
+		if whole != parts || !slices.Equal(marks, again) {
+			t.Fatalf("%q cut at %d: %q, %+v; whole: %q, %+v", p, at, parts, again, whole, marks)
+		}
+		if !bytes.Contains(p, []byte(opening+nonce)) && (whole != string(p) || len(marks) > 0) {
+			t.Fatalf("%q gave %q, %+v", p, whole, marks)
+		}
+	})
+}
+
+func BenchmarkReader(b *testing.B) {
+	line := "the quick brown fox jumps over the lazy dog, and goes home again for a while\r\n"
+	colours := "\x1b[32mdrwxr-xr-x\x1b[0m 2 \x1b[1;34muser\x1b[0m \x1b[38;5;208mgroup\x1b[0m 4096 \x1b[01;34mname\x1b[0m\r\n"
+	for _, bench := range []struct{ name, text string }{{"text", line}, {"colours", colours}} {
+		for _, size := range []int{4 << 10, 64 << 10} {
+			p := []byte(strings.Repeat(bench.text, size/len(bench.text)+1)[:size])
+			b.Run(fmt.Sprintf("%s/%d", bench.name, size), func(b *testing.B) {
+				r := NewReader(nonce)
+				b.SetBytes(int64(size))
+				b.ReportAllocs()
+				for b.Loop() {
+					r.Read(p)
+				}
+			})
+		}
+	}
+}
