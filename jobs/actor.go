@@ -196,6 +196,8 @@ func (j *Job) onMessage(m message) {
 		j.onExec(m)
 	case historyMsg:
 		j.onHistory(m)
+	case changeVariableMsg:
+		j.onChangeVariable(m)
 	case readMsg:
 		j.onRead(m)
 	case targetMsg:
@@ -467,6 +469,7 @@ func (j *Job) failPending(err *Error) {
 	j.failHeld(err)
 	if j.shell != nil {
 		j.failExecs(func() *Error { return err })
+		j.failTasks(func() *Error { return err })
 	}
 	j.dropAsked(func() *Error { return err })
 	j.waits, j.runs, j.reads, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil

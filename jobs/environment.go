@@ -284,18 +284,6 @@ func checkChanges(client map[string]change) *Error {
 	return nil
 }
 
-// Variables asks for what the job was started with, in its turn.
-func (j *Job) Variables() Pending[[]Variable] {
-	r := newReply[[]Variable]()
-	j.ask(variablesMsg{r})
-	return pend(j, r)
-}
-
-func (j *Job) onVariables(m variablesMsg) {
-	e := j.spec.from
-	m.reply.ok(e.told(e.forJob(&j.spec, j.info.Mode, j.info.Cwd), &j.redaction))
-}
-
 // IsSecret says whether the value of a variable is for jobs alone.
 func IsSecret(name string, said bool) bool { return said || proc.LooksSecret(name) }
 

@@ -216,8 +216,8 @@ func (j *Job) reviewShell(now time.Time) {
 	if s == nil {
 		return
 	}
-	if s.phase == shellReady && !s.typing && len(s.queue) > 0 && len(j.queue.items) == 0 && j.input != nil {
-		j.handExec(s.queue[0])
+	if s.phase == shellReady && !s.typing && len(j.queue.items) == 0 && j.input != nil {
+		j.handNext()
 	}
 	j.reviewHanded()
 	for _, r := range s.again {

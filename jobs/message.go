@@ -129,6 +129,13 @@ type (
 		allowed bool      // by the person at the client, where he is asked
 	}
 	historyMsg struct{ reply[[]ShellCommand] }
+	// changeVariableMsg: see shell_env.go.
+	changeVariableMsg struct {
+		name   string
+		value  *string // nil: unset
+		secret bool
+		reply[struct{}]
+	}
 	// infoMsg asks for a snapshot, in its turn.
 	infoMsg struct{ reply[Info] }
 	// variablesMsg asks for the environment that the job was started with.
@@ -171,28 +178,30 @@ type (
 	}
 )
 
-func (writeMsg) message()      {}
-func (waitMsg) message()       {}
-func (runMsg) message()        {}
-func (readMsg) message()       {}
-func (killMsg) message()       {}
-func (signalMsg) message()     {}
-func (resizeMsg) message()     {}
-func (watchMsg) message()      {}
-func (unwatchMsg) message()    {}
-func (removeMsg) message()     {}
-func (infoMsg) message()       {}
-func (execMsg) message()       {}
-func (historyMsg) message()    {}
-func (variablesMsg) message()  {}
-func (cancelMsg) message()     {}
-func (shutdownMsg) message()   {}
-func (quitMsg) message()       {}
-func (hitsMsg) message()       {}
-func (syncedMsg) message()     {}
-func (fileFailedMsg) message() {}
-func (filedMsg) message()      {}
-func (readDoneMsg) message()   {}
+func (writeMsg) message()   {}
+func (waitMsg) message()    {}
+func (runMsg) message()     {}
+func (readMsg) message()    {}
+func (killMsg) message()    {}
+func (signalMsg) message()  {}
+func (resizeMsg) message()  {}
+func (watchMsg) message()   {}
+func (unwatchMsg) message() {}
+func (removeMsg) message()  {}
+func (infoMsg) message()    {}
+func (execMsg) message()    {}
+func (historyMsg) message() {}
+
+func (changeVariableMsg) message() {}
+func (variablesMsg) message()      {}
+func (cancelMsg) message()         {}
+func (shutdownMsg) message()       {}
+func (quitMsg) message()           {}
+func (hitsMsg) message()           {}
+func (syncedMsg) message()         {}
+func (fileFailedMsg) message()     {}
+func (filedMsg) message()          {}
+func (readDoneMsg) message()       {}
 
 func (foregroundMsg) message() {}
 

@@ -26,6 +26,7 @@ const (
 	shellBeginning shellPhase = iota // it starts, or makes its prompt
 	shellReady                       // it reads a line
 	shellHanded                      // it is to take a command of Exec's
+	shellHidden                      // it is to take code that nobody sees (shell_env.go)
 	shellRunning                     // a command runs
 	shellGone                        // another program has taken its place
 )
@@ -55,10 +56,12 @@ type shellWatch struct {
 	loaded   bool   // it has taken what was handed to it
 	handedBy int    // the first look for input that counts after the trigger
 	ids      int64
-	queue    []*execReq    // wait for the shell; the first one is handed where phase says so
-	again    []*execReq    // are to be awaited once more
-	running  *execReq      // whose command runs; nil: a typed one does
-	current  *ShellCommand // runs
+	queue    []*execReq      // wait for the shell; the first one is handed where phase says so
+	again    []*execReq      // are to be awaited once more
+	running  *execReq        // whose command runs; nil: a typed one does
+	current  *ShellCommand   // runs
+	tasks    []*shellTask    // the first one is under way where phase says so
+	secrets  map[string]bool // variables that were set as such
 	past     []*ShellCommand
 	text     int // bytes of past
 	cwd      string
@@ -99,6 +102,8 @@ func (j *Job) takeMarks() {
 			j.shellBegan(m)
 		case shellmark.Ended:
 			j.shellEnded(m)
+		case shellmark.Ran:
+			j.shellRan(m.Exit)
 		}
 	}
 }
@@ -111,7 +116,7 @@ func (s *shellWatch) tellsDirectory() bool { return s != nil && s.cwd != "" }
 // shell's hooks away.
 func (j *Job) shellReady() {
 	s := j.shell
-	if s.phase == shellHanded || s.phase == shellGone {
+	if s.phase == shellHanded || s.phase == shellHidden || s.phase == shellGone {
 		return
 	}
 	if s.phase == shellRunning {
@@ -169,7 +174,7 @@ func (j *Job) shellEnded(m placedMark) {
 		j.execBegan(r)
 		j.commandEnded(&m.Exit, m.Cwd, m.at)
 		s.phase = shellBeginning
-	case s.phase != shellHanded && s.phase != shellGone:
+	case s.phase != shellHanded && s.phase != shellHidden && s.phase != shellGone:
 		s.phase = shellBeginning
 	}
 }
@@ -233,7 +238,8 @@ func (j *Job) shellEnd() {
 		j.commandEnded(nil, "", j.end0())
 	}
 	s.phase, s.why = shellGone, "its shell has ended"
-	j.failExecs(func() *Error { return j.over() })
+	j.failExecs(j.over)
+	j.failTasks(j.over)
 }
 
 // shellReplaced looks whether the shell's process executes another program by now.
@@ -250,6 +256,7 @@ func (j *Job) shellReplaced() bool {
 	}
 	s.phase, s.why = shellGone, "another program has taken the place of its shell (exec), and has no integration"
 	j.failExecs(func() *Error { return j.noIntegration(s.why) })
+	j.failTasks(func() *Error { return j.noIntegration(s.why) })
 	return true
 }
 

@@ -22,7 +22,10 @@ type shellFiles struct {
 	dir   string // of the start-up files; removed as soon as they were read
 	read  *os.File
 	write *os.File
-	once  sync.Once
+	// scratch is memory that the shell writes to by a path.
+	scratch     *os.File
+	scratchPath string
+	once        sync.Once
 }
 
 // forget removes the start-up files, which are read once and tell what marks look like.
@@ -32,8 +35,11 @@ func (f *shellFiles) forget() {
 
 func (f *shellFiles) close() {
 	f.forget()
-	f.read.Close()
-	f.write.Close()
+	for _, file := range []*os.File{f.read, f.write, f.scratch} {
+		if file != nil {
+			_ = file.Close() // Nothing is owed to anybody.
+		}
+	}
 }
 
 // A shellLaunch is a shell that is to have the integration.
@@ -67,9 +73,9 @@ func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error
 		return nil, err
 	}
 	f := &shellFiles{dir: dir}
-	path, err := f.openPipe()
+	path, err := f.open()
 	if err != nil {
-		f.forget()
+		f.close()
 		return nil, err
 	}
 	if err := os.Symlink(path, filepath.Join(dir, "command")); err != nil {
@@ -81,7 +87,7 @@ func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error
 	nonce := hex.EncodeToString(random[:])
 	l := &shellLaunch{
 		Launch: shellmark.NewLaunch(kind, p.argv, p.env, dir, nonce),
-		watch:  &shellWatch{kind: kind, files: f, feed: make(chan []byte, 1)},
+		watch:  &shellWatch{kind: kind, files: f, feed: make(chan []byte, 1), secrets: map[string]bool{}},
 		reader: shellmark.NewReader(nonce),
 	}
 	for name, text := range l.Files {
@@ -126,23 +132,33 @@ func (j *Job) feedLoop(s *shellWatch) {
 	}
 }
 
-// handExec gives a shell that is ready a command. What is typed from now on is for that.
-func (j *Job) handExec(r *execReq) {
+// handNext gives a shell that is ready what waits for it. What is typed from now on is for
+// that.
+func (j *Job) handNext() {
 	s := j.shell
-	s.phase, s.loaded = shellHanded, false
-	text, _ := s.kind.Payload(r.opts.Command) // queueExec has seen that there is one
-	s.feed <- text                            // has room: the one before was taken
-	q := &queued{data: s.kind.Trigger(), trigger: true, reply: newReply[WriteResult]()}
+	var text, keys []byte
+	switch {
+	case len(s.tasks) > 0:
+		s.phase, keys = shellHidden, s.kind.HiddenTrigger()
+		text, _ = s.kind.HiddenPayload(s.tasks[0].code) // Code of ours has no NUL.
+	case len(s.queue) > 0:
+		s.phase, keys = shellHanded, s.kind.Trigger()
+		text, _ = s.kind.Payload(s.queue[0].opts.Command) // Exec has seen that there is one.
+	default:
+		return
+	}
+	s.loaded, s.handedBy = false, 0
+	s.feed <- text // has room: the one before was taken
+	q := &queued{data: keys, trigger: true, reply: newReply[WriteResult]()}
 	j.queue.items = append(j.queue.items, q)
 	j.queue.bytes.Add(int64(len(q.data)))
-	s.handedBy = 0
 }
 
 // reviewHanded gives up on a command that the shell has not taken although it reads on: its
 // line editor has made something else of the keys.
 func (j *Job) reviewHanded() {
 	s, l := j.shell, &j.inputs
-	if s.phase != shellHanded || s.loaded || len(j.queue.items) > 0 && j.queue.items[0].trigger {
+	if s.phase != shellHanded && s.phase != shellHidden || s.loaded || len(j.queue.items) > 0 && j.queue.items[0].trigger {
 		return
 	}
 	if s.handedBy == 0 {
@@ -152,14 +168,22 @@ func (j *Job) reviewHanded() {
 	if l.looked < s.handedBy || l.now == nil || l.ofTaken < s.handedBy || l.of != j.activity() {
 		return
 	}
+	const why = "does not take commands: a search, a menu or a question of its line editor may be open, which Ctrl-C ends"
+	was := s.phase
+	s.phase = shellBeginning
+	s.files.drain()
+	if was == shellHidden {
+		t := s.tasks[0]
+		s.tasks = s.tasks[1:]
+		t.done(0, j.busy(why))
+		return
+	}
 	r := s.queue[0]
 	s.queue = s.queue[1:]
-	s.phase = shellBeginning
 	r.command.Finished = true
-	s.files.drain()
 	if !r.answered {
 		r.answered = true
-		r.reply.fail(j.busy("did not take the command: a search, a menu or a question of its line editor may be open; send Ctrl-C"))
+		r.reply.fail(j.busy(why))
 	}
 }
 
@@ -178,7 +202,7 @@ func (f *shellFiles) drain() {
 // blocksWrite says whether an item waits until the shell has begun what was handed to it: what
 // is typed behind a command is for that command.
 func (s *shellWatch) blocksWrite(q *queued) bool {
-	return s != nil && s.phase == shellHanded && !q.trigger && !q.overtakes
+	return s != nil && (s.phase == shellHanded || s.phase == shellHidden) && !q.trigger && !q.overtakes
 }
 
 // noteTyped takes it that something was typed into the shell.

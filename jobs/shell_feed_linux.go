@@ -4,15 +4,28 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"shelld/jobs/internal/proc"
 )
 
-// openPipe returns the path by which the shell opens the pipe: no name of it is left in any
-// directory.
-func (f *shellFiles) openPipe() (path string, err error) {
+// open makes the pipe and the scratch memory. The shell opens them by paths that end with this
+// server: neither has a name in any directory. It returns that of the pipe.
+func (f *shellFiles) open() (path string, err error) {
 	if f.read, f.write, err = os.Pipe(); err != nil {
 		return "", err
 	}
-	c, err := f.read.SyscallConn()
+	if f.scratch, err = proc.Memory("shelld shell"); err != nil {
+		return "", err
+	}
+	if f.scratchPath, err = pathOf(f.scratch); err != nil {
+		return "", err
+	}
+	return pathOf(f.read)
+}
+
+// pathOf is a path by which other processes of the same user open what this one has open.
+func pathOf(f *os.File) (path string, err error) {
+	c, err := f.SyscallConn()
 	if err == nil {
 		err = c.Control(func(fd uintptr) { path = fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd) })
 	}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// openPipe: a shell has no way to open a pipe of the server's here.
-func (f *shellFiles) openPipe() (string, error) { return "", errors.ErrUnsupported }
+// open: a shell has no way to open a pipe of the server's here.
+func (f *shellFiles) open() (string, error) { return "", errors.ErrUnsupported }
 
 func readNow(*os.File, []byte) (int, error) { return 0, errors.ErrUnsupported }
 

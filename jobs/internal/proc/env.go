@@ -58,6 +58,7 @@ const (
 	FromClient  Origin = "client"  // what the client has set since
 	FromBuiltin Origin = "builtin" // what a job gets because of how it is started
 	FromStart   Origin = "start"   // what the start asks for
+	FromShell   Origin = "shell"   // what the job, a shell, has set or changed since
 )
 
 // A Variable is one of an environment.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Image names what a process executes: it is another one after each execve, even of the same
@@ -23,4 +25,13 @@ func Image(pid int) (string, error) {
 	}
 	exe, err := os.Readlink(dir + "exe")
 	return exe + " " + fields[startCode] + " " + fields[startStack], err
+}
+
+// Memory is a file that has no name, and is memory alone.
+func Memory(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
 }
