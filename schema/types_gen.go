@@ -565,7 +565,9 @@ type Hint struct {
 // EnvSource: Where a variable comes from, each on top of those before it. server: the
 // server's own environment. login: the login shell has set or changed it. profile: the
 // profile that the start names. policy: options.env.set. client: env/set. builtin: what a
-// job gets for how it is started, as PWD and TERM. start: the env of the start.
+// job gets for how it is started, as PWD and TERM. start: the env of the start. shell:
+// the job, a shell with integration, has set or changed it since, or env/set has in that
+// shell.
 type EnvSource string
 
 // The values of EnvSource.
@@ -577,6 +579,7 @@ const (
 	EnvSourceClient  EnvSource = "client"
 	EnvSourceBuiltin EnvSource = "builtin"
 	EnvSourceStart   EnvSource = "start"
+	EnvSourceShell   EnvSource = "shell"
 )
 
 // EnvScope: For whom a variable is set. global: for all later starts. job: for one job.
@@ -1032,7 +1035,9 @@ type Outcome struct {
 type EnvGetParams struct {
 	// Which variable.
 	Name string `json:"name"`
-	// Of the job with this handle or name: as it was started. Default: of all later starts.
+	// Of the job with this handle or name: as it was started; of a shell with integration,
+	// while it lives, as it is now. While that runs a command it is shellBusy. Default: of
+	// all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1078,7 +1083,9 @@ type LoginReport struct {
 
 // EnvListParams: Of what.
 type EnvListParams struct {
-	// Of the job with this handle or name: as it was started. Default: of all later starts.
+	// Of the job with this handle or name: as it was started; of a shell with integration,
+	// while it lives, as it is now. While that runs a command it is shellBusy. Default: of
+	// all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1116,9 +1123,10 @@ type EnvSetParams struct {
 	// Whether the value is for jobs alone: it is never told, and has at least 6 bytes.
 	// Default false.
 	Secret *bool `json:"secret,omitempty"`
-	// For the job with this handle or name: unsupported where its environment cannot be
-	// changed from outside, which no system allows for a program that runs; start another
-	// job with env, or type an assignment into its shell. Default: for all later starts.
+	// For the job with this handle or name, a shell with integration; while it runs a
+	// command it is shellBusy. For any other job it is unsupported, since no system lets the
+	// environment of a program that runs be changed from outside: start another job with
+	// env, or type an assignment into its shell. Default: for all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1153,9 +1161,10 @@ const (
 type EnvUnsetParams struct {
 	// Which variable. PWD cannot be unset.
 	Name string `json:"name"`
-	// For the job with this handle or name: unsupported where its environment cannot be
-	// changed from outside, which no system allows for a program that runs; start another
-	// job with env, or type an assignment into its shell. Default: for all later starts.
+	// For the job with this handle or name, a shell with integration; while it runs a
+	// command it is shellBusy. For any other job it is unsupported, since no system lets the
+	// environment of a program that runs be changed from outside: start another job with
+	// env, or type an assignment into its shell. Default: for all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
