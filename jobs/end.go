@@ -366,6 +366,10 @@ func (j *Job) onShutdown(grace time.Duration) {
 	ending := func() *Error { return errorf(CodeShuttingDown, why, j.id) }
 	j.dropInput(ending)
 	j.dropAsked(ending)
+	if j.shell != nil {
+		j.failExecs(ending)
+		j.failTasks(ending)
+	}
 	if j.st.status != StatusClosed {
 		j.end(ReasonShutdown, KillOptions{Grace: grace})
 	}

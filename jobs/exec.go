@@ -13,8 +13,20 @@ import (
 // it has not.
 const interruptTime = 2 * time.Second
 
-// mostExecs bounds the commands that wait for one shell.
-const mostExecs = 1000
+// mostExecs bounds the commands that wait for one shell, and mostExecText what they say; one
+// alone may be longer.
+const (
+	mostExecs    = 1000
+	mostExecText = 4 << 20
+)
+
+// queued is the length of the commands that wait.
+func (s *shellWatch) queued() (n int) {
+	for _, r := range s.queue {
+		n += len(r.opts.Command)
+	}
+	return n
+}
 
 // An execReq is a command that waits for its shell, or runs.
 type execReq struct {
@@ -107,8 +119,8 @@ func (j *Job) execRefused(m execMsg) *Error {
 	if m.opts.FailBusy && (len(s.queue) > 0 || s.phase == shellRunning || s.phase == shellHanded || s.typing) {
 		return j.busy("is running %s", j.nowRuns())
 	}
-	if len(s.queue) >= mostExecs {
-		return j.busy("has %d commands waiting for it already", len(s.queue))
+	if held := s.queued(); len(s.queue) >= mostExecs || held > 0 && held+len(m.opts.Command) > mostExecText {
+		return j.busy("has %d commands waiting for it already, of %d bytes", len(s.queue), held)
 	}
 	if m.opts.Wait != nil {
 		if _, err := j.origin(m.opts.Wait, FromNow); err != nil {
@@ -164,7 +176,11 @@ func (j *Job) permitExec(command string) *Error {
 	if c.Allow == nil && len(c.Deny) == 0 {
 		return nil
 	}
-	return c.permit("exec", roots.Line{Text: command, Shell: j.info.Shell, Env: setNames(&j.spec)}.Roots())
+	err := c.permit(string(ActionWrite), roots.Line{Text: command, Shell: j.info.Argv[0], Env: setNames(&j.spec)}.Roots())
+	if err != nil {
+		err.Handle = j.id
+	}
+	return err
 }
 
 // confirmExec has the person at the client asked. What a name means in a shell that has run

@@ -18,7 +18,7 @@ import (
 // because of a program that reads the keyboard raw.
 func (j *Job) seen(q *queued) (seen, raw bool) {
 	switch {
-	case j.recording == nil || q.secret || q.answer:
+	case j.recording == nil || q.secret || q.answer || q.trigger:
 		return false, false
 	case j.term == nil:
 		return true, false

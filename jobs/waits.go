@@ -502,11 +502,17 @@ func (j *Job) cancelWait(tok *token) bool {
 	return true
 }
 
-// abortWaits ends every wait with an error that carries what it has seen.
+// abortWaits ends every wait with an error that carries what it has seen, but for those of
+// commands, which end with their shell.
 func (j *Job) abortWaits(code Code, format string, args ...any) {
-	for _, w := range j.waits {
+	waits := j.waits
+	j.waits = nil
+	for _, w := range waits {
+		if w.exec != nil {
+			j.waits = append(j.waits, w)
+			continue
+		}
 		j.disarm(w)
 		w.abort(errorf(code, format, args...).withOutcome(j.outcome(w, "shuttingDown", -1)))
 	}
-	j.waits = nil
 }

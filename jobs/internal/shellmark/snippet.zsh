@@ -163,7 +163,7 @@ __shelld_hidden() {
 __shelld_dump() {
 	builtin local __shelld_j
 	for __shelld_j in ${(k)parameters[(R)*export*]}; do
-		builtin print -rnN -- "$__shelld_j=${(P)__shelld_j}"
+		builtin print -rN -- "$__shelld_j=${(P)__shelld_j}"
 	done >|$1
 }
 

@@ -1,0 +1,293 @@
+//go:build unix
+
+package shellmark
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+)
+
+// watchdog is how long anything may take that takes milliseconds.
+const watchdog = 30 * time.Second
+
+// TestMain proves that the tests left no goroutine, no descriptor and no child.
+func TestMain(m *testing.M) {
+	before := descriptors()
+	code := m.Run()
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, "goroutines are left:", err)
+			code = 1
+		}
+		if now := descriptors(); len(now) > len(before) {
+			fmt.Fprintln(os.Stderr, "descriptors are left:", now)
+			code = 1
+		}
+		if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); err != unix.ECHILD {
+			fmt.Fprintln(os.Stderr, "a child is left:", pid, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// descriptors are what this process has open, without those of Go's poller.
+func descriptors() (links []string) {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		link, err := os.Readlink("/proc/self/fd/" + e.Name())
+		if err == nil && !strings.HasPrefix(link, "anon_inode:[event") {
+			links = append(links, link)
+		}
+	}
+	return links
+}
+
+// A session is a shell with the integration, on a terminal.
+type session struct {
+	t     testing.TB
+	shell Shell
+	home  string
+	dir   string
+	cmd   *exec.Cmd
+	pty   *os.File
+	fifo  *os.File
+	r     *Reader
+	nonce string
+
+	chunk []byte
+	out   []byte // all that came
+	marks []Mark // with places in out
+	next  int    // the first mark that was not awaited
+}
+
+// A setup is what a shell finds when it starts.
+type setup struct {
+	argv  []string          // default: the shell
+	files map[string]string // in the home directory
+	env   []string
+	plain bool // without the integration
+}
+
+// start starts a shell, and waits for its first prompt.
+func start(t testing.TB, shell Shell, with setup) *session {
+	t.Helper()
+	file, err := exec.LookPath(string(shell))
+	if err != nil {
+		if os.Getenv("SHELLD_CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	random := make([]byte, 16)
+	rand.Read(random)
+	s := &session{t: t, shell: shell, home: t.TempDir(), dir: t.TempDir(), nonce: hex.EncodeToString(random), chunk: make([]byte, 32<<10)}
+	s.home, _ = filepath.EvalSymlinks(s.home)
+	for name, text := range with.files {
+		s.must(os.MkdirAll(filepath.Dir(filepath.Join(s.home, name)), 0o700))
+		s.must(os.WriteFile(filepath.Join(s.home, name), []byte(text), 0o600))
+	}
+	if with.argv == nil {
+		with.argv = []string{string(shell)}
+	}
+	env := append([]string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8"}, with.env...)
+	argv := with.argv
+	s.must(unix.Mkfifo(filepath.Join(s.dir, "command"), 0o600))
+	s.fifo, err = os.OpenFile(filepath.Join(s.dir, "command"), os.O_RDWR, 0)
+	s.must(err)
+	if !with.plain {
+		if got, ok := For(file, argv); !ok || got != shell {
+			t.Fatalf("%q is no %s: %q, %v", argv, shell, got, ok)
+		}
+		launch := NewLaunch(shell, argv, env, s.dir, s.nonce)
+		for name, text := range launch.Files {
+			s.must(os.WriteFile(filepath.Join(s.dir, name), text, 0o600))
+		}
+		for name, value := range launch.Env {
+			env = append(env, name+"="+value)
+		}
+		argv = launch.Argv
+	}
+	s.r = NewReader(s.nonce)
+	s.cmd = &exec.Cmd{Path: file, Args: argv, Env: env, Dir: s.home}
+	terminal, err := pty.StartWithSize(s.cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	s.must(err)
+	fd, err := unix.FcntlInt(terminal.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	s.must(err)
+	terminal.Close()
+	s.must(unix.SetNonblock(fd, true)) // so that reading has a deadline
+	s.pty = os.NewFile(uintptr(fd), "terminal")
+	t.Cleanup(s.close)
+	if !with.plain {
+		s.await(Ready)
+		for name := range NewLaunch(shell, with.argv, env, s.dir, s.nonce).Files {
+			s.must(os.Remove(filepath.Join(s.dir, name)))
+		}
+	}
+	return s
+}
+
+func (s *session) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// close ends the shell, as a terminal that goes away does, or KILL.
+func (s *session) close() {
+	s.pty.Close()
+	s.fifo.Close()
+	done := time.AfterFunc(watchdog, func() { s.cmd.Process.Kill() })
+	defer done.Stop()
+	s.cmd.Process.Signal(syscall.SIGHUP)
+	s.cmd.Process.Signal(syscall.SIGCONT)
+	s.cmd.Process.Signal(syscall.SIGKILL)
+	s.cmd.Wait()
+}
+
+// read takes what comes next; false: the terminal has come to its end.
+func (s *session) read() bool {
+	s.t.Helper()
+	s.must(s.pty.SetReadDeadline(time.Now().Add(watchdog)))
+	n, err := s.pty.Read(s.chunk)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		s.t.Fatalf("nothing comes any more, after %q\nmarks %+v", tail(s.out), s.marks[s.next:])
+	}
+	if err != nil {
+		return false
+	}
+	out, marks := s.r.Read(s.chunk[:n])
+	for _, m := range marks {
+		m.At += len(s.out)
+		s.marks = append(s.marks, m)
+	}
+	s.out = append(s.out, out...)
+	return true
+}
+
+func tail(p []byte) []byte { return p[max(0, len(p)-600):] }
+
+// await returns the next mark of a kind.
+func (s *session) await(kind Kind) Mark {
+	s.t.Helper()
+	for {
+		for ; s.next < len(s.marks); s.next++ {
+			if m := s.marks[s.next]; m.Kind == kind {
+				s.next++
+				return m
+			}
+		}
+		if !s.read() {
+			s.t.Fatalf("the shell has ended before %v, after %q", kind, tail(s.out))
+		}
+	}
+}
+
+// awaitText waits until something stands in the output behind a place.
+func (s *session) awaitText(from int, text string) {
+	s.t.Helper()
+	for !bytes.Contains(s.out[from:], []byte(text)) {
+		if !s.read() {
+			s.t.Fatalf("the shell has ended before %q, after %q", text, tail(s.out))
+		}
+	}
+}
+
+// A result is what a command did.
+type result struct {
+	out  string
+	exit int
+	cwd  string
+}
+
+// begin has the shell run a command, and returns where its output begins.
+func (s *session) begin(command string) Mark {
+	s.t.Helper()
+	payload, err := s.shell.Payload(command)
+	s.must(err)
+	written := make(chan error, 1)
+	go func() { // more than a pipe takes is read as it comes
+		_, err := s.fifo.Write(payload)
+		written <- err
+	}()
+	s.typed(string(s.shell.Trigger()))
+	s.await(Loaded)
+	s.must(<-written)
+	m := s.await(Began)
+	if !m.Ours {
+		s.t.Fatalf("%q is somebody else's", command)
+	}
+	return m
+}
+
+func (s *session) typed(keys string) {
+	s.t.Helper()
+	_, err := s.pty.Write([]byte(keys))
+	s.must(err)
+}
+
+// end awaits the end of what began.
+func (s *session) end(began Mark) result {
+	s.t.Helper()
+	ended := s.await(Ended)
+	if ended.Ours != began.Ours {
+		s.t.Fatalf("%+v began, and %+v ended", began, ended)
+	}
+	out := strings.ReplaceAll(string(s.out[began.At:ended.At]), "\r\n", "\n")
+	s.await(Ready)
+	return result{out, ended.Exit, ended.Cwd}
+}
+
+func (s *session) run(command string) result {
+	s.t.Helper()
+	return s.end(s.begin(command))
+}
+
+// hidden has the shell run code that nobody sees, and returns its status.
+func (s *session) hidden(code string) int {
+	s.t.Helper()
+	payload, err := s.shell.HiddenPayload(code)
+	s.must(err)
+	_, err = s.fifo.Write(payload)
+	s.must(err)
+	s.typed(string(s.shell.HiddenTrigger()))
+	return s.await(Ran).Exit
+}
+
+// environment is what the shell exports, as it tells itself.
+func (s *session) environment() []string {
+	s.t.Helper()
+	path := filepath.Join(s.dir, "environment")
+	if status := s.hidden(s.shell.DumpEnvironment(path)); status != 0 {
+		s.t.Fatalf("the environment could not be written: %d", status)
+	}
+	text, err := os.ReadFile(path)
+	s.must(err)
+	vars := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+	slices.Sort(vars)
+	return vars
+}
+
+// leave ends the shell by a command, and awaits its end.
+func (s *session) leave(command string) {
+	s.t.Helper()
+	s.begin(command)
+	for s.read() {
+	}
+}
