@@ -138,7 +138,7 @@ func (j *Job) shellBegan(m placedMark) {
 		j.commandEnded(nil, "", m.at)
 	}
 	c := &ShellCommand{Text: m.Text, Typed: true}
-	if s.phase == shellHanded && m.Ours {
+	if s.phase == shellHanded && m.Ours && len(s.queue) > 0 {
 		s.running = s.queue[0]
 		s.queue = s.queue[1:]
 		c = s.running.command
@@ -166,7 +166,7 @@ func (j *Job) shellEnded(m placedMark) {
 	case s.phase == shellRunning:
 		j.commandEnded(&m.Exit, m.Cwd, m.at)
 		s.phase = shellBeginning
-	case s.phase == shellHanded && s.loaded: // it could not even begin
+	case s.phase == shellHanded && s.loaded && len(s.queue) > 0: // it could not even begin
 		r := s.queue[0]
 		s.queue = s.queue[1:]
 		r.command.StartedAt, r.command.Output.From = time.Now(), m.at

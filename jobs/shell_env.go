@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 
 	"shelld/jobs/internal/proc"
@@ -15,12 +16,13 @@ import (
 // A shellTask is such a piece of code.
 type shellTask struct {
 	code string
+	tok  *token // of who asks
 	done func(exit int, err *Error) // in a turn
 }
 
 // askShell has a shell run code before the commands that wait for it. One that runs something
 // already refuses: it may do so for days.
-func (j *Job) askShell(code string, done func(int, *Error)) {
+func (j *Job) askShell(code string, tok *token, done func(int, *Error)) {
 	s := j.shell
 	switch {
 	case s.phase == shellRunning:
@@ -30,7 +32,7 @@ func (j *Job) askShell(code string, done func(int, *Error)) {
 	case len(s.tasks) >= mostExecs:
 		done(0, j.busy("has %d questions waiting for it already", len(s.tasks)))
 	default:
-		s.tasks = append(s.tasks, &shellTask{code, done})
+		s.tasks = append(s.tasks, &shellTask{code, tok, done})
 	}
 }
 
@@ -40,9 +42,28 @@ func (j *Job) shellRan(exit int) {
 	if s.phase != shellHidden {
 		return
 	}
-	t := s.tasks[0]
-	s.tasks, s.phase = s.tasks[1:], shellReady
-	t.done(exit, nil)
+	s.phase = shellReady
+	if len(s.tasks) > 0 { // else they were given up
+		t := s.tasks[0]
+		s.tasks = s.tasks[1:]
+		t.done(exit, nil)
+	}
+}
+
+// cancelTask withdraws one. Code that the shell has already runs.
+func (j *Job) cancelTask(tok *token) bool {
+	s := j.shell
+	if s == nil {
+		return false
+	}
+	i := slices.IndexFunc(s.tasks, func(t *shellTask) bool { return t.tok == tok })
+	if i < 0 || i == 0 && s.phase == shellHidden {
+		return false
+	}
+	t := s.tasks[i]
+	s.tasks = slices.Delete(s.tasks, i, i+1)
+	t.done(0, j.canceled())
+	return true
 }
 
 // failTasks answers those that wait.
@@ -69,7 +90,7 @@ func (j *Job) onVariables(m variablesMsg) {
 		return
 	}
 	f := j.shell.files
-	j.askShell(j.shell.kind.DumpEnvironment(f.scratchPath), func(exit int, err *Error) {
+	j.askShell(j.shell.kind.DumpEnvironment(f.scratchPath), m.tok, func(exit int, err *Error) {
 		var text []byte
 		if err == nil {
 			text, err = f.takeScratch()
@@ -161,7 +182,7 @@ func (j *Job) onChangeVariable(m changeVariableMsg) {
 	if m.secret && m.value != nil {
 		j.hide(*m.value) // before the shell can print it
 	}
-	j.askShell(code, func(exit int, err *Error) {
+	j.askShell(code, m.tok, func(exit int, err *Error) {
 		switch {
 		case err != nil:
 			m.fail(err)

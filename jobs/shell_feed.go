@@ -172,6 +172,9 @@ func (j *Job) reviewHanded() {
 	was := s.phase
 	s.phase = shellBeginning
 	s.files.drain()
+	if len(s.tasks) == 0 && was == shellHidden || len(s.queue) == 0 && was == shellHanded {
+		return // It was given up.
+	}
 	if was == shellHidden {
 		t := s.tasks[0]
 		s.tasks = s.tasks[1:]
