@@ -99,6 +99,9 @@ func outcome(r *request, o map[string]any) string {
 		return ""
 	}
 	i, isIndex := asInt(o["index"])
+	if !isIndex && r.method == "job/exec" && reason == "command" {
+		return "" // by the command's own end
+	}
 	if !isIndex {
 		if slices.Contains([]string{"closed", "pattern", "quietMs", "bytes", "input", "command"}, reason) {
 			return fmt.Sprintf("a wait has ended by its condition %s, and index does not say which", reason)

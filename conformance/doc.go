@@ -39,9 +39,10 @@
 //	needs: KIND NAME, …   what a server or machine may lack; then the session is skipped.
 //	                      May come several times. From the server's capabilities: mode,
 //	                      method, event, condition, signal, key, encoding, query, readFormat,
-//	                      waitFormat, limit, inputDetection (this tier or a better one),
-//	                      capability (a member that is true). From the machine:
-//	                      platform (as Go calls it: linux, darwin), program (on PATH)
+//	                      waitFormat, shellIntegration (a shell's family), limit,
+//	                      inputDetection (this tier or a better one), capability (a member
+//	                      that is true). From the machine: platform (as Go calls it: linux,
+//	                      darwin), program (on PATH)
 //	lacks: KIND NAME, …   what a server must not have; one that has it is skipped. Of the
 //	                      server's capabilities alone
 //	framing: FRAMING      header, line, or both (the default: the session is run in each)

@@ -29,7 +29,7 @@ var sincere = fault{name: "nothing"}
 
 // faults is THE table of what the suite must see.
 func faults() []fault {
-	return slices.Concat(wireFaults, answerFaults, eventFaults, waitFaults, effectFaults, moreEffects, portFaults, limitFaults, secretFaults, confirmFaults, searchFaults, envFaults, directoryFaults, paramFaults())
+	return slices.Concat(wireFaults, answerFaults, eventFaults, waitFaults, effectFaults, moreEffects, portFaults, limitFaults, secretFaults, confirmFaults, searchFaults, execFaults, envFaults, directoryFaults, paramFaults())
 }
 
 func faultNamed(name string) *fault {

@@ -21,13 +21,16 @@ initialize/options/persist keepJobs
 initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs windowBytes screenIntervalMs
 initialize/options/confirm start write kill
 initialize/options/persist directory mode
-job/start cwd env profile shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits record
+job/start cwd env profile shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits record shellIntegration
 job/run cwd env profile stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits record
 job/write input keys send appendNewline eof ifWaiting wait
 job/read offset stream maxBytes waitMs format
 job/search handle group stream flags on from to reverse context maxMatches maxBytes timeoutMs cursor
 job/screen format scrollback trim sinceRevision
 job/wait from timeoutMs maxBytes format stripEcho
+job/exec wait timeoutMs onTimeout ifBusy
+job/exec/wait until
+job/history since limit
 job/list live group
 job/kill graceMs force
 job/signal target

@@ -210,6 +210,8 @@ func (c *checker) result(r *request, m *message) string {
 		c.subscribed(r)
 	case "job/read":
 		why = c.read(r, o)
+	case "job/exec", "job/history":
+		why = c.commands(r, o)
 	}
 	ended, _ := o["outcome"].(map[string]any)
 	if why == "" {

@@ -32,6 +32,8 @@ type jobView struct {
 	matches  map[string]int64 // by watch and stream: where the last match ends
 	revision int64            // of the screen, as its last change was told
 	input    inputView
+	finished map[string]bool   // the commands whose end job/commandFinished has told
+	ends     map[string]string // what was told of commands that have ended
 }
 
 // A streamView is one stream's output so far.
@@ -136,6 +138,10 @@ func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
 		}
 	case "screenChanged":
 		if why := c.screenChanged(j, o); why != "" {
+			return why
+		}
+	case "commandFinished":
+		if why := c.commandFinished(j, o); why != "" {
 			return why
 		}
 	case "waitingForInput":

@@ -213,7 +213,7 @@ func (s *Session) setFraming(pos position, v string) error {
 // serverKinds are what a session can ask of the server's capabilities, needKinds besides of
 // the machine.
 var (
-	serverKinds = []string{"mode", "method", "event", "condition", "signal", "key", "encoding", "readFormat", "waitFormat", "query", "limit", "inputDetection", "capability"}
+	serverKinds = []string{"mode", "method", "event", "condition", "signal", "key", "encoding", "readFormat", "waitFormat", "query", "shellIntegration", "limit", "inputDetection", "capability"}
 	needKinds   = append(slices.Clone(serverKinds), "platform", "program")
 )
 

@@ -51,6 +51,7 @@ func (p *player) initialize(st *step) error {
 var needMembers = map[string]string{
 	"mode": "modes", "method": "methods", "event": "events", "condition": "conditions", "signal": "signals", "key": "keys",
 	"encoding": "encodings", "readFormat": "readFormats", "waitFormat": "waitFormats", "query": "queries",
+	"shellIntegration": "shellIntegration",
 }
 
 // serverLacks is a skipError if the server says that it does not have what the session

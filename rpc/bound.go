@@ -79,6 +79,9 @@ func withoutScreen(v any, most int) (less any, ok bool) {
 	case schema.JobWaitResult:
 		v.Outcome = *drop(&v.Outcome)
 		return v, ok
+	case schema.JobExecResult:
+		v.Outcome = *drop(&v.Outcome)
+		return v, ok
 	case schema.JobWriteResult:
 		v.Outcome = drop(v.Outcome)
 		return v, ok

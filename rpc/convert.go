@@ -105,6 +105,7 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 		Cols: int64(i.Cols), Rows: int64(i.Rows), Background: processes(i.Background),
 		Streams: schema.Map[schema.StreamInfo]{}, OutputDirectory: optional(i.OutputDirectory),
 		Title: optional(i.Title), CurrentDirectory: optional(i.CurrentDirectory), Foreground: process(i.Foreground),
+		ShellIntegration: optional(i.Integration),
 	}
 	if i.OutputFileError != "" {
 		w.OutputFileError = &schema.OutputFileError{Path: i.OutputFile, Reason: i.OutputFileError}
@@ -176,6 +177,8 @@ func eventName(e *jobs.Event) schema.EventName {
 		return schema.EventNameScreenChanged
 	case e.Waiting != nil:
 		return schema.EventNameWaitingForInput
+	case e.Command != nil:
+		return schema.EventNameCommandFinished
 	case e.Exited != nil:
 		return schema.EventNameExited
 	}
@@ -209,6 +212,8 @@ func eventParams(e *jobs.Event, handle, seq, suppressed int64) (schema.EventName
 		}
 	case e.Waiting != nil:
 		return schema.EventNameWaitingForInput, "job/waitingForInput", waitingParams(e.Waiting, handle, seq)
+	case e.Command != nil:
+		return schema.EventNameCommandFinished, "job/commandFinished", commandFinished(&e.Command.ShellCommand, handle, seq, suppressed)
 	case e.Exited != nil:
 		return schema.EventNameExited, "job/exited", schema.JobExitedParams{
 			Handle: handle, Seq: seq, Exit: *exit(&e.Exited.Exit), DurationMs: millis(e.Exited.Duration),

@@ -64,20 +64,28 @@ func (s *Server) envSet(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return withoutValues(err)
 	}
-	if err := s.globalOnly(p.Handle); err != nil {
-		return err
-	}
 	secret := or(p.Secret, false)
+	if p.Handle != nil {
+		return s.changeJob(r, p.Handle, p.Name, &p.Value, secret, s.envIsSet(p.Name, p.Value, secret, schema.EnvScopeJob))
+	}
 	if refused := s.mgr.SetVariable(p.Name, p.Value, secret); refused != nil {
 		return refused
 	}
-	value := s.mgr.Environment().Tell(p.Value)
-	res := schema.EnvSetResult{Status: schema.EnvSetStatusSet, Name: p.Name, Value: &value, Scope: schema.EnvScopeGlobal}
-	if jobs.IsSecret(p.Name, secret) {
-		res.Value, res.Secret = nil, optional(true)
-	}
-	r.reply(res)
+	r.reply(s.envIsSet(p.Name, p.Value, secret, schema.EnvScopeGlobal)())
 	return nil
+}
+
+// envIsSet tells of a variable that it is set; what is told of its value is to be known
+// only then, since it may be a secret by now.
+func (s *Server) envIsSet(name, value string, secret bool, scope schema.EnvScope) func() any {
+	return func() any {
+		told := s.mgr.Environment().Tell(value)
+		res := schema.EnvSetResult{Status: schema.EnvSetStatusSet, Name: name, Value: &told, Scope: scope}
+		if jobs.IsSecret(name, secret) {
+			res.Value, res.Secret = nil, optional(true)
+		}
+		return res
+	}
 }
 
 func (s *Server) envUnset(r *request) error {
@@ -85,26 +93,30 @@ func (s *Server) envUnset(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	if err := s.globalOnly(p.Handle); err != nil {
-		return err
+	res := schema.EnvUnsetResult{Status: schema.EnvUnsetStatusUnset, Name: p.Name, Scope: schema.EnvScopeGlobal}
+	if p.Handle != nil {
+		res.Scope = schema.EnvScopeJob
+		return s.changeJob(r, p.Handle, p.Name, nil, false, func() any { return res })
 	}
 	if refused := s.mgr.UnsetVariable(p.Name); refused != nil {
 		return refused
 	}
-	r.reply(schema.EnvUnsetResult{Status: schema.EnvUnsetStatusUnset, Name: p.Name, Scope: schema.EnvScopeGlobal})
+	r.reply(res)
 	return nil
 }
 
-// globalOnly refuses to change the environment of a job that has started.
-func (s *Server) globalOnly(handle json.RawMessage) error {
-	if handle == nil {
-		return nil
-	}
+// changeJob sets a variable of a job that can do so, a shell, or unsets it.
+func (s *Server) changeJob(r *request, handle json.RawMessage, name string, value *string, secret bool, told func() any) error {
 	j, err := s.job(handle)
 	if err != nil {
 		return err
 	}
-	return j.VariablesAreFixed()
+	pending, refused := j.ChangeVariable(name, value, secret)
+	if refused != nil {
+		return refused
+	}
+	respond(r, pending, func(struct{}) any { return told() })
+	return nil
 }
 
 // withoutValues takes what was given out of a refusal of params: it may be a secret.

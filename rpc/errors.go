@@ -49,6 +49,9 @@ var wireKinds = map[jobs.Code]schema.Kind{
 	jobs.CodeOutputFileError:     schema.KindOutputFileError,
 	jobs.CodePolicyDenied:        schema.KindPolicyDenied,
 	jobs.CodeConfirmationDenied:  schema.KindConfirmationDenied,
+	jobs.CodeShellBusy:           schema.KindShellBusy,
+
+	jobs.CodeShellIntegrationUnavailable: schema.KindShellIntegrationUnavailable,
 }
 
 // kindCodes are the numbers of the names. They are read at the first error, not
@@ -208,6 +211,10 @@ func jobData(e *jobs.Error, k string) any {
 		return schema.JobRunningData{Kind: k, Handle: handle}
 	case jobs.CodeInvalidPattern:
 		return schema.InvalidPatternData{Kind: k, Pattern: e.Pattern, Position: int64Ptr(e.Position), Pointer: optional(e.Pointer)}
+	case jobs.CodeShellBusy:
+		return schema.ShellBusyData{Kind: k, Handle: handle}
+	case jobs.CodeShellIntegrationUnavailable:
+		return schema.ShellIntegrationUnavailableData{Kind: k, Handle: handle}
 	case jobs.CodeUnsupported:
 		return schema.UnsupportedData{Kind: k, What: e.Name, Pointer: optional(e.Pointer)}
 	case jobs.CodeShuttingDown:

@@ -93,6 +93,8 @@ type event struct {
 	Late       bool
 	Restart    bool
 	Truncated  bool
+	CommandID  int64
+	Origin     schema.CommandOrigin
 	WatchID    int64
 	Reason     string
 	Match      string

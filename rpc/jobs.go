@@ -79,6 +79,7 @@ func (s *Server) startSpec(p *schema.JobStartParams, byDefault jobs.Mode) (jobs.
 		Mode:    jobs.Mode(or(p.Mode, "")), Cols: int(or(p.Cols, 0)), Rows: int(or(p.Rows, 0)),
 		Name: or(p.Name, ""), Group: or(p.Group, ""), Description: or(p.Description, ""),
 		Stderr: jobs.StderrMode(or(p.Stderr, schema.StderrTargetSeparate)), Record: or(p.Record, false),
+		Plain: or(p.ShellIntegration, schema.ShellIntegrationModeAuto) == schema.ShellIntegrationModeOff,
 	}
 	if spec.Mode == "" && byDefault == jobs.ModePipe {
 		spec.Mode = jobs.ModePipe

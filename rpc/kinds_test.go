@@ -69,7 +69,6 @@ var provocations = []provocation{
 	{"job/start", schema.KindNameInUse, startSleeping + `job/start {"command":"true","name":"sleep"}`, `{"name":"sleep","handle":1}`},
 	{"job/start", schema.KindInvalidPattern, `job/start {"command":"true","watch":[{"pattern":"a("}]}`, `{"pattern":"a(","position":"*","pointer":"/watch/0/pattern"}`},
 	{"job/start", schema.KindLimitExceeded, startSleeping + startSleeping[:len(startSleeping)-len(`,"name":"sleep"}`+"\n")] + "}\n" + `job/start {"command":"true"}`, `{"limit":"maxJobs","max":2,"retryable":true}`},
-	{"job/start", schema.KindUnsupported, `job/start {"command":"true","wait":{"until":[{"command":1}]}}`, `{"what":"command","pointer":"/wait/until/0/command"}`},
 	{"job/start", schema.KindCanceled, `? job/start {"argv":["sleep","60"],"name":"s","wait":{"until":[]}}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
 	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-shell"}`, `{"command":"no-such-shell","suggestions":"*"}`},
@@ -90,7 +89,7 @@ var provocations = []provocation{
 	{"job/write", schema.KindLineTooLong, startReading + `job/write {"handle":"cat","input":"` + long4096 + `"}`, `{"handle":1,"max":4095,"bytes":4096}`},
 	{"job/write", schema.KindInputQueueFull, startReading + `job/write {"handle":"cat","input":"` + strings.Repeat(`x\n`, 2049) + `"}`, `{"handle":1,"max":4096}`},
 	{"job/write", schema.KindInvalidPattern, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"pattern":"*"}]}}`, `{"pattern":"*","position":0,"pointer":"/wait/until/0/pattern"}`},
-	{"job/write", schema.KindUnsupported, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"command":1}]}}`, `{"what":"command","pointer":"/wait/until/0/command"}`},
+	{"job/write", schema.KindShellIntegrationUnavailable, startReading + `job/write {"handle":"cat","input":"x","wait":{"until":[{"command":1}]}}`, `{"handle":1}`},
 	{"job/write", schema.KindCanceled, startDeaf + `? job/write {"handle":"deaf","input":"x","wait":{"until":[]}}` + "\n" + `job/get {"handle":"deaf"}` + "\ncancel", `{"handle":1,"outcome":"*","bytesWritten":1}`},
 
 	{"job/read", schema.KindJobNotFound, `job/read {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},
@@ -101,8 +100,15 @@ var provocations = []provocation{
 
 	{"job/wait", schema.KindJobNotFound, `job/wait {"handle":1,"until":[]}`, `{"handle":1,"jobs":[]}`},
 	{"job/wait", schema.KindInvalidPattern, startSleeping + `job/wait {"handle":1,"until":[{"exit":true},{"pattern":"ab)"}]}`, `{"pattern":"ab)","position":2,"pointer":"/until/1/pattern"}`},
-	{"job/wait", schema.KindUnsupported, startSleeping + `job/wait {"handle":1,"until":[{"command":1}]}`, `{"what":"command","pointer":"/until/0/command"}`},
+	{"job/wait", schema.KindShellIntegrationUnavailable, startSleeping + `job/wait {"handle":1,"until":[{"command":1}]}`, `{"handle":1}`},
 	{"job/wait", schema.KindCanceled, startSleeping + `? job/wait {"handle":1,"until":[]}` + "\n" + `job/get {"handle":1}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
+
+	{"job/exec", schema.KindJobNotFound, `job/exec {"handle":1,"command":"true"}`, `{"handle":1,"jobs":[]}`},
+	{"job/exec", schema.KindJobExited, startEnding + `job/exec {"handle":"gone","command":"true"}`, `{"handle":1,"exit":"*"}`},
+	{"job/exec", schema.KindShellIntegrationUnavailable, startReading + `job/exec {"handle":"cat","command":"true"}`, `{"handle":1}`},
+	{"job/exec", schema.KindInvalidPattern, startSleeping + `job/exec {"handle":1,"command":"true","wait":{"until":[{"pattern":"("}]}}`, `{"pattern":"(","position":"*","pointer":"/wait/until/0/pattern"}`},
+	{"job/history", schema.KindJobNotFound, `job/history {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},
+	{"job/history", schema.KindShellIntegrationUnavailable, startSleeping + `job/history {"handle":1}`, `{"handle":1}`},
 
 	{"job/screen", schema.KindJobNotFound, `job/screen {"handle":"nobody"}`, `{"handle":"nobody","jobs":[]}`},
 	{"job/screen", schema.KindNotInteractive, startSleeping + `job/screen {"handle":"sleep"}`, `{"handle":1}`},
@@ -137,43 +143,54 @@ var provocations = []provocation{
 // another server than one in this process: the test that provokes them, which has to
 // be there, and why.
 var provokedElsewhere = map[string]string{
-	"job/subscribe jobExited":        ". TestSubscribeToClosed: job/closed must have been sent",
-	"job/write policyDenied":         ". TestSecretInputClientOnly: a program must have switched echo off",
-	"job/start confirmationDenied":   ". TestConfirmDenied: a person is asked",
-	"job/run confirmationDenied":     ". TestConfirmDenied: as above",
-	"job/write confirmationDenied":   ". TestConfirmDenied: as above",
-	"job/kill confirmationDenied":    ". TestConfirmDenied: as above",
-	"job/signal confirmationDenied":  ". TestConfirmDenied: as above",
-	"job/kill policyDenied":          ". TestConfirmNobody: it takes another initialize",
-	"job/signal policyDenied":        ". TestConfirmNobody: as above",
-	"job/signal canceled":            ". TestConfirmCancelled: a person is asked",
-	"env/get canceled":               ". TestCancelWhileTheLoginShellIsAsked: a login shell that does not answer",
-	"env/list canceled":              ". TestCancelWhileTheLoginShellIsAsked: as above",
-	"platform/get canceled":          ". TestCancelWhileTheLoginShellIsAsked: as above",
-	"job/screen canceled":            "../jobs TestScreenIsCancelled: it is drawn too soon to be cancelled in time",
-	"job/search canceled":            "../jobs TestSearchCanceled: it is over too soon to be cancelled in time",
-	"job/search limitExceeded":       ". TestSearchPatternFails: it takes output over which a pattern explodes",
-	"job/remove outputFileError":     "../jobs TestRemovalOfWhatIsNotOurs: somebody else's file in the place of the job's",
-	"initialize resourceUnavailable": "../cmd/shelld TestTooManyAllowedDirectories: a limit of a process",
-	"job/start resourceUnavailable":  "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",
-	"job/run resourceUnavailable":    "../cmd/shelld TestServerShortOfDescriptors: as above",
-	"job/start ptyUnavailable":       "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",
-	"job/run ptyUnavailable":         "../cmd/shelld TestServerWithoutTerminals: as above",
-	"* internalError":                "../cmd/shelld TestServerThatCannotGoOn: what nobody has foreseen",
+	"job/subscribe jobExited":               ". TestSubscribeToClosed: job/closed must have been sent",
+	"job/write policyDenied":                ". TestSecretInputClientOnly: a program must have switched echo off",
+	"job/start confirmationDenied":          ". TestConfirmDenied: a person is asked",
+	"job/run confirmationDenied":            ". TestConfirmDenied: as above",
+	"job/write confirmationDenied":          ". TestConfirmDenied: as above",
+	"job/kill confirmationDenied":           ". TestConfirmDenied: as above",
+	"job/signal confirmationDenied":         ". TestConfirmDenied: as above",
+	"job/kill policyDenied":                 ". TestConfirmNobody: it takes another initialize",
+	"job/signal policyDenied":               ". TestConfirmNobody: as above",
+	"job/signal canceled":                   ". TestConfirmCancelled: a person is asked",
+	"env/get canceled":                      ". TestCancelWhileTheLoginShellIsAsked: a login shell that does not answer",
+	"env/list canceled":                     ". TestCancelWhileTheLoginShellIsAsked: as above",
+	"platform/get canceled":                 ". TestCancelWhileTheLoginShellIsAsked: as above",
+	"job/screen canceled":                   "../jobs TestScreenIsCancelled: it is drawn too soon to be cancelled in time",
+	"job/search canceled":                   "../jobs TestSearchCanceled: it is over too soon to be cancelled in time",
+	"job/search limitExceeded":              ". TestSearchPatternFails: it takes output over which a pattern explodes",
+	"job/exec shellBusy":                    ". TestExecBusy: it takes a shell with integration",
+	"job/exec canceled":                     ". TestExecCancelled: as above",
+	"job/exec confirmationDenied":           ". TestExecConfirmed: as above, and a person",
+	"env/get shellBusy":                     ". TestExecEnvironment: it takes a shell with integration",
+	"env/list shellBusy":                    ". TestExecEnvironment: as above",
+	"env/set shellBusy":                     ". TestExecEnvironment: as above",
+	"env/unset shellBusy":                   ". TestExecEnvironment: as above",
+	"env/set shellIntegrationUnavailable":   ". TestExecReplaced: as above",
+	"env/unset shellIntegrationUnavailable": ". TestExecReplaced: as above",
+	"job/remove outputFileError":            "../jobs TestRemovalOfWhatIsNotOurs: somebody else's file in the place of the job's",
+	"initialize resourceUnavailable":        "../cmd/shelld TestTooManyAllowedDirectories: a limit of a process",
+	"job/start resourceUnavailable":         "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",
+	"job/run resourceUnavailable":           "../cmd/shelld TestServerShortOfDescriptors: as above",
+	"job/start ptyUnavailable":              "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",
+	"job/run ptyUnavailable":                "../cmd/shelld TestServerWithoutTerminals: as above",
+	"* internalError":                       "../cmd/shelld TestServerThatCannotGoOn: what nobody has foreseen",
 }
 
 // provokedNowhere are those that no test can provoke on every machine, and why.
 var provokedNowhere = map[string]string{
 	"job/run unsupported":    "every limit can be had where jobs can be started; ../jobs TestLimitsThatCannotBe asks as if not",
+	"job/start unsupported":  "as of job/run",
+	"job/write unsupported":  "every condition is seen where jobs can be started on terminals, but for port, which TestPortsUnsupported asks for",
+	"job/wait unsupported":   "as above",
+	"job/exec unsupported":   "as above",
+	"job/exec policyDenied":  "where starts are denied, or a list says which commands there may be, no shell can be started",
+	"job/history canceled":   "it is answered in the job's next turn",
 	"job/signal unsupported": "it takes a process of another user, and a server that is not root, which may signal any",
 }
 
 // notBuilt are the kinds that the protocol has and this server never sends, and why.
-var notBuilt = map[schema.Kind]string{
-
-	schema.KindShellBusy:                   "there is no job/exec yet",
-	schema.KindShellIntegrationUnavailable: "there is no job/exec yet",
-}
+var notBuilt = map[schema.Kind]string{}
 
 // TestEveryKindIsProvoked: each error that a method lists comes of it, with the facts
 // of its kind, and the list is complete: the checker of every session sees to that.

@@ -10,12 +10,14 @@ import (
 	"shelld/schema"
 )
 
-// What waits for a client to read is bounded, also where patterns match without end:
-// of each watch one match always waits; more only up to so many of one watch, and so
-// many bytes of all. What is beyond is counted, and told with the watch's last one.
+// What waits for a client to read is bounded, also where patterns match and commands end
+// without end: of each watch one match always waits, and of a shell the end of one command;
+// more only up to so many of one watch or shell, and so many bytes of all. What is beyond is
+// counted, and told with the last one.
 const (
 	watchMatches = 64
-	matchBytes   = 4 << 20
+	shellEnds    = 1000
+	thinnedBytes = 4 << 20
 )
 
 // A lane is what one connection is sent of one job: its events in order, and its
@@ -32,9 +34,9 @@ type lane struct {
 	parked  bool // not open, but may be: events are kept
 	queue   []laneEvent
 	turn    bool               // it is that of the first in queue
-	matches map[int]int        // in queue, by watch
-	bytes   int                // of the matches in queue
-	held    map[int]*laneEvent // the last match that was not queued, by watch
+	matches map[int]int        // in queue, by watch; ofShell: ends of commands
+	bytes   int                // of those in queue
+	held    map[int]*laneEvent // the last one that was not queued, likewise
 
 	// The same, of the subscription (subscribe.go):
 	want       hearing    // what was asked for last
@@ -65,12 +67,30 @@ type lane struct {
 // A laneEvent waits for its turn.
 type laneEvent struct {
 	jobs.Event
-	suppressed int64 // matches of its watch before it that are not sent
+	suppressed int64 // those of its kind before it that are not sent
 	ask        *ask  // not nil: the event is that the client is asked
 }
 
-// size is what a match takes in memory, near enough.
+// ofShell stands for the ends of commands where matches have the number of their watch, which
+// is not 0.
+const ofShell = 0
+
+// thinned says whether there may be too many of such an event, and which count together.
+func (e *laneEvent) thinned() (id int, ok bool) {
+	switch {
+	case e.Matched != nil:
+		return e.Matched.WatchID, true
+	case e.Command != nil:
+		return ofShell, true
+	}
+	return 0, false
+}
+
+// size is what an event that may be thinned takes in memory, near enough.
 func (e *laneEvent) size() int {
+	if e.Command != nil {
+		return len(e.Command.Text) + len(e.Command.Cwd)
+	}
 	m := &e.Matched.Match
 	n := len(m.Text) + len(m.Line)
 	for _, g := range m.Groups {
@@ -190,6 +210,11 @@ func (l *lane) Event(e jobs.Event) {
 	switch {
 	case l.merged(e):
 		return
+	case e.Command != nil:
+		le.Command = briefly(e.Command)
+		if !l.admits(&le) {
+			return
+		}
 	case e.Matched != nil:
 		if !l.admits(&le) {
 			return
@@ -205,14 +230,17 @@ func (l *lane) Event(e jobs.Event) {
 	}
 }
 
-// admits says whether a match is to be queued, and counts it in any case.
+// admits says whether an event that may be thinned is to be queued, and counts it in any case.
 func (l *lane) admits(e *laneEvent) bool {
-	id, before := e.Matched.WatchID, l.held[e.Matched.WatchID]
-	e.suppressed = e.Matched.Suppressed
+	id, _ := e.thinned()
+	before, most := l.held[id], shellEnds
+	if e.Matched != nil {
+		e.suppressed, most = e.Matched.Suppressed, watchMatches
+	}
 	if before != nil {
 		e.suppressed += before.suppressed + 1
 	}
-	if n := l.matches[id]; n >= watchMatches || n > 0 && l.bytes >= matchBytes {
+	if n := l.matches[id]; n >= most || n > 0 && l.bytes >= thinnedBytes {
 		l.held[id] = e
 		return false
 	}
@@ -222,7 +250,7 @@ func (l *lane) admits(e *laneEvent) bool {
 	return true
 }
 
-// release queues the match of a watch that was held.
+// release queues what was held of a watch, or of the shell.
 func (l *lane) release(id int) {
 	e := l.held[id]
 	delete(l.held, id)
@@ -233,8 +261,8 @@ func (l *lane) release(id int) {
 
 // dequeued counts an event out of the queue.
 func (l *lane) dequeued(e *laneEvent) {
-	if e.Matched != nil {
-		l.matches[e.Matched.WatchID]--
+	if id, ok := e.thinned(); ok {
+		l.matches[id]--
 		l.bytes -= e.size()
 	}
 }
@@ -423,8 +451,8 @@ func (l *lane) shiftLocked() {
 	l.queue[0] = laneEvent{}
 	l.queue, l.turn = l.queue[1:], false
 	l.dequeued(&e)
-	if e.Matched != nil && l.matches[e.Matched.WatchID] == 0 && l.held[e.Matched.WatchID] != nil {
-		l.release(e.Matched.WatchID) // the client reads again: this was the last one so far
+	if id, ok := e.thinned(); ok && l.matches[id] == 0 && l.held[id] != nil {
+		l.release(id) // the client reads again: this was the last one so far
 	}
 }
 

@@ -97,7 +97,7 @@ func TestMatchesThatWaitAreBounded(t *testing.T) {
 			}
 			l.Event(match(2, "once"))
 			o.mu.Lock()
-			if l.bytes > matchBytes+2*len(text) || len(l.queue) > 2*watchMatches {
+			if l.bytes > thinnedBytes+2*len(text) || len(l.queue) > 2*watchMatches {
 				t.Errorf("%d events of %d bytes wait", len(l.queue), l.bytes)
 			}
 			o.mu.Unlock()

@@ -90,7 +90,7 @@ func defaultSettings() settings {
 // defaultEvents are those that a client gets unless it says otherwise.
 var defaultEvents = []schema.EventName{
 	schema.EventNameStarted, schema.EventNameOutput, schema.EventNamePatternMatched,
-	schema.EventNameWatchRemoved, schema.EventNameStateChanged, schema.EventNameExited, schema.EventNameClosed,
+	schema.EventNameWatchRemoved, schema.EventNameStateChanged, schema.EventNameCommandFinished, schema.EventNameExited, schema.EventNameClosed,
 }
 
 func (s *Server) initialize(r *request) error {
@@ -270,6 +270,7 @@ func (s *Server) capabilities() schema.Capabilities {
 		c.Secret, c.SecretInput = optional(sees), optional(true)
 	}
 	c.CommandPolicy, c.Confirm, c.Search = optional(true), true, optional(true)
+	c.ShellIntegration = append([]string{}, jobs.ShellIntegration()...)
 	c.Recordings = optional(s.mgr.StateDirectory() != "")
 	for _, k := range jobs.Conditions() {
 		c.Conditions = append(c.Conditions, string(k))

@@ -29,6 +29,8 @@ func requests() []method {
 		{"job/read", (*Server).jobRead},
 		{"job/search", (*Server).jobSearch},
 		{"job/wait", (*Server).jobWait},
+		{"job/exec", (*Server).jobExec},
+		{"job/history", (*Server).jobHistory},
 		{"job/screen", (*Server).jobScreen},
 		{"job/list", (*Server).jobList},
 		{"job/get", (*Server).jobGet},

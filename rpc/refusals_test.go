@@ -122,8 +122,8 @@ var refusals = []refusal{
 	{"line too long, in two", "job/write", obj{"handle": "tty", "input": long4096, "keys": []string{"Enter"}}, schema.KindLineTooLong, obj{"handle": 1.0}, ""},
 	{"input queue full", "job/write", obj{"handle": "tty", "input": strings.Repeat("lost\n", 300_000)}, schema.KindInputQueueFull, obj{"handle": 1.0, "max": 1048576.0}, ""},
 
-	{"command condition of a start", "job/start", obj{"command": "x", "wait": obj{"until": until(obj{"command": 1})}}, schema.KindUnsupported, obj{"what": "command", "pointer": "/wait/until/0/command"}, ""},
-	{"command condition", "job/write", obj{"handle": 1, "input": "lost\n", "wait": obj{"until": []obj{{"exit": true}, {"command": 1}}}}, schema.KindUnsupported, obj{"what": "command", "pointer": "/wait/until/1/command"}, ""},
+	{"command condition of a start", "job/start", obj{"command": "x", "wait": obj{"until": until(obj{"command": 1})}}, schema.KindInvalidParams, obj{"pointer": "/wait/until/0/command"}, "job/exec"},
+	{"command condition", "job/write", obj{"handle": 1, "input": "lost\n", "wait": obj{"until": []obj{{"exit": true}, {"command": 1}}}}, schema.KindShellIntegrationUnavailable, obj{"handle": 1.0}, ""},
 
 	{"read of a stream that is not there", "job/read", obj{"handle": 1, "stream": "stderr"}, schema.KindInvalidParams, obj{"pointer": "/stream"}, "pty"},
 	{"read of two streams", "job/read", obj{"handle": 2}, schema.KindInvalidParams, obj{"pointer": "/stream"}, "stderr"},

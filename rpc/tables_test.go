@@ -36,7 +36,7 @@ func TestMethodTables(t *testing.T) {
 // TestEventTables: every event that the schema has can be sent, and the names that a
 // client may choose from are those.
 func TestEventTables(t *testing.T) {
-	events := []*jobs.Event{{Matched: &jobs.Matched{}}, {Removed: &jobs.WatchRemoved{}}, {Changed: &jobs.Changed{}}, {Screen: &jobs.ScreenChanged{}}, {Waiting: &jobs.InputWaiting{}}, {Exited: &jobs.Exited{}}, {Closed: &jobs.Closed{}}}
+	events := []*jobs.Event{{Matched: &jobs.Matched{}}, {Removed: &jobs.WatchRemoved{}}, {Changed: &jobs.Changed{}}, {Screen: &jobs.ScreenChanged{}}, {Waiting: &jobs.InputWaiting{}}, {Command: &jobs.CommandFinished{}}, {Exited: &jobs.Exited{}}, {Closed: &jobs.Closed{}}}
 	sent := []string{"job/output", "job/started"} // the lane's own
 	for _, e := range events {
 		name, method, _ := eventParams(e, 1, 1, 0)

@@ -44,7 +44,6 @@ func unsupported(pointer, what, why string) error {
 }
 
 func condition(c *schema.Condition, at string) (jobs.Condition, error) {
-	const see = "see capabilities.conditions for those that this server knows"
 	switch {
 	case c.Exit != nil:
 		return jobs.Condition{Kind: jobs.UntilExit}, nil
@@ -66,7 +65,7 @@ func condition(c *schema.Condition, at string) (jobs.Condition, error) {
 	case c.Port != nil:
 		return portCondition(*c.Port, at)
 	}
-	return jobs.Condition{}, unsupported(at+"/command", "command", see)
+	return jobs.Condition{Kind: jobs.UntilCommand, Command: *c.Command, Watch: jobs.WatchSpec{Pointer: at + "/command"}}, nil
 }
 
 // origin reads a wait's from: an offset, offsets by stream, or a keyword.

@@ -203,8 +203,8 @@ func TestMethods(t *testing.T) {
 	const (
 		fromClient = "initialize shutdown job/start job/run job/write job/read job/wait job/list job/get job/kill job/signal job/resize job/watch job/unwatch job/remove job/subscribe job/unsubscribe platform/get"
 		policy     = "server/stats env/get env/list env/set env/unset"
-		screen     = "job/screen"
-		changed    = "job/screenChanged job/waitingForInput"
+		changed    = "job/screenChanged job/waitingForInput job/commandFinished"
+		terminal   = "job/screen job/exec job/history"
 		toldClient = "initialized exit $/cancelRequest job/ack"
 		toldServer = "job/started job/output job/patternMatched job/watchRemoved job/stateChanged job/exited job/closed log/message"
 	)
@@ -215,11 +215,13 @@ func TestMethods(t *testing.T) {
 	for _, name := range strings.Fields(policy) {
 		want[name] = Method{Name: name, Kind: "request", From: "client", Level: "policy", HasParams: true, HasResult: true}
 	}
+	for _, name := range strings.Fields(terminal) {
+		want[name] = Method{Name: name, Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true}
+	}
 	for _, name := range strings.Fields(changed) {
 		want[name] = Method{Name: name, Kind: "notification", From: "server", Level: "terminal", HasParams: true}
 	}
 	want["job/search"] = Method{Name: "job/search", Kind: "request", From: "client", Level: "store", HasParams: true, HasResult: true}
-	want[screen] = Method{Name: screen, Kind: "request", From: "client", Level: "terminal", HasParams: true, HasResult: true}
 	for _, name := range strings.Fields(toldClient) {
 		want[name] = Method{Name: name, Kind: "notification", From: "client", Level: "core", HasParams: true}
 	}

@@ -154,6 +154,7 @@ const (
 	EventNameStateChanged    EventName = "stateChanged"
 	EventNameScreenChanged   EventName = "screenChanged"
 	EventNameWaitingForInput EventName = "waitingForInput"
+	EventNameCommandFinished EventName = "commandFinished"
 	EventNameExited          EventName = "exited"
 	EventNameClosed          EventName = "closed"
 )
@@ -460,6 +461,9 @@ type JobInfo struct {
 	Foreground *Process `json:"foreground,omitempty"`
 	// What the job started and is alive besides the leader.
 	Background List[Process] `json:"background"`
+	// The family of the shell, as platform/get names it, where the job has shell
+	// integration: what job/exec and job/history need. Absent where it has none.
+	ShellIntegration *string `json:"shellIntegration,omitempty"`
 	// The TCP ports on which processes of the job listen, the lowest first, at most 256: as
 	// of now in job/get, elsewhere as the last job/get has found them. Absent where nobody
 	// has looked, where it cannot be seen (capabilities.conditions lacks port), and of a
@@ -484,6 +488,55 @@ type JobInfo struct {
 	// Which output file could not be made or written, and why: what the job writes from then
 	// on is kept in memory alone. Absent where none failed.
 	OutputFileError *OutputFileError `json:"outputFileError,omitempty"`
+}
+
+// CommandOrigin: How a command came to its shell. exec: by job/exec. typed: at the
+// prompt, as by job/write.
+type CommandOrigin string
+
+// The values of CommandOrigin.
+const (
+	CommandOriginExec  CommandOrigin = "exec"
+	CommandOriginTyped CommandOrigin = "typed"
+)
+
+// OutputRange: What a command wrote: the bytes of the stream pty from from (inclusive) to
+// to (exclusive), as job/read and job/search take them.
+type OutputRange struct {
+	// Offset of its first byte.
+	From int64 `json:"from"`
+	// Offset of the first byte that is not its own; absent in job/history while the command
+	// runs.
+	To *int64 `json:"to,omitempty"`
+}
+
+// ShellCommand: A command that a shell has run, or runs.
+type ShellCommand struct {
+	// Names a command of a shell job with shell integration: counted from 1 per job, those
+	// of job/exec as they are asked for, those that are typed as they begin.
+	CommandID int64 `json:"commandId"`
+	// Its text; absent where the shell did not tell it.
+	Command *string `json:"command,omitempty"`
+	// Whether command is cut at its end, because the message would have been longer than
+	// maxMessageBytes. Absent: false.
+	Truncated *bool `json:"truncated,omitempty"`
+	// How it came to the shell.
+	Origin CommandOrigin `json:"origin"`
+	// Its exit status; null while it has not ended, and where the shell has ended without
+	// telling one.
+	ExitCode *int64 `json:"exitCode"`
+	// When the shell began it.
+	StartedAt string `json:"startedAt"`
+	// When it ended; absent while it has not.
+	EndedAt *string `json:"endedAt,omitempty"`
+	// Milliseconds from its start to its end, or to now while it runs.
+	DurationMs int64 `json:"durationMs"`
+	// The shell's directory when it had ended; absent where that is not known.
+	Cwd *string `json:"cwd,omitempty"`
+	// Where what it wrote stands in the stream pty, in raw bytes.
+	Output OutputRange `json:"output"`
+	// Whether it has ended, or its shell has.
+	Finished bool `json:"finished"`
 }
 
 // HintKind: commandNotFound: no such program. permissionDenied: it is there and may not
@@ -512,7 +565,9 @@ type Hint struct {
 // EnvSource: Where a variable comes from, each on top of those before it. server: the
 // server's own environment. login: the login shell has set or changed it. profile: the
 // profile that the start names. policy: options.env.set. client: env/set. builtin: what a
-// job gets for how it is started, as PWD and TERM. start: the env of the start.
+// job gets for how it is started, as PWD and TERM. start: the env of the start. shell:
+// the job, a shell with integration, has set or changed it since, or env/set has in that
+// shell.
 type EnvSource string
 
 // The values of EnvSource.
@@ -524,6 +579,7 @@ const (
 	EnvSourceClient  EnvSource = "client"
 	EnvSourceBuiltin EnvSource = "builtin"
 	EnvSourceStart   EnvSource = "start"
+	EnvSourceShell   EnvSource = "shell"
 )
 
 // EnvScope: For whom a variable is set. global: for all later starts. job: for one job.
@@ -729,7 +785,9 @@ type Condition struct {
 	// listens on it, and no process of this job does, the wait ends at once with reason
 	// portInUse.
 	Port *int64 `json:"port,omitempty"`
-	// Holds when the shell command with this commandId finished.
+	// Holds when the command of a shell job that has this commandId has finished, and at
+	// once if it has. A job without shell integration is shellIntegrationUnavailable; a
+	// number that no command has had is invalidParams, and so is any in job/start.
 	Command *int64 `json:"command,omitempty"`
 }
 
@@ -977,7 +1035,9 @@ type Outcome struct {
 type EnvGetParams struct {
 	// Which variable.
 	Name string `json:"name"`
-	// Of the job with this handle or name: as it was started. Default: of all later starts.
+	// Of the job with this handle or name: as it was started; of a shell with integration,
+	// while it lives, as it is now. While that runs a command it is shellBusy. Default: of
+	// all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1023,7 +1083,9 @@ type LoginReport struct {
 
 // EnvListParams: Of what.
 type EnvListParams struct {
-	// Of the job with this handle or name: as it was started. Default: of all later starts.
+	// Of the job with this handle or name: as it was started; of a shell with integration,
+	// while it lives, as it is now. While that runs a command it is shellBusy. Default: of
+	// all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1061,9 +1123,10 @@ type EnvSetParams struct {
 	// Whether the value is for jobs alone: it is never told, and has at least 6 bytes.
 	// Default false.
 	Secret *bool `json:"secret,omitempty"`
-	// For the job with this handle or name: unsupported where its environment cannot be
-	// changed from outside, which no system allows for a program that runs; start another
-	// job with env, or type an assignment into its shell. Default: for all later starts.
+	// For the job with this handle or name, a shell with integration; while it runs a
+	// command it is shellBusy. For any other job it is unsupported, since no system lets the
+	// environment of a program that runs be changed from outside: start another job with
+	// env, or type an assignment into its shell. Default: for all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1098,9 +1161,10 @@ const (
 type EnvUnsetParams struct {
 	// Which variable. PWD cannot be unset.
 	Name string `json:"name"`
-	// For the job with this handle or name: unsupported where its environment cannot be
-	// changed from outside, which no system allows for a program that runs; start another
-	// job with env, or type an assignment into its shell. Default: for all later starts.
+	// For the job with this handle or name, a shell with integration; while it runs a
+	// command it is shellBusy. For any other job it is unsupported, since no system lets the
+	// environment of a program that runs be changed from outside: start another job with
+	// env, or type an assignment into its shell. Default: for all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1792,8 +1856,8 @@ const (
 // ConfirmOptions: Which actions the person at the client is asked about before they are
 // done.
 type ConfirmOptions struct {
-	// Of job/start and job/run. Params, command and directory are looked at first, and
-	// allowCommands and denyCommands too, which no answer overrides. Default allow.
+	// Of job/start, job/run and job/exec. Params, command and directory are looked at first,
+	// and allowCommands and denyCommands too, which no answer overrides. Default allow.
 	Start *ConfirmVerdict `json:"start,omitempty"`
 	// Of job/write, but for signal keys alone, and for what is answered to client/secret.
 	// Writes behind one that waits for an answer wait too. Default allow.
@@ -1807,8 +1871,8 @@ type ConfirmOptions struct {
 type Options struct {
 	// The events that the client wants of every job, by their names without job/; []: none.
 	// A name that the server does not know is ignored (capabilities.events lists those that
-	// it does). Default: started, output, patternMatched, watchRemoved, stateChanged, exited
-	// and closed.
+	// it does). Default: started, output, patternMatched, watchRemoved, stateChanged,
+	// commandFinished, exited and closed.
 	Events []string `json:"events,omitzero"`
 	// How output bytes are written in job/output. Default text.
 	Encoding *Encoding `json:"encoding,omitempty"`
@@ -1983,6 +2047,10 @@ type Capabilities struct {
 	// options.env.set, env/set, env/unset or the start's own env has the name. Absent: there
 	// are none.
 	Profiles map[string]map[string]string `json:"profiles,omitzero"`
+	// The families of shells, as platform/get names them, that are given shell integration
+	// when they are started on a terminal; empty or absent where there are none. job/exec,
+	// job/history and job/commandFinished need it.
+	ShellIntegration []string `json:"shellIntegration,omitzero"`
 	// Whether job/start and job/run take record: true, which needs files (stateDirectory is
 	// not null). Absent: false.
 	Recordings *bool `json:"recordings,omitempty"`
@@ -2130,6 +2198,149 @@ type JobClosedParams struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// JobCommandFinishedParams: Which command, and how it ended.
+type JobCommandFinishedParams struct {
+	// The job's handle.
+	Handle int64 `json:"handle"`
+	// Counts from 1 what was sent to this connection for this job: a missing number means a
+	// fault.
+	Seq int64 `json:"seq"`
+	// Names a command of a shell job with shell integration: counted from 1 per job, those
+	// of job/exec as they are asked for, those that are typed as they begin.
+	CommandID int64 `json:"commandId"`
+	// Its text, at most 4096 bytes; absent where the shell did not tell it.
+	Command *string `json:"command,omitempty"`
+	// Whether command is cut at its end. Absent: false.
+	Truncated *bool `json:"truncated,omitempty"`
+	// How it came to the shell.
+	Origin CommandOrigin `json:"origin"`
+	// Its exit status; null where the shell has ended without telling one.
+	ExitCode *int64 `json:"exitCode"`
+	// When the shell began it.
+	StartedAt string `json:"startedAt"`
+	// When it ended.
+	EndedAt string `json:"endedAt"`
+	// Milliseconds from its start to its end.
+	DurationMs int64 `json:"durationMs"`
+	// The shell's directory when it had ended; absent where the shell has ended with it.
+	Cwd *string `json:"cwd,omitempty"`
+	// Where what it wrote stands in the stream pty, in raw bytes.
+	Output OutputRange `json:"output"`
+	// How many commands of this job ended before it and are not told, because too many
+	// events wait for a client that does not read them; job/history has them. Absent: none.
+	Suppressed *int64 `json:"suppressed,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// ExecTimeout: leave: the command goes on, and the answer has finished false; one that
+// still waits in line stays there, and runs later. interrupt: what runs is interrupted,
+// as by job/signal INT, which ends most commands and not the shell, and the answer tells
+// what came of it within two seconds; a command that still waits in line is taken out of
+// it and never runs.
+type ExecTimeout string
+
+// The values of ExecTimeout.
+const (
+	ExecTimeoutLeave     ExecTimeout = "leave"
+	ExecTimeoutInterrupt ExecTimeout = "interrupt"
+)
+
+// IfBusy: queue: the command waits until the shell has run what is before it; where a
+// thousand wait already it is shellBusy. fail: the request is shellBusy where the shell
+// runs a command, or has one in line.
+type IfBusy string
+
+// The values of IfBusy.
+const (
+	IfBusyQueue IfBusy = "queue"
+	IfBusyFail  IfBusy = "fail"
+)
+
+// ExecWait: What else ends the request, beside the command's own end, and what the
+// outcome has. The command goes on where one of its conditions holds first. It has no
+// timeoutMs: the one beside it is the only deadline.
+type ExecWait struct {
+	// Conditions, of which any ends the request as well. Default: none.
+	Until []Condition `json:"until,omitzero"`
+	// From where on output counts for conditions and for the outcome. Default: where the
+	// output of the command begins.
+	From json.RawMessage `json:"from,omitempty"`
+	// How much output the result carries; of more, head and tail are kept. It bounds output,
+	// and the outcome's output as well. Default 16384.
+	MaxBytes *int64 `json:"maxBytes,omitempty"`
+	// How the outcome's output is written; output is plain in any case. Default plain.
+	Format *WaitFormat `json:"format,omitempty"`
+	// Leaves the echo of what job/write typed last out of the outcome's output, where it is
+	// found. Default false.
+	StripEcho *bool `json:"stripEcho,omitempty"`
+}
+
+// JobExecParams: Which shell, and what it shall run.
+type JobExecParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// The command: any lines that the shell takes from a script. What is not complete, such
+	// as a quote that is never closed, is an error of the shell's and no question for more.
+	Command string `json:"command"`
+	// What else ends the request. Absent: the command's end, the shell's and timeoutMs
+	// alone.
+	Wait *ExecWait `json:"wait,omitempty"`
+	// Milliseconds from when the request was read after which onTimeout is done, time in
+	// line included; null: never. Default 30000.
+	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
+	// What happens at timeoutMs, and when the request is cancelled; a cancelled command that
+	// still waits in line never runs. Default leave.
+	OnTimeout *ExecTimeout `json:"onTimeout,omitempty"`
+	// What happens where the shell runs something already. Default queue.
+	IfBusy *IfBusy `json:"ifBusy,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobExecResult: What has come of the command.
+type JobExecResult struct {
+	// What ended the request: reason command with index null for the command's own end, else
+	// the condition of wait.until that held, exit where the shell has ended, or timeout. Its
+	// output is empty unless wait has from or format: output has what the command wrote.
+	Outcome Outcome `json:"outcome"`
+	// What the command has written to the terminal by now, without the prompt and the echo
+	// of the command: escape sequences removed, redrawn lines folded to their last state,
+	// CRLF as LF.
+	Output string `json:"output"`
+	// What of output was left out; absent if nothing was.
+	Truncated *Truncated `json:"truncated,omitempty"`
+	// The command's exit status; null while it runs, and where the shell has ended without
+	// telling one.
+	ExitCode *int64 `json:"exitCode"`
+	// The shell's directory when the command had ended; absent where it has not, or the
+	// shell has ended with it.
+	Cwd *string `json:"cwd,omitempty"`
+	// Milliseconds from when the shell began the command to its end, or to the answer where
+	// it runs on; 0 where it was not begun.
+	DurationMs int64 `json:"durationMs"`
+	// Names the command: for the condition command, job/history and job/commandFinished.
+	CommandID int64 `json:"commandId"`
+	// Whether the command has ended, its shell has, or it will never run.
+	Finished bool `json:"finished"`
+	// Whether the command still waits in line for the shell, which has not begun it. Absent:
+	// false.
+	Queued *bool `json:"queued,omitempty"`
+	// Whether the command was interrupted, or taken out of line, because timeoutMs had
+	// passed. Absent: false.
+	Interrupted *bool `json:"interrupted,omitempty"`
+	// Where output stands in the stream pty, in raw bytes; of a command that runs on, as far
+	// as it had come. Absent where it was not begun.
+	Range *OutputRange `json:"range,omitempty"`
+	// Why the shell could not run the command; absent where it could, or where it is not
+	// known.
+	Hint *Hint `json:"hint,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
 // JobExitedParams: How the leader ended.
 type JobExitedParams struct {
 	// The job's handle.
@@ -2163,6 +2374,32 @@ type JobGetParams struct {
 type JobGetResult struct {
 	// The job.
 	Job JobInfo `json:"job"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobHistoryParams: Whose commands, and which.
+type JobHistoryParams struct {
+	// Which job: its handle (an integer counted up from 1, never reused in a server's life,
+	// never the pid), or its name: then the job started last under that name. Errors:
+	// jobNotFound.
+	Handle json.RawMessage `json:"handle"`
+	// A commandId: only the commands behind that one, the first limit of them; where it is
+	// not listed, those with a greater commandId. Default: the last limit of all.
+	Since *int64 `json:"since,omitempty"`
+	// How many commands at most. Default 100.
+	Limit *int64 `json:"limit,omitempty"`
+	// Free for anyone: the server neither reads nor answers it.
+	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
+}
+
+// JobHistoryResult: The commands.
+type JobHistoryResult struct {
+	// The commands, in the order in which the shell began them.
+	Commands List[ShellCommand] `json:"commands"`
+	// Whether there are more, beyond limit or what a message holds: with since behind the
+	// last of commands, without it before the first.
+	HasMore bool `json:"hasMore"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2950,6 +3187,18 @@ type JobSignalResult struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
+// ShellIntegrationMode: auto: an interactive shell of a family that
+// capabilities.shellIntegration lists gets it, whether it is the default shell, that of
+// shell, or started by argv; whatever else is started is left as it is. off: no shell
+// gets it.
+type ShellIntegrationMode string
+
+// The values of ShellIntegrationMode.
+const (
+	ShellIntegrationModeAuto ShellIntegrationMode = "auto"
+	ShellIntegrationModeOff  ShellIntegrationMode = "off"
+)
+
 // JobStartParams: What to start, and how. At most one of command and argv.
 type JobStartParams struct {
 	// A command line for the shell. Excludes argv. Neither: an interactive shell.
@@ -3016,6 +3265,9 @@ type JobStartParams struct {
 	// The events of this job that this connection wants, by their names without job/; []:
 	// none. Default: options.events of initialize.
 	Events []EventName `json:"events,omitzero"`
+	// Whether an interactive shell on a terminal is given shell integration, which job/exec,
+	// job/history and job/commandFinished need. Default auto.
+	ShellIntegration *ShellIntegrationMode `json:"shellIntegration,omitempty"`
 	// Whether the output that is sent of this job has what its programs ask their terminal,
 	// and who answers that, until job/subscribe says otherwise; with events [] it is
 	// forgotten, and the server answers. Default keep.

@@ -26,6 +26,10 @@ func TestGoodParams(t *testing.T) {
 		{"job/kill", `{"group":"g","force":false}`},
 		{"job/search", `{"literal":"x"}`},
 		{"job/search", `{"handle":"dev","pattern":"x","flags":"im","stream":"pty","from":-100,"to":0,"reverse":true,"context":3,"timeoutMs":null,"cursor":{"handle":1,"stream":"pty","offset":0}}`},
+		{"job/exec", `{"handle":1,"command":"ls"}`},
+		{"job/exec", `{"handle":"sh","command":"cat <<.\nx\n.\n","wait":{"until":[{"input":true}],"from":"now","maxBytes":0,"format":"screen","stripEcho":false},"timeoutMs":null,"onTimeout":"interrupt","ifBusy":"fail"}`},
+		{"job/exec", `{"handle":1,"command":"x","wait":{}}`},
+		{"job/history", `{"handle":1,"since":0,"limit":1000}`},
 		{"$/cancelRequest", `{"id":18446744073709551616}`},
 	} {
 		if err := ValidateParams(test[0], []byte(test[1])); err != nil {
@@ -38,7 +42,7 @@ func TestGoodParams(t *testing.T) {
 var (
 	conditionKinds   = []string{"exit", "closed", "pattern", "input", "quietMs", "bytes", "port", "command"}
 	conditionMembers = []string{"afterInput", "bytes", "closed", "command", "exit", "flags", "input", "on", "pattern", "port", "quietMs", "stream"}
-	startMembers     = strings.Fields("argv cols command cwd description env events group killAfterMs limits mode name profile queries record rows shell stderr stderrFile stdin stdoutFile wait watch whenSlow")
+	startMembers     = strings.Fields("argv cols command cwd description env events group killAfterMs limits mode name profile queries record rows shell shellIntegration stderr stderrFile stdin stdoutFile wait watch whenSlow")
 )
 
 const oneKind = "exactly one of exit, closed, pattern, input, quietMs, bytes, port and command"
@@ -121,6 +125,16 @@ var badParams = []struct {
 	{"job/signal", `{"signal":"TERM"}`, []FieldError{{Message: "needs exactly one of handle and group, has none", Expected: "exactly one of handle and group", Got: "none", Allowed: []string{"handle", "group"}}}},
 	{"job/kill", `{"handle":1,"group":"g"}`, []FieldError{{Message: "needs exactly one of handle and group, has handle and group",
 		Expected: "exactly one of handle and group", Got: "handle and group", Allowed: []string{"handle", "group"}}}},
+
+	// what a shell runs
+	{"job/exec", `{"handle":1,"command":""}`, []FieldError{{Pointer: "/command", Message: "expected at least 1 character, got 0 characters", Expected: "at least 1 character", Got: "0 characters"}}},
+	{"job/exec", `{"handle":1,"command":"a\u0000b"}`, []FieldError{{Pointer: "/command", Message: `expected text without NUL characters, got "a\x00b"`,
+		Expected: "text without NUL characters", Got: `"a\x00b"`}}},
+	{"job/exec", `{"handle":1,"command":"x","wait":{"until":[],"timeoutMs":5}}`, []FieldError{{Pointer: "/wait/timeoutMs", Message: `unknown member "timeoutMs"`,
+		Allowed: []string{"format", "from", "maxBytes", "stripEcho", "until"}}}},
+	{"job/exec", `{"handle":1,"command":"x","onTimeout":"kill"}`, []FieldError{{Pointer: "/onTimeout", Message: `"kill" is not "leave" or "interrupt"`,
+		Expected: `"leave" or "interrupt"`, Got: `"kill"`, Allowed: []string{"leave", "interrupt"}}}},
+	{"job/history", `{"handle":1,"limit":1001}`, []FieldError{{Pointer: "/limit", Message: "expected 1 to 1000, got 1001", Expected: "1 to 1000", Got: "1001"}}},
 
 	// conditions
 	{"job/wait", `{"handle":1,"until":[{}]}`, []FieldError{{Pointer: "/until/0", Message: "needs " + oneKind + ", has none", Expected: oneKind, Got: "none", Allowed: conditionKinds}}},

@@ -1,0 +1,72 @@
+package conformance
+
+import "fmt"
+
+// This file has what holds of the commands of a shell, wherever they are told.
+
+// commandFinished: the end of a command comes once, after the output that it speaks of, and
+// before its job's.
+func (c *checker) commandFinished(j *jobView, o map[string]any) string {
+	id := show(o["commandId"])
+	output, _ := o["output"].(map[string]any)
+	to, _ := asInt(output["to"])
+	switch next := j.stream("pty").next; {
+	case j.finished[id]:
+		return fmt.Sprintf("job/commandFinished of job %s tells the end of command %s twice", j.handle, id)
+	case j.exited && j.sub == nil:
+		return fmt.Sprintf("job/commandFinished of job %s comes after its job/exited", j.handle)
+	case j.sub == nil && c.wants(j, "output") && to > next:
+		return fmt.Sprintf("job/commandFinished of job %s speaks of bytes up to %d, and its output was sent up to %d", j.handle, to, next)
+	}
+	if j.finished == nil {
+		j.finished = map[string]bool{}
+	}
+	j.finished[id] = true
+	return j.command(id, o["exitCode"], output)
+}
+
+// commands holds what an answer tells of commands that have ended against what was told of
+// them before.
+func (c *checker) commands(r *request, o map[string]any) string {
+	job, _ := o["outcome"].(map[string]any)
+	state, _ := job["job"].(map[string]any)
+	if r.method == "job/exec" && o["finished"] == true && o["range"] != nil {
+		at, _ := o["range"].(map[string]any)
+		return c.job(show(state["handle"])).command(show(o["commandId"]), o["exitCode"], at)
+	}
+	handle, isHandle := asInt(r.params["handle"])
+	list, _ := o["commands"].([]any)
+	if r.method != "job/history" || !isHandle {
+		return "" // a name may be another job's by now
+	}
+	for _, v := range list {
+		one, _ := v.(map[string]any)
+		at, _ := one["output"].(map[string]any)
+		if one["finished"] != true {
+			continue
+		}
+		if why := c.job(show(number(fmt.Sprint(handle)))).command(show(one["commandId"]), one["exitCode"], at); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// command: the exit status and the place of the output of a command that has ended are the
+// same wherever they are told.
+func (j *jobView) command(id string, exit any, output map[string]any) string {
+	from, isFrom := asInt(output["from"])
+	to, isTo := asInt(output["to"])
+	if !isFrom || !isTo || from > to {
+		return fmt.Sprintf("command %s of job %s has ended, and its output goes from %s to %s", id, j.handle, show(output["from"]), show(output["to"]))
+	}
+	is := fmt.Sprintf("exitCode %s, output from %d to %d", show(exit), from, to)
+	if was, told := j.ends[id]; told && was != is {
+		return fmt.Sprintf("command %s of job %s was told to have %s, and now %s", id, j.handle, was, is)
+	}
+	if j.ends == nil {
+		j.ends = map[string]string{}
+	}
+	j.ends[id] = is
+	return ""
+}

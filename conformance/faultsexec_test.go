@@ -1,0 +1,183 @@
+//go:build linux
+
+package conformance
+
+import "slices"
+
+// execFaults are those of the commands of a shell.
+var execFaults = []fault{
+	{name: "tells the prompt in the output of a command", word: "job/exec", says: "/output: expected", hooks: ran(func(o map[string]any) {
+		o["output"] = "$ " + o["output"].(string)
+	})},
+	{name: "tells the command itself in its output", word: "job/exec", says: "/output: expected", hooks: once(result("job/exec"), func(_ *faultProxy, m *packet) []*packet {
+		o := m.object("result")
+		o["output"] = m.askedFor.params["command"].(string) + "\n" + o["output"].(string)
+		m.touch()
+		return []*packet{m}
+	})},
+	{name: "leaves the last line end of a command's output out", word: "job/exec", says: "/output: expected", hooks: cutsOutput},
+	{name: "tells the exit code 0 of every command", word: "job/exec", says: "/exitCode: expected|was told to have|expected job/commandFinished", hooks: everyCommand("exitCode", number("0"))},
+	{name: "tells another directory of a command", word: "job/exec", says: "/cwd: expected", hooks: ran(set("cwd", "/nowhere"))},
+	{name: "tells where the output of a command is one byte too far", word: "job/exec", says: "/range/|was told to have", hooks: ran(in("range", add("to", 1)))},
+	{name: "tells of a command that goes on that it has ended", word: "finished: false", says: "/finished: expected", hooks: inside("result", result("job/exec").where(func(m *packet) bool {
+		return m.object("result")["finished"] == false
+	}), set("finished", true))},
+	{name: "does not say that a command waits in line", word: "queued", says: "/queued: expected", hooks: inside("result", result("job/exec").has("queued"), unset("queued"))},
+	{name: "does not say that a command was interrupted", word: "interrupted", says: "/interrupted: expected", hooks: inside("result", result("job/exec").has("interrupted"), unset("interrupted"))},
+	{name: "does not say why a shell could not run a command", word: "job/exec", says: "/hint: expected", hooks: inside("result", result("job/exec").has("hint"), unset("hint"))},
+	{name: "loses a command that is asked for while another runs", word: "ifBusy", says: "(did not|cannot) come|expected an answer|/commandId: expected", slow: true, hooks: losesSecond},
+	{name: "gives two commands one number", word: "job/exec", says: "/commandId: expected|was told to have|twice", hooks: everyCommand("commandId", number("1"))},
+	{name: "tells the end of a command before its output", word: "commandFinished", says: "job/commandFinished of job .* speaks of bytes|expected job/commandFinished", slow: true, renumber: true, hooks: endEarly},
+	{name: "loses the end of a command", word: "commandFinished", says: "job/commandFinished", slow: true, renumber: true, hooks: drop(event("commandFinished"))},
+	{name: "tells the end of a command twice", word: "commandFinished", says: "the end of command .* twice", renumber: true, hooks: repeat(event("commandFinished"))},
+	{name: "tells the end of a command that nobody asked for", word: "commandFinished", says: "was not asked for|expected 1 .* got 2|came 2 times|commandFinished", renumber: true, hooks: tellsUnasked},
+	{name: "tells the end of a command behind the job's", word: "commandFinished", says: "comes after its job/exited", renumber: true, hooks: behind(event("commandFinished"), sameJob("exited"))},
+	{name: "takes what was typed for what was asked for", word: "typed", says: "/origin: expected|expected job/commandFinished", slow: true, hooks: everyCommand("origin", "exec")},
+	{name: "tells a history in the opposite order", word: "job/history", says: "/commands", hooks: pastOf(func(list []any) []any {
+		slices.Reverse(list)
+		return list
+	})},
+	{name: "leaves the last command of a history out", word: "job/history", says: "/commands", hooks: pastOf(func(list []any) []any { return list[:len(list)-1] })},
+	{name: "tells another exit code in a history", word: "job/history", says: "/exitCode: expected|was told to have", hooks: pastOf(func(list []any) []any {
+		add("exitCode", 1)(list[0].(map[string]any))
+		return list
+	})},
+	{name: "tells the end of a running command's output", word: "finished: false", says: "/to|/output|is there", hooks: inside("result", result("job/history"), func(o map[string]any) {
+		for _, c := range o["commands"].([]any) {
+			if c, ok := c.(map[string]any); ok && c["finished"] == false {
+				c["output"].(map[string]any)["to"] = number("99999")
+			}
+		}
+	})},
+	{name: "says of a history that is cut short that it is whole", word: "hasMore", says: "/hasMore: expected", hooks: inside("result", result("job/history").where(func(m *packet) bool {
+		return m.object("result")["hasMore"] == true
+	}), set("hasMore", false))},
+	{name: "has shell integration where it is off", word: "shellIntegration", says: "shellIntegration: expected", hooks: inside("result", result("job/start").where(func(m *packet) bool {
+		job, _ := m.object("result")["job"].(map[string]any)
+		return job["shellIntegration"] == nil
+	}), in("job", set("shellIntegration", "bash")))},
+}
+
+// ran changes the first result of a command that has ended.
+func ran(change func(map[string]any)) func() hooks {
+	return inside("result", result("job/exec").where(func(m *packet) bool { return m.object("result")["finished"] == true }), change)
+}
+
+// cutsOutput takes a line end away where there is one.
+func cutsOutput() hooks {
+	ends := func(m *packet) bool {
+		out, _ := m.object("result")["output"].(string)
+		return out != "" && out[len(out)-1] == '\n'
+	}
+	return inside("result", result("job/exec").where(ends), func(o map[string]any) {
+		out := o["output"].(string)
+		o["output"] = out[:len(out)-1]
+	})()
+}
+
+// everyCommand changes a member of all commands that are told, wherever.
+func everyCommand(member string, v any) func() hooks {
+	return always(func(m *packet) bool {
+		found := false
+		for _, part := range []any{m.v["params"], m.v["result"]} {
+			each(part, func(o map[string]any) {
+				if o["commandId"] != nil && o[member] != nil && show(o[member]) != show(v) {
+					o[member] = v
+					found = true
+				}
+			})
+		}
+		return found
+	}, func(_ *faultProxy, m *packet) []*packet {
+		m.touch()
+		return []*packet{m}
+	})
+}
+
+// pastOf changes the first history that has commands which have ended.
+func pastOf(change func([]any) []any) func() hooks {
+	return inside("result", result("job/history").where(func(m *packet) bool {
+		list, _ := m.object("result")["commands"].([]any)
+		if len(list) < 2 {
+			return false
+		}
+		first, _ := list[0].(map[string]any)
+		return first["exitCode"] != nil
+	}), func(o map[string]any) { o["commands"] = change(o["commands"].([]any)) })
+}
+
+// losesSecond keeps the second command from the server that is asked for before the first is
+// answered.
+func losesSecond() hooks {
+	open, done := 0, false
+	return hooks{
+		client: func(p *faultProxy, m *packet) []*packet {
+			if m.method() != "job/exec" || done {
+				return []*packet{m}
+			}
+			if open++; open < 2 {
+				return []*packet{m}
+			}
+			done = true
+			p.commit()
+			return nil
+		},
+		server: func(_ *faultProxy, m *packet) []*packet {
+			if m.askedFor != nil && m.askedFor.method == "job/exec" {
+				open--
+			}
+			return []*packet{m}
+		},
+	}
+}
+
+// endEarly tells the end of a command before the last output in front of it.
+func endEarly() hooks {
+	var held *packet
+	done := false
+	release := func(m *packet) []*packet {
+		ms := []*packet{held, m}
+		held = nil
+		return ms
+	}
+	return hooks{server: func(p *faultProxy, m *packet) []*packet {
+		switch {
+		case !done && held == nil && chunks(1)(m):
+			held = m
+			return nil
+		case held == nil:
+			return []*packet{m}
+		case chunks(1)(m):
+			before := held
+			held = m
+			return []*packet{before}
+		case event("commandFinished")(m) && m.job() == held.job():
+			p.commit()
+			done = true
+			ms := []*packet{m, held}
+			held = nil
+			return ms
+		case m.job() != "":
+			return release(m)
+		}
+		return []*packet{m}
+	}}
+}
+
+// tellsUnasked tells the end of the first command of a job that has asked for output alone.
+func tellsUnasked() hooks {
+	return once(result("job/exec").where(func(m *packet) bool {
+		return m.object("result")["output"] == "unheard\n"
+	}), func(_ *faultProxy, m *packet) []*packet {
+		o := m.object("result")
+		outcome, _ := o["outcome"].(map[string]any)
+		job, _ := outcome["job"].(map[string]any)
+		e := packetOf(`{"jsonrpc":"2.0","method":"job/commandFinished"}`)
+		e.v["params"] = map[string]any{
+			"handle": job["handle"], "seq": number("1"), "commandId": o["commandId"], "origin": "exec", "exitCode": o["exitCode"], "startedAt": "2026-01-02T03:04:05Z",
+			"endedAt": "2026-01-02T03:04:05Z", "durationMs": number("0"), "output": o["range"],
+		}
+		e.touch()
+		return []*packet{m, e}
+	})()
+}
