@@ -15,6 +15,7 @@ func (s *scan) match(m []place) *Match {
 		Text:   string(l.view(whole.from, whole.to)),
 		Groups: make([]*string, s.pattern.groups),
 		Line:   s.lineAt(whole.from),
+		Limited: whole.from <= s.givenUp,
 	}
 	for i, g := range m[1:] {
 		if g.from < 0 {
