@@ -373,6 +373,13 @@ func (m *Manager) remove(j *Job) {
 	m.drop(j)
 }
 
+// hadStarted says whether there has been a job with this handle.
+func (m *Manager) hadStarted(id ID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return id <= m.last
+}
+
 // Knows says whether a job is known.
 func (m *Manager) Knows(id ID) bool {
 	m.mu.Lock()

@@ -62,26 +62,56 @@ func (s *searching) target(m *Manager, t SearchTarget) {
 			return
 		}
 	}
+	looked := false
 	for i := range j.streams {
 		if s.Reverse {
 			i = len(j.streams) - 1 - i
 		}
 		st := j.streams[i]
-		if s.Stream != "" && s.Stream != st.name {
+		p := searchedStream{searching: s, job: j, spool: st.spool, name: st.name, end: t.ends[i]}
+		if s.Stream != "" && s.Stream != st.name || p.isBehind() {
 			continue
 		}
-		p := searchedStream{searching: s, job: j, spool: st.spool, name: st.name, end: t.ends[i]}
-		from, to := p.bounds()
-		switch {
-		case from >= to:
-		case s.Reverse:
-			p.backward(from, to)
-		default:
-			p.forward(from, to)
+		looked = true
+		if p.search(); s.ended() {
+			break
 		}
-		if s.ended() {
-			return
-		}
+	}
+	if looked {
+		s.res.Jobs++
+	}
+}
+
+// isBehind says whether the search goes on behind this stream.
+func (p *searchedStream) isBehind() bool {
+	c := p.Cursor
+	if c == nil {
+		return false
+	}
+	before := c.compare(p.job.id, p.name)
+	return before != 0 && (before < 0) == p.Reverse
+}
+
+// search searches the stream, and counts what was looked at.
+func (p *searchedStream) search() {
+	from, to := p.bounds()
+	if from >= to {
+		return
+	}
+	gaps := len(p.res.Gaps)
+	if p.Reverse {
+		p.backward(from, to)
+	} else {
+		p.forward(from, to)
+	}
+	if n := p.res.Next; n != nil && p.Reverse {
+		from = min(max(from, n.Offset), to)
+	} else if n != nil {
+		to = max(min(to, n.Offset), from)
+	}
+	p.res.Bytes += to - from
+	for _, g := range p.res.Gaps[gaps:] {
+		p.res.Bytes -= max(min(g.To, to)-max(g.From, from), 0)
 	}
 }
 
@@ -107,19 +137,14 @@ func (p *searchedStream) bounds() (from, to int64) {
 		return min(*off, p.end)
 	}
 	from, to = at(p.From, 0), at(p.To, p.end)
-	c := p.Cursor
-	if c == nil {
+	switch c := p.Cursor; {
+	case c == nil || c.compare(p.job.id, p.name) != 0:
 		return from, to
-	}
-	switch before := c.compare(p.job.id, p.name); {
-	case before == 0 && p.Reverse:
+	case p.Reverse:
 		return from, min(to, c.Offset)
-	case before == 0:
+	default:
 		return max(from, c.Offset), to
-	case (before < 0) == p.Reverse:
-		return 0, 0 // it was searched
 	}
-	return from, to
 }
 
 // compare says whether the stream of a place comes before another one, or after it, in
@@ -134,7 +159,7 @@ func (c *SearchPlace) compare(id ID, name Stream) int {
 
 // stop ends the search, whose next one goes on at an offset of this stream.
 func (p *searchedStream) stop(why SearchEnd, at int64) {
-	p.res.End, p.res.Next = why, &SearchPlace{p.job.id, p.name, at}
+	p.res.End, p.res.Next = why, &SearchPlace{p.job.id, p.name, at, p.Reverse}
 }
 
 // gap tells what of the range to be searched is not kept.
