@@ -2774,6 +2774,17 @@ type SearchCursor struct {
 	Stream Stream `json:"stream"`
 	// The offset.
 	Offset int64 `json:"offset"`
+	// Whether the search is reversed. Absent: false.
+	Reverse *bool `json:"reverse,omitempty"`
+}
+
+// Searched: How much was looked at for one answer.
+type Searched struct {
+	// The jobs whose output was looked at.
+	Jobs int64 `json:"jobs"`
+	// The raw bytes of it, without what is not kept any more; 0 where from is behind the
+	// end, or where the output went to a file of the program's own.
+	Bytes int64 `json:"bytes"`
 }
 
 // SearchEnd: What has ended a search before all was searched. matches: maxMatches. bytes:
@@ -2813,9 +2824,13 @@ type SearchMatch struct {
 	Before []string `json:"before,omitzero"`
 	// The same of the lines after the one on which the match ends.
 	After []string `json:"after,omitzero"`
-	// Whether texts of this match are cut at their ends: text and groups have at most 4096
-	// bytes each, and one match with its lines no more than about maxBytes. Absent: false.
+	// Whether texts of this match are cut: text, groups and lines have at most 4096 bytes
+	// each, and one match with its lines no more than about maxBytes. Absent: false.
 	Truncated *bool `json:"truncated,omitempty"`
+	// Whether the limit of about 64 KiB on how far a match is followed may have decided
+	// where this one begins or ends. What stands at its end, as $ or a lookahead, may hold
+	// for that reason alone. Absent: false.
+	Limited *bool `json:"limited,omitempty"`
 }
 
 // SearchGap: A part of a stream that was to be searched and is not there any more,
@@ -2837,7 +2852,8 @@ type JobSearchParams struct {
 	// The job whose output is searched: its handle or its name. Default: each job that has
 	// started. Errors: jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// In place of handle: each job of this group, closed ones as well.
+	// In place of handle: each job of this group, closed ones as well; there may be none,
+	// and then groups says which there are.
 	Group *string `json:"group,omitempty"`
 	// An ECMAScript regular expression of 1 to 4096 characters.
 	Pattern *string `json:"pattern,omitempty"`
@@ -2848,6 +2864,11 @@ type JobSearchParams struct {
 	// matches line breaks), u (Unicode). A literal takes i alone. Default: m with a pattern,
 	// none with a literal.
 	Flags *string `json:"flags,omitempty"`
+	// Whether a match of the pattern may reach over line ends. Otherwise each line is
+	// searched by itself, without its LF: \s and [^:] match none, ^ and $ are the edges of
+	// the line, whatever flags says, and a pattern that names a line break is invalidParams.
+	// A literal is found as it stands either way. Default: whether flags has s.
+	Multiline *bool `json:"multiline,omitempty"`
 	// What is looked at. Default plain.
 	On *SearchTarget `json:"on,omitempty"`
 	// The stream to search. Absent: each stream.
@@ -2855,8 +2876,8 @@ type JobSearchParams struct {
 	// Where in each stream a match may begin at the earliest; negative: so many bytes before
 	// the end. Default: at the first byte.
 	From *int64 `json:"from,omitempty"`
-	// Where a match may begin no more; negative: so many bytes before the end. Default: at
-	// the end.
+	// Where a match may begin no more, and not less than from; negative: so many bytes
+	// before the end. Default: at the end.
 	To *int64 `json:"to,omitempty"`
 	// Whether the same matches come in the opposite order: those of the job that was started
 	// last first, and in it the last one. Default false.
@@ -2871,7 +2892,9 @@ type JobSearchParams struct {
 	// Milliseconds after which the search ends with what it has found; null: never. Time
 	// that it waits for others is not counted. Default 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// The cursor of an answer to the same search, which then goes on there.
+	// The cursor of an answer to the same search, which then goes on there. One that this
+	// search cannot have had is invalidParams. Where its job was removed, the search goes on
+	// with the jobs behind it.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -2889,6 +2912,11 @@ type JobSearchResult struct {
 	// For the next request: where this search goes on, so that no match is told twice and
 	// none is left out.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
+	// How much was looked at for this answer: nothing found in 0 bytes says nothing.
+	Searched *Searched `json:"searched,omitempty"`
+	// By group, where no job of it is known: the groups that known jobs have, at most 64,
+	// sorted.
+	Groups []string `json:"groups,omitzero"`
 	// What was to be searched and is not kept any more; absent: nothing.
 	Gaps []SearchGap `json:"gaps,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.

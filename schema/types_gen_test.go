@@ -180,6 +180,7 @@ var generatedTypes = map[string]any{
 	"job-screenChanged#/$defs/params":               *new(JobScreenChangedParams),
 	"job-search#/$defs/searchTarget":                *new(SearchTarget),
 	"job-search#/$defs/searchCursor":                *new(SearchCursor),
+	"job-search#/$defs/searched":                    *new(Searched),
 	"job-search#/$defs/searchEnd":                   *new(SearchEnd),
 	"job-search#/$defs/searchMatch":                 *new(SearchMatch),
 	"job-search#/$defs/searchGap":                   *new(SearchGap),
