@@ -107,7 +107,7 @@ func (s *Stored) arrange(file io.ReaderAt, l *layout) {
 	var buf [8]extent
 	for _, r := range append(s.kept, Range{l.end, l.end}) {
 		if r.From > next {
-			line := fmt.Sprintf(marker, r.From-next, next, r.From)
+			line := Marker(next, r.From)
 			s.add(bytes.NewReader([]byte(line)), 0, int64(len(line)))
 		}
 		next = max(next, r.To)
