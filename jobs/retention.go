@@ -48,7 +48,7 @@ const maxTidied = 100_000
 // shelld has not made. Where somebody else tidies up, it waits for him if it is patient, and
 // is ErrBusy if not. What does not work is told to the log, and the rest goes on.
 func (p *Past) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyReport, error) {
-	if err := p.store.Tidy(patient); err != nil {
+	if err := p.store.Tidy(ctx, patient); err != nil {
 		return TidyReport{}, err
 	}
 	t := &tidying{Past: p, now: time.Now()}
