@@ -35,6 +35,7 @@ type TidyReport struct {
 	Deleted int   // jobs
 	Freed   int64 // bytes
 	Kept    int   // jobs of dead servers
+	Failed  int   // those of them that were to be deleted
 }
 
 // ErrBusy says that somebody else tidies up.
@@ -237,6 +238,7 @@ func (t *tidying) delete(ctx context.Context, all []foundJob) error {
 		sessions[d.session] = true
 		if err := t.deleteJob(d); err != nil {
 			t.tell(err)
+			t.report.Failed++
 			continue
 		}
 		t.report.Deleted++
