@@ -161,6 +161,20 @@ func TestJobsOfALivingServer(t *testing.T) {
 	}
 }
 
+// TestSearchBehindALongLine: a line that is looked at in pieces counts as one.
+func TestSearchBehindALongLine(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"})
+	text := "one\n" + strings.Repeat("x", 3*maxPiece) + "\nthree\n" // A server would need a larger cap.
+	if err := os.WriteFile(filepath.Join(state, session, "1", "stdout.txt"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := shelldJobs(t, 0, "search", "three", "-dir", state); !strings.HasSuffix(out, " stdout:3: three\n") {
+		t.Error(out)
+	}
+}
+
 // TestPruneThatFails: who prunes in a script learns that something has stayed.
 func TestPruneThatFails(t *testing.T) {
 	needJobs(t)
