@@ -168,7 +168,11 @@ func (p *searchedStream) pass(from, to int64, take func(*match.Match) bool) (dec
 	}
 	for off := from; ; {
 		room := max(p.until(to)-off, 0)
-		n, at := p.spool.Read(p.buf[:min(searchRead, room)], off)
+		n, at, err := p.spool.TryRead(p.buf[:min(searchRead, room)], off)
+		if err != nil {
+			p.err = resourceError("a search of stored output", err)
+			return off
+		}
 		n = int(max(min(int64(n), off+room-at), 0)) // what was dropped may reach further
 		if n == 0 || at > off {                     // nothing reaches over what is gone
 			if !p.give(run, from, to, take) {
