@@ -160,6 +160,7 @@ type (
 		req  *readReq
 		data []byte
 		at   int64
+		err  error // nothing can be read at the moment
 	}
 )
 

@@ -35,6 +35,7 @@ type TidyReport struct {
 	Deleted int   // jobs
 	Freed   int64 // bytes
 	Kept    int   // jobs of dead servers
+	Failed  int   // those of them that were to be deleted
 }
 
 // ErrBusy says that somebody else tidies up.
@@ -48,7 +49,7 @@ const maxTidied = 100_000
 // shelld has not made. Where somebody else tidies up, it waits for him if it is patient, and
 // is ErrBusy if not. What does not work is told to the log, and the rest goes on.
 func (p *Past) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyReport, error) {
-	if err := p.store.Tidy(patient); err != nil {
+	if err := p.store.Tidy(ctx, patient); err != nil {
 		return TidyReport{}, err
 	}
 	t := &tidying{Past: p, now: time.Now()}
@@ -237,6 +238,7 @@ func (t *tidying) delete(ctx context.Context, all []foundJob) error {
 		sessions[d.session] = true
 		if err := t.deleteJob(d); err != nil {
 			t.tell(err)
+			t.report.Failed++
 			continue
 		}
 		t.report.Deleted++

@@ -157,6 +157,8 @@ var provokedElsewhere = map[string]string{
 	"initialize resourceUnavailable": "../cmd/shelld TestTooManyAllowedDirectories: a limit of a process",
 	"job/start resourceUnavailable":  "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",
 	"job/run resourceUnavailable":    "../cmd/shelld TestServerShortOfDescriptors: as above",
+	"job/read resourceUnavailable":   "../cmd/shelld TestReadShortOfDescriptors: as above",
+	"job/search resourceUnavailable": "../cmd/shelld TestReadShortOfDescriptors: as above",
 	"job/start ptyUnavailable":       "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",
 	"job/run ptyUnavailable":         "../cmd/shelld TestServerWithoutTerminals: as above",
 	"* internalError":                "../cmd/shelld TestServerThatCannotGoOn: what nobody has foreseen",

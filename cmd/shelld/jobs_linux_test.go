@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -157,6 +158,34 @@ func TestJobsOfALivingServer(t *testing.T) {
 	s.ended(t, 0)
 	if j := jobsOf(t, state)[1]; j.state() != "shutdown" || j.Live {
 		t.Errorf("it is %s, live %v", j.state(), j.Live)
+	}
+}
+
+// TestSearchBehindALongLine: a line that is looked at in pieces counts as one.
+func TestSearchBehindALongLine(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"})
+	text := "one\n" + strings.Repeat("x", 3*maxPiece) + "\nthree\n" // A server would need a larger cap.
+	if err := os.WriteFile(filepath.Join(state, session, "1", "stdout.txt"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := shelldJobs(t, 0, "search", "three", "-dir", state); !strings.HasSuffix(out, " stdout:3: three\n") {
+		t.Error(out)
+	}
+}
+
+// TestPruneThatFails: who prunes in a script learns that something has stayed.
+func TestPruneThatFails(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"}, map[string]any{"command": "echo two", "mode": "pipe"})
+	if err := os.WriteFile(filepath.Join(state, session, "1", "mine"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, log := shelldJobs(t, 1, "prune", "-all", "-dir", state)
+	if !strings.HasPrefix(out, "1 job deleted") || !strings.Contains(log, "mine is none of shelld's") || !strings.Contains(log, "1 job could not be deleted") {
+		t.Errorf("%s%s", out, log)
 	}
 }
 

@@ -35,12 +35,22 @@ func pruneFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) err
 				return fmt.Errorf("in %s: %w", p.dir, err)
 			}
 		}
-		if *asJSON {
-			return p.print(map[string]any{"deleted": done.Deleted, "freedBytes": done.Freed, "kept": done.Kept, "lost": done.Lost})
+		if err := p.printPruned(done, *asJSON); err != nil {
+			return err
 		}
-		_, err := fmt.Fprintf(p.out, "%s deleted, %s; %d of ended servers are kept\n", count(done.Deleted, "job"), size(done.Freed), done.Kept)
-		return err
+		if done.Failed > 0 {
+			return fmt.Errorf("%s could not be deleted; what is above says why", count(done.Failed, "job"))
+		}
+		return nil
 	}
+}
+
+func (p *pastJobs) printPruned(done jobs.TidyReport, asJSON bool) error {
+	if asJSON {
+		return p.print(map[string]any{"deleted": done.Deleted, "freedBytes": done.Freed, "kept": done.Kept, "lost": done.Lost})
+	}
+	_, err := fmt.Fprintf(p.out, "%s deleted, %s; %d of ended servers are kept\n", count(done.Deleted, "job"), size(done.Freed), done.Kept)
+	return err
 }
 
 const (

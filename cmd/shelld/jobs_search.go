@@ -82,10 +82,13 @@ func (p *pastJobs) searchFile(j storedJob, name string, re *regexp.Regexp) (foun
 		return false, err
 	}
 	defer out.Close()
-	stream, number := strings.TrimSuffix(name, ".txt"), 0
+	stream, number, begins := strings.TrimSuffix(name, ".txt"), 0, true
 	err = pieces(out, func(b []byte) error {
 		for line := range bytes.Lines(b) {
-			number++
+			if begins { // and is not the next piece of a long one
+				number++
+			}
+			begins = line[len(line)-1] == '\n'
 			text := strings.TrimSuffix(plainText(line), "\n")
 			if !re.MatchString(text) {
 				continue

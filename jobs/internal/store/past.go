@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,8 +64,8 @@ func (p *Past) Dir() string { return p.dir }
 var ErrBusy = errors.New("another shelld is tidying up there")
 
 // Tidy makes the caller the one who may change what others have left; there is never more
-// than one. Without patient, ErrBusy where there is.
-func (p *Past) Tidy(patient bool) error {
+// than one. Without patient, ErrBusy where there is; else it waits, until ctx is over.
+func (p *Past) Tidy(ctx context.Context, patient bool) error {
 	name := ".lock"
 	if uid := os.Geteuid(); uid >= 0 { // Several may share the directory.
 		name += "-" + strconv.Itoa(uid)
@@ -73,11 +74,11 @@ func (p *Past) Tidy(patient bool) error {
 	if err != nil {
 		return err
 	}
-	mode := lockExclusive
-	if patient {
-		mode |= lockWait
-	}
-	if err = lock(f, mode); errors.Is(err, errLocked) {
+	err = lock(f, lockExclusive)
+	switch {
+	case errors.Is(err, errLocked) && patient:
+		err = waitForLock(ctx, f)
+	case errors.Is(err, errLocked):
 		err = ErrBusy
 	}
 	if err != nil {
@@ -86,6 +87,20 @@ func (p *Past) Tidy(patient bool) error {
 	}
 	p.mine = f
 	return nil
+}
+
+// waitForLock locks a file that somebody else has locked. The system has no wait for that which
+// could be ended: a wait that is given up goes on until the other lets go, and f, which the
+// caller closes, is closed then.
+func waitForLock(ctx context.Context, f *os.File) error {
+	locked := make(chan error, 1)
+	go func() { locked <- lock(f, lockExclusive|lockWait) }()
+	select {
+	case err := <-locked:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Names returns the names of the sessions, oldest first.

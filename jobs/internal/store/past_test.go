@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -178,14 +179,19 @@ func TestBeginningWhileOthersTidyUp(t *testing.T) {
 func TestOneTidiesUp(t *testing.T) {
 	state := t.TempDir()
 	first, second := past(t, state), past(t, state)
-	if err := first.Tidy(false); err != nil {
+	if err := first.Tidy(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Tidy(false); !errors.Is(err, ErrBusy) {
+	if err := second.Tidy(t.Context(), false); !errors.Is(err, ErrBusy) {
 		t.Errorf("two at a time: %v", err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := past(t, state).Tidy(ctx, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("who gives up is told %v", err)
+	}
 	done := make(chan error)
-	go func() { done <- second.Tidy(true) }()
+	go func() { done <- second.Tidy(t.Context(), true) }()
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
