@@ -157,6 +157,27 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// Wherever a recording is cut, what is whole is its lines.
+func TestWhole(t *testing.T) {
+	d := &disk{room: -1}
+	w := NewWriter(Options{File: d, Max: 1 << 20}, Header{Cols: 80, Rows: 24})
+	for i := range 5 {
+		w.Event(0, Output, strings.Repeat("x", i*50_000))
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n <= d.Len(); n += 1 + n%97 {
+		p := d.Bytes()[:n]
+		if whole, err := Whole(bytes.NewReader(p), int64(n)); err != nil || whole != int64(bytes.LastIndexByte(p, '\n')+1) {
+			t.Errorf("of %d bytes %d are whole, %v", n, whole, err)
+		}
+	}
+	if _, err := Whole(strings.NewReader("short"), 10); err == nil {
+		t.Error("a file that is shorter than it was is no error")
+	}
+}
+
 func BenchmarkText(b *testing.B) {
 	for name, line := range map[string]string{
 		"plain":    "the quick brown fox jumps over the lazy dog, and on it goes\r\n",
