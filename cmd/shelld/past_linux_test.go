@@ -260,6 +260,7 @@ func TestCappedOutput(t *testing.T) {
 		if b, x := read(head-100, 5000); string(b) != string(rulerAt(head-100, 100)) || x.NextOffset != head {
 			t.Errorf("%s: at the end of the head: %d bytes up to %d", when, len(b), x.NextOffset)
 		}
+		searchCapped(t, s, when, head, tail, total)
 	}
 	look("running")
 	s.call(t, "job/write", map[string]any{"handle": 1, "input": "\n", "wait": map[string]any{"until": []map[string]any{{"closed": true}}, "timeoutMs": 60_000}}, nil)
@@ -285,4 +286,27 @@ func TestCappedOutput(t *testing.T) {
 	_ = s.stdin.Close()
 	<-s.client.Done()
 	s.ended(t, 0)
+}
+
+// searchCapped looks for lines of a ruler whose middle was dropped: those at both ends are found,
+// both ways, and the gap is told.
+func searchCapped(t *testing.T, s *served, when string, head, tail, total int64) {
+	t.Helper()
+	for _, off := range []int64{0, head - rulerLine, head, total / 2 / rulerLine * rulerLine, tail - rulerLine, tail, total - rulerLine} {
+		for _, reverse := range []bool{false, true} {
+			var r schema.JobSearchResult
+			s.call(t, "job/search", map[string]any{"handle": 1, "literal": fmt.Sprintf("%015x", off), "reverse": reverse, "timeoutMs": nil}, &r)
+			var found []int64
+			for _, m := range r.Matches {
+				found = append(found, m.Offset)
+			}
+			want := []int64{off}
+			if off >= head && off < tail {
+				want = nil
+			}
+			if !slices.Equal(found, want) || r.Truncated || len(r.Gaps) != 1 || r.Gaps[0].From != head || r.Gaps[0].To != tail {
+				t.Errorf("%s: the line at %d, reverse %v: found at %d, gaps %+v", when, off, reverse, found, r.Gaps)
+			}
+		}
+	}
 }
