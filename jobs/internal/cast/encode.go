@@ -1,6 +1,8 @@
 package cast
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -75,14 +77,6 @@ func AppendText(b []byte, text string) []byte {
 	return t.Flush(t.Append(b, []byte(text)))
 }
 
-// plain are the characters of ASCII that stand for themselves.
-var plain = func() (is [256]bool) {
-	for c := ' '; c < utf8.RuneSelf-1; c++ {
-		is[c] = c != '"' && c != '\\'
-	}
-	return is
-}()
-
 // A Text is one stream of bytes on its way into strings of JSON, of which each is what came of
 // it since the last. The zero value is at the begin of a stream.
 type Text struct {
@@ -116,7 +110,10 @@ func (t *Text) Append(b, p []byte) []byte {
 			i += n
 			continue
 		}
-		r, size := decode(p[i:])
+		r, size := rune(p[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = decode(p[i:])
+		}
 		if size == 0 {
 			t.n = copy(t.carry[:], p[i:])
 			break
@@ -129,18 +126,46 @@ func (t *Text) Append(b, p []byte) []byte {
 
 // asItIs is how many of the first bytes of p stand for themselves.
 func asItIs(p []byte) (n int) {
-	for n < len(p) {
-		if plain[p[n]] {
-			n++
-			continue
+	for {
+		n += plain(p[n:])
+		if n == len(p) || p[n] < utf8.RuneSelf {
+			return n
 		}
-		_, size := utf8.DecodeRune(p[n:])
-		if size < 2 {
-			break
+		for n < len(p) && p[n] >= utf8.RuneSelf {
+			_, size := utf8.DecodeRune(p[n:])
+			if size < 2 {
+				return n
+			}
+			n += size
 		}
-		n += size
+	}
+}
+
+// plain is how many of the first bytes of p are characters of ASCII that stand for themselves:
+// none of specials. Recordings of a flood spend their time here.
+func plain(p []byte) (n int) {
+	for ; len(p)-n >= 8; n += 8 {
+		if special := specials(binary.LittleEndian.Uint64(p[n:])); special != 0 {
+			return n + bits.TrailingZeros64(special)/8
+		}
+	}
+	for n < len(p) && specials(uint64(p[n])|spaces&^0xff) == 0 {
+		n++
 	}
 	return n
+}
+
+const (
+	ones   = 0x0101010101010101
+	spaces = ' ' * ones
+)
+
+// specials has a bit set in the byte, of the eight of w, that is the first to be a control character, a
+// quote, a backslash, or no ASCII; there may be more set in those above it. A byte from which more is
+// taken than it has, or to which too much is added, is such a one, and disturbs only those.
+func specials(w uint64) uint64 {
+	quotes, backslashes := w^'"'*ones, w^'\\'*ones // which are 0 now
+	return (w | (w - spaces) | (w + ones) | (quotes - ones) | (backslashes - ones)) & (0x80 * ones)
 }
 
 // decode returns the first character of p and its length; 0 where p ends before it does. Bytes
