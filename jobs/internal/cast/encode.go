@@ -2,7 +2,9 @@ package cast
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -103,56 +105,62 @@ func (t *Text) Append(b, p []byte) []byte {
 		b = t.appendRune(b, r)
 		t.n, p = 0, p[size-had:] // what has begun a character is a part of it, or of what is none
 	}
-	for i := 0; i < len(p); {
-		if n := asItIs(p[i:]); n > 0 {
-			b = append(b, p[i:i+n]...)
-			t.cr = false
-			i += n
-			continue
+	for len(p) > 0 {
+		b = slices.Grow(b, len(p))
+		n := copyPlain(b[len(b):cap(b)], p)
+		if n < len(p) && p[n] >= utf8.RuneSelf {
+			n += copyValid(b[len(b)+n:cap(b)], p[n:])
 		}
-		r, size := rune(p[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = decode(p[i:])
+		if n > 0 {
+			b, p, t.cr = b[:len(b)+n], p[n:], false
 		}
-		if size == 0 {
-			t.n = copy(t.carry[:], p[i:])
-			break
+		for ; len(p) > 0 && escapes[p[0]] != ""; p = p[1:] {
+			b = t.appendEscaped(b, p[0])
 		}
-		b = t.appendRune(b, r)
-		i += size
+		if len(p) > 0 && p[0] >= utf8.RuneSelf {
+			r, size := decode(p)
+			if size == 0 {
+				t.n = copy(t.carry[:], p)
+				break
+			}
+			b, p = t.appendRune(b, r), p[size:]
+		}
 	}
 	return b
 }
 
-// asItIs is how many of the first bytes of p stand for themselves.
-func asItIs(p []byte) (n int) {
-	for {
-		n += plain(p[n:])
-		if n == len(p) || p[n] < utf8.RuneSelf {
-			return n
+// copyValid copies whole characters that are no ASCII from the begin of p, and returns how long they are.
+func copyValid(to, p []byte) (n int) {
+	for n < len(p) && p[n] >= utf8.RuneSelf {
+		_, size := utf8.DecodeRune(p[n:])
+		if size < 2 {
+			break
 		}
-		for n < len(p) && p[n] >= utf8.RuneSelf {
-			_, size := utf8.DecodeRune(p[n:])
-			if size < 2 {
-				return n
-			}
-			n += size
-		}
+		n += size
 	}
+	return copy(to, p[:n])
 }
 
-// plain is how many of the first bytes of p are characters of ASCII that stand for themselves:
-// none of specials. Recordings of a flood spend their time here.
-func plain(p []byte) (n int) {
-	for ; len(p)-n >= 8; n += 8 {
-		if special := specials(binary.LittleEndian.Uint64(p[n:])); special != 0 {
+// copyPlain copies characters of ASCII that stand for themselves from the begin of p, and returns how
+// many there are. What is behind them in to, which is as long as p, is overwritten. Recordings of a
+// flood spend their time here.
+func copyPlain(to, p []byte) (n int) {
+	to = to[:len(p)]
+	for len(p) >= 8 && len(to) >= 8 {
+		w := binary.LittleEndian.Uint64(p)
+		binary.LittleEndian.PutUint64(to, w)
+		if special := specials(w); special != 0 {
 			return n + bits.TrailingZeros64(special)/8
 		}
+		n, p, to = n+8, p[8:], to[8:]
 	}
-	for n < len(p) && specials(uint64(p[n])|spaces&^0xff) == 0 {
-		n++
+	for i, c := range p {
+		if specials(uint64(c)|spaces&^0xff) != 0 {
+			return n + i
+		}
+		to[i] = c
 	}
-	return n
+	return n + len(p)
 }
 
 const (
@@ -190,24 +198,28 @@ func (t *Text) Flush(b []byte) []byte {
 	return b
 }
 
-const hex = "0123456789abcdef"
+// escapes are what characters of ASCII are that do not stand for themselves.
+var escapes = func() (e [256]string) {
+	for c := range ' ' {
+		e[c] = fmt.Sprintf(`\u%04x`, c)
+	}
+	e['\n'], e['\r'], e['"'], e['\\'], e[0x7f] = `\n`, `\r`, `\"`, `\\`, `\u007f`
+	return e
+}()
+
+func (t *Text) appendEscaped(b []byte, c byte) []byte {
+	if c == '\n' && t.Lines && !t.cr {
+		b = append(b, escapes['\r']...)
+	}
+	t.cr = c == '\r'
+	return append(b, escapes[c]...)
+}
 
 // appendRune adds a character; what was no UTF-8 is U+FFFD by now.
 func (t *Text) appendRune(b []byte, r rune) []byte {
-	cr := t.cr
-	t.cr = r == '\r'
-	switch {
-	case r == '"', r == '\\':
-		return append(b, '\\', byte(r))
-	case r == '\n':
-		if t.Lines && !cr {
-			b = append(b, '\\', 'r')
-		}
-		return append(b, '\\', 'n')
-	case r == '\r':
-		return append(b, '\\', 'r')
-	case r < ' ' || r == 0x7f:
-		return append(b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+	if r < utf8.RuneSelf && escapes[r] != "" {
+		return t.appendEscaped(b, byte(r))
 	}
+	t.cr = false
 	return utf8.AppendRune(b, r)
 }

@@ -72,8 +72,9 @@ func TestPlain(t *testing.T) {
 					for stands && want < size && (want == at || others[0] >= ' ' && others[0] < 0x7f) {
 						want++
 					}
-					if got := plain(p); got != want {
-						t.Fatalf("%q: %d, not %d", p, got, want)
+					to := make([]byte, size)
+					if got := copyPlain(to, p); got != want || string(to[:got]) != string(p[:got]) {
+						t.Fatalf("%q: %q, %d, not %d", p, to, got, want)
 					}
 				}
 			}
