@@ -277,8 +277,11 @@ func noRoom(t *testing.T, disk, reason string) {
 	}
 	d.lives(1)
 	d.shutDown()
-	if j := jobsOf(t, d.state)[again.Handle]; j.state() != "exit 0" {
-		t.Errorf("job %d is %s", again.Handle, j.state())
+	// What could not be stored of a job's end was when there was room.
+	for _, j := range []schema.JobInfo{again, silent} {
+		if got := jobsOf(t, d.state)[j.Handle]; got.state() != "exit 0" {
+			t.Errorf("job %d is %q", j.Handle, got.state())
+		}
 	}
 }
 
