@@ -94,22 +94,6 @@ func (d *diskServer) lives(handle int64) {
 	}
 }
 
-func (d *diskServer) shutDown() {
-	d.t.Helper()
-	d.call(d.t, "shutdown", struct{}{}, nil)
-	_ = d.stdin.Close()
-	<-d.client.Done()
-	d.ended(d.t, 0)
-}
-
-func (d *diskServer) kill() {
-	d.t.Helper()
-	if err := d.cmd.Process.Kill(); err != nil {
-		d.t.Fatal(err)
-	}
-	<-d.client.Done()
-}
-
 const answerer = `while read x; do echo "got $x"; done`
 
 // shelldJobs runs the command, which has to exit with this status.
@@ -149,7 +133,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	d.newest(again)
 	d.lives(1)
-	d.shutDown()
+	d.shutDown(t)
 	if j := jobsOf(t, d.state)[again.Handle]; j.state() != "exit 0" {
 		t.Errorf("job %d is %s", again.Handle, j.state())
 	}
@@ -164,7 +148,7 @@ func TestKilledOnAFullDisk(t *testing.T) {
 	d.call(t, "job/start", map[string]any{"command": answerer}, nil)
 	d.lives(1)
 	d.run(ruler(8 << 20))
-	d.kill()
+	d.kill(t)
 	list, _ := shelldJobs(t, 0, "-dir", d.state)
 	if !strings.Contains(list, "/1 ") || !strings.Contains(list, "/2 ") || !strings.Contains(list, "lost") {
 		t.Errorf("the list is\n%s", list)
@@ -193,7 +177,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	d.run(ruler(rulerLine))
 	d.call(t, "job/start", map[string]any{"command": answerer}, nil)
 	d.lives(2)
-	d.kill()
+	d.kill(t)
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -214,10 +198,7 @@ func TestReadOnlyDisk(t *testing.T) {
 	}
 	// The default place is not worth a refusal: there, output is kept in memory.
 	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Persist: &schema.PersistOptions{Mode: ptr(schema.PersistModeMemory)}}}, nil)
-	s.call(t, "shutdown", struct{}{}, nil)
-	_ = s.stdin.Close()
-	<-s.client.Done()
-	s.ended(t, 0)
+	s.shutDown(t)
 }
 
 // TestPermissionLost: the directory is taken from the server while it works.
@@ -253,7 +234,7 @@ func TestPermissionLost(t *testing.T) {
 		t.Errorf("when it is back: %+v", j.OutputFileError)
 	}
 	d.lives(1)
-	d.shutDown()
+	d.shutDown(t)
 }
 
 // startAs starts a server as somebody else.

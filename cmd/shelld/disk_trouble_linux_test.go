@@ -276,7 +276,7 @@ func noRoom(t *testing.T, disk, reason string) {
 		t.Errorf("with room again the recording has %d lines", n)
 	}
 	d.lives(1)
-	d.shutDown()
+	d.shutDown(t)
 	// What could not be stored of a job's end was when there was room.
 	for _, j := range []schema.JobInfo{again, silent} {
 		if got := jobsOf(t, d.state)[j.Handle]; got.state() != "exit 0" {
@@ -351,5 +351,5 @@ func TestDiskBecomesReadOnly(t *testing.T) {
 	}
 	d.newest(late)
 	d.lives(1)
-	d.shutDown()
+	d.shutDown(t)
 }

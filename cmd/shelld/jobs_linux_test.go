@@ -16,25 +16,18 @@ import (
 
 	"shelld/jobs"
 	"shelld/rpc"
-	"shelld/schema"
 )
 
 // leave has a server run commands to their ends, and end. It returns the session's name.
 func leave(t *testing.T, state string, commands ...map[string]any) string {
 	t.Helper()
 	s := startServed(t)
-	var r schema.InitializeResult
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
-		Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(128 << 10))},
-	}}, &r)
+	r := s.keepIn(t, state, 128<<10, nil)
 	for _, j := range commands {
 		j["wait"] = map[string]any{"until": []map[string]any{{"closed": true}}, "timeoutMs": watchdog.Milliseconds()}
 		s.call(t, "job/start", j, nil)
 	}
-	s.call(t, "shutdown", struct{}{}, nil)
-	_ = s.stdin.Close()
-	<-s.client.Done()
-	s.ended(t, 0)
+	s.shutDown(t)
 	return r.SessionID
 }
 
@@ -139,9 +132,7 @@ func TestJobsOfALivingServer(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	s := startServed(t)
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
-		Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(128 << 10))},
-	}}, nil)
+	s.keepIn(t, state, 128<<10, nil)
 	s.call(t, "job/start", map[string]any{
 		"command": "seq 100000; read x", "mode": "pipe", "stdin": "open",
 		"wait": map[string]any{"until": []map[string]any{{"pattern": "^100000$", "flags": "m"}}, "maxBytes": 0},
@@ -157,10 +148,7 @@ func TestJobsOfALivingServer(t *testing.T) {
 	if out, _ := shelldJobs(t, 0, "-dir", state); !strings.Contains(out, " running ") && !strings.Contains(out, " starting") {
 		t.Errorf("the list is %s", out)
 	}
-	s.call(t, "shutdown", struct{}{}, nil)
-	_ = s.stdin.Close()
-	<-s.client.Done()
-	s.ended(t, 0)
+	s.shutDown(t)
 	if j := jobsOf(t, state)[1]; j.state() != "shutdown" || j.Live {
 		t.Errorf("it is %s, live %v", j.state(), j.Live)
 	}

@@ -25,10 +25,7 @@ func TestRecordingOutlivesTheServer(t *testing.T) {
 	path := filepath.Join(*r.Job.OutputDirectory, "session.cast")
 	wait := "until [ -e '" + path + "' ] && [ $(wc -c <'" + path + "') -ge 200000 ]; do sleep 0.01; done"
 	s.call(t, "job/run", schema.JobRunParams{Command: &wait}, nil)
-	if err := s.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	<-s.client.Done()
+	s.kill(t)
 	_ = s.cmd.Wait() // It was killed.
 
 	// A kill in the middle of a write leaves a part of a line; this one may have come between two.
