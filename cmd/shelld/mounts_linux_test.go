@@ -81,6 +81,9 @@ func mountImage(t *testing.T, size int64, options string, mkfs ...string) string
 // needed runs a program of the system without which there is nothing to test.
 func needed(t *testing.T, args ...string) {
 	t.Helper()
+	if _, err := exec.LookPath(args[0]); err != nil && os.Getenv("SHELLD_CI") != "" {
+		t.Fatal(err)
+	}
 	if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
 		t.Skipf("%q: %v %s", args, err, out)
 	}
