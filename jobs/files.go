@@ -97,6 +97,10 @@ func (j *Job) writeInfo(info Info, final bool) error {
 		return nil
 	}
 	j.infoFinal = final
+	return j.replaceInfo(info)
+}
+
+func (j *Job) replaceInfo(info Info) error {
 	info.Streams = j.streamInfo((*spool.Spool).Stored) // not what is in memory beside it
 	b, err := j.mgr.archive.encode(info)
 	if err != nil {
@@ -145,6 +149,7 @@ func (j *Job) finishFiles() {
 		}
 		if err := j.writeInfo(info, true); err != nil {
 			j.outputFileFailed(err)
+			j.mgr.archive.put(errand{what: errandOwe, job: j, info: info})
 		}
 		j.post(filedMsg{})
 	})

@@ -200,6 +200,28 @@ func TestOneTidiesUp(t *testing.T) {
 	}
 }
 
+// Who waits for another can give up, and leaves nothing behind when that one is done.
+func TestWaitingIsGivenUp(t *testing.T) {
+	state := t.TempDir()
+	first, second := past(t, state), past(t, state)
+	if err := first.Tidy(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- second.Tidy(ctx, true) }()
+	cancel()
+	if err := <-done; !errors.Is(err, ErrBusy) || !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := past(t, state).Tidy(t.Context(), true); err != nil {
+		t.Errorf("after both: %v", err)
+	}
+}
+
 // What does not look as if shelld had made it is not seen, not followed and not deleted.
 func TestNotOurs(t *testing.T) {
 	state, outside := t.TempDir(), t.TempDir()
