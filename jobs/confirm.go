@@ -49,6 +49,18 @@ func (c *ConfirmPolicy) verdict(a Action) Verdict {
 	return map[Action]Verdict{ActionStart: c.Start, ActionWrite: c.Write, ActionKill: c.Kill}[a]
 }
 
+// InEffect is what becomes of an action: where nobody can be asked, ask means deny.
+func (c *ConfirmPolicy) InEffect(a Action) Verdict {
+	switch v := c.verdict(a); {
+	case v == "":
+		return VerdictAllow
+	case v == VerdictAsk && c.Ask == nil:
+		return VerdictDeny
+	default:
+		return v
+	}
+}
+
 // A Question is what a person is asked. Nothing of it is secret.
 type Question struct {
 	Action  Action

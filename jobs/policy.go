@@ -17,6 +17,19 @@ type CommandPolicy struct {
 	Aliases map[string]string // what the first word of a command stands for
 }
 
+// A Policy is what holds of what a client can have forbidden.
+type Policy struct {
+	Directories int // how many are allowed; 0: any
+	Commands    CommandPolicy
+	Confirm     ConfirmPolicy
+	Secrets     SecretPolicy
+}
+
+// Policy returns what holds. Nothing in it is to be changed.
+func (m *Manager) Policy() Policy {
+	return Policy{Directories: len(m.allowedDirs), Commands: m.commands, Confirm: m.confirm, Secrets: m.secrets}
+}
+
 // Aliases are what first words of commands stand for. The map is not to be changed.
 func (m *Manager) Aliases() map[string]string { return m.commands.Aliases }
 

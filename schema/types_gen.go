@@ -2047,7 +2047,53 @@ type Limits struct {
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
 
-// InitializeParams: All members are optional; unknown ones are ignored at every level.
+// ConfirmInEffect: What becomes of the actions that options.confirm names.
+type ConfirmInEffect struct {
+	// Of job/start and job/run.
+	Start ConfirmVerdict `json:"start"`
+	// Of job/write.
+	Write ConfirmVerdict `json:"write"`
+	// Of job/kill and job/signal.
+	Kill ConfirmVerdict `json:"kill"`
+}
+
+// Policy: What holds on this connection of all that the params can forbid, as the server
+// has understood them. Of lists there is their length.
+type Policy struct {
+	// The directory in which jobs start that name none, and against which a relative cwd
+	// counts; absolute.
+	RootDirectory string `json:"rootDirectory"`
+	// How many directories jobs may start in; absent: there is no restriction.
+	AllowedDirectories *int64 `json:"allowedDirectories,omitempty"`
+	// How many command roots allowCommands has, 0: nothing may be started; absent: there is
+	// no such list.
+	AllowCommands *int64 `json:"allowCommands,omitempty"`
+	// How many command roots denyCommands has; absent: it forbids nothing.
+	DenyCommands *int64 `json:"denyCommands,omitempty"`
+	// What is allowed, asked about and denied. What options.confirm has as ask is deny here
+	// where the client has not got capabilities.confirm.
+	Confirm ConfirmInEffect `json:"confirm"`
+	// Who may type where a password is asked for.
+	SecretInput SecretInput `json:"secretInput"`
+}
+
+// Warning: A member of the params that the server does not know and has ignored.
+type Warning struct {
+	// JSON pointer (RFC 6901) to it, from the params.
+	Pointer string `json:"pointer"`
+	// What is odd, in words.
+	Message string `json:"message"`
+	// The nearest name that is known there; absent if none is near.
+	DidYouMean *string `json:"didYouMean,omitempty"`
+}
+
+// InitializeParams: All members are optional; unknown ones are ignored at every level,
+// and told in warnings of the result. But a server that has them refuses, as
+// invalidParams, what is nearly one of options, allowedDirectories,
+// options.allowCommands, denyCommands, confirm and secretInput, the members of
+// options.confirm, and options.env.inherit and exclude: misspelt by up to a third of its
+// letters, cut short, or, of the first six, given in options or beside it where it does
+// not belong. No later version names a member so.
 type InitializeParams struct {
 	// The version of the protocol that the client speaks; one that the server does not speak
 	// is unsupportedVersion. Default "1".
@@ -2063,7 +2109,8 @@ type InitializeParams struct {
 	// inside one of these, symlinks resolved; absolute. They are the directories that are
 	// there when initialize is read, and count where they lie then; one that is moved or
 	// removed, or put into the place of another, allows nothing. One that is not there is
-	// badWorkingDirectory. Default: no restriction.
+	// badWorkingDirectory. Default: no restriction; an empty list is invalidParams, since it
+	// could be meant for none.
 	AllowedDirectories []string `json:"allowedDirectories,omitzero"`
 	// What the client can answer or send.
 	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
@@ -2093,6 +2140,11 @@ type InitializeResult struct {
 	Platform Platform `json:"platform"`
 	// The limits in effect.
 	Limits Limits `json:"limits"`
+	// What is restricted. Absent where the server does not tell.
+	Policy *Policy `json:"policy,omitempty"`
+	// The members of the params that were ignored, at any level, sorted by their pointer;
+	// the first 20. Absent for none, and where the server does not tell.
+	Warnings []Warning `json:"warnings,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
