@@ -8,7 +8,7 @@ func (j *Job) allowStart(p plan) *Error {
 	if j.mgr.confirm.Start != VerdictAsk {
 		return nil
 	}
-	q, err := j.question(ActionStart, 0, j.shownCommand(p.shell), p.place(), rootsOf(&j.spec, p))
+	q, err := j.question(ActionStart, j.spec.Asker, 0, j.shownCommand(p.shell), p.place(), rootsOf(&j.spec, p))
 	if err != nil {
 		return err
 	}

@@ -321,11 +321,11 @@ func TestKillIsAsked(t *testing.T) {
 		must(t, j.Info()) // which waits for nobody
 		who.asked[0].Answer(AnswerDeny)
 		refused(t, kill, CodeConfirmationDenied)
-		sig, _ := j.Signal("TERM", SignalLeader)
+		sig, _ := j.Signal("TERM", SignalLeader, "")
 		waits(t, sig)
 		sig.Cancel()
 		refused(t, sig, CodeCanceled)
-		sig, _ = j.Signal("TERM", SignalLeader)
+		sig, _ = j.Signal("TERM", SignalLeader, "")
 		waits(t, sig)
 		who.asked[2].Answer(AnswerAlways)
 		must(t, sig)

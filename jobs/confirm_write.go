@@ -44,7 +44,7 @@ func (j *Job) confirmWrite(m writeMsg) bool {
 	var q *Question
 	if err == nil {
 		// What a program makes of its input nobody can know.
-		q, err = j.question(ActionWrite, j.id, shown, j.place, roots.Found{Why: "it is input"})
+		q, err = j.question(ActionWrite, m.in.Asker, j.id, shown, j.place, roots.Found{Why: "it is input"})
 	}
 	h := &askedWrite{msg: m, bytes: max(size, len(shown)), stop: make(chan struct{})}
 	if err == nil {

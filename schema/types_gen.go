@@ -42,6 +42,10 @@ const (
 type ClientConfirmParams struct {
 	// What would be done.
 	Action ConfirmAction `json:"action"`
+	// The id of the request that wants it, as it was spelled; of several questions for a
+	// group's jobs the same. Absent where it is longer than 4096 bytes, and where the server
+	// does not tell.
+	RequestID json.RawMessage `json:"requestId,omitempty"`
 	// The whole command of the start, or of the job that is to be ended: the line that a
 	// shell gets, with aliases replaced; argv as a POSIX shell would read it; for an
 	// interactive shell its path. Of write the input: text as it is, keys in angle brackets
