@@ -111,11 +111,15 @@ func TestStartIsAsked(t *testing.T) {
 		q.Answer(AnswerOnce)
 		q.Answer(AnswerDeny) // which is too late
 		must(t, p)
-		_, p = begin(t, m, command("git log | sudo less; git x"))
+		j, p := begin(t, m, command("git log | sudo less; git x"))
+		behind := j.Info()
 		waits(t, p) // once was once
 		who.asked[1].Answer(AnswerDeny)
 		if e := refused(t, p, CodeConfirmationDenied); e.Name != "start" {
 			t.Errorf("%+v", e)
+		}
+		if e := refused(t, behind, CodeJobNotFound); !strings.Contains(e.Message, "was not started (the person at the client did not allow") {
+			t.Errorf("what names it is told %q", e.Message)
 		}
 		if n := len(m.All()); n != 1 {
 			t.Errorf("%d jobs are known", n)

@@ -87,7 +87,7 @@ func (j *Job) prepare() (*launched, *Error) {
 }
 
 func (j *Job) startFailed(err *Error) {
-	j.st.status = StatusFailed
+	j.st.status, j.unstarted = StatusFailed, err
 	j.quit.Store(true)
 	j.spec.forgetWatches()
 	j.mgr.forget(j)

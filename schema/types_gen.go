@@ -2298,7 +2298,7 @@ type JobKillResult struct {
 
 // JobListParams: Which jobs. Default: all.
 type JobListParams struct {
-	// true: live jobs alone. false: closed jobs alone. Default: both.
+	// true: live jobs alone, that is, not closed. false: closed jobs alone. Default: both.
 	Live *bool `json:"live,omitempty"`
 	// Jobs of this group alone. Default: of any.
 	Group *string `json:"group,omitempty"`
