@@ -59,6 +59,14 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 	return policyDenied("start", rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
 }
 
+// mayRun says whether the lists allow a command by itself.
+func (c *CommandPolicy) mayRun(name string) bool {
+	it := roots.Found{Roots: []string{name}}
+	_, denied := it.Denied(c.Deny)
+	_, missing := it.NotAllowed(c.Allow)
+	return !denied && (c.Allow == nil || !missing)
+}
+
 func deniedRoot(root, rule, format string) *Error {
 	e := policyDenied("start", rule, format, root)
 	e.Root = root

@@ -507,7 +507,8 @@ type Hint struct {
 	Kind HintKind `json:"kind"`
 	// The word that could not be run; absent where it is not known.
 	Command *string `json:"command,omitempty"`
-	// Near names that are on PATH, the nearest first; absent if there are none.
+	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// denyCommands forbids; absent if there are none.
 	Suggestions []string `json:"suggestions,omitzero"`
 	// The file that was found and may not be run; absent if there is none.
 	Path *string `json:"path,omitempty"`
@@ -1345,7 +1346,8 @@ type CommandNotFoundData struct {
 	Kind string `json:"kind"`
 	// The program that was looked for.
 	Command string `json:"command"`
-	// Near names that are on PATH, the nearest first; may be empty.
+	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// denyCommands forbids; may be empty.
 	Suggestions List[string] `json:"suggestions"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
