@@ -95,13 +95,36 @@ func rootsOf(s *Spec, p plan) roots.Found {
 			found.Roots = append([]string{s.Shell}, found.Roots...)
 		}
 	}
-	if i := slices.IndexFunc(names, roots.Steers); i >= 0 && found.Why == "" {
-		found.Why = fmt.Sprintf("env sets %s, which changes what commands run", names[i])
-		if _, own := s.Env[names[i]]; !own {
-			found.Why = fmt.Sprintf("env/set or env/unset has changed %s, which changes what commands run, until the server ends; name it in options.env.set of initialize instead", names[i])
+	for _, name := range names {
+		if roots.Steers(name) {
+			addSteering(s, name, &found)
 		}
 	}
 	return found
+}
+
+// addSteering adds what a variable makes programs run, where its value tells, or why that is
+// not known.
+func addSteering(s *Spec, name string, found *roots.Found) {
+	value, own := s.Env[name]
+	why := fmt.Sprintf("env sets %s, which changes what commands run", name)
+	switch {
+	case own && value != nil:
+		given := roots.Given(name, *value)
+		for _, root := range given.Roots {
+			if !slices.Contains(found.Roots, root) {
+				found.Roots = append(found.Roots, root)
+			}
+		}
+		if !given.Unknown() {
+			return
+		}
+	case !own:
+		why = fmt.Sprintf("env/set or env/unset has changed %s, which changes what commands run, until the server ends; name it in options.env.set of initialize instead", name)
+	}
+	if found.Why == "" {
+		found.Why = why
+	}
 }
 
 // setNames are the variables that whoever asks for the start has set: in the start itself, or

@@ -93,3 +93,29 @@ func TestHintNamesNothingDenied(t *testing.T) {
 		}
 	}
 }
+
+// TestListsReadVariables: of a variable of the start that makes programs run others, the lists
+// look at which, where its value tells.
+func TestListsReadVariables(t *testing.T) {
+	m := startReal(t, Options{Commands: CommandPolicy{Allow: []string{"true", "cat"}}})
+	for _, c := range []struct {
+		name, value string
+		allowed     bool
+	}{
+		{"PAGER", "cat", true}, {"PAGER", "rm", false}, {"PAGER", "cat; rm", false}, {"GIT_PAGER", "", true},
+		{"LESS", "-R", true}, {"LESS", "+!rm", false}, {"GIT_TERMINAL_PROMPT", "0", true},
+		{"PATH", "/bin", false}, {"LD_PRELOAD", "", false}, {"GIT_SSH_COMMAND", "cat", false}, {"XDG_CONFIG_HOME", "/x", false},
+	} {
+		_, p, err := m.Start(Spec{Argv: []string{"true"}, Env: map[string]*string{c.name: &c.value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.allowed {
+			must(t, p)
+		} else if e := refused(t, p, CodePolicyDenied); e.Rule != "allowCommands" {
+			t.Errorf("%s=%s: %+v", c.name, c.value, e)
+		}
+	}
+	_, p, _ := m.Start(Spec{Argv: []string{"true"}, Env: map[string]*string{"PAGER": nil}})
+	refused(t, p, CodePolicyDenied)
+}
