@@ -996,7 +996,8 @@ type EnvGetResult struct {
 	Value *string `json:"value"`
 	// Where it comes from; absent where there is no such variable.
 	Source *EnvSource `json:"source,omitempty"`
-	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// The value is not told here: it was set as a secret, or the name looks like one. Of
+	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
@@ -1009,7 +1010,8 @@ type EnvVariable struct {
 	Value *string `json:"value"`
 	// Where it comes from.
 	Source EnvSource `json:"source"`
-	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// The value is not told here: it was set as a secret, or the name looks like one. Of
+	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
 }
@@ -1084,7 +1086,8 @@ type EnvSetResult struct {
 	Value *string `json:"value"`
 	// For whom.
 	Scope EnvScope `json:"scope"`
-	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// The value is not told here: it was set as a secret, or the name looks like one. Of
+	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
