@@ -1804,8 +1804,9 @@ type ConfirmOptions struct {
 	// Of job/start and job/run. Params, command and directory are looked at first, and
 	// allowCommands and denyCommands too, which no answer overrides. Default allow.
 	Start *ConfirmVerdict `json:"start,omitempty"`
-	// Of job/write, but for signal keys alone, and for what is answered to client/secret.
-	// Writes behind one that waits for an answer wait too. Default allow.
+	// Of job/write, but for one that writes nothing, for signal keys alone, and for what is
+	// answered to client/secret. Writes behind one that waits for an answer wait too.
+	// Default allow.
 	Write *ConfirmVerdict `json:"write,omitempty"`
 	// Of job/kill and job/signal. Timeouts, limits, a cancelled job/run and the server's end
 	// are not asked about. Default allow.
