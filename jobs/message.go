@@ -101,6 +101,7 @@ type (
 	signalMsg struct {
 		sig    syscall.Signal
 		target keeper.Target
+		asker  Asker
 		reply[struct{}]
 		allowed bool // as in killMsg
 	}

@@ -251,6 +251,7 @@ func (s *Spec) forgetText() {
 	if s.StdinText != nil {
 		s.StdinText = new(string)
 	}
+	s.Asker = ""
 }
 
 // noInput refuses a write to a job that the server has no pipe to.

@@ -72,7 +72,7 @@ var provocations = []provocation{
 	{"job/start", schema.KindUnsupported, `job/start {"command":"true","wait":{"until":[{"command":1}]}}`, `{"what":"command","pointer":"/wait/until/0/command"}`},
 	{"job/start", schema.KindCanceled, `? job/start {"argv":["sleep","60"],"name":"s","wait":{"until":[]}}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
-	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-shell"}`, `{"command":"no-such-shell","suggestions":"*"}`},
+	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-place/sh"}`, `{"command":"no-such-place/sh","suggestions":"*"}`},
 	{"job/run", schema.KindPermissionDenied, `job/run {"argv":["./plain"]}`, `{"path":"ROOT/plain"}`},
 	{"job/run", schema.KindBadWorkingDirectory, `job/run {"command":"true","cwd":"plain"}`, `{"path":"ROOT/plain"}`},
 	{"job/run", schema.KindPolicyDenied, `job/run {"argv":["env","denied"]}`, `{"action":"start","reason":"denyCommands","root":"denied"}`},
