@@ -151,7 +151,7 @@ func (j *Job) onTarget(m targetMsg) {
 	case len(j.streams) == 0:
 		m.reply.fail(Invalid("/stream", noStreams))
 	default:
-		m.reply.fail(Invalid("/stream", "this job has no stream %q; it has %s", m.stream, j.streamNames()))
+		m.reply.fail(j.noStream("/stream", m.stream))
 	}
 }
 

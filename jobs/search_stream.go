@@ -193,7 +193,11 @@ func (p *searchedStream) pass(from, to int64, take func(*match.Match) bool) (dec
 	}
 	for off := from; ; {
 		room := max(p.until(to)-off, 0)
-		n, at := p.spool.Read(p.buf[:min(searchRead, room)], off)
+		n, at, err := p.spool.TryRead(p.buf[:min(searchRead, room)], off)
+		if err != nil {
+			p.err = resourceError("a search of stored output", err)
+			return off
+		}
 		n = int(max(min(int64(n), off+room-at), 0)) // what was dropped may reach further
 		if n == 0 || at > off {                     // nothing reaches over what is gone
 			if !p.give(run, from, to, take) {
@@ -299,15 +303,12 @@ func (p *searchedStream) backward(from, to int64) {
 // search is over.
 func (p *searchedStream) block(from, to int64) bool {
 	p.progress = p.progress || to-from > searchBlockMost // it may take longer than there is time
-	var last []SearchMatch                               // as many as can be told, and one
-	most := p.MaxMatches - len(p.res.Matches) + 1
+	held := newest{most: p.MaxMatches - len(p.res.Matches), room: p.MaxBytes - p.used}
 	p.pass(from, to, func(m *match.Match) bool {
-		if len(last) >= 2*most {
-			last = append(last[:0], last[len(last)-most+1:]...)
-		}
-		last = append(last, p.told(m))
+		held.add(p.told(m))
 		return true
 	})
+	last := held.all
 	if p.res.End == SearchTimedOut {
 		p.stop(SearchTimedOut, to)
 	}
@@ -317,6 +318,25 @@ func (p *searchedStream) block(from, to int64) bool {
 		}
 	}
 	return !p.ended()
+}
+
+// A newest holds the matches that were found last: as many as can be told, and one, of which
+// the next search goes on.
+type newest struct {
+	all  []SearchMatch
+	cost int // of all
+	most int // how many can be told
+	room int // and how many bytes; the very first is told in any case
+}
+
+func (n *newest) add(m SearchMatch) {
+	n.all = append(n.all, m)
+	n.cost += m.cost()
+	for len(n.all) > n.most+1 || len(n.all) > 2 && n.cost-n.all[0].cost() > n.room {
+		n.cost -= n.all[0].cost()
+		n.all[0] = SearchMatch{} // or its texts would stay
+		n.all = n.all[1:]
+	}
 }
 
 // lineLook is how far back lineBefore looks at a time. What stands before that tells whether

@@ -82,7 +82,7 @@ func (s *Server) signalGroup(r *request, group, signal string, target jobs.Signa
 	all := s.group(group)
 	var pending []jobs.Pending[struct{}]
 	for _, j := range all {
-		p, err := j.Signal(signal, target)
+		p, err := j.Signal(signal, target, r.asker())
 		if err != nil {
 			return err
 		}

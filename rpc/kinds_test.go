@@ -72,7 +72,7 @@ var provocations = []provocation{
 	{"job/start", schema.KindUnsupported, `job/start {"command":"true","wait":{"until":[{"command":1}]}}`, `{"what":"command","pointer":"/wait/until/0/command"}`},
 	{"job/start", schema.KindCanceled, `? job/start {"argv":["sleep","60"],"name":"s","wait":{"until":[]}}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
-	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-shell"}`, `{"command":"no-such-shell","suggestions":"*"}`},
+	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-place/sh"}`, `{"command":"no-such-place/sh","suggestions":"*"}`},
 	{"job/run", schema.KindPermissionDenied, `job/run {"argv":["./plain"]}`, `{"path":"ROOT/plain"}`},
 	{"job/run", schema.KindBadWorkingDirectory, `job/run {"command":"true","cwd":"plain"}`, `{"path":"ROOT/plain"}`},
 	{"job/run", schema.KindPolicyDenied, `job/run {"argv":["env","denied"]}`, `{"action":"start","reason":"denyCommands","root":"denied"}`},
@@ -157,6 +157,8 @@ var provokedElsewhere = map[string]string{
 	"initialize resourceUnavailable": "../cmd/shelld TestTooManyAllowedDirectories: a limit of a process",
 	"job/start resourceUnavailable":  "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",
 	"job/run resourceUnavailable":    "../cmd/shelld TestServerShortOfDescriptors: as above",
+	"job/read resourceUnavailable":   "../cmd/shelld TestReadShortOfDescriptors: as above",
+	"job/search resourceUnavailable": "../cmd/shelld TestReadShortOfDescriptors: as above",
 	"job/start ptyUnavailable":       "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",
 	"job/run ptyUnavailable":         "../cmd/shelld TestServerWithoutTerminals: as above",
 	"* internalError":                "../cmd/shelld TestServerThatCannotGoOn: what nobody has foreseen",

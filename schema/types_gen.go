@@ -42,6 +42,10 @@ const (
 type ClientConfirmParams struct {
 	// What would be done.
 	Action ConfirmAction `json:"action"`
+	// The id of the request that wants it, as it was spelled; of several questions for a
+	// group's jobs the same. Absent where it is longer than 4096 bytes, and where the server
+	// does not tell.
+	RequestID json.RawMessage `json:"requestId,omitempty"`
 	// The whole command of the start, or of the job that is to be ended: the line that a
 	// shell gets, with aliases replaced; argv as a POSIX shell would read it; for an
 	// interactive shell its path. Of write the input: text as it is, keys in angle brackets
@@ -503,7 +507,8 @@ type Hint struct {
 	Kind HintKind `json:"kind"`
 	// The word that could not be run; absent where it is not known.
 	Command *string `json:"command,omitempty"`
-	// Near names that are on PATH, the nearest first; absent if there are none.
+	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// denyCommands forbids; absent if there are none.
 	Suggestions []string `json:"suggestions,omitzero"`
 	// The file that was found and may not be run; absent if there is none.
 	Path *string `json:"path,omitempty"`
@@ -991,7 +996,8 @@ type EnvGetResult struct {
 	Value *string `json:"value"`
 	// Where it comes from; absent where there is no such variable.
 	Source *EnvSource `json:"source,omitempty"`
-	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// The value is not told here: it was set as a secret, or the name looks like one. Of
+	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
@@ -1004,7 +1010,8 @@ type EnvVariable struct {
 	Value *string `json:"value"`
 	// Where it comes from.
 	Source EnvSource `json:"source"`
-	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// The value is not told here: it was set as a secret, or the name looks like one. Of
+	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
 }
@@ -1079,7 +1086,8 @@ type EnvSetResult struct {
 	Value *string `json:"value"`
 	// For whom.
 	Scope EnvScope `json:"scope"`
-	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// The value is not told here: it was set as a secret, or the name looks like one. Of
+	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
@@ -1341,7 +1349,8 @@ type CommandNotFoundData struct {
 	Kind string `json:"kind"`
 	// The program that was looked for.
 	Command string `json:"command"`
-	// Near names that are on PATH, the nearest first; may be empty.
+	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// denyCommands forbids; may be empty.
 	Suggestions List[string] `json:"suggestions"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1795,8 +1804,9 @@ type ConfirmOptions struct {
 	// Of job/start and job/run. Params, command and directory are looked at first, and
 	// allowCommands and denyCommands too, which no answer overrides. Default allow.
 	Start *ConfirmVerdict `json:"start,omitempty"`
-	// Of job/write, but for signal keys alone, and for what is answered to client/secret.
-	// Writes behind one that waits for an answer wait too. Default allow.
+	// Of job/write, but for one that writes nothing, for signal keys alone, and for what is
+	// answered to client/secret. Writes behind one that waits for an answer wait too.
+	// Default allow.
 	Write *ConfirmVerdict `json:"write,omitempty"`
 	// Of job/kill and job/signal. Timeouts, limits, a cancelled job/run and the server's end
 	// are not asked about. Default allow.
@@ -2047,7 +2057,53 @@ type Limits struct {
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
 
-// InitializeParams: All members are optional; unknown ones are ignored at every level.
+// ConfirmInEffect: What becomes of the actions that options.confirm names.
+type ConfirmInEffect struct {
+	// Of job/start and job/run.
+	Start ConfirmVerdict `json:"start"`
+	// Of job/write.
+	Write ConfirmVerdict `json:"write"`
+	// Of job/kill and job/signal.
+	Kill ConfirmVerdict `json:"kill"`
+}
+
+// Policy: What holds on this connection of all that the params can forbid, as the server
+// has understood them. Of lists there is their length.
+type Policy struct {
+	// The directory in which jobs start that name none, and against which a relative cwd
+	// counts; absolute.
+	RootDirectory string `json:"rootDirectory"`
+	// How many directories jobs may start in; absent: there is no restriction.
+	AllowedDirectories *int64 `json:"allowedDirectories,omitempty"`
+	// How many command roots allowCommands has, 0: nothing may be started; absent: there is
+	// no such list.
+	AllowCommands *int64 `json:"allowCommands,omitempty"`
+	// How many command roots denyCommands has; absent: it forbids nothing.
+	DenyCommands *int64 `json:"denyCommands,omitempty"`
+	// What is allowed, asked about and denied. What options.confirm has as ask is deny here
+	// where the client has not got capabilities.confirm.
+	Confirm ConfirmInEffect `json:"confirm"`
+	// Who may type where a password is asked for.
+	SecretInput SecretInput `json:"secretInput"`
+}
+
+// Warning: A member of the params that the server does not know and has ignored.
+type Warning struct {
+	// JSON pointer (RFC 6901) to it, from the params.
+	Pointer string `json:"pointer"`
+	// What is odd, in words.
+	Message string `json:"message"`
+	// The nearest name that is known there; absent if none is near.
+	DidYouMean *string `json:"didYouMean,omitempty"`
+}
+
+// InitializeParams: All members are optional; unknown ones are ignored at every level,
+// and told in warnings of the result. But a server that has them refuses, as
+// invalidParams, what is nearly one of options, allowedDirectories,
+// options.allowCommands, denyCommands, confirm and secretInput, the members of
+// options.confirm, and options.env.inherit and exclude: misspelt by up to a third of its
+// letters, cut short, or, of the first six, given in options or beside it where it does
+// not belong. No later version names a member so.
 type InitializeParams struct {
 	// The version of the protocol that the client speaks; one that the server does not speak
 	// is unsupportedVersion. Default "1".
@@ -2063,7 +2119,8 @@ type InitializeParams struct {
 	// inside one of these, symlinks resolved; absolute. They are the directories that are
 	// there when initialize is read, and count where they lie then; one that is moved or
 	// removed, or put into the place of another, allows nothing. One that is not there is
-	// badWorkingDirectory. Default: no restriction.
+	// badWorkingDirectory. Default: no restriction; an empty list is invalidParams, since it
+	// could be meant for none.
 	AllowedDirectories []string `json:"allowedDirectories,omitzero"`
 	// What the client can answer or send.
 	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
@@ -2093,6 +2150,11 @@ type InitializeResult struct {
 	Platform Platform `json:"platform"`
 	// The limits in effect.
 	Limits Limits `json:"limits"`
+	// What is restricted. Absent where the server does not tell.
+	Policy *Policy `json:"policy,omitempty"`
+	// The members of the params that were ignored, at any level, sorted by their pointer;
+	// the first 20. Absent for none, and where the server does not tell.
+	Warnings []Warning `json:"warnings,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2242,7 +2304,7 @@ type JobKillResult struct {
 
 // JobListParams: Which jobs. Default: all.
 type JobListParams struct {
-	// true: live jobs alone. false: closed jobs alone. Default: both.
+	// true: live jobs alone, that is, not closed. false: closed jobs alone. Default: both.
 	Live *bool `json:"live,omitempty"`
 	// Jobs of this group alone. Default: of any.
 	Group *string `json:"group,omitempty"`

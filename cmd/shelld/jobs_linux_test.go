@@ -1,36 +1,36 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"shelld/jobs"
+	"shelld/rpc"
 	"shelld/schema"
 )
 
 // leave has a server run commands to their ends, and end. It returns the session's name.
-func leave(t *testing.T, state string, jobs ...map[string]any) string {
+func leave(t *testing.T, state string, commands ...map[string]any) string {
 	t.Helper()
 	s := startServed(t)
-	var r schema.InitializeResult
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
-		Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(128 << 10))},
-	}}, &r)
-	for _, j := range jobs {
+	r := s.keepIn(t, state, 128<<10, nil)
+	for _, j := range commands {
 		j["wait"] = map[string]any{"until": []map[string]any{{"closed": true}}, "timeoutMs": watchdog.Milliseconds()}
 		s.call(t, "job/start", j, nil)
 	}
-	s.call(t, "shutdown", struct{}{}, nil)
-	_ = s.stdin.Close()
-	<-s.client.Done()
-	s.ended(t, 0)
+	s.shutDown(t)
 	return r.SessionID
 }
 
@@ -149,9 +149,7 @@ func TestJobsOfALivingServer(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	s := startServed(t)
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
-		Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(128 << 10))},
-	}}, nil)
+	s.keepIn(t, state, 128<<10, nil)
 	until := func(pattern string) map[string]any {
 		return map[string]any{"until": []map[string]any{{"pattern": pattern, "flags": "m"}}, "maxBytes": 0}
 	}
@@ -182,12 +180,80 @@ func TestJobsOfALivingServer(t *testing.T) {
 	if text, _ := shelldJobs(t, 0, "show", "last", "-dir", state); !regexp.MustCompile(`(?m)^stdout +588895 bytes, stored: 0 to 16384, \d+ to 588895$`).MatchString(text) {
 		t.Errorf("it is shown as %s", text)
 	}
-	s.call(t, "shutdown", struct{}{}, nil)
-	_ = s.stdin.Close()
-	<-s.client.Done()
-	s.ended(t, 0)
+	s.shutDown(t)
 	if j := jobsOf(t, state)[1]; j.state() != "shutdown" || j.Live {
 		t.Errorf("it is %s, live %v", j.state(), j.Live)
+	}
+}
+
+// TestSearchBehindALongLine: a line that is looked at in pieces counts as one.
+func TestSearchBehindALongLine(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"})
+	text := "one\n" + strings.Repeat("x", 3*maxPiece) + "\nthree\n" // A server would need a larger cap.
+	if err := os.WriteFile(filepath.Join(state, session, "1", "stdout.txt"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := shelldJobs(t, 0, "search", "three", "-dir", state); !strings.HasSuffix(out, " stdout:3: three\n") {
+		t.Error(out)
+	}
+}
+
+// TestPruneThatFails: who prunes in a script learns that something has stayed.
+func TestPruneThatFails(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"}, map[string]any{"command": "echo two", "mode": "pipe"})
+	if err := os.WriteFile(filepath.Join(state, session, "1", "mine"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, log := shelldJobs(t, 1, "prune", "-all", "-dir", state)
+	if !strings.HasPrefix(out, "1 job deleted") || !strings.Contains(log, "mine is none of shelld's") || !strings.Contains(log, "1 job could not be deleted") {
+		t.Errorf("%s%s", out, log)
+	}
+}
+
+// TestInterruptedPrune: one who waits for somebody else to be done with the directory can be told
+// to end, once, and has deleted nothing.
+func TestInterruptedPrune(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	leave(t, state, map[string]any{"command": "echo text", "mode": "pipe"})
+	other, err := jobs.OpenPast(state, rpc.StoredInfo{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Tidy(t.Context(), nil, false); err != nil {
+		t.Fatal(err)
+	}
+	for sig, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		cmd := exec.CommandContext(t.Context(), "shelld", "jobs", "prune", "-all", "-dir", state)
+		log, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		told := bufio.NewReader(log)
+		if first, err := told.ReadString('\n'); err != nil || !strings.Contains(first, "another shelld is tidying up in "+state) {
+			t.Errorf("it says %q, %v", first, err)
+		}
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Error(err)
+		}
+		rest, err := io.ReadAll(told)
+		if string(rest) != "shelld jobs prune: interrupted; nothing was deleted\n" || err != nil {
+			t.Errorf("%v: it says %q, %v", sig, rest, err)
+		}
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != status {
+			t.Errorf("%v: %v", sig, err)
+		}
+	}
+	if left := jobsOf(t, state); len(left) != 1 {
+		t.Errorf("left are %v", left)
 	}
 }
 

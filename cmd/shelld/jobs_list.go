@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"shelld/jobs"
+	"shelld/rpc"
 	"shelld/schema"
 )
 
@@ -57,8 +58,8 @@ func (p *pastJobs) stored(ctx context.Context) ([]storedJob, error) {
 			Directory: f.Directory, Files: f.Files, Bytes: f.Bytes, WrittenAt: f.Written.UTC(),
 			short: fmt.Sprintf("%s/%d", short[f.Session], f.Handle), past: f,
 		}
-		if schema.ValidateStored(f.Info) == nil && json.Unmarshal(f.Info, &j.known) == nil {
-			j.Info = f.Info
+		if known, ok := rpc.ReadStored(f.Info); ok {
+			j.Info, j.known = f.Info, known
 		}
 		if j.Files == nil {
 			j.Files = []string{}

@@ -43,9 +43,6 @@ func searchFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) er
 		found := false
 		for _, j := range which {
 			for _, name := range j.Files {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
 				hit, err := p.searchFile(j, name, re)
 				if found = found || hit; err != nil {
 					return err

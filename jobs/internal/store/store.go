@@ -9,7 +9,8 @@
 // or can swap a directory above it, is looked at first: whoever reads the files by their
 // names is not to be led elsewhere either.
 //
-// The package starts no goroutine, and a Folder may be used by several.
+// The package starts no goroutine but one that waits for a lock, and a Folder may be used by
+// several.
 package store
 
 import (
