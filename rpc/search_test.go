@@ -161,3 +161,29 @@ func TestSearchOverLines(t *testing.T) {
 		t.Error("a match that no limit has to do with is limited")
 	}
 }
+
+// TestWhereToLook: who asks for what is not there is told where it may be.
+func TestWhereToLook(t *testing.T) {
+	s := start(t)
+	file := t.TempDir() + "/out"
+	h := s.run("seq 20", "stdoutFile", file).Job.Handle
+	gone := s.run("true").Job.Handle
+	do[none](s, "job/remove", obj{"handle": gone})
+	for _, test := range []struct {
+		method string
+		params obj
+		want   string
+	}{
+		{"job/read", obj{"handle": h, "stream": "stdout"}, "goes to the file " + file},
+		{"job/search", obj{"handle": h, "stream": "stdout", "literal": "1"}, "goes to the file " + file},
+		{"job/search", obj{"pattern": `a\nb`}, `"multiline": true`},
+		{"job/get", obj{"handle": gone}, "was removed"},
+		{"job/get", obj{"handle": 4711}, "there has been no job 4711"},
+		{"job/get", obj{"handle": "nobody"}, "job/list"},
+	} {
+		a := s.begin(test.method, test.params).answer()
+		if a.Error == nil || !strings.Contains(a.Error.Message, test.want) {
+			t.Errorf("%s %v: %+v, want %s", test.method, test.params, a.Error, test.want)
+		}
+	}
+}
