@@ -560,6 +560,38 @@ func TestSearchLineByLine(t *testing.T) {
 	}
 }
 
+// By line, forwards, backwards and in pages the same is found, and none of it reaches over a line end.
+func TestSearchLinesBothWays(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 6))
+	data := searchLog(r, 500<<10)
+	for _, memory := range []int{4 << 20, 256 << 10} { // all of it; with a gap
+		m, _ := searchable(memory, map[Stream]string{PTY: string(data)})
+		for _, pattern := range []string{`^[^:]+: number \d+`, `[^d]+failed\s*$`, `\D+\d+ of`, `(?<=of the) log\s*`, `^\s*\S+\s+\d+\s`} {
+			spec := SearchSpec{Pattern: pattern, Lines: true, MaxMatches: 1_000_000, MaxBytes: 1 << 30}
+			all := search(t, m, spec).Matches
+			want := told(all)
+			if len(want) < 10 {
+				t.Fatalf("/%s/ has %d matches", pattern, len(want))
+			}
+			for _, f := range all {
+				if strings.Contains(f.Text, "\n") {
+					t.Fatalf("/%s/ reaches over a line end: %q", pattern, f.Text)
+				}
+			}
+			for _, backwards := range []bool{false, true} {
+				spec.Reverse = backwards
+				for _, most := range []int{1_000_000, 1 + len(want)/3} {
+					spec.MaxMatches = most
+					if got, _ := page(t, m, spec); !slices.Equal(told(got), want) {
+						t.Errorf("/%s/ backwards %v, %d at a time: %d matches, want %d", pattern, backwards, most, len(got), len(want))
+					}
+				}
+				slices.Reverse(want)
+			}
+		}
+	}
+}
+
 // What was looked at is told, of each page what it has looked at.
 func TestSearchTellsHowMuch(t *testing.T) {
 	data := "first\n" + strings.Repeat("y", 1<<20) + "\nlast\n"

@@ -218,13 +218,16 @@ func (e *explainer) unknownMembers(s site) {
 	allowed := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return name == "_meta" })
 	for _, name := range unknown[:min(len(unknown), maxFields)] {
 		f := FieldError{Pointer: s.pointer + "/" + escapeToken(name)}
-		f.DidYouMean, f.Allowed = suggestMember(name, notIn(allowed, members))
+		f.DidYouMean, f.Allowed = suggestMember(name, allowed)
+		if _, is := members[f.DidYouMean]; is { // what is there already was not meant
+			f.DidYouMean, f.Allowed = suggestMember(name, notIn(allowed, members))
+		}
 		f.Message = "unknown member " + quoteShort(name) + didYouMean(f.DidYouMean)
 		e.add(f)
 	}
 }
 
-// notIn are the names that are no members yet: what is there already was not meant by another name.
+// notIn are the names that are no members yet.
 func notIn(names []string, members map[string]any) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		_, is := members[name]
