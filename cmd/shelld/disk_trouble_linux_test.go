@@ -257,7 +257,7 @@ func noRoom(t *testing.T, disk, reason string) {
 	remove(t, filler)
 	d.call(t, "job/write", map[string]any{"handle": recorded, "input": "\n"}, nil)
 	taped := d.heardAll(recorded, 1280<<10)
-	d.told(taped, "session.cast", "stdout.txt")
+	d.told(taped, "session.cast", "stdout.txt", "info.json")
 	d.newest(taped)
 	if n := wholeLines(t, taped); n < 2 {
 		t.Errorf("the recording has %d lines", n)
