@@ -14,6 +14,7 @@ var confirmFaults = []fault{
 	}), func(params map[string]any) { params["roots"] = params["roots"].([]any)[:1] })},
 	{name: "does not tell that it cannot know all that it asks about", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["unknown"] == true }), set("unknown", false))},
 	{name: "does not tell about which job it asks", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["handle"] != nil }), unset("handle"))},
+	{name: "does not tell for which request it asks", word: "requestId: \"odd one\"", says: "/requestId: expected", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["requestId"] == "odd one" }), unset("requestId"))},
 	{name: "shows a person what is secret", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool {
 		return params["command"] == "***"
 	}), set("command", "hunter2\n"))},

@@ -23,7 +23,27 @@ var directoryFaults = []fault{
 			_, err := os.Stat(name)
 			return path.IsAbs(name) && err != nil
 		})
-		params["allowedDirectories"] = there
+		if params["allowedDirectories"] = there; len(there) == 0 {
+			delete(params, "allowedDirectories")
+		}
 		return len(there) < len(list)
 	})},
+	{name: "takes an empty list of allowed directories for none", word: "allowedDirectories: []", says: "expected an error", hooks: editRequest("initialize", func(params map[string]any) bool {
+		list, given := params["allowedDirectories"].([]any)
+		delete(params, "allowedDirectories")
+		return given && len(list) == 0
+	})},
+	{name: "ignores a misspelt option that forbids something", word: "allowComands", says: "expected an error", hooks: editRequest("initialize", func(params map[string]any) bool {
+		options, _ := params["options"].(map[string]any)
+		_, misspelt := options["allowComands"]
+		delete(options, "allowComands")
+		return misspelt
+	})},
+	{name: "does not tell what is forbidden", word: "policy: {", says: "/policy: expected", hooks: inside("result", result("initialize"), unset("policy"))},
+	{name: "tells a question that nobody is asked", word: "policy: {", says: "/policy/confirm/start: expected", hooks: inside("result", result("initialize"), func(r map[string]any) {
+		if confirm, ok := r["policy"].(map[string]any)["confirm"].(map[string]any); ok {
+			confirm["start"] = "ask"
+		}
+	})},
+	{name: "does not tell what it ignores", word: "warnings: [", says: "/warnings: expected", hooks: inside("result", result("initialize"), unset("warnings"))},
 }

@@ -25,7 +25,7 @@ job/start cwd env profile shell mode cols rows name group stdin stderr stdoutFil
 job/run cwd env profile stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits record
 job/write input keys send appendNewline eof ifWaiting wait
 job/read offset stream maxBytes waitMs format
-job/search handle group stream flags on from to reverse context maxMatches maxBytes timeoutMs cursor
+job/search handle group stream flags multiline on from to reverse context maxMatches maxBytes timeoutMs cursor
 job/screen format scrollback trim sinceRevision
 job/wait from timeoutMs maxBytes format stripEcho
 job/exec wait timeoutMs onTimeout ifBusy

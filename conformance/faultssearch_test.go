@@ -36,6 +36,11 @@ var searchFaults = []fault{
 	})},
 	{name: "goes on with a search one byte too far", word: "job/search", says: "/cursor|/matches", hooks: inside("result", result("job/search").has("cursor"), in("cursor", add("offset", 1)))},
 	{name: "does not tell the gap in what was searched", word: "job/search", says: "/gaps: expected", hooks: inside("result", result("job/search").has("gaps"), unset("gaps"))},
+	{name: "does not say of a match of a search that a limit has cut it", word: "job/search", says: "/matches/.*/limited", hooks: foundWith("limited", func(o map[string]any) {
+		delete(o, "limited")
+	})},
+	{name: "tells one byte more than was searched", word: "job/search", says: "/searched/bytes: expected", hooks: inside("result", result("job/search").has("searched"), in("searched", add("bytes", 1)))},
+	{name: "does not tell the groups that there are to a search of one that is not", word: "job/search", says: "/groups", hooks: inside("result", result("job/search").has("groups"), unset("groups"))},
 	{name: "finds what stands in the place of what was dropped", word: "job/search", says: "/matches", hooks: inside("result", result("job/search").where(func(m *packet) bool {
 		list, _ := m.object("result")["matches"].([]any)
 		return len(list) == 0

@@ -429,6 +429,7 @@ func (j *Job) release() {
 func (j *Job) closeDescriptors() {
 	for _, st := range j.streams {
 		_ = st.src.Close() // Best effort: nothing more is read or owed.
+		st.pass()          // Who waits for room to read sees it.
 	}
 	if j.input != nil {
 		_ = j.input.Close() // Best effort, as above.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,7 @@ type archive struct {
 
 	// Owned by run:
 	drops []errand // to be carried out when there is time
+	owed  []errand // what is known last of jobs, which the disk did not take
 }
 
 // An errand is what an archive is asked for.
@@ -66,6 +68,7 @@ type errandKind int
 
 const (
 	errandRecord errandKind = iota
+	errandOwe               // the disk did not take what is final
 	errandDelete
 	errandDrop // is errandDelete, some time
 	errandClose
@@ -77,6 +80,9 @@ const (
 	dropTime = time.Second
 	maxDrops = 1000
 )
+
+// maxOwed is of how many jobs it is tried again to write what is known.
+const maxOwed = 1000
 
 // closeTime is how long deleting files may hold up the server's end, when all else is over.
 const closeTime = time.Minute
@@ -275,6 +281,7 @@ func (a *archive) run() {
 	for len(a.drops) > 0 {
 		a.drop()
 	}
+	a.pay(true)
 	a.settle()
 	if a.scratch {
 		a.erase()
@@ -298,9 +305,15 @@ func (a *archive) do(e errand) {
 	case errandRecord:
 		if err := e.job.writeInfo(e.info, false); err != nil {
 			e.job.outputFileFailed(err)
+		} else {
+			a.pay(false)
+		}
+	case errandOwe:
+		if a.owed = append(a.owed, e); len(a.owed) > maxOwed {
+			a.owed = slices.Delete(a.owed, 0, 1)
 		}
 	case errandDelete:
-		e.then(e.job.deleteFiles())
+		a.delete(e)
 	case errandDrop:
 		a.drops = append(a.drops, e)
 		if len(a.drops) > maxDrops || a.total.Used() > a.most/2 {
@@ -319,6 +332,30 @@ func (a *archive) drop() {
 		if a.drops = a.drops[1:]; len(a.drops) == 0 {
 			a.drops = nil
 		}
-		e.then(e.job.deleteFiles())
+		a.delete(e)
 	}
+}
+
+func (a *archive) delete(e errand) {
+	a.owed = slices.DeleteFunc(a.owed, func(o errand) bool { return o.job == e.job })
+	e.then(e.job.deleteFiles())
+}
+
+// pay tries again to write what is owed, now that there may be room: or the next one who looks
+// would take a job whose end was told for one that was lost. Where a try fails there is none, and
+// the others wait, but for the last time.
+func (a *archive) pay(last bool) {
+	full := false
+	a.owed = slices.DeleteFunc(a.owed, func(e errand) bool {
+		if full && !last {
+			return false
+		}
+		err := e.job.replaceInfo(e.info)
+		if err != nil {
+			a.log.Debug("the disk still does not take what is known of a job", "job", e.job.id, "error", err)
+		}
+		a.steps.Add(1)
+		full = err != nil
+		return err == nil
+	})
 }

@@ -49,9 +49,26 @@ func (c *ConfirmPolicy) verdict(a Action) Verdict {
 	return map[Action]Verdict{ActionStart: c.Start, ActionWrite: c.Write, ActionKill: c.Kill}[a]
 }
 
+// InEffect is what becomes of an action: where nobody can be asked, ask means deny.
+func (c *ConfirmPolicy) InEffect(a Action) Verdict {
+	switch v := c.verdict(a); {
+	case v == "":
+		return VerdictAllow
+	case v == VerdictAsk && c.Ask == nil:
+		return VerdictDeny
+	default:
+		return v
+	}
+}
+
+// An Asker is what the caller knows a request by, for which a person may have to be asked.
+// It means nothing here.
+type Asker string
+
 // A Question is what a person is asked. Nothing of it is secret.
 type Question struct {
 	Action  Action
+	Asker   Asker    // of the request that wants it
 	Command string   // as a shell reads it
 	Roots   []string // what it runs (package roots)
 	Unknown bool     // not all of the roots are known
@@ -166,7 +183,7 @@ func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
 }
 
 // question makes one of what is known of a command.
-func (j *Job) question(a Action, handle ID, command, cwd string, found roots.Found) (*Question, *Error) {
+func (j *Job) question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error) {
 	if len(command) > mostAsked {
 		e := policyDenied(string(a), "confirm", "nobody can be asked about a command of %d bytes, over %d; put it into a file, and run that", len(command), mostAsked)
 		e.Handle = handle
@@ -174,7 +191,7 @@ func (j *Job) question(a Action, handle ID, command, cwd string, found roots.Fou
 	}
 	q := &Question{
 		Action: a, Command: j.redaction.text(command), Roots: j.redaction.texts(found.Roots), Unknown: found.Unknown(),
-		Handle: handle, Cwd: j.redaction.text(cwd),
+		Asker: asker, Handle: handle, Cwd: j.redaction.text(cwd),
 		mgr: j.mgr, key: alwaysKey(a, cwd, found), answers: make(chan Answer, 1),
 	}
 	if a == ActionStart {

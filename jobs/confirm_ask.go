@@ -10,7 +10,7 @@ type confirmedMsg struct {
 
 // confirmFirst says whether a request has to wait for a person, or is refused. Then it has
 // been seen to.
-func (j *Job) confirmFirst(a Action, m cancelable) bool {
+func (j *Job) confirmFirst(a Action, m cancelable, asker Asker) bool {
 	if err := j.mgr.refuseUnasked(a, j.id); err != nil {
 		m.fail(err)
 		return true
@@ -26,7 +26,7 @@ func (j *Job) confirmFirst(a Action, m cancelable) bool {
 	shell, cwd := j.info.Shell, j.place
 	j.loops.Go(func() {
 		found := rootsOf(&j.spec, plan{shell: shell})
-		q, err := j.question(a, j.id, j.shownCommand(shell), cwd, found)
+		q, err := j.question(a, asker, j.id, j.shownCommand(shell), cwd, found)
 		if err == nil {
 			err = j.awaitAnswer(q, stop)
 		}

@@ -2,13 +2,10 @@ package jobs
 
 // allowStart returns when a start that is found in order may be made, or says why it may not.
 func (j *Job) allowStart(p plan) *Error {
-	if err := j.mgr.refuseUnasked(ActionStart, 0); err != nil {
-		return err
-	}
 	if j.mgr.confirm.Start != VerdictAsk {
 		return nil
 	}
-	q, err := j.question(ActionStart, 0, j.shownCommand(p.shell), p.place(), rootsOf(&j.spec, p))
+	q, err := j.question(ActionStart, j.spec.Asker, 0, j.shownCommand(p.shell), p.place(), rootsOf(&j.spec, p))
 	if err != nil {
 		return err
 	}

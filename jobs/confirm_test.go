@@ -111,11 +111,15 @@ func TestStartIsAsked(t *testing.T) {
 		q.Answer(AnswerOnce)
 		q.Answer(AnswerDeny) // which is too late
 		must(t, p)
-		_, p = begin(t, m, command("git log | sudo less; git x"))
+		j, p := begin(t, m, command("git log | sudo less; git x"))
+		behind := j.Info()
 		waits(t, p) // once was once
 		who.asked[1].Answer(AnswerDeny)
 		if e := refused(t, p, CodeConfirmationDenied); e.Name != "start" {
 			t.Errorf("%+v", e)
+		}
+		if e := refused(t, behind, CodeJobNotFound); !strings.Contains(e.Message, "was not started (the person at the client did not allow") {
+			t.Errorf("what names it is told %q", e.Message)
 		}
 		if n := len(m.All()); n != 1 {
 			t.Errorf("%d jobs are known", n)
@@ -321,11 +325,11 @@ func TestKillIsAsked(t *testing.T) {
 		must(t, j.Info()) // which waits for nobody
 		who.asked[0].Answer(AnswerDeny)
 		refused(t, kill, CodeConfirmationDenied)
-		sig, _ := j.Signal("TERM", SignalLeader)
+		sig, _ := j.Signal("TERM", SignalLeader, "")
 		waits(t, sig)
 		sig.Cancel()
 		refused(t, sig, CodeCanceled)
-		sig, _ = j.Signal("TERM", SignalLeader)
+		sig, _ = j.Signal("TERM", SignalLeader, "")
 		waits(t, sig)
 		who.asked[2].Answer(AnswerAlways)
 		must(t, sig)
@@ -413,6 +417,41 @@ func TestWriteIsAsked(t *testing.T) {
 	})
 }
 
+// Nobody is asked about a write of nothing. It keeps its place behind those that are asked about.
+func TestEmptyWriteIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, who, job := startAsked(t, ConfirmPolicy{Write: VerdictAsk})
+		j, p := begin(t, m, command("a"))
+		must(t, p)
+		empty, _ := j.Write(Input{Wait: &WaitSpec{Timeout: time.Second}})
+		if r := must(t, empty); r.BytesWritten != 0 || r.Outcome.Reason != "timeout" {
+			t.Errorf("%+v", r)
+		}
+		one, _ := j.Write(Input{Text: "one"})
+		empty, _ = j.Write(Input{Wait: &WaitSpec{Timeout: time.Second}})
+		dropped, _ := j.Write(Input{Wait: &WaitSpec{}})
+		time.Sleep(time.Hour)
+		waits(t, empty) // behind the first
+		dropped.Cancel()
+		refused(t, dropped, CodeCanceled)
+		if len(who.asked) != 1 {
+			t.Fatalf("asked %d times", len(who.asked))
+		}
+		who.asked[0].Answer(AnswerOnce)
+		synctest.Wait()
+		job().in.room <- 100
+		must(t, one)
+		must(t, empty)
+		eof, _ := j.Write(Input{EOF: true})
+		waits(t, eof)
+		if len(who.asked) != 2 {
+			t.Errorf("asked %d times", len(who.asked))
+		}
+		must(t, j.Kill(KillOptions{}))
+		refused(t, eof, CodeJobExited)
+	})
+}
+
 // A signal key alone passes a write about which somebody is asked and drops it; the job's end
 // ends others.
 func TestAskedWriteIsPassed(t *testing.T) {
@@ -460,7 +499,7 @@ func TestAskedWritesAreBounded(t *testing.T) {
 			long[i] = SendItem{Key: "PageDown", Count: 1000}
 		}
 		var shown string
-		j.turn(func() { shown, _, _, _ = j.showWrite(Input{Send: long}) })
+		j.turn(func() { shown, _, _ = j.showWrite(Input{Send: long}) })
 		if shown != "" {
 			t.Errorf("%d bytes are shown of what cannot be typed", len(shown))
 		}

@@ -34,17 +34,24 @@ func (j *Job) confirmWrite(m writeMsg) bool {
 	if v := j.mgr.confirm.Write; v == "" || v == VerdictAllow || m.in.person {
 		return false
 	}
-	shown, size, pass, err := j.showWrite(m.in)
-	if err == nil && pass {
+	shown, typed, err := j.showWrite(m.in)
+	nothing := err == nil && len(typed.data) == 0 && !typed.close
+	if err == nil && typed.keysOnly || nothing && len(j.askedWrites) == 0 {
 		return false
 	}
+	if nothing { // Nobody is asked, but its wait begins behind what comes before.
+		j.askedWrites = append(j.askedWrites, &askedWrite{msg: m, stop: make(chan struct{}), allowed: true})
+		return true
+	}
+	size := 0
 	if err == nil {
+		size = len(typed.data)
 		err = j.mgr.refuseUnasked(ActionWrite, j.id)
 	}
 	var q *Question
 	if err == nil {
 		// What a program makes of its input nobody can know.
-		q, err = j.question(ActionWrite, j.id, shown, j.place, roots.Found{Why: "it is input"})
+		q, err = j.question(ActionWrite, m.in.Asker, j.id, shown, j.place, roots.Found{Why: "it is input"})
 	}
 	h := &askedWrite{msg: m, bytes: max(size, len(shown)), stop: make(chan struct{})}
 	if err == nil {
@@ -59,9 +66,9 @@ func (j *Job) confirmWrite(m writeMsg) bool {
 	return true
 }
 
-// showWrite is what a person is shown of an input that can be typed as things are, how long it
-// is, and whether it is nothing but signal keys.
-func (j *Job) showWrite(in Input) (shown string, size int, signals bool, refusal *Error) {
+// showWrite is what a person is shown of an input that can be typed as things are, and what
+// would be typed, of which the bytes are wiped where nobody may see them.
+func (j *Job) showWrite(in Input) (shown string, q *queued, refusal *Error) {
 	now := in
 	now.IfWaiting = "" // That is looked at when it is typed.
 	q, _, err := j.compose(now)
@@ -72,16 +79,13 @@ func (j *Job) showWrite(in Input) (shown string, size int, signals bool, refusal
 			err = j.deny(q)
 		}
 	}
-	if q != nil {
-		signals, size = q.keysOnly, len(q.data)
-		if hidden {
-			clear(q.data)
-		}
+	if q != nil && hidden {
+		clear(q.data)
 	}
 	if err != nil { // It may be longer than anything that could be typed.
-		return "", 0, false, err
+		return "", nil, err
 	}
-	return shownInput(in, hidden), size, signals, nil
+	return shownInput(in, hidden), q, nil
 }
 
 // checkAsked refuses what there is no room for.

@@ -34,13 +34,13 @@ func Signals() []string {
 
 // Signal sends a signal, by its name with or without SIG. *Error at once if there
 // is no such signal.
-func (j *Job) Signal(name string, target SignalTarget) (Pending[struct{}], *Error) {
+func (j *Job) Signal(name string, target SignalTarget, asker Asker) (Pending[struct{}], *Error) {
 	sig, err := signalNamed(name)
 	if err != nil {
 		return Pending[struct{}]{}, err
 	}
 	r := newReply[struct{}]()
-	j.ask(signalMsg{sig: sig, target: keeperTargets[target], reply: r})
+	j.ask(signalMsg{sig: sig, target: keeperTargets[target], asker: asker, reply: r})
 	return pend(j, r), nil
 }
 
@@ -69,7 +69,7 @@ func (j *Job) onSignal(m signalMsg) {
 		m.reply.fail(j.over())
 		return
 	}
-	if !m.allowed && j.confirmFirst(ActionKill, m) {
+	if !m.allowed && j.confirmFirst(ActionKill, m, m.asker) {
 		return
 	}
 	p, exited := j.proc, j.st.exit

@@ -203,6 +203,7 @@ func (j *Job) tellClosed() {
 type KillOptions struct {
 	Grace   time.Duration // between TERM and KILL
 	NoForce bool          // TERM alone; whatever lives after the grace is a survivor
+	Asker   Asker
 }
 
 // A KillResult says what a kill did.
@@ -244,7 +245,7 @@ func (j *Job) onKill(m killMsg) {
 		m.reply.ok(KillResult{AlreadyClosed: true, State: j.state()})
 		return
 	}
-	if !m.allowed && j.confirmFirst(ActionKill, m) {
+	if !m.allowed && j.confirmFirst(ActionKill, m, m.opts.Asker) {
 		return
 	}
 	j.kills = append(j.kills, &killReq{m.opts, m.reply})

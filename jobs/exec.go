@@ -87,7 +87,7 @@ func (j *Job) onHistory(m historyMsg) {
 // onExec queues a command, or refuses it.
 func (j *Job) onExec(m execMsg) {
 	err := j.execRefused(m)
-	if err == nil && !m.allowed && j.mgr.confirm.Write == VerdictAsk {
+	if err == nil && !m.allowed && j.mgr.confirm.Start == VerdictAsk {
 		j.confirmExec(m)
 		return
 	}
@@ -112,7 +112,7 @@ func (j *Job) execRefused(m execMsg) *Error {
 	if err := j.permitExec(m.opts.Command); err != nil {
 		return err
 	}
-	if err := j.mgr.refuseUnasked(ActionWrite, j.id); err != nil {
+	if err := j.mgr.refuseUnasked(ActionStart, j.id); err != nil {
 		return err
 	}
 	s := j.shell
@@ -176,7 +176,7 @@ func (j *Job) permitExec(command string) *Error {
 	if c.Allow == nil && len(c.Deny) == 0 {
 		return nil
 	}
-	err := c.permit(string(ActionWrite), roots.Line{Text: command, Shell: j.info.Argv[0], Env: setNames(&j.spec)}.Roots())
+	err := c.permit(string(ActionStart), roots.Line{Text: command, Shell: j.info.Argv[0], Env: setNames(&j.spec)}.Roots())
 	if err != nil {
 		err.Handle = j.id
 	}
@@ -193,7 +193,7 @@ func (j *Job) confirmExec(m execMsg) {
 	j.asking[m.tok] = stop
 	cwd := j.place
 	j.loops.Go(func() {
-		q, err := j.question(ActionWrite, j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
+		q, err := j.question(ActionStart, m.opts.Asker, j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
 		if err == nil {
 			err = j.awaitAnswer(q, stop)
 		}

@@ -14,6 +14,7 @@ type ExecOptions struct {
 	Interrupt bool
 	// FailBusy refuses the request where the shell runs something already; else it waits.
 	FailBusy bool
+	Asker    Asker
 }
 
 // An ExecResult is what a command has come to.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -71,6 +72,7 @@ type fakeSource struct {
 	closed chan struct{}
 	once   sync.Once
 	wake   time.Time // the readLoop's
+	idle   atomic.Bool
 }
 
 func newFakeSource() *fakeSource {
@@ -101,7 +103,7 @@ func (s *fakeSource) woken() <-chan time.Time {
 	return time.After(time.Until(s.wake))
 }
 func (s *fakeSource) Stored()      {}
-func (s *fakeSource) Idle() bool   { return false }
+func (s *fakeSource) Idle() bool   { return s.idle.Load() }
 func (s *fakeSource) Drain()       { s.drain <- struct{}{} }
 func (s *fakeSource) Close() error { s.once.Do(func() { close(s.closed) }); return nil }
 

@@ -58,7 +58,7 @@ func (j *Job) fileFailure(err error) (path, why string) {
 }
 
 // errTotal is why a file has less than what is kept of a stream.
-var errTotal = errors.New("the files of this server hold limits.spoolTotalBytes; what is missing here is in memory alone")
+var errTotal = errors.New("the files of this server hold limits.spoolTotalBytes: what is missing in this one was kept in memory alone, of the newest and for as long as the job was known; job/remove makes room for others")
 
 // finishFile puts a stream's file in order.
 func (j *Job) finishFile(st *stream) error {
@@ -97,6 +97,10 @@ func (j *Job) writeInfo(info Info, final bool) error {
 		return nil
 	}
 	j.infoFinal = final
+	return j.replaceInfo(info)
+}
+
+func (j *Job) replaceInfo(info Info) error {
 	info.Streams = j.streamInfo((*spool.Spool).Stored) // not what is in memory beside it
 	b, err := j.mgr.archive.encode(info)
 	if err != nil {
@@ -145,6 +149,7 @@ func (j *Job) finishFiles() {
 		}
 		if err := j.writeInfo(info, true); err != nil {
 			j.outputFileFailed(err)
+			j.mgr.archive.put(errand{what: errandOwe, job: j, info: info})
 		}
 		j.post(filedMsg{})
 	})

@@ -2,7 +2,9 @@ package jobs
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
+	"testing"
 )
 
 // persistIn is a Persist whose info.json is a line of text.
@@ -17,4 +19,14 @@ func encodeForTest(i Info) ([]byte, error) {
 		fmt.Fprintf(&b, " %s %d %v", st.Name, st.NextOffset, st.Kept)
 	}
 	return []byte(b.String()), nil
+}
+
+// keepFiles has a manager of played jobs keep their output in files.
+func keepFiles(t *testing.T, m *Manager, p *Persist, l Limits) {
+	t.Helper()
+	m.limits = l.withDefaults(true)
+	var err error
+	if m.archive, _, err = openArchive(p, m.limits, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -61,7 +61,7 @@ func (j *Job) hintIn(words string, code int, dir string, mode Mode) *Hint {
 	h := &Hint{Kind: kind, Command: m[1]}
 	env := j.spec.environ(mode, dir)
 	if kind == CodeCommandNotFound {
-		h.Suggestions = proc.Suggest(h.Command, env)
+		h.Suggestions = proc.Suggest(h.Command, env, j.mgr.commands.mayRun)
 		return h
 	}
 	_, err := proc.LookPath(h.Command, dir, env)

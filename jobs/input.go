@@ -20,6 +20,7 @@ type Input struct {
 	Secret        bool   // it is kept out of every record, and wiped once it is written
 	IfWaiting     string // the wait for input that it answers; "" = none
 	Wait          *WaitSpec
+	Asker         Asker
 
 	person bool // the person at the client has given it (secret.go)
 }

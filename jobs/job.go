@@ -116,6 +116,7 @@ type Job struct {
 	st          state
 	info        Info // what does not change, and what the loop last knew of the rest
 	begin       *startReq
+	unstarted   *Error // why there is none; read as well once the mail is closed
 	waits       []*wait
 	runs        []*runReq
 	reads       []*readReq
@@ -240,7 +241,10 @@ func (j *Job) ask(m message) {
 }
 
 func (j *Job) gone() *Error {
-	e := errorf(CodeJobNotFound, "job %d is gone; it failed to start or was removed", j.id)
+	e := errorf(CodeJobNotFound, "job %d is gone; it was removed, or forgotten as one that closed long ago", j.id)
+	if j.unstarted != nil {
+		e = errorf(CodeJobNotFound, "job %d was not started (%s)", j.id, j.unstarted.Message)
+	}
 	e.Handle = j.id
 	return e
 }

@@ -373,6 +373,13 @@ func (m *Manager) remove(j *Job) {
 	m.drop(j)
 }
 
+// hadStarted says whether there has been a job with this handle.
+func (m *Manager) hadStarted(id ID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return id <= m.last
+}
+
 // Knows says whether a job is known.
 func (m *Manager) Knows(id ID) bool {
 	m.mu.Lock()
@@ -383,7 +390,7 @@ func (m *Manager) Knows(id ID) bool {
 // Lookup finds a job. A *Error that lists the live jobs if there is none.
 func (m *Manager) Lookup(r Ref) (*Job, *Error) {
 	m.mu.Lock()
-	j := m.jobs[r.Handle]
+	j, last := m.jobs[r.Handle], m.last
 	if r.Name != "" {
 		j = m.byName[r.Name]
 	}
@@ -392,10 +399,13 @@ func (m *Manager) Lookup(r Ref) (*Job, *Error) {
 		return j, nil
 	}
 	var e *Error
-	if r.Name != "" {
-		e = errorf(CodeJobNotFound, "there is no job %q; the live jobs are in data.jobs", r.Name)
-	} else {
-		e = errorf(CodeJobNotFound, "there is no job %d; the live jobs are in data.jobs", r.Handle)
+	switch {
+	case r.Name != "":
+		e = errorf(CodeJobNotFound, "there is no job %q; the live jobs are in data.jobs, and job/list has the closed ones that are known as well", r.Name)
+	case r.Handle <= last:
+		e = errorf(CodeJobNotFound, "there is no job %d any more: it was removed, or forgotten beyond keepJobs, or its start failed; job/list has those that are known", r.Handle)
+	default:
+		e = errorf(CodeJobNotFound, "there has been no job %d; the live jobs are in data.jobs, and job/list has the closed ones that are known as well", r.Handle)
 	}
 	e.Handle, e.Name = r.Handle, r.Name
 	for _, j := range m.All() {

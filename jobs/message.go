@@ -101,6 +101,7 @@ type (
 	signalMsg struct {
 		sig    syscall.Signal
 		target keeper.Target
+		asker  Asker
 		reply[struct{}]
 		allowed bool // as in killMsg
 	}
@@ -175,6 +176,7 @@ type (
 		req  *readReq
 		data []byte
 		at   int64
+		err  error // nothing can be read at the moment
 	}
 )
 

@@ -82,6 +82,7 @@ type PastJob struct {
 	Live      bool // its server may be alive
 	Info      []byte
 	Files     []string // those of StoredFiles that are there
+	Recording string   // the name of the recording; "" = there is none
 	Bytes     int64    // in all files
 	Written   time.Time
 }
@@ -119,6 +120,9 @@ func pastJob(f *store.PastFolder, session string, id ID) (PastJob, error) {
 		j.Bytes += file.Size
 		if slices.Contains(StoredFiles, file.Name) {
 			j.Files = append(j.Files, file.Name)
+		}
+		if file.Name == recordingFile {
+			j.Recording = file.Name
 		}
 		if file.Modified.After(j.Written) {
 			j.Written = file.Modified
@@ -172,6 +176,31 @@ type Output struct {
 	*io.SectionReader
 	io.Closer
 	StoredFile
+}
+
+// An OutputPart is a part of an Output: a range of the stream that is there, or one that is not,
+// in whose place a line of our own stands.
+type OutputPart struct {
+	Range
+	At, Size int64 // where it is in the Output
+	Omitted  bool
+}
+
+// Parts are all of the Output, in order.
+func (o *Output) Parts() (all []OutputPart) {
+	at, next := int64(0), int64(0)
+	add := func(r Range, size int64, omitted bool) {
+		if size = min(size, o.Size()-at); r.From < r.To && size > 0 {
+			all = append(all, OutputPart{r, at, size, omitted})
+			at += size
+		}
+	}
+	for _, r := range append(slices.Clone(o.Kept), Range{o.NextOffset, o.NextOffset}) {
+		add(Range{next, r.From}, int64(len(spool.Marker(next, r.From))), true)
+		add(r, r.To-r.From, false)
+		next = r.To
+	}
+	return all
 }
 
 // Output opens the file of that name.

@@ -17,6 +17,19 @@ type CommandPolicy struct {
 	Aliases map[string]string // what the first word of a command stands for
 }
 
+// A Policy is what holds of what a client can have forbidden.
+type Policy struct {
+	Directories int // how many are allowed; 0: any
+	Commands    CommandPolicy
+	Confirm     ConfirmPolicy
+	Secrets     SecretPolicy
+}
+
+// Policy returns what holds. Nothing in it is to be changed.
+func (m *Manager) Policy() Policy {
+	return Policy{Directories: len(m.allowedDirs), Commands: m.commands, Confirm: m.confirm, Secrets: m.secrets}
+}
+
 // Aliases are what first words of commands stand for. The map is not to be changed.
 func (m *Manager) Aliases() map[string]string { return m.commands.Aliases }
 
@@ -50,6 +63,14 @@ func (c *CommandPolicy) permit(action string, found roots.Found) *Error {
 	return policyDenied(action, rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
 }
 
+// mayRun says whether the lists allow a command by itself.
+func (c *CommandPolicy) mayRun(name string) bool {
+	it := roots.Found{Roots: []string{name}}
+	_, denied := it.Denied(c.Deny)
+	_, missing := it.NotAllowed(c.Allow)
+	return !denied && (c.Allow == nil || !missing)
+}
+
 func deniedRoot(action, root, rule, format string) *Error {
 	e := policyDenied(action, rule, format, root)
 	e.Root = root
@@ -78,13 +99,36 @@ func rootsOf(s *Spec, p plan) roots.Found {
 			found.Roots = append([]string{s.Shell}, found.Roots...)
 		}
 	}
-	if i := slices.IndexFunc(names, roots.Steers); i >= 0 && found.Why == "" {
-		found.Why = fmt.Sprintf("env sets %s, which changes what commands run", names[i])
-		if _, own := s.Env[names[i]]; !own {
-			found.Why = fmt.Sprintf("env/set or env/unset has changed %s, which changes what commands run, until the server ends; name it in options.env.set of initialize instead", names[i])
+	for _, name := range names {
+		if roots.Steers(name) {
+			addSteering(s, name, &found)
 		}
 	}
 	return found
+}
+
+// addSteering adds what a variable makes programs run, where its value tells, or why that is
+// not known.
+func addSteering(s *Spec, name string, found *roots.Found) {
+	value, own := s.Env[name]
+	why := fmt.Sprintf("env sets %s, which changes what commands run", name)
+	switch {
+	case own && value != nil:
+		given := roots.Given(name, *value)
+		for _, root := range given.Roots {
+			if !slices.Contains(found.Roots, root) {
+				found.Roots = append(found.Roots, root)
+			}
+		}
+		if !given.Unknown() {
+			return
+		}
+	case !own:
+		why = fmt.Sprintf("env/set or env/unset has changed %s, which changes what commands run, until the server ends; name it in options.env.set of initialize instead", name)
+	}
+	if found.Why == "" {
+		found.Why = why
+	}
 }
 
 // setNames are the variables that whoever asks for the start has set: in the start itself, or

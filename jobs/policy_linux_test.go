@@ -1,6 +1,12 @@
 package jobs
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
 
 // What env/set has said before a start is the client's as much as the start's own env: a PATH
 // of its decides what "true" is.
@@ -25,4 +31,91 @@ func TestListsLookAtWhatTheClientHasSet(t *testing.T) {
 	if e := refused(t, start(), CodePolicyDenied); e.Rule != "allowCommands" {
 		t.Errorf("%+v", e)
 	}
+}
+
+// TestListsHideWhatIsThere: whoever may not start something is not told whether it is there,
+// nor of other commands that he may not start.
+func TestListsHideWhatIsThere(t *testing.T) {
+	bin := t.TempDir()
+	for _, name := range []string{"frobnicate", "frobnicated", "frobnicates"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		policy CommandPolicy
+		spec   Spec
+		code   Code
+		told   []string
+	}{
+		{"no list", CommandPolicy{}, Spec{Argv: []string{"frobnicat"}}, CodeCommandNotFound, []string{"frobnicate", "frobnicated", "frobnicates"}},
+		{"not allowed", CommandPolicy{Allow: []string{"frobnicate"}}, Spec{Argv: []string{"frobnicat"}}, CodePolicyDenied, nil},
+		{"allowed", CommandPolicy{Allow: []string{"frobnicat", "frobnicated"}}, Spec{Argv: []string{"frobnicat"}}, CodeCommandNotFound, []string{"frobnicated"}},
+		{"denied", CommandPolicy{Deny: []string{"frobnicat"}}, Spec{Argv: []string{"frobnicat"}}, CodePolicyDenied, nil},
+		{"another denied", CommandPolicy{Deny: []string{"frobnicate"}}, Spec{Argv: []string{"frobnicat"}}, CodeCommandNotFound, []string{"frobnicated", "frobnicates"}},
+		{"a shell", CommandPolicy{Allow: []string{"true"}}, Spec{Shell: "frobnicat"}, CodePolicyDenied, nil},
+		{"a shell for a line", CommandPolicy{Deny: []string{"rm"}}, command("rm x"), CodePolicyDenied, nil},
+	} {
+		if c.spec.Command != nil {
+			c.spec.Shell = "/nowhere/bash"
+		}
+		m := startReal(t, Options{Commands: c.policy, Env: EnvPolicy{Set: map[string]string{"PATH": bin}}})
+		_, p, err := m.Start(c.spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := refused(t, p, c.code); !slices.Equal(e.Suggestions, c.told) {
+			t.Errorf("%s: suggested %q; %s", c.name, e.Suggestions, e.Message)
+		}
+	}
+}
+
+// TestHintNamesNothingDenied: nor does what a shell could not find tell of it.
+func TestHintNamesNothingDenied(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "frobnicate"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, deny := range [][]string{nil, {"frobnicate"}} {
+		m := startReal(t, Options{
+			Commands: CommandPolicy{Deny: deny},
+			Env:      EnvPolicy{Set: map[string]string{"PATH": bin + ":/usr/bin:/bin"}},
+		})
+		j, p, err := m.Start(command("frobnicat"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, p)
+		r := must(t, j.Run(RunOptions{Timeout: time.Minute}))
+		if r.Hint == nil || (len(r.Hint.Suggestions) == 0) != (deny != nil) {
+			t.Errorf("denied %q: hint %+v", deny, r.Hint)
+		}
+	}
+}
+
+// TestListsReadVariables: of a variable of the start that makes programs run others, the lists
+// look at which, where its value tells.
+func TestListsReadVariables(t *testing.T) {
+	m := startReal(t, Options{Commands: CommandPolicy{Allow: []string{"true", "cat"}}})
+	for _, c := range []struct {
+		name, value string
+		allowed     bool
+	}{
+		{"PAGER", "cat", true}, {"PAGER", "rm", false}, {"PAGER", "cat; rm", false}, {"GIT_PAGER", "", true},
+		{"LESS", "-R", true}, {"LESS", "+!rm", false}, {"GIT_TERMINAL_PROMPT", "0", true},
+		{"PATH", "/bin", false}, {"LD_PRELOAD", "", false}, {"GIT_SSH_COMMAND", "cat", false}, {"XDG_CONFIG_HOME", "/x", false},
+	} {
+		_, p, err := m.Start(Spec{Argv: []string{"true"}, Env: map[string]*string{c.name: &c.value}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.allowed {
+			must(t, p)
+		} else if e := refused(t, p, CodePolicyDenied); e.Rule != "allowCommands" {
+			t.Errorf("%s=%s: %+v", c.name, c.value, e)
+		}
+	}
+	_, p, _ := m.Start(Spec{Argv: []string{"true"}, Env: map[string]*string{"PAGER": nil}})
+	refused(t, p, CodePolicyDenied)
 }

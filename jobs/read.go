@@ -57,7 +57,7 @@ func (j *Job) onRead(m readMsg) {
 	}
 	switch {
 	case st == nil:
-		m.reply.fail(Invalid("/stream", "this job has no stream %q; it has %s", m.opts.Stream, j.streamNames()))
+		m.reply.fail(j.noStream("/stream", m.opts.Stream))
 		return
 	case m.opts.Stream == "" && len(j.streams) > 1:
 		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", j.streamNames()))
@@ -104,8 +104,8 @@ func (j *Job) beginRead(r *readReq) {
 		defer release()
 		end := r.st.spool.End() // what comes later is for the next read
 		buf := make([]byte, max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0))
-		n, at := r.st.spool.Read(buf, r.off)
-		j.ask(readDoneMsg{r, buf[:n], at})
+		n, at, err := r.st.spool.TryRead(buf, r.off)
+		j.ask(readDoneMsg{r, buf[:n], at, err})
 	})
 }
 
@@ -121,6 +121,10 @@ func (j *Job) onReadDone(m readDoneMsg) {
 		return
 	}
 	j.reads = slices.Delete(j.reads, i, i+1)
+	if m.err != nil {
+		r.msg.reply.fail(resourceError("a read of stored output", m.err)) // the cursor stays where it is
+		return
+	}
 	data, end := m.data, r.st.spool.End()
 	if m.at+int64(len(data)) < end || j.st.status != StatusClosed {
 		data = data[:wholeRunes(data)]

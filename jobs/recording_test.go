@@ -29,11 +29,7 @@ func startRecorded(t *testing.T, sink *recorder, l Limits, prepare func(*Manager
 	dir := t.TempDir()
 	var mgr *Manager
 	f = startFakeWith(t, sink, func(m *Manager) {
-		m.limits = l.withDefaults(true)
-		var err error
-		if m.archive, _, err = openArchive(persistIn(dir), m.limits, slog.New(slog.DiscardHandler)); err != nil {
-			t.Fatal(err)
-		}
+		keepFiles(t, m, persistIn(dir), l)
 		mgr = m
 	}, func(s *Spec) {
 		s.Record, s.Command = true, ptr("vi 'a b'")

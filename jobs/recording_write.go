@@ -177,6 +177,7 @@ func (r *recording) close() {
 	if r.file == nil {
 		return
 	}
+	r.cast.Mend()
 	if err := r.file.Close(); err != nil {
 		r.stop(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"shelld/jobs/internal/cast"
 	"shelld/jobs/internal/spool"
 	"shelld/jobs/internal/store"
 )
@@ -35,6 +36,7 @@ type TidyReport struct {
 	Deleted int   // jobs
 	Freed   int64 // bytes
 	Kept    int   // jobs of dead servers
+	Failed  int   // those of them that were to be deleted
 }
 
 // ErrBusy says that somebody else tidies up.
@@ -46,9 +48,10 @@ const maxTidied = 100_000
 // Tidy finishes the jobs of dead servers that are not closed, and deletes those that keep
 // does not keep; nil: none. It never touches what a living server has, and nothing that
 // shelld has not made. Where somebody else tidies up, it waits for him if it is patient, and
-// is ErrBusy if not. What does not work is told to the log, and the rest goes on.
+// is ErrBusy if not, or if ctx is done before he is. What does not work is told to the log, and
+// the rest goes on.
 func (p *Past) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyReport, error) {
-	if err := p.store.Tidy(patient); err != nil {
+	if err := p.store.Tidy(ctx, patient); err != nil {
 		return TidyReport{}, err
 	}
 	t := &tidying{Past: p, now: time.Now()}
@@ -161,6 +164,11 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 				return false, err
 			}
 		}
+		if file.Name == recordingFile {
+			if err := mendRecording(f); err != nil {
+				return false, err
+			}
+		}
 	}
 	info, err := t.reader.Finish(stored, l)
 	if err != nil {
@@ -192,6 +200,21 @@ func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name 
 		r.Kept = append(r.Kept, Range(k))
 	}
 	return r, err
+}
+
+// mendRecording takes a line off a recording whose end its server did not come to write: players
+// refuse a file with one.
+func mendRecording(f *store.PastFolder) error {
+	file, info, err := f.Open(recordingFile)
+	if err != nil {
+		return err
+	}
+	whole, err := cast.Whole(file, info.Size())
+	_ = file.Close() // It was only read.
+	if err != nil || whole == info.Size() {
+		return err
+	}
+	return f.Cut(recordingFile, whole)
 }
 
 // An interruptible is a reader that ends with its context.
@@ -237,6 +260,7 @@ func (t *tidying) delete(ctx context.Context, all []foundJob) error {
 		sessions[d.session] = true
 		if err := t.deleteJob(d); err != nil {
 			t.tell(err)
+			t.report.Failed++
 			continue
 		}
 		t.report.Deleted++

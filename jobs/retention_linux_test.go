@@ -146,7 +146,7 @@ func TestTidyTouchesNoOther(t *testing.T) {
 	var log bytes.Buffer
 	p := d.past(&log)
 	r, err := p.Tidy(t.Context(), &Retention{}, false)
-	if want := (TidyReport{Lost: 1, Deleted: 1, Freed: 100, Kept: 1}); err != nil || r != want {
+	if want := (TidyReport{Lost: 1, Deleted: 1, Freed: 100, Kept: 1, Failed: 1}); err != nil || r != want {
 		t.Errorf("%+v, want %+v; %v", r, want, err)
 	}
 	if got := d.left(); !slices.Equal(got, []string{"1/1", "9/1"}) || mustRead(t, foreign) != "precious" {
@@ -209,6 +209,47 @@ func TestLostJobsAreFinished(t *testing.T) {
 	// The session is finished, and not looked at any more.
 	if r, err := d.past(&log).Tidy(t.Context(), nil, true); err != nil || r != (TidyReport{Kept: 3}) {
 		t.Errorf("again: %+v, %v", r, err)
+	}
+}
+
+// Of a recording that its server did not come to write to the end of a line, whole lines are left.
+func TestLostRecordingsAreWholeLines(t *testing.T) {
+	const header, event = "{\"version\":3}\n", "[0.5,\"o\",\"text\"]\n"
+	long := strings.Repeat("x", 200<<10)
+	d := stateDir{t, t.TempDir()}
+	at := time.Now().Add(-time.Hour).Truncate(time.Second)
+	cases := []struct{ stored, want string }{
+		{header + event, header + event},
+		{header + event + event[:10], header + event},
+		{header + event + strings.TrimSuffix(event, "\n"), header + event},
+		{header + event + `[0.5,"o","` + long, header + event},
+		{header + `[0.5,"o","` + long + "\"]\n[", header + `[0.5,"o","` + long + "\"]\n"},
+		{header[:5], ""},
+		{"", ""},
+	}
+	for i, c := range cases {
+		d.put(named(1), i+1, "info.json", fmt.Sprint(i+1, " running"))
+		path := d.put(named(1), i+1, "session.cast", c.stored)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed := d.put(named(1), 100, "session.cast", "a closed job's is as it is")
+	d.put(named(1), 100, "info.json", "100 closed")
+	if r, err := d.past(io.Discard).Tidy(t.Context(), nil, false); err != nil || r.Lost != len(cases) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for i, c := range cases {
+		path := filepath.Join(d.dir, named(1), fmt.Sprint(i+1), "session.cast")
+		if got := mustRead(t, path); got != c.want {
+			t.Errorf("of %d bytes %d are left, not %d", len(c.stored), len(got), len(c.want))
+		}
+		if info, err := os.Stat(path); err != nil || !info.ModTime().Equal(at) {
+			t.Errorf("%d: it is as if it had been written at %v; %v", i+1, info.ModTime(), err)
+		}
+	}
+	if got := mustRead(t, closed); got != "a closed job's is as it is" {
+		t.Errorf("of a closed job %q is left", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package jobs
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"shelld/jobs/internal/match"
@@ -14,6 +15,7 @@ type SearchSpec struct {
 	Literal string // or a text as it stands
 	Flags   string // of a literal i alone
 	Raw     bool   // on the bytes as they came, otherwise as with patterns that are watched for
+	Lines   bool   // each line by itself, as grep does; of a pattern
 
 	Stream   Stream // "" = each
 	From, To *int64 // where in each stream a match may begin; negative: from the end
@@ -31,9 +33,10 @@ type SearchSpec struct {
 // A SearchPlace is where a search goes on: at the matches that begin at Offset or later, or,
 // where it goes backwards, before it.
 type SearchPlace struct {
-	Job    ID
-	Stream Stream
-	Offset int64
+	Job     ID
+	Stream  Stream
+	Offset  int64
+	Reverse bool // the search goes backwards
 }
 
 // A SearchMatch is one match.
@@ -47,7 +50,8 @@ type SearchMatch struct {
 	Line       string   // on which it starts; plain, as the following
 	Before     []string // the lines before that
 	After      []string // the lines after the one on which it ends
-	Cut        bool     // Text, or one of the groups, is cut at its end
+	Cut        bool     // one of these texts is not all of what it stands for
+	Limited    bool     // as in match.Match
 
 	endsLine bool // with a line break
 }
@@ -77,17 +81,17 @@ type SearchResult struct {
 	End     SearchEnd
 	Next    *SearchPlace // where the next one goes on, unless all was searched
 	Gaps    []SearchGap
+	Jobs    int   // whose output was looked at
+	Bytes   int64 // of it, without what is not kept
 }
 
 // Compile checks a spec; a *Error where it does not hold.
 func (s *SearchSpec) Compile() *Error {
+	if s.From != nil && s.To != nil && (*s.From < 0) == (*s.To < 0) && *s.From > *s.To {
+		return Invalid("/from", "from %d lies behind to %d, so that nothing would be searched; give the smaller one as from", *s.From, *s.To)
+	}
 	if s.Literal == "" {
-		w := WatchSpec{Pattern: s.Pattern, Flags: s.Flags, Pointer: "/pattern"}
-		if err := w.compile(); err != nil {
-			return err
-		}
-		s.query = match.QueryOf(w.compiled, s.Raw)
-		return nil
+		return s.compilePattern()
 	}
 	if s.Flags != "" && s.Flags != "i" {
 		return Invalid("/flags", "a literal takes the flag i alone; for others give a pattern")
@@ -97,6 +101,21 @@ func (s *SearchSpec) Compile() *Error {
 		return Invalid("/literal", "the case of this literal cannot be ignored: %v; give a shorter one", err)
 	}
 	s.query = q
+	return nil
+}
+
+func (s *SearchSpec) compilePattern() *Error {
+	w := WatchSpec{Pattern: s.Pattern, Flags: s.Flags, Pointer: "/pattern"}
+	if s.Lines && !strings.Contains(w.Flags, "m") {
+		w.Flags += "m" // ^ and $ are the edges of all that the pattern sees
+	}
+	if err := w.compile(); err != nil {
+		return err
+	}
+	if s.Lines && w.compiled.NamesLineBreak() {
+		return Invalid("/pattern", "this pattern names a line break, and each line is searched by itself: give \"multiline\": true, or write $ for the end of a line")
+	}
+	s.query = match.QueryOf(w.compiled, s.Raw, s.Lines)
 	return nil
 }
 
@@ -132,7 +151,7 @@ func (j *Job) onTarget(m targetMsg) {
 	case len(j.streams) == 0:
 		m.reply.fail(Invalid("/stream", noStreams))
 	default:
-		m.reply.fail(Invalid("/stream", "this job has no stream %q; it has %s", m.stream, j.streamNames()))
+		m.reply.fail(j.noStream("/stream", m.stream))
 	}
 }
 
@@ -175,6 +194,9 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 			t.Release()
 		}
 	}()
+	if err := m.checkCursor(spec, targets); err != nil {
+		return SearchResult{}, err
+	}
 	select {
 	case m.searches <- struct{}{}:
 		defer func() { <-m.searches }()
@@ -196,6 +218,40 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 		}
 	}
 	return s.res, s.err
+}
+
+// checkCursor refuses a place at which this search cannot have ended. A job that was removed since
+// is none: the search goes on with those behind it.
+func (m *Manager) checkCursor(spec *SearchSpec, targets []SearchTarget) *Error {
+	c := spec.Cursor
+	if c == nil {
+		return nil
+	}
+	const what = "; give the cursor of an answer to this search, or none to begin anew"
+	switch i := slices.IndexFunc(targets, func(t SearchTarget) bool { return t.job.id == c.Job }); {
+	case c.Reverse && !spec.Reverse:
+		return Invalid("/cursor/reverse", "this cursor is of a search with \"reverse\": true"+what)
+	case spec.Reverse && !c.Reverse:
+		return Invalid("/cursor/reverse", "this cursor is of a search without \"reverse\""+what)
+	case spec.Stream != "" && c.Stream != spec.Stream:
+		return Invalid("/cursor/stream", "this cursor is in %q, which is not the stream that is searched"+what, c.Stream)
+	case i >= 0:
+		return targets[i].checkCursor(c, what)
+	case len(targets) == 1 && targets[0].release != nil, m.Knows(c.Job), !m.hadStarted(c.Job):
+		return Invalid("/cursor/handle", "this cursor is of job %d, which this search is not about"+what, c.Job)
+	}
+	return nil
+}
+
+func (t SearchTarget) checkCursor(c *SearchPlace, what string) *Error {
+	i := slices.IndexFunc(t.job.streams, func(st *stream) bool { return st.name == c.Stream })
+	switch {
+	case i < 0:
+		return Invalid("/cursor/stream", "this cursor is in %q, a stream that job %d does not have"+what, c.Stream, c.Job)
+	case c.Offset > t.ends[i]:
+		return Invalid("/cursor/offset", "this cursor is behind the end of the output of job %d"+what, c.Job)
+	}
+	return nil
 }
 
 func errSearchCanceled() *Error {

@@ -19,13 +19,19 @@ var searchMiB = flag.Int("searchmib", 64, "how many MiB of output BenchmarkSearc
 // one in five in colour where colour is set, and one at the end that is looked for.
 func benchOutput(b *testing.B, colour bool) (*Manager, string) {
 	b.Helper()
+	return benchStored(b, colour, 0, 2*int64(*searchMiB)<<20)
+}
+
+// benchStored keeps no more of it than a head and a tail.
+func benchStored(b *testing.B, colour bool, head, tail int64) (*Manager, string) {
+	b.Helper()
 	path := filepath.Join(b.TempDir(), "stdout.txt")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		b.Fatal(err)
 	}
 	size := int64(*searchMiB) << 20
-	s := spool.Open(spool.Options{Memory: 256 << 10, File: f, DiskTail: 2 * size})
+	s := spool.Open(spool.Options{Memory: 256 << 10, File: f, DiskHead: head, DiskTail: tail})
 	var lines bytes.Buffer
 	for i := 0; s.End() < size; i++ {
 		if colour && i%5 == 0 {
@@ -79,6 +85,30 @@ func BenchmarkSearch(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkSearchCapped is the same of what the default cap of 64 MiB leaves of that output.
+func BenchmarkSearchCapped(b *testing.B) {
+	m, path := benchStored(b, false, 8<<20, 56<<20)
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%d bytes are kept of %d", info.Size(), m.jobs[1].End(Stdout))
+	for _, bench := range []struct {
+		name string
+		spec SearchSpec
+	}{
+		{"literal", SearchSpec{Literal: "Segmentation fault"}},
+		{"literal backwards", SearchSpec{Literal: "Segmentation fault", Reverse: true, MaxMatches: 2}},
+		{"pattern", SearchSpec{Pattern: `fault|[Pp]anic:|Traceback`, Flags: "m"}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			searchAll(b, m, bench.spec)
+			b.SetBytes(info.Size())
+		})
+	}
+	b.Run("literal, grep", func(b *testing.B) { grepAll(b, []string{"-aF", "Segmentation fault", path}) })
 }
 
 func searchAll(b *testing.B, m *Manager, spec SearchSpec) {

@@ -20,7 +20,7 @@ const (
 func (p *searchedStream) told(m *match.Match) SearchMatch {
 	told := SearchMatch{
 		Job: p.job.id, Stream: p.name, Start: m.Start, End: m.End, Text: m.Text, Groups: m.Groups, Named: m.Named,
-		endsLine: m.Text[len(m.Text)-1] == '\n',
+		endsLine: m.Text[len(m.Text)-1] == '\n', Limited: m.Limited,
 	}
 	told.cut(maxSearchText)
 	return told
@@ -121,14 +121,16 @@ func (p *searchedStream) lines(m *SearchMatch) {
 	before, whole := p.plainBefore(m.Start, nearWindow)
 	rest, _ := p.plainFrom(m.Start, nearWindow)
 	start := lastLineStart(before)
-	m.Line = lineAround(before[start:], rest)
+	var cut bool
+	m.Line, cut = lineAround(before[start:], rest)
+	m.Cut = m.Cut || cut
 	if p.Context == 0 {
 		return
 	}
-	m.Before = lastLines(before[:start], p.Context, whole)
+	m.Before = m.lastLines(before[:start], p.Context, whole)
 	if len(m.Before) < p.Context && !whole {
 		before, whole = p.plainBefore(m.Start, searchWindow)
-		m.Before = lastLines(before[:lastLineStart(before)], p.Context, whole)
+		m.Before = m.lastLines(before[:lastLineStart(before)], p.Context, whole)
 	}
 	for _, window := range []int64{nearWindow, searchWindow} {
 		after, whole := p.plainFrom(m.End, window)
@@ -148,7 +150,7 @@ func (m *SearchMatch) linesAfter(text []byte, most int, whole bool) []string {
 		}
 		text = text[end+lineBreak(text[end:]):]
 	}
-	return firstLines(text, most, whole)
+	return m.firstLines(text, most, whole)
 }
 
 // lastLineStart is where the last line of a text begins.
@@ -223,12 +225,12 @@ func (p *searchedStream) plainFrom(off, window int64) (text []byte, whole bool) 
 }
 
 // lineAround is a line of which the text before a place and the one behind it are given; of
-// a long one what is around the place.
-func lineAround(before, rest []byte) string {
+// a long one what is around the place, and that it is cut.
+func lineAround(before, rest []byte) (line string, cut bool) {
 	if end := nextBreak(rest); end >= 0 {
 		rest = rest[:end]
 	}
-	if len(before)+len(rest) > maxSearchLine {
+	if cut = len(before)+len(rest) > maxSearchLine; cut {
 		room := max(maxSearchLine-len(rest), maxSearchLine*3/4)
 		before = before[max(len(before)-room, 0):]
 		for len(before) > 0 && !utf8.RuneStart(before[0]) {
@@ -237,7 +239,7 @@ func lineAround(before, rest []byte) string {
 		rest = rest[:min(len(rest), maxSearchLine-len(before))]
 		rest = rest[:wholeRunes(rest)]
 	}
-	return validText(append(bytes.Clone(before), rest...))
+	return validText(append(bytes.Clone(before), rest...)), cut
 }
 
 // validText is text with U+FFFD for each byte that is not UTF-8.
@@ -280,16 +282,16 @@ func lineBreak(b []byte) int {
 }
 
 // firstLines are the first lines of a text; with whole, its end is the end of one.
-func firstLines(text []byte, most int, whole bool) (lines []string) {
+func (m *SearchMatch) firstLines(text []byte, most int, whole bool) (lines []string) {
 	for len(lines) < most && len(text) > 0 {
 		end := nextBreak(text)
 		if end < 0 {
 			if whole || len(text) > maxSearchLine {
-				lines = append(lines, searchLine(text))
+				lines = append(lines, m.around(text))
 			}
 			break
 		}
-		lines = append(lines, searchLine(text[:end]))
+		lines = append(lines, m.around(text[:end]))
 		text = text[end+lineBreak(text[end:]):]
 	}
 	return lines
@@ -297,7 +299,7 @@ func firstLines(text []byte, most int, whole bool) (lines []string) {
 
 // lastLines are the last lines of a text that ends with a line break or is empty; with
 // whole, its beginning is that of a line.
-func lastLines(text []byte, most int, whole bool) []string {
+func (m *SearchMatch) lastLines(text []byte, most int, whole bool) []string {
 	all := [][]byte{}
 	for len(text) > 0 {
 		end := nextBreak(text)
@@ -315,13 +317,15 @@ func lastLines(text []byte, most int, whole bool) []string {
 	}
 	lines := make([]string, len(all))
 	for i, l := range all {
-		lines[i] = searchLine(l)
+		lines[i] = m.around(l)
 	}
 	return lines
 }
 
-func searchLine(b []byte) string {
+// around is a line before or after the match as it is told.
+func (m *SearchMatch) around(b []byte) string {
 	if len(b) > maxSearchLine {
+		m.Cut = true
 		b = b[:maxSearchLine]
 		b = b[:wholeRunes(b)]
 	}

@@ -62,26 +62,56 @@ func (s *searching) target(m *Manager, t SearchTarget) {
 			return
 		}
 	}
+	looked := false
 	for i := range j.streams {
 		if s.Reverse {
 			i = len(j.streams) - 1 - i
 		}
 		st := j.streams[i]
-		if s.Stream != "" && s.Stream != st.name {
+		p := searchedStream{searching: s, job: j, spool: st.spool, name: st.name, end: t.ends[i]}
+		if s.Stream != "" && s.Stream != st.name || p.isBehind() {
 			continue
 		}
-		p := searchedStream{searching: s, job: j, spool: st.spool, name: st.name, end: t.ends[i]}
-		from, to := p.bounds()
-		switch {
-		case from >= to:
-		case s.Reverse:
-			p.backward(from, to)
-		default:
-			p.forward(from, to)
+		looked = true
+		if p.search(); s.ended() {
+			break
 		}
-		if s.ended() {
-			return
-		}
+	}
+	if looked {
+		s.res.Jobs++
+	}
+}
+
+// isBehind says whether the search goes on behind this stream.
+func (p *searchedStream) isBehind() bool {
+	c := p.Cursor
+	if c == nil {
+		return false
+	}
+	before := c.compare(p.job.id, p.name)
+	return before != 0 && (before < 0) == p.Reverse
+}
+
+// search searches the stream, and counts what was looked at.
+func (p *searchedStream) search() {
+	from, to := p.bounds()
+	if from >= to {
+		return
+	}
+	gaps := len(p.res.Gaps)
+	if p.Reverse {
+		p.backward(from, to)
+	} else {
+		p.forward(from, to)
+	}
+	if n := p.res.Next; n != nil && p.Reverse {
+		from = min(max(from, n.Offset), to)
+	} else if n != nil {
+		to = max(min(to, n.Offset), from)
+	}
+	p.res.Bytes += to - from
+	for _, g := range p.res.Gaps[gaps:] {
+		p.res.Bytes -= max(min(g.To, to)-max(g.From, from), 0)
 	}
 }
 
@@ -107,19 +137,14 @@ func (p *searchedStream) bounds() (from, to int64) {
 		return min(*off, p.end)
 	}
 	from, to = at(p.From, 0), at(p.To, p.end)
-	c := p.Cursor
-	if c == nil {
+	switch c := p.Cursor; {
+	case c == nil || c.compare(p.job.id, p.name) != 0:
 		return from, to
-	}
-	switch before := c.compare(p.job.id, p.name); {
-	case before == 0 && p.Reverse:
+	case p.Reverse:
 		return from, min(to, c.Offset)
-	case before == 0:
+	default:
 		return max(from, c.Offset), to
-	case (before < 0) == p.Reverse:
-		return 0, 0 // it was searched
 	}
-	return from, to
 }
 
 // compare says whether the stream of a place comes before another one, or after it, in
@@ -134,7 +159,7 @@ func (c *SearchPlace) compare(id ID, name Stream) int {
 
 // stop ends the search, whose next one goes on at an offset of this stream.
 func (p *searchedStream) stop(why SearchEnd, at int64) {
-	p.res.End, p.res.Next = why, &SearchPlace{p.job.id, p.name, at}
+	p.res.End, p.res.Next = why, &SearchPlace{p.job.id, p.name, at, p.Reverse}
 }
 
 // gap tells what of the range to be searched is not kept.
@@ -168,7 +193,11 @@ func (p *searchedStream) pass(from, to int64, take func(*match.Match) bool) (dec
 	}
 	for off := from; ; {
 		room := max(p.until(to)-off, 0)
-		n, at := p.spool.Read(p.buf[:min(searchRead, room)], off)
+		n, at, err := p.spool.TryRead(p.buf[:min(searchRead, room)], off)
+		if err != nil {
+			p.err = resourceError("a search of stored output", err)
+			return off
+		}
 		n = int(max(min(int64(n), off+room-at), 0)) // what was dropped may reach further
 		if n == 0 || at > off {                     // nothing reaches over what is gone
 			if !p.give(run, from, to, take) {
@@ -274,15 +303,12 @@ func (p *searchedStream) backward(from, to int64) {
 // search is over.
 func (p *searchedStream) block(from, to int64) bool {
 	p.progress = p.progress || to-from > searchBlockMost // it may take longer than there is time
-	var last []SearchMatch                               // as many as can be told, and one
-	most := p.MaxMatches - len(p.res.Matches) + 1
+	held := newest{most: p.MaxMatches - len(p.res.Matches), room: p.MaxBytes - p.used}
 	p.pass(from, to, func(m *match.Match) bool {
-		if len(last) >= 2*most {
-			last = append(last[:0], last[len(last)-most+1:]...)
-		}
-		last = append(last, p.told(m))
+		held.add(p.told(m))
 		return true
 	})
+	last := held.all
 	if p.res.End == SearchTimedOut {
 		p.stop(SearchTimedOut, to)
 	}
@@ -292,6 +318,25 @@ func (p *searchedStream) block(from, to int64) bool {
 		}
 	}
 	return !p.ended()
+}
+
+// A newest holds the matches that were found last: as many as can be told, and one, of which
+// the next search goes on.
+type newest struct {
+	all  []SearchMatch
+	cost int // of all
+	most int // how many can be told
+	room int // and how many bytes; the very first is told in any case
+}
+
+func (n *newest) add(m SearchMatch) {
+	n.all = append(n.all, m)
+	n.cost += m.cost()
+	for len(n.all) > n.most+1 || len(n.all) > 2 && n.cost-n.all[0].cost() > n.room {
+		n.cost -= n.all[0].cost()
+		n.all[0] = SearchMatch{} // or its texts would stay
+		n.all = n.all[1:]
+	}
 }
 
 // lineLook is how far back lineBefore looks at a time. What stands before that tells whether

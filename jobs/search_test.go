@@ -28,6 +28,7 @@ func searchable(memory int, outputs ...map[Stream]string) (*Manager, []SearchTar
 		}
 		j.public.Store(&Info{})
 		m.jobs[j.id] = j
+		m.last = j.id
 	}
 	return m, m.SearchTargets("")
 }
@@ -184,11 +185,8 @@ func TestSearchRange(t *testing.T) {
 			if len(all) > 0 && r.IntN(2) == 0 {
 				from, to = all[r.IntN(len(all))].End, all[r.IntN(len(all))].Start+1
 			}
-			var want []string
-			if m := all; from <= to {
-				m = slices.DeleteFunc(slices.Clone(m), func(m SearchMatch) bool { return m.Start < from || m.Start >= to })
-				want = told(m)
-			}
+			from, to = min(from, to), max(from, to)
+			want := told(slices.DeleteFunc(slices.Clone(all), func(m SearchMatch) bool { return m.Start < from || m.Start >= to }))
 			spec.From, spec.To, spec.MaxMatches, spec.MaxBytes = &from, &to, 1_000_000, 1<<30
 			if inside := slices.IndexFunc(all, func(m SearchMatch) bool { return m.Start < from && m.End > from }); inside >= 0 {
 				continue // what begins in the middle of a match may match there as well
@@ -228,7 +226,7 @@ func TestSearchJobs(t *testing.T) {
 		t.Errorf("in the last three bytes of each: %v", got)
 	}
 	delete(m.jobs, 2)
-	next := &SearchPlace{2, Stdout, 1}
+	next := &SearchPlace{2, Stdout, 1, false}
 	if got := told(search(t, m, SearchSpec{Literal: "x", Cursor: next}).Matches); !slices.Equal(got, want[4:]) {
 		t.Errorf("from a job on that was removed: %v", got)
 	}
@@ -399,6 +397,43 @@ func TestSearchBytes(t *testing.T) {
 	}
 }
 
+// Backwards no more matches are held than can be told, as it does forwards: with many groups
+// each has many texts.
+func TestSearchBackwardsHolds(t *testing.T) {
+	const groups, lines = 20, 30
+	line := strings.Repeat("x", 2*maxSearchText) + "\n"
+	m, targets := searchable(1<<20, map[Stream]string{Stdout: strings.Repeat(line, lines)})
+	spec := SearchSpec{
+		Pattern: strings.Repeat("(", groups) + ".+" + strings.Repeat(")", groups) + "\\n", Flags: "m",
+		MaxMatches: 1000, MaxBytes: 400_000, Timeout: -1, Reverse: true,
+	}
+	if err := spec.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	s := &searching{SearchSpec: &spec}
+	p := searchedStream{searching: s, job: targets[0].job, spool: targets[0].job.streams[0].spool, name: Stdout, end: targets[0].ends[0]}
+	held, most := newest{most: spec.MaxMatches, room: spec.MaxBytes}, 0
+	p.pass(0, p.end, func(m *match.Match) bool {
+		held.add(p.told(m))
+		bytes := 0
+		for i := range held.all {
+			bytes += held.all[i].cost()
+		}
+		most = max(most, bytes)
+		return true
+	})
+	if one := (groups + 2) * (maxSearchText + textOverhead); most > spec.MaxBytes+one || most < spec.MaxBytes-one {
+		t.Errorf("%d bytes are held for %d that are told", most, spec.MaxBytes)
+	}
+	// All of them are told all the same, in pages.
+	for _, room := range []int{1, 200_000, 400_000} {
+		spec.MaxBytes = room
+		if all, _ := page(t, m, spec); len(all) != lines {
+			t.Errorf("%d matches of %d, by %d bytes", len(all), lines, room)
+		}
+	}
+}
+
 // Time that is over ends a search, which the next one goes on with.
 func TestSearchTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 3))
@@ -470,6 +505,10 @@ func TestSearchCompile(t *testing.T) {
 		{SearchSpec{Pattern: "("}, CodeInvalidPattern, "/pattern"},
 		{SearchSpec{Pattern: "a", Flags: "ii"}, CodeInvalidParams, "/flags"},
 		{SearchSpec{Literal: "a", Flags: "m"}, CodeInvalidParams, "/flags"},
+		{SearchSpec{Literal: "a", From: ptr(int64(40)), To: ptr(int64(10))}, CodeInvalidParams, "/from"},
+		{SearchSpec{Pattern: "a", From: ptr(int64(-10)), To: ptr(int64(-40))}, CodeInvalidParams, "/from"},
+		{SearchSpec{Pattern: `a\nb`, Lines: true}, CodeInvalidParams, "/pattern"},
+		{SearchSpec{Pattern: `a[\s\S]*b`, Lines: true}, CodeInvalidParams, "/pattern"},
 	} {
 		if err := test.spec.Compile(); err == nil || err.Code != test.code || err.Pointer != test.pointer {
 			t.Errorf("%+v: %+v", test.spec, err)
@@ -478,5 +517,162 @@ func TestSearchCompile(t *testing.T) {
 	long := SearchSpec{Literal: strings.Repeat("é.", 1024), Flags: "i"}
 	if err := long.Compile(); err != nil {
 		t.Errorf("a literal of 2048 characters: %v", err)
+	}
+}
+
+// A search of lines finds what is in a line, from wherever it goes on, and no more.
+func TestSearchLineByLine(t *testing.T) {
+	var b strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&b, "line %d without a colon\r\n", i)
+		if i%5000 == 4999 {
+			fmt.Fprintf(&b, "src/a.c:%d:3: error: no\r\n", i)
+		}
+	}
+	data := b.String()
+	m, _ := searchable(4<<20, map[Stream]string{PTY: data})
+	var want []string
+	for at := 0; ; {
+		i := strings.Index(data[at:], "src/")
+		if i < 0 {
+			break
+		}
+		at += i + 1
+		want = append(want, fmt.Sprintf("1 pty %d-%d", at-1, at-1+strings.Index(data[at-1:], ": no")))
+	}
+	back := slices.Clone(want)
+	slices.Reverse(back)
+	for _, flags := range []string{"m", "", "i", "s"} {
+		for most := 1; most < 6; most++ {
+			spec := SearchSpec{Pattern: `^[^:]+:\d+:\d+:\s+(error|warning)`, Flags: flags, Lines: true, MaxMatches: most}
+			if got, _ := page(t, m, spec); !slices.Equal(told(got), want) || got[0].Line != "src/a.c:4999:3: error: no" || got[0].Limited {
+				t.Errorf("%q, %d at a time: %v, want %v", flags, most, told(got), want)
+			}
+			spec.Reverse = true
+			if got, _ := page(t, m, spec); !slices.Equal(told(got), back) {
+				t.Errorf("%q, %d at a time, backwards: %v, want %v", flags, most, told(got), back)
+			}
+		}
+	}
+	res := search(t, m, SearchSpec{Pattern: `^[^:]+:\d+`, Flags: "m", MaxMatches: 1})
+	if !res.Matches[0].Limited || strings.HasPrefix(res.Matches[0].Line, "src") {
+		t.Errorf("over line ends: %+v", res.Matches[0])
+	}
+}
+
+// By line, forwards, backwards and in pages the same is found, and none of it reaches over a line end.
+func TestSearchLinesBothWays(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 6))
+	data := searchLog(r, 500<<10)
+	for _, memory := range []int{4 << 20, 256 << 10} { // all of it; with a gap
+		m, _ := searchable(memory, map[Stream]string{PTY: string(data)})
+		for _, pattern := range []string{`^[^:]+: number \d+`, `[^d]+failed\s*$`, `\D+\d+ of`, `(?<=of the) log\s*`, `^\s*\S+\s+\d+\s`} {
+			spec := SearchSpec{Pattern: pattern, Lines: true, MaxMatches: 1_000_000, MaxBytes: 1 << 30}
+			all := search(t, m, spec).Matches
+			want := told(all)
+			if len(want) < 10 {
+				t.Fatalf("/%s/ has %d matches", pattern, len(want))
+			}
+			for _, f := range all {
+				if strings.Contains(f.Text, "\n") {
+					t.Fatalf("/%s/ reaches over a line end: %q", pattern, f.Text)
+				}
+			}
+			for _, backwards := range []bool{false, true} {
+				spec.Reverse = backwards
+				for _, most := range []int{1_000_000, 1 + len(want)/3} {
+					spec.MaxMatches = most
+					if got, _ := page(t, m, spec); !slices.Equal(told(got), want) {
+						t.Errorf("/%s/ backwards %v, %d at a time: %d matches, want %d", pattern, backwards, most, len(got), len(want))
+					}
+				}
+				slices.Reverse(want)
+			}
+		}
+	}
+}
+
+// What was looked at is told, of each page what it has looked at.
+func TestSearchTellsHowMuch(t *testing.T) {
+	data := "first\n" + strings.Repeat("y", 1<<20) + "\nlast\n"
+	m, _ := searchable(256<<10, map[Stream]string{PTY: data}, map[Stream]string{Stdout: "first\n", Stderr: ""}, map[Stream]string{})
+	kept := spool.Length(m.jobs[1].streams[0].spool.Kept())
+	for _, backwards := range []bool{false, true} {
+		res := search(t, m, SearchSpec{Literal: "nowhere", Reverse: backwards})
+		if res.Jobs != 2 || res.Bytes != kept+6 {
+			t.Errorf("backwards %v: %d jobs, %d bytes, want 2 and %d", backwards, res.Jobs, res.Bytes, kept+6)
+		}
+		res = search(t, m, SearchSpec{Literal: "nowhere", From: ptr(int64(2)), To: ptr(int64(4)), Reverse: backwards})
+		if res.Jobs != 2 || res.Bytes != 4 {
+			t.Errorf("a part: %d jobs, %d bytes", res.Jobs, res.Bytes)
+		}
+		spec, bytes := SearchSpec{Literal: "st\n", MaxMatches: 1, Reverse: backwards}, int64(0)
+		for {
+			res = search(t, m, spec)
+			if bytes += res.Bytes; res.Next == nil {
+				break
+			}
+			spec.Cursor = res.Next
+		}
+		if bytes < kept+6 || bytes > kept+6+6 {
+			t.Errorf("in pages %d bytes, want about %d", bytes, kept+6)
+		}
+	}
+	if res := search(t, m, SearchSpec{Literal: "x", From: ptr(int64(1 << 40))}); res.Bytes != 0 {
+		t.Errorf("behind the end %d bytes", res.Bytes)
+	}
+}
+
+// A cursor that this search cannot have had is refused; that of a job which was removed is not.
+func TestSearchForeignCursor(t *testing.T) {
+	m, _ := searchable(1<<20, map[Stream]string{Stdout: "x", Stderr: "x"}, map[Stream]string{Stdout: "x"}, map[Stream]string{Stdout: "x"})
+	m.jobs[3].spec.Group = "g"
+	for _, test := range []struct {
+		spec    SearchSpec
+		group   string
+		pointer string
+	}{
+		{SearchSpec{Cursor: &SearchPlace{1, Stderr, 1, false}}, "", ""},
+		{SearchSpec{Cursor: &SearchPlace{1, PTY, 0, false}}, "", "/cursor/stream"},
+		{SearchSpec{Cursor: &SearchPlace{77, Stdout, 0, false}}, "", "/cursor/handle"},
+		{SearchSpec{Cursor: &SearchPlace{1, Stdout, 2, false}}, "", "/cursor/offset"},
+		{SearchSpec{Cursor: &SearchPlace{1, Stdout, 0, true}}, "", "/cursor/reverse"},
+		{SearchSpec{Cursor: &SearchPlace{1, Stdout, 0, false}, Reverse: true}, "", "/cursor/reverse"},
+		{SearchSpec{Cursor: &SearchPlace{1, Stdout, 0, false}, Stream: Stderr}, "", "/cursor/stream"},
+		{SearchSpec{Cursor: &SearchPlace{1, Stdout, 0, false}}, "g", "/cursor/handle"},
+		{SearchSpec{Cursor: &SearchPlace{2, Stdout, 0, false}}, "", ""},
+	} {
+		if test.spec.Cursor.Job == 2 {
+			delete(m.jobs, 2)
+		}
+		test.spec.Literal, test.spec.MaxMatches, test.spec.MaxBytes, test.spec.Timeout = "x", 9, 99, -1
+		if err := test.spec.Compile(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := m.Search(&test.spec, m.SearchTargets(test.group), nil)
+		switch {
+		case test.pointer == "" && err != nil:
+			t.Errorf("%+v: %v", test.spec.Cursor, err)
+		case test.pointer != "" && (err == nil || err.Code != CodeInvalidParams || err.Pointer != test.pointer):
+			t.Errorf("%+v: %+v, want %s", test.spec.Cursor, err, test.pointer)
+		}
+	}
+}
+
+// Of a line that is cut the match says so, also where it stands around.
+func TestSearchSaysThatLinesAreCut(t *testing.T) {
+	long := strings.Repeat("x", 5000)
+	m, _ := searchable(1<<20, map[Stream]string{PTY: "a needle\n" + long + " pin\nb needle\nend\n" + strings.Repeat("y", 4096) + "\nc"})
+	for _, test := range []struct {
+		spec SearchSpec
+		want bool
+	}{
+		{SearchSpec{Literal: "a needle"}, false}, {SearchSpec{Literal: "a needle", Context: 1}, true},
+		{SearchSpec{Literal: "pin"}, true}, {SearchSpec{Literal: "b needle", Context: 1}, true},
+		{SearchSpec{Literal: "end", Context: 1}, false}, {SearchSpec{Literal: "y", MaxMatches: 1}, false},
+	} {
+		if got := search(t, m, test.spec).Matches[0].Cut; got != test.want {
+			t.Errorf("%+v: %v", test.spec, got)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // A shellTask is such a piece of code.
 type shellTask struct {
 	code string
-	tok  *token // of who asks
+	tok  *token                     // of who asks
 	done func(exit int, err *Error) // in a turn
 }
 

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,11 +25,7 @@ func startSlow(t *testing.T, sink *recorder) (*fakeJob, *slowDisk) {
 			<-d.on
 			return encodeForTest(i)
 		}
-		m.limits = m.limits.withDefaults(true)
-		var err error
-		if m.archive, _, err = openArchive(p, m.limits, slog.New(slog.DiscardHandler)); err != nil {
-			t.Fatal(err)
-		}
+		keepFiles(t, m, p, m.limits)
 	}), d
 }
 

@@ -48,6 +48,7 @@ const (
 // A Spec is what a start asks for. The zero value is an interactive shell on a
 // terminal of 80×24.
 type Spec struct {
+	Asker       Asker
 	Command     *string  // run by a shell
 	Argv        []string // run without one; with neither, an interactive shell
 	Shell       string   // name or path; "" = the default shell

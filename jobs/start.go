@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,6 +53,7 @@ type plan struct {
 	cols   int
 	rows   int
 	limits keeper.Limits
+	may    func(command string) bool // whether it can be suggested; nil: any
 }
 
 // start makes the process. Looking for directories and commands may take as long as a
@@ -76,6 +78,9 @@ func (j *Job) prepare() (*launched, *Error) {
 	if err := j.awaitLogin(); err != nil {
 		return nil, err
 	}
+	if err := j.mgr.refuseUnasked(ActionStart, 0); err != nil {
+		return nil, err
+	}
 	p, err := j.mgr.plan(&j.spec)
 	if err != nil {
 		return nil, err
@@ -88,7 +93,7 @@ func (j *Job) prepare() (*launched, *Error) {
 }
 
 func (j *Job) startFailed(err *Error) {
-	j.st.status = StatusFailed
+	j.st.status, j.unstarted = StatusFailed, err
 	j.quit.Store(true)
 	j.spec.forgetWatches()
 	j.mgr.forget(j)
@@ -186,7 +191,7 @@ func (j *Job) answerStart() {
 
 // resolve finds everything that a spec names. Close the directory of the plan.
 func (m *Manager) resolve(s *Spec) (plan, *Error) {
-	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows, limits: s.Limits.kept()}
+	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows, limits: s.Limits.kept(), may: m.commands.mayRun}
 	var err *Error
 	if p.at, p.dir, err = m.directory(s.Cwd); err != nil {
 		return p, err
@@ -201,8 +206,9 @@ func (m *Manager) resolve(s *Spec) (plan, *Error) {
 		p.rows = 24
 	}
 	p.env = s.environ(p.mode, p.dir)
-	if err = p.findProgram(s); err == nil {
-		err = m.permit(s, p)
+	missing := p.findProgram(s)
+	if err = m.permit(s, p); err == nil { // Who may not start it is not told whether it is there.
+		err = missing
 	}
 	if err != nil {
 		p.at.Close()
@@ -215,7 +221,7 @@ func (p *plan) findProgram(s *Spec) (err *Error) {
 		return p.useShell(s)
 	}
 	p.argv = s.Argv
-	p.path, err = lookPath(s.Argv[0], p.place(), p.env)
+	p.path, err = p.lookPath(s.Argv[0])
 	return err
 }
 
@@ -242,7 +248,8 @@ func (p *plan) useShell(s *Spec) *Error {
 		sh, err = proc.ShellFor(s.Shell, p.place(), p.env)
 	}
 	if err != nil {
-		e := lookError(s.Shell, err, p.env)
+		p.shell = cmp.Or(s.Shell, "sh") // by which its line is read, to say whether it would be allowed
+		e := p.lookError(s.Shell, err)
 		if e.Code == CodeCommandNotFound {
 			e.Message = fmt.Sprintf("there is no shell %q; name one that is installed, or leave shell out for the default", s.Shell)
 		}
@@ -255,16 +262,16 @@ func (p *plan) useShell(s *Spec) *Error {
 	return nil
 }
 
-func lookPath(name, dir string, env []string) (string, *Error) {
-	path, err := proc.LookPath(name, dir, env)
+func (p *plan) lookPath(name string) (string, *Error) {
+	path, err := proc.LookPath(name, p.place(), p.env)
 	if err != nil {
-		return "", lookError(name, err, env)
+		return "", p.lookError(name, err)
 	}
 	return path, nil
 }
 
 // lookError says why a command cannot be run.
-func lookError(name string, err error, env []string) *Error {
+func (p *plan) lookError(name string, err error) *Error {
 	var le *proc.LookError
 	path := ""
 	if errors.As(err, &le) {
@@ -276,7 +283,7 @@ func lookError(name string, err error, env []string) *Error {
 		return e
 	}
 	e := errorf(CodeCommandNotFound, "there is no command %q; check the spelling, or the PATH that the job gets", name)
-	e.Command, e.Suggestions = name, proc.Suggest(name, env)
+	e.Command, e.Suggestions = name, proc.Suggest(name, p.env, p.may)
 	if len(e.Suggestions) > 0 {
 		e.Message = "there is no command \"" + name + "\"; did you mean " + strings.Join(e.Suggestions, " or ") + "?"
 	}
@@ -393,7 +400,7 @@ func startError(p plan, err error) *Error {
 	case se.Stage == keeper.StageKeeper:
 		return errorf(CodeInternal, "the server cannot run a process of its own beside the job (%v); see that /proc is mounted and that the server's file is still there", err)
 	case errors.Is(err, syscall.ENOENT):
-		return lookError(p.argv[0], &proc.LookError{Name: p.argv[0], Err: fs.ErrNotExist}, p.env)
+		return p.lookError(p.argv[0], &proc.LookError{Name: p.argv[0], Err: fs.ErrNotExist})
 	case errors.Is(err, syscall.ENOEXEC):
 		e := errorf(CodePermissionDenied, "%s cannot be run (%s); if it is a script, begin it with a #! line or run it through a shell; if it is a program, it is one for another machine", p.path, errnoText(err))
 		e.Path, e.Errno = p.path, errnoText(err)

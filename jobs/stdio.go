@@ -251,6 +251,7 @@ func (s *Spec) forgetText() {
 	if s.StdinText != nil {
 		s.StdinText = new(string)
 	}
+	s.Asker = ""
 }
 
 // noInput refuses a write to a job that the server has no pipe to.
@@ -267,6 +268,15 @@ func (j *Job) noInput() *Error {
 
 // noStreams is why there is nothing to be seen of a job whose output goes to files.
 const noStreams = "this job has no stream: all that it writes goes to files; look into those"
+
+// noStream is why there is nothing of a stream that the job does not have.
+func (j *Job) noStream(pointer string, name Stream) *Error {
+	file := map[Stream]string{Stdout: j.spec.StdoutFile, Stderr: j.spec.StderrFile}[name]
+	if file == "" {
+		return Invalid(pointer, "this job has no stream %q; it has %s", name, j.streamNames())
+	}
+	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, j.streamNames())
+}
 
 // tooLong refuses a command line that the system does not take. Linux takes 128 KiB
 // in one argument, and in all, with the environment, a quarter of its stack's limit.

@@ -9,12 +9,16 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// overtaken has output come during each look, so that none counts.
+// overtaken has output come during each look, so that none counts. One may still go on when the
+// job's output is closed.
 func (l *fakeLooker) overtaken(f *fakeJob) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.while = func() {
-		f.says("y\n")
+		select {
+		case f.out.data <- []byte("y\n"):
+		case <-f.out.closed:
+		}
 		time.Sleep(time.Millisecond)
 	}
 }

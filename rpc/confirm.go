@@ -28,7 +28,7 @@ func (s *Server) confirm(q *jobs.Question) (withdraw func()) {
 	a := &ask{
 		method: "client/confirm",
 		params: schema.ClientConfirmParams{
-			Action: schema.ConfirmAction(q.Action), Command: q.Command, Roots: q.Roots, Unknown: q.Unknown,
+			Action: schema.ConfirmAction(q.Action), RequestID: json.RawMessage(q.Asker), Command: q.Command, Roots: q.Roots, Unknown: q.Unknown,
 			Handle: optional(int64(q.Handle)), Cwd: q.Cwd,
 			StdinFile: optional(q.StdinFile), StdoutFile: optional(q.StdoutFile), StderrFile: optional(q.StderrFile),
 		},
@@ -36,6 +36,17 @@ func (s *Server) confirm(q *jobs.Question) (withdraw func()) {
 	}
 	s.tell(func(o *outbox) { o.sendAskLocked(a) })
 	return func() { s.tell(func(o *outbox) { o.withdrawLocked(a) }) }
+}
+
+// maxAskerBytes bounds the id that a question quotes: the question has to fit into a message.
+const maxAskerBytes = 4096
+
+// asker is what a question for this request is told by.
+func (r *request) asker() jobs.Asker {
+	if len(r.id) > maxAskerBytes {
+		return ""
+	}
+	return jobs.Asker(r.id)
 }
 
 // tell sends what f queues.

@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"strings"
 	"testing"
 
 	"shelld/schema"
@@ -35,6 +36,7 @@ func TestConfirmDenied(t *testing.T) {
 		n++
 		id, p := s.asked(n)
 		equal(t, "action", string(p.Action), action)
+		equal(t, "request", string(p.RequestID), r.id)
 		if (p.Handle == nil) != (handle == 0) || p.Handle != nil && *p.Handle != handle {
 			t.Errorf("%s: handle %v", method, p.Handle)
 		}
@@ -88,8 +90,9 @@ func TestConfirmCancelled(t *testing.T) {
 		"job/kill":   {"group": "g"},
 	} {
 		r := s.begin(method, params)
-		one, _ := s.asked(n + 1)
-		two, _ := s.asked(n + 2)
+		one, p1 := s.asked(n + 1)
+		two, p2 := s.asked(n + 2)
+		equal(t, "requests", string(p1.RequestID)+" "+string(p2.RequestID), r.id+" "+r.id)
 		n += 2
 		s.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":` + r.id + `}}`)
 		refused[schema.CanceledData](r, schema.KindCanceled)
@@ -106,6 +109,20 @@ func TestConfirmCancelled(t *testing.T) {
 	s.allow(n+3, "deny")
 	refused[schema.ConfirmationDeniedData](r, schema.KindConfirmationDenied)
 	equal(t, "times asked", s.asksSoFar(), n+3)
+}
+
+// An id that could fill a question is left out of it.
+func TestConfirmLongID(t *testing.T) {
+	s := start(t, confirms(true)...)
+	for i, n := range []int{4096, 4097} {
+		id := `"` + strings.Repeat("i", n-2) + `"`
+		c := s.beginBadID(id, "job/run", obj{"command": "true"})
+		_, p := s.asked(i + 1)
+		equal(t, "has the id", string(p.RequestID) == id, n == 4096)
+		equal(t, "has an id", p.RequestID != nil, n == 4096)
+		s.allow(i+1, "deny")
+		refused[none](c, schema.KindConfirmationDenied)
+	}
 }
 
 // Nobody has said yes in an answer that is none.

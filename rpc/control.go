@@ -23,7 +23,7 @@ func (s *Server) jobSignal(r *request) error {
 	if err != nil {
 		return err
 	}
-	pending, refused := j.Signal(p.Signal, target)
+	pending, refused := j.Signal(p.Signal, target, r.asker())
 	if refused != nil {
 		return refused
 	}

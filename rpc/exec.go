@@ -29,6 +29,7 @@ func (s *Server) jobExec(r *request) error {
 	if err != nil {
 		return err
 	}
+	o.Asker = r.asker()
 	r.release = j.Hold()
 	pending, refused := j.Exec(o)
 	if refused != nil {

@@ -35,9 +35,14 @@ func (s *Server) liveGroups(found int) []string {
 			set[info.Group] = true
 		}
 	}
-	groups := slices.AppendSeq([]string{}, maps.Keys(set))
-	slices.Sort(groups)
-	return groups[:min(len(groups), maxGroups)]
+	return firstSorted(set, maxGroups)
+}
+
+// firstSorted are at most so many of the words, in order.
+func firstSorted(set map[string]bool, most int) []string {
+	words := slices.AppendSeq([]string{}, maps.Keys(set))
+	slices.Sort(words)
+	return words[:min(len(words), most)]
 }
 
 // killGroup ends the live jobs of a group, all at once.
@@ -77,7 +82,7 @@ func (s *Server) signalGroup(r *request, group, signal string, target jobs.Signa
 	all := s.group(group)
 	var pending []jobs.Pending[struct{}]
 	for _, j := range all {
-		p, err := j.Signal(signal, target)
+		p, err := j.Signal(signal, target, r.asker())
 		if err != nil {
 			return err
 		}

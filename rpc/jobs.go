@@ -36,6 +36,7 @@ func (s *Server) jobStart(r *request) error {
 	}
 	l := newLane(s.out, r.id, events, s.settings.encoding)
 	l.want.whenSlow, l.want.queries = or(p.WhenSlow, schema.WhenSlowSpool), or(p.Queries, schema.QueriesKeep)
+	spec.Asker = r.asker()
 	spec.Sink, spec.SinkAnswers = l, len(events) > 0 && l.want.queries == schema.QueriesClient
 	if err := s.roomForEvents(); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (s *Server) jobRun(r *request) error {
 	}
 	l := newLane(s.out, r.id, p.Events, s.settings.encoding)
 	l.parked = p.Events == nil
-	spec.Sink = l
+	spec.Sink, spec.Asker = l, r.asker()
 	if err := s.roomForEvents(); err != nil {
 		return err
 	}
@@ -285,7 +286,7 @@ func (s *Server) jobKill(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	opts := jobs.KillOptions{Grace: milliseconds(p.GraceMs, defaultKill), NoForce: !or(p.Force, true)}
+	opts := jobs.KillOptions{Grace: milliseconds(p.GraceMs, defaultKill), NoForce: !or(p.Force, true), Asker: r.asker()}
 	if p.Group != nil {
 		s.killGroup(r, *p.Group, opts)
 		return nil

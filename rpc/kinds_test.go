@@ -71,7 +71,7 @@ var provocations = []provocation{
 	{"job/start", schema.KindLimitExceeded, startSleeping + startSleeping[:len(startSleeping)-len(`,"name":"sleep"}`+"\n")] + "}\n" + `job/start {"command":"true"}`, `{"limit":"maxJobs","max":2,"retryable":true}`},
 	{"job/start", schema.KindCanceled, `? job/start {"argv":["sleep","60"],"name":"s","wait":{"until":[]}}` + "\n" + `job/get {"handle":"s"}` + "\ncancel", `{"handle":1,"outcome":"*"}`},
 
-	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-shell"}`, `{"command":"no-such-shell","suggestions":"*"}`},
+	{"job/run", schema.KindCommandNotFound, `job/run {"command":"true","shell":"no-such-place/sh"}`, `{"command":"no-such-place/sh","suggestions":"*"}`},
 	{"job/run", schema.KindPermissionDenied, `job/run {"argv":["./plain"]}`, `{"path":"ROOT/plain"}`},
 	{"job/run", schema.KindBadWorkingDirectory, `job/run {"command":"true","cwd":"plain"}`, `{"path":"ROOT/plain"}`},
 	{"job/run", schema.KindPolicyDenied, `job/run {"argv":["env","denied"]}`, `{"action":"start","reason":"denyCommands","root":"denied"}`},
@@ -175,6 +175,8 @@ var provokedElsewhere = map[string]string{
 	"job/start ptyUnavailable":              "../cmd/shelld TestServerWithoutTerminals: a sandbox of a process",
 	"job/run ptyUnavailable":                "../cmd/shelld TestServerWithoutTerminals: as above",
 	"* internalError":                       "../cmd/shelld TestServerThatCannotGoOn: what nobody has foreseen",
+	"job/read resourceUnavailable":          "../cmd/shelld TestReadShortOfDescriptors: as above",
+	"job/search resourceUnavailable":        "../cmd/shelld TestReadShortOfDescriptors: as above",
 }
 
 // provokedNowhere are those that no test can provoke on every machine, and why.

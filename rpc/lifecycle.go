@@ -95,7 +95,11 @@ var defaultEvents = []schema.EventName{
 
 func (s *Server) initialize(r *request) error {
 	var p schema.InitializeParams
-	if err := r.decode(&p); err != nil {
+	if err := r.wellFormed(); err != nil {
+		return err
+	}
+	ignored, err := schema.DecodeInitialize(r.params, &p)
+	if err != nil {
 		return err
 	}
 	if v := or(p.ProtocolVersion, protocolVersion); v != protocolVersion {
@@ -106,8 +110,19 @@ func (s *Server) initialize(r *request) error {
 		return err
 	}
 	s.life.move(lifeInitialized)
-	r.reply(s.initializeResult())
+	result := s.initializeResult()
+	result.Warnings = s.warnings(ignored)
+	r.reply(result)
 	return nil
+}
+
+// warnings tells what of the params of initialize was ignored.
+func (s *Server) warnings(ignored []schema.FieldError) (told []schema.Warning) {
+	for _, f := range ignored {
+		s.log.Warn("initialize has a member that this server does not know", "pointer", f.Pointer, "what", f.Message)
+		told = append(told, schema.Warning{Pointer: f.Pointer, Message: f.Message, DidYouMean: optional(f.DidYouMean)})
+	}
+	return told
 }
 
 // configure sets the manager up as the client asks.
@@ -213,6 +228,7 @@ func (s *Server) initializeResult() schema.InitializeResult {
 		StateDirectoryError: optional(s.mgr.StateDirectoryError()),
 		Capabilities:        s.capabilities(),
 		Platform:            s.platform(),
+		Policy:              s.policy(),
 		Limits: schema.Limits{
 			MaxJobs: int64(l.MaxJobs), MaxMessageBytes: int64(s.settings.maxMessage), SpoolMemoryBytes: int64(l.SpoolMemory),
 			SpoolDiskBytes: l.SpoolDisk, SpoolTotalBytes: l.SpoolTotal, InputQueueBytes: l.InputQueueBytes, ShutdownGraceMs: millis(l.ShutdownGrace),
@@ -220,6 +236,28 @@ func (s *Server) initializeResult() schema.InitializeResult {
 			ScreenIntervalMs: optional(millis(time.Duration(s.out.screenEvery.Load()))),
 		},
 	}
+}
+
+// policy is what holds of all that a client can have forbidden.
+func (s *Server) policy() *schema.Policy {
+	h := s.mgr.Policy()
+	p := &schema.Policy{
+		RootDirectory: s.mgr.Root(), AllowedDirectories: optional(int64(h.Directories)), DenyCommands: optional(int64(len(h.Commands.Deny))),
+		Confirm: schema.ConfirmInEffect{
+			Start: schema.ConfirmVerdict(h.Confirm.InEffect(jobs.ActionStart)),
+			Write: schema.ConfirmVerdict(h.Confirm.InEffect(jobs.ActionWrite)),
+			Kill:  schema.ConfirmVerdict(h.Confirm.InEffect(jobs.ActionKill)),
+		},
+		SecretInput: schema.SecretInputAny,
+	}
+	if allow := h.Commands.Allow; allow != nil {
+		n := int64(len(allow))
+		p.AllowCommands = &n
+	}
+	if h.Secrets.ClientOnly {
+		p.SecretInput = schema.SecretInputClientOnly
+	}
+	return p
 }
 
 // capabilities is what this server on this machine really can do.

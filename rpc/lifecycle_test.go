@@ -58,8 +58,41 @@ func TestInitializeIgnoresWhatItDoesNotKnow(t *testing.T) {
 			t.Errorf("capabilities.methods lacks %s", m.Name)
 		}
 	}
+	var told []string
+	for _, w := range r.Warnings {
+		told = append(told, w.Pointer)
+	}
+	equal(t, "warnings", strings.Join(told, " "), "/capabilities/telepathy /clientInfo/mood /colour /options/limits/maxDreams /options/weather")
 	if other := open(t).initialize(); other.SessionID == r.SessionID {
 		t.Errorf("two runs have the session id %s", r.SessionID)
+	}
+}
+
+// TestPolicyInEffect: initialize answers what it has understood of what is forbidden, and
+// refuses what may have been meant to forbid something.
+func TestPolicyInEffect(t *testing.T) {
+	s := open(t)
+	for _, misspelt := range []obj{
+		{"options": obj{"allowComands": []string{"ls"}}}, {"alowedDirectories": []string{"/"}}, {"denyCommands": []string{"ls"}},
+		{"allowedDirectories": []string{}},
+	} {
+		refused[schema.InvalidParamsData](s.beginBad("initialize", misspelt), schema.KindInvalidParams)
+	}
+	root := t.TempDir()
+	p := s.initialize("rootDirectory", root, "allowedDirectories", []string{root},
+		"options", obj{"allowCommands": []string{}, "denyCommands": []string{"rm", "dd"}, "secretInput": "clientOnly", "confirm": obj{"start": "ask", "kill": "deny"}}).Policy
+	equal(t, "root", p.RootDirectory, root)
+	equal(t, "directories", *p.AllowedDirectories, 1)
+	equal(t, "allowed", *p.AllowCommands, 0)
+	equal(t, "denied", *p.DenyCommands, 2)
+	equal(t, "secretInput", p.SecretInput, schema.SecretInputClientOnly)
+	equal(t, "confirm of one who cannot be asked", p.Confirm,
+		schema.ConfirmInEffect{Start: schema.ConfirmVerdictDeny, Write: schema.ConfirmVerdictAllow, Kill: schema.ConfirmVerdictDeny})
+
+	p = open(t).initialize("capabilities", obj{"confirm": true}, "options", obj{"confirm": obj{"start": "ask"}, "denyCommands": []string{}}).Policy
+	equal(t, "confirm", p.Confirm.Start, schema.ConfirmVerdictAsk)
+	if p.AllowedDirectories != nil || p.AllowCommands != nil || p.DenyCommands != nil || p.SecretInput != schema.SecretInputAny {
+		t.Errorf("without restrictions: %+v", p)
 	}
 }
 

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"errors"
+	"strings"
 
 	"shelld/jobs"
 	"shelld/schema"
@@ -17,13 +18,24 @@ func (s *Server) jobSearch(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
+	if p.Literal != nil && p.Multiline != nil {
+		return jobs.Invalid("/multiline", "multiline is of a pattern; a literal is found as it stands, also over line ends")
+	}
 	spec := s.searchSpec(&p)
 	if err := spec.Compile(); err != nil {
 		return err
 	}
 	if p.Handle == nil {
 		all := s.mgr.SearchTargets(or(p.Group, "")) // as they are in this request's turn
-		r.await(func() (any, error) { return s.search(r, spec, all) })
+		groups := s.groupsBut(p.Group)
+		r.await(func() (any, error) {
+			res, err := s.search(r, spec, all)
+			if err != nil {
+				return nil, err
+			}
+			res.Groups = groups
+			return res, nil
+		})
 		return nil
 	}
 	j, err := s.job(p.Handle)
@@ -45,12 +57,31 @@ func (s *Server) jobSearch(r *request) error {
 	return nil
 }
 
-func (s *Server) search(r *request, spec *jobs.SearchSpec, targets []jobs.SearchTarget) (any, error) {
+func (s *Server) search(r *request, spec *jobs.SearchSpec, targets []jobs.SearchTarget) (*schema.JobSearchResult, error) {
 	res, refused := s.mgr.Search(spec, targets, r.canceled)
 	if refused != nil {
 		return nil, refused
 	}
-	return searchResult(&res, spec.Context > 0), nil
+	w := searchResult(&res, spec.Context > 0)
+	return &w, nil
+}
+
+// groupsBut are the groups that could have been meant where no known job has this one. Nil if one
+// has, or none is asked for.
+func (s *Server) groupsBut(group *string) []string {
+	if group == nil {
+		return nil
+	}
+	set := map[string]bool{}
+	for _, j := range s.mgr.All() {
+		if j.Group() == *group {
+			return nil
+		}
+		if j.Group() != "" {
+			set[j.Group()] = true
+		}
+	}
+	return firstSorted(set, maxGroups)
 }
 
 // searchSpec is a search's params as the engine takes them.
@@ -64,8 +95,9 @@ func (s *Server) searchSpec(p *schema.JobSearchParams) *jobs.SearchSpec {
 	if p.Flags == nil && p.Pattern != nil {
 		spec.Flags = "m"
 	}
+	spec.Lines = p.Pattern != nil && !or(p.Multiline, strings.Contains(spec.Flags, "s"))
 	if c := p.Cursor; c != nil {
-		spec.Cursor = &jobs.SearchPlace{Job: jobs.ID(c.Handle), Stream: jobs.Stream(c.Stream), Offset: c.Offset}
+		spec.Cursor = &jobs.SearchPlace{Job: jobs.ID(c.Handle), Stream: jobs.Stream(c.Stream), Offset: c.Offset, Reverse: or(c.Reverse, false)}
 	}
 	return spec
 }
@@ -77,8 +109,9 @@ func searchResult(res *jobs.SearchResult, context bool) schema.JobSearchResult {
 	}
 	if n := res.Next; n != nil {
 		w.StoppedBy = optional(schema.SearchEnd(res.End))
-		w.Cursor = &schema.SearchCursor{Handle: int64(n.Job), Stream: schema.Stream(n.Stream), Offset: n.Offset}
+		w.Cursor = &schema.SearchCursor{Handle: int64(n.Job), Stream: schema.Stream(n.Stream), Offset: n.Offset, Reverse: optional(n.Reverse)}
 	}
+	w.Searched = &schema.Searched{Jobs: int64(res.Jobs), Bytes: res.Bytes}
 	for _, g := range res.Gaps {
 		w.Gaps = append(w.Gaps, schema.SearchGap{Handle: int64(g.Job), Stream: schema.Stream(g.Stream), From: g.From, To: g.To})
 	}
@@ -88,7 +121,7 @@ func searchResult(res *jobs.SearchResult, context bool) schema.JobSearchResult {
 func searchMatch(m *jobs.SearchMatch, context bool) schema.SearchMatch {
 	w := schema.SearchMatch{
 		Handle: int64(m.Job), Stream: schema.Stream(m.Stream), Offset: m.Start, EndOffset: m.End,
-		Text: m.Text, Line: m.Line, Truncated: optional(m.Cut),
+		Text: m.Text, Line: m.Line, Truncated: optional(m.Cut), Limited: optional(m.Limited),
 	}
 	if len(m.Groups) > 0 {
 		w.Groups = m.Groups

@@ -51,7 +51,8 @@ func TestSearch(t *testing.T) {
 	equal(t, "groups", fmt.Sprint(*m.Groups[0], *m.Groups[1]), "errorfive")
 	equal(t, "named", *m.Named["word"], "error")
 	equal(t, "nothing", len(s.search("literal", "nowhere").Matches), 0)
-	equal(t, "without m", len(s.search("pattern", "^two", "flags", "").Matches), 0)
+	equal(t, "a line", len(s.search("pattern", "^two", "flags", "").Matches), 1)
+	equal(t, "without m", len(s.search("pattern", "^two", "flags", "", "multiline", true).Matches), 0)
 	s.kill(live)
 }
 
@@ -83,6 +84,9 @@ func TestSearchRefused(t *testing.T) {
 	}
 	for _, p := range []obj{
 		{"literal": "a", "flags": "m"}, {"pattern": "a", "flags": "mm"}, {"handle": h, "stream": "pty", "literal": "a"},
+		{"literal": "a", "from": 40, "to": 10}, {"literal": "a", "multiline": true}, {"pattern": `a\n`}, {"pattern": `a[^]b`, "flags": "i"},
+		{"literal": "a", "handle": h, "cursor": obj{"handle": 77, "stream": "stdout", "offset": 0}},
+		{"literal": "a", "cursor": obj{"handle": h, "stream": "stdout", "offset": 0, "reverse": true}},
 	} {
 		refused[none](s.begin("job/search", p), schema.KindInvalidParams)
 	}
@@ -118,5 +122,68 @@ func TestSearchFits(t *testing.T) {
 	}
 	if n < 3 {
 		t.Errorf("%d pages", n)
+	}
+}
+
+// TestSearchNothing: where nothing is found it is told whether anything was looked at.
+func TestSearchNothing(t *testing.T) {
+	s := start(t)
+	h := s.run("seq 20", "group", "g").Job.Handle
+	file := s.run("seq 20", "group", "h", "stdoutFile", t.TempDir()+"/out").Job.Handle
+	for _, test := range []struct {
+		params      []any
+		jobs, bytes int64
+		groups      string
+	}{
+		{[]any{"handle", h}, 1, 51, "[]"},
+		{[]any{"handle", h, "from", 1000}, 1, 0, "[]"},
+		{[]any{"handle", file}, 1, 0, "[]"},
+		{[]any{"group", "g"}, 1, 51, "[]"},
+		{[]any{"group", "nope"}, 0, 0, "[g h]"},
+	} {
+		r := s.search(append(test.params, "literal", "nowhere")...)
+		equal(t, fmt.Sprint(test.params), fmt.Sprint(r.Searched.Jobs, r.Searched.Bytes, " ", r.Groups), fmt.Sprint(test.jobs, test.bytes, " ", test.groups))
+	}
+}
+
+// TestSearchOverLines: a pattern that can match a line break stays in its line, unless it is told
+// that it may go on.
+func TestSearchOverLines(t *testing.T) {
+	s := start(t)
+	h := s.run(`echo building; echo; echo src/a.c:7:3: error: no; awk 'BEGIN { while (n++ < 90000) printf "a"; print "" }'`).Job.Handle
+	equal(t, "by line", found(s.search("handle", h, "pattern", `^[^:]+:\d+`))[0], fmt.Sprintf("%d stdout 10-19 src/a.c:7:3: error: no", h))
+	equal(t, "over lines", found(s.search("handle", h, "pattern", `^[^:]+:\d+`, "multiline", true))[0], fmt.Sprintf("%d stdout 0-19 building", h))
+	equal(t, "s", len(s.search("handle", h, "pattern", `building.+error`, "flags", "s").Matches), 1)
+	equal(t, "a break", len(s.search("handle", h, "pattern", `building\n\nsrc`, "multiline", true).Matches), 1)
+	r := s.search("handle", h, "pattern", `^a+$`)
+	equal(t, "what the limit has cut", *r.Matches[0].Limited, true)
+	if m := s.search("handle", h, "pattern", `error: no$`).Matches[0]; m.Limited != nil {
+		t.Error("a match that no limit has to do with is limited")
+	}
+}
+
+// TestWhereToLook: who asks for what is not there is told where it may be.
+func TestWhereToLook(t *testing.T) {
+	s := start(t)
+	file := t.TempDir() + "/out"
+	h := s.run("seq 20", "stdoutFile", file).Job.Handle
+	gone := s.run("true").Job.Handle
+	do[none](s, "job/remove", obj{"handle": gone})
+	for _, test := range []struct {
+		method string
+		params obj
+		want   string
+	}{
+		{"job/read", obj{"handle": h, "stream": "stdout"}, "goes to the file " + file},
+		{"job/search", obj{"handle": h, "stream": "stdout", "literal": "1"}, "goes to the file " + file},
+		{"job/search", obj{"pattern": `a\nb`}, `"multiline": true`},
+		{"job/get", obj{"handle": gone}, "was removed"},
+		{"job/get", obj{"handle": 4711}, "there has been no job 4711"},
+		{"job/get", obj{"handle": "nobody"}, "job/list"},
+	} {
+		a := s.begin(test.method, test.params).answer()
+		if a.Error == nil || !strings.Contains(a.Error.Message, test.want) {
+			t.Errorf("%s %v: %+v, want %s", test.method, test.params, a.Error, test.want)
+		}
 	}
 }

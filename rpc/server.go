@@ -271,10 +271,18 @@ func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
 
 // decode checks the params against their schema and stores them.
 func (r *request) decode(into any) error {
+	if err := r.wellFormed(); err != nil {
+		return err
+	}
+	return schema.DecodeParams(r.method, r.params, into)
+}
+
+// wellFormed refuses params that would not be decoded as they are.
+func (r *request) wellFormed() error {
 	if hasLoneSurrogate(r.params) {
 		return invalidParams(schema.FieldError{Message: `params have a lone surrogate (\ud800 to \udfff), which is no character and cannot be sent on`})
 	}
-	return schema.DecodeParams(r.method, r.params, into)
+	return nil
 }
 
 // hasLoneSurrogate says whether JSON has an escape that encoding/json would turn

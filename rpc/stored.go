@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"shelld/jobs"
@@ -24,22 +25,41 @@ func indented(v any) ([]byte, error) {
 // StoredInfo reads and finishes what servers have stored of jobs: info.json.
 type StoredInfo struct{}
 
-// Closed implements [jobs.InfoReader].
-func (StoredInfo) Closed(stored []byte) bool {
-	var known struct {
-		Status schema.Status `json:"status"`
+// ReadStored reads info.json, as far as this version understands it: one that another version
+// has stored may have members that the schema does not know. ok is false where it is none.
+func ReadStored(stored []byte) (known schema.JobInfo, ok bool) {
+	if json.Unmarshal(stored, &known) != nil || known.Handle < 1 || known.Status == "" {
+		return schema.JobInfo{}, false
 	}
-	return schema.ValidateStored(stored) == nil && json.Unmarshal(stored, &known) == nil && known.Status == schema.StatusClosed
+	for name, st := range known.Streams {
+		st.Kept = slices.DeleteFunc(st.Kept, func(r []int64) bool { return len(r) != 2 })
+		known.Streams[name] = st
+	}
+	return known, true
+}
+
+// Closed implements [jobs.InfoReader]. It does not ask the schema: what another version has
+// stored in the end is final.
+func (StoredInfo) Closed(stored []byte) bool {
+	known, ok := ReadStored(stored)
+	return ok && known.Status == schema.StatusClosed
 }
 
 // Finish implements [jobs.InfoReader]. An exit that was stored is a fact and stays; without
-// one it is lost with the server how the leader ended.
+// one it is lost with the server how the leader ended. What this version does not know is
+// left out.
 func (StoredInfo) Finish(stored []byte, l jobs.Leftover) ([]byte, error) {
 	lost := exit(&jobs.Exit{Reason: jobs.ReasonLost})
-	var known schema.JobInfo
-	if schema.ValidateStored(stored) != nil || json.Unmarshal(stored, &known) != nil || known.Argv == nil {
-		return checked(schema.LostInfo{Handle: int64(l.Handle), Status: string(schema.StatusClosed), Exit: *lost, OutputDirectory: l.Directory})
+	if known, ok := ReadStored(stored); ok {
+		if b, err := finished(known, lost, l); err == nil {
+			return b, nil
+		}
 	}
+	return checked(schema.LostInfo{Handle: int64(l.Handle), Status: string(schema.StatusClosed), Exit: *lost, OutputDirectory: l.Directory})
+}
+
+// finished is what was known of a job, as it is in the end; an error where that is too little.
+func finished(known schema.JobInfo, lost *schema.Exit, l jobs.Leftover) ([]byte, error) {
 	known.Status = schema.StatusClosed
 	if known.Exit == nil {
 		known.Exit = lost

@@ -115,6 +115,27 @@ func TestFinishedInfo(t *testing.T) {
 	}
 }
 
+// TestStoredByAnotherVersion: of what another version has stored, nothing is lost that is
+// understood, and what is final stays as it is.
+func TestStoredByAnotherVersion(t *testing.T) {
+	running := `{"handle": 7, "status": "running", "argv": ["x"], "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
+		"durationMs": 100, "cols": 0, "rows": 0, "background": [], "ports": [], "watches": [], "streams": {}, "outputDirectory": "/state/s/7", "priority": 1}`
+	closed := strings.Replace(running, `"running"`, `"closed", "exit": {"code": 3, "signal": null, "coreDumped": false, "reason": "tired"}`, 1)
+	if schema.ValidateStored([]byte(closed)) == nil {
+		t.Fatal("this version knows it all")
+	}
+	if !(rpc.StoredInfo{}).Closed([]byte(closed)) {
+		t.Error("what is final would be made anew")
+	}
+	b, err := rpc.StoredInfo{}.Finish([]byte(running), jobs.Leftover{Handle: 7, Directory: "/state/s/7"})
+	var j schema.JobInfo
+	if err = errors.Join(err, schema.ValidateStored(b), json.Unmarshal(b, &j)); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "exit", exitText(j.Exit), "lost")
+	equal(t, "argv", strings.Join(j.Argv, " "), "x")
+}
+
 // TestPastAtInitialize: the next server finishes what one has left that has died, and keeps
 // as much as it is told to.
 func TestPastAtInitialize(t *testing.T) {

@@ -21,6 +21,7 @@ func (s *Server) jobWrite(r *request) error {
 	if err != nil {
 		return err
 	}
+	in.Asker = r.asker()
 	r.release = j.Hold()
 	pending, refused := j.Write(in)
 	if refused != nil {

@@ -219,9 +219,20 @@ func (e *explainer) unknownMembers(s site) {
 	for _, name := range unknown[:min(len(unknown), maxFields)] {
 		f := FieldError{Pointer: s.pointer + "/" + escapeToken(name)}
 		f.DidYouMean, f.Allowed = suggestMember(name, allowed)
+		if _, is := members[f.DidYouMean]; is { // what is there already was not meant
+			f.DidYouMean, f.Allowed = suggestMember(name, notIn(allowed, members))
+		}
 		f.Message = "unknown member " + quoteShort(name) + didYouMean(f.DidYouMean)
 		e.add(f)
 	}
+}
+
+// notIn are the names that are no members yet.
+func notIn(names []string, members map[string]any) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		_, is := members[name]
+		return is
+	})
 }
 
 // missingMembers explains members that have to be there.

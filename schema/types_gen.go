@@ -42,6 +42,10 @@ const (
 type ClientConfirmParams struct {
 	// What would be done.
 	Action ConfirmAction `json:"action"`
+	// The id of the request that wants it, as it was spelled; of several questions for a
+	// group's jobs the same. Absent where it is longer than 4096 bytes, and where the server
+	// does not tell.
+	RequestID json.RawMessage `json:"requestId,omitempty"`
 	// The whole command of the start, or of the job that is to be ended: the line that a
 	// shell gets, with aliases replaced; argv as a POSIX shell would read it; for an
 	// interactive shell its path. Of write the input: text as it is, keys in angle brackets
@@ -556,7 +560,8 @@ type Hint struct {
 	Kind HintKind `json:"kind"`
 	// The word that could not be run; absent where it is not known.
 	Command *string `json:"command,omitempty"`
-	// Near names that are on PATH, the nearest first; absent if there are none.
+	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// denyCommands forbids; absent if there are none.
 	Suggestions []string `json:"suggestions,omitzero"`
 	// The file that was found and may not be run; absent if there is none.
 	Path *string `json:"path,omitempty"`
@@ -1051,7 +1056,8 @@ type EnvGetResult struct {
 	Value *string `json:"value"`
 	// Where it comes from; absent where there is no such variable.
 	Source *EnvSource `json:"source,omitempty"`
-	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// The value is not told here: it was set as a secret, or the name looks like one. Of
+	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
@@ -1064,7 +1070,8 @@ type EnvVariable struct {
 	Value *string `json:"value"`
 	// Where it comes from.
 	Source EnvSource `json:"source"`
-	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// The value is not told here: it was set as a secret, or the name looks like one. Of
+	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
 }
@@ -1142,7 +1149,8 @@ type EnvSetResult struct {
 	Value *string `json:"value"`
 	// For whom.
 	Scope EnvScope `json:"scope"`
-	// The value is not told: it was set as a secret, or the name looks like one. Else
+	// The value is not told here: it was set as a secret, or the name looks like one. Of
+	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
@@ -1405,7 +1413,8 @@ type CommandNotFoundData struct {
 	Kind string `json:"kind"`
 	// The program that was looked for.
 	Command string `json:"command"`
-	// Near names that are on PATH, the nearest first; may be empty.
+	// Near names that are on PATH, the nearest first, none that allowCommands or
+	// denyCommands forbids; may be empty.
 	Suggestions List[string] `json:"suggestions"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1859,8 +1868,9 @@ type ConfirmOptions struct {
 	// Of job/start, job/run and job/exec. Params, command and directory are looked at first,
 	// and allowCommands and denyCommands too, which no answer overrides. Default allow.
 	Start *ConfirmVerdict `json:"start,omitempty"`
-	// Of job/write, but for signal keys alone, and for what is answered to client/secret.
-	// Writes behind one that waits for an answer wait too. Default allow.
+	// Of job/write, but for one that writes nothing, for signal keys alone, and for what is
+	// answered to client/secret. Writes behind one that waits for an answer wait too.
+	// Default allow.
 	Write *ConfirmVerdict `json:"write,omitempty"`
 	// Of job/kill and job/signal. Timeouts, limits, a cancelled job/run and the server's end
 	// are not asked about. Default allow.
@@ -2115,7 +2125,53 @@ type Limits struct {
 	JobTimeoutMs *int64 `json:"jobTimeoutMs,omitempty"`
 }
 
-// InitializeParams: All members are optional; unknown ones are ignored at every level.
+// ConfirmInEffect: What becomes of the actions that options.confirm names.
+type ConfirmInEffect struct {
+	// Of job/start and job/run.
+	Start ConfirmVerdict `json:"start"`
+	// Of job/write.
+	Write ConfirmVerdict `json:"write"`
+	// Of job/kill and job/signal.
+	Kill ConfirmVerdict `json:"kill"`
+}
+
+// Policy: What holds on this connection of all that the params can forbid, as the server
+// has understood them. Of lists there is their length.
+type Policy struct {
+	// The directory in which jobs start that name none, and against which a relative cwd
+	// counts; absolute.
+	RootDirectory string `json:"rootDirectory"`
+	// How many directories jobs may start in; absent: there is no restriction.
+	AllowedDirectories *int64 `json:"allowedDirectories,omitempty"`
+	// How many command roots allowCommands has, 0: nothing may be started; absent: there is
+	// no such list.
+	AllowCommands *int64 `json:"allowCommands,omitempty"`
+	// How many command roots denyCommands has; absent: it forbids nothing.
+	DenyCommands *int64 `json:"denyCommands,omitempty"`
+	// What is allowed, asked about and denied. What options.confirm has as ask is deny here
+	// where the client has not got capabilities.confirm.
+	Confirm ConfirmInEffect `json:"confirm"`
+	// Who may type where a password is asked for.
+	SecretInput SecretInput `json:"secretInput"`
+}
+
+// Warning: A member of the params that the server does not know and has ignored.
+type Warning struct {
+	// JSON pointer (RFC 6901) to it, from the params.
+	Pointer string `json:"pointer"`
+	// What is odd, in words.
+	Message string `json:"message"`
+	// The nearest name that is known there; absent if none is near.
+	DidYouMean *string `json:"didYouMean,omitempty"`
+}
+
+// InitializeParams: All members are optional; unknown ones are ignored at every level,
+// and told in warnings of the result. But a server that has them refuses, as
+// invalidParams, what is nearly one of options, allowedDirectories,
+// options.allowCommands, denyCommands, confirm and secretInput, the members of
+// options.confirm, and options.env.inherit and exclude: misspelt by up to a third of its
+// letters, cut short, or, of the first six, given in options or beside it where it does
+// not belong. No later version names a member so.
 type InitializeParams struct {
 	// The version of the protocol that the client speaks; one that the server does not speak
 	// is unsupportedVersion. Default "1".
@@ -2131,7 +2187,8 @@ type InitializeParams struct {
 	// inside one of these, symlinks resolved; absolute. They are the directories that are
 	// there when initialize is read, and count where they lie then; one that is moved or
 	// removed, or put into the place of another, allows nothing. One that is not there is
-	// badWorkingDirectory. Default: no restriction.
+	// badWorkingDirectory. Default: no restriction; an empty list is invalidParams, since it
+	// could be meant for none.
 	AllowedDirectories []string `json:"allowedDirectories,omitzero"`
 	// What the client can answer or send.
 	Capabilities *ClientCapabilities `json:"capabilities,omitempty"`
@@ -2161,6 +2218,11 @@ type InitializeResult struct {
 	Platform Platform `json:"platform"`
 	// The limits in effect.
 	Limits Limits `json:"limits"`
+	// What is restricted. Absent where the server does not tell.
+	Policy *Policy `json:"policy,omitempty"`
+	// The members of the params that were ignored, at any level, sorted by their pointer;
+	// the first 20. Absent for none, and where the server does not tell.
+	Warnings []Warning `json:"warnings,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2479,7 +2541,7 @@ type JobKillResult struct {
 
 // JobListParams: Which jobs. Default: all.
 type JobListParams struct {
-	// true: live jobs alone. false: closed jobs alone. Default: both.
+	// true: live jobs alone, that is, not closed. false: closed jobs alone. Default: both.
 	Live *bool `json:"live,omitempty"`
 	// Jobs of this group alone. Default: of any.
 	Group *string `json:"group,omitempty"`
@@ -3011,6 +3073,17 @@ type SearchCursor struct {
 	Stream Stream `json:"stream"`
 	// The offset.
 	Offset int64 `json:"offset"`
+	// Whether the search is reversed. Absent: false.
+	Reverse *bool `json:"reverse,omitempty"`
+}
+
+// Searched: How much was looked at for one answer.
+type Searched struct {
+	// The jobs whose output was looked at.
+	Jobs int64 `json:"jobs"`
+	// The raw bytes of it, without what is not kept any more; 0 where from is behind the
+	// end, or where the output went to a file of the program's own.
+	Bytes int64 `json:"bytes"`
 }
 
 // SearchEnd: What has ended a search before all was searched. matches: maxMatches. bytes:
@@ -3050,9 +3123,13 @@ type SearchMatch struct {
 	Before []string `json:"before,omitzero"`
 	// The same of the lines after the one on which the match ends.
 	After []string `json:"after,omitzero"`
-	// Whether texts of this match are cut at their ends: text and groups have at most 4096
-	// bytes each, and one match with its lines no more than about maxBytes. Absent: false.
+	// Whether texts of this match are cut: text, groups and lines have at most 4096 bytes
+	// each, and one match with its lines no more than about maxBytes. Absent: false.
 	Truncated *bool `json:"truncated,omitempty"`
+	// Whether the limit of about 64 KiB on how far a match is followed may have decided
+	// where this one begins or ends. What stands at its end, as $ or a lookahead, may hold
+	// for that reason alone. Absent: false.
+	Limited *bool `json:"limited,omitempty"`
 }
 
 // SearchGap: A part of a stream that was to be searched and is not there any more,
@@ -3074,7 +3151,8 @@ type JobSearchParams struct {
 	// The job whose output is searched: its handle or its name. Default: each job that has
 	// started. Errors: jobNotFound.
 	Handle json.RawMessage `json:"handle,omitempty"`
-	// In place of handle: each job of this group, closed ones as well.
+	// In place of handle: each job of this group, closed ones as well; there may be none,
+	// and then groups says which there are.
 	Group *string `json:"group,omitempty"`
 	// An ECMAScript regular expression of 1 to 4096 characters.
 	Pattern *string `json:"pattern,omitempty"`
@@ -3085,6 +3163,11 @@ type JobSearchParams struct {
 	// matches line breaks), u (Unicode). A literal takes i alone. Default: m with a pattern,
 	// none with a literal.
 	Flags *string `json:"flags,omitempty"`
+	// Whether a match of the pattern may reach over line ends. Otherwise each line is
+	// searched by itself, without its LF: \s and [^:] match none, ^ and $ are the edges of
+	// the line, whatever flags says, and a pattern that names a line break is invalidParams.
+	// A literal is found as it stands either way. Default: whether flags has s.
+	Multiline *bool `json:"multiline,omitempty"`
 	// What is looked at. Default plain.
 	On *SearchTarget `json:"on,omitempty"`
 	// The stream to search. Absent: each stream.
@@ -3092,8 +3175,8 @@ type JobSearchParams struct {
 	// Where in each stream a match may begin at the earliest; negative: so many bytes before
 	// the end. Default: at the first byte.
 	From *int64 `json:"from,omitempty"`
-	// Where a match may begin no more; negative: so many bytes before the end. Default: at
-	// the end.
+	// Where a match may begin no more, and not less than from; negative: so many bytes
+	// before the end. Default: at the end.
 	To *int64 `json:"to,omitempty"`
 	// Whether the same matches come in the opposite order: those of the job that was started
 	// last first, and in it the last one. Default false.
@@ -3108,7 +3191,9 @@ type JobSearchParams struct {
 	// Milliseconds after which the search ends with what it has found; null: never. Time
 	// that it waits for others is not counted. Default 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// The cursor of an answer to the same search, which then goes on there.
+	// The cursor of an answer to the same search, which then goes on there. One that this
+	// search cannot have had is invalidParams. Where its job was removed, the search goes on
+	// with the jobs behind it.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3126,6 +3211,11 @@ type JobSearchResult struct {
 	// For the next request: where this search goes on, so that no match is told twice and
 	// none is left out.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
+	// How much was looked at for this answer: nothing found in 0 bytes says nothing.
+	Searched *Searched `json:"searched,omitempty"`
+	// By group, where no job of it is known: the groups that known jobs have, at most 64,
+	// sorted.
+	Groups []string `json:"groups,omitzero"`
 	// What was to be searched and is not kept any more; absent: nothing.
 	Gaps []SearchGap `json:"gaps,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.

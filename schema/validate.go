@@ -79,17 +79,28 @@ func decodeLong(method string, params []byte, into any) error {
 	if err != nil {
 		return err
 	}
+	if method == "$/cancelRequest" { // The spelling of an id is kept, since answers echo it.
+		return decodeChecked(method, params, into)
+	}
+	var u unknowns
+	u.forget("", value, reflect.TypeOf(into))
+	return store(method, value, into)
+}
+
+// store has into hold a value that was checked and has no members that it does not know.
+func store(method string, value, into any) error {
 	if fields, ok := value.(map[string]any); ok && len(fields) == 0 {
 		return nil
 	}
-	if method != "$/cancelRequest" { // The spelling of an id is kept, since answers echo it.
-		forgetUnknown(value, reflect.TypeOf(into))
-		if params, err = json.Marshal(value); err != nil {
-			return fmt.Errorf("schema: encode the params of %s: %w", method, err)
-		}
-	}
-	err = json.Unmarshal(params, into)
+	params, err := json.Marshal(value)
 	if err != nil {
+		return fmt.Errorf("schema: encode the params of %s: %w", method, err)
+	}
+	return decodeChecked(method, params, into)
+}
+
+func decodeChecked(method string, params []byte, into any) error {
+	if err := json.Unmarshal(params, into); err != nil {
 		return fmt.Errorf("schema: decode the params of %s: %w", method, err)
 	}
 	return nil

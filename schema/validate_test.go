@@ -59,6 +59,8 @@ var badParams = []struct {
 	{"job/start", `{"Command":"ls","workdir":"/"}`, []FieldError{
 		{Pointer: "/Command", Message: `unknown member "Command"; did you mean "command"?`, DidYouMean: "command", Allowed: []string{"command"}},
 		{Pointer: "/workdir", Message: `unknown member "workdir"; did you mean "cwd"?`, DidYouMean: "cwd", Allowed: []string{"cwd"}}}},
+	{"job/remove", `{"handle":1,"job":1}`, []FieldError{ // what is there already was not meant
+		{Pointer: "/job", Message: `unknown member "job"`, Allowed: []string{"keepFiles"}}}},
 	{"job/write", `{"handle":1,"text":"x"}`, []FieldError{
 		{Pointer: "/text", Message: `unknown member "text"; did you mean "input"?`, DidYouMean: "input",
 			Allowed: []string{"appendNewline", "eof", "handle", "ifWaiting", "input", "keys", "secret", "send", "wait"}}}},

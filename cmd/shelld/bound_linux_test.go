@@ -177,6 +177,47 @@ func TestServerShortOfDescriptors(t *testing.T) {
 	}
 }
 
+// TestReadShortOfDescriptors: output that is kept is not told as gone where there is no
+// descriptor to read it with, and no read goes past it.
+func TestReadShortOfDescriptors(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	s := startServed(t)
+	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Persist: &schema.PersistOptions{Directory: &state}}}, nil)
+	s.call(t, "job/run", object{"command": "seq 10", "stderr": "merge"}, nil)
+	none := func(soft uint64) {
+		t.Helper()
+		var all unix.Rlimit
+		pid := s.cmd.Process.Pid
+		err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &all)
+		if all.Cur = soft; err == nil {
+			err = unix.Prlimit(pid, unix.RLIMIT_NOFILE, &all, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	none(3)
+	for method, params := range map[string]object{
+		"job/read":   {"handle": 1, "stream": "stdout"},
+		"job/search": {"handle": 1, "literal": "9"},
+	} {
+		if data := s.refuses(t, schema.KindResourceUnavailable, method, params); data["retryable"] != true {
+			t.Errorf("%s: %v", method, data)
+		}
+	}
+	none(200)
+	var r schema.JobReadResult
+	s.call(t, "job/read", object{"handle": 1, "stream": "stdout"}, &r)
+	if r.Offset != 0 || r.Gap != nil || r.NextOffset != 21 {
+		t.Errorf("read by the cursor after that: %+v", r)
+	}
+	s.call(t, "shutdown", struct{}{}, nil)
+	_ = s.stdin.Close()
+	<-s.client.Done()
+	s.ended(t, 0)
+}
+
 // TestTooManyAllowedDirectories: each is held by a descriptor, and where there are too few of
 // those, those that were had come back.
 func TestTooManyAllowedDirectories(t *testing.T) {

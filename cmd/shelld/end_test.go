@@ -123,6 +123,35 @@ func (s *served) call(t *testing.T, method string, params, result any) {
 	}
 }
 
+// keepIn initializes the server, which stores so much of a stream at most in that directory. events
+// are those that are heard; nil: the usual ones.
+func (s *served) keepIn(t *testing.T, state string, most int64, events []string) schema.InitializeResult {
+	t.Helper()
+	var r schema.InitializeResult
+	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
+		Events: events, Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: &most},
+	}}, &r)
+	return r
+}
+
+// shutDown ends the server as a client does that has no more to do, and checks how it ended.
+func (s *served) shutDown(t *testing.T) {
+	t.Helper()
+	s.call(t, "shutdown", schema.ShutdownParams{}, nil)
+	_ = s.stdin.Close()
+	<-s.client.Done()
+	s.ended(t, 0)
+}
+
+// kill ends the server in the middle of what it does, and returns when all that it had sent was read.
+func (s *served) kill(t *testing.T) {
+	t.Helper()
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-s.client.Done()
+}
+
 // ended awaits the server's end and checks its status, and that its job is gone.
 func (s *served) ended(t *testing.T, status int) {
 	t.Helper()

@@ -45,10 +45,7 @@ func TestFilesOutliveTheServer(t *testing.T) {
 	case <-time.After(watchdog):
 		t.Fatal("there is no output")
 	}
-	if err := s.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	<-s.client.Done()
+	s.kill(t)
 	mu.Lock()
 	defer mu.Unlock()
 	stored, err := os.ReadFile(filepath.Join(*r.StateDirectory, r.SessionID, "1", "stdout.txt"))

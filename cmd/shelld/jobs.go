@@ -42,7 +42,8 @@ type pastJobs struct {
 	*jobs.Past // nil: there is none
 	dir        string
 	out        io.Writer
-	terminal   bool // out is one: no control character of a job's may reach it
+	terminal   bool   // out is one: no control character of a job's may reach it
+	release    func() // has signals end the command at once, since it changes nothing more
 }
 
 // storedJobs shows what is stored of jobs. It exits with 0, with 1 if something did not
@@ -92,11 +93,12 @@ func runJobs(c jobsCommand, args []string) int {
 	if status >= 0 {
 		return status
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // the second signal does what it does to any program
+	all, end := context.WithCancel(context.Background())
+	defer end()
+	ctx, release := heedSignals(all)
 	p, err := openPast(*dir)
 	if err == nil {
+		p.release = release
 		err = run(ctx, p, rest)
 		if p.Past != nil {
 			err = errors.Join(err, p.Close())
@@ -109,10 +111,37 @@ func runJobs(c jobsCommand, args []string) int {
 		return 1
 	}
 	fmt.Fprintf(os.Stderr, "%s: %s\n", fs.Name(), printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	if by, ok := errors.AsType[errInterrupted](err); ok {
+		return statusSignal + int(by.Signal)
+	}
 	if bad := (errUsage{}); errors.As(err, &bad) {
 		return 2
 	}
 	return 1
+}
+
+// errInterrupted is the cause of what was ended by a signal.
+type errInterrupted struct{ syscall.Signal }
+
+func (errInterrupted) Error() string { return "interrupted" }
+
+// heedSignals returns a context that the first signal ends, and is the cause of. The second does
+// what it does to any program, and so does the first after release.
+func heedSignals(parent context.Context) (ctx context.Context, release func()) {
+	ctx, interrupt := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	release = func() { signal.Stop(signals) }
+	go func() {
+		select {
+		case s := <-signals:
+			release()
+			interrupt(errInterrupted{s.(syscall.Signal)}) // Those that were asked for are of this type.
+		case <-ctx.Done():
+			release()
+		}
+	}()
+	return ctx, release
 }
 
 // parseMixed reads flags that may stand before and behind what is no flag, and returns that.
@@ -170,8 +199,9 @@ func (p *pastJobs) all(ctx context.Context) ([]jobs.PastJob, error) {
 	}
 	_, err := p.Tidy(ctx, nil, false)
 	if err != nil && ctx.Err() != nil {
-		return nil, err
+		return nil, context.Cause(ctx)
 	}
+	p.release() // What follows only looks, and would not notice.
 	// Where nothing can be changed, or somebody else is at it, it can be looked at.
 	return p.Jobs(ctx)
 }

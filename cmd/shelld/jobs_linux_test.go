@@ -1,34 +1,36 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log/slog"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"shelld/jobs"
+	"shelld/rpc"
 	"shelld/schema"
 )
 
 // leave has a server run commands to their ends, and end. It returns the session's name.
-func leave(t *testing.T, state string, jobs ...map[string]any) string {
+func leave(t *testing.T, state string, commands ...map[string]any) string {
 	t.Helper()
 	s := startServed(t)
-	var r schema.InitializeResult
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
-		Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(128 << 10))},
-	}}, &r)
-	for _, j := range jobs {
+	r := s.keepIn(t, state, 128<<10, nil)
+	for _, j := range commands {
 		j["wait"] = map[string]any{"until": []map[string]any{{"closed": true}}, "timeoutMs": watchdog.Milliseconds()}
 		s.call(t, "job/start", j, nil)
 	}
-	s.call(t, "shutdown", struct{}{}, nil)
-	_ = s.stdin.Close()
-	<-s.client.Done()
-	s.ended(t, 0)
+	s.shutDown(t)
 	return r.SessionID
 }
 
@@ -44,7 +46,7 @@ func TestStoredJobs(t *testing.T) {
 		map[string]any{"command": "seq 100000", "mode": "pipe"},
 		map[string]any{"command": "kill -9 $$", "mode": "pipe"},
 	)
-	second := leave(t, state, map[string]any{"command": "echo one more"})
+	second := leave(t, state, map[string]any{"command": "echo one more", "record": true})
 	run := func(args ...string) string {
 		t.Helper()
 		out, log := shelldJobs(t, 0, append(args, "-dir", state)...)
@@ -67,17 +69,17 @@ func TestStoredJobs(t *testing.T) {
 	look(run(), `^JOB +STARTED +TIME +SIZE +STATE +COMMAND$`,
 		`^[0-9a-f]+/1 .* exit 3 +printf '\\033.*; exit 3 # ␛]0;evil␇␛\[31mred<U\+009B>31m<U\+202E>$`,
 		`^[0-9a-f]+/2 .* exit 0 +sh -c 'seq 1 30; echo oops >&2; printf end'$`,
-		`^[0-9a-f]+/3 .* exit 0 +seq 100000$`, `^[0-9a-f]+/4 .* SIGKILL +kill -9 \$\$$`, `^[0-9a-f]+/1 .* exit 0 +echo one more$`)
+		`^[0-9a-f]+/3 .* exit 0 +seq 100000$`, `^[0-9a-f]+/4 .* SIGKILL +kill -9 \$\$$`, `^[0-9a-f]+/1 .* exit 0, recorded +echo one more$`)
 	var told struct {
 		StateDirectory string
 		Jobs           []storedJob
 	}
 	text := run("-json")
 	look(text)
-	if err := json.Unmarshal([]byte(text), &told); err != nil || told.StateDirectory != state || len(told.Jobs) != 5 || told.Jobs[4].Job != second+"/1" || told.Jobs[0].Live {
+	if err := json.Unmarshal([]byte(text), &told); err != nil || told.StateDirectory != state || len(told.Jobs) != 5 || told.Jobs[4].Job != second+"/1" || told.Jobs[0].Live || told.Jobs[0].Recording != nil || *told.Jobs[4].Recording != "session.cast" {
 		t.Errorf("%v: %s", err, text)
 	}
-	look(run("show", "last"), "^job +"+second+"/1$", `^state +exit 0$`, `^command +echo one more$`, `^pty +10 bytes$`, "^file +"+filepath.Join(state, second, "1", "stdout.txt"))
+	look(run("show", "last"), "^job +"+second+"/1$", `^state +exit 0$`, `^command +echo one more$`, `^pty +10 bytes$`, "^recording +"+filepath.Join(state, second, "1", "session.cast"), "^file +"+filepath.Join(state, second, "1", "stdout.txt"))
 	look(run("show", first+"/3"), `^stdout +588895 bytes, stored: 0 to 16384, \d+ to 588895$`)
 	look(run("show", first+"/1"), `^description +␛]0;evil`)
 	look(run("show", "-json", first+"/1"), `\\u001b\]0;evil.*\\u009b31m`)
@@ -92,7 +94,7 @@ func TestStoredJobs(t *testing.T) {
 		"tail -n 0 -stream stdout FIRST/2":      "",
 		"tail FIRST/3 -n 2":                     "99999\n100000\n",
 		"tail FIRST/4":                          "",
-		"search -F -i ONE":                      randomPart(second)[:4] + "/1 stdout:1: one more\n",
+		"search -F -i ONE last":                 randomPart(second)[:4] + "/1 stdout:1: one more\n",
 		"search ^oo.s$ FIRST/2":                 randomPart(first)[:4] + "/2 stderr:1: oops\n",
 		"search ^red<U.009B>x$ FIRST/1 FIRST/2": randomPart(first)[:4] + "/1 stdout:1: red<U+009B>x\n",
 	} {
@@ -100,7 +102,17 @@ func TestStoredJobs(t *testing.T) {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
 	}
-	look(run("search", `\[shelld:.*offsets`, first+"/3"), `^[0-9a-f]{4}/3 stdout:\d+: \[shelld: \d+ bytes omitted here, offsets 16384 to \d+\]$`)
+	// What stands in the place of what is missing was not written by the job, and what it has written
+	// behind that is on a line whose number nobody knows.
+	gap := regexp.MustCompile(`^[0-9a-f]{4}/3 stdout: \d+ bytes are not kept and were not searched, offsets 16384 to \d+\n$`)
+	for pattern, want := range map[string]string{`\[shelld:.*offsets`: "", "^99999$": "/3 stdout@588882: 99999\n", "^12$": "/3 stdout:12: 12\n"} {
+		if want != "" {
+			want = randomPart(first)[:4] + want
+		}
+		if out, log := shelldJobs(t, map[bool]int{true: 1}[want == ""], "search", pattern, first+"/3", "-dir", state); out != want || !gap.MatchString(log) {
+			t.Errorf("search %s: %q, %q, want %q", pattern, out, log, want)
+		}
+	}
 	if all := run("tail", "-all", first+"/3"); !strings.HasPrefix(all, "1\n2\n") || !strings.HasSuffix(all, "\n100000\n") || strings.Count(all, " bytes omitted here, ") != 1 {
 		t.Errorf("all has %d bytes", len(all))
 	}
@@ -110,10 +122,14 @@ func TestStoredJobs(t *testing.T) {
 		"tail " + first + "/9":          "there is no stored job",
 		"tail -stream pipe " + first:    "names no job",
 		"tail -stream stderr FIRST/1":   "nothing is stored of stderr",
-		"search -F nowhere-to-be-found": "",
+		"search -F nowhere-to-be-found": "are not kept and were not searched",
+		"search (?<=a)b":                "syntax of Go",
+		"tail -n -5 last":               "from 0 on",
+		"tail -n 5 -all last":           "one of them",
+		"list list":                     "a command comes before its flags: shelld jobs list",
 	} {
 		status := 1
-		if strings.Contains(want, "names no") {
+		if strings.Contains(want, "names no") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "of Go") || strings.HasPrefix(want, "a command") {
 			status = 2
 		}
 		if out, log := shelldJobs(t, status, append(strings.Fields(strings.ReplaceAll(args, "FIRST", first)), "-dir", state)...); !strings.Contains(log, want) || out != "" {
@@ -133,13 +149,16 @@ func TestJobsOfALivingServer(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	s := startServed(t)
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
-		Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(128 << 10))},
-	}}, nil)
+	s.keepIn(t, state, 128<<10, nil)
+	until := func(pattern string) map[string]any {
+		return map[string]any{"until": []map[string]any{{"pattern": pattern, "flags": "m"}}, "maxBytes": 0}
+	}
+	var started schema.JobStartResult
 	s.call(t, "job/start", map[string]any{
-		"command": "seq 100000; read x", "mode": "pipe", "stdin": "open",
-		"wait": map[string]any{"until": []map[string]any{{"pattern": "^100000$", "flags": "m"}}, "maxBytes": 0},
-	}, nil)
+		"command": "seq 50000; read x; seq 50001 100000; read x", "mode": "pipe", "stdin": "open", "wait": until("^50000$"),
+	}, &started)
+	awaitFile(t, filepath.Join(*started.Job.OutputDirectory, "info.json"))
+	s.call(t, "job/write", map[string]any{"handle": 1, "input": "\n", "wait": until("^100000$")}, nil)
 	out, log := shelldJobs(t, 0, "prune", "-all", "-dir", state)
 	if !strings.HasPrefix(out, "0 jobs deleted") || log != "" {
 		t.Errorf("pruned: %s%s", out, log)
@@ -148,15 +167,93 @@ func TestJobsOfALivingServer(t *testing.T) {
 	if out, log := shelldJobs(t, 0, "tail", "-dir", state, "last"); log != "" || out != "99991\n99992\n99993\n99994\n99995\n99996\n99997\n99998\n99999\n100000\n" {
 		t.Errorf("the tail is %q; %s", out, log)
 	}
-	if out, _ := shelldJobs(t, 0, "-dir", state); !strings.Contains(out, " running ") && !strings.Contains(out, " starting") {
+	if out, _ := shelldJobs(t, 0, "-dir", state); !strings.Contains(out, " running ") {
 		t.Errorf("the list is %s", out)
 	}
-	s.call(t, "shutdown", struct{}{}, nil)
-	_ = s.stdin.Close()
-	<-s.client.Done()
-	s.ended(t, 0)
+	// info.json was written when it had started; what is shown is what there is.
+	var listed struct {
+		Jobs []struct{ Info schema.JobInfo }
+	}
+	if text, _ := shelldJobs(t, 0, "list", "-json", "-dir", state); json.Unmarshal([]byte(text), &listed) != nil || len(listed.Jobs) != 1 || listed.Jobs[0].Info.Streams["stdout"].NextOffset != 588895 {
+		t.Errorf("listed are %+v", listed)
+	}
+	if text, _ := shelldJobs(t, 0, "show", "last", "-dir", state); !regexp.MustCompile(`(?m)^stdout +588895 bytes, stored: 0 to 16384, \d+ to 588895$`).MatchString(text) {
+		t.Errorf("it is shown as %s", text)
+	}
+	s.shutDown(t)
 	if j := jobsOf(t, state)[1]; j.state() != "shutdown" || j.Live {
 		t.Errorf("it is %s, live %v", j.state(), j.Live)
+	}
+}
+
+// TestSearchBehindALongLine: a line that is looked at in pieces counts as one.
+func TestSearchBehindALongLine(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"})
+	text := "one\n" + strings.Repeat("x", 3*maxPiece) + "\nthree\n" // A server would need a larger cap.
+	if err := os.WriteFile(filepath.Join(state, session, "1", "stdout.txt"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := shelldJobs(t, 0, "search", "three", "-dir", state); !strings.HasSuffix(out, " stdout:3: three\n") {
+		t.Error(out)
+	}
+}
+
+// TestPruneThatFails: who prunes in a script learns that something has stayed.
+func TestPruneThatFails(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"}, map[string]any{"command": "echo two", "mode": "pipe"})
+	if err := os.WriteFile(filepath.Join(state, session, "1", "mine"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, log := shelldJobs(t, 1, "prune", "-all", "-dir", state)
+	if !strings.HasPrefix(out, "1 job deleted") || !strings.Contains(log, "mine is none of shelld's") || !strings.Contains(log, "1 job could not be deleted") {
+		t.Errorf("%s%s", out, log)
+	}
+}
+
+// TestInterruptedPrune: one who waits for somebody else to be done with the directory can be told
+// to end, once, and has deleted nothing.
+func TestInterruptedPrune(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	leave(t, state, map[string]any{"command": "echo text", "mode": "pipe"})
+	other, err := jobs.OpenPast(state, rpc.StoredInfo{}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.Tidy(t.Context(), nil, false); err != nil {
+		t.Fatal(err)
+	}
+	for sig, status := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		cmd := exec.CommandContext(t.Context(), "shelld", "jobs", "prune", "-all", "-dir", state)
+		log, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		told := bufio.NewReader(log)
+		if first, err := told.ReadString('\n'); err != nil || !strings.Contains(first, "another shelld is tidying up in "+state) {
+			t.Errorf("it says %q, %v", first, err)
+		}
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Error(err)
+		}
+		rest, err := io.ReadAll(told)
+		if string(rest) != "shelld jobs prune: interrupted; nothing was deleted\n" || err != nil {
+			t.Errorf("%v: it says %q, %v", sig, rest, err)
+		}
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != status {
+			t.Errorf("%v: %v", sig, err)
+		}
+	}
+	if left := jobsOf(t, state); len(left) != 1 {
+		t.Errorf("left are %v", left)
 	}
 }
 
@@ -171,6 +268,44 @@ func TestClosedPipeOfJobs(t *testing.T) {
 		cmd.Stderr = &log
 		if out, err := cmd.Output(); err != nil || log.Len() > 0 || strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%s: %q %q, %v", c, out, &log, err)
+		}
+	}
+}
+
+// TestJobsRenewed: how long a job that lives has run is counted, and not what it was when it was
+// written down; what has ended stays as it was.
+func TestJobsRenewed(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	info := schema.JobInfo{StartedAt: began.Format(time.RFC3339Nano), DurationMs: 100}
+	for _, test := range []struct {
+		live   bool
+		ended  *string
+		status schema.Status
+		want   int64
+	}{
+		{true, nil, schema.StatusRunning, 60_000}, {false, nil, schema.StatusRunning, 100},
+		{true, ptr("2026-01-02T03:04:05.1Z"), schema.StatusExited, 100}, {true, nil, schema.StatusClosed, 100},
+	} {
+		j := storedJob{Live: test.live, Info: json.RawMessage(`{"new":1}`), known: info}
+		j.known.EndedAt, j.known.Status = test.ended, test.status
+		new(pastJobs).renew(&j, began.Add(time.Minute))
+		if j.known.DurationMs != test.want || !strings.Contains(string(j.Info), `"new":1`) {
+			t.Errorf("%+v: %d, %s", test, j.known.DurationMs, j.Info)
+		}
+	}
+}
+
+// awaitFile waits until there is a file.
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond) // Nobody tells of it.
+	defer tick.Stop()
+	for begun := time.Now(); ; <-tick.C {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		if time.Since(begun) > watchdog {
+			t.Fatalf("there is no %s", path)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"shelld/jobs"
+	"shelld/rpc"
 	"shelld/schema"
 )
 
@@ -26,7 +27,8 @@ type storedJob struct {
 	Handle    int64           `json:"handle"`
 	Live      bool            `json:"live"`
 	Directory string          `json:"directory"`
-	Files     []string        `json:"files"`
+	Files     []string        `json:"files"`     // of streams
+	Recording *string         `json:"recording"` // the name of its file; null where there is none
 	Bytes     int64           `json:"bytes"`
 	WrittenAt time.Time       `json:"writtenAt"`
 	Info      json.RawMessage `json:"info"` // info.json; null where there is none that can be read
@@ -56,16 +58,64 @@ func (p *pastJobs) stored(ctx context.Context) ([]storedJob, error) {
 			Directory: f.Directory, Files: f.Files, Bytes: f.Bytes, WrittenAt: f.Written.UTC(),
 			short: fmt.Sprintf("%s/%d", short[f.Session], f.Handle), past: f,
 		}
-		if schema.ValidateStored(f.Info) == nil && json.Unmarshal(f.Info, &j.known) == nil {
-			j.Info = f.Info
+		if known, ok := rpc.ReadStored(f.Info); ok {
+			j.Info, j.known = f.Info, known
 		}
 		if j.Files == nil {
 			j.Files = []string{}
 		}
+		if f.Recording != "" {
+			j.Recording = &f.Recording
+		}
+		p.renew(&j, time.Now())
 		all = append(all, j)
 	}
 	inOrder(all)
 	return all, nil
+}
+
+// renew brings what is told of a job that lives up to date, since info.json is written when
+// it starts and when it ends: how long it has run, and how much its files have.
+func (p *pastJobs) renew(j *storedJob, now time.Time) {
+	if !j.Live || j.Info == nil || j.known.Status == schema.StatusClosed {
+		return
+	}
+	if began, err := time.Parse(time.RFC3339Nano, j.known.StartedAt); err == nil && j.known.EndedAt == nil {
+		j.known.DurationMs = max(j.known.DurationMs, now.Sub(began).Milliseconds())
+	}
+	for name, st := range j.known.Streams {
+		j.known.Streams[name] = p.renewed(j, name, st)
+	}
+	var all map[string]any
+	if json.Unmarshal(j.Info, &all) != nil {
+		return
+	}
+	all["durationMs"], all["streams"] = j.known.DurationMs, j.known.Streams
+	if b, err := json.Marshal(all); err == nil {
+		j.Info = b
+	}
+}
+
+// renewed is what is known of a stream and its file. Where that cannot be read, as where it is not
+// there yet, what was known stays.
+func (p *pastJobs) renewed(j *storedJob, name string, st schema.StreamInfo) schema.StreamInfo {
+	file := jobs.StoredFiles[0]
+	if name == string(schema.StreamStderr) {
+		file = jobs.StoredFiles[1]
+	}
+	if !slices.Contains(j.Files, file) {
+		return st
+	}
+	out, err := p.Output(j.past, file)
+	if err != nil {
+		return st
+	}
+	defer out.Close()
+	st.NextOffset, st.Kept = max(st.NextOffset, out.NextOffset), nil
+	for _, r := range out.Kept {
+		st.Kept = append(st.Kept, []int64{r.From, r.To})
+	}
+	return st
 }
 
 // inOrder has sessions in the order of what they started first, since their names tell no more
@@ -188,7 +238,7 @@ func listFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) erro
 	asJSON := fs.Bool("json", false, "print JSON, for programs")
 	return func(ctx context.Context, p *pastJobs, args []string) error {
 		if len(args) > 0 {
-			return errUsage{fmt.Errorf("there is nothing to do with %q; see -h", args[0])}
+			return errUsage{listArgument(args[0])}
 		}
 		all, err := p.stored(ctx)
 		if err != nil {
@@ -204,6 +254,14 @@ func listFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) erro
 		_, err = p.out.Write([]byte(listTable(all, p.width())))
 		return err
 	}
+}
+
+// listArgument says what is wrong with something that stands behind list, or alone.
+func listArgument(arg string) error {
+	if slices.ContainsFunc(jobsCommands(), func(c jobsCommand) bool { return c.name == arg }) {
+		return fmt.Errorf("a command comes before its flags: shelld jobs %s [FLAGS]", arg)
+	}
+	return fmt.Errorf("there is nothing to do with %q; \"shelld jobs show JOB\" tells all of a job, and -h has the flags", arg)
 }
 
 func optionalText(s string) any {
@@ -256,7 +314,11 @@ func listTable(all []storedJob, width int) string {
 		if t, err := time.Parse(time.RFC3339Nano, j.known.StartedAt); err == nil {
 			started, took = t.Local().Format("2006-01-02 15:04:05"), span(time.Duration(j.known.DurationMs)*time.Millisecond)
 		}
-		rows = append(rows, []string{j.short, started, took, size(j.Bytes), j.state(), j.command()})
+		state := j.state()
+		if j.Recording != nil {
+			state += ", recorded"
+		}
+		rows = append(rows, []string{j.short, started, took, size(j.Bytes), state, j.command()})
 	}
 	var b strings.Builder
 	var widths [5]int
@@ -325,7 +387,7 @@ func (j *storedJob) text() string {
 	line("job", j.Job)
 	line("state", j.state())
 	if j.Live {
-		line("", "its server may be alive: what is shown is a moment old")
+		line("", "its server may be alive: state, title and the like are as they were written last; see job/get")
 	}
 	k := &j.known
 	line("command", j.command())
@@ -340,7 +402,7 @@ func (j *storedJob) text() string {
 	if k.Name != nil {
 		line("name", *k.Name)
 	}
-	line("directory", k.Cwd)
+	line("cwd", k.Cwd)
 	line("started", k.StartedAt)
 	if k.EndedAt != nil {
 		line("ended", *k.EndedAt)
@@ -355,6 +417,9 @@ func (j *storedJob) text() string {
 	}
 	for _, f := range j.Files {
 		line("file", filepath.Join(j.Directory, f))
+	}
+	if j.Recording != nil {
+		line("recording", filepath.Join(j.Directory, *j.Recording))
 	}
 	if e := k.OutputFileError; e != nil {
 		line("failed", e.Path+": "+e.Reason)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"time"
 
 	"shelld/jobs"
@@ -31,15 +32,44 @@ func pruneFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) err
 		var done jobs.TidyReport
 		if p.Past != nil {
 			var err error
-			if done, err = p.Tidy(ctx, &r, true); err != nil {
-				return fmt.Errorf("in %s: %w", p.dir, err)
+			if done, err = p.prune(ctx, &r); err != nil {
+				return err
 			}
 		}
-		if *asJSON {
-			return p.print(map[string]any{"deleted": done.Deleted, "freedBytes": done.Freed, "kept": done.Kept, "lost": done.Lost})
+		if err := p.printPruned(done, *asJSON); err != nil {
+			return err
 		}
-		_, err := fmt.Fprintf(p.out, "%s deleted, %s; %d of ended servers are kept\n", count(done.Deleted, "job"), size(done.Freed), done.Kept)
-		return err
+		if done.Failed > 0 {
+			return fmt.Errorf("%s could not be deleted; what is above says why", count(done.Failed, "job"))
+		}
+		return nil
+	}
+}
+
+func (p *pastJobs) printPruned(done jobs.TidyReport, asJSON bool) error {
+	if asJSON {
+		return p.print(map[string]any{"deleted": done.Deleted, "freedBytes": done.Freed, "kept": done.Kept, "lost": done.Lost})
+	}
+	_, err := fmt.Fprintf(p.out, "%s deleted, %s; %d of ended servers are kept\n", count(done.Deleted, "job"), size(done.Freed), done.Kept)
+	return err
+}
+
+// prune waits where somebody else tidies up, and says so.
+func (p *pastJobs) prune(ctx context.Context, keep *jobs.Retention) (jobs.TidyReport, error) {
+	done, err := p.Tidy(ctx, keep, false)
+	if errors.Is(err, jobs.ErrBusy) {
+		fmt.Fprintf(os.Stderr, "another shelld is tidying up in %s; waiting for it to end\n", printable(p.dir))
+		done, err = p.Tidy(ctx, keep, true)
+	}
+	switch by := context.Cause(ctx); {
+	case err == nil:
+		return done, nil
+	case by == nil || !errors.Is(err, ctx.Err()):
+		return done, fmt.Errorf("in %s: %w", p.dir, err)
+	case done.Deleted == 0:
+		return done, fmt.Errorf("%w; nothing was deleted", by)
+	default:
+		return done, fmt.Errorf("%w; %s deleted before that, %s", by, count(done.Deleted, "job"), size(done.Freed))
 	}
 }
 

@@ -20,7 +20,10 @@ func tailFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) erro
 	stream := fs.String("stream", "", "stdout or stderr; else both, under titles, where there are both")
 	return func(ctx context.Context, p *pastJobs, args []string) error {
 		if *lines < 0 {
-			return errUsage{errors.New("-n is a number of lines")}
+			return errUsage{errors.New("-n is a number of lines, from 0 on; they are counted from the end")}
+		}
+		if *all && given(fs, "n") {
+			return errUsage{errors.New("-all is all there is, and -n a number of lines: give one of them")}
 		}
 		j, err := p.find(ctx, args)
 		if err != nil {
@@ -40,6 +43,12 @@ func tailFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) erro
 		}
 		return nil
 	}
+}
+
+// given says whether a flag stands on the command line.
+func given(fs *flag.FlagSet, name string) (is bool) {
+	fs.Visit(func(f *flag.Flag) { is = is || f.Name == name })
+	return is
 }
 
 // streamFiles are the files of a stream, or of all.

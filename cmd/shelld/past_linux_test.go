@@ -102,10 +102,7 @@ func TestKilledUnderLoad(t *testing.T) {
 		return sent["1/stdout"] > 2*most && sent["2/pty"] > 1<<20 && sent["3/stdout"] >= 3<<20 && sent["3/stderr"] > 1<<20 && sent["4/pty"] > 2*most
 	}
 	s := startHeard(t, l.hear)
-	var r schema.InitializeResult
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
-		Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: ptr(int64(most))},
-	}}, &r)
+	r := s.keepIn(t, state, most, nil)
 	for _, p := range []schema.JobStartParams{
 		{Command: ptr(ruler(withoutEnd)), Mode: ptr(schema.ModePipe)},
 		{Command: ptr("stty raw; " + ruler(4<<20) + "; sleep 1000"), Mode: ptr(schema.ModePty)},
@@ -123,10 +120,7 @@ func TestKilledUnderLoad(t *testing.T) {
 		l.mu.Lock()
 		t.Fatalf("there is not enough output: %v", l.sent)
 	}
-	if err := s.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	<-s.client.Done()
+	s.kill(t)
 	lookAtOnce(t, state)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,10 +153,7 @@ func lookAtOnce(t *testing.T, state string) {
 	next := startServed(t)
 	next.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Persist: &schema.PersistOptions{Directory: &state}}}, nil)
 	group.Wait()
-	next.call(t, "shutdown", struct{}{}, nil)
-	_ = next.stdin.Close()
-	<-next.client.Done()
-	next.ended(t, 0)
+	next.shutDown(t)
 	// Whoever came last to the directory may have found another at it, who has done it by now.
 }
 
@@ -217,10 +208,7 @@ func TestCappedOutput(t *testing.T) {
 	head := most / 8
 	state := t.TempDir()
 	s := startServed(t)
-	var r schema.InitializeResult
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{
-		Events: []string{}, Persist: &schema.PersistOptions{Directory: &state}, Limits: &schema.LimitOptions{SpoolDiskBytes: &most},
-	}}, &r)
+	r := s.keepIn(t, state, most, []string{})
 	var started schema.JobStartResult
 	s.call(t, "job/start", schema.JobStartParams{Command: ptr(ruler(total) + "; read x"), Mode: ptr(schema.ModePipe), Stdin: json.RawMessage(`"open"`)}, &started)
 	await := func(n int64) {
@@ -260,6 +248,7 @@ func TestCappedOutput(t *testing.T) {
 		if b, x := read(head-100, 5000); string(b) != string(rulerAt(head-100, 100)) || x.NextOffset != head {
 			t.Errorf("%s: at the end of the head: %d bytes up to %d", when, len(b), x.NextOffset)
 		}
+		searchCapped(t, s, when, head, tail, total)
 	}
 	look("running")
 	s.call(t, "job/write", map[string]any{"handle": 1, "input": "\n", "wait": map[string]any{"until": []map[string]any{{"closed": true}}, "timeoutMs": 60_000}}, nil)
@@ -281,8 +270,28 @@ func TestCappedOutput(t *testing.T) {
 	if size, err := out.Seek(0, io.SeekEnd); err != nil || size != most+int64(len(marker)) {
 		t.Errorf("the file has %d bytes, %v", size, err)
 	}
-	s.call(t, "shutdown", struct{}{}, nil)
-	_ = s.stdin.Close()
-	<-s.client.Done()
-	s.ended(t, 0)
+	s.shutDown(t)
+}
+
+// searchCapped looks for lines of a ruler whose middle was dropped: those at both ends are found,
+// both ways, and the gap is told.
+func searchCapped(t *testing.T, s *served, when string, head, tail, total int64) {
+	t.Helper()
+	for _, off := range []int64{0, head - rulerLine, head, total / 2 / rulerLine * rulerLine, tail - rulerLine, tail, total - rulerLine} {
+		for _, reverse := range []bool{false, true} {
+			var r schema.JobSearchResult
+			s.call(t, "job/search", map[string]any{"handle": 1, "literal": fmt.Sprintf("%015x", off), "reverse": reverse, "timeoutMs": nil}, &r)
+			var found []int64
+			for _, m := range r.Matches {
+				found = append(found, m.Offset)
+			}
+			want := []int64{off}
+			if off >= head && off < tail {
+				want = nil
+			}
+			if !slices.Equal(found, want) || r.Truncated || len(r.Gaps) != 1 || r.Gaps[0].From != head || r.Gaps[0].To != tail {
+				t.Errorf("%s: the line at %d, reverse %v: found at %d, gaps %+v", when, off, reverse, found, r.Gaps)
+			}
+		}
+	}
 }

@@ -12,30 +12,38 @@ import (
 	"shelld/schema"
 )
 
-// The recording of a server that is killed is one up to its last whole line: what there is of it
-// is what was stored, and nothing is missing in between.
+// The recording of a server that is killed is one up to its last whole line, and no more is left
+// of it when somebody has looked: what there is is what was stored, and nothing is missing in between.
 func TestRecordingOutlivesTheServer(t *testing.T) {
 	needJobs(t)
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	s := startHeard(t, func(rpc.Notice) {})
-	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Events: []string{}}}, nil)
+	var about schema.InitializeResult
+	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Events: []string{}}}, &about)
 	var r schema.JobStartResult
 	s.call(t, "job/start", schema.JobStartParams{Argv: []string{"seq", "50000000"}, Record: ptr(true)}, &r)
 	path := filepath.Join(*r.Job.OutputDirectory, "session.cast")
 	wait := "until [ -e '" + path + "' ] && [ $(wc -c <'" + path + "') -ge 200000 ]; do sleep 0.01; done"
 	s.call(t, "job/run", schema.JobRunParams{Command: &wait}, nil)
-	if err := s.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	<-s.client.Done()
+	s.kill(t)
 	_ = s.cmd.Wait() // It was killed.
 
+	// A kill in the middle of a write leaves a part of a line; this one may have come between two.
+	if info, err := os.Stat(path); err != nil || os.Truncate(path, info.Size()-3) != nil {
+		t.Fatal("the recording cannot be cut: ", err)
+	}
+	if j := jobsOf(t, *about.StateDirectory)[r.Job.Handle]; j.state() != "lost" {
+		t.Errorf("the job is %s", j.state())
+	}
 	recording, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := bytes.Split(recording, []byte("\n"))
-	lines = lines[:len(lines)-1] // what is behind the last line end is no line
+	if last := len(lines) - 1; len(lines[last]) > 0 {
+		t.Errorf("behind the last line end stands %q", lines[last])
+	}
+	lines = lines[:len(lines)-1]
 	var header struct {
 		Version int
 		Term    struct{ Cols, Rows int }

@@ -9,7 +9,7 @@ import { Framing } from './framing.js';
 import { Rpc } from './rpc.js';
 import { Manager } from './manager.js';
 import { methods } from './methods.js';
-import { badParam, fail } from './errors.js';
+import { badParam, fail, nearest } from './errors.js';
 import { place } from './launch.js';
 import { checkParams } from './schema.js';
 import { capabilities, defaultLimits, events, platform } from './capabilities.js';
@@ -21,6 +21,17 @@ const stuckMs = 2000; // after which a stdout that takes nothing is given up at 
 function openStdout() {
   const stat = fs.fstatSync(1);
   return stat.isFIFO() || stat.isSocket() ? new net.Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
+}
+
+// refuseMisspelt refuses what is nearly a member that keeps something from being done: whoever
+// sent it would take himself for protected.
+function refuseMisspelt(at, given, protecting, known = []) {
+  for (const name of Object.keys(given).filter((key) => !known.includes(key))) {
+    const word = name.toLowerCase();
+    const near = (member) => word.length > 2 && (member.startsWith(word) || nearest(word, [member]).length > 0);
+    const meant = protecting.find((member) => near(member.toLowerCase()));
+    if (meant) throw badParam(`${at}/${name}`, `is not known; did you mean ${meant}?`, { didYouMean: meant });
+  }
 }
 
 class Server {
@@ -64,7 +75,10 @@ class Server {
     if (this.state === 'initialized' && method === 'initialize') fail('invalidRequest', 'the connection is initialized already');
   }
 
-  initialize({ protocolVersion = '1', rootDirectory, allowedDirectories, capabilities: client = {}, options = {} }) {
+  initialize({ protocolVersion = '1', rootDirectory, allowedDirectories, capabilities: client = {}, options = {}, clientInfo, processId, _meta, ...others }) {
+    refuseMisspelt('', others, ['allowedDirectories', 'options']);
+    refuseMisspelt('/options', options, ['allowedDirectories']);
+    refuseMisspelt('/options/env', options.env ?? {}, ['inherit', 'exclude'], ['inherit', 'include', 'exclude', 'set', 'login']);
     if (protocolVersion !== '1') fail('unsupportedVersion', `version ${protocolVersion} is not spoken here`, { supported: ['1'] });
     if (rootDirectory !== undefined) {
       if (!path.isAbsolute(rootDirectory)) throw badParam('/rootDirectory', 'must be absolute');

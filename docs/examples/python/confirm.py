@@ -3,6 +3,7 @@
 On a terminal you are that person; else a stand-in is, so that this runs anywhere.
 """
 import os
+import queue
 import sys
 import tempfile
 import threading
@@ -15,6 +16,9 @@ PERSON = "person"
 RULE = "rule"
 
 answered = []  # (who, question, outcome)
+asked = queue.Queue()  # the questions that a person was shown
+taken_back = []  # those that the server has withdrawn
+given_up = threading.Event()  # there is one
 
 
 def rule(question):
@@ -42,13 +46,31 @@ def ask_person(question):
     for stream in ("stdin", "stdout", "stderr"):
         if stream + "File" in question:
             print("    %s is the file %s" % (stream, shown(question[stream + "File"])))
+    asked.put(question)
     if not sys.stdin.isatty():
         return stand_in(question)
     answer = input("    Allow it? [o]nce, [a]lways for these programs, [n]o: ").strip().lower()
     return {"o": "once", "a": "always"}.get(answer, "deny")  # nobody allows anything by mistake
 
 
+def is_over(question):
+    return any(question is other for other in taken_back)
+
+
+def withdraw(question):
+    """Tells the person that a question is over, as when its request was cancelled.
+
+    A window would close here. What a terminal still reads is answered to nobody: the client drops it.
+    """
+    taken_back.append(question)
+    print("    Nobody has to say any more whether to %s: %s" % (question["action"], shown(question["command"])))
+    given_up.set()
+
+
 def stand_in(question):
+    if question["command"] == "sleep 2000":
+        given_up.wait(60)  # a person who thinks about it for too long
+        return "deny"
     if question["unknown"] or "rm" in question["roots"]:
         return "deny"
     return "always" if "touch" in question["roots"] else "once"
@@ -59,7 +81,11 @@ def confirm(question):
     who, outcome = RULE, rule(question)
     if outcome is None:
         with ONE_AT_A_TIME:
+            if is_over(question):  # while another one was on the screen
+                return {"outcome": "deny"}
             who, outcome = PERSON, ask_person(question)
+    if is_over(question):
+        return {"outcome": outcome}  # which the client does not send
     answered.append((who, question, outcome))
     print("    %s by the %s" % (outcome, who))
     return {"outcome": outcome}
@@ -81,7 +107,8 @@ def run(line):
 
 # No bound on answers: whoever is asked may take as long as he likes, and the server waits with him.
 with tempfile.TemporaryDirectory() as directory, \
-        Client(server_command(), answers={"client/confirm": confirm}, capabilities={"confirm": True},
+        Client(server_command(), answers={"client/confirm": confirm}, withdrawn=withdraw, capabilities={"confirm": True},
+               rootDirectory=directory, allowedDirectories=[directory],
                options={"confirm": {"start": "ask", "kill": "ask"}}, watchdog=None) as shelld:
     notes = os.path.join(directory, "notes")
 
@@ -103,6 +130,17 @@ with tempfile.TemporaryDirectory() as directory, \
             assert os.path.exists(notes) == there, "what was denied has been done"
         there = os.path.exists(notes)
     assert [question["unknown"] for _, question, _ in answered[-3:]] == [False, True, False], answered
+
+    print("$ sleep 2000, which the agent gives up:")
+    while not asked.empty():
+        asked.get()
+    request_id, gives_up = shelld.send("job/run", command="sleep 2000")
+    assert asked.get()["requestId"] == request_id, "a question tells for which request it is"
+    shelld.notify("$/cancelRequest", id=request_id)
+    failure = gives_up.exception()
+    assert isinstance(failure, ShelldError) and failure.kind == "canceled", failure
+    assert given_up.wait(60), "nobody was told that the question is over"
+    assert [question["command"] for question in taken_back] == ["sleep 2000"], taken_back
 
     print("$ sleep 1000, and its end:")
     try:

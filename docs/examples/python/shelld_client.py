@@ -7,6 +7,10 @@ The server asks something, too, of a client that says it can answer (see secret.
 
     Client(["shelld"], capabilities={"secret": True},
            answers={"client/secret": lambda params: {"value": getpass.getpass(params["prompt"])}})
+
+Other params of initialize are given by their names:
+
+    Client(["shelld"], rootDirectory="/src", allowedDirectories=["/src"], options={"denyCommands": ["rm"]})
 """
 import itertools
 import json
@@ -35,15 +39,19 @@ class ShelldError(Exception):
 class Client:
     """A running server. Requests may be sent from any thread, several at a time."""
 
-    def __init__(self, command, answers=None, capabilities=None, options=None, watchdog=WATCHDOG_S):
+    def __init__(self, command, answers=None, withdrawn=None, watchdog=WATCHDOG_S, **initialize):
         """answers: by method, a function from the params of a request of the server's to its result.
 
         Each runs in a thread of its own, since a person may take long, and may send requests.
+        withdrawn: called with the params of such a request that the server takes back, so that
+        nobody goes on answering it. It runs in the reading thread, and must not block.
         watchdog: for how many seconds at most an answer is waited for; None: as long as it takes.
+        initialize: further params of initialize.
         """
         self._watchdog = watchdog
         self._answers = answers or {}
-        self._asked = set()  # ids of the server's requests that are neither answered nor taken back
+        self._withdrawn = withdrawn or (lambda params: None)
+        self._asked = {}  # id -> params of the server's requests that are neither answered nor taken back
         self._server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._ids = itertools.count(1)
         self._pending = {}  # request id -> the Future of its answer
@@ -51,16 +59,19 @@ class Client:
         self._notifications = queue.Queue()  # (method, params) in the order sent; None, None at the end
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.server = self.request("initialize", clientInfo={"name": "shelld-python-example"},
-                                   capabilities=capabilities or {}, options=options or {})
+        self.server = self.request("initialize", **{"clientInfo": {"name": "shelld-python-example"}, **initialize})
         self.notify("initialized")
 
     def request(self, method, **params):
         """Sends a request and returns its result; raises ShelldError for an error answer."""
+        return self.send(method, **params)[1].result(self._watchdog)
+
+    def send(self, method, **params):
+        """Sends a request and returns its id and the Future of its result."""
         request_id, answer = next(self._ids), Future()
         self._pending[request_id] = answer
         self._send({"id": request_id, "method": method, "params": params})
-        return answer.result(self._watchdog)
+        return request_id, answer
 
     def notify(self, method, **params):
         self._send({"method": method, "params": params})
@@ -94,10 +105,12 @@ class Client:
         for line in self._server.stdout:
             message = json.loads(line)
             if "method" in message and "id" in message:
-                self._asked.add(message["id"])
+                self._asked[message["id"]] = message.setdefault("params", {})
                 threading.Thread(target=self._answer, args=(message,), daemon=True).start()
             elif message.get("method") == "$/cancelRequest":  # what it asked has no use any more
-                self._asked.discard(message["params"]["id"])
+                taken_back = self._asked.pop(message["params"]["id"], None)
+                if taken_back is not None:  # else the answer is on its way
+                    self._withdrawn(taken_back)
             elif "method" in message:
                 self._notifications.put((message["method"], message["params"]))
             elif "error" in message:
@@ -114,11 +127,10 @@ class Client:
             if answer is None:
                 reply = {"error": {"code": -32601, "message": "this client does not answer " + request["method"]}}
             else:
-                reply = {"result": answer(request.get("params", {}))}
+                reply = {"result": answer(request["params"])}
         except Exception as failure:  # its text may hold what nobody is to see
             reply = {"error": {"code": -32603, "message": type(failure).__name__}}
-        if request["id"] in self._asked:
-            self._asked.discard(request["id"])
+        if self._asked.pop(request["id"], None) is not None:
             try:
                 self._send({"id": request["id"], **reply})
             except (OSError, ValueError):

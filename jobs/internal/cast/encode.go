@@ -1,6 +1,10 @@
 package cast
 
 import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -75,14 +79,6 @@ func AppendText(b []byte, text string) []byte {
 	return t.Flush(t.Append(b, []byte(text)))
 }
 
-// plain are the characters of ASCII that stand for themselves.
-var plain = func() (is [256]bool) {
-	for c := ' '; c < utf8.RuneSelf-1; c++ {
-		is[c] = c != '"' && c != '\\'
-	}
-	return is
-}()
-
 // A Text is one stream of bytes on its way into strings of JSON, of which each is what came of
 // it since the last. The zero value is at the begin of a stream.
 type Text struct {
@@ -109,38 +105,75 @@ func (t *Text) Append(b, p []byte) []byte {
 		b = t.appendRune(b, r)
 		t.n, p = 0, p[size-had:] // what has begun a character is a part of it, or of what is none
 	}
-	for i := 0; i < len(p); {
-		if n := asItIs(p[i:]); n > 0 {
-			b = append(b, p[i:i+n]...)
-			t.cr = false
-			i += n
-			continue
+	for len(p) > 0 {
+		b = slices.Grow(b, len(p))
+		n := copyPlain(b[len(b):cap(b)], p)
+		if n < len(p) && p[n] >= utf8.RuneSelf {
+			n += copyValid(b[len(b)+n:cap(b)], p[n:])
 		}
-		r, size := decode(p[i:])
-		if size == 0 {
-			t.n = copy(t.carry[:], p[i:])
-			break
+		if n > 0 {
+			b, p, t.cr = b[:len(b)+n], p[n:], false
 		}
-		b = t.appendRune(b, r)
-		i += size
+		for ; len(p) > 0 && escapes[p[0]] != ""; p = p[1:] {
+			b = t.appendEscaped(b, p[0])
+		}
+		if len(p) > 0 && p[0] >= utf8.RuneSelf {
+			r, size := decode(p)
+			if size == 0 {
+				t.n = copy(t.carry[:], p)
+				break
+			}
+			b, p = t.appendRune(b, r), p[size:]
+		}
 	}
 	return b
 }
 
-// asItIs is how many of the first bytes of p stand for themselves.
-func asItIs(p []byte) (n int) {
-	for n < len(p) {
-		if plain[p[n]] {
-			n++
-			continue
-		}
+// copyValid copies whole characters that are no ASCII from the begin of p, and returns how long they are.
+func copyValid(to, p []byte) (n int) {
+	for n < len(p) && p[n] >= utf8.RuneSelf {
 		_, size := utf8.DecodeRune(p[n:])
 		if size < 2 {
 			break
 		}
 		n += size
 	}
-	return n
+	return copy(to, p[:n])
+}
+
+// copyPlain copies characters of ASCII that stand for themselves from the begin of p, and returns how
+// many there are. What is behind them in to, which is as long as p, is overwritten. Recordings of a
+// flood spend their time here.
+func copyPlain(to, p []byte) (n int) {
+	to = to[:len(p)]
+	for len(p) >= 8 && len(to) >= 8 {
+		w := binary.LittleEndian.Uint64(p)
+		binary.LittleEndian.PutUint64(to, w)
+		if special := specials(w); special != 0 {
+			return n + bits.TrailingZeros64(special)/8
+		}
+		n, p, to = n+8, p[8:], to[8:]
+	}
+	for i, c := range p {
+		if specials(uint64(c)|spaces&^0xff) != 0 {
+			return n + i
+		}
+		to[i] = c
+	}
+	return n + len(p)
+}
+
+const (
+	ones   = 0x0101010101010101
+	spaces = ' ' * ones
+)
+
+// specials has a bit set in the byte, of the eight of w, that is the first to be a control character, a
+// quote, a backslash, or no ASCII; there may be more set in those above it. A byte from which more is
+// taken than it has, or to which too much is added, is such a one, and disturbs only those.
+func specials(w uint64) uint64 {
+	quotes, backslashes := w^'"'*ones, w^'\\'*ones // which are 0 now
+	return (w | (w - spaces) | (w + ones) | (quotes - ones) | (backslashes - ones)) & (0x80 * ones)
 }
 
 // decode returns the first character of p and its length; 0 where p ends before it does. Bytes
@@ -165,24 +198,28 @@ func (t *Text) Flush(b []byte) []byte {
 	return b
 }
 
-const hex = "0123456789abcdef"
+// escapes are what characters of ASCII are that do not stand for themselves.
+var escapes = func() (e [256]string) {
+	for c := range ' ' {
+		e[c] = fmt.Sprintf(`\u%04x`, c)
+	}
+	e['\n'], e['\r'], e['"'], e['\\'], e[0x7f] = `\n`, `\r`, `\"`, `\\`, `\u007f`
+	return e
+}()
+
+func (t *Text) appendEscaped(b []byte, c byte) []byte {
+	if c == '\n' && t.Lines && !t.cr {
+		b = append(b, escapes['\r']...)
+	}
+	t.cr = c == '\r'
+	return append(b, escapes[c]...)
+}
 
 // appendRune adds a character; what was no UTF-8 is U+FFFD by now.
 func (t *Text) appendRune(b []byte, r rune) []byte {
-	cr := t.cr
-	t.cr = r == '\r'
-	switch {
-	case r == '"', r == '\\':
-		return append(b, '\\', byte(r))
-	case r == '\n':
-		if t.Lines && !cr {
-			b = append(b, '\\', 'r')
-		}
-		return append(b, '\\', 'n')
-	case r == '\r':
-		return append(b, '\\', 'r')
-	case r < ' ' || r == 0x7f:
-		return append(b, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+	if r < utf8.RuneSelf && escapes[r] != "" {
+		return t.appendEscaped(b, byte(r))
 	}
+	t.cr = false
 	return utf8.AppendRune(b, r)
 }

@@ -1,6 +1,7 @@
 package cast
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -51,6 +52,30 @@ func TestText(t *testing.T) {
 			for k := i; k <= len(c.in); k++ {
 				if got := of(t, Text{}, c.in[:i], c.in[i:k], c.in[k:]); got != c.want {
 					t.Errorf("%q, cut at %d and %d, is %q", c.in, i, k, got)
+				}
+			}
+		}
+	}
+}
+
+// Each byte is seen wherever it stands among others, and none is taken for another.
+func TestPlain(t *testing.T) {
+	for c := range 256 {
+		stands := c >= ' ' && c < 0x7f && c != '"' && c != '\\'
+		for _, others := range []string{" ", "~", "!", "#", "[", "]", "\xff", "\x00", "\x80"} {
+			for size := range 20 {
+				for at := range size {
+					p := bytes.Repeat([]byte(" ~#"), 7)[:size]
+					p[at] = byte(c)
+					copy(p[at+1:], strings.Repeat(others, size))
+					want := at
+					for stands && want < size && (want == at || others[0] >= ' ' && others[0] < 0x7f) {
+						want++
+					}
+					to := make([]byte, size)
+					if got := copyPlain(to, p); got != want || string(to[:got]) != string(p[:got]) {
+						t.Fatalf("%q: %q, %d, not %d", p, to, got, want)
+					}
 				}
 			}
 		}

@@ -39,6 +39,7 @@ type Writer struct {
 	was  int64 // now, before that
 	err  error // of the file: nothing more is written
 	full bool  // of Max or Room: nothing but the end is
+	torn bool  // the file has a part of a line more, which the disk did not let be taken back
 }
 
 // flushBytes is what is written at once, about.
@@ -133,12 +134,20 @@ func (w *Writer) Flush() error {
 		w.err = err
 		whole := bytes.LastIndexByte(w.buf[:n], '\n') + 1
 		w.owe(int64(whole - len(w.buf)))
-		n = whole
-		_ = w.o.File.Truncate(w.size + int64(n)) // Best effort: it is the disk that fails.
+		n, w.torn = whole, true
 	}
 	w.size += int64(n)
 	w.buf = w.buf[:0]
+	w.Mend()
 	return err
+}
+
+// Mend takes back what the disk has taken of a line. A disk on which that needs room may not let
+// it be done until there is some.
+func (w *Writer) Mend() {
+	if w.torn {
+		w.torn = w.o.File.Truncate(w.size) != nil
+	}
 }
 
 // Over says whether no more events are written but the last.

@@ -13,7 +13,8 @@ import (
 // A disk is a file with so much room.
 type disk struct {
 	bytes.Buffer
-	room int // < 0: any
+	room  int  // < 0: any
+	rigid bool // what it has taken it keeps
 }
 
 var errFull = errors.New("no space left")
@@ -27,6 +28,9 @@ func (d *disk) Write(p []byte) (int, error) {
 }
 
 func (d *disk) Truncate(size int64) error {
+	if d.rigid {
+		return errFull
+	}
 	d.Buffer.Truncate(int(size))
 	return nil
 }
@@ -154,6 +158,45 @@ func TestFullDisk(t *testing.T) {
 		if int64(d.Len()) != w.Size() || r.used != w.Size() || w.Over() != (failed != nil) {
 			t.Errorf("with %d bytes: the file has %d, is said to have %d, and took %d", free, d.Len(), w.Size(), r.used)
 		}
+	}
+}
+
+// A part of a line that cannot be taken back at once is when it can be.
+func TestMend(t *testing.T) {
+	d := &disk{room: 100, rigid: true}
+	w := NewWriter(Options{File: d, Max: 1 << 20}, Header{Cols: 80, Rows: 24})
+	for range 10 {
+		w.Event(0, Output, "text")
+	}
+	if err := w.Flush(); !errors.Is(err, errFull) || d.Len() != 100 {
+		t.Errorf("%v, %d bytes", err, d.Len())
+	}
+	d.rigid = false
+	w.Mend()
+	lines(t, d.String())
+	if int64(d.Len()) != w.Size() || d.Len() < 60 {
+		t.Errorf("the file has %d bytes, and is said to have %d", d.Len(), w.Size())
+	}
+}
+
+// Wherever a recording is cut, what is whole is its lines.
+func TestWhole(t *testing.T) {
+	d := &disk{room: -1}
+	w := NewWriter(Options{File: d, Max: 1 << 20}, Header{Cols: 80, Rows: 24})
+	for i := range 5 {
+		w.Event(0, Output, strings.Repeat("x", i*50_000))
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n <= d.Len(); n += 1 + n%97 {
+		p := d.Bytes()[:n]
+		if whole, err := Whole(bytes.NewReader(p), int64(n)); err != nil || whole != int64(bytes.LastIndexByte(p, '\n')+1) {
+			t.Errorf("of %d bytes %d are whole, %v", n, whole, err)
+		}
+	}
+	if _, err := Whole(strings.NewReader("short"), 10); err == nil {
+		t.Error("a file that is shorter than it was is no error")
 	}
 }
 

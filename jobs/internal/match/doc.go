@@ -54,7 +54,8 @@
 // A match, and what look-behind sees, reach back at most 64 KiB of the text that
 // the pattern sees, up to one block of 16 KiB more depending on where in the
 // stream they are. A match that has come to begin further back counts as far as
-// it has come; a start that has led to no match by then is given up. A
+// it has come; a start that has led to no match by then is given up. Matches of
+// which that may have decided where they begin or end are [Match.Limited]. A
 // look-behind that reaches so far takes that edge for the start of the stream.
 //
 // A pattern has 50 ms for what a Feed brings (for each 8 KiB of it, where that is

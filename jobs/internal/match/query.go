@@ -18,14 +18,18 @@ type Query struct {
 	fold    bool     // the case of ASCII letters does not count; literal is ASCII alone
 	foreign bool     // literal has what bytes that are not UTF-8 are replaced by
 	raw     bool
+	lines   bool     // each line is given to the pattern by itself; false where it makes no difference
 	must    [][]byte // texts without which no line matches; nil: lines cannot be told apart
 }
 
-// QueryOf makes a query of a pattern.
-func QueryOf(p *Pattern, raw bool) *Query {
-	q := &Query{pattern: p, raw: raw}
-	if sh := &p.shape; sh.lf && sh.behind <= 1 {
-		q.must = sh.must
+// QueryOf makes a query of a pattern. With lines each line is searched by itself: no match
+// reaches from one into the next, nor depends on what stands there. The pattern has the flag m
+// then.
+func QueryOf(p *Pattern, raw, lines bool) *Query {
+	within := p.shape.lf && p.shape.behind <= 1
+	q := &Query{pattern: p, raw: raw, lines: lines && !within}
+	if lines || within {
+		q.must = p.shape.must
 	}
 	for _, text := range q.must {
 		if bytes.Contains(text, []byte(replacement)) {
@@ -44,7 +48,7 @@ func CompileLiteral(text string, fold, raw bool) (*Query, error) {
 		if err != nil {
 			return nil, err
 		}
-		return QueryOf(p, raw), nil
+		return QueryOf(p, raw, false), nil
 	}
 	q := &Query{literal: []byte(text), fold: fold, raw: raw, foreign: strings.Contains(text, replacement)}
 	if fold {
@@ -72,7 +76,7 @@ func (q *Query) InLines() bool {
 	if q.literal != nil {
 		return bytes.IndexByte(q.literal, '\n') < 0
 	}
-	return q.pattern.shape.lf && q.pattern.shape.behind <= 1
+	return q.lines || q.pattern.shape.lf && q.pattern.shape.behind <= 1
 }
 
 func isASCII(text string) bool {

@@ -10,11 +10,12 @@ func (s *scan) match(m []place) *Match {
 	l := s.lane
 	whole := m[0]
 	found := &Match{
-		Start:  l.offset(whole.from),
-		End:    l.offset(whole.to-1) + 1,
-		Text:   string(l.view(whole.from, whole.to)),
-		Groups: make([]*string, s.pattern.groups),
-		Line:   s.lineAt(whole.from),
+		Start:   l.offset(whole.from),
+		End:     l.offset(whole.to-1) + 1,
+		Text:    string(l.view(whole.from, whole.to)),
+		Groups:  make([]*string, s.pattern.groups),
+		Line:    s.lineAt(whole.from),
+		Limited: whole.from <= s.givenUp,
 	}
 	for i, g := range m[1:] {
 		if g.from < 0 {

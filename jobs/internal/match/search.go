@@ -41,7 +41,7 @@ func (q *Query) Begin(at int64, before []byte, gap bool, stop func() bool) *Sear
 func (q *Query) set(at int64, before []byte, gap bool, stop func() bool) *Set {
 	s := NewSet(at - int64(len(before)))
 	s.Stop = stop
-	s.Add(0, q.pattern, Options{Raw: q.raw})
+	s.Add(0, q.pattern, Options{Raw: q.raw, Lines: q.lines})
 	l := &s.plain
 	if q.raw {
 		l = &s.raw
@@ -56,7 +56,11 @@ func (q *Query) set(at int64, before []byte, gap bool, stop func() bool) *Set {
 	}
 	s.next = at
 	l.replaceHeld()
-	l.watches[0].restart(l.base, l.end())
+	origin := l.base
+	if q.lines {
+		origin += int64(bytes.LastIndexByte(l.text, '\n') + 1)
+	}
+	l.watches[0].restart(origin, l.end())
 	return s
 }
 

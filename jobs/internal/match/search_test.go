@@ -77,7 +77,7 @@ func TestSearchIsWatch(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		q := QueryOf(p, raw)
+		q := QueryOf(p, raw, false)
 		q.pattern.engine.setLimit(0)
 		want := watched(t, q.pattern, out, raw)
 		if got := searched(t, r, q, out, 0, false); !reflect.DeepEqual(got, want) {
@@ -142,7 +142,7 @@ func TestLiteralIsPattern(t *testing.T) {
 // Behind a gap no line begins, and what is said to be missing does not match.
 func TestSearchBehindGap(t *testing.T) {
 	for _, raw := range []bool{false, true} {
-		q := QueryOf(compile(t, "^b|^c", "m"), raw)
+		q := QueryOf(compile(t, "^b|^c", "m"), raw, false)
 		r := rand.New(rand.NewPCG(10, 3))
 		for from, want := range map[int]int{0: 1, 2: 0} {
 			if got := searched(t, r, q, []byte("b\nc\n")[from:], 0, true); len(got) != want {
@@ -189,7 +189,7 @@ func TestSearchPieces(t *testing.T) {
 		}
 	}
 	for _, source := range []string{`^error: number (\d+) failed$`, `number \d+`, `line 19999`, `^line 0 `} {
-		q := QueryOf(compile(t, source, "m"), false)
+		q := QueryOf(compile(t, source, "m"), false, false)
 		want := watched(t, q.pattern, out.Bytes(), false)
 		s := q.Begin(0, nil, false, goOn)
 		var got []Hit

@@ -10,6 +10,9 @@ import (
 type Options struct {
 	Raw  bool // on the bytes as they came; otherwise as a [Stripper] leaves them
 	Once bool // the first match removes the pattern
+	// Lines has each line matched by itself, as if it were all that there is: a match, and
+	// what it depends on, ends before the line feed, and ^ is the line's beginning.
+	Lines bool
 }
 
 // A Match is one match of a pattern.
@@ -25,6 +28,11 @@ type Match struct {
 	// line what is around the start of the match. It never begins before the
 	// place where the pattern joined.
 	Line string
+
+	// Limited says that how far back a match may reach may have decided where this one begins or
+	// ends: it was cut, and what it leans on at its end, as $, may hold for that reason alone; or
+	// a start was given up before it that had read on to its beginning.
+	Limited bool
 }
 
 // A Hit is what a Set has to tell about one of its patterns: a match, or that
@@ -77,7 +85,7 @@ func (s *Set) Add(id int, p *Pattern, o Options) {
 			*l = lane{}
 		}
 	}
-	w := &watch{id: id, pattern: p, once: o.Once, lane: l}
+	w := &watch{id: id, pattern: p, once: o.Once, lines: o.Lines, lane: l}
 	w.restart(l.end(), l.end())
 	l.watches = append(l.watches, w)
 }

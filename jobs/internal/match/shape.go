@@ -20,6 +20,9 @@ type shape struct {
 	// with; any other character is always possible.
 	first [128]bool
 	empty bool // the pattern can match without consuming anything
+	// breaks tells that the pattern names a line feed, by itself or in a set like [\r\n], or
+	// a set of everything like [^]. That \s and [^:] can match one is no naming.
+	breaks bool
 	// must has texts that every match contains, one after another. Where one is
 	// absent there is no match: this is told a thousand times faster than by
 	// trying, which for .* or [^]*? is tried at every start.
@@ -32,7 +35,33 @@ func shapeOf(root *node) shape {
 	s.lf, s.cr = stoppers(root)
 	s.must = mustHave(root)
 	s.empty = firstOf(root, &s.first)
+	root.walk(func(n *node) bool {
+		s.breaks = s.breaks || namesBreak(n)
+		return !s.breaks
+	})
 	return s
+}
+
+// NamesLineBreak reports whether the pattern names a line feed, or everything: whoever wrote it
+// means matches to reach over line ends.
+func (p *Pattern) NamesLineBreak() bool { return p.shape.breaks }
+
+func namesBreak(n *node) bool {
+	switch n.op {
+	case opChar:
+		return n.char == '\n'
+	case opClass:
+	default:
+		return false
+	}
+	if !n.set.has('\n') {
+		return false
+	}
+	all := true
+	for _, has := range n.set.ascii {
+		all = all && has
+	}
+	return all || !n.set.has(' ') && !n.set.has('\t') && !n.set.has('a')
 }
 
 // plus and times are arithmetic that stays at infinite.

@@ -32,6 +32,7 @@ type watch struct {
 	id      int
 	pattern *Pattern
 	once    bool
+	lines   bool // each line is matched by itself
 	lane    *lane
 
 	origin  int64   // nothing before this position is seen, ever
@@ -40,12 +41,14 @@ type watch struct {
 	state   outcome // what the attempt at from came to: open, spent, or anything else
 	leaning bool    // there may be a match that more bytes may change
 	strikes int     // scans in a row that ran out of time
+	givenUp int64   // a start was given up that had read on to this position, or a match cut there; -1: none was
 }
 
 // restart begins afresh: matches start at from, and what can be looked back at
 // begins at origin.
 func (w *watch) restart(origin, from int64) {
 	w.origin, w.from, w.block, w.state, w.leaning = origin, from, from, refused, false
+	w.givenUp = -1
 }
 
 // low is how far back a match may begin in the present block.
@@ -72,6 +75,7 @@ type scan struct {
 	machine *machine
 	scratch *scratch
 	final   bool          // what came so far is all for now
+	whole   bool          // what is searched is a line that has come to its end
 	used    time.Duration // by searches
 	careful bool          // one took long: what is used is the processor's time
 	late    int           // searches that were out of time
@@ -84,17 +88,48 @@ type scan struct {
 	passed int64   // how many are not, beside that
 }
 
-// run searches block by block up to the end of the window. An error means that
-// the pattern has to go.
+// run searches what is in the window. An error means that the pattern has to go.
 func (s *scan) run() error {
-	end := s.lane.end()
+	if s.lines {
+		if err := s.wholeLines(); err != nil || s.done() {
+			return err
+		}
+	}
+	return s.blocks(s.lane.end(), s.final)
+}
+
+// wholeLines searches the lines that have come to their end, each as if it were all that
+// there is.
+func (s *scan) wholeLines() error {
+	for !s.done() {
+		n := bytes.IndexByte(s.lane.view(s.from, s.lane.end()), '\n')
+		if n < 0 {
+			break
+		}
+		lf := s.from + int64(n)
+		s.whole = true
+		err := s.blocks(lf, true)
+		if s.whole = false; err != nil {
+			return err
+		}
+		if s.strikes > 0 { // it is tried once more
+			s.used, s.late = 0, 0
+			continue
+		}
+		s.restart(lf+1, lf+1)
+	}
+	return nil
+}
+
+// blocks searches block by block up to end; with all, nothing follows that matters.
+func (s *scan) blocks(end int64, all bool) error {
 	for {
 		edge := s.block + blockSize
 		stop := end
 		if edge < end {
 			stop = s.lane.floor(edge)
 		}
-		final := s.final && stop == end
+		final := all && stop == end
 		if final || !s.waits(stop, edge < end) {
 			if err := s.search(stop, final); err != nil {
 				return s.strike(err)
@@ -140,6 +175,9 @@ func (s *scan) strike(err error) error {
 // that one counts as far as it has come: it is as long as the lookback allows.
 func (s *scan) leaveBlock(stop int64) error {
 	low := s.lane.floor(max(s.origin, s.block+blockSize-lookback))
+	if s.from < low {
+		s.givenUp = stop
+	}
 	for s.from < low && !s.done() {
 		s.state = refused
 		m, err := s.find(stop)
@@ -213,9 +251,12 @@ func (s *scan) search(stop int64, final bool) error {
 			return err
 		}
 		first, settled := s.from, false
-		if m != nil {
+		switch last := final && limit == stop; {
+		case last && s.whole:
+			settled = m != nil
+		case m != nil:
 			first, settled = s.settled(m[0], limit)
-			settled = settled || final && limit == stop
+			settled = settled || last
 		}
 		switch {
 		case settled && m[0].from == stop: // empty, and nothing to step over yet
@@ -230,7 +271,9 @@ func (s *scan) search(stop int64, final bool) error {
 		case limit < stop:
 			limit = s.lane.floor(min(stop, s.from+8*(limit-s.from)))
 		case m == nil:
-			s.firstOpen(limit)
+			if !final || !s.whole {
+				s.firstOpen(limit)
+			}
 			return nil
 		default:
 			s.from = first

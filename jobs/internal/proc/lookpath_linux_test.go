@@ -105,11 +105,11 @@ func TestSuggest(t *testing.T) {
 		"./git":   nil,
 		"unlike":  nil,
 	} {
-		if got := within(t, func() []string { return Suggest(name, []string{path}) }); !slices.Equal(got, want) {
+		if got := within(t, func() []string { return Suggest(name, []string{path}, nil) }); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}
-	if got := Suggest(strings.Repeat("g", 100_000), []string{path}); got != nil {
+	if got := Suggest(strings.Repeat("g", 100_000), []string{path}, nil); got != nil {
 		t.Errorf("a long name: %q", got)
 	}
 }

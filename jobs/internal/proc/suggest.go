@@ -19,10 +19,10 @@ const (
 )
 
 // Suggest returns up to three names on PATH that are near a name that was not
-// found, the best first. Its work is bounded. It does not open what is no
+// found and may be told (nil: any), the best first. Its work is bounded. It does not open what is no
 // directory, so that a pipe on PATH cannot hold it up; a file system that does
 // not answer has held LookPath up before.
-func Suggest(name string, env []string) []string {
+func Suggest(name string, env []string, may func(name string) bool) []string {
 	limit := suggestLimit(name)
 	if limit == 0 {
 		return nil
@@ -41,7 +41,7 @@ func Suggest(name string, env []string) []string {
 		if len(names) == maxSuggestions {
 			break
 		}
-		if !slices.Contains(names, s.name) && checkExecutable(s.path) == nil {
+		if !slices.Contains(names, s.name) && (may == nil || may(s.name)) && checkExecutable(s.path) == nil {
 			names = append(names, s.name)
 		}
 	}

@@ -22,16 +22,20 @@ func (r *reader) assign(a *syntax.Assign) {
 	case a.Array != nil:
 		r.note(r.values.assign(a.Name.Value, false))
 	case a.Value == nil:
-		r.note(r.values.assign(a.Name.Value, true)) // empty, which counts as 0
+		r.give(a.Name.Value, "", !a.Append, true) // empty, which counts as 0
 	default:
 		w := wordOf(a.Value, r.lang)
-		r.give(a.Name.Value, w.text, w.known, w.number)
+		r.give(a.Name.Value, w.text, w.known && !a.Append, w.number)
 	}
 }
 
 // give notes that a variable is given a value.
 func (r *reader) give(name, value string, known, number bool) {
-	if known && slices.Contains(localeNames, name) && keepsASCII(value) {
+	if known && value != "" && slices.Contains(localeNames, name) && keepsASCII(value) {
+		return
+	}
+	if slices.Contains(harmlessVariables(), name) || known && Steers(name) && r.told(name, value) {
+		r.values.given(name)
 		return
 	}
 	r.note(r.values.assign(name, number))
@@ -40,12 +44,12 @@ func (r *reader) give(name, value string, known, number bool) {
 // setting looks at NAME=value where it is an argument. Its name must be known.
 func (r *reader) setting(w word) {
 	name, value, ok := strings.Cut(w.text, "=")
-	name = strings.TrimSuffix(name, "+")
+	name, more := strings.CutSuffix(name, "+")
 	switch {
 	case w.many:
 		r.note("a value that is not quoted may be more assignments")
 	case ok && isName(name):
-		r.give(name, value, w.known, w.known && (value == "" || isDigits(value)))
+		r.give(name, value, w.known && !more, w.known && (value == "" || isDigits(value)))
 	case !w.known:
 		r.note("a variable is named by an expansion")
 	case strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+"): // options

@@ -76,7 +76,7 @@ func (r *reader) command(words []word) {
 func special(name string) bool {
 	_, wraps := wrappers()[name]
 	_, shell := families[name]
-	return wraps || shell || builtins()[name] != nil || slices.Contains(opaque(), name) || slices.Contains(reserved(), name) ||
+	return wraps || shell || runnerNames()[name] || builtins()[name] != nil || slices.Contains(opaque(), name) || slices.Contains(reserved(), name) ||
 		slices.Contains(plain(), name)
 }
 

@@ -80,7 +80,7 @@ func makeWrappers() {
 // opaque programs run what they are given in ways that are not taken apart here.
 var opaque = sync.OnceValue(func() []string {
 	return strings.Fields(`
-	parallel rush runuser setpriv capsh sudoedit pkexec run0 gosu su-exec setuidgid chpst softlimit runcon sg newgrp
+	parallel sem rush runuser setpriv capsh sudoedit pkexec run0 gosu su-exec setuidgid chpst softlimit runcon sg newgrp
 	systemd-run systemd-nspawn dbus-run-session dbus-launch bwrap firejail fakeroot fakechroot proot minijail0 nsjail
 	entr watchexec rlwrap unbuffer expect valgrind perf catchsegv daemonize daemon start-stop-daemon tini dumb-init catatonit
 	numactl prlimit choom setarch linux32 linux64 i386 x86_64 uname26 arch at batch crontab tmux screen dtach abduco
@@ -91,6 +91,7 @@ var opaque = sync.OnceValue(func() []string {
 	systemd-inhibit systemd-cat systemd-socket-activate run-this-one flatpak-spawn lckdo mispipe zrun nocache logsave
 	aa-exec lxc-attach lxc-execute schroot arch-chroot uclampset coreutils sudo-rs su-rs dzdo pfexec ksu trickle tsocks
 	zellij tmate byobu dvtm ttyd gotty login
+	ccache sccache distcc icecc tsp nq s6-setuidgid s6-softlimit s6-envdir s6-applyuidgid execlineb
 	cttyhack openvt tcpsvd udpsvd telnetd inetd nc nc.traditional
 	pgrphack envdir envuidgid multilog supervise xdg-open open start qemu-x86_64 qemu-aarch64 wine`)
 })
@@ -105,6 +106,10 @@ func (r *reader) wrapped(name string, args []word) {
 	}
 	if _, is := families[name]; is {
 		r.runsShell(name, args)
+		return
+	}
+	if runnerNames()[name] {
+		r.runs(name, args)
 		return
 	}
 	w := wrappers()[name]

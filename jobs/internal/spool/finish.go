@@ -12,6 +12,9 @@ import (
 // marker is the line that stands in the file where output was dropped.
 const marker = "\n[shelld: %d bytes omitted here, offsets %d to %d]\n"
 
+// Marker is the line that stands for the bytes from one offset to another.
+func Marker(from, to int64) string { return fmt.Sprintf(marker, to-from, from, to) }
+
 // Finish makes the file what a person reads: what is kept in the order in which it
 // was written, with one line wherever something was dropped, as a rule between
 // head and tail. It is called once nothing will be appended; reads go on beside it

@@ -125,7 +125,7 @@ func TestOverwrittenUnderTheReader(t *testing.T) {
 		s.Append(patterned(100, between))
 		p := make([]byte, 30)
 		s.mu.RLock()
-		run, ok := s.readDisk(p, e, false)
+		run, ok, _ := s.readDisk(p, e, false)
 		want := Range{60 + int64(between), 90}
 		switch {
 		case between >= 30 && (ok || run != Range{}):

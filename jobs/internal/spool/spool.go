@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // A Range is the half-open interval [From, To) of absolute offsets.
@@ -202,16 +203,28 @@ func (s *Spool) grant(n int64) int64 {
 // at is stored yet. It never reads across a dropped range. Bytes that are on disk
 // alone are read from there.
 func (s *Spool) Read(p []byte, off int64) (n int, at int64) {
-	n, at = s.readPiece(p, max(off, 0))
+	n, at, _ = s.read(p, off, false)
+	return n, at
+}
+
+// TryRead is Read for those who can ask again: where the system is short of something at the
+// moment, as of descriptors, it returns that as an error, and has read nothing. Read steps over
+// what is stored there.
+func (s *Spool) TryRead(p []byte, off int64) (n int, at int64, err error) {
+	return s.read(p, off, true)
+}
+
+func (s *Spool) read(p []byte, off int64, try bool) (n int, at int64, err error) {
+	n, at, err = s.readPiece(p, max(off, 0), try)
 	for n > 0 && n < len(p) {
 		next := at + int64(n)
-		more, from := s.readPiece(p[n:], next)
+		more, from, _ := s.readPiece(p[n:], next, try) // An error is for the next call.
 		if more == 0 || from != next {
 			break
 		}
 		n += more
 	}
-	return n, at
+	return n, at, err
 }
 
 // ReadNow is Read for those who must not wait, neither for a disk nor for who has the
@@ -234,9 +247,10 @@ func (s *Spool) ReadNow(p []byte, off int64) (n int, at int64, ok bool) {
 }
 
 // readPiece reads from one place: memory, or one extent of the file.
-func (s *Spool) readPiece(p []byte, off int64) (n int, at int64) {
-	const unlocked = 3 // tries, before the appender is held up
-	for try := 0; len(p) > 0; try++ {
+func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err error) {
+	first := off
+	const unlocked = 3 // looks, before the appender is held up
+	for look := 0; len(p) > 0; look++ {
 		s.mu.RLock()
 		m, inMemory := s.mem.next(off)
 		e, onDisk := s.disk.next(off)
@@ -244,25 +258,34 @@ func (s *Spool) readPiece(p []byte, off int64) (n int, at int64) {
 		case inMemory && (!onDisk || m <= e.From):
 			n = s.mem.read(p, m)
 			s.mu.RUnlock()
-			return n, m
+			return n, m, nil
 		case !onDisk:
 			at = max(off, s.end.Load()) // under the lock: what comes later is not lost
 			s.mu.RUnlock()
-			return 0, at
+			return 0, at, nil
 		}
-		if run, ok := s.readDisk(p, e, try >= unlocked); ok {
-			return int(run.To - run.From), run.From
-		} else if run != (Range{}) {
+		run, ok, err := s.readDisk(p, e, look >= unlocked)
+		switch {
+		case ok:
+			return int(run.To - run.From), run.From, nil
+		case try && isShortage(err):
+			return 0, first, err
+		case run != (Range{}):
 			off = run.To
 		}
 	}
-	return 0, off
+	return 0, off, nil
+}
+
+// isShortage says whether an error is one of the system's at the moment, and not of the file.
+func isShortage(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
 }
 
 // readDisk reads from an extent and moves what of it is still kept to the front
 // of p. Without such, it returns the range that can't be read, or the empty one
 // if a second look is worth it. The caller holds mu for reading; it is released.
-func (s *Spool) readDisk(p []byte, e extent, locked bool) (run Range, ok bool) {
+func (s *Spool) readDisk(p []byte, e extent, locked bool) (run Range, ok bool, err error) {
 	src := s.src
 	if !locked {
 		s.mu.RUnlock()
@@ -277,13 +300,13 @@ func (s *Spool) readDisk(p []byte, e extent, locked bool) (run Range, ok bool) {
 	switch {
 	case ok:
 		copy(p, p[run.From-e.From:run.To-e.From])
-		return run, true
+		return run, true, nil
 	case n > 0 || swapped:
-		return Range{}, false
+		return Range{}, false, nil
 	case errors.Is(err, errGone):
 		s.forget()
 	}
-	return e.Range, false
+	return e.Range, false, err
 }
 
 // Kept returns the ranges that can be read, in order and apart from each other: as

@@ -19,6 +19,10 @@ type Stored struct {
 	isRing bool
 }
 
+// maxOffset bounds the offsets that are believed: no stream gets that far, and larger ones
+// could not be told (JSON).
+const maxOffset = 1<<53 - 1
+
 // A part is a piece of the finished text: from the file, or a line of our own.
 type part struct {
 	at   int64 // in the finished text
@@ -93,7 +97,7 @@ func readMark(file io.ReaderAt, size int64, tag string) (l layout, isRing bool, 
 	if !bytes.HasPrefix(mark, []byte(name)) {
 		return l, false, nil
 	}
-	if n, _ := fmt.Sscanf(string(mark[len(name):]), "head %d, end %d, room %d]\n", &head, &end, &room); n != 3 || markAt(room) != size-length || head < 0 || head >= room || end < 0 {
+	if n, _ := fmt.Sscanf(string(mark[len(name):]), "head %d, end %d, room %d]\n", &head, &end, &room); n != 3 || markAt(room) != size-length || head < 0 || head >= room || end < 0 || end > maxOffset {
 		return l, false, nil
 	}
 	l = layout{room: room, end: end, divided: true, head: head}
@@ -107,7 +111,7 @@ func (s *Stored) arrange(file io.ReaderAt, l *layout) {
 	var buf [8]extent
 	for _, r := range append(s.kept, Range{l.end, l.end}) {
 		if r.From > next {
-			line := fmt.Sprintf(marker, r.From-next, next, r.From)
+			line := Marker(next, r.From)
 			s.add(bytes.NewReader([]byte(line)), 0, int64(len(line)))
 		}
 		next = max(next, r.To)
@@ -150,7 +154,7 @@ func unmarked(file io.ReaderAt, size int64) (kept []Range, end int64, err error)
 			continue
 		}
 		pos += int64(i)
-		if from, to, length, ok := parseMarker(buf[i:n]); ok && from == pos+shift {
+		if from, to, length, ok := parseMarker(buf[i:n]); ok && from == pos+shift && to <= maxOffset-size {
 			kept = keep(kept, next, from)
 			next = to
 			shift += to - from - length

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -116,6 +117,8 @@ func TestStoredLookalikes(t *testing.T) {
 		"abc\n[shelld: 6 bytes omitted here, offsets 3 to 9]\nx":                                                         {{0, 3}, {9, 10}},
 		"abc\n[shelld: 6 bytes omitted here, offsets 3 to 9]\nx\n[shelld: 90 bytes omitted here, offsets 10 to 100]\nyz": {{0, 3}, {9, 10}, {100, 102}},
 		"\n[shelld: 9 bytes omitted here, offsets 0 to 9]\nx":                                                            {{9, 10}},
+		"\n[shelld: 9223372036854775800 bytes omitted here, offsets 0 to 9223372036854775800]\nmuch":                     {{0, 88}},
+		string(make([]byte, 4096)) + string(appendMark(nil, testTag, 1, math.MaxInt64, 4096)):                            {{0, 4096 + int64(len(mark))}},
 		"abc\n[shelld: 99999999999999999999 bytes omitted here, offsets 3 to 9]\nx":                                      {{0, 71}},
 	} {
 		s, err := ReadStored(strings.NewReader(text), int64(len(text)), testTag)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,8 +64,9 @@ func (p *Past) Dir() string { return p.dir }
 var ErrBusy = errors.New("another shelld is tidying up there")
 
 // Tidy makes the caller the one who may change what others have left; there is never more
-// than one. Without patient, ErrBusy where there is.
-func (p *Past) Tidy(patient bool) error {
+// than one. Where there is one, it waits for him if it is patient, until ctx is done, and is
+// ErrBusy if not.
+func (p *Past) Tidy(ctx context.Context, patient bool) error {
 	name := ".lock"
 	if uid := os.Geteuid(); uid >= 0 { // Several may share the directory.
 		name += "-" + strconv.Itoa(uid)
@@ -73,19 +75,41 @@ func (p *Past) Tidy(patient bool) error {
 	if err != nil {
 		return err
 	}
-	mode := lockExclusive
-	if patient {
-		mode |= lockWait
-	}
-	if err = lock(f, mode); errors.Is(err, errLocked) {
-		err = ErrBusy
+	err = lock(f, lockExclusive)
+	if errors.Is(err, errLocked) && patient {
+		return p.await(ctx, f)
 	}
 	if err != nil {
 		_ = f.Close() // Nothing was done with it.
+		if errors.Is(err, errLocked) {
+			err = ErrBusy
+		}
 		return err
 	}
 	p.mine = f
 	return nil
+}
+
+// await has f locked when whoever has it lets go. No system can be asked to end such a wait:
+// one that is given up goes on behind the caller's back, and what it gets is let go of.
+func (p *Past) await(ctx context.Context, f *os.File) error {
+	got := make(chan error, 1)
+	go func() { got <- lock(f, lockExclusive|lockWait) }()
+	select {
+	case err := <-got:
+		if err != nil {
+			_ = f.Close() // Nothing was done with it.
+			return err
+		}
+		p.mine = f
+		return nil
+	case <-ctx.Done():
+		go func() {
+			<-got
+			_ = f.Close() // Nothing was done with it.
+		}()
+		return fmt.Errorf("%w: %w", ErrBusy, ctx.Err())
+	}
 }
 
 // Names returns the names of the sessions, oldest first.
@@ -301,6 +325,10 @@ func isOurFile(name string) bool { return slices.Contains(ourFiles, name) || isS
 
 // Open opens a file for reading.
 func (f *PastFolder) Open(name string) (*os.File, fs.FileInfo, error) {
+	return f.open(name, os.O_RDONLY)
+}
+
+func (f *PastFolder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	before, err := f.root.Lstat(name)
 	if err != nil {
 		return nil, nil, f.absolute(err, name)
@@ -308,7 +336,7 @@ func (f *PastFolder) Open(name string) (*os.File, fs.FileInfo, error) {
 	if !before.Mode().IsRegular() {
 		return nil, nil, &fs.PathError{Op: "open", Path: filepath.Join(f.Path(), name), Err: errors.New("it is no ordinary file")}
 	}
-	file, err := f.root.OpenFile(name, os.O_RDONLY|notBlocking, 0)
+	file, err := f.root.OpenFile(name, flag|notBlocking, 0)
 	if err != nil {
 		return nil, nil, f.absolute(err, name)
 	}
@@ -321,6 +349,22 @@ func (f *PastFolder) Open(name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return file, info, nil
+}
+
+// Cut takes away what a file has beyond size bytes, as if that had never been written. Only
+// who tidies up may call it.
+func (f *PastFolder) Cut(name string, size int64) error {
+	file, info, err := f.open(name, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(file.Truncate(size), file.Close()); err == nil {
+		err = f.root.Chtimes(name, info.ModTime(), info.ModTime())
+	}
+	if err != nil {
+		return f.absolute(err, name)
+	}
+	return nil
 }
 
 // maxInfo is how much of what is known of a job is read.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -178,19 +179,46 @@ func TestBeginningWhileOthersTidyUp(t *testing.T) {
 func TestOneTidiesUp(t *testing.T) {
 	state := t.TempDir()
 	first, second := past(t, state), past(t, state)
-	if err := first.Tidy(false); err != nil {
+	if err := first.Tidy(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Tidy(false); !errors.Is(err, ErrBusy) {
+	if err := second.Tidy(t.Context(), false); !errors.Is(err, ErrBusy) {
 		t.Errorf("two at a time: %v", err)
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := past(t, state).Tidy(ctx, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("who gives up is told %v", err)
+	}
 	done := make(chan error)
-	go func() { done <- second.Tidy(true) }()
+	go func() { done <- second.Tidy(t.Context(), true) }()
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
 	if err := <-done; err != nil {
 		t.Errorf("after the first: %v", err)
+	}
+}
+
+// Who waits for another can give up, and leaves nothing behind when that one is done.
+func TestWaitingIsGivenUp(t *testing.T) {
+	state := t.TempDir()
+	first, second := past(t, state), past(t, state)
+	if err := first.Tidy(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- second.Tidy(ctx, true) }()
+	cancel()
+	if err := <-done; !errors.Is(err, ErrBusy) || !errors.Is(err, context.Canceled) {
+		t.Errorf("given up: %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := past(t, state).Tidy(t.Context(), true); err != nil {
+		t.Errorf("after both: %v", err)
 	}
 }
 

@@ -9,7 +9,8 @@
 // or can swap a directory above it, is looked at first: whoever reads the files by their
 // names is not to be led elsewhere either.
 //
-// The package starts no goroutine, and a Folder may be used by several.
+// The package starts no goroutine but one that waits for a lock, and a Folder may be used by
+// several.
 package store
 
 import (
@@ -249,7 +250,7 @@ func (f *Folder) Replace(name string, content []byte) error {
 	defer dir.Close()
 	file, err := dir.OpenFile(name+fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
-		return f.absolute(err, name+fresh)
+		return f.absolute(err, name) // what it is to become: nobody knows the other name
 	}
 	_, err = file.Write(content)
 	if err = errors.Join(err, file.Close()); err == nil {

@@ -70,9 +70,7 @@ func TestTrustedWay(t *testing.T) {
 		}
 		session, err := OpenTrusting(path, "session")
 		s.ok(err)
-		if info, err := os.Stat(path + "/session"); err != nil || info.Mode() != fs.ModeDir|0o700 || !ours(info) {
-			t.Errorf("%s: the session's directory is %v, %v", name, info, err)
-		}
+		s.isOurs(path + "/session")
 		s.ok(session.Folder("1").Replace("info.json", nil))
 		s.ok(session.Folder("2").Replace("info.json", nil))
 		if _, err := OpenTrusting(path, "session"); !errors.Is(err, fs.ErrExist) {

@@ -125,12 +125,16 @@ func (s *shared) private(session *Session, path string) {
 	}
 	folder := session.Folder("1")
 	s.ok(folder.Replace("info.json", nil))
-	info, err := os.Stat(path)
-	s.ok(err)
-	if info.Mode() != fs.ModeDir|0o700 || !ours(info) {
-		s.t.Errorf("the session's directory is %v", info.Mode())
-	}
+	s.isOurs(path)
 	s.ok(folder.Remove("info.json"))
+}
+
+// isOurs checks that a session's directory is ours, and nobody else's to use.
+func (s *shared) isOurs(path string) {
+	s.t.Helper()
+	if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeDir|0o700 || !ours(info) {
+		s.t.Errorf("the session's directory %s is %v, %v", path, info, err)
+	}
 }
 
 // Another user makes the directory first, over and over: either it is refused, or what is

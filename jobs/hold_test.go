@@ -1,0 +1,24 @@
+package jobs
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+// A job whose output nobody reads ends where there is nothing left to be drained, too: whoever
+// reads it, and waits for room, is let go of with the descriptors.
+func TestHeldReaderEndsWithItsJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.limits.KeepJobs = 1 }, func(s *Spec) { s.Window = 2 })
+		f.out.data <- []byte("four")
+		synctest.Wait()
+		if !f.streams[0].isHeld.Load() {
+			t.Fatal("the reader does not wait for room")
+		}
+		f.out.idle.Store(true)
+		f.proc.exit(0)
+		f.proc.gone()
+		<-f.streams[0].done
+		f.finish()
+	})
+}
