@@ -104,6 +104,8 @@ func (j *Job) takeMarks() {
 			j.shellEnded(m)
 		case shellmark.Ran:
 			j.shellRan(m.Exit)
+		case shellmark.More:
+			j.shellMore()
 		}
 	}
 }
@@ -125,6 +127,7 @@ func (j *Job) shellReady() {
 	s.phase, s.typing = shellReady, false
 	if s.image == "" {
 		s.image, _ = proc.Image(j.info.PID) // else it is not known, and nothing is said of it
+		s.files.forget()
 	}
 }
 
@@ -164,6 +167,9 @@ func (j *Job) shellEnded(m placedMark) {
 	}
 	switch {
 	case s.phase == shellRunning:
+		if s.current.Typed && m.Text != "" {
+			s.current.Text = m.Text // bash knows it only now
+		}
 		j.commandEnded(&m.Exit, m.Cwd, m.at)
 		s.phase = shellBeginning
 	case s.phase == shellHanded && s.loaded && len(s.queue) > 0: // it could not even begin

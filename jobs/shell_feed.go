@@ -78,15 +78,11 @@ func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error
 		f.close()
 		return nil, err
 	}
-	if err := os.Symlink(path, filepath.Join(dir, "command")); err != nil {
-		f.close()
-		return nil, err
-	}
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // It never fails.
 	nonce := hex.EncodeToString(random[:])
 	l := &shellLaunch{
-		Launch: shellmark.NewLaunch(kind, p.argv, p.env, dir, nonce),
+		Launch: shellmark.NewLaunch(kind, p.argv, p.env, shellmark.Place{Dir: dir, Commands: path, Scratch: f.scratchPath, Nonce: nonce}),
 		watch:  &shellWatch{kind: kind, files: f, feed: make(chan []byte, 1), secrets: map[string]bool{}},
 		reader: shellmark.NewReader(nonce),
 	}
@@ -149,9 +145,31 @@ func (j *Job) handNext() {
 	}
 	s.loaded, s.handedBy = false, 0
 	s.feed <- text // has room: the one before was taken
+	j.typeTrigger(keys)
+}
+
+// typeTrigger types keys that are the server's own, before whatever else waits to be typed.
+func (j *Job) typeTrigger(keys []byte) {
 	q := &queued{data: keys, trigger: true, reply: newReply[WriteResult]()}
-	j.queue.items = append(j.queue.items, q)
+	j.queue.insert(j.queue.afterFirst(), q)
 	j.queue.bytes.Add(int64(len(q.data)))
+}
+
+// shellMore takes it that the shell wants the rest of a line. One that was handed to it is
+// dropped: it would wait for ever.
+func (j *Job) shellMore() {
+	s := j.shell
+	if s.phase != shellHanded || len(s.queue) == 0 {
+		return
+	}
+	r := s.queue[0]
+	s.queue, s.phase = s.queue[1:], shellBeginning
+	r.command.Finished = true
+	j.typeTrigger(s.kind.Drop())
+	if !r.answered {
+		r.answered = true
+		r.reply.fail(Invalid("/command", "the shell waits for the rest of this command; complete it: close what it opens, and end it with no operator"))
+	}
 }
 
 // reviewHanded gives up on a command that the shell has not taken although it reads on: its

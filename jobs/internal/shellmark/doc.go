@@ -10,8 +10,8 @@
 //
 // The life of one command:
 //
-//	Ready    the shell reads a line. The caller writes Payload(command) to the FIFO "command"
-//	         of the directory of the Launch, which it holds open, and types Trigger().
+//	Ready    the shell reads a line. The caller writes Payload(command) to the pipe
+//	         Commands, which it holds open, and types Trigger().
 //	Loaded   a key binding has read the FIFO, and has replaced the line that was being edited.
 //	Began    the line has been accepted: the command's output begins exactly here.
 //	Ended    its output ends exactly here; the mark has $? and $PWD.

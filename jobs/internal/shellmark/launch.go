@@ -32,26 +32,31 @@ type Launch struct {
 	Files map[string][]byte // by their names in the directory: to be written before, with mode 0600
 }
 
-// NewLaunch returns what starts the shell that [For] has found, with an environment. dir is
-// a directory of this job alone, with mode 0700, in which the caller has made the FIFO
-// "command"; nonce is 32 hexadecimal digits that nobody can guess. The files may be removed
-// once the first Ready has come.
-func NewLaunch(s Shell, argv, env []string, dir, nonce string) Launch {
+// A Place is what the caller has made for one shell, which nobody else is to open.
+type Place struct {
+	Dir      string // a directory for Files, with mode 0700; it may be removed once the first Ready has come
+	Commands string // the path of a FIFO or a pipe
+	Scratch  string // the path of a file or of memory, for what a shell keeps for a moment
+	Nonce    string // 32 hexadecimal digits that nobody can guess
+}
+
+// NewLaunch returns what starts the shell that [For] has found, with an environment.
+func NewLaunch(s Shell, argv, env []string, at Place) Launch {
 	o, _ := s.options(argv)
 	switch s {
 	case Bash:
-		return bashLaunch(o, argv, env, dir, nonce)
+		return bashLaunch(o, argv, env, at)
 	case Zsh:
-		return zshLaunch(o, argv, env, dir, nonce)
+		return zshLaunch(o, argv, env, at)
 	default:
-		return fishLaunch(o, argv, dir, nonce)
+		return fishLaunch(o, argv, at)
 	}
 }
 
 // bash reads our file in place of the user's, which ours reads in its turn. A login shell
 // reads none, and one with --norc would read the system's with it. Those are made to read the
 // file that ENV names, as bash does in the mode of POSIX, which is the first thing to be undone.
-func bashLaunch(o options, argv, env []string, dir, nonce string) Launch {
+func bashLaunch(o options, argv, env []string, at Place) Launch {
 	mode, user := "rc", "rc"
 	switch {
 	case o.login && o.noProfile:
@@ -63,9 +68,9 @@ func bashLaunch(o options, argv, env []string, dir, nonce string) Launch {
 	case o.rcFile != "":
 		user = "file"
 	}
-	name := filepath.Join(dir, "bashrc")
+	name := filepath.Join(at.Dir, "bashrc")
 	launch := Launch{Argv: []string{argv[0]}, Files: map[string][]byte{"bashrc": fill(bashSnippet, "MODE", mode,
-		"NONCE", nonce, "DIR", quote(dir), "USER", user, "FILE", quote(o.rcFile), "RESTORE", restore(env, "ENV"))}}
+		"NONCE", at.Nonce, "COMMANDS", quote(at.Commands), "SCRATCH", quote(at.Scratch), "USER", user, "FILE", quote(o.rcFile), "RESTORE", restore(env, "ENV"))}}
 	if mode == "posix" {
 		launch.Argv = append(launch.Argv, "--posix")
 		launch.Env = map[string]string{"ENV": name}
@@ -92,26 +97,26 @@ func restore(env []string, name string) string {
 
 // zsh reads .zshenv of ZDOTDIR first of the user's files. Ours sets ZDOTDIR back, so that
 // all others are read as ever.
-func zshLaunch(o options, argv, env []string, dir, nonce string) Launch {
+func zshLaunch(o options, argv, env []string, at Place) Launch {
 	user := "rc"
 	if o.noRC {
 		user = "none"
 	}
 	return Launch{
 		Argv: append([]string{argv[0]}, o.rest...),
-		Env:  map[string]string{"ZDOTDIR": dir},
+		Env:  map[string]string{"ZDOTDIR": at.Dir},
 		Files: map[string][]byte{".zshenv": fill(zshSnippet,
-			"NONCE", nonce, "DIR", quote(dir), "RESTORE", restore(env, "ZDOTDIR"), "USER", user)},
+			"NONCE", at.Nonce, "COMMANDS", quote(at.Commands), "SCRATCH", quote(at.Scratch), "RESTORE", restore(env, "ZDOTDIR"), "USER", user)},
 	}
 }
 
 // fish reads ours after the user's files, and after what other -C say.
-func fishLaunch(o options, argv []string, dir, nonce string) Launch {
-	name := filepath.Join(dir, "init.fish")
+func fishLaunch(o options, argv []string, at Place) Launch {
+	name := filepath.Join(at.Dir, "init.fish")
 	args := append([]string{argv[0]}, o.rest...)
 	return Launch{
 		Argv:  append(args, "--init-command", "source "+fishQuote(name)),
-		Files: map[string][]byte{"init.fish": fill(fishSnippet, "NONCE", nonce, "DIR", fishQuote(dir))},
+		Files: map[string][]byte{"init.fish": fill(fishSnippet, "NONCE", at.Nonce, "COMMANDS", fishQuote(at.Commands))},
 	}
 }
 

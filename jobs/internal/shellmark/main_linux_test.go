@@ -108,7 +108,7 @@ func start(t testing.TB, shell Shell, with setup) *session {
 		if got, ok := For(file, argv); !ok || got != shell {
 			t.Fatalf("%q is no %s: %q, %v", argv, shell, got, ok)
 		}
-		launch := NewLaunch(shell, argv, env, s.dir, s.nonce)
+		launch := NewLaunch(shell, argv, env, s.place())
 		for name, text := range launch.Files {
 			if with.edit != nil {
 				text = with.edit(text)
@@ -123,7 +123,7 @@ func start(t testing.TB, shell Shell, with setup) *session {
 	s.onTerminal(file, argv, env)
 	if !with.plain {
 		s.await(Ready)
-		for name := range NewLaunch(shell, with.argv, env, s.dir, s.nonce).Files {
+		for name := range NewLaunch(shell, with.argv, env, s.place()).Files {
 			s.must(os.Remove(filepath.Join(s.dir, name)))
 		}
 	}
@@ -318,4 +318,8 @@ func withDescriptor(f *os.File, do func(fd int) error) (err error) {
 		return e
 	}
 	return err
+}
+
+func (s *session) place() Place {
+	return Place{s.dir, filepath.Join(s.dir, "command"), filepath.Join(s.dir, "scratch"), s.nonce}
 }

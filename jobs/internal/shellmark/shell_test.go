@@ -42,7 +42,7 @@ func TestLaunch(t *testing.T) {
 		{Zsh, "zsh -il", "zsh -il"}, {Zsh, "zsh -fi", "zsh -i"}, {Zsh, "zsh -f", "zsh"},
 		{Fish, "fish -l", "fish -l --init-command source%'/d/init.fish'"},
 	} {
-		launch := NewLaunch(test.shell, strings.Fields(test.argv), []string{"ENV=it's"}, "/d", nonce)
+		launch := NewLaunch(test.shell, strings.Fields(test.argv), []string{"ENV=it's"}, Place{"/d", "/d/commands", "/d/scratch", nonce})
 		want := strings.Fields(test.want)
 		for i := range want {
 			want[i] = strings.ReplaceAll(want[i], "%", " ")

@@ -10,7 +10,8 @@ if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is ma
 	[[ ${HISTFILE-} != ~/.sh_history ]] || HISTFILE=~/.bash_history
 fi
 
-declare -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
+declare -g +x __shelld_n=@NONCE@ __shelld_d=@COMMANDS@ # the nonce; what commands are read from
+declare -g +x __shelld_f=@SCRATCH@ # what builtins write to be read at once
 declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
 declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
 declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a key
@@ -94,8 +95,8 @@ __shelld_typed() {
 
 # last sets BASH_REMATCH to the last line of history, by way of a file: no process is needed.
 __shelld_last() {
-	HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_d/line" &&
-		IFS='' builtin read -r -d '' line <"$__shelld_d/line"
+	HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_f" &&
+		IFS='' builtin read -r -d '' line <"$__shelld_f"
 	[[ $line =~ ^\ *([0-9]+)[\ *]\ ?(.*)$'\n'$ ]]
 }
 
@@ -176,7 +177,7 @@ __shelld_trigger() {
 	builtin local - IFS=$' \t\n' REPLY seen=''
 	builtin set +aefuvxCkET
 	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
-	IFS='' builtin read -r -d '' REPLY <"$__shelld_d/command" || builtin return 0
+	IFS='' builtin read -r -d '' REPLY <"$__shelld_d" || builtin return 0
 	__shelld_hooks
 	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && seen=1 # PS0 itself must not be set here: bash has read it
 	if [[ $REPLY == n* && $seen && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
@@ -189,7 +190,7 @@ __shelld_trigger() {
 		# In a loop, an interrupt ends all lines, and not just the one that runs.
 		[[ $REPLY != *$'\n'* || $1 == *a* ]] ||
 			READLINE_LINE=' for __shelld_i in 1; do \builtin eval "$__shelld_c"; done'
-		if [[ $seen && $1 != *x* && ! -s $__shelld_d/trap ]]; then
+		if [[ $seen && $1 != *x* && ! -s $__shelld_f ]]; then
 			__shelld_c=${REPLY:1}
 			__shelld_x=$__shelld_t$'\n'${__shelld_m}'B;1;'$__shelld_z
 		else # the trace of eval, what a trap for DEBUG writes, or a prompt elsewhere, is to come before
@@ -221,7 +222,7 @@ __shelld_hidden() {
 __shelld_hidden_in() {
 	builtin local - IFS=$' \t\n' __shelld_code
 	builtin set +aefuvxCkET
-	IFS='' builtin read -r -d '' __shelld_code <"$__shelld_d/command" || builtin return 0
+	IFS='' builtin read -r -d '' __shelld_code <"$__shelld_d" || builtin return 0
 	builtin eval "$__shelld_code" >/dev/null
 	__shelld_tell "H;$?"
 }
@@ -247,7 +248,7 @@ __shelld_start() {
 	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
 	__shelld_z=$'\a'
 	for keymap in emacs vi-insert vi-command; do
-		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG >|"$__shelld_d/trap"; __shelld_trigger "$-" "$__shelld_u"; } 9>&2 2>/dev/null'
+		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; } 9>&2 2>/dev/null'
 		builtin bind -m "$keymap" '"\e[5379;2~": accept-line'
 		builtin bind -m "$keymap" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
 	done

@@ -2,7 +2,7 @@
 # wraps the prompt, which is wrapped again where a user has set another.
 
 set -g __shelld_n @NONCE@ # the nonce
-set -g __shelld_d @DIR@   # the directory of the FIFO
+set -g __shelld_d @COMMANDS@ # what commands are read from
 set -g __shelld_c ''      # the command
 set -g __shelld_b ''      # set when the command is about to run
 
@@ -46,7 +46,7 @@ end
 
 function __shelld_trigger
     set -l c
-    read -z c <$__shelld_d/command; or return
+    read -z c <$__shelld_d; or return
     set -g __shelld_c (string sub -s 2 -- "$c" | string collect -N)
     set -g __shelld_o 1
     builtin commandline -r -- ' set __shelld_b 1; builtin eval "$__shelld_c"'
@@ -57,7 +57,7 @@ end
 function __shelld_hidden
     set -l s $status
     set -l c
-    read -z c <$__shelld_d/command; or return
+    read -z c <$__shelld_d; or return
     eval $c >/dev/null 2>/dev/null
     __shelld_tell "H;$status"
     return $s

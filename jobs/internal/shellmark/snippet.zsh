@@ -6,7 +6,7 @@
 
 @RESTORE@
 
-builtin typeset -g +x __shelld_n=@NONCE@ __shelld_d=@DIR@ # the nonce; the directory of the FIFO
+builtin typeset -g +x __shelld_n=@NONCE@ __shelld_d=@COMMANDS@ # the nonce; what commands are read from
 builtin typeset -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
 builtin typeset -g +x __shelld_o='' __shelld_u=''         # what runs is ours; $_ before the hooks
 builtin typeset -g +x __shelld_i='' __shelld_w=''         # the user's own zle-line-init; it runs
@@ -146,7 +146,7 @@ __shelld_trigger() {
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export extended_glob
 		builtin local c REPLY ask=''
 		BUFFER='' CURSOR=0
-		IFS='' builtin read -r -d '' c <$__shelld_d/command || builtin return 0
+		IFS='' builtin read -r -d '' c <$__shelld_d || builtin return 0
 		__shelld_wrap
 		__shelld_o=1 __shelld_t=''
 		REPLY=$c[1] c=${c[2,-1]}
@@ -182,7 +182,7 @@ __shelld_hidden() {
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		builtin local __shelld_code
-		IFS='' builtin read -r -d '' __shelld_code <$__shelld_d/command || builtin return 0
+		IFS='' builtin read -r -d '' __shelld_code <$__shelld_d || builtin return 0
 		builtin eval "$__shelld_code" >/dev/null
 		__shelld_tell "H;$?"
 		builtin return $s
