@@ -39,6 +39,7 @@ type execReq struct {
 	wait     *wait            // nil until it runs, and when it is answered
 	stopped  bool             // it was interrupted
 	answered bool
+	unwanted bool // it was cancelled when the shell had it already
 	reply    reply[ExecResult]
 }
 
@@ -296,6 +297,9 @@ func (j *Job) execWait(r *execReq, from map[Stream]int64) *wait {
 
 // execBegan arms what the request waits for: from now on the output is the command's.
 func (j *Job) execBegan(r *execReq) {
+	if r.unwanted {
+		j.interruptForeground()
+	}
 	if r.answered {
 		return
 	}
@@ -375,7 +379,9 @@ func (j *Job) cancelExec(tok *token) bool {
 			continue
 		}
 		r.answered = true
-		if !(s.phase == shellHanded && i == 0) {
+		if s.phase == shellHanded && i == 0 {
+			r.unwanted = true // the shell has it: it is interrupted when it begins
+		} else {
 			s.queue = slices.Delete(s.queue, i, i+1)
 		}
 		r.reply.fail(j.canceled())
