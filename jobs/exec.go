@@ -110,9 +110,6 @@ func (j *Job) execRefused(m execMsg) *Error {
 	if err := j.integrated(); err != nil {
 		return err
 	}
-	if err := j.permitExec(m.opts.Command); err != nil {
-		return err
-	}
 	if err := j.mgr.refuseUnasked(ActionStart, j.id); err != nil {
 		return err
 	}
@@ -169,19 +166,6 @@ func (j *Job) noIntegration(why string) *Error {
 	e := errorf(CodeShellIntegrationUnavailable, "the commands of job %d cannot be told apart: %s; start an interactive shell (job/start without command and argv) for job/exec, or type with job/write", j.id, why)
 	e.Handle = j.id
 	return e
-}
-
-// permitExec holds a command against the lists, as if it were started.
-func (j *Job) permitExec(command string) *Error {
-	c := &j.mgr.commands
-	if c.Allow == nil && len(c.Deny) == 0 {
-		return nil
-	}
-	err := c.permit(string(ActionStart), roots.Line{Text: command, Shell: j.info.Argv[0], Env: setNames(&j.spec)}.Roots())
-	if err != nil {
-		err.Handle = j.id
-	}
-	return err
 }
 
 // confirmExec has the person at the client asked. What a name means in a shell that has run
