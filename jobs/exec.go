@@ -150,12 +150,10 @@ func (j *Job) nowRuns() string {
 // integrated says why the server cannot tell this job's commands apart.
 func (j *Job) integrated() *Error {
 	switch {
-	case j.shell == nil && j.spec.Plain:
-		return j.noIntegration("it was started with shellIntegration off")
-	case j.shell == nil && j.term == nil:
+	case j.shell == nil && j.noShell == "":
 		return j.noIntegration("it has no terminal")
 	case j.shell == nil:
-		return j.noIntegration("it is no interactive shell that this server knows (bash, zsh, fish)")
+		return j.noIntegration(j.noShell)
 	case j.shellReplaced():
 		return j.noIntegration(j.shell.why)
 	}

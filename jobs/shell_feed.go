@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -49,22 +50,35 @@ type shellLaunch struct {
 	reader *shellmark.Reader
 }
 
-// integrate makes the files for a shell that is to have the integration; nil for other
-// programs, and where they cannot be made, which is logged.
-func (m *Manager) integrate(s *Spec, p plan) *shellLaunch {
-	if s.Plain || s.Command != nil {
-		return nil
+// integrate makes the files for a shell that is to have the integration. Where there is none,
+// it says why, for a sentence about the job.
+func (m *Manager) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
+	if s.Plain {
+		return nil, "it was started with shellIntegration off"
 	}
 	kind, ok := shellmark.For(p.path, p.argv)
-	if !ok {
-		return nil
+	switch {
+	case s.Command != nil || !ok || len(ShellIntegration()) == 0:
+		return nil, "it is no interactive shell that this server knows (capabilities.shellIntegration)"
+	case dumb(p.env):
+		// Line editors fill what they cannot erase with spaces, by how long the prompt is; those who
+		// ask for such a terminal look for prompts in it.
+		return nil, "its TERM says that its cursor cannot be moved"
 	}
 	l, err := m.shellLaunch(kind, p)
 	if err != nil {
 		m.log.Warn("a shell starts without integration", "shell", p.path, "error", err)
-		return nil
+		return nil, "what it takes could not be made (" + errnoText(err) + ")"
 	}
-	return l
+	return l, ""
+}
+
+// dumb says whether a terminal is one of those whose cursor only goes on.
+func dumb(env []string) bool {
+	return !slices.ContainsFunc(env, func(v string) bool {
+		name, term, _ := strings.Cut(v, "=")
+		return name == "TERM" && term != "" && term != "dumb" && term != "unknown"
+	})
 }
 
 func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
