@@ -39,6 +39,7 @@ type execReq struct {
 	wait     *wait            // nil until it runs, and when it is answered
 	stopped  bool             // it was interrupted
 	answered bool
+	unwanted bool // it was cancelled when the shell had it already
 	reply    reply[ExecResult]
 }
 
@@ -109,9 +110,6 @@ func (j *Job) execRefused(m execMsg) *Error {
 	if err := j.integrated(); err != nil {
 		return err
 	}
-	if err := j.permitExec(m.opts.Command); err != nil {
-		return err
-	}
 	if err := j.mgr.refuseUnasked(ActionStart, j.id); err != nil {
 		return err
 	}
@@ -168,19 +166,6 @@ func (j *Job) noIntegration(why string) *Error {
 	e := errorf(CodeShellIntegrationUnavailable, "the commands of job %d cannot be told apart: %s; start an interactive shell (job/start without command and argv) for job/exec, or type with job/write", j.id, why)
 	e.Handle = j.id
 	return e
-}
-
-// permitExec holds a command against the lists, as if it were started.
-func (j *Job) permitExec(command string) *Error {
-	c := &j.mgr.commands
-	if c.Allow == nil && len(c.Deny) == 0 {
-		return nil
-	}
-	err := c.permit(string(ActionStart), roots.Line{Text: command, Shell: j.info.Argv[0], Env: setNames(&j.spec)}.Roots())
-	if err != nil {
-		err.Handle = j.id
-	}
-	return err
 }
 
 // confirmExec has the person at the client asked. What a name means in a shell that has run
@@ -296,6 +281,9 @@ func (j *Job) execWait(r *execReq, from map[Stream]int64) *wait {
 
 // execBegan arms what the request waits for: from now on the output is the command's.
 func (j *Job) execBegan(r *execReq) {
+	if r.unwanted {
+		j.interruptForeground()
+	}
 	if r.answered {
 		return
 	}
@@ -375,7 +363,9 @@ func (j *Job) cancelExec(tok *token) bool {
 			continue
 		}
 		r.answered = true
-		if !(s.has(shellHanded) && i == 0) {
+		if s.has(shellHanded) && i == 0 {
+			r.unwanted = true // the shell has it: it is interrupted when it begins
+		} else {
 			s.queue = slices.Delete(s.queue, i, i+1)
 		}
 		r.reply.fail(j.canceled())

@@ -154,6 +154,8 @@ func (j *Job) attach(l *launched) {
 	}
 	if j.shell != nil {
 		j.info.Integration = string(j.shell.kind)
+		j.redaction.launched = proc.JoinArguments(l.shell.Argv)
+		j.redaction.wanted = proc.JoinArguments(l.plan.argv)
 	}
 	j.beginLimits()
 	if j.folder != nil {
