@@ -470,6 +470,7 @@ func (j *Job) failPending(err *Error) {
 	j.failHeld(err)
 	if j.shell != nil {
 		j.failExecs(func() *Error { return err })
+		j.failAgain(err)
 		j.failTasks(func() *Error { return err })
 	}
 	j.dropAsked(func() *Error { return err })

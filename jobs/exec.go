@@ -252,7 +252,7 @@ func (j *Job) execLate(r *execReq) {
 	s := j.shell
 	r.answered = true
 	o := j.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
-	handed := s.phase == shellHanded && s.queue[0] == r
+	handed := s.has(shellHanded) && s.queue[0] == r
 	if r.opts.Interrupt && !handed {
 		s.queue = slices.DeleteFunc(s.queue, func(q *execReq) bool { return q == r })
 		r.command.Finished = true
@@ -361,13 +361,20 @@ func (j *Job) cancelExec(tok *token) bool {
 			continue
 		}
 		r.answered = true
-		if s.phase == shellHanded && i == 0 {
+		if s.has(shellHanded) && i == 0 {
 			r.unwanted = true // the shell has it: it is interrupted when it begins
 		} else {
 			s.queue = slices.Delete(s.queue, i, i+1)
 		}
 		r.reply.fail(j.canceled())
 		return true
+	}
+	for _, r := range s.again {
+		if r.reply.tok == tok && !r.answered {
+			r.answered = true
+			r.reply.fail(j.canceled())
+			return true
+		}
 	}
 	if r := s.running; r != nil && r.reply.tok == tok && r.wait != nil && r.opts.Interrupt && !r.stopped {
 		j.cancelWait(tok)
@@ -377,7 +384,8 @@ func (j *Job) cancelExec(tok *token) bool {
 	return false
 }
 
-// failExecs answers all that have not begun.
+// failExecs answers all that have not begun. Those that are to be awaited once more end with
+// their command.
 func (j *Job) failExecs(why func() *Error) {
 	for _, r := range j.shell.queue {
 		r.command.Finished = true
@@ -387,4 +395,15 @@ func (j *Job) failExecs(why func() *Error) {
 		}
 	}
 	j.shell.queue = nil
+}
+
+// failAgain answers those that are to be awaited once more, since nothing is any more.
+func (j *Job) failAgain(err *Error) {
+	for _, r := range j.shell.again {
+		if !r.answered {
+			r.answered = true
+			r.reply.fail(err)
+		}
+	}
+	j.shell.again = nil
 }
