@@ -215,7 +215,8 @@ func (j *Job) reviewShell(now time.Time) {
 	if s == nil {
 		return
 	}
-	if s.phase == shellReady && !s.typing && len(j.queue.items) == 0 && j.input != nil {
+	j.reviewReading()
+	if s.phase == shellReady && !s.typing && j.input != nil && (len(j.queue.items) == 0 || j.blocksWrite(j.queue.items[0])) {
 		j.handNext()
 	}
 	j.reviewHanded()
@@ -253,7 +254,9 @@ func (j *Job) execLate(r *execReq) {
 	r.answered = true
 	o := j.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
 	handed := s.has(shellHanded) && s.queue[0] == r
-	if r.opts.Interrupt && !handed {
+	if r.opts.Interrupt && handed {
+		r.unwanted = true
+	} else if r.opts.Interrupt {
 		s.queue = slices.DeleteFunc(s.queue, func(q *execReq) bool { return q == r })
 		r.command.Finished = true
 	}
@@ -297,6 +300,9 @@ func (j *Job) execBegan(r *execReq) {
 // execOver is what becomes of a command whose wait is over.
 func (j *Job) execOver(r *execReq, o Outcome) {
 	r.wait = nil
+	if o.Reason == "timeout" {
+		j.shellReplaced() // then it has ended
+	}
 	if o.Reason == "timeout" && r.opts.Interrupt && !r.stopped && !r.command.Finished {
 		j.interruptExec(r)
 		return

@@ -222,3 +222,63 @@ func TestShellEnvironment(t *testing.T) {
 		})
 	}
 }
+
+// What is typed behind a command that waits for its shell is for that command.
+func TestWriteBehindExec(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			j := startShell(t, m, name, nil)
+			p, err := j.Exec(ExecOptions{Command: "sh -c 'read x; echo \"got $x\"'", Wait: execWait(20 * time.Second)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := j.Write(Input{Text: "hello", AppendNewline: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(t, w)
+			if out := execOutput(t, j, must(t, p)); !strings.HasSuffix(out, "got hello\n") {
+				t.Errorf("%q", out)
+			}
+		})
+	}
+}
+
+// A line that was pasted and not sent is put away.
+func TestExecBehindAPaste(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			j := startShell(t, m, name, nil)
+			doExec(t, j, "echo one")
+			text := "echo a\necho b\n"
+			w, err := j.Write(Input{Send: []SendItem{{Paste: &text}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(t, w)
+			if _, out := doExec(t, j, "echo two"); out != "two\n" {
+				t.Errorf("%q", out)
+			}
+		})
+	}
+}
+
+// A shell that is replaced is seen to be at the end of the command's time.
+func TestExecReplacesItsShell(t *testing.T) {
+	m := startReal(t, Options{})
+	j := startShell(t, m, "bash", nil)
+	p, err := j.Exec(ExecOptions{Command: "exec sh -i", Wait: execWait(time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := must(t, p); !r.Command.Finished || r.Command.ExitCode != nil {
+		t.Errorf("%+v", r)
+	}
+	next, err := j.Exec(ExecOptions{Command: "true", Wait: execWait(20 * time.Second)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, next, CodeShellIntegrationUnavailable)
+}

@@ -65,6 +65,7 @@ type queued struct {
 	keysOnly  bool        // it is nothing but signal keys
 	person    bool        // as Input has it
 	secret    bool        // data is wiped when it is not needed any more
+	behind    int64       // the command of Exec's before it that the shell had not begun; 0: none
 	trigger   bool        // has a shell take what Exec has for it (shell_feed.go)
 	answer    bool        // the terminal's own, to a query (queries.go)
 	recorded  bool        // it could be seen when the writeLoop was given it
@@ -179,6 +180,7 @@ func (j *Job) enqueue(m writeMsg) bool {
 	if q.close {
 		j.queue.closed = "its standard input was closed by an earlier eof"
 	}
+	q.behind = j.shell.lastQueued()
 	j.queue.items = append(j.queue.items, q)
 	j.queue.bytes.Add(int64(len(q.data)))
 	j.beginFirst()
@@ -367,7 +369,7 @@ func (j *Job) armWrite(q *queued) {
 // handInput has written what is next, and reports whether there is anything new for it:
 // what the kernel takes at once is written here, the rest by the writeLoop.
 func (j *Job) handInput() (wrote bool) {
-	if j.input == nil || !j.queue.ready() || j.shell.blocksWrite(j.queue.items[0]) {
+	if j.input == nil || !j.queue.ready() || j.blocksWrite(j.queue.items[0]) {
 		return false
 	}
 	o := j.queue.order()

@@ -56,23 +56,25 @@ type shellWatch struct {
 	marks []placedMark // readLoop -> a turn
 
 	// Guarded by turns:
-	phase    shellPhase
-	owed     shellPhase // shellHanded or shellHidden: so it was when a typed command began, which came first
-	why      string     // why it is gone
-	image    string     // what the leader executes; "" = not known
-	typing   bool       // a line end was typed since it was ready
-	loaded   bool       // it has taken what was handed to it
-	handedBy int        // the first look for input that counts after the trigger
-	ids      int64
-	queue    []*execReq      // wait for the shell; the first one is handed where phase says so
-	again    []*execReq      // are to be awaited once more
-	running  *execReq        // whose command runs; nil: a typed one does
-	current  *ShellCommand   // runs
-	tasks    []*shellTask    // the first one is under way where phase says so
-	secrets  map[string]bool // variables that were set as such
-	past     []*ShellCommand
-	text     int // bytes of past
-	cwd      string
+	phase     shellPhase
+	owed      shellPhase // shellHanded or shellHidden: so it was when a typed command began, which came first
+	why       string     // why it is gone
+	image     string     // what the leader executes; "" = not known
+	typing    bool       // a line end was typed since it was ready
+	loaded    bool       // it has taken what was handed to it
+	handedBy  int        // the first look for input that counts after the trigger
+	more      bool       // it reads the rest of a line
+	readingBy int        // the first look for input that counts where it is not known to read
+	ids       int64
+	queue     []*execReq      // wait for the shell; the first one is handed where phase says so
+	again     []*execReq      // are to be awaited once more
+	running   *execReq        // whose command runs; nil: a typed one does
+	current   *ShellCommand   // runs
+	tasks     []*shellTask    // the first one is under way where phase says so
+	secrets   map[string]bool // variables that were set as such
+	past      []*ShellCommand
+	text      int // bytes of past
+	cwd       string
 }
 
 // A placedMark is a mark and the offset in the stream at which it stood.
@@ -133,7 +135,7 @@ func (j *Job) shellReady() {
 	if s.phase == shellRunning {
 		j.commandEnded(nil, "", j.end0())
 	}
-	s.phase, s.typing = shellReady, false
+	s.phase, s.typing, s.more = shellReady, false, false
 	s.takeUp()
 	if s.image == "" {
 		s.image, _ = proc.Image(j.info.PID) // else it is not known, and nothing is said of it
@@ -165,7 +167,7 @@ func (j *Job) shellBegan(m placedMark) {
 		c.ID = s.ids
 	}
 	c.StartedAt, c.Output.From = time.Now(), m.at
-	s.phase, s.current = shellRunning, c
+	s.phase, s.current, s.more = shellRunning, c, false
 	if s.running != nil {
 		j.execBegan(s.running)
 	}

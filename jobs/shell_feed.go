@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"os"
@@ -202,6 +201,7 @@ func (j *Job) typeTrigger(keys []byte) {
 // dropped: it would wait for ever.
 func (j *Job) shellMore() {
 	s := j.shell
+	s.more = true
 	if s.phase != shellHanded || len(s.queue) == 0 || !s.loaded {
 		return // The line is one that was typed.
 	}
@@ -273,17 +273,4 @@ func (f *shellFiles) drain() {
 	}
 	clear(b)
 	_ = f.write.SetWriteDeadline(time.Time{}) // As in stopWrite.
-}
-
-// blocksWrite says whether an item waits until the shell has begun what was handed to it: what
-// is typed behind a command is for that command.
-func (s *shellWatch) blocksWrite(q *queued) bool {
-	return s.handing() && !q.trigger && !q.overtakes
-}
-
-// noteTyped takes it that something was typed into the shell.
-func (s *shellWatch) noteTyped(p []byte) {
-	if s.phase == shellReady && bytes.ContainsAny(p, "\r\n") {
-		s.typing = true
-	}
 }

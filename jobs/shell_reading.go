@@ -1,0 +1,86 @@
+package jobs
+
+import (
+	"bytes"
+
+	"shelld/jobs/internal/inputwait"
+)
+
+// Marks can be missing: an interrupt while a prompt is drawn takes the rest of it away, and what
+// is pasted has line ends that end no line. That a shell reads is then seen from outside.
+
+// needsReading says whether somebody waits for a shell that is not known to read.
+func (s *shellWatch) needsReading() bool {
+	if s == nil || len(s.queue)+len(s.tasks) == 0 {
+		return false
+	}
+	return s.phase == shellBeginning || s.phase == shellReady && s.typing
+}
+
+// reviewReading takes it that a shell reads a line where it is seen to do so, and where what it
+// reads is not the rest of one. Before its first prompt it is its start-up files that read.
+func (j *Job) reviewReading() {
+	s, l := j.shell, &j.inputs
+	if !s.needsReading() {
+		s.readingBy = 0
+		return
+	}
+	if s.readingBy == 0 {
+		s.readingBy = l.begun + 1
+		return
+	}
+	if s.image == "" || s.more || l.looked < s.readingBy || l.ofTaken < s.readingBy || !j.leaderReads() {
+		return
+	}
+	s.phase, s.typing, s.readingBy = shellReady, false, 0
+	s.takeUp()
+}
+
+// leaderReads says whether the last look has seen that the shell itself reads, and nothing has
+// happened since.
+func (j *Job) leaderReads() bool {
+	l := &j.inputs
+	return l.now != nil && l.of == j.activity() && l.now.PID == j.info.PID && l.now.Confidence == inputwait.Exact
+}
+
+// blocksWrite says whether an item waits until the shell has begun a command that came before
+// it: what is typed behind a command is for that command. What a start-up file asks for is
+// answered all the same.
+func (j *Job) blocksWrite(q *queued) bool {
+	s := j.shell
+	if s == nil || q.trigger || q.overtakes {
+		return false
+	}
+	if s.handing() {
+		return true
+	}
+	if s.phase == shellRunning || s.phase == shellGone || !s.waits(q.behind) {
+		return false
+	}
+	return s.image != "" || !j.leaderReads()
+}
+
+// waits says whether a command has not begun.
+func (s *shellWatch) waits(id int64) bool {
+	for _, r := range s.queue {
+		if r.command.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// lastQueued is the command that came last of those that have not begun; 0: there is none.
+func (s *shellWatch) lastQueued() int64 {
+	if s == nil || len(s.queue) == 0 {
+		return 0
+	}
+	return s.queue[len(s.queue)-1].command.ID
+}
+
+// noteTyped takes it that something was typed into the shell.
+func (s *shellWatch) noteTyped(p []byte) {
+	if s.phase == shellReady && bytes.ContainsAny(p, "\r\n") {
+		s.typing = true
+	}
+}
