@@ -170,6 +170,13 @@ func (j *Job) onChangeVariable(m changeVariableMsg) {
 		m.fail(err)
 		return
 	}
+	if v := j.mgr.confirm.Start; v == VerdictAsk || v == VerdictDeny {
+		// Such as PROMPT_COMMAND is run.
+		e := policyDenied(string(ActionStart), "confirm", "a variable of a shell can have it run anything, and options.confirm.start of initialize is %s; set it with job/exec, about which the person at the client is asked", v)
+		e.Handle = j.id
+		m.fail(e)
+		return
+	}
 	s := j.shell
 	code := s.kind.UnsetVariable(m.name)
 	if m.value != nil {

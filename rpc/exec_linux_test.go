@@ -145,6 +145,8 @@ func TestExecConfirmed(t *testing.T) {
 	begun := s.begin("job/start", s.shellParams())
 	s.allow(1, "once")
 	h := result[schema.JobStartResult](begun).Job.Handle
+	refused[schema.PolicyDeniedData](s.begin("env/set", obj{"handle": h, "name": "PROMPT_COMMAND", "value": "echo no"}), schema.KindPolicyDenied)
+	refused[schema.PolicyDeniedData](s.begin("env/unset", obj{"handle": h, "name": "HOME"}), schema.KindPolicyDenied)
 	for i, outcome := range []schema.ConfirmOutcome{"deny", "once"} {
 		r := s.begin("job/exec", obj{"handle": h, "command": "echo done"})
 		id, p := s.asked(i + 2)

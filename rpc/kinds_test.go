@@ -164,6 +164,8 @@ var provokedElsewhere = map[string]string{
 	"job/exec confirmationDenied":           ". TestExecConfirmed: as above, and a person",
 	"env/get shellBusy":                     ". TestExecEnvironment: it takes a shell with integration",
 	"env/list shellBusy":                    ". TestExecEnvironment: as above",
+	"env/set policyDenied":                  ". TestExecConfirmed: it takes another initialize",
+	"env/unset policyDenied":                ". TestExecConfirmed: as above",
 	"env/set shellBusy":                     ". TestExecEnvironment: as above",
 	"env/unset shellBusy":                   ". TestExecEnvironment: as above",
 	"env/set shellIntegrationUnavailable":   ". TestExecReplaced: as above",
