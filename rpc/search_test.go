@@ -155,7 +155,8 @@ func TestSearchOverLines(t *testing.T) {
 	equal(t, "over lines", found(s.search("handle", h, "pattern", `^[^:]+:\d+`, "multiline", true))[0], fmt.Sprintf("%d stdout 0-19 building", h))
 	equal(t, "s", len(s.search("handle", h, "pattern", `building.+error`, "flags", "s").Matches), 1)
 	equal(t, "a break", len(s.search("handle", h, "pattern", `building\n\nsrc`, "multiline", true).Matches), 1)
-	r := s.search("handle", h, "pattern", `^a+$`)
+	long := s.run(`awk 'BEGIN { while (n++ < 90000) printf "a"; print "" }'`).Job.Handle
+	r := s.search("handle", long, "pattern", `^a+$`)
 	equal(t, "what the limit has cut", *r.Matches[0].Limited, true)
 	if m := s.search("handle", h, "pattern", `error: no$`).Matches[0]; m.Limited != nil {
 		t.Error("a match that no limit has to do with is limited")
