@@ -186,6 +186,8 @@ __shelld_trigger() {
 		__shelld_tell 'L;0'
 	else
 		__shelld_show "${REPLY:1}"
+		# An eval that ends so leaves the parser in the middle of a word: for is none at the next line.
+		[[ $REPLY != *\\ ]] || REPLY+=$'\n\n'
 		READLINE_LINE=' \builtin eval "$__shelld_c"'
 		# In a loop, an interrupt ends all lines, and not just the one that runs.
 		[[ $REPLY != *$'\n'* || $1 == *a* ]] ||
