@@ -140,7 +140,7 @@ func (s *execServer) shell(name string, files map[string]string, argv ...string)
 
 // environment is what a shell gets beside what the server gives to any job.
 func (s *execServer) environment(home string) object {
-	return object{"HOME": home, "EXECS": s.base, "LC_ALL": "C.UTF-8", "ZDOTDIR": nil, "ENV": nil, "HISTFILE": nil, "COLUMNS": nil, "LINES": nil}
+	return object{"HOME": home, "EXECS": s.base, "XDG_RUNTIME_DIR": home, "LC_ALL": "C.UTF-8", "ZDOTDIR": nil, "ENV": nil, "HISTFILE": nil, "COLUMNS": nil, "LINES": nil}
 }
 
 // run runs a command that ends, and reads what it wrote as it stands in the stream.

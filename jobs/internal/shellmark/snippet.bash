@@ -105,7 +105,7 @@ __shelld_prompt() {
 	builtin local - IFS=$' \t\n'
 	builtin set +aefuvxCkET
 	__shelld_wrap
-	[[ -t 9 && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell R # the prompt does not
+	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell R # the prompt does not
 	builtin return 0
 }
 
@@ -113,12 +113,16 @@ __shelld_prompt() {
 __shelld_wrap() {
 	__shelld_x=$__shelld_m'B;0;'$__shelld_z
 	__shelld_hooks
-	if [[ $BASHOPTS == *promptvars* ]]; then
-		__shelld_p='\[${__shelld_m:+${__shelld_m}e;$?;$PWD$__shelld_z}\]'
-		__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
-		__shelld_0='${__shelld_x-}'
-	else
-		__shelld_p='' __shelld_q="\\[${__shelld_m}R$__shelld_z\\]" __shelld_0=''
+	__shelld_p='\[${__shelld_m:+${__shelld_m}e;$?;$PWD$__shelld_z}\]'
+	__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
+	__shelld_0='${__shelld_x-}'
+	if [[ $BASHOPTS != *promptvars* ]]; then
+		# PS1 would have the nonce itself, for all to see where somebody exports it.
+		if [[ ${PS1-} == *"$__shelld_q" ]] && __shelld_free PS1; then
+			PS1=${PS1//"$__shelld_p"/} PS1=${PS1//"$__shelld_q"/}
+		fi
+		if [[ ${PS0-} == *"$__shelld_0" ]] && __shelld_free PS0; then PS0=${PS0//"$__shelld_0"/}; fi
+		__shelld_p='' __shelld_q='' __shelld_0=''
 	fi
 	if [[ ${PS1-} != "$__shelld_p"*"$__shelld_q" ]] && __shelld_free PS1; then
 		PS1=${PS1//"$__shelld_p"/} PS1=${PS1//"$__shelld_q"/}

@@ -41,10 +41,15 @@ function __shelld_wrap --on-event fish_prompt
     set -g __shelld_in
     set -l about (builtin functions --details --verbose fish_prompt)
     test "$about[5]" = 'tells shelld that it is drawn'; and return
-    builtin functions -q fish_prompt; or return
     set -g __shelld_w $__shelld_w x
     set -l n (builtin count $__shelld_w)
-    builtin functions -c fish_prompt __shelld_prompt_$n
+    if builtin functions -q fish_prompt
+        builtin functions -c fish_prompt __shelld_prompt_$n
+    else # fish draws one of its own, and calls nobody
+        function __shelld_prompt_$n
+            builtin echo -n "$USER@$hostname $PWD "'> '
+        end
+    end
     function fish_prompt --description 'tells shelld that it is drawn' --inherit-variable n
         set -g __shelld_in $__shelld_in x # which leaves $status as it is
         __shelld_prompt_$n
