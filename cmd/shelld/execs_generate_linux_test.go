@@ -10,6 +10,7 @@ import (
 type execGenerator struct {
 	*rand.Rand
 	shell string
+	file  string // a quoted path, where it may write
 }
 
 func (g *execGenerator) pick(of ...string) string { return of[g.IntN(len(of))] }
@@ -63,7 +64,7 @@ func (g *execGenerator) simple() string {
 	case 7:
 		return "printf %s " + g.word()
 	case 8:
-		return g.pick("true", "false", fmt.Sprintf("sh -c 'exit %d'", g.IntN(256)), g.in("! true", "not true"), g.in("(exit 3)", "command false"), "test -d b", "no-such-command-x 2>/dev/null")
+		return g.pick("true", "false", fmt.Sprintf("sh -c 'exit %d'", g.IntN(256)), g.in("! true", "not true"), g.in("(exit 3)", "command false"), "test -d b", g.in("no-such-command-x 2>/dev/null", "command test -d b"))
 	case 9:
 		return g.in("echo $?", "echo $status")
 	case 10:
@@ -75,7 +76,7 @@ func (g *execGenerator) simple() string {
 	case 13:
 		return fmt.Sprintf("seq %d | tail -n %d", 1+g.IntN(2000), 1+g.IntN(5))
 	case 14:
-		return "echo " + g.word() + " >file; cat file; ls -l file | cut -c1-10"
+		return "echo " + g.word() + " >" + g.file + "; cat " + g.file + "; ls -l " + g.file + " | cut -c1-10"
 	case 15:
 		return "echo to err >&2; echo to out"
 	default:
@@ -87,9 +88,9 @@ func (g *execGenerator) simple() string {
 func (g *execGenerator) option() string {
 	switch g.shell {
 	case "bash":
-		return g.pick("set -f; echo *; set +f", "set -o pipefail", "set +o pipefail", "false | true", "shopt -s nullglob", "shopt -u nullglob", "echo none-*", "set -- a 'b c'; echo $#", "set -a", "set +a", "set -u", "set +u")
+		return g.pick("set -f; echo *; set +f", "set -o pipefail", "set +o pipefail", "false | true", "shopt -s nullglob", "shopt -u nullglob", "echo none-*", "set -- a 'b c'; echo $#", "set -a", "set +a")
 	case "zsh":
-		return g.pick("setopt no_glob; echo *; setopt glob", "setopt pipefail", "unsetopt pipefail", "false | true", "setopt null_glob; echo none-*; unsetopt null_glob", "setopt sh_word_split", "unsetopt sh_word_split", "set -- a 'b c'; echo $#", "set -a", "set +a", "setopt ksh_arrays; unsetopt ksh_arrays")
+		return g.pick("setopt no_glob; echo *; setopt glob", "setopt pipefail", "unsetopt pipefail", "false | true", "{ setopt null_glob; echo none-*; unsetopt null_glob; }", "setopt sh_word_split", "unsetopt sh_word_split", "set -- a 'b c'; echo $#", "set -a", "set +a", "setopt ksh_arrays; unsetopt ksh_arrays")
 	}
 	return g.pick("set -g list a 'b c'; count $list", "false | true; echo $pipestatus", "string upper abc", "set -l gone 1", "echo (count $list)", "set -g fish_trace; set -e fish_trace")
 }

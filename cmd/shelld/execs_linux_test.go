@@ -185,7 +185,7 @@ func (s *execShell) write(keys string) {
 func (s *execShell) await(pattern string) {
 	s.t.Helper()
 	var r schema.JobWaitResult
-	s.do("job/wait", object{"handle": s.handle, "until": []object{{"pattern": pattern}}, "timeoutMs": watchdog / time.Millisecond}, &r)
+	s.do("job/wait", object{"handle": s.handle, "until": []object{{"pattern": pattern}}, "from": "start", "timeoutMs": watchdog / time.Millisecond}, &r)
 	if r.Outcome.Reason != schema.OutcomeReasonPattern {
 		s.t.Fatalf("%q has not come: %s", pattern, r.Outcome.Reason)
 	}

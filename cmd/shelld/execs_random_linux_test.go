@@ -43,12 +43,12 @@ func TestExecRandom(t *testing.T) {
 // compareExecs runs one sequence in both ways.
 func compareExecs(s *execServer, shell string, seed uint64) int {
 	s.t.Helper()
-	g := &execGenerator{Rand: rand.New(rand.NewPCG(seed, 0)), shell: shell}
+	tree := filepath.Join(s.base, "tree")
+	g := &execGenerator{Rand: rand.New(rand.NewPCG(seed, 0)), shell: shell, file: "'" + tree + "/file'"}
 	steps := make([]string, 5+g.IntN(16))
 	for i := range steps {
 		steps[i] = g.step()
 	}
-	tree := filepath.Join(s.base, "tree")
 	argv := map[string][]string{"bash": {"bash", "--norc"}, "zsh": {"zsh", "-f"}, "fish": {"fish", "--no-config"}}[shell]
 	x := s.shell(shell, nil, argv...)
 	want := execAlone(x, argv, tree, steps)
