@@ -11,7 +11,6 @@ func nasties() []nasty {
 		nastyProcesses, nastyFiles2, nastyTerminal, nastyMarks, nastyPrompts, nastyEditors)
 }
 
-
 var (
 	allBytes = everyByte()
 	line100K = strings.Repeat("0123456789abcdef", 6400)
