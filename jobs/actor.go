@@ -345,7 +345,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelExec(tok) || j.cancelTask(tok) {
+	if j.cancelExec(tok) || j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelTask(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -470,6 +470,7 @@ func (j *Job) failPending(err *Error) {
 	j.failHeld(err)
 	if j.shell != nil {
 		j.failExecs(func() *Error { return err })
+		j.failAgain(err)
 		j.failTasks(func() *Error { return err })
 	}
 	j.dropAsked(func() *Error { return err })

@@ -11,6 +11,10 @@ import (
 // (protocol section 8).
 const pauseTime = 50 * time.Millisecond
 
+// loadTime is for how long what a shell shows of a line of ours is held back, which ends as soon
+// as the line runs: it only bounds what becomes of one that never does.
+const loadTime = 2 * time.Second
+
 // A cleaner takes what is secret out of a stream. It is owned by the readLoop.
 type cleaner struct {
 	redactor *redact.Redactor // nil: nothing was secret yet
@@ -54,16 +58,21 @@ func (st *stream) held(passed []byte) []byte {
 		is = holdsSecret
 	}
 	st.holding.Store(is)
-	st.wakeFor(shortly > 0)
+	pause := time.Duration(0)
+	if shortly > 0 {
+		pause = pauseTime
+	}
+	st.wakeIn(pause)
 	return passed
 }
 
-// wakeFor has the readLoop wake up where something is held back that a pause sets free.
-func (st *stream) wakeFor(held bool) {
+// wakeIn has the readLoop wake up where something is held back that a pause sets free; 0: nothing
+// is.
+func (st *stream) wakeIn(pause time.Duration) {
 	c := &st.cleaner
 	due := time.Time{}
-	if held {
-		due = time.Now().Add(pauseTime)
+	if pause > 0 {
+		due = time.Now().Add(pause)
 	}
 	if due != c.due {
 		c.due = due
@@ -75,11 +84,15 @@ func (st *stream) wakeFor(held bool) {
 // may be the beginning of a secret.
 func (st *stream) noteHeld() {
 	if st.marks.Held() > 0 {
+		pause := pauseTime
+		if st.marks.Loading() {
+			pause = loadTime
+		}
 		st.holding.Store(holdsShortly)
-		st.wakeFor(true)
+		st.wakeIn(pause)
 	} else if st.cleaner.redactor == nil && st.holding.Load() != holdsNothing {
 		st.holding.Store(holdsNothing)
-		st.wakeFor(false)
+		st.wakeIn(0)
 	}
 }
 

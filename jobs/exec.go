@@ -39,6 +39,7 @@ type execReq struct {
 	wait     *wait            // nil until it runs, and when it is answered
 	stopped  bool             // it was interrupted
 	answered bool
+	unwanted bool // it was cancelled when the shell had it already
 	reply    reply[ExecResult]
 }
 
@@ -109,9 +110,6 @@ func (j *Job) execRefused(m execMsg) *Error {
 	if err := j.integrated(); err != nil {
 		return err
 	}
-	if err := j.permitExec(m.opts.Command); err != nil {
-		return err
-	}
 	if err := j.mgr.refuseUnasked(ActionStart, j.id); err != nil {
 		return err
 	}
@@ -152,12 +150,10 @@ func (j *Job) nowRuns() string {
 // integrated says why the server cannot tell this job's commands apart.
 func (j *Job) integrated() *Error {
 	switch {
-	case j.shell == nil && j.spec.Plain:
-		return j.noIntegration("it was started with shellIntegration off")
-	case j.shell == nil && j.term == nil:
+	case j.shell == nil && j.noShell == "":
 		return j.noIntegration("it has no terminal")
 	case j.shell == nil:
-		return j.noIntegration("it is no interactive shell that this server knows (bash, zsh, fish)")
+		return j.noIntegration(j.noShell)
 	case j.shellReplaced():
 		return j.noIntegration(j.shell.why)
 	}
@@ -168,19 +164,6 @@ func (j *Job) noIntegration(why string) *Error {
 	e := errorf(CodeShellIntegrationUnavailable, "the commands of job %d cannot be told apart: %s; start an interactive shell (job/start without command and argv) for job/exec, or type with job/write", j.id, why)
 	e.Handle = j.id
 	return e
-}
-
-// permitExec holds a command against the lists, as if it were started.
-func (j *Job) permitExec(command string) *Error {
-	c := &j.mgr.commands
-	if c.Allow == nil && len(c.Deny) == 0 {
-		return nil
-	}
-	err := c.permit(string(ActionStart), roots.Line{Text: command, Shell: j.info.Argv[0], Env: setNames(&j.spec)}.Roots())
-	if err != nil {
-		err.Handle = j.id
-	}
-	return err
 }
 
 // confirmExec has the person at the client asked. What a name means in a shell that has run
@@ -269,7 +252,7 @@ func (j *Job) execLate(r *execReq) {
 	s := j.shell
 	r.answered = true
 	o := j.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
-	handed := s.phase == shellHanded && s.queue[0] == r
+	handed := s.has(shellHanded) && s.queue[0] == r
 	if r.opts.Interrupt && !handed {
 		s.queue = slices.DeleteFunc(s.queue, func(q *execReq) bool { return q == r })
 		r.command.Finished = true
@@ -296,6 +279,9 @@ func (j *Job) execWait(r *execReq, from map[Stream]int64) *wait {
 
 // execBegan arms what the request waits for: from now on the output is the command's.
 func (j *Job) execBegan(r *execReq) {
+	if r.unwanted {
+		j.interruptForeground()
+	}
 	if r.answered {
 		return
 	}
@@ -375,11 +361,20 @@ func (j *Job) cancelExec(tok *token) bool {
 			continue
 		}
 		r.answered = true
-		if !(s.phase == shellHanded && i == 0) {
+		if s.has(shellHanded) && i == 0 {
+			r.unwanted = true // the shell has it: it is interrupted when it begins
+		} else {
 			s.queue = slices.Delete(s.queue, i, i+1)
 		}
 		r.reply.fail(j.canceled())
 		return true
+	}
+	for _, r := range s.again {
+		if r.reply.tok == tok && !r.answered {
+			r.answered = true
+			r.reply.fail(j.canceled())
+			return true
+		}
 	}
 	if r := s.running; r != nil && r.reply.tok == tok && r.wait != nil && r.opts.Interrupt && !r.stopped {
 		j.cancelWait(tok)
@@ -389,7 +384,8 @@ func (j *Job) cancelExec(tok *token) bool {
 	return false
 }
 
-// failExecs answers all that have not begun.
+// failExecs answers all that have not begun. Those that are to be awaited once more end with
+// their command.
 func (j *Job) failExecs(why func() *Error) {
 	for _, r := range j.shell.queue {
 		r.command.Finished = true
@@ -399,4 +395,15 @@ func (j *Job) failExecs(why func() *Error) {
 		}
 	}
 	j.shell.queue = nil
+}
+
+// failAgain answers those that are to be awaited once more, since nothing is any more.
+func (j *Job) failAgain(err *Error) {
+	for _, r := range j.shell.again {
+		if !r.answered {
+			r.answered = true
+			r.reply.fail(err)
+		}
+	}
+	j.shell.again = nil
 }

@@ -121,6 +121,7 @@ type Job struct {
 	runs        []*runReq
 	reads       []*readReq
 	shell       *shellWatch // nil: it has no integration; set once, before the first turn
+	noShell     string      // why; "" = it has no terminal
 	view        *view       // nil until somebody asks for the screen
 	screens     []*screenReq
 	kills       []*killReq

@@ -40,17 +40,13 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 	if c.Allow == nil && len(c.Deny) == 0 {
 		return nil
 	}
-	return c.permit("start", rootsOf(s, p))
-}
-
-// permit holds what an action would run against the lists.
-func (c *CommandPolicy) permit(action string, found roots.Found) *Error {
+	found := rootsOf(s, p)
 	if root, denied := found.Denied(c.Deny); denied {
-		return deniedRoot(action, root, "denyCommands", "denyCommands has %s, which this would run; ask for something else")
+		return deniedRoot(root, "denyCommands", "denyCommands has %s, which this would run; ask for something else")
 	}
 	if c.Allow != nil {
 		if root, missing := found.NotAllowed(c.Allow); missing {
-			return deniedRoot(action, root, "allowCommands", "allowCommands does not have %s, which this would run; ask for something else, or have it allowed")
+			return deniedRoot(root, "allowCommands", "allowCommands does not have %s, which this would run; ask for something else, or have it allowed")
 		}
 	}
 	if !found.Unknown() {
@@ -60,7 +56,7 @@ func (c *CommandPolicy) permit(action string, found roots.Found) *Error {
 	if c.Allow != nil {
 		rule = "allowCommands"
 	}
-	return policyDenied(action, rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
+	return policyDenied("start", rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
 }
 
 // mayRun says whether the lists allow a command by itself.
@@ -71,8 +67,8 @@ func (c *CommandPolicy) mayRun(name string) bool {
 	return !denied && (c.Allow == nil || !missing)
 }
 
-func deniedRoot(action, root, rule, format string) *Error {
-	e := policyDenied(action, rule, format, root)
+func deniedRoot(root, rule, format string) *Error {
+	e := policyDenied("start", rule, format, root)
 	e.Root = root
 	return e
 }

@@ -18,6 +18,10 @@ type redaction struct {
 	mu  sync.Mutex
 	own []string // values that are secret in this job alone: typed, or not in the vault any more
 	end bool     // the job writes nothing any more
+
+	// Of a shell with integration, set before anybody else can see them: how it was started, cut as
+	// command lines of processes are, and how it was to be. The one is told in place of the other.
+	launched, wanted string
 }
 
 // mostOwn bounds them. The oldest ones go.
@@ -80,6 +84,9 @@ func (h *redaction) texts(all []string) []string {
 
 // command is text for a command line of a process, which may be cut off.
 func (h *redaction) command(line string) string {
+	if h.launched != "" && line == h.launched {
+		line = h.wanted
+	}
 	if s := h.set.Load(); s != nil {
 		return s.CleanPart(line)
 	}
@@ -88,7 +95,7 @@ func (h *redaction) command(line string) string {
 
 // process is p without what is secret; nil for nil.
 func (h *redaction) process(p *Process) *Process {
-	if p == nil || h.set.Load() == nil {
+	if p == nil || h.set.Load() == nil && h.launched == "" {
 		return p
 	}
 	return &Process{p.PID, h.command(p.Command)}

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/proc"
@@ -15,6 +16,9 @@ import (
 //
 //	beginning ─Ready→ ready ─trigger typed→ handed ─Began→ running ─Ended→ beginning
 //	                    └─Began (typed)──────────────────────↗
+//
+// What was typed while the shell did something else it reads first: then a typed command
+// begins where one of Exec's is handed. The trigger is behind it, and stays good (owed).
 //
 // A command that Exec is asked for waits until the shell is ready. Then its text is laid into
 // a pipe that the shell reads, and the keys that make it do so are typed (shell_feed.go).
@@ -43,18 +47,22 @@ type shellWatch struct {
 	// Immutable:
 	kind  shellmark.Shell
 	files *shellFiles
-	feed  chan []byte // a turn -> feedLoop; capacity 1
+	feed  chan []byte // a turn -> feedLoop; capacity 2: a text, and nil to have it taken back
+
+	feeding atomic.Int32 // in feed, or taken from it and not done with
+	awaited atomic.Bool  // a turn waits for feeding to be 0
 
 	mu    sync.Mutex
 	marks []placedMark // readLoop -> a turn
 
 	// Guarded by turns:
 	phase    shellPhase
-	why      string // why it is gone
-	image    string // what the leader executes; "" = not known
-	typing   bool   // a line end was typed since it was ready
-	loaded   bool   // it has taken what was handed to it
-	handedBy int    // the first look for input that counts after the trigger
+	owed     shellPhase // shellHanded or shellHidden: so it was when a typed command began, which came first
+	why      string     // why it is gone
+	image    string     // what the leader executes; "" = not known
+	typing   bool       // a line end was typed since it was ready
+	loaded   bool       // it has taken what was handed to it
+	handedBy int        // the first look for input that counts after the trigger
 	ids      int64
 	queue    []*execReq      // wait for the shell; the first one is handed where phase says so
 	again    []*execReq      // are to be awaited once more
@@ -97,7 +105,8 @@ func (j *Job) takeMarks() {
 		case shellmark.Ready:
 			j.shellReady()
 		case shellmark.Loaded:
-			j.shell.loaded = true
+			j.shell.takeUp()
+			j.shell.loaded, j.shell.handedBy = true, 0
 		case shellmark.Began:
 			j.shellBegan(m)
 		case shellmark.Ended:
@@ -125,6 +134,7 @@ func (j *Job) shellReady() {
 		j.commandEnded(nil, "", j.end0())
 	}
 	s.phase, s.typing = shellReady, false
+	s.takeUp()
 	if s.image == "" {
 		s.image, _ = proc.Image(j.info.PID) // else it is not known, and nothing is said of it
 		s.files.forget()
@@ -139,6 +149,11 @@ func (j *Job) shellBegan(m placedMark) {
 	s := j.shell
 	if s.phase == shellRunning {
 		j.commandEnded(nil, "", m.at)
+	}
+	if s.phase == shellHanded && !m.Ours && s.loaded {
+		j.dropHanded("has dropped the command: it was interrupted before it began")
+	} else if s.handing() && !m.Ours {
+		s.owed = s.phase
 	}
 	c := &ShellCommand{Text: m.Text, Typed: true}
 	if s.phase == shellHanded && m.Ours && len(s.queue) > 0 {
@@ -155,6 +170,21 @@ func (j *Job) shellBegan(m placedMark) {
 		j.execBegan(s.running)
 	}
 }
+
+// takeUp goes on with what was handed to the shell before a typed command began.
+func (s *shellWatch) takeUp() {
+	if s.owed != shellBeginning && s.phase != shellRunning && s.phase != shellGone {
+		s.phase, s.owed, s.handedBy = s.owed, shellBeginning, 0
+	}
+}
+
+// handing says whether something is handed to the shell that it has not begun.
+func (s *shellWatch) handing() bool {
+	return s != nil && (s.phase == shellHanded || s.phase == shellHidden)
+}
+
+// has says whether the shell may have the first of what waits in a phase already.
+func (s *shellWatch) has(p shellPhase) bool { return s.phase == p || s.owed == p }
 
 // shellEnded takes it that the command has ended; there is none where an empty line was read,
 // and before the first prompt.
@@ -244,6 +274,7 @@ func (j *Job) shellEnd() {
 		j.commandEnded(nil, "", j.end0())
 	}
 	s.phase, s.why = shellGone, "its shell has ended"
+	s.files.stopWrite()
 	j.failExecs(j.over)
 	j.failTasks(j.over)
 }
@@ -260,6 +291,7 @@ func (j *Job) shellReplaced() bool {
 	if s.current != nil {
 		j.commandEnded(nil, "", j.end0())
 	}
+	s.files.stopWrite()
 	s.phase, s.why = shellGone, "another program has taken the place of its shell (exec), and has no integration"
 	j.failExecs(func() *Error { return j.noIntegration(s.why) })
 	j.failTasks(func() *Error { return j.noIntegration(s.why) })

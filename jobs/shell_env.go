@@ -39,7 +39,7 @@ func (j *Job) askShell(code string, tok *token, done func(int, *Error)) {
 // shellRan takes it that the code has run.
 func (j *Job) shellRan(exit int) {
 	s := j.shell
-	if s.phase != shellHidden {
+	if s.takeUp(); s.phase != shellHidden {
 		return
 	}
 	s.phase = shellReady
@@ -57,7 +57,7 @@ func (j *Job) cancelTask(tok *token) bool {
 		return false
 	}
 	i := slices.IndexFunc(s.tasks, func(t *shellTask) bool { return t.tok == tok })
-	if i < 0 || i == 0 && s.phase == shellHidden {
+	if i < 0 || i == 0 && s.has(shellHidden) {
 		return false
 	}
 	t := s.tasks[i]

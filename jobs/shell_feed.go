@@ -6,8 +6,10 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"shelld/jobs/internal/shellmark"
 )
@@ -49,22 +51,35 @@ type shellLaunch struct {
 	reader *shellmark.Reader
 }
 
-// integrate makes the files for a shell that is to have the integration; nil for other
-// programs, and where they cannot be made, which is logged.
-func (m *Manager) integrate(s *Spec, p plan) *shellLaunch {
-	if s.Plain || s.Command != nil {
-		return nil
+// integrate makes the files for a shell that is to have the integration. Where there is none,
+// it says why, for a sentence about the job.
+func (m *Manager) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
+	if s.Plain {
+		return nil, "it was started with shellIntegration off"
 	}
 	kind, ok := shellmark.For(p.path, p.argv)
-	if !ok {
-		return nil
+	switch {
+	case s.Command != nil || !ok || len(ShellIntegration()) == 0:
+		return nil, "it is no interactive shell that this server knows (capabilities.shellIntegration)"
+	case dumb(p.env):
+		// Line editors fill what they cannot erase with spaces, by how long the prompt is; those who
+		// ask for such a terminal look for prompts in it.
+		return nil, "its TERM says that its cursor cannot be moved"
 	}
 	l, err := m.shellLaunch(kind, p)
 	if err != nil {
 		m.log.Warn("a shell starts without integration", "shell", p.path, "error", err)
-		return nil
+		return nil, "what it takes could not be made (" + errnoText(err) + ")"
 	}
-	return l
+	return l, ""
+}
+
+// dumb says whether a terminal is one of those whose cursor only goes on.
+func dumb(env []string) bool {
+	return !slices.ContainsFunc(env, func(v string) bool {
+		name, term, _ := strings.Cut(v, "=")
+		return name == "TERM" && term != "" && term != "dumb" && term != "unknown"
+	})
 }
 
 func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
@@ -83,7 +98,7 @@ func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error
 	nonce := hex.EncodeToString(random[:])
 	l := &shellLaunch{
 		Launch: shellmark.NewLaunch(kind, p.argv, p.env, shellmark.Place{Dir: dir, Commands: path, Scratch: f.scratchPath, Nonce: nonce}),
-		watch:  &shellWatch{kind: kind, files: f, feed: make(chan []byte, 1), secrets: map[string]bool{}},
+		watch:  &shellWatch{kind: kind, files: f, feed: make(chan []byte, 2), secrets: map[string]bool{}},
 		reader: shellmark.NewReader(nonce),
 	}
 	for name, text := range l.Files {
@@ -118,8 +133,15 @@ func (j *Job) feedLoop(s *shellWatch) {
 	for {
 		select {
 		case text := <-s.feed:
-			_, _ = s.files.write.Write(text) // It fails when the shell has ended, which is told by that.
-			clear(text)
+			if text == nil {
+				s.files.drain()
+			} else {
+				_, _ = s.files.write.Write(text) // It fails when it is taken back, and when the shell has ended.
+				clear(text)
+			}
+			if s.feeding.Add(-1) == 0 && s.awaited.Swap(false) {
+				j.mail.poke()
+			}
 		case <-j.ended:
 			return
 		case <-j.done:
@@ -132,6 +154,9 @@ func (j *Job) feedLoop(s *shellWatch) {
 // that.
 func (j *Job) handNext() {
 	s := j.shell
+	if !s.idle() {
+		return // What was handed before is not read, or not taken back, to its end.
+	}
 	var text, keys []byte
 	switch {
 	case len(s.tasks) > 0:
@@ -144,8 +169,26 @@ func (j *Job) handNext() {
 		return
 	}
 	s.loaded, s.handedBy = false, 0
-	s.feed <- text // has room: the one before was taken
+	s.feeding.Add(1)
+	s.feed <- text // has room: feedLoop is idle
 	j.typeTrigger(keys)
+}
+
+// idle says whether feedLoop has nothing to do; else a turn is taken when it has not.
+func (s *shellWatch) idle() bool {
+	if s.feeding.Load() == 0 {
+		return true
+	}
+	s.awaited.Store(true)
+	return s.feeding.Load() == 0
+}
+
+// takeBack has what the shell has not read of a text taken back, before anything else is
+// handed to it: it would run that in place of the next command.
+func (s *shellWatch) takeBack() {
+	s.files.stopWrite()
+	s.feeding.Add(1)
+	s.feed <- nil // has room: there is at most the text before it
 }
 
 // typeTrigger types keys that are the server's own, before whatever else waits to be typed.
@@ -159,8 +202,8 @@ func (j *Job) typeTrigger(keys []byte) {
 // dropped: it would wait for ever.
 func (j *Job) shellMore() {
 	s := j.shell
-	if s.phase != shellHanded || len(s.queue) == 0 {
-		return
+	if s.phase != shellHanded || len(s.queue) == 0 || !s.loaded {
+		return // The line is one that was typed.
 	}
 	r := s.queue[0]
 	s.queue, s.phase = s.queue[1:], shellBeginning
@@ -172,15 +215,16 @@ func (j *Job) shellMore() {
 	}
 }
 
-// reviewHanded gives up on a command that the shell has not taken although it reads on: its
-// line editor has made something else of the keys.
+// reviewHanded gives up on a command that the shell has not begun although it reads on: its
+// line editor has made something else of the keys, or an interrupt has thrown away some of
+// them or the line.
 func (j *Job) reviewHanded() {
 	s, l := j.shell, &j.inputs
-	if s.phase != shellHanded && s.phase != shellHidden || s.loaded || len(j.queue.items) > 0 && j.queue.items[0].trigger {
+	if !s.handing() || slices.ContainsFunc(j.queue.items, func(q *queued) bool { return q.trigger }) {
 		return
 	}
 	if s.handedBy == 0 {
-		s.handedBy = j.needLook()
+		s.handedBy = j.inputs.begun + 1 // Most have begun before it is time for that one.
 		return
 	}
 	if l.looked < s.handedBy || l.now == nil || l.ofTaken < s.handedBy || l.of != j.activity() {
@@ -188,42 +232,53 @@ func (j *Job) reviewHanded() {
 	}
 	const why = "does not take commands: a search, a menu or a question of its line editor may be open, which Ctrl-C ends"
 	was := s.phase
-	s.phase = shellBeginning
-	s.files.drain()
-	if len(s.tasks) == 0 && was == shellHidden || len(s.queue) == 0 && was == shellHanded {
-		return // It was given up.
-	}
-	if was == shellHidden {
+	s.phase = shellReady // It reads a line, whatever that is.
+	s.takeBack()
+	if was == shellHanded {
+		j.dropHanded(why)
+	} else if len(s.tasks) > 0 { // else it was given up
 		t := s.tasks[0]
 		s.tasks = s.tasks[1:]
 		t.done(0, j.busy(why))
-		return
+	}
+}
+
+// dropHanded answers a command that was handed to the shell and will not run.
+func (j *Job) dropHanded(why string) {
+	s := j.shell
+	if len(s.queue) == 0 {
+		return // It was given up.
 	}
 	r := s.queue[0]
 	s.queue = s.queue[1:]
 	r.command.Finished = true
 	if !r.answered {
 		r.answered = true
-		r.reply.fail(j.busy(why))
+		r.reply.fail(j.busy("%s", why))
 	}
 }
 
-// drain takes back what the shell has not read.
+// stopWrite has a write into the pipe fail, one that is to come too, until drain.
+func (f *shellFiles) stopWrite() {
+	_ = f.write.SetWriteDeadline(time.Unix(1, 0)) // It fails where it is closed, and so does the write.
+}
+
+// drain takes back what the shell has not read. Nobody writes meanwhile: it is feedLoop's.
 func (f *shellFiles) drain() {
-	// The pipe has what was written whole: without it a read would wait.
 	b := make([]byte, 64<<10)
 	for {
-		n, err := readNow(f.read, b)
-		if n <= 0 || err != nil || bytes.IndexByte(b[:n], 0) >= 0 {
-			return
+		if n, err := readNow(f.read, b); n <= 0 || err != nil {
+			break
 		}
 	}
+	clear(b)
+	_ = f.write.SetWriteDeadline(time.Time{}) // As in stopWrite.
 }
 
 // blocksWrite says whether an item waits until the shell has begun what was handed to it: what
 // is typed behind a command is for that command.
 func (s *shellWatch) blocksWrite(q *queued) bool {
-	return s != nil && (s.phase == shellHanded || s.phase == shellHidden) && !q.trigger && !q.overtakes
+	return s.handing() && !q.trigger && !q.overtakes
 }
 
 // noteTyped takes it that something was typed into the shell.

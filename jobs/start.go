@@ -33,6 +33,7 @@ type launched struct {
 	term    terminal     // nil: pipe mode
 	looker  looker       // nil: nobody can tell whether it waits for input
 	shell   *shellLaunch // nil: no integration
+	noShell string       // why
 }
 
 type output struct {
@@ -137,6 +138,7 @@ func (j *Job) attach(l *launched) {
 	for _, st := range j.streams {
 		st.reader.window.Store(j.spec.Window)
 	}
+	j.noShell = l.noShell
 	if l.shell != nil {
 		j.shell, j.streams[0].marks = l.shell.watch, l.shell.reader
 		j.loops.Add(1)
@@ -154,6 +156,8 @@ func (j *Job) attach(l *launched) {
 	}
 	if j.shell != nil {
 		j.info.Integration = string(j.shell.kind)
+		j.redaction.launched = proc.JoinArguments(l.shell.Argv)
+		j.redaction.wanted = proc.JoinArguments(l.plan.argv)
 	}
 	j.beginLimits()
 	if j.folder != nil {
@@ -326,7 +330,8 @@ func (m *Manager) launchPTY(s *Spec, p plan) (*launched, *Error) {
 		return nil, err
 	}
 	defer slave.Close()
-	given, shell := p, m.integrate(s, p)
+	given := p
+	shell, why := m.integrate(s, p)
 	if shell != nil {
 		given = shell.apply(p)
 	}
@@ -338,7 +343,7 @@ func (m *Manager) launchPTY(s *Spec, p plan) (*launched, *Error) {
 		}
 		return nil, startError(p, kerr)
 	}
-	l := &launched{plan: p, proc: k, term: t, shell: shell, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}
+	l := &launched{plan: p, proc: k, term: t, shell: shell, noShell: why, input: t.Sink(), outputs: []output{{PTY, t.Source()}}}
 	l.looker = newLooker(k, inputwait.Target{Input: t, Terminal: t})
 	return l, nil
 }

@@ -150,7 +150,7 @@ func TestSearchNothing(t *testing.T) {
 // that it may go on.
 func TestSearchOverLines(t *testing.T) {
 	s := start(t)
-	h := s.run(`echo building; echo; echo src/a.c:7:3: error: no; awk 'BEGIN { while (n++ < 90000) printf "a"; print "" }'`).Job.Handle
+	h := s.run(`echo building; echo; echo src/a.c:7:3: error: no; awk 'BEGIN { while (n++ < 20000) printf "a"; print "" }'`).Job.Handle
 	equal(t, "by line", found(s.search("handle", h, "pattern", `^[^:]+:\d+`))[0], fmt.Sprintf("%d stdout 10-19 src/a.c:7:3: error: no", h))
 	equal(t, "over lines", found(s.search("handle", h, "pattern", `^[^:]+:\d+`, "multiline", true))[0], fmt.Sprintf("%d stdout 0-19 building", h))
 	equal(t, "s", len(s.search("handle", h, "pattern", `building.+error`, "flags", "s").Matches), 1)

@@ -9,6 +9,12 @@ import (
 // maxCommand is how much is told of a command line, in bytes.
 const maxCommand = 256
 
+// JoinArguments is what CommandLine tells of a process that was started so.
+func JoinArguments(argv []string) string {
+	line := strings.Join(argv, " ")
+	return strings.ToValidUTF8(line[:min(len(line), maxCommand)], "?")
+}
+
 // argumentsOf reads what macOS keeps of an execve (KERN_PROCARGS2): the number of
 // arguments in the machine's order, the path, NULs, and the arguments with a NUL behind
 // each. What follows them, the environment, is not looked at.

@@ -213,6 +213,10 @@ func (r *Reader) Held() int {
 	return n
 }
 
+// Loading says whether something is held back between Loaded and Began, which may take the shell
+// longer than a pause in its output.
+func (r *Reader) Loading() bool { return len(r.region) > 0 && r.loading }
+
 // Flush returns what is held back, because nothing came for a while. A mark that goes on
 // afterwards is still one; one of which the nonce has been seen is never given out.
 func (r *Reader) Flush() []byte {

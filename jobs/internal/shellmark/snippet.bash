@@ -12,6 +12,7 @@ fi
 
 declare -g +x __shelld_n=@NONCE@ __shelld_d=@COMMANDS@ # the nonce; what commands are read from
 declare -g +x __shelld_f=@SCRATCH@ # what builtins write to be read at once
+declare -g +x __shelld_y=''                       # the last status
 declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
 declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
 declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a key
@@ -62,6 +63,7 @@ __shelld_ended_in() {
 	__shelld_escape "${PWD-}"
 	cwd=$REPLY
 	__shelld_typed
+	__shelld_y=$1
 	__shelld_tell "E;$1;$cwd;$text"
 }
 
@@ -194,7 +196,8 @@ __shelld_trigger() {
 		[[ $REPLY != *\\ ]] || REPLY+=$'\n\n'
 		READLINE_LINE=' \builtin eval "$__shelld_c"'
 		# In a loop, an interrupt ends all lines, and not just the one that runs.
-		[[ $REPLY != *$'\n'* || $1 == *a* ]] ||
+		# But behind a syntax error in an eval bash takes no for: its parser is in the middle of one.
+		[[ $REPLY != *$'\n'* || $1 == *a* || $__shelld_y == 2 ]] ||
 			READLINE_LINE=' for __shelld_i in 1; do \builtin eval "$__shelld_c"; done'
 		if [[ $seen && $1 != *x* && ! -s $__shelld_f ]]; then
 			__shelld_c=${REPLY:1}
