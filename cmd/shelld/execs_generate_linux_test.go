@@ -114,11 +114,11 @@ func (g *execGenerator) compound() string {
 	case 4:
 		return g.in("case $v in one|two*) echo case ;; *) "+inner+" ;; esac", "switch \"$v\"\ncase one 'two*'\necho case\ncase '*'\n"+inner+"\nend")
 	case 5:
-		return g.in("("+inner+"; exit "+fmt.Sprint(g.IntN(5))+")", "begin; "+inner+"; end")
+		return g.in("( "+inner+"; exit "+fmt.Sprint(g.IntN(5))+")", "begin; "+inner+"; end")
 	case 6:
 		return g.in("cat <<EOF\na ${v-} $((1 + 2))\n\tb\nEOF", "printf '%s\\n' \"a $v\" (math 1 + 2)")
 	case 7:
-		return g.in("echo \"$("+inner+")\"", "echo (echo sub)")
+		return g.in("echo \"$( "+inner+")\"", "echo (echo sub)")
 	default:
 		return g.in("{ "+inner+"; } | cat", "begin; "+inner+"; end | cat")
 	}
