@@ -175,12 +175,6 @@ func (s *execShell) read(from, to int64) string {
 	return all.String()
 }
 
-// write types at the prompt, or into what runs.
-func (s *execShell) write(keys string) {
-	s.t.Helper()
-	s.do("job/write", object{"handle": s.handle, "input": keys}, nil)
-}
-
 // await waits until something stands in the stream.
 func (s *execShell) await(pattern string) {
 	s.t.Helper()

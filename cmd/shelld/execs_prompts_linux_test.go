@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -151,7 +150,7 @@ func (s *execShell) nasty(all ...nasty) {
 		}
 		got := s.run(n.command)
 		if wrong := n.differs(got, cwd); wrong != "" {
-			s.t.Error(fmt.Sprintf("%.100q: %s\n%v", n.command, wrong, got))
+			s.t.Errorf("%.100q: %s\n%v", n.command, wrong, got)
 		}
 	}
 }

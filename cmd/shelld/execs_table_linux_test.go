@@ -97,12 +97,11 @@ func TestExecTable(t *testing.T) {
 
 // nastyFiles are in the directory of the shell.
 var nastyFiles = map[string]string{
-	"bin/plain":                  "not a program\n",
-	"venv/bin/activate":          "_OLD_PATH=\"$PATH\"; VIRTUAL_ENV=\"$HOME/venv\"; export VIRTUAL_ENV; PATH=\"$VIRTUAL_ENV/bin:$PATH\"; export PATH\n_OLD_PS1=\"${PS1:-}\"; PS1=\"(venv) ${PS1:-}\"; export PS1\nhash -r 2>/dev/null\ndeactivate() { PATH=\"$_OLD_PATH\"; PS1=\"$_OLD_PS1\"; export PATH; unset VIRTUAL_ENV _OLD_PATH _OLD_PS1; unset -f deactivate; }\n",
-	"venv/bin/activate.fish":     "set -gx VIRTUAL_ENV $HOME/venv; set -gx _OLD_PATH $PATH; set -gx PATH $VIRTUAL_ENV/bin $PATH\nfunctions -c fish_prompt _old_fish_prompt\nfunction fish_prompt; set -l s $status; printf '(venv) '; echo 'exit '$s | source; _old_fish_prompt; end\nfunction deactivate; set -gx PATH $_OLD_PATH; set -e VIRTUAL_ENV; set -e _OLD_PATH; functions -e fish_prompt; functions -c _old_fish_prompt fish_prompt; functions -e _old_fish_prompt deactivate; end\n",
-	"venv/bin/tool":              "#!/bin/sh\necho tool of the venv\n",
-	"sourced":                    "SOURCED=yes\necho sourced\nreturn 7\n",
-	"sourced.fish":               "set -g SOURCED yes\necho sourced\nreturn 7\n",
-	"crlf":                       "echo crlf\r\n",
-	".config/fish/fish_prompt.x": "",
+	"bin/plain":              "not a program\n",
+	"venv/bin/activate":      "_OLD_PATH=\"$PATH\"; VIRTUAL_ENV=\"$HOME/venv\"; export VIRTUAL_ENV; PATH=\"$VIRTUAL_ENV/bin:$PATH\"; export PATH\n_OLD_PS1=\"${PS1:-}\"; PS1=\"(venv) ${PS1:-}\"; export PS1\nhash -r 2>/dev/null\ndeactivate() { PATH=\"$_OLD_PATH\"; PS1=\"$_OLD_PS1\"; export PATH; unset VIRTUAL_ENV _OLD_PATH _OLD_PS1; unset -f deactivate; }\n",
+	"venv/bin/activate.fish": "set -gx VIRTUAL_ENV $HOME/venv; set -gx _OLD_PATH $PATH; set -gx PATH $VIRTUAL_ENV/bin $PATH\nfunctions -c fish_prompt _old_fish_prompt\nfunction fish_prompt; set -l s $status; printf '(venv) '; echo 'exit '$s | source; _old_fish_prompt; end\nfunction deactivate; set -gx PATH $_OLD_PATH; set -e VIRTUAL_ENV; set -e _OLD_PATH; functions -e fish_prompt; functions -c _old_fish_prompt fish_prompt; functions -e _old_fish_prompt deactivate; end\n",
+	"venv/bin/tool":          "#!/bin/sh\necho tool of the venv\n",
+	"sourced":                "SOURCED=yes\necho sourced\nreturn 7\n",
+	"sourced.fish":           "set -g SOURCED yes\necho sourced\nreturn 7\n",
+	"crlf":                   "echo crlf\r\n",
 }
