@@ -92,7 +92,7 @@ func TestExec(t *testing.T) {
 				t.Errorf("history %+v", all)
 			}
 			text, _ := j.Excerpt(PTY, Range{0, j.streams[0].spool.End()}, nil, true, 1<<20)
-			if strings.Contains(string(text), "633") || strings.Contains(string(text), "eval") {
+			if strings.Contains(string(text), "]633") || strings.Contains(string(text), "eval") {
 				t.Errorf("the stream has what nobody typed: %q", text)
 			}
 			t.Logf("%s", text)

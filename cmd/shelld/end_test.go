@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"shelld/rpc"
 	"shelld/schema"
@@ -87,7 +88,13 @@ func startHeard(t *testing.T, notice func(rpc.Notice)) *served {
 // startWith is startHeard of a command that prepare has changed.
 func startWith(t *testing.T, notice func(rpc.Notice), prepare func(*exec.Cmd)) *served {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
+	return startFor(t, watchdog, notice, prepare)
+}
+
+// startFor is startWith for a test that takes longer than others.
+func startFor(t *testing.T, most time.Duration, notice func(rpc.Notice), prepare func(*exec.Cmd)) *served {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	s := &served{log: &bytes.Buffer{}}
 	var err error
 	if s.cmd, err = testServer(s.log)(ctx); err != nil {

@@ -36,9 +36,12 @@
 //     before Ended. A command that clears PROMPT_COMMAND or PROMPT_EOL_MARK has its own end told
 //     later, behind the output of what it set; one that sets PS1 as well, not at all. After
 //     "exec 2>file" or "shopt -u promptvars" nothing is told of what is typed, only of ours.
-//   - zsh: names of directories with control characters come as the prompt shows them.
-//   - fish: $pipestatus of a command is $status; handlers of fish_postexec that the user's files
-//     have write before Ended; what is typed has what fish writes before it runs in its output.
+//   - bash, what "set -x" shows of an eval has one + more. Whoever exports PS1 exports names of
+//     variables of ours with it, and no nonce.
+//   - zsh: names of directories with control characters come as the prompt shows them, where
+//     somebody has taken away the hook that tells them as they are.
+//   - fish: fish_trace shows the eval; break outside a loop shows its help; $pipestatus of a
+//     command is $status; handlers of fish_postexec that the user's files have write before Ended; what is typed has what fish writes before it runs in its output.
 //   - A program that takes the shell's place (exec), and shells within it, tell nothing. Start-up files
 //     that do so are the reason for which Ready may never come.
 //

@@ -23,7 +23,7 @@ const (
 )
 
 // triggerLines are what becomes the edited line where the command itself cannot.
-var triggerLines = []string{`for __shelld_i in 1; do \builtin eval "$__shelld_c"; done`, `set __shelld_b 1; builtin eval "$__shelld_c"`, `\builtin eval "$__shelld_c"`}
+var triggerLines = []string{`for __shelld_i in 1; do \builtin eval "$__shelld_c"; done`, `set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"`, `\builtin eval "$__shelld_c"`}
 
 // A Launch says how to start a shell with the integration.
 type Launch struct {

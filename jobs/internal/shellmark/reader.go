@@ -1,6 +1,9 @@
 package shellmark
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 const (
 	// maxPayload is far more than a hook writes: it cuts what it tells.
@@ -29,6 +32,10 @@ type Reader struct {
 
 	running, ours bool // between Began and Ended
 
+	// An Ended whose directory is not exact, which the next mark tells; output behind it is kept
+	// in region.
+	ending *Mark
+
 	out   []byte
 	marks []Mark
 }
@@ -42,7 +49,7 @@ func NewReader(nonce string) *Reader {
 // stood among them. What it returns may be p or a buffer of its own, and is valid until the
 // next call.
 func (r *Reader) Read(p []byte) (out []byte, marks []Mark) {
-	if len(r.held) == 0 && !r.loading {
+	if len(r.held) == 0 && !r.keeping() {
 		if r.find(p) < 0 && r.half(p) == len(p) {
 			return p, nil // nearly all that ever comes
 		}
@@ -120,7 +127,7 @@ func (r *Reader) half(p []byte) int {
 
 // plain passes on what is no mark, or keeps it while it may hold a trigger line.
 func (r *Reader) plain(p []byte) {
-	if !r.loading {
+	if !r.keeping() {
 		r.out = append(r.out, p...)
 		return
 	}
@@ -129,8 +136,17 @@ func (r *Reader) plain(p []byte) {
 	}
 }
 
-// release ends the search for a trigger line: nothing is taken away.
+// keeping says whether output is kept in region.
+func (r *Reader) keeping() bool { return r.loading || r.ending != nil }
+
+// release passes on what was kept: a trigger line is not looked for any more, and the command has
+// ended before it.
 func (r *Reader) release() {
+	if m := r.ending; m != nil {
+		r.ending = nil
+		m.At = len(r.out)
+		r.marks = append(r.marks, *m)
+	}
 	r.out = append(r.out, r.region...)
 	r.region, r.loading = r.region[:0], false
 }
@@ -139,6 +155,12 @@ func (r *Reader) mark(payload []byte) {
 	m, line, ok := parse(payload)
 	if !ok {
 		return
+	}
+	if r.ending != nil {
+		if m.Kind == Ended {
+			r.ending.Cwd = m.Cwd
+		}
+		r.release()
 	}
 	switch m.Kind {
 	case Ready:
@@ -170,6 +192,10 @@ func (r *Reader) mark(payload []byte) {
 			return
 		}
 		m.Ours, r.running = r.ours, false
+		if payload[0] == 'e' && strings.ContainsAny(m.Cwd, `\^`) {
+			r.ending = &m
+			return
+		}
 	}
 	m.At = len(r.out)
 	r.marks = append(r.marks, m)
@@ -177,6 +203,9 @@ func (r *Reader) mark(payload []byte) {
 
 // Held returns how much is held back that Flush would give free.
 func (r *Reader) Held() int {
+	if r.ending != nil {
+		return 0
+	}
 	n := len(r.region)
 	if len(r.held) < len(r.prefix) {
 		n += len(r.held) - r.passed
@@ -195,7 +224,7 @@ func (r *Reader) Flush() []byte {
 	if r.loading {
 		r.release()
 	}
-	if len(r.held) < len(r.prefix) {
+	if r.ending == nil && len(r.held) < len(r.prefix) {
 		r.out = append(r.out, r.held[r.passed:]...)
 		r.passed = len(r.held)
 	}
@@ -205,6 +234,9 @@ func (r *Reader) Flush() []byte {
 // Close returns all that is held back, because nothing more will come.
 func (r *Reader) Close() []byte {
 	r.Flush()
+	if r.ending != nil {
+		r.release()
+	}
 	r.out = append(r.out, r.held[r.passed:]...)
 	r.held, r.passed = r.held[:0], 0
 	return r.out

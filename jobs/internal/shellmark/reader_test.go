@@ -42,13 +42,23 @@ var readings = []struct {
 		},
 	},
 	{
+		name: "a directory that is not exact, until the hook tells it", in: marked("B;1;") + "a" + marked("e;1;/x^A\\n") + "%   \r" + marked("E;1;/x%01%0A") + "$ " + marked("R"),
+		out:   "a%   \r$ ",
+		marks: []Mark{{Kind: Began, Ours: true}, {Kind: Ended, At: 1, Ours: true, Exit: 1, Cwd: "/x\x01\n"}, {Kind: Ready, At: 8}},
+	},
+	{
+		name: "the same where no hook tells it", in: marked("B;1;") + "a" + marked("e;1;/x^A") + "$ " + marked("R"),
+		out:   "a$ ",
+		marks: []Mark{{Kind: Began, Ours: true}, {Kind: Ended, At: 1, Ours: true, Exit: 1, Cwd: "/x^A"}, {Kind: Ready, At: 3}},
+	},
+	{
 		name: "one of ours", in: "$ " + marked("L;1") + ` \builtin eval "$__shelld_c"` + "\r\n\x1b[?2004l\rcat\r\n" + marked("B;1;") + "x" + marked("E;0;/") + "\r\n",
 		out:   "$ \x1b[?2004lcat\r\nx\r\n",
 		marks: []Mark{{Kind: Loaded, At: 2}, {Kind: Began, At: 15, Ours: true}, {Kind: Ended, At: 16, Ours: true, Cwd: "/"}},
 	},
 	{
 		name: "drawn twice, in colours, wrapped, beside output of another",
-		in: marked("L;1") + "noise\r\n" + " set __shelld_b 1; builtin eval \"$__shelld_c\"\r\x1b[7C\x1b[34mset __she\r\nlld_b\x1b[m 1; builtin eval \x1b[33m\"$__shelld_c\"\x1b[m\x1b(B\r\n" +
+		in: marked("L;1") + "noise\r\n" + " set __shelld_b 1; builtin eval \"$__shelld_e$__shelld_c\"\r\x1b[7C\x1b[34mset __she\r\nlld_b\x1b[m 1; builtin eval \x1b[33m\"$__shelld_e$__shelld_c\"\x1b[m\x1b(B\r\n" +
 			marked("R") + "\x1b]0;t\a\rtext\r\n" + marked("B;1;"),
 		out:   "noise\r\n\x1b[34m\x1b[m\x1b[33m\x1b[m\x1b(B\x1b]0;t\atext\r\n",
 		marks: []Mark{{Kind: Loaded}, {Kind: Began, At: 38, Ours: true}},

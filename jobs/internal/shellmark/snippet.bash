@@ -107,7 +107,7 @@ __shelld_prompt() {
 	builtin local - IFS=$' \t\n'
 	builtin set +aefuvxCkET
 	__shelld_wrap
-	[[ -t 9 && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell R # the prompt does not
+	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell R # the prompt does not
 	builtin return 0
 }
 
@@ -115,12 +115,16 @@ __shelld_prompt() {
 __shelld_wrap() {
 	__shelld_x=$__shelld_m'B;0;'$__shelld_z
 	__shelld_hooks
-	if [[ $BASHOPTS == *promptvars* ]]; then
-		__shelld_p='\[${__shelld_m:+${__shelld_m}e;$?;$PWD$__shelld_z}\]'
-		__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
-		__shelld_0='${__shelld_x-}'
-	else
-		__shelld_p='' __shelld_q="\\[${__shelld_m}R$__shelld_z\\]" __shelld_0=''
+	__shelld_p='\[${__shelld_m:+${__shelld_m}e;$?;$PWD$__shelld_z}\]'
+	__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
+	__shelld_0='${__shelld_x-}'
+	if [[ $BASHOPTS != *promptvars* ]]; then
+		# PS1 would have the nonce itself, for all to see where somebody exports it.
+		if [[ ${PS1-} == *"$__shelld_q" ]] && __shelld_free PS1; then
+			PS1=${PS1//"$__shelld_p"/} PS1=${PS1//"$__shelld_q"/}
+		fi
+		if [[ ${PS0-} == *"$__shelld_0" ]] && __shelld_free PS0; then PS0=${PS0//"$__shelld_0"/}; fi
+		__shelld_p='' __shelld_q='' __shelld_0=''
 	fi
 	if [[ ${PS1-} != "$__shelld_p"*"$__shelld_q" ]] && __shelld_free PS1; then
 		PS1=${PS1//"$__shelld_p"/} PS1=${PS1//"$__shelld_q"/}
@@ -188,6 +192,8 @@ __shelld_trigger() {
 		__shelld_tell 'L;0'
 	else
 		__shelld_show "${REPLY:1}"
+		# An eval that ends so leaves the parser in the middle of a word: for is none at the next line.
+		[[ $REPLY != *\\ ]] || REPLY+=$'\n\n'
 		READLINE_LINE=' \builtin eval "$__shelld_c"'
 		# In a loop, an interrupt ends all lines, and not just the one that runs.
 		# But behind a syntax error in an eval bash takes no for: its parser is in the middle of one.

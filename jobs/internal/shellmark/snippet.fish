@@ -5,6 +5,9 @@ set -g __shelld_n @NONCE@ # the nonce
 set -g __shelld_d @COMMANDS@ # what commands are read from
 set -g __shelld_c ''      # the command
 set -g __shelld_b ''      # set when the command is about to run
+set -g __shelld_e 'set -g __shelld_i'\n # without it, eval has status 0 where a redirection fails
+set -g __shelld_w         # as many as prompts were wrapped
+set -g __shelld_in        # as many as wrapped prompts are being drawn
 
 function __shelld_tell
     builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null
@@ -31,16 +34,27 @@ function __shelld_postexec --on-event fish_postexec
     set -e -g __shelld_o
 end
 
-# The event comes before each prompt is drawn.
+# The event comes before each prompt is drawn. What is wrapped gets a name of its own each time:
+# somebody may keep our function under another name, set a prompt that calls it, and set it back
+# later, as activation of a virtual environment does. The outermost alone tells.
 function __shelld_wrap --on-event fish_prompt
+    set -g __shelld_in
     set -l about (builtin functions --details --verbose fish_prompt)
     test "$about[5]" = 'tells shelld that it is drawn'; and return
-    builtin functions -q fish_prompt; or return
-    builtin functions -e __shelld_prompt
-    builtin functions -c fish_prompt __shelld_prompt
-    function fish_prompt --description 'tells shelld that it is drawn'
-        __shelld_prompt
-        __shelld_tell R
+    set -g __shelld_w $__shelld_w x
+    set -l n (builtin count $__shelld_w)
+    if builtin functions -q fish_prompt
+        builtin functions -c fish_prompt __shelld_prompt_$n
+    else # fish draws one of its own, and calls nobody
+        function __shelld_prompt_$n
+            builtin echo -n "$USER@$hostname $PWD "'> '
+        end
+    end
+    function fish_prompt --description 'tells shelld that it is drawn' --inherit-variable n
+        set -g __shelld_in $__shelld_in x # which leaves $status as it is
+        __shelld_prompt_$n
+        set -e __shelld_in[-1]
+        set -q __shelld_in[1]; or __shelld_tell R
     end
 end
 
@@ -49,7 +63,7 @@ function __shelld_trigger
     read -z c <$__shelld_d; or return
     set -g __shelld_c (string sub -s 2 -- "$c" | string collect -N)
     set -g __shelld_o 1
-    builtin commandline -r -- ' set __shelld_b 1; builtin eval "$__shelld_c"'
+    builtin commandline -r -- ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"'
     __shelld_tell 'L;1'
     builtin commandline -f execute
 end

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A nasty is a command, and exactly what it must do. HOME in it is the directory in which the shell
+// starts. A directory that is not given is that of the one before.
+type nasty struct {
+	name    string
+	command string
+	want
+	cwd string
+	in  map[string]want   // in these shells it is something else
+	not map[string]string // in these it has no sense: why
+}
+
+// A want is what a command must come to.
+type want struct {
+	as   string // another command in its place
+	out  string // what it writes
+	like string // in its place: an expression for all of it, where times, numbers or names stand in it
+	told string // what the server tells of it, where that is not out
+	exit int64
+}
+
+// of is what is wanted in one shell.
+func (n nasty) of(shell string) (command string, w want) {
+	command, w = n.command, n.want
+	if own, ok := n.in[shell]; ok {
+		w = own
+	}
+	if w.as != "" {
+		command = w.as
+	}
+	return command, w
+}
+
+// differs says what is wrong with what came; "": nothing.
+func (w want) differs(got executed, cwd string) string {
+	told := w.told
+	switch {
+	case got.exit != w.exit:
+		return fmt.Sprintf("the status is %d, not %d", got.exit, w.exit)
+	case got.cwd != cwd:
+		return fmt.Sprintf("the directory is %q, not %q", got.cwd, cwd)
+	case w.like != "" && !regexp.MustCompile(`(?s)^(?:`+w.like+`)$`).MatchString(got.raw):
+		return fmt.Sprintf("the output is not as %q", w.like)
+	case w.like == "" && got.raw != w.out:
+		return fmt.Sprintf("the output is not %.400q", w.out)
+	case told == "" && controlled(got.raw):
+		return ""
+	case told == "":
+		told = got.raw
+	}
+	if got.output != told {
+		return fmt.Sprintf("what is told is not %.400q", told)
+	}
+	return ""
+}
+
+// TestExecTable runs all commands of the table in one shell of each kind, so that each also proves
+// that the one before has left it well.
+func TestExecTable(t *testing.T) {
+	for _, shell := range execShells {
+		t.Run(shell, func(t *testing.T) {
+			s := startExecs(t)
+			x := s.shell(shell, nastyFiles)
+			cwd, count := x.home, 0
+			for _, n := range nasties() {
+				if n.not[shell] != "" {
+					t.Logf("without %s: %s", n.name, n.not[shell])
+					continue
+				}
+				put := strings.NewReplacer("HOME", x.home).Replace
+				command, w := n.of(shell)
+				w.out, w.like, w.told = put(w.out), put(w.like), put(w.told)
+				if n.cwd != "" {
+					cwd = put(n.cwd)
+				}
+				got := x.run(put(command))
+				if wrong := w.differs(got, cwd); wrong != "" {
+					t.Errorf("%s: %.300q: %s\n%v", n.name, put(command), wrong, got)
+					cwd = got.cwd
+				}
+				count++
+			}
+			t.Logf("%d commands", count)
+			x.leave()
+			s.end()
+		})
+	}
+}
+
+// nastyFiles are in the directory of the shell.
+var nastyFiles = map[string]string{
+	"bin/plain":              "not a program\n",
+	"venv/bin/activate":      "_OLD_PATH=\"$PATH\"; VIRTUAL_ENV=\"$HOME/venv\"; export VIRTUAL_ENV; PATH=\"$VIRTUAL_ENV/bin:$PATH\"; export PATH\n_OLD_PS1=\"${PS1:-}\"; PS1=\"(venv) ${PS1:-}\"; export PS1\nhash -r 2>/dev/null\ndeactivate() { PATH=\"$_OLD_PATH\"; PS1=\"$_OLD_PS1\"; export PATH; unset VIRTUAL_ENV _OLD_PATH _OLD_PS1; unset -f deactivate; }\n",
+	"venv/bin/activate.fish": "set -gx VIRTUAL_ENV $HOME/venv; set -gx _OLD_PATH $PATH; set -gx PATH $VIRTUAL_ENV/bin $PATH\nfunctions -c fish_prompt _old_fish_prompt\nfunction fish_prompt; set -l s $status; printf '(venv) '; echo 'exit '$s | source; _old_fish_prompt; end\nfunction deactivate; set -gx PATH $_OLD_PATH; set -e VIRTUAL_ENV; set -e _OLD_PATH; functions -e fish_prompt; functions -c _old_fish_prompt fish_prompt; functions -e _old_fish_prompt deactivate; end\n",
+	"venv/bin/tool":          "#!/bin/sh\necho tool of the venv\n",
+	"sourced":                "SOURCED=yes\necho sourced\nreturn 7\n",
+	"sourced.fish":           "set -g SOURCED yes\necho sourced\nreturn 7\n",
+	"crlf":                   "echo crlf\r\n",
+}
