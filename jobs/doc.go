@@ -60,12 +60,24 @@
 //     [Manager.Shutdown] end it.
 //  15. What package keeper has for a job: the goroutine that receives what its
 //     keeper process says.
+//  16. feedLoop (shell_feed.go), where the job is a shell with integration, owns the blocking
+//     write of what the shell is to run; the job's end ends it. One per interrupt of such a
+//     command, and per hint at why it could not be run (exec.go), which end by themselves.
 //
 // The job's state belongs to whoever has its turn (actor.go). A turn never blocks, and is
 // taken by the goroutine that brings something: the one that reads requests, a readLoop,
 // the follower, the one that hears the keeper, or else run. On a machine with few
 // processors to wake up another one costs more than a turn does: a key that is typed, its
 // echo and a prompt's match pass through the server without that.
+//
+// # Shells
+//
+// A shell with integration (package shellmark) says in its output when it reads a line, when a
+// command begins and when it has ended. The readLoop takes these marks out and leaves them, with
+// their places, for a turn, from which follows what the shell does (shell.go). A command of
+// [Job.Exec] waits until the shell reads (exec.go), is laid into a pipe, and keys are typed that have
+// the shell read it (shell_feed.go); its wait is armed when it begins, and what is typed behind it
+// waits until then (shell_reading.go).
 //
 // # The screen
 //
