@@ -238,7 +238,7 @@ func TestQuotaWhileJobsWrite(t *testing.T) {
 func noRoom(t *testing.T, disk, reason string) {
 	d := startTroubled(t, disk, reason)
 	flood := d.heardAll(d.start(ruler(8<<20), nil), 8<<20)
-	d.told(flood, "stdout.txt")
+	d.told(flood, "stdout.txt", "info.json") // whichever comes first where there is no room
 	d.newest(flood)
 	d.noScraps(flood)
 	var r schema.JobReadResult
