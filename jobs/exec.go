@@ -309,7 +309,7 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 	}
 	if o.Index == r.own {
 		o.Index = -1
-		if r.command.ExitCode == nil && j.told() {
+		if j.told() && (r.command.ExitCode == nil || j.closing) {
 			o.Reason = "exit" // its shell has ended with it
 		}
 	}

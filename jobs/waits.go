@@ -404,7 +404,8 @@ func (j *Job) holds(w *wait, i int, now time.Time) bool {
 	case UntilPort:
 		return w.listens(i)
 	case UntilCommand:
-		return j.shell.finished(c.Command)
+		// At the server's end a command and its shell are ended together, and that is what is told.
+		return j.shell.finished(c.Command) && (!j.closing || j.told())
 	}
 	return false
 }
