@@ -18,21 +18,28 @@ func (j *Job) confirmFirst(a Action, m cancelable, asker Asker) bool {
 	if j.mgr.confirm.verdict(a) != VerdictAsk {
 		return false
 	}
+	shell, cwd := j.info.Shell, j.place
+	j.askAbout(m, func() (*Question, *Error) {
+		return j.question(a, asker, j.id, j.shownCommand(shell), cwd, rootsOf(&j.spec, plan{shell: shell}))
+	})
+	return true
+}
+
+// askAbout has a person asked about a request, which comes back with the answer. The question
+// is made outside of the turn.
+func (j *Job) askAbout(m cancelable, question func() (*Question, *Error)) {
 	stop := make(chan struct{})
 	if j.asking == nil {
 		j.asking = map[*token]chan struct{}{}
 	}
 	j.asking[m.token()] = stop
-	shell, cwd := j.info.Shell, j.place
 	j.loops.Go(func() {
-		found := rootsOf(&j.spec, plan{shell: shell})
-		q, err := j.question(a, asker, j.id, j.shownCommand(shell), cwd, found)
+		q, err := question()
 		if err == nil {
 			err = j.awaitAnswer(q, stop)
 		}
 		j.post(confirmedMsg{m, err})
 	})
-	return true
 }
 
 // awaitAnswer returns nil as well where nothing of the job is left: the loop knows then what

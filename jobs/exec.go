@@ -43,6 +43,14 @@ type execReq struct {
 	reply    reply[ExecResult]
 }
 
+// refuse answers it, unless that was done.
+func (r *execReq) refuse(err *Error) {
+	if !r.answered {
+		r.answered = true
+		r.reply.fail(err)
+	}
+}
+
 // Exec has a shell run a command. *Error at once if a pattern of its wait does not compile.
 func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
 	switch {
@@ -169,18 +177,9 @@ func (j *Job) noIntegration(why string) *Error {
 // confirmExec has the person at the client asked. What a name means in a shell that has run
 // other commands nobody can know from the line.
 func (j *Job) confirmExec(m execMsg) {
-	stop := make(chan struct{})
-	if j.asking == nil {
-		j.asking = map[*token]chan struct{}{}
-	}
-	j.asking[m.tok] = stop
 	cwd := j.place
-	j.loops.Go(func() {
-		q, err := j.question(ActionStart, m.opts.Asker, j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
-		if err == nil {
-			err = j.awaitAnswer(q, stop)
-		}
-		j.post(confirmedMsg{m, err})
+	j.askAbout(m, func() (*Question, *Error) {
+		return j.question(ActionStart, m.opts.Asker, j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
 	})
 }
 
@@ -366,19 +365,17 @@ func (j *Job) cancelExec(tok *token) bool {
 		if r.reply.tok != tok || r.answered {
 			continue
 		}
-		r.answered = true
 		if s.has(shellHanded) && i == 0 {
 			r.unwanted = true // the shell has it: it is interrupted when it begins
 		} else {
 			s.queue = slices.Delete(s.queue, i, i+1)
 		}
-		r.reply.fail(j.canceled())
+		r.refuse(j.canceled())
 		return true
 	}
 	for _, r := range s.again {
 		if r.reply.tok == tok && !r.answered {
-			r.answered = true
-			r.reply.fail(j.canceled())
+			r.refuse(j.canceled())
 			return true
 		}
 	}
@@ -395,10 +392,7 @@ func (j *Job) cancelExec(tok *token) bool {
 func (j *Job) failExecs(why func() *Error) {
 	for _, r := range j.shell.queue {
 		r.command.Finished = true
-		if !r.answered {
-			r.answered = true
-			r.reply.fail(why())
-		}
+		r.refuse(why())
 	}
 	j.shell.queue = nil
 }
@@ -406,10 +400,7 @@ func (j *Job) failExecs(why func() *Error) {
 // failAgain answers those that are to be awaited once more, since nothing is any more.
 func (j *Job) failAgain(err *Error) {
 	for _, r := range j.shell.again {
-		if !r.answered {
-			r.answered = true
-			r.reply.fail(err)
-		}
+		r.refuse(err)
 	}
 	j.shell.again = nil
 }

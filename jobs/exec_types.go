@@ -7,9 +7,9 @@ import "time"
 type ExecOptions struct {
 	Command string // any length, any lines; it must not contain NUL
 	// Wait adds conditions to the command's own end. Its Timeout is the only deadline, which
-	// counts from the request. From begins at the request where it does not say.
+	// counts from the request. From is where the command begins, if it does not say.
 	Wait *WaitSpec
-	// Interrupt types the terminal's interrupt character when the time is over, and waits for
+	// Interrupt sends the interrupt signal to the foreground when the time is over, and waits for
 	// what comes of it for at most interruptTime; else the command goes on.
 	Interrupt bool
 	// FailBusy refuses the request where the shell runs something already; else it waits.

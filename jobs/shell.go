@@ -125,15 +125,11 @@ func (j *Job) takeMarks() {
 func (s *shellWatch) tellsDirectory() bool { return s != nil && s.cwd != "" }
 
 // shellReady takes it that the shell reads a line. A prompt that is drawn again says so once
-// more. Where a command is still said to run, its end was not told: somebody has taken the
-// shell's hooks away.
+// more; while a command runs, the Reader lets no such mark through.
 func (j *Job) shellReady() {
 	s := j.shell
-	if s.phase == shellHanded || s.phase == shellHidden || s.phase == shellGone {
+	if s.handing() || s.phase == shellGone {
 		return
-	}
-	if s.phase == shellRunning {
-		j.commandEnded(nil, "", j.end0())
 	}
 	s.phase, s.typing, s.more = shellReady, false, false
 	s.takeUp()
@@ -203,16 +199,7 @@ func (j *Job) shellEnded(m placedMark) {
 			s.current.Text = m.Text // bash knows it only now
 		}
 		j.commandEnded(&m.Exit, m.Cwd, m.at)
-		s.phase = shellBeginning
-	case s.phase == shellHanded && s.loaded && len(s.queue) > 0: // it could not even begin
-		r := s.queue[0]
-		s.queue = s.queue[1:]
-		r.command.StartedAt, r.command.Output.From = time.Now(), m.at
-		s.running, s.current = r, r.command
-		j.execBegan(r)
-		j.commandEnded(&m.Exit, m.Cwd, m.at)
-		s.phase = shellBeginning
-	case s.phase != shellHanded && s.phase != shellHidden && s.phase != shellGone:
+	case !s.handing() && s.phase != shellGone:
 		s.phase = shellBeginning
 	}
 }
@@ -240,15 +227,7 @@ func (s *shellWatch) remember(c *ShellCommand) {
 
 // finished says whether a command has ended, or never will. Those that are not remembered have.
 func (s *shellWatch) finished(id int64) bool {
-	if s.current != nil && s.current.ID == id {
-		return false
-	}
-	for _, r := range s.queue {
-		if r.command.ID == id {
-			return false
-		}
-	}
-	return true
+	return (s.current == nil || s.current.ID != id) && !s.waits(id)
 }
 
 // checkCommand refuses to wait for a command that there has never been.
@@ -272,13 +251,19 @@ func (j *Job) shellEnd() {
 	if s == nil || s.phase == shellGone {
 		return
 	}
+	j.shellLeft("its shell has ended", j.over)
+}
+
+// shellLeft is for a shell that is there no more; refusal is what answers who waits for it.
+func (j *Job) shellLeft(why string, refusal func() *Error) {
+	s := j.shell
 	if s.current != nil {
 		j.commandEnded(nil, "", j.end0())
 	}
-	s.phase, s.why = shellGone, "its shell has ended"
+	s.phase, s.why = shellGone, why
 	s.files.stopWrite()
-	j.failExecs(j.over)
-	j.failTasks(j.over)
+	j.failExecs(refusal)
+	j.failTasks(refusal)
 }
 
 // shellReplaced looks whether the shell's process executes another program by now.
@@ -290,13 +275,7 @@ func (j *Job) shellReplaced() bool {
 	if now, err := proc.Image(j.info.PID); err != nil || now == s.image {
 		return false
 	}
-	if s.current != nil {
-		j.commandEnded(nil, "", j.end0())
-	}
-	s.files.stopWrite()
-	s.phase, s.why = shellGone, "another program has taken the place of its shell (exec), and has no integration"
-	j.failExecs(func() *Error { return j.noIntegration(s.why) })
-	j.failTasks(func() *Error { return j.noIntegration(s.why) })
+	j.shellLeft("another program has taken the place of its shell (exec), and has no integration", func() *Error { return j.noIntegration(s.why) })
 	return true
 }
 

@@ -209,10 +209,7 @@ func (j *Job) shellMore() {
 	s.queue, s.phase = s.queue[1:], shellBeginning
 	r.command.Finished = true
 	j.typeTrigger(s.kind.Drop())
-	if !r.answered {
-		r.answered = true
-		r.reply.fail(Invalid("/command", "the shell waits for the rest of this command; complete it: close what it opens, and end it with no operator"))
-	}
+	r.refuse(Invalid("/command", "the shell waits for the rest of this command; complete it: close what it opens, and end it with no operator"))
 }
 
 // reviewHanded gives up on a command that the shell has not begun although it reads on: its
@@ -252,10 +249,7 @@ func (j *Job) dropHanded(why string) {
 	r := s.queue[0]
 	s.queue = s.queue[1:]
 	r.command.Finished = true
-	if !r.answered {
-		r.answered = true
-		r.reply.fail(j.busy("%s", why))
-	}
+	r.refuse(j.busy("%s", why))
 }
 
 // stopWrite has a write into the pipe fail, one that is to come too, until drain.
