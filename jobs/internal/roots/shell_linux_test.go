@@ -29,7 +29,7 @@ func TestAgainstShells(t *testing.T) {
 	for _, shell := range []struct{ name, path string }{{"bash", "bash"}, {"sh", "dash"}, {"zsh", "zsh"}, {"ksh", "mksh"}, {"ksh93", "ksh"}} {
 		t.Run(shell.path, func(t *testing.T) {
 			path, err := exec.LookPath(shell.path)
-			if err != nil && shell.path != "bash" {
+			if err != nil && shell.path != "bash" && os.Getenv("SHELLD_CI") == "" {
 				t.Skip(err)
 			}
 			if err != nil {
