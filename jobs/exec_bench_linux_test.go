@@ -37,6 +37,14 @@ func BenchmarkExec(b *testing.B) {
 				mustReason(b, err, func() string { r := <-p.C; return r.Value.Reason }, "input")
 			})
 		})
+		// How somebody without the integration learns that it has ended: the shell reads again.
+		b.Run(name+"/typed-to-end", func(b *testing.B) {
+			j := benchShell(b, name, true)
+			bench(b, func() {
+				p, err := j.Write(Input{Text: line, AppendNewline: true, Wait: execWait(time.Minute, Condition{Kind: UntilInput, Input: InputCondition{MinConfidence: "exact"}})})
+				mustReason(b, err, func() string { r := <-p.C; return r.Value.Outcome.Reason }, "input")
+			}, func() {})
+		})
 		b.Run(name+"/exec-to-end", func(b *testing.B) {
 			j := benchShell(b, name, false)
 			bench(b, func() {
