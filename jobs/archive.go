@@ -303,7 +303,7 @@ func (a *archive) do(e errand) {
 	defer a.steps.Add(1)
 	switch e.what {
 	case errandRecord:
-		if err := e.job.writeInfo(e.info, false); err != nil {
+		if err := e.job.writeInfo(e.info, infoLiving, e.job.stored()); err != nil {
 			e.job.outputFileFailed(err)
 		} else {
 			a.pay(false)
@@ -350,7 +350,7 @@ func (a *archive) pay(last bool) {
 		if full && !last {
 			return false
 		}
-		err := e.job.replaceInfo(e.info)
+		err := e.job.replaceInfo(e.info, e.job.stored())
 		if err != nil {
 			a.log.Debug("the disk still does not take what is known of a job", "job", e.job.id, "error", err)
 		}

@@ -112,6 +112,9 @@ func TestFinishedInfo(t *testing.T) {
 		equal(t, "handle", j.Handle, 7)
 		equal(t, "exit", exitText(j.Exit), "lost")
 		equal(t, "argv", len(j.Argv), 0)
+		if out := j.Streams["stdout"]; out.NextOffset != 100 || len(out.Kept) != 2 || !slices.Equal(out.Kept[1], []int64{60, 100}) {
+			t.Errorf("%s: stdout is %+v", stored, out)
+		}
 	}
 }
 

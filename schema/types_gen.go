@@ -1702,6 +1702,9 @@ type LostInfo struct {
 	Exit Exit `json:"exit"`
 	// Absolute path of the directory that holds the job's output files.
 	OutputDirectory string `json:"outputDirectory"`
+	// What is in the files, by their names: stdout is what a terminal was sent, or stdout.
+	// Absent where an earlier version has finished the job.
+	Streams map[string]StreamInfo `json:"streams,omitzero"`
 }
 
 // ClientInfo: Which program the client is; for logs.

@@ -34,6 +34,12 @@ type Options struct {
 	// file reads it by that. "": nobody will.
 	Tag string
 
+	// Record writes down which ranges the file will hold, before Finish puts another
+	// one into its place that has lines of our own: whoever finds the file then
+	// cannot tell them from output (see ReadStored). An error leaves the file as it
+	// is. nil: nobody will.
+	Record func(kept []Range) error
+
 	// Total limits all spools that share it. One that gets no more from it wraps
 	// in the room that it has.
 	Total *Budget
@@ -49,6 +55,7 @@ type Spool struct {
 	tag    string
 	total  *Budget
 	onFail func(error)
+	record func(kept []Range) error
 
 	end atomic.Int64 // published after the bytes below it are readable
 
@@ -89,6 +96,7 @@ func Open(o Options) *Spool {
 		tag:    o.Tag,
 		total:  o.Total,
 		onFail: o.Failed,
+		record: o.Record,
 		create: o.Create,
 		mem:    newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
 		disk:   layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
