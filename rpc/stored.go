@@ -64,8 +64,8 @@ func (StoredInfo) Files(stored []byte) map[string]jobs.StoredFile {
 }
 
 // Finish implements [jobs.InfoReader]. An exit that was stored is a fact and stays; without
-// one it is lost with the server how the leader ended. What this version does not know is
-// left out.
+// one it is lost with the server how the leader ended. Members that this version does not know are
+// left out, and words in those that it knows stay.
 func (StoredInfo) Finish(stored []byte, l jobs.Leftover) ([]byte, error) {
 	lost := exit(&jobs.Exit{Reason: jobs.ReasonLost})
 	if known, ok := ReadStored(stored); ok {
@@ -103,7 +103,11 @@ func finished(known schema.JobInfo, lost *schema.Exit, l jobs.Leftover) ([]byte,
 		st.NextOffset, st.Kept = max(st.NextOffset, found.NextOffset), pairs(found.Kept)
 		known.Streams[name] = st
 	}
-	return checked(known)
+	b, err := indented(known)
+	if err == nil {
+		err = schema.ValidateUnderstood(b)
+	}
+	return b, err
 }
 
 // storedIn is the name of a stream's file.
@@ -114,8 +118,8 @@ func storedIn(stream string) string {
 	return "stdout.txt"
 }
 
-// checked is what is stored of a job, if it is what the schema says.
-func checked(info any) ([]byte, error) {
+// checked is what is stored of a job of which nothing was known, if it is what the schema says.
+func checked(info schema.LostInfo) ([]byte, error) {
 	b, err := indented(info)
 	if err == nil {
 		err = schema.ValidateStored(b)
