@@ -179,7 +179,9 @@ func (j *Job) finishFiles() {
 		}
 		if err := j.writeInfo(info, infoFinal, j.stored()); err != nil {
 			j.outputFileFailed(err)
-			j.mgr.archive.put(errand{what: errandOwe, job: j, info: info})
+			j.mgr.archive.owe(j, info)
+		} else {
+			j.mgr.archive.takes()
 		}
 		j.post(filedMsg{})
 	})
