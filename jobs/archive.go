@@ -50,7 +50,7 @@ type archive struct {
 
 	mail  *mailbox[errand] // any goroutine -> run
 	steps atomic.Int64     // how many errands run has done: it is not stuck while there are more of them
-	owes  atomic.Bool      // something is owed; set before it is known to run
+	owes  atomic.Bool      // something is owed; run -> any goroutine
 
 	// Owned by run:
 	drops []errand // to be carried out when there is time
@@ -313,6 +313,7 @@ func (a *archive) do(e errand) {
 	case errandPay:
 		a.pay(false)
 	case errandOwe:
+		a.owes.Store(true)
 		if a.owed = append(a.owed, e); len(a.owed) > maxOwed {
 			a.owed = slices.Delete(a.owed, 0, 1)
 		}
@@ -366,12 +367,6 @@ func (a *archive) pay(last bool) {
 	}
 	a.owed = waits
 	a.owes.Store(len(waits) > 0)
-}
-
-// owe has what is final of a job written some time, since the disk did not take it.
-func (a *archive) owe(j *Job, info Info) {
-	a.owes.Store(true)
-	a.put(errand{what: errandOwe, job: j, info: info})
 }
 
 // takes says that the disk takes what is written.

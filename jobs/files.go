@@ -179,7 +179,7 @@ func (j *Job) finishFiles() {
 		}
 		if err := j.writeInfo(info, infoFinal, j.stored()); err != nil {
 			j.outputFileFailed(err)
-			j.mgr.archive.owe(j, info)
+			j.mgr.archive.put(errand{what: errandOwe, job: j, info: info})
 		} else {
 			j.mgr.archive.takes()
 		}

@@ -239,7 +239,9 @@ func (f *follower) unreadable(s *followSet, end int64, err error) {
 		s.set.Remove(key)
 	}
 	s.set.Skip(end - s.set.Offset())
-	f.post(out)
+	if len(out) > 0 {
+		f.post(out)
+	}
 }
 
 // batchMatches is how many matches of one pattern are told of up to 8 KiB of output: the
