@@ -50,6 +50,7 @@ type archive struct {
 
 	mail  *mailbox[errand] // any goroutine -> run
 	steps atomic.Int64     // how many errands run has done: it is not stuck while there are more of them
+	owes  atomic.Bool      // something is owed; run -> any goroutine
 
 	// Owned by run:
 	drops []errand // to be carried out when there is time
@@ -69,6 +70,7 @@ type errandKind int
 const (
 	errandRecord errandKind = iota
 	errandOwe               // the disk did not take what is final
+	errandPay               // but takes what another job has
 	errandDelete
 	errandDrop // is errandDelete, some time
 	errandClose
@@ -303,12 +305,15 @@ func (a *archive) do(e errand) {
 	defer a.steps.Add(1)
 	switch e.what {
 	case errandRecord:
-		if err := e.job.writeInfo(e.info, false); err != nil {
+		if err := e.job.writeInfo(e.info, infoLiving, e.job.stored()); err != nil {
 			e.job.outputFileFailed(err)
 		} else {
 			a.pay(false)
 		}
+	case errandPay:
+		a.pay(false)
 	case errandOwe:
+		a.owes.Store(true)
 		if a.owed = append(a.owed, e); len(a.owed) > maxOwed {
 			a.owed = slices.Delete(a.owed, 0, 1)
 		}
@@ -339,23 +344,34 @@ func (a *archive) drop() {
 func (a *archive) delete(e errand) {
 	a.owed = slices.DeleteFunc(a.owed, func(o errand) bool { return o.job == e.job })
 	e.then(e.job.deleteFiles())
+	a.pay(false)
 }
 
 // pay tries again to write what is owed, now that there may be room: or the next one who looks
 // would take a job whose end was told for one that was lost. Where a try fails there is none, and
-// the others wait, but for the last time.
+// the others wait, but for the last time; it is another one's turn then, since it may be that one's
+// directory that is in the way.
 func (a *archive) pay(last bool) {
-	full := false
-	a.owed = slices.DeleteFunc(a.owed, func(e errand) bool {
-		if full && !last {
-			return false
-		}
-		err := e.job.replaceInfo(e.info)
-		if err != nil {
-			a.log.Debug("the disk still does not take what is known of a job", "job", e.job.id, "error", err)
-		}
+	var waits []errand
+	for i, e := range a.owed {
+		err := e.job.replaceInfo(e.info, e.job.stored())
 		a.steps.Add(1)
-		full = err != nil
-		return err == nil
-	})
+		if err == nil {
+			continue
+		}
+		a.log.Debug("the disk still does not take what is known of a job", "job", e.job.id, "error", err)
+		if waits = append(waits, e); !last {
+			waits = append(slices.Clip(a.owed[i+1:]), e)
+			break
+		}
+	}
+	a.owed = waits
+	a.owes.Store(len(waits) > 0)
+}
+
+// takes says that the disk takes what is written.
+func (a *archive) takes() {
+	if a.owes.Load() {
+		a.put(errand{what: errandPay})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ func (j *Job) openSpool(name Stream) *spool.Spool {
 		Tag:      streamTag(filepath.Base(j.mgr.archive.session.Path()), j.id, files[name]),
 		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
 		Total:  j.mgr.archive.total,
+		Record: func(kept []spool.Range) error { return j.recordOrder(name, kept) },
 		Failed: j.outputFileFailed,
 	})
 }
@@ -89,24 +91,51 @@ func (j *Job) reviewRecord(now time.Time) {
 	}
 }
 
-// writeInfo writes what is known beside the output; nothing after what is final.
-func (j *Job) writeInfo(info Info, final bool) error {
+// infoStage is how far what is written of a job has come. It never goes back: what is known
+// of the living is written by somebody else than what is known in the end.
+type infoStage int
+
+const (
+	infoLiving infoStage = iota
+	infoFiling           // its files are being put in order: it has what they will hold
+	infoFinal
+)
+
+// stored is what of the job's streams is in files, and not what is in memory beside it.
+func (j *Job) stored() []StreamInfo { return j.streamInfo((*spool.Spool).Stored) }
+
+// writeInfo writes what is known beside the output, with what is stored of it; nothing after
+// what is known later, or final.
+func (j *Job) writeInfo(info Info, stage infoStage, stored []StreamInfo) error {
 	j.infoMu.Lock()
 	defer j.infoMu.Unlock()
-	if j.infoFinal {
+	if stage < j.infoStage || j.infoStage == infoFinal {
 		return nil
 	}
-	j.infoFinal = final
-	return j.replaceInfo(info)
+	j.infoStage = stage
+	return j.replaceInfo(info, stored)
 }
 
-func (j *Job) replaceInfo(info Info) error {
-	info.Streams = j.streamInfo((*spool.Spool).Stored) // not what is in memory beside it
+func (j *Job) replaceInfo(info Info, stored []StreamInfo) error {
+	info.Streams = stored
 	b, err := j.mgr.archive.encode(info)
 	if err != nil {
 		return err
 	}
 	return j.folder.Replace(infoFile, b)
+}
+
+// recordOrder writes down what the file of a stream will hold that is put in order. From then
+// on nobody but this tells our lines in it from what the job has printed, should the server be
+// killed before it has written what is final.
+func (j *Job) recordOrder(name Stream, kept []spool.Range) error {
+	all := j.stored()
+	st := &all[slices.IndexFunc(all, func(s StreamInfo) bool { return s.Name == name })]
+	st.Kept = nil
+	for _, k := range kept {
+		st.Kept = append(st.Kept, Range(k))
+	}
+	return j.writeInfo(*j.filing, infoFiling, all)
 }
 
 // fileTime is how long a kill whose tree is gone waits for the output to be stored.
@@ -131,6 +160,7 @@ func (j *Job) finishFiles() {
 	j.st.step = stepFiles
 	j.recordAt = time.Time{}
 	info := j.snapshot()
+	j.filing = ptr(info)
 	info.Status, info.Background = StatusClosed, nil
 	j.loops.Go(func() {
 		for _, st := range j.streams {
@@ -147,9 +177,11 @@ func (j *Job) finishFiles() {
 				}
 			}
 		}
-		if err := j.writeInfo(info, true); err != nil {
+		if err := j.writeInfo(info, infoFinal, j.stored()); err != nil {
 			j.outputFileFailed(err)
 			j.mgr.archive.put(errand{what: errandOwe, job: j, info: info})
+		} else {
+			j.mgr.archive.takes()
 		}
 		j.post(filedMsg{})
 	})

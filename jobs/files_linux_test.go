@@ -343,6 +343,55 @@ func TestFilesStayAtTheServersEnd(t *testing.T) {
 	}
 }
 
+// What is final and could not be written is written when the disk takes something else, or has got
+// room, and not first at the server's end.
+func TestInfoIsTriedAgain(t *testing.T) {
+	for name, then := range map[string]func(m *Manager, other *Job){
+		"another job closes": func(m *Manager, other *Job) {
+			awaitClosed(t, mustStart(t, m, sh("echo")))
+		},
+		"another job's files are deleted": func(m *Manager, other *Job) {
+			must(t, other.Remove(false))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			written := make(chan struct{}, 10)
+			p := persistIn(t.TempDir())
+			p.Encode = func(i Info) ([]byte, error) {
+				if i.Handle == 2 && i.Status == StatusClosed {
+					written <- struct{}{}
+				}
+				return encodeForTest(i)
+			}
+			m := startReal(t, Options{Persist: p})
+			other := mustStart(t, m, sh("echo"))
+			awaitClosed(t, other)
+			j := started(t, m, sh("echo ready; sleep 1000"), "ready")
+			info := filepath.Join(must(t, j.Info()).OutputDirectory, "info.json")
+			if err := os.Mkdir(info+".new", 0o700); err != nil { // it cannot be written
+				t.Fatal(err)
+			}
+			must(t, j.Kill(KillOptions{}))
+			awaitClosed(t, j)
+			<-written
+			if err := os.Remove(info + ".new"); err != nil {
+				t.Fatal(err)
+			}
+			if isThere(info) && strings.Contains(mustRead(t, info), "closed") {
+				t.Fatal("it could be written")
+			}
+			then(m, other)
+			<-written
+			done := make(chan struct{})
+			m.archive.put(errand{what: errandDelete, job: &Job{folder: m.archive.folder(99)}, then: func(error) { close(done) }})
+			<-done
+			if got := mustRead(t, info); !strings.HasPrefix(got, "2 closed") {
+				t.Errorf("info.json is %q", got)
+			}
+		})
+	}
+}
+
 // Somebody has taken the names: nothing of his is touched, and the job goes on.
 func TestTakenFileNames(t *testing.T) {
 	m, dir := startFiles(t, Limits{})

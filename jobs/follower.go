@@ -204,7 +204,11 @@ var feedBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return 
 func (f *follower) feedTo(s *followSet, buf []byte, end int64, t turn) {
 	t.ends += s.set.Offset()
 	for s.set.Offset() < end {
-		n, at := s.st.spool.Read(buf, s.set.Offset())
+		n, at, err := s.st.spool.TryRead(buf, s.set.Offset())
+		if err != nil {
+			f.unreadable(s, end, err)
+			return
+		}
 		if gap := at - s.set.Offset(); gap > 0 {
 			s.set.Skip(gap)
 		}
@@ -222,6 +226,21 @@ func (f *follower) feedTo(s *followSet, buf []byte, end int64, t turn) {
 				return
 			}
 		}
+	}
+}
+
+// unreadable takes the patterns of a set away: they have not seen what is stored up to end, and
+// nobody can say that they do not match there.
+func (f *follower) unreadable(s *followSet, end int64, err error) {
+	e := f.job.unreadable(s.set.Offset(), err, "see to the disk, and watch or wait again from an offset behind it")
+	var out []followerHit
+	for _, key := range s.set.IDs() {
+		out = append(out, followerHit{key: key, stream: s.st.name, removed: e})
+		s.set.Remove(key)
+	}
+	s.set.Skip(end - s.set.Offset())
+	if len(out) > 0 {
+		f.post(out)
 	}
 }
 

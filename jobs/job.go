@@ -86,8 +86,9 @@ type Job struct {
 	place     string        // where its directory lay when it started
 	fileHolds holds
 	recording *recording // nil: the job is not recorded
+	filing    *Info      // what is known when its files are put in order; set before that
 	infoMu    sync.Mutex // held to write info.json
-	infoFinal bool       // guarded by infoMu: nothing more is written
+	infoStage infoStage  // guarded by infoMu: how far that has come
 
 	// Channels:
 	mail    *mailbox[message]   // any goroutine -> whoever has the turn

@@ -21,6 +21,9 @@ import (
 type InfoReader interface {
 	// Closed says whether stored is whole and of a job that is closed.
 	Closed(stored []byte) bool
+	// Files returns what the files of streams have according to stored, by their names; nil
+	// where it says nothing of streams.
+	Files(stored []byte) map[string]StoredFile
 	// Finish returns what is to be stored of a job whose server has died: what is known of
 	// it from stored, which may be nothing or no longer readable, and from its files.
 	Finish(stored []byte, l Leftover) ([]byte, error)
@@ -215,24 +218,55 @@ func (p *Past) Output(j PastJob, name string) (*Output, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return openOutput(f, j.Session, j.Handle, name)
+	return p.open(f, j.Session, j.Handle, name)
 }
 
-func openOutput(f *store.PastFolder, session string, id ID, name string) (*Output, error) {
+func (p *Past) open(f *store.PastFolder, session string, id ID, name string) (*Output, error) {
 	file, info, err := f.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name))
+	// After the file was opened: what it holds is written down before it is put in order.
+	record, err := p.record(f, name)
+	var st *spool.Stored
+	if err == nil {
+		st, err = spool.ReadStored(file, info.Size(), streamTag(session, id, name), record)
+	}
 	if err != nil {
 		_ = file.Close() // It was only read.
 		return nil, err
 	}
-	o := &Output{io.NewSectionReader(st, 0, st.Size()), file, StoredFile{NextOffset: st.End()}}
+	return &Output{io.NewSectionReader(st, 0, st.Size()), file, storedFile(st)}, nil
+}
+
+func storedFile(st *spool.Stored) StoredFile {
+	s := StoredFile{NextOffset: st.End()}
 	for _, r := range st.Kept() {
-		o.Kept = append(o.Kept, Range(r))
+		s.Kept = append(s.Kept, Range(r))
 	}
-	return o, nil
+	return s
+}
+
+// record is what is written down of a file in its folder.
+func (p *Past) record(f *store.PastFolder, name string) (spool.Record, error) {
+	stored, err := f.Read(infoFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return spool.Record{}, nil
+	}
+	return recordOf(p.reader, stored, name), err
+}
+
+// recordOf is what stored says of a file.
+func recordOf(reader InfoReader, stored []byte, name string) spool.Record {
+	all := reader.Files(stored)
+	if all == nil && reader.Closed(stored) {
+		return spool.Record{Unwritten: true}
+	}
+	r := spool.Record{End: all[name].NextOffset}
+	for _, k := range all[name].Kept {
+		r.Kept = append(r.Kept, spool.Range(k))
+	}
+	return r
 }
 
 // streamTag names a stream of all that there are.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -122,7 +123,7 @@ func (j *Job) onReadDone(m readDoneMsg) {
 	}
 	j.reads = slices.Delete(j.reads, i, i+1)
 	if m.err != nil {
-		r.msg.reply.fail(resourceError("a read of stored output", m.err)) // the cursor stays where it is
+		r.msg.reply.fail(j.unreadable(r.off, m.err, "see to the disk and read again, or read from an offset behind it")) // the cursor stays where it is
 		return
 	}
 	data, end := m.data, r.st.spool.End()
@@ -140,6 +141,16 @@ func (j *Job) onReadDone(m readDoneMsg) {
 		j.unread[r.st.name] = max(j.unread[r.st.name], res.NextOffset)
 	}
 	r.msg.reply.ok(res)
+}
+
+// unreadable says that what is stored at an offset can't be read, and what to do about it.
+func (j *Job) unreadable(off int64, err error, advice string) *Error {
+	if isResource(err) {
+		return resourceError("a read of stored output", err)
+	}
+	e := storeError(err, j.folder.Path())
+	e.Message = fmt.Sprintf("the output of job %d is stored at offset %d and cannot be read (%s: %s); %s", j.id, off, e.Path, e.Errno, advice)
+	return e
 }
 
 // wholeRunes returns how much of b ends with a whole character: a read that stops

@@ -138,7 +138,9 @@ func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string,
 	return found, errors.Join(failed, err)
 }
 
-// finish puts what is left of a job into the order in which its server would have left it.
+// finish puts what is left of a job into the order in which its server would have left it. What
+// its files will hold is written down, and final, before they are put in order: whoever is
+// interrupted leaves files that say by themselves how to read them, or whose order is known.
 func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session string, id ID) (lost bool, err error) {
 	if err := f.RemoveScraps(); err != nil {
 		return false, err
@@ -151,55 +153,83 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	if err == nil && t.reader.Closed(stored) {
-		return false, nil
-	}
+	closed := err == nil && t.reader.Closed(stored)
 	l := Leftover{Handle: id, Directory: f.Path(), Files: map[string]StoredFile{}}
+	var rings []string
 	for _, file := range files {
 		if file.Modified.After(l.Touched) {
 			l.Touched = file.Modified
 		}
-		if slices.Contains(StoredFiles, file.Name) {
-			if l.Files[file.Name], err = mend(ctx, f, session, id, file.Name); err != nil {
-				return false, err
-			}
+		if !slices.Contains(StoredFiles, file.Name) {
+			continue
 		}
-		if file.Name == recordingFile {
-			if err := mendRecording(f); err != nil {
-				return false, err
-			}
+		found, ordered, err := t.look(f, stored, session, id, file.Name)
+		if err != nil {
+			return false, err
+		}
+		if l.Files[file.Name] = found; !ordered {
+			rings = append(rings, file.Name)
+		}
+	}
+	if closed {
+		// Its server could not put them in order, or whoever has finished it was interrupted. What
+		// is final has to be true of them afterwards, too.
+		known := t.reader.Files(stored)
+		rings = slices.DeleteFunc(rings, func(name string) bool { return !slices.Equal(known[name].Kept, l.Files[name].Kept) })
+	} else if err := t.conclude(f, files, stored, l); err != nil {
+		return false, err
+	}
+	for _, name := range rings {
+		if err := mend(ctx, f, session, id, name); err != nil {
+			return !closed, err
+		}
+	}
+	return !closed, nil
+}
+
+// conclude writes what is final of a job whose server did not.
+func (t *tidying) conclude(f *store.PastFolder, files []store.PastFile, stored []byte, l Leftover) error {
+	if slices.ContainsFunc(files, func(file store.PastFile) bool { return file.Name == recordingFile }) {
+		if err := mendRecording(f); err != nil {
+			return err
 		}
 	}
 	info, err := t.reader.Finish(stored, l)
 	if err != nil {
-		return false, err
+		return err
 	}
-	err = f.Replace(infoFile, l.Touched, func(w io.Writer) error { _, err := w.Write(info); return err })
-	return err == nil, err
+	return f.Replace(infoFile, l.Touched, func(w io.Writer) error { _, err := w.Write(info); return err })
 }
 
-// mend puts a stream's file in order, as [spool.Spool.Finish] does.
-func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name string) (StoredFile, error) {
+// look says what a stream's file has, and whether that is in order.
+func (t *tidying) look(f *store.PastFolder, stored []byte, session string, id ID, name string) (found StoredFile, ordered bool, err error) {
 	file, info, err := f.Open(name)
 	if err != nil {
-		return StoredFile{}, err
+		return found, false, err
 	}
 	defer file.Close()
-	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name))
+	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name), recordOf(t.reader, stored, name))
 	if err != nil {
-		return StoredFile{}, err
+		return found, false, err
 	}
-	if !st.Ordered() {
-		err = f.Replace(name, info.ModTime(), func(w io.Writer) error {
-			_, err := io.CopyBuffer(struct{ io.Writer }{w}, &interruptible{ctx, io.NewSectionReader(st, 0, st.Size())}, make([]byte, 256<<10))
-			return err
-		})
+	return storedFile(st), st.Ordered(), nil
+}
+
+// mend puts a stream's file in order that is not, as [spool.Spool.Finish] does.
+func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name string) error {
+	file, info, err := f.Open(name)
+	if err != nil {
+		return err
 	}
-	r := StoredFile{NextOffset: st.End()}
-	for _, k := range st.Kept() {
-		r.Kept = append(r.Kept, Range(k))
+	defer file.Close()
+	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name), spool.Record{})
+	if err != nil {
+		return err
 	}
-	return r, err
+	return f.Replace(name, info.ModTime(), func(w io.Writer) error {
+		_, err := io.CopyBuffer(struct{ io.Writer }{w}, &interruptible{ctx, io.NewSectionReader(st, 0, st.Size())}, make([]byte, 256<<10))
+		return err
+	})
 }
 
 // mendRecording takes a line off a recording whose end its server did not come to write: players

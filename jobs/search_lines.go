@@ -162,7 +162,7 @@ func lastLineStart(text []byte) int {
 // that a line begins where it begins: nothing stands before it, or nothing that is kept.
 func (p *searchedStream) plainBefore(off, window int64) (text []byte, whole bool) {
 	low := max(off-window, 0)
-	b, gaps := p.spool.ReadRange(low, off)
+	b, gaps := p.read(low, off)
 	if n := len(gaps); n > 0 {
 		low = min(max(gaps[n-1].To, low), off)
 		return new(match.Stripper).Append(nil, b[int64(len(b))-(off-low):]), true
@@ -175,7 +175,7 @@ func (p *searchedStream) plainBefore(off, window int64) (text []byte, whole bool
 func (p *searchedStream) stripperAt(off int64) (s match.Stripper) {
 	at := p.lastEscape(off)
 	for size := int64(256); at >= 0 && at < off; size *= 256 {
-		b, gaps := p.spool.ReadRange(at, min(at+size, off))
+		b, gaps := p.read(at, min(at+size, off))
 		if len(gaps) > 0 || len(b) == 0 {
 			return match.Stripper{}
 		}
@@ -198,7 +198,7 @@ func (p *searchedStream) lastEscape(off int64) int64 {
 		if part.From >= part.To {
 			continue
 		}
-		b, gaps := p.spool.ReadRange(part.From, part.To)
+		b, gaps := p.read(part.From, part.To)
 		if len(gaps) > 0 { // a sequence ends where something is gone
 			part.From = max(gaps[len(gaps)-1].To, part.From)
 			b = b[int64(len(b))-max(part.To-part.From, 0):]
@@ -217,7 +217,7 @@ func (p *searchedStream) lastEscape(off int64) int64 {
 // that nothing follows, or nothing that is kept.
 func (p *searchedStream) plainFrom(off, window int64) (text []byte, whole bool) {
 	to := min(off+window, p.end)
-	b, gaps := p.spool.ReadRange(off, to)
+	b, gaps := p.read(off, to)
 	if len(gaps) > 0 {
 		b = b[:max(gaps[0].From-off, 0)]
 	}

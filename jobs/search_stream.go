@@ -195,7 +195,7 @@ func (p *searchedStream) pass(from, to int64, take func(*match.Match) bool) (dec
 		room := max(p.until(to)-off, 0)
 		n, at, err := p.spool.TryRead(p.buf[:min(searchRead, room)], off)
 		if err != nil {
-			p.err = resourceError("a search of stored output", err)
+			p.unreadable(off, err)
 			return off
 		}
 		n = int(max(min(int64(n), off+room-at), 0)) // what was dropped may reach further
@@ -217,6 +217,22 @@ func (p *searchedStream) pass(from, to int64, take func(*match.Match) bool) (dec
 			return to
 		}
 	}
+}
+
+// unreadable ends the search, since it can't know what is stored at an offset.
+func (p *searchedStream) unreadable(off int64, err error) {
+	if p.err == nil {
+		p.err = p.job.unreadable(off, err, "see to the disk and search again, or search around it: give handle, stream, and from or to")
+	}
+}
+
+// read returns what is kept of a range, and what is not; where it can't be read, the search ends.
+func (p *searchedStream) read(from, to int64) (b []byte, gaps []spool.Range) {
+	b, gaps, err := p.spool.TryReadRange(from, to)
+	if err != nil {
+		p.unreadable(from, err)
+	}
+	return b, gaps
 }
 
 // until is how far output has to be read for matches that begin before an offset.
@@ -269,7 +285,7 @@ func (p *searchedStream) holds(err error) bool {
 // cut says that there was more.
 func (p *searchedStream) before(off int64) (b []byte, cut bool) {
 	low := max(off-match.Behind, 0)
-	b, gaps := p.spool.ReadRange(low, off)
+	b, gaps := p.read(low, off)
 	if n := len(gaps); n > 0 {
 		b = b[int64(len(b))-(off-max(gaps[n-1].To, low)):]
 		return b, true

@@ -116,17 +116,21 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 		w.EndedAt = optional(timestamp(i.EndedAt))
 	}
 	for _, st := range i.Streams {
-		si := schema.StreamInfo{NextOffset: st.NextOffset}
-		for _, k := range st.Kept {
-			si.Kept = append(si.Kept, []int64{k.From, k.To})
-		}
-		w.Streams[string(st.Name)] = si
+		w.Streams[string(st.Name)] = schema.StreamInfo{NextOffset: st.NextOffset, Kept: pairs(st.Kept)}
 	}
 	w.Ports = listeningPorts(i.Ports)
 	for _, wi := range i.Watches {
 		w.Watches = append(w.Watches, watchInfo(wi))
 	}
 	return w
+}
+
+// pairs are ranges as they are told.
+func pairs(all []jobs.Range) (told [][]int64) {
+	for _, r := range all {
+		told = append(told, []int64{r.From, r.To})
+	}
+	return told
 }
 
 func watchInfo(w jobs.WatchInfo) schema.WatchInfo {

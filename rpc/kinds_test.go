@@ -171,6 +171,8 @@ var provokedElsewhere = map[string]string{
 	"env/set shellIntegrationUnavailable":   ". TestExecReplaced: as above",
 	"env/unset shellIntegrationUnavailable": ". TestExecReplaced: as above",
 	"job/remove outputFileError":            "../jobs TestRemovalOfWhatIsNotOurs: somebody else's file in the place of the job's",
+	"job/read outputFileError":              "../cmd/shelld TestReadUnreadable: a file that nobody can open",
+	"job/search outputFileError":            "../cmd/shelld TestReadUnreadable: as above",
 	"initialize resourceUnavailable":        "../cmd/shelld TestTooManyAllowedDirectories: a limit of a process",
 	"job/start resourceUnavailable":         "../cmd/shelld TestServerShortOfDescriptors: a limit of a process",
 	"job/run resourceUnavailable":           "../cmd/shelld TestServerShortOfDescriptors: as above",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"shelld/jobs"
@@ -45,9 +46,26 @@ func (StoredInfo) Closed(stored []byte) bool {
 	return ok && known.Status == schema.StatusClosed
 }
 
+// Files implements [jobs.InfoReader].
+func (StoredInfo) Files(stored []byte) map[string]jobs.StoredFile {
+	known, ok := ReadStored(stored)
+	if !ok || known.Streams == nil {
+		return nil
+	}
+	all := map[string]jobs.StoredFile{}
+	for name, st := range known.Streams {
+		f := jobs.StoredFile{NextOffset: st.NextOffset}
+		for _, r := range st.Kept {
+			f.Kept = append(f.Kept, jobs.Range{From: r[0], To: r[1]})
+		}
+		all[storedIn(name)] = f
+	}
+	return all
+}
+
 // Finish implements [jobs.InfoReader]. An exit that was stored is a fact and stays; without
-// one it is lost with the server how the leader ended. What this version does not know is
-// left out.
+// one it is lost with the server how the leader ended. Members that this version does not know are
+// left out, and words in those that it knows stay.
 func (StoredInfo) Finish(stored []byte, l jobs.Leftover) ([]byte, error) {
 	lost := exit(&jobs.Exit{Reason: jobs.ReasonLost})
 	if known, ok := ReadStored(stored); ok {
@@ -55,7 +73,18 @@ func (StoredInfo) Finish(stored []byte, l jobs.Leftover) ([]byte, error) {
 			return b, nil
 		}
 	}
-	return checked(schema.LostInfo{Handle: int64(l.Handle), Status: string(schema.StatusClosed), Exit: *lost, OutputDirectory: l.Directory})
+	return checked(schema.LostInfo{
+		Handle: int64(l.Handle), Status: string(schema.StatusClosed), Exit: *lost, OutputDirectory: l.Directory, Streams: foundStreams(l),
+	})
+}
+
+// foundStreams is what the files tell of streams where nothing else does.
+func foundStreams(l jobs.Leftover) map[string]schema.StreamInfo {
+	all := map[string]schema.StreamInfo{}
+	for name, f := range l.Files {
+		all[strings.TrimSuffix(name, ".txt")] = schema.StreamInfo{NextOffset: f.NextOffset, Kept: pairs(f.Kept)}
+	}
+	return all
 }
 
 // finished is what was known of a job, as it is in the end; an error where that is too little.
@@ -71,13 +100,14 @@ func finished(known schema.JobInfo, lost *schema.Exit, l jobs.Leftover) ([]byte,
 	known.Background, known.Foreground, known.Ports, known.WaitingForInput = nil, nil, nil, nil
 	for name, st := range known.Streams {
 		found := l.Files[storedIn(name)]
-		st.NextOffset, st.Kept = max(st.NextOffset, found.NextOffset), nil
-		for _, r := range found.Kept {
-			st.Kept = append(st.Kept, []int64{r.From, r.To})
-		}
+		st.NextOffset, st.Kept = max(st.NextOffset, found.NextOffset), pairs(found.Kept)
 		known.Streams[name] = st
 	}
-	return checked(known)
+	b, err := indented(known)
+	if err == nil {
+		err = schema.ValidateUnderstood(b)
+	}
+	return b, err
 }
 
 // storedIn is the name of a stream's file.
@@ -88,8 +118,8 @@ func storedIn(stream string) string {
 	return "stdout.txt"
 }
 
-// checked is what is stored of a job, if it is what the schema says.
-func checked(info any) ([]byte, error) {
+// checked is what is stored of a job of which nothing was known, if it is what the schema says.
+func checked(info schema.LostInfo) ([]byte, error) {
 	b, err := indented(info)
 	if err == nil {
 		err = schema.ValidateStored(b)

@@ -112,6 +112,9 @@ func TestFinishedInfo(t *testing.T) {
 		equal(t, "handle", j.Handle, 7)
 		equal(t, "exit", exitText(j.Exit), "lost")
 		equal(t, "argv", len(j.Argv), 0)
+		if out := j.Streams["stdout"]; out.NextOffset != 100 || len(out.Kept) != 2 || !slices.Equal(out.Kept[1], []int64{60, 100}) {
+			t.Errorf("%s: stdout is %+v", stored, out)
+		}
 	}
 }
 
@@ -134,6 +137,52 @@ func TestStoredByAnotherVersion(t *testing.T) {
 	}
 	equal(t, "exit", exitText(j.Exit), "lost")
 	equal(t, "argv", strings.Join(j.Argv, " "), "x")
+}
+
+// TestWordsOfAnotherVersion: of a job that had not ended, a word that only a later version knows does not
+// cost what is known of it, and stays; what is spoiled otherwise is not taken for one.
+func TestWordsOfAnotherVersion(t *testing.T) {
+	const running = `{"handle": 7, "status": "running", "argv": ["x"], "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
+		"durationMs": 100, "cols": 0, "rows": 0, "background": [], "watches": [{"watchId": 1, "pattern": "x", "on": "plain"}],
+		"limits": {"cpuMs": {"max": 5, "by": "rlimit", "per": "process"}}, "streams": {"stdout": {"nextOffset": 5, "kept": [[0, 5]]}}, "outputDirectory": "/state/s/7"}`
+	if err := schema.ValidateStored([]byte(running)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ known, later string }{
+		{`"status": "running"`, `"status": "hibernating"`},
+		{`"mode": "pipe"`, `"mode": "hologram"`},
+		{`"on": "plain"`, `"on": "sound"`},
+		{`"cpuMs":`, `"gpuMs":`},
+		{`"by": "rlimit"`, `"by": "moon"`},
+		{`"stdout":`, `"stdaux":`},
+		{`"status": "running"`, `"status": "exited", "exit": {"code": 3, "signal": null, "coreDumped": false, "reason": "tired"}`},
+		{`"status": "running"`, `"status": "exited", "exit": {"code": 3, "signal": null, "coreDumped": false, "reason": "limit", "limit": "gpuMs"}`},
+	} {
+		stored := strings.Replace(running, c.known, c.later, 1)
+		b, err := rpc.StoredInfo{}.Finish([]byte(stored), jobs.Leftover{Handle: 7, Directory: "/state/s/7"})
+		var j schema.JobInfo
+		if err = errors.Join(err, json.Unmarshal(b, &j)); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, c.later+": argv", strings.Join(j.Argv, " "), "x")
+		equal(t, c.later+": status", j.Status, schema.StatusClosed)
+		if word := strings.Split(c.later, `"`); !strings.Contains(c.later, "hibernating") && !strings.Contains(string(b), `"`+word[len(word)-2]+`"`) {
+			t.Errorf("of %s there is nothing in %s", c.later, b)
+		}
+		if j.Exit == nil || !strings.Contains(c.later, "exit") && j.Exit.Reason != schema.ExitReasonLost || strings.Contains(c.later, "exit") && j.Exit.Code == nil {
+			t.Errorf("%s: the exit is %+v", c.later, j.Exit)
+		}
+		again, err := rpc.StoredInfo{}.Finish(b, jobs.Leftover{Handle: 7, Directory: "/state/s/7"})
+		if err != nil || !(rpc.StoredInfo{}).Closed(b) || string(again) != string(b) {
+			t.Errorf("%s: what is final would become %s; %v", c.later, again, err)
+		}
+	}
+	for _, spoiled := range []string{`"mode": ""`, `"mode": 5`, `"mode": null`, `"made": "pipe"`} {
+		b, err := rpc.StoredInfo{}.Finish([]byte(strings.Replace(running, `"mode": "pipe"`, spoiled, 1)), jobs.Leftover{Handle: 7, Directory: "/state/s/7"})
+		if err = errors.Join(err, schema.ValidateStored(b)); err != nil {
+			t.Errorf("%s: %v\n%s", spoiled, err, b)
+		}
+	}
 }
 
 // TestPastAtInitialize: the next server finishes what one has left that has died, and keeps

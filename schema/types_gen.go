@@ -854,8 +854,9 @@ type Wait struct {
 
 // OutcomeReason: What ended a wait: the name of the condition that held; timeout;
 // portInUse: someone else listens on the port (index says which condition);
-// patternFailed: a pattern exceeded its time limit. In the data of the errors of the same
-// names: canceled, shuttingDown.
+// patternFailed: a pattern exceeded its time limit, or what it has to look at is stored
+// and cannot be read. In the data of the errors of the same names: canceled,
+// shuttingDown.
 type OutcomeReason string
 
 // The values of OutcomeReason.
@@ -1637,7 +1638,8 @@ type ShellIntegrationUnavailableData struct {
 }
 
 // OutputFileErrorData: A file for output (stdoutFile, stderrFile: nothing was started) or
-// a directory for output cannot be made, written or deleted.
+// a directory for output cannot be made, written or deleted, or stored output cannot be
+// read.
 type OutputFileErrorData struct {
 	// The kind.
 	Kind string `json:"kind"`
@@ -1702,6 +1704,9 @@ type LostInfo struct {
 	Exit Exit `json:"exit"`
 	// Absolute path of the directory that holds the job's output files.
 	OutputDirectory string `json:"outputDirectory"`
+	// What is in the files, by their names: stdout is what a terminal was sent, or stdout.
+	// Absent where an earlier version has finished the job.
+	Streams map[string]StreamInfo `json:"streams,omitzero"`
 }
 
 // ClientInfo: Which program the client is; for logs.

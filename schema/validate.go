@@ -136,6 +136,45 @@ func ValidateResult(method string, result []byte) error {
 // *InvalidError.
 func ValidateStored(info []byte) error { return validateJSON("info#/$defs/storedInfo", info) }
 
+// ValidateUnderstood checks a JobInfo as [ValidateStored] does, except that a word may be one that
+// this version does not know where the schema lists all: another version has stored it. What does
+// not fit otherwise is an *InvalidError.
+func ValidateUnderstood(info []byte) error {
+	const jobInfo = "common#/$defs/jobInfo"
+	value, err := decode(info)
+	if err != nil {
+		return invalid("", err.Error())
+	}
+	f, ok, err := check(jobInfo, value)
+	if err != nil || ok || f.isOfWords(value) {
+		return err
+	}
+	return explain(f, value)
+}
+
+// isOfWords says whether all that is wrong in a value is words, or names, that no list has.
+func (f failure) isOfWords(value any) bool {
+	for _, cause := range f.causes {
+		if !cause.isOfWords(value) {
+			return false
+		}
+	}
+	if len(f.causes) > 0 {
+		return true
+	}
+	tokens := keywordTokens(f)
+	if len(tokens) == 0 || tokens[len(tokens)-1] != "enum" {
+		return false
+	}
+	switch v := lookUp(value, pointerTokens(f.instance)).(type) {
+	case string:
+		return v != ""
+	case map[string]any: // of which it is a name
+		return true
+	}
+	return false
+}
+
 // ValidateErrorObject checks the error member of an answer: that its kind is
 // known, its code the kind's own, and its data as the kind has it. What does
 // not fit is an *InvalidError.

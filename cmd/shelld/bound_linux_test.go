@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -216,6 +217,54 @@ func TestReadShortOfDescriptors(t *testing.T) {
 	_ = s.stdin.Close()
 	<-s.client.Done()
 	s.ended(t, 0)
+}
+
+// TestReadUnreadable: output that is stored and cannot be read is not told as gone, nor as if it did
+// not match; when it can be read again, it is, from where the cursor stood.
+func TestReadUnreadable(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	s := startServed(t)
+	var init schema.InitializeResult
+	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Persist: &schema.PersistOptions{Directory: &state}}}, &init)
+	s.call(t, "job/run", object{"command": "seq 10", "stderr": "merge"}, nil)
+	s.call(t, "job/wait", object{"handle": 1, "until": []object{{"closed": true}}}, nil)
+	folder := filepath.Join(state, init.SessionID, "1")
+	if err := errors.Join(os.Rename(folder, folder+".moved"), os.WriteFile(folder, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		method string
+		params object
+	}{
+		{"job/read", object{"handle": 1, "stream": "stdout"}},
+		{"job/read", object{"handle": 1, "stream": "stdout", "offset": 3}},
+		{"job/search", object{"handle": 1, "literal": "9"}},
+		{"job/search", object{"literal": "9", "reverse": true}},
+	} {
+		data := s.refuses(t, schema.KindOutputFileError, c.method, c.params)
+		if data["path"] != filepath.Join(folder, "stdout.txt") || data["reason"] != unix.ENOTDIR.Error() {
+			t.Errorf("%s %v: %v", c.method, c.params, data)
+		}
+	}
+	wait := object{"handle": 1, "until": []object{{"pattern": "9"}}, "from": "start"}
+	var w schema.JobWaitResult
+	s.call(t, "job/wait", wait, &w)
+	if w.Outcome.Reason != schema.OutcomeReasonPatternFailed {
+		t.Errorf("a wait for what is stored ended with %s", w.Outcome.Reason)
+	}
+	if err := errors.Join(os.Remove(folder), os.Rename(folder+".moved", folder)); err != nil {
+		t.Fatal(err)
+	}
+	var r schema.JobReadResult
+	s.call(t, "job/read", object{"handle": 1, "stream": "stdout"}, &r)
+	if r.Offset != 0 || r.Gap != nil || r.NextOffset != 21 {
+		t.Errorf("read by the cursor after that: %+v", r)
+	}
+	s.call(t, "job/wait", wait, &w)
+	if w.Outcome.Reason != schema.OutcomeReasonPattern {
+		t.Errorf("a wait after that ended with %s", w.Outcome.Reason)
+	}
 }
 
 // TestTooManyAllowedDirectories: each is held by a descriptor, and where there are too few of

@@ -139,6 +139,50 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 }
 
+// TestPrintedGap: a job that prints another one's stored file prints the line in it, too. That is
+// output, whether its server lives, was killed or has ended.
+func TestPrintedGap(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	first := startServed(t)
+	r := first.keepIn(t, state, 128<<10, []string{})
+	var started schema.JobStartResult
+	closed := map[string]any{"until": []map[string]any{{"closed": true}}, "maxBytes": 0}
+	first.call(t, "job/start", map[string]any{"command": ruler(1 << 20), "mode": "pipe", "wait": closed}, &started)
+	first.shutDown(t)
+	path := filepath.Join(state, r.SessionID, "1", "stdout.txt")
+	file, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(file, []byte(" bytes omitted here, offsets ")) {
+		t.Fatalf("of 1 MiB %d bytes are stored, without a line; %v", len(file), err)
+	}
+	state = t.TempDir()
+	second := startServed(t)
+	second.keepIn(t, state, 1<<20, []string{})
+	size := int64(len(file))
+	for _, command := range []string{"cat " + path, "cat " + path + "; sleep 1000"} {
+		second.call(t, "job/start", map[string]any{"command": command, "mode": "pipe", "wait": map[string]any{"until": []map[string]any{{"bytes": size}}, "maxBytes": 0}}, &started)
+	}
+	second.call(t, "job/wait", map[string]any{"handle": 1, "until": []map[string]any{{"closed": true}}, "maxBytes": 0}, nil)
+	look := func(when string) {
+		t.Helper()
+		if out, log := shelldJobs(t, 0, "search", "omitted here", "-dir", state); log != "" || strings.Count(out, "\n") != 2 {
+			t.Errorf("%s: the line is found as %s%s", when, out, log)
+		}
+		if when == "alive" {
+			return // info.json of the second may not be there yet
+		}
+		for handle, j := range jobsOf(t, state) {
+			if st := j.known.Streams["stdout"]; st.NextOffset != size || len(st.Kept) != 1 || !slices.Equal(st.Kept[0], []int64{0, size}) {
+				t.Errorf("%s: of job %d %v of %d is stored, not all of %d", when, handle, st.Kept, st.NextOffset, size)
+			}
+		}
+	}
+	look("alive")
+	second.kill(t)
+	look("killed")
+	look("finished")
+}
+
 // lookAtOnce has a server and two commands look through a state directory at the same time.
 func lookAtOnce(t *testing.T, state string) {
 	t.Helper()

@@ -30,7 +30,9 @@
 // [ReadStored] finds the order again where the server did not live to put it there.
 // [Spool.Finish] turns that into what a person reads: the head, a line that says
 // what was omitted, the tail in order. Offsets do not change by it; where in the
-// file they are is known to the spool alone.
+// file they are is known to the spool alone. Which of the lines in such a file are
+// ours is written down elsewhere before it is there (Options.Record): a job can
+// print the same line.
 //
 // # Who locks what
 //

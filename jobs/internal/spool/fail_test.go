@@ -143,6 +143,43 @@ func TestGoneAfterFinish(t *testing.T) {
 	}
 }
 
+// What may still be there is an error for those who can tell one, and no gap; when it can be read
+// again, it is.
+func TestUnreadable(t *testing.T) {
+	s := newSubject(t, Options{Memory: 10, DiskHead: 200, DiskTail: 50}, 0)
+	s.append(t, 100)
+	if err := s.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(s.path)
+	if err := errors.Join(os.Rename(dir, dir+".moved"), os.WriteFile(dir, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if n, at, err := s.TryRead(make([]byte, 10), 30); n != 0 || at != 30 || !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("%d bytes at %d, %v", n, at, err)
+	}
+	if data, gaps, err := s.TryReadRange(20, 60); len(data) != 0 || !slices.Equal(gaps, []Range{{20, 60}}) || !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("%q, gaps %v, %v", data, gaps, err)
+	}
+	if n, at := s.Read(make([]byte, 10), 30); n != 0 || at != 100 {
+		t.Errorf("who cannot tell it has %d bytes at %d", n, at)
+	}
+	if err := errors.Join(os.Remove(dir), os.Rename(dir+".moved", dir)); err != nil {
+		t.Fatal(err)
+	}
+	s.verify(t)
+	if data, gaps, err := s.TryReadRange(20, 60); string(data) != string(s.all[20:60]) || gaps != nil || err != nil {
+		t.Errorf("%q, gaps %v, %v", data, gaps, err)
+	}
+	// What somebody has cut is gone, and no error.
+	if err := os.Truncate(s.path, 30); err != nil {
+		t.Fatal(err)
+	}
+	if n, at, err := s.TryRead(make([]byte, 10), 40); n != 0 || at != 100 || err != nil {
+		t.Errorf("of what was cut: %d bytes at %d, %v", n, at, err)
+	}
+}
+
 // A file that somebody cut is told as a gap, not as silence or zeros.
 func TestCutByOthers(t *testing.T) {
 	s := newSubject(t, Options{Memory: 10, DiskHead: 20, DiskTail: 5000}, 0)

@@ -24,7 +24,7 @@ func Marker(from, to int64) string { return fmt.Sprintf(marker, to-from, from, t
 //
 // A file that is in order already, which most are, is left alone. Any other is
 // written anew beside the old one, which is then replaced: a crash leaves the one
-// or the other. Turning the ring in place would need no second copy, but write
+// or the other, and Record has told before which lines are ours. Turning the ring in place would need no second copy, but write
 // every byte twice, and a crash in the middle would leave shreds.
 //
 // On any other error the file stays as it is, and is read as before.
@@ -90,7 +90,10 @@ func (s *Spool) rewrite(kept []Range, old fs.FileInfo) error {
 		err = tmp.Sync() // before it replaces the only good copy
 	}
 	info, statErr := tmp.Stat()
-	if err = errors.Join(err, statErr, tmp.Close()); err == nil {
+	if err = errors.Join(err, statErr, tmp.Close()); err == nil && s.record != nil {
+		err = s.record(kept)
+	}
+	if err == nil {
 		err = s.replace(tmp.Name(), packed, info)
 	}
 	if err != nil {

@@ -2,10 +2,10 @@ package spool
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 )
 
 // A Range is the half-open interval [From, To) of absolute offsets.
@@ -34,6 +34,12 @@ type Options struct {
 	// file reads it by that. "": nobody will.
 	Tag string
 
+	// Record writes down which ranges the file will hold, before Finish puts another
+	// one into its place that has lines of our own: whoever finds the file then
+	// cannot tell them from output (see ReadStored). An error leaves the file as it
+	// is. nil: nobody will.
+	Record func(kept []Range) error
+
 	// Total limits all spools that share it. One that gets no more from it wraps
 	// in the room that it has.
 	Total *Budget
@@ -49,6 +55,7 @@ type Spool struct {
 	tag    string
 	total  *Budget
 	onFail func(error)
+	record func(kept []Range) error
 
 	end atomic.Int64 // published after the bytes below it are readable
 
@@ -89,6 +96,7 @@ func Open(o Options) *Spool {
 		tag:    o.Tag,
 		total:  o.Total,
 		onFail: o.Failed,
+		record: o.Record,
 		create: o.Create,
 		mem:    newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
 		disk:   layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
@@ -207,9 +215,10 @@ func (s *Spool) Read(p []byte, off int64) (n int, at int64) {
 	return n, at
 }
 
-// TryRead is Read for those who can ask again: where the system is short of something at the
-// moment, as of descriptors, it returns that as an error, and has read nothing. Read steps over
-// what is stored there.
+// TryRead is Read for those who can tell that what is stored could not be read, for want of
+// descriptors, say, or since the disk has failed: it returns that as an error, and has read nothing.
+// Read steps over what is stored there. A file that somebody has taken away or cut is no error:
+// what was in it is dropped.
 func (s *Spool) TryRead(p []byte, off int64) (n int, at int64, err error) {
 	return s.read(p, off, true)
 }
@@ -268,7 +277,7 @@ func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err e
 		switch {
 		case ok:
 			return int(run.To - run.From), run.From, nil
-		case try && isShortage(err):
+		case try && isReadError(err):
 			return 0, first, err
 		case run != (Range{}):
 			off = run.To
@@ -277,9 +286,9 @@ func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err e
 	return 0, off, nil
 }
 
-// isShortage says whether an error is one of the system's at the moment, and not of the file.
-func isShortage(err error) bool {
-	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM)
+// isReadError says whether what could not be read may still be there.
+func isReadError(err error) bool {
+	return err != nil && !errors.Is(err, errGone) && !errors.Is(err, io.EOF)
 }
 
 // readDisk reads from an extent and moves what of it is still kept to the front
@@ -366,11 +375,24 @@ func (s *Spool) Usage() Usage {
 }
 
 // ReadRange returns the stored bytes of [from, to) and the ranges in it that were
-// dropped.
+// dropped, or can't be read.
 func (s *Spool) ReadRange(from, to int64) (data []byte, gaps []Range) {
+	data, gaps, _ = s.readRange(from, to, false)
+	return data, gaps
+}
+
+// TryReadRange is ReadRange as TryRead is Read. What comes behind an error is one of the gaps.
+func (s *Spool) TryReadRange(from, to int64) (data []byte, gaps []Range, err error) {
+	return s.readRange(from, to, true)
+}
+
+func (s *Spool) readRange(from, to int64, try bool) (data []byte, gaps []Range, err error) {
 	data = make([]byte, 0, max(to-from, 0))
 	for from < to {
-		n, at := s.Read(data[len(data):len(data)+int(to-from)], from)
+		n, at, err := s.read(data[len(data):len(data)+int(to-from)], from, try)
+		if err != nil {
+			return data, append(gaps, Range{from, to}), err
+		}
 		if at > from {
 			gaps = append(gaps, Range{from, min(at, to)})
 		}
@@ -381,5 +403,5 @@ func (s *Spool) ReadRange(from, to int64) (data []byte, gaps []Range) {
 		data = data[:len(data)+n]
 		from = at + int64(n)
 	}
-	return data, gaps
+	return data, gaps, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -31,8 +32,20 @@ type part struct {
 	pos  int64 // in file
 }
 
-// ReadStored looks at a file of size bytes, which belongs to the stream tag; see Options.
-func ReadStored(file io.ReaderAt, size int64, tag string) (*Stored, error) {
+// A Record is what was written down of a stream's file beside it, before the file was put in
+// order: a line of ours in the file counts where that says so. Anybody can print such a line.
+type Record struct {
+	Kept []Range
+	End  int64
+
+	// Unwritten says that the file was put in order by a version that has written nothing
+	// down: lines count that stand where ours would.
+	Unwritten bool
+}
+
+// ReadStored looks at a file of size bytes, which belongs to the stream tag; see Options. The
+// record is what is known of it otherwise; what does not fit the file is not believed.
+func ReadStored(file io.ReaderAt, size int64, tag string, record Record) (*Stored, error) {
 	s := &Stored{}
 	l, isRing, err := readMark(file, size, tag)
 	if err != nil {
@@ -45,7 +58,14 @@ func ReadStored(file io.ReaderAt, size int64, tag string) (*Stored, error) {
 		return s, nil
 	}
 	s.add(file, 0, size)
-	s.kept, s.end, err = unmarked(file, size)
+	if record.Unwritten {
+		s.kept, s.end, err = unmarked(file, size)
+		return s, err
+	}
+	end, ok, err := record.order(file, size)
+	if s.kept, s.end = record.Kept, end; !ok {
+		s.kept, s.end = keep(nil, 0, size), size
+	}
 	return s, err
 }
 
@@ -128,10 +148,77 @@ func (s *Stored) add(file io.ReaderAt, pos, size int64) {
 	}
 }
 
+// order returns what a file of size bytes has that is in the order which the record tells of; ok
+// is false where it is not.
+func (r *Record) order(file io.ReaderAt, size int64) (end int64, ok bool, err error) {
+	if !r.valid() {
+		return 0, false, nil
+	}
+	last := int64(0)
+	if n := len(r.Kept); n > 0 {
+		last = r.Kept[n-1].To
+	}
+	// Of what was lost behind all that is kept, only he who has known of it has told.
+	for _, end = range []int64{r.End, last} {
+		if ok, err = r.holds(file, size, end); ok || err != nil {
+			break
+		}
+	}
+	return end, ok, err
+}
+
+// holds says whether a file of size bytes is what is kept, with a line of ours in each gap
+// before end.
+func (r *Record) holds(file io.ReaderAt, size, end int64) (bool, error) {
+	gaps := r.gaps(end)
+	want := Length(r.Kept)
+	for _, g := range gaps {
+		want += int64(len(Marker(g.From, g.To)))
+	}
+	if want != size {
+		return false, nil
+	}
+	shift := int64(0) // offset = position + shift
+	for _, g := range gaps {
+		line := Marker(g.From, g.To)
+		found := make([]byte, len(line))
+		if _, err := file.ReadAt(found, g.From-shift); err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if string(found) != line {
+			return false, nil
+		}
+		shift += g.To - g.From - int64(len(line))
+	}
+	return true, nil
+}
+
+// gaps are the ranges before end that are not kept, which is not before the last that is.
+func (r *Record) gaps(end int64) (all []Range) {
+	next := int64(0)
+	for _, k := range append(slices.Clip(r.Kept), Range{end, end}) {
+		all = keep(all, next, k.From)
+		next = k.To
+	}
+	return all
+}
+
+// valid says whether it can be true of a file: it comes from one that others may have changed.
+func (r *Record) valid() bool {
+	next := int64(0)
+	for _, k := range r.Kept {
+		if k.From < next || k.To <= k.From {
+			return false
+		}
+		next = k.To
+	}
+	return next <= r.End && r.End <= maxOffset
+}
+
 var markerLine = regexp.MustCompile(`^\n\[shelld: (\d{1,19}) bytes omitted here, offsets (\d{1,19}) to (\d{1,19})\]\n`)
 
-// unmarked returns which ranges of a stream a file has whose markers stand where Finish
-// puts them; a line that looks like one and does not fit there is output.
+// unmarked returns which ranges of a stream a file has of which nothing was written down: a line
+// that stands where Finish puts ours is taken for one, and any other for output.
 func unmarked(file io.ReaderAt, size int64) (kept []Range, end int64, err error) {
 	const longest = 128 // of a marker, and more
 	buf := make([]byte, 256<<10)

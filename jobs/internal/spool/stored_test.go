@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,8 +16,8 @@ const testTag = "session/1/stdout.txt"
 
 var errDied = errors.New("the server is dead")
 
-// stored is the file as a stranger finds it, read to its end.
-func stored(t testing.TB, path string) (*Stored, []byte) {
+// stored is the file as a stranger finds it who knows that, read to its end.
+func stored(t testing.TB, path string, record Record) (*Stored, []byte) {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -27,7 +28,7 @@ func stored(t testing.TB, path string) (*Stored, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ReadStored(f, info.Size(), testTag)
+	s, err := ReadStored(f, info.Size(), testTag, record)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestStoredAfterADeath(t *testing.T) {
 				t.Fatal("it does not die")
 			}
 		}
-		got, text := stored(t, s.path)
+		got, text := stored(t, s.path, Record{})
 		if got.End() < told || got.End() > int64(len(s.all)) {
 			t.Fatalf("seed %d: stored up to %d, told up to %d of %d", seed, got.End(), told, len(s.all))
 		}
@@ -83,18 +84,31 @@ func TestStoredAfterADeath(t *testing.T) {
 	}
 }
 
-// What is finished reads as it is, with its ranges.
+// What is finished reads as it is, with its ranges, which were written down before.
 func TestStoredAfterFinish(t *testing.T) {
 	for _, size := range []int{0, 10, 230 << 10, 1 << 20} {
-		s := newSubject(t, Options{Memory: 1 << 10, DiskHead: 30 << 10, DiskTail: 200 << 10, Tag: testTag}, 1)
+		var record Record
+		var recorded []byte // the file when it was
+		o := Options{Memory: 1 << 10, DiskHead: 30 << 10, DiskTail: 200 << 10, Tag: testTag}
+		var s *subject
+		o.Record = func(kept []Range) (err error) {
+			record = Record{Kept: slices.Clone(kept), End: s.End()}
+			recorded, err = os.ReadFile(s.path)
+			return err
+		}
+		s = newSubject(t, o, 1)
 		for n := 0; n < size; n += size/10 + 1 {
 			s.append(t, min(size/10+1, size-n))
 		}
 		kept := s.Stored()
-		if err := s.Finish(); err != nil {
+		before, err := os.ReadFile(s.path)
+		if err = errors.Join(err, s.Finish()); err != nil {
 			t.Fatal(err)
 		}
-		got, text := stored(t, s.path)
+		if (len(kept) > 1) != (recorded != nil) || recorded != nil && !bytes.Equal(recorded, before) {
+			t.Errorf("%d bytes: written down: %v, of a file of %d bytes, not %d", size, record, len(recorded), len(before))
+		}
+		got, text := stored(t, s.path, record)
 		if !slices.Equal(got.Kept(), kept) || got.End() != int64(size) || !got.Ordered() {
 			t.Errorf("%d bytes: kept %v, not %v; end %d", size, got.Kept(), kept, got.End())
 		}
@@ -102,7 +116,67 @@ func TestStoredAfterFinish(t *testing.T) {
 	}
 }
 
-// Output that looks like a line of ours is output.
+// A file whose ranges cannot be written down stays as it is.
+func TestFinishIsNotRecorded(t *testing.T) {
+	full := errors.New("no room")
+	s := newSubject(t, Options{Memory: 8, DiskHead: 100, DiskTail: 100, Tag: testTag, Record: func([]Range) error { return full }}, 1)
+	s.append(t, 1000)
+	kept := s.Kept()
+	before, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Finish(); !errors.Is(err, full) {
+		t.Errorf("finished: %v", err)
+	}
+	s.checkFile(t, before)
+	s.verify(t)
+	if !slices.Equal(s.Kept(), kept) {
+		t.Errorf("kept %v, not %v", s.Kept(), kept)
+	}
+	if left, err := os.ReadDir(filepath.Dir(s.path)); err != nil || len(left) != 1 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// A line of ours counts where it was written down that it stands there, and nowhere else.
+func TestStoredRecord(t *testing.T) {
+	const one = "abc\n[shelld: 6 bytes omitted here, offsets 3 to 9]\nx"
+	const two = one + "\n[shelld: 90 bytes omitted here, offsets 10 to 100]\n"
+	whole := func(text string) Record { return Record{Kept: []Range{{0, int64(len(text))}}, End: int64(len(text))} }
+	for _, c := range []struct {
+		text   string
+		record Record
+		want   Record
+	}{
+		{one, Record{}, whole(one)}, // nothing is known, as where it was printed
+		{one, Record{Kept: []Range{{0, 3}}, End: 3}, whole(one)},
+		{one, whole(one), whole(one)},
+		{one, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 10}, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 10}},
+		{one, Record{Kept: []Range{{0, 3}, {9, 11}}, End: 11}, whole(one)},
+		{one, Record{Kept: []Range{{0, 4}, {9, 10}}, End: 10}, whole(one)},
+		{strings.Replace(one, "6", "7", 1), Record{Kept: []Range{{0, 3}, {9, 10}}, End: 10}, whole(one)},
+		{one, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 50}, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 10}}, // what was lost behind was in memory alone
+		{two, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 100}, Record{Kept: []Range{{0, 3}, {9, 10}}, End: 100}},
+		{two, Record{Kept: []Range{{0, 54}}, End: 144}, whole(two)},
+		{"abc", Record{Kept: []Range{{0, 3}}, End: 9}, whole("abc")},
+		{"\n[shelld: 9 bytes omitted here, offsets 0 to 9]\n", Record{End: 9}, Record{End: 9}},
+		{"abc", Record{Kept: []Range{{2, 1}, {0, 4}}, End: 3}, whole("abc")}, // spoiled
+		{"abc", Record{Kept: []Range{{0, 2}, {1, 2}}, End: 2}, whole("abc")},
+		{"abc", Record{Kept: []Range{{-3, 0}}, End: 0}, whole("abc")},
+		{"abc", Record{Kept: []Range{{0, math.MaxInt64}}, End: math.MaxInt64}, whole("abc")},
+		{"abc", Record{Kept: []Range{{0, 4}}, End: 3}, whole("abc")},
+		{"", Record{}, Record{}},
+	} {
+		s, err := ReadStored(strings.NewReader(c.text), int64(len(c.text)), testTag, c.record)
+		if err != nil || !slices.Equal(s.Kept(), c.want.Kept) || s.End() != c.want.End || !s.Ordered() || s.Size() != int64(len(c.text)) {
+			t.Errorf("%q with %v: kept %v, end %d, not %v; %v", c.text, c.record, s.Kept(), s.End(), c.want, err)
+		}
+	}
+}
+
+// Where nothing was written down, output that looks like a line of ours is output unless it stands
+// where ours would.
 func TestStoredLookalikes(t *testing.T) {
 	mark := string(appendMark(nil, testTag, 1, 100, 3))
 	other := string(appendMark(nil, "session/2/stdout.txt", 1, 100, 3))
@@ -121,7 +195,7 @@ func TestStoredLookalikes(t *testing.T) {
 		string(make([]byte, 4096)) + string(appendMark(nil, testTag, 1, math.MaxInt64, 4096)):                            {{0, 4096 + int64(len(mark))}},
 		"abc\n[shelld: 99999999999999999999 bytes omitted here, offsets 3 to 9]\nx":                                      {{0, 71}},
 	} {
-		s, err := ReadStored(strings.NewReader(text), int64(len(text)), testTag)
+		s, err := ReadStored(strings.NewReader(text), int64(len(text)), testTag, Record{Unwritten: true})
 		if err != nil || !slices.Equal(s.Kept(), want) || !s.Ordered() {
 			t.Errorf("%q: kept %v, not %v; %v", text, s.Kept(), want, err)
 		}
@@ -134,7 +208,7 @@ func TestStoredMarkerAtAnEdge(t *testing.T) {
 	for at := buf - 130; at < buf+10; at++ {
 		all := bytes.Repeat([]byte("\n"), at)
 		text := finished(append(all, bytes.Repeat([]byte("x"), 300)...), []Range{{0, int64(at)}, {int64(at) + 200, int64(at) + 300}})
-		s, err := ReadStored(bytes.NewReader(text), int64(len(text)), testTag)
+		s, err := ReadStored(bytes.NewReader(text), int64(len(text)), testTag, Record{Unwritten: true})
 		if err != nil || len(s.Kept()) != 2 || s.Kept()[0].To != int64(at) || s.End() != int64(at)+300 {
 			t.Fatalf("at %d: kept %v, %v", at, s.Kept(), err)
 		}
