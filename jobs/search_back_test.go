@@ -1,6 +1,10 @@
 package jobs
 
 import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,4 +46,80 @@ func TestSearchBackwardsHolds(t *testing.T) {
 			t.Errorf("%d matches of %d, by %d bytes", len(all), lines, room)
 		}
 	}
+}
+
+// backLog is output in which one line in twenty matches what TestSearchBackwardsGetsOn looks for.
+func backLog(size int, line string) []byte {
+	r := rand.New(rand.NewPCG(10, 7))
+	var b bytes.Buffer
+	for i := 0; b.Len() < size; i++ {
+		what := "goes on"
+		if r.IntN(20) == 0 {
+			what = "failed"
+		}
+		fmt.Fprintf(&b, line, i, what, strings.Repeat(".", r.IntN(300)))
+	}
+	return b.Bytes()
+}
+
+// Backwards, with less time than a block takes, each answer gets on, be it by a mark, and all of
+// them together look at little more than one would.
+func TestSearchBackwardsGetsOn(t *testing.T) {
+	const size = 10 << 20
+	lines, oneLine := backLog(size, "step %d %s\nafter %s\n"), backLog(size, "step %d %s after %s ")
+	for _, test := range []struct {
+		name   string
+		output []byte
+		spec   SearchSpec
+	}{
+		{"a text over line ends", lines, SearchSpec{Literal: "failed\nafter"}},
+		{"a pattern over line ends", lines, SearchSpec{Pattern: `failed\s+after`}},
+		{"one line", oneLine, SearchSpec{Literal: "failed after"}},
+		{"one line, a pattern", oneLine, SearchSpec{Pattern: `failed\s+after`, Flags: "m", Lines: true}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m, _ := searchable(2*size, map[Stream]string{Stdout: string(test.output)})
+			spec := test.spec
+			spec.MaxMatches, spec.MaxBytes = 1_000_000, 1<<30
+			want := told(search(t, m, spec).Matches)
+			slices.Reverse(want)
+			for _, most := range []int{1_000_000, 1 + len(want)/10} {
+				spec.MaxMatches, spec.Reverse, spec.Cursor = most, true, nil
+				spec.Timeout = 1 // nanosecond: over as soon as it may be
+				chain(t, m, spec, want, int64(len(test.output)))
+			}
+			// What one answer cannot tell is not looked through from the beginning for the next.
+			spec.Cursor, spec.Timeout, spec.MaxMatches = nil, -1, 10
+			c := search(t, m, spec).Next
+			if n := len(c.Marks); n == 0 || c.Offset-c.Marks[n-1] > size/8 {
+				t.Errorf("an answer that is full goes on at %+v", c)
+			}
+		})
+	}
+}
+
+// chain asks for one answer after another, and holds what they cost together against the output.
+func chain(t *testing.T, m *Manager, spec SearchSpec, want []string, size int64) {
+	t.Helper()
+	var got []string
+	var bytes, marks int64
+	for pages := 1; ; pages++ {
+		res := search(t, m, spec)
+		got, bytes = append(got, told(res.Matches)...), bytes+res.Bytes
+		if res.Next == nil {
+			break
+		}
+		marks = max(marks, int64(len(res.Next.Marks)))
+		if c := spec.Cursor; c != nil && res.Next.Offset == c.Offset && slices.Equal(res.Next.Marks, c.Marks) {
+			t.Fatalf("answer %d goes on where it began, at %+v", pages, c)
+		}
+		if bytes > 6*size || marks > 32 {
+			t.Fatalf("%d answers have looked at %d bytes of %d, with %d marks", pages, bytes, size, marks)
+		}
+		spec.Cursor = res.Next
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%d matches, want %d", len(got), len(want))
+	}
+	t.Logf("%d matches: %.1f times the output, %d marks at most", len(got), float64(bytes)/float64(size), marks)
 }
