@@ -12,10 +12,10 @@ import (
 
 // A StoredLine is a line of stored output on which there is a match.
 type StoredLine struct {
-	At      int64  // offset at which it begins
+	At      int64  // offset at which it begins; where it is Cut, of what is told of it
 	Number  int64  // from 1 on; 0: nobody knows, since something before it is not kept
 	Text    string // plain; of a line that was redrawn the state in which it matches
-	Cut     bool   // it is longer than MaxStoredLine: Text is what stands around the match
+	Cut     bool   // it may be longer than MaxStoredLine: Text is what stands around the match
 	Limited bool   // as in match.Match
 }
 
@@ -33,7 +33,7 @@ func (o *Output) Search(ctx context.Context, spec *SearchSpec, tell func(StoredL
 			s.number = 0
 			continue
 		}
-		s.window = partWindow{out: o, part: part}
+		s.window, s.ends = partWindow{out: o, part: part}, append(s.ends[:0], 0)
 		s.counted, s.told = part.From, false
 		if err := s.search(ctx); err != nil {
 			return err
@@ -48,10 +48,11 @@ type storedSearch struct {
 	tell  func(StoredLine) error
 
 	window  partWindow
-	buf     []byte // what is being searched
-	counted int64  // line ends were counted up to here
-	number  int64  // of the line that counted is on; 0: nobody knows
-	told    bool   // that line was told
+	buf     []byte  // what is being searched
+	ends    []int64 // how many line ends there are before each searchRead bytes of the part
+	counted int64   // line ends were counted up to here
+	number  int64   // of the line that counted is on; 0: nobody knows
+	told    bool    // that line was told
 }
 
 func (s *storedSearch) search(ctx context.Context) error {
@@ -63,6 +64,7 @@ func (s *storedSearch) search(ctx context.Context) error {
 			return err
 		}
 		off += int64(len(b))
+		s.ends = append(s.ends, s.ends[len(s.ends)-1]+int64(bytes.Count(b, lineFeed)))
 		for len(b) > 0 {
 			n, found, err := run.Step(b)
 			if err := s.take(found, err); err != nil {
@@ -112,15 +114,27 @@ func (s *storedSearch) match(m *match.Match) error {
 	return s.lines(m, s.number-inside, again)
 }
 
-// lineEnds counts those in a range.
-func (s *storedSearch) lineEnds(from, to int64) (n int64, err error) {
-	for from < to && err == nil {
-		var b []byte
-		b, err = s.window.read(from, min(to, from+windowRead))
-		n += int64(bytes.Count(b, []byte{'\n'}))
-		from += windowRead
+var lineFeed = []byte{'\n'}
+
+// lineEnds counts those in a range, of which all was searched already: what lies far apart is not
+// read again.
+func (s *storedSearch) lineEnds(from, to int64) (int64, error) {
+	start := s.window.part.From
+	first, last := (from-start)/searchRead+1, (to-start)/searchRead
+	if first > last {
+		return s.countEnds(from, to)
 	}
-	return n, err
+	head, err := s.countEnds(from, start+first*searchRead)
+	if err != nil {
+		return 0, err
+	}
+	tail, err := s.countEnds(start+last*searchRead, to)
+	return head + s.ends[last] - s.ends[first] + tail, err
+}
+
+func (s *storedSearch) countEnds(from, to int64) (int64, error) {
+	b, err := s.window.read(from, to)
+	return int64(bytes.Count(b, lineFeed)), err
 }
 
 // lines tells the lines of a match, of which the first has a number; with again, but for that one.

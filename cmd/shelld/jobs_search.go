@@ -72,7 +72,7 @@ func searchSpec(expr string, literal, anyCase, multiline bool) (*jobs.SearchSpec
 	case spec.Lines && holdsOverLines(*spec):
 		return nil, errors.New("this pattern names a line break, and each line is searched by itself: give -multiline, or write $ for the end of a line")
 	default:
-		return nil, fmt.Errorf("%w; patterns are in the syntax of ECMAScript, as those of job/search; -F looks for a text as it stands", err)
+		return nil, fmt.Errorf("%w; mend it, or look for a text as it stands with -F", err)
 	}
 }
 
