@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"hash/maphash"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -118,9 +119,10 @@ type Manager struct {
 
 	closing atomic.Bool
 
-	ending   chan struct{} // closed by Shutdown: what the server runs for itself is over
-	versions shellVersions // that shells have told
-	searches searchSlots   // taken by each search that runs
+	ending     chan struct{} // closed by Shutdown: what the server runs for itself is over
+	versions   shellVersions // that shells have told
+	searches   searchSlots   // taken by each search that runs
+	searchSeed maphash.Seed  // of searchKey: a cursor holds for one server
 
 	confirms confirms
 	vault    vault
@@ -174,8 +176,8 @@ func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
 		log: log, environment: os.Environ(), began: time.Now(), limits: Limits{}.withDefaults(false),
 		terminalCounts: proc.TerminalCounts, lookPorts: lookPorts, createRecording: createRecording, ending: make(chan struct{}),
-		searches: newSearchSlots(),
-		jobs:     map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
+		searches: newSearchSlots(), searchSeed: maphash.MakeSeed(),
+		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}
 	m.env = m.newEnvironment(Options{})
 	return m

@@ -17,6 +17,7 @@ type SearchSpec struct {
 	Raw     bool   // on the bytes as they came, otherwise as with patterns that are watched for
 	Lines   bool   // each line by itself, as grep does; of a pattern
 
+	Group    string // that was asked for; a cursor holds for the same one alone
 	Stream   Stream // "" = each
 	From, To *int64 // where in each stream a match may begin; negative: from the end
 	Reverse  bool   // the newest first
@@ -36,7 +37,9 @@ type SearchPlace struct {
 	Job     ID
 	Stream  Stream
 	Offset  int64
-	Reverse bool // the search goes backwards
+	Reverse bool    // the search goes backwards
+	Marks   []int64 // where it does, and has left some; see searchMarks
+	Search  string  // of which search the place is; see searchKey
 }
 
 // A SearchMatch is one match.
@@ -194,7 +197,8 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 			t.Release()
 		}
 	}()
-	if err := m.checkCursor(spec, targets); err != nil {
+	key := m.searchKey(spec, targets)
+	if err := m.checkCursor(spec, targets, key); err != nil {
 		return SearchResult{}, err
 	}
 	select {
@@ -205,7 +209,7 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 	case <-m.ending:
 		return SearchResult{}, errSearchEnding()
 	}
-	s := &searching{SearchSpec: spec, cancel: cancel, ending: m.ending}
+	s := &searching{SearchSpec: spec, key: key, cancel: cancel, ending: m.ending}
 	if spec.Timeout >= 0 {
 		s.deadline = time.Now().Add(spec.Timeout)
 	}
@@ -218,40 +222,6 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 		}
 	}
 	return s.res, s.err
-}
-
-// checkCursor refuses a place at which this search cannot have ended. A job that was removed since
-// is none: the search goes on with those behind it.
-func (m *Manager) checkCursor(spec *SearchSpec, targets []SearchTarget) *Error {
-	c := spec.Cursor
-	if c == nil {
-		return nil
-	}
-	const what = "; give the cursor of an answer to this search, or none to begin anew"
-	switch i := slices.IndexFunc(targets, func(t SearchTarget) bool { return t.job.id == c.Job }); {
-	case c.Reverse && !spec.Reverse:
-		return Invalid("/cursor/reverse", "this cursor is of a search with \"reverse\": true"+what)
-	case spec.Reverse && !c.Reverse:
-		return Invalid("/cursor/reverse", "this cursor is of a search without \"reverse\""+what)
-	case spec.Stream != "" && c.Stream != spec.Stream:
-		return Invalid("/cursor/stream", "this cursor is in %q, which is not the stream that is searched"+what, c.Stream)
-	case i >= 0:
-		return targets[i].checkCursor(c, what)
-	case len(targets) == 1 && targets[0].release != nil, m.Knows(c.Job), !m.hadStarted(c.Job):
-		return Invalid("/cursor/handle", "this cursor is of job %d, which this search is not about"+what, c.Job)
-	}
-	return nil
-}
-
-func (t SearchTarget) checkCursor(c *SearchPlace, what string) *Error {
-	i := slices.IndexFunc(t.job.streams, func(st *stream) bool { return st.name == c.Stream })
-	switch {
-	case i < 0:
-		return Invalid("/cursor/stream", "this cursor is in %q, a stream that job %d does not have"+what, c.Stream, c.Job)
-	case c.Offset > t.ends[i]:
-		return Invalid("/cursor/offset", "this cursor is behind the end of the output of job %d"+what, c.Job)
-	}
-	return nil
 }
 
 func errSearchCanceled() *Error {

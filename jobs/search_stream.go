@@ -14,6 +14,7 @@ type searching struct {
 	*SearchSpec
 	cancel, ending <-chan struct{}
 	deadline       time.Time // zero: none
+	key            string    // of its cursors
 	progress       bool      // the next search would begin further on: time may be over
 
 	res  SearchResult
@@ -23,13 +24,7 @@ type searching struct {
 	buf []byte // for reading; its bytes are good until the next read
 }
 
-const (
-	searchRead = 256 << 10
-	// searchBlock is how much is searched at once from the end, the first time; each
-	// further block is twice as long, up to searchBlockMost.
-	searchBlock     = 256 << 10
-	searchBlockMost = 8 << 20
-)
+const searchRead = 256 << 10
 
 // ended says whether the search is over.
 func (s *searching) ended() bool { return s.err != nil || s.res.End != SearchedAll }
@@ -123,6 +118,7 @@ type searchedStream struct {
 	name  Stream
 	end   int64
 	clean Range // has no escape character; see lastEscape
+	marks searchMarks
 }
 
 // bounds are where in the stream a match may begin.
@@ -159,7 +155,8 @@ func (c *SearchPlace) compare(id ID, name Stream) int {
 
 // stop ends the search, whose next one goes on at an offset of this stream.
 func (p *searchedStream) stop(why SearchEnd, at int64) {
-	p.res.End, p.res.Next = why, &SearchPlace{p.job.id, p.name, at, p.Reverse}
+	p.res.End = why
+	p.res.Next = &SearchPlace{Job: p.job.id, Stream: p.name, Offset: at, Reverse: p.Reverse, Marks: p.marks.before(at), Search: p.key}
 }
 
 // gap tells what of the range to be searched is not kept.
@@ -240,7 +237,7 @@ func (p *searchedStream) until(to int64) int64 { return min(p.end, to+match.Behi
 
 // feed gives what was read to a run; false: it is over.
 func (p *searchedStream) feed(run *match.Search, b []byte, from, to int64, take func(*match.Match) bool) bool {
-	for len(b) > 0 {
+	for len(b) > 0 && run.Decided() < to {
 		if p.over() {
 			return false
 		}
@@ -248,10 +245,19 @@ func (p *searchedStream) feed(run *match.Search, b []byte, from, to int64, take 
 		if !p.taken(found, from, to, take) || !p.holds(err) {
 			return false
 		}
-		p.progress = p.progress || !p.Reverse && run.Decided() > from
+		p.passed(run.Decided(), from, to)
 		b = b[n:]
 	}
 	return true
+}
+
+// passed notes how far a pass has come that began at from.
+func (p *searchedStream) passed(decided, from, to int64) {
+	if p.Reverse {
+		p.passedBack(decided, from, to)
+		return
+	}
+	p.progress = p.progress || decided > from
 }
 
 // give takes what is left of a run whose output is at its end; false: it is over.
@@ -291,81 +297,4 @@ func (p *searchedStream) before(off int64) (b []byte, cut bool) {
 		return b, true
 	}
 	return b, low > 0
-}
-
-// backward tells the matches that begin in [from, to), from the last to the first. They are
-// those that forward tells: it goes back by blocks of lines where no match reaches from one
-// line into the next, and else by what is kept without a gap.
-func (p *searchedStream) backward(from, to int64) {
-	for _, kept := range slices.Backward(p.spool.Kept()) {
-		p.gap(max(kept.To, from), to)
-		to = min(to, kept.To)
-		size := int64(searchBlock)
-		for low := max(kept.From, from); to > low; size = min(2*size, searchBlockMost) {
-			at := low
-			if p.query.InLines() {
-				at = p.lineBefore(to-size, low)
-			}
-			if !p.block(at, to) {
-				return
-			}
-			to, p.progress = at, true
-		}
-	}
-	p.gap(from, to)
-}
-
-// block tells the matches that begin in [from, to), from the last to the first; false: the
-// search is over.
-func (p *searchedStream) block(from, to int64) bool {
-	p.progress = p.progress || to-from > searchBlockMost // it may take longer than there is time
-	held := newest{most: p.MaxMatches - len(p.res.Matches), room: p.MaxBytes - p.used}
-	p.pass(from, to, func(m *match.Match) bool {
-		held.add(p.told(m))
-		return true
-	})
-	last := held.all
-	if p.res.End == SearchTimedOut {
-		p.stop(SearchTimedOut, to)
-	}
-	for i := len(last) - 1; i >= 0 && !p.ended(); i-- {
-		if !p.add(&last[i]) {
-			p.stop(p.res.End, last[i].Start+1)
-		}
-	}
-	return !p.ended()
-}
-
-// A newest holds the matches that were found last: as many as can be told, and one, of which
-// the next search goes on.
-type newest struct {
-	all  []SearchMatch
-	cost int // of all
-	most int // how many can be told
-	room int // and how many bytes; the very first is told in any case
-}
-
-func (n *newest) add(m SearchMatch) {
-	n.all = append(n.all, m)
-	n.cost += m.cost()
-	for len(n.all) > n.most+1 || len(n.all) > 2 && n.cost-n.all[0].cost() > n.room {
-		n.cost -= n.all[0].cost()
-		n.all[0] = SearchMatch{} // or its texts would stay
-		n.all = n.all[1:]
-	}
-}
-
-// lineLook is how far back lineBefore looks at a time. What stands before that tells whether
-// a line break stands in an escape sequence.
-const lineLook = match.Behind/2 - 16
-
-// lineBefore is where the last line begins that begins at off or before it, and else low.
-func (p *searchedStream) lineBefore(off, low int64) int64 {
-	for ; off > low && !p.over(); off -= lineLook {
-		b, _ := p.before(off)
-		if i := match.LastLineBreak(b, max(len(b)-lineLook, 0), p.Raw); i >= 0 {
-			return max(off-int64(len(b)-1-i), low)
-		}
-	}
-	return low
 }

@@ -43,6 +43,8 @@ func TestSearch(t *testing.T) {
 	equal(t, "before", strings.Join(page.Matches[1].Before, "|"), "four")
 	equal(t, "after", strings.Join(page.Matches[0].After, "|"), "six")
 	equal(t, "stopped by", *page.StoppedBy, schema.SearchEndMatches)
+	refused[none](s.begin("job/search", obj{"literal": "error", "flags": "i", "reverse": true, "cursor": page.Cursor}), schema.KindInvalidParams)
+	refused[none](s.begin("job/search", obj{"literal": "ERROR", "flags": "i", "reverse": true, "group": "g", "cursor": page.Cursor}), schema.KindInvalidParams)
 	rest := s.search("literal", "ERROR", "flags", "i", "reverse", true, "maxMatches", 3, "context", 1, "cursor", page.Cursor)
 	equal(t, "the rest", strings.Join(found(rest), "|"), want[0])
 	equal(t, "truncated", rest.Truncated, false)
@@ -85,8 +87,8 @@ func TestSearchRefused(t *testing.T) {
 	for _, p := range []obj{
 		{"literal": "a", "flags": "m"}, {"pattern": "a", "flags": "mm"}, {"handle": h, "stream": "pty", "literal": "a"},
 		{"literal": "a", "from": 40, "to": 10}, {"literal": "a", "multiline": true}, {"pattern": `a\n`}, {"pattern": `a[^]b`, "flags": "i"},
-		{"literal": "a", "handle": h, "cursor": obj{"handle": 77, "stream": "stdout", "offset": 0}},
-		{"literal": "a", "cursor": obj{"handle": h, "stream": "stdout", "offset": 0, "reverse": true}},
+		{"literal": "a", "handle": h, "cursor": obj{"handle": 77, "stream": "stdout", "offset": 0, "search": "?"}},
+		{"literal": "a", "cursor": obj{"handle": h, "stream": "stdout", "offset": 0, "reverse": true, "search": "?"}},
 	} {
 		refused[none](s.begin("job/search", p), schema.KindInvalidParams)
 	}

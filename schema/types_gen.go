@@ -3080,6 +3080,11 @@ type SearchCursor struct {
 	Offset int64 `json:"offset"`
 	// Whether the search is reversed. Absent: false.
 	Reverse *bool `json:"reverse,omitempty"`
+	// Where the server can take up a reversed search that was too much for one answer:
+	// offsets before offset, ascending. Absent: nowhere else.
+	Marks []int64 `json:"marks,omitzero"`
+	// Which search of which server the cursor is of, in a form that is the server's own.
+	Search string `json:"search"`
 }
 
 // Searched: How much was looked at for one answer.
@@ -3196,9 +3201,10 @@ type JobSearchParams struct {
 	// Milliseconds after which the search ends with what it has found; null: never. Time
 	// that it waits for others is not counted. Default 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
-	// The cursor of an answer to the same search, which then goes on there. One that this
-	// search cannot have had is invalidParams. Where its job was removed, the search goes on
-	// with the jobs behind it.
+	// The cursor of an answer to the same search of the same server, as it came: the search
+	// goes on there. One of any other search is invalidParams; the same are searches that
+	// differ in context, maxMatches, maxBytes and timeoutMs alone. Where its job was
+	// removed, the search goes on with the jobs behind it.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -3214,7 +3220,8 @@ type JobSearchResult struct {
 	// What has ended the search early.
 	StoppedBy *SearchEnd `json:"stoppedBy,omitempty"`
 	// For the next request: where this search goes on, so that no match is told twice and
-	// none is left out.
+	// none is left out. Each answer's is further on: by offset or, reversed, where time was
+	// over before a match was known, by marks.
 	Cursor *SearchCursor `json:"cursor,omitempty"`
 	// How much was looked at for this answer: nothing found in 0 bytes says nothing.
 	Searched *Searched `json:"searched,omitempty"`

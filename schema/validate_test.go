@@ -25,7 +25,7 @@ func TestGoodParams(t *testing.T) {
 		{"job/read", `{"handle":9007199254740991,"offset":-9007199254740991}`},
 		{"job/kill", `{"group":"g","force":false}`},
 		{"job/search", `{"literal":"x"}`},
-		{"job/search", `{"handle":"dev","pattern":"x","flags":"im","stream":"pty","from":-100,"to":0,"reverse":true,"context":3,"timeoutMs":null,"cursor":{"handle":1,"stream":"pty","offset":0}}`},
+		{"job/search", `{"handle":"dev","pattern":"x","flags":"im","stream":"pty","from":-100,"to":0,"reverse":true,"context":3,"timeoutMs":null,"cursor":{"handle":1,"stream":"pty","offset":9,"reverse":true,"marks":[3],"search":"0"}}`},
 		{"job/exec", `{"handle":1,"command":"ls"}`},
 		{"job/exec", `{"handle":"sh","command":"cat <<.\nx\n.\n","wait":{"until":[{"input":true}],"from":"now","maxBytes":0,"format":"screen","stripEcho":false},"timeoutMs":null,"onTimeout":"interrupt","ifBusy":"fail"}`},
 		{"job/exec", `{"handle":1,"command":"x","wait":{}}`},
@@ -64,6 +64,7 @@ var badParams = []struct {
 	{"job/write", `{"handle":1,"text":"x"}`, []FieldError{
 		{Pointer: "/text", Message: `unknown member "text"; did you mean "input"?`, DidYouMean: "input",
 			Allowed: []string{"appendNewline", "eof", "handle", "ifWaiting", "input", "keys", "secret", "send", "wait"}}}},
+	{"job/search", `{"literal":"x","cursor":{"handle":1,"stream":"pty","offset":0}}`, []FieldError{{Pointer: "/cursor", Message: `member "search" is missing`, Expected: "string"}}},
 	{"job/search", `{"literal":"x","maxMatches":1001}`, []FieldError{{Pointer: "/maxMatches", Message: "expected 1 to 1000, got 1001", Expected: "1 to 1000", Got: "1001"}}},
 	{"job/start", `{"stdin":"in.txt"}`, []FieldError{{Pointer: "/stdin", Message: `"in.txt" is not "null", "open", {"text": …} or {"file": …}`,
 		Expected: `"null", "open", {"text": …} or {"file": …}`, Got: `"in.txt"`, Allowed: []string{"null", "open"}}}},

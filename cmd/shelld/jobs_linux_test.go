@@ -85,18 +85,20 @@ func TestStoredJobs(t *testing.T) {
 	look(run("show", "-json", first+"/1"), `\\u001b\]0;evil.*\\u009b31m`)
 
 	for args, want := range map[string]string{
-		"tail last":                             "one more\n",
-		"tail -raw last":                        "one more\r\n",
-		"tail FIRST/1":                          "red<U+009B>x\n",
-		"tail -raw FIRST/1":                     "\x1b[31mred\x1b[0m\u009bx\r\n",
-		"tail -n 2 FIRST/2":                     "==> stdout <==\n30\nend\n==> stderr <==\noops\n",
-		"tail -n 1 -stream stderr FIRST/2":      "oops\n",
-		"tail -n 0 -stream stdout FIRST/2":      "",
-		"tail FIRST/3 -n 2":                     "99999\n100000\n",
-		"tail FIRST/4":                          "",
-		"search -F -i ONE last":                 randomPart(second)[:4] + "/1 stdout:1: one more\n",
-		"search ^oo.s$ FIRST/2":                 randomPart(first)[:4] + "/2 stderr:1: oops\n",
-		"search ^red<U.009B>x$ FIRST/1 FIRST/2": randomPart(first)[:4] + "/1 stdout:1: red<U+009B>x\n",
+		"tail last":                            "one more\n",
+		"tail -raw last":                       "one more\r\n",
+		"tail FIRST/1":                         "red<U+009B>x\n",
+		"tail -raw FIRST/1":                    "\x1b[31mred\x1b[0m\u009bx\r\n",
+		"tail -n 2 FIRST/2":                    "==> stdout <==\n30\nend\n==> stderr <==\noops\n",
+		"tail -n 1 -stream stderr FIRST/2":     "oops\n",
+		"tail -n 0 -stream stdout FIRST/2":     "",
+		"tail FIRST/3 -n 2":                    "99999\n100000\n",
+		"tail FIRST/4":                         "",
+		"search -F -i ONE last":                randomPart(second)[:4] + "/1 stdout:1: one more\n",
+		"search ^oo.s$ FIRST/2":                randomPart(first)[:4] + "/2 stderr:1: oops\n",
+		"search ^red.x$ FIRST/1 FIRST/2":       randomPart(first)[:4] + "/1 stdout:1: red<U+009B>x\n",
+		"search (?<=^o)op FIRST/2":             randomPart(first)[:4] + "/2 stderr:1: oops\n",
+		"search -multiline ^28\\s+29$ FIRST/2": randomPart(first)[:4] + "/2 stdout:28: 28\n" + randomPart(first)[:4] + "/2 stdout:29: 29\n",
 	} {
 		if got := run(strings.Fields(strings.ReplaceAll(args, "FIRST", first))...); got != want {
 			t.Errorf("%s: %q, want %q", args, got, want)
@@ -123,13 +125,15 @@ func TestStoredJobs(t *testing.T) {
 		"tail -stream pipe " + first:    "names no job",
 		"tail -stream stderr FIRST/1":   "nothing is stored of stderr",
 		"search -F nowhere-to-be-found": "are not kept and were not searched",
-		"search (?<=a)b":                "syntax of Go",
+		"search (a":                     "no ECMAScript regular expression",
+		"search a\\nb":                  "give -multiline",
+		"search -F -multiline a":        "leave it out",
 		"tail -n -5 last":               "from 0 on",
 		"tail -n 5 -all last":           "one of them",
 		"list list":                     "a command comes before its flags: shelld jobs list",
 	} {
 		status := 1
-		if strings.Contains(want, "names no") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "of Go") || strings.HasPrefix(want, "a command") {
+		if strings.Contains(want, "names no") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "no ECMAScript") || strings.Contains(want, "give -multiline") || strings.Contains(want, "leave it out") || strings.HasPrefix(want, "a command") {
 			status = 2
 		}
 		if out, log := shelldJobs(t, status, append(strings.Fields(strings.ReplaceAll(args, "FIRST", first)), "-dir", state)...); !strings.Contains(log, want) || out != "" {
@@ -141,6 +145,31 @@ func TestStoredJobs(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(state, "*", "*")); err != nil || !slices.Equal(left, []string{filepath.Join(state, second, "1"), filepath.Join(state, second, "lock")}) {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// TestStoredSearchOverEdges: what is found does not depend on how a file is read: neither in a line of any
+// length, nor over line ends.
+func TestStoredSearchOverEdges(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	s := startServed(t)
+	s.keepIn(t, state, 16<<20, nil)
+	// Where a reader may have an edge, at each multiple of 64 KiB, stands something in the first line.
+	const command = `awk 'BEGIN { for (i = 0; i < 65532; i++) a = a "a"; printf "%s", a; while (n++ < 40) printf "needle%03d%s", n, substr(a, 1, 65527); print " hay"; print "last line" }'`
+	s.call(t, "job/start", map[string]any{"command": command, "mode": "pipe", "wait": map[string]any{"until": []map[string]any{{"closed": true}}, "timeoutMs": watchdog.Milliseconds(), "maxBytes": 0}}, nil)
+	s.shutDown(t)
+	for _, args := range [][]string{{"-F", "aneedle004a"}, {"-F", "aneedle016a"}, {"a[n]eedle016a"}, {"-F", "aneedle032a"}, {"-F", "-i", "NEEDLE040"}} {
+		out, log := shelldJobs(t, 0, append([]string{"search", "-dir", state}, args...)...)
+		if strings.Count(out, "\n") != 1 || !strings.Contains(out, "/1 stdout:1: ") || !strings.Contains(out, strings.Trim(strings.ToLower(args[len(args)-1]), "a[]")[2:]) || !strings.Contains(log, "/1 stdout:1: of a line of more than 1 MiB") {
+			t.Errorf("%q: %d bytes, %q", args, len(out), log)
+		}
+	}
+	if out, log := shelldJobs(t, 0, "search", "-F", "hay\nlast", "-dir", state); strings.Count(out, "\n") != 2 || !strings.HasSuffix(out, "/1 stdout:2: last line\n") {
+		t.Errorf("over line ends: %d bytes, %q", len(out), log)
+	}
+	if out, log := shelldJobs(t, 0, "search", "^[a-z0-9]+", "-dir", state); !strings.HasSuffix(log, "of which matches are shorter\n") {
+		t.Errorf("beyond the limit: %d bytes, %q", len(out), log)
 	}
 }
 

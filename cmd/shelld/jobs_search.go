@@ -1,59 +1,85 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
+	"unicode/utf8"
+
+	"shelld/jobs"
 )
 
 // errNothing is that no line has matched; there is no more to say.
 var errNothing = errors.New("no line matches")
 
+// maxLiteral is how many characters job/search takes of a text, and this command as well.
+const maxLiteral = 2048
+
 func searchFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
 	literal := fs.Bool("F", false, "the pattern is a text, and no regular expression")
 	anyCase := fs.Bool("i", false, "upper and lower case are the same")
+	multiline := fs.Bool("multiline", false, "what the pattern matches may reach over line ends")
 	return func(ctx context.Context, p *pastJobs, args []string) error {
 		if len(args) == 0 {
 			return errUsage{errors.New("there is no pattern to search for")}
 		}
-		expr := args[0]
-		if expr == "" {
-			return errUsage{errors.New("the pattern is empty, which every line has; \"shelld jobs tail -all JOB\" prints all")}
+		if *literal && *multiline {
+			return errUsage{errors.New("-multiline is of a pattern; a text is found as it stands, also over line ends: leave it out, or -F")}
 		}
-		if *literal {
-			expr = regexp.QuoteMeta(expr)
-		}
-		if *anyCase {
-			expr = "(?i)" + expr
-		}
-		re, err := regexp.Compile(expr)
+		spec, err := searchSpec(args[0], *literal, *anyCase, *multiline)
 		if err != nil {
-			return errUsage{fmt.Errorf("%w; patterns are in the syntax of Go here, without look-around, back references and (?<=…); -F looks for a text as it stands", err)}
+			return errUsage{err}
 		}
 		which, err := p.chosen(ctx, args[1:])
 		if err != nil {
 			return err
 		}
-		found := false
-		for _, j := range which {
-			for _, name := range j.Files {
-				hit, err := p.searchFile(j, name, re)
-				if found = found || hit; err != nil {
-					return err
-				}
-			}
-		}
-		if !found {
+		found, err := p.searchAll(ctx, which, spec)
+		if err == nil && !found {
 			return errNothing
 		}
-		return nil
+		return err
 	}
+}
+
+// searchSpec is what to look for, compiled.
+func searchSpec(expr string, literal, anyCase, multiline bool) (*jobs.SearchSpec, error) {
+	switch {
+	case expr == "":
+		return nil, errors.New("the pattern is empty, which every line has; \"shelld jobs tail -all JOB\" prints all")
+	case !utf8.ValidString(expr):
+		return nil, errors.New("the pattern is not UTF-8, and output is searched as UTF-8; where it has other bytes, . stands for each")
+	case literal && utf8.RuneCountInString(expr) > maxLiteral:
+		return nil, fmt.Errorf("the text has more than %d characters; give a part of it that tells it from others", maxLiteral)
+	}
+	spec := &jobs.SearchSpec{Pattern: expr, Flags: "m", Lines: !multiline}
+	if literal {
+		spec = &jobs.SearchSpec{Literal: expr}
+	}
+	if anyCase {
+		spec.Flags += "i"
+	}
+	switch err := spec.Compile(); {
+	case err == nil:
+		return spec, nil
+	case literal:
+		return nil, err
+	case spec.Lines && holdsOverLines(*spec):
+		return nil, errors.New("this pattern names a line break, and each line is searched by itself: give -multiline, or write $ for the end of a line")
+	default:
+		return nil, fmt.Errorf("%w; mend it, or look for a text as it stands with -F", err)
+	}
+}
+
+// holdsOverLines says whether a spec could be compiled if matches might reach over line ends.
+func holdsOverLines(spec jobs.SearchSpec) bool {
+	spec.Lines = false
+	return spec.Compile() == nil
 }
 
 // chosen returns the jobs that are named, or all.
@@ -72,70 +98,75 @@ func (p *pastJobs) chosen(ctx context.Context, names []string) ([]storedJob, err
 	return which, nil
 }
 
-// searchFile prints the lines of a stream that match, as a person reads them. What is not kept is
-// told where errors are: it may be what was looked for.
-func (p *pastJobs) searchFile(j storedJob, name string, re *regexp.Regexp) (found bool, err error) {
+// searchAll prints the lines of jobs that match.
+func (p *pastJobs) searchAll(ctx context.Context, which []storedJob, spec *jobs.SearchSpec) (found bool, err error) {
+	out := bufio.NewWriterSize(p.out, 64<<10)
+	defer func() { err = errors.Join(err, out.Flush()) }()
+	for _, j := range which {
+		for _, name := range j.Files {
+			s := fileSearch{out: out, at: j.short + " " + strings.TrimSuffix(name, ".txt"), told: map[string]bool{}, now: p.terminal}
+			if err := s.search(ctx, p, j, name, spec); err != nil {
+				return found, err
+			}
+			found = found || s.found
+		}
+	}
+	return found, nil
+}
+
+// A fileSearch prints the lines of a stream that match. What was not searched, or not all of it told,
+// is said where errors are: it may be what was looked for.
+type fileSearch struct {
+	out   *bufio.Writer
+	at    string // the job and the stream
+	now   bool   // somebody looks on
+	found bool
+	told  map[string]bool // notes
+}
+
+func (s *fileSearch) search(ctx context.Context, p *pastJobs, j storedJob, name string, spec *jobs.SearchSpec) error {
 	out, err := p.Output(j.past, name)
 	if errors.Is(err, os.ErrNotExist) {
-		return false, nil // deleted meanwhile
+		return nil // deleted meanwhile
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer out.Close()
-	s := lineSearch{re: re, out: p.out, where: j.short + " " + strings.TrimSuffix(name, ".txt"), number: 1}
-	for _, part := range out.Parts() {
-		if part.Omitted {
-			fmt.Fprintf(os.Stderr, "%s: %d bytes are not kept and were not searched, offsets %d to %d\n", s.where, part.To-part.From, part.From, part.To)
-			s.number = 0
-			continue
-		}
-		s.offset, s.begins = part.From, true
-		if err := pieces(io.NewSectionReader(out, part.At, part.Size), s.piece); err != nil {
-			return s.found, err
-		}
+	err = out.Search(ctx, spec, s.line, func(r jobs.Range) {
+		s.note(fmt.Sprintf("%s: %d bytes are not kept and were not searched, offsets %d to %d", s.at, r.To-r.From, r.From, r.To))
+	})
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%s: %w", s.at, err)
 	}
-	return s.found, nil
-}
-
-// A lineSearch goes along a stream.
-type lineSearch struct {
-	re    *regexp.Regexp
-	out   io.Writer
-	where string
-
-	number int   // of the present line; 0 where nobody knows, since something before it is not kept
-	offset int64 // of what comes next
-	begins bool  // a line does, and no further piece of a long one
-	at     int64 // where the present line begins
-	found  bool
-}
-
-func (s *lineSearch) piece(b []byte) error {
-	for line := range bytes.Lines(b) {
-		if s.begins {
-			s.at = s.offset
-		}
-		if err := s.line(strings.TrimSuffix(plainText(line), "\n")); err != nil {
-			return err
-		}
-		s.offset += int64(len(line))
-		if s.begins = line[len(line)-1] == '\n'; s.begins && s.number > 0 {
-			s.number++
-		}
-	}
-	return nil
-}
-
-func (s *lineSearch) line(text string) error {
-	if !s.re.MatchString(text) {
-		return nil
-	}
-	s.found = true
-	place := fmt.Sprintf(":%d", s.number)
-	if s.number == 0 {
-		place = fmt.Sprintf("@%d", s.at)
-	}
-	_, err := io.WriteString(s.out, s.where+place+": "+text+"\n")
 	return err
+}
+
+// note says something in its place among the lines.
+func (s *fileSearch) note(text string) {
+	_ = s.out.Flush() // It keeps its error.
+	fmt.Fprintln(os.Stderr, text)
+}
+
+func (s *fileSearch) line(l jobs.StoredLine) error {
+	s.found = true
+	place := fmt.Sprintf("%s:%d", s.at, l.Number)
+	if l.Number == 0 {
+		place = fmt.Sprintf("%s@%d", s.at, l.At)
+	}
+	s.noteOnce(l.Cut, place, "of a line of more than 1 MiB, what is around the match is printed")
+	s.noteOnce(l.Limited, place, "a match is followed for about 64 KiB, and may begin or end here for that alone; try a pattern of which matches are shorter")
+	_, err := io.WriteString(s.out, place+": "+visible(l.Text, "\t")+"\n")
+	if err == nil && s.now {
+		err = s.out.Flush()
+	}
+	return err
+}
+
+// noteOnce notes of the first line of a stream what holds for it, and maybe for many.
+func (s *fileSearch) noteOnce(holds bool, place, text string) {
+	if holds && !s.told[text] {
+		s.told[text] = true
+		s.note(place + ": " + text)
+	}
 }

@@ -1,6 +1,9 @@
 package match
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // MaxSequence is how many bytes before a place can make a difference to a [Stripper] there,
 // but for the escape character itself.
@@ -107,7 +110,8 @@ func plainLength(b []byte) (n int) {
 	return n
 }
 
-// suspects is 0 where none of eight bytes is below 0x20 or is 0x7f.
+// suspects is 0 where none of eight bytes is below 0x20 or is 0x7f. Else the highest bit of each that is
+// is set, and maybe that of another behind one.
 func suspects(b []byte) uint64 {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	w := binary.LittleEndian.Uint64(b)
@@ -115,11 +119,15 @@ func suspects(b []byte) uint64 {
 	return ((w-ones*0x20)&^w | (x-ones)&^x) & highs
 }
 
+// allStay looks at the bytes of which suspects may speak: mostly one, the line feed.
 func allStay(b []byte) bool {
-	for _, c := range b {
-		if !stays[c] {
-			return false
+	for len(b) >= 8 {
+		for mask := suspects(b[:8]); mask != 0; mask &= mask - 1 {
+			if !stays[b[bits.TrailingZeros64(mask)/8]] {
+				return false
+			}
 		}
+		b = b[8:]
 	}
 	return true
 }

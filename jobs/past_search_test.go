@@ -1,0 +1,168 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"shelld/jobs/internal/spool"
+)
+
+// storedOutput is the file of a stream as anybody finds it later.
+func storedOutput(t testing.TB, text []byte) *Output {
+	t.Helper()
+	st, err := spool.ReadStored(bytes.NewReader(text), int64(len(text)), "a/1/stdout.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &Output{SectionReader: io.NewSectionReader(st, 0, st.Size()), StoredFile: StoredFile{NextOffset: st.End()}}
+	for _, r := range st.Kept() {
+		o.Kept = append(o.Kept, Range(r))
+	}
+	return o
+}
+
+// linesOf are the lines of an Output on which there is what is looked for.
+func linesOf(t *testing.T, o *Output, spec SearchSpec) (lines []StoredLine, gaps []Range) {
+	t.Helper()
+	if err := spec.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	tell := func(l StoredLine) error { lines = append(lines, l); return nil }
+	if err := o.Search(t.Context(), &spec, tell, func(r Range) { gaps = append(gaps, r) }); err != nil {
+		t.Fatal(err)
+	}
+	return lines, gaps
+}
+
+// In a stored file are found the lines of what a search of the job finds.
+func TestStoredSearchFindsWhatASearchDoes(t *testing.T) {
+	data := searchLog(rand.New(rand.NewPCG(10, 8)), 700<<10)
+	m, _ := searchable(4<<20, map[Stream]string{Stdout: string(data)})
+	o := storedOutput(t, data)
+	for _, spec := range append(slices.Clone(searches), SearchSpec{Pattern: `\d+ of`, Flags: "m", Lines: true}, SearchSpec{Pattern: `[^:]+: num`, Lines: true}) {
+		var want []string
+		number, at := 1, 0
+		for _, f := range search(t, m, SearchSpec{Literal: spec.Literal, Pattern: spec.Pattern, Flags: spec.Flags, Raw: spec.Raw, Lines: spec.Lines, MaxMatches: 1_000_000, MaxBytes: 1 << 30}).Matches {
+			number += bytes.Count(data[at:f.Start], []byte{'\n'})
+			at = int(f.Start)
+			for i := range 1 + bytes.Count(data[f.Start:f.End-1], []byte{'\n'}) {
+				if line := fmt.Sprint(number + i); !slices.Contains(want[max(len(want)-1, 0):], line) {
+					want = append(want, line)
+				}
+			}
+		}
+		lines, _ := linesOf(t, o, spec)
+		var got []string
+		for _, l := range lines {
+			got = append(got, fmt.Sprint(l.Number))
+			if start := bytes.LastIndexByte(data[:l.At], '\n') + 1; int64(start) != l.At || bytes.Count(data[:l.At], []byte{'\n'}) != int(l.Number)-1 {
+				t.Fatalf("%+v: line %d is not at %d", spec, l.Number, l.At)
+			}
+			if spec.Literal != "" && !spec.Raw && spec.Flags == "" && !strings.Contains(spec.Literal, "\n") && !strings.Contains(l.Text, spec.Literal) {
+				t.Fatalf("%+v: line %d has %.100q", spec, l.Number, l.Text)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: %d lines, want %d", spec, len(got), len(want))
+		}
+	}
+}
+
+// Lines are told as a search of the job tells them, and whole.
+func TestStoredSearchTellsLines(t *testing.T) {
+	o := storedOutput(t, []byte("one\r\n\x1b[1mtwo\x1b[0m words\r\n10%\r20%\rdone\r\r\n\nsix\nseven \xff x\nbegin\nend"))
+	for _, test := range []struct {
+		spec SearchSpec
+		want string
+	}{
+		{SearchSpec{Literal: "two"}, "2 two words"},
+		{SearchSpec{Pattern: "^o|o w", Lines: true}, "1 one|2 two words"},
+		{SearchSpec{Literal: "20"}, "3 20%"},
+		{SearchSpec{Literal: "done"}, "3 done"},
+		{SearchSpec{Pattern: "[%e]", Lines: true}, "1 one|3 10%|6 seven \uFFFD x|7 begin|8 end"},
+		{SearchSpec{Pattern: `o words\s+10`, Flags: "m"}, "2 two words|3 10%"},
+		{SearchSpec{Pattern: `^\d+%\r\d+`, Lines: true}, "3 10%\r20%"},
+		{SearchSpec{Literal: "six\n"}, "5 six"},
+		{SearchSpec{Literal: "\nend"}, "7 begin|8 end"},
+		{SearchSpec{Pattern: `begin|n\nend`, Flags: "m"}, "7 begin"},
+		{SearchSpec{Pattern: `beg|in\nend`, Flags: "m"}, "7 begin|8 end"},
+		{SearchSpec{Literal: "nowhere"}, ""},
+	} {
+		var got []string
+		lines, _ := linesOf(t, o, test.spec)
+		for _, l := range lines {
+			got = append(got, fmt.Sprintf("%d %s", l.Number, l.Text))
+			if l.Cut || l.Limited {
+				t.Errorf("%+v: %+v", test.spec, l)
+			}
+		}
+		if strings.Join(got, "|") != test.want {
+			t.Errorf("%+v: %q, want %q", test.spec, got, test.want)
+		}
+	}
+}
+
+// A line longer than what is read or told at a time is one: what stands over any edge is found, and
+// what is told of it stands around that.
+func TestStoredSearchLongLine(t *testing.T) {
+	for _, before := range []int{searchRead - 3, windowRead - 3, MaxStoredLine/2 - 3, MaxStoredLine - 3, MaxStoredLine + 100, 3*MaxStoredLine - 3} {
+		data := "first\n" + strings.Repeat("é", before/2) + "-needle-" + strings.Repeat("ü", before/2) + "needle\nlast needle"
+		lines, _ := linesOf(t, storedOutput(t, []byte(data)), SearchSpec{Literal: "needle"})
+		if len(lines) != 2 || lines[0].Number != 2 || lines[1].Text != "last needle" || lines[1].Number != 3 || lines[1].Cut {
+			t.Fatalf("%d before: %d lines, of them %.200q", before, len(lines), fmt.Sprint(lines))
+		}
+		l := lines[0]
+		if long := before > MaxStoredLine/2-20; l.Cut != long || !long && l.Text != strings.Split(data, "\n")[1] {
+			t.Errorf("%d before: cut %v, %d bytes", before, l.Cut, len(l.Text))
+		}
+		if n := len(l.Text); n > MaxStoredLine+100 || !strings.Contains(l.Text, "é-needle-ü") || strings.Contains(l.Text, "\uFFFD") {
+			t.Errorf("%d before: %d bytes", before, n)
+		}
+	}
+	lines, _ := linesOf(t, storedOutput(t, []byte(strings.Repeat("a", 300_000)+"\n")), SearchSpec{Pattern: `^a+$`, Lines: true})
+	if len(lines) != 1 || !lines[0].Limited || lines[0].Cut {
+		t.Errorf("a match beyond the limit: %d lines", len(lines))
+	}
+}
+
+// What is not kept is told, nothing is found over it, and lines behind it have no number.
+func TestStoredSearchGap(t *testing.T) {
+	text := "one needle\ntwo nee" + spool.Marker(18, 1000) + "dle, rest\nthree needle\n"
+	o := storedOutput(t, []byte(text))
+	lines, gaps := linesOf(t, o, SearchSpec{Pattern: "needle|dle,|omitted", Lines: true})
+	want := []StoredLine{{At: 0, Number: 1, Text: "one needle"}, {At: 1000, Text: "dle, rest"}, {At: 1010, Text: "three needle"}}
+	if !slices.Equal(lines, want) || !slices.Equal(gaps, []Range{{18, 1000}}) {
+		t.Errorf("%+v, gaps %v", lines, gaps)
+	}
+}
+
+// The caller's error ends a search, and so does its context; a file that somebody has cut is told.
+func TestStoredSearchEnds(t *testing.T) {
+	data := []byte(strings.Repeat("a needle\n", 100_000))
+	spec := SearchSpec{Literal: "needle"}
+	if err := spec.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	enough, told := errors.New("enough"), 0
+	err := storedOutput(t, data).Search(t.Context(), &spec, func(StoredLine) error { told++; return enough }, nil)
+	if !errors.Is(err, enough) || told != 1 {
+		t.Errorf("%v after %d lines", err, told)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	err = storedOutput(t, data).Search(ctx, &spec, func(StoredLine) error { cancel(enough); return nil }, nil)
+	if !errors.Is(err, enough) {
+		t.Errorf("cancelled: %v", err)
+	}
+	o := storedOutput(t, data)
+	o.SectionReader = io.NewSectionReader(bytes.NewReader(data[:len(data)/2]), 0, int64(len(data)))
+	if err := o.Search(t.Context(), &spec, func(StoredLine) error { return nil }, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("cut: %v", err)
+	}
+}

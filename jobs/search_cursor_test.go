@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"strings"
+	"testing"
+)
+
+// A cursor that this search cannot have had is refused; that of a job which was removed is not.
+func TestSearchForeignCursor(t *testing.T) {
+	m, _ := searchable(1<<20, map[Stream]string{Stdout: "x", Stderr: "x"}, map[Stream]string{Stdout: "x"}, map[Stream]string{Stdout: "x"})
+	m.jobs[3].spec.Group = "g"
+	for _, test := range []struct {
+		spec    SearchSpec
+		group   string
+		pointer string
+	}{
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stderr, Offset: 1}}, "", ""},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: PTY, Offset: 0}}, "", "/cursor/stream"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 77, Stream: Stdout, Offset: 0}}, "", "/cursor/handle"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 2}}, "", "/cursor/offset"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 0, Reverse: true}}, "", "/cursor/reverse"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 0}, Reverse: true}, "", "/cursor/reverse"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 0}, Stream: Stderr}, "", "/cursor/stream"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 0}}, "g", "/cursor/handle"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Marks: []int64{0}}}, "", "/cursor/marks"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 1, Reverse: true, Marks: []int64{1}}, Reverse: true}, "", "/cursor/marks"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 1, Reverse: true, Marks: []int64{0}}, Reverse: true}, "", ""},
+		{SearchSpec{Cursor: &SearchPlace{Job: 2, Stream: Stdout, Offset: 0}}, "", ""},
+	} {
+		if test.spec.Cursor.Job == 2 {
+			delete(m.jobs, 2)
+		}
+		test.spec.Literal, test.spec.MaxMatches, test.spec.MaxBytes, test.spec.Timeout = "x", 9, 99, -1
+		if err := test.spec.Compile(); err != nil {
+			t.Fatal(err)
+		}
+		test.spec.Group = test.group
+		targets := m.SearchTargets(test.group)
+		test.spec.Cursor.Search = m.searchKey(&test.spec, targets)
+		_, err := m.Search(&test.spec, targets, nil)
+		switch {
+		case test.pointer == "" && err != nil:
+			t.Errorf("%+v: %v", test.spec.Cursor, err)
+		case test.pointer != "" && (err == nil || err.Code != CodeInvalidParams || err.Pointer != test.pointer):
+			t.Errorf("%+v: %+v, want %s", test.spec.Cursor, err, test.pointer)
+		}
+	}
+}
+
+// A cursor goes on with its own search alone: another one would leave out what stands before it, and
+// tell what its reader takes for the rest. How much is told at a time is not part of a search.
+func TestSearchCursorIsOfOneSearch(t *testing.T) {
+	output := map[Stream]string{Stdout: "x1 x2\nX3 x4\n"}
+	m, _ := searchable(1<<20, output, output)
+	first := SearchSpec{Pattern: "x", Flags: "m", Lines: true, From: ptr(int64(1)), To: ptr(int64(11)), MaxMatches: 1}
+	res := search(t, m, first)
+	if res.Next == nil {
+		t.Fatal("there is no cursor")
+	}
+	try := func(m *Manager, targets []SearchTarget, change func(*SearchSpec)) *Error {
+		spec := first
+		spec.Cursor, spec.MaxBytes, spec.Timeout = res.Next, 1<<20, -1
+		change(&spec)
+		if err := spec.Compile(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := m.Search(&spec, targets, nil)
+		return err
+	}
+	for name, change := range map[string]func(*SearchSpec){
+		"pattern":   func(s *SearchSpec) { s.Pattern = "[x]" },
+		"literal":   func(s *SearchSpec) { s.Pattern, s.Literal, s.Flags, s.Lines = "", "x", "", false },
+		"flags":     func(s *SearchSpec) { s.Flags = "mi" },
+		"on":        func(s *SearchSpec) { s.Raw = true },
+		"multiline": func(s *SearchSpec) { s.Lines = false },
+		"stream":    func(s *SearchSpec) { s.Stream = Stdout },
+		"from":      func(s *SearchSpec) { s.From = ptr(int64(0)) },
+		"no from":   func(s *SearchSpec) { s.From = nil },
+		"to":        func(s *SearchSpec) { s.To = ptr(int64(10)) },
+		"group":     func(s *SearchSpec) { s.Group = "g" },
+	} {
+		err := try(m, m.SearchTargets(""), change)
+		if err == nil || err.Code != CodeInvalidParams || err.Pointer != "/cursor/search" || !strings.Contains(err.Message, "give the cursor of an answer to this search") {
+			t.Errorf("with another %s: %+v", name, err)
+		}
+	}
+	one := m.SearchTargets("")[:1]
+	one[0].release = func() {}
+	if err := try(m, one, func(*SearchSpec) {}); err == nil || err.Pointer != "/cursor/search" {
+		t.Errorf("with a handle: %+v", err)
+	}
+	other, _ := searchable(1<<20, output, output)
+	if err := try(other, other.SearchTargets(""), func(*SearchSpec) {}); err == nil || err.Pointer != "/cursor/search" {
+		t.Errorf("on another server: %+v", err)
+	}
+	if err := try(m, m.SearchTargets(""), func(s *SearchSpec) { s.Context, s.MaxMatches, s.MaxBytes, s.Timeout = 3, 9, 99, 1 }); err != nil {
+		t.Errorf("with more at a time: %v", err)
+	}
+}
