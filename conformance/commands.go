@@ -28,8 +28,14 @@ func (c *checker) commandFinished(j *jobView, o map[string]any) string {
 // commands holds what an answer tells of commands that have ended against what was told of
 // them before.
 func (c *checker) commands(r *request, o map[string]any) string {
-	job, _ := o["outcome"].(map[string]any)
-	state, _ := job["job"].(map[string]any)
+	outcome, _ := o["outcome"].(map[string]any)
+	state, _ := outcome["job"].(map[string]any)
+	if awaited, _ := outcome["command"].(map[string]any); awaited != nil {
+		at, _ := awaited["output"].(map[string]any)
+		if why := c.job(show(state["handle"])).command(show(awaited["commandId"]), awaited["exitCode"], at); why != "" {
+			return why
+		}
+	}
 	if r.method == "job/exec" && o["finished"] == true && o["range"] != nil {
 		at, _ := o["range"].(map[string]any)
 		return c.job(show(state["handle"])).command(show(o["commandId"]), o["exitCode"], at)

@@ -52,6 +52,17 @@ var execFaults = []fault{
 	{name: "says of a history that is cut short that it is whole", word: "hasMore", says: "/hasMore: expected", hooks: inside("result", result("job/history").where(func(m *packet) bool {
 		return m.object("result")["hasMore"] == true
 	}), set("hasMore", false))},
+	{name: "does not say what has become of a cancelled command", word: "dropped", says: "/command", hooks: inside("error", refusal("canceled").where(methodIs("job/exec")), in("data", unset("command")))},
+	{name: "says of a cancelled command that it goes on", word: "dropped", says: "/command: expected", hooks: inside("error", refusal("canceled").where(methodIs("job/exec")), in("data", set("command", "running")))},
+	{name: "does not tell who waits how a command has ended", word: "reason: \"command\"", says: "/command", hooks: inside("result", result("job/wait").where(func(m *packet) bool {
+		o, _ := m.object("result")["outcome"].(map[string]any)
+		return o["command"] != nil
+	}), in("outcome", unset("command")))},
+	{name: "does not say that a shell was replaced", word: "replaced: true", says: "/replaced: expected", hooks: inside("result", result("job/exec").has("replaced"), unset("replaced"))},
+	{name: "has integration where the shell is not there any more", word: "replaced: true", says: "shellIntegration: expected", hooks: inside("result", result("job/get").where(func(m *packet) bool {
+		job, _ := m.object("result")["job"].(map[string]any)
+		return job["shellIntegration"] == nil
+	}), in("job", set("shellIntegration", "bash")))},
 	{name: "has shell integration where it is off", word: "shellIntegration", says: "shellIntegration: expected", hooks: inside("result", result("job/start").where(func(m *packet) bool {
 		job, _ := m.object("result")["job"].(map[string]any)
 		return job["shellIntegration"] == nil

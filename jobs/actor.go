@@ -228,6 +228,8 @@ func (j *Job) onMessage(m message) {
 		j.onVariables(m)
 	case lookedMsg:
 		j.onLooked(m)
+	case imageMsg:
+		j.onImage(m)
 	case foregroundMsg:
 		j.onForeground(m)
 	case answeredMsg:

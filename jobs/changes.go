@@ -10,27 +10,29 @@ import (
 type Change uint
 
 const (
-	ChangeStatus     Change = 1 << iota // running, stopped
-	ChangeTitle                         // of the terminal
-	ChangeDirectory                     // where the program says that it is
-	ChangeBell                          // it rang
-	ChangeSize                          // of the terminal
-	ChangeForeground                    // what runs there
-	ChangeOutputFile                    // one cannot be written any more
+	ChangeStatus      Change = 1 << iota // running, stopped
+	ChangeTitle                          // of the terminal
+	ChangeDirectory                      // where the program says that it is
+	ChangeBell                           // it rang
+	ChangeSize                           // of the terminal
+	ChangeForeground                     // what runs there
+	ChangeOutputFile                     // one cannot be written any more
+	ChangeIntegration                    // of the shell: another program has taken its place
 )
 
 // Changed says what of a job is not as it was, and how it is now. A value counts if
 // its Change is in What.
 type Changed struct {
-	What       Change
-	Status     Status
-	Signal     string // that stopped it, with SIG; "" where it runs
-	Title      string
-	Directory  string // "" = not known
-	Bells      int64  // since the start
-	Cols, Rows int
-	Foreground *Process // nil = not known
-	OutputFile OutputFileError
+	What        Change
+	Status      Status
+	Signal      string // that stopped it, with SIG; "" where it runs
+	Title       string
+	Directory   string // "" = not known
+	Bells       int64  // since the start
+	Cols, Rows  int
+	Foreground  *Process // nil = not known
+	OutputFile  OutputFileError
+	Integration string // the family of the shell; "" = it has none any more
 }
 
 // An OutputFileError says why an output file is not complete.
@@ -60,6 +62,9 @@ func (c *Changed) Add(later Changed) {
 	}
 	if has(ChangeOutputFile) {
 		c.OutputFile = later.OutputFile
+	}
+	if has(ChangeIntegration) {
+		c.Integration = later.Integration
 	}
 }
 

@@ -37,6 +37,7 @@ func describe(c *Changed) string {
 	add(ChangeSize, "size %dx%d", c.Cols, c.Rows)
 	add(ChangeForeground, "foreground %v", c.Foreground)
 	add(ChangeOutputFile, "file %s", c.OutputFile.Path)
+	add(ChangeIntegration, "integration %q", c.Integration)
 	return strings.Join(parts, ", ")
 }
 
@@ -171,9 +172,9 @@ func TestForegroundLooksComeInAnyOrder(t *testing.T) {
 
 func TestChangedAdd(t *testing.T) {
 	all := Changed{
-		What:   ChangeStatus | ChangeTitle | ChangeDirectory | ChangeBell | ChangeSize | ChangeForeground | ChangeOutputFile,
+		What:   ChangeStatus | ChangeTitle | ChangeDirectory | ChangeBell | ChangeSize | ChangeForeground | ChangeOutputFile | ChangeIntegration,
 		Status: StatusStopped, Signal: "SIGSTOP", Title: "t", Directory: "/d", Bells: 3, Cols: 1, Rows: 2,
-		Foreground: &Process{1, "x"}, OutputFile: OutputFileError{"/f", "full"},
+		Foreground: &Process{1, "x"}, OutputFile: OutputFileError{"/f", "full"}, Integration: "bash",
 	}
 	var c Changed
 	c.Add(all)

@@ -72,6 +72,9 @@ func (j *Job) onSignal(m signalMsg) {
 	if !m.allowed && j.confirmFirst(ActionKill, m, m.asker) {
 		return
 	}
+	if m.sig == syscall.SIGINT || m.sig == syscall.SIGQUIT {
+		j.shell.strike()
+	}
 	p, exited := j.proc, j.st.exit
 	j.loops.Go(func() {
 		err := p.Signal(m.target, m.sig)

@@ -73,6 +73,9 @@ type Error struct {
 	Retryable    bool     // resourceUnavailable, limitExceeded, ptyUnavailable
 	BytesWritten *int64   // what the kernel had taken of a write that failed
 	Outcome      *Outcome // canceled, shuttingDown: what a wait had seen
+
+	CommandID int64       // canceled: the command of an Exec; 0: it is of something else, or the command had no number yet
+	Fate      CommandFate // canceled: what has become of that command
 }
 
 func (e *Error) Error() string { return e.Message }

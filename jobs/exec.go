@@ -215,10 +215,12 @@ func (j *Job) reviewShell(now time.Time) {
 		return
 	}
 	j.reviewReading()
+	j.reviewHanded() // before anything is handed: it may be the same once more
 	if s.phase == shellReady && !s.typing && j.input != nil && (len(j.queue.items) == 0 || j.blocksWrite(j.queue.items[0])) {
 		j.handNext()
 	}
-	j.reviewHanded()
+	j.reviewReplaced(now)
+	j.reviewTasks(now)
 	for _, r := range s.again {
 		j.execBegan(r)
 	}
@@ -230,7 +232,8 @@ func (j *Job) reviewShell(now time.Time) {
 	}
 }
 
-// execUntil is when the first of the commands that have not begun is late; zero: none will be.
+// execUntil is when the shell is to be looked after again, if nothing happens before; zero: it
+// need not be.
 func (j *Job) execUntil() (t time.Time) {
 	if j.shell == nil {
 		return t
@@ -238,6 +241,7 @@ func (j *Job) execUntil() (t time.Time) {
 	if len(j.shell.again) > 0 {
 		return j.epoch
 	}
+	t = earliest(j.imageDue(), j.shell.tasksUntil())
 	for _, r := range j.shell.queue {
 		if !r.answered && !r.deadline.IsZero() && (t.IsZero() || r.deadline.Before(t)) {
 			t = r.deadline
@@ -307,7 +311,7 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 		return
 	}
 	if o.Index == r.own {
-		o.Index = -1
+		o.Index, o.Command = -1, nil
 		if j.told() && (r.command.ExitCode == nil || j.closing) {
 			o.Reason = "exit" // its shell has ended with it
 		}
@@ -318,6 +322,7 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 	r.answered = true
 	c := *r.command
 	res := ExecResult{Outcome: o, Command: j.cleanCommand(c), Output: c.Output, Interrupt: r.stopped}
+	res.Replaced = j.shell.replaced && c.Finished && c.ExitCode == nil && o.Reason != "exit"
 	if !c.Finished {
 		res.Output.To = j.end0()
 	}
@@ -361,30 +366,49 @@ func (j *Job) cancelExec(tok *token) bool {
 	if s == nil {
 		return false
 	}
-	for i, r := range s.queue {
-		if r.reply.tok != tok || r.answered {
-			continue
-		}
+	asked := func(r *execReq) bool { return r.reply.tok == tok && !r.answered }
+	if i := slices.IndexFunc(s.queue, asked); i >= 0 {
+		r, fate := s.queue[i], CommandDropped
 		if s.has(shellHanded) && i == 0 {
-			r.unwanted = true // the shell has it: it is interrupted when it begins
+			r.unwanted, fate = true, CommandInterrupted // the shell has it: it is interrupted when it begins
 		} else {
 			s.queue = slices.Delete(s.queue, i, i+1)
 		}
-		r.refuse(j.canceled())
+		r.refuse(j.canceledCommand(r, fate))
 		return true
 	}
-	for _, r := range s.again {
-		if r.reply.tok == tok && !r.answered {
-			r.refuse(j.canceled())
-			return true
-		}
+	if i := slices.IndexFunc(s.again, asked); i >= 0 {
+		r := s.again[i]
+		r.refuse(j.canceledCommand(r, r.leftBehind()))
+		return true
 	}
-	if r := s.running; r != nil && r.reply.tok == tok && r.wait != nil && r.opts.Interrupt && !r.stopped {
+	if r := s.running; r != nil && asked(r) && r.wait != nil && r.opts.Interrupt && !r.stopped {
 		j.cancelWait(tok)
 		j.interruptForeground()
 		return true
 	}
 	return false
+}
+
+// leftBehind is what becomes of a command that has begun when nobody waits for it any more.
+func (r *execReq) leftBehind() CommandFate {
+	if r.opts.Interrupt {
+		return CommandInterrupted
+	}
+	return CommandRunning
+}
+
+// canceledCommand answers a request that is withdrawn: what has become of its command the
+// client cannot know otherwise.
+func (j *Job) canceledCommand(r *execReq, fate CommandFate) *Error {
+	told := map[CommandFate]string{
+		CommandDropped:     "had not begun, and never runs",
+		CommandRunning:     "goes on; await it with the condition command, or interrupt it with job/signal INT",
+		CommandInterrupted: "is interrupted; await its end with the condition command, job/history then tells how it has ended",
+	}
+	e := errorf(CodeCanceled, "the request was cancelled; command %d of job %d %s", r.command.ID, j.id, told[fate])
+	e.Handle, e.CommandID, e.Fate = j.id, r.command.ID, fate
+	return e
 }
 
 // failExecs answers all that have not begun. Those that are to be awaited once more end with

@@ -23,8 +23,20 @@ type ExecResult struct {
 	Command   ShellCommand // as far as it is known
 	Output    Range        // of the terminal's stream: what it has written by now; Excerpt has the text
 	Interrupt bool         // it was interrupted, since its time was over
+	Replaced  bool         // it has ended because another program has taken the shell's place
 	Hint      *Hint        // why the shell could not run it (status 126 or 127); nil = not known
 }
+
+// A CommandFate says what has become of a command whose request was cancelled, or that was
+// interrupted before it began.
+type CommandFate string
+
+// The fates of commands.
+const (
+	CommandDropped     CommandFate = "dropped"     // it never runs
+	CommandRunning     CommandFate = "running"     // it goes on
+	CommandInterrupted CommandFate = "interrupted" // it is interrupted, if need be when it begins
+)
 
 // A ShellCommand is one that a shell with integration runs or has run: by Exec, or typed.
 type ShellCommand struct {

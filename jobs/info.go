@@ -123,8 +123,9 @@ type Outcome struct {
 	Index       int    // which condition, or -1
 	Match       *Match
 	MatchStream Stream
-	MatchPlace  *Place // on the screen; nil: not there
-	Port        *Port  // who listens, where the reason is port or portInUse
+	MatchPlace  *Place        // on the screen; nil: not there
+	Port        *Port         // who listens, where the reason is port or portInUse
+	Command     *ShellCommand // the one that has ended, where the reason is command; nil: it never began, or is not kept
 	Output      map[Stream]Range
 	State       State
 	Spec        *WaitSpec

@@ -112,6 +112,8 @@ type Manager struct {
 
 	createRecording func(*store.Folder) (recordingDisk, error) // the same
 
+	askTime time.Duration // how long a shell has to answer what it is asked; tests have less
+
 	lookPorts func(w *ports.Watch, p process, leader int) (ports.Found, bool) // tests have others
 
 	terminals      sync.Mutex // held to look how many terminals are left, and take one
@@ -175,7 +177,7 @@ func NewManager(o Options) (*Manager, error) {
 func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
 		log: log, environment: os.Environ(), began: time.Now(), limits: Limits{}.withDefaults(false),
-		terminalCounts: proc.TerminalCounts, lookPorts: lookPorts, createRecording: createRecording, ending: make(chan struct{}),
+		terminalCounts: proc.TerminalCounts, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording, ending: make(chan struct{}),
 		searches: newSearchSlots(), searchSeed: maphash.MakeSeed(),
 		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}

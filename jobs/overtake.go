@@ -25,6 +25,7 @@ import (
 // overtake drops what is queued, but for other signal keys: two interrupts in a row
 // are two.
 func (j *Job) overtake() {
+	j.shell.strike()
 	items := slices.Clone(j.queue.items)
 	items = slices.DeleteFunc(items, func(q *queued) bool { return q.keysOnly })
 	j.dropItems(items, j.overtaken)

@@ -1,11 +1,11 @@
 package jobs
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/shellmark"
 )
 
@@ -59,12 +59,16 @@ type shellWatch struct {
 	phase     shellPhase
 	owed      shellPhase // shellHanded or shellHidden: so it was when a typed command began, which came first
 	why       string     // why it is gone
-	image     string     // what the leader executes; "" = not known
-	typing    bool       // a line end was typed since it was ready
-	loaded    bool       // it has taken what was handed to it
-	handedBy  int        // the first look for input that counts after the trigger
-	more      bool       // it reads the rest of a line
-	readingBy int        // the first look for input that counts where it is not known to read
+	replaced  bool       // that is because another program has taken its place
+	image     string     // what the leader executes, since the first prompt; "" = there was none yet
+	look      imageLook
+	typing    bool      // a line end was typed since it was ready
+	loaded    bool      // it has taken what was handed to it
+	handedAt  time.Time // when it last was
+	struckAt  time.Time // when an interrupt was sent last
+	handedBy  int       // the first look for input that counts after the trigger
+	more      bool      // it reads the rest of a line
+	readingBy int       // the first look for input that counts where it is not known to read
 	ids       int64
 	queue     []*execReq      // wait for the shell; the first one is handed where phase says so
 	again     []*execReq      // are to be awaited once more
@@ -95,6 +99,13 @@ func (s *shellWatch) take() []placedMark {
 	all := s.marks
 	s.marks = nil
 	return all
+}
+
+// hasMarks says whether the next turn has any to take up.
+func (s *shellWatch) hasMarks() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.marks) > 0
 }
 
 // takeMarks takes up what the shell has said by now.
@@ -134,7 +145,7 @@ func (j *Job) shellReady() {
 	s.phase, s.typing, s.more = shellReady, false, false
 	s.takeUp()
 	if s.image == "" {
-		s.image, _ = proc.Image(j.info.PID) // else it is not known, and nothing is said of it
+		s.image = imageOf(j.info.PID)
 		s.files.forget()
 	}
 }
@@ -149,7 +160,7 @@ func (j *Job) shellBegan(m placedMark) {
 		j.commandEnded(nil, "", m.at)
 	}
 	if s.phase == shellHanded && !m.Ours && s.loaded {
-		j.dropHanded("has dropped the command: it was interrupted before it began")
+		j.dropHanded(j.interruptedEarly)
 	} else if s.handing() && !m.Ours {
 		s.owed = s.phase
 	}
@@ -230,6 +241,16 @@ func (s *shellWatch) finished(id int64) bool {
 	return (s.current == nil || s.current.ID != id) && !s.waits(id)
 }
 
+// command is a command that has ended, as far as it is kept.
+func (j *Job) command(id int64) *ShellCommand {
+	i := slices.IndexFunc(j.shell.past, func(c *ShellCommand) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	c := j.cleanCommand(*j.shell.past[i])
+	return &c
+}
+
 // checkCommand refuses to wait for a command that there has never been.
 func (j *Job) checkCommand(c Condition) *Error {
 	if c.Kind != UntilCommand {
@@ -262,21 +283,9 @@ func (j *Job) shellLeft(why string, refusal func() *Error) {
 	}
 	s.phase, s.why = shellGone, why
 	s.files.stopWrite()
+	s.files.dropScratch()
 	j.failExecs(refusal)
 	j.failTasks(refusal)
-}
-
-// shellReplaced looks whether the shell's process executes another program by now.
-func (j *Job) shellReplaced() bool {
-	s := j.shell
-	if s.image == "" || s.phase == shellGone {
-		return s.phase == shellGone
-	}
-	if now, err := proc.Image(j.info.PID); err != nil || now == s.image {
-		return false
-	}
-	j.shellLeft("another program has taken the place of its shell (exec), and has no integration", func() *Error { return j.noIntegration(s.why) })
-	return true
 }
 
 // cleanCommand is a command without what is secret.

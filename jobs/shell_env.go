@@ -2,9 +2,11 @@ package jobs
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"shelld/jobs/internal/proc"
 )
@@ -15,25 +17,108 @@ import (
 
 // A shellTask is such a piece of code.
 type shellTask struct {
-	code string
-	tok  *token                     // of who asks
-	done func(exit int, err *Error) // in a turn
+	code  string
+	tok   *token                     // of who asks
+	done  func(exit int, err *Error) // in a turn
+	late  func(exit int)             // what is done with the status of one that was given up
+	until time.Time                  // when it is
+	given bool                       // it was
 }
+
+// askTime is how long a shell has to answer. One that starts, with all that its user has it do
+// then, takes some seconds at the most.
+const askTime = 10 * time.Second
+
+// answer answers who asks, unless it was given up: then what has come of it is only noted.
+func (t *shellTask) answer(exit int, err *Error) {
+	switch {
+	case !t.given:
+		t.done(exit, err)
+	case err != nil:
+		t.late(didNotRun)
+	default:
+		t.late(exit)
+	}
+}
+
+// didNotRun stands for the status of code that has not run, as far as is known.
+const didNotRun = -1
 
 // askShell has a shell run code before the commands that wait for it. One that runs something
 // already refuses: it may do so for days.
-func (j *Job) askShell(code string, tok *token, done func(int, *Error)) {
+func (j *Job) askShell(t *shellTask) {
 	s := j.shell
 	switch {
 	case s.phase == shellRunning:
-		done(0, j.busy("is running %s", j.nowRuns()))
+		t.done(0, j.notAsked("is running "+j.nowRuns()))
 	case s.typing:
-		done(0, j.busy("is reading a command that is being typed"))
+		t.done(0, j.notAsked("is reading a command that is being typed"))
 	case len(s.tasks) >= mostExecs:
-		done(0, j.busy("has %d questions waiting for it already", len(s.tasks)))
+		t.done(0, j.notAsked(fmt.Sprintf("has %d questions waiting for it already", len(s.tasks))))
 	default:
-		s.tasks = append(s.tasks, &shellTask{code, tok, done})
+		t.until = time.Now().Add(j.mgr.askTime)
+		s.tasks = append(s.tasks, t)
 	}
+}
+
+// notAsked refuses a question to a shell that cannot answer it now.
+func (j *Job) notAsked(why string) *Error {
+	e := errorf(CodeShellBusy, "the shell of job %d %s; ask again when it reads a line, or interrupt it with job/signal INT", j.id, why)
+	e.Handle = j.id
+	return e
+}
+
+// popTask takes the first one away.
+func (j *Job) popTask() *shellTask {
+	t := j.shell.tasks[0]
+	j.shell.tasks = j.shell.tasks[1:]
+	return t
+}
+
+// giveUpTask answers one that is not answered. Where the shell has its code already, that
+// stays until it has run: what the shell says next is about that.
+func (j *Job) giveUpTask(t *shellTask, err *Error) {
+	s := j.shell
+	if s.has(shellHidden) && s.tasks[0] == t {
+		t.given = true
+	} else {
+		s.tasks = slices.DeleteFunc(s.tasks, func(o *shellTask) bool { return o == t })
+	}
+	t.done(0, err)
+}
+
+// reviewTasks gives up those whose time is over.
+func (j *Job) reviewTasks(now time.Time) {
+	for _, t := range slices.Clone(j.shell.tasks) {
+		if !t.given && !now.Before(t.until) {
+			j.giveUpTask(t, j.notAsked(fmt.Sprintf("%s, and has not answered within %v", j.keepsAsking(t), j.mgr.askTime)))
+		}
+	}
+}
+
+// keepsAsking says what a shell does that a question waits for.
+func (j *Job) keepsAsking(t *shellTask) string {
+	switch s := j.shell; {
+	case j.st.status == StatusStopped:
+		return "is stopped"
+	case s.phase == shellRunning:
+		return "is running " + j.nowRuns()
+	case s.image == "":
+		return "is still reading its start-up files"
+	case s.has(shellHidden) && s.tasks[0] == t:
+		return "has been asked"
+	}
+	return "does not read a line"
+}
+
+// tasksUntil is when the first of them is given up; zero: none waits.
+func (s *shellWatch) tasksUntil() (t time.Time) {
+	for _, task := range s.tasks {
+		if !task.given {
+			t = earliest(t, task.until)
+		}
+	}
+	return t
 }
 
 // shellRan takes it that the code has run.
@@ -43,26 +128,22 @@ func (j *Job) shellRan(exit int) {
 		return
 	}
 	s.phase = shellReady
-	if len(s.tasks) > 0 { // else they were given up
-		t := s.tasks[0]
-		s.tasks = s.tasks[1:]
-		t.done(exit, nil)
+	if len(s.tasks) > 0 { // else nobody waits since the shell is gone
+		j.popTask().answer(exit, nil)
 	}
 }
 
-// cancelTask withdraws one. Code that the shell has already runs.
+// cancelTask withdraws one. Code that the shell has already runs all the same.
 func (j *Job) cancelTask(tok *token) bool {
 	s := j.shell
 	if s == nil {
 		return false
 	}
-	i := slices.IndexFunc(s.tasks, func(t *shellTask) bool { return t.tok == tok })
-	if i < 0 || i == 0 && s.has(shellHidden) {
+	i := slices.IndexFunc(s.tasks, func(t *shellTask) bool { return t.tok == tok && !t.given })
+	if i < 0 {
 		return false
 	}
-	t := s.tasks[i]
-	s.tasks = slices.Delete(s.tasks, i, i+1)
-	t.done(0, j.canceled())
+	j.giveUpTask(s.tasks[i], j.canceled())
 	return true
 }
 
@@ -71,7 +152,7 @@ func (j *Job) failTasks(why func() *Error) {
 	tasks := j.shell.tasks
 	j.shell.tasks = nil
 	for _, t := range tasks {
-		t.done(0, why())
+		t.answer(0, why())
 	}
 }
 
@@ -84,16 +165,24 @@ func (j *Job) Variables() Pending[[]Variable] {
 }
 
 func (j *Job) onVariables(m variablesMsg) {
-	if j.st.exit != nil || j.integrated() != nil {
+	if j.st.exit != nil || j.shell == nil {
 		e := j.spec.from
 		m.reply.ok(e.told(e.forJob(&j.spec, j.info.Mode, j.info.Cwd), &j.redaction))
 		return
 	}
+	if j.shellReplaced() {
+		m.reply.fail(j.variablesUnknown())
+		return
+	}
 	f := j.shell.files
-	j.askShell(j.shell.kind.DumpEnvironment(f.scratchPath), m.tok, func(exit int, err *Error) {
+	late := func(int) { f.dropScratch() }
+	j.askShell(&shellTask{code: j.shell.kind.DumpEnvironment(f.scratchPath), tok: m.tok, late: late, done: func(exit int, err *Error) {
 		var text []byte
-		if err == nil {
+		switch {
+		case err == nil:
 			text, err = f.takeScratch()
+		case err.Code == CodeShellIntegrationUnavailable:
+			err = j.variablesUnknown()
 		}
 		switch {
 		case err != nil:
@@ -103,7 +192,14 @@ func (j *Job) onVariables(m variablesMsg) {
 		default:
 			m.reply.ok(j.shellVariables(text))
 		}
-	})
+	}})
+}
+
+// variablesUnknown refuses to tell what a shell had that is not there any more.
+func (j *Job) variablesUnknown() *Error {
+	e := errorf(CodeShellIntegrationUnavailable, "what variables job %d has by now nobody can know: %s; have the program that is there print them, with job/write", j.id, j.shell.why)
+	e.Handle = j.id
+	return e
 }
 
 // takeScratch returns what the shell has written, and forgets it.
@@ -189,17 +285,22 @@ func (j *Job) onChangeVariable(m changeVariableMsg) {
 	if m.secret && m.value != nil {
 		j.hide(*m.value) // before the shell can print it
 	}
-	j.askShell(code, m.tok, func(exit int, err *Error) {
+	note := func(exit int) {
+		if exit == 0 {
+			s.secrets[m.name] = m.secret && m.value != nil
+		}
+	}
+	j.askShell(&shellTask{code: code, tok: m.tok, late: note, done: func(exit int, err *Error) {
 		switch {
 		case err != nil:
 			m.fail(err)
 		case exit != 0:
 			m.fail(errorf(CodeUnsupported, "the shell of job %d did not take it (status %d): the variable may be read-only", j.id, exit).named("handle", "/name"))
 		default:
-			s.secrets[m.name] = m.secret && m.value != nil
+			note(exit)
 			m.ok(struct{}{})
 		}
-	})
+	}})
 }
 
 // named sets what the refusal is about.

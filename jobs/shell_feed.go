@@ -167,7 +167,7 @@ func (j *Job) handNext() {
 	default:
 		return
 	}
-	s.loaded, s.handedBy = false, 0
+	s.loaded, s.handedBy, s.handedAt = false, 0, time.Now()
 	s.feeding.Add(1)
 	s.feed <- text // has room: feedLoop is idle
 	j.typeTrigger(keys)
@@ -227,21 +227,51 @@ func (j *Job) reviewHanded() {
 	if l.looked < s.handedBy || l.now == nil || l.ofTaken < s.handedBy || l.of != j.activity() {
 		return
 	}
-	const why = "does not take commands: a search, a menu or a question of its line editor may be open, which Ctrl-C ends"
 	was := s.phase
 	s.phase = shellReady // It reads a line, whatever that is.
 	s.takeBack()
-	if was == shellHanded {
-		j.dropHanded(why)
-	} else if len(s.tasks) > 0 { // else it was given up
-		t := s.tasks[0]
-		s.tasks = s.tasks[1:]
-		t.done(0, j.busy(why))
+	switch again := s.struckBefore(); {
+	case was == shellHidden && len(s.tasks) > 0 && (!again && !s.struckSince() || s.tasks[0].given):
+		s.files.dropScratch() // It may have got that far.
+		j.popTask().answer(0, j.notAsked(takesNothing))
+	case was == shellHidden: // It is asked once more, where it was not given up.
+	case s.loaded || s.struckSince():
+		j.dropHanded(j.interruptedEarly)
+	case again && len(s.queue) > 0 && !s.queue[0].unwanted: // It is handed once more.
+	default:
+		j.dropHanded(func(*execReq) *Error { return j.busy("%s", takesNothing) })
 	}
 }
 
+// takesNothing says why a shell that reads does not do as it is told.
+const takesNothing = "does not take commands: a search, a menu or a question of its line editor may be open, which Ctrl-C ends"
+
+// interruptedEarly answers as to input that an interrupt has dropped.
+func (j *Job) interruptedEarly(r *execReq) *Error {
+	e := errorf(CodeCanceled, "command %d of job %d was interrupted before it began, and never runs; send it again if it is still wanted", r.command.ID, j.id)
+	e.Handle, e.CommandID, e.Fate = j.id, r.command.ID, CommandDropped
+	return e
+}
+
+// strike takes it that an interrupt is sent: what the shell is to take may be lost with what it
+// reads.
+func (s *shellWatch) strike() {
+	if s != nil {
+		s.struckAt = time.Now()
+	}
+}
+
+// struckSince says whether an interrupt was sent behind what was handed to the shell.
+func (s *shellWatch) struckSince() bool { return s.struckAt.After(s.handedAt) }
+
+// struckBefore says whether one was sent shortly before that, for something else: it may have come
+// to the shell only then.
+func (s *shellWatch) struckBefore() bool {
+	return !s.struckSince() && s.struckAt.After(s.handedAt.Add(-interruptTime))
+}
+
 // dropHanded answers a command that was handed to the shell and will not run.
-func (j *Job) dropHanded(why string) {
+func (j *Job) dropHanded(why func(*execReq) *Error) {
 	s := j.shell
 	if len(s.queue) == 0 {
 		return // It was given up.
@@ -249,7 +279,12 @@ func (j *Job) dropHanded(why string) {
 	r := s.queue[0]
 	s.queue = s.queue[1:]
 	r.command.Finished = true
-	r.refuse(j.busy("%s", why))
+	r.refuse(why(r))
+}
+
+// dropScratch forgets what the shell has written and nobody has read.
+func (f *shellFiles) dropScratch() {
+	_ = f.scratch.Truncate(0) // It fails where it is closed, and nothing is kept either.
 }
 
 // stopWrite has a write into the pipe fail, one that is to come too, until drain.

@@ -467,6 +467,9 @@ func (j *Job) outcome(w *wait, reason string, index int) Outcome {
 		o.Match, o.MatchStream, o.MatchPlace = w.matches[index], w.streams[index], w.places[index]
 	}
 	o.Port = w.listener(index)
+	if index >= 0 && reason == string(UntilCommand) {
+		o.Command = j.command(w.spec.Until[index].Command)
+	}
 	if w.spec.Screen {
 		o.view = j.theView()
 		if o.MatchPlace != nil {
@@ -496,10 +499,16 @@ func (j *Job) cancelWait(tok *token) bool {
 	if i < 0 {
 		return false
 	}
-	w := j.waits[i]
+	w, err := j.waits[i], j.canceled()
+	if w.exec != nil && w.exec.command.Finished {
+		return true // The result is faster.
+	}
+	if w.exec != nil {
+		err = j.canceledCommand(w.exec, w.exec.leftBehind())
+	}
 	j.waits = slices.Delete(j.waits, i, i+1)
 	j.disarm(w)
-	w.abort(j.canceled().withOutcome(j.outcome(w, "canceled", -1)))
+	w.abort(err.withOutcome(j.outcome(w, "canceled", -1)))
 	return true
 }
 

@@ -40,6 +40,12 @@ func stateChanged(c *jobs.Changed, handle, seq int64) schema.JobStateChangedPara
 	if has(jobs.ChangeOutputFile, schema.ChangeOutputFile) {
 		p.OutputFileError = &schema.OutputFileError{Path: c.OutputFile.Path, Reason: c.OutputFile.Reason}
 	}
+	if has(jobs.ChangeIntegration, schema.ChangeShellIntegration) {
+		p.ShellIntegration = schema.NullOf[string]()
+		if c.Integration != "" {
+			p.ShellIntegration = schema.ValueOf(c.Integration)
+		}
+	}
 	return p
 }
 

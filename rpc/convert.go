@@ -252,6 +252,10 @@ func outcome(o jobs.Outcome) schema.Outcome {
 	if o.Port != nil {
 		w.Match = portMatch(o.Port)
 	}
+	if c := o.Command; c != nil {
+		told := shellCommand(c, finishedText+len(c.Cwd))
+		w.Command = &told
+	}
 	if shown := o.Screen(); shown != nil {
 		w.Screen = outcomeScreen(shown)
 		return w

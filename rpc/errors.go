@@ -220,7 +220,10 @@ func jobData(e *jobs.Error, k string) any {
 	case jobs.CodeShuttingDown:
 		return schema.ShuttingDownData{Kind: k, Outcome: outcomePtr(e.Outcome), BytesWritten: e.BytesWritten}
 	case jobs.CodeCanceled:
-		d := schema.CanceledData{Kind: k, Outcome: outcomePtr(e.Outcome), BytesWritten: e.BytesWritten}
+		d := schema.CanceledData{
+			Kind: k, Outcome: outcomePtr(e.Outcome), BytesWritten: e.BytesWritten,
+			CommandID: optional(e.CommandID), Command: optional(schema.CommandState(e.Fate)),
+		}
 		if handle != 0 {
 			d.Handle = &handle
 		}

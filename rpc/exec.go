@@ -13,7 +13,7 @@ import (
 
 const defaultHistory = 100
 
-// finishedText is how much of a command's text job/commandFinished has.
+// finishedText is how much of a command's text job/commandFinished and an outcome have.
 const finishedText = 4096
 
 func (s *Server) jobExec(r *request) error {
@@ -78,7 +78,7 @@ func execResult(j *jobs.Job, res jobs.ExecResult, maxBytes int, tells bool) sche
 	c := &res.Command
 	w := schema.JobExecResult{
 		Outcome: outcome(res.Outcome), ExitCode: int64Ptr(c.ExitCode), Cwd: optional(c.Cwd), DurationMs: commandMillis(c),
-		CommandID: c.ID, Finished: c.Finished, Interrupted: optional(res.Interrupt), Hint: hint(res.Hint),
+		CommandID: c.ID, Finished: c.Finished, Interrupted: optional(res.Interrupt), Replaced: optional(res.Replaced), Hint: hint(res.Hint),
 	}
 	if c.StartedAt.IsZero() {
 		w.Queued = optional(!c.Finished)

@@ -2,6 +2,8 @@ package rpc_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -123,10 +125,19 @@ func TestExecCancelled(t *testing.T) {
 	one := s.begin("job/exec", obj{"handle": h, "command": sleeps + "; echo over", "onTimeout": "interrupt", "timeoutMs": nil})
 	two := s.begin("job/exec", obj{"handle": h, "command": "echo never"})
 	s.asleep(h)
+	told := func(d schema.CanceledData, id int64, is schema.CommandState) {
+		t.Helper()
+		equal(t, "handle", num(d.Handle), h)
+		equal(t, "command", num(d.CommandID), id)
+		if d.Command == nil || *d.Command != is {
+			t.Errorf("command %d is told to be %v, want %s", id, d.Command, is)
+		}
+	}
 	two.withdraw()
-	equal(t, "handle", *refused[schema.CanceledData](two, schema.KindCanceled).Handle, h)
+	told(refused[schema.CanceledData](two, schema.KindCanceled), 2, schema.CommandStateDropped)
 	one.withdraw()
 	d := refused[schema.CanceledData](one, schema.KindCanceled)
+	told(d, 1, schema.CommandStateInterrupted)
 	if d.Outcome == nil || d.Outcome.Reason != schema.OutcomeReasonCanceled {
 		t.Errorf("the outcome is %+v", d.Outcome)
 	}
@@ -198,12 +209,56 @@ func TestExecReplaced(t *testing.T) {
 	h := s.shell()
 	one := s.begin("job/exec", obj{"handle": h, "command": "exec sh -c 'echo asleep; exec sleep 1000'", "timeoutMs": nil})
 	s.asleep(h)
-	refused[schema.ShellIntegrationUnavailableData](s.begin("job/exec", obj{"handle": h, "command": "true"}), schema.KindShellIntegrationUnavailable)
-	if r := result[schema.JobExecResult](one); !r.Finished || r.ExitCode != nil {
-		t.Errorf("finished %t, exit %d", r.Finished, num(r.ExitCode))
+	if r := result[schema.JobExecResult](one); !r.Finished || r.ExitCode != nil || r.Replaced == nil || !*r.Replaced {
+		t.Errorf("%+v", r)
 	}
+	equal(t, "integration", str(s.get(h).ShellIntegration), "(absent)")
+	refused[schema.ShellIntegrationUnavailableData](s.begin("job/exec", obj{"handle": h, "command": "true"}), schema.KindShellIntegrationUnavailable)
+	refused[none](s.begin("env/get", obj{"handle": h, "name": "A"}), schema.KindShellIntegrationUnavailable)
+	refused[none](s.begin("env/list", obj{"handle": h}), schema.KindShellIntegrationUnavailable)
 	refused[none](s.begin("env/set", obj{"handle": h, "name": "A", "value": "x"}), schema.KindShellIntegrationUnavailable)
 	refused[none](s.begin("env/unset", obj{"handle": h, "name": "A"}), schema.KindShellIntegrationUnavailable)
+	s.kill(h)
+}
+
+// TestExecAwaited: who waits for a command is told how it ended, and where its output stands.
+func TestExecAwaited(t *testing.T) {
+	s := start(t)
+	h := s.shell()
+	long := ": " + strings.Repeat("x", 5000) + "; read line; echo \"got $line\"; (exit 3)"
+	r := s.exec(h, long, "wait", obj{"until": []obj{{"input": true}}})
+	equal(t, "finished", r.Finished, false)
+	awaited := s.begin("job/wait", obj{"handle": h, "until": []obj{{"command": r.CommandID}}})
+	do[schema.JobWriteResult](s, "job/write", obj{"handle": h, "input": "it", "appendNewline": true})
+	c := result[schema.JobWaitResult](awaited).Outcome.Command
+	if c == nil || c.CommandID != r.CommandID || num(c.ExitCode) != 3 || !c.Finished || c.Output.From != r.Range.From || c.Output.To == nil {
+		t.Fatalf("%+v", c)
+	}
+	if text := str(c.Command); len(text) != 4096 || !strings.HasPrefix(long, text) || c.Truncated == nil || !*c.Truncated {
+		t.Errorf("%d bytes of its text are told, truncated %v", len(text), c.Truncated)
+	}
+	text := do[schema.JobReadResult](s, "job/read", obj{"handle": h, "offset": c.Output.From, "maxBytes": *c.Output.To - c.Output.From, "format": "plain"}).Text
+	equal(t, "output", str(text), "it\ngot it\n")
+	s.kill(h)
+}
+
+// TestExecQuestionCancelled: a shell that does not answer does not keep who asks it.
+func TestExecQuestionCancelled(t *testing.T) {
+	s := start(t)
+	file := filepath.Join(t.TempDir(), "rc")
+	if err := os.WriteFile(file, []byte("read -r -p stuck\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := s.shell("argv", []string{"bash", "--rcfile", file})
+	s.see(h, "stuck")
+	for method, p := range map[string]obj{
+		"env/list": {"handle": h}, "env/get": {"handle": h, "name": "A"},
+		"env/set": {"handle": h, "name": "A", "value": "x"}, "env/unset": {"handle": h, "name": "A"},
+	} {
+		c := s.begin(method, p)
+		c.withdraw()
+		equal(t, method, num(refused[schema.CanceledData](c, schema.KindCanceled).Handle), h)
+	}
 	s.kill(h)
 }
 

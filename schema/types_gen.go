@@ -466,7 +466,8 @@ type JobInfo struct {
 	// What the job started and is alive besides the leader.
 	Background List[Process] `json:"background"`
 	// The family of the shell, as platform/get names it, where the job has shell
-	// integration: what job/exec and job/history need. Absent where it has none.
+	// integration: what job/exec and job/history need. Absent where it has none, and where
+	// another program has taken the shell's place.
 	ShellIntegration *string `json:"shellIntegration,omitempty"`
 	// The TCP ports on which processes of the job listen, the lowest first, at most 256: as
 	// of now in job/get, elsewhere as the last job/get has found them. Absent where nobody
@@ -521,8 +522,8 @@ type ShellCommand struct {
 	CommandID int64 `json:"commandId"`
 	// Its text; absent where the shell did not tell it.
 	Command *string `json:"command,omitempty"`
-	// Whether command is cut at its end, because the message would have been longer than
-	// maxMessageBytes. Absent: false.
+	// Whether command is cut at its end: because the message would have been longer than
+	// maxMessageBytes; in an outcome, at 4096 bytes. Absent: false.
 	Truncated *bool `json:"truncated,omitempty"`
 	// How it came to the shell.
 	Origin CommandOrigin `json:"origin"`
@@ -1024,6 +1025,11 @@ type Outcome struct {
 	Index *int64 `json:"index"`
 	// What made the condition hold; absent where there is nothing to tell.
 	Match *Match `json:"match,omitempty"`
+	// Reason command: the command that the condition is about, as job/history has it: its
+	// exit status, its directory, and where its output stands. Absent where it was never
+	// begun, and where it is not kept any more; absent in job/exec for the command's own
+	// end, which the result itself tells.
+	Command *ShellCommand `json:"command,omitempty"`
 	// Format screen: what the terminal shows; where a pattern on the screen has ended the
 	// wait, when it matched.
 	Screen *OutcomeScreen `json:"screen,omitempty"`
@@ -1042,8 +1048,9 @@ type EnvGetParams struct {
 	// Which variable.
 	Name string `json:"name"`
 	// Of the job with this handle or name: as it was started; of a shell with integration,
-	// while it lives, as it is now. While that runs a command it is shellBusy. Default: of
-	// all later starts.
+	// while it lives, as it is now. While that runs a command, and where it has not answered
+	// within 10 seconds, it is shellBusy; where another program has taken its place nobody
+	// can know, and it is shellIntegrationUnavailable. Default: of all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1092,8 +1099,9 @@ type LoginReport struct {
 // EnvListParams: Of what.
 type EnvListParams struct {
 	// Of the job with this handle or name: as it was started; of a shell with integration,
-	// while it lives, as it is now. While that runs a command it is shellBusy. Default: of
-	// all later starts.
+	// while it lives, as it is now. While that runs a command, and where it has not answered
+	// within 10 seconds, it is shellBusy; where another program has taken its place nobody
+	// can know, and it is shellIntegrationUnavailable. Default: of all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1132,9 +1140,10 @@ type EnvSetParams struct {
 	// Default false.
 	Secret *bool `json:"secret,omitempty"`
 	// For the job with this handle or name, a shell with integration; while it runs a
-	// command it is shellBusy. For any other job it is unsupported, since no system lets the
-	// environment of a program that runs be changed from outside: start another job with
-	// env, or type an assignment into its shell. Default: for all later starts.
+	// command, and where it has not answered within 10 seconds, it is shellBusy. For any
+	// other job it is unsupported, since no system lets the environment of a program that
+	// runs be changed from outside: start another job with env, or type an assignment into
+	// its shell. Default: for all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1171,9 +1180,10 @@ type EnvUnsetParams struct {
 	// Which variable. PWD cannot be unset.
 	Name string `json:"name"`
 	// For the job with this handle or name, a shell with integration; while it runs a
-	// command it is shellBusy. For any other job it is unsupported, since no system lets the
-	// environment of a program that runs be changed from outside: start another job with
-	// env, or type an assignment into its shell. Default: for all later starts.
+	// command, and where it has not answered within 10 seconds, it is shellBusy. For any
+	// other job it is unsupported, since no system lets the environment of a program that
+	// runs be changed from outside: start another job with env, or type an assignment into
+	// its shell. Default: for all later starts.
 	Handle json.RawMessage `json:"handle,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
@@ -1335,8 +1345,22 @@ type InternalErrorData struct {
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
-// CanceledData: The request was withdrawn by $/cancelRequest, or an interrupt key that
-// was sent after it has dropped its input. Effects already taken stay.
+// CommandState: What has become of a command of job/exec whose request was cancelled, or
+// that was interrupted before it began. dropped: it never runs. running: it goes on;
+// await its end with the condition command. interrupted: it had begun, or its shell had
+// it already, and it is interrupted as by job/signal INT; job/commandFinished and
+// job/history tell how it has ended.
+type CommandState string
+
+// The values of CommandState.
+const (
+	CommandStateDropped     CommandState = "dropped"
+	CommandStateRunning     CommandState = "running"
+	CommandStateInterrupted CommandState = "interrupted"
+)
+
+// CanceledData: The request was withdrawn by $/cancelRequest, or an interrupt that was
+// sent after it has dropped its input or its command. Effects already taken stay.
 type CanceledData struct {
 	// The kind.
 	Kind string `json:"kind"`
@@ -1346,6 +1370,11 @@ type CanceledData struct {
 	Outcome *Outcome `json:"outcome,omitempty"`
 	// How many bytes of input the kernel had taken; absent where none was to be written.
 	BytesWritten *int64 `json:"bytesWritten,omitempty"`
+	// The command of a job/exec; absent in other requests, and where it had no number yet,
+	// since somebody was being asked about it: then it never runs.
+	CommandID *int64 `json:"commandId,omitempty"`
+	// What has become of that command; absent where commandId is.
+	Command *CommandState `json:"command,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
@@ -2379,18 +2408,18 @@ type JobExecResult struct {
 	Output string `json:"output"`
 	// What of output was left out; absent if nothing was.
 	Truncated *Truncated `json:"truncated,omitempty"`
-	// The command's exit status; null while it runs, and where the shell has ended without
-	// telling one.
+	// The command's exit status; null while it runs, and where the shell has ended, or was
+	// replaced, without telling one.
 	ExitCode *int64 `json:"exitCode"`
 	// The shell's directory when the command had ended; absent where it has not, or the
-	// shell has ended with it.
+	// shell has ended or was replaced with it.
 	Cwd *string `json:"cwd,omitempty"`
 	// Milliseconds from when the shell began the command to its end, or to the answer where
 	// it runs on; 0 where it was not begun.
 	DurationMs int64 `json:"durationMs"`
 	// Names the command: for the condition command, job/history and job/commandFinished.
 	CommandID int64 `json:"commandId"`
-	// Whether the command has ended, its shell has, or it will never run.
+	// Whether the command has ended, its shell has or was replaced, or it will never run.
 	Finished bool `json:"finished"`
 	// Whether the command still waits in line for the shell, which has not begun it. Absent:
 	// false.
@@ -2398,6 +2427,10 @@ type JobExecResult struct {
 	// Whether the command was interrupted, or taken out of line, because timeoutMs had
 	// passed. Absent: false.
 	Interrupted *bool `json:"interrupted,omitempty"`
+	// Whether the command has ended because another program has taken the shell's place
+	// (exec): the job is that program now, and has no shell integration any more. Absent:
+	// false.
+	Replaced *bool `json:"replaced,omitempty"`
 	// Where output stands in the stream pty, in raw bytes; of a command that runs on, as far
 	// as it had come. Absent where it was not begun.
 	Range *OutputRange `json:"range,omitempty"`
@@ -3412,18 +3445,21 @@ type JobStartedParams struct {
 // Change: What has changed. status: a signal stopped the leader, or it goes on. title,
 // cwd, bell: what the program told its terminal. size: the terminal's, by job/resize.
 // foreground: what runs in the terminal's foreground. outputFile: an output file cannot
-// be written any more. Clients should ignore names that they do not know.
+// be written any more. shellIntegration: another program has taken the place of the
+// shell, whose commands could be told apart. Clients should ignore names that they do not
+// know.
 type Change string
 
 // The values of Change.
 const (
-	ChangeStatus     Change = "status"
-	ChangeTitle      Change = "title"
-	ChangeCwd        Change = "cwd"
-	ChangeBell       Change = "bell"
-	ChangeSize       Change = "size"
-	ChangeForeground Change = "foreground"
-	ChangeOutputFile Change = "outputFile"
+	ChangeStatus           Change = "status"
+	ChangeTitle            Change = "title"
+	ChangeCwd              Change = "cwd"
+	ChangeBell             Change = "bell"
+	ChangeSize             Change = "size"
+	ChangeForeground       Change = "foreground"
+	ChangeOutputFile       Change = "outputFile"
+	ChangeShellIntegration Change = "shellIntegration"
 )
 
 // Size: The size of a terminal.
@@ -3462,6 +3498,9 @@ type JobStateChangedParams struct {
 	Foreground Nullable[Process] `json:"foreground,omitzero"`
 	// Which output file cannot be written, and why; there where changed names outputFile.
 	OutputFileError *OutputFileError `json:"outputFileError,omitempty"`
+	// The family of the shell where the job has shell integration, as in JobInfo; null: it
+	// has none any more.
+	ShellIntegration Nullable[string] `json:"shellIntegration,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

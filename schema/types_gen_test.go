@@ -92,6 +92,7 @@ var generatedTypes = map[string]any{
 	"errors#/$defs/methodNotFoundData":              *new(MethodNotFoundData),
 	"errors#/$defs/invalidParamsData":               *new(InvalidParamsData),
 	"errors#/$defs/internalErrorData":               *new(InternalErrorData),
+	"errors#/$defs/commandState":                    *new(CommandState),
 	"errors#/$defs/canceledData":                    *new(CanceledData),
 	"errors#/$defs/notInitializedData":              *new(NotInitializedData),
 	"errors#/$defs/jobNotFoundData":                 *new(JobNotFoundData),

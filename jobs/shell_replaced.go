@@ -1,0 +1,162 @@
+package jobs
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+
+	"shelld/jobs/internal/proc"
+)
+
+// A shell that is replaced by another program (exec) says so to nobody: the command that has
+// brought that about just does not end. What a process executes the system tells (proc.Image).
+// There is no event for a change of that, so that it is looked at while a command runs: when
+// output or input has come, and then ever more slowly, as by looks for input (waiting.go). A
+// request that concerns the shell looks at once.
+
+// imageAfter is when looks follow the beginning of a command, and its output and input. Most
+// commands have ended before the first one, and a program that has taken the shell's place only
+// to end again is told by its end.
+var imageAfter = []time.Duration{15 * time.Millisecond, 45 * time.Millisecond, 105 * time.Millisecond, 225 * time.Millisecond}
+
+const (
+	// imageAgain is when it is looked again, at first, where the shell's last words were not read yet.
+	imageAgain = time.Millisecond
+
+	// mostUnread is far more than a terminal holds.
+	mostUnread = 256 << 10
+)
+
+// imageUnknown stands for what a process executes where the system does not tell it. Nothing is
+// said of that.
+const imageUnknown = "?"
+
+// An imageLook is what the job's turns know of these looks.
+type imageLook struct {
+	at    time.Time // the next one; zero: none is to come
+	of    activity  // when at was set
+	under bool      // the last one has not ended
+
+	other bool      // another program was seen
+	since time.Time // when it was, first
+	seen  int64     // where output ended then
+}
+
+// An imageMsg is what the leader was seen to execute.
+type imageMsg struct {
+	image string
+	err   error
+}
+
+func (imageMsg) message() {}
+
+func imageOf(pid int) string {
+	if image, err := proc.Image(pid); err == nil {
+		return image
+	}
+	return imageUnknown
+}
+
+// mayBeReplaced says whether a shell does something that may put another program in its place, or
+// is known to have done so and not left.
+func (s *shellWatch) mayBeReplaced() bool {
+	if s.look.other {
+		return s.phase != shellGone
+	}
+	return s.image != "" && s.image != imageUnknown && (s.phase == shellRunning || s.handing())
+}
+
+// reviewReplaced looks whether the shell is still there, where it is time for that.
+func (j *Job) reviewReplaced(now time.Time) {
+	s := j.shell
+	if !s.mayBeReplaced() {
+		s.look.at = time.Time{}
+		return
+	}
+	// Output without end must not put the look off for ever.
+	if a := j.activity(); s.look.at.IsZero() || a != s.look.of {
+		s.look.of, s.look.at = a, earliest(s.look.at, now.Add(imageAfter[0]))
+	}
+	if s.look.under || now.Before(s.look.at) {
+		return
+	}
+	s.look.under = true
+	pid := j.info.PID
+	j.loops.Go(func() { // /proc may keep it waiting
+		image, err := proc.Image(pid)
+		j.post(imageMsg{image, err})
+	})
+}
+
+// imageDue is when the next look is to begin; zero: when something has happened.
+func (j *Job) imageDue() (t time.Time) {
+	if j.shell != nil && !j.shell.look.under {
+		t = j.shell.look.at
+	}
+	return t
+}
+
+func (j *Job) onImage(m imageMsg) {
+	s, now := j.shell, time.Now()
+	s.look.under = false
+	if s.phase == shellGone || j.st.exit != nil || j.takeImage(m.image, m.err) {
+		return
+	}
+	active := j.activeAt()
+	if s.current != nil {
+		active = latest(active, s.current.StartedAt)
+	}
+	if s.look.at = nextOf(imageAfter, active, now); s.look.at.IsZero() {
+		s.look.at = now.Add(min(max(now.Sub(active)/4, slowLook), slowestLook))
+	}
+}
+
+// shellReplaced looks whether the shell's process executes another program by now.
+func (j *Job) shellReplaced() bool {
+	s := j.shell
+	if s.phase == shellGone || s.image == "" {
+		return s.phase == shellGone
+	}
+	return j.takeImage(proc.Image(j.info.PID))
+}
+
+// takeImage takes what the shell's process executes, and says whether that is another program. It
+// is left as soon as all that the shell has said before is known. What nobody may look at any more
+// is one that runs with other rights (sudo).
+func (j *Job) takeImage(image string, err error) bool {
+	s := j.shell
+	if s.image == imageUnknown || err == nil && image == s.image || err != nil && !errors.Is(err, fs.ErrPermission) {
+		return false
+	}
+	s.why = "another program has taken the place of its shell (exec), and has no integration"
+	if j.heardOut() {
+		j.leaveReplaced()
+	} else {
+		now := time.Now()
+		s.look.at = now.Add(min(max(now.Sub(s.look.since)/4, imageAgain), slowestLook)) // nobody may read what it writes
+	}
+	return true
+}
+
+// leaveReplaced tells that the shell is not there any more.
+func (j *Job) leaveReplaced() {
+	s := j.shell
+	s.replaced = true
+	s.cwd = "" // What was told of it is as it was; the new program may tell more.
+	j.info.Integration = ""
+	j.changed.Add(Changed{What: ChangeIntegration})
+	j.mail.poke() // This turn may have told already what has changed.
+	j.shellLeft(s.why, func() *Error { return j.noIntegration(s.why) })
+}
+
+// heardOut says whether all has been taken up that the shell has said before another program took
+// its place: which command has begun, above all. Of a program that writes without end the shell's
+// words come first.
+func (j *Job) heardOut() bool {
+	l, st := &j.shell.look, j.streams[0]
+	if !l.other {
+		l.other, l.since, l.seen = true, time.Now(), st.spool.End()
+	}
+	read := st.src.Idle() || st.spool.End() >= l.seen+mostUnread
+	return read && !j.shell.hasMarks()
+}
