@@ -35,6 +35,7 @@ var aparts = []apart{
 		"fish": {out: "> echo a\na\n> begin\n-> echo b\nb\n> end begin\n"}}},
 	{row: "what is traced", why: asEval, alone: map[string]want{"fish": {out: "> echo traced\ntraced\n"}}},
 	{row: "set +x", why: asEval, alone: map[string]want{"fish": {out: "> set -e fish_trace\n"}}},
+	{row: "what it writes", why: asEval, alone: map[string]want{"zsh": {out: "dbg\nxdbg\ndbg\n", exit: 2}}},
 	{row: "PS2 and PS4", why: asEval, alone: map[string]want{"bash": {out: "trace echo t\nt\n"}}},
 	{row: "set +v", why: asEval, alone: map[string]want{"bash": {out: "set +v\n"}, "zsh": {out: "set +v\n"}}},
 	{row: "a space that does not break", why: asEval, alone: map[string]want{"fish": {out: "fish: Unknown command: echo\u00a0a\n", exit: 127}}},
@@ -47,7 +48,6 @@ var aparts = []apart{
 	{row: "a brace that is open", why: asEval, alone: map[string]want{"fish": {out: "fish: Missing end to balance this begin\n\n", exit: 123}}},
 
 	{row: "set -v", why: asHook, alone: map[string]want{"bash": {}}},
-	{row: "a trap for DEBUG", why: asHook, alone: map[string]want{"bash": {}}},
 	{row: "a hook that writes", why: asHook, alone: map[string]want{"bash": {}}},
 	{row: "an array of hooks", why: asHook, alone: map[string]want{"bash": {}}},
 
