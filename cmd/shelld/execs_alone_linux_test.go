@@ -23,35 +23,30 @@ func TestExecTableAlone(t *testing.T) {
 			p := startPlain(t, base, shell, nastyFiles)
 			cwd, same, different := p.home, 0, 0
 			for _, n := range nasties() {
-				a, known := apartOf(n, shell)
 				if n.not[shell] != "" {
 					continue
 				}
-				put := strings.NewReplacer("HOME", p.home).Replace
 				if n.cwd != "" {
-					cwd = put(n.cwd)
+					cwd = strings.ReplaceAll(n.cwd, "HOME", p.home)
 				}
+				a, known := apartOf(n, shell)
 				if slices.Contains(a.skip, shell) {
 					t.Logf("not typed: %s: %s", n.name, a.why)
 					continue
 				}
-				run := p.run
-				if slices.Contains(n.whole, shell) {
-					run = p.whole
-				}
-				command, w := n.of(shell)
-				got := run(put(command))
-				wrong := w.with(put).wrong(got, cwd)
+				got := p.row(n)
+				_, w := n.of(shell)
+				wrong := w.at(p.home).wrong(got, cwd)
 				switch {
 				case !known && wrong != "":
-					t.Errorf("%s: %.300q: %s\n%v", n.name, put(command), wrong, got)
+					t.Errorf("%s: %s\n%v", n.name, wrong, got)
 				case !known:
 					same++
 				case wrong == "":
-					t.Errorf("%s: %.300q is no longer different: take it out of aparts", n.name, put(command))
+					t.Errorf("%s is no longer different: take it out of aparts", n.name)
 				default:
-					if wrong := a.alone[shell].with(put).wrong(got, cwd); wrong != "" {
-						t.Errorf("%s: %.300q is different, but not as it was: %s\n%v", n.name, put(command), wrong, got)
+					if wrong := a.alone[shell].at(p.home).wrong(got, cwd); wrong != "" {
+						t.Errorf("%s is different, but not as it was: %s\n%v", n.name, wrong, got)
 					}
 					t.Logf("different: %s: %s", n.name, a.why)
 					different++
@@ -61,6 +56,17 @@ func TestExecTableAlone(t *testing.T) {
 			t.Logf("%d commands as in the plain shell, %d different", same, different)
 		})
 	}
+}
+
+// row types a row of the table.
+func (p *plainShell) row(n nasty) executed {
+	p.t.Helper()
+	command, _ := n.of(p.name)
+	command = strings.ReplaceAll(command, "HOME", p.home)
+	if slices.Contains(n.whole, p.name) {
+		return p.whole(command)
+	}
+	return p.run(command)
 }
 
 // apartOf finds what is known of a row in one shell.

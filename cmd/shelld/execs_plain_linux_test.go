@@ -18,13 +18,13 @@ import (
 )
 
 // A plainShell is an interactive shell on a terminal, without us: what is typed there is what
-// job/exec is held against. It has two functions of its own and nothing else.
+// job/exec is held against. All that it has beside its own is what tells the status.
 //
 // bash and zsh read their lines without a line editor, from a terminal that does not echo, so that
 // nothing but prompts and output is in the stream. What stands around the output is seen from the
-// line that asks for the status: it is typed until two answers in a row have the same before them,
-// and that is the prompt, with all that hooks and options print around it. So prompts may be
-// changed at will. fish has no such mode; its events say where a line begins and ends.
+// line that asks for the status: that is typed until two answers in a row have the same before them,
+// which is the prompt, with all that hooks and options print around it. So commands may change
+// prompts and hooks at will. fish has no such mode; its events say where a command begins and ends.
 type plainShell struct {
 	t      *testing.T
 	name   string
@@ -42,7 +42,7 @@ const (
 
 	plainBegin, plainEnd = "\x1e{", "}\x1e"
 
-	plainPrompt = "\x1f>\x1f"
+	plainPrompt = "\x1f>\x1f" // until a command sets another
 
 	plainPosix = `PS1=$'\x1f>\x1f' PS2=
 __plain() { { builtin set -- $?; builtin printf '\036{%s;%s}\036' "$1" "$PWD" >/dev/tty; return $1; } 2>/dev/null; }
@@ -52,7 +52,7 @@ __plain() { { builtin set -- $?; builtin printf '\036{%s;%s}\036' "$1" "$PWD" >/
 function fish_title; end
 function __plain_begin --on-event fish_preexec; builtin printf '\x1e{}\x1e' >/dev/tty; end
 function __plain_end --on-event fish_postexec; set -l s $status; builtin printf '\x1e{%s;%s}\x1e' $s "$PWD" >/dev/tty; end
-function __plain_key; builtin commandline -r -- (string collect -N <` + "HOME/.typed" + `); builtin commandline -f execute; end
+function __plain_key; builtin commandline -r -- (string collect -N <"HOME/.typed"); builtin commandline -f execute; end
 for mode in default insert; bind -M $mode \e\[9~ __plain_key; end
 `
 	plainKey = "\x1b[9~"
@@ -125,11 +125,14 @@ func plainTerminal(t *testing.T) (master, slave *os.File) {
 		}
 		return errors.Join(unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0), unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
 	})
-	slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	// Go would have reads of the shell's give up as well.
+	path := "/dev/pts/" + strconv.Itoa(number)
+	fd, err := unix.Open(path, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		t.Fatal(err)
+		_ = master.Close()
+		t.Fatal(path, err)
 	}
-	return master, slave
+	return master, os.NewFile(uintptr(fd), path)
 }
 
 // plainControl does something with a terminal that leaves it able to give up reads.
@@ -297,7 +300,7 @@ func (p *plainShell) whole(command string) executed {
 		if err := os.WriteFile(filepath.Join(p.home, ".whole"), []byte(command), 0o600); err != nil {
 			p.t.Fatal(err)
 		}
-		return p.runFish("eval (string collect -N <" + p.home + "/.whole)")
+		return p.runFish(`eval (string collect -N <"` + p.home + `/.whole")`)
 	}
 	one := &plainShell{t: p.t, name: p.name, home: p.home}
 	one.open(p.name, "-i", "-c", command)
