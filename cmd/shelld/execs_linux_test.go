@@ -15,8 +15,9 @@ import (
 	"shelld/schema"
 )
 
-// The tests of job/exec drive the binary as any client does, and hold what it answers against
-// tables (execs_table_linux_test.go), against the same shell without us (execs_random_linux_test.go),
+// The tests of job/exec drive the binary as any client does, and hold what it answers against a
+// table (execs_table_linux_test.go), which is itself held against what comes where nobody but a person
+// types (execs_alone_linux_test.go), against the same script in the shell alone (execs_random_linux_test.go),
 // and in spite of prompts and of programs that pretend to be the shell (execs_prompts_linux_test.go).
 
 // execShells are those that have the integration.

@@ -1,7 +1,8 @@
 # Read by an interactive bash in place of the user's own file, which is read at the end. All
 # functions are defined before that, so that no alias of the user's is in them; hooks
 # restore $?, and set the options that they need for themselves alone (local -). They are called
-# as { … } 2>/dev/null, where their trace goes; 9 is then what 2 is outside.
+# as { … } 2>/dev/null, where their trace goes; 9 is then what 2 is outside. What a DEBUG trap writes
+# for the hook that ends a command is no output of the command.
 
 if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is made to read ENV
 	set +o posix
@@ -19,7 +20,7 @@ declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a
 declare -g +x __shelld_h=''                       # the line of ours that runs
 declare -g +x __shelld_k=''                       # the number of the next line of history
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
-declare -g +x __shelld_e='{ __shelld_ended; } 2>/dev/null' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
+declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
 declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
 
