@@ -60,15 +60,16 @@ const (
 // A payload is what stands between the nonce and the end of a mark:
 //
 //	R                     ready
-//	L;LINE                loaded; LINE is 1 where a trigger line follows that is to be taken away
+//	L;LINE;AGAIN          loaded; LINE is 1 where a trigger line follows that is to be taken away,
+//	                      AGAIN where the editor has erased the prompt's line and draws it again
 //	B;OURS;TEXT           began; OURS is 1 where it came through the FIFO
 //	E;EXIT;CWD;TEXT       ended
 //	e;EXIT;CWD            ended; the directory is as it is, up to the end
-//	H;EXIT                hidden code has run
+//	H;EXIT;AGAIN          hidden code has run
 //	M                     more of a line is read
 //
 // parse tells what one says; ok is false for one that the hooks never write.
-func parse(payload []byte) (m Mark, line, ok bool) {
+func parse(payload []byte) (m Mark, to redraw, ok bool) {
 	fields := bytes.Split(payload, []byte{';'})
 	field := func(i int) string {
 		if i < len(fields) {
@@ -83,12 +84,13 @@ func parse(payload []byte) (m Mark, line, ok bool) {
 		m.Kind = More
 	case "L":
 		m.Kind = Loaded
+		to.line, to.prompt = field(1) == "1", field(2) == "1"
 	case "B":
 		m.Kind, m.Ours, m.Text = Began, field(1) == "1", field(2)
 	case "E", "e", "H":
 		exit, err := strconv.Atoi(field(1))
 		if err != nil {
-			return m, false, false
+			return m, to, false
 		}
 		m.Kind, m.Exit, m.Cwd, m.Text = Ended, exit, field(2), field(3)
 		switch payload[0] {
@@ -96,12 +98,16 @@ func parse(payload []byte) (m Mark, line, ok bool) {
 			m.Cwd, m.Text = string(bytes.Join(fields[min(2, len(fields)):], []byte{';'})), ""
 		case 'H':
 			m.Kind, m.Cwd, m.Text = Ran, "", ""
+			to.prompt = field(2) == "1"
 		}
 	default:
-		return m, false, false
+		return m, to, false
 	}
-	return m, m.Kind == Loaded && field(1) == "1", true
+	return m, to, true
 }
+
+// redraw is what the editor draws behind a mark, and nobody is to see.
+type redraw struct{ line, prompt bool }
 
 // unescape turns %XX back into the bytes that it stands for. What is no such escape stays.
 func unescape(p []byte) string {

@@ -177,6 +177,43 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// TestHistoryFile holds that bash writes nothing of ours down, however and whenever it writes, and
+// that what the user says of it stays as it is.
+func TestHistoryFile(t *testing.T) {
+	users := map[string]string{
+		"":                "",
+		"what is ignored": "HISTIGNORE='ls*:x y'\n",
+		"exported":        "export HISTIGNORE='&' HISTCONTROL=ignoreboth:erasedups\n",
+		"at each prompt":  "PROMPT_COMMAND='history -a'\n",
+		"read anew":       "shopt -s histappend\nPROMPT_COMMAND='history -a; history -c; history -r'\n",
+	}
+	for name, rc := range users {
+		for _, last := range []string{"exit", "exec true", "exec sh -c 'exit 0'", "(:); exit", "history -a; exec true", "history -w; kill -9 $$"} {
+			t.Run(name+", "+last, func(t *testing.T) {
+				s := start(t, Bash, setup{files: map[string]string{".bashrc": rc}})
+				says := "declare -p HISTIGNORE 2>/dev/null; echo ${HISTIGNORE-none}; compgen -e HISTIGNORE; history -s kept"
+				s.typed(says + "\r")
+				before := s.end(s.await(Began))
+				s.run("echo ours")
+				got := s.run("(:); history; " + says)
+				if typed := before.out[strings.LastIndexByte(before.out, '\r')+1:]; !strings.HasSuffix(got.out, typed) {
+					t.Errorf("it is %q, and was %q", got.out, typed)
+				} else if strings.Contains(got.out, "ours") || strings.Contains(got.out, "__shelld") {
+					t.Errorf("history tells %q", got.out)
+				}
+				s.typed("echo typed \r")
+				s.end(s.await(Began))
+				s.leave(last)
+				text, err := os.ReadFile(filepath.Join(s.home, ".bash_history"))
+				s.must(err)
+				if got := string(text); strings.Contains(got, "ours") || strings.Contains(got, "__shelld") || strings.Contains(got, last) || !strings.Contains(got, "kept\necho typed \n") {
+					t.Errorf("%q", got)
+				}
+			})
+		}
+	}
+}
+
 // TestEnvironment sets, removes and lists variables without a command.
 func TestEnvironment(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh, Fish} {
