@@ -9,12 +9,13 @@ import (
 type Kind byte
 
 const (
-	Ready  Kind = iota + 1 // the shell reads a line now, and keys may be typed
-	Loaded                 // what was in the FIFO has been read, and is about to run
-	Began                  // a command line is about to run: its output begins here
-	Ended                  // it has ended: its output ends here
-	Ran                    // hidden code has run; Exit is its status
-	More                   // bash, zsh: the shell reads the rest of a line that is not whole: type Drop() first
+	Ready   Kind = iota + 1 // the shell reads a line now, and keys may be typed
+	Loaded                  // what was in the FIFO has been read, and is about to run
+	Began                   // a command line is about to run: its output begins here
+	Ended                   // it has ended: its output ends here
+	Ran                     // hidden code has run; Exit is its status
+	Dropped                 // what was loaded does not run: it was interrupted before
+	More                    // bash, zsh: the shell reads the rest of a line that is not whole: type Drop() first
 )
 
 func (k Kind) String() string {
@@ -29,6 +30,8 @@ func (k Kind) String() string {
 		return "ended"
 	case Ran:
 		return "ran"
+	case Dropped:
+		return "dropped"
 	case More:
 		return "more"
 	}
@@ -66,6 +69,7 @@ const (
 //	E;EXIT;CWD;TEXT       ended
 //	e;EXIT;CWD            ended; the directory is as it is, up to the end
 //	H;EXIT;AGAIN          hidden code has run
+//	D                     fish: the line is dropped; the others tell E, without B before
 //	M                     more of a line is read
 //
 // parse tells what one says; ok is false for one that the hooks never write.
@@ -82,6 +86,8 @@ func parse(payload []byte) (m Mark, to redraw, ok bool) {
 		m.Kind = Ready
 	case "M":
 		m.Kind = More
+	case "D":
+		m.Kind = Dropped
 	case "L":
 		m.Kind = Loaded
 		to.line, to.prompt = field(1) == "1", field(2) == "1"

@@ -29,6 +29,7 @@ type Reader struct {
 	// From a Loaded that a trigger line follows until Began, output is kept here.
 	loading bool
 	region  []byte
+	loaded  bool // between Loaded and Began
 
 	// What stands directly behind the prompt is kept in region while it may be the erasing of
 	// the line for a key of ours; from the mark of such a key on, all until the prompt stands again.
@@ -190,17 +191,25 @@ func (r *Reader) mark(payload []byte) {
 		if r.running {
 			return
 		}
-		r.loading = to.line
+		r.loading, r.loaded = to.line, true
 	case Began:
-		if r.loading {
-			r.region = cutEcho(r.region)
-			r.release()
-		}
+		r.begin()
 		r.running, r.ours = true, m.Ours
-	case Ended:
-		// Several places tell it, so that one that a user has overwritten is not missed.
-		if !r.running {
+	case Dropped:
+		if !r.loaded {
 			return
+		}
+		r.begin()
+	case Ended:
+		// Several places tell it, so that one that a user has overwritten is not missed. The one in the
+		// prompt comes with each.
+		if !r.running && (!r.loaded || payload[0] == 'e') {
+			return
+		}
+		if !r.running {
+			r.begin()
+			m = Mark{Kind: Dropped}
+			break
 		}
 		m.Ours, r.running = r.ours, false
 		if payload[0] == 'e' && strings.ContainsAny(m.Cwd, `\^`) {
@@ -210,6 +219,15 @@ func (r *Reader) mark(payload []byte) {
 	}
 	m.At = len(r.out)
 	r.marks = append(r.marks, m)
+}
+
+// begin takes the line that was loaded as over: it runs, or never will.
+func (r *Reader) begin() {
+	if r.loading {
+		r.region = cutEcho(r.region)
+		r.release()
+	}
+	r.loaded = false
 }
 
 // redrawn takes away what an editor does to the prompt for a key of ours, where nothing has been

@@ -110,6 +110,15 @@ var readings = []struct {
 		name: "erased for a key of somebody else's", in: "$ " + marked("R") + "\r\x1b[K\x1b[B" + marked("R") + "\r\x1b[" + marked("L;0"),
 		out: "$ \r\x1b[K\x1b[B\r\x1b[", marks: []Mark{{Kind: Ready, At: 2}, {Kind: Ready, At: 9}, {Kind: Loaded, At: 12}},
 	},
+	{
+		name: "a line that is interrupted before it begins", in: marked("R") + marked("L;1") + ` \builtin eval "$__shelld_c"` + "^C\r\n" + marked("E;130;/") + "$ " + marked("R") + marked("L;0") + "ls^C" + marked("e;130;/") + marked("E;130;/") + marked("E;130;/"),
+		out:   "^C\r\n$ ls^C",
+		marks: []Mark{{Kind: Ready}, {Kind: Loaded}, {Kind: Dropped, At: 4}, {Kind: Ready, At: 6}, {Kind: Loaded, At: 6}, {Kind: Dropped, At: 10}},
+	},
+	{
+		name: "a line that fish has dropped", in: marked("D") + marked("L;1") + ` set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"` + "^C" + marked("D") + "\r\n" + marked("R"),
+		out: "^C\r\n", marks: []Mark{{Kind: Loaded}, {Kind: Dropped, At: 2}, {Kind: Ready, At: 4}},
+	},
 	{name: "the marks of others", in: "\x1b]633;A\a\x1b]133;C\a\x1b]633;shelld;R\a", out: "\x1b]633;A\a\x1b]133;C\a\x1b]633;shelld;R\a"},
 	{name: "another nonce", in: strings.ReplaceAll(marked("R"), "f;", "e;"), out: strings.ReplaceAll(marked("R"), "f;", "e;")},
 	{name: "what no hook writes", in: "a" + marked("X") + marked("E;x;/") + marked("") + "b", out: "ab"},

@@ -293,6 +293,49 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestInterruptedPrompt interrupts fish while it draws its prompt, which ends the function that does:
+// that it reads a line is told all the same.
+func TestInterruptedPrompt(t *testing.T) {
+	s := start(t, Fish, setup{})
+	for range 30 {
+		s.begin("true")
+		s.await(Ended)
+		s.typed("\x03")
+		s.await(Ready)
+		if got := s.run("echo next"); got.out != "next\n" {
+			t.Fatalf("%+v", got)
+		}
+	}
+}
+
+// TestTitle holds that a title speaks of the command, and never of a line of ours.
+func TestTitle(t *testing.T) {
+	for name, c := range map[string]struct{ config, want string }{
+		"fish's own": {"", "\x1b]0;echo one; echo two "},
+		"a user's":   {"function fish_title; echo \"<$status $argv>\"; end\n", "\x1b]0;<3 echo one; echo two>\a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, Fish, setup{files: rc(Fish, c.config)})
+			s.run("sh -c 'exit 3'")
+			from := len(s.out)
+			s.run("echo one; echo two")
+			if got := string(s.out[from:]); !strings.Contains(got, c.want) {
+				t.Errorf("%q", got)
+			}
+			s.run("functions -e fish_title")
+			s.run("function fish_title; echo mine; end")
+			from = len(s.out)
+			s.run("true\ntrue")
+			if got := string(s.out[from:]); strings.Count(got, "\x1b]0;mine\a") != 2 {
+				t.Errorf("%q", got)
+			}
+			if strings.Contains(string(s.out), "\x1b]0; set") || strings.Contains(string(s.out), "]0;<0 set") {
+				t.Errorf("a title has a line of ours: %q", s.out)
+			}
+		})
+	}
+}
+
 // TestMore drops a line that is not whole, and one that is being looked for.
 func TestMore(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh} {
