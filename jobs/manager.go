@@ -120,6 +120,7 @@ type Manager struct {
 
 	ending   chan struct{} // closed by Shutdown: what the server runs for itself is over
 	versions shellVersions // that shells have told
+	swept    sync.Once     // of what killed servers have left of shells
 	searches searchSlots   // taken by each search that runs
 
 	confirms confirms
