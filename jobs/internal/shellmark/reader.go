@@ -225,6 +225,8 @@ func (r *Reader) mark(payload []byte) {
 func (r *Reader) begin() {
 	if r.loading {
 		r.region = cutEcho(r.region)
+	}
+	if r.loading || r.again {
 		r.release()
 	}
 	r.loaded = false
@@ -239,7 +241,7 @@ func (r *Reader) redrawn(kind Kind, to redraw) {
 		r.behind, r.again = false, true
 	case kind == Ready && r.again:
 		r.region, r.again = r.region[:0], false
-	case r.behind, r.again && !r.loading && (kind == Began || kind == More):
+	case r.behind, r.again && !r.loading && kind == More:
 		r.release()
 	}
 }

@@ -119,6 +119,11 @@ var readings = []struct {
 		name: "a line that fish has dropped", in: marked("D") + marked("L;1") + ` set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"` + "^C" + marked("D") + "\r\n" + marked("R"),
 		out: "^C\r\n", marks: []Mark{{Kind: Loaded}, {Kind: Dropped, At: 2}, {Kind: Ready, At: 4}},
 	},
+	{
+		name: "the same before the prompt stands again", in: "$ " + marked("R") + "\r\x1b[K" + marked("L;0;1") + "$ ^C\r\n" + marked("E;130;/") + "$ " + marked("R"),
+		out:   "$ \r\x1b[K$ ^C\r\n$ ",
+		marks: []Mark{{Kind: Ready, At: 2}, {Kind: Loaded, At: 2}, {Kind: Dropped, At: 12}, {Kind: Ready, At: 14}},
+	},
 	{name: "the marks of others", in: "\x1b]633;A\a\x1b]133;C\a\x1b]633;shelld;R\a", out: "\x1b]633;A\a\x1b]133;C\a\x1b]633;shelld;R\a"},
 	{name: "another nonce", in: strings.ReplaceAll(marked("R"), "f;", "e;"), out: strings.ReplaceAll(marked("R"), "f;", "e;")},
 	{name: "what no hook writes", in: "a" + marked("X") + marked("E;x;/") + marked("") + "b", out: "ab"},

@@ -38,6 +38,7 @@ function __shelld_trap
 end
 
 function __shelld_preexec --on-event fish_preexec
+    builtin functions -e __shelld_interrupted
     set -q __shelld_o; and return
     __shelld_tell "B;0;"(string escape --style=url -- (string sub -l 65536 -- "$argv[1]" | string collect))
 end
