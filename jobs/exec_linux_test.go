@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +100,52 @@ func TestExec(t *testing.T) {
 				t.Errorf("the stream has what nobody typed: %q", text)
 			}
 			t.Logf("%s", text)
+		})
+	}
+}
+
+// The prompt stands behind output without a line end, as where somebody types, whatever the
+// server does meanwhile.
+func TestExecKeepsAnUnendedLine(t *testing.T) {
+	m := startReal(t, Options{})
+	j := startShell(t, m, "bash", nil)
+	doExec(t, j, "PS1='one\ntwo> '")
+	doExec(t, j, "printf abc")
+	doExec(t, j, "PS1='$ '; printf def")
+	must(t, j.Variables())
+	doExec(t, j, "echo x; printf ghi")
+	must(t, j.Variables())
+	must(t, j.Variables())
+	doExec(t, j, "echo $((1 + 1)); :")
+	shown := lines(must(t, j.Screen(0)))
+	for _, want := range []string{"|abcone|two> PS1=", "|def$ echo x; printf ghi|x|ghi$ echo $((1 + 1)); :|2"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in %q", want, shown)
+		}
+	}
+}
+
+// What cannot be run is named in each shell's words, with where it is.
+func TestExecHint(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			j := startShell(t, m, name, nil)
+			path := filepath.Join(t.TempDir(), "no program")
+			if err := os.WriteFile(path, []byte("text\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for command, want := range map[string]Hint{
+				"/etc/passwd":           {Kind: CodePermissionDenied, Command: "/etc/passwd", Path: "/etc/passwd"},
+				"'" + path + "'":        {Kind: CodePermissionDenied, Command: path, Path: path},
+				"echo a; /etc/passwd x": {Kind: CodePermissionDenied, Command: "/etc/passwd", Path: "/etc/passwd"},
+				"no_such_program x":     {Kind: CodeCommandNotFound, Command: "no_such_program"},
+			} {
+				r, out := doExec(t, j, command)
+				if h := r.Hint; h == nil || h.Kind != want.Kind || h.Command != want.Command || h.Path != want.Path {
+					t.Errorf("%s: %+v, of %q", command, h, out)
+				}
+			}
 		})
 	}
 }

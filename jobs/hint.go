@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"regexp"
+	"strings"
 	"time"
 
 	"shelld/jobs/internal/proc"
@@ -14,10 +15,10 @@ import (
 const hintBytes = 4 << 10
 
 // The sentences with which POSIX shells say that a command is not there (status
-// 127) or cannot be run (126). The name is the first group, or the second.
+// 127) or cannot be run (126), and with which zsh and fish do. The name is one of the groups.
 var (
 	notFound = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:command )?not found\s*$|: (?:command not found|Unknown command): (\S+)\s*$`)
-	notRun   = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:cannot execute: )?(?:Permission denied|Is a directory)\s*$`)
+	notRun   = regexp.MustCompile(`(?m)(?:^|: )([^\n:]+): (?:cannot execute: )?(?:Permission denied|Is a directory)\s*$|: permission denied: (\S.*?)\s*$|: Unknown command\. '(.+)' exists but is not an executable file\.\s*$`)
 )
 
 // hintTime is how long at most the end of a job is held up to find out why a shell
@@ -55,10 +56,7 @@ func (j *Job) hintIn(words string, code int, dir string, mode Mode) *Hint {
 	if m == nil {
 		return nil
 	}
-	if m[1] == "" {
-		m[1] = m[2] // zsh and fish name it last
-	}
-	h := &Hint{Kind: kind, Command: m[1]}
+	h := &Hint{Kind: kind, Command: strings.Join(m[1:], "")} // one of them is not empty
 	env := j.spec.environ(mode, dir)
 	if kind == CodeCommandNotFound {
 		h.Suggestions = proc.Suggest(h.Command, env, j.mgr.commands.mayRun)

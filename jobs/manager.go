@@ -123,6 +123,7 @@ type Manager struct {
 
 	ending     chan struct{} // closed by Shutdown: what the server runs for itself is over
 	versions   shellVersions // that shells have told
+	swept      sync.Once     // of what killed servers have left of shells
 	searches   searchSlots   // taken by each search that runs
 	searchSeed maphash.Seed  // of searchKey: a cursor holds for one server
 

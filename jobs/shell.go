@@ -126,6 +126,8 @@ func (j *Job) takeMarks() {
 			j.shellEnded(m)
 		case shellmark.Ran:
 			j.shellRan(m.Exit)
+		case shellmark.Dropped:
+			j.shellDropped()
 		case shellmark.More:
 			j.shellMore()
 		}
@@ -160,7 +162,7 @@ func (j *Job) shellBegan(m placedMark) {
 		j.commandEnded(nil, "", m.at)
 	}
 	if s.phase == shellHanded && !m.Ours && s.loaded {
-		j.dropHanded(j.interruptedEarly)
+		j.shellDropped()
 	} else if s.handing() && !m.Ours {
 		s.owed = s.phase
 	}
@@ -178,6 +180,16 @@ func (j *Job) shellBegan(m placedMark) {
 	if s.running != nil {
 		j.execBegan(s.running)
 	}
+}
+
+// shellDropped takes it that what the shell has taken will not run.
+func (j *Job) shellDropped() {
+	s := j.shell
+	if s.phase != shellHanded || !s.loaded {
+		return
+	}
+	s.phase, s.loaded = shellBeginning, false
+	j.dropHanded(j.interruptedEarly)
 }
 
 // takeUp goes on with what was handed to the shell before a typed command began.

@@ -20,7 +20,8 @@ import (
 
 // shellFiles are what a shell is started with, and reads.
 type shellFiles struct {
-	dir   string // of the start-up files; removed as soon as they were read
+	dir   string   // of the start-up files; removed as soon as they were read
+	held  *os.File // the same, locked
 	read  *os.File
 	write *os.File
 	// scratch is memory that the shell writes to by a path.
@@ -31,7 +32,12 @@ type shellFiles struct {
 
 // forget removes the start-up files, which are read once and tell what marks look like.
 func (f *shellFiles) forget() {
-	f.once.Do(func() { _ = os.RemoveAll(f.dir) }) // Best effort: it is below the directory for such files.
+	f.once.Do(func() {
+		_ = os.RemoveAll(f.dir) // Best effort: the next server does it (sweepPlaces).
+		if f.held != nil {
+			_ = f.held.Close() // Nothing was written.
+		}
+	})
 }
 
 func (f *shellFiles) close() {
@@ -82,11 +88,11 @@ func dumb(env []string) bool {
 }
 
 func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
-	dir, err := os.MkdirTemp("", "shelld-shell-")
-	if err != nil {
+	m.swept.Do(func() { sweepPlaces(os.TempDir(), time.Now().Add(-placeTime)) })
+	f := &shellFiles{}
+	if err := f.makePlace(); err != nil {
 		return nil, err
 	}
-	f := &shellFiles{dir: dir}
 	path, err := f.open()
 	if err != nil {
 		f.close()
@@ -96,12 +102,12 @@ func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error
 	_, _ = rand.Read(random[:]) // It never fails.
 	nonce := hex.EncodeToString(random[:])
 	l := &shellLaunch{
-		Launch: shellmark.NewLaunch(kind, p.argv, p.env, shellmark.Place{Dir: dir, Commands: path, Scratch: f.scratchPath, Nonce: nonce}),
+		Launch: shellmark.NewLaunch(kind, p.argv, p.env, shellmark.Place{Dir: f.dir, Commands: path, Scratch: f.scratchPath, Nonce: nonce}),
 		watch:  &shellWatch{kind: kind, files: f, feed: make(chan []byte, 2), secrets: map[string]bool{}},
 		reader: shellmark.NewReader(nonce),
 	}
 	for name, text := range l.Files {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(f.dir, name), text, 0o600); err != nil {
 			f.close()
 			return nil, err
 		}

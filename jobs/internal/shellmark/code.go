@@ -73,7 +73,11 @@ func whole(line string) bool {
 	if strings.ContainsAny(line, "!#^()`") || strings.Contains(line, "<<") {
 		return false
 	}
-	if end := strings.TrimRight(line, " \t"); strings.ContainsAny(end[len(end)-1:], "&|\\") {
+	end := strings.TrimRight(line, " \t")
+	if background, is := strings.CutSuffix(end, "&"); is {
+		end = strings.TrimRight(background, " \t") // in an eval, jobs would count from %2
+	}
+	if end == "" || strings.ContainsAny(end[len(end)-1:], "&|\\") {
 		return false
 	}
 	return !slices.ContainsFunc(strings.Fields(line), func(word string) bool { return reserved[word] })

@@ -26,7 +26,13 @@
 // A line that a shell certainly reads as a whole and as it stands becomes the edited line. For
 // any other, the edited line is an eval of a variable, so that what is incomplete is an
 // error and not a question for the rest; the hooks print the command's own text, and the
-// Reader takes away the echo of that line. Neither gets into the shell's history.
+// Reader takes away the echo of that line. Neither gets into the shell's history, but
+// in bash where HISTIGNORE is read-only.
+//
+// readline erases the prompt's line for a key that runs a function, and draws the prompt again: of that
+// the Reader takes away both, where nothing was typed, since the end of some output may stand there.
+//
+// Dropped comes in place of Began where an interrupt has come before.
 //
 // What is not exact:
 //

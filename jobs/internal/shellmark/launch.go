@@ -25,6 +25,9 @@ const (
 // triggerLines are what becomes the edited line where the command itself cannot.
 var triggerLines = []string{`for __shelld_i in 1; do \builtin eval "$__shelld_c"; done`, `set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"`, `\builtin eval "$__shelld_c"`}
 
+// FileNames are all that Files of a Launch can have.
+var FileNames = []string{"bashrc", ".zshenv", "init.fish"}
+
 // A Launch says how to start a shell with the integration.
 type Launch struct {
 	Argv  []string          // in place of the given one

@@ -9,12 +9,13 @@ import (
 type Kind byte
 
 const (
-	Ready  Kind = iota + 1 // the shell reads a line now, and keys may be typed
-	Loaded                 // what was in the FIFO has been read, and is about to run
-	Began                  // a command line is about to run: its output begins here
-	Ended                  // it has ended: its output ends here
-	Ran                    // hidden code has run; Exit is its status
-	More                   // bash, zsh: the shell reads the rest of a line that is not whole: type Drop() first
+	Ready   Kind = iota + 1 // the shell reads a line now, and keys may be typed
+	Loaded                  // what was in the FIFO has been read, and is about to run
+	Began                   // a command line is about to run: its output begins here
+	Ended                   // it has ended: its output ends here
+	Ran                     // hidden code has run; Exit is its status
+	Dropped                 // what was loaded does not run: it was interrupted before
+	More                    // bash, zsh: the shell reads the rest of a line that is not whole: type Drop() first
 )
 
 func (k Kind) String() string {
@@ -29,6 +30,8 @@ func (k Kind) String() string {
 		return "ended"
 	case Ran:
 		return "ran"
+	case Dropped:
+		return "dropped"
 	case More:
 		return "more"
 	}
@@ -60,15 +63,17 @@ const (
 // A payload is what stands between the nonce and the end of a mark:
 //
 //	R                     ready
-//	L;LINE                loaded; LINE is 1 where a trigger line follows that is to be taken away
+//	L;LINE;AGAIN          loaded; LINE is 1 where a trigger line follows that is to be taken away,
+//	                      AGAIN where the editor has erased the prompt's line and draws it again
 //	B;OURS;TEXT           began; OURS is 1 where it came through the FIFO
 //	E;EXIT;CWD;TEXT       ended
 //	e;EXIT;CWD            ended; the directory is as it is, up to the end
-//	H;EXIT                hidden code has run
+//	H;EXIT;AGAIN          hidden code has run
+//	D                     fish: the line is dropped; the others tell E, without B before
 //	M                     more of a line is read
 //
 // parse tells what one says; ok is false for one that the hooks never write.
-func parse(payload []byte) (m Mark, line, ok bool) {
+func parse(payload []byte) (m Mark, to redraw, ok bool) {
 	fields := bytes.Split(payload, []byte{';'})
 	field := func(i int) string {
 		if i < len(fields) {
@@ -81,14 +86,17 @@ func parse(payload []byte) (m Mark, line, ok bool) {
 		m.Kind = Ready
 	case "M":
 		m.Kind = More
+	case "D":
+		m.Kind = Dropped
 	case "L":
 		m.Kind = Loaded
+		to.line, to.prompt = field(1) == "1", field(2) == "1"
 	case "B":
 		m.Kind, m.Ours, m.Text = Began, field(1) == "1", field(2)
 	case "E", "e", "H":
 		exit, err := strconv.Atoi(field(1))
 		if err != nil {
-			return m, false, false
+			return m, to, false
 		}
 		m.Kind, m.Exit, m.Cwd, m.Text = Ended, exit, field(2), field(3)
 		switch payload[0] {
@@ -96,12 +104,16 @@ func parse(payload []byte) (m Mark, line, ok bool) {
 			m.Cwd, m.Text = string(bytes.Join(fields[min(2, len(fields)):], []byte{';'})), ""
 		case 'H':
 			m.Kind, m.Cwd, m.Text = Ran, "", ""
+			to.prompt = field(2) == "1"
 		}
 	default:
-		return m, false, false
+		return m, to, false
 	}
-	return m, m.Kind == Loaded && field(1) == "1", true
+	return m, to, true
 }
+
+// redraw is what the editor draws behind a mark, and nobody is to see.
+type redraw struct{ line, prompt bool }
 
 // unescape turns %XX back into the bytes that it stands for. What is no such escape stays.
 func unescape(p []byte) string {

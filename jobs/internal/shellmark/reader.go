@@ -29,6 +29,11 @@ type Reader struct {
 	// From a Loaded that a trigger line follows until Began, output is kept here.
 	loading bool
 	region  []byte
+	loaded  bool // between Loaded and Began
+
+	// What stands directly behind the prompt is kept in region while it may be the erasing of
+	// the line for a key of ours; from the mark of such a key on, all until the prompt stands again.
+	behind, again bool
 
 	running, ours bool // between Began and Ended
 
@@ -49,7 +54,7 @@ func NewReader(nonce string) *Reader {
 // stood among them. What it returns may be p or a buffer of its own, and is valid until the
 // next call.
 func (r *Reader) Read(p []byte) (out []byte, marks []Mark) {
-	if len(r.held) == 0 && !r.keeping() {
+	if len(r.held) == 0 && !r.keeping() && !r.behind {
 		if r.find(p) < 0 && r.half(p) == len(p) {
 			return p, nil // nearly all that ever comes
 		}
@@ -125,19 +130,24 @@ func (r *Reader) half(p []byte) int {
 	}
 }
 
-// plain passes on what is no mark, or keeps it while it may hold a trigger line.
+// plain passes on what is no mark, or keeps it while it may hold a trigger line, or the prompt once
+// more.
 func (r *Reader) plain(p []byte) {
-	if !r.keeping() {
+	if len(p) == 0 {
+		return
+	}
+	if !r.keeping() && !r.behind {
 		r.out = append(r.out, p...)
 		return
 	}
-	if r.region = append(r.region, p...); len(r.region) > maxRegion {
+	r.region = append(r.region, p...)
+	if len(r.region) > maxRegion || r.behind && !erases(r.region, true) {
 		r.release()
 	}
 }
 
-// keeping says whether output is kept in region.
-func (r *Reader) keeping() bool { return r.loading || r.ending != nil }
+// keeping says whether output is kept in region, whatever comes.
+func (r *Reader) keeping() bool { return r.loading || r.again || r.ending != nil }
 
 // release passes on what was kept: a trigger line is not looked for any more, and the command has
 // ended before it.
@@ -148,11 +158,11 @@ func (r *Reader) release() {
 		r.marks = append(r.marks, *m)
 	}
 	r.out = append(r.out, r.region...)
-	r.region, r.loading = r.region[:0], false
+	r.region, r.loading, r.behind, r.again = r.region[:0], false, false, false
 }
 
 func (r *Reader) mark(payload []byte) {
-	m, line, ok := parse(payload)
+	m, to, ok := parse(payload)
 	if !ok {
 		return
 	}
@@ -162,12 +172,14 @@ func (r *Reader) mark(payload []byte) {
 		}
 		r.release()
 	}
+	r.redrawn(m.Kind, to)
 	switch m.Kind {
 	case Ready:
 		// The prompt that is drawn again behind Loaded, or a line that a running command reads.
 		if r.loading || r.running {
 			return
 		}
+		r.behind = true
 	case More:
 		if r.running {
 			return
@@ -179,17 +191,25 @@ func (r *Reader) mark(payload []byte) {
 		if r.running {
 			return
 		}
-		r.loading = line
+		r.loading, r.loaded = to.line, true
 	case Began:
-		if r.loading {
-			r.region = cutEcho(r.region)
-			r.release()
-		}
+		r.begin()
 		r.running, r.ours = true, m.Ours
-	case Ended:
-		// Several places tell it, so that one that a user has overwritten is not missed.
-		if !r.running {
+	case Dropped:
+		if !r.loaded {
 			return
+		}
+		r.begin()
+	case Ended:
+		// Several places tell it, so that one that a user has overwritten is not missed. The one in the
+		// prompt comes with each.
+		if !r.running && (!r.loaded || payload[0] == 'e') {
+			return
+		}
+		if !r.running {
+			r.begin()
+			m = Mark{Kind: Dropped}
+			break
 		}
 		m.Ours, r.running = r.ours, false
 		if payload[0] == 'e' && strings.ContainsAny(m.Cwd, `\^`) {
@@ -199,6 +219,52 @@ func (r *Reader) mark(payload []byte) {
 	}
 	m.At = len(r.out)
 	r.marks = append(r.marks, m)
+}
+
+// begin takes the line that was loaded as over: it runs, or never will.
+func (r *Reader) begin() {
+	if r.loading {
+		r.region = cutEcho(r.region)
+	}
+	if r.loading || r.again {
+		r.release()
+	}
+	r.loaded = false
+}
+
+// redrawn takes away what an editor does to the prompt for a key of ours, where nothing has been
+// typed: it erases the line from its beginning, with the end of the output that may stand there before the
+// prompt, and draws the prompt again, which ends with Ready.
+func (r *Reader) redrawn(kind Kind, to redraw) {
+	switch {
+	case to.prompt && r.behind && len(r.region) > 0 && erases(r.region, false):
+		r.behind, r.again = false, true
+	case kind == Ready && r.again:
+		r.region, r.again = r.region[:0], false
+	case r.behind, r.again && !r.loading && kind == More:
+		r.release()
+	}
+}
+
+// erasing is what an editor erases the lines with that the prompt takes, from their beginning.
+var erasing = []string{"\r", "\x1b[K", "\x1b[A"}
+
+// erases says whether p is made of that alone; cut: as far as it has come.
+func erases(p []byte, cut bool) bool {
+next:
+	for len(p) > 0 {
+		for _, s := range erasing {
+			if bytes.HasPrefix(p, []byte(s)) {
+				p = p[len(s):]
+				continue next
+			}
+			if cut && strings.HasPrefix(s, string(p)) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
 }
 
 // Held returns how much is held back that Flush would give free.
@@ -213,15 +279,15 @@ func (r *Reader) Held() int {
 	return n
 }
 
-// Loading says whether something is held back between Loaded and Began, which may take the shell
-// longer than a pause in its output.
-func (r *Reader) Loading() bool { return len(r.region) > 0 && r.loading }
+// Loading says whether something is held back for a key of ours, between it and Began or the
+// prompt, which may take the shell longer than a pause in its output.
+func (r *Reader) Loading() bool { return len(r.region) > 0 && (r.loading || r.behind || r.again) }
 
 // Flush returns what is held back, because nothing came for a while. A mark that goes on
 // afterwards is still one; one of which the nonce has been seen is never given out.
 func (r *Reader) Flush() []byte {
 	r.out = r.out[:0]
-	if r.loading {
+	if r.loading || len(r.region) > 0 && r.ending == nil {
 		r.release()
 	}
 	if r.ending == nil && len(r.held) < len(r.prefix) {

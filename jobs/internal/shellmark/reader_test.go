@@ -81,6 +81,49 @@ var readings = []struct {
 		out:   "o",
 		marks: []Mark{{Kind: Began, Text: "x"}, {Kind: Ended, At: 1, Exit: 2, Cwd: "/a;%41"}, {Kind: Ran, At: 1, Exit: 3}},
 	},
+	{
+		name: "a prompt that is drawn again for a key of ours", in: "abc$ " + marked("R") + "\r\x1b[K\r" + marked("L;0;1") + marked("e;0;/") + "$ " + marked("R") + "ls\r\n" + marked("B;1;"),
+		out:   "abc$ ls\r\n",
+		marks: []Mark{{Kind: Ready, At: 5}, {Kind: Loaded, At: 5}, {Kind: Ready, At: 5}, {Kind: Began, At: 9, Ours: true}},
+	},
+	{
+		name: "the same with a line of ours behind it", in: "abc$ " + marked("R") + "\r\x1b[K" + marked("L;1;1") + "$ " + marked("R") + ` \builtin eval "$__shelld_c" ` + "\r\ncat\r\n" + marked("B;1;"),
+		out:   "abc$ cat\r\n",
+		marks: []Mark{{Kind: Ready, At: 5}, {Kind: Loaded, At: 5}, {Kind: Began, At: 10, Ours: true}},
+	},
+	{
+		name: "the same for hidden code, twice", in: "abc$ " + marked("R") + "\r\x1b[K\r" + marked("H;2;1") + "$ " + marked("R") + "\x1b[K\x1b[A\r\x1b[K" + marked("H;0;1") + "$ " + marked("R") + "x",
+		out:   "abc$ x",
+		marks: []Mark{{Kind: Ready, At: 5}, {Kind: Ran, At: 5, Exit: 2}, {Kind: Ready, At: 5}, {Kind: Ran, At: 5}, {Kind: Ready, At: 5}},
+	},
+	{
+		name: "what was typed is erased", in: "$ " + marked("R") + "x\r\x1b[K\r" + marked("L;0;1") + "$ " + marked("R") + "ls\r\n" + marked("B;1;"),
+		out:   "$ x\r\x1b[K\r$ ls\r\n",
+		marks: []Mark{{Kind: Ready, At: 2}, {Kind: Loaded, At: 8}, {Kind: Ready, At: 10}, {Kind: Began, At: 14, Ours: true}},
+	},
+	{
+		name: "a prompt that does not come again", in: "$ " + marked("R") + "\r\x1b[K" + marked("L;0;1") + "% ls\r\n" + marked("B;1;"),
+		out:   "$ \r\x1b[K% ls\r\n",
+		marks: []Mark{{Kind: Ready, At: 2}, {Kind: Loaded, At: 2}, {Kind: Began, At: 12, Ours: true}},
+	},
+	{
+		name: "erased for a key of somebody else's", in: "$ " + marked("R") + "\r\x1b[K\x1b[B" + marked("R") + "\r\x1b[" + marked("L;0"),
+		out: "$ \r\x1b[K\x1b[B\r\x1b[", marks: []Mark{{Kind: Ready, At: 2}, {Kind: Ready, At: 9}, {Kind: Loaded, At: 12}},
+	},
+	{
+		name: "a line that is interrupted before it begins", in: marked("R") + marked("L;1") + ` \builtin eval "$__shelld_c"` + "^C\r\n" + marked("E;130;/") + "$ " + marked("R") + marked("L;0") + "ls^C" + marked("e;130;/") + marked("E;130;/") + marked("E;130;/"),
+		out:   "^C\r\n$ ls^C",
+		marks: []Mark{{Kind: Ready}, {Kind: Loaded}, {Kind: Dropped, At: 4}, {Kind: Ready, At: 6}, {Kind: Loaded, At: 6}, {Kind: Dropped, At: 10}},
+	},
+	{
+		name: "a line that fish has dropped", in: marked("D") + marked("L;1") + ` set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"` + "^C" + marked("D") + "\r\n" + marked("R"),
+		out: "^C\r\n", marks: []Mark{{Kind: Loaded}, {Kind: Dropped, At: 2}, {Kind: Ready, At: 4}},
+	},
+	{
+		name: "the same before the prompt stands again", in: "$ " + marked("R") + "\r\x1b[K" + marked("L;0;1") + "$ ^C\r\n" + marked("E;130;/") + "$ " + marked("R"),
+		out:   "$ \r\x1b[K$ ^C\r\n$ ",
+		marks: []Mark{{Kind: Ready, At: 2}, {Kind: Loaded, At: 2}, {Kind: Dropped, At: 12}, {Kind: Ready, At: 14}},
+	},
 	{name: "the marks of others", in: "\x1b]633;A\a\x1b]133;C\a\x1b]633;shelld;R\a", out: "\x1b]633;A\a\x1b]133;C\a\x1b]633;shelld;R\a"},
 	{name: "another nonce", in: strings.ReplaceAll(marked("R"), "f;", "e;"), out: strings.ReplaceAll(marked("R"), "f;", "e;")},
 	{name: "what no hook writes", in: "a" + marked("X") + marked("E;x;/") + marked("") + "b", out: "ab"},

@@ -77,7 +77,7 @@ func TestNatural(t *testing.T) {
 			t.Errorf("%q is natural", line)
 		}
 	}
-	for line, want := range map[string]bool{`echo "$a" {a,b}`: true, "echo $(a)": false, "echo a &&": false, "echo a \\": false, "repeat 3": false, "a # b": false, "echo '!'": false, "if x": false} {
+	for line, want := range map[string]bool{`echo "$a" {a,b}`: true, "echo $(a)": false, "echo a &&": false, "echo a \\": false, "repeat 3": false, "a # b": false, "echo '!'": false, "if x": false, "a & ": true, "a & b&": true, "a && ": false, "a & &": false, "&": false, "a |&": false, "a ;": true} {
 		if got := Zsh.natural(line); got != want {
 			t.Errorf("%q: %v", line, got)
 		}

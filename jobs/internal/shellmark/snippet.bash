@@ -17,7 +17,7 @@ declare -g +x __shelld_y=''                       # the last status
 declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
 declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
 declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a key
-declare -g +x __shelld_h=''                       # the line of ours that runs
+declare -g +x __shelld_h='' __shelld_l=''         # the line of ours that runs; it is kept out of history
 declare -g +x __shelld_k=''                       # the number of the next line of history
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
 declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
@@ -69,8 +69,9 @@ __shelld_ended_in() {
 }
 
 # typed sets text to what was typed: the last line of history, where its number has grown. A
-# line of ours is taken out of history instead.
+# line of ours that has got there all the same is taken out of history.
 __shelld_typed() {
+	__shelld_unhide
 	builtin local n='\!' line
 	if ((__shelld_v < 502)); then # the prompt's number is not known in hooks
 		__shelld_last && n=${BASH_REMATCH[1]}
@@ -78,22 +79,49 @@ __shelld_typed() {
 		n=${n@P}
 	fi
 	# The first line of all does not change it.
-	if [[ $__shelld_k && ($n != "$__shelld_k" || $n == 1) ]]; then
+	if [[ $__shelld_k && ($n != "$__shelld_k" || $n == 1) ]] && __shelld_last; then
 		if [[ ! $__shelld_h ]]; then
-			if __shelld_last; then
-				__shelld_escape "${BASH_REMATCH[2]:0:65536}"
-				text=$REPLY
-			fi
-		elif ((__shelld_v < 502)); then
-			builtin history -d "$n"
-			n=$((n - 1))
-		elif [[ $n != 1 ]] || { __shelld_last && [[ ${BASH_REMATCH[2]} == "$__shelld_h" ]]; }; then
-			builtin history -d -1
+			__shelld_escape "${BASH_REMATCH[2]:0:65536}"
+			text=$REPLY
+		elif [[ ${BASH_REMATCH[2]} == "$__shelld_h" ]]; then
+			builtin history -d "${BASH_REMATCH[1]}"
 			n='\!'
-			n=${n@P}
+			if ((__shelld_v < 502)); then n=$((BASH_REMATCH[1] - 1)); else n=${n@P}; fi
 		fi
 	fi
 	__shelld_k=$n __shelld_h=''
+}
+
+# hide keeps lines that end with a space, as ours do, out of history, until unhide. Taken out
+# afterwards, they would be in what exit, exec and "history -a" write. Bash takes up what HISTIGNORE says
+# where it is set or unset by its own name: by another it gets the user's value again, for all
+# to see. As it cannot be unset so, it is an array without elements then.
+__shelld_hide() {
+	__shelld_free HISTIGNORE || builtin return 0
+	builtin local -n other=HISTIGNORE
+	builtin local was="${HISTIGNORE-}"
+	__shelld_l=unset
+	[[ ! ${HISTIGNORE+x} ]] || __shelld_l=set
+	HISTIGNORE="* ${was:+:$was}"
+	if [[ $__shelld_l == set ]]; then
+		builtin printf -v other %s "$was"
+	else
+		builtin declare -ga HISTIGNORE
+		builtin unset -v 'other[0]'
+	fi
+}
+
+# unhide has bash take up the user's value again, which the command may have set.
+__shelld_unhide() {
+	[[ $__shelld_l ]] || builtin return 0
+	builtin local was="${HISTIGNORE-}" has="${HISTIGNORE+x}" attributes=''
+	if [[ $__shelld_l == unset && ${#HISTIGNORE[@]} -le 1 ]]; then
+		[[ ! $has ]] || attributes=${HISTIGNORE@a}
+		builtin unset -v HISTIGNORE
+		[[ $attributes != *x* ]] || builtin declare -gx HISTIGNORE
+	fi
+	[[ ! $has ]] || builtin printf -v HISTIGNORE %s "$was"
+	__shelld_l=''
 }
 
 # last sets BASH_REMATCH to the last line of history, by way of a file: no process is needed.
@@ -190,7 +218,7 @@ __shelld_trigger() {
 	if [[ $REPLY == n* && $seen && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
 		__shelld_c=${REPLY:1} READLINE_LINE=${REPLY:1}
 		__shelld_x=${__shelld_m}'B;1;'$__shelld_z
-		__shelld_tell 'L;0'
+		__shelld_tell 'L;0;1'
 	else
 		__shelld_show "${REPLY:1}"
 		# An eval that ends so leaves the parser in the middle of a word: for is none at the next line.
@@ -207,9 +235,11 @@ __shelld_trigger() {
 			__shelld_c=$'__shelld_began\n'${REPLY:1}
 			__shelld_x=''
 		fi
-		__shelld_tell 'L;1'
+		__shelld_tell 'L;1;1'
 	fi
+	READLINE_LINE+=' '
 	READLINE_POINT=${#READLINE_LINE} __shelld_h=$READLINE_LINE
+	__shelld_hide
 }
 
 # Where PS0 cannot tell that a command begins, it does so itself.
@@ -234,7 +264,7 @@ __shelld_hidden_in() {
 	builtin set +aefuvxCkET
 	IFS='' builtin read -r -d '' __shelld_code <"$__shelld_d" || builtin return 0
 	builtin eval "$__shelld_code" >/dev/null
-	__shelld_tell "H;$?"
+	__shelld_tell "H;$?;1"
 }
 
 # dump FILE writes what is exported. Names are asked for by their first letters, which

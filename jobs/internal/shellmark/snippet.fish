@@ -6,8 +6,10 @@ set -g __shelld_d @COMMANDS@ # what commands are read from
 set -g __shelld_c ''      # the command
 set -g __shelld_b ''      # set when the command is about to run
 set -g __shelld_e 'set -g __shelld_i'\n # without it, eval has status 0 where a redirection fails
+set -g __shelld_line ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"'
 set -g __shelld_w         # as many as prompts were wrapped
 set -g __shelld_in        # as many as wrapped prompts are being drawn
+set -g __shelld_r 1       # set when this prompt has told that it is drawn
 
 function __shelld_tell
     builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null
@@ -23,13 +25,28 @@ function __shelld_began --on-variable __shelld_b
     builtin printf '%s\n\e]633;shelld;%s;B;1;\a' "$t" $__shelld_n >/dev/tty 2>/dev/null
 end
 
+function __shelld_cancelled --on-event fish_cancel
+    set -q __shelld_o; or return
+    __shelld_tell D
+    set -e -g __shelld_o
+end
+
+# trap has an interrupt end nothing, from the end of a command until the prompt has told that it is drawn.
+function __shelld_trap
+    function __shelld_interrupted --on-signal INT
+    end
+end
+
 function __shelld_preexec --on-event fish_preexec
+    builtin functions -e __shelld_interrupted
     set -q __shelld_o; and return
     __shelld_tell "B;0;"(string escape --style=url -- (string sub -l 65536 -- "$argv[1]" | string collect))
 end
 
 function __shelld_postexec --on-event fish_postexec
     set -l s $status
+    __shelld_trap
+    set -e -g __shelld_r
     __shelld_tell "E;$s;"(string escape --style=url -- "$PWD")
     set -e -g __shelld_o
 end
@@ -39,6 +56,8 @@ end
 # later, as activation of a virtual environment does. The outermost alone tells.
 function __shelld_wrap --on-event fish_prompt
     set -g __shelld_in
+    set -e -g __shelld_r
+    __shelld_wrap_title
     set -l about (builtin functions --details --verbose fish_prompt)
     test "$about[5]" = 'tells shelld that it is drawn'; and return
     set -g __shelld_w $__shelld_w x
@@ -54,7 +73,39 @@ function __shelld_wrap --on-event fish_prompt
         set -g __shelld_in $__shelld_in x # which leaves $status as it is
         __shelld_prompt_$n
         set -e __shelld_in[-1]
-        set -q __shelld_in[1]; or __shelld_tell R
+        set -q __shelld_in[1]; or __shelld_ready
+    end
+end
+
+function __shelld_status
+    return $argv[1]
+end
+
+function __shelld_ready
+    __shelld_tell R; and set -g __shelld_r 1
+    builtin functions -e __shelld_interrupted
+end
+
+# The title is written when a line is about to run, which is not to be ours, and behind each prompt,
+# which may have been interrupted before it could tell.
+function __shelld_wrap_title
+    set -l about (builtin functions --details --verbose fish_title)
+    test "$about[5]" = 'tells shelld of the prompt'; and return
+    set -g __shelld_w $__shelld_w x
+    set -l n (builtin count $__shelld_w)
+    if builtin functions -q fish_title
+        builtin functions -c fish_title __shelld_title_$n
+    else # fish writes none, and calls nobody
+        function __shelld_title_$n
+        end
+    end
+    function fish_title --description 'tells shelld of the prompt' --inherit-variable n
+        set -l s $status
+        set -l about $argv
+        test "$argv[1]" = "$__shelld_line"; and set about "$__shelld_c"
+        __shelld_status $s
+        __shelld_title_$n $about
+        set -q argv[1]; or set -q __shelld_r; or __shelld_ready
     end
 end
 
@@ -63,7 +114,7 @@ function __shelld_trigger
     read -z c <$__shelld_d; or return
     set -g __shelld_c (string sub -s 2 -- "$c" | string collect -N)
     set -g __shelld_o 1
-    builtin commandline -r -- ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"'
+    builtin commandline -r -- $__shelld_line
     __shelld_tell 'L;1'
     builtin commandline -f execute
 end

@@ -1,6 +1,7 @@
 package shellmark
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -177,6 +178,60 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// TestHistoryFile holds that bash writes nothing of ours down, however and whenever it writes, and
+// that what the user says of it stays as it is.
+func TestHistoryFile(t *testing.T) {
+	users := map[string]string{
+		"":                "",
+		"what is ignored": "HISTIGNORE='ls*:x y'\n",
+		"exported":        "export HISTIGNORE='&' HISTCONTROL=ignoreboth:erasedups\n",
+		"at each prompt":  "PROMPT_COMMAND='history -a'\n",
+		"read anew":       "shopt -s histappend\nPROMPT_COMMAND='history -a; history -c; history -r'\n",
+	}
+	for name, rc := range users {
+		for _, last := range []string{"exit", "exec true", "exec sh -c 'exit 0'", "(:); exit", "history -a; exec true", "history -w; kill -9 $$"} {
+			t.Run(name+", "+last, func(t *testing.T) {
+				s := start(t, Bash, setup{files: map[string]string{".bashrc": rc}})
+				says := "declare -p HISTIGNORE 2>/dev/null; echo ${HISTIGNORE-none}; compgen -e HISTIGNORE; history -s kept"
+				s.typed(says + "\r")
+				before := s.end(s.await(Began))
+				s.run("echo ours")
+				got := s.run("(:); history; " + says)
+				if typed := before.out[strings.LastIndexByte(before.out, '\r')+1:]; !strings.HasSuffix(got.out, typed) {
+					t.Errorf("it is %q, and was %q", got.out, typed)
+				} else if strings.Contains(got.out, "ours") || strings.Contains(got.out, "__shelld") {
+					t.Errorf("history tells %q", got.out)
+				}
+				s.typed("echo typed \r")
+				s.end(s.await(Began))
+				s.leave(last)
+				text, err := os.ReadFile(filepath.Join(s.home, ".bash_history"))
+				s.must(err)
+				if got := string(text); strings.Contains(got, "ours") || strings.Contains(got, "__shelld") || strings.Contains(got, last) || !strings.Contains(got, "kept\necho typed \n") {
+					t.Errorf("%q", got)
+				}
+			})
+		}
+	}
+}
+
+// TestBackground counts jobs as where somebody types.
+func TestBackground(t *testing.T) {
+	for _, shell := range []Shell{Bash, Zsh} {
+		t.Run(string(shell), func(t *testing.T) {
+			s := start(t, shell, setup{})
+			for i, command := range []string{"sleep 1000 &", "sleep 1000 & sleep 1000&  "} {
+				if got := s.run(command); !strings.HasPrefix(got.out, fmt.Sprintf("[%d] ", i+1)) || strings.Count(got.out, "\n") != i+1 {
+					t.Errorf("%q: %+v", command, got)
+				}
+			}
+			if got := s.run("kill %1 %2 %3; wait"); got.exit != 0 && shell == Zsh || strings.Contains(got.out, "no such job") {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
 // TestEnvironment sets, removes and lists variables without a command.
 func TestEnvironment(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh, Fish} {
@@ -251,6 +306,60 @@ func TestInterrupt(t *testing.T) {
 			}
 			if got := s.run("echo next"); got.out != "next\n" {
 				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// TestInterruptedPrompt interrupts fish while it draws its prompt, which ended the function that does
+// in one of two, so that nobody was told that it reads. Once in a hundred fish itself draws none then.
+func TestInterruptedPrompt(t *testing.T) {
+	s := start(t, Fish, setup{})
+	const rounds = 30
+	untold := 0
+	s.end(s.begin("true"))
+	for range rounds {
+		s.begin("true")
+		s.await(Ended)
+		ended := s.next
+		s.typed("\x03")
+		began := s.begin("echo next")
+		told := slices.ContainsFunc(s.marks[ended:s.next], func(m Mark) bool { return m.Kind == Ready })
+		if !told {
+			untold++
+		}
+		if got := s.end(began); got.out != "next\n" {
+			t.Fatalf("%+v", got)
+		}
+	}
+	if untold > rounds/10 {
+		t.Errorf("%d of %d prompts were not told", untold, rounds)
+	}
+}
+
+// TestTitle holds that a title speaks of the command, and never of a line of ours.
+func TestTitle(t *testing.T) {
+	for name, c := range map[string]struct{ config, want string }{
+		"fish's own": {"", "\x1b]0;echo one; echo two "},
+		"a user's":   {"function fish_title; echo \"<$status $argv>\"; end\n", "\x1b]0;<3 echo one; echo two>\a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, Fish, setup{files: rc(Fish, c.config)})
+			s.run("sh -c 'exit 3'")
+			from := len(s.out)
+			s.run("echo one; echo two")
+			if got := string(s.out[from:]); !strings.Contains(got, c.want) {
+				t.Errorf("%q", got)
+			}
+			s.run("functions -e fish_title")
+			s.run("function fish_title; echo \"mine $argv\"; end")
+			from = len(s.out)
+			s.run("true x")
+			if got := string(s.out[from:]); !strings.Contains(got, "\x1b]0;mine true x\a") {
+				t.Errorf("%q", got)
+			}
+			if strings.Contains(string(s.out), "\x1b]0; set") || strings.Contains(string(s.out), "]0;<0 set") {
+				t.Errorf("a title has a line of ours: %q", s.out)
 			}
 		})
 	}
