@@ -17,7 +17,7 @@ import (
 // storedOutput is the file of a stream as anybody finds it later.
 func storedOutput(t testing.TB, text []byte) *Output {
 	t.Helper()
-	st, err := spool.ReadStored(bytes.NewReader(text), int64(len(text)), "a/1/stdout.txt")
+	st, err := spool.ReadStored(bytes.NewReader(text), int64(len(text)), "a/1/stdout.txt", spool.Record{Unwritten: true})
 	if err != nil {
 		t.Fatal(err)
 	}
