@@ -64,7 +64,6 @@ var aparts = []apart{
 
 	{row: "the background, and wait", why: zshJobs, alone: map[string]want{
 		"zsh": {like: `\[1\] \d+\n\[1\]  \+ exit 6     sh -c 'exit 6'\n`, vary: processes, exit: 6}}},
-	{row: "one that goes on", why: zshJobs, alone: map[string]want{"zsh": {like: `\[1\] \d+\n`, vary: processes}}},
 	{row: "a coprocess", why: zshJobs, alone: map[string]want{
 		"zsh": {like: `\[1\] \d+\nthrough\n\[1\]  \+ terminated  cat\n`, vary: processes}}},
 }
