@@ -297,7 +297,7 @@ func TestSearchPatternFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := m.Search(&spec, m.SearchTargets(""), nil)
-	if err == nil || err.Code != CodeLimitExceeded || err.Limit != "patternTimeMs" || err.Max != 50 {
+	if err == nil || err.Code != CodeLimitExceeded || err.Limit != "patternTimeMs" || err.Max != match.TimeLimit.Milliseconds() {
 		t.Fatalf("error %+v", err)
 	}
 }

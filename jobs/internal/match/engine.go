@@ -14,7 +14,7 @@ import (
 // The two reasons for which a pattern is removed from a Set; see [Hit].
 var (
 	// ErrTimeLimit: the pattern exceeded its time limit twice in a row.
-	ErrTimeLimit = errors.New("matching the pattern exceeded its time limit of 50ms twice in a row")
+	ErrTimeLimit = errors.New("matching the pattern exceeded its time limit of " + timeLimit.String() + " twice in a row")
 	// ErrStackLimit: the pattern needed more than the backtracking stack.
 	ErrStackLimit = errors.New("matching the pattern exceeded its backtracking stack of 1048576 entries")
 
@@ -30,10 +30,10 @@ const (
 )
 
 const (
-	timeLimit   = 50 * time.Millisecond // per pattern and Feed
-	searchLimit = timeLimit / 2         // of one search, so that there is time to try again
-	clockPeriod = 5 * time.Millisecond  // how exactly the engine keeps it
-	stackLimit  = 1 << 20               // slots of 8 bytes; a lookback full of (?:a|b)* needs three for each character
+	timeLimit   = slowdown * 50 * time.Millisecond // per pattern and Feed
+	searchLimit = timeLimit / 2                    // of one search, so that there is time to try again
+	clockPeriod = 5 * time.Millisecond             // how exactly the engine keeps it
+	stackLimit  = 1 << 20                          // slots of 8 bytes; a lookback full of (?:a|b)* needs three for each character
 )
 
 // startClock sets the resolution of the engine's clock, before any search and

@@ -1,6 +1,0 @@
-//go:build race
-
-package match
-
-// slowdown is how much longer than usual things may take in this build.
-const slowdown = 10
