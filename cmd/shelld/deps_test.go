@@ -36,8 +36,8 @@ var rules = []rule{
 	},
 	{
 		pkg:    "cmd/shelld-mcp",
-		ours:   []string{"rpc", "jobs"},
-		theirs: []string{"github.com/modelcontextprotocol/go-sdk"},
+		ours:   []string{"rpc", "jobs", "schema"},
+		theirs: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go", "golang.org/x/term", "golang.org/x/sys"},
 		why:    "the MCP front end is a client like any other: what it needs and the protocol lacks is missing in the protocol",
 	},
 	{
@@ -142,6 +142,7 @@ var soleImporters = map[string][]string{
 	"github.com/mattn/go-runewidth":            {"screen/width.go"},
 	"mvdan.cc/sh":                              {"jobs/internal/roots/*.go"},
 	"github.com/modelcontextprotocol/go-sdk":   {"cmd/shelld-mcp/*.go"},
+	"github.com/google/jsonschema-go":          {"cmd/shelld-mcp/tool.go"},
 	"github.com/rogpeppe/go-internal":          {"conformance/session.go"},
 }
 

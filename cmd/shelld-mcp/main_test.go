@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"shelld/jobs"
+)
+
+func TestMain(m *testing.M) {
+	// Under the race detector each of them would sleep for a second before it exits.
+	_ = os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0") // The name is valid.
+	testscript.Main(leakless{m}, map[string]func(){"shelld-mcp": main})
+}
+
+// leakless fails a run that left a goroutine behind.
+type leakless struct{ *testing.M }
+
+func (m leakless) Run() int {
+	// The output files of the servers below are none of the user's.
+	state, err := os.MkdirTemp("", "shelld-mcp-")
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(state)
+	code := m.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// needJobs skips where this version of shelld cannot run jobs at all.
+func needJobs(t testing.TB) {
+	t.Helper()
+	if len(jobs.Platform().Modes) == 0 {
+		t.Skip(strings.Join(jobs.Platform().NotReached, "; "))
+	}
+}
