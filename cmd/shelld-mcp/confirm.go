@@ -65,7 +65,7 @@ const confirmID = "confirm"
 // decisionIn reads what a host brings that has asked its person.
 func decisionIn(p *mcp.CallToolParamsRaw) *decision {
 	answer, ok := p.InputResponses[confirmID].(*mcp.ElicitResult)
-	if !ok {
+	if !ok || answer == nil {
 		return nil
 	}
 	d := &decision{digest: p.RequestState, outcome: schema.ConfirmOutcomeDeny}

@@ -44,12 +44,7 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 		&mcp.ServerOptions{
 			Instructions: instructions(cfg.tools),
 			Logger:       log,
-			Capabilities: &mcp.ServerCapabilities{
-				Logging: logging,
-				// Neither changes while the server lives; resources are those of the jobs there are.
-				Tools:     &mcp.ToolCapabilities{},
-				Resources: &mcp.ResourceCapabilities{},
-			},
+			Capabilities: capabilities(),
 		})
 	if cfg.tools != "compact" {
 		f.addGemini()

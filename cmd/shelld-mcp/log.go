@@ -10,8 +10,16 @@ import (
 	"shelld/schema"
 )
 
-// logging says that the host is sent log messages, once it has set a level.
-var logging = &mcp.LoggingCapabilities{}
+// capabilities are what a host is told of the server. Log messages are sent once the host has
+// set a level. The lists of tools and resource templates never change; resources are those of
+// the jobs that there are.
+func capabilities() *mcp.ServerCapabilities {
+	return &mcp.ServerCapabilities{
+		Logging:   &mcp.LoggingCapabilities{},
+		Tools:     &mcp.ToolCapabilities{},
+		Resources: &mcp.ResourceCapabilities{},
+	}
+}
 
 // tellEnd tells the host's log of the end of a job's command.
 func (f *front) tellEnd(p *schema.JobExitedParams) {
