@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
@@ -217,13 +218,31 @@ func (f *front) untilSettled() []schema.Condition {
 	return []schema.Condition{onInput, quiet}
 }
 
-// untilInput is the condition that a program waits for input; where nobody can tell, a pause
-// has to do.
+// untilInput are the conditions under which a program takes input again: it waits for that,
+// or it takes some while it does other things. Where nobody can tell, a pause has to do.
 func (f *front) untilInput() []schema.Condition {
 	if f.seesInput() {
-		return []schema.Condition{onInput}
+		return []schema.Condition{onInput, {Input: json.RawMessage(`{"listening":true}`)}}
 	}
 	return []schema.Condition{{QuietMs: new(int64(1000))}}
+}
+
+// listeningQuiet is the silence after which a program that takes input while it does other
+// things, such as a debugger with its program, has said what it had to say.
+const listeningQuiet = 500 * time.Millisecond
+
+// settled goes on with a wait for untilInput that has ended because the program listens:
+// that says nothing of whether it is done. It returns the outcome of all of it, which began
+// at began.
+func (c *call) settled(ctx context.Context, j *job, o *schema.Outcome, began, maxBytes int64, end time.Time) (_ *schema.Outcome, listens bool, err error) {
+	if w := o.Job.WaitingForInput; o.Reason != schema.OutcomeReasonInput || w == nil || w.State == nil || *w.State != schema.InputStateListening {
+		return o, false, nil
+	}
+	o, err = c.wait(ctx, schema.JobWaitParams{
+		Handle: j.id(), From: from(began), MaxBytes: new(maxBytes), StripEcho: new(true),
+		Until: []schema.Condition{onInput, {QuietMs: new(listeningQuiet.Milliseconds())}}, TimeoutMs: millis(max(time.Until(end), 0)),
+	})
+	return o, err == nil && o.Reason == schema.OutcomeReasonQuietMs, err
 }
 
 // untold is the offset from which on output was not told yet.
@@ -240,7 +259,8 @@ func (c *call) tell(ctx context.Context, j *job, o *schema.Outcome, began int64,
 	defer j.reading.Unlock()
 	if o == nil || j.next != began {
 		rest, err := c.wait(ctx, schema.JobWaitParams{
-			Handle: j.id(), From: from(j.next), Until: []schema.Condition{}, TimeoutMs: schema.ValueOf(int64(0)), MaxBytes: new(int64(maxSessionOutput)),
+			Handle: j.id(), From: from(j.next), Until: []schema.Condition{}, TimeoutMs: schema.ValueOf(int64(0)),
+			MaxBytes: new(int64(maxSessionOutput)), StripEcho: new(true),
 		})
 		if err != nil {
 			return "" // It was forgotten, the call was cancelled, or all ends.
@@ -389,7 +409,7 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 	if j == nil {
 		return missing, nil
 	}
-	began := j.untold()
+	began, end := j.untold(), time.Now().Add(seconds(p.Timeout))
 	o, err := c.write(ctx, schema.JobWriteParams{Handle: j.id(), Send: items, Wait: &schema.Wait{
 		From: from(began), Until: c.front.untilInput(), TimeoutMs: millis(seconds(p.Timeout)),
 		MaxBytes: new(int64(maxSessionOutput)), StripEcho: new(true),
@@ -399,6 +419,9 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 		return c.noSession(ctx, p.SessionID), nil
 	case schema.KindJobExited:
 		return c.sessionEnded(ctx, j), nil
+	}
+	if err == nil {
+		o, _, err = c.settled(ctx, j, o, began, maxSessionOutput, end)
 	}
 	if err != nil {
 		return reply{}, err

@@ -100,7 +100,7 @@ type shellResult struct {
 	Job             int64   `json:"job"`
 	PID             int64   `json:"pid"`
 	Status          string  `json:"status" jsonschema:"running, stopped (by a signal), background (the command has ended, and what it has started runs on) or ended."`
-	EndedBy         string  `json:"endedBy" jsonschema:"What has ended the wait: input, exit, pattern, port, portInUse, quiet, timeout or none."`
+	EndedBy         string  `json:"endedBy" jsonschema:"What has ended the wait: input, listening (it takes input while it does other things, and was silent for a while), exit, pattern, port, portInUse, quiet, timeout or none."`
 	Output          string  `json:"output" jsonschema:"What is new."`
 	Screen          string  `json:"screen,omitempty"`
 	WaitingForInput bool    `json:"waitingForInput"`
@@ -133,7 +133,9 @@ func shellTool(ctx context.Context, c *call, p shellParams) (reply, error) {
 	var info *schema.JobInfo
 	var o *schema.Outcome
 	var began int64
+	var listens bool
 	var err error
+	end := time.Now().Add(seconds(p.Timeout))
 	if p.Job == "" {
 		j, info, o, err = c.shellStart(ctx, &p)
 	} else if j = c.namedJob(p.Job); j == nil {
@@ -142,6 +144,9 @@ func shellTool(ctx context.Context, c *call, p shellParams) (reply, error) {
 		began = j.untold()
 		o, err = c.shellWait(ctx, j, began, &p)
 	}
+	if err == nil {
+		o, listens, err = c.settled(ctx, j, o, began, p.MaxBytes, end)
+	}
 	if err == nil && info == nil {
 		info, err = c.get(ctx, j.handle)
 	}
@@ -149,6 +154,9 @@ func shellTool(ctx context.Context, c *call, p shellParams) (reply, error) {
 		return reply{}, err
 	}
 	r := shellResult{Job: j.handle, PID: j.pid, EndedBy: endedBy(o, &p), OutputFile: outputFile(info), BackgroundPIDs: []int64{}}
+	if listens {
+		r.EndedBy = "listening"
+	}
 	if p.Screen == "none" {
 		r.Output = c.tell(ctx, j, o, began, r.OutputFile)
 	}

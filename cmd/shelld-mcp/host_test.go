@@ -34,6 +34,12 @@ type host struct {
 // in a directory of the test's, and the test fails where anything is left of it.
 func startHost(t testing.TB, o *mcp.ClientOptions, flags ...string) *host {
 	t.Helper()
+	return startHostOf(t, "", o, flags...)
+}
+
+// startHostOf is the same for a host of one version of MCP; "" is the newest.
+func startHostOf(t testing.TB, version string, o *mcp.ClientOptions, flags ...string) *host {
+	t.Helper()
 	needJobs(t)
 	h := &host{t: t, schemas: map[string]*jsonschema.Resolved{}, root: t.TempDir()}
 	cfg, err := parseFlags(append([]string{"-root", h.root}, flags...), io.Discard)
@@ -58,7 +64,7 @@ func startHost(t testing.TB, o *mcp.ClientOptions, flags ...string) *host {
 		over <- err
 	}()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
-	h.session, err = client.Connect(ctx, &mcp.IOTransport{Reader: out, Writer: in}, nil)
+	h.session, err = client.Connect(ctx, &mcp.IOTransport{Reader: out, Writer: in}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -590,6 +590,24 @@ var seedTests = map[string]func(*testing.T){
 		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "{entre}"}), `"{entre}", which is no key`, "{enter}, {tab}", "nothing was sent")
 		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "a{"}), "never closed")
 	},
+	"CliWrite/listening": func(t *testing.T) {
+		h := startHost(t, nil)
+		// It takes input while it looks after a timer, as a dev server does with a menu of keys.
+		h.call("CliSession", args{"sessionId": "c", "command": `exec python3 -u -c '
+import select, sys
+print("ready")
+while True:
+    if select.select([sys.stdin], [], [], 0.05)[0]:
+        print("took " + sys.stdin.readline().strip())
+'`}, nil)
+		h.until(1, schema.Condition{Pattern: new("ready")})
+		var r cliWriteResult
+		h.call("CliWrite", args{"sessionId": "c", "input": "this{enter}", "timeout": 3600}, &r) // It does not wait for so long.
+		if !r.IsRunning {
+			t.Errorf("%+v", r)
+		}
+		h.until(1, schema.Condition{Pattern: new("took this")})
+	},
 	"CliWrite/timeout": func(t *testing.T) {
 		h := startHost(t, nil)
 		h.hasDefault("CliWrite", "timeout", 5.0)

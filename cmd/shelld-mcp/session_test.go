@@ -43,8 +43,26 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestVersions connects hosts of each version of MCP, and has their persons asked.
+func TestVersions(t *testing.T) {
+	for _, version := range mcp.SupportedProtocolVersions() {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			asked := &person{says: []string{"once"}}
+			h := startHostOf(t, version, asked.options())
+			if got := h.session.InitializeResult(); got.ProtocolVersion != version || got.Instructions == "" || got.ServerInfo.Name != "shelld-mcp" {
+				t.Errorf("%+v", got)
+			}
+			contains(t, h.call("run_shell_command", args{"command": "echo hello"}, nil), "Output: hello")
+			contains(t, h.call("execute_bash_command", args{"command": "echo asked"}, nil), "Stdout: asked")
+			asked.expect(t, "echo asked")
+		})
+	}
+}
+
 // TestLog hears of the end of a command that no call waits for.
 func TestLog(t *testing.T) {
+	//lint:ignore SA1019 See log.go.
 	heard := make(chan *mcp.LoggingMessageParams, 100)
 	//lint:ignore SA1019 See log.go.
 	h := startHost(t, &mcp.ClientOptions{LoggingMessageHandler: func(_ context.Context, req *mcp.LoggingMessageRequest) {
