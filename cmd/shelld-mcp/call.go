@@ -87,8 +87,11 @@ func (c *call) get(ctx context.Context, handle int64) (*schema.JobInfo, error) {
 	return &r.Job, nil
 }
 
-// background is what a job has started and is alive besides its command.
-func (c *call) background(ctx context.Context, handle int64) []int64 {
+// background is what a job whose command has ended has started, and is alive.
+func (c *call) background(ctx context.Context, handle int64, status schema.Status) []int64 {
+	if status == schema.StatusClosed {
+		return []int64{}
+	}
 	info, err := c.get(ctx, handle)
 	if err != nil {
 		return []int64{} // It was forgotten meanwhile.

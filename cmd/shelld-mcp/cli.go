@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"shelld/schema"
@@ -126,12 +127,12 @@ func cliRun(ctx context.Context, c *call, p cliRunParams) (reply, error) {
 	if err := c.do(ctx, "job/run", run, &o); err != nil {
 		return reply{}, err
 	}
-	r := cliRunResult{Status: "success", Duration: float64(o.DurationMs) / 1000, WorkingDirectory: c.front.root()}
+	r := cliRunResult{Status: "success", Duration: float64(o.DurationMs) / 1000, WorkingDirectory: p.WorkingDirectory}
+	if !filepath.IsAbs(p.WorkingDirectory) { // As the server resolves it.
+		r.WorkingDirectory = filepath.Join(c.front.root(), p.WorkingDirectory)
+	}
 	r.Stdout, r.Stderr = runStreams(&o)
 	r.BackgroundPIDs = c.leftBehind(ctx, &o.Job)
-	if info, err := c.get(ctx, o.Job.Handle); err == nil {
-		r.WorkingDirectory = info.Cwd
-	}
 	if o.Exit != nil && !o.TimedOut {
 		r.ExitCode, r.Signal = o.Exit.Code, signalText(o.Exit.Signal)
 	}

@@ -275,7 +275,7 @@ func (c *call) describe(ctx context.Context, j *job, o *schema.Outcome, r *shell
 	r.Status = "ended"
 	r.ExitCode, r.Signal = o.Job.Exit.Code, o.Job.Exit.Signal
 	r.Hint = hintText(c.hint(ctx, j, o.Job.Exit))
-	if r.BackgroundPIDs = c.background(ctx, j.handle); len(r.BackgroundPIDs) > 0 {
+	if r.BackgroundPIDs = c.background(ctx, j.handle, o.Job.Status); len(r.BackgroundPIDs) > 0 {
 		r.Status = "background"
 	}
 }

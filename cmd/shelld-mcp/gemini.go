@@ -116,7 +116,7 @@ func runShellCommand(ctx context.Context, c *call, p runShellParams) (reply, err
 	if !r.Running && o.Job.Exit != nil {
 		r.ExitCode, r.Signal = o.Job.Exit.Code, o.Job.Exit.Signal
 		r.Hint = hintText(c.hint(ctx, j, o.Job.Exit))
-		r.BackgroundPIDs = c.background(ctx, j.handle)
+		r.BackgroundPIDs = c.background(ctx, j.handle, o.Job.Status)
 	}
 	return reply{text: r.text(&p), value: r}, nil
 }
@@ -281,7 +281,7 @@ func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
 		}
 		if j.Status == schema.StatusExited {
 			e.Status = "background"
-			e.BackgroundPIDs = c.background(ctx, j.Handle)
+			e.BackgroundPIDs = c.background(ctx, j.Handle, j.Status)
 			if len(e.BackgroundPIDs) == 0 {
 				continue // It has ended, and its last event is on its way.
 			}
