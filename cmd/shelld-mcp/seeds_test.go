@@ -18,7 +18,7 @@ import (
 )
 
 // seedTests prove the seeds' tools, parameter by parameter. testdata/seeds.tsv says which
-// proves what; TestSeedTable holds the two together.
+// proves what, and docs/mcp.md shows it to readers; TestSeedTable holds the three together.
 var seedTests = map[string]func(*testing.T){
 	"run_shell_command/command": func(t *testing.T) {
 		h := startHost(t, nil)

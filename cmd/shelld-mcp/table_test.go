@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,7 +33,7 @@ func seedRows(t *testing.T) []seedRow {
 	return rows
 }
 
-// TestSeedTable holds the table against the tools and the tests.
+// TestSeedTable holds the table against the tools, the tests and the page for readers.
 func TestSeedTable(t *testing.T) {
 	h := startHost(t, nil)
 	rows := seedRows(t)
@@ -89,6 +90,28 @@ func TestSeedTable(t *testing.T) {
 			t.Errorf("no row of seeds.tsv has TestSeeds/%s", name)
 		}
 	}
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "mcp.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if line := r.markdown(); !strings.Contains(string(page), line+"\n") {
+			t.Errorf("docs/mcp.md lacks this line of the table:\n%s", line)
+		}
+	}
+}
+
+// markdown is the row as docs/mcp.md has it.
+func (r *seedRow) markdown() string {
+	parameter := "`" + r.parameter + "`"
+	if strings.HasPrefix(r.parameter, "(") {
+		parameter = strings.Trim(r.parameter, "()")
+	}
+	byDefault := ""
+	if r.byDefault != "-" {
+		byDefault = "`" + r.byDefault + "`"
+	}
+	return strings.ReplaceAll(fmt.Sprintf("| %s | `%s` | %s | %s | `%s` |", r.seed, r.tool, parameter, byDefault, r.test), "|  |", "| |")
 }
 
 func orDash(v any) string {
