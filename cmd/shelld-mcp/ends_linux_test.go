@@ -100,3 +100,13 @@ func TestCancel(t *testing.T) {
 		})
 	}
 }
+
+// TestEngineEnds has the server in the process end by itself: so does the connection.
+func TestEngineEnds(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	if err := w.front.engine.end(); err != nil {
+		t.Error(err)
+	}
+	w.ended()
+}

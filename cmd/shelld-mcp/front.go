@@ -80,6 +80,10 @@ func (f *front) chooseShell() (string, error) {
 // serve speaks to the host until it is gone or ctx is done. The engine is ended by then.
 func (f *front) serve(ctx context.Context, c *conn) error {
 	defer context.AfterFunc(ctx, c.Stop)()
+	go func() {
+		<-f.engine.over // It ends with the connection; where it ends by itself, there is nothing left to serve.
+		c.Stop()
+	}()
 	// The SDK's context is for values: requests end with the connection, which has answered
 	// what can be answered by then.
 	session, err := f.server.Connect(context.WithoutCancel(ctx), c, nil)

@@ -162,6 +162,7 @@ func (f *front) exited(p *schema.JobExitedParams) {
 // wait that cannot be, as for a pattern that is none, starts nothing.
 func (c *call) start(ctx context.Context, p schema.JobStartParams) (*job, *schema.JobInfo, *schema.Outcome, error) {
 	p.Profile = new(c.front.cfg.profile)
+	p.Mode = new(schema.ModePty) // Without a terminal there would be nothing to type into.
 	if p.Wait != nil {
 		c.progress.watch(nil, p.Wait.TimeoutMs)
 	}

@@ -15,7 +15,8 @@
 //     call, and ends with the stream.
 //  2. The SDK has one that takes messages from conn, and one per request.
 //  3. The engine has those of package rpc, on both sides of two pipes.
-//  4. One per call that wants progress; it ends with the call.
+//  4. One per call that wants progress; it ends with the call. One that waits for the engine's
+//     end, which comes before that of the connection is over.
 package main
 
 import (
