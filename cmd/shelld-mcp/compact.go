@@ -42,6 +42,7 @@ A program that asks something is told with waitingForInput and its question. Not
 		description: "Reads what a job wrote, also after its end, and changes nothing about what shell tells as new. With find it searches (an ECMAScript regular expression, line by line) and answers with the lines; otherwise it reads from from on: a byte offset, or, negative, so many bytes before the end (default: the last max_bytes).",
 		defaults:    map[string]any{"max_bytes": defaultOutput, "context": 2, "max_matches": 20},
 		bounds:      map[string]float64{"max_bytes": 4, "max_matches": 1},
+		signed:      []string{"from"},
 		readOnly:    true,
 		closedWorld: true,
 		check: func(p shellOutputParams) string {

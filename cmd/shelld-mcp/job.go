@@ -85,6 +85,9 @@ func (l *ledger) started(handle, pid int64, session string) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	j := l.ofLocked(handle)
+	if j.pid != 0 {
+		return j // Others may be reading it.
+	}
 	j.pid, j.session = pid, session
 	l.byPID[pid] = j
 	if session != "" {
@@ -99,6 +102,9 @@ func (l *ledger) byNumber(n int64, pidFirst bool) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first, second := l.byHandle[n], l.byPID[n]
+	if first != nil && first.pid == 0 {
+		first = nil // Its start was not answered yet: nobody can have been told of it.
+	}
 	if pidFirst {
 		first, second = second, first
 	}

@@ -62,7 +62,7 @@ type screenResult struct {
 }
 
 func checkPID(pid float64) string {
-	if pid <= 0 {
+	if pid <= 0 || !whole(pid) {
 		return "PID must be a positive number."
 	}
 	return ""

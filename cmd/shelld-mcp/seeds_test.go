@@ -145,6 +145,7 @@ var seedTests = map[string]func(*testing.T){
 		for _, n := range []int64{r.Handle, r.PID} { // The seed's handle is a pid.
 			contains(t, h.call("send_input", args{"handle": n, "input": "by " + strconv.FormatInt(n, 10), "ai_callback_pattern": "by \\d+"}, nil), fmt.Sprint("by ", n))
 		}
+		contains(t, h.fail("send_input", args{"handle": 1.5, "input": "x"}), "handle must be a whole number")
 		contains(t, h.fail("send_input", args{"handle": 999999999, "input": "x"}), "Process 999999999 is not running.", "Handle: 1, PID: ", "Command: cat")
 		h.call("run_shell_command", args{"command": "exit 4"}, nil)
 		contains(t, h.fail("send_input", args{"handle": 2, "input": "x"}), "Process 2 is not running. It has exited with code 4.")

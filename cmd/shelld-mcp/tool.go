@@ -27,8 +27,10 @@ type tool[In any] struct {
 	// enums has the words that a parameter may be, or the items of a list. They are for the
 	// host: what is not among them is for check to say.
 	enums map[string][]string
-	// bounds has the least value of a number; 0 for those that are not here.
+	// bounds has the least value of a number; 0 for those that are not here, and none for
+	// those in signed.
 	bounds map[string]float64
+	signed []string
 
 	readOnly    bool // it changes nothing
 	destructive bool // what it ends or overwrites is gone
@@ -158,7 +160,7 @@ func inputSchema[In any](t *tool[In]) *jsonschema.Schema {
 		}
 	}
 	for name, p := range s.Properties {
-		if p.Type == "number" || p.Type == "integer" {
+		if (p.Type == "number" || p.Type == "integer") && !slices.Contains(t.signed, name) {
 			p.Minimum = new(t.bounds[name])
 		}
 	}
