@@ -185,7 +185,7 @@ func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error)
 		return reply{}, err
 	}
 	r := cliSessionResult{
-		Status: "started", SessionID: j.session, PID: j.pid, WorkingDirectory: info.Cwd, InitialOutput: c.tellUntold(ctx, j, outputFile(info)),
+		Status: "started", SessionID: j.session, PID: j.pid, WorkingDirectory: info.Cwd, InitialOutput: c.tellUntold(ctx, j, maxSessionOutput, outputFile(info)),
 		Hint: sessionHint, IsRunning: running(state.Status),
 	}
 	if info.Shell != nil {
@@ -253,14 +253,15 @@ func (j *job) untold() int64 {
 }
 
 // tell returns what an outcome brought that began at untold, and takes it as told. Where
-// another call has told some of it meanwhile, what that has left is asked for.
-func (c *call) tell(ctx context.Context, j *job, o *schema.Outcome, began int64, file string) string {
+// another call has told some of it meanwhile, or there is no such outcome, all that was not
+// told yet is asked for.
+func (c *call) tell(ctx context.Context, j *job, o *schema.Outcome, began, maxBytes int64, file string) string {
 	j.reading.Lock()
 	defer j.reading.Unlock()
 	if o == nil || j.next != began {
 		rest, err := c.wait(ctx, schema.JobWaitParams{
 			Handle: j.id(), From: from(j.next), Until: []schema.Condition{}, TimeoutMs: schema.ValueOf(int64(0)),
-			MaxBytes: new(int64(maxSessionOutput)), StripEcho: new(true),
+			MaxBytes: new(maxBytes), StripEcho: new(true),
 		})
 		if err != nil {
 			return "" // It was forgotten, the call was cancelled, or all ends.
@@ -274,8 +275,8 @@ func (c *call) tell(ctx context.Context, j *job, o *schema.Outcome, began int64,
 }
 
 // tellUntold returns all that was not told yet, and takes it as told.
-func (c *call) tellUntold(ctx context.Context, j *job, file string) string {
-	return c.tell(ctx, j, nil, 0, file)
+func (c *call) tellUntold(ctx context.Context, j *job, maxBytes int64, file string) string {
+	return c.tell(ctx, j, nil, 0, maxBytes, file)
 }
 
 // sessionJob finds a session; nil: the reply says which there are.
@@ -426,7 +427,7 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := cliWriteResult{SessionID: p.SessionID, Status: "sent", ResponseOutput: c.tell(ctx, j, o, began, ""), IsRunning: running(o.Job.Status)}
+	r := cliWriteResult{SessionID: p.SessionID, Status: "sent", ResponseOutput: c.tell(ctx, j, o, began, maxSessionOutput, ""), IsRunning: running(o.Job.Status)}
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
 	if o.Job.Exit != nil {
 		r.ExitCode = o.Job.Exit.Code
@@ -481,6 +482,6 @@ func cliStop(ctx context.Context, c *call, p cliStopParams) (reply, error) {
 	if k.Job != nil && k.Job.Exit != nil {
 		r.ExitCode, r.Signal = k.Job.Exit.Code, signalText(k.Job.Exit.Signal)
 	}
-	r.FinalOutput = c.tellUntold(ctx, j, "")
+	r.FinalOutput = c.tellUntold(ctx, j, maxSessionOutput, "")
 	return reply{value: r}, nil
 }

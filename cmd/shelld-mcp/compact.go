@@ -158,8 +158,12 @@ func shellTool(ctx context.Context, c *call, p shellParams) (reply, error) {
 	if listens {
 		r.EndedBy = "listening"
 	}
-	if p.Screen == "none" {
-		r.Output = c.tell(ctx, j, o, began, r.OutputFile)
+	switch {
+	case p.Screen != "none":
+	case p.types():
+		r.Output = c.tellUntold(ctx, j, p.MaxBytes, r.OutputFile)
+	default:
+		r.Output = c.tell(ctx, j, o, began, p.MaxBytes, r.OutputFile)
 	}
 	c.describe(ctx, j, o, &r)
 	return c.shellReply(ctx, j, &p, &r)
@@ -222,9 +226,9 @@ func (c *call) shellWait(ctx context.Context, j *job, began int64, p *shellParam
 	if !p.types() {
 		return c.wait(ctx, schema.JobWaitParams{Handle: j.id(), From: from(began), Until: until, TimeoutMs: p.limit(), MaxBytes: new(p.MaxBytes)})
 	}
-	w := schema.JobWriteParams{Handle: j.id(), Wait: &schema.Wait{
-		From: from(began), Until: until, TimeoutMs: p.limit(), MaxBytes: new(p.MaxBytes), StripEcho: new(true),
-	}}
+	// It counts from the write on: a pattern is for the answer, and not for what was there, even
+	// where that was not told yet.
+	w := schema.JobWriteParams{Handle: j.id(), Wait: &schema.Wait{Until: until, TimeoutMs: p.limit(), MaxBytes: new(int64(0))}}
 	if p.Input != nil {
 		w.Send = append(w.Send, schema.SendItem{Text: p.Input})
 		if p.Enter {
@@ -479,7 +483,7 @@ func shellEnd(ctx context.Context, c *call, p shellEndParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := shellEndResult{Job: j.handle, Ended: len(k.Survivors) == 0, Killed: len(k.Killed), Output: c.tellUntold(ctx, j, "")}
+	r := shellEndResult{Job: j.handle, Ended: len(k.Survivors) == 0, Killed: len(k.Killed), Output: c.tellUntold(ctx, j, maxSessionOutput, "")}
 	text := fmt.Sprintf("[job %d, ended]", j.handle)
 	if k.Job != nil && k.Job.Exit != nil {
 		r.ExitCode, r.Signal = k.Job.Exit.Code, k.Job.Exit.Signal

@@ -90,6 +90,19 @@ func TestShell(t *testing.T) {
 				t.Error("it was run all the same")
 			}
 		},
+		"pattern after input": func(t *testing.T, h *host) {
+			h.call("shell", args{"command": "while [ ! -e go ]; do sleep 0.05; done; echo 'ED> '; read x; echo \"took $x\"; exec cat", "wait": "none"}, nil)
+			if err := os.WriteFile(filepath.Join(h.root, "go"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			h.until(1, schema.Condition{Pattern: new("ED> ")})
+			// The prompt that was there before is no answer; it is news all the same.
+			var r shellResult
+			h.call("shell", args{"job": "1", "input": "this", "wait": "none", "pattern": "ED> ", "timeout_seconds": 0.5}, &r)
+			if r.EndedBy == "pattern" || !strings.HasPrefix(r.Output, "ED> \n") {
+				t.Errorf("%+v", r)
+			}
+		},
 		"port": func(t *testing.T, h *host) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
