@@ -104,6 +104,7 @@ func TestShell(t *testing.T) {
 			}
 		},
 		"port": func(t *testing.T, h *host) {
+			needProgram(t, "python3")
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)

@@ -25,6 +25,12 @@ const (
 	// flushTime is how long the end waits for answers that are owed, and for a stdout that
 	// nobody reads.
 	flushTime = 2 * time.Second
+	// maxRefusals is how many refusals may wait for the host to read them. Reading goes on
+	// meanwhile, so that the host can end the server whatever it reads.
+	maxRefusals = 4096
+	// refusalTime is how long one more waits for room, before a host that sends what is
+	// refused and reads nothing is given up.
+	refusalTime = 10 * time.Second
 )
 
 // A conn carries messages between a host and the SDK: one JSON text a line, as the stdio
@@ -37,16 +43,18 @@ type conn struct {
 	// Immutable:
 	log    *slog.Logger
 	end    func() error  // ends the engine, so that what is in flight is answered
-	lines  chan []byte   // from readLines
+	lines  chan line     // from readLines
 	eof    chan struct{} // closed when in has ended
 	out    chan []byte   // to writeLines
 	broken chan struct{} // closed when out is, or nobody wants to write any more
 	stop   chan struct{} // closed by Stop
 	closed chan struct{} // closed by Close
-	late   chan struct{} // closed by finish: nobody waits for a slow reader any more
+	late   chan struct{} // closed by giveUp: nobody waits for a slow reader any more
+	refuse chan []byte   // to sendRefusals
 	idle   chan struct{} // closed by settled, once finishing, when nothing is in flight
 	stops  sync.Once
 	closes sync.Once
+	lates  sync.Once
 
 	mu        sync.Mutex
 	inFlight  map[jsonrpc.ID]bool // requests of the host's, and whether each was cancelled
@@ -60,11 +68,13 @@ type conn struct {
 func newConn(in io.Reader, out io.Writer, end func() error, log *slog.Logger) *conn {
 	c := &conn{
 		log: log, end: end, inFlight: map[jsonrpc.ID]bool{},
-		lines: make(chan []byte), eof: make(chan struct{}), out: make(chan []byte),
+		lines: make(chan line), eof: make(chan struct{}), out: make(chan []byte),
 		broken: make(chan struct{}), stop: make(chan struct{}), closed: make(chan struct{}), idle: make(chan struct{}), late: make(chan struct{}),
+		refuse: make(chan []byte, maxRefusals),
 	}
 	go c.readLines(in)
 	go c.writeLines(out)
+	go c.sendRefusals()
 	return c
 }
 
@@ -79,8 +89,10 @@ func (c *conn) SessionID() string { return "" }
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
-		case line := <-c.lines:
-			if msg := c.take(line); msg != nil {
+		case l := <-c.lines:
+			if l.tooLong {
+				c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message may have %d bytes: send less at a time", maxLine))
+			} else if msg := c.take(l.text); msg != nil {
 				return msg, nil
 			}
 		case <-c.eof:
@@ -90,6 +102,9 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			c.finish()
 			return nil, io.EOF
 		case <-c.broken:
+			c.finish()
+			return nil, io.EOF
+		case <-c.late:
 			c.finish()
 			return nil, io.EOF
 		case <-c.closed:
@@ -117,10 +132,14 @@ func (c *conn) finish() {
 	select {
 	case <-c.idle:
 	case <-c.broken:
+	case <-c.late:
 	case <-t.C: // A call asks its host something, or nobody reads stdout.
-		close(c.late)
+		c.giveUp()
 	}
 }
+
+// giveUp has nobody wait any more for a host that does not read.
+func (c *conn) giveUp() { c.lates.Do(func() { close(c.late) }) }
 
 // settled tells finish that nothing is in flight. c.mu is held.
 func (c *conn) settled() {
@@ -140,16 +159,19 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 		return nil
 	}
 	if !json.Valid(line) {
-		c.refuse(nil, jsonrpc.CodeParseError, "this line is no JSON: send one message, and nothing else, a line")
+		c.refused(nil, jsonrpc.CodeParseError, "this line is no JSON: send one message, and nothing else, a line")
 		return nil
 	}
 	if line[0] == '[' {
-		c.refuse(nil, jsonrpc.CodeInvalidRequest, "there are no batches: send each message on a line of its own")
+		c.refused(nil, jsonrpc.CodeInvalidRequest, "there are no batches: send each message on a line of its own")
 		return nil
 	}
 	msg, err := jsonrpc.DecodeMessage(line)
+	if err != nil && isAnswer(line) {
+		return nil // An answer is never answered: two that do would go on for ever.
+	}
 	if err != nil {
-		c.refuse(idOf(line), jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0: "+err.Error())
+		c.refused(idOf(line), jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0: "+err.Error())
 		return nil
 	}
 	req, ok := msg.(*jsonrpc.Request)
@@ -178,9 +200,9 @@ func (c *conn) begin(id jsonrpc.ID, line []byte) bool {
 	switch {
 	case twice:
 		// With the id itself it would be taken for the answer to the other one.
-		c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request with the id %v is in flight: give each its own", id.Raw()))
+		c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request with the id %v is in flight: give each its own", id.Raw()))
 	case full:
-		c.refuse(idOf(line), codeBusy, fmt.Sprintf("%d requests are in flight, which is as many as may be: wait for answers, or cancel some", maxCalls))
+		c.refused(idOf(line), codeBusy, fmt.Sprintf("%d requests are in flight, which is as many as may be: wait for answers, or cancel some", maxCalls))
 	}
 	return !twice && !full
 }
@@ -219,8 +241,14 @@ func idOf(line []byte) json.RawMessage {
 	return m.ID
 }
 
-// refuse answers what the SDK does not get to see. A nil id is null.
-func (c *conn) refuse(id json.RawMessage, code int, why string) {
+// isAnswer says whether a message answers one, if to nothing that was asked.
+func isAnswer(line []byte) bool {
+	var m struct{ Method, Result, Error json.RawMessage }
+	return json.Unmarshal(line, &m) == nil && m.Method == nil && (m.Result != nil || m.Error != nil)
+}
+
+// refused answers what the SDK does not get to see. A nil id is null.
+func (c *conn) refused(id json.RawMessage, code int, why string) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
@@ -229,7 +257,39 @@ func (c *conn) refuse(id json.RawMessage, code int, why string) {
 	if err != nil {
 		return // It is made of what was marshalled before.
 	}
-	_ = c.send(body) // Where out is broken, Read sees that.
+	c.mu.Lock()
+	c.owed++
+	c.mu.Unlock()
+	select {
+	case c.refuse <- body:
+		return
+	default:
+	}
+	t := time.NewTimer(refusalTime)
+	defer t.Stop()
+	select {
+	case c.refuse <- body:
+		return
+	case <-c.broken:
+	case <-c.late:
+	case <-t.C:
+		c.log.Warn("the host sends what is refused, and reads no answer: it is given up")
+		c.giveUp()
+	}
+	c.answered()
+}
+
+// sendRefusals sends what refused has queued, beside whoever reads.
+func (c *conn) sendRefusals() {
+	for {
+		select {
+		case body := <-c.refuse:
+			_ = c.send(body) // Where out is broken, Read sees that.
+			c.answered()
+		case <-c.closed:
+			return
+		}
+	}
 }
 
 // Write sends a message to the host.
@@ -324,10 +384,10 @@ func (c *conn) readLines(in io.Reader) {
 	defer close(c.eof)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := c.nextLine(r)
-		if len(line) > 0 {
+		l, err := nextLine(r)
+		if len(l.text) > 0 || l.tooLong {
 			select {
-			case c.lines <- line:
+			case c.lines <- l:
 			case <-c.closed:
 				return
 			}
@@ -341,25 +401,26 @@ func (c *conn) readLines(in io.Reader) {
 	}
 }
 
-// nextLine returns a line without its end. One that is too long is skipped to its end and
-// refused; an announced length never allocates, since there is none.
-func (c *conn) nextLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	skip := false
+// A line is one of the host's, without its end, or says that there was one that is too long.
+type line struct {
+	text    []byte
+	tooLong bool
+}
+
+// nextLine reads a line. One that is too long is skipped to its end.
+func nextLine(r *bufio.Reader) (line, error) {
+	var l line
 	for {
 		part, err := r.ReadSlice('\n')
-		if !skip && len(line)+len(part) > maxLine {
-			line, skip = nil, true
+		if len(l.text)+len(part) > maxLine {
+			l = line{tooLong: true}
 		}
-		if !skip {
-			line = append(line, part...)
+		if !l.tooLong {
+			l.text = append(l.text, part...)
 		}
-		if err == bufio.ErrBufferFull {
-			continue
+		if err != bufio.ErrBufferFull {
+			l.text = bytes.TrimRight(l.text, "\r\n")
+			return l, err
 		}
-		if skip {
-			c.refuse(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message may have %d bytes: send less at a time", maxLine))
-		}
-		return bytes.TrimRight(line, "\r\n"), err
 	}
 }

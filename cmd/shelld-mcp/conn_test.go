@@ -149,6 +149,8 @@ func TestMalformed(t *testing.T) {
 		}
 	}
 	// What needs no answer gets none.
+	w.send(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`)
+	w.send(`{"jsonrpc":"2.0","id":{},"result":{}}`)
 	w.send(`{"jsonrpc":"2.0","id":99,"result":{}}`)
 	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":5}`)
 	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}`)
@@ -156,6 +158,18 @@ func TestMalformed(t *testing.T) {
 	w.send(`{"jsonrpc":"2.0","id":"after","method":"ping"}`)
 	if a := w.receive(); a.Error != nil || string(a.ID) != `"after"` {
 		t.Errorf("%s %+v", a.ID, a.Error)
+	}
+	_ = w.in.Close()
+	w.ended()
+}
+
+// TestUnreadRefusals sends what is refused and reads nothing: the end of stdin is seen all the
+// same.
+func TestUnreadRefusals(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	for range maxRefusals / 2 {
+		w.send("hello")
 	}
 	_ = w.in.Close()
 	w.ended()

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -50,5 +51,16 @@ func needJobs(t testing.TB) {
 	t.Helper()
 	if len(jobs.Platform().Modes) == 0 {
 		t.Skip(strings.Join(jobs.Platform().NotReached, "; "))
+	}
+}
+
+// needProgram skips where a program is missing, but not in CI.
+func needProgram(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		if os.Getenv("SHELLD_CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -380,7 +381,7 @@ var seedTests = map[string]func(*testing.T){
 				t.Errorf("there is no %s in %s", name, got)
 			}
 		}
-		if r.Platform != "linux" || r.PathSeparator != "/" || !filepath.IsAbs(r.ShellPath) || filepath.Base(r.ShellPath) != r.Shell {
+		if r.Platform != runtime.GOOS || r.PathSeparator != "/" || !filepath.IsAbs(r.ShellPath) || filepath.Base(r.ShellPath) != r.Shell {
 			t.Errorf("%+v", r)
 		}
 	},
@@ -592,6 +593,7 @@ var seedTests = map[string]func(*testing.T){
 		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "a{"}), "never closed")
 	},
 	"CliWrite/listening": func(t *testing.T) {
+		needProgram(t, "python3")
 		h := startHost(t, nil)
 		// It takes input while it looks after a timer, as a dev server does with a menu of keys.
 		h.call("CliSession", args{"sessionId": "c", "command": `exec python3 -u -c '
