@@ -202,7 +202,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{"cmd/shelld", "rpc", "jobs", "jobs/internal/proc", "schema"} {
+	for _, must := range []string{"cmd/shelld", "cmd/shelld-mcp", "rpc", "jobs", "jobs/internal/proc", "schema"} {
 		if !packages[must] {
 			t.Errorf("the package %s was not looked at", must)
 		}
@@ -235,6 +235,10 @@ func TestImportRules(t *testing.T) {
 		{"screen/font/font.go", "golang.org/x/image/font", "a font is data"},
 		{"conformance/replay.go", "shelld/schema", "second reader"},
 		{"cmd/shelld/demo.go", "go.uber.org/goleak", "only wires things up"},
+		{"cmd/shelld-mcp/tool.go", "github.com/modelcontextprotocol/go-sdk/mcp", ""},
+		{"cmd/shelld-mcp/bash.go", "github.com/google/jsonschema-go/jsonschema", "change of one place"},
+		{"cmd/shelld-mcp/screen.go", "shelld/screen", "a client like any other"},
+		{"cmd/shelld/main.go", "github.com/modelcontextprotocol/go-sdk/mcp", "only wires things up"},
 		{"util/strings.go", "strings", "no row in the table"},
 	} {
 		got := complaint(test.file, test.imported)
