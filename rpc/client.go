@@ -102,6 +102,10 @@ type SentCall struct {
 	answer chan answer
 }
 
+// ID is the request's id as it is spelled on the wire, and as client/confirm has it in
+// requestId.
+func (s *SentCall) ID() string { return strconv.Itoa(s.id) }
+
 // Send sends a request and returns: what is sent next reaches the server after it. An
 // answer that nobody awaits is dropped.
 func (c *Client) Send(method string, params any) (*SentCall, error) {

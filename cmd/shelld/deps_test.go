@@ -36,8 +36,8 @@ var rules = []rule{
 	},
 	{
 		pkg:    "cmd/shelld-mcp",
-		ours:   []string{"rpc", "jobs"},
-		theirs: []string{"github.com/modelcontextprotocol/go-sdk"},
+		ours:   []string{"rpc", "jobs", "schema"},
+		theirs: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go", "golang.org/x/term", "golang.org/x/sys"},
 		why:    "the MCP front end is a client like any other: what it needs and the protocol lacks is missing in the protocol",
 	},
 	{
@@ -142,6 +142,7 @@ var soleImporters = map[string][]string{
 	"github.com/mattn/go-runewidth":            {"screen/width.go"},
 	"mvdan.cc/sh":                              {"jobs/internal/roots/*.go"},
 	"github.com/modelcontextprotocol/go-sdk":   {"cmd/shelld-mcp/*.go"},
+	"github.com/google/jsonschema-go":          {"cmd/shelld-mcp/tool.go"},
 	"github.com/rogpeppe/go-internal":          {"conformance/session.go"},
 }
 
@@ -201,7 +202,7 @@ func TestImports(t *testing.T) {
 			}
 		}
 	}
-	for _, must := range []string{"cmd/shelld", "rpc", "jobs", "jobs/internal/proc", "schema"} {
+	for _, must := range []string{"cmd/shelld", "cmd/shelld-mcp", "rpc", "jobs", "jobs/internal/proc", "schema"} {
 		if !packages[must] {
 			t.Errorf("the package %s was not looked at", must)
 		}
@@ -234,6 +235,10 @@ func TestImportRules(t *testing.T) {
 		{"screen/font/font.go", "golang.org/x/image/font", "a font is data"},
 		{"conformance/replay.go", "shelld/schema", "second reader"},
 		{"cmd/shelld/demo.go", "go.uber.org/goleak", "only wires things up"},
+		{"cmd/shelld-mcp/tool.go", "github.com/modelcontextprotocol/go-sdk/mcp", ""},
+		{"cmd/shelld-mcp/bash.go", "github.com/google/jsonschema-go/jsonschema", "change of one place"},
+		{"cmd/shelld-mcp/screen.go", "shelld/screen", "a client like any other"},
+		{"cmd/shelld/main.go", "github.com/modelcontextprotocol/go-sdk/mcp", "only wires things up"},
 		{"util/strings.go", "strings", "no row in the table"},
 	} {
 		got := complaint(test.file, test.imported)

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"shelld/schema"
+)
+
+// CliEnv, of the CLI Tools Specification.
+
+func (f *front) addCliEnv() {
+	add[cliEnvParams, cliEnvResult](f, tool[cliEnvParams]{
+		name:  "CliEnv",
+		title: "Environment",
+		description: `Manages environment variables for CLI commands.
+
+Actions:
+- get: Retrieve a variable's value
+- set: Set a variable (persists for session/global)
+- list: List all variables
+- unset: Remove a variable
+
+Examples:
+- Get PATH: action="get", name="PATH"
+- Set NODE_ENV: action="set", name="NODE_ENV", value="test"
+- List all: action="list"
+- Remove var: action="unset", name="DEBUG"
+
+Use sessionId to scope to a specific session, otherwise affects all commands.`,
+		enums:       map[string][]string{"action": envActions},
+		closedWorld: true,
+		check:       checkCliEnv,
+		run:         cliEnv,
+	})
+}
+
+var envActions = []string{"get", "set", "list", "unset"}
+
+type cliEnvParams struct {
+	Action    string  `json:"action" jsonschema:"One of: get, set, list, unset"`
+	Name      string  `json:"name,omitempty" jsonschema:"Variable name (required for get/set/unset)"`
+	Value     *string `json:"value,omitempty" jsonschema:"Variable value (required for set)"`
+	SessionID string  `json:"sessionId,omitempty" jsonschema:"Apply to specific session (default: global)"`
+}
+
+// cliEnvResult has what the action has: the seed shows a result for each.
+type cliEnvResult struct {
+	Status    string             `json:"status,omitempty" jsonschema:"set or unset."`
+	Name      string             `json:"name,omitempty"`
+	Value     *string            `json:"value,omitempty" jsonschema:"Absent where there is no such variable, and where it is secret."`
+	Source    string             `json:"source,omitempty" jsonschema:"get: global or session; none: there is no such variable."`
+	Scope     string             `json:"scope,omitempty" jsonschema:"set and unset: global or session."`
+	Secret    bool               `json:"secret,omitempty" jsonschema:"It is there, and its value is not told."`
+	Variables map[string]*string `json:"variables,omitempty" jsonschema:"list: by name; null where it is secret."`
+	Count     *int64             `json:"count,omitempty"`
+}
+
+func checkCliEnv(p cliEnvParams) string {
+	switch {
+	case !slices.Contains(envActions, p.Action):
+		return fmt.Sprintf("action is one of get, set, list, unset, not %q.", p.Action)
+	case p.Action != "list" && p.Name == "":
+		return fmt.Sprintf("%s needs name: which variable.", p.Action)
+	case p.Action == "set" && p.Value == nil:
+		return "set needs value; unset removes a variable."
+	}
+	return ""
+}
+
+func cliEnv(ctx context.Context, c *call, p cliEnvParams) (reply, error) {
+	scope, handle := "global", json.RawMessage(nil)
+	if p.SessionID != "" {
+		j, missing := c.sessionJob(ctx, p.SessionID)
+		if j == nil {
+			return missing, nil
+		}
+		scope, handle = "session", j.id()
+	}
+	switch p.Action {
+	case "get":
+		var v schema.EnvGetResult
+		if err := c.do(ctx, "env/get", schema.EnvGetParams{Name: p.Name, Handle: handle}, &v); err != nil {
+			return reply{}, err
+		}
+		r := cliEnvResult{Name: v.Name, Value: v.Value, Source: scope, Secret: v.Secret != nil && *v.Secret}
+		if v.Source == nil {
+			r.Source = "none"
+		}
+		return reply{value: r}, nil
+	case "set":
+		err := c.do(ctx, "env/set", schema.EnvSetParams{Name: p.Name, Value: *p.Value, Handle: handle}, nil)
+		if kindOf(err) == schema.KindPolicyDenied && handle != nil {
+			err = c.assign(ctx, handle, p.Name, p.Value)
+		}
+		if err != nil {
+			return reply{}, err
+		}
+		return reply{value: cliEnvResult{Status: "set", Name: p.Name, Value: p.Value, Scope: scope}}, nil
+	case "unset":
+		err := c.do(ctx, "env/unset", schema.EnvUnsetParams{Name: p.Name, Handle: handle}, nil)
+		if kindOf(err) == schema.KindPolicyDenied && handle != nil {
+			err = c.assign(ctx, handle, p.Name, nil)
+		}
+		if err != nil {
+			return reply{}, err
+		}
+		return reply{value: cliEnvResult{Status: "unset", Name: p.Name, Scope: scope}}, nil
+	}
+	var v schema.EnvListResult
+	if err := c.do(ctx, "env/list", schema.EnvListParams{Handle: handle}, &v); err != nil {
+		return reply{}, err
+	}
+	r := cliEnvResult{Variables: map[string]*string{}, Count: new(v.Count)}
+	for name, variable := range v.Variables {
+		r.Variables[name] = variable.Value
+	}
+	return reply{value: r}, nil
+}
+
+// assign has a shell set a variable, or with nil unset it, by a command. Where starts are
+// asked about, env/set does not reach into shells, since a variable can have them run
+// anything; about a command a person can be asked.
+func (c *call) assign(ctx context.Context, handle json.RawMessage, name string, value *string) error {
+	var got schema.JobGetResult
+	if err := c.do(ctx, "job/get", schema.JobGetParams{Handle: handle}, &got); err != nil {
+		return err
+	}
+	if got.Job.ShellIntegration == nil {
+		return errors.New("the variables of this session cannot be changed: it is no shell that takes that. Start another with env of CliSession, or type an assignment with CliWrite")
+	}
+	line, err := assignment(*got.Job.ShellIntegration, name, value)
+	if err != nil {
+		return err
+	}
+	var r schema.JobExecResult
+	err = c.do(ctx, "job/exec", schema.JobExecParams{Handle: handle, Command: line, IfBusy: new(schema.IfBusyFail)}, &r)
+	if err != nil {
+		return err
+	}
+	if r.ExitCode == nil || *r.ExitCode != 0 {
+		return fmt.Errorf("the shell did not take it: %s", strings.TrimSpace(r.Output))
+	}
+	return nil
+}
+
+// variableName is what all shells take.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// assignment is the command by which a shell of this family sets a variable, or with nil
+// unsets it.
+func assignment(family, name string, value *string) (string, error) {
+	if !variableName.MatchString(name) {
+		return "", fmt.Errorf("shells have no variable %q: a name begins with a letter or _, and has letters, digits and _ alone", name)
+	}
+	switch {
+	case family == string(schema.ShellFamilyFish) && value == nil:
+		return "set -e " + name, nil
+	case family == string(schema.ShellFamilyFish):
+		return "set -gx " + name + " '" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(*value) + "'", nil
+	case value == nil:
+		return "unset " + name, nil
+	}
+	return "export " + name + "='" + strings.ReplaceAll(*value, "'", `'\''`) + "'", nil
+}

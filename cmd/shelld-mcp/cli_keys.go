@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"shelld/schema"
+)
+
+// The input of CliWrite: text in which {enter} and its like are keys.
+
+// braceKeys are the names between braces, in lower case, and the keys that they mean. F1 to
+// F12, and {ctrl+…}, {alt+…} and {shift+…} with these or with one character, come on top.
+var braceKeys = map[string]string{
+	"enter": "Enter", "return": "Enter", "tab": "Tab", "space": "Space", "backspace": "Backspace",
+	"escape": "Escape", "esc": "Escape", "delete": "Delete", "del": "Delete", "insert": "Insert",
+	"up": "Up", "down": "Down", "left": "Left", "right": "Right",
+	"home": "Home", "end": "End", "pageup": "PageUp", "pagedown": "PageDown",
+}
+
+// braceKeyList is what an error tells of them.
+const braceKeyList = "{enter}, {tab}, {space}, {backspace}, {escape}, {delete}, {insert}, {up}, {down}, {left}, {right}, {home}, {end}, {pageup}, {pagedown}, {f1} to {f12}, and {ctrl+c}, {alt+x}, {shift+tab} and their like"
+
+// parseInput cuts input into text and keys. A line end in the text is Enter, since that is
+// what it is at a keyboard; {{ is a brace.
+func parseInput(input string) ([]schema.SendItem, error) {
+	var items []schema.SendItem
+	var text strings.Builder
+	flush := func() {
+		if text.Len() > 0 {
+			items = append(items, schema.SendItem{Text: new(text.String())})
+			text.Reset()
+		}
+	}
+	key := func(name string) {
+		flush()
+		items = append(items, schema.SendItem{Key: new(name)})
+	}
+	input = strings.ReplaceAll(input, "\r\n", "\n")
+	for i := 0; i < len(input); {
+		switch rest := input[i:]; {
+		case rest[0] == '\n' || rest[0] == '\r':
+			key("Enter")
+			i++
+		case strings.HasPrefix(rest, "{{"):
+			text.WriteByte('{')
+			i += 2
+		case rest[0] == '{':
+			name, _, closed := strings.Cut(rest[1:], "}")
+			k := keyOf(name)
+			if !closed || k == "" {
+				return nil, unknownBrace(rest, closed)
+			}
+			key(k)
+			i += len(name) + 2
+		default:
+			text.WriteByte(rest[0])
+			i++
+		}
+	}
+	flush()
+	return items, nil
+}
+
+// keyOf is the key that a name between braces means, or "".
+func keyOf(name string) string {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if k, ok := braceKeys[name]; ok {
+		return k
+	}
+	if n, ok := strings.CutPrefix(name, "f"); ok && len(n) > 0 && len(n) < 3 && strings.Trim(n, "0123456789") == "" {
+		return "F" + n // The server says which there are.
+	}
+	modifier, rest, ok := strings.Cut(name, "+")
+	if !ok {
+		modifier, rest, ok = strings.Cut(name, "-")
+	}
+	if !ok || rest == "" {
+		return ""
+	}
+	prefix := map[string]string{"ctrl": "Ctrl-", "control": "Ctrl-", "alt": "Alt-", "meta": "Alt-", "shift": "Shift-"}[modifier]
+	if prefix == "" {
+		return ""
+	}
+	if len([]rune(rest)) == 1 {
+		if prefix == "Ctrl-" {
+			rest = strings.ToUpper(rest)
+		}
+		return prefix + rest
+	}
+	if k := keyOf(rest); k != "" {
+		return prefix + k
+	}
+	return ""
+}
+
+func unknownBrace(rest string, closed bool) error {
+	shown := rest
+	if i := strings.IndexByte(rest, '}'); i >= 0 {
+		shown = rest[:i+1]
+	}
+	if len(shown) > 40 {
+		shown = shown[:40] + "…"
+	}
+	if !closed {
+		return fmt.Errorf("input has a brace that is never closed: %q. Write {{ for a brace that is to be typed; nothing was sent. Valid keys are: %s", shown, braceKeyList)
+	}
+	return fmt.Errorf("input has %q, which is no key. Write {{ for a brace that is to be typed; nothing was sent. Valid keys are: %s", shown, braceKeyList)
+}

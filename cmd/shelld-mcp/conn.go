@@ -1,0 +1,426 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxLine is the longest message that is taken, as in the Shell Server Protocol.
+	maxLine = 16 << 20
+	// maxCalls is how many requests of the host's may be in flight. Each is a goroutine, and
+	// the SDK itself knows no bound.
+	maxCalls = 1024
+	// flushTime is how long the end waits for answers that are owed, and for a stdout that
+	// nobody reads.
+	flushTime = 2 * time.Second
+	// maxRefusals is how many refusals may wait for the host to read them. Reading goes on
+	// meanwhile, so that the host can end the server whatever it reads.
+	maxRefusals = 4096
+	// refusalTime is how long one more waits for room, before a host that sends what is
+	// refused and reads nothing is given up.
+	refusalTime = 10 * time.Second
+)
+
+// A conn carries messages between a host and the SDK: one JSON text a line, as the stdio
+// transport of MCP has it. The SDK's own one ends with the first line that is no message;
+// this one answers it, and reading goes on at the next.
+//
+// It also does what the protocol asks for and the SDK leaves open: nothing is answered that
+// was cancelled, and what is in flight is bounded.
+type conn struct {
+	// Immutable:
+	log    *slog.Logger
+	end    func() error  // ends the engine, so that what is in flight is answered
+	lines  chan line     // from readLines
+	eof    chan struct{} // closed when in has ended
+	out    chan []byte   // to writeLines
+	broken chan struct{} // closed when out is, or nobody wants to write any more
+	stop   chan struct{} // closed by Stop
+	closed chan struct{} // closed by Close
+	late   chan struct{} // closed by giveUp: nobody waits for a slow reader any more
+	refuse chan []byte   // to sendRefusals
+	idle   chan struct{} // closed by settled, once finishing, when nothing is in flight
+	stops  sync.Once
+	closes sync.Once
+	lates  sync.Once
+
+	mu        sync.Mutex
+	inFlight  map[jsonrpc.ID]bool // requests of the host's, and whether each was cancelled
+	owed      int                 // those, and answers that were not handed to writeLines yet
+	finishing bool
+	writeErr  error // why out broke
+}
+
+// newConn reads in and writes out, which it closes neither of. end is called when in has
+// ended: it ends what the answers wait for.
+func newConn(in io.Reader, out io.Writer, end func() error, log *slog.Logger) *conn {
+	c := &conn{
+		log: log, end: end, inFlight: map[jsonrpc.ID]bool{},
+		lines: make(chan line), eof: make(chan struct{}), out: make(chan []byte),
+		broken: make(chan struct{}), stop: make(chan struct{}), closed: make(chan struct{}), idle: make(chan struct{}), late: make(chan struct{}),
+		refuse: make(chan []byte, maxRefusals),
+	}
+	go c.readLines(in)
+	go c.writeLines(out)
+	go c.sendRefusals()
+	return c
+}
+
+// Connect returns c itself: there is one host.
+func (c *conn) Connect(context.Context) (mcp.Connection, error) { return c, nil }
+
+// SessionID is for transports of several sessions.
+func (c *conn) SessionID() string { return "" }
+
+// Read returns the next message of the host's. Before it tells the end it sees to it that
+// what is in flight is answered: the SDK answers nothing after that.
+func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		select {
+		case l := <-c.lines:
+			if l.tooLong {
+				c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message may have %d bytes: send less at a time", maxLine))
+			} else if msg := c.take(l.text); msg != nil {
+				return msg, nil
+			}
+		case <-c.eof:
+			c.finish()
+			return nil, io.EOF
+		case <-c.stop:
+			c.finish()
+			return nil, io.EOF
+		case <-c.broken:
+			c.finish()
+			return nil, io.EOF
+		case <-c.late:
+			c.finish()
+			return nil, io.EOF
+		case <-c.closed:
+			return nil, io.EOF
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Stop has the connection end as the end of in does.
+func (c *conn) Stop() { c.stops.Do(func() { close(c.stop) }) }
+
+// finish ends the engine, and waits until its answers are on their way.
+func (c *conn) finish() {
+	if err := c.end(); err != nil {
+		c.log.Error("something was left behind", "error", err)
+	}
+	c.mu.Lock()
+	c.finishing = true
+	c.settled()
+	c.mu.Unlock()
+	t := time.NewTimer(flushTime)
+	defer t.Stop()
+	select {
+	case <-c.idle:
+	case <-c.broken:
+	case <-c.late:
+	case <-t.C: // A call asks its host something, or nobody reads stdout.
+		c.giveUp()
+	}
+}
+
+// giveUp has nobody wait any more for a host that does not read.
+func (c *conn) giveUp() { c.lates.Do(func() { close(c.late) }) }
+
+// settled tells finish that nothing is in flight. c.mu is held.
+func (c *conn) settled() {
+	if !c.finishing || c.owed > 0 {
+		return
+	}
+	select {
+	case <-c.idle:
+	default:
+		close(c.idle)
+	}
+}
+
+// take returns the message of a line, or nil where there is none that the SDK should see.
+func (c *conn) take(line []byte) jsonrpc.Message {
+	if line = bytes.TrimSpace(line); len(line) == 0 {
+		return nil
+	}
+	if !json.Valid(line) {
+		c.refused(nil, jsonrpc.CodeParseError, "this line is no JSON: send one message, and nothing else, a line")
+		return nil
+	}
+	if line[0] == '[' {
+		c.refused(nil, jsonrpc.CodeInvalidRequest, "there are no batches: send each message on a line of its own")
+		return nil
+	}
+	msg, err := jsonrpc.DecodeMessage(line)
+	if err != nil && isAnswer(line) {
+		return nil // An answer is never answered: two that do would go on for ever.
+	}
+	if err != nil {
+		c.refused(idOf(line), jsonrpc.CodeInvalidRequest, "this is no message of JSON-RPC 2.0: "+err.Error())
+		return nil
+	}
+	req, ok := msg.(*jsonrpc.Request)
+	switch {
+	case !ok: // An answer; the SDK knows to what.
+	case req.IsCall():
+		if !c.begin(req.ID, line) {
+			return nil
+		}
+	case req.Method == "notifications/cancelled":
+		c.cancelled(req.Params)
+	}
+	return msg
+}
+
+// begin notes a request that the SDK will answer; false: it is refused.
+func (c *conn) begin(id jsonrpc.ID, line []byte) bool {
+	c.mu.Lock()
+	_, twice := c.inFlight[id]
+	full := len(c.inFlight) >= maxCalls
+	if !twice && !full {
+		c.inFlight[id] = false
+		c.owed++
+	}
+	c.mu.Unlock()
+	switch {
+	case twice:
+		// With the id itself it would be taken for the answer to the other one.
+		c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request with the id %v is in flight: give each its own", id.Raw()))
+	case full:
+		c.refused(idOf(line), codeBusy, fmt.Sprintf("%d requests are in flight, which is as many as may be: wait for answers, or cancel some", maxCalls))
+	}
+	return !twice && !full
+}
+
+// codeBusy is one of the codes that JSON-RPC leaves to servers.
+const codeBusy = -32000
+
+// cancelled notes that a request needs no answer any more.
+func (c *conn) cancelled(params json.RawMessage) {
+	var p mcp.CancelledParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return // The SDK sees it too, and ignores it.
+	}
+	id, err := jsonrpc.MakeID(p.RequestID)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, there := c.inFlight[id]; there {
+		c.inFlight[id] = true
+	}
+}
+
+// idOf is the id of a message, as it is spelled; nil where it has none that can be answered.
+func idOf(line []byte) json.RawMessage {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if err := json.Unmarshal(line, &m); err != nil || len(m.ID) == 0 {
+		return nil
+	}
+	if first := m.ID[0]; first != '"' && first != '-' && (first < '0' || first > '9') {
+		return nil
+	}
+	return m.ID
+}
+
+// isAnswer says whether a message answers one, if to nothing that was asked.
+func isAnswer(line []byte) bool {
+	var m struct{ Method, Result, Error json.RawMessage }
+	return json.Unmarshal(line, &m) == nil && m.Method == nil && (m.Result != nil || m.Error != nil)
+}
+
+// refused answers what the SDK does not get to see. A nil id is null.
+func (c *conn) refused(id json.RawMessage, code int, why string) {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	c.log.Debug("the host sent what is refused", "code", code, "why", why)
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": why}})
+	if err != nil {
+		return // It is made of what was marshalled before.
+	}
+	c.mu.Lock()
+	c.owed++
+	c.mu.Unlock()
+	select {
+	case c.refuse <- body:
+		return
+	default:
+	}
+	t := time.NewTimer(refusalTime)
+	defer t.Stop()
+	select {
+	case c.refuse <- body:
+		return
+	case <-c.broken:
+	case <-c.late:
+	case <-t.C:
+		c.log.Warn("the host sends what is refused, and reads no answer: it is given up")
+		c.giveUp()
+	}
+	c.answered()
+}
+
+// sendRefusals sends what refused has queued, beside whoever reads.
+func (c *conn) sendRefusals() {
+	for {
+		select {
+		case body := <-c.refuse:
+			_ = c.send(body) // Where out is broken, Read sees that.
+			c.answered()
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+// Write sends a message to the host.
+func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
+	resp, ok := msg.(*jsonrpc.Response)
+	if ok {
+		defer c.answered()
+		if !c.wanted(resp.ID) {
+			return nil
+		}
+	}
+	body, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return fmt.Errorf("encode a message: %w", err)
+	}
+	return c.send(body)
+}
+
+// wanted takes a request out of those in flight, since the host may use its id again as soon
+// as it sees the answer; false: it was cancelled, and "the receiver should not send a
+// response".
+func (c *conn) wanted(id jsonrpc.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cancelled := c.inFlight[id]
+	delete(c.inFlight, id)
+	return !cancelled
+}
+
+// answered notes that an answer is on its way.
+func (c *conn) answered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owed--
+	c.settled()
+}
+
+// send hands a message to writeLines, which then has written those before it.
+func (c *conn) send(body []byte) error {
+	select {
+	case c.out <- append(body, '\n'):
+		return nil
+	case <-c.broken:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.writeErr != nil {
+			return c.writeErr
+		}
+		return errGone
+	case <-c.late:
+		return errGone
+	}
+}
+
+// errGone says that nobody writes any more.
+var errGone = errors.New("the connection to the host has ended")
+
+// Close ends the writing. What was handed over is written, unless nobody reads it.
+func (c *conn) Close() error {
+	c.closes.Do(func() { close(c.closed) })
+	t := time.NewTimer(flushTime)
+	defer t.Stop()
+	select {
+	case <-c.broken:
+	case <-c.late:
+	case <-t.C:
+		c.log.Warn("the host does not read what it is sent; the rest is dropped")
+	}
+	return nil
+}
+
+// writeLines is the only writer of out.
+func (c *conn) writeLines(out io.Writer) {
+	defer close(c.broken)
+	for {
+		select {
+		case body := <-c.out:
+			if _, err := out.Write(body); err != nil {
+				c.mu.Lock()
+				c.writeErr = err
+				c.mu.Unlock()
+				return
+			}
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+// readLines is the only reader of in.
+func (c *conn) readLines(in io.Reader) {
+	defer close(c.eof)
+	r := bufio.NewReaderSize(in, 64<<10)
+	for {
+		l, err := nextLine(r)
+		if len(l.text) > 0 || l.tooLong {
+			select {
+			case c.lines <- l:
+			case <-c.closed:
+				return
+			}
+		}
+		if err != nil {
+			if err != io.EOF {
+				c.log.Debug("stdin ended", "error", err)
+			}
+			return
+		}
+	}
+}
+
+// A line is one of the host's, without its end, or says that there was one that is too long.
+type line struct {
+	text    []byte
+	tooLong bool
+}
+
+// nextLine reads a line. One that is too long is skipped to its end.
+func nextLine(r *bufio.Reader) (line, error) {
+	var l line
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(l.text)+len(part) > maxLine {
+			l = line{tooLong: true}
+		}
+		if !l.tooLong {
+			l.text = append(l.text, part...)
+		}
+		if err != bufio.ErrBufferFull {
+			l.text = bytes.TrimRight(l.text, "\r\n")
+			return l, err
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A wire is a server in this process as a host sees it that writes bytes.
+type wire struct {
+	t     *testing.T
+	front *front
+	in    *io.PipeWriter
+	out   *bufio.Reader
+	outR  *io.PipeReader
+	over  chan error
+	stop  context.CancelFunc // what SIGTERM does
+}
+
+// startWire starts a server; the test ends it.
+func startWire(t *testing.T, flags ...string) *wire {
+	t.Helper()
+	needJobs(t)
+	cfg, err := parseFlags(append([]string{"-root", t.TempDir()}, flags...), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := newFront(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirIn, in := io.Pipe()
+	out, theirOut := io.Pipe()
+	ctx, stop := context.WithCancel(context.Background())
+	w := &wire{t: t, front: f, in: in, out: bufio.NewReader(out), outR: out, over: make(chan error, 1), stop: stop}
+	go func() {
+		err := f.serve(ctx, newConn(theirIn, theirOut, f.engine.end, f.log))
+		_, _ = theirOut.Close(), theirIn.Close()
+		w.over <- err
+	}()
+	t.Cleanup(func() {
+		stop()
+		_, _ = in.Close(), out.Close()
+		<-f.engine.over
+	})
+	return w
+}
+
+func (w *wire) send(line string) {
+	w.t.Helper()
+	if _, err := io.WriteString(w.in, line+"\n"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// An answered is what came of a request, as it stands on the wire.
+type answered struct {
+	ID     json.RawMessage
+	Method string
+	Result json.RawMessage
+	Error  *struct {
+		Code    int
+		Message string
+	}
+}
+
+func (w *wire) receive() answered {
+	w.t.Helper()
+	line, err := w.out.ReadString('\n')
+	if err != nil {
+		w.t.Fatalf("%q, %v", line, err)
+	}
+	var a answered
+	if err := json.Unmarshal([]byte(line), &a); err != nil {
+		w.t.Fatalf("%q: %v", line, err)
+	}
+	return a
+}
+
+func (w *wire) initialize() {
+	w.t.Helper()
+	w.send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	if a := w.receive(); a.Error != nil {
+		w.t.Fatalf("%+v", a)
+	}
+	w.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+}
+
+// ended waits for the end of the server, and of its jobs.
+func (w *wire) ended() {
+	w.t.Helper()
+	select {
+	case err := <-w.over:
+		if err != nil {
+			w.t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(watchdog):
+		w.t.Fatal("it does not end")
+	}
+	if err := w.front.engine.end(); err != nil {
+		w.t.Errorf("left behind: %v", err)
+	}
+}
+
+func callLine(id int, name, args string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, id, name, args)
+}
+
+// TestMalformed sends what is no message, and looks at what comes of the messages behind it.
+func TestMalformed(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	for _, test := range []struct {
+		line, id string
+		code     int
+	}{
+		{`{"jsonrpc":"2.0","id":1,`, "null", -32700},
+		{`hello`, "null", -32700},
+		{"\x00\xff\xfe", "null", -32700},
+		{`{"jsonrpc":"2.0","id":1} {"jsonrpc":"2.0","id":2}`, "null", -32700},
+		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, "null", -32600},
+		{`[]`, "null", -32600},
+		{`null`, "null", -32600},
+		{`5`, "null", -32600},
+		{`{}`, "null", -32600},
+		{`{"id":7,"method":"ping"}`, "7", -32600},
+		{`{"jsonrpc":"1.0","id":"seven","method":"ping"}`, `"seven"`, -32600},
+		{`{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`, "null", -32600},
+		{`{"jsonrpc":"2.0","id":8,"method":5}`, "8", -32600},
+		{strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "null", -32700},
+		{`{"jsonrpc":"2.0","id":9,"method":"` + strings.Repeat("x", maxLine) + `"}`, "null", -32600},
+		{`{"jsonrpc":"2.0","id":10,"method":"no/such"}`, "10", -32601},
+	} {
+		w.send(test.line)
+		a := w.receive()
+		if a.Error == nil || a.Error.Code != test.code || string(a.ID) != test.id || a.Error.Message == "" {
+			t.Errorf("%.60q: %s %+v", test.line, a.ID, a.Error)
+		}
+		w.send("")
+		w.send(`{"jsonrpc":"2.0","id":"after","method":"ping"}`)
+		if a := w.receive(); a.Error != nil || string(a.ID) != `"after"` {
+			t.Errorf("after %.60q: %s %+v", test.line, a.ID, a.Error)
+		}
+	}
+	// What needs no answer gets none.
+	w.send(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}`)
+	w.send(`{"jsonrpc":"2.0","id":{},"result":{}}`)
+	w.send(`{"jsonrpc":"2.0","id":99,"result":{}}`)
+	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":5}`)
+	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}`)
+	w.send(`{"jsonrpc":"2.0","method":"no/such"}`)
+	w.send(`{"jsonrpc":"2.0","id":"after","method":"ping"}`)
+	if a := w.receive(); a.Error != nil || string(a.ID) != `"after"` {
+		t.Errorf("%s %+v", a.ID, a.Error)
+	}
+	_ = w.in.Close()
+	w.ended()
+}
+
+// TestUnreadRefusals sends what is refused and reads nothing: the end of stdin is seen all the
+// same.
+func TestUnreadRefusals(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	for range maxRefusals / 2 {
+		w.send("hello")
+	}
+	_ = w.in.Close()
+	w.ended()
+}
+
+// TestLastLine sends a message without a line end, and the end behind it.
+func TestLastLine(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	go func() {
+		_, _ = io.WriteString(w.in, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		_ = w.in.Close()
+	}()
+	if a := w.receive(); string(a.ID) != "1" || a.Error != nil {
+		t.Errorf("%+v", a)
+	}
+	w.ended()
+}
+
+// TestIDsInFlight gives two requests one id.
+func TestIDsInFlight(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	w.send(callLine(1, "run_shell_command", `{"command":"cat","ai_callback_delay":3600}`))
+	w.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	if a := w.receive(); string(a.ID) != "null" || a.Error == nil || a.Error.Code != -32600 {
+		t.Errorf("%s %+v", a.ID, a.Error)
+	}
+	_ = w.in.Close()
+	for {
+		if a := w.receive(); string(a.ID) == "1" { // It is answered all the same, as all that is in flight at the end.
+			break
+		}
+	}
+	w.ended()
+}
+
+// TestFlood sends more requests than may be in flight, and reads no answer before all are
+// sent.
+func TestFlood(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	w.send(callLine(0, "run_shell_command", `{"command":"cat","is_background":true}`))
+	w.receive()
+	const n = 3 * maxCalls
+	sent := make(chan error, 1)
+	go func() {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(callLine(i+1, "send_input", `{"handle":1,"input":"x","ai_callback_delay":3600}`) + "\n")
+		}
+		_, err := io.WriteString(w.in, b.String())
+		sent <- err
+	}()
+	// Those that are too many are refused at once.
+	busy := 0
+	for busy < n-maxCalls {
+		a := w.receive()
+		if a.Error == nil || a.Error.Code != codeBusy {
+			t.Fatalf("%s %+v", a.ID, a.Error)
+		}
+		busy++
+	}
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
+	// The others are cancelled, and nothing is said of them any more.
+	for i := range n {
+		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, i+1))
+	}
+	// There is room again as soon as they are gone; until then this is refused like them.
+	for {
+		w.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+		a := w.receive()
+		if string(a.ID) != `"p"` {
+			t.Fatalf("%s %+v", a.ID, a.Error)
+		}
+		if a.Error == nil {
+			break
+		}
+	}
+	_ = w.in.Close()
+	w.ended()
+}

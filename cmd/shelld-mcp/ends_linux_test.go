@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"shelld/schema"
+)
+
+// TestEnds ends the server in each way there is, with jobs and a call in flight: nothing of
+// it is left.
+func TestEnds(t *testing.T) {
+	ways := map[string]func(*wire){
+		"stdin ends":  func(w *wire) { _ = w.in.Close() },
+		"SIGTERM":     func(w *wire) { w.stop() },
+		"stdout ends": func(w *wire) { _ = w.outR.CloseWithError(errors.New("nobody reads")) },
+		"the host is gone": func(w *wire) {
+			_ = w.outR.CloseWithError(errors.New("nobody reads"))
+			_ = w.in.Close()
+		},
+		"nobody reads": func(w *wire) { _ = w.in.Close() }, // and nobody does below, but for half a line
+	}
+	for name, end := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := startWire(t)
+			w.initialize()
+			w.send(callLine(1, "run_shell_command", `{"command":"trap '' HUP; sleep 1000 & (setsid sleep 1000 &) ; exec cat","is_background":true}`))
+			if a := w.receive(); a.Error != nil {
+				t.Fatalf("%+v", a)
+			}
+			up := gate(t)
+			w.send(callLine(2, "run_shell_command", `{"command":"echo >`+up+`; exec cat","ai_callback_delay":3600}`))
+			passed(t, up, 1)
+			w.send(callLine(3, "CliRun", `{"command":"echo >`+up+`; sleep 1000","timeout":3600}`))
+			passed(t, up, 1)
+			if name == "stdout ends" || name == "the host is gone" {
+				w.send(`{"jsonrpc":"2.0","id":4,"method":"ping"}`) // Its answer finds out.
+			}
+			end(w)
+			if name == "stdin ends" || name == "SIGTERM" {
+				go func() { _, _ = io.Copy(io.Discard, w.outR) }()
+			}
+			w.ended()
+		})
+	}
+}
+
+// A gate is a FIFO that a command writes into once it runs.
+func gate(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// passed waits until so many commands have written into a gate.
+func passed(t *testing.T, gate string, n int) {
+	t.Helper()
+	for range n {
+		if _, err := os.ReadFile(gate); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCancel cancels a call: its command is ended, and it is answered with nothing.
+func TestCancel(t *testing.T) {
+	for name, args := range map[string]string{
+		"run_shell_command":    `,"ai_callback_delay":3600}`,
+		"CliRun":               `,"timeout":3600}`,
+		"execute_bash_command": `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := startWire(t, "-confirm", "none")
+			w.initialize()
+			up := gate(t)
+			w.send(callLine(1, name, `{"command":"echo >`+up+`; sleep 1000"`+args))
+			passed(t, up, 1)
+			w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"enough"}}`)
+			var r schema.JobWaitResult
+			err := w.front.ask(context.Background(), "job/wait", schema.JobWaitParams{Handle: handleID(1), Until: []schema.Condition{{Closed: new(true)}}, TimeoutMs: schema.NullOf[int64]()}, &r)
+			if err != nil || r.Outcome.Reason != schema.OutcomeReasonClosed {
+				t.Errorf("%+v, %v", r, err)
+			}
+			w.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+			if a := w.receive(); string(a.ID) != "2" {
+				t.Errorf("the cancelled call was answered: %+v", a)
+			}
+			_ = w.in.Close()
+			w.ended()
+		})
+	}
+}
+
+// TestEngineEnds has the server in the process end by itself: so does the connection.
+func TestEngineEnds(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	if err := w.front.engine.end(); err != nil {
+		t.Error(err)
+	}
+	w.ended()
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"shelld/jobs"
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+// An engine is a server of the Shell Server Protocol in this process, and its one client.
+//
+// Goroutines: one serves; it ends when the client has said so, and lets go of everything.
+// The client's reader ends after it.
+type engine struct {
+	// Immutable:
+	client *rpc.Client
+	info   schema.InitializeResult
+	in     *io.PipeWriter // what the client says
+	over   chan struct{}  // closed when nothing is left of the server
+	err    error          // what was left behind; to be read once over is closed
+	ended  sync.Once
+
+	mu    sync.Mutex       // guards what follows, and makes a request known before its questions come
+	calls map[string]*call // whose each request in flight is, by its id
+}
+
+// errNoJobs says that there is nothing to serve here.
+var errNoJobs = errors.New("this system cannot run jobs: " + strings.Join(jobs.Platform().NotReached, "; "))
+
+// startEngine starts a server and initializes it. notice gets its notifications, on the
+// client's reader.
+func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.Notice)) (*engine, error) {
+	if len(jobs.Platform().Modes) == 0 {
+		return nil, errNoJobs
+	}
+	m, err := jobs.NewManager(jobs.Options{Log: log, Version: versionString()})
+	if err != nil {
+		return nil, err
+	}
+	theirIn, in := io.Pipe()
+	out, theirOut := io.Pipe()
+	e := &engine{in: in, over: make(chan struct{}), calls: map[string]*call{}}
+	go func() {
+		defer close(e.over)
+		_, serveErr := rpc.Serve(context.Background(), theirIn, theirOut, m, rpc.Options{Version: versionString(), Log: log})
+		_, _ = theirIn.Close(), theirOut.Close() // They return nil; the client sees the end.
+		e.err = errors.Join(serveErr, m.Close())
+	}()
+	e.client = rpc.NewClient(out, in, notice, nil)
+	e.client.Answer(e.answer)
+	if err := e.client.Call(context.Background(), "initialize", p, &e.info); err != nil {
+		return nil, errors.Join(explained(err), e.end())
+	}
+	return e, e.client.Notify("initialized", struct{}{})
+}
+
+// initializeParams are what the flags say, for the server. ask has what a person is to be
+// asked about.
+func (c *config) initializeParams(ask schema.ConfirmOptions) schema.InitializeParams {
+	o := &schema.Options{
+		// The start tells a call that waits which job it waits for; the end goes to the host's
+		// log, and tells why a command could not be run.
+		Events:        []string{string(schema.EventNameStarted), string(schema.EventNameExited)},
+		Env:           &schema.EnvOptions{Inherit: new(c.env)},
+		AllowCommands: c.allowCommands,
+		DenyCommands:  c.denyCommands,
+		Confirm:       &ask,
+	}
+	if c.memory {
+		o.Persist = &schema.PersistOptions{Mode: new(schema.PersistModeMemory)}
+	} else if c.stateDir != "" {
+		o.Persist = &schema.PersistOptions{Directory: new(c.stateDir)}
+	}
+	if c.maxJobs > 0 {
+		o.Limits = &schema.LimitOptions{MaxJobs: new(c.maxJobs)}
+	}
+	p := schema.InitializeParams{
+		ClientInfo:         &schema.ClientInfo{Name: new("shelld-mcp"), Version: new(versionString())},
+		ProcessID:          schema.ValueOf(int64(os.Getpid())),
+		AllowedDirectories: c.allowDirs,
+		Capabilities:       &schema.ClientCapabilities{Confirm: new(true)},
+		Options:            o,
+	}
+	if c.root != "" {
+		p.RootDirectory = new(c.root)
+	}
+	return p
+}
+
+// end ends the server as a client should, and its jobs with it; it may be called again, and
+// returns when nothing is left.
+func (e *engine) end() error {
+	e.ended.Do(func() {
+		// What cannot be said any more need not be: the end of its input ends the server too.
+		_ = e.client.Call(context.Background(), "shutdown", struct{}{}, nil)
+		_ = e.client.Notify("exit", struct{}{})
+		_ = e.in.Close()
+	})
+	<-e.over
+	<-e.client.Done()
+	return e.err
+}
+
+// send sends a request of c's.
+func (e *engine) send(c *call, method string, params any) (*rpc.SentCall, error) {
+	// The server's question about it may come before Send returns: whoever answers that
+	// waits for the lock.
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	sent, err := e.client.Send(method, params)
+	if err == nil {
+		e.calls[sent.ID()] = c
+	}
+	return sent, err
+}
+
+// started tells the call that has started a job which one that is.
+func (e *engine) started(p *schema.JobStartedParams) {
+	e.mu.Lock()
+	c := e.calls[string(p.RequestID)]
+	e.mu.Unlock()
+	if c != nil {
+		c.progress.startedJob(handleID(p.Handle))
+	}
+}
+
+// forget is to be called when a request is answered.
+func (e *engine) forget(sent *rpc.SentCall) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.calls, sent.ID())
+}
+
+// answer answers what the server asks.
+func (e *engine) answer(_ context.Context, method string, params json.RawMessage) (any, error) {
+	if method != "client/confirm" {
+		return nil, errors.New("shelld-mcp does not answer " + method)
+	}
+	var p schema.ClientConfirmParams
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	c := e.calls[string(p.RequestID)]
+	e.mu.Unlock()
+	if c == nil {
+		return schema.ClientConfirmResult{Outcome: schema.ConfirmOutcomeDeny}, nil // Its call is over.
+	}
+	return schema.ClientConfirmResult{Outcome: c.confirm(&p)}, nil
+}

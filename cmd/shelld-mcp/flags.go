@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"shelld/schema"
+)
+
+// A config is what the flags say.
+type config struct {
+	tools   string // seeds, compact or all
+	confirm string // seeds, all or none
+	unasked string // deny or allow: where the host cannot ask
+	profile schema.ProfileName
+	shell   string // "" = bash, where there is one
+
+	root          string   // absolute; "" = the process's own directory
+	allowDirs     []string // absolute
+	allowCommands []string
+	denyCommands  []string
+	env           schema.EnvInherit
+	stateDir      string // absolute; "" = the default
+	memory        bool   // no files
+	maxJobs       int64
+
+	level   slog.Level
+	version bool
+}
+
+// words is a flag that may be given several times, and may name several things, with
+// commas between.
+type words []string
+
+func (w *words) String() string { return strings.Join(*w, ",") }
+
+func (w *words) Set(s string) error {
+	for word := range strings.SplitSeq(s, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			return errors.New("it has an empty word")
+		}
+		*w = append(*w, word)
+	}
+	return nil
+}
+
+// A choice is a flag that is one of a few words.
+type choice struct {
+	to      *string
+	allowed []string
+}
+
+func (c choice) String() string {
+	if c.to == nil {
+		return ""
+	}
+	return *c.to
+}
+
+func (c choice) Set(s string) error {
+	if !slices.Contains(c.allowed, s) {
+		return fmt.Errorf("it is %s", strings.Join(c.allowed, ", "))
+	}
+	*c.to = s
+	return nil
+}
+
+// parseFlags reads the flags. What is wrong with them is in the error, and not on usage,
+// where -h is answered.
+func parseFlags(args []string, usage io.Writer) (config, error) {
+	c := config{tools: "seeds", confirm: "seeds", unasked: "deny"}
+	profile, env := string(schema.ProfileNameAgent), string(schema.EnvInheritCore)
+	fs := flag.NewFlagSet("shelld-mcp", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Var(choice{&c.tools, []string{"seeds", "compact", "all"}}, "tools", "which `set` of tools the host gets: seeds, compact or all")
+	fs.Var(choice{&c.confirm, []string{"seeds", "all", "none"}}, "confirm", "`which` calls a person is asked about: seeds (execute_bash_command, write_to_shell and kill), all (whatever starts, types or ends something) or none")
+	fs.Var(choice{&c.unasked, []string{"deny", "allow"}}, "unasked", "`what` becomes of such a call where the host cannot ask a person: deny or allow")
+	fs.Var(choice{&profile, []string{"agent", "interactive"}}, "profile", "the variables `for` a kind of use that commands get: agent (no pager, no editor, no colours, no questions) or interactive")
+	fs.StringVar(&c.shell, "shell", "", "the `shell` of run_shell_command and of the compact tools; by default bash, or the default shell where there is none")
+	fs.StringVar(&c.root, "root", "", "the `directory` in which commands start; by default the one in which shelld-mcp was started")
+	fs.Var((*words)(&c.allowDirs), "allow-dir", "a `directory` in which commands may start; several with commas, or several times; by default any")
+	fs.Var((*words)(&c.allowCommands), "allow-command", "the `commands` that may be run, and no others")
+	fs.Var((*words)(&c.denyCommands), "deny-command", "`commands` that may not be run")
+	fs.Var(choice{&env, []string{"core", "all", "none"}}, "env", "which of the server's own `variables` commands get: core, all (but what looks like a secret) or none")
+	fs.StringVar(&c.stateDir, "state-dir", "", "the `directory` for output files; by default that of shelld")
+	fs.BoolVar(&c.memory, "memory", false, "keep output in memory alone, without files")
+	fs.Int64Var(&c.maxJobs, "max-jobs", 0, "how `many` jobs may be live at once; by default 512")
+	fs.TextVar(&c.level, "log", slog.LevelWarn, "the least `level` that is logged on stderr: debug, info, warn or error")
+	fs.BoolVar(&c.version, "version", false, "print the version")
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(usage, "Usage: shelld-mcp [FLAGS]\n\nA server of the Model Context Protocol on stdin and stdout; docs/mcp.md describes its tools.\n\n")
+			fs.SetOutput(usage)
+			fs.PrintDefaults()
+		}
+		return c, err
+	}
+	if fs.NArg() > 0 {
+		return c, fmt.Errorf("there is nothing to do with %q", fs.Arg(0))
+	}
+	c.profile, c.env = schema.ProfileName(profile), schema.EnvInherit(env)
+	return c, c.check()
+}
+
+// check makes directories absolute, and looks for what contradicts itself.
+func (c *config) check() error {
+	if c.memory && c.stateDir != "" {
+		return errors.New("-memory keeps no files, and -state-dir says where: give one of them")
+	}
+	if c.maxJobs < 0 {
+		return errors.New("-max-jobs is 1 or more")
+	}
+	dirs := []*string{&c.root, &c.stateDir}
+	for i := range c.allowDirs {
+		dirs = append(dirs, &c.allowDirs[i])
+	}
+	for _, dir := range dirs {
+		if *dir == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*dir)
+		if err != nil {
+			return err
+		}
+		*dir = abs
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"shelld/schema"
+)
+
+// A front is the MCP server: its tools, and the engine behind them.
+type front struct {
+	// Immutable:
+	cfg    config
+	log    *slog.Logger
+	engine *engine
+	server *mcp.Server
+	jobs   *ledger
+	tools  []string // their names, in the order in which they were added
+	shell  string   // of run_shell_command; "" = the server's default
+
+	session atomic.Pointer[mcp.ServerSession] // nil until the host is connected
+}
+
+// newFront starts the engine and makes the tools.
+func newFront(cfg config, log *slog.Logger) (*front, error) {
+	f := &front{cfg: cfg, log: log, jobs: newLedger()}
+	engine, err := startEngine(cfg.initializeParams(cfg.confirmOptions()), log, f.notice)
+	if err != nil {
+		return nil, err
+	}
+	f.engine = engine
+	if f.shell, err = f.chooseShell(); err != nil {
+		return nil, errors.Join(explained(err), engine.end())
+	}
+	f.server = mcp.NewServer(
+		&mcp.Implementation{Name: "shelld-mcp", Title: "shelld", Version: versionString()},
+		&mcp.ServerOptions{
+			Instructions: instructions(cfg.tools),
+			Logger:       log,
+			Capabilities: capabilities(),
+		})
+	if cfg.tools != "compact" {
+		f.addGemini()
+		f.addScreen()
+		f.addBash()
+		f.addCli()
+	}
+	if cfg.tools != "seeds" {
+		f.addCompact()
+	}
+	f.addResources()
+	return f, nil
+}
+
+// chooseShell is the shell of the tools whose seeds say bash: that, where there is one.
+func (f *front) chooseShell() (string, error) {
+	if f.cfg.shell != "" {
+		return f.cfg.shell, nil
+	}
+	if f.engine.info.Platform.Shell == "bash" {
+		return "", nil
+	}
+	var p schema.PlatformGetResult
+	if err := f.engine.client.Call(context.Background(), "platform/get", struct{}{}, &p); err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(p.Shells, func(s schema.InstalledShell) bool { return s.Name == "bash" }) {
+		return "bash", nil
+	}
+	return "", nil
+}
+
+// serve speaks to the host until it is gone or ctx is done. The engine is ended by then.
+func (f *front) serve(ctx context.Context, c *conn) error {
+	defer context.AfterFunc(ctx, c.Stop)()
+	go func() {
+		<-f.engine.over // It ends with the connection; where it ends by itself, there is nothing left to serve.
+		c.Stop()
+	}()
+	// The SDK's context is for values: requests end with the connection, which has answered
+	// what can be answered by then.
+	session, err := f.server.Connect(context.WithoutCancel(ctx), c, nil)
+	if err != nil {
+		return errors.Join(err, c.Close())
+	}
+	f.session.Store(session)
+	if err := session.Wait(); err != nil && !errors.Is(err, io.EOF) {
+		f.log.Debug("the connection ended", "error", err)
+	}
+	return nil
+}
+
+// shellOf is the shell parameter of a start; nil for the default.
+func (f *front) shellOf() *string {
+	if f.shell == "" {
+		return nil
+	}
+	return new(f.shell)
+}
+
+// instructions tell a model how the tools belong together.
+func instructions(tools string) string {
+	var b strings.Builder
+	b.WriteString("Commands run on real terminals of their own. Whatever a command starts belongs to it: ending it ends all of that, and so does the end of this server.")
+	if tools != "compact" {
+		b.WriteString(`
+
+run_shell_command starts a command and answers when it has ended, when ai_callback_pattern has matched, or after ai_callback_delay seconds; then it runs on, and its Handle (or PID) is for send_input, read_shell, write_to_shell, jobs and kill. For programs that ask (ed, python, gdb) give ai_callback_pattern their prompt. execute_bash_command waits for the command's end, and takes no input.
+
+CliGetPlatform tells of the shell. CliRun runs one command to its end; CliSession starts a shell or a program that stays, CliWrite types into it, CliRead reads what is new, CliStop ends it. CliEnv has the variables of later commands.`)
+	}
+	if tools != "seeds" {
+		b.WriteString(`
+
+shell starts a command, or types into one that runs, waits for what you name (its end, its next question, a pattern, silence, a port), and answers with what is new. shell_output reads and searches what was written before, shell_jobs lists, shell_end ends. A command that asks something is told as waitingForInput, with its question: answer it with another call of shell.`)
+	}
+	b.WriteString("\n\nLong output is cut in its middle; the whole of it is in the resource shelld://job/HANDLE/stdout, and in the output file that the answer names.")
+	return b.String()
+}

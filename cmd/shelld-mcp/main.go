@@ -1,0 +1,97 @@
+// Command shelld-mcp gives shelld to models: a server of the Model Context Protocol on
+// stdin and stdout, whose tools start commands on real terminals, type into them, wait for
+// facts, and end all that was started.
+//
+// It is a client of the Shell Server Protocol like any other: a server of that runs in the
+// same process, and every tool is made of its requests. Nothing of what a job is, and
+// nothing of what is allowed, is decided here.
+//
+//	host → conn → SDK → tool (gemini.go, screen.go, bash.go, cli*.go, compact.go)
+//	     → call → rpc.Client → pipe → rpc.Serve
+//
+// # Goroutines
+//
+//  1. conn.readLines reads stdin, conn.writeLines writes stdout; each owns its one blocking
+//     call, and ends with the stream.
+//  2. The SDK has one that takes messages from conn, and one per request.
+//  3. The engine has those of package rpc, on both sides of two pipes.
+//  4. One per call that wants progress; it ends with the call. One that waits for the engine's
+//     end, which comes before that of the connection is over.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// run serves one host. It exits with 0 where the host has closed stdin or a signal came,
+// and nothing was left behind; with 1 where something went wrong, with 2 where it was called
+// wrongly.
+func run(args []string) int {
+	cfg, err := parseFlags(args, os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "shelld-mcp: %v; see shelld-mcp -h\n", err)
+		return 2
+	case cfg.version:
+		fmt.Printf("shelld-mcp %s\n", versionString())
+		return 0
+	}
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		fmt.Fprint(os.Stderr, greeting)
+		return 2
+	}
+	out, err := takeStdout()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "shelld-mcp: stdout cannot be kept for the protocol: %v\n", err)
+		return 1
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: cfg.level}))
+	// A host that died takes stderr along: writing to it must not end the server before its
+	// jobs. Caught rather than ignored, since ignoring is inherited.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
+	defer stop()
+	if err := serve(ctx, os.Stdin, out, cfg, log); err != nil {
+		log.Error("shelld-mcp ended", "error", err)
+		return 1
+	}
+	return 0
+}
+
+// serve speaks to one host until in ends, ctx is done or out breaks, and lets go of
+// everything.
+func serve(ctx context.Context, in io.Reader, out io.Writer, cfg config, log *slog.Logger) error {
+	f, err := newFront(cfg, log)
+	if err != nil {
+		return err
+	}
+	err = f.serve(ctx, newConn(in, out, f.engine.end, log))
+	return errors.Join(err, f.engine.end())
+}
+
+// greeting tells a person who has started the server by hand what it is.
+const greeting = `shelld-mcp is a server that hosts of the Model Context Protocol (Claude Code, VS Code,
+Gemini CLI, Zed, Cursor and others) start as a child process and drive over stdin and
+stdout; on a terminal it has nobody to talk to. docs/mcp.md has what to write into the
+configuration of each. To look at it by hand:
+
+    npx @modelcontextprotocol/inspector shelld-mcp
+
+"shelld-mcp -h" shows its flags.
+`

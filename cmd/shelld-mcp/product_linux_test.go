@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A process is the program itself, as a host starts it.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	stderr bytes.Buffer
+}
+
+func startProcess(t *testing.T, flags ...string) *process {
+	t.Helper()
+	needJobs(t)
+	p := &process{t: t, cmd: exec.Command("shelld-mcp", flags...)}
+	p.cmd.Dir = t.TempDir()
+	p.cmd.Stderr = &p.stderr
+	in, err := p.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // Where the test has failed.
+	p.send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	p.receive(`"id":"i"`)
+	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return p
+}
+
+func (p *process) send(line string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
+		p.t.Fatalf("%v; stderr: %s", err, p.stderr.String())
+	}
+}
+
+// receive reads a line that has to have this.
+func (p *process) receive(want string) {
+	p.t.Helper()
+	line, err := p.out.ReadString('\n')
+	if err != nil || !strings.Contains(line, want) {
+		p.t.Fatalf("%q, %v; stderr: %s", line, err, p.stderr.String())
+	}
+}
+
+// holder is a command that leaves processes in groups and sessions of their own, all of which
+// hold a FIFO open. isUp waits until all do, isGone until none does any more.
+func holder(t *testing.T) (command string, isUp, isGone func()) {
+	t.Helper()
+	fifo := filepath.Join(t.TempDir(), "held")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	up, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		f, err := os.Open(fifo) // When the command has opened it too.
+		if err != nil {
+			ended <- err
+			return
+		}
+		defer f.Close()
+		r := bufio.NewReader(f)
+		for range 2 {
+			if _, err := r.ReadString('\n'); err != nil {
+				ended <- err
+				return
+			}
+		}
+		close(up)
+		_, err = io.Copy(io.Discard, r)
+		ended <- err
+	}()
+	command = `exec 9>` + fifo + `; trap '' TERM HUP; setsid sh -c 'trap \"\" TERM; echo up >&9; sleep 1000' & echo up >&9; sleep 1000`
+	isUp = func() {
+		t.Helper()
+		select {
+		case <-up:
+		case err := <-ended:
+			t.Fatalf("it did not come up: %v", err)
+		}
+	}
+	isGone = func() {
+		t.Helper()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	return command, isUp, isGone
+}
+
+// TestProcessEnds ends the program in each way that a system has, with a job that does not go
+// by itself: nothing is left of it.
+func TestProcessEnds(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		end    func(*process) error
+		status int // -1: by the signal
+	}{
+		{"stdin is closed", func(p *process) error { return p.in.Close() }, 0},
+		{"SIGTERM", func(p *process) error { return p.cmd.Process.Signal(syscall.SIGTERM) }, 0},
+		{"SIGHUP", func(p *process) error { return p.cmd.Process.Signal(syscall.SIGHUP) }, 0},
+		{"SIGINT", func(p *process) error { return p.cmd.Process.Signal(syscall.SIGINT) }, 0},
+		{"SIGKILL", func(p *process) error { return p.cmd.Process.Kill() }, -1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := startProcess(t)
+			command, isUp, isGone := holder(t)
+			p.send(callLine(1, "run_shell_command", `{"command":"`+command+`","is_background":true}`))
+			p.receive(`"id":1`)
+			isUp()
+			if err := test.end(p); err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, p.out)
+			err := p.cmd.Wait()
+			if code := p.cmd.ProcessState.ExitCode(); code != test.status {
+				t.Errorf("it ends with status %d (%v); stderr: %s", code, err, p.stderr.String())
+			}
+			if p.stderr.Len() > 0 {
+				t.Errorf("it says: %s", p.stderr.String())
+			}
+			isGone()
+		})
+	}
+}
+
+// TestCalledWrongly looks at what the program says to a person.
+func TestCalledWrongly(t *testing.T) {
+	for _, test := range []struct {
+		flags  []string
+		status int
+		want   string
+	}{
+		{[]string{"-h"}, 0, "-tools"},
+		{[]string{"-version"}, 0, "shelld-mcp " + releaseVersion},
+		{[]string{"-tools", "some"}, 2, "it is seeds, compact, all"},
+		{[]string{"-no-such"}, 2, "no-such"},
+		{[]string{"serve"}, 2, `there is nothing to do with "serve"`},
+		{[]string{"-memory", "-state-dir", "/x"}, 2, "give one of them"},
+		{[]string{"-max-jobs", "-1"}, 2, "1 or more"},
+		{[]string{"-allow-dir", ","}, 2, "empty word"},
+		{[]string{"-allow-dir", "/no/such/place"}, 1, "/no/such/place"},
+	} {
+		out, err := exec.Command("shelld-mcp", test.flags...).CombinedOutput()
+		exit := &exec.ExitError{}
+		status := 0
+		if errors.As(err, &exit) {
+			status = exit.ExitCode()
+		}
+		if status != test.status || !strings.Contains(string(out), test.want) {
+			t.Errorf("%v: status %d, %s", test.flags, status, out)
+		}
+	}
+}
+
+// TestReleaseVersion holds the version against that of shelld.
+func TestReleaseVersion(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join("..", "shelld", "version.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `const releaseVersion = "` + releaseVersion + `"`; !strings.Contains(string(source), want) {
+		t.Errorf("cmd/shelld/version.go has not got %s", want)
+	}
+}

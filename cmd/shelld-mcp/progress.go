@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"shelld/schema"
+)
+
+// progressEvery is how often a host is told that a call goes on. Hosts that end a call after
+// a minute without a word count from the last one.
+const progressEvery = time.Second
+
+// progress is what a call that waits can tell.
+type progress struct {
+	mu     sync.Mutex
+	handle json.RawMessage // the job that is waited for; nil = none yet
+	until  time.Time       // when the wait ends at the latest; zero = nobody knows
+}
+
+// watch notes what is waited for.
+func (p *progress) watch(handle json.RawMessage, timeoutMs schema.Nullable[int64]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.handle, p.until = handle, time.Time{}
+	if timeoutMs.Set && !timeoutMs.Null {
+		p.until = time.Now().Add(time.Duration(timeoutMs.Value) * time.Millisecond)
+	}
+}
+
+// startedJob notes the job of a start that waits.
+func (p *progress) startedJob(handle json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.handle = handle
+}
+
+// reportProgress tells the host of a call, if it has asked for that, until stop is called.
+func (c *call) reportProgress(ctx context.Context) (stop func()) {
+	token := c.req.Params.GetProgressToken()
+	if token == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.tellProgress(ctx, token)
+	}()
+	// Nothing may be told of a call that is answered.
+	return func() { cancel(); <-done }
+}
+
+func (c *call) tellProgress(ctx context.Context, token any) {
+	begun := time.Now()
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		c.progress.mu.Lock()
+		handle, until := c.progress.handle, c.progress.until
+		c.progress.mu.Unlock()
+		elapsed := time.Since(begun)
+		p := &mcp.ProgressNotificationParams{ProgressToken: token, Progress: elapsed.Seconds()}
+		if !until.IsZero() {
+			p.Total = until.Sub(begun).Seconds()
+		}
+		p.Message = fmt.Sprintf("%d s", int(elapsed.Seconds()))
+		if line := c.lastLine(ctx, handle); line != "" {
+			p.Message += ": " + line
+		}
+		if err := c.req.Session.NotifyProgress(ctx, p); err != nil {
+			return // The host is gone, or the call is over.
+		}
+	}
+}
+
+// lastLine is the last line of a terminal's output that has something in it.
+func (c *call) lastLine(ctx context.Context, handle json.RawMessage) string {
+	if handle == nil {
+		return ""
+	}
+	var r schema.JobReadResult
+	err := c.do(ctx, "job/read", schema.JobReadParams{Handle: handle, Offset: new(int64(-512)), Format: new(schema.ReadFormatPlain)}, &r)
+	if err != nil || r.Text == nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(*r.Text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

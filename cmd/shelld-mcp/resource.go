@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"shelld/schema"
+)
+
+// The output of jobs as resources: shelld://job/HANDLE/PART, where HANDLE may be a sessionId.
+
+// maxResource bounds a resource: of more output, head and tail are kept. It is the most that
+// the server puts into one answer.
+const maxResource = 1 << 20
+
+// resourceParts are what there is of a job, with its MIME type and what it is.
+var resourceParts = []struct{ name, mime, what string }{
+	{"stdout", "text/plain", "What the job wrote to its terminal, or to stdout: escape sequences removed, redrawn lines in their last state"},
+	{"stderr", "text/plain", "What a job without a terminal wrote to stderr"},
+	{"screen", "text/plain", "What the job's terminal shows"},
+	{"screen.png", "image/png", "The same as a picture"},
+	{"info", "application/json", "All that is known of the job: command, directory, status, exit code, output files"},
+}
+
+func (f *front) addResources() {
+	for _, part := range resourceParts {
+		f.server.AddResourceTemplate(&mcp.ResourceTemplate{
+			Name: "job-" + strings.ReplaceAll(part.name, ".", "-"), Title: part.what, Description: part.what + ".",
+			URITemplate: "shelld://job/{handle}/" + part.name, MIMEType: part.mime,
+		}, f.readResource)
+	}
+	f.server.AddReceivingMiddleware(f.listResources)
+}
+
+// listResources lists the jobs that are known as they are now, in place of a list that would
+// have to be kept.
+func (f *front) listResources(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if method != "resources/list" {
+			return next(ctx, method, req)
+		}
+		res, err := next(ctx, method, req)
+		list, ok := res.(*mcp.ListResourcesResult)
+		if err != nil || !ok {
+			return res, err
+		}
+		var known schema.JobListResult
+		if err := f.ask(ctx, "job/list", schema.JobListParams{}, &known); err != nil {
+			return nil, explained(err)
+		}
+		for _, j := range known.Jobs {
+			list.Resources = append(list.Resources, &mcp.Resource{
+				URI: fmt.Sprintf("shelld://job/%d/stdout", j.Handle), Name: fmt.Sprintf("job-%d-stdout", j.Handle), MIMEType: "text/plain",
+				Title: fmt.Sprintf("Output of job %d (%s)", j.Handle, j.Status), Description: clip(commandOf(&j), 200),
+			})
+		}
+		return list, nil
+	}
+}
+
+// ask is a request of the front's own, which nobody has to be asked about.
+func (f *front) ask(ctx context.Context, method string, params, result any) error {
+	return (&call{front: f}).do(ctx, method, params, result)
+}
+
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
+
+func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	handle, part, ok := strings.Cut(strings.TrimPrefix(req.Params.URI, "shelld://job/"), "/")
+	id := f.resourceJob(handle)
+	if !ok || id == nil {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	content := &mcp.ResourceContents{URI: req.Params.URI}
+	err := f.readPart(ctx, id, part, content)
+	if kindOf(err) == schema.KindJobNotFound {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
+	if err != nil {
+		return nil, explained(err)
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{content}}, nil
+}
+
+// resourceJob is what names a job in the protocol; nil where nothing can.
+func (f *front) resourceJob(handle string) json.RawMessage {
+	if n, err := strconv.ParseInt(handle, 10, 64); err == nil && n > 0 {
+		return handleID(n)
+	}
+	if j := f.jobs.bySession(handle); j != nil {
+		return j.id()
+	}
+	return nil
+}
+
+func (f *front) readPart(ctx context.Context, id json.RawMessage, part string, to *mcp.ResourceContents) error {
+	switch part {
+	case "screen", "screen.png":
+		format := schema.ScreenFormatText
+		if part == "screen.png" {
+			format = schema.ScreenFormatPng
+		}
+		var s schema.JobScreenResult
+		if err := f.ask(ctx, "job/screen", schema.JobScreenParams{Handle: id, Format: new(format)}, &s); err != nil {
+			return err
+		}
+		if s.Png == nil {
+			to.MIMEType, to.Text = "text/plain", screenText(s.Lines)
+			return nil
+		}
+		var err error
+		to.MIMEType = "image/png"
+		to.Blob, err = base64.StdEncoding.DecodeString(*s.Png)
+		return err
+	case "info":
+		var r schema.JobGetResult
+		if err := f.ask(ctx, "job/get", schema.JobGetParams{Handle: id}, &r); err != nil {
+			return err
+		}
+		to.MIMEType, to.Text = "application/json", string(encode(r.Job))
+		return nil
+	}
+	return f.readStream(ctx, id, part, to)
+}
+
+// readStream reads stdout, which for a job with a terminal is all that this has, or stderr.
+func (f *front) readStream(ctx context.Context, id json.RawMessage, part string, to *mcp.ResourceContents) error {
+	var r schema.JobWaitResult
+	err := f.ask(ctx, "job/wait", schema.JobWaitParams{
+		Handle: id, From: fromStart, Until: []schema.Condition{}, TimeoutMs: schema.ValueOf(int64(0)), MaxBytes: new(int64(maxResource)),
+	}, &r)
+	if err != nil {
+		return err
+	}
+	out, there := r.Outcome.Output[part]
+	if !there && part == "stdout" {
+		out, there = r.Outcome.Output[string(schema.StreamPty)]
+	}
+	if !there {
+		return mcp.ResourceNotFoundError(to.URI)
+	}
+	to.MIMEType = "text/plain"
+	if out.Text != nil {
+		to.Text = marked(*out.Text, out.Truncated, "")
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"shelld/schema"
+)
+
+// written is what an outcome brought of a terminal, with a mark where its middle is left
+// out.
+func written(o *schema.Outcome, file string) string {
+	out, ok := o.Output[string(schema.StreamPty)]
+	if !ok || out.Text == nil {
+		return ""
+	}
+	return marked(*out.Text, out.Truncated, file)
+}
+
+// marked puts a mark between head and tail, where something was left out.
+func marked(text string, cut *schema.Truncated, file string) string {
+	if cut == nil {
+		return text
+	}
+	head := min(int(cut.HeadBytes), len(text))
+	mark := fmt.Sprintf("[... %d bytes, %d lines left out", cut.OmittedBytes, cut.OmittedLines)
+	if file != "" {
+		mark += "; all of it is in " + file
+	}
+	mark += " ...]\n"
+	if head > 0 && text[head-1] != '\n' {
+		mark = "\n" + mark
+	}
+	return text[:head] + mark + text[head:]
+}
+
+// outputFile is where a job's terminal is kept; "" where it is not.
+func outputFile(j *schema.JobInfo) string {
+	if j == nil || j.OutputDirectory == nil || j.OutputFileError != nil {
+		return ""
+	}
+	return strings.TrimRight(*j.OutputDirectory, `/\`) + "/stdout.txt"
+}
+
+// orEmpty and orNone are the seeds' words for nothing.
+func orEmpty(s string) string { return or(s, "(empty)") }
+
+func orNone(s string) string { return or(s, "(none)") }
+
+func or(s, nothing string) string {
+	if s == "" {
+		return nothing
+	}
+	return s
+}
+
+func codeText(code *int64) string {
+	if code == nil {
+		return ""
+	}
+	return strconv.FormatInt(*code, 10)
+}
+
+func signalText(signal *string) string {
+	if signal == nil {
+		return ""
+	}
+	return *signal
+}
+
+func numbers(ns []int64) string {
+	words := make([]string, len(ns))
+	for i, n := range ns {
+		words[i] = strconv.FormatInt(n, 10)
+	}
+	return strings.Join(words, ", ")
+}
+
+func pids(ps []schema.Process) []int64 {
+	out := make([]int64, len(ps))
+	for i, p := range ps {
+		out[i] = p.PID
+	}
+	return out
+}
+
+// howEnded says how a command ended, in words.
+func howEnded(e *schema.Exit) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.Code != nil && e.Reason == schema.ExitReasonKilled:
+		return fmt.Sprintf("It was ended, and exited with code %d.", *e.Code)
+	case e.Code != nil:
+		return fmt.Sprintf("It has exited with code %d.", *e.Code)
+	case e.Signal != nil && e.Reason == schema.ExitReasonKilled:
+		return fmt.Sprintf("It was ended, with %s.", *e.Signal)
+	case e.Signal != nil:
+		return fmt.Sprintf("It has ended with %s.", *e.Signal)
+	}
+	return "How it ended is not known."
+}
+
+// hintText says why a shell could not run a command, and what to do.
+func hintText(h *schema.Hint) string {
+	if h == nil {
+		return ""
+	}
+	name := "the command"
+	if h.Command != nil {
+		name = *h.Command
+	}
+	switch {
+	case h.Kind == schema.HintKindPermissionDenied && h.Path != nil:
+		return fmt.Sprintf("%s may not be executed: look at its permissions, and at what it is.", *h.Path)
+	case h.Kind == schema.HintKindPermissionDenied:
+		return fmt.Sprintf("%s may not be executed: look at its permissions, and at what it is.", name)
+	case len(h.Suggestions) > 0:
+		return fmt.Sprintf("%s is not there. Near names are: %s.", name, strings.Join(h.Suggestions, ", "))
+	}
+	return fmt.Sprintf("%s is not there, and nothing with a name like it.", name)
+}
+
+// hint is why a shell could not run a command of a job that has ended so.
+func (c *call) hint(ctx context.Context, j *job, e *schema.Exit) *schema.Hint {
+	if e == nil || e.Code == nil || *e.Code != 126 && *e.Code != 127 {
+		return nil
+	}
+	// The event comes behind the output that it speaks of, and so may come after the answer.
+	select {
+	case <-j.exited:
+		return j.hint
+	case <-c.front.engine.over:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// asking says whether a job does nothing but wait for input, and what it shows there.
+func asking(w *schema.WaitingForInput) (bool, string) {
+	if w == nil || !w.Waiting || w.State == nil || *w.State != schema.InputStateReading {
+		return false, ""
+	}
+	if w.Prompt == nil {
+		return true, ""
+	}
+	return true, *w.Prompt
+}
+
+func running(s schema.Status) bool {
+	return s == schema.StatusRunning || s == schema.StatusStopped
+}
+
+// from is the from of a wait.
+func from(offset int64) json.RawMessage { return strconv.AppendInt(nil, offset, 10) }
+
+var fromStart = json.RawMessage(`"start"`)
+
+// onInput is the condition that a job waits for input.
+var onInput = schema.Condition{Input: json.RawMessage("true")}

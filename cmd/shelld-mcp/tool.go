@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"shelld/schema"
+)
+
+// A tool is one row of what the host is offered.
+type tool[In any] struct {
+	name        string
+	title       string
+	description string
+	// defaults has the parameters that may be left out and then mean something: they are in
+	// the schema, where models see them, and are filled in before run sees the parameters.
+	defaults map[string]any
+	// enums has the words that a parameter may be, or the items of a list. They are for the
+	// host: what is not among them is for check to say.
+	enums map[string][]string
+	// bounds has the least value of a number; 0 for those that are not here, and none for
+	// those in signed.
+	bounds map[string]float64
+	signed []string
+
+	readOnly    bool // it changes nothing
+	destructive bool // what it ends or overwrites is gone
+	closedWorld bool // it reaches nothing but jobs of this server
+	// asks says that the tool's seed has a person say yes first.
+	asks bool
+
+	// check says what is wrong with the parameters that a schema cannot tell, or "".
+	check func(In) string
+	// rejected writes the answer to parameters that are wrong; nil: the reason alone.
+	rejected func(args json.RawMessage, reason string) string
+	// badSchema is said in place of what does not fit the schema; "": that.
+	badSchema string
+	run       func(context.Context, *call, In) (reply, error)
+}
+
+// A reply is what a tool answers.
+type reply struct {
+	text   string        // for models; "" = value as JSON
+	value  any           // the structured content
+	more   []mcp.Content // after the text
+	failed bool          // the tool could not do what it was asked
+}
+
+// add offers a tool to the host. Out is what its replies have as value.
+func add[In, Out any](f *front, t tool[In]) {
+	in := inputSchema(&t)
+	resolved, err := relaxed(in).Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	if err != nil {
+		panic(fmt.Sprintf("%s: its schema: %v", t.name, err)) // A fault of the source; any test finds it.
+	}
+	f.tools = append(f.tools, t.name)
+	f.server.AddTool(&mcp.Tool{
+		Name: t.name, Title: t.title, Description: t.description,
+		InputSchema: in, OutputSchema: outputSchema[Out](),
+		Annotations: &mcp.ToolAnnotations{
+			Title: t.title, ReadOnlyHint: t.readOnly, DestructiveHint: new(t.destructive), OpenWorldHint: new(!t.closedWorld),
+		},
+	}, func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
+		defer func() {
+			if fault := recover(); fault != nil {
+				f.log.Error("a tool has a fault", "tool", t.name, "fault", fault, "stack", string(debug.Stack()))
+				res, err = failure(fmt.Sprintf("%s has a fault of its own; other calls are not affected. See the log of shelld-mcp.", t.name)), nil
+			}
+		}()
+		params, reason := decode(&t, in, resolved, req.Params.Arguments)
+		if reason != "" {
+			if t.rejected != nil {
+				reason = t.rejected(req.Params.Arguments, reason)
+			}
+			return failure(reason), nil
+		}
+		c := f.newCall(req, t.name, t.asks)
+		stop := c.reportProgress(ctx)
+		r, err := t.run(ctx, c, params)
+		stop()
+		return c.result(r, err), nil
+	})
+}
+
+// decode reads the parameters, with their defaults. What is wrong with them is the reason.
+func decode[In any](t *tool[In], in *jsonschema.Schema, resolved *jsonschema.Resolved, args json.RawMessage) (params In, reason string) {
+	given := map[string]any{}
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &given); err != nil {
+			return params, schemaReason(t, "the arguments have to be an object")
+		}
+		if given == nil { // null, as some hosts write none.
+			given = map[string]any{}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if in.Properties[name] == nil {
+			return params, schemaReason(t, unknownParam(name, in))
+		}
+	}
+	if err := resolved.ApplyDefaults(&given); err != nil {
+		return params, schemaReason(t, err.Error())
+	}
+	if err := resolved.Validate(given); err != nil {
+		return params, schemaReason(t, err.Error())
+	}
+	whole, err := json.Marshal(given)
+	if err == nil {
+		err = json.Unmarshal(whole, &params)
+	}
+	if err != nil {
+		return params, schemaReason(t, err.Error())
+	}
+	if t.check != nil {
+		reason = t.check(params)
+	}
+	return params, reason
+}
+
+func schemaReason[In any](t *tool[In], why string) string {
+	if t.badSchema != "" {
+		return t.badSchema
+	}
+	return "The arguments do not fit the schema of " + t.name + ": " + why
+}
+
+func unknownParam(name string, in *jsonschema.Schema) string {
+	names := slices.Sorted(maps.Keys(in.Properties))
+	msg := fmt.Sprintf("there is no parameter %q", name)
+	if near := schema.Nearest(name, names); near != "" {
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	} else if len(names) == 0 {
+		return msg + "; it takes none"
+	}
+	return msg + " The parameters are " + strings.Join(names, ", ") + "."
+}
+
+// inputSchema is the schema of the parameters, from their type and its tags.
+func inputSchema[In any](t *tool[In]) *jsonschema.Schema {
+	s := plainSchema[In]()
+	for name, value := range t.defaults {
+		s.Properties[name].Default = encode(value)
+	}
+	for name, words := range t.enums {
+		p := s.Properties[name]
+		if p.Items != nil {
+			p = p.Items
+		}
+		for _, w := range words {
+			p.Enum = append(p.Enum, w)
+		}
+	}
+	for name, p := range s.Properties {
+		if (p.Type == "number" || p.Type == "integer") && !slices.Contains(t.signed, name) {
+			p.Minimum = new(t.bounds[name])
+		}
+	}
+	return s
+}
+
+// relaxed is a schema without the words that check looks at.
+func relaxed(s *jsonschema.Schema) *jsonschema.Schema {
+	s = s.CloneSchemas()
+	for _, p := range s.Properties {
+		p.Enum = nil
+		if p.Items != nil {
+			p.Items.Enum = nil
+		}
+	}
+	return s
+}
+
+func outputSchema[Out any]() *jsonschema.Schema { return plainSchema[Out]() }
+
+// plainSchema is the schema of a type, without null where a parameter may be left out: some
+// hosts take no list of types.
+func plainSchema[T any]() *jsonschema.Schema {
+	s, err := jsonschema.For[T](nil)
+	if err != nil {
+		panic(err) // A fault of the source; any test finds it.
+	}
+	required := map[string]bool{}
+	for _, name := range s.Required {
+		required[name] = true
+	}
+	for name, p := range s.Properties {
+		nonNull(p, required[name])
+	}
+	if s.Properties == nil {
+		s.Properties = map[string]*jsonschema.Schema{}
+	}
+	return s
+}
+
+// nonNull takes null out of the types of a property, unless it is there to be null.
+func nonNull(p *jsonschema.Schema, keep bool) {
+	array := slices.Contains(p.Types, "array")
+	if len(p.Types) == 2 && (!keep || array) {
+		p.Type, p.Types = p.Types[1], nil
+	}
+	if p.Items != nil {
+		nonNull(p.Items, false)
+		required := map[string]bool{}
+		for _, name := range p.Items.Required {
+			required[name] = true
+		}
+		for name, below := range p.Items.Properties {
+			nonNull(below, required[name])
+		}
+	}
+}
+
+// result is what the host is answered.
+func (c *call) result(r reply, err error) *mcp.CallToolResult {
+	if ask := c.unanswered(); ask != nil && err != nil {
+		return ask
+	}
+	if err != nil {
+		return failure(c.explain(err))
+	}
+	res := &mcp.CallToolResult{IsError: r.failed}
+	if r.value != nil {
+		res.StructuredContent = encode(r.value)
+	}
+	if r.text == "" && r.value != nil {
+		var b bytes.Buffer
+		_ = json.Indent(&b, encode(r.value), "", "  ") // It was encoded right here.
+		r.text = b.String()
+	}
+	res.Content = append([]mcp.Content{&mcp.TextContent{Text: r.text}}, r.more...)
+	return res
+}
+
+// failure is an answer that says what went wrong, to the model: an error of the protocol
+// would reach the host alone.
+func failure(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}
+
+// encode is json.Marshal, without the escapes that only HTML needs, of what can be encoded.
+func encode(v any) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // A fault of the source; add answers it.
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
