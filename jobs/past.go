@@ -262,7 +262,7 @@ func recordOf(reader InfoReader, stored []byte, name string) spool.Record {
 	if all == nil && reader.Closed(stored) {
 		return spool.Record{Unwritten: true}
 	}
-	r := spool.Record{End: all[name].NextOffset}
+	r := spool.Record{End: all[name].NextOffset, Final: reader.Closed(stored)}
 	for _, k := range all[name].Kept {
 		r.Kept = append(r.Kept, spool.Range(k))
 	}
