@@ -142,8 +142,9 @@ func (p *Past) job(f *store.PastFolder, session string, id ID, live bool) (PastJ
 	return j, nil
 }
 
-// missing says what is stored of a job by what is known of it, and is not found. Of a living server
-// only what has another one's place is missing: it makes and deletes files meanwhile.
+// missing says which files of a job cannot be read: something else is in their place, or info.json
+// tells of them and they are not there. That is not said of a living server's: it makes and deletes
+// files meanwhile.
 func (p *Past) missing(j *PastJob, others []string) error {
 	var errs []error
 	known := p.reader.Files(j.Info)

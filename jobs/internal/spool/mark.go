@@ -27,8 +27,8 @@ func markAt(room int64) int64 {
 	return (room + page - 1) / page * page
 }
 
-// mark writes the mark of a ring that is stored up to end. Only the appender calls it: nobody else changes how the file is laid out, as long as
-// there is one.
+// mark writes the mark of a ring that is stored up to end. Only the appender calls it: nobody
+// else changes how the file is laid out, as long as there is one.
 func (s *Spool) mark(end int64) error {
 	l := &s.disk
 	if s.markLine == nil {
