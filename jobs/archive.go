@@ -305,7 +305,7 @@ func (a *archive) do(e errand) {
 	defer a.steps.Add(1)
 	switch e.what {
 	case errandRecord:
-		if err := e.job.writeInfo(e.info, infoLiving, e.job.stored()); err != nil {
+		if err := e.job.writeInfo(e.info, infoLiving, e.job.placed); err != nil {
 			e.job.outputFileFailed(err)
 		} else {
 			a.pay(false)

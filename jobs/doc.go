@@ -106,7 +106,7 @@
 //
 // Output is in memory, and as a rule in files beside it. Nothing of that is on the way
 // of a start: the readLoop makes a stream's file with its first byte, and info.json is
-// written late. A disk that takes nothing stops the output that it should take and the
+// written late; by the readLoop, too, before the file drops output (recordRing). A disk that takes nothing stops the output that it should take and the
 // job's closing, and neither the loop, nor a kill, nor the server's end. A recording is behind all
 // of that: what is slow about its disk stops the closing alone.
 //

@@ -32,6 +32,7 @@ func (j *Job) openSpool(name Stream) *spool.Spool {
 		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
 		Total:  j.mgr.archive.total,
 		Record: func(kept []spool.Range) error { return j.recordOrder(name, kept) },
+		Wraps:  j.recordRing,
 		Failed: j.outputFileFailed,
 	})
 }
@@ -104,17 +105,35 @@ const (
 // stored is what of the job's streams is in files, and not what is in memory beside it.
 func (j *Job) stored() []StreamInfo { return j.streamInfo((*spool.Spool).Stored) }
 
-// writeInfo writes what is known beside the output, with what is stored of it; nothing after
-// what is known later, or final.
-func (j *Job) writeInfo(info Info, stage infoStage, stored []StreamInfo) error {
+// placed is what of the job's streams is in files that grow: of one that is a ring, or is about
+// to be, it tells that something is missing.
+func (j *Job) placed() (all []StreamInfo) {
+	for _, st := range j.streams {
+		kept, end := st.spool.Placed()
+		si := StreamInfo{Name: st.name, NextOffset: end}
+		for _, k := range kept {
+			si.Kept = append(si.Kept, Range(k))
+		}
+		all = append(all, si)
+	}
+	return all
+}
+
+// writeInfo writes what is known beside the output, with what is stored of it when it is its turn;
+// nothing after what is known later, or final.
+func (j *Job) writeInfo(info Info, stage infoStage, stored func() []StreamInfo) error {
 	j.infoMu.Lock()
 	defer j.infoMu.Unlock()
 	if stage < j.infoStage || j.infoStage == infoFinal {
 		return nil
 	}
 	j.infoStage = stage
-	return j.replaceInfo(info, stored)
+	return j.replaceInfo(info, stored())
 }
+
+// recordRing writes down that the file of a stream is to be a ring. From then on nobody but this
+// tells its mark from what a job can print, until its order was written down.
+func (j *Job) recordRing() error { return j.writeInfo(*j.Published(), infoLiving, j.placed) }
 
 func (j *Job) replaceInfo(info Info, stored []StreamInfo) error {
 	info.Streams = stored
@@ -135,7 +154,7 @@ func (j *Job) recordOrder(name Stream, kept []spool.Range) error {
 	for _, k := range kept {
 		st.Kept = append(st.Kept, Range(k))
 	}
-	return j.writeInfo(*j.filing, infoFiling, all)
+	return j.writeInfo(*j.filing, infoFiling, func() []StreamInfo { return all })
 }
 
 // fileTime is how long a kill whose tree is gone waits for the output to be stored.
@@ -177,7 +196,7 @@ func (j *Job) finishFiles() {
 				}
 			}
 		}
-		if err := j.writeInfo(info, infoFinal, j.stored()); err != nil {
+		if err := j.writeInfo(info, infoFinal, j.stored); err != nil {
 			j.outputFileFailed(err)
 			j.mgr.archive.put(errand{what: errandOwe, job: j, info: info})
 		} else {

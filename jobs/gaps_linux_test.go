@@ -43,18 +43,25 @@ func (textReader) Files(stored []byte) map[string]StoredFile {
 	return all
 }
 
-// ring is a file as a server leaves it that is killed while it has dropped output.
-func (d stateDir) ring(session string, id int, info string) (path string, all []byte) {
+// ring is a file as a server leaves it that is killed while it has dropped output, with what it
+// has written down when that began.
+func (d stateDir) ring(session string, id int) (path string, all []byte) {
 	d.Helper()
-	d.put(session, id, "info.json", info)
+	d.put(session, id, "info.json", fmt.Sprint(id, " running stdout 5 [{0 5}]"))
 	path = filepath.Join(d.dir, session, fmt.Sprint(id), "stdout.txt")
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		d.Fatal(err)
 	}
-	s := spool.Open(spool.Options{
+	var s *spool.Spool
+	s = spool.Open(spool.Options{
 		Memory: 1 << 10, File: file, DiskHead: 10_000, DiskTail: 200_000,
 		Tag: streamTag(session, ID(id), "stdout.txt"),
+		Wraps: func() error {
+			kept, end := s.Placed()
+			d.put(session, id, "info.json", fmt.Sprintf("%d running stdout %d %v", id, end, kept))
+			return nil
+		},
 	})
 	for i := range 400 {
 		all = fmt.Appendf(all, "%06d%s\n", i, strings.Repeat("x", 993))
@@ -148,7 +155,7 @@ func TestGapOfAKilledServer(t *testing.T) {
 // known as well; the next one goes on.
 func TestGapOfAnInterruptedTidy(t *testing.T) {
 	d := stateDir{t, t.TempDir()}
-	path, all := d.ring(named(1), 1, "1 running stdout 5 [{0 5}]")
+	path, all := d.ring(named(1), 1)
 	ring := mustRead(t, path)
 	info := filepath.Join(filepath.Dir(path), "info.json")
 	p := d.past(io.Discard)
@@ -186,7 +193,7 @@ func TestGapOfAnInterruptedTidy(t *testing.T) {
 // A tidying that cannot put a file in order leaves it to the next one.
 func TestTidyIsInterruptedInAFile(t *testing.T) {
 	d := stateDir{t, t.TempDir()}
-	path, all := d.ring(named(1), 1, "1 running stdout 5 [{0 5}]")
+	path, all := d.ring(named(1), 1)
 	ring := mustRead(t, path)
 	ctx, cancel := context.WithCancel(t.Context())
 	p := d.past(io.Discard)
@@ -246,5 +253,121 @@ func TestForgedGap(t *testing.T) {
 			t.Error(err)
 		}
 		d.checkFound(p, named(1), 1, all, gap)
+	}
+}
+
+// printedMark is the mark of a ring as a job can print it, which knows its name from its directory.
+func printedMark(session string, id int, head, end, room int64) string {
+	return fmt.Sprintf("\n[shelld: output of %s/%d/stdout.txt that goes on: head %019d, end %019d, room %019d]\n", session, id, head, end, room)
+}
+
+// What looks like the mark of a ring is output where nobody has written down that there is one, and
+// never costs a byte of what was printed before it.
+func TestForgedMark(t *testing.T) {
+	for _, head := range []int64{0, 1, 1000} {
+		text := strings.Repeat("important\n", 800) + strings.Repeat("x", 192) + printedMark(named(1), 1, head, 9_000_000, 8192)
+		size := len(text)
+		for _, info := range []string{
+			"", // killed before anything was stored of it
+			"1 running",
+			"1 running stdout 0 []",
+			"1 running stdout 1000 [{0 1000}]",
+			fmt.Sprintf("1 exited stdout %d [{0 %d}]", size, size),
+			fmt.Sprintf("1 closed stdout %d [{0 %d}]", size, size),
+			"1 closed stdout 9000000 [{0 999} {8999000 9000000}]", // contradicts any of them
+			"1 closed", // by an earlier version
+		} {
+			d := stateDir{t, t.TempDir()}
+			path := d.put(named(1), 1, "stdout.txt", text)
+			if info != "" {
+				d.put(named(1), 1, "info.json", info)
+			}
+			p := d.past(io.Discard)
+			d.checkFound(p, named(1), 1, []byte(text), false)
+			if _, err := p.Tidy(t.Context(), nil, false); err != nil {
+				t.Error(err)
+			}
+			if mustRead(t, path) != text {
+				t.Errorf("%q and a head of %d: the output is changed", info, head)
+			}
+		}
+	}
+}
+
+// A server has written down that a file is a ring before anybody can read that in it, whatever else
+// it writes down of the job meanwhile.
+func TestRingIsWrittenDown(t *testing.T) {
+	d := stateDir{t, t.TempDir()}
+	p := persistIn(d.dir)
+	p.Session = named(2)
+	isMarked := func(folder string) bool {
+		b, err := os.ReadFile(filepath.Join(folder, "stdout.txt"))
+		return err == nil && bytes.HasSuffix(b, []byte("]\n")) && bytes.Contains(b, []byte("that goes on: head "))
+	}
+	p.Encode = func(i Info) ([]byte, error) {
+		if isMarked(i.OutputDirectory) {
+			if b, err := os.ReadFile(filepath.Join(i.OutputDirectory, "info.json")); err != nil || !bytes.Contains(b, []byte("} {")) {
+				t.Errorf("it is marked, and written down is %q, %v", b, err)
+			}
+		}
+		return encodeForTest(i)
+	}
+	m := startReal(t, Options{Limits: Limits{SpoolDisk: 100_000}, Persist: p})
+	s := sh("i=100000; while [ $i -lt 150000 ]; do echo $i; i=$((i+1)); done; echo end; read x")
+	s.Mode, s.OpenStdin = ModePipe, true
+	j := mustStart(t, m, s)
+	await(t, j, pattern("\nend\n"))
+	var all []byte
+	for i := range 50_000 {
+		all = fmt.Appendln(all, 100_000+i)
+	}
+	all = append(all, "end\n"...)
+	past := d.past(io.Discard)
+	d.checkFound(past, named(2), int(j.id), all, true)
+	for _, name := range []string{"info.json", "stdout.txt"} { // as if it were killed now
+		text := mustRead(t, filepath.Join(d.dir, named(2), fmt.Sprint(j.id), name))
+		d.put(named(1), int(j.id), name, strings.ReplaceAll(text, named(2), named(1)))
+	}
+	d.checkFound(past, named(1), int(j.id), all, true)
+	if r, err := past.Tidy(t.Context(), nil, false); err != nil || r.Lost != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	d.checkFound(past, named(1), int(j.id), all, true)
+	if text := mustRead(t, filepath.Join(d.dir, named(1), fmt.Sprint(j.id), "stdout.txt")); strings.Count(text, "[shelld: ") != 1 || !strings.HasSuffix(text, "\n149999\nend\n") {
+		t.Errorf("it is finished with %q at its end", text[max(len(text)-200, 0):])
+	}
+}
+
+// A file that its server could not put in order at the end, for want of room, is put in order by the
+// next that looks, with all that is final of it.
+func TestRingThatStayed(t *testing.T) {
+	d := stateDir{t, t.TempDir()}
+	path, all := d.ring(named(1), 1)
+	const room = 210_000
+	want := []Range{{0, 10_000}, {int64(len(all)) - room + 10_000, int64(len(all))}}
+	final := fmt.Sprintf("1 closed stdout %d %v", len(all), want)
+	d.put(named(1), 1, "info.json", final)
+	p := d.past(io.Discard)
+	for _, when := range []string{"when it is looked at", "when it is finished"} {
+		d.checkFound(p, named(1), 1, all, true)
+		o, err := p.Output(PastJob{Session: named(1), Handle: 1}, "stdout.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(o.Kept, want) {
+			t.Errorf("%s: kept %v, not %v", when, o.Kept, want)
+		}
+		_ = o.Close() // It was only read.
+		if when == "when it is looked at" {
+			if _, err := p.Tidy(t.Context(), nil, false); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if text := mustRead(t, path); strings.Contains(text, "that goes on") || len(text) < room {
+		t.Errorf("it is not in order: %d bytes", len(text))
+	}
+	if got := mustRead(t, filepath.Join(filepath.Dir(path), "info.json")); got != final {
+		t.Errorf("what is final has become %q", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -102,9 +103,9 @@ func (p *Past) Jobs(ctx context.Context) ([]PastJob, error) {
 				p.tell(err)
 				continue
 			}
-			j, err := pastJob(f, name, ID(id))
+			j, err := p.job(f, name, ID(id), live)
 			p.tell(errors.Join(err, f.Close()))
-			if j.Live = live; err == nil {
+			if err == nil {
 				all = append(all, j)
 			}
 		}
@@ -113,9 +114,11 @@ func (p *Past) Jobs(ctx context.Context) ([]PastJob, error) {
 	return all, err
 }
 
-func pastJob(f *store.PastFolder, session string, id ID) (PastJob, error) {
-	j := PastJob{Session: session, Handle: id, Directory: f.Path()}
-	files, _, err := f.Files()
+// job is what is found of a job in its folder. What should be there and is not is told to the log:
+// the rest of the job is as good as it is.
+func (p *Past) job(f *store.PastFolder, session string, id ID, live bool) (PastJob, error) {
+	j := PastJob{Session: session, Handle: id, Directory: f.Path(), Live: live}
+	files, others, err := f.Files()
 	if err != nil {
 		return j, err
 	}
@@ -132,10 +135,39 @@ func pastJob(f *store.PastFolder, session string, id ID) (PastJob, error) {
 		}
 	}
 	slices.SortFunc(j.Files, func(a, b string) int { return slices.Index(StoredFiles, a) - slices.Index(StoredFiles, b) })
-	if j.Info, err = f.Read(infoFile); errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if j.Info, err = f.Read(infoFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.tell(fmt.Errorf("%w; nothing is known of the job but its output", err))
 	}
-	return j, err
+	p.tell(p.missing(&j, others))
+	return j, nil
+}
+
+// missing says which files of a job cannot be read: something else is in their place, or info.json
+// tells of them and they are not there. That is not said of a living server's: it makes and deletes
+// files meanwhile.
+func (p *Past) missing(j *PastJob, others []string) error {
+	var errs []error
+	known := p.reader.Files(j.Info)
+	for _, name := range StoredFiles {
+		var why string
+		switch n := spool.Length(ranges(known[name].Kept)); {
+		case slices.Contains(others, name):
+			why = "it is no ordinary file, and is not read: what was stored of the stream can be neither shown nor searched until the file itself is there"
+		case n > 0 && !j.Live && !slices.Contains(j.Files, name):
+			why = fmt.Sprintf("it is gone, and %s tells of %d bytes in it: they can be neither shown nor searched", infoFile, n)
+		default:
+			continue
+		}
+		errs = append(errs, &fs.PathError{Op: "read", Path: filepath.Join(j.Directory, name), Err: errors.New(why)})
+	}
+	return errors.Join(errs...)
+}
+
+func ranges(all []Range) (to []spool.Range) {
+	for _, r := range all {
+		to = append(to, spool.Range(r))
+	}
+	return to
 }
 
 // each visits the sessions with their jobs, oldest first.
@@ -250,7 +282,7 @@ func storedFile(st *spool.Stored) StoredFile {
 // record is what is written down of a file in its folder.
 func (p *Past) record(f *store.PastFolder, name string) (spool.Record, error) {
 	stored, err := f.Read(infoFile)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || store.IsForeign(err) {
 		return spool.Record{}, nil
 	}
 	return recordOf(p.reader, stored, name), err
@@ -262,11 +294,7 @@ func recordOf(reader InfoReader, stored []byte, name string) spool.Record {
 	if all == nil && reader.Closed(stored) {
 		return spool.Record{Unwritten: true}
 	}
-	r := spool.Record{End: all[name].NextOffset}
-	for _, k := range all[name].Kept {
-		r.Kept = append(r.Kept, spool.Range(k))
-	}
-	return r
+	return spool.Record{Kept: ranges(all[name].Kept), End: all[name].NextOffset, Final: reader.Closed(stored)}
 }
 
 // streamTag names a stream of all that there are.

@@ -180,7 +180,7 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 		return false, err
 	}
 	for _, name := range rings {
-		if err := mend(ctx, f, session, id, name); err != nil {
+		if err := mend(ctx, f, session, id, name, recordOf(t.reader, stored, name)); err != nil {
 			return !closed, err
 		}
 	}
@@ -215,14 +215,15 @@ func (t *tidying) look(f *store.PastFolder, stored []byte, session string, id ID
 	return storedFile(st), st.Ordered(), nil
 }
 
-// mend puts a stream's file in order that is not, as [spool.Spool.Finish] does.
-func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name string) error {
+// mend puts a stream's file in order that is not, as [spool.Spool.Finish] does. The record is the
+// one by which that was seen.
+func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name string, record spool.Record) error {
 	file, info, err := f.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name), spool.Record{})
+	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name), record)
 	if err != nil {
 		return err
 	}

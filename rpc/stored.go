@@ -58,7 +58,9 @@ func (StoredInfo) Files(stored []byte) map[string]jobs.StoredFile {
 		for _, r := range st.Kept {
 			f.Kept = append(f.Kept, jobs.Range{From: r[0], To: r[1]})
 		}
-		all[storedIn(name)] = f
+		if file := StoredIn(name); file != "" {
+			all[file] = f
+		}
 	}
 	return all
 }
@@ -99,7 +101,11 @@ func finished(known schema.JobInfo, lost *schema.Exit, l jobs.Leftover) ([]byte,
 	}
 	known.Background, known.Foreground, known.Ports, known.WaitingForInput = nil, nil, nil, nil
 	for name, st := range known.Streams {
-		found := l.Files[storedIn(name)]
+		file := StoredIn(name)
+		if file == "" {
+			continue // It was not looked at.
+		}
+		found := l.Files[file]
 		st.NextOffset, st.Kept = max(st.NextOffset, found.NextOffset), pairs(found.Kept)
 		known.Streams[name] = st
 	}
@@ -110,12 +116,15 @@ func finished(known schema.JobInfo, lost *schema.Exit, l jobs.Leftover) ([]byte,
 	return b, err
 }
 
-// storedIn is the name of a stream's file.
-func storedIn(stream string) string {
-	if stream == string(schema.StreamStderr) {
+// StoredIn is the name of a stream's file; "" where this version knows no such stream.
+func StoredIn(stream string) string {
+	switch schema.Stream(stream) {
+	case schema.StreamPty, schema.StreamStdout:
+		return "stdout.txt"
+	case schema.StreamStderr:
 		return "stderr.txt"
 	}
-	return "stdout.txt"
+	return ""
 }
 
 // checked is what is stored of a job of which nothing was known, if it is what the schema says.

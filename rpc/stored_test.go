@@ -185,6 +185,31 @@ func TestWordsOfAnotherVersion(t *testing.T) {
 	}
 }
 
+// TestStreamOfAnotherVersion: what is stored of a stream that only a later version knows is not taken
+// for what is in the file of one that this version knows, and stays.
+func TestStreamOfAnotherVersion(t *testing.T) {
+	const stored = `{"handle": 7, "status": "running", "argv": ["x"], "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
+		"durationMs": 100, "cols": 0, "rows": 0, "background": [], "watches": [], "outputDirectory": "/state/s/7",
+		"streams": {"stdout": {"nextOffset": 5, "kept": [[0, 5]]}, "stdaux": {"nextOffset": 900, "kept": [[0, 800]]}, "audio": {"nextOffset": 70, "kept": [[0, 7]]}}}`
+	for range 20 { // Members are in no order.
+		if all := (rpc.StoredInfo{}).Files([]byte(stored)); len(all) != 1 || all["stdout.txt"].NextOffset != 5 || len(all["stdout.txt"].Kept) != 1 {
+			t.Fatalf("the files are %+v", all)
+		}
+		b, err := rpc.StoredInfo{}.Finish([]byte(stored), jobs.Leftover{
+			Handle: 7, Directory: "/state/s/7", Files: map[string]jobs.StoredFile{"stdout.txt": {NextOffset: 9, Kept: []jobs.Range{{From: 0, To: 9}}}},
+		})
+		var j schema.JobInfo
+		if err = errors.Join(err, json.Unmarshal(b, &j)); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "stdout", j.Streams["stdout"].NextOffset, 9)
+		equal(t, "stdaux", j.Streams["stdaux"].NextOffset, 900)
+		if kept := j.Streams["stdaux"].Kept; len(kept) != 1 || kept[0][1] != 800 {
+			t.Fatalf("of stdaux %v is kept", kept)
+		}
+	}
+}
+
 // TestPastAtInitialize: the next server finishes what one has left that has died, and keeps
 // as much as it is told to.
 func TestPastAtInitialize(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -212,6 +213,52 @@ func TestJobsOfALivingServer(t *testing.T) {
 	s.shutDown(t)
 	if j := jobsOf(t, state)[1]; j.state() != "shutdown" || j.Live {
 		t.Errorf("it is %s, live %v", j.state(), j.Live)
+	}
+}
+
+// TestWhatIsMissing: of a job whose info.json cannot be read the output is shown and searched all the
+// same, and what is not there of what was stored is told.
+func TestWhatIsMissing(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	session := leave(t, state,
+		map[string]any{"command": "echo one", "mode": "pipe"}, map[string]any{"command": "echo two", "mode": "pipe"},
+		map[string]any{"command": "echo three", "mode": "pipe"}, map[string]any{"command": "echo four", "mode": "pipe"},
+		map[string]any{"command": "true", "mode": "pipe"})
+	file := func(job, name string) string { return filepath.Join(state, session, job, name) }
+	elsewhere := filepath.Join(t.TempDir(), "file")
+	if err := errors.Join(
+		os.Remove(file("1", "info.json")), os.Mkdir(file("1", "info.json"), 0o700),
+		os.Rename(file("2", "info.json"), elsewhere), os.Symlink(elsewhere, file("2", "info.json")),
+		os.Remove(file("3", "stdout.txt")),
+		os.Remove(file("4", "stdout.txt")), syscall.Mkfifo(file("4", "stdout.txt"), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	short := randomPart(session)[:4]
+	out, log := shelldJobs(t, 0, "search", "^(one|two|three|four)$", "-dir", state)
+	if want := short + "/1 stdout:1: one\n" + short + "/2 stdout:1: two\n"; out != want {
+		t.Errorf("found is %q, want %q", out, want)
+	}
+	for path, why := range map[string]string{
+		file("1", "info.json"): "it is no ordinary file", file("2", "info.json"): "it is no ordinary file",
+		file("3", "stdout.txt"): "it is gone, and info.json tells of 6 bytes in it", file("4", "stdout.txt"): "it is no ordinary file",
+	} {
+		if !strings.Contains(log, path+": "+why) {
+			t.Errorf("that of %s %s is not in %s", path, why, log)
+		}
+	}
+	if strings.Contains(log, filepath.Join(state, session, "5")) {
+		t.Errorf("the log says %s", log)
+	}
+	if out, _ := shelldJobs(t, 0, "tail", session+"/1", "-dir", state); out != "one\n" {
+		t.Errorf("the tail is %q", out)
+	}
+	if out, _ := shelldJobs(t, 1, "tail", "-stream", "stdout", session+"/3", "-dir", state); out != "" {
+		t.Errorf("the tail of what is gone is %q", out)
+	}
+	if out, _ := shelldJobs(t, 0, "list", "-dir", state); strings.Count(out, short+"/") != 5 {
+		t.Errorf("listed are %s", out)
 	}
 }
 

@@ -99,10 +99,7 @@ func (p *pastJobs) renew(j *storedJob, now time.Time) {
 // renewed is what is known of a stream and its file. Where that cannot be read, as where it is not
 // there yet, what was known stays.
 func (p *pastJobs) renewed(j *storedJob, name string, st schema.StreamInfo) schema.StreamInfo {
-	file := jobs.StoredFiles[0]
-	if name == string(schema.StreamStderr) {
-		file = jobs.StoredFiles[1]
-	}
+	file := rpc.StoredIn(name)
 	if !slices.Contains(j.Files, file) {
 		return st
 	}

@@ -27,12 +27,13 @@
 //	| the head | newest, wrapped … | … oldest kept |
 //
 // Behind the ring stands a line that says whose it is and how far it has come, so that
-// [ReadStored] finds the order again where the server did not live to put it there.
+// [ReadStored] finds the order again where the server did not live to put it there. That
+// there is a ring is written down elsewhere before it is there (Options.Wraps).
 // [Spool.Finish] turns that into what a person reads: the head, a line that says
 // what was omitted, the tail in order. Offsets do not change by it; where in the
 // file they are is known to the spool alone. Which of the lines in such a file are
-// ours is written down elsewhere before it is there (Options.Record): a job can
-// print the same line.
+// ours is written down elsewhere, too, before it is there (Options.Record): a job can
+// print any of them.
 //
 // # Who locks what
 //

@@ -27,25 +27,33 @@ type layout struct {
 	packed []extent // if not nil: instead of all the above but end, and for good
 }
 
-// prepare makes place for the bytes [off, end), which withdraws the oldest of the
-// ring where they will be, and appends the extents to write them to: one as a
-// rule, more at an edge. What can't be kept of them is left out.
-func (l *layout) prepare(off, end int64, grant func(int64) int64, to []extent) []extent {
+// prepare makes place for bytes from off on, up to end or to where the file ends to be like
+// the stream, and returns how far. That withdraws the oldest of the ring where they will be.
+// It appends the extents to write them to: one as a rule, more at an edge. What can't be
+// kept of them is left out.
+func (l *layout) prepare(off, end int64, grant func(int64) int64, to []extent) (ext []extent, behind int64) {
 	if l.packed != nil {
-		return to
+		return to, end
 	}
 	if !l.divided {
 		got := grant(min(end-off, l.roomMax-l.room))
 		l.room += got
 		if got < end-off {
 			l.divide()
+			if got > 0 {
+				end = l.room
+			}
 		}
 	}
 	if l.divided {
 		l.start = max(l.start, end-l.ring())
 	}
-	return l.locate(off, end, to)
+	return l.locate(off, end, to), end
 }
+
+// wraps says whether writing up to end overwrites what is older, or leaves something out: the
+// file is not like the stream any more.
+func (l *layout) wraps(end int64) bool { return l.divided && end > l.room }
 
 // divide ends the file's growth. A spool that got less than it may have, because
 // the budget is used up, gives at most half of that to the head: without a tail it

@@ -7,8 +7,9 @@ import "fmt"
 // Its length does not depend on the numbers.
 //
 // The file alone does not tell where a ring begins, and its server may be killed at any
-// time; what that server has sent must be found all the same. The line names the stream, so
-// that a job which prints such a file is not taken for it.
+// time; what that server has sent must be found all the same. The line names the stream, and
+// counts where it is written down elsewhere that the file is a ring: a job that knows its
+// name can print it.
 const markFormat = "\n[shelld: output of %s that goes on: head %019d, end %019d, room %019d]\n"
 
 // markStep is how many bytes at most are written to a ring before its mark is. Whoever
@@ -26,14 +27,10 @@ func markAt(room int64) int64 {
 	return (room + page - 1) / page * page
 }
 
-// mark writes the mark of a ring that is stored up to end. A file that is no ring has none.
-// Only the appender calls it: nobody else changes how the file is laid out, as long as
-// there is one.
+// mark writes the mark of a ring that is stored up to end. Only the appender calls it: nobody
+// else changes how the file is laid out, as long as there is one.
 func (s *Spool) mark(end int64) error {
 	l := &s.disk
-	if s.tag == "" || !l.divided || l.ring() <= 0 {
-		return nil
-	}
 	if s.markLine == nil {
 		s.markLine = appendMark(nil, s.tag, l.head, end, l.room) // Of it only end changes from now on.
 	}

@@ -40,6 +40,12 @@ type Options struct {
 	// is. nil: nobody will.
 	Record func(kept []Range) error
 
+	// Wraps writes down, as [Spool.Placed] tells it then, that the file is about to be
+	// unlike the stream, before it is: whoever finds the file believes no mark in it of
+	// which nothing was written down (see ReadStored). An error ends the storing, and
+	// leaves the file as it is. nil: nobody will. Append calls it, once at most.
+	Wraps func() error
+
 	// Total limits all spools that share it. One that gets no more from it wraps
 	// in the room that it has.
 	Total *Budget
@@ -56,6 +62,7 @@ type Spool struct {
 	total  *Budget
 	onFail func(error)
 	record func(kept []Range) error
+	wraps  func() error // nil: nobody is told
 
 	end atomic.Int64 // published after the bytes below it are readable
 
@@ -72,6 +79,7 @@ type Spool struct {
 	mu      sync.RWMutex // protects the fields below; no file is written under it
 	mem     memory
 	disk    layout
+	placed  int64 // what lies before it is in the file, as far as that keeps it; see Placed
 	charged int64 // to total
 	src     source
 	failed  error // why the file is written no more
@@ -97,6 +105,7 @@ func Open(o Options) *Spool {
 		total:  o.Total,
 		onFail: o.Failed,
 		record: o.Record,
+		wraps:  o.Wraps,
 		create: o.Create,
 		mem:    newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
 		disk:   layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
@@ -182,10 +191,12 @@ func (s *Spool) store(p []byte, off, end int64) (stored int64, err error) {
 func (s *Spool) storePiece(p []byte, off, end int64) (stored int64, err error) {
 	var buf [4]extent
 	s.mu.Lock()
-	todo := s.disk.prepare(off, end, s.grant, buf[:0])
+	todo, end := s.disk.prepare(off, end, s.grant, buf[:0])
+	s.placed = off
 	s.mu.Unlock()
-	if s.markLine == nil {
-		if err := s.mark(off); err != nil { // before anything is overwritten
+	wraps := s.tag != "" && s.disk.wraps(end) && s.disk.ring() > 0
+	if wraps && s.markLine == nil {
+		if err := s.beginRing(off); err != nil {
 			return off, err
 		}
 	}
@@ -195,7 +206,21 @@ func (s *Spool) storePiece(p []byte, off, end int64) (stored int64, err error) {
 			return e.From + int64(n), err
 		}
 	}
+	if !wraps {
+		return end, nil
+	}
 	return end, s.mark(end)
+}
+
+// beginRing has it written down that the file, which is like the stream up to off, will be a
+// ring, and then marks it as one. Nothing is overwritten yet.
+func (s *Spool) beginRing(off int64) error {
+	if s.wraps != nil {
+		if err := s.wraps(); err != nil {
+			return err
+		}
+	}
+	return s.mark(off)
 }
 
 // grant returns how many of n bytes the file may grow by. The caller holds mu.
@@ -343,6 +368,19 @@ func (s *Spool) Stored() []Range {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return merge(s.disk.ranges(nil))
+}
+
+// Placed returns which ranges are in the file and up to where, those too of which End does not
+// tell yet. Where the file is a ring, or about to be one, something is missing before that,
+// and not in the head.
+func (s *Spool) Placed() (kept []Range, end int64) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	l := s.disk
+	if l.packed == nil {
+		l.end = max(l.end, s.placed)
+	}
+	return merge(l.ranges(nil)), max(s.end.Load(), l.end)
 }
 
 // Newest returns how many of the newest bytes are in memory for sure, however many came

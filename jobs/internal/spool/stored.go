@@ -38,6 +38,10 @@ type Record struct {
 	Kept []Range
 	End  int64
 
+	// Final says that its server, or whoever has finished what that left, has written it
+	// down when nothing was to come.
+	Final bool
+
 	// Unwritten says that the file was put in order by a version that has written nothing
 	// down: lines count that stand where ours would.
 	Unwritten bool
@@ -47,26 +51,35 @@ type Record struct {
 // record is what is known of it otherwise; what does not fit the file is not believed.
 func ReadStored(file io.ReaderAt, size int64, tag string, record Record) (*Stored, error) {
 	s := &Stored{}
-	l, isRing, err := readMark(file, size, tag)
+	if record.Unwritten {
+		s.add(file, 0, size)
+		var err error
+		s.kept, s.end, err = unmarked(file, size)
+		return s, err
+	}
+	end, ok, err := record.order(file, size)
 	if err != nil {
 		return nil, err
 	}
-	if isRing {
+	if ok {
+		s.kept, s.end = record.Kept, end
+		s.add(file, 0, size)
+		return s, nil
+	}
+	l, isMarked, err := readMark(file, size, tag)
+	if err != nil {
+		return nil, err
+	}
+	if isMarked && record.tellsOf(&l, size) {
+		record.refine(&l)
 		s.isRing, s.end = true, l.end
 		s.kept = merge(l.ranges(nil))
 		s.arrange(file, &l)
 		return s, nil
 	}
+	s.kept, s.end = keep(nil, 0, size), size
 	s.add(file, 0, size)
-	if record.Unwritten {
-		s.kept, s.end, err = unmarked(file, size)
-		return s, err
-	}
-	end, ok, err := record.order(file, size)
-	if s.kept, s.end = record.Kept, end; !ok {
-		s.kept, s.end = keep(nil, 0, size), size
-	}
-	return s, err
+	return s, nil
 }
 
 // Ordered says whether the file is what a person reads, and needs no finishing.
@@ -102,7 +115,8 @@ func (s *Stored) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// readMark returns how the ring is laid out whose mark ends the file.
+// readMark returns how the ring is laid out whose mark ends the file, if it is one: anybody can
+// print such a mark.
 func readMark(file io.ReaderAt, size int64, tag string) (l layout, isRing bool, err error) {
 	length := int64(len(appendMark(nil, tag, 0, 0, 0)))
 	if size <= length {
@@ -191,6 +205,39 @@ func (r *Record) holds(file io.ReaderAt, size, end int64) (bool, error) {
 		shift += g.To - g.From - int64(len(line))
 	}
 	return true, nil
+}
+
+// tellsOf says whether it is of a ring that is laid out like that, in a file of size bytes: then its
+// mark is no output. Something is missing behind the same head. Nothing is, in a file that was longer,
+// where what the ring had lost was in memory, and about to be put in order with the rest.
+func (r *Record) tellsOf(l *layout, size int64) bool {
+	if !r.valid() {
+		return false
+	}
+	if len(r.gaps(r.End)) == 0 {
+		return !r.Final && r.End > size
+	}
+	head := int64(0)
+	if len(r.Kept) > 0 && r.Kept[0].From == 0 {
+		head = r.Kept[0].To
+	}
+	return head == l.head
+}
+
+// refine takes what is final of a ring for true where that can be: its server knew what it had
+// overwritten, and the mark does not tell.
+func (r *Record) refine(l *layout) {
+	kept := r.Kept
+	if l.head > 0 && len(kept) > 0 {
+		kept = kept[1:] // which is the head
+	}
+	switch {
+	case !r.Final || len(r.gaps(r.End)) == 0:
+	case len(kept) == 0 && r.End >= l.end:
+		l.start, l.end = max(r.End, l.head), r.End
+	case len(kept) == 1 && kept[0].From >= l.head && kept[0].To-kept[0].From <= l.ring() && kept[0].To >= l.end && kept[0].To-l.end <= markStep:
+		l.start, l.end = kept[0].From, kept[0].To
+	}
 }
 
 // gaps are the ranges before end that are not kept, which is not before the last that is.

@@ -42,9 +42,17 @@ func stored(t testing.TB, path string, record Record) (*Stored, []byte) {
 // Whenever a server dies, in the middle of a write too, what it has told of is in the file
 // as far as the caps keep it, and a stranger finds it: every byte that he finds is right.
 func TestStoredAfterADeath(t *testing.T) {
-	const head, tail = 30 << 10, 200 << 10
-	for seed := range uint64(60) {
-		s := newSubject(t, Options{Memory: 1 << 10, DiskHead: head, DiskTail: tail + int64(seed), Tag: testTag}, seed)
+	for seed := range uint64(90) {
+		head, tail := int64(30<<10), int64(200<<10)
+		if seed%3 == 0 { // less than is written at a time
+			head, tail = 1+int64(seed), 3<<10
+		}
+		var s *subject
+		var record Record
+		s = newSubject(t, Options{Memory: 1 << 10, DiskHead: head, DiskTail: tail + int64(seed), Tag: testTag, Wraps: func() error {
+			record.Kept, record.End = s.Placed()
+			return nil
+		}}, seed)
 		writes, last := 0, 4+s.rnd.IntN(40)
 		write := s.writeAt
 		s.writeAt = func(p []byte, pos int64) (int, error) {
@@ -68,7 +76,7 @@ func TestStoredAfterADeath(t *testing.T) {
 				t.Fatal("it does not die")
 			}
 		}
-		got, text := stored(t, s.path, Record{})
+		got, text := stored(t, s.path, record)
 		if got.End() < told || got.End() > int64(len(s.all)) {
 			t.Fatalf("seed %d: stored up to %d, told up to %d of %d", seed, got.End(), told, len(s.all))
 		}
@@ -80,6 +88,73 @@ func TestStoredAfterADeath(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A file is as the stream until it was written down that it will not be. Where that is not
+// possible it stays so, with all that was stored, and new output is in memory alone.
+func TestRingIsNotWrittenDown(t *testing.T) {
+	full := errors.New("no room")
+	for _, first := range []int{10, 150, 1000} { // of which the last does not fit the room
+		var failed, tried int
+		var s *subject
+		s = newSubject(t, Options{Memory: 8, DiskHead: 100, DiskTail: 100, Tag: testTag, Failed: func(error) { failed++ }, Wraps: func() error {
+			tried++
+			if kept, end := s.Placed(); end != 200 || kept[0] != (Range{0, 100}) || Length(kept) == 200 {
+				t.Errorf("after %d: placed are %v of %d", first, kept, end)
+			}
+			return full
+		}}, 1)
+		for n := first; len(s.all) < 5000; n = 50 {
+			s.append(t, n)
+		}
+		if tried != 1 || failed != 1 || !errors.Is(s.failed, full) {
+			t.Errorf("after %d: tried %d times, failed %d times: %v", first, tried, failed, s.failed)
+		}
+		s.verify(t)
+		s.checkFile(t, s.all[:200])
+	}
+}
+
+// A mark counts where it was written down that there is a ring with that head, and what is
+// final of a ring counts for more.
+func TestStoredMark(t *testing.T) {
+	const room = 300 << 10
+	text := append(bytes.Repeat([]byte("x"), room), appendMark(nil, testTag, 100, 400<<10, room)...)
+	whole := Record{Kept: []Range{{0, int64(len(text))}}, End: int64(len(text))}
+	const end, ring = 400 << 10, room - 100
+	byMark := Record{Kept: []Range{{0, 100}, {end - ring + markStep, end}}, End: end}
+	all := Record{Kept: []Range{{0, 100}, {end - ring, end}}, End: end}
+	for name, c := range map[string]struct{ record, want Record }{
+		"nothing":                {Record{}, whole},
+		"no longer known":        {Record{Unwritten: true}, whole},
+		"what has grown since":   {Record{Kept: []Range{{0, 5}}, End: 5}, whole},
+		"all that there is":      {whole, whole},
+		"another head":           {Record{Kept: []Range{{0, 101}, {200, 300}}, End: 300}, whole},
+		"no head":                {Record{Kept: []Range{{200, 300}}, End: 300}, whole},
+		"spoiled":                {Record{Kept: []Range{{0, 100}, {300, 200}}, End: 300}, whole},
+		"a ring that goes on":    {Record{Kept: []Range{{0, 100}, {200, 300 << 10}}, End: 300 << 10}, byMark},
+		"about to be in order":   {Record{Kept: []Range{{0, end}}, End: end}, byMark},
+		"was longer":             {Record{Kept: []Range{{0, end}}, End: end, Final: true}, whole},
+		"final":                  {Record{Kept: all.Kept, End: end, Final: true}, all},
+		"final by the mark":      {Record{Kept: byMark.Kept, End: end, Final: true}, byMark},
+		"final, and lost behind": {Record{Kept: all.Kept, End: 2 * end, Final: true}, all},
+		"final behind the mark": {
+			Record{Kept: []Range{{0, 100}, {end - ring + 500, end + 400}}, End: end + 400, Final: true},
+			Record{Kept: []Range{{0, 100}, {end - ring + 500, end + 400}}, End: end + 400},
+		},
+		"more than it holds": {Record{Kept: []Range{{0, 100}, {end - ring - 1, end}}, End: end, Final: true}, byMark},
+		"long before":        {Record{Kept: []Range{{0, 100}, {end - ring, end - 1}}, End: end, Final: true}, byMark},
+		"the head alone":     {Record{Kept: []Range{{0, 100}}, End: end, Final: true}, Record{Kept: []Range{{0, 100}}, End: end}},
+	} {
+		s, err := ReadStored(bytes.NewReader(text), int64(len(text)), testTag, c.record)
+		if err != nil || !slices.Equal(s.Kept(), c.want.Kept) || s.End() != c.want.End || s.Ordered() != (s.End() == whole.End) {
+			t.Errorf("%s: kept %v, end %d, not %v; %v", name, s.Kept(), s.End(), c.want, err)
+			continue
+		}
+		if want := finished(append(slices.Clone(text), make([]byte, 2*end)...)[:s.End()], s.Kept()); s.Size() != int64(len(want)) {
+			t.Errorf("%s: it has %d bytes, not %d", name, s.Size(), len(want))
 		}
 	}
 }

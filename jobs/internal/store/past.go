@@ -334,7 +334,7 @@ func (f *PastFolder) open(name string, flag int) (*os.File, fs.FileInfo, error) 
 		return nil, nil, f.absolute(err, name)
 	}
 	if !before.Mode().IsRegular() {
-		return nil, nil, &fs.PathError{Op: "open", Path: filepath.Join(f.Path(), name), Err: errors.New("it is no ordinary file")}
+		return nil, nil, &fs.PathError{Op: "open", Path: filepath.Join(f.Path(), name), Err: errNoFile}
 	}
 	file, err := f.root.OpenFile(name, flag|notBlocking, 0)
 	if err != nil {
@@ -350,6 +350,15 @@ func (f *PastFolder) open(name string, flag int) (*os.File, fs.FileInfo, error) 
 	}
 	return file, info, nil
 }
+
+var (
+	errNoFile  = errors.New("it is no ordinary file, and is left alone")
+	errTooLong = errors.New("it is too long to be what shelld has written, and is left alone")
+)
+
+// IsForeign says whether an error of a PastFolder is that what has the name is none of what shelld
+// writes, and not that it could not be read.
+func IsForeign(err error) bool { return errors.Is(err, errNoFile) || errors.Is(err, errTooLong) }
 
 // Cut takes away what a file has beyond size bytes, as if that had never been written. Only
 // who tidies up may call it.
@@ -378,7 +387,7 @@ func (f *PastFolder) Read(name string) ([]byte, error) {
 	}
 	defer file.Close()
 	if info.Size() > maxInfo {
-		return nil, &fs.PathError{Op: "read", Path: filepath.Join(f.Path(), name), Err: errors.New("it is too long")}
+		return nil, &fs.PathError{Op: "read", Path: filepath.Join(f.Path(), name), Err: errTooLong}
 	}
 	return io.ReadAll(io.LimitReader(file, maxInfo))
 }
