@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -211,16 +210,10 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 	}
 	s := &searching{SearchSpec: spec, key: key, cancel: cancel, ending: m.ending}
 	if spec.Timeout >= 0 {
-		s.deadline = time.Now().Add(spec.Timeout)
+		deadline := time.Now().Add(spec.Timeout)
+		s.late = func() bool { return !time.Now().Before(deadline) }
 	}
-	if spec.Reverse {
-		slices.Reverse(targets)
-	}
-	for _, t := range targets {
-		if s.target(m, t); s.ended() {
-			break
-		}
-	}
+	s.targets(m, targets)
 	return s.res, s.err
 }
 

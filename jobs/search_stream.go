@@ -3,7 +3,6 @@ package jobs
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/spool"
@@ -13,9 +12,9 @@ import (
 type searching struct {
 	*SearchSpec
 	cancel, ending <-chan struct{}
-	deadline       time.Time // zero: none
-	key            string    // of its cursors
-	progress       bool      // the next search would begin further on: time may be over
+	late           func() bool // says whether time is over; nil: it never is
+	key            string      // of its cursors
+	progress       bool        // the next search would begin further on: time may be over
 
 	res  SearchResult
 	used int // of MaxBytes
@@ -40,12 +39,24 @@ func (s *searching) over() bool {
 	case <-s.ending:
 		s.err = errSearchEnding()
 	default:
-		if !s.progress || s.deadline.IsZero() || time.Now().Before(s.deadline) {
+		if !s.progress || s.late == nil || !s.late() {
 			return false
 		}
 		s.res.End = SearchTimedOut
 	}
 	return true
+}
+
+// targets searches jobs, which are given in the order of their handles.
+func (s *searching) targets(m *Manager, all []SearchTarget) {
+	if s.Reverse {
+		slices.Reverse(all)
+	}
+	for _, t := range all {
+		if s.target(m, t); s.ended() {
+			break
+		}
+	}
 }
 
 // target searches the streams of a job.
@@ -172,8 +183,9 @@ func (p *searchedStream) forward(from, to int64) {
 		told := p.told(m)
 		if !p.add(&told) {
 			p.stop(p.res.End, m.Start)
+			return false
 		}
-		return !p.ended()
+		return p.err == nil // not if time was over meanwhile: what was found before that is told
 	})
 	if p.res.End == SearchTimedOut {
 		p.stop(SearchTimedOut, decided)
@@ -242,7 +254,7 @@ func (p *searchedStream) feed(run *match.Search, b []byte, from, to int64, take 
 			return false
 		}
 		n, found, err := run.Step(b)
-		if !p.taken(found, from, to, take) || !p.holds(err) {
+		if !p.taken(found, from, to, take) || !p.holds(err) || run.Stopped() {
 			return false
 		}
 		p.passed(run.Decided(), from, to)

@@ -95,6 +95,55 @@ func TestSearchIsWatch(t *testing.T) {
 	}
 }
 
+// Whenever a search is stopped, at whichever question, another one that goes on at Decided finds
+// the rest.
+func TestSearchStopped(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 4))
+	for range 300 {
+		out, raw := longer(r), r.IntN(3) == 0
+		p, err := Compile(randomPattern(r, 2), randomFlags(r))
+		if err != nil {
+			continue
+		}
+		q := QueryOf(p, raw, r.IntN(2) == 0)
+		q.pattern.engine.setLimit(0)
+		want := append([]trace{}, searched(t, r, q, out, 0, false)...)
+		for n, stopped := 1, true; stopped; n++ {
+			var first []trace
+			var at int64
+			first, at, stopped = untilStopped(t, r, q, out, n)
+			if !stopped {
+				at = int64(len(out))
+			}
+			if got := append(first, searched(t, r, q, out, int(at), false)...); !reflect.DeepEqual(append([]trace{}, got...), want) {
+				t.Fatalf("%v raw=%v lines=%v over %q, stopped at question %d, decided up to %d: %s", q.pattern, raw, q.lines, out, n, at, firstOther(got, want))
+			}
+		}
+	}
+}
+
+// untilStopped is what a search finds that is stopped at the n-th question, and goes on being fed.
+func untilStopped(t *testing.T, r *rand.Rand, q *Query, out []byte, n int) (found []trace, decided int64, stopped bool) {
+	t.Helper()
+	s := q.Begin(0, nil, false, func() bool { n--; return n <= 0 })
+	var hits []Hit
+	take := func(all []*Match, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			hits = append(hits, Hit{Match: m})
+		}
+	}
+	for len(out) > 0 {
+		size, all, err := s.Step(out[:min(len(out), 1+r.IntN(400))])
+		take(all, err)
+		out = out[size:]
+	}
+	take(s.End())
+	return tracesOf(t, hits), s.Decided(), s.Stopped()
+}
+
 // checkLineStarts searches from behind each line break that the query sees.
 func checkLineStarts(t *testing.T, r *rand.Rand, q *Query, out []byte, want []trace) {
 	t.Helper()

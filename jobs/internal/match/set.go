@@ -124,6 +124,9 @@ func (s *Set) Unseen() int64 {
 	return s.next
 }
 
+// Stopped reports whether Stop has come in between, and nothing was given up since.
+func (s *Set) Stopped() bool { return s.stopped }
+
 // AtStart reports whether a pattern that is added now sees exactly what it would
 // see in a new Set that begins here: no escape sequence and no character is
 // under way.
