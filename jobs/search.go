@@ -38,6 +38,7 @@ type SearchPlace struct {
 	Offset  int64
 	Reverse bool    // the search goes backwards
 	Marks   []int64 // where it does, and has left some; see searchMarks
+	End     int64   // the end of the stream from which negative bounds are counted; 0: neither is negative
 	Search  string  // of which search the place is; see searchKey
 }
 
@@ -120,6 +121,9 @@ func (s *SearchSpec) compilePattern() *Error {
 	s.query = match.QueryOf(w.compiled, s.Raw, s.Lines)
 	return nil
 }
+
+// fromEnd says whether a bound is counted from the end of a stream.
+func (s *SearchSpec) fromEnd() bool { return s.From != nil && *s.From < 0 || s.To != nil && *s.To < 0 }
 
 // A SearchTarget is a job whose output is to be searched, as far as it had come.
 type SearchTarget struct {

@@ -134,24 +134,43 @@ type searchedStream struct {
 
 // bounds are where in the stream a match may begin.
 func (p *searchedStream) bounds() (from, to int64) {
+	end := p.counted()
 	at := func(off *int64, otherwise int64) int64 {
 		switch {
 		case off == nil:
 			return otherwise
 		case *off < 0:
-			return max(p.end+*off, 0)
+			return max(end+*off, 0)
 		}
 		return min(*off, p.end)
 	}
 	from, to = at(p.From, 0), at(p.To, p.end)
-	switch c := p.Cursor; {
-	case c == nil || c.compare(p.job.id, p.name) != 0:
+	switch c := p.place(); {
+	case c == nil:
 		return from, to
 	case p.Reverse:
 		return from, min(to, c.Offset)
 	default:
 		return max(from, c.Offset), to
 	}
+}
+
+// place is the cursor where it is in this stream, and else nil.
+func (p *searchedStream) place() *SearchPlace {
+	if c := p.Cursor; c != nil && c.compare(p.job.id, p.name) == 0 {
+		return c
+	}
+	return nil
+}
+
+// counted is the end from which negative bounds are counted: as it was when the search came to the
+// stream. Counted anew by each answer, while the job goes on writing, they would leave out what lies
+// between.
+func (p *searchedStream) counted() int64 {
+	if c := p.place(); c != nil && c.End > 0 {
+		return c.End
+	}
+	return p.end
 }
 
 // compare says whether the stream of a place comes before another one, or after it, in
@@ -168,6 +187,9 @@ func (c *SearchPlace) compare(id ID, name Stream) int {
 func (p *searchedStream) stop(why SearchEnd, at int64) {
 	p.res.End = why
 	p.res.Next = &SearchPlace{Job: p.job.id, Stream: p.name, Offset: at, Reverse: p.Reverse, Marks: p.marks.before(at), Search: p.key}
+	if p.fromEnd() {
+		p.res.Next.End = p.counted()
+	}
 }
 
 // gap tells what of the range to be searched is not kept.
