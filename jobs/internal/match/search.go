@@ -42,7 +42,7 @@ func (q *Query) Begin(at int64, before []byte, gap bool, stop func() bool) *Sear
 func (q *Query) set(at int64, before []byte, gap bool, stop func() bool) *Set {
 	s := NewSet(at - int64(len(before)))
 	s.Stop = stop
-	s.Add(0, q.pattern, Options{Raw: q.raw, Lines: q.lines})
+	s.Add(0, q.pattern, Options{Raw: q.raw, Lines: q.lines, Places: q.places})
 	l := &s.plain
 	if q.raw {
 		l = &s.raw
