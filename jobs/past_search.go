@@ -26,7 +26,7 @@ const MaxStoredLine = 1 << 20
 // Of the spec, which is compiled, counts what is looked for; all that is stored is searched. What is not
 // kept is given to gap. It ends with an error of tell, and with ctx.
 func (o *Output) Search(ctx context.Context, spec *SearchSpec, tell func(StoredLine) error, gap func(Range)) error {
-	s := storedSearch{query: spec.query, tell: tell, number: 1, buf: make([]byte, searchRead)}
+	s := storedSearch{query: spec.query.Places(), tell: tell, number: 1, buf: make([]byte, searchRead)}
 	for _, part := range o.Parts() {
 		if part.Omitted {
 			gap(part.Range)

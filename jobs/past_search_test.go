@@ -46,7 +46,8 @@ func TestStoredSearchFindsWhatASearchDoes(t *testing.T) {
 	data := searchLog(rand.New(rand.NewPCG(10, 8)), 700<<10)
 	m, _ := searchable(4<<20, map[Stream]string{Stdout: string(data)})
 	o := storedOutput(t, data)
-	for _, spec := range append(slices.Clone(searches), SearchSpec{Pattern: `\d+ of`, Flags: "m", Lines: true}, SearchSpec{Pattern: `[^:]+: num`, Lines: true}) {
+	for _, spec := range append(slices.Clone(searches), SearchSpec{Pattern: `\d+ of`, Flags: "m", Lines: true}, SearchSpec{Pattern: `[^:]+: num`, Lines: true},
+		SearchSpec{Pattern: `.{1,3}R`, Flags: "m"}, SearchSpec{Pattern: `line|log`, Lines: true}, SearchSpec{Literal: "%"}) {
 		var want []string
 		number, at := 1, 0
 		for _, f := range search(t, m, SearchSpec{Literal: spec.Literal, Pattern: spec.Pattern, Flags: spec.Flags, Raw: spec.Raw, Lines: spec.Lines, MaxMatches: 1_000_000, MaxBytes: 1 << 30}).Matches {

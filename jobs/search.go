@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +38,7 @@ type SearchPlace struct {
 	Offset  int64
 	Reverse bool    // the search goes backwards
 	Marks   []int64 // where it does, and has left some; see searchMarks
+	End     int64   // the end of the stream from which negative bounds are counted; 0: neither is negative
 	Search  string  // of which search the place is; see searchKey
 }
 
@@ -121,6 +121,9 @@ func (s *SearchSpec) compilePattern() *Error {
 	s.query = match.QueryOf(w.compiled, s.Raw, s.Lines)
 	return nil
 }
+
+// fromEnd says whether a bound is counted from the end of a stream.
+func (s *SearchSpec) fromEnd() bool { return s.From != nil && *s.From < 0 || s.To != nil && *s.To < 0 }
 
 // A SearchTarget is a job whose output is to be searched, as far as it had come.
 type SearchTarget struct {
@@ -211,16 +214,10 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 	}
 	s := &searching{SearchSpec: spec, key: key, cancel: cancel, ending: m.ending}
 	if spec.Timeout >= 0 {
-		s.deadline = time.Now().Add(spec.Timeout)
+		deadline := time.Now().Add(spec.Timeout)
+		s.late = func() bool { return !time.Now().Before(deadline) }
 	}
-	if spec.Reverse {
-		slices.Reverse(targets)
-	}
-	for _, t := range targets {
-		if s.target(m, t); s.ended() {
-			break
-		}
-	}
+	s.targets(m, targets)
 	return s.res, s.err
 }
 

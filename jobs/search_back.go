@@ -18,7 +18,7 @@ const (
 // line into the next, and else by what is kept without a gap. A block that takes longer than
 // there is time, or has more matches than can be told, leaves marks.
 func (p *searchedStream) backward(from, to int64) {
-	if c := p.Cursor; c != nil && c.compare(p.job.id, p.name) == 0 {
+	if c := p.place(); c != nil {
 		p.marks = slices.Clone(c.Marks)
 	}
 	for _, kept := range slices.Backward(p.spool.Kept()) {

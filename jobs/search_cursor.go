@@ -65,6 +65,8 @@ func (m *Manager) checkPlace(spec *SearchSpec, targets []SearchTarget) *Error {
 		return Invalid("/cursor/marks", "marks ascend to before the offset of a cursor with \"reverse\": true, and these do not"+what)
 	case spec.Stream != "" && c.Stream != spec.Stream:
 		return Invalid("/cursor/stream", "this cursor is in %q, which is not the stream that is searched"+what, c.Stream)
+	case spec.fromEnd() != (c.End > 0):
+		return Invalid("/cursor/end", "a cursor has an end where from or to is negative, and there alone"+what)
 	case i >= 0:
 		return targets[i].checkPlace(c)
 	case one(targets), m.Knows(c.Job), !m.hadStarted(c.Job):
@@ -81,6 +83,8 @@ func (t SearchTarget) checkPlace(c *SearchPlace) *Error {
 		return Invalid("/cursor/stream", "this cursor is in %q, a stream that job %d does not have"+what, c.Stream, c.Job)
 	case c.Offset > t.ends[i]:
 		return Invalid("/cursor/offset", "this cursor is behind the end of the output of job %d"+what, c.Job)
+	case c.End > t.ends[i]:
+		return Invalid("/cursor/end", "this cursor has an end behind that of the output of job %d"+what, c.Job)
 	}
 	return nil
 }

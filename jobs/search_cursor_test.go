@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,6 +27,10 @@ func TestSearchForeignCursor(t *testing.T) {
 		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Marks: []int64{0}}}, "", "/cursor/marks"},
 		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 1, Reverse: true, Marks: []int64{1}}, Reverse: true}, "", "/cursor/marks"},
 		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 1, Reverse: true, Marks: []int64{0}}, Reverse: true}, "", ""},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 0, End: 1}, From: ptr(int64(-1))}, "", ""},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 0, End: 1}, From: ptr(int64(0))}, "", "/cursor/end"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 0}, To: ptr(int64(-1))}, "", "/cursor/end"},
+		{SearchSpec{Cursor: &SearchPlace{Job: 1, Stream: Stdout, Offset: 0, End: 2}, To: ptr(int64(-1))}, "", "/cursor/end"},
 		{SearchSpec{Cursor: &SearchPlace{Job: 2, Stream: Stdout, Offset: 0}}, "", ""},
 	} {
 		if test.spec.Cursor.Job == 2 {
@@ -43,6 +49,63 @@ func TestSearchForeignCursor(t *testing.T) {
 			t.Errorf("%+v: %v", test.spec.Cursor, err)
 		case test.pointer != "" && (err == nil || err.Code != CodeInvalidParams || err.Pointer != test.pointer):
 			t.Errorf("%+v: %+v, want %s", test.spec.Cursor, err, test.pointer)
+		}
+	}
+}
+
+// While a job goes on writing, offsets from the end stay those of the first answer that came to the
+// stream: counted anew for each, they would leave out what lies between.
+func TestSearchCursorKeepsTheEnd(t *testing.T) {
+	const line = "a needle\n" // at 2 of 9
+	count := func(spec SearchSpec) (all []string) {
+		m, _ := searchable(1<<20, map[Stream]string{Stdout: strings.Repeat(line, 100), Stderr: strings.Repeat(line, 100)})
+		spec.Literal, spec.MaxMatches = "needle", 7
+		for {
+			res := search(t, m, spec)
+			all = append(all, told(res.Matches)...)
+			if spec.Cursor = res.Next; res.Next == nil {
+				return all
+			}
+			for _, st := range m.jobs[1].streams {
+				if st.spool.End() < 10_000 {
+					st.spool.Append([]byte(strings.Repeat(line, 30)))
+				}
+			}
+		}
+	}
+	lines := func(stream Stream, from, to int) (all []string) {
+		for i := from; i < to; i++ {
+			all = append(all, fmt.Sprintf("1 %s %d-%d", stream, 9*i+2, 9*i+8))
+		}
+		return all
+	}
+	at := func(lines int) *int64 { return ptr(int64(9 * lines)) }
+	for _, test := range []struct {
+		spec     SearchSpec
+		from, to int // lines
+	}{
+		{SearchSpec{From: at(-50), To: at(-20)}, 50, 80},
+		{SearchSpec{To: at(-20)}, 0, 80},
+		{SearchSpec{From: at(-50), To: at(90)}, 50, 90},
+		{SearchSpec{From: at(-50)}, 50, 1120}, // to what the end is by then
+		{SearchSpec{From: at(-50), Reverse: true}, 50, 100},
+		{SearchSpec{From: at(-50), To: at(-20), Reverse: true}, 50, 80},
+		{SearchSpec{From: at(30), To: at(-20), Reverse: true}, 30, 80},
+	} {
+		test.spec.Stream = Stdout
+		want := lines(Stdout, test.from, test.to)
+		if test.spec.Reverse {
+			slices.Reverse(want)
+		}
+		if got := count(test.spec); !slices.Equal(got, want) {
+			t.Errorf("%s: %d matches %v, want %d", bounds(test.spec), len(got), got, len(want))
+		}
+	}
+	// A stream that is come to later has its own end, from which as much is searched.
+	for _, backwards := range []bool{false, true} {
+		got := count(SearchSpec{From: at(-50), To: at(-20), Reverse: backwards})
+		if len(got) != 60 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 60 {
+			t.Errorf("both streams, backwards %v: %d matches %v, want 30 of each", backwards, len(got), got)
 		}
 	}
 }
@@ -96,4 +159,15 @@ func TestSearchCursorIsOfOneSearch(t *testing.T) {
 	if err := try(m, m.SearchTargets(""), func(s *SearchSpec) { s.Context, s.MaxMatches, s.MaxBytes, s.Timeout = 3, 9, 99, 1 }); err != nil {
 		t.Errorf("with more at a time: %v", err)
 	}
+}
+
+// bounds tells the bounds of a search.
+func bounds(s SearchSpec) string {
+	at := func(off *int64) string {
+		if off == nil {
+			return "none"
+		}
+		return fmt.Sprint(*off)
+	}
+	return fmt.Sprintf("from %s to %s, backwards %v", at(s.From), at(s.To), s.Reverse)
 }

@@ -3,7 +3,6 @@ package jobs
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/spool"
@@ -13,9 +12,9 @@ import (
 type searching struct {
 	*SearchSpec
 	cancel, ending <-chan struct{}
-	deadline       time.Time // zero: none
-	key            string    // of its cursors
-	progress       bool      // the next search would begin further on: time may be over
+	late           func() bool // says whether time is over; nil: it never is
+	key            string      // of its cursors
+	progress       bool        // the next search would begin further on: time may be over
 
 	res  SearchResult
 	used int // of MaxBytes
@@ -40,12 +39,24 @@ func (s *searching) over() bool {
 	case <-s.ending:
 		s.err = errSearchEnding()
 	default:
-		if !s.progress || s.deadline.IsZero() || time.Now().Before(s.deadline) {
+		if !s.progress || s.late == nil || !s.late() {
 			return false
 		}
 		s.res.End = SearchTimedOut
 	}
 	return true
+}
+
+// targets searches jobs, which are given in the order of their handles.
+func (s *searching) targets(m *Manager, all []SearchTarget) {
+	if s.Reverse {
+		slices.Reverse(all)
+	}
+	for _, t := range all {
+		if s.target(m, t); s.ended() {
+			break
+		}
+	}
 }
 
 // target searches the streams of a job.
@@ -123,24 +134,43 @@ type searchedStream struct {
 
 // bounds are where in the stream a match may begin.
 func (p *searchedStream) bounds() (from, to int64) {
+	end := p.counted()
 	at := func(off *int64, otherwise int64) int64 {
 		switch {
 		case off == nil:
 			return otherwise
 		case *off < 0:
-			return max(p.end+*off, 0)
+			return max(end+*off, 0)
 		}
 		return min(*off, p.end)
 	}
 	from, to = at(p.From, 0), at(p.To, p.end)
-	switch c := p.Cursor; {
-	case c == nil || c.compare(p.job.id, p.name) != 0:
+	switch c := p.place(); {
+	case c == nil:
 		return from, to
 	case p.Reverse:
 		return from, min(to, c.Offset)
 	default:
 		return max(from, c.Offset), to
 	}
+}
+
+// place is the cursor where it is in this stream, and else nil.
+func (p *searchedStream) place() *SearchPlace {
+	if c := p.Cursor; c != nil && c.compare(p.job.id, p.name) == 0 {
+		return c
+	}
+	return nil
+}
+
+// counted is the end from which negative bounds are counted: as it was when the search came to the
+// stream. Counted anew by each answer, while the job goes on writing, they would leave out what lies
+// between.
+func (p *searchedStream) counted() int64 {
+	if c := p.place(); c != nil && c.End > 0 {
+		return c.End
+	}
+	return p.end
 }
 
 // compare says whether the stream of a place comes before another one, or after it, in
@@ -157,6 +187,9 @@ func (c *SearchPlace) compare(id ID, name Stream) int {
 func (p *searchedStream) stop(why SearchEnd, at int64) {
 	p.res.End = why
 	p.res.Next = &SearchPlace{Job: p.job.id, Stream: p.name, Offset: at, Reverse: p.Reverse, Marks: p.marks.before(at), Search: p.key}
+	if p.fromEnd() {
+		p.res.Next.End = p.counted()
+	}
 }
 
 // gap tells what of the range to be searched is not kept.
@@ -172,8 +205,9 @@ func (p *searchedStream) forward(from, to int64) {
 		told := p.told(m)
 		if !p.add(&told) {
 			p.stop(p.res.End, m.Start)
+			return false
 		}
-		return !p.ended()
+		return p.err == nil // not if time was over meanwhile: what was found before that is told
 	})
 	if p.res.End == SearchTimedOut {
 		p.stop(SearchTimedOut, decided)
@@ -242,7 +276,7 @@ func (p *searchedStream) feed(run *match.Search, b []byte, from, to int64, take 
 			return false
 		}
 		n, found, err := run.Step(b)
-		if !p.taken(found, from, to, take) || !p.holds(err) {
+		if !p.taken(found, from, to, take) || !p.holds(err) || run.Stopped() {
 			return false
 		}
 		p.passed(run.Decided(), from, to)

@@ -97,7 +97,7 @@ func (s *Server) searchSpec(p *schema.JobSearchParams) *jobs.SearchSpec {
 	}
 	spec.Lines = p.Pattern != nil && !or(p.Multiline, strings.Contains(spec.Flags, "s"))
 	if c := p.Cursor; c != nil {
-		spec.Cursor = &jobs.SearchPlace{Job: jobs.ID(c.Handle), Stream: jobs.Stream(c.Stream), Offset: c.Offset, Reverse: or(c.Reverse, false), Marks: c.Marks, Search: c.Search}
+		spec.Cursor = &jobs.SearchPlace{Job: jobs.ID(c.Handle), Stream: jobs.Stream(c.Stream), Offset: c.Offset, Reverse: or(c.Reverse, false), Marks: c.Marks, End: or(c.End, 0), Search: c.Search}
 	}
 	return spec
 }
@@ -109,7 +109,7 @@ func searchResult(res *jobs.SearchResult, context bool) schema.JobSearchResult {
 	}
 	if n := res.Next; n != nil {
 		w.StoppedBy = optional(schema.SearchEnd(res.End))
-		w.Cursor = &schema.SearchCursor{Handle: int64(n.Job), Stream: schema.Stream(n.Stream), Offset: n.Offset, Reverse: optional(n.Reverse), Marks: n.Marks, Search: n.Search}
+		w.Cursor = &schema.SearchCursor{Handle: int64(n.Job), Stream: schema.Stream(n.Stream), Offset: n.Offset, Reverse: optional(n.Reverse), Marks: n.Marks, End: optional(n.End), Search: n.Search}
 	}
 	w.Searched = &schema.Searched{Jobs: int64(res.Jobs), Bytes: res.Bytes}
 	for _, g := range res.Gaps {

@@ -3116,6 +3116,9 @@ type SearchCursor struct {
 	// Where the server can take up a reversed search that was too much for one answer:
 	// offsets before offset, ascending. Absent: nowhere else.
 	Marks []int64 `json:"marks,omitzero"`
+	// The end of the stream's output from which a negative from or to is counted, as it was
+	// when the search came to the stream. Absent: neither is negative.
+	End *int64 `json:"end,omitempty"`
 	// Which search of which server the cursor is of, in a form that is the server's own.
 	Search string `json:"search"`
 }
@@ -3216,10 +3219,11 @@ type JobSearchParams struct {
 	// The stream to search. Absent: each stream.
 	Stream *Stream `json:"stream,omitempty"`
 	// Where in each stream a match may begin at the earliest; negative: so many bytes before
-	// the end. Default: at the first byte.
+	// the end, as it is when the search comes to the stream; with a cursor, as it was then.
+	// Default: at the first byte.
 	From *int64 `json:"from,omitempty"`
 	// Where a match may begin no more, and not less than from; negative: so many bytes
-	// before the end. Default: at the end.
+	// before the end, as with from. Default: at the end.
 	To *int64 `json:"to,omitempty"`
 	// Whether the same matches come in the opposite order: those of the job that was started
 	// last first, and in it the last one. Default false.

@@ -25,7 +25,7 @@ func TestGoodParams(t *testing.T) {
 		{"job/read", `{"handle":9007199254740991,"offset":-9007199254740991}`},
 		{"job/kill", `{"group":"g","force":false}`},
 		{"job/search", `{"literal":"x"}`},
-		{"job/search", `{"handle":"dev","pattern":"x","flags":"im","stream":"pty","from":-100,"to":0,"reverse":true,"context":3,"timeoutMs":null,"cursor":{"handle":1,"stream":"pty","offset":9,"reverse":true,"marks":[3],"search":"0"}}`},
+		{"job/search", `{"handle":"dev","pattern":"x","flags":"im","stream":"pty","from":-100,"to":0,"reverse":true,"context":3,"timeoutMs":null,"cursor":{"handle":1,"stream":"pty","offset":9,"reverse":true,"marks":[3],"end":12,"search":"0"}}`},
 		{"job/exec", `{"handle":1,"command":"ls"}`},
 		{"job/exec", `{"handle":"sh","command":"cat <<.\nx\n.\n","wait":{"until":[{"input":true}],"from":"now","maxBytes":0,"format":"screen","stripEcho":false},"timeoutMs":null,"onTimeout":"interrupt","ifBusy":"fail"}`},
 		{"job/exec", `{"handle":1,"command":"x","wait":{}}`},

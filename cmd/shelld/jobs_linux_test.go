@@ -174,6 +174,35 @@ func TestStoredSearchOverEdges(t *testing.T) {
 	}
 }
 
+// TestStoredSearchGoesOn: what is wrong with one output ends the search of that one alone.
+func TestStoredSearchGoesOn(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	id := leave(t, state,
+		map[string]any{"command": "echo aaaa", "mode": "pipe"},
+		map[string]any{"argv": []string{"sh", "-c", "echo a; echo " + strings.Repeat("a", 60) + "!"}, "mode": "pipe"},
+		map[string]any{"command": "echo aa", "mode": "pipe"},
+	)
+	// No engine that tries one way after another ends with the second one's last line.
+	const explodes = "^(a|aa)+$"
+	for _, args := range [][]string{{explodes}, {explodes, id + "/1", id + "/2", id + "/3"}} {
+		out, log := shelldJobs(t, 1, append([]string{"search", "-dir", state}, args...)...)
+		if strings.Count(out, "\n") != 3 || !strings.Contains(out, "/1 stdout:1: aaaa\n") || !strings.Contains(out, "/2 stdout:1: a\n") || !strings.Contains(out, "/3 stdout:1: aa\n") {
+			t.Errorf("%q: found %q", args, out)
+		}
+		lines := strings.Split(log, "\n")
+		if len(lines) != 3 || !strings.HasPrefix(lines[0], randomPart(id)[:4]+"/2 stdout: ") || !strings.Contains(lines[0], "make the pattern simpler") || !strings.Contains(lines[1], "1 could not be searched") {
+			t.Errorf("%q: said is %q", args, log)
+		}
+	}
+	full := exec.CommandContext(t.Context(), "sh", "-c", fmt.Sprintf("shelld jobs search a -dir '%s' >/dev/full", state))
+	var log strings.Builder
+	full.Stderr = &log
+	if err := full.Run(); err == nil || strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "no space left") {
+		t.Errorf("with a full disk: %v, %q", err, &log)
+	}
+}
+
 // TestJobsOfALivingServer: what a server has at the moment is shown, and never deleted.
 func TestJobsOfALivingServer(t *testing.T) {
 	needJobs(t)

@@ -98,18 +98,29 @@ func (p *pastJobs) chosen(ctx context.Context, names []string) ([]storedJob, err
 	return which, nil
 }
 
-// searchAll prints the lines of jobs that match.
+// searchAll prints the lines of jobs that match. What is wrong with the output of one, or with the pattern
+// there, is said in its place, and the others are searched all the same.
 func (p *pastJobs) searchAll(ctx context.Context, which []storedJob, spec *jobs.SearchSpec) (found bool, err error) {
 	out := bufio.NewWriterSize(p.out, 64<<10)
 	defer func() { err = errors.Join(err, out.Flush()) }()
+	failed := 0
 	for _, j := range which {
 		for _, name := range j.Files {
 			s := fileSearch{out: out, at: j.short + " " + strings.TrimSuffix(name, ".txt"), told: map[string]bool{}, now: p.terminal}
-			if err := s.search(ctx, p, j, name, spec); err != nil {
-				return found, err
-			}
+			err := s.search(ctx, p, j, name, spec)
 			found = found || s.found
+			switch {
+			case err == nil:
+			case ctx.Err() != nil || s.unwritten:
+				return found, err
+			default:
+				failed++
+				s.note(printable(strings.ReplaceAll(fmt.Sprintf("%s: %v", s.at, err), "\n", "; ")))
+			}
 		}
+	}
+	if failed > 0 {
+		return found, fmt.Errorf("of the outputs %d could not be searched, or not to the end; what is wrong with them is said above", failed)
 	}
 	return found, nil
 }
@@ -117,11 +128,12 @@ func (p *pastJobs) searchAll(ctx context.Context, which []storedJob, spec *jobs.
 // A fileSearch prints the lines of a stream that match. What was not searched, or not all of it told,
 // is said where errors are: it may be what was looked for.
 type fileSearch struct {
-	out   *bufio.Writer
-	at    string // the job and the stream
-	now   bool   // somebody looks on
-	found bool
-	told  map[string]bool // notes
+	out       *bufio.Writer
+	at        string // the job and the stream
+	now       bool   // somebody looks on
+	found     bool
+	told      map[string]bool // notes
+	unwritten bool            // nobody gets what is printed
 }
 
 func (s *fileSearch) search(ctx context.Context, p *pastJobs, j storedJob, name string, spec *jobs.SearchSpec) error {
@@ -133,13 +145,9 @@ func (s *fileSearch) search(ctx context.Context, p *pastJobs, j storedJob, name 
 		return err
 	}
 	defer out.Close()
-	err = out.Search(ctx, spec, s.line, func(r jobs.Range) {
+	return out.Search(ctx, spec, s.line, func(r jobs.Range) {
 		s.note(fmt.Sprintf("%s: %d bytes are not kept and were not searched, offsets %d to %d", s.at, r.To-r.From, r.From, r.To))
 	})
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%s: %w", s.at, err)
-	}
-	return err
 }
 
 // note says something in its place among the lines.
@@ -160,6 +168,7 @@ func (s *fileSearch) line(l jobs.StoredLine) error {
 	if err == nil && s.now {
 		err = s.out.Flush()
 	}
+	s.unwritten = err != nil
 	return err
 }
 

@@ -165,6 +165,13 @@ func (l *lane) offset(pos int64) int64 {
 	return l.segs[after-1].offset(pos)
 }
 
+// adjacent reports whether all that lies between two positions is in the window as it came: nothing of
+// it was removed or replaced.
+func (l *lane) adjacent(from, to int64) bool {
+	after := sort.Search(len(l.segs), func(i int) bool { return l.segs[i].at > from })
+	return after == len(l.segs) || l.segs[after].at > to
+}
+
 // gap forgets everything: the next byte follows on something unknown, which
 // patterns may look back at as one replacement character.
 func (l *lane) gap() {

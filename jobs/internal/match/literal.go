@@ -87,7 +87,8 @@ func (t *textSearch) lacks(b []byte, at int64) bool {
 	return true
 }
 
-// asItStands searches b from a place on, and returns where the last match ends.
+// asItStands searches b from a place on, and returns how far it is used up: up to the end of the last
+// match, or of its line where no further one is asked for.
 func (t *textSearch) asItStands(found []*Match, b []byte, at int64, from int) ([]*Match, int) {
 	text := t.folded(b)
 	size := len(t.query.literal)
@@ -98,7 +99,14 @@ func (t *textSearch) asItStands(found []*Match, b []byte, at int64, from int) ([
 		}
 		start := from + i
 		from = start + size
-		found = append(found, &Match{Start: at + int64(start), End: at + int64(from), Text: string(b[start:from])})
+		m := &Match{Start: at + int64(start), End: at + int64(from)}
+		found = append(found, m)
+		switch {
+		case !t.query.places:
+			m.Text = string(b[start:from])
+		case t.query.InLines():
+			from += max(bytes.IndexByte(b[from:], '\n'), 0)
+		}
 	}
 }
 

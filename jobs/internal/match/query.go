@@ -19,6 +19,7 @@ type Query struct {
 	foreign bool     // literal has what bytes that are not UTF-8 are replaced by
 	raw     bool
 	lines   bool     // each line is given to the pattern by itself; false where it makes no difference
+	places  bool     // see Places
 	must    [][]byte // texts without which no line matches; nil: lines cannot be told apart
 }
 
@@ -26,7 +27,7 @@ type Query struct {
 // reaches from one into the next, nor depends on what stands there. The pattern has the flag m
 // then.
 func QueryOf(p *Pattern, raw, lines bool) *Query {
-	within := p.shape.lf && p.shape.behind <= 1
+	within := p.inLines()
 	q := &Query{pattern: p, raw: raw, lines: lines && !within}
 	if lines || within {
 		q.must = p.shape.must
@@ -76,7 +77,19 @@ func (q *Query) InLines() bool {
 	if q.literal != nil {
 		return bytes.IndexByte(q.literal, '\n') < 0
 	}
-	return q.lines || q.pattern.shape.lf && q.pattern.shape.behind <= 1
+	return q.lines || q.pattern.inLines()
+}
+
+// inLines reports whether that holds of a pattern.
+func (p *Pattern) inLines() bool { return p.shape.lf && p.shape.behind <= 1 }
+
+// Places is the query of whoever asks on which lines there are matches: they have their offsets and
+// Limited alone, and further ones on the same line may be left out. With many on each that is much
+// quicker.
+func (q *Query) Places() *Query {
+	p := *q
+	p.places = true
+	return &p
 }
 
 func isASCII(text string) bool {

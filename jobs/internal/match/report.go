@@ -9,6 +9,9 @@ import (
 func (s *scan) match(m []place) *Match {
 	l := s.lane
 	whole := m[0]
+	if s.bare {
+		return &Match{Start: l.offset(whole.from), End: l.offset(whole.to-1) + 1, Limited: whole.from <= s.givenUp}
+	}
 	found := &Match{
 		Start:   l.offset(whole.from),
 		End:     l.offset(whole.to-1) + 1,

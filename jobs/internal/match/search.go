@@ -15,6 +15,8 @@ type Search struct {
 	next  int64 // raw offset of the next byte
 	stop  func() bool
 
+	stopped bool // stop was true: there is output that no pattern was asked about
+
 	text *textSearch // of a literal
 	set  *Set        // of a pattern; nil where lines were passed over
 
@@ -23,8 +25,7 @@ type Search struct {
 
 // Begin begins a search at a raw offset. before is what stands in front of it, as far as
 // it is kept and up to Behind; with gap, what stood before that is gone. stop is asked now
-// and then: where it is true, what was being looked at is left, and the search is of no use
-// any more.
+// and then; see [Search.Stopped].
 func (q *Query) Begin(at int64, before []byte, gap bool, stop func() bool) *Search {
 	s := &Search{query: q, next: at, stop: stop}
 	if q.literal != nil {
@@ -41,7 +42,7 @@ func (q *Query) Begin(at int64, before []byte, gap bool, stop func() bool) *Sear
 func (q *Query) set(at int64, before []byte, gap bool, stop func() bool) *Set {
 	s := NewSet(at - int64(len(before)))
 	s.Stop = stop
-	s.Add(0, q.pattern, Options{Raw: q.raw, Lines: q.lines})
+	s.Add(0, q.pattern, Options{Raw: q.raw, Lines: q.lines, Places: q.places})
 	l := &s.plain
 	if q.raw {
 		l = &s.raw
@@ -64,11 +65,18 @@ func (q *Query) set(at int64, before []byte, gap bool, stop func() bool) *Set {
 	return s
 }
 
+// Stopped reports whether stop was true. What Step had found before that it has returned, and
+// what is before Decided was looked at; of the rest the search takes no notice any more.
+func (s *Search) Stopped() bool { return s.stopped }
+
 // Step takes the first of the next raw bytes, and says how many. It returns the matches
 // that no further byte can change, in order. After an error, which is [ErrTimeLimit] or
 // [ErrStackLimit], nothing is found any more.
 func (s *Search) Step(b []byte) (n int, found []*Match, err error) {
 	n = min(len(b), searchPiece)
+	if s.stopped {
+		return n, nil, nil
+	}
 	if s.text != nil {
 		found = s.text.feed(nil, b[:n], s.next)
 		s.next += int64(n)
@@ -91,7 +99,7 @@ func (s *Search) Step(b []byte) (n int, found []*Match, err error) {
 
 // lines gives those of some whole lines to the pattern that it can match.
 func (s *Search) lines(b []byte) (found []*Match, err error) {
-	for len(b) > 0 && err == nil {
+	for len(b) > 0 && err == nil && !s.stopped {
 		first := bytes.Index(b, s.query.must[0])
 		if first < 0 {
 			s.pass(len(b))
@@ -125,6 +133,7 @@ func (s *Search) match(found []*Match, b []byte) ([]*Match, error) {
 	}
 	hits := s.set.Feed(b)
 	s.next += int64(len(b))
+	s.stopped = s.set.Stopped()
 	s.lineStart = b[len(b)-1] == '\n' && s.set.AtStart()
 	return collect(found, hits)
 }
@@ -139,7 +148,7 @@ func (s *Search) Decided() int64 {
 	}
 	for _, l := range s.set.lanes() {
 		if len(l.watches) > 0 {
-			return l.rawFrom(l.watches[0].from, s.set.next)
+			return min(l.rawFrom(l.watches[0].from, s.set.next), s.set.Unseen())
 		}
 	}
 	return s.next // the pattern failed
@@ -150,7 +159,7 @@ func (q *Query) clean(b []byte) bool { return q.raw || isPlain(b) }
 
 // End says that nothing follows, and returns the matches that lean on the end.
 func (s *Search) End() ([]*Match, error) {
-	if s.set == nil {
+	if s.set == nil || s.stopped {
 		return nil, nil
 	}
 	return collect(nil, s.set.Settle())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -92,6 +93,141 @@ func TestSearchIsWatch(t *testing.T) {
 			continue
 		}
 		checkLineStarts(t, r, q, out, want)
+	}
+}
+
+// Whenever a search is stopped, at whichever question, another one that goes on at Decided finds
+// the rest.
+func TestSearchStopped(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 4))
+	for range 300 {
+		out, raw := longer(r), r.IntN(3) == 0
+		p, err := Compile(randomPattern(r, 2), randomFlags(r))
+		if err != nil {
+			continue
+		}
+		q := QueryOf(p, raw, r.IntN(2) == 0)
+		q.pattern.engine.setLimit(0)
+		want := append([]trace{}, searched(t, r, q, out, 0, false)...)
+		for n, stopped := 1, true; stopped; n++ {
+			var first []trace
+			var at int64
+			first, at, stopped = untilStopped(t, r, q, out, n)
+			if !stopped {
+				at = int64(len(out))
+			}
+			if got := append(first, searched(t, r, q, out, int(at), false)...); !reflect.DeepEqual(append([]trace{}, got...), want) {
+				t.Fatalf("%v raw=%v lines=%v over %q, stopped at question %d, decided up to %d: %s", q.pattern, raw, q.lines, out, n, at, firstOther(got, want))
+			}
+		}
+	}
+}
+
+// untilStopped is what a search finds that is stopped at the n-th question, and goes on being fed.
+func untilStopped(t *testing.T, r *rand.Rand, q *Query, out []byte, n int) (found []trace, decided int64, stopped bool) {
+	t.Helper()
+	s := q.Begin(0, nil, false, func() bool { n--; return n <= 0 })
+	var hits []Hit
+	take := func(all []*Match, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			hits = append(hits, Hit{Match: m})
+		}
+	}
+	for len(out) > 0 {
+		size, all, err := s.Step(out[:min(len(out), 1+r.IntN(400))])
+		take(all, err)
+		out = out[size:]
+	}
+	take(s.End())
+	return tracesOf(t, hits), s.Decided(), s.Stopped()
+}
+
+// placesOf are the matches of a search, and the lines of the stream on which they are.
+func placesOf(t *testing.T, r *rand.Rand, q *Query, out []byte) (n int, lines []int) {
+	t.Helper()
+	s := q.Begin(0, nil, false, goOn)
+	take := func(all []*Match, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(all)
+		for _, m := range all {
+			for line := bytes.Count(out[:m.Start], []byte("\n")); line <= bytes.Count(out[:m.End-1], []byte("\n")); line++ {
+				if len(lines) == 0 || lines[len(lines)-1] < line {
+					lines = append(lines, line)
+				}
+			}
+		}
+	}
+	for rest := out; len(rest) > 0; {
+		size, all, err := s.Step(rest[:min(len(rest), 1+r.IntN(200))])
+		take(all, err)
+		rest = rest[size:]
+	}
+	take(s.End())
+	return n, lines
+}
+
+// Where places alone are asked for, no line is left out on which there is a match.
+func TestSearchPlaces(t *testing.T) {
+	r := rand.New(rand.NewPCG(10, 6))
+	fewer := 0
+	for i := range 2000 {
+		out, raw := longer(r), r.IntN(3) == 0
+		for at := range out {
+			if r.IntN(40) == 0 { // line breaks in sequences and out of them
+				out = slices.Insert(out, at, []byte("\x1b]0;a\nb\x07")[:1+r.IntN(8)]...)
+			}
+		}
+		p, err := Compile(randomPattern(r, 2), randomFlags(r))
+		if err != nil {
+			continue
+		}
+		q := QueryOf(p, raw, r.IntN(2) == 0)
+		q.pattern.engine.setLimit(0)
+		if i%4 == 0 {
+			q, err = CompileLiteral([]string{"a", "o", "ab", "\n", "é"}[r.IntN(5)], r.IntN(2) == 0, raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		all, want := placesOf(t, r, q, out)
+		some, got := placesOf(t, r, q.Places(), out)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v %q raw=%v lines=%v over %q: on lines %v, want %v", q.pattern, q.literal, raw, q.lines, out, got, want)
+		}
+		if some < all {
+			fewer++
+		}
+	}
+	if fewer < 100 {
+		t.Errorf("matches were left out %d times alone", fewer)
+	}
+}
+
+// Of lines full of matches one of each is told.
+func TestSearchPlacesFew(t *testing.T) {
+	const lines = 2000
+	out := []byte(strings.Repeat(strings.Repeat("xy ", 20)+"\n", lines))
+	literal, err := CompileLiteral("x", false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []*Query{QueryOf(compile(t, `\w`, "m"), false, false), QueryOf(compile(t, `[^q]`, "m"), false, true), QueryOf(compile(t, `x*`, "m"), true, true), literal} {
+		n := 0
+		for s, rest := q.Places().Begin(0, nil, false, goOn), out; len(rest) > 0; {
+			size, found, err := s.Step(rest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n, rest = n+len(found), rest[size:]
+		}
+		if n < lines || n > lines+lines/10 { // a text is looked for in pieces that end anywhere
+			t.Errorf("%v %q: %d matches on %d lines", q.pattern, q.literal, n, lines)
+		}
 	}
 }
 

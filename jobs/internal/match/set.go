@@ -13,6 +13,9 @@ type Options struct {
 	// Lines has each line matched by itself, as if it were all that there is: a match, and
 	// what it depends on, ends before the line feed, and ^ is the line's beginning.
 	Lines bool
+	// Places has matches tell where they are and nothing else, and further ones on the line of one may
+	// be left out, where no match reaches from one line into the next.
+	Places bool
 }
 
 // A Match is one match of a pattern.
@@ -85,7 +88,8 @@ func (s *Set) Add(id int, p *Pattern, o Options) {
 			*l = lane{}
 		}
 	}
-	w := &watch{id: id, pattern: p, once: o.Once, lines: o.Lines, lane: l}
+	w := &watch{id: id, pattern: p, once: o.Once, lines: o.Lines, bare: o.Places, lane: l}
+	w.firsts = o.Places && (o.Lines || p.inLines())
 	w.restart(l.end(), l.end())
 	l.watches = append(l.watches, w)
 }
@@ -123,6 +127,9 @@ func (s *Set) Unseen() int64 {
 	}
 	return s.next
 }
+
+// Stopped reports whether Stop has come in between, and nothing was given up since.
+func (s *Set) Stopped() bool { return s.stopped }
 
 // AtStart reports whether a pattern that is added now sees exactly what it would
 // see in a new Set that begins here: no escape sequence and no character is

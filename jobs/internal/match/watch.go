@@ -33,6 +33,8 @@ type watch struct {
 	pattern *Pattern
 	once    bool
 	lines   bool // each line is matched by itself
+	bare    bool // nobody asks for the texts of a match
+	firsts  bool // nor for further ones on its line, where none reaches into the next
 	lane    *lane
 
 	origin  int64   // nothing before this position is seen, ever
@@ -287,7 +289,7 @@ func (s *scan) search(stop int64, final bool) error {
 // skipEmpty moves s.from over characters at which the pattern can only match
 // empty, for which the engine would be asked one by one.
 func (s *scan) skipEmpty(stop int64) {
-	if sh := &s.pattern.shape; sh.empty {
+	if sh := &s.pattern.shape; sh.empty && s.from < stop {
 		text := s.lane.view(s.from, stop)
 		for len(text) > 0 && text[0] < utf8.RuneSelf && !sh.first[text[0]] {
 			text = text[1:]
@@ -315,6 +317,20 @@ func (s *scan) accept(m []place) {
 		s.last = append(s.last[:0], m...)
 	}
 	s.from = whole.to
+	if s.firsts {
+		s.from = s.lineLeft(whole.to)
+	}
+}
+
+// lineLeft is where the line ends that a match ends on before to, and to where that is not known: where
+// its end has not come, or where something was removed in between, in which a line of the raw stream
+// may have ended.
+func (s *scan) lineLeft(to int64) int64 {
+	n := bytes.IndexByte(s.lane.view(to, s.lane.end()), '\n')
+	if n < 0 || !s.lane.adjacent(to-1, to+int64(n)) {
+		return to
+	}
+	return to + int64(n)
 }
 
 // settled decides whether no byte after limit can change the match m, the first
