@@ -92,6 +92,7 @@ func (t *textSearch) lacks(b []byte, at int64) bool {
 func (t *textSearch) asItStands(found []*Match, b []byte, at int64, from int) ([]*Match, int) {
 	text := t.folded(b)
 	size := len(t.query.literal)
+	firsts := t.query.places && t.query.InLines() // as of a watch
 	for {
 		i := bytes.Index(text[from:], t.query.literal)
 		if i < 0 {
@@ -101,11 +102,13 @@ func (t *textSearch) asItStands(found []*Match, b []byte, at int64, from int) ([
 		from = start + size
 		m := &Match{Start: at + int64(start), End: at + int64(from)}
 		found = append(found, m)
-		switch {
-		case !t.query.places:
+		if !t.query.places {
 			m.Text = string(b[start:from])
-		case t.query.InLines():
-			from += max(bytes.IndexByte(b[from:], '\n'), 0)
+		}
+		if firsts {
+			lf := bytes.IndexByte(b[from:], '\n')
+			from += max(lf, 0)
+			firsts = lf >= 0 // or each match would look through the rest for it
 		}
 	}
 }
