@@ -105,10 +105,10 @@ func TestSearchLineByLine(t *testing.T) {
 // By line, forwards, backwards and in pages the same is found, and none of it reaches over a line end.
 func TestSearchLinesBothWays(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 6))
-	data := searchLog(r, 500<<10)
+	data := searchLog(r, 200<<10)
 	// For lines of 30 KB these patterns take a tenth of their time, and all of it under the race detector.
 	data = regexp.MustCompile("(?:long line ){300,}").ReplaceAll(data, bytes.Repeat([]byte("long line "), 300))
-	for _, memory := range []int{4 << 20, 256 << 10} { // all of it; with a gap
+	for _, memory := range []int{4 << 20, 100 << 10} { // all of it; with a gap
 		m, _ := searchable(memory, map[Stream]string{PTY: string(data)})
 		for _, pattern := range []string{`^[^:]+: number \d+`, `[^d]+failed\s*$`, `\D+\d+ of`, `(?<=of the) log\s*`, `^\s*\S+\s+\d+\s`} {
 			spec := SearchSpec{Pattern: pattern, Lines: true, MaxMatches: 1_000_000, MaxBytes: 1 << 30}
