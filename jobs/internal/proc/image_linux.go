@@ -23,8 +23,29 @@ func Image(pid int) (string, error) {
 	if len(fields) <= startStack {
 		return "", fmt.Errorf("%sstat has %d fields", dir, len(fields)+2)
 	}
-	exe, err := os.Readlink(dir + "exe")
-	return exe + " " + fields[startCode] + " " + fields[startStack], err
+	device, inode, err := identity(dir + "exe")
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d:%d %s %s", device, inode, fields[startCode], fields[startStack]), nil
+}
+
+// identity is the file that a path leads to, whatever its name is by now: an upgrade removes that.
+// What the kernel knows already is enough, so that no file server is waited for.
+func identity(path string) (device, inode uint64, err error) {
+	var x unix.Statx_t
+	err = unix.Statx(unix.AT_FDCWD, path, unix.AT_STATX_DONT_SYNC, unix.STATX_INO, &x)
+	if err == nil {
+		return unix.Mkdev(x.Dev_major, x.Dev_minor), x.Ino, nil
+	}
+	if err != unix.ENOSYS && err != unix.EPERM { // EPERM: a filter that does not know the call
+		return 0, 0, &os.PathError{Op: "statx", Path: path, Err: err}
+	}
+	var st unix.Stat_t
+	if err = unix.Stat(path, &st); err != nil {
+		return 0, 0, &os.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return uint64(st.Dev), st.Ino, nil
 }
 
 // Memory is a file that has no name, and is memory alone.

@@ -216,7 +216,8 @@ __shelld_trigger() {
 	__shelld_hooks
 	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && seen=1 # PS0 itself must not be set here: bash has read it
 	if [[ $REPLY == n* && $seen && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
-		__shelld_c=${REPLY:1} READLINE_LINE=${REPLY:1}
+		# An interrupt that comes while readline takes the line over takes the first character away.
+		__shelld_c=${REPLY:1} READLINE_LINE=" ${REPLY:1}"
 		__shelld_x=${__shelld_m}'B;1;'$__shelld_z
 		__shelld_tell 'L;0;1'
 	else
