@@ -164,7 +164,7 @@ func (s *Server) jobRun(r *request) error {
 		if p.Events == nil && (err == nil && res.Info.Live() || err != nil && opts.Background) {
 			// It goes on, or what it has left does, and is heard from the answer on.
 			if at, ok := leftOff(j, res); ok {
-				r.then = func() { s.surface(j, l, events, at) }
+				r.whenAnswered(func() { l.openFromLocked(j, at.Info, events, at.Output) })
 			}
 		} else {
 			l.unpark()

@@ -122,11 +122,10 @@ func (l *lane) Started(j *jobs.Job, info jobs.Info) {
 	l.openLocked(j, info, nil)
 }
 
-// openFrom opens the lane of a job that ran unheard so far, with its output from
-// where an answer has left off.
-func (l *lane) openFrom(j *jobs.Job, info jobs.Info, events []schema.EventName, from map[jobs.Stream]jobs.Range) {
-	l.out.mu.Lock()
-	defer l.out.mu.Unlock()
+// openFromLocked opens the lane of a job that ran unheard so far, with its output from
+// where an answer has left off. It is to be done with that answer: once nothing is owed
+// any more, the server may end, and what is heard then never comes.
+func (l *lane) openFromLocked(j *jobs.Job, info jobs.Info, events []schema.EventName, from map[jobs.Stream]jobs.Range) {
 	if !l.parked {
 		return // the client has said itself what it wants to hear
 	}

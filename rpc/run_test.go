@@ -93,6 +93,22 @@ func TestRunGoesOnManyTimes(t *testing.T) {
 	}
 }
 
+// TestHangUpOnTheAnswerOfARun: a job that goes on when its run is answered is heard to its end,
+// also by a client that hangs up on reading the answer, when the job is about to end by itself.
+func TestHangUpOnTheAnswerOfARun(t *testing.T) {
+	for range 10 {
+		s := start(t, "options", obj{"limits": obj{"shutdownGraceMs": 0}})
+		r := s.run("echo out; sleep 60", "timeoutMs", 20, "onTimeout", "background")
+		s.hangUp()
+		clean, err := s.end()
+		equal(t, "clean", clean, false)
+		equal(t, "error", err, nil)
+		for _, method := range []string{"job/started", "job/exited", "job/closed"} {
+			equal(t, method, len(s.all(r.Job.Handle, method)), 1)
+		}
+	}
+}
+
 func TestRunMaxBytes(t *testing.T) {
 	s := start(t)
 	r := s.run("i=0; while [ $i -lt 1000 ]; do echo line $i; i=$((i+1)); done; echo error >&2", "maxBytes", 100)

@@ -261,7 +261,6 @@ type request struct {
 
 	once     sync.Once
 	canceled chan struct{}
-	then     func() // nil, or what await does after the answer
 	told     func() // nil, or what is done with the answer, under s.mu and out.mu
 	release  func() // nil, or lets go of the job that the answer quotes
 	made     *int64 // nil, or the handle of the job that it has started
@@ -408,9 +407,6 @@ func (r *request) conclude(f func() (any, error)) {
 		r.fail(err)
 	} else {
 		r.reply(result)
-	}
-	if r.then != nil {
-		r.then()
 	}
 }
 

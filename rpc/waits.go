@@ -103,13 +103,6 @@ func pointer(base string, i int, member string) string {
 	return strings.Join([]string{base, strconv.Itoa(i), member}, "/")
 }
 
-// surface lets a job be heard that ran unheard so far: from where its answer left
-// off, or where it was cancelled.
-func (s *Server) surface(j *jobs.Job, l *lane, events []schema.EventName, at jobs.RunResult) {
-	l.openFrom(j, at.Info, events, at.Output)
-	l.Flush()
-}
-
 // leftOff is the result of a run, or where a cancelled one stands now. It is to be asked
 // before the answer is sent: whoever reads that may have the job write at once, and that is
 // the first that is to be heard.
