@@ -7,9 +7,10 @@ import (
 
 // The engine's clock is the wall's, and on a busy machine a search may stand still for as
 // long as its limit, and every few milliseconds anew. So one search that took long makes its
-// scan count the time of the processor from there on, which costs two system calls for each.
-// How many searches of a scan are late says nothing of the pattern: that is as often as the
-// machine stands still meanwhile.
+// scan count the time of the processor from there on, which costs two system calls for each;
+// and what was counted until then by the wall's clock is no more than the whole process has had
+// of processors. How many searches of a scan are late says nothing of the pattern: that is as
+// often as the machine stands still meanwhile.
 const (
 	slowSearch = clockPeriod
 	mostTries  = 20 // of one search, by the engine's clock: such a machine does not get on with it
@@ -27,13 +28,22 @@ func (s *scan) timed(text []byte, from int) ([]span, error) {
 	if e.limit == 0 {
 		return e.find(text, from, s.scratch)
 	}
+	if s.began == 0 {
+		s.began = processTime()
+	}
 	for tries := 0; s.used < 2*e.limit && tries < mostTries; tries++ {
+		careful := s.careful
 		spans, used, err := s.clocked(text, from)
 		if err != errTimeout {
-			s.used += min(max(used-perMatch, 0), e.limit)
-			return spans, err
+			used = max(used-perMatch, 0)
 		}
 		s.used += min(used, e.limit)
+		if s.careful && !careful {
+			s.used = min(s.used, processTime()-s.began)
+		}
+		if err != errTimeout {
+			return spans, err
+		}
 	}
 	return nil, errTimeout
 }

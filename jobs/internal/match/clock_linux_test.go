@@ -57,3 +57,21 @@ func TestStandstillsOfOneScan(t *testing.T) {
 		}
 	})
 }
+
+// And the first search of a scan that a standstill meets, when nobody looks at the processor's
+// time yet, counts for no more than the process has had of it.
+func TestStandstillCountsForNothing(t *testing.T) {
+	w := &watch{pattern: compile(t, `(x+x+)+[yz]|ok`, "")}
+	text := []byte("xxxxxxxxxxx ok\n")
+	standing(t, func() {
+		s := &scan{watch: w, scratch: new(scratch)}
+		for range 50 { // 1.5 ms, of which 1 is for nothing
+			if _, err := s.timed(text, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.used > searchLimit/2 {
+			t.Fatalf("the searches count for %v", s.used)
+		}
+	})
+}
