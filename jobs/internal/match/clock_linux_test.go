@@ -8,30 +8,70 @@ import (
 	"testing"
 )
 
-// A machine that stands still every few milliseconds, as a busy one does, is not the pattern's
-// fault.
-func TestStandstillIsNotThePatternsFault(t *testing.T) {
-	s := NewSet(0)
-	s.Add(1, compile(t, `(x+x+)+[yz]|ok`, ""), Options{})
-	stop := exec.Command("sh", "-c", "for i in $(seq 30); do kill -STOP $0; sleep 0.04; kill -CONT $0; sleep 0.003; done", strconv.Itoa(syscall.Getpid()))
+// standing does something again and again in a process that is stopped every few milliseconds,
+// some sixty times, as a busy machine does it.
+func standing(t *testing.T, do func()) {
+	t.Helper()
+	stop := exec.Command("sh", "-c", "for i in $(seq 60); do kill -STOP $0; sleep 0.04; kill -CONT $0; sleep 0.003; done", strconv.Itoa(syscall.Getpid()))
 	if err := stop.Start(); err != nil {
 		t.Skip("no shell to stop this process with: ", err)
 	}
 	done := make(chan error, 1)
 	go func() { done <- stop.Wait() }()
+	for {
+		do()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			return
+		default:
+		}
+	}
+}
+
+// A machine that stands still every few milliseconds is not the pattern's fault.
+func TestStandstillIsNotThePatternsFault(t *testing.T) {
+	s := NewSet(0)
+	s.Add(1, compile(t, `(x+x+)+[yz]|ok`, ""), Options{})
 	text, feeds := []byte(strings.Repeat("xxxxxxxxxxx ok\n", 500)), 0 // some 15 ms, or as much slower as the limit is longer
-	for ended := false; !ended; feeds++ {
+	standing(t, func() {
+		feeds++
 		hits := s.Feed(text)
 		if n := len(hits); n > 0 && hits[n-1].Removed != nil {
 			t.Fatalf("removed by feed %d: %v", feeds, hits[n-1].Removed)
 		}
-		select {
-		case err := <-done:
-			if ended = true; err != nil {
-				t.Error(err)
-			}
-		default:
-		}
-	}
+	})
 	t.Logf("%d feeds", feeds)
+}
+
+// Nor is it where one scan meets many standstills, as on a machine that has little time for it.
+func TestStandstillsOfOneScan(t *testing.T) {
+	w := &watch{pattern: compile(t, `(x+x+)+[yz]|ok`, "")}
+	s, text := &scan{watch: w, scratch: new(scratch)}, []byte("xxxxxxxxxxx ok\n")
+	standing(t, func() {
+		s.used = 0 // The standstills are what is to add up here, and not the time of the searches.
+		if spans, err := s.timed(text, 0); err != nil || len(spans) == 0 {
+			t.Fatalf("found %v, %v", spans, err)
+		}
+	})
+}
+
+// And the first search of a scan that a standstill meets, when nobody looks at the processor's
+// time yet, counts for no more than the process has had of it.
+func TestStandstillCountsForNothing(t *testing.T) {
+	w := &watch{pattern: compile(t, `(x+x+)+[yz]|ok`, "")}
+	text := []byte("xxxxxxxxxxx ok\n")
+	standing(t, func() {
+		s := &scan{watch: w, scratch: new(scratch)}
+		for range 50 { // 1.5 ms, of which 1 is for nothing
+			if _, err := s.timed(text, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.used > searchLimit/2 {
+			t.Fatalf("the searches count for %v", s.used)
+		}
+	})
 }

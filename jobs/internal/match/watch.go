@@ -79,8 +79,8 @@ type scan struct {
 	final   bool          // what came so far is all for now
 	whole   bool          // what is searched is a line that has come to its end
 	used    time.Duration // by searches
+	began   time.Duration // processTime when used began to count; 0 before the first search
 	careful bool          // one took long: what is used is the processor's time
-	late    int           // searches that were out of time
 	found   []Hit
 	line    lineCache
 	places  []place // find's
@@ -115,7 +115,7 @@ func (s *scan) wholeLines() error {
 			return err
 		}
 		if s.strikes > 0 { // it is tried once more
-			s.used, s.late = 0, 0
+			s.used, s.began = 0, 0
 			continue
 		}
 		s.restart(lf+1, lf+1)
