@@ -43,7 +43,11 @@ func linesOf(t *testing.T, o *Output, spec SearchSpec) (lines []StoredLine, gaps
 
 // In a stored file are found the lines of what a search of the job finds.
 func TestStoredSearchFindsWhatASearchDoes(t *testing.T) {
-	data := searchLog(rand.New(rand.NewPCG(10, 8)), 700<<10)
+	size := 700 << 10
+	if testing.Short() {
+		size = 300 << 10 // still more than one block
+	}
+	data := searchLog(rand.New(rand.NewPCG(10, 8)), size)
 	m, _ := searchable(4<<20, map[Stream]string{Stdout: string(data)})
 	o := storedOutput(t, data)
 	for _, spec := range append(slices.Clone(searches), SearchSpec{Pattern: `\d+ of`, Flags: "m", Lines: true}, SearchSpec{Pattern: `[^:]+: num`, Lines: true},

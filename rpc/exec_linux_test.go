@@ -259,7 +259,7 @@ func TestExecQuestionCancelled(t *testing.T) {
 		c.withdraw()
 		equal(t, method, num(refused[schema.CanceledData](c, schema.KindCanceled).Handle), h)
 	}
-	s.kill(h)
+	s.killNow(h)
 }
 
 // TestExecAtTheEnd: a command that runs when the server ends is answered as a job/run is.

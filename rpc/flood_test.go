@@ -8,17 +8,6 @@ import (
 	"shelld/schema"
 )
 
-// commands is how many short commands the flood runs.
-func commands() int {
-	switch {
-	case *long:
-		return 10_000
-	case testing.Short():
-		return 200
-	}
-	return 2_000
-}
-
 // inParallel is how many of them live at a time.
 const inParallel = 8
 
@@ -26,7 +15,7 @@ const inParallel = 8
 // knows and ends. Of no one a byte is lost; the order of the events is the checker's.
 func TestManyShortCommands(t *testing.T) {
 	s := start(t)
-	total := commands()
+	total := scaled(10_000, 1_000, 200)
 	calls := make([]*call, total)
 	for i := range total {
 		if i >= inParallel {

@@ -84,6 +84,12 @@ func (s *session) kill(handle any) schema.JobKillResult {
 	return do[schema.JobKillResult](s, "job/kill", obj{"handle": handle})
 }
 
+// killNow ends a job that would take all of the grace.
+func (s *session) killNow(handle any) {
+	s.t.Helper()
+	do[schema.JobKillResult](s, "job/kill", obj{"handle": handle, "graceMs": 0})
+}
+
 func (s *session) get(handle any) schema.JobInfo {
 	s.t.Helper()
 	return do[schema.JobGetResult](s, "job/get", obj{"handle": handle}).Job

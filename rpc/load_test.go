@@ -8,20 +8,23 @@ import (
 	"shelld/schema"
 )
 
-// scaled is how many of something a test takes: few with -short, since the race detector
-// and the checker make much of each message.
-func scaled(all, short int) int {
-	if testing.Short() {
+// scaled is how many of something a test takes: as -long wants it, as is usual, and few with
+// -short, since the race detector and the checker make much of each message.
+func scaled(all, usual, short int) int {
+	switch {
+	case *long:
+		return all
+	case testing.Short():
 		return short
 	}
-	return all
+	return usual
 }
 
 // TestManyInFlight: each of very many requests that wait at the same time is answered.
 func TestManyInFlight(t *testing.T) {
 	s := start(t)
 	h := s.pipe("read x", "stdin", "open")
-	waits := make([]*call, scaled(10_000, 500))
+	waits := make([]*call, scaled(10_000, 2000, 500))
 	for i := range waits {
 		until := []obj{{"exit": true}, {"pattern": fmt.Sprintf("never %d", i%10)}}[i%2]
 		waits[i] = s.begin("job/wait", obj{"handle": h, "until": []obj{until}, "timeoutMs": nil})
@@ -40,7 +43,7 @@ func TestManyInFlight(t *testing.T) {
 func TestManyJobsAtOnce(t *testing.T) {
 	const lines = 1 << 16 // of 16 bytes: 1 MiB
 	s := start(t, "options", obj{"limits": obj{"maxJobs": 400}})
-	calls := make([]*call, scaled(200, 12))
+	calls := make([]*call, scaled(200, 60, 12))
 	for i := range calls {
 		mode := []string{"pipe", "pty"}[i%2]
 		calls[i] = s.begin("job/start", obj{"argv": []string{"sh", "-c", fmt.Sprintf("stty -opost 2>/dev/null; yes job-%03d-of-many | head -n %d", i, lines)}, "mode": mode})
@@ -62,7 +65,7 @@ func TestManyJobsAtOnce(t *testing.T) {
 func TestManyPipelined(t *testing.T) {
 	s := start(t, "options", obj{"limits": obj{"maxJobs": 2000}})
 	type pair struct{ start, kill *call }
-	all := make([]pair, scaled(1000, 60))
+	all := make([]pair, scaled(1000, 200, 60))
 	for i := range all {
 		name := fmt.Sprintf("j%d", i)
 		mode := []string{"pipe", "pty"}[i%2]

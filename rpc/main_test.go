@@ -12,7 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-var long = flag.Bool("long", false, "run the counted tests at their full count")
+// long is set by go test ./rpc -long; see docs/architecture.md.
+var long = flag.Bool("long", false, "run the long forms of the tests")
 
 // markName is a variable in the environment of every job of these tests, by which a
 // process that outlived its server is found.

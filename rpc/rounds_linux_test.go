@@ -24,13 +24,7 @@ import (
 // of them it begins to compare: from then on the server knows as many ended jobs as
 // it ever will.
 func rounds() (all, from int) {
-	switch {
-	case *long:
-		return 10_000, 1_000
-	case testing.Short():
-		return 300, 150
-	}
-	return 2_000, 500
+	return scaled(10_000, 1_000, 300), scaled(1_000, 500, 150)
 }
 
 // TestRoundsLeaveNothing starts and ends jobs of all kinds, and then everything is as

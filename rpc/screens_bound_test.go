@@ -15,16 +15,20 @@ import (
 // A screen that does not fit is not written first and refused then: what is written of it is
 // about as long as an answer may be.
 func TestScreenIsBounded(t *testing.T) {
+	cells := 1000 * 300
+	if testing.Short() { // The race detector sees the same in fewer, which are as many times too much for an answer.
+		cells /= 3
+	}
 	term := screen.NewTerminal(1000, 262, 1000)
 	var out bytes.Buffer
-	for i := range 1000 * 300 {
+	for i := range cells {
 		fmt.Fprintf(&out, "\x1b[38;2;%d;%d;1mx", i>>8&255, i&255)
 	}
 	term.Write(out.Bytes())
 	coloured := &jobs.Screen{Snapshot: term.Snapshot(1000)}
 	out.Reset()
 	out.WriteString("\x1b[0m")
-	for i := range 1000 * 300 {
+	for i := range cells {
 		fmt.Fprintf(&out, "\x1b]8;;http://%d/%s\x1b\\x", i&1, strings.Repeat("x", 1500))
 	}
 	term.Write(out.Bytes())

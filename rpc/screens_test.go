@@ -48,7 +48,8 @@ func TestScreenANSISince(t *testing.T) {
 	if r := s.screen(h, "format", "ansi", "sinceRevision", first.Revision); r.Unchanged == nil || r.Ansi != nil {
 		t.Errorf("of what has not changed: %+v", r)
 	}
-	s.write(h, "\n", "wait", obj{"until": until(obj{"bytes": 18})})
+	w := s.write(h, "\n", "wait", obj{"until": until(obj{"bytes": 17})})
+	equal(t, "all of it", w.Outcome.Reason, schema.OutcomeReasonBytes)
 	second := s.screen(h, "format", "ansi", "sinceRevision", first.Revision)
 	if second.Unchanged != nil || str(second.Ansi) == str(first.Ansi) || second.Revision != first.Revision {
 		t.Errorf("with another colour: %+v", second)

@@ -386,7 +386,7 @@ func TestWhenSlowBlockOutlivesAKill(t *testing.T) {
 		t.Fatal("nobody has survived")
 	}
 	s.until(h, "stdout", func(st schema.StreamStats) bool { return st.Held != nil })
-	s.kill(h)
+	s.killNow(h)
 }
 
 // A client that reads slowly slows down the one job that it has asked to, and no other.

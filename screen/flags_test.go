@@ -1,6 +1,9 @@
 package screen
 
-import "flag"
+import (
+	"flag"
+	"testing"
+)
 
 var (
 	caseName  = flag.String("case", "", "run the cases of the corpora alone whose name this `regexp` matches, and tell all of their steps")
@@ -9,3 +12,12 @@ var (
 	seed      = flag.Uint64("seed", 1, "where the grammar begins")
 	writeTime = flag.Duration("writetime", 0, "how long a write of at most 4 KiB may take, 50ms on a machine that does nothing else; 0: as long as it likes")
 )
+
+// fewer is how many rounds of so many a test makes: a tenth with -short, since the race detector makes
+// each take several times as long and one goroutine does it all.
+func fewer(rounds int) int {
+	if testing.Short() {
+		return max(rounds/10, 1)
+	}
+	return rounds
+}

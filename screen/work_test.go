@@ -10,6 +10,9 @@ import (
 // work than some screens full, on screens of any shape, whatever was set before.
 func TestWorkOfASequence(t *testing.T) {
 	for _, size := range [][2]int{{512, 512}, {1000, 262}, {262, 1000}, {80, 24}, {1, 1000}, {1000, 1}, {2, 2}} {
+		if testing.Short() && size[0]*size[1] > 10_000 {
+			continue // what it costs is proportional to the size
+		}
 		most := int64(5*size[0]*size[1] + 8*maxSide*lineWork + 1<<19)
 		for _, h := range hostile {
 			terminal := NewTerminal(size[0], size[1], 1000)

@@ -185,10 +185,7 @@ func TestRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rounds := 3
-	if testing.Short() {
-		rounds = 1
-	}
+	rounds := scaled(3, 1, 1)
 	for _, header := range []bool{true, false} {
 		t.Run(fmt.Sprintf("header %v", header), func(t *testing.T) {
 			c := newRecordClient(t, header)

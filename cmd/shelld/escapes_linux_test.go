@@ -208,10 +208,7 @@ func TestEscapesByDirectory(t *testing.T) {
 // A program swaps a link between the allowed directory and another one as fast as it can,
 // while job after job is started there: whatever runs runs inside.
 func TestEscapesByRace(t *testing.T) {
-	starts := 2000
-	if testing.Short() {
-		starts = 200
-	}
+	starts := scaled(2000, 500, 100)
 	asUsers(t, func(t *testing.T, uid int) {
 		e := startEscaped(t, uid, nil, nil, nil)
 		name, other := e.in+"/name", e.in+"/other"

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	execSequences = flag.Int("execs", 90, "random sequences of TestExecRandom, of all shells together; docs/exec.md has the figure for 1000")
+	execSequences = flag.Int("execs", 0, "random sequences of TestExecRandom, of all shells together, if not 30, or 90 with -long; docs/exec.md has the figure for 1000")
 	execSeed      = flag.Uint64("execs.seed", 1, "the seed of the first of them, which a failure tells")
 )
 
@@ -21,8 +21,8 @@ var (
 // one that nobody talks to. What each command writes, its status and its directory must be the same.
 func TestExecRandom(t *testing.T) {
 	sequences := *execSequences
-	if testing.Short() || raceDetector {
-		sequences = min(sequences, 15)
+	if sequences == 0 {
+		sequences = scaled(90, 30, 15)
 	}
 	for i, shell := range execShells {
 		t.Run(shell, func(t *testing.T) {

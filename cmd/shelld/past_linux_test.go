@@ -238,13 +238,17 @@ func checkStored(t *testing.T, name, path string, st schema.StreamInfo, sent, he
 	}
 }
 
-var cappedBytes = flag.Int64("capped", 96<<20, "bytes that TestCappedOutput has a job print; 1073741824 with the default cap of 64 MiB, else with one of 8 MiB")
+var cappedBytes = flag.Int64("capped", 0, "bytes that TestCappedOutput has a job print, if not 96 MiB, or fewer with -short; 1073741824 with the default cap of 64 MiB, else with one of 8 MiB")
 
 // TestCappedOutput: of an output far beyond the cap the head and the tail are there, the gap is
 // exact, memory stays as it is, and reads are right at both ends, while it runs and after it.
 func TestCappedOutput(t *testing.T) {
 	needJobs(t)
-	total := *cappedBytes / rulerLine * rulerLine
+	total := *cappedBytes
+	if total == 0 {
+		total = int64(scaled(96<<20, 96<<20, 32<<20))
+	}
+	total = total / rulerLine * rulerLine
 	most := int64(8 << 20)
 	if total >= 1<<30 {
 		most = 64 << 20

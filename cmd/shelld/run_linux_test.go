@@ -339,7 +339,7 @@ func TestRunInTheBackground(t *testing.T) {
 // TestRunIsExact sends bytes of every kind through cat, in both directions at once.
 func TestRunIsExact(t *testing.T) {
 	needJobs(t)
-	const size = 20 << 20
+	size := scaled(20<<20, 20<<20, 2<<20)
 	random := rand.NewChaCha8([32]byte{1})
 	data := make([]byte, size)
 	_, _ = random.Read(data) // It never fails.
@@ -359,7 +359,7 @@ func TestRunIsExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status := waited(t, cmd); status != 0 || n != size || [32]byte(sum.Sum(nil)) != sha256.Sum256(data) {
+	if status := waited(t, cmd); status != 0 || int(n) != size || [32]byte(sum.Sum(nil)) != sha256.Sum256(data) {
 		t.Errorf("exit status %d; %d bytes came of %d, and they are not the same", status, n, size)
 	}
 	nothingLeft(t, mark)

@@ -30,7 +30,7 @@ import (
 //		file requests. They are then in the file messages, one a line.
 //
 // The condition [jobs] holds where this version of shelld can run jobs, [race] where it is built
-// with the race detector.
+// with the race detector, [long] with -long.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
@@ -51,6 +51,8 @@ func TestScripts(t *testing.T) {
 				return len(jobs.Platform().Modes) > 0, nil
 			case "race":
 				return raceDetector, nil
+			case "long":
+				return *long, nil
 			case "ci": // All programs that are driven are there.
 				return os.Getenv("SHELLD_CI") != "", nil
 			}

@@ -71,7 +71,7 @@ func longer(r *rand.Rand) []byte {
 // A search finds what a watch has found, from the start on and from behind any match.
 func TestSearchIsWatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 1))
-	for range 1000 {
+	for range fewer(1000) {
 		out, raw := longer(r), r.IntN(3) == 0
 		source, flags := randomPattern(r, 2), randomFlags(r)
 		p, err := Compile(source, flags)
@@ -355,4 +355,13 @@ func TestIsPlain(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fewer is how many rounds of so many a test makes: a tenth with -short, since the race detector makes
+// each take several times as long and one goroutine does it all.
+func fewer(rounds int) int {
+	if testing.Short() {
+		return max(rounds/10, 1)
+	}
+	return rounds
 }

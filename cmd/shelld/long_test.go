@@ -1,0 +1,21 @@
+package main
+
+import (
+	"flag"
+	"testing"
+)
+
+// long is set by go test ./cmd/shelld -long; see docs/architecture.md.
+var long = flag.Bool("long", false, "run the long forms of the tests")
+
+// scaled is how many of something a test takes: as -long wants it, as is usual, and with -short or
+// under the race detector.
+func scaled(all, usual, short int) int {
+	switch {
+	case *long:
+		return all
+	case testing.Short() || raceDetector:
+		return short
+	}
+	return usual
+}
