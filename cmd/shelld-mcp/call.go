@@ -48,12 +48,7 @@ func (c *call) do(ctx context.Context, method string, params, result any) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	sent, err := c.front.engine.send(c, method, params)
-	if err != nil {
-		return err
-	}
-	defer c.front.engine.forget(sent)
-	return sent.Await(ctx, result)
+	return c.front.engine.ask(ctx, c, method, params, result)
 }
 
 // wait waits for a job. Where ctx is done first the error is that.

@@ -27,6 +27,7 @@ type engine struct {
 	over   chan struct{}  // closed when nothing is left of the server
 	err    error          // what was left behind; to be read once over is closed
 	ended  sync.Once
+	lists  sync.Mutex // held by the one job/list that is in flight
 
 	mu    sync.Mutex       // guards what follows, and makes a request known before its questions come
 	calls map[string]*call // whose each request in flight is, by its id
@@ -107,6 +108,21 @@ func (e *engine) end() error {
 	<-e.over
 	<-e.client.Done()
 	return e.err
+}
+
+// ask makes a request of c's, and awaits its answer. When ctx is done the request is
+// cancelled.
+func (e *engine) ask(ctx context.Context, c *call, method string, params, result any) error {
+	if method == "job/list" { // It waits for nothing, and several long answers could be more than the outbox takes.
+		e.lists.Lock()
+		defer e.lists.Unlock()
+	}
+	sent, err := e.send(c, method, params)
+	if err != nil {
+		return err
+	}
+	defer e.forget(sent)
+	return sent.Await(ctx, result)
 }
 
 // send sends a request of c's.
