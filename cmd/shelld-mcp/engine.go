@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 	"shelld/rpc"
 	"shelld/schema"
@@ -42,7 +43,7 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 	if len(jobs.Platform().Modes) == 0 {
 		return nil, errNoJobs
 	}
-	m, err := jobs.NewManager(jobs.Options{Log: log, Version: versionString()})
+	m, err := jobs.NewManager(jobs.Options{Log: log, Version: base.Version()})
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 	e := &engine{in: in, over: make(chan struct{}), calls: map[string]*call{}}
 	go func() {
 		defer close(e.over)
-		_, serveErr := rpc.Serve(context.Background(), theirIn, theirOut, m, rpc.Options{Version: versionString(), Log: log})
+		_, serveErr := rpc.Serve(context.Background(), theirIn, theirOut, m, rpc.Options{Version: base.Version(), Log: log})
 		_, _ = theirIn.Close(), theirOut.Close() // They return nil; the client sees the end.
 		e.err = errors.Join(serveErr, m.Close())
 	}()
@@ -84,7 +85,7 @@ func (c *config) initializeParams(ask schema.ConfirmOptions) schema.InitializePa
 		o.Limits = &schema.LimitOptions{MaxJobs: new(c.maxJobs)}
 	}
 	p := schema.InitializeParams{
-		ClientInfo:         &schema.ClientInfo{Name: new("shelld-mcp"), Version: new(versionString())},
+		ClientInfo:         &schema.ClientInfo{Name: new("shelld-mcp"), Version: new(base.Version())},
 		ProcessID:          schema.ValueOf(int64(os.Getpid())),
 		AllowedDirectories: c.allowDirs,
 		Capabilities:       &schema.ClientCapabilities{Confirm: new(true)},
