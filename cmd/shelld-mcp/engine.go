@@ -157,7 +157,7 @@ func (e *engine) forget(sent *rpc.SentCall) {
 }
 
 // answer answers what the server asks.
-func (e *engine) answer(_ context.Context, method string, params json.RawMessage) (any, error) {
+func (e *engine) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	if method != "client/confirm" {
 		return nil, errors.New("shelld-mcp does not answer " + method)
 	}
@@ -171,5 +171,5 @@ func (e *engine) answer(_ context.Context, method string, params json.RawMessage
 	if c == nil {
 		return schema.ClientConfirmResult{Outcome: schema.ConfirmOutcomeDeny}, nil // Its call is over.
 	}
-	return schema.ClientConfirmResult{Outcome: c.confirm(&p)}, nil
+	return schema.ClientConfirmResult{Outcome: c.confirm(ctx, questionOf(&p))}, nil
 }
