@@ -48,12 +48,7 @@ func (c *call) do(ctx context.Context, method string, params, result any) error 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	sent, err := c.front.engine.send(c, method, params)
-	if err != nil {
-		return err
-	}
-	defer c.front.engine.forget(sent)
-	return sent.Await(ctx, result)
+	return c.front.engine.ask(ctx, c, method, params, result)
 }
 
 // wait waits for a job. Where ctx is done first the error is that.
@@ -68,6 +63,9 @@ func (c *call) wait(ctx context.Context, p schema.JobWaitParams) (*schema.Outcom
 
 // write types into a job, and waits where p says so.
 func (c *call) write(ctx context.Context, p schema.JobWriteParams) (*schema.Outcome, error) {
+	if err := c.confirmKeys(ctx, &p); err != nil {
+		return nil, err
+	}
 	if p.Wait != nil {
 		c.progress.watch(p.Handle, p.Wait.TimeoutMs)
 	}
@@ -122,6 +120,10 @@ func (c *call) explain(err error) string {
 	c.mu.Lock()
 	barred := c.barred
 	c.mu.Unlock()
+	if kindOf(err) == schema.KindConfirmationDenied && c.said != nil && c.said.unclear {
+		return "The host has said yes to the question, but neither once nor always, and so nobody has allowed this. Nothing was done. " +
+			"See to the host, whose answer has to have decision, or start shelld-mcp with -confirm none where the host itself asks before each call."
+	}
 	if barred {
 		return "A person has to allow this, and this host has no way to ask one (MCP calls it elicitation). Nothing was done. " +
 			"To have it done without asking, start shelld-mcp with -unasked allow, or with -confirm none where the host itself asks before each call."

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"strings"
+	"context"
+	"encoding/json"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"shelld/rpc"
 	"shelld/schema"
 )
 
@@ -18,45 +17,11 @@ import (
 // question goes to the host; the second is the same request, whose question is answered with
 // what the person has said, if it is the same question.
 
-// A question is what the server asks about a call.
-type question struct {
-	action  schema.ConfirmAction
-	command string
-	cwd     string
-	handle  int64
-}
-
-func questionOf(p *schema.ClientConfirmParams) *question {
-	q := &question{action: p.Action, command: p.Command, cwd: p.Cwd}
-	if p.Handle != nil {
-		q.handle = *p.Handle
-	}
-	return q
-}
-
-// digest tells questions apart. A start has no handle.
-func (q *question) digest() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", q.action, q.command, q.cwd, q.handle))
-	return hex.EncodeToString(sum[:])
-}
-
-// text is the question for a person, under the titles of the seeds.
-func (q *question) text() string {
-	switch q.action {
-	case schema.ConfirmActionKill:
-		return fmt.Sprintf("Confirm Process Termination\n\nTerminate process %d?\n\n%s\nin %s", q.handle, indented(q.command), q.cwd)
-	case schema.ConfirmActionWrite:
-		return fmt.Sprintf("Confirm Shell Input\n\nType this into process %d?\n\n%s", q.handle, indented(q.command))
-	}
-	return fmt.Sprintf("Confirm Shell Command\n\nRun this in %s?\n\n%s", q.cwd, indented(q.command))
-}
-
-func indented(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
-
 // A decision is what a person has said, and of which question.
 type decision struct {
 	digest  string
 	outcome schema.ConfirmOutcome
+	unclear bool // the host says yes, and not what to
 }
 
 // confirmID names the question in a call; there is one at a time.
@@ -72,41 +37,85 @@ func decisionIn(p *mcp.CallToolParamsRaw) *decision {
 	if answer.Action != "accept" {
 		return d
 	}
-	d.outcome = schema.ConfirmOutcomeOnce
-	if said, there := answer.Content["decision"]; there {
-		switch word, _ := said.(string); schema.ConfirmOutcome(word) {
-		case schema.ConfirmOutcomeOnce:
-		case schema.ConfirmOutcomeAlways:
-			d.outcome = schema.ConfirmOutcomeAlways
-		default:
-			d.outcome = schema.ConfirmOutcomeDeny
-		}
+	word, _ := answer.Content["decision"].(string)
+	switch outcome := schema.ConfirmOutcome(word); outcome {
+	case schema.ConfirmOutcomeOnce, schema.ConfirmOutcomeAlways:
+		d.outcome = outcome
+	case schema.ConfirmOutcomeDeny:
+	default:
+		d.unclear = true
 	}
 	return d
 }
 
-// confirm answers the server's question about a call. A call is asked about once: what it
-// does after that belongs to what was allowed.
-func (c *call) confirm(p *schema.ClientConfirmParams) schema.ConfirmOutcome {
+// confirm answers a question about a call. A call is asked about once: what it does after
+// that belongs to what was allowed.
+func (c *call) confirm(ctx context.Context, q *question) schema.ConfirmOutcome {
+	if outcome, known := c.verdict(q); known {
+		return outcome
+	}
+	if q.asker = c.asker(); q.action == schema.ConfirmActionWrite && q.into == "" {
+		if info, err := c.front.info(ctx, handleID(q.handle)); err == nil {
+			q.into = intoOf(info)
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	q := questionOf(p)
-	switch {
-	case !c.asks || c.allowed:
-		return schema.ConfirmOutcomeOnce
-	case c.said != nil && c.said.digest == q.digest():
-		c.allowed = c.said.outcome != schema.ConfirmOutcomeDeny
-		return c.said.outcome
-	case !canAsk(c.req.Session):
-		c.allowed = c.front.cfg.unasked == "allow"
-		if !c.allowed {
-			c.barred = true
-			return schema.ConfirmOutcomeDeny
-		}
-		return schema.ConfirmOutcomeOnce
-	}
 	c.asked = q
 	return schema.ConfirmOutcomeDeny
+}
+
+// info is all that is known of a job.
+func (f *front) info(ctx context.Context, id json.RawMessage) (*schema.JobInfo, error) {
+	var r schema.JobGetResult
+	if err := f.ask(ctx, "job/get", schema.JobGetParams{Handle: id}, &r); err != nil {
+		return nil, err
+	}
+	return &r.Job, nil
+}
+
+// verdict is the answer to a question that nobody has to be asked; false: somebody has.
+func (c *call) verdict(q *question) (schema.ConfirmOutcome, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.asks || c.allowed:
+		return schema.ConfirmOutcomeOnce, true
+	case c.said != nil && c.said.digest == q.digest():
+		c.allowed = c.said.outcome != schema.ConfirmOutcomeDeny
+		return c.said.outcome, true
+	case canAsk(c.req.Session):
+		return "", false
+	case c.front.cfg.unasked == "allow":
+		c.allowed = true
+		return schema.ConfirmOutcomeOnce, true
+	}
+	c.barred = true
+	return schema.ConfirmOutcomeDeny, true
+}
+
+// confirmKeys has a person asked about a write of keys alone. The server lets signal keys pass,
+// so that a program can be stopped whatever else waits; but a Ctrl-C may end one as a kill does,
+// about which the person of a host is asked, and so is he about all that a seed's tool types.
+func (c *call) confirmKeys(ctx context.Context, p *schema.JobWriteParams) error {
+	shown, alone := shownKeys(p)
+	if !c.asks || !alone {
+		return nil
+	}
+	info, err := c.front.info(ctx, p.Handle)
+	if err != nil {
+		return err
+	}
+	if !running(info.Status) {
+		return nil // The write is refused, and nobody has to be asked.
+	}
+	q := &question{action: schema.ConfirmActionWrite, command: shown, cwd: info.Cwd, handle: info.Handle, into: intoOf(info)}
+	if c.confirm(ctx, q) != schema.ConfirmOutcomeDeny {
+		return nil
+	}
+	return &rpc.CallError{Kind: schema.KindConfirmationDenied, ErrorObject: schema.ErrorObject{
+		Message: "the person at the host did not allow these keys; do not try again without asking what to do instead",
+	}}
 }
 
 // canAsk says whether the host can put a question to its person.

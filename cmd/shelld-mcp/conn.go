@@ -38,7 +38,7 @@ const (
 // this one answers it, and reading goes on at the next.
 //
 // It also does what the protocol asks for and the SDK leaves open: nothing is answered that
-// was cancelled, and what is in flight is bounded.
+// was cancelled, and what is in flight is bounded, by number and by weight (weight.go).
 type conn struct {
 	// Immutable:
 	log    *slog.Logger
@@ -52,13 +52,16 @@ type conn struct {
 	late   chan struct{} // closed by giveUp: nobody waits for a slow reader any more
 	refuse chan []byte   // to sendRefusals
 	idle   chan struct{} // closed by settled, once finishing, when nothing is in flight
+	room   chan struct{} // to Read, with room for one: what is held back may fit now
 	stops  sync.Once
 	closes sync.Once
 	lates  sync.Once
 
 	mu        sync.Mutex
-	inFlight  map[jsonrpc.ID]bool // requests of the host's, and whether each was cancelled
-	owed      int                 // those, and answers that were not handed to writeLines yet
+	inFlight  map[jsonrpc.ID]*flight // requests of the host's
+	owed      int                    // those, and answers that were not handed to writeLines yet
+	ballast   ballast                // what those weigh
+	held      []*flight              // those that the SDK has not seen yet, in order
 	finishing bool
 	writeErr  error // why out broke
 }
@@ -67,10 +70,10 @@ type conn struct {
 // ended: it ends what the answers wait for.
 func newConn(in io.Reader, out io.Writer, end func() error, log *slog.Logger) *conn {
 	c := &conn{
-		log: log, end: end, inFlight: map[jsonrpc.ID]bool{},
+		log: log, end: end, inFlight: map[jsonrpc.ID]*flight{},
 		lines: make(chan line), eof: make(chan struct{}), out: make(chan []byte),
 		broken: make(chan struct{}), stop: make(chan struct{}), closed: make(chan struct{}), idle: make(chan struct{}), late: make(chan struct{}),
-		refuse: make(chan []byte, maxRefusals),
+		room: make(chan struct{}, 1), refuse: make(chan []byte, maxRefusals),
 	}
 	go c.readLines(in)
 	go c.writeLines(out)
@@ -88,7 +91,11 @@ func (c *conn) SessionID() string { return "" }
 // what is in flight is answered: the SDK answers nothing after that.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
+		if req := c.release(); req != nil {
+			return req, nil
+		}
 		select {
+		case <-c.room:
 		case l := <-c.lines:
 			if l.tooLong {
 				c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message may have %d bytes: send less at a time", maxLine))
@@ -123,6 +130,7 @@ func (c *conn) finish() {
 	if err := c.end(); err != nil {
 		c.log.Error("something was left behind", "error", err)
 	}
+	c.dropHeld()
 	c.mu.Lock()
 	c.finishing = true
 	c.settled()
@@ -178,7 +186,7 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 	switch {
 	case !ok: // An answer; the SDK knows to what.
 	case req.IsCall():
-		if !c.begin(req.ID, line) {
+		if !c.begin(req, line) {
 			return nil
 		}
 	case req.Method == "notifications/cancelled":
@@ -187,24 +195,27 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 	return msg
 }
 
-// begin notes a request that the SDK will answer; false: it is refused.
-func (c *conn) begin(id jsonrpc.ID, line []byte) bool {
+// begin notes a request that the SDK will answer; false: it is refused, or held back.
+func (c *conn) begin(req *jsonrpc.Request, line []byte) bool {
+	f := &flight{req: req, load: weigh(req, len(line)), id: idOf(line)}
 	c.mu.Lock()
-	_, twice := c.inFlight[id]
+	_, twice := c.inFlight[req.ID]
 	full := len(c.inFlight) >= maxCalls
+	var fate fate
 	if !twice && !full {
-		c.inFlight[id] = false
-		c.owed++
+		fate = c.admit(f)
 	}
 	c.mu.Unlock()
 	switch {
 	case twice:
 		// With the id itself it would be taken for the answer to the other one.
-		c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request with the id %v is in flight: give each its own", id.Raw()))
+		c.refused(nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request with the id %v is in flight: give each its own", req.ID.Raw()))
 	case full:
-		c.refused(idOf(line), codeBusy, fmt.Sprintf("%d requests are in flight, which is as many as may be: wait for answers, or cancel some", maxCalls))
+		c.refused(f.id, codeBusy, fmt.Sprintf("%d requests are in flight, which is as many as may be: wait for answers, or cancel some", maxCalls))
+	case fate == tooHeavy:
+		c.refused(f.id, codeBusy, fmt.Sprintf("the calls in flight may be answered with some %d MiB, and this one with %d KiB, for which there is no room: wait for answers, cancel some, or ask for less output", waitingRoom>>20, f.load.bytes>>10))
 	}
-	return !twice && !full
+	return fate == goesOn
 }
 
 // codeBusy is one of the codes that JSON-RPC leaves to servers.
@@ -222,8 +233,9 @@ func (c *conn) cancelled(params json.RawMessage) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, there := c.inFlight[id]; there {
-		c.inFlight[id] = true
+	if f := c.inFlight[id]; f != nil {
+		f.cancelled = true
+		c.dropLocked(f)
 	}
 }
 
@@ -296,9 +308,10 @@ func (c *conn) sendRefusals() {
 func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 	resp, ok := msg.(*jsonrpc.Response)
 	if ok {
-		defer c.answered()
-		if !c.wanted(resp.ID) {
-			return nil
+		f := c.landed(resp.ID)
+		defer c.unload(f)
+		if f != nil && f.cancelled {
+			return nil // "The receiver should not send a response."
 		}
 	}
 	body, err := jsonrpc.EncodeMessage(msg)
@@ -308,15 +321,14 @@ func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 	return c.send(body)
 }
 
-// wanted takes a request out of those in flight, since the host may use its id again as soon
-// as it sees the answer; false: it was cancelled, and "the receiver should not send a
-// response".
-func (c *conn) wanted(id jsonrpc.ID) bool {
+// landed takes a request out of those in flight, since the host may use its id again as soon
+// as it sees the answer; nil: there is none with this id.
+func (c *conn) landed(id jsonrpc.ID) *flight {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cancelled := c.inFlight[id]
+	f := c.inFlight[id]
 	delete(c.inFlight, id)
-	return !cancelled
+	return f
 }
 
 // answered notes that an answer is on its way.

@@ -210,7 +210,7 @@ func TestIDsInFlight(t *testing.T) {
 // TestFlood sends more requests than may be in flight, and reads no answer before all are
 // sent.
 func TestFlood(t *testing.T) {
-	w := startWire(t)
+	w := startWire(t, "-tools", "all")
 	w.initialize()
 	w.send(callLine(0, "run_shell_command", `{"command":"cat","is_background":true}`))
 	w.receive()
@@ -219,7 +219,7 @@ func TestFlood(t *testing.T) {
 	go func() {
 		var b strings.Builder
 		for i := range n {
-			b.WriteString(callLine(i+1, "send_input", `{"handle":1,"input":"x","ai_callback_delay":3600}`) + "\n")
+			b.WriteString(callLine(i+1, "shell", `{"job":"1","input":"x","wait":"exit","timeout_seconds":3600,"max_bytes":0}`) + "\n")
 		}
 		_, err := io.WriteString(w.in, b.String())
 		sent <- err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 	"shelld/rpc"
 	"shelld/schema"
@@ -27,6 +28,7 @@ type engine struct {
 	over   chan struct{}  // closed when nothing is left of the server
 	err    error          // what was left behind; to be read once over is closed
 	ended  sync.Once
+	lists  sync.Mutex // held by the one job/list that is in flight
 
 	mu    sync.Mutex       // guards what follows, and makes a request known before its questions come
 	calls map[string]*call // whose each request in flight is, by its id
@@ -41,7 +43,7 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 	if len(jobs.Platform().Modes) == 0 {
 		return nil, errNoJobs
 	}
-	m, err := jobs.NewManager(jobs.Options{Log: log, Version: versionString()})
+	m, err := jobs.NewManager(jobs.Options{Log: log, Version: base.Version()})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 	e := &engine{in: in, over: make(chan struct{}), calls: map[string]*call{}}
 	go func() {
 		defer close(e.over)
-		_, serveErr := rpc.Serve(context.Background(), theirIn, theirOut, m, rpc.Options{Version: versionString(), Log: log})
+		_, serveErr := rpc.Serve(context.Background(), theirIn, theirOut, m, rpc.Options{Version: base.Version(), Log: log})
 		_, _ = theirIn.Close(), theirOut.Close() // They return nil; the client sees the end.
 		e.err = errors.Join(serveErr, m.Close())
 	}()
@@ -83,7 +85,7 @@ func (c *config) initializeParams(ask schema.ConfirmOptions) schema.InitializePa
 		o.Limits = &schema.LimitOptions{MaxJobs: new(c.maxJobs)}
 	}
 	p := schema.InitializeParams{
-		ClientInfo:         &schema.ClientInfo{Name: new("shelld-mcp"), Version: new(versionString())},
+		ClientInfo:         &schema.ClientInfo{Name: new("shelld-mcp"), Version: new(base.Version())},
 		ProcessID:          schema.ValueOf(int64(os.Getpid())),
 		AllowedDirectories: c.allowDirs,
 		Capabilities:       &schema.ClientCapabilities{Confirm: new(true)},
@@ -107,6 +109,21 @@ func (e *engine) end() error {
 	<-e.over
 	<-e.client.Done()
 	return e.err
+}
+
+// ask makes a request of c's, and awaits its answer. When ctx is done the request is
+// cancelled.
+func (e *engine) ask(ctx context.Context, c *call, method string, params, result any) error {
+	if method == "job/list" { // It waits for nothing, and several long answers could be more than the outbox takes.
+		e.lists.Lock()
+		defer e.lists.Unlock()
+	}
+	sent, err := e.send(c, method, params)
+	if err != nil {
+		return err
+	}
+	defer e.forget(sent)
+	return sent.Await(ctx, result)
 }
 
 // send sends a request of c's.
@@ -140,7 +157,7 @@ func (e *engine) forget(sent *rpc.SentCall) {
 }
 
 // answer answers what the server asks.
-func (e *engine) answer(_ context.Context, method string, params json.RawMessage) (any, error) {
+func (e *engine) answer(ctx context.Context, method string, params json.RawMessage) (any, error) {
 	if method != "client/confirm" {
 		return nil, errors.New("shelld-mcp does not answer " + method)
 	}
@@ -154,5 +171,5 @@ func (e *engine) answer(_ context.Context, method string, params json.RawMessage
 	if c == nil {
 		return schema.ClientConfirmResult{Outcome: schema.ConfirmOutcomeDeny}, nil // Its call is over.
 	}
-	return schema.ClientConfirmResult{Outcome: c.confirm(&p)}, nil
+	return schema.ClientConfirmResult{Outcome: c.confirm(ctx, questionOf(&p))}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"shelld/cmd/internal/base"
 	"shelld/schema"
 )
 
@@ -40,7 +41,7 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 		return nil, errors.Join(explained(err), engine.end())
 	}
 	f.server = mcp.NewServer(
-		&mcp.Implementation{Name: "shelld-mcp", Title: "shelld", Version: versionString()},
+		&mcp.Implementation{Name: "shelld-mcp", Title: "shelld", Version: base.Version()},
 		&mcp.ServerOptions{
 			Instructions: instructions(cfg.tools),
 			Logger:       log,

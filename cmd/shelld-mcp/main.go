@@ -31,6 +31,8 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"shelld/cmd/internal/base"
 )
 
 func main() {
@@ -49,14 +51,14 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "shelld-mcp: %v; see shelld-mcp -h\n", err)
 		return 2
 	case cfg.version:
-		fmt.Printf("shelld-mcp %s\n", versionString())
+		fmt.Printf("shelld-mcp %s\n", base.Version())
 		return 0
 	}
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		fmt.Fprint(os.Stderr, greeting)
 		return 2
 	}
-	out, err := takeStdout()
+	out, err := base.TakeStdout()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "shelld-mcp: stdout cannot be kept for the protocol: %v\n", err)
 		return 1
@@ -67,7 +69,7 @@ func run(args []string) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	defer stop()
-	if err := serve(ctx, os.Stdin, out, cfg, log); err != nil {
+	if err := serve(ctx, base.Pollable(os.Stdin), out, cfg, log); err != nil {
 		log.Error("shelld-mcp ended", "error", err)
 		return 1
 	}

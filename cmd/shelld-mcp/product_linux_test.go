@@ -4,13 +4,17 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+
+	"shelld/cmd/internal/base"
 )
 
 // A process is the program itself, as a host starts it.
@@ -153,7 +157,7 @@ func TestCalledWrongly(t *testing.T) {
 		want   string
 	}{
 		{[]string{"-h"}, 0, "-tools"},
-		{[]string{"-version"}, 0, "shelld-mcp " + releaseVersion},
+		{[]string{"-version"}, 0, "shelld-mcp " + base.Release},
 		{[]string{"-tools", "some"}, 2, "it is seeds, compact, all"},
 		{[]string{"-no-such"}, 2, "no-such"},
 		{[]string{"serve"}, 2, `there is nothing to do with "serve"`},
@@ -174,13 +178,55 @@ func TestCalledWrongly(t *testing.T) {
 	}
 }
 
-// TestReleaseVersion holds the version against that of shelld.
-func TestReleaseVersion(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join("..", "shelld", "version.go"))
+// TestOwnStdout looks at the descriptors of the program whose stdout is a pipe that others have,
+// too: what it writes to does not block its threads, and what it was given blocks as before.
+func TestOwnStdout(t *testing.T) {
+	needJobs(t)
+	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `const releaseVersion = "` + releaseVersion + `"`; !strings.Contains(string(source), want) {
-		t.Errorf("cmd/shelld/version.go has not got %s", want)
+	defer r.Close()
+	defer w.Close()
+	var given syscall.Stat_t
+	if err := syscall.Fstat(int(w.Fd()), &given); err != nil { // Fd has it block, as a host's may.
+		t.Fatal(err)
+	}
+	p := &process{t: t, cmd: exec.Command("shelld-mcp"), out: bufio.NewReader(r)}
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = t.TempDir(), w, &p.stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // Where the test has failed.
+	p.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	p.receive(`"id":1`)
+	proc := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
+	names, err := os.ReadDir(proc + "fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := 0
+	for _, name := range names {
+		var st syscall.Stat_t
+		if syscall.Stat(proc+"fd/"+name.Name(), &st) != nil || st.Dev != given.Dev || st.Ino != given.Ino {
+			continue
+		}
+		open++
+		if info, err := os.ReadFile(proc + "fdinfo/" + name.Name()); err != nil || !regexp.MustCompile(`(?m)^flags:\s+[0-7]*[4-7][0-7]{3}$`).Match(info) {
+			t.Errorf("descriptor %s of the pipe blocks: %s, %v", name.Name(), info, err)
+		}
+	}
+	if open != 1 {
+		t.Errorf("the program has the pipe open %d times, not once", open)
+	}
+	if flags, _, no := syscall.Syscall(syscall.SYS_FCNTL, w.Fd(), syscall.F_GETFL, 0); no != 0 || flags&syscall.O_NONBLOCK != 0 {
+		t.Errorf("the pipe as it was given: flags %#o, %v", flags, no)
+	}
+	_ = p.in.Close()
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

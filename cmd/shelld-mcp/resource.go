@@ -124,11 +124,11 @@ func (f *front) readPart(ctx context.Context, id json.RawMessage, part string, t
 		to.Blob, err = base64.StdEncoding.DecodeString(*s.Png)
 		return err
 	case "info":
-		var r schema.JobGetResult
-		if err := f.ask(ctx, "job/get", schema.JobGetParams{Handle: id}, &r); err != nil {
+		info, err := f.info(ctx, id)
+		if err != nil {
 			return err
 		}
-		to.MIMEType, to.Text = "application/json", string(encode(r.Job))
+		to.MIMEType, to.Text = "application/json", string(encode(info))
 		return nil
 	}
 	return f.readStream(ctx, id, part, to)

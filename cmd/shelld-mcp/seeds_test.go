@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,7 +87,7 @@ var seedTests = map[string]func(*testing.T){
 		h := startHost(t, nil)
 		h.hasDefault("run_shell_command", "pattern_timeout", 30.0)
 		var r runShellResult
-		h.call("run_shell_command", args{"command": "cat", "ai_callback_pattern": "never", "pattern_timeout": 0.1}, &r)
+		h.call("run_shell_command", args{"command": "cat", "ai_callback_pattern": "never", "pattern_timeout": 0.1, "ai_callback_delay": 3600}, &r)
 		if r.PatternMatched || !r.Running {
 			t.Errorf("%+v", r)
 		}
@@ -113,7 +114,7 @@ var seedTests = map[string]func(*testing.T){
 		h := startHost(t, nil)
 		h.hasDefault("run_shell_command", "is_background", false)
 		var r runShellResult
-		contains(t, h.call("run_shell_command", args{"command": "cat", "is_background": true}, &r), "Handle: 1\n", "Output: (empty)", "Status: running")
+		contains(t, h.call("run_shell_command", args{"command": "cat", "is_background": true, "ai_callback_delay": 3600}, &r), "Handle: 1\n", "Output: (empty)", "Status: running")
 		contains(t, h.call("jobs", nil, nil), "Handle: 1\n", fmt.Sprintf("PID: %d\n", r.PID))
 	},
 	"run_shell_command/wait_for_output_seconds": func(t *testing.T) {
@@ -351,8 +352,11 @@ var seedTests = map[string]func(*testing.T){
 		if len(r.BackgroundPIDs) != 2 {
 			t.Fatalf("%+v", r)
 		}
-		contains(t, got, "Background PIDs: "+numbers(r.BackgroundPIDs))
-		contains(t, "Stdout: "+r.Stdout, strings.TrimSpace(r.Stdout))
+		contains(t, got, "Background PIDs: "+numbers(r.BackgroundPIDs), "Stdout: "+r.Stdout)
+		last, err := strconv.ParseInt(strings.TrimSpace(r.Stdout), 10, 64)
+		if err != nil || !slices.Contains(r.BackgroundPIDs, last) { // The shell's own $! is one of them.
+			t.Errorf("%q is not among %v", r.Stdout, r.BackgroundPIDs)
+		}
 		contains(t, h.call("kill", args{"handle": r.Handle}, nil), "terminated successfully")
 	},
 	"execute_bash_command/confirmation": func(t *testing.T) {
@@ -576,16 +580,19 @@ var seedTests = map[string]func(*testing.T){
 			{"echo b\n", "b\n"},
 			{"echo c; cd /{enter}", "c\n"},
 			{"pwd{enter}", "/\n"}, // The directory stays.
-			{"{up}{enter}", "/\n"},
+			{"{up}{enter}", "pwd\n/\n"}, // What comes back in the place of a key is no echo.
 			{"echo {{x}{enter}", "{x}\n"},
 			{"echo ab{left}{backspace}{enter}", "b\n"},
-			{"sleep 1000", ""},
-			{"{ctrl+c}", ""},
-			{"echo after{enter}", "after\n"},
+			{"sleep 1000", ""}, // No Enter is added.
+			{"{ctrl+c}", "^C\n"},
+			{"cat{enter}", ""},
+			{"fed{enter}", "fed\n"},
+			{"{ctrl+c}", "^C\n"},
+			{"echo after $?{enter}", "after 130\n"},
 		} {
 			var r cliWriteResult
 			h.call("CliWrite", args{"sessionId": "sh", "input": test.input, "timeout": 50}, &r)
-			if !strings.HasPrefix(r.ResponseOutput, test.want) && !strings.Contains(r.ResponseOutput, "\n"+test.want) || !r.WaitingForInput {
+			if !strings.HasPrefix(r.ResponseOutput, test.want) || test.want == "" && r.ResponseOutput != "" || !r.WaitingForInput || r.Status != "sent" {
 				t.Errorf("%s: %+v", test.input, r)
 			}
 		}
@@ -606,10 +613,21 @@ while True:
 		h.until(1, schema.Condition{Pattern: new("ready")})
 		var r cliWriteResult
 		h.call("CliWrite", args{"sessionId": "c", "input": "this{enter}", "timeout": 3600}, &r) // It does not wait for so long.
-		if !r.IsRunning {
+		if !r.IsRunning || r.WaitingForInput { // It does not only wait for input.
 			t.Errorf("%+v", r)
 		}
-		h.until(1, schema.Condition{Pattern: new("took this")})
+		// What it answers is told, by this call or, where the machine is slow, by the next; and once.
+		told := r.ResponseOutput
+		for !strings.HasSuffix(told, "took this\n") {
+			var more cliReadResult
+			h.call("CliRead", args{"sessionId": "c"}, &more)
+			if told += more.Output; !more.IsRunning {
+				t.Fatalf("it has ended with %q", told)
+			}
+		}
+		if strings.Count(told, "took this") != 1 {
+			t.Errorf("%q", told)
+		}
 	},
 	"CliWrite/timeout": func(t *testing.T) {
 		h := startHost(t, nil)
@@ -662,14 +680,30 @@ while True:
 			{args{"action": "get"}, "get needs name"},
 			{args{"action": "unset"}, "unset needs name"},
 			{args{"action": "set", "name": "X"}, "set needs value"},
-			{args{}, "action"},
+			{args{}, `missing properties: ["action"]`},
 		} {
 			contains(t, h.fail("CliEnv", test.a), test.want)
 		}
 		var r cliEnvResult
 		h.call("CliEnv", args{"action": "list"}, &r)
-		if r.Count == nil || int(*r.Count) != len(r.Variables) || r.Variables["PATH"] == nil {
+		if r.Count == nil || int(*r.Count) != len(r.Variables) || r.Variables["PATH"] == nil || r.Variables["ADDED"] != nil {
 			t.Errorf("%+v", r)
+		}
+		before := *r.Count
+		for _, step := range []struct {
+			a     args
+			count int64
+		}{
+			{args{"action": "set", "name": "ADDED", "value": "by hand"}, before + 1},
+			{args{"action": "set", "name": "ADDED", "value": "again"}, before + 1},
+			{args{"action": "get", "name": "ADDED"}, before + 1},
+			{args{"action": "unset", "name": "ADDED"}, before},
+		} {
+			h.call("CliEnv", step.a, nil)
+			r = cliEnvResult{}
+			if h.call("CliEnv", args{"action": "list"}, &r); *r.Count != step.count || (r.Variables["ADDED"] != nil) != (step.count > before) {
+				t.Errorf("after %v: %d variables, not %d", step.a, *r.Count, step.count)
+			}
 		}
 	},
 	"CliEnv/name": func(t *testing.T) {
@@ -721,7 +755,9 @@ while True:
 		contains(t, run.Stdout, "[]")
 		contains(t, h.fail("CliEnv", args{"action": "list", "sessionId": "no"}), `There is no session "no".`)
 		h.call("CliSession", args{"command": "cat", "sessionId": "c"}, nil)
-		contains(t, h.fail("CliEnv", args{"action": "set", "name": "A", "value": "b", "sessionId": "c"}), "env")
+		for _, a := range []args{{"action": "set", "name": "A", "value": "b", "sessionId": "c"}, {"action": "unset", "name": "A", "sessionId": "c"}} {
+			contains(t, h.fail("CliEnv", a), "the environment of job 2 cannot be changed any more", "start another job with env")
+		}
 	},
 }
 

@@ -144,6 +144,9 @@ func unknownParam(name string, in *jsonschema.Schema) string {
 	return msg + " The parameters are " + strings.Join(names, ", ") + "."
 }
 
+// maxDescription bounds what a person is to read in a list, and what the list has to carry.
+const maxDescription = 4096
+
 // inputSchema is the schema of the parameters, from their type and its tags.
 func inputSchema[In any](t *tool[In]) *jsonschema.Schema {
 	s := plainSchema[In]()
@@ -158,6 +161,9 @@ func inputSchema[In any](t *tool[In]) *jsonschema.Schema {
 		for _, w := range words {
 			p.Enum = append(p.Enum, w)
 		}
+	}
+	if p := s.Properties["description"]; p != nil {
+		p.MaxLength = new(maxDescription)
 	}
 	for name, p := range s.Properties {
 		if (p.Type == "number" || p.Type == "integer") && !slices.Contains(t.signed, name) {

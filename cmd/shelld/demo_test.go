@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"shelld/cmd/internal/base"
 	"shelld/rpc"
 	"shelld/schema"
 )
@@ -35,7 +36,7 @@ func TestDemo(t *testing.T) {
 				if n := utf8.RuneCountInString(line); n > width {
 					t.Errorf("a line of %d columns: %q", n, line)
 				}
-				if visible(line, "") != line {
+				if base.Visible(line, "") != line {
 					t.Errorf("a line with control characters: %q", line)
 				}
 			}

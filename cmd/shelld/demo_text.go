@@ -2,39 +2,20 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
-	"unicode"
+
+	"shelld/cmd/internal/base"
 )
 
 // terminalText makes a program's output readable: lines are lines, and every control
 // character can be seen instead of being obeyed.
 func terminalText(s string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
-	return visible(strings.TrimSuffix(s, "\n"), "\n")
+	return base.Visible(strings.TrimSuffix(s, "\n"), "\n")
 }
 
 // printable makes text safe to show that should have no control characters.
-func printable(s string) string { return visible(s, "") }
-
-// visible shows control and format characters by name, but those in keep: U+2400 has
-// pictures of the usual ones, such as ␛, and the others come as <U+0085>.
-func visible(s, keep string) string {
-	var b strings.Builder
-	for _, r := range s {
-		switch {
-		case strings.ContainsRune(keep, r) || unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r < 0x20:
-			b.WriteRune(0x2400 + r)
-		case r == 0x7f:
-			b.WriteRune('␡')
-		default:
-			fmt.Fprintf(&b, "<%U>", r)
-		}
-	}
-	return b.String()
-}
+func printable(s string) string { return base.Visible(s, "") }
 
 // wrap breaks text into lines of at most width characters, and inside a word only
 // where the word alone is too long. There is at least one line.

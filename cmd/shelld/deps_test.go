@@ -30,15 +30,26 @@ type rule struct {
 var rules = []rule{
 	{
 		pkg:    "cmd/shelld",
-		ours:   []string{"rpc", "jobs", "schema", "conformance"},
+		ours:   []string{"cmd/internal/base", "rpc", "jobs", "schema", "conformance"},
 		theirs: []string{"golang.org/x/term", "golang.org/x/sys"},
 		why:    "the command only wires things up: terminals, patterns and messages are handled where they are understood",
 	},
 	{
 		pkg:    "cmd/shelld-mcp",
-		ours:   []string{"rpc", "jobs", "schema"},
+		ours:   []string{"cmd/internal/base", "rpc", "jobs", "schema"},
 		theirs: []string{"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go", "golang.org/x/term", "golang.org/x/sys"},
 		why:    "the MCP front end is a client like any other: what it needs and the protocol lacks is missing in the protocol",
+	},
+	{
+		pkg:    "cmd/internal/base",
+		theirs: []string{"golang.org/x/sys"},
+		why:    "what all commands are alike in is nothing of what one of them does",
+	},
+	{
+		pkg:    "cmd/internal/basetest",
+		ours:   []string{"jobs"},
+		theirs: []string{"github.com/rogpeppe/go-internal/testscript", "go.uber.org/goleak"},
+		why:    "what the tests of all commands need is nothing of what one of them does",
 	},
 	{
 		pkg:    "rpc",
@@ -143,7 +154,7 @@ var soleImporters = map[string][]string{
 	"mvdan.cc/sh":                              {"jobs/internal/roots/*.go"},
 	"github.com/modelcontextprotocol/go-sdk":   {"cmd/shelld-mcp/*.go"},
 	"github.com/google/jsonschema-go":          {"cmd/shelld-mcp/tool.go"},
-	"github.com/rogpeppe/go-internal":          {"conformance/session.go"},
+	"github.com/rogpeppe/go-internal":          {"conformance/session.go", "cmd/internal/basetest/main.go"},
 }
 
 const module = "shelld"
@@ -239,6 +250,9 @@ func TestImportRules(t *testing.T) {
 		{"cmd/shelld-mcp/bash.go", "github.com/google/jsonschema-go/jsonschema", "change of one place"},
 		{"cmd/shelld-mcp/screen.go", "shelld/screen", "a client like any other"},
 		{"cmd/shelld/main.go", "github.com/modelcontextprotocol/go-sdk/mcp", "only wires things up"},
+		{"cmd/shelld-mcp/main.go", "shelld/cmd/internal/base", ""},
+		{"cmd/internal/base/text.go", "shelld/jobs", "alike in"},
+		{"rpc/server.go", "shelld/cmd/internal/base", "knows nothing of terminals"},
 		{"util/strings.go", "strings", "no row in the table"},
 	} {
 		got := complaint(test.file, test.imported)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 )
 
@@ -54,7 +55,7 @@ func doctor(args []string) int {
 
 // diagnose looks at the machine, and then runs jobs on it.
 func diagnose() *diagnosis {
-	d := &diagnosis{Version: versionString(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: jobs.Kernel()}
+	d := &diagnosis{Version: base.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: jobs.Kernel()}
 	for _, f := range jobs.Examine() {
 		d.add(f)
 	}

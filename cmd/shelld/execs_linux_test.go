@@ -82,17 +82,6 @@ func (s *execServer) end() {
 	}
 }
 
-// needShell skips where a shell is missing, but not where all of them have to be there.
-func needShell(t *testing.T, name string) {
-	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		if os.Getenv("SHELLD_CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-}
-
 // An execShell is a shell that runs commands.
 type execShell struct {
 	*execServer

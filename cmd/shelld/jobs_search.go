@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 )
 
@@ -164,7 +165,7 @@ func (s *fileSearch) line(l jobs.StoredLine) error {
 	}
 	s.noteOnce(l.Cut, place, "of a line of more than 1 MiB, what is around the match is printed")
 	s.noteOnce(l.Limited, place, "a match is followed for about 64 KiB, and may begin or end here for that alone; try a pattern of which matches are shorter")
-	_, err := io.WriteString(s.out, place+": "+visible(l.Text, "\t")+"\n")
+	_, err := io.WriteString(s.out, place+": "+base.Visible(l.Text, "\t")+"\n")
 	if err == nil && s.now {
 		err = s.out.Flush()
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 )
 
@@ -95,7 +96,7 @@ func (p *pastJobs) tail(j storedJob, name string, o tailOptions) error {
 }
 
 // plainText is output as a person reads it, and nothing that a terminal would obey.
-func plainText(b []byte) string { return visible(jobs.Plain(b), "\n\t") }
+func plainText(b []byte) string { return base.Visible(jobs.Plain(b), "\n\t") }
 
 // lastLines returns where the last n lines begin. A last line without an end is one.
 func lastLines(r io.ReaderAt, size int64, n int) (int64, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 	"shelld/rpc"
 )
@@ -33,7 +34,7 @@ func startLocal(opts rpc.Options, notice func(rpc.Notice)) (*localServer, error)
 	if len(jobs.Platform().Modes) == 0 {
 		return nil, errNoJobs
 	}
-	opts.Version = versionString()
+	opts.Version = base.Version()
 	opts.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	m, err := jobs.NewManager(jobs.Options{Log: opts.Log, Version: opts.Version})
 	if err != nil {

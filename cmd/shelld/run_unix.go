@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"shelld/cmd/internal/base"
 	"shelld/rpc"
 	"shelld/schema"
 )
@@ -227,7 +228,7 @@ func (r *runner) ask(method string, params, result any, then func(error)) {
 func (r *runner) begin() error {
 	var init schema.InitializeResult
 	err := r.server.Call(context.Background(), "initialize", map[string]any{
-		"clientInfo": map[string]any{"name": "shelld run", "version": versionString()},
+		"clientInfo": map[string]any{"name": "shelld run", "version": base.Version()},
 		"options": map[string]any{
 			// A command that a person runs gets what the person has, secrets too, and
 			// its output belongs to whoever we write it to alone.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 	"shelld/rpc"
 )
@@ -27,13 +28,13 @@ func serve(args []string) int {
 		greet(os.Stderr)
 		return 2
 	}
-	out, err := takeStdout()
+	out, err := base.TakeStdout()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "shelld: stdout cannot be kept for the protocol: %v\n", err)
 		return 1
 	}
 	opts.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	return serveOn(pollable(os.Stdin), directly(out), opts)
+	return serveOn(base.Pollable(os.Stdin), directly(out), opts)
 }
 
 // withoutKeepers is set by tests, which hold what macOS runs against the suite on Linux.
@@ -83,7 +84,7 @@ func serveFlags(args []string) (opts rpc.Options, level slog.Level, status int) 
 		fmt.Fprintf(os.Stderr, "shelld serve: -framing is auto, header or line, not %q\n", *framing)
 		return opts, level, 2
 	}
-	opts.Version = versionString()
+	opts.Version = base.Version()
 	return opts, level, -1
 }
 

@@ -1,4 +1,4 @@
-package main
+package base
 
 import (
 	"fmt"
@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pollable returns a file that reads the same pipe through Go's poller: the goroutine
+// Pollable returns a file that reads the same pipe through Go's poller: the goroutine
 // that waits there gives its thread to those that it has just woken, and a request is
 // answered without one thread waking another. What is no pipe is returned as it is.
-func pollable(f *os.File) *os.File { return reopened(f, unix.O_RDONLY) }
+func Pollable(f *os.File) *os.File { return reopened(f, unix.O_RDONLY) }
 
 // reopened opens the end of a pipe anew and non-blocking, since O_NONBLOCK would hold
 // for whoever else has this one. What is no pipe is returned as it is.

@@ -1,4 +1,4 @@
-package main
+package base
 
 import (
 	"io"
@@ -17,7 +17,7 @@ func TestPollablePipe(t *testing.T) {
 	}
 	defer func() { _ = r.Close() }()
 	r.Fd() // From here on it is blocking, as a parent's pipe is.
-	p := pollable(r)
+	p := Pollable(r)
 	if p == r {
 		t.Fatal("the pipe was not opened anew")
 	}
@@ -51,7 +51,7 @@ func TestPollableFile(t *testing.T) {
 	if _, err := f.Seek(6, io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := io.ReadAll(pollable(f)); string(got) != "left" || err != nil {
+	if got, err := io.ReadAll(Pollable(f)); string(got) != "left" || err != nil {
 		t.Errorf("read %q, %v", got, err)
 	}
 }

@@ -1,0 +1,20 @@
+package base
+
+import "testing"
+
+func TestVisible(t *testing.T) {
+	for _, test := range []struct{ text, keep, want string }{
+		{"plain, ä, 漢, 😀", "", "plain, ä, 漢, 😀"},
+		{"a\tb\nc", "", "a␉b␊c"},
+		{"a\tb\nc", "\n", "a␉b\nc"},
+		{"\x1b[2K\x1b[1G\a\x00\x7f", "", "␛[2K␛[1G␇␀␡"},
+		{"\u0085\u009b1m", "", "<U+0085><U+009B>1m"},
+		{"\u202eabc\u2066\u200b\u2028\ufeff", "", "<U+202E>abc<U+2066><U+200B><U+2028><U+FEFF>"}, // what turns text round, and what nobody sees
+		{"a\u00a0b\u3000", "", "a<U+00A0>b<U+3000>"},
+		{"a\xffb", "", "a\ufffdb"},
+	} {
+		if got := Visible(test.text, test.keep); got != test.want {
+			t.Errorf("%q: %q, not %q", test.text, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"shelld/cmd/internal/base"
+	"shelld/schema"
+)
+
+// A question is what a person is asked about a call.
+type question struct {
+	action  schema.ConfirmAction
+	command string // what would be run or typed; of a kill, what the job runs
+	cwd     string
+	handle  int64  // 0: of a start
+	into    string // of a write: what the job runs
+	asker   string // whose call it is
+}
+
+func questionOf(p *schema.ClientConfirmParams) *question {
+	q := &question{action: p.Action, command: p.Command, cwd: p.Cwd}
+	if p.Handle != nil {
+		q.handle = *p.Handle
+	}
+	return q
+}
+
+// digest tells questions apart. A start has no handle.
+func (q *question) digest() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", q.action, q.command, q.cwd, q.handle))
+	return hex.EncodeToString(sum[:])
+}
+
+// text is the question for a person, under the titles of the seeds. A model has written much
+// of it, and a host may show it on a terminal: what is no text is shown by its name.
+func (q *question) text() string {
+	cwd := base.Visible(q.cwd, "")
+	var ask string
+	switch q.action {
+	case schema.ConfirmActionKill:
+		ask = fmt.Sprintf("Confirm Process Termination\n\nTerminate process %d?\n\n%s\nin %s", q.handle, indented(q.command), cwd)
+	case schema.ConfirmActionWrite:
+		ask = fmt.Sprintf("Confirm Shell Input\n\nType this into process %d?\n\n%s", q.handle, indented(q.command))
+		if q.into != "" {
+			ask += fmt.Sprintf("\n\nThe process is this, in %s:\n\n%s", cwd, indented(q.into))
+		}
+	default:
+		ask = fmt.Sprintf("Confirm Shell Command\n\nRun this in %s?\n\n%s", cwd, indented(q.command))
+	}
+	return ask + "\n\n" + q.asker
+}
+
+func indented(s string) string {
+	return "    " + strings.ReplaceAll(base.Visible(s, "\n"), "\n", "\n    ")
+}
+
+// asker says whose call this is.
+func (c *call) asker() string {
+	host := "A host without a name"
+	if p := c.req.Session.InitializeParams(); p != nil && p.ClientInfo != nil && p.ClientInfo.Name != "" {
+		host = base.Visible(clip(p.ClientInfo.Name, 60), "")
+	}
+	return host + " has called the tool " + c.tool + " of shelld-mcp."
+}
+
+// intoOf is what is shown of the command that input goes to.
+func intoOf(j *schema.JobInfo) string { return clip(commandOf(j), 1000) }
+
+// shownKeys is what a person is shown of a write, as the server shows it, and whether it is
+// keys alone: Ctrl-C can be written as text, too.
+func shownKeys(p *schema.JobWriteParams) (shown string, alone bool) {
+	var b strings.Builder
+	text := func(s *string) bool {
+		if s == nil {
+			return true
+		}
+		b.WriteString(*s)
+		return strings.IndexFunc(*s, func(r rune) bool { return !unicode.IsControl(r) }) < 0
+	}
+	key := func(name string) { b.WriteString("<" + name + ">") }
+	alone = text(p.Input)
+	for _, name := range p.Keys {
+		key(name)
+	}
+	for _, item := range p.Send {
+		alone = text(item.Text) && alone
+		if item.Key != nil {
+			key(*item.Key)
+		}
+	}
+	alone = alone && b.Len() > 0
+	if p.AppendNewline != nil && *p.AppendNewline {
+		b.WriteByte('\n')
+	}
+	return b.String(), alone
+}
