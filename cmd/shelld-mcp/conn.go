@@ -52,13 +52,16 @@ type conn struct {
 	late   chan struct{} // closed by giveUp: nobody waits for a slow reader any more
 	refuse chan []byte   // to sendRefusals
 	idle   chan struct{} // closed by settled, once finishing, when nothing is in flight
+	// settle is told what became of the answer to a request, before it is sent; nil: nobody is.
+	settle func(request *mcp.RequestExtra, dropped bool)
 	stops  sync.Once
 	closes sync.Once
 	lates  sync.Once
 
 	mu        sync.Mutex
-	inFlight  map[jsonrpc.ID]bool // requests of the host's, and whether each was cancelled
-	owed      int                 // those, and answers that were not handed to writeLines yet
+	inFlight  map[jsonrpc.ID]bool              // requests of the host's, and whether each was cancelled
+	tags      map[jsonrpc.ID]*mcp.RequestExtra // what their calls know them by
+	owed      int                              // those, and answers that were not handed to writeLines yet
 	finishing bool
 	writeErr  error // why out broke
 }
@@ -67,7 +70,7 @@ type conn struct {
 // ended: it ends what the answers wait for.
 func newConn(in io.Reader, out io.Writer, end func() error, log *slog.Logger) *conn {
 	c := &conn{
-		log: log, end: end, inFlight: map[jsonrpc.ID]bool{},
+		log: log, end: end, inFlight: map[jsonrpc.ID]bool{}, tags: map[jsonrpc.ID]*mcp.RequestExtra{},
 		lines: make(chan line), eof: make(chan struct{}), out: make(chan []byte),
 		broken: make(chan struct{}), stop: make(chan struct{}), closed: make(chan struct{}), idle: make(chan struct{}), late: make(chan struct{}),
 		refuse: make(chan []byte, maxRefusals),
@@ -181,6 +184,7 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 		if !c.begin(req.ID, line) {
 			return nil
 		}
+		req.Extra = c.tag(req.ID)
 	case req.Method == "notifications/cancelled":
 		c.cancelled(req.Params)
 	}
@@ -308,14 +312,27 @@ func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 	return c.send(body)
 }
 
+// tag gives a request something that its call can be told by, which ids are not: the SDK does
+// not tell tools of them, and the host may use one again.
+func (c *conn) tag(id jsonrpc.ID) *mcp.RequestExtra {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tags[id] = &mcp.RequestExtra{}
+	return c.tags[id]
+}
+
 // wanted takes a request out of those in flight, since the host may use its id again as soon
 // as it sees the answer; false: it was cancelled, and "the receiver should not send a
 // response".
 func (c *conn) wanted(id jsonrpc.ID) bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	cancelled := c.inFlight[id]
+	cancelled, tag := c.inFlight[id], c.tags[id]
 	delete(c.inFlight, id)
+	delete(c.tags, id)
+	c.mu.Unlock()
+	if c.settle != nil {
+		c.settle(tag, cancelled)
+	}
 	return !cancelled
 }
 

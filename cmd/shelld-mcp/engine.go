@@ -127,9 +127,13 @@ func (e *engine) started(p *schema.JobStartedParams) {
 	e.mu.Lock()
 	c := e.calls[string(p.RequestID)]
 	e.mu.Unlock()
-	if c != nil {
-		c.progress.startedJob(handleID(p.Handle))
+	if c == nil {
+		return
 	}
+	c.mu.Lock()
+	c.started = p.Handle
+	c.mu.Unlock()
+	c.progress.startedJob(handleID(p.Handle))
 }
 
 // forget is to be called when a request is answered.

@@ -200,6 +200,10 @@ func (c *call) start(ctx context.Context, p schema.JobStartParams) (*job, *schem
 		c.abandonStart(err)
 		return nil, nil, nil, err
 	}
+	if err := ctx.Err(); err != nil { // It came too late for the server to know.
+		c.abandon(r.Job.Handle)
+		return nil, nil, nil, err
+	}
 	return c.front.jobs.started(&r.Job), &r.Job, r.Outcome, nil
 }
 
@@ -217,7 +221,15 @@ func (c *call) abandonStart(err error) {
 
 // abandon ends a job that nobody will ask for, since the call that started it was cancelled
 // before its answer. Nobody waits for its end either.
-func (c *call) abandon(handle int64) { go c.takeBack(handle) }
+func (c *call) abandon(handle int64) {
+	c.mu.Lock()
+	before := c.left
+	c.left = true
+	c.mu.Unlock()
+	if !before {
+		go c.takeBack(handle)
+	}
+}
 
 // takeBackGrace is what a job gets that was started for nothing.
 const takeBackGrace = 2000
@@ -228,7 +240,7 @@ func (c *call) takeBack(handle int64) {
 	c.allowed = true // If a person was asked, then about the start.
 	c.mu.Unlock()
 	err := c.do(context.Background(), "job/kill", schema.JobKillParams{Handle: handleID(handle), GraceMs: new(int64(takeBackGrace))}, nil)
-	if err != nil && !errors.Is(err, rpc.ErrServerGone) {
+	if err != nil && !errors.Is(err, rpc.ErrServerGone) && kindOf(err) != schema.KindJobNotFound {
 		c.front.log.Warn("a job that was started for nothing could not be ended", "handle", handle, "error", err)
 	}
 }
