@@ -110,7 +110,7 @@ func executeBashCommand(ctx context.Context, c *call, p bashParams) (reply, erro
 	run := schema.JobRunParams{
 		Command: new(strings.TrimSpace(p.Command)), Shell: new("bash"), Profile: new(c.front.cfg.profile),
 		TimeoutMs: schema.NullOf[int64](), // The seed waits for the end, however long that takes.
-		Format:    new(schema.RunFormatPlain),
+		Format:    new(schema.RunFormatPlain), Events: runEvents,
 	}
 	if p.Directory != "" {
 		run.Cwd = new(p.Directory)
@@ -137,6 +137,10 @@ func executeBashCommand(ctx context.Context, c *call, p bashParams) (reply, erro
 	return reply{text: r.text(), value: r}, nil
 }
 
+// runEvents are those that the ledger needs: by default a job/run has none while it is waited
+// for, and others may want to end its job meanwhile.
+var runEvents = []schema.EventName{schema.EventNameStarted, schema.EventNameExited, schema.EventNameClosed}
+
 // runStreams is what a command wrote, with a mark where something is left out.
 func runStreams(o *schema.JobRunResult) (stdout, stderr string) {
 	one := func(text *string, stream schema.Stream) string {
@@ -151,8 +155,7 @@ func runStreams(o *schema.JobRunResult) (stdout, stderr string) {
 	return one(o.Stdout, schema.StreamStdout), one(o.Stderr, schema.StreamStderr)
 }
 
-// leftBehind is what a command that has ended has left running. Its job can be named from
-// then on, by handle and pid.
+// leftBehind is what a command that has ended has left running.
 func (c *call) leftBehind(ctx context.Context, s *schema.JobState) []int64 {
 	if s.Status == schema.StatusClosed {
 		return []int64{}
@@ -161,7 +164,6 @@ func (c *call) leftBehind(ctx context.Context, s *schema.JobState) []int64 {
 	if err != nil {
 		return []int64{} // It has been closed and forgotten meanwhile.
 	}
-	c.front.jobs.started(info.Handle, info.PID, "")
 	return pids(info.Background)
 }
 

@@ -25,6 +25,8 @@ type call struct {
 	said  *decision // what the person has said of it already; nil = nothing
 
 	mu      sync.Mutex
+	started int64     // the job that it has started; 0 = none
+	left    bool      // that was abandoned
 	allowed bool      // nobody has to be asked any more
 	asked   *question // what nobody has answered yet
 	barred  bool      // it was refused since nobody can be asked

@@ -116,6 +116,7 @@ const timeoutSuggestion = "Command did not complete. Use CliSession for long-run
 func cliRun(ctx context.Context, c *call, p cliRunParams) (reply, error) {
 	run := schema.JobRunParams{
 		Command: new(p.Command), Profile: new(c.front.cfg.profile), TimeoutMs: millis(seconds(p.Timeout)), Format: new(schema.RunFormatPlain),
+		Events: runEvents,
 	}
 	if p.WorkingDirectory != "" {
 		run.Cwd = new(p.WorkingDirectory)

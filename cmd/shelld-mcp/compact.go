@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -139,9 +138,7 @@ func shellTool(ctx context.Context, c *call, p shellParams) (reply, error) {
 	end := time.Now().Add(seconds(p.Timeout))
 	if p.Job == "" {
 		j, info, o, err = c.shellStart(ctx, &p)
-	} else if j = c.namedJob(p.Job); j == nil {
-		err = fmt.Errorf("there is no job %q.\n%s", p.Job, c.liveText(ctx))
-	} else {
+	} else if j, err = c.namedJob(ctx, p.Job); err == nil {
 		began = j.untold()
 		o, err = c.shellWait(ctx, j, began, &p)
 	}
@@ -207,17 +204,6 @@ func (p *shellParams) limit() schema.Nullable[int64] {
 		return schema.ValueOf(int64(0))
 	}
 	return millis(seconds(p.Timeout))
-}
-
-// namedJob finds a job by what a model has kept of it.
-func (c *call) namedJob(name string) *job {
-	var n json.Number
-	if json.Unmarshal([]byte(name), &n) == nil {
-		if i, err := n.Int64(); err == nil {
-			return c.front.jobs.byNumber(i, false)
-		}
-	}
-	return c.front.jobs.bySession(name)
 }
 
 // shellWait types, where there is something to be typed, and waits.
@@ -373,9 +359,9 @@ type lineMatch struct {
 }
 
 func shellOutput(ctx context.Context, c *call, p shellOutputParams) (reply, error) {
-	j := c.namedJob(p.Job)
-	if j == nil {
-		return reply{}, fmt.Errorf("there is no job %q.\n%s", p.Job, c.liveText(ctx))
+	j, err := c.namedJob(ctx, p.Job)
+	if err != nil {
+		return reply{}, err
 	}
 	if p.Find != "" {
 		return c.searchOutput(ctx, j, &p)
@@ -385,7 +371,7 @@ func shellOutput(ctx context.Context, c *call, p shellOutputParams) (reply, erro
 		read.Offset = p.From
 	}
 	var o schema.JobReadResult
-	if err := c.do(ctx, "job/read", read, &o); err != nil {
+	if err = c.do(ctx, "job/read", read, &o); err != nil {
 		return reply{}, err
 	}
 	r := shellOutputResult{Job: j.handle, Offset: o.Offset, NextOffset: o.NextOffset, HasMore: o.HasMore}
@@ -474,12 +460,12 @@ type shellEndResult struct {
 }
 
 func shellEnd(ctx context.Context, c *call, p shellEndParams) (reply, error) {
-	j := c.namedJob(p.Job)
-	if j == nil {
-		return reply{}, fmt.Errorf("there is no job %q.\n%s", p.Job, c.liveText(ctx))
+	j, err := c.namedJob(ctx, p.Job)
+	if err != nil {
+		return reply{}, err
 	}
 	var k schema.JobKillResult
-	err := c.do(ctx, "job/kill", schema.JobKillParams{Handle: j.id(), GraceMs: new(seconds(p.Grace).Milliseconds())}, &k)
+	err = c.do(ctx, "job/kill", schema.JobKillParams{Handle: j.id(), GraceMs: new(seconds(p.Grace).Milliseconds())}, &k)
 	if err != nil {
 		return reply{}, err
 	}

@@ -53,6 +53,8 @@ type conn struct {
 	refuse chan []byte   // to sendRefusals
 	idle   chan struct{} // closed by settled, once finishing, when nothing is in flight
 	room   chan struct{} // to Read, with room for one: what is held back may fit now
+	// settle is told what became of the answer to a request, before it is sent; nil: nobody is.
+	settle func(request *mcp.RequestExtra, dropped bool)
 	stops  sync.Once
 	closes sync.Once
 	lates  sync.Once
@@ -197,7 +199,8 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 
 // begin notes a request that the SDK will answer; false: it is refused, or held back.
 func (c *conn) begin(req *jsonrpc.Request, line []byte) bool {
-	f := &flight{req: req, load: weigh(req, len(line)), id: idOf(line)}
+	f := &flight{req: req, load: weigh(req, len(line)), id: idOf(line), tag: &mcp.RequestExtra{}}
+	req.Extra = f.tag
 	c.mu.Lock()
 	_, twice := c.inFlight[req.ID]
 	full := len(c.inFlight) >= maxCalls
@@ -322,12 +325,16 @@ func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
 }
 
 // landed takes a request out of those in flight, since the host may use its id again as soon
-// as it sees the answer; nil: there is none with this id.
+// as it sees the answer; nil: there is none with this id. Who has made the answer is told what
+// becomes of it.
 func (c *conn) landed(id jsonrpc.ID) *flight {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	f := c.inFlight[id]
 	delete(c.inFlight, id)
+	c.mu.Unlock()
+	if f != nil && c.settle != nil {
+		c.settle(f.tag, f.cancelled)
+	}
 	return f
 }
 

@@ -68,9 +68,9 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 // asked about.
 func (c *config) initializeParams(ask schema.ConfirmOptions) schema.InitializeParams {
 	o := &schema.Options{
-		// The start tells a call that waits which job it waits for; the end goes to the host's
-		// log, and tells why a command could not be run.
-		Events:        []string{string(schema.EventNameStarted), string(schema.EventNameExited)},
+		// The start names the job while the call that has started it waits; the exit goes to the
+		// host's log, and tells why a command could not be run; the end lets a job be forgotten.
+		Events:        []string{string(schema.EventNameStarted), string(schema.EventNameExited), string(schema.EventNameClosed)},
 		Env:           &schema.EnvOptions{Inherit: new(c.env)},
 		AllowCommands: c.allowCommands,
 		DenyCommands:  c.denyCommands,
@@ -144,9 +144,13 @@ func (e *engine) started(p *schema.JobStartedParams) {
 	e.mu.Lock()
 	c := e.calls[string(p.RequestID)]
 	e.mu.Unlock()
-	if c != nil {
-		c.progress.startedJob(handleID(p.Handle))
+	if c == nil {
+		return
 	}
+	c.mu.Lock()
+	c.started = p.Handle
+	c.mu.Unlock()
+	c.progress.startedJob(handleID(p.Handle))
 }
 
 // forget is to be called when a request is answered.

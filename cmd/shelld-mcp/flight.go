@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A flight is a request of the host's that has no answer yet.
@@ -13,6 +14,9 @@ type flight struct {
 	req  *jsonrpc.Request
 	load load
 	id   json.RawMessage // as the host spells it; nil = it cannot be answered by that
+	// What its call knows it by, which ids are not for: the SDK does not tell tools of them, and the
+	// host may use one again.
+	tag *mcp.RequestExtra
 
 	cancelled bool // conn.mu
 }

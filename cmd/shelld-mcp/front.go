@@ -23,6 +23,7 @@ type front struct {
 	engine *engine
 	server *mcp.Server
 	jobs   *ledger
+	owed   *answers
 	tools  []string // their names, in the order in which they were added
 	shell  string   // of run_shell_command; "" = the server's default
 
@@ -31,7 +32,7 @@ type front struct {
 
 // newFront starts the engine and makes the tools.
 func newFront(cfg config, log *slog.Logger) (*front, error) {
-	f := &front{cfg: cfg, log: log, jobs: newLedger()}
+	f := &front{cfg: cfg, log: log, jobs: newLedger(), owed: newAnswers()}
 	engine, err := startEngine(cfg.initializeParams(cfg.confirmOptions()), log, f.notice)
 	if err != nil {
 		return nil, err
@@ -85,6 +86,7 @@ func (f *front) serve(ctx context.Context, c *conn) error {
 		<-f.engine.over // It ends with the connection; where it ends by itself, there is nothing left to serve.
 		c.Stop()
 	}()
+	c.settle = f.owed.settled
 	// The SDK's context is for values: requests end with the connection, which has answered
 	// what can be answered by then.
 	session, err := f.server.Connect(context.WithoutCancel(ctx), c, nil)

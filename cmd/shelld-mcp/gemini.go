@@ -196,7 +196,10 @@ type sendInputResult struct {
 }
 
 func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
-	j := c.front.jobs.byNumber(int64(p.Handle), false)
+	j, err := c.find(ctx, int64(p.Handle), false)
+	if err != nil {
+		return reply{}, err
+	}
 	if j == nil {
 		return c.notRunning(ctx, int64(p.Handle), nil), nil
 	}
@@ -225,41 +228,6 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 		text = strings.TrimRight(text, "\n") + "\n\n" + howEnded(o.Job.Exit)
 	}
 	return reply{text: strings.TrimLeft(orEmpty(text), "\n"), value: r}, nil
-}
-
-// notRunning is the answer to input for a process that is not there, with those that are.
-func (c *call) notRunning(ctx context.Context, n int64, j *job) reply {
-	text := fmt.Sprintf("Process %d is not running.", n)
-	if j != nil {
-		if info, err := c.get(ctx, j.handle); err == nil {
-			text += " " + howEnded(info.Exit)
-		}
-	}
-	return reply{text: text + "\n" + c.liveText(ctx), failed: true}
-}
-
-// liveText lists what could have been meant.
-func (c *call) liveText(ctx context.Context) string {
-	live, err := c.live(ctx)
-	if err != nil || len(live) == 0 {
-		return "No running background processes."
-	}
-	lines := []string{"Running Processes:"}
-	for _, j := range live {
-		lines = append(lines, fmt.Sprintf("Handle: %d, PID: %d, Command: %s", j.Handle, j.PID, commandOf(&j)))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// commandOf is what a job runs, in one line's words.
-func commandOf(j *schema.JobInfo) string {
-	switch {
-	case j.Command != nil:
-		return *j.Command
-	case j.Shell != nil:
-		return *j.Shell
-	}
-	return strings.Join(j.Argv, " ")
 }
 
 type jobsResult struct {
@@ -338,13 +306,19 @@ const killGrace = 200
 
 func killJob(ctx context.Context, c *call, p killParams) (reply, error) {
 	n := int64(p.Handle)
+	j, err := c.find(ctx, n, false)
+	if err != nil {
+		return reply{}, err
+	}
+	if j == nil && livesElsewhere(n) {
+		return reply{text: fmt.Sprintf("Process %d is none of this server's, which ends what it has started alone: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
+	}
 	ended := reply{text: fmt.Sprintf("Process %d is not running (already terminated).", n), value: killResult{Handle: n, Terminated: true, Was: "ended"}}
-	j := c.front.jobs.byNumber(n, false)
 	if j == nil {
 		return ended, nil
 	}
 	var r schema.JobKillResult
-	err := c.do(ctx, "job/kill", schema.JobKillParams{Handle: j.id(), GraceMs: new(int64(killGrace))}, &r)
+	err = c.do(ctx, "job/kill", schema.JobKillParams{Handle: j.id(), GraceMs: new(int64(killGrace))}, &r)
 	switch {
 	case kindOf(err) == schema.KindJobNotFound || err == nil && r.AlreadyClosed != nil && *r.AlreadyClosed:
 		return ended, nil
@@ -355,8 +329,12 @@ func killJob(ctx context.Context, c *call, p killParams) (reply, error) {
 	case len(r.Survivors) > 0:
 		return reply{text: fmt.Sprintf("Failed to terminate process %d: %s", n, survivorsText(r.Survivors)), failed: true}, nil
 	}
+	text := fmt.Sprintf("Process %d terminated successfully.", n)
+	if n != j.handle && n != j.pid {
+		text += fmt.Sprintf(" It belonged to job %d, which was ended as a whole.", j.handle)
+	}
 	return reply{
-		text:  fmt.Sprintf("Process %d terminated successfully.", n),
+		text:  text,
 		value: killResult{Handle: j.handle, Terminated: true, Was: "running", Killed: len(r.Killed)},
 	}, nil
 }

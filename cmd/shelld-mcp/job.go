@@ -14,10 +14,12 @@ import (
 // A job is what this side knows of one: how the host may name it, and how far its output was
 // told. Everything else is asked for.
 type job struct {
-	// Immutable once it was started:
-	handle  int64
-	pid     int64
-	session string // the sessionId of CliSession; "" = it has none
+	// Immutable once the server has told of its start, which it does before all else:
+	handle   int64
+	pid      int64
+	session  string // the sessionId of CliSession, or the name of shell; "" = it has none
+	terminal bool   // it has one
+	dir      string // where its output files are; "" = there are none
 
 	exited chan struct{} // closed when the server has told of the leader's end
 	hint   *schema.Hint  // why a shell could not run the command; to be read once exited is closed
@@ -31,24 +33,27 @@ func (j *job) id() json.RawMessage { return handleID(j.handle) }
 
 func handleID(handle int64) json.RawMessage { return strconv.AppendInt(nil, handle, 10) }
 
-// A ledger has the jobs that were started, by all their names. The newest maxJobs are kept:
-// the server itself forgets closed ones much sooner.
+// A ledger has the jobs by all their names, from the moment on in which the server tells of
+// their start: a call that starts one may take long, and another one may want to end it
+// meanwhile. Of those that are closed it keeps the last maxClosed; what lives is never
+// forgotten.
 type ledger struct {
 	mu       sync.Mutex
 	byHandle map[int64]*job
-	byPID    map[int64]*job  // of several with the same pid, since the system reuses it, the last
+	byPID    map[int64]*job  // by the leader's pid; of several, since the system reuses it, the last
 	sessions map[string]*job // of several with the same name the last
-	order    []*job          // oldest first
+	closed   []*job          // in the order in which they were closed
+	isClosed map[*job]bool
 }
 
-const maxJobs = 4096
+// maxClosed is how many closed jobs are kept; the server itself forgets them much sooner.
+const maxClosed = 4096
 
 func newLedger() *ledger {
-	return &ledger{byHandle: map[int64]*job{}, byPID: map[int64]*job{}, sessions: map[string]*job{}}
+	return &ledger{byHandle: map[int64]*job{}, byPID: map[int64]*job{}, sessions: map[string]*job{}, isClosed: map[*job]bool{}}
 }
 
-// of returns the job with a handle, which the server may have told of before the answer to
-// its start.
+// of returns the job with a handle, also where its start was not told of.
 func (l *ledger) of(handle int64) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,16 +65,46 @@ func (l *ledger) ofLocked(handle int64) *job {
 	if j == nil {
 		j = &job{handle: handle, exited: make(chan struct{})}
 		l.byHandle[handle] = j
-		l.order = append(l.order, j)
-		l.pruneLocked()
 	}
 	return j
 }
 
-func (l *ledger) pruneLocked() {
-	for len(l.order) > maxJobs {
-		old := l.order[0]
-		l.order = l.order[1:]
+// started notes a job that was started. It is told of by its event, and again by the answer
+// to its start.
+func (l *ledger) started(info *schema.JobInfo) *job {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	j := l.ofLocked(info.Handle)
+	if j.pid != 0 {
+		return j // Others may be reading it.
+	}
+	j.pid, j.terminal = info.PID, info.Mode == schema.ModePty
+	l.byPID[j.pid] = j
+	if info.OutputDirectory != nil {
+		j.dir = *info.OutputDirectory
+	}
+	if info.Name != nil {
+		j.session = *info.Name
+		l.sessions[j.session] = j
+	}
+	return j
+}
+
+// close notes that nothing of a job is left, and forgets the oldest of those where there are
+// too many.
+func (l *ledger) close(handle int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	j := l.byHandle[handle]
+	if j == nil || l.isClosed[j] {
+		return
+	}
+	l.isClosed[j] = true
+	l.closed = append(l.closed, j)
+	for len(l.closed) > maxClosed {
+		old := l.closed[0]
+		l.closed = l.closed[1:]
+		delete(l.isClosed, old)
 		delete(l.byHandle, old.handle)
 		if l.byPID[old.pid] == old {
 			delete(l.byPID, old.pid)
@@ -80,38 +115,13 @@ func (l *ledger) pruneLocked() {
 	}
 }
 
-// started notes a job that was started.
-func (l *ledger) started(handle, pid int64, session string) *job {
+// byNumber finds the job with a handle and the one with a pid, and says whether the latter
+// may have something alive: only then the pid is its own for sure.
+func (l *ledger) byNumber(n int64) (byHandle, byPID *job, alive bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	j := l.ofLocked(handle)
-	if j.pid != 0 {
-		return j // Others may be reading it.
-	}
-	j.pid, j.session = pid, session
-	l.byPID[pid] = j
-	if session != "" {
-		l.sessions[session] = j
-	}
-	return j
-}
-
-// byNumber finds a job by its handle or its pid, whichever the host has kept. Where both
-// would do, the one that the parameter is named after counts.
-func (l *ledger) byNumber(n int64, pidFirst bool) *job {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	first, second := l.byHandle[n], l.byPID[n]
-	if first != nil && first.pid == 0 {
-		first = nil // Its start was not answered yet: nobody can have been told of it.
-	}
-	if pidFirst {
-		first, second = second, first
-	}
-	if first != nil {
-		return first
-	}
-	return second
+	byHandle, byPID = l.byHandle[n], l.byPID[n]
+	return byHandle, byPID, byPID != nil && !l.isClosed[byPID]
 }
 
 // bySession finds a job by its sessionId.
@@ -138,17 +148,28 @@ func (f *front) notice(n rpc.Notice) {
 	case "job/started":
 		var p schema.JobStartedParams
 		if err = json.Unmarshal(n.Params, &p); err == nil {
-			f.engine.started(&p)
+			f.started(&p)
 		}
 	case "job/exited":
 		var p schema.JobExitedParams
 		if err = json.Unmarshal(n.Params, &p); err == nil {
 			f.exited(&p)
 		}
+	case "job/closed":
+		var p schema.JobClosedParams
+		if err = json.Unmarshal(n.Params, &p); err == nil {
+			f.jobs.close(p.Handle)
+		}
 	}
 	if err != nil {
 		f.log.Error("a notification of the server's cannot be read", "method", n.Method, "error", err)
 	}
+}
+
+// started enters a job under its names, and tells the call that has started it.
+func (f *front) started(p *schema.JobStartedParams) {
+	f.jobs.started(&p.Job)
+	f.engine.started(p)
 }
 
 // exited notes the end of a job's command.
@@ -161,7 +182,9 @@ func (f *front) exited(p *schema.JobExitedParams) {
 	}
 	j.hint = p.Hint
 	close(j.exited)
-	f.tellEnd(p)
+	if j.terminal {
+		f.tellEnd(p)
+	}
 }
 
 // start starts a job for a call, and waits where p says so; the outcome is nil where not. A
@@ -177,11 +200,11 @@ func (c *call) start(ctx context.Context, p schema.JobStartParams) (*job, *schem
 		c.abandonStart(err)
 		return nil, nil, nil, err
 	}
-	session := ""
-	if p.Name != nil {
-		session = *p.Name
+	if err := ctx.Err(); err != nil { // It came too late for the server to know.
+		c.abandon(r.Job.Handle)
+		return nil, nil, nil, err
 	}
-	return c.front.jobs.started(r.Job.Handle, r.Job.PID, session), &r.Job, r.Outcome, nil
+	return c.front.jobs.started(&r.Job), &r.Job, r.Outcome, nil
 }
 
 // abandonStart ends a job whose start was cancelled when it had begun.
@@ -198,7 +221,15 @@ func (c *call) abandonStart(err error) {
 
 // abandon ends a job that nobody will ask for, since the call that started it was cancelled
 // before its answer. Nobody waits for its end either.
-func (c *call) abandon(handle int64) { go c.takeBack(handle) }
+func (c *call) abandon(handle int64) {
+	c.mu.Lock()
+	before := c.left
+	c.left = true
+	c.mu.Unlock()
+	if !before {
+		go c.takeBack(handle)
+	}
+}
 
 // takeBackGrace is what a job gets that was started for nothing.
 const takeBackGrace = 2000
@@ -209,7 +240,7 @@ func (c *call) takeBack(handle int64) {
 	c.allowed = true // If a person was asked, then about the start.
 	c.mu.Unlock()
 	err := c.do(context.Background(), "job/kill", schema.JobKillParams{Handle: handleID(handle), GraceMs: new(int64(takeBackGrace))}, nil)
-	if err != nil && !errors.Is(err, rpc.ErrServerGone) {
+	if err != nil && !errors.Is(err, rpc.ErrServerGone) && kindOf(err) != schema.KindJobNotFound {
 		c.front.log.Warn("a job that was started for nothing could not be ended", "handle", handle, "error", err)
 	}
 }

@@ -57,7 +57,7 @@ type screenResult struct {
 	Screen          string `json:"screen" jsonschema:"What the terminal shows, line by line, without blanks at the ends."`
 	CursorRow       int64  `json:"cursorRow" jsonschema:"From 0."`
 	CursorCol       int64  `json:"cursorCol" jsonschema:"From 0."`
-	Running         bool   `json:"running"`
+	Running         bool   `json:"running" jsonschema:"Whether the command of its job runs; not so where only what that has started does."`
 	WaitingForInput bool   `json:"waitingForInput"`
 }
 
@@ -78,19 +78,29 @@ func checkWriteToShell(p writeToShellParams) string {
 	return ""
 }
 
-// noProcess is the seed's answer where a process has ended, with those that have not.
-func (c *call) noProcess(ctx context.Context, pid int64) reply {
+// noProcess is the seed's answer where a process has ended, with those that have not. j is its
+// job where it has one: of that a process may be alive that nobody can type into.
+func (c *call) noProcess(ctx context.Context, pid int64, j *job) reply {
+	if j != nil {
+		if info, err := c.get(ctx, j.handle); err == nil && slices.Contains(pids(info.Background), pid) {
+			return reply{text: "Error: " + notReading(pid, info), failed: true}
+		}
+	}
 	return reply{text: fmt.Sprintf("Error: No active process found with PID %d. The process may have exited.\n%s", pid, c.liveText(ctx)), failed: true}
 }
 
 func readShell(ctx context.Context, c *call, p readShellParams) (reply, error) {
-	j := c.front.jobs.byNumber(int64(p.PID), true)
+	pid := int64(p.PID)
+	j, err := c.find(ctx, pid, true)
+	if err != nil {
+		return reply{}, err
+	}
 	if j == nil {
-		return c.noProcess(ctx, int64(p.PID)), nil
+		return c.noProcess(ctx, pid, nil), nil
 	}
 	info, err := c.get(ctx, j.handle)
-	if kindOf(err) == schema.KindJobNotFound || err == nil && !running(info.Status) {
-		return c.noProcess(ctx, int64(p.PID)), nil
+	if kindOf(err) == schema.KindJobNotFound || err == nil && !running(info.Status) && !slices.Contains(pids(info.Background), pid) {
+		return c.noProcess(ctx, pid, nil), nil
 	}
 	if err != nil {
 		return reply{}, err
@@ -99,7 +109,7 @@ func readShell(ctx context.Context, c *call, p readShellParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := screenResult{Handle: j.handle, PID: j.pid, Screen: screenText(s.Lines), CursorRow: s.Cursor.Row, CursorCol: s.Cursor.Col, Running: true}
+	r := screenResult{Handle: j.handle, PID: j.pid, Screen: screenText(s.Lines), CursorRow: s.Cursor.Row, CursorCol: s.Cursor.Col, Running: running(info.Status)}
 	r.WaitingForInput, _ = asking(info.WaitingForInput)
 	return reply{text: r.Screen, value: r}, nil
 }
@@ -126,9 +136,12 @@ func writeToShell(ctx context.Context, c *call, p writeToShellParams) (reply, er
 		return reply{text: bad, failed: true}, nil
 	}
 	pid := int64(p.PID)
-	j := c.front.jobs.byNumber(pid, true)
+	j, err := c.find(ctx, pid, true)
+	if err != nil {
+		return reply{}, err
+	}
 	if j == nil {
-		return c.noProcess(ctx, pid), nil
+		return c.noProcess(ctx, pid, nil), nil
 	}
 	w := schema.JobWriteParams{Handle: j.id(), Keys: p.SpecialKeys, Wait: &schema.Wait{
 		// A program that waits for input again has reacted; for the others silence has to do.
@@ -144,7 +157,7 @@ func writeToShell(ctx context.Context, c *call, p writeToShellParams) (reply, er
 	o, err := c.write(ctx, w)
 	switch kindOf(err) {
 	case schema.KindJobExited, schema.KindJobNotFound:
-		return c.noProcess(ctx, pid), nil
+		return c.noProcess(ctx, pid, j), nil
 	}
 	if err != nil {
 		return reply{}, err

@@ -84,6 +84,7 @@ func add[In, Out any](f *front, t tool[In]) {
 			return failure(reason), nil
 		}
 		c := f.newCall(req, t.name, t.asks)
+		f.owed.await(c)
 		stop := c.reportProgress(ctx)
 		r, err := t.run(ctx, c, params)
 		stop()

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"shelld/schema"
+)
+
+// Which job a model means, and what it is told where there is none.
+
+// find finds a job by its handle, by its pid, or by the pid of a process that it has started,
+// whichever the host has kept. Where several would do, the one that the parameter is named
+// after counts; but the pid of a process that has ended may be another's by now. nil: there
+// is no such job.
+func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
+	byHandle, byPID, alive := c.front.jobs.byNumber(n)
+	switch {
+	case byHandle != nil && (!pidFirst || byPID == nil):
+		return byHandle, nil
+	case alive:
+		return byPID, nil
+	}
+	j, err := c.owner(ctx, n)
+	switch {
+	case err != nil || j != nil:
+		return j, err
+	case byPID != nil:
+		return byPID, nil
+	}
+	return byHandle, nil
+}
+
+// owner is the live job that has started a process; nil where none has. The server is asked,
+// and only for what no job is named after: processes come and go without a word.
+func (c *call) owner(ctx context.Context, pid int64) (*job, error) {
+	live, err := c.live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range live {
+		info, err := c.get(ctx, known.Handle)
+		switch {
+		case kindOf(err) == schema.KindJobNotFound:
+		case err != nil:
+			return nil, err
+		case slices.Contains(pids(info.Background), pid):
+			return c.front.jobs.started(info), nil
+		}
+	}
+	return nil, nil
+}
+
+// namedJob finds a job by its number, its pid or its name.
+func (c *call) namedJob(ctx context.Context, name string) (*job, error) {
+	j := c.front.jobs.bySession(name)
+	var n json.Number
+	if json.Unmarshal([]byte(name), &n) == nil {
+		if i, err := n.Int64(); err == nil {
+			numbered, err := c.find(ctx, i, false)
+			if err != nil {
+				return nil, err
+			}
+			if numbered != nil {
+				j = numbered
+			}
+		}
+	}
+	if j == nil {
+		return nil, fmt.Errorf("there is no job %q.\n%s", name, c.liveText(ctx))
+	}
+	return j, nil
+}
+
+// livesElsewhere says whether there is a process that is none of a job's.
+func livesElsewhere(pid int64) bool {
+	p, err := os.FindProcess(int(pid))
+	if err != nil {
+		return false
+	}
+	err = p.Signal(syscall.Signal(0))
+	return err == nil || os.IsPermission(err)
+}
+
+// notRunning is the answer to input for a process that is not there, with those that are.
+func (c *call) notRunning(ctx context.Context, n int64, j *job) reply {
+	text := fmt.Sprintf("Process %d is not running.", n)
+	if j != nil {
+		if info, err := c.get(ctx, j.handle); err == nil {
+			text = notReading(n, info)
+		}
+	}
+	return reply{text: text + "\n" + c.liveText(ctx), failed: true}
+}
+
+// notReading says why a job takes no input, whose command has ended: n is what the host has
+// called it.
+func notReading(n int64, info *schema.JobInfo) string {
+	left := pids(info.Background)
+	switch {
+	case info.Exit == nil:
+		return fmt.Sprintf("Process %d takes no input.", n)
+	case slices.Contains(left, n):
+		return fmt.Sprintf("Process %d runs, but takes no input: the command of job %d, which has started it, has ended. kill ends it.", n, info.Handle)
+	case len(left) > 0:
+		return fmt.Sprintf("Process %d is not running. %s What it has started runs on (PID %s), but takes no input; kill ends it.", n, howEnded(info.Exit), numbers(left))
+	}
+	return fmt.Sprintf("Process %d is not running. %s", n, howEnded(info.Exit))
+}
+
+// liveText lists what could have been meant.
+func (c *call) liveText(ctx context.Context) string {
+	live, err := c.live(ctx)
+	if err != nil || len(live) == 0 {
+		return "No running background processes."
+	}
+	lines := []string{"Running Processes:"}
+	for _, j := range live {
+		line := fmt.Sprintf("Handle: %d, PID: %d, Command: %s", j.Handle, j.PID, commandOf(&j))
+		if !running(j.Status) {
+			line += " (it has ended, and what it has started runs on)"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// commandOf is what a job runs, in one line's words.
+func commandOf(j *schema.JobInfo) string {
+	switch {
+	case j.Command != nil:
+		return *j.Command
+	case j.Shell != nil:
+		return *j.Shell
+	}
+	return strings.Join(j.Argv, " ")
+}
