@@ -86,13 +86,10 @@ func (d stateDir) checkFound(p *Past, session string, id int, all []byte, gap bo
 		d.Errorf("%s/%d: kept %v of %d, not of %d", session, id, o.Kept, o.NextOffset, len(all))
 		return
 	}
-	for _, part := range o.Parts() {
-		b := make([]byte, part.Size)
-		if _, err := o.ReadAt(b, part.At); err != nil && !errors.Is(err, io.EOF) {
-			d.Error(err)
-		}
-		if !part.Omitted && !bytes.Equal(b, all[part.From:part.To]) {
-			d.Errorf("%s/%d: what is found of %v is wrong", session, id, part.Range)
+	for _, r := range o.Kept {
+		b := make([]byte, r.To-r.From)
+		if n, at, err := o.Read(b, r.From); n != len(b) || at != r.From || err != nil || !bytes.Equal(b, all[r.From:r.To]) {
+			d.Errorf("%s/%d: what is found of %v is wrong: %d bytes from %d on, %v", session, id, r, n, at, err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"path/filepath"
@@ -202,73 +201,6 @@ func (p *Past) tell(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.log.Warn("in the directory of stored output", "error", err)
 	}
-}
-
-// An Output is the file of a stream, open for reading as a person reads it: in order, with a
-// line where something is omitted. Of a living server it is what was there when it was opened;
-// the oldest of that may be overwritten while it is read. Close it.
-type Output struct {
-	*io.SectionReader
-	io.Closer
-	StoredFile
-}
-
-// An OutputPart is a part of an Output: a range of the stream that is there, or one that is not,
-// in whose place a line of our own stands.
-type OutputPart struct {
-	Range
-	At, Size int64 // where it is in the Output
-	Omitted  bool
-}
-
-// Parts are all of the Output, in order.
-func (o *Output) Parts() (all []OutputPart) {
-	at, next := int64(0), int64(0)
-	add := func(r Range, size int64, omitted bool) {
-		if size = min(size, o.Size()-at); r.From < r.To && size > 0 {
-			all = append(all, OutputPart{r, at, size, omitted})
-			at += size
-		}
-	}
-	for _, r := range append(slices.Clone(o.Kept), Range{o.NextOffset, o.NextOffset}) {
-		add(Range{next, r.From}, int64(len(spool.Marker(next, r.From))), true)
-		add(r, r.To-r.From, false)
-		next = r.To
-	}
-	return all
-}
-
-// Output opens the file of that name.
-func (p *Past) Output(j PastJob, name string) (*Output, error) {
-	s, err := p.store.Session(j.Session)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	f, err := s.Folder(int64(j.Handle))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return p.open(f, j.Session, j.Handle, name)
-}
-
-func (p *Past) open(f *store.PastFolder, session string, id ID, name string) (*Output, error) {
-	file, info, err := f.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	// After the file was opened: what it holds is written down before it is put in order.
-	record, err := p.record(f, name)
-	var st *spool.Stored
-	if err == nil {
-		st, err = spool.ReadStored(file, info.Size(), streamTag(session, id, name), record)
-	}
-	if err != nil {
-		_ = file.Close() // It was only read.
-		return nil, err
-	}
-	return &Output{io.NewSectionReader(st, 0, st.Size()), file, storedFile(st)}, nil
 }
 
 func storedFile(st *spool.Stored) StoredFile {

@@ -3,8 +3,8 @@ package jobs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"unicode/utf8"
 
 	"shelld/jobs/internal/match"
@@ -24,59 +24,98 @@ const MaxStoredLine = 1 << 20
 
 // Search tells the lines on which a spec has matches: those of job/search, in order, each line once.
 // Of the spec, which is compiled, counts what is looked for; all that is stored is searched. What is not
-// kept is given to gap. It ends with an error of tell, and with ctx.
+// kept, or not any more when its turn comes, is given to gap. It ends with an error of tell, and with ctx.
 func (o *Output) Search(ctx context.Context, spec *SearchSpec, tell func(StoredLine) error, gap func(Range)) error {
-	s := storedSearch{query: spec.query.Places(), tell: tell, number: 1, buf: make([]byte, searchRead)}
-	for _, part := range o.Parts() {
-		if part.Omitted {
-			gap(part.Range)
-			s.number = 0
-			continue
+	s := storedSearch{out: o, query: spec.query.Places(), tell: tell, number: 1, block: make([]byte, searchRead)}
+	for off := int64(0); off < o.NextOffset; {
+		b, at, err := s.read(off)
+		if err != nil {
+			return err
 		}
-		s.window, s.ends = partWindow{out: o, part: part}, append(s.ends[:0], 0)
-		s.counted, s.told = part.From, false
-		if err := s.search(ctx); err != nil {
+		if from := max(off, s.settled); at > from {
+			gap(Range{from, at})
+			s.number = 0
+		}
+		off, err = s.search(ctx, b, at)
+		if errors.Is(err, errLost) {
+			// What was found and not told yet is looked for again, in what is still there of it.
+			off, s.number, err = s.settled, 0, nil
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// A storedSearch goes along a part of an Output at a time.
+// A storedSearch goes along what is kept without a gap, a run of it at a time.
 type storedSearch struct {
+	out   *Output
 	query *match.Query
 	tell  func(StoredLine) error
 
-	window  partWindow
-	buf     []byte  // what is being searched
-	ends    []int64 // how many line ends there are before each searchRead bytes of the part
+	block  []byte // what is being searched
+	window outputWindow
+
+	// Of the run:
+	from    int64
+	ends    []int64 // how many line ends there are before each searchRead bytes
 	counted int64   // line ends were counted up to here
-	number  int64   // of the line that counted is on; 0: nobody knows
-	told    bool    // that line was told
+	before  int64   // how many there are before that
+	settled int64   // up to here lines were told
+	atLine  bool    // and there one begins
+	told    bool    // and the one that counted is on as well
+
+	number int64 // of the line that counted is on; 0: nobody knows
 }
 
-func (s *storedSearch) search(ctx context.Context) error {
-	part := s.window.part
-	run := s.query.Begin(part.From, nil, part.From > 0, func() bool { return ctx.Err() != nil })
-	for off := part.From; off < part.To; {
-		b := s.buf[:min(searchRead, part.To-off)]
-		if err := s.window.readAt(b, off); err != nil {
-			return err
-		}
-		off += int64(len(b))
+// errLost says that something is not there any more that was to be looked at again.
+var errLost = errors.New("its server has overwritten it")
+
+// read reads a block.
+func (s *storedSearch) read(off int64) (b []byte, at int64, err error) {
+	n, at, err := s.out.Read(s.block, off)
+	if n == 0 {
+		at = s.out.NextOffset
+	}
+	return s.block[:n], at, err
+}
+
+// search searches a run, of which b is the first block, and returns where it ends.
+func (s *storedSearch) search(ctx context.Context, b []byte, off int64) (end int64, err error) {
+	var before []byte
+	if s.atLine && off == s.settled {
+		before = lineFeed // A run that was given up goes on behind a line that was told.
+	}
+	s.from, s.counted, s.settled, s.atLine = off, off, off, before != nil
+	s.ends, s.before, s.told = append(s.ends[:0], 0), 0, false
+	s.window = outputWindow{out: s.out, from: off, text: s.window.text[:0]}
+	run := s.query.Begin(off, before, off > 0 && before == nil, func() bool { return ctx.Err() != nil })
+	for len(b) > 0 {
+		s.window.block, s.window.blockAt = b, off
 		s.ends = append(s.ends, s.ends[len(s.ends)-1]+int64(bytes.Count(b, lineFeed)))
+		off += int64(len(b))
+		s.window.to = off
 		for len(b) > 0 {
 			n, found, err := run.Step(b)
 			if err := s.take(found, err); err != nil {
-				return err
+				return 0, err
 			}
 			if ctx.Err() != nil {
-				return context.Cause(ctx)
+				return 0, context.Cause(ctx)
 			}
 			b = b[n:]
 		}
+		s.window.block = nil
+		var at int64
+		if b, at, err = s.read(off); err != nil {
+			return 0, err
+		}
+		if at > off {
+			break
+		}
 	}
-	return s.take(run.End())
+	return off, s.take(run.End())
 }
 
 func (s *storedSearch) take(found []*match.Match, failed error) error {
@@ -94,21 +133,20 @@ func (s *storedSearch) take(found []*match.Match, failed error) error {
 // match tells the lines from that on which a match begins to that on which it ends, without one
 // that was told already.
 func (s *storedSearch) match(m *match.Match) error {
-	behind, err := s.lineEnds(s.counted, m.Start)
-	if err != nil {
-		return err
-	}
-	// A line feed at the end of the match ends the last line, and begins none.
-	inside, err := s.lineEnds(m.Start, m.End-1)
+	behind, err := s.count(m.Start)
 	if err != nil {
 		return err
 	}
 	again := s.told && behind == 0
+	// A line feed at the end of the match ends the last line, and begins none.
+	inside, err := s.count(m.End - 1)
+	if err != nil {
+		return err
+	}
 	if s.number > 0 {
 		s.number += behind + inside
 	}
-	s.counted, s.told = m.End-1, true
-	if again && inside == 0 {
+	if s.told = true; again && inside == 0 {
 		return nil
 	}
 	return s.lines(m, s.number-inside, again)
@@ -116,25 +154,21 @@ func (s *storedSearch) match(m *match.Match) error {
 
 var lineFeed = []byte{'\n'}
 
-// lineEnds counts those in a range, of which all was searched already: what lies far apart is not
-// read again.
-func (s *storedSearch) lineEnds(from, to int64) (int64, error) {
-	start := s.window.part.From
-	first, last := (from-start)/searchRead+1, (to-start)/searchRead
-	if first > last {
-		return s.countEnds(from, to)
+// count counts the line ends from where they were counted up to, to an offset, up to which all was
+// searched: what lies far apart is not read again.
+func (s *storedSearch) count(to int64) (more int64, err error) {
+	from, before := s.counted, s.before
+	if i := (to - s.from) / searchRead; s.from+i*searchRead > from {
+		from, before = s.from+i*searchRead, s.ends[i]
 	}
-	head, err := s.countEnds(from, start+first*searchRead)
+	b, err := s.window.read(from, to)
 	if err != nil {
 		return 0, err
 	}
-	tail, err := s.countEnds(start+last*searchRead, to)
-	return head + s.ends[last] - s.ends[first] + tail, err
-}
-
-func (s *storedSearch) countEnds(from, to int64) (int64, error) {
-	b, err := s.window.read(from, to)
-	return int64(bytes.Count(b, lineFeed)), err
+	before += int64(bytes.Count(b, lineFeed))
+	more = before - s.before
+	s.counted, s.before = to, before
+	return more, nil
 }
 
 // lines tells the lines of a match, of which the first has a number; with again, but for that one.
@@ -147,10 +181,15 @@ func (s *storedSearch) lines(m *match.Match, number int64, again bool) error {
 	if err != nil {
 		return err
 	}
+	settled, atLine := to, s.window.isLineEnd(to)
+	if atLine {
+		settled++
+	}
 	text, err := s.window.read(from, to)
 	if err != nil {
 		return err
 	}
+	s.settled, s.atLine = settled, atLine
 	for i, at := 0, 0; ; i++ {
 		end := bytes.IndexByte(text[at:], '\n') + at
 		last := end < at
@@ -189,61 +228,70 @@ func shownLine(line []byte, from, to int) string {
 	return validText(new(match.Stripper).Append(nil, line))
 }
 
-// windowRead is how much a partWindow reads at a time, where not more is wanted.
+// windowRead is how much an outputWindow reads at a time, where not more is wanted.
 const windowRead = 256 << 10
 
-// A partWindow is a part of an Output, of which what was read last is at hand.
-type partWindow struct {
-	out  *Output
-	part OutputPart
-	at   int64 // offset of text
-	text []byte
+// An outputWindow is a run of an Output, of which what is searched and what was read last are at hand.
+type outputWindow struct {
+	out     *Output
+	from    int64 // where the run begins
+	to      int64 // and how far it was read
+	blockAt int64 // offset of block
+	block   []byte
+	at      int64 // offset of text
+	text    []byte
 }
 
-// readAt reads all that is asked for, which is in the part.
-func (w *partWindow) readAt(b []byte, off int64) error {
-	n, err := w.out.ReadAt(b, w.part.At+off-w.part.From)
-	if n == len(b) {
-		return nil
+// view returns what is there of a range, up to the next gap, and where that begins. It is good until
+// the next call.
+func (w *outputWindow) view(from, to int64) (b []byte, at int64, err error) {
+	if at := w.blockAt; from >= at && to <= at+int64(len(w.block)) {
+		return w.block[from-at : to-at], from, nil
 	}
-	if err == nil || err == io.EOF {
-		err = io.ErrUnexpectedEOF // somebody has cut the file
+	if at := w.at; from >= at && to <= at+int64(len(w.text)) {
+		return w.text[from-at : to-at], from, nil
 	}
-	return err
+	size := max(to-from, windowRead)
+	if int64(cap(w.text)) < size {
+		w.text = make([]byte, size)
+	}
+	n, at, err := w.out.Read(w.text[:size], from)
+	w.at, w.text = at, w.text[:n]
+	return w.text[:max(min(int64(n), to-at), 0)], at, err
 }
 
-// read returns a range of the part, which is good until the next call.
-func (w *partWindow) read(from, to int64) ([]byte, error) {
+// read returns a range, as view does; errLost where something of it is not there any more.
+func (w *outputWindow) read(from, to int64) ([]byte, error) {
 	if from >= to {
 		return nil, nil
 	}
-	if from < w.at || to > w.at+int64(len(w.text)) {
-		n := min(max(to-from, windowRead), w.part.To-from)
-		if int64(cap(w.text)) < n {
-			w.text = make([]byte, n)
-		}
-		w.at, w.text = from, w.text[:n]
-		if err := w.readAt(w.text, from); err != nil {
-			w.text = w.text[:0]
-			return nil, err
-		}
+	b, at, err := w.view(from, to)
+	if err == nil && (at > from || int64(len(b)) < to-from) {
+		err = errLost
 	}
-	return w.text[from-w.at : to-w.at], nil
+	return b, err
 }
 
 const nearLine = 4 << 10 // in which the ends of a line are looked for first
 
 // lineStart is where the line begins that an offset is on, or where what is told of it does.
-func (w *partWindow) lineStart(off int64) (at int64, cut bool, err error) {
+func (w *outputWindow) lineStart(off int64) (at int64, cut bool, err error) {
 	for reach := int64(nearLine); ; reach = MaxStoredLine / 2 {
-		low := max(off-reach, w.part.From)
-		b, err := w.read(low, off)
+		low := max(off-reach, w.from)
+		if low == off {
+			return off, false, nil
+		}
+		b, at, err := w.view(low, off)
 		switch i := bytes.LastIndexByte(b, '\n'); {
 		case err != nil:
 			return 0, false, err
+		case at+int64(len(b)) < off:
+			return 0, false, errLost
 		case i >= 0:
-			return low + int64(i) + 1, false, nil
-		case low == w.part.From:
+			return at + int64(i) + 1, false, nil
+		case at > low:
+			return 0, false, errLost
+		case low == w.from:
 			return low, false, nil
 		case reach > nearLine:
 			for len(b) > 0 && !utf8.RuneStart(b[0]) {
@@ -255,19 +303,28 @@ func (w *partWindow) lineStart(off int64) (at int64, cut bool, err error) {
 }
 
 // lineEnd is where the line ends that an offset is on, or where what is told of it does.
-func (w *partWindow) lineEnd(off int64) (at int64, cut bool, err error) {
+func (w *outputWindow) lineEnd(off int64) (at int64, cut bool, err error) {
 	for reach := int64(nearLine); ; reach = MaxStoredLine / 2 {
-		high := min(off+reach, w.part.To)
-		b, err := w.read(off, high)
+		b, at, err := w.view(off, min(off+reach, w.out.NextOffset))
 		switch i := bytes.IndexByte(b, '\n'); {
 		case err != nil:
 			return 0, false, err
+		case at > off:
+			return 0, false, errLost
 		case i >= 0:
 			return off + int64(i), false, nil
-		case high == w.part.To:
-			return high, false, nil
+		case int64(len(b)) < reach && off+int64(len(b)) < w.to:
+			return 0, false, errLost
+		case int64(len(b)) < reach:
+			return off + int64(len(b)), false, nil // at the end, or at a gap
 		case reach > nearLine:
 			return off + int64(wholeRunes(b)), true, nil
 		}
 	}
+}
+
+// isLineEnd says whether a line ends at an offset, with a line feed.
+func (w *outputWindow) isLineEnd(off int64) bool {
+	b, at, err := w.view(off, off+1)
+	return err == nil && at == off && len(b) == 1 && b[0] == '\n'
 }

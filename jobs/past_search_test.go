@@ -17,16 +17,21 @@ import (
 // storedOutput is the file of a stream as anybody finds it later.
 func storedOutput(t testing.TB, text []byte) *Output {
 	t.Helper()
-	st, err := spool.ReadStored(bytes.NewReader(text), int64(len(text)), "a/1/stdout.txt", spool.Record{Unwritten: true})
+	return outputIn(t, bytes.NewReader(text), len(text))
+}
+
+// outputIn is storedOutput of a file of some bytes.
+func outputIn(t testing.TB, file io.ReaderAt, size int) *Output {
+	t.Helper()
+	st, err := spool.ReadStored(file, int64(size), "a/1/stdout.txt", spool.Record{Unwritten: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &Output{SectionReader: io.NewSectionReader(st, 0, st.Size()), StoredFile: StoredFile{NextOffset: st.End()}}
-	for _, r := range st.Kept() {
-		o.Kept = append(o.Kept, Range(r))
-	}
-	return o
+	return &Output{StoredFile: storedFile(st), stored: st}
 }
+
+// A cutFile can be made shorter after it was opened.
+type cutFile struct{ *bytes.Reader }
 
 // linesOf are the lines of an Output on which there is what is looked for.
 func linesOf(t *testing.T, o *Output, spec SearchSpec) (lines []StoredLine, gaps []Range) {
@@ -165,8 +170,9 @@ func TestStoredSearchEnds(t *testing.T) {
 	if !errors.Is(err, enough) {
 		t.Errorf("cancelled: %v", err)
 	}
-	o := storedOutput(t, data)
-	o.SectionReader = io.NewSectionReader(bytes.NewReader(data[:len(data)/2]), 0, int64(len(data)))
+	file := &cutFile{bytes.NewReader(data)}
+	o := outputIn(t, file, len(data))
+	file.Reader = bytes.NewReader(data[:len(data)/2])
 	if err := o.Search(t.Context(), &spec, func(StoredLine) error { return nil }, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("cut: %v", err)
 	}

@@ -78,13 +78,12 @@ func (p *pastJobs) tail(j storedJob, name string, o tailOptions) error {
 		return err
 	}
 	defer out.Close()
-	from := int64(0)
+	part := out.All()
 	if !o.all {
-		if from, err = lastLines(out, out.Size(), o.lines); err != nil {
+		if part, err = out.Last(o.lines); err != nil {
 			return err
 		}
 	}
-	part := io.NewSectionReader(out, from, out.Size()-from)
 	if o.raw {
 		_, err = io.Copy(p.out, part)
 		return err
@@ -97,31 +96,6 @@ func (p *pastJobs) tail(j storedJob, name string, o tailOptions) error {
 
 // plainText is output as a person reads it, and nothing that a terminal would obey.
 func plainText(b []byte) string { return base.Visible(jobs.Plain(b), "\n\t") }
-
-// lastLines returns where the last n lines begin. A last line without an end is one.
-func lastLines(r io.ReaderAt, size int64, n int) (int64, error) {
-	if n == 0 {
-		return size, nil
-	}
-	buf := make([]byte, 64<<10)
-	for end := size; end > 0; {
-		from := max(end-int64(len(buf)), 0)
-		b := buf[:end-from]
-		if _, err := r.ReadAt(b, from); err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
-		}
-		for i := len(b) - 1; i >= 0; i-- {
-			if b[i] != '\n' || from+int64(i) == size-1 {
-				continue
-			}
-			if n--; n == 0 {
-				return from + int64(i) + 1, nil
-			}
-		}
-		end = from
-	}
-	return 0, nil
-}
 
 // maxPiece bounds how much output is held at a time. A line that is longer is broken.
 const maxPiece = 1 << 20

@@ -18,6 +18,12 @@ type Stored struct {
 	kept   []Range
 	end    int64
 	isRing bool
+
+	file   io.ReaderAt
+	found  int64 // how long that was
+	tag    string
+	places layout // of what is kept; of a ring, of what was not overwritten since
+	watch  *Watch // nil: nothing is written to the file any more
 }
 
 // maxOffset bounds the offsets that are believed: no stream gets that far, and larger ones
@@ -50,11 +56,10 @@ type Record struct {
 // ReadStored looks at a file of size bytes, which belongs to the stream tag; see Options. The
 // record is what is known of it otherwise; what does not fit the file is not believed.
 func ReadStored(file io.ReaderAt, size int64, tag string, record Record) (*Stored, error) {
-	s := &Stored{}
+	s := &Stored{file: file, found: size, tag: tag}
 	if record.Unwritten {
-		s.add(file, 0, size)
-		var err error
-		s.kept, s.end, err = unmarked(file, size)
+		kept, end, err := unmarked(file, size)
+		s.inOrder(kept, end)
 		return s, err
 	}
 	end, ok, err := record.order(file, size)
@@ -62,8 +67,7 @@ func ReadStored(file io.ReaderAt, size int64, tag string, record Record) (*Store
 		return nil, err
 	}
 	if ok {
-		s.kept, s.end = record.Kept, end
-		s.add(file, 0, size)
+		s.inOrder(record.Kept, end)
 		return s, nil
 	}
 	l, isMarked, err := readMark(file, size, tag)
@@ -72,14 +76,29 @@ func ReadStored(file io.ReaderAt, size int64, tag string, record Record) (*Store
 	}
 	if isMarked && record.tellsOf(&l, size) {
 		record.refine(&l)
-		s.isRing, s.end = true, l.end
+		s.isRing, s.end, s.places = true, l.end, l
 		s.kept = merge(l.ranges(nil))
 		s.arrange(file, &l)
 		return s, nil
 	}
-	s.kept, s.end = keep(nil, 0, size), size
-	s.add(file, 0, size)
+	s.inOrder(keep(nil, 0, size), size)
 	return s, nil
+}
+
+// inOrder is of a file that has what is kept as a person reads it.
+func (s *Stored) inOrder(kept []Range, end int64) {
+	s.kept, s.end = kept, end
+	s.add(s.file, 0, s.found)
+	s.places = layout{end: end, packed: []extent{}}
+	pos, next := int64(0), int64(0)
+	for _, r := range kept {
+		if r.From > next {
+			pos += int64(len(Marker(next, r.From)))
+		}
+		s.places.packed = add(s.places.packed, extent{r, pos})
+		pos += r.To - r.From
+		next = r.To
+	}
 }
 
 // Ordered says whether the file is what a person reads, and needs no finishing.
@@ -122,8 +141,8 @@ func readMark(file io.ReaderAt, size int64, tag string) (l layout, isRing bool, 
 	if size <= length {
 		return l, false, nil
 	}
-	mark := make([]byte, length)
-	if _, err := file.ReadAt(mark, size-length); err != nil && !errors.Is(err, io.EOF) {
+	mark, err := readWhole(file, size-length, int(length))
+	if err != nil {
 		return l, false, err
 	}
 	var head, end, room int64

@@ -1,0 +1,247 @@
+package jobs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"shelld/jobs/internal/spool"
+	"shelld/jobs/internal/store"
+)
+
+// This file is the output of a stream as it is read from its file, while its server lives or
+// after it has died.
+
+// An Output is the file of a stream, open for reading by offset, or as a person reads it: in
+// order, with a line where something is omitted. StoredFile is what it was when it was opened, and
+// of a living server what comes later is not read; what such a server overwrites before it was read is
+// omitted as well. Close it.
+type Output struct {
+	StoredFile
+	stored *spool.Stored
+	opened []io.Closer
+}
+
+// Close lets go of the file.
+func (o *Output) Close() (err error) {
+	for _, c := range o.opened {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+// Output opens the file of that name.
+func (p *Past) Output(j PastJob, name string) (*Output, error) {
+	s, err := p.store.Session(j.Session)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	f, err := s.Folder(int64(j.Handle))
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.open(f, j.Session, j.Handle, name)
+	if err != nil {
+		_ = f.Close() // It was only read.
+	}
+	return o, err
+}
+
+// open takes the folder over where it succeeds.
+func (p *Past) open(f *store.PastFolder, session string, id ID, name string) (*Output, error) {
+	file, info, err := f.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	// After the file was opened: what it holds is written down before it is put in order.
+	record, err := p.record(f, name)
+	var st *spool.Stored
+	if err == nil {
+		st, err = spool.ReadStored(file, info.Size(), streamTag(session, id, name), record)
+	}
+	if err != nil {
+		_ = file.Close() // It was only read.
+		return nil, err
+	}
+	if !record.Final && !record.Unwritten {
+		st.Watch(spool.Watch{
+			Size: func() (int64, error) {
+				now, err := file.Stat()
+				if err != nil {
+					return 0, err
+				}
+				return now.Size(), nil
+			},
+			Record: func() (spool.Record, error) { return p.recordNow(f, name) },
+		})
+	}
+	return &Output{storedFile(st), st, []io.Closer{file, f}}, nil
+}
+
+// recordNow is what is written down of a file that was there before.
+func (p *Past) recordNow(f *store.PastFolder, name string) (spool.Record, error) {
+	stored, err := f.Read(infoFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("the job was removed while its output was read, and nothing tells any more what of it is still there")
+	}
+	return recordOf(p.reader, stored, name), err
+}
+
+// Read copies output into b, from the first offset that is not below off and is there, and
+// returns how much and where it begins. at > off means that [off, at) is not there, or not any more;
+// n == 0 that there is nothing behind off. It never reads across what is missing.
+func (o *Output) Read(b []byte, off int64) (n int, at int64, err error) {
+	n, at, err = o.stored.Read(b, off)
+	return n, min(at, max(off, o.NextOffset)), err
+}
+
+// outputRead is how much of an Output is read at a time.
+const outputRead = 256 << 10
+
+// All reads all of it as a person does.
+func (o *Output) All() io.Reader { return &outputText{out: o} }
+
+// Last reads the last lines. What is omitted is told on a line of its own, which counts; a last line
+// without an end is one.
+func (o *Output) Last(lines int) (io.Reader, error) {
+	// A line of our own that is the first one needs no end of another one before it.
+	from := func(off int64) (io.Reader, error) { return &outputText{out: o, next: off, first: true}, nil }
+	b := make([]byte, min(outputRead, o.NextOffset))
+	for above := o.NextOffset; lines > 0; {
+		r := o.before(above)
+		if r.To < above { // There is a line of our own, which begins with the end of another one.
+			if above < o.NextOffset {
+				if lines--; lines == 0 {
+					return from(above)
+				}
+			}
+			if lines--; lines == 0 {
+				return from(r.To)
+			}
+		}
+		if r.To == 0 {
+			return o.All(), nil
+		}
+		at, left, err := o.lineBack(b, r, lines)
+		if err != nil {
+			return nil, err
+		}
+		if left == 0 {
+			return &outputText{out: o, next: at, first: at < r.To}, nil
+		}
+		lines, above = left, at
+	}
+	return from(o.NextOffset)
+}
+
+// before is the last range that is still kept of what is before an offset; an empty one where
+// nothing is.
+func (o *Output) before(off int64) (last Range) {
+	for _, r := range o.stored.Now() {
+		if r.From < off {
+			last = Range{r.From, min(r.To, off)}
+		}
+	}
+	return last
+}
+
+// lineBack goes back by lines to where the first of them begins, within a range that was kept. Where
+// there are not so many, it says how many are left, and where what is still kept begins.
+func (o *Output) lineBack(b []byte, r Range, lines int) (at int64, left int, err error) {
+	for end := r.To; end > r.From; {
+		from := max(end-int64(len(b)), r.From)
+		part, err := o.readBack(b[:end-from], from)
+		if err != nil {
+			return 0, 0, err
+		}
+		for i := len(part); ; {
+			if i = bytes.LastIndexByte(part[:i], '\n'); i < 0 {
+				break
+			}
+			behind := end - int64(len(part)-i-1)
+			if behind == o.NextOffset {
+				continue // which ends the last line
+			}
+			if lines--; lines == 0 {
+				return behind, 0, nil
+			}
+		}
+		if from = end - int64(len(part)); from > end-int64(len(b)) {
+			return from, lines, nil // the rest is not kept, or not any more
+		}
+		end = from
+	}
+	return r.From, lines, nil
+}
+
+// readBack fills b, from an offset on; where something of that is missing, it has only what comes
+// behind that.
+func (o *Output) readBack(b []byte, from int64) ([]byte, error) {
+	have := 0 // of b, up to off
+	to := from + int64(len(b))
+	for off := from; off < to; {
+		n, at, err := o.Read(b[have:], off)
+		if err != nil {
+			return nil, err
+		}
+		if at > off || n == 0 {
+			if at >= to || n == 0 {
+				return nil, nil
+			}
+			n = copy(b, b[have:have+int(min(int64(n), to-at))])
+			have = 0
+		}
+		have, off = have+n, at+int64(n)
+	}
+	return b[:have], nil
+}
+
+// An outputText is an Output from an offset on, as a person reads it.
+type outputText struct {
+	out   *Output
+	next  int64
+	first bool // nothing was read yet, and a line of our own is without the end of another one before it
+	buf   []byte
+	rest  []byte // what was not handed on
+}
+
+func (t *outputText) Read(p []byte) (n int, err error) {
+	for len(t.rest) == 0 {
+		if t.next >= t.out.NextOffset {
+			return 0, io.EOF
+		}
+		if err := t.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n = copy(p, t.rest)
+	t.rest = t.rest[n:]
+	return n, nil
+}
+
+// fill reads on, up to what is missing, and tells of what was missing before.
+func (t *outputText) fill() error {
+	if t.buf == nil {
+		t.buf = make([]byte, outputRead)
+	}
+	n, at, err := t.out.Read(t.buf, t.next)
+	if err != nil {
+		return fmt.Errorf("at offset %d: %w", t.next, err)
+	}
+	if n == 0 {
+		at = t.out.NextOffset
+	}
+	t.rest = t.buf[:n]
+	if at > t.next {
+		line := spool.Marker(t.next, at)
+		if t.first {
+			line = line[1:]
+		}
+		t.rest = append([]byte(line), t.rest...)
+	}
+	t.next, t.first = at+int64(n), false
+	return nil
+}
