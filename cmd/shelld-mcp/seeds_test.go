@@ -579,7 +579,7 @@ var seedTests = map[string]func(*testing.T){
 			{"echo a{enter}", "a\n"},
 			{"echo b\n", "b\n"},
 			{"echo c; cd /{enter}", "c\n"},
-			{"pwd{enter}", "/\n"}, // The directory stays.
+			{"pwd{enter}", "/\n"},       // The directory stays.
 			{"{up}{enter}", "pwd\n/\n"}, // What comes back in the place of a key is no echo.
 			{"echo {{x}{enter}", "{x}\n"},
 			{"echo ab{left}{backspace}{enter}", "b\n"},
@@ -613,7 +613,7 @@ while True:
 		h.until(1, schema.Condition{Pattern: new("ready")})
 		var r cliWriteResult
 		h.call("CliWrite", args{"sessionId": "c", "input": "this{enter}", "timeout": 3600}, &r) // It does not wait for so long.
-		if !r.IsRunning || r.WaitingForInput { // It does not only wait for input.
+		if !r.IsRunning || r.WaitingForInput {                                                  // It does not only wait for input.
 			t.Errorf("%+v", r)
 		}
 		// What it answers is told, by this call or, where the machine is slow, by the next; and once.
