@@ -305,6 +305,23 @@ func TestSearchBehindALongLine(t *testing.T) {
 	}
 }
 
+// TestSearchOfJobsThatAreGone: a job that is not there any more keeps nobody from what is in others.
+func TestSearchOfJobsThatAreGone(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	session := leave(t, state, map[string]any{"command": "echo one", "mode": "pipe"}, map[string]any{"command": "echo one more", "mode": "pipe"})
+	out, log := shelldJobs(t, 1, "search", "one", session+"/7", session+"/2", session+"/8", session+"/1", "-dir", state)
+	if !strings.Contains(out, "/2 stdout:1: one more\n") || !strings.HasSuffix(out, "/1 stdout:1: one\n") {
+		t.Error(out)
+	}
+	if !strings.Contains(log, `/7" in `) || !strings.Contains(log, `/8" in `) || !strings.Contains(log, "of the jobs that were named 2 could not be searched") {
+		t.Error(log)
+	}
+	if out, log := shelldJobs(t, 2, "search", "one", session+"/1", "nonsense", "-dir", state); out != "" || !strings.Contains(log, "names no job") {
+		t.Error(out, log)
+	}
+}
+
 // TestPruneThatFails: who prunes in a script learns that something has stayed.
 func TestPruneThatFails(t *testing.T) {
 	needJobs(t)

@@ -159,14 +159,19 @@ func (p *pastJobs) find(ctx context.Context, args []string) (storedJob, error) {
 	if err != nil {
 		return storedJob{}, err
 	}
-	fits, err := choose(all, args[0])
+	return p.findIn(all, args[0])
+}
+
+// findIn returns the job that a name means among those that are stored.
+func (p *pastJobs) findIn(all []storedJob, name string) (storedJob, error) {
+	fits, err := choose(all, name)
 	switch {
 	case err != nil:
 		return storedJob{}, err
 	case len(fits) == 0:
-		return storedJob{}, fmt.Errorf("there is no stored job %q in %s; \"shelld jobs\" lists those that there are", args[0], cmp.Or(p.dir, "the default directory"))
+		return storedJob{}, fmt.Errorf("there is no stored job %q in %s; \"shelld jobs\" lists those that there are", name, cmp.Or(p.dir, "the default directory"))
 	case len(fits) > 1:
-		return storedJob{}, fmt.Errorf("%q may be %s or %s: write more of the session's name", args[0], fits[0].Job, fits[1].Job)
+		return storedJob{}, fmt.Errorf("%q may be %s or %s: write more of the session's name", name, fits[0].Job, fits[1].Job)
 	}
 	return fits[0], nil
 }

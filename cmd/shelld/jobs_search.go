@@ -36,15 +36,23 @@ func searchFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) er
 		if err != nil {
 			return errUsage{err}
 		}
-		which, err := p.chosen(ctx, args[1:])
+		which, missing, err := p.chosen(ctx, args[1:])
 		if err != nil {
 			return err
 		}
+		for _, err := range missing {
+			fmt.Fprintln(os.Stderr, printable(err.Error()))
+		}
 		found, err := p.searchAll(ctx, which, spec)
-		if err == nil && !found {
+		switch {
+		case err != nil:
+			return err
+		case len(missing) > 0:
+			return fmt.Errorf("of the jobs that were named %d could not be searched; what is wrong with them is said above", len(missing))
+		case !found:
 			return errNothing
 		}
-		return err
+		return nil
 	}
 }
 
@@ -83,20 +91,28 @@ func holdsOverLines(spec jobs.SearchSpec) bool {
 	return spec.Compile() == nil
 }
 
-// chosen returns the jobs that are named, or all.
-func (p *pastJobs) chosen(ctx context.Context, names []string) ([]storedJob, error) {
-	if len(names) == 0 {
-		return p.stored(ctx)
+// chosen returns the jobs that are named, or all, and what is wrong with names that are those of no
+// job: one that was deleted meanwhile is no reason to search no other.
+func (p *pastJobs) chosen(ctx context.Context, names []string) (which []storedJob, missing []error, err error) {
+	all, err := p.stored(ctx)
+	if err != nil || len(names) == 0 {
+		return all, nil, err
 	}
-	var which []storedJob
 	for _, name := range names {
-		j, err := p.find(ctx, []string{name})
-		if err != nil {
-			return nil, err
+		j, err := p.findIn(all, name)
+		switch {
+		case errors.As(err, new(errUsage)):
+			return nil, nil, err
+		case err != nil:
+			missing = append(missing, err)
+		default:
+			which = append(which, j)
 		}
-		which = append(which, j)
 	}
-	return which, nil
+	if len(which) == 0 && len(missing) == 1 {
+		return nil, nil, missing[0]
+	}
+	return which, missing, nil
 }
 
 // searchAll prints the lines of jobs that match. What is wrong with the output of one, or with the pattern

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"shelld/cmd/internal/base"
 	"shelld/jobs"
@@ -97,10 +98,12 @@ func (p *pastJobs) tail(j storedJob, name string, o tailOptions) error {
 // plainText is output as a person reads it, and nothing that a terminal would obey.
 func plainText(b []byte) string { return base.Visible(jobs.Plain(b), "\n\t") }
 
-// maxPiece bounds how much output is held at a time. A line that is longer is broken.
+// maxPiece bounds how much output is held at a time. A line that is longer is handed on in pieces.
 const maxPiece = 1 << 20
 
-// pieces hands on what r has, in pieces of whole lines.
+// pieces hands on what r has, in pieces of whole lines, or of one line that is too long: these end
+// before a character and an escape sequence. Of one that is redrawn, as a progress bar is, only the last
+// state is handed on.
 func pieces(r io.Reader, use func([]byte) error) error {
 	buf := make([]byte, maxPiece)
 	for have := 0; ; {
@@ -111,8 +114,15 @@ func pieces(r io.Reader, use func([]byte) error) error {
 			return err
 		}
 		cut := bytes.LastIndexByte(buf[:have], '\n') + 1
-		if cut == 0 || over {
+		switch {
+		case over:
 			cut = have
+		case cut == 0 && have > 0:
+			if drawn := bytes.LastIndexByte(buf[:have-1], '\r'); drawn > 0 {
+				have = copy(buf, buf[drawn:have])
+				continue
+			}
+			cut = wholeText(buf[:have])
 		}
 		if cut > 0 {
 			if err := use(buf[:cut]); err != nil {
@@ -124,4 +134,36 @@ func pieces(r io.Reader, use func([]byte) error) error {
 			return nil
 		}
 	}
+}
+
+// longestSequence is how far an escape sequence may reach that is not cut.
+const longestSequence = 4 << 10
+
+// wholeText is how much of a line can be handed on without its rest: not the beginning of a character,
+// and nothing from the last escape sequence on, which may be the beginning of one, nor a return.
+func wholeText(b []byte) int {
+	cut := len(b)
+	for i := 1; i < utf8.UTFMax && i < len(b); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				cut = len(b) - i
+			}
+			break
+		}
+	}
+	near := max(len(b)-longestSequence, 1)
+	for at := cut; ; {
+		at = bytes.LastIndexByte(b[near:at], '\x1b')
+		if at < 0 {
+			break
+		}
+		at += near
+		if at+1 == len(b) || b[at+1] != '\\' { // else it is the end of one
+			return at
+		}
+	}
+	if b[cut-1] == '\r' && cut > 1 {
+		cut--
+	}
+	return cut
 }
