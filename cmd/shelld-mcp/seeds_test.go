@@ -584,15 +584,16 @@ var seedTests = map[string]func(*testing.T){
 			{"echo {{x}{enter}", "{x}\n"},
 			{"echo ab{left}{backspace}{enter}", "b\n"},
 			{"sleep 1000", ""}, // No Enter is added.
-			{"{ctrl+c}", "^C\n"},
+			{"{ctrl+c}", "\n"},
 			{"cat{enter}", ""},
 			{"fed{enter}", "fed\n"},
-			{"{ctrl+c}", "^C\n"},
+			{"{ctrl+c}", "\n"},
 			{"echo after $?{enter}", "after 130\n"},
 		} {
 			var r cliWriteResult
 			h.call("CliWrite", args{"sessionId": "sh", "input": test.input, "timeout": 50}, &r)
-			if !strings.HasPrefix(r.ResponseOutput, test.want) || test.want == "" && r.ResponseOutput != "" || !r.WaitingForInput || r.Status != "sent" {
+			got := strings.TrimPrefix(r.ResponseOutput, "^C") // which some line editors show, and some not
+			if !strings.HasPrefix(got, test.want) || test.want == "" && r.ResponseOutput != "" || !r.WaitingForInput || r.Status != "sent" {
 				t.Errorf("%s: %+v", test.input, r)
 			}
 		}
@@ -756,7 +757,7 @@ while True:
 		contains(t, h.fail("CliEnv", args{"action": "list", "sessionId": "no"}), `There is no session "no".`)
 		h.call("CliSession", args{"command": "cat", "sessionId": "c"}, nil)
 		for _, a := range []args{{"action": "set", "name": "A", "value": "b", "sessionId": "c"}, {"action": "unset", "name": "A", "sessionId": "c"}} {
-			contains(t, h.fail("CliEnv", a), "the environment of job 2 cannot be changed any more", "start another job with env")
+			contains(t, h.fail("CliEnv", a), "the environment of job 3 cannot be changed any more", "start another job with env")
 		}
 	},
 }
