@@ -230,6 +230,8 @@ func (j *Job) onMessage(m message) {
 		j.onLooked(m)
 	case imageMsg:
 		j.onImage(m)
+	case struckMsg:
+		j.onStruck()
 	case foregroundMsg:
 		j.onForeground(m)
 	case answeredMsg:

@@ -37,6 +37,9 @@ type execReq struct {
 	command  *ShellCommand
 	from     map[Stream]int64 // where its output is told from; nil: from where it begins
 	wait     *wait            // nil until it runs, and when it is answered
+	seq      int64            // the shell has it under this number; 0: it has not
+	handedAt time.Time        // since when
+	doubts   int              // how often the shell was asked about it in vain
 	stopped  bool             // it was interrupted
 	answered bool
 	unwanted bool // it was cancelled when the shell had it already
@@ -122,7 +125,7 @@ func (j *Job) execRefused(m execMsg) *Error {
 		return err
 	}
 	s := j.shell
-	if m.opts.FailBusy && (len(s.queue) > 0 || s.phase == shellRunning || s.phase == shellHanded || s.typing) {
+	if m.opts.FailBusy && (len(s.queue) > 0 || s.current != nil || s.phase == shellHanded || s.typing) {
 		return j.busy("is running %s", j.nowRuns())
 	}
 	if held := s.queued(); len(s.queue) >= mostExecs || held > 0 && held+len(m.opts.Command) > mostExecText {
@@ -216,7 +219,8 @@ func (j *Job) reviewShell(now time.Time) {
 	}
 	j.reviewReading()
 	j.reviewHanded() // before anything is handed: it may be the same once more
-	if s.phase == shellReady && !s.typing && j.input != nil && (len(j.queue.items) == 0 || j.blocksWrite(j.queue.items[0])) {
+	j.reviewUnwanted()
+	if s.phase == shellReady && s.striking == 0 && !s.typing && j.input != nil && (len(j.queue.items) == 0 || j.blocksWrite(j.queue.items[0])) {
 		j.handNext()
 	}
 	j.reviewReplaced(now)
@@ -256,8 +260,7 @@ func (j *Job) execLate(r *execReq) {
 	s := j.shell
 	r.answered = true
 	o := j.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
-	handed := s.has(shellHanded) && s.queue[0] == r
-	if r.opts.Interrupt && handed {
+	if r.opts.Interrupt && r.seq != 0 {
 		r.unwanted = true
 	} else if r.opts.Interrupt {
 		s.queue = slices.DeleteFunc(s.queue, func(q *execReq) bool { return q == r })
@@ -285,9 +288,6 @@ func (j *Job) execWait(r *execReq, from map[Stream]int64) *wait {
 
 // execBegan arms what the request waits for: from now on the output is the command's.
 func (j *Job) execBegan(r *execReq) {
-	if r.unwanted {
-		j.interruptForeground()
-	}
 	if r.answered {
 		return
 	}
@@ -341,7 +341,7 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 // interruptExec interrupts what runs, and waits a little for what comes of it.
 func (j *Job) interruptExec(r *execReq) {
 	r.stopped, r.deadline = true, time.Now().Add(interruptTime)
-	j.interruptForeground()
+	j.interruptForeground(r)
 	spec := *r.spec
 	spec.Until = spec.Until[r.own:]
 	r.spec, r.own = &spec, 0
@@ -349,14 +349,42 @@ func (j *Job) interruptExec(r *execReq) {
 	j.shell.again = append(j.shell.again, r) // reviewWaits, in which this may be, arms nothing
 }
 
-// interruptForeground does what Ctrl-C does where the terminal takes it for that.
-func (j *Job) interruptForeground() {
+// reviewUnwanted interrupts a command that was given up when the shell had it already. All that the
+// shell has said is taken up by now: one that has ended meanwhile is not hit in place of what is next.
+func (j *Job) reviewUnwanted() {
+	if r := j.shell.running; r != nil && r.unwanted {
+		r.unwanted = false
+		j.interruptForeground(r)
+	}
+}
+
+// interruptForeground does what Ctrl-C does where the terminal takes it for that, to a command that
+// runs. Until it is done the shell is handed nothing: a command that ends by itself meanwhile leaves the
+// signal to whatever is next.
+func (j *Job) interruptForeground(r *execReq) {
+	s := j.shell
+	if r.command.Finished {
+		return
+	}
+	s.striking++
+	s.strike()
 	p := j.proc
 	j.loops.Go(func() {
 		if err := p.Signal(keeperTargets[SignalForeground], interruptSignal); err != nil {
 			j.log.Debug("nobody to interrupt", "job", j.id, "error", err)
 		}
+		j.ask(struckMsg{})
 	})
+}
+
+// A struckMsg is that an interrupt of the server's own was sent, or has reached nobody.
+type struckMsg struct{}
+
+func (struckMsg) message() {}
+
+func (j *Job) onStruck() {
+	j.shell.striking--
+	j.shell.strike() // It may have been sent only now.
 }
 
 // cancelExec withdraws a request. A command that runs goes on, or is interrupted as at its
@@ -369,7 +397,7 @@ func (j *Job) cancelExec(tok *token) bool {
 	asked := func(r *execReq) bool { return r.reply.tok == tok && !r.answered }
 	if i := slices.IndexFunc(s.queue, asked); i >= 0 {
 		r, fate := s.queue[i], CommandDropped
-		if s.has(shellHanded) && i == 0 {
+		if r.seq != 0 {
 			r.unwanted, fate = true, CommandInterrupted // the shell has it: it is interrupted when it begins
 		} else {
 			s.queue = slices.Delete(s.queue, i, i+1)
@@ -384,7 +412,7 @@ func (j *Job) cancelExec(tok *token) bool {
 	}
 	if r := s.running; r != nil && asked(r) && r.wait != nil && r.opts.Interrupt && !r.stopped {
 		j.cancelWait(tok)
-		j.interruptForeground()
+		j.interruptForeground(r)
 		return true
 	}
 	return false

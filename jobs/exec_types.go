@@ -36,6 +36,7 @@ const (
 	CommandDropped     CommandFate = "dropped"     // it never runs
 	CommandRunning     CommandFate = "running"     // it goes on
 	CommandInterrupted CommandFate = "interrupted" // it is interrupted, if need be when it begins
+	CommandUnknown     CommandFate = "unknown"     // nobody can tell whether it has run
 )
 
 // A ShellCommand is one that a shell with integration runs or has run: by Exec, or typed.

@@ -20,6 +20,10 @@ import (
 // What was typed while the shell did something else it reads first: then a typed command
 // begins where one of Exec's is handed. The trigger is behind it, and stays good (owed).
 //
+// What is handed to the shell has a number, which the shell's marks repeat: a mark speaks of the
+// command that has its number, and of no other. An interrupt may take anything away that is on its way, marks
+// among it; what has become of a command then is asked (shell_doubt.go).
+//
 // A command that Exec is asked for waits until the shell is ready. Then its text is laid into
 // a pipe that the shell reads, and the keys that make it do so are typed (shell_feed.go).
 
@@ -31,6 +35,7 @@ const (
 	shellReady                       // it reads a line
 	shellHanded                      // it is to take a command of Exec's
 	shellHidden                      // it is to take code that nobody sees (shell_env.go)
+	shellAsked                       // it is to tell what has become of a command (shell_doubt.go)
 	shellRunning                     // a command runs
 	shellGone                        // another program has taken its place
 )
@@ -51,22 +56,29 @@ type shellWatch struct {
 
 	feeding atomic.Int32 // in feed, or taken from it and not done with
 	awaited atomic.Bool  // a turn waits for feeding to be 0
+	read    atomic.Int64 // of what was fed last, once feeding is 0: what was written, and not taken back
 
 	mu    sync.Mutex
 	marks []placedMark // readLoop -> a turn
 
 	// Guarded by turns:
 	phase     shellPhase
-	owed      shellPhase // shellHanded or shellHidden: so it was when a typed command began, which came first
+	owed      shellPhase // a phase of handing: so it was when a typed command began, which came first
 	why       string     // why it is gone
 	replaced  bool       // that is because another program has taken its place
 	image     string     // what the leader executes, since the first prompt; "" = there was none yet
 	look      imageLook
 	typing    bool      // a line end was typed since it was ready
+	seq       int64     // of what was handed to it last
 	loaded    bool      // it has taken what was handed to it
+	taking    bool      // what it has not read of that is being taken back
 	handedAt  time.Time // when it last was
 	struckAt  time.Time // when an interrupt was sent last
+	striking  int       // interrupts of the server's own that are being sent
 	handedBy  int       // the first look for input that counts after the trigger
+	doubt     int64     // the seq of the command that it is asked about; doubtRuns, or 0: it is not
+	lost      *execReq  // of which it was told that it may have run
+	askedAt   time.Time // when it was asked whether a command still runs
 	more      bool      // it reads the rest of a line
 	readingBy int       // the first look for input that counts where it is not known to read
 	ids       int64
@@ -118,16 +130,15 @@ func (j *Job) takeMarks() {
 		case shellmark.Ready:
 			j.shellReady()
 		case shellmark.Loaded:
-			j.shell.takeUp()
-			j.shell.loaded, j.shell.handedBy = true, 0
+			j.shellLoaded(m.Seq)
 		case shellmark.Began:
 			j.shellBegan(m)
 		case shellmark.Ended:
 			j.shellEnded(m)
 		case shellmark.Ran:
-			j.shellRan(m.Exit)
+			j.shellRan(m.Seq, m.Exit)
 		case shellmark.Dropped:
-			j.shellDropped()
+			j.shellDropped(m.Seq)
 		case shellmark.More:
 			j.shellMore()
 		}
@@ -155,26 +166,48 @@ func (j *Job) shellReady() {
 // end0 is the end of the terminal's stream.
 func (j *Job) end0() int64 { return j.streams[0].spool.End() }
 
+// shellLoaded takes it that the shell has read what was handed to it.
+func (j *Job) shellLoaded(seq int64) {
+	s := j.shell
+	s.takeUp()
+	if seq == s.seq {
+		s.loaded, s.handedBy = true, 0
+	}
+}
+
+// handed is the command that has a number; nil: there is none that waits for the shell to begin it.
+func (s *shellWatch) handed(seq int64) *execReq {
+	if seq == 0 || len(s.queue) == 0 || s.queue[0].seq != seq {
+		return nil
+	}
+	return s.queue[0]
+}
+
 // shellBegan takes it that a command runs.
 func (j *Job) shellBegan(m placedMark) {
 	s := j.shell
-	if s.phase == shellRunning {
+	if s.current != nil {
 		j.commandEnded(nil, "", m.at)
 	}
-	if s.phase == shellHanded && !m.Ours && s.loaded {
-		j.shellDropped()
-	} else if s.handing() && !m.Ours {
+	r := s.handed(m.Seq)
+	if s.handing() && (r == nil || s.phase != shellHanded) {
 		s.owed = s.phase
+	} else if r != nil && s.owed == shellHanded {
+		s.owed = shellBeginning
 	}
-	c := &ShellCommand{Text: m.Text, Typed: true}
-	if s.phase == shellHanded && m.Ours && len(s.queue) > 0 {
-		s.running = s.queue[0]
-		s.queue = s.queue[1:]
-		c = s.running.command
-	} else {
+	var c *ShellCommand
+	switch {
+	case r != nil:
+		s.queue, s.running = s.queue[1:], r
+		c = r.command
+	case s.lost != nil && s.lost.seq == m.Seq:
+		c = s.lost.command
+		c.Finished = false
+	default:
 		s.ids++
-		c.ID = s.ids
+		c = &ShellCommand{ID: s.ids, Text: m.Text, Typed: m.Seq == 0}
 	}
+	s.lost = nil // It would have begun by now.
 	c.StartedAt, c.Output.From = time.Now(), m.at
 	s.phase, s.current, s.more = shellRunning, c, false
 	if s.running != nil {
@@ -182,26 +215,36 @@ func (j *Job) shellBegan(m placedMark) {
 	}
 }
 
-// shellDropped takes it that what the shell has taken will not run.
-func (j *Job) shellDropped() {
+// shellDropped takes it that a command that the shell has taken will not run.
+func (j *Job) shellDropped(seq int64) {
 	s := j.shell
-	if s.phase != shellHanded || !s.loaded {
+	if s.lost != nil && s.lost.seq == seq {
+		s.lost = nil
+	}
+	r := s.handed(seq)
+	if r == nil {
 		return
 	}
-	s.phase, s.loaded = shellBeginning, false
-	j.dropHanded(j.interruptedEarly)
+	if s.phase == shellHanded {
+		s.phase = shellBeginning
+	}
+	if s.owed == shellHanded {
+		s.owed = shellBeginning
+	}
+	s.loaded = false
+	j.notBegun(r)
 }
 
 // takeUp goes on with what was handed to the shell before a typed command began.
 func (s *shellWatch) takeUp() {
-	if s.owed != shellBeginning && s.phase != shellRunning && s.phase != shellGone {
+	if s.owed != shellBeginning && s.current == nil && s.phase != shellGone {
 		s.phase, s.owed, s.handedBy = s.owed, shellBeginning, 0
 	}
 }
 
 // handing says whether something is handed to the shell that it has not begun.
 func (s *shellWatch) handing() bool {
-	return s != nil && (s.phase == shellHanded || s.phase == shellHidden)
+	return s != nil && (s.phase == shellHanded || s.phase == shellHidden || s.phase == shellAsked)
 }
 
 // has says whether the shell may have the first of what waits in a phase already.
@@ -217,7 +260,7 @@ func (j *Job) shellEnded(m placedMark) {
 		j.changed.Add(Changed{What: ChangeDirectory, Directory: j.info.CurrentDirectory})
 	}
 	switch {
-	case s.phase == shellRunning:
+	case s.current != nil:
 		if s.current.Typed && m.Text != "" {
 			s.current.Text = m.Text // bash knows it only now
 		}
@@ -231,7 +274,10 @@ func (j *Job) shellEnded(m placedMark) {
 func (j *Job) commandEnded(exit *int, cwd string, at int64) {
 	s := j.shell
 	c := s.current
-	s.current, s.running, s.phase = nil, nil, shellBeginning
+	s.current, s.running = nil, nil
+	if s.phase == shellRunning {
+		s.phase = shellBeginning
+	}
 	c.ExitCode, c.Finished, c.EndedAt, c.Cwd, c.Output.To = exit, true, time.Now(), cwd, at
 	s.remember(c)
 	finished := j.cleanCommand(*c)

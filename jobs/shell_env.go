@@ -122,14 +122,18 @@ func (s *shellWatch) tasksUntil() (t time.Time) {
 }
 
 // shellRan takes it that the code has run.
-func (j *Job) shellRan(exit int) {
+func (j *Job) shellRan(seq int64, exit int) {
 	s := j.shell
-	if s.takeUp(); s.phase != shellHidden {
-		return
-	}
-	s.phase = shellReady
-	if len(s.tasks) > 0 { // else nobody waits since the shell is gone
-		j.popTask().answer(exit, nil)
+	s.takeUp()
+	switch {
+	case seq != s.seq: // It was given up.
+	case s.phase == shellAsked:
+		j.doubtEnds()
+	case s.phase == shellHidden:
+		s.phase = shellReady
+		if len(s.tasks) > 0 { // else nobody waits since the shell is gone
+			j.popTask().answer(exit, nil)
+		}
 	}
 }
 

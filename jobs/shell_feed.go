@@ -139,9 +139,10 @@ func (j *Job) feedLoop(s *shellWatch) {
 		select {
 		case text := <-s.feed:
 			if text == nil {
-				s.files.drain()
+				s.read.Add(-s.files.drain())
 			} else {
-				_, _ = s.files.write.Write(text) // It fails when it is taken back, and when the shell has ended.
+				n, _ := s.files.write.Write(text) // It fails when it is taken back, and when the shell has ended.
+				s.read.Store(int64(n))
 				clear(text)
 			}
 			if s.feeding.Add(-1) == 0 && s.awaited.Swap(false) {
@@ -162,20 +163,28 @@ func (j *Job) handNext() {
 	if !s.idle() {
 		return // What was handed before is not read, or not taken back, to its end.
 	}
-	var text, keys []byte
-	switch {
+	switch seq := s.seq + 1; {
+	case s.doubt != 0:
+		text, _ := s.kind.HiddenPayload(seq, "")
+		j.hand(shellAsked, text, s.kind.HiddenTrigger())
 	case len(s.tasks) > 0:
-		s.phase, keys = shellHidden, s.kind.HiddenTrigger()
-		text, _ = s.kind.HiddenPayload(s.tasks[0].code) // Code of ours has no NUL.
+		text, _ := s.kind.HiddenPayload(seq, s.tasks[0].code) // Code of ours has no NUL.
+		j.hand(shellHidden, text, s.kind.HiddenTrigger())
 	case len(s.queue) > 0:
-		s.phase, keys = shellHanded, s.kind.Trigger()
-		text, _ = s.kind.Payload(s.queue[0].opts.Command) // Exec has seen that there is one.
-	default:
-		return
+		r := s.queue[0]
+		text, _ := s.kind.Payload(seq, r.opts.Command) // Exec has seen that there is one.
+		j.hand(shellHanded, text, s.kind.Trigger())
+		r.seq, r.handedAt = s.seq, s.handedAt
 	}
-	s.loaded, s.handedBy, s.handedAt = false, 0, time.Now()
+}
+
+// hand has the shell given a text, for which feedLoop is idle, and the keys typed that make it read that.
+func (j *Job) hand(as shellPhase, text, keys []byte) {
+	s := j.shell
+	s.seq++
+	s.phase, s.loaded, s.taking, s.handedBy, s.handedAt = as, false, false, 0, time.Now()
 	s.feeding.Add(1)
-	s.feed <- text // has room: feedLoop is idle
+	s.feed <- text // has room
 	j.typeTrigger(keys)
 }
 
@@ -215,15 +224,22 @@ func (j *Job) shellMore() {
 	s.queue, s.phase = s.queue[1:], shellBeginning
 	r.command.Finished = true
 	j.typeTrigger(s.kind.Drop())
+	r.seq = 0
 	r.refuse(Invalid("/command", "the shell waits for the rest of this command; complete it: close what it opens, and end it with no operator"))
 }
 
-// reviewHanded gives up on a command that the shell has not begun although it reads on: its
-// line editor has made something else of the keys, or an interrupt has thrown away some of
-// them or the line.
+// reviewHanded gives up on what the shell has not begun although it reads on: its line editor
+// has made something else of the keys, or an interrupt has thrown away some of them, or the line, or
+// what the shell has said of it.
 func (j *Job) reviewHanded() {
 	s, l := j.shell, &j.inputs
 	if !s.handing() || slices.ContainsFunc(j.queue.items, func(q *queued) bool { return q.trigger }) {
+		return
+	}
+	if s.taking {
+		if s.idle() {
+			j.judgeHanded(s.read.Load() > 0)
+		}
 		return
 	}
 	if s.handedBy == 0 {
@@ -233,19 +249,29 @@ func (j *Job) reviewHanded() {
 	if l.looked < s.handedBy || l.now == nil || l.ofTaken < s.handedBy || l.of != j.activity() {
 		return
 	}
-	was := s.phase
-	s.phase = shellReady // It reads a line, whatever that is.
 	s.takeBack()
-	switch again := s.struckBefore(); {
-	case was == shellHidden && len(s.tasks) > 0 && (!again && !s.struckSince() || s.tasks[0].given):
+	if s.taking = true; s.idle() {
+		j.judgeHanded(s.read.Load() > 0)
+	}
+}
+
+// judgeHanded takes it that the shell has not begun what was handed to it, and reads a line, whatever
+// that is. read says whether it has read any of it: what it has not read does not run.
+func (j *Job) judgeHanded(read bool) {
+	s := j.shell
+	was := s.phase
+	s.phase, s.taking = shellReady, false
+	switch again := s.struckBefore(s.handedAt); {
+	case was == shellAsked:
+		j.doubtStays(read)
+	case was == shellHidden && len(s.tasks) > 0 && (!again && !s.struckSince(s.handedAt) || s.tasks[0].given):
 		s.files.dropScratch() // It may have got that far.
 		j.popTask().answer(0, j.notAsked(takesNothing))
-	case was == shellHidden: // It is asked once more, where it was not given up.
-	case s.loaded || s.struckSince():
-		j.dropHanded(j.interruptedEarly)
-	case again && len(s.queue) > 0 && !s.queue[0].unwanted: // It is handed once more.
+	case was == shellHidden || len(s.queue) == 0: // It is asked once more, where it was not given up.
+	case read:
+		s.doubt = s.queue[0].seq
 	default:
-		j.dropHanded(func(*execReq) *Error { return j.busy("%s", takesNothing) })
+		j.notBegun(s.queue[0])
 	}
 }
 
@@ -267,13 +293,30 @@ func (s *shellWatch) strike() {
 	}
 }
 
-// struckSince says whether an interrupt was sent behind what was handed to the shell.
-func (s *shellWatch) struckSince() bool { return s.struckAt.After(s.handedAt) }
+// struckSince says whether an interrupt was sent behind what was handed to the shell at a time.
+func (s *shellWatch) struckSince(handed time.Time) bool { return s.struckAt.After(handed) }
 
 // struckBefore says whether one was sent shortly before that, for something else: it may have come
 // to the shell only then.
-func (s *shellWatch) struckBefore() bool {
-	return !s.struckSince() && s.struckAt.After(s.handedAt.Add(-interruptTime))
+func (s *shellWatch) struckBefore(handed time.Time) bool {
+	return !s.struckSince(handed) && s.struckAt.After(handed.Add(-interruptTime))
+}
+
+// notBegun goes on with the command that was handed to the shell where it is certain that it has not run,
+// and does not: it is handed once more where an interrupt has hit it that was for something else.
+func (j *Job) notBegun(r *execReq) {
+	s := j.shell
+	again, struck := s.struckBefore(r.handedAt), s.struckSince(r.handedAt)
+	r.seq = 0
+	switch {
+	case r.unwanted:
+		j.dropHanded(j.interruptedEarly) // It was answered.
+	case again: // when the shell is ready
+	case struck:
+		j.dropHanded(j.interruptedEarly)
+	default:
+		j.dropHanded(func(*execReq) *Error { return j.busy("%s", takesNothing) })
+	}
 }
 
 // dropHanded answers a command that was handed to the shell and will not run.
@@ -298,14 +341,18 @@ func (f *shellFiles) stopWrite() {
 	_ = f.write.SetWriteDeadline(time.Unix(1, 0)) // It fails where it is closed, and so does the write.
 }
 
-// drain takes back what the shell has not read. Nobody writes meanwhile: it is feedLoop's.
-func (f *shellFiles) drain() {
+// drain takes back what the shell has not read, and says how much that is. Nobody writes meanwhile: it
+// is feedLoop's.
+func (f *shellFiles) drain() (all int64) {
 	b := make([]byte, 64<<10)
 	for {
-		if n, err := readNow(f.read, b); n <= 0 || err != nil {
+		n, err := readNow(f.read, b)
+		if n <= 0 || err != nil {
 			break
 		}
+		all += int64(n)
 	}
 	clear(b)
 	_ = f.write.SetWriteDeadline(time.Time{}) // As in stopWrite.
+	return all
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"slices"
 
 	"shelld/jobs/internal/inputwait"
 )
@@ -17,11 +18,25 @@ func (s *shellWatch) needsReading() bool {
 	return s.phase == shellBeginning || s.phase == shellReady && s.typing
 }
 
+// missesEnd says whether the end of what runs may have been told, and taken away by an interrupt, so
+// that somebody waits for it who would do so for ever.
+func (j *Job) missesEnd() bool {
+	s := j.shell
+	if s == nil || s.phase != shellRunning || !s.struckAt.After(s.current.StartedAt) || s.askedAt.After(s.struckAt) {
+		return false
+	}
+	waits := func(w *wait) bool {
+		return slices.ContainsFunc(w.spec.Until, func(c Condition) bool { return c.Kind == UntilCommand })
+	}
+	return len(s.queue)+len(s.tasks) > 0 || slices.ContainsFunc(j.waits, waits)
+}
+
 // reviewReading takes it that a shell reads a line where it is seen to do so, and where what it
 // reads is not the rest of one. Before its first prompt it is its start-up files that read.
 func (j *Job) reviewReading() {
 	s, l := j.shell, &j.inputs
-	if !s.needsReading() {
+	ends := j.missesEnd()
+	if !s.needsReading() && !ends {
 		s.readingBy = 0
 		return
 	}
@@ -32,15 +47,27 @@ func (j *Job) reviewReading() {
 	if s.image == "" || s.more || l.looked < s.readingBy || l.ofTaken < s.readingBy || !j.leaderReads() {
 		return
 	}
+	if ends {
+		j.doubtRunning()
+		return
+	}
 	s.phase, s.typing, s.readingBy = shellReady, false, 0
 	s.takeUp()
 }
 
 // leaderReads says whether the last look has seen that the shell itself reads, and nothing has
-// happened since.
+// happened since. fish waits for more than its input, so that the system does not tell it exactly while
+// anything else runs in the job; then its line editor has to be seen.
 func (j *Job) leaderReads() bool {
 	l := &j.inputs
-	return l.now != nil && l.of == j.activity() && l.now.PID == j.info.PID && l.now.Confidence == inputwait.Exact
+	return l.now != nil && l.of == j.activity() && l.now.PID == j.info.PID && (l.now.Confidence == inputwait.Exact || j.editorReads())
+}
+
+// editorReads says whether what reads is, by the looks of the terminal, the line editor of a shell, as
+// all have it ask for pasted text in brackets while they read, and at no other time.
+func (j *Job) editorReads() bool {
+	w := j.inputs.now
+	return rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && j.display != nil && j.modes().BracketedPaste
 }
 
 // blocksWrite says whether an item waits until the shell has begun a command that came before

@@ -227,7 +227,7 @@ func (j *Job) reviewWaiting(now time.Time) {
 // wanted says whether anybody wants to know.
 func (j *Job) wanted() bool {
 	l := &j.inputs
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || j.leaning.is.Load() || j.forSecret() || j.shell.handing() || j.shell.needsReading() || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || j.leaning.is.Load() || j.forSecret() || j.shell.handing() || j.shell.needsReading() || j.missesEnd() || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
 }
 
 // lookAt is when the next look is to begin; zero: when something has happened.

@@ -3,6 +3,7 @@ package shellmark
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,8 +15,9 @@ var (
 	ErrEmpty = errors.New("a command of nothing but white space cannot be run")
 )
 
-// Payload is what is written to the FIFO for Trigger to run.
-func (s Shell) Payload(command string) ([]byte, error) {
+// Payload is what is written to the FIFO for Trigger to run. All marks that speak of it have its
+// number, which is greater than those of all payloads before.
+func (s Shell) Payload(seq int64, command string) ([]byte, error) {
 	if strings.IndexByte(command, 0) >= 0 {
 		return nil, ErrNUL
 	}
@@ -26,15 +28,21 @@ func (s Shell) Payload(command string) ([]byte, error) {
 	if s.natural(command) {
 		mode = "n"
 	}
-	return []byte(mode + command + "\x00"), nil
+	return numbered(mode, seq, command), nil
 }
 
-// HiddenPayload is what is written to the FIFO for HiddenTrigger to run.
-func (s Shell) HiddenPayload(code string) ([]byte, error) {
+// HiddenPayload is what is written to the FIFO for HiddenTrigger to run. The shell tells what has become
+// of the command before it, too, so that with empty code it is asked for that alone.
+func (s Shell) HiddenPayload(seq int64, code string) ([]byte, error) {
 	if strings.IndexByte(code, 0) >= 0 {
 		return nil, ErrNUL
 	}
-	return []byte(code + "\x00"), nil
+	return numbered("h", seq, code), nil
+}
+
+// numbered is a payload: its mode and its number, and what is to run.
+func numbered(mode string, seq int64, text string) []byte {
+	return []byte(mode + strconv.FormatInt(seq, 10) + "\x00" + text + "\x00")
 }
 
 // maxNatural keeps lines short that an editor draws, and that others colour.

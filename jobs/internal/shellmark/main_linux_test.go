@@ -72,6 +72,7 @@ type session struct {
 	out   []byte // all that came
 	marks []Mark // with places in out
 	next  int    // the first mark that was not awaited
+	seq   int64  // of the last payload
 }
 
 // A setup is what a shell finds when it starts.
@@ -232,10 +233,16 @@ type result struct {
 	cwd  string
 }
 
+// number is that of the next payload.
+func (s *session) number() int64 {
+	s.seq++
+	return s.seq
+}
+
 // begin has the shell run a command, and returns where its output begins.
 func (s *session) begin(command string) Mark {
 	s.t.Helper()
-	payload, err := s.shell.Payload(command)
+	payload, err := s.shell.Payload(s.number(), command)
 	s.must(err)
 	written := make(chan error, 1)
 	go func() { // more than a pipe takes is read as it comes
@@ -246,8 +253,8 @@ func (s *session) begin(command string) Mark {
 	s.await(Loaded)
 	s.must(<-written)
 	m := s.await(Began)
-	if !m.Ours {
-		s.t.Fatalf("%q is somebody else's", command)
+	if m.Seq != s.seq {
+		s.t.Fatalf("%q is number %d, and %d began", command, s.seq, m.Seq)
 	}
 	return m
 }
@@ -262,7 +269,7 @@ func (s *session) typed(keys string) {
 func (s *session) end(began Mark) result {
 	s.t.Helper()
 	ended := s.await(Ended)
-	if ended.Ours != began.Ours {
+	if ended.Seq != began.Seq {
 		s.t.Fatalf("%+v began, and %+v ended", began, ended)
 	}
 	out := strings.ReplaceAll(string(s.out[began.At:ended.At]), "\r\n", "\n")
@@ -278,7 +285,7 @@ func (s *session) run(command string) result {
 // hidden has the shell run code that nobody sees, and returns its status.
 func (s *session) hidden(code string) int {
 	s.t.Helper()
-	payload, err := s.shell.HiddenPayload(code)
+	payload, err := s.shell.HiddenPayload(s.number(), code)
 	s.must(err)
 	_, err = s.fifo.Write(payload)
 	s.must(err)

@@ -14,7 +14,7 @@ const (
 	Began                   // a command line is about to run: its output begins here
 	Ended                   // it has ended: its output ends here
 	Ran                     // hidden code has run; Exit is its status
-	Dropped                 // what was loaded does not run: it was interrupted before
+	Dropped                 // what was loaded has not run, and never will: it was interrupted before
 	More                    // bash, zsh: the shell reads the rest of a line that is not whole: type Drop() first
 )
 
@@ -42,7 +42,10 @@ func (k Kind) String() string {
 type Mark struct {
 	Kind Kind
 	At   int // how many bytes of the returned output stand before it
-	Ours bool
+
+	// Seq is the number that a payload had: of Loaded, Began, Ended, Dropped and Ran. Of Began and
+	// Ended 0 is for what was typed.
+	Seq int64
 
 	// Of Ended, and Exit of Ran:
 	Exit int
@@ -63,14 +66,18 @@ const (
 // A payload is what stands between the nonce and the end of a mark:
 //
 //	R                     ready
-//	L;LINE;AGAIN          loaded; LINE is 1 where a trigger line follows that is to be taken away,
+//	L;SEQ;LINE;AGAIN      loaded; LINE is 1 where a trigger line follows that is to be taken away,
 //	                      AGAIN where the editor has erased the prompt's line and draws it again
-//	B;OURS;TEXT           began; OURS is 1 where it came through the FIFO
-//	E;EXIT;CWD;TEXT       ended
-//	e;EXIT;CWD            ended; the directory is as it is, up to the end
-//	H;EXIT;AGAIN          hidden code has run
-//	D                     fish: the line is dropped; the others tell E, without B before
+//	B;SEQ;TEXT            began; SEQ is 0 where it was typed
+//	E;SEQ;EXIT;CWD;TEXT   ended
+//	D;SEQ                 loaded, and did not run: an interrupt has dropped the line
+//	e;EXIT;CWD            what runs has ended; the directory is as it is, up to the end
+//	H;SEQ;EXIT;AGAIN      hidden code has run
 //	M                     more of a line is read
+//
+// An interrupt key throws away what the terminal has not given to its reader yet, marks among it. So
+// each prompt, and each key that has hidden code run, tells once more what has become of the command
+// before (E or D), or that it still runs (B).
 //
 // parse tells what one says; ok is false for one that the hooks never write.
 func parse(payload []byte) (m Mark, to redraw, ok bool) {
@@ -90,26 +97,36 @@ func parse(payload []byte) (m Mark, to redraw, ok bool) {
 		m.Kind = Dropped
 	case "L":
 		m.Kind = Loaded
-		to.line, to.prompt = field(1) == "1", field(2) == "1"
+		to.line, to.prompt = field(2) == "1", field(3) == "1"
 	case "B":
-		m.Kind, m.Ours, m.Text = Began, field(1) == "1", field(2)
-	case "E", "e", "H":
-		exit, err := strconv.Atoi(field(1))
-		if err != nil {
-			return m, to, false
-		}
-		m.Kind, m.Exit, m.Cwd, m.Text = Ended, exit, field(2), field(3)
-		switch payload[0] {
-		case 'e':
-			m.Cwd, m.Text = string(bytes.Join(fields[min(2, len(fields)):], []byte{';'})), ""
-		case 'H':
-			m.Kind, m.Cwd, m.Text = Ran, "", ""
-			to.prompt = field(2) == "1"
-		}
+		m.Kind, m.Text = Began, field(2)
+	case "E":
+		m.Kind, m.Cwd, m.Text = Ended, field(3), field(4)
+	case "e":
+		m.Kind, m.Cwd = Ended, string(bytes.Join(fields[min(2, len(fields)):], []byte{';'}))
+	case "H":
+		m.Kind = Ran
+		to.prompt = field(3) == "1"
 	default:
 		return m, to, false
 	}
-	return m, to, true
+	return m, to, m.numbers(field, payload[0] != 'e')
+}
+
+// numbers reads those of a payload: first that of the command, where it has one, and then the status.
+func (m *Mark) numbers(field func(int) string, numbered bool) (ok bool) {
+	if m.Kind == Ready || m.Kind == More {
+		return true
+	}
+	at, err := 1, error(nil)
+	if numbered {
+		m.Seq, err = strconv.ParseInt(field(at), 10, 64)
+		at++
+	}
+	if err == nil && (m.Kind == Ended || m.Kind == Ran) {
+		m.Exit, err = strconv.Atoi(field(at))
+	}
+	return err == nil && m.Seq >= 0
 }
 
 // redraw is what the editor draws behind a mark, and nobody is to see.

@@ -35,7 +35,9 @@ type Reader struct {
 	// the line for a key of ours; from the mark of such a key on, all until the prompt stands again.
 	behind, again bool
 
-	running, ours bool // between Began and Ended
+	running bool  // between Began and Ended
+	seq     int64 // of what runs
+	over    int64 // of the last that has ended or was dropped: what is told of it once more is no news
 
 	// An Ended whose directory is not exact, which the next mark tells; output behind it is kept
 	// in region.
@@ -172,6 +174,9 @@ func (r *Reader) mark(payload []byte) {
 		}
 		r.release()
 	}
+	if r.knows(m, payload[0] != 'e') {
+		return
+	}
 	r.redrawn(m.Kind, to)
 	switch m.Kind {
 	case Ready:
@@ -194,24 +199,17 @@ func (r *Reader) mark(payload []byte) {
 		r.loading, r.loaded = to.line, true
 	case Began:
 		r.begin()
-		r.running, r.ours = true, m.Ours
+		r.running, r.seq = true, m.Seq
 	case Dropped:
-		if !r.loaded {
-			return
+		r.over = m.Seq
+		if r.running && m.Seq == r.seq { // as was told too soon
+			r.running, m.Kind, m.Exit = false, Ended, interrupted
+			break
 		}
 		r.begin()
 	case Ended:
-		// Several places tell it, so that one that a user has overwritten is not missed. The one in the
-		// prompt comes with each.
-		if !r.running && (!r.loaded || payload[0] == 'e') {
-			return
-		}
-		if !r.running {
-			r.begin()
-			m = Mark{Kind: Dropped}
-			break
-		}
-		m.Ours, r.running = r.ours, false
+		r.end(&m, payload[0] != 'e')
+		r.running, r.over = false, max(r.over, m.Seq)
 		if payload[0] == 'e' && strings.ContainsAny(m.Cwd, `\^`) {
 			r.ending = &m
 			return
@@ -219,6 +217,36 @@ func (r *Reader) mark(payload []byte) {
 	}
 	m.At = len(r.out)
 	r.marks = append(r.marks, m)
+}
+
+// interrupted is the status of what an interrupt has ended.
+const interrupted = 128 + 2
+
+// knows says whether a mark tells what was told before. Several places tell the end of a command, so that one
+// that a user has overwritten is not missed, and each prompt does so once more.
+func (r *Reader) knows(m Mark, numbered bool) bool {
+	switch m.Kind {
+	case Began:
+		return m.Seq != 0 && (m.Seq <= r.over || r.running && m.Seq == r.seq)
+	case Dropped:
+		return m.Seq <= r.over
+	case Ended:
+		old := !numbered || m.Seq <= r.over
+		// No prompt comes while something that was typed runs.
+		return old && !r.running || numbered && r.running && r.seq != 0 && m.Seq < r.seq
+	}
+	return false
+}
+
+// end takes what runs as ended, and says which command that is. Of one whose beginning was lost on the way both
+// are told.
+func (r *Reader) end(m *Mark, numbered bool) {
+	if numbered && m.Seq > r.over && (!r.running || m.Seq > r.seq) {
+		r.begin()
+		r.seq = m.Seq
+		r.marks = append(r.marks, Mark{Kind: Began, Seq: m.Seq, At: len(r.out)})
+	}
+	m.Seq = r.seq
 }
 
 // begin takes the line that was loaded as over: it runs, or never will.

@@ -86,11 +86,11 @@ func TestNatural(t *testing.T) {
 
 func TestPayload(t *testing.T) {
 	for command, want := range map[string]error{"a\x00": ErrNUL, "": ErrEmpty, " \n\t": ErrEmpty, "a": nil} {
-		if _, err := Bash.Payload(command); err != want {
+		if _, err := Bash.Payload(1, command); err != want {
 			t.Errorf("%q: %v", command, err)
 		}
 	}
-	if _, err := Bash.HiddenPayload("\x00"); err != ErrNUL {
+	if _, err := Bash.HiddenPayload(1, "\x00"); err != ErrNUL {
 		t.Error(err)
 	}
 	for _, name := range []string{"", "1a", "a-b", "a b", "a=b", "ü"} {

@@ -19,6 +19,8 @@ declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be 
 declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a key
 declare -g +x __shelld_h='' __shelld_l=''         # the line of ours that runs; it is kept out of history
 declare -g +x __shelld_k=''                       # the number of the next line of history
+declare -g +x __shelld_s='' __shelld_a='E;0;0;'   # the number of what was loaded and is not over; what is told of the last that is
+declare -ga +x __shelld_g=('')                    # it has begun; an array, which "set -a" exports to nobody
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
 declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
 declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
@@ -65,7 +67,12 @@ __shelld_ended_in() {
 	cwd=$REPLY
 	__shelld_typed
 	__shelld_y=$1
-	__shelld_tell "E;$1;$cwd;$text"
+	if [[ ${__shelld_g[0]} ]]; then
+		__shelld_a="E;${__shelld_s:-0};$1;$cwd" __shelld_s='' __shelld_g[0]=''
+	elif [[ $__shelld_s ]]; then
+		__shelld_a="D;$__shelld_s" __shelld_s=''
+	fi
+	__shelld_tell "$__shelld_a;$text"
 }
 
 # typed sets text to what was typed: the last line of history, where its number has grown. A
@@ -146,7 +153,7 @@ __shelld_wrap() {
 	__shelld_hooks
 	__shelld_p='\[${__shelld_m:+${__shelld_m}e;$?;$PWD$__shelld_z}\]'
 	__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
-	__shelld_0='${__shelld_x-}'
+	__shelld_0='${__shelld_x+${__shelld_x:$((__shelld_g[0]=1,0))}}'
 	if [[ $BASHOPTS != *promptvars* ]]; then
 		# PS1 would have the nonce itself, for all to see where somebody exports it.
 		if [[ ${PS1-} == *"$__shelld_q" ]] && __shelld_free PS1; then
@@ -209,19 +216,20 @@ __shelld_keep() {
 
 # The key that has the command in the FIFO run. What follows is another, which accepts the line.
 __shelld_trigger() {
-	builtin local - IFS=$' \t\n' REPLY seen=''
+	builtin local - IFS=$' \t\n' REPLY seen='' __shelld_w
 	builtin set +aefuvxCkET
 	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
-	IFS='' builtin read -r -d '' REPLY <"$__shelld_d" || builtin return 0
+	{ builtin read -r -d '' __shelld_w && IFS='' builtin read -r -d '' REPLY; } <"$__shelld_d" || builtin return 0
+	__shelld_s=${__shelld_w:1} __shelld_g[0]=''
 	__shelld_hooks
 	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && seen=1 # PS0 itself must not be set here: bash has read it
-	if [[ $REPLY == n* && $seen && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
+	if [[ $__shelld_w == n* && $seen && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
 		# An interrupt that comes while readline takes the line over takes the first character away.
-		__shelld_c=${REPLY:1} READLINE_LINE=" ${REPLY:1}"
-		__shelld_x=${__shelld_m}'B;1;'$__shelld_z
-		__shelld_tell 'L;0;1'
+		__shelld_c=$REPLY READLINE_LINE=" $REPLY"
+		__shelld_x=$__shelld_m"B;$__shelld_s;"$__shelld_z
+		__shelld_tell "L;$__shelld_s;0;1"
 	else
-		__shelld_show "${REPLY:1}"
+		__shelld_show "$REPLY"
 		# An eval that ends so leaves the parser in the middle of a word: for is none at the next line.
 		[[ $REPLY != *\\ ]] || REPLY+=$'\n\n'
 		READLINE_LINE=' \builtin eval "$__shelld_c"'
@@ -230,13 +238,13 @@ __shelld_trigger() {
 		[[ $REPLY != *$'\n'* || $1 == *a* || $__shelld_y == 2 ]] ||
 			READLINE_LINE=' for __shelld_i in 1; do \builtin eval "$__shelld_c"; done'
 		if [[ $seen && $1 != *x* && ! -s $__shelld_f ]]; then
-			__shelld_c=${REPLY:1}
-			__shelld_x=$__shelld_t$'\n'${__shelld_m}'B;1;'$__shelld_z
+			__shelld_c=$REPLY
+			__shelld_x=$__shelld_t$'\n'$__shelld_m"B;$__shelld_s;"$__shelld_z
 		else # the trace of eval, what a trap for DEBUG writes, or a prompt elsewhere, is to come before
-			__shelld_c=$'__shelld_began\n'${REPLY:1}
+			__shelld_c=$'__shelld_began\n'$REPLY
 			__shelld_x=''
 		fi
-		__shelld_tell 'L;1;1'
+		__shelld_tell "L;$__shelld_s;1;1"
 	fi
 	READLINE_LINE+=' '
 	READLINE_POINT=${#READLINE_LINE} __shelld_h=$READLINE_LINE
@@ -247,7 +255,8 @@ __shelld_trigger() {
 __shelld_began() {
 	{
 		builtin set -- "$?"
-		builtin printf '%s\n\e]633;shelld;%s;B;1;\a' "$__shelld_t" "$__shelld_n" >/dev/tty
+		__shelld_g[0]=1
+		builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$__shelld_t" "$__shelld_n" "$__shelld_s" >/dev/tty
 		if [[ $- == *e* ]]; then builtin return 0; fi
 		builtin return "$1"
 	} 2>/dev/null
@@ -261,11 +270,25 @@ __shelld_hidden() {
 }
 
 __shelld_hidden_in() {
-	builtin local - IFS=$' \t\n' __shelld_code
+	builtin local - IFS=$' \t\n' __shelld_code __shelld_w
 	builtin set +aefuvxCkET
-	IFS='' builtin read -r -d '' __shelld_code <"$__shelld_d" || builtin return 0
+	{ builtin read -r -d '' __shelld_w && IFS='' builtin read -r -d '' __shelld_code; } <"$__shelld_d" || builtin return 0
+	__shelld_became
 	builtin eval "$__shelld_code" >/dev/null
-	__shelld_tell "H;$?;1"
+	__shelld_tell "H;${__shelld_w:1};$?;1"
+}
+
+# became tells what has become of the command before. One that was loaded and not begun does not run any more.
+__shelld_became() {
+	if [[ ! $__shelld_s ]]; then
+		__shelld_tell "$__shelld_a"
+	elif [[ ${__shelld_g[0]} ]]; then
+		__shelld_tell "B;$__shelld_s"
+	else
+		READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
+		__shelld_a="D;$__shelld_s" __shelld_s=''
+		__shelld_tell "$__shelld_a"
+	fi
 }
 
 # dump FILE writes what is exported. Names are asked for by their first letters, which

@@ -5,11 +5,13 @@ set -g __shelld_n @NONCE@ # the nonce
 set -g __shelld_d @COMMANDS@ # what commands are read from
 set -g __shelld_c ''      # the command
 set -g __shelld_b ''      # set when the command is about to run
-set -g __shelld_e 'set -g __shelld_i'\n # without it, eval has status 0 where a redirection fails
+set -g __shelld_e 'set -g __shelld_i 1'\n # it has begun; without this line, eval has status 0 where a redirection fails
 set -g __shelld_line ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"'
 set -g __shelld_w         # as many as prompts were wrapped
 set -g __shelld_in        # as many as wrapped prompts are being drawn
 set -g __shelld_r 1       # set when this prompt has told that it is drawn
+set -g __shelld_s         # the number of what was loaded and is not over
+set -g __shelld_a 'E;0;0;' # what is told of the last that is over
 
 function __shelld_tell
     builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null
@@ -22,12 +24,36 @@ function __shelld_began --on-variable __shelld_b
     set -q __shelld_o; or return
     set -l t (string sub -l 4096 -- "$__shelld_c" | string collect)
     set t (string replace -ar '[\x01-\x08\x0b-\x1f\x7f]' '?' -- "$t" | string collect)
-    builtin printf '%s\n\e]633;shelld;%s;B;1;\a' "$t" $__shelld_n >/dev/tty 2>/dev/null
+    builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null
 end
 
 function __shelld_cancelled --on-event fish_cancel
-    set -q __shelld_o; or return
-    __shelld_tell D
+    set -q __shelld_s[1]; or return
+    set -q __shelld_i[1]; or __shelld_became
+end
+
+# became tells what has become of the command before, or that it runs.
+function __shelld_became
+    if set -q __shelld_s[1]; and set -q __shelld_i[1]
+        __shelld_tell "B;$__shelld_s"
+        return
+    end
+    set -q __shelld_s[1]; and __shelld_over 0
+    __shelld_tell $__shelld_a
+end
+
+# over STATUS takes it that a line has ended. A command that has not begun does not run any more,
+# whatever becomes of the line that would have it run.
+function __shelld_over
+    set -g __shelld_c ''
+    if set -q __shelld_s[1]; and not set -q __shelld_i[1]
+        set -g __shelld_a "D;$__shelld_s"
+    else
+        set -q __shelld_s[1]; or set -g __shelld_s 0
+        set -g __shelld_a "E;$__shelld_s;$argv[1];"(string escape --style=url -- "$PWD")
+    end
+    set -g __shelld_s
+    set -g __shelld_i
     set -e -g __shelld_o
 end
 
@@ -40,6 +66,7 @@ end
 function __shelld_preexec --on-event fish_preexec
     builtin functions -e __shelld_interrupted
     set -q __shelld_o; and return
+    set -g __shelld_s
     __shelld_tell "B;0;"(string escape --style=url -- (string sub -l 65536 -- "$argv[1]" | string collect))
 end
 
@@ -47,8 +74,8 @@ function __shelld_postexec --on-event fish_postexec
     set -l s $status
     __shelld_trap
     set -e -g __shelld_r
-    __shelld_tell "E;$s;"(string escape --style=url -- "$PWD")
-    set -e -g __shelld_o
+    __shelld_over $s
+    __shelld_tell $__shelld_a
 end
 
 # The event comes before each prompt is drawn. What is wrapped gets a name of its own each time:
@@ -57,6 +84,7 @@ end
 function __shelld_wrap --on-event fish_prompt
     set -g __shelld_in
     set -e -g __shelld_r
+    set -q __shelld_s[1]; and __shelld_over 130 # of whose end an interrupt has kept us
     __shelld_wrap_title
     set -l about (builtin functions --details --verbose fish_prompt)
     test "$about[5]" = 'tells shelld that it is drawn'; and return
@@ -82,6 +110,7 @@ function __shelld_status
 end
 
 function __shelld_ready
+    __shelld_tell $__shelld_a
     __shelld_tell R; and set -g __shelld_r 1
     builtin functions -e __shelld_interrupted
 end
@@ -110,21 +139,34 @@ function __shelld_wrap_title
 end
 
 function __shelld_trigger
+    set -l __shelld_q
     set -l c
-    read -z c <$__shelld_d; or return
-    set -g __shelld_c (string sub -s 2 -- "$c" | string collect -N)
+    begin
+        read -z __shelld_q; and read -z c
+    end <$__shelld_d; or return
+    set -g __shelld_c "$c"
+    set -g __shelld_i
+    set -g __shelld_s (string sub -s 2 -- $__shelld_q)
     set -g __shelld_o 1
     builtin commandline -r -- $__shelld_line
-    __shelld_tell 'L;1'
+    __shelld_tell "L;$__shelld_s;1"
     builtin commandline -f execute
 end
 
 function __shelld_hidden
     set -l s $status
+    set -l __shelld_q
     set -l c
-    read -z c <$__shelld_d; or return
+    begin
+        read -z __shelld_q; and read -z c
+    end <$__shelld_d; or return
+    if set -q __shelld_o; and not set -q __shelld_i[1]
+        builtin commandline -r ''
+    end
+    __shelld_became
     eval $c >/dev/null 2>/dev/null
-    __shelld_tell "H;$status"
+    set -l ended $status
+    __shelld_tell "H;"(string sub -s 2 -- $__shelld_q)";$ended"
     return $s
 end
 

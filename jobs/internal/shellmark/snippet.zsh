@@ -10,6 +10,8 @@ builtin typeset -g +x __shelld_n=@NONCE@ __shelld_d=@COMMANDS@ # the nonce; what
 builtin typeset -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
 builtin typeset -g +x __shelld_o='' __shelld_u=''         # what runs is ours; $_ before the hooks
 builtin typeset -g +x __shelld_i='' __shelld_w=''         # the user's own zle-line-init; it runs
+builtin typeset -g +x __shelld_s='' __shelld_g=''         # the number of what was loaded and is not over; it has begun
+builtin typeset -g +x __shelld_a='E;0;0;'                 # what is told of the last that is over
 
 # tell PAYLOAD writes a mark.
 __shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" 2>/dev/null >/dev/tty }
@@ -31,11 +33,17 @@ __shelld_precmd() {
 		builtin local s="$?" u="$_"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
+		builtin trap '' INT # until the end of this function: what is told here must not be lost
 		builtin local REPLY
 		__shelld_u=$u
 		__shelld_escape "$PWD"
-		__shelld_tell "E;$s;$REPLY"
-		__shelld_o=''
+		if [[ -n $__shelld_g ]]; then
+			__shelld_a="E;${__shelld_s:-0};$s;$REPLY"
+		elif [[ -n $__shelld_s ]]; then
+			__shelld_a="D;$__shelld_s"
+		fi
+		__shelld_s='' __shelld_g='' __shelld_o=''
+		__shelld_tell "$__shelld_a"
 		__shelld_wrap
 	} 2>/dev/null
 }
@@ -78,11 +86,15 @@ __shelld_line_init() {
 	fi
 	{
 		builtin emulate -L zsh
-		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		if [[ -z $__shelld_w && $CONTEXT == start ]]; then
-			builtin local REPLY
-			__shelld_escape "$PWD"
-			__shelld_tell "E;$s;$REPLY"
+			builtin trap '' INT
+			if [[ -n $__shelld_g ]]; then # somebody has taken away the hook that tells it
+				builtin local REPLY
+				__shelld_escape "$PWD"
+				__shelld_a="E;${__shelld_s:-0};$s;$REPLY" __shelld_s='' __shelld_g='' __shelld_o=''
+			fi
+			__shelld_became
 			__shelld_tell R
 		elif [[ -z $__shelld_w && $CONTEXT == cont ]]; then
 			__shelld_tell M
@@ -98,25 +110,38 @@ __shelld_set_w() {
 	} 2>/dev/null
 }
 
-# preexec: a command line is about to run.
+# preexec: a command line is about to run. Where an interrupt comes while this does, it will not: but
+# $? is then what it was before.
 __shelld_preexec() {
-	{
+	{ {
 		builtin local x=${options[xtrace]}
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
+		builtin trap - DEBUG # until the end of this function: it would write into the command's output
 		builtin local REPLY=$__shelld_t
-		# The last argument is what the command finds in $_, and nothing may come behind it:
-		# a trap for DEBUG would write what it writes to the command's output.
+		# The last argument is what the command finds in $_.
 		if [[ $__shelld_o == 2 && $x == on ]]; then # the trace of eval is to come before
 			__shelld_c=$'__shelld_began\n'$__shelld_c
 		elif [[ -n $__shelld_o ]]; then
-			builtin printf '%s\e]633;shelld;%s;B;1;\a%.0s' "$REPLY" "$__shelld_n" "$__shelld_u" >/dev/tty
+			__shelld_g=1
+			builtin printf '%s\e]633;shelld;%s;B;%s;\a%.0s' "$REPLY" "$__shelld_n" "$__shelld_s" "$__shelld_u" >/dev/tty
 		else
 			REPLY=${1:-$2}
 			__shelld_escape "${REPLY[1,65536]}"
+			__shelld_s='' __shelld_g=1
 			builtin printf '\e]633;shelld;%s;B;0;%s\a%.0s' "$__shelld_n" "$REPLY" "$__shelld_u" >/dev/tty
 		fi
-	} 2>/dev/null
+	} always {
+		if (( TRY_BLOCK_INTERRUPT > 0 )); then __shelld_missed; fi
+	} } 2>/dev/null
+}
+
+# missed takes it that the line does not run, of which it may have been told that it does.
+__shelld_missed() {
+	__shelld_g='' __shelld_a="D;$__shelld_s"
+	[[ -n $__shelld_s ]] || __shelld_a='E;0;130;'
+	__shelld_s='' __shelld_c='' __shelld_o=''
+	__shelld_tell "$__shelld_a"
 }
 
 # began tells it from within the line, where preexec has not.
@@ -124,8 +149,9 @@ __shelld_began() {
 	{
 		builtin local s="$?"
 		builtin emulate -L zsh
-		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
-		builtin printf '%s\e]633;shelld;%s;B;1;\a' "$__shelld_t" "$__shelld_n" >/dev/tty
+		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
+		__shelld_g=1
+		builtin printf '%s\e]633;shelld;%s;B;%s;\a' "$__shelld_t" "$__shelld_n" "$__shelld_s" >/dev/tty
 		builtin return $s
 	} 2>/dev/null
 }
@@ -146,18 +172,17 @@ __shelld_trigger() {
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export extended_glob
 		builtin local c REPLY ask=''
 		BUFFER='' CURSOR=0
-		IFS='' builtin read -r -d '' c <$__shelld_d || builtin return 0
+		{ builtin read -r -d '' REPLY && IFS='' builtin read -r -d '' c } <$__shelld_d || builtin return 0
 		__shelld_wrap
-		__shelld_o=1 __shelld_t=''
-		REPLY=$c[1] c=${c[2,-1]}
-		if [[ $REPLY == n ]] && __shelld_whole; then
+		__shelld_s=${REPLY[2,-1]} __shelld_g='' __shelld_o=1 __shelld_t=''
+		if [[ $REPLY == n* ]] && __shelld_whole; then
 			BUFFER=$c
-			__shelld_tell 'L;0'
+			__shelld_tell "L;$__shelld_s;0"
 		else
 			__shelld_o=2 __shelld_c=$c BUFFER=' \builtin eval "$__shelld_c"'
 			(( $#c <= 4096 )) || c=${c[1,4096]}…
 			__shelld_t=${${c//(#m)[[:cntrl:]]/${${(M)MATCH:#[$'\n'$'\t']}:-?}}%$'\n'}$'\n'
-			__shelld_tell 'L;1'
+			__shelld_tell "L;$__shelld_s;1"
 		fi
 		CURSOR=$#BUFFER
 		builtin zle .accept-line
@@ -181,12 +206,25 @@ __shelld_hidden() {
 		builtin local s="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
-		builtin local __shelld_code
-		IFS='' builtin read -r -d '' __shelld_code <$__shelld_d || builtin return 0
+		builtin local __shelld_code __shelld_seq
+		{ builtin read -r -d '' __shelld_seq && IFS='' builtin read -r -d '' __shelld_code } <$__shelld_d || builtin return 0
+		__shelld_became
 		builtin eval "$__shelld_code" >/dev/null
-		__shelld_tell "H;$?"
+		__shelld_tell "H;${__shelld_seq[2,-1]};$?"
 		builtin return $s
 	} 2>/dev/null
+}
+
+# became tells what has become of the command before. One that was loaded and not begun does not run any more.
+__shelld_became() {
+	if [[ -n $__shelld_s && -n $__shelld_g ]]; then
+		__shelld_tell "B;$__shelld_s"
+		builtin return 0
+	elif [[ -n $__shelld_s ]]; then
+		BUFFER='' __shelld_c='' __shelld_o=''
+		__shelld_a="D;$__shelld_s" __shelld_s=''
+	fi
+	__shelld_tell "$__shelld_a"
 }
 
 # dump FILE writes what is exported.

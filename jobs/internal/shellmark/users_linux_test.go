@@ -135,7 +135,7 @@ func TestTyped(t *testing.T) {
 				s.await(Ended)
 				ended := s.marks[s.next-1]
 				s.await(Ready)
-				if began.Ours || ended.Ours || began.Text+ended.Text != line || (ended.Exit == 0) != !strings.Contains(line, "false") {
+				if began.Seq+ended.Seq != 0 || began.Text+ended.Text != line || (ended.Exit == 0) != !strings.Contains(line, "false") {
 					t.Errorf("%q: %+v, %+v", line, began, ended)
 				}
 				if got := string(s.out[began.At:ended.At]); !strings.HasPrefix(got[strings.LastIndexByte(got, '\a')+1:], "a") && !strings.Contains(got, "first") && !strings.Contains(got, "third") && !strings.Contains(got, "a; b") {

@@ -1,0 +1,72 @@
+package jobs
+
+import "time"
+
+// What the shell says of a command can be lost, as can the command: an interrupt key throws away
+// what is on its way through the terminal, in both directions. Where the shell has read a command and is
+// seen to read on, or has said nothing for long after an interrupt, it is asked: by a key that has it run
+// no code, for which it tells once more what has become of the last command that it has read. Its answer alone
+// decides whether that has run. What it does not read at all cannot have run, which the server sees by itself
+// (reviewHanded).
+
+// doubtRuns stands for the number of a command in doubt, where it is one that runs as far as is known.
+const doubtRuns = -1
+
+// mostDoubts bounds how often the shell is asked about one command, where interrupts take the question
+// away.
+const mostDoubts = 3
+
+// doubtRunning asks whether what runs does so. It is the shell's line editor that reads, at a prompt or
+// for a command of the shell's own such as vared, and takes the key in either case.
+func (j *Job) doubtRunning() {
+	s := j.shell
+	if !j.editorReads() || s.striking > 0 || len(j.queue.items) > 0 || j.input == nil || !s.idle() {
+		return
+	}
+	s.askedAt, s.readingBy, s.doubt = time.Now(), 0, doubtRuns
+	j.handNext()
+}
+
+// doubtEnds takes it that the shell has told all that it knows: a command of which it has said
+// nothing it has not read to its end.
+func (j *Job) doubtEnds() {
+	s := j.shell
+	r := s.handed(s.doubt)
+	s.doubt = 0
+	s.resume()
+	if r != nil {
+		j.notBegun(r)
+	}
+}
+
+// doubtStays takes it that the shell reads on and does not answer. read says whether it has read the
+// question.
+func (j *Job) doubtStays(read bool) {
+	s := j.shell
+	r := s.handed(s.doubt)
+	if r != nil && !read && r.doubts < mostDoubts && s.struckAt.After(s.handedAt.Add(-interruptTime)) {
+		r.doubts++ // It is asked once more.
+		return
+	}
+	s.doubt = 0
+	s.resume()
+	if r != nil {
+		s.lost = r
+		j.dropHanded(j.mayHaveRun)
+	}
+}
+
+// resume goes on as before the question.
+func (s *shellWatch) resume() {
+	s.phase = shellReady
+	if s.current != nil {
+		s.phase = shellRunning
+	}
+}
+
+// mayHaveRun answers as to a command of which the shell does not tell whether it has run.
+func (j *Job) mayHaveRun(r *execReq) *Error {
+	e := errorf(CodeCanceled, "an interrupt came as the shell of job %d was to begin command %d, and the shell, which reads on, does not tell whether it has run; look at what it would have done before it is sent again", j.id, r.command.ID)
+	e.Handle, e.CommandID, e.Fate = j.id, r.command.ID, CommandUnknown
+	return e
+}
