@@ -26,7 +26,7 @@ func (s Shell) Payload(command string) ([]byte, error) {
 	if s.natural(command) {
 		mode = "n"
 	}
-	return []byte(mode + command + "\x00"), nil
+	return s.ended(mode + command), nil
 }
 
 // HiddenPayload is what is written to the FIFO for HiddenTrigger to run.
@@ -34,7 +34,16 @@ func (s Shell) HiddenPayload(code string) ([]byte, error) {
 	if strings.IndexByte(code, 0) >= 0 {
 		return nil, ErrNUL
 	}
-	return []byte(code + "\x00"), nil
+	return s.ended(code), nil
+}
+
+// ended is what a shell reads of the FIFO up to a NUL. Without the last character before it bash
+// has not got all, and zsh drops blanks there.
+func (s Shell) ended(text string) []byte {
+	if s == Fish {
+		return []byte(text + "\x00")
+	}
+	return []byte(text + "\x04\x00")
 }
 
 // maxNatural keeps lines short that an editor draws, and that others colour.
@@ -203,7 +212,7 @@ func (s Shell) UnsetVariable(name string) string {
 func (s Shell) DumpEnvironment(path string) string {
 	switch s {
 	case Fish:
-		return "for n in (set --names --export); builtin printf '%s=%s\\0' $n \"$$n\"; end >" + fishQuote(path)
+		return "for __shelld_j in (set --names --export | string join0 | string split0); builtin printf '%s=%s\\0' $__shelld_j \"$$__shelld_j\"; end >" + fishQuote(path)
 	case Bash:
 		return "__shelld_dump " + quote(path)
 	}
