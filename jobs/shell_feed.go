@@ -162,6 +162,10 @@ func (j *Job) handNext() {
 	if !s.idle() {
 		return // What was handed before is not read, or not taken back, to its end.
 	}
+	if s.deaf {
+		j.refuseDeaf()
+		return
+	}
 	var text, keys []byte
 	switch {
 	case len(s.tasks) > 0:
@@ -239,13 +243,13 @@ func (j *Job) reviewHanded() {
 	switch again := s.struckBefore(); {
 	case was == shellHidden && len(s.tasks) > 0 && (!again && !s.struckSince() || s.tasks[0].given):
 		s.files.dropScratch() // It may have got that far.
-		j.popTask().answer(0, j.notAsked(takesNothing))
+		j.popTask().answer(0, j.unlessDeaf(j.notAsked(takesNothing)))
 	case was == shellHidden: // It is asked once more, where it was not given up.
 	case s.loaded || s.struckSince():
 		j.dropHanded(j.interruptedEarly)
 	case again && len(s.queue) > 0 && !s.queue[0].unwanted: // It is handed once more.
 	default:
-		j.dropHanded(func(*execReq) *Error { return j.busy("%s", takesNothing) })
+		j.dropHanded(func(*execReq) *Error { return j.unlessDeaf(j.busy("%s", takesNothing)) })
 	}
 }
 

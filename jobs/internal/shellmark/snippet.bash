@@ -27,6 +27,7 @@ declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and
 declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
 declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
+declare -g +x __shelld_a=''                       # what Ready says besides
 
 # tell PAYLOAD writes a mark.
 __shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" >/dev/tty; }
@@ -143,16 +144,18 @@ __shelld_prompt() {
 	builtin local -
 	builtin set +aefuvxCkET
 	__shelld_wrap
-	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell R # the prompt does not
+	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell "R$__shelld_a" # the prompt does not
 	builtin return 0
 }
 
 # wrap puts our parts around the user's.
 __shelld_wrap() {
+	__shelld_a=';off' # no keys are read then
+	[[ ! -o emacs && ! -o vi ]] || __shelld_a=''
 	__shelld_x=$__shelld_m'B;0;'$__shelld_z
 	__shelld_hooks
 	__shelld_p='\[${__shelld_m:+${__shelld_m}e;$?;$PWD$__shelld_z}\]'
-	__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
+	__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_a$__shelld_z}\]'
 	__shelld_0='${__shelld_x-}'
 	if [[ $BASHOPTS != *promptvars* ]]; then
 		# PS1 would have the nonce itself, for all to see where somebody exports it.

@@ -59,6 +59,7 @@ end
 function __shelld_wrap --on-event fish_prompt
     set -g __shelld_in
     set -e -g __shelld_r
+    __shelld_keys
     __shelld_wrap_title
     set -l __shelld_about (builtin functions --details --verbose fish_prompt | string join0 | string split0)
     test "$__shelld_about[5]" = 'tells shelld that it is drawn'; and return
@@ -131,6 +132,7 @@ function __shelld_hidden
     return $__shelld_was
 end
 
+# keys binds ours, again at each prompt, since somebody may have erased all: it takes longer to look.
 function __shelld_keys
     for __shelld_mode in default insert visual replace replace_one
         builtin bind -M $__shelld_mode \e\[5379\;1~ __shelld_trigger

@@ -63,7 +63,10 @@ __shelld_wrap() {
 		preexec_functions=(${preexec_functions:#__shelld_preexec} __shelld_preexec)
 	[[ ${zshaddhistory_functions[1]-} == __shelld_addhistory ]] || ! __shelld_free zshaddhistory_functions ||
 		zshaddhistory_functions=(__shelld_addhistory ${zshaddhistory_functions:#__shelld_addhistory})
-	[[ -o zle ]] || builtin return 0
+	if [[ ! -o zle ]]; then # no keys are read then, and no editor tells
+		__shelld_tell 'R;off'
+		builtin return 0
+	fi
 	if [[ ${widgets[zle-line-init]-} != user:__shelld_line_init ]]; then
 		__shelld_i=''
 		if (( ${+widgets[zle-line-init]} )); then
