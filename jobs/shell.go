@@ -68,6 +68,7 @@ type shellWatch struct {
 	replaced  bool       // that is because another program has taken its place
 	image     string     // what the leader executes, since the first prompt; "" = there was none yet
 	look      imageLook
+	deaf      bool      // its line editor is off: no keys have it take anything (shell_deaf.go)
 	typing    bool      // a line end was typed since it was ready
 	seq       int64     // of what was handed to it last
 	loaded    bool      // it has taken what was handed to it
@@ -128,6 +129,7 @@ func (j *Job) takeMarks() {
 	for _, m := range j.shell.take() {
 		switch m.Kind {
 		case shellmark.Ready:
+			j.shell.deaf = m.Deaf
 			j.shellReady()
 		case shellmark.Loaded:
 			j.shellLoaded(m.Seq)

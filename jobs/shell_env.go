@@ -185,7 +185,7 @@ func (j *Job) onVariables(m variablesMsg) {
 		switch {
 		case err == nil:
 			text, err = f.takeScratch()
-		case err.Code == CodeShellIntegrationUnavailable:
+		case err.Code == CodeShellIntegrationUnavailable && j.shell.phase == shellGone:
 			err = j.variablesUnknown()
 		}
 		switch {

@@ -163,6 +163,10 @@ func (j *Job) handNext() {
 	if !s.idle() {
 		return // What was handed before is not read, or not taken back, to its end.
 	}
+	if s.deaf {
+		j.refuseDeaf()
+		return
+	}
 	switch seq := s.seq + 1; {
 	case s.doubt != 0:
 		text, _ := s.kind.HiddenPayload(seq, "")
@@ -266,7 +270,7 @@ func (j *Job) judgeHanded(read bool) {
 		j.doubtStays(read)
 	case was == shellHidden && len(s.tasks) > 0 && (!again && !s.struckSince(s.handedAt) || s.tasks[0].given):
 		s.files.dropScratch() // It may have got that far.
-		j.popTask().answer(0, j.notAsked(takesNothing))
+		j.popTask().answer(0, j.unlessDeaf(j.notAsked(takesNothing)))
 	case was == shellHidden || len(s.queue) == 0: // It is asked once more, where it was not given up.
 	case read:
 		s.doubt = s.queue[0].seq

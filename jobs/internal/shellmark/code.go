@@ -28,7 +28,7 @@ func (s Shell) Payload(seq int64, command string) ([]byte, error) {
 	if s.natural(command) {
 		mode = "n"
 	}
-	return numbered(mode, seq, command), nil
+	return s.numbered(mode, seq, command), nil
 }
 
 // HiddenPayload is what is written to the FIFO for HiddenTrigger to run. The shell tells what has become
@@ -37,12 +37,17 @@ func (s Shell) HiddenPayload(seq int64, code string) ([]byte, error) {
 	if strings.IndexByte(code, 0) >= 0 {
 		return nil, ErrNUL
 	}
-	return numbered("h", seq, code), nil
+	return s.numbered("h", seq, code), nil
 }
 
-// numbered is a payload: its mode and its number, and what is to run.
-func numbered(mode string, seq int64, text string) []byte {
-	return []byte(mode + strconv.FormatInt(seq, 10) + "\x00" + text + "\x00")
+// numbered is a payload: its mode and its number, and what is to run. The characters around that, which
+// the shell takes away, keep read from dropping blanks there; and without the last one bash has not got all.
+func (s Shell) numbered(mode string, seq int64, text string) []byte {
+	end := "\x04"
+	if s == Fish {
+		end = ""
+	}
+	return []byte(mode + strconv.FormatInt(seq, 10) + "\x00\x04" + text + end + "\x00")
 }
 
 // maxNatural keeps lines short that an editor draws, and that others colour.
@@ -211,7 +216,7 @@ func (s Shell) UnsetVariable(name string) string {
 func (s Shell) DumpEnvironment(path string) string {
 	switch s {
 	case Fish:
-		return "for n in (set --names --export); builtin printf '%s=%s\\0' $n \"$$n\"; end >" + fishQuote(path)
+		return "for __shelld_j in (set --names --export | string join0 | string split0); builtin printf '%s=%s\\0' $__shelld_j \"$$__shelld_j\"; end >" + fishQuote(path)
 	case Bash:
 		return "__shelld_dump " + quote(path)
 	}

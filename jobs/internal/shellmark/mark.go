@@ -54,6 +54,8 @@ type Mark struct {
 	// The command line as it was typed, where the shell knows it: zsh and fish tell it with
 	// Began, bash with Ended. "" for what came through the FIFO, which the caller knows.
 	Text string
+
+	Deaf bool // of Ready: the line editor is off, so that Trigger and HiddenTrigger do nothing
 }
 
 // The beginning and the end of a mark. A payload has neither control characters nor
@@ -65,7 +67,7 @@ const (
 
 // A payload is what stands between the nonce and the end of a mark:
 //
-//	R                     ready
+//	R;DEAF                ready; DEAF is off where no line editor reads keys
 //	L;SEQ;LINE;AGAIN      loaded; LINE is 1 where a trigger line follows that is to be taken away,
 //	                      AGAIN where the editor has erased the prompt's line and draws it again
 //	B;SEQ;TEXT            began; SEQ is 0 where it was typed
@@ -90,7 +92,7 @@ func parse(payload []byte) (m Mark, to redraw, ok bool) {
 	}
 	switch field(0) {
 	case "R":
-		m.Kind = Ready
+		m.Kind, m.Deaf = Ready, field(1) == "off"
 	case "M":
 		m.Kind = More
 	case "D":

@@ -3,6 +3,10 @@
 # restore $?, and set the options that they need for themselves alone (local -). They are called
 # as { … } 2>/dev/null, where their trace goes; 9 is then what 2 is outside. What a DEBUG trap writes
 # for the hook that ends a command is no output of the command.
+#
+# A name that does not begin with __shelld_ is the user's, a local one too: it may be read-only, which
+# ends a function that assigns it, or be what the server is asked for. IFS is, so that nothing
+# here is split into words, and read, which needs it, is not used.
 
 if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is made to read ENV
 	set +o posix
@@ -25,30 +29,33 @@ declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and
 declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
 declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
+declare -g +x __shelld_deaf=''                    # what Ready says besides
 
 # tell PAYLOAD writes a mark.
 __shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" >/dev/tty; }
 
-# escape TEXT sets REPLY to what a field of a mark may be.
+# escape TEXT sets __shelld_reply to what a field of a mark may be. Where LC_ALL cannot be set,
+# letters are not bytes, and some that need not be are looked at.
 __shelld_escape() {
-	REPLY=$1
-	[[ $REPLY == *[[:cntrl:]%\;]* ]] || builtin return 0
-	builtin local i c h LC_ALL=C
-	REPLY=${REPLY//%/%25} REPLY=${REPLY//;/%3B}
-	[[ $REPLY == *[[:cntrl:]]* ]] || builtin return 0
-	for i in {1..31} 127; do
-		builtin printf -v h %02X "$i"
-		builtin printf -v c "\\x$h"
-		REPLY=${REPLY//"$c"/%$h}
+	__shelld_reply=$1
+	[[ $__shelld_reply == *[[:cntrl:]%\;]* ]] || builtin return 0
+	builtin local __shelld_i __shelld_char __shelld_hex LC_ALL=C
+	__shelld_reply=${__shelld_reply//%/%25} __shelld_reply=${__shelld_reply//;/%3B}
+	[[ $__shelld_reply == *[[:cntrl:]]* ]] || builtin return 0
+	for __shelld_i in {1..31} 127; do
+		builtin printf -v __shelld_hex %02X "$__shelld_i"
+		builtin printf -v __shelld_char "\\x$__shelld_hex"
+		__shelld_reply=${__shelld_reply//"$__shelld_char"/%$__shelld_hex}
 	done
 }
 
 # show TEXT writes a command as a person has typed it. What would act on the terminal does not.
 __shelld_show() {
-	builtin local REPLY="$1" LC_ALL=C
-	((${#REPLY} <= 4096)) || REPLY=${REPLY:0:4096}…
-	[[ $REPLY != *[[:cntrl:]]* ]] || REPLY=${REPLY//[$'\x01'-$'\x08'$'\x0b'-$'\x1f'$'\x7f']/?}
-	__shelld_t=${REPLY%$'\n'}
+	builtin local LC_ALL=C
+	__shelld_t=$1
+	((${#__shelld_t} <= 4096)) || __shelld_t=${__shelld_t:0:4096}…
+	[[ $__shelld_t != *[[:cntrl:]]* ]] || __shelld_t=${__shelld_t//[$'\x01'-$'\x08'$'\x0b'-$'\x1f'$'\x7f']/?}
+	__shelld_t=${__shelld_t%$'\n'}
 }
 
 # The first of PROMPT_COMMAND: the command has ended.
@@ -61,42 +68,43 @@ __shelld_ended() {
 }
 
 __shelld_ended_in() {
-	builtin local - IFS=$' \t\n' REPLY cwd text=''
+	builtin local - __shelld_reply __shelld_cwd __shelld_text=''
 	builtin set +aefuvxCkET
 	__shelld_escape "${PWD-}"
-	cwd=$REPLY
+	__shelld_cwd=$__shelld_reply
 	__shelld_typed
 	__shelld_y=$1
 	if [[ ${__shelld_g[0]} ]]; then
-		__shelld_a="E;${__shelld_s:-0};$1;$cwd" __shelld_s='' __shelld_g[0]=''
+		__shelld_a="E;${__shelld_s:-0};$1;$__shelld_cwd" __shelld_s='' __shelld_g[0]=''
 	elif [[ $__shelld_s ]]; then
 		__shelld_a="D;$__shelld_s" __shelld_s=''
 	fi
-	__shelld_tell "$__shelld_a;$text"
+	__shelld_tell "$__shelld_a;$__shelld_text"
 }
 
-# typed sets text to what was typed: the last line of history, where its number has grown. A
+# typed sets __shelld_text to what was typed: the last line of history, where its number has grown. A
 # line of ours that has got there all the same is taken out of history.
 __shelld_typed() {
 	__shelld_unhide
-	builtin local n='\!' line
+	builtin local __shelld_i='\!'
+	builtin local -a __shelld_line
 	if ((__shelld_v < 502)); then # the prompt's number is not known in hooks
-		__shelld_last && n=${BASH_REMATCH[1]}
+		__shelld_last && __shelld_i=${BASH_REMATCH[1]}
 	else
-		n=${n@P}
+		__shelld_i=${__shelld_i@P}
 	fi
 	# The first line of all does not change it.
-	if [[ $__shelld_k && ($n != "$__shelld_k" || $n == 1) ]] && __shelld_last; then
+	if [[ $__shelld_k && ($__shelld_i != "$__shelld_k" || $__shelld_i == 1) ]] && __shelld_last; then
 		if [[ ! $__shelld_h ]]; then
 			__shelld_escape "${BASH_REMATCH[2]:0:65536}"
-			text=$REPLY
+			__shelld_text=$__shelld_reply
 		elif [[ ${BASH_REMATCH[2]} == "$__shelld_h" ]]; then
 			builtin history -d "${BASH_REMATCH[1]}"
-			n='\!'
-			if ((__shelld_v < 502)); then n=$((BASH_REMATCH[1] - 1)); else n=${n@P}; fi
+			__shelld_i='\!'
+			if ((__shelld_v < 502)); then __shelld_i=$((BASH_REMATCH[1] - 1)); else __shelld_i=${__shelld_i@P}; fi
 		fi
 	fi
-	__shelld_k=$n __shelld_h=''
+	__shelld_k=$__shelld_i __shelld_h=''
 }
 
 # hide keeps lines that end with a space, as ours do, out of history, until unhide. Taken out
@@ -105,54 +113,56 @@ __shelld_typed() {
 # to see. As it cannot be unset so, it is an array without elements then.
 __shelld_hide() {
 	__shelld_free HISTIGNORE || builtin return 0
-	builtin local -n other=HISTIGNORE
-	builtin local was="${HISTIGNORE-}"
+	builtin local -n __shelld_other=HISTIGNORE
+	builtin local __shelld_was="${HISTIGNORE-}"
 	__shelld_l=unset
 	[[ ! ${HISTIGNORE+x} ]] || __shelld_l=set
-	HISTIGNORE="* ${was:+:$was}"
+	HISTIGNORE="* ${__shelld_was:+:$__shelld_was}"
 	if [[ $__shelld_l == set ]]; then
-		builtin printf -v other %s "$was"
+		builtin printf -v __shelld_other %s "$__shelld_was"
 	else
 		builtin declare -ga HISTIGNORE
-		builtin unset -v 'other[0]'
+		builtin unset -v '__shelld_other[0]'
 	fi
 }
 
 # unhide has bash take up the user's value again, which the command may have set.
 __shelld_unhide() {
 	[[ $__shelld_l ]] || builtin return 0
-	builtin local was="${HISTIGNORE-}" has="${HISTIGNORE+x}" attributes=''
+	builtin local __shelld_was="${HISTIGNORE-}" __shelld_has="${HISTIGNORE+x}" __shelld_flags=''
 	if [[ $__shelld_l == unset && ${#HISTIGNORE[@]} -le 1 ]]; then
-		[[ ! $has ]] || attributes=${HISTIGNORE@a}
+		[[ ! $__shelld_has ]] || __shelld_flags=${HISTIGNORE@a}
 		builtin unset -v HISTIGNORE
-		[[ $attributes != *x* ]] || builtin declare -gx HISTIGNORE
+		[[ $__shelld_flags != *x* ]] || builtin declare -gx HISTIGNORE
 	fi
-	[[ ! $has ]] || builtin printf -v HISTIGNORE %s "$was"
+	[[ ! $__shelld_has ]] || builtin printf -v HISTIGNORE %s "$__shelld_was"
 	__shelld_l=''
 }
 
 # last sets BASH_REMATCH to the last line of history, by way of a file: no process is needed.
 __shelld_last() {
 	HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_f" &&
-		IFS='' builtin read -r -d '' line <"$__shelld_f"
-	[[ $line =~ ^\ *([0-9]+)[\ *]\ ?(.*)$'\n'$ ]]
+		builtin mapfile -d '' -n 1 -t __shelld_line <"$__shelld_f"
+	[[ ${__shelld_line-} =~ ^\ *([0-9]+)[\ *]\ ?(.*)$'\n'$ ]]
 }
 
 # The last of PROMPT_COMMAND: what a theme or a command has set anew gets our part again.
 __shelld_prompt() {
-	builtin local - IFS=$' \t\n'
+	builtin local -
 	builtin set +aefuvxCkET
 	__shelld_wrap
-	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell R # the prompt does not
+	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell "R$__shelld_deaf" # the prompt does not
 	builtin return 0
 }
 
 # wrap puts our parts around the user's.
 __shelld_wrap() {
+	__shelld_deaf=';off' # no keys are read then
+	[[ ! -o emacs && ! -o vi ]] || __shelld_deaf=''
 	__shelld_x=$__shelld_m'B;0;'$__shelld_z
 	__shelld_hooks
 	__shelld_p='\[${__shelld_m:+${__shelld_m}e;$?;$PWD$__shelld_z}\]'
-	__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_z}\]'
+	__shelld_q='\[${__shelld_m:+${__shelld_m}R$__shelld_deaf$__shelld_z}\]'
 	__shelld_0='${__shelld_x+${__shelld_x:$((__shelld_g[0]=1,0))}}'
 	if [[ $BASHOPTS != *promptvars* ]]; then
 		# PS1 would have the nonce itself, for all to see where somebody exports it.
@@ -176,36 +186,36 @@ __shelld_wrap() {
 
 # free NAME says whether a variable may be set.
 __shelld_free() {
-	builtin local -n v=$1
-	[[ ${v@a} != *r* ]]
+	builtin local -n __shelld_other=$1
+	[[ ${__shelld_other@a} != *r* ]]
 }
 
 # hooks puts ours around the others of PROMPT_COMMAND.
 __shelld_hooks() {
-	builtin local e
-	builtin local -a others
+	builtin local __shelld_one
+	builtin local -a __shelld_others
 	if ((__shelld_v >= 501)); then
 		if [[ ${PROMPT_COMMAND-} == "$__shelld_e" && ${PROMPT_COMMAND[-1]} == "$__shelld_r" ]]; then
 			if ((${#PROMPT_COMMAND[@]} == 2)); then __shelld_alone=1; else __shelld_alone=''; fi
 			builtin return 0
 		fi
 		__shelld_free PROMPT_COMMAND || builtin return 0
-		for e in ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"}; do
-			e=${e//"$__shelld_e"/:} e=${e//"$__shelld_r"/:}
-			[[ $e == : || ! $e ]] || others+=("$e")
+		for __shelld_one in ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"}; do
+			__shelld_one=${__shelld_one//"$__shelld_e"/:} __shelld_one=${__shelld_one//"$__shelld_r"/:}
+			[[ $__shelld_one == : || ! $__shelld_one ]] || __shelld_others+=("$__shelld_one")
 		done
 		builtin unset -v PROMPT_COMMAND
-		PROMPT_COMMAND=("$__shelld_e" ${others[@]+"${others[@]}"} "$__shelld_r")
-		__shelld_alone=${others[0]-1}
+		PROMPT_COMMAND=("$__shelld_e" ${__shelld_others[@]+"${__shelld_others[@]}"} "$__shelld_r")
+		__shelld_alone=${__shelld_others[0]-1}
 		[[ $__shelld_alone == 1 ]] || __shelld_alone=''
 		builtin return 0
 	fi
-	e=${PROMPT_COMMAND-}
-	[[ $e != "$__shelld_e"$'\n'*$'\n'"$__shelld_r" ]] || builtin return 0
+	__shelld_one=${PROMPT_COMMAND-}
+	[[ $__shelld_one != "$__shelld_e"$'\n'*$'\n'"$__shelld_r" ]] || builtin return 0
 	__shelld_free PROMPT_COMMAND || builtin return 0
-	e=${e//"$__shelld_e"/:} e=${e//"$__shelld_r"/:}
-	PROMPT_COMMAND=$__shelld_e$'\n'$e$'\n'$__shelld_r
-	if [[ $e == *[!:[:space:]\;]* ]]; then __shelld_alone=''; else __shelld_alone=1; fi
+	__shelld_one=${__shelld_one//"$__shelld_e"/:} __shelld_one=${__shelld_one//"$__shelld_r"/:}
+	PROMPT_COMMAND=$__shelld_e$'\n'$__shelld_one$'\n'$__shelld_r
+	if [[ $__shelld_one == *[!:[:space:]\;]* ]]; then __shelld_alone=''; else __shelld_alone=1; fi
 }
 
 __shelld_keep() {
@@ -214,34 +224,44 @@ __shelld_keep() {
 	__shelld_u=$1
 }
 
+# read sets __shelld_line to what is in the FIFO, and __shelld_w to its mode and number. What does not end
+# as it must has come to its end early.
+__shelld_read() {
+	builtin mapfile -d '' -n 2 -t __shelld_line <"$__shelld_d"
+	__shelld_w=${__shelld_line[0]-} __shelld_line=${__shelld_line[1]-}
+	[[ $__shelld_line == $'\x04'*$'\x04' ]] || builtin return 1
+	__shelld_line=${__shelld_line:1:-1}
+}
+
 # The key that has the command in the FIFO run. What follows is another, which accepts the line.
 __shelld_trigger() {
-	builtin local - IFS=$' \t\n' REPLY seen='' __shelld_w
+	builtin local - __shelld_seen='' __shelld_w
+	builtin local -a __shelld_line
 	builtin set +aefuvxCkET
 	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
-	{ builtin read -r -d '' __shelld_w && IFS='' builtin read -r -d '' REPLY; } <"$__shelld_d" || builtin return 0
+	__shelld_read || builtin return 0
 	__shelld_s=${__shelld_w:1} __shelld_g[0]=''
 	__shelld_hooks
-	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && seen=1 # PS0 itself must not be set here: bash has read it
-	if [[ $__shelld_w == n* && $seen && ! ${BASH_ALIASES[${REPLY%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
+	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && __shelld_seen=1 # PS0 itself must not be set here: bash has read it
+	if [[ $__shelld_w == n* && $__shelld_seen && ! ${BASH_ALIASES[${__shelld_line%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
 		# An interrupt that comes while readline takes the line over takes the first character away.
-		__shelld_c=$REPLY READLINE_LINE=" $REPLY"
+		__shelld_c=$__shelld_line READLINE_LINE=" $__shelld_line"
 		__shelld_x=$__shelld_m"B;$__shelld_s;"$__shelld_z
 		__shelld_tell "L;$__shelld_s;0;1"
 	else
-		__shelld_show "$REPLY"
+		__shelld_show "$__shelld_line"
 		# An eval that ends so leaves the parser in the middle of a word: for is none at the next line.
-		[[ $REPLY != *\\ ]] || REPLY+=$'\n\n'
+		[[ $__shelld_line != *\\ ]] || __shelld_line+=$'\n\n'
 		READLINE_LINE=' \builtin eval "$__shelld_c"'
 		# In a loop, an interrupt ends all lines, and not just the one that runs.
 		# But behind a syntax error in an eval bash takes no for: its parser is in the middle of one.
-		[[ $REPLY != *$'\n'* || $1 == *a* || $__shelld_y == 2 ]] ||
+		[[ $__shelld_line != *$'\n'* || $1 == *a* || $__shelld_y == 2 ]] ||
 			READLINE_LINE=' for __shelld_i in 1; do \builtin eval "$__shelld_c"; done'
-		if [[ $seen && $1 != *x* && ! -s $__shelld_f ]]; then
-			__shelld_c=$REPLY
+		if [[ $__shelld_seen && $1 != *x* && ! -s $__shelld_f ]]; then
+			__shelld_c=$__shelld_line
 			__shelld_x=$__shelld_t$'\n'$__shelld_m"B;$__shelld_s;"$__shelld_z
 		else # the trace of eval, what a trap for DEBUG writes, or a prompt elsewhere, is to come before
-			__shelld_c=$'__shelld_began\n'$REPLY
+			__shelld_c=$'__shelld_began\n'$__shelld_line
 			__shelld_x=''
 		fi
 		__shelld_tell "L;$__shelld_s;1;1"
@@ -270,11 +290,12 @@ __shelld_hidden() {
 }
 
 __shelld_hidden_in() {
-	builtin local - IFS=$' \t\n' __shelld_code __shelld_w
+	builtin local - __shelld_w
+	builtin local -a __shelld_line
 	builtin set +aefuvxCkET
-	{ builtin read -r -d '' __shelld_w && IFS='' builtin read -r -d '' __shelld_code; } <"$__shelld_d" || builtin return 0
+	__shelld_read || builtin return 0
 	__shelld_became
-	builtin eval "$__shelld_code" >/dev/null
+	builtin eval "$__shelld_line" >/dev/null
 	__shelld_tell "H;${__shelld_w:1};$?;1"
 }
 
@@ -296,9 +317,9 @@ __shelld_became() {
 __shelld_dump() {
 	builtin local __shelld_i __shelld_j __shelld_l
 	for __shelld_i in _ {a..z} {A..Z}; do
-		builtin eval "__shelld_l=(\${!$__shelld_i@})"
+		builtin eval "__shelld_l=(\"\${!$__shelld_i@}\")"
 		for __shelld_j in "${__shelld_l[@]}"; do
-			[[ $__shelld_j != __shelld_? && $__shelld_j != READLINE_* && ! -R $__shelld_j && ${!__shelld_j+x} ]] || builtin continue
+			[[ $__shelld_j != __shelld_* && $__shelld_j != READLINE_* && ! -R $__shelld_j && ${!__shelld_j+x} ]] || builtin continue
 			builtin eval "__shelld_l=\${$__shelld_j@a}"
 			[[ $__shelld_l == *x* && $__shelld_l != *[aA]* ]] || builtin continue
 			builtin printf '%s=%s\0' "$__shelld_j" "${!__shelld_j}"
@@ -307,14 +328,14 @@ __shelld_dump() {
 }
 
 __shelld_start() {
-	builtin local - keymap
+	builtin local - __shelld_map
 	builtin set +aefuvxCkET
 	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
 	__shelld_z=$'\a'
-	for keymap in emacs vi-insert vi-command; do
-		builtin bind -m "$keymap" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; } 9>&2 2>/dev/null'
-		builtin bind -m "$keymap" '"\e[5379;2~": accept-line'
-		builtin bind -m "$keymap" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
+	for __shelld_map in emacs vi-insert vi-command; do
+		builtin bind -m "$__shelld_map" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; } 9>&2 2>/dev/null'
+		builtin bind -m "$__shelld_map" '"\e[5379;2~": accept-line'
+		builtin bind -m "$__shelld_map" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
 	done
 	__shelld_hooks
 }

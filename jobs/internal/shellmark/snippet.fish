@@ -1,5 +1,7 @@
 # Read by fish after all files of the user's. The hooks are handlers of its events, and one that
-# wraps the prompt, which is wrapped again where a user has set another.
+# wraps the prompt, which is wrapped again where a user has set another. Code that the server has run
+# finds all variables of the user's: what runs it has none but with names of ours. Where IFS is empty or
+# gone, a substitution is split into lines by split0 alone.
 
 set -g __shelld_n @NONCE@ # the nonce
 set -g __shelld_d @COMMANDS@ # what commands are read from
@@ -22,9 +24,9 @@ end
 # $pipestatus stay as they are.
 function __shelld_began --on-variable __shelld_b
     set -q __shelld_o; or return
-    set -l t (string sub -l 4096 -- "$__shelld_c" | string collect)
-    set t (string replace -ar '[\x01-\x08\x0b-\x1f\x7f]' '?' -- "$t" | string collect)
-    builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null
+    set -l __shelld_t (string sub -l 4096 -- "$__shelld_c" | string collect)
+    set __shelld_t (string replace -ar '[\x01-\x08\x0b-\x1f\x7f]' '?' -- "$__shelld_t" | string collect)
+    builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$__shelld_t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null
 end
 
 function __shelld_cancelled --on-event fish_cancel
@@ -71,10 +73,10 @@ function __shelld_preexec --on-event fish_preexec
 end
 
 function __shelld_postexec --on-event fish_postexec
-    set -l s $status
+    set -l __shelld_was $status
     __shelld_trap
     set -e -g __shelld_r
-    __shelld_over $s
+    __shelld_over $__shelld_was
     __shelld_tell $__shelld_a
 end
 
@@ -85,21 +87,22 @@ function __shelld_wrap --on-event fish_prompt
     set -g __shelld_in
     set -e -g __shelld_r
     set -q __shelld_s[1]; and __shelld_over 130 # of whose end an interrupt has kept us
+    __shelld_keys
     __shelld_wrap_title
-    set -l about (builtin functions --details --verbose fish_prompt)
-    test "$about[5]" = 'tells shelld that it is drawn'; and return
+    set -l __shelld_about (builtin functions --details --verbose fish_prompt | string join0 | string split0)
+    test "$__shelld_about[5]" = 'tells shelld that it is drawn'; and return
     set -g __shelld_w $__shelld_w x
-    set -l n (builtin count $__shelld_w)
+    set -l __shelld_k (builtin count $__shelld_w)
     if builtin functions -q fish_prompt
-        builtin functions -c fish_prompt __shelld_prompt_$n
+        builtin functions -c fish_prompt __shelld_prompt_$__shelld_k
     else # fish draws one of its own, and calls nobody
-        function __shelld_prompt_$n
+        function __shelld_prompt_$__shelld_k
             builtin echo -n "$USER@$hostname $PWD "'> '
         end
     end
-    function fish_prompt --description 'tells shelld that it is drawn' --inherit-variable n
+    function fish_prompt --description 'tells shelld that it is drawn' --inherit-variable __shelld_k
         set -g __shelld_in $__shelld_in x # which leaves $status as it is
-        __shelld_prompt_$n
+        __shelld_prompt_$__shelld_k
         set -e __shelld_in[-1]
         set -q __shelld_in[1]; or __shelld_ready
     end
@@ -118,33 +121,33 @@ end
 # The title is written when a line is about to run, which is not to be ours, and behind each prompt,
 # which may have been interrupted before it could tell.
 function __shelld_wrap_title
-    set -l about (builtin functions --details --verbose fish_title)
-    test "$about[5]" = 'tells shelld of the prompt'; and return
+    set -l __shelld_about (builtin functions --details --verbose fish_title | string join0 | string split0)
+    test "$__shelld_about[5]" = 'tells shelld of the prompt'; and return
     set -g __shelld_w $__shelld_w x
-    set -l n (builtin count $__shelld_w)
+    set -l __shelld_k (builtin count $__shelld_w)
     if builtin functions -q fish_title
-        builtin functions -c fish_title __shelld_title_$n
+        builtin functions -c fish_title __shelld_title_$__shelld_k
     else # fish writes none, and calls nobody
-        function __shelld_title_$n
+        function __shelld_title_$__shelld_k
         end
     end
-    function fish_title --description 'tells shelld of the prompt' --inherit-variable n
-        set -l s $status
-        set -l about $argv
-        test "$argv[1]" = "$__shelld_line"; and set about "$__shelld_c"
-        __shelld_status $s
-        __shelld_title_$n $about
+    function fish_title --description 'tells shelld of the prompt' --inherit-variable __shelld_k
+        set -l __shelld_was $status
+        set -l __shelld_about $argv
+        test "$argv[1]" = "$__shelld_line"; and set __shelld_about "$__shelld_c"
+        __shelld_status $__shelld_was
+        __shelld_title_$__shelld_k $__shelld_about
         set -q argv[1]; or set -q __shelld_r; or __shelld_ready
     end
 end
 
 function __shelld_trigger
     set -l __shelld_q
-    set -l c
+    set -l __shelld_code
     begin
-        read -z __shelld_q; and read -z c
+        read -z __shelld_q; and read -z __shelld_code
     end <$__shelld_d; or return
-    set -g __shelld_c "$c"
+    set -g __shelld_c (string sub -s 2 -- "$__shelld_code" | string collect -N)
     set -g __shelld_i
     set -g __shelld_s (string sub -s 2 -- $__shelld_q)
     set -g __shelld_o 1
@@ -154,26 +157,28 @@ function __shelld_trigger
 end
 
 function __shelld_hidden
-    set -l s $status
+    set -l __shelld_was $status
     set -l __shelld_q
-    set -l c
+    set -l __shelld_code
     begin
-        read -z __shelld_q; and read -z c
+        read -z __shelld_q; and read -z __shelld_code
     end <$__shelld_d; or return
     if set -q __shelld_o; and not set -q __shelld_i[1]
         builtin commandline -r ''
     end
     __shelld_became
-    eval $c >/dev/null 2>/dev/null
-    set -l ended $status
-    __shelld_tell "H;"(string sub -s 2 -- $__shelld_q)";$ended"
-    return $s
+    set -el argv
+    eval (string sub -s 2 -- "$__shelld_code" | string collect -N) >/dev/null 2>/dev/null
+    set -l __shelld_ended $status
+    __shelld_tell "H;"(string sub -s 2 -- $__shelld_q)";$__shelld_ended"
+    return $__shelld_was
 end
 
+# keys binds ours, again at each prompt, since somebody may have erased all: it takes longer to look.
 function __shelld_keys
-    for mode in default insert visual replace replace_one
-        builtin bind -M $mode \e\[5379\;1~ __shelld_trigger
-        builtin bind -M $mode \e\[5379\;3~ __shelld_hidden
+    for __shelld_mode in default insert visual replace replace_one
+        builtin bind -M $__shelld_mode \e\[5379\;1~ __shelld_trigger
+        builtin bind -M $__shelld_mode \e\[5379\;3~ __shelld_hidden
     end
 end
 

@@ -3,6 +3,10 @@
 # alias or option of the user's is known yet; the first prompt then sets all up.
 #
 # A hook begins with emulate -L zsh, in braces whose trace goes to /dev/null.
+#
+# A name that does not begin with __shelld_ is the user's, a local one too: it may be read-only, which
+# ends a function that assigns it, or be what the server is asked for. So is what zsh sets by
+# itself, such as MATCH, and IFS.
 
 @RESTORE@
 
@@ -16,29 +20,36 @@ builtin typeset -g +x __shelld_a='E;0;0;'                 # what is told of the 
 # tell PAYLOAD writes a mark.
 __shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" 2>/dev/null >/dev/tty }
 
-# escape TEXT sets REPLY to what a field of a mark may be.
+# escape TEXT sets __shelld_reply to what a field of a mark may be.
 __shelld_escape() {
-	REPLY=$1
-	[[ $REPLY == *[[:cntrl:]%\;]* ]] || builtin return 0
-	builtin setopt local_options extended_glob no_multibyte
-	builtin local MATCH
-	builtin local -i MBEGIN MEND
-	REPLY=${REPLY//(#m)[[:cntrl:]%\;]/%${(l:2::0:)$(([##16]#MATCH))}}
+	__shelld_reply=$1
+	[[ $__shelld_reply == *[[:cntrl:]%\;]* ]] || builtin return 0
+	builtin setopt local_options no_multibyte
+	builtin local __shelld_byte __shelld_char
+	__shelld_reply=${${__shelld_reply//\%/%25}//;/%3B}
+	[[ $__shelld_reply == *[[:cntrl:]]* ]] || builtin return 0
+	for __shelld_byte in {0..31} 127; do
+		__shelld_char=${(#)__shelld_byte}
+		__shelld_reply=${__shelld_reply//$__shelld_char/%${(l:2::0:)$(([##16]__shelld_byte))}}
+	done
 }
+
+# free NAME says whether a variable may be set.
+__shelld_free() { [[ ${(Pt)1} != *readonly* ]] }
 
 # precmd: the command has ended. The mark in PROMPT_EOL_MARK has told it before, where zsh prints
 # that; this one is for a user who has it off.
 __shelld_precmd() {
 	{
-		builtin local s="$?" u="$_"
+		builtin local __shelld_status="$?" __shelld_last="$_"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
 		builtin trap '' INT # until the end of this function: what is told here must not be lost
-		builtin local REPLY
-		__shelld_u=$u
+		builtin local __shelld_reply
+		__shelld_u=$__shelld_last
 		__shelld_escape "$PWD"
 		if [[ -n $__shelld_g ]]; then
-			__shelld_a="E;${__shelld_s:-0};$s;$REPLY"
+			__shelld_a="E;${__shelld_s:-0};$__shelld_status;$__shelld_reply"
 		elif [[ -n $__shelld_s ]]; then
 			__shelld_a="D;$__shelld_s"
 		fi
@@ -50,17 +61,20 @@ __shelld_precmd() {
 
 # wrap puts our hooks where they belong, again at each prompt.
 __shelld_wrap() {
-	builtin local e=$'%{\e]633;shelld;'$__shelld_n$';e;%?;%/\a%}' keymap
-	if [[ ${PROMPT_EOL_MARK-} != "$e"* && ${(t)PROMPT_EOL_MARK} != *readonly* ]]; then
-		builtin typeset -g +x PROMPT_EOL_MARK="$e${PROMPT_EOL_MARK-%B%S%#%s%b}"
+	builtin local __shelld_e=$'%{\e]633;shelld;'$__shelld_n$';e;%?;%/\a%}' __shelld_map
+	if [[ ${PROMPT_EOL_MARK-} != "$__shelld_e"* ]] && __shelld_free PROMPT_EOL_MARK; then
+		builtin typeset -g +x PROMPT_EOL_MARK="$__shelld_e${PROMPT_EOL_MARK-%B%S%#%s%b}"
 	fi
-	[[ ${precmd_functions[1]-} == __shelld_precmd ]] ||
+	[[ ${precmd_functions[1]-} == __shelld_precmd ]] || ! __shelld_free precmd_functions ||
 		precmd_functions=(__shelld_precmd ${precmd_functions:#__shelld_precmd})
-	[[ ${preexec_functions[-1]-} == __shelld_preexec ]] ||
+	[[ ${preexec_functions[-1]-} == __shelld_preexec ]] || ! __shelld_free preexec_functions ||
 		preexec_functions=(${preexec_functions:#__shelld_preexec} __shelld_preexec)
-	[[ ${zshaddhistory_functions[1]-} == __shelld_addhistory ]] ||
+	[[ ${zshaddhistory_functions[1]-} == __shelld_addhistory ]] || ! __shelld_free zshaddhistory_functions ||
 		zshaddhistory_functions=(__shelld_addhistory ${zshaddhistory_functions:#__shelld_addhistory})
-	[[ -o zle ]] || builtin return 0
+	if [[ ! -o zle ]]; then # no keys are read then, and no editor tells
+		__shelld_tell 'R;off'
+		builtin return 0
+	fi
 	if [[ ${widgets[zle-line-init]-} != user:__shelld_line_init ]]; then
 		__shelld_i=''
 		if (( ${+widgets[zle-line-init]} )); then
@@ -71,14 +85,14 @@ __shelld_wrap() {
 	fi
 	builtin zle -N __shelld_trigger
 	builtin zle -N __shelld_hidden
-	for keymap in emacs viins vicmd main; do
-		builtin bindkey -M $keymap '\e[5379;1~' __shelld_trigger '\e[5379;3~' __shelld_hidden
+	for __shelld_map in emacs viins vicmd main; do
+		builtin bindkey -M $__shelld_map '\e[5379;1~' __shelld_trigger '\e[5379;3~' __shelld_hidden
 	done
 }
 
 # line-init: the editor reads keys now. A widget that has wrapped ours in its turn may call it again.
 __shelld_line_init() {
-	{ builtin local s="$?" } 2>/dev/null
+	{ builtin local __shelld_status="$?" } 2>/dev/null
 	if [[ -n $__shelld_i && -z $__shelld_w ]]; then
 		__shelld_set_w 1
 		builtin zle __shelld_user_line_init -- "$@"
@@ -90,9 +104,9 @@ __shelld_line_init() {
 		if [[ -z $__shelld_w && $CONTEXT == start ]]; then
 			builtin trap '' INT
 			if [[ -n $__shelld_g ]]; then # somebody has taken away the hook that tells it
-				builtin local REPLY
+				builtin local __shelld_reply
 				__shelld_escape "$PWD"
-				__shelld_a="E;${__shelld_s:-0};$s;$REPLY" __shelld_s='' __shelld_g='' __shelld_o=''
+				__shelld_a="E;${__shelld_s:-0};$__shelld_status;$__shelld_reply" __shelld_s='' __shelld_g='' __shelld_o=''
 			fi
 			__shelld_became
 			__shelld_tell R
@@ -114,22 +128,22 @@ __shelld_set_w() {
 # $? is then what it was before.
 __shelld_preexec() {
 	{ {
-		builtin local x=${options[xtrace]}
+		builtin local __shelld_traced=${options[xtrace]}
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		builtin trap - DEBUG # until the end of this function: it would write into the command's output
-		builtin local REPLY=$__shelld_t
+		builtin local __shelld_reply=$__shelld_t
 		# The last argument is what the command finds in $_.
-		if [[ $__shelld_o == 2 && $x == on ]]; then # the trace of eval is to come before
+		if [[ $__shelld_o == 2 && $__shelld_traced == on ]]; then # the trace of eval is to come before
 			__shelld_c=$'__shelld_began\n'$__shelld_c
 		elif [[ -n $__shelld_o ]]; then
 			__shelld_g=1
-			builtin printf '%s\e]633;shelld;%s;B;%s;\a%.0s' "$REPLY" "$__shelld_n" "$__shelld_s" "$__shelld_u" >/dev/tty
+			builtin printf '%s\e]633;shelld;%s;B;%s;\a%.0s' "$__shelld_reply" "$__shelld_n" "$__shelld_s" "$__shelld_u" >/dev/tty
 		else
-			REPLY=${1:-$2}
-			__shelld_escape "${REPLY[1,65536]}"
+			__shelld_reply=${1:-$2}
+			__shelld_escape "${__shelld_reply[1,65536]}"
 			__shelld_s='' __shelld_g=1
-			builtin printf '\e]633;shelld;%s;B;0;%s\a%.0s' "$__shelld_n" "$REPLY" "$__shelld_u" >/dev/tty
+			builtin printf '\e]633;shelld;%s;B;0;%s\a%.0s' "$__shelld_n" "$__shelld_reply" "$__shelld_u" >/dev/tty
 		fi
 	} always {
 		if (( TRY_BLOCK_INTERRUPT > 0 )); then __shelld_missed; fi
@@ -147,12 +161,12 @@ __shelld_missed() {
 # began tells it from within the line, where preexec has not.
 __shelld_began() {
 	{
-		builtin local s="$?"
+		builtin local __shelld_status="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		__shelld_g=1
 		builtin printf '%s\e]633;shelld;%s;B;%s;\a' "$__shelld_t" "$__shelld_n" "$__shelld_s" >/dev/tty
-		builtin return $s
+		builtin return $__shelld_status
 	} 2>/dev/null
 }
 
@@ -165,23 +179,24 @@ __shelld_addhistory() {
 	} 2>/dev/null
 }
 
-# The key that has the command in the FIFO run.
+# The key that has the command in the FIFO run. read drops blanks at both ends, which stand there
+# between two characters that are none.
 __shelld_trigger() {
 	{
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export extended_glob
-		builtin local c REPLY ask=''
+		builtin local __shelld_code __shelld_how
 		BUFFER='' CURSOR=0
-		{ builtin read -r -d '' REPLY && IFS='' builtin read -r -d '' c } <$__shelld_d || builtin return 0
+		{ builtin read -r -d '' __shelld_how && builtin read -r -d '' __shelld_code } <$__shelld_d || builtin return 0
 		__shelld_wrap
-		__shelld_s=${REPLY[2,-1]} __shelld_g='' __shelld_o=1 __shelld_t=''
-		if [[ $REPLY == n* ]] && __shelld_whole; then
-			BUFFER=$c
+		__shelld_s=${__shelld_how[2,-1]} __shelld_g='' __shelld_o=1 __shelld_t='' __shelld_code=${__shelld_code[2,-2]}
+		if [[ $__shelld_how == n* ]] && __shelld_whole; then
+			BUFFER=$__shelld_code
 			__shelld_tell "L;$__shelld_s;0"
 		else
-			__shelld_o=2 __shelld_c=$c BUFFER=' \builtin eval "$__shelld_c"'
-			(( $#c <= 4096 )) || c=${c[1,4096]}…
-			__shelld_t=${${c//(#m)[[:cntrl:]]/${${(M)MATCH:#[$'\n'$'\t']}:-?}}%$'\n'}$'\n'
+			__shelld_o=2 __shelld_c=$__shelld_code BUFFER=' \builtin eval "$__shelld_c"'
+			(( $#__shelld_code <= 4096 )) || __shelld_code=${__shelld_code[1,4096]}…
+			__shelld_t=${${__shelld_code//([[:cntrl:]]~[$'\n\t'])/?}%$'\n'}$'\n'
 			__shelld_tell "L;$__shelld_s;1"
 		fi
 		CURSOR=$#BUFFER
@@ -189,12 +204,12 @@ __shelld_trigger() {
 	} 2>/dev/null
 }
 
-# whole says whether c is a whole line, and one of which the editor would not ask anything.
+# whole says whether __shelld_code is a whole line, and one of which the editor would not ask anything.
 __shelld_whole() {
 	[[ ! -o correct && ! -o correct_all ]] || builtin return 1
-	builtin local text
-	for text in $c "{ $c"$'\n}'; do # what goes on in the next line is whole to the first alone
-		functions[__shelld_check]=$text
+	builtin local __shelld_text
+	for __shelld_text in $__shelld_code "{ $__shelld_code"$'\n}'; do # what goes on in the next line is whole to the first alone
+		functions[__shelld_check]=$__shelld_text
 		(( ${+functions[__shelld_check]} )) || builtin return 1
 		builtin unfunction __shelld_check
 	done
@@ -203,15 +218,15 @@ __shelld_whole() {
 # The key that has hidden code run.
 __shelld_hidden() {
 	{
-		builtin local s="$?"
+		builtin local __shelld_status="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
-		builtin local __shelld_code __shelld_seq
-		{ builtin read -r -d '' __shelld_seq && IFS='' builtin read -r -d '' __shelld_code } <$__shelld_d || builtin return 0
+		builtin local __shelld_code __shelld_how
+		{ builtin read -r -d '' __shelld_how && builtin read -r -d '' __shelld_code } <$__shelld_d || builtin return 0
 		__shelld_became
-		builtin eval "$__shelld_code" >/dev/null
-		__shelld_tell "H;${__shelld_seq[2,-1]};$?"
-		builtin return $s
+		builtin eval "${__shelld_code[2,-2]}" >/dev/null
+		__shelld_tell "H;${__shelld_how[2,-1]};$?"
+		builtin return $__shelld_status
 	} 2>/dev/null
 }
 
@@ -238,11 +253,10 @@ __shelld_dump() {
 # The first prompt, after all files of the user's.
 __shelld_first() {
 	{
-		builtin local s="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
 		builtin zmodload zsh/parameter zsh/zle
-		precmd_functions=(${precmd_functions:#__shelld_first})
+		__shelld_free precmd_functions && precmd_functions=(${precmd_functions:#__shelld_first})
 		__shelld_wrap
 	} 2>/dev/null
 }

@@ -1,0 +1,34 @@
+package jobs
+
+import "shelld/jobs/internal/shellmark"
+
+// It is the line editor of a shell that takes what Exec and the environment have for it, by a key.
+// Users can turn that off. The shell says so with each prompt, and nothing is handed to it then: it would
+// take the keys for a command.
+
+// editors are how a shell's line editor is turned off, and on again.
+var editors = map[shellmark.Shell]struct{ off, on string }{
+	shellmark.Bash: {"set +o emacs, or set +o vi", "set -o emacs"},
+	shellmark.Zsh:  {"unsetopt zle", "setopt zle"},
+}
+
+// refuseDeaf answers all that waits for a shell that would not hear of it.
+func (j *Job) refuseDeaf() {
+	j.failExecs(j.shellDeaf)
+	j.failTasks(j.shellDeaf)
+}
+
+// unlessDeaf is err, unless there is a better reason by now.
+func (j *Job) unlessDeaf(err *Error) *Error {
+	if j.shell.deaf {
+		return j.shellDeaf()
+	}
+	return err
+}
+
+func (j *Job) shellDeaf() *Error {
+	editor := editors[j.shell.kind]
+	e := errorf(CodeShellIntegrationUnavailable, "the shell of job %d takes no commands: its line editor is off (%s), which takes them; turn it on with job/write, by the line %q, and send this again", j.id, editor.off, editor.on)
+	e.Handle = j.id
+	return e
+}
