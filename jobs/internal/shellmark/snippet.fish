@@ -45,10 +45,11 @@ function __shelld_became
 end
 
 # over STATUS takes it that a line has ended. A command that has not begun does not run any more,
-# whatever becomes of the line that would have it run.
+# whatever becomes of the line that would have it run. One that cannot be parsed, which has status 123,
+# has run as far as it ever will.
 function __shelld_over
     set -g __shelld_c ''
-    if set -q __shelld_s[1]; and not set -q __shelld_i[1]
+    if set -q __shelld_s[1]; and not set -q __shelld_i[1]; and test "$argv[1]" != 123
         set -g __shelld_a "D;$__shelld_s"
     else
         set -q __shelld_s[1]; or set -g __shelld_s 0
