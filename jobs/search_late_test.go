@@ -34,6 +34,10 @@ func TestSearchLateAtAnyPoint(t *testing.T) {
 	forwards, _ := searchable(1<<20, map[Stream]string{Stdout: lateLog(50 << 10), Stderr: lateLog(10 << 10)}, short)
 	// A search backwards is never late in the first block.
 	backwards, _ := searchable(1<<20, short, map[Stream]string{PTY: lateLog(searchBlock + (50 << 10))})
+	step := 1
+	if testing.Short() {
+		step = 4
+	}
 	for _, spec := range []SearchSpec{
 		{Pattern: `foo\d+bar`, Lines: true},
 		{Pattern: `foo[^q]\d*bar`, Flags: "m", Lines: true},
@@ -50,7 +54,7 @@ func TestSearchLateAtAnyPoint(t *testing.T) {
 			if len(want) < 3 {
 				t.Fatalf("%+v: %d matches are too few", spec, len(want))
 			}
-			for n := 1; ; n++ {
+			for n := 1; ; n += step {
 				got, pages := lateAt(t, m, spec, n)
 				if !slices.Equal(got, want) {
 					t.Errorf("%+v, late at question %d: %d matches in %d answers, want %d", spec, n, len(got), pages, len(want))

@@ -61,7 +61,7 @@ func TestReferenceCaptures(t *testing.T) {
 // record returns what a program writes to a terminal of 80 columns and 24 rows.
 func record(t *testing.T, p program) []byte {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second*slowdown)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute*slowdown)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.command[0], p.command[1:]...)
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8", "LESS=", "MANPAGER=less", "LINES=", "COLUMNS=")

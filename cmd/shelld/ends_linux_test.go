@@ -111,7 +111,7 @@ func TestEveryEndOfTheServer(t *testing.T) {
 			}
 			d.awaitGone(t, began, limit)
 			for _, k := range keepers {
-				awaitExit(k.String(), limit)
+				awaitExit(k.String(), watchdog)
 				if now, alive := processOf(k.pid); alive && now.start == k.start {
 					t.Errorf("keeper %v is left", k)
 				}

