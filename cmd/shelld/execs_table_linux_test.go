@@ -32,6 +32,7 @@ type want struct {
 // What is not the same each time.
 const (
 	processes = "numbers of processes"
+	awaited   = "numbers of processes, and whether they have ended before they are waited for: bash says nothing of them then"
 	numbered  = "the number of the line"
 	times     = "times"
 	terminfo  = "what the machine knows of the terminal"

@@ -65,12 +65,12 @@ func TestStandstillCountsForNothing(t *testing.T) {
 	text := []byte("xxxxxxxxxxx ok\n")
 	standing(t, func() {
 		s := &scan{watch: w, scratch: new(scratch)}
-		for range 50 { // 1.5 ms, of which 1 is for nothing
+		for range 10 { // 0.3 ms, of which 0.2 are for nothing
 			if _, err := s.timed(text, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if s.used > searchLimit/2 {
+		if s.used >= searchLimit { // All that one search may be counted for, which a standstill alone was.
 			t.Fatalf("the searches count for %v", s.used)
 		}
 	})
