@@ -1349,7 +1349,8 @@ type InternalErrorData struct {
 // that was interrupted before it began. dropped: it never runs. running: it goes on;
 // await its end with the condition command. interrupted: it had begun, or its shell had
 // it already, and it is interrupted as by job/signal INT; job/commandFinished and
-// job/history tell how it has ended.
+// job/history tell how it has ended. unknown: an interrupt came as its shell was to begin
+// it, and the shell does not tell whether it has run.
 type CommandState string
 
 // The values of CommandState.
@@ -1357,6 +1358,7 @@ const (
 	CommandStateDropped     CommandState = "dropped"
 	CommandStateRunning     CommandState = "running"
 	CommandStateInterrupted CommandState = "interrupted"
+	CommandStateUnknown     CommandState = "unknown"
 )
 
 // CanceledData: The request was withdrawn by $/cancelRequest, or an interrupt that was

@@ -22,6 +22,7 @@ end
 # $pipestatus stay as they are.
 function __shelld_began --on-variable __shelld_b
     set -q __shelld_o; or return
+    set -g __shelld_i 1 # also where the command cannot be parsed
     set -l t (string sub -l 4096 -- "$__shelld_c" | string collect)
     set t (string replace -ar '[\x01-\x08\x0b-\x1f\x7f]' '?' -- "$t" | string collect)
     builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null
