@@ -85,7 +85,6 @@ end
 function __shelld_wrap --on-event fish_prompt
     set -g __shelld_in
     set -e -g __shelld_r
-    set -q __shelld_s[1]; and __shelld_over 130 # of whose end an interrupt has kept us
     __shelld_wrap_title
     set -l about (builtin functions --details --verbose fish_prompt)
     test "$about[5]" = 'tells shelld that it is drawn'; and return
@@ -99,10 +98,11 @@ function __shelld_wrap --on-event fish_prompt
         end
     end
     function fish_prompt --description 'tells shelld that it is drawn' --inherit-variable n
+        set -l __shelld_was $status
         set -g __shelld_in $__shelld_in x # which leaves $status as it is
         __shelld_prompt_$n
         set -e __shelld_in[-1]
-        set -q __shelld_in[1]; or __shelld_ready
+        set -q __shelld_in[1]; or __shelld_ready $__shelld_was
     end
 end
 
@@ -110,7 +110,10 @@ function __shelld_status
     return $argv[1]
 end
 
+# An interrupt may have kept the handlers from the end of a command, and from this prompt; a command that
+# draws prompts goes on. STATUS is what the prompt has found.
 function __shelld_ready
+    set -q __shelld_s[1]; and test (builtin status current-command) = fish; and __shelld_over $argv[1]
     __shelld_tell $__shelld_a
     __shelld_tell R; and set -g __shelld_r 1
     builtin functions -e __shelld_interrupted
@@ -135,7 +138,9 @@ function __shelld_wrap_title
         test "$argv[1]" = "$__shelld_line"; and set about "$__shelld_c"
         __shelld_status $s
         __shelld_title_$n $about
-        set -q argv[1]; or set -q __shelld_r; or __shelld_ready
+        if not set -q argv[1]
+            set -q __shelld_s[1]; or not set -q __shelld_r; and __shelld_ready $s
+        end
     end
 end
 
