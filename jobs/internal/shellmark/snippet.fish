@@ -5,7 +5,9 @@ set -g __shelld_n @NONCE@ # the nonce
 set -g __shelld_d @COMMANDS@ # what commands are read from
 set -g __shelld_c ''      # the command
 set -g __shelld_b ''      # set when the command is about to run
-set -g __shelld_e 'set -g __shelld_i 1'\n # it has begun; without this line, eval has status 0 where a redirection fails
+set -g __shelld_e 'set -g __shelld_i 2'\n # without this line, eval has status 0 where a redirection fails
+set -g __shelld_i         # 1: it was told that it begins, 2: it has
+set -g __shelld_y 0       # the status before it
 set -g __shelld_line ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"'
 set -g __shelld_w         # as many as prompts were wrapped
 set -g __shelld_in        # as many as wrapped prompts are being drawn
@@ -22,7 +24,7 @@ end
 # $pipestatus stay as they are.
 function __shelld_began --on-variable __shelld_b
     set -q __shelld_o; or return
-    set -g __shelld_i 1 # also where the command cannot be parsed
+    set -g __shelld_i 1
     set -l t (string sub -l 4096 -- "$__shelld_c" | string collect)
     set t (string replace -ar '[\x01-\x08\x0b-\x1f\x7f]' '?' -- "$t" | string collect)
     builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null
@@ -44,9 +46,13 @@ function __shelld_became
 end
 
 # over STATUS takes it that a line has ended. A command that has not begun does not run any more,
-# whatever becomes of the line that would have it run.
+# whatever becomes of the line that would have it run. One that was told to begin and did not was interrupted,
+# or cannot be parsed, which has a status of its own: an interrupt leaves that of the command before.
 function __shelld_over
     set -g __shelld_c ''
+    if test "$__shelld_i" = 1 -a "$argv[1]" = "$__shelld_y" -a "$argv[1]" != 123
+        set argv 130
+    end
     if set -q __shelld_s[1]; and not set -q __shelld_i[1]
         set -g __shelld_a "D;$__shelld_s"
     else
@@ -145,6 +151,7 @@ function __shelld_wrap_title
 end
 
 function __shelld_trigger
+    set -g __shelld_y $status
     set -l __shelld_q
     set -l c
     begin
