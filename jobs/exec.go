@@ -40,6 +40,7 @@ type execReq struct {
 	seq      int64            // the shell has it under this number; 0: it has not
 	handedAt time.Time        // since when
 	doubts   int              // how often the shell was asked about it in vain
+	tries    int              // how often it was handed in vain
 	stopped  bool             // it was interrupted
 	answered bool
 	unwanted bool // it was cancelled when the shell had it already

@@ -78,6 +78,7 @@ type shellWatch struct {
 	striking  int       // interrupts of the server's own that are being sent
 	handedBy  int       // the first look for input that counts after the trigger
 	doubt     int64     // the seq of the command that it is asked about; doubtRuns, or 0: it is not
+	doubtAt   time.Time // when there was one last
 	lost      *execReq  // of which it was told that it may have run
 	askedAt   time.Time // when it was asked whether a command still runs
 	more      bool      // it reads the rest of a line

@@ -13,8 +13,12 @@ import "time"
 const doubtRuns = -1
 
 // mostDoubts bounds how often the shell is asked about one command, where interrupts take the question
-// away.
-const mostDoubts = 3
+// away: bash may see one that came as it drew its prompt only when the next key comes. mostTries bounds how
+// often it is handed a command.
+const (
+	mostDoubts = 3
+	mostTries  = 5
+)
 
 // doubtRunning asks whether what runs does so. It is the shell's line editor that reads, at a prompt or
 // for a command of the shell's own such as vared, and takes the key in either case.
@@ -44,7 +48,7 @@ func (j *Job) doubtEnds() {
 func (j *Job) doubtStays(read bool) {
 	s := j.shell
 	r := s.handed(s.doubt)
-	if r != nil && !read && r.doubts < mostDoubts && s.struckAt.After(s.handedAt.Add(-interruptTime)) {
+	if r != nil && !read && r.doubts < mostDoubts {
 		r.doubts++ // It is asked once more.
 		return
 	}

@@ -129,6 +129,8 @@ func (j *Job) shellRan(seq int64, exit int) {
 	case seq != s.seq: // It was given up.
 	case s.phase == shellAsked:
 		j.doubtEnds()
+	case s.owed == shellAsked: // What was in doubt runs.
+		s.owed, s.doubt = shellBeginning, 0
 	case s.phase == shellHidden:
 		s.phase = shellReady
 		if len(s.tasks) > 0 { // else nobody waits since the shell is gone

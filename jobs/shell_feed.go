@@ -273,7 +273,7 @@ func (j *Job) judgeHanded(read bool) {
 		j.popTask().answer(0, j.unlessDeaf(j.notAsked(takesNothing)))
 	case was == shellHidden || len(s.queue) == 0: // It is asked once more, where it was not given up.
 	case read:
-		s.doubt = s.queue[0].seq
+		s.doubt, s.doubtAt = s.queue[0].seq, time.Now()
 	default:
 		j.notBegun(s.queue[0])
 	}
@@ -300,17 +300,18 @@ func (s *shellWatch) strike() {
 // struckSince says whether an interrupt was sent behind what was handed to the shell at a time.
 func (s *shellWatch) struckSince(handed time.Time) bool { return s.struckAt.After(handed) }
 
-// struckBefore says whether one was sent shortly before that, for something else: it may have come
-// to the shell only then.
+// struckBefore says whether one was sent shortly before that, for something else, or was seen to be late
+// (doubtAt): it may have come to the shell only then.
 func (s *shellWatch) struckBefore(handed time.Time) bool {
-	return !s.struckSince(handed) && s.struckAt.After(handed.Add(-interruptTime))
+	return !s.struckSince(handed) && latest(s.struckAt, s.doubtAt).After(handed.Add(-interruptTime))
 }
 
 // notBegun goes on with the command that was handed to the shell where it is certain that it has not run,
 // and does not: it is handed once more where an interrupt has hit it that was for something else.
 func (j *Job) notBegun(r *execReq) {
 	s := j.shell
-	again, struck := s.struckBefore(r.handedAt), s.struckSince(r.handedAt)
+	r.tries++
+	again, struck := s.struckBefore(r.handedAt) && r.tries < mostTries, s.struckSince(r.handedAt)
 	r.seq = 0
 	switch {
 	case r.unwanted:

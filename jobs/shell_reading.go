@@ -19,10 +19,11 @@ func (s *shellWatch) needsReading() bool {
 }
 
 // missesEnd says whether the end of what runs may have been told, and taken away by an interrupt, so
-// that somebody waits for it who would do so for ever.
+// that somebody waits for it who would do so for ever. The interrupt may have been sent before the command was
+// known to run.
 func (j *Job) missesEnd() bool {
 	s := j.shell
-	if s == nil || s.phase != shellRunning || !s.struckAt.After(s.current.StartedAt) || s.askedAt.After(s.struckAt) {
+	if s == nil || s.phase != shellRunning || s.askedAt.After(s.struckAt) || !s.struckAt.After(s.current.StartedAt.Add(-interruptTime)) {
 		return false
 	}
 	waits := func(w *wait) bool {

@@ -51,12 +51,12 @@ var nastyOptions = []nasty{
 	{name: "without it", command: "set +o pipefail; sh -c 'exit 3' | true", not: notFish("pipefail")},
 	{name: "set -x", command: "set -x", in: map[string]want{"fish": {as: "set -g fish_trace 1"}}},
 	{name: "what is traced", command: "echo traced", want: want{out: "+ echo traced\ntraced\n"}, in: map[string]want{
-		"zsh": {like: `\+zsh:\d+> echo traced\ntraced\n`, vary: numbered}, "fish": {out: `> eval set\ -g\ __shelld_i\ 1\necho\ traced\n` + "\n-> set -g __shelld_i 1\n-> echo traced\ntraced\n"}}},
+		"zsh": {like: `\+zsh:\d+> echo traced\ntraced\n`, vary: numbered}, "fish": {out: `> eval set\ -g\ __shelld_i\ 2\necho\ traced\n` + "\n-> set -g __shelld_i 2\n-> echo traced\ntraced\n"}}},
 	{name: "lines that are traced", command: "echo a\n(echo b)", want: want{out: "++ echo a\na\n++ echo b\nb\n"}, in: map[string]want{
 		"zsh":  {out: "+(eval):2> echo a\na\n+(eval):3> echo b\nb\n"},
-		"fish": {as: "echo a\nbegin; echo b; end", out: `> eval set\ -g\ __shelld_i\ 1\necho\ a\nbegin\;\ echo\ b\;\ end\n` + "\n-> set -g __shelld_i 1\n-> echo a\na\n-> begin\n--> echo b\nb\n-> end begin\n"}}},
+		"fish": {as: "echo a\nbegin; echo b; end", out: `> eval set\ -g\ __shelld_i\ 2\necho\ a\nbegin\;\ echo\ b\;\ end\n` + "\n-> set -g __shelld_i 2\n-> echo a\na\n-> begin\n--> echo b\nb\n-> end begin\n"}}},
 	{name: "set +x", command: "set +x", want: want{out: "+ set +x\n"}, in: map[string]want{
-		"zsh": {like: `\+zsh:\d+> set \+x\n`, vary: numbered}, "fish": {as: "set -e fish_trace", out: `> eval set\ -g\ __shelld_i\ 1\nset\ -e\ fish_trace\n` + "\n-> set -g __shelld_i 1\n-> set -e fish_trace\n"}}},
+		"zsh": {like: `\+zsh:\d+> set \+x\n`, vary: numbered}, "fish": {as: "set -e fish_trace", out: `> eval set\ -g\ __shelld_i\ 2\nset\ -e\ fish_trace\n` + "\n-> set -g __shelld_i 2\n-> set -e fish_trace\n"}}},
 	{name: "nothing is traced any more", command: "echo quiet", want: want{out: "quiet\n"}},
 	{name: "set -v", command: "set -v", want: want{out: "{ __shelld_ended; } >/dev/null 2>&1\n"}, in: map[string]want{"zsh": {}}, not: notFish("set -v")},
 	{name: "set +v", command: "set +v", not: notFish("set -v")},

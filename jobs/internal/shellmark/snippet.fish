@@ -7,7 +7,9 @@ set -g __shelld_n @NONCE@ # the nonce
 set -g __shelld_d @COMMANDS@ # what commands are read from
 set -g __shelld_c ''      # the command
 set -g __shelld_b ''      # set when the command is about to run
-set -g __shelld_e 'set -g __shelld_i 1'\n # it has begun; without this line, eval has status 0 where a redirection fails
+set -g __shelld_e 'set -g __shelld_i 2'\n # without this line, eval has status 0 where a redirection fails
+set -g __shelld_i         # 1: it was told that it begins, 2: it has
+set -g __shelld_y 0       # the status before it
 set -g __shelld_line ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"'
 set -g __shelld_w         # as many as prompts were wrapped
 set -g __shelld_in        # as many as wrapped prompts are being drawn
@@ -24,6 +26,7 @@ end
 # $pipestatus stay as they are.
 function __shelld_began --on-variable __shelld_b
     set -q __shelld_o; or return
+    set -g __shelld_i 1
     set -l __shelld_t (string sub -l 4096 -- "$__shelld_c" | string collect)
     set __shelld_t (string replace -ar '[\x01-\x08\x0b-\x1f\x7f]' '?' -- "$__shelld_t" | string collect)
     builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$__shelld_t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null
@@ -45,11 +48,14 @@ function __shelld_became
 end
 
 # over STATUS takes it that a line has ended. A command that has not begun does not run any more,
-# whatever becomes of the line that would have it run. One that cannot be parsed, which has status 123,
-# has run as far as it ever will.
+# whatever becomes of the line that would have it run. One that was told to begin and did not was interrupted,
+# or cannot be parsed, which has a status of its own: an interrupt leaves that of the command before.
 function __shelld_over
     set -g __shelld_c ''
-    if set -q __shelld_s[1]; and not set -q __shelld_i[1]; and test "$argv[1]" != 123
+    if test "$__shelld_i" = 1 -a "$argv[1]" = "$__shelld_y" -a "$argv[1]" != 123
+        set argv 130
+    end
+    if set -q __shelld_s[1]; and not set -q __shelld_i[1]
         set -g __shelld_a "D;$__shelld_s"
     else
         set -q __shelld_s[1]; or set -g __shelld_s 0
@@ -87,7 +93,6 @@ end
 function __shelld_wrap --on-event fish_prompt
     set -g __shelld_in
     set -e -g __shelld_r
-    set -q __shelld_s[1]; and __shelld_over 130 # of whose end an interrupt has kept us
     __shelld_keys
     __shelld_wrap_title
     set -l __shelld_about (builtin functions --details --verbose fish_prompt | string join0 | string split0)
@@ -102,10 +107,11 @@ function __shelld_wrap --on-event fish_prompt
         end
     end
     function fish_prompt --description 'tells shelld that it is drawn' --inherit-variable __shelld_k
+        set -l __shelld_was $status
         set -g __shelld_in $__shelld_in x # which leaves $status as it is
         __shelld_prompt_$__shelld_k
         set -e __shelld_in[-1]
-        set -q __shelld_in[1]; or __shelld_ready
+        set -q __shelld_in[1]; or __shelld_ready $__shelld_was
     end
 end
 
@@ -113,7 +119,10 @@ function __shelld_status
     return $argv[1]
 end
 
+# An interrupt may have kept the handlers from the end of a command, and from this prompt; a command that
+# draws prompts goes on. STATUS is what the prompt has found.
 function __shelld_ready
+    set -q __shelld_s[1]; and test (builtin status current-command) = fish; and __shelld_over $argv[1]
     __shelld_tell $__shelld_a
     __shelld_tell R; and set -g __shelld_r 1
     builtin functions -e __shelld_interrupted
@@ -138,11 +147,14 @@ function __shelld_wrap_title
         test "$argv[1]" = "$__shelld_line"; and set __shelld_about "$__shelld_c"
         __shelld_status $__shelld_was
         __shelld_title_$__shelld_k $__shelld_about
-        set -q argv[1]; or set -q __shelld_r; or __shelld_ready
+        if not set -q argv[1]
+            set -q __shelld_s[1]; or not set -q __shelld_r; and __shelld_ready $__shelld_was
+        end
     end
 end
 
 function __shelld_trigger
+    set -g __shelld_y $status
     set -l __shelld_q
     set -l __shelld_code
     begin

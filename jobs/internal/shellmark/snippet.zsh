@@ -53,7 +53,7 @@ __shelld_precmd() {
 		elif [[ -n $__shelld_s ]]; then
 			__shelld_a="D;$__shelld_s"
 		fi
-		__shelld_s='' __shelld_g='' __shelld_o=''
+		__shelld_s='' __shelld_g='' __shelld_o='' __shelld_w=''
 		__shelld_tell "$__shelld_a"
 		__shelld_wrap
 	} 2>/dev/null
@@ -94,9 +94,12 @@ __shelld_wrap() {
 __shelld_line_init() {
 	{ builtin local __shelld_status="$?" } 2>/dev/null
 	if [[ -n $__shelld_i && -z $__shelld_w ]]; then
-		__shelld_set_w 1
-		builtin zle __shelld_user_line_init -- "$@"
-		__shelld_set_w ''
+		{
+			__shelld_set_w 1
+			builtin zle __shelld_user_line_init -- "$@"
+		} always { # an interrupt ends it, too
+			__shelld_set_w ''
+		}
 	fi
 	{
 		builtin emulate -L zsh
