@@ -116,7 +116,7 @@ func (s *fakeShell) takes(want string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if got := strings.TrimSuffix(head, "\x00") + " " + strings.TrimSuffix(text, "\x00"); got != want {
+	if got := strings.TrimSuffix(head, "\x00") + " " + strings.Trim(text, "\x04\x00"); got != want {
 		s.t.Fatalf("it was handed %q, want %q", got, want)
 	}
 }
@@ -313,7 +313,7 @@ func TestExecNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		seq := strings.Trim(head, "n\x00")
-		if text, _ := s.feed.ReadString(0); text != "echo two\x00" {
+		if text, _ := s.feed.ReadString(0); text != "\x04echo two\x04\x00" {
 			t.Fatalf("%q", text)
 		}
 		s.tells("L;"+seq+";0", "B;"+seq, "E;"+seq+";0;/", "R")
