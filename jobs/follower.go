@@ -30,7 +30,8 @@ type follower struct {
 	quit  chan struct{} // closed by the job's loop
 	done  chan struct{} // closed when run returns
 
-	hurry atomic.Pointer[token] // the sync that the job's loop waits for no longer
+	hurry   atomic.Pointer[token] // the sync that the job's loop waits for no longer
+	pressed atomic.Bool           // and somebody waits for the job's end
 
 	busy turnLock // held by whoever works, and by run when it has ended
 
@@ -189,7 +190,7 @@ func (f *follower) setFor(m followAdd) *match.Set {
 		}
 	}
 	s := &followSet{st: m.st, set: match.NewSet(m.from), typed: m.typed}
-	s.set.Most, s.set.Stop = batchMatches, f.stops
+	s.set.Most, s.set.Stop, s.set.Struck = batchMatches, f.stops, f.struck
 	if m.typed != nil {
 		s.echo = newEchoFinder(m.typed, m.st.spool)
 	}

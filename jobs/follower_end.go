@@ -28,8 +28,23 @@ const (
 
 // A haste is when the follower has heard that it is waited for no longer.
 type haste struct {
-	tok  *token
-	from time.Time
+	tok    *token
+	from   time.Time
+	struck int // how often it has begun anew
+}
+
+// mostStruck bounds how often a haste begins anew: two patterns that are removed for their time
+// limit, of up to 2 s of a processor each.
+const mostStruck = 4
+
+// struck has what is waited for begin anew after a search that ran out of time: the others have a
+// look at what is there, for a pattern that explodes harms itself alone. Who kills the job or ends
+// the server is not made to wait for that.
+func (f *follower) struck() {
+	if f.haste.tok != nil && f.haste.struck < mostStruck && !f.pressed.Load() {
+		f.haste.from = time.Now()
+		f.haste.struck++
+	}
 }
 
 // hurried says whether what has not been matched is to be given up.
@@ -39,7 +54,7 @@ func (f *follower) hurried() bool {
 		return false
 	}
 	if f.haste.tok != t {
-		f.haste = haste{t, time.Now()}
+		f.haste = haste{tok: t, from: time.Now()}
 	}
 	return time.Since(f.haste.from) >= lastLook
 }
@@ -100,6 +115,8 @@ func (j *Job) settleUntil() time.Time {
 func (j *Job) reviewSettle(now time.Time) {
 	if until := j.catchUpUntil(); !until.IsZero() && !now.Before(until) {
 		j.log.Warn("patterns cannot keep up with the output of an ended job", "job", j.id)
-		j.follower.Load().hurry.Store(j.settling)
+		f := j.follower.Load()
+		f.pressed.Store(j.closing || len(j.kills) > 0)
+		f.hurry.Store(j.settling)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"shelld/jobs/internal/match"
 )
 
 // A stuckSink takes no match until it is let go on.
@@ -176,4 +178,46 @@ func TestCloseDoesNotWaitForPatterns(t *testing.T) {
 	f := startFake(t, &recorder{})
 	floodMatched(t, f)
 	f.finish() // the job lives, and its patterns are far from the end
+}
+
+// While the end of a job is waited for no longer, a pattern that explodes takes its own time, not
+// that of those behind it. Who kills the job is not made to wait for that, nor is anybody without end.
+func TestExplodingPatternsHarmNoOther(t *testing.T) {
+	defer match.StopClock()
+	const bomb = "^(([a-z])+.)+[A-Z]([a-z])+$"
+	for _, c := range []struct {
+		name     string
+		patterns []string
+		pressed  bool
+		seen     bool
+	}{
+		{"two of them", []string{bomb, bomb, "end"}, false, true},
+		{"as many as have time", []string{bomb, bomb, bomb, bomb, "end"}, false, true},
+		{"too many", []string{bomb, bomb, bomb, bomb, bomb, bomb, "end"}, false, false},
+		{"where somebody kills the job", []string{bomb, bomb, "end"}, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &follower{quit: make(chan struct{})}
+			set := f.setFor(followAdd{st: &stream{}})
+			for i, src := range c.patterns {
+				p, err := match.Compile(src, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				set.Add(i+1, p, match.Options{})
+			}
+			f.hurry.Store(&token{})
+			f.pressed.Store(c.pressed)
+			if f.hurried() {
+				t.Fatal("hurried at once")
+			}
+			took := false // each search of these takes as long as is waited for at the end
+			struck := set.Struck
+			set.Struck = func() { f.haste.from = f.haste.from.Add(-lastLook); took = true; struck() }
+			_, hits := set.Step([]byte(strings.Repeat("a", 92) + " end\n"))
+			if seen := len(hits) == 1 && hits[0].ID == len(c.patterns); seen != c.seen || !took {
+				t.Errorf("the pattern behind them was asked: %v, want %v; one of them exploded: %v", seen, c.seen, took)
+			}
+		})
+	}
 }

@@ -61,6 +61,9 @@ type Set struct {
 	// Stop, where it is not nil and says so, has patterns not be asked any more in a
 	// Step. What they have not seen (Unseen) is to be given up with Skip.
 	Stop func() bool
+	// Struck, where it is not nil, is told of each search that ran out of time, before Stop
+	// is asked again: the time is gone for the patterns that come after it.
+	Struck func()
 
 	stopped bool
 	unseen  int64 // where stopped: the first byte that a pattern has not seen
@@ -194,6 +197,9 @@ func (s *Set) scan(hits []Hit, final bool) []Hit {
 			}
 			run := scan{watch: w, machine: &s.machine, scratch: &s.scratch, final: final, most: s.Most}
 			err := run.run()
+			if run.struck && s.Struck != nil {
+				s.Struck()
+			}
 			hits = append(hits, run.hits()...)
 			if err != nil {
 				hits = append(hits, Hit{ID: w.id, Removed: err})

@@ -81,6 +81,7 @@ type scan struct {
 	used    time.Duration // by searches
 	began   time.Duration // processTime when used began to count; 0 before the first search
 	careful bool          // one took long: what is used is the processor's time
+	struck  bool          // one ran out of time
 	found   []Hit
 	line    lineCache
 	places  []place // find's
@@ -166,7 +167,7 @@ func (s *scan) strike(err error) error {
 	if err != errTimeout {
 		return err
 	}
-	s.leaning = true
+	s.leaning, s.struck = true, true
 	if s.strikes++; s.strikes < 2 {
 		return nil
 	}
