@@ -4,6 +4,7 @@ package direct
 
 import (
 	"errors"
+	"maps"
 	"strings"
 	"syscall"
 
@@ -72,17 +73,34 @@ func (j *Job) signalGroup(group int, sig syscall.Signal) syscall.Errno {
 	return errnoOf(j.sys.kill(-group, sig))
 }
 
-// signalTree signals everything there is.
+// mostListings is as the keeper's.
+const mostListings = 64
+
+// signalTree signals everything there is. With KILL and STOP, which nobody handles, it looks until
+// two looks are the same, for one that is being forked in one is in a later one; with any other signal
+// who is new may have been started to handle it.
 func (j *Job) signalTree(sig syscall.Signal) syscall.Errno {
-	j.look()
 	result := syscall.ESRCH
-	for _, p := range j.living {
-		switch errno := errnoOf(j.send(p, sig)); {
-		case errno == 0:
-			result = 0
-		case result == syscall.ESRCH:
-			result = errno
+	var last map[int]uint64
+	for range mostListings {
+		j.look()
+		living := make(map[int]uint64) // start times by pid
+		for _, p := range j.living {
+			living[p.pid] = p.start
+			if start, met := last[p.pid]; met && start == p.start {
+				continue
+			}
+			switch errno := errnoOf(j.send(p, sig)); {
+			case errno == 0:
+				result = 0
+			case result == syscall.ESRCH:
+				result = errno
+			}
 		}
+		if sig != syscall.SIGKILL && sig != syscall.SIGSTOP || last != nil && maps.Equal(living, last) {
+			break
+		}
+		last = living
 	}
 	return result
 }

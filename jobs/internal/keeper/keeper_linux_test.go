@@ -325,6 +325,25 @@ func TestStopAndContinue(t *testing.T) {
 	finish(t, k)
 }
 
+// Who is being forked while the tree is signalled is ended as well, and nobody is left to hold the
+// output open.
+func TestKillSignalOfATreeThatForks(t *testing.T) {
+	pool := newPool(t)
+	for range 20 {
+		out, w := pipe(t)
+		cmd := shell("echo ready; i=0; while [ $i -lt 200 ]; do i=$((i+1)); sleep 60 & done; wait")
+		cmd.Stdout = w
+		k := start(t, pool, cmd)
+		_ = w.Close()
+		line(t, out)
+		if err := k.Signal(keeper.Tree, unix.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		expect(t, k, keeper.Exited)
+		finish(t, k)
+	}
+}
+
 func TestSignal(t *testing.T) {
 	pool := newPool(t)
 	out, w := pipe(t)

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"maps"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -34,7 +35,7 @@ func (k *keeper) signal(target Target, sig syscall.Signal) syscall.Errno {
 	case LeaderGroup:
 		return k.signalGroup(k.leader, sig)
 	case Tree:
-		return k.signalEach(sig, func(procStat) bool { return true })
+		return k.signalTree(sig)
 	}
 	return unix.EINVAL
 }
@@ -53,6 +54,38 @@ func (k *keeper) signalGroup(group int, sig syscall.Signal) syscall.Errno {
 		}
 	}
 	return toErrno(unix.Kill(-group, sig))
+}
+
+// mostListings bounds how often a tree is listed for one signal. A tree that forks faster than it is
+// listed is for [Keeper.Kill].
+const mostListings = 64
+
+// signalTree signals every process of the job. One that is being forked is in no list yet, and would
+// outlive a KILL, or run on after a STOP; so with these, which nobody handles, the tree is listed until
+// two lists are the same: where somebody has ended in between, who comes to another parent by that may
+// be in neither. With any other signal who is new may have been started to handle it.
+func (k *keeper) signalTree(sig syscall.Signal) syscall.Errno {
+	everybody := func(procStat) bool { return true }
+	if sig != unix.SIGKILL && sig != unix.SIGSTOP {
+		return k.signalEach(sig, everybody)
+	}
+	result := unix.ESRCH
+	var last map[int]uint64
+	for range mostListings {
+		living := make(map[int]uint64) // start times by pid
+		errno := k.signalEach(sig, func(st procStat) bool {
+			living[st.pid] = st.start
+			return last[st.pid] != st.start
+		})
+		if errno == 0 || result == unix.ESRCH {
+			result = errno
+		}
+		if last != nil && maps.Equal(living, last) {
+			break
+		}
+		last = living
+	}
+	return result
 }
 
 // signalEach signals the wanted ones of the job one by one.
