@@ -37,6 +37,9 @@ var programs = []program{
 // TestReferencePrograms draws what real programs write, and holds the text against
 // what the reference makes of it, again and again on the way.
 func TestReferencePrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine computes: the race detector sees nothing here, and takes ten times as long")
+	}
 	for _, p := range programs {
 		t.Run(filepath.Base(p.command[0]), func(t *testing.T) {
 			if _, err := exec.LookPath(p.command[0]); err != nil {

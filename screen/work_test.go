@@ -92,6 +92,9 @@ func TestWorkSkimmed(t *testing.T) {
 // TestManyClusters shows that characters with marks are bounded, and so is what it takes to
 // find out which of them are still needed.
 func TestManyClusters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine computes: the race detector sees nothing here, and takes ten times as long")
+	}
 	terminal := NewTerminal(512, 512, 1000)
 	var b strings.Builder
 	for i := range 4 * maxClusters {

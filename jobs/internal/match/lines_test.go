@@ -29,7 +29,7 @@ func lineByLine(t *testing.T, p *Pattern, out []byte) []trace {
 // wherever it begins.
 func TestSearchLines(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 4))
-	for range 1500 {
+	for range fewer(1500) {
 		out := longer(r)
 		source, flags := randomPattern(r, 2), randomFlags(r)
 		if !strings.Contains(flags, "m") {

@@ -174,8 +174,8 @@ func placesOf(t *testing.T, r *rand.Rand, q *Query, out []byte) (n int, lines []
 // Where places alone are asked for, no line is left out on which there is a match.
 func TestSearchPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 6))
-	fewer := 0
-	for i := range 2000 {
+	left, most := 0, fewer(2000)
+	for i := range most {
 		out, raw := longer(r), r.IntN(3) == 0
 		for at := range out {
 			if r.IntN(40) == 0 { // line breaks in sequences and out of them
@@ -200,11 +200,11 @@ func TestSearchPlaces(t *testing.T) {
 			t.Fatalf("%v %q raw=%v lines=%v over %q: on lines %v, want %v", q.pattern, q.literal, raw, q.lines, out, got, want)
 		}
 		if some < all {
-			fewer++
+			left++
 		}
 	}
-	if fewer < 100 {
-		t.Errorf("matches were left out %d times alone", fewer)
+	if left < most/20 {
+		t.Errorf("matches were left out %d times alone", left)
 	}
 }
 
