@@ -34,6 +34,7 @@ func (j *Job) openSpool(name Stream) *spool.Spool {
 		Record: func(kept []spool.Range) error { return j.recordOrder(name, kept) },
 		Wraps:  j.recordRing,
 		Failed: j.outputFileFailed,
+		Unread: j.goesPast(name),
 	})
 }
 

@@ -120,7 +120,10 @@ func (s *Spool) copyTo(w io.Writer, kept []Range) (packed []extent, err error) {
 		next = r.To
 		packed = add(packed, extent{r, pos})
 		for off := r.From; off < r.To; {
-			n, at := s.Read(buf[:min(int64(len(buf)), r.To-off)], off)
+			n, at, err := s.TryRead(buf[:min(int64(len(buf)), r.To-off)], off)
+			if err != nil {
+				return nil, fmt.Errorf("offset %d of %s can't be read: %w", off, s.src.path, err)
+			}
 			if n == 0 || at != off {
 				return nil, fmt.Errorf("offset %d of %s can't be read", off, s.src.path)
 			}

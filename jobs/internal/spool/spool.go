@@ -53,6 +53,10 @@ type Options struct {
 	// Failed is called once, by Append, when the file can't be written. From then
 	// on new output is in memory alone; what is in the file stays readable.
 	Failed func(error)
+
+	// Unread is told what stored bytes a Read has gone past since they could not be read,
+	// though they may be there, and why. Any goroutine may call it, and it must not wait.
+	Unread func(Range, error)
 }
 
 // A Spool is the stored output of one stream.
@@ -63,6 +67,7 @@ type Spool struct {
 	onFail func(error)
 	record func(kept []Range) error
 	wraps  func() error // nil: nobody is told
+	unread func(Range, error)
 
 	end atomic.Int64 // published after the bytes below it are readable
 
@@ -106,6 +111,7 @@ func Open(o Options) *Spool {
 		onFail: o.Failed,
 		record: o.Record,
 		wraps:  o.Wraps,
+		unread: o.Unread,
 		create: o.Create,
 		mem:    newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
 		disk:   layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
@@ -242,7 +248,7 @@ func (s *Spool) Read(p []byte, off int64) (n int, at int64) {
 
 // TryRead is Read for those who can tell that what is stored could not be read, for want of
 // descriptors, say, or since the disk has failed: it returns that as an error, and has read nothing.
-// Read steps over what is stored there. A file that somebody has taken away or cut is no error:
+// Read steps over what is stored there, and tells Options.Unread. A file that somebody has taken away or cut is no error:
 // what was in it is dropped.
 func (s *Spool) TryRead(p []byte, off int64) (n int, at int64, err error) {
 	return s.read(p, off, true)
@@ -280,9 +286,10 @@ func (s *Spool) ReadNow(p []byte, off int64) (n int, at int64, ok bool) {
 	return 0, off, false
 }
 
-// readPiece reads from one place: memory, or one extent of the file.
+// readPiece reads from one place: memory, or one extent of the file. What can't be read is tried
+// once more, since some of what is in the way is over at once.
 func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err error) {
-	first := off
+	first, tried := off, int64(-1)
 	const unlocked = 3 // looks, before the appender is held up
 	for look := 0; len(p) > 0; look++ {
 		s.mu.RLock()
@@ -302,13 +309,24 @@ func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err e
 		switch {
 		case ok:
 			return int(run.To - run.From), run.From, nil
+		case isReadError(err) && tried != off:
+			tried = off
 		case try && isReadError(err):
 			return 0, first, err
 		case run != (Range{}):
+			s.past(run, err)
 			off = run.To
 		}
 	}
 	return 0, off, nil
+}
+
+// past tells of what a Read goes past. What somebody has taken away is no news for who has, and
+// nobody can do anything about it.
+func (s *Spool) past(r Range, err error) {
+	if s.unread != nil && isReadError(err) {
+		s.unread(r, err)
+	}
 }
 
 // isReadError says whether what could not be read may still be there.
