@@ -69,6 +69,9 @@ func (j *Job) finishFile(st *stream) error {
 	if err := st.spool.Finish(); err != nil {
 		return err
 	}
+	if st.spool.Err() != nil {
+		return nil // That was told.
+	}
 	if spool.Length(st.spool.Stored()) < spool.Length(st.spool.Kept()) {
 		return &fs.PathError{Op: "store", Path: filepath.Join(j.folder.Path(), files[st.name]), Err: errTotal}
 	}

@@ -31,9 +31,10 @@ func Marker(from, to int64) string { return fmt.Sprintf(marker, to-from, from, t
 func (s *Spool) Finish() error {
 	s.ending.Lock()
 	defer s.ending.Unlock()
+	late := s.settleLate() // Where there is a file, it is written anew with what it lacks.
 	s.create = nil
 	if s.file == nil || s.src.open == nil {
-		return nil
+		return late
 	}
 	info, err := s.file.Stat()
 	if err == nil {
