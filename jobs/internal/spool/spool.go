@@ -79,8 +79,10 @@ type Spool struct {
 	writeAt func(p []byte, pos int64) (int, error)
 
 	markLine []byte // the same: what stands behind the ring; nil: nothing yet
-	late     error  // the same: why the file lacks what is in memory, for now
-	begun    bool   // the same: there is a file, or none will be made
+
+	// The appender's, and Finish's when there is none any more:
+	begun bool  // there is a file, or none will be made
+	late  error // why the file lacks what is in memory, for now (late.go)
 
 	ending sync.Mutex               // held by Finish, Close and Remove, and to make the file; before mu
 	create func() (*os.File, error) // guarded by ending; nil: made, or not to be made any more
@@ -249,8 +251,8 @@ func (s *Spool) Read(p []byte, off int64) (n int, at int64) {
 
 // TryRead is Read for those who can tell that what is stored could not be read, for want of
 // descriptors, say, or since the disk has failed: it returns that as an error, and has read nothing.
-// Read steps over what is stored there, and tells Options.Unread. A file that somebody has taken away or cut is no error:
-// what was in it is dropped.
+// Read steps over what is stored there, and tells Options.Unread. A file that somebody has taken
+// away or cut is no error: what was in it is dropped.
 func (s *Spool) TryRead(p []byte, off int64) (n int, at int64, err error) {
 	return s.read(p, off, true)
 }
