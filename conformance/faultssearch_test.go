@@ -47,10 +47,26 @@ var searchFaults = []fault{
 	}), func(o map[string]any) {
 		o["matches"] = []any{map[string]any{"handle": number("1"), "stream": "stdout", "offset": number("0"), "endOffset": number("1"), "text": "x", "line": "x"}}
 	})},
+	{name: "takes the cursor of another search", word: "job/search", says: "expected an error for .*, got the result", hooks: edit(refusal("invalidParams").where(methodIs("job/search")).where(refusesAt("/cursor/search")), func(v map[string]any) {
+		delete(v, "error")
+		v["result"] = map[string]any{"matches": []any{}, "truncated": false, "searched": map[string]any{"jobs": number("1"), "bytes": number("0")}}
+	})},
 	{name: "answers a cancelled search with what it has", word: "job/search", says: "expected an error for .*, got the result", hooks: edit(refusal("canceled").where(methodIs("job/search")), func(v map[string]any) {
 		delete(v, "error")
 		v["result"] = map[string]any{"matches": []any{}, "truncated": false}
 	})},
+}
+
+// refusesAt picks answers that refuse the member of params at a place.
+func refusesAt(pointer string) which {
+	return func(m *packet) bool {
+		data, _ := m.object("error")["data"].(map[string]any)
+		list, _ := data["errors"].([]any)
+		return slices.ContainsFunc(list, func(e any) bool {
+			o, _ := e.(map[string]any)
+			return o["pointer"] == pointer
+		})
+	}
 }
 
 // found changes the matches of searches that have some.

@@ -305,10 +305,13 @@ func (a *archive) do(e errand) {
 	defer a.steps.Add(1)
 	switch e.what {
 	case errandRecord:
-		if err := e.job.writeInfo(e.info, infoLiving, e.job.placed); err != nil {
-			e.job.outputFileFailed(err)
-		} else {
+		switch err := e.job.writeInfo(e.info, infoLiving, e.job.placed); {
+		case err == nil:
 			a.pay(false)
+		case isResource(err):
+			a.recordLater(e.job)
+		default:
+			e.job.outputFileFailed(err)
 		}
 	case errandPay:
 		a.pay(false)
@@ -326,6 +329,16 @@ func (a *archive) do(e errand) {
 		}
 	case errandClose:
 	}
+}
+
+// recordLater has what is known of a job written down when there may be descriptors again. What was
+// written down meanwhile, by others or in the end, is not replaced by anything older.
+func (a *archive) recordLater(j *Job) {
+	time.AfterFunc(recordTime, func() {
+		if p := j.Published(); p != nil {
+			a.put(errand{what: errandRecord, job: j, info: *p})
+		}
+	})
 }
 
 // drop deletes the files of the job that has waited longest for it.

@@ -34,6 +34,7 @@ func (j *Job) openSpool(name Stream) *spool.Spool {
 		Record: func(kept []spool.Range) error { return j.recordOrder(name, kept) },
 		Wraps:  j.recordRing,
 		Failed: j.outputFileFailed,
+		Unread: j.goesPast(name),
 	})
 }
 
@@ -67,6 +68,9 @@ var errTotal = errors.New("the files of this server hold limits.spoolTotalBytes:
 func (j *Job) finishFile(st *stream) error {
 	if err := st.spool.Finish(); err != nil {
 		return err
+	}
+	if st.spool.Err() != nil {
+		return nil // That was told.
 	}
 	if spool.Length(st.spool.Stored()) < spool.Length(st.spool.Kept()) {
 		return &fs.PathError{Op: "store", Path: filepath.Join(j.folder.Path(), files[st.name]), Err: errTotal}

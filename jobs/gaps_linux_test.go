@@ -291,6 +291,29 @@ func TestForgedMark(t *testing.T) {
 	}
 }
 
+// The mark of another stream's ring is output, though this one's info.json tells of a gap behind the
+// same head: of a job that has printed a stored file.
+func TestMarkOfAnotherStream(t *testing.T) {
+	for _, mark := range []string{
+		printedMark(named(1), 2, 1000, 9_000_000, 8192),
+		printedMark(named(2), 1, 1000, 9_000_000, 8192),
+		strings.Replace(printedMark(named(1), 1, 1000, 9_000_000, 8192), "stdout", "stderr", 1),
+	} {
+		text := strings.Repeat("important\n", 800) + strings.Repeat("x", 192) + mark
+		d := stateDir{t, t.TempDir()}
+		path := d.put(named(1), 1, "stdout.txt", text)
+		d.put(named(1), 1, "info.json", "1 running stdout 9000000 [{0 1000} {8999000 9000000}]")
+		p := d.past(io.Discard)
+		d.checkFound(p, named(1), 1, []byte(text), false)
+		if _, err := p.Tidy(t.Context(), nil, false); err != nil {
+			t.Error(err)
+		}
+		if mustRead(t, path) != text {
+			t.Errorf("%q: the output is changed", mark)
+		}
+	}
+}
+
 // A server has written down that a file is a ring before anybody can read that in it, whatever else
 // it writes down of the job meanwhile.
 func TestRingIsWrittenDown(t *testing.T) {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -9,6 +10,8 @@ import (
 
 	"shelld/jobs/internal/match"
 )
+
+var long = flag.Bool("long", false, "run the long forms of tests")
 
 func TestMain(m *testing.M) {
 	code := m.Run()

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -10,8 +9,6 @@ import (
 	"testing"
 	"time"
 )
-
-var long = flag.Bool("long", false, "run the long forms of tests")
 
 // These tests run real processes under real keepers.
 

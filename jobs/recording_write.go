@@ -98,13 +98,19 @@ func (r *recording) writeOutput(stream int, at time.Duration, to int64) {
 	defer readBuffers.Put(room)
 	buf := (*room)[:pieceBytes]
 	for from := r.read[stream]; from < to && !r.cast.Over(); from = r.read[stream] {
-		n, found := r.streams[stream].spool.Read(buf[:min(int64(len(buf)), to-from)], from)
+		s, what := r.streams[stream].spool, "output, which was dropped before it could be recorded"
+		b := buf[:min(int64(len(buf)), to-from)]
+		n, found, err := s.TryRead(b, from)
+		if err != nil {
+			n, found = s.Read(b, from) // behind it
+			what = "output, which could not be read where it was stored: " + errnoText(err)
+		}
 		if n == 0 {
 			found = to
 		}
 		if found = min(found, to); found > from {
 			r.flushText(stream, at)
-			r.missing(at, found-from, "output, which was dropped before it could be recorded")
+			r.missing(at, found-from, what)
 		}
 		n = int(min(int64(n), to-found))
 		r.add(stream, at, buf[:n])

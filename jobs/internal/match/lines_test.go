@@ -128,3 +128,29 @@ func TestLimited(t *testing.T) {
 		}
 	}
 }
+
+// The first line is where ^ without the flag m matches, be it a long one, and a later long one is not.
+func TestLongLineAtTheStart(t *testing.T) {
+	long := strings.Repeat("a", 100_000)
+	for out, want := range map[string][]int64{long + "b\n" + long: {0}, "b\n" + long: nil} {
+		s := QueryOf(compileUnhurried(t, `^a`, ""), false, false).Begin(0, nil, false, goOn)
+		var got []int64
+		add := func(found []*Match, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range found {
+				got = append(got, m.Start)
+			}
+		}
+		for b := []byte(out); len(b) > 0; {
+			n, found, err := s.Step(b)
+			add(found, err)
+			b = b[n:]
+		}
+		add(s.End())
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%.3q…: matches at %v, want %v", out, got, want)
+		}
+	}
+}

@@ -12,7 +12,8 @@ const Behind = lookback + maxSequence
 // without a gap. It belongs to one caller.
 type Search struct {
 	query *Query
-	next  int64 // raw offset of the next byte
+	began int64 // raw offset of the first byte
+	next  int64 // and of the next
 	stop  func() bool
 
 	stopped bool // stop was true: there is output that no pattern was asked about
@@ -27,7 +28,7 @@ type Search struct {
 // it is kept and up to Behind; with gap, what stood before that is gone. stop is asked now
 // and then; see [Search.Stopped].
 func (q *Query) Begin(at int64, before []byte, gap bool, stop func() bool) *Search {
-	s := &Search{query: q, next: at, stop: stop}
+	s := &Search{query: q, began: at, next: at, stop: stop}
 	if q.literal != nil {
 		s.text = newTextSearch(q)
 		s.text.lead(before)
@@ -85,6 +86,9 @@ func (s *Search) Step(b []byte) (n int, found []*Match, err error) {
 	lf := bytes.LastIndexByte(b[:n], '\n')
 	switch {
 	case lf < 0:
+		if s.lineStart && s.next > s.began && s.query.InLines() {
+			s.set = nil // how far a match is followed counts from where a long line begins, wherever the search has
+		}
 	case s.lineStart:
 		if n = lf + 1; s.query.must != nil && s.query.clean(b[:n]) {
 			found, err = s.lines(b[:n])

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -146,7 +147,13 @@ func TestGoneAfterFinish(t *testing.T) {
 // What may still be there is an error for those who can tell one, and no gap; when it can be read
 // again, it is.
 func TestUnreadable(t *testing.T) {
-	s := newSubject(t, Options{Memory: 10, DiskHead: 200, DiskTail: 50}, 0)
+	var past []Range
+	s := newSubject(t, Options{Memory: 10, DiskHead: 200, DiskTail: 50, Unread: func(r Range, err error) {
+		if !errors.Is(err, syscall.ENOTDIR) {
+			t.Errorf("gone past %v: %v", r, err)
+		}
+		past = append(past, r)
+	}}, 0)
 	s.append(t, 100)
 	if err := s.Finish(); err != nil {
 		t.Fatal(err)
@@ -161,8 +168,11 @@ func TestUnreadable(t *testing.T) {
 	if data, gaps, err := s.TryReadRange(20, 60); len(data) != 0 || !slices.Equal(gaps, []Range{{20, 60}}) || !errors.Is(err, syscall.ENOTDIR) {
 		t.Errorf("%q, gaps %v, %v", data, gaps, err)
 	}
-	if n, at := s.Read(make([]byte, 10), 30); n != 0 || at != 100 {
-		t.Errorf("who cannot tell it has %d bytes at %d", n, at)
+	if past != nil {
+		t.Errorf("%v was refused, and is told as gone past", past)
+	}
+	if n, at := s.Read(make([]byte, 10), 30); n != 0 || at != 100 || !slices.Equal(past, []Range{{30, 100}}) {
+		t.Errorf("who cannot tell it has %d bytes at %d, and has gone past %v", n, at, past)
 	}
 	if err := errors.Join(os.Remove(dir), os.Rename(dir+".moved", dir)); err != nil {
 		t.Fatal(err)
@@ -178,6 +188,32 @@ func TestUnreadable(t *testing.T) {
 	if n, at, err := s.TryRead(make([]byte, 10), 40); n != 0 || at != 100 || err != nil {
 		t.Errorf("of what was cut: %d bytes at %d, %v", n, at, err)
 	}
+	if n, at := s.Read(make([]byte, 10), 40); n != 0 || at != 100 || len(past) != 1 {
+		t.Errorf("of what was cut: %d bytes at %d, gone past %v", n, at, past)
+	}
+}
+
+// A read that fails once and not again is no failure.
+func TestReadAgain(t *testing.T) {
+	s := newSubject(t, Options{Memory: 10, DiskHead: 200, DiskTail: 50, Unread: func(r Range, err error) { t.Errorf("gone past %v: %v", r, err) }}, 0)
+	s.append(t, 100)
+	fails := &failingOnce{ReaderAt: s.file}
+	s.src.open = fails
+	if n, at := s.Read(make([]byte, 10), 30); n != 10 || at != 30 || fails.reads != 2 {
+		t.Errorf("%d bytes at %d, after %d reads", n, at, fails.reads)
+	}
+}
+
+type failingOnce struct {
+	io.ReaderAt
+	reads int
+}
+
+func (f *failingOnce) ReadAt(p []byte, off int64) (int, error) {
+	if f.reads++; f.reads == 1 {
+		return 0, syscall.EIO
+	}
+	return f.ReaderAt.ReadAt(p, off)
 }
 
 // A file that somebody cut is told as a gap, not as silence or zeros.

@@ -31,9 +31,10 @@ func Marker(from, to int64) string { return fmt.Sprintf(marker, to-from, from, t
 func (s *Spool) Finish() error {
 	s.ending.Lock()
 	defer s.ending.Unlock()
+	late := s.settleLate() // Where there is a file, it is written anew with what it lacks.
 	s.create = nil
 	if s.file == nil || s.src.open == nil {
-		return nil
+		return late
 	}
 	info, err := s.file.Stat()
 	if err == nil {
@@ -120,7 +121,10 @@ func (s *Spool) copyTo(w io.Writer, kept []Range) (packed []extent, err error) {
 		next = r.To
 		packed = add(packed, extent{r, pos})
 		for off := r.From; off < r.To; {
-			n, at := s.Read(buf[:min(int64(len(buf)), r.To-off)], off)
+			n, at, err := s.TryRead(buf[:min(int64(len(buf)), r.To-off)], off)
+			if err != nil {
+				return nil, fmt.Errorf("offset %d of %s can't be read: %w", off, s.src.path, err)
+			}
 			if n == 0 || at != off {
 				return nil, fmt.Errorf("offset %d of %s can't be read", off, s.src.path)
 			}

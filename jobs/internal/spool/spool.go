@@ -23,7 +23,7 @@ type Options struct {
 
 	// Create makes such a file, in place of File, when the first byte is stored: a
 	// stream that prints nothing has none. If it can't, that is as if the file
-	// could not be written.
+	// could not be written, and it may be called again.
 	Create func() (*os.File, error)
 
 	// DiskHead and DiskTail are how many of the first and of the newest bytes the
@@ -43,7 +43,8 @@ type Options struct {
 	// Wraps writes down, as [Spool.Placed] tells it then, that the file is about to be
 	// unlike the stream, before it is: whoever finds the file believes no mark in it of
 	// which nothing was written down (see ReadStored). An error ends the storing, and
-	// leaves the file as it is. nil: nobody will. Append calls it, once at most.
+	// leaves the file as it is. nil: nobody will. Append calls it, and not again when it
+	// has returned no error.
 	Wraps func() error
 
 	// Total limits all spools that share it. One that gets no more from it wraps
@@ -51,8 +52,14 @@ type Options struct {
 	Total *Budget
 
 	// Failed is called once, by Append, when the file can't be written. From then
-	// on new output is in memory alone; what is in the file stays readable.
+	// on new output is in memory alone; what is in the file stays readable. Where it
+	// is descriptors or memory that are short, it is tried again first, for as long
+	// as Memory has what the file lacks.
 	Failed func(error)
+
+	// Unread is told what stored bytes a Read has gone past since they could not be read,
+	// though they may be there, and why. Any goroutine may call it, and it must not wait.
+	Unread func(Range, error)
 }
 
 // A Spool is the stored output of one stream.
@@ -63,15 +70,19 @@ type Spool struct {
 	onFail func(error)
 	record func(kept []Range) error
 	wraps  func() error // nil: nobody is told
+	unread func(Range, error)
 
 	end atomic.Int64 // published after the bytes below it are readable
 
 	// Set by the appender, at its first byte, under ending:
 	file    *os.File // nil: memory only
 	writeAt func(p []byte, pos int64) (int, error)
-	begun   bool // the appender's alone
 
 	markLine []byte // the same: what stands behind the ring; nil: nothing yet
+
+	// The appender's, and Finish's when there is none any more:
+	begun bool  // there is a file, or none will be made
+	late  error // why the file lacks what is in memory, for now (late.go)
 
 	ending sync.Mutex               // held by Finish, Close and Remove, and to make the file; before mu
 	create func() (*os.File, error) // guarded by ending; nil: made, or not to be made any more
@@ -106,6 +117,7 @@ func Open(o Options) *Spool {
 		onFail: o.Failed,
 		record: o.Record,
 		wraps:  o.Wraps,
+		unread: o.Unread,
 		create: o.Create,
 		mem:    newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
 		disk:   layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
@@ -124,23 +136,6 @@ func (s *Spool) use(f *os.File) {
 	defer s.mu.Unlock()
 	s.file, s.writeAt = f, f.WriteAt
 	s.src = source{open: f, path: f.Name()}
-}
-
-// begin makes the file, unless the spool was closed before its first byte.
-func (s *Spool) begin() error {
-	s.begun = true
-	s.ending.Lock()
-	defer s.ending.Unlock()
-	if s.create == nil {
-		return nil
-	}
-	f, err := s.create()
-	s.create = nil
-	if err != nil {
-		return err
-	}
-	s.use(f)
-	return nil
 }
 
 // End returns the offset behind the last byte appended.
@@ -170,22 +165,36 @@ func (s *Spool) Append(p []byte) int64 {
 // store writes p to the file and returns the offset behind what is in it, with
 // the error that ends the storing.
 func (s *Spool) store(p []byte, off, end int64) (stored int64, err error) {
-	if !s.begun && len(p) > 0 {
-		if err := s.begin(); err != nil {
-			return 0, err
-		}
-	}
-	if s.file == nil || s.failed != nil || len(p) == 0 { // only we write s.failed
+	if s.failed != nil || len(p) == 0 { // only we write s.failed
 		return s.disk.end, nil
 	}
-	for stored = off; stored < end && err == nil; {
+	if s.isTooLate() {
+		return s.disk.end, s.late
+	}
+	stored, err = s.ready(off)
+	if err == nil && s.file != nil {
+		stored, err = s.storePieces(p, stored, end)
+	}
+	if s.late = nil; isShort(err) {
+		s.late, err = err, nil
+	}
+	return stored, err
+}
+
+// storePieces writes p, which stands before end, behind what is stored.
+func (s *Spool) storePieces(p []byte, stored, end int64) (int64, error) {
+	off := end - int64(len(p))
+	for stored < end {
 		to := end
 		if s.tag != "" {
 			to = min(end, stored+markStep)
 		}
-		stored, err = s.storePiece(p[stored-off:to-off], stored, to)
+		var err error
+		if stored, err = s.storePiece(p[stored-off:to-off], stored, to); err != nil {
+			return stored, err
+		}
 	}
-	return stored, err
+	return stored, nil
 }
 
 func (s *Spool) storePiece(p []byte, off, end int64) (stored int64, err error) {
@@ -242,8 +251,8 @@ func (s *Spool) Read(p []byte, off int64) (n int, at int64) {
 
 // TryRead is Read for those who can tell that what is stored could not be read, for want of
 // descriptors, say, or since the disk has failed: it returns that as an error, and has read nothing.
-// Read steps over what is stored there. A file that somebody has taken away or cut is no error:
-// what was in it is dropped.
+// Read steps over what is stored there, and tells Options.Unread. A file that somebody has taken
+// away or cut is no error: what was in it is dropped.
 func (s *Spool) TryRead(p []byte, off int64) (n int, at int64, err error) {
 	return s.read(p, off, true)
 }
@@ -280,9 +289,10 @@ func (s *Spool) ReadNow(p []byte, off int64) (n int, at int64, ok bool) {
 	return 0, off, false
 }
 
-// readPiece reads from one place: memory, or one extent of the file.
+// readPiece reads from one place: memory, or one extent of the file. What can't be read is tried
+// once more, since some of what is in the way is over at once.
 func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err error) {
-	first := off
+	first, tried := off, int64(-1)
 	const unlocked = 3 // looks, before the appender is held up
 	for look := 0; len(p) > 0; look++ {
 		s.mu.RLock()
@@ -302,13 +312,24 @@ func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err e
 		switch {
 		case ok:
 			return int(run.To - run.From), run.From, nil
+		case isReadError(err) && tried != off:
+			tried = off
 		case try && isReadError(err):
 			return 0, first, err
 		case run != (Range{}):
+			s.past(run, err)
 			off = run.To
 		}
 	}
 	return 0, off, nil
+}
+
+// past tells of what a Read goes past. What somebody has taken away is no news for who has, and
+// nobody can do anything about it.
+func (s *Spool) past(r Range, err error) {
+	if s.unread != nil && isReadError(err) {
+		s.unread(r, err)
+	}
 }
 
 // isReadError says whether what could not be read may still be there.
@@ -398,6 +419,13 @@ func (s *Spool) Pin(off int64) { s.mem.pin.Store(off) }
 
 // Unpin ends that.
 func (s *Spool) Unpin() { s.Pin(noPin) }
+
+// Err returns why the file is written no more, as Failed was told; nil where it is.
+func (s *Spool) Err() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.failed
+}
 
 // A Usage is what a spool holds, in bytes.
 type Usage struct {

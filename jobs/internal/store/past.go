@@ -269,6 +269,7 @@ type PastFolder struct {
 	session *PastSession
 	root    *os.Root
 	name    string
+	looked  func() // tests have something happen between the look at a file and its opening
 }
 
 // Folder opens the folder of a job. Close it.
@@ -328,7 +329,26 @@ func (f *PastFolder) Open(name string) (*os.File, fs.FileInfo, error) {
 	return f.open(name, os.O_RDONLY)
 }
 
+// openTries is how often a file is opened that is another one each time. A living server replaces a
+// file a few times in the whole life of a job: more than two in a row are not its work.
+const openTries = 100
+
+// open opens a file if it is one that we could have written. Another one under its name than the one
+// that was looked at is looked at in its turn: a living server replaces what it has written, and
+// nobody is refused for that.
 func (f *PastFolder) open(name string, flag int) (*os.File, fs.FileInfo, error) {
+	for range openTries {
+		file, info, err := f.openOnce(name, flag)
+		if !errors.Is(err, errReplaced) {
+			return file, info, err
+		}
+	}
+	return nil, nil, &fs.PathError{Op: "open", Path: filepath.Join(f.Path(), name), Err: errRestless}
+}
+
+// openOnce opens what was looked at, or nothing: no link is followed, and errReplaced says that what
+// was opened is something else.
+func (f *PastFolder) openOnce(name string, flag int) (*os.File, fs.FileInfo, error) {
 	before, err := f.root.Lstat(name)
 	if err != nil {
 		return nil, nil, f.absolute(err, name)
@@ -336,13 +356,19 @@ func (f *PastFolder) open(name string, flag int) (*os.File, fs.FileInfo, error) 
 	if !before.Mode().IsRegular() {
 		return nil, nil, &fs.PathError{Op: "open", Path: filepath.Join(f.Path(), name), Err: errNoFile}
 	}
+	if f.looked != nil {
+		f.looked()
+	}
 	file, err := f.root.OpenFile(name, flag|notBlocking, 0)
 	if err != nil {
+		if now, gone := f.root.Lstat(name); gone == nil && !os.SameFile(now, before) {
+			err = errReplaced // as by a link that leads out of the folder
+		}
 		return nil, nil, f.absolute(err, name)
 	}
 	info, err := file.Stat()
-	if err == nil && !os.SameFile(info, before) {
-		err = &fs.PathError{Op: "open", Path: filepath.Join(f.Path(), name), Err: errors.New("somebody has replaced it")}
+	if err == nil && (!os.SameFile(info, before) || !info.Mode().IsRegular()) { // another file may have its number
+		err = errReplaced
 	}
 	if err != nil {
 		_ = file.Close() // It was not read.
@@ -354,6 +380,9 @@ func (f *PastFolder) open(name string, flag int) (*os.File, fs.FileInfo, error) 
 var (
 	errNoFile  = errors.New("it is no ordinary file, and is left alone")
 	errTooLong = errors.New("it is too long to be what shelld has written, and is left alone")
+
+	errReplaced = errors.New("somebody has replaced it")
+	errRestless = errors.New("it is another file at each look, which is no server's work, and is left alone; try again when whoever replaces it has ended")
 )
 
 // IsForeign says whether an error of a PastFolder is that what has the name is none of what shelld

@@ -193,6 +193,9 @@ func (f *Folder) open() (*os.Root, error) {
 	}
 	dir, err := f.session.root.OpenRoot(f.name)
 	if err != nil {
+		if !made {
+			_ = f.session.root.Remove(f.name) // It is empty, and would be in the way of the next try.
+		}
 		return nil, f.absolute(err, "")
 	}
 	info, err := dir.Stat(".")

@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// longLines is output of which some lines are longer than a match is followed, with a number here and
+// there; short is where those begin that are not.
+func longLines(r *rand.Rand) (text string, short int64) {
+	var b strings.Builder
+	number := func() { fmt.Fprintf(&b, "<%d>", b.Len()) }
+	for i := range 8 {
+		switch i % 3 {
+		case 0:
+			b.WriteString(strings.Repeat("a", 60<<10+r.IntN(60<<10)))
+			number()
+		case 1:
+			b.WriteString(strings.Repeat("ab ", 20<<10+r.IntN(20<<10)))
+			number()
+			b.WriteString("b")
+		case 2:
+			b.WriteString(strings.Repeat("b", r.IntN(300)))
+		}
+		if i%4 != 0 {
+			b.WriteString("\n")
+		}
+	}
+	b.WriteString("\n")
+	short = int64(b.Len())
+	for range 20 {
+		b.WriteString(strings.Repeat("ab ", r.IntN(2000)))
+		number()
+		b.WriteString("b\n")
+	}
+	return b.String(), short
+}
+
+// Forwards and backwards the same is found, in lines of any length. In however many pages it is told, it
+// is the same in lines that are no longer than a match is followed, and of matches that are short in
+// all; where a longer line is told in other pieces, one of them is told to be limited.
+func TestSearchLongLines(t *testing.T) {
+	text, short := longLines(rand.New(rand.NewPCG(10, 8)))
+	m, _ := searchable(2*len(text), map[Stream]string{Stdout: text})
+	for _, pattern := range []string{`<\d+>`, `[ab ]+$`, `.+`, `^.*b$`, `a.*<`} {
+		spec := SearchSpec{Pattern: pattern, Flags: "m", Lines: true, MaxMatches: 1_000_000, MaxBytes: 1 << 30}
+		all := search(t, m, spec).Matches
+		for _, most := range []int{1_000_000, 1} {
+			for _, spec.Reverse = range []bool{false, true} {
+				spec.MaxMatches = most
+				got, _ := page(t, m, spec)
+				if spec.Reverse {
+					slices.Reverse(got)
+				}
+				name := fmt.Sprintf("%s, backwards %v, pages of %d", pattern, spec.Reverse, most)
+				whole := func(s SearchMatch) bool { return s.Start >= short || pattern == `<\d+>` }
+				if a, b := places(all, whole), places(got, whole); !slices.Equal(a, b) || len(a) < 20 {
+					t.Errorf("%s: %d matches that are not limited, and not %d:\n%v\n%v", name, len(b), len(a), b, a)
+				}
+				if most == 1_000_000 && !slices.Equal(places(all, everywhere), places(got, everywhere)) {
+					t.Errorf("%s: at once it finds\n%v\nand not\n%v", name, places(got, everywhere), places(all, everywhere))
+				}
+				differ(t, name, text, all, got)
+				differ(t, name, text, got, all)
+			}
+		}
+	}
+}
+
+func everywhere(SearchMatch) bool { return true }
+
+// places are where matches are, with whether they are limited.
+func places(all []SearchMatch, which func(SearchMatch) bool) (places []string) {
+	for _, m := range all {
+		if which(m) {
+			places = append(places, fmt.Sprint(m.Start, "-", m.End, " ", m.Limited))
+		}
+	}
+	return places
+}
+
+// differ holds what of some matches is not among others against what is limited on the same line.
+func differ(t *testing.T, name, text string, some, others []SearchMatch) {
+	t.Helper()
+	line := func(off int64) int { return strings.LastIndexByte(text[:off], '\n') }
+	limited := map[int]bool{}
+	for _, m := range slices.Concat(some, others) {
+		limited[line(m.Start)] = limited[line(m.Start)] || m.Limited
+	}
+	for _, m := range some {
+		same := func(o SearchMatch) bool { return o.Start == m.Start && o.End == m.End }
+		if !limited[line(m.Start)] && !slices.ContainsFunc(others, same) {
+			t.Errorf("%s: %d to %d is told in one order alone, and nothing is limited on its line", name, m.Start, m.End)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package jobs
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// withoutDescriptors has this process open nothing more until undo is called.
+func withoutDescriptors(t *testing.T) (undo func()) {
+	t.Helper()
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	free, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := syscall.Rlimit{Cur: uint64(free.Fd()), Max: old.Max}
+	if err := errors.Join(free.Close(), syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few)); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A job whose output comes while there are no descriptors has its files as soon as there are some; where
+// there are none until more has come than memory keeps, it is told.
+func TestFilesWithoutDescriptors(t *testing.T) {
+	for _, long := range []bool{false, true} {
+		dir := t.TempDir()
+		m := startReal(t, Options{Limits: Limits{SpoolMemory: 128 << 10}, Persist: persistIn(dir)})
+		command, want := "read x; echo first; read x; echo second", "first\nsecond\n"
+		if long {
+			command = "read x; seq 100000; echo first; read x; echo second"
+		}
+		s := sh(command)
+		s.Mode, s.OpenStdin = ModePipe, true
+		j := mustStart(t, m, s)
+		undo := withoutDescriptors(t)
+		enter(t, j)
+		await(t, j, pattern("first\n"))
+		undo()
+		enter(t, j)
+		awaitClosedSoon(t, j)
+		info := must(t, j.Info())
+		folder := filepath.Join(dir, "session", "1")
+		if long {
+			if info.OutputFileError != syscall.EMFILE.Error() || isThere(filepath.Join(folder, "stdout.txt")) {
+				t.Errorf("more than memory keeps: %q", info.OutputFileError)
+			}
+		} else if info.OutputFileError != "" || mustRead(t, filepath.Join(folder, "stdout.txt")) != want {
+			t.Errorf("it is told: %q", info.OutputFileError)
+		}
+		if text := mustRead(t, filepath.Join(folder, "info.json")); !strings.Contains(text, "closed") {
+			t.Errorf("of the job is known: %q", text)
+		}
+	}
+}
+
+func enter(t *testing.T, j *Job) {
+	t.Helper()
+	p, err := j.Write(Input{Text: "\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, p)
+}
