@@ -29,6 +29,7 @@ type call struct {
 	left    bool      // that was abandoned
 	allowed bool      // nobody has to be asked any more
 	asked   *question // what nobody has answered yet
+	told    []span    // what of jobs' output is in its answer
 	barred  bool      // it was refused since nobody can be asked
 
 	progress progress

@@ -185,7 +185,7 @@ func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error)
 		return reply{}, err
 	}
 	r := cliSessionResult{
-		Status: "started", SessionID: j.session, PID: j.pid, WorkingDirectory: info.Cwd, InitialOutput: c.tellUntold(ctx, j, maxSessionOutput, outputFile(info)),
+		Status: "started", SessionID: j.session, PID: j.pid, WorkingDirectory: info.Cwd, InitialOutput: c.tellUntold(ctx, j, telling{maxBytes: maxSessionOutput}),
 		Hint: sessionHint, IsRunning: running(state.Status),
 	}
 	if info.Shell != nil {
@@ -245,40 +245,6 @@ func (c *call) settled(ctx context.Context, j *job, o *schema.Outcome, began, ma
 	return o, err == nil && o.Reason == schema.OutcomeReasonQuietMs, err
 }
 
-// untold is the offset from which on output was not told yet.
-func (j *job) untold() int64 {
-	j.reading.Lock()
-	defer j.reading.Unlock()
-	return j.next
-}
-
-// tell returns what an outcome brought that began at untold, and takes it as told. Where
-// another call has told some of it meanwhile, or there is no such outcome, all that was not
-// told yet is asked for.
-func (c *call) tell(ctx context.Context, j *job, o *schema.Outcome, began, maxBytes int64, file string) string {
-	j.reading.Lock()
-	defer j.reading.Unlock()
-	if o == nil || j.next != began {
-		rest, err := c.wait(ctx, schema.JobWaitParams{
-			Handle: j.id(), From: from(j.next), Until: []schema.Condition{}, TimeoutMs: schema.ValueOf(int64(0)),
-			MaxBytes: new(maxBytes), StripEcho: new(true),
-		})
-		if err != nil {
-			return "" // It was forgotten, the call was cancelled, or all ends.
-		}
-		o = rest
-	}
-	if out, ok := o.Output[string(schema.StreamPty)]; ok {
-		j.next = max(j.next, out.NextOffset)
-	}
-	return written(o, file)
-}
-
-// tellUntold returns all that was not told yet, and takes it as told.
-func (c *call) tellUntold(ctx context.Context, j *job, maxBytes int64, file string) string {
-	return c.tell(ctx, j, nil, 0, maxBytes, file)
-}
-
 // sessionJob finds a session; nil: the reply says which there are.
 func (c *call) sessionJob(ctx context.Context, id string) (*job, reply) {
 	if j := c.front.jobs.bySession(id); j != nil {
@@ -329,6 +295,9 @@ func cliRead(ctx context.Context, c *call, p cliReadParams) (reply, error) {
 	}
 	state, err := c.awaitOutput(ctx, j, seconds(p.Timeout))
 	if kindOf(err) == schema.KindJobNotFound {
+		if exit := j.ended(); exit != nil {
+			return reply{value: cliReadResult{SessionID: p.SessionID, Output: j.lostText(), ExitCode: exit.Code}}, nil
+		}
 		return c.noSession(ctx, p.SessionID), nil
 	}
 	if err != nil {
@@ -342,10 +311,10 @@ func cliRead(ctx context.Context, c *call, p cliReadParams) (reply, error) {
 	if err := c.do(ctx, "job/read", read, &o); err != nil {
 		return reply{}, err
 	}
-	j.next = o.NextOffset
 	r := cliReadResult{SessionID: p.SessionID, HasMore: o.HasMore, IsRunning: running(o.Job.Status)}
+	r.Output = c.advance(ctx, j, o.NextOffset, &o.Job)
 	if o.Gap != nil {
-		r.Output = fmt.Sprintf("[... %d bytes are not kept any more ...]\n", o.Gap.To-o.Gap.From)
+		r.Output += fmt.Sprintf("[... %d bytes are not kept any more ...]\n", o.Gap.To-o.Gap.From)
 	}
 	if o.Text != nil {
 		r.Output += *o.Text
@@ -416,10 +385,8 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 		MaxBytes: new(int64(maxSessionOutput)), StripEcho: new(true),
 	}})
 	switch kindOf(err) {
-	case schema.KindJobNotFound:
-		return c.noSession(ctx, p.SessionID), nil
-	case schema.KindJobExited:
-		return c.sessionEnded(ctx, j), nil
+	case schema.KindJobNotFound, schema.KindJobExited:
+		return c.sessionEnded(ctx, j, "takes no input"), nil
 	}
 	if err == nil {
 		o, _, err = c.settled(ctx, j, o, began, maxSessionOutput, end)
@@ -427,7 +394,7 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := cliWriteResult{SessionID: p.SessionID, Status: "sent", ResponseOutput: c.tell(ctx, j, o, began, maxSessionOutput, ""), IsRunning: running(o.Job.Status)}
+	r := cliWriteResult{SessionID: p.SessionID, Status: "sent", ResponseOutput: c.tell(ctx, j, o, telling{maxBytes: maxSessionOutput}), IsRunning: running(o.Job.Status)}
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
 	if o.Job.Exit != nil {
 		r.ExitCode = o.Job.Exit.Code
@@ -435,13 +402,29 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 	return reply{value: r}, nil
 }
 
-// sessionEnded is the answer to input for a session that has ended.
-func (c *call) sessionEnded(ctx context.Context, j *job) reply {
-	text := fmt.Sprintf("The session %q has ended, and takes no input.", j.session)
-	if info, err := c.get(ctx, j.handle); err == nil {
-		text += " " + howEnded(info.Exit)
+// sessionEnded is the answer where a session has ended and therefore does not do what was asked.
+func (c *call) sessionEnded(ctx context.Context, j *job, not string) reply {
+	text := fmt.Sprintf("The session %q has ended, and %s.", j.session, not)
+	info, err := c.get(ctx, j.handle)
+	switch {
+	case err == nil:
+		text += " " + howEnded(info.Exit) + " CliRead has its last output."
+	case j.ended() != nil:
+		text += " " + howEnded(j.ended()) + " Its output is not kept any more."
+	case kindOf(err) == schema.KindJobNotFound:
+		return c.noSession(ctx, j.session)
 	}
-	return reply{text: text + " CliRead has its last output.\n" + c.sessionsText(ctx), failed: true}
+	return reply{text: text + "\n" + c.sessionsText(ctx), failed: true}
+}
+
+// lostText stands for what was not told of a session that the server has forgotten.
+func (j *job) lostText() string {
+	j.reading.Lock()
+	defer j.reading.Unlock()
+	if j.toldAll && j.missed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[... %d bytes of its output were told; if it wrote more, that is not kept any more ...]\n", j.next-j.missed)
 }
 
 type cliStopParams struct {
@@ -468,13 +451,18 @@ func cliStop(ctx context.Context, c *call, p cliStopParams) (reply, error) {
 	}
 	var k schema.JobKillResult
 	err := c.do(ctx, "job/kill", schema.JobKillParams{Handle: j.id(), GraceMs: new(int64(stopGrace)), Force: new(p.Force)}, &k)
+	r := cliStopResult{SessionID: p.SessionID, Status: "stopped"}
 	if kindOf(err) == schema.KindJobNotFound {
-		return c.noSession(ctx, p.SessionID), nil
+		exit := j.ended()
+		if exit == nil {
+			return c.noSession(ctx, p.SessionID), nil
+		}
+		r.ExitCode, r.Signal, r.FinalOutput = exit.Code, signalText(exit.Signal), j.lostText()
+		return reply{value: r}, nil
 	}
 	if err != nil {
 		return reply{}, err
 	}
-	r := cliStopResult{SessionID: p.SessionID, Status: "stopped"}
 	if len(k.Survivors) > 0 {
 		r.Status = "running"
 		r.Suggestion = "It has not ended within 3 seconds of SIGTERM: call CliStop with force=true. " + survivorsText(k.Survivors)
@@ -482,6 +470,6 @@ func cliStop(ctx context.Context, c *call, p cliStopParams) (reply, error) {
 	if k.Job != nil && k.Job.Exit != nil {
 		r.ExitCode, r.Signal = k.Job.Exit.Code, signalText(k.Job.Exit.Signal)
 	}
-	r.FinalOutput = c.tellUntold(ctx, j, maxSessionOutput, "")
+	r.FinalOutput = c.tellUntold(ctx, j, telling{maxBytes: maxSessionOutput})
 	return reply{value: r}, nil
 }

@@ -119,11 +119,11 @@ func runShellCommand(ctx context.Context, c *call, p runShellParams) (reply, err
 	if err != nil {
 		return reply{}, err
 	}
-	r := runShellResult{Handle: j.handle, PID: j.pid, Command: p.Command, Directory: info.Cwd, Running: true, BackgroundPIDs: []int64{}, OutputFile: outputFile(info)}
+	r := runShellResult{Handle: j.handle, PID: j.pid, Command: p.Command, Directory: info.Cwd, Running: true, BackgroundPIDs: []int64{}, OutputFile: outputFile(info, schema.StreamPty)}
 	if o == nil {
 		return reply{text: r.text(&p), value: r}, nil
 	}
-	r.Output = written(o, r.OutputFile)
+	r.Output = c.tell(ctx, j, o, telling{maxBytes: p.MaxOutput, echo: true})
 	r.PatternMatched = o.Reason == schema.OutcomeReasonPattern
 	r.Running = running(o.Job.Status)
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
@@ -187,7 +187,7 @@ type sendInputParams struct {
 type sendInputResult struct {
 	Handle          int64   `json:"handle"`
 	PID             int64   `json:"pid"`
-	Output          string  `json:"output" jsonschema:"What the process wrote since the input was sent."`
+	Output          string  `json:"output" jsonschema:"What is new: what the process wrote since it was last told, by any tool."`
 	Running         bool    `json:"running"`
 	PatternMatched  bool    `json:"patternMatched"`
 	WaitingForInput bool    `json:"waitingForInput"`
@@ -218,7 +218,8 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 		return reply{}, err
 	}
 	r := sendInputResult{
-		Handle: j.handle, PID: j.pid, Output: written(o, ""), Running: running(o.Job.Status),
+		Handle: j.handle, PID: j.pid, Running: running(o.Job.Status),
+		Output:         c.tell(ctx, j, o, telling{maxBytes: defaultOutput, echo: true}),
 		PatternMatched: o.Reason == schema.OutcomeReasonPattern,
 	}
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)

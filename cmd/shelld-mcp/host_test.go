@@ -183,6 +183,15 @@ func (h *host) until(handle int64, c schema.Condition) {
 	}
 }
 
+// typed types a line into a job by the protocol itself: no tool tells what comes of it.
+func (h *host) typed(handle int64, line string) {
+	h.t.Helper()
+	p := schema.JobWriteParams{Handle: handleID(handle), Input: new(line), AppendNewline: new(true)}
+	if err := h.front.ask(h.ctx, "job/write", p, nil); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 // contains fails where a text has not got one of these.
 func contains(t testing.TB, text string, want ...string) {
 	t.Helper()

@@ -19,19 +19,32 @@ type job struct {
 	pid      int64
 	session  string // the sessionId of CliSession, or the name of shell; "" = it has none
 	terminal bool   // it has one
-	dir      string // where its output files are; "" = there are none
 
 	exited chan struct{} // closed when the server has told of the leader's end
 	hint   *schema.Hint  // why a shell could not run the command; to be read once exited is closed
+	exit   *schema.Exit  // how it ended; the same
 
 	reading sync.Mutex // held while what is new is taken, and by nobody who waits for it
 	next    int64      // offset of the first byte that was not told yet
+	missed  int64      // bytes before next that nobody was told, since the call that had them was cancelled
+	toldAll bool       // nothing comes behind next
 }
 
 // id is what names the job in the protocol.
 func (j *job) id() json.RawMessage { return handleID(j.handle) }
 
 func handleID(handle int64) json.RawMessage { return strconv.AppendInt(nil, handle, 10) }
+
+// ended is how the command has ended; nil: the server has not told of that. It is known as long
+// as the job is, also where the server has forgotten it.
+func (j *job) ended() *schema.Exit {
+	select {
+	case <-j.exited:
+		return j.exit
+	default:
+		return nil
+	}
+}
 
 // A ledger has the jobs by all their names, from the moment on in which the server tells of
 // their start: a call that starts one may take long, and another one may want to end it
@@ -80,9 +93,6 @@ func (l *ledger) started(info *schema.JobInfo) *job {
 	}
 	j.pid, j.terminal = info.PID, info.Mode == schema.ModePty
 	l.byPID[j.pid] = j
-	if info.OutputDirectory != nil {
-		j.dir = *info.OutputDirectory
-	}
 	if info.Name != nil {
 		j.session = *info.Name
 		l.sessions[j.session] = j
@@ -180,7 +190,7 @@ func (f *front) exited(p *schema.JobExitedParams) {
 		return
 	default:
 	}
-	j.hint = p.Hint
+	j.hint, j.exit = p.Hint, &p.Exit
 	close(j.exited)
 	if j.terminal {
 		f.tellEnd(p)

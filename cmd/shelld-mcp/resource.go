@@ -143,16 +143,22 @@ func (f *front) readStream(ctx context.Context, id json.RawMessage, part string,
 	if err != nil {
 		return err
 	}
-	out, there := r.Outcome.Output[part]
+	stream := part
+	out, there := r.Outcome.Output[stream]
 	if !there && part == "stdout" {
-		out, there = r.Outcome.Output[string(schema.StreamPty)]
+		stream = string(schema.StreamPty)
+		out, there = r.Outcome.Output[stream]
 	}
 	if !there {
 		return mcp.ResourceNotFoundError(to.URI)
 	}
 	to.MIMEType = "text/plain"
 	if out.Text != nil {
-		to.Text = marked(*out.Text, out.Truncated, "")
+		to.Text = *out.Text
+		if out.Truncated != nil {
+			info, _ := f.info(ctx, id) // Without, nothing but the amount is told.
+			to.Text = withMark(*out.Text, out.Truncated, keptIn(info, schema.Stream(stream)))
+		}
 	}
 	return nil
 }

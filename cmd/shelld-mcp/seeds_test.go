@@ -533,7 +533,8 @@ var seedTests = map[string]func(*testing.T){
 		h := startHost(t, nil)
 		h.hasDefault("CliRead", "maxBytes", 65536.0)
 		h.call("CliSession", args{"command": "read x; seq 1 100; exec cat", "sessionId": "c"}, nil)
-		h.call("send_input", args{"handle": 1, "input": "", "ai_callback_pattern": "\\n100\\r?\\n"}, nil)
+		h.typed(1, "") // No tool has told what comes of it.
+		h.until(1, schema.Condition{Pattern: new("\\n100\\r?\\n"), On: new(schema.PatternTargetRaw)})
 		var all strings.Builder
 		for more := true; more; {
 			var r cliReadResult
