@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -131,25 +128,7 @@ func (c *call) explain(err error) string {
 		return "A person has to allow this, and this host has no way to ask one (MCP calls it elicitation). Nothing was done. " +
 			"To have it done without asking, start shelld-mcp with -unasked allow, or with -confirm none where the host itself asks before each call."
 	}
-	return explained(err).Error()
-}
-
-// explained takes the name of its kind out of an error of the server's.
-func explained(err error) error {
-	refusal, ok := errors.AsType[*rpc.CallError](err)
-	switch {
-	case ok && refusal.Kind == schema.KindCommandNotFound:
-		var data schema.CommandNotFoundData
-		if json.Unmarshal(refusal.Data, &data) == nil && len(data.Suggestions) > 0 {
-			return fmt.Errorf("%s; near names are %s", refusal.Message, strings.Join(data.Suggestions, ", "))
-		}
-		return errors.New(refusal.Message)
-	case ok:
-		return errors.New(refusal.Message)
-	case errors.Is(err, rpc.ErrServerGone):
-		return errors.New("shelld-mcp is ending, and so are its jobs")
-	}
-	return err
+	return explained(c.tool, err).Error()
 }
 
 // kindOf is the kind of an error of the server's, or "".

@@ -59,7 +59,7 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 	e.client = rpc.NewClient(out, in, notice, nil)
 	e.client.Answer(e.answer)
 	if err := e.client.Call(context.Background(), "initialize", p, &e.info); err != nil {
-		return nil, errors.Join(explained(err), e.end())
+		return nil, errors.Join(explained("", err), e.end())
 	}
 	return e, e.client.Notify("initialized", struct{}{})
 }

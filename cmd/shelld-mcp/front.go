@@ -39,7 +39,7 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 	}
 	f.engine = engine
 	if f.shell, err = f.chooseShell(); err != nil {
-		return nil, errors.Join(explained(err), engine.end())
+		return nil, errors.Join(explained("", err), engine.end())
 	}
 	f.server = mcp.NewServer(
 		&mcp.Implementation{Name: "shelld-mcp", Title: "shelld", Version: base.Version()},

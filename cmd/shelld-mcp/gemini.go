@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
 	"shelld/schema"
@@ -40,8 +39,8 @@ func (f *front) addGemini() {
 		description: "Send input to a running background process started with run_shell_command. Use for interactive tools like ed, python REPL, gdb, mysql that require user input.",
 		defaults:    map[string]any{"append_newline": true, "ai_callback_delay": 3},
 		bounds:      map[string]float64{"handle": 1},
+		ids:         []string{"handle"},
 		destructive: true,
-		check:       func(p sendInputParams) string { return checkHandle(p.Handle) },
 		run:         sendInput,
 	})
 	add[struct{}, jobsResult](f, tool[struct{}]{
@@ -57,24 +56,13 @@ func (f *front) addGemini() {
 		title:       "Kill",
 		description: "Terminate a running background process by its handle. Attempts graceful termination (SIGTERM) first, then forceful kill (SIGKILL) if needed.",
 		bounds:      map[string]float64{"handle": 1},
+		ids:         []string{"handle"},
 		destructive: true,
 		closedWorld: true,
 		asks:        true,
-		check:       func(p killParams) string { return checkHandle(p.Handle) },
 		run:         killJob,
 	})
 }
-
-// checkHandle looks at what a schema of numbers lets through.
-func checkHandle(n float64) string {
-	if !whole(n) {
-		return "handle must be a whole number: the Handle or the PID that run_shell_command has told."
-	}
-	return ""
-}
-
-// whole says whether a number of JSON's is an integer that is exact.
-func whole(n float64) bool { return n == math.Trunc(n) && math.Abs(n) <= 1<<53 }
 
 type runShellParams struct {
 	Command        string   `json:"command" jsonschema:"Exact command to execute, as bash -c gets it."`

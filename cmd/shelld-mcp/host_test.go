@@ -170,6 +170,16 @@ func (h *host) fail(tool string, a args) string {
 	return text(res)
 }
 
+// raw calls a tool with arguments as they stand on the wire, and returns what it says.
+func (h *host) raw(tool, args string) string {
+	h.t.Helper()
+	res, err := h.session.CallTool(h.ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
+	if err != nil {
+		h.t.Fatalf("%s %s: %v", tool, args, err)
+	}
+	return text(res)
+}
+
 // until waits for a job by the protocol itself, where a tool has nothing to wait with.
 func (h *host) until(handle int64, c schema.Condition) {
 	h.t.Helper()

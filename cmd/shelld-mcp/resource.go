@@ -52,7 +52,7 @@ func (f *front) listResources(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		var known schema.JobListResult
 		if err := f.ask(ctx, "job/list", schema.JobListParams{}, &known); err != nil {
-			return nil, explained(err)
+			return nil, explained("", err)
 		}
 		for _, j := range known.Jobs {
 			list.Resources = append(list.Resources, &mcp.Resource{
@@ -88,7 +88,7 @@ func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) 
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
 	if err != nil {
-		return nil, explained(err)
+		return nil, explained("", err)
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{content}}, nil
 }

@@ -682,7 +682,7 @@ while True:
 			{args{"action": "get"}, "get needs name"},
 			{args{"action": "unset"}, "unset needs name"},
 			{args{"action": "set", "name": "X"}, "set needs value"},
-			{args{}, `missing properties: ["action"]`},
+			{args{}, "action is missing"},
 		} {
 			contains(t, h.fail("CliEnv", test.a), test.want)
 		}
