@@ -21,6 +21,8 @@ type call struct {
 	asks  bool      // a person is asked about it
 	said  *decision // what the person has said of it already; nil = nothing
 
+	session string // the sessionId of what it starts, set before that; "" = none
+
 	mu      sync.Mutex
 	started int64     // the job that it has started; 0 = none
 	left    bool      // that was abandoned

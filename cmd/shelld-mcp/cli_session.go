@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"shelld/schema"
 )
@@ -44,8 +48,8 @@ Example - Run tests and debug:
 6. CliStop sessionId="..."`,
 		destructive: true,
 		check: func(p cliSessionParams) string {
-			if p.SessionID != "" && !sessionName.MatchString(p.SessionID) {
-				return fmt.Sprintf("sessionId %q will not do: it begins with a letter, and has up to 64 letters, digits, dots, dashes and underscores.", p.SessionID)
+			if n := utf8.RuneCountInString(p.SessionID); n > maxSessionID || strings.ContainsFunc(p.SessionID, unicode.IsControl) {
+				return fmt.Sprintf("sessionId %s will not do: it has up to %d characters, and no control characters among them.", strconv.Quote(clip(p.SessionID, 60)), maxSessionID)
 			}
 			return ""
 		},
@@ -122,8 +126,30 @@ Always stop sessions when done to free resources.`,
 	})
 }
 
-// sessionName is what the server takes as a job's name.
-var sessionName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
+// maxSessionID bounds what has to be told in lists.
+const maxSessionID = 128
+
+// jobName is what the server takes as a job's name.
+var jobName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]{0,63}$`)
+
+// madeName begins the names that are made for ids that the server does not take.
+const madeName = "id-"
+
+// nameOf is the name of a session's job: its id, or, where the server does not take that, one
+// made of it that no other id has, in which a person who lists jobs finds it again.
+func nameOf(id string) string {
+	if jobName.MatchString(id) && !strings.HasPrefix(id, madeName) {
+		return id
+	}
+	plain := strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && jobName.MatchString("a"+string(r)) {
+			return r
+		}
+		return '_'
+	}, id)
+	sum := sha256.Sum256([]byte(id))
+	return madeName + plain[:min(len(plain), 44)] + "-" + hex.EncodeToString(sum[:8])
+}
 
 type cliSessionParams struct {
 	Command          string            `json:"command,omitempty" jsonschema:"Initial command to run (default: starts shell)"`
@@ -159,7 +185,8 @@ const (
 )
 
 func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error) {
-	start := schema.JobStartParams{Name: new(or(p.SessionID, newSessionID()))}
+	c.session = or(p.SessionID, newSessionID())
+	start := schema.JobStartParams{Name: new(nameOf(c.session))}
 	if strings.TrimSpace(p.Command) != "" {
 		start.Command = new(p.Command)
 	}

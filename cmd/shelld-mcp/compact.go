@@ -122,7 +122,7 @@ func checkShell(p shellParams) string {
 		return "command starts another job, and job goes on with one: give one of them. To run a command in a shell that is a job, give it as input."
 	case p.Job != "" && (p.Cwd != "" || p.Env != nil || p.Name != ""):
 		return "cwd, env and name are for a command that is started; the job runs already."
-	case p.Name != "" && !sessionName.MatchString(p.Name):
+	case p.Name != "" && !jobName.MatchString(p.Name):
 		return fmt.Sprintf("name %q will not do: it begins with a letter, and has up to 64 letters, digits, dots, dashes and underscores.", p.Name)
 	}
 	return ""

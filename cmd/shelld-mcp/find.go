@@ -23,6 +23,8 @@ func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
 	switch {
 	case byHandle != nil && (!pidFirst || byPID == nil):
 		return byHandle, nil
+	case !pidFirst && c.front.jobs.given(n):
+		return nil, nil // It has ended, and is forgotten; whose pid it may be by now was not meant.
 	case alive:
 		return byPID, nil
 	}
@@ -50,7 +52,7 @@ func (c *call) owner(ctx context.Context, pid int64) (*job, error) {
 		case err != nil:
 			return nil, err
 		case slices.Contains(pids(info.Background), pid):
-			return c.front.jobs.started(info), nil
+			return c.front.jobs.started(info, ""), nil
 		}
 	}
 	return nil, nil

@@ -299,7 +299,7 @@ func killJob(ctx context.Context, c *call, p killParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if j == nil && livesElsewhere(n) {
+	if j == nil && !c.front.jobs.given(n) && livesElsewhere(n) {
 		return reply{text: fmt.Sprintf("Process %d is none of this server's, which ends what it has started alone: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
 	}
 	ended := reply{text: fmt.Sprintf("Process %d is not running (already terminated).", n), value: killResult{Handle: n, Terminated: true, Was: "ended"}}

@@ -57,6 +57,7 @@ type ledger struct {
 	sessions map[string]*job // of several with the same name the last
 	closed   []*job          // in the order in which they were closed
 	isClosed map[*job]bool
+	highest  int64 // of the handles that were given
 }
 
 // maxClosed is how many closed jobs are kept; the server itself forgets them much sooner.
@@ -83,21 +84,31 @@ func (l *ledger) ofLocked(handle int64) *job {
 }
 
 // started notes a job that was started. It is told of by its event, and again by the answer
-// to its start.
-func (l *ledger) started(info *schema.JobInfo) *job {
+// to its start. session is the sessionId that CliSession has for it; "": it goes by its name.
+func (l *ledger) started(info *schema.JobInfo, session string) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	j := l.ofLocked(info.Handle)
+	l.highest = max(l.highest, info.Handle)
 	if j.pid != 0 {
 		return j // Others may be reading it.
 	}
 	j.pid, j.terminal = info.PID, info.Mode == schema.ModePty
 	l.byPID[j.pid] = j
-	if info.Name != nil {
+	if j.session = session; session == "" && info.Name != nil {
 		j.session = *info.Name
+	}
+	if j.session != "" {
 		l.sessions[j.session] = j
 	}
 	return j
+}
+
+// given says whether a job has had this handle, also where it is forgotten by now.
+func (l *ledger) given(handle int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return handle > 0 && handle <= l.highest
 }
 
 // close notes that nothing of a job is left, and forgets the oldest of those where there are
@@ -178,8 +189,16 @@ func (f *front) notice(n rpc.Notice) {
 
 // started enters a job under its names, and tells the call that has started it.
 func (f *front) started(p *schema.JobStartedParams) {
-	f.jobs.started(&p.Job)
-	f.engine.started(p)
+	c := f.engine.callOf(p.RequestID)
+	if c == nil {
+		f.jobs.started(&p.Job, "")
+		return
+	}
+	f.jobs.started(&p.Job, c.session)
+	c.mu.Lock()
+	c.started = p.Handle
+	c.mu.Unlock()
+	c.progress.startedJob(handleID(p.Handle))
 }
 
 // exited notes the end of a job's command.
@@ -214,7 +233,7 @@ func (c *call) start(ctx context.Context, p schema.JobStartParams) (*job, *schem
 		c.abandon(r.Job.Handle)
 		return nil, nil, nil, err
 	}
-	return c.front.jobs.started(&r.Job), &r.Job, r.Outcome, nil
+	return c.front.jobs.started(&r.Job, c.session), &r.Job, r.Outcome, nil
 }
 
 // abandonStart ends a job whose start was cancelled when it had begun.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -77,13 +78,17 @@ func clip(s string, n int) string {
 }
 
 func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	handle, part, ok := strings.Cut(strings.TrimPrefix(req.Params.URI, "shelld://job/"), "/")
+	escaped, part, ok := strings.Cut(strings.TrimPrefix(req.Params.URI, "shelld://job/"), "/")
+	handle, err := url.PathUnescape(escaped) // A sessionId may have any characters.
+	if err != nil {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
 	id := f.resourceJob(handle)
 	if !ok || id == nil {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
 	content := &mcp.ResourceContents{URI: req.Params.URI}
-	err := f.readPart(ctx, id, part, content)
+	err = f.readPart(ctx, id, part, content)
 	if kindOf(err) == schema.KindJobNotFound {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}

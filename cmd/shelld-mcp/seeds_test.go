@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -482,9 +483,26 @@ var seedTests = map[string]func(*testing.T){
 			t.Errorf("%+v", r)
 		}
 		contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": "mine"}), `A session "mine" is running`, "- mine (pid ")
-		contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": "not mine"}), `sessionId "not mine" will not do`)
 		h.call("CliStop", args{"sessionId": "mine"}, nil)
 		h.call("CliSession", args{"command": "cat", "sessionId": "mine"}, nil) // It is free again.
+		// The seed takes any, and so do all tools that take one.
+		for _, id := range []string{"not mine", "550e8400-e29b-41d4-a716-446655440000", "4711", "a/b?c", "ünïcödé", strings.Repeat("x", maxSessionID), nameOf("not mine")} {
+			h.call("CliSession", args{"command": "cat", "sessionId": id}, &r)
+			if r.SessionID != id {
+				t.Errorf("%q: %+v", id, r)
+			}
+			contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": id}), fmt.Sprintf("A session %q is running", id), "- "+id+" (pid ")
+			var w cliWriteResult
+			if h.call("CliWrite", args{"sessionId": id, "input": "x{enter}"}, &w); w.SessionID != id {
+				t.Errorf("%q: %+v", id, w)
+			}
+			if res, err := h.session.ReadResource(h.ctx, &mcp.ReadResourceParams{URI: "shelld://job/" + url.PathEscape(id) + "/stdout"}); id != "4711" && (err != nil || !strings.HasPrefix(res.Contents[0].Text, "x\n")) {
+				t.Errorf("%q: %v, %v", id, res, err)
+			}
+		}
+		for _, id := range []string{"a\nb", "\x1b[2K", strings.Repeat("x", maxSessionID+1)} {
+			contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": id}), "will not do: it has up to 128 characters, and no control characters among them.")
+		}
 	},
 	"CliSession/env": func(t *testing.T) {
 		h := startHost(t, nil)
