@@ -95,6 +95,9 @@ func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) 
 	if err != nil {
 		return nil, explained("", err)
 	}
+	if content.Text == "" && content.Blob == nil {
+		content.Blob = []byte{} // One of them has to be there, and the SDK leaves out a text that is empty.
+	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{content}}, nil
 }
 
