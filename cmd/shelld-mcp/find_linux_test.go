@@ -123,6 +123,9 @@ func TestLiveStaysKnown(t *testing.T) {
 	l := newLedger()
 	const handle, pid = 1, 4711
 	name := "dev"
+	// One that has had its pid and its name before is forgotten, and takes neither along.
+	l.started(&schema.JobInfo{Handle: 1 << 40, PID: pid, Name: &name}, "")
+	l.close(1 << 40)
 	live := l.started(&schema.JobInfo{Handle: handle, PID: pid, Name: &name}, "")
 	for i := range int64(maxClosed + 100) {
 		l.started(&schema.JobInfo{Handle: 2 + i, PID: 10000 + i}, "")
