@@ -8,8 +8,8 @@ import (
 	"shelld/schema"
 )
 
-// The tools of the CLI Tools Specification: CliGetPlatform and CliRun here, the others in
-// cli_session.go and cli_env.go.
+// The tools of the CLI Tools Specification: CliGetPlatform and CliRun here, each of the others
+// in a file of its own.
 
 func (f *front) addCli() {
 	add[struct{}, cliPlatform](f, tool[struct{}]{
