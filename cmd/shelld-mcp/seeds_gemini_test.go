@@ -221,7 +221,7 @@ var geminiSeeds = map[string]func(*testing.T){
 		asked := &person{says: []string{"deny", "once"}}
 		h := startHost(t, asked.options())
 		h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
-		contains(t, h.fail("kill", args{"handle": 1}), "Failed to terminate process 1: ")
+		contains(t, h.fail("kill", args{"handle": 1}), "Failed to terminate process 1: the person at the host did not allow this kill")
 		contains(t, h.call("jobs", nil, nil), "Handle: 1")
 		contains(t, h.call("kill", args{"handle": 1}, nil), "Process 1 terminated successfully.")
 		asked.expect(t, "Confirm Process Termination\n\nTerminate process 1?\n\n    cat\nin "+h.root, "Terminate process 1?")

@@ -129,6 +129,7 @@ func wrongKey(tool string, data *schema.InvalidKeyData) string {
 var advice = func() map[schema.Kind]*strings.Replacer {
 	byKind := map[schema.Kind]*strings.Replacer{}
 	for kind, words := range map[schema.Kind][]string{
+		schema.KindConfirmationDenied:  {"the person at the client", "the person at the host"},
 		schema.KindDirectoryNotAllowed: {"or allow it (allowedDirectories of initialize)", "or have shelld-mcp started with it as -allow-dir"},
 		schema.KindPolicyDenied: {
 			"denyCommands has", "-deny-command of shelld-mcp has",
