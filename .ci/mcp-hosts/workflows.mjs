@@ -101,18 +101,19 @@ const workflows = {
 
   // The manual tests of the interactive shell: a question, and Ctrl+C.
   async readPrompt(h) {
-    const { pid } = await h.call('run_shell_command', {
+    const { handle, pid } = await h.call('run_shell_command', {
       command: 'read -p "Enter your name: " name && echo "Hello, $name"', ai_callback_pattern: 'name: $',
     });
     assert.match((await h.call('read_shell', { pid })).text, /^Enter your name:$/);
-    assert.match((await h.call('write_to_shell', { pid, input: 'Ada', special_keys: ['Enter'] })).text, /Hello, Ada|Input sent/);
-    const sleeper = await h.call('run_shell_command', { command: 'sleep 1000', is_background: true });
+    const typed = await h.call('write_to_shell', { pid, input: 'Ada', special_keys: ['Enter'] });
+    assert.match(typed.text, /^Input sent/);
+    assert.match(typed.screen, /^Enter your name: Ada$/m); // The answer may come behind it.
+    const greeted = await untilExit(h, handle);
+    assert.match(greeted.output, /^Hello, Ada$/m);
+    assert.equal(greeted.exitCode, 0);
+    const sleeper = await h.call('run_shell_command', { command: 'exec sleep 1000', is_background: true });
     await h.call('write_to_shell', { pid: sleeper.pid, special_keys: ['Ctrl-C'] });
-    for (;;) { // The signal takes its time; kill would hide whether it came.
-      const { jobs } = await h.call('jobs');
-      if (!jobs.some((j) => j.pid === sleeper.pid)) break;
-      await h.call('run_shell_command', { command: 'sleep 0.1' });
-    }
+    assert.equal((await untilExit(h, sleeper.handle)).signal, 'SIGINT'); // kill would hide whether it came.
   },
 
   // "Validate Text Edits with Linting", and the error recovery workflow.
@@ -192,6 +193,13 @@ const workflows = {
     assert.match(resource.contents[0].text, /Sure\? yes/);
   },
 };
+
+// untilExit waits for the end of a job, and returns what is new of it by then.
+async function untilExit(h, handle) {
+  const ended = await h.call('shell', { job: String(handle), wait: 'exit', timeout_seconds: 300 });
+  assert.equal(ended.status, 'ended', ended.text);
+  return ended;
+}
 
 // untilOutput reads a session until what came of it matches.
 async function untilOutput(h, sessionId, pattern, output) {

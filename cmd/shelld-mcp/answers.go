@@ -40,8 +40,10 @@ func (a *answers) settled(request *mcp.RequestExtra, dropped bool) {
 	}
 }
 
-// takeBackAll undoes what nobody was told of. What was typed stays typed.
+// takeBackAll undoes what nobody was told of, and has what was told be told again. What was
+// typed stays typed.
 func (c *call) takeBackAll() {
+	c.untell()
 	c.mu.Lock()
 	handle := c.started
 	c.mu.Unlock()

@@ -127,7 +127,7 @@ func executeBashCommand(ctx context.Context, c *call, p bashParams) (reply, erro
 		r.Error = c.explain(err)
 		return reply{text: r.text(), value: r, failed: true}, nil
 	}
-	r.Stdout, r.Stderr = runStreams(&o)
+	r.Stdout, r.Stderr = c.runStreams(ctx, &o)
 	r.Handle = o.Job.Handle
 	if o.Exit != nil {
 		r.ExitCode, r.Signal = o.Exit.Code, o.Exit.Signal
@@ -142,13 +142,13 @@ func executeBashCommand(ctx context.Context, c *call, p bashParams) (reply, erro
 var runEvents = []schema.EventName{schema.EventNameStarted, schema.EventNameExited, schema.EventNameClosed}
 
 // runStreams is what a command wrote, with a mark where something is left out.
-func runStreams(o *schema.JobRunResult) (stdout, stderr string) {
+func (c *call) runStreams(ctx context.Context, o *schema.JobRunResult) (stdout, stderr string) {
 	one := func(text *string, stream schema.Stream) string {
 		if text == nil {
 			return ""
 		}
 		if cut, there := o.Truncated[string(stream)]; there {
-			return marked(*text, &cut, "")
+			return c.front.marked(ctx, o.Job.Handle, stream, *text, &cut)
 		}
 		return *text
 	}

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,11 +21,14 @@ type call struct {
 	asks  bool      // a person is asked about it
 	said  *decision // what the person has said of it already; nil = nothing
 
+	session string // the sessionId of what it starts, set before that; "" = none
+
 	mu      sync.Mutex
 	started int64     // the job that it has started; 0 = none
 	left    bool      // that was abandoned
 	allowed bool      // nobody has to be asked any more
 	asked   *question // what nobody has answered yet
+	told    []span    // what of jobs' output is in its answer
 	barred  bool      // it was refused since nobody can be asked
 
 	progress progress
@@ -130,25 +130,7 @@ func (c *call) explain(err error) string {
 		return "A person has to allow this, and this host has no way to ask one (MCP calls it elicitation). Nothing was done. " +
 			"To have it done without asking, start shelld-mcp with -unasked allow, or with -confirm none where the host itself asks before each call."
 	}
-	return explained(err).Error()
-}
-
-// explained takes the name of its kind out of an error of the server's.
-func explained(err error) error {
-	refusal, ok := errors.AsType[*rpc.CallError](err)
-	switch {
-	case ok && refusal.Kind == schema.KindCommandNotFound:
-		var data schema.CommandNotFoundData
-		if json.Unmarshal(refusal.Data, &data) == nil && len(data.Suggestions) > 0 {
-			return fmt.Errorf("%s; near names are %s", refusal.Message, strings.Join(data.Suggestions, ", "))
-		}
-		return errors.New(refusal.Message)
-	case ok:
-		return errors.New(refusal.Message)
-	case errors.Is(err, rpc.ErrServerGone):
-		return errors.New("shelld-mcp is ending, and so are its jobs")
-	}
-	return err
+	return explained(c.tool, err).Error()
 }
 
 // kindOf is the kind of an error of the server's, or "".

@@ -8,8 +8,8 @@ import (
 	"shelld/schema"
 )
 
-// The tools of the CLI Tools Specification: CliGetPlatform and CliRun here, the others in
-// cli_session.go and cli_env.go.
+// The tools of the CLI Tools Specification: CliGetPlatform and CliRun here, each of the others
+// in a file of its own.
 
 func (f *front) addCli() {
 	add[struct{}, cliPlatform](f, tool[struct{}]{
@@ -132,7 +132,7 @@ func cliRun(ctx context.Context, c *call, p cliRunParams) (reply, error) {
 	if !filepath.IsAbs(p.WorkingDirectory) { // As the server resolves it.
 		r.WorkingDirectory = filepath.Join(c.front.root(), p.WorkingDirectory)
 	}
-	r.Stdout, r.Stderr = runStreams(&o)
+	r.Stdout, r.Stderr = c.runStreams(ctx, &o)
 	r.BackgroundPIDs = c.leftBehind(ctx, &o.Job)
 	if o.Exit != nil && !o.TimedOut {
 		r.ExitCode, r.Signal = o.Exit.Code, signalText(o.Exit.Signal)

@@ -74,14 +74,23 @@ func checkCliEnv(p cliEnvParams) string {
 }
 
 func cliEnv(ctx context.Context, c *call, p cliEnvParams) (reply, error) {
-	scope, handle := "global", json.RawMessage(nil)
-	if p.SessionID != "" {
-		j, missing := c.sessionJob(ctx, p.SessionID)
-		if j == nil {
-			return missing, nil
-		}
-		scope, handle = "session", j.id()
+	if p.SessionID == "" {
+		return c.env(ctx, p, "global", nil)
 	}
+	j, missing := c.sessionJob(ctx, p.SessionID)
+	if j == nil {
+		return missing, nil
+	}
+	r, err := c.env(ctx, p, "session", j.id())
+	if kindOf(err) == schema.KindJobNotFound {
+		return c.sessionEnded(ctx, j, "has no variables any more"), nil
+	}
+	return r, err
+}
+
+// env does what CliEnv is to do with the variables of a session, or, without handle, with those
+// of all commands.
+func (c *call) env(ctx context.Context, p cliEnvParams, scope string, handle json.RawMessage) (reply, error) {
 	switch p.Action {
 	case "get":
 		var v schema.EnvGetResult

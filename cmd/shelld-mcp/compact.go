@@ -122,7 +122,7 @@ func checkShell(p shellParams) string {
 		return "command starts another job, and job goes on with one: give one of them. To run a command in a shell that is a job, give it as input."
 	case p.Job != "" && (p.Cwd != "" || p.Env != nil || p.Name != ""):
 		return "cwd, env and name are for a command that is started; the job runs already."
-	case p.Name != "" && !sessionName.MatchString(p.Name):
+	case p.Name != "" && !jobName.MatchString(p.Name):
 		return fmt.Sprintf("name %q will not do: it begins with a letter, and has up to 64 letters, digits, dots, dashes and underscores.", p.Name)
 	}
 	return ""
@@ -151,16 +151,16 @@ func shellTool(ctx context.Context, c *call, p shellParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := shellResult{Job: j.handle, PID: j.pid, EndedBy: endedBy(o, &p), OutputFile: outputFile(info), BackgroundPIDs: []int64{}}
+	r := shellResult{Job: j.handle, PID: j.pid, EndedBy: endedBy(o, &p), OutputFile: outputFile(info, schema.StreamPty), BackgroundPIDs: []int64{}}
 	if listens {
 		r.EndedBy = "listening"
 	}
 	switch {
 	case p.Screen != "none":
 	case p.types():
-		r.Output = c.tellUntold(ctx, j, p.MaxBytes, r.OutputFile)
+		r.Output = c.tellUntold(ctx, j, telling{maxBytes: p.MaxBytes})
 	default:
-		r.Output = c.tell(ctx, j, o, began, p.MaxBytes, r.OutputFile)
+		r.Output = c.tell(ctx, j, o, telling{maxBytes: p.MaxBytes})
 	}
 	c.describe(ctx, j, o, &r)
 	return c.shellReply(ctx, j, &p, &r)
@@ -469,7 +469,7 @@ func shellEnd(ctx context.Context, c *call, p shellEndParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := shellEndResult{Job: j.handle, Ended: len(k.Survivors) == 0, Killed: len(k.Killed), Output: c.tellUntold(ctx, j, maxSessionOutput, "")}
+	r := shellEndResult{Job: j.handle, Ended: len(k.Survivors) == 0, Killed: len(k.Killed), Output: c.tellUntold(ctx, j, telling{maxBytes: maxSessionOutput})}
 	text := fmt.Sprintf("[job %d, ended]", j.handle)
 	if k.Job != nil && k.Job.Exit != nil {
 		r.ExitCode, r.Signal = k.Job.Exit.Code, k.Job.Exit.Signal

@@ -50,14 +50,18 @@ type conn struct {
 	stop   chan struct{} // closed by Stop
 	closed chan struct{} // closed by Close
 	late   chan struct{} // closed by giveUp: nobody waits for a slow reader any more
+	last   chan struct{} // closed when finish is over
 	refuse chan []byte   // to sendRefusals
 	idle   chan struct{} // closed by settled, once finishing, when nothing is in flight
 	room   chan struct{} // to Read, with room for one: what is held back may fit now
+	// to Read, with room for one: the host is asked something, and is past answering
+	orphaned chan struct{}
 	// settle is told what became of the answer to a request, before it is sent; nil: nobody is.
 	settle func(request *mcp.RequestExtra, dropped bool)
 	stops  sync.Once
 	closes sync.Once
 	lates  sync.Once
+	lasts  sync.Once
 
 	mu        sync.Mutex
 	inFlight  map[jsonrpc.ID]*flight // requests of the host's
@@ -65,17 +69,19 @@ type conn struct {
 	ballast   ballast                // what those weigh
 	held      []*flight              // those that the SDK has not seen yet, in order
 	finishing bool
-	writeErr  error // why out broke
+	writeErr  error                 // why out broke
+	asked     map[jsonrpc.ID]string // requests to the host that it has not answered, by method
+	deaf      bool                  // nothing is read any more, and so none ever is
 }
 
 // newConn reads in and writes out, which it closes neither of. end is called when in has
 // ended: it ends what the answers wait for.
 func newConn(in io.Reader, out io.Writer, end func() error, log *slog.Logger) *conn {
 	c := &conn{
-		log: log, end: end, inFlight: map[jsonrpc.ID]*flight{},
+		log: log, end: end, inFlight: map[jsonrpc.ID]*flight{}, asked: map[jsonrpc.ID]string{},
 		lines: make(chan line), eof: make(chan struct{}), out: make(chan []byte),
-		broken: make(chan struct{}), stop: make(chan struct{}), closed: make(chan struct{}), idle: make(chan struct{}), late: make(chan struct{}),
-		room: make(chan struct{}, 1), refuse: make(chan []byte, maxRefusals),
+		broken: make(chan struct{}), stop: make(chan struct{}), closed: make(chan struct{}), idle: make(chan struct{}), late: make(chan struct{}), last: make(chan struct{}),
+		room: make(chan struct{}, 1), orphaned: make(chan struct{}, 1), refuse: make(chan []byte, maxRefusals),
 	}
 	go c.readLines(in)
 	go c.writeLines(out)
@@ -92,6 +98,9 @@ func (c *conn) SessionID() string { return "" }
 // Read returns the next message of the host's. Before it tells the end it sees to it that
 // what is in flight is answered: the SDK answers nothing after that.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	if c.isPast() {
+		return c.readLast(ctx)
+	}
 	for {
 		if req := c.release(); req != nil {
 			return req, nil
@@ -105,16 +114,38 @@ func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 				return msg, nil
 			}
 		case <-c.eof:
-			c.finish()
-			return nil, io.EOF
+			return c.readLast(ctx)
 		case <-c.stop:
-			c.finish()
-			return nil, io.EOF
+			return c.readLast(ctx)
 		case <-c.broken:
-			c.finish()
-			return nil, io.EOF
+			return c.readLast(ctx)
 		case <-c.late:
+			return c.readLast(ctx)
+		case <-c.closed:
+			return nil, io.EOF
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// readLast is Read once the host is past saying anything: what is in flight is answered
+// meanwhile, and what it waits to hear from the host is said in its place.
+func (c *conn) readLast(ctx context.Context) (jsonrpc.Message, error) {
+	c.lasts.Do(func() {
+		c.past()
+		go func() {
+			defer close(c.last)
 			c.finish()
+		}()
+	})
+	for {
+		if answer := c.orphan(); answer != nil {
+			return answer, nil
+		}
+		select {
+		case <-c.orphaned:
+		case <-c.last:
 			return nil, io.EOF
 		case <-c.closed:
 			return nil, io.EOF
@@ -143,7 +174,7 @@ func (c *conn) finish() {
 	case <-c.idle:
 	case <-c.broken:
 	case <-c.late:
-	case <-t.C: // A call asks its host something, or nobody reads stdout.
+	case <-t.C: // Nobody reads stdout.
 		c.giveUp()
 	}
 }
@@ -187,6 +218,9 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 	req, ok := msg.(*jsonrpc.Request)
 	switch {
 	case !ok: // An answer; the SDK knows to what.
+		if answer, is := msg.(*jsonrpc.Response); is {
+			c.heard(answer.ID)
+		}
 	case req.IsCall():
 		if !c.begin(req, line) {
 			return nil
@@ -309,12 +343,19 @@ func (c *conn) sendRefusals() {
 
 // Write sends a message to the host.
 func (c *conn) Write(_ context.Context, msg jsonrpc.Message) error {
-	resp, ok := msg.(*jsonrpc.Response)
-	if ok {
-		f := c.landed(resp.ID)
+	switch msg := msg.(type) {
+	case *jsonrpc.Response:
+		f := c.landed(msg.ID)
 		defer c.unload(f)
 		if f != nil && f.cancelled {
 			return nil // "The receiver should not send a response."
+		}
+	case *jsonrpc.Request:
+		if msg.IsCall() && !c.asks(msg) {
+			return nil
+		}
+		if msg.Method == "notifications/cancelled" {
+			c.withdrawn(msg.Params)
 		}
 	}
 	body, err := jsonrpc.EncodeMessage(msg)

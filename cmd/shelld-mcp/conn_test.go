@@ -85,7 +85,13 @@ func (w *wire) receive() answered {
 
 func (w *wire) initialize() {
 	w.t.Helper()
-	w.send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	w.initializeWith(`{}`)
+}
+
+// initializeWith is the same for a host that can do something.
+func (w *wire) initializeWith(capabilities string) {
+	w.t.Helper()
+	w.send(`{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":` + capabilities + `,"clientInfo":{"name":"t","version":"1"}}}`)
 	if a := w.receive(); a.Error != nil {
 		w.t.Fatalf("%+v", a)
 	}

@@ -1,13 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"shelld/schema"
 )
@@ -109,4 +115,69 @@ func TestEngineEnds(t *testing.T) {
 		t.Error(err)
 	}
 	w.ended()
+}
+
+// TestEndWithQuestion ends the server while a person is asked: the call that waits for him is
+// answered like all others, and nothing is waited for that never comes.
+func TestEndWithQuestion(t *testing.T) {
+	for name, end := range map[string]func(*wire){
+		"stdin ends": func(w *wire) { _ = w.in.Close() },
+		"SIGTERM":    func(w *wire) { w.stop() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := startWire(t)
+			w.initializeWith(`{"elicitation":{}}`)
+			w.send(callLine(1, "execute_bash_command", `{"command":"touch there"}`))
+			if a := w.receive(); a.Method != "elicitation/create" {
+				t.Fatalf("%+v", a)
+			}
+			end(w)
+			a := w.receive()
+			var r struct{ IsError bool }
+			if string(a.ID) != "1" || a.Error != nil || json.Unmarshal(a.Result, &r) != nil || !r.IsError {
+				t.Errorf("%s: %+v, %s", a.ID, a.Error, a.Result)
+			}
+			w.ended()
+			if _, err := os.Stat(filepath.Join(w.front.root(), "there")); err == nil {
+				t.Error("it was run all the same")
+			}
+		})
+	}
+}
+
+// TestQuestionAfterTheEnd has a person asked by a call that comes to that when nothing is heard
+// of the host any more.
+func TestQuestionAfterTheEnd(t *testing.T) {
+	theirIn, in := io.Pipe()
+	out, theirOut := io.Pipe()
+	defer func() { _, _ = out.Close(), theirIn.Close() }()
+	ended := make(chan struct{})
+	c := newConn(theirIn, theirOut, func() error { close(ended); return nil }, slog.New(slog.DiscardHandler))
+	defer func() { _ = c.Close() }()
+	go func() {
+		_, _ = io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`+"\n")
+		_ = in.Close()
+	}()
+	msg, err := c.Read(t.Context())
+	call, ok := msg.(*jsonrpc.Request)
+	if !ok {
+		t.Fatalf("%v, %v", msg, err)
+	}
+	go func() {
+		<-ended
+		id, _ := jsonrpc.MakeID("q")
+		_ = c.Write(t.Context(), &jsonrpc.Request{ID: id, Method: "elicitation/create", Params: json.RawMessage(`{}`)})
+	}()
+	msg, err = c.Read(t.Context())
+	if answer, ok := msg.(*jsonrpc.Response); !ok || answer.ID.Raw() != "q" || string(answer.Result) != `{"action":"cancel"}` {
+		t.Fatalf("%v, %v", msg, err)
+	}
+	go func() { _ = c.Write(t.Context(), &jsonrpc.Response{ID: call.ID, Result: json.RawMessage(`{}`)}) }()
+	if line, err := bufio.NewReader(out).ReadString('\n'); !strings.Contains(line, `"id":1`) {
+		t.Errorf("%q, %v: the question is not for the host any more", line, err)
+	}
+	if msg, err := c.Read(t.Context()); err != io.EOF {
+		t.Errorf("%v, %v", msg, err)
+	}
 }

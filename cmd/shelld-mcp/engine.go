@@ -59,7 +59,7 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 	e.client = rpc.NewClient(out, in, notice, nil)
 	e.client.Answer(e.answer)
 	if err := e.client.Call(context.Background(), "initialize", p, &e.info); err != nil {
-		return nil, errors.Join(explained(err), e.end())
+		return nil, errors.Join(explained("", err), e.end())
 	}
 	return e, e.client.Notify("initialized", struct{}{})
 }
@@ -139,18 +139,11 @@ func (e *engine) send(c *call, method string, params any) (*rpc.SentCall, error)
 	return sent, err
 }
 
-// started tells the call that has started a job which one that is.
-func (e *engine) started(p *schema.JobStartedParams) {
+// callOf is the call that a request in flight was made for; nil where there is none.
+func (e *engine) callOf(requestID json.RawMessage) *call {
 	e.mu.Lock()
-	c := e.calls[string(p.RequestID)]
-	e.mu.Unlock()
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	c.started = p.Handle
-	c.mu.Unlock()
-	c.progress.startedJob(handleID(p.Handle))
+	defer e.mu.Unlock()
+	return e.calls[string(requestID)]
 }
 
 // forget is to be called when a request is answered.
@@ -169,9 +162,7 @@ func (e *engine) answer(ctx context.Context, method string, params json.RawMessa
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
-	c := e.calls[string(p.RequestID)]
-	e.mu.Unlock()
+	c := e.callOf(p.RequestID)
 	if c == nil {
 		return schema.ClientConfirmResult{Outcome: schema.ConfirmOutcomeDeny}, nil // Its call is over.
 	}

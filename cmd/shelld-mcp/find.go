@@ -23,6 +23,8 @@ func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
 	switch {
 	case byHandle != nil && (!pidFirst || byPID == nil):
 		return byHandle, nil
+	case !pidFirst && c.front.jobs.given(n):
+		return nil, nil // It has ended, and is forgotten; whose pid it may be by now was not meant.
 	case alive:
 		return byPID, nil
 	}
@@ -50,7 +52,7 @@ func (c *call) owner(ctx context.Context, pid int64) (*job, error) {
 		case err != nil:
 			return nil, err
 		case slices.Contains(pids(info.Background), pid):
-			return c.front.jobs.started(info), nil
+			return c.front.jobs.started(info, ""), nil
 		}
 	}
 	return nil, nil
@@ -87,12 +89,16 @@ func livesElsewhere(pid int64) bool {
 	return err == nil || os.IsPermission(err)
 }
 
-// notRunning is the answer to input for a process that is not there, with those that are.
+// notRunning is the answer to input for a process that is not there, with those that are, and
+// with what it wrote at last: nothing else of the seeds' tools for commands would tell that.
 func (c *call) notRunning(ctx context.Context, n int64, j *job) reply {
 	text := fmt.Sprintf("Process %d is not running.", n)
 	if j != nil {
 		if info, err := c.get(ctx, j.handle); err == nil {
 			text = notReading(n, info)
+		}
+		if last := c.tellUntold(ctx, j, telling{maxBytes: defaultOutput, echo: true}); last != "" {
+			text += "\nIts last output:\n" + strings.TrimRight(last, "\n")
 		}
 	}
 	return reply{text: text + "\n" + c.liveText(ctx), failed: true}

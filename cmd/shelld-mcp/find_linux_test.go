@@ -123,9 +123,12 @@ func TestLiveStaysKnown(t *testing.T) {
 	l := newLedger()
 	const handle, pid = 1, 4711
 	name := "dev"
-	live := l.started(&schema.JobInfo{Handle: handle, PID: pid, Name: &name})
+	// One that has had its pid and its name before is forgotten, and takes neither along.
+	l.started(&schema.JobInfo{Handle: 1 << 40, PID: pid, Name: &name}, "")
+	l.close(1 << 40)
+	live := l.started(&schema.JobInfo{Handle: handle, PID: pid, Name: &name}, "")
 	for i := range int64(maxClosed + 100) {
-		l.started(&schema.JobInfo{Handle: 2 + i, PID: 10000 + i})
+		l.started(&schema.JobInfo{Handle: 2 + i, PID: 10000 + i}, "")
 		l.close(2 + i)
 		l.close(2 + i) // It is told once; twice does no harm.
 	}
@@ -148,7 +151,7 @@ func TestPIDReuse(t *testing.T) {
 	var r runShellResult
 	h.call("run_shell_command", args{"command": "sleep 1000 & true"}, &r)
 	pid := r.BackgroundPIDs[0]
-	h.front.jobs.started(&schema.JobInfo{Handle: 1000, PID: pid})
+	h.front.jobs.started(&schema.JobInfo{Handle: 1000, PID: pid}, "")
 	h.front.jobs.close(1000)
 	c := &call{front: h.front}
 	for _, pidFirst := range []bool{false, true} {
@@ -156,4 +159,30 @@ func TestPIDReuse(t *testing.T) {
 			t.Errorf("%+v, %v", j, err)
 		}
 	}
+}
+
+// TestForgottenHandle calls kill with the handle of a job that is forgotten, and the number of a
+// process by now: that was not meant, be it somebody else's or a job's.
+func TestForgottenHandle(t *testing.T) {
+	h := startHost(t, nil, "-confirm", "none")
+	var r runShellResult
+	h.call("run_shell_command", args{"command": "cat", "is_background": true}, &r)
+	others := int64(os.Getpid())
+	highest := max(others, r.PID)
+	for _, handle := range []int64{others, r.PID} {
+		h.front.jobs.started(&schema.JobInfo{Handle: handle, PID: 1 << 40}, "")
+		h.front.jobs.close(handle)
+	}
+	for i := range int64(maxClosed) {
+		h.front.jobs.started(&schema.JobInfo{Handle: highest + 1 + i, PID: 1<<40 + 1 + i}, "")
+		h.front.jobs.close(highest + 1 + i)
+	}
+	for _, handle := range []int64{others, r.PID} {
+		if got, want := h.call("kill", args{"handle": handle}, nil), fmt.Sprintf("Process %d is not running (already terminated).", handle); got != want {
+			t.Errorf("%q, not %q", got, want)
+		}
+		contains(t, h.fail("send_input", args{"handle": handle, "input": "x"}), fmt.Sprintf("Process %d is not running.", handle), "Handle: 1, PID: ")
+	}
+	contains(t, h.call("jobs", nil, nil), "Handle: 1\n")
+	h.call("write_to_shell", args{"pid": r.PID, "input": "x"}, nil) // Here it is a pid that is meant.
 }

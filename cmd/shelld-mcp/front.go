@@ -39,7 +39,7 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 	}
 	f.engine = engine
 	if f.shell, err = f.chooseShell(); err != nil {
-		return nil, errors.Join(explained(err), engine.end())
+		return nil, errors.Join(explained("", err), engine.end())
 	}
 	f.server = mcp.NewServer(
 		&mcp.Implementation{Name: "shelld-mcp", Title: "shelld", Version: base.Version()},
@@ -124,6 +124,6 @@ CliGetPlatform tells of the shell. CliRun runs one command to its end; CliSessio
 
 shell starts a command, or types into one that runs, waits for what you name (its end, its next question, a pattern, silence, a port), and answers with what is new. shell_output reads and searches what was written before, shell_jobs lists, shell_end ends. A command that asks something is told as waitingForInput, with its question: answer it with another call of shell.`)
 	}
-	b.WriteString("\n\nLong output is cut in its middle; the whole of it is in the resource shelld://job/HANDLE/stdout, and in the output file that the answer names.")
+	b.WriteString("\n\nOutput that was told is not told again. Long output is cut in its middle; the mark there names the file, or the resource, that has the whole of it.")
 	return b.String()
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 
 	"shelld/schema"
@@ -40,8 +39,8 @@ func (f *front) addGemini() {
 		description: "Send input to a running background process started with run_shell_command. Use for interactive tools like ed, python REPL, gdb, mysql that require user input.",
 		defaults:    map[string]any{"append_newline": true, "ai_callback_delay": 3},
 		bounds:      map[string]float64{"handle": 1},
+		ids:         []string{"handle"},
 		destructive: true,
-		check:       func(p sendInputParams) string { return checkHandle(p.Handle) },
 		run:         sendInput,
 	})
 	add[struct{}, jobsResult](f, tool[struct{}]{
@@ -57,24 +56,13 @@ func (f *front) addGemini() {
 		title:       "Kill",
 		description: "Terminate a running background process by its handle. Attempts graceful termination (SIGTERM) first, then forceful kill (SIGKILL) if needed.",
 		bounds:      map[string]float64{"handle": 1},
+		ids:         []string{"handle"},
 		destructive: true,
 		closedWorld: true,
 		asks:        true,
-		check:       func(p killParams) string { return checkHandle(p.Handle) },
 		run:         killJob,
 	})
 }
-
-// checkHandle looks at what a schema of numbers lets through.
-func checkHandle(n float64) string {
-	if !whole(n) {
-		return "handle must be a whole number: the Handle or the PID that run_shell_command has told."
-	}
-	return ""
-}
-
-// whole says whether a number of JSON's is an integer that is exact.
-func whole(n float64) bool { return n == math.Trunc(n) && math.Abs(n) <= 1<<53 }
 
 type runShellParams struct {
 	Command        string   `json:"command" jsonschema:"Exact command to execute, as bash -c gets it."`
@@ -119,11 +107,11 @@ func runShellCommand(ctx context.Context, c *call, p runShellParams) (reply, err
 	if err != nil {
 		return reply{}, err
 	}
-	r := runShellResult{Handle: j.handle, PID: j.pid, Command: p.Command, Directory: info.Cwd, Running: true, BackgroundPIDs: []int64{}, OutputFile: outputFile(info)}
+	r := runShellResult{Handle: j.handle, PID: j.pid, Command: p.Command, Directory: info.Cwd, Running: true, BackgroundPIDs: []int64{}, OutputFile: outputFile(info, schema.StreamPty)}
 	if o == nil {
 		return reply{text: r.text(&p), value: r}, nil
 	}
-	r.Output = written(o, r.OutputFile)
+	r.Output = c.tell(ctx, j, o, telling{maxBytes: p.MaxOutput, echo: true})
 	r.PatternMatched = o.Reason == schema.OutcomeReasonPattern
 	r.Running = running(o.Job.Status)
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
@@ -187,7 +175,7 @@ type sendInputParams struct {
 type sendInputResult struct {
 	Handle          int64   `json:"handle"`
 	PID             int64   `json:"pid"`
-	Output          string  `json:"output" jsonschema:"What the process wrote since the input was sent."`
+	Output          string  `json:"output" jsonschema:"What is new: what the process wrote since it was last told, by any tool."`
 	Running         bool    `json:"running"`
 	PatternMatched  bool    `json:"patternMatched"`
 	WaitingForInput bool    `json:"waitingForInput"`
@@ -218,7 +206,8 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 		return reply{}, err
 	}
 	r := sendInputResult{
-		Handle: j.handle, PID: j.pid, Output: written(o, ""), Running: running(o.Job.Status),
+		Handle: j.handle, PID: j.pid, Running: running(o.Job.Status),
+		Output:         c.tell(ctx, j, o, telling{maxBytes: defaultOutput, echo: true}),
 		PatternMatched: o.Reason == schema.OutcomeReasonPattern,
 	}
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
@@ -310,7 +299,7 @@ func killJob(ctx context.Context, c *call, p killParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if j == nil && livesElsewhere(n) {
+	if j == nil && !c.front.jobs.given(n) && livesElsewhere(n) {
 		return reply{text: fmt.Sprintf("Process %d is none of this server's, which ends what it has started alone: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
 	}
 	ended := reply{text: fmt.Sprintf("Process %d is not running (already terminated).", n), value: killResult{Handle: n, Terminated: true, Was: "ended"}}

@@ -170,6 +170,16 @@ func (h *host) fail(tool string, a args) string {
 	return text(res)
 }
 
+// raw calls a tool with arguments as they stand on the wire, and returns what it says.
+func (h *host) raw(tool, args string) string {
+	h.t.Helper()
+	res, err := h.session.CallTool(h.ctx, &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
+	if err != nil {
+		h.t.Fatalf("%s %s: %v", tool, args, err)
+	}
+	return text(res)
+}
+
 // until waits for a job by the protocol itself, where a tool has nothing to wait with.
 func (h *host) until(handle int64, c schema.Condition) {
 	h.t.Helper()
@@ -180,6 +190,15 @@ func (h *host) until(handle int64, c schema.Condition) {
 	}
 	if r.Outcome.Index == nil {
 		h.t.Fatalf("job %d: %s in place of the condition", handle, r.Outcome.Reason)
+	}
+}
+
+// typed types a line into a job by the protocol itself: no tool tells what comes of it.
+func (h *host) typed(handle int64, line string) {
+	h.t.Helper()
+	p := schema.JobWriteParams{Handle: handleID(handle), Input: new(line), AppendNewline: new(true)}
+	if err := h.front.ask(h.ctx, "job/write", p, nil); err != nil {
+		h.t.Fatal(err)
 	}
 }
 

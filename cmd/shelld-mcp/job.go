@@ -19,19 +19,32 @@ type job struct {
 	pid      int64
 	session  string // the sessionId of CliSession, or the name of shell; "" = it has none
 	terminal bool   // it has one
-	dir      string // where its output files are; "" = there are none
 
 	exited chan struct{} // closed when the server has told of the leader's end
 	hint   *schema.Hint  // why a shell could not run the command; to be read once exited is closed
+	exit   *schema.Exit  // how it ended; the same
 
 	reading sync.Mutex // held while what is new is taken, and by nobody who waits for it
 	next    int64      // offset of the first byte that was not told yet
+	missed  int64      // bytes before next that nobody was told, since the call that had them was cancelled
+	toldAll bool       // nothing comes behind next
 }
 
 // id is what names the job in the protocol.
 func (j *job) id() json.RawMessage { return handleID(j.handle) }
 
 func handleID(handle int64) json.RawMessage { return strconv.AppendInt(nil, handle, 10) }
+
+// ended is how the command has ended; nil: the server has not told of that. It is known as long
+// as the job is, also where the server has forgotten it.
+func (j *job) ended() *schema.Exit {
+	select {
+	case <-j.exited:
+		return j.exit
+	default:
+		return nil
+	}
+}
 
 // A ledger has the jobs by all their names, from the moment on in which the server tells of
 // their start: a call that starts one may take long, and another one may want to end it
@@ -44,6 +57,7 @@ type ledger struct {
 	sessions map[string]*job // of several with the same name the last
 	closed   []*job          // in the order in which they were closed
 	isClosed map[*job]bool
+	highest  int64 // of the handles that were given
 }
 
 // maxClosed is how many closed jobs are kept; the server itself forgets them much sooner.
@@ -70,24 +84,31 @@ func (l *ledger) ofLocked(handle int64) *job {
 }
 
 // started notes a job that was started. It is told of by its event, and again by the answer
-// to its start.
-func (l *ledger) started(info *schema.JobInfo) *job {
+// to its start. session is the sessionId that CliSession has for it; "": it goes by its name.
+func (l *ledger) started(info *schema.JobInfo, session string) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	j := l.ofLocked(info.Handle)
+	l.highest = max(l.highest, info.Handle)
 	if j.pid != 0 {
 		return j // Others may be reading it.
 	}
 	j.pid, j.terminal = info.PID, info.Mode == schema.ModePty
 	l.byPID[j.pid] = j
-	if info.OutputDirectory != nil {
-		j.dir = *info.OutputDirectory
-	}
-	if info.Name != nil {
+	if j.session = session; session == "" && info.Name != nil {
 		j.session = *info.Name
+	}
+	if j.session != "" {
 		l.sessions[j.session] = j
 	}
 	return j
+}
+
+// given says whether a job has had this handle, also where it is forgotten by now.
+func (l *ledger) given(handle int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return handle > 0 && handle <= l.highest
 }
 
 // close notes that nothing of a job is left, and forgets the oldest of those where there are
@@ -168,8 +189,16 @@ func (f *front) notice(n rpc.Notice) {
 
 // started enters a job under its names, and tells the call that has started it.
 func (f *front) started(p *schema.JobStartedParams) {
-	f.jobs.started(&p.Job)
-	f.engine.started(p)
+	c := f.engine.callOf(p.RequestID)
+	if c == nil {
+		f.jobs.started(&p.Job, "")
+		return
+	}
+	f.jobs.started(&p.Job, c.session)
+	c.mu.Lock()
+	c.started = p.Handle
+	c.mu.Unlock()
+	c.progress.startedJob(handleID(p.Handle))
 }
 
 // exited notes the end of a job's command.
@@ -180,7 +209,7 @@ func (f *front) exited(p *schema.JobExitedParams) {
 		return
 	default:
 	}
-	j.hint = p.Hint
+	j.hint, j.exit = p.Hint, &p.Exit
 	close(j.exited)
 	if j.terminal {
 		f.tellEnd(p)
@@ -204,7 +233,7 @@ func (c *call) start(ctx context.Context, p schema.JobStartParams) (*job, *schem
 		c.abandon(r.Job.Handle)
 		return nil, nil, nil, err
 	}
-	return c.front.jobs.started(&r.Job), &r.Job, r.Outcome, nil
+	return c.front.jobs.started(&r.Job, c.session), &r.Job, r.Outcome, nil
 }
 
 // abandonStart ends a job whose start was cancelled when it had begun.

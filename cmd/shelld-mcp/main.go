@@ -16,7 +16,8 @@
 //  2. The SDK has one that takes messages from conn, and one per request.
 //  3. The engine has those of package rpc, on both sides of two pipes.
 //  4. One per call that wants progress; it ends with the call. One that waits for the engine's
-//     end, which comes before that of the connection is over.
+//     end, which comes before that of the connection is over. At the end one of conn's, which
+//     ends the engine and waits for the last answers while Read goes on.
 package main
 
 import (

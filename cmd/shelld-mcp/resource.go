@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -52,7 +53,7 @@ func (f *front) listResources(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		var known schema.JobListResult
 		if err := f.ask(ctx, "job/list", schema.JobListParams{}, &known); err != nil {
-			return nil, explained(err)
+			return nil, explained("", err)
 		}
 		for _, j := range known.Jobs {
 			list.Resources = append(list.Resources, &mcp.Resource{
@@ -77,18 +78,25 @@ func clip(s string, n int) string {
 }
 
 func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	handle, part, ok := strings.Cut(strings.TrimPrefix(req.Params.URI, "shelld://job/"), "/")
+	escaped, part, ok := strings.Cut(strings.TrimPrefix(req.Params.URI, "shelld://job/"), "/")
+	handle, err := url.PathUnescape(escaped) // A sessionId may have any characters.
+	if err != nil {
+		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	}
 	id := f.resourceJob(handle)
 	if !ok || id == nil {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
 	content := &mcp.ResourceContents{URI: req.Params.URI}
-	err := f.readPart(ctx, id, part, content)
+	err = f.readPart(ctx, id, part, content)
 	if kindOf(err) == schema.KindJobNotFound {
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
 	}
 	if err != nil {
-		return nil, explained(err)
+		return nil, explained("", err)
+	}
+	if content.Text == "" && content.Blob == nil {
+		content.Blob = []byte{} // One of them has to be there, and the SDK leaves out a text that is empty.
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{content}}, nil
 }
@@ -143,16 +151,22 @@ func (f *front) readStream(ctx context.Context, id json.RawMessage, part string,
 	if err != nil {
 		return err
 	}
-	out, there := r.Outcome.Output[part]
+	stream := part
+	out, there := r.Outcome.Output[stream]
 	if !there && part == "stdout" {
-		out, there = r.Outcome.Output[string(schema.StreamPty)]
+		stream = string(schema.StreamPty)
+		out, there = r.Outcome.Output[stream]
 	}
 	if !there {
 		return mcp.ResourceNotFoundError(to.URI)
 	}
 	to.MIMEType = "text/plain"
 	if out.Text != nil {
-		to.Text = marked(*out.Text, out.Truncated, "")
+		to.Text = *out.Text
+		if out.Truncated != nil {
+			info, _ := f.info(ctx, id) // Without, nothing but the amount is told.
+			to.Text = withMark(*out.Text, out.Truncated, keptIn(info, schema.Stream(stream)))
+		}
 	}
 	return nil
 }

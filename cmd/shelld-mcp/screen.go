@@ -24,6 +24,8 @@ func (f *front) addScreen() {
 		name:        "read_shell",
 		title:       "ReadShell",
 		description: "Reads the current screen of a running background shell process: what its terminal shows, as text. Use it to look at TUI applications, and after write_to_shell to see how a program went on.",
+		signed:      []string{"pid"},
+		ids:         []string{"pid"},
 		readOnly:    true,
 		closedWorld: true,
 		check:       func(p readShellParams) string { return checkPID(p.PID) },
@@ -34,6 +36,8 @@ func (f *front) addScreen() {
 		title:       "WriteToShell",
 		description: "Sends input to a running background shell process. Use this to interact with TUI applications, REPLs, and interactive commands. After writing, the current screen state is returned. Works with processes that were auto-promoted to background via wait_for_output_seconds or started with is_background=true.",
 		enums:       map[string][]string{"special_keys": specialKeys},
+		signed:      []string{"pid"}, // What is none is for the seed's own words.
+		ids:         []string{"pid"},
 		destructive: true,
 		asks:        true,
 		check:       checkWriteToShell,
@@ -62,7 +66,7 @@ type screenResult struct {
 }
 
 func checkPID(pid float64) string {
-	if pid <= 0 || !whole(pid) {
+	if pid <= 0 {
 		return "PID must be a positive number."
 	}
 	return ""

@@ -126,6 +126,26 @@ func TestResources(t *testing.T) {
 	}
 }
 
+// TestEmptyResource reads what is empty: MCP wants a text or a blob all the same.
+func TestEmptyResource(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	w.send(callLine(1, "run_shell_command", `{"command":"exec cat","is_background":true}`))
+	w.receive()
+	for _, part := range []string{"stdout", "screen"} {
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"shelld://job/1/` + part + `"}}`)
+		a := w.receive()
+		var r struct {
+			Contents []struct{ Text, Blob *string }
+		}
+		if err := json.Unmarshal(a.Result, &r); err != nil || len(r.Contents) != 1 || r.Contents[0].Text == nil && r.Contents[0].Blob == nil {
+			t.Errorf("%s: %s, %v", part, a.Result, err)
+		}
+	}
+	_ = w.in.Close()
+	w.ended()
+}
+
 // TestConcurrent uses one server from many calls at a time.
 func TestConcurrent(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all")
@@ -196,7 +216,7 @@ func TestSharedSession(t *testing.T) {
 		})
 	}
 	var w cliWriteResult
-	h.call("send_input", args{"handle": 1, "input": "", "ai_callback_pattern": "over"}, nil)
+	h.typed(1, "") // By a tool that tells what is new there would be one reader more.
 	wg.Wait()
 	h.call("CliWrite", args{"sessionId": "s", "input": "end{enter}"}, &w)
 	twice := 0

@@ -10,41 +10,6 @@ import (
 	"shelld/schema"
 )
 
-// written is what an outcome brought of a terminal, with a mark where its middle is left
-// out.
-func written(o *schema.Outcome, file string) string {
-	out, ok := o.Output[string(schema.StreamPty)]
-	if !ok || out.Text == nil {
-		return ""
-	}
-	return marked(*out.Text, out.Truncated, file)
-}
-
-// marked puts a mark between head and tail, where something was left out.
-func marked(text string, cut *schema.Truncated, file string) string {
-	if cut == nil {
-		return text
-	}
-	head := min(int(cut.HeadBytes), len(text))
-	mark := fmt.Sprintf("[... %d bytes, %d lines left out", cut.OmittedBytes, cut.OmittedLines)
-	if file != "" {
-		mark += "; all of it is in " + file
-	}
-	mark += " ...]\n"
-	if head > 0 && text[head-1] != '\n' {
-		mark = "\n" + mark
-	}
-	return text[:head] + mark + text[head:]
-}
-
-// outputFile is where a job's terminal is kept; "" where it is not.
-func outputFile(j *schema.JobInfo) string {
-	if j == nil || j.OutputDirectory == nil || j.OutputFileError != nil {
-		return ""
-	}
-	return strings.TrimRight(*j.OutputDirectory, `/\`) + "/stdout.txt"
-}
-
 // orEmpty and orNone are the seeds' words for nothing.
 func orEmpty(s string) string { return or(s, "(empty)") }
 

@@ -5,15 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"shelld/schema"
 )
 
 // A tool is one row of what the host is offered.
@@ -28,9 +24,11 @@ type tool[In any] struct {
 	// host: what is not among them is for check to say.
 	enums map[string][]string
 	// bounds has the least value of a number; 0 for those that are not here, and none for
-	// those in signed.
+	// those in signed. ids are those that name a job or a process: their schema says number, as
+	// the seeds' do, and they are whole all the same.
 	bounds map[string]float64
 	signed []string
+	ids    []string
 
 	readOnly    bool // it changes nothing
 	destructive bool // what it ends or overwrites is gone
@@ -58,9 +56,10 @@ type reply struct {
 // add offers a tool to the host. Out is what its replies have as value.
 func add[In, Out any](f *front, t tool[In]) {
 	in := inputSchema(&t)
-	resolved, err := relaxed(in).Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
-	if err != nil {
-		panic(fmt.Sprintf("%s: its schema: %v", t.name, err)) // A fault of the source; any test finds it.
+	for name, value := range t.defaults {
+		if wrong := misfitOf(in.Properties[name], encode(value)); wrong != "" {
+			panic(fmt.Sprintf("%s: the default of %s %s", t.name, name, wrong)) // A fault of the source; any test finds it.
+		}
 	}
 	f.tools = append(f.tools, t.name)
 	f.server.AddTool(&mcp.Tool{
@@ -76,7 +75,7 @@ func add[In, Out any](f *front, t tool[In]) {
 				res, err = failure(fmt.Sprintf("%s has a fault of its own; other calls are not affected. See the log of shelld-mcp.", t.name)), nil
 			}
 		}()
-		params, reason := decode(&t, in, resolved, req.Params.Arguments)
+		params, reason := decode(&t, in, req.Params.Arguments)
 		if reason != "" {
 			if t.rejected != nil {
 				reason = t.rejected(req.Params.Arguments, reason)
@@ -90,59 +89,6 @@ func add[In, Out any](f *front, t tool[In]) {
 		stop()
 		return c.result(r, err), nil
 	})
-}
-
-// decode reads the parameters, with their defaults. What is wrong with them is the reason.
-func decode[In any](t *tool[In], in *jsonschema.Schema, resolved *jsonschema.Resolved, args json.RawMessage) (params In, reason string) {
-	given := map[string]any{}
-	if len(args) > 0 {
-		if err := json.Unmarshal(args, &given); err != nil {
-			return params, schemaReason(t, "the arguments have to be an object")
-		}
-		if given == nil { // null, as some hosts write none.
-			given = map[string]any{}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if in.Properties[name] == nil {
-			return params, schemaReason(t, unknownParam(name, in))
-		}
-	}
-	if err := resolved.ApplyDefaults(&given); err != nil {
-		return params, schemaReason(t, err.Error())
-	}
-	if err := resolved.Validate(given); err != nil {
-		return params, schemaReason(t, err.Error())
-	}
-	whole, err := json.Marshal(given)
-	if err == nil {
-		err = json.Unmarshal(whole, &params)
-	}
-	if err != nil {
-		return params, schemaReason(t, err.Error())
-	}
-	if t.check != nil {
-		reason = t.check(params)
-	}
-	return params, reason
-}
-
-func schemaReason[In any](t *tool[In], why string) string {
-	if t.badSchema != "" {
-		return t.badSchema
-	}
-	return "The arguments do not fit the schema of " + t.name + ": " + why
-}
-
-func unknownParam(name string, in *jsonschema.Schema) string {
-	names := slices.Sorted(maps.Keys(in.Properties))
-	msg := fmt.Sprintf("there is no parameter %q", name)
-	if near := schema.Nearest(name, names); near != "" {
-		msg += fmt.Sprintf("; did you mean %q?", near)
-	} else if len(names) == 0 {
-		return msg + "; it takes none"
-	}
-	return msg + " The parameters are " + strings.Join(names, ", ") + "."
 }
 
 // maxDescription bounds what a person is to read in a list, and what the list has to carry.
@@ -169,18 +115,6 @@ func inputSchema[In any](t *tool[In]) *jsonschema.Schema {
 	for name, p := range s.Properties {
 		if (p.Type == "number" || p.Type == "integer") && !slices.Contains(t.signed, name) {
 			p.Minimum = new(t.bounds[name])
-		}
-	}
-	return s
-}
-
-// relaxed is a schema without the words that check looks at.
-func relaxed(s *jsonschema.Schema) *jsonschema.Schema {
-	s = s.CloneSchemas()
-	for _, p := range s.Properties {
-		p.Enum = nil
-		if p.Items != nil {
-			p.Items.Enum = nil
 		}
 	}
 	return s

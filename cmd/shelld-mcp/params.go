@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"shelld/schema"
+)
+
+// What a host sends as the parameters of a tool, held against the tool's schema. It is done
+// here, and not by a validator of schemas, for the words: they are for a model, and say which
+// parameter is wrong, what it was, and what it must be.
+
+// decode reads the parameters, with their defaults. What is wrong with them is the reason.
+func decode[In any](t *tool[In], in *jsonschema.Schema, args json.RawMessage) (params In, reason string) {
+	given := map[string]json.RawMessage{}
+	if len(args) > 0 {
+		if err := json.Unmarshal(args, &given); err != nil {
+			return params, schemaReason(t, "the arguments have to be an object")
+		}
+		if given == nil { // null, as some hosts write none.
+			given = map[string]json.RawMessage{}
+		}
+	}
+	if wrong := t.misfit(in, given); wrong != "" {
+		return params, schemaReason(t, wrong)
+	}
+	for name, p := range in.Properties {
+		if _, there := given[name]; !there && p.Default != nil {
+			given[name] = p.Default
+		}
+	}
+	whole, err := json.Marshal(given)
+	if err == nil {
+		err = json.Unmarshal(whole, &params)
+	}
+	if err != nil {
+		return params, schemaReason(t, err.Error())
+	}
+	if t.check != nil {
+		reason = t.check(params)
+	}
+	return params, reason
+}
+
+func schemaReason[In any](t *tool[In], why string) string {
+	if t.badSchema != "" {
+		return t.badSchema
+	}
+	return "The arguments do not fit the schema of " + t.name + ": " + why
+}
+
+// misfit is the first thing that is wrong with the parameters, or "".
+func (t *tool[In]) misfit(in *jsonschema.Schema, given map[string]json.RawMessage) string {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		p := in.Properties[name]
+		if p == nil {
+			return unknownParam(name, in)
+		}
+		wrong := misfitOf(p, given[name])
+		if wrong == "" && slices.Contains(t.ids, name) {
+			wrong = misfitID(given[name])
+		}
+		if wrong != "" {
+			return name + " " + wrong
+		}
+	}
+	for _, name := range in.Required {
+		if _, there := given[name]; !there {
+			return name + " is missing: the tool needs it"
+		}
+	}
+	return ""
+}
+
+func unknownParam(name string, in *jsonschema.Schema) string {
+	names := slices.Sorted(maps.Keys(in.Properties))
+	msg := fmt.Sprintf("there is no parameter %q", name)
+	if near := schema.Nearest(name, names); near != "" {
+		msg += fmt.Sprintf("; did you mean %q?", near)
+	} else if len(names) == 0 {
+		return msg + "; it takes none"
+	}
+	return msg + " The parameters are " + strings.Join(names, ", ") + "."
+}
+
+// misfitOf says what is wrong with a value, in words that follow the parameter's name, or "". It
+// knows as much of schemas as inputSchema makes. The words that a value may be are for check.
+func misfitOf(p *jsonschema.Schema, value json.RawMessage) string {
+	value = bytes.TrimSpace(value)
+	switch got := typeOf(value); {
+	case got == "null":
+		return "is null: give " + withArticle(p.Type) + ", or leave it out"
+	case got != p.Type && (p.Type != "integer" || got != "number"):
+		return fmt.Sprintf("must be %s, and %s is %s", withArticle(p.Type), shown(value), withArticle(got))
+	}
+	switch p.Type {
+	case "integer":
+		if wrong := misfitWhole(value); wrong != "" {
+			return wrong
+		}
+		return misfitLeast(p, value)
+	case "number":
+		return misfitLeast(p, value)
+	case "string":
+		var s string
+		if err := json.Unmarshal(value, &s); err != nil {
+			return "cannot be read: " + err.Error()
+		}
+		if n := utf8.RuneCountInString(s); p.MaxLength != nil && n > *p.MaxLength {
+			return fmt.Sprintf("may have %d characters, and has %d: shorten it", *p.MaxLength, n)
+		}
+	case "array":
+		return misfitItems(p, value)
+	case "object":
+		return misfitMembers(p, value)
+	}
+	return ""
+}
+
+func misfitItems(p *jsonschema.Schema, value json.RawMessage) string {
+	var items []json.RawMessage
+	if err := json.Unmarshal(value, &items); err != nil {
+		return "cannot be read: " + err.Error()
+	}
+	for i, item := range items {
+		if wrong := misfitOf(p.Items, item); wrong != "" {
+			return fmt.Sprintf("item %d %s", i+1, wrong)
+		}
+	}
+	return ""
+}
+
+func misfitMembers(p *jsonschema.Schema, value json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(value, &members); err != nil {
+		return "cannot be read: " + err.Error()
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if wrong := misfitOf(p.AdditionalProperties, members[name]); wrong != "" {
+			return fmt.Sprintf("member %q %s", name, wrong)
+		}
+	}
+	return ""
+}
+
+func misfitLeast(p *jsonschema.Schema, value json.RawMessage) string {
+	if n, err := strconv.ParseFloat(string(value), 64); err != nil {
+		return fmt.Sprintf("is too large a number: %s", shown(value))
+	} else if p.Minimum != nil && n < *p.Minimum {
+		return fmt.Sprintf("must be %v or more, not %s", *p.Minimum, shown(value))
+	}
+	return ""
+}
+
+// mostWhole is the largest whole number that all hosts can write: beyond, those that count in
+// floating point write another than they mean.
+const mostWhole = 1<<53 - 1
+
+// misfitWhole says what is wrong with a number that must be whole, or "". It looks at the text:
+// as a floating-point number one beyond mostWhole would be another.
+func misfitWhole(value json.RawMessage) string {
+	const longest = 64 // Nobody writes a whole number so, and reading one may take long.
+	n, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || n > mostWhole || n < -mostWhole || len(value) > longest {
+		return fmt.Sprintf("must be a whole number of at most %d, not %s", int64(mostWhole), shown(value))
+	}
+	if exact, ok := new(big.Rat).SetString(string(value)); !ok || !exact.IsInt() {
+		return fmt.Sprintf("must be a whole number, not %s", shown(value))
+	}
+	return ""
+}
+
+// misfitID is the same for the number of a job or a process.
+func misfitID(value json.RawMessage) string {
+	if wrong := misfitWhole(value); wrong != "" {
+		return wrong + ": the Handle or the PID that run_shell_command has told, or jobs lists"
+	}
+	return ""
+}
+
+// typeOf is the type of a JSON text, in the words of schemas.
+func typeOf(value json.RawMessage) string {
+	types := map[byte]string{'"': "string", '{': "object", '[': "array", 't': "boolean", 'f': "boolean", 'n': "null"}
+	if len(value) == 0 {
+		return "null"
+	}
+	return cmp.Or(types[value[0]], "number")
+}
+
+func withArticle(name string) string {
+	switch name {
+	case "integer":
+		return "a whole number"
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "boolean":
+		return "true or false"
+	}
+	return "a " + name
+}
+
+// shown is a value as it came, clipped.
+func shown(value json.RawMessage) string { return clip(string(value), 40) }

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"shelld/schema"
+)
+
+// sessionSeeds are for its sessions: CliSession, CliRead, CliWrite and CliStop.
+var sessionSeeds = map[string]func(*testing.T){
+	"CliSession/command": func(t *testing.T) {
+		h := startHost(t, nil)
+		var r cliSessionResult
+		got := h.call("CliSession", args{"command": "read -p 'Continue? [y/N] ' x; echo \"<$x>\""}, &r)
+		if r.Status != "started" || r.InitialOutput != "Continue? [y/N] " || !r.WaitingForInput || !r.IsRunning || r.Hint != sessionHint || !regexp.MustCompile(`^session-[0-9a-f]{8}$`).MatchString(r.SessionID) {
+			t.Errorf("%s", got)
+		}
+		// Without, it is the shell.
+		h.call("CliSession", nil, &r)
+		if !r.IsRunning || r.Shell == "" || r.PID == 0 || r.InitialOutput == "" {
+			t.Errorf("%+v", r)
+		}
+		h.call("CliSession", args{"command": "gti"}, &r)
+		if r.IsRunning || !strings.Contains(r.Hint, "Near names are: git") {
+			t.Errorf("%+v", r)
+		}
+	},
+	"CliSession/workingDirectory": func(t *testing.T) {
+		h := startHost(t, nil)
+		if err := os.Mkdir(filepath.Join(h.root, "sub"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var r cliSessionResult
+		h.call("CliSession", args{"command": "pwd; cat", "workingDirectory": "sub"}, &r)
+		if want := filepath.Join(h.root, "sub"); r.WorkingDirectory != want || !strings.HasPrefix(r.InitialOutput, want) {
+			t.Errorf("%+v", r)
+		}
+	},
+	"CliSession/sessionId": func(t *testing.T) {
+		h := startHost(t, nil)
+		var r cliSessionResult
+		h.call("CliSession", args{"command": "cat", "sessionId": "mine"}, &r)
+		if r.SessionID != "mine" {
+			t.Errorf("%+v", r)
+		}
+		contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": "mine"}), `A session "mine" is running`, "- mine (pid ")
+		h.call("CliStop", args{"sessionId": "mine"}, nil)
+		h.call("CliSession", args{"command": "cat", "sessionId": "mine"}, nil) // It is free again.
+		// The seed takes any, and so do all tools that take one.
+		for _, id := range []string{"not mine", "550e8400-e29b-41d4-a716-446655440000", "4711", "a/b?c", "ünïcödé", strings.Repeat("x", maxSessionID), nameOf("not mine")} {
+			h.call("CliSession", args{"command": "cat", "sessionId": id}, &r)
+			if r.SessionID != id {
+				t.Errorf("%q: %+v", id, r)
+			}
+			contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": id}), fmt.Sprintf("A session %q is running", id), "- "+id+" (pid ")
+			var w cliWriteResult
+			if h.call("CliWrite", args{"sessionId": id, "input": "x{enter}"}, &w); w.SessionID != id {
+				t.Errorf("%q: %+v", id, w)
+			}
+			if res, err := h.session.ReadResource(h.ctx, &mcp.ReadResourceParams{URI: "shelld://job/" + url.PathEscape(id) + "/stdout"}); id != "4711" && (err != nil || !strings.HasPrefix(res.Contents[0].Text, "x\n")) {
+				t.Errorf("%q: %v, %v", id, res, err)
+			}
+		}
+		for _, id := range []string{"a\nb", "\x1b[2K", strings.Repeat("x", maxSessionID+1)} {
+			contains(t, h.fail("CliSession", args{"command": "cat", "sessionId": id}), "will not do: it has up to 128 characters, and no control characters among them.")
+		}
+	},
+	"CliSession/env": func(t *testing.T) {
+		h := startHost(t, nil)
+		var r cliSessionResult
+		h.call("CliSession", args{"command": "echo $A-$B; cat", "env": map[string]string{"A": "one", "B": "two"}}, &r)
+		contains(t, r.InitialOutput, "one-two")
+	},
+	"CliRead/sessionId": func(t *testing.T) {
+		h := startHost(t, nil)
+		h.call("CliSession", args{"command": "cat", "sessionId": "c"}, nil)
+		contains(t, h.fail("CliRead", args{"sessionId": "d"}), `There is no session "d".`, "- c (pid ")
+		var w cliWriteResult
+		h.call("CliWrite", args{"sessionId": "c", "input": "one{enter}"}, &w)
+		var r cliReadResult
+		// What was told is not told again.
+		h.call("CliRead", args{"sessionId": "c"}, &r)
+		if r.Output != "" || !r.IsRunning || !r.WaitingForInput || r.HasMore {
+			t.Errorf("%+v", r)
+		}
+		h.call("CliStop", args{"sessionId": "c"}, nil)
+		h.call("CliRead", args{"sessionId": "c"}, &r) // It can still be read.
+		if r.IsRunning {
+			t.Errorf("%+v", r)
+		}
+	},
+	"CliRead/timeout": func(t *testing.T) {
+		h := startHost(t, nil)
+		h.hasDefault("CliRead", "timeout", 5.0)
+		h.call("CliSession", args{"command": "echo first; while [ ! -e go ]; do sleep 0.05; done; echo second; cat", "sessionId": "c"}, nil)
+		h.until(1, schema.Condition{Pattern: new("first")})
+		var r cliReadResult
+		begun := time.Now()
+		h.call("CliRead", args{"sessionId": "c", "timeout": 0.3}, &r)
+		if r.Output == "" { // CliSession has told it: then this one has waited for more.
+			if took := time.Since(begun); took < 300*time.Millisecond || !r.IsRunning || r.WaitingForInput {
+				t.Errorf("after %v: %+v", took, r)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(h.root, "go"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		h.call("CliRead", args{"sessionId": "c", "timeout": 50}, &r)
+		contains(t, r.Output, "second")
+	},
+	"CliRead/maxBytes": func(t *testing.T) {
+		h := startHost(t, nil)
+		h.hasDefault("CliRead", "maxBytes", 65536.0)
+		h.call("CliSession", args{"command": "read x; seq 1 100; exec cat", "sessionId": "c"}, nil)
+		h.typed(1, "") // No tool has told what comes of it.
+		h.until(1, schema.Condition{Pattern: new("\\n100\\r?\\n"), On: new(schema.PatternTargetRaw)})
+		var all strings.Builder
+		for more := true; more; {
+			var r cliReadResult
+			h.call("CliRead", args{"sessionId": "c", "maxBytes": 50}, &r)
+			if len(r.Output) > 50 {
+				t.Errorf("%d bytes: %q", len(r.Output), r.Output)
+			}
+			all.WriteString(r.Output)
+			more = r.HasMore
+		}
+		if got := all.String(); !strings.HasSuffix(got, "99\n100\n") {
+			t.Errorf("%q", got)
+		}
+	},
+	"CliRead/waitingForInput": func(t *testing.T) {
+		h := startHost(t, nil)
+		h.call("CliSession", args{"command": "while [ ! -e go ]; do sleep 0.05; done; read -p 'Do you want to continue? [y/N] ' x", "sessionId": "c"}, nil)
+		if err := os.WriteFile(filepath.Join(h.root, "go"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		h.until(1, onInput)
+		var r cliReadResult
+		h.call("CliRead", args{"sessionId": "c", "timeout": 50}, &r)
+		if r.Output != "Do you want to continue? [y/N] " || !r.WaitingForInput || !r.IsRunning {
+			t.Errorf("%+v", r)
+		}
+	},
+	"CliWrite/sessionId": func(t *testing.T) {
+		h := startHost(t, nil)
+		h.call("CliSession", args{"command": "read x; exit 3", "sessionId": "c"}, nil)
+		contains(t, h.fail("CliWrite", args{"sessionId": "d", "input": "x"}), `There is no session "d".`, "- c (pid ")
+		var r cliWriteResult
+		h.call("CliWrite", args{"sessionId": "c", "input": "{enter}"}, &r)
+		if r.Status != "sent" || r.IsRunning || r.ExitCode == nil || *r.ExitCode != 3 {
+			t.Errorf("%+v", r)
+		}
+		contains(t, h.fail("CliWrite", args{"sessionId": "c", "input": "x"}), `The session "c" has ended`, "It has exited with code 3.")
+	},
+	"CliWrite/input": func(t *testing.T) {
+		h := startHost(t, nil)
+		h.call("CliSession", args{"sessionId": "sh", "env": map[string]string{"PS1": "$ "}}, nil)
+		for _, test := range []struct{ input, want string }{
+			{"echo a{enter}", "a\n"},
+			{"echo b\n", "b\n"},
+			{"echo c; cd /{enter}", "c\n"},
+			{"pwd{enter}", "/\n"},       // The directory stays.
+			{"{up}{enter}", "pwd\n/\n"}, // What comes back in the place of a key is no echo.
+			{"echo {{x}{enter}", "{x}\n"},
+			{"echo ab{left}{backspace}{enter}", "b\n"},
+			{"sleep 1000", ""}, // No Enter is added.
+			{"{ctrl+c}", "\n"},
+			{"cat{enter}", ""},
+			{"fed{enter}", "fed\n"},
+			{"{ctrl+c}", "\n"},
+			{"echo after $?{enter}", "after 130\n"},
+		} {
+			var r cliWriteResult
+			h.call("CliWrite", args{"sessionId": "sh", "input": test.input, "timeout": 50}, &r)
+			got := strings.TrimPrefix(r.ResponseOutput, "^C") // which some line editors show, and some not
+			if !strings.HasPrefix(got, test.want) || test.want == "" && r.ResponseOutput != "" || !r.WaitingForInput || r.Status != "sent" {
+				t.Errorf("%s: %+v", test.input, r)
+			}
+		}
+		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "{entre}"}), `"{entre}", which is no key`, "{enter}, {tab}", "nothing was sent")
+		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "a{"}), "never closed")
+	},
+	"CliWrite/listening": func(t *testing.T) {
+		needProgram(t, "python3")
+		h := startHost(t, nil)
+		// It takes input while it looks after a timer, as a dev server does with a menu of keys.
+		h.call("CliSession", args{"sessionId": "c", "command": `exec python3 -u -c '
+import select, sys
+print("ready")
+while True:
+    if select.select([sys.stdin], [], [], 0.05)[0]:
+        print("took " + sys.stdin.readline().strip())
+'`}, nil)
+		h.until(1, schema.Condition{Pattern: new("ready")})
+		var r cliWriteResult
+		h.call("CliWrite", args{"sessionId": "c", "input": "this{enter}", "timeout": 3600}, &r) // It does not wait for so long.
+		if !r.IsRunning || r.WaitingForInput {                                                  // It does not only wait for input.
+			t.Errorf("%+v", r)
+		}
+		// What it answers is told, by this call or, where the machine is slow, by the next; and once.
+		told := r.ResponseOutput
+		for !strings.HasSuffix(told, "took this\n") {
+			var more cliReadResult
+			h.call("CliRead", args{"sessionId": "c"}, &more)
+			if told += more.Output; !more.IsRunning {
+				t.Fatalf("it has ended with %q", told)
+			}
+		}
+		if strings.Count(told, "took this") != 1 {
+			t.Errorf("%q", told)
+		}
+	},
+	"CliWrite/timeout": func(t *testing.T) {
+		h := startHost(t, nil)
+		h.hasDefault("CliWrite", "timeout", 5.0)
+		h.call("CliSession", args{"command": "read x; sleep 1000", "sessionId": "c"}, nil)
+		begun := time.Now()
+		var r cliWriteResult
+		h.call("CliWrite", args{"sessionId": "c", "input": "{enter}", "timeout": 0.3}, &r)
+		if took := time.Since(begun); took < 300*time.Millisecond || !r.IsRunning || r.WaitingForInput {
+			t.Errorf("after %v: %+v", took, r)
+		}
+	},
+	"CliStop/sessionId": func(t *testing.T) {
+		h := startHost(t, nil)
+		h.call("CliSession", args{"command": "trap 'echo Goodbye!; exit 7' TERM; echo ready; while :; do sleep 0.05; done", "sessionId": "c"}, nil)
+		h.until(1, schema.Condition{Pattern: new("ready")})
+		var r cliStopResult
+		h.call("CliStop", args{"sessionId": "c"}, &r)
+		if r.Status != "stopped" || r.ExitCode == nil || *r.ExitCode != 7 || !strings.HasSuffix(r.FinalOutput, "Goodbye!\n") {
+			t.Errorf("%+v", r)
+		}
+		h.call("CliStop", args{"sessionId": "c"}, &r) // Nothing is wrong with saying it twice.
+		if r.Status != "stopped" || r.ExitCode == nil || *r.ExitCode != 7 {
+			t.Errorf("%+v", r)
+		}
+		contains(t, h.fail("CliStop", args{"sessionId": "d"}), `There is no session "d".`)
+	},
+	"CliStop/force": func(t *testing.T) {
+		h := startHost(t, nil)
+		h.hasDefault("CliStop", "force", false)
+		h.call("CliSession", args{"command": "trap '' TERM; echo ready; while :; do sleep 0.05; done", "sessionId": "c"}, nil)
+		h.until(1, schema.Condition{Pattern: new("ready")})
+		var r cliStopResult
+		h.call("CliStop", args{"sessionId": "c"}, &r)
+		if r.Status != "running" || !strings.Contains(r.Suggestion, "force=true") {
+			t.Errorf("%+v", r)
+		}
+		h.call("CliStop", args{"sessionId": "c", "force": true}, &r)
+		if r.Status != "stopped" || r.Signal != "SIGKILL" || r.ExitCode != nil {
+			t.Errorf("%+v", r)
+		}
+	},
+}

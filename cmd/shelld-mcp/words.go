@@ -1,0 +1,180 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+// What the server refuses, in the words of a tool: the server names the members of its own
+// requests, and says what can be done with requests and options. A model knows neither; it has
+// the tool's parameters, other tools, and a person who can start shelld-mcp with other flags.
+
+// ownNames are the parameters of tools where they are called otherwise than in the protocol.
+var ownNames = map[string]map[string]string{
+	"run_shell_command":    {"cwd": "dir_path", "pattern": "ai_callback_pattern", "maxBytes": "max_output_size", "timeoutMs": "ai_callback_delay"},
+	"send_input":           {"pattern": "ai_callback_pattern", "timeoutMs": "ai_callback_delay", "text": "input"},
+	"write_to_shell":       {"handle": "pid", "key": "special_keys", "keys": "special_keys"},
+	"read_shell":           {"handle": "pid"},
+	"execute_bash_command": {"cwd": "directory"},
+	"CliRun":               {"cwd": "workingDirectory", "timeoutMs": "timeout"},
+	"CliSession":           {"cwd": "workingDirectory", "name": "sessionId"},
+	"CliRead":              {"handle": "sessionId", "timeoutMs": "timeout"},
+	"CliWrite":             {"handle": "sessionId", "timeoutMs": "timeout", "text": "input", "key": "input", "send": "input"},
+	"CliStop":              {"handle": "sessionId"},
+	"CliEnv":               {"handle": "sessionId", "cwd": "workingDirectory", "command": "value"},
+	"shell":                {"handle": "job", "maxBytes": "max_bytes", "timeoutMs": "timeout_seconds", "quietMs": "quiet_seconds", "text": "input", "key": "keys", "send": "keys"},
+	"shell_output":         {"handle": "job", "offset": "from", "maxBytes": "max_bytes", "pattern": "find", "maxMatches": "max_matches"},
+	"shell_end":            {"handle": "job", "graceMs": "grace_seconds"},
+}
+
+// ownName is what a tool calls a member of the protocol's requests.
+func ownName(tool, member string) string { return cmp.Or(ownNames[tool][member], member) }
+
+// inWords is what a refusal says, in the words of a tool.
+func inWords(tool string, refusal *rpc.CallError) string {
+	switch refusal.Kind {
+	case schema.KindInvalidParams:
+		return wrongParams(tool, refusal)
+	case schema.KindInvalidPattern:
+		return ownName(tool, "pattern") + strings.TrimPrefix(refusal.Message, "the pattern")
+	case schema.KindCommandNotFound:
+		var data schema.CommandNotFoundData
+		if json.Unmarshal(refusal.Data, &data) == nil && len(data.Suggestions) > 0 {
+			return fmt.Sprintf("%s; near names are %s", refusal.Message, strings.Join(data.Suggestions, ", "))
+		}
+	case schema.KindJobNotFound:
+		var data schema.JobNotFoundData
+		_ = json.Unmarshal(refusal.Data, &data) // Without, the sentence does.
+		return fmt.Sprintf("job %s is not known any more: it ended long ago, or its start has failed. %s lists what runs", data.Handle, listTool(tool))
+	case schema.KindInvalidKey:
+		var data schema.InvalidKeyData
+		if json.Unmarshal(refusal.Data, &data) == nil && len(data.Allowed) > 0 {
+			return wrongKey(tool, &data)
+		}
+	case schema.KindBadWorkingDirectory:
+		// The words may be in the path as well, which stands before them.
+		if message, ok := strings.CutSuffix(refusal.Message, "as cwd"); ok {
+			return message + "as " + ownName(tool, "cwd")
+		}
+	}
+	if words := advice[refusal.Kind]; words != nil {
+		return words.Replace(refusal.Message)
+	}
+	return refusal.Message
+}
+
+// listTool is the tool that lists what could have been meant.
+func listTool(tool string) string {
+	if strings.HasPrefix(tool, "shell") {
+		return "shell_jobs"
+	}
+	return "jobs"
+}
+
+// wrongParams is what does not fit, by the names of the tool.
+func wrongParams(tool string, refusal *rpc.CallError) string {
+	var data schema.InvalidParamsData
+	if json.Unmarshal(refusal.Data, &data) != nil || len(data.Errors) == 0 {
+		return refusal.Message
+	}
+	texts := make([]string, len(data.Errors))
+	for i, e := range data.Errors {
+		texts[i] = strings.TrimPrefix(ownPointer(tool, e.Pointer)+": ", ": ") + e.Message
+		if tool == "CliEnv" {
+			texts[i] = strings.Replace(texts[i], "give cwd to its start", "give "+ownName(tool, "cwd")+" to its start", 1)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// ownPointer is the parameter that a place in a request was made of.
+func ownPointer(tool, pointer string) string {
+	members := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
+	for i := len(members) - 1; i >= 0; i-- {
+		member := members[i]
+		own, renamed := ownNames[tool][member]
+		switch {
+		case member == "env" && i+1 < len(members):
+			return "env, " + members[i+1]
+		case renamed:
+			return own
+		case i == 0:
+			return member
+		case knownMember[member]:
+			return member
+		}
+	}
+	return ""
+}
+
+// knownMember has the members below others that parameters have the names of.
+var knownMember = map[string]bool{"pattern": true, "port": true, "input": true}
+
+// wrongKey says which keys there are.
+func wrongKey(tool string, data *schema.InvalidKeyData) string {
+	text := fmt.Sprintf("%s has %q, which is no key; nothing was sent.", ownName(tool, "key"), data.Key)
+	if data.DidYouMean != nil {
+		text += fmt.Sprintf(" Did you mean %q?", *data.DidYouMean)
+	}
+	return text + " Characters are typed with input. The keys are " + strings.Join(data.Allowed, ", ")
+}
+
+// advice has, by kind, what the server advises to do, and what that is here.
+var advice = func() map[schema.Kind]*strings.Replacer {
+	byKind := map[schema.Kind]*strings.Replacer{}
+	for kind, words := range map[schema.Kind][]string{
+		schema.KindConfirmationDenied:  {"the person at the client", "the person at the host"},
+		schema.KindDirectoryNotAllowed: {"or allow it (allowedDirectories of initialize)", "or have shelld-mcp started with it as -allow-dir"},
+		schema.KindPolicyDenied: {
+			"denyCommands has", "-deny-command of shelld-mcp has",
+			"allowCommands does not have", "-allow-command of shelld-mcp does not have",
+			"and denyCommands lets", "and -deny-command of shelld-mcp lets",
+			"and allowCommands lets", "and -allow-command of shelld-mcp lets",
+			", or start the program by argv", "",
+		},
+		schema.KindLimitExceeded: {
+			"as many as limits.maxJobs allows; end one first, or raise the limit in initialize", "as many as there may be; end one first, or have shelld-mcp started with a higher -max-jobs",
+			"with maxBytes, or raise the limit", "with a lower limit of output",
+			"to its start, as env", "to CliSession, as env",
+		},
+		schema.KindLineTooLong:    {"or start the job in pipe mode", "or put it into a file that the program reads"},
+		schema.KindInputQueueFull: {", or raise limits.inputQueueBytes", "", "over limits.inputQueueBytes", "over what may wait for a program to read it"},
+		schema.KindNotInteractive: {
+			"; start it with \"stdin\": \"open\", or in pty mode", "; start it with run_shell_command, CliSession or shell to type into it",
+			": send text, or start it in pty mode to press keys", "; start it with run_shell_command, CliSession or shell to press keys",
+			"; start it in pty mode, or read its output with job/read", "; its output is in the answer of the tool that has started it, and in its resource",
+		},
+		schema.KindPtyUnavailable: {"start the job with \"mode\": \"pipe\"", "use CliRun or execute_bash_command, which need none"},
+		schema.KindShellBusy: {
+			"interrupt it with job/signal INT, or leave ifBusy out to have this command wait", "or interrupt it with {ctrl+c} of CliWrite",
+			"or interrupt it with job/signal INT", "or interrupt it with {ctrl+c} of CliWrite",
+		},
+		schema.KindShellIntegrationUnavailable: {
+			"start an interactive shell (job/start without command and argv) for job/exec, or type with job/write", "start a shell by CliSession without command, or type with CliWrite",
+			"with job/write", "with CliWrite",
+		},
+		schema.KindOutputFileError: {"name a persist.directory, or ask for persist.mode memory", "have shelld-mcp started with another -state-dir, or with -memory"},
+	} {
+		byKind[kind] = strings.NewReplacer(words...)
+	}
+	return byKind
+}()
+
+// explained takes the name of its kind out of an error of the server's. tool is whose words it
+// is to have; "": none's.
+func explained(tool string, err error) error {
+	refusal, ok := errors.AsType[*rpc.CallError](err)
+	switch {
+	case ok:
+		return errors.New(inWords(tool, refusal))
+	case errors.Is(err, rpc.ErrServerGone):
+		return errors.New("shelld-mcp is ending, and so are its jobs")
+	}
+	return err
+}
