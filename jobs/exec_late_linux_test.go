@@ -1,0 +1,76 @@
+package jobs
+
+import "testing"
+
+// A command whose time is over when the shell has it and has not begun it is interrupted as one that runs:
+// the answer tells what comes of that.
+func TestExecLateHanded(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		first []string // what the shell tells before an interrupt is sent
+		then  []string // and behind it; nil: none is sent
+		exit  int      // -1: none
+		late  bool     // it is told as interrupted
+	}{
+		{"it begins", []string{"L;1;0", "B;1"}, []string{"E;1;130;/", "R"}, 130, true},
+		{"it ends at once", []string{"L;1;0", "B;1", "E;1;0;/", "R"}, nil, 0, false},
+		{"it is dropped", []string{"L;1;0", "D;1", "R"}, nil, -1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := startFakeShell(t)
+			s.heard() // so that it is handed in the turn in which its time is over
+			one, err := s.Exec(ExecOptions{Command: "echo one", Wait: execWait(0), Interrupt: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.takes("n1 echo one")
+			s.heard()
+			select {
+			case r := <-one.C:
+				t.Fatalf("%+v, %v was told of what the shell was to begin", r.Value, r.Err)
+			default:
+			}
+			s.tells(c.first...)
+			if c.then != nil {
+				<-s.struck
+				s.send <- struct{}{}
+				s.tells(c.then...)
+			}
+			r := must(t, one)
+			reason := map[bool]string{true: "timeout", false: "command"}[c.late]
+			if exit := r.Command.ExitCode; r.Outcome.Reason != reason || r.Interrupt != c.late || !r.Command.Finished || (exit == nil) != (c.exit < 0) || exit != nil && *exit != c.exit {
+				t.Errorf("%+v", r)
+			}
+			two := s.runs("echo two", false)
+			s.takes("n2 echo two")
+			s.tells("L;2;0", "B;2", "E;2;0;/", "R")
+			s.ended(two, 2, 0)
+			if len(s.struck) > 0 {
+				t.Error("an interrupt was sent for what had ended")
+			}
+		})
+	}
+}
+
+// Where the shell does not begin it in the time that an interrupt has, it is told as one in line, and is
+// interrupted if it ever begins.
+func TestExecLateNotBegun(t *testing.T) {
+	s := startFakeShell(t)
+	s.heard()
+	one, err := s.Exec(ExecOptions{Command: "echo one", Wait: execWait(0), Interrupt: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.takes("n1 echo one")
+	if r := must(t, one); r.Outcome.Reason != "timeout" || !r.Interrupt || r.Command.Finished || !r.Command.StartedAt.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	s.tells("L;1;0", "B;1")
+	<-s.struck
+	s.send <- struct{}{}
+	s.tells("E;1;130;/", "R")
+	two := s.runs("echo two", false)
+	s.takes("n2 echo two")
+	s.tells("L;2;0", "B;2", "E;2;0;/", "R")
+	s.ended(two, 2, 0)
+}
