@@ -1,6 +1,9 @@
 package jobs
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // A command whose time is over when the shell has it and has not begun it is interrupted as one that runs:
 // the answer tells what comes of that.
@@ -73,4 +76,18 @@ func TestExecLateNotBegun(t *testing.T) {
 	s.takes("n2 echo two")
 	s.tells("L;2;0", "B;2", "E;2;0;/", "R")
 	s.ended(two, 2, 0)
+}
+
+// Output that a mark of the shell sets free has come then, and not when a pause would have done that: the
+// shell is looked at at once.
+func TestExecHeldOutput(t *testing.T) {
+	s := startFakeShell(t)
+	s.says("\r") // may be the erasing of the line for a key of ours
+	s.tells("R")
+	s.says("") // behind which that was stored
+	s.inTurn(func() {
+		if at, now := s.activeAt(), time.Now(); at.After(now) {
+			t.Errorf("output came %v from now", at.Sub(now))
+		}
+	})
 }

@@ -108,6 +108,9 @@ func (j *Job) storeCome(st *stream, p []byte) {
 	}
 	out, marks := st.marks.Read(p)
 	from, over, n := 0, j.budget.isOver(), 0
+	if !st.cleaner.due.IsZero() {
+		st.noteHeld() // What has come may have set it free: then the stream is quiet from now on.
+	}
 	for _, m := range marks {
 		n += j.keep(st, st.redact(j.redaction.set.Load(), out[from:m.At]))
 		n += j.keep(st, st.letGo(true)) // A secret does not go on behind what only the shell writes.
