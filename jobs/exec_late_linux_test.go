@@ -91,3 +91,24 @@ func TestExecHeldOutput(t *testing.T) {
 		}
 	})
 }
+
+// What the shell shows of a command is held back until that runs. Where an interrupt has taken the key that
+// runs it, the shell is seen to read, and asked, before that is shown.
+func TestExecHeldLine(t *testing.T) {
+	s := startFakeShell(t)
+	one := s.runs("echo one", false)
+	s.takes("n1 echo one")
+	s.tells("L;1;1")
+	s.says("echo one")
+	s.look.set(lineEditor)
+	s.takes("h2 ")
+	s.inTurn(func() {
+		if got := s.stream(PTY).holding.Load(); got != holdsLine {
+			t.Errorf("%d is held back, and that had to be awaited", got)
+		}
+	})
+	s.look.set(works)
+	s.strikes()
+	s.tells("D;1", "H;2;0")
+	s.became(one, 1, CommandDropped)
+}

@@ -181,11 +181,16 @@ func (j *Job) activity() activity {
 	return a
 }
 
-// activeAt is when output or input came last.
+// activeAt is when output or input came last, or is to come. Whether a shell has taken what was handed to it
+// is seen before that.
 func (j *Job) activeAt() time.Time {
-	at := latest(j.info.StartedAt, j.inputs.wroteAt)
+	at, handing := latest(j.info.StartedAt, j.inputs.wroteAt), j.shell.handing()
 	for _, st := range j.streams {
-		at = latest(at, st.base.Add(time.Duration(st.last.Load())))
+		came := st.last.Load()
+		if handing {
+			came = st.came.Load()
+		}
+		at = latest(at, st.base.Add(time.Duration(came)))
 	}
 	return at
 }
