@@ -1,8 +1,11 @@
 package jobs
 
 import (
+	"os"
 	"testing"
 	"time"
+
+	"shelld/jobs/internal/inputwait"
 )
 
 // A command whose time is over when the shell has it and has not begun it is interrupted as one that runs:
@@ -111,4 +114,45 @@ func TestExecHeldLine(t *testing.T) {
 	s.strikes()
 	s.tells("D;1", "H;2;0")
 	s.became(one, 1, CommandDropped)
+}
+
+// While something runs in the background, a shell is seen to read only when all was quiet for long; that its
+// line editor reads, and has done nothing with what was handed to it, is seen at once.
+func TestExecReadsBesideOthers(t *testing.T) {
+	editor := inputwait.Verdict{Reader: os.Getpid(), Again: time.Hour, Why: "it reads while another runs"}
+	other := editor
+	other.Reader++
+	t.Run("a command is lost", func(t *testing.T) {
+		s := startFakeShell(t)
+		s.says("\x1b[?2004h")
+		one := s.runs("echo one", false)
+		s.takes("n1 echo one")
+		s.tells("L;1;0")
+		s.look.set(other)
+		for range 3 {
+			must(t, s.Info()) // which looks
+		}
+		if len(s.keys.typed) > 0 {
+			t.Fatalf("%q was typed when another process had read", <-s.keys.typed)
+		}
+		s.look.set(editor)
+		s.takes("h2 ")
+		s.look.set(works)
+		s.strikes()
+		s.tells("D;1", "H;2;0")
+		s.became(one, 1, CommandDropped)
+	})
+	t.Run("an end is lost", func(t *testing.T) {
+		s := startFakeShell(t)
+		one := s.runs("echo one", false)
+		s.takes("n1 echo one")
+		s.tells("L;1;0", "B;1")
+		s.strikes()
+		s.says("\x1b[?2004h")
+		s.look.set(editor)
+		s.takes("h2 ")
+		s.look.set(works)
+		s.tells("E;1;130;/", "H;2;0")
+		s.ended(one, 1, 130)
+	})
 }

@@ -250,7 +250,7 @@ func (j *Job) reviewHanded() {
 		s.handedBy = j.inputs.begun + 1 // Most have begun before it is time for that one.
 		return
 	}
-	if l.looked < s.handedBy || l.now == nil || l.ofTaken < s.handedBy || l.of != j.activity() {
+	if l.looked < s.handedBy || !j.waitsSince(s.handedBy) && !j.editsSince(s.handedBy) {
 		return
 	}
 	s.takeBack()

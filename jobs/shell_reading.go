@@ -45,7 +45,7 @@ func (j *Job) reviewReading() {
 		s.readingBy = l.begun + 1
 		return
 	}
-	if s.image == "" || s.more || l.looked < s.readingBy || l.ofTaken < s.readingBy || !j.leaderReads() {
+	if s.image == "" || s.more || l.looked < s.readingBy || !(l.ofTaken >= s.readingBy && j.leaderReads()) && !j.editsSince(s.readingBy) {
 		return
 	}
 	if ends {
@@ -54,6 +54,19 @@ func (j *Job) reviewReading() {
 	}
 	s.phase, s.typing, s.readingBy = shellReady, false, 0
 	s.takeUp()
+}
+
+// waitsSince says whether a look, or a later one, has seen the job wait for input, and nothing has happened since.
+func (j *Job) waitsSince(look int) bool {
+	l := &j.inputs
+	return l.now != nil && l.ofTaken >= look && l.of == j.activity()
+}
+
+// editsSince says whether a look, or a later one, has seen the shell's line editor read, and nothing has happened
+// since. Whatever else runs in the job, the shell has nothing to do then but what it is told.
+func (j *Job) editsSince(look int) bool {
+	r := j.inputs.reader
+	return r.pid == j.info.PID && r.look >= look && r.of == j.activity() && j.bracketsPaste()
 }
 
 // leaderReads says whether the last look has seen that the shell itself reads, and nothing has
@@ -68,8 +81,10 @@ func (j *Job) leaderReads() bool {
 // all have it ask for pasted text in brackets while they read, and at no other time.
 func (j *Job) editorReads() bool {
 	w := j.inputs.now
-	return rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && j.display != nil && j.modes().BracketedPaste
+	return w != nil && rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && j.bracketsPaste()
 }
+
+func (j *Job) bracketsPaste() bool { return j.display != nil && j.modes().BracketedPaste }
 
 // blocksWrite says whether an item waits until the shell has begun a command that came before
 // it: what is typed behind a command is for that command. What a start-up file asks for is
