@@ -65,7 +65,7 @@ func TestExecStruck(t *testing.T) {
 				}
 				ran := strings.Fields(string(text))
 				for command, r := range told {
-					checkTold(t, j, command, r, ran)
+					checkTold(t, j, name, command, r, ran)
 				}
 			})
 		}
@@ -84,7 +84,7 @@ func execSays(t *testing.T, j *Job, name, log string, i int) Pending[ExecResult]
 }
 
 // checkTold compares what was told of a command with what it did.
-func checkTold(t *testing.T, j *Job, name string, r Result[ExecResult], ran []string) {
+func checkTold(t *testing.T, j *Job, kind, name string, r Result[ExecResult], ran []string) {
 	t.Helper()
 	times := 0
 	for _, other := range ran {
@@ -104,7 +104,10 @@ func checkTold(t *testing.T, j *Job, name string, r Result[ExecResult], ran []st
 		return
 	}
 	out, exit := execOutput(t, j, r.Value), r.Value.Command.ExitCode
-	if exit == nil || *exit == 0 && (times != 1 || !strings.Contains(out, name)) {
+	// zsh leaves $? of the command before where an interrupt comes right before a line, or between the commands of
+	// a list.
+	all := strings.Contains(out, name) || kind == "zsh"
+	if exit == nil || *exit == 0 && (!all || times != 1 && !(times == 0 && kind == "zsh")) {
 		t.Errorf("%s ran %d times: %+v", name, times, r.Value)
 	}
 	for _, word := range strings.Fields(out) {
