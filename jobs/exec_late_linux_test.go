@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/inputwait"
+	"shelld/jobs/internal/shellmark"
 )
 
 // A command whose time is over when the shell has it and has not begun it is interrupted as one that runs:
@@ -141,6 +142,19 @@ func TestExecReadsBesideOthers(t *testing.T) {
 		s.strikes()
 		s.tells("D;1", "H;2;0")
 		s.became(one, 1, CommandDropped)
+	})
+	t.Run("an end is lost, and with it what asks for pasted text in brackets", func(t *testing.T) {
+		s := startFakeShell(t)
+		s.inTurn(func() { s.shell.kind = shellmark.Fish })
+		one := s.runs("echo one", false)
+		s.takes("e1 echo one")
+		s.tells("L;1;1", "B;1")
+		s.strikes()
+		s.look.set(editor)
+		s.takes("h2 ")
+		s.look.set(works)
+		s.tells("E;1;130;/", "H;2;0")
+		s.ended(one, 1, 130)
 	})
 	t.Run("an end is lost", func(t *testing.T) {
 		s := startFakeShell(t)
