@@ -26,6 +26,7 @@ const (
 	holdsNothing int32 = iota
 	holdsSecret        // what may well be a secret, until that is decided
 	holdsShortly       // beside that what will be passed on soon
+	holdsLine          // what a shell shows of a line of ours, until the line runs
 )
 
 // redact returns what of some output may be stored now.
@@ -66,6 +67,15 @@ func (st *stream) held(passed []byte) []byte {
 	return passed
 }
 
+// holdsShortly says whether it holds back what will be passed on soon.
+func (c *cleaner) holdsShortly() bool {
+	if c.redactor == nil {
+		return false
+	}
+	_, shortly := c.redactor.Held()
+	return shortly > 0
+}
+
 // wakeIn has the readLoop wake up where something is held back that a pause sets free; 0: nothing
 // is.
 func (st *stream) wakeIn(pause time.Duration) {
@@ -84,11 +94,14 @@ func (st *stream) wakeIn(pause time.Duration) {
 // may be the beginning of a secret.
 func (st *stream) noteHeld() {
 	if st.marks.Held() > 0 {
-		pause := pauseTime
+		is, pause := holdsShortly, pauseTime
 		if st.marks.Loading() {
 			pause = loadTime
+			if !st.cleaner.holdsShortly() {
+				is = holdsLine
+			}
 		}
-		st.holding.Store(holdsShortly)
+		st.holding.Store(is)
 		st.wakeIn(pause)
 	} else if st.cleaner.redactor == nil && st.holding.Load() != holdsNothing {
 		st.holding.Store(holdsNothing)
@@ -108,7 +121,11 @@ func (st *stream) letGo(end bool) []byte {
 	return st.held(c.redactor.Pause())
 }
 
-// holdsBack says whether output has come that will be stored soon.
+// holdsBack says whether output has come that will be stored soon. What a shell shows of a line of ours is
+// none while it is to take that: where it is seen to read, it has shown all of it, and does not run it.
 func (j *Job) holdsBack() bool {
-	return slices.ContainsFunc(j.streams, func(st *stream) bool { return st.holding.Load() == holdsShortly })
+	return slices.ContainsFunc(j.streams, func(st *stream) bool {
+		is := st.holding.Load()
+		return is == holdsShortly || is == holdsLine && !j.shell.handing()
+	})
 }

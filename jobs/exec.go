@@ -43,7 +43,7 @@ type execReq struct {
 	tries    int              // how often it was handed in vain
 	stopped  bool             // it was interrupted
 	answered bool
-	unwanted bool // it was cancelled when the shell had it already
+	unwanted bool // it was given up when the shell had it already
 	reply    reply[ExecResult]
 }
 
@@ -232,7 +232,7 @@ func (j *Job) reviewShell(now time.Time) {
 	s.again = nil
 	for _, r := range slices.Clone(s.queue) {
 		if !r.answered && !r.deadline.IsZero() && !now.Before(r.deadline) {
-			j.execLate(r)
+			j.execLate(r, now)
 		}
 	}
 }
@@ -255,19 +255,29 @@ func (j *Job) execUntil() (t time.Time) {
 	return t
 }
 
-// execLate answers a command that has not begun in time. It is run later, but where it was to
-// be interrupted: then never, unless the shell has it already.
-func (j *Job) execLate(r *execReq) {
-	s := j.shell
+// execLate is for a command that has not begun in time. It is run later, but where it was to be interrupted:
+// then never, or, where the shell has it already, it is interrupted if it begins, and what comes of that is
+// told as of one that runs.
+func (j *Job) execLate(r *execReq, now time.Time) {
+	switch {
+	case !r.opts.Interrupt || r.stopped: // it has not begun in the time for that, either
+	case r.seq != 0:
+		r.unwanted = true
+		r.giveTime(now)
+		return
+	default:
+		r.stopped, r.command.Finished = true, true
+		s := j.shell
+		s.queue = slices.DeleteFunc(s.queue, func(q *execReq) bool { return q == r })
+	}
+	j.answerLate(r)
+}
+
+// answerLate answers a command that has not begun, since its time is over.
+func (j *Job) answerLate(r *execReq) {
 	r.answered = true
 	o := j.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
-	if r.opts.Interrupt && r.seq != 0 {
-		r.unwanted = true
-	} else if r.opts.Interrupt {
-		s.queue = slices.DeleteFunc(s.queue, func(q *execReq) bool { return q == r })
-		r.command.Finished = true
-	}
-	r.reply.ok(ExecResult{Outcome: o, Command: j.cleanCommand(*r.command), Output: Range{j.end0(), j.end0()}, Interrupt: r.command.Finished})
+	r.reply.ok(ExecResult{Outcome: o, Command: j.cleanCommand(*r.command), Output: Range{j.end0(), j.end0()}, Interrupt: r.stopped})
 }
 
 // startOf is where what is told of a command begins.
@@ -317,6 +327,9 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 			o.Reason = "exit" // its shell has ended with it
 		}
 	}
+	if r.unwanted && r.command.Finished {
+		r.stopped = false // It has ended before it could be interrupted.
+	}
 	if r.stopped && o.Reason != "exit" {
 		o.Reason, o.Index = "timeout", -1
 	}
@@ -339,13 +352,18 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 	})
 }
 
-// interruptExec interrupts what runs, and waits a little for what comes of it.
-func (j *Job) interruptExec(r *execReq) {
-	r.stopped, r.deadline = true, time.Now().Add(interruptTime)
-	j.interruptForeground(r)
+// giveTime is for one that is interrupted: it is awaited a little for what comes of that, and for nothing else.
+func (r *execReq) giveTime(now time.Time) {
+	r.stopped, r.deadline = true, now.Add(interruptTime)
 	spec := *r.spec
 	spec.Until = spec.Until[r.own:]
 	r.spec, r.own = &spec, 0
+}
+
+// interruptExec interrupts what runs, and waits for what comes of it.
+func (j *Job) interruptExec(r *execReq) {
+	r.giveTime(time.Now())
+	j.interruptForeground(r)
 	r.from = j.startOf(r)
 	j.shell.again = append(j.shell.again, r) // reviewWaits, in which this may be, arms nothing
 }

@@ -30,7 +30,7 @@ func (f *follower) leans(is bool) {
 // isAll says whether the job was seen to wait for input when it had printed what came
 // before the offset.
 func (s *stream) isAll(offset int64) bool {
-	return s.waitedAt.Load() == offset+1 && s.holding.Load() != holdsShortly
+	return s.waitedAt.Load() == offset+1 && s.holding.Load() < holdsShortly
 }
 
 // noteAll notes that the job waits for input, and that what it has printed is all.

@@ -35,6 +35,7 @@ type stream struct {
 	marks   *shellmark.Reader // owned by the readLoop; nil: no shell with integration
 
 	last atomic.Int64 // when output last came, or is to come that is held back; in nanoseconds since base
+	came atomic.Int64 // when output last came
 	base time.Time
 
 	waitedAt atomic.Int64 // one more than where output ended when the job was seen to wait; 0: it goes on
@@ -108,6 +109,9 @@ func (j *Job) storeCome(st *stream, p []byte) {
 	}
 	out, marks := st.marks.Read(p)
 	from, over, n := 0, j.budget.isOver(), 0
+	if !st.cleaner.due.IsZero() {
+		st.noteHeld() // What has come may have set it free: then the stream is quiet from now on.
+	}
 	for _, m := range marks {
 		n += j.keep(st, st.redact(j.redaction.set.Load(), out[from:m.At]))
 		n += j.keep(st, st.letGo(true)) // A secret does not go on behind what only the shell writes.
@@ -132,7 +136,9 @@ func (j *Job) store(st *stream, p []byte) {
 // keep puts output where it is kept, and returns its length. More may follow before noteStored.
 func (j *Job) keep(st *stream, p []byte) int {
 	// The clock first: whoever sees the bytes must not take the stream for quiet.
-	st.last.Store(int64(max(time.Since(st.base), st.cleaner.due.Sub(st.base))))
+	now := time.Since(st.base)
+	st.last.Store(int64(max(now, st.cleaner.due.Sub(st.base))))
+	st.came.Store(int64(now))
 	at := j.recording.now()
 	kept := p[:j.budget.take(len(p))]
 	st.display.read(kept)

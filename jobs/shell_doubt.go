@@ -24,7 +24,7 @@ const (
 // for a command of the shell's own such as vared, and takes the key in either case.
 func (j *Job) doubtRunning() {
 	s := j.shell
-	if !j.editorReads() || s.striking > 0 || len(j.queue.items) > 0 || j.input == nil || !s.idle() {
+	if !j.editorReads() && !j.editsSince(s.readingBy) || s.striking > 0 || len(j.queue.items) > 0 || j.input == nil || !s.idle() {
 		return
 	}
 	s.askedAt, s.readingBy, s.doubt = time.Now(), 0, doubtRuns

@@ -250,7 +250,7 @@ func (j *Job) reviewHanded() {
 		s.handedBy = j.inputs.begun + 1 // Most have begun before it is time for that one.
 		return
 	}
-	if l.looked < s.handedBy || l.now == nil || l.ofTaken < s.handedBy || l.of != j.activity() {
+	if l.looked < s.handedBy || !j.waitsSince(s.handedBy) && !j.editsSince(s.handedBy) {
 		return
 	}
 	s.takeBack()
@@ -314,6 +314,10 @@ func (j *Job) notBegun(r *execReq) {
 	again, struck := s.struckBefore(r.handedAt) && r.tries < mostTries, s.struckSince(r.handedAt)
 	r.seq = 0
 	switch {
+	case r.stopped && !r.answered: // as one that waits in line when its time is over
+		s.queue = s.queue[1:]
+		r.command.Finished = true
+		j.answerLate(r)
 	case r.unwanted:
 		j.dropHanded(j.interruptedEarly) // It was answered.
 	case again: // when the shell is ready

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"shelld/jobs/internal/inputwait"
+	"shelld/jobs/internal/shellmark"
 )
 
 // Marks can be missing: an interrupt while a prompt is drawn takes the rest of it away, and what
@@ -45,7 +46,7 @@ func (j *Job) reviewReading() {
 		s.readingBy = l.begun + 1
 		return
 	}
-	if s.image == "" || s.more || l.looked < s.readingBy || l.ofTaken < s.readingBy || !j.leaderReads() {
+	if s.image == "" || s.more || l.looked < s.readingBy || !(l.ofTaken >= s.readingBy && j.leaderReads()) && !j.editsSince(s.readingBy) {
 		return
 	}
 	if ends {
@@ -56,6 +57,19 @@ func (j *Job) reviewReading() {
 	s.takeUp()
 }
 
+// waitsSince says whether a look, or a later one, has seen the job wait for input, and nothing has happened since.
+func (j *Job) waitsSince(look int) bool {
+	l := &j.inputs
+	return l.now != nil && l.ofTaken >= look && l.of == j.activity()
+}
+
+// editsSince says whether a look, or a later one, has seen the shell's line editor read, and nothing has happened
+// since. Whatever else runs in the job, the shell has nothing to do then but what it is told.
+func (j *Job) editsSince(look int) bool {
+	r := j.inputs.reader
+	return r.pid == j.info.PID && r.look >= look && r.of == j.activity() && j.editsLines()
+}
+
 // leaderReads says whether the last look has seen that the shell itself reads, and nothing has
 // happened since. fish waits for more than its input, so that the system does not tell it exactly while
 // anything else runs in the job; then its line editor has to be seen.
@@ -64,11 +78,17 @@ func (j *Job) leaderReads() bool {
 	return l.now != nil && l.of == j.activity() && l.now.PID == j.info.PID && (l.now.Confidence == inputwait.Exact || j.editorReads())
 }
 
-// editorReads says whether what reads is, by the looks of the terminal, the line editor of a shell, as
-// all have it ask for pasted text in brackets while they read, and at no other time.
+// editorReads says whether what reads is, by the looks of the terminal, the line editor of a shell.
 func (j *Job) editorReads() bool {
 	w := j.inputs.now
-	return rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && j.display != nil && j.modes().BracketedPaste
+	return w != nil && rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && j.editsLines()
+}
+
+// editsLines says whether a shell that reads the terminal does so by its line editor. bash and zsh ask for pasted
+// text in brackets while it reads, and at no other time. fish reads by nothing else, its read among it, and may
+// not have asked for that: a handler of its prompt does, which an interrupt ends.
+func (j *Job) editsLines() bool {
+	return j.shell.kind == shellmark.Fish || j.display != nil && j.modes().BracketedPaste
 }
 
 // blocksWrite says whether an item waits until the shell has begun a command that came before

@@ -132,6 +132,7 @@ type inputWatch struct {
 	lookedAt time.Time // when it has
 	of       activity
 	ofTaken  int // the last one that has seen the job wait; what is known is of then
+	reader   reading
 
 	now    *WaitingForInput // that the job is in; nil: none that is known
 	told   *WaitingForInput // the one that the client has in mind
@@ -152,6 +153,13 @@ type inputWatch struct {
 	after  time.Time // and no sooner than this
 	infos  []infoWait
 	writeQ []heldWrite
+}
+
+// A reading is who a look has seen to read, whether the job is told as waiting or not.
+type reading struct {
+	pid  int // 0: nobody
+	look int
+	of   activity
 }
 
 // A lookedMsg is what a look has found.
@@ -181,11 +189,16 @@ func (j *Job) activity() activity {
 	return a
 }
 
-// activeAt is when output or input came last.
+// activeAt is when output or input came last, or is to come. Whether a shell has taken what was handed to it
+// is seen before that.
 func (j *Job) activeAt() time.Time {
-	at := latest(j.info.StartedAt, j.inputs.wroteAt)
+	at, handing := latest(j.info.StartedAt, j.inputs.wroteAt), j.shell.handing()
 	for _, st := range j.streams {
-		at = latest(at, st.base.Add(time.Duration(st.last.Load())))
+		came := st.last.Load()
+		if handing {
+			came = st.came.Load()
+		}
+		at = latest(at, st.base.Add(time.Duration(came)))
 	}
 	return at
 }
@@ -285,7 +298,11 @@ func (j *Job) onLooked(m lookedMsg) {
 	l := &j.inputs
 	now := time.Now()
 	l.under, l.looked, l.lookedAt, l.after = false, m.number, now, now.Add(lookRest*m.took)
+	l.reader = reading{}
 	if j.canWait() {
+		if m.verdict.Reader != 0 && m.of == j.activity() && !j.owesAnswer() && !j.holdsBack() {
+			l.reader = reading{m.verdict.Reader, m.number, m.of}
+		}
 		switch v := m.verdict; {
 		case !v.Waiting && v.Again == 0: // whatever came meanwhile
 			j.take(m, now)

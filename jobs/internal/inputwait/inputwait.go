@@ -88,6 +88,10 @@ type Verdict struct {
 	// Again says, where the job would be waiting if quiet lasted, in what time another
 	// look decides that. 0: nothing is pending.
 	Again time.Duration
+	// Reader is the process that is blocked on the input alone, without a timeout, where all that was
+	// written was consumed and it is not told as waiting, since others of the job run and it was not quiet
+	// for long enough. 0: there is none. Who knows this process can tell that it is its turn.
+	Reader int
 	// Blocked says that a process is blocked writing what the job prints: it waits for
 	// output to be read, not for input.
 	Blocked bool

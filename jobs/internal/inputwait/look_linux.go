@@ -207,8 +207,11 @@ func (p *Prober) settle(v Verdict, unsettled string, quiet time.Duration) Verdic
 	if !v.Waiting && v.Again == 0 {
 		return v
 	}
-	if unsettled == "" && v.Waiting {
+	if unsettled == "" && (v.Waiting || v.Reader != 0) {
 		unsettled = p.unsettled()
+	}
+	if p.s.unknown != nil {
+		v.Reader = 0
 	}
 	switch {
 	case unsettled != "":
@@ -269,6 +272,9 @@ func (p *Prober) weigh(v *Verdict, quiet time.Duration) {
 			missing = min(missing, backoff(quiet)) // It may just have woken up, or be about to end.
 		}
 		v.Again, v.Why = max(missing, soon), p.explain(w)+": it was not quiet for long enough"
+		if w.others == "" && !w.ambiguous && w.seen == full && w.timeout == forever {
+			v.Reader = w.pid
+		}
 		return
 	}
 	kind, _ := p.target.kind()

@@ -16,6 +16,7 @@ set -g __shelld_in        # as many as wrapped prompts are being drawn
 set -g __shelld_r 1       # set when this prompt has told that it is drawn
 set -g __shelld_s         # the number of what was loaded and is not over
 set -g __shelld_a 'E;0;0;' # what is told of the last that is over
+# while history is put away, __shelld_h says whether fish_history was set, and __shelld_v to what
 
 function __shelld_tell
     builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null
@@ -25,6 +26,7 @@ end
 # line that is about to run and the command's output then stands before the mark, and $status and
 # $pipestatus stay as they are.
 function __shelld_began --on-variable __shelld_b
+    __shelld_unhide
     set -q __shelld_o; or return
     set -g __shelld_i 1
     set -l __shelld_t (string sub -l 4096 -- "$__shelld_c" | string collect)
@@ -51,6 +53,7 @@ end
 # whatever becomes of the line that would have it run. One that was told to begin and did not was interrupted,
 # or cannot be parsed, which has a status of its own: an interrupt leaves that of the command before.
 function __shelld_over
+    __shelld_unhide
     set -g __shelld_c ''
     if test "$__shelld_i" = 1 -a "$argv[1]" = "$__shelld_y" -a "$argv[1]" != 123
         set argv 130
@@ -66,6 +69,30 @@ function __shelld_over
     set -e -g __shelld_o
 end
 
+# hide has the line that is accepted go to a history that is in no file, until unhide: a line that begins with a blank
+# would be what the arrow key finds at the next prompt. fish takes the name of the history up as it is set.
+function __shelld_hide
+    set -q __shelld_h; and return
+    if set -qg fish_history
+        set -g __shelld_v $fish_history
+        set -g __shelld_h set
+    else
+        set -g __shelld_h unset
+    end
+    set -g fish_history ''
+end
+
+# unhide is for whoever finds that the line is about to run, or never will. Done twice it does the same.
+function __shelld_unhide
+    set -q __shelld_h; or return
+    if test "$__shelld_h" = set
+        set -g fish_history $__shelld_v
+    else
+        set -e -g fish_history
+    end
+    set -e -g __shelld_h
+end
+
 # trap has an interrupt end nothing, from the end of a command until the prompt has told that it is drawn.
 function __shelld_trap
     function __shelld_interrupted --on-signal INT
@@ -74,6 +101,7 @@ end
 
 function __shelld_preexec --on-event fish_preexec
     builtin functions -e __shelld_interrupted
+    __shelld_unhide
     set -q __shelld_o; and return
     set -g __shelld_s
     __shelld_tell "B;0;"(string escape --style=url -- (string sub -l 65536 -- "$argv[1]" | string collect))
@@ -165,6 +193,7 @@ function __shelld_trigger
     set -g __shelld_s (string sub -s 2 -- $__shelld_q)
     set -g __shelld_o 1
     builtin commandline -r -- $__shelld_line
+    __shelld_hide
     __shelld_tell "L;$__shelld_s;1"
     builtin commandline -f execute
 end

@@ -16,6 +16,7 @@ builtin typeset -g +x __shelld_o='' __shelld_u=''         # what runs is ours; $
 builtin typeset -g +x __shelld_i='' __shelld_w=''         # the user's own zle-line-init; it runs
 builtin typeset -g +x __shelld_s='' __shelld_g=''         # the number of what was loaded and is not over; it has begun
 builtin typeset -g +x __shelld_a='E;0;0;'                 # what is told of the last that is over
+builtin typeset -g +x __shelld_h=''                       # what HISTFILE is, while history is put away: set, exported or unset
 
 # tell PAYLOAD writes a mark.
 __shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" 2>/dev/null >/dev/tty }
@@ -46,6 +47,7 @@ __shelld_precmd() {
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export no_warn_create_global
 		builtin trap '' INT # until the end of this function: what is told here must not be lost
 		builtin local __shelld_reply
+		__shelld_unhide
 		__shelld_u=$__shelld_last
 		__shelld_escape "$PWD"
 		if [[ -n $__shelld_g ]]; then
@@ -135,6 +137,7 @@ __shelld_preexec() {
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		builtin trap - DEBUG # until the end of this function: it would write into the command's output
+		__shelld_unhide
 		builtin local __shelld_reply=$__shelld_t
 		# The last argument is what the command finds in $_.
 		if [[ $__shelld_o == 2 && $__shelld_traced == on ]]; then # the trace of eval is to come before
@@ -155,6 +158,7 @@ __shelld_preexec() {
 
 # missed takes it that the line does not run, of which it may have been told that it does.
 __shelld_missed() {
+	__shelld_unhide
 	__shelld_g='' __shelld_a="D;$__shelld_s"
 	[[ -n $__shelld_s ]] || __shelld_a='E;0;130;'
 	__shelld_s='' __shelld_c='' __shelld_o=''
@@ -173,12 +177,43 @@ __shelld_began() {
 	} 2>/dev/null
 }
 
-# addhistory keeps a line of ours out of history.
+# hide puts history away, from when a line of ours is accepted until it is about to run. Kept out by
+# status 1 alone, it would be what the arrow key finds at the next prompt; and in another history the line can have
+# the text that hooks are to see. HISTFILE is not set meanwhile, so that nothing is read or written.
+__shelld_hide() {
+	[[ -z $__shelld_h && ${preexec_functions[-1]-} == __shelld_preexec ]] && __shelld_free HISTFILE || builtin return 0
+	builtin local __shelld_was=unset
+	if [[ ${(t)HISTFILE-} == *export* ]]; then
+		__shelld_was=exported
+	elif (( ${+HISTFILE} )); then
+		__shelld_was=set
+	fi
+	builtin fc -p && __shelld_h=$__shelld_was
+}
+
+# unhide is for whoever finds that the line is about to run, or never will. Done twice it does nothing
+# but where an interrupt comes in between, and the user has put a history away as well.
+__shelld_unhide() {
+	[[ -n $__shelld_h ]] || builtin return 0
+	builtin fc -P
+	[[ $__shelld_h != exported ]] || builtin typeset -gx HISTFILE
+	__shelld_h=''
+}
+
+# addhistory keeps a line of ours out of history, the one that is put away as well as the one in its
+# place: the last line there is what preexec finds as the text of the command. It is the command then, and the line goes
+# to a third one, which zsh drops behind this hook. Where a hook of the user's has put one
+# away, too, its file gets nothing of ours.
 __shelld_addhistory() {
 	{
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
-		if [[ -n $__shelld_o ]]; then builtin return 1; fi
+		if [[ -z $__shelld_o ]]; then builtin return 0; fi
+		if [[ $__shelld_o == 2 && -n $__shelld_h && -z ${HISTFILE-} ]]; then
+			builtin print -rs -- "${__shelld_c%$'\n'}"
+			builtin fc -p
+		fi
+		builtin return 1
 	} 2>/dev/null
 }
 
@@ -203,6 +238,7 @@ __shelld_trigger() {
 			__shelld_tell "L;$__shelld_s;1"
 		fi
 		CURSOR=$#BUFFER
+		__shelld_hide
 		builtin zle .accept-line
 	} 2>/dev/null
 }
@@ -235,6 +271,7 @@ __shelld_hidden() {
 
 # became tells what has become of the command before. One that was loaded and not begun does not run any more.
 __shelld_became() {
+	__shelld_unhide
 	if [[ -n $__shelld_s && -n $__shelld_g ]]; then
 		__shelld_tell "B;$__shelld_s"
 		builtin return 0
