@@ -36,8 +36,9 @@
 //
 // What is not exact:
 //
-//   - bash, several lines or what is not plain: a trap for ERR runs once more for the eval; $_ of the
-//     next command is the whole text; break and continue outside a loop say nothing.
+//   - bash, several lines or what is not plain: $_ of the next command is the whole text, and PIPESTATUS its
+//     status alone; after "set -e" a status that is not 0 ends the shell where the last command was one that -e
+//     forgives; break and continue outside a loop say nothing.
 //   - bash, what users' traps for DEBUG write, and what set -v does, of our own hook stands
 //     before Ended. A command that clears PROMPT_COMMAND or PROMPT_EOL_MARK has its own end told
 //     later, behind the output of what it set; one that sets PS1 as well, not at all. After

@@ -26,8 +26,11 @@ declare -g +x __shelld_k=''                       # the number of the next line 
 declare -g +x __shelld_s='' __shelld_a='E;0;0;'   # the number of what was loaded and is not over; what is told of the last that is
 declare -ga +x __shelld_g=('')                    # it has begun; an array, which "set -a" exports to nobody
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
-declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
+declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1'
+((__shelld_v >= 501)) || __shelld_e='{ __shelld_ended && :; } >/dev/null 2>&1' # which is no failure to a trap for ERR, nor to -e
+declare -g +x __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
 declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
+declare -g +x __shelld_o='' __shelld_j=''         # a trap is to be taken away; the user's for ERR, which was
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
 declare -g +x __shelld_deaf=''                    # what Ready says besides
 
@@ -58,18 +61,18 @@ __shelld_show() {
 	__shelld_t=${__shelld_t%$'\n'}
 }
 
-# The first of PROMPT_COMMAND: the command has ended.
+# The first of PROMPT_COMMAND: the command has ended. What the user's own hooks see of it bash restores
+# for each of them; where all are one text, this returns it.
 __shelld_ended() {
 	builtin set -- "$?"
 	__shelld_ended_in "$1"
-	# What the user's own hooks see. Where there are none, or -e would end the shell, nobody does.
-	if [[ $- == *e* || $__shelld_alone ]]; then builtin return 0; fi
-	builtin return "$1"
+	((__shelld_v >= 501)) || builtin return "$1"
 }
 
 __shelld_ended_in() {
 	builtin local - __shelld_reply __shelld_cwd __shelld_text=''
 	builtin set +aefuvxCkET
+	__shelld_retrap
 	__shelld_escape "${PWD-}"
 	__shelld_cwd=$__shelld_reply
 	__shelld_typed
@@ -195,10 +198,7 @@ __shelld_hooks() {
 	builtin local __shelld_one
 	builtin local -a __shelld_others
 	if ((__shelld_v >= 501)); then
-		if [[ ${PROMPT_COMMAND-} == "$__shelld_e" && ${PROMPT_COMMAND[-1]} == "$__shelld_r" ]]; then
-			if ((${#PROMPT_COMMAND[@]} == 2)); then __shelld_alone=1; else __shelld_alone=''; fi
-			builtin return 0
-		fi
+		[[ ${PROMPT_COMMAND-} != "$__shelld_e" || ${PROMPT_COMMAND[-1]} != "$__shelld_r" ]] || builtin return 0
 		__shelld_free PROMPT_COMMAND || builtin return 0
 		for __shelld_one in ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"}; do
 			__shelld_one=${__shelld_one//"$__shelld_e"/:} __shelld_one=${__shelld_one//"$__shelld_r"/:}
@@ -206,8 +206,6 @@ __shelld_hooks() {
 		done
 		builtin unset -v PROMPT_COMMAND
 		PROMPT_COMMAND=("$__shelld_e" ${__shelld_others[@]+"${__shelld_others[@]}"} "$__shelld_r")
-		__shelld_alone=${__shelld_others[0]-1}
-		[[ $__shelld_alone == 1 ]] || __shelld_alone=''
 		builtin return 0
 	fi
 	__shelld_one=${PROMPT_COMMAND-}
@@ -215,7 +213,6 @@ __shelld_hooks() {
 	__shelld_free PROMPT_COMMAND || builtin return 0
 	__shelld_one=${__shelld_one//"$__shelld_e"/:} __shelld_one=${__shelld_one//"$__shelld_r"/:}
 	PROMPT_COMMAND=$__shelld_e$'\n'$__shelld_one$'\n'$__shelld_r
-	if [[ $__shelld_one == *[!:[:space:]\;]* ]]; then __shelld_alone=''; else __shelld_alone=1; fi
 }
 
 __shelld_keep() {
@@ -238,7 +235,7 @@ __shelld_trigger() {
 	builtin local - __shelld_seen='' __shelld_w
 	builtin local -a __shelld_line
 	builtin set +aefuvxCkET
-	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
+	READLINE_LINE='' READLINE_POINT=0 __shelld_c='' __shelld_o=''
 	__shelld_read || builtin return 0
 	__shelld_s=${__shelld_w:1} __shelld_g[0]=''
 	__shelld_hooks
@@ -250,6 +247,7 @@ __shelld_trigger() {
 		__shelld_tell "L;$__shelld_s;0;1"
 	else
 		__shelld_show "$__shelld_line"
+		[[ ! -s $__shelld_f ]] || __shelld_o=1
 		# An eval that ends so leaves the parser in the middle of a word: for is none at the next line.
 		[[ $__shelld_line != *\\ ]] || __shelld_line+=$'\n\n'
 		READLINE_LINE=' \builtin eval "$__shelld_c"'
@@ -261,8 +259,9 @@ __shelld_trigger() {
 			__shelld_c=$__shelld_line
 			__shelld_x=$__shelld_t$'\n'$__shelld_m"B;$__shelld_s;"$__shelld_z
 		else # the trace of eval, what a trap for DEBUG writes, or a prompt elsewhere, is to come before
-			__shelld_c=$'__shelld_began\n'$__shelld_line
-			__shelld_x=''
+			__shelld_c='__shelld_began "$__shelld_u"'
+			((__shelld_y == 0)) || __shelld_c+=' && :' # it returns that, which is no failure then
+			__shelld_c+=$'\n'$__shelld_line __shelld_x=''
 		fi
 		__shelld_tell "L;$__shelld_s;1;1"
 	fi
@@ -277,25 +276,37 @@ __shelld_began() {
 		builtin set -- "$?"
 		__shelld_g[0]=1
 		builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$__shelld_t" "$__shelld_n" "$__shelld_s" >/dev/tty
-		if [[ $- == *e* ]]; then builtin return 0; fi
+		__shelld_retrap
 		builtin return "$1"
 	} 2>/dev/null
 }
 
-# The key that has hidden code run.
-__shelld_hidden() {
-	builtin set -- "$?"
-	__shelld_hidden_in
-	if [[ $- != *e* ]]; then builtin return "$1"; fi
+# untrap takes up what the user's trap for ERR is, which an eval would run once more for itself. The key
+# then takes it away, as no function can, and retrap sets it again, within the eval or where that does not run.
+__shelld_untrap() {
+	builtin local -
+	builtin local -a __shelld_line
+	builtin set +aeux
+	builtin mapfile -d '' -n 1 -t __shelld_line <"$__shelld_f"
+	__shelld_j=${__shelld_line[0]-}
 }
 
-__shelld_hidden_in() {
+__shelld_retrap() {
+	[[ $__shelld_j ]] || builtin return 0
+	builtin local -
+	builtin set +aeux
+	builtin eval "builtin $__shelld_j"
+	__shelld_j=''
+}
+
+# The key that has hidden code run. Bash itself restores $? behind a key.
+__shelld_hidden() {
 	builtin local - __shelld_w
 	builtin local -a __shelld_line
 	builtin set +aefuvxCkET
 	__shelld_read || builtin return 0
 	__shelld_became
-	builtin eval "$__shelld_line" >/dev/null
+	builtin eval "${__shelld_line:-:} && :" >/dev/null && : # where that fails, no trap for ERR runs
 	__shelld_tell "H;${__shelld_w:1};$?;1"
 }
 
@@ -307,6 +318,7 @@ __shelld_became() {
 		__shelld_tell "B;$__shelld_s"
 	else
 		READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
+		__shelld_retrap
 		__shelld_a="D;$__shelld_s" __shelld_s=''
 		__shelld_tell "$__shelld_a"
 	fi
@@ -333,7 +345,7 @@ __shelld_start() {
 	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
 	__shelld_z=$'\a'
 	for __shelld_map in emacs vi-insert vi-command; do
-		builtin bind -m "$__shelld_map" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; } 9>&2 2>/dev/null'
+		builtin bind -m "$__shelld_map" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG ERR >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; if [[ $__shelld_o ]]; then \builtin trap -p ERR >|"$__shelld_f"; __shelld_untrap; \builtin trap - ERR; fi; } 9>&2 2>/dev/null'
 		builtin bind -m "$__shelld_map" '"\e[5379;2~": accept-line'
 		builtin bind -m "$__shelld_map" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
 	done

@@ -131,14 +131,16 @@ __shelld_set_w() {
 # $? is then what it was before.
 __shelld_preexec() {
 	{ {
-		builtin local __shelld_traced=${options[xtrace]}
+		builtin local __shelld_status="$?" __shelld_traced=${options[xtrace]}
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		builtin trap - DEBUG # until the end of this function: it would write into the command's output
 		builtin local __shelld_reply=$__shelld_t
 		# The last argument is what the command finds in $_.
 		if [[ $__shelld_o == 2 && $__shelld_traced == on ]]; then # the trace of eval is to come before
-			__shelld_c=$'__shelld_began\n'$__shelld_c
+			__shelld_reply='__shelld_began'
+			(( __shelld_status == 0 )) || __shelld_reply+=' && :' # it returns that, which is no failure then
+			__shelld_c=$__shelld_reply$'\n'$__shelld_c
 		elif [[ -n $__shelld_o ]]; then
 			__shelld_g=1
 			builtin printf '%s\e]633;shelld;%s;B;%s;\a%.0s' "$__shelld_reply" "$__shelld_n" "$__shelld_s" "$__shelld_u" >/dev/tty
@@ -167,6 +169,7 @@ __shelld_began() {
 		builtin local __shelld_status="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
+		builtin trap - ZERR
 		__shelld_g=1
 		builtin printf '%s\e]633;shelld;%s;B;%s;\a' "$__shelld_t" "$__shelld_n" "$__shelld_s" >/dev/tty
 		builtin return $__shelld_status
@@ -178,7 +181,9 @@ __shelld_addhistory() {
 	{
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
-		if [[ -n $__shelld_o ]]; then builtin return 1; fi
+		[[ -n $__shelld_o ]] || builtin return 0
+		builtin trap - ZERR # until the end of this function: that is no failure
+		builtin return 1
 	} 2>/dev/null
 }
 
@@ -218,18 +223,17 @@ __shelld_whole() {
 	done
 }
 
-# The key that has hidden code run.
+# The key that has hidden code run. zsh itself restores $? behind a widget.
 __shelld_hidden() {
 	{
-		builtin local __shelld_status="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
+		builtin trap - ZERR
 		builtin local __shelld_code __shelld_how
 		{ builtin read -r -d '' __shelld_how && builtin read -r -d '' __shelld_code } <$__shelld_d || builtin return 0
 		__shelld_became
 		builtin eval "${__shelld_code[2,-2]}" >/dev/null
 		__shelld_tell "H;${__shelld_how[2,-1]};$?"
-		builtin return $__shelld_status
 	} 2>/dev/null
 }
 
