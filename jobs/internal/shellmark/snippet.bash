@@ -89,22 +89,21 @@ __shelld_ended_in() {
 # line of ours that has got there all the same is taken out of history.
 __shelld_typed() {
 	__shelld_unhide
-	builtin local __shelld_i='\!'
-	builtin local -a __shelld_line
+	builtin local __shelld_i='\!' __shelld_number __shelld_entry
 	if ((__shelld_v < 502)); then # the prompt's number is not known in hooks
-		__shelld_last && __shelld_i=${BASH_REMATCH[1]}
+		__shelld_last && __shelld_i=$__shelld_number
 	else
 		__shelld_i=${__shelld_i@P}
 	fi
 	# The first line of all does not change it.
 	if [[ $__shelld_k && ($__shelld_i != "$__shelld_k" || $__shelld_i == 1) ]] && __shelld_last; then
 		if [[ ! $__shelld_h ]]; then
-			__shelld_escape "${BASH_REMATCH[2]:0:65536}"
+			__shelld_escape "${__shelld_entry:0:65536}"
 			__shelld_text=$__shelld_reply
-		elif [[ ${BASH_REMATCH[2]} == "$__shelld_h" ]]; then
-			builtin history -d "${BASH_REMATCH[1]}"
+		elif [[ $__shelld_entry == "$__shelld_h" ]]; then
+			builtin history -d "$__shelld_number"
 			__shelld_i='\!'
-			if ((__shelld_v < 502)); then __shelld_i=$((BASH_REMATCH[1] - 1)); else __shelld_i=${__shelld_i@P}; fi
+			if ((__shelld_v < 502)); then __shelld_i=$((__shelld_number - 1)); else __shelld_i=${__shelld_i@P}; fi
 		fi
 	fi
 	__shelld_k=$__shelld_i __shelld_h=''
@@ -142,11 +141,17 @@ __shelld_unhide() {
 	__shelld_l=''
 }
 
-# last sets BASH_REMATCH to the last line of history, by way of a file: no process is needed.
+# last sets __shelld_number and __shelld_entry to the last line of history, by way of a file: no process is
+# needed. It is taken apart without =~, which would set BASH_REMATCH.
 __shelld_last() {
+	builtin local -a __shelld_line
 	HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_f" &&
 		builtin mapfile -d '' -n 1 -t __shelld_line <"$__shelld_f"
-	[[ ${__shelld_line-} =~ ^\ *([0-9]+)[\ *]\ ?(.*)$'\n'$ ]]
+	__shelld_entry=${__shelld_line[0]-}
+	__shelld_entry=${__shelld_entry#"${__shelld_entry%%[! ]*}"}
+	__shelld_number=${__shelld_entry%%[![:digit:]]*}
+	__shelld_entry=${__shelld_entry#"$__shelld_number"?} __shelld_entry=${__shelld_entry# } __shelld_entry=${__shelld_entry%$'\n'}
+	[[ $__shelld_number ]]
 }
 
 # The last of PROMPT_COMMAND: what a theme or a command has set anew gets our part again.
