@@ -22,7 +22,7 @@ declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
 declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
 declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a key
 declare -g +x __shelld_h='' __shelld_l=''         # the line of ours that runs; it is kept out of history
-declare -g +x __shelld_k=''                       # the number of the next line of history
+declare -g +x __shelld_k='' __shelld_b=''         # the number of the last line of history at the prompt; that line
 declare -g +x __shelld_s='' __shelld_a='E;0;0;'   # the number of what was loaded and is not over; what is told of the last that is
 declare -ga +x __shelld_g=('')                    # it has begun; an array, which "set -a" exports to nobody
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
@@ -85,28 +85,22 @@ __shelld_ended_in() {
 	__shelld_tell "$__shelld_a;$__shelld_text"
 }
 
-# typed sets __shelld_text to what was typed: the last line of history, where its number has grown. A
-# line of ours that has got there all the same is taken out of history.
+# typed sets __shelld_text to what was typed: the last line of history, where that is the one behind the last
+# that the prompt has seen, or has taken its place, as where the same line is taken out further up. What the
+# command itself has done to history can leave another's line there. A line of ours that has got there all the same
+# is taken out.
 __shelld_typed() {
 	__shelld_unhide
-	builtin local __shelld_i='\!' __shelld_number __shelld_entry
-	if ((__shelld_v < 502)); then # the prompt's number is not known in hooks
-		__shelld_last && __shelld_i=$__shelld_number
-	else
-		__shelld_i=${__shelld_i@P}
+	builtin local __shelld_number __shelld_entry
+	__shelld_last
+	if [[ $__shelld_h ]]; then
+		[[ $__shelld_entry != "$__shelld_h" ]] || builtin history -d "$__shelld_number"
+	elif [[ $__shelld_k ]] && ((__shelld_number == __shelld_k + 1)) ||
+		[[ $__shelld_k == "$__shelld_number" && $__shelld_entry != "$__shelld_b" ]]; then
+		__shelld_escape "${__shelld_entry:0:65536}"
+		__shelld_text=$__shelld_reply
 	fi
-	# The first line of all does not change it.
-	if [[ $__shelld_k && ($__shelld_i != "$__shelld_k" || $__shelld_i == 1) ]] && __shelld_last; then
-		if [[ ! $__shelld_h ]]; then
-			__shelld_escape "${__shelld_entry:0:65536}"
-			__shelld_text=$__shelld_reply
-		elif [[ $__shelld_entry == "$__shelld_h" ]]; then
-			builtin history -d "$__shelld_number"
-			__shelld_i='\!'
-			if ((__shelld_v < 502)); then __shelld_i=$((__shelld_number - 1)); else __shelld_i=${__shelld_i@P}; fi
-		fi
-	fi
-	__shelld_k=$__shelld_i __shelld_h=''
+	__shelld_k='' __shelld_b='' __shelld_h=''
 }
 
 # hide keeps lines that end with a space, as ours do, out of history, until unhide. Taken out
@@ -141,7 +135,7 @@ __shelld_unhide() {
 	__shelld_l=''
 }
 
-# last sets __shelld_number and __shelld_entry to the last line of history, by way of a file: no process is
+# last sets __shelld_number and __shelld_entry to the last line of history, or 0 and nothing, by way of a file: no process is
 # needed. It is taken apart without =~, which would set BASH_REMATCH.
 __shelld_last() {
 	builtin local -a __shelld_line
@@ -151,13 +145,15 @@ __shelld_last() {
 	__shelld_entry=${__shelld_entry#"${__shelld_entry%%[! ]*}"}
 	__shelld_number=${__shelld_entry%%[![:digit:]]*}
 	__shelld_entry=${__shelld_entry#"$__shelld_number"?} __shelld_entry=${__shelld_entry# } __shelld_entry=${__shelld_entry%$'\n'}
-	[[ $__shelld_number ]]
+	[[ $__shelld_number ]] || __shelld_number=0
 }
 
 # The last of PROMPT_COMMAND: what a theme or a command has set anew gets our part again.
 __shelld_prompt() {
-	builtin local -
+	builtin local - __shelld_number __shelld_entry
 	builtin set +aefuvxCkET
+	__shelld_last
+	__shelld_k=$__shelld_number __shelld_b=$__shelld_entry
 	__shelld_wrap
 	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell "R$__shelld_deaf" # the prompt does not
 	builtin return 0

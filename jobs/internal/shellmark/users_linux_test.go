@@ -419,3 +419,52 @@ func TestViCommand(t *testing.T) {
 		})
 	}
 }
+
+// TestChangedHistory types lines that change the list of commands from which bash tells what was typed: it
+// tells the line, or none, but no other.
+func TestChangedHistory(t *testing.T) {
+	const untold = ""
+	type line struct{ typed, told string }
+	same := func(lines ...string) (all []line) {
+		for _, l := range lines {
+			all = append(all, line{l, l})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		rc    string
+		lines []line
+	}{
+		"itself":             {lines: append(same("echo one", "echo two"), line{"history -d 3", untold}, line{"echo next", "echo next"})},
+		"the first":          {lines: same("echo one", "echo two", "history -d 1", "echo next")},
+		"the last":           {lines: append(same("echo one", "echo two"), line{"history -d -2", "history -d -2"}, line{"echo next", "echo next"})},
+		"two":                {lines: append(same("echo one", "echo two", "echo three"), line{"history -d 4; history -d 3", untold}, line{"echo next", "echo next"})},
+		"a range":            {lines: append(same("echo one", "echo two", "echo three"), line{"history -d 2-4", untold}, line{"echo next", "echo next"})},
+		"all":                {lines: append(same("echo one", "echo two"), line{"history -c", untold}, line{"echo next", "echo next"})},
+		"out of sight":       {rc: "HISTCONTROL=ignorespace", lines: append(same("echo one", "echo two"), line{" history -d 1", untold}, line{" echo three", untold}, line{"echo next", "echo next"})},
+		"more than one":      {lines: append(same("echo one", "echo two"), line{"history -w f; history -r f", untold}, line{"echo next", "echo next"})},
+		"duplicates":         {rc: "HISTCONTROL=erasedups", lines: same("echo one", "echo two", "echo one", "echo three", "echo two")},
+		"duplicates, none":   {rc: "HISTCONTROL=ignoredups", lines: []line{{"echo one", "echo one"}, {"echo one", untold}, {"echo two", "echo two"}}},
+		"read anew":          {rc: "shopt -s histappend; PROMPT_COMMAND='history -a; history -c; history -r'", lines: same("echo one", "echo two", "history -d 1", "echo next")},
+		"hardly any":         {rc: "HISTSIZE=1", lines: same("echo one", "echo two", "echo one")},
+		"several lines, all": {lines: []line{{"for i in 1; do\r:\rdone", "for i in 1; do :; done"}, {"echo next", "echo next"}}},
+	} {
+		for version, edit := range map[string]func([]byte) []byte{"": nil, ", as one that is old": old} {
+			t.Run(name+version, func(t *testing.T) {
+				s := start(t, Bash, setup{files: rc(Bash, c.rc), edit: edit})
+				for _, line := range c.lines {
+					s.typed(line.typed + "\r")
+					began := s.await(Began)
+					ended := s.await(Ended)
+					s.await(Ready)
+					if got := began.Text + ended.Text; got != line.told {
+						t.Errorf("%q is told as %q, want %q", line.typed, got, line.told)
+					}
+					if got := s.run("echo \"between\""); got.out != "between\n" {
+						t.Errorf("%+v", got)
+					}
+				}
+			})
+		}
+	}
+}
