@@ -110,7 +110,7 @@ __shelld_typed() {
 __shelld_hide() {
 	__shelld_free HISTIGNORE || builtin return 0
 	builtin local -n __shelld_other=HISTIGNORE
-	builtin local __shelld_was="${HISTIGNORE-}"
+	builtin local __shelld_was="${HISTIGNORE-}" __shelld_flags="${HISTIGNORE@a}"
 	__shelld_l=unset
 	[[ ! ${HISTIGNORE+x} ]] || __shelld_l=set
 	HISTIGNORE="* ${__shelld_was:+:$__shelld_was}"
@@ -118,6 +118,7 @@ __shelld_hide() {
 		builtin printf -v __shelld_other %s "$__shelld_was"
 	else
 		builtin declare -ga HISTIGNORE
+		[[ $__shelld_flags != *x* ]] || builtin declare -gx HISTIGNORE
 		builtin unset -v '__shelld_other[0]'
 	fi
 }
@@ -125,9 +126,8 @@ __shelld_hide() {
 # unhide has bash take up the user's value again, which the command may have set.
 __shelld_unhide() {
 	[[ $__shelld_l ]] || builtin return 0
-	builtin local __shelld_was="${HISTIGNORE-}" __shelld_has="${HISTIGNORE+x}" __shelld_flags=''
+	builtin local __shelld_was="${HISTIGNORE-}" __shelld_has="${HISTIGNORE+x}" __shelld_flags="${HISTIGNORE@a}"
 	if [[ $__shelld_l == unset && ${#HISTIGNORE[@]} -le 1 ]]; then
-		[[ ! $__shelld_has ]] || __shelld_flags=${HISTIGNORE@a}
 		builtin unset -v HISTIGNORE
 		[[ $__shelld_flags != *x* ]] || builtin declare -gx HISTIGNORE
 	fi

@@ -52,6 +52,13 @@ var states = []state{
 	{name: "where it is", shell: Bash, lines: []string{"cd /tmp; cd /", "echo $OLDPWD $PWD ${DIRSTACK[*]} ${FUNCNAME-none} ${BASH_SOURCE-none} $BASH_SUBSHELL $0 >>~/seen"}},
 	{name: "descriptors", shell: Bash, lines: []string{"exec 9>>~/seen", "echo a >&9", "exec 10>&9", "echo b >&10"}},
 
+	{name: "HISTIGNORE, exported without a value", shell: Bash, rc: "export HISTIGNORE", lines: []string{":", "(:)", "echo ${HISTIGNORE@a} ${HISTIGNORE-none} >>~/seen; HISTIGNORE=ls", "declare -p HISTIGNORE >>~/seen"}, apart: givenWays},
+	{name: "HISTIGNORE, exported and left alone", shell: Bash, rc: "export HISTIGNORE", lines: []string{"cd", "(:)", "HISTIGNORE=ls; echo >>~/seen", "declare -p HISTIGNORE >>~/seen"}},
+	{name: "HISTIGNORE, exported later", shell: Bash, lines: []string{"export HISTIGNORE", "cd", "HISTIGNORE=ls; echo >>~/seen", "declare -p HISTIGNORE >>~/seen"}},
+	{name: "HISTIGNORE, exported no more", shell: Bash, rc: "export HISTIGNORE", lines: []string{"cd", "declare +x HISTIGNORE", "cd", "HISTIGNORE=ls; echo >>~/seen", "declare -p HISTIGNORE >>~/seen"}},
+	{name: "HISTIGNORE, unset", shell: Bash, rc: "export HISTIGNORE", lines: []string{"cd", "unset HISTIGNORE", "cd", "HISTIGNORE=ls; echo >>~/seen", "declare -p HISTIGNORE >>~/seen"}},
+	{name: "HISTIGNORE, exported with a value", shell: Bash, rc: "export HISTIGNORE=a", lines: []string{"cd", "declare -p HISTIGNORE >>~/seen; export HISTIGNORE='b c'", "declare -p HISTIGNORE >>~/seen", "declare +x HISTIGNORE", "declare -p HISTIGNORE >>~/seen; unset HISTIGNORE", "echo ${HISTIGNORE-none} >>~/seen"}},
+
 	{name: "statuses", shell: Zsh, rc: "precmd() { echo $? $pipestatus >>~/seen }", lines: []string{"false", "echo $? >>~/seen", "(exit 3)", "echo $? >>~/seen"}},
 	{name: "pipestatus", shell: Zsh, lines: []string{"false | true", "echo $pipestatus >>~/seen", "false | true | (exit 4)", "echo $pipestatus >>~/seen"}, apart: evalWay},
 	{name: "$_", shell: Zsh, lines: []string{"true a b", "echo $_ >>~/seen", "true q >>~/seen", "echo $_ >>~/seen"}, apart: evalWay},
