@@ -241,7 +241,7 @@ __shelld_trigger() {
 	__shelld_s=${__shelld_w:1} __shelld_g[0]=''
 	__shelld_hooks
 	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && __shelld_seen=1 # PS0 itself must not be set here: bash has read it
-	if [[ $__shelld_w == n* && $__shelld_seen && ! ${BASH_ALIASES[${__shelld_line%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
+	if [[ $__shelld_w == n* && $__shelld_seen && ! ${histchars+x} ]] && ! __shelld_aliased; then
 		# An interrupt that comes while readline takes the line over takes the first character away.
 		__shelld_c=$__shelld_line READLINE_LINE=" $__shelld_line"
 		__shelld_x=$__shelld_m"B;$__shelld_s;"$__shelld_z
@@ -269,6 +269,26 @@ __shelld_trigger() {
 	READLINE_LINE+=' '
 	READLINE_POINT=${#READLINE_LINE} __shelld_h=$READLINE_LINE
 	__shelld_hide
+}
+
+# aliased says whether the line has an alias that is more than plain words: the line might not be whole with that.
+# What a line of plain words has that looks like an alias and is an argument counts as well.
+__shelld_aliased() {
+	((${#BASH_ALIASES[@]})) || builtin return 1
+	builtin local __shelld_rest="$__shelld_line" __shelld_seen=' ' __shelld_word __shelld_text
+	while [[ $__shelld_rest ]]; do
+		__shelld_word=${__shelld_rest%%[ $'\t;&|<>']*}
+		if [[ ! $__shelld_word ]]; then
+			__shelld_rest=${__shelld_rest:1}
+			builtin continue
+		fi
+		__shelld_rest=${__shelld_rest:${#__shelld_word}}
+		[[ ${BASH_ALIASES[$__shelld_word]+x} && $__shelld_seen != *" $__shelld_word "* ]] || builtin continue
+		__shelld_text=${BASH_ALIASES[$__shelld_word]}
+		[[ $__shelld_text != *[![:alnum:]_\ =./:,+%@-]* && " $__shelld_text " != *\ @(if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|coproc|in|time|history|fc)\ * ]] || builtin return 0
+		__shelld_seen+="$__shelld_word " __shelld_rest+=" $__shelld_text"
+	done
+	builtin return 1
 }
 
 # Where PS0 cannot tell that a command begins, it does so itself.

@@ -215,12 +215,31 @@ __shelld_trigger() {
 # whole says whether __shelld_code is a whole line, and one of which the editor would not ask anything.
 __shelld_whole() {
 	[[ ! -o correct && ! -o correct_all ]] || builtin return 1
+	! __shelld_aliased || builtin return 1
 	builtin local __shelld_text
 	for __shelld_text in $__shelld_code "{ $__shelld_code"$'\n}'; do # what goes on in the next line is whole to the first alone
 		functions[__shelld_check]=$__shelld_text
 		(( ${+functions[__shelld_check]} )) || builtin return 1
 		builtin unfunction __shelld_check
 	done
+}
+
+# aliased says whether __shelld_code has an alias with something of which the parser would not say that it goes on.
+__shelld_aliased() {
+	builtin local __shelld_word __shelld_text
+	builtin local -a __shelld_words __shelld_seen
+	__shelld_words=(${(z)__shelld_code})
+	while (( $#__shelld_words )); do
+		__shelld_word=$__shelld_words[1]
+		builtin shift __shelld_words
+		(( ! ${__shelld_seen[(Ie)$__shelld_word]} )) || builtin continue
+		__shelld_seen+=($__shelld_word)
+		for __shelld_text in ${aliases[$__shelld_word]-} ${galiases[$__shelld_word]-}; do
+			[[ $__shelld_text != *[$'()`\n']* && $__shelld_text != *'<<'* && $__shelld_text != *\\ ]] || builtin return 0
+			__shelld_words+=(${(z)__shelld_text})
+		done
+	done
+	builtin return 1
 }
 
 # The key that has hidden code run. zsh itself restores $? behind a widget.

@@ -468,3 +468,51 @@ func TestChangedHistory(t *testing.T) {
 		}
 	}
 }
+
+// TestAliases has aliases of the user's stand anywhere in a command: they mean what they do where it is typed,
+// and one that begins something that is not whole is an error, and no question for the rest.
+func TestAliases(t *testing.T) {
+	aliases := rc(Bash, `alias ll='ls -d --' again=ll quote='echo "' loop='while true; do' more='echo more ' word=loop paren='echo (' hash='echo a #' ls='ls -1d' two='echo 1; echo 2'`)
+	aliases[".zshrc"] = aliases[".bashrc"]
+	for _, shell := range []Shell{Bash, Zsh} {
+		t.Run(string(shell), func(t *testing.T) {
+			s := start(t, shell, setup{files: aliases})
+			for _, step := range []step{
+				{command: "true; ll /", out: "/\n"},
+				{command: "true && again / /", out: "/\n/\n"},
+				{command: "echo x | more word2", out: "more word2\n"},
+				{command: "true; two | cat", out: "1\n2\n"},
+				{command: "false || hash b", out: map[Shell]string{Bash: "a\n", Zsh: "a # b\n"}[shell]},
+				{command: "echo ll quote loop", out: "ll quote loop\n"},
+				{command: "'ll'", out: "\x00", exit: 127},
+			} {
+				if got := s.run(step.command); !matches(got.out, step.out) || got.exit != step.exit {
+					t.Errorf("%q: %+v", step.command, got)
+				}
+			}
+			for _, command := range []string{"quote", "echo a; quote", "true && loop", "false || paren", "echo a | quote", "true; more quote", "true; more loop", "true;loop", "true &quote"} {
+				if got := s.run(command); command != "true; more loop" && (got.exit == 0 && shell == Bash || !strings.Contains(got.out, string(shell)+":")) {
+					t.Errorf("%q: %+v", command, got)
+				}
+				if got := s.run("echo next"); got.out != "next\n" {
+					t.Fatalf("after %q: %+v", command, got)
+				}
+			}
+		})
+	}
+}
+
+// TestPlainAliases holds that an alias of plain words makes no text of a line.
+func TestPlainAliases(t *testing.T) {
+	s := start(t, Bash, setup{files: rc(Bash, `alias ls='ls --color=auto' ll='ls -l' loop='for'`)})
+	for command, want := range map[string]string{
+		"ls /none | cat":     "2 0\n",
+		"false | ll / | cat": "1 0 0\n",
+		"loop | cat":         "2\n", // an eval
+	} {
+		s.run(command)
+		if got := s.run("echo ${PIPESTATUS[*]}"); got.out != want {
+			t.Errorf("%q has %q", command, got.out)
+		}
+	}
+}
