@@ -47,8 +47,8 @@
 //     variables of ours with it, and no nonce.
 //   - zsh: names of directories with control characters come as the prompt shows them, where
 //     somebody has taken away the hook that tells them as they are.
-//   - fish: fish_trace shows the eval; break outside a loop shows its help; $pipestatus of a
-//     command is $status; handlers of fish_postexec that the user's files have write before Ended; what is typed has what fish writes before it runs in its output.
+//   - fish: fish_trace shows the eval; break outside a loop shows its help; $pipestatus is
+//     $status behind not, behind more than four programs, and behind what is no plain pipeline in a line; handlers of fish_postexec that the user's files have write before Ended; what is typed has what fish writes before it runs in its output.
 //   - A program that takes the shell's place (exec), and shells within it, tell nothing. Start-up files
 //     that do so are the reason for which Ready may never come.
 //

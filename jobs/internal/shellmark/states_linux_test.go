@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -76,8 +77,11 @@ var states = []state{
 	{name: "descriptors", shell: Zsh, lines: []string{"exec 9>>~/seen", "echo a >&9", "exec {f}>&9", "echo $f >&$f"}},
 
 	{name: "$status", shell: Fish, lines: []string{"false", "echo $status $pipestatus >>~/seen", "sh -c 'exit 3'", "echo $status >>~/seen; not true", "echo $status >>~/seen"}},
-	{name: "$pipestatus", shell: Fish, lines: []string{"false | true", "echo $status $pipestatus >>~/seen", "not true | false", "echo $status $pipestatus >>~/seen"}, apart: evalWay},
-	{name: "variables", shell: Fish, lines: []string{"set -g match a; set -g REPLY b; set -g argv 1 2 3; set -g IFS x", "echo $match $REPLY $argv $IFS >>~/seen", "set --names | string match -v '__shelld_*' | sort >>~/seen"}},
+	{name: "$pipestatus", shell: Fish, lines: []string{"false | true", "echo $status $pipestatus >>~/seen", "sh -c 'exit 3' | sh -c 'exit 4' | true", "echo $status $pipestatus >>~/seen",
+		"sleep 1000 & true; set p $last_pid; true | true | false | sh -c 'kill -9 $(sh -c \"echo \\$PPID\")'; true", "echo $status $pipestatus >>~/seen", "kill $p; true | false", "true | false &", "echo $status $pipestatus >>~/seen; test $p != $last_pid; or echo same >>~/seen",
+		"true | cat </none", "echo $status $pipestatus >>~/seen", "true; true | false; and true", "echo $status $pipestatus >>~/seen", "no-such-program | true", "echo $status $pipestatus >>~/seen"}},
+	{name: "$pipestatus, and $status another", shell: Fish, lines: []string{"not true | false", "echo $status $pipestatus >>~/seen"}, apart: evalWay},
+	{name: "variables", shell: Fish, lines: []string{"set -g match a; set -g REPLY b; set -g argv 1 2 3; set -g IFS x", "echo $match $REPLY $argv $IFS >>~/seen", "set --names | string match -v -r '^(__shelld|__fish|fish)_' | sort >>~/seen"}},
 	{name: "modes", shell: Fish, lines: []string{"umask 027; cd /tmp; cd /", "umask >>~/seen; echo $OLDPWD $PWD $dirprev >>~/seen", "set -g LC_ALL C", "string length \\u00e4 >>~/seen"}},
 	{name: "jobs", shell: Fish, lines: []string{"sleep 1000 &", "set p $last_pid", "test $p = $last_pid; and echo same >>~/seen", "jobs -p | count >>~/seen", "kill %1 $p; wait; true", "jobs | count >>~/seen"}},
 	{name: "where it is", shell: Fish, lines: []string{"echo (status line-number) (status filename) (status function) (status is-block) >>~/seen"}},
@@ -135,11 +139,20 @@ func (st state) start(t *testing.T, plain bool, edit func([]byte) []byte) *sessi
 	return start(t, st.shell, setup{files: rc(st.shell, st.rc), plain: plain, edit: edit})
 }
 
-// alone is what the shell shows without the integration. All lines are typed before it reads the first.
+// alone is what the shell shows without the integration. All lines are typed before it reads the first, but in
+// fish, which loses line ends then: there a prompt says that it has come.
 func (st state) alone(t *testing.T) string {
 	t.Helper()
+	if st.shell == Fish {
+		st.rc += "\nfunction fish_prompt; printf '\\e]777;ready\\a' >/dev/tty; end"
+	}
 	s := st.start(t, true, nil)
-	s.typed(strings.Join(st.lines, "\r") + "\rexit\r")
+	for _, line := range append(slices.Clone(st.lines), "exit") {
+		if from := len(s.out); st.shell == Fish {
+			s.awaitText(from, "\x1b]777;ready\a")
+		}
+		s.typed(line + "\r")
+	}
 	for s.read() {
 	}
 	return s.seen()
@@ -155,14 +168,21 @@ func (st state) seen(t *testing.T, way string, edit func([]byte) []byte) string 
 			s.typed(line + "\r")
 			s.end(s.await(Began))
 		} else {
-			mode := map[string]string{lineWay: "n", evalWay: "e"}[way]
-			s.end(s.give(s.shell.numbered(mode, s.number(), line), line))
+			s.end(s.give(st.payload(s.number(), way, line), line))
 		}
 		s.hidden("false")
 	}
 	got := s.seen()
 	s.leave("exit")
 	return got
+}
+
+func (st state) payload(seq int64, way, line string) []byte {
+	if st.shell == Fish {
+		payload, _ := Fish.Payload(seq, line)
+		return payload
+	}
+	return st.shell.numbered(map[string]string{lineWay: "n", evalWay: "e"}[way], seq, line)
 }
 
 func (s *session) seen() string {

@@ -365,6 +365,38 @@ func TestTitle(t *testing.T) {
 	}
 }
 
+// TestPipelineShown holds that nobody sees the line by which fish runs a pipeline, however it wraps.
+func TestPipelineShown(t *testing.T) {
+	s := start(t, Fish, setup{})
+	for _, command := range []string{"echo one | cat", "true | echo '" + strings.Repeat("long ", 100) + "'", "false | true"} {
+		from := len(s.out)
+		began := s.begin(command)
+		shown := string(s.out[from:began.At])
+		if !strings.Contains(shown, command+"\r\n") || strings.Contains(shown, "__shelld") || strings.Contains(shown, "case") || !strings.Contains(shown, "\x1b]0;"+command[:10]) {
+			t.Errorf("%q is shown as %q", command, shown)
+		}
+		s.end(began)
+	}
+	s.run("echo $pipestatus")
+	if got := s.run("false | true"); got.out != "" || got.exit != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := s.run("echo $pipestatus"); got.out != "1 0\n" {
+		t.Errorf("%+v", got)
+	}
+	began := s.begin("echo started | cat; cat")
+	s.awaitText(began.At, "started")
+	s.typed("in\r") // that cat reads it
+	s.awaitText(began.At, "in\r\nin\r\n")
+	s.typed("\x03")
+	if got := s.end(began); got.exit != 130 {
+		t.Errorf("%+v", got)
+	}
+	if got := s.run("echo $pipestatus"); got.out != "130\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestMore drops a line that is not whole, and one that is being looked for.
 func TestMore(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh} {
