@@ -15,8 +15,8 @@ set -g __shelld_line ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"'
 # same statuses runs in the line itself.
 set -g __shelld_f \n'set -g __shelld_p $pipestatus'
 set -g __shelld_p         # what that was
-set -g __shelld_k 0       # how many there are
-set -g __shelld_piped ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c$__shelld_f"; switch $__shelld_k; case 2; __shelld_x 1 | __shelld_x 2; case 3; __shelld_x 1 | __shelld_x 2 | __shelld_x 3; case 4; __shelld_x 1 | __shelld_x 2 | __shelld_x 3 | __shelld_x 4; end'
+set -g __shelld_l 0       # how many there are
+set -g __shelld_piped ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c$__shelld_f"; switch $__shelld_l; case 2; __shelld_x 1 | __shelld_x 2; case 3; __shelld_x 1 | __shelld_x 2 | __shelld_x 3; case 4; __shelld_x 1 | __shelld_x 2 | __shelld_x 3 | __shelld_x 4; end'
 set -g __shelld_w         # as many as prompts were wrapped
 set -g __shelld_in        # as many as wrapped prompts are being drawn
 set -g __shelld_r 1       # set when this prompt has told that it is drawn
@@ -41,8 +41,8 @@ end
 # Where $status is another than the last one, as behind not, it is left as it is.
 function __shelld_pipes --on-variable __shelld_p
     set -l __shelld_was $status
-    set -g __shelld_k 0
-    test "$__shelld_p[-1]" = "$__shelld_was"; and set -g __shelld_k (builtin count $__shelld_p)
+    set -g __shelld_l 0
+    test "$__shelld_p[-1]" = "$__shelld_was"; and set -g __shelld_l (builtin count $__shelld_p)
 end
 
 function __shelld_x
