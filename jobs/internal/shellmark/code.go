@@ -25,8 +25,11 @@ func (s Shell) Payload(seq int64, command string) ([]byte, error) {
 		return nil, ErrEmpty
 	}
 	mode := "e"
-	if s.natural(command) {
+	switch {
+	case s.natural(command):
 		mode = "n"
+	case s == Fish && strings.Contains(command, "|") && short(command) && plain(command):
+		mode = "p" // It may have more than one status, which are told to the next.
 	}
 	return s.numbered(mode, seq, command), nil
 }
@@ -58,7 +61,7 @@ const maxNatural = 1 << 10
 // complete; bash cannot, so that only lists and pipelines of plain words pass. fish writes
 // more before the output of such a line than after an event that could be marked.
 func (s Shell) natural(command string) bool {
-	if len(command) > maxNatural || strings.ContainsFunc(command, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' }) {
+	if !short(command) {
 		return false
 	}
 	switch s {
@@ -70,13 +73,18 @@ func (s Shell) natural(command string) bool {
 	return false
 }
 
+// short says whether a command is one line of printable text that is not long.
+func short(command string) bool {
+	return len(command) <= maxNatural && !strings.ContainsFunc(command, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\ufffd' })
+}
+
 // reserved are words with which something begins that may go on in the next line, or which
 // speak of the line itself.
 var reserved = map[string]bool{
 	"if": true, "then": true, "else": true, "elif": true, "fi": true, "for": true, "while": true,
 	"until": true, "do": true, "done": true, "case": true, "esac": true, "select": true,
 	"function": true, "coproc": true, "in": true, "time": true,
-	"repeat": true, "foreach": true, "nocorrect": true,
+	"repeat": true, "foreach": true, "nocorrect": true, "begin": true, "switch": true,
 	"history": true, "fc": true,
 }
 

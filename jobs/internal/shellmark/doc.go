@@ -36,8 +36,9 @@
 //
 // What is not exact:
 //
-//   - bash, several lines or what is not plain: a trap for ERR runs once more for the eval; $_ of the
-//     next command is the whole text; break and continue outside a loop say nothing.
+//   - bash, several lines or what is not plain: $_ of the next command is the whole text, and PIPESTATUS its
+//     status alone; after "set -e" a status that is not 0 ends the shell where the last command was one that -e
+//     forgives; break and continue outside a loop say nothing.
 //   - bash, what users' traps for DEBUG write, and what set -v does, of our own hook stands
 //     before Ended. A command that clears PROMPT_COMMAND or PROMPT_EOL_MARK has its own end told
 //     later, behind the output of what it set; one that sets PS1 as well, not at all. After
@@ -46,8 +47,8 @@
 //     variables of ours with it, and no nonce.
 //   - zsh: names of directories with control characters come as the prompt shows them, where
 //     somebody has taken away the hook that tells them as they are.
-//   - fish: fish_trace shows the eval; break outside a loop shows its help; $pipestatus of a
-//     command is $status; handlers of fish_postexec that the user's files have write before Ended; what is typed has what fish writes before it runs in its output.
+//   - fish: fish_trace shows the eval; break outside a loop shows its help; $pipestatus is
+//     $status behind not, behind more than four programs, and behind what is no plain pipeline in a line; handlers of fish_postexec that the user's files have write before Ended; what is typed has what fish writes before it runs in its output.
 //   - A program that takes the shell's place (exec), and shells within it, tell nothing. Start-up files
 //     that do so are the reason for which Ready may never come.
 //

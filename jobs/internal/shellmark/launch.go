@@ -23,7 +23,12 @@ const (
 )
 
 // triggerLines are what becomes the edited line where the command itself cannot.
-var triggerLines = []string{`for __shelld_i in 1; do \builtin eval "$__shelld_c"; done`, `set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"`, `\builtin eval "$__shelld_c"`}
+var triggerLines = []string{
+	`for __shelld_i in 1; do \builtin eval "$__shelld_c"; done`,
+	`set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"`,
+	`set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c$__shelld_f"; switch $__shelld_l; case 2; __shelld_x 1 | __shelld_x 2; case 3; __shelld_x 1 | __shelld_x 2 | __shelld_x 3; case 4; __shelld_x 1 | __shelld_x 2 | __shelld_x 3 | __shelld_x 4; end`,
+	`\builtin eval "$__shelld_c"`,
+}
 
 // FileNames are all that Files of a Launch can have.
 var FileNames = []string{"bashrc", ".zshenv", "init.fish"}

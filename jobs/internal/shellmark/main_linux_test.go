@@ -244,6 +244,12 @@ func (s *session) begin(command string) Mark {
 	s.t.Helper()
 	payload, err := s.shell.Payload(s.number(), command)
 	s.must(err)
+	return s.give(payload, command)
+}
+
+// give has the shell run a payload, as begin does.
+func (s *session) give(payload []byte, command string) Mark {
+	s.t.Helper()
 	written := make(chan error, 1)
 	go func() { // more than a pipe takes is read as it comes
 		_, err := s.fifo.Write(payload)

@@ -253,9 +253,6 @@ func matches(got, want string) bool {
 }
 
 func TestCommands(t *testing.T) {
-	old := func(text []byte) []byte {
-		return bytes.Replace(text, []byte("BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]"), []byte("404"), 1)
-	}
 	for _, shell := range []struct {
 		name  Shell
 		as    string

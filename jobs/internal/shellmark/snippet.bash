@@ -22,12 +22,15 @@ declare -g +x __shelld_v=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))
 declare -g +x __shelld_c='' __shelld_t=''         # the command; its text to be shown
 declare -g +x __shelld_x='' __shelld_u=''         # what PS0 writes; $_ before a key
 declare -g +x __shelld_h='' __shelld_l=''         # the line of ours that runs; it is kept out of history
-declare -g +x __shelld_k=''                       # the number of the next line of history
+declare -g +x __shelld_k='' __shelld_b=''         # the number of the last line of history at the prompt; that line
 declare -g +x __shelld_s='' __shelld_a='E;0;0;'   # the number of what was loaded and is not over; what is told of the last that is
 declare -ga +x __shelld_g=('')                    # it has begun; an array, which "set -a" exports to nobody
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
-declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1' __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
+declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1'
+((__shelld_v >= 501)) || __shelld_e='{ __shelld_ended && :; } >/dev/null 2>&1' # which is no failure to a trap for ERR, nor to -e
+declare -g +x __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
 declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
+declare -g +x __shelld_o='' __shelld_j=''         # a trap is to be taken away; the user's for ERR, which was
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
 declare -g +x __shelld_deaf=''                    # what Ready says besides
 
@@ -58,18 +61,18 @@ __shelld_show() {
 	__shelld_t=${__shelld_t%$'\n'}
 }
 
-# The first of PROMPT_COMMAND: the command has ended.
+# The first of PROMPT_COMMAND: the command has ended. What the user's own hooks see of it bash restores
+# for each of them; where all are one text, this returns it.
 __shelld_ended() {
 	builtin set -- "$?"
 	__shelld_ended_in "$1"
-	# What the user's own hooks see. Where there are none, or -e would end the shell, nobody does.
-	if [[ $- == *e* || $__shelld_alone ]]; then builtin return 0; fi
-	builtin return "$1"
+	((__shelld_v >= 501)) || builtin return "$1"
 }
 
 __shelld_ended_in() {
 	builtin local - __shelld_reply __shelld_cwd __shelld_text=''
 	builtin set +aefuvxCkET
+	__shelld_retrap
 	__shelld_escape "${PWD-}"
 	__shelld_cwd=$__shelld_reply
 	__shelld_typed
@@ -82,29 +85,22 @@ __shelld_ended_in() {
 	__shelld_tell "$__shelld_a;$__shelld_text"
 }
 
-# typed sets __shelld_text to what was typed: the last line of history, where its number has grown. A
-# line of ours that has got there all the same is taken out of history.
+# typed sets __shelld_text to what was typed: the last line of history, where that is the one behind the last
+# that the prompt has seen, or has taken its place, as where the same line is taken out further up. What the
+# command itself has done to history can leave another's line there. A line of ours that has got there all the same
+# is taken out.
 __shelld_typed() {
 	__shelld_unhide
-	builtin local __shelld_i='\!'
-	builtin local -a __shelld_line
-	if ((__shelld_v < 502)); then # the prompt's number is not known in hooks
-		__shelld_last && __shelld_i=${BASH_REMATCH[1]}
-	else
-		__shelld_i=${__shelld_i@P}
+	builtin local __shelld_number __shelld_entry
+	__shelld_last
+	if [[ $__shelld_h ]]; then
+		[[ $__shelld_entry != "$__shelld_h" ]] || builtin history -d "$__shelld_number"
+	elif [[ $__shelld_k ]] && ((__shelld_number == __shelld_k + 1)) ||
+		[[ $__shelld_k == "$__shelld_number" && $__shelld_entry != "$__shelld_b" ]]; then
+		__shelld_escape "${__shelld_entry:0:65536}"
+		__shelld_text=$__shelld_reply
 	fi
-	# The first line of all does not change it.
-	if [[ $__shelld_k && ($__shelld_i != "$__shelld_k" || $__shelld_i == 1) ]] && __shelld_last; then
-		if [[ ! $__shelld_h ]]; then
-			__shelld_escape "${BASH_REMATCH[2]:0:65536}"
-			__shelld_text=$__shelld_reply
-		elif [[ ${BASH_REMATCH[2]} == "$__shelld_h" ]]; then
-			builtin history -d "${BASH_REMATCH[1]}"
-			__shelld_i='\!'
-			if ((__shelld_v < 502)); then __shelld_i=$((BASH_REMATCH[1] - 1)); else __shelld_i=${__shelld_i@P}; fi
-		fi
-	fi
-	__shelld_k=$__shelld_i __shelld_h=''
+	__shelld_k='' __shelld_b='' __shelld_h=''
 }
 
 # hide keeps lines that end with a space, as ours do, out of history, until unhide. Taken out
@@ -114,7 +110,7 @@ __shelld_typed() {
 __shelld_hide() {
 	__shelld_free HISTIGNORE || builtin return 0
 	builtin local -n __shelld_other=HISTIGNORE
-	builtin local __shelld_was="${HISTIGNORE-}"
+	builtin local __shelld_was="${HISTIGNORE-}" __shelld_flags="${HISTIGNORE@a}"
 	__shelld_l=unset
 	[[ ! ${HISTIGNORE+x} ]] || __shelld_l=set
 	HISTIGNORE="* ${__shelld_was:+:$__shelld_was}"
@@ -122,6 +118,7 @@ __shelld_hide() {
 		builtin printf -v __shelld_other %s "$__shelld_was"
 	else
 		builtin declare -ga HISTIGNORE
+		[[ $__shelld_flags != *x* ]] || builtin declare -gx HISTIGNORE
 		builtin unset -v '__shelld_other[0]'
 	fi
 }
@@ -129,9 +126,8 @@ __shelld_hide() {
 # unhide has bash take up the user's value again, which the command may have set.
 __shelld_unhide() {
 	[[ $__shelld_l ]] || builtin return 0
-	builtin local __shelld_was="${HISTIGNORE-}" __shelld_has="${HISTIGNORE+x}" __shelld_flags=''
+	builtin local __shelld_was="${HISTIGNORE-}" __shelld_has="${HISTIGNORE+x}" __shelld_flags="${HISTIGNORE@a}"
 	if [[ $__shelld_l == unset && ${#HISTIGNORE[@]} -le 1 ]]; then
-		[[ ! $__shelld_has ]] || __shelld_flags=${HISTIGNORE@a}
 		builtin unset -v HISTIGNORE
 		[[ $__shelld_flags != *x* ]] || builtin declare -gx HISTIGNORE
 	fi
@@ -139,17 +135,25 @@ __shelld_unhide() {
 	__shelld_l=''
 }
 
-# last sets BASH_REMATCH to the last line of history, by way of a file: no process is needed.
+# last sets __shelld_number and __shelld_entry to the last line of history, or 0 and nothing, by way of a file: no process is
+# needed. It is taken apart without =~, which would set BASH_REMATCH.
 __shelld_last() {
+	builtin local -a __shelld_line
 	HISTTIMEFORMAT='' builtin history 1 >|"$__shelld_f" &&
 		builtin mapfile -d '' -n 1 -t __shelld_line <"$__shelld_f"
-	[[ ${__shelld_line-} =~ ^\ *([0-9]+)[\ *]\ ?(.*)$'\n'$ ]]
+	__shelld_entry=${__shelld_line[0]-}
+	__shelld_entry=${__shelld_entry#"${__shelld_entry%%[! ]*}"}
+	__shelld_number=${__shelld_entry%%[![:digit:]]*}
+	__shelld_entry=${__shelld_entry#"$__shelld_number"?} __shelld_entry=${__shelld_entry# } __shelld_entry=${__shelld_entry%$'\n'}
+	[[ $__shelld_number ]] || __shelld_number=0
 }
 
 # The last of PROMPT_COMMAND: what a theme or a command has set anew gets our part again.
 __shelld_prompt() {
-	builtin local -
+	builtin local - __shelld_number __shelld_entry
 	builtin set +aefuvxCkET
+	__shelld_last
+	__shelld_k=$__shelld_number __shelld_b=$__shelld_entry
 	__shelld_wrap
 	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell "R$__shelld_deaf" # the prompt does not
 	builtin return 0
@@ -195,10 +199,7 @@ __shelld_hooks() {
 	builtin local __shelld_one
 	builtin local -a __shelld_others
 	if ((__shelld_v >= 501)); then
-		if [[ ${PROMPT_COMMAND-} == "$__shelld_e" && ${PROMPT_COMMAND[-1]} == "$__shelld_r" ]]; then
-			if ((${#PROMPT_COMMAND[@]} == 2)); then __shelld_alone=1; else __shelld_alone=''; fi
-			builtin return 0
-		fi
+		[[ ${PROMPT_COMMAND-} != "$__shelld_e" || ${PROMPT_COMMAND[-1]} != "$__shelld_r" ]] || builtin return 0
 		__shelld_free PROMPT_COMMAND || builtin return 0
 		for __shelld_one in ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"}; do
 			__shelld_one=${__shelld_one//"$__shelld_e"/:} __shelld_one=${__shelld_one//"$__shelld_r"/:}
@@ -206,8 +207,6 @@ __shelld_hooks() {
 		done
 		builtin unset -v PROMPT_COMMAND
 		PROMPT_COMMAND=("$__shelld_e" ${__shelld_others[@]+"${__shelld_others[@]}"} "$__shelld_r")
-		__shelld_alone=${__shelld_others[0]-1}
-		[[ $__shelld_alone == 1 ]] || __shelld_alone=''
 		builtin return 0
 	fi
 	__shelld_one=${PROMPT_COMMAND-}
@@ -215,7 +214,6 @@ __shelld_hooks() {
 	__shelld_free PROMPT_COMMAND || builtin return 0
 	__shelld_one=${__shelld_one//"$__shelld_e"/:} __shelld_one=${__shelld_one//"$__shelld_r"/:}
 	PROMPT_COMMAND=$__shelld_e$'\n'$__shelld_one$'\n'$__shelld_r
-	if [[ $__shelld_one == *[!:[:space:]\;]* ]]; then __shelld_alone=''; else __shelld_alone=1; fi
 }
 
 __shelld_keep() {
@@ -238,18 +236,19 @@ __shelld_trigger() {
 	builtin local - __shelld_seen='' __shelld_w
 	builtin local -a __shelld_line
 	builtin set +aefuvxCkET
-	READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
+	READLINE_LINE='' READLINE_POINT=0 __shelld_c='' __shelld_o=''
 	__shelld_read || builtin return 0
 	__shelld_s=${__shelld_w:1} __shelld_g[0]=''
 	__shelld_hooks
 	[[ -t 9 && $__shelld_0 && ${PS0-} == *"$__shelld_0" ]] && __shelld_seen=1 # PS0 itself must not be set here: bash has read it
-	if [[ $__shelld_w == n* && $__shelld_seen && ! ${BASH_ALIASES[${__shelld_line%%[ ;&|]*}]+x} && ! ${histchars+x} ]]; then
+	if [[ $__shelld_w == n* && $__shelld_seen && ! ${histchars+x} ]] && ! __shelld_aliased; then
 		# An interrupt that comes while readline takes the line over takes the first character away.
 		__shelld_c=$__shelld_line READLINE_LINE=" $__shelld_line"
 		__shelld_x=$__shelld_m"B;$__shelld_s;"$__shelld_z
 		__shelld_tell "L;$__shelld_s;0;1"
 	else
 		__shelld_show "$__shelld_line"
+		[[ ! -s $__shelld_f ]] || __shelld_o=1
 		# An eval that ends so leaves the parser in the middle of a word: for is none at the next line.
 		[[ $__shelld_line != *\\ ]] || __shelld_line+=$'\n\n'
 		READLINE_LINE=' \builtin eval "$__shelld_c"'
@@ -261,8 +260,9 @@ __shelld_trigger() {
 			__shelld_c=$__shelld_line
 			__shelld_x=$__shelld_t$'\n'$__shelld_m"B;$__shelld_s;"$__shelld_z
 		else # the trace of eval, what a trap for DEBUG writes, or a prompt elsewhere, is to come before
-			__shelld_c=$'__shelld_began\n'$__shelld_line
-			__shelld_x=''
+			__shelld_c='__shelld_began "$__shelld_u"'
+			((__shelld_y == 0)) || __shelld_c+=' && :' # it returns that, which is no failure then
+			__shelld_c+=$'\n'$__shelld_line __shelld_x=''
 		fi
 		__shelld_tell "L;$__shelld_s;1;1"
 	fi
@@ -271,31 +271,63 @@ __shelld_trigger() {
 	__shelld_hide
 }
 
+# aliased says whether the line has an alias that is more than plain words: the line might not be whole with that.
+# What a line of plain words has that looks like an alias and is an argument counts as well.
+__shelld_aliased() {
+	((${#BASH_ALIASES[@]})) || builtin return 1
+	builtin local __shelld_rest="$__shelld_line" __shelld_seen=' ' __shelld_word __shelld_text
+	while [[ $__shelld_rest ]]; do
+		__shelld_word=${__shelld_rest%%[ $'\t;&|<>']*}
+		if [[ ! $__shelld_word ]]; then
+			__shelld_rest=${__shelld_rest:1}
+			builtin continue
+		fi
+		__shelld_rest=${__shelld_rest:${#__shelld_word}}
+		[[ ${BASH_ALIASES[$__shelld_word]+x} && $__shelld_seen != *" $__shelld_word "* ]] || builtin continue
+		__shelld_text=${BASH_ALIASES[$__shelld_word]}
+		[[ $__shelld_text != *[![:alnum:]_\ =./:,+%@-]* && " $__shelld_text " != *\ @(if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|coproc|in|time|history|fc)\ * ]] || builtin return 0
+		__shelld_seen+="$__shelld_word " __shelld_rest+=" $__shelld_text"
+	done
+	builtin return 1
+}
+
 # Where PS0 cannot tell that a command begins, it does so itself.
 __shelld_began() {
 	{
 		builtin set -- "$?"
 		__shelld_g[0]=1
 		builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$__shelld_t" "$__shelld_n" "$__shelld_s" >/dev/tty
-		if [[ $- == *e* ]]; then builtin return 0; fi
+		__shelld_retrap
 		builtin return "$1"
 	} 2>/dev/null
 }
 
-# The key that has hidden code run.
-__shelld_hidden() {
-	builtin set -- "$?"
-	__shelld_hidden_in
-	if [[ $- != *e* ]]; then builtin return "$1"; fi
+# untrap takes up what the user's trap for ERR is, which an eval would run once more for itself. The key
+# then takes it away, as no function can, and retrap sets it again, within the eval or where that does not run.
+__shelld_untrap() {
+	builtin local -
+	builtin local -a __shelld_line
+	builtin set +aeux
+	builtin mapfile -d '' -n 1 -t __shelld_line <"$__shelld_f"
+	__shelld_j=${__shelld_line[0]-}
 }
 
-__shelld_hidden_in() {
+__shelld_retrap() {
+	[[ $__shelld_j ]] || builtin return 0
+	builtin local -
+	builtin set +aeux
+	builtin eval "builtin $__shelld_j"
+	__shelld_j=''
+}
+
+# The key that has hidden code run. Bash itself restores $? behind a key.
+__shelld_hidden() {
 	builtin local - __shelld_w
 	builtin local -a __shelld_line
 	builtin set +aefuvxCkET
 	__shelld_read || builtin return 0
 	__shelld_became
-	builtin eval "$__shelld_line" >/dev/null
+	builtin eval "${__shelld_line:-:} && :" >/dev/null && : # where that fails, no trap for ERR runs
 	__shelld_tell "H;${__shelld_w:1};$?;1"
 }
 
@@ -307,6 +339,7 @@ __shelld_became() {
 		__shelld_tell "B;$__shelld_s"
 	else
 		READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
+		__shelld_retrap
 		__shelld_a="D;$__shelld_s" __shelld_s=''
 		__shelld_tell "$__shelld_a"
 	fi
@@ -333,7 +366,7 @@ __shelld_start() {
 	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
 	__shelld_z=$'\a'
 	for __shelld_map in emacs vi-insert vi-command; do
-		builtin bind -m "$__shelld_map" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; } 9>&2 2>/dev/null'
+		builtin bind -m "$__shelld_map" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG ERR >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; if [[ $__shelld_o ]]; then \builtin trap -p ERR >|"$__shelld_f"; __shelld_untrap; \builtin trap - ERR; fi; } 9>&2 2>/dev/null'
 		builtin bind -m "$__shelld_map" '"\e[5379;2~": accept-line'
 		builtin bind -m "$__shelld_map" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
 	done

@@ -11,6 +11,12 @@ set -g __shelld_e 'set -g __shelld_i 2'\n # without this line, eval has status 0
 set -g __shelld_i         # 1: it was told that it begins, 2: it has
 set -g __shelld_y 0       # the status before it
 set -g __shelld_line ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"'
+# After an eval, $pipestatus is its status alone, and no function can set it: so behind a pipeline one that has the
+# same statuses runs in the line itself.
+set -g __shelld_f \n'set -g __shelld_p $pipestatus'
+set -g __shelld_p         # what that was
+set -g __shelld_l 0       # how many there are
+set -g __shelld_piped ' set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c$__shelld_f"; switch $__shelld_l; case 2; __shelld_x 1 | __shelld_x 2; case 3; __shelld_x 1 | __shelld_x 2 | __shelld_x 3; case 4; __shelld_x 1 | __shelld_x 2 | __shelld_x 3 | __shelld_x 4; end'
 set -g __shelld_w         # as many as prompts were wrapped
 set -g __shelld_in        # as many as wrapped prompts are being drawn
 set -g __shelld_r 1       # set when this prompt has told that it is drawn
@@ -32,6 +38,17 @@ function __shelld_began --on-variable __shelld_b
     set -l __shelld_t (string sub -l 4096 -- "$__shelld_c" | string collect)
     set __shelld_t (string replace -ar '[\x01-\x08\x0b-\x1f\x7f]' '?' -- "$__shelld_t" | string collect)
     builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$__shelld_t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null
+end
+
+# Where $status is another than the last one, as behind not, it is left as it is.
+function __shelld_pipes --on-variable __shelld_p
+    set -l __shelld_was $status
+    set -g __shelld_l 0
+    test "$__shelld_p[-1]" = "$__shelld_was"; and set -g __shelld_l (builtin count $__shelld_p)
+end
+
+function __shelld_x
+    return $__shelld_p[$argv[1]]
 end
 
 function __shelld_cancelled --on-event fish_cancel
@@ -172,7 +189,7 @@ function __shelld_wrap_title
     function fish_title --description 'tells shelld of the prompt' --inherit-variable __shelld_k
         set -l __shelld_was $status
         set -l __shelld_about $argv
-        test "$argv[1]" = "$__shelld_line"; and set __shelld_about "$__shelld_c"
+        builtin contains -- "$argv[1]" "$__shelld_line" "$__shelld_piped"; and set __shelld_about "$__shelld_c"
         __shelld_status $__shelld_was
         __shelld_title_$__shelld_k $__shelld_about
         if not set -q argv[1]
@@ -192,7 +209,12 @@ function __shelld_trigger
     set -g __shelld_i
     set -g __shelld_s (string sub -s 2 -- $__shelld_q)
     set -g __shelld_o 1
-    builtin commandline -r -- $__shelld_line
+    set -g __shelld_p
+    if builtin string match -q 'p*' -- $__shelld_q
+        builtin commandline -r -- $__shelld_piped
+    else
+        builtin commandline -r -- $__shelld_line
+    end
     __shelld_hide
     __shelld_tell "L;$__shelld_s;1"
     builtin commandline -f execute

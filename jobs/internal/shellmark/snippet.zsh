@@ -133,7 +133,7 @@ __shelld_set_w() {
 # $? is then what it was before.
 __shelld_preexec() {
 	{ {
-		builtin local __shelld_traced=${options[xtrace]}
+		builtin local __shelld_status="$?" __shelld_traced=${options[xtrace]}
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
 		builtin trap - DEBUG # until the end of this function: it would write into the command's output
@@ -141,7 +141,9 @@ __shelld_preexec() {
 		builtin local __shelld_reply=$__shelld_t
 		# The last argument is what the command finds in $_.
 		if [[ $__shelld_o == 2 && $__shelld_traced == on ]]; then # the trace of eval is to come before
-			__shelld_c=$'__shelld_began\n'$__shelld_c
+			__shelld_reply='__shelld_began'
+			(( __shelld_status == 0 )) || __shelld_reply+=' && :' # it returns that, which is no failure then
+			__shelld_c=$__shelld_reply$'\n'$__shelld_c
 		elif [[ -n $__shelld_o ]]; then
 			__shelld_g=1
 			builtin printf '%s\e]633;shelld;%s;B;%s;\a%.0s' "$__shelld_reply" "$__shelld_n" "$__shelld_s" "$__shelld_u" >/dev/tty
@@ -171,6 +173,7 @@ __shelld_began() {
 		builtin local __shelld_status="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
+		builtin trap - ZERR
 		__shelld_g=1
 		builtin printf '%s\e]633;shelld;%s;B;%s;\a' "$__shelld_t" "$__shelld_n" "$__shelld_s" >/dev/tty
 		builtin return $__shelld_status
@@ -208,7 +211,8 @@ __shelld_addhistory() {
 	{
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return
-		if [[ -z $__shelld_o ]]; then builtin return 0; fi
+		[[ -n $__shelld_o ]] || builtin return 0
+		builtin trap - ZERR # until the end of this function: that is no failure
 		if [[ $__shelld_o == 2 && -n $__shelld_h && -z ${HISTFILE-} ]]; then
 			builtin print -rs -- "${__shelld_c%$'\n'}"
 			builtin fc -p
@@ -246,6 +250,7 @@ __shelld_trigger() {
 # whole says whether __shelld_code is a whole line, and one of which the editor would not ask anything.
 __shelld_whole() {
 	[[ ! -o correct && ! -o correct_all ]] || builtin return 1
+	! __shelld_aliased || builtin return 1
 	builtin local __shelld_text
 	for __shelld_text in $__shelld_code "{ $__shelld_code"$'\n}'; do # what goes on in the next line is whole to the first alone
 		functions[__shelld_check]=$__shelld_text
@@ -254,18 +259,35 @@ __shelld_whole() {
 	done
 }
 
-# The key that has hidden code run.
+# aliased says whether __shelld_code has an alias with something of which the parser would not say that it goes on.
+__shelld_aliased() {
+	builtin local __shelld_word __shelld_text
+	builtin local -a __shelld_words __shelld_seen
+	__shelld_words=(${(z)__shelld_code})
+	while (( $#__shelld_words )); do
+		__shelld_word=$__shelld_words[1]
+		builtin shift __shelld_words
+		(( ! ${__shelld_seen[(Ie)$__shelld_word]} )) || builtin continue
+		__shelld_seen+=($__shelld_word)
+		for __shelld_text in ${aliases[$__shelld_word]-} ${galiases[$__shelld_word]-}; do
+			[[ $__shelld_text != *[$'()`\n']* && $__shelld_text != *'<<'* && $__shelld_text != *\\ ]] || builtin return 0
+			__shelld_words+=(${(z)__shelld_text})
+		done
+	done
+	builtin return 1
+}
+
+# The key that has hidden code run. zsh itself restores $? behind a widget.
 __shelld_hidden() {
 	{
-		builtin local __shelld_status="$?"
 		builtin emulate -L zsh
 		builtin setopt no_xtrace no_verbose no_err_exit no_err_return no_all_export
+		builtin trap - ZERR
 		builtin local __shelld_code __shelld_how
 		{ builtin read -r -d '' __shelld_how && builtin read -r -d '' __shelld_code } <$__shelld_d || builtin return 0
 		__shelld_became
 		builtin eval "${__shelld_code[2,-2]}" >/dev/null
 		__shelld_tell "H;${__shelld_how[2,-1]};$?"
-		builtin return $__shelld_status
 	} 2>/dev/null
 }
 

@@ -365,6 +365,38 @@ func TestTitle(t *testing.T) {
 	}
 }
 
+// TestPipelineShown holds that nobody sees the line by which fish runs a pipeline, however it wraps.
+func TestPipelineShown(t *testing.T) {
+	s := start(t, Fish, setup{})
+	for _, command := range []string{"echo one | cat", "true | echo '" + strings.Repeat("long ", 100) + "'", "false | true"} {
+		from := len(s.out)
+		began := s.begin(command)
+		shown := string(s.out[from:began.At])
+		if !strings.Contains(shown, command+"\r\n") || strings.Contains(shown, "__shelld") || strings.Contains(shown, "case") || !strings.Contains(shown, "\x1b]0;"+command[:10]) {
+			t.Errorf("%q is shown as %q", command, shown)
+		}
+		s.end(began)
+	}
+	s.run("echo $pipestatus")
+	if got := s.run("false | true"); got.out != "" || got.exit != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := s.run("echo $pipestatus"); got.out != "1 0\n" {
+		t.Errorf("%+v", got)
+	}
+	began := s.begin("echo started | cat; cat")
+	s.awaitText(began.At, "started")
+	s.typed("in\r") // that cat reads it
+	s.awaitText(began.At, "in\r\nin\r\n")
+	s.typed("\x03")
+	if got := s.end(began); got.exit != 130 {
+		t.Errorf("%+v", got)
+	}
+	if got := s.run("echo $pipestatus"); got.out != "130\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestMore drops a line that is not whole, and one that is being looked for.
 func TestMore(t *testing.T) {
 	for _, shell := range []Shell{Bash, Zsh} {
@@ -417,5 +449,102 @@ func TestViCommand(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestChangedHistory types lines that change the list of commands from which bash tells what was typed: it
+// tells the line, or none, but no other.
+func TestChangedHistory(t *testing.T) {
+	const untold = ""
+	type line struct{ typed, told string }
+	same := func(lines ...string) (all []line) {
+		for _, l := range lines {
+			all = append(all, line{l, l})
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		rc    string
+		lines []line
+	}{
+		"itself":             {lines: append(same("echo one", "echo two"), line{"history -d 3", untold}, line{"echo next", "echo next"})},
+		"the first":          {lines: same("echo one", "echo two", "history -d 1", "echo next")},
+		"the last":           {lines: append(same("echo one", "echo two"), line{"history -d -2", "history -d -2"}, line{"echo next", "echo next"})},
+		"two":                {lines: append(same("echo one", "echo two", "echo three"), line{"history -d 4; history -d 3", untold}, line{"echo next", "echo next"})},
+		"a range":            {lines: append(same("echo one", "echo two", "echo three"), line{"history -d 2-4", untold}, line{"echo next", "echo next"})},
+		"all":                {lines: append(same("echo one", "echo two"), line{"history -c", untold}, line{"echo next", "echo next"})},
+		"out of sight":       {rc: "HISTCONTROL=ignorespace", lines: append(same("echo one", "echo two"), line{" history -d 1", untold}, line{" echo three", untold}, line{"echo next", "echo next"})},
+		"more than one":      {lines: append(same("echo one", "echo two"), line{"history -w f; history -r f", untold}, line{"echo next", "echo next"})},
+		"duplicates":         {rc: "HISTCONTROL=erasedups", lines: same("echo one", "echo two", "echo one", "echo three", "echo two")},
+		"duplicates, none":   {rc: "HISTCONTROL=ignoredups", lines: []line{{"echo one", "echo one"}, {"echo one", untold}, {"echo two", "echo two"}}},
+		"read anew":          {rc: "shopt -s histappend; PROMPT_COMMAND='history -a; history -c; history -r'", lines: same("echo one", "echo two", "history -d 1", "echo next")},
+		"hardly any":         {rc: "HISTSIZE=1", lines: same("echo one", "echo two", "echo one")},
+		"several lines, all": {lines: []line{{"for i in 1; do\r:\rdone", "for i in 1; do :; done"}, {"echo next", "echo next"}}},
+	} {
+		for version, edit := range map[string]func([]byte) []byte{"": nil, ", as one that is old": old} {
+			t.Run(name+version, func(t *testing.T) {
+				s := start(t, Bash, setup{files: rc(Bash, c.rc), edit: edit})
+				for _, line := range c.lines {
+					s.typed(line.typed + "\r")
+					began := s.await(Began)
+					ended := s.await(Ended)
+					s.await(Ready)
+					if got := began.Text + ended.Text; got != line.told {
+						t.Errorf("%q is told as %q, want %q", line.typed, got, line.told)
+					}
+					if got := s.run("echo \"between\""); got.out != "between\n" {
+						t.Errorf("%+v", got)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestAliases has aliases of the user's stand anywhere in a command: they mean what they do where it is typed,
+// and one that begins something that is not whole is an error, and no question for the rest.
+func TestAliases(t *testing.T) {
+	aliases := rc(Bash, `alias ll='ls -d --' again=ll quote='echo "' loop='while true; do' more='echo more ' word=loop paren='echo (' hash='echo a #' ls='ls -1d' two='echo 1; echo 2'`)
+	aliases[".zshrc"] = aliases[".bashrc"]
+	for _, shell := range []Shell{Bash, Zsh} {
+		t.Run(string(shell), func(t *testing.T) {
+			s := start(t, shell, setup{files: aliases})
+			for _, step := range []step{
+				{command: "true; ll /", out: "/\n"},
+				{command: "true && again / /", out: "/\n/\n"},
+				{command: "echo x | more word2", out: "more word2\n"},
+				{command: "true; two | cat", out: "1\n2\n"},
+				{command: "false || hash b", out: map[Shell]string{Bash: "a\n", Zsh: "a # b\n"}[shell]},
+				{command: "echo ll quote loop", out: "ll quote loop\n"},
+				{command: "'ll'", out: "\x00", exit: 127},
+			} {
+				if got := s.run(step.command); !matches(got.out, step.out) || got.exit != step.exit {
+					t.Errorf("%q: %+v", step.command, got)
+				}
+			}
+			for _, command := range []string{"quote", "echo a; quote", "true && loop", "false || paren", "echo a | quote", "true; more quote", "true; more loop", "true;loop", "true &quote"} {
+				if got := s.run(command); command != "true; more loop" && (got.exit == 0 && shell == Bash || !strings.Contains(got.out, string(shell)+":")) {
+					t.Errorf("%q: %+v", command, got)
+				}
+				if got := s.run("echo next"); got.out != "next\n" {
+					t.Fatalf("after %q: %+v", command, got)
+				}
+			}
+		})
+	}
+}
+
+// TestPlainAliases holds that an alias of plain words makes no text of a line.
+func TestPlainAliases(t *testing.T) {
+	s := start(t, Bash, setup{files: rc(Bash, `alias ls='ls --color=auto' ll='ls -l' loop='for'`)})
+	for command, want := range map[string]string{
+		"ls /none | cat":     "2 0\n",
+		"false | ll / | cat": "1 0 0\n",
+		"loop | cat":         "2\n", // an eval
+	} {
+		s.run(command)
+		if got := s.run("echo ${PIPESTATUS[*]}"); got.out != want {
+			t.Errorf("%q has %q", command, got.out)
+		}
 	}
 }
