@@ -103,6 +103,14 @@ func (x executed) String() string {
 	return fmt.Sprintf("%.400q, told as %.400q, status %d in %q", x.raw, x.output, x.exit, x.cwd)
 }
 
+// seenPages has fish not read all manual pages of the machine in the background, as it does in each new home.
+func seenPages(t testing.TB, home string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(home, ".local/share/fish/generated_completions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // shell starts an interactive shell with files in its home directory.
 func (s *execServer) shell(name string, files map[string]string, argv ...string) *execShell {
 	s.t.Helper()
@@ -117,6 +125,7 @@ func (s *execServer) shell(name string, files map[string]string, argv ...string)
 			s.t.Fatal(err)
 		}
 	}
+	seenPages(s.t, home)
 	if argv == nil {
 		argv = []string{name}
 	}

@@ -89,6 +89,7 @@ func plainHome(t *testing.T, base, name string, files map[string]string) string 
 			t.Fatal(err)
 		}
 	}
+	seenPages(t, home)
 	return home
 }
 

@@ -97,6 +97,8 @@ func start(t testing.TB, shell Shell, with setup) *session {
 	s := &session{t: t, shell: shell, home: t.TempDir(), dir: t.TempDir(), nonce: random(), chunk: make([]byte, 32<<10)}
 	s.home, _ = filepath.EvalSymlinks(s.home)
 	s.write(s.home, with.files)
+	// Without this directory fish reads all manual pages of the machine in the background, in each new home.
+	s.must(os.MkdirAll(filepath.Join(s.home, ".local/share/fish/generated_completions"), 0o700))
 	if with.argv == nil {
 		with.argv = []string{string(shell)}
 	}
