@@ -222,6 +222,10 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 			c.heard(answer.ID)
 		}
 	case req.IsCall():
+		if id := idOf(line); inexact(id) != "" {
+			c.refused(id, jsonrpc.CodeInvalidRequest, "the id of a request "+inexact(id)+"; or give it a string")
+			return nil
+		}
 		if !c.begin(req, line) {
 			return nil
 		}
@@ -288,6 +292,15 @@ func idOf(line []byte) json.RawMessage {
 		return nil
 	}
 	return m.ID
+}
+
+// inexact says why a request cannot be answered by its id: the SDK would answer by another
+// number, which may be that of another request. "": it can.
+func inexact(id json.RawMessage) string {
+	if len(id) == 0 || id[0] == '"' {
+		return ""
+	}
+	return misfitWhole(id)
 }
 
 // isAnswer says whether a message answers one, if to nothing that was asked.

@@ -213,6 +213,27 @@ func TestIDsInFlight(t *testing.T) {
 	w.ended()
 }
 
+// TestExactIDs sends requests with ids that would not come back as they are: each is refused by
+// the very id, and none is taken for another request.
+func TestExactIDs(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	for _, id := range []string{"9007199254740992", "9007199254740993", "-9007199254740993", "18446744073709551617", "1.5", "1e300", "1e-5"} {
+		w.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)
+		if a := w.receive(); string(a.ID) != id || a.Error == nil || a.Error.Code != -32600 || !strings.Contains(a.Error.Message, "must be a whole number") {
+			t.Errorf("%s: %s %+v", id, a.ID, a.Error)
+		}
+	}
+	for _, id := range []string{"9007199254740991", "-9007199254740991", "0", `"9007199254740993"`, `""`, `"1.5"`} {
+		w.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)
+		if a := w.receive(); string(a.ID) != id || a.Error != nil {
+			t.Errorf("%s: %s %+v", id, a.ID, a.Error)
+		}
+	}
+	_ = w.in.Close()
+	w.ended()
+}
+
 // TestFlood sends more requests than may be in flight, and reads no answer before all are
 // sent.
 func TestFlood(t *testing.T) {
