@@ -230,6 +230,9 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 			return nil
 		}
 	case req.Method == "notifications/cancelled":
+		if inexact(cancelledID(req.Params)) != "" {
+			return nil // No request has such an id, and the SDK would take it for another's.
+		}
 		c.cancelled(req.Params)
 	}
 	return msg
@@ -301,6 +304,18 @@ func inexact(id json.RawMessage) string {
 		return ""
 	}
 	return misfitWhole(id)
+}
+
+// cancelledID is the id of the request that is to be cancelled, as it is spelled; nil where there
+// is none.
+func cancelledID(params json.RawMessage) json.RawMessage {
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return nil // The SDK sees it, and ignores it.
+	}
+	return p.RequestID
 }
 
 // isAnswer says whether a message answers one, if to nothing that was asked.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"shelld/schema"
 )
 
 // A wire is a server in this process as a host sees it that writes bytes.
@@ -223,6 +225,23 @@ func TestExactIDs(t *testing.T) {
 		if a := w.receive(); string(a.ID) != id || a.Error == nil || a.Error.Code != -32600 || !strings.Contains(a.Error.Message, "must be a whole number") {
 			t.Errorf("%s: %s %+v", id, a.ID, a.Error)
 		}
+	}
+	// Nor is another request cancelled.
+	w.send(callLine(1, "run_shell_command", `{"command":"read x","ai_callback_delay":3600}`))
+	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.5}}`)
+	asking := schema.JobWaitParams{Handle: handleID(1), Until: []schema.Condition{onInput}, TimeoutMs: schema.NullOf[int64]()}
+	for { // Until the server knows of the job.
+		if err := w.front.ask(t.Context(), "job/wait", asking, nil); err == nil {
+			break
+		}
+		w.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+		w.receive()
+	}
+	if err := w.front.ask(t.Context(), "job/write", schema.JobWriteParams{Handle: handleID(1), AppendNewline: new(true)}, nil); err != nil {
+		t.Error(err)
+	}
+	if a := w.receive(); string(a.ID) != "1" || a.Error != nil {
+		t.Errorf("%s %+v", a.ID, a.Error)
 	}
 	for _, id := range []string{"9007199254740991", "-9007199254740991", "0", `"9007199254740993"`, `""`, `"1.5"`} {
 		w.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)
