@@ -222,10 +222,17 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 			c.heard(answer.ID)
 		}
 	case req.IsCall():
+		if id := idOf(line); inexact(id) != "" {
+			c.refused(id, jsonrpc.CodeInvalidRequest, "the id of a request "+inexact(id)+"; or give it a string")
+			return nil
+		}
 		if !c.begin(req, line) {
 			return nil
 		}
 	case req.Method == "notifications/cancelled":
+		if inexact(cancelledID(req.Params)) != "" {
+			return nil // No request has such an id, and the SDK would take it for another's.
+		}
 		c.cancelled(req.Params)
 	}
 	return msg
@@ -288,6 +295,27 @@ func idOf(line []byte) json.RawMessage {
 		return nil
 	}
 	return m.ID
+}
+
+// inexact says why a request cannot be answered by its id: the SDK would answer by another
+// number, which may be that of another request. "": it can.
+func inexact(id json.RawMessage) string {
+	if len(id) == 0 || id[0] == '"' {
+		return ""
+	}
+	return misfitWhole(id)
+}
+
+// cancelledID is the id of the request that is to be cancelled, as it is spelled; nil where there
+// is none.
+func cancelledID(params json.RawMessage) json.RawMessage {
+	var p struct {
+		RequestID json.RawMessage `json:"requestId"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return nil // The SDK sees it, and ignores it.
+	}
+	return p.RequestID
 }
 
 // isAnswer says whether a message answers one, if to nothing that was asked.

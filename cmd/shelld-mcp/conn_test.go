@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"shelld/schema"
 )
 
 // A wire is a server in this process as a host sees it that writes bytes.
@@ -210,6 +212,44 @@ func TestIDsInFlight(t *testing.T) {
 			break
 		}
 	}
+	w.ended()
+}
+
+// TestExactIDs sends requests with ids that would not come back as they are: each is refused by
+// the very id, and none is taken for another request.
+func TestExactIDs(t *testing.T) {
+	w := startWire(t)
+	w.initialize()
+	for _, id := range []string{"9007199254740992", "9007199254740993", "-9007199254740993", "18446744073709551617", "1.5", "1e300", "1e-5"} {
+		w.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)
+		if a := w.receive(); string(a.ID) != id || a.Error == nil || a.Error.Code != -32600 || !strings.Contains(a.Error.Message, "must be a whole number") {
+			t.Errorf("%s: %s %+v", id, a.ID, a.Error)
+		}
+	}
+	// Nor is another request cancelled.
+	w.send(callLine(1, "run_shell_command", `{"command":"read x","ai_callback_delay":3600}`))
+	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.5}}`)
+	asking := schema.JobWaitParams{Handle: handleID(1), Until: []schema.Condition{onInput}, TimeoutMs: schema.NullOf[int64]()}
+	for { // Until the server knows of the job.
+		if err := w.front.ask(t.Context(), "job/wait", asking, nil); err == nil {
+			break
+		}
+		w.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+		w.receive()
+	}
+	if err := w.front.ask(t.Context(), "job/write", schema.JobWriteParams{Handle: handleID(1), AppendNewline: new(true)}, nil); err != nil {
+		t.Error(err)
+	}
+	if a := w.receive(); string(a.ID) != "1" || a.Error != nil {
+		t.Errorf("%s %+v", a.ID, a.Error)
+	}
+	for _, id := range []string{"9007199254740991", "-9007199254740991", "0", `"9007199254740993"`, `""`, `"1.5"`} {
+		w.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"ping"}`)
+		if a := w.receive(); string(a.ID) != id || a.Error != nil {
+			t.Errorf("%s: %s %+v", id, a.ID, a.Error)
+		}
+	}
+	_ = w.in.Close()
 	w.ended()
 }
 
