@@ -104,10 +104,9 @@ func checkTold(t *testing.T, j *Job, kind, name string, r Result[ExecResult], ra
 		return
 	}
 	out, exit := execOutput(t, j, r.Value), r.Value.Command.ExitCode
-	// zsh leaves $? of the command before where an interrupt comes right before a line, or between the commands of
-	// a list.
-	all := strings.Contains(out, name) || kind == "zsh"
-	if exit == nil || *exit == 0 && (!all || times != 1 && !(times == 0 && kind == "zsh")) {
+	// Its output may be missing: an interrupt key throws away what is on its way. And zsh leaves $? of the
+	// command before where an interrupt comes right before a line.
+	if exit == nil || *exit == 0 && times == 0 && kind != "zsh" {
 		t.Errorf("%s ran %d times: %+v", name, times, r.Value)
 	}
 	for _, word := range strings.Fields(out) {
