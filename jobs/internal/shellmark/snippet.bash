@@ -340,6 +340,9 @@ __shelld_became() {
 	else
 		READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
 		__shelld_retrap
+		__shelld_unhide
+		# What somebody types at this prompt is no command of ours.
+		__shelld_h='' __shelld_x=$__shelld_m'B;0;'$__shelld_z
 		__shelld_a="D;$__shelld_s" __shelld_s=''
 		__shelld_tell "$__shelld_a"
 	fi

@@ -191,3 +191,41 @@ func (s *session) seen() string {
 	s.must(err)
 	return strings.ReplaceAll(string(text), s.home, "~")
 }
+
+// TestTrapIsBack holds that the user's trap for ERR is there again where a command for which it was taken away
+// does not run: an interrupt comes before the line is accepted, or a key asks what has become of it.
+func TestTrapIsBack(t *testing.T) {
+	for name, drop := range map[string]func(s *session){
+		"an interrupt": func(s *session) {
+			s.typed("\x03")
+			s.await(Dropped)
+			s.await(Ready)
+		},
+		"a key": func(s *session) { s.hidden("") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, Bash, setup{})
+			s.run("trap 'echo err' ERR")
+			payload, err := Bash.Payload(s.number(), "echo a\nfalse")
+			s.must(err)
+			_, err = s.fifo.Write(payload)
+			s.must(err)
+			s.typed(keyTrigger)
+			s.await(Loaded)
+			drop(s)
+			s.typed("false\r")
+			began := s.await(Began)
+			ended := s.await(Ended)
+			if out := string(s.out[began.At:ended.At]); strings.Count(out, "err\r\n") != 1 {
+				t.Errorf("a command that fails wrote %q", out)
+			}
+			if ended.Text != "false" {
+				t.Errorf("it is told as %q", ended.Text)
+			}
+			s.await(Ready)
+			if got := s.run("echo a\nfalse"); got.out != "a\nerr\n" {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
