@@ -153,7 +153,7 @@ var soleImporters = map[string][]string{
 	"github.com/mattn/go-runewidth":            {"screen/width.go"},
 	"mvdan.cc/sh":                              {"jobs/internal/roots/*.go"},
 	"github.com/modelcontextprotocol/go-sdk":   {"cmd/shelld-mcp/*.go"},
-	"github.com/google/jsonschema-go":          {"cmd/shelld-mcp/tool.go"},
+	"github.com/google/jsonschema-go":          {"cmd/shelld-mcp/tool.go", "cmd/shelld-mcp/params.go"},
 	"github.com/rogpeppe/go-internal":          {"conformance/session.go", "cmd/internal/basetest/main.go"},
 }
 
