@@ -48,9 +48,10 @@ type archive struct {
 	settle  func()        // ends that before its time
 	scratch bool          // all is deleted in the end
 
-	mail  *mailbox[errand] // any goroutine -> run
-	steps atomic.Int64     // how many errands run has done: it is not stuck while there are more of them
-	owes  atomic.Bool      // something is owed; run -> any goroutine
+	mail      *mailbox[errand] // any goroutine -> run
+	steps     atomic.Int64     // how many errands run has done: it is not stuck while there are more of them
+	owes      atomic.Bool      // something is owed; run -> any goroutine
+	paysLater atomic.Bool      // and is to be tried again soon
 
 	// Owned by run:
 	drops []errand // to be carried out when there is time
@@ -373,6 +374,9 @@ func (a *archive) pay(last bool) {
 			continue
 		}
 		a.log.Debug("the disk still does not take what is known of a job", "job", e.job.id, "error", err)
+		if !last {
+			a.payLater(err)
+		}
 		if waits = append(waits, e); !last {
 			waits = append(slices.Clip(a.owed[i+1:]), e)
 			break
@@ -380,6 +384,17 @@ func (a *archive) pay(last bool) {
 	}
 	a.owed = waits
 	a.owes.Store(len(waits) > 0)
+}
+
+// payLater has what is owed tried again when there may be descriptors again: on a server that does nothing
+// else nobody would. Where it is another error, who next finds that the disk takes something does so.
+func (a *archive) payLater(err error) {
+	if isResource(err) && !a.paysLater.Swap(true) {
+		time.AfterFunc(recordTime, func() {
+			a.paysLater.Store(false)
+			a.put(errand{what: errandPay})
+		})
+	}
 }
 
 // takes says that the disk takes what is written.

@@ -203,6 +203,7 @@ func (j *Job) finishFiles() {
 		if err := j.writeInfo(info, infoFinal, j.stored); err != nil {
 			j.outputFileFailed(err)
 			j.mgr.archive.put(errand{what: errandOwe, job: j, info: info})
+			j.mgr.archive.payLater(err)
 		} else {
 			j.mgr.archive.takes()
 		}

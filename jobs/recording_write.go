@@ -33,9 +33,14 @@ func (r *recording) run() {
 	r.close()
 }
 
-// open makes the file.
+// open makes the file. Where descriptors are short it tries again until there are some, or nothing more is
+// to be noted; what happens meanwhile is noted, as where the disk is slow.
 func (r *recording) open() {
 	file, err := r.job.mgr.createRecording(r.job.folder)
+	for isResource(err) && !r.hasEnded() {
+		time.Sleep(recordTime) // nobody tells when there are some
+		file, err = r.job.mgr.createRecording(r.job.folder)
+	}
 	if err != nil {
 		r.stop(err)
 		return
@@ -57,6 +62,12 @@ func (r *recording) take(room []moment) (all []moment, ended bool) {
 	all, r.moments = r.moments, room
 	r.joined, r.typing = nothingJoined, 0
 	return all, r.ended
+}
+
+func (r *recording) hasEnded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
 }
 
 // stop has nothing more noted, since err is in the way.

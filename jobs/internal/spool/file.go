@@ -42,7 +42,8 @@ func reopen(path string, info fs.FileInfo) (*os.File, error) {
 		return nil, err // it is there and can't be opened: too many open files, say
 	}
 	now, err := f.Stat()
-	if err == nil && !os.SameFile(now, info) {
+	// Another file may have got the number of one that was deleted.
+	if err == nil && (!os.SameFile(now, info) || now.Size() != info.Size()) {
 		err = fmt.Errorf("%s: %w", path, errGone)
 	}
 	if err != nil {

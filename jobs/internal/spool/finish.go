@@ -29,13 +29,21 @@ func Marker(from, to int64) string { return fmt.Sprintf(marker, to-from, from, t
 //
 // On any other error the file stays as it is, and is read as before.
 func (s *Spool) Finish() error {
+	s.over.Store(true)
+	s.appending.Lock()
+	defer s.appending.Unlock()
 	s.ending.Lock()
 	defer s.ending.Unlock()
-	late := s.settleLate() // Where there is a file, it is written anew with what it lacks.
+	late := s.settleLate()
 	s.create = nil
 	if s.file == nil || s.src.open == nil {
 		return late
 	}
+	return errors.Join(late, s.finish())
+}
+
+// finish is Finish where there is a file.
+func (s *Spool) finish() error {
 	info, err := s.file.Stat()
 	if err == nil {
 		err = identify(s.src.path, info)
@@ -191,6 +199,7 @@ func (s *Spool) forget() {
 // a stream that nobody sees to its end. What is stored stays readable for as long
 // as the file is where it was.
 func (s *Spool) Close() error {
+	s.over.Store(true)
 	s.ending.Lock()
 	defer s.ending.Unlock()
 	return s.close()
@@ -217,6 +226,7 @@ func (s *Spool) close() error {
 // open. What is in memory alone stays readable. A file that is gone already is no
 // error; another one in its place is, and is left alone.
 func (s *Spool) Remove() error {
+	s.over.Store(true)
 	s.ending.Lock()
 	defer s.ending.Unlock()
 	s.create = nil

@@ -4,15 +4,54 @@ import (
 	"errors"
 	"slices"
 	"syscall"
+	"time"
 )
 
-// This file is about a file that cannot be written now and may be soon: where descriptors or memory are
-// short, which passes. What comes meanwhile is in memory, and follows when the file takes it, or
-// until memory has no room for it.
+// This file is about a file that cannot be made now, or become a ring, and may be soon: where descriptors
+// or memory are short, which passes. What comes meanwhile is in memory, and follows when there is a
+// file, or until memory has no room for it. A write that fails is no such case: nobody knows how much of
+// it is there.
 
-// isShort says whether an error is that something is short which others may give back.
-func isShort(err error) bool {
-	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(e error) bool { return errors.Is(err, e) })
+// lateTime is how long after a try there is another one where nothing is appended: nobody tells when there
+// are descriptors again.
+const lateTime = 250 * time.Millisecond
+
+// A notYet is the error of a step before the first byte that needs it, which may be tried again.
+type notYet struct{ error }
+
+func (e notYet) Unwrap() error { return e.error }
+
+// orNotYet is err, as a notYet where something is short which others may give back.
+func orNotYet(err error) error {
+	if slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}, func(e error) bool { return errors.Is(err, e) }) {
+		return notYet{err}
+	}
+	return err
+}
+
+// await has what could not be done for now tried again, and takes it for no error. The caller holds appending.
+func (s *Spool) await(err error) error {
+	late, ok := errors.AsType[notYet](err)
+	if !ok {
+		s.late = nil
+		return err
+	}
+	s.late = late.error
+	if s.again == nil {
+		s.again = time.AfterFunc(lateTime, s.tryAgain)
+	} else {
+		s.again.Reset(lateTime)
+	}
+	return nil
+}
+
+// tryAgain stores what is late where nobody appends, unless the spool was finished or closed.
+func (s *Spool) tryAgain() {
+	s.appending.Lock()
+	defer s.appending.Unlock()
+	if s.late != nil && !s.over.Load() {
+		s.append(nil)
+	}
 }
 
 // ready makes the file, the first time, and stores what it lacks before off. It returns the
@@ -37,7 +76,7 @@ func (s *Spool) begin() error {
 	}
 	f, err := s.create()
 	if err != nil {
-		return err
+		return orNotYet(err)
 	}
 	s.create = nil
 	s.use(f)
@@ -60,20 +99,17 @@ func (s *Spool) catchUp(off int64) (stored int64, err error) {
 // isTooLate says whether memory has no longer what the file lacks: it would have a hole.
 func (s *Spool) isTooLate() bool { return s.late != nil && s.mem.start > s.disk.end }
 
-// settleLate stores what the file lacks for the last time: nothing will be appended. The caller holds
-// ending.
+// settleLate makes the file for what is in memory alone, which is put into it as all that is not in
+// order. Nothing will be appended. The caller holds appending and ending.
 func (s *Spool) settleLate() error {
 	if s.late == nil || s.failed != nil {
 		return nil
 	}
-	stored, err := s.disk.end, s.late
-	if !s.isTooLate() {
-		if err = s.begin(); err == nil && s.file != nil {
-			stored, err = s.catchUp(s.End())
-		}
+	if err := s.begin(); err != nil {
+		return err
 	}
-	s.mu.Lock()
-	s.disk.end = stored
-	s.mu.Unlock()
-	return err
+	if s.isTooLate() {
+		return s.late
+	}
+	return nil
 }

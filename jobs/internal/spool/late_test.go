@@ -8,6 +8,8 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // shortOf is a spool whose file cannot be made as long as isShort says so, and who was told that the
@@ -25,8 +27,12 @@ func shortOf(t *testing.T, memory int, errno syscall.Errno, isShort func() bool)
 		return create()
 	}
 	s.onFail = o.Failed
+	s.quiet()
 	return s, told
 }
+
+// quiet has nobody try again but who appends.
+func (s *subject) quiet() { s.again = time.AfterFunc(0, func() {}) }
 
 // A file that cannot be made for want of descriptors is made when there are some, with all that came
 // meanwhile, be it at the end.
@@ -104,6 +110,7 @@ func TestRingWaitsForDescriptors(t *testing.T) {
 					return nil
 				},
 			}, uint64(times))
+			s.quiet()
 			for range 60 {
 				s.append(t, 100)
 				s.verify(t)
@@ -122,4 +129,125 @@ func TestRingWaitsForDescriptors(t *testing.T) {
 			s.checkFile(t, finished(s.all, s.Kept()))
 		})
 	}
+}
+
+// Where nothing more is appended, what is late is stored all the same.
+func TestMadeWhileNothingComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		left := 3
+		s, told := shortOf(t, 1000, syscall.EMFILE, func() bool { left--; return left >= 0 })
+		s.again = nil
+		s.append(t, 100)
+		if stored := s.Stored(); len(stored) != 0 {
+			t.Fatalf("stored %v", stored)
+		}
+		time.Sleep(3 * lateTime) // of the bubble's clock
+		synctest.Wait()
+		if stored := s.Stored(); !slices.Equal(stored, []Range{{0, 100}}) || *told != nil || left != -1 {
+			t.Errorf("stored %v, told %v, %d tries left", stored, *told, left)
+		}
+		s.checkFile(t, s.all)
+		s.append(t, 100)
+		if err := s.Finish(); err != nil {
+			t.Error(err)
+		}
+		s.checkFile(t, s.all)
+	})
+}
+
+// Nobody tries again after the end.
+func TestNotMadeAfterTheEnd(t *testing.T) {
+	for name, end := range map[string]func(*Spool) error{"Close": (*Spool).Close, "Remove": (*Spool).Remove, "Finish": (*Spool).Finish} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tries := 0
+				s, told := shortOf(t, 1000, syscall.EMFILE, func() bool { tries++; return true })
+				s.again = nil
+				s.append(t, 100)
+				_ = end(s.Spool) // Finish tells that the file was never made.
+				before := tries
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if tries != before || *told != nil {
+					t.Errorf("%d tries after the end, told %v", tries-before, *told)
+				}
+			})
+		})
+	}
+}
+
+// A write that fails for want of memory ends the storing as any other: how much of it is there nobody knows.
+// What is kept is what came, wherever it fails, and no room is counted that is not taken.
+func TestWriteWithoutMemory(t *testing.T) {
+	for fails := range 60 {
+		budget := NewBudget(1 << 20)
+		var told []error
+		s := newSubject(t, Options{
+			Memory: 2000, DiskHead: 1000, DiskTail: 2000, Tag: testTag, Total: budget, Failed: func(err error) { told = append(told, err) },
+		}, uint64(fails))
+		writes, write := 0, s.writeAt
+		s.writeAt = func(p []byte, pos int64) (int, error) {
+			if writes++; writes == fails+1 {
+				return 0, syscall.ENOMEM
+			}
+			return write(p, pos)
+		}
+		for range 60 {
+			s.append(t, 100)
+			s.verify(t)
+		}
+		if len(told) != 1 || !errors.Is(told[0], syscall.ENOMEM) {
+			t.Fatalf("write %d: told %v", fails, told)
+		}
+		if err := s.Finish(); err != nil {
+			t.Error(err)
+		}
+		s.verify(t)
+		s.checkFile(t, finished(s.all, s.Kept()))
+		if info, err := os.Stat(s.path); err != nil || budget.Used() != info.Size() {
+			t.Errorf("write %d: %d bytes are counted of %d, %v", fails, budget.Used(), info.Size(), err)
+		}
+	}
+}
+
+// Where it cannot be written down that a file is to be a ring, it stays as it is, and so does what
+// is told of it.
+func TestRingThatIsNotWrittenDown(t *testing.T) {
+	budget := NewBudget(1 << 20)
+	var told []error
+	s := newSubject(t, Options{
+		Memory: 200, DiskHead: 1000, DiskTail: 2000, Tag: testTag, Total: budget,
+		Failed: func(err error) { told = append(told, err) }, Wraps: func() error { return syscall.ENOSPC },
+	}, 7)
+	for range 60 {
+		s.append(t, 150)
+		s.verify(t)
+	}
+	if stored := s.Stored(); len(told) != 1 || !slices.Equal(stored, []Range{{0, 3000}}) || budget.Used() != 3000 {
+		t.Errorf("told %v, stored %v, %d bytes are counted", told, stored, budget.Used())
+	}
+}
+
+// A ring that waits at the end is not begun then: the file is written anew as it is to be, and nobody has
+// to tell its mark from what was printed.
+func TestRingIsNotBegunAtTheEnd(t *testing.T) {
+	asked, recorded := 0, 0
+	s := newSubject(t, Options{
+		Memory: 4000, DiskHead: 1000, DiskTail: 2000, Tag: testTag,
+		Wraps:  func() error { asked++; return syscall.EMFILE },
+		Record: func([]Range) error { recorded++; return nil },
+	}, 8)
+	s.quiet()
+	for range 40 {
+		s.append(t, 100)
+	}
+	before := asked
+	if err := s.Finish(); err != nil {
+		t.Error(err)
+	}
+	if asked != before || before == 0 || recorded != 1 {
+		t.Errorf("it was asked %d times before the end, and then %d times; recorded %d times", before, asked-before, recorded)
+	}
+	s.verify(t)
+	s.checkFile(t, finished(s.all, s.Kept()))
 }

@@ -41,7 +41,7 @@ func (l *layout) prepare(off, end int64, grant func(int64) int64, to []extent) (
 		if got < end-off {
 			l.divide()
 			if got > 0 {
-				end = l.room
+				end = off + got
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Range is the half-open interval [From, To) of absolute offsets.
@@ -74,15 +75,19 @@ type Spool struct {
 
 	end atomic.Int64 // published after the bytes below it are readable
 
+	over      atomic.Bool // it was finished, closed or removed: nothing is tried again
+	appending sync.Mutex  // held by Append, by who tries again in its place, and by Finish; before ending
+
 	// Set by the appender, at its first byte, under ending:
 	file    *os.File // nil: memory only
 	writeAt func(p []byte, pos int64) (int, error)
 
 	markLine []byte // the same: what stands behind the ring; nil: nothing yet
 
-	// The appender's, and Finish's when there is none any more:
-	begun bool  // there is a file, or none will be made
-	late  error // why the file lacks what is in memory, for now (late.go)
+	// Guarded by appending:
+	begun bool        // there is a file, or none will be made
+	late  error       // why the file lacks what is in memory, for now (late.go)
+	again *time.Timer // has that tried again; nil until the first time
 
 	ending sync.Mutex               // held by Finish, Close and Remove, and to make the file; before mu
 	create func() (*os.File, error) // guarded by ending; nil: made, or not to be made any more
@@ -145,9 +150,16 @@ func (s *Spool) End() int64 { return s.end.Load() }
 // goroutine may append; p is copied. With a file it costs one write to it; in a ring
 // one more for its mark, and one where the ring wraps.
 func (s *Spool) Append(p []byte) int64 {
+	s.appending.Lock()
+	defer s.appending.Unlock()
+	return s.append(p)
+}
+
+func (s *Spool) append(p []byte) int64 {
 	off := s.end.Load()
 	end := off + int64(len(p))
 	stored, err := s.store(p, off, end)
+	err = s.await(err)
 	s.mu.Lock()
 	s.mem.append(p)
 	s.disk.end = stored
@@ -165,7 +177,7 @@ func (s *Spool) Append(p []byte) int64 {
 // store writes p to the file and returns the offset behind what is in it, with
 // the error that ends the storing.
 func (s *Spool) store(p []byte, off, end int64) (stored int64, err error) {
-	if s.failed != nil || len(p) == 0 { // only we write s.failed
+	if s.failed != nil || len(p) == 0 && s.late == nil { // only we write s.failed
 		return s.disk.end, nil
 	}
 	if s.isTooLate() {
@@ -174,9 +186,6 @@ func (s *Spool) store(p []byte, off, end int64) (stored int64, err error) {
 	stored, err = s.ready(off)
 	if err == nil && s.file != nil {
 		stored, err = s.storePieces(p, stored, end)
-	}
-	if s.late = nil; isShort(err) {
-		s.late, err = err, nil
 	}
 	return stored, err
 }
@@ -200,12 +209,14 @@ func (s *Spool) storePieces(p []byte, stored, end int64) (int64, error) {
 func (s *Spool) storePiece(p []byte, off, end int64) (stored int64, err error) {
 	var buf [4]extent
 	s.mu.Lock()
+	before, charged := s.disk, s.charged
 	todo, end := s.disk.prepare(off, end, s.grant, buf[:0])
 	s.placed = off
 	s.mu.Unlock()
 	wraps := s.tag != "" && s.disk.wraps(end) && s.disk.ring() > 0
 	if wraps && s.markLine == nil {
 		if err := s.beginRing(off); err != nil {
+			s.unprepare(before, charged)
 			return off, err
 		}
 	}
@@ -221,12 +232,21 @@ func (s *Spool) storePiece(p []byte, off, end int64) (stored int64, err error) {
 	return end, s.mark(end)
 }
 
+// unprepare takes it back that place was made: nothing was written there, and what was withdrawn for it
+// is in the file as before.
+func (s *Spool) unprepare(before layout, charged int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total.charge(charged - s.charged)
+	s.disk, s.charged = before, charged
+}
+
 // beginRing has it written down that the file, which is like the stream up to off, will be a
 // ring, and then marks it as one. Nothing is overwritten yet.
 func (s *Spool) beginRing(off int64) error {
 	if s.wraps != nil {
 		if err := s.wraps(); err != nil {
-			return err
+			return orNotYet(err)
 		}
 	}
 	return s.mark(off)

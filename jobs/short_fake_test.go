@@ -1,0 +1,80 @@
+package jobs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shelld/jobs/internal/store"
+)
+
+// What a job has come to is written down when there are descriptors again, be nothing else asked of the
+// server.
+func TestEndIsWrittenWhenThereAreDescriptors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var short atomic.Bool
+		f, path := startRecorded(t, &recorder{}, Limits{}, func(m *Manager) {
+			encode := m.archive.encode
+			m.archive.encode = func(i Info) ([]byte, error) {
+				if short.Load() {
+					return nil, &fs.PathError{Op: "open", Path: "/there/info.json", Err: syscall.EMFILE}
+				}
+				return encode(i)
+			}
+		})
+		f.emits("0123456789")
+		short.Store(true)
+		f.proc.exit(7)
+		f.proc.gone()
+		<-f.ended
+		time.Sleep(10 * recordTime) // by the bubble's clock
+		short.Store(false)
+		time.Sleep(2 * recordTime)
+		synctest.Wait()
+		text, err := os.ReadFile(strings.TrimSuffix(path, recordingFile) + infoFile)
+		if err != nil || !strings.HasPrefix(string(text), "1 closed pty 10") { // as these tests write it
+			t.Errorf("written is %s, %v", text, err)
+		}
+		f.finish()
+	})
+}
+
+// A recording whose file cannot be made for want of descriptors is made when there are some, with what
+// came meanwhile; where the job has ended before that, it is told.
+func TestRecordingWaitsForDescriptors(t *testing.T) {
+	for _, enough := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var short atomic.Bool
+			short.Store(true)
+			f, path := startRecorded(t, &recorder{}, Limits{}, func(m *Manager) {
+				m.createRecording = func(in *store.Folder) (recordingDisk, error) {
+					if short.Load() {
+						return nil, &fs.PathError{Op: "open", Path: "/there/session.cast", Err: syscall.EMFILE}
+					}
+					return createRecording(in)
+				}
+			})
+			f.emits("while there are none")
+			time.Sleep(10 * recordTime) // by the bubble's clock
+			short.Store(!enough)
+			f.proc.exit(0)
+			f.proc.gone()
+			<-f.ended
+			info := must(t, f.Info())
+			text, err := os.ReadFile(path)
+			switch {
+			case enough && (err != nil || info.OutputFileError != "" || !strings.Contains(string(text), "while there are none")):
+				t.Errorf("recorded is %s, %v, told %q", text, err, info.OutputFileError)
+			case !enough && (!errors.Is(err, fs.ErrNotExist) || info.OutputFileError != syscall.EMFILE.Error()):
+				t.Errorf("without descriptors recorded is %s, %v, told %q", text, err, info.OutputFileError)
+			}
+			f.finish()
+		})
+	}
+}
