@@ -70,7 +70,11 @@ func (s *shellWatch) resume() {
 
 // mayHaveRun answers as to a command of which the shell does not tell whether it has run.
 func (j *Job) mayHaveRun(r *execReq) *Error {
-	e := errorf(CodeCanceled, "an interrupt came as the shell of job %d was to begin command %d, and the shell, which reads on, does not tell whether it has run; look at what it would have done before it is sent again", j.id, r.command.ID)
+	when := "the shell of job %d was given command %d"
+	if s := j.shell; s.struckSince(r.handedAt) || s.struckBefore(r.handedAt) {
+		when = "an interrupt came as the shell of job %d was to begin command %d"
+	}
+	e := errorf(CodeCanceled, when+", and the shell, which reads on, does not tell whether it has run; look at what it would have done before it is sent again", j.id, r.command.ID)
 	e.Handle, e.CommandID, e.Fate = j.id, r.command.ID, CommandUnknown
 	return e
 }

@@ -145,7 +145,7 @@ var nastyFiles2 = []nasty{
 	{name: "history", command: "history | grep -c 'no end'", want: want{out: "0\n", exit: 1}, in: map[string]want{
 		// Nothing was typed in this one, and what was given it is in no list.
 		"zsh": {out: "fc: no such event: 1\n0\n", exit: 1}}},
-	{name: "fc", command: "fc -l 2>&1 | grep -v ' eval \"$__shell[d]_c\"$' | grep -c '__shell[d]'", want: want{out: "0\n", exit: 1}, not: notFish("fc")},
+	{name: "fc", command: "fc -l 2>&1 | grep -v ' \\\\*eval \"$__shell[d]_c\"$' | grep -c '__shell[d]'", want: want{out: "0\n", exit: 1}, not: notFish("fc")},
 	{name: "nothing of ours in the environment", command: "env | grep -v ^PS1= | grep -i shelld", want: want{exit: 1}},
 	{name: "nor in that of a program's", command: "sh -c 'tr \"\\0\" \"\\n\" </proc/self/environ' | grep -v ^PS1= | grep -i shelld", want: want{exit: 1}},
 	{name: "cat of binary", command: "head -c 4096 /dev/zero | tr '\\0' '\\377' | cat | wc -c | tr -d ' '", want: want{out: "4096\n"}},

@@ -28,6 +28,7 @@ var triggerLines = []string{
 	`set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c"`,
 	`set __shelld_b 1; builtin eval "$__shelld_e$__shelld_c$__shelld_f"; switch $__shelld_l; case 2; __shelld_x 1 | __shelld_x 2; case 3; __shelld_x 1 | __shelld_x 2 | __shelld_x 3; case 4; __shelld_x 1 | __shelld_x 2 | __shelld_x 3 | __shelld_x 4; end`,
 	`\builtin eval "$__shelld_c"`,
+	`\builtin \eval "$__shelld_c"`,
 }
 
 // FileNames are all that Files of a Launch can have.

@@ -242,9 +242,15 @@ func (r *Reader) knows(m Mark, numbered bool) bool {
 // are told.
 func (r *Reader) end(m *Mark, numbered bool) {
 	if numbered && m.Seq > r.over && (!r.running || m.Seq > r.seq) {
-		r.begin()
+		// Where all is kept since it was loaded, what it has written is in there. An interrupt has
+		// written that it came, and took the beginning away.
+		at := len(r.out)
+		kept := r.loading && m.Exit != interrupted
+		if r.begin(); !kept {
+			at = len(r.out)
+		}
 		r.seq = m.Seq
-		r.marks = append(r.marks, Mark{Kind: Began, Seq: m.Seq, At: len(r.out)})
+		r.marks = append(r.marks, Mark{Kind: Began, Seq: m.Seq, At: at})
 	}
 	m.Seq = r.seq
 }

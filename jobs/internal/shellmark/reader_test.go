@@ -143,6 +143,11 @@ var readings = []struct {
 		marks: []Mark{{Kind: Loaded, Seq: 3}, {Kind: Began, Seq: 3, At: 4}, {Kind: Ended, Seq: 3, At: 4, Exit: 130, Cwd: "/a"}, {Kind: Ready, At: 6}, {Kind: Ready, At: 8}},
 	},
 	{
+		name: "an end whose beginning a signal has kept from being written", in: marked("L;3;1") + ` \builtin eval "$__shelld_c"` + "\r\none\r\n" + marked("E;3;0;/a") + "$ " + marked("R"),
+		out:   "one\r\n$ ",
+		marks: []Mark{{Kind: Loaded, Seq: 3}, {Kind: Began, Seq: 3}, {Kind: Ended, Seq: 3, At: 5, Cwd: "/a"}, {Kind: Ready, At: 7}},
+	},
+	{
 		name: "the same behind another whose end went with it", in: marked("B;3") + "a" + marked("E;4;0;/") + marked("B;0;c") + marked("E;6;1;/c") + marked("R"),
 		out: "a",
 		marks: []Mark{

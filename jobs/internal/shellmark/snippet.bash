@@ -28,7 +28,7 @@ declare -ga +x __shelld_g=('')                    # it has begun; an array, whic
 declare -g +x __shelld_m='' __shelld_z=''         # the beginning of a mark, and its end
 declare -g +x __shelld_e='{ __shelld_ended; } >/dev/null 2>&1'
 ((__shelld_v >= 501)) || __shelld_e='{ __shelld_ended && :; } >/dev/null 2>&1' # which is no failure to a trap for ERR, nor to -e
-declare -g +x __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null'
+declare -g +x __shelld_r='{ __shelld_prompt; } 9>&2 2>/dev/null || { __shelld_prompt; } 9>&- 2>/dev/null' # 2 may be closed
 declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
 declare -g +x __shelld_o='' __shelld_j=''         # a trap is to be taken away; the user's for ERR, which was
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
@@ -154,6 +154,7 @@ __shelld_prompt() {
 	builtin set +aefuvxCkET
 	__shelld_last
 	__shelld_k=$__shelld_number __shelld_b=$__shelld_entry
+	__shelld_accept redraw-current-line
 	__shelld_wrap
 	[[ -t 9 && $__shelld_q && ${PS1-} == *"$__shelld_q" ]] || __shelld_tell "R$__shelld_deaf" # the prompt does not
 	builtin return 0
@@ -231,6 +232,16 @@ __shelld_read() {
 	__shelld_line=${__shelld_line:1:-1}
 }
 
+# accept COMMAND is what the key behind that of a command does: it accepts the line once the command stands there,
+# and nothing before. Where a search, a quote or an escape takes the first key, or half of it, what somebody has half typed
+# or found does not run.
+__shelld_accept() {
+	builtin local __shelld_map
+	for __shelld_map in emacs vi-insert vi-command; do
+		builtin bind -m "$__shelld_map" '"\e[5379;2~": '"$1"
+	done
+}
+
 # The key that has the command in the FIFO run. What follows is another, which accepts the line.
 __shelld_trigger() {
 	builtin local - __shelld_seen='' __shelld_w
@@ -269,6 +280,7 @@ __shelld_trigger() {
 	READLINE_LINE+=' '
 	READLINE_POINT=${#READLINE_LINE} __shelld_h=$READLINE_LINE
 	__shelld_hide
+	__shelld_accept accept-line
 }
 
 # aliased says whether the line has an alias that is more than plain words: the line might not be whole with that.
@@ -339,6 +351,7 @@ __shelld_became() {
 		__shelld_tell "B;$__shelld_s"
 	else
 		READLINE_LINE='' READLINE_POINT=0 __shelld_c=''
+		__shelld_accept redraw-current-line
 		__shelld_retrap
 		__shelld_unhide
 		# What somebody types at this prompt is no command of ours.
@@ -369,10 +382,10 @@ __shelld_start() {
 	builtin printf -v __shelld_m '\e]633;shelld;%s;' "$__shelld_n"
 	__shelld_z=$'\a'
 	for __shelld_map in emacs vi-insert vi-command; do
-		builtin bind -m "$__shelld_map" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG ERR >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; if [[ $__shelld_o ]]; then \builtin trap -p ERR >|"$__shelld_f"; __shelld_untrap; \builtin trap - ERR; fi; } 9>&2 2>/dev/null'
-		builtin bind -m "$__shelld_map" '"\e[5379;2~": accept-line'
+		builtin bind -m "$__shelld_map" -x '"\e[5379;1~": { __shelld_keep "${_-}"; builtin trap -p DEBUG ERR >|"$__shelld_f"; __shelld_trigger "$-" "$__shelld_u"; if [[ $__shelld_o ]]; then \builtin trap -p ERR >|"$__shelld_f"; __shelld_untrap; \builtin trap - ERR; fi; } 9>&2 2>/dev/null || { __shelld_keep "${_-}"; __shelld_trigger "$-" "$__shelld_u"; } 9>&- 2>/dev/null'
 		builtin bind -m "$__shelld_map" -x '"\e[5379;3~": { __shelld_hidden "${_-}"; } 2>/dev/null'
 	done
+	__shelld_accept redraw-current-line
 	__shelld_hooks
 }
 case @USER@ in

@@ -25,7 +25,9 @@ set -g __shelld_a 'E;0;0;' # what is told of the last that is over
 # while history is put away, __shelld_h says whether fish_history was set, and __shelld_v to what
 
 function __shelld_tell
-    builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null
+    for __shelld_k in 1 2 3 4 5 6 7 8 # a signal that has a handler may keep it from being written
+        builtin printf '\e]633;shelld;%s;%s\a' $__shelld_n $argv[1] >/dev/tty 2>/dev/null; and return
+    end
 end
 
 # The line of the trigger sets this variable: what fish itself writes between its event for a
@@ -37,7 +39,10 @@ function __shelld_began --on-variable __shelld_b
     set -g __shelld_i 1
     set -l __shelld_t (string sub -l 4096 -- "$__shelld_c" | string collect)
     set __shelld_t (string replace -ar '[\x01-\x08\x0b-\x1f\x7f]' '?' -- "$__shelld_t" | string collect)
-    builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$__shelld_t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null
+    # A signal that has a handler may keep it from being written.
+    for __shelld_k in 1 2 3 4 5 6 7 8
+        builtin printf '%s\n\e]633;shelld;%s;B;%s;\a' "$__shelld_t" $__shelld_n "$__shelld_s" >/dev/tty 2>/dev/null; and break
+    end
 end
 
 # Where $status is another than the last one, as behind not, it is left as it is.
@@ -165,8 +170,13 @@ function __shelld_status
 end
 
 # An interrupt may have kept the handlers from the end of a command, and from this prompt; a command that
-# draws prompts goes on. STATUS is what the prompt has found.
+# draws prompts goes on. STATUS is what the prompt has found. A prompt that is drawn once more while our line
+# stands there, as for a window that has changed its size, says nothing: that the line be run is in fish's queue.
 function __shelld_ready
+    if set -q __shelld_s[1]; and not set -q __shelld_i[1]
+        set -l __shelld_now (builtin commandline -b | string collect)
+        builtin contains -- "$__shelld_now" "$__shelld_line" "$__shelld_piped"; and return
+    end
     set -q __shelld_s[1]; and test (builtin status current-command) = fish; and __shelld_over $argv[1]
     __shelld_tell $__shelld_a
     __shelld_tell R; and set -g __shelld_r 1

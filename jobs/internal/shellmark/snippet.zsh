@@ -236,7 +236,7 @@ __shelld_trigger() {
 			BUFFER=$__shelld_code
 			__shelld_tell "L;$__shelld_s;0"
 		else
-			__shelld_o=2 __shelld_c=$__shelld_code BUFFER=' \builtin eval "$__shelld_c"'
+			__shelld_o=2 __shelld_c=$__shelld_code BUFFER=' \builtin \eval "$__shelld_c"'
 			(( $#__shelld_code <= 4096 )) || __shelld_code=${__shelld_code[1,4096]}…
 			__shelld_t=${${__shelld_code//([[:cntrl:]]~[$'\n\t'])/?}%$'\n'}$'\n'
 			__shelld_tell "L;$__shelld_s;1"

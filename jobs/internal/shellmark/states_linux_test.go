@@ -229,3 +229,66 @@ func TestTrapIsBack(t *testing.T) {
 		})
 	}
 }
+
+// TestHalfTypedLine holds that a key of ours runs nothing that somebody has typed or found, whatever
+// takes the first key or a part of it; and that the next command runs.
+func TestHalfTypedLine(t *testing.T) {
+	for name, keys := range map[string]string{
+		"a search":             "\x12precious",
+		"a search on a line":   "touch ran #precious\x12",
+		"escape":               "touch ran #precious\x1b",
+		"a quoted key":         "touch ran #precious\x16",
+		"a key of two":         "touch ran #precious\x18",
+		"half a key":           "touch ran #precious\x1b[",
+		"a line that is whole": "touch ran #precious",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, Bash, setup{})
+			s.run("history -s 'touch ran #precious'") // what else comes into it is in the comment
+			from := len(s.out)
+			s.typed(keys)
+			s.awaitText(from, "ious")
+			payload, err := Bash.Payload(s.number(), "echo first")
+			s.must(err)
+			_, err = s.fifo.Write(payload)
+			s.must(err)
+			s.typed(string(Bash.Trigger()))
+			if name != "a line that is whole" { // whose key is whole as well
+				s.typed("\x07" + string(Bash.Trigger()))
+			}
+			s.await(Loaded)
+			if got := s.end(s.await(Began)); got.out != "first\n" {
+				t.Errorf("%+v", got)
+			}
+			if _, err := os.Stat(filepath.Join(s.home, "ran")); err == nil {
+				t.Error("it has run")
+			}
+		})
+	}
+}
+
+// TestWithoutStandardError holds that a bash whose 2 is closed takes commands, and one that opens it again.
+func TestWithoutStandardError(t *testing.T) {
+	s := start(t, Bash, setup{})
+	s.run("exec 3>&2 2>&-")
+	for _, command := range []string{"echo one", "echo two\necho three", "false"} {
+		if got, want := s.run(command), strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(command, "echo ", ""), "false", "")+"\n", "\n\n", ""); strings.TrimSpace(got.out) != strings.TrimSpace(want) || got.exit != map[bool]int{true: 1}[command == "false"] {
+			t.Errorf("%q: %+v", command, got)
+		}
+	}
+	s.run("exec 2>&3 3>&-")
+	if got := s.run("echo four >&2"); got.out != "four\n" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRedrawnWhileLoaded holds that a prompt which is drawn once more between our key and the begin of the
+// line takes nothing away: fish does so where its window changes its size.
+func TestRedrawnWhileLoaded(t *testing.T) {
+	s := start(t, Fish, setup{files: rc(Fish, "function again --on-variable __shelld_o; set -q __shelld_o; and commandline -f repaint; end\n")})
+	for range 5 {
+		if got := s.run("echo one"); got.out != "one\n" || got.exit != 0 {
+			t.Errorf("%+v", got)
+		}
+	}
+}
