@@ -12,10 +12,10 @@ import (
 
 // A person is asked by the server (client/confirm), while a request of this side's is on its
 // way, and by the host, between two tries of the same call: MCP has no questions of servers
-// any more, but answers that need input, after which the host calls again. (For hosts of
-// older versions the SDK makes an elicitation of that.) So the first try is denied, and its
-// question goes to the host; the second is the same request, whose question is answered with
-// what the person has said, if it is the same question.
+// any more, but answers that need input, after which the host calls again. So the first try is
+// denied, and its question goes to the host; the second is the same request, whose question is
+// answered with what the person has said, if it is about the same. A host of an older version
+// is sent the question here, while its call waits (ask.go), and tried again for.
 
 // A decision is what a person has said, and of which question.
 type decision struct {
@@ -33,7 +33,12 @@ func decisionIn(p *mcp.CallToolParamsRaw) *decision {
 	if !ok || answer == nil {
 		return nil
 	}
-	d := &decision{digest: p.RequestState, outcome: schema.ConfirmOutcomeDeny}
+	return decisionOf(answer, p.RequestState)
+}
+
+// decisionOf is what a person has said of the question with a digest.
+func decisionOf(answer *mcp.ElicitResult, digest string) *decision {
+	d := &decision{digest: digest, outcome: schema.ConfirmOutcomeDeny}
 	if answer.Action != "accept" {
 		return d
 	}
@@ -81,7 +86,7 @@ func (c *call) verdict(q *question) (schema.ConfirmOutcome, bool) {
 	switch {
 	case !c.asks || c.allowed:
 		return schema.ConfirmOutcomeOnce, true
-	case c.said != nil && c.said.digest == q.digest():
+	case c.said != nil && c.said.digest == c.digest(q):
 		c.allowed = c.said.outcome != schema.ConfirmOutcomeDeny
 		return c.said.outcome, true
 	case canAsk(c.req.Session):
@@ -139,7 +144,7 @@ func (c *call) unanswered() *mcp.CallToolResult {
 		InputRequests: mcp.InputRequestMap{confirmID: &mcp.ElicitParams{
 			Mode: "form", Message: c.asked.text(), RequestedSchema: decisionSchema,
 		}},
-		RequestState: c.asked.digest(),
+		RequestState: c.digest(c.asked),
 	}
 }
 
