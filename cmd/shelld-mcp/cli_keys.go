@@ -22,7 +22,8 @@ var braceKeys = map[string]string{
 const braceKeyList = "{enter}, {tab}, {space}, {backspace}, {escape}, {delete}, {insert}, {up}, {down}, {left}, {right}, {home}, {end}, {pageup}, {pagedown}, {f1} to {f12}, and {ctrl+c}, {alt+x}, {shift+tab} and their like"
 
 // parseInput cuts input into text and keys. A line end in the text is Enter, since that is
-// what it is at a keyboard; {{ is a brace.
+// what it is at a keyboard; {{ is a brace. A brace behind $ never begins a key: what is meant
+// by ${home} in a shell is a variable, and nothing tells it from the key.
 func parseInput(input string) ([]schema.SendItem, error) {
 	var items []schema.SendItem
 	var text strings.Builder
@@ -48,8 +49,11 @@ func parseInput(input string) ([]schema.SendItem, error) {
 		case rest[0] == '{':
 			name, _, closed := strings.Cut(rest[1:], "}")
 			k := keyOf(name)
-			if !closed || k == "" {
+			switch {
+			case !closed || k == "":
 				return nil, unknownBrace(rest, closed)
+			case i > 0 && input[i-1] == '$':
+				return nil, fmt.Errorf("input has %q, which is a variable of shells and the key {%s} as well. For the variable write {{ in place of its brace; for the key send it by a call of its own. Nothing was sent", "${"+name+"}", name)
 			}
 			key(k)
 			i += len(name) + 2
@@ -62,9 +66,10 @@ func parseInput(input string) ([]schema.SendItem, error) {
 	return items, nil
 }
 
-// keyOf is the key that a name between braces means, or "".
+// keyOf is the key that a name between braces means, or "". Names are in lower case, as the
+// seed has them: {HOME} is more likely something else.
 func keyOf(name string) string {
-	name = strings.ToLower(strings.TrimSpace(name))
+	name = strings.TrimSpace(name)
 	if k, ok := braceKeys[name]; ok {
 		return k
 	}
@@ -104,6 +109,9 @@ func unknownBrace(rest string, closed bool) error {
 	}
 	if !closed {
 		return fmt.Errorf("input has a brace that is never closed: %q. Write {{ for a brace that is to be typed; nothing was sent. Valid keys are: %s", shown, braceKeyList)
+	}
+	if lower := strings.ToLower(strings.Trim(shown, "{}")); keyOf(lower) != "" {
+		return fmt.Errorf("input has %q, which is no key: keys are in lower case. Did you mean {%s}? Write {{ for a brace that is to be typed; nothing was sent", shown, lower)
 	}
 	return fmt.Errorf("input has %q, which is no key. Write {{ for a brace that is to be typed; nothing was sent. Valid keys are: %s", shown, braceKeyList)
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"testing"
+
+	"shelld/schema"
+)
+
+// TestNotKeys gives CliWrite what shells and others mean by braces: it is refused, and never
+// taken for a key.
+func TestNotKeys(t *testing.T) {
+	for input, want := range map[string]string{
+		"echo ${HOME}/x":      `"{HOME}", which is no key`,
+		"echo ${END}":         `"{END}", which is no key`,
+		"echo ${F1}":          `"{F1}", which is no key`,
+		"echo ${home}":        `"${home}", which is a variable of shells and the key {home} as well`,
+		"echo ${PATH}":        `"{PATH}", which is no key`,
+		"{Enter}":             "keys are in lower case. Did you mean {enter}?",
+		"{Ctrl+C}":            "Did you mean {ctrl+c}?",
+		"{CTRL+C}":            "Did you mean {ctrl+c}?",
+		"awk '{print $1}'":    `"{print $1}", which is no key`,
+		"echo a; echo {up":    "never closed",
+		"echo ${up}; {enter}": "a variable of shells",
+	} {
+		items, err := parseInput(input)
+		if err == nil {
+			t.Errorf("%q: %+v", input, items)
+			continue
+		}
+		contains(t, err.Error(), want)
+	}
+}
+
+// TestKeysAndBraces cuts input into text and keys.
+func TestKeysAndBraces(t *testing.T) {
+	text := func(s string) schema.SendItem { return schema.SendItem{Text: &s} }
+	key := func(s string) schema.SendItem { return schema.SendItem{Key: &s} }
+	for input, want := range map[string][]schema.SendItem{
+		"echo ${{HOME}{enter}": {text("echo ${HOME}"), key("Enter")},
+		"{ctrl+C}{ctrl+c}":     {key("Ctrl-C"), key("Ctrl-C")},
+		"{alt+x}{alt+X}{f12}":  {key("Alt-x"), key("Alt-X"), key("F12")},
+		"a$\nb":                {text("a$"), key("Enter"), text("b")},
+		"{{{enter}":            {text("{"), key("Enter")},
+	} {
+		items, err := parseInput(input)
+		if got := string(encode(items)); err != nil || got != string(encode(want)) {
+			t.Errorf("%q: %s, %v", input, got, err)
+		}
+	}
+}
