@@ -27,7 +27,7 @@ var ownNames = map[string]map[string]string{
 	"CliRead":              {"handle": "sessionId", "timeoutMs": "timeout"},
 	"CliWrite":             {"handle": "sessionId", "timeoutMs": "timeout", "text": "input", "key": "input", "send": "input"},
 	"CliStop":              {"handle": "sessionId"},
-	"CliEnv":               {"handle": "sessionId", "cwd": "workingDirectory", "command": "value"},
+	"CliEnv":               {"handle": "sessionId", "cwd": "workingDirectory"},
 	"shell":                {"handle": "job", "maxBytes": "max_bytes", "timeoutMs": "timeout_seconds", "quietMs": "quiet_seconds", "text": "input", "key": "keys", "send": "keys"},
 	"shell_output":         {"handle": "job", "offset": "from", "maxBytes": "max_bytes", "pattern": "find", "maxMatches": "max_matches"},
 	"shell_end":            {"handle": "job", "graceMs": "grace_seconds"},
