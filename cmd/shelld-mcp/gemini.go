@@ -84,6 +84,7 @@ type runShellResult struct {
 	Output          string  `json:"output"`
 	Running         bool    `json:"running" jsonschema:"Whether the command runs on."`
 	PatternMatched  bool    `json:"patternMatched"`
+	PatternFailed   bool    `json:"patternFailed,omitempty" jsonschema:"The pattern was given up, and the wait with it: it takes too long over this output."`
 	WaitingForInput bool    `json:"waitingForInput" jsonschema:"Whether it is known to wait for input."`
 	ExitCode        *int64  `json:"exitCode" jsonschema:"null while it runs, and where a signal has ended it."`
 	Signal          *string `json:"signal"`
@@ -112,7 +113,7 @@ func runShellCommand(ctx context.Context, c *call, p runShellParams) (reply, err
 		return reply{text: r.text(&p), value: r}, nil
 	}
 	r.Output = c.tell(ctx, j, o, telling{maxBytes: p.MaxOutput, echo: true})
-	r.PatternMatched = o.Reason == schema.OutcomeReasonPattern
+	r.PatternMatched, r.PatternFailed = o.Reason == schema.OutcomeReasonPattern, o.Reason == schema.OutcomeReasonPatternFailed
 	r.Running = running(o.Job.Status)
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
 	if !r.Running && o.Job.Exit != nil {
@@ -151,6 +152,9 @@ func (r *runShellResult) text(p *runShellParams) string {
 		"Signal: " + orNone(signalText(r.Signal)),
 		"Background PIDs: " + orNone(numbers(r.BackgroundPIDs)),
 	}
+	if r.PatternFailed {
+		lines = append(lines, "Pattern: "+patternGivenUp("ai_callback_pattern"))
+	}
 	switch {
 	case r.Running && r.WaitingForInput:
 		lines = append(lines, "Status: running, and waiting for input (send_input answers it)")
@@ -178,6 +182,7 @@ type sendInputResult struct {
 	Output          string  `json:"output" jsonschema:"What is new: what the process wrote since it was last told, by any tool."`
 	Running         bool    `json:"running"`
 	PatternMatched  bool    `json:"patternMatched"`
+	PatternFailed   bool    `json:"patternFailed,omitempty" jsonschema:"The pattern was given up, and the wait with it: it takes too long over this output."`
 	WaitingForInput bool    `json:"waitingForInput"`
 	ExitCode        *int64  `json:"exitCode"`
 	Signal          *string `json:"signal"`
@@ -208,15 +213,25 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 	r := sendInputResult{
 		Handle: j.handle, PID: j.pid, Running: running(o.Job.Status),
 		Output:         c.tell(ctx, j, o, telling{maxBytes: defaultOutput, echo: true}),
-		PatternMatched: o.Reason == schema.OutcomeReasonPattern,
+		PatternMatched: o.Reason == schema.OutcomeReasonPattern, PatternFailed: o.Reason == schema.OutcomeReasonPatternFailed,
 	}
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
 	text := r.Output
+	if r.PatternFailed {
+		text = strings.TrimRight(text, "\n") + "\n\n" + patternGivenUp("ai_callback_pattern")
+	}
 	if o.Job.Exit != nil {
 		r.ExitCode, r.Signal = o.Job.Exit.Code, o.Job.Exit.Signal
 		text = strings.TrimRight(text, "\n") + "\n\n" + howEnded(o.Job.Exit)
 	}
 	return reply{text: strings.TrimLeft(orEmpty(text), "\n"), value: r}, nil
+}
+
+// patternGivenUp says why a wait has ended before its time, with neither the pattern found nor
+// the command ended. param is what the tool calls the pattern.
+func patternGivenUp(param string) string {
+	return "the wait has ended before its time: " + param + " was given up, since it takes too long over this output (as one with a repetition within another does, such as (a+)+$), or the output cannot be read. " +
+		"Nothing was found, and the command was not ended. Give a simpler one to the next call: a plain text, or fewer of * and +."
 }
 
 type jobsResult struct {
