@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"shelld/schema"
 )
@@ -245,7 +246,7 @@ type jobsEntry struct {
 	Command        string  `json:"command"`
 	Description    string  `json:"description,omitempty"`
 	Directory      string  `json:"directory"`
-	Duration       int64   `json:"duration" jsonschema:"Seconds."`
+	Duration       int64   `json:"duration" jsonschema:"Seconds since its start."`
 	Status         string  `json:"status" jsonschema:"running, stopped, or background: the command has ended, and what it has started runs on."`
 	BackgroundPIDs []int64 `json:"backgroundPIDs"`
 }
@@ -266,7 +267,7 @@ func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
 			e.Description = *j.Description
 		}
 		if j.Status == schema.StatusExited {
-			e.Status = "background"
+			e.Status, e.Duration = "background", secondsSince(j.StartedAt, e.Duration)
 			e.BackgroundPIDs = c.background(ctx, j.Handle, j.Status)
 			if len(e.BackgroundPIDs) == 0 {
 				continue // It has ended, and its last event is on its way.
@@ -279,6 +280,16 @@ func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
 		return reply{text: "No running background processes.", value: r}, nil
 	}
 	return reply{text: strings.Join(blocks, "\n\n"), value: r}, nil
+}
+
+// secondsSince is how long it is since a job was started of which something runs on: the server
+// counts a command's time to its end alone. ended is that.
+func secondsSince(startedAt string, ended int64) int64 {
+	started, err := time.Parse(time.RFC3339Nano, startedAt)
+	if err != nil {
+		return ended
+	}
+	return max(int64(time.Since(started)/time.Second), ended)
 }
 
 func (e *jobsEntry) text() string {

@@ -27,3 +27,20 @@ func TestPatternGivenUp(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestDurationInBackground lists what runs on behind a command that has ended: its time goes on.
+func TestDurationInBackground(t *testing.T) {
+	h := startHost(t, nil, "-confirm", "none")
+	h.call("run_shell_command", args{"command": "sleep 1000 & true"}, nil)
+	for h.ctx.Err() == nil {
+		var r jobsResult
+		h.call("jobs", nil, &r)
+		if len(r.Jobs) != 1 || r.Jobs[0].Status != "background" {
+			t.Fatalf("%+v", r)
+		}
+		if r.Jobs[0].Duration >= 1 {
+			return
+		}
+	}
+	t.Error("no second passes")
+}
