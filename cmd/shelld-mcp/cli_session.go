@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"path"
 	"regexp"
 	"strconv"
@@ -205,19 +206,41 @@ func (c *call) sessionEnded(ctx context.Context, j *job, not string) reply {
 	case err == nil:
 		text += " " + howEnded(info.Exit) + " CliRead has its last output."
 	case j.ended() != nil:
-		text += " " + howEnded(j.ended()) + " Its output is not kept any more."
+		text += " " + howEnded(j.ended())
+		if size := j.fileSize(); size >= 0 {
+			text += " Its output is in " + j.file + "."
+		} else {
+			text += " Its output is not kept any more."
+		}
 	case kindOf(err) == schema.KindJobNotFound:
 		return c.noSession(ctx, j.session)
 	}
 	return reply{text: text + "\n" + c.sessionsText(ctx), failed: true}
 }
 
-// lostText stands for what was not told of a session that the server has forgotten.
+// lostText stands for what was not told of a session that the server has forgotten: that does
+// not take its file away.
 func (j *job) lostText() string {
 	j.reading.Lock()
 	defer j.reading.Unlock()
-	if j.toldAll && j.missed == 0 {
+	size := j.fileSize()
+	switch {
+	case j.missed == 0 && (j.toldAll || size == j.next):
 		return ""
+	case size >= 0:
+		return fmt.Sprintf("[... %d bytes of its output were told; what it wrote is in %s ...]\n", j.next-j.missed, j.file)
 	}
 	return fmt.Sprintf("[... %d bytes of its output were told; if it wrote more, that is not kept any more ...]\n", j.next-j.missed)
+}
+
+// fileSize is the size of the file of a job's output; -1 where there is none any more.
+func (j *job) fileSize() int64 {
+	if j.file == "" {
+		return -1
+	}
+	info, err := os.Stat(j.file)
+	if err != nil {
+		return -1
+	}
+	return info.Size()
 }
