@@ -122,20 +122,23 @@ func notReading(n int64, info *schema.JobInfo) string {
 
 // liveText lists what could have been meant.
 func (c *call) liveText(ctx context.Context) string {
-	live, err := c.live(ctx)
-	if err != nil || len(live) == 0 {
+	alive, err := c.alive(ctx)
+	if err != nil || len(alive) == 0 {
 		return "No running background processes."
 	}
 	lines := []string{"Running Processes:"}
-	for _, j := range live {
+	for _, j := range alive {
 		line := fmt.Sprintf("Handle: %d, PID: %d, Command: %s", j.Handle, j.PID, commandOf(&j))
 		if !running(j.Status) {
-			line += " (it has ended, and what it has started runs on)"
+			line += leftRunning
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
+
+// leftRunning is said of a job in a list whose command has ended.
+const leftRunning = " (it has ended, and what it has started runs on)"
 
 // commandOf is what a job runs, in one line's words.
 func commandOf(j *schema.JobInfo) string {

@@ -252,13 +252,13 @@ type jobsEntry struct {
 }
 
 func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
-	live, err := c.live(ctx)
+	alive, err := c.alive(ctx)
 	if err != nil {
 		return reply{}, err
 	}
 	r := jobsResult{Jobs: []jobsEntry{}}
 	blocks := []string{"Running Processes:"}
-	for _, j := range live {
+	for _, j := range alive {
 		e := jobsEntry{
 			Handle: j.Handle, PID: j.PID, SessionID: c.front.jobs.sessionOf(j.Handle), Command: commandOf(&j), Directory: j.Cwd,
 			Duration: j.DurationMs / 1000, Status: string(j.Status), BackgroundPIDs: []int64{},
@@ -266,12 +266,8 @@ func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
 		if j.Description != nil {
 			e.Description = *j.Description
 		}
-		if j.Status == schema.StatusExited {
-			e.Status, e.Duration = "background", secondsSince(j.StartedAt, e.Duration)
-			e.BackgroundPIDs = c.background(ctx, j.Handle, j.Status)
-			if len(e.BackgroundPIDs) == 0 {
-				continue // It has ended, and its last event is on its way.
-			}
+		if !running(j.Status) {
+			e.Status, e.Duration, e.BackgroundPIDs = "background", secondsSince(j.StartedAt, e.Duration), pids(j.Background)
 		}
 		r.Jobs = append(r.Jobs, e)
 		blocks = append(blocks, e.text())
