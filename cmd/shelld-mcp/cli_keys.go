@@ -63,8 +63,14 @@ func parseInput(input string) ([]schema.SendItem, error) {
 		}
 	}
 	flush()
+	if len(items) > mostItems {
+		return nil, fmt.Errorf("input has %d keys and pieces of text between them, where a line end is a key, and one call takes %d. Send it by several calls, or put it into a file that the program reads; nothing was sent", len(items), mostItems)
+	}
 	return items, nil
 }
+
+// mostItems is how many a job/write takes.
+const mostItems = 4096
 
 // keyOf is the key that a name between braces means, or "". Names are in lower case, as the
 // seed has them: {HOME} is more likely something else.

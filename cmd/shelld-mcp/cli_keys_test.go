@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"shelld/schema"
@@ -21,6 +23,8 @@ func TestNotKeys(t *testing.T) {
 		"awk '{print $1}'":    `"{print $1}", which is no key`,
 		"echo a; echo {up":    "never closed",
 		"echo ${up}; {enter}": "a variable of shells",
+
+		strings.Repeat("l\n", mostItems/2+1): "input has 4098 keys and pieces of text between them, where a line end is a key, and one call takes 4096. Send it by several calls",
 	} {
 		items, err := parseInput(input)
 		if err == nil {
@@ -41,6 +45,8 @@ func TestKeysAndBraces(t *testing.T) {
 		"{alt+x}{alt+X}{f12}":  {key("Alt-x"), key("Alt-X"), key("F12")},
 		"a$\nb":                {text("a$"), key("Enter"), text("b")},
 		"{{{enter}":            {text("{"), key("Enter")},
+
+		strings.Repeat("\n", mostItems): slices.Repeat([]schema.SendItem{key("Enter")}, mostItems),
 	} {
 		items, err := parseInput(input)
 		if got := string(encode(items)); err != nil || got != string(encode(want)) {

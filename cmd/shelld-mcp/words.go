@@ -85,7 +85,7 @@ func wrongParams(tool string, refusal *rpc.CallError) string {
 	}
 	texts := make([]string, len(data.Errors))
 	for i, e := range data.Errors {
-		texts[i] = strings.TrimPrefix(ownPointer(tool, e.Pointer)+": ", ": ") + e.Message
+		texts[i] = strings.TrimPrefix(ownPointer(tool, e.Pointer)+": ", ": ") + strings.Replace(e.Message, "give the long part as stdin {text}", "put the long part into a file, and name that", 1)
 		if tool == "CliEnv" {
 			texts[i] = strings.Replace(texts[i], "give cwd to its start", "give "+ownName(tool, "cwd")+" to its start", 1)
 		}
