@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -101,5 +103,43 @@ func TestHostFailsToAsk(t *testing.T) {
 				t.Error("it was run all the same")
 			}
 		})
+	}
+}
+
+// TestAnswersOffered looks at what a person can say: always is offered where it is kept.
+func TestAnswersOffered(t *testing.T) {
+	var offered string
+	h := startHost(t, &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		var form struct {
+			Properties map[string]struct {
+				Enum        []string
+				Description string
+			}
+		}
+		if err := json.Unmarshal(encode(req.Params.RequestedSchema), &form); err != nil {
+			return nil, err
+		}
+		offered = strings.Join(form.Properties["decision"].Enum, " ")
+		if strings.Contains(form.Properties["decision"].Description, "always") != strings.Contains(offered, "always") {
+			t.Errorf("%+v", form)
+		}
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "once"}}, nil
+	}})
+	h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
+	for _, test := range []struct {
+		tool string
+		args args
+		want string
+	}{
+		{"write_to_shell", args{"pid": 1, "input": "x"}, "once deny"},
+		{"write_to_shell", args{"pid": 1, "special_keys": []string{"Ctrl-Z"}}, "once deny"},
+		{"execute_bash_command", args{"command": "$(echo true)"}, "once deny"},
+		{"execute_bash_command", args{"command": "true; ls"}, "once always deny"},
+		{"kill", args{"handle": 1}, "once always deny"},
+	} {
+		offered = ""
+		if h.call(test.tool, test.args, nil); offered != test.want {
+			t.Errorf("%s %v: %q is offered, not %q", test.tool, test.args, offered, test.want)
+		}
 	}
 }

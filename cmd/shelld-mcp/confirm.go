@@ -142,19 +142,24 @@ func (c *call) unanswered() *mcp.CallToolResult {
 	}
 	return &mcp.CallToolResult{
 		InputRequests: mcp.InputRequestMap{confirmID: &mcp.ElicitParams{
-			Mode: "form", Message: c.asked.text(), RequestedSchema: decisionSchema,
+			Mode: "form", Message: c.asked.text(), RequestedSchema: c.asked.answers(),
 		}},
 		RequestState: c.digest(c.asked),
 	}
 }
 
-var decisionSchema = map[string]any{
-	"type": "object",
-	"properties": map[string]any{"decision": map[string]any{
-		"type": "string", "title": "Decision", "enum": []string{"once", "always", "deny"}, "default": "once",
-		"description": "once: this time. always: this, and the same commands from now on, as long as the server lives. deny: not at all.",
-	}},
-	"required": []string{"decision"},
+// answers is the schema of what a person can say. always is offered where the server keeps it:
+// of what is typed, and of a line of which nobody knows what it may run, it does not.
+func (q *question) answers() map[string]any {
+	words, means := []string{"once", "deny"}, "once: this time. deny: not at all."
+	if q.keeps {
+		words, means = []string{"once", "always", "deny"}, "once: this time. always: this, and the same commands from now on, as long as the server lives. deny: not at all."
+	}
+	return map[string]any{
+		"type":       "object",
+		"properties": map[string]any{"decision": map[string]any{"type": "string", "title": "Decision", "enum": words, "default": "once", "description": means}},
+		"required":   []string{"decision"},
+	}
 }
 
 // confirmOptions is what the server is to ask about. What no tool of the set would have

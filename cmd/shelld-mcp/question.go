@@ -22,10 +22,11 @@ type question struct {
 	handle  int64  // 0: of a start
 	into    string // of a write: what the job runs
 	asker   string // whose call it is
+	keeps   bool   // an answer for always would be kept
 }
 
 func questionOf(p *schema.ClientConfirmParams) *question {
-	q := &question{action: p.Action, command: p.Command, cwd: p.Cwd}
+	q := &question{action: p.Action, command: p.Command, cwd: p.Cwd, keeps: !p.Unknown && len(p.Roots) > 0}
 	if p.Handle != nil {
 		q.handle = *p.Handle
 	}
