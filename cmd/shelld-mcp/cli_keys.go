@@ -50,10 +50,10 @@ func parseInput(input string) ([]schema.SendItem, error) {
 			name, _, closed := strings.Cut(rest[1:], "}")
 			k := keyOf(name)
 			switch {
+			case closed && i > 0 && input[i-1] == '$':
+				return nil, fmt.Errorf("input has %q, and a brace behind $ begins no key. For a variable write {{ in place of the brace; for a key behind a $, press it by a call of its own. Nothing was sent", "$"+shownBrace(rest))
 			case !closed || k == "":
 				return nil, unknownBrace(rest, closed)
-			case i > 0 && input[i-1] == '$':
-				return nil, fmt.Errorf("input has %q, which is a variable of shells and the key {%s} as well. For the variable write {{ in place of its brace; for the key send it by a call of its own. Nothing was sent", "${"+name+"}", name)
 			}
 			key(k)
 			i += len(name) + 2
@@ -105,14 +105,16 @@ func keyOf(name string) string {
 	return ""
 }
 
-func unknownBrace(rest string, closed bool) error {
-	shown := rest
+// shownBrace is what begins with a brace, to its end, clipped.
+func shownBrace(rest string) string {
 	if i := strings.IndexByte(rest, '}'); i >= 0 {
-		shown = rest[:i+1]
+		rest = rest[:i+1]
 	}
-	if len(shown) > 40 {
-		shown = shown[:40] + "…"
-	}
+	return clip(rest, 40)
+}
+
+func unknownBrace(rest string, closed bool) error {
+	shown := shownBrace(rest)
 	if !closed {
 		return fmt.Errorf("input has a brace that is never closed: %q. Write {{ for a brace that is to be typed; nothing was sent. Valid keys are: %s", shown, braceKeyList)
 	}

@@ -12,17 +12,17 @@ import (
 // taken for a key.
 func TestNotKeys(t *testing.T) {
 	for input, want := range map[string]string{
-		"echo ${HOME}/x":      `"{HOME}", which is no key`,
-		"echo ${END}":         `"{END}", which is no key`,
-		"echo ${F1}":          `"{F1}", which is no key`,
-		"echo ${home}":        `"${home}", which is a variable of shells and the key {home} as well`,
-		"echo ${PATH}":        `"{PATH}", which is no key`,
+		"echo ${HOME}/x":      `"${HOME}", and a brace behind $ begins no key`,
+		"echo ${END}":         `"${END}", and a brace behind $`,
+		"echo ${F1}":          `"${F1}", and a brace behind $`,
+		"echo ${home}":        `"${home}", and a brace behind $`,
+		"echo ${PATH}":        `"${PATH}", and a brace behind $ begins no key. For a variable write {{ in place of the brace`,
 		"{Enter}":             "keys are in lower case. Did you mean {enter}?",
 		"{Ctrl+C}":            "Did you mean {ctrl+c}?",
 		"{CTRL+C}":            "Did you mean {ctrl+c}?",
 		"awk '{print $1}'":    `"{print $1}", which is no key`,
 		"echo a; echo {up":    "never closed",
-		"echo ${up}; {enter}": "a variable of shells",
+		"echo ${up}; {enter}": "a brace behind $ begins no key",
 
 		strings.Repeat("l\n", mostItems/2+1): "input has 4098 keys and pieces of text between them, where a line end is a key, and one call takes 4096. Send it by several calls",
 	} {
