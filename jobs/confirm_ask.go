@@ -81,6 +81,9 @@ func (j *Job) onConfirmed(m confirmedMsg) {
 	case execMsg:
 		r.allowed, r.at = true, time.Now() // its deadline has not run so far
 		j.onExec(r)
+	case changeVariableMsg:
+		r.allowed = true
+		j.onChangeVariable(r)
 	}
 }
 

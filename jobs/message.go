@@ -135,7 +135,9 @@ type (
 		name   string
 		value  *string // nil: unset
 		secret bool
+		asker  Asker
 		reply[struct{}]
+		allowed bool // as in execMsg
 	}
 	// infoMsg asks for a snapshot, in its turn.
 	infoMsg struct{ reply[Info] }

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/redact"
+	"shelld/jobs/internal/roots"
+	"shelld/jobs/internal/shellmark"
 )
 
 // A shell with integration is asked for its environment, and has it changed, by code that it
@@ -47,18 +50,26 @@ const didNotRun = -1
 // askShell has a shell run code before the commands that wait for it. One that runs something
 // already refuses: it may do so for days.
 func (j *Job) askShell(t *shellTask) {
+	if err := j.taskRefused(); err != nil {
+		t.done(0, err)
+		return
+	}
+	t.until = time.Now().Add(j.mgr.askTime)
+	j.shell.tasks = append(j.shell.tasks, t)
+}
+
+// taskRefused says why a shell takes no code of the server's now; nil: it does.
+func (j *Job) taskRefused() *Error {
 	s := j.shell
 	switch {
 	case s.phase == shellRunning:
-		t.done(0, j.notAsked("is running "+j.nowRuns()))
+		return j.notAsked("is running " + j.nowRuns())
 	case s.typing:
-		t.done(0, j.notAsked("is reading a command that is being typed"))
+		return j.notAsked("is reading a command that is being typed")
 	case len(s.tasks) >= mostExecs:
-		t.done(0, j.notAsked(fmt.Sprintf("has %d questions waiting for it already", len(s.tasks))))
-	default:
-		t.until = time.Now().Add(j.mgr.askTime)
-		s.tasks = append(s.tasks, t)
+		return j.notAsked(fmt.Sprintf("has %d questions waiting for it already", len(s.tasks)))
 	}
+	return nil
 }
 
 // notAsked refuses a question to a shell that cannot answer it now.
@@ -253,13 +264,13 @@ func (j *Job) shellVariables(text []byte) []Variable {
 }
 
 // ChangeVariable sets a variable of a shell with integration, or with nil unsets it: it and
-// the commands that it runs from now on have it so.
-func (j *Job) ChangeVariable(name string, value *string, secret bool) (Pending[struct{}], *Error) {
+// the commands that it runs from now on have it so. Where starts are asked about, so is this.
+func (j *Job) ChangeVariable(name string, value *string, secret bool, asker Asker) (Pending[struct{}], *Error) {
 	if err := checkVariable(name, value); err != nil {
 		return Pending[struct{}]{}, err
 	}
 	r := newReply[struct{}]()
-	j.ask(changeVariableMsg{name, value, secret, r})
+	j.ask(changeVariableMsg{name, value, secret, asker, r, false})
 	return pend(j, r), nil
 }
 
@@ -272,20 +283,18 @@ func (j *Job) onChangeVariable(m changeVariableMsg) {
 		m.fail(err)
 		return
 	}
-	if v := j.mgr.confirm.Start; v == VerdictAsk || v == VerdictDeny {
-		// Such as PROMPT_COMMAND is run.
-		e := policyDenied(string(ActionStart), "confirm", "a variable of a shell can have it run anything, and options.confirm.start of initialize is %s; set it with job/exec, about which the person at the client is asked", v)
-		e.Handle = j.id
-		m.fail(e)
+	if err := j.mgr.refuseUnasked(ActionStart, j.id); err != nil {
+		m.fail(err) // It is as a start: a shell runs what PROMPT_COMMAND and others have.
 		return
 	}
 	s := j.shell
-	code := s.kind.UnsetVariable(m.name)
-	if m.value != nil {
-		code = s.kind.SetVariable(m.name, *m.value)
-	}
+	code := changeCode(s.kind, m.name, m.value)
 	if code == "" {
 		m.fail(Invalid("/name", "%s has no variables of that name: it must begin with a letter or _, and have nothing else but those and digits", s.kind))
+		return
+	}
+	if j.mgr.confirm.Start == VerdictAsk && !m.allowed {
+		j.confirmChange(m)
 		return
 	}
 	if m.secret && m.value != nil {
@@ -307,6 +316,33 @@ func (j *Job) onChangeVariable(m changeVariableMsg) {
 			m.ok(struct{}{})
 		}
 	}})
+}
+
+// changeCode is the code by which a shell sets a variable, or with nil unsets it; "": it can have
+// none of that name.
+func changeCode(kind shellmark.Shell, name string, value *string) string {
+	if value == nil {
+		return kind.UnsetVariable(name)
+	}
+	return kind.SetVariable(name, *value)
+}
+
+// confirmChange has the person at the client asked about the change of a variable. What is
+// secret is not shown.
+func (j *Job) confirmChange(m changeVariableMsg) {
+	if err := j.taskRefused(); err != nil {
+		m.fail(err)
+		return
+	}
+	shown := m.value
+	if shown != nil && IsSecret(m.name, m.secret) {
+		hidden := redact.Mark
+		shown = &hidden
+	}
+	code, cwd := changeCode(j.shell.kind, m.name, shown), j.place
+	j.askAbout(m, func() (*Question, *Error) {
+		return j.question(ActionStart, m.asker, j.id, code, cwd, roots.Found{Why: "a shell runs what some variables say"})
+	})
 }
 
 // named sets what the refusal is about.

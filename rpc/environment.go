@@ -111,7 +111,7 @@ func (s *Server) changeJob(r *request, handle json.RawMessage, name string, valu
 	if err != nil {
 		return err
 	}
-	pending, refused := j.ChangeVariable(name, value, secret)
+	pending, refused := j.ChangeVariable(name, value, secret, r.asker())
 	if refused != nil {
 		return refused
 	}

@@ -156,8 +156,6 @@ func TestExecConfirmed(t *testing.T) {
 	begun := s.begin("job/start", s.shellParams())
 	s.allow(1, "once")
 	h := result[schema.JobStartResult](begun).Job.Handle
-	refused[schema.PolicyDeniedData](s.begin("env/set", obj{"handle": h, "name": "PROMPT_COMMAND", "value": "echo no"}), schema.KindPolicyDenied)
-	refused[schema.PolicyDeniedData](s.begin("env/unset", obj{"handle": h, "name": "HOME"}), schema.KindPolicyDenied)
 	for i, outcome := range []schema.ConfirmOutcome{"deny", "once"} {
 		r := s.begin("job/exec", obj{"handle": h, "command": "echo done"})
 		id, p := s.asked(i + 2)
@@ -170,6 +168,46 @@ func TestExecConfirmed(t *testing.T) {
 			continue
 		}
 		equal(t, "output", result[schema.JobExecResult](r).Output, "done\n")
+	}
+	s.kill(h)
+}
+
+// TestVariableConfirmed: so is a variable of a shell, since the shell runs what some of them say.
+// What is secret is not shown, and nobody is asked about what is refused anyhow.
+func TestVariableConfirmed(t *testing.T) {
+	s := start(t, "capabilities", obj{"confirm": true}, "options", obj{"confirm": obj{"start": "ask"}})
+	begun := s.begin("job/start", s.shellParams())
+	s.allow(1, "once")
+	h := result[schema.JobStartResult](begun).Job.Handle
+	refused[schema.InvalidParamsData](s.begin("env/set", obj{"handle": h, "name": "a-b", "value": "x"}), schema.KindInvalidParams)
+	long := strings.Repeat("A", 65<<10) // Nobody reads as much.
+	refused[schema.PolicyDeniedData](s.begin("env/set", obj{"handle": h, "name": "A", "value": long}), schema.KindPolicyDenied)
+	for i, test := range []struct {
+		method string
+		params obj
+		shown  string
+	}{
+		{"env/set", obj{"handle": h, "name": "PROMPT_COMMAND", "value": ":"}, "PROMPT_COMMAND=':'"},
+		{"env/set", obj{"handle": h, "name": "SAID", "value": "said to be", "secret": true}, "SAID='***'"},
+		{"env/set", obj{"handle": h, "name": "API_TOKEN", "value": "looks like it"}, "API_TOKEN='***'"},
+		{"env/unset", obj{"handle": h, "name": "API_TOKEN"}, "API_TOKEN"},
+	} {
+		for k, outcome := range []schema.ConfirmOutcome{"deny", "always"} {
+			r := s.begin(test.method, test.params)
+			id, p := s.asked(2 + 2*i + k) // Of always there is none: what a shell runs then nobody knows.
+			equal(t, "action", string(p.Action), "start")
+			equal(t, "handle", num(p.Handle), h)
+			equal(t, "unknown", p.Unknown, true)
+			if !strings.HasSuffix(p.Command, test.shown) {
+				t.Errorf("%s %v is shown as %q", test.method, test.params, p.Command)
+			}
+			s.tell(id, obj{"outcome": outcome})
+			if outcome == "deny" {
+				equal(t, "denied", str(refused[schema.ConfirmationDeniedData](r, schema.KindConfirmationDenied).Action), "start")
+				continue
+			}
+			result[none](r)
+		}
 	}
 	s.kill(h)
 }

@@ -108,6 +108,32 @@ func (c *call) live(ctx context.Context) ([]schema.JobInfo, error) {
 	return r.Jobs, nil
 }
 
+// alive are those of them of which anything runs: one whose command has ended, and which has left
+// nothing, is closed in a moment. Of the others of these, Background has what runs on.
+func (c *call) alive(ctx context.Context) ([]schema.JobInfo, error) {
+	live, err := c.live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var alive []schema.JobInfo
+	for _, j := range live {
+		if running(j.Status) {
+			alive = append(alive, j)
+		} else if info, err := c.get(ctx, j.Handle); err == nil && runs(info) {
+			alive = append(alive, *info)
+		}
+	}
+	return alive, nil
+}
+
+// runs says whether anything of a job does: its command, or what that has left.
+func runs(info *schema.JobInfo) bool { return running(info.Status) || len(info.Background) > 0 }
+
+// runsStill is the same of one whose state is known alone.
+func (c *call) runsStill(ctx context.Context, s *schema.JobState) bool {
+	return running(s.Status) || len(c.background(ctx, s.Handle, s.Status)) > 0
+}
+
 // screen is what a job's terminal shows.
 func (c *call) screen(ctx context.Context, handle int64, format schema.ScreenFormat) (*schema.JobScreenResult, error) {
 	var r schema.JobScreenResult

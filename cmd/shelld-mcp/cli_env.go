@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 
 	"shelld/schema"
 )
@@ -103,20 +100,12 @@ func (c *call) env(ctx context.Context, p cliEnvParams, scope string, handle jso
 		}
 		return reply{value: r}, nil
 	case "set":
-		err := c.do(ctx, "env/set", schema.EnvSetParams{Name: p.Name, Value: *p.Value, Handle: handle}, nil)
-		if kindOf(err) == schema.KindPolicyDenied && handle != nil {
-			err = c.assign(ctx, handle, p.Name, p.Value)
-		}
-		if err != nil {
+		if err := c.do(ctx, "env/set", schema.EnvSetParams{Name: p.Name, Value: *p.Value, Handle: handle}, nil); err != nil {
 			return reply{}, err
 		}
 		return reply{value: cliEnvResult{Status: "set", Name: p.Name, Value: p.Value, Scope: scope}}, nil
 	case "unset":
-		err := c.do(ctx, "env/unset", schema.EnvUnsetParams{Name: p.Name, Handle: handle}, nil)
-		if kindOf(err) == schema.KindPolicyDenied && handle != nil {
-			err = c.assign(ctx, handle, p.Name, nil)
-		}
-		if err != nil {
+		if err := c.do(ctx, "env/unset", schema.EnvUnsetParams{Name: p.Name, Handle: handle}, nil); err != nil {
 			return reply{}, err
 		}
 		return reply{value: cliEnvResult{Status: "unset", Name: p.Name, Scope: scope}}, nil
@@ -130,50 +119,4 @@ func (c *call) env(ctx context.Context, p cliEnvParams, scope string, handle jso
 		r.Variables[name] = variable.Value
 	}
 	return reply{value: r}, nil
-}
-
-// assign has a shell set a variable, or with nil unset it, by a command. Where starts are
-// asked about, env/set does not reach into shells, since a variable can have them run
-// anything; about a command a person can be asked.
-func (c *call) assign(ctx context.Context, handle json.RawMessage, name string, value *string) error {
-	var got schema.JobGetResult
-	if err := c.do(ctx, "job/get", schema.JobGetParams{Handle: handle}, &got); err != nil {
-		return err
-	}
-	if got.Job.ShellIntegration == nil {
-		return errors.New("the variables of this session cannot be changed: it is no shell that takes that. Start another with env of CliSession, or type an assignment with CliWrite")
-	}
-	line, err := assignment(*got.Job.ShellIntegration, name, value)
-	if err != nil {
-		return err
-	}
-	var r schema.JobExecResult
-	err = c.do(ctx, "job/exec", schema.JobExecParams{Handle: handle, Command: line, IfBusy: new(schema.IfBusyFail)}, &r)
-	if err != nil {
-		return err
-	}
-	if r.ExitCode == nil || *r.ExitCode != 0 {
-		return fmt.Errorf("the shell did not take it: %s", strings.TrimSpace(r.Output))
-	}
-	return nil
-}
-
-// variableName is what all shells take.
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// assignment is the command by which a shell of this family sets a variable, or with nil
-// unsets it.
-func assignment(family, name string, value *string) (string, error) {
-	if !variableName.MatchString(name) {
-		return "", fmt.Errorf("shells have no variable %q: a name begins with a letter or _, and has letters, digits and _ alone", name)
-	}
-	switch {
-	case family == string(schema.ShellFamilyFish) && value == nil:
-		return "set -e " + name, nil
-	case family == string(schema.ShellFamilyFish):
-		return "set -gx " + name + " '" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(*value) + "'", nil
-	case value == nil:
-		return "unset " + name, nil
-	}
-	return "export " + name + "='" + strings.ReplaceAll(*value, "'", `'\''`) + "'", nil
 }

@@ -22,7 +22,8 @@ var braceKeys = map[string]string{
 const braceKeyList = "{enter}, {tab}, {space}, {backspace}, {escape}, {delete}, {insert}, {up}, {down}, {left}, {right}, {home}, {end}, {pageup}, {pagedown}, {f1} to {f12}, and {ctrl+c}, {alt+x}, {shift+tab} and their like"
 
 // parseInput cuts input into text and keys. A line end in the text is Enter, since that is
-// what it is at a keyboard; {{ is a brace.
+// what it is at a keyboard; {{ is a brace. A brace behind $ never begins a key: what is meant
+// by ${home} in a shell is a variable, and nothing tells it from the key.
 func parseInput(input string) ([]schema.SendItem, error) {
 	var items []schema.SendItem
 	var text strings.Builder
@@ -48,7 +49,10 @@ func parseInput(input string) ([]schema.SendItem, error) {
 		case rest[0] == '{':
 			name, _, closed := strings.Cut(rest[1:], "}")
 			k := keyOf(name)
-			if !closed || k == "" {
+			switch {
+			case closed && i > 0 && input[i-1] == '$':
+				return nil, fmt.Errorf("input has %q, and a brace behind $ begins no key. For a variable write {{ in place of the brace; for a key behind a $, press it by a call of its own. Nothing was sent", "$"+shownBrace(rest))
+			case !closed || k == "":
 				return nil, unknownBrace(rest, closed)
 			}
 			key(k)
@@ -59,12 +63,19 @@ func parseInput(input string) ([]schema.SendItem, error) {
 		}
 	}
 	flush()
+	if len(items) > mostItems {
+		return nil, fmt.Errorf("input has %d keys and pieces of text between them, where a line end is a key, and one call takes %d. Send it by several calls, or put it into a file that the program reads; nothing was sent", len(items), mostItems)
+	}
 	return items, nil
 }
 
-// keyOf is the key that a name between braces means, or "".
+// mostItems is how many a job/write takes.
+const mostItems = 4096
+
+// keyOf is the key that a name between braces means, or "". Names are in lower case, as the
+// seed has them: {HOME} is more likely something else.
 func keyOf(name string) string {
-	name = strings.ToLower(strings.TrimSpace(name))
+	name = strings.TrimSpace(name)
 	if k, ok := braceKeys[name]; ok {
 		return k
 	}
@@ -94,16 +105,21 @@ func keyOf(name string) string {
 	return ""
 }
 
-func unknownBrace(rest string, closed bool) error {
-	shown := rest
+// shownBrace is what begins with a brace, to its end, clipped.
+func shownBrace(rest string) string {
 	if i := strings.IndexByte(rest, '}'); i >= 0 {
-		shown = rest[:i+1]
+		rest = rest[:i+1]
 	}
-	if len(shown) > 40 {
-		shown = shown[:40] + "…"
-	}
+	return clip(rest, 40)
+}
+
+func unknownBrace(rest string, closed bool) error {
+	shown := shownBrace(rest)
 	if !closed {
 		return fmt.Errorf("input has a brace that is never closed: %q. Write {{ for a brace that is to be typed; nothing was sent. Valid keys are: %s", shown, braceKeyList)
+	}
+	if lower := strings.ToLower(strings.Trim(shown, "{}")); keyOf(lower) != "" {
+		return fmt.Errorf("input has %q, which is no key: keys are in lower case. Did you mean {%s}? Write {{ for a brace that is to be typed; nothing was sent", shown, lower)
 	}
 	return fmt.Errorf("input has %q, which is no key. Write {{ for a brace that is to be typed; nothing was sent. Valid keys are: %s", shown, braceKeyList)
 }

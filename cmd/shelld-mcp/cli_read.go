@@ -47,7 +47,7 @@ type cliReadResult struct {
 	SessionID       string `json:"sessionId"`
 	Output          string `json:"output"`
 	HasMore         bool   `json:"hasMore"`
-	IsRunning       bool   `json:"isRunning"`
+	IsRunning       bool   `json:"isRunning" jsonschema:"Whether anything of it runs: with exitCode, what its command has left."`
 	WaitingForInput bool   `json:"waitingForInput"`
 	ExitCode        *int64 `json:"exitCode,omitempty" jsonschema:"Where the session has ended."`
 }
@@ -75,7 +75,7 @@ func cliRead(ctx context.Context, c *call, p cliReadParams) (reply, error) {
 	if err := c.do(ctx, "job/read", read, &o); err != nil {
 		return reply{}, err
 	}
-	r := cliReadResult{SessionID: p.SessionID, HasMore: o.HasMore, IsRunning: running(o.Job.Status)}
+	r := cliReadResult{SessionID: p.SessionID, HasMore: o.HasMore, IsRunning: c.runsStill(ctx, &o.Job)}
 	r.Output = c.advance(ctx, j, o.NextOffset, &o.Job)
 	if o.Gap != nil {
 		r.Output += fmt.Sprintf("[... %d bytes are not kept any more ...]\n", o.Gap.To-o.Gap.From)
@@ -83,7 +83,7 @@ func cliRead(ctx context.Context, c *call, p cliReadParams) (reply, error) {
 	if o.Text != nil {
 		r.Output += *o.Text
 	}
-	if r.IsRunning && !o.HasMore {
+	if running(o.Job.Status) && !o.HasMore {
 		r.WaitingForInput, _ = asking(state.WaitingForInput)
 	}
 	if o.Job.Exit != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"path"
 	"regexp"
 	"strconv"
@@ -100,7 +101,7 @@ type cliSessionResult struct {
 	WorkingDirectory string `json:"workingDirectory"`
 	InitialOutput    string `json:"initialOutput"`
 	Hint             string `json:"hint"`
-	IsRunning        bool   `json:"isRunning"`
+	IsRunning        bool   `json:"isRunning" jsonschema:"Whether anything of it runs: with exitCode, what its command has left."`
 	WaitingForInput  bool   `json:"waitingForInput"`
 	ExitCode         *int64 `json:"exitCode,omitempty" jsonschema:"Where the command has ended already."`
 }
@@ -120,6 +121,9 @@ const (
 
 func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error) {
 	c.session = or(p.SessionID, newSessionID())
+	if left := c.leftOf(ctx, c.session); len(left) > 0 {
+		return reply{text: fmt.Sprintf("A session %q is running: its command has ended, and what that has started runs on (PID %s). Give another sessionId, or end that one with CliStop and force=true.\n%s", p.SessionID, numbers(left), c.sessionsText(ctx)), failed: true}, nil
+	}
 	start := schema.JobStartParams{Name: new(nameOf(c.session))}
 	if strings.TrimSpace(p.Command) != "" {
 		start.Command = new(p.Command)
@@ -147,7 +151,7 @@ func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error)
 	}
 	r := cliSessionResult{
 		Status: "started", SessionID: j.session, PID: j.pid, WorkingDirectory: info.Cwd, InitialOutput: c.tellUntold(ctx, j, telling{maxBytes: maxSessionOutput}),
-		Hint: sessionHint, IsRunning: running(state.Status),
+		Hint: sessionHint, IsRunning: c.runsStill(ctx, state),
 	}
 	if info.Shell != nil {
 		r.Shell = path.Base(*info.Shell)
@@ -160,6 +164,20 @@ func cliSession(ctx context.Context, c *call, p cliSessionParams) (reply, error)
 		}
 	}
 	return reply{value: r}, nil
+}
+
+// leftOf is what a session has left running whose command has ended. The server gives the name of
+// such a one to another; CliStop would not reach what is left any more.
+func (c *call) leftOf(ctx context.Context, id string) []int64 {
+	j := c.front.jobs.bySession(id)
+	if j == nil {
+		return nil
+	}
+	info, err := c.get(ctx, j.handle)
+	if err != nil || running(info.Status) {
+		return nil // The server knows what runs, and has forgotten the other.
+	}
+	return pids(info.Background)
 }
 
 // newSessionID is a name as in the seed's examples.
@@ -181,14 +199,20 @@ func (c *call) noSession(ctx context.Context, id string) reply {
 	return reply{text: fmt.Sprintf("There is no session %q.\n%s", id, c.sessionsText(ctx)), failed: true}
 }
 
-// sessionsText lists the sessions that there are.
+// sessionsText lists the sessions of which anything runs.
 func (c *call) sessionsText(ctx context.Context) string {
 	var lines []string
-	if live, err := c.live(ctx); err == nil {
-		for _, j := range live {
-			if id := c.front.jobs.sessionOf(j.Handle); id != "" {
-				lines = append(lines, fmt.Sprintf("- %s (pid %d, %s)", id, j.PID, commandOf(&j)))
+	if alive, err := c.alive(ctx); err == nil {
+		for _, j := range alive {
+			id := c.front.jobs.sessionOf(j.Handle)
+			if id == "" {
+				continue
 			}
+			line := fmt.Sprintf("- %s (pid %d, %s)", id, j.PID, commandOf(&j))
+			if !running(j.Status) {
+				line += leftRunning
+			}
+			lines = append(lines, line)
 		}
 	}
 	if lines == nil {
@@ -204,20 +228,45 @@ func (c *call) sessionEnded(ctx context.Context, j *job, not string) reply {
 	switch {
 	case err == nil:
 		text += " " + howEnded(info.Exit) + " CliRead has its last output."
+		if left := pids(info.Background); len(left) > 0 {
+			text += fmt.Sprintf(" What it has started runs on (PID %s); CliStop with force=true ends it.", numbers(left))
+		}
 	case j.ended() != nil:
-		text += " " + howEnded(j.ended()) + " Its output is not kept any more."
+		text += " " + howEnded(j.ended())
+		if size := j.fileSize(); size >= 0 {
+			text += " Its output is in " + j.file + "."
+		} else {
+			text += " Its output is not kept any more."
+		}
 	case kindOf(err) == schema.KindJobNotFound:
 		return c.noSession(ctx, j.session)
 	}
 	return reply{text: text + "\n" + c.sessionsText(ctx), failed: true}
 }
 
-// lostText stands for what was not told of a session that the server has forgotten.
+// lostText stands for what was not told of a session that the server has forgotten: that does
+// not take its file away.
 func (j *job) lostText() string {
 	j.reading.Lock()
 	defer j.reading.Unlock()
-	if j.toldAll && j.missed == 0 {
+	size := j.fileSize()
+	switch {
+	case j.missed == 0 && (j.toldAll || size == j.next):
 		return ""
+	case size >= 0:
+		return fmt.Sprintf("[... %d bytes of its output were told; what it wrote is in %s ...]\n", j.next-j.missed, j.file)
 	}
 	return fmt.Sprintf("[... %d bytes of its output were told; if it wrote more, that is not kept any more ...]\n", j.next-j.missed)
+}
+
+// fileSize is the size of the file of a job's output; -1 where there is none any more.
+func (j *job) fileSize() int64 {
+	if j.file == "" {
+		return -1
+	}
+	info, err := os.Stat(j.file)
+	if err != nil {
+		return -1
+	}
+	return info.Size()
 }

@@ -51,7 +51,7 @@ type cliWriteResult struct {
 	SessionID       string `json:"sessionId"`
 	Status          string `json:"status"`
 	ResponseOutput  string `json:"responseOutput"`
-	IsRunning       bool   `json:"isRunning"`
+	IsRunning       bool   `json:"isRunning" jsonschema:"Whether anything of it runs: with exitCode, what its command has left."`
 	WaitingForInput bool   `json:"waitingForInput"`
 	ExitCode        *int64 `json:"exitCode,omitempty" jsonschema:"Where the session has ended."`
 }
@@ -80,7 +80,7 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := cliWriteResult{SessionID: p.SessionID, Status: "sent", ResponseOutput: c.tell(ctx, j, o, telling{maxBytes: maxSessionOutput}), IsRunning: running(o.Job.Status)}
+	r := cliWriteResult{SessionID: p.SessionID, Status: "sent", ResponseOutput: c.tell(ctx, j, o, telling{maxBytes: maxSessionOutput}), IsRunning: c.runsStill(ctx, &o.Job)}
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
 	if o.Job.Exit != nil {
 		r.ExitCode = o.Job.Exit.Code

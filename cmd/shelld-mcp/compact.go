@@ -100,7 +100,7 @@ type shellResult struct {
 	Job             int64   `json:"job"`
 	PID             int64   `json:"pid"`
 	Status          string  `json:"status" jsonschema:"running, stopped (by a signal), background (the command has ended, and what it has started runs on) or ended."`
-	EndedBy         string  `json:"endedBy" jsonschema:"What has ended the wait: input, listening (it takes input while it does other things, and was silent for a while), exit, pattern, port, portInUse, quiet, timeout or none."`
+	EndedBy         string  `json:"endedBy" jsonschema:"What has ended the wait: input, listening (it takes input while it does other things, and was silent for a while), exit, pattern, patternFailed (it was given up), port, portInUse, quiet, timeout or none."`
 	Output          string  `json:"output" jsonschema:"What is new."`
 	Screen          string  `json:"screen,omitempty"`
 	WaitingForInput bool    `json:"waitingForInput"`
@@ -320,6 +320,9 @@ func (r *shellResult) text(p *shellParams) string {
 		words = append(words, "background pids "+numbers(r.BackgroundPIDs))
 	}
 	head := "[" + strings.Join(words, ", ") + "]"
+	if r.EndedBy == string(schema.OutcomeReasonPatternFailed) {
+		head += "\n" + patternGivenUp("pattern")
+	}
 	if r.Hint != "" {
 		head += "\n" + r.Hint
 	}

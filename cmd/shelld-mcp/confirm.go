@@ -12,10 +12,10 @@ import (
 
 // A person is asked by the server (client/confirm), while a request of this side's is on its
 // way, and by the host, between two tries of the same call: MCP has no questions of servers
-// any more, but answers that need input, after which the host calls again. (For hosts of
-// older versions the SDK makes an elicitation of that.) So the first try is denied, and its
-// question goes to the host; the second is the same request, whose question is answered with
-// what the person has said, if it is the same question.
+// any more, but answers that need input, after which the host calls again. So the first try is
+// denied, and its question goes to the host; the second is the same request, whose question is
+// answered with what the person has said, if it is about the same. A host of an older version
+// is sent the question here, while its call waits (ask.go), and tried again for.
 
 // A decision is what a person has said, and of which question.
 type decision struct {
@@ -33,7 +33,12 @@ func decisionIn(p *mcp.CallToolParamsRaw) *decision {
 	if !ok || answer == nil {
 		return nil
 	}
-	d := &decision{digest: p.RequestState, outcome: schema.ConfirmOutcomeDeny}
+	return decisionOf(answer, p.RequestState)
+}
+
+// decisionOf is what a person has said of the question with a digest.
+func decisionOf(answer *mcp.ElicitResult, digest string) *decision {
+	d := &decision{digest: digest, outcome: schema.ConfirmOutcomeDeny}
 	if answer.Action != "accept" {
 		return d
 	}
@@ -81,7 +86,7 @@ func (c *call) verdict(q *question) (schema.ConfirmOutcome, bool) {
 	switch {
 	case !c.asks || c.allowed:
 		return schema.ConfirmOutcomeOnce, true
-	case c.said != nil && c.said.digest == q.digest():
+	case c.said != nil && c.said.digest == c.digest(q):
 		c.allowed = c.said.outcome != schema.ConfirmOutcomeDeny
 		return c.said.outcome, true
 	case canAsk(c.req.Session):
@@ -137,19 +142,24 @@ func (c *call) unanswered() *mcp.CallToolResult {
 	}
 	return &mcp.CallToolResult{
 		InputRequests: mcp.InputRequestMap{confirmID: &mcp.ElicitParams{
-			Mode: "form", Message: c.asked.text(), RequestedSchema: decisionSchema,
+			Mode: "form", Message: c.asked.text(), RequestedSchema: c.asked.answers(),
 		}},
-		RequestState: c.asked.digest(),
+		RequestState: c.digest(c.asked),
 	}
 }
 
-var decisionSchema = map[string]any{
-	"type": "object",
-	"properties": map[string]any{"decision": map[string]any{
-		"type": "string", "title": "Decision", "enum": []string{"once", "always", "deny"}, "default": "once",
-		"description": "once: this time. always: this, and the same commands from now on, as long as the server lives. deny: not at all.",
-	}},
-	"required": []string{"decision"},
+// answers is the schema of what a person can say. always is offered where the server keeps it:
+// of what is typed, and of a line of which nobody knows what it may run, it does not.
+func (q *question) answers() map[string]any {
+	words, means := []string{"once", "deny"}, "once: this time. deny: not at all."
+	if q.keeps {
+		words, means = []string{"once", "always", "deny"}, "once: this time. always: this, and the same commands from now on, as long as the server lives. deny: not at all."
+	}
+	return map[string]any{
+		"type":       "object",
+		"properties": map[string]any{"decision": map[string]any{"type": "string", "title": "Decision", "enum": words, "default": "once", "description": means}},
+		"required":   []string{"decision"},
+	}
 }
 
 // confirmOptions is what the server is to ask about. What no tool of the set would have

@@ -16,12 +16,13 @@ import (
 
 // find finds a job by its handle, by its pid, or by the pid of a process that it has started,
 // whichever the host has kept. Where several would do, the one that the parameter is named
-// after counts; but the pid of a process that has ended may be another's by now. nil: there
-// is no such job.
+// after counts, and of a pid what is alive: where pids are small, as in a container, a process
+// may well have the number of a job. But the pid of a process that has ended may be another's
+// by now. nil: there is no such job.
 func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
 	byHandle, byPID, alive := c.front.jobs.byNumber(n)
 	switch {
-	case byHandle != nil && (!pidFirst || byPID == nil):
+	case !pidFirst && byHandle != nil:
 		return byHandle, nil
 	case !pidFirst && c.front.jobs.given(n):
 		return nil, nil // It has ended, and is forgotten; whose pid it may be by now was not meant.
@@ -39,7 +40,7 @@ func (c *call) find(ctx context.Context, n int64, pidFirst bool) (*job, error) {
 }
 
 // owner is the live job that has started a process; nil where none has. The server is asked,
-// and only for what no job is named after: processes come and go without a word.
+// and only for what is not the pid of a live job: processes come and go without a word.
 func (c *call) owner(ctx context.Context, pid int64) (*job, error) {
 	live, err := c.live(ctx)
 	if err != nil {
@@ -121,20 +122,23 @@ func notReading(n int64, info *schema.JobInfo) string {
 
 // liveText lists what could have been meant.
 func (c *call) liveText(ctx context.Context) string {
-	live, err := c.live(ctx)
-	if err != nil || len(live) == 0 {
+	alive, err := c.alive(ctx)
+	if err != nil || len(alive) == 0 {
 		return "No running background processes."
 	}
 	lines := []string{"Running Processes:"}
-	for _, j := range live {
+	for _, j := range alive {
 		line := fmt.Sprintf("Handle: %d, PID: %d, Command: %s", j.Handle, j.PID, commandOf(&j))
 		if !running(j.Status) {
-			line += " (it has ended, and what it has started runs on)"
+			line += leftRunning
 		}
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
+
+// leftRunning is said of a job in a list whose command has ended.
+const leftRunning = " (it has ended, and what it has started runs on)"
 
 // commandOf is what a job runs, in one line's words.
 func commandOf(j *schema.JobInfo) string {

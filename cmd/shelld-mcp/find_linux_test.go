@@ -161,6 +161,21 @@ func TestPIDReuse(t *testing.T) {
 	}
 }
 
+// TestPIDBeforeHandle names a process in the background whose pid is also the handle of a job, as
+// in a container where pids are small: what the parameter is called counts.
+func TestPIDBeforeHandle(t *testing.T) {
+	h := startHost(t, nil, "-confirm", "none")
+	var r runShellResult
+	h.call("run_shell_command", args{"command": "sleep 1000 & echo started"}, &r)
+	pid := r.BackgroundPIDs[0]
+	other := h.front.jobs.started(&schema.JobInfo{Handle: pid, PID: 1 << 40}, "")
+	contains(t, h.call("read_shell", args{"pid": pid}, nil), "started")
+	contains(t, h.fail("write_to_shell", args{"pid": pid, "input": "x"}), fmt.Sprintf("Process %d runs, but takes no input: the command of job 1", pid))
+	if j, err := (&call{front: h.front}).find(context.Background(), pid, false); err != nil || j != other {
+		t.Errorf("as a handle: %+v, %v", j, err)
+	}
+}
+
 // TestForgottenHandle calls kill with the handle of a job that is forgotten, and the number of a
 // process by now: that was not meant, be it somebody else's or a job's.
 func TestForgottenHandle(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"shelld/schema"
 )
@@ -84,6 +85,7 @@ type runShellResult struct {
 	Output          string  `json:"output"`
 	Running         bool    `json:"running" jsonschema:"Whether the command runs on."`
 	PatternMatched  bool    `json:"patternMatched"`
+	PatternFailed   bool    `json:"patternFailed,omitempty" jsonschema:"The pattern was given up, and the wait with it: it takes too long over this output."`
 	WaitingForInput bool    `json:"waitingForInput" jsonschema:"Whether it is known to wait for input."`
 	ExitCode        *int64  `json:"exitCode" jsonschema:"null while it runs, and where a signal has ended it."`
 	Signal          *string `json:"signal"`
@@ -112,7 +114,7 @@ func runShellCommand(ctx context.Context, c *call, p runShellParams) (reply, err
 		return reply{text: r.text(&p), value: r}, nil
 	}
 	r.Output = c.tell(ctx, j, o, telling{maxBytes: p.MaxOutput, echo: true})
-	r.PatternMatched = o.Reason == schema.OutcomeReasonPattern
+	r.PatternMatched, r.PatternFailed = o.Reason == schema.OutcomeReasonPattern, o.Reason == schema.OutcomeReasonPatternFailed
 	r.Running = running(o.Job.Status)
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
 	if !r.Running && o.Job.Exit != nil {
@@ -151,6 +153,9 @@ func (r *runShellResult) text(p *runShellParams) string {
 		"Signal: " + orNone(signalText(r.Signal)),
 		"Background PIDs: " + orNone(numbers(r.BackgroundPIDs)),
 	}
+	if r.PatternFailed {
+		lines = append(lines, "Pattern: "+patternGivenUp("ai_callback_pattern"))
+	}
 	switch {
 	case r.Running && r.WaitingForInput:
 		lines = append(lines, "Status: running, and waiting for input (send_input answers it)")
@@ -178,6 +183,7 @@ type sendInputResult struct {
 	Output          string  `json:"output" jsonschema:"What is new: what the process wrote since it was last told, by any tool."`
 	Running         bool    `json:"running"`
 	PatternMatched  bool    `json:"patternMatched"`
+	PatternFailed   bool    `json:"patternFailed,omitempty" jsonschema:"The pattern was given up, and the wait with it: it takes too long over this output."`
 	WaitingForInput bool    `json:"waitingForInput"`
 	ExitCode        *int64  `json:"exitCode"`
 	Signal          *string `json:"signal"`
@@ -208,15 +214,25 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 	r := sendInputResult{
 		Handle: j.handle, PID: j.pid, Running: running(o.Job.Status),
 		Output:         c.tell(ctx, j, o, telling{maxBytes: defaultOutput, echo: true}),
-		PatternMatched: o.Reason == schema.OutcomeReasonPattern,
+		PatternMatched: o.Reason == schema.OutcomeReasonPattern, PatternFailed: o.Reason == schema.OutcomeReasonPatternFailed,
 	}
 	r.WaitingForInput, _ = asking(o.Job.WaitingForInput)
 	text := r.Output
+	if r.PatternFailed {
+		text = strings.TrimRight(text, "\n") + "\n\n" + patternGivenUp("ai_callback_pattern")
+	}
 	if o.Job.Exit != nil {
 		r.ExitCode, r.Signal = o.Job.Exit.Code, o.Job.Exit.Signal
 		text = strings.TrimRight(text, "\n") + "\n\n" + howEnded(o.Job.Exit)
 	}
 	return reply{text: strings.TrimLeft(orEmpty(text), "\n"), value: r}, nil
+}
+
+// patternGivenUp says why a wait has ended before its time, with neither the pattern found nor
+// the command ended. param is what the tool calls the pattern.
+func patternGivenUp(param string) string {
+	return "the wait has ended before its time: " + param + " was given up, since it takes too long over this output (as one with a repetition within another does, such as (a+)+$), or the output cannot be read. " +
+		"Nothing was found, and the command was not ended. Give a simpler one to the next call: a plain text, or fewer of * and +."
 }
 
 type jobsResult struct {
@@ -230,19 +246,19 @@ type jobsEntry struct {
 	Command        string  `json:"command"`
 	Description    string  `json:"description,omitempty"`
 	Directory      string  `json:"directory"`
-	Duration       int64   `json:"duration" jsonschema:"Seconds."`
+	Duration       int64   `json:"duration" jsonschema:"Seconds since its start."`
 	Status         string  `json:"status" jsonschema:"running, stopped, or background: the command has ended, and what it has started runs on."`
 	BackgroundPIDs []int64 `json:"backgroundPIDs"`
 }
 
 func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
-	live, err := c.live(ctx)
+	alive, err := c.alive(ctx)
 	if err != nil {
 		return reply{}, err
 	}
 	r := jobsResult{Jobs: []jobsEntry{}}
 	blocks := []string{"Running Processes:"}
-	for _, j := range live {
+	for _, j := range alive {
 		e := jobsEntry{
 			Handle: j.Handle, PID: j.PID, SessionID: c.front.jobs.sessionOf(j.Handle), Command: commandOf(&j), Directory: j.Cwd,
 			Duration: j.DurationMs / 1000, Status: string(j.Status), BackgroundPIDs: []int64{},
@@ -250,12 +266,8 @@ func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
 		if j.Description != nil {
 			e.Description = *j.Description
 		}
-		if j.Status == schema.StatusExited {
-			e.Status = "background"
-			e.BackgroundPIDs = c.background(ctx, j.Handle, j.Status)
-			if len(e.BackgroundPIDs) == 0 {
-				continue // It has ended, and its last event is on its way.
-			}
+		if !running(j.Status) {
+			e.Status, e.Duration, e.BackgroundPIDs = "background", secondsSince(j.StartedAt, e.Duration), pids(j.Background)
 		}
 		r.Jobs = append(r.Jobs, e)
 		blocks = append(blocks, e.text())
@@ -264,6 +276,16 @@ func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
 		return reply{text: "No running background processes.", value: r}, nil
 	}
 	return reply{text: strings.Join(blocks, "\n\n"), value: r}, nil
+}
+
+// secondsSince is how long it is since a job was started of which something runs on: the server
+// counts a command's time to its end alone. ended is that.
+func secondsSince(startedAt string, ended int64) int64 {
+	started, err := time.Parse(time.RFC3339Nano, startedAt)
+	if err != nil {
+		return ended
+	}
+	return max(int64(time.Since(started)/time.Second), ended)
 }
 
 func (e *jobsEntry) text() string {

@@ -19,6 +19,7 @@ type job struct {
 	pid      int64
 	session  string // the sessionId of CliSession, or the name of shell; "" = it has none
 	terminal bool   // it has one
+	file     string // what has the output of its terminal, also when the server has forgotten it; "" = memory alone
 
 	exited chan struct{} // closed when the server has told of the leader's end
 	hint   *schema.Hint  // why a shell could not run the command; to be read once exited is closed
@@ -93,7 +94,7 @@ func (l *ledger) started(info *schema.JobInfo, session string) *job {
 	if j.pid != 0 {
 		return j // Others may be reading it.
 	}
-	j.pid, j.terminal = info.PID, info.Mode == schema.ModePty
+	j.pid, j.terminal, j.file = info.PID, info.Mode == schema.ModePty, outputFile(info, schema.StreamPty)
 	l.byPID[j.pid] = j
 	if j.session = session; session == "" && info.Name != nil {
 		j.session = *info.Name

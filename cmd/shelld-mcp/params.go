@@ -39,6 +39,9 @@ func decode[In any](t *tool[In], in *jsonschema.Schema, args json.RawMessage) (p
 		if _, there := given[name]; !there && p.Default != nil {
 			given[name] = p.Default
 		}
+		if value, there := given[name]; there && p.Type == "integer" {
+			given[name] = plainWhole(value)
+		}
 	}
 	whole, err := json.Marshal(given)
 	if err == nil {
@@ -68,6 +71,9 @@ func (t *tool[In]) misfit(in *jsonschema.Schema, given map[string]json.RawMessag
 			return unknownParam(name, in)
 		}
 		wrong := misfitOf(p, given[name])
+		if slices.Contains(in.Required, name) && typeOf(bytes.TrimSpace(given[name])) == "null" {
+			wrong = "is null: the tool needs it, as " + withArticle(p.Type)
+		}
 		if wrong == "" && slices.Contains(t.ids, name) {
 			wrong = misfitID(given[name])
 		}
@@ -147,6 +153,9 @@ func misfitMembers(p *jsonschema.Schema, value json.RawMessage) string {
 		return "cannot be read: " + err.Error()
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if name == "" {
+			return "has a member without a name: give it one, or leave it out"
+		}
 		if wrong := misfitOf(p.AdditionalProperties, members[name]); wrong != "" {
 			return fmt.Sprintf("member %q %s", name, wrong)
 		}
@@ -181,7 +190,17 @@ func misfitWhole(value json.RawMessage) string {
 	return ""
 }
 
-// misfitID is the same for the number of a job or a process.
+// plainWhole is a whole number in digits alone: JSON has 65536.0 and 1e4 as well, as some hosts
+// write whole numbers, and Go's decoder takes neither for one.
+func plainWhole(value json.RawMessage) json.RawMessage {
+	n, ok := new(big.Rat).SetString(string(bytes.TrimSpace(value)))
+	if !ok || !n.IsInt() {
+		return value // misfitWhole has refused it.
+	}
+	return json.RawMessage(n.Num().String())
+}
+
+// misfitID is the same as misfitWhole for the number of a job or a process.
 func misfitID(value json.RawMessage) string {
 	if wrong := misfitWhole(value); wrong != "" {
 		return wrong + ": the Handle or the PID that run_shell_command has told, or jobs lists"

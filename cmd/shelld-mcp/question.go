@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -19,20 +22,44 @@ type question struct {
 	handle  int64  // 0: of a start
 	into    string // of a write: what the job runs
 	asker   string // whose call it is
+	keeps   bool   // an answer for always would be kept
 }
 
 func questionOf(p *schema.ClientConfirmParams) *question {
-	q := &question{action: p.Action, command: p.Command, cwd: p.Cwd}
+	q := &question{action: p.Action, command: p.Command, cwd: p.Cwd, keeps: !p.Unknown && len(p.Roots) > 0}
 	if p.Handle != nil {
 		q.handle = *p.Handle
 	}
 	return q
 }
 
-// digest tells questions apart. A start has no handle.
-func (q *question) digest() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", q.action, q.command, q.cwd, q.handle))
-	return hex.EncodeToString(sum[:])
+// digest tells what is asked for apart from all else that may be: by the call as the host has
+// made it, which has the very bytes, and by what it would reach. How that is shown is no part
+// of it: while a person thinks, a program may turn off its echo, and what is typed into it is
+// shown as *** from then on.
+func (c *call) digest(q *question) string {
+	h := sha256.New()
+	part := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
+	part(string(q.action))
+	part(c.tool)
+	part(canonical(c.req.Params.Arguments))
+	if part(strconv.FormatInt(q.handle, 10)); q.handle == 0 {
+		part(q.cwd) // Of a start, which reaches what is below that.
+		part(q.command)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// canonical is a JSON text as any host writes it again: the order of members and blanks mean
+// nothing.
+func canonical(args json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return string(args) // It has none; what cannot be read was refused before.
+	}
+	return string(encode(value))
 }
 
 // text is the question for a person, under the titles of the seeds. A model has written much

@@ -286,3 +286,44 @@ func TestForgottenSession(t *testing.T) {
 		}
 	}
 }
+
+// TestForgottenSessionsFile asks for a session that the server has forgotten, and whose file is
+// there: that is named, as long as it has something that nobody was told.
+func TestForgottenSessionsFile(t *testing.T) {
+	h := startHost(t, nil)
+	h.call("CliSession", args{"command": "read x; echo over; exit 3", "sessionId": "s"}, nil)
+	h.typed(1, "")
+	h.until(1, schema.Condition{Closed: new(true)})
+	file := outputFileOf(t, h, 1)
+	if err := h.front.ask(h.ctx, "job/remove", schema.JobRemoveParams{Handle: handleID(1), KeepFiles: new(true)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	all, err := os.ReadFile(file)
+	if err != nil || !strings.Contains(string(all), "over") {
+		t.Fatalf("%q, %v", all, err)
+	}
+	want := "[... 0 bytes of its output were told; what it wrote is in " + file + " ...]\n"
+	var r cliReadResult
+	if h.call("CliRead", args{"sessionId": "s"}, &r); r.Output != want {
+		t.Errorf("CliRead: %q", r.Output)
+	}
+	var stop cliStopResult
+	if h.call("CliStop", args{"sessionId": "s"}, &stop); stop.FinalOutput != want {
+		t.Errorf("CliStop: %q", stop.FinalOutput)
+	}
+	contains(t, h.fail("CliWrite", args{"sessionId": "s", "input": "x"}), "Its output is in "+file+".")
+	j := h.front.jobs.bySession("s")
+	j.next = int64(len(all))
+	if got := j.lostText(); got != "" {
+		t.Errorf("of what was told whole: %q", got)
+	}
+}
+
+func outputFileOf(t *testing.T, h *host, handle int64) string {
+	t.Helper()
+	info, err := h.front.info(h.ctx, handleID(handle))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outputFile(info, schema.StreamPty)
+}

@@ -82,12 +82,17 @@ func add[In, Out any](f *front, t tool[In]) {
 			}
 			return failure(reason), nil
 		}
-		c := f.newCall(req, t.name, t.asks)
-		f.owed.await(c)
-		stop := c.reportProgress(ctx)
-		r, err := t.run(ctx, c, params)
-		stop()
-		return c.result(r, err), nil
+		return f.answered(ctx, req, func(said *decision) *mcp.CallToolResult {
+			c := f.newCall(req, t.name, t.asks)
+			if said != nil {
+				c.said = said
+			}
+			f.owed.await(c)
+			stop := c.reportProgress(ctx)
+			r, err := t.run(ctx, c, params)
+			stop()
+			return c.result(r, err)
+		}), nil
 	})
 }
 

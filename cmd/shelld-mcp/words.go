@@ -27,7 +27,7 @@ var ownNames = map[string]map[string]string{
 	"CliRead":              {"handle": "sessionId", "timeoutMs": "timeout"},
 	"CliWrite":             {"handle": "sessionId", "timeoutMs": "timeout", "text": "input", "key": "input", "send": "input"},
 	"CliStop":              {"handle": "sessionId"},
-	"CliEnv":               {"handle": "sessionId", "cwd": "workingDirectory", "command": "value"},
+	"CliEnv":               {"handle": "sessionId", "cwd": "workingDirectory"},
 	"shell":                {"handle": "job", "maxBytes": "max_bytes", "timeoutMs": "timeout_seconds", "quietMs": "quiet_seconds", "text": "input", "key": "keys", "send": "keys"},
 	"shell_output":         {"handle": "job", "offset": "from", "maxBytes": "max_bytes", "pattern": "find", "maxMatches": "max_matches"},
 	"shell_end":            {"handle": "job", "graceMs": "grace_seconds"},
@@ -85,7 +85,7 @@ func wrongParams(tool string, refusal *rpc.CallError) string {
 	}
 	texts := make([]string, len(data.Errors))
 	for i, e := range data.Errors {
-		texts[i] = strings.TrimPrefix(ownPointer(tool, e.Pointer)+": ", ": ") + e.Message
+		texts[i] = strings.TrimPrefix(ownPointer(tool, e.Pointer)+": ", ": ") + strings.Replace(e.Message, "give the long part as stdin {text}", "put the long part into a file, and name that", 1)
 		if tool == "CliEnv" {
 			texts[i] = strings.Replace(texts[i], "give cwd to its start", "give "+ownName(tool, "cwd")+" to its start", 1)
 		}

@@ -27,7 +27,10 @@ func TestWrongParams(t *testing.T) {
 		{"send_input", `{"handle":0,"input":"x"}`, "handle must be 1 or more, not 0"},
 		{"send_input", `{"handle":"1","input":"x"}`, `handle must be a number, and "1" is a string`},
 		{"send_input", `{"handle":1}`, "input is missing"},
-		{"send_input", `{"handle":1,"input":null}`, "input is null: give a string, or leave it out"},
+		{"send_input", `{"handle":1,"input":null}`, "input is null: the tool needs it, as a string"},
+		{"read_shell", `{"pid":null}`, "pid is null: the tool needs it, as a number"},
+		{"run_shell_command", `{"command":"x","description":null}`, "description is null: give a string, or leave it out"},
+		{"CliSession", `{"env":{"":"x"}}`, "env has a member without a name: give it one, or leave it out"},
 		{"send_input", `[]`, "the arguments have to be an object"},
 		{"kill", `{"handle":9007199254740993}`, "handle must be a whole number of at most 9007199254740991"},
 		{"kill", `{"handle":-1}`, "handle must be 1 or more, not -1"},
@@ -51,6 +54,11 @@ func TestWrongParams(t *testing.T) {
 		contains(t, got, test.want)
 		if strings.Contains(got, "validating") || strings.Contains(got, "Go ") {
 			t.Errorf("%s %s: %s", test.tool, test.args, got)
+		}
+	}
+	for _, size := range []string{"10000", "10000.0", "1e4", " 100000e-1 "} {
+		if got := h.raw("run_shell_command", `{"command":"echo whole","max_output_size":`+size+`}`); !strings.Contains(got, "Output: whole") {
+			t.Errorf("max_output_size %s: %s", size, got)
 		}
 	}
 	// As JSON has it these are the same number.
@@ -102,6 +110,7 @@ func TestRefusals(t *testing.T) {
 		"what cannot be known":   {flags: []string{"-deny-command", "id"}, tool: "shell", args: args{"command": "$x"}, want: "-deny-command of shelld-mcp lets nothing pass that is not"},
 		"-allow-dir":             {flags: []string{"-allow-dir", "."}, tool: "CliRun", args: args{"command": "pwd", "workingDirectory": "/"}, want: "have shelld-mcp started with it as -allow-dir"},
 		"-max-jobs":              {flags: []string{"-max-jobs", "1"}, before: cat, tool: "CliRun", args: args{"command": "true"}, want: "have shelld-mcp started with a higher -max-jobs"},
+		"a long command":         {tool: "CliRun", args: args{"command": "echo " + strings.Repeat("x", 200000)}, want: "or put the long part into a file, and name that"},
 		"a shell that is busy":   {before: busyShell, tool: "CliEnv", args: args{"action": "get", "name": "A", "sessionId": "s"}, want: "interrupt it with {ctrl+c} of CliWrite"},
 		"a job without terminal": {before: onPipes, tool: "shell", args: args{"job": "1", "keys": []string{"Enter"}, "wait": "none"}, want: "start it with run_shell_command, CliSession or shell"},
 	} {

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"shelld/schema"
+)
+
+// beforeCallingAgain is the last version of MCP whose hosts are sent questions while a call waits.
+const beforeCallingAgain = "2025-11-25"
+
+// onceAfter is a host whose person says yes, after something else has happened; asked has how
+// often.
+func onceAfter(asked *int, happens func()) *mcp.ClientOptions {
+	return &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		*asked++
+		happens()
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "once"}}, nil
+	}}
+}
+
+// TestShownOtherwise has a program turn its echo off while a person thinks: what is typed is
+// shown otherwise then, and is the same.
+func TestShownOtherwise(t *testing.T) {
+	for _, version := range []string{beforeCallingAgain, asksItself} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			var h *host
+			h = startHostOf(t, version, onceAfter(&asked, func() {
+				if err := os.WriteFile(filepath.Join(h.root, "go"), nil, 0o644); err != nil {
+					t.Error(err)
+				}
+				h.until(1, onInput)
+			}))
+			h.call("run_shell_command", args{"command": "until [ -e go ]; do sleep 0.05; done; read -s -p 'Password: ' p; echo; echo got $p; exec cat", "is_background": true}, nil)
+			h.call("write_to_shell", args{"pid": 1, "input": "hunter2", "special_keys": []string{"Enter"}}, nil)
+			h.until(1, schema.Condition{Pattern: new("got hunter2")})
+			if asked != 1 {
+				t.Errorf("%d questions", asked)
+			}
+		})
+	}
+}
+
+// TestChangedMeanwhile has a directory be another when its person has said yes: that is an
+// error, for a host that is not asked again, and nothing is done in either.
+func TestChangedMeanwhile(t *testing.T) {
+	asked := 0
+	var h *host
+	link := func(to string) {
+		if err := os.Symlink(to, filepath.Join(h.root, "next")); err != nil {
+			t.Error(err)
+		}
+		if err := os.Rename(filepath.Join(h.root, "next"), filepath.Join(h.root, "link")); err != nil {
+			t.Error(err)
+		}
+	}
+	h = startHostOf(t, beforeCallingAgain, onceAfter(&asked, func() { link("b") }))
+	for _, dir := range []string{"a", "b"} {
+		if err := os.Mkdir(filepath.Join(h.root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("a")
+	contains(t, h.fail("execute_bash_command", args{"command": "touch there", "directory": "link"}), "has changed meanwhile. Nothing was done")
+	if found, err := filepath.Glob(filepath.Join(h.root, "*", "there")); err != nil || found != nil || asked != 1 {
+		t.Errorf("%q, %v, %d questions", found, err, asked)
+	}
+}
+
+// TestHostFailsToAsk has a host that cannot ask, though it says so, and one whose answer is none:
+// the model hears of it, and nothing is done.
+func TestHostFailsToAsk(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer *mcp.ElicitResult
+		err    error
+	}{
+		"error":      {nil, errors.New("no window is open")},
+		"wrong type": {&mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": true}}, nil},
+		"no member":  {&mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil},
+		"other word": {&mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "yes"}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := startHostOf(t, beforeCallingAgain, &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return test.answer, test.err
+			}})
+			said := h.fail("execute_bash_command", args{"command": "touch there"})
+			contains(t, said, "the host has failed to ask one", "nothing was done", "-confirm none")
+			if test.err != nil {
+				contains(t, said, test.err.Error())
+			}
+			if _, err := os.Stat(filepath.Join(h.root, "there")); err == nil {
+				t.Error("it was run all the same")
+			}
+		})
+	}
+}
+
+// TestAnswersOffered looks at what a person can say: always is offered where it is kept.
+func TestAnswersOffered(t *testing.T) {
+	var offered string
+	h := startHost(t, &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		var form struct {
+			Properties map[string]struct {
+				Enum        []string
+				Description string
+			}
+		}
+		if err := json.Unmarshal(encode(req.Params.RequestedSchema), &form); err != nil {
+			return nil, err
+		}
+		offered = strings.Join(form.Properties["decision"].Enum, " ")
+		if strings.Contains(form.Properties["decision"].Description, "always") != strings.Contains(offered, "always") {
+			t.Errorf("%+v", form)
+		}
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"decision": "once"}}, nil
+	}})
+	h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
+	for _, test := range []struct {
+		tool string
+		args args
+		want string
+	}{
+		{"write_to_shell", args{"pid": 1, "input": "x"}, "once deny"},
+		{"write_to_shell", args{"pid": 1, "special_keys": []string{"Ctrl-Z"}}, "once deny"},
+		{"execute_bash_command", args{"command": "$(echo true)"}, "once deny"},
+		{"execute_bash_command", args{"command": "true; ls"}, "once always deny"},
+		{"kill", args{"handle": 1}, "once always deny"},
+	} {
+		offered = ""
+		if h.call(test.tool, test.args, nil); offered != test.want {
+			t.Errorf("%s %v: %q is offered, not %q", test.tool, test.args, offered, test.want)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestEndedIsNotListed has errors list what runs, right behind the end of a job: it is not among
+// that. Whether the server has closed it by then is chance.
+func TestEndedIsNotListed(t *testing.T) {
+	h := startHost(t, nil, "-confirm", "none")
+	for i := range 20 {
+		id := fmt.Sprintf("s%d", i)
+		h.call("CliSession", args{"sessionId": id, "command": "read x"}, nil)
+		h.call("CliWrite", args{"sessionId": id, "input": "{enter}"}, nil)
+		for tool, a := range map[string]args{
+			"CliWrite":   {"sessionId": id, "input": "x"},
+			"send_input": {"handle": i + 1, "input": "x", "ai_callback_delay": 0},
+		} {
+			if said := h.fail(tool, a); strings.Contains(said, "- "+id+" (pid") || strings.Contains(said, "Command: read x") {
+				t.Errorf("%s: %s", tool, said)
+			}
+		}
+	}
+}
+
+// TestSurvivorOfSession stops a session that leaves a process behind: all tools say that it runs,
+// and its sessionId is not given to another until it is gone.
+func TestSurvivorOfSession(t *testing.T) {
+	h := startHost(t, nil)
+	h.call("CliSession", args{"sessionId": "b", "command": "trap '' TERM HUP; sleep 1000 & trap - TERM HUP; read x"}, nil)
+	h.until(1, onInput)
+	var stop cliStopResult
+	if h.call("CliStop", args{"sessionId": "b"}, &stop); stop.Status != "running" {
+		t.Fatalf("%+v", stop)
+	}
+	var r cliReadResult
+	if h.call("CliRead", args{"sessionId": "b"}, &r); !r.IsRunning || r.WaitingForInput {
+		t.Errorf("%+v", r)
+	}
+	contains(t, h.fail("CliSession", args{"sessionId": "b", "command": "cat"}), `A session "b" is running: its command has ended`, "CliStop and force=true", "- b (pid ", leftRunning)
+	contains(t, h.fail("CliWrite", args{"sessionId": "b", "input": "x"}), "takes no input", "CliStop with force=true ends it")
+	stop = cliStopResult{}
+	if h.call("CliStop", args{"sessionId": "b", "force": true}, &stop); stop.Status != "stopped" {
+		t.Errorf("%+v", stop)
+	}
+	r = cliReadResult{}
+	if h.call("CliRead", args{"sessionId": "b"}, &r); r.IsRunning {
+		t.Errorf("%+v", r)
+	}
+	h.call("CliSession", args{"sessionId": "b", "command": "cat"}, nil)
+}
