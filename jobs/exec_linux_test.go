@@ -332,3 +332,34 @@ func TestExecReplacesItsShell(t *testing.T) {
 	}
 	refused(t, next, CodeShellIntegrationUnavailable)
 }
+
+// A pattern that stands in what a command has written comes before the command's end, also where nobody
+// has had the time to look for it by then.
+func TestExecPatternBeforeTheEnd(t *testing.T) {
+	m := startReal(t, Options{})
+	j := startShell(t, m, "bash", nil)
+	doExec(t, j, "true")
+	p, err := j.Watch(WatchSpec{Pattern: "there is a follower"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, p)
+	q, err := j.Exec(ExecOptions{Command: "echo asks; read x; echo fo''und", Wait: execWait(20*time.Second, Condition{Kind: UntilPattern, Watch: WatchSpec{Pattern: "found"}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	await(t, j, pattern(`asks\s`))
+	f := j.follower.Load()
+	f.busy.Lock()
+	typed, err := j.Write(Input{Text: "\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, typed)
+	for h := must(t, j.History()); len(h) < 2 || !h[1].Finished; h = must(t, j.History()) {
+	}
+	f.busy.Unlock()
+	if r := must(t, q); r.Outcome.Reason != "pattern" || r.Outcome.Match == nil || r.Outcome.Match.Text != "found" {
+		t.Errorf("it ended by %q, with the match %+v", r.Outcome.Reason, r.Outcome.Match)
+	}
+}

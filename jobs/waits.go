@@ -405,7 +405,7 @@ func (j *Job) holds(w *wait, i int, now time.Time) bool {
 		return w.listens(i)
 	case UntilCommand:
 		// At the server's end a command and its shell are ended together, and that is what is told.
-		return j.shell.finished(c.Command) && (!j.closing || j.told())
+		return j.shell.finished(c.Command) && (!j.closing || j.told()) && !j.asks(w, i)
 	}
 	return false
 }
