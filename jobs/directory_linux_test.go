@@ -409,23 +409,9 @@ func TestAllowedDirectoriesLeaveRoom(t *testing.T) {
 	if held := heldBelow(t, y.in); len(held) != 1 {
 		t.Errorf("the server holds %v", held)
 	}
-	var old syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
-		t.Fatal(err)
-	}
-	free, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	few := syscall.Rlimit{Cur: uint64(free.Fd()) + 6, Max: old.Max}
-	free.Close()
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
-		t.Fatal(err)
-	}
-	err = m.Configure(Options{AllowedDirs: []string{y.in, y.out}})
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
-		t.Fatal(err)
-	}
+	undo := withDescriptors(t, 6)
+	err := m.Configure(Options{AllowedDirs: []string{y.in, y.out}})
+	undo()
 	if e, is := err.(*Error); !is || e.Code != CodeResourceUnavailable || !strings.Contains(e.Message, "ulimit -n") {
 		t.Errorf("with descriptors for few more: %v", err)
 	}

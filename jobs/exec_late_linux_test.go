@@ -48,10 +48,7 @@ func TestExecLateHanded(t *testing.T) {
 			if exit := r.Command.ExitCode; r.Outcome.Reason != reason || r.Interrupt != c.late || !r.Command.Finished || (exit == nil) != (c.exit < 0) || exit != nil && *exit != c.exit {
 				t.Errorf("%+v", r)
 			}
-			two := s.runs("echo two", false)
-			s.takes("n2 echo two")
-			s.tells("L;2;0", "B;2", "E;2;0;/", "R")
-			s.ended(two, 2, 0)
+			s.runsThrough(2, "echo two")
 			if len(s.struck) > 0 {
 				t.Error("an interrupt was sent for what had ended")
 			}
@@ -76,10 +73,7 @@ func TestExecLateNotBegun(t *testing.T) {
 	<-s.struck
 	s.send <- struct{}{}
 	s.tells("E;1;130;/", "R")
-	two := s.runs("echo two", false)
-	s.takes("n2 echo two")
-	s.tells("L;2;0", "B;2", "E;2;0;/", "R")
-	s.ended(two, 2, 0)
+	s.runsThrough(2, "echo two")
 }
 
 // Output that a mark of the shell sets free has come then, and not when a pause would have done that: the

@@ -149,6 +149,15 @@ func (s *fakeShell) strikes() {
 	}
 }
 
+// runsThrough has the shell run one more command, from its request to its end.
+func (s *fakeShell) runsThrough(id int64, command string) {
+	s.t.Helper()
+	one := s.runs(command, false)
+	s.takes(fmt.Sprintf("n%d %s", id, command))
+	s.tells(fmt.Sprintf("L;%d;0", id), fmt.Sprintf("B;%d", id), fmt.Sprintf("E;%d;0;/", id), "R")
+	s.ended(one, id, 0)
+}
+
 // ended awaits the end of a command.
 func (s *fakeShell) ended(p Pending[ExecResult], id int64, exit int) {
 	s.t.Helper()
@@ -229,10 +238,7 @@ func TestExecInterruptsNoOther(t *testing.T) {
 	two.Cancel()
 	s.became(two, 2, CommandInterrupted)
 	s.tells("L;2;0", "B;2", "E;2;0;/", "R") // it has ended before anybody could
-	three := s.runs("echo three", false)
-	s.takes("n3 echo three")
-	s.tells("L;3;0", "B;3", "E;3;0;/", "R")
-	s.ended(three, 3, 0)
+	s.runsThrough(3, "echo three")
 	if len(s.struck) > 0 {
 		t.Error("an interrupt was sent for a command that had ended")
 	}

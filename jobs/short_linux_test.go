@@ -12,6 +12,12 @@ import (
 // withoutDescriptors has this process open nothing more until undo is called.
 func withoutDescriptors(t *testing.T) (undo func()) {
 	t.Helper()
+	return withDescriptors(t, 0)
+}
+
+// withDescriptors has this process open only so many more until undo is called.
+func withDescriptors(t *testing.T, more uint64) (undo func()) {
+	t.Helper()
 	var old syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
@@ -20,7 +26,7 @@ func withoutDescriptors(t *testing.T) (undo func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	few := syscall.Rlimit{Cur: uint64(free.Fd()), Max: old.Max}
+	few := syscall.Rlimit{Cur: uint64(free.Fd()) + more, Max: old.Max}
 	if err := errors.Join(free.Close(), syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few)); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ package direct
 
 import (
 	"errors"
-	"maps"
 	"strings"
 	"syscall"
 
@@ -73,18 +72,11 @@ func (j *Job) signalGroup(group int, sig syscall.Signal) syscall.Errno {
 	return errnoOf(j.sys.kill(-group, sig))
 }
 
-// mostListings is as the keeper's.
-const mostListings = 64
-
-// signalTree signals everything there is. With KILL and STOP, which nobody handles, it looks until
-// two looks are the same, for one that is being forked in one is in a later one; with any other signal
-// who is new may have been started to handle it.
+// signalTree signals everything there is.
 func (j *Job) signalTree(sig syscall.Signal) syscall.Errno {
-	result := syscall.ESRCH
-	var last map[int]uint64
-	for range mostListings {
+	return keeper.SignalTree(sig, func(last map[int]uint64) (map[int]uint64, syscall.Errno) {
 		j.look()
-		living := make(map[int]uint64) // start times by pid
+		living, result := make(map[int]uint64), syscall.ESRCH
 		for _, p := range j.living {
 			living[p.pid] = p.start
 			if start, met := last[p.pid]; met && start == p.start {
@@ -97,12 +89,8 @@ func (j *Job) signalTree(sig syscall.Signal) syscall.Errno {
 				result = errno
 			}
 		}
-		if sig != syscall.SIGKILL && sig != syscall.SIGSTOP || last != nil && maps.Equal(living, last) {
-			break
-		}
-		last = living
-	}
-	return result
+		return living, result
+	})
 }
 
 // errnoOf is 0 for no error.

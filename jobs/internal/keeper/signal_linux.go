@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"maps"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -56,36 +55,17 @@ func (k *keeper) signalGroup(group int, sig syscall.Signal) syscall.Errno {
 	return toErrno(unix.Kill(-group, sig))
 }
 
-// mostListings bounds how often a tree is listed for one signal. A tree that forks faster than it is
-// listed is for [Keeper.Kill].
-const mostListings = 64
-
-// signalTree signals every process of the job. One that is being forked is in no list yet, and would
-// outlive a KILL, or run on after a STOP; so with these, which nobody handles, the tree is listed until
-// two lists are the same: where somebody has ended in between, who comes to another parent by that may
-// be in neither. With any other signal who is new may have been started to handle it.
+// signalTree signals every process of the job.
 func (k *keeper) signalTree(sig syscall.Signal) syscall.Errno {
-	everybody := func(procStat) bool { return true }
-	if sig != unix.SIGKILL && sig != unix.SIGSTOP {
-		return k.signalEach(sig, everybody)
-	}
-	result := unix.ESRCH
-	var last map[int]uint64
-	for range mostListings {
-		living := make(map[int]uint64) // start times by pid
+	return SignalTree(sig, func(last map[int]uint64) (map[int]uint64, syscall.Errno) {
+		living := make(map[int]uint64)
 		errno := k.signalEach(sig, func(st procStat) bool {
 			living[st.pid] = st.start
-			return last[st.pid] != st.start
+			start, met := last[st.pid]
+			return !met || start != st.start
 		})
-		if errno == 0 || result == unix.ESRCH {
-			result = errno
-		}
-		if last != nil && maps.Equal(living, last) {
-			break
-		}
-		last = living
-	}
-	return result
+		return living, errno
+	})
 }
 
 // signalEach signals the wanted ones of the job one by one.
