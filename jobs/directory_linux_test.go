@@ -409,8 +409,11 @@ func TestAllowedDirectoriesLeaveRoom(t *testing.T) {
 	if held := heldBelow(t, y.in); len(held) != 1 {
 		t.Errorf("the server holds %v", held)
 	}
-	undo := withDescriptors(t, 6)
-	err := m.Configure(Options{AllowedDirs: []string{y.in, y.out}})
+	free, err := os.Open(os.DevNull)
+	y.ok(err)
+	undo := withDescriptors(t, uint64(free.Fd())+6)
+	y.ok(free.Close())
+	err = m.Configure(Options{AllowedDirs: []string{y.in, y.out}})
 	undo()
 	if e, is := err.(*Error); !is || e.Code != CodeResourceUnavailable || !strings.Contains(e.Message, "ulimit -n") {
 		t.Errorf("with descriptors for few more: %v", err)

@@ -1,33 +1,27 @@
 package jobs
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// withoutDescriptors has this process open nothing more until undo is called.
+// withoutDescriptors has this process open nothing more until undo is called. None is free below 3, whatever else is
+// closed meanwhile.
 func withoutDescriptors(t *testing.T) (undo func()) {
 	t.Helper()
-	return withDescriptors(t, 0)
+	return withDescriptors(t, 3)
 }
 
-// withDescriptors has this process open only so many more until undo is called.
-func withDescriptors(t *testing.T, more uint64) (undo func()) {
+// withDescriptors has this process open only what is below a number until undo is called.
+func withDescriptors(t *testing.T, below uint64) (undo func()) {
 	t.Helper()
 	var old syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
 	}
-	free, err := os.Open(os.DevNull)
-	if err != nil {
-		t.Fatal(err)
-	}
-	few := syscall.Rlimit{Cur: uint64(free.Fd()) + more, Max: old.Max}
-	if err := errors.Join(free.Close(), syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few)); err != nil {
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: below, Max: old.Max}); err != nil {
 		t.Fatal(err)
 	}
 	return func() {

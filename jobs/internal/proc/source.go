@@ -135,11 +135,18 @@ const fewBytes = 1 << 10
 
 // readAll reads until there is no more, EAGAIN, or buf is full. An error counts
 // only if nothing was read.
+//
+// A terminal's EIO is believed when it comes twice: Linux looks for output first, and whether the slave side is
+// closed behind that (n_tty_read), and what was written and closed in between is there for the next read.
 func readAll(fd uintptr, buf []byte) (n int, err error) {
-	for n < len(buf) {
+	for again := false; n < len(buf); {
 		var m int
 		m, err = readFD(fd, buf[n:])
 		if err == syscall.EINTR {
+			continue
+		}
+		if err == syscall.EIO && !again {
+			again = true
 			continue
 		}
 		if err != nil || m <= 0 {

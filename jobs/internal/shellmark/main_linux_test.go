@@ -185,6 +185,9 @@ func (s *session) read() bool {
 	s.t.Helper()
 	s.must(s.pty.SetReadDeadline(time.Now().Add(watchdog)))
 	n, err := s.pty.Read(s.chunk)
+	if errors.Is(err, syscall.EIO) {
+		n, err = s.pty.Read(s.chunk) // Output may have come before the end that was seen: see proc.Source.
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.t.Fatalf("nothing comes any more, after %q\nmarks %+v", tail(s.out), s.marks[s.next:])
 	}
@@ -200,6 +203,13 @@ func (s *session) read() bool {
 	return true
 }
 
+// stat is what the kernel knows of the shell; the last number is how it has ended, as wait(2) tells it.
+func (s *session) stat() []byte {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	s.must(err)
+	return text
+}
+
 func tail(p []byte) []byte { return p[max(0, len(p)-600):] }
 
 // await returns the next mark of a kind.
@@ -213,7 +223,7 @@ func (s *session) await(kind Kind) Mark {
 			}
 		}
 		if !s.read() {
-			s.t.Fatalf("the shell has ended before %v, after %q", kind, tail(s.out))
+			s.t.Fatalf("the shell has ended before %v, after %q\n%s", kind, tail(s.out), s.stat())
 		}
 	}
 }
@@ -223,7 +233,7 @@ func (s *session) awaitText(from int, text string) {
 	s.t.Helper()
 	for !bytes.Contains(s.out[from:], []byte(text)) {
 		if !s.read() {
-			s.t.Fatalf("the shell has ended before %q, after %q", text, tail(s.out))
+			s.t.Fatalf("the shell has ended before %q, after %q\n%s", text, tail(s.out), s.stat())
 		}
 	}
 }
