@@ -286,3 +286,13 @@ func TestShutdownAnswersWhatWaits(t *testing.T) {
 		f.finish()
 	})
 }
+
+// What ends late on a busy machine, one after the other, is not told as stuck.
+func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		f.Job.loops.Go(func() { time.Sleep(shutdownSlack * 4 / 5) })
+		f.m.inquiries.Go(func() { time.Sleep(shutdownSlack * 8 / 5) })
+		f.end() // and nothing is told
+	})
+}

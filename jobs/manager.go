@@ -501,7 +501,7 @@ func (m *Manager) giveUp(all []*Job) {
 }
 
 // Close lets go of everything, after Shutdown. It does not wait for a stuck job, nor
-// for a stuck disk; a slow one has closeTime.
+// for a stuck disk: one of which nothing is heard for shutdownSlack. A slow disk has closeTime.
 func (m *Manager) Close() error {
 	var stuck []error
 	for _, j := range m.All() {
@@ -512,9 +512,15 @@ func (m *Manager) Close() error {
 	await := func(done <-chan struct{}, what string) {
 		select {
 		case <-done:
+			if len(stuck) == 0 { // Where one after the other ends, the machine is busy, and none is stuck.
+				late.Reset(shutdownSlack)
+			}
+			return
 		case <-late.C:
-			stuck = append(stuck, errors.New("jobs: "+what))
 			late.Reset(0)
+		}
+		if !isClosed(done) {
+			stuck = append(stuck, errors.New("jobs: "+what))
 		}
 	}
 	for _, j := range m.All() {

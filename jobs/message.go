@@ -179,6 +179,8 @@ type (
 		data []byte
 		at   int64
 		err  error // nothing can be read at the moment
+
+		inside int // as in a ReadResult
 	}
 )
 

@@ -13,6 +13,7 @@ type ReadOptions struct {
 	Offset   *int64 // negative: from the end; nil: the read cursor, which the read moves
 	MaxBytes int
 	Wait     time.Duration // how long to wait for something to be there
+	Plain    bool          // it is to be shown as [Plain]: say what Inside is
 }
 
 // A ReadResult is a piece of output. Data begins at Offset; a Gap before it was
@@ -25,6 +26,7 @@ type ReadResult struct {
 	HasMore    bool
 	Gap        *Range
 	State      State
+	Inside     int // so many of its first bytes are the rest of an escape sequence that begins before Offset
 }
 
 // A readReq waits for output, and then for the bytes, which may have to come from a
@@ -106,7 +108,12 @@ func (j *Job) beginRead(r *readReq) {
 		end := r.st.spool.End() // what comes later is for the next read
 		buf := make([]byte, max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0))
 		n, at, err := r.st.spool.TryRead(buf, r.off)
-		j.ask(readDoneMsg{r, buf[:n], at, err})
+		done := readDoneMsg{req: r, data: buf[:n], at: at, err: err}
+		if r.msg.opts.Plain && n > 0 && at == r.off { // a sequence ends where something is gone
+			s := new(escapes).stripperAt(at, r.st.spool.ReadRange)
+			done.inside = s.Rest(done.data)
+		}
+		j.ask(done)
 	})
 }
 
@@ -130,7 +137,7 @@ func (j *Job) onReadDone(m readDoneMsg) {
 	if m.at+int64(len(data)) < end || j.st.status != StatusClosed {
 		data = data[:wholeRunes(data)]
 	}
-	res := ReadResult{Stream: r.st.name, Data: data, Offset: m.at, NextOffset: m.at + int64(len(data)), State: j.state()}
+	res := ReadResult{Stream: r.st.name, Data: data, Offset: m.at, NextOffset: m.at + int64(len(data)), State: j.state(), Inside: min(m.inside, len(data))}
 	res.HasMore = res.NextOffset < end
 	if m.at > r.off { // also where nothing is left behind it
 		res.Gap = &Range{r.off, m.at}

@@ -216,12 +216,12 @@ func (s *Server) jobRead(r *request) error {
 	format := or(p.Format, schema.ReadFormatText)
 	pending := j.Read(jobs.ReadOptions{
 		Stream: jobs.Stream(or(p.Stream, "")), Offset: p.Offset, MaxBytes: s.clampBytes(p.MaxBytes, defaultRunBytes),
-		Wait: milliseconds(p.WaitMs, 0),
+		Wait: milliseconds(p.WaitMs, 0), Plain: format == schema.ReadFormatPlain,
 	})
 	respond(r, pending, func(res jobs.ReadResult) schema.JobReadResult {
 		data := res.Data
 		if format == schema.ReadFormatPlain {
-			data = []byte(jobs.Plain(data))
+			data = []byte(jobs.Plain(data[res.Inside:]))
 		}
 		out := textOrBase64(data, format == schema.ReadFormatBase64)
 		w := schema.JobReadResult{

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,6 +93,31 @@ func TestReadFormats(t *testing.T) {
 	text, r = s.readBytes(h, "stream", "stdout", "offset", 10, "maxBytes", 2)
 	equal(t, "up to a character", text, "\n")
 	equal(t, "next offset", r.NextOffset, 11)
+}
+
+// TestPlainReadInPieces holds that pieces of plain output add up to all of it, wherever sequences are cut.
+func TestPlainReadInPieces(t *testing.T) {
+	s := start(t)
+	title := strings.Repeat("a long title ", 100)
+	h := s.pipe(`printf 'one \033[1;32mtwo\033[0m \033]0;` + title + `\007three \033(Bf\303\266ur\033]8;;x\033\\five\n'`)
+	s.event(h, "job/closed")
+	whole, all := s.readBytes(h, "stream", "stdout", "format", "plain", "offset", 0)
+	equal(t, "the whole", whole, "one two three föurfive\n")
+	for _, size := range []int{4, 5, 7, 11, 300} {
+		var text strings.Builder
+		for at := int64(0); at < all.NextOffset; {
+			part, r := s.readBytes(h, "stream", "stdout", "format", "plain", "offset", at, "maxBytes", size)
+			text.WriteString(part)
+			at = r.NextOffset
+		}
+		equal(t, fmt.Sprintf("in pieces of %d", size), text.String(), whole)
+	}
+	for back := range all.NextOffset {
+		tail, _ := s.readBytes(h, "stream", "stdout", "format", "plain", "offset", -back-1)
+		if trimmed := strings.TrimLeft(tail, "\uFFFD"); !strings.HasSuffix(whole, trimmed) {
+			t.Errorf("the last %d bytes: %q", back+1, tail)
+		}
+	}
 }
 
 // TestReadGap: what the spool has dropped is told, and what is left adds up.

@@ -1,5 +1,6 @@
 // Bytes that a job wrote: kept by offset, cut at characters, shown as text.
 import { isUtf8 } from 'node:buffer';
+import { Scanner } from './terminal.js';
 
 // A Spool keeps a stream's output in memory: the first eighth of its limit for good, and
 // the newest bytes of the rest.
@@ -80,6 +81,17 @@ export const encoded = (bytes, encoding = 'text') =>
 
 // eslint-disable-next-line no-control-regex
 const escapes = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_](?:[^\x07\x1b]|\x1b(?!\\))*(?:\x07|\x1b\\|$)|[ -/]*[0-~]|\[[0-?]*[ -/]*$|$)/g;
+
+// restOfSequence tells how many of the bytes are the rest of an escape sequence that begins before them.
+export function restOfSequence(before, bytes) {
+  const start = before.lastIndexOf(0x1b);
+  if (start < 0) return 0;
+  const scanner = new Scanner();
+  for (const b of before.subarray(start)) if (scanner.visible(b)) return 0;
+  let n = 0;
+  while (n < bytes.length && scanner.state !== 'text' && bytes[n] !== 0x1b) scanner.visible(bytes[n++]);
+  return n;
+}
 
 // plain is output as a person would read it afterwards: no escape sequences, CRLF as LF, and
 // of a line that was redrawn what stood there last.
