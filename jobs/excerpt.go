@@ -36,6 +36,9 @@ func (j *Job) Excerpt(name Stream, r Range, skip []Range, plain bool, limit int)
 	if st == nil || r.From >= r.To {
 		return nil, nil
 	}
+	if plain {
+		r.From += inside(st.spool, r.From, r.To)
+	}
 	e := excerpt{st, without(r, skip), plain, limit}
 	window := int64(limit) + windowSpare
 	if plain {
@@ -53,13 +56,13 @@ func (j *Job) Excerpt(name Stream, r Range, skip []Range, plain bool, limit int)
 // their bytes alone.
 type spans []Range
 
-// without is a range but for some parts of it.
+// without is a range but for some parts of it, which may begin before it.
 func without(r Range, skip []Range) (s spans) {
 	for _, part := range skip {
 		if part.From > r.From {
 			s = append(s, Range{r.From, part.From})
 		}
-		r.From = part.To
+		r.From = max(r.From, part.To)
 	}
 	return append(s, r)
 }

@@ -501,33 +501,22 @@ func (m *Manager) giveUp(all []*Job) {
 }
 
 // Close lets go of everything, after Shutdown. It does not wait for a stuck job, nor
-// for a stuck disk: one of which nothing is heard for shutdownSlack. A slow disk has closeTime.
+// for a stuck disk; a slow one has closeTime.
 func (m *Manager) Close() error {
 	var stuck []error
+	left := m.awaitEnds()
 	for _, j := range m.All() {
-		j.post(quitMsg{})
-	}
-	late := time.NewTimer(shutdownSlack)
-	defer late.Stop()
-	await := func(done <-chan struct{}, what string) {
-		select {
-		case <-done:
-			if len(stuck) == 0 { // Where one after the other ends, the machine is busy, and none is stuck.
-				late.Reset(shutdownSlack)
-			}
-			return
-		case <-late.C:
-			late.Reset(0)
-		}
-		if !isClosed(done) {
-			stuck = append(stuck, errors.New("jobs: "+what))
+		switch {
+		case !left[j]:
+		case isClosed(j.done):
+			stuck = append(stuck, errors.New("jobs: what serves the output of a job is stuck"))
+		default:
+			stuck = append(stuck, errors.New("jobs: the loop of a job is stuck"))
 		}
 	}
-	for _, j := range m.All() {
-		await(j.done, "the loop of a job is stuck")
-		await(j.quiet(), "what serves the output of a job is stuck")
+	if left[nil] {
+		stuck = append(stuck, errors.New("jobs: what the server has run for itself does not end"))
 	}
-	await(m.inquiriesOver(), "what the server has run for itself does not end")
 	if m.archive != nil && !m.archive.close() {
 		stuck = append(stuck, errors.New("jobs: the directory of the output is stuck"))
 	}
@@ -538,14 +527,41 @@ func (m *Manager) Close() error {
 	return errors.Join(stuck...)
 }
 
-// quiet is closed when the goroutines that serve a job's loop have ended, if it has.
-func (j *Job) quiet() <-chan struct{} {
-	c := make(chan struct{})
-	go func() {
-		defer close(c)
-		if isClosed(j.done) {
+// awaitEnds has the loops of all jobs end, and returns those that have not, or what serves them has not, when
+// nothing had ended for shutdownSlack, or when shutdownFiles were over: on a busy machine much ends late, and one after
+// the other. nil stands for what the server has run for itself.
+func (m *Manager) awaitEnds() (left map[*Job]bool) {
+	all := m.All()
+	left = map[*Job]bool{nil: true}
+	ended := make(chan *Job, len(all)+1) // Who ends too late waits for nobody.
+	for _, j := range all {
+		left[j] = true
+		j.post(quitMsg{})
+		go func() {
+			<-j.done
 			j.loops.Wait()
-		}
+			ended <- j
+		}()
+	}
+	go func() {
+		m.inquiries.Wait()
+		ended <- nil
 	}()
-	return c
+	late, over := time.NewTimer(shutdownSlack), time.NewTimer(shutdownFiles)
+	defer late.Stop()
+	defer over.Stop()
+	for len(left) > 0 {
+		select {
+		case j := <-ended:
+			delete(left, j)
+			late.Reset(shutdownSlack)
+		case <-over.C:
+			return left
+		case <-late.C:
+			if len(ended) == 0 { // else it is the busy machine that has us late
+				return left
+			}
+		}
+	}
+	return left
 }

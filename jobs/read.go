@@ -110,8 +110,7 @@ func (j *Job) beginRead(r *readReq) {
 		n, at, err := r.st.spool.TryRead(buf, r.off)
 		done := readDoneMsg{req: r, data: buf[:n], at: at, err: err}
 		if r.msg.opts.Plain && n > 0 && at == r.off { // a sequence ends where something is gone
-			s := new(escapes).stripperAt(at, r.st.spool.ReadRange)
-			done.inside = s.Rest(done.data)
+			done.inside = int(inside(r.st.spool, at, at+int64(n)))
 		}
 		j.ask(done)
 	})

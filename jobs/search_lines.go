@@ -167,8 +167,50 @@ func (p *searchedStream) plainBefore(off, window int64) (text []byte, whole bool
 		low = min(max(gaps[n-1].To, low), off)
 		return new(match.Stripper).Append(nil, b[int64(len(b))-(off-low):]), true
 	}
-	strip := p.escapes.stripperAt(low, p.read)
+	strip := p.stripperAt(low)
 	return strip.Append(nil, b), low == 0
+}
+
+// stripperAt is what has seen all before an offset.
+func (p *searchedStream) stripperAt(off int64) (s match.Stripper) {
+	at := p.lastEscape(off)
+	for size := int64(256); at >= 0 && at < off; size *= 256 {
+		b, gaps := p.read(at, min(at+size, off))
+		if len(gaps) > 0 || len(b) == 0 {
+			return match.Stripper{}
+		}
+		if s.Resume(b) { // no other sequence begins before off
+			return match.Stripper{}
+		}
+		at += int64(len(b))
+	}
+	return s
+}
+
+// lastEscape is where the last escape character stands before an offset from which a sequence
+// may reach that far; -1: there is none. What was found to be without one is looked at once.
+func (p *searchedStream) lastEscape(off int64) int64 {
+	low := max(off-match.MaxSequence-1, 0)
+	if off < p.clean.From || low > p.clean.To {
+		p.clean = Range{off, off}
+	}
+	for _, part := range []Range{{max(p.clean.To, low), off}, {low, min(p.clean.From, off)}} {
+		if part.From >= part.To {
+			continue
+		}
+		b, gaps := p.read(part.From, part.To)
+		if len(gaps) > 0 { // a sequence ends where something is gone
+			part.From = max(gaps[len(gaps)-1].To, part.From)
+			b = b[int64(len(b))-max(part.To-part.From, 0):]
+		}
+		if i := bytes.LastIndexByte(b, 0x1b); i >= 0 {
+			at := part.From + int64(i)
+			p.clean = Range{at + 1, max(off, at+1)}
+			return at
+		}
+	}
+	p.clean = Range{min(p.clean.From, low), max(p.clean.To, off)}
+	return -1
 }
 
 // plainFrom is the plain text from an offset on, of at most so many raw bytes. whole says

@@ -128,7 +128,7 @@ type searchedStream struct {
 	spool *spool.Spool
 	name  Stream
 	end   int64
-	escapes
+	clean Range // has no escape character; see lastEscape
 	marks searchMarks
 }
 

@@ -121,6 +121,8 @@ func (f *folder) escape(b []byte) int {
 		return len(b)
 	}
 	switch b[1] {
+	case 0x1b: // It begins another.
+		return 1
 	case '[':
 		return f.csi(b)
 	case ']', 'P', '_', '^', 'X':

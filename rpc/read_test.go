@@ -3,6 +3,8 @@ package rpc_test
 import (
 	"encoding/base64"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,29 +97,52 @@ func TestReadFormats(t *testing.T) {
 	equal(t, "next offset", r.NextOffset, 11)
 }
 
-// TestPlainReadInPieces holds that pieces of plain output add up to all of it, wherever sequences are cut.
-func TestPlainReadInPieces(t *testing.T) {
+// TestPlainFromInside reads output from each of its bytes on, and in pieces: what is shown is what the whole shows
+// from there on, wherever sequences are cut.
+func TestPlainFromInside(t *testing.T) {
+	var output strings.Builder
+	var shown []string             // of each byte
+	for i, part := range []string{ // text and sequences by turns
+		"one ", "\x1b[1;32m", "two", "\x1b[0m", " ", "\x1b]0;" + strings.Repeat("a long title ", 100) + "\a",
+		"three ", "\x1b(B", "f\nur ", "\x1b]8;;x\x1b\\", "five ", "\x1bPq\a", "six ", "\x1b[1;3", "\n42 files ", "\x1b\x1b[m", "seven ",
+		"\x1b[3\x18", "eight\n", "\x1b^never ends",
+	} {
+		output.WriteString(part)
+		for _, b := range []byte(part) {
+			if i%2 == 1 {
+				shown = append(shown, "")
+			} else {
+				shown = append(shown, string(rune(b)))
+			}
+		}
+	}
+	from := func(off int) string { return strings.Join(shown[off:], "") }
+	file := filepath.Join(t.TempDir(), "output")
+	if err := os.WriteFile(file, []byte(output.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s := start(t)
-	title := strings.Repeat("a long title ", 100)
-	h := s.pipe(`printf 'one \033[1;32mtwo\033[0m \033]0;` + title + `\007three \033(Bf\303\266ur\033]8;;x\033\\five\n'`)
+	h := s.pipe("cat '"+file+"'", "stderr", "discard")
 	s.event(h, "job/closed")
-	whole, all := s.readBytes(h, "stream", "stdout", "format", "plain", "offset", 0)
-	equal(t, "the whole", whole, "one two three föurfive\n")
-	for _, size := range []int{4, 5, 7, 11, 300} {
+	plain := func(off, most int) (string, schema.JobReadResult) {
+		return s.readBytes(h, "format", "plain", "offset", off, "maxBytes", most)
+	}
+	for off := range shown {
+		if text, _ := plain(off, 65536); text != from(off) {
+			t.Errorf("from %d on: %q, want %q", off, text, from(off))
+		}
+	}
+	for _, size := range []int{1, 4, 5, 7, 11, 300} {
 		var text strings.Builder
-		for at := int64(0); at < all.NextOffset; {
-			part, r := s.readBytes(h, "stream", "stdout", "format", "plain", "offset", at, "maxBytes", size)
+		for at := 0; at < len(shown); {
+			part, r := plain(at, size)
 			text.WriteString(part)
-			at = r.NextOffset
+			at = int(r.NextOffset)
 		}
-		equal(t, fmt.Sprintf("in pieces of %d", size), text.String(), whole)
+		equal(t, fmt.Sprintf("in pieces of %d", size), text.String(), from(0))
 	}
-	for back := range all.NextOffset {
-		tail, _ := s.readBytes(h, "stream", "stdout", "format", "plain", "offset", -back-1)
-		if trimmed := strings.TrimLeft(tail, "\uFFFD"); !strings.HasSuffix(whole, trimmed) {
-			t.Errorf("the last %d bytes: %q", back+1, tail)
-		}
-	}
+	r := do[schema.JobWaitResult](s, "job/wait", obj{"handle": h, "from": 6, "until": []obj{{"closed": true}}})
+	equal(t, "a wait", str(r.Outcome.Output["stdout"].Text), from(6))
 }
 
 // TestReadGap: what the spool has dropped is told, and what is left adds up.

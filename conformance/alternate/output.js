@@ -1,6 +1,5 @@
 // Bytes that a job wrote: kept by offset, cut at characters, shown as text.
 import { isUtf8 } from 'node:buffer';
-import { Scanner } from './terminal.js';
 
 // A Spool keeps a stream's output in memory: the first eighth of its limit for good, and
 // the newest bytes of the rest.
@@ -82,15 +81,16 @@ export const encoded = (bytes, encoding = 'text') =>
 // eslint-disable-next-line no-control-regex
 const escapes = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_](?:[^\x07\x1b]|\x1b(?!\\))*(?:\x07|\x1b\\|$)|[ -/]*[0-~]|\[[0-?]*[ -/]*$|$)/g;
 
+const sequence = new RegExp(escapes.source, 'y');
+
 // restOfSequence tells how many of the bytes are the rest of an escape sequence that begins before them.
 export function restOfSequence(before, bytes) {
   const start = before.lastIndexOf(0x1b);
   if (start < 0) return 0;
-  const scanner = new Scanner();
-  for (const b of before.subarray(start)) if (scanner.visible(b)) return 0;
-  let n = 0;
-  while (n < bytes.length && scanner.state !== 'text' && bytes[n] !== 0x1b) scanner.visible(bytes[n++]);
-  return n;
+  const [line] = Buffer.concat([before.subarray(start), bytes]).toString('latin1').split('\n', 1);
+  sequence.lastIndex = 0;
+  const length = sequence.exec(line)?.[0].length ?? 1;
+  return Math.max(0, length - (before.length - start));
 }
 
 // plain is output as a person would read it afterwards: no escape sequences, CRLF as LF, and

@@ -69,15 +69,6 @@ func (s *Stripper) Resume(b []byte) (over bool) {
 	return false
 }
 
-// Rest takes what follows, and returns how many bytes of it are the rest of the sequence that was begun
-// before: up to where that ends, to another sequence, or to a control character that stays.
-func (s *Stripper) Rest(b []byte) (n int) {
-	for n < len(b) && s.state != inText && b[n] != 0x1b && !s.takes(b[n]) {
-		n++
-	}
-	return n
-}
-
 // atText reports whether the next byte belongs to no sequence begun before.
 func (s *Stripper) atText() bool { return s.state == inText }
 

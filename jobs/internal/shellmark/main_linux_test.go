@@ -204,10 +204,12 @@ func (s *session) read() bool {
 }
 
 // stat is what the kernel knows of the shell; the last number is how it has ended, as wait(2) tells it.
-func (s *session) stat() []byte {
+func (s *session) stat() string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	s.must(err)
-	return text
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 func tail(p []byte) []byte { return p[max(0, len(p)-600):] }
