@@ -36,9 +36,6 @@ func (j *Job) Excerpt(name Stream, r Range, skip []Range, plain bool, limit int)
 	if st == nil || r.From >= r.To {
 		return nil, nil
 	}
-	if plain {
-		r.From += inside(st.spool, r.From, r.To)
-	}
 	e := excerpt{st, without(r, skip), plain, limit}
 	window := int64(limit) + windowSpare
 	if plain {

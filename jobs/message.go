@@ -180,7 +180,8 @@ type (
 		at   int64
 		err  error // nothing can be read at the moment
 
-		inside int // as in a ReadResult
+		lead   []byte // for plain text, as leadIn has them
+		inside int64
 	}
 )
 

@@ -13,7 +13,7 @@ type ReadOptions struct {
 	Offset   *int64 // negative: from the end; nil: the read cursor, which the read moves
 	MaxBytes int
 	Wait     time.Duration // how long to wait for something to be there
-	Plain    bool          // it is to be shown as [Plain]: say what Inside is
+	Plain    bool          // it is to be shown as [Plain]: say what Shown is
 }
 
 // A ReadResult is a piece of output. Data begins at Offset; a Gap before it was
@@ -26,7 +26,7 @@ type ReadResult struct {
 	HasMore    bool
 	Gap        *Range
 	State      State
-	Inside     int // so many of its first bytes are the rest of an escape sequence that begins before Offset
+	Shown      []byte // what plain text is made of: as [Job.Shown] has it
 }
 
 // A readReq waits for output, and then for the bytes, which may have to come from a
@@ -110,7 +110,7 @@ func (j *Job) beginRead(r *readReq) {
 		n, at, err := r.st.spool.TryRead(buf, r.off)
 		done := readDoneMsg{req: r, data: buf[:n], at: at, err: err}
 		if r.msg.opts.Plain && n > 0 && at == r.off { // a sequence ends where something is gone
-			done.inside = int(inside(r.st.spool, at, at+int64(n)))
+			done.lead, done.inside = leadIn(r.st.spool, at, at+int64(n))
 		}
 		j.ask(done)
 	})
@@ -133,11 +133,18 @@ func (j *Job) onReadDone(m readDoneMsg) {
 		return
 	}
 	data, end := m.data, r.st.spool.End()
-	if m.at+int64(len(data)) < end || j.st.status != StatusClosed {
+	more := m.at+int64(len(data)) < end || j.st.status != StatusClosed
+	if more {
 		data = data[:wholeRunes(data)]
 	}
-	res := ReadResult{Stream: r.st.name, Data: data, Offset: m.at, NextOffset: m.at + int64(len(data)), State: j.state(), Inside: min(m.inside, len(data))}
+	res := ReadResult{Stream: r.st.name, Data: data, Offset: m.at, NextOffset: m.at + int64(len(data)), State: j.state()}
 	res.HasMore = res.NextOffset < end
+	if r.msg.opts.Plain {
+		res.Shown = slices.Concat(m.lead, data[min(m.inside, int64(len(data))):])
+		if more {
+			res.Shown = res.Shown[:len(res.Shown)-len(begunCharacter(res.Shown))]
+		}
+	}
 	if m.at > r.off { // also where nothing is left behind it
 		res.Gap = &Range{r.off, m.at}
 	}

@@ -261,7 +261,11 @@ func outcome(o jobs.Outcome) schema.Outcome {
 		return w
 	}
 	for name, r := range o.Output {
-		p := render(o.Job, name, r, o.Spec.Plain, o.Spec.MaxBytes, o.Echo(name)...)
+		quoted := r
+		if o.Spec.Plain {
+			quoted = o.Job.Shown(name, r, o.State.Status == jobs.StatusClosed)
+		}
+		p := render(o.Job, name, quoted, o.Spec.Plain, o.Spec.MaxBytes, o.Echo(name)...)
 		w.Output[string(name)] = schema.OutcomeOutput{
 			Text: p.text, Base64: p.base64, Offset: r.From, NextOffset: r.To, Truncated: p.truncated,
 		}

@@ -221,7 +221,7 @@ func (s *Server) jobRead(r *request) error {
 	respond(r, pending, func(res jobs.ReadResult) schema.JobReadResult {
 		data := res.Data
 		if format == schema.ReadFormatPlain {
-			data = []byte(jobs.Plain(data[res.Inside:]))
+			data = []byte(jobs.Plain(res.Shown))
 		}
 		out := textOrBase64(data, format == schema.ReadFormatBase64)
 		w := schema.JobReadResult{

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"shelld/schema"
 )
@@ -105,14 +106,13 @@ func TestPlainFromInside(t *testing.T) {
 	for i, part := range []string{ // text and sequences by turns
 		"one ", "\x1b[1;32m", "two", "\x1b[0m", " ", "\x1b]0;" + strings.Repeat("a long title ", 100) + "\a",
 		"three ", "\x1b(B", "f\nur ", "\x1b]8;;x\x1b\\", "five ", "\x1bPq\a", "six ", "\x1b[1;3", "\n42 files ", "\x1b\x1b[m", "seven ",
-		"\x1b[3\x18", "eight\n", "\x1b^never ends",
+		"\x1b[3\x18", "eight → 😀é", "\x1b]2;é\a", "ü\n", "\x1b^never ends",
 	} {
 		output.WriteString(part)
-		for _, b := range []byte(part) {
-			if i%2 == 1 {
-				shown = append(shown, "")
-			} else {
-				shown = append(shown, string(rune(b)))
+		for _, c := range part {
+			shown = append(shown, make([]string, utf8.RuneLen(c))...)
+			if i%2 == 0 {
+				shown[len(shown)-1] = string(c) // in the piece where it ends
 			}
 		}
 	}
@@ -143,6 +143,22 @@ func TestPlainFromInside(t *testing.T) {
 	}
 	r := do[schema.JobWaitResult](s, "job/wait", obj{"handle": h, "from": 6, "until": []obj{{"closed": true}}})
 	equal(t, "a wait", str(r.Outcome.Output["stdout"].Text), from(6))
+}
+
+// TestPlainOfHalfACharacter: while its rest may come, it is no character; at the end it is none for good.
+func TestPlainOfHalfACharacter(t *testing.T) {
+	s := start(t)
+	h := s.pipe(`printf 'A\342'; read x; printf '\206\222B\342\206'`, "stdin", "open", "stderr", "discard")
+	text := func(r schema.JobWaitResult) string { return str(r.Outcome.Output["stdout"].Text) }
+	equal(t, "a wait", text(do[schema.JobWaitResult](s, "job/wait", obj{"handle": h, "from": "start", "until": []obj{{"bytes": 2}}})), "A")
+	first, _ := s.readBytes(h, "format", "plain")
+	half, r := s.readBytes(h, "format", "plain")
+	equal(t, "reads", first+half, "A")
+	equal(t, "so far", r.NextOffset, 2)
+	s.write(h, "\n")
+	equal(t, "a wait", text(do[schema.JobWaitResult](s, "job/wait", obj{"handle": h, "until": []obj{{"closed": true}}})), "→B\uFFFD")
+	rest, _ := s.readBytes(h, "format", "plain")
+	equal(t, "the rest", rest, "→B\uFFFD")
 }
 
 // TestReadGap: what the spool has dropped is told, and what is left adds up.

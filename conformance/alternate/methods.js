@@ -2,7 +2,7 @@
 import { ProtocolError, badParam, fail } from './errors.js';
 import { Wait, checkFrom, checkStream, checkWait, offsetsFrom, shown } from './waits.js';
 import { compile } from './patterns.js';
-import { encoded, plain, restOfSequence, unfinished } from './output.js';
+import { encoded, shownAt, unfinished } from './output.js';
 import { kernelModes } from './terminal.js';
 import { echoOf } from './echo.js';
 import { typed } from './input.js';
@@ -197,13 +197,6 @@ export function methods(server) {
     };
   }
 
-  // cut tells how many of the bytes at an offset belong to a sequence that begins before it.
-  function cut(spool, offset, bytes) {
-    const from = Math.max(0, offset - (1 << 16));
-    const before = spool.read(from, offset - from);
-    return before.offset + before.bytes.length === offset ? restOfSequence(before.bytes, bytes) : 0;
-  }
-
   async function read(params, request) {
     const job = jobOf(params);
     const names = Object.keys(job.streams);
@@ -230,7 +223,7 @@ export function methods(server) {
       job.cursors[name] = nextOffset;
       job.unread[name] = Math.max(job.unread[name] ?? 0, nextOffset);
     }
-    const member = format === 'plain' ? { text: plain(bytes.subarray(cut(spool, offset, bytes))) } : encoded(bytes, format);
+    const member = format === 'plain' ? { text: shownAt(spool, offset, bytes, !spool.ended || nextOffset < spool.end) } : encoded(bytes, format);
     return { ...member, offset, nextOffset, hasMore: nextOffset < spool.end, ...(gap && { gap }), job: job.state() };
   }
 

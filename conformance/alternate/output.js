@@ -83,8 +83,20 @@ const escapes = /\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_](?:[^\x07\x1b]|\x1b(?!\\))*(
 
 const sequence = new RegExp(escapes.source, 'y');
 
+// shownAt is what plain shows of the bytes at an offset: a character stands in the piece in which it ends, and the
+// rest of an escape sequence that begins before a piece in none. open: more may follow on them.
+export function shownAt(spool, offset, bytes, open) {
+  const from = Math.max(0, offset - (1 << 16));
+  const read = spool.read(from, offset - from);
+  const before = read.offset + read.bytes.length === offset ? read.bytes : Buffer.alloc(0);
+  const rest = restOfSequence(before, bytes);
+  let all = rest > 0 ? bytes.subarray(rest) : Buffer.concat([before.subarray(before.length - unfinished(before)), bytes]);
+  if (open) all = all.subarray(0, all.length - unfinished(all));
+  return plain(all);
+}
+
 // restOfSequence tells how many of the bytes are the rest of an escape sequence that begins before them.
-export function restOfSequence(before, bytes) {
+function restOfSequence(before, bytes) {
   const start = before.lastIndexOf(0x1b);
   if (start < 0) return 0;
   const [line] = Buffer.concat([before.subarray(start), bytes]).toString('latin1').split('\n', 1);
@@ -95,7 +107,7 @@ export function restOfSequence(before, bytes) {
 
 // plain is output as a person would read it afterwards: no escape sequences, CRLF as LF, and
 // of a line that was redrawn what stood there last.
-export function plain(bytes) {
+function plain(bytes) {
   const text = bytes.toString();
   return text.split('\n').map(foldLine).join('\n');
 }

@@ -3,7 +3,7 @@
 import { Matcher, compile } from './patterns.js';
 import { Echo, stripped } from './echo.js';
 import { ProtocolError, badParam } from './errors.js';
-import { encoded, plain, shortened } from './output.js';
+import { encoded, shortened, shownAt } from './output.js';
 
 const quietMs = 50;
 
@@ -230,7 +230,7 @@ export function shown(job, name, from, { format = 'plain', maxBytes = 16384 }, e
   const bytes = stripped(Buffer.concat(pieces), from, echo);
   const nextOffset = Math.max(from, spool.end);
   const kind = format === 'base64' ? 'base64' : 'text';
-  const member = format === 'plain' ? { text: plain(bytes) } : encoded(bytes, kind);
+  const member = format === 'plain' ? { text: shownAt(spool, from, bytes, !spool.ended) } : encoded(bytes, kind);
   if (member.text !== undefined) return { ...shortened(member.text, most, lost), offset: from, nextOffset };
   if (bytes.length <= most && lost === 0) return { ...member, offset: from, nextOffset };
   const head = bytes.subarray(0, most >> 1), tail = bytes.subarray(bytes.length - (most - head.length));
