@@ -30,7 +30,7 @@ func (f *front) addGemini() {
 			if strings.TrimSpace(p.Command) == "" {
 				return "Command cannot be empty."
 			}
-			return ""
+			return misfitPattern("ai_callback_pattern", p.Pattern)
 		},
 		run: runShellCommand,
 	})
@@ -42,6 +42,7 @@ func (f *front) addGemini() {
 		bounds:      map[string]float64{"handle": 1},
 		ids:         []string{"handle"},
 		destructive: true,
+		check:       func(p sendInputParams) string { return misfitPattern("ai_callback_pattern", p.Pattern) },
 		run:         sendInput,
 	})
 	add[struct{}, jobsResult](f, tool[struct{}]{
@@ -70,7 +71,7 @@ type runShellParams struct {
 	Description    string   `json:"description,omitempty" jsonschema:"Brief description of the command for the user."`
 	DirPath        string   `json:"dir_path,omitempty" jsonschema:"The directory to run the command in, absolute or relative to the project root. Default: the project root."`
 	Delay          float64  `json:"ai_callback_delay,omitempty" jsonschema:"Seconds before calling back to AI while the command runs (default: 5)."`
-	Pattern        string   `json:"ai_callback_pattern,omitempty" jsonschema:"Optional: Pattern (ECMAScript regular expression) in the output that triggers immediate callback, e.g. 'ED> ', '>>> ', 'mysql> '."`
+	Pattern        string   `json:"ai_callback_pattern,omitempty" jsonschema:"Optional: Pattern (ECMAScript regular expression) in the output that triggers immediate callback, e.g. 'ED> ', '>>> ', 'mysql> '. It sees the output as it is told: \\n is a line end, ^ and $ match at each line."`
 	PatternTimeout float64  `json:"pattern_timeout,omitempty" jsonschema:"Seconds to wait for ai_callback_pattern (default: 30)."`
 	MaxOutput      int64    `json:"max_output_size,omitempty" jsonschema:"Output truncation limit in bytes (default: 16384); of more, head and tail are kept."`
 	Background     bool     `json:"is_background,omitempty" jsonschema:"Set to true to return at once and let the command run on."`
@@ -130,7 +131,7 @@ func (p *runShellParams) wait() *schema.Wait {
 	w := &schema.Wait{Until: []schema.Condition{}, MaxBytes: new(p.MaxOutput)}
 	limit := p.Delay
 	if p.Pattern != "" {
-		w.Until = append(w.Until, schema.Condition{Pattern: new(p.Pattern)})
+		w.Until = append(w.Until, linePatternOf(p.Pattern).condition())
 		limit = p.PatternTimeout
 	}
 	if p.WaitForOutput != nil {
@@ -174,7 +175,7 @@ type sendInputParams struct {
 	Input         string  `json:"input" jsonschema:"Text to send to the process. For simplicity, use append_newline parameter instead of manual \\n escaping."`
 	AppendNewline bool    `json:"append_newline,omitempty" jsonschema:"Whether to automatically append a newline (\\n) to the input (default: true). Essential for interactive tools that require newlines to execute commands."`
 	Delay         float64 `json:"ai_callback_delay,omitempty" jsonschema:"Seconds to wait before calling back to AI after sending input (default: 3). Use lower values for quick interactive responses."`
-	Pattern       string  `json:"ai_callback_pattern,omitempty" jsonschema:"Optional: Pattern in stdout that triggers immediate callback after input. When detected, callback happens instantly. Essential for interactive sessions. Example for ed: 'ED> '"`
+	Pattern       string  `json:"ai_callback_pattern,omitempty" jsonschema:"Optional: Pattern in stdout that triggers immediate callback after input. When detected, callback happens instantly. Essential for interactive sessions. Example for ed: 'ED> '. \\n is a line end, ^ and $ match at each line."`
 }
 
 type sendInputResult struct {
@@ -199,7 +200,7 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 	}
 	w := &schema.Wait{Until: []schema.Condition{}, MaxBytes: new(int64(defaultOutput)), TimeoutMs: millis(seconds(p.Delay))}
 	if p.Pattern != "" {
-		w.Until = append(w.Until, schema.Condition{Pattern: new(p.Pattern)})
+		w.Until = append(w.Until, linePatternOf(p.Pattern).condition())
 		w.TimeoutMs = millis(seconds(patternTime))
 	}
 	o, err := c.write(ctx, schema.JobWriteParams{Handle: j.id(), Input: new(p.Input), AppendNewline: new(p.AppendNewline), Wait: w})
