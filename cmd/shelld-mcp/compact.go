@@ -328,7 +328,7 @@ func (r *shellResult) text(p *shellParams) string {
 	}
 	switch {
 	case p.Screen != "none":
-		return head + "\n" + r.Screen
+		return head + "\n" + orEmpty(r.Screen)
 	case r.Output == "":
 		return head + "\n(no new output)"
 	}

@@ -226,7 +226,7 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 		r.ExitCode, r.Signal = o.Job.Exit.Code, o.Job.Exit.Signal
 		text = strings.TrimRight(text, "\n") + "\n\n" + howEnded(o.Job.Exit)
 	}
-	return reply{text: strings.TrimLeft(orEmpty(text), "\n"), value: r}, nil
+	return reply{text: orEmpty(strings.TrimLeft(text, "\n")), value: r}, nil
 }
 
 // patternGivenUp says why a wait has ended before its time, with neither the pattern found nor
