@@ -322,8 +322,12 @@ func killJob(ctx context.Context, c *call, p killParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if j == nil && !c.front.jobs.given(n) && livesElsewhere(n) {
+	switch {
+	case j != nil || c.front.jobs.given(n):
+	case livesElsewhere(n):
 		return reply{text: fmt.Sprintf("Process %d is none of this server's, which ends what it has started alone: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
+	case !c.front.jobs.named(n):
+		return reply{text: fmt.Sprintf("There is no process with the handle or the PID %d, and there was none: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
 	}
 	ended := reply{text: fmt.Sprintf("Process %d is not running (already terminated).", n), value: killResult{Handle: n, Terminated: true, Was: "ended"}}
 	if j == nil {
