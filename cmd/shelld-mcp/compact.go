@@ -30,6 +30,7 @@ func (f *front) addCompact() {
 
 A program that asks something is told with waitingForInput and its question. Nothing has to be polled: call again with job to wait on.`,
 		defaults:    map[string]any{"enter": true, "wait": "input", "quiet_seconds": 1, "timeout_seconds": 30, "max_bytes": defaultOutput, "screen": "none"},
+		names:       []string{"job"},
 		enums:       map[string][]string{"wait": shellWaits, "screen": shellScreens},
 		destructive: true,
 		check:       checkShell,
@@ -42,6 +43,7 @@ A program that asks something is told with waitingForInput and its question. Not
 		defaults:    map[string]any{"max_bytes": defaultOutput, "context": 2, "max_matches": 20},
 		bounds:      map[string]float64{"max_bytes": 4, "max_matches": 1},
 		signed:      []string{"from"},
+		names:       []string{"job"},
 		readOnly:    true,
 		closedWorld: true,
 		check: func(p shellOutputParams) string {
@@ -66,6 +68,7 @@ A program that asks something is told with waitingForInput and its question. Not
 		title:       "End job",
 		description: "Ends a job and everything that it has started: SIGTERM, and after grace_seconds SIGKILL. Answers when nothing of it is left, with the output that is new.",
 		defaults:    map[string]any{"grace_seconds": 5},
+		names:       []string{"job"},
 		destructive: true,
 		closedWorld: true,
 		run:         shellEnd,

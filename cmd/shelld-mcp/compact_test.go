@@ -155,6 +155,23 @@ func TestShell(t *testing.T) {
 			contains(t, h.fail("shell", args{"command": "x", "name": "a b"}), "will not do")
 			contains(t, h.fail("shell", args{"job": "1", "cwd": "x"}), "the job runs already")
 		},
+		"job by its number": func(t *testing.T, h *host) {
+			var r shellResult
+			h.call("shell", args{"command": "cat"}, nil)
+			for i, call := range []func() string{
+				func() string { return h.call("shell", args{"job": 1, "input": "0"}, &r) },
+				func() string { return h.raw("shell", `{"job":1.0,"input":"1"}`) },
+				func() string { return h.call("shell", args{"job": "1", "input": "2"}, &r) },
+				func() string { return h.call("shell", args{"job": r.PID, "input": "3"}, &r) },
+			} {
+				contains(t, call(), fmt.Sprintf("[job 1, running, waiting for input]\n%d\n", i))
+			}
+			contains(t, h.call("shell_output", args{"job": 1, "find": "3"}, nil), "> 3")
+			contains(t, h.fail("shell", args{"job": 9}), `there is no job "9"`)
+			contains(t, h.fail("shell", args{"job": 1.5}), "job must be a string, and 1.5 is a number")
+			contains(t, h.fail("shell", args{"job": true}), "job must be a string")
+			contains(t, h.call("shell_end", args{"job": 1}, nil), "[job 1, ended]")
+		},
 		"output": func(t *testing.T, h *host) {
 			h.call("shell", args{"command": "seq 1000", "wait": "exit"}, nil)
 			var r shellOutputResult

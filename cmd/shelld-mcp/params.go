@@ -29,6 +29,11 @@ func decode[In any](t *tool[In], in *jsonschema.Schema, args json.RawMessage) (p
 			given = map[string]json.RawMessage{}
 		}
 	}
+	for _, name := range t.names {
+		if value := bytes.TrimSpace(given[name]); typeOf(value) == "number" && misfitWhole(value) == "" {
+			given[name] = encode(string(plainWhole(value)))
+		}
+	}
 	if wrong := t.misfit(in, given); wrong != "" {
 		return params, schemaReason(t, wrong)
 	}
