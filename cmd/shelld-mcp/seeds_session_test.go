@@ -202,6 +202,33 @@ var sessionSeeds = map[string]func(*testing.T){
 				t.Errorf("%s: %+v", test.input, r)
 			}
 		}
+		// What is not entered is told, since nothing else would come of it.
+		for _, test := range []struct {
+			input  string
+			hinted bool
+		}{
+			{"echo late", true},
+			{"r {ctrl+u}", false},
+			{"echo a command that goes on over the end of the row, which is eighty wide", true},
+			{" and once more", true},
+			{"{enter}", false},
+			{"cat{enter}", false},
+			{"a line", true},
+			{"{enter}", false},
+			{"a{ctrl+d}", false},
+			{"{ctrl+c}", false},
+			{"read -n 1 x{enter}", false},
+			{"k", false}, // It was taken, and the shell waits for more.
+			{"read -s x{enter}", false},
+			{"secret", false}, // Nobody sees what stands there.
+			{"{enter}", false},
+		} {
+			var r cliWriteResult
+			h.call("CliWrite", args{"sessionId": "sh", "input": test.input, "timeout": 50}, &r)
+			if (r.Hint == unenteredHint) != test.hinted || !r.WaitingForInput {
+				t.Errorf("%s: %+v", test.input, r)
+			}
+		}
 		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "{entre}"}), `"{entre}", which is no key`, "{enter}, {tab}", "nothing was sent")
 		contains(t, h.fail("CliWrite", args{"sessionId": "sh", "input": "a{"}), "never closed")
 	},
