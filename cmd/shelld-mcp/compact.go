@@ -54,10 +54,10 @@ A program that asks something is told with waitingForInput and its question. Not
 		},
 		run: shellOutput,
 	})
-	add[shellJobsParams, jobsResult](f, tool[shellJobsParams]{
+	add[shellJobsParams, shellJobsResult](f, tool[shellJobsParams]{
 		name:        "shell_jobs",
 		title:       "Shell jobs",
-		description: "Lists the jobs that run.",
+		description: "Lists the jobs that run, by number and name.",
 		defaults:    map[string]any{"ended": false},
 		readOnly:    true,
 		closedWorld: true,
@@ -435,31 +435,6 @@ func (c *call) searchOutput(ctx context.Context, j *job, p *shellOutputParams) (
 		b.WriteString("[there may be more matches: ask for more with max_matches and max_bytes]")
 	}
 	return reply{text: b.String(), value: r}, nil
-}
-
-type shellJobsParams struct {
-	Ended bool `json:"ended,omitempty" jsonschema:"Whether those that have ended, and are still known, are listed too (default: false)."`
-}
-
-func shellJobs(ctx context.Context, c *call, p shellJobsParams) (reply, error) {
-	r, err := listJobs(ctx, c, struct{}{})
-	if err != nil || !p.Ended {
-		return r, err
-	}
-	var closed schema.JobListResult
-	if err := c.do(ctx, "job/list", schema.JobListParams{Live: new(false)}, &closed); err != nil {
-		return reply{}, err
-	}
-	known, _ := r.value.(jobsResult)
-	for _, j := range closed.Jobs {
-		known.Jobs = append(known.Jobs, jobsEntry{
-			Handle: j.Handle, PID: j.PID, SessionID: c.front.jobs.sessionOf(j.Handle), Command: commandOf(&j), Directory: j.Cwd,
-			Duration: j.DurationMs / 1000, Status: "ended", BackgroundPIDs: []int64{},
-		})
-		r.text += fmt.Sprintf("\n\nHandle: %d\nPID: %d\nCommand: %s\nDuration: %ds\nStatus: ended. %s", j.Handle, j.PID, commandOf(&j), j.DurationMs/1000, howEnded(j.Exit))
-	}
-	r.value = known
-	return r, nil
 }
 
 type shellEndParams struct {

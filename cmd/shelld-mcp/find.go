@@ -75,7 +75,7 @@ func (c *call) namedJob(ctx context.Context, name string) (*job, error) {
 		}
 	}
 	if j == nil {
-		return nil, fmt.Errorf("there is no job %q.\n%s", name, c.liveText(ctx))
+		return nil, fmt.Errorf("there is no job %q.\n%s", name, c.shellJobsText(ctx))
 	}
 	return j, nil
 }

@@ -48,7 +48,7 @@ func (f *front) addGemini() {
 	add[struct{}, jobsResult](f, tool[struct{}]{
 		name:        "jobs",
 		title:       "Jobs",
-		description: "List all currently running background processes started with run_shell_command. Shows process details, duration, and status for job management.",
+		description: "List all currently running background processes whichever tool has started them. Shows process details, duration, and status for job management.",
 		readOnly:    true,
 		closedWorld: true,
 		run:         listJobs,
@@ -253,12 +253,27 @@ type jobsEntry struct {
 }
 
 func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
-	alive, err := c.alive(ctx)
+	r, err := c.jobs(ctx)
 	if err != nil {
 		return reply{}, err
 	}
-	r := jobsResult{Jobs: []jobsEntry{}}
+	if len(r.Jobs) == 0 {
+		return reply{text: "No running background processes.", value: r}, nil
+	}
 	blocks := []string{"Running Processes:"}
+	for _, e := range r.Jobs {
+		blocks = append(blocks, e.text())
+	}
+	return reply{text: strings.Join(blocks, "\n\n"), value: r}, nil
+}
+
+// jobs are those of which anything runs.
+func (c *call) jobs(ctx context.Context) (jobsResult, error) {
+	r := jobsResult{Jobs: []jobsEntry{}}
+	alive, err := c.alive(ctx)
+	if err != nil {
+		return r, err
+	}
 	for _, j := range alive {
 		e := jobsEntry{
 			Handle: j.Handle, PID: j.PID, SessionID: c.front.jobs.sessionOf(j.Handle), Command: commandOf(&j), Directory: j.Cwd,
@@ -271,12 +286,8 @@ func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
 			e.Status, e.Duration, e.BackgroundPIDs = "background", secondsSince(j.StartedAt, e.Duration), pids(j.Background)
 		}
 		r.Jobs = append(r.Jobs, e)
-		blocks = append(blocks, e.text())
 	}
-	if len(r.Jobs) == 0 {
-		return reply{text: "No running background processes.", value: r}, nil
-	}
-	return reply{text: strings.Join(blocks, "\n\n"), value: r}, nil
+	return r, nil
 }
 
 // secondsSince is how long it is since a job was started of which something runs on: the server
