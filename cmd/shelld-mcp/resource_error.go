@@ -23,7 +23,7 @@ func (f *front) readResources(next mcp.MethodHandler) mcp.MethodHandler {
 		if method != "resources/read" {
 			return res, err
 		}
-		if missing, ok := errors.AsType[*jsonrpc.Error](err); ok && missing.Code == mcp.CodeResourceNotFound {
+		if missing, ok := errors.AsType[*jsonrpc.Error](err); ok && missing.Code == jsonrpc.CodeInvalidParams {
 			return nil, &jsonrpc.Error{Code: missing.Code, Message: missing.Message + ". " + f.whichResources(ctx), Data: missing.Data}
 		}
 		if read, ok := res.(*mcp.ReadResourceResult); ok && len(read.Contents) == 1 && read.Contents[0].Text == "" && read.Contents[0].Blob == nil {
@@ -59,7 +59,7 @@ func (r emptyText) MarshalJSON() ([]byte, error) {
 // are.
 func notFound(uri, why string) error {
 	data, _ := json.Marshal(map[string]string{"uri": uri}) // Texts can be encoded.
-	return &jsonrpc.Error{Code: mcp.CodeResourceNotFound, Message: "Resource not found: " + why, Data: data}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found: " + why, Data: data}
 }
 
 // resourceError is any other reason for which a resource cannot be read. An error without a code

@@ -128,7 +128,7 @@ func TestResources(t *testing.T) {
 	} {
 		_, err := h.session.ReadResource(h.ctx, &mcp.ReadResourceParams{URI: uri})
 		missing, ok := errors.AsType[*jsonrpc.Error](err)
-		if !ok || missing.Code != mcp.CodeResourceNotFound || !strings.Contains(string(missing.Data), uri) {
+		if !ok || missing.Code != jsonrpc.CodeInvalidParams || !strings.Contains(string(missing.Data), uri) {
 			t.Errorf("%s: %v", uri, err)
 			continue
 		}
