@@ -10,17 +10,21 @@ import (
 
 // The patterns of models. What a model writes counts on the output as it is told: in lines that end
 // in LF. The server looks at what a terminal gets, where they end in CR LF, or in several CR where a
-// program has written CR LF itself. So a pattern is written anew for the server: a line end in it is
+// program has written CR LF itself, and may begin with CR, as behind a prompt of readline's. So a pattern is written anew for the server: a line end in it is
 // either, and ^ and $ are the edges of each line, as they are where shell_output searches.
 
 const (
-	// anyLineEnd is \n of a model's. It takes a line end whole or not at all: could a \n behind
-	// [^\n]* take the LF alone, that would have the CR, each line could be read in two ways, and many
-	// lines in so many that the pattern would be given up.
-	anyLineEnd = `(?:(?<!\r)\r*\n)`
+	// lastLineEnd is \n of a model's where it ends the pattern, and anyLineEnd where it does not:
+	// that looks at what comes next, for which the other need not wait. Either takes the CR before LF
+	// all or not at all, and the other those behind: could [^\n]* have some of them, each line could be
+	// read in two ways, and many lines in so many that the pattern would be given up. CR between two LF
+	// belong to the first.
+	lastLineEnd = `(?:(?<![^\r\n]\r+)\r*\n)`
+	anyLineEnd  = `(?:(?<![^\r\n]\r+)\r*\n\r*(?!\r))`
 	// lineStart is ^ of a model's: with the flag m alone it would match within a line end too,
-	// between CR and LF. It is no group, so that what may not be repeated stays so.
-	lineStart = `^(?<!\r(?=\n))`
+	// between CR and LF, and before the CR of a line that begins with one. It ends in no group and in
+	// no lookahead, so that what may not be repeated stays so.
+	lineStart = `^(?!\r+[^\r\n])(?<![^\r\n]\r+(?=\n))`
 	// perLine has ^ and $ match at each line, CR counting as an end of one.
 	perLine = "m"
 )
@@ -39,19 +43,18 @@ type linePattern struct {
 // same reason: nothing that is put in changes how the rest is read, and no group is numbered.
 func linePatternOf(pattern string) linePattern {
 	var p linePattern
-	end, knowsCR := anyLineEnd, false
-	eachAtom(pattern, func(atom string) {
+	knowsCR := false
+	eachAtom(pattern, func(atom, _ string) {
 		knowsCR = knowsCR || atom == `\r` || atom == "\r"
 		p.breaks = p.breaks || isLF(atom)
 	})
-	if knowsCR {
-		end = ""
-	}
 	var b strings.Builder
-	eachAtom(pattern, func(atom string) {
+	eachAtom(pattern, func(atom, rest string) {
 		switch {
-		case isLF(atom) && end != "":
-			b.WriteString(end)
+		case isLF(atom) && !knowsCR && rest == "":
+			b.WriteString(lastLineEnd)
+		case isLF(atom) && !knowsCR:
+			b.WriteString(anyLineEnd)
 		case atom == "^":
 			b.WriteString(lineStart)
 		default:
@@ -65,11 +68,11 @@ func linePatternOf(pattern string) linePattern {
 func isLF(atom string) bool { return atom == `\n` || atom == "\n" }
 
 // eachAtom calls f with the pieces of a pattern: an escape with the character behind its backslash,
-// a class, or one character. A class that is never closed goes to the end.
-func eachAtom(pattern string, f func(string)) {
+// a class, or one character; rest is what is behind. A class that is never closed goes to the end.
+func eachAtom(pattern string, f func(atom, rest string)) {
 	for pattern != "" {
 		n := atomLength(pattern)
-		f(pattern[:n])
+		f(pattern[:n], pattern[n:])
 		pattern = pattern[n:]
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // TestLinePattern looks at how the patterns of models are written anew.
 func TestLinePattern(t *testing.T) {
-	const nl, start = anyLineEnd, lineStart
+	const nl, last, start = anyLineEnd, lastLineEnd, lineStart
 	for _, test := range []struct {
 		pattern, want string
 		breaks        bool
@@ -22,14 +22,14 @@ func TestLinePattern(t *testing.T) {
 		{`a\n+b\n{2}c\n?`, `a` + nl + `+b` + nl + `{2}c` + nl + `?`, true},
 		{`(?:\n|x)(?<n>\n)\k<n>(?<=\n)(?<!\n)(?!\n)`, `(?:` + nl + `|x)(?<n>` + nl + `)\k<n>(?<=` + nl + `)(?<!` + nl + `)(?!` + nl + `)`, true},
 		{`^a|(^b)`, start + `a|(` + start + `b)`, false},
-		{`[^\n]*[\n^$]\n`, `[^\n]*[\n^$]` + nl, true},
+		{`[^\n]*[\n^$]\n`, `[^\n]*[\n^$]` + last, true},
 		{`[]\n[^]\n[\]^\n]^`, `[]` + nl + `[^]` + nl + `[\]^\n]` + start, true},
-		{`\\n\^\$\[\n`, `\\n\^\$\[` + nl, true},
-		{`\\\n`, `\\` + nl, true},
+		{`\\n\^\$\[\n`, `\\n\^\$\[` + last, true},
+		{`\\\n`, `\\` + last, true},
 		{`aa\r\nbb`, `aa\r\nbb`, true},
 		{`^(?:\r\n|\n)^`, start + `(?:\r\n|\n)` + start, true},
-		{`[^\r\n]*\n`, `[^\r\n]*` + nl, true},
-		{`\\r\n`, `\\r` + nl, true},
+		{`[^\r\n]*\n`, `[^\r\n]*` + last, true},
+		{`\\r\n`, `\\r` + last, true},
 		{`ü\ü\n§`, `ü\ü` + nl + `§`, true},
 		{`(`, `(`, false},
 		{`^*`, start + `*`, false},
@@ -47,6 +47,7 @@ func TestLinePattern(t *testing.T) {
 // TestLinePatternMatches holds the patterns of models against what a terminal gets.
 func TestLinePatternMatches(t *testing.T) {
 	h := startHost(t, nil, "-tools", "all")
+	const inWait = "in a wait"
 	many := strings.Repeat("ab\\n", 30) + ">>> x\\n"
 	for _, test := range []struct {
 		prints  string
@@ -74,8 +75,17 @@ func TestLinePatternMatches(t *testing.T) {
 		{`aa\n\nbb\n`, `(?<x>a)\k<x>\n(?<y>\n)b\k<x>?`, true, ""},
 		{`aa\n\nbb\n`, `(a)\1\n(\n)b\2?`, true, ""}, // No group is numbered otherwise.
 		{`cc\r\ndd\n`, `cc\ndd`, true, ""},          // CR CR LF, since the program has written CR LF
+		{`aa\n\rbb\n`, `aa\nbb`, true, ""},          // CR behind a line end moves nothing, as behind a prompt of readline's
+		{`aa\n\rbb\n`, `^bb$`, true, ""},
+		{`aa\n\rbb\n`, `aa\n^bb`, true, ""},
+		{`aa\n\rbb\n`, `^\s+\S`, false, inWait},
+		{`aa\n\n\rbb\n`, `aa\n\nbb`, true, ""},
+		{`aa\n\nbb\n`, `aa\n^\n^bb`, true, ""},
+		{`aa\n\nbb\n`, `aa\n^bb`, false, ""},
+		{`aa\n\nbb\n`, `aa\n{3}`, false, ""},
 		{`1%%\r2%%\rdone\n`, `^done$`, true, ""},
 		{`a\\nb\n`, `a\\nb`, true, ""},
+		{strings.ReplaceAll(many, "ab", `\rab`), `^([^\n]*\n)+>>> $`, false, "so where lines begin with CR"},
 		{many, `^([^\n]*\n)+>>> $`, false, "one way to read each line"},
 		{many, `^(.*\n)+>>> $`, false, "the same with a dot"},
 	} {
@@ -94,6 +104,9 @@ func TestLinePatternMatches(t *testing.T) {
 		}
 		if got := w.Outcome.Reason; got != want {
 			t.Errorf("%.40q, %q %s: %s, not %s", test.prints, test.pattern, test.why, got, want)
+		}
+		if test.why == inWait {
+			continue // A search of lines sees the CR that a line begins with.
 		}
 		// What is found while the output comes is found in it afterwards.
 		var found shellOutputResult
