@@ -97,10 +97,10 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 // unenteredHint is for a model that has left out {enter}: nothing else would tell why nothing comes.
 const unenteredHint = `What was typed stands on the line, and was not entered: CliWrite adds no Enter. input="{enter}" enters it now; end the next input with {enter}.`
 
-// standsUnentered says whether what was typed waits on the line for Enter: it is not Enter or
-// another key that ends it, the cursor stands behind it, and who reads there takes whole lines, be
-// it by the kernel or, as a shell does at its prompt, by itself. Where single keys are read, or the
-// line is not shown, nobody can tell.
+// standsUnentered says whether what was typed waits on the line for Enter: no key
+// comes last, the cursor stands behind the text, and who reads there takes whole lines, be it by the
+// kernel or, as a shell does at its prompt, by itself. Where single keys are read, or the line is not
+// shown, nobody can tell.
 func (c *call) standsUnentered(ctx context.Context, j *job, items []schema.SendItem, w *schema.WaitingForInput) bool {
 	waits, line := asking(w)
 	if !waits || len(items) == 0 || items[len(items)-1].Text == nil || w.Kind == nil {

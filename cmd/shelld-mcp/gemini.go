@@ -48,7 +48,7 @@ func (f *front) addGemini() {
 	add[struct{}, jobsResult](f, tool[struct{}]{
 		name:        "jobs",
 		title:       "Jobs",
-		description: "List all currently running background processes whichever tool has started them. Shows process details, duration, and status for job management.",
+		description: "List all currently running background processes, whichever tool has started them. Shows process details, duration, and status for job management.",
 		readOnly:    true,
 		closedWorld: true,
 		run:         listJobs,
