@@ -106,9 +106,41 @@ func TestHostFailsToAsk(t *testing.T) {
 	}
 }
 
+// TestAlwaysAllows looks at what a person is told that always allows.
+func TestAlwaysAllows(t *testing.T) {
+	many := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}
+	const after = ", whatever the arguments, from now on: nobody is asked about that as long as this server lives."
+	for _, test := range []struct {
+		action schema.ConfirmAction
+		roots  []string
+		want   string
+	}{
+		{schema.ConfirmActionStart, []string{"rm"}, "every rm"},
+		{schema.ConfirmActionStart, []string{"git", "rm"}, "every line that runs git and rm, and nothing else"},
+		{schema.ConfirmActionStart, []string{"cd", "git", "rm"}, "every line that runs cd, git and rm, and nothing else"},
+		{schema.ConfirmActionStart, []string{"/usr/bin/make"}, "every /usr/bin/make"},
+		{schema.ConfirmActionStart, []string{"./build.sh"}, "every ./build.sh, in this directory"},
+		{schema.ConfirmActionKill, []string{"npm"}, "the end of every npm"},
+		{schema.ConfirmActionStart, many[:9], "every line that runs a, b, c, d, e, f, g, h and i, and nothing else"},
+		{schema.ConfirmActionStart, many, "every line that runs a, b, c, d, e, f, g, h and 2 more, and nothing else"},
+		{schema.ConfirmActionStart, []string{"\x1b[2Krm"}, "every ␛[2Krm"},
+	} {
+		q := &question{action: test.action, roots: test.roots}
+		if got := q.always(); got != test.want+after {
+			t.Errorf("%q: %s", test.roots, got)
+		}
+		if !strings.Contains(q.text(), "\n\nalways allows "+test.want+after+"\n\n") {
+			t.Errorf("%q: %s", test.roots, q.text())
+		}
+	}
+	if q := questionOf(&schema.ClientConfirmParams{Action: schema.ConfirmActionStart, Roots: []string{"rm"}, Unknown: true}); q.keeps() || strings.Contains(q.text(), "always") {
+		t.Errorf("%s", q.text())
+	}
+}
+
 // TestAnswersOffered looks at what a person can say: always is offered where it is kept.
 func TestAnswersOffered(t *testing.T) {
-	var offered string
+	var offered, asked string
 	h := startHost(t, &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		var form struct {
 			Properties map[string]struct {
@@ -119,6 +151,7 @@ func TestAnswersOffered(t *testing.T) {
 		if err := json.Unmarshal(encode(req.Params.RequestedSchema), &form); err != nil {
 			return nil, err
 		}
+		asked = req.Params.Message
 		offered = strings.Join(form.Properties["decision"].Enum, " ")
 		if strings.Contains(form.Properties["decision"].Description, "always") != strings.Contains(offered, "always") {
 			t.Errorf("%+v", form)
@@ -135,11 +168,15 @@ func TestAnswersOffered(t *testing.T) {
 		{"write_to_shell", args{"pid": 1, "special_keys": []string{"Ctrl-Z"}}, "once deny"},
 		{"execute_bash_command", args{"command": "$(echo true)"}, "once deny"},
 		{"execute_bash_command", args{"command": "true; ls"}, "once always deny"},
+		{"execute_bash_command", args{"command": "true one"}, "once always deny"},
 		{"kill", args{"handle": 1}, "once always deny"},
 	} {
 		offered = ""
 		if h.call(test.tool, test.args, nil); offered != test.want {
 			t.Errorf("%s %v: %q is offered, not %q", test.tool, test.args, offered, test.want)
+		}
+		if strings.Contains(asked, "\n\nalways allows ") != strings.Contains(offered, "always") {
+			t.Errorf("%s %v: %s", test.tool, test.args, asked)
 		}
 	}
 }

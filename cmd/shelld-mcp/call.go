@@ -84,6 +84,7 @@ func (c *call) get(ctx context.Context, handle int64) (*schema.JobInfo, error) {
 	if err := c.do(ctx, "job/get", schema.JobGetParams{Handle: handleID(handle)}, &r); err != nil {
 		return nil, err
 	}
+	c.front.jobs.left(&r.Job)
 	return &r.Job, nil
 }
 

@@ -100,10 +100,11 @@ func (c *call) env(ctx context.Context, p cliEnvParams, scope string, handle jso
 		}
 		return reply{value: r}, nil
 	case "set":
-		if err := c.do(ctx, "env/set", schema.EnvSetParams{Name: p.Name, Value: *p.Value, Handle: handle}, nil); err != nil {
+		var v schema.EnvSetResult
+		if err := c.do(ctx, "env/set", schema.EnvSetParams{Name: p.Name, Value: *p.Value, Handle: handle}, &v); err != nil {
 			return reply{}, err
 		}
-		return reply{value: cliEnvResult{Status: "set", Name: p.Name, Value: p.Value, Scope: scope}}, nil
+		return reply{value: cliEnvResult{Status: "set", Name: p.Name, Value: v.Value, Scope: scope, Secret: v.Value == nil}}, nil
 	case "unset":
 		if err := c.do(ctx, "env/unset", schema.EnvUnsetParams{Name: p.Name, Handle: handle}, nil); err != nil {
 			return reply{}, err

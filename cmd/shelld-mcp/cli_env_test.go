@@ -39,6 +39,24 @@ func TestCliEnvIsSilent(t *testing.T) {
 	}
 }
 
+// TestCliEnvSecretSet sets secrets: no answer repeats them, with a session or without.
+func TestCliEnvSecretSet(t *testing.T) {
+	h := startHost(t, nil)
+	h.startShell()
+	for _, a := range []args{{}, {"sessionId": "sh"}} {
+		for _, action := range []string{"set", "get", "list"} {
+			call := args{"action": action, "name": "API_TOKEN", "value": "s3cr3tvalue"}
+			for name, value := range a {
+				call[name] = value
+			}
+			var r cliEnvResult
+			if got := h.call("CliEnv", call, &r); strings.Contains(got, "s3cr3t") || action != "list" && (!r.Secret || r.Value != nil) {
+				t.Errorf("%v: %s", call, got)
+			}
+		}
+	}
+}
+
 // TestCliEnvAsked has a person asked about a variable of a shell: a secret is not shown.
 func TestCliEnvAsked(t *testing.T) {
 	asked := &person{says: []string{"once", "deny", "once", "once"}}

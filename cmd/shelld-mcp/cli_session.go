@@ -41,10 +41,10 @@ Workflow:
 4. CliStop when done
 
 Example - Run tests and debug:
-1. CliSession workingDirectory="/project"
-2. CliWrite input="npm test" → get sessionId
+1. CliSession workingDirectory="/project" → get sessionId
+2. CliWrite sessionId="..." input="npm test{enter}"
 3. CliRead to see results
-4. CliWrite input="npm run test:debug failed-test"
+4. CliWrite sessionId="..." input="npm run test:debug failed-test{enter}"
 5. CliRead to see debug output
 6. CliStop sessionId="..."`,
 		destructive: true,

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
+	"unicode"
 
 	"shelld/schema"
 )
@@ -54,6 +56,7 @@ type cliWriteResult struct {
 	IsRunning       bool   `json:"isRunning" jsonschema:"Whether anything of it runs: with exitCode, what its command has left."`
 	WaitingForInput bool   `json:"waitingForInput"`
 	ExitCode        *int64 `json:"exitCode,omitempty" jsonschema:"Where the session has ended."`
+	Hint            string `json:"hint,omitempty" jsonschema:"Where what was typed stands on the line, and was not entered."`
 }
 
 func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
@@ -85,5 +88,41 @@ func cliWrite(ctx context.Context, c *call, p cliWriteParams) (reply, error) {
 	if o.Job.Exit != nil {
 		r.ExitCode = o.Job.Exit.Code
 	}
+	if c.standsUnentered(ctx, j, items, o.Job.WaitingForInput) {
+		r.Hint = unenteredHint
+	}
 	return reply{value: r}, nil
+}
+
+// unenteredHint is for a model that has left out {enter}: nothing else would tell why nothing comes.
+const unenteredHint = `What was typed stands on the line, and was not entered: CliWrite adds no Enter. input="{enter}" enters it now; end the next input with {enter}.`
+
+// standsUnentered says whether what was typed waits on the line for Enter: no key
+// comes last, the cursor stands behind the text, and who reads there takes whole lines, be it by the
+// kernel or, as a shell does at its prompt, by itself. Where single keys are read, or the line is not
+// shown, nobody can tell.
+func (c *call) standsUnentered(ctx context.Context, j *job, items []schema.SendItem, w *schema.WaitingForInput) bool {
+	waits, line := asking(w)
+	if !waits || len(items) == 0 || items[len(items)-1].Text == nil || w.Kind == nil {
+		return false
+	}
+	typed := lastRunes(strings.TrimRight(*items[len(items)-1].Text, " "), 16) // A long line has its end on a row of its own.
+	if typed == "" || strings.ContainsFunc(typed, unicode.IsControl) || !strings.HasSuffix(line, typed) {
+		return false
+	}
+	switch *w.Kind {
+	case schema.InputKindLine:
+		return true
+	case schema.InputKindRaw:
+		info, err := c.get(ctx, j.handle)
+		return err == nil && info.ShellIntegration != nil && w.PID != nil && *w.PID == info.PID
+	}
+	return false
+}
+
+func lastRunes(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[len(r)-n:])
+	}
+	return s
 }

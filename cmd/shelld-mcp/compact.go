@@ -30,6 +30,7 @@ func (f *front) addCompact() {
 
 A program that asks something is told with waitingForInput and its question. Nothing has to be polled: call again with job to wait on.`,
 		defaults:    map[string]any{"enter": true, "wait": "input", "quiet_seconds": 1, "timeout_seconds": 30, "max_bytes": defaultOutput, "screen": "none"},
+		names:       []string{"job"},
 		enums:       map[string][]string{"wait": shellWaits, "screen": shellScreens},
 		destructive: true,
 		check:       checkShell,
@@ -38,24 +39,25 @@ A program that asks something is told with waitingForInput and its question. Not
 	add[shellOutputParams, shellOutputResult](f, tool[shellOutputParams]{
 		name:        "shell_output",
 		title:       "Shell output",
-		description: "Reads what a job wrote, also after its end, and changes nothing about what shell tells as new. With find it searches (an ECMAScript regular expression, line by line) and answers with the lines; otherwise it reads from from on: a byte offset, or, negative, so many bytes before the end (default: the last max_bytes).",
+		description: "Reads what a job wrote, also after its end, and changes nothing about what shell tells as new. With find it searches (an ECMAScript regular expression, line by line, or over lines where it has \\n) and answers with the lines; otherwise it reads from from on: a byte offset, or, negative, so many bytes before the end (default: the last max_bytes).",
 		defaults:    map[string]any{"max_bytes": defaultOutput, "context": 2, "max_matches": 20},
 		bounds:      map[string]float64{"max_bytes": 4, "max_matches": 1},
 		signed:      []string{"from"},
+		names:       []string{"job"},
 		readOnly:    true,
 		closedWorld: true,
 		check: func(p shellOutputParams) string {
 			if p.Find != "" && p.From != nil {
 				return "find searches all of the output, and from reads from a place: give one of them."
 			}
-			return ""
+			return misfitPattern("find", p.Find)
 		},
 		run: shellOutput,
 	})
-	add[shellJobsParams, jobsResult](f, tool[shellJobsParams]{
+	add[shellJobsParams, shellJobsResult](f, tool[shellJobsParams]{
 		name:        "shell_jobs",
 		title:       "Shell jobs",
-		description: "Lists the jobs that run.",
+		description: "Lists the jobs that run, by number and name.",
 		defaults:    map[string]any{"ended": false},
 		readOnly:    true,
 		closedWorld: true,
@@ -66,6 +68,7 @@ A program that asks something is told with waitingForInput and its question. Not
 		title:       "End job",
 		description: "Ends a job and everything that it has started: SIGTERM, and after grace_seconds SIGKILL. Answers when nothing of it is left, with the output that is new.",
 		defaults:    map[string]any{"grace_seconds": 5},
+		names:       []string{"job"},
 		destructive: true,
 		closedWorld: true,
 		run:         shellEnd,
@@ -84,7 +87,7 @@ type shellParams struct {
 	Enter       bool              `json:"enter,omitempty" jsonschema:"Whether Enter follows the input (default: true)."`
 	Keys        []string          `json:"keys,omitempty" jsonschema:"Keys to press after the input, in order, e.g. [\"Up\", \"Enter\"] or [\"Ctrl-C\"]."`
 	Wait        string            `json:"wait,omitempty" jsonschema:"What to wait for: input, exit, quiet or none (default: input)."`
-	Pattern     string            `json:"pattern,omitempty" jsonschema:"An ECMAScript regular expression that ends the wait when the new output has it."`
+	Pattern     string            `json:"pattern,omitempty" jsonschema:"An ECMAScript regular expression that ends the wait when the new output has it; \\n is a line end, ^ and $ match at each line."`
 	Port        *int64            `json:"port,omitempty" jsonschema:"A TCP port that ends the wait when the job listens on it; 0 for any."`
 	Quiet       float64           `json:"quiet_seconds,omitempty" jsonschema:"For wait quiet: how long nothing has to be written (default: 1)."`
 	Timeout     float64           `json:"timeout_seconds,omitempty" jsonschema:"When to answer in any case (default: 30)."`
@@ -125,7 +128,7 @@ func checkShell(p shellParams) string {
 	case p.Name != "" && !jobName.MatchString(p.Name):
 		return fmt.Sprintf("name %q will not do: it begins with a letter, and has up to 64 letters, digits, dots, dashes and underscores.", p.Name)
 	}
-	return ""
+	return misfitPattern("pattern", p.Pattern)
 }
 
 func shellTool(ctx context.Context, c *call, p shellParams) (reply, error) {
@@ -231,7 +234,7 @@ func (c *call) shellWait(ctx context.Context, j *job, began int64, p *shellParam
 func (f *front) shellUntil(p *shellParams) []schema.Condition {
 	until := []schema.Condition{}
 	if p.Pattern != "" {
-		until = append(until, schema.Condition{Pattern: new(p.Pattern)})
+		until = append(until, linePatternOf(p.Pattern).condition())
 	}
 	if p.Port != nil {
 		until = append(until, schema.Condition{Port: p.Port})
@@ -328,7 +331,7 @@ func (r *shellResult) text(p *shellParams) string {
 	}
 	switch {
 	case p.Screen != "none":
-		return head + "\n" + r.Screen
+		return head + "\n" + orEmpty(r.Screen)
 	case r.Output == "":
 		return head + "\n(no new output)"
 	}
@@ -393,9 +396,20 @@ func shellOutput(ctx context.Context, c *call, p shellOutputParams) (reply, erro
 
 func (c *call) searchOutput(ctx context.Context, j *job, p *shellOutputParams) (reply, error) {
 	var o schema.JobSearchResult
-	err := c.do(ctx, "job/search", schema.JobSearchParams{
-		Handle: j.id(), Pattern: new(p.Find), Context: new(p.Context), MaxMatches: new(p.MaxMatches), MaxBytes: new(p.MaxBytes),
-	}, &o)
+	search := schema.JobSearchParams{Handle: j.id(), Pattern: new(p.Find), Context: new(p.Context), MaxMatches: new(p.MaxMatches), MaxBytes: new(p.MaxBytes)}
+	overLines := func() {
+		search.Pattern, search.Flags, search.Multiline = new(linePatternOf(p.Find).text), new(perLine), new(true)
+	}
+	if linePatternOf(p.Find).breaks {
+		overLines()
+	}
+	err := c.do(ctx, "job/search", search, &o)
+	if kindOf(err) == schema.KindInvalidParams && search.Multiline == nil {
+		// It may mean more than a line otherwise, as [^] does: the server knows what does. What is
+		// wrong with another parameter it says again.
+		overLines()
+		err = c.do(ctx, "job/search", search, &o)
+	}
 	if err != nil {
 		return reply{}, err
 	}
@@ -421,31 +435,6 @@ func (c *call) searchOutput(ctx context.Context, j *job, p *shellOutputParams) (
 		b.WriteString("[there may be more matches: ask for more with max_matches and max_bytes]")
 	}
 	return reply{text: b.String(), value: r}, nil
-}
-
-type shellJobsParams struct {
-	Ended bool `json:"ended,omitempty" jsonschema:"Whether those that have ended, and are still known, are listed too (default: false)."`
-}
-
-func shellJobs(ctx context.Context, c *call, p shellJobsParams) (reply, error) {
-	r, err := listJobs(ctx, c, struct{}{})
-	if err != nil || !p.Ended {
-		return r, err
-	}
-	var closed schema.JobListResult
-	if err := c.do(ctx, "job/list", schema.JobListParams{Live: new(false)}, &closed); err != nil {
-		return reply{}, err
-	}
-	known, _ := r.value.(jobsResult)
-	for _, j := range closed.Jobs {
-		known.Jobs = append(known.Jobs, jobsEntry{
-			Handle: j.Handle, PID: j.PID, SessionID: c.front.jobs.sessionOf(j.Handle), Command: commandOf(&j), Directory: j.Cwd,
-			Duration: j.DurationMs / 1000, Status: "ended", BackgroundPIDs: []int64{},
-		})
-		r.text += fmt.Sprintf("\n\nHandle: %d\nPID: %d\nCommand: %s\nDuration: %ds\nStatus: ended. %s", j.Handle, j.PID, commandOf(&j), j.DurationMs/1000, howEnded(j.Exit))
-	}
-	r.value = known
-	return r, nil
 }
 
 type shellEndParams struct {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestShell(t *testing.T) {
 			got := h.call("shell", args{"command": "read n; read k; echo \"[$n] [$k]\"", "input": "a line\nb", "enter": false, "keys": []string{"Enter"}, "wait": "exit"}, nil)
 			contains(t, got, "[a line] [b]")
 			contains(t, h.fail("shell", args{"command": "cat", "keys": []string{"Entre"}}), "Entre")
-			contains(t, h.call("shell_jobs", nil, nil), "No running background processes.")
+			contains(t, h.call("shell_jobs", nil, nil), noJobs)
 		},
 		"enter": func(t *testing.T, h *host) {
 			contains(t, h.call("shell", args{"command": "read -n 3 x; echo; echo \"[$x]\"", "input": "abc", "enter": false, "wait": "exit"}, nil), "[abc]")
@@ -148,12 +149,31 @@ func TestShell(t *testing.T) {
 			}
 		},
 		"wrong": func(t *testing.T, h *host) {
-			contains(t, h.fail("shell", args{"job": "7", "input": "x"}), `there is no job "7"`, "No running background processes.")
+			contains(t, h.fail("shell", args{"job": "7", "input": "x"}), `there is no job "7"`, noJobs)
+			h.call("shell", args{"command": "cat", "name": "kitty"}, nil)
+			contains(t, h.fail("shell_output", args{"job": "7"}), "there is no job \"7\".\n[job 1, name kitty, running, pid ", "] cat")
 			contains(t, h.fail("shell", args{"job": "1", "command": "x"}), "give one of them")
 			contains(t, h.fail("shell", args{"command": "x", "wait": "ever"}), "wait is one of input, exit, quiet, none")
 			contains(t, h.fail("shell", args{"command": "x", "screen": "wide"}), "screen is one of none, text, picture")
 			contains(t, h.fail("shell", args{"command": "x", "name": "a b"}), "will not do")
 			contains(t, h.fail("shell", args{"job": "1", "cwd": "x"}), "the job runs already")
+		},
+		"job by its number": func(t *testing.T, h *host) {
+			var r shellResult
+			h.call("shell", args{"command": "cat"}, nil)
+			for i, call := range []func() string{
+				func() string { return h.call("shell", args{"job": 1, "input": "0"}, &r) },
+				func() string { return h.raw("shell", `{"job":1.0,"input":"1"}`) },
+				func() string { return h.call("shell", args{"job": "1", "input": "2"}, &r) },
+				func() string { return h.call("shell", args{"job": r.PID, "input": "3"}, &r) },
+			} {
+				contains(t, call(), fmt.Sprintf("[job 1, running, waiting for input]\n%d\n", i))
+			}
+			contains(t, h.call("shell_output", args{"job": 1, "find": "3"}, nil), "> 3")
+			contains(t, h.fail("shell", args{"job": 9}), `there is no job "9"`)
+			contains(t, h.fail("shell", args{"job": 1.5}), "job must be a string, and 1.5 is a number")
+			contains(t, h.fail("shell", args{"job": true}), "job must be a string")
+			contains(t, h.call("shell_end", args{"job": 1}, nil), "[job 1, ended]")
 		},
 		"output": func(t *testing.T, h *host) {
 			h.call("shell", args{"command": "seq 1000", "wait": "exit"}, nil)
@@ -178,17 +198,27 @@ func TestShell(t *testing.T) {
 			contains(t, h.fail("shell_output", args{"job": "1", "find": "x", "from": 0}), "give one of them")
 		},
 		"jobs": func(t *testing.T, h *host) {
+			if got := h.call("shell_jobs", nil, nil); got != noJobs {
+				t.Errorf("%q", got)
+			}
 			h.call("shell", args{"command": "exit 3"}, nil)
-			h.call("shell", args{"command": "cat", "name": "kitty"}, nil)
+			h.call("shell", args{"command": "cat", "name": "kitty", "description": "takes lines"}, nil)
+			h.call("shell", args{"command": "kill -9 $$"}, nil)
+			h.call("shell", args{"command": "sleep 1000 & true"}, nil)
 			h.until(1, schema.Condition{Closed: new(true)})
-			var r jobsResult
-			h.call("shell_jobs", nil, &r)
-			if len(r.Jobs) != 1 || r.Jobs[0].SessionID != "kitty" {
+			h.until(3, schema.Condition{Closed: new(true)})
+			const kitty, left = `\[job 2, name kitty, running, pid \d+, \d+ s\] cat`, `\[job 4, background, pid \d+, background pids \d+, \d+ s\] sleep 1000 & true`
+			var r shellJobsResult
+			if got := h.call("shell_jobs", nil, &r); !regexp.MustCompile("^" + kitty + "\n" + left + "$").MatchString(got) {
+				t.Errorf("%s", got)
+			}
+			if len(r.Jobs) != 2 || r.Jobs[0].Job != 2 || r.Jobs[0].Name != "kitty" || r.Jobs[0].Description != "takes lines" || r.Jobs[0].Cwd != h.root || len(r.Jobs[1].BackgroundPIDs) != 1 {
 				t.Errorf("%+v", r)
 			}
-			contains(t, h.call("shell_jobs", args{"ended": true}, &r), "Handle: 1\n", "ended. It has exited with code 3.")
-			if len(r.Jobs) != 2 {
-				t.Errorf("%+v", r)
+			const exited, killed = `\[job 1, ended, exit code 3, pid \d+, \d+ s\] exit 3`, `\[job 3, ended, SIGKILL, pid \d+, \d+ s\] kill -9 \$\$`
+			got := h.call("shell_jobs", args{"ended": true}, &r)
+			if !regexp.MustCompile("^"+kitty+"\n"+left+"\n"+exited+"\n"+killed+"$").MatchString(got) || len(r.Jobs) != 4 || r.Jobs[2].ExitCode == nil || r.Jobs[3].Signal == nil {
+				t.Errorf("%s\n%+v", got, r)
 			}
 		},
 		"end": func(t *testing.T, h *host) {

@@ -148,12 +148,11 @@ func (c *call) unanswered() *mcp.CallToolResult {
 	}
 }
 
-// answers is the schema of what a person can say. always is offered where the server keeps it:
-// of what is typed, and of a line of which nobody knows what it may run, it does not.
+// answers is the schema of what a person can say. always is offered where the server keeps it.
 func (q *question) answers() map[string]any {
 	words, means := []string{"once", "deny"}, "once: this time. deny: not at all."
-	if q.keeps {
-		words, means = []string{"once", "always", "deny"}, "once: this time. always: this, and the same commands from now on, as long as the server lives. deny: not at all."
+	if q.keeps() {
+		words, means = []string{"once", "always", "deny"}, "once: this time. always: "+q.always()+" deny: not at all."
 	}
 	return map[string]any{
 		"type":       "object",

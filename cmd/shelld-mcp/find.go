@@ -75,13 +75,16 @@ func (c *call) namedJob(ctx context.Context, name string) (*job, error) {
 		}
 	}
 	if j == nil {
-		return nil, fmt.Errorf("there is no job %q.\n%s", name, c.liveText(ctx))
+		return nil, fmt.Errorf("there is no job %q.\n%s", name, c.shellJobsText(ctx))
 	}
 	return j, nil
 }
 
 // livesElsewhere says whether there is a process that is none of a job's.
 func livesElsewhere(pid int64) bool {
+	if pid != int64(int32(pid)) {
+		return false // No system has such; cut to 32 bits it would be another.
+	}
 	p, err := os.FindProcess(int(pid))
 	if err != nil {
 		return false

@@ -151,8 +151,8 @@ func TestPIDReuse(t *testing.T) {
 	var r runShellResult
 	h.call("run_shell_command", args{"command": "sleep 1000 & true"}, &r)
 	pid := r.BackgroundPIDs[0]
-	h.front.jobs.started(&schema.JobInfo{Handle: 1000, PID: pid}, "")
-	h.front.jobs.close(1000)
+	h.front.jobs.started(&schema.JobInfo{Handle: 2, PID: pid}, "") // A handle below any pid that a process gets.
+	h.front.jobs.close(2)
 	c := &call{front: h.front}
 	for _, pidFirst := range []bool{false, true} {
 		if j, err := c.find(context.Background(), pid, pidFirst); err != nil || j == nil || j.handle != 1 {
@@ -197,6 +197,10 @@ func TestForgottenHandle(t *testing.T) {
 			t.Errorf("%q, not %q", got, want)
 		}
 		contains(t, h.fail("send_input", args{"handle": handle, "input": "x"}), fmt.Sprintf("Process %d is not running.", handle), "Handle: 1, PID: ")
+	}
+	// So it is with the pid of one, which is no process's any more.
+	if got := h.call("kill", args{"handle": 1 << 40}, nil); !strings.Contains(got, "(already terminated)") {
+		t.Errorf("%q", got)
 	}
 	contains(t, h.call("jobs", nil, nil), "Handle: 1\n")
 	h.call("write_to_shell", args{"pid": r.PID, "input": "x"}, nil) // Here it is a pid that is meant.

@@ -30,7 +30,7 @@ func (f *front) addGemini() {
 			if strings.TrimSpace(p.Command) == "" {
 				return "Command cannot be empty."
 			}
-			return ""
+			return misfitPattern("ai_callback_pattern", p.Pattern)
 		},
 		run: runShellCommand,
 	})
@@ -42,12 +42,13 @@ func (f *front) addGemini() {
 		bounds:      map[string]float64{"handle": 1},
 		ids:         []string{"handle"},
 		destructive: true,
+		check:       func(p sendInputParams) string { return misfitPattern("ai_callback_pattern", p.Pattern) },
 		run:         sendInput,
 	})
 	add[struct{}, jobsResult](f, tool[struct{}]{
 		name:        "jobs",
 		title:       "Jobs",
-		description: "List all currently running background processes started with run_shell_command. Shows process details, duration, and status for job management.",
+		description: "List all currently running background processes, whichever tool has started them. Shows process details, duration, and status for job management.",
 		readOnly:    true,
 		closedWorld: true,
 		run:         listJobs,
@@ -70,7 +71,7 @@ type runShellParams struct {
 	Description    string   `json:"description,omitempty" jsonschema:"Brief description of the command for the user."`
 	DirPath        string   `json:"dir_path,omitempty" jsonschema:"The directory to run the command in, absolute or relative to the project root. Default: the project root."`
 	Delay          float64  `json:"ai_callback_delay,omitempty" jsonschema:"Seconds before calling back to AI while the command runs (default: 5)."`
-	Pattern        string   `json:"ai_callback_pattern,omitempty" jsonschema:"Optional: Pattern (ECMAScript regular expression) in the output that triggers immediate callback, e.g. 'ED> ', '>>> ', 'mysql> '."`
+	Pattern        string   `json:"ai_callback_pattern,omitempty" jsonschema:"Optional: Pattern (ECMAScript regular expression) in the output that triggers immediate callback, e.g. 'ED> ', '>>> ', 'mysql> '. It sees the output as it is told: \\n is a line end, ^ and $ match at each line."`
 	PatternTimeout float64  `json:"pattern_timeout,omitempty" jsonschema:"Seconds to wait for ai_callback_pattern (default: 30)."`
 	MaxOutput      int64    `json:"max_output_size,omitempty" jsonschema:"Output truncation limit in bytes (default: 16384); of more, head and tail are kept."`
 	Background     bool     `json:"is_background,omitempty" jsonschema:"Set to true to return at once and let the command run on."`
@@ -130,7 +131,7 @@ func (p *runShellParams) wait() *schema.Wait {
 	w := &schema.Wait{Until: []schema.Condition{}, MaxBytes: new(p.MaxOutput)}
 	limit := p.Delay
 	if p.Pattern != "" {
-		w.Until = append(w.Until, schema.Condition{Pattern: new(p.Pattern)})
+		w.Until = append(w.Until, linePatternOf(p.Pattern).condition())
 		limit = p.PatternTimeout
 	}
 	if p.WaitForOutput != nil {
@@ -174,7 +175,7 @@ type sendInputParams struct {
 	Input         string  `json:"input" jsonschema:"Text to send to the process. For simplicity, use append_newline parameter instead of manual \\n escaping."`
 	AppendNewline bool    `json:"append_newline,omitempty" jsonschema:"Whether to automatically append a newline (\\n) to the input (default: true). Essential for interactive tools that require newlines to execute commands."`
 	Delay         float64 `json:"ai_callback_delay,omitempty" jsonschema:"Seconds to wait before calling back to AI after sending input (default: 3). Use lower values for quick interactive responses."`
-	Pattern       string  `json:"ai_callback_pattern,omitempty" jsonschema:"Optional: Pattern in stdout that triggers immediate callback after input. When detected, callback happens instantly. Essential for interactive sessions. Example for ed: 'ED> '"`
+	Pattern       string  `json:"ai_callback_pattern,omitempty" jsonschema:"Optional: Pattern in stdout that triggers immediate callback after input. When detected, callback happens instantly. Essential for interactive sessions. Example for ed: 'ED> '. \\n is a line end, ^ and $ match at each line."`
 }
 
 type sendInputResult struct {
@@ -199,7 +200,7 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 	}
 	w := &schema.Wait{Until: []schema.Condition{}, MaxBytes: new(int64(defaultOutput)), TimeoutMs: millis(seconds(p.Delay))}
 	if p.Pattern != "" {
-		w.Until = append(w.Until, schema.Condition{Pattern: new(p.Pattern)})
+		w.Until = append(w.Until, linePatternOf(p.Pattern).condition())
 		w.TimeoutMs = millis(seconds(patternTime))
 	}
 	o, err := c.write(ctx, schema.JobWriteParams{Handle: j.id(), Input: new(p.Input), AppendNewline: new(p.AppendNewline), Wait: w})
@@ -225,7 +226,7 @@ func sendInput(ctx context.Context, c *call, p sendInputParams) (reply, error) {
 		r.ExitCode, r.Signal = o.Job.Exit.Code, o.Job.Exit.Signal
 		text = strings.TrimRight(text, "\n") + "\n\n" + howEnded(o.Job.Exit)
 	}
-	return reply{text: strings.TrimLeft(orEmpty(text), "\n"), value: r}, nil
+	return reply{text: orEmpty(strings.TrimLeft(text, "\n")), value: r}, nil
 }
 
 // patternGivenUp says why a wait has ended before its time, with neither the pattern found nor
@@ -252,12 +253,27 @@ type jobsEntry struct {
 }
 
 func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
-	alive, err := c.alive(ctx)
+	r, err := c.jobs(ctx)
 	if err != nil {
 		return reply{}, err
 	}
-	r := jobsResult{Jobs: []jobsEntry{}}
+	if len(r.Jobs) == 0 {
+		return reply{text: "No running background processes.", value: r}, nil
+	}
 	blocks := []string{"Running Processes:"}
+	for _, e := range r.Jobs {
+		blocks = append(blocks, e.text())
+	}
+	return reply{text: strings.Join(blocks, "\n\n"), value: r}, nil
+}
+
+// jobs are those of which anything runs.
+func (c *call) jobs(ctx context.Context) (jobsResult, error) {
+	r := jobsResult{Jobs: []jobsEntry{}}
+	alive, err := c.alive(ctx)
+	if err != nil {
+		return r, err
+	}
 	for _, j := range alive {
 		e := jobsEntry{
 			Handle: j.Handle, PID: j.PID, SessionID: c.front.jobs.sessionOf(j.Handle), Command: commandOf(&j), Directory: j.Cwd,
@@ -270,12 +286,8 @@ func listJobs(ctx context.Context, c *call, _ struct{}) (reply, error) {
 			e.Status, e.Duration, e.BackgroundPIDs = "background", secondsSince(j.StartedAt, e.Duration), pids(j.Background)
 		}
 		r.Jobs = append(r.Jobs, e)
-		blocks = append(blocks, e.text())
 	}
-	if len(r.Jobs) == 0 {
-		return reply{text: "No running background processes.", value: r}, nil
-	}
-	return reply{text: strings.Join(blocks, "\n\n"), value: r}, nil
+	return r, nil
 }
 
 // secondsSince is how long it is since a job was started of which something runs on: the server
@@ -321,8 +333,12 @@ func killJob(ctx context.Context, c *call, p killParams) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	if j == nil && !c.front.jobs.given(n) && livesElsewhere(n) {
+	switch {
+	case j != nil || c.front.jobs.given(n):
+	case livesElsewhere(n):
 		return reply{text: fmt.Sprintf("Process %d is none of this server's, which ends what it has started alone: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
+	case !c.front.jobs.named(n):
+		return reply{text: fmt.Sprintf("There is no process with the handle or the PID %d, and there was none: nothing was done.\n%s", n, c.liveText(ctx)), failed: true}, nil
 	}
 	ended := reply{text: fmt.Sprintf("Process %d is not running (already terminated).", n), value: killResult{Handle: n, Terminated: true, Was: "ended"}}
 	if j == nil {

@@ -58,7 +58,8 @@ type ledger struct {
 	sessions map[string]*job // of several with the same name the last
 	closed   []*job          // in the order in which they were closed
 	isClosed map[*job]bool
-	highest  int64 // of the handles that were given
+	highest  int64  // of the handles that were given
+	told     pidSet // of what commands have left running, and of jobs that are forgotten
 }
 
 // maxClosed is how many closed jobs are kept; the server itself forgets them much sooner.
@@ -112,6 +113,51 @@ func (l *ledger) given(handle int64) bool {
 	return handle > 0 && handle <= l.highest
 }
 
+// left notes what a job's command has left running: a model may be told of that.
+func (l *ledger) left(info *schema.JobInfo) {
+	if len(info.Background) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range info.Background {
+		l.told.add(p.PID)
+	}
+}
+
+// named says whether a number has meant something of a job's, which may be gone by now: its handle,
+// its pid, or that of a process that it has left running.
+func (l *ledger) named(n int64) bool {
+	if l.given(n) {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byPID[n] != nil || l.told.has(n)
+}
+
+// A pidSet remembers the last maxClosed pids.
+type pidSet struct {
+	is    map[int64]bool
+	order []int64
+}
+
+func (s *pidSet) has(pid int64) bool { return s.is[pid] }
+
+func (s *pidSet) add(pid int64) {
+	if s.is[pid] {
+		return
+	}
+	if s.is == nil {
+		s.is = map[int64]bool{}
+	}
+	s.is[pid], s.order = true, append(s.order, pid)
+	if len(s.order) > maxClosed {
+		delete(s.is, s.order[0])
+		s.order = s.order[1:]
+	}
+}
+
 // close notes that nothing of a job is left, and forgets the oldest of those where there are
 // too many.
 func (l *ledger) close(handle int64) {
@@ -130,6 +176,7 @@ func (l *ledger) close(handle int64) {
 		delete(l.byHandle, old.handle)
 		if l.byPID[old.pid] == old {
 			delete(l.byPID, old.pid)
+			l.told.add(old.pid)
 		}
 		if l.sessions[old.session] == old {
 			delete(l.sessions, old.session)

@@ -9,12 +9,9 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"shelld/schema"
 )
 
 // What a host sends as the parameters of a tool, held against the tool's schema. It is done
@@ -30,6 +27,11 @@ func decode[In any](t *tool[In], in *jsonschema.Schema, args json.RawMessage) (p
 		}
 		if given == nil { // null, as some hosts write none.
 			given = map[string]json.RawMessage{}
+		}
+	}
+	for _, name := range t.names {
+		if value := bytes.TrimSpace(given[name]); typeOf(value) == "number" && misfitWhole(value) == "" {
+			given[name] = encode(string(plainWhole(value)))
 		}
 	}
 	if wrong := t.misfit(in, given); wrong != "" {
@@ -87,17 +89,6 @@ func (t *tool[In]) misfit(in *jsonschema.Schema, given map[string]json.RawMessag
 		}
 	}
 	return ""
-}
-
-func unknownParam(name string, in *jsonschema.Schema) string {
-	names := slices.Sorted(maps.Keys(in.Properties))
-	msg := fmt.Sprintf("there is no parameter %q", name)
-	if near := schema.Nearest(name, names); near != "" {
-		msg += fmt.Sprintf("; did you mean %q?", near)
-	} else if len(names) == 0 {
-		return msg + "; it takes none"
-	}
-	return msg + " The parameters are " + strings.Join(names, ", ") + "."
 }
 
 // misfitOf says what is wrong with a value, in words that follow the parameter's name, or "". It

@@ -19,14 +19,17 @@ type question struct {
 	action  schema.ConfirmAction
 	command string // what would be run or typed; of a kill, what the job runs
 	cwd     string
-	handle  int64  // 0: of a start
-	into    string // of a write: what the job runs
-	asker   string // whose call it is
-	keeps   bool   // an answer for always would be kept
+	handle  int64    // 0: of a start
+	into    string   // of a write: what the job runs
+	asker   string   // whose call it is
+	roots   []string // what an answer for always would allow; nil: none would be kept
 }
 
 func questionOf(p *schema.ClientConfirmParams) *question {
-	q := &question{action: p.Action, command: p.Command, cwd: p.Cwd, keeps: !p.Unknown && len(p.Roots) > 0}
+	q := &question{action: p.Action, command: p.Command, cwd: p.Cwd}
+	if !p.Unknown {
+		q.roots = p.Roots
+	}
 	if p.Handle != nil {
 		q.handle = *p.Handle
 	}
@@ -78,7 +81,41 @@ func (q *question) text() string {
 	default:
 		ask = fmt.Sprintf("Confirm Shell Command\n\nRun this in %s?\n\n%s", cwd, indented(q.command))
 	}
+	if q.keeps() {
+		ask += "\n\nalways allows " + q.always()
+	}
 	return ask + "\n\n" + q.asker
+}
+
+// keeps says whether the server would keep an answer for always: of what is typed, and of a line of
+// which nobody knows what it may run, it does not.
+func (q *question) keeps() bool { return len(q.roots) > 0 }
+
+// mostRoots is how many of the commands of a line are named.
+const mostRoots = 8
+
+// always says what an answer for always allows: not the line, but the commands in it, with whatever
+// arguments.
+func (q *question) always() string {
+	names, local := make([]string, 0, len(q.roots)), false
+	for _, root := range q.roots {
+		local = local || strings.Contains(root, "/") && !strings.HasPrefix(root, "/")
+		names = append(names, base.Visible(clip(root, 60), ""))
+	}
+	if more := len(names) - mostRoots; more > 1 {
+		names = append(names[:mostRoots], fmt.Sprintf("%d more", more))
+	}
+	what := "every " + names[0]
+	if last := len(names) - 1; last > 0 {
+		what = "every line that runs " + strings.Join(names[:last], ", ") + " and " + names[last] + ", and nothing else"
+	}
+	if q.action == schema.ConfirmActionKill {
+		what = "the end of " + what
+	}
+	if local {
+		what += ", in this directory"
+	}
+	return what + ", whatever the arguments, from now on: nobody is asked about that as long as this server lives."
 }
 
 func indented(s string) string {

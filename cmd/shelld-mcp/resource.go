@@ -36,7 +36,7 @@ func (f *front) addResources() {
 			URITemplate: "shelld://job/{handle}/" + part.name, MIMEType: part.mime,
 		}, f.readResource)
 	}
-	f.server.AddReceivingMiddleware(f.listResources)
+	f.server.AddReceivingMiddleware(f.listResources, f.readResources)
 }
 
 // listResources lists the jobs that are known as they are now, in place of a list that would
@@ -53,7 +53,7 @@ func (f *front) listResources(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		var known schema.JobListResult
 		if err := f.ask(ctx, "job/list", schema.JobListParams{}, &known); err != nil {
-			return nil, explained("", err)
+			return nil, resourceError(err)
 		}
 		for _, j := range known.Jobs {
 			list.Resources = append(list.Resources, &mcp.Resource{
@@ -89,14 +89,14 @@ func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) 
 	}
 	content := &mcp.ResourceContents{URI: req.Params.URI}
 	err = f.readPart(ctx, id, part, content)
-	if kindOf(err) == schema.KindJobNotFound {
+	switch kindOf(err) {
+	case schema.KindJobNotFound:
 		return nil, mcp.ResourceNotFoundError(req.Params.URI)
+	case schema.KindNotInteractive: // It has no terminal, and so no screen.
+		return nil, notFound(req.Params.URI, explained("", err).Error())
 	}
 	if err != nil {
-		return nil, explained("", err)
-	}
-	if content.Text == "" && content.Blob == nil {
-		content.Blob = []byte{} // One of them has to be there, and the SDK leaves out a text that is empty.
+		return nil, resourceError(err)
 	}
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{content}}, nil
 }
@@ -158,7 +158,7 @@ func (f *front) readStream(ctx context.Context, id json.RawMessage, part string,
 		out, there = r.Outcome.Output[stream]
 	}
 	if !there {
-		return mcp.ResourceNotFoundError(to.URI)
+		return notFound(to.URI, "the job has no "+part+" of its own: what it writes to its terminal is stdout")
 	}
 	to.MIMEType = "text/plain"
 	if out.Text != nil {

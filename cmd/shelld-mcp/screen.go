@@ -115,7 +115,7 @@ func readShell(ctx context.Context, c *call, p readShellParams) (reply, error) {
 	}
 	r := screenResult{Handle: j.handle, PID: j.pid, Screen: screenText(s.Lines), CursorRow: s.Cursor.Row, CursorCol: s.Cursor.Col, Running: running(info.Status)}
 	r.WaitingForInput, _ = asking(info.WaitingForInput)
-	return reply{text: r.Screen, value: r}, nil
+	return reply{text: orEmpty(r.Screen), value: r}, nil
 }
 
 // screenText is a screen without the empty rows at its end.
@@ -178,7 +178,7 @@ func writeToShell(ctx context.Context, c *call, p writeToShellParams) (reply, er
 		}
 		return reply{text: text, value: r}, nil
 	}
-	return reply{text: fmt.Sprintf("Input sent to PID %d. Current screen:\n%s", pid, r.Screen), value: r}, nil
+	return reply{text: fmt.Sprintf("Input sent to PID %d. Current screen:\n%s", pid, orEmpty(r.Screen)), value: r}, nil
 }
 
 // invalidKeys is the seed's answer to keys that there are not.

@@ -206,12 +206,14 @@ var geminiSeeds = map[string]func(*testing.T){
 		if got := h.call("kill", args{"handle": 1}, &k); got != "Process 1 terminated successfully." || k.Killed != 2 {
 			t.Errorf("%q, %+v", got, k)
 		}
-		for _, n := range []int64{1, r.PID, 999999999} {
+		for _, n := range []int64{1, r.PID} {
 			if got, want := h.call("kill", args{"handle": n}, nil), fmt.Sprintf("Process %d is not running (already terminated).", n); got != want {
 				t.Errorf("%q, not %q", got, want)
 			}
 		}
+		contains(t, h.fail("kill", args{"handle": 999999999}), "There is no process with the handle or the PID 999999999, and there was none: nothing was done.", "No running background processes.")
 		h.call("run_shell_command", args{"command": "cat", "is_background": true}, &r)
+		contains(t, h.fail("kill", args{"handle": 999999999}), "Running Processes:\nHandle: 2, PID: ", "Command: cat")
 		if got, want := h.call("kill", args{"handle": r.PID}, nil), fmt.Sprintf("Process %d terminated successfully.", r.PID); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -119,10 +121,18 @@ func TestResources(t *testing.T) {
 	if err != nil || json.Unmarshal([]byte(r.Contents[0].Text), &info) != nil || info.Handle != 2 || info.Name != "mine" {
 		t.Errorf("%v, %+v", err, info)
 	}
-	for _, uri := range []string{"shelld://job/9/stdout", "shelld://job/no/stdout", "shelld://job/1/stderr", "shelld://job/1/no", "file:///etc/passwd"} {
-		if _, err := h.session.ReadResource(h.ctx, &mcp.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "not found") {
+	h.call("CliRun", args{"command": "true"}, nil)
+	for uri, why := range map[string]string{
+		"shelld://job/9/stdout": "", "shelld://job/no/stdout": "", "shelld://job/1/no": "", "file:///etc/passwd": "",
+		"shelld://job/1/stderr": ": the job has no stderr of its own", "shelld://job/4/screen": ": job 4 has no terminal", "shelld://job/4/screen.png": ": job 4 has no terminal",
+	} {
+		_, err := h.session.ReadResource(h.ctx, &mcp.ReadResourceParams{URI: uri})
+		missing, ok := errors.AsType[*jsonrpc.Error](err)
+		if !ok || missing.Code != jsonrpc.CodeInvalidParams || !strings.Contains(string(missing.Data), uri) {
 			t.Errorf("%s: %v", uri, err)
+			continue
 		}
+		contains(t, missing.Message, "Resource not found"+why, "The jobs that are known are 1, 2, 3, 4. Of each there are shelld://job/HANDLE/stdout")
 	}
 }
 
@@ -132,14 +142,19 @@ func TestEmptyResource(t *testing.T) {
 	w.initialize()
 	w.send(callLine(1, "run_shell_command", `{"command":"exec cat","is_background":true}`))
 	w.receive()
-	for _, part := range []string{"stdout", "screen"} {
-		w.send(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"shelld://job/1/` + part + `"}}`)
+	w.send(callLine(3, "CliRun", `{"command":"true"}`))
+	w.receive()
+	for _, part := range []string{"1/stdout", "1/screen", "2/stdout", "2/stderr"} {
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"shelld://job/` + part + `"}}`)
 		a := w.receive()
 		var r struct {
-			Contents []struct{ Text, Blob *string }
+			Contents []struct{ URI, MIMEType, Text, Blob *string }
 		}
-		if err := json.Unmarshal(a.Result, &r); err != nil || len(r.Contents) != 1 || r.Contents[0].Text == nil && r.Contents[0].Blob == nil {
-			t.Errorf("%s: %s, %v", part, a.Result, err)
+		if err := json.Unmarshal(a.Result, &r); err != nil || len(r.Contents) != 1 {
+			t.Fatalf("%s: %s, %v", part, a.Result, err)
+		}
+		if c := r.Contents[0]; c.Text == nil || *c.Text != "" || c.Blob != nil || c.URI == nil || *c.URI != "shelld://job/"+part || c.MIMEType == nil || *c.MIMEType != "text/plain" {
+			t.Errorf("%s: %s", part, a.Result)
 		}
 	}
 	_ = w.in.Close()

@@ -29,6 +29,9 @@ type tool[In any] struct {
 	bounds map[string]float64
 	signed []string
 	ids    []string
+	// names are those that name a job by its number, its pid or its name: a number is taken for what
+	// it is written as. Their schema says string all the same, since some hosts take no list of types.
+	names []string
 
 	readOnly    bool // it changes nothing
 	destructive bool // what it ends or overwrites is gone

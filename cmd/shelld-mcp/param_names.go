@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"shelld/schema"
+)
+
+// What a model is told that gives a parameter the name which another tool has for it.
+
+// sameParams are names that stand for the same. Tools of several designs are side by side here, and
+// models know more of them.
+var sameParams = [][]string{
+	{"command", "cmd", "commandline", "script", "bash"},
+	{"dir_path", "directory", "workingDirectory", "cwd", "dir", "path", "workdir"},
+	{"handle", "pid", "job", "sessionId", "id", "jobid", "processid", "process", "session", "shellid", "bashid", "terminal"},
+	{"input", "text", "stdin", "data", "chars"},
+	{"keys", "special_keys", "key"},
+	{"ai_callback_pattern", "pattern", "find", "regex", "regexp", "query", "filter", "waitfor"},
+	{"timeout", "timeout_seconds", "ai_callback_delay", "timeoutms", "yieldtimems", "wait"},
+	{"max_bytes", "maxBytes", "max_output_size", "maxoutput", "limit"},
+	{"append_newline", "enter", "newline"},
+	{"is_background", "background", "runinbackground"},
+	{"env", "environment"},
+	{"force", "kill"},
+}
+
+// plainName is a name without what spellings differ in.
+func plainName(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
+}
+
+// meantParam is the parameter of a tool that a name which it does not have most likely means, or "".
+func meantParam(name string, names []string) string {
+	plain := plainName(name)
+	for _, same := range sameParams {
+		if !slices.ContainsFunc(same, func(s string) bool { return plainName(s) == plain }) {
+			continue
+		}
+		for _, s := range same {
+			if slices.Contains(names, s) {
+				return s
+			}
+		}
+	}
+	return schema.Nearest(name, names)
+}
+
+func unknownParam(name string, in *jsonschema.Schema) string {
+	names := slices.Sorted(maps.Keys(in.Properties))
+	if len(names) == 0 {
+		return fmt.Sprintf("there is no parameter %q: the tool takes none.", name)
+	}
+	after := "."
+	if meant := meantParam(name, names); meant != "" {
+		after = fmt.Sprintf("; did you mean %q?", meant)
+	}
+	return fmt.Sprintf("there is no parameter %q%s The parameters are %s.", name, after, strings.Join(names, ", "))
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"shelld/schema"
+)
+
+// What the SDK leaves to be said of a resource: that it is empty, and which there are where one is
+// not.
+
+// readResources adds that to the answers of the SDK.
+func (f *front) readResources(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if method != "resources/read" {
+			return res, err
+		}
+		if missing, ok := errors.AsType[*jsonrpc.Error](err); ok && missing.Code == jsonrpc.CodeInvalidParams {
+			return nil, &jsonrpc.Error{Code: missing.Code, Message: missing.Message + ". " + f.whichResources(ctx), Data: missing.Data}
+		}
+		if read, ok := res.(*mcp.ReadResourceResult); ok && len(read.Contents) == 1 && read.Contents[0].Text == "" && read.Contents[0].Blob == nil {
+			return emptyText{read}, err
+		}
+		return res, err
+	}
+}
+
+// An emptyText is the result of reading a text that is empty. MCP tells texts by their text, and the
+// SDK leaves out one that is empty.
+type emptyText struct{ *mcp.ReadResourceResult }
+
+// MarshalJSON is the SDK's, with the text.
+func (r emptyText) MarshalJSON() ([]byte, error) {
+	type content struct {
+		*mcp.ResourceContents
+		Text string `json:"text"`
+	}
+	body, err := r.ReadResourceResult.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
+		return nil, err
+	}
+	members["contents"] = encode([]content{{ResourceContents: r.Contents[0]}})
+	return encode(members), nil
+}
+
+// notFound is the error about a resource that is not there, for a reason. readResources says which
+// are.
+func notFound(uri, why string) error {
+	data, _ := json.Marshal(map[string]string{"uri": uri}) // Texts can be encoded.
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found: " + why, Data: data}
+}
+
+// resourceError is any other reason for which a resource cannot be read. An error without a code
+// would go out with 0, which is none.
+func resourceError(err error) error {
+	if coded, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return coded
+	}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: explained("", err).Error()}
+}
+
+// mostNamed is how many jobs an error names.
+const mostNamed = 32
+
+// whichResources says what could have been read.
+func (f *front) whichResources(ctx context.Context) string {
+	var known schema.JobListResult
+	if err := f.ask(ctx, "job/list", schema.JobListParams{}, &known); err != nil {
+		return "resources/list has what there is."
+	}
+	if len(known.Jobs) == 0 {
+		return "No job is known, and so there is no resource: a tool has to start a command first."
+	}
+	jobs, first := known.Jobs, "The jobs that are known are "
+	if len(jobs) > mostNamed {
+		jobs, first = jobs[len(jobs)-mostNamed:], fmt.Sprintf("The last %d of the jobs that are known are ", mostNamed)
+	}
+	names := make([]string, len(jobs))
+	for i, j := range jobs {
+		names[i] = fmt.Sprint(j.Handle)
+	}
+	return first + strings.Join(names, ", ") + ". Of each there are shelld://job/HANDLE/stdout and info, with a terminal screen and screen.png, without one stderr."
+}
