@@ -52,27 +52,36 @@ func TestInterruptedFiles(t *testing.T) {
 			for s.read() {
 			}
 			want := s.seen()
-			s = start(t, Bash, with)
-			for _, line := range show {
-				got := s.run(line)
-				if strings.HasSuffix(line, "&2") && got.out != "error\n" {
-					t.Errorf("%q: %+v", line, got)
+			for _, edit := range []func([]byte) []byte{nil, old} {
+				with.edit = edit
+				s := start(t, Bash, with)
+				for _, line := range show {
+					got := s.run(line)
+					if strings.HasSuffix(line, "&2") && got.out != "error\n" {
+						t.Errorf("%q: %+v", line, got)
+					}
 				}
-			}
-			if got := s.seen(); got != want {
-				t.Errorf("with the integration %q, without %q", got, want)
-			}
-			if got := s.run("echo one\necho two"); got.out != "one\ntwo\n" || got.exit != 0 {
-				t.Errorf("%+v", got)
-			}
-			if c.name != "which is ignored" {
-				s.typed(string(Bash.Drop()))
-				s.await(Ready)
-			}
-			if got := s.run("echo three"); got.out != "three\n" {
-				t.Errorf("after an interrupt at the prompt: %+v", got)
+				if got := s.seen(); got != want {
+					t.Errorf("with the integration %q, without %q", got, want)
+				}
+				goesOn(t, s, c.name != "which is ignored")
 			}
 		})
+	}
+}
+
+// goesOn holds that a shell takes commands, also after an interrupt at its prompt.
+func goesOn(t *testing.T, s *session, interrupt bool) {
+	t.Helper()
+	if got := s.run("echo one\necho two"); got.out != "one\ntwo\n" || got.exit != 0 {
+		t.Errorf("%+v", got)
+	}
+	if interrupt {
+		s.typed(string(Bash.Drop()))
+		s.await(Ready)
+	}
+	if got := s.run("echo three"); got.out != "three\n" {
+		t.Errorf("after an interrupt at the prompt: %+v", got)
 	}
 }
 
