@@ -126,7 +126,11 @@ func (j *Job) execRefused(m execMsg) *Error {
 		return err
 	}
 	s := j.shell
-	if m.opts.FailBusy && (len(s.queue) > 0 || s.current != nil || s.phase == shellHanded || s.typing) {
+	switch {
+	case !m.opts.FailBusy:
+	case s.starts() && (len(s.queue) > 0 || j.startAsks() != nil):
+		return j.busyStarting()
+	case len(s.queue) > 0 || s.current != nil || s.phase == shellHanded || s.typing:
 		return j.busy("is running %s", j.nowRuns())
 	}
 	if held := s.queued(); len(s.queue) >= mostExecs || held > 0 && held+len(m.opts.Command) > mostExecText {
@@ -152,11 +156,16 @@ func (j *Job) nowRuns() string {
 	if s.current == nil || s.current.Text == "" {
 		return "another command"
 	}
-	text, _, more := strings.Cut(j.redaction.text(s.current.Text), "\n")
-	if len(text) > 60 || more {
-		text = strings.ToValidUTF8(text[:min(len(text), 60)], "") + "…"
+	return fmt.Sprintf("%q (command %d)", shortened(j.redaction.text(s.current.Text)), s.current.ID)
+}
+
+// shortened is the beginning of a command's first line, for a sentence.
+func shortened(text string) string {
+	line, _, more := strings.Cut(text, "\n")
+	if len(line) > 60 || more {
+		line = strings.ToValidUTF8(line[:min(len(line), 60)], "") + "…"
 	}
-	return fmt.Sprintf("%q (command %d)", text, s.current.ID)
+	return line
 }
 
 // integrated says why the server cannot tell this job's commands apart.
@@ -173,7 +182,11 @@ func (j *Job) integrated() *Error {
 }
 
 func (j *Job) noIntegration(why string) *Error {
-	e := errorf(CodeShellIntegrationUnavailable, "the commands of job %d cannot be told apart: %s; start an interactive shell (job/start without command and argv) for job/exec, or type with job/write", j.id, why)
+	cure := "start an interactive shell (job/start without command and argv)"
+	if j.shell != nil && j.shell.cure != "" {
+		cure = j.shell.cure
+	}
+	e := errorf(CodeShellIntegrationUnavailable, "the commands of job %d cannot be told apart: %s; %s for job/exec, or type with job/write", j.id, why, cure)
 	e.Handle = j.id
 	return e
 }
@@ -218,6 +231,7 @@ func (j *Job) reviewShell(now time.Time) {
 	if s == nil {
 		return
 	}
+	j.reviewStarting()
 	j.reviewReading()
 	j.reviewHanded() // before anything is handed: it may be the same once more
 	j.reviewUnwanted()

@@ -100,10 +100,10 @@ func (j *Job) hiddenAt() (t time.Time) {
 // asked for any more.
 func (j *Job) forSecret() bool { return j.secret.asked != "" || j.asksSecrets() && j.secret.hidden }
 
-// asker returns what finds out who asks for a password, in any goroutine; nil where nobody
-// wants to know.
+// asker returns what finds out who asks for a password, or keeps a shell from its first prompt, in any
+// goroutine; nil where nobody wants to know.
 func (j *Job) asker() func() *Process {
-	if !j.forSecret() || j.term == nil {
+	if !j.forSecret() && !j.shell.starts() || j.term == nil {
 		return nil
 	}
 	term, leader := j.term, j.info.PID

@@ -64,9 +64,10 @@ type shellWatch struct {
 	// Guarded by turns:
 	phase     shellPhase
 	owed      shellPhase // a phase of handing: so it was when a typed command began, which came first
-	why       string     // why it is gone
+	why, cure string     // why it is gone; what to do about that, "" = what is always to be done
 	replaced  bool       // that is because another program has taken its place
 	image     string     // what the leader executes, since the first prompt; "" = there was none yet
+	front     *Process   // who was in the foreground when it was looked last before the first prompt; nil: not known
 	look      imageLook
 	deaf      bool      // its line editor is off: no keys have it take anything (shell_deaf.go)
 	typing    bool      // a line end was typed since it was ready

@@ -74,7 +74,11 @@ func (j *Job) taskRefused() *Error {
 
 // notAsked refuses a question to a shell that cannot answer it now.
 func (j *Job) notAsked(why string) *Error {
-	e := errorf(CodeShellBusy, "the shell of job %d %s; ask again when it reads a line, or interrupt it with job/signal INT", j.id, why)
+	cure := "ask again when it reads a line, or interrupt it with job/signal INT"
+	if j.shell.starts() && j.st.status != StatusStopped {
+		_, cure = j.startKeeps()
+	}
+	e := errorf(CodeShellBusy, "the shell of job %d %s; %s", j.id, why, cure)
 	e.Handle = j.id
 	return e
 }
@@ -114,8 +118,9 @@ func (j *Job) keepsAsking(t *shellTask) string {
 		return "is stopped"
 	case s.phase == shellRunning:
 		return "is running " + j.nowRuns()
-	case s.image == "":
-		return "is still reading its start-up files"
+	case s.starts():
+		why, _ := j.startKeeps()
+		return why
 	case s.has(shellHidden) && s.tasks[0] == t:
 		return "has been asked"
 	}

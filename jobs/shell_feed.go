@@ -280,7 +280,14 @@ func (j *Job) judgeHanded(read bool) {
 }
 
 // takesNothing says why a shell that reads does not do as it is told.
-const takesNothing = "does not take commands: a search, a menu or a question of its line editor may be open, which Ctrl-C ends"
+const takesNothing = "does not take commands: a search, a menu or a question of its line editor may be open, which Ctrl-C ends; or a function named builtin is in the way, which the line \"unset -f builtin\" takes away (job/write)"
+
+// notTaken answers as to a command that was given to such a shell.
+func (j *Job) notTaken(r *execReq) *Error {
+	e := errorf(CodeShellBusy, "the shell of job %d %s; then send command %d again, which has not run", j.id, takesNothing, r.command.ID)
+	e.Handle = j.id
+	return e
+}
 
 // interruptedEarly answers as to input that an interrupt has dropped.
 func (j *Job) interruptedEarly(r *execReq) *Error {
@@ -324,7 +331,7 @@ func (j *Job) notBegun(r *execReq) {
 	case struck:
 		j.dropHanded(j.interruptedEarly)
 	default:
-		j.dropHanded(func(*execReq) *Error { return j.busy("%s", takesNothing) })
+		j.dropHanded(j.notTaken)
 	}
 }
 

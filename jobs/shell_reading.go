@@ -105,7 +105,7 @@ func (j *Job) blocksWrite(q *queued) bool {
 	if s.phase == shellRunning || s.phase == shellGone || !s.waits(q.behind) {
 		return false
 	}
-	return s.image != "" || !j.leaderReads()
+	return !s.starts() || j.startAsks() == nil
 }
 
 // waits says whether a command has not begun.

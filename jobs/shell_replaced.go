@@ -12,7 +12,8 @@ import (
 // brought that about just does not end. What a process executes the system tells (proc.Image).
 // There is no event for a change of that, so that it is looked at while a command runs: when
 // output or input has come, and then ever more slowly, as by looks for input (waiting.go). A
-// request that concerns the shell looks at once.
+// request that concerns the shell looks at once. Before the first prompt what it executed at first is not known by that:
+// it may be a script that has the shell in its place. What it was given is (proc.StartedWith).
 
 // imageAfter is when looks follow the beginning of a command, and its output and input. Most
 // commands have ended before the first one, and a program that has taken the shell's place only
@@ -37,15 +38,16 @@ type imageLook struct {
 	of    activity  // when at was set
 	under bool      // the last one has not ended
 
+	was   bool      // the shell was seen, so that it may be looked at
 	other bool      // another program was seen
 	since time.Time // when it was, first
 	seen  int64     // where output ended then
 }
 
-// An imageMsg is what the leader was seen to execute.
+// An imageMsg is whether the leader was seen to execute what it should.
 type imageMsg struct {
-	image string
-	err   error
+	same bool
+	err  error
 }
 
 func (imageMsg) message() {}
@@ -60,7 +62,7 @@ func imageOf(pid int) string {
 // mayBeReplaced says whether a shell does something that may put another program in its place, or
 // is known to have done so and not left.
 func (s *shellWatch) mayBeReplaced() bool {
-	if s.look.other {
+	if s.look.other || s.starts() && s.files.dir != "" {
 		return s.phase != shellGone
 	}
 	return s.image != "" && s.image != imageUnknown && (s.phase == shellRunning || s.handing())
@@ -81,10 +83,15 @@ func (j *Job) reviewReplaced(now time.Time) {
 		return
 	}
 	s.look.under = true
-	pid := j.info.PID
+	pid, image, place := j.info.PID, s.image, s.files.dir
 	j.loops.Go(func() { // /proc may keep it waiting
-		image, err := proc.Image(pid)
-		j.post(imageMsg{image, err})
+		if image == "" {
+			same, err := proc.StartedWith(pid, place)
+			j.post(imageMsg{same, err})
+			return
+		}
+		now, err := proc.Image(pid)
+		j.post(imageMsg{now == image, err})
 	})
 }
 
@@ -99,7 +106,7 @@ func (j *Job) imageDue() (t time.Time) {
 func (j *Job) onImage(m imageMsg) {
 	s, now := j.shell, time.Now()
 	s.look.under = false
-	if s.phase == shellGone || j.st.exit != nil || j.takeImage(m.image, m.err) {
+	if s.phase == shellGone || j.st.exit != nil || j.takeImage(m.same, m.err) {
 		return
 	}
 	active := j.activeAt()
@@ -111,24 +118,32 @@ func (j *Job) onImage(m imageMsg) {
 	}
 }
 
-// shellReplaced looks whether the shell's process executes another program by now.
+// shellReplaced looks whether the shell's process executes another program by now. Before the first prompt
+// that is not known so quickly: what waits for the shell is answered once it has been seen.
 func (j *Job) shellReplaced() bool {
 	s := j.shell
 	if s.phase == shellGone || s.image == "" {
 		return s.phase == shellGone
 	}
-	return j.takeImage(proc.Image(j.info.PID))
+	image, err := proc.Image(j.info.PID)
+	return j.takeImage(image == s.image, err)
 }
 
-// takeImage takes what the shell's process executes, and says whether that is another program. It
+// takeImage takes whether the shell's process executes what it did, and says whether that is another program. It
 // is left as soon as all that the shell has said before is known. What nobody may look at any more
 // is one that runs with other rights (sudo).
-func (j *Job) takeImage(image string, err error) bool {
+func (j *Job) takeImage(same bool, err error) bool {
 	s := j.shell
-	if s.image == imageUnknown || err == nil && image == s.image || err != nil && !errors.Is(err, fs.ErrPermission) {
+	s.look.was = s.look.was || err == nil && same
+	other := err == nil && !same || errors.Is(err, fs.ErrPermission) && (s.look.was || s.image != "")
+	if s.image == imageUnknown || !other {
 		return false
 	}
 	s.why = "another program has taken the place of its shell (exec), and has no integration"
+	if s.starts() {
+		s.why = "its start-up files have had another program take the place of its shell (exec), which has no integration"
+		s.cure = "start that program itself where it is a shell (shell, or argv), or this one without these files,"
+	}
 	if j.heardOut() {
 		j.leaveReplaced()
 	} else {
@@ -142,7 +157,8 @@ func (j *Job) takeImage(image string, err error) bool {
 func (j *Job) leaveReplaced() {
 	s := j.shell
 	s.replaced = true
-	s.cwd = "" // What was told of it is as it was; the new program may tell more.
+	s.files.forget() // if that was not done at a first prompt
+	s.cwd = ""       // What was told of it is as it was; the new program may tell more.
 	j.info.Integration = ""
 	j.changed.Add(Changed{What: ChangeIntegration})
 	j.mail.poke() // This turn may have told already what has changed.

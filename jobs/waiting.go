@@ -275,7 +275,7 @@ func (j *Job) beginLook(now time.Time) {
 	if m.asked {
 		prompt = j.promptReader(l.of.output)
 	}
-	asker := j.asker()
+	asker, starts := j.asker(), j.shell.starts()
 	release := j.Hold()
 	j.loops.Go(func() {
 		defer release()
@@ -284,7 +284,7 @@ func (j *Job) beginLook(now time.Time) {
 		if m.verdict.Waiting && m.asked {
 			m.prompt, m.moved = prompt()
 		}
-		if m.verdict.Kind == inputwait.Password && asker != nil {
+		if asker != nil && (starts || m.verdict.Kind == inputwait.Password) {
 			m.asker = asker()
 		}
 		m.took = time.Since(begin)
@@ -299,6 +299,9 @@ func (j *Job) onLooked(m lookedMsg) {
 	now := time.Now()
 	l.under, l.looked, l.lookedAt, l.after = false, m.number, now, now.Add(lookRest*m.took)
 	l.reader = reading{}
+	if j.shell.starts() {
+		j.shell.front = m.asker
+	}
 	if j.canWait() {
 		if m.verdict.Reader != 0 && m.of == j.activity() && !j.owesAnswer() && !j.holdsBack() {
 			l.reader = reading{m.verdict.Reader, m.number, m.of}

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strings"
@@ -28,6 +29,28 @@ func Image(pid int) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%d:%d %s %s", device, inode, fields[startCode], fields[startStack]), nil
+}
+
+// StartedWith says whether a text stands in what a process was executed with: its arguments, or its
+// environment. Another program that has taken its place was not, unless it was given them. It may take as long
+// as a process that is stuck in the kernel likes.
+func StartedWith(pid int, text string) (bool, error) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	for _, name := range []string{"cmdline", "environ"} {
+		b, err := os.ReadFile(dir + name)
+		if err != nil {
+			return false, err
+		}
+		if bytes.Contains(b, []byte(text)) {
+			return true, nil
+		}
+	}
+	// One that ends, and one that is executed just then, has neither.
+	b, err := os.ReadFile(dir + "cmdline")
+	if err == nil && len(b) == 0 {
+		err = unix.ESRCH
+	}
+	return false, err
 }
 
 // identity is the file that a path leads to, whatever its name is by now: an upgrade removes that.

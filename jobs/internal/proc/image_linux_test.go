@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // What a process executes stays the same when its file is replaced, as an upgrade does, and when that
@@ -76,5 +78,55 @@ func TestImage(t *testing.T) {
 	said("b\n")
 	if got := image(); got == was {
 		t.Errorf("%q is the same behind an exec", got)
+	}
+}
+
+// What a process was given stands in its arguments or its environment, and in no other program's that takes its
+// place; of one that has ended nobody knows.
+func TestStartedWith(t *testing.T) {
+	const given = "/a/place/of-its-own"
+	for name, cmd := range map[string]*exec.Cmd{
+		"arguments":   exec.Command("/bin/sh", "-c", `echo a; read x; exec /bin/sh -c 'echo b; read x'`, given),
+		"environment": {Path: "/bin/sh", Args: []string{"sh", "-c", `echo a; read x; unset PLACE; exec /bin/sh -c 'echo b; read x'`}, Env: []string{"PLACE=" + given}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{"a\n", "b\n"} {
+				b := make([]byte, len(want))
+				if _, err := io.ReadFull(out, b); err != nil || string(b) != want {
+					t.Fatalf("%q, %v", b, err)
+				}
+				if is, err := StartedWith(cmd.Process.Pid, given); err != nil || is != (want == "a\n") {
+					t.Errorf("at %q: %v, %v", want, is, err)
+				}
+				if _, err := io.WriteString(in, "\n"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := io.Copy(io.Discard, out); err != nil { // its end
+				t.Fatal(err)
+			}
+			in.Close()
+			if err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := StartedWith(cmd.Process.Pid, given); err == nil {
+				t.Error("one that has ended, and was not waited for, says what it was given")
+			}
+			cmd.Wait()
+			if _, err := StartedWith(cmd.Process.Pid, given); err == nil {
+				t.Error("one that is gone says what it was given")
+			}
+		})
 	}
 }

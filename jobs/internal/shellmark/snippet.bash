@@ -15,6 +15,11 @@ if [[ @MODE@ == posix ]]; then # how a login shell, and one without files, is ma
 	[[ ${HISTFILE-} != ~/.sh_history ]] || HISTFILE=~/.bash_history
 fi
 
+# An interrupt while files are read is the end of all of them, of ours too. So ours waits until there is all that it
+# needs, and while the user's are read it is set up first; then the interrupt has its way (__shelld_struck).
+declare -g +x __shelld_int=''
+\builtin trap '__shelld_int=1' INT
+
 declare -g +x __shelld_n=@NONCE@ __shelld_d=@COMMANDS@ # the nonce; what commands are read from
 declare -g +x __shelld_f=@SCRATCH@ # what builtins write to be read at once
 declare -g +x __shelld_y=''                       # the last status
@@ -33,6 +38,7 @@ declare -g +x __shelld_2='\[${__shelld_m:+${__shelld_m}M$__shelld_z}\]'
 declare -g +x __shelld_o='' __shelld_j=''         # a trap is to be taken away; the user's for ERR, which was
 declare -g +x __shelld_p='' __shelld_q='' __shelld_0=''
 declare -g +x __shelld_deaf=''                    # what Ready says besides
+declare -g +x __shelld_trap='{ __shelld_struck; } 2>/dev/null' # what an interrupt runs before the first prompt
 
 # tell PAYLOAD writes a mark.
 __shelld_tell() { builtin printf '\e]633;shelld;%s;%s\a' "$__shelld_n" "$1" >/dev/tty; }
@@ -388,6 +394,31 @@ __shelld_start() {
 	__shelld_accept redraw-current-line
 	__shelld_hooks
 }
+
+# struck is what an interrupt runs while the user's files are read, unless they have a trap of their own for it. Bash then
+# gives up all files as it does where nobody has one.
+__shelld_struck() {
+	[[ $__shelld_int != over ]] || builtin return 0 # in a trap that the user has made of it
+	__shelld_start
+	__shelld_int=over
+	builtin trap - INT
+	builtin kill -INT "$$"
+	builtin : # which is interrupted: what comes with the last command of a trap bash forgets
+}
+
+# unguard takes that trap away, and leaves the user's.
+__shelld_unguard() {
+	builtin local -
+	builtin local -a __shelld_line
+	builtin set +aefuvxCkET
+	builtin trap -p INT >|"$__shelld_f"
+	builtin mapfile -d '' -n 1 -t __shelld_line <"$__shelld_f"
+	[[ ${__shelld_line[0]-} != "trap -- '$__shelld_trap' SIGINT"* ]] || builtin trap - INT
+	__shelld_int=over
+}
+
+\builtin trap "$__shelld_trap" INT
+[[ ! $__shelld_int ]] || __shelld_struck
 case @USER@ in
 rc) if [[ -r ~/.bashrc ]]; then . ~/.bashrc; fi ;;
 file) if [[ -r @FILE@ ]]; then . @FILE@; fi ;;
@@ -399,3 +430,4 @@ login)
 esac
 
 { __shelld_start; } 2>/dev/null
+{ __shelld_unguard; } 2>/dev/null

@@ -1,0 +1,34 @@
+package jobs
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A function named builtin keeps our hooks from their work: the refusal says so, and what it says helps.
+func TestExecBesideAFunctionNamedBuiltin(t *testing.T) {
+	for _, name := range execShells[:2] { // fish has no such functions
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			j := startShell(t, m, name, nil)
+			doExec(t, j, "true")
+			doExec(t, j, "builtin() { :; }")
+			e := refused(t, askExec(t, j, ExecOptions{Command: "echo lost"}), CodeShellBusy)
+			if !strings.Contains(e.Message, "unset -f builtin") || strings.Contains(e.Message, "ifBusy") {
+				t.Error(e.Message)
+			}
+			for _, in := range []Input{{Keys: []string{"Ctrl-C"}}, {Text: "unset -f builtin\r"}} {
+				in.Wait = execWait(20*time.Second, Condition{Kind: UntilInput, Input: InputCondition{MinConfidence: "likely"}})
+				w, err := j.Write(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				must(t, w)
+			}
+			if r, out := doExec(t, j, "echo one"); out != "one\n" {
+				t.Errorf("%q: %+v", out, r.Outcome)
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package jobs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startReading starts a shell whose own start-up file has a text.
+func startReading(t *testing.T, name, text string) (*Manager, *Job) {
+	t.Helper()
+	needProgram(t, name)
+	home := t.TempDir() // which is removed when the shell has ended
+	file := filepath.Join(home, map[string]string{"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}[name])
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// Without this directory fish reads all manual pages of the machine in the background, in each new home.
+	if err := os.MkdirAll(filepath.Join(home, ".local/share/fish/generated_completions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := startReal(t, Options{})
+	return m, mustStart(t, m, Spec{Argv: []string{name}, Cols: 200, Env: map[string]*string{
+		"HOME": &home, "ZDOTDIR": nil, "XDG_CONFIG_HOME": nil, "XDG_DATA_HOME": nil, "XDG_CACHE_HOME": nil,
+	}})
+}
+
+func askExec(t *testing.T, j *Job, o ExecOptions) Pending[ExecResult] {
+	t.Helper()
+	if o.Wait == nil {
+		o.Wait = execWait(-1)
+	}
+	p, err := j.Exec(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// bare is how a shell is started without its user's files.
+var bare = map[string]string{"bash": "bash --norc", "zsh": "zsh -f", "fish": "fish --no-config"}
+
+// A program that start-up files have had take the shell's place is seen without anybody asking, be it
+// the same shell.
+func TestShellReplacedByItsFiles(t *testing.T) {
+	for _, name := range execShells {
+		for _, by := range []string{"sh", "sleep 1000", bare[name]} {
+			t.Run(name+" by "+by, func(t *testing.T) {
+				m, j := startReading(t, name, "exec "+by)
+				m.askTime = time.Hour
+				waits := askExec(t, j, ExecOptions{Command: "echo never"})
+				asked := j.Variables()
+				if e := refused(t, waits, CodeShellIntegrationUnavailable); !strings.Contains(e.Message, "start-up files") {
+					t.Error(e.Message)
+				}
+				refused(t, asked, CodeShellIntegrationUnavailable)
+				refused(t, askExec(t, j, ExecOptions{Command: "echo never"}), CodeShellIntegrationUnavailable)
+				if info := must(t, j.Info()); info.Integration != "" {
+					t.Errorf("the job has the integration %q", info.Integration)
+				}
+				if _, err := os.Stat(j.shell.files.dir); err == nil {
+					t.Error("the shell's own files are there still")
+				}
+			})
+		}
+	}
+}
+
+// A shell that another file starts in its place, with what it was given, is the shell.
+func TestShellByAScript(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			needProgram(t, name)
+			dir := t.TempDir()
+			script := fmt.Sprintf("#!/bin/sh\nread -r x <%s/wait\nPATH=${PATH#*:} exec %s \"$@\"\n", dir, name)
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Mkfifo(filepath.Join(dir, "wait"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			m := startReal(t, Options{})
+			path := dir + ":" + os.Getenv("PATH")
+			j := mustStart(t, m, Spec{Argv: append([]string{filepath.Join(dir, name)}, strings.Fields(bare[name])[1:]...), Env: map[string]*string{"PATH": &path}})
+			p := askExec(t, j, ExecOptions{Command: "echo one"})
+			if err := os.WriteFile(filepath.Join(dir, "wait"), []byte("go\n"), 0); err != nil {
+				t.Fatal(err)
+			}
+			if out := execOutput(t, j, must(t, p)); out != "one\n" {
+				t.Errorf("%q", out)
+			}
+			if info := must(t, j.Info()); info.Integration != name {
+				t.Errorf("the job has the integration %q", info.Integration)
+			}
+		})
+	}
+}
+
+// A program of start-up files that waits for somebody is named to who asks, and to who does not want to
+// wait; it can be left, and what waits for the shell runs then.
+func TestShellKeptByAProgram(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m, j := startReading(t, name, "sh -i")
+			e := refused(t, askExec(t, j, ExecOptions{Command: "echo never", FailBusy: true}), CodeShellBusy)
+			if !strings.Contains(e.Message, "start-up files") || !strings.Contains(e.Message, "sh -i") || !strings.Contains(e.Message, "job/write") {
+				t.Error(e.Message)
+			}
+			waits := askExec(t, j, ExecOptions{Command: "echo one"})
+			m.askTime = 0
+			if e := refused(t, j.Variables(), CodeShellBusy); !strings.Contains(e.Message, "sh -i") || !strings.Contains(e.Message, "job/write") {
+				t.Error(e.Message)
+			}
+			refused(t, askExec(t, j, ExecOptions{Command: "echo never", FailBusy: true}), CodeShellBusy)
+			w, err := j.Write(Input{Text: "exit", AppendNewline: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(t, w)
+			if out := execOutput(t, j, must(t, waits)); out != "one\n" {
+				t.Errorf("%q", out)
+			}
+			if all := must(t, j.History()); len(all) != 1 {
+				t.Errorf("history %+v", all)
+			}
+			if r := must(t, askExec(t, j, ExecOptions{Command: "echo two", FailBusy: true})); execOutput(t, j, r) != "two\n" {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// A shell that simply reads its files keeps a command in line that is not to wait for another one.
+func TestShellThatReadsItsFilesIsNotBusy(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			fifo := filepath.Join(t.TempDir(), "wait")
+			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, j := startReading(t, name, "read x <"+fifo)
+			p := askExec(t, j, ExecOptions{Command: "echo one", FailBusy: true})
+			if err := os.WriteFile(fifo, []byte("go\n"), 0); err != nil {
+				t.Fatal(err)
+			}
+			if out := execOutput(t, j, must(t, p)); out != "one\n" {
+				t.Errorf("%q", out)
+			}
+		})
+	}
+}
+
+// An interrupt that ends the reading of start-up files leaves a shell that takes commands.
+func TestShellInterruptedInItsFiles(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m, j := startReading(t, name, "sh -c 'echo asleep; exec sleep 1000'")
+			p := askExec(t, j, ExecOptions{Command: "echo one"})
+			await(t, j, pattern("asleep\r"))
+			m.askTime = 0
+			if e := refused(t, j.Variables(), CodeShellBusy); !strings.Contains(e.Message, "start-up files") {
+				t.Error(e.Message)
+			}
+			s, err := j.Signal("INT", SignalForeground, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(t, s)
+			if out := execOutput(t, j, must(t, p)); out != "one\n" {
+				t.Errorf("%q", out)
+			}
+		})
+	}
+}
