@@ -1,12 +1,8 @@
 package main
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"shelld/schema"
 )
@@ -49,16 +45,4 @@ func meantParam(name string, names []string) string {
 		}
 	}
 	return schema.Nearest(name, names)
-}
-
-func unknownParam(name string, in *jsonschema.Schema) string {
-	names := slices.Sorted(maps.Keys(in.Properties))
-	if len(names) == 0 {
-		return fmt.Sprintf("there is no parameter %q: the tool takes none.", name)
-	}
-	after := "."
-	if meant := meantParam(name, names); meant != "" {
-		after = fmt.Sprintf("; did you mean %q?", meant)
-	}
-	return fmt.Sprintf("there is no parameter %q%s The parameters are %s.", name, after, strings.Join(names, ", "))
 }

@@ -9,6 +9,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -89,6 +90,18 @@ func (t *tool[In]) misfit(in *jsonschema.Schema, given map[string]json.RawMessag
 		}
 	}
 	return ""
+}
+
+func unknownParam(name string, in *jsonschema.Schema) string {
+	names := slices.Sorted(maps.Keys(in.Properties))
+	if len(names) == 0 {
+		return fmt.Sprintf("there is no parameter %q: the tool takes none.", name)
+	}
+	after := "."
+	if meant := meantParam(name, names); meant != "" {
+		after = fmt.Sprintf("; did you mean %q?", meant)
+	}
+	return fmt.Sprintf("there is no parameter %q%s The parameters are %s.", name, after, strings.Join(names, ", "))
 }
 
 // misfitOf says what is wrong with a value, in words that follow the parameter's name, or "". It
