@@ -418,7 +418,7 @@ __shelld_unguard() {
 }
 
 \builtin trap "$__shelld_trap" INT
-[[ ! $__shelld_int ]] || __shelld_struck
+[[ ! $__shelld_int ]] || { __shelld_struck; } 2>/dev/null
 case @USER@ in
 rc) if [[ -r ~/.bashrc ]]; then . ~/.bashrc; fi ;;
 file) if [[ -r @FILE@ ]]; then . @FILE@; fi ;;
