@@ -153,10 +153,14 @@ var advice = func() map[schema.Kind]*strings.Replacer {
 		schema.KindPtyUnavailable: {"start the job with \"mode\": \"pipe\"", "use CliRun or execute_bash_command, which need none"},
 		schema.KindShellBusy: {
 			"interrupt it with job/signal INT, or leave ifBusy out to have this command wait", "or interrupt it with {ctrl+c} of CliWrite",
-			"or interrupt it with job/signal INT", "or interrupt it with {ctrl+c} of CliWrite",
+			", or leave ifBusy out to have this command wait", "",
+			"with job/signal INT", "with {ctrl+c} of CliWrite",
+			"job/write", "CliWrite",
+			"job/screen shows", "CliRead shows",
 		},
 		schema.KindShellIntegrationUnavailable: {
 			"start an interactive shell (job/start without command and argv) for job/exec, or type with job/write", "start a shell by CliSession without command, or type with CliWrite",
+			"start that program itself where it is a shell (shell, or argv), or this one without these files, for job/exec, or type with job/write", "start that program itself by CliSession, or type with CliWrite",
 			"with job/write", "with CliWrite",
 		},
 		schema.KindOutputFileError: {"name a persist.directory, or ask for persist.mode memory", "have shelld-mcp started with another -state-dir, or with -memory"},
