@@ -26,10 +26,13 @@ func (f *front) readResources(next mcp.MethodHandler) mcp.MethodHandler {
 		if missing, ok := errors.AsType[*jsonrpc.Error](err); ok && missing.Code == jsonrpc.CodeInvalidParams {
 			return nil, &jsonrpc.Error{Code: missing.Code, Message: missing.Message + ". " + f.whichResources(ctx), Data: missing.Data}
 		}
-		if read, ok := res.(*mcp.ReadResourceResult); ok && len(read.Contents) == 1 && read.Contents[0].Text == "" && read.Contents[0].Blob == nil {
-			return emptyText{read}, err
+		if err != nil {
+			return nil, err // What the SDK returns beside it is a nil of its own type.
 		}
-		return res, err
+		if read, ok := res.(*mcp.ReadResourceResult); ok && len(read.Contents) == 1 && read.Contents[0].Text == "" && read.Contents[0].Blob == nil {
+			return emptyText{read}, nil
+		}
+		return res, nil
 	}
 }
 
