@@ -35,22 +35,30 @@ func Image(pid int) (string, error) {
 // environment. Another program that has taken its place was not, unless it was given them. It may take as long
 // as a process that is stuck in the kernel likes.
 func StartedWith(pid int, text string) (bool, error) {
-	dir := fmt.Sprintf("/proc/%d/", pid)
-	for _, name := range []string{"cmdline", "environ"} {
-		b, err := os.ReadFile(dir + name)
-		if err != nil {
-			return false, err
-		}
-		if bytes.Contains(b, []byte(text)) {
-			return true, nil
-		}
+	before, err := executedWith(pid)
+	if err != nil || bytes.Contains(before, []byte(text)) {
+		return err == nil, err
 	}
-	// One that ends, and one that is executed just then, has neither.
-	b, err := os.ReadFile(dir + "cmdline")
-	if err == nil && len(b) == 0 {
-		err = unix.ESRCH
+	// One that ends has neither, and one that is executed just then has none, the old ones, or half of the new.
+	after, err := executedWith(pid)
+	if err == nil && !bytes.Equal(before, after) {
+		err = unix.EAGAIN
 	}
 	return false, err
+}
+
+// executedWith are the arguments of a process, of which there is one at least, and its environment.
+func executedWith(pid int) ([]byte, error) {
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	arguments, err := os.ReadFile(dir + "cmdline")
+	if err != nil {
+		return nil, err
+	}
+	if len(arguments) == 0 {
+		return nil, unix.ESRCH
+	}
+	environment, err := os.ReadFile(dir + "environ")
+	return append(arguments, environment...), err
 }
 
 // identity is the file that a path leads to, whatever its name is by now: an upgrade removes that.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -126,6 +127,45 @@ func TestStartedWith(t *testing.T) {
 			cmd.Wait()
 			if _, err := StartedWith(cmd.Process.Pid, given); err == nil {
 				t.Error("one that is gone says what it was given")
+			}
+		})
+	}
+}
+
+// A process that is executed anew and again, always with a text, is never said to have been executed without it.
+func TestStartedWithBesideExec(t *testing.T) {
+	const given = "/a/place/of-its-own"
+	for name, script := range map[string]string{
+		"arguments":   `[ $1 = 0 ] || exec /bin/sh -c "$0" "$0" $(($1 - 1)) ` + given,
+		"environment": `[ $1 = 0 ] || PLACE=` + given + ` exec /bin/sh -c "$0" "$0" $(($1 - 1))`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := given
+			if name == "environment" {
+				text = "PLACE=" + given // which stands in an argument as well, but for its quotes
+				script = strings.Replace(script, "PLACE="+given, `PLACE="/a"/place/of-its-own`, 1)
+			}
+			cmd := exec.Command("/bin/sh", "-c", script, script, "200", given)
+			cmd.Env = []string{"PLACE=" + given}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			for {
+				select {
+				case err := <-ended:
+					if err != nil {
+						t.Error(err)
+					}
+					return
+				default:
+					if is, err := StartedWith(cmd.Process.Pid, text); err == nil && !is {
+						t.Error("it says that it was executed without it")
+						<-ended
+						return
+					}
+				}
 			}
 		})
 	}
