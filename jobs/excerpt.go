@@ -53,13 +53,13 @@ func (j *Job) Excerpt(name Stream, r Range, skip []Range, plain bool, limit int)
 // their bytes alone.
 type spans []Range
 
-// without is a range but for some parts of it, which may begin before it.
+// without is a range but for some parts of it, which may reach beyond it.
 func without(r Range, skip []Range) (s spans) {
 	for _, part := range skip {
-		if part.From > r.From {
-			s = append(s, Range{r.From, part.From})
+		if from := min(part.From, r.To); from > r.From {
+			s = append(s, Range{r.From, from})
 		}
-		r.From = max(r.From, part.To)
+		r.From = max(r.From, min(part.To, r.To))
 	}
 	return append(s, r)
 }

@@ -3,9 +3,11 @@ package jobs
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/shellmark"
 )
 
 // A shell that is replaced by another program (exec) says so to nobody: the command that has
@@ -83,8 +85,9 @@ func (j *Job) reviewReplaced(now time.Time) {
 		return
 	}
 	s.look.under = true
-	pid, image, place := j.info.PID, s.image, s.files.dir
-	j.loops.Go(func() { // /proc may keep it waiting
+	pid, image := j.info.PID, s.image
+	place := filepath.Base(s.files.dir) // what is before it may stand there in quotes
+	j.loops.Go(func() {                 // /proc may keep it waiting
 		if image == "" {
 			same, err := proc.StartedWith(pid, place)
 			j.post(imageMsg{same, err})
@@ -131,11 +134,12 @@ func (j *Job) shellReplaced() bool {
 
 // takeImage takes whether the shell's process executes what it did, and says whether that is another program. It
 // is left as soon as all that the shell has said before is known. What nobody may look at any more
-// is one that runs with other rights (sudo).
+// is one that runs with other rights (sudo), or a shell that nobody may read: what zsh was given stands where only
+// those look who may.
 func (j *Job) takeImage(same bool, err error) bool {
 	s := j.shell
 	s.look.was = s.look.was || err == nil && same
-	other := err == nil && !same || errors.Is(err, fs.ErrPermission) && (s.look.was || s.image != "")
+	other := err == nil && !same || errors.Is(err, fs.ErrPermission) && (s.image != "" || s.look.was && s.kind != shellmark.Zsh)
 	if s.image == imageUnknown || !other {
 		return false
 	}

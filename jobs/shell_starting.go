@@ -21,7 +21,7 @@ func (j *Job) startAsks() *WaitingForInput {
 	switch {
 	case !j.shell.starts() || w == nil || j.inputs.of != j.activity():
 		return nil
-	case w.State != inputwait.Reading || rank(w.Confidence) < rank(inputwait.Likely):
+	case rank(w.Confidence) < rank(inputwait.Likely) || w.State != inputwait.Reading && !(w.PID == j.info.PID && j.editorReads()):
 		return nil
 	case !j.streams[0].src.Idle() || j.shell.hasMarks():
 		return nil

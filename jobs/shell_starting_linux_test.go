@@ -179,3 +179,40 @@ func TestShellInterruptedInItsFiles(t *testing.T) {
 		})
 	}
 }
+
+// What answers a question of start-up files reaches it behind a command in line, also where something of theirs runs
+// beside it.
+func TestWriteReachesStartUpFiles(t *testing.T) {
+	for name, ask := range map[string]string{"bash": "read -p 'q? ' x", "zsh": "read 'x?q? '", "fish": "read -g -P 'q? ' x"} {
+		t.Run(name, func(t *testing.T) {
+			_, j := startReading(t, name, "sleep 1000 &\n"+ask+"\nkill %1")
+			waits := askExec(t, j, ExecOptions{Command: "echo $x"})
+			await(t, j, pattern(`q\? `))
+			w, err := j.Write(Input{Text: "yes", AppendNewline: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(t, w)
+			if out := execOutput(t, j, must(t, waits)); !strings.HasSuffix(out, "yes\n") {
+				t.Errorf("%q", out)
+			}
+		})
+	}
+}
+
+// A directory whose name has to be quoted is known all the same.
+func TestShellInQuotedDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), `o'b "c\d`)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			_, j := startReading(t, name, "true")
+			if out := execOutput(t, j, must(t, askExec(t, j, ExecOptions{Command: "echo one"}))); out != "one\n" {
+				t.Errorf("%q", out)
+			}
+		})
+	}
+}

@@ -35,27 +35,31 @@ func Image(pid int) (string, error) {
 // environment. Another program that has taken its place was not, unless it was given them. It may take as long
 // as a process that is stuck in the kernel likes.
 func StartedWith(pid int, text string) (bool, error) {
-	before, err := executedWith(pid)
+	before, err := executedWith(pid, text)
 	if err != nil || bytes.Contains(before, []byte(text)) {
 		return err == nil, err
 	}
 	// One that ends has neither, and one that is executed just then has none, the old ones, or half of the new.
-	after, err := executedWith(pid)
+	after, err := executedWith(pid, text)
 	if err == nil && !bytes.Equal(before, after) {
 		err = unix.EAGAIN
 	}
 	return false, err
 }
 
-// executedWith are the arguments of a process, of which there is one at least, and its environment.
-func executedWith(pid int) ([]byte, error) {
+// executedWith are the arguments of a process, of which there is one at least, and where the text does not stand
+// there its environment, at which fewer may look.
+func executedWith(pid int, text string) ([]byte, error) {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	arguments, err := os.ReadFile(dir + "cmdline")
 	if err != nil {
 		return nil, err
 	}
-	if len(arguments) == 0 {
+	switch {
+	case len(arguments) == 0:
 		return nil, unix.ESRCH
+	case bytes.Contains(arguments, []byte(text)):
+		return arguments, nil
 	}
 	environment, err := os.ReadFile(dir + "environ")
 	return append(arguments, environment...), err

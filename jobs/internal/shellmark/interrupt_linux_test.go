@@ -30,6 +30,7 @@ var interrupts = []struct {
 	{name: "in a profile", argv: []string{"bash", "-l"}, file: ".bash_profile", text: "kill -INT $$"},
 	{name: "in a file that is named", argv: []string{"bash", "--rcfile", "other"}, file: "other", text: "kill -INT $$"},
 	{name: "never", text: "echo none >>~/seen"},
+	{name: "never, in posix mode", text: "set -o posix; echo none >>~/seen"},
 }
 
 // TestInterruptedFiles holds that a bash whose start-up files an interrupt has ended takes commands as any other, and

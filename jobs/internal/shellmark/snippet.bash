@@ -413,7 +413,7 @@ __shelld_unguard() {
 	builtin set +aefuvxCkET
 	builtin trap -p INT >|"$__shelld_f"
 	builtin mapfile -d '' -n 1 -t __shelld_line <"$__shelld_f"
-	[[ ${__shelld_line[0]-} != "trap -- '$__shelld_trap' SIGINT"* ]] || builtin trap - INT
+	[[ ${__shelld_line[0]-} != "trap -- '$__shelld_trap' "*INT* ]] || builtin trap - INT
 	__shelld_int=over
 }
 
