@@ -26,9 +26,10 @@ var ofJobs = regexp.MustCompile(`^core/(cancel|end-of-stdin|exit|job-exited|kill
 
 // otherwise are sessions that a command without a keeper cannot pass, since it leads its
 // terminal's session (docs/platforms.md): at its end the kernel hangs up, and a group
-// that no other process of the session is the parent of is not stopped by its terminal. And a
-// daemon that is gone from its session when it is first looked for is nobody's.
-var otherwise = regexp.MustCompile(`^trees/(exit-holds-terminal|stop-key|stop-terminal-read|stop-terminal-write|wait-port-daemon)$`)
+// that no other process of the session is the parent of is not stopped by its terminal. A
+// daemon that is gone from its session when it is first looked for is nobody's. And what was being forked when
+// TERM was sent gets it once.
+var otherwise = regexp.MustCompile(`^trees/(exit-holds-terminal|kill-starting|stop-key|stop-terminal-read|stop-terminal-write|wait-port-daemon)$`)
 
 // TestKeeperless holds what runs jobs on macOS against the suite, where Linux can play
 // macOS's part. In one framing: how messages are framed is nothing to it.
