@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 )
 
 // ReadOptions say what to read of a job's output.
@@ -170,13 +169,8 @@ func (j *Job) unreadable(off int64, err error, advice string) *Error {
 // inside one would make text of it that neither half can be. A piece that is
 // nothing but the beginning of one stays whole.
 func wholeRunes(b []byte) int {
-	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if tail := b[len(b)-i:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) && i < len(b) {
-				return len(b) - i
-			}
-			break
-		}
+	if n := len(b) - len(begunCharacter(b)); n > 0 {
+		return n
 	}
 	return len(b)
 }

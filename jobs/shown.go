@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"unicode/utf8"
 
+	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/spool"
 )
-
-// maxInside is how long an escape sequence may be of which the rest is told from text: as for patterns.
-const maxInside = 64 << 10
 
 // Shown is the range that is shown for another one where output is plain, so that pieces show what the whole shows: a
 // character stands in the piece in which it ends, and the rest of an escape sequence that begins before a piece in
@@ -34,7 +32,7 @@ func leadIn(s *spool.Spool, off, to int64) (lead []byte, inside int64) {
 	if begun == nil || sequenceLength(begun) < len(begun) {
 		return begunCharacter(s.ReadBefore(utf8.UTFMax-1, off)), 0
 	}
-	rest := make([]byte, min(maxInside-int64(len(begun)), to-off))
+	rest := make([]byte, min(match.MaxSequence-int64(len(begun)), to-off))
 	n, at, err := s.TryRead(rest, off)
 	if err != nil || at != off {
 		return nil, 0
@@ -58,7 +56,7 @@ func begunCharacter(b []byte) []byte {
 // begunSequence is what stands before an offset from the last escape character on; nil: there is none
 // that matters. It is mostly near.
 func begunSequence(s *spool.Spool, off int64) []byte {
-	for n := 256; n <= maxInside; n *= 16 {
+	for n := 256; n <= match.MaxSequence; n *= 16 {
 		b := s.ReadBefore(n, off)
 		if i := bytes.LastIndexByte(b, 0x1b); i >= 0 {
 			return b[i:]

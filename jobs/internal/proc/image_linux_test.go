@@ -11,6 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// startOnPipes starts a command with what is written to it and what it writes.
+func startOnPipes(t *testing.T, cmd *exec.Cmd) (io.WriteCloser, io.Reader) {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return in, out
+}
+
 // What a process executes stays the same when its file is replaced, as an upgrade does, and when that
 // is removed; it is another one after each execve, even of the same file.
 func TestImage(t *testing.T) {
@@ -31,17 +48,7 @@ func TestImage(t *testing.T) {
 	}
 	replace()
 	cmd := exec.Command(file, "-c", `echo a; read x; exec "$0" -c 'echo b; read x'`, file)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in, out := startOnPipes(t, cmd)
 	defer cmd.Wait()
 	defer in.Close()
 	image := func() string {
@@ -91,17 +98,7 @@ func TestStartedWith(t *testing.T) {
 		"environment": {Path: "/bin/sh", Args: []string{"sh", "-c", `echo a; read x; unset PLACE; exec /bin/sh -c 'echo b; read x'`}, Env: []string{"PLACE=" + given}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in, err := cmd.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			in, out := startOnPipes(t, cmd)
 			for _, want := range []string{"a\n", "b\n"} {
 				b := make([]byte, len(want))
 				if _, err := io.ReadFull(out, b); err != nil || string(b) != want {
