@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
@@ -34,30 +35,34 @@ func problem(what string, s *jsonschema.Schema, v any) string {
 	return at + inWords(ve.Message)
 }
 
-// jargon is what the validator says of schemas, and what that means for whoever has written the
-// value.
-var jargon = []struct {
+// A translation says what one of the validator's messages means for the author of the value.
+type translation struct {
 	says *regexp.Regexp
 	mean string
-}{
-	{regexp.MustCompile(`^missing properties: ([^,]*)$`), "lacks the member $1"},
-	{regexp.MustCompile(`^missing properties: (.*)$`), "lacks the members $1"},
-	{regexp.MustCompile(`^additionalProperties ([^,]*) not allowed$`), "has a member that the schema does not know: $1"},
-	{regexp.MustCompile(`^additionalProperties (.*) not allowed$`), "has members that the schema does not know: $1"},
-	{regexp.MustCompile(`^property (.*) is required, if (.*) property exists$`), "lacks the member $1, which belongs to $2"},
-	{regexp.MustCompile(`^minimum (\d+) properties allowed, but found (\d+) properties$`), "must have at least $1 members, and has $2"},
-	{regexp.MustCompile(`^maximum (\d+) properties allowed, but found (\d+) properties$`), "must have at most $1 members, and has $2"},
-	{regexp.MustCompile(`^minimum (\d+) items required, but found (\d+) items$`), "must have at least $1 elements, and has $2"},
-	{regexp.MustCompile(`^maximum (\d+) items required, but found (\d+) items$`), "must have at most $1 elements, and has $2"},
-	{regexp.MustCompile(`^length must be (.*), but got (\d+)$`), "must have $1 characters, and has $2"},
-	{regexp.MustCompile(`^not failed$`), "has members that the schema does not allow together"},
-	{regexp.MustCompile(`^valid against schemas at indexes .*$`), "fits several forms of which it may have one alone"},
 }
+
+// jargon is compiled when the first value is wrong: every command of the program would wait for it otherwise.
+var jargon = sync.OnceValue(func() []translation {
+	return []translation{
+		{regexp.MustCompile(`^missing properties: ([^,]*)$`), "lacks the member $1"},
+		{regexp.MustCompile(`^missing properties: (.*)$`), "lacks the members $1"},
+		{regexp.MustCompile(`^additionalProperties ([^,]*) not allowed$`), "has a member that the schema does not know: $1"},
+		{regexp.MustCompile(`^additionalProperties (.*) not allowed$`), "has members that the schema does not know: $1"},
+		{regexp.MustCompile(`^property (.*) is required, if (.*) property exists$`), "lacks the member $1, which belongs to $2"},
+		{regexp.MustCompile(`^minimum (\d+) properties allowed, but found (\d+) properties$`), "must have at least $1 members, and has $2"},
+		{regexp.MustCompile(`^maximum (\d+) properties allowed, but found (\d+) properties$`), "must have at most $1 members, and has $2"},
+		{regexp.MustCompile(`^minimum (\d+) items required, but found (\d+) items$`), "must have at least $1 elements, and has $2"},
+		{regexp.MustCompile(`^maximum (\d+) items required, but found (\d+) items$`), "must have at most $1 elements, and has $2"},
+		{regexp.MustCompile(`^length must be (.*), but got (\d+)$`), "must have $1 characters, and has $2"},
+		{regexp.MustCompile(`^not failed$`), "has members that the schema does not allow together"},
+		{regexp.MustCompile(`^valid against schemas at indexes .*$`), "fits several forms of which it may have one alone"},
+	}
+})
 
 // inWords is a message of the validator without the words of JSON Schema. Names come in order:
 // the validator has them from a map.
 func inWords(message string) string {
-	for _, j := range jargon {
+	for _, j := range jargon() {
 		found := j.says.FindStringSubmatch(message)
 		if found == nil {
 			continue

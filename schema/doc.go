@@ -8,15 +8,18 @@
 // protocol's reference. Each method's file says in x-shelld who sends it and
 // what it is; that is all there is to a method's registration.
 //
-// types_gen.go holds a Go type for each definition. It is generated from the
-// files (go generate ./schema) and a test fails when it is out of step.
+// types_gen.go holds a Go type for each definition, rules_gen.go its rule and the
+// table of methods. They are generated from the files (go generate ./schema), and
+// a test fails when they are out of step.
 //
 // # Validation
 //
 // The life of one call of [ValidateParams]: the params are decoded to plain JSON
 // values with their numbers as text, numbers of hostile size are replaced by
-// harmless ones that fail just as well, the method's schema is compiled if this
-// is its first use, and the value is checked. What the validator says of a
+// harmless ones that fail just as well, and the value is checked by the rule of its
+// definition. A rule (fits.go) is generated from the schema files, and only says that a
+// value fits. A value that does not goes to the validator's library, which compiles the
+// method's schema if this is its first use, and decides. What it says of a
 // failure is turned into a list of [FieldError], each with the place, what was
 // expected there and, for a misspelt name, the right one. The words of the
 // validator's library never reach a message.

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -110,38 +109,18 @@ type Method struct {
 
 // Methods returns every method that there is a schema for, sorted by name.
 func Methods() []Method {
-	return slices.Clone(methods())
+	return slices.Clone(methodTable)
 }
-
-var methods = sync.OnceValue(func() []Method {
-	var list []Method
-	for _, doc := range documents() {
-		about, _ := doc["x-shelld"].(document)
-		if about["method"] == nil {
-			continue // A file of shared definitions.
-		}
-		text := func(name string) string { s, _ := about[name].(string); return s }
-		defs, _ := doc["$defs"].(document)
-		m := Method{Name: text("method"), Kind: text("kind"), From: text("from"), Level: text("level")}
-		_, m.HasParams = defs["params"]
-		_, m.HasResult = defs["result"]
-		m.Errors = stringsOf(about["errors"])
-		list = append(list, m)
-	}
-	slices.SortFunc(list, func(a, b Method) int { return strings.Compare(a.Name, b.Name) })
-	return list
-})
 
 // methodNamed finds a method by its name on the wire.
 func methodNamed(name string) (Method, bool) {
-	list := methods()
-	i, found := slices.BinarySearchFunc(list, name, func(m Method, name string) int {
+	i, found := slices.BinarySearchFunc(methodTable, name, func(m Method, name string) int {
 		return strings.Compare(m.Name, name)
 	})
 	if !found {
 		return Method{}, false
 	}
-	return list[i], true
+	return methodTable[i], true
 }
 
 // ErrorKind is a kind of error: its stable name and its number on the wire.
@@ -153,25 +132,8 @@ type ErrorKind struct {
 // ErrorKinds returns every kind of error in the order of the protocol: those of
 // JSON-RPC first, then the protocol's own from -32010 downwards.
 func ErrorKinds() []ErrorKind {
-	return slices.Clone(errorKinds())
+	return slices.Clone(kindTable)
 }
-
-var errorKinds = sync.OnceValue(func() []ErrorKind {
-	defs := documents()[base+"errors"+suffix]["$defs"].(document)
-	branches := defs["errorObject"].(document)["oneOf"].([]any)
-	kinds := make([]ErrorKind, 0, len(branches))
-	for _, branch := range branches {
-		properties := branch.(document)["properties"].(document)
-		code, err := properties["code"].(document)["const"].(json.Number).Int64()
-		if err != nil {
-			panic(err) // TestErrorKinds reads them all.
-		}
-		name := properties["data"].(document)["$ref"].(string)
-		name = name[strings.LastIndex(name, "/")+1:]
-		kinds = append(kinds, ErrorKind{Kind: strings.TrimSuffix(name, "Data"), Code: int(code)})
-	}
-	return kinds
-})
 
 // stringsOf returns the strings in a JSON array; nil if it is none.
 func stringsOf(value any) []string {

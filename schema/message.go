@@ -88,7 +88,7 @@ func validateCall(from string, members map[string]json.RawMessage) error {
 	switch {
 	case !ok:
 		var names []string
-		for _, m := range methods() {
+		for _, m := range methodTable {
 			names = append(names, m.Name)
 		}
 		return &InvalidError{Fields: []FieldError{notOneOf("/method", name, names)}}

@@ -208,7 +208,7 @@ func validateKind(object map[string]any) error {
 		return invalid("/data/kind", "expected string, got "+describe(data["kind"]))
 	}
 	var names []string
-	for _, kind := range errorKinds() {
+	for _, kind := range kindTable {
 		if kind.Kind != name {
 			names = append(names, kind.Kind)
 			continue

@@ -19,7 +19,13 @@ var handwritten = []string{"fieldError"}
 // sources are the files that are generated.
 type sources struct {
 	types []byte // types_gen.go
+	rules []byte // rules_gen.go: what fits a definition, the methods, the kinds of error
 	table []byte // types_gen_test.go: which type is whose
+}
+
+// byName returns the sources by the names of their files.
+func (s sources) byName() map[string][]byte {
+	return map[string][]byte{"types_gen.go": s.types, "rules_gen.go": s.rules, "types_gen_test.go": s.table}
 }
 
 // generator turns the definitions of all files into Go declarations.
@@ -67,6 +73,9 @@ func (g *generator) sources() (s sources, err error) {
 	}
 	if s.types, err = format.Source([]byte(header + imports + g.out.String())); err != nil {
 		return sources{}, fmt.Errorf("format the types: %w", err)
+	}
+	if s.rules, err = g.rulesSource(); err != nil {
+		return sources{}, err
 	}
 	table := header + "// generatedTypes holds a value of each generated type by its definition.\n" +
 		"var generatedTypes = map[string]any{\n" + g.table.String() + "}\n"

@@ -1,5 +1,5 @@
-// Command gen writes the Go types of the protocol from the schema files, and for
-// their tests a table that says which type is whose. It is run by go generate in
+// Command gen writes the Go types of the protocol from the schema files, the rules by which
+// the server recognises what fits them, and for tests a table of definitions and their types. It is run by go generate in
 // the schema folder; its test fails when the files there are not what it would write.
 package main
 
@@ -12,7 +12,7 @@ import (
 
 func main() {
 	in := flag.String("in", "json", "the `folder` of the schema files")
-	out := flag.String("out", ".", "the `folder` to write types_gen.go and types_gen_test.go to")
+	out := flag.String("out", ".", "the `folder` to write the *_gen.go and *_gen_test.go to")
 	flag.Parse()
 	if err := run(*in, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
@@ -25,8 +25,10 @@ func run(in, out string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(out, "types_gen.go"), s.types, 0o644); err != nil {
-		return err
+	for name, source := range s.byName() {
+		if err := os.WriteFile(filepath.Join(out, name), source, 0o644); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(out, "types_gen_test.go"), s.table, 0o644)
+	return nil
 }
