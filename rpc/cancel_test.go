@@ -111,9 +111,9 @@ func checkStuckWrite(t *testing.T, s *session, h int64, f fifo) {
 func TestCancelWriteThatWaits(t *testing.T) {
 	s := start(t)
 	h := s.pty("stty -echo; echo ready; read x; echo got $x; sleep 60")
-	s.see(h, "ready")
+	s.see(h, "ready\r\n")
 	c := s.begin("job/write", obj{"handle": h, "input": "abc\r", "wait": obj{"until": []obj{{"pattern": "never"}}, "timeoutMs": nil}})
-	s.see(h, "got abc")
+	s.see(h, "got abc\r\n")
 	c.withdraw()
 	d := refused[schema.CanceledData](c, schema.KindCanceled)
 	equal(t, "bytesWritten", num(d.BytesWritten), 4)
