@@ -32,7 +32,7 @@ func (q *Question) addEnvironment(j *Job, env []string) *Error {
 		}
 		if shown != *value {
 			q.Variables[name] = &shown
-			q.Unknown, q.key = true, "" // Nobody can allow what is not shown.
+			q.Unknown, q.key = true, "" // A person cannot allow what the question does not show.
 		}
 	}
 	if size > mostAsked {
