@@ -131,7 +131,7 @@ func (f *fake) take(raw []byte) {
 		if strings.HasPrefix(f.fault, "asks") {
 			f.held = m.ID
 			ask := func(id, action string) {
-				f.message(`{"jsonrpc":"2.0","id":"` + id + `","method":"client/confirm","params":{"action":"` + action + `","command":"a","roots":["a"],"unknown":false,"cwd":"/"}}`)
+				f.message(`{"jsonrpc":"2.0","id":"` + id + `","method":"client/confirm","params":{"action":"` + action + `","command":"a","roots":["a"],"unknown":false,"alwaysKept":true,"cwd":"/"}}`)
 			}
 			if f.fault == "asks twice" {
 				ask("p", "kill")

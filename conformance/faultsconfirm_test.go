@@ -13,6 +13,10 @@ var confirmFaults = []fault{
 		return len(roots) > 1
 	}), func(params map[string]any) { params["roots"] = params["roots"].([]any)[:1] })},
 	{name: "does not tell that it cannot know all that it asks about", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["unknown"] == true }), set("unknown", false))},
+	{name: "does not tell which variables change what it asks about", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["variables"] != nil }), unset("variables"))},
+	{name: "tells that always is kept if it is not", word: "alwaysKept", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["alwaysKept"] == false }), set("alwaysKept", true))},
+	{name: "tells of one environment that it is another", word: "environment: $first", says: "/environment: expected|client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["command"] == "echo two >file" }), set("environment", "another"))},
+	{name: "does not tell which variables change what commands run", word: "steers: true", says: "/steers: expected|steers", hooks: inside("result", func(m *packet) bool { return m.object("result")["steers"] != nil }, unset("steers"))},
 	{name: "does not tell about which job it asks", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["handle"] != nil }), unset("handle"))},
 	{name: "does not tell for which request it asks", word: "requestId: \"odd one\"", says: "/requestId: expected", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool { return params["requestId"] == "odd one" }), unset("requestId"))},
 	{name: "shows a person what is secret", word: "client/confirm", says: "client/confirm", slow: true, hooks: inside("params", asksPerson(func(params map[string]any) bool {

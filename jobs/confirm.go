@@ -77,6 +77,10 @@ type Question struct {
 
 	StdinFile, StdoutFile, StderrFile string // of a start, as it names them; "" = none
 
+	// Of a start (confirm_env.go):
+	Variables   map[string]*string // those the client has set that change which commands run; nil value: unset
+	Environment string             // equal for starts that get the same variables; tells nothing of them
+
 	mgr     *Manager
 	key     string      // those with the same are answered by one always; "" = nothing else is
 	answers chan Answer // has room for the one that counts
@@ -91,6 +95,9 @@ const (
 	AnswerDeny   Answer = "deny"
 	AnswerNone   Answer = "none" // the client has none that counts: nobody has said yes
 )
+
+// AlwaysKept reports whether an answer of always is kept. Otherwise it counts as once.
+func (q *Question) AlwaysKept() bool { return q.key != "" }
 
 // Answer is called by whoever was told to ask. The first one counts. It does not block.
 func (q *Question) Answer(a Answer) {

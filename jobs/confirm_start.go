@@ -9,6 +9,9 @@ func (j *Job) allowStart(p plan) *Error {
 	if err != nil {
 		return err
 	}
+	if err := q.addEnvironment(j, p.env); err != nil {
+		return err
+	}
 	if err := j.awaitPerson(q); err != nil {
 		return err
 	}

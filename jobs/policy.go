@@ -96,7 +96,7 @@ func rootsOf(s *Spec, p plan) roots.Found {
 		}
 	}
 	for _, name := range names {
-		if roots.Steers(name) {
+		if Steers(name) {
 			addSteering(s, name, &found)
 		}
 	}

@@ -28,7 +28,8 @@ func (s *Server) confirm(q *jobs.Question) (withdraw func()) {
 	a := &ask{
 		method: "client/confirm",
 		params: schema.ClientConfirmParams{
-			Action: schema.ConfirmAction(q.Action), RequestID: json.RawMessage(q.Asker), Command: q.Command, Roots: q.Roots, Unknown: q.Unknown,
+			Action: schema.ConfirmAction(q.Action), RequestID: json.RawMessage(q.Asker), Command: q.Command, Roots: q.Roots, Unknown: q.Unknown, AlwaysKept: q.AlwaysKept(),
+			Variables: q.Variables, Environment: optional(q.Environment),
 			Handle: optional(int64(q.Handle)), Cwd: q.Cwd,
 			StdinFile: optional(q.StdinFile), StdoutFile: optional(q.StdoutFile), StderrFile: optional(q.StderrFile),
 		},

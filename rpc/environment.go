@@ -16,10 +16,10 @@ func (s *Server) envGet(r *request) error {
 	return s.environment(r, p.Handle, func(vars []jobs.Variable, _ *jobs.LoginReport) any {
 		v := jobs.FindVariable(vars, p.Name)
 		if v == nil {
-			return schema.EnvGetResult{Name: p.Name}
+			return schema.EnvGetResult{Name: p.Name, Steers: optional(jobs.Steers(p.Name))}
 		}
 		of := envVariable(v)
-		return schema.EnvGetResult{Name: v.Name, Value: of.Value, Source: &of.Source, Secret: of.Secret}
+		return schema.EnvGetResult{Name: v.Name, Value: of.Value, Source: &of.Source, Secret: of.Secret, Steers: optional(jobs.Steers(v.Name))}
 	})
 }
 

@@ -24,10 +24,10 @@ const (
 )
 
 // ConfirmOutcome: once: this may be done. always: this, and from now on as long as the
-// server lives this action with the same roots; where the roots are not all known or
-// there are none, where they lead elsewhere from another directory, and where the command
-// or the start writes into files by itself, it is once. deny: it may not, and its request
-// is confirmationDenied.
+// server lives this action with the same roots; it is once if alwaysKept of the params is
+// false: the roots are not all known or there are none, they lead elsewhere from another
+// directory, or the command or the start writes into files by itself. deny: it may not,
+// and its request is confirmationDenied.
 type ConfirmOutcome string
 
 // The values of ConfirmOutcome.
@@ -58,6 +58,19 @@ type ClientConfirmParams struct {
 	// Whether the command may run something that is not in roots, since that cannot be known
 	// from reading it. True for write.
 	Unknown bool `json:"unknown"`
+	// Whether an answer of always would be kept. If it is false, always counts as once, and
+	// a client should not offer it.
+	AlwaysKept bool `json:"alwaysKept"`
+	// The variables that the client has set or unset for this start, in its env or by
+	// env/set and env/unset, and that change which commands run (such as PATH or BASH_ENV).
+	// A value is null if the variable is unset, and *** if it is secret. Absent if there are
+	// none. Of a start by job/start or job/run only.
+	Variables map[string]*string `json:"variables,omitzero"`
+	// A text that stands for all variables that the start would get: two starts whose texts
+	// are equal get the same environment. It tells nothing of the values, and means nothing
+	// to another server. A client that denies a start, has its person asked, and makes the
+	// same start again later can compare it. Of a start by job/start or job/run only.
+	Environment *string `json:"environment,omitempty"`
 	// The job that would be written to, or ended. Absent for start.
 	Handle *int64 `json:"handle,omitempty"`
 	// The directory in which the command starts, or the job has been started; absolute,
@@ -1068,6 +1081,9 @@ type EnvGetResult struct {
 	// these only what was set as a secret is replaced by *** in what jobs print. Else
 	// absent.
 	Secret *bool `json:"secret,omitempty"`
+	// A variable of this name can change which commands run, as PATH and BASH_ENV do. Else
+	// absent. No list of such names is complete.
+	Steers *bool `json:"steers,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }

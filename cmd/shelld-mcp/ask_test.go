@@ -169,6 +169,8 @@ func TestAnswersOffered(t *testing.T) {
 		{"execute_bash_command", args{"command": "$(echo true)"}, "once deny"},
 		{"execute_bash_command", args{"command": "true; ls"}, "once always deny"},
 		{"execute_bash_command", args{"command": "true one"}, "once always deny"},
+		{"execute_bash_command", args{"command": "echo one >file"}, "once deny"},
+		{"execute_bash_command", args{"command": "cd . && ./file || true"}, "once deny"},
 		{"kill", args{"handle": 1}, "once always deny"},
 	} {
 		offered = ""

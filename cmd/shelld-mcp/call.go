@@ -18,9 +18,9 @@ type call struct {
 	front *front
 	req   *mcp.CallToolRequest
 	tool  string
-	asks  bool      // a person is asked about it
 	said  *decision // what the person has said of it already; nil = nothing
 
+	asks    bool   // a person is asked about it; set before its first request
 	session string // the sessionId of what it starts, set before that; "" = none
 
 	mu      sync.Mutex
@@ -149,13 +149,14 @@ func (c *call) explain(err error) string {
 	c.mu.Lock()
 	barred := c.barred
 	c.mu.Unlock()
-	if kindOf(err) == schema.KindConfirmationDenied && c.said != nil && c.said.unclear {
-		return "The host has said yes to the question, but neither once nor always, and so nobody has allowed this. Nothing was done. " +
-			"See to the host, whose answer has to have decision, or start shelld-mcp with -confirm none where the host itself asks before each call."
+	if kindOf(err) == schema.KindConfirmationDenied && c.said != nil {
+		if why := c.said.refusal(); why != "" {
+			return why
+		}
 	}
 	if barred {
 		return "A person has to allow this, and this host has no way to ask one (MCP calls it elicitation). Nothing was done. " +
-			"To have it done without asking, start shelld-mcp with -unasked allow, or with -confirm none where the host itself asks before each call."
+			"If the host itself asks before each call, start shelld-mcp with -confirm auto, which leaves it to such a host, or with -unasked allow."
 	}
 	return explained(c.tool, err).Error()
 }

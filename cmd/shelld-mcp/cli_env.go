@@ -71,6 +71,9 @@ func checkCliEnv(p cliEnvParams) string {
 }
 
 func cliEnv(ctx context.Context, c *call, p cliEnvParams) (reply, error) {
+	if err := c.confirmVariable(ctx, p); err != nil {
+		return reply{}, err
+	}
 	if p.SessionID == "" {
 		return c.env(ctx, p, "global", nil)
 	}
@@ -83,6 +86,27 @@ func cliEnv(ctx context.Context, c *call, p cliEnvParams) (reply, error) {
 		return c.sessionEnded(ctx, j, "has no variables any more"), nil
 	}
 	return r, err
+}
+
+// confirmVariable has a person asked about a change of a variable that changes which commands run, so
+// that what the person allows later is what is run. About one of a shell the server asks.
+func (c *call) confirmVariable(ctx context.Context, p cliEnvParams) error {
+	if p.Action != "set" && p.Action != "unset" || c.front.cfg.confirm == "none" {
+		return nil
+	}
+	var v schema.EnvGetResult
+	if err := c.do(ctx, "env/get", schema.EnvGetParams{Name: p.Name}, &v); err != nil || v.Steers == nil {
+		return err
+	}
+	c.asks = true
+	if p.SessionID != "" {
+		return nil
+	}
+	q := &question{action: actionVariable, verb: "Unset", command: p.Name}
+	if p.Value != nil && p.Action == "set" {
+		q.verb, q.command = "Set", p.Name+"="+*p.Value
+	}
+	return c.require(ctx, q, "this variable")
 }
 
 // env does what CliEnv is to do with the variables of a session, or, without handle, with those

@@ -22,6 +22,9 @@ type decision struct {
 	digest  string
 	outcome schema.ConfirmOutcome
 	unclear bool // the host says yes, and not what to
+	// What the host did with a question that was not accepted: decline or cancel. Hosts without a
+	// person answer both by themselves.
+	action string
 }
 
 // confirmID names the question in a call; there is one at a time.
@@ -40,6 +43,7 @@ func decisionIn(p *mcp.CallToolParamsRaw) *decision {
 func decisionOf(answer *mcp.ElicitResult, digest string) *decision {
 	d := &decision{digest: digest, outcome: schema.ConfirmOutcomeDeny}
 	if answer.Action != "accept" {
+		d.action = answer.Action
 		return d
 	}
 	word, _ := answer.Content["decision"].(string)
@@ -91,7 +95,7 @@ func (c *call) verdict(q *question) (schema.ConfirmOutcome, bool) {
 		return c.said.outcome, true
 	case canAsk(c.req.Session):
 		return "", false
-	case c.front.cfg.unasked == "allow":
+	case c.front.cfg.allowsUnasked():
 		c.allowed = true
 		return schema.ConfirmOutcomeOnce, true
 	}
@@ -115,11 +119,17 @@ func (c *call) confirmKeys(ctx context.Context, p *schema.JobWriteParams) error 
 		return nil // The write is refused, and nobody has to be asked.
 	}
 	q := &question{action: schema.ConfirmActionWrite, command: shown, cwd: info.Cwd, handle: info.Handle, into: intoOf(info)}
+	return c.require(ctx, q, "these keys")
+}
+
+// require has a person asked by this side, and not by the server. The error says that what is not
+// allowed.
+func (c *call) require(ctx context.Context, q *question, what string) error {
 	if c.confirm(ctx, q) != schema.ConfirmOutcomeDeny {
 		return nil
 	}
 	return &rpc.CallError{Kind: schema.KindConfirmationDenied, ErrorObject: schema.ErrorObject{
-		Message: "the person at the host did not allow these keys; do not try again without asking what to do instead",
+		Message: "the person at the host did not allow " + what + "; do not try again without asking what to do instead",
 	}}
 }
 
@@ -161,11 +171,29 @@ func (q *question) answers() map[string]any {
 	}
 }
 
+// refusal says why what a person has to allow is not allowed, if that is not the plain no of a person:
+// "" otherwise.
+func (d *decision) refusal() string {
+	const remedy = " If this host runs without a person and approves each call itself, start shelld-mcp with -confirm none."
+	switch {
+	case d.unclear:
+		return "The host has said yes to the question, but neither once nor always, and so nobody has allowed this. Nothing was done. " +
+			"See to the host, whose answer has to have decision, or start shelld-mcp with -confirm none if the host itself asks before each call."
+	case d.action == "cancel":
+		return "The question about this was closed without an answer: no person has said yes or no. Nothing was done. " +
+			"A host that runs without a person (in a headless mode) may answer so by itself." + remedy
+	case d.action != "":
+		return "The host has declined this: its person said no, or it runs without a person and declines by itself. Nothing was done. " +
+			"Do not try again without asking what to do instead." + remedy
+	}
+	return ""
+}
+
 // confirmOptions is what the server is to ask about. What no tool of the set would have
 // asked is not: it would cost a round, and the server asks about no more than 64 KiB.
 func (c *config) confirmOptions() schema.ConfirmOptions {
 	ask := schema.ConfirmVerdictAsk
-	if c.confirm == "none" || c.confirm == "seeds" && c.tools == "compact" {
+	if c.confirm == "none" || c.confirm != "all" && c.tools == "compact" {
 		ask = schema.ConfirmVerdictAllow
 	}
 	return schema.ConfirmOptions{Start: new(ask), Write: new(ask), Kill: new(ask)}

@@ -16,12 +16,12 @@ import (
 
 // TestUnasked calls what a person has to allow, of a host that cannot ask one.
 func TestUnasked(t *testing.T) {
-	h := startHost(t, nil)
+	h := startHost(t, nil, "-confirm", "seeds")
 	contains(t, h.fail("execute_bash_command", args{"command": "touch there"}), "this host has no way to ask one", "-unasked allow")
 	if _, err := os.Stat(filepath.Join(h.root, "there")); err == nil {
 		t.Error("it was run all the same")
 	}
-	h = startHost(t, nil, "-unasked", "allow")
+	h = startHost(t, nil, "-confirm", "seeds", "-unasked", "allow")
 	contains(t, h.call("execute_bash_command", args{"command": "echo there"}, nil), "Stdout: there")
 	h = startHost(t, nil, "-confirm", "none")
 	contains(t, h.call("execute_bash_command", args{"command": "echo there"}, nil), "Stdout: there")
@@ -153,7 +153,7 @@ func TestSignalKeysAsked(t *testing.T) {
 // TestSignalKeysUnasked presses them where nobody can be asked, or has to be.
 func TestSignalKeysUnasked(t *testing.T) {
 	press := args{"pid": 1, "special_keys": []string{"Ctrl-C"}}
-	h := startHost(t, nil)
+	h := startHost(t, nil, "-confirm", "seeds")
 	h.call("run_shell_command", args{"command": "cat", "is_background": true}, nil)
 	contains(t, h.fail("write_to_shell", press), "this host has no way to ask one")
 	contains(t, h.call("jobs", nil, nil), "Status: running")
@@ -184,5 +184,5 @@ func TestQuestionText(t *testing.T) {
 	asked := &person{says: []string{"deny"}}
 	h := startHost(t, asked.options())
 	h.fail("execute_bash_command", args{"command": "echo \x1b[2K\u202e"})
-	asked.expect(t, "Run this in "+h.root+"?\n\n    echo ␛[2K<U+202E>\n\ntest has called the tool execute_bash_command of shelld-mcp.")
+	asked.expect(t, "Run this in "+h.root+"?\n\n    echo ␛[2K<U+202E>\n\n"+mayRunMore+"\n\ntest has called the tool execute_bash_command of shelld-mcp.")
 }

@@ -207,6 +207,9 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 		c.refused(nil, jsonrpc.CodeInvalidRequest, "there are no batches: send each message on a line of its own")
 		return nil
 	}
+	if code, why := misfitText(line); why != "" {
+		return c.noText(line, code, why)
+	}
 	msg, err := jsonrpc.DecodeMessage(line)
 	if err != nil && isAnswer(line) {
 		return nil // An answer is never answered: two that do would go on for ever.
@@ -218,6 +221,9 @@ func (c *conn) take(line []byte) jsonrpc.Message {
 	req, ok := msg.(*jsonrpc.Request)
 	switch {
 	case !ok: // An answer; the SDK knows to what.
+		if inexact(idOf(line)) != "" {
+			return nil // No question has such an id, and the SDK would take it for another's.
+		}
 		if answer, is := msg.(*jsonrpc.Response); is {
 			c.heard(answer.ID)
 		}

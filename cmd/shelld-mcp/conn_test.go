@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"shelld/schema"
 )
@@ -75,7 +76,7 @@ type answered struct {
 func (w *wire) receive() answered {
 	w.t.Helper()
 	line, err := w.out.ReadString('\n')
-	if err != nil {
+	if err != nil || !utf8.ValidString(line) {
 		w.t.Fatalf("%q, %v", line, err)
 	}
 	var a answered

@@ -16,8 +16,8 @@ import (
 // A config is what the flags say.
 type config struct {
 	tools   string // seeds, compact or all
-	confirm string // seeds, all or none
-	unasked string // deny or allow: where the host cannot ask
+	confirm string // auto, seeds, all or none
+	unasked string // deny or allow, if the host cannot ask; "" = what confirm says
 	profile schema.ProfileName
 	shell   string // "" = bash, where there is one
 
@@ -74,13 +74,13 @@ func (c choice) Set(s string) error {
 // parseFlags reads the flags. What is wrong with them is in the error, and not on usage,
 // where -h is answered.
 func parseFlags(args []string, usage io.Writer) (config, error) {
-	c := config{tools: "seeds", confirm: "seeds", unasked: "deny"}
+	c := config{tools: "seeds", confirm: "auto"}
 	profile, env := string(schema.ProfileNameAgent), string(schema.EnvInheritCore)
 	fs := flag.NewFlagSet("shelld-mcp", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	fs.Var(choice{&c.tools, []string{"seeds", "compact", "all"}}, "tools", "which `set` of tools the host gets: seeds, compact or all")
-	fs.Var(choice{&c.confirm, []string{"seeds", "all", "none"}}, "confirm", "`which` calls a person is asked about: seeds (execute_bash_command, write_to_shell and kill), all (whatever starts, types or ends something) or none")
-	fs.Var(choice{&c.unasked, []string{"deny", "allow"}}, "unasked", "`what` becomes of such a call where the host cannot ask a person: deny or allow")
+	fs.Var(choice{&c.confirm, []string{"auto", "seeds", "all", "none"}}, "confirm", "`which` calls a person is asked about: auto (execute_bash_command, write_to_shell, kill, and variables that change which commands run; if the host cannot ask, its own approval of the call counts), seeds (the same, and denied if the host cannot ask), all (all that starts, types or ends something; denied if the host cannot ask) or none")
+	fs.Var(choice{&c.unasked, []string{"deny", "allow"}}, "unasked", "`what` to do with such a call if the host cannot ask a person: deny or allow; by default allow with -confirm auto, else deny")
 	fs.Var(choice{&profile, []string{"agent", "interactive"}}, "profile", "the variables `for` a kind of use that commands get: agent (no pager, no editor, no colours, no questions) or interactive")
 	fs.StringVar(&c.shell, "shell", "", "the `shell` of run_shell_command and of the compact tools; by default bash, or the default shell where there is none")
 	fs.StringVar(&c.root, "root", "", "the `directory` in which commands start; by default the one in which shelld-mcp was started")
@@ -106,6 +106,12 @@ func parseFlags(args []string, usage io.Writer) (config, error) {
 	}
 	c.profile, c.env = schema.ProfileName(profile), schema.EnvInherit(env)
 	return c, c.check()
+}
+
+// allowsUnasked reports whether a call that a person has to allow is made without if the host cannot
+// ask: its own approval of each call has to do then.
+func (c *config) allowsUnasked() bool {
+	return c.unasked == "allow" || c.unasked == "" && c.confirm == "auto"
 }
 
 // check makes directories absolute, and looks for what contradicts itself.

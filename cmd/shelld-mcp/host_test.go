@@ -212,4 +212,14 @@ func contains(t testing.TB, text string, want ...string) {
 	}
 }
 
+// lacks fails if a text has one of these.
+func lacks(t testing.TB, text string, not ...string) {
+	t.Helper()
+	for _, n := range not {
+		if strings.Contains(text, n) {
+			t.Errorf("there is %q in:\n%s", n, text)
+		}
+	}
+}
+
 func lines(ss ...string) string { return strings.Join(ss, "\n") }

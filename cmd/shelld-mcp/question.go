@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,15 +22,30 @@ type question struct {
 	command string // what would be run or typed; of a kill, what the job runs
 	cwd     string
 	handle  int64    // 0: of a start
+	verb    string   // of a variable: Set or Unset
 	into    string   // of a write: what the job runs
 	asker   string   // whose call it is
 	roots   []string // what an answer for always would allow; nil: none would be kept
+
+	// Of a start:
+	unknown     bool               // it may run more than the command shows
+	variables   map[string]*string // those that change which commands run; nil value: unset
+	environment string             // another one if a variable is
 }
+
+// actionVariable is the change of a variable for all commands. The server asks about none.
+const actionVariable schema.ConfirmAction = "variable"
 
 func questionOf(p *schema.ClientConfirmParams) *question {
 	q := &question{action: p.Action, command: p.Command, cwd: p.Cwd}
-	if !p.Unknown {
+	if p.AlwaysKept {
 		q.roots = p.Roots
+	}
+	if p.Action == schema.ConfirmActionStart {
+		q.unknown, q.variables = p.Unknown, p.Variables
+		if p.Environment != nil {
+			q.environment = *p.Environment
+		}
 	}
 	if p.Handle != nil {
 		q.handle = *p.Handle
@@ -49,6 +66,7 @@ func (c *call) digest(q *question) string {
 	if part(strconv.FormatInt(q.handle, 10)); q.handle == 0 {
 		part(q.cwd) // Of a start, which reaches what is below that.
 		part(q.command)
+		part(q.environment)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -78,8 +96,10 @@ func (q *question) text() string {
 		if q.into != "" {
 			ask += fmt.Sprintf("\n\nThe process is this, in %s:\n\n%s", cwd, indented(q.into))
 		}
+	case actionVariable:
+		ask = fmt.Sprintf("Confirm Environment Variable\n\n%s this for every command that starts from now on?\n\n%s\n\nIt changes which commands run.", q.verb, indented(q.command))
 	default:
-		ask = fmt.Sprintf("Confirm Shell Command\n\nRun this in %s?\n\n%s", cwd, indented(q.command))
+		ask = fmt.Sprintf("Confirm Shell Command\n\nRun this in %s?\n\n%s", cwd, indented(q.command)) + q.more()
 	}
 	if q.keeps() {
 		ask += "\n\nalways allows " + q.always()
@@ -87,8 +107,27 @@ func (q *question) text() string {
 	return ask + "\n\n" + q.asker
 }
 
-// keeps says whether the server would keep an answer for always: of what is typed, and of a line of
-// which nobody knows what it may run, it does not.
+// more is what a start may run that its command does not show.
+func (q *question) more() string {
+	var b strings.Builder
+	for i, name := range slices.Sorted(maps.Keys(q.variables)) {
+		if i == 0 {
+			b.WriteString("\n\nThese variables change which commands run:\n")
+		}
+		change := name + " is unset"
+		if value := q.variables[name]; value != nil {
+			change = name + "=" + *value
+		}
+		b.WriteString("\n    " + base.Visible(change, ""))
+	}
+	if q.unknown {
+		b.WriteString("\n\nIt may run other commands, which cannot be listed.")
+	}
+	return b.String()
+}
+
+// keeps reports whether the server would keep an answer for always, which it tells: not of what is
+// typed, nor of a line that may run more than is known or that writes into a file.
 func (q *question) keeps() bool { return len(q.roots) > 0 }
 
 // mostRoots is how many of the commands of a line are named.

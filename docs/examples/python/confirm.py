@@ -43,13 +43,16 @@ def ask_person(question):
     print("  The agent wants to %s: %s" % (question["action"], shown(question["command"])))
     print("    in %s; it runs: %s%s" % (shown(question["cwd"]), shown(", ".join(question["roots"])) or "?",
                                         ", and what cannot be known" if question["unknown"] else ""))
+    for name, value in question.get("variables", {}).items():  # with BASH_ENV or PATH, ls may be anything
+        print("    with %s" % shown("%s unset" % name if value is None else "%s=%s" % (name, value)))
     for stream in ("stdin", "stdout", "stderr"):
         if stream + "File" in question:
             print("    %s is the file %s" % (stream, shown(question[stream + "File"])))
     asked.put(question)
     if not sys.stdin.isatty():
         return stand_in(question)
-    answer = input("    Allow it? [o]nce, [a]lways for these programs, [n]o: ").strip().lower()
+    always = "[a]lways for these programs, " if question["alwaysKept"] else ""
+    answer = input("    Allow it? [o]nce, %s[n]o: " % always).strip().lower()
     return {"o": "once", "a": "always"}.get(answer, "deny")  # nobody allows anything by mistake
 
 
