@@ -69,8 +69,8 @@ func TestFailedStartsKeepSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := m.Clean(refused(t, p, CodeCommandNotFound))
-	if s := fmt.Sprintf("%+v", *e); strings.Contains(s, hunter) || !strings.Contains(e.Message, "***") {
+	e := refused(t, p, CodeCommandNotFound)
+	if s := m.Cleaner(e.Handle)(e.Message); strings.Contains(s, hunter) || !strings.Contains(s, "***") {
 		t.Errorf("told %s", s)
 	}
 }
