@@ -113,6 +113,23 @@ func TestDecodedSecrets(t *testing.T) {
 	f.none()
 }
 
+// What a shell tells of its directory, its commands and its variables is decoded as well.
+func TestDecodedSecretsOfShells(t *testing.T) {
+	f := findLeaks(t)
+	h := f.shell("cwd", t.TempDir())
+	for _, command := range []string{`d=hunter2; mkdir $d$d`, `cd $d$d`, `export A=$d$d`, `./$d$d`, `cd hunter2$d`, `: $'\x68unter2hunter2'`} {
+		f.exec(h, command)
+	}
+	f.write(h, "d=hunter2; : hunter2hunter\x16\x012\x7f\x7f2; ./$d$d\r")
+	f.exec(h, "true")
+	equal(t, "the directory", filepath.Base(or(f.get(h).CurrentDirectory)), "***")
+	do[schema.EnvListResult](f.session, "env/list", obj{"handle": h})
+	equal(t, "A", or(do[schema.EnvGetResult](f.session, "env/get", obj{"handle": h, "name": "A"}).Value), "***")
+	do[schema.JobListResult](f.session, "job/list", obj{})
+	f.kill(h)
+	f.none()
+}
+
 // No member of an error's data has the value, whatever the client has sent it as.
 func TestSecretsInErrorData(t *testing.T) {
 	f := findLeaks(t)
