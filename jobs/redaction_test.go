@@ -236,15 +236,15 @@ func TestSecretsAreNotTold(t *testing.T) {
 		check("a kill", r.Survivors)
 		info := must(t, f.Info())
 		check("info", info)
-		check("command", *info.Command)
+		check("command", deref(t, info.Command))
 		check("argv", info.Argv)
-		check("what was published", *f.Published())
+		check("what was published", deref(t, f.Published()))
 		for _, e := range sink.events {
 			switch {
 			case e.Exited != nil:
 				check("exited", e.Exited.Background)
 			case e.Changed != nil:
-				check("changed", *e.Changed.Foreground)
+				check("changed", deref(t, e.Changed.Foreground))
 			}
 		}
 		check("a hint", f.redaction.hint(&Hint{Command: hunter, Suggestions: []string{hunter}, Path: hunter}))
