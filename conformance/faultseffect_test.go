@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 )
 
@@ -87,6 +88,10 @@ var moreEffects = []fault{
 		text[0] = 'a' + (text[0]+1)%26
 		o["text"] = string(text)
 	})},
+	{name: "leaves a control character in plain output", word: `\\302\\233`, says: "/text: expected", hooks: inside("result", result("job/read").has("text").where(func(m *packet) bool {
+		text, _ := m.object("result")["text"].(string)
+		return strings.HasPrefix(text, "a31m")
+	}), func(o map[string]any) { o["text"] = "a\u009b" + o["text"].(string)[1:] })},
 	{name: "tells a wrong nextOffset of what is read", says: "and nextOffset is", hooks: inside("result", result("job/read"), add("nextOffset", 1))},
 	{name: "says that there is no more to read where there is", says: "/hasMore: expected", hooks: inside("result", result("job/read").has("hasMore").where(func(m *packet) bool { return m.object("result")["hasMore"] == true }), set("hasMore", false))},
 	{name: "tells another reason of a wait's end", says: "/reason: expected|with the reason .* and its condition|by its condition|index is", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {

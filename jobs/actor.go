@@ -374,7 +374,7 @@ func (j *Job) state() State {
 	}
 	s.Streams = j.streamInfo((*spool.Spool).Kept)
 	if j.canWait() {
-		s.Waiting = j.inputs.now
+		s.Waiting = j.redaction.waiting(j.inputs.now)
 	}
 	return s
 }

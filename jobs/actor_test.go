@@ -24,7 +24,7 @@ func TestExitedWaitsForTheDrain(t *testing.T) {
 		if got := sink.names(); !slices.Equal(got, []string{"exited", "closed"}) {
 			t.Fatalf("events %v", got)
 		}
-		if e := sink.events[0]; *e.Exited.Exit.Code != 3 || e.After[PTY] > 25 {
+		if e := sink.events[0]; deref(t, e.Exited.Exit.Code) != 3 || e.After[PTY] > 25 {
 			t.Errorf("exited %+v after %v", e.Exited.Exit, e.After)
 		}
 		if e := sink.events[1]; e.After[PTY] != 25 {
@@ -99,7 +99,7 @@ func TestReasonIsSettledBeforeTheSignal(t *testing.T) {
 		<-f.proc.kills
 		f.proc.exit(0)
 		f.proc.gone()
-		if e := must(t, p).State.Exit; e.Reason != ReasonKilled || *e.Code != 0 {
+		if e := must(t, p).State.Exit; e.Reason != ReasonKilled || deref(t, e.Code) != 0 {
 			t.Errorf("exit %+v", e)
 		}
 		f.finish()
@@ -110,7 +110,7 @@ func TestReasonIsSettledBeforeTheSignal(t *testing.T) {
 		p = f.Kill(KillOptions{})
 		<-f.proc.kills
 		f.proc.gone()
-		if e := must(t, p).State.Exit; e.Reason != ReasonExited || *e.Code != 7 {
+		if e := must(t, p).State.Exit; e.Reason != ReasonExited || deref(t, e.Code) != 7 {
 			t.Errorf("exit of one that had ended %+v", e)
 		}
 		f.finish()
@@ -182,7 +182,7 @@ func TestStuckInputIsAnsweredAtTheEnd(t *testing.T) {
 			want int64
 		}{{first, 4}, {second, 0}} {
 			e := refused(t, c.p, CodeJobExited)
-			if e.BytesWritten == nil || *e.BytesWritten != c.want || e.Exit == nil || *e.Exit.Code != 1 {
+			if e.BytesWritten == nil || *e.BytesWritten != c.want || e.Exit == nil || deref(t, e.Exit.Code) != 1 {
 				t.Errorf("write %d: %+v", i, e)
 			}
 		}
@@ -201,12 +201,12 @@ func TestCancelOfAWriteTellsWhatWasTaken(t *testing.T) {
 		f.in.room <- 3
 		synctest.Wait()
 		second.Cancel()
-		if e := refused(t, second, CodeCanceled); *e.BytesWritten != 0 {
+		if e := refused(t, second, CodeCanceled); deref(t, e.BytesWritten) != 0 {
 			t.Errorf("the second: %+v", e)
 		}
 		first.Cancel()
-		if e := refused(t, first, CodeCanceled); *e.BytesWritten != 3 {
-			t.Errorf("the first: %d bytes", *e.BytesWritten)
+		if e := refused(t, first, CodeCanceled); deref(t, e.BytesWritten) != 3 {
+			t.Errorf("the first: %d bytes", deref(t, e.BytesWritten))
 		}
 		third, _ := f.Write(Input{Text: "xyz"})
 		f.in.room <- 100

@@ -36,6 +36,7 @@ type display struct {
 // not looked up, since a program that is just being loaded has no arguments yet.
 func (j *Job) beginDisplay() {
 	j.display = &display{term: j.term, scanner: screen.NewScanner(hostName()), group: j.info.PID}
+	j.display.scanner.Clean = j.redaction.text
 	j.stream(PTY).display = j.display
 	j.glance.size = j.sizes.last()
 	command := strings.Join(j.info.Argv, " ")

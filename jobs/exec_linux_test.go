@@ -43,7 +43,7 @@ func execWait(timeout time.Duration, until ...Condition) *WaitSpec {
 // doExec runs a command that ends.
 func doExec(t *testing.T, j *Job, command string) (ExecResult, string) {
 	t.Helper()
-	p, err := j.Exec(ExecOptions{Command: command, Wait: execWait(20 * time.Second)})
+	p, err := j.Exec(ExecOptions{Command: command, Wait: execWait(watchdog)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestExec(t *testing.T) {
 				t.Errorf("the job is in %q", got)
 			}
 			all := must(t, j.History())
-			if len(all) != 11 || all[0].Text != "echo one" || all[0].Typed || *all[7].ExitCode != 7 {
+			if len(all) != 11 || all[0].Text != "echo one" || all[0].Typed || deref(t, all[7].ExitCode) != 7 {
 				t.Errorf("history %+v", all)
 			}
 			text, _ := j.Excerpt(PTY, Range{0, j.streams[0].spool.End()}, nil, true, 1<<20)
@@ -158,7 +158,7 @@ func TestExecGoesOn(t *testing.T) {
 			sink := &recorder{}
 			j := startShell(t, m, name, sink)
 			ask := "sh -c 'printf \"name? \"; read x; echo \"hello $x\"'"
-			p, err := j.Exec(ExecOptions{Command: ask, Wait: execWait(20*time.Second, Condition{Kind: UntilInput, Input: InputCondition{MinConfidence: "likely"}})})
+			p, err := j.Exec(ExecOptions{Command: ask, Wait: execWait(watchdog, Condition{Kind: UntilInput, Input: InputCondition{MinConfidence: "likely"}})})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,11 +170,11 @@ func TestExecGoesOn(t *testing.T) {
 			if got := <-busy.C; got.Err == nil || got.Err.(*Error).Code != CodeShellBusy {
 				t.Errorf("a busy shell: %v", got.Err)
 			}
-			next, err := j.Exec(ExecOptions{Command: "echo next", Wait: execWait(20 * time.Second)})
+			next, err := j.Exec(ExecOptions{Command: "echo next", Wait: execWait(watchdog)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			w, err := j.Write(Input{Text: "you", AppendNewline: true, Wait: execWait(20*time.Second, Condition{Kind: UntilCommand, Command: r.Command.ID})})
+			w, err := j.Write(Input{Text: "you", AppendNewline: true, Wait: execWait(watchdog, Condition{Kind: UntilCommand, Command: r.Command.ID})})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,26 +182,26 @@ func TestExecGoesOn(t *testing.T) {
 				t.Errorf("%+v", o)
 			}
 			n := must(t, next)
-			if got := execOutput(t, j, n); got != "next\n" || *n.Command.ExitCode != 0 {
-				t.Errorf("next: %q", got)
+			if got := execOutput(t, j, n); got != "next\n" || n.Command.ExitCode == nil || *n.Command.ExitCode != 0 {
+				t.Errorf("next: %q, %+v", got, n)
 			}
 			late, err := j.Exec(ExecOptions{Command: "sleep 1000", Wait: execWait(100 * time.Millisecond), Interrupt: true})
 			if err != nil {
 				t.Fatal(err)
 			}
 			l := must(t, late)
-			if l.Outcome.Reason != "timeout" || !l.Interrupt || !l.Command.Finished || *l.Command.ExitCode != 130 {
+			if l.Outcome.Reason != "timeout" || !l.Interrupt || !l.Command.Finished || l.Command.ExitCode == nil || *l.Command.ExitCode != 130 {
 				t.Errorf("interrupted: %+v", l)
 			}
-			end, err := j.Exec(ExecOptions{Command: "exit 3", Wait: execWait(20 * time.Second)})
+			end, err := j.Exec(ExecOptions{Command: "exit 3", Wait: execWait(watchdog)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			e := must(t, end)
 			// fish tells the status before it ends, the others end.
-			told := e.Outcome.Reason == "exit" && *e.Outcome.State.Exit.Code == 3 && e.Command.ExitCode == nil
+			told := e.Outcome.Reason == "exit" && deref(t, e.Outcome.State.Exit.Code) == 3 && e.Command.ExitCode == nil
 			if name == "fish" {
-				told = e.Outcome.Reason == "command" && *e.Command.ExitCode == 3
+				told = e.Outcome.Reason == "command" && deref(t, e.Command.ExitCode) == 3
 			}
 			if !told || !e.Command.Finished {
 				t.Errorf("exit: %+v", e)
@@ -256,7 +256,7 @@ func TestShellEnvironment(t *testing.T) {
 				t.Fatal(err)
 			}
 			must(t, p)
-			if r, _ := doExec(t, j, "sh -c 'exit ${A:+1}'"); *r.Command.ExitCode != 0 {
+			if r, _ := doExec(t, j, "sh -c 'exit ${A:+1}'"); deref(t, r.Command.ExitCode) != 0 {
 				t.Error("A is there")
 			}
 			bad, err := j.ChangeVariable("a-b", &value, false, "")
@@ -279,7 +279,7 @@ func TestWriteBehindExec(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
-			p, err := j.Exec(ExecOptions{Command: "sh -c 'read x; echo \"got $x\"'", Wait: execWait(20 * time.Second)})
+			p, err := j.Exec(ExecOptions{Command: "sh -c 'read x; echo \"got $x\"'", Wait: execWait(watchdog)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -326,7 +326,7 @@ func TestExecReplacesItsShell(t *testing.T) {
 	if r := must(t, p); !r.Command.Finished || r.Command.ExitCode != nil {
 		t.Errorf("%+v", r)
 	}
-	next, err := j.Exec(ExecOptions{Command: "true", Wait: execWait(20 * time.Second)})
+	next, err := j.Exec(ExecOptions{Command: "true", Wait: execWait(watchdog)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func TestExecPatternBeforeTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, p)
-	q, err := j.Exec(ExecOptions{Command: "echo asks; read x; echo fo''und", Wait: execWait(20*time.Second, Condition{Kind: UntilPattern, Watch: WatchSpec{Pattern: "found"}})})
+	q, err := j.Exec(ExecOptions{Command: "echo asks; read x; echo fo''und", Wait: execWait(watchdog, Condition{Kind: UntilPattern, Watch: WatchSpec{Pattern: "found"}})})
 	if err != nil {
 		t.Fatal(err)
 	}

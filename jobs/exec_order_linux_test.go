@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // What was typed before a shell reads a line runs first; a command that is handed to the shell
@@ -57,7 +56,7 @@ func TestExecNotTaken(t *testing.T) {
 					t.Fatal(err)
 				}
 				must(t, w)
-				p, err := j.Exec(ExecOptions{Command: "echo lost; : " + strings.Repeat("x", 900_000), Wait: execWait(20 * time.Second)})
+				p, err := j.Exec(ExecOptions{Command: "echo lost; : " + strings.Repeat("x", 900_000), Wait: execWait(watchdog)})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -257,6 +257,18 @@ func (f *fakeJob) finish() {
 	}
 }
 
+// watchdog bounds every wait for a real program. Nothing takes a tenth of it, on a busy machine too.
+const watchdog = 2 * time.Minute
+
+// deref is *p. It ends the test if there is none, and not the whole run of the package.
+func deref[T any](t testing.TB, p *T) T {
+	t.Helper()
+	if p == nil {
+		t.Fatal("a value is missing")
+	}
+	return *p
+}
+
 // must awaits an answer that is no error.
 func must[T any](t *testing.T, p Pending[T]) T {
 	t.Helper()

@@ -138,7 +138,7 @@ func TestFilesWhileAJobRuns(t *testing.T) {
 		t.Errorf("stdout.txt is %q", got)
 	}
 	info := filepath.Join(dir, "1", "info.json")
-	for end := time.Now().Add(30 * time.Second); !isThere(info); runtime.Gosched() {
+	for end := time.Now().Add(watchdog); !isThere(info); runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatal("nothing is written of a running job")
 		}
@@ -246,7 +246,7 @@ func TestRemovedFiles(t *testing.T) {
 	release()
 	release()
 	gone := filepath.Join(dir, "3")
-	for end := time.Now().Add(30 * time.Second); isThere(gone); runtime.Gosched() {
+	for end := time.Now().Add(watchdog); isThere(gone); runtime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatal("the files of a job that was let go of are there")
 		}
@@ -489,7 +489,7 @@ func TestFileSizeLimit(t *testing.T) {
 	awaitClosed(t, j)
 	info := must(t, j.Info())
 	path := filepath.Join(dir, "1", "stdout.txt")
-	if info.OutputFile != path || info.OutputFileError != "file too large" || *info.Exit.Code != 0 {
+	if info.OutputFile != path || info.OutputFileError != "file too large" || deref(t, info.Exit.Code) != 0 {
 		t.Errorf("failed: %q, %q; exit %+v", info.OutputFile, info.OutputFileError, info.Exit)
 	}
 	kept := info.Streams[0].Kept

@@ -149,7 +149,7 @@ func TestEndDoesNotWaitForEver(t *testing.T) {
 			end(f)
 			select {
 			case <-f.ended:
-			case <-time.After(20 * time.Second):
+			case <-time.After(watchdog):
 				t.Fatal("the job does not end")
 			}
 			if r := <-w.C; r.Err == nil && r.Value.Reason != "exit" {

@@ -28,8 +28,8 @@ func TestWithdrawnFirstInput(t *testing.T) {
 		first.Cancel()
 		close(sink.block)
 		tp.allow(100)
-		if e := refused(t, first, CodeCanceled); *e.BytesWritten != 0 {
-			t.Errorf("%d bytes of the withdrawn one", *e.BytesWritten)
+		if e := refused(t, first, CodeCanceled); deref(t, e.BytesWritten) != 0 {
+			t.Errorf("%d bytes of the withdrawn one", deref(t, e.BytesWritten))
 		}
 		must(t, empty)
 		if r := must(t, waits); r.BytesWritten != 2 || r.Outcome.Reason != "quietMs" {
@@ -60,8 +60,8 @@ func TestInterruptOvertakes(t *testing.T) {
 				outcome bool
 			}{{stuck, 4, true}, {behind, 0, false}, {last, 0, false}} {
 				e := refused(t, c.p, CodeCanceled)
-				if *e.BytesWritten != c.written || e.Handle != f.ID() || (e.Outcome != nil) != c.outcome {
-					t.Errorf("write %d: %d bytes, %+v", i, *e.BytesWritten, e)
+				if deref(t, e.BytesWritten) != c.written || e.Handle != f.ID() || (e.Outcome != nil) != c.outcome {
+					t.Errorf("write %d: %d bytes, %+v", i, deref(t, e.BytesWritten), e)
 				}
 				if c.outcome && e.Outcome.Reason != "canceled" {
 					t.Errorf("write %d: outcome %+v", i, e.Outcome)
@@ -142,7 +142,7 @@ func TestInterruptOfAFullQueue(t *testing.T) {
 		tp.allow(2)
 		synctest.Wait()
 		key := f.typeIn(Input{Text: "\x03abc"})
-		if e := refused(t, full, CodeCanceled); *e.BytesWritten != 2 {
+		if e := refused(t, full, CodeCanceled); deref(t, e.BytesWritten) != 2 {
 			t.Errorf("%+v", e)
 		}
 		tp.allow(4)
@@ -288,8 +288,8 @@ func TestClosedWaitsForTheWrite(t *testing.T) {
 			t.Errorf("events %v, %d answers", got, len(key.C))
 		}
 		close(tp.held)
-		if e := refused(t, key, CodeJobExited); *e.BytesWritten != 1 {
-			t.Errorf("%d bytes", *e.BytesWritten)
+		if e := refused(t, key, CodeJobExited); deref(t, e.BytesWritten) != 1 {
+			t.Errorf("%d bytes", deref(t, e.BytesWritten))
 		}
 		f.finish()
 	})

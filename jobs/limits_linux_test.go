@@ -89,7 +89,7 @@ func TestKillAfter(t *testing.T) {
 	s.KillAfter = time.Minute
 	j := mustStart(t, m, s)
 	awaitClosed(t, j)
-	if e := exitOf(t, j); e.Reason != ReasonExited || *e.Code != 3 {
+	if e := exitOf(t, j); e.Reason != ReasonExited || deref(t, e.Code) != 3 {
 		t.Errorf("exit %+v", e)
 	}
 }

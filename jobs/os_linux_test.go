@@ -99,7 +99,7 @@ func TestExitBesideABackgroundFlood(t *testing.T) {
 		j := mustStart(t, m, s)
 		p, _ := j.Wait(&WaitSpec{Until: []Condition{{Kind: UntilExit}}, Timeout: time.Minute, MaxBytes: 10})
 		o := must(t, p)
-		if o.State.Status != StatusExited || *o.State.Exit.Code != 3 {
+		if o.State.Status != StatusExited || deref(t, o.State.Exit.Code) != 3 {
 			t.Fatalf("%s: %+v", mode, o.State)
 		}
 		info := must(t, j.Info())
@@ -129,7 +129,7 @@ func TestPatternsOverRealOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := must(t, p).Outcome
-	if o.Index != 1 || o.Match.Text != "port 8080" || *o.Match.Named["n"] != "8080" || o.MatchStream != PTY {
+	if o.Index != 1 || o.Match.Text != "port 8080" || deref(t, o.Match.Named["n"]) != "8080" || o.MatchStream != PTY {
 		t.Fatalf("%+v %+v", o, o.Match)
 	}
 	w, _ := j.Write(Input{Text: "it", AppendNewline: true, Wait: &WaitSpec{Until: []Condition{pattern("got it")}, Timeout: time.Minute}})
@@ -158,7 +158,7 @@ func TestLeaningPattern(t *testing.T) {
 	s := sh("printf 'n=42'; read x")
 	s.Wait = &WaitSpec{Until: []Condition{pattern(`n=(\d+)`)}, Timeout: time.Minute}
 	j, p, _ := m.Start(s)
-	if o := must(t, p).Outcome; o.Match == nil || *o.Match.Groups[0] != "42" {
+	if o := must(t, p).Outcome; o.Match == nil || deref(t, o.Match.Groups[0]) != "42" {
 		t.Errorf("after the quiet time: %+v", o)
 	}
 	must(t, j.Kill(KillOptions{}))

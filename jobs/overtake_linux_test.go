@@ -59,11 +59,11 @@ func TestSignalKeysOvertake(t *testing.T) {
 				j, _, stuck, behind := crowded(t, m, deaf(mode, key.signal, `read x; echo "got [$x]"`))
 				typed(t, j, Input{Keys: []string{key.name}}, "heard")
 				e := refused(t, stuck, CodeCanceled)
-				if n := *e.BytesWritten; n >= 64<<10 {
+				if n := deref(t, e.BytesWritten); n >= 64<<10 {
 					t.Errorf("%d bytes were taken", n)
 				}
-				if e := refused(t, behind, CodeCanceled); *e.BytesWritten != 0 {
-					t.Errorf("%d bytes of what was behind", *e.BytesWritten)
+				if e := refused(t, behind, CodeCanceled); deref(t, e.BytesWritten) != 0 {
+					t.Errorf("%d bytes of what was behind", deref(t, e.BytesWritten))
 				}
 				if got := typed(t, j, Input{Text: "later\n"}, `got \[.*\]`); got != "got [later]" {
 					t.Errorf("%s", got)
@@ -94,7 +94,7 @@ func TestSignalKeyKeepsTheInput(t *testing.T) {
 	m := startReal(t, Options{})
 	j, taken, stuck, _ := crowded(t, m, deaf("stty -echo noflsh", "INT", `echo "count $(sed /Z/q | wc -c)."`))
 	typed(t, j, Input{Keys: []string{"Ctrl-C"}}, "heard")
-	taken += *refused(t, stuck, CodeCanceled).BytesWritten
+	taken += deref(t, refused(t, stuck, CodeCanceled).BytesWritten)
 	got := strings.Fields(typed(t, j, Input{Text: "Z\n"}, `count +\d+\.`))[1]
 	if got != strconv.FormatInt(taken+2, 10)+"." {
 		t.Errorf("%s bytes arrived, want %d and 2", got, taken)

@@ -30,7 +30,7 @@ func TestEOFBehindAPartOfALine(t *testing.T) {
 	if err := os.WriteFile(gate, []byte("go\n"), 0); err != nil {
 		t.Fatal(err)
 	}
-	p, err = j.Write(Input{EOF: true, Wait: &WaitSpec{Until: []Condition{pattern("END")}, Timeout: 10 * time.Second}})
+	p, err = j.Write(Input{EOF: true, Wait: &WaitSpec{Until: []Condition{pattern("END")}, Timeout: watchdog}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func startAwaiting(t *testing.T, m *Manager, s Spec, c ...Condition) (*Job, Outc
 	if err != nil {
 		t.Fatal(err)
 	}
-	return j, *must(t, p).Outcome
+	return j, deref(t, must(t, p).Outcome)
 }
 
 func TestPort(t *testing.T) {

@@ -98,7 +98,7 @@ func TestPortLooks(t *testing.T) {
 		}
 		p.say(ports.Found{Own: []ports.Listener{fakeListener(80, 7)}})
 		f.out.data <- []byte("x")
-		if o := must(t, w); o.Reason != "port" || o.Index != 0 || *o.Port != (Port{Port: 80, Address: "0.0.0.0", PID: 7}) {
+		if o := must(t, w); o.Reason != "port" || o.Index != 0 || deref(t, o.Port) != (Port{Port: 80, Address: "0.0.0.0", PID: 7}) {
 			t.Errorf("%+v, %+v", o, o.Port)
 		}
 		p.anew()

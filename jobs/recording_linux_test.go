@@ -175,7 +175,7 @@ func TestRecordingOnAFullDisk(t *testing.T) {
 	awaitClosed(t, j)
 	info := must(t, j.Info())
 	path := filepath.Join(dir, "1", recordingFile)
-	if info.OutputFile != path || info.OutputFileError != "file too large" || *info.Exit.Code != 0 {
+	if info.OutputFile != path || info.OutputFileError != "file too large" || deref(t, info.Exit.Code) != 0 {
 		t.Errorf("failed: %q, %q; exit %+v", info.OutputFile, info.OutputFileError, info.Exit)
 	}
 	if got := mustRead(t, filepath.Join(dir, "1", "stdout.txt")); len(got) != total {

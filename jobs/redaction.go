@@ -114,6 +114,7 @@ func (j *Job) clean(info Info) Info {
 	}
 	info.Argv = h.texts(info.Argv)
 	info.Title, info.CurrentDirectory, info.ModeReason = h.text(info.Title), h.text(info.CurrentDirectory), h.text(info.ModeReason)
+	info.Waiting = h.waiting(info.Waiting)
 	info.Foreground = h.process(info.Foreground)
 	info.Background = slices.Clone(info.Background)
 	for i := range info.Background {
@@ -124,6 +125,16 @@ func (j *Job) clean(info Info) Info {
 		info.Watches[i].Pattern = h.text(info.Watches[i].Pattern)
 	}
 	return info
+}
+
+// waiting is w without what is secret; nil for nil.
+func (h *redaction) waiting(w *WaitingForInput) *WaitingForInput {
+	if w == nil || h.set.Load() == nil {
+		return w
+	}
+	c := *w
+	c.Prompt, c.Why = h.text(c.Prompt), h.text(c.Why)
+	return &c
 }
 
 // listeners takes what is secret out of those that were found.
@@ -154,18 +165,14 @@ func (h *redaction) message(text string) string {
 	return text
 }
 
-// Clean is a refusal without what is secret, for whoever is told of it.
-func (m *Manager) Clean(e *Error) *Error {
-	h := m.redactionOf(e.Handle)
+// Cleaner returns a function that takes the values that are secret in a job out of words about it,
+// or, if there is no such job, those that are secret in all jobs; nil: nothing is secret.
+func (m *Manager) Cleaner(id ID) func(string) string {
+	h := m.redactionOf(id)
 	if h.set.Load() == nil {
-		return e
+		return nil
 	}
-	c := *e
-	for _, s := range []*string{&c.Message, &c.Command, &c.Path, &c.Errno, &c.Pattern, &c.Pointer, &c.Near, &c.Root} {
-		*s = h.message(*s)
-	}
-	c.Suggestions = h.texts(c.Suggestions)
-	return &c
+	return h.message
 }
 
 // CleanText is what is said of something, without what is secret in all jobs.

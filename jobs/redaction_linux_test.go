@@ -13,7 +13,7 @@ import (
 func TestRealJobsKeepSecrets(t *testing.T) {
 	dir := t.TempDir()
 	p := persistIn(dir)
-	p.Encode = func(i Info) ([]byte, error) { return fmt.Appendf(nil, "%+v %v", i, *i.Command), nil }
+	p.Encode = func(i Info) ([]byte, error) { return fmt.Appendf(nil, "%+v %v", i, deref(t, i.Command)), nil }
 	m := startReal(t, Options{Persist: p})
 	withSecret(m)
 	pem := "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nAgEAAoIB\n-----END KEY-----"
@@ -40,7 +40,7 @@ func TestRealJobsKeepSecrets(t *testing.T) {
 		if all != want {
 			t.Errorf("%s: read %q, want %q", mode, all, want)
 		}
-		if info := must(t, j.Info()); !strings.Contains(*info.Command, "echo ***") || strings.Contains(fmt.Sprint(info), hunter) {
+		if info := must(t, j.Info()); !strings.Contains(deref(t, info.Command), "echo ***") || strings.Contains(fmt.Sprint(info), hunter) {
 			t.Errorf("%s: told %+v", mode, info)
 		}
 	}
@@ -69,8 +69,8 @@ func TestFailedStartsKeepSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := m.Clean(refused(t, p, CodeCommandNotFound))
-	if s := fmt.Sprintf("%+v", *e); strings.Contains(s, hunter) || !strings.Contains(e.Message, "***") {
+	e := refused(t, p, CodeCommandNotFound)
+	if s := m.Cleaner(e.Handle)(e.Message); strings.Contains(s, hunter) || !strings.Contains(s, "***") {
 		t.Errorf("told %s", s)
 	}
 }

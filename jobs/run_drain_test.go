@@ -48,7 +48,7 @@ func TestTimeoutWhileDrained(t *testing.T) {
 		<-slow.asked
 		f.out.drain <- struct{}{}
 		if r := must(t, run); r.TimedOut || r.Info.Exit.Reason != ReasonExited {
-			t.Errorf("timed out %v, exit %+v", r.TimedOut, *r.Info.Exit)
+			t.Errorf("timed out %v, exit %+v", r.TimedOut, deref(t, r.Info.Exit))
 		}
 		f.finish()
 	})

@@ -305,7 +305,7 @@ func TestSecretInputThatWasQueued(t *testing.T) {
 		term.echo(false)
 		f.in.room <- 8
 		must(t, first)
-		if e := refused(t, second, CodePolicyDenied); *e.BytesWritten != 0 || strings.Contains(e.Message, "hunter2") {
+		if e := refused(t, second, CodePolicyDenied); deref(t, e.BytesWritten) != 0 || strings.Contains(e.Message, "hunter2") {
 			t.Errorf("%+v", e)
 		}
 		must(t, interrupt)
@@ -324,7 +324,7 @@ func TestSecretInputThatWasBegun(t *testing.T) {
 		time.Sleep(time.Second)
 		term.echo(false)
 		f.shows("Password: ")
-		if e := refused(t, first, CodePolicyDenied); *e.BytesWritten != 100 || !strings.Contains(e.Message, "bytesWritten") {
+		if e := refused(t, first, CodePolicyDenied); deref(t, e.BytesWritten) != 100 || !strings.Contains(e.Message, "bytesWritten") {
 			t.Errorf("%+v", e)
 		}
 		if n := term.asks(); n > 3*len(hiddenAfter) {

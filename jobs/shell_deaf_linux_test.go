@@ -3,7 +3,6 @@ package jobs
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 // A shell whose line editor is off is told as what it is, with how that ends, and takes commands again
@@ -16,11 +15,11 @@ func TestExecWithoutEditor(t *testing.T) {
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
 			for range 2 {
-				if r, _ := doExec(t, j, say.off); *r.Command.ExitCode != 0 {
+				if r, _ := doExec(t, j, say.off); deref(t, r.Command.ExitCode) != 0 {
 					t.Fatalf("%+v", r)
 				}
 				for range 2 {
-					p, err := j.Exec(ExecOptions{Command: "echo never", Wait: execWait(20 * time.Second)})
+					p, err := j.Exec(ExecOptions{Command: "echo never", Wait: execWait(watchdog)})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -297,7 +297,7 @@ func TestExecInDoubt(t *testing.T) {
 		s.tells("L;3;0", "B;3", "E;3;0;/", "R")
 		s.ended(two, 2, 0)
 		all := must(t, s.History())
-		if len(all) != 2 || all[0].ID != 1 || *all[0].ExitCode != 6 || !all[0].Finished || all[0].Typed {
+		if len(all) != 2 || all[0].ID != 1 || deref(t, all[0].ExitCode) != 6 || !all[0].Finished || all[0].Typed {
 			t.Errorf("%+v", all)
 		}
 	})

@@ -3,7 +3,6 @@ package jobs
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 // A function named builtin keeps our hooks from their work: the refusal says so, and what it says helps.
@@ -19,7 +18,7 @@ func TestExecBesideAFunctionNamedBuiltin(t *testing.T) {
 				t.Error(e.Message)
 			}
 			for _, in := range []Input{{Keys: []string{"Ctrl-C"}}, {Text: "unset -f builtin\r"}} {
-				in.Wait = execWait(20*time.Second, Condition{Kind: UntilInput, Input: InputCondition{MinConfidence: "likely"}})
+				in.Wait = execWait(watchdog, Condition{Kind: UntilInput, Input: InputCondition{MinConfidence: "likely"}})
 				w, err := j.Write(in)
 				if err != nil {
 					t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"shelld/screen"
 )
 
 // maxColumn bounds how far a cursor movement goes to the right, so that a hostile
@@ -13,10 +15,17 @@ const maxColumn = 4096
 
 // Plain is output as a person would read it afterwards: escape sequences removed,
 // CRLF as LF, and lines that were redrawn (carriage return, backspace, erase,
-// cursor up) folded to their last state. Bytes that are no UTF-8 become U+FFFD.
+// cursor up) folded to their last state. No control characters but LF and tab are
+// left (see [screen.IsControl]): a C1 control is removed by itself, and what follows it
+// is text, so that nothing depends on where a piece of output begins. Bytes that are no
+// UTF-8 become U+FFFD.
 func Plain(b []byte) string {
 	if !needsFolding(b) {
-		return strings.ToValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"), "\uFFFD")
+		text := strings.ToValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"), "\uFFFD")
+		if hasControl(b) {
+			text = screen.WithoutControls(text, "\n\t")
+		}
+		return text
 	}
 	f := folder{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
 	for len(b) > 0 {
@@ -37,6 +46,24 @@ func needsFolding(b []byte) bool {
 				continue
 			}
 			return true
+		}
+	}
+	return false
+}
+
+// hasControl says whether there is a control character beyond C0, by the bytes with which
+// UTF-8 begins those.
+func hasControl(b []byte) bool {
+	for _, first := range []byte{0x7f, 0xc2, 0xe2} {
+		for rest := b; ; {
+			i := bytes.IndexByte(rest, first)
+			if i < 0 {
+				break
+			}
+			if r, _ := utf8.DecodeRune(rest[i:]); screen.IsControl(r) {
+				return true
+			}
+			rest = rest[i+1:]
 		}
 	}
 	return false
@@ -71,7 +98,9 @@ func (f *folder) next(b []byte) int {
 		// Other controls print nothing.
 	default:
 		r, n := utf8.DecodeRune(b)
-		f.put(r)
+		if c == '\t' || !screen.IsControl(r) {
+			f.put(r)
+		}
 		return n
 	}
 	return 1

@@ -1,8 +1,13 @@
 package jobs
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"shelld/screen"
 )
 
 func TestPlain(t *testing.T) {
@@ -28,9 +33,26 @@ func TestPlain(t *testing.T) {
 		{"hostile column", "\x1b[999999999Cx", strings.Repeat(" ", maxColumn) + "x"},
 		{"bell and nul", "a\x07\x00b", "ab"},
 		{"tab stays", "a\tb\r\n", "a\tb\n"},
+		{"DEL", "a\x7fb\n", "ab\n"},
+		{"C1 controls", "a\u009b31mb\u0090c\u009dd\u009c\u0080e\u009f\n", "a31mbcde\n"},
+		{"C1 controls as single bytes", "a\x9bb\x90", "a\uFFFDb\uFFFD"},
+		{"C1 controls in what is redrawn", "10%\r\u009b50%\x7f\r\n", "50%\n"},
+		{"what reorders text", "a\u202eb\u202a\u202b\u202c\u202dc\u2066\u2067\u2068\u2069d", "abcd"},
+		{"what belongs to text", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469 \u2764\ufe0f a\u200eb\u200fc\u061c d\u200be\ufefff\u00a0g\u00ad",
+			"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469 \u2764\ufe0f a\u200eb\u200fc\u061c d\u200be\ufefff\u00a0g\u00ad"},
+		{"neighbours", "\u00a0\u2029\u202f\u2065\u206a\r.\n", ".\u2029\u202f\u2065\u206a\n"},
 	} {
 		if got := Plain([]byte(c.in)); got != c.want {
 			t.Errorf("%s: Plain(%q) = %q, want %q", c.name, c.in, got, c.want)
+		}
+	}
+}
+
+// Plain looks for every control character, wherever it stands.
+func TestPlainFindsControls(t *testing.T) {
+	for r := rune(0x20); r <= unicode.MaxRune; r++ {
+		if utf8.ValidRune(r) && hasControl([]byte("\xc2\xa0"+string(r)+"\xe2")) != screen.IsControl(r) {
+			t.Errorf("%U: %v", r, !screen.IsControl(r))
 		}
 	}
 }
@@ -60,10 +82,20 @@ func TestClip(t *testing.T) {
 
 func FuzzPlain(f *testing.F) {
 	f.Add([]byte("a\r\x1b[2Kb\x1b[3A\x1b[@\x1b]x"))
+	f.Add([]byte("a\u009bb\u202ec\x7f\xe2\x80\xc2\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		got := Plain(b)
-		if strings.ContainsAny(got, "\x1b\r\b") {
+		if got != screen.WithoutControls(got, "\n\t") {
 			t.Fatalf("Plain(%q) = %q has controls left", b, got)
+		}
+		if utf8.Valid(b) && !needsFolding(b) {
+			f := folder{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
+			for rest := bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")); len(rest) > 0; {
+				rest = rest[f.next(rest):]
+			}
+			if folded := f.String(); folded != got {
+				t.Fatalf("Plain(%q) = %q, folded %q", b, got, folded)
+			}
 		}
 	})
 }

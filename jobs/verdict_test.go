@@ -22,8 +22,8 @@ func TestEndInTime(t *testing.T) {
 			f.proc.tell(keeper.Event{Kind: keeper.Exited, Code: 3, ByItself: c.byItself})
 			f.proc.gone()
 			r := must(t, run)
-			if r.Info.Exit.Reason != c.want || *r.Info.Exit.Code != 3 || r.TimedOut == c.byItself {
-				t.Errorf("by itself %v: %+v, timed out %v", c.byItself, *r.Info.Exit, r.TimedOut)
+			if r.Info.Exit.Reason != c.want || deref(t, r.Info.Exit.Code) != 3 || r.TimedOut == c.byItself {
+				t.Errorf("by itself %v: %+v, timed out %v", c.byItself, deref(t, r.Info.Exit), r.TimedOut)
 			}
 			f.finish()
 		})

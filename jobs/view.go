@@ -67,10 +67,17 @@ func (j *Job) theView() *view {
 		m, _ := j.sizes.at(0)
 		j.view = &view{
 			job: j, st: j.stream(PTY), busy: newTurnLock(),
-			term: screen.NewTerminal(m.cols, m.rows, ScreenHistory), size: m.number,
+			term: j.newTerminal(m), size: m.number,
 		}
 	}
 	return j.view
+}
+
+// newTerminal returns an empty screen, whose titles have no secret value.
+func (j *Job) newTerminal(m sizeMark) *screen.Terminal {
+	t := screen.NewTerminal(m.cols, m.rows, ScreenHistory)
+	t.Clean = j.redaction.text
+	return t
 }
 
 // show draws what was stored up to end, and returns what is shown then, with so many lines
@@ -136,7 +143,7 @@ func (v *view) beginAnew(failure any, end int64) {
 	m, _ := v.job.sizes.at(end)
 	v.base = v.revision() + 1
 	v.last = nil
-	v.term, v.size = screen.NewTerminal(m.cols, m.rows, ScreenHistory), m.number
+	v.term, v.size = v.job.newTerminal(m), m.number
 	v.next, v.patchy = max(v.next, end), true
 	v.term.Lost(v.job.modes())
 }

@@ -64,7 +64,7 @@ func (v *view) canRedraw() bool {
 // canRedraw has found, so that it shows the same.
 func (v *view) redraw() {
 	m, _ := v.job.sizes.at(0)
-	v.term, v.size = screen.NewTerminal(m.cols, m.rows, ScreenHistory), m.number
+	v.term, v.size = v.job.newTerminal(m), m.number
 	c := catchUp{end: v.next, begun: true, work: math.MaxInt64}
 	revision := v.base
 	v.next, v.base = 0, 0

@@ -281,8 +281,10 @@ func (j *Job) beginLook(now time.Time) {
 		defer release()
 		begin := time.Now()
 		m.verdict = looks.Look(max(quiet, 0))
+		m.verdict.Why = j.redaction.text(m.verdict.Why)
 		if m.verdict.Waiting && m.asked {
 			m.prompt, m.moved = prompt()
+			m.prompt = j.redaction.text(m.prompt) // a value may be whole without what was drawn in it
 		}
 		if asker != nil && (starts || m.verdict.Kind == inputwait.Password) {
 			m.asker = asker()
@@ -471,7 +473,7 @@ func (j *Job) tellWaiting(now time.Time) {
 		l.told = nil
 	}
 	if w := l.now; w != nil && l.of == j.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
-		j.sink.Event(Event{After: j.barrier(), Waiting: &InputWaiting{*w}})
+		j.sink.Event(Event{After: j.barrier(), Waiting: &InputWaiting{*j.redaction.waiting(w)}})
 		l.told, l.toldAt = w, now
 	}
 }

@@ -75,13 +75,13 @@ func TestStartedFits(t *testing.T) {
 				t.Errorf("truncated %v, want %v", j.Truncated, want)
 			}
 			for what, pair := range map[string][2]string{
-				"command": {*j.Command, *whole.Command}, "cwd": {j.Cwd, whole.Cwd}, "the argument": {j.Argv[2], whole.Argv[2]}, "group": {*j.Group, *whole.Group},
+				"command": {deref(t, j.Command), deref(t, whole.Command)}, "cwd": {j.Cwd, whole.Cwd}, "the argument": {j.Argv[2], whole.Argv[2]}, "group": {deref(t, j.Group), deref(t, whole.Group)},
 			} {
 				if pair[0] == "" || !strings.HasPrefix(pair[1], pair[0]) {
 					t.Errorf("%s: %d bytes, not the beginning of it", what, len(pair[0]))
 				}
 			}
-			if len(j.Argv) != 3 || len(j.Background) != 1024 || len(whole.Argv) != 4 || len(whole.Watches) != 32 || len(*whole.Command) != 40<<10 {
+			if len(j.Argv) != 3 || len(j.Background) != 1024 || len(whole.Argv) != 4 || len(whole.Watches) != 32 || len(deref(t, whole.Command)) != 40<<10 {
 				t.Errorf("argv %d, background %d; what the engine has must stay whole", len(j.Argv), len(j.Background))
 			}
 		})
@@ -93,7 +93,7 @@ func TestWhatFitsIsWhole(t *testing.T) {
 	text := strings.Repeat("x", 100<<10)
 	j := schema.JobInfo{Handle: 1, Argv: []string{text, text}, Command: &text, Cwd: "/", Mode: schema.ModePipe, Status: schema.StatusRunning, PID: 1, StartedAt: "2026-01-01T00:00:00Z"}
 	p := params[schema.JobStartedParams](t, smallOutbox().bounded("job/started", schema.JobStartedParams{Handle: 1, Seq: 1, RequestID: json.RawMessage("1"), Job: j}))
-	if p.Job.Truncated != nil || *p.Job.Command != text || !slices.Equal(p.Job.Argv, j.Argv) {
+	if p.Job.Truncated != nil || deref(t, p.Job.Command) != text || !slices.Equal(p.Job.Argv, j.Argv) {
 		t.Errorf("truncated %v", p.Job.Truncated)
 	}
 }
@@ -123,7 +123,7 @@ func testMatchFits(t *testing.T, size int) {
 	if name != schema.EventNamePatternMatched || !or(p.Truncated, false) || p.Offset != 7 || p.EndOffset != 7+int64(size) || or(p.Suppressed, 0) != 3 {
 		t.Errorf("truncated %v, [%d, %d)", p.Truncated, p.Offset, p.EndOffset)
 	}
-	if len(p.Groups) != 2000 || *p.Groups[0] != short || p.Groups[3] != nil || *p.Groups[1] == "" || len(p.Named) != len(m.Named) || len(m.Text) != size || len(*m.Groups[1]) != size {
+	if len(p.Groups) != 2000 || deref(t, p.Groups[0]) != short || p.Groups[3] != nil || deref(t, p.Groups[1]) == "" || len(p.Named) != len(m.Named) || len(m.Text) != size || len(deref(t, m.Groups[1])) != size {
 		t.Error("a group is missing, or what the engine has was cut")
 	}
 }
@@ -190,4 +190,13 @@ func TestWithoutScreen(t *testing.T) {
 			t.Errorf("%T has no screen", v)
 		}
 	}
+}
+
+// deref is *p. It ends the test if there is none, and not the whole run of the package.
+func deref[T any](t testing.TB, p *T) T {
+	t.Helper()
+	if p == nil {
+		t.Fatal("a value is missing")
+	}
+	return *p
 }

@@ -105,7 +105,7 @@ func checkStuckWrite(t *testing.T, s *session, h int64, f fifo) {
 	equal(t, "written behind it", result[schema.JobWriteResult](behind).BytesWritten, 2)
 	equal(t, "written at the end", result[schema.JobWriteResult](last).BytesWritten, 1)
 	o := s.see(h, `count (\d+)\r?\n`)
-	equal(t, "what the job has read", *o.Match.Groups[0], strconv.FormatInt(written+3, 10))
+	equal(t, "what the job has read", deref(t, o.Match.Groups[0]), strconv.FormatInt(written+3, 10))
 }
 
 func TestCancelWriteThatWaits(t *testing.T) {

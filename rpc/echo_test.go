@@ -22,7 +22,7 @@ func (s *session) sends(h int64, send []obj, pattern, line string) schema.Outcom
 	if o := r.Outcome; o.Reason != schema.OutcomeReasonPattern || str(o.Match.Line) != line {
 		s.t.Errorf("typed %v: %s; want the line %q, got %q in %q", send, o.Reason, line, str(matchLine(*o)), texts(*o)["pty"])
 	}
-	return *r.Outcome
+	return deref(s.t, r.Outcome)
 }
 
 // then waits for what comes behind the match of an outcome.
@@ -214,7 +214,7 @@ func TestAfterInputIsAChoice(t *testing.T) {
 		"wait": obj{"until": until(obj{"pattern": "up", "afterInput": true}), "stripEcho": true}}).Outcome
 	equal(t, "of a start", texts(*out)["stdout"], "up\n")
 	job := out.Job.Handle
-	o = *s.write(job, "hello\n", "wait", obj{"until": until(obj{"pattern": "hello\n"}), "stripEcho": true}).Outcome
+	o = deref(t, s.write(job, "hello\n", "wait", obj{"until": until(obj{"pattern": "hello\n"}), "stripEcho": true}).Outcome)
 	equal(t, "of a pipe", texts(o)["stdout"], "hello\n")
 }
 
@@ -223,7 +223,7 @@ func TestStripEcho(t *testing.T) {
 	strip := func(h int64, input string, more ...any) schema.Outcome {
 		t.Helper()
 		wait := merged(obj{"until": until(obj{"exit": true}), "stripEcho": true}, more)
-		return *s.write(h, input, "wait", wait).Outcome
+		return deref(t, s.write(h, input, "wait", wait).Outcome)
 	}
 	ask := func() int64 {
 		h := s.pty("printf 'Name? '; read -r n; printf 'Again? '; read -r m; echo $n$m")

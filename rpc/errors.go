@@ -3,7 +3,6 @@ package rpc
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 
 	"shelld/jobs"
@@ -77,29 +76,17 @@ func wireErrorf(kind schema.Kind, message string) *wireError {
 	return &wireError{kind: kind, message: message}
 }
 
-// toWire is the other one, with what is secret taken out of the words: an error may quote
-// what a client has sent, or a command.
+// toWire is the other one, with the secret values taken out of all its words: an error may quote
+// what the client has sent, or a command.
 func (s *Server) toWire(err error) *wireError {
-	var we *wireError
+	var about jobs.ID
 	var refusal *jobs.Error
-	if !errors.As(err, &we) && errors.As(err, &refusal) {
-		err = s.mgr.Clean(refusal)
+	if errors.As(err, &refusal) {
+		about = refusal.Handle
 	}
 	w := *toWire(err)
-	w.message = s.mgr.CleanText(w.message)
-	if d, ok := w.data.(schema.InvalidParamsData); ok {
-		d.Errors = slices.Clone(d.Errors)
-		for i := range d.Errors {
-			e := &d.Errors[i]
-			for _, text := range []*string{&e.Pointer, &e.Message, &e.Expected, &e.Got} {
-				*text = s.mgr.CleanText(*text)
-			}
-		}
-		w.data = d
-	}
-	if d, ok := w.data.(schema.MethodNotFoundData); ok {
-		d.Method = s.mgr.CleanText(d.Method)
-		w.data = d
+	if clean := s.mgr.Cleaner(about); clean != nil {
+		w.message, w.data = clean(w.message), cleanData(w.data, clean)
 	}
 	return &w
 }

@@ -54,7 +54,7 @@ func TestExec(t *testing.T) {
 	equal(t, "output", r.Output, "kept\n")
 	equal(t, "exit", num(r.ExitCode), 3)
 	equal(t, "command", r.CommandID, 2)
-	if text, _ := s.readBytes(h, "offset", r.Range.From, "maxBytes", *r.Range.To-r.Range.From); text != "kept\r\n" {
+	if text, _ := s.readBytes(h, "offset", r.Range.From, "maxBytes", deref(t, r.Range.To)-r.Range.From); text != "kept\r\n" {
 		t.Errorf("there is %q in its range", text)
 	}
 	s.wait("two ends", func() bool { return count(s.events, "job/commandFinished") == 2 })

@@ -20,7 +20,7 @@ func TestEverythingFits(t *testing.T) {
 	c := s.begin("job/start", wire(strings.ReplaceAll(params, `\u2028`, "\u2028")))
 	job := result[schema.JobStartResult](c).Job
 	for what, got := range map[string]schema.JobInfo{
-		"started": *s.event(job.Handle, "job/started").Job, "start": job, "get": s.get(job.Handle), "list": do[schema.JobListResult](s, "job/list", nil).Jobs[0],
+		"started": deref(t, s.event(job.Handle, "job/started").Job), "start": job, "get": s.get(job.Handle), "list": do[schema.JobListResult](s, "job/list", nil).Jobs[0],
 	} {
 		if !slices.Equal(got.Truncated, []schema.JobInfoMember{"argv"}) || len(got.Argv) < 3 || got.Argv[2] != "printf '%0.sab' $(seq 8000); printf c" {
 			t.Errorf("%s: truncated %v, %d arguments", what, got.Truncated, len(got.Argv))
@@ -28,7 +28,7 @@ func TestEverythingFits(t *testing.T) {
 	}
 	s.event(job.Handle, "job/closed")
 	m := s.event(job.Handle, "job/patternMatched")
-	if !m.Truncated || len(m.Groups) != 190 || m.EndOffset-m.Offset != 16001 || !strings.HasPrefix(*m.Groups[189], "abab") {
+	if !m.Truncated || len(m.Groups) != 190 || m.EndOffset-m.Offset != 16001 || !strings.HasPrefix(deref(t, m.Groups[189]), "abab") {
 		t.Errorf("truncated %v, %d groups, [%d, %d)", m.Truncated, len(m.Groups), m.Offset, m.EndOffset)
 	}
 	s.mu.Lock()

@@ -145,7 +145,7 @@ func (s *Server) jobAck(params []byte) {
 	}
 	s.log.Warn("bad job/ack", "error", err)
 	s.out.send(notification("log/message", schema.LogMessageParams{
-		Level: schema.LogLevelWarning, Text: "a job/ack is of no use, and output may wait for another: " + err.Error(),
+		Level: schema.LogLevelWarning, Text: "a job/ack is of no use, and output may wait for another: " + s.mgr.CleanText(err.Error()),
 	}))
 }
 

@@ -172,6 +172,15 @@ func str(p *string) string {
 	return *p
 }
 
+// deref is *p. It ends the test if there is none, and not the whole run of the package.
+func deref[T any](t testing.TB, p *T) T {
+	t.Helper()
+	if p == nil {
+		t.Fatal("a value is missing")
+	}
+	return *p
+}
+
 func num(p *int64) int64 {
 	if p == nil {
 		return -1

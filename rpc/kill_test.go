@@ -13,7 +13,7 @@ func TestKill(t *testing.T) {
 	for _, mode := range []string{"pipe", "pty"} {
 		h := s.pty("sleep 60 & sleep 60", "mode", mode)
 		r := s.kill(h)
-		equal(t, "closed already", *r.AlreadyClosed, false)
+		equal(t, "closed already", deref(t, r.AlreadyClosed), false)
 		equal(t, "status", r.Job.Status, schema.StatusClosed)
 		equal(t, "survivors", len(r.Survivors), 0)
 		if len(r.Signals) == 0 || r.Signals[0].Signal != "SIGTERM" && r.Signals[0].Signal != "SIGHUP" {
@@ -21,7 +21,7 @@ func TestKill(t *testing.T) {
 		}
 		equal(t, mode+": exit's reason", s.event(h, "job/exited").Exit.Reason, schema.ExitReasonKilled)
 		r = s.kill(h)
-		equal(t, "closed already", *r.AlreadyClosed, true)
+		equal(t, "closed already", deref(t, r.AlreadyClosed), true)
 	}
 }
 

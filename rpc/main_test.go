@@ -52,10 +52,10 @@ func nothingLeft() error {
 	)
 }
 
-// eventually gives what is on its way out, and tells nobody when it is gone, a few
-// seconds.
+// eventually repeats a check until it finds nothing: what is on its way out does not say when it is
+// gone.
 func eventually(f func() error) (err error) {
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(watchdog); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if err = f(); err == nil {
 			return nil
 		}

@@ -106,7 +106,8 @@ func TestPlainFromInside(t *testing.T) {
 	for i, part := range []string{ // text and sequences by turns
 		"one ", "\x1b[1;32m", "two", "\x1b[0m", " ", "\x1b]0;" + strings.Repeat("a long title ", 100) + "\a",
 		"three ", "\x1b(B", "f\nur ", "\x1b]8;;x\x1b\\", "five ", "\x1bPq\a", "six ", "\x1b[1;3", "\n42 files ", "\x1b\x1b[m", "seven ",
-		"\x1b[3\x18", "eight → 😀é", "\x1b]2;é\a", "ü\n", "\x1b^never ends",
+		"\x1b[3\x18", "eight → 😀é", "\x1b]2;é\a", "ü\n", "\u009b",
+		"31m", "\x7f", "e\u200ct\u200dc\ufe0f ", "\u202e", "b", "\u2066\u009c\u2069", "c\n", "\x1b^never ends",
 	} {
 		output.WriteString(part)
 		for _, c := range part {

@@ -29,8 +29,8 @@ func TestSecretsAreNotSent(t *testing.T) {
 	equal(t, "stdout", str(res.Stdout), "***\n")
 	s.event(1, "job/closed")
 	info := s.get(1)
-	equal(t, "command", *info.Command, "echo ***; echo $0 *** >&2")
-	equal(t, "description", *info.Description, "***")
+	equal(t, "command", deref(t, info.Command), "echo ***; echo $0 *** >&2")
+	equal(t, "description", deref(t, info.Description), "***")
 
 	h := s.pty("printf '\\033]2;" + secret + "\\007'; read x; echo \"$x\"; " + secret)
 	s.write(h, secret, "appendNewline", true, "wait", obj{"until": []obj{{"exit": true}}})

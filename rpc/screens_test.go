@@ -195,7 +195,7 @@ func TestScreenPatterns(t *testing.T) {
 		t.Helper()
 		w := s.write(h, "\n", "wait", obj{"until": until(obj{"pattern": pattern, "on": "screen"}), "format": "screen"})
 		equal(t, "reason", w.Outcome.Reason, schema.OutcomeReasonPattern)
-		return *w.Outcome
+		return deref(t, w.Outcome)
 	}
 	o := next("more")
 	equal(t, "screen", strings.Join(o.Screen.Lines, "|"), "ab|  世x=1 more|||")

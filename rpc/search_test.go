@@ -42,7 +42,7 @@ func TestSearch(t *testing.T) {
 	equal(t, "the last three", strings.Join(found(page), "|"), strings.Join([]string{want[3], want[2], want[1]}, "|"))
 	equal(t, "before", strings.Join(page.Matches[1].Before, "|"), "four")
 	equal(t, "after", strings.Join(page.Matches[0].After, "|"), "six")
-	equal(t, "stopped by", *page.StoppedBy, schema.SearchEndMatches)
+	equal(t, "stopped by", deref(t, page.StoppedBy), schema.SearchEndMatches)
 	refused[none](s.begin("job/search", obj{"literal": "error", "flags": "i", "reverse": true, "cursor": page.Cursor}), schema.KindInvalidParams)
 	refused[none](s.begin("job/search", obj{"literal": "ERROR", "flags": "i", "reverse": true, "group": "g", "cursor": page.Cursor}), schema.KindInvalidParams)
 	rest := s.search("literal", "ERROR", "flags", "i", "reverse", true, "maxMatches", 3, "context", 1, "cursor", page.Cursor)
@@ -50,8 +50,8 @@ func TestSearch(t *testing.T) {
 	equal(t, "truncated", rest.Truncated, false)
 
 	m := s.search("pattern", `^(?<word>\w+) (five|x)()?`, "handle", live).Matches[0]
-	equal(t, "groups", fmt.Sprint(*m.Groups[0], *m.Groups[1]), "errorfive")
-	equal(t, "named", *m.Named["word"], "error")
+	equal(t, "groups", fmt.Sprint(deref(t, m.Groups[0]), deref(t, m.Groups[1])), "errorfive")
+	equal(t, "named", deref(t, m.Named["word"]), "error")
 	equal(t, "nothing", len(s.search("literal", "nowhere").Matches), 0)
 	equal(t, "a line", len(s.search("pattern", "^two", "flags", "").Matches), 1)
 	equal(t, "without m", len(s.search("pattern", "^two", "flags", "", "multiline", true).Matches), 0)
@@ -159,7 +159,7 @@ func TestSearchOverLines(t *testing.T) {
 	equal(t, "a break", len(s.search("handle", h, "pattern", `building\n\nsrc`, "multiline", true).Matches), 1)
 	long := s.run(`awk 'BEGIN { while (n++ < 90000) printf "a"; print "" }'`).Job.Handle
 	r := s.search("handle", long, "pattern", `^a+$`)
-	equal(t, "what the limit has cut", *r.Matches[0].Limited, true)
+	equal(t, "what the limit has cut", deref(t, r.Matches[0].Limited), true)
 	if m := s.search("handle", h, "pattern", `error: no$`).Matches[0]; m.Limited != nil {
 		t.Error("a match that no limit has to do with is limited")
 	}

@@ -160,7 +160,7 @@ func TestSecretDeclined(t *testing.T) {
 		}
 		s.sendBad(`{"jsonrpc":"2.0","id":` + id + `,"result":{"value":"hunter2"}}`) // twice
 		w := s.get(h).WaitingForInput
-		if w == nil || !w.Waiting || *w.WaitID != p.WaitID {
+		if w == nil || !w.Waiting || deref(t, w.WaitID) != p.WaitID {
 			t.Errorf("%s: it waits no more: %+v", a, w)
 		}
 		equal(t, "asked", s.asksSoFar(), i+1)

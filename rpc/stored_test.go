@@ -94,7 +94,7 @@ func TestFinishedInfo(t *testing.T) {
 	equal(t, "duration", j.DurationMs, 60000)
 	equal(t, "ended", j.EndedAt, nil)
 	equal(t, "background", len(j.Background)+len(j.Ports), 0)
-	equal(t, "command", *j.Command, "x")
+	equal(t, "command", deref(t, j.Command), "x")
 	equal(t, "watches", len(j.Watches), 1)
 	out, stderr := j.Streams["stdout"], j.Streams["stderr"]
 	if out.NextOffset != 100 || len(out.Kept) != 2 || !slices.Equal(out.Kept[1], []int64{60, 100}) {

@@ -31,7 +31,7 @@ func TestWaitInStart(t *testing.T) {
 		equal(t, mode+": named", str(o.Match.Named["n"]), "3")
 		equal(t, mode+": group", str(o.Match.Groups[0]), "3")
 		equal(t, mode+": line", str(o.Match.Line), "b 3")
-		stream := string(*o.Match.Stream)
+		stream := string(deref(t, o.Match.Stream))
 		equal(t, mode+": output", texts(*o)[stream], "a\nb 3\n")
 		equal(t, mode+": end of the match", num(o.Match.EndOffset), o.Output[stream].NextOffset)
 		equal(t, mode+": status", o.Job.Status, schema.StatusRunning)
@@ -49,14 +49,14 @@ func TestWaitInWrite(t *testing.T) {
 		s.see(h, "ready")
 		stream := map[string]string{"pipe": "stdout", "pty": "pty"}[mode]
 		r := s.write(h, "<one>", "appendNewline", true, "wait", obj{"until": until(obj{"pattern": "<<.*>>"})})
-		checkOutcome(t, mode, *r.Outcome, schema.OutcomeReasonPattern, 0)
+		checkOutcome(t, mode, deref(t, r.Outcome), schema.OutcomeReasonPattern, 0)
 		equal(t, mode+": written", r.BytesWritten, 6)
-		equal(t, mode+": output since the write", texts(*r.Outcome)[stream], "<<one>>\n")
+		equal(t, mode+": output since the write", texts(deref(t, r.Outcome))[stream], "<<one>>\n")
 		// From the start, what is there already counts.
 		r = s.write(h, "two\n", "wait", obj{"until": until(obj{"pattern": "<<one>>"}), "from": "start"})
-		checkOutcome(t, mode+", from the start", *r.Outcome, schema.OutcomeReasonPattern, 0)
+		checkOutcome(t, mode+", from the start", deref(t, r.Outcome), schema.OutcomeReasonPattern, 0)
 		r = s.write(h, "", "eof", true, "wait", obj{"until": until(obj{"exit": true})})
-		checkOutcome(t, mode+", eof", *r.Outcome, schema.OutcomeReasonExit, 0)
+		checkOutcome(t, mode+", eof", deref(t, r.Outcome), schema.OutcomeReasonExit, 0)
 		equal(t, mode+": exit", exitText(r.Outcome.Job.Exit), "exited 0")
 	}
 }
@@ -114,11 +114,11 @@ func TestWaitByStream(t *testing.T) {
 	h := s.pipe("echo out; echo err >&2; sleep 60")
 	s.await(h, obj{"bytes": 8}, "from", "start")
 	o := s.await(h, obj{"pattern": "err"}, "from", "start")
-	equal(t, "each stream is looked at", *o.Match.Stream, schema.StreamStderr)
+	equal(t, "each stream is looked at", deref(t, o.Match.Stream), schema.StreamStderr)
 	o = s.await(h, obj{"pattern": "err", "stream": "stdout"}, "from", "start", "timeoutMs", 0)
 	checkOutcome(t, "one stream alone", o, schema.OutcomeReasonTimeout, noIndex)
 	o = s.await(h, obj{"pattern": "."}, "from", obj{"stdout": 4, "stderr": 1}, "timeoutMs", 0)
-	equal(t, "from an offset for each", str(o.Match.Text)+string(*o.Match.Stream), "rstderr")
+	equal(t, "from an offset for each", str(o.Match.Text)+string(deref(t, o.Match.Stream)), "rstderr")
 	equal(t, "its output", texts(o)["stderr"], "rr\n")
 	// A stream that is left out counts from now.
 	o = s.await(h, obj{"pattern": "."}, "from", obj{"stdout": 4}, "timeoutMs", 0)
@@ -200,7 +200,7 @@ func TestWaitTimeouts(t *testing.T) {
 	checkOutcome(t, "no timeout", result[schema.JobWaitResult](none).Outcome, schema.OutcomeReasonExit, noIndex)
 	// What holds already holds with no time at all.
 	r := do[schema.JobStartResult](s, "job/start", obj{"command": "sleep 60", "wait": obj{"until": []obj{}, "timeoutMs": 0}})
-	checkOutcome(t, "start", *r.Outcome, schema.OutcomeReasonTimeout, noIndex)
+	checkOutcome(t, "start", deref(t, r.Outcome), schema.OutcomeReasonTimeout, noIndex)
 }
 
 func TestWaitQuietAndBytes(t *testing.T) {

@@ -25,7 +25,7 @@ func TestWatch(t *testing.T) {
 		}
 		for i, want := range []string{"7 x", "8 y", "9 z"} {
 			e := got[1][i]
-			equal(t, "groups", fmt.Sprint(*e.Groups[0], " ", *e.Named["where"]), want)
+			equal(t, "groups", fmt.Sprint(deref(t, e.Groups[0]), " ", deref(t, e.Named["where"])), want)
 			equal(t, "the group that took no part", e.Groups[2], nil)
 			equal(t, "line", e.Line, "error "+want[:1]+" at "+want[2:])
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -20,7 +19,7 @@ func (s *Scanner) command(text []byte, cut bool, end string) {
 		return
 	}
 	if setsTitle(number) {
-		s.told.Title = cleanTitle(arg)
+		s.told.Title = cleanTitle(arg, s.Clean)
 		return
 	}
 	if cut || hasControl(arg) {
@@ -69,14 +68,10 @@ func hasControl(arg string) bool {
 	return strings.ContainsFunc(arg, func(r rune) bool { return r < 0x20 || r == del })
 }
 
-// cleanTitle makes one line of UTF-8 of a title.
-func cleanTitle(title string) string {
-	title = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(title, string(utf8.RuneError)))
+// cleanTitle makes one line of UTF-8 of a title, and has clean look at that, if it is set.
+func cleanTitle(title string, clean func(string) string) string {
+	title = strings.ToValidUTF8(title, string(utf8.RuneError))
+	title = cleaned(WithoutControls(title, ""), clean)
 	if len(title) > titleBytes {
 		end := titleBytes
 		for !utf8.RuneStart(title[end]) {
@@ -85,6 +80,13 @@ func cleanTitle(title string) string {
 		title = title[:end]
 	}
 	return strings.Clone(title) // not the whole that it may have been cut from
+}
+
+func cleaned(text string, clean func(string) string) string {
+	if clean == nil {
+		return text
+	}
+	return clean(text)
 }
 
 // titles are those that were pushed, at most titleStack.
@@ -141,7 +143,7 @@ func (s *Scanner) directory(path string) {
 	case !utf8.ValidString(path):
 		s.told.Directory = ""
 	default:
-		s.told.Directory = path
+		s.told.Directory = cleaned(path, s.Clean)
 	}
 }
 

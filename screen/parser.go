@@ -209,7 +209,9 @@ func (t *Terminal) rune(r rune) {
 		t.c1(byte(r))
 		return
 	}
-	t.print(r)
+	if !IsControl(r) { // what would reorder the text around it is not drawn
+		t.print(r)
+	}
 }
 
 // c1 does what the C1 control does for which ESC and a letter stand as well.

@@ -22,6 +22,10 @@ type Told struct {
 //
 // It is not safe for use by several goroutines. Make one with [NewScanner].
 type Scanner struct {
+	// Clean, if set, is given each title and directory once it is decoded, and returns what is kept
+	// of it. Set it before the first Scan.
+	Clean func(string) string
+
 	host   string
 	told   Told
 	titles titles

@@ -8,7 +8,7 @@ func (t *Terminal) osc(data []byte, cut bool) {
 	switch {
 	case !ok:
 	case setsTitle(number):
-		t.setTitle(cleanTitle(arg))
+		t.setTitle(cleanTitle(arg, t.Clean))
 	case cut || hasControl(arg):
 	case number == 8:
 		t.hyperlink(arg)

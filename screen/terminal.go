@@ -25,6 +25,10 @@ func FitSize(cols, rows int) (int, int) {
 //
 // It is not safe for use by several goroutines. Make one with [NewTerminal].
 type Terminal struct {
+	// Clean, if set, is given each title, and returns what is kept of it. Set it before the first
+	// Write.
+	Clean func(string) string
+
 	cols, rows int
 
 	parser   parser

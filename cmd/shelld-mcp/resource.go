@@ -58,7 +58,7 @@ func (f *front) listResources(next mcp.MethodHandler) mcp.MethodHandler {
 		for _, j := range known.Jobs {
 			list.Resources = append(list.Resources, &mcp.Resource{
 				URI: fmt.Sprintf("shelld://job/%d/stdout", j.Handle), Name: fmt.Sprintf("job-%d-stdout", j.Handle), MIMEType: "text/plain",
-				Title: fmt.Sprintf("Output of job %d (%s)", j.Handle, j.Status), Description: clip(commandOf(&j), 200),
+				Title: fmt.Sprintf("Output of job %d (%s)", j.Handle, j.Status), Description: legible(clip(commandOf(&j), 200)),
 			})
 		}
 		return list, nil
@@ -98,6 +98,7 @@ func (f *front) readResource(ctx context.Context, req *mcp.ReadResourceRequest) 
 	if err != nil {
 		return nil, resourceError(err)
 	}
+	content.Text = legible(content.Text)
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{content}}, nil
 }
 

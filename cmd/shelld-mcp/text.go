@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"shelld/cmd/internal/base"
 	"shelld/schema"
 )
 
@@ -14,6 +15,10 @@ import (
 func orEmpty(s string) string { return or(s, "(empty)") }
 
 func orNone(s string) string { return or(s, "(none)") }
+
+// legible is text for a host and its model, who may show it on a terminal: control characters but line
+// ends and tabs are shown by name. Output has none any more; commands, names and titles may.
+func legible(text string) string { return base.VisibleControls(text, "\n\t") }
 
 func or(s, nothing string) string {
 	if s == "" {

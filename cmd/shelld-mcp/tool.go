@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"shelld/cmd/internal/base"
 )
 
 // A tool is one row of what the host is offered.
@@ -185,17 +187,18 @@ func (c *call) result(r reply, err error) *mcp.CallToolResult {
 		_ = json.Indent(&b, encode(r.value), "", "  ") // It was encoded right here.
 		r.text = b.String()
 	}
-	res.Content = append([]mcp.Content{&mcp.TextContent{Text: r.text}}, r.more...)
+	res.Content = append([]mcp.Content{&mcp.TextContent{Text: legible(r.text)}}, r.more...)
 	return res
 }
 
 // failure is an answer that says what went wrong, to the model: an error of the protocol
 // would reach the host alone.
 func failure(text string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: legible(text)}}}
 }
 
-// encode is json.Marshal, without the escapes that only HTML needs, of what can be encoded.
+// encode is json.Marshal, without the escapes that only HTML needs, of what can be encoded. Control
+// characters are escaped, also those that JSON lets stand: hosts show JSON as it is.
 func encode(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -203,5 +206,5 @@ func encode(v any) json.RawMessage {
 	if err := e.Encode(v); err != nil {
 		panic(err) // A fault of the source; add answers it.
 	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	return base.EscapeControls(bytes.TrimRight(b.Bytes(), "\n"))
 }

@@ -202,7 +202,7 @@ func (d *troubled) noScraps(j schema.JobInfo) {
 // wholeLines checks that a recording, as far as it got, is one, and returns how many lines it has.
 func wholeLines(t *testing.T, j schema.JobInfo) int {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(*j.OutputDirectory, "session.cast"))
+	b, err := os.ReadFile(filepath.Join(deref(t, j.OutputDirectory), "session.cast"))
 	if err != nil {
 		t.Error(err)
 	}
@@ -339,7 +339,7 @@ func TestDiskBecomesReadOnly(t *testing.T) {
 	j := d.heardAll(writes, 2*half)
 	d.told(j, "stdout.txt", "session.cast")
 	d.newest(j)
-	if b, err := os.ReadFile(filepath.Join(*j.OutputDirectory, "stdout.txt")); err != nil || !bytes.Equal(b, rulerAt(0, half)) {
+	if b, err := os.ReadFile(filepath.Join(deref(t, j.OutputDirectory), "stdout.txt")); err != nil || !bytes.Equal(b, rulerAt(0, half)) {
 		t.Errorf("the file has %d bytes, which are not the first half; %v", len(b), err)
 	}
 	if n := wholeLines(t, j); n < 2 {

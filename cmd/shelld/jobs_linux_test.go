@@ -77,7 +77,7 @@ func TestStoredJobs(t *testing.T) {
 	}
 	text := run("-json")
 	look(text)
-	if err := json.Unmarshal([]byte(text), &told); err != nil || told.StateDirectory != state || len(told.Jobs) != 5 || told.Jobs[4].Job != second+"/1" || told.Jobs[0].Live || told.Jobs[0].Recording != nil || *told.Jobs[4].Recording != "session.cast" {
+	if err := json.Unmarshal([]byte(text), &told); err != nil || told.StateDirectory != state || len(told.Jobs) != 5 || told.Jobs[4].Job != second+"/1" || told.Jobs[0].Live || told.Jobs[0].Recording != nil || deref(t, told.Jobs[4].Recording) != "session.cast" {
 		t.Errorf("%v: %s", err, text)
 	}
 	look(run("show", "last"), "^job +"+second+"/1$", `^state +exit 0$`, `^command +echo one more$`, `^pty +10 bytes$`, "^recording +"+filepath.Join(state, second, "1", "session.cast"), "^file +"+filepath.Join(state, second, "1", "stdout.txt"))
@@ -216,7 +216,7 @@ func TestJobsOfALivingServer(t *testing.T) {
 	s.call(t, "job/start", map[string]any{
 		"command": "seq 50000; read x; seq 50001 100000; read x", "mode": "pipe", "stdin": "open", "wait": until("^50000$"),
 	}, &started)
-	awaitFile(t, filepath.Join(*started.Job.OutputDirectory, "info.json"))
+	awaitFile(t, filepath.Join(deref(t, started.Job.OutputDirectory), "info.json"))
 	s.call(t, "job/write", map[string]any{"handle": 1, "input": "\n", "wait": until("^100000$")}, nil)
 	out, log := shelldJobs(t, 0, "prune", "-all", "-dir", state)
 	if !strings.HasPrefix(out, "0 jobs deleted") || log != "" {

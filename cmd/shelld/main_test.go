@@ -37,3 +37,12 @@ func testServer(log io.Writer) func(context.Context) (*exec.Cmd, error) {
 		return cmd, cmd.Err
 	}
 }
+
+// deref is *p. It ends the test if there is none, and not the whole run of the package.
+func deref[T any](t testing.TB, p *T) T {
+	t.Helper()
+	if p == nil {
+		t.Fatal("a value is missing")
+	}
+	return *p
+}

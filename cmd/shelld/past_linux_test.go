@@ -278,7 +278,7 @@ func TestCappedOutput(t *testing.T) {
 	read := func(off int64, n int64) (b []byte, x schema.JobReadResult) {
 		t.Helper()
 		s.call(t, "job/read", map[string]any{"handle": 1, "stream": "stdout", "offset": off, "maxBytes": n}, &x)
-		return []byte(*x.Text), x
+		return []byte(deref(t, x.Text)), x
 	}
 	tail := total - (most - head)
 	look := func(when string) {

@@ -22,7 +22,7 @@ func TestRecordingOutlivesTheServer(t *testing.T) {
 	s.call(t, "initialize", schema.InitializeParams{Options: &schema.Options{Events: []string{}}}, &about)
 	var r schema.JobStartResult
 	s.call(t, "job/start", schema.JobStartParams{Argv: []string{"seq", "50000000"}, Record: ptr(true)}, &r)
-	path := filepath.Join(*r.Job.OutputDirectory, "session.cast")
+	path := filepath.Join(deref(t, r.Job.OutputDirectory), "session.cast")
 	wait := "until [ -e '" + path + "' ] && [ $(wc -c <'" + path + "') -ge 200000 ]; do sleep 0.01; done"
 	s.call(t, "job/run", schema.JobRunParams{Command: &wait}, nil)
 	s.kill(t)
@@ -32,7 +32,7 @@ func TestRecordingOutlivesTheServer(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || os.Truncate(path, info.Size()-3) != nil {
 		t.Fatal("the recording cannot be cut: ", err)
 	}
-	if j := jobsOf(t, *about.StateDirectory)[r.Job.Handle]; j.state() != "lost" {
+	if j := jobsOf(t, deref(t, about.StateDirectory))[r.Job.Handle]; j.state() != "lost" {
 		t.Errorf("the job is %s", j.state())
 	}
 	recording, err := os.ReadFile(path)
@@ -59,7 +59,7 @@ func TestRecordingOutlivesTheServer(t *testing.T) {
 		}
 		shown.WriteString(event[2].(string))
 	}
-	stored, err := os.ReadFile(filepath.Join(*r.Job.OutputDirectory, "stdout.txt"))
+	stored, err := os.ReadFile(filepath.Join(deref(t, r.Job.OutputDirectory), "stdout.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,8 +109,12 @@ function restOfSequence(before, bytes) {
 // of a line that was redrawn what stood there last.
 function plain(bytes) {
   const text = bytes.toString();
-  return text.split('\n').map(foldLine).join('\n');
+  return text.split('\n').map(foldLine).join('\n').replace(controls, '');
 }
+
+// controls are those that no terminal shows: C0 but tab and LF, DEL, C1, and what turns text round.
+// eslint-disable-next-line no-control-regex
+const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
 function foldLine(line) {
   if (!/[\r\b\x1b]/.test(line)) return line;

@@ -2,6 +2,18 @@ package base
 
 import "testing"
 
+func TestVisibleControls(t *testing.T) {
+	for _, test := range []struct{ text, keep, want string }{
+		{"a\tb\nc\r", "\n\t", "a\tb\nc␍"},
+		{"\x1b[2K\a\x7f\u009b1m\u202eabc\u2069", "", "␛[2K␇␡<U+009B>1m<U+202E>abc<U+2069>"},
+		{"a\u00a0b\u3000\u200c\U0001f468\u200d\U0001f469\ufeff", "", "a\u00a0b\u3000\u200c\U0001f468\u200d\U0001f469\ufeff"},
+	} {
+		if got := VisibleControls(test.text, test.keep); got != test.want {
+			t.Errorf("%q: %q, not %q", test.text, got, test.want)
+		}
+	}
+}
+
 func TestVisible(t *testing.T) {
 	for _, test := range []struct{ text, keep, want string }{
 		{"plain, ä, 漢, 😀", "", "plain, ä, 漢, 😀"},

@@ -111,11 +111,11 @@ func TestOldKernel(t *testing.T) {
 		{"/dev/tty", "select.select([os.open('/dev/tty', os.O_RDONLY)], [], [])", reading, exact},
 		{"its own", "r, w = os.pipe(); select.select([0, r, os.eventfd(0)], [], [])", reading, exact},
 		{"a socket", "a = socket.create_server(('127.0.0.1', 0)); select.select([0, a], [], [])", listening, likely},
-		{"a fifo with a name", "n = '/tmp/inputwait-%d' % os.getpid(); os.mkfifo(n); f = os.open(n, os.O_RDWR); os.unlink(n); select.select([0, f], [], [])", listening, likely},
+		{"a fifo with a name", "n = tempfile.mktemp(); os.mkfifo(n); f = os.open(n, os.O_RDWR); os.unlink(n); select.select([0, f], [], [])", listening, likely},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			j := onTerminal(t, "python3", "-c", "import os, select, socket, sys\nprint('ready', flush=True)\n"+test.code)
+			j := onTerminal(t, "python3", "-c", "import os, select, socket, sys, tempfile\nprint('ready', flush=True)\n"+test.code)
 			inputwait.Old(j.prober)
 			j.waits("ready", test.state, line, test.confidence)
 		})

@@ -101,7 +101,7 @@ func TestListening(t *testing.T) {
 func TestOwnSources(t *testing.T) {
 	for _, test := range []struct{ name, code string }{
 		{"a pipe of its own", "r,w=os.pipe(); select.select([0,r],[],[])"},
-		{"a fifo open both ways", "n='/tmp/inputwait-%d'%os.getpid(); os.mkfifo(n); f=os.open(n,os.O_RDWR); os.unlink(n); select.select([0,f],[],[])"},
+		{"a fifo open both ways", "n=tempfile.mktemp(); os.mkfifo(n); f=os.open(n,os.O_RDWR); os.unlink(n); select.select([0,f],[],[])"},
 		{"a pair of sockets", "import socket; a,b=socket.socketpair(); select.select([0,a],[],[])"},
 		{"asyncio", "import asyncio,sys; l=asyncio.new_event_loop(); l.add_reader(0,print); l.run_forever()"},
 		{"an eventfd", "f=os.eventfd(0); select.select([0,f],[],[])"},
@@ -111,7 +111,7 @@ func TestOwnSources(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			onTerminal(t, "python3", "-u", "-c", "import os,select\nprint('ready')\n"+test.code).waits("ready", reading, line, exact)
+			onTerminal(t, "python3", "-u", "-c", "import os,select,tempfile\nprint('ready')\n"+test.code).waits("ready", reading, line, exact)
 		})
 	}
 }

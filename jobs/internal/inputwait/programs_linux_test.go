@@ -1,9 +1,11 @@
 package inputwait_test
 
 import (
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"shelld/jobs/internal/inputwait"
@@ -98,7 +100,26 @@ void _start(void) {
 	if out, err := gcc.CombinedOutput(); err != nil {
 		t.Skipf("no 32-bit programs can be built: %v\n%s", err, out)
 	}
+	needExecutable(t, program)
 	onTerminal(t, program).waits("name? ", reading, line, likely)
+}
+
+// needExecutable skips the test, also in CI, if the kernel does not run programs of this kind: no
+// package that could be installed is missing then.
+func needExecutable(t *testing.T, program string) {
+	t.Helper()
+	probe := exec.Command(program)
+	err := probe.Start()
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skipf("the kernel runs no 32-bit programs (IA32 emulation is off): %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := probe.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = probe.Wait() // It was killed.
 }
 
 // A wait that nothing has touched is told again without a search, but not for ever, and not

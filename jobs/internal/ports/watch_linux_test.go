@@ -283,7 +283,7 @@ func TestHandedOver(t *testing.T) {
 	h := listening(t, nil, "tcp4", "127.0.0.1:0")
 	look(t, w, job(os.Getpid()), os.Getpid())
 	both := job(os.Getpid(), h.pid)
-	for end := time.Now().Add(10 * time.Second); len(look(t, w, both, os.Getpid()).Own) == 0; { // its looks are paced
+	for end := time.Now().Add(time.Minute); len(look(t, w, both, os.Getpid()).Own) == 0; { // its looks are paced
 		if time.Now().After(end) {
 			t.Fatal("it is not seen")
 		}

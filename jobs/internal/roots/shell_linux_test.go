@@ -100,7 +100,7 @@ func stubs(t *testing.T) string {
 // runLine runs a line and returns the stubs that ran. It returns when nobody is
 // left who could say something.
 func runLine(t *testing.T, shell, line, bin, dir string) []string {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // a watchdog: lines end by themselves
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // a watchdog: lines end by themselves
 	defer cancel()
 	r, w, err := os.Pipe()
 	if err != nil {

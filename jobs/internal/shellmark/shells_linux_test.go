@@ -47,7 +47,7 @@ var common = []step{
 	{command: "seq 3 | tail -1", out: "3\n"},
 	{command: "echo " + strings.Repeat("long ", 300) + "| wc -c", out: "1500\n"},
 	{command: "echo " + strings.Repeat("0123456789abcdef", 10000) + " | wc -c", out: "160001\n"},
-	{command: "/nonexistent/x; echo next", out: "\x00next\n"},
+	{command: "HOME/missing/x; echo next", out: "\x00next\n"},
 	{command: "echo 'a\tb'", out: "a\tb\n"},
 	{command: "echo trailing\\\\", out: "trailing\\\n"},
 }
