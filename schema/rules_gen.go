@@ -25,16 +25,20 @@ var ruleClientConfirmOfConfirmOutcome = rule{
 
 var ruleClientConfirmOfParams = rule{
 	types:                isObject,
-	required:             []string{"action", "command", "roots", "unknown", "cwd"},
+	required:             []string{"action", "command", "roots", "unknown", "alwaysKept", "cwd"},
 	additionalProperties: &rule{never: true},
 	properties: []namedRule{
 		{"_meta", &rule{
 			ref: &ruleCommonOfMeta}},
 		{"action", &rule{
 			ref: &ruleClientConfirmOfConfirmAction}},
+		{"alwaysKept", &rule{
+			types: isBoolean}},
 		{"command", &rule{
 			types: isString}},
 		{"cwd", &rule{
+			types: isString}},
+		{"environment", &rule{
 			types: isString}},
 		{"handle", &rule{
 			types:   isInteger,
@@ -54,6 +58,8 @@ var ruleClientConfirmOfParams = rule{
 			types: isString}},
 		{"unknown", &rule{
 			types: isBoolean}},
+		{"variables", &rule{
+			ref: &ruleCommonOfEnvironment}},
 	}}
 
 var ruleClientConfirmOfResult = rule{
@@ -1081,6 +1087,8 @@ var ruleEnvGetOfResult = rule{
 			enum: []any{true}}},
 		{"source", &rule{
 			ref: &ruleCommonOfEnvSource}},
+		{"steers", &rule{
+			enum: []any{true}}},
 		{"value", &rule{
 			types: isString | isNull}},
 	}}
