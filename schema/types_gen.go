@@ -2195,8 +2195,9 @@ type ConfirmInEffect struct {
 // has understood them. Of lists there is their length.
 type Policy struct {
 	// The directory in which jobs start that name none, and against which a relative cwd
-	// counts; absolute.
-	RootDirectory string `json:"rootDirectory"`
+	// counts; absolute. Absent if none was given and the server's own cannot be found out,
+	// as when it is deleted: jobs that need it are then badWorkingDirectory.
+	RootDirectory *string `json:"rootDirectory,omitempty"`
 	// How many directories jobs may start in; absent: there is no restriction.
 	AllowedDirectories *int64 `json:"allowedDirectories,omitempty"`
 	// How many command roots allowCommands has, 0: nothing may be started; absent: there is
@@ -2237,7 +2238,8 @@ type InitializeParams struct {
 	// The client's process id; for logs, never watched. Default null.
 	ProcessID Nullable[int64] `json:"processId,omitzero"`
 	// The directory in which jobs start that name none, and against which a relative cwd
-	// counts; absolute. Default: the server's own.
+	// counts; absolute. Default: the server's own; if that cannot be found out, only jobs
+	// with an absolute cwd start.
 	RootDirectory *string `json:"rootDirectory,omitempty"`
 	// A job's cwd, and the files that its start names for stdin, stdout and stderr, must lie
 	// inside one of these, symlinks resolved; absolute. They are the directories that are
