@@ -29,7 +29,7 @@ job/search handle group stream flags multiline on from to reverse context maxMat
 job/screen format scrollback trim sinceRevision
 job/wait from timeoutMs maxBytes format mark stripEcho
 job/exec wait timeoutMs onTimeout ifBusy
-job/exec/wait until
+job/exec/wait until mark
 job/history since limit
 job/list live group
 job/kill graceMs force

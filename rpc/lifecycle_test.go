@@ -117,7 +117,7 @@ func TestDuringShutdown(t *testing.T) {
 	h := s.pipe(`trap "" TERM; echo ready; sleep 60; sleep 60`)
 	s.see(h, "ready")
 	down := s.begin("shutdown", nil)
-	for _, method := range []string{"job/list", "job/run", "shutdown"} {
+	for _, method := range []string{"job/list", "job/start", "shutdown"} {
 		refused[none](s.begin(method, nil), schema.KindShuttingDown)
 	}
 	if down.answered() {
