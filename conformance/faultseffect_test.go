@@ -221,6 +221,20 @@ var moreEffects = []fault{
 	{name: "says that all output has come where it has not", says: "/outputComplete: expected", slow: true, hooks: inside("result", result("job/run").where(func(m *packet) bool { return m.object("result")["outputComplete"] == false }), set("outputComplete", true))},
 	{name: "does not say that a run has timed out", says: "/timedOut: expected", slow: true, hooks: inside("result", result("job/run").where(func(m *packet) bool { return m.object("result")["timedOut"] == true }), set("timedOut", false))},
 	{name: "cuts the output of a run in silence", says: "truncated", hooks: inside("result", result("job/run").has("truncated"), unset("truncated"))},
+	{name: "has a mark in a cut text and does not say where", says: "/mark: expected", word: "mark: {", hooks: inside("result", result("job/run").has("truncated"), func(o map[string]any) {
+		cut, _ := o["truncated"].(map[string]any)
+		for _, stream := range cut {
+			delete(stream.(map[string]any), "mark")
+		}
+	})},
+	{name: "leaves the text of a run out where its bytes are not UTF-8", says: "/stdout: expected", word: "stdoutBase64", hooks: inside("result", result("job/run").has("stdoutBase64").has("stdout"), unset("stdout"))},
+	{name: "runs a shell where job/run has no command", says: "expected an error for .* got the result", word: "job/run {}", hooks: editRequest("job/run", func(o map[string]any) bool {
+		if o["command"] != nil || o["argv"] != nil {
+			return false
+		}
+		o["command"] = ""
+		return true
+	})},
 	{name: "stores nothing", says: "/stateDirectory: expected|/exit/code: expected|differs|/stdout: expected|stdout.txt|info.json", word: "stdout.txt", hooks: editRequest("initialize", func(o map[string]any) bool {
 		options, _ := o["options"].(map[string]any)
 		if options == nil {

@@ -22,14 +22,14 @@ initialize/options/limits maxJobs spoolMemoryBytes spoolDiskBytes jobTimeoutMs w
 initialize/options/confirm start write kill
 initialize/options/persist directory mode
 job/start cwd env profile shell mode cols rows name group stdin stderr stdoutFile stderrFile watch events queries whenSlow wait killAfterMs limits record shellIntegration
-job/run cwd env profile stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mode name events killAfterMs limits record
+job/run cwd env profile stdin stderr stdoutFile timeoutMs onTimeout maxBytes drainMs format mark mode name events killAfterMs limits record
 job/write input keys send appendNewline eof ifWaiting wait
 job/read offset stream maxBytes waitMs format
 job/search handle group stream flags multiline on from to reverse context maxMatches maxBytes timeoutMs cursor
 job/screen format scrollback trim sinceRevision
-job/wait from timeoutMs maxBytes format stripEcho
+job/wait from timeoutMs maxBytes format mark stripEcho
 job/exec wait timeoutMs onTimeout ifBusy
-job/exec/wait until
+job/exec/wait until mark
 job/history since limit
 job/list live group
 job/kill graceMs force
@@ -41,7 +41,7 @@ env/get handle
 env/list handle
 env/set secret handle
 env/unset handle
-wait from timeoutMs maxBytes format stripEcho
+wait from timeoutMs maxBytes format mark stripEcho
 condition flags on stream afterInput
 condition/input minConfidence kinds listening
 watch flags on stream once

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -20,6 +21,9 @@ import (
 // directory returns the directory in which a job starts, and what it is told that it is
 // called. Close it.
 func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
+	if m.root == "" && !filepath.IsAbs(cwd) {
+		return nil, "", noRoot(cwd, m.noRoot)
+	}
 	path := m.root
 	if cwd != "" && cwd != "." {
 		path = from(m.root, cwd) // not cleaned: what .. means behind a symlink is for the kernel to say
@@ -29,7 +33,11 @@ func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
 		if isResource(err) {
 			return nil, "", resourceError("a directory", err)
 		}
-		return nil, "", badDirectory(path, err)
+		refused := badDirectory(path, err)
+		if refused.Code == CodeBadWorkingDirectory && strings.HasPrefix(cwd, "~") {
+			refused.Message = fmt.Sprintf("the working directory %s cannot be used (%s); ~ is the shell's: give the home directory by its path", cwd, errnoText(err))
+		}
+		return nil, "", refused
 	}
 	if !m.isAllowed(d.Real()) {
 		defer d.Close()
@@ -55,6 +63,15 @@ func badDirectory(path string, err error) *Error {
 	}
 	e := errorf(CodeBadWorkingDirectory, "the working directory %s cannot be used (%s); give an existing directory as cwd", path, errnoText(err))
 	e.Path, e.Errno = path, errnoText(err)
+	return e
+}
+
+// noRoot refuses a job that starts in the server's own directory, or in one that counts from there, if that is not
+// known.
+func noRoot(cwd string, err error) *Error {
+	e := errorf(CodeBadWorkingDirectory,
+		"the directory in which shelld was started cannot be used (%s): change to one that is there, or give a rootDirectory in initialize or an absolute path as cwd", errnoText(err))
+	e.Path, e.Errno = cmp.Or(cwd, "."), errnoText(err)
 	return e
 }
 

@@ -97,17 +97,6 @@ func Invalid(pointer, format string, args ...any) *Error {
 	return e
 }
 
-// A NoDirectoryError says that the directory in which this process works cannot be
-// found out, as where somebody has deleted it.
-type NoDirectoryError struct{ Err error }
-
-func (e *NoDirectoryError) Error() string {
-	return "the directory in which shelld was started cannot be used (" + errnoText(e.Err) + "): change to one that is there, and start it again"
-}
-
-// Unwrap returns the system's error.
-func (e *NoDirectoryError) Unwrap() error { return e.Err }
-
 func errClosedServer() *Error {
 	return errorf(CodeShuttingDown, "the server is shutting down and starts nothing more; start another server")
 }

@@ -17,6 +17,9 @@ var keyAliases = map[string]string{
 	"arrowleft": "Left", "arrowright": "Right", "control": "Ctrl", "meta": "Alt", "option": "Alt",
 }
 
+// modifierLetters are the modifiers as Emacs and tmux write them.
+var modifierLetters = map[string]string{"c": "Ctrl", "m": "Alt", "s": "Shift"}
+
 // keyAdvice is what to do about a name that is no key's, to follow the word of it.
 func keyAdvice(name string) string {
 	if utf8.RuneCountInString(name) == 1 {
@@ -30,6 +33,9 @@ func keyAdvice(name string) string {
 
 // nearKey is the key that somebody may have meant, or "".
 func nearKey(name string) string {
+	if c, ok := strings.CutPrefix(name, "^"); ok && utf8.RuneCountInString(c) == 1 {
+		name = "Ctrl-" + c
+	}
 	names := slices.DeleteFunc(screen.KeyNames(), func(n string) bool { return strings.Contains(n, "<") })
 	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '+' || r == '_' || r == ' ' })
 	for i, part := range parts {
@@ -46,6 +52,9 @@ func nearKey(name string) string {
 func keyPart(part string, names []string, modifier bool) string {
 	if modifier {
 		names = []string{"Ctrl", "Alt", "Shift"}
+		if m, ok := modifierLetters[strings.ToLower(part)]; ok {
+			return m
+		}
 	}
 	if alias, ok := keyAliases[strings.ToLower(part)]; ok {
 		return alias

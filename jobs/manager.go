@@ -96,7 +96,8 @@ type Manager struct {
 	version     string
 
 	// Set by Configure under mu, and immutable from the first Start on:
-	root        string
+	root        string // "": it is not known, and noRoot says why
+	noRoot      error
 	allowedDirs []string          // as the client names them
 	allowed     []*proc.Directory // these
 	limits      Limits
@@ -155,17 +156,11 @@ func NewManager(o Options) (*Manager, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Root == "" {
-		wd, err := os.Getwd()
-		if err != nil {
-			return nil, &NoDirectoryError{err}
-		}
-		o.Root = wd
-	}
 	m := newManager(o.Log)
 	m.log = m.CleanLog(o.Log)
 	o.Log = m.log
-	m.root, m.keepers, m.platform, m.version = o.Root, newStarter(o), platformOf(o), o.Version
+	m.root, m.noRoot = os.Getwd()
+	m.keepers, m.platform, m.version = newStarter(o), platformOf(o), o.Version
 	m.launch, m.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
 		return nil, err
@@ -189,17 +184,8 @@ func newManager(log *slog.Logger) *Manager {
 // Configure sets everything but the log and the version anew. It must be called before the first
 // Start. A *Error if a directory cannot be used.
 func (m *Manager) Configure(o Options) error {
-	root := m.root
-	if o.Root != "" {
-		root = o.Root
-	}
-	if !filepath.IsAbs(root) {
-		return Invalid("/rootDirectory", "the root directory %q must be absolute", root)
-	}
-	if fi, err := os.Stat(root); err != nil || !fi.IsDir() {
-		e := errorf(CodeBadWorkingDirectory, "the root directory %s is no directory that can be used; give an existing one", root)
-		e.Path = root
-		return e
+	if err := checkRoot(o.Root); err != nil {
+		return err
 	}
 	allowed, err := openAllowed(o.AllowedDirs)
 	if err != nil {
@@ -215,13 +201,33 @@ func (m *Manager) Configure(o Options) error {
 	m.mu.Lock() // Shutdown may come at any time
 	defer m.mu.Unlock()
 	closeDirectories(m.allowed)
-	m.root, m.allowedDirs, m.allowed = root, o.AllowedDirs, allowed
+	m.allowedDirs, m.allowed = o.AllowedDirs, allowed
+	if o.Root != "" {
+		m.root, m.noRoot = o.Root, nil
+	}
 	m.limits, m.secrets = o.Limits.withDefaults(a != nil), o.Secrets
 	m.env, m.commands, m.confirm = env, o.Commands, o.Confirm
 	if m.archive != nil {
 		m.archive.put(errand{what: errandClose})
 	}
 	m.archive, m.noArchive = a, why
+	return nil
+}
+
+// checkRoot refuses a root directory that cannot be used. "" is the one in which the server was started: if that is
+// gone, only the jobs that need it are refused.
+func checkRoot(root string) error {
+	if root == "" {
+		return nil
+	}
+	if !filepath.IsAbs(root) {
+		return Invalid("/rootDirectory", "the root directory %q must be absolute", root)
+	}
+	if fi, err := os.Stat(root); err != nil || !fi.IsDir() {
+		e := errorf(CodeBadWorkingDirectory, "the root directory %s is no directory that can be used; give an existing one", root)
+		e.Path = root
+		return e
+	}
 	return nil
 }
 
@@ -241,7 +247,8 @@ func (m *Manager) StateDirectoryError() string { return m.noArchive }
 // Limits returns the effective limits.
 func (m *Manager) Limits() Limits { return m.limits }
 
-// Root returns the directory that relative ones count from.
+// Root returns the directory that relative ones count from; "" if it cannot be found out, as when the directory in
+// which the server was started is deleted.
 func (m *Manager) Root() string { return m.root }
 
 // Start begins a job. Its handle and name are taken when Start returns, so that

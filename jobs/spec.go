@@ -290,4 +290,5 @@ type WaitSpec struct {
 	Pointer  string // where it stands in params, for errors
 
 	StripEcho bool // the output is told without the echo; see Outcome.Echo
+	Unmarked  bool // output that is cut has no mark between head and tail
 }

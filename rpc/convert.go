@@ -2,10 +2,8 @@ package rpc
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"time"
-	"unicode/utf8"
 
 	"shelld/jobs"
 	"shelld/schema"
@@ -265,45 +263,13 @@ func outcome(o jobs.Outcome) schema.Outcome {
 		if o.Spec.Plain {
 			quoted = o.Job.Shown(name, r, o.State.Status == jobs.StatusClosed)
 		}
-		p := render(o.Job, name, quoted, o.Spec.Plain, o.Spec.MaxBytes, o.Echo(name)...)
+		q := quotation{plain: o.Spec.Plain, maxBytes: o.Spec.MaxBytes, mark: !o.Spec.Unmarked}
+		p := q.quote(o.Job, name, quoted, o.Echo(name)...)
 		w.Output[string(name)] = schema.OutcomeOutput{
 			Text: p.text, Base64: p.base64, Offset: r.From, NextOffset: r.To, Truncated: p.truncated,
 		}
 	}
 	return w
-}
-
-// A rendering is a piece of output in the form that a client asked for.
-type rendering struct {
-	text, base64 *string
-	truncated    *schema.Truncated
-}
-
-// render reads a range and cuts it to size: head and tail of the text as the client
-// will read it. What the spool had dropped counts as left out.
-func render(j *jobs.Job, name jobs.Stream, r jobs.Range, plain bool, maxBytes int, skip ...jobs.Range) rendering {
-	text, tr := j.Excerpt(name, r, skip, plain, maxBytes)
-	p := textOrBase64(text, false)
-	if tr != nil {
-		p.truncated = truncated(tr)
-	}
-	return p
-}
-
-func truncated(t *jobs.Truncated) *schema.Truncated {
-	return &schema.Truncated{HeadBytes: t.HeadBytes, TailBytes: t.TailBytes, OmittedBytes: t.OmittedBytes, OmittedLines: t.OmittedLines}
-}
-
-// textOrBase64 is text where the bytes are UTF-8, and exact in any case.
-func textOrBase64(b []byte, wantBase64 bool) (p rendering) {
-	if wantBase64 || !utf8.Valid(b) {
-		s := base64.StdEncoding.EncodeToString(b)
-		p.base64 = &s
-		return p
-	}
-	s := string(b)
-	p.text = &s
-	return p
 }
 
 func killReport(r jobs.KillResult) schema.KillReport {

@@ -3,6 +3,8 @@ package rpc
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"shelld/jobs"
@@ -111,16 +113,26 @@ func toWire(err error) *wireError {
 }
 
 func invalidParams(fields ...schema.FieldError) *wireError {
-	msg := "the params do not fit; see data.errors"
-	if len(fields) == 1 {
-		msg = fields[0].Message
-		if p := fields[0].Pointer; p != "" {
-			msg = p + ": " + msg
-		}
-	}
-	return &wireError{schema.KindInvalidParams, msg, schema.InvalidParamsData{
+	return &wireError{schema.KindInvalidParams, mistakes(fields), schema.InvalidParamsData{
 		Kind: string(schema.KindInvalidParams), Errors: fields,
 	}}
+}
+
+// mistakes says what is wrong with params. Many hosts show the message alone, so it has a mistake in full: one with a
+// suggestion if there is any, since what is missing may be what it suggests.
+func mistakes(fields []schema.FieldError) string {
+	if len(fields) == 0 {
+		return "the params do not fit their schema"
+	}
+	first := fields[max(slices.IndexFunc(fields, func(f schema.FieldError) bool { return f.DidYouMean != "" }), 0)]
+	msg := first.Message
+	if first.Pointer != "" {
+		msg = first.Pointer + ": " + msg
+	}
+	if more := len(fields) - 1; more > 0 {
+		msg += fmt.Sprintf(" (data.errors has %d more)", more)
+	}
+	return msg
 }
 
 // refusalToWire gives a refusal the data of its kind.

@@ -36,7 +36,7 @@ func (s *Server) jobExec(r *request) error {
 		return refused
 	}
 	tells := p.Wait != nil && (p.Wait.From != nil || p.Wait.Format != nil)
-	respond(r, pending, func(res jobs.ExecResult) schema.JobExecResult { return execResult(j, res, o.Wait.MaxBytes, tells) })
+	respond(r, pending, func(res jobs.ExecResult) schema.JobExecResult { return execResult(j, res, o.Wait, tells) })
 	return nil
 }
 
@@ -64,14 +64,14 @@ func (s *Server) execOptions(p *schema.JobExecParams) (o jobs.ExecOptions, err e
 		FailBusy: or(p.IfBusy, schema.IfBusyQueue) == schema.IfBusyFail,
 	}
 	o.Wait, err = s.waitSpec(&schema.Wait{
-		Until: w.Until, From: w.From, TimeoutMs: p.TimeoutMs, MaxBytes: w.MaxBytes, Format: w.Format, StripEcho: w.StripEcho,
+		Until: w.Until, From: w.From, TimeoutMs: p.TimeoutMs, MaxBytes: w.MaxBytes, Format: w.Format, Mark: w.Mark, StripEcho: w.StripEcho,
 	}, "/wait")
 	return o, err
 }
 
 // execResult tells what has come of a command. Its output is told once: in the outcome as well
 // only where the client asks for it there.
-func execResult(j *jobs.Job, res jobs.ExecResult, maxBytes int, tells bool) schema.JobExecResult {
+func execResult(j *jobs.Job, res jobs.ExecResult, wait *jobs.WaitSpec, tells bool) schema.JobExecResult {
 	if !tells {
 		res.Outcome.Output = nil
 	}
@@ -84,7 +84,7 @@ func execResult(j *jobs.Job, res jobs.ExecResult, maxBytes int, tells bool) sche
 		w.Queued = optional(!c.Finished)
 		return w
 	}
-	out := render(j, jobs.PTY, res.Output, true, maxBytes)
+	out := quotation{plain: true, maxBytes: wait.MaxBytes, mark: !wait.Unmarked}.quote(j, jobs.PTY, res.Output)
 	w.Output, w.Truncated = or(out.text, ""), out.truncated
 	w.Range = outputRange(res.Output, true)
 	return w

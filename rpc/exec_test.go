@@ -187,7 +187,7 @@ func TestExecResult(t *testing.T) {
 		"taken out of line": {jobs.ExecResult{Outcome: outcome, Command: jobs.ShellCommand{ID: 3, Finished: true}, Interrupt: true},
 			`{"outcome":O,"output":"","exitCode":null,"durationMs":0,"commandId":3,"finished":true,"interrupted":true}`},
 	} {
-		body := resultBody(json.RawMessage("1"), execResult(nil, test.res, 100, false))
+		body := resultBody(json.RawMessage("1"), execResult(nil, test.res, &jobs.WaitSpec{MaxBytes: 100}, false))
 		if err := schema.ValidateMessage("server", body, func(string) string { return "job/exec" }); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -95,7 +95,7 @@ func TestOutputFiles(t *testing.T) {
 func TestLongRun(t *testing.T) {
 	s, _, _ := inFiles(t)
 	const lines = 1_000_000 // of eight bytes
-	r := do[schema.JobRunResult](s, "job/run", obj{"argv": []string{"seq", "1000001", "2000000"}, "maxBytes": 68})
+	r := do[schema.JobRunResult](s, "job/run", obj{"argv": []string{"seq", "1000001", "2000000"}, "maxBytes": 68, "mark": false})
 	equal(t, "stdout", str(r.Stdout), "1000001\n1000002\n1000003\n1000004\n1999997\n1999998\n1999999\n2000000\n")
 	equal(t, "truncated", r.Truncated["stdout"], schema.Truncated{HeadBytes: 32, TailBytes: 32, OmittedBytes: 8*lines - 64, OmittedLines: lines - 8})
 	equal(t, "complete", r.OutputComplete, true)

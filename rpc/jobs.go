@@ -182,12 +182,14 @@ func (s *Server) runResult(j *jobs.Job, p *schema.JobRunParams, res jobs.RunResu
 		Exit: exit(res.Info.Exit), TimedOut: res.TimedOut, OutputComplete: res.Complete, DurationMs: millis(res.Info.Duration()),
 		Job: jobState(res.Info.State), Hint: hint(res.Hint), WaitingForInput: waitingForInput(res.Waiting),
 	}
-	format := or(p.Format, schema.RunFormatText)
-	maxBytes := s.clampBytes(p.MaxBytes, defaultRunBytes)
+	format := or(p.Format, schema.RunFormatPlain)
+	q := quotation{plain: format == schema.RunFormatPlain, maxBytes: s.clampBytes(p.MaxBytes, defaultRunBytes), mark: or(p.Mark, true)}
 	for name, r := range res.Output {
-		out := render(j, name, r, format == schema.RunFormatPlain, maxBytes)
-		if format == schema.RunFormatBase64 && out.text != nil {
-			out.base64, out.text = textOrBase64([]byte(*out.text), true).base64, nil
+		var out rendering
+		if format == schema.RunFormatBase64 {
+			out = bytesOnly(j, name, r, q.maxBytes)
+		} else {
+			out = q.quoteRun(j, name, r)
 		}
 		switch name {
 		case jobs.Stdout:
@@ -241,7 +243,7 @@ func (s *Server) jobWait(r *request) error {
 	if err != nil {
 		return err
 	}
-	spec, err := s.waitSpec(&schema.Wait{Until: p.Until, From: p.From, TimeoutMs: p.TimeoutMs, MaxBytes: p.MaxBytes, Format: p.Format, StripEcho: p.StripEcho}, "")
+	spec, err := s.waitSpec(&schema.Wait{Until: p.Until, From: p.From, TimeoutMs: p.TimeoutMs, MaxBytes: p.MaxBytes, Format: p.Format, Mark: p.Mark, StripEcho: p.StripEcho}, "")
 	if err != nil {
 		return err
 	}

@@ -242,7 +242,7 @@ func (s *Server) initializeResult() schema.InitializeResult {
 func (s *Server) policy() *schema.Policy {
 	h := s.mgr.Policy()
 	p := &schema.Policy{
-		RootDirectory: s.mgr.Root(), AllowedDirectories: optional(int64(h.Directories)), DenyCommands: optional(int64(len(h.Commands.Deny))),
+		RootDirectory: optional(s.mgr.Root()), AllowedDirectories: optional(int64(h.Directories)), DenyCommands: optional(int64(len(h.Commands.Deny))),
 		Confirm: schema.ConfirmInEffect{
 			Start: schema.ConfirmVerdict(h.Confirm.InEffect(jobs.ActionStart)),
 			Write: schema.ConfirmVerdict(h.Confirm.InEffect(jobs.ActionWrite)),

@@ -81,7 +81,7 @@ func TestPolicyInEffect(t *testing.T) {
 	root := t.TempDir()
 	p := s.initialize("rootDirectory", root, "allowedDirectories", []string{root},
 		"options", obj{"allowCommands": []string{}, "denyCommands": []string{"rm", "dd"}, "secretInput": "clientOnly", "confirm": obj{"start": "ask", "kill": "deny"}}).Policy
-	equal(t, "root", p.RootDirectory, root)
+	equal(t, "root", str(p.RootDirectory), root)
 	equal(t, "directories", *p.AllowedDirectories, 1)
 	equal(t, "allowed", *p.AllowCommands, 0)
 	equal(t, "denied", *p.DenyCommands, 2)
@@ -117,7 +117,7 @@ func TestDuringShutdown(t *testing.T) {
 	h := s.pipe(`trap "" TERM; echo ready; sleep 60; sleep 60`)
 	s.see(h, "ready")
 	down := s.begin("shutdown", nil)
-	for _, method := range []string{"job/list", "job/run", "shutdown"} {
+	for _, method := range []string{"job/list", "job/start", "shutdown"} {
 		refused[none](s.begin(method, nil), schema.KindShuttingDown)
 	}
 	if down.answered() {

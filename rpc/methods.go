@@ -1,7 +1,9 @@
 package rpc
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"shelld/schema"
 )
@@ -76,13 +78,37 @@ func lookup(name string) (*method, error) {
 		return nil, &wireError{schema.KindMethodNotFound, name + " is a notification: send it without an id", data}
 	}
 	msg := "there is no method \"" + clip(name, 200) + "\""
-	if near := schema.Nearest(name, names); near != "" {
+	if near := cmp.Or(methodMeant(name, names), schema.Nearest(name, names)); near != "" {
 		data.DidYouMean = &near
 		msg += "; did you mean \"" + near + "\"?"
 	} else {
 		msg += "; initialize tells those there are in capabilities.methods"
 	}
 	return nil, &wireError{schema.KindMethodNotFound, msg, data}
+}
+
+// methodWords are the methods of jobs by what other APIs call them.
+var methodWords = map[string]string{
+	"stop": "job/kill", "end": "job/kill", "close": "job/kill", "terminate": "job/kill", "destroy": "job/kill", "cancel": "job/kill",
+	"send": "job/write", "input": "job/write", "type": "job/write", "sendinput": "job/write",
+	"run": "job/run", "exec": "job/run", "execute": "job/run",
+	"spawn": "job/start", "create": "job/start", "open": "job/start", "launch": "job/start",
+	"output": "job/read", "tail": "job/read", "ps": "job/list", "status": "job/get", "info": "job/get",
+}
+
+// methodMeant finds the method of jobs that a client means by another word, or by its name without job/; "" if none.
+func methodMeant(name string, methods []string) string {
+	word := strings.ToLower(name)
+	for _, prefix := range []string{"job/", "jobs/"} {
+		word = strings.TrimPrefix(word, prefix)
+	}
+	if method := methodWords[word]; method != "" {
+		return method
+	}
+	if slices.Contains(methods, "job/"+word) {
+		return "job/" + word
+	}
+	return ""
 }
 
 // clip keeps a client's own text from filling an answer.

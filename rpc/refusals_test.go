@@ -270,6 +270,38 @@ func TestAllowedDirectories(t *testing.T) {
 	do[schema.JobListResult](s, "job/list", nil)
 }
 
+// TestSeveralMistakes: many hosts show the message alone, so it has a mistake: one with a suggestion if there is any.
+func TestSeveralMistakes(t *testing.T) {
+	s := start(t)
+	for _, test := range []struct {
+		method string
+		params obj
+		want   string
+	}{
+		{"job/write", obj{"jobId": 1, "input": "x"}, `/jobId: unknown member "jobId"; did you mean "handle"? (data.errors has 1 more)`},
+		{"job/run", obj{"cmd": "ls"}, `/cmd: unknown member "cmd"; did you mean "command"? (data.errors has 1 more)`},
+		{"job/start", obj{"cols": 0, "rows": 0, "mode": 5}, `/cols: expected 1 to 65535, got 0 (data.errors has 2 more)`},
+		{"job/get", obj{}, `member "handle" is missing`},
+	} {
+		a := s.beginBad(test.method, test.params).answer()
+		if a.Error == nil || a.Error.Message != test.want {
+			t.Errorf("%s %v: %+v, want %s", test.method, test.params, a.Error, test.want)
+		}
+	}
+}
+
+// TestTildeDirectory: ~ as a directory is refused with the reason that it is the shell's.
+func TestTildeDirectory(t *testing.T) {
+	s := start(t)
+	for _, cwd := range []string{"~", "~/src"} {
+		a := s.begin("job/run", obj{"command": "true", "cwd": cwd}).answer()
+		want := "the working directory " + cwd + " cannot be used (no such file or directory); ~ is the shell's: give the home directory by its path"
+		if a.Error == nil || a.Error.Message != want {
+			t.Errorf("%s: %+v", cwd, a.Error)
+		}
+	}
+}
+
 func TestBadRootDirectory(t *testing.T) {
 	s := open(t)
 	for _, bad := range []obj{{"rootDirectory": "relative/dir"}, {"allowedDirectories": []string{"/tmp", "rel"}}} {

@@ -21,7 +21,7 @@ func TestRun(t *testing.T) {
 	equal(t, "complete", r.OutputComplete, true)
 	equal(t, "timed out", r.TimedOut, false)
 	equal(t, "hint", r.Hint, nil)
-	r = s.run("echo out; echo err >&2; kill -USR1 $$", "mode", "pty")
+	r = s.run("echo out; echo err >&2; kill -USR1 $$", "mode", "pty", "format", "text")
 	equal(t, "exit", exitText(r.Exit), "signaled SIGUSR1")
 	equal(t, "output", str(r.Output), "out\r\nerr\r\n")
 	equal(t, "stdout", str(r.Stdout), "(absent)")
@@ -111,7 +111,7 @@ func TestHangUpOnTheAnswerOfARun(t *testing.T) {
 
 func TestRunMaxBytes(t *testing.T) {
 	s := start(t)
-	r := s.run("i=0; while [ $i -lt 1000 ]; do echo line $i; i=$((i+1)); done; echo error >&2", "maxBytes", 100)
+	r := s.run("i=0; while [ $i -lt 1000 ]; do echo line $i; i=$((i+1)); done; echo error >&2", "maxBytes", 100, "mark", false)
 	out := str(r.Stdout)
 	if !strings.HasPrefix(out, "line 0\nline 1\n") || !strings.HasSuffix(out, "line 998\nline 999\n") || len(out) > 100 {
 		t.Errorf("stdout %q", out)
@@ -127,7 +127,7 @@ func TestRunMaxBytes(t *testing.T) {
 	if _, ok := r.Truncated["stderr"]; ok {
 		t.Error("stderr is said to be truncated")
 	}
-	r = s.run("echo 0123456789", "mode", "pty", "maxBytes", 4)
+	r = s.run("echo 0123456789", "mode", "pty", "maxBytes", 4, "format", "text")
 	if tr, ok := r.Truncated["pty"]; !ok || tr.OmittedBytes != 8 {
 		t.Errorf("pty: truncated %+v of %q", r.Truncated, str(r.Output))
 	}
@@ -139,8 +139,8 @@ func TestRunMaxBytes(t *testing.T) {
 func TestRunFormats(t *testing.T) {
 	s := start(t)
 	const coloured = `printf '\033[31mred\033[0m\r\n10%%\r20%%\n'`
-	equal(t, "text", str(s.run(coloured).Stdout), "\x1b[31mred\x1b[0m\r\n10%\r20%\n")
-	equal(t, "plain", str(s.run(coloured, "format", "plain").Stdout), "red\n20%\n")
+	equal(t, "text", str(s.run(coloured, "format", "text").Stdout), "\x1b[31mred\x1b[0m\r\n10%\r20%\n")
+	equal(t, "plain", str(s.run(coloured).Stdout), "red\n20%\n")
 	r := s.run(coloured, "format", "base64")
 	b, _ := base64.StdEncoding.DecodeString(str(r.StdoutBase64))
 	equal(t, "base64", string(b), "\x1b[31mred\x1b[0m\r\n10%\r20%\n")

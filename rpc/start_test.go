@@ -62,7 +62,7 @@ func TestEnvironment(t *testing.T) {
 	equal(t, "pipe", str(r.Stdout), "unset|x=y z||unset|unset|"+s.get(cwd).Cwd+"|")
 	r = s.run(show, "mode", "pty", "env", obj{"HOME": "/h", "TERM": nil})
 	equal(t, "pty without TERM", str(r.Output), "/h|unset|unset|unset|unset|"+s.get(cwd).Cwd+"|")
-	r = s.run(`echo $TERM`, "mode", "pty")
+	r = s.run(`echo $TERM`, "mode", "pty", "format", "text")
 	equal(t, "pty", str(r.Output), "xterm-256color\r\n")
 }
 

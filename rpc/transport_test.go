@@ -170,6 +170,20 @@ func TestUnknown(t *testing.T) {
 	equal(t, "didYouMean", str(d.DidYouMean), "job/start")
 	d = refused[schema.MethodNotFoundData](s.beginBad("quite/different", obj{}), schema.KindMethodNotFound)
 	equal(t, "didYouMean", str(d.DidYouMean), "(absent)")
+	for _, meant := range []struct{ method, words string }{
+		{"job/kill", "job/stop job/end job/close job/terminate stop end close terminate kill Job/Stop"},
+		{"job/write", "job/send job/input job/type send input type write"},
+		{"job/run", "run exec job/execute"},
+		{"job/start", "job/spawn start"},
+		{"job/read", "job/output read"},
+		{"job/list", "jobs/list list ps"},
+		{"job/get", "job/status"},
+	} {
+		for word := range strings.FieldsSeq(meant.words) {
+			d := refused[schema.MethodNotFoundData](s.beginBad(word, obj{}), schema.KindMethodNotFound)
+			equal(t, word, str(d.DidYouMean), meant.method)
+		}
+	}
 	// A notification's method as a request, and the other way round.
 	for _, name := range []string{"exit", "initialized", "job/ack", "$/cancelRequest"} {
 		a := s.beginBad(name, obj{}).answer()

@@ -24,7 +24,7 @@ func (s *Server) waitSpec(w *schema.Wait, at string) (*jobs.WaitSpec, error) {
 	spec := &jobs.WaitSpec{
 		Timeout: timeout(w.TimeoutMs), MaxBytes: s.clampBytes(w.MaxBytes, defaultBytes),
 		Plain: or(w.Format, schema.WaitFormatPlain) == schema.WaitFormatPlain, Screen: or(w.Format, "") == schema.WaitFormatScreen,
-		StripEcho: or(w.StripEcho, false), Pointer: at,
+		StripEcho: or(w.StripEcho, false), Unmarked: !or(w.Mark, true), Pointer: at,
 	}
 	for i, c := range w.Until {
 		cond, err := condition(&c, at+"/until/"+strconv.Itoa(i))

@@ -218,11 +218,15 @@ func (e *explainer) unknownMembers(s site) {
 	allowed := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return name == "_meta" })
 	for _, name := range unknown[:min(len(unknown), maxFields)] {
 		f := FieldError{Pointer: s.pointer + "/" + escapeToken(name)}
-		f.DidYouMean, f.Allowed = suggestMember(name, allowed)
+		var meant bool
+		f.DidYouMean, f.Allowed, meant = suggestMember(name, allowed)
 		if _, is := members[f.DidYouMean]; is { // what is there already was not meant
-			f.DidYouMean, f.Allowed = suggestMember(name, notIn(allowed, members))
+			f.DidYouMean, f.Allowed, meant = suggestMember(name, notIn(allowed, members))
 		}
 		f.Message = "unknown member " + quoteShort(name) + didYouMean(f.DidYouMean)
+		if property, ok := known[f.DidYouMean].(document); ok && meant && resolve(property)["enum"] != nil {
+			f.Message = strings.TrimSuffix(f.Message, "?") + ", which is " + expectedOf(property) + "?"
+		}
 		e.add(f)
 	}
 }

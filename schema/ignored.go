@@ -62,7 +62,7 @@ func DecodeInitialize(params []byte, into *InitializeParams) (ignored []FieldErr
 func (u unknown) ignored() FieldError {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(u.known)), func(name string) bool { return name == "_meta" })
 	f := FieldError{Pointer: u.pointer()}
-	f.DidYouMean, _ = suggestMember(u.name, names)
+	f.DidYouMean, _, _ = suggestMember(u.name, names)
 	f.Message = "unknown member " + quoteShort(u.name) + " was ignored" + didYouMean(f.DidYouMean)
 	return f
 }

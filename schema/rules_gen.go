@@ -846,6 +846,8 @@ var ruleCommonOfWait = rule{
 			ref: &ruleCommonOfWaitFormat}},
 		{"from", &rule{
 			ref: &ruleCommonOfWaitFrom}},
+		{"mark", &rule{
+			types: isBoolean}},
 		{"maxBytes", &rule{
 			types:   isInteger,
 			minimum: &bound{0},
@@ -876,6 +878,8 @@ var ruleCommonOfTruncated = rule{
 			types:   isInteger,
 			minimum: &bound{0},
 			maximum: &bound{9007199254740991}}},
+		{"mark", &rule{
+			ref: &ruleCommonOfTruncationMark}},
 		{"omittedBytes", &rule{
 			types:   isInteger,
 			minimum: &bound{0},
@@ -888,6 +892,24 @@ var ruleCommonOfTruncated = rule{
 			types:   isInteger,
 			minimum: &bound{0},
 			maximum: &bound{9007199254740991}}},
+	}}
+
+var ruleCommonOfTruncationMark = rule{
+	types:                isObject,
+	required:             []string{"text", "offset", "bytes"},
+	additionalProperties: &rule{never: true},
+	properties: []namedRule{
+		{"bytes", &rule{
+			types:   isInteger,
+			minimum: &bound{1},
+			maximum: &bound{9007199254740991}}},
+		{"offset", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
+		{"text", &rule{
+			types:     isString,
+			minLength: &size{1}}},
 	}}
 
 var ruleCommonOfOutcomeOutput = rule{
@@ -910,11 +932,8 @@ var ruleCommonOfOutcomeOutput = rule{
 		{"truncated", &rule{
 			ref: &ruleCommonOfTruncated}},
 	},
-	oneOf: []*rule{
-		&rule{
-			required: []string{"text"}},
-		&rule{
-			required: []string{"base64"}},
+	dependentRequired: []dependency{
+		{"base64", []string{"text"}},
 	}}
 
 var ruleCommonOfMatch = rule{
@@ -2607,7 +2626,7 @@ var ruleInitializeOfConfirmInEffect = rule{
 
 var ruleInitializeOfPolicy = rule{
 	types:                isObject,
-	required:             []string{"rootDirectory", "confirm", "secretInput"},
+	required:             []string{"confirm", "secretInput"},
 	additionalProperties: &rule{never: true},
 	properties: []namedRule{
 		{"allowCommands", &rule{
@@ -2820,6 +2839,8 @@ var ruleJobExecOfExecWait = rule{
 			ref: &ruleCommonOfWaitFormat}},
 		{"from", &rule{
 			ref: &ruleCommonOfWaitFrom}},
+		{"mark", &rule{
+			types: isBoolean}},
 		{"maxBytes", &rule{
 			types:   isInteger,
 			minimum: &bound{0},
@@ -3351,8 +3372,12 @@ var ruleJobRunOfRunFormat = rule{
 var ruleJobRunOfParams = rule{
 	types:                isObject,
 	additionalProperties: &rule{never: true},
-	not: &rule{
-		required: []string{"command", "argv"}},
+	oneOf: []*rule{
+		&rule{
+			required: []string{"command"}},
+		&rule{
+			required: []string{"argv"}},
+	},
 	properties: []namedRule{
 		{"_meta", &rule{
 			ref: &ruleCommonOfMeta}},
@@ -3406,6 +3431,8 @@ var ruleJobRunOfParams = rule{
 			maximum: &bound{9007199254740991}}},
 		{"limits", &rule{
 			ref: &ruleCommonOfJobLimits}},
+		{"mark", &rule{
+			types: isBoolean}},
 		{"maxBytes", &rule{
 			types:   isInteger,
 			minimum: &bound{0},
@@ -3493,17 +3520,6 @@ var ruleJobRunOfResult = rule{
 				ref: &ruleCommonOfTruncated}}},
 		{"waitingForInput", &rule{
 			ref: &ruleCommonOfWaitingForInput}},
-	},
-	allOf: []*rule{
-		&rule{
-			not: &rule{
-				required: []string{"stdout", "stdoutBase64"}}},
-		&rule{
-			not: &rule{
-				required: []string{"stderr", "stderrBase64"}}},
-		&rule{
-			not: &rule{
-				required: []string{"output", "outputBase64"}}},
 	}}
 
 var ruleJobScreenOfScreenFormat = rule{
@@ -4297,6 +4313,8 @@ var ruleJobWaitOfParams = rule{
 			ref: &ruleCommonOfWaitFrom}},
 		{"handle", &rule{
 			ref: &ruleCommonOfHandle}},
+		{"mark", &rule{
+			types: isBoolean}},
 		{"maxBytes", &rule{
 			types:   isInteger,
 			minimum: &bound{0},
@@ -4934,6 +4952,7 @@ var rules = []namedRule{
 	{"common#/$defs/streamPosition", &ruleCommonOfStreamPosition},
 	{"common#/$defs/survivor", &ruleCommonOfSurvivor},
 	{"common#/$defs/truncated", &ruleCommonOfTruncated},
+	{"common#/$defs/truncationMark", &ruleCommonOfTruncationMark},
 	{"common#/$defs/wait", &ruleCommonOfWait},
 	{"common#/$defs/waitFormat", &ruleCommonOfWaitFormat},
 	{"common#/$defs/waitFrom", &ruleCommonOfWaitFrom},

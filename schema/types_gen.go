@@ -857,10 +857,13 @@ type Wait struct {
 	// 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
 	// How much output per stream the outcome carries, counted in the format asked for; of
-	// more, head and tail are kept. Default 16384.
+	// more, head and tail are kept. The mark between them does not count. Default 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 	// How the output is written. Default plain.
 	Format *WaitFormat `json:"format,omitempty"`
+	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
+	// it. An empty text (maxBytes 0) has none. Default true.
+	Mark *bool `json:"mark,omitempty"`
 	// Leaves the echo of what was typed last out of the outcome's output, where it is found;
 	// offsets go on counting it. Default false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
@@ -901,14 +904,31 @@ type Truncated struct {
 	OmittedBytes int64 `json:"omittedBytes"`
 	// Line ends among the bytes left out that are still stored.
 	OmittedLines int64 `json:"omittedLines"`
+	// The mark that stands in the text between head and tail. headBytes and tailBytes do not
+	// count it. Absent: there is none.
+	Mark *TruncationMark `json:"mark,omitempty"`
+}
+
+// TruncationMark: A line in a text that was cut, between head and tail, which says how
+// much is left out. It is no output of the job; without it, head and tail are joined.
+type TruncationMark struct {
+	// The mark as it stands there: ASCII, with a line feed at its end, and one at its
+	// beginning if the head does not end a line. Its words are for people and models, and
+	// may change.
+	Text string `json:"text"`
+	// Where it stands in the text, in bytes of UTF-8.
+	Offset int64 `json:"offset"`
+	// How long it is, in bytes, which are as many characters.
+	Bytes int64 `json:"bytes"`
 }
 
 // OutcomeOutput: What a stream brought from the wait's from on.
 type OutcomeOutput struct {
 	// The output in the format asked for; of more than maxBytes the head and the tail, cut
-	// at line edges.
+	// at line edges, with a mark between them. Bytes that are not UTF-8 are U+FFFD.
 	Text *string `json:"text,omitempty"`
-	// In place of text: the bytes in base64, where the format is text and they are no UTF-8.
+	// Beside text, if the format is text and the bytes are not UTF-8: the bytes of head and
+	// tail in base64, without a mark.
 	Base64 *string `json:"base64,omitempty"`
 	// Offset of the first byte that this output speaks of.
 	Offset int64 `json:"offset"`
@@ -2191,8 +2211,9 @@ type ConfirmInEffect struct {
 // has understood them. Of lists there is their length.
 type Policy struct {
 	// The directory in which jobs start that name none, and against which a relative cwd
-	// counts; absolute.
-	RootDirectory string `json:"rootDirectory"`
+	// counts; absolute. Absent if none was given and the server's own cannot be found out,
+	// as when it is deleted: jobs that need it are then badWorkingDirectory.
+	RootDirectory *string `json:"rootDirectory,omitempty"`
 	// How many directories jobs may start in; absent: there is no restriction.
 	AllowedDirectories *int64 `json:"allowedDirectories,omitempty"`
 	// How many command roots allowCommands has, 0: nothing may be started; absent: there is
@@ -2233,7 +2254,8 @@ type InitializeParams struct {
 	// The client's process id; for logs, never watched. Default null.
 	ProcessID Nullable[int64] `json:"processId,omitzero"`
 	// The directory in which jobs start that name none, and against which a relative cwd
-	// counts; absolute. Default: the server's own.
+	// counts; absolute. Default: the server's own; if that cannot be found out, only jobs
+	// with an absolute cwd start.
 	RootDirectory *string `json:"rootDirectory,omitempty"`
 	// A job's cwd, and the files that its start names for stdin, stdout and stderr, must lie
 	// inside one of these, symlinks resolved; absolute. They are the directories that are
@@ -2380,11 +2402,15 @@ type ExecWait struct {
 	// From where on output counts for conditions and for the outcome. Default: where the
 	// output of the command begins.
 	From json.RawMessage `json:"from,omitempty"`
-	// How much output the result carries; of more, head and tail are kept. It bounds output,
-	// and the outcome's output as well. Default 16384.
+	// How much output the result carries; of more, head and tail are kept. The mark between
+	// them does not count. It bounds output, and the outcome's output as well. Default
+	// 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 	// How the outcome's output is written; output is plain in any case. Default plain.
 	Format *WaitFormat `json:"format,omitempty"`
+	// Whether output and the outcome's output have a mark between head and tail if they were
+	// cut, as truncated.mark has it. An empty text (maxBytes 0) has none. Default true.
+	Mark *bool `json:"mark,omitempty"`
 	// Leaves the echo of what job/write typed last out of the outcome's output, where it is
 	// found. Default false.
 	StripEcho *bool `json:"stripEcho,omitempty"`
@@ -2786,8 +2812,9 @@ const (
 	OnTimeoutBackground OnTimeout = "background"
 )
 
-// RunFormat: text: the bytes as they came, as a string. plain: escape sequences removed,
-// redrawn lines folded to their last state. base64: the bytes as they came, in base64.
+// RunFormat: plain: escape sequences removed, redrawn lines folded to their last state.
+// text: the output as it came, as a string. base64: the bytes as they came, in base64,
+// and no text.
 type RunFormat string
 
 // The values of RunFormat.
@@ -2797,10 +2824,10 @@ const (
 	RunFormatBase64 RunFormat = "base64"
 )
 
-// JobRunParams: What to run, and how. At most one of command and argv.
+// JobRunParams: What to run, and how. Exactly one of command and argv.
 type JobRunParams struct {
-	// A command line for the shell. Excludes argv. Neither: an interactive shell, whose end
-	// is then waited for.
+	// A command line for the shell. Excludes argv. An interactive shell is started with
+	// job/start.
 	Command *string `json:"command,omitempty"`
 	// A program and its arguments, run without a shell. Excludes command. Errors:
 	// commandNotFound, permissionDenied.
@@ -2869,22 +2896,28 @@ type JobRunParams struct {
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
 	// What happens at timeoutMs, and when the request is cancelled. Default kill.
 	OnTimeout *OnTimeout `json:"onTimeout,omitempty"`
-	// How many bytes of output per stream the result carries; of more, head and tail are
-	// kept. Default 65536.
+	// How many bytes of output per stream the result carries, counted in the format asked
+	// for; if there are more, head and tail are kept. The mark between them does not count.
+	// Default 65536.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 	// Milliseconds for which pipes that others hold open are still read after the command's
 	// exit. Default 500.
 	DrainMs *int64 `json:"drainMs,omitempty"`
-	// How the output is written. Default text.
+	// How the output is written. Default plain.
 	Format *RunFormat `json:"format,omitempty"`
+	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
+	// it. base64 and an empty text (maxBytes 0) have none. Default true.
+	Mark *bool `json:"mark,omitempty"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`
 }
 
 // JobRunResult: How the command ended, and what it wrote. Of a pipe job stdout and stderr
 // (absent where stderr is merged or discarded, or where it goes to a file), of a terminal
-// job output. A stream comes under the name with Base64 instead where format is base64,
-// and where format is text and its bytes are no UTF-8.
+// job output. With format base64 a stream comes as bytes alone, under its name with
+// Base64. With plain and text it comes as text, in which bytes that are not UTF-8 are
+// U+FFFD; if there are any, they are beside it in base64: the same head and tail with
+// text, and with plain the whole output if it has no more than maxBytes.
 type JobRunResult struct {
 	// How the command ended; null while it runs on in the background.
 	Exit *Exit `json:"exit"`
@@ -2893,15 +2926,18 @@ type JobRunResult struct {
 	TimedOut bool `json:"timedOut"`
 	// What a pipe job wrote to stdout; absent where that goes to a file.
 	Stdout *string `json:"stdout,omitempty"`
-	// In place of stdout: its bytes in base64.
+	// The bytes of stdout in base64, without a mark: in its place with format base64, and
+	// beside it if they are not UTF-8.
 	StdoutBase64 *string `json:"stdoutBase64,omitempty"`
 	// What a pipe job wrote to stderr, where that is a stream of its own.
 	Stderr *string `json:"stderr,omitempty"`
-	// In place of stderr: its bytes in base64.
+	// The bytes of stderr in base64, without a mark: in its place with format base64, and
+	// beside it if they are not UTF-8.
 	StderrBase64 *string `json:"stderrBase64,omitempty"`
 	// What a terminal job wrote.
 	Output *string `json:"output,omitempty"`
-	// In place of output: its bytes in base64.
+	// The bytes of output in base64, without a mark: in its place with format base64, and
+	// beside it if they are not UTF-8.
 	OutputBase64 *string `json:"outputBase64,omitempty"`
 	// For each stream that was longer than maxBytes, by its name (pty, stdout, stderr): what
 	// was left out. Absent if nothing was.
@@ -3619,10 +3655,13 @@ type JobWaitParams struct {
 	// 30000.
 	TimeoutMs Nullable[int64] `json:"timeoutMs,omitzero"`
 	// How much output per stream the outcome carries, counted in the format asked for; of
-	// more, head and tail are kept. Default 16384.
+	// more, head and tail are kept. The mark between them does not count. Default 16384.
 	MaxBytes *int64 `json:"maxBytes,omitempty"`
 	// How the output is written. Default plain.
 	Format *WaitFormat `json:"format,omitempty"`
+	// Whether a text that was cut has a mark between head and tail, as truncated.mark has
+	// it. An empty text (maxBytes 0) has none. Default true.
+	Mark *bool `json:"mark,omitempty"`
 	// Leaves the echo of what was typed last out of the outcome's output, where it is found;
 	// offsets go on counting it. Default false.
 	StripEcho *bool `json:"stripEcho,omitempty"`

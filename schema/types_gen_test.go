@@ -61,6 +61,7 @@ var generatedTypes = map[string]any{
 	"common#/$defs/wait":                            *new(Wait),
 	"common#/$defs/outcomeReason":                   *new(OutcomeReason),
 	"common#/$defs/truncated":                       *new(Truncated),
+	"common#/$defs/truncationMark":                  *new(TruncationMark),
 	"common#/$defs/outcomeOutput":                   *new(OutcomeOutput),
 	"common#/$defs/match":                           *new(Match),
 	"common#/$defs/cursorShape":                     *new(CursorShape),

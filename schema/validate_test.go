@@ -70,8 +70,14 @@ var badParams = []struct {
 		Expected: `"null", "open", {"text": …} or {"file": …}`, Got: `"in.txt"`, Allowed: []string{"null", "open"}}}},
 	{"job/start", `{"stdin":"opne"}`, []FieldError{{Pointer: "/stdin", Message: `"opne" is not "null", "open", {"text": …} or {"file": …}; did you mean "open"?`,
 		Expected: `"null", "open", {"text": …} or {"file": …}`, Got: `"opne"`, DidYouMean: "open", Allowed: []string{"null", "open"}}}},
-	{"job/run", `{"timeout":5}`, []FieldError{
+	{"job/run", `{"command":"x","timeout":5}`, []FieldError{
 		{Pointer: "/timeout", Message: `unknown member "timeout"; did you mean "timeoutMs"?`, DidYouMean: "timeoutMs", Allowed: []string{"timeoutMs", "onTimeout"}}}},
+	// A word that means another member goes before a name that is spelled alike.
+	{"job/start", `{"cmd":"ls"}`, []FieldError{{Pointer: "/cmd", Message: `unknown member "cmd"; did you mean "command"?`, DidYouMean: "command", Allowed: []string{"command"}}}},
+	{"job/start", `{"command_line":"ls"}`, []FieldError{
+		{Pointer: "/command_line", Message: `unknown member "command_line"; did you mean "command"?`, DidYouMean: "command", Allowed: []string{"command"}}}},
+	{"job/run", `{"argv":["ls"],"pty":true}`, []FieldError{
+		{Pointer: "/pty", Message: `unknown member "pty"; did you mean "mode", which is "pty" or "pipe"?`, DidYouMean: "mode", Allowed: []string{"mode"}}}},
 	{"job/get", `{"handle":1,"ünknown%2F":1}`, []FieldError{
 		{Pointer: "/ünknown%2F", Message: `unknown member "ünknown%2F"`, Allowed: []string{"handle"}}}},
 	{"shutdown", `{"a":1}`, []FieldError{{Pointer: "/a", Message: `unknown member "a"`}}},
@@ -121,9 +127,11 @@ var badParams = []struct {
 	{"job/wait", `{"handel":1}`, []FieldError{
 		{Message: `member "handle" is missing`, Expected: "a job's handle (an integer from 1 up) or its name"},
 		{Message: `member "until" is missing`, Expected: "array"},
-		{Pointer: "/handel", Message: `unknown member "handel"; did you mean "handle"?`, DidYouMean: "handle", Allowed: []string{"format", "from", "handle", "maxBytes", "stripEcho", "timeoutMs", "until"}}}},
+		{Pointer: "/handel", Message: `unknown member "handel"; did you mean "handle"?`, DidYouMean: "handle", Allowed: []string{"format", "from", "handle", "mark", "maxBytes", "stripEcho", "timeoutMs", "until"}}}},
 	{"job/start", `{"command":"a","argv":["b"]}`, []FieldError{{Message: `"command" and "argv" exclude each other; give one of them`, Allowed: []string{"command", "argv"}}}},
-	{"job/run", `{"command":"a","argv":["b"]}`, []FieldError{{Message: `"command" and "argv" exclude each other; give one of them`, Allowed: []string{"command", "argv"}}}},
+	{"job/run", `{"command":"a","argv":["b"]}`, []FieldError{{Message: "needs exactly one of command and argv, has command and argv", Expected: "exactly one of command and argv",
+		Got: "command and argv", Allowed: []string{"command", "argv"}}}},
+	{"job/run", `{"mode":"pty"}`, []FieldError{{Message: "needs exactly one of command and argv, has none", Expected: "exactly one of command and argv", Got: "none", Allowed: []string{"command", "argv"}}}},
 	{"job/kill", `{}`, []FieldError{{Message: "needs exactly one of handle and group, has none", Expected: "exactly one of handle and group", Got: "none", Allowed: []string{"handle", "group"}}}},
 	{"job/signal", `{"signal":"TERM"}`, []FieldError{{Message: "needs exactly one of handle and group, has none", Expected: "exactly one of handle and group", Got: "none", Allowed: []string{"handle", "group"}}}},
 	{"job/kill", `{"handle":1,"group":"g"}`, []FieldError{{Message: "needs exactly one of handle and group, has handle and group",
@@ -134,7 +142,7 @@ var badParams = []struct {
 	{"job/exec", `{"handle":1,"command":"a\u0000b"}`, []FieldError{{Pointer: "/command", Message: `expected text without NUL characters, got "a\x00b"`,
 		Expected: "text without NUL characters", Got: `"a\x00b"`}}},
 	{"job/exec", `{"handle":1,"command":"x","wait":{"until":[],"timeoutMs":5}}`, []FieldError{{Pointer: "/wait/timeoutMs", Message: `unknown member "timeoutMs"`,
-		Allowed: []string{"format", "from", "maxBytes", "stripEcho", "until"}}}},
+		Allowed: []string{"format", "from", "mark", "maxBytes", "stripEcho", "until"}}}},
 	{"job/exec", `{"handle":1,"command":"x","onTimeout":"kill"}`, []FieldError{{Pointer: "/onTimeout", Message: `"kill" is not "leave" or "interrupt"`,
 		Expected: `"leave" or "interrupt"`, Got: `"kill"`, Allowed: []string{"leave", "interrupt"}}}},
 	{"job/history", `{"handle":1,"limit":1001}`, []FieldError{{Pointer: "/limit", Message: "expected 1 to 1000, got 1001", Expected: "1 to 1000", Got: "1001"}}},
@@ -249,8 +257,8 @@ func TestBadResults(t *testing.T) {
 		{"shutdown", ``, "no JSON"},
 		{"shutdown", `null`, "expected object, got null"},
 		{"job/run", `{"exit":5,"timedOut":false,"outputComplete":true,"durationMs":1,"job":` + state + `}`, "/exit: expected object or null, got number"},
-		{"job/run", `{"exit":null,"timedOut":false,"outputComplete":true,"durationMs":1,"job":` + state + `,"stdout":"","stdoutBase64":""}`,
-			`"stdout" and "stdoutBase64" exclude each other`},
+		{"job/wait", `{"outcome":{"reason":"exit","index":null,"job":` + state + `,"output":{"stdout":{"base64":"","offset":0,"nextOffset":0}}}}`,
+			`/outcome/output/stdout/base64: "base64" goes only with "text"`},
 		{"job/run", `{"exit":{"code":0,"signal":"TERM","coreDumped":false,"reason":"exited"},"timedOut":false,"outputComplete":true,"durationMs":1,"job":` + state + `}`,
 			`/exit/signal: expected a signal's name with SIG, such as SIGTERM, got "TERM"`},
 		{"job/run", `{"exit":null,"timedOut":false,"outputComplete":true,"durationMs":1,"job":` + state + `,"truncated":{"tty":{"headBytes":0,"tailBytes":0,"omittedBytes":0,"omittedLines":0}}}`,

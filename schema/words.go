@@ -192,31 +192,33 @@ func suggest(name string, allowed []string) (nearest string, list []string) {
 	return nearest, list
 }
 
-// synonyms are members by the names that they have elsewhere, in lower case.
+// synonyms are members by the names that they have elsewhere, in lower case and without _ and -.
 var synonyms = map[string][]string{
 	"text": {"input"}, "data": {"input", "text", "base64"}, "stdin": {"input"}, "input": {"text"}, "string": {"text"},
-	"cmd": {"command"}, "line": {"command"}, "args": {"argv"}, "arguments": {"argv"},
-	"workdir": {"cwd"}, "workingdirectory": {"cwd"}, "directory": {"cwd"}, "dir": {"cwd"}, "environment": {"env"},
+	"cmd": {"command"}, "commandline": {"command"}, "cmdline": {"command"}, "script": {"command"}, "line": {"command"},
+	"args": {"argv"}, "arguments": {"argv"},
+	"workdir": {"cwd"}, "workingdirectory": {"cwd"}, "workingdir": {"cwd"}, "directory": {"cwd"}, "dir": {"cwd"}, "environment": {"env"},
+	"pty": {"mode"}, "tty": {"mode"}, "usepty": {"mode"}, "terminal": {"mode"},
+	"maxoutput": {"maxBytes"}, "limit": {"maxBytes"},
 	"width": {"cols"}, "columns": {"cols"}, "height": {"rows"}, "lines": {"rows"},
-	"id": {"handle"}, "job": {"handle"}, "jobid": {"handle"},
+	"id": {"handle"}, "job": {"handle"}, "jobid": {"handle"}, "pid": {"handle"}, "session": {"handle"}, "sessionid": {"handle"},
 	"newline": {"appendNewline"}, "enter": {"appendNewline"}, "regex": {"pattern"}, "regexp": {"pattern"},
 }
 
-// suggestMember is suggest for a member's name, which may be another word for one.
-func suggestMember(name string, allowed []string) (nearest string, list []string) {
-	nearest, list = suggest(name, allowed)
-	if nearest != "" {
-		return nearest, list
-	}
-	for _, s := range synonyms[strings.ToLower(name)] {
-		if slices.Contains(allowed, s) {
-			if len(allowed) > fewNames {
-				list = []string{s}
-			}
-			return s, list
+// suggestMember is suggest for a member's name, which may be another word for one: that goes before names that are
+// only spelled alike. meant says that it is such a word.
+func suggestMember(name string, allowed []string) (nearest string, list []string, meant bool) {
+	for _, s := range synonyms[strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))] {
+		if !slices.Contains(allowed, s) {
+			continue
 		}
+		if list = []string{s}; len(allowed) <= fewNames {
+			list = slices.Clone(allowed)
+		}
+		return s, list, true
 	}
-	return "", list
+	nearest, list = suggest(name, allowed)
+	return nearest, list, false
 }
 
 // Nearest returns the name that somebody who gave a wrong one most likely meant, or

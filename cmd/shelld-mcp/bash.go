@@ -81,8 +81,8 @@ func (f *front) checkBash(p *bashParams) string {
 
 // root is the directory in which commands start.
 func (f *front) root() string {
-	if p := f.engine.info.Policy; p != nil {
-		return p.RootDirectory
+	if p := f.engine.info.Policy; p != nil && p.RootDirectory != nil {
+		return *p.RootDirectory
 	}
 	return f.cfg.root
 }

@@ -164,9 +164,9 @@ func (f *front) readStream(ctx context.Context, id json.RawMessage, part string,
 	to.MIMEType = "text/plain"
 	if out.Text != nil {
 		to.Text = *out.Text
-		if out.Truncated != nil {
+		if out.Truncated != nil && out.Truncated.Mark != nil {
 			info, _ := f.info(ctx, id) // Without, nothing but the amount is told.
-			to.Text = withMark(*out.Text, out.Truncated, keptIn(info, schema.Stream(stream)))
+			to.Text = withMark(*out.Text, out.Truncated.Mark, keptIn(info, schema.Stream(stream)))
 		}
 	}
 	return nil

@@ -108,22 +108,17 @@ func (c *call) untell() {
 	}
 }
 
-// marked puts a mark between head and tail, where something was left out: how much, and where
-// it is.
+// marked adds to the mark of a text that was cut where the whole output is.
 func (f *front) marked(ctx context.Context, handle int64, stream schema.Stream, text string, cut *schema.Truncated) string {
-	if cut == nil {
+	if cut == nil || cut.Mark == nil {
 		return text
 	}
-	return withMark(text, cut, f.whereabouts(ctx, handle, stream))
+	return withMark(text, cut.Mark, f.whereabouts(ctx, handle, stream))
 }
 
-func withMark(text string, cut *schema.Truncated, where string) string {
-	head := min(int(cut.HeadBytes), len(text))
-	mark := fmt.Sprintf("[... %d bytes, %d lines left out%s ...]\n", cut.OmittedBytes, cut.OmittedLines, where)
-	if head > 0 && text[head-1] != '\n' {
-		mark = "\n" + mark
-	}
-	return text[:head] + mark + text[head:]
+func withMark(text string, mark *schema.TruncationMark, where string) string {
+	end := int(mark.Offset) + len(strings.TrimSuffix(mark.Text, " ...]\n"))
+	return text[:end] + where + text[end:]
 }
 
 // whereabouts says where the whole output of a job is: in its file, or, where it is kept in

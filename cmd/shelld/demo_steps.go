@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -42,6 +43,9 @@ func demoHandshake(ctx context.Context, s *demoSession) error {
 		ProtocolVersion: new("1"), ClientInfo: &schema.ClientInfo{Name: new("shelld demo")},
 		// A demo leaves nothing behind, files neither.
 		Options: &schema.Options{Persist: &schema.PersistOptions{Mode: new(schema.PersistModeMemory)}},
+	}
+	if _, err := os.Getwd(); err != nil { // It is deleted, and jobs need one.
+		params.RootDirectory = new(os.TempDir())
 	}
 	if err := s.call(ctx, "initialize", params, &r); err != nil {
 		return err

@@ -83,6 +83,7 @@ func TestDemoOnTerminal(t *testing.T) {
 			var r schema.JobRunResult
 			s.call(t, "job/run", schema.JobRunParams{
 				Argv: []string{"shelld", "demo"}, Env: test.env, Mode: new(schema.ModePty), Cols: new(int64(60)),
+				Format: new(schema.RunFormatText),
 			}, &r)
 			if r.Exit == nil || r.Exit.Code == nil || *r.Exit.Code != 0 || r.Output == nil {
 				t.Fatalf("the demo did not succeed: %+v", r)

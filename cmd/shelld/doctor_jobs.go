@@ -60,9 +60,7 @@ func (t *trial) run() {
 	s, err := startLocal(rpc.Options{}, func(rpc.Notice) {})
 	if err != nil {
 		advice := "report this as a fault of shelld"
-		if _, gone := errors.AsType[*jobs.NoDirectoryError](err); gone {
-			advice = "cd to a directory that is there"
-		} else if errors.Is(err, errNoJobs) {
+		if errors.Is(err, errNoJobs) {
 			advice = "run shelld on Linux, macOS or Windows, where jobs can be run"
 		}
 		t.add("keeper", jobs.GradeMissing, "no server", err.Error(), adviceFor(err, advice), nil)
@@ -88,6 +86,9 @@ func (t *trial) run() {
 func (t *trial) modes(ctx context.Context, s *localServer, began time.Time) {
 	if err := t.tryShort(ctx, s, schema.ModePipe); err != nil {
 		fix := "allow fork, exec and sockets in the sandbox around shelld, and raise the limits on processes"
+		if call, ok := errors.AsType[*rpc.CallError](err); ok && call.Kind == schema.KindBadWorkingDirectory {
+			fix = "cd to a directory that is there"
+		}
 		t.add("keeper", jobs.GradeMissing, "no job can be started", explainCall(err), adviceFor(err, fix), nil)
 		return
 	}

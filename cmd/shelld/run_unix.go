@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -297,7 +298,7 @@ func (r *runner) feeds() bool {
 func (r *runner) started(res *schema.JobStartResult, err error) {
 	if err != nil {
 		r.status, r.finished = startStatus(err), true
-		r.say("%v", explainCall(err))
+		r.say("%v", explainStart(err))
 		return
 	}
 	r.handle = res.Job.Handle
@@ -315,6 +316,18 @@ func (r *runner) started(res *schema.JobStartResult, err error) {
 	for _, s := range r.early {
 		r.forward(s)
 	}
+}
+
+// explainStart is explainCall for a person, who gives the directory with -cwd.
+func explainStart(err error) string {
+	text := explainCall(err)
+	if call, ok := errors.AsType[*rpc.CallError](err); ok && call.Kind == schema.KindBadWorkingDirectory {
+		text = strings.Replace(text, "give a rootDirectory in initialize or an absolute path as cwd", "give an absolute path as cwd", 1)
+		if before, ok := strings.CutSuffix(text, " as cwd"); ok {
+			text = before + " as -cwd"
+		}
+	}
+	return text
 }
 
 func startStatus(err error) int {

@@ -93,13 +93,14 @@ export function methods(server) {
     return result;
   }
 
-  function runResult(job, { format = 'text', maxBytes = 65536 }, timedOut) {
+  function runResult(job, { format = 'plain', maxBytes = 65536, mark }, timedOut) {
     const result = { exit: job.exit ?? null, timedOut };
     const truncated = {};
     for (const name of Object.keys(job.streams)) {
-      const out = shown(job, name, 0, { format, maxBytes });
+      const out = shown(job, name, 0, { format, maxBytes, mark }, { run: true });
       const member = name === 'pty' ? 'output' : name;
-      if (out.text !== undefined) result[member] = out.text; else result[`${member}Base64`] = out.base64;
+      if (out.text !== undefined) result[member] = out.text;
+      if (out.base64 !== undefined) result[`${member}Base64`] = out.base64;
       if (out.truncated) truncated[name] = out.truncated;
       job.unread[name] = out.nextOffset;
     }

@@ -138,11 +138,10 @@ function foldLine(line) {
   return cells.join('');
 }
 
-// shortened keeps head and tail of a text over max bytes of UTF-8, cut at line ends where
-// there are any. omitted counts what the caller has lost already.
-export function shortened(text, max, omitted = 0) {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= max && omitted === 0) return { text };
+// shortened keeps head and tail of more than max bytes, cut at line ends where there are any. lost counts what the
+// caller has lost already. truncated is there if anything is left out.
+export function shortened(bytes, max, lost = 0) {
+  if (bytes.length <= max && lost === 0) return { head: bytes, tail: Buffer.alloc(0) };
   let head = Math.min(bytes.length, max >> 1), tail = Math.max(head, bytes.length - (max - (max >> 1)));
   const lineEnd = bytes.lastIndexOf(10, head - 1);
   if (head > 0 && lineEnd >= 0) head = lineEnd + 1;
@@ -152,10 +151,23 @@ export function shortened(text, max, omitted = 0) {
   while (tail < bytes.length && (bytes[tail] & 0xc0) === 0x80) tail++;
   const middle = bytes.subarray(head, tail);
   return {
-    text: bytes.toString('utf8', 0, head) + bytes.toString('utf8', tail),
+    head: bytes.subarray(0, head), tail: bytes.subarray(tail),
     truncated: {
-      headBytes: head, tailBytes: bytes.length - tail, omittedBytes: middle.length + omitted,
+      headBytes: head, tailBytes: bytes.length - tail, omittedBytes: middle.length + lost,
       omittedLines: middle.reduce((n, b) => n + (b === 10), 0),
     },
   };
+}
+
+// quoted is output as text, with a mark where something is left out.
+export function quoted(bytes, max, lost, marked) {
+  const { head, tail, truncated } = shortened(bytes, max, lost);
+  if (!truncated) return { text: bytes.toString() };
+  const before = head.toString();
+  let text = '';
+  if (marked && max > 0) {
+    text = `${before !== '' && !before.endsWith('\n') ? '\n' : ''}[... ${truncated.omittedBytes} bytes left out ...]\n`;
+    truncated.mark = { text, offset: Buffer.byteLength(before), bytes: text.length };
+  }
+  return { text: before + text + tail.toString(), truncated };
 }

@@ -1,9 +1,10 @@
 // Waits and watches: conditions that are looked at when something has happened, and never
 // by polling. The one timer besides deadlines is the protocol's own: 50 ms of silence.
+import { isUtf8 } from 'node:buffer';
 import { Matcher, compile } from './patterns.js';
 import { Echo, stripped } from './echo.js';
 import { ProtocolError, badParam } from './errors.js';
-import { encoded, shortened, shownAt } from './output.js';
+import { quoted, shortened, shownAt } from './output.js';
 
 const quietMs = 50;
 
@@ -207,7 +208,7 @@ export class Wait {
   outcome(reason, index = null, match = undefined) {
     const output = {};
     for (const [name, from] of Object.entries(this.offsets)) {
-      output[name] = shown(this.job, name, from, this.spec, this.spec.stripEcho ? this.echo : null);
+      output[name] = shown(this.job, name, from, this.spec, { echo: this.spec.stripEcho ? this.echo : null });
       this.job.unread[name] = Math.max(this.job.unread[name] ?? 0, output[name].nextOffset);
     }
     return { reason, index, ...(match && { match }), output, job: this.job.state() };
@@ -216,8 +217,9 @@ export class Wait {
 
 const reasons = new Set(['exit', 'closed', 'pattern', 'quietMs', 'bytes']);
 
-// shown is a stream's output from an offset on, in a format, with at most maxBytes.
-export function shown(job, name, from, { format = 'plain', maxBytes = 16384 }, echo = null) {
+// shown is a stream's output from an offset on, in a format, with at most maxBytes. run: plain text too has its bytes
+// beside it, if they are all there and are not UTF-8.
+export function shown(job, name, from, { format = 'plain', maxBytes = 16384, mark = true }, { echo = null, run = false } = {}) {
   const spool = job.streams[name];
   const most = Math.min(maxBytes, job.limits.maxMessageBytes >> 4);
   let lost = 0, pieces = [];
@@ -228,16 +230,13 @@ export function shown(job, name, from, { format = 'plain', maxBytes = 16384 }, e
     at = offset + bytes.length;
   }
   const bytes = stripped(Buffer.concat(pieces), from, echo);
-  const nextOffset = Math.max(from, spool.end);
-  const kind = format === 'base64' ? 'base64' : 'text';
-  const member = format === 'plain' ? { text: shownAt(spool, from, bytes, !spool.ended) } : encoded(bytes, kind);
-  if (member.text !== undefined) return { ...shortened(member.text, most, lost), offset: from, nextOffset };
-  if (bytes.length <= most && lost === 0) return { ...member, offset: from, nextOffset };
-  const head = bytes.subarray(0, most >> 1), tail = bytes.subarray(bytes.length - (most - head.length));
-  const omitted = bytes.subarray(head.length, bytes.length - tail.length);
-  const truncated = { headBytes: head.length, tailBytes: tail.length, omittedBytes: omitted.length + lost,
-    omittedLines: omitted.reduce((n, b) => n + (b === 10), 0) };
-  return { base64: Buffer.concat([head, tail]).toString('base64'), offset: from, nextOffset, truncated };
+  const range = { offset: from, nextOffset: Math.max(from, spool.end) };
+  const { head, tail, truncated } = shortened(bytes, most, lost);
+  const base64 = Buffer.concat([head, tail]).toString('base64');
+  if (format === 'base64') return { base64, ...range, ...(truncated && { truncated }) };
+  const output = format === 'plain' ? Buffer.from(shownAt(spool, from, bytes, !spool.ended)) : bytes;
+  const beside = !isUtf8(bytes) && (format === 'text' || run && !truncated);
+  return { ...quoted(output, most, lost, mark), ...(beside && { base64 }), ...range };
 }
 
 // A Watch tells of every match for as long as the job lives.
