@@ -47,6 +47,8 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 			Instructions: instructions(cfg.tools),
 			Logger:       log,
 			Capabilities: capabilities(),
+			// The SDK's default is public, which allows a cache to hand a job's output to other users.
+			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		})
 	if cfg.tools != "compact" {
 		f.addGemini()
