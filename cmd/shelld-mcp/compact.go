@@ -28,7 +28,7 @@ func (f *front) addCompact() {
 - wait says what for. "input" (default): until the program waits for input or has ended. "exit": until it has ended. "quiet": until it has written nothing for quiet_seconds. "none": not at all. pattern and port end the wait as well, when the pattern is in the new output, or when the job listens on the port.
 - After timeout_seconds the answer comes in any case, and the job runs on.
 
-A program that asks something is told with waitingForInput and its question. Nothing has to be polled: call again with job to wait on.`,
+If the program asks something, the first line of the answer says "waiting for input" with its question. Nothing has to be polled: call again with job to wait on.`,
 		defaults:    map[string]any{"enter": true, "wait": "input", "quiet_seconds": 1, "timeout_seconds": 30, "max_bytes": defaultOutput, "screen": "none"},
 		names:       []string{"job"},
 		enums:       map[string][]string{"wait": shellWaits, "screen": shellScreens},
