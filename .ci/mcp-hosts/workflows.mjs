@@ -211,7 +211,7 @@ async function untilOutput(h, sessionId, pattern, output) {
 }
 
 for (const [name, workflow] of Object.entries(workflows)) {
-  const h = await Host.start('-tools', 'all');
+  const h = await Host.start('-tools', 'all', '-structured');
   await workflow(h);
   await h.end();
   console.log(`ok ${name}`);

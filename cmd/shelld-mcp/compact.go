@@ -28,7 +28,7 @@ func (f *front) addCompact() {
 - wait says what for. "input" (default): until the program waits for input or has ended. "exit": until it has ended. "quiet": until it has written nothing for quiet_seconds. "none": not at all. pattern and port end the wait as well, when the pattern is in the new output, or when the job listens on the port.
 - After timeout_seconds the answer comes in any case, and the job runs on.
 
-A program that asks something is told with waitingForInput and its question. Nothing has to be polled: call again with job to wait on.`,
+If the program asks something, the first line of the answer says "waiting for input" with its question. Nothing has to be polled: call again with job to wait on.`,
 		defaults:    map[string]any{"enter": true, "wait": "input", "quiet_seconds": 1, "timeout_seconds": 30, "max_bytes": defaultOutput, "screen": "none"},
 		names:       []string{"job"},
 		enums:       map[string][]string{"wait": shellWaits, "screen": shellScreens},
@@ -39,7 +39,7 @@ A program that asks something is told with waitingForInput and its question. Not
 	add[shellOutputParams, shellOutputResult](f, tool[shellOutputParams]{
 		name:        "shell_output",
 		title:       "Shell output",
-		description: "Reads what a job wrote, also after its end, and changes nothing about what shell tells as new. With find it searches (an ECMAScript regular expression, line by line, or over lines where it has \\n) and answers with the lines; otherwise it reads from from on: a byte offset, or, negative, so many bytes before the end (default: the last max_bytes).",
+		description: "Reads what a job wrote, also after its end, and changes nothing about what shell tells as new. With find it searches (an ECMAScript regular expression, line by line, or over lines where it has \\n) and answers with the lines, those with a match behind its byte offset; otherwise it reads from from on: a byte offset, or, negative, so many bytes before the end (default: the last max_bytes).",
 		defaults:    map[string]any{"max_bytes": defaultOutput, "context": 2, "max_matches": 20},
 		bounds:      map[string]float64{"max_bytes": 4, "max_matches": 1},
 		signed:      []string{"from"},
@@ -423,7 +423,7 @@ func (c *call) searchOutput(ctx context.Context, j *job, p *shellOutputParams) (
 		for _, line := range m.Before {
 			b.WriteString("  " + line + "\n")
 		}
-		b.WriteString("> " + m.Line + "\n")
+		fmt.Fprintf(&b, "%d> %s\n", m.Offset, m.Line)
 		for _, line := range m.After {
 			b.WriteString("  " + line + "\n")
 		}

@@ -190,7 +190,7 @@ func TestShell(t *testing.T) {
 			if r.Output != "1000\n" {
 				t.Errorf("%+v", r)
 			}
-			if got := h.call("shell_output", args{"job": "1", "find": "^5.5$", "context": 1, "max_matches": 2}, &r); got != "  504\n> 505\n  506\n--\n  514\n> 515\n  516\n[there may be more matches: ask for more with max_matches and max_bytes]" {
+			if got := h.call("shell_output", args{"job": "1", "find": "^5.5$", "context": 1, "max_matches": 2}, &r); got != "  504\n2412> 505\n  506\n--\n  514\n2462> 515\n  516\n[there may be more matches: ask for more with max_matches and max_bytes]" {
 				t.Errorf("%q, %+v", got, r)
 			}
 			contains(t, h.call("shell_output", args{"job": "1", "find": "x"}, nil), "Nothing was found.")

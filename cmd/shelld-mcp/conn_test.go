@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ type wire struct {
 func startWire(t *testing.T, flags ...string) *wire {
 	t.Helper()
 	needJobs(t)
-	cfg, err := parseFlags(append([]string{"-root", t.TempDir()}, flags...), io.Discard)
+	cfg, err := parseFlags(slices.Concat([]string{"-root", t.TempDir()}, seedFlags, flags), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

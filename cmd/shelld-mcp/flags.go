@@ -15,11 +15,13 @@ import (
 
 // A config is what the flags say.
 type config struct {
-	tools   string // seeds, compact or all
+	tools   string // compact, seeds or all
 	confirm string // auto, seeds, all or none
 	unasked string // deny or allow, if the host cannot ask; "" = what confirm says
 	profile schema.ProfileName
 	shell   string // "" = bash, where there is one
+	// structured adds structured content to each result, and its schema to each tool.
+	structured bool
 
 	root          string   // absolute; "" = the process's own directory
 	allowDirs     []string // absolute
@@ -74,11 +76,12 @@ func (c choice) Set(s string) error {
 // parseFlags reads the flags. What is wrong with them is in the error, and not on usage,
 // where -h is answered.
 func parseFlags(args []string, usage io.Writer) (config, error) {
-	c := config{tools: "seeds", confirm: "auto"}
+	c := config{tools: "compact", confirm: "auto"}
 	profile, env := string(schema.ProfileNameAgent), string(schema.EnvInheritCore)
 	fs := flag.NewFlagSet("shelld-mcp", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fs.Var(choice{&c.tools, []string{"seeds", "compact", "all"}}, "tools", "which `set` of tools the host gets: seeds, compact or all")
+	fs.Var(choice{&c.tools, []string{"compact", "seeds", "all"}}, "tools", "which `set` of tools the host gets: compact (four tools for any model), seeds (fourteen, for prompts that know them) or all")
+	fs.BoolVar(&c.structured, "structured", false, "add structured content to the text of each result, and schemas of it to the list of tools; for programs, since some hosts then hide the text and the pictures from their models")
 	fs.Var(choice{&c.confirm, []string{"auto", "seeds", "all", "none"}}, "confirm", "`which` calls a person is asked about: auto (execute_bash_command, write_to_shell, kill, and variables that change which commands run; if the host cannot ask, its own approval of the call counts), seeds (the same, and denied if the host cannot ask), all (all that starts, types or ends something; denied if the host cannot ask) or none")
 	fs.Var(choice{&c.unasked, []string{"deny", "allow"}}, "unasked", "`what` to do with such a call if the host cannot ask a person: deny or allow; by default allow with -confirm auto, else deny")
 	fs.Var(choice{&profile, []string{"agent", "interactive"}}, "profile", "the variables `for` a kind of use that commands get: agent (no pager, no editor, no colours, no questions) or interactive")

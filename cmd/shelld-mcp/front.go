@@ -47,6 +47,8 @@ func newFront(cfg config, log *slog.Logger) (*front, error) {
 			Instructions: instructions(cfg.tools),
 			Logger:       log,
 			Capabilities: capabilities(),
+			// The SDK's default is public, which allows a cache to hand a job's output to other users.
+			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		})
 	if cfg.tools != "compact" {
 		f.addGemini()
@@ -122,7 +124,7 @@ CliGetPlatform tells of the shell. CliRun runs one command to its end; CliSessio
 	if tools != "seeds" {
 		b.WriteString(`
 
-shell starts a command, or types into one that runs, waits for what you name (its end, its next question, a pattern, silence, a port), and answers with what is new. shell_output reads and searches what was written before, shell_jobs lists, shell_end ends. A command that asks something is told as waitingForInput, with its question: answer it with another call of shell.`)
+shell starts a command, or types into one that runs, waits for what you name (its end, its next question, a pattern, silence, a port), and answers with what is new. shell_output reads and searches what was written before, shell_jobs lists, shell_end ends. If a command asks something, the first line of the answer says "waiting for input" with its question: answer it with another call of shell.`)
 	}
 	b.WriteString("\n\nOutput that was told is not told again. Long output is cut in its middle; the mark there names the file, or the resource, that has the whole of it.")
 	return b.String()

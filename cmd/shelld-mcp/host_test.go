@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,8 @@ type host struct {
 	session *mcp.ClientSession
 	schemas map[string]*jsonschema.Resolved // of the results, by tool
 	root    string                          // the directory in which commands start
+	// structured says that results have structured content beside their text.
+	structured bool
 }
 
 // startHost starts a server with these flags, and connects to it. The server starts commands
@@ -37,8 +40,18 @@ func startHost(t testing.TB, o *mcp.ClientOptions, flags ...string) *host {
 	return startHostOf(t, "", o, flags...)
 }
 
+// seedFlags are the flags with which most tests start a server: they call the seeds' tools, and
+// compare the structured content. Flags behind them take precedence.
+var seedFlags = []string{"-tools", "seeds", "-structured"}
+
 // startHostOf is the same for a host of one version of MCP; "" is the newest.
 func startHostOf(t testing.TB, version string, o *mcp.ClientOptions, flags ...string) *host {
+	t.Helper()
+	return startBareHost(t, version, o, slices.Concat(seedFlags, flags)...)
+}
+
+// startBareHost is the same without seedFlags.
+func startBareHost(t testing.TB, version string, o *mcp.ClientOptions, flags ...string) *host {
 	t.Helper()
 	needJobs(t)
 	h := &host{t: t, schemas: map[string]*jsonschema.Resolved{}, root: t.TempDir()}
@@ -46,6 +59,7 @@ func startHostOf(t testing.TB, version string, o *mcp.ClientOptions, flags ...st
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.structured = cfg.structured
 	var log bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
 	h.ctx = ctx
@@ -100,7 +114,7 @@ func (h *host) try(tool string, a args) *mcp.CallToolResult {
 		h.t.Fatalf("%s %v: %v", tool, a, err)
 	}
 	if res.StructuredContent == nil {
-		if !res.IsError {
+		if h.structured && !res.IsError {
 			h.t.Errorf("%s %v: there is no structured content", tool, a)
 		}
 		return res

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,7 +30,7 @@ type process struct {
 func startProcess(t *testing.T, flags ...string) *process {
 	t.Helper()
 	needJobs(t)
-	p := &process{t: t, cmd: exec.Command("shelld-mcp", flags...)}
+	p := &process{t: t, cmd: exec.Command("shelld-mcp", slices.Concat(seedFlags, flags)...)}
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stderr = &p.stderr
 	in, err := p.cmd.StdinPipe()
@@ -158,7 +159,7 @@ func TestCalledWrongly(t *testing.T) {
 	}{
 		{[]string{"-h"}, 0, "-tools"},
 		{[]string{"-version"}, 0, "shelld-mcp " + base.Release},
-		{[]string{"-tools", "some"}, 2, "it is seeds, compact, all"},
+		{[]string{"-tools", "some"}, 2, "it is compact, seeds, all"},
 		{[]string{"-no-such"}, 2, "no-such"},
 		{[]string{"serve"}, 2, `there is nothing to do with "serve"`},
 		{[]string{"-memory", "-state-dir", "/x"}, 2, "give one of them"},
@@ -192,7 +193,7 @@ func TestOwnStdout(t *testing.T) {
 	if err := syscall.Fstat(int(w.Fd()), &given); err != nil { // Fd has it block, as a host's may.
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: exec.Command("shelld-mcp"), out: bufio.NewReader(r)}
+	p := &process{t: t, cmd: exec.Command("shelld-mcp", seedFlags...), out: bufio.NewReader(r)}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = t.TempDir(), w, &p.stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)

@@ -53,12 +53,12 @@ type tool[In any] struct {
 // A reply is what a tool answers.
 type reply struct {
 	text   string        // for models; "" = value as JSON
-	value  any           // the structured content
+	value  any           // the structured content, which is sent with -structured alone
 	more   []mcp.Content // after the text
 	failed bool          // the tool could not do what it was asked
 }
 
-// add offers a tool to the host. Out is what its replies have as value.
+// add offers a tool to the host. Out is the type of the value of its replies.
 func add[In, Out any](f *front, t tool[In]) {
 	in := inputSchema(&t)
 	for name, value := range t.defaults {
@@ -67,13 +67,16 @@ func add[In, Out any](f *front, t tool[In]) {
 		}
 	}
 	f.tools = append(f.tools, t.name)
-	f.server.AddTool(&mcp.Tool{
-		Name: t.name, Title: t.title, Description: t.description,
-		InputSchema: in, OutputSchema: outputSchema[Out](),
+	offered := &mcp.Tool{
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: in,
 		Annotations: &mcp.ToolAnnotations{
 			Title: t.title, ReadOnlyHint: t.readOnly, DestructiveHint: new(t.destructive), OpenWorldHint: new(!t.closedWorld),
 		},
-	}, func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
+	}
+	if f.cfg.structured {
+		offered.OutputSchema = plainSchema[Out]()
+	}
+	f.server.AddTool(offered, func(ctx context.Context, req *mcp.CallToolRequest) (res *mcp.CallToolResult, err error) {
 		defer func() {
 			if fault := recover(); fault != nil {
 				f.log.Error("a tool has a fault", "tool", t.name, "fault", fault, "stack", string(debug.Stack()))
@@ -130,8 +133,6 @@ func inputSchema[In any](t *tool[In]) *jsonschema.Schema {
 	return s
 }
 
-func outputSchema[Out any]() *jsonschema.Schema { return plainSchema[Out]() }
-
 // plainSchema is the schema of a type, without null where a parameter may be left out: some
 // hosts take no list of types.
 func plainSchema[T any]() *jsonschema.Schema {
@@ -170,7 +171,9 @@ func nonNull(p *jsonschema.Schema, keep bool) {
 	}
 }
 
-// result is what the host is answered.
+// result is the answer to the host. Without -structured it is text and pictures alone: Claude Code
+// and Codex show their models the structured content in place of the text, and Codex then drops
+// pictures; Copilot CLI sends both.
 func (c *call) result(r reply, err error) *mcp.CallToolResult {
 	if ask := c.unanswered(); ask != nil && err != nil {
 		return ask
@@ -179,7 +182,7 @@ func (c *call) result(r reply, err error) *mcp.CallToolResult {
 		return failure(c.explain(err))
 	}
 	res := &mcp.CallToolResult{IsError: r.failed}
-	if r.value != nil {
+	if r.value != nil && c.front.cfg.structured {
 		res.StructuredContent = encode(r.value)
 	}
 	if r.text == "" && r.value != nil {
