@@ -42,6 +42,7 @@ var rules = []rule{
 	},
 	{
 		pkg:    "cmd/internal/base",
+		ours:   []string{"schema"},
 		theirs: []string{"golang.org/x/sys"},
 		why:    "what all commands are alike in is nothing of what one of them does",
 	},
