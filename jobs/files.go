@@ -90,12 +90,12 @@ func (j *Job) record(now time.Time) {
 	}
 }
 
-// recordWaitTime is how long at least a job waits for input, or does so no more, before that is written:
-// who looks at a directory wants to know of questions that nobody has answered yet.
+// recordWaitTime is the delay between a change of a job's wait for input and its writing. A question that
+// is answered within that time is not written.
 const recordWaitTime = 500 * time.Millisecond
 
-// storedWait is what info.json is to tell of the job's wait for input; "" where it does something else
-// as well, and waits for nobody.
+// storedWait is what info.json has to say of the job's wait for input; "" if there is none, or if the job
+// does something else meanwhile.
 func (l *inputWatch) storedWait() string {
 	if l.now == nil || l.now.State != inputwait.Reading {
 		return ""

@@ -12,8 +12,8 @@ import (
 
 // This file follows a job of another process by what its server writes.
 
-// aliveTime is how often it is looked whether the server of a followed job still lives: that a process
-// has let go of its lock is reported to nobody.
+// aliveTime is how often a follower checks whether the job's server still lives. The kernel has no event
+// for a lock that was released.
 const aliveTime = time.Second
 
 // A Follow watches a stored job. Close it.
@@ -79,5 +79,5 @@ func (p *Past) folder(j PastJob) (*store.PastSession, *store.PastFolder, error) 
 	return s, f, nil
 }
 
-// From reads what is stored from an offset on as a person does, and tells of what is missing there.
+// From reads what is stored from an offset on as a person does, with a line for each range that is missing.
 func (o *Output) From(off int64) io.Reader { return &outputText{out: o, next: off, first: off == 0} }

@@ -72,7 +72,7 @@ func (r *Replay) Do(a Act) {
 	switch a.event.Code {
 	case cast.Output:
 		r.term.WriteSome([]byte(a.event.Data), math.MaxInt64)
-		r.term.Replies() // Nobody waits for them.
+		r.term.Replies() // They are dropped.
 	case cast.Resize:
 		var cols, rows int
 		if n, _ := fmt.Sscanf(a.event.Data, "%dx%d", &cols, &rows); n == 2 && cols > 0 && rows > 0 {

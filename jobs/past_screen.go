@@ -34,7 +34,7 @@ func (p *Past) Screen(j PastJob, cols, rows int) (Screen, error) {
 		} else {
 			t.WriteSome(b[:n], math.MaxInt64)
 		}
-		t.Replies() // Nobody waits for them.
+		t.Replies() // They are dropped.
 		off = at + int64(n)
 	}
 }

@@ -247,8 +247,8 @@ func (j *Job) reviewWaiting(now time.Time) {
 // storeLookTime is how long a job is quiet before it is looked at for info.json.
 const storeLookTime = time.Second
 
-// lookForStore begins a look that no client has asked for, if info.json of the job is kept: it says which
-// jobs wait for a person. There is one when the job has been quiet for storeLookTime, and, as long as it
+// lookForStore begins a look that no client has asked for, if info.json of the job is kept: that file says
+// which jobs wait for a person. There is one when the job has been quiet for storeLookTime, and, as long as it
 // cannot tell, one more after twice that time.
 func (j *Job) lookForStore(now time.Time) {
 	l := &j.inputs

@@ -21,7 +21,7 @@ import (
 // jobsUntil runs "shelld jobs" until what it prints matches: a server writes info.json late.
 func jobsUntil(t *testing.T, pattern string, args ...string) string {
 	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond) // Nobody tells of it.
+	tick := time.NewTicker(20 * time.Millisecond) // There is no event for it.
 	defer tick.Stop()
 	for begun := time.Now(); ; <-tick.C {
 		out, _ := shelldJobs(t, 0, args...)
@@ -216,7 +216,7 @@ func TestJobsScreen(t *testing.T) {
 	if c, err := png.DecodeConfig(picture); err != nil || c.Width != 20*8 || c.Height != 5*16 {
 		t.Errorf("the picture is %+v, %v", c, err)
 	}
-	// What is missing is told.
+	// Missing output is reported.
 	if out, log := shelldJobs(t, 0, "screen", "long", "-dir", state); !strings.HasSuffix(out, "\n99999\n100000\n") || strings.Count(out, "\n") != 23 || !strings.HasPrefix(log, "output is missing") {
 		t.Errorf("of long output is drawn %q, %q", out, log)
 	}

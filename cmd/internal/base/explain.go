@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Explain is an error as people read it: where it has one of a file in it, that is the path and the
-// reason, without the name of Go's function.
+// Explain is an error as people read it: if it contains one of a file, only the path and the reason
+// of that remain, without the name of Go's function.
 func Explain(err error) string {
 	text := err.Error()
 	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Path != "" {

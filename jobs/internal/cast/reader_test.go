@@ -31,8 +31,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderOfWhatIsNone: a writer that was killed leaves a part of a line, and anybody may write anything.
-func TestReaderOfWhatIsNone(t *testing.T) {
+// TestReaderOfBadRecordings: a part of a line at the end, as a killed writer leaves it, and files that are no recording.
+func TestReaderOfBadRecordings(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                         "EOF",
 		"text\n":                   "does not begin as an asciicast",

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestChanges: what a server writes in a job's folder is reported, and who waits can be called off.
+// TestChanges: what a server writes in a job's folder is reported, and a Wait can be cancelled.
 func TestChanges(t *testing.T) {
 	state := t.TempDir()
 	const session = "20260102T030405Z-0123456789abcdef"
