@@ -83,6 +83,9 @@ func (r *Recorder) Record() (Recorded, error) {
 // writable says at once, and not when all is over, that the file cannot be made.
 func (r *Recorder) writable() error {
 	f, err := os.CreateTemp(filepath.Dir(r.File), ".record-*")
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		err = path.Err // The file has a name that the caller does not know.
+	}
 	if err != nil {
 		return fmt.Errorf("no file can be made in the directory of %s: %w", r.File, err)
 	}

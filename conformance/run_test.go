@@ -204,7 +204,16 @@ func TestKillServers(t *testing.T) {
 		<-look.C
 	}
 	KillServers()
+	defer func() {
+		dialed.Lock()
+		dialed.over = false // for the other tests
+		dialed.Unlock()
+	}()
 	if r := <-done; r.Verdict != Failed || !strings.Contains(r.Reason, "the server has ended (signal: killed)") {
+		t.Errorf("%s: %s", r.Verdict, r.Reason)
+	}
+	// A run that goes on meanwhile starts none that would be left.
+	if r := Run(s, "line", Config{Contract: contract(t), Command: []string{binary}}); r.Verdict != Wrong || !strings.Contains(r.Reason, "no server is started any more") {
 		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}
 }

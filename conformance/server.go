@@ -91,14 +91,11 @@ func dial(command []string, framing string) (*connection, error) {
 		c.cmd.Dir = dir
 		c.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
 		ownGroup(c.cmd)
-		err = c.start()
+		err = c.startKnown()
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	dialed.Lock()
-	dialed.all[c] = true
-	dialed.Unlock()
 	c.readers.Go(c.readStderr)
 	c.readers.Go(c.read)
 	c.readers.Go(c.write)
@@ -110,14 +107,30 @@ func dial(command []string, framing string) (*connection, error) {
 // dialed are the servers that run.
 var dialed = struct {
 	sync.Mutex
-	all map[*connection]bool
+	all  map[*connection]bool
+	over bool // no more are started
 }{all: map[*connection]bool{}}
 
-// KillServers ends every server that runs, for a program that must end at once. They are
-// in process groups of their own, which an interrupt of the terminal does not reach.
+// startKnown starts the server, and has it among those that run before KillServers can miss it.
+func (c *connection) startKnown() error {
+	dialed.Lock()
+	defer dialed.Unlock()
+	if dialed.over {
+		return errors.New("no server is started any more")
+	}
+	err := c.start()
+	if err == nil {
+		dialed.all[c] = true
+	}
+	return err
+}
+
+// KillServers ends every server that runs, and lets none be started any more, for a program that must
+// end at once. They are in process groups of their own, which an interrupt of the terminal does not reach.
 func KillServers() {
 	dialed.Lock()
 	defer dialed.Unlock()
+	dialed.over = true
 	for c := range dialed.all {
 		killGroup(c.cmd)
 		killOrphans(c.dir)

@@ -87,6 +87,18 @@ func read(name string, data []byte) *Session {
 // Bad is what is wrong with the session's file, or nil.
 func (s *Session) Bad() error { return s.bad }
 
+// Count is how many results RunAll has.
+func Count(sessions []*Session, framings []string) (n int) {
+	for _, s := range sessions {
+		for _, f := range framings {
+			if slices.Contains(s.Framings, f) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // RunAll plays every session in each of the framings that both it and the list have, so
 // many at a time, and tells the results one after the other in the order of the sessions.
 func RunAll(sessions []*Session, framings []string, parallel int, cfg Config, tell func(Result)) {

@@ -324,6 +324,8 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.portDue())
 	sooner(j.hiddenAt())
 	sooner(j.recordAt)
+	sooner(j.inputs.recordAt)
+	sooner(j.storeLookAt())
 	sooner(j.killAt)
 	if len(j.kills) > 0 {
 		sooner(j.killsDue())

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/spool"
 )
 
@@ -89,9 +90,36 @@ func (j *Job) record(now time.Time) {
 	}
 }
 
+// recordWaitTime is the delay between a change of a job's wait for input and its writing. A question that
+// is answered within that time is not written.
+const recordWaitTime = 500 * time.Millisecond
+
+// storedWait is what info.json has to say of the job's wait for input; "" if there is none, or if the job
+// does something else meanwhile.
+func (l *inputWatch) storedWait() string {
+	if l.now == nil || l.now.State != inputwait.Reading {
+		return ""
+	}
+	return string(l.now.Kind) + " " + l.now.Prompt
+}
+
+// recordWait has it written some time soon that the job waits for input, or does so no more.
+func (j *Job) recordWait(now time.Time) {
+	if l := &j.inputs; j.folder != nil && !j.isVacant() && l.recordAt.IsZero() && l.storedWait() != l.stored {
+		l.recordAt = now.Add(recordWaitTime)
+	}
+}
+
 func (j *Job) reviewRecord(now time.Time) {
+	if l := &j.inputs; !l.recordAt.IsZero() && !now.Before(l.recordAt) {
+		l.recordAt = time.Time{}
+		if l.storedWait() != l.stored && !j.isVacant() {
+			j.recordAt = now
+		}
+	}
 	if !j.recordAt.IsZero() && !now.Before(j.recordAt) {
 		j.recordAt = time.Time{}
+		j.inputs.stored = j.inputs.storedWait()
 		j.mgr.archive.put(errand{what: errandRecord, job: j, info: j.snapshot()})
 	}
 }

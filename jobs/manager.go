@@ -501,7 +501,7 @@ func isClosed(c <-chan struct{}) bool {
 func (m *Manager) giveUp(all []*Job) {
 	for _, j := range all {
 		if h := j.process.Load(); h != nil {
-			m.log.Warn("job ended without its loop", "job", j.id)
+			m.log.Debug("the job is killed without its loop, which has not ended in time", "job", j.id)
 			_ = h.Kill(keeper.KillOptions{}) // Best effort: the keeper's own end is next.
 		}
 	}

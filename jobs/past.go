@@ -55,6 +55,9 @@ type Past struct {
 	log    *slog.Logger
 }
 
+// StateDirectory returns the path of the default state directory, which need not be there.
+func StateDirectory() (string, error) { return store.Place() }
+
 // OpenPast opens a state directory, the default one where directory is "". Close it. What
 // does not work is told to log, and the rest goes on.
 func OpenPast(directory string, r InfoReader, log *slog.Logger) (*Past, error) {

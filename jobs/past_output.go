@@ -34,15 +34,11 @@ func (o *Output) Close() (err error) {
 
 // Output opens the file of that name.
 func (p *Past) Output(j PastJob, name string) (*Output, error) {
-	s, err := p.store.Session(j.Session)
+	s, f, err := p.folder(j)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	f, err := s.Folder(int64(j.Handle))
-	if err != nil {
-		return nil, err
-	}
 	o, err := p.open(f, j.Session, j.Handle, name)
 	if err != nil {
 		_ = f.Close() // It was only read.

@@ -288,8 +288,11 @@ func (p *plan) lookError(name string, err error) *Error {
 	}
 	e := errorf(CodeCommandNotFound, "there is no command %q; check the spelling, or the PATH that the job gets", name)
 	e.Command, e.Suggestions = name, proc.Suggest(name, p.env, p.may)
-	if len(e.Suggestions) > 0 {
+	switch {
+	case len(e.Suggestions) > 0:
 		e.Message = "there is no command \"" + name + "\"; did you mean " + strings.Join(e.Suggestions, " or ") + "?"
+	case strings.Contains(name, "/"): // PATH has no say.
+		e.Message = fmt.Sprintf("there is no file %q; check the path (a relative one starts in %s)", name, p.place())
 	}
 	return e
 }

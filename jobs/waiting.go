@@ -149,6 +149,11 @@ type inputWatch struct {
 	promptOf activity  // when the prompt was read last
 	asker    *Process  // who was in the foreground at the last look that counted; nil: not known
 
+	storeAt   time.Time // when a look is due that is for info.json alone; zero: none is
+	storeLook int       // the number of the last one
+	stored    string    // what info.json has of it: see storedWait
+	recordAt  time.Time // when that is to be compared with what is known; zero: it is the same
+
 	at     time.Time // the next look; zero: none by the clock
 	after  time.Time // and no sooner than this
 	infos  []infoWait
@@ -228,13 +233,46 @@ func (j *Job) reviewWaiting(now time.Time) {
 	}
 	if a := j.activity(); a != l.seen {
 		l.seen, l.at = a, j.activeAt().Add(lookAfter[0])
+		l.storeAt, l.storeLook = j.activeAt().Add(storeLookTime), 0
 	}
+	j.lookForStore(now)
 	j.answerLooked(now)
 	if at := j.lookAt(); !at.IsZero() && !now.Before(at) {
 		j.beginLook(now)
 	}
 	j.tellWaiting(now)
 	j.askSecret()
+}
+
+// storeLookTime is how long a job is quiet before it is looked at for info.json.
+const storeLookTime = time.Second
+
+// lookForStore begins a look that no client has asked for, if info.json of the job is kept: that file says
+// which jobs wait for a person. There is one when the job has been quiet for storeLookTime, and, as long as it
+// cannot tell, one more after twice that time.
+func (j *Job) lookForStore(now time.Time) {
+	l := &j.inputs
+	if at := j.storeLookAt(); at.IsZero() || now.Before(at) {
+		return
+	}
+	quiet := now.Sub(j.activeAt())
+	switch {
+	case j.wanted(), l.storeLook > 0 && l.looked >= l.storeLook && l.again == 0:
+		l.storeAt = time.Time{} // There are looks, or the last one could tell.
+	case quiet >= storeLookTime || l.now != nil:
+		l.storeLook = j.needLook()
+		l.storeAt = now.Add(max(quiet, storeLookTime))
+	default:
+		l.storeAt = now.Add(storeLookTime)
+	}
+}
+
+// storeLookAt is when that is due; zero: it is not.
+func (j *Job) storeLookAt() (t time.Time) {
+	if j.folder != nil && j.canWait() {
+		t = j.inputs.storeAt
+	}
+	return t
 }
 
 // wanted says whether anybody wants to know.
@@ -390,6 +428,7 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
 	j.noteAll(m)
 	j.publish()
+	j.recordWait(now)
 }
 
 // goneOn says whether the program has gone on by itself since the wait that there is was
@@ -446,6 +485,7 @@ func (j *Job) noWait(why string) {
 	if l.now != nil {
 		l.now = nil
 		j.publish()
+		j.recordWait(time.Now())
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
-	"slices"
 	"strings"
 
+	"shelld/cmd/internal/base"
 	"shelld/schema"
 )
 
@@ -66,20 +66,15 @@ func (c choice) String() string {
 }
 
 func (c choice) Set(s string) error {
-	if !slices.Contains(c.allowed, s) {
-		return fmt.Errorf("it is %s", strings.Join(c.allowed, ", "))
-	}
-	*c.to = s
-	return nil
+	return base.Choice{To: c.to, Allowed: c.allowed}.Set(s)
 }
 
-// parseFlags reads the flags. What is wrong with them is in the error, and not on usage,
-// where -h is answered.
+// parseFlags reads the flags. The error says what is wrong with them; usage gets the help that -h asks
+// for.
 func parseFlags(args []string, usage io.Writer) (config, error) {
-	c := config{tools: "compact", confirm: "auto"}
+	c := config{tools: "compact", confirm: "auto", level: slog.LevelWarn}
 	profile, env := string(schema.ProfileNameAgent), string(schema.EnvInheritCore)
 	fs := flag.NewFlagSet("shelld-mcp", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
 	fs.Var(choice{&c.tools, []string{"compact", "seeds", "all"}}, "tools", "which `set` of tools the host gets: compact (four tools for any model), seeds (fourteen, for prompts that know them) or all")
 	fs.BoolVar(&c.structured, "structured", false, "add structured content to the text of each result, and schemas of it to the list of tools; for programs, since some hosts then hide the text and the pictures from their models")
 	fs.Var(choice{&c.confirm, []string{"auto", "seeds", "all", "none"}}, "confirm", "`which` calls a person is asked about: auto (execute_bash_command, write_to_shell, kill, and variables that change which commands run; if the host cannot ask, its own approval of the call counts), seeds (the same, and denied if the host cannot ask), all (all that starts, types or ends something; denied if the host cannot ask) or none")
@@ -94,18 +89,20 @@ func parseFlags(args []string, usage io.Writer) (config, error) {
 	fs.StringVar(&c.stateDir, "state-dir", "", "the `directory` for output files; by default that of shelld")
 	fs.BoolVar(&c.memory, "memory", false, "keep output in memory alone, without files")
 	fs.Int64Var(&c.maxJobs, "max-jobs", 0, "how `many` jobs may be live at once; by default 512")
-	fs.TextVar(&c.level, "log", slog.LevelWarn, "the least `level` that is logged on stderr: debug, info, warn or error")
+	fs.Var(base.Level{Level: &c.level}, "log", "the least `level` that is logged on stderr: debug, info, warn or error")
 	fs.BoolVar(&c.version, "version", false, "print the version")
-	if err := fs.Parse(args); err != nil {
+	rest, err := base.Parse(fs, args, false)
+	if err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(usage, "Usage: shelld-mcp [FLAGS]\n\nA server of the Model Context Protocol on stdin and stdout; docs/mcp.md describes its tools.\n\n")
 			fs.SetOutput(usage)
 			fs.PrintDefaults()
+			fmt.Fprint(usage, "\nExit status: 0 if the host or a signal ended it, 1 if something failed, 2 if the command line is wrong.\n")
 		}
 		return c, err
 	}
-	if fs.NArg() > 0 {
-		return c, fmt.Errorf("there is nothing to do with %q", fs.Arg(0))
+	if len(rest) > 0 {
+		return c, fmt.Errorf("there is nothing to do with %q", rest[0])
 	}
 	c.profile, c.env = schema.ProfileName(profile), schema.EnvInherit(env)
 	return c, c.check()

@@ -44,12 +44,12 @@ func main() {
 // and nothing was left behind; with 1 where something went wrong, with 2 where it was called
 // wrongly.
 func run(args []string) int {
-	cfg, err := parseFlags(args, os.Stderr)
+	cfg, err := parseFlags(args, os.Stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintf(os.Stderr, "shelld-mcp: %v; see shelld-mcp -h\n", err)
+		fmt.Fprintf(os.Stderr, "shelld-mcp: %s (shelld-mcp -h)\n", base.Explain(err))
 		return 2
 	case cfg.version:
 		fmt.Printf("shelld-mcp %s\n", base.Version())

@@ -159,7 +159,7 @@ func TestCalledWrongly(t *testing.T) {
 	}{
 		{[]string{"-h"}, 0, "-tools"},
 		{[]string{"-version"}, 0, "shelld-mcp " + base.Release},
-		{[]string{"-tools", "some"}, 2, "it is compact, seeds, all"},
+		{[]string{"-tools", "some"}, 2, `-tools is compact, seeds or all, not "some"`},
 		{[]string{"-no-such"}, 2, "no-such"},
 		{[]string{"serve"}, 2, `there is nothing to do with "serve"`},
 		{[]string{"-memory", "-state-dir", "/x"}, 2, "give one of them"},

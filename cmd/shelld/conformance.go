@@ -6,67 +6,49 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"golang.org/x/term"
+
+	"shelld/cmd/internal/base"
 	"shelld/conformance"
 	"shelld/schema"
 )
 
-const conformanceUsage = `Usage:
-  shelld conformance run [FLAGS] [FILES] -- SERVER COMMAND...
-  shelld conformance list [FILES]
-  shelld conformance show NAME
-  shelld conformance record [FLAGS] -- SERVER COMMAND...
+func conformanceCommand() *base.Command {
+	return &base.Command{
+		Name:    "conformance",
+		Summary: "hold a server of the protocol, this or another, against session files",
+		About: `Holds a server of the protocol against session files, and records such files. A session is
+what a client sends and what it has to be answered; the suite is built in.`,
+		Commands: []*base.Command{
+			{
+				Name: "run", Operands: "[SESSION...]", Mixed: true, Split: true,
+				Usage:   []string{"[FLAGS] [SESSION...] -- SERVER COMMAND..."},
+				Summary: "run sessions against a server, and report what does not conform",
+				About: `Runs sessions against a server, which is started afresh for each of them. A SESSION is a
+file, a directory of files, the name of one that is built in (core/run), or a pattern of such
+names ('core/wait-*', which the shell must not expand). By default all that are built in are run.`,
+				Notes: `On a terminal, progress is shown on stderr. The first interrupt ends the run with a summary.
 
-Run holds a server of the protocol against session files: those that are built in, or FILES,
-which are session files or directories of them. The server is started afresh for each session.
-The exit status is 0 if nothing failed, 1 if something did, and 2 if the command was called
-wrongly.
-
-List has the names of the sessions, and what they show. Show prints one that is built in.
-
-Record is started by a client in the server's place. It passes on what goes over the wire, and
-writes it down as a session when the server has ended; "record -h" has its flags.
-
-`
-
-// runConformance is the subcommand: it only reads flags and picks files.
-func runConformance(args []string) int {
-	verbs := map[string]func([]string) error{"run": conformanceRun, "list": conformanceList, "show": conformanceShow}
-	if len(args) > 0 && args[0] == "record" {
-		return conformanceRecord(args[1:]) // its exit status is the server's
+Exit status: 0 if nothing failed, 1 if something did, 2 if the command line is wrong, 130 if the
+run was interrupted.`,
+				Flags: conformanceRunFlags,
+			},
+			{
+				Name: "list", Operands: "[SESSION...]", Summary: "list the sessions, and what they show",
+				Flags: func(*flag.FlagSet) func(*base.Call) int { return conformanceList },
+			},
+			{
+				Name: "show", Operands: "NAME", Summary: "print a session that is built in",
+				Flags: func(*flag.FlagSet) func(*base.Call) int { return conformanceShow },
+			},
+			recordCommand(),
+		},
 	}
-	if askedForHelp(args) {
-		fmt.Print(conformanceUsage)
-		return 0
-	}
-	if len(args) == 0 || verbs[args[0]] == nil {
-		fmt.Fprint(os.Stderr, conformanceUsage)
-		return 2
-	}
-	err := verbs[args[0]](args[1:])
-	switch {
-	case err == nil || errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.Is(err, errNotConforming):
-		return 1
-	}
-	fmt.Fprintln(os.Stderr, "shelld conformance:", err)
-	return 2
-}
-
-// askedForHelp says whether that is all that is asked for. run has flags, and tells of them itself;
-// list and show have none.
-func askedForHelp(args []string) bool {
-	if len(args) == 0 || args[0] == "run" {
-		return false
-	}
-	return args[0] == "help" || slices.Contains([]string{"-h", "-help", "--help"}, args[len(args)-1])
 }
 
 // errNotConforming says that a session failed. The report has told it.
@@ -81,39 +63,47 @@ type conformanceFlags struct {
 	verbose                  bool
 }
 
-func (f *conformanceFlags) set() *flag.FlagSet {
-	fl := flag.NewFlagSet("run", flag.ContinueOnError)
+func (f *conformanceFlags) set(fl *flag.FlagSet) {
+	f.level, f.framing = "all", "both"
 	fl.StringVar(&f.level, "level", "all", "run the sessions of this `LEVEL` alone: "+strings.Join(conformance.Levels(), ", ")+" or all; several with commas")
-	fl.StringVar(&f.framing, "framing", "both", "header, line or both")
+	fl.Var(base.Choice{To: &f.framing, Allowed: []string{"header", "line", "both"}}, "framing", "`how` messages are framed: header, line or both")
 	fl.StringVar(&f.baseline, "baseline", "", "a `FILE` of known failures, NAME: REASON a line; one that passes is a failure too")
 	fl.BoolVar(&f.json, "json", false, "print the results as one JSON text")
 	fl.BoolVar(&f.junit, "junit", false, "print the results as JUnit XML")
 	fl.BoolVar(&f.tap, "tap", false, "print the results in the Test Anything Protocol, version 14")
-	fl.IntVar(&f.parallel, "j", runtime.NumCPU(), "how many sessions are run at a time")
-	fl.DurationVar(&f.within, "within", 20*time.Second, "how long a step waits for what must come, where it does not say so itself")
+	fl.IntVar(&f.parallel, "j", runtime.NumCPU(), "how `many` sessions are run at a time")
+	fl.DurationVar(&f.within, "within", 20*time.Second, "how long a step waits for what must come, where it does not say so itself: a `time`")
 	fl.BoolVar(&f.verbose, "v", false, "tell of every session, not of failures alone")
-	fl.Usage = func() {
-		fmt.Fprint(fl.Output(), conformanceUsage+"Flags of run, before FILES or behind them:\n\n")
-		fl.PrintDefaults()
-	}
-	return fl
 }
 
-func conformanceRun(args []string) error {
-	var f conformanceFlags
-	files, command, err := f.parse(args)
-	if err != nil {
-		return err
+func conformanceRunFlags(fl *flag.FlagSet) func(*base.Call) int {
+	f := &conformanceFlags{}
+	f.set(fl)
+	return func(c *base.Call) int {
+		err := f.run(c)
+		switch {
+		case err == nil:
+			return 0
+		case errors.Is(err, errNotConforming):
+			return 1
+		}
+		return c.Wrong("%s", base.Explain(err))
+	}
+}
+
+func (f *conformanceFlags) run(c *base.Call) error {
+	if len(c.Behind) == 0 {
+		return errors.New("the server's command is missing; write it behind --, as in shelld conformance run -- ./server --stdio")
 	}
 	levels, framings, err := f.choices()
 	if err != nil {
 		return err
 	}
-	sessions, err := conformanceSessions(files)
+	sessions, err := chooseSessions(c.Args)
 	if err != nil {
 		return err
 	}
-	known, err := f.known(sessions, len(files) > 0)
+	known, err := f.known(sessions, len(c.Args) > 0)
 	if err != nil {
 		return err
 	}
@@ -125,60 +115,13 @@ func conformanceRun(args []string) error {
 	if err != nil {
 		return err
 	}
-	endOnSignal()
-	return conformanceReport(report, known, func(tell func(conformance.Result)) {
+	p := &conformanceProgress{report: report, known: known, total: conformance.Count(sessions, framings)}
+	p.shown = term.IsTerminal(int(os.Stderr.Fd())) && !f.verbose
+	return p.play(func(tell func(conformance.Result)) {
 		conformance.RunAll(sessions, framings, f.parallel, conformance.Config{
-			Contract: contract, Command: command, Levels: levels, Orphans: true, Within: f.within,
+			Contract: contract, Command: c.Behind, Levels: levels, Orphans: true, Within: f.within,
 		}, tell)
 	})
-}
-
-// parse splits the arguments at --. Flags may stand before the files or behind them. Help needs
-// no server.
-func (f *conformanceFlags) parse(args []string) (files, command []string, err error) {
-	i := slices.Index(args, "--")
-	if i >= 0 {
-		command = args[i+1:]
-		args = args[:i]
-	}
-	for fl := f.set(); ; {
-		if err := fl.Parse(args); err != nil {
-			return nil, nil, err
-		}
-		if fl.NArg() == 0 {
-			break
-		}
-		files, args = append(files, fl.Arg(0)), fl.Args()[1:] // flag stops at what is none
-	}
-	if len(command) == 0 {
-		return nil, nil, errors.New("the server's command is missing; write it behind --, as in shelld conformance run -- ./server --stdio")
-	}
-	return files, command, nil
-}
-
-// endOnSignal makes an interrupt end the servers too: they are in process groups of
-// their own.
-func endOnSignal() {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		conformance.KillServers()
-		os.Exit(130)
-	}()
-}
-
-// conformanceReport tells of each result as it comes.
-func conformanceReport(report conformance.Report, known conformance.Baseline, run func(func(conformance.Result))) error {
-	var err error
-	run(func(r conformance.Result) {
-		r = known.Judge(r)
-		if r.Bad() {
-			err = errNotConforming
-		}
-		report.Tell(r)
-	})
-	return errors.Join(err, report.Done())
 }
 
 // choices are the levels (nil: all) and framings that were asked for.
@@ -191,13 +134,9 @@ func (f *conformanceFlags) choices() (levels, framings []string, err error) {
 			return nil, nil, fmt.Errorf("there is no level %q; there are %s, and all", l, strings.Join(conformance.Levels(), ", "))
 		}
 	}
-	switch f.framing {
-	case "both":
+	framings = []string{f.framing}
+	if f.framing == "both" {
 		framings = []string{"header", "line"}
-	case "header", "line":
-		framings = []string{f.framing}
-	default:
-		return nil, nil, fmt.Errorf("there is no framing %q; write header, line or both", f.framing)
 	}
 	if n := countTrue(f.json, f.junit, f.tap); n > 1 {
 		return nil, nil, errors.New("only one of -json, -junit and -tap can be had")
@@ -234,7 +173,7 @@ func (f *conformanceFlags) known(sessions []*conformance.Session, own bool) (con
 	}
 	text, err := os.ReadFile(f.baseline)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the baseline %s cannot be read: %s", f.baseline, base.Reason(err))
 	}
 	known, err := conformance.ParseBaseline(f.baseline, string(text))
 	if err != nil {
@@ -255,49 +194,40 @@ func (f *conformanceFlags) known(sessions []*conformance.Session, own bool) (con
 	return known, nil
 }
 
-// conformanceSessions are those in files, or those that are built in.
-func conformanceSessions(files []string) ([]*conformance.Session, error) {
-	if len(files) == 0 {
-		return conformance.Load(conformance.Sessions())
-	}
-	return conformance.LoadFiles(files)
-}
-
-func conformanceList(args []string) error {
-	sessions, err := conformanceSessions(args)
+func conformanceList(c *base.Call) int {
+	sessions, err := chooseSessions(c.Args)
 	if err != nil {
-		return err
+		return c.Wrong("%s", base.Explain(err))
 	}
 	for _, s := range sessions {
 		if err := s.Bad(); err != nil {
-			return err
+			return c.Wrong("%s", base.Explain(err))
 		}
 		prose, _, _ := strings.Cut(s.Prose, "\n")
 		fmt.Printf("%-32s %s\n", s.Name, prose)
 	}
-	return nil
+	return 0
 }
 
-func conformanceShow(args []string) error {
-	if len(args) != 1 {
-		return errors.New("expected one session's name, as shelld conformance list has them")
+func conformanceShow(c *base.Call) int {
+	if len(c.Args) != 1 {
+		return c.Wrong("give one session's name, as shelld conformance list has them")
 	}
-	name := strings.TrimSuffix(args[0], ".txtar")
+	name := strings.TrimSuffix(c.Args[0], ".txtar")
 	data, err := fs.ReadFile(conformance.Sessions(), name+".txtar")
 	if err != nil {
-		sessions, loadErr := conformanceSessions(nil)
-		if loadErr != nil {
-			return loadErr
+		builtIn, loadErr := chooseSessions(nil)
+		if err = loadErr; err == nil {
+			_, err = namedSessions(builtIn, name, "session")
 		}
-		var names []string
-		for _, s := range sessions {
-			names = append(names, s.Name)
+		if err == nil {
+			err = fmt.Errorf("%q may be several sessions: give one name", name)
 		}
-		if near := schema.Nearest(name, names); near != "" {
-			return fmt.Errorf("there is no session %q; did you mean %s?", name, near)
-		}
-		return fmt.Errorf("there is no session %q; shelld conformance list has them all", name)
+		return c.Wrong("%s", base.Explain(err))
 	}
-	_, err = os.Stdout.Write(data)
-	return err
+	if _, err := os.Stdout.Write(data); err != nil {
+		fmt.Fprintln(os.Stderr, "shelld conformance show:", base.Explain(err))
+		return 1
+	}
+	return 0
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"shelld/cmd/internal/base"
 )
 
 // demoTimeout bounds the whole demo. It takes about a second.
@@ -22,15 +24,22 @@ type demoStep struct {
 	run   func(context.Context, *demoSession) error
 }
 
+func demoCommand() *base.Command {
+	return &base.Command{
+		Name:    "demo",
+		Summary: "start a server, drive a real program through it, and show every message",
+		Notes:   "Exit status: 0 if every step was seen to happen, 1 if not, 2 if the command line is wrong.",
+		Flags: func(fs *flag.FlagSet) func(*base.Call) int {
+			all := fs.Bool("all", false, "show all members of every message, not only those that matter here")
+			return func(*base.Call) int { return demo(*all) }
+		},
+	}
+}
+
 // demo starts a server and drives a program through it in front of a person. It
 // exits with 0 only if every step was seen to happen.
-func demo(args []string) int {
-	fs := flag.NewFlagSet("shelld demo", flag.ContinueOnError)
-	all := fs.Bool("all", false, "show all members of every message, not only those that matter here")
-	if status, ok := parseFlags(fs, args); !ok {
-		return status
-	}
-	p := newDemoPrinter(os.Stdout, demoWidth(os.Stdout), demoColour(os.Stdout), *all)
+func demo(all bool) int {
+	p := newDemoPrinter(os.Stdout, demoWidth(os.Stdout), demoColour(os.Stdout), all)
 	if err := runDemo(demoTimeout, p, demoServer, demoSteps()); err != nil {
 		fmt.Fprintf(os.Stderr, "shelld demo: %v\n", err)
 		return 1

@@ -35,15 +35,22 @@ type check struct {
 	Facts  map[string]any `json:"facts,omitempty"`
 }
 
-// doctor tells what this machine can do. It exits with 0 if jobs can be run here.
-func doctor(args []string) int {
-	fs := flag.NewFlagSet("shelld doctor", flag.ContinueOnError)
-	asJSON := fs.Bool("json", false, "print JSON, for programs")
-	if status, ok := parseFlags(fs, args); !ok {
-		return status
+func doctorCommand() *base.Command {
+	return &base.Command{
+		Name:    "doctor",
+		Summary: "tell what this machine can do, and what to do where it cannot",
+		Notes:   "Exit status: 0 if jobs can be run here, 1 if not, 2 if the command line is wrong.",
+		Flags: func(fs *flag.FlagSet) func(*base.Call) int {
+			asJSON := fs.Bool("json", false, "print JSON, for programs")
+			return func(*base.Call) int { return doctor(*asJSON) }
+		},
 	}
+}
+
+// doctor tells what this machine can do. It exits with 0 if jobs can be run here.
+func doctor(asJSON bool) int {
 	d := diagnose()
-	if err := d.print(os.Stdout, *asJSON); err != nil {
+	if err := d.print(os.Stdout, asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "shelld doctor:", err)
 		return 1
 	}

@@ -11,95 +11,79 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/term"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 	"shelld/rpc"
 )
 
-// A jobsCommand is one of what "shelld jobs" can do.
-type jobsCommand struct {
-	name, args, summary string
-	flags               func(*flag.FlagSet) func(context.Context, *pastJobs, []string) error
+// A jobsRun does what a command of "shelld jobs" was called for.
+type jobsRun func(ctx context.Context, p *pastJobs, args []string) error
+
+// jobsCommand looks at what is stored of jobs.
+func jobsCommand() *base.Command {
+	return &base.Command{
+		Name:    "jobs",
+		Summary: "list, show, follow and tidy up what is stored of jobs, of servers that have ended too",
+		Default: "list",
+		About:   "Looks at the output that servers store, of jobs that are running and of those that have ended.",
+		Notes: `A JOB is SESSION/HANDLE as "shelld jobs" shows it, and so much of the session's name is
+enough as no other has; or the name that the job was started with: of several, one that is
+running and then the newest; or "last", the one that was started last.
+
+Exit status: 0 if it worked, 1 if something failed, there is no such job or no line matches,
+2 if the command line is wrong.`,
+		Commands: []*base.Command{
+			jobsRow("list", "", "list the jobs (the default)", listFlags),
+			jobsRow("show", "JOB", "tell all that is stored of a job", showFlags),
+			jobsRow("tail", "JOB", "print the end of a job's output, and with -f what follows", tailFlags),
+			jobsRow("screen", "JOB", "draw what a job's terminal shows, as text or as a picture", screenFlags),
+			jobsRow("play", "JOB", "play the recording of a job", playFlags),
+			jobsRow("search", "PATTERN [JOB...]", "print the lines of stored output that match", searchFlags),
+			jobsRow("prune", "", "delete what ended servers have left, beyond what is to be kept", pruneFlags),
+		},
+	}
 }
 
-func jobsCommands() []jobsCommand {
-	return []jobsCommand{
-		{"list", "", "list the jobs (the default)", listFlags},
-		{"show", "JOB", "tell all that is stored of a job", showFlags},
-		{"tail", "JOB", "print the end of a job's output", tailFlags},
-		{"search", "PATTERN [JOB...]", "print the lines of stored output that match", searchFlags},
-		{"prune", "", "delete what ended servers have left, beyond what is to be kept", pruneFlags},
+// jobsRow is one of these commands.
+func jobsRow(name, operands, summary string, flags func(*flag.FlagSet) jobsRun) *base.Command {
+	c := &base.Command{Name: name, Operands: operands, Summary: summary, Mixed: true}
+	c.Flags = func(fs *flag.FlagSet) func(*base.Call) int {
+		dir := fs.String("dir", "", "the `directory` that servers store in; else $XDG_STATE_HOME/shelld/io, or the platform's own place")
+		run := flags(fs)
+		return func(c *base.Call) int { return runJobs(c, *dir, run) }
 	}
+	if name == "list" {
+		c.Extra = listArgument
+	}
+	return c
 }
 
 // pastJobs is the state directory that a command works on.
 type pastJobs struct {
-	*jobs.Past // nil: there is none
-	dir        string
+	*jobs.Past        // nil: there is none
+	dir        string // "": it is not there
+	place      string // where it is or would be
 	out        io.Writer
 	terminal   bool   // out is one: no control character of a job's may reach it
 	release    func() // has signals end the command at once, since it changes nothing more
 }
 
-// storedJobs shows what is stored of jobs. It exits with 0, with 1 if something did not
-// work, and with 2 if it was called wrongly.
-func storedJobs(args []string) int {
-	name := "list"
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		name, args = args[0], args[1:]
-	} else if len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0]) {
-		jobsUsage(os.Stdout)
-		return 0
-	}
-	all := jobsCommands()
-	i := slices.IndexFunc(all, func(c jobsCommand) bool { return c.name == name })
-	if i < 0 {
-		fmt.Fprintf(os.Stderr, "shelld jobs: there is no command %q\n\n", name)
-		jobsUsage(os.Stderr)
-		return 2
-	}
-	return runJobs(all[i], args)
-}
-
-func jobsUsage(w io.Writer) {
-	fmt.Fprint(w, `Usage: shelld jobs [COMMAND] [FLAGS]
-
-looks at the output that servers have stored, those that have ended too.
-
-`)
-	for _, c := range jobsCommands() {
-		fmt.Fprintf(w, "  %-24s %s\n", strings.TrimSpace(c.name+" "+c.args), c.summary)
-	}
-	fmt.Fprint(w, `
-A JOB is what "shelld jobs" shows: SESSION/HANDLE, where so much of the session's name
-is enough as no other has; or "last", the one that was started last.
-"shelld jobs COMMAND -h" shows the flags of a command.
-`)
-}
-
 // errUsage is of a command line that is wrong: what there is to say comes with it.
 type errUsage struct{ error }
 
-func runJobs(c jobsCommand, args []string) int {
-	fs := flag.NewFlagSet("shelld jobs "+c.name, flag.ContinueOnError)
-	dir := fs.String("dir", "", "the `directory` that servers store in; else $XDG_STATE_HOME/shelld/io, or the platform's own place")
-	run := c.flags(fs)
-	rest, status := parseMixed(fs, args)
-	if status >= 0 {
-		return status
-	}
+func runJobs(c *base.Call, dir string, run jobsRun) int {
 	all, end := context.WithCancel(context.Background())
 	defer end()
 	ctx, release := heedSignals(all)
-	p, err := openPast(*dir)
+	p, err := openPast(dir)
 	if err == nil {
 		p.release = release
-		err = run(ctx, p, rest)
+		err = run(ctx, p, c.Args)
 		if p.Past != nil {
 			err = errors.Join(err, p.Close())
 		}
@@ -110,12 +94,12 @@ func runJobs(c jobsCommand, args []string) int {
 	if errors.Is(err, errNothing) {
 		return 1
 	}
-	fmt.Fprintf(os.Stderr, "%s: %s\n", fs.Name(), printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
+	if bad := (errUsage{}); errors.As(err, &bad) {
+		return c.Wrong("%w", bad.error)
+	}
+	fmt.Fprintf(os.Stderr, "%s: %s\n", c.Name(), printable(strings.ReplaceAll(base.Explain(err), "\n", "; ")))
 	if by, ok := errors.AsType[errInterrupted](err); ok {
 		return statusSignal + int(by.Signal)
-	}
-	if bad := (errUsage{}); errors.As(err, &bad) {
-		return 2
 	}
 	return 1
 }
@@ -144,24 +128,6 @@ func heedSignals(parent context.Context) (ctx context.Context, release func()) {
 	return ctx, release
 }
 
-// parseMixed reads flags that may stand before and behind what is no flag, and returns that.
-func parseMixed(fs *flag.FlagSet, args []string) (rest []string, status int) {
-	for {
-		switch err := fs.Parse(args); {
-		case errors.Is(err, flag.ErrHelp):
-			return nil, 0
-		case err != nil:
-			return nil, 2
-		case fs.NArg() == 0:
-			return rest, -1
-		}
-		if done := len(args) - fs.NArg(); done > 0 && args[done-1] == "--" {
-			return append(rest, fs.Args()...), -1
-		}
-		rest, args = append(rest, fs.Arg(0)), fs.Args()[1:]
-	}
-}
-
 // absolute is a path from the root. It is not made shorter: what .. means behind a symlink is for
 // the kernel to say.
 func absolute(path string) (string, error) {
@@ -182,12 +148,16 @@ func openPast(dir string) (*pastJobs, error) {
 			return nil, err
 		}
 	}
-	p.Past, err = jobs.OpenPast(dir, rpc.StoredInfo{}, log)
-	if err != nil && !(errors.Is(err, fs.ErrNotExist) && dir == "") {
-		return nil, err
+	if p.place = dir; dir == "" {
+		p.place, _ = jobs.StateDirectory() // OpenPast has the error.
 	}
-	if err == nil {
+	switch p.Past, err = jobs.OpenPast(dir, rpc.StoredInfo{}, log); {
+	case err == nil:
 		p.dir = p.Directory()
+	case errors.Is(err, fs.ErrNotExist) && dir != "":
+		return nil, fmt.Errorf("there is no directory %s; give -dir the one that servers store in", dir)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
 	}
 	return p, nil
 }

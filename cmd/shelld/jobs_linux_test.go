@@ -123,7 +123,8 @@ func TestStoredJobs(t *testing.T) {
 		"tail 20/1":                     "write more of the session's name",
 		"tail x/1":                      `no stored job "x/1"`,
 		"tail " + first + "/9":          "there is no stored job",
-		"tail -stream pipe " + first:    "names no job",
+		"tail -stream pipe " + first:    "write SESSION/HANDLE",
+		"tail -stream pipe last":        "-stream is stdout or stderr",
 		"tail -stream stderr FIRST/1":   "nothing is stored of stderr",
 		"search -F nowhere-to-be-found": "are not kept and were not searched",
 		"search (a":                     "no ECMAScript regular expression",
@@ -134,7 +135,7 @@ func TestStoredJobs(t *testing.T) {
 		"list list":                     "a command comes before its flags: shelld jobs list",
 	} {
 		status := 1
-		if strings.Contains(want, "names no") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "no ECMAScript") || strings.Contains(want, "give -multiline") || strings.Contains(want, "leave it out") || strings.HasPrefix(want, "a command") {
+		if strings.Contains(want, "-stream is") || strings.Contains(want, "one of") || strings.Contains(want, " a command") || strings.Contains(want, "from 0") || strings.Contains(want, "no ECMAScript") || strings.Contains(want, "give -multiline") || strings.Contains(want, "leave it out") || strings.HasPrefix(want, "a command") {
 			status = 2
 		}
 		if out, log := shelldJobs(t, status, append(strings.Fields(strings.ReplaceAll(args, "FIRST", first)), "-dir", state)...); !strings.Contains(log, want) || out != "" {
@@ -317,7 +318,7 @@ func TestSearchOfJobsThatAreGone(t *testing.T) {
 	if !strings.Contains(log, `/7" in `) || !strings.Contains(log, `/8" in `) || !strings.Contains(log, "of the jobs that were named 2 could not be searched") {
 		t.Error(log)
 	}
-	if out, log := shelldJobs(t, 2, "search", "one", session+"/1", "nonsense", "-dir", state); out != "" || !strings.Contains(log, "names no job") {
+	if out, log := shelldJobs(t, 1, "search", "one", session+"/1", "nonsense", "-dir", state); !strings.HasSuffix(out, "/1 stdout:1: one\n") || !strings.Contains(log, `no stored job "nonsense" in `) {
 		t.Error(out, log)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 	"shelld/rpc"
 	"shelld/schema"
@@ -115,17 +116,10 @@ func (p *pastJobs) renewed(j *storedJob, name string, st schema.StreamInfo) sche
 	return st
 }
 
-// inOrder has sessions in the order of what they started first, since their names tell no more
-// than the second, and jobs in the order in which they were started.
+// inOrder has jobs in the order in which they were started, whatever server has started them.
 func inOrder(all []storedJob) {
-	first := map[string]time.Time{}
-	for _, j := range all {
-		if t, is := first[j.SessionID]; !is || j.began().Before(t) {
-			first[j.SessionID] = j.began()
-		}
-	}
 	slices.SortStableFunc(all, func(a, b storedJob) int {
-		return cmp.Or(first[a.SessionID].Compare(first[b.SessionID]), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Handle, b.Handle))
+		return cmp.Or(a.began().Compare(b.began()), cmp.Compare(a.SessionID, b.SessionID), cmp.Compare(a.Handle, b.Handle))
 	})
 }
 
@@ -153,7 +147,7 @@ func randomPart(session string) string {
 // find returns the job that a person means.
 func (p *pastJobs) find(ctx context.Context, args []string) (storedJob, error) {
 	if len(args) != 1 {
-		return storedJob{}, errUsage{errors.New("name one job, as SESSION/HANDLE or last; \"shelld jobs\" lists them")}
+		return storedJob{}, errUsage{errors.New("name one job, as SESSION/HANDLE, by its name or as last; \"shelld jobs\" lists them")}
 	}
 	all, err := p.stored(ctx)
 	if err != nil {
@@ -164,36 +158,60 @@ func (p *pastJobs) find(ctx context.Context, args []string) (storedJob, error) {
 
 // findIn returns the job that a name means among those that are stored.
 func (p *pastJobs) findIn(all []storedJob, name string) (storedJob, error) {
-	fits, err := choose(all, name)
+	fits := choose(all, name)
 	switch {
-	case err != nil:
-		return storedJob{}, err
+	case len(fits) == 0 && !strings.Contains(name, "/"):
+		return storedJob{}, fmt.Errorf("there is no stored job %q in %s; write SESSION/HANDLE, as \"shelld jobs\" shows it, the name of a job, or last%s", name, p.place, nearName(all, name))
 	case len(fits) == 0:
-		return storedJob{}, fmt.Errorf("there is no stored job %q in %s; \"shelld jobs\" lists those that there are", name, cmp.Or(p.dir, "the default directory"))
+		return storedJob{}, fmt.Errorf("there is no stored job %q in %s; \"shelld jobs\" lists those that there are", name, p.place)
 	case len(fits) > 1:
 		return storedJob{}, fmt.Errorf("%q may be %s or %s: write more of the session's name", name, fits[0].Job, fits[1].Job)
 	}
 	return fits[0], nil
 }
 
-// choose returns the jobs that name may mean.
-func choose(all []storedJob, name string) (fits []storedJob, err error) {
-	if name == "last" {
-		if len(all) == 0 {
-			return nil, nil
+// choose returns the jobs that name may mean. Of those that were started with that name it is one:
+// one that is running, and then the newest.
+func choose(all []storedJob, name string) (fits []storedJob) {
+	if session, handle, ok := strings.Cut(name, "/"); ok {
+		for _, j := range all {
+			if handle == fmt.Sprint(j.Handle) && session != "" && (strings.HasPrefix(j.SessionID, session) || strings.HasPrefix(randomPart(j.SessionID), session)) {
+				fits = append(fits, j)
+			}
 		}
-		return []storedJob{slices.MaxFunc(all, func(a, b storedJob) int { return a.began().Compare(b.began()) })}, nil
-	}
-	session, handle, ok := strings.Cut(name, "/")
-	if !ok || session == "" {
-		return nil, errUsage{fmt.Errorf("%q names no job: write SESSION/HANDLE, as \"shelld jobs\" shows it, or last", name)}
+		return fits
 	}
 	for _, j := range all {
-		if handle == fmt.Sprint(j.Handle) && (strings.HasPrefix(j.SessionID, session) || strings.HasPrefix(randomPart(j.SessionID), session)) {
+		if name == "last" || j.known.Name != nil && *j.known.Name == name {
 			fits = append(fits, j)
 		}
 	}
-	return fits, nil
+	if len(fits) < 2 {
+		return fits
+	}
+	running := func(j storedJob) int {
+		if name != "last" && j.Live && j.known.Exit == nil {
+			return 1
+		}
+		return 0
+	}
+	return []storedJob{slices.MaxFunc(fits, func(a, b storedJob) int {
+		return cmp.Or(cmp.Compare(running(a), running(b)), a.began().Compare(b.began()))
+	})}
+}
+
+// nearName is a question to add where no job is called so, or "".
+func nearName(all []storedJob, name string) string {
+	var names []string
+	for _, j := range all {
+		if j.known.Name != nil {
+			names = append(names, *j.known.Name)
+		}
+	}
+	if near := schema.Nearest(name, names); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
 }
 
 // began is when the job was started; where that is not known, when it was there at the latest.
@@ -211,6 +229,8 @@ func (j *storedJob) state() string {
 		return "starting"
 	case j.Info == nil, !j.Live && exit == nil:
 		return "lost"
+	case j.waiting() != nil:
+		return "waits for input"
 	case exit == nil, j.Live && j.known.Status != schema.StatusClosed:
 		return string(j.known.Status)
 	case exit.Reason == schema.ExitReasonExited && exit.Code != nil:
@@ -229,19 +249,22 @@ func (j *storedJob) command() string {
 	}
 	words := slices.Clone(j.known.Argv)
 	for i, w := range words {
-		if w == "" || strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
-			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
+		words[i] = shellWord(w)
 	}
 	return strings.Join(words, " ")
 }
 
-func listFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
+// shellWord is a word as a shell has to be given it.
+func shellWord(w string) string {
+	if w == "" || strings.ContainsAny(w, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
+		return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	return w
+}
+
+func listFlags(fs *flag.FlagSet) jobsRun {
 	asJSON := fs.Bool("json", false, "print JSON, for programs")
-	return func(ctx context.Context, p *pastJobs, args []string) error {
-		if len(args) > 0 {
-			return errUsage{listArgument(args[0])}
-		}
+	return func(ctx context.Context, p *pastJobs, _ []string) error {
 		all, err := p.stored(ctx)
 		if err != nil {
 			return err
@@ -250,7 +273,7 @@ func listFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) erro
 			return p.print(map[string]any{"stateDirectory": optionalText(p.dir), "jobs": all})
 		}
 		if len(all) == 0 {
-			fmt.Fprintf(os.Stderr, "no jobs are stored in %s\n", printable(cmp.Or(p.dir, "the default directory")))
+			fmt.Fprintf(os.Stderr, "no jobs are stored in %s\n", printable(p.place))
 			return nil
 		}
 		_, err = p.out.Write([]byte(listTable(all, p.width())))
@@ -260,10 +283,10 @@ func listFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) erro
 
 // listArgument says what is wrong with something that stands behind list, or alone.
 func listArgument(arg string) error {
-	if slices.ContainsFunc(jobsCommands(), func(c jobsCommand) bool { return c.name == arg }) {
+	if slices.ContainsFunc(jobsCommand().Commands, func(c *base.Command) bool { return c.Name == arg }) {
 		return fmt.Errorf("a command comes before its flags: shelld jobs %s [FLAGS]", arg)
 	}
-	return fmt.Errorf("there is nothing to do with %q; \"shelld jobs show JOB\" tells all of a job, and -h has the flags", arg)
+	return fmt.Errorf("there is nothing to do with %q; \"shelld jobs show JOB\" tells all of a job", arg)
 }
 
 func optionalText(s string) any {
@@ -309,7 +332,8 @@ func (p *pastJobs) width() int {
 }
 
 func listTable(all []storedJob, width int) string {
-	rows := [][]string{{"JOB", "STARTED", "TIME", "SIZE", "STATE", "COMMAND"}}
+	rows := [][]string{{"JOB", "NAME", "STARTED", "TIME", "SIZE", "STATE", "COMMAND"}}
+	below := []string{""} // each row, what the job asks
 	for i := range all {
 		j := &all[i]
 		started, took := "", ""
@@ -320,24 +344,80 @@ func listTable(all []storedJob, width int) string {
 		if j.Recording != nil {
 			state += ", recorded"
 		}
-		rows = append(rows, []string{j.short, started, took, size(j.Bytes), state, j.command()})
+		rows = append(rows, []string{j.short, j.name(), started, took, size(j.Bytes - int64(len(j.past.Info))), state, j.command()})
+		below = append(below, j.asks())
+	}
+	if !slices.ContainsFunc(all, func(j storedJob) bool { return j.name() != "" }) {
+		for i := range rows {
+			rows[i] = slices.Delete(rows[i], 1, 2)
+		}
 	}
 	var b strings.Builder
-	var widths [5]int
+	for i, line := range columns(rows) {
+		b.WriteString(cutLine(line, width) + "\n")
+		if below[i] != "" {
+			b.WriteString(cutLine("    "+below[i], width) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// columns are rows as lines. Numbers are aligned at their ends.
+func columns(rows [][]string) (lines []string) {
+	widths := make([]int, len(rows[0])-1)
 	for _, r := range rows {
 		for i := range widths {
 			widths[i] = max(widths[i], len(r[i]))
 		}
 	}
 	for _, r := range rows {
-		line := fmt.Sprintf("%-*s  %-*s  %*s  %*s  %-*s  %s", widths[0], r[0], widths[1], r[1], widths[2], r[2], widths[3], r[3], widths[4], r[4], r[5])
-		line = strings.TrimRight(printable(line), " ")
-		if cut := []rune(line); width > 0 && len(cut) > width {
-			line = string(cut[:width-1]) + "…"
+		var line string
+		for i, width := range widths {
+			if head := rows[0][i]; head == "TIME" || head == "SIZE" {
+				width = -width
+			}
+			line += fmt.Sprintf("%*s  ", -width, r[i])
 		}
-		b.WriteString(line + "\n")
+		lines = append(lines, line+r[len(r)-1])
 	}
-	return b.String()
+	return lines
+}
+
+// cutLine is a line that fits; width 0 has room for all.
+func cutLine(line string, width int) string {
+	line = strings.TrimRight(printable(line), " ")
+	if cut := []rune(line); width > 0 && len(cut) > width {
+		line = string(cut[:width-1]) + "…"
+	}
+	return line
+}
+
+func (j *storedJob) name() string {
+	if j.known.Name == nil {
+		return ""
+	}
+	return *j.known.Name
+}
+
+// waiting is what a job that lives was last known to wait for; nil: nothing is known of it.
+func (j *storedJob) waiting() *schema.WaitingForInput {
+	w := j.known.WaitingForInput
+	if !j.Live || j.known.Exit != nil || w == nil || !w.Waiting || w.State == nil || *w.State != schema.InputStateReading {
+		return nil
+	}
+	return w
+}
+
+// asks is the question that the job waits with, or "".
+func (j *storedJob) asks() string {
+	w := j.waiting()
+	switch {
+	case w == nil || w.Prompt == nil || *w.Prompt == "":
+		return ""
+	case w.Kind != nil && *w.Kind == schema.InputKindPassword:
+		return "asks for a password: " + *w.Prompt
+	}
+	return "asks: " + *w.Prompt
 }
 
 // span is a duration as a person reads it.
@@ -363,7 +443,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f%ciB", f, "KMGT"[unit])
 }
 
-func showFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
+func showFlags(fs *flag.FlagSet) jobsRun {
 	asJSON := fs.Bool("json", false, "print JSON, for programs")
 	return func(ctx context.Context, p *pastJobs, args []string) error {
 		j, err := p.find(ctx, args)
@@ -392,6 +472,7 @@ func (j *storedJob) text() string {
 		line("", "its server may be alive: state, title and the like are as they were written last; see job/get")
 	}
 	k := &j.known
+	line("", j.asks())
 	line("command", j.command())
 	for _, m := range []struct {
 		title string
@@ -401,9 +482,7 @@ func (j *storedJob) text() string {
 			line(m.title, *m.value)
 		}
 	}
-	if k.Name != nil {
-		line("name", *k.Name)
-	}
+	line("name", j.name())
 	line("cwd", k.Cwd)
 	line("started", k.StartedAt)
 	if k.EndedAt != nil {

@@ -11,17 +11,15 @@ import (
 	"shelld/jobs"
 )
 
-func pruneFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
+func pruneFlags(fs *flag.FlagSet) jobsRun {
 	d := jobs.DefaultRetention
 	keep := fs.Int("jobs", d.Jobs, "how many jobs of ended servers are kept: the `number`")
 	days := fs.Int("days", int(d.Age/day), "for how many `days` they are kept")
 	most := fs.Int64("bytes", d.Bytes, "how many `bytes` their files may have together")
 	all := fs.Bool("all", false, "keep none of them; what belongs to servers that may be alive stays all the same")
 	asJSON := fs.Bool("json", false, "print JSON, for programs")
-	return func(ctx context.Context, p *pastJobs, args []string) error {
+	return func(ctx context.Context, p *pastJobs, _ []string) error {
 		switch {
-		case len(args) > 0:
-			return errUsage{fmt.Errorf("there is nothing to do with %q; see -h", args[0])}
 		case *keep < 0 || *days < 0 || *most < 0 || time.Duration(*days) > maxAge/day:
 			return errUsage{errors.New("-jobs, -days and -bytes are numbers from 0 on, and the days at most 100000")}
 		}

@@ -21,7 +21,7 @@ var errNothing = errors.New("no line matches")
 // maxLiteral is how many characters job/search takes of a text, and this command as well.
 const maxLiteral = 2048
 
-func searchFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
+func searchFlags(fs *flag.FlagSet) jobsRun {
 	literal := fs.Bool("F", false, "the pattern is a text, and no regular expression")
 	anyCase := fs.Bool("i", false, "upper and lower case are the same")
 	multiline := fs.Bool("multiline", false, "what the pattern matches may reach over line ends")
@@ -99,13 +99,9 @@ func (p *pastJobs) chosen(ctx context.Context, names []string) (which []storedJo
 		return all, nil, err
 	}
 	for _, name := range names {
-		j, err := p.findIn(all, name)
-		switch {
-		case errors.As(err, new(errUsage)):
-			return nil, nil, err
-		case err != nil:
+		if j, err := p.findIn(all, name); err != nil {
 			missing = append(missing, err)
-		default:
+		} else {
 			which = append(which, j)
 		}
 	}

@@ -15,11 +15,12 @@ import (
 	"shelld/jobs"
 )
 
-func tailFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) error {
+func tailFlags(fs *flag.FlagSet) jobsRun {
 	lines := fs.Int("n", 10, "how many `lines`, counted from the end")
 	all := fs.Bool("all", false, "all that is stored")
 	raw := fs.Bool("raw", false, "the bytes as the job has written them; they may do anything to your terminal")
-	stream := fs.String("stream", "", "stdout or stderr; else both, under titles, where there are both")
+	follow := fs.Bool("f", false, "go on with what the job prints, until it has ended")
+	stream := fs.String("stream", "", "`which`: stdout or stderr; else both, under titles, where there are both")
 	return func(ctx context.Context, p *pastJobs, args []string) error {
 		if *lines < 0 {
 			return errUsage{errors.New("-n is a number of lines, from 0 on; they are counted from the end")}
@@ -31,6 +32,14 @@ func tailFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) erro
 		if err != nil {
 			return err
 		}
+		o := tailOptions{*lines, *all, *raw}
+		if *follow {
+			files, err := followed(*stream)
+			if err != nil {
+				return err
+			}
+			return p.follow(ctx, j, files, o)
+		}
 		files, err := j.streamFiles(*stream)
 		if err != nil {
 			return err
@@ -39,7 +48,7 @@ func tailFlags(fs *flag.FlagSet) func(context.Context, *pastJobs, []string) erro
 			if len(files) > 1 {
 				fmt.Fprintf(p.out, "%s==> %s <==\n", []string{"", "\n"}[min(i, 1)], strings.TrimSuffix(name, ".txt"))
 			}
-			if err := p.tail(j, name, tailOptions{*lines, *all, *raw}); err != nil {
+			if err := p.tail(j, name, o); err != nil {
 				return err
 			}
 		}
@@ -55,17 +64,29 @@ func given(fs *flag.FlagSet, name string) (is bool) {
 
 // streamFiles are the files of a stream, or of all.
 func (j *storedJob) streamFiles(stream string) ([]string, error) {
-	switch name := stream + ".txt"; {
-	case stream == "":
+	if stream == "" {
 		return j.Files, nil
-	case stream == "pty":
-		return j.streamFiles("stdout")
-	case !slices.Contains(jobs.StoredFiles, name):
-		return nil, errUsage{fmt.Errorf("-stream is stdout or stderr, not %q", stream)}
-	case slices.Contains(j.Files, name):
-		return []string{name}, nil
 	}
-	return nil, fmt.Errorf("nothing is stored of %s of %s", stream, j.Job)
+	name, err := streamFile(stream)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(j.Files, name) {
+		return nil, fmt.Errorf("nothing is stored of %s of %s", stream, j.Job)
+	}
+	return []string{name}, nil
+}
+
+// streamFile is the name of a stream's file.
+func streamFile(stream string) (string, error) {
+	if stream == "pty" {
+		stream = "stdout"
+	}
+	name := stream + ".txt"
+	if !slices.Contains(jobs.StoredFiles, name) {
+		return "", errUsage{fmt.Errorf("-stream is stdout or stderr, not %q", stream)}
+	}
+	return name, nil
 }
 
 type tailOptions struct {

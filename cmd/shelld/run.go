@@ -4,13 +4,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"shelld/cmd/internal/base"
 )
 
 // The exit statuses of run that are not the command's own: those of env(1), nohup(1),
@@ -36,43 +36,41 @@ type runOptions struct {
 	rows    int
 }
 
-// runCommand is the subcommand run: one command through the protocol, as if it had
-// been started without us.
-func runCommand(args []string) int {
-	o, status := runFlags(args, os.Stderr)
-	if status >= 0 {
-		return status
+func runCommand() *base.Command {
+	return &base.Command{
+		Name:     "run",
+		Operands: "COMMAND [ARG...]",
+		Usage:    []string{"[FLAGS] [--] COMMAND [ARG...]", "[FLAGS] -c LINE"},
+		Summary:  "run one command through the protocol, as if it were started without",
+		Status:   statusFailed,
+		Flags:    runFlags,
+		About: `Runs a command to its end through a server of its own. Input, output and signals go
+through as they come, byte by byte; whatever the command has started and left behind
+is ended with it.`,
+		Notes: `Exit status: that of the command, or 128 and the number of the signal that ended it.
+124: the time was over. 125: shelld itself failed, or the command line is wrong. 126: the
+command cannot be executed. 127: it was not found. 141: nobody reads the output any more.
+The second INT, TERM, HUP or QUIT kills the command.`,
 	}
-	return runJob(o)
 }
 
-// runFlags returns status < 0 where there is something to run.
-func runFlags(args []string, w io.Writer) (o runOptions, status int) {
-	fs := flag.NewFlagSet("shelld run", flag.ContinueOnError)
-	fs.SetOutput(w)
+func runFlags(fs *flag.FlagSet) func(*base.Call) int {
+	o := &runOptions{}
 	fs.BoolVar(&o.pty, "pty", false, "give the command a terminal of its own")
 	fs.StringVar(&o.line, "c", "", "run this `line` with the default shell, in place of a command")
 	fs.StringVar(&o.cwd, "cwd", "", "start in this `directory`")
-	fs.StringVar(&o.stderr, "stderr", "", "where stderr goes: `how` is separate, merge (into stdout, in true order; the default where ours go to the same place) or discard; not with -pty")
+	fs.Var(base.Choice{To: &o.stderr, Allowed: []string{"separate", "merge", "discard"}}, "stderr", "where stderr goes: `how` is separate, merge (into stdout, in true order; the default where ours go to the same place) or discard; not with -pty")
 	fs.Func("timeout", "end the command after this `time`: 10, 1.5, 90s, 2m", o.setTimeout)
 	fs.StringVar(&o.shot, "screenshot", "", "write what the terminal shows when the command or the time ends to this `file`: a picture (.png), text (.txt), or what another terminal has to be sent to show the same (.ansi); means -pty")
 	fs.Func("size", "the terminal's `size`, as 120x40 (columns and rows); with -pty", o.setSize)
-	fs.Usage = func() { runUsage(w, fs) }
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		return o, 0
-	case err != nil:
-		return o, statusFailed
+	return func(c *base.Call) int {
+		o.argv = c.Args
+		o.pty = o.pty || o.shot != ""
+		if bad := o.check(c.Given("c")); bad != "" {
+			return c.Wrong("%s", bad)
+		}
+		return runJob(*o)
 	}
-	o.argv = fs.Args()
-	o.pty = o.pty || o.shot != ""
-	given := map[string]bool{}
-	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	if bad := o.check(given["c"]); bad != "" {
-		fmt.Fprintf(w, "shelld run: %s; see shelld run -h\n", bad)
-		return o, statusFailed
-	}
-	return o, -1
 }
 
 func (o *runOptions) setTimeout(s string) error {
@@ -119,27 +117,5 @@ func (o *runOptions) check(line bool) string {
 	case o.shot != "" && screenFormat(o.shot) == "":
 		return fmt.Sprintf("-screenshot writes .png, .txt and .ansi, and %q ends in none of them", o.shot)
 	}
-	switch o.stderr {
-	case "", "separate", "merge", "discard":
-		return ""
-	}
-	return fmt.Sprintf("-stderr is separate, merge or discard, not %q", o.stderr)
-}
-
-func runUsage(w io.Writer, fs *flag.FlagSet) {
-	fmt.Fprint(w, `Usage: shelld run [FLAGS] [--] COMMAND [ARG...]
-       shelld run [FLAGS] -c LINE
-
-Runs a command to its end through a server of its own. Input, output and signals go
-through as they come, byte by byte; whatever the command has started and left behind
-is ended with it.
-
-`)
-	fs.PrintDefaults()
-	fmt.Fprint(w, `
-The exit status is the command's, or 128 and the number of the signal that ended it.
-124: the time was over. 125: shelld itself failed. 126: the command cannot be
-executed. 127: it was not found. 141: nobody reads the output any more.
-The second INT, TERM, HUP or QUIT kills the command.
-`)
+	return ""
 }

@@ -5,11 +5,9 @@ package main
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
+	"shelld/cmd/internal/base"
 	"shelld/schema"
 )
 
@@ -29,11 +27,8 @@ func (s *screenshot) open(name string) (err error) {
 	if name == "" {
 		return nil
 	}
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target // a link stays one
-	}
-	s.name, s.format = name, screenFormat(name)
-	s.file, err = os.OpenFile(fmt.Sprintf("%s.%d.tmp", name, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	s.format = screenFormat(name)
+	s.file, s.name, err = createBeside(name)
 	return err
 }
 
@@ -52,7 +47,7 @@ func (r *runner) shoot(handle int64, then func()) {
 			err = r.shot.write(&res)
 		}
 		if err != nil {
-			r.say("the screenshot was not written: %v", err)
+			r.say("the screenshot was not written to %s: %s", printable(r.shot.name), base.Reason(err))
 			r.status = statusFailed
 		}
 		then()
@@ -68,7 +63,7 @@ func (s *screenshot) write(res *schema.JobScreenResult) error {
 	case res.Ansi != nil:
 		content = []byte(*res.Ansi)
 	default:
-		content = []byte(strings.Join(res.Lines, "\n") + "\n")
+		content = []byte(screenText(res.Lines))
 	}
 	if err == nil {
 		_, err = s.file.Write(content)

@@ -80,7 +80,7 @@ func runJob(o runOptions) int {
 	r.stuck = time.NewTimer(time.Hour)
 	r.stuck.Stop()
 	if err := r.shot.open(o.shot); err != nil {
-		fmt.Fprintf(os.Stderr, "shelld run: the screenshot cannot be written: %v\n", err)
+		fmt.Fprintf(os.Stderr, "shelld run: the screenshot cannot be written to %s: %s\n", printable(o.shot), base.Reason(err))
 		return statusFailed
 	}
 	r.catchSignals()
@@ -298,7 +298,7 @@ func (r *runner) feeds() bool {
 func (r *runner) started(res *schema.JobStartResult, err error) {
 	if err != nil {
 		r.status, r.finished = startStatus(err), true
-		r.say("%v", explainStart(err))
+		r.say("%s", r.opts.explainStart(err))
 		return
 	}
 	r.handle = res.Job.Handle
@@ -318,8 +318,12 @@ func (r *runner) started(res *schema.JobStartResult, err error) {
 	}
 }
 
-// explainStart is explainCall for a person, who gives the directory with -cwd.
-func explainStart(err error) string {
+// explainStart is why the command was not started. One word with blanks in it was meant as a line, and a
+// person gives the directory with -cwd.
+func (o *runOptions) explainStart(err error) string {
+	if len(o.argv) == 1 && strings.ContainsAny(o.argv[0], " \t\n") && startStatus(err) == statusNotFound {
+		return fmt.Sprintf("there is no command %q; to have a shell run that line, give -c %s", o.argv[0], shellWord(o.argv[0]))
+	}
 	text := explainCall(err)
 	if call, ok := errors.AsType[*rpc.CallError](err); ok && call.Kind == schema.KindBadWorkingDirectory {
 		text = strings.Replace(text, "give a rootDirectory in initialize or an absolute path as cwd", "give an absolute path as cwd", 1)

@@ -1,42 +1,57 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
+	"shelld/cmd/internal/base"
 	"shelld/schema"
 )
 
+func schemaCommand() *base.Command {
+	return &base.Command{
+		Name:     "schema",
+		Operands: "[NAME]",
+		Summary:  "list the protocol's schema files, or print one by its name",
+		About:    "Lists the protocol's schema files, or prints one. NAME may be a method, such as job/start.",
+		Notes:    "Exit status: 0 if it was printed, 1 if that failed, 2 if the command line is wrong or there is no such schema.",
+		Flags:    func(*flag.FlagSet) func(*base.Call) int { return printSchema },
+	}
+}
+
 // printSchema prints the names of the schema files, or one of them. Method names are
 // taken as they are spelled on the wire.
-func printSchema(args []string) int {
-	switch len(args) {
+func printSchema(c *base.Call) int {
+	switch len(c.Args) {
 	case 0:
 		for _, name := range schemaNames() {
 			fmt.Println(name)
 		}
 		return 0
 	case 1:
-		name := strings.ReplaceAll(strings.TrimPrefix(args[0], "$/"), "/", "-")
-		file, err := schema.File(name)
-		if err == nil {
-			_, err = os.Stdout.Write(file)
-		} else if near := schema.Nearest(name, schemaNames()); near != "" {
-			err = fmt.Errorf("there is no schema %q; did you mean %s?", args[0], near)
-		} else {
-			err = fmt.Errorf("there is no schema %q; shelld schema lists those there are", args[0])
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "shelld schema:", err)
-			return 1
-		}
-		return 0
+		return printOneSchema(c, c.Args[0])
 	}
-	fmt.Fprintln(os.Stderr, "usage: shelld schema [NAME]")
-	return 2
+	return c.Wrong("there is nothing to do with %q: give one name", c.Args[1])
+}
+
+func printOneSchema(c *base.Call, arg string) int {
+	name := strings.ReplaceAll(strings.TrimPrefix(arg, "$/"), "/", "-")
+	file, err := schema.File(name)
+	if err != nil {
+		if near := schema.Nearest(name, schemaNames()); near != "" {
+			return c.Wrong("there is no schema %q; did you mean %s?", arg, near)
+		}
+		return c.Wrong("there is no schema %q; shelld schema lists those there are", arg)
+	}
+	if _, err := os.Stdout.Write(file); err != nil {
+		fmt.Fprintln(os.Stderr, "shelld schema:", base.Explain(err))
+		return 1
+	}
+	return 0
 }
 
 // schemaNames are the names that printSchema takes, sorted.

@@ -17,13 +17,27 @@ import (
 	"shelld/rpc"
 )
 
-// serve is the server. It exits with 0 if the client had ended it properly, with 1
-// if not, with 2 if it was called wrongly.
-func serve(args []string) int {
-	opts, level, status := serveFlags(args)
-	if status >= 0 {
-		return status
+func serveCommand() *base.Command {
+	return &base.Command{
+		Name:    "serve",
+		Summary: "speak the protocol on stdin and stdout (the default)",
+		Flags:   serveFlags,
+		Notes:   "Exit status: 0 if the client ended the server properly, 1 if not, 2 if the command line is wrong.",
 	}
+}
+
+func serveFlags(fs *flag.FlagSet) func(*base.Call) int {
+	framing, level := "auto", slog.LevelWarn
+	framings := map[string]rpc.Framing{"auto": 0, "header": rpc.FramingHeader, "line": rpc.FramingLine}
+	fs.Var(base.Choice{To: &framing, Allowed: []string{"auto", "header", "line"}}, "framing", "how messages are framed: `auto` (told by the first byte), header (Content-Length) or line (one JSON text a line)")
+	fs.Var(base.Level{Level: &level}, "log", "the least `level` that is logged on stderr: debug, info, warn or error")
+	return func(*base.Call) int {
+		return serve(rpc.Options{Version: base.Version(), Framing: framings[framing]}, level)
+	}
+}
+
+// serve is the server. It exits with 0 if the client had ended it properly, with 1 if not.
+func serve(opts rpc.Options, level slog.Level) int {
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		greet(os.Stderr)
 		return 2
@@ -64,28 +78,6 @@ func serveOn(in io.Reader, out io.Writer, opts rpc.Options) int {
 		return 1
 	}
 	return 0
-}
-
-// serveFlags returns status < 0 where serving goes on.
-func serveFlags(args []string) (opts rpc.Options, level slog.Level, status int) {
-	fs := flag.NewFlagSet("shelld serve", flag.ContinueOnError)
-	framing := fs.String("framing", "auto", "how messages are framed: `auto` (told by the first byte), header (Content-Length) or line (one JSON text a line)")
-	fs.TextVar(&level, "log", slog.LevelWarn, "the least `level` that is logged on stderr: debug, info, warn or error")
-	if status, ok := parseFlags(fs, args); !ok {
-		return opts, level, status
-	}
-	switch *framing {
-	case "auto":
-	case "header":
-		opts.Framing = rpc.FramingHeader
-	case "line":
-		opts.Framing = rpc.FramingLine
-	default:
-		fmt.Fprintf(os.Stderr, "shelld serve: -framing is auto, header or line, not %q\n", *framing)
-		return opts, level, 2
-	}
-	opts.Version = base.Version()
-	return opts, level, -1
 }
 
 // greet tells a person who has started the server by hand what it is.

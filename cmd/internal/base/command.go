@@ -1,0 +1,215 @@
+package base
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// StatusUsage is the exit status of a command that was called wrongly.
+const StatusUsage = 2
+
+// A Command is a program or one of its subcommands: a row of the table that command lines are
+// checked against, and that help is printed from.
+type Command struct {
+	Name     string
+	Operands string   // the arguments that are no flags, as help shows them; "": there are none
+	Usage    []string // the ways to call it, without its name; nil: made of the flags and Operands
+	Summary  string   // one line, for the list of commands
+	About    string   // help before the flags
+	Notes    string   // help behind the flags
+	Status   int      // exit status if it is called wrongly; 0: StatusUsage
+
+	// Flags declares the flags, and returns the function that runs the command, whose result is the
+	// exit status.
+	Flags func(*flag.FlagSet) func(*Call) int
+	Mixed bool // flags may follow other arguments
+	Split bool // arguments behind the first "--" are another program's: see Call.Behind
+
+	// Extra says what is wrong with an argument of a command that takes none; nil for the usual words.
+	Extra func(arg string) error
+
+	Commands []*Command // subcommands; then the command does nothing else
+	Default  string     // the subcommand that is run if none is named; "": one has to be named
+}
+
+// A Call is a command line that was understood so far.
+type Call struct {
+	Args   []string // the arguments that are no flags
+	Behind []string // with Command.Split: those behind "--"
+
+	command *Command
+	name    string
+	flags   *flag.FlagSet
+}
+
+// Name is the command with its parents, as it is called.
+func (c *Call) Name() string { return c.name }
+
+// Given reports whether a flag is on the command line.
+func (c *Call) Given(name string) (is bool) {
+	c.flags.Visit(func(f *flag.Flag) { is = is || f.Name == name })
+	return is
+}
+
+// Wrong prints what is wrong with the command line, and where to find help, on one line. It returns the
+// exit status.
+func (c *Call) Wrong(format string, args ...any) int {
+	return c.command.wrong(c.name, fmt.Errorf(format, args...))
+}
+
+func (c *Command) wrong(name string, err error) int {
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	fmt.Fprintf(os.Stderr, "%s: %s (%[1]s -h)\n", name, Visible(text, ""))
+	if c.Status != 0 {
+		return c.Status
+	}
+	return StatusUsage
+}
+
+// Run runs the command with the arguments that follow its name, and returns the exit status.
+func (c *Command) Run(args []string) int { return c.run(c.Name, args) }
+
+func (c *Command) run(name string, args []string) int {
+	switch {
+	case len(c.Commands) == 0:
+		return c.call(name, args)
+	case len(args) > 0 && asksHelp(args[0]):
+		c.Help(os.Stdout, name)
+		return 0
+	case len(args) > 0 && args[0] == "help":
+		return c.helpOf(name, args[1:])
+	case len(args) > 0 && args[0] != "" && args[0][0] != '-':
+		sub, err := c.sub(args[0])
+		if err != nil {
+			return c.wrong(name, err)
+		}
+		return sub.run(name+" "+sub.Name, args[1:])
+	case c.Default == "":
+		return c.wrong(name, fmt.Errorf("name a command: %s", Or(c.names())))
+	}
+	sub, _ := c.sub(c.Default) // It is in the table.
+	return sub.run(name+" "+sub.Name, args)
+}
+
+func (c *Command) names() (names []string) {
+	for _, sub := range c.Commands {
+		names = append(names, sub.Name)
+	}
+	return names
+}
+
+// sub returns the subcommand of that name.
+func (c *Command) sub(name string) (*Command, error) {
+	names := c.names()
+	if i := slices.Index(names, name); i >= 0 {
+		return c.Commands[i], nil
+	}
+	return nil, fmt.Errorf("there is no command %q%s", name, didYouMean("", name, names))
+}
+
+// helpOf prints the help of the subcommand that args lead to.
+func (c *Command) helpOf(name string, args []string) int {
+	for _, arg := range args {
+		if asksHelp(arg) {
+			break
+		}
+		sub, err := c.sub(arg)
+		if err != nil {
+			return c.wrong(name, err)
+		}
+		c, name = sub, name+" "+sub.Name
+	}
+	c.Help(os.Stdout, name)
+	return 0
+}
+
+func asksHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
+
+// call runs a command that has no subcommands.
+func (c *Command) call(name string, args []string) int {
+	call := &Call{command: c, name: name, flags: flag.NewFlagSet(name, flag.ContinueOnError)}
+	run := c.Flags(call.flags)
+	if i := slices.Index(args, "--"); c.Split && i >= 0 {
+		args, call.Behind = args[:i], args[i+1:]
+	}
+	var err error
+	switch call.Args, err = Parse(call.flags, args, c.Mixed); {
+	case errors.Is(err, flag.ErrHelp):
+		c.Help(os.Stdout, name)
+		return 0
+	case err != nil:
+		return c.wrong(name, err)
+	case len(call.Args) > 0 && c.Operands == "" && c.Extra != nil:
+		return c.wrong(name, c.Extra(call.Args[0]))
+	case len(call.Args) > 0 && c.Operands == "":
+		return call.Wrong("there is nothing to do with %q", call.Args[0])
+	}
+	return run(call)
+}
+
+// Help prints how the command is called, what it does, and its flags or subcommands.
+func (c *Command) Help(w io.Writer, name string) {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	if c.Flags != nil {
+		c.Flags(fs)
+	}
+	for i, usage := range c.usage(fs) {
+		fmt.Fprintf(w, "%-6s %s\n", []string{"Usage:", ""}[min(i, 1)], strings.TrimSpace(name+" "+usage))
+	}
+	if c.About != "" {
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.About))
+	}
+	if len(c.Commands) > 0 {
+		c.list(w)
+	}
+	if hasFlags(fs) {
+		fmt.Fprint(w, "\nFlags:\n")
+		fs.SetOutput(w)
+		fs.PrintDefaults()
+	}
+	if c.Notes != "" {
+		fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(c.Notes))
+	}
+}
+
+// usage returns the ways in which the command is called.
+func (c *Command) usage(fs *flag.FlagSet) []string {
+	switch {
+	case c.Usage != nil:
+		return c.Usage
+	case len(c.Commands) > 0 && c.Default == "":
+		return []string{"COMMAND [FLAGS]"}
+	case len(c.Commands) > 0:
+		return []string{"[COMMAND] [FLAGS]"}
+	case hasFlags(fs):
+		return []string{strings.TrimSpace("[FLAGS] " + c.Operands)}
+	}
+	return []string{c.Operands}
+}
+
+func hasFlags(fs *flag.FlagSet) (is bool) {
+	fs.VisitAll(func(*flag.Flag) { is = true })
+	return is
+}
+
+// list prints the subcommands.
+func (c *Command) list(w io.Writer) {
+	rows := [][2]string{}
+	for _, sub := range c.Commands {
+		rows = append(rows, [2]string{strings.TrimSpace(sub.Name + " " + sub.Operands), sub.Summary})
+	}
+	rows = append(rows, [2]string{"help [COMMAND]", "print this, or the help of a command"})
+	width := 0
+	for _, r := range rows {
+		width = max(width, len(r[0]))
+	}
+	fmt.Fprint(w, "\nCommands:\n")
+	for _, r := range rows {
+		fmt.Fprintf(w, "  %-*s  %s\n", width, r[0], r[1])
+	}
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"shelld/schema"
+)
+
+// TestWrongFlags: what is wrong is said in a line of our own words, with what was meant.
+func TestWrongFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"-tols compact":  "there is no flag -tols; did you mean -tools?",
+		"-tools compac":  `-tools is seeds, compact or all, not "compac"; did you mean compact?`,
+		"-log foo":       `-log is debug, info, warn or error, not "foo"`,
+		"-max-jobs many": `-max-jobs "many": give a whole number, and none that is too large`,
+		"-allow-dir ,":   `-allow-dir ",": it has an empty word`,
+		"-shell":         "-shell needs a value: -shell SHELL",
+		"here":           `there is nothing to do with "here"`,
+	} {
+		if _, err := parseFlags(strings.Fields(args), io.Discard); err == nil || err.Error() != want {
+			t.Errorf("%s: %v; want %s", args, err, want)
+		}
+	}
+	c, err := parseFlags([]string{"-env", "all", "-log", "debug"}, io.Discard)
+	if err != nil || c.env != schema.EnvInheritAll || c.level.String() != "DEBUG" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := parseFlags(nil, io.Discard); err != nil || c.level.String() != "WARN" {
+		t.Errorf("by default it is %+v, %v", c, err)
+	}
+	var help strings.Builder
+	if _, err := parseFlags([]string{"-h"}, &help); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "default warn") {
+		t.Errorf("%v, %s", err, &help)
+	}
+}
+
+// TestHelpOnStdout: help that is asked for is no error.
+func TestHelpOnStdout(t *testing.T) {
+	var log strings.Builder
+	cmd := exec.CommandContext(t.Context(), "shelld-mcp", "-h")
+	cmd.Stderr = &log
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "\nExit status: ") || log.Len() > 0 {
+		t.Errorf("%v, %s, %s", err, out, &log)
+	}
+	cmd = exec.CommandContext(t.Context(), "shelld-mcp", "-tols", "all")
+	out, _ := cmd.CombinedOutput() // The status is looked at.
+	if want := "shelld-mcp: there is no flag -tols; did you mean -tools? (shelld-mcp -h)\n"; string(out) != want || cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("%s, %v", out, cmd.ProcessState)
+	}
+}

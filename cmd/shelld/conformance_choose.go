@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"shelld/conformance"
+	"shelld/schema"
+)
+
+// chooseSessions returns the sessions that names mean, in their order: session files, directories of
+// them, and sessions that are built in, by name or by a pattern of names (see [path.Match]). Without
+// names it returns all that are built in.
+func chooseSessions(names []string) (all []*conformance.Session, err error) {
+	builtIn, err := conformance.Load(conformance.Sessions())
+	if err != nil || len(names) == 0 {
+		return builtIn, err
+	}
+	for _, name := range names {
+		some, err := conformance.LoadFiles([]string{name})
+		if errors.Is(err, fs.ErrNotExist) {
+			some, err = namedSessions(builtIn, name, "session or file")
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
+// namedSessions returns the sessions that are called so, or that a pattern matches. An error says that there
+// is no such thing as what.
+func namedSessions(builtIn []*conformance.Session, given, what string) (some []*conformance.Session, err error) {
+	name := strings.TrimSuffix(given, ".txtar")
+	var names []string
+	for _, s := range builtIn {
+		names = append(names, s.Name)
+		switch matches, err := path.Match(name, s.Name); {
+		case err != nil:
+			return nil, fmt.Errorf("%q is no pattern of names; write 'core/wait-*', say", given)
+		case matches:
+			some = append(some, s)
+		}
+	}
+	if len(some) > 0 {
+		return some, nil
+	}
+	if near := schema.Nearest(name, names); near != "" {
+		return nil, fmt.Errorf("there is no %s %q; did you mean %s?", what, given, near)
+	}
+	return nil, fmt.Errorf("there is no %s %q; shelld conformance list has the sessions", what, given)
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"shelld/jobs"
+)
+
+func playFlags(fs *flag.FlagSet) jobsRun {
+	speed := fs.Float64("speed", 1, "how many `times` as fast")
+	idle := fs.Duration("idle", 0, "the longest `time` for which nothing happens, such as 2s; 0: as it was")
+	return func(ctx context.Context, p *pastJobs, args []string) error {
+		if !(*speed > 0) || *idle < 0 {
+			return errUsage{errors.New("-speed is more than 0, and -idle a time that is not negative")}
+		}
+		j, err := p.find(ctx, args)
+		if err != nil {
+			return err
+		}
+		return p.play(j, *speed, *idle)
+	}
+}
+
+// play draws a recording on our terminal. Of what the job has printed no byte reaches it as it is: a
+// terminal of ours draws it, and what that shows is sent.
+func (p *pastJobs) play(j storedJob, speed float64, idle time.Duration) error {
+	r, err := p.Replay(j.past)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s was not recorded, and nothing else has the times at which it printed: start it with record; \"shelld jobs screen %[1]s\" and \"shelld jobs tail %[1]s\" show its output", j.short)
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if !p.terminal {
+		return errors.New("a recording is played on a terminal, and stdout is none; \"shelld jobs show\" names the file")
+	}
+	// The terminal is left as it was, also by an interrupt.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	stage := &stage{out: p.out, size: func() (cols, rows int) {
+		cols, rows, err := term.GetSize(int(os.Stdout.Fd()))
+		if err != nil || cols < 1 || rows < 1 {
+			return 80, 24
+		}
+		return cols, rows
+	}}
+	if _, err := io.WriteString(p.out, "\x1b[?1049h\x1b[?25l"); err != nil {
+		return err
+	}
+	err = perform(ctx, r, stage, pace{speed, idle})
+	_, leaveErr := io.WriteString(p.out, "\x1b[m\x1b[?25h\x1b[?1049l")
+	if err == nil && leaveErr == nil {
+		return stage.last(r) // Something is left to be seen.
+	}
+	if errors.Is(err, context.Canceled) {
+		return errInterrupted{syscall.SIGINT}
+	}
+	return errors.Join(err, leaveErr)
+}
+
+// A pace says when things happen.
+type pace struct {
+	speed float64
+	idle  time.Duration // 0: no limit
+}
+
+func (p pace) wait(d time.Duration) time.Duration {
+	if p.idle > 0 {
+		d = min(d, p.idle)
+	}
+	return time.Duration(float64(d) / p.speed)
+}
+
+// frameTime is how long something must be shown to be worth drawing.
+const frameTime = 15 * time.Millisecond
+
+// perform draws the recording at its times.
+func perform(ctx context.Context, r *jobs.Replay, s *stage, p pace) error {
+	due := time.Now()
+	for {
+		act, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return s.draw(r)
+		}
+		if err != nil {
+			return err
+		}
+		if due = due.Add(p.wait(act.After)); time.Until(due) > frameTime {
+			if err := s.draw(r); err != nil {
+				return err
+			}
+			if err := sleepUntil(ctx, due); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.Do(act)
+	}
+}
+
+func sleepUntil(ctx context.Context, at time.Time) error {
+	t := time.NewTimer(time.Until(at))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A stage is our terminal, on which a screen is shown. What does not fit is cut, and the row with the
+// cursor is among those that are shown.
+type stage struct {
+	out        io.Writer
+	size       func() (cols, rows int)
+	cols, rows int
+	shown      [][]byte // the rows as they are there
+}
+
+// draw sends the rows that have changed.
+func (s *stage) draw(r *jobs.Replay) error {
+	var b []byte
+	if cols, rows := s.size(); cols != s.cols || rows != s.rows {
+		s.cols, s.rows, s.shown = cols, rows, make([][]byte, rows)
+		b = append(b, "\x1b[2J"...)
+	}
+	shown := r.Screen()
+	top := max(0, shown.Cursor.Row-s.rows+1)
+	b = append(b, "\x1b[?25l"...)
+	for i := range s.shown {
+		var row []byte
+		if top+i < len(shown.Lines) {
+			row = shown.AppendRow(nil, top+i, s.cols)
+		}
+		if !bytes.Equal(row, s.shown[i]) {
+			b = append(fmt.Appendf(b, "\x1b[%d;1H\x1b[2K", i+1), row...)
+			s.shown[i] = row
+		}
+	}
+	if c := shown.Cursor; c.Visible && c.Col < s.cols {
+		b = fmt.Appendf(b, "\x1b[%d;%dH\x1b[?25h", c.Row-top+1, c.Col+1)
+	}
+	_, err := s.out.Write(b)
+	return err
+}
+
+// last prints the last screen, without the empty rows at its end.
+func (s *stage) last(r *jobs.Replay) error {
+	shown := r.Screen()
+	var b []byte
+	end := 0
+	for i := range shown.Lines {
+		b = append(shown.AppendRow(b, i, s.cols), "\n"...)
+		if shown.Lines[i].Text() != "" {
+			end = len(b)
+		}
+	}
+	_, err := s.out.Write(b[:end])
+	return err
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"shelld/cmd/internal/base"
+	"shelld/jobs"
+	"shelld/schema"
+)
+
+func screenFlags(fs *flag.FlagSet) jobsRun {
+	picture := fs.String("png", "", "write a picture to this `file`, in place of text to stdout")
+	return func(ctx context.Context, p *pastJobs, args []string) error {
+		j, err := p.find(ctx, args)
+		if err != nil {
+			return err
+		}
+		shown, err := p.screen(j)
+		if err != nil {
+			return err
+		}
+		if *picture != "" {
+			return writePicture(*picture, &shown)
+		}
+		var lines []string
+		for _, l := range shown.Lines {
+			lines = append(lines, base.Visible(l.Text(), ""))
+		}
+		_, err = io.WriteString(p.out, screenText(lines))
+		return err
+	}
+}
+
+// screen draws what a job's terminal shows, in the size that it had last.
+func (p *pastJobs) screen(j storedJob) (jobs.Screen, error) {
+	if j.known.Mode == schema.ModePipe {
+		return jobs.Screen{}, fmt.Errorf("%s has no terminal; \"shelld jobs tail %[1]s\" prints its output", j.short)
+	}
+	// Where nothing is known, the size is the usual one.
+	shown, err := p.Screen(j.past, cmp.Or(int(j.known.Cols), 80), cmp.Or(int(j.known.Rows), 24))
+	if errors.Is(err, fs.ErrNotExist) {
+		return shown, fmt.Errorf("%s has printed nothing so far, or nothing of it is stored", j.short)
+	}
+	if err == nil && shown.Approximate {
+		fmt.Fprintln(os.Stderr, "output is missing, or too much to be drawn: the screen may have shown something else")
+	}
+	return shown, err
+}
+
+// writePicture writes a PNG. What is in the file is replaced when all of it is there.
+func writePicture(name string, shown *jobs.Screen) error {
+	png, err := shown.PNG()
+	if err == nil {
+		err = replaceFile(name, png)
+	}
+	if err != nil {
+		return fmt.Errorf("the picture cannot be written to %s: %s", name, base.Reason(err))
+	}
+	return nil
+}
+
+// screenText is the screen as a text file: without the empty lines at its end.
+func screenText(lines []string) string {
+	if text := strings.TrimRight(strings.Join(lines, "\n"), "\n"); text != "" {
+		return text + "\n"
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"time"
+
+	"shelld/jobs/internal/cast"
+	"shelld/screen"
+)
+
+// A Replay draws a recording, event by event. Close it.
+type Replay struct {
+	Cols, Rows int // as they are now
+	events     *cast.Reader
+	path       string
+	opened     []io.Closer
+	term       *screen.Terminal
+}
+
+// Replay opens the recording of a job. Without one the error is fs.ErrNotExist.
+func (p *Past) Replay(j PastJob) (*Replay, error) {
+	s, f, err := p.folder(j)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	file, _, err := f.Open(recordingFile)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	r := &Replay{path: filepath.Join(f.Path(), recordingFile), opened: []io.Closer{file, f}}
+	if r.events, err = cast.NewReader(file); err != nil {
+		return nil, errors.Join(r.wrong(err), r.Close())
+	}
+	r.term = screen.NewTerminal(r.events.Cols, r.events.Rows, 0)
+	r.Cols, r.Rows = screen.FitSize(r.events.Cols, r.events.Rows)
+	return r, nil
+}
+
+// Close lets go of the recording.
+func (r *Replay) Close() (err error) {
+	for _, c := range r.opened {
+		err = errors.Join(err, c.Close())
+	}
+	return err
+}
+
+func (r *Replay) wrong(err error) error { return &fs.PathError{Op: "play", Path: r.path, Err: err} }
+
+// An Act is something that was recorded, to be drawn by Do when its time has come.
+type Act struct {
+	After time.Duration // since the one before
+	event cast.Event
+}
+
+// Next returns what comes next; io.EOF at the end of the recording.
+func (r *Replay) Next() (Act, error) {
+	e, err := r.events.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = r.wrong(err)
+	}
+	return Act{e.After, e}, err
+}
+
+// Do draws it.
+func (r *Replay) Do(a Act) {
+	switch a.event.Code {
+	case cast.Output:
+		r.term.WriteSome([]byte(a.event.Data), math.MaxInt64)
+		r.term.Replies() // They are dropped.
+	case cast.Resize:
+		var cols, rows int
+		if n, _ := fmt.Sscanf(a.event.Data, "%dx%d", &cols, &rows); n == 2 && cols > 0 && rows > 0 {
+			r.term.Resize(cols, rows)
+			r.Cols, r.Rows = screen.FitSize(cols, rows)
+		}
+	}
+}
+
+// Screen is what is shown now.
+func (r *Replay) Screen() Screen { return Screen{Snapshot: r.term.Snapshot(0)} }

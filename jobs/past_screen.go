@@ -1,0 +1,40 @@
+package jobs
+
+import (
+	"fmt"
+	"math"
+
+	"shelld/screen"
+)
+
+// drawnBytes is how much of stored output is drawn. What comes before is read for what it sets.
+const drawnBytes = 4 << 20
+
+// Screen draws what a terminal of that size shows after the stored output of a job.
+func (p *Past) Screen(j PastJob, cols, rows int) (Screen, error) {
+	t := screen.NewTerminal(cols, rows, 0)
+	out, err := p.Output(j, files[PTY])
+	if err != nil {
+		return Screen{}, err
+	}
+	defer out.Close()
+	b := make([]byte, outputRead)
+	for off := int64(0); ; {
+		n, at, err := out.Read(b, off)
+		switch {
+		case err != nil:
+			return Screen{}, fmt.Errorf("at offset %d: %w", off, err)
+		case n == 0:
+			return Screen{Snapshot: t.Snapshot(0), Offset: out.NextOffset}, nil
+		case at > off:
+			t.Lost(t.Snapshot(0).Modes)
+		}
+		if at+int64(n) < out.NextOffset-drawnBytes {
+			t.Skim(b[:n])
+		} else {
+			t.WriteSome(b[:n], math.MaxInt64)
+		}
+		t.Replies() // They are dropped.
+		off = at + int64(n)
+	}
+}
