@@ -74,7 +74,7 @@ func pipelined(j *Job) map[string]struct {
 		ask  func() <-chan error
 		code Code
 	}{
-		"screen":           {func() <-chan error { return only(j.Screen(1000)) }, 0},
+		"screen":           {func() <-chan error { return only(j.Screen(1000, nil)) }, 0},
 		"read":             {func() <-chan error { return only(j.Read(ReadOptions{Offset: &start, MaxBytes: 100})) }, 0},
 		"read on":          {func() <-chan error { return only(j.Read(ReadOptions{MaxBytes: 100})) }, 0},
 		"read what is not": {func() <-chan error { return only(j.Read(ReadOptions{MaxBytes: 100, Wait: time.Minute})) }, 0},
