@@ -233,7 +233,7 @@ func (j *Job) onMessage(m message) {
 	case imageMsg:
 		j.onImage(m)
 	case struckMsg:
-		j.onStruck()
+		j.onStruck(m)
 	case foregroundMsg:
 		j.onForeground(m)
 	case answeredMsg:
