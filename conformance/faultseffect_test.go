@@ -199,7 +199,7 @@ var moreEffects = []fault{
 			return []*packet{m}
 		}}
 	}},
-	{name: "forgets a screen that was asked for before its job was removed", word: "job/screen", says: "expected a result for", hooks: edit(result("job/screen"), func(v map[string]any) {
+	{name: "forgets a screen that was asked for before its job was removed", word: "job/remove", says: "expected a result for", hooks: edit(result("job/screen"), func(v map[string]any) {
 		delete(v, "result")
 		v["error"] = map[string]any{"code": number("-32010"), "message": "the job is gone", "data": map[string]any{"kind": "jobNotFound", "jobs": []any{}}}
 	})},

@@ -25,7 +25,7 @@ var execFaults = []fault{
 	{name: "does not say that a command waits in line", word: "queued", says: "/queued: expected", hooks: inside("result", result("job/exec").has("queued"), unset("queued"))},
 	{name: "does not say that a command was interrupted", word: "interrupted", says: "/interrupted: expected", hooks: inside("result", result("job/exec").has("interrupted"), unset("interrupted"))},
 	{name: "does not say that a command was killed", word: "killed", says: "/killed: expected", hooks: inside("result", result("job/exec").has("killed"), unset("killed"))},
-	{name: "kills no command that interrupts do not end", word: "onTimeout: \"kill\"", says: "/exitCode: expected|/finished: expected", slow: true, hooks: editRequest("job/exec", func(params map[string]any) bool {
+	{name: "kills no command that interrupts do not end", word: "onTimeout: \"kill\"", says: "/exitCode: expected|/finished: expected", hooks: editRequest("job/exec", func(params map[string]any) bool {
 		if params["onTimeout"] != "kill" {
 			return false
 		}
