@@ -159,28 +159,32 @@ func TestExecInterruptIsNotRepeatedToOneThatReacts(t *testing.T) {
 func TestExecKill(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
-			m := startReal(t, Options{})
-			j := startShell(t, m, name, nil)
-			doExec(t, j, "cd /; true")
-			for _, command := range []string{
-				`sh -c 'trap "" INT; sleep 1000; echo no'`,
-				`sh -c 'trap "" INT; sleep 1000; echo no' | cat`,
-			} {
-				r := doInterrupt(t, j, command, 200*time.Millisecond, true)
-				ends(t, j, command, r)
-				if !r.Killed || r.Outcome.Reason != "timeout" {
-					t.Fatalf("%q: %+v", command, r)
-				}
-				if _, out := doExec(t, j, "pwd"); out != "/\n" {
-					t.Errorf("behind it: %q", out)
-				}
-			}
-			r := doInterrupt(t, j, "sleep 1000", 200*time.Millisecond, true)
-			ends(t, j, "sleep 1000", r)
-			if r.Killed {
-				t.Errorf("what an interrupt ends was killed: %+v", r)
-			}
+			testExecKill(t, startReal(t, Options{}), name, `sh -c 'trap "" INT; sleep 1000; echo no'`, `sh -c 'trap "" INT; sleep 1000; echo no' | cat`)
 		})
+	}
+	t.Run("bash without keepers", func(t *testing.T) { // where nothing reaps orphans
+		testExecKill(t, startReal(t, Options{WithoutKeepers: true}), "bash", `sh -c 'trap "" INT; exec sleep 1000'`)
+	})
+}
+
+func testExecKill(t *testing.T, m *Manager, name string, commands ...string) {
+	t.Helper()
+	j := startShell(t, m, name, nil)
+	doExec(t, j, "cd /; true")
+	for _, command := range commands {
+		r := doInterrupt(t, j, command, 200*time.Millisecond, true)
+		ends(t, j, command, r)
+		if !r.Killed || r.Outcome.Reason != "timeout" {
+			t.Fatalf("%q: %+v", command, r)
+		}
+		if _, out := doExec(t, j, "pwd"); out != "/\n" {
+			t.Errorf("behind it: %q", out)
+		}
+	}
+	r := doInterrupt(t, j, "sleep 1000", 200*time.Millisecond, true)
+	ends(t, j, "sleep 1000", r)
+	if r.Killed {
+		t.Errorf("what an interrupt ends was killed: %+v", r)
 	}
 }
 
@@ -199,5 +203,25 @@ func TestExecKillSparesTheShell(t *testing.T) {
 	}
 	if _, out := doExec(t, j, "echo next"); out != "next\n" {
 		t.Errorf("behind it: %q", out)
+	}
+}
+
+func TestNeedsAnotherInterrupt(t *testing.T) {
+	at := time.Unix(1000, 0)
+	last := struck{group: 7, image: "sleep", at: at, end: 100}
+	for what, c := range map[string]struct {
+		now  struck
+		want bool
+	}{
+		"the same, soon":                 {struck{7, "sleep", at.Add(interruptEvery), 100}, false},
+		"the same, later":                {struck{7, "sleep", at.Add(interruptAgain), 100}, true},
+		"the same, which has written":    {struck{7, "sleep", at.Add(interruptAgain), 101}, false},
+		"another group":                  {struck{8, "sleep", at.Add(interruptEvery), 101}, true},
+		"another program":                {struck{7, "cat", at.Add(interruptEvery), 101}, true},
+		"a foreground that is not known": {struck{0, "", at.Add(interruptEvery), 100}, true},
+	} {
+		if got := last.needsAnother(c.now); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
 	}
 }
