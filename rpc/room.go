@@ -45,7 +45,7 @@ type answerPlace struct {
 }
 
 // takePlace waits until the request may make an answer of about so many bytes. It returns false if the request is
-// cancelled, where that is heeded, or nothing can be sent any more.
+// cancelled (with heedCancel), or nothing can be sent any more. Only one goroutine at a time may call it for a request.
 func (r *request) takePlace(bytes int64, heedCancel bool) bool {
 	if bytes <= smallAnswer {
 		return true
@@ -54,6 +54,9 @@ func (r *request) takePlace(bytes int64, heedCancel bool) bool {
 }
 
 func (r *request) takePlaceOf(all places, heedCancel bool) bool {
+	if r.hasPlace() {
+		return true
+	}
 	var canceled <-chan struct{}
 	if heedCancel {
 		canceled = r.canceled
@@ -67,12 +70,18 @@ func (r *request) takePlaceOf(all places, heedCancel bool) bool {
 	}
 	r.place.mu.Lock()
 	defer r.place.mu.Unlock()
-	if r.place.over || r.place.of != nil {
+	if r.place.over {
 		<-all
-		return !r.place.over
+		return false
 	}
 	r.place.of = all
 	return true
+}
+
+func (r *request) hasPlace() bool {
+	r.place.mu.Lock()
+	defer r.place.mu.Unlock()
+	return r.place.of != nil
 }
 
 // takePlaceNow takes a place if there is one.

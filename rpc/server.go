@@ -81,7 +81,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, op
 	}
 	frames := newFrameReader(in, opts.Framing, defaultMaxMessage)
 	opts.Log = m.CleanLog(opts.Log)
-	s := &Server{mgr: m, log: opts.Log, opts: opts, session: newSessionID(), began: time.Now(), inFlight: map[string]*request{}, settings: defaultSettings(), places: newPlaces(), searchPlaces: newSearchPlaces()}
+	s := &Server{mgr: m, log: opts.Log, opts: opts, session: newSessionID(), began: time.Now(), inFlight: map[string]*request{}, settings: defaultSettings()}
+	s.places, s.searchPlaces = newPlaces(), newSearchPlaces()
 	s.answered.L = &s.mu
 	s.maxMessage.Store(defaultMaxMessage)
 	s.out = newOutbox(out, frames.Framing)
