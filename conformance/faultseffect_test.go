@@ -204,6 +204,10 @@ var moreEffects = []fault{
 			return []*packet{m}
 		}}
 	}},
+	{name: "forgets a screen that was asked for before its job was removed", word: "job/remove", says: "expected a result for", hooks: edit(result("job/screen"), func(v map[string]any) {
+		delete(v, "result")
+		v["error"] = map[string]any{"code": number("-32010"), "message": "the job is gone", "data": map[string]any{"kind": "jobNotFound", "jobs": []any{}}}
+	})},
 	{name: "says that it has removed a job, and has not", says: "expected an error|/jobs", slow: true, hooks: pretends("{}", "job/remove")},
 	{name: "says that it has sent a signal, and has not", says: "(did not|cannot) come|differs|no more output comes", slow: true, hooks: pretends("{}", "job/signal")},
 	{name: "says that it has resized a terminal, and has not", says: "(did not|cannot) come|: expected", slow: true, hooks: pretends("{}", "job/resize")},

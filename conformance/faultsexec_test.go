@@ -24,6 +24,14 @@ var execFaults = []fault{
 	}), set("finished", true))},
 	{name: "does not say that a command waits in line", word: "queued", says: "/queued: expected", hooks: inside("result", result("job/exec").has("queued"), unset("queued"))},
 	{name: "does not say that a command was interrupted", word: "interrupted", says: "/interrupted: expected", hooks: inside("result", result("job/exec").has("interrupted"), unset("interrupted"))},
+	{name: "does not say that a command was killed", word: "killed", says: "/killed: expected", hooks: inside("result", result("job/exec").has("killed"), unset("killed"))},
+	{name: "kills no command that interrupts do not end", word: "onTimeout: \"kill\"", says: "/exitCode: expected|/finished: expected", hooks: editRequest("job/exec", func(params map[string]any) bool {
+		if params["onTimeout"] != "kill" {
+			return false
+		}
+		params["onTimeout"] = "interrupt"
+		return true
+	})},
 	{name: "does not say why a shell could not run a command", word: "job/exec", says: "/hint: expected", hooks: inside("result", result("job/exec").has("hint"), unset("hint"))},
 	{name: "loses a command that is asked for while another runs", word: "ifBusy", says: "(did not|cannot) come|expected an answer|/commandId: expected", slow: true, hooks: losesSecond},
 	{name: "gives two commands one number", word: "job/exec", says: "/commandId: expected|was told to have|twice", hooks: everyCommand("commandId", number("1"))},

@@ -182,8 +182,10 @@ func (j *Job) takeFacts() {
 
 func (j *Job) onMessage(m message) {
 	if r, ok := m.(request); ok && j.leave != nil {
-		r.fail(j.gone())
-		return
+		if _, before := m.(confirmedMsg); !before { // it was taken up already
+			r.fail(j.gone())
+			return
+		}
 	}
 	switch m := m.(type) {
 	case writeMsg:
@@ -231,7 +233,7 @@ func (j *Job) onMessage(m message) {
 	case imageMsg:
 		j.onImage(m)
 	case struckMsg:
-		j.onStruck()
+		j.onStruck(m)
 	case foregroundMsg:
 		j.onForeground(m)
 	case answeredMsg:

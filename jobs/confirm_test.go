@@ -312,6 +312,36 @@ func TestNobodyToAsk(t *testing.T) {
 	})
 }
 
+// A kill about which a person is still asked when its job has ended by itself is answered although the job is
+// removed: it was sent before.
+func TestRemoveBehindAnAskedKill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 {
+			m, who, job := startAsked(t, ConfirmPolicy{Kill: VerdictAsk})
+			j, p := begin(t, m, command("sleep 5"))
+			must(t, p)
+			kill := j.Kill(KillOptions{})
+			waits(t, kill)
+			job().proc.exit(0) // by itself
+			job().proc.gone()
+			closed, err := j.Wait(&WaitSpec{Until: []Condition{{Kind: UntilClosed}}, Timeout: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			must(t, closed)
+			removed := j.Remove(false)
+			if r := must(t, kill); !r.AlreadyClosed {
+				t.Errorf("the kill of a closed job: %+v", r)
+			}
+			must(t, removed)
+			synctest.Wait()
+			if len(who.withdrawn) != 1 {
+				t.Errorf("%d questions were taken back", len(who.withdrawn))
+			}
+		}
+	})
+}
+
 func TestKillIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, _ := startAsked(t, ConfirmPolicy{Kill: VerdictAsk})

@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/roots"
 )
-
-// interruptTime is how long a command that was interrupted has to end before it is told that
-// it has not.
-const interruptTime = 2 * time.Second
 
 // mostExecs bounds the commands that wait for one shell, and mostExecText what they say; one
 // alone may be longer.
@@ -45,6 +42,9 @@ type execReq struct {
 	answered bool
 	unwanted bool // it was given up when the shell had it already
 	reply    reply[ExecResult]
+
+	interrupts interruption
+	killed     atomic.Bool // KILL was sent to what ran
 }
 
 // refuse answers it, unless that was done.
@@ -235,6 +235,7 @@ func (j *Job) reviewShell(now time.Time) {
 	j.reviewReading()
 	j.reviewHanded() // before anything is handed: it may be the same once more
 	j.reviewUnwanted()
+	j.reviewInterrupts(now)
 	if s.phase == shellReady && s.striking == 0 && !s.typing && j.input != nil && (len(j.queue.items) == 0 || j.blocksWrite(j.queue.items[0])) {
 		j.handNext()
 	}
@@ -260,7 +261,7 @@ func (j *Job) execUntil() (t time.Time) {
 	if len(j.shell.again) > 0 {
 		return j.epoch
 	}
-	t = earliest(j.imageDue(), j.shell.tasksUntil())
+	t = earliest(earliest(j.imageDue(), j.shell.tasksUntil()), j.shell.interruptDue())
 	for _, r := range j.shell.queue {
 		if !r.answered && !r.deadline.IsZero() && (t.IsZero() || r.deadline.Before(t)) {
 			t = r.deadline
@@ -349,7 +350,7 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 	}
 	r.answered = true
 	c := *r.command
-	res := ExecResult{Outcome: o, Command: j.cleanCommand(c), Output: c.Output, Interrupt: r.stopped}
+	res := ExecResult{Outcome: o, Command: j.cleanCommand(c), Output: c.Output, Interrupt: r.stopped, Killed: r.killed.Load()}
 	res.Replaced = j.shell.replaced && c.Finished && c.ExitCode == nil && o.Reason != "exit"
 	if !c.Finished {
 		res.Output.To = j.end0()
@@ -364,60 +365,6 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 		res.Hint = j.redaction.hint(j.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
 		r.reply.ok(res)
 	})
-}
-
-// giveTime is for one that is interrupted: it is awaited a little for what comes of that, and for nothing else.
-func (r *execReq) giveTime(now time.Time) {
-	r.stopped, r.deadline = true, now.Add(interruptTime)
-	spec := *r.spec
-	spec.Until = spec.Until[r.own:]
-	r.spec, r.own = &spec, 0
-}
-
-// interruptExec interrupts what runs, and waits for what comes of it.
-func (j *Job) interruptExec(r *execReq) {
-	r.giveTime(time.Now())
-	j.interruptForeground(r)
-	r.from = j.startOf(r)
-	j.shell.again = append(j.shell.again, r) // reviewWaits, in which this may be, arms nothing
-}
-
-// reviewUnwanted interrupts a command that was given up when the shell had it already. All that the
-// shell has said is taken up by now: one that has ended meanwhile is not hit in place of what is next.
-func (j *Job) reviewUnwanted() {
-	if r := j.shell.running; r != nil && r.unwanted {
-		r.unwanted = false
-		j.interruptForeground(r)
-	}
-}
-
-// interruptForeground does what Ctrl-C does where the terminal takes it for that, to a command that
-// runs. Until it is done the shell is handed nothing: a command that ends by itself meanwhile leaves the
-// signal to whatever is next.
-func (j *Job) interruptForeground(r *execReq) {
-	s := j.shell
-	if r.command.Finished {
-		return
-	}
-	s.striking++
-	s.strike()
-	p := j.proc
-	j.loops.Go(func() {
-		if err := p.Signal(keeperTargets[SignalForeground], interruptSignal); err != nil {
-			j.log.Debug("nobody to interrupt", "job", j.id, "error", err)
-		}
-		j.ask(struckMsg{})
-	})
-}
-
-// A struckMsg is that an interrupt of the server's own was sent, or has reached nobody.
-type struckMsg struct{}
-
-func (struckMsg) message() {}
-
-func (j *Job) onStruck() {
-	j.shell.striking--
-	j.shell.strike() // It may have been sent only now.
 }
 
 // cancelExec withdraws a request. A command that runs goes on, or is interrupted as at its
@@ -445,7 +392,7 @@ func (j *Job) cancelExec(tok *token) bool {
 	}
 	if r := s.running; r != nil && asked(r) && r.wait != nil && r.opts.Interrupt && !r.stopped {
 		j.cancelWait(tok)
-		j.interruptForeground(r)
+		j.beginInterrupts(r, time.Now())
 		return true
 	}
 	return false

@@ -117,7 +117,7 @@ func TestExecKeepsAnUnendedLine(t *testing.T) {
 	must(t, j.Variables())
 	must(t, j.Variables())
 	doExec(t, j, "echo $((1 + 1)); :")
-	shown := lines(must(t, j.Screen(0)))
+	shown := lines(must(t, j.Screen(0, nil)))
 	for _, want := range []string{"|abcone|two>  PS1=", "|def$  echo x; printf ghi|x|ghi$ echo $((1 + 1)); :|2"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is not in %q", want, shown)

@@ -12,6 +12,8 @@ type ExecOptions struct {
 	// Interrupt sends the interrupt signal to the foreground when the time is over, and waits for
 	// what comes of it for at most interruptTime; else the command goes on.
 	Interrupt bool
+	// Kill kills what is in the foreground if interrupts do not end the command (with Interrupt).
+	Kill bool
 	// FailBusy refuses the request where the shell runs something already; else it waits.
 	FailBusy bool
 	Asker    Asker
@@ -23,6 +25,7 @@ type ExecResult struct {
 	Command   ShellCommand // as far as it is known
 	Output    Range        // of the terminal's stream: what it has written by now; Excerpt has the text
 	Interrupt bool         // it was interrupted, since its time was over
+	Killed    bool         // processes of it were killed, since interrupts did not end it
 	Replaced  bool         // it has ended because another program has taken the shell's place
 	Hint      *Hint        // why the shell could not run it (status 126 or 127); nil = not known
 }

@@ -14,11 +14,21 @@ func (j *Job) leaveWith(then func()) {
 
 // reviewLeave ends the loop of a job that is forgotten, when it is time.
 func (j *Job) reviewLeave() {
-	if j.leave == nil {
-		return
+	if j.leave != nil {
+		j.quit.Store(j.owed() == 0)
 	}
-	pending := len(j.waits) + len(j.runs) + len(j.reads) + len(j.kills) + len(j.unwatches) + len(j.heldWaits) + len(j.queue.items)
-	j.quit.Store(pending == 0)
+}
+
+// owed counts the requests that are kept and not yet answered: those of failPending. Of a closed job a person
+// can still be asked about one (asking), and so a confirmed request is taken up after the job is forgotten.
+func (j *Job) owed() int {
+	n := len(j.waits) + len(j.runs) + len(j.reads) + len(j.screens) + len(j.kills) + len(j.unwatches) + len(j.heldWaits)
+	n += len(j.queue.items) + len(j.inputs.writeQ) + len(j.askedWrites) + len(j.asking)
+	n += len(j.inputs.infos) + len(j.portLook.infos)
+	if s := j.shell; s != nil {
+		n += len(s.queue) + len(s.again) + len(s.tasks)
+	}
+	return n
 }
 
 // left does what was to be done when the job has left.

@@ -180,6 +180,8 @@ type (
 		at   int64
 		err  error // nothing can be read at the moment
 
+		unwanted bool // nothing was read: see RoomFunc
+
 		lead   []byte // for plain text, as leadIn has them
 		inside int64
 	}

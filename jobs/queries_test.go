@@ -198,7 +198,7 @@ func TestQueriesOfTheScreen(t *testing.T) {
 		v.busy.Lock() // whoever draws is slow
 		f.out.data <- []byte("\x1b[H\x1b[6n....\x1b[6n....\x1b[c")
 		synctest.Wait()
-		shown := f.Screen(0)
+		shown := f.Screen(0, nil)
 		synctest.Wait()
 		v.busy.Unlock()
 		must(t, shown)
@@ -278,7 +278,7 @@ func TestOthersAnswer(t *testing.T) {
 		expect("\x1b[c\x1b[", whoAmI)
 		f.leaves(true) // in the middle of a question, which is then theirs
 		expect("6n...\x1b[c\x1b[6n\x1b[5n\x1b[", "")
-		must(t, f.Screen(0))
+		must(t, f.Screen(0, nil))
 		f.leaves(false)
 		expect("6n", "\x1b[1;4R")
 

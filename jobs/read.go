@@ -13,7 +13,14 @@ type ReadOptions struct {
 	MaxBytes int
 	Wait     time.Duration // how long to wait for something to be there
 	Plain    bool          // it is to be shown as [Plain]: say what Shown is
+	Room     RoomFunc      // nil: there is room
 }
+
+// A RoomFunc is called, in a goroutine that may block, before so many bytes are read for an answer. It returns when
+// the caller has room for them, or false if it does not want the answer any more.
+type RoomFunc func(bytes int64) bool
+
+func (f RoomFunc) wait(bytes int64) bool { return f == nil || f(bytes) }
 
 // A ReadResult is a piece of output. Data begins at Offset; a Gap before it was
 // dropped.
@@ -105,7 +112,12 @@ func (j *Job) beginRead(r *readReq) {
 	j.loops.Go(func() {
 		defer release()
 		end := r.st.spool.End() // what comes later is for the next read
-		buf := make([]byte, max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0))
+		length := max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0)
+		if !r.msg.opts.Room.wait(length) {
+			j.ask(readDoneMsg{req: r, unwanted: true})
+			return
+		}
+		buf := make([]byte, length)
 		n, at, err := r.st.spool.TryRead(buf, r.off)
 		done := readDoneMsg{req: r, data: buf[:n], at: at, err: err}
 		if r.msg.opts.Plain && n > 0 && at == r.off { // a sequence ends where something is gone
@@ -127,6 +139,10 @@ func (j *Job) onReadDone(m readDoneMsg) {
 		return
 	}
 	j.reads = slices.Delete(j.reads, i, i+1)
+	if m.unwanted {
+		r.msg.reply.fail(j.canceled())
+		return
+	}
 	if m.err != nil {
 		r.msg.reply.fail(j.unreadable(r.off, m.err, "see to the disk and read again, or read from an offset behind it")) // the cursor stays where it is
 		return

@@ -12,7 +12,7 @@ import (
 // screen awaits what a job's terminal shows.
 func (f *fakeJob) screen(history int) Screen {
 	f.t.Helper()
-	return must(f.t, f.Screen(history))
+	return must(f.t, f.Screen(history, nil))
 }
 
 func (f *fakeJob) says(text string) { f.out.data <- []byte(text) }
@@ -37,7 +37,7 @@ func TestScreenIsCancelled(t *testing.T) {
 		f.says("hello")
 		f.screen(0)
 		f.view.busy.Lock()
-		p := f.Screen(0)
+		p := f.Screen(0, nil)
 		p.Cancel()
 		refused(t, p, CodeCanceled)
 		f.view.busy.Unlock()
@@ -52,7 +52,7 @@ func TestScreenOfAJobThatGoes(t *testing.T) {
 		f.says("hello")
 		f.screen(0)
 		f.view.busy.Lock()
-		p := f.Screen(0)
+		p := f.Screen(0, nil)
 		closed := make(chan struct{})
 		go func() {
 			defer close(closed)
@@ -111,7 +111,7 @@ func TestScreenIsUpToDate(t *testing.T) {
 		}
 		f.says("two\r\n")
 		synctest.Wait()
-		first, second := f.Screen(0), f.Screen(0)
+		first, second := f.Screen(0, nil), f.Screen(0, nil)
 		a, b := must(t, second), must(t, first)
 		if lines(a) != "one|two" || lines(b) != "one|two" || a.Revision != b.Revision {
 			t.Errorf("%q and %q", lines(a), lines(b))

@@ -54,7 +54,7 @@ func (s *Server) environment(r *request, handle json.RawMessage, convert func([]
 		if refused != nil {
 			return nil, refused
 		}
-		return convert(vars, login), nil
+		return converted(r, vars, nil, func(vars []jobs.Variable) any { return convert(vars, login) })
 	})
 	return nil
 }

@@ -59,8 +59,9 @@ func oneDeadline(err error) error {
 // execOptions is a request's params as the engine takes them.
 func (s *Server) execOptions(p *schema.JobExecParams) (o jobs.ExecOptions, err error) {
 	w := or(p.Wait, schema.ExecWait{})
+	late := or(p.OnTimeout, schema.ExecTimeoutLeave)
 	o = jobs.ExecOptions{
-		Command: p.Command, Interrupt: or(p.OnTimeout, schema.ExecTimeoutLeave) == schema.ExecTimeoutInterrupt,
+		Command: p.Command, Interrupt: late != schema.ExecTimeoutLeave, Kill: late == schema.ExecTimeoutKill,
 		FailBusy: or(p.IfBusy, schema.IfBusyQueue) == schema.IfBusyFail,
 	}
 	o.Wait, err = s.waitSpec(&schema.Wait{
@@ -78,7 +79,7 @@ func execResult(j *jobs.Job, res jobs.ExecResult, wait *jobs.WaitSpec, tells boo
 	c := &res.Command
 	w := schema.JobExecResult{
 		Outcome: outcome(res.Outcome), ExitCode: int64Ptr(c.ExitCode), Cwd: optional(c.Cwd), DurationMs: commandMillis(c),
-		CommandID: c.ID, Finished: c.Finished, Interrupted: optional(res.Interrupt), Replaced: optional(res.Replaced), Hint: hint(res.Hint),
+		CommandID: c.ID, Finished: c.Finished, Interrupted: optional(res.Interrupt), Killed: optional(res.Killed), Replaced: optional(res.Replaced), Hint: hint(res.Hint),
 	}
 	if c.StartedAt.IsZero() {
 		w.Queued = optional(!c.Finished)

@@ -161,6 +161,9 @@ func (s *Server) jobRun(r *request) error {
 			return nil, err
 		}
 		res, err := wait(r, ran)
+		if !r.takePlace(quotedSize(res.Output, nil)+sizeOf(err), false) {
+			return nil, errClientGone
+		}
 		if p.Events == nil && (err == nil && res.Info.Live() || err != nil && opts.Background) {
 			// It goes on, or what it has left does, and is heard from the answer on.
 			if at, ok := leftOff(j, res); ok {
@@ -218,7 +221,7 @@ func (s *Server) jobRead(r *request) error {
 	format := or(p.Format, schema.ReadFormatText)
 	pending := j.Read(jobs.ReadOptions{
 		Stream: jobs.Stream(or(p.Stream, "")), Offset: p.Offset, MaxBytes: s.clampBytes(p.MaxBytes, defaultRunBytes),
-		Wait: milliseconds(p.WaitMs, 0), Plain: format == schema.ReadFormatPlain,
+		Wait: milliseconds(p.WaitMs, 0), Plain: format == schema.ReadFormatPlain, Room: r.roomFor,
 	})
 	respond(r, pending, func(res jobs.ReadResult) schema.JobReadResult {
 		data := res.Data
@@ -261,15 +264,29 @@ func (s *Server) jobList(r *request) error {
 	if err := r.decode(&p); err != nil {
 		return err
 	}
-	res := schema.JobListResult{}
-	for _, j := range s.mgr.All() {
-		info := j.Published()
-		if info == nil || p.Live != nil && *p.Live != info.Live() || p.Group != nil && *p.Group != info.Group {
-			continue
+	all := s.mgr.All()
+	list := func() (any, error) {
+		res := schema.JobListResult{}
+		for _, j := range all {
+			info := j.Published()
+			if info == nil || p.Live != nil && *p.Live != info.Live() || p.Group != nil && *p.Group != info.Group {
+				continue
+			}
+			res.Jobs = append(res.Jobs, jobInfo(*info))
 		}
-		res.Jobs = append(res.Jobs, jobInfo(*info))
+		return res, nil
 	}
-	r.reply(res)
+	if r.takePlaceNow() {
+		res, err := list() // of this request's turn
+		r.await(func() (any, error) { return res, err })
+		return nil
+	}
+	r.await(func() (any, error) {
+		if !r.takePlaceOf(s.places, false) {
+			return nil, errClientGone
+		}
+		return list()
+	})
 	return nil
 }
 

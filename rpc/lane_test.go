@@ -192,7 +192,7 @@ func TestChangeInTheMiddleOfAStep(t *testing.T) {
 	if _, err := l.change(c, jobs.Info{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	o.queueThen(nil, c.answer)
+	o.queueThen(message{}, c.answer)
 	if sent := l.stepEvent(nil, FramingLine, &event); len(sent) > 0 {
 		t.Errorf("sent as it was: %s", sent)
 	}

@@ -26,13 +26,16 @@ const (
 	// been started would go slower for its own answer.
 	besideTime = 100 * time.Millisecond
 	// controlBytes bounds what is owed to a client that reads nothing while it
-	// goes on asking. Beyond it the connection is given up.
+	// goes on asking, beside answers that have waited for room. Beyond it the connection is given up.
 	controlBytes = 64 << 20
 	// stuckTime is how long the last flush waits for a stdout that takes nothing.
 	stuckTime = 2 * time.Second
 )
 
-var errClientGone = errors.New("rpc: the client has not read the answers to its requests for too long")
+var (
+	errClientGone = errors.New("rpc: the client has not read the answers to its requests for too long")
+	errStuck      = errors.New("rpc: stdout has taken nothing for " + stuckTime.String() + "; what was owed is given up")
+)
 
 // An outbox is the only writer of the connection. It holds messages that are ready
 // to go, answers first of all, and lanes: a job's events, and cursors into its
@@ -72,8 +75,11 @@ type outbox struct {
 	mu      sync.Mutex
 	writing bool            // somebody is the writer
 	handed  bool            // the writer has left batch, and being it, to run
-	control [][]byte        // bodies
-	bytes   int             // in control
+	control []message       // answers and the like, in order
+	bytes   int             // in control, or reserved for what is about to be
+	hasty   int             // in control, of messages that have not waited for room
+	waiting int             // answers that wait for room
+	roomy   sync.Cond       // bytes is below answerRoom, or err is set; its lock is mu
 	ready   []*lane         // with something to send, in turn
 	lanes   map[int64]*lane // by the job's handle: those that are open, until their last event is sent
 	asks    asks            // the server's own requests
@@ -81,9 +87,16 @@ type outbox struct {
 	err     error           // set once, when broken is closed
 }
 
+// A message is the body of one that is ready to go.
+type message struct {
+	body   []byte
+	waited bool // for room, which was reserved for it
+}
+
 func newOutbox(w io.Writer, framing func() Framing) *outbox {
 	o := &outbox{w: w, framing: framing, wake: make(chan struct{}, 1), done: make(chan struct{}), broken: make(chan struct{}),
 		raw: make([]byte, chunkBytes), direct: directTo(w)}
+	o.roomy.L = &o.mu
 	o.limit.Store(defaultMaxMessage)
 	o.window.Store(defaultWindow)
 	o.screenEvery.Store(int64(defaultScreenInterval))
@@ -93,28 +106,34 @@ func newOutbox(w io.Writer, framing func() Framing) *outbox {
 
 // send queues a message that is ready to go. It never blocks.
 func (o *outbox) send(body []byte) {
-	o.queueThen(body, nil)
+	o.queueThen(message{body: body}, nil)
 	o.flushSoon()
 }
 
 // queueThen queues a message, and does what has to be done before anything else is
 // queued. flushSoon is to follow.
-func (o *outbox) queueThen(body []byte, then func()) {
+func (o *outbox) queueThen(m message, then func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.sendLocked(body)
+	o.queueLocked(m)
 	if then != nil {
 		then()
 	}
 }
 
-// sendLocked queues a message; flushSoon is to follow.
-func (o *outbox) sendLocked(body []byte) {
+// sendLocked queues a message that waits for no room; flushSoon is to follow.
+func (o *outbox) sendLocked(body []byte) { o.queueLocked(message{body: body}) }
+
+func (o *outbox) queueLocked(m message) {
 	if o.err != nil {
 		return
 	}
-	o.control = append(o.control, body)
-	if o.bytes += len(body); o.bytes > controlBytes {
+	o.control = append(o.control, m)
+	if m.waited {
+		return // its bytes were counted when they were reserved
+	}
+	o.bytes += len(m.body)
+	if o.hasty += len(m.body); o.hasty > controlBytes {
 		o.breakLocked(errClientGone)
 	}
 }
@@ -181,8 +200,9 @@ func (o *outbox) poke() {
 func (o *outbox) breakLocked(err error) {
 	if o.err == nil {
 		o.err = err
-		o.control, o.ready, o.bytes = nil, nil, 0
+		o.control, o.ready = nil, nil
 		close(o.broken)
+		o.roomy.Broadcast()
 		o.poke()
 	}
 }
@@ -352,11 +372,14 @@ func (o *outbox) next() ([]byte, *lane) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.control) > 0 {
-		body := o.control[0]
-		o.control[0] = nil
+		m := o.control[0]
+		o.control[0] = message{}
 		o.control = o.control[1:]
-		o.bytes -= len(body)
-		return body, nil
+		if !m.waited {
+			o.hasty -= len(m.body)
+		}
+		o.freeLocked(len(m.body))
+		return m.body, nil
 	}
 	if len(o.ready) > 0 {
 		l := o.ready[0]
@@ -381,16 +404,24 @@ func (o *outbox) flush() error {
 	for {
 		select {
 		case <-o.done:
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			return o.err
+			return o.brokenBy()
+		case <-o.broken:
+			return o.brokenBy() // a write that is stuck may never end
 		case <-t.C:
 			now := o.progress.Load()
 			if now == seen {
-				return errors.New("rpc: stdout has taken nothing for " + stuckTime.String() + "; what was owed is given up")
+				o.breakWith(errStuck)
+				return errStuck
 			}
 			seen = now
 			t.Reset(stuckTime)
 		}
 	}
+}
+
+// brokenBy is why nothing can be written any more; nil: it can.
+func (o *outbox) brokenBy() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
 }

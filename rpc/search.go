@@ -58,6 +58,12 @@ func (s *Server) jobSearch(r *request) error {
 }
 
 func (s *Server) search(r *request, spec *jobs.SearchSpec, targets []jobs.SearchTarget) (*schema.JobSearchResult, error) {
+	if !r.takePlaceOf(s.searchPlaces, true) && isClosed(s.out.broken) {
+		for _, t := range targets {
+			t.Release()
+		}
+		return nil, errClientGone
+	}
 	res, refused := s.mgr.Search(spec, targets, r.canceled)
 	if refused != nil {
 		return nil, refused

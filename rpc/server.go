@@ -54,6 +54,9 @@ type Server struct {
 	out     *outbox
 	stream  *stream
 
+	places       places // of large answers (room.go)
+	searchPlaces places
+
 	life       lifecycle
 	maxMessage atomic.Int64 // settings.maxMessage, for the goroutines that answer
 	screens    sync.Mutex   // held by whoever writes a screen for an answer
@@ -79,6 +82,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, m *jobs.Manager, op
 	frames := newFrameReader(in, opts.Framing, defaultMaxMessage)
 	opts.Log = m.CleanLog(opts.Log)
 	s := &Server{mgr: m, log: opts.Log, opts: opts, session: newSessionID(), began: time.Now(), inFlight: map[string]*request{}, settings: defaultSettings()}
+	s.places, s.searchPlaces = newPlaces(), newSearchPlaces()
 	s.answered.L = &s.mu
 	s.maxMessage.Store(defaultMaxMessage)
 	s.out = newOutbox(out, frames.Framing)
@@ -114,8 +118,29 @@ func (s *Server) finish() (clean bool) {
 const settleTime = 500 * time.Millisecond
 
 // settle waits until no more than n requests are in flight. It answers those itself
-// that nobody else does.
+// that nobody else does: those of a job that is stuck. Answers that wait for room are awaited as long as the client
+// goes on reading.
 func (s *Server) settle(n int) {
+	var client pace
+	for !s.awaitAnswers(n) && s.delivers(&client) {
+	}
+	s.mu.Lock()
+	var left []*request
+	if len(s.inFlight) > n {
+		for _, r := range s.inFlight {
+			if r.method != "shutdown" {
+				left = append(left, r)
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, r := range left {
+		r.fail(wireErrorf(schema.KindShuttingDown, "the server is shutting down, and the job that owes this answer is stuck"))
+	}
+}
+
+// awaitAnswers waits for settleTime until no more than n requests are in flight, and reports whether that is so.
+func (s *Server) awaitAnswers(n int) bool {
 	late := false
 	t := time.AfterFunc(settleTime, func() {
 		s.mu.Lock()
@@ -125,19 +150,11 @@ func (s *Server) settle(n int) {
 	})
 	defer t.Stop()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	for len(s.inFlight) > n && !late {
 		s.answered.Wait()
 	}
-	var left []*request
-	for _, r := range s.inFlight {
-		if r.method != "shutdown" {
-			left = append(left, r)
-		}
-	}
-	s.mu.Unlock()
-	for _, r := range left {
-		r.fail(wireErrorf(schema.KindShuttingDown, "the server is shutting down, and the job that owes this answer is stuck"))
-	}
+	return len(s.inFlight) <= n
 }
 
 // Handle takes a message from the library, on the reading goroutine. The message
@@ -261,9 +278,10 @@ type request struct {
 
 	once     sync.Once
 	canceled chan struct{}
-	told     func() // nil, or what is done with the answer, under s.mu and out.mu
-	release  func() // nil, or lets go of the job that the answer quotes
-	made     *int64 // nil, or the handle of the job that it has started
+	told     func()      // nil, or what is done with the answer, under s.mu and out.mu
+	release  func()      // nil, or lets go of the job that the answer quotes
+	made     *int64      // nil, or the handle of the job that it has started
+	place    answerPlace // that its answer has
 }
 
 func (r *request) cancel() { r.once.Do(func() { close(r.canceled) }) }
@@ -325,7 +343,9 @@ func (r *request) letGo() {
 	}
 }
 
-func (r *request) reply(result any) {
+func (r *request) reply(result any) { r.answer(r.replyBody(result)) }
+
+func (r *request) replyBody(result any) []byte {
 	body := resultBody(r.id, result)
 	limit := int(r.server.maxMessage.Load())
 	if len(body) > limit {
@@ -341,15 +361,16 @@ func (r *request) reply(result any) {
 	}
 	if len(body) > limit {
 		msg := "the answer would be longer than maxMessageBytes; what was asked for is done; ask for less, as with maxBytes, or raise the limit"
-		r.fail(&wireError{schema.KindLimitExceeded, msg, schema.LimitExceededData{
+		return r.failBody(&wireError{schema.KindLimitExceeded, msg, schema.LimitExceededData{
 			Kind: string(schema.KindLimitExceeded), Limit: "maxMessageBytes", Max: int64(limit), Handle: r.made,
 		}})
-		return
 	}
-	r.answer(body)
+	return body
 }
 
-func (r *request) fail(err error) {
+func (r *request) fail(err error) { r.answer(r.failBody(err)) }
+
+func (r *request) failBody(err error) []byte {
 	w := r.server.toWire(err)
 	if w.kind == schema.KindInternalError {
 		r.server.log.Error("internal error", "method", r.method, "error", err)
@@ -360,18 +381,30 @@ func (r *request) fail(err error) {
 			body = errorBody(r.id, &wireError{w.kind, w.message, less})
 		}
 	}
-	r.answer(body)
+	return body
 }
 
 // answer sends the one answer: the first counts. The id is free again before the
-// client can know.
-func (r *request) answer(body []byte) {
-	if r.queueAnswer(body) {
-		r.server.out.flushSoon()
+// client can know. It never blocks.
+func (r *request) answer(body []byte) { r.send(message{body: body}) }
+
+// answerInTime is answer, once there is room.
+func (r *request) answerInTime(body []byte) {
+	m := message{body, r.server.out.reserve(len(body))}
+	if !r.send(m) && m.waited {
+		r.server.out.unreserve(len(body)) // it was answered by settle
 	}
 }
 
-func (r *request) queueAnswer(body []byte) bool {
+func (r *request) send(m message) bool {
+	sent := r.queueAnswer(m)
+	if sent {
+		r.server.out.flushSoon()
+	}
+	return sent
+}
+
+func (r *request) queueAnswer(m message) bool {
 	s := r.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -383,7 +416,7 @@ func (r *request) queueAnswer(body []byte) bool {
 		s.idBytes -= len(r.key)
 		s.answered.Broadcast()
 	}
-	s.out.queueThen(body, r.told)
+	s.out.queueThen(m, r.told)
 	return true
 }
 
@@ -395,18 +428,21 @@ func (r *request) whenAnswered(f func()) {
 	r.told = f
 }
 
-// await leaves the rest of a request to a goroutine. f returns the result or the
+// await leaves the rest of a request to a goroutine, in which its answer waits for room. f returns the result or the
 // error to answer with.
-func (r *request) await(f func() (any, error)) { go r.conclude(f) }
+func (r *request) await(f func() (any, error)) { go r.conclude(f, r.answerInTime) }
 
-func (r *request) conclude(f func() (any, error)) {
+func (r *request) conclude(f func() (any, error), answer func(body []byte)) {
 	defer r.letGo()
+	defer r.leavePlace()
 	defer r.server.recovered(r)
-	result, err := f()
-	if err != nil {
-		r.fail(err)
-	} else {
-		r.reply(result)
+	switch result, err := f(); {
+	case errors.Is(err, errClientGone):
+		r.answer(nil) // Nothing can be sent any more.
+	case err != nil:
+		answer(r.failBody(err))
+	default:
+		answer(r.replyBody(result))
 	}
 }
 
@@ -425,7 +461,10 @@ func wait[T any](r *request, p jobs.Pending[T]) (T, error) {
 
 // respond awaits what a job was asked for, and answers with what convert makes of it.
 func respond[T, R any](r *request, p jobs.Pending[T], convert func(T) R) {
-	r.await(func() (any, error) { return converted(r, p, convert) })
+	r.await(func() (any, error) {
+		res, err := wait(r, p)
+		return converted(r, res, err, convert)
+	})
 }
 
 // respondNow is respond where convert quotes no output, for which a disk may have to be
@@ -435,11 +474,20 @@ func respondNow[T, R any](r *request, p jobs.Pending[T], convert func(T) R) {
 		respond(r, p, convert)
 		return
 	}
-	r.conclude(func() (any, error) { return converted(r, p, convert) })
+	res := <-p.C
+	f := func() (any, error) { return converted(r, res.Value, res.Err, convert) }
+	if sizeOf(res.Value)+sizeOf(res.Err) > smallAnswer {
+		r.await(f)
+		return
+	}
+	r.conclude(f, r.answer)
 }
 
-func converted[T, R any](r *request, p jobs.Pending[T], convert func(T) R) (any, error) {
-	res, err := wait(r, p)
+// converted is what a request is answered with, once it has a place.
+func converted[T, R any](r *request, res T, err error, convert func(T) R) (any, error) {
+	if !r.takePlace(sizeOf(res)+sizeOf(err), false) {
+		return nil, errClientGone
+	}
 	if err != nil {
 		return nil, err
 	}

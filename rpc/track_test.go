@@ -62,7 +62,7 @@ func TestTooLongIDsInFlight(t *testing.T) {
 	if err := s.track(&request{server: s, id: json.RawMessage("1")}); err != nil {
 		t.Errorf("a short one: %v", err)
 	}
-	kept[3].queueAnswer([]byte("{}"))
+	kept[3].queueAnswer(message{body: []byte("{}")})
 	if err := s.track(long(8)); err != nil {
 		t.Errorf("after an answer: %v", err)
 	}

@@ -2825,7 +2825,7 @@ var ruleJobCommandFinishedOfParams = rule{
 
 var ruleJobExecOfExecTimeout = rule{
 	types: isString,
-	enum:  []any{"leave", "interrupt"}}
+	enum:  []any{"leave", "interrupt", "kill"}}
 
 var ruleJobExecOfIfBusy = rule{
 	types: isString,
@@ -2904,6 +2904,8 @@ var ruleJobExecOfResult = rule{
 		{"hint", &rule{
 			ref: &ruleCommonOfHint}},
 		{"interrupted", &rule{
+			types: isBoolean}},
+		{"killed", &rule{
 			types: isBoolean}},
 		{"outcome", &rule{
 			ref: &ruleCommonOfOutcome}},

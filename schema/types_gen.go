@@ -2372,14 +2372,18 @@ type JobCommandFinishedParams struct {
 // ExecTimeout: leave: the command goes on, and the answer has finished false; one that
 // still waits in line stays there, and runs later. interrupt: what runs is interrupted,
 // as by job/signal INT, which ends most commands and not the shell, and the answer tells
-// what came of it within two seconds; a command that still waits in line is taken out of
-// it and never runs.
+// what came of it within two seconds; the interrupt is repeated meanwhile for processes
+// that have not got it or do not react; a command that still waits in line is taken out
+// of it and never runs. kill: as interrupt, and what runs in the foreground two seconds
+// later is killed, but not the shell itself; the answer tells what came of it within two
+// seconds more.
 type ExecTimeout string
 
 // The values of ExecTimeout.
 const (
 	ExecTimeoutLeave     ExecTimeout = "leave"
 	ExecTimeoutInterrupt ExecTimeout = "interrupt"
+	ExecTimeoutKill      ExecTimeout = "kill"
 )
 
 // IfBusy: queue: the command waits until the shell has run what is before it; where a
@@ -2471,6 +2475,9 @@ type JobExecResult struct {
 	// Whether the command was interrupted, or taken out of line, because timeoutMs had
 	// passed. Absent: false.
 	Interrupted *bool `json:"interrupted,omitempty"`
+	// Whether processes of the command were killed, because interrupts had not ended it
+	// (onTimeout kill). Absent: false.
+	Killed *bool `json:"killed,omitempty"`
 	// Whether the command has ended because another program has taken the shell's place
 	// (exec): the job is that program now, and has no shell integration any more. Absent:
 	// false.

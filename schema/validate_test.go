@@ -143,8 +143,8 @@ var badParams = []struct {
 		Expected: "text without NUL characters", Got: `"a\x00b"`}}},
 	{"job/exec", `{"handle":1,"command":"x","wait":{"until":[],"timeoutMs":5}}`, []FieldError{{Pointer: "/wait/timeoutMs", Message: `unknown member "timeoutMs"`,
 		Allowed: []string{"format", "from", "mark", "maxBytes", "stripEcho", "until"}}}},
-	{"job/exec", `{"handle":1,"command":"x","onTimeout":"kill"}`, []FieldError{{Pointer: "/onTimeout", Message: `"kill" is not "leave" or "interrupt"`,
-		Expected: `"leave" or "interrupt"`, Got: `"kill"`, Allowed: []string{"leave", "interrupt"}}}},
+	{"job/exec", `{"handle":1,"command":"x","onTimeout":"abort"}`, []FieldError{{Pointer: "/onTimeout", Message: `"abort" is not "leave", "interrupt" or "kill"`,
+		Expected: `"leave", "interrupt" or "kill"`, Got: `"abort"`, Allowed: []string{"leave", "interrupt", "kill"}}}},
 	{"job/history", `{"handle":1,"limit":1001}`, []FieldError{{Pointer: "/limit", Message: "expected 1 to 1000, got 1001", Expected: "1 to 1000", Got: "1001"}}},
 
 	// conditions

@@ -38,6 +38,13 @@ func (j *Job) signal(target keeper.Target, sig syscall.Signal) syscall.Errno {
 		}
 		j.look()
 		return j.signalGroup(j.foreground(), sig)
+	case keeper.ForegroundChild:
+		j.look()
+		group := j.foreground()
+		if j.terminal == nil || group == j.pid {
+			return syscall.ESRCH
+		}
+		return j.signalGroup(group, sig)
 	case keeper.LeaderGroup:
 		return j.signalGroup(j.pid, sig)
 	case keeper.Tree:

@@ -31,6 +31,18 @@ func (k *keeper) signal(target Target, sig syscall.Signal) syscall.Errno {
 			return k.signalGroup(group, sig)
 		}
 		return k.signalGroup(k.leader, sig)
+	case ForegroundChild:
+		if k.tty < 0 {
+			return unix.ESRCH
+		}
+		group, err := unix.IoctlGetInt(k.tty, unix.TIOCGPGRP)
+		switch {
+		case err != nil:
+			return toErrno(err)
+		case group == k.leader:
+			return unix.ESRCH
+		}
+		return k.signalGroup(group, sig)
 	case LeaderGroup:
 		return k.signalGroup(k.leader, sig)
 	case Tree:

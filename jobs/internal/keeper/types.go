@@ -216,10 +216,11 @@ type Target uint8
 
 // The targets of Signal.
 const (
-	Leader      Target = iota + 1 // the command alone
-	LeaderGroup                   // the command's process group
-	Foreground                    // the terminal's foreground group; LeaderGroup without a terminal
-	Tree                          // every process of the job
+	Leader          Target = iota + 1 // the command alone
+	LeaderGroup                       // the command's process group
+	Foreground                        // the terminal's foreground group; LeaderGroup without a terminal
+	Tree                              // every process of the job
+	ForegroundChild                   // the terminal's foreground group, unless it is the command's own
 )
 
 // String returns the name of the target in messages.
@@ -233,6 +234,8 @@ func (t Target) String() string {
 		return "foreground group"
 	case Tree:
 		return "tree"
+	case ForegroundChild:
+		return "foreground group of the command's children"
 	}
 	return fmt.Sprintf("Target(%d)", uint8(t))
 }

@@ -153,10 +153,10 @@ func TestNames(t *testing.T) {
 	for k := Exited; k <= Limited; k++ {
 		seen[k.String()] = true
 	}
-	for target := Leader; target <= Tree; target++ {
+	for target := Leader; target <= ForegroundChild; target++ {
 		seen[target.String()] = true
 	}
-	if len(seen) != 11 || (Limited+1).String() != "Kind(8)" || (Tree+1).String() != "Target(5)" {
+	if len(seen) != 12 || (Limited+1).String() != "Kind(8)" || (ForegroundChild+1).String() != "Target(6)" {
 		t.Errorf("names %v", seen)
 	}
 }

@@ -1,0 +1,166 @@
+package jobs
+
+import (
+	"syscall"
+	"time"
+
+	"shelld/jobs/internal/keeper"
+)
+
+// A command whose time is over, or whose request is cancelled, is interrupted. One interrupt is not enough: a shell
+// loses one that comes between two short commands of a loop, and a program does not see one that came before the
+// shell had executed it. So interrupts are repeated while the command runs. But a program that has got one may be
+// about to end, may ask whether it should, or may take a second one as the order to leave everything behind. So
+// another one is sent only to processes that have not got the last one, or that show no reaction to it for a while.
+
+const (
+	// interruptTime is how long a command that is interrupted has to end before it is told that it has not, or is
+	// killed. killTime is the same for one that is killed.
+	interruptTime = 2 * time.Second
+	killTime      = 2 * time.Second
+	// interruptEvery is how long after an interrupt it is looked whether another one is needed.
+	interruptEvery = 250 * time.Millisecond
+	// interruptAgain is how long after an interrupt the same processes get another one, if they have written nothing.
+	interruptAgain = time.Second
+)
+
+// An interruption is what is known of the interrupts that a command is sent.
+type interruption struct {
+	until time.Time // when they end; zero: none are sent
+	due   time.Time // when it is looked whether the next one is needed
+	kills bool      // interrupts have not ended the command: KILL is sent in their place
+	last  struck    // the last one
+	any   bool      // there was one
+}
+
+// A struck is what was in the foreground when an interrupt was sent, or a look was taken.
+type struck struct {
+	group int    // the terminal's foreground group; 0: not known
+	image string // what its first process executes (proc.Image)
+	at    time.Time
+	end   int64 // of the output
+}
+
+// needsAnother reports whether another interrupt is needed, by what is in the foreground after the last one.
+func (last struck) needsAnother(now struck) bool {
+	if now.group != last.group || now.image != last.image {
+		return true // these processes, or the program that they execute now, have not got it
+	}
+	return now.end == last.end && now.at.Sub(last.at) >= interruptAgain
+}
+
+// giveTime is for one that is interrupted: it is awaited a little for what comes of that, and for nothing else.
+func (r *execReq) giveTime(now time.Time) {
+	r.stopped, r.deadline = true, now.Add(interruptTime)
+	if r.opts.Kill {
+		r.deadline = r.deadline.Add(killTime)
+	}
+	spec := *r.spec
+	spec.Until = spec.Until[r.own:]
+	r.spec, r.own = &spec, 0
+}
+
+// interruptExec interrupts what runs, and waits for what comes of it.
+func (j *Job) interruptExec(r *execReq) {
+	now := time.Now()
+	r.giveTime(now)
+	j.beginInterrupts(r, now)
+	r.from = j.startOf(r)
+	j.shell.again = append(j.shell.again, r) // reviewWaits, in which this may be, arms nothing
+}
+
+// reviewUnwanted interrupts a command that was given up when the shell had it already. All that the
+// shell has said is taken up by now: one that has ended meanwhile is not hit in place of what is next.
+func (j *Job) reviewUnwanted() {
+	if r := j.shell.running; r != nil && r.unwanted {
+		r.unwanted = false
+		j.beginInterrupts(r, time.Now())
+	}
+}
+
+// beginInterrupts sends the first interrupt to a command that runs.
+func (j *Job) beginInterrupts(r *execReq, now time.Time) {
+	if r.command.Finished {
+		return
+	}
+	r.interrupts = interruption{until: now.Add(interruptTime)}
+	j.interruptForeground(r)
+}
+
+// reviewInterrupts sends the next interrupt when it is time for that, while the command runs.
+func (j *Job) reviewInterrupts(now time.Time) {
+	s := j.shell
+	r := s.running
+	if r == nil || r.interrupts.until.IsZero() || s.striking > 0 {
+		return
+	}
+	i := &r.interrupts
+	if !now.Before(i.until) {
+		if !r.opts.Kill || i.kills {
+			i.until = time.Time{}
+			return
+		}
+		i.kills, i.until, i.due = true, now.Add(killTime), now
+	}
+	if !now.Before(i.due) {
+		j.interruptForeground(r)
+	}
+}
+
+// interruptDue is when reviewInterrupts has something to do; zero: when something has happened.
+func (s *shellWatch) interruptDue() (t time.Time) {
+	if r := s.running; r != nil && s.striking == 0 && !r.interrupts.until.IsZero() {
+		t = earliest(r.interrupts.due, r.interrupts.until)
+	}
+	return t
+}
+
+// interruptForeground sends what runs another signal, if it needs one. Until it is done the shell is handed nothing:
+// a command that ends by itself meanwhile leaves the signal to whatever is next.
+func (j *Job) interruptForeground(r *execReq) {
+	s := j.shell
+	s.striking++
+	s.strike()
+	p, term, st, shell, i := j.proc, j.term, j.streams[0], j.info.PID, r.interrupts
+	j.loops.Go(func() { // /proc and the keeper may take their time
+		now := struck{at: time.Now(), end: st.spool.End()}
+		if group, err := term.ForegroundGroup(); err == nil {
+			now.group, now.image = group, imageOf(group)
+		}
+		var err error
+		switch {
+		case i.kills && now.group == shell, !i.kills && i.any && !i.last.needsAnother(now):
+			j.ask(struckMsg{req: r})
+			return
+		case i.kills:
+			r.killed.Store(true) // first: the end of the command may be seen before this is
+			err = p.Signal(keeper.ForegroundChild, syscall.SIGKILL)
+		default:
+			err = p.Signal(keeper.Foreground, interruptSignal)
+		}
+		if err != nil {
+			j.log.Debug("nothing to interrupt", "job", j.id, "kill", i.kills, "error", err)
+		}
+		j.ask(struckMsg{req: r, sent: err == nil, now: now})
+	})
+}
+
+// A struckMsg is that a signal of the server's own was sent to a command, or that none was needed or none could be
+// sent.
+type struckMsg struct {
+	req  *execReq
+	sent bool
+	now  struck
+}
+
+func (struckMsg) message() {}
+
+func (j *Job) onStruck(m struckMsg) {
+	s, i := j.shell, &m.req.interrupts
+	s.striking--
+	s.strike() // It may have been sent only now.
+	i.due = time.Now().Add(interruptEvery)
+	if m.sent {
+		i.any, i.last = true, m.now
+	}
+}

@@ -1,0 +1,227 @@
+package jobs
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var interruptedLoops = flag.Int("interrupts", 6, "loops in TestExecInterruptOfALoop that are interrupted, in each shell")
+
+// looped is a loop of a shell's own, n times, or without end for 0.
+func looped(shell, command string, n int) string {
+	switch {
+	case shell == "fish" && n == 0:
+		return "while true; " + command + "; end"
+	case shell == "fish":
+		return fmt.Sprintf("for i in (seq %d); %s; end", n, command)
+	case n == 0:
+		return "while :; do " + command + "; done"
+	}
+	return fmt.Sprintf("for i in $(seq %d); do %s; done", n, command)
+}
+
+// doInterrupt runs a command whose time is over after a while.
+func doInterrupt(t *testing.T, j *Job, command string, after time.Duration, kill bool) ExecResult {
+	t.Helper()
+	p, err := j.Exec(ExecOptions{Command: command, Wait: execWait(after), Interrupt: true, Kill: kill})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return must(t, p)
+}
+
+// ends fails the test where a command that was interrupted goes on. On a busy machine it may end behind its answer.
+func ends(t *testing.T, j *Job, command string, r ExecResult) {
+	t.Helper()
+	if !r.Interrupt {
+		t.Errorf("%q was not interrupted: %+v", command, r)
+	}
+	if r.Command.Finished {
+		return
+	}
+	w, err := j.Wait(&WaitSpec{Until: []Condition{{Kind: UntilCommand, Command: r.Command.ID}}, Timeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := must(t, w); o.Reason != "command" {
+		t.Fatalf("%q goes on: %+v, %q", command, r, execOutput(t, j, r))
+	}
+}
+
+// A loop of short commands is ended, although a shell loses interrupts that come between two of them, and so is a
+// command that is interrupted as it begins.
+func TestExecInterruptOfALoop(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			j := startShell(t, m, name, nil)
+			doExec(t, j, "true")
+			for i := range *interruptedLoops {
+				for command, after := range map[string]time.Duration{
+					looped(name, "/bin/true", 0): time.Duration(100+13*i) * time.Millisecond,
+					"sleep 1000":                 time.Duration(2+3*i) * time.Millisecond,
+				} {
+					r := doInterrupt(t, j, command, after, false)
+					ends(t, j, command, r)
+					if n, out := doExec(t, j, "echo next"); out != "next\n" || !n.Command.Finished {
+						t.Fatalf("what comes behind %q: %+v, %q", command, n, out)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Each program of a loop that ends by an interrupt, and lets the loop go on, gets one, and a silent program that
+// takes the first one for nothing gets another one.
+func TestExecInterruptIsRepeated(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			j := startShell(t, m, name, nil)
+			doExec(t, j, "true")
+			for _, command := range []string{
+				looped(name, `sh -c 'trap "exit 0" INT; while :; do sleep 0.01; done'`, 2),
+				`sh -c 'n=0; trap "n=\$((n + 1))" INT; while [ $n -lt 2 ]; do sleep 0.01; done'`,
+			} {
+				r := doInterrupt(t, j, command, 500*time.Millisecond, false)
+				ends(t, j, command, r)
+				if n, out := doExec(t, j, "echo next"); out != "next\n" || !n.Command.Finished {
+					t.Fatalf("what comes behind %q: %+v, %q", command, n, out)
+				}
+			}
+		})
+	}
+}
+
+// The same for a command whose request is cancelled.
+func TestExecCancelRepeatsTheInterrupt(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			j := startShell(t, m, name, nil)
+			command := looped(name, `sh -c 'trap "exit 0" INT; echo up; while :; do sleep 0.01; done'`, 2)
+			p, err := j.Exec(ExecOptions{Command: command, Wait: execWait(-1), Interrupt: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			await(t, j, pattern(`\nup\r`))
+			p.Cancel()
+			if e := refused(t, p, CodeCanceled); e.CommandID != 1 {
+				t.Errorf("%+v", e)
+			}
+			w, err := j.Wait(&WaitSpec{Until: []Condition{{Kind: UntilCommand, Command: 1}}, Timeout: 20 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o := must(t, w); o.Reason != "command" {
+				t.Errorf("the cancelled command goes on: %+v", o)
+			}
+		})
+	}
+}
+
+// A program that shows that it has got an interrupt gets no other one: it may take that for the order to leave
+// everything behind.
+func TestExecInterruptIsNotRepeatedToOneThatReacts(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			m := startReal(t, Options{})
+			j := startShell(t, m, name, nil)
+			doExec(t, j, "true")
+			dir := t.TempDir()
+			end := filepath.Join(dir, "end")
+			command := fmt.Sprintf(`sh -c 'trap "echo caught" INT; echo ready; while [ ! -e %s ]; do sleep 0.01; done'`, end)
+			p, err := j.Exec(ExecOptions{Command: command, Wait: execWait(time.Second), Interrupt: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := must(t, p)
+			if out := execOutput(t, j, r); r.Command.Finished || strings.Count(out, "caught") != 1 {
+				t.Errorf("%+v, %q", r, out)
+			}
+			if err := os.WriteFile(end, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, out := doExec(t, j, "echo next"); out != "next\n" {
+				t.Errorf("behind it: %q", out)
+			}
+		})
+	}
+}
+
+// What interrupts do not end is killed where that is wanted, and the shell stays.
+func TestExecKill(t *testing.T) {
+	for _, name := range execShells {
+		t.Run(name, func(t *testing.T) {
+			testExecKill(t, startReal(t, Options{}), name, `sh -c 'trap "" INT; sleep 1000; echo no'`, `sh -c 'trap "" INT; sleep 1000; echo no' | cat`)
+		})
+	}
+	t.Run("bash without keepers", func(t *testing.T) { // where nothing reaps orphans
+		testExecKill(t, startReal(t, Options{WithoutKeepers: true}), "bash", `sh -c 'trap "" INT; exec sleep 1000'`)
+	})
+}
+
+func testExecKill(t *testing.T, m *Manager, name string, commands ...string) {
+	t.Helper()
+	j := startShell(t, m, name, nil)
+	doExec(t, j, "cd /; true")
+	for _, command := range commands {
+		r := doInterrupt(t, j, command, 200*time.Millisecond, true)
+		ends(t, j, command, r)
+		if !r.Killed || r.Outcome.Reason != "timeout" {
+			t.Fatalf("%q: %+v", command, r)
+		}
+		if _, out := doExec(t, j, "pwd"); out != "/\n" {
+			t.Errorf("behind it: %q", out)
+		}
+	}
+	r := doInterrupt(t, j, "sleep 1000", 200*time.Millisecond, true)
+	ends(t, j, "sleep 1000", r)
+	if r.Killed {
+		t.Errorf("what an interrupt ends was killed: %+v", r)
+	}
+}
+
+// A loop of the shell's own that ignores interrupts is not killed, since the shell would be.
+func TestExecKillSparesTheShell(t *testing.T) {
+	m := startReal(t, Options{})
+	j := startShell(t, m, "bash", nil)
+	doExec(t, j, "true")
+	end := filepath.Join(t.TempDir(), "end")
+	r := doInterrupt(t, j, fmt.Sprintf("trap '' INT; while [ ! -e %s ]; do :; done", end), 200*time.Millisecond, true)
+	if r.Command.Finished || !r.Interrupt || r.Killed || r.Outcome.Reason != "timeout" {
+		t.Errorf("%+v", r)
+	}
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, out := doExec(t, j, "echo next"); out != "next\n" {
+		t.Errorf("behind it: %q", out)
+	}
+}
+
+func TestNeedsAnotherInterrupt(t *testing.T) {
+	at := time.Unix(1000, 0)
+	last := struck{group: 7, image: "sleep", at: at, end: 100}
+	for what, c := range map[string]struct {
+		now  struck
+		want bool
+	}{
+		"the same, soon":                 {struck{7, "sleep", at.Add(interruptEvery), 100}, false},
+		"the same, later":                {struck{7, "sleep", at.Add(interruptAgain), 100}, true},
+		"the same, which has written":    {struck{7, "sleep", at.Add(interruptAgain), 101}, false},
+		"another group":                  {struck{8, "sleep", at.Add(interruptEvery), 101}, true},
+		"another program":                {struck{7, "cat", at.Add(interruptEvery), 101}, true},
+		"a foreground that is not known": {struck{0, "", at.Add(interruptEvery), 100}, true},
+	} {
+		if got := last.needsAnother(c.now); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package rpc_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"shelld/jobs"
+	"shelld/rpc"
+	"shelld/schema"
+)
+
+// A bulk is a client that pipelines requests for long answers and keeps none of them.
+type bulk struct {
+	t       *testing.T
+	in      *io.PipeWriter
+	out     *bufio.Reader
+	over    chan error // what Serve has returned, and then what Close has
+	base    uint64     // what was in use before
+	largest uint64     // that was in use beside that
+	sent    atomic.Int64
+}
+
+// startBulk runs a server and initializes it.
+func startBulk(t *testing.T) *bulk {
+	t.Helper()
+	if len(jobs.Platform().Modes) == 0 {
+		t.Skip("there are no jobs on this system")
+	}
+	m, err := jobs.NewManager(jobs.Options{Root: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inR, inW := io.Pipe()
+	outR, outW := newPipe(t)
+	b := &bulk{t: t, in: inW, out: bufio.NewReaderSize(outR, 256<<10), over: make(chan error, 2)}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, err := rpc.Serve(ctx, inR, outW, m, rpc.Options{Framing: rpc.FramingLine})
+		_ = inR.Close()
+		_ = outW.Close()
+		b.over <- err
+		b.over <- m.Close()
+	}()
+	t.Cleanup(func() {
+		cancel()
+		_ = inW.Close()
+		_ = outR.Close()
+		<-b.over
+		if err := <-b.over; err != nil {
+			t.Error(err)
+		}
+	})
+	b.ask("initialize", obj{"options": obj{"events": []string{}}})
+	b.inUse()
+	return b
+}
+
+// send sends requests without waiting for their answers, in a goroutine: the server may not read.
+func (b *bulk) send(requests ...obj) {
+	var text bytes.Buffer
+	for _, r := range requests {
+		r["jsonrpc"], r["id"] = "2.0", b.sent.Add(1)
+		text.WriteString(encode(r) + "\n")
+	}
+	go func() { _, _ = b.in.Write(text.Bytes()) }() // It fails where the server has ended, which the test sees.
+}
+
+// next reads one message.
+func (b *bulk) next() []byte {
+	b.t.Helper()
+	body, err := b.out.ReadBytes('\n')
+	if err != nil {
+		b.t.Fatalf("the server's output ends: %v", err)
+	}
+	return body
+}
+
+func (b *bulk) ask(method string, params obj) json.RawMessage {
+	b.t.Helper()
+	b.send(obj{"method": method, "params": params})
+	var a answer
+	if err := json.Unmarshal(b.next(), &a); err != nil || a.Error != nil {
+		b.t.Fatalf("%s: %v %+v", method, err, a.Error)
+	}
+	return a.Result
+}
+
+// answers reads so many answers and reports how many of them are longer than length. Now and then it looks what is
+// in use.
+func (b *bulk) answers(n, length int) (long int) {
+	b.t.Helper()
+	for i := range n {
+		body := b.next()
+		if bytes.HasPrefix(body[:min(len(body), 80)], []byte(`{"jsonrpc":"2.0","id":`)) && bytes.Contains(body[:min(len(body), 80)], []byte(`"error"`)) {
+			b.t.Fatalf("refused: %.300s", body)
+		}
+		if len(body) > length {
+			long++
+		}
+		if i%10 == 0 {
+			b.inUse()
+		}
+	}
+	return long
+}
+
+// inUse notes what this process holds; the first time it is the base.
+func (b *bulk) inUse() {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	if b.base == 0 {
+		b.base = m.HeapAlloc
+	}
+	b.largest = max(b.largest, m.HeapAlloc-min(b.base, m.HeapAlloc))
+}
+
+// bulkBound is what a server may hold for answers that were not read: those that are queued, and those that are
+// made, as text and encoded; and the test's own buffers.
+const bulkBound = 64 << 20
+
+func (b *bulk) checkUse() {
+	b.t.Helper()
+	b.t.Logf("at most %d MiB were in use", b.largest>>20)
+	if b.largest > bulkBound {
+		b.t.Errorf("%d MiB were in use, more than %d", b.largest>>20, bulkBound>>20)
+	}
+}
+
+// bulkOutput starts a job that has written somewhat more than 1 MiB and is closed.
+func (b *bulk) bulkOutput() (handle int64) {
+	b.t.Helper()
+	var r schema.JobStartResult
+	started := b.ask("job/start", obj{"command": "head -c 1200000 /dev/zero | tr '\\0' x", "shell": "sh", "mode": "pipe", "stderr": "merge",
+		"wait": obj{"until": []obj{{"closed": true}}, "maxBytes": 0, "timeoutMs": nil}})
+	if err := json.Unmarshal(started, &r); err != nil {
+		b.t.Fatal(err)
+	}
+	return r.Job.Handle
+}
+
+func repeated(n int, method string, params obj) (all []obj) {
+	for range n {
+		all = append(all, obj{"method": method, "params": params})
+	}
+	return all
+}
+
+// A client that reads as fast as it can gets all that it has asked for, however much that is.
+func TestPipelinedReads(t *testing.T) {
+	for _, n := range []int{60, scaled(1000, 200, 80)} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			b := startBulk(t)
+			h := b.bulkOutput()
+			b.send(repeated(n, "job/read", obj{"handle": h, "offset": 0, "maxBytes": 1 << 20})...)
+			equal(t, "whole answers", b.answers(n, 1<<20), n)
+			b.checkUse()
+		})
+	}
+}
+
+// The same for every other request whose answer may be long.
+func TestPipelinedLongAnswers(t *testing.T) {
+	const length = 900_000
+	value := strings.Repeat("v", 100<<10)
+	for _, c := range []struct {
+		name    string
+		n       int
+		prepare func(b *bulk, h int64)
+		method  string
+		params  func(h int64) obj
+	}{
+		{"wait", 80, nil, "job/wait", func(h int64) obj {
+			return obj{"handle": h, "until": []obj{{"closed": true}}, "from": "start", "maxBytes": 1 << 20}
+		}},
+		{"search", 20, nil, "job/search", func(h int64) obj {
+			return obj{"handle": h, "pattern": "x{2000}", "maxMatches": 1000, "maxBytes": 1 << 20}
+		}},
+		{"run", 20, nil, "job/run", func(int64) obj {
+			return obj{"command": "head -c 1200000 /dev/zero | tr '\\0' x", "shell": "sh", "maxBytes": 1 << 20, "timeoutMs": nil}
+		}},
+		{"environment", 80, func(b *bulk, _ int64) {
+			for i := range 10 {
+				b.ask("env/set", obj{"name": fmt.Sprint("LONG", i), "value": value})
+			}
+		}, "env/list", func(int64) obj { return obj{} }},
+		{"list", 40, func(b *bulk, _ int64) {
+			for range 10 {
+				b.ask("job/start", obj{"argv": []string{"true", value}, "mode": "pipe", "wait": obj{"until": []obj{{"closed": true}}}})
+			}
+		}, "job/list", func(int64) obj { return obj{} }},
+		{"screen", 20, func(b *bulk, _ int64) {
+			b.ask("job/start", obj{"name": "term", "cols": 300, "rows": 100, "shell": "sh",
+				"command": "i=0; while [ $i -lt 20000 ]; do printf '\\033[3%dmx\\033[4%dm ' $((i % 8)) $(((i + 1) % 8)); i=$((i + 1)); done",
+				"wait":    obj{"until": []obj{{"closed": true}}, "timeoutMs": nil}})
+		}, "job/screen", func(int64) obj { return obj{"handle": "term", "format": "cells", "scrollback": 300} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := startBulk(t)
+			h := b.bulkOutput()
+			if c.prepare != nil {
+				c.prepare(b, h)
+			}
+			n := scaled(c.n, c.n, c.n/4)
+			b.send(repeated(n, c.method, c.params(h))...)
+			equal(t, "whole answers", b.answers(n, length), n)
+			b.checkUse()
+		})
+	}
+}
+
+// For a client that reads nothing a bounded amount is held. What it has asked for takes effect, and small answers are
+// not kept from it by those that wait: they are there as soon as it reads.
+func TestUnreadLongAnswers(t *testing.T) {
+	const n = 1000
+	b := startBulk(t)
+	h := b.bulkOutput()
+	alive := newFifo(t)
+	b.send(append(repeated(n, "job/read", obj{"handle": h, "offset": 0, "maxBytes": 1 << 20}),
+		obj{"method": "job/start", "params": obj{"name": "other", "command": "exec 3>" + alive.path + "; echo up >&3; exec sleep 1000", "shell": "sh", "mode": "pipe"}},
+		obj{"method": "job/kill", "params": obj{"handle": "other"}})...)
+	// The end of the fifo is that of the job that holds it.
+	if up := alive.read(); up != "up\n" && up != "" {
+		t.Errorf("the other job wrote %q", up)
+	}
+	b.inUse()
+	const some = 100
+	equal(t, "long answers among the first", b.answers(some, 1<<20), some-2)
+	b.checkUse()
+}
+
+// A client that has asked for much and closes its side then is answered as long as it reads.
+func TestLongAnswersBehindTheEnd(t *testing.T) {
+	const n = 100
+	b := startBulk(t)
+	h := b.bulkOutput()
+	for _, r := range repeated(n, "job/read", obj{"handle": h, "offset": 0, "maxBytes": 1 << 20}) {
+		r["jsonrpc"], r["id"] = "2.0", b.sent.Add(1)
+		if _, err := b.in.Write([]byte(encode(r) + "\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = b.in.Close()
+	equal(t, "whole answers", b.answers(n, 1<<20), n)
+	if rest, err := io.ReadAll(b.out); err != nil || len(rest) > 0 {
+		t.Errorf("behind the answers: %.100q, %v", rest, err)
+	}
+}
+
+// One that reads nothing then is given up, and the server ends.
+func TestLongAnswersThatNobodyReads(t *testing.T) {
+	b := startBulk(t)
+	h := b.bulkOutput()
+	for _, r := range repeated(200, "job/read", obj{"handle": h, "offset": 0, "maxBytes": 1 << 20}) {
+		r["jsonrpc"], r["id"] = "2.0", b.sent.Add(1)
+		if _, err := b.in.Write([]byte(encode(r) + "\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = b.in.Close()
+	select {
+	case err := <-b.over:
+		if err == nil || !strings.Contains(err.Error(), "has taken nothing") {
+			t.Errorf("the server ended with %v", err)
+		}
+		b.over <- nil
+	case <-time.After(watchdog):
+		t.Error("the server does not end")
+	}
+}
+
+// Requests of one job that were pipelined are answered although the job is removed behind them.
+func TestLongReadsBeforeARemoval(t *testing.T) {
+	const n = 30
+	b := startBulk(t)
+	h := b.bulkOutput()
+	b.send(append(repeated(n, "job/read", obj{"handle": h, "offset": 0, "maxBytes": 1 << 20}), obj{"method": "job/remove", "params": obj{"handle": h}})...)
+	equal(t, "whole answers", b.answers(n+1, 1<<20), n)
+}
