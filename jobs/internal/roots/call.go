@@ -1,6 +1,7 @@
 package roots
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -55,6 +56,8 @@ func (r *reader) command(words []word) {
 		r.note("the name of a command is none")
 	case first.tilde:
 		name = "./" + name
+	case byDescriptor(name):
+		r.note(name + " leads to what a process has open, or to its directory")
 	}
 	r.add(name)
 	if r.depth > maxDepth {
@@ -69,6 +72,13 @@ func (r *reader) command(words []word) {
 		r.wrapped(base(name), args)
 	}
 	r.depth--
+}
+
+// byDescriptor reports whether a path may name a program by what a process has open, or by its directory:
+// /proc/self/cwd/x, /dev/fd/3.
+func byDescriptor(name string) bool {
+	clean := "/" + strings.TrimLeft(path.Clean(name), "/.~+-") + "/"
+	return strings.Contains(name, "/") && slices.ContainsFunc([]string{"/proc/", "/dev/fd/", "/dev/std"}, func(p string) bool { return strings.HasPrefix(clean, p) })
 }
 
 // special says whether a function of that name would hide a command that is looked
