@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // builtinTable is THE table of the shells' own commands that run others, or that change
@@ -71,8 +69,7 @@ func runEval(r *reader, name string, args []word) {
 	if len(args) > 0 && args[0].known && args[0].text == "--" {
 		args = args[1:]
 	}
-	one := &family{langs: []syntax.LangVariant{r.lang}, ksh: r.family.ksh}
-	r.joined(args, one, name)
+	r.joined(args, r.family.speaking(r.lang), name)
 }
 
 func runTrap(r *reader, name string, args []word) {
@@ -80,8 +77,7 @@ func runTrap(r *reader, name string, args []word) {
 	if got.has("l") || got.has("p") || got.has("P") || len(rest) < 2 || rest[0].known && rest[0].text == "-" {
 		return
 	}
-	one := &family{langs: []syntax.LangVariant{r.lang}, ksh: r.family.ksh}
-	r.text(rest[0], one, name)
+	r.text(rest[0], r.family.speaking(r.lang), name)
 }
 
 func runExec(r *reader, name string, args []word) {

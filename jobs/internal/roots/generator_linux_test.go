@@ -14,13 +14,10 @@ type generator struct {
 	documents []string // here-documents that the next newline has to bring
 }
 
-// line returns a line that names the canary at least once.
 func (g *generator) line() string {
-	line := ""
-	for !strings.Contains(line, stubNames[0]) {
-		if line = g.program(); g.IntN(2) == 0 {
-			line = g.mutated(line)
-		}
+	line := g.program()
+	if g.IntN(2) == 0 {
+		line = g.mutated(line)
 	}
 	return line
 }
@@ -166,7 +163,8 @@ func singleQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\
 
 // payload is a text that runs the canary if a shell expands or evaluates it, or takes it for a command.
 func (g *generator) payload() string {
-	return g.pick("$(canary)", "$(canary)", "`canary`", "a[$(canary)]", "a[`canary`]", "<(canary)", ">(canary)", "canary", "; canary", "\ncanary\n", "&canary", "|canary", "$v", "$w", "$p", "${!w}", "${v@P}", "($(canary))", "{canary,}", "(canary)", "v", "w", "x\ncanary #")
+	return g.pick("$(canary)", "$(canary)", "`canary`", "a[$(canary)]", "a[`canary`]", "<(canary)", ">(canary)", "canary", "; canary", "\ncanary\n", "&canary", "|canary", "$ev", "$ew", "$ep", "${!ew}", "${ev@P}", "($(canary))", "{canary,}", "(canary)", "ev", "ew", "x\ncanary #",
+		"*(e:canary:)", "=canary", "${(e)ev}", "$~ev", "${ canary;}", "${|canary;}", "$(<g)", "${x:e}", "~[$(canary)]", "<1-2>", "^canary", "{canary}", "} canary {")
 }
 
 // oddWord is a payload within quotes, patterns and expansions, of which some have to be left alone.
@@ -185,11 +183,21 @@ var names = strings.Fields(`x y v w a _ PATH IFS ENV BASH_ENV PS4 ERRNO OPTIND S
 	NULLCMD READNULLCMD REPLY OPTARG MAPFILE DIRSTACK CDPATH path fpath argv status pipestatus signals options aliases functions TIMEFMT WATCH POSTEDIT PROMPT prompt
 	PGRP KSHUID KSHEGID USER_ID BASHPID BASH_ARGV0 BASH_COMPAT FUNCNAME GROUPS HOME SHELL MAIL MAILPATH TIMEFORMAT ARGV0 ARGC ZSH_SUBSHELL TRY_BLOCK_ERROR EXECSHELL COMP_WORDBREAKS`)
 
+// hot are names that steer in many ways, which come up more often.
+var hot = strings.Fields("PATH BASH_ENV ENV ERRNO ZLE_RPROMPT_INDENT OPTIND STTY PS4 IFS x")
+
+func (g *generator) name() string {
+	if g.IntN(2) == 0 {
+		return g.pick(hot...)
+	}
+	return g.pick(names...)
+}
+
 // odd is a statement of the kind that parsers read differently.
 func (g *generator) odd(depth int) string {
 	w, p, s := g.oddWord(), "'"+strings.ReplaceAll(g.payload(), "'", "")+"'", g.statement(max(depth, 0))
-	name := g.pick(names...)
-	switch g.IntN(26) {
+	name := g.name()
+	switch g.IntN(28) {
 	case 0:
 		return "[[ " + g.pick("x", p, w) + g.pick(" == ", " = ", " != ", " =~ ", " -eq ", " -lt ", " < ", " -nt ") + w + " ]]"
 	case 1:
@@ -203,7 +211,7 @@ func (g *generator) odd(depth int) string {
 	case 5:
 		return g.pick("sleep 0 & ", "", "c0 & ") + "wait" + g.pick(" -n", " -f", " -p", " -np", " -fnp", " -n -p", " -pn", " -fp", " -npx -p", "") + g.pick(" ", "", " -- ") + g.pick(p, w, name, "'b[0]'")
 	case 6:
-		return g.pick("canary=1; ", "", "w=1; ", "i=1; ") + "let " + g.pick("1", "w", "i=1", "canary", "x=w", "'"+p+"'") + g.pick("&&", "|", "||", "&", "<", ">", ";", "<(", "#", " ", "+", "*", "?", ",", "=", "[") + g.pick("canary", w, "canary)", "1")
+		return g.pick("canary=1; ", "", "i=1; ") + "let " + g.pick("1", "i=1", "canary", "'"+p+"'") + g.pick("&&", "|", "||", "&", "<", ">", ";", "<(", "#", " ", "+", "*", "?", ",", "=", "[") + g.pick("canary", w, "canary)", "1")
 	case 7:
 		return g.pick("f() { ", "function f { ", "{ ", "f() ( ") + g.pick("local", "declare", "typeset", "readonly", "export", "global", "integer", "private", "command local", "builtin typeset", "declare -g", "local -a", "typeset -u", "declare -x", "export -n", "typeset -T") + " " + g.pick(name, name+"="+w, p, "'"+name+"'", name+"="+p, name+" x") + "; " + g.pick("c1", "c2 x", "eval c1", s) + g.pick("; }; f", "; }", " ); f")
 	case 8:
@@ -215,11 +223,11 @@ func (g *generator) odd(depth int) string {
 	case 11:
 		return g.pick("/bin/c1", "c1", "a-b", "c1.x", "./c1", "'c1'", "c1=", "~/c1", "c1#", "\\c1", "$x", "function c1", "function ./c1", "function a=b", "[", "time", "test", "true", "nohup", "type", "stop") + g.pick("() { :; }; ", "() { "+s+"; }; ", " () c0; ", "() (c0); ") + g.pick("/bin/c1 x", "c1 x", "a-b", "c1.x", "./c1", "c1= ", "~/c1", "c1", "time c1", "nohup c1", "type c1", "true c1")
 	case 12:
-		return name + "=" + g.pick(p, w, "$w", "1", "$v") + g.pick("; ", " ", "; export "+name+"; ") + g.pick("echo $(("+name+"))", "c1", "echo x >&$"+name, "[[ "+name+" -eq 1 ]]", "echo ${a["+name+"]}", "declare b=$"+name, "bash -c c1", "zsh -c c1", "mksh -c c1", "echo ${PWD:"+name+"}", "read "+name+" <f", "f() { local "+name+"; c1; }; f", "for "+name+" in 1; do c1; done")
+		return name + "=" + g.pick(p, w, "$ew", "1", "$ev") + g.pick("; ", " ", "; export "+name+"; ") + g.pick("echo $(("+name+"))", "c1", "echo x >&$"+name, "[[ "+name+" -eq 1 ]]", "echo ${a["+name+"]}", "declare b=$"+name, "bash -c c1", "zsh -c c1", "mksh -c c1", "echo ${PWD:"+name+"}", "read "+name+" <f", "f() { local "+name+"; c1; }; f", "for "+name+" in 1; do c1; done")
 	case 13:
 		return g.pick("read ", "read -r ", "read -ra ", "read -a ", "printf -v ", "getopts x ", "mapfile ", "mapfile -t ", "unset ", "unset -v ", "export ", "readonly ", "read -t ", "read -n ", "read -u", "read -p ", "mapfile -C ", "readarray -n ") + g.pick(name, p, w, "-"+name, "a"+name) + g.pick(" <f", " <g", " <h", "") + "; " + g.pick("echo $(("+name+"))", "c1", "declare b=$"+name, "[[ "+name+" -eq 1 ]]", "echo x >&$"+name)
 	case 14:
-		return g.pick("declare", "typeset", "local", "readonly", "export", "declare -i", "typeset -i", "declare -a", "declare -A", "typeset -x", "declare -p", "export -p", "export -f", "typeset -f", "declare -rx", "typeset -U", "typeset -Z3", "typeset -n", "integer", "global") + " " + g.pick(name+"="+p, name+"="+w, p, name+"=(1 "+w+")", name+"["+w+"]=1", "'"+name+"=($(canary))'", name+"=$p", name+"=$w")
+		return g.pick("declare", "typeset", "local", "readonly", "export", "declare -i", "typeset -i", "declare -a", "declare -A", "typeset -x", "declare -p", "export -p", "export -f", "typeset -f", "declare -rx", "typeset -U", "typeset -Z3", "typeset -n", "integer", "global") + " " + g.pick(name+"="+p, name+"="+w, p, name+"=(1 "+w+")", name+"["+w+"]=1", "'"+name+"=($(canary))'", name+"=$ep", name+"=$ew")
 	case 15:
 		return g.pick("exec -a ", "env -a ", "env --argv0=", "env --argv0 ", "exec -ca ", "exec -la ", "command -p ", "command -- ", "builtin command ", "exec -c ", "env -S ", "env -uPATH ", "env -C . ", "nice -n 1 ", "timeout 1 ", "setsid -w ", "stdbuf -o0 ") + g.pick("sh", "c1", "bash", w) + " " + g.pick("c1", "canary", "bash -c c1", "-c canary")
 	case 16:
@@ -235,11 +243,20 @@ func (g *generator) odd(depth int) string {
 	case 21:
 		return "echo " + w + g.pick("|", "|&", "&&", "&", ";", "&!", "&|", "||", "\n", "# ") + s
 	case 22:
+		q := g.pick("'", "\"", "$'", "# ", "$(", "${x:-", "<<E\n")
+		if g.IntN(2) == 0 {
+			return g.pick("echo ", "cat <<E\n", "echo \"", "x=") + "`echo " + q + "`" + g.pick("; canary; ", " canary ", "\ncanary\n", "$(canary)", "|canary|") + "`echo " + strings.TrimPrefix(q, "$") + "`" + g.pick("", "\"", "\nE\n", ")", "}")
+		}
 		return "echo `" + g.pick("echo ", "c1 ", "", "cat <<E\n", "echo $(", "# ", "echo ${x:-") + g.pick("'", "\"", "\\", "#", "$'", "`", "", "\\`", "$(", "}") + "`" + g.pick("; canary; ", " canary ", "\ncanary\n", "$(canary)", "; echo ") + g.pick("echo ", "") + "`" + g.pick("'", "\"", "#", "", ")", "\nE\n") + g.pick("`", " `", "`'", "")
 	case 23:
 		return g.pick("", "c1 ") + "<<" + g.pick("E", "'E'", "\\E", "-E", "\"E\"", "E\"\"", "$x", "E#", "<E") + g.pick("", "; c1", " | cat", "; echo `", " && { c1", " # x") + "\n" + g.pick(g.payload(), w, "'"+g.payload(), "`echo '`", "\\"+g.payload(), "${y:-"+g.payload()+"}", "\"$(canary)\"") + g.pick("\nE\n", "\n E\ncanary\nE\n", "\n\tE\n", "\nE#\n", "\nE \nE\n", "\\\nE\n") + g.pick("", "canary", "`", "}\n", s)
 	case 24:
 		return g.pick("cd ", "cd -P ", "pushd ", "hash ", "type ", "command -v ", "ulimit -n ", "umask ", "exit ", "shift ", "return ", "kill -l ", "set -", "set +", "set -o ", "shopt -s ", "jobs -x ", "times ", "dirs ", "fg ", "disown ", "suspend ", "limit ", "sched ", "print ", "whence ", "echo -e ", "printf %d ", "printf %s ", "printf '%(x)T' ", "printf %*s ", "echotc ", "noglob ", "- ") + g.pick(w, p, name, "J; canary", "x; c1", "k; c1") + g.pick("", "; c1", "; ./c1")
+	case 25: // short forms, most of them of zsh
+		return g.pick("for x ("+w+") ", "repeat 1 ", "if [[ a == a ]] ", "if (c0) ", "while (c1) ", "foreach x ("+w+"); ", "select x in "+w+"; ", "until [[ a == a ]] ", "() ", "function ", "f g () ", "time ", "! ", "nocorrect ", "noglob ", "- ", "{ c1 } always ", "if c0; then c1; else ") + g.pick("canary", "{ canary }", s, "(canary)", "{ "+s+" }", "canary; end", "{ canary; }") + g.pick("", "; done", "; fi", "; end", " } ; c1")
+	case 26: // a function and what is called by its name
+		n := g.pick("c1", "./c1", "c1-x", "f", "c2", "[", "cat")
+		return g.pick(n+"()", "function "+n, "function "+n+"()", n+" f()") + g.pick(" { :; }", " { "+s+"; }", " (c0)", "\n{ :; }", " { :; } >o", " { :; } &", " { :; } | cat") + g.pick("; ", "\n", " && ") + g.pick(n, n+" x", "eval "+n, "command "+n, "(unset -f "+n+"; "+n+")", "bash -c "+n, "trap "+n+" EXIT", "PATH=$PWD "+n, "x=1 "+n, "\\"+n, "`"+n+"`")
 	}
 	return g.soup()
 }

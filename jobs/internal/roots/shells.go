@@ -11,7 +11,15 @@ import (
 type family struct {
 	langs []syntax.LangVariant // all that a shell of the family may speak
 	ksh   bool                 // test computes: [ x -eq 1 ] evaluates x
-	given *options             // of a call of the shell
+	zsh   bool
+	given *options // of a call of the shell
+}
+
+// speaking is the family for a text that the shell reads in the dialect in which it has read the line, as eval does.
+func (f *family) speaking(lang syntax.LangVariant) *family {
+	one := *f
+	one.langs = []syntax.LangVariant{lang}
+	return &one
 }
 
 // bashOptions and posixOptions are options that leave the meaning of a line alone, those of bash, and those that are
@@ -29,7 +37,7 @@ var (
 	posixFamily = &family{langs: []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash}, ksh: true, given: &posixOptions}
 	bashFamily  = &family{langs: []syntax.LangVariant{syntax.LangBash}, given: &bashOptions}
 	kshFamily   = &family{langs: []syntax.LangVariant{syntax.LangMirBSDKorn, syntax.LangBash}, ksh: true, given: &posixOptions}
-	zshFamily   = &family{langs: []syntax.LangVariant{syntax.LangZsh, syntax.LangBash}, ksh: true, given: &posixOptions}
+	zshFamily   = &family{langs: []syntax.LangVariant{syntax.LangZsh, syntax.LangBash}, ksh: true, zsh: true, given: &posixOptions}
 )
 
 var families = map[string]*family{

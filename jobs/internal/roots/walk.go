@@ -47,13 +47,29 @@ func (r *reader) parse() {
 	}
 	r.functions = map[string]uint{}
 	for _, s := range file.Stmts {
-		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && f.Name != nil && isPlain(f.Name.Value) && !s.Negated && !s.Background && !s.Disown && len(s.Redirs) == 0 {
+		if f := definition(s); f != nil {
 			r.functions[f.Name.Value] = s.End().Offset()
 			r.total.defined[f.Name.Value] = true
 		}
 	}
 	syntax.Walk(file, r.visit)
 }
+
+// definition returns the function that a statement defines in the shell itself, whatever happens; nil if it is another
+// statement, or in doubt. To a Korn shell, a name with a slash is always that of a program.
+func definition(s *syntax.Stmt) *syntax.FuncDecl {
+	f, ok := s.Cmd.(*syntax.FuncDecl)
+	if !ok || f.Name == nil || !isPlain(f.Name.Value) || !alone(s) || len(s.Redirs) > 0 || f.Body == nil || !alone(f.Body) {
+		return nil
+	}
+	if _, block := f.Body.Cmd.(*syntax.Block); !block {
+		return nil // function f { :; } | x is a pipeline with the definition in a process of its own
+	}
+	return f
+}
+
+// alone reports whether a statement is run by the shell itself, and waited for.
+func alone(s *syntax.Stmt) bool { return !s.Negated && !s.Background && !s.Coprocess && !s.Disown }
 
 // source is what stands at a node.
 func (r *reader) source(n syntax.Node) string {
@@ -153,7 +169,7 @@ func (r *reader) visitExpansion(node syntax.Node) {
 // pattern looks at the unquoted text of a word. Parentheses after a pattern are
 // qualifiers to a zsh, some of which are code.
 func (r *reader) pattern(text string) {
-	if r.family == zshFamily && strings.Contains(text, "(") {
+	if r.family.zsh && strings.Contains(text, "(") {
 		r.note("parentheses in a pattern can hold code")
 	}
 }
@@ -201,7 +217,7 @@ func (r *reader) coprocess(n *syntax.CoprocClause) {
 	if known {
 		switch c := body.Cmd.(type) {
 		case *syntax.Block, *syntax.Subshell:
-			known = n.Name == nil || r.family == bashFamily && isName(n.Name.Lit())
+			known = n.Name == nil || !r.family.ksh && isName(n.Name.Lit())
 			known = known && (n.Name == nil || !Steers(n.Name.Lit()) && !special(n.Name.Lit()))
 		case *syntax.CallExpr:
 			known = n.Name == nil && len(c.Assigns) == 0 && len(c.Args) > 0 && isPlain(r.source(c.Args[0]))
