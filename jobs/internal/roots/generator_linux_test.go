@@ -24,8 +24,11 @@ func (g *generator) line() string {
 
 func (g *generator) program() string {
 	g.documents = nil
-	if g.IntN(8) == 0 {
+	switch g.IntN(8) {
+	case 0:
 		return g.soup()
+	case 1, 2:
+		return g.odd(1) + g.pick("", ";", "\n") + "\n" + g.flush()
 	}
 	n := 1 + g.IntN(3)
 	var b strings.Builder
@@ -53,9 +56,9 @@ func (g *generator) command() string { return stubNames[1+g.IntN(len(stubNames)-
 func (g *generator) spelled() string {
 	c := g.command()
 	if g.IntN(60) == 0 {
-		return g.pick("$"+c, "${x}"+c, "{"+c+",canary}", "c["+c[1:]+"]", "$'"+c+"'")
+		return g.pick("$"+c, "${x}"+c, "{"+c+",canary}", "c\\\n"+c[1:], "c["+c[1:]+"]", "$'"+c+"'")
 	}
-	return g.pick(c, c, c, c, "'"+c+"'", `"`+c+`"`, `c\`+c[1:], `c""`+c[1:], "c\\\n"+c[1:])
+	return g.pick(c, c, c, c, "'"+c+"'", `"`+c+`"`, `c\`+c[1:], `c""`+c[1:])
 }
 
 // statement is one without an end. Loops end by the status of what they ask.
