@@ -29,6 +29,8 @@ func (g *generator) program() string {
 		return g.soup()
 	case 1, 2:
 		return g.odd(1) + g.pick("", ";", "\n") + "\n" + g.flush()
+	case 3:
+		return g.row()
 	}
 	n := 1 + g.IntN(3)
 	var b strings.Builder
@@ -254,7 +256,7 @@ func (g *generator) odd(depth int) string {
 	case 23:
 		return g.pick("", "c1 ") + "<<" + g.pick("E", "'E'", "\\E", "-E", "\"E\"", "E\"\"", "$x", "E#", "<E") + g.pick("", "; c1", " | cat", "; echo `", " && { c1", " # x") + "\n" + g.pick(g.payload(), w, "'"+g.payload(), "`echo '`", "\\"+g.payload(), "${y:-"+g.payload()+"}", "\"$(canary)\"") + g.pick("\nE\n", "\n E\ncanary\nE\n", "\n\tE\n", "\nE#\n", "\nE \nE\n", "\\\nE\n") + g.pick("", "canary", "`", "}\n", s)
 	case 24:
-		return g.pick("cd ", "cd -P ", "pushd ", "hash ", "type ", "command -v ", "ulimit -n ", "umask ", "exit ", "shift ", "return ", "kill -l ", "set -", "set +", "set -o ", "shopt -s ", "jobs -x ", "times ", "dirs ", "fg ", "disown ", "suspend ", "limit ", "sched ", "print ", "whence ", "echo -e ", "printf %d ", "printf %s ", "printf '%(x)T' ", "printf %*s ", "echotc ", "noglob ", "- ") + g.pick(w, p, name, "J; canary", "x; c1", "k; c1") + g.pick("", "; c1", "; ./c1")
+		return g.pick("cd ", "cd -P ", "pushd ", "hash ", "type ", "command -v ", "ulimit -n ", "umask ", "exit ", "shift ", "return ", "set -", "set +", "set -o ", "shopt -s ", "jobs -x ", "times ", "dirs ", "fg ", "disown ", "suspend ", "limit ", "sched ", "print ", "whence ", "echo -e ", "printf %d ", "printf %s ", "printf '%(x)T' ", "printf %*s ", "echotc ", "noglob ", "- ") + g.pick(w, p, name, "J; canary", "x; c1", "k; c1") + g.pick("", "; c1", "; ./c1")
 	case 25: // short forms, most of them of zsh
 		return g.pick("for x ("+w+") ", "repeat 1 ", "if [[ a == a ]] ", "if (c0) ", "while (c1) ", "foreach x ("+w+"); ", "select x in "+w+"; ", "until [[ a == a ]] ", "() ", "function ", "f g () ", "time ", "! ", "nocorrect ", "noglob ", "- ", "{ c1 } always ", "if c0; then c1; else ") + g.pick("canary", "{ canary }", s, "(canary)", "{ "+s+" }", "canary; end", "{ canary; }") + g.pick("", "; done", "; fi", "; end", " } ; c1")
 	case 26: // a function and what is called by its name
@@ -262,6 +264,17 @@ func (g *generator) odd(depth int) string {
 		return g.pick(n+"()", "function "+n, "function "+n+"()", n+" f()") + g.pick(" { :; }", " { "+s+"; }", " (c0)", "\n{ :; }", " { :; } >o", " { :; } &", " { :; } | cat") + g.pick("; ", "\n", " && ") + g.pick(n, n+" x", "eval "+n, "command "+n, "(unset -f "+n+"; "+n+")", "bash -c "+n, "trap "+n+" EXIT", "PATH=$PWD "+n, "x=1 "+n, "\\"+n, "`"+n+"`")
 	}
 	return g.soup()
+}
+
+// row is a line of the tables of the other tests, with the sandbox's commands in place of theirs.
+func (g *generator) row() string {
+	line := allRows[g.IntN(len(allRows))].line
+	if g.IntN(3) == 0 {
+		lines := classes[g.IntN(len(classes))].lines
+		line = lines[g.IntN(len(lines))]
+	}
+	line = g.mutated(strings.NewReplacer("rm", "canary", "ls", "c1", "mv", "c2", "cp", "c3", "git", "c0", "$y", "$ev", "$v", "$ew").Replace(line) + " ")
+	return line + g.pick("", "; canary", "\ncanary", " canary")
 }
 
 // soup is tokens without an order, which no grammar makes.
