@@ -17,7 +17,7 @@ func (r *reader) redirect(n *syntax.Redirect) {
 	to := wordOf(n.Word, r.lang)
 	r.Files = r.Files || opens(n, to)
 	if n.Op == syntax.DplIn || n.Op == syntax.DplOut {
-		r.duplicated(n.Word, to)
+		r.duplicated(to)
 	}
 	if at := n.Pos().Offset(); at > 0 && at <= uint(len(r.src)) && r.src[at-1] == '=' {
 		r.note("a redirection behind a = is a value to some shells")
@@ -47,7 +47,7 @@ func (r *reader) documentText(n *syntax.Redirect) {
 
 // duplicated looks at the word behind >& and <&. Bash expands it twice, so that a quoted $(rm) runs, and what is in
 // a variable as well.
-func (r *reader) duplicated(w *syntax.Word, to word) {
+func (r *reader) duplicated(to word) {
 	switch {
 	case to.known && isPlain(strings.ReplaceAll(to.text, "/", "_")):
 	case to.number:
