@@ -223,6 +223,38 @@ func TestAlwaysKey(t *testing.T) {
 	}
 }
 
+// An answer for always to a harmless line never counts for a line of which a shell makes something else than a reader.
+func TestAlwaysNeverCoversUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, who, _ := startAsked(t, askStarts)
+		bash := func(line string) Spec {
+			s := command(line)
+			s.Shell = "/bin/bash"
+			return s
+		}
+		for i, line := range []string{"echo hi", "echo hi; sleep 0", "sleep 0; wait", "let 1", "local x; ls"} {
+			_, p := begin(t, m, bash(line))
+			who.asked[i].Answer(AnswerAlways)
+			must(t, p)
+		}
+		asked := len(who.asked)
+		for i, line := range []string{
+			"echo `echo '`; canary; echo '`", "[[ x == @($(canary)) ]]", "echo >&'$(canary)'", "x=(1)#; canary", "coproc canary >x", "sleep 0 & wait -np 'a[$(canary)]'",
+			"canary=1; let 1&&canary", "f() { local PATH; ls; }; f", "echo ${x:-<(canary)}",
+		} {
+			_, p := begin(t, m, bash(line))
+			if len(who.asked) != asked+i+1 {
+				t.Fatalf("nobody is asked about %s", line)
+			}
+			if q := who.asked[asked+i]; !q.Unknown || q.key != "" {
+				t.Errorf("asked %+v", q)
+			}
+			who.asked[asked+i].Answer(AnswerDeny)
+			refused(t, p, CodeConfirmationDenied)
+		}
+	})
+}
+
 // What breaks the asking off: a cancel, a kill, the server's end.
 func TestStartIsBrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -33,6 +33,50 @@ func TestListsLookAtWhatTheClientHasSet(t *testing.T) {
 	}
 }
 
+// TestDeniedPathSpellings: a denied path is denied by every spelling that may lead there from some directory.
+func TestDeniedPathSpellings(t *testing.T) {
+	m := startReal(t, Options{Commands: CommandPolicy{Deny: []string{"/bin/true"}}})
+	bin := "/bin"
+	for _, spec := range []Spec{
+		command("/bin/true"), command("true"), command("./true"), command("cd /bin && ./true"), command("../bin/true"), command("cd /bin; ~+/true"),
+		command("/proc/self/cwd/true"), command("/bin/../bin/true"), command("exec 3</bin/true; /proc/self/fd/3"), {Argv: []string{"./true"}}, {Argv: []string{"../bin/true"}},
+		{Argv: []string{"/proc/self/cwd/true"}}, {Argv: []string{"env", "-C", "/bin", "./true"}}, {Argv: []string{"//bin/true"}},
+	} {
+		spec.Cwd = bin
+		_, p, err := m.Start(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := refused(t, p, CodePolicyDenied); e.Rule != "denyCommands" {
+			t.Errorf("%+v", e)
+		}
+	}
+	_, p, err := m.Start(Spec{Argv: []string{"/bin/false"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, p)
+}
+
+// TestListsPassNothingUnknown: what a shell reads otherwise than the server passes neither list.
+func TestListsPassNothingUnknown(t *testing.T) {
+	for _, policy := range []CommandPolicy{{Allow: []string{"echo", "sleep", "wait", "let", "local", "ls", "zsh", "xargs", "bash"}}, {Deny: []string{"canary"}}} {
+		m := startReal(t, Options{Commands: policy})
+		for _, line := range []string{
+			"echo `echo '`; canary; echo '`", "[[ x == @($(canary)) ]]", "echo >&'$(canary)'", "x=(1)#; canary", "coproc canary >x", "sleep 0 & wait -np 'a[$(canary)]'",
+			"canary=1; let 1&&canary", "f() { local PATH; ls; }; f", "zsh -b -c ls", "echo | xargs --process-slot-var=BASH_ENV bash -c ls",
+		} {
+			spec := command(line)
+			spec.Shell = "bash"
+			_, p, err := m.Start(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			refused(t, p, CodePolicyDenied)
+		}
+	}
+}
+
 // TestListsHideWhatIsThere: whoever may not start something is not told whether it is there,
 // nor of other commands that he may not start.
 func TestListsHideWhatIsThere(t *testing.T) {

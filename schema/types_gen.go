@@ -1972,9 +1972,10 @@ type Options struct {
 	// it.
 	AllowCommands []string `json:"allowCommands,omitzero"`
 	// The command roots that no start may have. A name stands for that word and for every
-	// path that ends in it, and a path for all ways to write it and for the bare word. A
-	// start with one of them is policyDenied, and so is one whose roots cannot all be known.
-	// Default: none. A server that does not have capabilities.commandPolicy ignores it.
+	// path that ends in it, and a path for that path, for the bare word, and for each path
+	// with the same last name that is relative or may otherwise lead there. A start with one
+	// of them is policyDenied, and so is one whose roots cannot all be known. Default: none.
+	// A server that does not have capabilities.commandPolicy ignores it.
 	DenyCommands []string `json:"denyCommands,omitzero"`
 	// What the first word of a command stands for, by the word; argv is left alone. It is
 	// replaced before allowCommands and denyCommands are looked at, once, and JobInfo has

@@ -34,6 +34,21 @@ func (r *reader) arithmetic(x syntax.ArithmExpr) {
 	})
 }
 
+// let looks at the expressions of let, which are words to a shell: it ends at an operator of the shell, and
+// patterns become names of files.
+func (r *reader) let(n *syntax.LetClause) {
+	r.add("let")
+	text := strings.TrimPrefix(r.source(n), "let")
+	if strings.ContainsFunc(text, func(c rune) bool {
+		return !isPlain(string(c)) && !strings.ContainsRune(" \t=+/%,:", c)
+	}) {
+		r.note("the words of let may mean more to the shell than to a reader; use $((…))")
+	}
+	for _, x := range n.Exprs {
+		r.arithmetic(x)
+	}
+}
+
 // assigned notes an assignment within an expression, which is of a number.
 func (r *reader) assigned(n *syntax.BinaryArithm) {
 	switch n.Op {

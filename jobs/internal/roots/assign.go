@@ -82,6 +82,8 @@ func (r *reader) declaration(n *syntax.DeclClause) {
 		switch {
 		case a.Name == nil:
 			array = r.declareArray(n.Variant.Value, w, array)
+		case a.Naked && Steers(a.Name.Value) && (n.Variant.Value != "export" || len(n.Args) > 1 && n.Args[0].Name == nil):
+			r.note("the line declares " + a.Name.Value + ", which changes what commands run")
 		case a.Value != nil && (array || declares(n.Variant.Value)):
 			r.note(r.values.declare(a.Name.Value, w.text, w.known, array))
 		}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // builtinTable is THE table of the shells' own commands that run others, or that change
@@ -47,6 +45,7 @@ func makeBuiltins() {
 		"declare":   runExport,
 		"typeset":   runExport,
 		"local":     runExport,
+		"global":    runExport,
 		"test":      runTest,
 		"[":         runTest,
 	}
@@ -70,8 +69,7 @@ func runEval(r *reader, name string, args []word) {
 	if len(args) > 0 && args[0].known && args[0].text == "--" {
 		args = args[1:]
 	}
-	one := &family{langs: []syntax.LangVariant{r.lang}, ksh: r.family.ksh}
-	r.joined(args, one, name)
+	r.joined(args, r.family.speaking(r.lang), name)
 }
 
 func runTrap(r *reader, name string, args []word) {
@@ -79,13 +77,28 @@ func runTrap(r *reader, name string, args []word) {
 	if got.has("l") || got.has("p") || got.has("P") || len(rest) < 2 || rest[0].known && rest[0].text == "-" {
 		return
 	}
-	one := &family{langs: []syntax.LangVariant{r.lang}, ksh: r.family.ksh}
-	r.text(rest[0], one, name)
+	r.text(rest[0], r.family.speaking(r.lang), name)
 }
 
 func runExec(r *reader, name string, args []word) {
-	_, rest := r.options(name, args, &options{flags: "cl", values: "a"})
+	got, rest := r.options(name, args, &options{flags: "cl", values: "a"})
+	r.renamed(name, got)
+	defer r.withoutPath(got.has("c"))()
 	r.command(rest)
+}
+
+// renamed refuses what is started under another name: a program such as busybox is what its name says.
+func (r *reader) renamed(name string, got givens) {
+	if got.has("a") || got.has("argv0") {
+		r.note(name + " starts a program under another name, by which it may be another one")
+	}
+}
+
+// withoutPath notes that what is looked at next runs with an empty environment, until the function that it returns is called.
+func (r *reader) withoutPath(is bool) (restore func()) {
+	before := r.noPath
+	r.noPath = before || is
+	return func() { r.noPath = before }
 }
 
 func runCommand(r *reader, name string, args []word) {
@@ -215,20 +228,23 @@ func runRead(r *reader, name string, args []word) {
 			continue
 		}
 		r.values.arrays = r.values.arrays || strings.Contains(w.text, "a")
-		r.naming(word{text: w.text[min(2, len(w.text)):], known: true}) // -aNAME
+		for i := range w.text { // -aNAME, and -raNAME
+			r.naming(word{text: w.text[i:], known: true})
+		}
 	}
 	r.values.given("REPLY")
 	r.values.given("OPTARG")
 }
 
 func runWait(r *reader, name string, args []word) {
-	for i, w := range args {
-		switch {
-		case w.known && strings.HasPrefix(w.text, "-p") && len(w.text) > 2:
-			r.naming(word{text: w.text[2:], known: true})
-		case w.known && w.text == "-p" && i+1 < len(args):
-			r.naming(args[i+1])
-		case !w.known && !w.number:
+	got, rest := r.options(name, args, &options{flags: "fn", values: "p"})
+	for _, o := range got {
+		if o.name == "p" {
+			r.naming(o.value)
+		}
+	}
+	for _, w := range rest {
+		if !w.known && !w.number {
 			r.note("what wait is given is put together while it runs")
 		}
 	}
@@ -261,8 +277,16 @@ func runTest(r *reader, name string, args []word) {
 		r.note("what " + name + " is given may be an operator that runs a command; quote the expansions")
 	}
 	for i, w := range args {
-		if (w.text == "-v" || w.text == "-R") && w.known && i+1 < len(args) {
+		if !w.known || i+1 == len(args) {
+			continue
+		}
+		switch w.text {
+		case "-v", "-R":
 			r.nameText(args[i+1])
+		case "-t":
+			if r.family.ksh {
+				r.computedValue(args[i+1])
+			}
 		}
 	}
 }
@@ -277,7 +301,7 @@ func plainTest(args []word) bool {
 	case 0, 1:
 		return true
 	case 2:
-		return args[0].known && args[0].text != "!" && args[0].text != "-v" && args[0].text != "-R"
+		return args[0].known && !slices.Contains([]string{"!", "-v", "-R", "-t"}, args[0].text)
 	case 3:
 		return args[1].known && slices.Contains(binaries[:], args[1].text)
 	}

@@ -1,6 +1,7 @@
 package roots
 
 import (
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ func (r *reader) call(c *syntax.CallExpr) {
 		return
 	case !first.quoted && slices.Contains(reserved(), first.text):
 		r.note("whether " + first.text + " is a word of the shell depends on its version")
-	case r.family == zshFamily && !first.quoted && strings.HasPrefix(first.text, "{"):
+	case r.family.zsh && !first.quoted && strings.HasPrefix(first.text, "{"):
 		r.note("a brace begins a list of commands in some shells")
 	case defined && c.Pos().Offset() > after:
 		return // its body has been read where it stands
@@ -55,6 +56,8 @@ func (r *reader) command(words []word) {
 		r.note("the name of a command is none")
 	case first.tilde:
 		name = "./" + name
+	case byDescriptor(name):
+		r.note(name + " leads to what a process has open, or to its directory")
 	}
 	r.add(name)
 	if r.depth > maxDepth {
@@ -69,6 +72,13 @@ func (r *reader) command(words []word) {
 		r.wrapped(base(name), args)
 	}
 	r.depth--
+}
+
+// byDescriptor reports whether a path may name a program by what a process has open, or by its directory:
+// /proc/self/cwd/x, /dev/fd/3.
+func byDescriptor(name string) bool {
+	clean := "/" + strings.TrimLeft(path.Clean(name), "/.~+-") + "/"
+	return strings.Contains(name, "/") && slices.ContainsFunc([]string{"/proc/", "/dev/fd/", "/dev/std"}, func(p string) bool { return strings.HasPrefix(clean, p) })
 }
 
 // special says whether a function of that name would hide a command that is looked

@@ -29,6 +29,13 @@
 // hold a substitution: x='a[$(rm f)]'; echo $((x)) runs rm. So a name that is computed
 // with must have been given a number in the same line.
 //
+// # How it is tested
+//
+// TestDifferential generates lines that shells and parsers read differently, and runs those of which
+// all roots are claimed to be known in the real shells. With -fuzz it goes on for as long as it is told to:
+//
+//	go test ./jobs/internal/roots -run TestDifferential -timeout 0 -parallel 7 -args -fuzz 1h
+//
 // There is no goroutine here, nothing is kept, and no file is looked at: what a
 // name leads to on PATH, by a link or by the user's own aliases is not known here.
 package roots

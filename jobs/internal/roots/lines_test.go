@@ -245,7 +245,7 @@ var shellRows = []row{
 	{`source x`, `source ?`},
 	{`. ./x`, `. ?`},
 	{`exec rm x`, `exec rm`},
-	{`exec -a ls rm x`, `exec rm`},
+	{`exec -a ls rm x`, `exec rm ?`},
 	{`command rm x`, `command rm`},
 	{`command -v rm`, `command`},
 	{`command -p rm`, `command rm`},

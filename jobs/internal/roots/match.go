@@ -13,8 +13,8 @@ import (
 func Allows(entry, root string) bool { return entry != "" && entry == root }
 
 // Denies says whether an entry of a list of what is denied names a root. A name
-// without a slash denies every path that ends in it; a path denies each way to write
-// it, and the bare word, by which a shell may find it.
+// without a slash denies every path that ends in it. A path denies the bare word, by which a shell may find
+// it, and each path of the same last name that may lead there: all but an absolute one that is another path.
 func Denies(entry, root string) bool {
 	entry, root = folded(entry), folded(root)
 	switch {
@@ -25,7 +25,17 @@ func Denies(entry, root string) bool {
 	case !strings.Contains(root, "/"):
 		return path.Base(entry) == root
 	}
+	if !fixed(entry) || !fixed(root) {
+		return path.Base(path.Clean(entry)) == path.Base(path.Clean(root))
+	}
 	return path.Clean(entry) == path.Clean(root)
+}
+
+// fixed reports whether a path leads to the same place from every directory, as far as no links are followed:
+// behind a link, .. is another directory.
+func fixed(name string) bool {
+	volume := runtime.GOOS == "windows" && len(name) > 2 && name[1:3] == ":/"
+	return (volume || path.IsAbs(name)) && !slices.Contains(strings.Split(name, "/"), "..")
 }
 
 // MovesDirectory says whether a root may have others run in another directory: a relative path

@@ -221,9 +221,16 @@ func TestMatching(t *testing.T) {
 		{"/bin//rm", "/bin/rm", false, true},
 		{"/bin/rm", "rm", false, true},
 		{"/bin/rm", "/usr/bin/rm", false, false},
-		{"/bin/rm", "./rm", false, false},
+		{"/bin/rm", "./rm", false, true}, // the directory may be /bin
+		{"/bin/rm", "../bin/rm", false, true},
+		{"/bin/rm", "~+/rm", false, true},
+		{"/bin/rm", "/x/../bin/rm", false, true}, // x may be a link
+		{"/bin/rm", "/bin/./rm", false, true},
+		{"/bin/rm", "./rmdir", false, false},
 		{"./x", "./x", true, true},
 		{"./x", "x", false, true},
+		{"./x", "/a/x", false, true},
+		{"./x", "/a/y", false, false},
 		{"", "", false, false},
 		{"", "rm", false, false},
 		{"r*", "rm", false, false},

@@ -37,6 +37,8 @@ func (r *reader) options(name string, args []word, o *options) (got givens, rest
 	for len(args) > 0 {
 		w := args[0]
 		switch {
+		case w.number && !w.known: // $! and its like
+			return got, args
 		case !w.known && !w.many && w.text != "" && w.text[0] != '-':
 			return got, args // it is no option, whatever its end
 		case !w.known:

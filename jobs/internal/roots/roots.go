@@ -189,7 +189,7 @@ func historyOf(text string, fam *family) string {
 	if strings.HasPrefix(text, "^") {
 		return "the shell may replace what begins with ^ by an earlier line"
 	}
-	if fam == zshFamily && strings.Contains(text, "#") {
+	if fam.zsh && strings.Contains(text, "#") {
 		return "an interactive zsh may have comments or not"
 	}
 	return ""

@@ -11,16 +11,33 @@ import (
 type family struct {
 	langs []syntax.LangVariant // all that a shell of the family may speak
 	ksh   bool                 // test computes: [ x -eq 1 ] evaluates x
+	zsh   bool
+	given *options // of a call of the shell
 }
+
+// speaking is the family for a text that the shell reads in the dialect in which it has read the line, as eval does.
+func (f *family) speaking(lang syntax.LangVariant) *family {
+	one := *f
+	one.langs = []syntax.LangVariant{lang}
+	return &one
+}
+
+// bashOptions and posixOptions are options that leave the meaning of a line alone, those of bash, and those that are
+// the same to all other shells: -b ends the options of a zsh, and dash has no long ones. -i reads the user's own files,
+// -s reads commands from stdin, and -k turns arguments into assignments: they are not among these.
+var (
+	bashOptions  = options{flags: "abBCcDeEfhHlmnprtuvxP", values: "o", long: "login norc noprofile restricted verbose noediting help version"}
+	posixOptions = options{flags: "aCcefhlmnpuvx", values: "o", long: "login help version"}
+)
 
 // An sh is a dash, a bash, a busybox or a ksh, depending on the system. The parser
 // for zsh is young, and Korn shells differ: their lines have to mean the same to
 // bash, which is read best.
 var (
-	posixFamily = &family{langs: []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash}, ksh: true}
-	bashFamily  = &family{langs: []syntax.LangVariant{syntax.LangBash}}
-	kshFamily   = &family{langs: []syntax.LangVariant{syntax.LangMirBSDKorn, syntax.LangBash}, ksh: true}
-	zshFamily   = &family{langs: []syntax.LangVariant{syntax.LangZsh, syntax.LangBash}, ksh: true}
+	posixFamily = &family{langs: []syntax.LangVariant{syntax.LangPOSIX, syntax.LangBash}, ksh: true, given: &posixOptions}
+	bashFamily  = &family{langs: []syntax.LangVariant{syntax.LangBash}, given: &bashOptions}
+	kshFamily   = &family{langs: []syntax.LangVariant{syntax.LangMirBSDKorn, syntax.LangBash}, ksh: true, given: &posixOptions}
+	zshFamily   = &family{langs: []syntax.LangVariant{syntax.LangZsh, syntax.LangBash}, ksh: true, zsh: true, given: &posixOptions}
 )
 
 var families = map[string]*family{
@@ -52,15 +69,6 @@ func base(program string) string {
 	return name
 }
 
-// shellOptions are those of all shells that read like a POSIX sh and leave the
-// meaning of a line alone. -i reads the user's own files, -s reads commands from
-// stdin, and -k turns arguments into assignments: they are not among these.
-var shellOptions = options{
-	flags:  "abBCcDeEfhHlmnprtuvxP",
-	values: "o",
-	long:   "login norc noprofile restricted verbose noediting help version",
-}
-
 // runsShell reads a call of a shell: its text after -c.
 func (r *reader) runsShell(name string, args []word) {
 	fam, known := familyOf(name)
@@ -68,7 +76,10 @@ func (r *reader) runsShell(name string, args []word) {
 		r.note("lines of the shell " + name + " cannot be read")
 		return
 	}
-	got, rest := r.options(name, args, &shellOptions)
+	if r.noPath {
+		r.note(name + " looks for programs in directories of its own choice if PATH is taken away")
+	}
+	got, rest := r.options(name, args, fam.given)
 	for _, o := range got {
 		if o.name == "o" && !(o.value.known && harmlessSetting(o.value.text)) {
 			r.note(name + " -o changes how commands are read")

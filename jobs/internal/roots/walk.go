@@ -18,6 +18,10 @@ type reader struct {
 	// functions has where the functions are complete that the text defines
 	// whatever happens, so that calls from there on run them and no program.
 	functions map[string]uint
+	// documentTexts has the texts of here-documents, which are no words of the line.
+	documentTexts map[*syntax.Word]bool
+	// noPath is set while the command is looked at that runs without PATH (env -i).
+	noPath bool
 }
 
 // tree is what the parser makes of the text. There are lines on which it panics, and a line is
@@ -28,7 +32,7 @@ func (r *reader) tree() (file *syntax.File, err error) {
 			file, err = nil, errors.New("the parser gives up on it")
 		}
 	}()
-	p := syntax.NewParser(syntax.Variant(r.lang))
+	p := syntax.NewParser(syntax.Variant(r.lang), syntax.KeepComments(true))
 	return p.Parse(strings.NewReader(r.src), "")
 }
 
@@ -43,13 +47,29 @@ func (r *reader) parse() {
 	}
 	r.functions = map[string]uint{}
 	for _, s := range file.Stmts {
-		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && f.Name != nil && !s.Negated && !s.Background && !s.Disown && len(s.Redirs) == 0 {
+		if f := definition(s); f != nil {
 			r.functions[f.Name.Value] = s.End().Offset()
 			r.total.defined[f.Name.Value] = true
 		}
 	}
 	syntax.Walk(file, r.visit)
 }
+
+// definition returns the function that a statement defines in the shell itself, whatever happens; nil if it is another
+// statement, or in doubt. To a Korn shell, a name with a slash is always that of a program.
+func definition(s *syntax.Stmt) *syntax.FuncDecl {
+	f, ok := s.Cmd.(*syntax.FuncDecl)
+	if !ok || f.Name == nil || !isPlain(f.Name.Value) || !alone(s) || len(s.Redirs) > 0 || f.Body == nil || !alone(f.Body) {
+		return nil
+	}
+	if _, block := f.Body.Cmd.(*syntax.Block); !block {
+		return nil // function f { :; } | x is a pipeline with the definition in a process of its own
+	}
+	return f
+}
+
+// alone reports whether a statement is run by the shell itself, and waited for.
+func alone(s *syntax.Stmt) bool { return !s.Negated && !s.Background && !s.Coprocess && !s.Disown }
 
 // source is what stands at a node.
 func (r *reader) source(n syntax.Node) string {
@@ -77,17 +97,11 @@ func (r *reader) visit(node syntax.Node) bool {
 	case *syntax.DeclClause:
 		r.declaration(n)
 	case *syntax.LetClause:
-		r.add("let")
-		for _, x := range n.Exprs {
-			r.arithmetic(x)
-		}
+		r.let(n)
 	case *syntax.TimeClause:
 		r.add("time") // a program of that name, within a pipeline
 	case *syntax.CoprocClause:
-		r.values.arrays = true
-		if n.Name != nil && n.Name.Lit() == "" {
-			r.note("the name of a coprocess is put together while it runs")
-		}
+		r.coprocess(n)
 	case *syntax.FuncDecl:
 		r.function(n)
 	case *syntax.ForClause, *syntax.WordIter, *syntax.CStyleLoop:
@@ -96,6 +110,8 @@ func (r *reader) visit(node syntax.Node) bool {
 		r.redirect(n)
 	case *syntax.ExtGlob:
 		r.pattern("(")
+	case *syntax.Comment:
+		r.comment(n)
 	default:
 		r.visitExpansion(node)
 	}
@@ -107,14 +123,18 @@ func (r *reader) visitExpansion(node syntax.Node) {
 	case *syntax.Assign:
 		r.assign(n)
 	case *syntax.Word:
+		if !r.documentTexts[n] {
+			r.literals(n.Parts, false)
+		}
 		if r.lang == syntax.LangZsh {
 			r.pattern(patternOf(n))
 		}
 	case *syntax.DblQuoted:
+		r.literals(n.Parts, true)
 		r.quoted(n)
 	case *syntax.CmdSubst:
-		if n.Backquotes && strings.Contains(r.source(n), `\`) {
-			r.note("what a backslash within backquotes does depends on the shell")
+		if n.Backquotes {
+			r.backquoted(n)
 		}
 		r.documents(n, n.Right)
 	case *syntax.ProcSubst:
@@ -131,8 +151,11 @@ func (r *reader) visitExpansion(node syntax.Node) {
 			r.computedWord(n.Y)
 		}
 	case *syntax.UnaryTest:
-		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+		switch {
+		case n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar:
 			r.nameWord(n.X)
+		case n.Op == syntax.TsFdTerm && r.family.ksh:
+			r.computedWord(n.X)
 		}
 	case *syntax.ArrayElem:
 		r.arithmetic(n.Index)
@@ -146,7 +169,7 @@ func (r *reader) visitExpansion(node syntax.Node) {
 // pattern looks at the unquoted text of a word. Parentheses after a pattern are
 // qualifiers to a zsh, some of which are code.
 func (r *reader) pattern(text string) {
-	if r.family == zshFamily && strings.Contains(text, "(") {
+	if r.family.zsh && strings.Contains(text, "(") {
 		r.note("parentheses in a pattern can hold code")
 	}
 }
@@ -185,71 +208,26 @@ func (r *reader) loop(node syntax.Node) {
 	}
 }
 
-func (r *reader) redirect(n *syntax.Redirect) {
-	if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
-		name := strings.Trim(n.N.Value, "{}")
-		if strings.ContainsAny(name, "[]$") {
-			r.note("the name of a descriptor is an expression")
-		}
-		r.note(r.values.assign(name, true))
-	}
-	r.Files = r.Files || opens(n, wordOf(n.Word, r.lang))
-	if n.Hdoc != nil && strings.Contains(r.between(n.OpPos, n.Hdoc.End()), "\\\n") {
-		r.note("where a here-document ends that has a backslash at the end of a line depends on the shell")
-	}
-	if (n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc) && !plainDelimiter(r.source(n.Word)) {
-		r.note("where a here-document ends whose delimiter is no plain word depends on the shell")
-	}
-	if n.Hdoc != nil {
-		r.quoted(n.Hdoc)
-	}
-}
-
-// opens says whether a redirection may write into a file, or connect to somebody.
-func opens(n *syntax.Redirect, to word) bool {
-	switch n.Op {
-	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		return false
-	case syntax.DplIn, syntax.DplOut: // to a descriptor, unless it is a name
-		return !to.known || strings.Trim(to.text, "0123456789-") != ""
-	case syntax.RdrIn:
-		return !to.known || strings.HasPrefix(to.text, "/dev/")
-	}
-	return !to.known || to.text != "/dev/null"
-}
-
-// plainDelimiter says whether what ends a here-document is a word, quoted as a whole
-// or not at all.
-func plainDelimiter(word string) bool {
-	for _, quote := range []string{`\`, "'", `"`} {
-		if cut, ok := strings.CutPrefix(word, quote); ok {
-			if word = cut; quote != `\` {
-				word, ok = strings.CutSuffix(word, quote)
-			}
-			return ok && isPlain(word)
+// coprocess knows two forms: a compound command, with or without a name, and plain words. Of the others, shells make
+// different things: to bash, coproc rm >x runs rm, and its name is COPROC.
+func (r *reader) coprocess(n *syntax.CoprocClause) {
+	r.values.arrays = true
+	body := n.Stmt
+	known := body != nil && !body.Negated && len(body.Redirs) == 0
+	if known {
+		switch c := body.Cmd.(type) {
+		case *syntax.Block, *syntax.Subshell:
+			known = n.Name == nil || !r.family.ksh && isName(n.Name.Lit())
+			known = known && (n.Name == nil || !Steers(n.Name.Lit()) && !special(n.Name.Lit()))
+		case *syntax.CallExpr:
+			known = n.Name == nil && len(c.Assigns) == 0 && len(c.Args) > 0 && isPlain(r.source(c.Args[0]))
+		default:
+			known = false
 		}
 	}
-	return isPlain(word)
-}
-
-// isPlain says whether a word has nothing that could mean anything to a shell.
-func isPlain(word string) bool {
-	return word != "" && !strings.ContainsFunc(word, func(c rune) bool {
-		return c != '_' && c != '-' && c != '.' && !(c >= '0' && c <= '9') && !(c|0x20 >= 'a' && c|0x20 <= 'z')
-	})
-}
-
-// documents looks at the here-documents of a substitution. One whose text comes only
-// after the end of the substitution is empty to some shells, which then take the
-// text for commands.
-func (r *reader) documents(n syntax.Node, end syntax.Pos) {
-	syntax.Walk(n, func(n syntax.Node) bool {
-		d, ok := n.(*syntax.Redirect)
-		if ok && (d.Op == syntax.Hdoc || d.Op == syntax.DashHdoc) && (d.Hdoc == nil || d.Hdoc.End().After(end)) {
-			r.note("a here-document within a substitution has to end there")
-		}
-		return true
-	})
+	if !known {
+		r.note("what this coproc runs depends on the shell; write coproc { …; }")
+	}
 }
 
 // quoted looks at text within double quotes, and at here-documents. What quotes

@@ -207,10 +207,14 @@ func runEnv(r *reader, name string, got givens, rest []word) {
 			r.note(name + " -u takes away what commands depend on")
 		}
 	}
+	bare := got.has("i") || got.has("ignore-environment")
 	if len(rest) > 0 && rest[0].known && rest[0].text == "-" { // -i
+		bare = true
 		_, rest = r.options(name, rest[1:], &options{})
 		rest = r.settings(rest)
 	}
+	r.renamed(name, got)
+	defer r.withoutPath(bare)()
 	r.command(rest)
 }
 
@@ -296,6 +300,8 @@ func runXargs(r *reader, name string, got givens, rest []word) {
 			if !o.value.known {
 				r.note("what xargs replaces is put together while it runs")
 			}
+		case "process-slot-var":
+			r.naming(o.value)
 		}
 	}
 	if len(rest) == 0 {
@@ -426,35 +432,6 @@ func runFlock(r *reader, name string, _ givens, rest []word) {
 		return
 	}
 	r.command(rest)
-}
-
-// runSSH tells nothing of what runs elsewhere. It runs commands here, too. Options may stand
-// before the host and behind it.
-func runSSH(r *reader, name string, got givens, rest []word) {
-	checkSSH(r, got)
-	if len(rest) == 0 {
-		return
-	}
-	lonely := func(g givens) bool { return slices.ContainsFunc([]string{"N", "W", "O", "G"}, g.has) }
-	behind, after := r.options(name, rest[1:], &wrappers()[name].options)
-	checkSSH(r, behind)
-	if len(after) == 0 && !lonely(got) && !lonely(behind) {
-		r.note("ssh starts a shell elsewhere, which takes anything")
-	}
-	if len(after) > 0 {
-		r.note("ssh runs a command elsewhere, by a shell that is not known")
-	}
-}
-
-func checkSSH(r *reader, got givens) {
-	for _, o := range got {
-		option := strings.ToLower(o.value.text)
-		runs := func(part string) bool { return strings.Contains(option, part) }
-		if o.name == "F" || o.name == "I" || o.name == "o" && (!o.value.known ||
-			slices.ContainsFunc([]string{"command", "include", "exec", "provider", "location"}, runs)) {
-			r.note("an option of ssh runs a command, or loads a file that may")
-		}
-	}
 }
 
 func runBusybox(r *reader, name string, _ givens, rest []word) {

@@ -1,0 +1,110 @@
+package roots
+
+import "testing"
+
+// classes are lines that run the command rm though a reader may not find it: what a shell reads otherwise than
+// the parser, and what a program does with a name or a variable. Each has to have the root rm, or to be unknown.
+var classes = []struct {
+	name, shell string
+	lines       []string
+}{
+	{"backquotes end at the next backquote", "bash", []string{
+		"echo `echo '`; rm; echo '`", "echo `echo $'`; rm; echo '`", "echo `echo \"`; rm; echo \"`", "echo `echo # '`; rm #`",
+		"cat <<E\n`echo '`; rm; echo '`\nE", "echo `echo $(`; rm; echo `)`", "echo \"`echo '`; rm; echo '`\"",
+	}},
+	{"an extended pattern is expanded", "bash", []string{
+		"[[ x == @($(rm)) ]]", "[[ x == +(`rm`) ]]", "[[ x == @(<(rm)) ]]", "[[ x == @(${y:-$(rm)}) ]]", "[[ x == @(${!y}) ]]", "[[ x == @(${y@P}) ]]",
+		"[[ x = a!(b|$(rm))c ]]", "case x in @($(rm))) ;; esac", "[[ x == @($y) ]]", `[[ x == @("$(rm)") ]]`,
+	}},
+	{"and so it is in mksh, in each argument", "mksh", []string{"echo @($(rm))", "case x in @($(rm))) ;; esac", "x=@(`rm`)", "[[ x = ?($(rm)) ]]"}},
+	{"a word within an expansion holds a process substitution", "bash", []string{"echo ${x:-<(rm)}", "echo ${PWD%%>(rm)}", "echo ${x/a/<(rm)}", "echo ${x:=>(rm)}"}},
+	{"what stands behind >& is expanded twice", "bash", []string{
+		"echo >&'$(rm)'", `echo >&"\$(rm)"`, "read v <f; echo x >&$v", `read v <f; echo x >&"$v"`, "cat <&'$(rm)'", "echo >&a$(rm)", "v='$(rm)'; echo >&${v}x", `echo >&\$\(rm\)`,
+	}},
+	{"no comment begins behind an array", "bash", []string{"x=(1)#; rm", "x=()# rm", "x+=(1)# $(rm)", "declare -a x=(1)#; rm", "(ls)#; rm", "x=(1\n)#; rm"}},
+	{"a coprocess is named only if it is a compound command", "bash", []string{
+		"coproc rm >x", "coproc rm <<< x", "coproc rm 2>&1", "coproc X=1 rm", "coproc rm >x | cat", "coproc cat <<E\nE\n rm", "coproc ! rm", "coproc if { ls; }",
+	}},
+	{"wait -p names a variable", "bash", []string{
+		"sleep 0 & wait -np 'a[$(rm)]'", "wait -fnp 'a[$(rm)]'", "wait -fp'a[$(rm)]'", "wait -n -p 'a[$(rm)]'", "wait -np PATH", "v='($(rm))'; sleep 0 & wait -np 'b[0]'; declare b=$v",
+	}},
+	{"let ends at an operator of the shell", "bash", []string{
+		"rm=1; let 1&&rm", "rm=1; let 1|rm", "rm=1; let 1||rm", "rm=1; let 1&rm", "let 1<(rm)", "let 1>(rm)", "rm=1; let i=1;rm", "let x=2*3", "let x=y[1]", "let ~x",
+	}},
+	{"a declaration without a value takes the value away", "bash", []string{
+		"f() { local PATH; ls; }; f", "f() { declare PATH; ls; }; f", "f() { typeset PATH; ls; }; f", "f() { local x PATH; ls; }; f", "f() { local -x PATH; ls; }; f",
+		"export -n PATH; ls", "f() { command local PATH; ls; }; f", "f() { local 'PATH'; ls; }; f", "typeset -u PATH; ls", "f() { local IFS; ls; }; f",
+	}},
+	{"and so it does in zsh", "zsh", []string{"f() { local PATH; ls; }; f", "f() { readonly PATH; ls; }; f", "f() { typeset path; ls; }; f"}},
+	{"an option names a variable", "bash", []string{"echo | xargs --process-slot-var=BASH_ENV bash -c ls", "echo | xargs --process-slot-var BASH_ENV bash -c ls", "read -raPATH", `echo | xargs --process-slot-var="$x" bash -c ls`}},
+	{"zsh runs stty with STTY", "zsh", []string{"STTY=';rm' ls", "export STTY=';rm'; ls"}},
+	{"zsh computes with numbers of tests and variables", "zsh", []string{
+		"a=(1); [ -t 'a[$(rm)]' ]", "a=(1); test -t 'a[$(rm)]'", "a=(1); [[ -t 'a[$(rm)]' ]]", `[ -t "$x" ]`, "[[ -t $x ]]", "a=(1); ERRNO='a[$(rm)]'",
+		"a=(1); ZLE_RPROMPT_INDENT='a[$(rm)]'", "echo 'a[$(rm)]' | read ERRNO", "REPORTTIME='a[$(rm)]'; ls", "[ ! -t 'a[$(rm)]' ]", "LOGCHECK='a[$(rm)]'", "DIRSTACKSIZE='a[$(rm)]'; pushd x",
+	}},
+	{"eval and trap read as zsh does", "zsh", []string{"eval '{rm}'", "trap '{rm}' EXIT", "eval 'ls *(e:rm:)'"}},
+	{"-b ends the options of zsh", "bash", []string{"zsh -b -c ls", "zsh -cb ls", "sh -b -c ls", "mksh -D -c ls", "dash -T -c ls"}},
+	{"mksh assigns a here-document", "mksh", []string{"x=<<<'a[$(rm)]'; echo $((x))", "x=<<'E'\na[$(rm)]\nE\necho $((x))", "OPTIND=<<<'a[$(rm)]'", "x+=<<<y"}},
+	{"a name with a slash is no function", "mksh", []string{"/bin/rm() { :; }; /bin/rm x", "function ./rm { :; }; ./rm"}},
+	{"a function of another process is none", "bash", []string{"function rm { :; } | cat; rm x", "function rm { :; } & rm x", "rm() { :; } | cat; rm x", "function rm { :; } && ls | cat; rm", "! rm() { :; } & rm x"}},
+	{"a program that is started by another name is another program", "bash", []string{"exec -a rm busybox x", "env -a rm busybox x", "env --argv0=rm busybox x", "exec -ca rm busybox x"}},
+	{"zsh starts by another name with ARGV0", "zsh", []string{"ARGV0=rm busybox x"}},
+	{"old versions of ssh make a shell line of hosts", "bash", []string{"ssh -N -J '`rm`@x' 127.0.0.1", "ssh -N '`rm`@x'", "ssh -N -l '`rm`' x", "ssh -N -o 'ProxyJump=`rm`@x' x", "ssh -N x -J '$(rm)'"}},
+	{"without PATH a shell looks in the directory", "bash", []string{"env -i bash -c ls", "env - sh -c ls", "exec -c bash -c ls", "env -i nice bash -c ls", "env --ignore-environment zsh -c ls"}},
+	{"what a process has open is run by path", "bash", []string{"/proc/self/cwd/ls", "exec 3</bin/rm; /proc/self/fd/3 x", "/dev/fd/3", "/dev/stdin <x", "../../proc/self/fd/3", "/proc/1/root/bin/ls", "/./proc/self/exe", "//proc/self/exe"}},
+	{"a variable makes a program run another", "bash", []string{
+		"CFLAGS=-fplugin=./x make", "ZIPOPT=-TT zip x", "AWS_SHARED_CREDENTIALS_FILE=x aws s3 ls", "PYTEST_ADDOPTS='-p x' pytest", "ANSIBLE_CONFIG=x ansible", "RSYNC_CONNECT_PROG=rm rsync x::y .",
+		"MANROFFOPT=-x man ls", "CLOUDSDK_PYTHON=./rm gcloud", "PIP_CONFIG_FILE=x pip list", "LDFLAGS=-x make", "KUBECTL_EXTERNAL_DIFF=rm kubectl diff", "NODE_EXTRA_OPTIONS=x node",
+	}},
+}
+
+// TestClasses shows that no line of a class passes a list: rm is found, or the line is unknown.
+func TestClasses(t *testing.T) {
+	for _, class := range classes {
+		for _, line := range class.lines {
+			found := Line{Text: line, Shell: class.shell}.Roots()
+			_, denied := found.Denied([]string{"rm"})
+			if !found.Unknown() && !denied {
+				t.Errorf("%s: %q has only the roots %q", class.name, line, found.Roots)
+			}
+		}
+	}
+}
+
+// TestHarmless shows that what the classes are made of remains known where it means the same to all shells.
+func TestHarmless(t *testing.T) {
+	for _, test := range []struct{ shell, line, want string }{
+		{"bash", "echo `git log --format='%h' \"$x\"`", "echo git"},
+		{"bash", "[[ $x == @(a|b*) ]] && ls", "ls"},
+		{"bash", "[[ $x == *$y ]] && ls", "ls"},
+		{"bash", "[[ $x =~ ^[a-z]+$ ]] && ls", "ls"},
+		{"bash", `echo "5$" a$ $ "$"`, "echo"},
+		{"bash", `grep -E 'a$|b' x >&2`, "grep"},
+		{"bash", `exec {fd}>x; echo y >&$fd; exec {fd}>&-`, "exec echo"},
+		{"bash", "x=(1) # rm", ""},
+		{"bash", "ls;# rm", "ls"},
+		{"bash", "coproc cat", "cat"},
+		{"bash", "coproc LOG { cat; }", "cat"},
+		{"bash", "wait", "wait"},
+		{"bash", `sleep 1 & wait -n $!`, "sleep wait"},
+		{"bash", "i=1; let i=i+1", "let"},
+		{"bash", "f() { local x y=1; ls; }; f", "local ls"},
+		{"bash", "export PATH; ls", "export ls"},
+		{"bash", "sh -ec ls", "sh ls"},
+		{"bash", "bash -b -c ls", "bash ls"},
+		{"bash", "env -i ls", "env ls"},
+		{"bash", "env - PAGER=cat git log", "env cat git"},
+		{"bash", "dev/build.sh", "dev/build.sh"},
+		{"bash", "ssh -N -J a@b:22,c -l me host", "ssh"},
+		{"bash", "cat <<'E'\n$(rm) @($x) `\nE", "cat"},
+		{"bash", "cat <<E\n5$ <(x)\nE", "cat"},
+		{"bash", "DIR=/x FILE=y; ls", "ls"},
+		{"zsh", "[ -t 1 ] && ls", "[ ls"},
+		{"zsh", "[[ -t 1 ]] && ls", "ls"},
+		{"mksh", "x= ; cat <<<y", "cat"},
+	} {
+		if got := (Line{Text: test.line, Shell: test.shell}).Roots(); written(got) != test.want {
+			t.Errorf("%s: %q: %q (%s), not %q", test.shell, test.line, written(got), got.Why, test.want)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package roots
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+func (r *reader) redirect(n *syntax.Redirect) {
+	if n.N != nil && strings.HasPrefix(n.N.Value, "{") {
+		name := strings.Trim(n.N.Value, "{}")
+		if strings.ContainsAny(name, "[]$") {
+			r.note("the name of a descriptor is an expression")
+		}
+		r.note(r.values.assign(name, true))
+	}
+	to := wordOf(n.Word, r.lang)
+	r.Files = r.Files || opens(n, to)
+	if n.Op == syntax.DplIn || n.Op == syntax.DplOut {
+		r.duplicated(to)
+	}
+	if at := n.Pos().Offset(); at > 0 && at <= uint(len(r.src)) && r.src[at-1] == '=' {
+		r.note("a redirection behind a = is a value to some shells")
+	}
+	if n.Hdoc != nil && strings.Contains(r.between(n.OpPos, n.Hdoc.End()), "\\\n") {
+		r.note("where a here-document ends that has a backslash at the end of a line depends on the shell")
+	}
+	if (n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc) && !plainDelimiter(r.source(n.Word)) {
+		r.note("where a here-document ends whose delimiter is no plain word depends on the shell")
+	}
+	if n.Hdoc != nil {
+		r.documentText(n)
+	}
+}
+
+// documentText looks at the text of a here-document, which is left alone if its delimiter is quoted.
+func (r *reader) documentText(n *syntax.Redirect) {
+	if r.documentTexts == nil {
+		r.documentTexts = map[*syntax.Word]bool{}
+	}
+	r.documentTexts[n.Hdoc] = true
+	if isPlain(r.source(n.Word)) {
+		r.literals(n.Hdoc.Parts, true)
+	}
+	r.quoted(n.Hdoc)
+}
+
+// duplicated looks at the word behind >& and <&. Bash expands it twice, so that a quoted $(rm) runs, and what is in
+// a variable as well.
+func (r *reader) duplicated(to word) {
+	switch {
+	case to.known && isPlain(strings.ReplaceAll(to.text, "/", "_")):
+	case to.number:
+	case to.name != "":
+		r.values.use(to.name)
+	default:
+		r.note("what stands behind >& or <& is expanded twice")
+	}
+}
+
+// opens says whether a redirection may write into a file, or connect to somebody.
+func opens(n *syntax.Redirect, to word) bool {
+	switch n.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return false
+	case syntax.DplIn, syntax.DplOut: // to a descriptor, unless it is a name
+		return !to.known || strings.Trim(to.text, "0123456789-") != ""
+	case syntax.RdrIn:
+		return !to.known || strings.HasPrefix(to.text, "/dev/")
+	}
+	return !to.known || to.text != "/dev/null"
+}
+
+// plainDelimiter says whether what ends a here-document is a word, quoted as a whole
+// or not at all.
+func plainDelimiter(word string) bool {
+	for _, quote := range []string{`\`, "'", `"`} {
+		if cut, ok := strings.CutPrefix(word, quote); ok {
+			if word = cut; quote != `\` {
+				word, ok = strings.CutSuffix(word, quote)
+			}
+			return ok && isPlain(word)
+		}
+	}
+	return isPlain(word)
+}
+
+// isPlain says whether a word has nothing that could mean anything to a shell.
+func isPlain(word string) bool {
+	return word != "" && !strings.ContainsFunc(word, func(c rune) bool {
+		return c != '_' && c != '-' && c != '.' && !(c >= '0' && c <= '9') && !(c|0x20 >= 'a' && c|0x20 <= 'z')
+	})
+}
+
+// documents looks at the here-documents of a substitution. One whose text comes only
+// after the end of the substitution is empty to some shells, which then take the
+// text for commands.
+func (r *reader) documents(n syntax.Node, end syntax.Pos) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		d, ok := n.(*syntax.Redirect)
+		if ok && (d.Op == syntax.Hdoc || d.Op == syntax.DashHdoc) && (d.Hdoc == nil || d.Hdoc.End().After(end)) {
+			r.note("a here-document within a substitution has to end there")
+		}
+		return true
+	})
+}
