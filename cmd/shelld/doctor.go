@@ -42,6 +42,10 @@ func doctor(args []string) int {
 	if status, ok := parseFlags(fs, args); !ok {
 		return status
 	}
+	if err := base.EnoughDescriptors(3); err != nil {
+		fmt.Fprintln(os.Stderr, "shelld doctor:", err)
+		return 1
+	}
 	d := diagnose()
 	if err := d.print(os.Stdout, *asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "shelld doctor:", err)
@@ -87,6 +91,7 @@ var checkTitles = [][2]string{
 	{"cgroup", "cgroup.kill"},
 	{"files", "limit: files"},
 	{"processes", "limit: processes"},
+	{"addressSpace", "limit: addresses"},
 	{"defaultShell", "default shell"},
 	{"shells", "shells"},
 	{"stateDirectory", "state directory"},

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"shelld/cmd/internal/base"
 )
 
 // The exit statuses of run that are not the command's own: those of env(1), nohup(1),
@@ -42,6 +44,10 @@ func runCommand(args []string) int {
 	o, status := runFlags(args, os.Stderr)
 	if status >= 0 {
 		return status
+	}
+	if err := base.EnoughDescriptors(base.ServerDescriptors); err != nil {
+		fmt.Fprintln(os.Stderr, "shelld run:", err)
+		return statusFailed
 	}
 	return runJob(o)
 }
