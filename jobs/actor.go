@@ -331,6 +331,9 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.killAt)
 	if len(j.kills) > 0 {
 		sooner(j.killsDue())
+		if !j.st.empty {
+			sooner(j.killDue())
+		}
 	}
 	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
 		sooner(j.queue.broken.Add(brokenTime))

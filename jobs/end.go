@@ -53,6 +53,7 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 		for _, p := range ev.Report.Survivors {
 			j.log.Warn("a process of a job whose keeper was lost lives on", "job", j.id, "pid", p.PID, "why", p.Why)
 		}
+		j.outlived = survivorsOf(ev.Report, &j.redaction)
 		j.keeperLost()
 	case keeper.Limited:
 		j.onLimited()
@@ -193,7 +194,7 @@ func (j *Job) tellClosed() {
 	j.process.Store(nil)
 	j.forgetOwn()
 	j.publish()
-	j.sink.Event(Event{After: j.barrier(), Closed: &Closed{}})
+	j.sink.Event(Event{After: j.barrier(), Closed: &Closed{j.outlived}})
 	j.mgr.retire(j)
 	close(j.ended)
 	j.restView()
@@ -231,7 +232,12 @@ type KilledProcess struct {
 type killReq struct {
 	opts  KillOptions
 	reply reply[KillResult]
+	due   time.Time // when it is answered without a report
 }
+
+// reportTime is how long after the grace a kill waits for the report. A keeper that can report
+// does so within 10 s, and the server ends what a lost one has left within 5 s.
+const reportTime = 15 * time.Second
 
 // Kill ends everything that the job started, and is answered when nothing is left.
 func (j *Job) Kill(o KillOptions) Pending[KillResult] {
@@ -248,7 +254,7 @@ func (j *Job) onKill(m killMsg) {
 	if !m.allowed && j.confirmFirst(ActionKill, m, m.opts.Asker) {
 		return
 	}
-	j.kills = append(j.kills, &killReq{m.opts, m.reply})
+	j.kills = append(j.kills, &killReq{m.opts, m.reply, time.Now().Add(max(m.opts.Grace, 0) + reportTime)})
 	j.end(ReasonKilled, m.opts)
 }
 
@@ -306,10 +312,14 @@ func (r *KillResult) add(k keeper.Report, h *redaction) {
 		}
 		r.Killed = append(r.Killed, KilledProcess{Process{p.PID, h.command(p.Command)}, how})
 	}
-	r.Survivors = nil
+	r.Survivors = survivorsOf(k, h)
+}
+
+func survivorsOf(k keeper.Report, h *redaction) (all []Survivor) {
 	for _, p := range k.Survivors {
-		r.Survivors = append(r.Survivors, Survivor{Process{p.PID, h.command(p.Command)}, p.Why})
+		all = append(all, Survivor{Process{p.PID, h.command(p.Command)}, p.Why})
 	}
+	return all
 }
 
 // reviewKills answers the kills of a job of which nothing is left. They wait for its
@@ -321,6 +331,34 @@ func (j *Job) reviewKills(now time.Time) {
 	if j.st.status == StatusClosed || j.st.empty && !now.Before(j.killsDue()) {
 		j.answerKills()
 	}
+	j.kills = slices.DeleteFunc(j.kills, func(k *killReq) bool {
+		late := !j.st.empty && !now.Before(k.due)
+		if late {
+			r := j.report
+			r.Survivors, r.State = []Survivor{j.unreported()}, j.state()
+			k.reply.ok(r)
+		}
+		return late
+	})
+}
+
+// unreported is the survivor of a job about which there is no report.
+func (j *Job) unreported() Survivor {
+	why := fmt.Sprintf("the job did not end within %v after the grace, and nothing says what of it is alive: ", reportTime)
+	if k, ok := j.proc.(interface{ Process() int }); ok {
+		return Survivor{Process{k.Process(), "[shelld-keeper]"}, why + "this process, the job's keeper, has not reported; it may be stopped, traced or short of processor time"}
+	}
+	return Survivor{Process{j.info.PID, j.redaction.command(strings.Join(j.info.Argv, " "))}, why + "the system does not list its processes"}
+}
+
+// killDue is when the first of the kills is answered without a report.
+func (j *Job) killDue() (due time.Time) {
+	for _, k := range j.kills {
+		if due.IsZero() || k.due.Before(due) {
+			due = k.due
+		}
+	}
+	return due
 }
 
 // killsDue is when the kills of a job are answered of which nothing is left.

@@ -147,6 +147,7 @@ type Job struct {
 	cursorAt    map[Stream]*readReq // the read that will move the cursor next
 	filed       bool                // the files are complete
 	killsUntil  time.Time           // when kills wait for the output no longer; zero: something lives
+	outlived    []Survivor          // what a lost keeper has left, and could not be ended
 	recordAt    time.Time           // when what is known is to be written; zero: it is
 	closing     bool                // the server ends
 	wentOnAt    time.Time           // when the start had waited for somebody (start_held.go); zero: it did not

@@ -57,6 +57,41 @@ func TestKillWaitsForTheExit(t *testing.T) {
 	})
 }
 
+// TestKillWithoutReport: a kill whose job neither ends nor reports is answered all the same, and does
+// not say that nothing is left.
+func TestKillWithoutReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		began := time.Now()
+		p := f.Kill(KillOptions{Grace: time.Second})
+		<-f.proc.kills
+		r := must(t, p)
+		if took := time.Since(began); took != time.Second+reportTime {
+			t.Errorf("answered after %v", took)
+		}
+		if len(r.Survivors) != 1 || r.Survivors[0].PID == 0 || r.Survivors[0].Why == "" || r.State.Status != StatusRunning {
+			t.Errorf("%+v", r)
+		}
+		f.end()
+	})
+}
+
+// TestLostWithSurvivors: what could not be ended of a job whose keeper was lost is told with its end.
+func TestLostWithSurvivors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events recorder
+		f := startFake(t, &events)
+		f.proc.tell(keeper.Event{Kind: keeper.Lost, Report: keeper.Report{Survivors: []keeper.Survivor{{Proc: keeper.Proc{PID: 42}, Why: "it is not known"}}}})
+		f.proc.end()
+		<-f.ended
+		f.finish()
+		last := events.events[len(events.events)-1]
+		if c := last.Closed; c == nil || len(c.Survivors) != 1 || c.Survivors[0].PID != 42 {
+			t.Errorf("the last event is %+v", last)
+		}
+	})
+}
+
 // TestSparedByAKill: a kill without force that the command has lived through is not why it
 // ends later, whatever that is; one that it has not lived through is.
 func TestSparedByAKill(t *testing.T) {

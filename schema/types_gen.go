@@ -2329,7 +2329,7 @@ type JobClosedParams struct {
 	// Counts from 1 what was sent to this connection for this job: a missing number means a
 	// fault.
 	Seq int64 `json:"seq"`
-	// What is alive all the same, since it may not be signalled; absent if nothing is.
+	// What could not be ended of a job whose keeper was killed; absent if nothing is left.
 	Survivors []Survivor `json:"survivors,omitzero"`
 	// Free for anyone: the server neither reads nor answers it.
 	Meta map[string]json.RawMessage `json:"_meta,omitzero"`

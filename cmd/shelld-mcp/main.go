@@ -59,6 +59,10 @@ func run(args []string) int {
 		fmt.Fprint(os.Stderr, greeting)
 		return 2
 	}
+	if err := base.EnoughDescriptors(base.ServerDescriptors); err != nil {
+		fmt.Fprintln(os.Stderr, "shelld-mcp:", err)
+		return 1
+	}
 	out, err := base.TakeStdout()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "shelld-mcp: stdout cannot be kept for the protocol: %v\n", err)

@@ -49,6 +49,10 @@ func doctorCommand() *base.Command {
 
 // doctor tells what this machine can do. It exits with 0 if jobs can be run here.
 func doctor(asJSON bool) int {
+	if err := base.EnoughDescriptors(3); err != nil {
+		fmt.Fprintln(os.Stderr, "shelld doctor:", err)
+		return 1
+	}
 	d := diagnose()
 	if err := d.print(os.Stdout, asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "shelld doctor:", err)
@@ -94,6 +98,7 @@ var checkTitles = [][2]string{
 	{"cgroup", "cgroup.kill"},
 	{"files", "limit: files"},
 	{"processes", "limit: processes"},
+	{"addressSpace", "limit: addresses"},
 	{"defaultShell", "default shell"},
 	{"shells", "shells"},
 	{"stateDirectory", "state directory"},

@@ -3,7 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -86,6 +89,72 @@ func TestAdviceForShortages(t *testing.T) {
 	} {
 		if got := adviceFor(c.err, "otherwise"); !strings.Contains(got, c.want) {
 			t.Errorf("%v: the advice is %q, not %q", c.err, got, c.want)
+		}
+	}
+}
+
+// Too few descriptors to start are an error of ours, and no report of a crash. From where a server starts
+// on, it can say what it lacks.
+func TestStartWithFewFiles(t *testing.T) {
+	shelld, err := exec.LookPath("shelld")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"serve", "run true", "doctor"} {
+		refused := 0
+		for n := 4; n <= 12; n++ {
+			cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" %s`, n, command), shelld)
+			cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize"}` + "\n")
+			var said strings.Builder
+			cmd.Stderr = &said
+			out, _ := cmd.Output() // The status is not the same for all.
+			if len(out) > 0 || cmd.ProcessState.Success() {
+				continue
+			}
+			refused++
+			if text := said.String(); strings.Contains(text, "goroutine ") || !strings.Contains(text, syscall.EMFILE.Error()) {
+				t.Errorf("%s with %d files: %s", command, n, text)
+			}
+		}
+		if refused == 0 {
+			t.Errorf("%s: no number of files was too small", command)
+		}
+	}
+}
+
+// A limit on address space is told before it is what ends a server.
+func TestDoctorWithFewAddresses(t *testing.T) {
+	d, _ := examined(t, "ulimit -v 2000000")
+	for _, c := range d.Checks {
+		if c.Name == "addressSpace" && c.Status == jobs.GradeLimited && strings.Contains(c.Advice, "ulimit -v") {
+			return
+		}
+	}
+	t.Errorf("%+v", d.Checks)
+}
+
+// Where /proc hides undumpable processes from their own user, that is told, and what comes of it.
+func TestDoctorHidepid(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount /proc with hidepid")
+	}
+	if !ownMounts(t) {
+		return
+	}
+	bin := buildTorture(t)
+	mountHiding(t, "invisible")
+	for uid, want := range map[uint32]jobs.Grade{0: jobs.GradeOK, nobody: jobs.GradeLimited} {
+		cmd := exec.Command(filepath.Join(bin, "shelld"), "doctor", "-json")
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+		out, _ := cmd.Output() // The status tells of the jobs.
+		var d diagnosis
+		if err := json.Unmarshal(out, &d); err != nil {
+			t.Fatalf("%v in %s", err, out)
+		}
+		i := slices.IndexFunc(d.Checks, func(c check) bool { return c.Name == "proc" })
+		if c := d.Checks[i]; c.Status != want || (want == jobs.GradeLimited) != strings.Contains(c.Reason, "hidepid") || !d.CanRun {
+			t.Errorf("uid %d: %+v", uid, c)
 		}
 	}
 }

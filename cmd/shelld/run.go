@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -68,6 +69,10 @@ func runFlags(fs *flag.FlagSet) func(*base.Call) int {
 		o.pty = o.pty || o.shot != ""
 		if bad := o.check(c.Given("c")); bad != "" {
 			return c.Wrong("%s", bad)
+		}
+		if err := base.EnoughDescriptors(base.ServerDescriptors); err != nil {
+			fmt.Fprintln(os.Stderr, "shelld run:", err)
+			return statusFailed
 		}
 		return runJob(*o)
 	}

@@ -42,6 +42,10 @@ func serve(opts rpc.Options, level slog.Level) int {
 		greet(os.Stderr)
 		return 2
 	}
+	if err := base.EnoughDescriptors(base.ServerDescriptors); err != nil {
+		fmt.Fprintln(os.Stderr, "shelld:", err)
+		return 1
+	}
 	out, err := base.TakeStdout()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "shelld: stdout cannot be kept for the protocol: %v\n", err)

@@ -50,10 +50,7 @@ var tortureWays = []tortureWay{
 func TestTorture(t *testing.T) {
 	needJobs(t)
 	bin := buildTorture(t)
-	rounds := *tortureRounds
-	if rounds == 0 {
-		rounds = scaled(2, 1, 1)
-	}
+	rounds := roundsOfTorture()
 	for _, uid := range []int{os.Getuid(), nobody} {
 		if uid == nobody && os.Getuid() != 0 {
 			t.Log("the user without privileges is who runs the tests; the set was not run as root")
@@ -65,13 +62,20 @@ func TestTorture(t *testing.T) {
 		for i, way := range tortureWays {
 			t.Run(fmt.Sprintf("uid %d, %s", uid, way.name), func(t *testing.T) {
 				for round := range rounds {
-					s := startTortureServer(t, bin, uid, i+round) // The ways are rounds of each other's.
+					s := startTortureServer(t, bin, uid, i+round, together) // The ways are rounds of each other's.
 					way.end(t, s)
 					s.stop()
 				}
 			})
 		}
 	}
+}
+
+func roundsOfTorture() int {
+	if *tortureRounds != 0 {
+		return *tortureRounds
+	}
+	return scaled(2, 1, 1)
 }
 
 // buildTorture compiles the programs, and puts them and a copy of the server where
@@ -125,7 +129,8 @@ type tortureServer struct {
 	bin    string
 	uid    int
 	round  int
-	mark   uint64 // of the server and its keepers
+	with   func(torture) bool // the programs that are jobs of this server
+	mark   uint64             // of the server and its keepers
 	cmd    *exec.Cmd
 	stdin  *os.File
 	client *rpc.Client
@@ -136,9 +141,9 @@ type tortureServer struct {
 	jobs []*tortured
 }
 
-func startTortureServer(t *testing.T, bin string, uid, round int) *tortureServer {
+func startTortureServer(t *testing.T, bin string, uid, round int, with func(torture) bool) *tortureServer {
 	t.Helper()
-	s := &tortureServer{bin: bin, uid: uid, round: round, mark: newTortureMark()}
+	s := &tortureServer{bin: bin, uid: uid, round: round, with: with, mark: newTortureMark()}
 	s.cmd = exec.Command(filepath.Join(bin, "torture"), strconv.FormatUint(s.mark, 10), "run", filepath.Join(bin, "shelld"), "serve")
 	s.cmd.Dir, s.cmd.Env = "/", append(os.Environ(), "HOME=/")
 	var err error
@@ -230,11 +235,11 @@ func (s *tortureServer) add(i int) (j *tortured, params map[string]any) {
 	}
 }
 
-// each does something for every torture that is wanted, at the same time.
-func each(wanted func(torture) bool, do func(i int)) {
+// each does something for every torture of this server that is wanted, at the same time.
+func (s *tortureServer) each(wanted func(torture) bool, do func(i int)) {
 	var all sync.WaitGroup
 	for i := range tortures {
-		if wanted(tortures[i]) {
+		if s.with(tortures[i]) && wanted(tortures[i]) {
 			all.Go(func() { do(i) })
 		}
 	}
@@ -243,11 +248,14 @@ func each(wanted func(torture) bool, do func(i int)) {
 
 func every(torture) bool { return true }
 
+// together are the programs that can be jobs of one server.
+func together(j torture) bool { return !j.lonely }
+
 // startAll starts the wanted jobs, with the members of more in their params, and
 // returns when they are ready.
 func (s *tortureServer) startAll(t *testing.T, wanted func(torture) bool, more map[string]any) {
 	t.Helper()
-	each(wanted, func(i int) {
+	s.each(wanted, func(i int) {
 		j, params := s.add(i)
 		for name, value := range more {
 			params[name] = value
@@ -256,7 +264,7 @@ func (s *tortureServer) startAll(t *testing.T, wanted func(torture) bool, more m
 			"until": []any{map[string]any{"pattern": `(?:ready|skip)[^\n]*\n`}}, "timeoutMs": torturePatience.Milliseconds(),
 		}
 		var r schema.JobStartResult
-		if j.ends && s.endedBeforeItRan(t, params, &r) {
+		if j.ends && s.endedBeforeItRan(t, "job/start", params, &r) {
 			j.skipped = true
 			return
 		}
@@ -276,18 +284,18 @@ func (s *tortureServer) startAll(t *testing.T, wanted func(torture) bool, more m
 // endedBeforeItRan starts a job that kills its keeper, and says whether it did so before
 // that could say that the job runs: nobody knows then how far it has come, and the start
 // fails. That nothing is left of it is looked at as for the others.
-func (s *tortureServer) endedBeforeItRan(t *testing.T, params, result any) bool {
+func (s *tortureServer) endedBeforeItRan(t *testing.T, method string, params, result any) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), torturePatience)
 	defer cancel()
-	err := s.client.Call(ctx, "job/start", params, result)
+	err := s.client.Call(ctx, method, params, result)
 	var refused *rpc.CallError
 	if errors.As(err, &refused) && strings.Contains(refused.Message, "was killed while it started") {
 		t.Log(err)
 		return true
 	}
 	if err != nil {
-		t.Errorf("job/start: %v", err)
+		t.Errorf("%s: %v", method, err)
 	}
 	return false
 }
@@ -367,10 +375,14 @@ func (j *tortured) checkReport(t *testing.T, s *tortureServer, r *schema.JobKill
 
 // endByTimeout lets job/run end each job.
 func endByTimeout(t *testing.T, s *tortureServer) {
-	each(func(j torture) bool { return !j.leaves && !j.ends }, func(i int) {
+	s.each(func(j torture) bool { return !j.leaves && (!j.ends || j.lonely) }, func(i int) {
 		j, params := s.add(i)
 		params["timeoutMs"] = 1000
 		var r schema.JobRunResult
+		if j.ends {
+			s.endedBeforeItRan(t, "job/run", params, &r)
+			return
+		}
 		s.call(t, "job/run", params, &r)
 		said := r.Stdout
 		if said == nil {
@@ -387,7 +399,7 @@ func endByTimeout(t *testing.T, s *tortureServer) {
 
 // endByKillAfter starts jobs that are to end by themselves.
 func endByKillAfter(t *testing.T, s *tortureServer) {
-	s.startAll(t, func(j torture) bool { return !j.ends }, map[string]any{"killAfterMs": 1500})
+	s.startAll(t, func(j torture) bool { return !j.ends || j.lonely }, map[string]any{"killAfterMs": 1500})
 	s.awaitNone(t, time.Now())
 }
 

@@ -17,6 +17,9 @@ type torture struct {
 	outlives bool // a server that is not root may not signal it, and says so
 	// alone is why it may outlive a server that is killed.
 	alone string
+	// lonely is one that is no good company for the other jobs of its server, which has no others.
+	lonely bool
+	hidden bool // it hides from its own user where /proc is mounted with hidepid
 }
 
 // tortures are the torture set.
@@ -65,6 +68,10 @@ var tortures = []torture{
 	{mode: "group_mover"},
 	{mode: "spinner"},
 	{mode: "keepers_group"},
+	{mode: "undumpable", hidden: true},
+	{mode: "undumpable_alone", leaves: true, hidden: true},
+	{mode: "undumpable_hop", hidden: true},
+	{mode: "starve_server", ends: true, lonely: true},
 }
 
 // docs/ending.md says of each what it does and what comes of it.

@@ -3,6 +3,7 @@ package direct
 import (
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -353,4 +354,34 @@ func TestFakeLiving(t *testing.T) {
 	if list, ok := j.Living(); ok {
 		t.Errorf("%+v of a job that is over", list)
 	}
+}
+
+// A kill that cannot list what lives does not say that nothing does. The command is ended without a list.
+func TestFakeKillWithoutLists(t *testing.T) {
+	s := newFake()
+	s.noList = 1 << 30
+	j := begin(t, s)
+	if err := j.Kill(keeper.KillOptions{NoForce: true, Grace: time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	r := next(t, j, keeper.Killed).Report
+	if len(r.Survivors) != 1 || r.Survivors[0].PID != fakeLeader || !strings.Contains(r.Survivors[0].Why, "no list") {
+		t.Errorf("report %+v", r)
+	}
+	if _, ok := j.Living(); ok {
+		t.Error("what lives is known without a list")
+	}
+	s.onKill = func(pid int, sig syscall.Signal) {
+		if pid == -fakeLeader && sig == syscall.SIGKILL {
+			s.end(fakeLeader)
+			s.mu.Lock()
+			s.noList = 0
+			s.mu.Unlock()
+			j.poke()
+		}
+	}
+	if err := j.Kill(keeper.KillOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	over(t, j)
 }

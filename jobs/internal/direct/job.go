@@ -40,6 +40,7 @@ type Job struct {
 	stopped  bool           // the consumer was told so
 	watched  map[int]*watch // by pid
 	op       *killOp        // the kill that goes on, or nil
+	unread   error          // why the last look failed
 	retry    time.Time      // when to look again after a look that failed; zero: there was none
 }
 

@@ -69,7 +69,7 @@ func (r *run) pidLine() int {
 }
 
 func lives(pid int) bool {
-	_, ok := readStat(pid)
+	_, ok, _ := readStat(pid)
 	return ok
 }
 

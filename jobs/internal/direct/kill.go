@@ -125,7 +125,7 @@ func (j *Job) advance(now time.Time) {
 	case !op.force:
 		j.look()
 		if !j.isEmpty() {
-			j.events.Push(keeper.Event{Kind: keeper.Killed, Report: j.report(op)})
+			j.events.Push(keeper.Event{Kind: keeper.Killed, Report: j.reportLiving(op)})
 			j.op = nil
 		}
 	case !now.Before(op.sweepAt):
@@ -187,6 +187,9 @@ func (j *Job) sweep(op *killOp, now time.Time) {
 		}
 		j.look()
 	}
+	if j.unread != nil && !j.reaped {
+		_ = j.sys.kill(-j.pid, syscall.SIGKILL) // The command leads a group, and needs no list.
+	}
 	reached := false
 	for _, p := range j.living {
 		s := j.see(p)
@@ -201,7 +204,7 @@ func (j *Job) sweep(op *killOp, now time.Time) {
 	stuck := op.denied >= deniedSweeps || now.Sub(op.forcedAt) > killPatience
 	if stuck && !op.reported && !j.isEmpty() {
 		op.reported = true
-		j.events.Push(keeper.Event{Kind: keeper.Killed, Report: j.report(op)})
+		j.events.Push(keeper.Event{Kind: keeper.Killed, Report: j.reportLiving(op)})
 	}
 	op.sweepAt = time.Now().Add(sweepPause)
 	if op.reported {
@@ -242,6 +245,20 @@ func (j *Job) report(op *killOp) keeper.Report {
 			continue
 		}
 		r.Killed = append(r.Killed, keeper.KilledProc{Proc: s.Proc, How: j.ending(s)})
+	}
+	return r
+}
+
+// reportLiving is report for a job that is not over. It names at least one survivor: if the list
+// of processes could not be read, nobody knows that there is none.
+func (j *Job) reportLiving(op *killOp) keeper.Report {
+	r := j.report(op)
+	if len(r.Survivors) == 0 {
+		why := "whether something of the job lives is not known yet"
+		if j.unread != nil {
+			why = "what of the job lives cannot be listed: " + j.unread.Error()
+		}
+		r.Survivors = []keeper.Survivor{{Proc: keeper.Proc{PID: j.pid}, Why: why}}
 	}
 	return r
 }

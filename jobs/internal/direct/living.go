@@ -5,8 +5,9 @@ package direct
 import "shelld/jobs/internal/keeper"
 
 // Living lists what is alive of the job now, at most keeper.MaxProcs, as far as it can be
-// found. It returns false where the job is over.
+// found. It returns false where the job is over, or the list cannot be read.
 func (j *Job) Living() (list []keeper.Proc, ok bool) {
+	known := false
 	answer := make(chan []keeper.Proc, 1)
 	look := func() {
 		j.look()
@@ -14,10 +15,12 @@ func (j *Job) Living() (list []keeper.Proc, ok bool) {
 		for _, p := range j.living[:min(len(j.living), keeper.MaxProcs)] {
 			all = append(all, j.describe(p))
 		}
+		known = j.unread == nil
 		answer <- all
 	}
 	if !j.ask(look) {
 		return nil, false
 	}
-	return <-answer, true // What was asked is done, also where the job is over by then.
+	list = <-answer // What was asked is done, also where the job is over by then.
+	return list, known
 }

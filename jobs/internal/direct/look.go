@@ -39,6 +39,7 @@ func (j *Job) glance() (settled bool) {
 	j.dirty.Store(false) // Before: whoever ends from here on makes it true again.
 	j.retry = time.Time{}
 	all, err := j.sys.processes()
+	j.unread = err
 	if err != nil {
 		j.pool.log.Warn("list the processes", "job", j.pid, "err", err)
 		j.retry = time.Now().Add(lookAgainAfter)

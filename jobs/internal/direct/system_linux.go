@@ -32,7 +32,11 @@ func (linuxSystem) processes() ([]process, error) {
 	var all []process
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if p, ok := readStat(pid); ok {
+			p, alive, err := readStat(pid)
+			if err != nil {
+				return nil, err // What lives cannot be told from what does not.
+			}
+			if alive {
 				all = append(all, p)
 			}
 		}
@@ -53,14 +57,18 @@ func statusOf(ws syscall.WaitStatus) status {
 	return status{code: ws.ExitStatus()}
 }
 
-func (linuxSystem) find(pid int) (process, bool) { return readStat(pid) }
+func (linuxSystem) find(pid int) (process, bool) {
+	p, alive, _ := readStat(pid) // The caller looks at all of them again.
+	return p, alive
+}
 
-// readStat reads /proc/PID/stat. A name may contain anything, also parentheses.
-func readStat(pid int) (p process, alive bool) {
+// readStat reads /proc/PID/stat. A name may contain anything, also parentheses. With an error
+// nothing is known of the process.
+func readStat(pid int) (p process, alive bool, err error) {
 	// Not by package os, which takes three times as long, for each of all processes.
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return p, false
+		return p, false, unlessGone(err)
 	}
 	var buf [1024]byte
 	n, err := unix.Read(fd, buf[:])
@@ -68,11 +76,11 @@ func readStat(pid int) (p process, alive bool) {
 	text := buf[:max(n, 0)]
 	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
 	if err != nil || open < 0 || end < open {
-		return p, false
+		return p, false, unlessGone(err)
 	}
 	fields := strings.Fields(string(text[end+1:])) // from the state, field 3, on
 	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
-		return p, false
+		return p, false, nil
 	}
 	number := func(field int) int {
 		n, _ := strconv.Atoi(fields[field-3]) // The kernel writes numbers.
@@ -82,7 +90,17 @@ func readStat(pid int) (p process, alive bool) {
 	return process{
 		pid: pid, ppid: number(4), pgid: number(5), sid: number(6), foreground: number(8),
 		start: start, name: string(text[open+1 : end]), stopped: fields[0] == "T",
-	}, true
+	}, true, nil
+}
+
+// unlessGone is err, unless it says that the process has ended or may not be looked at.
+func unlessGone(err error) error {
+	for _, gone := range []error{unix.ENOENT, unix.ESRCH, unix.EACCES, unix.EPERM} {
+		if err == gone {
+			return nil
+		}
+	}
+	return err
 }
 
 func (linuxSystem) command(pid int) string { return proc.CommandLine(pid) }
@@ -95,7 +113,7 @@ func (linuxSystem) watch(p process, ended func()) (forget func(), err error) {
 	}
 	f := os.NewFile(uintptr(fd), "pidfd")
 	raw, err := f.SyscallConn()
-	if now, ok := readStat(p.pid); err == nil && (!ok || now.start != p.start) {
+	if now, ok, _ := readStat(p.pid); err == nil && (!ok || now.start != p.start) {
 		err = unix.ESRCH
 	}
 	if err != nil {

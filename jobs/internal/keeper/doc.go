@@ -11,6 +11,12 @@
 // the session leader, so that `cmd &` outlives it, Ctrl-Z stops it, and nobody
 // is hung up on when it ends.
 //
+// To end a job its processes have to be listed. Keeper and server each keep the file open that
+// lists their own children (tree_linux.go): it can be read when no descriptor is left, and it has
+// children that /proc hides from their own user (hidepid). What lies below a process whose list cannot
+// be read becomes such a child when that process has ended. An error of a list is never taken for an
+// empty list: a report of a job that is not over names at least one survivor.
+//
 // # Processes
 //
 //	server (Pool, Keeper) ==SEQPACKET socket== keeper --fork/exec--> command

@@ -13,16 +13,15 @@ import (
 // the lists.
 //
 // The number of a group is not passed on while a member of it is there, be it a zombie.
-// The caller holds the lock under which root's children are reaped. A group of a child
-// has no members but the job's: all of its session come from the one who made that. But
-// a job may have put itself into root's own group, of which the children are signalled
-// one by one.
-func killGroups(root int, sig unix.Signal) {
-	kids, _ := childrenOf(root)
+// The caller holds k.mu. A group of a child has no members but the job's: all of its session
+// come from the one who made that. But a job may have put itself into the keeper's own group,
+// of which the children are signalled one by one.
+func (k *keeper) killGroups(sig unix.Signal) {
+	kids, _ := k.kids.list() // The next sweep reads it again.
 	own, done := unix.Getpgrp(), make(map[int]bool)
 	for _, pid := range slices.Backward(kids) { // The newest are the ones that run.
 		st, err := readStat(pid)
-		if err != nil || st.ppid != root || st.pgid <= 1 || done[st.pgid] {
+		if err != nil || st.ppid != k.self || st.pgid <= 1 || done[st.pgid] {
 			continue
 		}
 		done[st.pgid] = true
@@ -34,7 +33,7 @@ func killGroups(root int, sig unix.Signal) {
 		if !done[own] {
 			return
 		}
-		killNewest(root, sig)
+		k.killNewest(sig)
 	}
 }
 
@@ -43,8 +42,8 @@ func killGroups(root int, sig unix.Signal) {
 const ownGroupTries = 50
 
 // killNewest signals the children that were born last.
-func killNewest(root int, sig unix.Signal) {
-	kids, _ := childrenOf(root)
+func (k *keeper) killNewest(sig unix.Signal) {
+	kids, _ := k.kids.list() // As above.
 	for _, pid := range kids[max(0, len(kids)-4):] {
 		_ = unix.Kill(pid, sig) // A child that was not reaped keeps its pid.
 	}

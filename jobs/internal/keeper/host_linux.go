@@ -74,6 +74,9 @@ func (h *host) readLoop() {
 	h.pool.forget(h)
 	if k != nil {
 		h.endLost(k, first)
+	}
+	h.pool.over()
+	if k != nil {
 		k.over()
 	}
 	close(h.gone)

@@ -45,6 +45,7 @@ type killOp struct {
 	seen    map[int]*seenProc // by pid, those not known to have ended
 	order   []*seenProc
 	omitted int
+	hidden  bool // some of the job are hidden, and what is below them as well
 
 	// changed wakes runKill after deadline or force changed, or the job is over.
 	changed chan struct{}
@@ -167,8 +168,7 @@ func (k *keeper) awaitGrace(op *killOp) bool {
 			return false
 		}
 		left, force := time.Until(op.deadline), op.force
-		if left <= 0 && !force {
-			k.finish(op)
+		if left <= 0 && !force && k.finish(op) {
 			k.op, k.blow = nil, blow{} // What ends the command from here on is another.
 		}
 		pause := min(k.lookWhenDue(op, left), k.hangUpAgain(op, left))
@@ -250,7 +250,7 @@ func (k *keeper) meetNew(op *killOp, had map[int]uint64) (fresh []node) {
 		}
 		p := op.meet(n, st)
 		p.awake = p.awake || !p.told && st.awake()
-		if had[n.pid] != st.start && !p.spared {
+		if start, met := had[n.pid]; !(met && sameStart(start, st.start)) && !p.spared {
 			fresh = append(fresh, n)
 		}
 		had[n.pid] = st.start
@@ -262,8 +262,9 @@ func (k *keeper) meetNew(op *killOp, had map[int]uint64) (fresh []node) {
 // exits without end there are more of them by the time that they were looked at. The
 // caller holds k.mu.
 func (k *keeper) list() []node {
-	k.collect() // That nobody is left, reap finds as well.
-	return descendants(k.self)
+	k.collect()         // That nobody is left, reap finds as well.
+	list, _ := k.tree() // What is missing in it is below something that is listed, and is ended after that.
+	return list
 }
 
 // signalListed signals everything that is listed, and notes it as seen. It
@@ -302,7 +303,7 @@ func (k *keeper) sweep(op *killOp, n int) {
 		k.strike(unix.SIGKILL)
 	}
 	if n > 0 { // The first is for the report, which has to name them before they die.
-		killGroups(k.self, unix.SIGKILL)
+		k.killGroups(unix.SIGKILL)
 	}
 	if n >= stopFirstAfter {
 		k.signalListed(op, unix.SIGSTOP)
@@ -317,29 +318,57 @@ func (k *keeper) sweep(op *killOp, n int) {
 		unix.Exit(1) // The hang-up that comes with our end is all that is left to try.
 	}
 	if !op.reported && (stuck || time.Since(op.forcedAt) > killPatience) {
-		k.finish(op)
-		op.reported = true
+		op.reported = k.finish(op)
 	}
 }
 
-// finish sends the report of an operation that leaves something alive, be it born
-// since the last signal. The caller holds k.mu.
-func (k *keeper) finish(op *killOp) {
-	for _, n := range descendants(k.self) {
+// finish sends the report of an operation that leaves something alive, be it born since the last
+// signal. It names at least one survivor. It returns false if the job is over, so that reap
+// reports instead. The caller holds k.mu.
+func (k *keeper) finish(op *killOp) bool {
+	if k.collect() {
+		return false
+	}
+	list, err := k.tree()
+	for _, n := range list {
 		if st, err := readStat(n.pid); err == nil && st.alive() {
 			op.see(st)
 		}
 	}
-	k.send(encodeEvent(Event{Kind: Killed, Report: op.report()}))
+	r := op.report()
+	if len(r.Survivors) == 0 {
+		r.Survivors = k.unseen(list, err)
+	}
+	k.send(encodeEvent(Event{Kind: Killed, Report: r}))
+	return true
+}
+
+// unseen names what keeps a job from being over if no process of it is seen alive: its zombies,
+// or else the keeper, of which the kernel says that it has children.
+func (k *keeper) unseen(list []node, unread error) (all []Survivor) {
+	for _, n := range list {
+		if st, err := readStat(n.pid); err == nil && len(all) < MaxProcs {
+			all = append(all, Survivor{Proc: describe(st, nil), Why: "it has ended, and its status was not taken: its parent has not asked for it, or a process traces it"})
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	why := "something of the job lives below it, and /proc does not list it"
+	if unread != nil {
+		why += ": " + unread.Error()
+	}
+	return []Survivor{{Proc: Proc{PID: k.self, Comm: processName, Command: "[" + processName + "]"}, Why: why}}
 }
 
 // see notes a process at its first sight.
 func (op *killOp) see(st procStat) *seenProc {
-	if p := op.seen[st.pid]; p != nil && p.start == st.start {
+	if p := op.seen[st.pid]; p != nil && sameStart(p.start, st.start) {
 		return p
 	}
 	p := &seenProc{start: st.start, forked: st.forked, handled: st.handlesTERM, awake: st.awake()}
 	op.seen[st.pid] = p
+	op.hidden = op.hidden || st.hidden
 	if len(op.order) == MaxProcs {
 		op.omitted++
 		return p
@@ -357,6 +386,10 @@ func (op *killOp) reaped(pid int, ws unix.WaitStatus) {
 	op.news = true
 	op.wake()
 	p := op.seen[pid]
+	if p == nil && op.hidden && ws.Signaled() {
+		// It was below a hidden process, and its group was killed before it became a child.
+		p = op.see(procStat{pid: pid, comm: hiddenComm, state: 'Z', start: hiddenStart})
+	}
 	switch {
 	case p == nil:
 		return
@@ -373,9 +406,14 @@ func (op *killOp) report() Report {
 	r := Report{Signals: op.signals, Omitted: op.omitted}
 	for _, p := range op.order {
 		if p.how == "" {
-			if st, err := readStat(p.PID); err == nil && st.start == p.start && st.alive() {
+			st, err := readStat(p.PID)
+			switch {
+			case err == nil && sameStart(st.start, p.start) && st.alive():
 				// As it is now: it may have been met in the middle of its execve.
 				r.Survivors = append(r.Survivors, Survivor{Proc: describe(st, op.marks), Why: p.why(op, st)})
+				continue
+			case err != nil && !isNotThere(err):
+				r.Survivors = append(r.Survivors, Survivor{Proc: p.Proc, Why: "whether it has ended could not be read: " + err.Error()})
 				continue
 			}
 		}

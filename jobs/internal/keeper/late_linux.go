@@ -108,7 +108,7 @@ func (k *keeper) tellMissed(op *killOp) {
 
 // meet is see for a process that may have been started to answer TERM.
 func (op *killOp) meet(n node, st procStat) *seenProc {
-	if p := op.seen[n.pid]; p != nil && p.start == st.start {
+	if p := op.seen[n.pid]; p != nil && sameStart(p.start, st.start) {
 		return p
 	}
 	p := op.see(st)
@@ -167,7 +167,7 @@ func (op *killOp) isAnswering(parent int) bool {
 	// A program often resets its handler in its handler. A child of a shell resets the
 	// one that it was born with, and then knows nothing of the TERM that it took.
 	st, err := readStat(parent)
-	handles := err == nil && st.start == p.start && st.handlesTERM
+	handles := err == nil && sameStart(st.start, p.start) && st.handlesTERM
 	if !handles && (p.forked || !p.handled) {
 		return false
 	}

@@ -128,7 +128,8 @@ func (k *keeper) mostProcesses(told bool) int {
 
 // alive counts the processes of the job. The caller holds k.mu.
 func (k *keeper) alive() (n int) {
-	for _, p := range descendants(k.self) {
+	list, _ := k.tree() // The next look counts whom this one has missed.
+	for _, p := range list {
 		if st, err := readStat(p.pid); err == nil && st.alive() {
 			n++
 		}

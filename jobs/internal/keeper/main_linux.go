@@ -60,7 +60,8 @@ func init() {
 // the end of somebody's pipe does harm. All that came through an exec is without
 // the flag that all of our own has.
 func closeInherited() {
-	for _, name := range names("/proc/self/fd", 1<<16) {
+	open, _ := names("/proc/self/fd", 1<<16) // Without it a job may hold the end of somebody's pipe.
+	for _, name := range open {
 		fd, err := strconv.Atoi(name)
 		if err != nil || fd <= socketFD {
 			continue
@@ -77,6 +78,7 @@ type keeper struct {
 	self   int      // own pid
 	born   heritage // as the server has made it
 	faults int64    // its page faults before the first job
+	kids   *ownChildren
 
 	// mu is the reap lock: whoever holds it knows that no child's pid is reused.
 	// It guards all that follows, and the sending of messages.
@@ -122,6 +124,7 @@ func (k *keeper) prepare() error {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
 		return err
 	}
+	k.kids = openOwnChildren()
 	k.job = job{tty: -1}
 	k.born = inherited(k.self, k.scratch[:])
 	// Up to here one was enough, and each has its own stock of memory. Two are

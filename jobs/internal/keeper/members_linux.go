@@ -2,9 +2,13 @@ package keeper
 
 // Members lists the processes of the job by their ids, parents before their children, as
 // Living does, but for what takes longer: those that have ended and wait for their parents are
-// among them. It returns false where the job is over.
+// among them. It returns false where the job is over, or the list cannot be read.
 func (k *Keeper) Members() (pids []int, ok bool) {
-	for _, n := range descendants(k.host.proc.Pid) {
+	nodes, err := descendants(k.host.proc.Pid)
+	if err != nil {
+		return nil, false
+	}
+	for _, n := range nodes {
 		pids = append(pids, n.pid)
 	}
 	return pids, k.serves()

@@ -28,8 +28,13 @@ func (p *Pool) endOrphans() Report {
 	defer p.sweeping.Unlock()
 	began := time.Now()
 	op := &killOp{began: began, force: true, seen: make(map[int]*seenProc)}
+	var unread error // of the last scan
 	for clean := 0; clean < cleanScans && time.Since(began) < orphanPatience; clean++ {
-		for _, n := range p.orphans() {
+		var list []node
+		if list, unread = p.orphans(); unread != nil {
+			clean = -1
+		}
+		for _, n := range list {
 			clean = 0
 			endOrphan(op, n)
 		}
@@ -39,7 +44,14 @@ func (p *Pool) endOrphans() Report {
 	if len(op.order) > 0 {
 		op.signals = []SignalSent{{Name: "KILL"}}
 	}
-	return op.report()
+	r := op.report()
+	if unread != nil {
+		r.Survivors = append(r.Survivors, Survivor{
+			Proc: Proc{PID: os.Getpid(), Comm: "shelld", Command: "[shelld]"},
+			Why:  "the keeper was lost, and what it has left to this server cannot be listed: " + unread.Error(),
+		})
+	}
+	return r
 }
 
 // endOrphan kills an orphan and all below it, which come up as orphans of their
@@ -47,7 +59,8 @@ func (p *Pool) endOrphans() Report {
 // so that their pids are safe.
 func endOrphan(op *killOp, n node) {
 	self := os.Getpid()
-	op.killEach(newKin(self), append([]node{n}, descendants(n.pid)...))
+	below, _ := descendants(n.pid) // What is missing in it becomes an orphan of its own.
+	op.killEach(newKin(self), append([]node{n}, below...))
 	// One that forks and exits without end is still in its group, of which this one keeps
 	// the number from being anybody else's.
 	if st, err := readStat(n.pid); err == nil && st.ppid == self && st.pgid > 1 && st.pgid != unix.Getpgrp() {
@@ -64,7 +77,8 @@ func (p *Pool) endBelow(keeper int) Report {
 	p.sweeping.Lock()
 	defer p.sweeping.Unlock()
 	op := &killOp{began: time.Now(), force: true, seen: make(map[int]*seenProc)}
-	op.killEach(newKin(keeper), descendants(keeper))
+	list, _ := descendants(keeper) // The caller goes on until the keeper has ended, and then ends its orphans.
+	op.killEach(newKin(keeper), list)
 	if len(op.order) > 0 {
 		op.signals = []SignalSent{{Name: "KILL"}}
 	}
@@ -85,21 +99,22 @@ func (op *killOp) killEach(below *kin, list []node) {
 	}
 }
 
-// orphans lists those children of ours that are orphans, zombies included.
-func (p *Pool) orphans() []node {
+// orphans lists those children of ours that are orphans, zombies included. With an error some
+// may be missing.
+func (p *Pool) orphans() (list []node, err error) {
 	p.spawning.Lock()
 	defer p.spawning.Unlock()
-	self, err := readStat(os.Getpid())
+	session, err := unix.Getsid(0)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	var list []node
-	kids, _ := childrenOf(self.pid)
+	self := os.Getpid()
+	kids, err := p.kids.list()
 	for _, pid := range kids {
-		st, err := readStat(pid)
-		if err == nil && st.ppid == self.pid && st.sid != self.sid && p.keepers[pid] == nil {
-			list = append(list, node{pid, self.pid})
+		st, err := readStat(pid) // A child has one, whatever can be opened.
+		if err == nil && st.ppid == self && st.sid != session && p.keepers[pid] == nil {
+			list = append(list, node{pid, self})
 		}
 	}
-	return list
+	return list, err
 }

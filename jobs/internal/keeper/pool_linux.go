@@ -32,7 +32,10 @@ type Pool struct {
 
 	sweeping sync.Mutex // held by endOrphans
 
+	kids *ownChildren // closed with the last host once the Pool is closed
+
 	mu      sync.Mutex
+	hosts   int     // whose readLoop goes on
 	spares  []*host // the last one is used next: its memory is in the caches
 	warming bool
 	closed  bool
@@ -49,7 +52,7 @@ func NewPool(opts PoolOptions) *Pool {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		log.Warn("become a child subreaper: jobs whose keeper is killed may outlive it", "err", err)
 	}
-	return &Pool{log: log, keepers: make(map[int]*host)}
+	return &Pool{log: log, keepers: make(map[int]*host), kids: openOwnChildren()}
 }
 
 // Start runs the command under a keeper, and returns once it was executed. The
@@ -158,6 +161,7 @@ func (p *Pool) Close() {
 	p.mu.Lock()
 	spares := p.spares
 	p.spares, p.closed = nil, true
+	p.closeLists()
 	p.mu.Unlock()
 	p.warmers.Wait()
 	for _, h := range spares {
@@ -215,8 +219,26 @@ func (p *Pool) spawn() (*host, error) {
 	h := newHost(p, proc, sock)
 	p.keepers[proc.Pid] = h
 	p.watchEnd(proc)
+	p.mu.Lock()
+	p.hosts++
+	p.mu.Unlock()
 	go h.readLoop()
 	return h, nil
+}
+
+// over is called by a host that has ended what its keeper has left.
+func (p *Pool) over() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.hosts--
+	p.closeLists()
+}
+
+// closeLists is called with p.mu held.
+func (p *Pool) closeLists() {
+	if p.closed && p.hosts == 0 {
+		p.kids.close()
+	}
 }
 
 // forget takes a reaped keeper out, unless its pid is another's by now.

@@ -22,6 +22,7 @@ type procStat struct {
 	start                uint64 // clock ticks since boot: tells a pid from its reuse
 	forked               bool   // it runs the program of who forked it: no execve yet
 	handlesTERM          bool   // it has a handler for TERM
+	hidden               bool   // /proc does not show it, and childStat knows it
 }
 
 // alive is false for a zombie, unless only its first thread has ended.
@@ -30,14 +31,20 @@ func (s procStat) alive() bool {
 }
 
 // awake is false for one that cannot be forking now: vfork waits in state D.
-func (s procStat) awake() bool { return s.state == 'R' || s.state == 'D' }
+func (s procStat) awake() bool { return s.state == 'R' || s.state == 'D' || s.hidden }
 
 // forkNoExec is the kernel's PF_FORKNOEXEC, among the flags in /proc/PID/stat.
 const forkNoExec = 0x40
 
+// readStat returns what is known of a process. If its file cannot be read, a child of this
+// process is known by what wait says. For any other process isNotThere tells an error that
+// means that it has ended, or is hidden, from one that says nothing about it.
 func readStat(pid int) (procStat, error) {
 	text, err := slurp(procPath(pid, "stat"), 1024) // what is used of it is in the first half
 	if err != nil {
+		if st, ok := childStat(pid); ok {
+			return st, nil
+		}
 		return procStat{}, err
 	}
 	return parseStat(text)
@@ -82,10 +89,15 @@ func slurp(path string, limit int) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = unix.Close(fd) }()
+	return readAll(fd, limit)
+}
+
+// readAll reads a file from its beginning, up to limit bytes.
+func readAll(fd, limit int) ([]byte, error) {
 	buf := make([]byte, min(limit, 4096))
 	at := 0
 	for {
-		n, err := unix.Read(fd, buf[at:])
+		n, err := unix.Pread(fd, buf[at:], int64(at))
 		if err == unix.EINTR {
 			continue
 		}
@@ -125,14 +137,14 @@ func openRetry(path string, flags int) (int, error) {
 	}
 }
 
-// names lists a directory of /proc, at most limit entries of it.
-func names(path string, limit int) []string {
+// names lists a directory of /proc, at most limit entries of it. With an error the list is
+// not complete.
+func names(path string, limit int) (list []string, err error) {
 	fd, err := openRetry(path, unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer func() { _ = unix.Close(fd) }()
-	var list []string
 	buf := make([]byte, 4096)
 	for len(list) < limit {
 		n, err := unix.ReadDirent(fd, buf)
@@ -140,99 +152,11 @@ func names(path string, limit int) []string {
 			continue
 		}
 		if err != nil || n <= 0 {
-			break
+			return list, err
 		}
 		_, _, list = unix.ParseDirent(buf[:n], limit-len(list), list)
 	}
-	return list
-}
-
-// A node is one process of a tree, and its parent when it was listed.
-type node struct{ pid, parent int }
-
-// descendants lists all processes below root, parents before their children.
-// Processes that are born meanwhile may be missing.
-func descendants(root int) []node {
-	list, ok := walk(root, childrenOf)
-	if ok {
-		return list
-	}
-	// A kernel without CONFIG_PROC_CHILDREN.
-	byParent := scanParents()
-	list, _ = walk(root, func(pid int) ([]int, bool) { return byParent[pid], true })
-	return list
-}
-
-func walk(root int, children func(int) ([]int, bool)) ([]node, bool) {
-	var list []node
-	seen := map[int]bool{root: true}
-	for next, at := root, 0; ; at++ {
-		kids, ok := children(next)
-		if !ok && next == root {
-			return nil, false
-		}
-		for _, kid := range kids {
-			if !seen[kid] {
-				seen[kid] = true
-				list = append(list, node{kid, next})
-			}
-		}
-		if at >= len(list) {
-			return list, true
-		}
-		next = list[at].pid
-	}
-}
-
-// childrenOf reads the children of all threads: a child belongs to the thread
-// that forked it. It returns false if the kernel does not tell.
-func childrenOf(pid int) (kids []int, ok bool) {
-	task := procPath(pid, "task")
-	for _, tid := range threadsOf(pid, task) {
-		text, err := slurp(task+"/"+tid+"/children", 1<<24)
-		if err != nil {
-			continue
-		}
-		ok = true
-		for _, field := range bytes.Fields(text) {
-			if kid, err := strconv.Atoi(string(field)); err == nil {
-				kids = append(kids, kid)
-			}
-		}
-	}
-	return kids, ok
-}
-
-// aThreadsLinks is how many links the directory of a process's threads has where there is
-// one of them. The count says how many there are, in one system call and not four.
-const aThreadsLinks = 3
-
-// threadsOf lists the threads of a process that can have children. A keeper has several, of
-// which the first alone forks, and gets what orphans there are.
-func threadsOf(pid int, task string) []string {
-	var st unix.Stat_t
-	first := strconv.Itoa(pid)
-	if pid == keeperSelf || unix.Stat(task, &st) == nil && st.Nlink == aThreadsLinks {
-		return []string{first}
-	}
-	return names(task, 1<<16)
-}
-
-// keeperSelf is this process's id where it is a keeper, and 0 elsewhere.
-var keeperSelf int
-
-func scanParents() map[int][]int {
-	byParent := make(map[int][]int)
-	for _, name := range names("/proc", 1<<20) {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		if st, err := readStat(pid); err == nil {
-			byParent[st.ppid] = append(byParent[st.ppid], pid)
-		}
-	}
-	return byParent
+	return list, nil
 }
 
 // describe tells more of a process than its stat does. marks are the links that
@@ -265,7 +189,8 @@ func holds(st procStat, marks []string) bool {
 	}
 	pid := strconv.Itoa(st.pid)
 	terminal := strings.HasPrefix(marks[0], "/dev/")
-	for _, fd := range names("/proc/"+pid+"/fd", 1<<12) {
+	fds, _ := names("/proc/"+pid+"/fd", 1<<12) // Those of another user are not listed.
+	for _, fd := range fds {
 		link := fdLink(pid, fd)
 		if slices.Contains(marks, link) || terminal && link == "/dev/tty" && st.tty != 0 && st.tty == ownTTY() {
 			return true

@@ -3,7 +3,10 @@ package keeper
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,11 +19,11 @@ func TestParseStat(t *testing.T) {
 		want procStat
 		ok   bool
 	}{
-		{"7 (sh) S 1 2 3 34816 5 6 7 8 9 10 11 12 13 14 15 16 4 18 19000 20", procStat{7, 1, 2, 3, "sh", 'S', 34816, 4, 19000, false, false}, true},
-		{"7 (a) Z) (b) Z 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "a) Z) (b", 'Z', 0, 1, 1, false, false}, true},
-		{"7 (x y\n) R 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "x y\n", 'R', 0, 1, 1, false, false}, true},
-		{"7 (sh) R 1 2 3 0 5 4194368 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 0 16384", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, true, true}, true},
-		{"7 (sh) R 1 2 3 0 5 4194304 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 16384 8192", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, false, false}, true},
+		{"7 (sh) S 1 2 3 34816 5 6 7 8 9 10 11 12 13 14 15 16 4 18 19000 20", procStat{7, 1, 2, 3, "sh", 'S', 34816, 4, 19000, false, false, false}, true},
+		{"7 (a) Z) (b) Z 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "a) Z) (b", 'Z', 0, 1, 1, false, false, false}, true},
+		{"7 (x y\n) R 1 2 3 0 5 6 7 8 9 10 11 12 13 14 15 16 1 18 1 20", procStat{7, 1, 2, 3, "x y\n", 'R', 0, 1, 1, false, false, false}, true},
+		{"7 (sh) R 1 2 3 0 5 4194368 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 0 16384", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, true, true, false}, true},
+		{"7 (sh) R 1 2 3 0 5 4194304 7 8 9 10 11 12 13 14 15 16 1 18 1 20 21 22 23 24 25 26 27 28 29 16384 8192", procStat{7, 1, 2, 3, "sh", 'R', 0, 1, 1, false, false, false}, true},
 		{"", procStat{}, false},
 		{"7 (sh", procStat{}, false},
 		{"7 (sh) S 1 2", procStat{}, false},
@@ -46,12 +49,9 @@ func TestReadOwnStat(t *testing.T) {
 // Both ways of listing a tree find the same, parents first.
 func TestWalk(t *testing.T) {
 	tree := map[int][]int{1: {2, 3}, 2: {4}, 3: {5, 6, 2}, 4: {1}}
-	list, ok := walk(1, func(pid int) ([]int, bool) { return tree[pid], true })
-	if got := fmt.Sprint(list, ok); got != "[{2 1} {3 1} {4 2} {5 3} {6 3}] true" {
+	list, err := walk(1, func(pid int) ([]int, error) { return tree[pid], nil })
+	if got := fmt.Sprint(list, err); got != "[{2 1} {3 1} {4 2} {5 3} {6 3}] <nil>" {
 		t.Errorf("got %s", got)
-	}
-	if _, ok := walk(1, func(int) ([]int, bool) { return nil, false }); ok {
-		t.Error("a kernel that tells nothing is believed")
 	}
 	p, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{})
 	if err != nil {
@@ -66,10 +66,14 @@ func TestWalk(t *testing.T) {
 		}
 		return false
 	}
-	byParent := scanParents()
-	scanned, _ := walk(os.Getpid(), func(pid int) ([]int, bool) { return byParent[pid], true })
-	if !found(descendants(os.Getpid())) || !found(scanned) {
-		t.Errorf("child %d is in one list, or none: %v, %v", p.Pid, descendants(os.Getpid()), scanned)
+	byParent, err := scanParents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scanned, _ := walk(os.Getpid(), func(pid int) ([]int, error) { return byParent[pid], nil })
+	listed, err := descendants(os.Getpid())
+	if err != nil || !found(listed) || !found(scanned) {
+		t.Errorf("child %d is in one list, or none: %v, %v, %v", p.Pid, listed, err, scanned)
 	}
 	if !newKin(os.Getpid()).has(p.Pid) || newKin(p.Pid).has(os.Getpid()) || newKin(os.Getpid()).has(os.Getppid()) {
 		t.Error("a kin does not know parents from children")
@@ -80,6 +84,84 @@ func TestWalk(t *testing.T) {
 	}
 	if err := newKin(os.Getppid()).signal(node{p.Pid, os.Getpid()}, 0); err != nil {
 		t.Errorf("a grandchild was not signalled: %v", err)
+	}
+}
+
+// A list that cannot be read is an error. One of a process that has ended is none.
+func TestWalkUnreadable(t *testing.T) {
+	lists := func(unread map[int]error) func(int) ([]int, error) {
+		tree := map[int][]int{1: {2, 3}, 3: {4}}
+		return func(pid int) ([]int, error) { return tree[pid], unread[pid] }
+	}
+	for _, test := range []struct {
+		unread map[int]error
+		want   error
+	}{
+		{map[int]error{1: unix.EMFILE}, unix.EMFILE},
+		{map[int]error{1: unix.ENOENT}, unix.ENOENT},
+		{map[int]error{3: unix.EMFILE}, unix.EMFILE},
+		{map[int]error{3: unix.ENOENT, 4: unix.EPERM}, nil},
+	} {
+		if _, err := walk(1, lists(test.unread)); err != test.want {
+			t.Errorf("%v: got %v", test.unread, err)
+		}
+	}
+}
+
+// The children of this process are known without a descriptor to open anything with.
+func TestChildrenWithoutDescriptors(t *testing.T) {
+	own := openOwnChildren()
+	defer own.close()
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("sh", "-c", "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $!").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = unix.Kill(orphan, unix.SIGKILL) // It is a child of ours that was not reaped.
+		_, _ = unix.Wait4(orphan, nil, 0, nil)
+	}()
+	restore := withoutDescriptors(t)
+	kids, unread := childrenOf(os.Getpid())
+	st, statErr := readStat(orphan)
+	_, elseErr := readStat(os.Getppid())
+	listed, err := own.list()
+	restore()
+	if unread == nil || isNotThere(unread) {
+		t.Errorf("a list that cannot be opened is %v, %v", kids, unread)
+	}
+	if statErr != nil || !st.hidden || st.pgid <= 0 || st.sid <= 0 || st.ppid != os.Getpid() || !st.alive() {
+		t.Errorf("the child is %+v, %v", st, statErr)
+	}
+	if elseErr == nil || isNotThere(elseErr) {
+		t.Errorf("of another process the error is %v", elseErr)
+	}
+	if !slices.Contains(listed, orphan) || err != nil {
+		t.Errorf("listed are %v, %v", listed, err)
+	}
+}
+
+// withoutDescriptors has this process open nothing more until restore.
+func withoutDescriptors(t *testing.T) (restore func()) {
+	t.Helper()
+	var had unix.Rlimit
+	err := unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &had)
+	if err == nil {
+		err = unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: had.Max}, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &had, nil); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

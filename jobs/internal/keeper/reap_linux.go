@@ -129,7 +129,8 @@ func (k *keeper) living() []Proc {
 		return nil // That is most commands, and looking through /proc takes longer than they.
 	}
 	var list []Proc
-	for _, n := range descendants(k.self) {
+	nodes, _ := k.tree() // What is missing in it is below something that is listed.
+	for _, n := range nodes {
 		if len(list) == MaxProcs {
 			break
 		}

@@ -83,7 +83,8 @@ func (k *keeper) signalTree(sig syscall.Signal) syscall.Errno {
 // signalEach signals the wanted ones of the job one by one.
 func (k *keeper) signalEach(sig syscall.Signal, wanted func(procStat) bool) syscall.Errno {
 	result, below := unix.ESRCH, newKin(k.self)
-	for _, n := range descendants(k.self) {
+	list, unread := k.tree()
+	for _, n := range list {
 		st, err := readStat(n.pid)
 		if err != nil || !st.alive() || !wanted(st) {
 			continue
@@ -94,6 +95,9 @@ func (k *keeper) signalEach(sig syscall.Signal, wanted func(procStat) bool) sysc
 		case result == unix.ESRCH:
 			result = toErrno(err)
 		}
+	}
+	if unread != nil && result == unix.ESRCH {
+		return toErrno(unread)
 	}
 	return result
 }

@@ -35,7 +35,8 @@ type threads struct{ all, stopped, ended int }
 func lookAtThreads(pid int) threads {
 	var t threads
 	task := procPath(pid, "task")
-	for _, tid := range names(task, 1<<16) {
+	tids, _ := names(task, 1<<16) // A thread that is missing is taken for one that works.
+	for _, tid := range tids {
 		text, err := slurp(task+"/"+tid+"/stat", 1024)
 		if err != nil {
 			continue // It has just ended. The first is there until the process is reaped.

@@ -90,20 +90,20 @@ func TestChildrenOfThreads(t *testing.T) {
 	for range 3 {
 		pids[startChild(t, "echo up; exec sleep 60")] = true // Each from whatever thread runs now.
 	}
-	kids, ok := childrenOf(os.Getpid())
+	kids, err := childrenOf(os.Getpid())
 	found := 0
 	for _, kid := range kids {
 		if pids[kid] {
 			found++
 		}
 	}
-	if !ok || found != len(pids) {
-		t.Errorf("%d of %v in %v, %v", found, pids, kids, ok)
+	if err != nil || found != len(pids) {
+		t.Errorf("%d of %v in %v, %v", found, pids, kids, err)
 	}
 	child := startChild(t, "sleep 60 & echo up; wait")
-	kids, ok = childrenOf(child)
-	if !ok || len(kids) != 1 {
-		t.Errorf("the children of %d: %v, %v", child, kids, ok)
+	kids, err = childrenOf(child)
+	if err != nil || len(kids) != 1 {
+		t.Errorf("the children of %d: %v, %v", child, kids, err)
 	}
 	for _, kid := range kids {
 		_ = syscall.Kill(kid, syscall.SIGKILL) // It is ours: its parent waits for it.

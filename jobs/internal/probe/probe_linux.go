@@ -19,6 +19,7 @@ func System() []Probe {
 		{"cgroup", func() Finding { return cgroup("/proc/self/cgroup", "/sys/fs/cgroup") }},
 		{"files", files},
 		{"processes", processes},
+		{"addressSpace", addressSpace},
 	}
 }
 
@@ -57,7 +58,43 @@ func procFiles() Finding {
 		facts["othersVisible"] = false
 		f.Found += ", and hides the processes of others (hidepid)"
 	}
+	mounts, _ := os.ReadFile("/proc/self/mountinfo") // Without it nothing is said of hidepid.
+	if mode := hidepid(string(mounts)); mode != "" && os.Geteuid() != 0 {
+		facts["hidepid"] = mode
+		f.hidesOwn(facts["childrenLists"] == true)
+	}
 	return f
+}
+
+// hidesOwn adds what hidepid means for the processes of this user.
+func (f *Finding) hidesOwn(listed bool) {
+	const who = "hidepid also hides processes of this user that make themselves undumpable, such as ssh-agent"
+	if f.Grade = Limited; listed {
+		f.Reason = who
+		f.Advice = "nothing has to be done: the keeper lists them as its children and ends them, and reports call them [?]"
+		return
+	}
+	f.Reason += "; " + who + ": no keeper can list them, and they are not ended"
+	f.Advice = "mount /proc without hidepid, or use a kernel with CONFIG_PROC_CHILDREN"
+}
+
+// hidepid returns how /proc is mounted to hide processes, or "" if it hides none.
+func hidepid(mountinfo string) (mode string) {
+	for line := range strings.Lines(mountinfo) {
+		mount, super, ok := strings.Cut(line, " - ")
+		at := strings.Fields(mount)
+		options := strings.Fields(super)
+		if !ok || len(at) < 5 || at[4] != "/proc" || len(options) < 3 {
+			continue
+		}
+		mode = "" // The last one lies over the others.
+		for option := range strings.SplitSeq(options[2], ",") {
+			if value, is := strings.CutPrefix(option, "hidepid="); is && value != "0" && value != "off" {
+				mode = value
+			}
+		}
+	}
+	return mode
 }
 
 // pidfd opens itself, and asks whether it may be signalled.
@@ -145,6 +182,27 @@ func processes() Finding {
 	if l.Cur < usualJobs*processesPerJob {
 		f.Grade, f.Reason = Limited, fmt.Sprintf("that is enough for about %d jobs at once, if nothing else runs", l.Cur/processesPerJob)
 		f.Advice = fmt.Sprintf("raise it where that is too few: ulimit -u %d", usualJobs*processesPerJob*2)
+	}
+	return f
+}
+
+// enoughAddresses is how much address space a process of shelld can always start with. It uses a few
+// megabytes of it, but Go reserves some 1.4 GB before any code of ours runs.
+const enoughAddresses = 2 << 30
+
+func addressSpace() Finding {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &l); err != nil {
+		return Finding{Grade: Limited, Found: "not known", Reason: err.Error(), Advice: "look at ulimit -v"}
+	}
+	f := Finding{Grade: OK, Found: "no limit", Facts: map[string]any{"soft": limitFact(l.Cur), "hard": limitFact(l.Max)}}
+	if l.Cur == unix.RLIM_INFINITY {
+		return f
+	}
+	f.Found = fmt.Sprintf("%d MiB of address space for each process", l.Cur>>20)
+	if l.Cur < enoughAddresses {
+		f.Grade, f.Reason = Limited, "a server or a keeper may crash when it starts, in words of the Go runtime (failed to reserve page summary memory, out of memory)"
+		f.Advice = "raise it: ulimit -v 2097152; to limit a job's memory, use limits.memoryBytes"
 	}
 	return f
 }

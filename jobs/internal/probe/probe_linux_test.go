@@ -105,3 +105,21 @@ func TestAmount(t *testing.T) {
 		t.Errorf("7 is %q", got)
 	}
 }
+
+func TestHidepid(t *testing.T) {
+	const before = "23 28 0:22 / /sys rw - sysfs sysfs rw\n24 28 0:23 / /proc rw,relatime shared:5 - proc proc rw"
+	for _, test := range []struct{ mounts, want string }{
+		{before + "\n", ""},
+		{before + ",hidepid=invisible\n", "invisible"},
+		{before + ",gid=4,hidepid=2\n", "2"},
+		{before + ",hidepid=off\n", ""},
+		{before + ",hidepid=2\n90 24 0:50 / /proc rw - proc proc rw\n", ""},
+		{before + "\n90 24 0:50 / /proc rw - proc proc rw,hidepid=ptraceable\n", "ptraceable"},
+		{before + "\n90 24 0:50 / /jail/proc rw - proc proc rw,hidepid=2\n", ""},
+		{"", ""},
+	} {
+		if got := hidepid(test.mounts); got != test.want {
+			t.Errorf("%q: %q, want %q", test.mounts, got, test.want)
+		}
+	}
+}

@@ -235,6 +235,43 @@ func TestCutByOthers(t *testing.T) {
 	}
 }
 
+// What is written behind a cut leaves no hole that reads as zeros: storing ends there.
+func TestWriteBehindCut(t *testing.T) {
+	for _, test := range []struct {
+		name              string
+		head, tail        int64
+		before, cut, kept int64
+	}{
+		{"to nothing", 2000, 5000, 1000, 0, 0},
+		{"in the middle", 2000, 5000, 1000, 300, 300},
+		{"of a ring", 200, 300, 1000, 100, 100},
+		{"of a ring, to nothing", 200, 300, 1000, 0, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var failed error
+			s := newSubject(t, Options{Memory: 64, DiskHead: test.head, DiskTail: test.tail, Tag: "test", Failed: func(err error) { failed = err }}, 0)
+			s.append(t, int(test.before))
+			if err := os.Truncate(s.path, test.cut); err != nil {
+				t.Fatal(err)
+			}
+			s.append(t, 100)
+			s.append(t, 10)
+			if !errors.Is(failed, errCut) || !errors.Is(s.Err(), errCut) {
+				t.Errorf("the failure is %v, and told was %v", s.Err(), failed)
+			}
+			if stored := s.Stored(); Length(stored) != test.kept || test.kept > 0 && stored[0].From != 0 {
+				t.Errorf("stored is %v", stored)
+			}
+			s.verify(t)
+			if err := s.Finish(); err != nil {
+				t.Fatal(err)
+			}
+			s.verify(t)
+			s.checkFile(t, finished(s.all, s.Kept()))
+		})
+	}
+}
+
 func TestCloseWithoutFinish(t *testing.T) {
 	s := newSubject(t, Options{Memory: 10, DiskHead: 20, DiskTail: 50}, 0)
 	s.append(t, 500)

@@ -87,6 +87,17 @@ func (l *layout) locate(from, to int64, ext []extent) []extent {
 	return ext
 }
 
+// cut takes back what is behind the first size bytes of the file, for good.
+func (l *layout) cut(size int64) {
+	var buf [4]extent
+	left := []extent{}
+	for _, e := range l.locate(0, l.end, buf[:0]) {
+		e.To = min(e.To, e.From+size-e.pos)
+		left = add(left, e)
+	}
+	l.packed = left
+}
+
 // add appends e, if there is anything in it.
 func add(ext []extent, e extent) []extent {
 	if e.From >= e.To {

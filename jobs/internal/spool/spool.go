@@ -80,6 +80,7 @@ type Spool struct {
 
 	// Set by the appender, at its first byte, under ending:
 	file    *os.File // nil: memory only
+	out     *output  // the same file
 	writeAt func(p []byte, pos int64) (int, error)
 
 	markLine []byte // the same: what stands behind the ring; nil: nothing yet
@@ -139,7 +140,8 @@ func Open(o Options) *Spool {
 func (s *Spool) use(f *os.File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.file, s.writeAt = f, f.WriteAt
+	s.file, s.out = f, &output{file: f}
+	s.writeAt = s.out.WriteAt
 	s.src = source{open: f, path: f.Name()}
 }
 
@@ -165,6 +167,7 @@ func (s *Spool) append(p []byte) int64 {
 	s.disk.end = stored
 	if err != nil {
 		s.failed = err
+		s.withdraw(err)
 	}
 	s.end.Store(end)
 	s.mu.Unlock()

@@ -863,6 +863,81 @@ static void spinner(void)
 	hang();
 }
 
+static void hide(void)
+{
+	if (prctl(PR_SET_DUMPABLE, 0))
+		die("PR_SET_DUMPABLE");
+}
+
+static void hang_again(void)
+{
+	tell(getpid());
+	exec_again(0); /* After an execve it is dumpable again. */
+}
+
+static void deaf_parent(void)
+{
+	all_signals(SIG_IGN);
+	new_session();
+	kid(deaf_stay);
+	kid(hang_again);
+	stay();
+}
+
+static void undumpable(void)
+{
+	hide();
+	kid(session_stay);
+	kid(deaf_parent);
+	tell(getpid());
+	ready(5);
+	hang();
+}
+
+static void hidden_middle(void)
+{
+	new_session();
+	hide();
+	if (fork() == 0)
+		stay();
+	_exit(0);
+}
+
+static void undumpable_alone(void)
+{
+	waitpid(kid(hidden_middle), NULL, 0);
+	ready(1);
+}
+
+static void undumpable_hop(void)
+{
+	hide();
+	hop_deaf();
+}
+
+/* parent_of reads it from /proc. */
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], line[512];
+	sprintf(path, "/proc/%d/stat", pid);
+	int fd = open(path, O_RDONLY);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+	if (n <= 0)
+		die(path);
+	close(fd);
+	line[n] = 0;
+	return atoi(strrchr(line, ')') + 4);
+}
+
+/* starve_server leaves the server no descriptor to open anything with, and kills the keeper. */
+static void starve_server(void)
+{
+	struct rlimit few = {4, 4};
+	if (prlimit(parent_of(getppid()), RLIMIT_NOFILE, &few, NULL))
+		die("prlimit");
+	kill_keeper();
+}
+
 /* run becomes another program, with the mark. */
 static void run(void)
 {
@@ -883,7 +958,8 @@ static const struct {
 	MODE(terminal_reader), MODE(pipe_holder), MODE(namespace), MODE(vforker), MODE(closes),
 	MODE(deathsig), MODE(tracer), MODE(nohup), MODE(changes_user), MODE(vanish),
 	MODE(zombie_keeper), MODE(exec_on_term), MODE(exec_hopper), MODE(fork_on_term),
-	MODE(group_mover), MODE(spinner), MODE(keepers_group),
+	MODE(group_mover), MODE(spinner), MODE(keepers_group), MODE(undumpable),
+	MODE(undumpable_alone), MODE(undumpable_hop), MODE(starve_server),
 	/* What the modes become, and the start of a server. */
 	MODE(daemon_end), MODE(root_end), MODE(just_hang), MODE(exec_often), MODE(run),
 };

@@ -1,0 +1,51 @@
+//go:build unix
+
+package base
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ServerDescriptors is how many files a server opens before it can answer that there are too few.
+const ServerDescriptors = 6
+
+// EnoughDescriptors returns an error if fewer than n files can be opened. It is called before
+// anything else is opened: Go makes its poller of two descriptors when it first needs it, and ends
+// the process with a report of a crash if it gets none.
+func EnoughDescriptors(n int) error {
+	var open []int
+	for range n {
+		fd, err := unix.Open("/", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_DIRECTORY, 0)
+		if err != nil {
+			closeAll(open)
+			return tooFew(n, err)
+		}
+		open = append(open, fd)
+	}
+	closeAll(open)
+	time.AfterFunc(time.Hour, func() {}).Stop() // It makes the poller.
+	return nil
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		_ = unix.Close(fd) // Nothing was written.
+	}
+}
+
+// tooFew is nil for an error that says nothing about a lack of descriptors.
+func tooFew(n int, err error) error {
+	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
+		return nil
+	}
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || errors.Is(err, syscall.ENFILE) {
+		return fmt.Errorf("the %d files that are needed to start cannot be opened: %w", n, err)
+	}
+	return fmt.Errorf("the limit on open files (%[2]d) leaves fewer than the %[1]d that are needed to start: %[3]w; raise it: ulimit -n 2560", n, limit.Cur, err)
+}
