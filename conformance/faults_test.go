@@ -234,8 +234,11 @@ const (
 	everyParam = 4
 )
 
-// replayed says whether the i-th fault meets the n-th of its sessions. One is enough to see that it
-// is caught; with -long it is all of them.
+// everyUsual is of how many other faults one is replayed without -ci.
+const everyUsual = 3
+
+// replayed reports whether the i-th fault meets the n-th of its sessions. One session is enough to see that a
+// fault is caught; with -long it meets all of them.
 func replayed(f *fault, i, n int) bool {
 	switch {
 	case raced:
@@ -243,9 +246,9 @@ func replayed(f *fault, i, n int) bool {
 	case *long:
 		return true
 	case f.word != "":
-		return n == 0 && i%everyParam == 0
+		return n == 0 && i%(everyParam*usually(everyUsual)) == 0
 	}
-	return n == 0
+	return n == 0 && i%usually(everyUsual) == 0
 }
 
 // replay lets the sessions that the table names meet their faults.

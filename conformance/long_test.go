@@ -5,12 +5,24 @@ import "flag"
 // long is set by go test ./conformance -long; see docs/architecture.md.
 var long = flag.Bool("long", false, "run the long forms of the tests")
 
-// sample is one of so many sessions, in one framing, and the next in the other where it has both:
-// what a session shows does not depend on how messages are framed. With -long it is all.
+// inCI is set by go test ./conformance -ci, which .ci/run does: more than usual, and less than -long.
+var inCI = flag.Bool("ci", false, "run as much of the tests as .ci/run does")
+
+// usually is how much rarer something is tried than with -ci.
+func usually(times int) int {
+	if *inCI {
+		return 1
+	}
+	return times
+}
+
+// sample returns every so-manieth session, twice as few without -ci, each in one framing and the next in the
+// other if it has both: what a session shows does not depend on how messages are framed. With -long it returns all.
 func sample(sessions []*Session, of int) (some []*Session) {
 	if *long {
 		return sessions
 	}
+	of *= usually(2)
 	for i := 0; i < len(sessions); i += of {
 		s := *sessions[i]
 		if n := i / of; len(s.Framings) > 1 {

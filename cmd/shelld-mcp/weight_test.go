@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"runtime"
@@ -65,6 +66,9 @@ func (n *counter) sofar() int {
 	return n.begun
 }
 
+// inCI is set by go test ./cmd/shelld-mcp -ci, which .ci/run does.
+var inCI = flag.Bool("ci", false, "run as much of the tests as .ci/run does")
+
 // TestManyLargeReads asks for far more than the engine's outbox takes, and reads nothing before
 // all is asked for: everything is answered, and no more of it is made than a few answers ahead
 // of what the host has read.
@@ -73,8 +77,11 @@ func TestManyLargeReads(t *testing.T) {
 	n := countReads(w)
 	w.initialize()
 	longJob(w)
-	reads := 256
-	if testing.Short() {
+	reads := 12 * mostAhead
+	switch {
+	case *inCI:
+		reads = 256
+	case testing.Short():
 		reads = 24
 	}
 	for i := range reads {
