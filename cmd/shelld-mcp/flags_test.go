@@ -15,7 +15,7 @@ import (
 func TestWrongFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"-tols compact":  "there is no flag -tols; did you mean -tools?",
-		"-tools compac":  `-tools is seeds, compact or all, not "compac"; did you mean compact?`,
+		"-tools compac":  `-tools is compact, seeds or all, not "compac"; did you mean compact?`,
 		"-log foo":       `-log is debug, info, warn or error, not "foo"`,
 		"-max-jobs many": `-max-jobs "many": give a whole number, and none that is too large`,
 		"-allow-dir ,":   `-allow-dir ",": it has an empty word`,

@@ -24,12 +24,15 @@ func examined(t *testing.T, script string) (d diagnosis, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, _ := exec.Command("sh", "-c", script+` && exec "$0" doctor -json`, shelld).Output() // The status tells of the jobs.
+	out, _ := exec.Command("sh", "-c", noMoreFiles+script+` && exec "$0" doctor -json`, shelld).Output() // The status tells of the jobs.
 	if err := json.Unmarshal(out, &d); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
 	return d, d.table(200)
 }
+
+// noMoreFiles closes what the tests have inherited from their own parent, which a limit on files would count.
+const noMoreFiles = "exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; "
 
 // With few descriptors some jobs can be run and some cannot, or none. Whatever it is,
 // what is said of each of them, the advice and the verdict go together.
@@ -103,7 +106,7 @@ func TestStartWithFewFiles(t *testing.T) {
 	for _, command := range []string{"serve", "run true", "doctor"} {
 		refused := 0
 		for n := 4; n <= 12; n++ {
-			cmd := exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" %s`, n, command), shelld)
+			cmd := exec.Command("sh", "-c", fmt.Sprintf(noMoreFiles+`ulimit -n %d && exec "$0" %s`, n, command), shelld)
 			cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize"}` + "\n")
 			var said strings.Builder
 			cmd.Stderr = &said

@@ -88,7 +88,7 @@ func TestStoredJobs(t *testing.T) {
 	for args, want := range map[string]string{
 		"tail last":                            "one more\n",
 		"tail -raw last":                       "one more\r\n",
-		"tail FIRST/1":                         "red<U+009B>x\n",
+		"tail FIRST/1":                         "redx\n",
 		"tail -raw FIRST/1":                    "\x1b[31mred\x1b[0m\u009bx\r\n",
 		"tail -n 2 FIRST/2":                    "==> stdout <==\n30\nend\n==> stderr <==\noops\n",
 		"tail -n 1 -stream stderr FIRST/2":     "oops\n",

@@ -245,6 +245,13 @@ sigwait([SIGINT])
 print("no", flush=True)
 pause()
 `
+	const handlesHangUp = `
+from signal import *
+pthread_sigmask(SIG_BLOCK, [SIGHUP])
+print("ready", flush=True)
+sigwait([SIGHUP])
+exit(9)
+`
 	if _, err := exec.LookPath("python3"); err != nil && os.Getenv("SHELLD_CI") == "" {
 		t.Skip("python3 is not installed")
 	}
@@ -259,7 +266,7 @@ pause()
 		{"TERM", waits, 143, func(s *seat) { s.signal(syscall.SIGTERM) }},
 		{"INT", waits, 130, func(s *seat) { s.signal(syscall.SIGINT) }},
 		{"QUIT", waits, 131, func(s *seat) { s.signal(syscall.SIGQUIT) }},
-		{"HUP, which is taken up", "trap 'exit 9' HUP; echo ready; while :; do read x; done", 9, func(s *seat) { s.signal(syscall.SIGHUP) }},
+		{"HUP, which is taken up", "exec python3 -c '" + handlesHangUp + "'", 9, func(s *seat) { s.signal(syscall.SIGHUP) }},
 		{"the second signal", "exec python3 -c '" + hardy + "'", 137, func(s *seat) {
 			s.signal(syscall.SIGINT)
 			s.await("no")
