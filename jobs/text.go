@@ -17,11 +17,11 @@ const maxColumn = 4096
 // CRLF as LF, and lines that were redrawn (carriage return, backspace, erase,
 // cursor up) folded to their last state. No control characters but LF and tab are
 // left (see [screen.IsControl]): a C1 control is removed by itself, and what follows it
-// is text, so that nothing depends on where a piece of output begins. Bytes that are no
-// UTF-8 become U+FFFD.
+// is text, so that nothing depends on where a piece of output begins. Bytes that are not
+// UTF-8 become U+FFFD (see [ValidUTF8]).
 func Plain(b []byte) string {
 	if !needsFolding(b) {
-		text := strings.ToValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"), "\uFFFD")
+		text := ValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"))
 		if hasControl(b) {
 			text = screen.WithoutControls(text, "\n\t")
 		}
@@ -32,6 +32,19 @@ func Plain(b []byte) string {
 		b = b[f.next(b):]
 	}
 	return f.String()
+}
+
+// ValidUTF8 returns text with U+FFFD for each byte that is not UTF-8. Package strings has one for a whole run of
+// them: a line in another encoding would collapse, and two pieces of output would differ from the whole.
+func ValidUTF8(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		b.WriteRune(r) // The loop yields U+FFFD for one byte at a time.
+	}
+	return b.String()
 }
 
 // spareCells is how many blanks a short output may ask for with cursor movements,

@@ -13,6 +13,8 @@ import (
 func TestPlain(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"log", "one\r\ntwo\n", "one\ntwo\n"},
+		{"Latin-1: each byte for itself", "\xe9\xe9 caf\xe9\n", "\ufffd\ufffd caf\ufffd\n"},
+		{"the same, redrawn", "x\r\xe9\xe9 caf\xe9\n", "\ufffd\ufffd caf\ufffd\n"},
 		{"colour", "\x1b[1;31mred\x1b[0m\r\n", "red\n"},
 		{"progress", "10%\r50%\r100%\r\n", "100%\n"},
 		{"shorter redraw keeps the rest", "abcdef\rxy\r\n", "xycdef\n"},

@@ -190,10 +190,7 @@ func commandText(text string, most int) (cut *string, truncated *bool) {
 	if text == "" {
 		return nil, nil
 	}
-	short := head(text, most)
-	if !utf8.ValidString(short) {
-		short = strings.ToValidUTF8(short, "\uFFFD")
-	}
+	short := jobs.ValidUTF8(head(text, most))
 	return &short, optional(len(text) > most)
 }
 

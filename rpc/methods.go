@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -77,7 +78,7 @@ func lookup(name string) (*method, error) {
 	if _, told := notifications[name]; told {
 		return nil, &wireError{schema.KindMethodNotFound, name + " is a notification: send it without an id", data}
 	}
-	msg := "there is no method \"" + clip(name, 200) + "\""
+	msg := fmt.Sprintf("there is no method %q", clip(name, 200))
 	if near := cmp.Or(methodMeant(name, names), schema.Nearest(name, names)); near != "" {
 		data.DidYouMean = &near
 		msg += "; did you mean \"" + near + "\"?"
@@ -93,7 +94,8 @@ var methodWords = map[string]string{
 	"send": "job/write", "input": "job/write", "type": "job/write", "sendinput": "job/write",
 	"run": "job/run", "exec": "job/run", "execute": "job/run",
 	"spawn": "job/start", "create": "job/start", "open": "job/start", "launch": "job/start",
-	"output": "job/read", "tail": "job/read", "ps": "job/list", "status": "job/get", "info": "job/get",
+	"output": "job/read", "tail": "job/read", "ps": "job/list", "ls": "job/list", "status": "job/get", "info": "job/get",
+	"delete": "job/remove", "forget": "job/remove", "rm": "job/remove", "attach": "job/subscribe",
 }
 
 // methodMeant finds the method of jobs that a client means by another word, or by its name without job/; "" if none.

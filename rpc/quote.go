@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"unicode/utf8"
@@ -90,12 +89,12 @@ func truncated(t *jobs.Truncated) *schema.Truncated {
 	return &schema.Truncated{HeadBytes: t.HeadBytes, TailBytes: t.TailBytes, OmittedBytes: t.OmittedBytes, OmittedLines: t.OmittedLines}
 }
 
-// validUTF8 is b with U+FFFD for bytes that are not UTF-8.
+// validUTF8 is jobs.ValidUTF8 without a copy of what is valid.
 func validUTF8(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
 	}
-	return bytes.ToValidUTF8(b, []byte("\uFFFD"))
+	return []byte(jobs.ValidUTF8(string(b)))
 }
 
 func encode64(b []byte) *string {

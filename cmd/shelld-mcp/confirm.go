@@ -166,7 +166,7 @@ func (q *question) answers() map[string]any {
 	}
 	return map[string]any{
 		"type":       "object",
-		"properties": map[string]any{"decision": map[string]any{"type": "string", "title": "Decision", "enum": words, "default": "once", "description": means}},
+		"properties": map[string]any{"decision": map[string]any{"type": "string", "title": "Decision", "enum": words, "description": means}},
 		"required":   []string{"decision"},
 	}
 }
