@@ -110,7 +110,7 @@ type shellResult struct {
 	Question        string  `json:"question,omitempty" jsonschema:"The line on which the program waits for input."`
 	ExitCode        *int64  `json:"exitCode"`
 	Signal          *string `json:"signal"`
-	Hint            string  `json:"hint,omitempty" jsonschema:"Why the command could not be run, and near names."`
+	Hint            string  `json:"hint,omitempty" jsonschema:"Why the command could not be run, and near names; who has the port."`
 	BackgroundPIDs  []int64 `json:"backgroundPIDs"`
 	OutputFile      string  `json:"outputFile,omitempty" jsonschema:"Where all of the output is kept."`
 }
@@ -166,6 +166,9 @@ func shellTool(ctx context.Context, c *call, p shellParams) (reply, error) {
 		r.Output = c.tell(ctx, j, o, telling{maxBytes: p.MaxBytes})
 	}
 	c.describe(ctx, j, o, &r)
+	if r.EndedBy == string(schema.OutcomeReasonPortInUse) {
+		r.Hint = portOwner(o.Match)
+	}
 	return c.shellReply(ctx, j, &p, &r)
 }
 
@@ -246,6 +249,18 @@ func (f *front) shellUntil(p *shellParams) []schema.Condition {
 		until = append(until, schema.Condition{QuietMs: new(seconds(p.Quiet).Milliseconds())})
 	}
 	return until
+}
+
+// portOwner is a sentence about the process that has the port that was waited for; "" if it is not known.
+func portOwner(m *schema.Match) string {
+	if m == nil || m.Port == nil || m.PID == nil {
+		return ""
+	}
+	text := fmt.Sprintf("Port %d is taken by process %d", *m.Port, *m.PID)
+	if m.Command != nil {
+		text += ": " + *m.Command
+	}
+	return text
 }
 
 // endedBy says what has ended a wait, in the words of the parameters.

@@ -118,6 +118,19 @@ func TestShell(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 		},
+		"port of another process": func(t *testing.T, h *host) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			port := l.Addr().(*net.TCPAddr).Port
+			var r shellResult
+			got := h.call("shell", args{"command": "exec cat", "port": port, "wait": "none", "timeout_seconds": 50}, &r)
+			if want := fmt.Sprintf("Port %d is taken by process %d: ", port, os.Getpid()); r.EndedBy != "portInUse" || !strings.Contains(got, want) {
+				t.Errorf("there is no %q in %q", want, got)
+			}
+		},
 		"screen": func(t *testing.T, h *host) {
 			var r shellResult
 			got := h.call("shell", args{"command": "printf '\\033[2;3Hthere'; exec cat", "pattern": "there", "screen": "text"}, &r)
