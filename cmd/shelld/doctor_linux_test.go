@@ -127,6 +127,9 @@ func TestStartWithFewFiles(t *testing.T) {
 
 // A limit on address space is told before it is what ends a server.
 func TestDoctorWithFewAddresses(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector alone takes more addresses than that")
+	}
 	d, _ := examined(t, "ulimit -v 2000000")
 	for _, c := range d.Checks {
 		if c.Name == "addressSpace" && c.Status == jobs.GradeLimited && strings.Contains(c.Advice, "ulimit -v") {

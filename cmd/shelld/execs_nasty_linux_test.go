@@ -53,7 +53,7 @@ var nastyOutput = []nasty{
 	{name: "exactly one line of the terminal", command: `printf '%080d' 1`, want: want{out: strings.Repeat("0", 79) + "1"}},
 	{name: "one more", command: `printf '%081d\n' 1`, want: want{out: strings.Repeat("0", 80) + "1\n"}},
 	{name: "emoji and combined characters", command: `echo '👩‍👩‍👧‍👦 é 🇩🇪 ﷽'`, want: want{out: "👩‍👩‍👧‍👦 é 🇩🇪 ﷽\n"}},
-	{name: "from right to left", command: `printf 'שלום\342\200\256abc\n'`, want: want{out: "שלוםabc\n"}},
+	{name: "from right to left", command: `printf 'שלום\342\200\256abc\n'`, want: want{out: "שלום\u202eabc\n", told: "שלוםabc\n"}},
 	{name: "both streams in turn", command: `sh -c 'for i in 1 2 3; do echo o$i; echo e$i >&2; done'`, want: want{out: "o1\ne1\no2\ne2\no3\ne3\n"}},
 	{name: "to the terminal itself", command: `sh -c 'echo there >/dev/tty'`, want: want{out: "there\n"}},
 	{name: "what looks like a prompt", command: `printf '$ \n%% \n> \n# '`, want: want{out: "$ \n% \n> \n# "}},

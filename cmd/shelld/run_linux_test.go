@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -233,6 +234,10 @@ func TestRunKeys(t *testing.T) {
 
 // TestRunRestoresTheTerminal goes the ways out of a run that has the terminal raw.
 func TestRunRestoresTheTerminal(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) { // as under nohup: what is started here would ignore it, too
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		t.Cleanup(func() { signal.Ignore(syscall.SIGHUP) })
+	}
 	// No shell says that it is ready and then starts a program: bash ignores QUIT until then,
 	// and dash loses what comes meanwhile.
 	waits := `ulimit -c 0; exec awk 'BEGIN { print "ready"; fflush(); getline }'`
