@@ -110,7 +110,7 @@ func (d *differential) compare(t *testing.T, line string) {
 func unnamed(found Found, ran []string) string {
 	for _, command := range ran {
 		if !slices.ContainsFunc(found.Roots, func(root string) bool {
-			return base(root) == base(command) && strings.Contains(root, "/") == strings.Contains(command, "/")
+			return base(root) == base(command) && (strings.Contains(root, "/") || !strings.Contains(command, "/"))
 		}) {
 			return command
 		}
