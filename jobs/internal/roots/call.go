@@ -31,7 +31,7 @@ func (r *reader) call(c *syntax.CallExpr) {
 		return
 	case !first.quoted && slices.Contains(reserved(), first.text):
 		r.note("whether " + first.text + " is a word of the shell depends on its version")
-	case r.family.zsh && !first.quoted && strings.HasPrefix(first.text, "{"):
+	case r.family.zsh && strings.ContainsAny(patternOf(c.Args[0]), "{}"):
 		r.note("a brace begins a list of commands in some shells")
 	case defined && c.Pos().Offset() > function.from && c.Pos().Offset() < function.until:
 		return // its body has been read where it stands

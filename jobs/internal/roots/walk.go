@@ -57,7 +57,7 @@ func (r *reader) define(statements []*syntax.Stmt) {
 	r.functions = map[string]calls{}
 	first := true
 	for i, s := range statements {
-		first = first || strings.Contains(r.between(statements[i-1].End(), s.Pos()), "\n")
+		first = first || r.newLine(statements[i-1], s)
 		f := definition(s)
 		if f == nil {
 			first = false
@@ -65,7 +65,7 @@ func (r *reader) define(statements []*syntax.Stmt) {
 		}
 		at := calls{s.End().Offset(), uint(len(r.src))}
 		for j := i + 1; j < len(statements) && !first; j++ {
-			if strings.Contains(r.between(statements[j-1].End(), statements[j].Pos()), "\n") {
+			if r.newLine(statements[j-1], statements[j]) {
 				at.until = statements[j].Pos().Offset()
 				break
 			}
@@ -75,6 +75,11 @@ func (r *reader) define(statements []*syntax.Stmt) {
 		}
 		r.total.defined[f.Name.Value] = true
 	}
+}
+
+// newLine reports whether a line ends between two statements.
+func (r *reader) newLine(a, b *syntax.Stmt) bool {
+	return strings.Contains(strings.ReplaceAll(r.between(a.End(), b.Pos()), "\\\n", ""), "\n")
 }
 
 // definition returns the function that a statement defines in the shell itself, whatever happens; nil if it is another
@@ -206,6 +211,9 @@ func (r *reader) array(n *syntax.ArrayExpr) {
 func (r *reader) pattern(text string) {
 	if r.family.zsh && strings.Contains(text, "(") {
 		r.note("parentheses in a pattern can hold code")
+	}
+	if r.family.zsh && strings.Count(text, "}") > strings.Count(text, "{") {
+		r.note("a brace at the end of a word ends a block in zsh")
 	}
 }
 
