@@ -25,15 +25,15 @@ func (r *reader) call(c *syntax.CallExpr) {
 		words[i] = wordOf(arg, r.lang)
 	}
 	first := words[0]
-	switch after, defined := r.functions[first.text]; {
+	switch function, defined := r.functions[first.text]; {
 	case !first.known:
 		r.note("a command is named by an expansion")
 		return
 	case !first.quoted && slices.Contains(reserved(), first.text):
 		r.note("whether " + first.text + " is a word of the shell depends on its version")
-	case r.family.zsh && !first.quoted && strings.HasPrefix(first.text, "{"):
+	case r.family.zsh && strings.ContainsAny(patternOf(c.Args[0]), "{}"):
 		r.note("a brace begins a list of commands in some shells")
-	case defined && c.Pos().Offset() > after:
+	case defined && c.Pos().Offset() > function.from && c.Pos().Offset() < function.until:
 		return // its body has been read where it stands
 	}
 	r.command(words)

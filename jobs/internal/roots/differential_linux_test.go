@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -110,7 +109,7 @@ func (d *differential) compare(t *testing.T, line string) {
 func unnamed(found Found, ran []string) string {
 	for _, command := range ran {
 		if !slices.ContainsFunc(found.Roots, func(root string) bool {
-			return base(root) == base(command) && strings.Contains(root, "/") == strings.Contains(command, "/")
+			return base(root) == base(command) && (strings.Contains(root, "/") || !strings.Contains(command, "/"))
 		}) {
 			return command
 		}
@@ -155,8 +154,6 @@ var sandboxFiles = map[string]string{
 // its owner's, so such a line runs without them.
 var namesHostile = regexp.MustCompile(`(^|[^$!{\w])e[vwp]\b`).MatchString
 
-var limitOnce sync.Once
-
 func newSandbox(t *testing.T) *sandbox {
 	top, err := os.MkdirTemp("", "roots")
 	if err != nil {
@@ -164,10 +161,6 @@ func newSandbox(t *testing.T) *sandbox {
 	}
 	t.Cleanup(func() { os.RemoveAll(top) })
 	s := &sandbox{bin: filepath.Join(top, "bin"), cwd: filepath.Join(top, "cwd"), marks: filepath.Join(top, "marks"), nobody: os.Getuid() == 0}
-	limitOnce.Do(func() {
-		_ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 4 << 20, Max: 4 << 20})
-		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
-	})
 	must := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -207,7 +200,7 @@ func (s *sandbox) execute(t *testing.T, shell, name, line string) []string {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", `ulimit -t 2 -v 1000000; exec "$@"`, "sh", shell, "-c", line)
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", "ulimit -c 0; ulimit -f 8192; ulimit -t 2; ulimit -v 1000000; exec \"$@\"", "sh", shell, "-c", line)
 	if name == "sh" && filepath.Base(shell) == "bash" {
 		cmd.Args = slices.Insert(cmd.Args, 5, "--posix")
 	}

@@ -261,7 +261,7 @@ func (g *generator) odd(depth int) string {
 		return g.pick("for x ("+w+") ", "repeat 1 ", "if [[ a == a ]] ", "if (c0) ", "while (c1) ", "foreach x ("+w+"); ", "select x in "+w+"; ", "until [[ a == a ]] ", "() ", "function ", "f g () ", "time ", "! ", "nocorrect ", "noglob ", "- ", "{ c1 } always ", "if c0; then c1; else ") + g.pick("canary", "{ canary }", s, "(canary)", "{ "+s+" }", "canary; end", "{ canary; }") + g.pick("", "; done", "; fi", "; end", " } ; c1")
 	case 26: // a function and what is called by its name
 		n := g.pick("c1", "./c1", "c1-x", "f", "c2", "[", "cat")
-		return g.pick(n+"()", "function "+n, "function "+n+"()", n+" f()") + g.pick(" { :; }", " { "+s+"; }", " (c0)", "\n{ :; }", " { :; } >o", " { :; } &", " { :; } | cat") + g.pick("; ", "\n", " && ") + g.pick(n, n+" x", "eval "+n, "command "+n, "(unset -f "+n+"; "+n+")", "bash -c "+n, "trap "+n+" EXIT", "PATH=$PWD "+n, "x=1 "+n, "\\"+n, "`"+n+"`")
+		return g.pick("", "", ": $((1/0)); ", "x=1; ", "readonly r=1; r=2; ", "c1\n") + g.pick(n+"()", "function "+n, "function "+n+"()", n+" f()") + g.pick(" { :; }", " { "+s+"; }", " (c0)", "\n{ :; }", " { :; } >o", " { :; } &", " { :; } | cat") + g.pick("; ", "\n", " && ") + g.pick(n, n+" x", "eval "+n, "command "+n, "(unset -f "+n+"; "+n+")", "bash -c "+n, "trap "+n+" EXIT", "PATH=$PWD "+n, "x=1 "+n, "\\"+n, "`"+n+"`")
 	}
 	return g.soup()
 }

@@ -19,8 +19,8 @@ func (r *reader) redirect(n *syntax.Redirect) {
 	if n.Op == syntax.DplIn || n.Op == syntax.DplOut {
 		r.duplicated(to)
 	}
-	if at := n.Pos().Offset(); at > 0 && at <= uint(len(r.src)) && r.src[at-1] == '=' {
-		r.note("a redirection behind a = is a value to some shells")
+	if at := n.Pos().Offset(); at <= uint(len(r.src)) {
+		r.note(adjacent(r.src[:at], n.N != nil))
 	}
 	if n.Hdoc != nil && strings.Contains(r.between(n.OpPos, n.Hdoc.End()), "\\\n") {
 		r.note("where a here-document ends that has a backslash at the end of a line depends on the shell")
@@ -31,6 +31,18 @@ func (r *reader) redirect(n *syntax.Redirect) {
 	if n.Hdoc != nil {
 		r.documentText(n)
 	}
+}
+
+// adjacent says why what stands directly before a redirection may be a part of it, or the redirection one of that, or "".
+func adjacent(before string, numbered bool) string {
+	word := strings.TrimRight(before, "0123456789")
+	switch {
+	case strings.HasSuffix(before, "="):
+		return "a redirection behind a = is a value to some shells"
+	case !numbered && word != before && (word == "" || strings.IndexByte(" \t\n;&|(){}<>", word[len(word)-1]) >= 0):
+		return "whether a number before a redirection is a descriptor depends on the shell"
+	}
+	return ""
 }
 
 // documentText looks at the text of a here-document, which is left alone if its delimiter is quoted.

@@ -11,18 +11,20 @@ import (
 type reader struct {
 	*total
 	Found
-	family *family
-	lang   syntax.LangVariant
-	src    string
-	depth  int
-	// functions has where the functions are complete that the text defines
-	// whatever happens, so that calls from there on run them and no program.
-	functions map[string]uint
+	family    *family
+	lang      syntax.LangVariant
+	src       string
+	depth     int
+	functions map[string]calls
 	// documentTexts has the texts of here-documents, which are no words of the line.
 	documentTexts map[*syntax.Word]bool
 	// noPath is set while the command is looked at that runs without PATH (env -i).
 	noPath bool
 }
+
+// calls is the part of the text in which a call of a function runs that and no program: from the end of its
+// definition on, and until then.
+type calls struct{ from, until uint }
 
 // tree is what the parser makes of the text. There are lines on which it panics, and a line is
 // nothing to end a server by.
@@ -45,14 +47,39 @@ func (r *reader) parse() {
 	if file == nil {
 		return
 	}
-	r.functions = map[string]uint{}
-	for _, s := range file.Stmts {
-		if f := definition(s); f != nil {
-			r.functions[f.Name.Value] = s.End().Offset()
-			r.total.defined[f.Name.Value] = true
-		}
-	}
+	r.define(file.Stmts)
 	syntax.Walk(file, r.visit)
+}
+
+// define notes the functions that the text defines. An error, as of an expansion, ends a line, and a bash goes on with the
+// next one: so a function that is not the first on its line is certain to be defined only until the line ends.
+func (r *reader) define(statements []*syntax.Stmt) {
+	r.functions = map[string]calls{}
+	first := true
+	for i, s := range statements {
+		first = first || r.newLine(statements[i-1], s)
+		f := definition(s)
+		if f == nil {
+			first = false
+			continue
+		}
+		at := calls{s.End().Offset(), uint(len(r.src))}
+		for j := i + 1; j < len(statements) && !first; j++ {
+			if r.newLine(statements[j-1], statements[j]) {
+				at.until = statements[j].Pos().Offset()
+				break
+			}
+		}
+		if known, twice := r.functions[f.Name.Value]; !twice || known.until < at.from {
+			r.functions[f.Name.Value] = at
+		}
+		r.total.defined[f.Name.Value] = true
+	}
+}
+
+// newLine reports whether a line ends between two statements.
+func (r *reader) newLine(a, b *syntax.Stmt) bool {
+	return strings.Contains(strings.ReplaceAll(r.between(a.End(), b.Pos()), "\\\n", ""), "\n")
 }
 
 // definition returns the function that a statement defines in the shell itself, whatever happens; nil if it is another
@@ -157,6 +184,8 @@ func (r *reader) visitExpansion(node syntax.Node) {
 		case n.Op == syntax.TsFdTerm && r.family.ksh:
 			r.computedWord(n.X)
 		}
+	case *syntax.ArrayExpr:
+		r.array(n)
 	case *syntax.ArrayElem:
 		r.arithmetic(n.Index)
 	case *syntax.FlagsArithm:
@@ -166,11 +195,25 @@ func (r *reader) visitExpansion(node syntax.Node) {
 	}
 }
 
+// array refuses extended patterns, which are an error in the array of a bash that has not been told to have them. Behind an error
+// there, it goes on with the next line, which may be one of the array.
+func (r *reader) array(n *syntax.ArrayExpr) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if _, is := n.(*syntax.ExtGlob); is {
+			r.note("an extended pattern in an array may be an error, behind which the shell goes on with the next line")
+		}
+		return true
+	})
+}
+
 // pattern looks at the unquoted text of a word. Parentheses after a pattern are
 // qualifiers to a zsh, some of which are code.
 func (r *reader) pattern(text string) {
 	if r.family.zsh && strings.Contains(text, "(") {
 		r.note("parentheses in a pattern can hold code")
+	}
+	if r.family.zsh && strings.Count(text, "}") > strings.Count(text, "{") {
+		r.note("a brace at the end of a word ends a block in zsh")
 	}
 }
 
