@@ -161,7 +161,7 @@ func (s *Server) jobRun(r *request) error {
 			return nil, err
 		}
 		res, err := wait(r, ran)
-		if !r.takePlace(quotedSize(res.Output, nil)+sizeOf(err), false) {
+		if !r.takePlace(answerMembers+quotedSize(res.Output, nil)+sizeOf(err), false) {
 			return nil, errClientGone
 		}
 		if p.Events == nil && (err == nil && res.Info.Live() || err != nil && opts.Background) {
@@ -265,29 +265,43 @@ func (s *Server) jobList(r *request) error {
 		return err
 	}
 	all := s.mgr.All()
-	list := func() (any, error) {
-		res := schema.JobListResult{}
-		for _, j := range all {
-			info := j.Published()
-			if info == nil || p.Live != nil && *p.Live != info.Live() || p.Group != nil && *p.Group != info.Group {
-				continue
+	infos, size := listed(all, &p)
+	switch {
+	case size+int64(len(r.id)) <= smallAnswer:
+		r.reply(jobList(infos))
+	case r.takePlaceNow():
+		res := jobList(infos) // of this request's turn
+		r.await(func() (any, error) { return res, nil })
+	default:
+		r.await(func() (any, error) {
+			if !r.takePlaceOf(s.places, false) {
+				return nil, errClientGone
 			}
-			res.Jobs = append(res.Jobs, jobInfo(*info))
-		}
-		return res, nil
+			infos, _ := listed(all, &p)
+			return jobList(infos), nil
+		})
 	}
-	if r.takePlaceNow() {
-		res, err := list() // of this request's turn
-		r.await(func() (any, error) { return res, err })
-		return nil
-	}
-	r.await(func() (any, error) {
-		if !r.takePlaceOf(s.places, false) {
-			return nil, errClientGone
-		}
-		return list()
-	})
 	return nil
+}
+
+// listed are what is known of those jobs that a list is to have, and about how many bytes of JSON that takes at most.
+func listed(all []*jobs.Job, p *schema.JobListParams) (infos []*jobs.Info, size int64) {
+	for _, j := range all {
+		info := j.Published()
+		if info == nil || p.Live != nil && *p.Live != info.Live() || p.Group != nil && *p.Group != info.Group {
+			continue
+		}
+		infos = append(infos, info)
+		size += infoSize(info)
+	}
+	return infos, size
+}
+
+func jobList(infos []*jobs.Info) (res schema.JobListResult) {
+	for _, info := range infos {
+		res.Jobs = append(res.Jobs, jobInfo(*info))
+	}
+	return res
 }
 
 func (s *Server) jobGet(r *request) error {

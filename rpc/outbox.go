@@ -26,7 +26,7 @@ const (
 	// been started would go slower for its own answer.
 	besideTime = 100 * time.Millisecond
 	// controlBytes bounds what is owed to a client that reads nothing while it
-	// goes on asking, beside answers that have waited for room. Beyond it the connection is given up.
+	// goes on asking, beside answers that have waited for room. Beyond it the connection is given up (pause.go).
 	controlBytes = 64 << 20
 	// stuckTime is how long the last flush waits for a stdout that takes nothing.
 	stuckTime = 2 * time.Second
@@ -57,6 +57,7 @@ type outbox struct {
 	wake    chan struct{} // anybody -> run; capacity 1
 	done    chan struct{} // closed when run has returned
 	broken  chan struct{} // closed when nothing can be written any more
+	eased   chan struct{} // takenLocked -> pauseReading; capacity 1
 
 	progress    atomic.Int64 // writes that the kernel has taken
 	limit       atomic.Int64 // of a message, in bytes
@@ -78,6 +79,7 @@ type outbox struct {
 	control []message       // answers and the like, in order
 	bytes   int             // in control, or reserved for what is about to be
 	hasty   int             // in control, of messages that have not waited for room
+	pace    pace            // of the client, looked at while there is much of them
 	waiting int             // answers that wait for room
 	roomy   sync.Cond       // bytes is below answerRoom, or err is set; its lock is mu
 	ready   []*lane         // with something to send, in turn
@@ -95,7 +97,7 @@ type message struct {
 
 func newOutbox(w io.Writer, framing func() Framing) *outbox {
 	o := &outbox{w: w, framing: framing, wake: make(chan struct{}, 1), done: make(chan struct{}), broken: make(chan struct{}),
-		raw: make([]byte, chunkBytes), direct: directTo(w)}
+		eased: make(chan struct{}, 1), raw: make([]byte, chunkBytes), direct: directTo(w)}
 	o.roomy.L = &o.mu
 	o.limit.Store(defaultMaxMessage)
 	o.window.Store(defaultWindow)
@@ -133,9 +135,7 @@ func (o *outbox) queueLocked(m message) {
 		return // its bytes were counted when they were reserved
 	}
 	o.bytes += len(m.body)
-	if o.hasty += len(m.body); o.hasty > controlBytes {
-		o.breakLocked(errClientGone)
-	}
+	o.hurriedLocked(len(m.body))
 }
 
 // backlog is how many lanes have something to send, those included that may not.
@@ -288,7 +288,7 @@ const pieceBytes = 32 << 10
 
 func (o *outbox) write(batch []byte) error {
 	for len(batch) > 0 {
-		n := min(len(batch), pieceBytes)
+		n := min(len(batch), o.piece())
 		if _, err := o.w.Write(batch[:n]); err != nil {
 			return err
 		}
@@ -376,7 +376,7 @@ func (o *outbox) next() ([]byte, *lane) {
 		o.control[0] = message{}
 		o.control = o.control[1:]
 		if !m.waited {
-			o.hasty -= len(m.body)
+			o.takenLocked(len(m.body))
 		}
 		o.freeLocked(len(m.body))
 		return m.body, nil

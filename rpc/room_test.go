@@ -226,16 +226,85 @@ func TestUnreadLongAnswers(t *testing.T) {
 	h := b.bulkOutput()
 	alive := newFifo(t)
 	b.send(append(repeated(n, "job/read", obj{"handle": h, "offset": 0, "maxBytes": 1 << 20}),
-		obj{"method": "job/start", "params": obj{"name": "other", "command": "exec 3>" + alive.path + "; echo up >&3; exec sleep 1000", "shell": "sh", "mode": "pipe"}},
-		obj{"method": "job/kill", "params": obj{"handle": "other"}})...)
+		obj{"method": "job/list", "params": obj{}},
+		otherJob(alive), killOther())...)
+	awaitOther(t, alive)
+	b.inUse()
+	const some = 100
+	equal(t, "long answers among the first", b.answers(some, 1<<20), some-3)
+	b.checkUse()
+}
+
+// otherJob, killOther and awaitOther are for requests at the end of those that were pipelined: once the other job has
+// ended, the server has taken them all.
+func otherJob(alive fifo) obj {
+	return obj{"method": "job/start", "params": obj{"name": "other", "command": "exec 3>" + alive.path + "; echo up >&3; exec sleep 1000", "shell": "sh", "mode": "pipe"}}
+}
+
+func killOther() obj { return obj{"method": "job/kill", "params": obj{"handle": "other"}} }
+
+func awaitOther(t *testing.T, alive fifo) {
+	t.Helper()
 	// The end of the fifo is that of the job that holds it.
 	if up := alive.read(); up != "up\n" && up != "" {
 		t.Errorf("the other job wrote %q", up)
 	}
+}
+
+// JSON makes six bytes of a control character: what is short as output is no short answer then.
+func TestUnreadAnswersThatExpand(t *testing.T) {
+	const n = 5000
+	b := startBulk(t)
+	var r schema.JobStartResult
+	if err := json.Unmarshal(b.ask("job/start", obj{"command": "head -c 100000 /dev/zero | tr '\\0' '\\1'", "shell": "sh", "mode": "pipe", "stderr": "merge",
+		"wait": obj{"until": []obj{{"closed": true}}, "maxBytes": 0, "timeoutMs": nil}}), &r); err != nil {
+		t.Fatal(err)
+	}
+	alive := newFifo(t)
+	b.send(append(repeated(n, "job/read", obj{"handle": r.Job.Handle, "offset": 0, "maxBytes": 4096}), otherJob(alive), killOther())...)
+	awaitOther(t, alive)
 	b.inUse()
-	const some = 100
-	equal(t, "long answers among the first", b.answers(some, 1<<20), some-2)
+	b.answers(100, 0)
 	b.checkUse()
+}
+
+// shortAnswers are so many requests with answers of some 3.5 kB, which do not wait.
+func (b *bulk) shortAnswers(n int) []obj {
+	b.ask("job/start", obj{"argv": []string{"true", strings.Repeat("x", 2500)}, "name": "short", "mode": "pipe", "wait": obj{"until": []obj{{"closed": true}}}})
+	return repeated(n, "job/get", obj{"handle": "short"})
+}
+
+// A client that reads gets all the short answers that it has asked for, although it reads more slowly than they are
+// made: this one collects its garbage after every tenth of the first.
+func TestPipelinedShortAnswers(t *testing.T) {
+	const n = 40_000
+	b := startBulk(t)
+	b.send(append(b.shortAnswers(n), obj{"method": "job/kill", "params": obj{"handle": "short"}})...)
+	const slowly = 2000
+	b.answers(slowly, 0)
+	for range n + 1 - slowly {
+		b.next()
+	}
+	b.inUse()
+	t.Logf("at most %d MiB were in use", b.largest>>20)
+	if b.largest > 2*bulkBound { // All of them take 240 MB.
+		t.Errorf("%d MiB were in use, more than %d", b.largest>>20, 2*bulkBound>>20)
+	}
+}
+
+// One that reads none of them while it goes on asking is given up, and the server ends.
+func TestShortAnswersThatNobodyReads(t *testing.T) {
+	b := startBulk(t)
+	b.send(b.shortAnswers(40_000)...)
+	select {
+	case err := <-b.over:
+		if err == nil || !strings.Contains(err.Error(), "has not read the answers") {
+			t.Errorf("the server ended with %v", err)
+		}
+		b.over <- nil
+	case <-time.After(watchdog):
+		t.Error("the server does not end")
+	}
 }
 
 // A client that has asked for much and closes its side then is answered as long as it reads.

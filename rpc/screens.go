@@ -24,12 +24,7 @@ func (s *Server) jobScreen(r *request) error {
 	if history > 0 && or(p.Format, "") == schema.ScreenFormatPng {
 		return invalidParams(schema.FieldError{Pointer: "/scrollback", Message: "scrollback is not shown in a png; ask for text, cells or ansi"})
 	}
-	pending := j.Screen(history, func(cells int64) bool {
-		if or(p.Format, schema.ScreenFormatText) != schema.ScreenFormatText {
-			cells = max(cells, smallAnswer+1) // each has its colours, or is a picture
-		}
-		return r.roomFor(cells)
-	})
+	pending := j.Screen(history, r.roomForScreen)
 	r.await(func() (any, error) {
 		shown, err := wait(r, pending)
 		if err != nil {

@@ -38,6 +38,7 @@ func (s *stream) ReadObject(v any) error {
 		if s.quit {
 			return io.EOF
 		}
+		s.out.pauseReading()
 		body, err := s.frames.Next()
 		if err != nil {
 			bad, ok := err.(*frameError)
