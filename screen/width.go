@@ -6,6 +6,14 @@ import "github.com/mattn/go-runewidth"
 // East Asian contexts alone are narrow, and a flag is two letters.
 var widths = runewidth.Condition{StrictEmojiNeutral: true}
 
+// Width returns how many columns a text takes that has no control characters.
+func Width(text string) (columns int) {
+	for _, r := range text {
+		columns += runeWidth(r)
+	}
+	return columns
+}
+
 // runeWidth returns how many columns a character takes: 0, 1 or 2.
 func runeWidth(r rune) int {
 	switch {

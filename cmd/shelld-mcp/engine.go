@@ -37,6 +37,9 @@ type engine struct {
 // errNoJobs says that there is nothing to serve here.
 var errNoJobs = errors.New("this system cannot run jobs: " + strings.Join(jobs.Platform().NotReached, "; "))
 
+// errFlags is what the server refuses of what the flags say.
+type errFlags struct{ error }
+
 // startEngine starts a server and initializes it. notice gets its notifications, on the
 // client's reader.
 func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.Notice)) (*engine, error) {
@@ -59,6 +62,10 @@ func startEngine(p schema.InitializeParams, log *slog.Logger, notice func(rpc.No
 	e.client = rpc.NewClient(out, in, notice, nil)
 	e.client.Answer(e.answer)
 	if err := e.client.Call(context.Background(), "initialize", p, &e.info); err != nil {
+		refusal, ok := errors.AsType[*rpc.CallError](err)
+		if ok && (refusal.Kind != schema.KindOutputFileError || p.Options.Persist != nil) {
+			return nil, errors.Join(errFlags{explained("", err)}, e.end())
+		}
 		return nil, errors.Join(explained("", err), e.end())
 	}
 	return e, e.client.Notify("initialized", struct{}{})

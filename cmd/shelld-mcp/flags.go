@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -52,40 +53,23 @@ func (w *words) Set(s string) error {
 	return nil
 }
 
-// A choice is a flag that is one of a few words.
-type choice struct {
-	to      *string
-	allowed []string
-}
-
-func (c choice) String() string {
-	if c.to == nil {
-		return ""
-	}
-	return *c.to
-}
-
-func (c choice) Set(s string) error {
-	return base.Choice{To: c.to, Allowed: c.allowed}.Set(s)
-}
-
 // parseFlags reads the flags. The error says what is wrong with them; usage gets the help that -h asks
 // for.
 func parseFlags(args []string, usage io.Writer) (config, error) {
 	c := config{tools: "compact", confirm: "auto", level: slog.LevelWarn}
 	profile, env := string(schema.ProfileNameAgent), string(schema.EnvInheritCore)
 	fs := flag.NewFlagSet("shelld-mcp", flag.ContinueOnError)
-	fs.Var(choice{&c.tools, []string{"compact", "seeds", "all"}}, "tools", "which `set` of tools the host gets: compact (four tools for any model), seeds (fourteen, for prompts that know them) or all")
+	fs.Var(base.Choice{To: &c.tools, Allowed: []string{"compact", "seeds", "all"}}, "tools", "which `set` of tools the host gets: compact (four tools for any model), seeds (fourteen, for prompts that know them) or all")
 	fs.BoolVar(&c.structured, "structured", false, "add structured content to the text of each result, and schemas of it to the list of tools; for programs, since some hosts then hide the text and the pictures from their models")
-	fs.Var(choice{&c.confirm, []string{"auto", "seeds", "all", "none"}}, "confirm", "`which` calls a person is asked about (of the compact tools only with all): auto (execute_bash_command, write_to_shell, kill, and variables that change which commands run; if the host cannot ask, its own approval of the call counts), seeds (the same, and denied if the host cannot ask), all (all that starts, types or ends something; denied if the host cannot ask) or none")
-	fs.Var(choice{&c.unasked, []string{"deny", "allow"}}, "unasked", "`what` to do with such a call if the host cannot ask a person: deny or allow; by default allow with -confirm auto, else deny")
-	fs.Var(choice{&profile, []string{"agent", "interactive"}}, "profile", "the variables `for` a kind of use that commands get: agent (no pager, no editor, no colours, no questions) or interactive")
+	fs.Var(base.Choice{To: &c.confirm, Allowed: []string{"auto", "seeds", "all", "none"}}, "confirm", "`which` calls a person is asked about (of the compact tools only with all): auto (execute_bash_command, write_to_shell, kill, and variables that change which commands run; if the host cannot ask, its own approval of the call counts), seeds (the same, and denied if the host cannot ask), all (all that starts, types or ends something; denied if the host cannot ask) or none")
+	fs.Var(base.Choice{To: &c.unasked, Allowed: []string{"deny", "allow"}}, "unasked", "`what` to do with such a call if the host cannot ask a person: deny or allow; by default allow with -confirm auto, else deny")
+	fs.Var(base.Choice{To: &profile, Allowed: []string{"agent", "interactive"}}, "profile", "the variables `for` a kind of use that commands get: agent (no pager, no editor, no colours, no questions) or interactive")
 	fs.StringVar(&c.shell, "shell", "", "the `shell` of run_shell_command and of the compact tools; by default bash, or the default shell where there is none")
 	fs.StringVar(&c.root, "root", "", "the `directory` in which commands start; by default the one in which shelld-mcp was started")
 	fs.Var((*words)(&c.allowDirs), "allow-dir", "a `directory` in which commands may start; several with commas, or several times; by default any")
 	fs.Var((*words)(&c.allowCommands), "allow-command", "the `commands` that may be run, and no others")
 	fs.Var((*words)(&c.denyCommands), "deny-command", "`commands` that may not be run")
-	fs.Var(choice{&env, []string{"core", "all", "none"}}, "env", "which of the server's own `variables` commands get: core, all (but what looks like a secret) or none")
+	fs.Var(base.Choice{To: &env, Allowed: []string{"core", "all", "none"}}, "env", "which of the server's own `variables` commands get: core, all (but what looks like a secret) or none")
 	fs.StringVar(&c.stateDir, "state-dir", "", "the `directory` for output files; by default that of shelld")
 	fs.BoolVar(&c.memory, "memory", false, "keep output in memory alone, without files")
 	fs.Int64Var(&c.maxJobs, "max-jobs", 0, "how `many` jobs may be live at once; by default 512")
@@ -99,6 +83,14 @@ func parseFlags(args []string, usage io.Writer) (config, error) {
 			fs.PrintDefaults()
 			fmt.Fprint(usage, "\nExit status: 0 if the host or a signal ended it, 1 if something failed, 2 if the command line is wrong.\n")
 		}
+		return c, err
+	}
+	fs.Visit(func(f *flag.Flag) {
+		if f.Name == "max-jobs" && c.maxJobs < 1 {
+			err = errors.New("-max-jobs must be 1 or more")
+		}
+	})
+	if err != nil {
 		return c, err
 	}
 	if len(rest) > 0 {
@@ -119,8 +111,11 @@ func (c *config) check() error {
 	if c.memory && c.stateDir != "" {
 		return errors.New("-memory keeps no files, and -state-dir says where: give one of them")
 	}
-	if c.maxJobs < 0 {
-		return errors.New("-max-jobs is 1 or more")
+	if c.shell != "" {
+		// A relative path counts from where a command starts.
+		if _, err := exec.LookPath(c.shell); err != nil && (filepath.IsAbs(c.shell) || !strings.ContainsAny(c.shell, `/\`)) {
+			return fmt.Errorf("-shell %q: there is no such shell; name one that is installed, or leave it out", c.shell)
+		}
 	}
 	dirs := []*string{&c.root, &c.stateDir}
 	for i := range c.allowDirs {

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,7 +19,10 @@ func TestWrongFlags(t *testing.T) {
 		"-tols compact":  "there is no flag -tols; did you mean -tools?",
 		"-tools compac":  `-tools is compact, seeds or all, not "compac"; did you mean compact?`,
 		"-log foo":       `-log is debug, info, warn or error, not "foo"`,
-		"-max-jobs many": `-max-jobs "many": give a whole number, and none that is too large`,
+		"-max-jobs many": `-max-jobs "many": must be a whole number up to 9223372036854775807`,
+		"-max-jobs 0":    "-max-jobs must be 1 or more",
+		"-max-jobs -3":   "-max-jobs must be 1 or more",
+		"-shell nosuch":  `-shell "nosuch": there is no such shell; name one that is installed, or leave it out`,
 		"-allow-dir ,":   `-allow-dir ",": it has an empty word`,
 		"-shell":         "-shell needs a value: -shell SHELL",
 		"here":           `there is nothing to do with "here"`,
@@ -36,6 +41,31 @@ func TestWrongFlags(t *testing.T) {
 	var help strings.Builder
 	if _, err := parseFlags([]string{"-h"}, &help); !errors.Is(err, flag.ErrHelp) || !strings.Contains(help.String(), "default warn") {
 		t.Errorf("%v, %s", err, &help)
+	}
+}
+
+// TestRefusedFlags: what the server refuses of the flags is said in the same way, and names no option of the
+// protocol.
+func TestRefusedFlags(t *testing.T) {
+	needJobs(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	none := filepath.Join(filepath.Dir(file), "none")
+	for _, test := range []struct{ name, value, want string }{
+		{"-root", none, "the root directory " + none + " is no directory that can be used; give an existing one"},
+		{"-allow-dir", none, "the allowed directory " + none + " cannot be used (no such file or directory); make it first, or leave it out"},
+		{"-state-dir", file, "output cannot be kept in " + file + " (not a directory); give another -state-dir, or -memory"},
+	} {
+		out, _ := exec.CommandContext(t.Context(), "shelld-mcp", test.name, test.value).CombinedOutput() // The text is the error.
+		if want := "shelld-mcp: " + test.want + " (shelld-mcp -h)\n"; string(out) != want {
+			t.Errorf("%s %s: %q, want %q", test.name, test.value, out, want)
+		}
+		cmd := exec.CommandContext(t.Context(), "shelld-mcp", test.name, test.value)
+		if _ = cmd.Run(); cmd.ProcessState.ExitCode() != 2 { // The status is the error.
+			t.Errorf("%s %s: %v", test.name, test.value, cmd.ProcessState)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"golang.org/x/term"
@@ -75,6 +76,10 @@ func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	defer stop()
 	if err := serve(ctx, base.Pollable(os.Stdin), out, cfg, log); err != nil {
+		if _, ok := errors.AsType[errFlags](err); ok {
+			fmt.Fprintf(os.Stderr, "shelld-mcp: %s (shelld-mcp -h)\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+			return 2
+		}
 		log.Error("shelld-mcp ended", "error", err)
 		return 1
 	}

@@ -163,7 +163,11 @@ var advice = func() map[schema.Kind]*strings.Replacer {
 			"start that program itself where it is a shell (shell, or argv), or this one without these files, for job/exec, or type with job/write", "start that program itself by CliSession, or type with CliWrite",
 			"with job/write", "with CliWrite",
 		},
-		schema.KindOutputFileError: {"name a persist.directory, or ask for persist.mode memory", "have shelld-mcp started with another -state-dir, or with -memory"},
+		schema.KindOutputFileError: {
+			"name a persist.directory, or ask for persist.mode memory", "have shelld-mcp started with another -state-dir, or with -memory",
+			"name a directory that can be written, or ask for persist.mode memory", "give another -state-dir, or -memory",
+			"name a directory that nobody else can change, ask for persist.trustPath if whoever can is to be trusted, or ask for persist.mode memory", "give a -state-dir that nobody else can change, or -memory",
+		},
 	} {
 		byKind[kind] = strings.NewReplacer(words...)
 	}

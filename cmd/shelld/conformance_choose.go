@@ -49,8 +49,30 @@ func namedSessions(builtIn []*conformance.Session, given, what string) (some []*
 	if len(some) > 0 {
 		return some, nil
 	}
-	if near := schema.Nearest(name, names); near != "" {
+	near := schema.Nearest(name, names)
+	if near == "" {
+		near = begunSo(name, names)
+	}
+	if near != "" {
 		return nil, fmt.Errorf("there is no %s %q; did you mean %s?", what, given, near)
 	}
 	return nil, fmt.Errorf("there is no %s %q; shelld conformance list has the sessions", what, given)
+}
+
+// begunSo returns the session whose name begins so behind the directory, or a pattern of several; "": there
+// is none.
+func begunSo(name string, names []string) string {
+	var fits []string
+	for _, n := range names {
+		if strings.HasPrefix(path.Base(n), name) {
+			fits = append(fits, n)
+		}
+	}
+	switch len(fits) {
+	case 0:
+		return ""
+	case 1:
+		return fits[0]
+	}
+	return "'" + path.Dir(fits[0]) + "/" + name + "*'"
 }

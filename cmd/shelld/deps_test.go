@@ -42,7 +42,7 @@ var rules = []rule{
 	},
 	{
 		pkg:    "cmd/internal/base",
-		ours:   []string{"schema", "screen"}, // the name that was meant; which characters are controls
+		ours:   []string{"schema", "screen"}, // the name that was meant; which characters are controls, and how wide the others are
 		theirs: []string{"golang.org/x/sys"},
 		why:    "what all commands are alike in is nothing of what one of them does",
 	},

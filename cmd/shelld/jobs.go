@@ -57,6 +57,7 @@ func jobsRow(name, operands, summary string, flags func(*flag.FlagSet) jobsRun) 
 		run := flags(fs)
 		return func(c *base.Call) int { return runJobs(c, *dir, run) }
 	}
+	c.Like = map[string][]string{"list": {"ls", "ps"}, "show": {"inspect"}, "tail": {"log", "logs", "cat"}, "prune": {"rm", "clean"}}[name]
 	if name == "list" {
 		c.Extra = listArgument
 	}
@@ -114,7 +115,11 @@ func (errInterrupted) Error() string { return "interrupted" }
 func heedSignals(parent context.Context) (ctx context.Context, release func()) {
 	ctx, interrupt := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // nohup has that of SIGHUP.
+			signal.Notify(signals, s)
+		}
+	}
 	release = func() { signal.Stop(signals) }
 	go func() {
 		select {

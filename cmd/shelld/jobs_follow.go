@@ -8,8 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-	"unicode/utf8"
 
+	"shelld/cmd/internal/base"
 	"shelld/jobs"
 )
 
@@ -92,28 +92,38 @@ func (t *follower) readStream(name string) error {
 	}
 }
 
-// print prints output of a stream, under a title where another one was printed before.
+// print prints output of a stream, so far as it can be shown.
 func (t *follower) print(name string, b []byte) error {
 	line := t.lines[name]
 	if line == nil {
-		line = &growingLine{out: t.p.out, redraws: t.p.width()}
+		line = &growingLine{}
+		if t.p.terminal {
+			line.columns = func() int { cols, _ := terminalSize(); return cols }
+		}
 		t.lines[name] = line
 	}
-	if t.last != name && (t.last != "" || len(t.job.Files) > 1) && len(t.streams) > 1 {
+	if t.raw {
+		return t.put(name, string(b))
+	}
+	return t.put(name, line.add(b))
+}
+
+// put prints text of a stream, under a title if the text before it is another one's.
+func (t *follower) put(name, text string) error {
+	if text == "" {
+		return nil
+	}
+	several := t.last != "" || len(t.job.Files) > 1 || len(t.lines) > 1
+	if t.last != name && several && len(t.streams) > 1 {
 		title := fmt.Sprintf("==> %s <==\n", strings.TrimSuffix(name, ".txt"))
 		if before := t.lines[t.last]; before != nil { // else it is the first one
 			title = before.leave() + "\n" + title
 		}
-		if _, err := io.WriteString(t.p.out, title); err != nil {
-			return err
-		}
+		text = title + text
 	}
 	t.last = name
-	if t.raw {
-		_, err := t.p.out.Write(b)
-		return err
-	}
-	return line.add(b)
+	_, err := io.WriteString(t.p.out, text)
+	return err
 }
 
 // end prints lines that never came to their end.
@@ -121,67 +131,83 @@ func (t *follower) end() error {
 	var errs []error
 	for _, name := range t.streams {
 		if line := t.lines[name]; line != nil {
-			errs = append(errs, line.end())
+			errs = append(errs, t.put(name, line.end()))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// A growingLine prints output as a person reads it while it comes. On a terminal the line that is not
-// at its end is shown as well, and drawn anew if what follows changes it, as a progress bar does;
-// elsewhere only whole lines are printed.
+// A growingLine makes text of output, as a person reads it while it comes. On a terminal the line that is
+// not at its end is shown as well, and drawn anew if what follows changes it, as a progress bar does;
+// elsewhere only whole lines are shown. Its methods return what is to be printed.
 type growingLine struct {
-	out     io.Writer
-	redraws int    // the columns of a terminal; 0: it is none
-	raw     []byte // the line as it was written so far
-	shown   string // of it
+	columns func() int // how many the terminal has now; nil: it is none
+	raw     []byte     // the line as it was written so far
+	shown   string     // of it
+	cells   int        // how many of them have been taken since the cursor was at the beginning of a row
+	left    bool       // something else was printed behind what is shown
 }
 
-func (g *growingLine) add(b []byte) error {
+func (g *growingLine) add(b []byte) string {
 	g.raw = append(g.raw, b...)
 	cut := bytes.LastIndexByte(g.raw, '\n') + 1
 	if cut == 0 && len(g.raw) > maxPiece {
-		cut = wholeText(g.raw)
-	}
-	if cut > 0 {
-		if err := g.show(plainText(g.raw[:cut])); err != nil {
-			return err
+		if drawn := lastState(g.raw); drawn > 0 {
+			g.raw = append(g.raw[:0], g.raw[drawn:]...)
+		} else {
+			cut = wholeText(g.raw)
 		}
+	}
+	text := ""
+	if cut > 0 {
+		text = g.show(plainText(g.raw[:cut]))
 		g.raw, g.shown = append(g.raw[:0], g.raw[cut:]...), ""
 	}
-	if g.redraws == 0 || len(g.raw) == 0 {
-		return nil
+	if g.columns == nil || len(g.raw) == 0 {
+		return text
 	}
-	return g.show(plainText(g.raw))
+	return text + g.show(plainText(g.raw))
 }
 
-// show prints text in place of what is shown of the line.
-func (g *growingLine) show(text string) error {
+// show puts text in place of what is shown of the line. Behind something else, only what is new is shown.
+func (g *growingLine) show(text string) string {
 	rest, goesOn := strings.CutPrefix(text, g.shown)
+	before := ""
 	switch {
+	case goesOn && g.left:
+		rest = strings.TrimPrefix(rest, "\n") // The line was ended already.
 	case goesOn:
-	case utf8.RuneCountInString(g.shown) < g.redraws:
-		rest = "\r\x1b[K" + text
 	default:
-		rest = "\n" + text // It takes several rows.
+		rest = text
+		if g.cells > 0 && g.cells < g.columns() {
+			before = "\r\x1b[K"
+		} else if g.cells > 0 {
+			before = "\n" // It takes several rows.
+		}
+		g.cells = 0
 	}
 	g.shown = text
-	_, err := io.WriteString(g.out, rest)
-	return err
+	if rest != "" {
+		g.left = false
+	}
+	if g.columns != nil {
+		g.cells = base.CellsBehind(g.cells, rest)
+	}
+	return before + rest
 }
 
-// leave is what ends the line that is shown, for something else to be printed. It is shown anew then.
+// leave is what ends the line that is shown, for something else to be printed.
 func (g *growingLine) leave() string {
-	if g.shown == "" {
+	if g.cells == 0 {
 		return ""
 	}
-	g.shown = ""
+	g.cells, g.left = 0, true
 	return "\n"
 }
 
-func (g *growingLine) end() error {
-	if g.redraws > 0 || len(g.raw) == 0 {
-		return nil
+func (g *growingLine) end() string {
+	if g.columns != nil || len(g.raw) == 0 {
+		return ""
 	}
 	return g.show(plainText(g.raw))
 }

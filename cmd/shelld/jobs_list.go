@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -298,29 +297,18 @@ func optionalText(s string) any {
 
 // print writes a value as JSON.
 func (p *pastJobs) print(v any) error {
-	var b bytes.Buffer
+	var b, laidOut bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(p.out, escapeControls(b.String()))
-	return err
-}
-
-// escapeControls writes the control characters as JSON may that its encoder leaves as they
-// are: a terminal may obey them.
-func escapeControls(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r >= 0x7f && r < 0xa0 {
-			fmt.Fprintf(&b, `\u%04x`, r)
-			continue
-		}
-		b.WriteRune(r)
+	// Without the line end, the control characters are all in strings.
+	if err := json.Indent(&laidOut, base.EscapeControls(bytes.TrimSpace(b.Bytes())), "", "  "); err != nil {
+		return err
 	}
-	return b.String()
+	_, err := p.out.Write(append(laidOut.Bytes(), '\n'))
+	return err
 }
 
 // width is where lines are cut; 0: nowhere.
@@ -413,6 +401,8 @@ func (j *storedJob) asks() string {
 	w := j.waiting()
 	switch {
 	case w == nil || w.Prompt == nil || *w.Prompt == "":
+		return ""
+	case w.Kind != nil && *w.Kind == schema.InputKindFullscreen: // The cursor stands in a text.
 		return ""
 	case w.Kind != nil && *w.Kind == schema.InputKindPassword:
 		return "asks for a password: " + *w.Prompt

@@ -9,8 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -20,22 +18,26 @@ import (
 
 func playFlags(fs *flag.FlagSet) jobsRun {
 	speed := fs.Float64("speed", 1, "how many `times` as fast")
-	idle := fs.Duration("idle", 0, "the longest `time` for which nothing happens, such as 2s; 0: as it was")
+	var idle time.Duration
+	fs.Func("idle", "the longest `time` for which nothing happens: 2, 1.5, 500ms; 0: as it was (the default)", func(s string) (err error) {
+		idle, err = readTime(s, 0)
+		return err
+	})
 	return func(ctx context.Context, p *pastJobs, args []string) error {
-		if !(*speed > 0) || *idle < 0 {
-			return errUsage{errors.New("-speed is more than 0, and -idle a time that is not negative")}
+		if !(*speed > 0) {
+			return errUsage{errors.New("-speed must be greater than 0")}
 		}
 		j, err := p.find(ctx, args)
 		if err != nil {
 			return err
 		}
-		return p.play(j, *speed, *idle)
+		return p.play(ctx, j, pace{*speed, idle})
 	}
 }
 
 // play draws a recording on our terminal. Of what the job has printed no byte reaches it as it is: a
 // terminal of ours draws it, and what that shows is sent.
-func (p *pastJobs) play(j storedJob, speed float64, idle time.Duration) error {
+func (p *pastJobs) play(ctx context.Context, j storedJob, at pace) error {
 	r, err := p.Replay(j.past)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s was not recorded, and nothing else has the times at which it printed: start it with record; \"shelld jobs screen %[1]s\" and \"shelld jobs tail %[1]s\" show its output", j.short)
@@ -47,28 +49,30 @@ func (p *pastJobs) play(j storedJob, speed float64, idle time.Duration) error {
 	if !p.terminal {
 		return errors.New("a recording is played on a terminal, and stdout is none; \"shelld jobs show\" names the file")
 	}
-	// The terminal is left as it was, also by an interrupt.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	stage := &stage{out: p.out, size: func() (cols, rows int) {
-		cols, rows, err := term.GetSize(int(os.Stdout.Fd()))
-		if err != nil || cols < 1 || rows < 1 {
-			return 80, 24
-		}
-		return cols, rows
-	}}
+	ctx, release := heedSignals(ctx) // The terminal is left as it was, also by an interrupt.
+	defer release()
+	stage := &stage{out: p.out, size: terminalSize}
 	if _, err := io.WriteString(p.out, "\x1b[?1049h\x1b[?25l"); err != nil {
 		return err
 	}
-	err = perform(ctx, r, stage, pace{speed, idle})
+	err = perform(ctx, r, stage, at)
 	_, leaveErr := io.WriteString(p.out, "\x1b[m\x1b[?25h\x1b[?1049l")
 	if err == nil && leaveErr == nil {
 		return stage.last(r) // Something is left to be seen.
 	}
 	if errors.Is(err, context.Canceled) {
-		return errInterrupted{syscall.SIGINT}
+		return context.Cause(ctx)
 	}
 	return errors.Join(err, leaveErr)
+}
+
+// terminalSize is the size of the terminal that stdout is.
+func terminalSize() (cols, rows int) {
+	cols, rows, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil || cols < 1 || rows < 1 {
+		return 80, 24
+	}
+	return cols, rows
 }
 
 // A pace says when things happen.

@@ -28,20 +28,19 @@ func tailFlags(fs *flag.FlagSet) jobsRun {
 		if *all && given(fs, "n") {
 			return errUsage{errors.New("-all is all there is, and -n a number of lines: give one of them")}
 		}
+		files, err := followed(*stream)
+		if err != nil {
+			return err
+		}
 		j, err := p.find(ctx, args)
 		if err != nil {
 			return err
 		}
 		o := tailOptions{*lines, *all, *raw}
 		if *follow {
-			files, err := followed(*stream)
-			if err != nil {
-				return err
-			}
 			return p.follow(ctx, j, files, o)
 		}
-		files, err := j.streamFiles(*stream)
-		if err != nil {
+		if files, err = j.streamFiles(*stream); err != nil {
 			return err
 		}
 		for i, name := range files {
@@ -139,7 +138,7 @@ func pieces(r io.Reader, use func([]byte) error) error {
 		case over:
 			cut = have
 		case cut == 0 && have > 0:
-			if drawn := bytes.LastIndexByte(buf[:have-1], '\r'); drawn > 0 {
+			if drawn := lastState(buf[:have]); drawn > 0 {
 				have = copy(buf, buf[drawn:have])
 				continue
 			}
@@ -156,6 +155,10 @@ func pieces(r io.Reader, use func([]byte) error) error {
 		}
 	}
 }
+
+// lastState is where the last state of a line begins that is redrawn; 0: it is not. A return at the end
+// may belong to a line end.
+func lastState(line []byte) int { return max(0, bytes.LastIndexByte(line[:len(line)-1], '\r')) }
 
 // longestSequence is how far an escape sequence may reach that is not cut.
 const longestSequence = 4 << 10

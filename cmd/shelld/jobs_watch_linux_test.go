@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/creack/pty"
+
 	"shelld/schema"
 )
 
@@ -44,7 +46,11 @@ func TestJobsThatWait(t *testing.T) {
 	s.call(t, "job/start", object{"command": `printf '\033]0;evil\007Deploy to \033[31mprod\033[m? [y/N] '; read x; echo "got $x"; exec sleep 1000`, "name": "deploy"}, nil)
 	s.call(t, "job/start", object{"command": `stty -echo; printf 'Password: '; read x`, "name": "login"}, nil)
 	s.call(t, "job/start", object{"argv": []string{"sleep", "1000"}, "name": "sleeper"}, nil)
-	out := jobsUntil(t, `(?s) deploy .* waits for input .*\n    asks: .* login .* waits for input .*\n    asks for a password: `, "-dir", state)
+	s.call(t, "job/start", object{"command": `stty raw -echo; printf '\033[?1049hroot:x:0:0:root\033[H'; exec dd bs=1 count=1`, "name": "editor"}, nil)
+	out := jobsUntil(t, `(?s) deploy .* waits for input .*\n    asks: .* login .* waits for input .*\n    asks for a password: .* editor .* waits for input `, "-dir", state)
+	if strings.Contains(out, "root:x:0:0:root\n") {
+		t.Errorf("what a program shows on the whole screen is no question:\n%s", out)
+	}
 	for _, want := range []string{
 		`^JOB +NAME +STARTED +TIME +SIZE +STATE +COMMAND$`, `^[0-9a-f]+/1 +deploy .* waits for input +printf`,
 		`^    asks: Deploy to prod\? \[y/N\]$`, `^    asks for a password: Password:$`, `^[0-9a-f]+/3 +sleeper .* 0B  running +sleep 1000$`,
@@ -142,7 +148,7 @@ func TestTailFollows(t *testing.T) {
 	s := startServed(t)
 	s.keepIn(t, state, 128<<10, []string{})
 	var started schema.JobStartResult
-	s.call(t, "job/start", object{"command": `echo one; while read x; do printf '%s' "$x"; [ "$x" = seq ] && seq 30000; [ "$x" = e ] && echo oops >&2; echo; done; printf end`, "mode": "pipe", "stdin": "open", "name": "it"}, &started)
+	s.call(t, "job/start", object{"command": `echo one; while read x; do case $x in e) echo oops >&2;; seq) seq 30000;; *) echo "$x";; esac; done; printf end`, "mode": "pipe", "stdin": "open", "name": "it"}, &started)
 	awaitFile(t, filepath.Join(*started.Job.OutputDirectory, "info.json"))
 	f := follow(t, "it", "-dir", state)
 	f.line("one")
@@ -159,19 +165,64 @@ func TestTailFollows(t *testing.T) {
 			t.Fatal(err, f.log.String())
 		}
 	}
-	f.line("")
 	write("e\n")
-	if got, err := f.lines.ReadString('\n'); err != nil || got != "e\n" && got != "==> stderr <==\n" && got != "\n" {
-		t.Errorf("of two streams comes %q, %v", got, err)
-	}
+	f.line("")
+	f.line("==> stderr <==")
+	f.line("oops")
 	s.call(t, "job/write", object{"handle": 1, "input": "", "eof": true}, nil)
-	rest, err := io.ReadAll(f.lines)
-	if waitErr := f.cmd.Wait(); err != nil || waitErr != nil || f.log.Len() > 0 || !strings.HasSuffix(string(rest), "end") {
-		t.Errorf("it ends with %q, %v, %v, %s", rest, err, waitErr, &f.log)
-	}
+	f.ends("\n==> stdout <==\nend")
 	follow(t, "-n", "1", "-stream", "stdout", "it", "-dir", state).ends("end")
 	s.shutDown(t)
 	follow(t, "-n", "1", "-stream", "stderr", "last", "-dir", state).ends("oops\n")
+}
+
+// TestTailFollowsWhatHasEnded: of a job that has ended -f prints the same as tail without it.
+func TestTailFollowsWhatHasEnded(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	leave(t, state, object{"command": "printf abc; printf xyz >&2", "mode": "pipe"}, object{"command": "seq 20; printf xyz >&2; echo 1 >&2", "mode": "pipe"})
+	for job, want := range map[string]string{"1": "==> stdout <==\nabc\n==> stderr <==\nxyz", "2": "==> stdout <==\n19\n20\n\n==> stderr <==\nxyz1\n"} {
+		names, err := filepath.Glob(filepath.Join(state, "*", job))
+		if err != nil || len(names) != 1 {
+			t.Fatal(names, err)
+		}
+		name := filepath.Base(filepath.Dir(names[0])) + "/" + job
+		if out, _ := shelldJobs(t, 0, "tail", "-n", "2", name, "-dir", state); out != want {
+			t.Errorf("tail prints %q, want %q", out, want)
+		}
+		follow(t, "-n", "2", name, "-dir", state).ends(want)
+	}
+}
+
+// TestTailFollowsOnATerminal: what is drawn over fits on one row of the terminal as it is now.
+func TestTailFollowsOnATerminal(t *testing.T) {
+	needJobs(t)
+	state := t.TempDir()
+	server := startServed(t)
+	server.keepIn(t, state, 128<<10, []string{})
+	var started schema.JobStartResult
+	server.call(t, "job/start", object{"command": `printf ready; while read x; do printf '\r\033[K%s' "$x"; done`, "mode": "pipe", "stdin": "open"}, &started)
+	awaitFile(t, filepath.Join(*started.Job.OutputDirectory, "info.json"))
+	s := sit(t, "jobs", "tail", "-f", "last", "-dir", state) // 101 columns
+	want := "ready"
+	s.await(want)
+	write := func(text, before string) {
+		t.Helper()
+		server.call(t, "job/write", object{"handle": 1, "input": text + "\n"}, nil)
+		want += before + text
+		s.await(want)
+	}
+	write(strings.Repeat("x", 100), "\r\x1b[K")
+	write(strings.Repeat("y", 50), "\r\x1b[K")
+	if err := pty.Setsize(s.master, &pty.Winsize{Cols: 40, Rows: 33}); err != nil {
+		t.Fatal(err)
+	}
+	write("z", "\r\n")
+	server.call(t, "job/write", object{"handle": 1, "input": "", "eof": true}, nil)
+	s.left(0)
+	if seen := s.text(); seen != want {
+		t.Errorf("seen is %q, want %q", seen, want)
+	}
 }
 
 // TestTailFollowEndsWithTheServer: a server that is killed closes no job, and nothing follows all the same.
@@ -255,7 +306,7 @@ func TestJobsPlay(t *testing.T) {
 	s = sit(t, "jobs", "play", "piped", "-speed", "100", "-dir", state)
 	s.left(0)
 	s.await("\x1b[?1049lone\r\ntwo\r\n")
-	for args, want := range map[string]string{"play -speed 0 recorded": "-speed is more than 0", "play -idle -2s recorded": "-idle a time"} {
+	for args, want := range map[string]string{"play -speed 0 recorded": "-speed must be greater than 0", "play -idle -2s recorded": "0 or more"} {
 		if _, log := shelldJobs(t, 2, append(strings.Fields(args), "-dir", state)...); !strings.Contains(log, want) {
 			t.Errorf("%s: %q", args, log)
 		}
@@ -283,18 +334,18 @@ func TestJobsPlayIsInterrupted(t *testing.T) {
 	if err := os.WriteFile(cast, append(append(b, event...), '\n'), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := sit(t, "jobs", "play", "last", "-dir", state)
-	s.await("one")
-	if err := s.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	s.left(130)
-	s.await("\x1b[?25h\x1b[?1049l")
-	if seen := s.text(); strings.Contains(seen, "too late") {
-		t.Errorf("seen is %q", seen)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		s := sit(t, "jobs", "play", "last", "-dir", state)
+		s.await("one")
+		s.signal(sig)
+		s.left(128 + int(sig))
+		s.await("\x1b[?25h\x1b[?1049l")
+		if seen := s.text(); strings.Contains(seen, "too late") {
+			t.Errorf("seen is %q", seen)
+		}
 	}
 	// Without waiting it comes to its end.
-	s = sit(t, "jobs", "play", "last", "-idle", "10ms", "-dir", state)
+	s := sit(t, "jobs", "play", "last", "-idle", "0.01", "-dir", state)
 	s.left(0)
 	s.await("too late")
 }

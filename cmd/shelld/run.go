@@ -78,16 +78,24 @@ func runFlags(fs *flag.FlagSet) func(*base.Call) int {
 	}
 }
 
-func (o *runOptions) setTimeout(s string) error {
+func (o *runOptions) setTimeout(s string) (err error) {
+	o.timeout, err = readTime(s, 1)
+	return err
+}
+
+// readTime reads a time that a flag has, in seconds or with a unit.
+func readTime(s string, least time.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
-	if seconds, numErr := strconv.ParseFloat(s, 64); numErr == nil {
-		d, err = time.Duration(math.Min(seconds*float64(time.Second), math.MaxInt64/2)), nil
+	if seconds, numErr := strconv.ParseFloat(s, 64); numErr == nil && !math.IsNaN(seconds) {
+		d, err = time.Duration(min(max(seconds*float64(time.Second), -1), math.MaxInt64/2)), nil
 	}
-	if err != nil || d <= 0 {
-		return errors.New("give seconds, or a number with a unit, such as 90s or 2m; more than none")
+	switch {
+	case err == nil && d >= least:
+		return d, nil
+	case least > 0:
+		return 0, errors.New("give seconds, or a number with a unit, such as 90s or 2m; greater than 0")
 	}
-	o.timeout = d
-	return nil
+	return 0, errors.New("give seconds, or a number with a unit, such as 90s or 2m; 0 or more")
 }
 
 // maxSide is the protocol's bound on the columns and rows of a terminal.

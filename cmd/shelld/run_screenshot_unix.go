@@ -4,8 +4,6 @@ package main
 
 import (
 	"encoding/base64"
-	"errors"
-	"os"
 
 	"shelld/cmd/internal/base"
 	"shelld/schema"
@@ -16,7 +14,7 @@ import (
 // loop of the runner.
 type screenshot struct {
 	name   string
-	file   *os.File // beside it; nil: nobody wants one
+	file   *replacement // nil: nobody wants one
 	format string
 	taken  bool // or begun
 	taking bool
@@ -28,7 +26,8 @@ func (s *screenshot) open(name string) (err error) {
 		return nil
 	}
 	s.format = screenFormat(name)
-	s.file, s.name, err = createBeside(name)
+	s.name = name
+	s.file, err = openReplacement(name)
 	return err
 }
 
@@ -66,10 +65,7 @@ func (s *screenshot) write(res *schema.JobScreenResult) error {
 		content = []byte(screenText(res.Lines))
 	}
 	if err == nil {
-		_, err = s.file.Write(content)
-	}
-	if err = errors.Join(err, s.file.Close()); err == nil {
-		err = os.Rename(s.file.Name(), s.name)
+		err = s.file.put(content)
 	}
 	if err == nil {
 		s.file = nil
@@ -80,7 +76,6 @@ func (s *screenshot) write(res *schema.JobScreenResult) error {
 // discard takes the file away where nothing came of it.
 func (s *screenshot) discard() {
 	if s.file != nil {
-		_ = s.file.Close() // It may be closed; what is in it is of no use.
-		os.Remove(s.file.Name())
+		s.file.discard()
 	}
 }

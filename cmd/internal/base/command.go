@@ -17,6 +17,7 @@ const StatusUsage = 2
 // checked against, and that help is printed from.
 type Command struct {
 	Name     string
+	Like     []string // what other programs call it; if that is given, Name is suggested
 	Operands string   // the arguments that are no flags, as help shows them; "": there are none
 	Usage    []string // the ways to call it, without its name; nil: made of the flags and Operands
 	Summary  string   // one line, for the list of commands
@@ -77,7 +78,7 @@ func (c *Command) Run(args []string) int { return c.run(c.Name, args) }
 func (c *Command) run(name string, args []string) int {
 	switch {
 	case len(c.Commands) == 0:
-		return c.call(name, args)
+		return c.call(name, args, nil)
 	case len(args) > 0 && asksHelp(args[0]):
 		c.Help(os.Stdout, name)
 		return 0
@@ -93,7 +94,21 @@ func (c *Command) run(name string, args []string) int {
 		return c.wrong(name, fmt.Errorf("name a command: %s", Or(c.names())))
 	}
 	sub, _ := c.sub(c.Default) // It is in the table.
-	return sub.run(name+" "+sub.Name, args)
+	return sub.call(name+" "+sub.Name, args, c.withFlag)
+}
+
+// withFlag returns the subcommands that have a flag.
+func (c *Command) withFlag(flagName string) (names []string) {
+	for _, sub := range c.Commands {
+		fs := flag.NewFlagSet(sub.Name, flag.ContinueOnError)
+		if sub.Flags == nil {
+			continue
+		}
+		if sub.Flags(fs); fs.Lookup(flagName) != nil {
+			names = append(names, sub.Name+" -"+flagName)
+		}
+	}
+	return names
 }
 
 func (c *Command) names() (names []string) {
@@ -108,6 +123,11 @@ func (c *Command) sub(name string) (*Command, error) {
 	names := c.names()
 	if i := slices.Index(names, name); i >= 0 {
 		return c.Commands[i], nil
+	}
+	for _, sub := range c.Commands {
+		if slices.Contains(sub.Like, name) {
+			return nil, fmt.Errorf("there is no command %q; did you mean %s?", name, sub.Name)
+		}
 	}
 	return nil, fmt.Errorf("there is no command %q%s", name, didYouMean("", name, names))
 }
@@ -130,8 +150,9 @@ func (c *Command) helpOf(name string, args []string) int {
 
 func asksHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
-// call runs a command that has no subcommands.
-func (c *Command) call(name string, args []string) int {
+// call runs a command that has no subcommands. elsewhere returns the commands that have a flag, if it is the
+// default of several; else it is nil.
+func (c *Command) call(name string, args []string, elsewhere func(flagName string) []string) int {
 	call := &Call{command: c, name: name, flags: flag.NewFlagSet(name, flag.ContinueOnError)}
 	run := c.Flags(call.flags)
 	if i := slices.Index(args, "--"); c.Split && i >= 0 {
@@ -143,6 +164,11 @@ func (c *Command) call(name string, args []string) int {
 		c.Help(os.Stdout, name)
 		return 0
 	case err != nil:
+		if no, ok := errors.AsType[noFlagError](err); ok && elsewhere != nil {
+			if names := elsewhere(no.name); len(names) > 0 {
+				err = fmt.Errorf("%s; did you mean %s?", no.text, Or(names))
+			}
+		}
 		return c.wrong(name, err)
 	case len(call.Args) > 0 && c.Operands == "" && c.Extra != nil:
 		return c.wrong(name, c.Extra(call.Args[0]))

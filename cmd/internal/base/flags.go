@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -71,8 +72,13 @@ func isSwitch(f *flag.Flag) bool {
 func noSuchFlag(fs *flag.FlagSet, text, name string) error {
 	var names []string
 	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
-	return errors.New("there is no flag " + Visible(text, "") + didYouMean("-", name, names))
+	return noFlagError{name, "there is no flag " + Visible(text, ""), didYouMean("-", name, names)}
 }
+
+// A noFlagError is of a flag that the command does not have.
+type noFlagError struct{ name, text, meant string }
+
+func (e noFlagError) Error() string { return e.text + e.meant }
 
 // didYouMean is a question to add to an error about a wrong name, or "".
 func didYouMean(before, name string, names []string) string {
@@ -90,8 +96,14 @@ func badValue(f *flag.Flag, value string, err error) error {
 	why := err.Error()
 	if g, ok := f.Value.(flag.Getter); ok {
 		switch g.Get().(type) {
-		case int, int64, uint, uint64:
-			why = "give a whole number, and none that is too large"
+		case int:
+			return notWhole(f.Name, value, math.MaxInt)
+		case int64:
+			return notWhole(f.Name, value, math.MaxInt64)
+		case uint:
+			return notWhole(f.Name, value, math.MaxUint)
+		case uint64:
+			return notWhole(f.Name, value, math.MaxUint64)
 		case float64:
 			why = "give a number"
 		case time.Duration:
@@ -101,6 +113,11 @@ func badValue(f *flag.Flag, value string, err error) error {
 		}
 	}
 	return fmt.Errorf("-%s %q: %s", f.Name, value, why)
+}
+
+// notWhole says what a flag takes that is a whole number.
+func notWhole(name, value string, largest uint64) error {
+	return fmt.Errorf("-%s %q: must be a whole number up to %d", name, value, largest)
 }
 
 // A Choice is a flag that takes one of a few words.

@@ -55,3 +55,17 @@ func EscapeControls(raw []byte) []byte {
 	}
 	return b.Bytes()
 }
+
+// CellsBehind is how many cells are taken on a row of a terminal if text is printed behind others.
+func CellsBehind(cells int, text string) int {
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		cells, text = 0, text[i+1:]
+	}
+	for i, part := range strings.Split(text, "\t") {
+		if i > 0 {
+			cells += 8 - cells%8
+		}
+		cells += screen.Width(part)
+	}
+	return cells
+}

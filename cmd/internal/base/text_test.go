@@ -30,3 +30,17 @@ func TestVisible(t *testing.T) {
 		}
 	}
 }
+
+func TestCellsBehind(t *testing.T) {
+	for _, test := range []struct {
+		cells int
+		text  string
+		want  int
+	}{
+		{0, "", 0}, {3, "", 3}, {3, "ab", 5}, {3, "漢字e\u0301", 8}, {3, "\ta", 9}, {8, "\t", 16}, {3, "abc\nd", 1}, {3, "abc\n", 0},
+	} {
+		if got := CellsBehind(test.cells, test.text); got != test.want {
+			t.Errorf("%q behind %d takes %d, not %d", test.text, test.cells, got, test.want)
+		}
+	}
+}
