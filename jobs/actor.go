@@ -232,8 +232,8 @@ func (j *Job) onMessage(m message) {
 		j.onLooked(m)
 	case imageMsg:
 		j.onImage(m)
-	case struckMsg:
-		j.onStruck(m)
+	case interruptDone:
+		j.onInterruptDone(m)
 	case foregroundMsg:
 		j.onForeground(m)
 	case answeredMsg:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/proc"
 )
 
 // A command whose time is over, or whose request is cancelled, is interrupted. One interrupt is not enough: a shell
@@ -12,41 +13,58 @@ import (
 // shell had executed it. So interrupts are repeated while the command runs. But a program that has got one may be
 // about to end, may ask whether it should, or may take a second one as the order to leave everything behind. So
 // another one is sent only to processes that have not got the last one, or that show no reaction to it for a while.
+//
+// A bash that runs a script is a case of its own. While it waits for a child it has a handler, and drops the interrupt
+// if that child does not die of it. Its output goes on as before, and is no reaction. It is interrupted again when it
+// has no handler, which ends it. A bash with a trap always has one.
 
 const (
 	// interruptTime is how long a command that is interrupted has to end before it is told that it has not, or is
 	// killed. killTime is the same for one that is killed.
 	interruptTime = 2 * time.Second
 	killTime      = 2 * time.Second
-	// interruptEvery is how long after an interrupt it is looked whether another one is needed.
+	// interruptEvery is the delay after an interrupt before the server checks whether another is needed.
 	interruptEvery = 250 * time.Millisecond
 	// interruptAgain is how long after an interrupt the same processes get another one, if they have written nothing.
 	interruptAgain = time.Second
+	// bashTime is how long a check tries to interrupt a script of bash at a moment at which that ends it. The next
+	// check follows at once.
+	bashTime = 100 * time.Millisecond
 )
 
 // An interruption is what is known of the interrupts that a command is sent.
 type interruption struct {
-	until time.Time // when they end; zero: none are sent
-	due   time.Time // when it is looked whether the next one is needed
-	kills bool      // interrupts have not ended the command: KILL is sent in their place
-	last  struck    // the last one
-	any   bool      // there was one
+	until time.Time        // when they end; zero: none are sent
+	due   time.Time        // of the next check whether another is needed
+	kills bool             // interrupts have not ended the command: KILL is sent in their place
+	last  foregroundSample // when the last one was sent
+	any   bool             // there was one
 }
 
-// A struck is what was in the foreground when an interrupt was sent, or a look was taken.
-type struck struct {
+// A foregroundSample is what was in the foreground when an interrupt was sent, or at a check.
+type foregroundSample struct {
 	group int    // the terminal's foreground group; 0: not known
 	image string // what its first process executes (proc.Image)
 	at    time.Time
-	end   int64 // of the output
+	first time.Time // when the same processes got their first interrupt
+	end   int64     // of the output
+}
+
+// has reports whether what is in the foreground now has got the last interrupt. A group's first process that has
+// ended, as that of a pipeline may, is no other program.
+func (last foregroundSample) has(now foregroundSample) bool {
+	return now.group == last.group && (now.image == last.image || now.image == imageUnknown)
 }
 
 // needsAnother reports whether another interrupt is needed, by what is in the foreground after the last one.
-func (last struck) needsAnother(now struck) bool {
-	if now.group != last.group || now.image != last.image {
-		return true // these processes, or the program that they execute now, have not got it
-	}
-	return now.end == last.end && now.at.Sub(last.at) >= interruptAgain
+func (last foregroundSample) needsAnother(now foregroundSample) bool {
+	return !last.has(now) || now.at.Sub(last.at) >= interruptAgain && now.end == last.end
+}
+
+// mayHaveLost reports whether what has the last interrupt has had the time to react to the first one, so that a script
+// that still runs may have lost it.
+func (last foregroundSample) mayHaveLost(now foregroundSample) bool {
+	return last.has(now) && now.at.Sub(last.first) >= interruptAgain
 }
 
 // giveTime is for one that is interrupted: it is awaited a little for what comes of that, and for nothing else.
@@ -123,14 +141,24 @@ func (j *Job) interruptForeground(r *execReq) {
 	s.strike()
 	p, term, st, shell, i := j.proc, j.term, j.streams[0], j.info.PID, r.interrupts
 	j.loops.Go(func() { // /proc and the keeper may take their time
-		now := struck{at: time.Now(), end: st.spool.End()}
+		now := foregroundSample{at: time.Now(), end: st.spool.End()}
 		if group, err := term.ForegroundGroup(); err == nil {
 			now.group, now.image = group, imageOf(group)
 		}
+		if now.first = now.at; i.any && i.last.has(now) {
+			now.first = i.last.first
+		}
 		var err error
 		switch {
-		case i.kills && now.group == shell, !i.kills && i.any && !i.last.needsAnother(now):
-			j.ask(struckMsg{req: r})
+		case i.kills && now.group == shell:
+			j.ask(interruptDone{req: r})
+			return
+		case !i.kills && i.any && !i.last.needsAnother(now):
+			m := interruptDone{req: r, now: now}
+			if now.group != shell && i.last.mayHaveLost(now) {
+				m.sent, m.lost = proc.InterruptBash(now.group, bashTime)
+			}
+			j.ask(m)
 			return
 		case i.kills:
 			r.killed.Store(true) // first: the end of the command may be seen before this is
@@ -141,25 +169,28 @@ func (j *Job) interruptForeground(r *execReq) {
 		if err != nil {
 			j.log.Debug("nothing to interrupt", "job", j.id, "kill", i.kills, "error", err)
 		}
-		j.ask(struckMsg{req: r, sent: err == nil, now: now})
+		j.ask(interruptDone{req: r, sent: err == nil, now: now})
 	})
 }
 
-// A struckMsg is that a signal of the server's own was sent to a command, or that none was needed or none could be
+// An interruptDone is that a signal of the server's own was sent to a command, or that none was needed or none could be
 // sent.
-type struckMsg struct {
+type interruptDone struct {
 	req  *execReq
 	sent bool
-	now  struck
+	lost bool // there is a script of bash that may have lost it
+	now  foregroundSample
 }
 
-func (struckMsg) message() {}
+func (interruptDone) message() {}
 
-func (j *Job) onStruck(m struckMsg) {
+func (j *Job) onInterruptDone(m interruptDone) {
 	s, i := j.shell, &m.req.interrupts
 	s.striking--
 	s.strike() // It may have been sent only now.
-	i.due = time.Now().Add(interruptEvery)
+	if i.due = time.Now(); !m.lost {
+		i.due = i.due.Add(interruptEvery)
+	}
 	if m.sent {
 		i.any, i.last = true, m.now
 	}

@@ -61,10 +61,13 @@ func TestExecInterruptOfALoop(t *testing.T) {
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
 			doExec(t, j, "true")
+			taken := `sh -c 'trap "exit 0" INT; while :; do sleep 0.01; done'; ` + looped(name, "/bin/true", 0)
+			ends(t, j, taken, doInterrupt(t, j, taken, 500*time.Millisecond, false)) // The loop never gets the first one.
 			for i := range *interruptedLoops {
 				for command, after := range map[string]time.Duration{
-					looped(name, "/bin/true", 0): time.Duration(100+13*i) * time.Millisecond,
-					"sleep 1000":                 time.Duration(2+3*i) * time.Millisecond,
+					looped(name, "/bin/true", 0):                    time.Duration(100+13*i) * time.Millisecond,
+					"bash -c 'while :; do /bin/true; echo x; done'": time.Duration(100+13*i) * time.Millisecond,
+					"sleep 1000": time.Duration(2+3*i) * time.Millisecond,
 				} {
 					r := doInterrupt(t, j, command, after, false)
 					ends(t, j, command, r)
@@ -127,31 +130,59 @@ func TestExecCancelRepeatsTheInterrupt(t *testing.T) {
 }
 
 // A program that shows that it has got an interrupt gets no other one: it may take that for the order to leave
-// everything behind.
+// everything behind. That is so as well if the pipeline's first program, whose number is the group's, has ended, and
+// for a script of bash with a trap, which goes on to run commands.
 func TestExecInterruptIsNotRepeatedToOneThatReacts(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
 			doExec(t, j, "true")
-			dir := t.TempDir()
-			end := filepath.Join(dir, "end")
-			command := fmt.Sprintf(`sh -c 'trap "echo caught" INT; echo ready; while [ ! -e %s ]; do sleep 0.01; done'`, end)
-			p, err := j.Exec(ExecOptions{Command: command, Wait: execWait(time.Second), Interrupt: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := must(t, p)
-			if out := execOutput(t, j, r); r.Command.Finished || strings.Count(out, "caught") != 1 {
-				t.Errorf("%+v, %q", r, out)
-			}
-			if err := os.WriteFile(end, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if _, out := doExec(t, j, "echo next"); out != "next\n" {
-				t.Errorf("behind it: %q", out)
+			const trap = `'trap "echo caught" INT; echo ready; while [ ! -e %s ]; do sleep 0.01; done'`
+			for _, command := range []string{"sh -c " + trap, "yes | sh -c " + trap, "bash -c " + trap} {
+				testReacts(t, j, command)
 			}
 		})
+	}
+}
+
+// testReacts interrupts a command that says so for each interrupt, and goes on until a file is there.
+func testReacts(t *testing.T, j *Job, command string) {
+	t.Helper()
+	end := filepath.Join(t.TempDir(), "end")
+	p, err := j.Exec(ExecOptions{Command: fmt.Sprintf(command, end), Wait: execWait(time.Second), Interrupt: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := must(t, p)
+	if out := execOutput(t, j, r); r.Command.Finished || strings.Count(out, "caught") != 1 {
+		t.Errorf("%q: %+v, %q", command, r, out)
+	}
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, out := doExec(t, j, "echo next"); out != "next\n" {
+		t.Errorf("behind %q: %q", command, out)
+	}
+}
+
+// A script of bash that has lost an interrupt gets another one, although it goes on to write: bash drops one that a
+// child has taken without dying of it, or that comes as a child ends.
+func TestExecInterruptOfAScriptIsRepeated(t *testing.T) {
+	m := startReal(t, Options{})
+	j := startShell(t, m, "bash", nil)
+	doExec(t, j, "true")
+	const taken = `sh -c "trap \"exit 0\" INT; while :; do sleep 0.01; done"; `
+	for _, loop := range []string{
+		`while :; do echo x; done`, // which has no handler
+		`while :; do /bin/true; echo x; done`,
+		`while :; do /bin/true; done`,
+	} {
+		command := "bash -c '" + taken + loop + "'"
+		ends(t, j, command, doInterrupt(t, j, command, 500*time.Millisecond, false))
+		if n, out := doExec(t, j, "echo next"); out != "next\n" || !n.Command.Finished {
+			t.Fatalf("what comes behind %q: %+v, %q", command, n, out)
+		}
 	}
 }
 
@@ -208,20 +239,29 @@ func TestExecKillSparesTheShell(t *testing.T) {
 
 func TestNeedsAnotherInterrupt(t *testing.T) {
 	at := time.Unix(1000, 0)
-	last := struck{group: 7, image: "sleep", at: at, end: 100}
+	soon, later, much := at.Add(interruptEvery), at.Add(interruptAgain), at.Add(2*interruptAgain)
+	one := foregroundSample{group: 7, image: "sleep", at: at, first: at, end: 100}
+	two := foregroundSample{group: 7, image: "sleep", at: later, first: at, end: 100} // it has got two
 	for what, c := range map[string]struct {
-		now  struck
-		want bool
+		last, now        foregroundSample
+		another, mayLose bool
 	}{
-		"the same, soon":                 {struck{7, "sleep", at.Add(interruptEvery), 100}, false},
-		"the same, later":                {struck{7, "sleep", at.Add(interruptAgain), 100}, true},
-		"the same, which has written":    {struck{7, "sleep", at.Add(interruptAgain), 101}, false},
-		"another group":                  {struck{8, "sleep", at.Add(interruptEvery), 101}, true},
-		"another program":                {struck{7, "cat", at.Add(interruptEvery), 101}, true},
-		"a foreground that is not known": {struck{0, "", at.Add(interruptEvery), 100}, true},
+		"the same, soon":                         {one, foregroundSample{7, "sleep", soon, at, 100}, false, false},
+		"the same, later":                        {one, foregroundSample{7, "sleep", later, at, 100}, true, true},
+		"the same, which has written":            {one, foregroundSample{7, "sleep", later, at, 101}, false, true},
+		"another group":                          {one, foregroundSample{8, "sleep", soon, soon, 101}, true, false},
+		"another program":                        {one, foregroundSample{7, "cat", soon, soon, 101}, true, false},
+		"a pipeline whose first program is over": {one, foregroundSample{7, imageUnknown, soon, at, 101}, false, false},
+		"such a pipeline, later":                 {one, foregroundSample{7, imageUnknown, later, at, 100}, true, true},
+		"a foreground that is not known":         {one, foregroundSample{0, "", soon, soon, 100}, true, false},
+		"a silent one that has got two":          {two, foregroundSample{7, "sleep", later.Add(interruptEvery), at, 100}, false, true},
+		"a silent one that has got two, later":   {two, foregroundSample{7, "sleep", much, at, 100}, true, true},
 	} {
-		if got := last.needsAnother(c.now); got != c.want {
-			t.Errorf("%s: %v", what, got)
+		if got := c.last.needsAnother(c.now); got != c.another {
+			t.Errorf("%s needs another: %v", what, got)
+		}
+		if got := c.last.mayHaveLost(c.now); got != c.mayLose {
+			t.Errorf("%s may have lost it: %v", what, got)
 		}
 	}
 }

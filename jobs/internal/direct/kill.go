@@ -250,7 +250,7 @@ func (j *Job) report(op *killOp) keeper.Report {
 }
 
 // reportLiving is report for a job that is not over. It names at least one survivor: if the list
-// of processes could not be read, nobody knows that there is none.
+// of processes could not be read, the list may be incomplete.
 func (j *Job) reportLiving(op *killOp) keeper.Report {
 	r := j.report(op)
 	if len(r.Survivors) == 0 {
