@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -287,6 +288,9 @@ func TestHoleIsNoOutput(t *testing.T) {
 		{"not read", 30_001, 100_000, false},
 		{"not read, longer than it was", 30_001, 120_000, false},
 	} {
+		if !test.read && runtime.GOOS != "linux" {
+			continue // Only there it is looked for at the end.
+		}
 		t.Run(test.name, func(t *testing.T) {
 			budget := NewBudget(1 << 20)
 			var failed error
