@@ -149,10 +149,9 @@ type inputWatch struct {
 	promptOf activity  // when the prompt was read last
 	asker    *Process  // who was in the foreground at the last look that counted; nil: not known
 
-	storeAt   time.Time // when a look is due that is for info.json alone; zero: none is
-	storeLook int       // the number of the last one
-	stored    string    // what info.json has of it: see storedWait
-	recordAt  time.Time // when that is to be compared with what is known; zero: it is the same
+	storeAt  time.Time // when a look is due that is for info.json alone; zero: none is
+	stored   string    // what info.json has of it: see storedWait
+	recordAt time.Time // when that is to be compared with what is known; zero: it is the same
 
 	at     time.Time // the next look; zero: none by the clock
 	after  time.Time // and no sooner than this
@@ -233,7 +232,9 @@ func (j *Job) reviewWaiting(now time.Time) {
 	}
 	if a := j.activity(); a != l.seen {
 		l.seen, l.at = a, j.activeAt().Add(lookAfter[0])
-		l.storeAt, l.storeLook = j.activeAt().Add(storeLookTime), 0
+		if due := j.activeAt().Add(storeLookTime); l.now == nil || l.storeAt.IsZero() || due.Before(l.storeAt) {
+			l.storeAt = due // If the job is known to wait, output does not put off the look that finds it going on.
+		}
 	}
 	j.lookForStore(now)
 	j.answerLooked(now)
@@ -244,32 +245,35 @@ func (j *Job) reviewWaiting(now time.Time) {
 	j.askSecret()
 }
 
-// storeLookTime is how long a job is quiet before it is looked at for info.json.
-const storeLookTime = time.Second
+// storeLookTime is how long a job is quiet before it is looked at for info.json, and slowestStoreLook is the
+// longest time from one such look to the next.
+const (
+	storeLookTime    = time.Second
+	slowestStoreLook = 30 * time.Second
+)
 
 // lookForStore begins a look that no client has asked for, if info.json of the job is kept: that file says
-// which jobs wait for a person. There is one when the job has been quiet for storeLookTime, and, as long as it
-// cannot tell, one more after twice that time.
+// which jobs wait for a person. A program that begins to read, or whose time to read is over, need not print
+// anything. So there is one look when the job has been quiet for storeLookTime, and then one each time that
+// has doubled, until they are slowestStoreLook apart.
 func (j *Job) lookForStore(now time.Time) {
 	l := &j.inputs
 	if at := j.storeLookAt(); at.IsZero() || now.Before(at) {
 		return
 	}
 	quiet := now.Sub(j.activeAt())
-	switch {
-	case j.wanted(), l.storeLook > 0 && l.looked >= l.storeLook && l.again == 0:
-		l.storeAt = time.Time{} // There are looks, or the last one could tell.
-	case quiet >= storeLookTime || l.now != nil:
-		l.storeLook = j.needLook()
-		l.storeAt = now.Add(max(quiet, storeLookTime))
-	default:
-		l.storeAt = now.Add(storeLookTime)
+	if !j.wanted() && (quiet >= storeLookTime || l.now != nil) {
+		j.needLook()
+	}
+	l.storeAt = now.Add(max(quiet, storeLookTime))
+	if quiet >= slowestStoreLook {
+		l.storeAt = together(j.mgr.began, now.Add(slowestStoreLook), slowestStoreLook)
 	}
 }
 
 // storeLookAt is when that is due; zero: it is not.
 func (j *Job) storeLookAt() (t time.Time) {
-	if j.folder != nil && j.canWait() {
+	if j.folder != nil && !j.inputs.under && j.canWait() {
 		t = j.inputs.storeAt
 	}
 	return t
@@ -372,7 +376,7 @@ func (j *Job) nextLook(now time.Time) time.Time {
 	quiet := now.Sub(active)
 	next := now.Add(min(max(quiet/4, slowLook), slowestLook))
 	if quiet > 4*lookTogether {
-		next = together(j.mgr.began, next)
+		next = together(j.mgr.began, next, lookTogether)
 	}
 	if t := nextOf(lookAfter, active, now); !t.IsZero() {
 		next = t
@@ -383,10 +387,10 @@ func (j *Job) nextLook(now time.Time) time.Time {
 	return next
 }
 
-// together is the last moment before t at which the jobs of a server look: to be woken up
-// costs more than what is looked at in a job that sleeps.
-func together(began, t time.Time) time.Time {
-	return began.Add(t.Sub(began).Truncate(lookTogether))
+// together is the last moment up to t at which the jobs of a server look, if each looks once in a period: to be
+// woken up costs more than what is looked at in a job that sleeps.
+func together(began, t time.Time, period time.Duration) time.Time {
+	return began.Add(t.Sub(began).Truncate(period))
 }
 
 // nextOf is the first moment of a schedule behind active that is still to come; zero: none is.
@@ -471,7 +475,7 @@ func (j *Job) takeNot(v inputwait.Verdict, now time.Time) {
 			l.doubt = now
 		}
 		if now.Sub(l.doubt) < doubtTime {
-			l.again = doubtLook
+			l.again, l.storeAt = doubtLook, now.Add(doubtLook)
 			return
 		}
 	}

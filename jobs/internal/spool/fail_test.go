@@ -1,11 +1,13 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -269,6 +271,89 @@ func TestWriteBehindCut(t *testing.T) {
 			s.verify(t)
 			s.checkFile(t, finished(s.all, s.Kept()))
 		})
+	}
+}
+
+// A file that was cut and made as long as before has a hole, which no size tells of. Its NUL bytes are no output: not
+// while the stream goes on, and not when it has ended, whether they were read before or not.
+func TestHoleIsNoOutput(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		cut, size int64
+		read      bool
+	}{
+		{"all of it", 0, 100_000, true},
+		{"in the middle", 30_001, 100_000, true},
+		{"less than a block", 99_990, 100_000, true},
+		{"not read", 30_001, 100_000, false},
+		{"not read, longer than it was", 30_001, 120_000, false},
+	} {
+		if !test.read && runtime.GOOS != "linux" {
+			continue // Only there it is looked for at the end.
+		}
+		t.Run(test.name, func(t *testing.T) {
+			budget := NewBudget(1 << 20)
+			var failed error
+			s := newSubject(t, Options{Memory: 64, DiskHead: 200_000, DiskTail: 200_000, Tag: "test", Total: budget, Failed: func(err error) { failed = err }}, 0)
+			print := func(n int) {
+				p := bytes.Repeat([]byte("text\n"), n/5)
+				s.all = append(s.all, p...)
+				s.Append(p)
+			}
+			print(100_000)
+			if err := errors.Join(os.Truncate(s.path, test.cut), os.Truncate(s.path, test.size)); err != nil {
+				t.Fatal(err)
+			}
+			print(1000)
+			check := func(when string) {
+				data, gaps := s.ReadRange(0, s.End())
+				if bytes.IndexByte(data, 0) >= 0 || len(gaps) != 1 || gaps[0].From != test.cut || gaps[0].To > 100_000 {
+					t.Errorf("%s: gaps %v, and NUL at %d", when, gaps, bytes.IndexByte(data, 0))
+				}
+			}
+			if test.read {
+				check("while it goes on")
+				if print(10); !errors.Is(failed, errCut) {
+					t.Errorf("the failure is %v", failed)
+				}
+			}
+			if err := s.Finish(); test.read == errors.Is(err, errCut) || test.read && err != nil {
+				t.Errorf("finished: %v", err)
+			}
+			check("finished")
+			got, err := os.ReadFile(s.path)
+			if err != nil || bytes.IndexByte(got, 0) >= 0 || budget.Used() != int64(len(got)) {
+				t.Errorf("the file has %d bytes, NUL at %d, and %d are charged; %v", len(got), bytes.IndexByte(got, 0), budget.Used(), err)
+			}
+		})
+	}
+}
+
+// A NUL byte that the job has printed is output, and so is what comes behind it.
+func TestPrintedNULIsOutput(t *testing.T) {
+	s := newSubject(t, Options{Memory: 64, DiskHead: 200_000, DiskTail: 200_000}, 0)
+	p := append(bytes.Repeat([]byte("a"), 1000), make([]byte, 100_000)...)
+	s.all = p
+	s.Append(p)
+	s.verify(t)
+	if err := s.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	s.verify(t)
+	s.checkFile(t, p)
+}
+
+// What a cut frees, others may take.
+func TestCutGivesRoomBack(t *testing.T) {
+	budget := NewBudget(10_000)
+	s := newSubject(t, Options{Memory: 64, DiskHead: 5000, DiskTail: 5000, Total: budget}, 0)
+	s.append(t, 1000)
+	if err := os.Truncate(s.path, 300); err != nil {
+		t.Fatal(err)
+	}
+	s.append(t, 10)
+	if used := budget.Used(); used != 300 {
+		t.Errorf("%d bytes are charged, want 300", used)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // marker is the line that stands in the file where output was dropped.
@@ -53,15 +54,42 @@ func (s *Spool) finish() error {
 	}
 	kept := s.claim()
 	s.mu.RLock()
-	ordered := s.disk.like(s.End())
+	ordered, told := s.disk.like(s.End()), s.failed != nil
 	s.mu.RUnlock()
+	var holed error
+	if left := s.printed(kept); !slices.Equal(left, kept) {
+		kept, ordered = left, false
+		if !told {
+			holed = s.out.cut(s.out.length)
+		}
+	}
 	if !ordered {
 		err = s.total.alone(func() error { return s.rewrite(kept, info) })
 	} else {
 		err = s.detach(info)
 	}
 	s.settle(s.src.info.Size())
-	return err
+	return errors.Join(holed, err)
+}
+
+// printed returns what is left of kept without the holes in the file. That is looked for only if there are any, or
+// a reader has found one.
+func (s *Spool) printed(kept []Range) (left []Range) {
+	if !s.out.holed.Load() && !s.out.hasHole() {
+		return kept
+	}
+	buf := make([]byte, 256<<10)
+	for _, r := range kept {
+		for off := r.From; off < r.To; {
+			n, at := s.Read(buf[:min(int64(len(buf)), r.To-off)], off)
+			if n == 0 || at >= r.To {
+				break
+			}
+			off = min(at+int64(n), r.To)
+			left = append(left, Range{at, off})
+		}
+	}
+	return merge(left)
 }
 
 // claim returns what the finished file will hold: what is in it and, where the

@@ -73,7 +73,8 @@ type Spool struct {
 	wraps  func() error // nil: nobody is told
 	unread func(Range, error)
 
-	end atomic.Int64 // published after the bytes below it are readable
+	end      atomic.Int64 // published after the bytes below it are readable
+	firstNUL atomic.Int64 // where the first NUL byte was printed; noNUL: nowhere yet
 
 	over      atomic.Bool // it was finished, closed or removed: nothing is tried again
 	appending sync.Mutex  // held by Append, by who tries again in its place, and by Finish; before ending
@@ -128,6 +129,7 @@ func Open(o Options) *Spool {
 		mem:    newMemory(0, o.Memory, min(max(o.Memory/4, 1), segmentSize)),
 		disk:   layout{headMax: head, roomMax: head + max(o.DiskTail, 0)},
 	}
+	s.firstNUL.Store(noNUL)
 	s.Unpin()
 	if o.File != nil {
 		s.begun = true
@@ -160,6 +162,7 @@ func (s *Spool) Append(p []byte) int64 {
 func (s *Spool) append(p []byte) int64 {
 	off := s.end.Load()
 	end := off + int64(len(p))
+	s.noteNUL(p, off)
 	stored, err := s.store(p, off, end)
 	err = s.await(err)
 	s.mu.Lock()
@@ -357,7 +360,7 @@ func (s *Spool) past(r Range, err error) {
 
 // isReadError says whether what could not be read may still be there.
 func isReadError(err error) bool {
-	return err != nil && !errors.Is(err, errGone) && !errors.Is(err, io.EOF)
+	return err != nil && !errors.Is(err, errGone) && !errors.Is(err, errCut) && !errors.Is(err, io.EOF)
 }
 
 // readDisk reads from an extent and moves what of it is still kept to the front
@@ -378,7 +381,12 @@ func (s *Spool) readDisk(p []byte, e extent, locked bool) (run Range, ok bool, e
 	switch {
 	case ok:
 		copy(p, p[run.From-e.From:run.To-e.From])
-		return run, true, nil
+		from, to := s.unprinted(p[:run.To-run.From], run.From)
+		if from > 0 {
+			return Range{run.From, run.From + int64(from)}, true, nil
+		}
+		s.out.holed.Store(true)
+		return Range{run.From, run.From + int64(to)}, false, errCut
 	case n > 0 || swapped:
 		return Range{}, false, nil
 	case errors.Is(err, errGone):

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package spool
+
+func (o *output) hasHole() bool { return false }

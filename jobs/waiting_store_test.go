@@ -1,0 +1,139 @@
+package jobs
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"shelld/jobs/internal/inputwait"
+)
+
+// A storedJob is a played job of which info.json says whether it waits for input. No client wants to know.
+type storedJob struct {
+	*fakeJob
+	looker *fakeLooker
+	path   string
+}
+
+func startStored(t *testing.T) storedJob {
+	dir, l := t.TempDir(), &fakeLooker{sees: works, began: time.Now()}
+	f := startFakeWith(t, &recorder{}, func(m *Manager) {
+		p := persistIn(dir)
+		p.Encode = func(i Info) ([]byte, error) {
+			return fmt.Append(nil, i.Waiting != nil && i.Waiting.Waiting), nil
+		}
+		keepFiles(t, m, p, m.limits)
+	})
+	f.Job.turn(func() { f.inputs.looker = l })
+	return storedJob{f, l, filepath.Join(dir, "session", "1", infoFile)}
+}
+
+// waitsOnDisk checks what info.json says.
+func (f storedJob) waitsOnDisk(want bool, when string) {
+	f.t.Helper()
+	synctest.Wait()
+	if got, err := os.ReadFile(f.path); err != nil || string(got) != fmt.Sprint(want) {
+		f.t.Errorf("%s: info.json says that it waits: %s, %v, want %t", when, got, err, want)
+	}
+}
+
+// storeDelay is how late info.json is at most, if nothing tells of a change: the time from one look to the next,
+// for which a program may seem to go on while it only wakes up, and until it is written.
+const storeDelay = slowestStoreLook + doubtTime + recordWaitTime + 50*time.Millisecond
+
+// What a job does is in info.json however long ago output or input came: a program begins to read, and goes on, without
+// either.
+func TestStoredWaitFollowsSilentChanges(t *testing.T) {
+	for _, quiet := range []time.Duration{2 * time.Second, 12 * time.Second, 45 * time.Second, time.Hour} {
+		t.Run(quiet.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := startStored(t)
+				f.shows("Go? ")
+				time.Sleep(quiet)
+				f.waitsOnDisk(false, "while it works")
+				for range 3 {
+					f.looker.set(reads)
+					time.Sleep(storeDelay)
+					f.waitsOnDisk(true, "when it has begun to read")
+					f.looker.set(works)
+					time.Sleep(storeDelay)
+					f.waitsOnDisk(false, "when it has gone on")
+				}
+				f.end()
+			})
+		})
+	}
+}
+
+// A job that has begun to wait in its first second, and one that is soon seen to go on.
+func TestStoredWaitIsSoonThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startStored(t)
+		f.shows("Go? ")
+		f.looker.set(reads)
+		time.Sleep(storeLookTime + recordWaitTime + ms(50))
+		f.waitsOnDisk(true, "when it reads")
+		f.looker.set(works)
+		for range 20 { // It prints, and is never quiet for as long as it takes to look.
+			f.shows("working\r\n")
+			time.Sleep(ms(300))
+		}
+		f.waitsOnDisk(false, "while it prints")
+		f.end()
+	})
+}
+
+// A program that polls is not said to go on since one look fell into a moment in which it was awake.
+func TestStoredWaitOutlastsAMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startStored(t)
+		f.looker.set(reads)
+		time.Sleep(time.Minute)
+		f.waitsOnDisk(true, "when it reads")
+		looks := len(f.looker.taken())
+		f.looker.set(works)
+		for range 35_000 {
+			if time.Sleep(time.Millisecond); len(f.looker.taken()) > looks {
+				break
+			}
+		}
+		if len(f.looker.taken()) == looks {
+			t.Error("it was not looked at")
+		}
+		f.looker.set(reads)
+		for range 100 {
+			time.Sleep(ms(20))
+			f.waitsOnDisk(true, "when it was awake for a moment")
+		}
+		f.end()
+	})
+}
+
+// Jobs that have been quiet for long cost two looks a minute each, all of them at the same moments.
+func TestStoredWaitCostsLittle(t *testing.T) {
+	for _, sees := range []inputwait.Verdict{works, reads, {Why: "it was not quiet for long enough", Again: ms(250)}} {
+		synctest.Test(t, func(t *testing.T) {
+			f := startStored(t)
+			f.looker.set(sees)
+			time.Sleep(10*time.Minute + 5*time.Second) // No look is due at either end of what is counted.
+			before := f.looker.taken()
+			if n := len(before); n > 26 { // at 1, 2, 4, 8, 16 and 32 s, and then as below
+				t.Errorf("in the first ten minutes it was looked at %d times", n)
+			}
+			time.Sleep(10 * time.Minute)
+			late := f.looker.taken()[len(before):]
+			if len(late) != 20 {
+				t.Errorf("in ten minutes it was looked at %d times, want 20", len(late))
+			}
+			for _, at := range late {
+				if at := f.looker.began.Add(at).Sub(f.mgr.began); at%slowestStoreLook != 0 {
+					t.Errorf("it was looked at %v after the server's start", at)
+				}
+			}
+			f.end()
+		})
+	}
+}
