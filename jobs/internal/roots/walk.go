@@ -3,6 +3,7 @@ package roots
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -16,7 +17,7 @@ type reader struct {
 	src    string
 	depth  int
 	// functions has where the functions are complete that the text defines
-	// whatever happens, so that calls from there on run them and no program.
+	// whatever happens, so that calls from there on run them and no program (see define).
 	functions map[string]uint
 	// documentTexts has the texts of here-documents, which are no words of the line.
 	documentTexts map[*syntax.Word]bool
@@ -45,6 +46,16 @@ func (r *reader) parse() {
 	if file == nil {
 		return
 	}
+	r.define(file)
+	syntax.Walk(file, r.visit)
+}
+
+// define notes the functions of a text, before any of it is read: an unset in it is then known to take one away.
+// Those of eval and trap count for nothing, since an unset that has been read before them may run after them.
+func (r *reader) define(file *syntax.File) {
+	if r.family.later {
+		return
+	}
 	r.functions = map[string]uint{}
 	for _, s := range file.Stmts {
 		if f := definition(s); f != nil {
@@ -52,7 +63,6 @@ func (r *reader) parse() {
 			r.total.defined[f.Name.Value] = true
 		}
 	}
-	syntax.Walk(file, r.visit)
 }
 
 // definition returns the function that a statement defines in the shell itself, whatever happens; nil if it is another
@@ -253,6 +263,9 @@ func (r *reader) quoted(node syntax.Node) {
 
 func (r *reader) parameter(n *syntax.ParamExp) {
 	r.values.arrays = r.values.arrays || n.Index != nil
+	if r.lang == syntax.LangZsh && n.Short && n.Index == nil && subscripted(r.src[min(n.End().Offset(), uint(len(r.src))):]) {
+		r.note("zsh computes the subscript of an expansion; write ${…} before a [")
+	}
 	if n.Excl && n.Names == 0 && !isAll(n.Index) {
 		r.note("${!…} names a variable that is not known")
 	}
@@ -279,6 +292,12 @@ func (r *reader) parameter(n *syntax.ParamExp) {
 			r.note(r.values.assign(n.Param.Value, false))
 		}
 	}
+}
+
+// subscripted says whether a [ follows an expansion without braces, behind what may belong to its name: to a zsh that
+// is the subscript of every parameter, as of $0[x], and letters of all alphabets are parts of names.
+func subscripted(after string) bool {
+	return strings.HasPrefix(strings.TrimLeftFunc(after, func(c rune) bool { return c >= utf8.RuneSelf || isName("x"+string(c)) }), "[")
 }
 
 // isAll says whether an index is @ or *.
