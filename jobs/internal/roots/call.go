@@ -37,6 +37,8 @@ func (r *reader) call(c *syntax.CallExpr) {
 		r.note("whether " + first.text + " is a word of the shell depends on its version")
 	case r.family.zsh && !first.quoted && strings.HasPrefix(first.text, "{"):
 		r.note("a brace begins a list of commands in some shells")
+	case !first.quoted && strings.HasPrefix(first.text, "{") && !isName(strings.Trim(first.text, "{}")) && assigns(strings.Trim(first.text, "{}")+"=") != "":
+		r.note("whether " + first.text + " names a descriptor depends on the shell and its locale")
 	case defined && c.Pos().Offset() > after:
 		return // its body has been read where it stands
 	}

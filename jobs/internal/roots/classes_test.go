@@ -68,7 +68,8 @@ var classes = []struct {
 		"\u00e9=1 rm", "a\u00e9=1 rm", "\uff58=1 rm", "\u00e9[1]=2 rm", "\u00e9+=1 rm", "\u0967=1 rm", "eval '1=2 rm'", "sh -c 'ls'; \u00e9=1 rm",
 	}},
 	{"and so they do in others, and in locales of one byte for each character", "ksh93", []string{"a.b=1 rm", ".sh.x=1 rm", "\u00e9=1 rm"}},
-	{"a bash goes by its locale", "bash", []string{"\u00ea=1 rm", "x\u00b5+=1 rm"}},
+	{"a bash goes by its locale", "bash", []string{"\u00ea=1 rm", "x\u00b5+=1 rm", "{\u00ea}>x rm", "X=1 {\u00ea}<&0 rm"}},
+	{"and so does a descriptor's name", "ksh93", []string{"{\u00ea}>x rm", "{a.b}>x rm"}},
 	{"zsh computes with what printf is given behind options", "zsh", []string{
 		"x='path[$(rm)]'; printf -- %d x", "x='path[$(rm)]'; printf -v y %d x", `x='path[$(rm)]'; printf -- %d "$x"`, `x='path[$(rm)]'; printf -v y %d "$x"`,
 		"x='path[$(rm)]'; printf -v y -- %d x", "x='path[$(rm)]'; printf -vy %d x", "x='path[$(rm)]'; printf -%d x", "x='path[$(rm)]'; printf -- -v%d x", "x='path[$(rm)]'; printf -v %s %d x",

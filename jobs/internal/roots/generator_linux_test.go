@@ -301,6 +301,9 @@ func (g *generator) uncovered() string {
 
 // assignment is one to some shells, and the name of a command to others.
 func (g *generator) assignment() string {
+	if g.IntN(8) == 0 {
+		return g.pick("", "X=1 ", "eval ") + g.pick("{\u00e9}", "{1}", "{a.b}", "{a[1]}", "{\u00e9[1]}", "{x}") + g.pick(">o ", "<o ", ">&1 ", "<<<x ") + g.pick("c1", "canary x")
+	}
 	return g.pick("", "", "if ", "time ", "! ", "X=1 ", ">o ", "exec ", "eval ") + g.pick("1", "0", "12", "1a", "\u00e9", "a\u00e9", "\uff58", "a.b", ".a", "\u0967", "1[1]", "\u00e9[1]", "a[1]", "a-b", "@", "*", "1x") +
 		g.pick("=", "=", "+=", "==") + g.pick("2", "", "(2)", g.oddWord()) + " " + g.pick("c1", "c1 x", "exec c1", "canary") + g.pick("", "; then :; fi")
 }
