@@ -181,7 +181,7 @@ func runUnset(r *reader, name string, args []word) {
 }
 
 func runPrintf(r *reader, name string, args []word) {
-	if r.family.ksh && len(args) > 1 && !printsText(args) {
+	if r.family.ksh && !printsText(args) {
 		r.note("printf computes with what it is given in some shells, which can hold a command")
 	}
 	switch {
@@ -197,14 +197,26 @@ func runPrintf(r *reader, name string, args []word) {
 	}
 }
 
-// printsText says whether a printf has nothing but numbers to compute with. Some shells
-// evaluate what %d is given.
+// printsText says whether a printf has nothing but numbers to compute with. Some shells evaluate what %d is given.
+// Which word is the format depends on the shell, which may have options or not: it can be each word up to the first
+// one that is neither like an option nor behind -v.
 func printsText(args []word) bool {
-	format := strings.NewReplacer("%%", "", "%s", "", "%b", "", "%q", "").Replace(args[0].text)
-	if args[0].known && !strings.Contains(format, "%") {
+	if len(args) < 2 {
 		return true
 	}
-	return args[0].known && !slices.ContainsFunc(args[1:], func(w word) bool { return !w.number })
+	for i, w := range args {
+		if !w.known {
+			return false
+		}
+		if format := strings.NewReplacer("%%", "", "%s", "", "%b", "", "%q", "").Replace(w.text); strings.Contains(format, "%") {
+			return !slices.ContainsFunc(args[i+1:], func(w word) bool { return !w.number })
+		}
+		named := i > 0 && strings.HasPrefix(args[i-1].text, "-") && strings.HasSuffix(args[i-1].text, "v")
+		if !named && !strings.HasPrefix(w.text, "-") {
+			break
+		}
+	}
+	return true
 }
 
 func runMapfile(r *reader, name string, args []word) {
@@ -319,8 +331,11 @@ func (r *reader) evaluated(name string, args []word) {
 			r.computedValue(w)
 		}
 	case "ulimit":
+		for len(args) > 0 && args[0].known && isLimit(args[0].text) {
+			args = args[1:]
+		}
 		for _, w := range args {
-			if !w.known || w.text != "unlimited" && strings.Trim(w.text, "-abcdefiklmnpqrstuvxHS") != "" {
+			if !w.known || w.text != "unlimited" && w.text != "--" {
 				r.computedValue(w)
 			}
 		}
@@ -332,4 +347,10 @@ func (r *reader) evaluated(name string, args []word) {
 			}
 		}
 	}
+}
+
+// isLimit says whether a word of ulimit is an option without a value.
+func isLimit(word string) bool {
+	option, is := strings.CutPrefix(word, "-")
+	return is && option != "-" && len(strings.TrimLeft(option, "HS")) <= 1
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -25,6 +26,9 @@ func (r *reader) call(c *syntax.CallExpr) {
 		words[i] = wordOf(arg, r.lang)
 	}
 	first := words[0]
+	if name := assigns(r.source(c.Args[0])); name != "" {
+		r.note("whether " + name + "… is an assignment or a command depends on the shell and its locale")
+	}
 	switch function, defined := r.functions[first.text]; {
 	case !first.known:
 		r.note("a command is named by an expansion")
@@ -33,10 +37,30 @@ func (r *reader) call(c *syntax.CallExpr) {
 		r.note("whether " + first.text + " is a word of the shell depends on its version")
 	case r.family.zsh && strings.ContainsAny(patternOf(c.Args[0]), "{}"):
 		r.note("a brace begins a list of commands in some shells")
+	case !first.quoted && strings.HasPrefix(first.text, "{") && !isName(strings.Trim(first.text, "{}")) && assigns(strings.Trim(first.text, "{}")+"=") != "":
+		r.note("whether " + first.text + " names a descriptor depends on the shell and its locale")
 	case defined && c.Pos().Offset() > function.from && c.Pos().Offset() < function.until:
 		return // its body has been read where it stands
 	}
 	r.command(words)
+}
+
+// assigns returns how a word begins that some shell may take for an assignment, or "": NAME=, NAME+= or NAME[…]=.
+// The parser takes fewer names for such than shells do: zsh assigns to parameters by their number, and to names with
+// letters of all alphabets, a ksh93 to names with dots, and a bash goes by the letters of its locale.
+func assigns(word string) string {
+	end := strings.IndexFunc(word, func(c rune) bool { return c < utf8.RuneSelf && c != '.' && !isName("x"+string(c)) })
+	if end <= 0 {
+		return ""
+	}
+	after := word[end:]
+	if after[0] == '[' {
+		after = after[strings.LastIndexByte(after, ']')+1:]
+	}
+	if after = strings.TrimPrefix(after, "+"); !strings.HasPrefix(after, "=") {
+		return ""
+	}
+	return word[:end] + "="
 }
 
 // command looks at a command and what it is given: by a line, by another command, or

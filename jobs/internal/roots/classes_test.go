@@ -61,6 +61,36 @@ var classes = []struct {
 		"CFLAGS=-fplugin=./x make", "ZIPOPT=-TT zip x", "AWS_SHARED_CREDENTIALS_FILE=x aws s3 ls", "PYTEST_ADDOPTS='-p x' pytest", "ANSIBLE_CONFIG=x ansible", "RSYNC_CONNECT_PROG=rm rsync x::y .",
 		"MANROFFOPT=-x man ls", "CLOUDSDK_PYTHON=./rm gcloud", "PIP_CONFIG_FILE=x pip list", "LDFLAGS=-x make", "KUBECTL_EXTERNAL_DIFF=rm kubectl diff", "NODE_EXTRA_OPTIONS=x node",
 	}},
+	{"unset uncovers the program that a function hides", "bash", []string{
+		"f() { unset rm; }; eval 'rm() { :; }; f; rm'", "trap 'unset rm' DEBUG; eval 'rm() { :; }; :; rm'", "trap 'unset rm' USR1; eval 'rm() { :; }; kill -USR1 $$; rm'",
+		"f() { command unset rm; }; eval 'rm() { :; }; f; rm'", "f() { builtin unset -f rm; }; eval 'rm() { :; }; f; rm'", "eval 'f() { unset rm; }'; eval 'rm() { :; }; f; rm'",
+		`f() { eval unset rm; }; eval "rm() { :; }; f; rm"`, "f() { unset rm; }; trap 'rm() { :; }; f; rm' EXIT", "f() { unset rm; }; eval \"eval 'rm() { :; }; f; rm'\"",
+		`bash -c "f() { unset rm; }; eval 'rm() { :; }; f; rm'"`, "f() { unset rm; }; rm() { :; }; f; rm",
+	}},
+	{"and so it does in other shells", "sh", []string{"f() { unset -f rm; }; eval 'rm() { :; }; f; rm'", "trap 'unset -f rm' EXIT; eval 'rm() { :; }; (exit); rm'"}},
+	{"some shells assign to what is no name to others", "zsh", []string{
+		"1=2 rm", "0=1 rm", "1+=2 rm", "1= rm", "12='x y' rm", "1=(2) rm", "if 1=2 rm; then :; fi", "1=2 exec rm", "time 1=2 rm", "X=1 1=2 rm", ">x 1=2 rm", "! 1=2 rm", "1=$x rm",
+		"\u00e9=1 rm", "a\u00e9=1 rm", "\uff58=1 rm", "\u00e9[1]=2 rm", "\u00e9+=1 rm", "\u0967=1 rm", "eval '1=2 rm'", "sh -c 'ls'; \u00e9=1 rm",
+	}},
+	{"and so they do in others, and in locales of one byte for each character", "ksh93", []string{"a.b=1 rm", ".sh.x=1 rm", "\u00e9=1 rm"}},
+	{"a bash goes by its locale", "bash", []string{"\u00ea=1 rm", "x\u00b5+=1 rm", "{\u00ea}>x rm", "X=1 {\u00ea}<&0 rm"}},
+	{"and so does a descriptor's name", "ksh93", []string{"{\u00ea}>x rm", "{a.b}>x rm"}},
+	{"zsh computes with what printf is given behind options", "zsh", []string{
+		"x='path[$(rm)]'; printf -- %d x", "x='path[$(rm)]'; printf -v y %d x", `x='path[$(rm)]'; printf -- %d "$x"`, `x='path[$(rm)]'; printf -v y %d "$x"`,
+		"x='path[$(rm)]'; printf -v y -- %d x", "x='path[$(rm)]'; printf -vy %d x", "x='path[$(rm)]'; printf -%d x", "x='path[$(rm)]'; printf -- -v%d x", "x='path[$(rm)]'; printf -v %s %d x",
+	}},
+	{"mksh computes with the words of ulimit", "mksh", []string{
+		"x='y[$(rm)]'; ulimit -n x", "n='y[$(rm)]'; ulimit n", "d='y[$(rm)]'; ulimit -c d", "limits='y[$(rm)]'; ulimit limits", "x='y[$(rm)]'; ulimit -St x",
+		"x='y[$(rm)]'; ulimit -n -- x", "x='y[$(rm)]'; ulimit -n -- -x", "x='y[$(rm)]'; ulimit -nx",
+	}},
+	{"and so it does as sh", "sh", []string{"x='y[$(rm)]'; ulimit -n x", "n='y[$(rm)]'; ulimit n", "x='y[$(rm)]'; ulimit -n -- -x"}},
+	{"zsh computes the subscript of each expansion", "zsh", []string{
+		"x='path[$(rm)]'; echo $0[x]", "x='path[$(rm)]'; echo \"$0[x]\"", "x='path[$(rm)]'; echo a$0[x]b", "x='path[$(rm)]'; echo \"${y:-$0[x]}\"", "x='path[$(rm)]'; for y in $0[x]; do :; done",
+		"x='path[$(rm)]'; ls > $0[x]", "x='path[$(rm)]'; cat <<< $0[x]", "x='path[$(rm)]'; case $0[x] in y) ;; esac", "x='path[$(rm)]'; cat <<E\n$0[x]\nE",
+		"x='path[$(rm)]'; echo $?[x]", "x='path[$(rm)]'; echo $#[x]", "x='path[$(rm)]'; echo $$[x]", "x='path[$(rm)]'; echo $![x]", "x='path[$(rm)]'; echo $@[x]", "x='path[$(rm)]'; echo $-[x]",
+		"x='path[$(rm)]'; echo $_[x]", "x='path[$(rm)]'; echo $a\u00e9[x]", "x='path[$(rm)]'; echo \"$a\u00e9[x]\"", "x='path[$(rm)]'; [[ $0[x] == y ]]", "x='path[$(rm)]'; echo $+0[x]", "x='path[$(rm)]'; echo $#0[x]",
+		"x='path[$(rm)]'; y=$0[x]", "x='path[$(rm)]'; y=($0[x])", "x='path[$(rm)]'; echo $10[x]",
+	}},
 }
 
 // TestClasses shows that no line of a class passes a list: rm is found, or the line is unknown.
@@ -111,6 +141,18 @@ func TestHarmless(t *testing.T) {
 		{"zsh", "[ -t 1 ] && ls", "[ ls"},
 		{"zsh", "[[ -t 1 ]] && ls", "ls"},
 		{"mksh", "x= ; cat <<<y", "cat"},
+		{"bash", "bash -c 'f() { ls; }; f'", "bash ls"},
+		{"bash", "eval 'f() { ls; }; f'", "eval ls f"},
+		{"zsh", "unset x; ls", "unset ls"},
+		{"bash", "dd if=x of=y; env 1", "dd env 1"},
+		{"bash", "./x=1 ls", "./x=1"},
+		{"zsh", "1x ls", "1x"},
+		{"zsh", "printf -- '%s\\n' \"$x\"", "printf"},
+		{"zsh", "printf -v y %s \"$x\"", "printf"},
+		{"zsh", "printf -- %d 1", "printf"},
+		{"mksh", "ulimit -Sn 100; ulimit -c unlimited; ulimit -a; ulimit -SHt", "ulimit"},
+		{"zsh", "echo $0 \"$0:[x]\" ${0}[x] '$0[x]'", "echo"},
+		{"bash", "echo \"$0[x]\"", "echo"},
 	} {
 		if got := (Line{Text: test.line, Shell: test.shell}).Roots(); written(got) != test.want {
 			t.Errorf("%s: %q: %q (%s), not %q", test.shell, test.line, written(got), got.Why, test.want)

@@ -24,13 +24,15 @@ func (g *generator) line() string {
 
 func (g *generator) program() string {
 	g.documents = nil
-	switch g.IntN(8) {
+	switch g.IntN(9) {
 	case 0:
 		return g.soup()
 	case 1, 2:
 		return g.odd(1) + g.pick("", ";", "\n") + "\n" + g.flush()
 	case 3:
 		return g.row()
+	case 4:
+		return g.pick(g.uncovered(), g.computing(), g.subscript(), g.assignment()) + "\n" + g.flush()
 	}
 	n := 1 + g.IntN(3)
 	var b strings.Builder
@@ -202,7 +204,7 @@ func (g *generator) name() string {
 func (g *generator) odd(depth int) string {
 	w, p, s := g.oddWord(), "'"+strings.ReplaceAll(g.payload(), "'", "")+"'", g.statement(max(depth, 0))
 	name := g.name()
-	switch g.IntN(28) {
+	switch g.IntN(32) {
 	case 0:
 		return "[[ " + g.pick("x", p, w) + g.pick(" == ", " = ", " != ", " =~ ", " -eq ", " -lt ", " < ", " -nt ") + w + " ]]"
 	case 1:
@@ -262,8 +264,68 @@ func (g *generator) odd(depth int) string {
 	case 26: // a function and what is called by its name
 		n := g.pick("c1", "./c1", "c1-x", "f", "c2", "[", "cat")
 		return g.pick("", "", ": $((1/0)); ", "x=1; ", "readonly r=1; r=2; ", "c1\n") + g.pick(n+"()", "function "+n, "function "+n+"()", n+" f()") + g.pick(" { :; }", " { "+s+"; }", " (c0)", "\n{ :; }", " { :; } >o", " { :; } &", " { :; } | cat") + g.pick("; ", "\n", " && ") + g.pick(n, n+" x", "eval "+n, "command "+n, "(unset -f "+n+"; "+n+")", "bash -c "+n, "trap "+n+" EXIT", "PATH=$PWD "+n, "x=1 "+n, "\\"+n, "`"+n+"`")
+	case 27:
+		return g.uncovered()
+	case 28:
+		return g.assignment()
+	case 29:
+		return g.computing()
+	case 30:
+		return g.subscript()
 	}
 	return g.soup()
+}
+
+// uncovered takes a function away that hides a command.
+func (g *generator) uncovered() string {
+	c := g.pick("c1", "c2", "canary")
+	taken := g.pick("unset ", "unset ", "unset -f ", "unset -f ", "unset -v ", "command unset ", "builtin unset ", "command unset -f ", "eval unset ", "eval unset -f ", "unfunction ", "typeset -fu ", "disable -f ",
+		"autoload ", "unalias ", "unhash -f ", "export -fn ", "typeset +f ") + c
+	hidden := g.pick(c+"() { :; }", "function "+c+" { :; }", c+"() {\n:\n}")
+	call := g.pick(c, c+" x", "eval "+c, "("+c+")", c+" | cat")
+	event := g.pick("DEBUG", "DEBUG", "ERR", "ZERR", "EXIT", "RETURN")
+	switch g.IntN(7) {
+	case 0, 1:
+		return "f() { " + taken + "; }; eval " + singleQuoted(hidden+"; f; "+call)
+	case 2:
+		return "trap " + singleQuoted(taken) + " " + event + "; eval " + singleQuoted(hidden+"; (exit 1); "+call)
+	case 3:
+		return "eval " + singleQuoted("f() { "+taken+"; }") + "; " + g.pick("eval "+singleQuoted(hidden+"; f; "+call), hidden+"; f; "+call)
+	case 4:
+		return "f() { " + taken + "; }; trap " + singleQuoted(hidden+"; f; "+call) + " " + event + "; (exit 1)"
+	case 5:
+		return hidden + "; " + g.pick(taken, "eval "+singleQuoted(taken), "trap "+singleQuoted(taken)+" "+event+"; :") + "; " + call
+	}
+	return "eval " + singleQuoted(hidden) + "; " + taken + "; " + g.pick(call, "eval "+singleQuoted(call))
+}
+
+// assignment is one to some shells, and the name of a command to others.
+func (g *generator) assignment() string {
+	if g.IntN(8) == 0 {
+		return g.pick("", "X=1 ", "eval ") + g.pick("{\u00e9}", "{1}", "{a.b}", "{a[1]}", "{\u00e9[1]}", "{x}") + g.pick(">o ", "<o ", ">&1 ", "<<<x ") + g.pick("c1", "canary x")
+	}
+	return g.pick("", "", "if ", "time ", "! ", "X=1 ", ">o ", "exec ", "eval ") + g.pick("1", "0", "12", "1a", "\u00e9", "a\u00e9", "\uff58", "a.b", ".a", "\u0967", "1[1]", "\u00e9[1]", "a[1]", "a-b", "@", "*", "1x") +
+		g.pick("=", "=", "+=", "==") + g.pick("2", "", "(2)", g.oddWord()) + " " + g.pick("c1", "c1 x", "exec c1", "canary") + g.pick("", "; then :; fi")
+}
+
+// computing is a builtin that may compute with what it is given.
+func (g *generator) computing() string {
+	v := g.pick("x", "x", "n", "limits", "d", "St")
+	begin, operand := v+"='a[$(canary)]'; ", g.pick(v, v, "$"+v, "\"$"+v+"\"", "-"+v, v+" 1")
+	switch g.IntN(5) {
+	case 0, 1:
+		return begin + "printf " + g.pick("-- ", "-- ", "-v y ", "-v y ", "-vy ", "- ", "") + g.pick("%d ", "%d ", "-%d ", "%s%d ", "%*s ", "'%d %s' ") + operand
+	case 2, 3:
+		return begin + "ulimit " + g.pick("", "-n ", "-c ", "-S ", "-St ", "-n -- ", "-n", "-a ") + operand
+	}
+	return begin + g.pick("shift ", "return ", "exit ", "break ", "read ", "test ", "wait ", "umask ", "sleep ", "typeset ", "getopts ") + g.pick("", "", "-- ", "-n ", "-t ", "-k ", "-u ", "-a ", "-n") + operand
+}
+
+// subscript is an expansion with a subscript, where words can stand.
+func (g *generator) subscript() string {
+	w := g.pick("$0", "$0", "$1", "$10", "$?", "$#", "$$", "$!", "$@", "$*", "$-", "$_", "$x", "$a\u00e9", "$\u00e9", "$+0", "$#0", "$~0", "$=0", "${0}", "${x}", "$0:h", "$(echo)", "$((1))", "$x$0") + g.pick("[x]", "[x]", "[x]", "[1][x]", "[$x]", "['x']")
+	w = g.pick(w, w, "\""+w+"\"", "a"+w+"b", "${y:-"+w+"}", "\"${y:-"+w+"}\"", "${y/a/"+w+"}")
+	return "x='a[$(canary)]'; " + g.pick("echo "+w, "for y in "+w+"; do :; done", "c1 >"+w, "cat <<<"+w, "case "+w+" in y) ;; esac", "cat <<E\n"+w+"\nE\n", "y="+w, "y=("+w+")", "[[ "+w+" == y ]]", "[ a = "+w+" ]", "echo $(("+w+"))", "echo \"$(echo "+w+")\"", "typeset y="+w)
 }
 
 // row is a line of the tables of the other tests, with the sandbox's commands in place of theirs.

@@ -13,12 +13,14 @@ type family struct {
 	ksh   bool                 // test computes: [ x -eq 1 ] evaluates x
 	zsh   bool
 	given *options // of a call of the shell
+	later bool     // the text is read while a line of the same shell runs
 }
 
 // speaking is the family for a text that the shell reads in the dialect in which it has read the line, as eval does.
 func (f *family) speaking(lang syntax.LangVariant) *family {
 	one := *f
 	one.langs = []syntax.LangVariant{lang}
+	one.later = true
 	return &one
 }
 

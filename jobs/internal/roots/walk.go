@@ -3,6 +3,7 @@ package roots
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -11,10 +12,12 @@ import (
 type reader struct {
 	*total
 	Found
-	family    *family
-	lang      syntax.LangVariant
-	src       string
-	depth     int
+	family *family
+	lang   syntax.LangVariant
+	src    string
+	depth  int
+	// functions has where the functions are complete that the text defines
+	// whatever happens, so that calls from there on run them and no program (see define).
 	functions map[string]calls
 	// documentTexts has the texts of here-documents, which are no words of the line.
 	documentTexts map[*syntax.Word]bool
@@ -52,8 +55,13 @@ func (r *reader) parse() {
 }
 
 // define notes the functions that the text defines. An error, as of an expansion, ends a line, and a bash goes on with the
-// next one: so a function that is not the first on its line is certain to be defined only until the line ends.
+// next one: so a function that is not the first on its line is certain to be defined only until the line ends. All are
+// noted before any of the text is read: an unset in it is then known to take one away. Those of eval and trap count for
+// nothing, since an unset that has been read before them may run after them.
 func (r *reader) define(statements []*syntax.Stmt) {
+	if r.family.later {
+		return
+	}
 	r.functions = map[string]calls{}
 	first := true
 	for i, s := range statements {
@@ -296,6 +304,9 @@ func (r *reader) quoted(node syntax.Node) {
 
 func (r *reader) parameter(n *syntax.ParamExp) {
 	r.values.arrays = r.values.arrays || n.Index != nil
+	if r.lang == syntax.LangZsh && n.Short && n.Index == nil && subscripted(r.src[min(n.End().Offset(), uint(len(r.src))):]) {
+		r.note("zsh computes the subscript of an expansion; write ${…} before a [")
+	}
 	if n.Excl && n.Names == 0 && !isAll(n.Index) {
 		r.note("${!…} names a variable that is not known")
 	}
@@ -322,6 +333,12 @@ func (r *reader) parameter(n *syntax.ParamExp) {
 			r.note(r.values.assign(n.Param.Value, false))
 		}
 	}
+}
+
+// subscripted says whether a [ follows an expansion without braces, behind what may belong to its name: to a zsh that
+// is the subscript of every parameter, as of $0[x], and letters of all alphabets are parts of names.
+func subscripted(after string) bool {
+	return strings.HasPrefix(strings.TrimLeftFunc(after, func(c rune) bool { return c >= utf8.RuneSelf || isName("x"+string(c)) }), "[")
 }
 
 // isAll says whether an index is @ or *.
