@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"shelld/jobs/internal/keeper"
-	"shelld/jobs/internal/proc"
 )
 
 // A command whose time is over, or whose request is cancelled, is interrupted. One interrupt is not enough: a shell
@@ -14,9 +13,9 @@ import (
 // about to end, may ask whether it should, or may take a second one as the order to leave everything behind. So
 // another one is sent only to processes that have not got the last one, or that show no reaction to it for a while.
 //
-// A bash that runs a script is a case of its own. While it waits for a child it has a handler, and drops the interrupt
-// if that child does not die of it. Its output goes on as before, and is no reaction. It is interrupted again when it
-// has no handler, which ends it. A bash with a trap always has one.
+// A script loses interrupts as a shell does (bash drops one if the child that it waits for does not die of it), so
+// processes that stay silent get one at every check after that. A script that writes all the time cannot be told
+// from a program that reacts.
 
 const (
 	// interruptTime is how long a command that is interrupted has to end before it is told that it has not, or is
@@ -25,11 +24,8 @@ const (
 	killTime      = 2 * time.Second
 	// interruptEvery is the delay after an interrupt before the server checks whether another is needed.
 	interruptEvery = 250 * time.Millisecond
-	// interruptAgain is how long after an interrupt the same processes get another one, if they have written nothing.
+	// interruptAgain is how long after their first interrupt the same processes get others, while they write nothing.
 	interruptAgain = time.Second
-	// bashTime is how long a check tries to interrupt a script of bash at a moment at which that ends it. The next
-	// check follows at once.
-	bashTime = 100 * time.Millisecond
 )
 
 // An interruption is what is known of the interrupts that a command is sent.
@@ -58,13 +54,7 @@ func (last foregroundSample) has(now foregroundSample) bool {
 
 // needsAnother reports whether another interrupt is needed, by what is in the foreground after the last one.
 func (last foregroundSample) needsAnother(now foregroundSample) bool {
-	return !last.has(now) || now.at.Sub(last.at) >= interruptAgain && now.end == last.end
-}
-
-// mayHaveLost reports whether what has the last interrupt has had the time to react to the first one, so that a script
-// that still runs may have lost it.
-func (last foregroundSample) mayHaveLost(now foregroundSample) bool {
-	return last.has(now) && now.at.Sub(last.first) >= interruptAgain
+	return !last.has(now) || now.at.Sub(last.first) >= interruptAgain && now.end == last.end
 }
 
 // giveTime is for one that is interrupted: it is awaited a little for what comes of that, and for nothing else.
@@ -150,15 +140,8 @@ func (j *Job) interruptForeground(r *execReq) {
 		}
 		var err error
 		switch {
-		case i.kills && now.group == shell:
+		case i.kills && now.group == shell, !i.kills && i.any && !i.last.needsAnother(now):
 			j.ask(interruptDone{req: r})
-			return
-		case !i.kills && i.any && !i.last.needsAnother(now):
-			m := interruptDone{req: r, now: now}
-			if now.group != shell && i.last.mayHaveLost(now) {
-				m.sent, m.lost = proc.InterruptBash(now.group, bashTime)
-			}
-			j.ask(m)
 			return
 		case i.kills:
 			r.killed.Store(true) // first: the end of the command may be seen before this is
@@ -178,7 +161,6 @@ func (j *Job) interruptForeground(r *execReq) {
 type interruptDone struct {
 	req  *execReq
 	sent bool
-	lost bool // there is a script of bash that may have lost it
 	now  foregroundSample
 }
 
@@ -188,9 +170,7 @@ func (j *Job) onInterruptDone(m interruptDone) {
 	s, i := j.shell, &m.req.interrupts
 	s.striking--
 	s.strike() // It may have been sent only now.
-	if i.due = time.Now(); !m.lost {
-		i.due = i.due.Add(interruptEvery)
-	}
+	i.due = time.Now().Add(interruptEvery)
 	if m.sent {
 		i.any, i.last = true, m.now
 	}

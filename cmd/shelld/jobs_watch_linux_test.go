@@ -248,7 +248,7 @@ func TestJobsScreen(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	leave(t, state,
-		object{"command": evilOutput + `; printf 'a\rb\033[2;5Hthere\n\033[3;18Hcut'`, "cols": 20, "rows": 5, "name": "drawn"},
+		object{"command": "stty -echo; " + evilOutput + `; printf 'a\rb\033[2;5Hthere\n\033[3;18Hcut'`, "cols": 20, "rows": 5, "name": "drawn"},
 		object{"command": "echo text", "mode": "pipe", "name": "piped"}, object{"command": "true", "name": "silent"},
 		object{"command": "seq 100000", "name": "long"})
 	out, log := shelldJobs(t, 0, "screen", "drawn", "-dir", state)
