@@ -54,8 +54,8 @@ func TestAlternate(t *testing.T) {
 		counts[r.Verdict]++
 	})
 	t.Logf("%d passed, %d skipped", counts[Passed], counts[Skipped])
-	if counts[Passed] < alternatePasses {
-		t.Errorf("%d passed, want at least %d", counts[Passed], alternatePasses)
+	if least := alternatePasses / usually(2); counts[Passed] < least {
+		t.Errorf("%d passed, want at least %d", counts[Passed], least)
 	}
 }
 

@@ -165,7 +165,7 @@ func TestCalledWrongly(t *testing.T) {
 		{[]string{"-memory", "-state-dir", "/x"}, 2, "give one of them"},
 		{[]string{"-max-jobs", "-1"}, 2, "1 or more"},
 		{[]string{"-allow-dir", ","}, 2, "empty word"},
-		{[]string{"-allow-dir", "/no/such/place"}, 1, "/no/such/place"},
+		{[]string{"-allow-dir", "/no/such/place"}, 2, "/no/such/place"},
 	} {
 		out, err := exec.Command("shelld-mcp", test.flags...).CombinedOutput()
 		exit := &exec.ExitError{}
