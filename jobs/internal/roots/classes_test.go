@@ -74,6 +74,8 @@ var classes = []struct {
 	}},
 	{"and so they do in others, and in locales of one byte for each character", "ksh93", []string{"a.b=1 rm", ".sh.x=1 rm", "\u00e9=1 rm"}},
 	{"a bash goes by its locale", "bash", []string{"\u00ea=1 rm", "x\u00b5+=1 rm", "{\u00ea}>x rm", "X=1 {\u00ea}<&0 rm"}},
+	{"a number before &> is a descriptor to mksh", "mksh", []string{"2&>x rm", "12&>x rm", "2&>>x rm", "X=1 2&>x rm", "2&>} rm"}},
+	{"and to zsh", "zsh", []string{"2&>x rm", "2&>>x rm"}},
 	{"and so does a descriptor's name", "ksh93", []string{"{\u00ea}>x rm", "{a.b}>x rm"}},
 	{"zsh computes with what printf is given behind options", "zsh", []string{
 		"x='path[$(rm)]'; printf -- %d x", "x='path[$(rm)]'; printf -v y %d x", `x='path[$(rm)]'; printf -- %d "$x"`, `x='path[$(rm)]'; printf -v y %d "$x"`,
@@ -153,6 +155,8 @@ func TestHarmless(t *testing.T) {
 		{"mksh", "ulimit -Sn 100; ulimit -c unlimited; ulimit -a; ulimit -SHt", "ulimit"},
 		{"zsh", "echo $0 \"$0:[x]\" ${0}[x] '$0[x]'", "echo"},
 		{"bash", "echo \"$0[x]\"", "echo"},
+		{"bash", "echo x2&>x", "echo"},
+		{"mksh", "echo 2 &>x", "echo"},
 	} {
 		if got := (Line{Text: test.line, Shell: test.shell}).Roots(); written(got) != test.want {
 			t.Errorf("%s: %q: %q (%s), not %q", test.shell, test.line, written(got), got.Why, test.want)

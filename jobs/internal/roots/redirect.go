@@ -22,6 +22,9 @@ func (r *reader) redirect(n *syntax.Redirect) {
 	if at := n.Pos().Offset(); at <= uint(len(r.src)) {
 		r.note(adjacent(r.src[:at], n.N != nil))
 	}
+	if at := n.OpPos.Offset(); r.family.ksh && (n.Op == syntax.RdrAll || n.Op == syntax.AppAll) && at > 0 && at <= uint(len(r.src)) && isDigits(r.src[at-1:at]) {
+		r.note("a number before &> is a descriptor to some shells")
+	}
 	if n.Hdoc != nil && strings.Contains(r.between(n.OpPos, n.Hdoc.End()), "\\\n") {
 		r.note("where a here-document ends that has a backslash at the end of a line depends on the shell")
 	}
