@@ -152,7 +152,7 @@ func TestCommandText(t *testing.T) {
 	for _, test := range []struct {
 		text, want string
 		cut        bool
-	}{{"ls", "ls", false}, {"", "(absent)", false}, {"a\xffb", "a\uFFFDb", false}, {"äöü", "äö", true}, {"\xff\xff\xff\xff\xff\xff", "\uFFFD", true}} {
+	}{{"ls", "ls", false}, {"", "(absent)", false}, {"a\xffb", "a\uFFFDb", false}, {"äöü", "äö", true}, {"\xff\xff\xff\xff\xff\xff", "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD", true}} {
 		got, cut := commandText(test.text, 5)
 		if or(got, "(absent)") != test.want || or(cut, false) != test.cut {
 			t.Errorf("%q: %q, %t; want %q, %t", test.text, or(got, "(absent)"), or(cut, false), test.want, test.cut)

@@ -157,9 +157,9 @@ func TestPlainOfHalfACharacter(t *testing.T) {
 	equal(t, "reads", first+half, "A")
 	equal(t, "so far", r.NextOffset, 2)
 	s.write(h, "\n")
-	equal(t, "a wait", text(do[schema.JobWaitResult](s, "job/wait", obj{"handle": h, "until": []obj{{"closed": true}}})), "→B\uFFFD")
+	equal(t, "a wait", text(do[schema.JobWaitResult](s, "job/wait", obj{"handle": h, "until": []obj{{"closed": true}}})), "→B\uFFFD\uFFFD")
 	rest, _ := s.readBytes(h, "format", "plain")
-	equal(t, "the rest", rest, "→B\uFFFD")
+	equal(t, "the rest", rest, "→B\uFFFD\uFFFD")
 }
 
 // TestReadGap: what the spool has dropped is told, and what is left adds up.

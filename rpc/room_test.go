@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -224,30 +226,38 @@ func TestUnreadLongAnswers(t *testing.T) {
 	const n = 1000
 	b := startBulk(t)
 	h := b.bulkOutput()
-	alive := newFifo(t)
+	awaitEnd := startOther(t, b)
 	b.send(append(repeated(n, "job/read", obj{"handle": h, "offset": 0, "maxBytes": 1 << 20}),
-		obj{"method": "job/list", "params": obj{}},
-		otherJob(alive), killOther())...)
-	awaitOther(t, alive)
+		obj{"method": "job/list", "params": obj{}}, obj{"method": "job/get", "params": obj{"handle": h}}, killOther())...)
+	awaitEnd()
 	b.inUse()
 	const some = 100
 	equal(t, "long answers among the first", b.answers(some, 1<<20), some-3)
 	b.checkUse()
 }
 
-// otherJob, killOther and awaitOther are for requests at the end of those that were pipelined: once the other job has
-// ended, the server has taken them all.
-func otherJob(alive fifo) obj {
-	return obj{"method": "job/start", "params": obj{"name": "other", "command": "exec 3>" + alive.path + "; echo up >&3; exec sleep 1000", "shell": "sh", "mode": "pipe"}}
-}
-
+// killOther is for the end of the requests that are pipelined: once the job of startOther has ended, the server has taken
+// them all.
 func killOther() obj { return obj{"method": "job/kill", "params": obj{"handle": "other"}} }
 
-func awaitOther(t *testing.T, alive fifo) {
+// startOther starts a job, and returns what waits for its end, which is that of the fifo that the job holds.
+func startOther(t *testing.T, b *bulk) (awaitEnd func()) {
 	t.Helper()
-	// The end of the fifo is that of the job that holds it.
-	if up := alive.read(); up != "up\n" && up != "" {
-		t.Errorf("the other job wrote %q", up)
+	alive := newFifo(t)
+	// Opened for both, a fifo need not be opened by anybody else.
+	b.ask("job/start", obj{"name": "other", "command": "exec 3<>" + alive.path + "; echo up; exec sleep 1000", "shell": "sh", "mode": "pipe",
+		"wait": obj{"until": []obj{{"pattern": "up"}}, "timeoutMs": nil}})
+	end, err := os.OpenFile(alive.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = end.Close() })
+	return func() {
+		t.Helper()
+		_ = end.SetReadDeadline(time.Now().Add(watchdog))
+		if n, err := end.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			t.Fatalf("the other job has not ended: %d, %v", n, err)
+		}
 	}
 }
 
@@ -260,9 +270,9 @@ func TestUnreadAnswersThatExpand(t *testing.T) {
 		"wait": obj{"until": []obj{{"closed": true}}, "maxBytes": 0, "timeoutMs": nil}}), &r); err != nil {
 		t.Fatal(err)
 	}
-	alive := newFifo(t)
-	b.send(append(repeated(n, "job/read", obj{"handle": r.Job.Handle, "offset": 0, "maxBytes": 4096}), otherJob(alive), killOther())...)
-	awaitOther(t, alive)
+	awaitEnd := startOther(t, b)
+	b.send(append(repeated(n, "job/read", obj{"handle": r.Job.Handle, "offset": 0, "maxBytes": 4096}), killOther())...)
+	awaitEnd()
 	b.inUse()
 	b.answers(100, 0)
 	b.checkUse()
