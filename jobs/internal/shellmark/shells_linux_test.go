@@ -207,7 +207,7 @@ var fishOnly = []step{
 	{command: "begin; echo b; end | cat", out: "b\n"},
 	{command: "echo (echo sub)", out: "sub\n"},
 	{command: "echo 'a\nb'", out: "a\nb\n"},
-	{command: "env | grep -i -e 633 -e __shelld", exit: 1},
+	{command: "env | grep -i -e ]633 -e __shelld", exit: 1},
 	{command: "fish_vi_key_bindings; echo vi", out: "vi\n"},
 	{command: "echo vi again", out: "vi again\n"},
 	{command: "fish_default_key_bindings; echo emacs", out: "emacs\n"},
