@@ -115,7 +115,9 @@ func TestChildrenWithoutDescriptors(t *testing.T) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("sh", "-c", "setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo $!").Output()
+	// It tells its number from within its new session: before that it may be in one that began
+	// outside this PID namespace, whose number is 0 here.
+	out, err := exec.Command("sh", "-c", "setsid sh -c 'echo $$; exec sleep 1000 >/dev/null' </dev/null 2>/dev/null &").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +138,7 @@ func TestChildrenWithoutDescriptors(t *testing.T) {
 	if unread == nil || isNotThere(unread) {
 		t.Errorf("a list that cannot be opened is %v, %v", kids, unread)
 	}
-	if statErr != nil || !st.hidden || st.pgid <= 0 || st.sid <= 0 || st.ppid != os.Getpid() || !st.alive() {
+	if statErr != nil || !st.hidden || st.pgid != orphan || st.sid != orphan || st.ppid != os.Getpid() || !st.alive() {
 		t.Errorf("the child is %+v, %v", st, statErr)
 	}
 	if elseErr == nil || isNotThere(elseErr) {
