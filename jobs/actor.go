@@ -26,7 +26,7 @@ func (j *Job) run() {
 	j.start()
 	for !j.quit.Load() {
 		select {
-		case <-j.mail.wake:
+		case <-j.mail.Wake():
 			j.turn(nil)
 		case <-j.grew:
 			j.turn(nil)
@@ -40,33 +40,8 @@ func (j *Job) run() {
 			j.turn(nil)
 		}
 	}
-	j.turns.wait() // Whoever has let go of the job may still be in the turn in which he did.
+	j.turns.Wait() // Whoever has let go of the job may still be in the turn in which he did.
 	j.release()
-}
-
-// A turnLock is a lock that can be waited for as a channel is. Unlike a mutex it is
-// fit to be held where somebody, against all rules, blocks: whoever waits for it is
-// seen to wait.
-type turnLock chan struct{}
-
-func newTurnLock() turnLock { return make(turnLock, 1) }
-
-func (l turnLock) Lock()   { l <- struct{}{} }
-func (l turnLock) Unlock() { <-l }
-
-// wait returns when the turn that somebody has is over.
-func (l turnLock) wait() {
-	l <- struct{}{}
-	<-l
-}
-
-func (l turnLock) TryLock() bool {
-	select {
-	case l <- struct{}{}:
-		return true
-	default:
-		return false
-	}
 }
 
 // turn is one of run's: what happened, then the mail, then all that may follow.
@@ -110,7 +85,7 @@ func (j *Job) takeTurns(happened func()) {
 			break
 		}
 		if n == mostTurns {
-			j.mail.poke() // run goes on
+			j.mail.Poke() // run goes on
 			break
 		}
 		if !j.turns.TryLock() {
@@ -146,20 +121,20 @@ func (j *Job) act(happened func()) {
 		happened()
 	}
 	if j.st.status == StatusStarting && j.heldUp.Load() {
-		j.mail.poke() // run waits for somebody, and looks whether it still has to
+		j.mail.Poke() // run waits for somebody, and looks whether it still has to
 	}
 	if j.quit.Load() || j.st.status == StatusStarting {
 		return
 	}
 	defer func() {
 		if j.quit.Load() {
-			j.mail.poke() // run looks no more
+			j.mail.Poke() // run looks no more
 		}
 	}()
 	j.takeFacts()
 	j.takeMarks()
 	j.takeQueries()
-	for _, m := range j.mail.take() {
+	for _, m := range j.mail.Take() {
 		j.onMessage(m)
 	}
 	for again := true; again; {
@@ -423,7 +398,7 @@ func (j *Job) snapshot() Info {
 // release ends what the loop owns. The messages that nobody will take any more are
 // answered.
 func (j *Job) release() {
-	for _, m := range j.mail.close() {
+	for _, m := range j.mail.Close() {
 		j.refuse(m, j.gone())
 	}
 	j.failPending(j.gone())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/turn"
 )
 
 // These tests play the system in a bubble of fake time, so that times are exact.
@@ -308,7 +309,7 @@ func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newManager(slog.New(slog.DiscardHandler))
 		for i := range 20 {
-			j := &Job{done: make(chan struct{}), mail: newMailbox[message]()}
+			j := &Job{done: make(chan struct{}), mail: turn.NewMailbox[message]()}
 			close(j.done)
 			m.jobs[ID(i)] = j
 			j.loops.Go(func() { time.Sleep(time.Duration(i) * shutdownSlack * 4 / 5) })

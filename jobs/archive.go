@@ -13,6 +13,7 @@ import (
 
 	"shelld/jobs/internal/spool"
 	"shelld/jobs/internal/store"
+	"shelld/jobs/internal/turn"
 )
 
 // infoFile is what is known of a job, beside its output.
@@ -48,10 +49,10 @@ type archive struct {
 	settle  func()        // ends that before its time
 	scratch bool          // all is deleted in the end
 
-	mail      *mailbox[errand] // any goroutine -> run
-	steps     atomic.Int64     // how many errands run has done: it is not stuck while there are more of them
-	owes      atomic.Bool      // something is owed; run -> any goroutine
-	paysLater atomic.Bool      // and is to be tried again soon
+	mail      *turn.Mailbox[errand] // any goroutine -> run
+	steps     atomic.Int64          // how many errands run has done: it is not stuck while there are more of them
+	owes      atomic.Bool           // something is owed; run -> any goroutine
+	paysLater atomic.Bool           // and is to be tried again soon
 
 	// Owned by run:
 	drops []errand // to be carried out when there is time
@@ -118,7 +119,7 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (a *archive, why string
 	}
 	a = &archive{
 		session: session, state: session.State(), total: spool.NewBudget(l.SpoolTotal), most: l.SpoolTotal,
-		encode: p.Encode, log: log, done: make(chan struct{}), mail: newMailbox[errand](),
+		encode: p.Encode, log: log, done: make(chan struct{}), mail: turn.NewMailbox[errand](),
 		tidied: make(chan struct{}), scratch: p.Temporary,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -218,7 +219,7 @@ func (a *archive) folder(id ID) *store.Folder {
 
 // put asks for something. Where the archive is closed, it is answered here.
 func (a *archive) put(e errand) {
-	if !a.mail.put(e) && e.then != nil {
+	if !a.mail.Put(e) && e.then != nil {
 		e.then(nil)
 	}
 }
@@ -266,9 +267,9 @@ func (a *archive) run() {
 	defer idle.Stop()
 	for closing := false; !closing; {
 		select {
-		case <-a.mail.wake:
+		case <-a.mail.Wake():
 			idle.Reset(dropTime)
-			for _, e := range a.mail.take() {
+			for _, e := range a.mail.Take() {
 				closing = closing || e.what == errandClose
 				a.do(e)
 			}
@@ -278,7 +279,7 @@ func (a *archive) run() {
 			}
 		}
 	}
-	for _, e := range a.mail.close() {
+	for _, e := range a.mail.Close() {
 		a.do(e)
 	}
 	for len(a.drops) > 0 {

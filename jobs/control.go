@@ -207,7 +207,7 @@ func (j *Job) onUnwatch(m unwatchMsg) {
 				return
 			}
 			j.unwatches[tok] = unwatchReq{key, m.reply, 0}
-			j.follower.Load().mail.put(followSync{tok: tok, keys: []int{key}})
+			j.follower.Load().mail.Put(followSync{tok: tok, keys: []int{key}})
 			return
 		}
 	}

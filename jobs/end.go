@@ -162,7 +162,7 @@ func (j *Job) settle(next step) {
 	j.settleScreen()
 	if f := j.follower.Load(); f != nil {
 		j.settling = new(token)
-		f.mail.put(followSync{j.settling, true, nil})
+		f.mail.Put(followSync{j.settling, true, nil})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/turn"
 )
 
 // quietTime is how long no output must have come before a match that leans on the
@@ -24,16 +25,16 @@ type follower struct {
 	// Immutable:
 	job *Job
 
-	mail  *mailbox[any] // the job's loop -> whoever works
-	grew  chan struct{} // readLoops -> run; capacity 1
-	taken chan struct{} // the job's loop -> whoever works: one per hitsMsg; capacity 1
-	quit  chan struct{} // closed by the job's loop
-	done  chan struct{} // closed when run returns
+	mail  *turn.Mailbox[any] // the job's loop -> whoever works
+	grew  chan struct{}      // readLoops -> run; capacity 1
+	taken chan struct{}      // the job's loop -> whoever works: one per hitsMsg; capacity 1
+	quit  chan struct{}      // closed by the job's loop
+	done  chan struct{}      // closed when run returns
 
 	hurry   atomic.Pointer[token] // the sync that the job's loop waits for no longer
 	pressed atomic.Bool           // and somebody waits for the job's end
 
-	busy turnLock // held by whoever works, and by run when it has ended
+	busy turn.Lock // held by whoever works, and by run when it has ended
 
 	// Guarded by busy:
 	sets   []*followSet // in the order of their next turns
@@ -97,9 +98,9 @@ type followerHit struct {
 
 func newFollower(j *Job) *follower {
 	f := &follower{
-		job: j, mail: newMailbox[any](), grew: make(chan struct{}, 1),
+		job: j, mail: turn.NewMailbox[any](), grew: make(chan struct{}, 1),
 		taken: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-		quiet: time.NewTimer(time.Hour), busy: newTurnLock(),
+		quiet: time.NewTimer(time.Hour), busy: turn.NewLock(),
 	}
 	go f.run()
 	return f
@@ -118,7 +119,7 @@ func (f *follower) run() {
 	for more := false; ; {
 		if !more {
 			select {
-			case <-f.mail.wake:
+			case <-f.mail.Wake():
 			case <-f.grew:
 			case <-f.quiet.C:
 			case <-f.quit:
@@ -154,7 +155,7 @@ func (f *follower) takeMail() {
 	if f.here.on {
 		return
 	}
-	for _, m := range f.mail.take() {
+	for _, m := range f.mail.Take() {
 		f.onMessage(m)
 	}
 }
@@ -202,7 +203,7 @@ var feedBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return 
 
 // feedTo matches what was stored up to end, as long as somebody waits for it and the turn
 // lasts.
-func (f *follower) feedTo(s *followSet, buf []byte, end int64, t turn) {
+func (f *follower) feedTo(s *followSet, buf []byte, end int64, t followTurn) {
 	t.ends += s.set.Offset()
 	for s.set.Offset() < end {
 		n, at, err := s.st.spool.TryRead(buf, s.set.Offset())

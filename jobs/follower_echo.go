@@ -2,7 +2,7 @@ package jobs
 
 // feedSet matches what was stored by now, as far as it is known to be no echo and the turn
 // lasts, and says whether that was all.
-func (f *follower) feedSet(s *followSet, buf []byte, t turn) bool {
+func (f *follower) feedSet(s *followSet, buf []byte, t followTurn) bool {
 	end := s.st.spool.End()
 	if s.echo != nil && !f.feedTurn(s, buf, min(end, s.echo.free), t) {
 		return false
@@ -38,7 +38,7 @@ func (s *followSet) search(buf []byte, end int64) (found echoFound, ok bool) {
 // began there.
 func (f *follower) pass(s *followSet, buf []byte, found echoFound, ok bool) {
 	if ok {
-		f.feedTo(s, buf, found.pass, turn{}) // it is near
+		f.feedTo(s, buf, found.pass, followTurn{}) // it is near
 		if n := found.To - s.set.Offset(); n > 0 {
 			s.set.Restart(n)
 		}
@@ -53,7 +53,7 @@ func (f *follower) giveUpEcho(s *followSet, buf []byte) {
 	if s.echo != nil {
 		found, ok := s.echo.end()
 		f.pass(s, buf, found, ok)
-		f.feedSet(s, buf, turn{})
+		f.feedSet(s, buf, followTurn{})
 	}
 }
 
@@ -66,6 +66,6 @@ func (f *follower) quietEcho(s *followSet, buf []byte) {
 		}
 		found, ok := s.echo.quiet()
 		f.pass(s, buf, found, ok)
-		f.feedSet(s, buf, turn{})
+		f.feedSet(s, buf, followTurn{})
 	}
 }

@@ -69,7 +69,7 @@ func (f *follower) mayHere() bool {
 			return false
 		}
 	}
-	return len(f.syncs) == 0 && f.mail.empty() && !f.hurried()
+	return len(f.syncs) == 0 && f.mail.Empty() && !f.hurried()
 }
 
 // settleHere waits until the job's loop has taken what the last such turn has found. It

@@ -88,9 +88,11 @@ func TestFollowerWaitsForTheLoop(t *testing.T) {
 			f.out.data <- bytes.Repeat([]byte("y"), 4<<10)
 		}
 		synctest.Wait()
-		f.mail.mu.Lock()
-		waiting := len(f.mail.queue)
-		f.mail.mu.Unlock()
+		waiting := 0
+		f.mail.Edit(func(queue []message) []message {
+			waiting = len(queue)
+			return queue
+		})
 		if waiting > 1 {
 			t.Errorf("%d batches wait for the loop", waiting)
 		}

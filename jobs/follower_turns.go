@@ -20,13 +20,13 @@ const (
 	firstLook = 100 * time.Millisecond
 )
 
-// A turn is how long patterns may look at output. The zero one has no end.
-type turn struct {
+// A followTurn is how long patterns may look at output. The zero one has no end.
+type followTurn struct {
 	ends  int64     // the offset at which it ends; feedTo counts it from where it begins
 	until time.Time // and the time
 }
 
-func (t turn) over(at int64) bool {
+func (t followTurn) over(at int64) bool {
 	return !t.until.IsZero() && (at >= t.ends || !time.Now().Before(t.until))
 }
 
@@ -35,7 +35,7 @@ func (t turn) over(at int64) bool {
 func (f *follower) feed() (more bool) {
 	buf := feedBuffers.Get().(*[]byte)
 	defer feedBuffers.Put(buf)
-	t := turn{turnBytes, time.Now().Add(turnTime)}
+	t := followTurn{turnBytes, time.Now().Add(turnTime)}
 	for range f.sets {
 		s := f.sets[0]
 		copy(f.sets, f.sets[1:])
@@ -54,7 +54,7 @@ func (f *follower) feed() (more bool) {
 }
 
 // feedTurn is feedTo, and says whether it has come to end, or could come no further.
-func (f *follower) feedTurn(s *followSet, buf []byte, end int64, t turn) bool {
+func (f *follower) feedTurn(s *followSet, buf []byte, end int64, t followTurn) bool {
 	from := s.set.Offset()
 	f.feedTo(s, buf, end, t)
 	return !s.cut && (s.set.Offset() >= end || s.set.Offset() == from)

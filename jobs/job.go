@@ -12,6 +12,7 @@ import (
 	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/spool"
 	"shelld/jobs/internal/store"
+	"shelld/jobs/internal/turn"
 )
 
 // What a job needs of the operating system. The implementations are keeper.Keeper
@@ -91,7 +92,8 @@ type Job struct {
 	infoStage infoStage  // guarded by infoMu: how far that has come
 
 	// Channels:
-	mail    *mailbox[message]   // any goroutine -> whoever has the turn
+	mail *turn.Mailbox[message] // any goroutine -> whoever has the turn
+
 	facts   <-chan keeper.Event // keeper -> whoever has the turn; nil before the start and after its end
 	grew    chan struct{}       // readLoops -> run: output was stored; capacity 1
 	ends    chan streamEnd      // readLoops -> run
@@ -106,7 +108,7 @@ type Job struct {
 	process atomic.Pointer[processHandle] // for an end that must not need run
 	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
 
-	turns  turnLock    // held for a turn
+	turns  turn.Lock   // held for a turn
 	missed atomic.Bool // whoever has the turn is to take another one, when he has passed it on
 	quit   atomic.Bool // no more turns; set in one
 
@@ -187,7 +189,7 @@ type watch struct {
 func newJob(m *Manager, id ID, spec Spec) *Job {
 	j := &Job{
 		id: id, spec: spec, mgr: m, sink: spec.Sink, log: m.log, epoch: time.Now(),
-		mail:    newMailbox[message](),
+		mail:    turn.NewMailbox[message](),
 		grew:    make(chan struct{}, 1),
 		ends:    make(chan streamEnd),
 		toInput: make(chan inputOrder, 1),
@@ -199,7 +201,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
 		unread: map[Stream]int64{},
 		cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{},
-		timer: time.NewTimer(time.Hour), turns: newTurnLock(),
+		timer: time.NewTimer(time.Hour), turns: turn.NewLock(),
 	}
 	if j.sink == nil {
 		j.sink = nullSink{}
@@ -229,14 +231,14 @@ func (j *Job) Group() string { return j.spec.Group }
 
 // post sends the loop a message; if the loop is gone the message is answered here.
 func (j *Job) post(m message) {
-	if !j.mail.put(m) {
+	if !j.mail.Put(m) {
 		j.refuse(m, j.gone())
 	}
 }
 
 // ask is post for those who may take the turn for it (see attend).
 func (j *Job) ask(m message) {
-	if !j.mail.add(m) {
+	if !j.mail.Add(m) {
 		j.refuse(m, j.gone())
 		return
 	}

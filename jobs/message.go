@@ -1,11 +1,11 @@
 package jobs
 
 import (
-	"sync"
 	"syscall"
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/turn"
 )
 
 // A message is what anybody else asks of a job's loop. The set is closed: the
@@ -42,8 +42,7 @@ type Pending[T any] struct {
 // what it had come to, or with its result where that was faster.
 func (p Pending[T]) Cancel() { p.job.post(cancelMsg{p.tok}) }
 
-// A token is the identity of a request, by which it can be cancelled.
-type token struct{ _ byte }
+type token = turn.Token
 
 // A reply is the loop's end of a Pending. It has room for the one answer, so that
 // sending it never blocks.
@@ -213,76 +212,3 @@ func (filedMsg) message()          {}
 func (readDoneMsg) message()       {}
 
 func (foregroundMsg) message() {}
-
-// A mailbox is an unbounded queue with one receiver. Sending never blocks, so that
-// nobody, the reader of the wire least of all, waits for a job; what is in it is
-// bounded by the requests that a connection may have in flight.
-type mailbox[T any] struct {
-	wake chan struct{} // sender -> receiver: there is something; capacity 1
-
-	mu     sync.Mutex
-	queue  []T
-	closed bool
-}
-
-func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{wake: make(chan struct{}, 1)} }
-
-// put queues m, and reports false if the receiver is gone.
-func (b *mailbox[T]) put(m T) bool {
-	if !b.add(m) {
-		return false
-	}
-	b.poke()
-	return true
-}
-
-// add is put without waking the receiver.
-func (b *mailbox[T]) add(m T) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return false
-	}
-	b.queue = append(b.queue, m)
-	return true
-}
-
-func (b *mailbox[T]) empty() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.queue) == 0
-}
-
-// edit changes what is queued. f must not block.
-func (b *mailbox[T]) edit(f func(queue []T) []T) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.queue = f(b.queue)
-}
-
-// poke wakes the receiver.
-func (b *mailbox[T]) poke() {
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
-}
-
-// take returns all that is queued.
-func (b *mailbox[T]) take() []T {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	q := b.queue
-	b.queue = nil
-	return q
-}
-
-// close refuses what comes later and returns what is still queued.
-func (b *mailbox[T]) close() []T {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.closed = true
-	q := b.queue
-	b.queue = nil
-	return q
-}

@@ -146,7 +146,7 @@ func (j *Job) feedLoop(s *shellWatch) {
 				clear(text)
 			}
 			if s.feeding.Add(-1) == 0 && s.awaited.Swap(false) {
-				j.mail.poke()
+				j.mail.Poke()
 			}
 		case <-j.ended:
 			return

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"shelld/jobs/internal/turn"
 	"shelld/screen"
 )
 
@@ -17,7 +18,7 @@ type view struct {
 	job *Job
 	st  *stream
 
-	busy turnLock // held by whoever draws
+	busy turn.Lock // held by whoever draws
 
 	// Guarded by busy:
 	term *screen.Terminal
@@ -66,7 +67,7 @@ func (j *Job) theView() *view {
 	if j.view == nil {
 		m, _ := j.sizes.at(0)
 		j.view = &view{
-			job: j, st: j.stream(PTY), busy: newTurnLock(),
+			job: j, st: j.stream(PTY), busy: turn.NewLock(),
 			term: j.newTerminal(m), size: m.number,
 		}
 	}

@@ -184,7 +184,7 @@ func (j *Job) arm(w *wait) {
 	if w.catchup != nil {
 		// Once the leader has ended, no output of its will follow: what leans on
 		// the end counts.
-		j.follower.Load().mail.put(followSync{w.catchup, j.told(), w.keys})
+		j.follower.Load().mail.Put(followSync{w.catchup, j.told(), w.keys})
 	}
 	if w.spec.forInput() {
 		w.lookFrom = j.needLook()
@@ -218,7 +218,7 @@ func (j *Job) follow(w *watch, from map[Stream]int64) int {
 	}
 	for _, st := range j.streams {
 		if w.spec.Stream == "" || w.spec.Stream == st.name {
-			f.mail.put(followAdd{key: j.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
+			f.mail.Put(followAdd{key: j.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
 				once: w.spec.Once || w.wait != nil, from: from[st.name], typed: w.typed.on(st)})
 		}
 	}
@@ -239,7 +239,7 @@ func (j *Job) unfollow(key int) {
 	delete(j.watches, key)
 	j.lookNoMore(key)
 	if f := j.follower.Load(); f != nil {
-		f.mail.put(followRemove{key})
+		f.mail.Put(followRemove{key})
 	}
 }
 
@@ -324,7 +324,7 @@ func (w *wait) catchupUntil() (t time.Time) {
 func (w *wait) hasten(j *Job) {
 	w.hastened = true
 	if w.catchup != nil {
-		j.follower.Load().mail.put(followHaste{w.catchup})
+		j.follower.Load().mail.Put(followHaste{w.catchup})
 	}
 	if w.glance != 0 {
 		w.glance, w.partly = 0, true
@@ -424,7 +424,7 @@ func (j *Job) asks(w *wait, i int) bool {
 		}
 	}
 	if w.catchup != nil {
-		j.follower.Load().mail.put(followSync{tok: w.catchup, keys: w.keys[:i]})
+		j.follower.Load().mail.Put(followSync{tok: w.catchup, keys: w.keys[:i]})
 	}
 	return true
 }

@@ -115,6 +115,10 @@ var rules = []rule{
 		why:    "what a line runs is a function of the line alone",
 	},
 	{
+		pkg: "jobs/internal/turn",
+		why: "locks and mailboxes depend neither on what is done in a turn nor on what is sent",
+	},
+	{
 		pkg: "jobs/internal/*", // spool, redact, shellmark
 		why: "it is a function of bytes alone",
 	},

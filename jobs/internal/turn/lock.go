@@ -1,0 +1,30 @@
+package turn
+
+// A Lock is held for a turn. It is a channel, not a mutex: a goroutine that waits for it shows up
+// as one that waits on a channel, also if the holder, against all rules, blocks.
+type Lock chan struct{}
+
+// NewLock returns a lock that nothing holds.
+func NewLock() Lock { return make(Lock, 1) }
+
+// Lock waits for the lock and takes it.
+func (l Lock) Lock() { l <- struct{}{} }
+
+// Unlock releases the lock. The caller must hold it.
+func (l Lock) Unlock() { <-l }
+
+// TryLock takes the lock if it is free, and reports whether it did.
+func (l Lock) TryLock() bool {
+	select {
+	case l <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Wait returns once the turn that is under way, if there is one, has ended.
+func (l Lock) Wait() {
+	l.Lock()
+	l.Unlock()
+}
