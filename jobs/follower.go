@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"shelld/jobs/internal/echo"
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/turn"
 )
@@ -49,11 +50,11 @@ type follower struct {
 type followSet struct {
 	st    *stream
 	set   *match.Set
-	typed *typedInput // whose echo is not matched; nil: nothing's
-	echo  *echoFinder // of typed, while it searches
-	cut   bool        // feed has left off before the end
-	turns int         // how many it has had
-	seen  int64       // up to where it is done, but for what may be an echo
+	typed *typedInput  // whose echo is not matched; nil: nothing's
+	echo  *echo.Finder // of typed, while it searches
+	cut   bool         // feed has left off before the end
+	turns int          // how many it has had
+	seen  int64        // up to where it is done, but for what may be an echo
 }
 
 // The messages that a follower takes.
@@ -193,7 +194,7 @@ func (f *follower) setFor(m followAdd) *match.Set {
 	s := &followSet{st: m.st, set: match.NewSet(m.from), typed: m.typed}
 	s.set.Most, s.set.Stop, s.set.Struck = batchMatches, f.stops, f.struck
 	if m.typed != nil {
-		s.echo = newEchoFinder(m.typed, m.st.spool)
+		s.echo = echo.New(&m.typed.Typed, m.st.spool)
 	}
 	f.sets = slices.Insert(f.sets, 0, s) // it has its turn at once
 	return s.set
@@ -280,8 +281,8 @@ func (f *follower) post(hits []followerHit) {
 func (f *follower) armQuiet() {
 	next, leans := time.Hour, false
 	for _, s := range f.sets {
-		if s.echo != nil && s.echo.patience() > 0 {
-			next = min(next, max(s.echo.patience()-s.st.quietFor(), 0))
+		if s.echo != nil && s.echo.Patience(quietTime) > 0 {
+			next = min(next, max(s.echo.Patience(quietTime)-s.st.quietFor(), 0))
 		}
 		if !s.set.Pending() || s.set.Offset() < s.st.spool.End() {
 			continue

@@ -1,19 +1,21 @@
 package jobs
 
+import "shelld/jobs/internal/echo"
+
 // feedSet matches what was stored by now, as far as it is known to be no echo and the turn
 // lasts, and says whether that was all.
 func (f *follower) feedSet(s *followSet, buf []byte, t followTurn) bool {
 	end := s.st.spool.End()
-	if s.echo != nil && !f.feedTurn(s, buf, min(end, s.echo.free), t) {
+	if s.echo != nil && !f.feedTurn(s, buf, min(end, s.echo.Free()), t) {
 		return false
 	}
-	for s.echo != nil && s.echo.next < end {
+	for s.echo != nil && s.echo.Next() < end {
 		found, ok := s.search(buf, end)
 		f.pass(s, buf, found, ok)
 	}
 	to := end
 	if s.echo != nil {
-		to = min(end, s.echo.free)
+		to = min(end, s.echo.Free())
 	}
 	if !f.feedTurn(s, buf, to, t) {
 		return false
@@ -23,27 +25,27 @@ func (f *follower) feedSet(s *followSet, buf []byte, t followTurn) bool {
 }
 
 // search looks for the echo up to end, or up to a line of the input that it finds.
-func (s *followSet) search(buf []byte, end int64) (found echoFound, ok bool) {
-	for !ok && !s.echo.done && s.echo.next < end {
-		n, at := s.st.spool.Read(buf, s.echo.next)
-		if n == 0 || at != s.echo.next {
-			return s.echo.end() // dropped: nothing can be told from here on
+func (s *followSet) search(buf []byte, end int64) (found echo.Found, ok bool) {
+	for !ok && !s.echo.Done() && s.echo.Next() < end {
+		n, at := s.st.spool.Read(buf, s.echo.Next())
+		if n == 0 || at != s.echo.Next() {
+			return s.echo.End() // dropped: nothing can be told from here on
 		}
-		found, ok = s.echo.feed(buf[:n])
+		found, ok = s.echo.Feed(buf[:n])
 	}
 	return found, ok
 }
 
 // pass takes what the search has found: the matching goes on behind it, as if it
 // began there.
-func (f *follower) pass(s *followSet, buf []byte, found echoFound, ok bool) {
+func (f *follower) pass(s *followSet, buf []byte, found echo.Found, ok bool) {
 	if ok {
-		f.feedTo(s, buf, found.pass, followTurn{}) // it is near
+		f.feedTo(s, buf, found.Pass, followTurn{}) // it is near
 		if n := found.To - s.set.Offset(); n > 0 {
 			s.set.Restart(n)
 		}
 	}
-	if s.echo.done {
+	if s.echo.Done() {
 		s.echo = nil
 	}
 }
@@ -51,7 +53,7 @@ func (f *follower) pass(s *followSet, buf []byte, found echoFound, ok bool) {
 // giveUpEcho says that what is there is all for now.
 func (f *follower) giveUpEcho(s *followSet, buf []byte) {
 	if s.echo != nil {
-		found, ok := s.echo.end()
+		found, ok := s.echo.End()
 		f.pass(s, buf, found, ok)
 		f.feedSet(s, buf, followTurn{})
 	}
@@ -59,12 +61,12 @@ func (f *follower) giveUpEcho(s *followSet, buf []byte) {
 
 // quietEcho tells the search that its stream is quiet, where that is so.
 func (f *follower) quietEcho(s *followSet, buf []byte) {
-	for s.echo != nil && s.echo.next >= s.st.spool.End() {
-		patience := s.echo.patience()
+	for s.echo != nil && s.echo.Next() >= s.st.spool.End() {
+		patience := s.echo.Patience(quietTime)
 		if patience == 0 || s.st.quietFor() < patience {
 			return
 		}
-		found, ok := s.echo.quiet()
+		found, ok := s.echo.Quiet()
 		f.pass(s, buf, found, ok)
 		f.feedSet(s, buf, followTurn{})
 	}

@@ -155,7 +155,7 @@ func TestAnswersAreNotTyped(t *testing.T) {
 		must(t, f.typeIn(Input{Text: "abc"}))
 		f.out.data <- []byte("\x1b[c")
 		synctest.Wait()
-		if f.typed == nil || string(f.typed.data) != "abc" {
+		if f.typed == nil || string(f.typed.Data) != "abc" {
 			t.Errorf("what was typed last is %+v", f.typed)
 		}
 		p, err := f.Wait(&WaitSpec{Until: []Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: "b."}, AfterInput: &yes}}, From: Origin{Kind: FromStart}, Timeout: -1, MaxBytes: 100})

@@ -115,6 +115,11 @@ var rules = []rule{
 		why:    "what a line runs is a function of the line alone",
 	},
 	{
+		pkg:  "jobs/internal/echo",
+		ours: []string{"jobs/internal/match", "jobs/internal/proc", "jobs/internal/spool"}, // escape sequences, a terminal's modes, ranges
+		why:  "what a terminal shows of input is a function of the input, of its modes and of the output alone",
+	},
+	{
 		pkg: "jobs/internal/turn",
 		why: "locks and mailboxes depend neither on what is done in a turn nor on what is sent",
 	},

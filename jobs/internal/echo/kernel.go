@@ -1,10 +1,10 @@
-package jobs
+package echo
 
 import "shelld/jobs/internal/proc"
 
-// A kernelEcho is what Linux' line discipline (n_tty) shows of the bytes that are
+// A kernelOutput is what Linux' line discipline (n_tty) shows of the bytes that are
 // typed into a terminal under some modes.
-type kernelEcho struct {
+type kernelOutput struct {
 	// Lines are the bytes shown, cut behind each line end: only there may a program
 	// that is awake write in between.
 	lines [][]byte
@@ -18,20 +18,20 @@ type kernelEcho struct {
 	exact bool
 }
 
-// A kernelTyping is the work on one kernelEcho. Its methods follow n_tty.c.
-type kernelTyping struct {
+// A lineDiscipline is the work on one kernelOutput. Its methods follow n_tty.c.
+type lineDiscipline struct {
 	proc.Attrs
-	echo    kernelEcho
+	echo    kernelOutput
 	shown   []byte // since the last line end
 	line    []byte // what is typed of the present line, in canonical mode
 	begun   bool   // something that is not known stands before line
 	literal bool   // the next character stands for itself
 }
 
-// echoOf works out what the kernel shows of data. begun says that a part of a line
+// kernelShows works out what the kernel shows of data. begun says that a part of a line
 // was typed before it.
-func echoOf(data []byte, a proc.Attrs, begun bool) kernelEcho {
-	k := kernelTyping{Attrs: a, begun: begun}
+func kernelShows(data []byte, a proc.Attrs, begun bool) kernelOutput {
+	k := lineDiscipline{Attrs: a, begun: begun}
 	k.echo.exact = !a.Shown.Odd
 	for _, c := range data {
 		if !k.echo.exact {
@@ -43,14 +43,14 @@ func echoOf(data []byte, a proc.Attrs, begun bool) kernelEcho {
 	return k.echo
 }
 
-func (k *kernelTyping) cut() {
+func (k *lineDiscipline) cut() {
 	if len(k.shown) > 0 {
 		k.echo.lines = append(k.echo.lines, k.shown)
 		k.shown = nil
 	}
 }
 
-func (k *kernelTyping) typed(c byte) {
+func (k *lineDiscipline) typed(c byte) {
 	switch {
 	case k.literal:
 		k.literal = false
@@ -74,7 +74,7 @@ func (k *kernelTyping) typed(c byte) {
 }
 
 // special takes a line end that a mode has changed, or that ends a line.
-func (k *kernelTyping) special(c byte) {
+func (k *lineDiscipline) special(c byte) {
 	switch {
 	case k.Canonical && c == '\n':
 		if k.Echo || k.Shown.Newline {
@@ -92,7 +92,7 @@ func (k *kernelTyping) special(c byte) {
 }
 
 // plain takes a character that has no meaning of its own.
-func (k *kernelTyping) plain(c byte) {
+func (k *lineDiscipline) plain(c byte) {
 	k.show(c)
 	if k.Canonical {
 		k.line = append(k.line, c)
@@ -100,7 +100,7 @@ func (k *kernelTyping) plain(c byte) {
 }
 
 // signal takes an interrupt character.
-func (k *kernelTyping) signal(c byte) {
+func (k *lineDiscipline) signal(c byte) {
 	if !k.Shown.KeepOld {
 		k.echo.flushed = k.echo.flushed || len(k.echo.lines)+len(k.shown) > 0
 		k.echo.lines, k.shown = nil, nil
@@ -109,10 +109,10 @@ func (k *kernelTyping) signal(c byte) {
 	k.show(c)
 }
 
-func (k *kernelTyping) endLine() { k.line, k.begun = k.line[:0], false }
+func (k *lineDiscipline) endLine() { k.line, k.begun = k.line[:0], false }
 
 // edit takes the characters of line editing, and reports whether c is one.
-func (k *kernelTyping) edit(c byte) bool {
+func (k *lineDiscipline) edit(c byte) bool {
 	extended := func(char byte) bool { return k.Shown.Extended && c == char }
 	switch {
 	case !k.Canonical || c == 0:
@@ -138,7 +138,7 @@ func (k *kernelTyping) edit(c byte) bool {
 	return true
 }
 
-func (k *kernelTyping) reprint(c byte) {
+func (k *lineDiscipline) reprint(c byte) {
 	if k.begun {
 		k.echo.exact = false
 		return
@@ -152,7 +152,7 @@ func (k *kernelTyping) reprint(c byte) {
 
 // eraser takes back the end of the line. What it takes from what was typed before
 // cannot be known.
-func (k *kernelTyping) eraser(c byte) {
+func (k *lineDiscipline) eraser(c byte) {
 	switch {
 	case len(k.line) == 0:
 		k.echo.exact = !k.begun
@@ -177,7 +177,7 @@ func (k *kernelTyping) eraser(c byte) {
 }
 
 // wipeWord takes back the last word and what stands between it and the end.
-func (k *kernelTyping) wipeWord() {
+func (k *lineDiscipline) wipeWord() {
 	for inWord := false; len(k.line) > 0; {
 		first := k.line[k.lastChar()]
 		switch {
@@ -204,7 +204,7 @@ func isWord(c byte) bool {
 }
 
 // lastChar is where the last character of the line, which is not empty, begins.
-func (k *kernelTyping) lastChar() int {
+func (k *lineDiscipline) lastChar() int {
 	i := len(k.line) - 1
 	for i > 0 && k.continues(k.line[i]) {
 		i--
@@ -212,11 +212,11 @@ func (k *kernelTyping) lastChar() int {
 	return i
 }
 
-func (k *kernelTyping) continues(c byte) bool { return k.Shown.UTF8 && c&0xc0 == 0x80 }
+func (k *lineDiscipline) continues(c byte) bool { return k.Shown.UTF8 && c&0xc0 == 0x80 }
 
 // wipe takes back one character, and reports whether it could. single says that it
 // was asked for by Erase, which need not wipe it out.
-func (k *kernelTyping) wipe(single bool) bool {
+func (k *lineDiscipline) wipe(single bool) bool {
 	i := k.lastChar()
 	c := k.line[i]
 	if k.continues(c) { // a character whose beginning is not there
@@ -239,7 +239,7 @@ func (k *kernelTyping) wipe(single bool) bool {
 }
 
 // width is how many columns the echo of c has taken.
-func (k *kernelTyping) width(c byte) int {
+func (k *lineDiscipline) width(c byte) int {
 	switch {
 	case !isControl(c):
 		return 1
@@ -252,7 +252,7 @@ func (k *kernelTyping) width(c byte) int {
 func isControl(c byte) bool { return c < ' ' || c == 0x7f }
 
 // show puts a character as it is shown.
-func (k *kernelTyping) show(c byte) {
+func (k *lineDiscipline) show(c byte) {
 	switch {
 	case !k.Echo:
 	case k.Shown.Caret && isControl(c) && c != '\t':
@@ -263,7 +263,7 @@ func (k *kernelTyping) show(c byte) {
 }
 
 // put puts a byte that passes through the terminal's output.
-func (k *kernelTyping) put(c byte) {
+func (k *lineDiscipline) put(c byte) {
 	post := k.Shown.Process
 	switch {
 	case post && c == '\n' && k.Shown.NLToCRNL:

@@ -1,4 +1,4 @@
-package jobs
+package echo
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 // being printed; but where one stood there already, text that comes without any
 // movement of the cursor is an answer, up to the end of its line.
 
-// An echoLead is the look at what comes first. The zero value takes anything.
-type echoLead struct {
+// An lead is the look at what comes first. The zero value takes anything.
+type lead struct {
 	strict bool // the echo has to come first
 	direct bool // text that comes first, and is not the echo's, is no part of it
 	skip   bool // such text is going on
@@ -26,19 +26,19 @@ type echoLead struct {
 // keys is the longest input, in characters, that has to be echoed at once.
 const keys = 2
 
-func newEchoLead(t *typedInput, prompt bool) echoLead {
-	data := bytes.TrimSuffix(bytes.TrimPrefix(t.data, []byte("\x1b[200~")), []byte("\x1b[201~"))
+func newLead(t *Typed, prompt bool) lead {
+	data := bytes.TrimSuffix(bytes.TrimPrefix(t.Data, []byte("\x1b[200~")), []byte("\x1b[201~"))
 	control := bytes.IndexFunc(data, func(r rune) bool { return r < ' ' || r == 0x7f })
 	if control < 0 && utf8.RuneCount(data) <= keys {
-		return echoLead{strict: true}
+		return lead{strict: true}
 	}
-	return echoLead{direct: prompt && control != 0 && !t.begun}
+	return lead{direct: prompt && control != 0 && !t.Begun}
 }
 
 // newline takes a line end of the output: an answer goes on to a new line, an echo of
 // keys does not. What stood on the lines before is not drawn again, but behind an
 // empty line of the input.
-func (f *echoFinder) newline() {
+func (f *Finder) newline() {
 	if f.front = nil; len(visibleOf(f.seen)) > 0 {
 		f.shown = nil
 	}
@@ -49,11 +49,11 @@ func (f *echoFinder) newline() {
 }
 
 // goesBack is told that the cursor moves, with so much on the line.
-func (l *echoLead) goesBack(seen int) { l.skip, l.from, l.back = false, seen, true }
+func (l *lead) goesBack(seen int) { l.skip, l.from, l.back = false, seen, true }
 
 // elsewhere reports whether a visible byte says that it is no part of the echo, nor
 // of what is drawn around it.
-func (f *echoFinder) elsewhere(c byte) bool {
+func (f *Finder) elsewhere(c byte) bool {
 	switch l := &f.lead; {
 	case l.strict:
 		if !f.leads(c) {
@@ -68,7 +68,7 @@ func (f *echoFinder) elsewhere(c byte) bool {
 
 // leads reports whether what was seen and c begin like the echo, or like the end of
 // the prompt, drawn again, and the echo.
-func (f *echoFinder) leads(c byte) bool {
+func (f *Finder) leads(c byte) bool {
 	l, text := &f.lead, f.plan.needles[f.at].text
 	whole := append(visibleOf(f.seen), c)
 	if bytes.HasPrefix(text, whole) {
@@ -97,8 +97,8 @@ func visibleOf(seen []seenByte) []byte {
 	return text
 }
 
-// A spoolReader is stored output.
-type spoolReader interface {
+// A Reader is stored output.
+type Reader interface {
 	Read(p []byte, off int64) (n int, at int64)
 }
 
@@ -106,7 +106,7 @@ type spoolReader interface {
 const maxPrompt = 1 << 10
 
 // lineBefore is the visible text that stands on the line at an offset of the output.
-func lineBefore(out spoolReader, end int64) []byte {
+func lineBefore(out Reader, end int64) []byte {
 	var (
 		buf   [maxPrompt]byte
 		strip match.Stripper

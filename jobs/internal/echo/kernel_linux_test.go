@@ -1,4 +1,4 @@
-package jobs
+package echo
 
 import (
 	"bytes"
@@ -95,11 +95,11 @@ func (r realTerminal) typed(data []byte) []byte {
 	return bytes.TrimSuffix(shown, []byte(endOfEcho))
 }
 
-// checkEcho types data, and the work of echoOf against what the kernel did. It
+// checkEcho types data, and the work of kernelShows against what the kernel did. It
 // reports whether that was exact.
 func (r realTerminal) checkEcho(data []byte, attrs proc.Attrs, begun bool) bool {
 	r.t.Helper()
-	got, e := r.typed(data), echoOf(data, attrs, begun)
+	got, e := r.typed(data), kernelShows(data, attrs, begun)
 	want := bytes.Join(e.lines, nil)
 	switch {
 	case !e.exact:
@@ -145,12 +145,12 @@ func TestEchoOfTheKernel(t *testing.T) {
 		if exact := r.checkEcho([]byte(c.data), attrs, false); exact != c.exact {
 			t.Errorf("%q: exact %v", c.data, exact)
 		}
-		if e := echoOf([]byte(c.data), attrs, false); c.exact && string(bytes.Join(e.lines, nil)) != c.shown {
+		if e := kernelShows([]byte(c.data), attrs, false); c.exact && string(bytes.Join(e.lines, nil)) != c.shown {
 			t.Errorf("%q: %q, want %q", c.data, e.lines, c.shown)
 		}
 	}
 	for _, erasing := range []string{"\x7f", "\x15", "a\x15", "\x17", "a\x17", " \x17", "\x12", "a\x7f\x7f"} {
-		if echoOf([]byte(erasing), attrs, true).exact {
+		if kernelShows([]byte(erasing), attrs, true).exact {
 			t.Errorf("%q takes back what is not known, and its echo is called exact", erasing)
 		}
 	}

@@ -1,4 +1,4 @@
-package jobs
+package echo
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 // maxRedraw bounds the text that is compared.
 const maxRedraw = 8 << 10
 
-// An echoRedraw is a copy of the echo that may be under way.
-type echoRedraw struct {
+// An redraw is a copy of the echo that may be under way.
+type redraw struct {
 	drawn  []byte // what has to come again, or an end of it
 	text   []byte // what has come
 	moved  bool   // the cursor went to where the beginning need not be
@@ -30,7 +30,7 @@ type echoRedraw struct {
 
 // redrawn looks at a byte behind the needle for a copy, and reports whether follows
 // has nothing more to do with it.
-func (f *echoFinder) redrawn(c byte, text bool) bool {
+func (f *Finder) redrawn(c byte, text bool) bool {
 	t := f.tail
 	back, up := f.cursor.take()
 	if t.redraw == nil {
@@ -38,7 +38,7 @@ func (f *echoFinder) redrawn(c byte, text bool) bool {
 			return false
 		}
 		need := f.plan.needles[f.at]
-		t.redraw = &echoRedraw{drawn: f.lineText(), whole: len(need.text)}
+		t.redraw = &redraw{drawn: f.lineText(), whole: len(need.text)}
 	}
 	r := t.redraw
 	if text && c == '\n' {
@@ -61,7 +61,7 @@ func (f *echoFinder) redrawn(c byte, text bool) bool {
 
 // goesBack reports whether the cursor goes back onto the echo. Beyond its last line
 // it has to go up.
-func (f *echoFinder) goesBack(c byte, text, back bool, up int) bool {
+func (f *Finder) goesBack(c byte, text, back bool, up int) bool {
 	t := f.tail
 	switch {
 	case !f.plan.needles[f.at].last:
@@ -81,7 +81,7 @@ func (f *echoFinder) goesBack(c byte, text, back bool, up int) bool {
 }
 
 // redrawnText takes a visible byte.
-func (f *echoFinder) redrawnText(c byte) bool {
+func (f *Finder) redrawnText(c byte) bool {
 	r := f.tail.redraw
 	last := r.drawn[len(r.drawn)-1]
 	if r.end == f.next && inWord(last) && inWord(c) {
@@ -102,7 +102,7 @@ func (f *echoFinder) redrawnText(c byte) bool {
 }
 
 // redrawnLine takes a line end: within a copy of several lines, or behind a copy.
-func (f *echoFinder) redrawnLine() bool {
+func (f *Finder) redrawnLine() bool {
 	t, r := f.tail, f.tail.redraw
 	switch goesOn := append(r.text, '\n'); {
 	case r.rows > 0 && bytes.HasSuffix(r.text, []byte{'\n'}): // an empty line
@@ -128,7 +128,7 @@ func (f *echoFinder) redrawnLine() bool {
 }
 
 // endRedraw goes back to the end of the copy, or to where there began to be none.
-func (f *echoFinder) endRedraw() {
+func (f *Finder) endRedraw() {
 	t, r := f.tail, f.tail.redraw
 	if r.end > 0 {
 		f.line.To, t.strip, t.longer = r.end, r.behind, true
@@ -138,7 +138,7 @@ func (f *echoFinder) endRedraw() {
 }
 
 // endTail says that nothing more belongs to the echo.
-func (f *echoFinder) endTail() {
+func (f *Finder) endTail() {
 	if f.tail != nil && f.tail.redraw != nil {
 		f.endRedraw()
 	}
@@ -147,7 +147,7 @@ func (f *echoFinder) endTail() {
 
 // lineText is what stands on the line up to the end of the needle that was found, and
 // of the lines of the input before it.
-func (f *echoFinder) lineText() []byte {
+func (f *Finder) lineText() []byte {
 	text := slices.Concat(f.front, f.shown, visibleOf(f.seen))
 	return text[max(len(text)-maxRedraw, 0):]
 }

@@ -1,4 +1,4 @@
-package jobs
+package echo
 
 import (
 	"fmt"
@@ -19,11 +19,14 @@ var (
 	hiddenAttrs = proc.Attrs{Canonical: true, CRToNL: true}
 )
 
+// quietTime is the patience that the tests ask for.
+const quietTime = 50 * time.Millisecond
+
 // An echoRun plays the follower: it shows what is matched, with "|" where the
 // matching begins afresh, and what of it was found to be an echo.
 type echoRun struct {
 	output string
-	f      *echoFinder
+	f      *Finder
 	at     int64
 	seen   strings.Builder
 	echoes []string
@@ -34,7 +37,7 @@ func newEchoRun(input string, attrs proc.Attrs) *echoRun { return behindPrompt("
 // behindPrompt is a run behind output that was there before.
 func behindPrompt(prompt, input string, attrs proc.Attrs) *echoRun {
 	end := int64(len(prompt))
-	return &echoRun{output: prompt, at: end, f: newEchoFinder(&typedInput{data: []byte(input), attrs: attrs, armed: end}, storedText(prompt))}
+	return &echoRun{output: prompt, at: end, f: New(&Typed{Data: []byte(input), Attrs: attrs, Armed: end}, storedText(prompt))}
 }
 
 // storedText is output that is all stored.
@@ -49,12 +52,12 @@ func (r *echoRun) feedTo(end int64) {
 	}
 }
 
-func (r *echoRun) pass(e echoFound, ok bool) {
+func (r *echoRun) pass(e Found, ok bool) {
 	if !ok {
 		return
 	}
 	r.echoes = append(r.echoes, r.output[e.From:e.To])
-	r.feedTo(e.pass)
+	r.feedTo(e.Pass)
 	if e.To > r.at {
 		r.seen.WriteByte('|')
 		r.at = e.To
@@ -64,7 +67,7 @@ func (r *echoRun) pass(e echoFound, ok bool) {
 func (r *echoRun) feed(b string) {
 	r.output += b
 	for r.f != nil && !r.f.done && r.f.next < int64(len(r.output)) {
-		r.pass(r.f.feed([]byte(r.output[r.f.next:])))
+		r.pass(r.f.Feed([]byte(r.output[r.f.next:])))
 	}
 	r.advance()
 }
@@ -78,15 +81,15 @@ func (r *echoRun) advance() {
 }
 
 func (r *echoRun) quiet() {
-	for r.f != nil && r.f.patience() > 0 {
-		r.pass(r.f.quiet())
+	for r.f != nil && r.f.Patience(quietTime) > 0 {
+		r.pass(r.f.Quiet())
 		r.advance()
 	}
 }
 
 func (r *echoRun) end() {
 	if r.f != nil {
-		r.pass(r.f.end())
+		r.pass(r.f.End())
 	}
 	r.advance()
 }
@@ -110,7 +113,7 @@ func TestEchoPatience(t *testing.T) {
 	} {
 		r := newEchoRun(c.input, rawAttrs)
 		r.feed(c.output)
-		if got := r.f.patience(); got != c.want {
+		if got := r.f.Patience(quietTime); got != c.want {
 			t.Errorf("%q, %q: %v, want %v", c.input, c.output, got, c.want)
 		}
 	}
@@ -299,7 +302,7 @@ func randomText(r *rand.Rand, words []string, most int) string {
 
 func visibleEcho(input string, attrs proc.Attrs) string {
 	var s strings.Builder
-	for _, line := range echoOf([]byte(input), attrs, false).lines {
+	for _, line := range kernelShows([]byte(input), attrs, false).lines {
 		s.Write(line)
 	}
 	return s.String()
