@@ -13,30 +13,31 @@ type typedInput struct {
 	st Stream // where its echo comes
 }
 
-// rememberedInput bounds the input that a job keeps for later waits to refer to. A
-// wait of the write itself knows longer input too.
+// rememberedInput bounds the input that a job keeps for waits of later requests. A wait of the write
+// itself knows longer input too.
 const rememberedInput = 4 << 10
 
-// noteTyped is called when an input's first byte is about to be written.
+// noteTyped notes the terminal's state for the echo of q. It must be called just before the first
+// byte of q is written.
 func (j *Job) noteTyped(q *queued) {
 	if q.begun || q.answer || q.trigger || j.term == nil {
 		return
 	}
 	q.begun = true
 	if len(q.data) == 0 {
-		return // nothing is typed: what was typed last stays that
+		return // nothing is typed: the last input is still the one before
 	}
 	j.typed = nil
 	attrs, err := j.attrsFor(q)
 	if err != nil || attrs.Canonical && !attrs.Echo && !attrs.Shown.Newline {
-		return // nobody shows it
+		return // there is no echo
 	}
 	out := j.streams[0]
 	data := q.data
 	if attrs.Canonical && !attrs.Echo {
-		data = echo.LineEnds(data) // of which the terminal shows something
+		data = echo.LineEnds(data) // the terminal shows these alone
 	} else if q.secret {
-		data = slices.Clone(data) // the queue wipes its own
+		data = slices.Clone(data) // the queue overwrites its own copy
 	}
 	data = j.redaction.bytes(data) // as the output is
 	q.typed = &typedInput{echo.Typed{Data: data, Attrs: attrs, Begun: q.before > 0, Armed: out.spool.End()}, out.name}
@@ -45,7 +46,7 @@ func (j *Job) noteTyped(q *queued) {
 	}
 }
 
-// attrsFor asks the terminal, unless that was done just now.
+// attrsFor returns the terminal's modes, from q if they were read just now.
 func (j *Job) attrsFor(q *queued) (proc.Attrs, error) {
 	if q.attrs != nil {
 		return *q.attrs, nil
@@ -53,7 +54,7 @@ func (j *Job) attrsFor(q *queued) (proc.Attrs, error) {
 	return j.term.Attrs()
 }
 
-// on is t where a stream is the one that shows it.
+// on returns t if st is the stream with its echo, and nil if not.
 func (t *typedInput) on(st *stream) *typedInput {
 	if t == nil || t.st != st.name {
 		return nil
@@ -61,7 +62,7 @@ func (t *typedInput) on(st *stream) *typedInput {
 	return t
 }
 
-// skips is the input whose echo does not match a condition.
+// skips returns the input whose echo must not match c, or nil.
 func (w *wait) skips(c Condition) *typedInput {
 	if c.AfterInput == nil && w.afterInput || c.AfterInput != nil && *c.AfterInput {
 		return w.typed
@@ -69,8 +70,8 @@ func (w *wait) skips(c Condition) *typedInput {
 	return nil
 }
 
-// Echo returns where in an outcome's output the echo of what was typed is. Only what
-// stands in the output counts, never when it was read.
+// Echo returns the ranges of the echo within the outcome's output of a stream, if the wait asked for
+// StripEcho. They depend on the output alone, never on when it was read.
 func (o *Outcome) Echo(name Stream) []Range {
 	if !o.Spec.StripEcho || o.typed == nil || o.typed.st != name {
 		return nil

@@ -2,8 +2,8 @@ package jobs
 
 import "shelld/jobs/internal/echo"
 
-// feedSet matches what was stored by now, as far as it is known to be no echo and the turn
-// lasts, and says whether that was all.
+// feedSet matches the output stored by now, as far as it is known not to be echo and the turn lasts,
+// and reports whether that was all.
 func (f *follower) feedSet(s *followSet, buf []byte, t followTurn) bool {
 	end := s.st.spool.End()
 	if s.echo != nil && !f.feedTurn(s, buf, min(end, s.echo.Free()), t) {
@@ -24,23 +24,22 @@ func (f *follower) feedSet(s *followSet, buf []byte, t followTurn) bool {
 	return true
 }
 
-// search looks for the echo up to end, or up to a line of the input that it finds.
+// search searches for the echo up to end or to the first line of the input that it finds.
 func (s *followSet) search(buf []byte, end int64) (found echo.Found, ok bool) {
 	for !ok && !s.echo.Done() && s.echo.Next() < end {
 		n, at := s.st.spool.Read(buf, s.echo.Next())
 		if n == 0 || at != s.echo.Next() {
-			return s.echo.End() // dropped: nothing can be told from here on
+			return s.echo.End() // output was dropped: the echo cannot be found any more
 		}
 		found, ok = s.echo.Feed(buf[:n])
 	}
 	return found, ok
 }
 
-// pass takes what the search has found: the matching goes on behind it, as if it
-// began there.
+// pass takes a result of search: matching continues behind it, as if it began there.
 func (f *follower) pass(s *followSet, buf []byte, found echo.Found, ok bool) {
 	if ok {
-		f.feedTo(s, buf, found.Pass, followTurn{}) // it is near
+		f.feedTo(s, buf, found.Pass, followTurn{}) // it is not far away
 		if n := found.To - s.set.Offset(); n > 0 {
 			s.set.Restart(n)
 		}
@@ -50,7 +49,7 @@ func (f *follower) pass(s *followSet, buf []byte, found echo.Found, ok bool) {
 	}
 }
 
-// giveUpEcho says that what is there is all for now.
+// giveUpEcho ends the search, as the output so far is all for now.
 func (f *follower) giveUpEcho(s *followSet, buf []byte) {
 	if s.echo != nil {
 		found, ok := s.echo.End()
@@ -59,7 +58,7 @@ func (f *follower) giveUpEcho(s *followSet, buf []byte) {
 	}
 }
 
-// quietEcho tells the search that its stream is quiet, where that is so.
+// quietEcho reports silence to the search if its stream is quiet for long enough.
 func (f *follower) quietEcho(s *followSet, buf []byte) {
 	for s.echo != nil && s.echo.Next() >= s.st.spool.End() {
 		patience := s.echo.Patience(quietTime)

@@ -1,12 +1,11 @@
-// Package echo knows what a terminal shows of what was typed into it, and finds that in the output.
+// Package echo computes the echo that a terminal shows of typed input, and finds it in the terminal's
+// output, so that patterns can skip it. It depends only on the input, the terminal's modes and the
+// output.
 //
-// What a terminal shows of what was just typed is no
-// answer to it. Where the kernel echoes, what it shows is known byte for byte
-// (kernel.go) and is taken out. Where a program reads single keys, it may show
-// them itself, in its own way: then the text that was typed is looked for in what
-// can be seen of the output, and nothing is matched before it was found, or before
-// it is known that it does not come: for a key, by what is printed first
-// (lead.go). It may come again (redraw.go). A [Finder] (find.go)
-// does all this; it follows the output with a cursor of its own, in front of the
-// matching.
+// If the kernel echoes, every byte of the echo is known (kernel.go), and exactly these bytes are
+// skipped. A program that reads single keys may show them itself, in its own way. Then the visible
+// text of the output is searched for the typed text, and nothing may be matched before it is found
+// or is known not to come; for a key or two, the first output decides that (lead.go). The program
+// may draw the line again (redraw.go). A [Finder] (find.go) combines all this. It follows the
+// output with a cursor of its own, ahead of the matching.
 package echo

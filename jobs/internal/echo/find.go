@@ -8,62 +8,62 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// An Finder looks for the echo of one input in the output behind it. It is a
-// plain value: what it finds depends on the bytes, and on what it is told of silence.
+// A Finder searches the output for the echo of one input. Its results depend only on the bytes
+// that it is fed and on the calls of Quiet and End.
 type Finder struct {
 	plan *plan
-	next int64 // the offset of the next byte to look at
-	free int64 // the output up to here may be matched: no echo begins before it
-	done bool  // nothing more will be found
+	next int64 // see Next
+	free int64 // see Free
+	done bool  // see Done
 
 	armed int64 // where the search began
-	since int64 // where that for the present needle began
+	since int64 // where the search for the current needle began
 	again bool  // next went back
-	held  bool  // nothing is free before the next find
-	found bool  // a line of the input was
+	held  bool  // nothing may be matched before the next line is found
+	found bool  // a line of the input was found
 
-	at    int         // the present needle
-	back  []int32     // its table: where to go on after a byte that does not fit
-	state int         // how many of its bytes were seen
-	line  spool.Range // what was found of a line of the input; empty: nothing yet
-	short int64       // its end without the last needle; 0: it was the first
+	at    int         // the index of the current needle
+	back  []int32     // its failure table: the state to continue with after a byte that does not fit
+	state int         // how many of its bytes have been found
+	line  spool.Range // the part of a line of the input that has been found; empty: nothing yet
+	short int64       // the end of line without its last needle; 0: that is the first
 
-	// For what can be seen.
+	// For visible text.
 	strip  match.Stripper
 	cursor cursor
 	seen   []seenByte
-	tail   *tail  // the needle was found; what belongs to it beside?
-	front  []byte // the text that stood on the line before the input
-	shown  []byte // and what was found behind it, with the line ends
+	tail   *tail  // not nil: the needle was found, and its end is looked for
+	front  []byte // the text on the line before the input
+	shown  []byte // and the text found behind it, with line ends
 	lead   lead
 }
 
-// A seenByte is a visible byte of the output, or a blank.
+// A seenByte is a visible byte of the output or a blank.
 type seenByte struct {
 	at    int64
-	state int // of the search, behind it
+	state int // of the search, behind this byte
 	char  byte
 }
 
-// An tail is the look at what stands behind an echo.
+// A tail is the search for the end of an echo, behind its needle.
 type tail struct {
-	word           bool // the needle ends like a word: one that goes on is another
-	blanks         int  // that belong to the echo
-	enter, newline bool // a line end does; it has come
-	longer         bool // something that belongs to it has come
+	word           bool // the needle ends with a letter or digit; if another one follows, it is a different word
+	blanks         int  // how many blanks may still belong to the echo
+	enter, newline bool // a line end belongs to it; it has come
+	longer         bool // something that belongs to the echo has come
 
-	strip  match.Stripper // as it was behind the echo
-	redraw *redraw        // the echo may be being drawn again
+	strip  match.Stripper // its state at the end of the echo
+	redraw *redraw        // not nil: the echo may be being drawn again
 }
 
-// An Found is a line of the input that was found in the output.
+// A Found is a line of the input that was found in the output: the range of its echo.
 type Found struct {
 	spool.Range
-	Pass int64 // what is not matched begins here, at or before Range
+	Pass int64 // matching ends here and continues at To; at or before From
 }
 
-// New begins the search for the echo of an input. before has the output in
-// front of it.
+// New begins the search for the echo of t. From before it reads the line that the input continues.
+// It returns nil if there is no echo to search for.
 func New(t *Typed, before Reader) *Finder {
 	plan := t.plan()
 	if plan == nil {
@@ -78,7 +78,7 @@ func New(t *Typed, before Reader) *Finder {
 	return f
 }
 
-// seek begins the search for a needle.
+// seek begins the search for needle i.
 func (f *Finder) seek(i int) {
 	f.at, f.state, f.since, f.seen = i, 0, f.next, f.seen[:0]
 	if i == len(f.plan.needles) {
@@ -86,7 +86,7 @@ func (f *Finder) seek(i int) {
 		return
 	}
 	text := f.plan.needles[i].text
-	f.back = make([]int32, len(text)) // the table of Knuth, Morris and Pratt
+	f.back = make([]int32, len(text)) // Knuth, Morris and Pratt
 	for n, k := 1, 0; n < len(text); n++ {
 		for k > 0 && text[n] != text[k] {
 			k = int(f.back[k-1])
@@ -98,21 +98,20 @@ func (f *Finder) seek(i int) {
 	}
 }
 
-// Next is the offset of the next byte to look at.
+// Next returns the offset of the byte that Feed must be given next. It may go back.
 func (f *Finder) Next() int64 { return f.next }
 
-// Free is the offset up to which output may be matched: no echo begins before it.
+// Free returns the offset up to which output may be matched, since no echo begins before it.
 func (f *Finder) Free() int64 { return f.free }
 
-// Done says that nothing more will be found.
+// Done reports whether the search has ended.
 func (f *Finder) Done() bool { return f.done }
 
-// finish ends the search: everything may be matched.
+// finish ends the search. All output may be matched.
 func (f *Finder) finish() { f.done, f.free = true, math.MaxInt64 }
 
-// feed looks at the next bytes, up to the end of a line of the input that is found
-// there, which it returns with ok. next says where to go on: what was looked at for
-// nothing may have to come again.
+// Feed searches b, the output from Next on. It stops behind the first line of the input that it
+// finds, and returns that with ok. Output may have to be fed again: continue at Next.
 func (f *Finder) Feed(b []byte) (found Found, ok bool) {
 	for base, n := f.next, int64(0); n >= 0 && n < int64(len(b)) && !f.done; n = f.next - base {
 		if f.next-f.since >= f.room() {
@@ -138,7 +137,7 @@ func (f *Finder) Feed(b []byte) (found Found, ok bool) {
 	return found, ok
 }
 
-// room is how much output is searched for the present needle, and copies of it.
+// room returns how many bytes of output are searched for the current needle and its copies.
 func (f *Finder) room() int64 {
 	if f.tail != nil {
 		return 4 * f.plan.room
@@ -146,7 +145,7 @@ func (f *Finder) room() int64 {
 	return f.plan.room
 }
 
-// step is one step of the search.
+// step advances the search by one byte.
 func (f *Finder) step(c byte) {
 	text := f.plan.needles[f.at].text
 	for f.state == len(text) || f.state > 0 && text[f.state] != c {
@@ -168,8 +167,8 @@ func (f *Finder) raw(c byte) {
 	}
 }
 
-// visible looks at a byte of a program's own drawing. Line editors go back to draw
-// again, and wrap a line with a blank and a CR.
+// visible takes a byte of output that the program draws. Line editors move back to draw again, and
+// wrap a line with a blank and a CR.
 func (f *Finder) visible(c byte) {
 	text := f.text(c)
 	if back, _ := f.cursor.take(); back {
@@ -196,7 +195,7 @@ func (f *Finder) visible(c byte) {
 	}
 }
 
-// stepBack is a cursor that moves back by one.
+// stepBack takes a cursor movement back by one column.
 func (f *Finder) stepBack() {
 	f.seen = f.seen[:max(len(f.seen)-1, 0)]
 	f.state = 0
@@ -205,9 +204,8 @@ func (f *Finder) stepBack() {
 	}
 }
 
-// completed takes a needle that was seen to its end. What begins or ends in the middle
-// of a word of the output is no echo: a program that takes a y without a word may well
-// say yes.
+// completed takes the last byte of a needle. An echo does not begin or end in the middle of a word:
+// a program that does not show the y that it reads may well print yes.
 func (f *Finder) completed() {
 	i, need := f.begin(), f.plan.needles[f.at]
 	if f.line == (spool.Range{}) && i > 0 && inWord(f.seen[i-1].char) && inWord(f.seen[i].char) && f.seen[i-1].at == f.seen[i].at-1 {
@@ -222,7 +220,7 @@ func (f *Finder) completed() {
 	}
 }
 
-// miss says that what was seen to its end is not what is looked for.
+// miss rejects a needle that was seen to its end, and continues the search.
 func (f *Finder) miss() {
 	f.state = int(f.back[f.state-1])
 	f.seen[len(f.seen)-1].state = f.state
@@ -231,14 +229,14 @@ func (f *Finder) miss() {
 // inWord reports whether a byte is part of a word.
 func inWord(c byte) bool { return isWord(c) || c >= 0x80 }
 
-// text reports whether a byte is text, and moves on through escape sequences.
+// text reports whether a byte is text, not part of an escape sequence.
 func (f *Finder) text(c byte) bool {
 	var buf [1]byte
 	f.cursor.see(c)
 	return len(f.strip.Append(buf[:0], []byte{c})) > 0
 }
 
-// begin is where in seen the needle begins that was just completed.
+// begin returns the index in seen at which the needle begins that was just completed.
 func (f *Finder) begin() int {
 	i := len(f.seen)
 	for left := f.state; left > 0; {
@@ -249,11 +247,11 @@ func (f *Finder) begin() int {
 	return i
 }
 
-// follows looks at a byte behind the needle, and reports whether it was taken: the
-// first that does not belong to the echo is looked at again.
+// follows takes a byte behind the needle. It returns false if the byte does not belong to the echo
+// and has to be processed again.
 func (f *Finder) follows(c byte) bool {
 	before, t, goesOn := f.strip, f.tail, f.tail.word
-	t.word = false // beyond the next byte it ends all the same
+	t.word = false // only the next byte can continue the word
 	text := f.text(c)
 	if f.redrawn(c, text) {
 		return true
@@ -269,7 +267,7 @@ func (f *Finder) follows(c byte) bool {
 		f.takeBack()
 		f.miss()
 		return false
-	case c == '\b' && !t.longer: // its end is drawn again, and the line goes on
+	case c == '\b' && !t.longer: // the end is drawn again, and the line goes on
 		f.takeBack()
 		f.stepBack()
 		return true
@@ -288,7 +286,7 @@ func (f *Finder) follows(c byte) bool {
 	return true
 }
 
-// takeBack undoes the completion of the present needle.
+// takeBack undoes the completion of the current needle.
 func (f *Finder) takeBack() {
 	f.tail = nil
 	if f.line.To = f.short; f.line.To == 0 {
@@ -296,7 +294,7 @@ func (f *Finder) takeBack() {
 	}
 }
 
-// extend adds what was found to the present line.
+// extend adds a found range to the current line.
 func (f *Finder) extend(r spool.Range) {
 	if f.short = f.line.To; f.line == (spool.Range{}) {
 		f.line.From = r.From
@@ -304,8 +302,8 @@ func (f *Finder) extend(r spool.Range) {
 	f.line.To = r.To
 }
 
-// settled goes on to the next needle where the present one is done with, and returns
-// a line of the input that is found.
+// settled goes on to the next needle if the current one is finished. If that was the last of a line
+// of the input, it returns this line.
 func (f *Finder) settled() (Found, bool) {
 	if f.tail != nil || f.line == (spool.Range{}) || !f.complete() {
 		return Found{}, false
@@ -323,19 +321,19 @@ func (f *Finder) settled() (Found, bool) {
 	return f.emit(), true
 }
 
-// emit takes the line that was found.
+// emit returns the current line and resets it.
 func (f *Finder) emit() Found {
 	found := Found{f.line, f.line.From}
 	if f.held && !f.found {
 		found.Pass = f.armed
 	}
 	f.line, f.found = spool.Range{}, true
-	f.held = f.plan.held && !f.plan.raw // what a program draws is held line by line
+	f.held = f.plan.held && !f.plan.raw // an echo that a program draws is held line by line
 	f.free = max(f.free, found.To)
 	return found
 }
 
-// giveUp ends the search. What was found of a line counts.
+// giveUp ends the search. A line of which only a part was found counts as found.
 func (f *Finder) giveUp() (found Found, ok bool) {
 	f.endTail()
 	if f.line != (spool.Range{}) {
@@ -345,13 +343,13 @@ func (f *Finder) giveUp() (found Found, ok bool) {
 	return found, ok
 }
 
-// stallTime is how long a part of an echo waits for the rest, and one that Enter ends
-// for its line end, before which it may be drawn again. A program may be slow,
-// but output that happens to end like the input must not hold matches up for good.
+// stallTime is how long a partial echo waits for its rest, and one that Enter ends for its line
+// end, before which it may be drawn again. A program may be slow, but output that happens to end
+// like the input must not delay matches forever.
 const stallTime = time.Second
 
-// patience is how long the output has to be quiet before that says something; 0 where
-// it never will.
+// Patience returns how long the output must have been quiet before Quiet is called; 0: do not call
+// it. quiet is the time for an echo of which nothing has come.
 func (f *Finder) Patience(quiet time.Duration) time.Duration {
 	switch {
 	case f.done || f.next == f.armed || f.tail == nil && f.free >= f.next:
@@ -362,14 +360,13 @@ func (f *Finder) Patience(quiet time.Duration) time.Duration {
 	return quiet
 }
 
-// isBegun says whether a part of the line that is looked for has come, and no more: a
-// program that draws its echo may have to do something before it goes on, as a shell that
-// completes a word at a Tab.
+// isBegun reports whether a part of the current line has come. A program that draws its echo may
+// pause within it, as a shell does that completes a word at a Tab.
 func (f *Finder) isBegun() bool { return f.state > 0 || f.line != (spool.Range{}) }
 
-// quiet is told that the output has been quiet for patience. What was held back is
-// no echo: then a program that has answered without showing what it read does not
-// echo at all; one that has echoed a line may show the next when it gets to it.
+// Quiet reports to the finder that the output has been quiet for Patience. Output that was held
+// back is then no echo. A program that has answered without showing its input does not echo at all;
+// one that has echoed a line may show the next line when it reads it.
 func (f *Finder) Quiet() (found Found, ok bool) {
 	if f.tail != nil {
 		f.endTail()
@@ -384,7 +381,7 @@ func (f *Finder) Quiet() (found Found, ok bool) {
 	return found, ok
 }
 
-// end is told that no more output follows.
+// End ends the search, since no more output follows or some is missing.
 func (f *Finder) End() (found Found, ok bool) {
 	if f.done {
 		return found, false
@@ -392,8 +389,8 @@ func (f *Finder) End() (found Found, ok bool) {
 	return f.giveUp()
 }
 
-// Find returns where in a range of stored output the echo of what was typed is. Only what
-// stands in the output counts, never when it was read. buf is what the output is read into.
+// Find returns the ranges of the echo of t within the range r of stored output. The result depends
+// on the output alone, never on when it was read. Find reads out into buf.
 func Find(t *Typed, out Reader, r spool.Range, buf []byte) (found []spool.Range) {
 	f := New(t, out)
 	if f == nil {
@@ -407,11 +404,11 @@ func Find(t *Typed, out Reader, r spool.Range, buf []byte) (found []spool.Range)
 	for !f.done && f.next < r.To {
 		n, at := out.Read(buf, f.next)
 		if n == 0 || at != f.next {
-			break // dropped: what is left of it cannot be told
+			break // output was dropped: the rest of the echo cannot be found
 		}
 		part := buf[:min(int64(n), r.To-at)]
 		for used := int64(0); used >= 0 && used < int64(len(part)) && !f.done; used = f.next - at {
-			add(f.Feed(part[used:])) // which may go back
+			add(f.Feed(part[used:])) // Next may go back
 		}
 	}
 	add(f.End())

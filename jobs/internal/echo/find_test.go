@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"shelld/jobs/internal/proc"
+	"shelld/jobs/internal/spool"
 )
 
-// The terminal as a shell leaves it for a program, and as a line editor has it.
+// The terminal as a shell leaves it for a program, as a line editor sets it, and for a password.
 var (
 	cookedAttrs = proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3, Kill: 0x15, Erase: 0x7f,
 		Shown: proc.EchoAttrs{Caret: true, EraseBack: true, KillLine: true, KillErases: true, Process: true, NLToCRNL: true}}
@@ -19,11 +20,11 @@ var (
 	hiddenAttrs = proc.Attrs{Canonical: true, CRToNL: true}
 )
 
-// quietTime is the patience that the tests ask for.
+// quietTime is the usual time of silence in these tests.
 const quietTime = 50 * time.Millisecond
 
-// An echoRun plays the follower: it shows what is matched, with "|" where the
-// matching begins afresh, and what of it was found to be an echo.
+// An echoRun stands for a caller that matches output. It records the output to be matched, with "|"
+// where matching restarts, and the echoes found.
 type echoRun struct {
 	output string
 	f      *Finder
@@ -34,13 +35,13 @@ type echoRun struct {
 
 func newEchoRun(input string, attrs proc.Attrs) *echoRun { return behindPrompt("", input, attrs) }
 
-// behindPrompt is a run behind output that was there before.
+// behindPrompt starts a run with output that came before the input.
 func behindPrompt(prompt, input string, attrs proc.Attrs) *echoRun {
 	end := int64(len(prompt))
 	return &echoRun{output: prompt, at: end, f: New(&Typed{Data: []byte(input), Attrs: attrs, Armed: end}, storedText(prompt))}
 }
 
-// storedText is output that is all stored.
+// A storedText is stored output of which nothing was dropped.
 type storedText string
 
 func (s storedText) Read(p []byte, off int64) (n int, at int64) { return copy(p, s[off:]), off }
@@ -94,9 +95,8 @@ func (r *echoRun) end() {
 	r.advance()
 }
 
-// TestEchoPatience: a shell that completes a word may take its time in the middle of an
-// echo, which is no reason to take the rest of it for output.
-func TestEchoPatience(t *testing.T) {
+// A shell that completes a word may pause in the middle of an echo. The rest is still echo.
+func TestPatience(t *testing.T) {
 	for _, c := range []struct {
 		input, output string
 		want          time.Duration
@@ -119,7 +119,7 @@ func TestEchoPatience(t *testing.T) {
 	}
 }
 
-func TestEchoIsFound(t *testing.T) {
+func TestFinderSkipsEcho(t *testing.T) {
 	noise := strings.Repeat("noise\r\n", 20)
 	for _, c := range []struct {
 		name, input string
@@ -184,8 +184,8 @@ func TestEchoIsFound(t *testing.T) {
 	}
 }
 
-// A line on which the echo stands may be drawn again before its end.
-func TestEchoIsDrawnAgain(t *testing.T) {
+// A line editor may draw the line with the echo again before it ends.
+func TestFinderSkipsRedraws(t *testing.T) {
 	paste := func(s string) string { return "\x1b[200~" + s + "\x1b[201~" }
 	const right = "\x1b[C\x1b[C"
 	for _, c := range []struct{ name, prompt, input, output, want, rest string }{
@@ -225,7 +225,7 @@ func TestEchoIsDrawnAgain(t *testing.T) {
 	}
 }
 
-// What a program prints first tells whether it shows keys.
+// The first output decides whether a program echoes keys.
 func TestEchoOfKeysComesFirst(t *testing.T) {
 	for _, c := range []struct{ name, prompt, input, output, want string }{
 		{"its echo", "Delete? ", "y", "y\r\ny it is", "|\r\ny it is"},
@@ -259,9 +259,9 @@ func TestEchoOfKeysComesFirst(t *testing.T) {
 	}
 }
 
-// What is found depends on the bytes alone, and everything else is matched once, in
-// its order.
-func TestEchoDependsOnTheBytesAlone(t *testing.T) {
+// The echoes found do not depend on how the output is cut, and all other output is matched once, in
+// order.
+func TestFinderDependsOnBytesAlone(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 2))
 	found := 0
@@ -308,8 +308,8 @@ func visibleEcho(input string, attrs proc.Attrs) string {
 	return s.String()
 }
 
-// A long line of one letter is the worst that a search can be given.
-func TestEchoSearchIsLinear(t *testing.T) {
+// A long line of one letter is the worst case of a search.
+func TestFinderIsLinear(t *testing.T) {
 	input := strings.Repeat("a", 60_000) + "b"
 	for _, attrs := range []proc.Attrs{{Echo: true}, rawAttrs} {
 		r := newEchoRun(input, attrs)
@@ -319,6 +319,31 @@ func TestEchoSearchIsLinear(t *testing.T) {
 		r.end()
 		if len(r.echoes) > 0 {
 			t.Errorf("found %d", len(r.echoes))
+		}
+	}
+}
+
+// Find returns the same for each size of its buffer, and only echo within its range.
+func TestFind(t *testing.T) {
+	const output = "> in flight a\r\nA\r\nbb\r\nB"
+	for _, c := range []struct {
+		input string
+		attrs proc.Attrs
+		in    spool.Range
+		want  string
+	}{
+		{"a\rbb\r", cookedAttrs, spool.Range{From: 2, To: int64(len(output))}, "[{12 15} {18 22}]"},
+		{"a\rbb\r", cookedAttrs, spool.Range{From: 13, To: 20}, "[{13 15}]"}, // the second line is not complete,
+		{"a\rbb\r", cookedAttrs, spool.Range{From: 15, To: 18}, "[]"},
+		{"in\r", rawAttrs, spool.Range{From: 2, To: 4}, "[{2 4}]"},
+		{"\x1b[A", rawAttrs, spool.Range{From: 2, To: int64(len(output))}, "[]"},
+	} {
+		typed := &Typed{Data: []byte(c.input), Attrs: c.attrs, Armed: 2}
+		for size := 1; size <= len(output); size++ {
+			if got := fmt.Sprint(Find(typed, storedText(output), c.in, make([]byte, size))); got != c.want {
+				t.Errorf("%q in %v, by %d: %v, want %v", c.input, c.in, size, got, c.want)
+				break
+			}
 		}
 	}
 }

@@ -2,34 +2,34 @@ package echo
 
 import "shelld/jobs/internal/proc"
 
-// A kernelOutput is what Linux' line discipline (n_tty) shows of the bytes that are
-// typed into a terminal under some modes.
+// A kernelOutput is the echo that Linux' line discipline (n_tty) makes of bytes that are typed into a
+// terminal.
 type kernelOutput struct {
-	// Lines are the bytes shown, cut behind each line end: only there may a program
-	// that is awake write in between.
+	// lines are the bytes shown, cut behind each line end: only there can output of the program
+	// come in between.
 	lines [][]byte
 
-	// Flushed says that an interrupt character threw away what was queued, which may
-	// or may not have been shown before it: the lines begin with that character.
+	// flushed: an interrupt character discarded the echo queued before it, which may or may not
+	// have been shown. The lines begin with that character.
 	flushed bool
 
-	// Exact is false where what is shown depends on what nobody here knows, such as
-	// the cursor's column or what stood on the line before.
+	// exact is false if the echo depends on something that is not known here, such as the
+	// cursor's column or the text that was typed on the line before.
 	exact bool
 }
 
-// A lineDiscipline is the work on one kernelOutput. Its methods follow n_tty.c.
+// A lineDiscipline computes one kernelOutput. Its methods follow n_tty.c.
 type lineDiscipline struct {
 	proc.Attrs
 	echo    kernelOutput
-	shown   []byte // since the last line end
-	line    []byte // what is typed of the present line, in canonical mode
-	begun   bool   // something that is not known stands before line
+	shown   []byte // the echo since the last line end
+	line    []byte // the characters typed on the current line, in canonical mode
+	begun   bool   // unknown characters stand before line
 	literal bool   // the next character stands for itself
 }
 
-// kernelShows works out what the kernel shows of data. begun says that a part of a line
-// was typed before it.
+// kernelShows returns the echo that the kernel makes of data. begun: a part of a line was typed
+// before it.
 func kernelShows(data []byte, a proc.Attrs, begun bool) kernelOutput {
 	k := lineDiscipline{Attrs: a, begun: begun}
 	k.echo.exact = !a.Shown.Odd
@@ -56,7 +56,7 @@ func (k *lineDiscipline) typed(c byte) {
 		k.literal = false
 		k.plain(c)
 	case k.Shown.Flow && c != 0 && (c == k.Shown.Start || c == k.Shown.Stop):
-		// Taken out, and never shown.
+		// The kernel acts on it and does not show it.
 	case k.Signals && c != 0 && (c == k.Intr || c == k.Quit || c == k.Susp):
 		k.signal(c)
 	case c == '\r' && k.Shown.IgnoreCR:
@@ -73,7 +73,7 @@ func (k *lineDiscipline) typed(c byte) {
 	}
 }
 
-// special takes a line end that a mode has changed, or that ends a line.
+// special takes a line end that a mode has translated, or that ends a line.
 func (k *lineDiscipline) special(c byte) {
 	switch {
 	case k.Canonical && c == '\n':
@@ -91,7 +91,7 @@ func (k *lineDiscipline) special(c byte) {
 	}
 }
 
-// plain takes a character that has no meaning of its own.
+// plain takes a character without a special meaning.
 func (k *lineDiscipline) plain(c byte) {
 	k.show(c)
 	if k.Canonical {
@@ -111,7 +111,7 @@ func (k *lineDiscipline) signal(c byte) {
 
 func (k *lineDiscipline) endLine() { k.line, k.begun = k.line[:0], false }
 
-// edit takes the characters of line editing, and reports whether c is one.
+// edit takes c if it is a character of line editing, and reports whether it is.
 func (k *lineDiscipline) edit(c byte) bool {
 	extended := func(char byte) bool { return k.Shown.Extended && c == char }
 	switch {
@@ -150,8 +150,8 @@ func (k *lineDiscipline) reprint(c byte) {
 	}
 }
 
-// eraser takes back the end of the line. What it takes from what was typed before
-// cannot be known.
+// eraser erases characters at the end of the line. Which it erases of the characters typed before
+// data is not known.
 func (k *lineDiscipline) eraser(c byte) {
 	switch {
 	case len(k.line) == 0:
@@ -176,12 +176,12 @@ func (k *lineDiscipline) eraser(c byte) {
 	}
 }
 
-// wipeWord takes back the last word and what stands between it and the end.
+// wipeWord erases the last word and the characters behind it.
 func (k *lineDiscipline) wipeWord() {
 	for inWord := false; len(k.line) > 0; {
 		first := k.line[k.lastChar()]
 		switch {
-		case k.continues(first): // wipe knows
+		case k.continues(first): // wipe handles it
 		case isWord(first):
 			inWord = true
 		case inWord:
@@ -194,7 +194,7 @@ func (k *lineDiscipline) wipeWord() {
 	k.echo.exact = k.echo.exact && !k.begun
 }
 
-// isWord is the kernel's isalnum, which knows Latin-1, and the underscore.
+// isWord reports whether c is an underscore or alphanumeric for the kernel, in Latin-1.
 func isWord(c byte) bool {
 	switch {
 	case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
@@ -203,7 +203,7 @@ func isWord(c byte) bool {
 	return c >= 0xc0 && c != 0xd7 && c != 0xf7
 }
 
-// lastChar is where the last character of the line, which is not empty, begins.
+// lastChar returns the index of the last character of the line, which must not be empty.
 func (k *lineDiscipline) lastChar() int {
 	i := len(k.line) - 1
 	for i > 0 && k.continues(k.line[i]) {
@@ -214,12 +214,12 @@ func (k *lineDiscipline) lastChar() int {
 
 func (k *lineDiscipline) continues(c byte) bool { return k.Shown.UTF8 && c&0xc0 == 0x80 }
 
-// wipe takes back one character, and reports whether it could. single says that it
-// was asked for by Erase, which need not wipe it out.
+// wipe erases one character, and reports whether it could. single: Erase was typed, which need not
+// remove the character from the screen.
 func (k *lineDiscipline) wipe(single bool) bool {
 	i := k.lastChar()
 	c := k.line[i]
-	if k.continues(c) { // a character whose beginning is not there
+	if k.continues(c) { // the first byte of the character is missing
 		k.echo.exact = !k.begun
 		return false
 	}
@@ -229,7 +229,7 @@ func (k *lineDiscipline) wipe(single bool) bool {
 	case single && !k.Shown.EraseBack:
 		k.show(k.Erase)
 	case c == '\t':
-		k.echo.exact = false // how wide it was depends on the column
+		k.echo.exact = false // its width depends on the column
 	default:
 		for range k.width(c) {
 			k.shown = append(k.shown, "\b \b"...)
@@ -238,7 +238,7 @@ func (k *lineDiscipline) wipe(single bool) bool {
 	return true
 }
 
-// width is how many columns the echo of c has taken.
+// width returns how many columns the echo of c takes.
 func (k *lineDiscipline) width(c byte) int {
 	switch {
 	case !isControl(c):
@@ -251,7 +251,7 @@ func (k *lineDiscipline) width(c byte) int {
 
 func isControl(c byte) bool { return c < ' ' || c == 0x7f }
 
-// show puts a character as it is shown.
+// show shows a character as the echo has it.
 func (k *lineDiscipline) show(c byte) {
 	switch {
 	case !k.Echo:
@@ -262,7 +262,7 @@ func (k *lineDiscipline) show(c byte) {
 	}
 }
 
-// put puts a byte that passes through the terminal's output.
+// put adds a byte to the echo, as output processing translates it.
 func (k *lineDiscipline) put(c byte) {
 	post := k.Shown.Process
 	switch {
@@ -271,7 +271,7 @@ func (k *lineDiscipline) put(c byte) {
 	case post && c == '\r' && k.Shown.CRToNLOut:
 		k.shown = append(k.shown, '\n')
 	case post && c == '\t' && k.Shown.ExpandTabs:
-		k.echo.exact = false // how many spaces depends on the column
+		k.echo.exact = false // the number of spaces depends on the column
 	default:
 		k.shown = append(k.shown, c)
 	}

@@ -15,7 +15,7 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A realTerminal is a terminal of the kernel's that nobody but the test uses.
+// A realTerminal is a terminal of the kernel that only the test uses.
 type realTerminal struct {
 	t     *testing.T
 	term  *proc.Terminal
@@ -35,7 +35,7 @@ func openRealTerminal(t *testing.T) realTerminal {
 	return realTerminal{t, term, slave}
 }
 
-// set changes the modes, and throws away what is in the terminal.
+// set changes the modes and discards all data in the terminal.
 func (r realTerminal) set(change func(*unix.Termios)) proc.Attrs {
 	r.t.Helper()
 	fd := int(r.slave.Fd())
@@ -59,14 +59,14 @@ func (r realTerminal) set(change func(*unix.Termios)) proc.Attrs {
 
 const endOfEcho = "<end of echo>"
 
-// typed types data and returns what the terminal shows of it.
+// typed types data and returns the echo that the terminal makes of it.
 func (r realTerminal) typed(data []byte) []byte {
 	r.t.Helper()
 	if _, err := r.term.Sink().Write(data); err != nil {
 		r.t.Fatal(err)
 	}
 	fd, buf := int(r.slave.Fd()), make([]byte, 4096)
-	// A read that finds nothing has let the kernel finish what was typed.
+	// Once a read finds nothing, the kernel has processed all that was typed.
 	for {
 		if _, err := unix.Read(fd, buf); errors.Is(err, unix.EAGAIN) {
 			break
@@ -95,8 +95,8 @@ func (r realTerminal) typed(data []byte) []byte {
 	return bytes.TrimSuffix(shown, []byte(endOfEcho))
 }
 
-// checkEcho types data, and the work of kernelShows against what the kernel did. It
-// reports whether that was exact.
+// checkEcho types data and compares kernelShows with the echo of the kernel. It reports whether
+// kernelShows was exact.
 func (r realTerminal) checkEcho(data []byte, attrs proc.Attrs, begun bool) bool {
 	r.t.Helper()
 	got, e := r.typed(data), kernelShows(data, attrs, begun)
@@ -115,7 +115,7 @@ func (r realTerminal) checkEcho(data []byte, attrs proc.Attrs, begun bool) bool 
 	return e.exact
 }
 
-func TestEchoOfTheKernel(t *testing.T) {
+func TestKernelEcho(t *testing.T) {
 	r := openRealTerminal(t)
 	cooked := func(tio *unix.Termios) { tio.Lflag |= unix.ICANON }
 	attrs := r.set(cooked)
@@ -151,13 +151,13 @@ func TestEchoOfTheKernel(t *testing.T) {
 	}
 	for _, erasing := range []string{"\x7f", "\x15", "a\x15", "\x17", "a\x17", " \x17", "\x12", "a\x7f\x7f"} {
 		if kernelShows([]byte(erasing), attrs, true).exact {
-			t.Errorf("%q takes back what is not known, and its echo is called exact", erasing)
+			t.Errorf("%q erases unknown characters, and its echo is called exact", erasing)
 		}
 	}
 }
 
-// TestEchoUnderAnyModes: random input under random modes, byte for byte.
-func TestEchoUnderAnyModes(t *testing.T) {
+// The echo of random input under random modes is known byte for byte.
+func TestKernelEchoInRandomModes(t *testing.T) {
 	r := openRealTerminal(t)
 	rounds := 3000
 	if *long {
@@ -169,7 +169,7 @@ func TestEchoUnderAnyModes(t *testing.T) {
 	for range rounds {
 		attrs := r.set(func(tio *unix.Termios) { randomModes(random, tio) })
 		data := randomTyping(random, attrs)
-		// What is typed in two goes shows the same as at once, line editing aside.
+		// Input in two parts has the same echo as at once, apart from line editing.
 		cut := random.IntN(len(data) + 1)
 		if r.checkEcho(data[:cut], attrs, false) {
 			exact++

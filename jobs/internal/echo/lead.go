@@ -8,22 +8,22 @@ import (
 	"shelld/jobs/internal/match"
 )
 
-// A program that reads keys shows them at once, if it does: what it prints first
-// tells whether it does. Of a key or two that is all there is to go by, as an answer
-// may well have them as a word. Longer input may come behind a prompt that was just
-// being printed; but where one stood there already, text that comes without any
-// movement of the cursor is an answer, up to the end of its line.
+// A program that shows the keys that it reads does so at once, so its first output decides whether
+// it does. For a key or two there is no other evidence: the same letters may be a word of the
+// answer. The echo of longer input may come behind a prompt that the program was just printing. But
+// if a prompt stood there already, text that comes without a cursor movement is an answer, up to the
+// end of its line.
 
-// An lead is the look at what comes first. The zero value takes anything.
+// A lead is the rule for output that comes first. The zero value accepts anything.
 type lead struct {
-	strict bool // the echo has to come first
-	direct bool // text that comes first, and is not the echo's, is no part of it
-	skip   bool // such text is going on
-	from   int  // where in seen the cursor went back last
-	back   bool // it did
+	strict bool // the echo must come first
+	direct bool // text that comes first and does not begin like the echo is not part of it
+	skip   bool // such text continues
+	from   int  // the length of seen when the cursor last went back
+	back   bool // the cursor went back
 }
 
-// keys is the longest input, in characters, that has to be echoed at once.
+// keys is the longest input, in characters, whose echo must come first.
 const keys = 2
 
 func newLead(t *Typed, prompt bool) lead {
@@ -35,9 +35,8 @@ func newLead(t *Typed, prompt bool) lead {
 	return lead{direct: prompt && control != 0 && !t.Begun}
 }
 
-// newline takes a line end of the output: an answer goes on to a new line, an echo of
-// keys does not. What stood on the lines before is not drawn again, but behind an
-// empty line of the input.
+// newline takes a line end of the output. An answer may begin on a new line, an echo of keys does
+// not. The lines before are not drawn again, except behind an empty line of the input.
 func (f *Finder) newline() {
 	if f.front = nil; len(visibleOf(f.seen)) > 0 {
 		f.shown = nil
@@ -48,11 +47,11 @@ func (f *Finder) newline() {
 	}
 }
 
-// goesBack is told that the cursor moves, with so much on the line.
+// goesBack notes that the cursor moves when seen has this length.
 func (l *lead) goesBack(seen int) { l.skip, l.from, l.back = false, seen, true }
 
-// elsewhere reports whether a visible byte says that it is no part of the echo, nor
-// of what is drawn around it.
+// elsewhere reports whether a visible byte belongs neither to the echo nor to the text drawn around
+// it.
 func (f *Finder) elsewhere(c byte) bool {
 	switch l := &f.lead; {
 	case l.strict:
@@ -66,8 +65,8 @@ func (f *Finder) elsewhere(c byte) bool {
 	return f.lead.skip
 }
 
-// leads reports whether what was seen and c begin like the echo, or like the end of
-// the prompt, drawn again, and the echo.
+// leads reports whether the text seen with c begins like the echo, or like a redrawn end of the
+// prompt with the echo behind it.
 func (f *Finder) leads(c byte) bool {
 	l, text := &f.lead, f.plan.needles[f.at].text
 	whole := append(visibleOf(f.seen), c)
@@ -97,15 +96,15 @@ func visibleOf(seen []seenByte) []byte {
 	return text
 }
 
-// A Reader is stored output.
+// A Reader reads stored output. at is the offset of the first byte read: behind off if output was dropped.
 type Reader interface {
 	Read(p []byte, off int64) (n int, at int64)
 }
 
-// maxPrompt bounds the output, in bytes, that is looked at for what stood on a line.
+// maxPrompt bounds the output, in bytes, that is read for the text of a line.
 const maxPrompt = 1 << 10
 
-// lineBefore is the visible text that stands on the line at an offset of the output.
+// lineBefore returns the visible text of the line before the offset end of the output.
 func lineBefore(out Reader, end int64) []byte {
 	var (
 		buf   [maxPrompt]byte
@@ -115,7 +114,7 @@ func lineBefore(out Reader, end int64) []byte {
 	from := max(end-maxPrompt, 0)
 	n, at := out.Read(buf[:end-from], from)
 	if n == 0 || at+int64(n) != end {
-		return nil // dropped
+		return nil // output was dropped
 	}
 	for _, c := range strip.Append(nil, buf[:n]) {
 		switch {

@@ -8,16 +8,16 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A Typed is input whose first byte is about to be written, and the terminal as it is then.
+// A Typed is input and the state of the terminal just before its first byte is written.
 type Typed struct {
-	Data  []byte // as the output shows it
-	Attrs proc.Attrs
-	Begun bool  // a part of a line stands before it
-	Armed int64 // the offset of the output behind which its echo comes
+	Data  []byte     // with secret values already replaced, as in the output
+	Attrs proc.Attrs // the modes
+	Begun bool       // the input continues a line
+	Armed int64      // the end of the output: the echo comes behind it
 }
 
-// LineEnds is input with all but its line ends made unknown: what is typed while echo is off
-// is to be in no copy.
+// LineEnds returns a copy of data in which an x replaces each byte that is not a line end. It
+// stands for input that is typed while echo is off, of which no copy must be kept.
 func LineEnds(data []byte) []byte {
 	masked := bytes.Repeat([]byte{'x'}, len(data))
 	for i, c := range data {
@@ -28,18 +28,18 @@ func LineEnds(data []byte) []byte {
 	return masked
 }
 
-// A plan is what to look for.
+// A plan is the search for the echo of one input.
 type plan struct {
 	needles []needle
 
-	// raw: the needles are bytes, as the kernel sends them; else what can be seen of
-	// a program's own echo, without blanks, control characters and escape sequences.
+	// raw: the needles are the kernel's bytes. If not, they are the visible text of an echo that
+	// the program makes, without blanks, control characters and escape sequences.
 	raw bool
 
-	// held: nothing counts before the first line was found, or given up.
+	// held: nothing may be matched before the first line is found or the search has given up.
 	held bool
 
-	room int64 // how much output is searched for a needle; then it does not come
+	room int64 // how many bytes of output are searched for a needle before the search gives up
 }
 
 // A needle is a part of an echo that comes in one piece.
@@ -47,23 +47,23 @@ type needle struct {
 	text []byte
 	last bool // it ends a line of the input
 
-	// What may follow in a program's own echo, and then belongs to it.
+	// If these follow in an echo that the program makes, they belong to it.
 	blanks int
 	enter  bool // a line end
 }
 
 const (
-	// inFlight is how much output may have been written before the echo and not have
-	// been read yet: as much as a terminal holds.
+	// inFlight is how many bytes of output may have been written before the echo and not been
+	// read yet: the capacity of a terminal.
 	inFlight = 64 << 10
 
-	// seenRoom is added to twice the input's length, for what a program draws around
-	// the echo that it makes itself.
+	// seenRoom is added to twice the input's length, for the prompt and other text that a program
+	// draws around an echo that it makes.
 	seenRoom = 256
 )
 
-// plan says what to look for; nil where there will be no echo, or none that could be
-// told from anything else.
+// plan returns the search for the echo of t. It is nil if there will be no echo, or none that can
+// be distinguished from other output.
 func (t *Typed) plan() *plan {
 	length := 2 * int64(len(t.Data))
 	if t.Attrs.Echo || t.Attrs.Canonical {
@@ -93,13 +93,12 @@ func rawPlan(k kernelOutput, room int64) *plan {
 	return p
 }
 
-// maxSeen bounds the input whose echo is looked for in what can be seen, since what
-// was seen is remembered meanwhile. More is no typing.
+// maxSeen bounds the input whose echo is searched for in visible text, since that text is kept
+// during the search. Nobody types more.
 const maxSeen = 64 << 10
 
-// seenNeedles cuts input into the runs of visible characters that a program which
-// echoes keys would show: it acts on what stands between them, as a completion or a
-// movement of the cursor.
+// seenNeedles cuts input into runs of visible characters, which a program that echoes keys shows.
+// On the bytes between the runs it acts, for example with a completion or a cursor movement.
 func seenNeedles(data []byte) []needle {
 	if len(data) > maxSeen {
 		return nil
@@ -110,7 +109,7 @@ func seenNeedles(data []byte) []needle {
 		strip  match.Stripper
 		buf    [1]byte
 		before byte
-		first  int // needle of the present line
+		first  int // the first needle of the current line
 	)
 	end := func() {
 		if len(run.text) > 0 {
@@ -119,7 +118,7 @@ func seenNeedles(data []byte) []needle {
 		run = needle{}
 	}
 	for i, c := range data {
-		single := i >= 2 && before == 'O' && data[i-2] == 0x1b // the end of a key such as F1
+		single := i >= 2 && before == 'O' && data[i-2] == 0x1b // the last byte of a key such as F1
 		visible := len(strip.Append(buf[:0], data[i:i+1])) > 0 && !single
 		before = c
 		switch {

@@ -7,29 +7,27 @@ import (
 	"shelld/jobs/internal/match"
 )
 
-// A line editor may draw a line again on which the echo was found: readline shows a
-// paste in reverse video, and at Enter draws it once more as it is. The cursor goes
-// back, and what stood there comes again: the end of the line, all of it, or all of
-// it behind the prompt. That copy belongs to the echo too. Whether it is one is known
-// at its end; what turns out to be something else is looked at again, as output.
+// A line editor may redraw a line on which the echo was found: readline shows a paste in reverse
+// video, and at Enter draws it again without. The cursor goes back, and the same text comes again:
+// the end of the line, the whole line, or the line behind its prompt. This copy belongs to the echo
+// too. Only its end decides whether it is one; if it is not, it is processed again, as output.
 
 // maxRedraw bounds the text that is compared.
 const maxRedraw = 8 << 10
 
-// An redraw is a copy of the echo that may be under way.
+// A redraw is a possible copy of the echo that has begun.
 type redraw struct {
-	drawn  []byte // what has to come again, or an end of it
-	text   []byte // what has come
-	moved  bool   // the cursor went to where the beginning need not be
-	back   bool   // it went back since the last byte of text
-	rows   int    // how far above the end of the echo it is
-	whole  int    // how much has to come behind a CR alone
+	drawn  []byte // the text that has to come again, or an end of it
+	text   []byte // the text that has come
+	moved  bool   // the cursor went to a place that need not be the beginning
+	back   bool   // the cursor went back since the last byte of text
+	rows   int    // how many rows above the end of the echo the cursor is
+	whole  int    // how many bytes must come if the cursor only returned by a CR
 	end    int64  // the end of a copy; 0: none yet
 	behind match.Stripper
 }
 
-// redrawn looks at a byte behind the needle for a copy, and reports whether follows
-// has nothing more to do with it.
+// redrawn takes a byte behind the needle if it may belong to a copy, and reports whether it did.
 func (f *Finder) redrawn(c byte, text bool) bool {
 	t := f.tail
 	back, up := f.cursor.take()
@@ -59,8 +57,8 @@ func (f *Finder) redrawn(c byte, text bool) bool {
 	return true
 }
 
-// goesBack reports whether the cursor goes back onto the echo. Beyond its last line
-// it has to go up.
+// goesBack reports whether the cursor goes back onto the echo. From the line below the echo it has
+// to go up.
 func (f *Finder) goesBack(c byte, text, back bool, up int) bool {
 	t := f.tail
 	switch {
@@ -69,7 +67,7 @@ func (f *Finder) goesBack(c byte, text, back bool, up int) bool {
 	case t.newline:
 		return up > 0
 	case text && c == '\r':
-		if t.enter { // it is Enter's, whatever comes
+		if t.enter { // it belongs to Enter, whatever follows
 			t.blanks, t.longer = 0, true
 			f.line.To, t.strip = f.next+1, f.strip
 		}
@@ -85,7 +83,7 @@ func (f *Finder) redrawnText(c byte) bool {
 	r := f.tail.redraw
 	last := r.drawn[len(r.drawn)-1]
 	if r.end == f.next && inWord(last) && inWord(c) {
-		r.end = 0 // a longer word is another
+		r.end = 0 // a longer word is a different one
 	}
 	goesOn := append(r.text, c)
 	if !bytes.Contains(r.drawn, goesOn) {
@@ -101,7 +99,7 @@ func (f *Finder) redrawnText(c byte) bool {
 	return true
 }
 
-// redrawnLine takes a line end: within a copy of several lines, or behind a copy.
+// redrawnLine takes a line end, within a copy of several lines or behind a copy.
 func (f *Finder) redrawnLine() bool {
 	t, r := f.tail, f.tail.redraw
 	switch goesOn := append(r.text, '\n'); {
@@ -127,7 +125,7 @@ func (f *Finder) redrawnLine() bool {
 	return true
 }
 
-// endRedraw goes back to the end of the copy, or to where there began to be none.
+// endRedraw goes back to the end of the copy or, if there is none, to the end of the echo before it.
 func (f *Finder) endRedraw() {
 	t, r := f.tail, f.tail.redraw
 	if r.end > 0 {
@@ -137,7 +135,7 @@ func (f *Finder) endRedraw() {
 	f.again, t.redraw = true, nil
 }
 
-// endTail says that nothing more belongs to the echo.
+// endTail ends the echo: nothing more belongs to it.
 func (f *Finder) endTail() {
 	if f.tail != nil && f.tail.redraw != nil {
 		f.endRedraw()
@@ -145,14 +143,14 @@ func (f *Finder) endTail() {
 	f.tail = nil
 }
 
-// lineText is what stands on the line up to the end of the needle that was found, and
-// of the lines of the input before it.
+// lineText returns the text of the line up to the end of the needle that was found, with the lines
+// of the input before it.
 func (f *Finder) lineText() []byte {
 	text := slices.Concat(f.front, f.shown, visibleOf(f.seen))
 	return text[max(len(text)-maxRedraw, 0):]
 }
 
-// A cursor sees where escape sequences move the terminal's cursor.
+// A cursor tracks how escape sequences move the terminal's cursor.
 type cursor struct {
 	state cursorState
 	param int
@@ -168,7 +166,7 @@ const (
 	cursorCSI
 )
 
-// maxRows bounds how far a sequence is taken to move.
+// maxRows bounds the rows that one sequence moves.
 const maxRows = 10_000
 
 func (c *cursor) see(b byte) {
@@ -180,7 +178,7 @@ func (c *cursor) see(b byte) {
 		switch b {
 		case '[':
 			c.state = cursorCSI
-		case '8': // back to where it was saved
+		case '8': // to the saved position
 			c.moved = true
 		case 'M':
 			c.moved, c.up = true, c.up+1
@@ -194,17 +192,17 @@ func (c *cursor) see(b byte) {
 	}
 }
 
-// final acts on the end of a sequence.
+// final takes the last byte of a sequence.
 func (c *cursor) final(b byte) {
 	switch b {
 	case 'A', 'F': // up
 		c.moved, c.up = true, c.up+max(c.param, 1)
-	case 'D', 'G', '`', 'H', 'f', 'd', 'u': // left, or to a place
+	case 'D', 'G', '`', 'H', 'f', 'd', 'u': // left, or to a position
 		c.moved = true
 	}
 }
 
-// take returns how the cursor has moved since it was last called.
+// take returns how the cursor has moved since the last call.
 func (c *cursor) take() (back bool, up int) {
 	back, up = c.moved, c.up
 	c.moved, c.up = false, 0

@@ -3,8 +3,8 @@ package turn
 import "sync"
 
 // A Mailbox is an unbounded queue with one receiver. Sending never blocks, so that no sender, in
-// particular the reader of the wire, waits for a job. The requests that a connection may have in
-// flight bound what is queued.
+// particular the reader of the wire, waits for a job. Its length is bounded by the requests that a
+// connection may have in flight.
 type Mailbox[T any] struct {
 	wake chan struct{} // sender -> receiver: there is something; capacity 1
 
@@ -46,7 +46,7 @@ func (b *Mailbox[T]) Empty() bool {
 	return len(b.queue) == 0
 }
 
-// Edit replaces the queue by what f returns for it. f must not block.
+// Edit replaces the queue by the result of f. f must not block.
 func (b *Mailbox[T]) Edit(f func(queue []T) []T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +61,7 @@ func (b *Mailbox[T]) Poke() {
 	}
 }
 
-// Take empties the queue and returns what was in it, oldest first.
+// Take empties the queue and returns its messages, oldest first.
 func (b *Mailbox[T]) Take() []T {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,7 +70,7 @@ func (b *Mailbox[T]) Take() []T {
 	return q
 }
 
-// Close makes every later Put and Add fail, and returns what is still queued.
+// Close makes every later Put and Add fail, and returns the messages still queued.
 func (b *Mailbox[T]) Close() []T {
 	b.mu.Lock()
 	defer b.mu.Unlock()

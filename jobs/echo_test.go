@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// typing writes text into a played job that waits for conditions, and takes all of
-// it.
+// typing writes text with a wait for conditions into a fake job, which takes all of it.
 func (f *fakeJob) typing(text string, spec *WaitSpec) Pending[WriteResult] {
 	f.t.Helper()
 	p, err := f.Write(Input{Text: text, Wait: spec})
@@ -18,7 +17,7 @@ func (f *fakeJob) typing(text string, spec *WaitSpec) Pending[WriteResult] {
 	return p
 }
 
-// prints plays output and waits until the job has it.
+// prints has the fake job write text, and waits until it is stored.
 func (f *fakeJob) prints(text string) {
 	f.t.Helper()
 	end := f.End(PTY) + int64(len(text))
@@ -44,7 +43,7 @@ func matched(t *testing.T, o *Outcome, want string, start int64) {
 	}
 }
 
-// The played terminal echoes a CR as a newline.
+// The fake terminal echoes a CR as a newline.
 func TestWaitOfAWriteSkipsItsEcho(t *testing.T) {
 	f := startFake(t, &recorder{})
 	defer f.end()
@@ -55,7 +54,7 @@ func TestWaitOfAWriteSkipsItsEcho(t *testing.T) {
 	f.out.data <- []byte("say hello\n")
 	matched(t, must(t, p).Outcome, "hello", 16)
 
-	// What was there before the write is no echo of it.
+	// Output from before the write is not its echo.
 	spec := untilPattern("hello\n")
 	spec.From.Kind = FromStart
 	matched(t, must(t, f.typing("hello\r", spec)).Outcome, "hello\n", 0)
@@ -75,8 +74,8 @@ func TestWaitOfAWriteSkipsItsEcho(t *testing.T) {
 	matched(t, must(t, p).Outcome, "x", int64(6+6+10+6+2))
 }
 
-// A wait that is no write's own may mean the last write; without a write, it means
-// nothing.
+// A wait that does not belong to a write may refer to the last write. Without one, afterInput has no
+// effect.
 func TestAfterInputOfOtherWaits(t *testing.T) {
 	f := startFake(t, &recorder{})
 	defer f.end()
@@ -96,14 +95,14 @@ func TestAfterInputOfOtherWaits(t *testing.T) {
 	matched(t, &o, "hm", 0)
 	must(t, f.typing("hi\r", nil))
 	nothing, _ := f.Write(Input{})
-	must(t, nothing) // nothing is typed: the last is still the one before
+	must(t, nothing) // nothing is typed: the last write is still the one before
 	f.prints("hi\nho\n")
 	spec := untilPattern("h[io]\n")
 	spec.Until[0].AfterInput, spec.From.Kind = &yes, FromStart
 	w, _ := f.Wait(spec)
 	o = must(t, w)
 	matched(t, &o, "ho\n", 6)
-	// From within the echo on: what is left of it does not count.
+	// A wait from within the echo skips the rest of it.
 	spec = untilPattern(".")
 	spec.Until[0].AfterInput, spec.From = &yes, Origin{Kind: FromOffset, Offsets: map[Stream]int64{"": 4}}
 	w, _ = f.Wait(spec)
@@ -111,7 +110,7 @@ func TestAfterInputOfOtherWaits(t *testing.T) {
 	matched(t, &o, "h", 6)
 }
 
-// The end of a job ends the search: what was held back for an echo is matched.
+// The end of a job ends the search, and output that was held back for an echo is matched.
 func TestEchoSearchEndsWithTheJob(t *testing.T) {
 	f := startFake(t, &recorder{})
 	p := f.typing("hello\r", untilPattern("hel$"))
@@ -122,7 +121,7 @@ func TestEchoSearchEndsWithTheJob(t *testing.T) {
 	f.finish()
 }
 
-// A part of an echo that stays a part counts once the output is quiet.
+// A partial echo that is not completed is matched once the output is quiet.
 func TestEchoSearchEndsWithQuiet(t *testing.T) {
 	f := startFake(t, &recorder{})
 	defer f.end()
@@ -135,7 +134,7 @@ func TestEchoSearchEndsWithQuiet(t *testing.T) {
 	}
 }
 
-func TestOutcomeTellsWhereTheEchoIs(t *testing.T) {
+func TestOutcomeEcho(t *testing.T) {
 	f := startFake(t, &recorder{})
 	defer f.end()
 	f.prints("before ")
@@ -149,7 +148,7 @@ func TestOutcomeTellsWhereTheEchoIs(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	if got := o.Echo(Stdout); got != nil {
-		t.Errorf("of a stream that there is not: %v", got)
+		t.Errorf("of a stream that does not exist: %v", got)
 	}
 	o.Spec = until()
 	if got := o.Echo(PTY); got != nil {
