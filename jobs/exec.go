@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/roots"
+	"shelld/jobs/internal/shellmark"
 )
 
 // mostExecs bounds the commands that wait for one shell, and mostExecText what they say; one
@@ -34,11 +35,9 @@ type execReq struct {
 	command  *ShellCommand
 	from     map[Stream]int64 // where its output is told from; nil: from where it begins
 	wait     *wait            // nil until it runs, and when it is answered
-	seq      int64            // the shell has it under this number; 0: it has not
-	handedAt time.Time        // since when
-	doubts   int              // how often the shell was asked about it in vain
-	tries    int              // how often it was handed in vain
-	stopped  bool             // it was interrupted
+	given    shellmark.Handover
+	handedAt time.Time // when the shell was given it
+	stopped  bool      // it was interrupted
 	answered bool
 	unwanted bool // it was given up when the shell had it already
 	reply    reply[ExecResult]
@@ -130,7 +129,7 @@ func (j *Job) execRefused(m execMsg) *Error {
 	case !m.opts.FailBusy:
 	case s.starts() && (len(s.queue) > 0 || j.startAsks() != nil):
 		return j.busyStarting()
-	case len(s.queue) > 0 || s.current != nil || s.phase == shellHanded || s.typing:
+	case len(s.queue) > 0 || s.current != nil || s.session.Phase() == shellmark.PhaseHanded || s.session.Typing():
 		return j.busy("is running %s", j.nowRuns())
 	}
 	if held := s.queued(); len(s.queue) >= mostExecs || held > 0 && held+len(m.opts.Command) > mostExecText {
@@ -236,7 +235,7 @@ func (j *Job) reviewShell(now time.Time) {
 	j.reviewHanded() // before anything is handed: it may be the same once more
 	j.reviewUnwanted()
 	j.reviewInterrupts(now)
-	if s.phase == shellReady && s.striking == 0 && !s.typing && j.input != nil && (len(j.queue.items) == 0 || j.blocksWrite(j.queue.items[0])) {
+	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && j.input != nil && (len(j.queue.items) == 0 || j.blocksWrite(j.queue.items[0])) {
 		j.handNext()
 	}
 	j.reviewReplaced(now)
@@ -276,7 +275,7 @@ func (j *Job) execUntil() (t time.Time) {
 func (j *Job) execLate(r *execReq, now time.Time) {
 	switch {
 	case !r.opts.Interrupt || r.stopped: // it has not begun in the time for that, either
-	case r.seq != 0:
+	case r.given.Seq() != 0:
 		r.unwanted = true
 		r.giveTime(now)
 		return
@@ -377,7 +376,7 @@ func (j *Job) cancelExec(tok *token) bool {
 	asked := func(r *execReq) bool { return r.reply.tok == tok && !r.answered }
 	if i := slices.IndexFunc(s.queue, asked); i >= 0 {
 		r, fate := s.queue[i], CommandDropped
-		if r.seq != 0 {
+		if r.given.Seq() != 0 {
 			r.unwanted, fate = true, CommandInterrupted // the shell has it: it is interrupted when it begins
 		} else {
 			s.queue = slices.Delete(s.queue, i, i+1)

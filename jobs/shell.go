@@ -9,36 +9,14 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// A shell that is a job and has the integration (package shellmark) says by marks in its
-// output when it reads a line, when a command begins and when it has ended. The readLoop takes
-// them out, and leaves them here with the place in the stream at which they stood; a turn takes
-// them up, in order. From them alone follows what the shell is doing:
+// A shell that is a job and has the integration (package shellmark) reports by marks in its output
+// when it reads a line, when a command begins and when it has ended. The readLoop takes them out, and
+// leaves them here with their offset in the stream; a turn takes them up, in order. The state of the
+// shell follows from them alone (shellmark.Session). An interrupt may discard anything that is on its
+// way, marks included; then the shell is asked about the command (shell_doubt.go).
 //
-//	beginning ─Ready→ ready ─trigger typed→ handed ─Began→ running ─Ended→ beginning
-//	                    └─Began (typed)──────────────────────↗
-//
-// What was typed while the shell did something else it reads first: then a typed command
-// begins where one of Exec's is handed. The trigger is behind it, and stays good (owed).
-//
-// What is handed to the shell has a number, which the shell's marks repeat: a mark speaks of the
-// command that has its number, and of no other. An interrupt may take anything away that is on its way, marks
-// among it; what has become of a command then is asked (shell_doubt.go).
-//
-// A command that Exec is asked for waits until the shell is ready. Then its text is laid into
-// a pipe that the shell reads, and the keys that make it do so are typed (shell_feed.go).
-
-// A shellPhase is what a shell does.
-type shellPhase int
-
-const (
-	shellBeginning shellPhase = iota // it starts, or makes its prompt
-	shellReady                       // it reads a line
-	shellHanded                      // it is to take a command of Exec's
-	shellHidden                      // it is to take code that nobody sees (shell_env.go)
-	shellAsked                       // it is to tell what has become of a command (shell_doubt.go)
-	shellRunning                     // a command runs
-	shellGone                        // another program has taken its place
-)
+// A command of Exec waits until the shell is ready. Then its text is written into a pipe that the
+// shell reads, and the keys that make it do so are typed (shell_feed.go).
 
 // mostHistory bounds the commands that are remembered, and mostHistoryText what they say. The
 // oldest ones go.
@@ -62,27 +40,19 @@ type shellWatch struct {
 	marks []placedMark // readLoop -> a turn
 
 	// Guarded by turns:
-	phase     shellPhase
-	owed      shellPhase // a phase of handing: so it was when a typed command began, which came first
-	why, cure string     // why it is gone; what to do about that, "" = what is always to be done
-	replaced  bool       // that is because another program has taken its place
-	image     string     // what the leader executes, since the first prompt; "" = there was none yet
-	front     *Process   // who was in the foreground when it was looked last before the first prompt; nil: not known
+	session   shellmark.Session
+	why, cure string   // why it is gone; what to do about that, "" = what is always to be done
+	replaced  bool     // that is because another program has taken its place
+	image     string   // what the leader executes, since the first prompt; "" = there was none yet
+	front     *Process // who was in the foreground when it was looked last before the first prompt; nil: not known
 	look      imageLook
 	deaf      bool      // its line editor is off: no keys have it take anything (shell_deaf.go)
-	typing    bool      // a line end was typed since it was ready
-	seq       int64     // of what was handed to it last
-	loaded    bool      // it has taken what was handed to it
-	taking    bool      // what it has not read of that is being taken back
 	handedAt  time.Time // when it last was
 	struckAt  time.Time // when an interrupt was sent last
 	striking  int       // interrupts of the server's own that are being sent
-	handedBy  int       // the first look for input that counts after the trigger
-	doubt     int64     // the seq of the command that it is asked about; doubtRuns, or 0: it is not
 	doubtAt   time.Time // when there was one last
 	lost      *execReq  // of which it was told that it may have run
 	askedAt   time.Time // when it was asked whether a command still runs
-	more      bool      // it reads the rest of a line
 	readingBy int       // the first look for input that counts where it is not known to read
 	ids       int64
 	queue     []*execReq      // wait for the shell; the first one is handed where phase says so
@@ -134,7 +104,7 @@ func (j *Job) takeMarks() {
 			j.shell.deaf = m.Deaf
 			j.shellReady()
 		case shellmark.Loaded:
-			j.shellLoaded(m.Seq)
+			j.shell.session.OnLoaded(m.Seq)
 		case shellmark.Began:
 			j.shellBegan(m)
 		case shellmark.Ended:
@@ -156,11 +126,9 @@ func (s *shellWatch) tellsDirectory() bool { return s != nil && s.cwd != "" }
 // more; while a command runs, the Reader lets no such mark through.
 func (j *Job) shellReady() {
 	s := j.shell
-	if s.handing() || s.phase == shellGone {
+	if !s.session.OnReady() {
 		return
 	}
-	s.phase, s.typing, s.more = shellReady, false, false
-	s.takeUp()
 	if s.image == "" {
 		s.image = imageOf(j.info.PID)
 		s.files.forget()
@@ -170,18 +138,9 @@ func (j *Job) shellReady() {
 // end0 is the end of the terminal's stream.
 func (j *Job) end0() int64 { return j.streams[0].spool.End() }
 
-// shellLoaded takes it that the shell has read what was handed to it.
-func (j *Job) shellLoaded(seq int64) {
-	s := j.shell
-	s.takeUp()
-	if seq == s.seq {
-		s.loaded, s.handedBy = true, 0
-	}
-}
-
 // handed is the command that has a number; nil: there is none that waits for the shell to begin it.
 func (s *shellWatch) handed(seq int64) *execReq {
-	if seq == 0 || len(s.queue) == 0 || s.queue[0].seq != seq {
+	if seq == 0 || len(s.queue) == 0 || s.queue[0].given.Seq() != seq {
 		return nil
 	}
 	return s.queue[0]
@@ -194,17 +153,13 @@ func (j *Job) shellBegan(m placedMark) {
 		j.commandEnded(nil, "", m.at)
 	}
 	r := s.handed(m.Seq)
-	if s.handing() && (r == nil || s.phase != shellHanded) {
-		s.owed = s.phase
-	} else if r != nil && s.owed == shellHanded {
-		s.owed = shellBeginning
-	}
+	s.session.OnBegan(r != nil)
 	var c *ShellCommand
 	switch {
 	case r != nil:
 		s.queue, s.running = s.queue[1:], r
 		c = r.command
-	case s.lost != nil && s.lost.seq == m.Seq:
+	case s.lost != nil && s.lost.given.Seq() == m.Seq:
 		c = s.lost.command
 		c.Finished = false
 	default:
@@ -213,7 +168,7 @@ func (j *Job) shellBegan(m placedMark) {
 	}
 	s.lost = nil // It would have begun by now.
 	c.StartedAt, c.Output.From = time.Now(), m.at
-	s.phase, s.current, s.more = shellRunning, c, false
+	s.current = c
 	if s.running != nil {
 		j.execBegan(s.running)
 	}
@@ -222,37 +177,21 @@ func (j *Job) shellBegan(m placedMark) {
 // shellDropped takes it that a command that the shell has taken will not run.
 func (j *Job) shellDropped(seq int64) {
 	s := j.shell
-	if s.lost != nil && s.lost.seq == seq {
+	if s.lost != nil && s.lost.given.Seq() == seq {
 		s.lost = nil
 	}
 	r := s.handed(seq)
 	if r == nil {
 		return
 	}
-	if s.phase == shellHanded {
-		s.phase = shellBeginning
-	}
-	if s.owed == shellHanded {
-		s.owed = shellBeginning
-	}
-	s.loaded = false
+	s.session.OnDropped()
 	j.notBegun(r)
-}
-
-// takeUp goes on with what was handed to the shell before a typed command began.
-func (s *shellWatch) takeUp() {
-	if s.owed != shellBeginning && s.current == nil && s.phase != shellGone {
-		s.phase, s.owed, s.handedBy = s.owed, shellBeginning, 0
-	}
 }
 
 // handing says whether something is handed to the shell that it has not begun.
 func (s *shellWatch) handing() bool {
-	return s != nil && (s.phase == shellHanded || s.phase == shellHidden || s.phase == shellAsked)
+	return s != nil && s.session.Handing()
 }
-
-// has says whether the shell may have the first of what waits in a phase already.
-func (s *shellWatch) has(p shellPhase) bool { return s.phase == p || s.owed == p }
 
 // shellEnded takes it that the command has ended; there is none where an empty line was read,
 // and before the first prompt.
@@ -269,8 +208,8 @@ func (j *Job) shellEnded(m placedMark) {
 			s.current.Text = m.Text // bash knows it only now
 		}
 		j.commandEnded(&m.Exit, m.Cwd, m.at)
-	case !s.handing() && s.phase != shellGone:
-		s.phase = shellBeginning
+	default:
+		s.session.OnEnded()
 	}
 }
 
@@ -279,9 +218,7 @@ func (j *Job) commandEnded(exit *int, cwd string, at int64) {
 	s := j.shell
 	c := s.current
 	s.current, s.running = nil, nil
-	if s.phase == shellRunning {
-		s.phase = shellBeginning
-	}
+	s.session.OnEnded()
 	c.ExitCode, c.Finished, c.EndedAt, c.Cwd, c.Output.To = exit, true, time.Now(), cwd, at
 	s.remember(c)
 	finished := j.cleanCommand(*c)
@@ -331,7 +268,7 @@ func (j *Job) checkCommand(c Condition) *Error {
 // never will.
 func (j *Job) shellEnd() {
 	s := j.shell
-	if s == nil || s.phase == shellGone {
+	if s == nil || s.session.Phase() == shellmark.PhaseGone {
 		return
 	}
 	j.shellLeft("its shell has ended", j.over)
@@ -343,7 +280,8 @@ func (j *Job) shellLeft(why string, refusal func() *Error) {
 	if s.current != nil {
 		j.commandEnded(nil, "", j.end0())
 	}
-	s.phase, s.why = shellGone, why
+	s.session.Leave()
+	s.why = why
 	s.files.stopWrite()
 	s.files.dropScratch()
 	j.failExecs(refusal)

@@ -1,6 +1,10 @@
 package jobs
 
-import "time"
+import (
+	"time"
+
+	"shelld/jobs/internal/shellmark"
+)
 
 // What the shell says of a command can be lost, as can the command: an interrupt key throws away
 // what is on its way through the terminal, in both directions. Where the shell has read a command and is
@@ -9,17 +13,6 @@ import "time"
 // decides whether that has run. What it does not read at all cannot have run, which the server sees by itself
 // (reviewHanded).
 
-// doubtRuns stands for the number of a command in doubt, where it is one that runs as far as is known.
-const doubtRuns = -1
-
-// mostDoubts bounds how often the shell is asked about one command, where interrupts take the question
-// away: bash may see one that came as it drew its prompt only when the next key comes. mostTries bounds how
-// often it is handed a command.
-const (
-	mostDoubts = 3
-	mostTries  = 5
-)
-
 // doubtRunning asks whether what runs does so. It is the shell's line editor that reads, at a prompt or
 // for a command of the shell's own such as vared, and takes the key in either case.
 func (j *Job) doubtRunning() {
@@ -27,44 +20,23 @@ func (j *Job) doubtRunning() {
 	if !j.editorReads() && !j.editsSince(s.readingBy) || s.striking > 0 || len(j.queue.items) > 0 || j.input == nil || !s.idle() {
 		return
 	}
-	s.askedAt, s.readingBy, s.doubt = time.Now(), 0, doubtRuns
+	s.askedAt, s.readingBy = time.Now(), 0
+	s.session.Doubt(shellmark.DoubtRunning)
 	j.handNext()
-}
-
-// doubtEnds takes it that the shell has told all that it knows: a command of which it has said
-// nothing it has not read to its end.
-func (j *Job) doubtEnds() {
-	s := j.shell
-	r := s.handed(s.doubt)
-	s.doubt = 0
-	s.resume()
-	if r != nil {
-		j.notBegun(r)
-	}
 }
 
 // doubtStays takes it that the shell reads on and does not answer. read says whether it has read the
 // question.
 func (j *Job) doubtStays(read bool) {
 	s := j.shell
-	r := s.handed(s.doubt)
-	if r != nil && !read && r.doubts < mostDoubts {
-		r.doubts++ // It is asked once more.
-		return
+	r := s.handed(s.session.InDoubt())
+	if r != nil && !read && r.given.AskAgain() {
+		return // The question is handed over once more.
 	}
-	s.doubt = 0
-	s.resume()
+	s.session.EndDoubt()
 	if r != nil {
 		s.lost = r
 		j.dropHanded(j.mayHaveRun)
-	}
-}
-
-// resume goes on as before the question.
-func (s *shellWatch) resume() {
-	s.phase = shellReady
-	if s.current != nil {
-		s.phase = shellRunning
 	}
 }
 

@@ -62,9 +62,9 @@ func (j *Job) askShell(t *shellTask) {
 func (j *Job) taskRefused() *Error {
 	s := j.shell
 	switch {
-	case s.phase == shellRunning:
+	case s.session.Phase() == shellmark.PhaseRunning:
 		return j.notAsked("is running " + j.nowRuns())
-	case s.typing:
+	case s.session.Typing():
 		return j.notAsked("is reading a command that is being typed")
 	case len(s.tasks) >= mostExecs:
 		return j.notAsked(fmt.Sprintf("has %d questions waiting for it already", len(s.tasks)))
@@ -94,7 +94,7 @@ func (j *Job) popTask() *shellTask {
 // stays until it has run: what the shell says next is about that.
 func (j *Job) giveUpTask(t *shellTask, err *Error) {
 	s := j.shell
-	if s.has(shellHidden) && s.tasks[0] == t {
+	if s.session.Has(shellmark.PhaseHidden) && s.tasks[0] == t {
 		t.given = true
 	} else {
 		s.tasks = slices.DeleteFunc(s.tasks, func(o *shellTask) bool { return o == t })
@@ -116,12 +116,12 @@ func (j *Job) keepsAsking(t *shellTask) string {
 	switch s := j.shell; {
 	case j.st.status == StatusStopped:
 		return "is stopped"
-	case s.phase == shellRunning:
+	case s.session.Phase() == shellmark.PhaseRunning:
 		return "is running " + j.nowRuns()
 	case s.starts():
 		why, _ := j.startKeeps()
 		return why
-	case s.has(shellHidden) && s.tasks[0] == t:
+	case s.session.Has(shellmark.PhaseHidden) && s.tasks[0] == t:
 		return "has been asked"
 	}
 	return "does not read a line"
@@ -140,18 +140,12 @@ func (s *shellWatch) tasksUntil() (t time.Time) {
 // shellRan takes it that the code has run.
 func (j *Job) shellRan(seq int64, exit int) {
 	s := j.shell
-	s.takeUp()
-	switch {
-	case seq != s.seq: // It was given up.
-	case s.phase == shellAsked:
-		j.doubtEnds()
-	case s.owed == shellAsked: // What was in doubt runs.
-		s.owed, s.doubt = shellBeginning, 0
-	case s.phase == shellHidden:
-		s.phase = shellReady
-		if len(s.tasks) > 0 { // else nobody waits since the shell is gone
-			j.popTask().answer(exit, nil)
-		}
+	hidden, doubted := s.session.OnRan(seq)
+	if r := s.handed(doubted); r != nil {
+		j.notBegun(r) // The shell has told all that it knows, and nothing of this one.
+	}
+	if hidden && len(s.tasks) > 0 { // else nobody waits since the shell is gone
+		j.popTask().answer(exit, nil)
 	}
 }
 
@@ -203,7 +197,7 @@ func (j *Job) onVariables(m variablesMsg) {
 		switch {
 		case err == nil:
 			text, err = f.takeScratch()
-		case err.Code == CodeShellIntegrationUnavailable && j.shell.phase == shellGone:
+		case err.Code == CodeShellIntegrationUnavailable && j.shell.session.Phase() == shellmark.PhaseGone:
 			err = j.variablesUnknown()
 		}
 		switch {

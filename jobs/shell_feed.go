@@ -167,26 +167,27 @@ func (j *Job) handNext() {
 		j.refuseDeaf()
 		return
 	}
-	switch seq := s.seq + 1; {
-	case s.doubt != 0:
+	switch seq := s.session.Seq() + 1; {
+	case s.session.InDoubt() != 0:
 		text, _ := s.kind.HiddenPayload(seq, "")
-		j.hand(shellAsked, text, s.kind.HiddenTrigger())
+		j.hand(shellmark.PhaseAsked, text, s.kind.HiddenTrigger())
 	case len(s.tasks) > 0:
 		text, _ := s.kind.HiddenPayload(seq, s.tasks[0].code) // Code of ours has no NUL.
-		j.hand(shellHidden, text, s.kind.HiddenTrigger())
+		j.hand(shellmark.PhaseHidden, text, s.kind.HiddenTrigger())
 	case len(s.queue) > 0:
 		r := s.queue[0]
 		text, _ := s.kind.Payload(seq, r.opts.Command) // Exec has seen that there is one.
-		j.hand(shellHanded, text, s.kind.Trigger())
-		r.seq, r.handedAt = s.seq, s.handedAt
+		j.hand(shellmark.PhaseHanded, text, s.kind.Trigger())
+		r.given.Give(seq)
+		r.handedAt = s.handedAt
 	}
 }
 
 // hand has the shell given a text, for which feedLoop is idle, and the keys typed that make it read that.
-func (j *Job) hand(as shellPhase, text, keys []byte) {
+func (j *Job) hand(as shellmark.Phase, text, keys []byte) {
 	s := j.shell
-	s.seq++
-	s.phase, s.loaded, s.taking, s.handedBy, s.handedAt = as, false, false, 0, time.Now()
+	s.session.Hand(as)
+	s.handedAt = time.Now()
 	s.feeding.Add(1)
 	s.feed <- text // has room
 	j.typeTrigger(keys)
@@ -220,15 +221,15 @@ func (j *Job) typeTrigger(keys []byte) {
 // dropped: it would wait for ever.
 func (j *Job) shellMore() {
 	s := j.shell
-	s.more = true
-	if s.phase != shellHanded || len(s.queue) == 0 || !s.loaded {
+	if !s.session.OnMore() || len(s.queue) == 0 {
 		return // The line is one that was typed.
 	}
 	r := s.queue[0]
-	s.queue, s.phase = s.queue[1:], shellBeginning
+	s.queue = s.queue[1:]
+	s.session.DropIncomplete()
 	r.command.Finished = true
 	j.typeTrigger(s.kind.Drop())
-	r.seq = 0
+	r.given.Withdraw()
 	r.refuse(Invalid("/command", "the shell waits for the rest of this command; complete it: close what it opens, and end it with no operator"))
 }
 
@@ -240,21 +241,22 @@ func (j *Job) reviewHanded() {
 	if !s.handing() || slices.ContainsFunc(j.queue.items, func(q *queued) bool { return q.trigger }) {
 		return
 	}
-	if s.taking {
+	if s.session.Taking() {
 		if s.idle() {
 			j.judgeHanded(s.read.Load() > 0)
 		}
 		return
 	}
-	if s.handedBy == 0 {
-		s.handedBy = j.inputs.begun + 1 // Most have begun before it is time for that one.
+	since := s.session.Since()
+	if since == 0 {
+		s.session.CountFrom(j.inputs.begun + 1) // Most have begun before it is time for that one.
 		return
 	}
-	if l.looked < s.handedBy || !j.waitsSince(s.handedBy) && !j.editsSince(s.handedBy) {
+	if l.looked < since || !j.waitsSince(since) && !j.editsSince(since) {
 		return
 	}
 	s.takeBack()
-	if s.taking = true; s.idle() {
+	if s.session.TakeBack(); s.idle() {
 		j.judgeHanded(s.read.Load() > 0)
 	}
 }
@@ -263,17 +265,17 @@ func (j *Job) reviewHanded() {
 // that is. read says whether it has read any of it: what it has not read does not run.
 func (j *Job) judgeHanded(read bool) {
 	s := j.shell
-	was := s.phase
-	s.phase, s.taking = shellReady, false
+	was := s.session.OnTaken()
 	switch again := s.struckBefore(s.handedAt); {
-	case was == shellAsked:
+	case was == shellmark.PhaseAsked:
 		j.doubtStays(read)
-	case was == shellHidden && len(s.tasks) > 0 && (!again && !s.struckSince(s.handedAt) || s.tasks[0].given):
+	case was == shellmark.PhaseHidden && len(s.tasks) > 0 && (!again && !s.struckSince(s.handedAt) || s.tasks[0].given):
 		s.files.dropScratch() // It may have got that far.
 		j.popTask().answer(0, j.unlessDeaf(j.notAsked(takesNothing)))
-	case was == shellHidden || len(s.queue) == 0: // It is asked once more, where it was not given up.
+	case was == shellmark.PhaseHidden || len(s.queue) == 0: // It is asked once more, where it was not given up.
 	case read:
-		s.doubt, s.doubtAt = s.queue[0].seq, time.Now()
+		s.session.Doubt(s.queue[0].given.Seq())
+		s.doubtAt = time.Now()
 	default:
 		j.notBegun(s.queue[0])
 	}
@@ -317,9 +319,7 @@ func (s *shellWatch) struckBefore(handed time.Time) bool {
 // and does not: it is handed once more where an interrupt has hit it that was for something else.
 func (j *Job) notBegun(r *execReq) {
 	s := j.shell
-	r.tries++
-	again, struck := s.struckBefore(r.handedAt) && r.tries < mostTries, s.struckSince(r.handedAt)
-	r.seq = 0
+	again, struck := r.given.Fail() && s.struckBefore(r.handedAt), s.struckSince(r.handedAt)
 	switch {
 	case r.stopped && !r.answered: // as one that waits in line when its time is over
 		s.queue = s.queue[1:]

@@ -16,7 +16,8 @@ func (s *shellWatch) needsReading() bool {
 	if s == nil || len(s.queue)+len(s.tasks) == 0 {
 		return false
 	}
-	return s.phase == shellBeginning || s.phase == shellReady && s.typing
+	p := s.session.Phase()
+	return p == shellmark.PhaseBeginning || p == shellmark.PhaseReady && s.session.Typing()
 }
 
 // missesEnd says whether the end of what runs may have been told, and taken away by an interrupt, so
@@ -24,7 +25,7 @@ func (s *shellWatch) needsReading() bool {
 // known to run.
 func (j *Job) missesEnd() bool {
 	s := j.shell
-	if s == nil || s.phase != shellRunning || s.askedAt.After(s.struckAt) || !s.struckAt.After(s.current.StartedAt.Add(-interruptTime)) {
+	if s == nil || s.session.Phase() != shellmark.PhaseRunning || s.askedAt.After(s.struckAt) || !s.struckAt.After(s.current.StartedAt.Add(-interruptTime)) {
 		return false
 	}
 	waits := func(w *wait) bool {
@@ -46,15 +47,15 @@ func (j *Job) reviewReading() {
 		s.readingBy = l.begun + 1
 		return
 	}
-	if s.image == "" || s.more || l.looked < s.readingBy || !(l.ofTaken >= s.readingBy && j.leaderReads()) && !j.editsSince(s.readingBy) {
+	if s.image == "" || s.session.More() || l.looked < s.readingBy || !(l.ofTaken >= s.readingBy && j.leaderReads()) && !j.editsSince(s.readingBy) {
 		return
 	}
 	if ends {
 		j.doubtRunning()
 		return
 	}
-	s.phase, s.typing, s.readingBy = shellReady, false, 0
-	s.takeUp()
+	s.readingBy = 0
+	s.session.OnReady()
 }
 
 // waitsSince says whether a look, or a later one, has seen the job wait for input, and nothing has happened since.
@@ -102,7 +103,7 @@ func (j *Job) blocksWrite(q *queued) bool {
 	if s.handing() {
 		return true
 	}
-	if s.phase == shellRunning || s.phase == shellGone || !s.waits(q.behind) {
+	if p := s.session.Phase(); p == shellmark.PhaseRunning || p == shellmark.PhaseGone || !s.waits(q.behind) {
 		return false
 	}
 	return !s.starts() || j.startAsks() == nil
@@ -128,7 +129,7 @@ func (s *shellWatch) lastQueued() int64 {
 
 // noteTyped takes it that something was typed into the shell.
 func (s *shellWatch) noteTyped(p []byte) {
-	if s.phase == shellReady && bytes.ContainsAny(p, "\r\n") {
-		s.typing = true
+	if bytes.ContainsAny(p, "\r\n") {
+		s.session.OnTyped()
 	}
 }

@@ -65,9 +65,9 @@ func imageOf(pid int) string {
 // is known to have done so and not left.
 func (s *shellWatch) mayBeReplaced() bool {
 	if s.look.other || s.starts() && s.files.dir != "" {
-		return s.phase != shellGone
+		return s.session.Phase() != shellmark.PhaseGone
 	}
-	return s.image != "" && s.image != imageUnknown && (s.phase == shellRunning || s.handing())
+	return s.image != "" && s.image != imageUnknown && (s.session.Phase() == shellmark.PhaseRunning || s.handing())
 }
 
 // reviewReplaced looks whether the shell is still there, where it is time for that.
@@ -109,7 +109,7 @@ func (j *Job) imageDue() (t time.Time) {
 func (j *Job) onImage(m imageMsg) {
 	s, now := j.shell, time.Now()
 	s.look.under = false
-	if s.phase == shellGone || j.st.exit != nil || j.takeImage(m.same, m.err) {
+	if s.session.Phase() == shellmark.PhaseGone || j.st.exit != nil || j.takeImage(m.same, m.err) {
 		return
 	}
 	active := j.activeAt()
@@ -125,8 +125,8 @@ func (j *Job) onImage(m imageMsg) {
 // that is not known so quickly: what waits for the shell is answered once it has been seen.
 func (j *Job) shellReplaced() bool {
 	s := j.shell
-	if s.phase == shellGone || s.image == "" {
-		return s.phase == shellGone
+	if s.session.Phase() == shellmark.PhaseGone || s.image == "" {
+		return s.session.Phase() == shellmark.PhaseGone
 	}
 	image, err := proc.Image(j.info.PID)
 	return j.takeImage(image == s.image, err)

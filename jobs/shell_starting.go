@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"shelld/jobs/internal/inputwait"
+	"shelld/jobs/internal/shellmark"
 )
 
 // Until its first prompt a shell reads its start-up files, and says nothing. They may do anything: run a
@@ -12,7 +13,9 @@ import (
 // place (shell_replaced.go). What they do is seen from outside, as that of any job.
 
 // starts says whether the shell has not come to its first prompt, as far as it has told.
-func (s *shellWatch) starts() bool { return s != nil && s.image == "" && s.phase != shellGone }
+func (s *shellWatch) starts() bool {
+	return s != nil && s.image == "" && s.session.Phase() != shellmark.PhaseGone
+}
 
 // startAsks is the wait for input that keeps a shell from its first prompt; nil: none is known. A shell
 // that reads its first line is seen to wait as well, so all must have been taken up that it has said before.
@@ -65,7 +68,7 @@ func (j *Job) busyStarting() *Error {
 // its first prompt. While it simply reads its files nobody can know, and they wait.
 func (j *Job) reviewStarting() {
 	s := j.shell
-	fails := func(r *execReq) bool { return r.opts.FailBusy && !r.answered && r.seq == 0 }
+	fails := func(r *execReq) bool { return r.opts.FailBusy && !r.answered && r.given.Seq() == 0 }
 	if !s.starts() || !slices.ContainsFunc(s.queue, fails) || j.startAsks() == nil {
 		return
 	}

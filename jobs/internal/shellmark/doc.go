@@ -56,5 +56,8 @@
 // removes it, as it may once the first Ready has come. Who has it, can lie: a program that
 // reads the memory of the shell, or commands that run in the shell itself.
 //
+// A [Session] follows a shell by these marks: which phase it is in, what is handed to it, and which
+// command is in doubt since an interrupt may have taken its marks away.
+//
 // Nothing here starts a goroutine or opens a file.
 package shellmark
