@@ -387,13 +387,9 @@ func (j *Job) state() State {
 }
 
 // streamInfo tells of each stream the ranges that kept tells of its spool.
-func (j *Job) streamInfo(kept func(*spool.Spool) []spool.Range) (all []StreamInfo) {
+func (j *Job) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo) {
 	for _, st := range j.streams {
-		si := StreamInfo{Name: st.name, NextOffset: st.spool.End()}
-		for _, k := range kept(st.spool) {
-			si.Kept = append(si.Kept, Range(k))
-		}
-		all = append(all, si)
+		all = append(all, StreamInfo{Name: st.name, NextOffset: st.spool.End(), Kept: kept(st.spool)})
 	}
 	return all
 }

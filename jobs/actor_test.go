@@ -275,7 +275,7 @@ func TestShutdownAnswersWhatWaits(t *testing.T) {
 		down := make(chan struct{})
 		go func() { f.m.Shutdown(); close(down) }()
 		e := refused(t, w, CodeShuttingDown)
-		if e.Outcome == nil || e.Outcome.Output[PTY] != (Range{0, 4}) || e.Outcome.Reason != "shuttingDown" {
+		if e.Outcome == nil || e.Outcome.Output[PTY] != (Range{From: 0, To: 4}) || e.Outcome.Reason != "shuttingDown" {
 			t.Errorf("the wait's outcome: %+v", e.Outcome)
 		}
 		refused(t, write, CodeShuttingDown)

@@ -152,7 +152,7 @@ func (f *echoFinder) complete() bool { return f.state == len(f.plan.needles[f.at
 func (f *echoFinder) raw(c byte) {
 	f.step(c)
 	if f.complete() {
-		f.extend(Range{f.next + 1 - int64(f.state), f.next + 1})
+		f.extend(Range{From: f.next + 1 - int64(f.state), To: f.next + 1})
 	} else if !f.held {
 		f.free = max(f.free, f.next+1-int64(f.state))
 	}
@@ -205,7 +205,7 @@ func (f *echoFinder) completed() {
 		return
 	}
 	word := need.last && inWord(need.text[len(need.text)-1])
-	f.extend(Range{f.seen[i].at, f.next + 1})
+	f.extend(Range{From: f.seen[i].at, To: f.next + 1})
 	if need.last || need.blanks > 0 {
 		f.tail = &echoTail{word: word, blanks: need.blanks, enter: need.enter, strip: f.strip}
 		f.cursor = cursor{}

@@ -144,7 +144,7 @@ func TestOutcomeTellsWhereTheEchoIs(t *testing.T) {
 	p := f.typing("a\rbb\r", spec)
 	f.out.data <- []byte("in flight a\nA\nbb\nB")
 	o := must(t, p).Outcome
-	want := []Range{{17, 19}, {21, 24}}
+	want := []Range{{From: 17, To: 19}, {From: 21, To: 24}}
 	if got := o.Echo(PTY); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%v, want %v", got, want)
 	}

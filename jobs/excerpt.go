@@ -57,7 +57,7 @@ type spans []Range
 func without(r Range, skip []Range) (s spans) {
 	for _, part := range skip {
 		if from := min(part.From, r.To); from > r.From {
-			s = append(s, Range{r.From, from})
+			s = append(s, Range{From: r.From, To: from})
 		}
 		r.From = max(r.From, min(part.To, r.To))
 	}
@@ -77,7 +77,7 @@ func (s spans) part(from, to int64) (p spans) {
 	for _, r := range s {
 		n := r.To - r.From
 		if a, b := max(from-at, 0), min(to-at, n); a < b {
-			p = append(p, Range{r.From + a, r.From + b})
+			p = append(p, Range{From: r.From + a, To: r.From + b})
 		}
 		at += n
 	}

@@ -17,7 +17,7 @@ func stored(memory int, data []byte) *Job {
 	return &Job{streams: []*stream{st}}
 }
 
-func whole(b []byte) Range { return Range{0, int64(len(b))} }
+func whole(b []byte) Range { return Range{From: 0, To: int64(len(b))} }
 
 // What is short, or fits into its windows, is shown as if it were cut as a whole.
 func TestExcerptOfTheWhole(t *testing.T) {
@@ -52,7 +52,7 @@ func TestExcerptWithout(t *testing.T) {
 			for range words {
 				word := []string{"a", "é", "\n", "\r\n", "\x1b[1m", "line of text\n"}[rnd.IntN(6)]
 				if rnd.IntN(words/10+2) == 0 {
-					skip = append(skip, Range{int64(len(b)), int64(len(b) + len(word))})
+					skip = append(skip, Range{From: int64(len(b)), To: int64(len(b) + len(word))})
 				} else {
 					rest = append(rest, word...)
 				}
@@ -79,7 +79,7 @@ func TestExcerptWithoutAtAGap(t *testing.T) {
 	}
 	end := int64(b.Len())
 	j := stored(128<<10, b.Bytes())
-	for _, skip := range [][]Range{{{0, 7}}, {{7, 14}, {14, 21}}, {{500_000, 600_000}}, {{0, 7}, {end - 12, end}}} {
+	for _, skip := range [][]Range{{{From: 0, To: 7}}, {{From: 7, To: 14}, {From: 14, To: 21}}, {{From: 500_000, To: 600_000}}, {{From: 0, To: 7}, {From: end - 12, To: end}}} {
 		text, tr := j.Excerpt(PTY, whole(b.Bytes()), skip, false, 1<<20)
 		if tr == nil || tr.HeadBytes+tr.TailBytes != int64(len(text)) || tr.HeadBytes+tr.OmittedBytes+tr.TailBytes != without(whole(b.Bytes()), skip).len() {
 			t.Fatalf("without %v: %d bytes, %+v", skip, len(text), tr)
@@ -154,12 +154,12 @@ func TestExcerptAtAGap(t *testing.T) {
 
 func TestExcerptOfNothing(t *testing.T) {
 	j := stored(1<<20, []byte("text"))
-	for _, r := range []Range{{0, 0}, {4, 4}, {4, 2}} {
+	for _, r := range []Range{{From: 0, To: 0}, {From: 4, To: 4}, {From: 4, To: 2}} {
 		if text, tr := j.Excerpt(PTY, r, nil, true, 10); len(text) != 0 || tr != nil {
 			t.Errorf("%v: %q %+v", r, text, tr)
 		}
 	}
-	if text, tr := j.Excerpt(Stderr, Range{0, 4}, nil, true, 10); len(text) != 0 || tr != nil {
+	if text, tr := j.Excerpt(Stderr, Range{From: 0, To: 4}, nil, true, 10); len(text) != 0 || tr != nil {
 		t.Errorf("no such stream: %q %+v", text, tr)
 	}
 }

@@ -292,7 +292,7 @@ func (j *Job) execLate(r *execReq, now time.Time) {
 func (j *Job) answerLate(r *execReq) {
 	r.answered = true
 	o := j.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
-	r.reply.ok(ExecResult{Outcome: o, Command: j.cleanCommand(*r.command), Output: Range{j.end0(), j.end0()}, Interrupt: r.stopped})
+	r.reply.ok(ExecResult{Outcome: o, Command: j.cleanCommand(*r.command), Output: Range{From: j.end0(), To: j.end0()}, Interrupt: r.stopped})
 }
 
 // startOf is where what is told of a command begins.

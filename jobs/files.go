@@ -32,7 +32,7 @@ func (j *Job) openSpool(name Stream) *spool.Spool {
 		Tag:      streamTag(filepath.Base(j.mgr.archive.session.Path()), j.id, files[name]),
 		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
 		Total:  j.mgr.archive.total,
-		Record: func(kept []spool.Range) error { return j.recordOrder(name, kept) },
+		Record: func(kept []Range) error { return j.recordOrder(name, kept) },
 		Wraps:  j.recordRing,
 		Failed: j.outputFileFailed,
 		Unread: j.goesPast(name),
@@ -142,11 +142,7 @@ func (j *Job) stored() []StreamInfo { return j.streamInfo((*spool.Spool).Stored)
 func (j *Job) placed() (all []StreamInfo) {
 	for _, st := range j.streams {
 		kept, end := st.spool.Placed()
-		si := StreamInfo{Name: st.name, NextOffset: end}
-		for _, k := range kept {
-			si.Kept = append(si.Kept, Range(k))
-		}
-		all = append(all, si)
+		all = append(all, StreamInfo{Name: st.name, NextOffset: end, Kept: kept})
 	}
 	return all
 }
@@ -179,13 +175,9 @@ func (j *Job) replaceInfo(info Info, stored []StreamInfo) error {
 // recordOrder writes down what the file of a stream will hold that is put in order. From then
 // on nobody but this tells our lines in it from what the job has printed, should the server be
 // killed before it has written what is final.
-func (j *Job) recordOrder(name Stream, kept []spool.Range) error {
+func (j *Job) recordOrder(name Stream, kept []Range) error {
 	all := j.stored()
-	st := &all[slices.IndexFunc(all, func(s StreamInfo) bool { return s.Name == name })]
-	st.Kept = nil
-	for _, k := range kept {
-		st.Kept = append(st.Kept, Range(k))
-	}
+	all[slices.IndexFunc(all, func(s StreamInfo) bool { return s.Name == name })].Kept = kept
 	return j.writeInfo(*j.filing, infoFiling, func() []StreamInfo { return all })
 }
 

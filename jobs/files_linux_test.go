@@ -87,7 +87,7 @@ func TestFilesAreWhatWasWritten(t *testing.T) {
 			t.Errorf("%s: info.json is %q", c.mode, got)
 		}
 		for _, st := range info.Streams {
-			data, gaps := j.Range(st.Name, Range{0, st.NextOffset})
+			data, gaps := j.Range(st.Name, Range{From: 0, To: st.NextOffset})
 			if want := mustRead(t, filepath.Join(folder, files[st.Name])); string(data) != want || gaps != nil {
 				t.Errorf("%s %s: read %q, gaps %v", c.mode, st.Name, data, gaps)
 			}
@@ -175,7 +175,7 @@ func TestLongOutputInFiles(t *testing.T) {
 	if len(text) != head+len(marker)+tail || text[head:head+len(marker)] != marker {
 		t.Fatalf("the file has %d bytes and at the gap %q", len(text), text[head:head+100])
 	}
-	kept := []Range{{0, head}, {total - tail, total}}
+	kept := []Range{{From: 0, To: head}, {From: total - tail, To: total}}
 	info := must(t, j.Info())
 	if !slices.Equal(info.Streams[0].Kept, kept) {
 		t.Errorf("kept %v", info.Streams[0].Kept)
@@ -190,11 +190,11 @@ func TestLongOutputInFiles(t *testing.T) {
 		}
 	}
 	o := int64(head)
-	if r := must(t, j.Read(ReadOptions{Stream: Stdout, Offset: &o, MaxBytes: 8})); r.Gap == nil || *r.Gap != (Range{head, total - tail}) || string(r.Data) != at(total-tail) {
+	if r := must(t, j.Read(ReadOptions{Stream: Stdout, Offset: &o, MaxBytes: 8})); r.Gap == nil || *r.Gap != (Range{From: head, To: total - tail}) || string(r.Data) != at(total-tail) {
 		t.Errorf("at the gap: %q, %v", r.Data, r.Gap)
 	}
 	runtime.ReadMemStats(&before)
-	out, tr := j.Excerpt(Stdout, Range{0, total}, nil, false, 100)
+	out, tr := j.Excerpt(Stdout, Range{From: 0, To: total}, nil, false, 100)
 	if want := at(0) + at(8) + at(16) + at(24) + at(32) + at(40) + at(total-48) + at(total-40) + at(total-32) + at(total-24) + at(total-16) + at(total-8); string(out) != want {
 		t.Errorf("the excerpt is %q", out)
 	}
@@ -299,7 +299,7 @@ func TestRemovalWaitsForAnswers(t *testing.T) {
 		t.Errorf("removed beside an answer: %v", r)
 	default:
 	}
-	if text, tr := j.Excerpt(PTY, Range{0, 6}, nil, true, 100); string(text) != "text\n" || tr != nil {
+	if text, tr := j.Excerpt(PTY, Range{From: 0, To: 6}, nil, true, 100); string(text) != "text\n" || tr != nil {
 		t.Errorf("%q, %v", text, tr)
 	}
 	release()
@@ -405,7 +405,7 @@ func TestTakenFileNames(t *testing.T) {
 	if info.Status != StatusClosed || info.OutputFile != filepath.Join(dir, "1") || info.OutputFileError != "file exists" {
 		t.Errorf("%s, failed: %q, %q", info.Status, info.OutputFile, info.OutputFileError)
 	}
-	data, gaps := j.Range(PTY, Range{0, 6})
+	data, gaps := j.Range(PTY, Range{From: 0, To: 6})
 	if string(data) != "text\r\n" || gaps != nil {
 		t.Errorf("in memory there is %q, gaps %v", data, gaps)
 	}
@@ -496,7 +496,7 @@ func TestFileSizeLimit(t *testing.T) {
 	if len(kept) != 2 || kept[0].From != 0 || kept[0].To < most-largeRead || kept[1].To != total || total-kept[1].From < 128<<10 {
 		t.Errorf("kept %v", kept)
 	}
-	data, _ := j.Range(Stdout, Range{0, total})
+	data, _ := j.Range(Stdout, Range{From: 0, To: total})
 	if n := bytes.Count(data, []byte{0}); n != len(data) || n < most-largeRead+128<<10 {
 		t.Errorf("%d bytes are there, %d of them right", len(data), n)
 	}

@@ -118,9 +118,7 @@ func TestGapOfAKilledServer(t *testing.T) {
 	awaitClosedSoon(t, j)
 	kept := map[string][]Range{}
 	for _, st := range must(t, j.Info()).Streams {
-		for _, r := range j.stream(st.Name).spool.Stored() {
-			kept[files[st.Name]] = append(kept[files[st.Name]], Range(r))
-		}
+		kept[files[st.Name]] = j.stream(st.Name).spool.Stored()
 	}
 	if left["stdout.txt"] == "" || left["stderr.txt"] == "" || strings.Contains(left["info.json"], " closed ") {
 		t.Fatalf("left are %d files, and of the job %q", len(left), left["info.json"])
@@ -364,7 +362,7 @@ func TestRingThatStayed(t *testing.T) {
 	d := stateDir{t, t.TempDir()}
 	path, all := d.ring(named(1), 1)
 	const room = 210_000
-	want := []Range{{0, 10_000}, {int64(len(all)) - room + 10_000, int64(len(all))}}
+	want := []Range{{From: 0, To: 10_000}, {From: int64(len(all)) - room + 10_000, To: int64(len(all))}}
 	final := fmt.Sprintf("1 closed stdout %d %v", len(all), want)
 	d.put(named(1), 1, "info.json", final)
 	p := d.past(io.Discard)

@@ -1,6 +1,10 @@
 package jobs
 
-import "time"
+import (
+	"time"
+
+	"shelld/jobs/internal/spool"
+)
 
 // Status is where in its life a job is.
 type Status string
@@ -50,7 +54,7 @@ type Survivor struct {
 }
 
 // A Range is the half-open interval [From, To) of a stream's raw bytes.
-type Range struct{ From, To int64 }
+type Range = spool.Range
 
 // StreamInfo is what is known of one output.
 type StreamInfo struct {

@@ -209,7 +209,7 @@ func TestNoTimeToWrite(t *testing.T) {
 			{"h", "timeout", nil, 0},
 		} {
 			r := must(t, f.typeIn(Input{Text: c.text, Wait: &WaitSpec{Until: c.until, From: Origin{Kind: FromStart}, MaxBytes: 100}}))
-			if r.BytesWritten != c.written || r.Outcome.Reason != c.reason || r.Outcome.Output[PTY] != (Range{0, 6}) {
+			if r.BytesWritten != c.written || r.Outcome.Reason != c.reason || r.Outcome.Output[PTY] != (Range{From: 0, To: 6}) {
 				t.Errorf("%s: %d bytes, %+v", c.text, r.BytesWritten, r.Outcome)
 			}
 		}

@@ -106,14 +106,14 @@ func TestLimitsInEffect(t *testing.T) {
 		t.Error(got)
 	}
 	awaitClosed(t, j)
-	data, _ := j.Range(Stdout, Range{0, 100})
+	data, _ := j.Range(Stdout, Range{From: 0, To: 100})
 	if string(data) != "50\n2\n1048576\n" {
 		t.Errorf("it found %q", data)
 	}
 	// More than there is: what there is.
 	j = mustStart(t, m, limited("ulimit -Hn", JobLimits{OpenFiles: 1 << 50, CPUMs: 1 << 52, MemoryBytes: 1 << 52}))
 	awaitClosed(t, j)
-	data, _ = j.Range(Stdout, Range{0, 100})
+	data, _ = j.Range(Stdout, Range{From: 0, To: 100})
 	for _, l := range must(t, j.Info()).Limits {
 		if l.Name == LimitOpenFiles && fmt.Sprintln(l.Max) != string(data) {
 			t.Errorf("told %d, found %q", l.Max, data)

@@ -80,7 +80,7 @@ func TestNothingIsLost(t *testing.T) {
 			j := mustStart(t, m, s)
 			awaitClosed(t, j)
 			info := must(t, j.Info())
-			data, gaps := j.Range(info.Streams[0].Name, Range{0, info.Streams[0].NextOffset})
+			data, gaps := j.Range(info.Streams[0].Name, Range{From: 0, To: info.Streams[0].NextOffset})
 			if len(data) != size || gaps != nil || bytes.Count(data, []byte{0}) != size {
 				t.Errorf("%s: %d bytes of %d, gaps %v", mode, len(data), size, gaps)
 			}

@@ -152,7 +152,7 @@ func (p *Past) missing(j *PastJob, others []string) error {
 	known := p.reader.Files(j.Info)
 	for _, name := range StoredFiles {
 		var why string
-		switch n := spool.Length(ranges(known[name].Kept)); {
+		switch n := spool.Length(known[name].Kept); {
 		case slices.Contains(others, name):
 			why = "it is no ordinary file, and is not read: what was stored of the stream can be neither shown nor searched until the file itself is there"
 		case n > 0 && !j.Live && !slices.Contains(j.Files, name):
@@ -163,13 +163,6 @@ func (p *Past) missing(j *PastJob, others []string) error {
 		errs = append(errs, &fs.PathError{Op: "read", Path: filepath.Join(j.Directory, name), Err: errors.New(why)})
 	}
 	return errors.Join(errs...)
-}
-
-func ranges(all []Range) (to []spool.Range) {
-	for _, r := range all {
-		to = append(to, spool.Range(r))
-	}
-	return to
 }
 
 // each visits the sessions with their jobs, oldest first.
@@ -207,11 +200,7 @@ func (p *Past) tell(err error) {
 }
 
 func storedFile(st *spool.Stored) StoredFile {
-	s := StoredFile{NextOffset: st.End()}
-	for _, r := range st.Kept() {
-		s.Kept = append(s.Kept, Range(r))
-	}
-	return s
+	return StoredFile{NextOffset: st.End(), Kept: st.Kept()}
 }
 
 // record is what is written down of a file in its folder.
@@ -229,7 +218,7 @@ func recordOf(reader InfoReader, stored []byte, name string) spool.Record {
 	if all == nil && reader.Closed(stored) {
 		return spool.Record{Unwritten: true}
 	}
-	return spool.Record{Kept: ranges(all[name].Kept), End: all[name].NextOffset, Final: reader.Closed(stored)}
+	return spool.Record{Kept: all[name].Kept, End: all[name].NextOffset, Final: reader.Closed(stored)}
 }
 
 // streamTag names a stream of all that there are.

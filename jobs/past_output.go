@@ -138,7 +138,7 @@ func (o *Output) Last(lines int) (io.Reader, error) {
 func (o *Output) before(off int64) (last Range) {
 	for _, r := range o.stored.Now() {
 		if r.From < off {
-			last = Range{r.From, min(r.To, off)}
+			last = Range{From: r.From, To: min(r.To, off)}
 		}
 	}
 	return last

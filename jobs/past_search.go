@@ -33,7 +33,7 @@ func (o *Output) Search(ctx context.Context, spec *SearchSpec, tell func(StoredL
 			return err
 		}
 		if from := max(off, s.settled); at > from {
-			gap(Range{from, at})
+			gap(Range{From: from, To: at})
 			s.number = 0
 		}
 		off, err = s.search(ctx, b, at)

@@ -148,7 +148,7 @@ func TestStoredSearchGap(t *testing.T) {
 	o := storedOutput(t, []byte(text))
 	lines, gaps := linesOf(t, o, SearchSpec{Pattern: "needle|dle,|omitted", Lines: true})
 	want := []StoredLine{{At: 0, Number: 1, Text: "one needle"}, {At: 1000, Text: "dle, rest"}, {At: 1010, Text: "three needle"}}
-	if !slices.Equal(lines, want) || !slices.Equal(gaps, []Range{{18, 1000}}) {
+	if !slices.Equal(lines, want) || !slices.Equal(gaps, []Range{{From: 18, To: 1000}}) {
 		t.Errorf("%+v, gaps %v", lines, gaps)
 	}
 }

@@ -15,15 +15,13 @@ func (j *Job) Range(name Stream, r Range) (data []byte, gaps []Range) {
 		}
 		part, dropped := st.spool.ReadRange(from, to)
 		if from > at {
-			gaps = append(gaps, Range{at, from})
+			gaps = append(gaps, Range{From: at, To: from})
 		}
-		for _, d := range dropped { // while this was read
-			gaps = append(gaps, Range(d))
-		}
+		gaps = append(gaps, dropped...) // while this was read
 		data, at = append(data, part...), to
 	}
 	if at < r.To {
-		gaps = append(gaps, Range{at, r.To})
+		gaps = append(gaps, Range{From: at, To: r.To})
 	}
 	return data, gaps
 }

@@ -161,7 +161,7 @@ func (j *Job) onReadDone(m readDoneMsg) {
 		}
 	}
 	if m.at > r.off { // also where nothing is left behind it
-		res.Gap = &Range{r.off, m.at}
+		res.Gap = &Range{From: r.off, To: m.at}
 	}
 	if r.byCursor() {
 		j.cursor[r.st.name] = res.NextOffset

@@ -32,8 +32,8 @@ func TestRangeTakesNoMoreThanIsKept(t *testing.T) {
 		f := startFake(t, &recorder{})
 		f.out.data <- []byte("abc")
 		synctest.Wait()
-		data, gaps := f.Range(PTY, Range{0, 1 << 60})
-		if string(data) != "abc" || len(gaps) != 1 || gaps[0] != (Range{3, 1 << 60}) {
+		data, gaps := f.Range(PTY, Range{From: 0, To: 1 << 60})
+		if string(data) != "abc" || len(gaps) != 1 || gaps[0] != (Range{From: 3, To: 1 << 60}) {
 			t.Errorf("%q, gaps %v", data, gaps)
 		}
 		f.end()

@@ -48,7 +48,7 @@ func TestSearchGap(t *testing.T) {
 	if len(kept) != 2 {
 		t.Fatalf("%v is kept", kept)
 	}
-	gap := SearchGap{1, PTY, Range{kept[0].To, kept[1].From}}
+	gap := SearchGap{1, PTY, Range{From: kept[0].To, To: kept[1].From}}
 	for _, spec := range []SearchSpec{{Literal: "line"}, {Pattern: `^\w+ line$`, Flags: "m"}, {Pattern: `line\n`}} {
 		res := search(t, m, spec)
 		if len(res.Matches) != 2 || !slices.Equal(res.Gaps, []SearchGap{gap}) {
@@ -64,7 +64,7 @@ func TestSearchGap(t *testing.T) {
 	inside := SearchSpec{Literal: "line", From: ptr(gap.From + 10), To: ptr(gap.From + 20)}
 	for range 2 {
 		res := search(t, m, inside)
-		if want := []SearchGap{{1, PTY, Range{gap.From + 10, gap.From + 20}}}; len(res.Matches) > 0 || !slices.Equal(res.Gaps, want) {
+		if want := []SearchGap{{1, PTY, Range{From: gap.From + 10, To: gap.From + 20}}}; len(res.Matches) > 0 || !slices.Equal(res.Gaps, want) {
 			t.Errorf("inside the gap: %v, gaps %v", told(res.Matches), res.Gaps)
 		}
 		inside.Reverse = true

@@ -192,9 +192,9 @@ func (p *searchedStream) stripperAt(off int64) (s match.Stripper) {
 func (p *searchedStream) lastEscape(off int64) int64 {
 	low := max(off-match.MaxSequence-1, 0)
 	if off < p.clean.From || low > p.clean.To {
-		p.clean = Range{off, off}
+		p.clean = Range{From: off, To: off}
 	}
-	for _, part := range []Range{{max(p.clean.To, low), off}, {low, min(p.clean.From, off)}} {
+	for _, part := range []Range{{From: max(p.clean.To, low), To: off}, {From: low, To: min(p.clean.From, off)}} {
 		if part.From >= part.To {
 			continue
 		}
@@ -205,11 +205,11 @@ func (p *searchedStream) lastEscape(off int64) int64 {
 		}
 		if i := bytes.LastIndexByte(b, 0x1b); i >= 0 {
 			at := part.From + int64(i)
-			p.clean = Range{at + 1, max(off, at+1)}
+			p.clean = Range{From: at + 1, To: max(off, at+1)}
 			return at
 		}
 	}
-	p.clean = Range{min(p.clean.From, low), max(p.clean.To, off)}
+	p.clean = Range{From: min(p.clean.From, low), To: max(p.clean.To, off)}
 	return -1
 }
 

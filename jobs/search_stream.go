@@ -195,7 +195,7 @@ func (p *searchedStream) stop(why SearchEnd, at int64) {
 // gap tells what of the range to be searched is not kept.
 func (p *searchedStream) gap(from, to int64) {
 	if from < to {
-		p.res.Gaps = append(p.res.Gaps, SearchGap{p.job.id, p.name, Range{from, to}})
+		p.res.Gaps = append(p.res.Gaps, SearchGap{p.job.id, p.name, Range{From: from, To: to}})
 	}
 }
 
@@ -258,7 +258,7 @@ func (p *searchedStream) unreadable(off int64, err error) {
 }
 
 // read returns what is kept of a range, and what is not; where it can't be read, the search ends.
-func (p *searchedStream) read(from, to int64) (b []byte, gaps []spool.Range) {
+func (p *searchedStream) read(from, to int64) (b []byte, gaps []Range) {
 	b, gaps, err := p.spool.TryReadRange(from, to)
 	if err != nil {
 		p.unreadable(from, err)

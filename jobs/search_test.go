@@ -104,7 +104,7 @@ func searchLog(r *rand.Rand, size int) []byte {
 }
 
 // watched are the matches that a set has that sees all of it, and skips what is not kept.
-func watched(t *testing.T, spec SearchSpec, data []byte, kept []spool.Range) (list []string) {
+func watched(t *testing.T, spec SearchSpec, data []byte, kept []Range) (list []string) {
 	t.Helper()
 	source, flags := spec.Pattern, spec.Flags
 	if spec.Literal != "" {

@@ -21,7 +21,7 @@ func (j *Job) Shown(name Stream, r Range, closed bool) Range {
 	if !closed || to < st.spool.End() {
 		to -= int64(len(begunCharacter(st.spool.ReadBefore(utf8.UTFMax-1, to))))
 	}
-	return Range{from, max(from, to)}
+	return Range{From: from, To: max(from, to)}
 }
 
 // leadIn returns what plain text from an offset on begins with before that: the bytes of a character that is not

@@ -13,7 +13,7 @@ func TestTheTextOfAnInputIsForgotten(t *testing.T) {
 	s.Mode, s.StdinText = ModePipe, new(strings.Repeat("x", 1<<20))
 	j := mustStart(t, m, s)
 	awaitClosed(t, j)
-	if data, _ := j.Range(Stdout, Range{0, 100}); strings.TrimSpace(string(data)) != "1048576" {
+	if data, _ := j.Range(Stdout, Range{From: 0, To: 100}); strings.TrimSpace(string(data)) != "1048576" {
 		t.Errorf("it has read %q", data)
 	}
 	<-j.ended

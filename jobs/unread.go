@@ -1,10 +1,6 @@
 package jobs
 
-import (
-	"sync"
-
-	"shelld/jobs/internal/spool"
-)
+import "sync"
 
 // This file is about stored output that cannot be read though it may still be there, where nobody
 // has asked for it by an offset. Whoever has, as by job/read, is refused, and told why. What shows
@@ -13,10 +9,10 @@ import (
 
 // goesPast returns who is told of what is gone past of a stream. It is told once for each reason: a
 // flood meets the same disk again and again.
-func (j *Job) goesPast(name Stream) func(spool.Range, error) {
+func (j *Job) goesPast(name Stream) func(Range, error) {
 	var mu sync.Mutex
 	told := map[string]bool{}
-	return func(r spool.Range, err error) {
+	return func(r Range, err error) {
 		e := storeError(err, j.folder.Path())
 		mu.Lock()
 		again := told[e.Errno]

@@ -64,7 +64,7 @@ func TestUnreadIsTold(t *testing.T) {
 	awaitClosedSoon(t, j)
 	end := j.End(Stdout)
 	excerpt := func() int {
-		text, _ := j.Excerpt(Stdout, Range{0, end}, nil, false, 1<<20)
+		text, _ := j.Excerpt(Stdout, Range{From: 0, To: end}, nil, false, 1<<20)
 		return len(text)
 	}
 	undo := hide(t, filepath.Join(dir, "session", "1"))

@@ -478,7 +478,7 @@ func (j *Job) outcome(w *wait, reason string, index int) Outcome {
 	}
 	for _, s := range o.State.Streams {
 		from := min(w.from[s.Name], s.NextOffset)
-		o.Output[s.Name] = Range{from, s.NextOffset}
+		o.Output[s.Name] = Range{From: from, To: s.NextOffset}
 		if !w.spec.Screen {
 			j.unread[s.Name] = max(j.unread[s.Name], s.NextOffset)
 		}

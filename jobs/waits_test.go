@@ -87,7 +87,7 @@ func TestWaitUnreadMoves(t *testing.T) {
 		f := startFake(t, &recorder{})
 		f.out.data <- []byte("abc")
 		synctest.Wait()
-		for i, want := range []Range{{0, 3}, {3, 5}} {
+		for i, want := range []Range{{From: 0, To: 3}, {From: 3, To: 5}} {
 			p, _ := f.Wait(&WaitSpec{Timeout: 0})
 			if o := must(t, p); o.Output[PTY] != want {
 				t.Errorf("wait %d: %v, want %v", i, o.Output[PTY], want)
@@ -148,7 +148,7 @@ func TestWriteArmsItsWaitBeforeTheFirstByte(t *testing.T) {
 		}
 		f.in.room <- 2
 		r := must(t, p)
-		if r.BytesWritten != 3 || r.Outcome == nil || r.Outcome.Output[PTY] != (Range{6, 9}) {
+		if r.BytesWritten != 3 || r.Outcome == nil || r.Outcome.Output[PTY] != (Range{From: 6, To: 9}) {
 			t.Errorf("%+v %+v", r, r.Outcome)
 		}
 		f.end()
@@ -163,7 +163,7 @@ func TestCancelOfAWaitTellsWhatItSaw(t *testing.T) {
 		synctest.Wait()
 		p.Cancel()
 		e := refused(t, p, CodeCanceled)
-		if e.Outcome == nil || e.Outcome.Reason != "canceled" || e.Outcome.Output[PTY] != (Range{0, 3}) {
+		if e.Outcome == nil || e.Outcome.Reason != "canceled" || e.Outcome.Output[PTY] != (Range{From: 0, To: 3}) {
 			t.Errorf("%+v", e.Outcome)
 		}
 		f.end()
@@ -202,7 +202,7 @@ func TestRunDrainTime(t *testing.T) {
 		f.proc.tell(keeper.Event{Kind: keeper.Exited, Background: []keeper.Proc{{PID: 5, Command: "holder"}}})
 		time.AfterFunc(ms(100), func() { f.out.data <- []byte("late") })
 		r := must(t, p)
-		if took := time.Since(began); took != ms(500) || r.Complete || r.Output[PTY] != (Range{0, 4}) {
+		if took := time.Since(began); took != ms(500) || r.Complete || r.Output[PTY] != (Range{From: 0, To: 4}) {
 			t.Errorf("after %v: %+v", took, r)
 		}
 		f.proc.gone()
