@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/plain"
 )
 
 // A StoredLine is a line of stored output on which there is a match.
@@ -225,7 +226,7 @@ func shownLine(line []byte, from, to int) string {
 	if from > 0 {
 		line = line[bytes.LastIndexByte(line[:min(from, len(line))], '\r')+1:]
 	}
-	return validText(new(match.Stripper).Append(nil, line))
+	return plain.ValidUTF8(string(new(match.Stripper).Append(nil, line)))
 }
 
 // windowRead is how much an outputWindow reads at a time, where not more is wanted.
@@ -318,7 +319,7 @@ func (w *outputWindow) lineEnd(off int64) (at int64, cut bool, err error) {
 		case int64(len(b)) < reach:
 			return off + int64(len(b)), false, nil // at the end, or at a gap
 		case reach > nearLine:
-			return off + int64(wholeRunes(b)), true, nil
+			return off + int64(plain.WholeRunes(b)), true, nil
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/plain"
 )
 
 const (
@@ -237,23 +238,9 @@ func lineAround(before, rest []byte) (line string, cut bool) {
 			before = before[1:]
 		}
 		rest = rest[:min(len(rest), maxSearchLine-len(before))]
-		rest = rest[:wholeRunes(rest)]
+		rest = rest[:plain.WholeRunes(rest)]
 	}
-	return validText(append(bytes.Clone(before), rest...)), cut
-}
-
-// validText is text with U+FFFD for each byte that is not UTF-8.
-func validText(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	var s strings.Builder
-	for len(b) > 0 {
-		c, size := utf8.DecodeRune(b)
-		s.WriteRune(c)
-		b = b[size:]
-	}
-	return s.String()
+	return plain.ValidUTF8(string(append(bytes.Clone(before), rest...))), cut
 }
 
 // nextBreak is where the first line break begins; -1: there is none.
@@ -327,7 +314,7 @@ func (m *SearchMatch) around(b []byte) string {
 	if len(b) > maxSearchLine {
 		m.Cut = true
 		b = b[:maxSearchLine]
-		b = b[:wholeRunes(b)]
+		b = b[:plain.WholeRunes(b)]
 	}
-	return validText(b)
+	return plain.ValidUTF8(string(b))
 }

@@ -115,6 +115,11 @@ var rules = []rule{
 		why:    "what a line runs is a function of the line alone",
 	},
 	{
+		pkg:  "jobs/internal/plain",
+		ours: []string{"jobs/internal/match", "jobs/internal/spool", "screen"}, // how long a sequence may be, the stream, which characters are controls
+		why:  "how output reads is a function of its bytes, whatever job wrote them",
+	},
+	{
 		pkg: "jobs/internal/*", // spool, redact, shellmark
 		why: "it is a function of bytes alone",
 	},
@@ -234,6 +239,8 @@ func TestImportRules(t *testing.T) {
 		{"jobs/job.go", "encoding/json", "how it is spoken of"},
 		{"jobs/job.go", "shelld/jobs/internal/spool", ""},
 		{"jobs/internal/spool/spool.go", "golang.org/x/sys/unix", "function of bytes"},
+		{"jobs/internal/plain/excerpt.go", "shelld/jobs/internal/spool", ""},
+		{"jobs/internal/plain/excerpt.go", "shelld/jobs", "function of its bytes"},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/syntax", ""},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/interp", "function of the line"},
 		{"jobs/policy.go", "mvdan.cc/sh/v3/syntax", "what a job is"},

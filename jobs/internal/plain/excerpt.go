@@ -1,9 +1,11 @@
-package jobs
+package plain
 
 import (
 	"bytes"
 	"slices"
 	"unicode/utf8"
+
+	"shelld/jobs/internal/spool"
 )
 
 // An answer quotes output that may be as long as its file. What is read of it at once
@@ -20,7 +22,7 @@ const (
 
 // An excerpt is a range of a stream on its way into an answer.
 type excerpt struct {
-	st    *stream
+	spool *spool.Spool
 	r     spans
 	plain bool
 	limit int
@@ -31,12 +33,11 @@ type excerpt struct {
 // more are cut as [Clip] does. Where bytes are gone, the cut is there. It takes as long as
 // reading all of it where lines that are left out have to be counted, and no more memory
 // than the windows.
-func (j *Job) Excerpt(name Stream, r Range, skip []Range, plain bool, limit int) ([]byte, *Truncated) {
-	st := j.stream(name)
-	if st == nil || r.From >= r.To {
+func Excerpt(s *spool.Spool, r spool.Range, skip []spool.Range, plain bool, limit int) ([]byte, *Truncated) {
+	if r.From >= r.To {
 		return nil, nil
 	}
-	e := excerpt{st, without(r, skip), plain, limit}
+	e := excerpt{s, without(r, skip), plain, limit}
 	window := int64(limit) + windowSpare
 	if plain {
 		window = max(window, foldBytes/2)
@@ -51,13 +52,13 @@ func (j *Job) Excerpt(name Stream, r Range, skip []Range, plain bool, limit int)
 
 // spans are ranges that ascend, and are shown as if they were one. A place in them counts
 // their bytes alone.
-type spans []Range
+type spans []spool.Range
 
 // without is a range but for some parts of it, which may reach beyond it.
-func without(r Range, skip []Range) (s spans) {
+func without(r spool.Range, skip []spool.Range) (s spans) {
 	for _, part := range skip {
 		if from := min(part.From, r.To); from > r.From {
-			s = append(s, Range{From: r.From, To: from})
+			s = append(s, spool.Range{From: r.From, To: from})
 		}
 		r.From = max(r.From, min(part.To, r.To))
 	}
@@ -77,7 +78,7 @@ func (s spans) part(from, to int64) (p spans) {
 	for _, r := range s {
 		n := r.To - r.From
 		if a, b := max(from-at, 0), min(to-at, n); a < b {
-			p = append(p, Range{From: r.From + a, To: r.From + b})
+			p = append(p, spool.Range{From: r.From + a, To: r.From + b})
 		}
 		at += n
 	}
@@ -86,7 +87,7 @@ func (s spans) part(from, to int64) (p spans) {
 
 func (e *excerpt) fold(b []byte) []byte {
 	if e.plain {
-		return []byte(Plain(b))
+		return []byte(Text(b))
 	}
 	return b
 }
@@ -126,7 +127,7 @@ func (e *excerpt) ends(window int64) ([]byte, *Truncated) {
 // head reads the first bytes, up to the first that is gone.
 func (e *excerpt) head(window int64) (head []byte) {
 	for _, r := range e.r.part(0, window) {
-		b, gaps := e.st.spool.ReadRange(r.From, r.To)
+		b, gaps := e.spool.ReadRange(r.From, r.To)
 		if len(gaps) > 0 {
 			b = b[:gaps[0].From-r.From]
 		}
@@ -145,7 +146,7 @@ func (e *excerpt) head(window int64) (head []byte) {
 // tail reads the bytes behind a place, back to the last that is gone.
 func (e *excerpt) tail(from int64) (tail []byte) {
 	for _, r := range slices.Backward(e.r.part(from, e.r.len())) {
-		b, gaps := e.st.spool.ReadRange(r.From, r.To)
+		b, gaps := e.spool.ReadRange(r.From, r.To)
 		kept := r
 		if n := len(gaps); n > 0 {
 			kept.From = gaps[n-1].To
@@ -163,7 +164,7 @@ func (e *excerpt) lines(all spans) (lines int64) {
 	buf := make([]byte, 256<<10)
 	for _, r := range all {
 		for r.From < r.To {
-			n, at := e.st.spool.Read(buf[:min(int64(len(buf)), r.To-r.From)], r.From)
+			n, at := e.spool.Read(buf[:min(int64(len(buf)), r.To-r.From)], r.From)
 			if n == 0 || at >= r.To {
 				break
 			}
@@ -180,7 +181,7 @@ func lastLine(b []byte) int {
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
 		return i + 1
 	}
-	return wholeRunes(b)
+	return WholeRunes(b)
 }
 
 // firstLine returns where the first whole line of b begins, before which something is
@@ -191,6 +192,51 @@ func firstLine(b []byte) int {
 	}
 	n := 0
 	for n < len(b) && n < utf8.UTFMax && !utf8.RuneStart(b[n]) {
+		n++
+	}
+	return n
+}
+
+// Truncated says what Clip left out.
+type Truncated struct {
+	HeadBytes, TailBytes, OmittedBytes int64
+	OmittedLines                       int64
+}
+
+// Clip keeps the first and the last part of b where it is longer than max bytes:
+// half of the room each, cut behind a line end where there is one in the half, and
+// never inside a UTF-8 character. The result is head and tail joined; nil means
+// that nothing was left out.
+func Clip(b []byte, max int) ([]byte, *Truncated) {
+	if len(b) <= max {
+		return b, nil
+	}
+	head, tail := headEnd(b, max/2), tailStart(b, len(b)-(max-max/2))
+	out := make([]byte, 0, max)
+	out = append(append(out, b[:head]...), b[tail:]...)
+	return out, &Truncated{
+		HeadBytes:    int64(head),
+		TailBytes:    int64(len(b) - tail),
+		OmittedBytes: int64(tail - head),
+		OmittedLines: int64(bytes.Count(b[head:tail], []byte{'\n'})),
+	}
+}
+
+func headEnd(b []byte, n int) int {
+	if i := bytes.LastIndexByte(b[:n], '\n'); i >= 0 {
+		return i + 1
+	}
+	for n > 0 && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return n
+}
+
+func tailStart(b []byte, n int) int {
+	if i := bytes.IndexByte(b[n:], '\n'); i >= 0 && n+i+1 < len(b) {
+		return n + i + 1
+	}
+	for n < len(b) && !utf8.RuneStart(b[n]) {
 		n++
 	}
 	return n

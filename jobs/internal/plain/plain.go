@@ -1,4 +1,5 @@
-package jobs
+// Package plain shows output as a person reads it.
+package plain
 
 import (
 	"bytes"
@@ -13,13 +14,13 @@ import (
 // sequence cannot ask for a line of any length.
 const maxColumn = 4096
 
-// Plain is output as a person would read it afterwards: escape sequences removed,
+// Text is output as a person would read it afterwards: escape sequences removed,
 // CRLF as LF, and lines that were redrawn (carriage return, backspace, erase,
 // cursor up) folded to their last state. No control characters but LF and tab are
 // left (see [screen.IsControl]): a C1 control is removed by itself, and what follows it
 // is text, so that nothing depends on where a piece of output begins. Bytes that are not
 // UTF-8 become U+FFFD (see [ValidUTF8]).
-func Plain(b []byte) string {
+func Text(b []byte) string {
 	if !needsFolding(b) {
 		text := ValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"))
 		if hasControl(b) {
@@ -27,7 +28,7 @@ func Plain(b []byte) string {
 		}
 		return text
 	}
-	f := folder{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
+	f := pager{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
 	for len(b) > 0 {
 		b = b[f.next(b):]
 	}
@@ -51,7 +52,7 @@ func ValidUTF8(text string) string {
 // beyond one for each of its bytes.
 const spareCells = 64 << 10
 
-// needsFolding is false for ordinary logs, for which Plain is a copy.
+// needsFolding is false for ordinary logs, for which Text is a copy.
 func needsFolding(b []byte) bool {
 	for i, c := range b {
 		if c < ' ' && c != '\n' && c != '\t' {
@@ -82,13 +83,13 @@ func hasControl(b []byte) bool {
 	return false
 }
 
-// A folder is a page that has lines but no height: enough of a terminal to undo
+// A pager is a page that has lines but no height: enough of a terminal to undo
 // redrawing, with nothing ever scrolled away.
 //
 // A few bytes can ask for a lot of blanks, or move a long line again and again. What
 // they get of either is bounded by the length of the output; beyond it such
 // sequences do nothing, and text goes on.
-type folder struct {
+type pager struct {
 	lines    [][]rune
 	row, col int
 	cells    int // blanks that may still be made
@@ -96,7 +97,7 @@ type folder struct {
 }
 
 // next consumes one character or sequence and returns its length in bytes.
-func (f *folder) next(b []byte) int {
+func (f *pager) next(b []byte) int {
 	switch c := b[0]; {
 	case c == 0x1b:
 		return f.escape(b)
@@ -119,7 +120,7 @@ func (f *folder) next(b []byte) int {
 	return 1
 }
 
-func (f *folder) put(r rune) {
+func (f *pager) put(r rune) {
 	line := f.pad(f.col)
 	f.col = min(f.col, len(line))
 	if f.col < len(line) {
@@ -132,7 +133,7 @@ func (f *folder) put(r rune) {
 }
 
 // pad returns the current line, with blanks up to column col as far as they go.
-func (f *folder) pad(col int) []rune {
+func (f *pager) pad(col int) []rune {
 	line := f.lines[f.row]
 	for len(line) < col && f.cells > 0 {
 		line = append(line, ' ')
@@ -142,12 +143,12 @@ func (f *folder) pad(col int) []rune {
 }
 
 // may says whether n characters may be moved.
-func (f *folder) may(n int) bool {
+func (f *pager) may(n int) bool {
 	f.work -= n
 	return f.work >= 0
 }
 
-func (f *folder) down(n int) {
+func (f *pager) down(n int) {
 	for range n {
 		f.row++
 		if f.row == len(f.lines) {
@@ -158,7 +159,7 @@ func (f *folder) down(n int) {
 
 // escape consumes a sequence. Those that move or erase on what is still in sight
 // are obeyed; all others print nothing.
-func (f *folder) escape(b []byte) int {
+func (f *pager) escape(b []byte) int {
 	if len(b) < 2 {
 		return len(b)
 	}
@@ -193,7 +194,7 @@ func stringLength(b []byte) int {
 	return len(b)
 }
 
-func (f *folder) csi(b []byte) int {
+func (f *pager) csi(b []byte) int {
 	i, n, private := 2, 0, false
 	for ; i < len(b) && b[i] < 0x40; i++ {
 		switch c := b[i]; {
@@ -216,7 +217,7 @@ func (f *folder) csi(b []byte) int {
 	return i + 1
 }
 
-func (f *folder) obey(final byte, n int) {
+func (f *pager) obey(final byte, n int) {
 	count := max(n, 1)
 	switch final {
 	case 'A':
@@ -257,7 +258,7 @@ func (f *folder) obey(final byte, n int) {
 	}
 }
 
-func (f *folder) eraseLine(how int) {
+func (f *pager) eraseLine(how int) {
 	line := f.lines[f.row]
 	switch how {
 	case 0:
@@ -273,7 +274,7 @@ func (f *folder) eraseLine(how int) {
 	}
 }
 
-func (f *folder) String() string {
+func (f *pager) String() string {
 	var s strings.Builder
 	for i, line := range f.lines {
 		if i > 0 {
@@ -282,49 +283,4 @@ func (f *folder) String() string {
 		s.WriteString(string(line))
 	}
 	return s.String()
-}
-
-// Truncated says what Clip left out.
-type Truncated struct {
-	HeadBytes, TailBytes, OmittedBytes int64
-	OmittedLines                       int64
-}
-
-// Clip keeps the first and the last part of b where it is longer than max bytes:
-// half of the room each, cut behind a line end where there is one in the half, and
-// never inside a UTF-8 character. The result is head and tail joined; nil means
-// that nothing was left out.
-func Clip(b []byte, max int) ([]byte, *Truncated) {
-	if len(b) <= max {
-		return b, nil
-	}
-	head, tail := headEnd(b, max/2), tailStart(b, len(b)-(max-max/2))
-	out := make([]byte, 0, max)
-	out = append(append(out, b[:head]...), b[tail:]...)
-	return out, &Truncated{
-		HeadBytes:    int64(head),
-		TailBytes:    int64(len(b) - tail),
-		OmittedBytes: int64(tail - head),
-		OmittedLines: int64(bytes.Count(b[head:tail], []byte{'\n'})),
-	}
-}
-
-func headEnd(b []byte, n int) int {
-	if i := bytes.LastIndexByte(b[:n], '\n'); i >= 0 {
-		return i + 1
-	}
-	for n > 0 && !utf8.RuneStart(b[n]) {
-		n--
-	}
-	return n
-}
-
-func tailStart(b []byte, n int) int {
-	if i := bytes.IndexByte(b[n:], '\n'); i >= 0 && n+i+1 < len(b) {
-		return n + i + 1
-	}
-	for n < len(b) && !utf8.RuneStart(b[n]) {
-		n++
-	}
-	return n
 }
