@@ -8,9 +8,9 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// VisibleRange is the range that is shown for another one where output is plain, so that pieces show what the whole shows: a
-// character stands in the piece in which it ends, and the rest of an escape sequence that begins before a piece in
-// none. closed says that nothing follows.
+// VisibleRange widens or narrows r to whole characters and escape sequences, so that consecutive plain pieces join
+// without loss: a character belongs to the piece in which it ends, and the rest of an escape sequence that begins
+// before a piece is not shown. closed reports whether the stream is complete.
 func VisibleRange(s *spool.Spool, r spool.Range, closed bool) spool.Range {
 	if r.From >= r.To {
 		return r
@@ -23,9 +23,9 @@ func VisibleRange(s *spool.Spool, r spool.Range, closed bool) spool.Range {
 	return spool.Range{From: from, To: max(from, to)}
 }
 
-// LeadIn returns what plain text from an offset on begins with before that: the bytes of a character that is not
-// whole; or else how many bytes from there on, of those before to, are the rest of an escape sequence, as [Text] takes
-// one.
+// LeadIn returns how plain text of [off, to) begins: lead is the part before off of a character that ends behind it,
+// and inside is the number of bytes from off on that complete an escape sequence (see [Text]) begun before off. At most
+// one of the two is set.
 func LeadIn(s *spool.Spool, off, to int64) (lead []byte, inside int64) {
 	begun := begunSequence(s, off)
 	if begun == nil || sequenceLength(begun) < len(begun) {
@@ -39,7 +39,7 @@ func LeadIn(s *spool.Spool, off, to int64) (lead []byte, inside int64) {
 	return nil, int64(sequenceLength(append(begun, rest[:n]...)) - len(begun))
 }
 
-// PartialRune is the end of b where it is the beginning of a character, and not the whole.
+// PartialRune returns the incomplete character at the end of b, or nil if b ends with a complete one.
 func PartialRune(b []byte) []byte {
 	for i := len(b) - 1; i >= max(len(b)-utf8.UTFMax+1, 0); i-- {
 		if utf8.RuneStart(b[i]) {
@@ -52,8 +52,8 @@ func PartialRune(b []byte) []byte {
 	return nil
 }
 
-// begunSequence is what stands before an offset from the last escape character on; nil: there is none
-// that matters. It is mostly near.
+// begunSequence returns the bytes from the last escape character before off up to off, or nil if there is none near
+// enough for its sequence to reach off. It reads a small window first, since the character is usually near.
 func begunSequence(s *spool.Spool, off int64) []byte {
 	for n := 256; n <= match.MaxSequence; n *= 16 {
 		b := s.ReadBefore(n, off)
@@ -67,15 +67,14 @@ func begunSequence(s *spool.Spool, off int64) []byte {
 	return nil
 }
 
-// sequenceLength is how many bytes Text takes for the sequence that b begins with.
+// sequenceLength returns the length of the escape sequence at the beginning of b, as Text parses it.
 func sequenceLength(b []byte) int {
-	f := pager{lines: [][]rune{nil}}
-	return f.escape(b)
+	p := pager{lines: [][]rune{nil}}
+	return p.escape(b)
 }
 
-// WholeRunes returns how much of b ends with a whole character: a read that stops
-// inside one would make text of it that neither half can be. A piece that is
-// nothing but the beginning of one stays whole.
+// WholeRunes returns the length of b without an incomplete character at its end, of which neither half would be valid
+// text. If b is nothing but an incomplete character, it returns len(b), so that a reader gets on.
 func WholeRunes(b []byte) int {
 	if n := len(b) - len(PartialRune(b)); n > 0 {
 		return n

@@ -8,19 +8,17 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// An answer quotes output that may be as long as its file. What is read of it at once
-// is bounded by what is shown: the whole of a range that is not much longer, and else
-// a window at either end.
+// An answer quotes output that may be as long as its file. The memory for it is bounded by the length of the quote:
+// a range that is not much longer is read as a whole, any other in a window at each end.
 const (
-	// foldBytes is the most that is folded as a whole: a long range that was redrawn
-	// again and again may be short when it is plain.
+	// foldBytes is the longest range that is made plain as a whole: output that was redrawn many times may be long
+	// and its plain text short.
 	foldBytes = 4 << 20
-	// windowSpare is what a window has beside what is shown of it, for what is cut to
-	// whole lines and characters.
+	// windowSpare is the room of a window beyond the limit, since it is cut to whole lines and characters.
 	windowSpare = 64 << 10
 )
 
-// An excerpt is a range of a stream on its way into an answer.
+// An excerpt is a part of a stream, as it is read for an answer.
 type excerpt struct {
 	spool *spool.Spool
 	r     spans
@@ -28,11 +26,9 @@ type excerpt struct {
 	limit int
 }
 
-// Excerpt returns a range of a stream as it is shown: without the parts to skip, which
-// ascend and lie in it, plain or as it was written, and at most limit bytes of it, of which
-// more are cut as [Clip] does. Where bytes are gone, the cut is there. It takes as long as
-// reading all of it where lines that are left out have to be counted, and no more memory
-// than the windows.
+// Excerpt returns r without the ranges in skip, which ascend and lie in r, plain or as it was written, cut to limit
+// bytes as [Clip] does. If bytes of r are no longer kept, the cut is there. It reads all of r if it has to count omitted
+// lines, and needs no more memory than the windows.
 func Excerpt(s *spool.Spool, r spool.Range, skip []spool.Range, plain bool, limit int) ([]byte, *Truncated) {
 	if r.From >= r.To {
 		return nil, nil
@@ -50,11 +46,10 @@ func Excerpt(s *spool.Spool, r spool.Range, skip []spool.Range, plain bool, limi
 	return e.ends(window)
 }
 
-// spans are ranges that ascend, and are shown as if they were one. A place in them counts
-// their bytes alone.
+// spans are ascending ranges that are shown as one. A position in them counts only their bytes.
 type spans []spool.Range
 
-// without is a range but for some parts of it, which may reach beyond it.
+// without returns r without the ranges in skip, which may reach beyond r.
 func without(r spool.Range, skip []spool.Range) (s spans) {
 	for _, part := range skip {
 		if from := min(part.From, r.To); from > r.From {
@@ -72,9 +67,9 @@ func (s spans) len() (n int64) {
 	return n
 }
 
-// part is what stands between two places.
+// part returns the spans between two positions.
 func (s spans) part(from, to int64) (p spans) {
-	at := int64(0) // the place of r.From
+	at := int64(0) // the position of r.From
 	for _, r := range s {
 		n := r.To - r.From
 		if a, b := max(from-at, 0), min(to-at, n); a < b {
@@ -92,14 +87,13 @@ func (e *excerpt) fold(b []byte) []byte {
 	return b
 }
 
-// ends returns the excerpt of a range that is too long, or has gaps. Head and tail are
-// folded each by itself, the tail from a line's beginning on, since where a window
-// begins an escape sequence may be cut.
+// ends returns the excerpt of a range that is too long or has gaps. It makes head and tail plain separately, the tail
+// from the beginning of a line, since the window may begin inside an escape sequence.
 func (e *excerpt) ends(window int64) ([]byte, *Truncated) {
 	all := e.r.len()
 	head := e.head(window)
 	tail := e.tail(max(int64(len(head)), all-window))
-	if int64(len(head)+len(tail)) == all { // what could not be read came back
+	if int64(len(head)+len(tail)) == all { // what was unreadable before is readable now
 		return Clip(e.fold(append(head, tail...)), e.limit)
 	}
 	head, tail = head[:lastLine(head)], tail[firstLine(tail):]
@@ -124,7 +118,7 @@ func (e *excerpt) ends(window int64) ([]byte, *Truncated) {
 	return append(head[:from:from], tail[to:]...), tr
 }
 
-// head reads the first bytes, up to the first that is gone.
+// head reads the first bytes, up to the first gap.
 func (e *excerpt) head(window int64) (head []byte) {
 	for _, r := range e.r.part(0, window) {
 		b, gaps := e.spool.ReadRange(r.From, r.To)
@@ -132,7 +126,7 @@ func (e *excerpt) head(window int64) (head []byte) {
 			b = b[:gaps[0].From-r.From]
 		}
 		if head == nil {
-			head = b // as a rule it is all, and need not be copied
+			head = b // usually all of it: no copy
 		} else {
 			head = append(head, b...)
 		}
@@ -143,7 +137,7 @@ func (e *excerpt) head(window int64) (head []byte) {
 	return head
 }
 
-// tail reads the bytes behind a place, back to the last that is gone.
+// tail reads the bytes behind a position that follow the last gap.
 func (e *excerpt) tail(from int64) (tail []byte) {
 	for _, r := range slices.Backward(e.r.part(from, e.r.len())) {
 		b, gaps := e.spool.ReadRange(r.From, r.To)
@@ -159,7 +153,7 @@ func (e *excerpt) tail(from int64) (tail []byte) {
 	return tail
 }
 
-// lines counts the line ends that are stored of some ranges.
+// lines counts the line ends in the kept bytes of all.
 func (e *excerpt) lines(all spans) (lines int64) {
 	buf := make([]byte, 256<<10)
 	for _, r := range all {
@@ -175,8 +169,8 @@ func (e *excerpt) lines(all spans) (lines int64) {
 	return lines
 }
 
-// lastLine returns where the last whole line of b ends, behind which something is
-// left out, or else its last whole character.
+// lastLine returns where the last complete line of b ends, or its last complete character if it has no line end.
+// Something is omitted behind it.
 func lastLine(b []byte) int {
 	if i := bytes.LastIndexByte(b, '\n'); i >= 0 {
 		return i + 1
@@ -184,8 +178,8 @@ func lastLine(b []byte) int {
 	return WholeRunes(b)
 }
 
-// firstLine returns where the first whole line of b begins, before which something is
-// left out, or else its first whole character.
+// firstLine returns where the first complete line of b begins, or its first complete character if there is no line
+// end. Something is omitted before it.
 func firstLine(b []byte) int {
 	if i := bytes.IndexByte(b, '\n'); i >= 0 && i+1 < len(b) {
 		return i + 1
@@ -197,16 +191,14 @@ func firstLine(b []byte) int {
 	return n
 }
 
-// Truncated says what Clip left out.
+// Truncated describes what [Clip] or [Excerpt] omitted.
 type Truncated struct {
 	HeadBytes, TailBytes, OmittedBytes int64
 	OmittedLines                       int64
 }
 
-// Clip keeps the first and the last part of b where it is longer than max bytes:
-// half of the room each, cut behind a line end where there is one in the half, and
-// never inside a UTF-8 character. The result is head and tail joined; nil means
-// that nothing was left out.
+// Clip shortens b to max bytes: it keeps the beginning and the end, half of the room each, cut behind a line end if the
+// half has one, and never inside a UTF-8 character. It returns them joined, with nil if nothing was omitted.
 func Clip(b []byte, max int) ([]byte, *Truncated) {
 	if len(b) <= max {
 		return b, nil

@@ -10,7 +10,7 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// stored is a stream that holds these bytes in so much memory.
+// stored returns a stream with data, of which it keeps as much as memory allows.
 func stored(memory int, data []byte) *spool.Spool {
 	s := spool.New(memory)
 	s.Append(data)
@@ -42,8 +42,8 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// What is short, or fits into its windows, is shown as if it were cut as a whole.
-func TestExcerptOfTheWhole(t *testing.T) {
+// An excerpt that fits into its windows equals Clip of the whole text.
+func TestExcerptEqualsClip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		var b []byte
@@ -65,8 +65,8 @@ func TestExcerptOfTheWhole(t *testing.T) {
 	}
 }
 
-// What is to be skipped is as if it had never been written, however long the rest.
-func TestExcerptWithout(t *testing.T) {
+// Skipped ranges are omitted as if they had never been written, however long the rest is.
+func TestExcerptSkip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for _, words := range []int{40, 400, 60_000} {
 		for range 100_000 / words {
@@ -84,18 +84,18 @@ func TestExcerptWithout(t *testing.T) {
 			want, wantTr := Excerpt(stored(1<<20, rest), whole(rest), nil, false, 300)
 			got, tr := Excerpt(stored(1<<20, b), whole(b), skip, false, 300)
 			if !bytes.Equal(got, want) || (tr == nil) != (wantTr == nil) || tr != nil && *tr != *wantTr {
-				t.Fatalf("%d bytes without %v: %q %+v, want %q %+v", len(b), len(skip), got, tr, want, wantTr)
+				t.Fatalf("%d bytes, %d ranges skipped: %q %+v, want %q %+v", len(b), len(skip), got, tr, want, wantTr)
 			}
 			whole, _ := Excerpt(stored(1<<20, b), whole(b), skip, true, len(b))
 			if want := Text(rest); string(whole) != want {
-				t.Fatalf("%d bytes without %v: %q, want %q", len(b), skip, whole, want)
+				t.Fatalf("%d bytes, %d ranges skipped: %q, want %q", len(b), len(skip), whole, want)
 			}
 		}
 	}
 }
 
-// What is to be skipped may be gone, or lie before or behind what is gone.
-func TestExcerptWithoutAtAGap(t *testing.T) {
+// Skipped ranges may be in a gap, before it or behind it.
+func TestExcerptSkipAtGap(t *testing.T) {
 	var b bytes.Buffer
 	for i := 0; b.Len() < 1<<20; i++ {
 		fmt.Fprintf(&b, "line %d\n", i)
@@ -105,18 +105,18 @@ func TestExcerptWithoutAtAGap(t *testing.T) {
 	for _, skip := range [][]spool.Range{{{From: 0, To: 7}}, {{From: 7, To: 14}, {From: 14, To: 21}}, {{From: 500_000, To: 600_000}}, {{From: 0, To: 7}, {From: end - 12, To: end}}} {
 		text, tr := Excerpt(s, whole(b.Bytes()), skip, false, 1<<20)
 		if tr == nil || tr.HeadBytes+tr.TailBytes != int64(len(text)) || tr.HeadBytes+tr.OmittedBytes+tr.TailBytes != without(whole(b.Bytes()), skip).len() {
-			t.Fatalf("without %v: %d bytes, %+v", skip, len(text), tr)
+			t.Fatalf("skipping %v: %d bytes, %+v", skip, len(text), tr)
 		}
 		for _, r := range skip {
 			if bytes.Contains(text, b.Bytes()[r.From:r.To]) {
-				t.Errorf("%v is not left out", r)
+				t.Errorf("%v is not omitted", r)
 			}
 		}
 	}
 }
 
-// What is long is read at its ends. As written it is cut as if it were read whole.
-func TestExcerptOfWindows(t *testing.T) {
+// A long range is read only at its ends. Raw, the result equals Clip of the whole.
+func TestExcerptOfLongRange(t *testing.T) {
 	var b bytes.Buffer
 	for i := 0; b.Len() < 3*foldBytes; i++ {
 		fmt.Fprintf(&b, "\x1b[32mline\x1b[0m %d\r\n", i)
@@ -125,7 +125,7 @@ func TestExcerptOfWindows(t *testing.T) {
 	want, wantTr := Clip(b.Bytes(), 1000)
 	got, tr := Excerpt(s, whole(b.Bytes()), nil, false, 1000)
 	if !bytes.Equal(got, want) || tr == nil || *tr != *wantTr {
-		t.Errorf("as written: %q %+v, want %q %+v", got, tr, want, wantTr)
+		t.Errorf("raw: %q %+v, want %q %+v", got, tr, want, wantTr)
 	}
 	lines := int64(bytes.Count(b.Bytes(), []byte("\n")))
 	text, tr := Excerpt(s, whole(b.Bytes()), nil, true, 1000)
@@ -141,8 +141,8 @@ func TestExcerptOfWindows(t *testing.T) {
 	}
 }
 
-// Where bytes are gone, there is the cut, however short the rest.
-func TestExcerptAtAGap(t *testing.T) {
+// The cut is at a gap, however short the rest is.
+func TestExcerptAtGap(t *testing.T) {
 	var b bytes.Buffer
 	for i := 0; b.Len() < 1<<20; i++ {
 		fmt.Fprintf(&b, "line é %d\n", i)
@@ -165,7 +165,7 @@ func TestExcerptAtAGap(t *testing.T) {
 			}
 			for _, part := range [][]byte{head, tail} {
 				if len(part) > 0 && part[len(part)-1] != '\n' || len(part) > 0 && part[0] != 'l' {
-					t.Errorf("limit %d: no whole lines: %.20q", limit, part)
+					t.Errorf("limit %d: incomplete lines: %.20q", limit, part)
 				}
 			}
 			if tr.HeadBytes+tr.OmittedBytes+tr.TailBytes != int64(b.Len()) {
@@ -175,7 +175,7 @@ func TestExcerptAtAGap(t *testing.T) {
 	}
 }
 
-func TestExcerptOfNothing(t *testing.T) {
+func TestExcerptOfEmptyRange(t *testing.T) {
 	s := stored(1<<20, []byte("text"))
 	for _, r := range []spool.Range{{From: 0, To: 0}, {From: 4, To: 4}, {From: 4, To: 2}} {
 		if text, tr := Excerpt(s, r, nil, true, 10); len(text) != 0 || tr != nil {

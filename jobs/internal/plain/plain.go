@@ -1,4 +1,5 @@
-// Package plain shows output as a person reads it.
+// Package plain makes text of output: escape sequences removed, redrawn lines in their last state, invalid UTF-8
+// replaced. It knows how to cut such text, or the stream that it comes from, to whole characters, sequences and lines.
 package plain
 
 import (
@@ -10,16 +11,14 @@ import (
 	"shelld/screen"
 )
 
-// maxColumn bounds how far a cursor movement goes to the right, so that a hostile
-// sequence cannot ask for a line of any length.
+// maxColumn is the last column that a cursor movement reaches, so that a hostile sequence cannot ask for a line of any
+// length.
 const maxColumn = 4096
 
-// Text is output as a person would read it afterwards: escape sequences removed,
-// CRLF as LF, and lines that were redrawn (carriage return, backspace, erase,
-// cursor up) folded to their last state. No control characters but LF and tab are
-// left (see [screen.IsControl]): a C1 control is removed by itself, and what follows it
-// is text, so that nothing depends on where a piece of output begins. Bytes that are not
-// UTF-8 become U+FFFD (see [ValidUTF8]).
+// Text returns output as a person reads it afterwards: escape sequences removed, CRLF as LF, and lines that were redrawn
+// (carriage return, backspace, erase, cursor up) in their last state. Of control characters (see [screen.IsControl]) it
+// keeps only LF and tab. It removes a C1 control alone, and takes what follows as text, so that the result does not
+// depend on where a piece of output begins. Bytes that are not UTF-8 become U+FFFD (see [ValidUTF8]).
 func Text(b []byte) string {
 	if !needsFolding(b) {
 		text := ValidUTF8(strings.ReplaceAll(string(b), "\r\n", "\n"))
@@ -28,15 +27,15 @@ func Text(b []byte) string {
 		}
 		return text
 	}
-	f := pager{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
+	p := pager{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
 	for len(b) > 0 {
-		b = b[f.next(b):]
+		b = b[p.next(b):]
 	}
-	return f.String()
+	return p.String()
 }
 
-// ValidUTF8 returns text with U+FFFD for each byte that is not UTF-8. Package strings has one for a whole run of
-// them: a line in another encoding would collapse, and two pieces of output would differ from the whole.
+// ValidUTF8 returns text with U+FFFD for each byte that is not UTF-8. Unlike [strings.ToValidUTF8], it does not put one
+// for a whole run of them: a line in another encoding would collapse, and two pieces would differ from the whole.
 func ValidUTF8(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -48,11 +47,10 @@ func ValidUTF8(text string) string {
 	return b.String()
 }
 
-// spareCells is how many blanks a short output may ask for with cursor movements,
-// beyond one for each of its bytes.
+// spareCells is the number of blanks that output may create with cursor movements, beyond one for each of its bytes.
 const spareCells = 64 << 10
 
-// needsFolding is false for ordinary logs, for which Text is a copy.
+// needsFolding reports whether b has controls that move or redraw. Ordinary logs have none, and Text copies them.
 func needsFolding(b []byte) bool {
 	for i, c := range b {
 		if c < ' ' && c != '\n' && c != '\t' {
@@ -65,8 +63,7 @@ func needsFolding(b []byte) bool {
 	return false
 }
 
-// hasControl says whether there is a control character beyond C0, by the bytes with which
-// UTF-8 begins those.
+// hasControl reports whether b has a control character beyond C0. It looks only at bytes with which UTF-8 begins one.
 func hasControl(b []byte) bool {
 	for _, first := range []byte{0x7f, 0xc2, 0xe2} {
 		for rest := b; ; {
@@ -83,91 +80,89 @@ func hasControl(b []byte) bool {
 	return false
 }
 
-// A pager is a page that has lines but no height: enough of a terminal to undo
-// redrawing, with nothing ever scrolled away.
+// A pager is a page of unbounded height: enough of a terminal to apply redrawing, and no line ever scrolls away.
 //
-// A few bytes can ask for a lot of blanks, or move a long line again and again. What
-// they get of either is bounded by the length of the output; beyond it such
-// sequences do nothing, and text goes on.
+// A few bytes can ask for many blanks, or move a long line again and again. Both are bounded by the length of the
+// output: beyond the bound such sequences do nothing, and text continues.
 type pager struct {
 	lines    [][]rune
 	row, col int
-	cells    int // blanks that may still be made
+	cells    int // blanks that may still be created
 	work     int // characters that may still be moved
 }
 
 // next consumes one character or sequence and returns its length in bytes.
-func (f *pager) next(b []byte) int {
+func (p *pager) next(b []byte) int {
 	switch c := b[0]; {
 	case c == 0x1b:
-		return f.escape(b)
+		return p.escape(b)
 	case c == '\n':
-		f.down(1)
-		f.col = 0
+		p.down(1)
+		p.col = 0
 	case c == '\r':
-		f.col = 0
+		p.col = 0
 	case c == '\b':
-		f.col = max(f.col-1, 0)
+		p.col = max(p.col-1, 0)
 	case c < ' ' && c != '\t':
-		// Other controls print nothing.
+		// other controls print nothing
 	default:
 		r, n := utf8.DecodeRune(b)
 		if c == '\t' || !screen.IsControl(r) {
-			f.put(r)
+			p.put(r)
 		}
 		return n
 	}
 	return 1
 }
 
-func (f *pager) put(r rune) {
-	line := f.pad(f.col)
-	f.col = min(f.col, len(line))
-	if f.col < len(line) {
-		line[f.col] = r
+func (p *pager) put(r rune) {
+	line := p.pad(p.col)
+	p.col = min(p.col, len(line))
+	if p.col < len(line) {
+		line[p.col] = r
 	} else {
 		line = append(line, r)
 	}
-	f.lines[f.row] = line
-	f.col++
+	p.lines[p.row] = line
+	p.col++
 }
 
-// pad returns the current line, with blanks up to column col as far as they go.
-func (f *pager) pad(col int) []rune {
-	line := f.lines[f.row]
-	for len(line) < col && f.cells > 0 {
+// pad returns the current line, extended with blanks up to column col as far as cells allows.
+func (p *pager) pad(col int) []rune {
+	line := p.lines[p.row]
+	for len(line) < col && p.cells > 0 {
 		line = append(line, ' ')
-		f.cells--
+		p.cells--
 	}
 	return line
 }
 
-// may says whether n characters may be moved.
-func (f *pager) may(n int) bool {
-	f.work -= n
-	return f.work >= 0
+// may takes n from the characters that may still be moved. It reports whether there were so many.
+func (p *pager) may(n int) bool {
+	p.work -= n
+	return p.work >= 0
 }
 
-func (f *pager) down(n int) {
+func (p *pager) down(n int) {
 	for range n {
-		f.row++
-		if f.row == len(f.lines) {
-			f.lines = append(f.lines, nil)
+		p.row++
+		if p.row == len(p.lines) {
+			p.lines = append(p.lines, nil)
 		}
 	}
 }
 
-// escape consumes a sequence. Those that move or erase on what is still in sight
-// are obeyed; all others print nothing.
-func (f *pager) escape(b []byte) int {
+// escape consumes a sequence and returns its length. It applies those that move the cursor or erase; others print
+// nothing.
+func (p *pager) escape(b []byte) int {
 	if len(b) < 2 {
 		return len(b)
 	}
 	switch b[1] {
-	case 0x1b: // It begins another.
+	case 0x1b: // the beginning of another sequence
 		return 1
 	case '[':
-		return f.csi(b)
+		return p.csi(b)
 	case ']', 'P', '_', '^', 'X':
 		return stringLength(b)
 	}
@@ -178,7 +173,7 @@ func (f *pager) escape(b []byte) int {
 	return min(n+1, len(b))
 }
 
-// stringLength is the length of an OSC, DCS, APC, PM or SOS sequence at b.
+// stringLength returns the length of the OSC, DCS, APC, PM or SOS sequence at the beginning of b.
 func stringLength(b []byte) int {
 	for i := 2; i < len(b); i++ {
 		switch b[i] {
@@ -194,16 +189,16 @@ func stringLength(b []byte) int {
 	return len(b)
 }
 
-func (f *pager) csi(b []byte) int {
+func (p *pager) csi(b []byte) int {
 	i, n, private := 2, 0, false
 	for ; i < len(b) && b[i] < 0x40; i++ {
 		switch c := b[i]; {
 		case c >= '0' && c <= '9':
 			n = min(n*10+int(c-'0'), maxColumn)
 		case c == ';':
-			private = true // more than one parameter: none of those obeyed here
+			private = true // several parameters: not a sequence that is applied here
 		case c < 0x20 || c > 0x3f:
-			return i // a control inside: the sequence is over
+			return i // a control ends the sequence
 		case c > ';':
 			private = true
 		}
@@ -212,71 +207,71 @@ func (f *pager) csi(b []byte) int {
 		return i
 	}
 	if !private {
-		f.obey(b[i], n)
+		p.apply(b[i], n)
 	}
 	return i + 1
 }
 
-func (f *pager) obey(final byte, n int) {
+func (p *pager) apply(final byte, n int) {
 	count := max(n, 1)
 	switch final {
 	case 'A':
-		f.row = max(f.row-count, 0)
+		p.row = max(p.row-count, 0)
 	case 'B':
-		f.row = min(f.row+count, len(f.lines)-1)
+		p.row = min(p.row+count, len(p.lines)-1)
 	case 'C':
-		f.col = min(f.col+count, maxColumn)
+		p.col = min(p.col+count, maxColumn)
 	case 'D':
-		f.col = max(f.col-count, 0)
+		p.col = max(p.col-count, 0)
 	case 'E':
-		f.row, f.col = min(f.row+count, len(f.lines)-1), 0
+		p.row, p.col = min(p.row+count, len(p.lines)-1), 0
 	case 'F':
-		f.row, f.col = max(f.row-count, 0), 0
+		p.row, p.col = max(p.row-count, 0), 0
 	case 'G':
-		f.col = min(count-1, maxColumn)
+		p.col = min(count-1, maxColumn)
 	case 'K':
-		f.eraseLine(n)
+		p.eraseLine(n)
 	case 'J':
 		if n == 0 {
-			f.eraseLine(0)
-			f.lines = f.lines[:f.row+1]
+			p.eraseLine(0)
+			p.lines = p.lines[:p.row+1]
 		}
 	case 'P':
-		line := f.lines[f.row]
-		if f.col < len(line) && f.may(len(line)-f.col) {
-			end := min(f.col+count, len(line))
-			f.lines[f.row] = append(line[:f.col], line[end:]...)
+		line := p.lines[p.row]
+		if p.col < len(line) && p.may(len(line)-p.col) {
+			end := min(p.col+count, len(line))
+			p.lines[p.row] = append(line[:p.col], line[end:]...)
 		}
 	case '@':
-		line := f.lines[f.row]
-		count = min(count, maxColumn-len(line), f.cells)
-		if f.col < len(line) && count > 0 && f.may(len(line)-f.col) {
-			f.cells -= count
+		line := p.lines[p.row]
+		count = min(count, maxColumn-len(line), p.cells)
+		if p.col < len(line) && count > 0 && p.may(len(line)-p.col) {
+			p.cells -= count
 			blanks := []rune(strings.Repeat(" ", count))
-			f.lines[f.row] = slices.Insert(line, f.col, blanks...)
+			p.lines[p.row] = slices.Insert(line, p.col, blanks...)
 		}
 	}
 }
 
-func (f *pager) eraseLine(how int) {
-	line := f.lines[f.row]
+func (p *pager) eraseLine(how int) {
+	line := p.lines[p.row]
 	switch how {
 	case 0:
-		f.lines[f.row] = line[:min(f.col, len(line))]
+		p.lines[p.row] = line[:min(p.col, len(line))]
 	case 1:
-		if n := min(f.col+1, len(line)); f.may(n) {
+		if n := min(p.col+1, len(line)); p.may(n) {
 			for i := range n {
 				line[i] = ' '
 			}
 		}
 	case 2:
-		f.lines[f.row] = line[:0]
+		p.lines[p.row] = line[:0]
 	}
 }
 
-func (f *pager) String() string {
+func (p *pager) String() string {
 	var s strings.Builder
-	for i, line := range f.lines {
+	for i, line := range p.lines {
 		if i > 0 {
 			s.WriteByte('\n')
 		}

@@ -10,7 +10,7 @@ import (
 	"shelld/screen"
 )
 
-func TestPlain(t *testing.T) {
+func TestText(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"log", "one\r\ntwo\n", "one\ntwo\n"},
 		{"Latin-1: each byte for itself", "\xe9\xe9 caf\xe9\n", "\ufffd\ufffd caf\ufffd\n"},
@@ -50,8 +50,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Text looks for every control character, wherever it stands.
-func TestPlainFindsControls(t *testing.T) {
+// hasControl finds every control character that package screen knows, between other bytes.
+func TestHasControl(t *testing.T) {
 	for r := rune(0x20); r <= unicode.MaxRune; r++ {
 		if utf8.ValidRune(r) && hasControl([]byte("\xc2\xa0"+string(r)+"\xe2")) != screen.IsControl(r) {
 			t.Errorf("%U: %v", r, !screen.IsControl(r))
@@ -59,7 +59,8 @@ func TestPlainFindsControls(t *testing.T) {
 	}
 }
 
-func TestPlainIsBounded(t *testing.T) {
+// A few bytes cannot make a long text.
+func TestTextIsBounded(t *testing.T) {
 	for name, unit := range map[string]string{
 		"columns":    "\x1b[4096Cx\n",
 		"insertions": "a\x1b[D\x1b[4096@",
@@ -71,13 +72,13 @@ func TestPlainIsBounded(t *testing.T) {
 			t.Errorf("%s: %d bytes of %d", name, len(got), len(in))
 		}
 	}
-	// What a person sees of an honest use stays.
+	// Ordinary use of the same sequences has its effect.
 	if got := Text([]byte("abc\x1b[2D\x1b[3@X\r\x1b[10Cend")); got != "aX  bc    end" {
 		t.Errorf("%q", got)
 	}
 }
 
-func FuzzPlain(f *testing.F) {
+func FuzzText(f *testing.F) {
 	f.Add([]byte("a\r\x1b[2Kb\x1b[3A\x1b[@\x1b]x"))
 	f.Add([]byte("a\u009bb\u202ec\x7f\xe2\x80\xc2\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -86,11 +87,11 @@ func FuzzPlain(f *testing.F) {
 			t.Fatalf("Text(%q) = %q has controls left", b, got)
 		}
 		if utf8.Valid(b) && !needsFolding(b) {
-			f := pager{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
+			p := pager{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
 			for rest := bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")); len(rest) > 0; {
-				rest = rest[f.next(rest):]
+				rest = rest[p.next(rest):]
 			}
-			if folded := f.String(); folded != got {
+			if folded := p.String(); folded != got {
 				t.Fatalf("Text(%q) = %q, folded %q", b, got, folded)
 			}
 		}
