@@ -120,6 +120,16 @@ var rules = []rule{
 		why:  "how output reads is a function of its bytes, whatever job wrote them",
 	},
 	{
+		pkg:  "jobs/internal/search",
+		ours: []string{"jobs/internal/match", "jobs/internal/plain", "jobs/internal/spool"}, // what to look for, how its lines read, where
+		why:  "what a search finds in a stream does not depend on the job that wrote it",
+	},
+	{
+		pkg:  "jobs/internal/searchtest",
+		ours: []string{"jobs/internal/match"},
+		why:  "what tests of searches have in common is what to look for, and not how",
+	},
+	{
 		pkg: "jobs/internal/*", // spool, redact, shellmark
 		why: "it is a function of bytes alone",
 	},
@@ -241,6 +251,7 @@ func TestImportRules(t *testing.T) {
 		{"jobs/internal/spool/spool.go", "golang.org/x/sys/unix", "function of bytes"},
 		{"jobs/internal/plain/excerpt.go", "shelld/jobs/internal/spool", ""},
 		{"jobs/internal/plain/excerpt.go", "shelld/jobs", "function of its bytes"},
+		{"jobs/internal/search/back.go", "shelld/jobs", "the job that wrote it"},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/syntax", ""},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/interp", "function of the line"},
 		{"jobs/policy.go", "mvdan.cc/sh/v3/syntax", "what a job is"},

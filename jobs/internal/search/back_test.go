@@ -1,4 +1,4 @@
-package jobs
+package search
 
 import (
 	"bytes"
@@ -15,17 +15,13 @@ import (
 // each has many texts.
 func TestSearchBackwardsHolds(t *testing.T) {
 	const groups, lines = 20, 30
-	line := strings.Repeat("x", 2*maxSearchText) + "\n"
-	m, targets := searchable(1<<20, map[Stream]string{Stdout: strings.Repeat(line, lines)})
-	spec := SearchSpec{
+	line := strings.Repeat("x", 2*maxText) + "\n"
+	s := newStreams(1<<20, strings.Repeat(line, lines))
+	spec := query{
 		Pattern: strings.Repeat("(", groups) + ".+" + strings.Repeat(")", groups) + "\\n", Flags: "m",
-		MaxMatches: 1000, MaxBytes: 400_000, Timeout: -1, Reverse: true,
+		MaxMatches: 1000, MaxBytes: 400_000, Reverse: true,
 	}
-	if err := spec.Compile(); err != nil {
-		t.Fatal(err)
-	}
-	s := &searching{SearchSpec: &spec}
-	p := searchedStream{searching: s, job: targets[0].job, spool: targets[0].job.streams[0].spool, name: Stdout, end: targets[0].ends[0]}
+	p := stream{Run: newRun(t, spec), spool: s[0], end: s[0].End()}
 	held, most := newest{most: spec.MaxMatches, room: spec.MaxBytes}, 0
 	p.pass(0, p.end, func(m *match.Match) bool {
 		held.add(p.told(m))
@@ -36,13 +32,13 @@ func TestSearchBackwardsHolds(t *testing.T) {
 		most = max(most, bytes)
 		return true
 	})
-	if one := (groups + 2) * (maxSearchText + textOverhead); most > spec.MaxBytes+one || most < spec.MaxBytes-one {
+	if one := (groups + 2) * (maxText + textOverhead); most > spec.MaxBytes+one || most < spec.MaxBytes-one {
 		t.Errorf("%d bytes are held for %d that are told", most, spec.MaxBytes)
 	}
 	// All of them are told all the same, in pages.
 	for _, room := range []int{1, 200_000, 400_000} {
 		spec.MaxBytes = room
-		if all, _ := page(t, m, spec); len(all) != lines {
+		if all, _ := page(t, s, spec); len(all) != lines {
 			t.Errorf("%d matches of %d, by %d bytes", len(all), lines, room)
 		}
 	}
@@ -71,31 +67,31 @@ func TestSearchBackwardsGetsOn(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		output []byte
-		spec   SearchSpec
+		spec   query
 	}{
-		{"a text over line ends", backLog(large, lines), SearchSpec{Literal: "failed\nafter"}},
-		{"a pattern over line ends", backLog(small, lines), SearchSpec{Pattern: `failed\s+after`}},
-		{"one line", backLog(large, oneLine), SearchSpec{Literal: "failed after"}},
-		{"one line, a pattern", backLog(small, oneLine), SearchSpec{Pattern: `failed\s+after`, Flags: "m", Lines: true}},
+		{"a text over line ends", backLog(large, lines), query{Literal: "failed\nafter"}},
+		{"a pattern over line ends", backLog(small, lines), query{Pattern: `failed\s+after`}},
+		{"one line", backLog(large, oneLine), query{Literal: "failed after"}},
+		{"one line, a pattern", backLog(small, oneLine), query{Pattern: `failed\s+after`, Flags: "m", Lines: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			size := len(test.output)
 			if testing.Short() && size > 4<<20 {
 				t.Skip("no other code runs for a text than for a pattern but what looks for it")
 			}
-			m, _ := searchable(2*size, map[Stream]string{Stdout: string(test.output)})
+			s := newStreams(2*size, string(test.output))
 			spec := test.spec
 			spec.MaxMatches, spec.MaxBytes = 1_000_000, 1<<30
-			want := told(search(t, m, spec).Matches)
+			want := told(find(t, s, spec).Matches)
 			slices.Reverse(want)
 			for _, most := range []int{1_000_000, 1 + len(want)/10} {
 				spec.MaxMatches, spec.Reverse, spec.Cursor = most, true, nil
-				spec.Timeout = 1 // nanosecond: over as soon as it may be
-				chain(t, m, spec, want, int64(size))
+				spec.Late = func() bool { return true } // as soon as it may be
+				chain(t, s, spec, want, int64(size))
 			}
 			// What one answer cannot tell is not looked through from the beginning for the next.
-			spec.Cursor, spec.Timeout, spec.MaxMatches = nil, -1, 10
-			c := search(t, m, spec).Next
+			spec.Cursor, spec.Late, spec.MaxMatches = nil, nil, 10
+			c := find(t, s, spec).Next
 			if n := len(c.Marks); n == 0 || c.Offset-c.Marks[n-1] > int64(size/4) {
 				t.Errorf("an answer that is full goes on at %+v", c)
 			}
@@ -104,12 +100,12 @@ func TestSearchBackwardsGetsOn(t *testing.T) {
 }
 
 // chain asks for one answer after another, and holds what they cost together against the output.
-func chain(t *testing.T, m *Manager, spec SearchSpec, want []string, size int64) {
+func chain(t *testing.T, s streams, spec query, want []string, size int64) {
 	t.Helper()
 	var got []string
 	var bytes, marks int64
 	for pages := 1; ; pages++ {
-		res := search(t, m, spec)
+		res := find(t, s, spec)
 		got, bytes = append(got, told(res.Matches)...), bytes+res.Bytes
 		if res.Next == nil {
 			break

@@ -1,4 +1,4 @@
-package jobs
+package search
 
 import (
 	"bytes"
@@ -30,15 +30,15 @@ func lateLog(size int) string {
 // Whenever it is that time is over, at whichever question for it, the answers together tell what one
 // does that has all the time.
 func TestSearchLateAtAnyPoint(t *testing.T) {
-	short := map[Stream]string{PTY: lateLog(20 << 10)}
-	forwards, _ := searchable(1<<20, map[Stream]string{Stdout: lateLog(50 << 10), Stderr: lateLog(10 << 10)}, short)
+	short := lateLog(20 << 10)
+	forwards := newStreams(1<<20, lateLog(50<<10), lateLog(10<<10), short)
 	// A search backwards is never late in the first block.
-	backwards, _ := searchable(1<<20, short, map[Stream]string{PTY: lateLog(searchBlock + (50 << 10))})
+	backwards := newStreams(1<<20, short, lateLog(blockSize+(50<<10)))
 	step := 1
 	if testing.Short() {
 		step = 4
 	}
-	for _, spec := range []SearchSpec{
+	for _, spec := range []query{
 		{Pattern: `foo\d+bar`, Lines: true},
 		{Pattern: `foo[^q]\d*bar`, Flags: "m", Lines: true},
 		{Pattern: `\w*oo\d+bar`, Flags: "m"},
@@ -47,15 +47,15 @@ func TestSearchLateAtAnyPoint(t *testing.T) {
 		{Literal: "foo"},
 		{Literal: "2 of them\n"},
 	} {
-		for _, m := range []*Manager{forwards, backwards} {
+		for i, s := range []streams{forwards, backwards} {
 			spec := spec
-			spec.Reverse, spec.MaxMatches, spec.MaxBytes = m == backwards, 1_000_000, 1<<30
-			want := told(search(t, m, spec).Matches)
+			spec.Reverse, spec.MaxMatches, spec.MaxBytes = i == 1, 1_000_000, 1<<30
+			want := told(find(t, s, spec).Matches)
 			if len(want) < 3 {
 				t.Fatalf("%+v: %d matches are too few", spec, len(want))
 			}
 			for n := 1; ; n += step {
-				got, pages := lateAt(t, m, spec, n)
+				got, pages := lateAt(t, s, spec, n)
 				if !slices.Equal(got, want) {
 					t.Errorf("%+v, late at question %d: %d matches in %d answers, want %d", spec, n, len(got), pages, len(want))
 				}
@@ -68,25 +68,20 @@ func TestSearchLateAtAnyPoint(t *testing.T) {
 }
 
 // lateAt has all matches of a search of which each answer is late at the n-th question for the time.
-func lateAt(t *testing.T, m *Manager, spec SearchSpec, n int) (all []string, pages int) {
+func lateAt(t *testing.T, s streams, spec query, n int) (all []string, pages int) {
 	t.Helper()
-	if err := spec.Compile(); err != nil {
-		t.Fatal(err)
-	}
 	for pages = 1; pages < 5_000; pages++ {
 		asked := 0
-		s := searching{SearchSpec: &spec, late: func() bool { asked++; return asked >= n }}
-		if s.targets(m, m.SearchTargets("")); s.err != nil {
-			t.Fatal(s.err)
-		}
-		all = append(all, told(s.res.Matches)...)
-		if s.res.Next == nil {
+		spec.Late = func() bool { asked++; return asked >= n }
+		res := find(t, s, spec)
+		all = append(all, told(res.Matches)...)
+		if res.Next == nil {
 			return all, pages
 		}
-		if s.res.End != SearchTimedOut {
-			t.Fatalf("an answer ends with %q", s.res.End)
+		if res.End != TimedOut {
+			t.Fatalf("an answer ends with %q", res.End)
 		}
-		spec.Cursor = s.res.Next
+		spec.Cursor = res.Next
 	}
 	t.Fatalf("late at question %d: %d answers, and no end", n, pages)
 	return nil, 0

@@ -1,4 +1,4 @@
-package jobs
+package search
 
 import (
 	"bytes"
@@ -7,46 +7,48 @@ import (
 
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/plain"
+	"shelld/jobs/internal/spool"
 )
 
 const (
-	maxSearchLine = 4 << 10  // bytes that are told of a line
-	nearWindow    = 8 << 10  // in which the lines before and after a match are looked for first
-	searchWindow  = 64 << 10 // and then
-	maxSearchText = 4 << 10  // bytes that are told of what matched, and of each group
-	textOverhead  = 8        // bytes that a text counts for beside its own
+	maxLine      = 4 << 10  // bytes that are told of a line
+	nearWindow   = 8 << 10  // in which the lines before and after a match are looked for first
+	farWindow    = 64 << 10 // and then
+	maxText      = 4 << 10  // bytes that are told of what matched, and of each group
+	textOverhead = 8        // bytes that a text counts for beside its own
 )
 
 // told is a match as it is told, but for its lines.
-func (p *searchedStream) told(m *match.Match) SearchMatch {
-	told := SearchMatch{
-		Job: p.job.id, Stream: p.name, Start: m.Start, End: m.End, Text: m.Text, Groups: m.Groups, Named: m.Named,
+func (p *stream) told(m *match.Match) Match {
+	told := Match{
+		Start: m.Start, End: m.End, Text: m.Text, Groups: m.Groups, Named: m.Named,
 		endsLine: m.Text[len(m.Text)-1] == '\n', Limited: m.Limited,
 	}
-	told.cut(maxSearchText)
+	told.cut(maxText)
 	return told
 }
 
 // add tells a match, unless that would be too much: then the search is over.
-func (p *searchedStream) add(m *SearchMatch) bool {
-	if len(p.res.Matches) == p.MaxMatches {
-		p.res.End = SearchFullMatches
+func (p *stream) add(m *Match) bool {
+	if p.matches == p.MaxMatches {
+		p.End = FullMatches
 		return false
 	}
 	p.lines(m)
 	cost := m.cost()
-	if len(p.res.Matches) > 0 && p.used+cost > p.MaxBytes {
-		p.res.End = SearchFullBytes
+	if p.matches > 0 && p.used+cost > p.MaxBytes {
+		p.End = FullBytes
 		return false
 	}
 	p.fit(m, cost)
 	p.used += cost
+	p.matches++
 	p.res.Matches = append(p.res.Matches, *m)
 	return true
 }
 
 // fit cuts a match that would be too much by itself.
-func (p *searchedStream) fit(m *SearchMatch, cost int) {
+func (p *stream) fit(m *Match, cost int) {
 	if cost <= p.MaxBytes {
 		return
 	}
@@ -62,7 +64,7 @@ func (p *searchedStream) fit(m *SearchMatch, cost int) {
 }
 
 // cut leaves at most so many bytes of each text.
-func (m *SearchMatch) cut(most int) {
+func (m *Match) cut(most int) {
 	short := func(s string) string {
 		if len(s) <= most {
 			return s
@@ -97,7 +99,7 @@ func head(s string, n int) string {
 }
 
 // cost is how many bytes a match counts for.
-func (m *SearchMatch) cost() int {
+func (m *Match) cost() int {
 	n := 2*textOverhead + len(m.Text) + len(m.Line)
 	for _, g := range m.Groups {
 		if n += textOverhead; g != nil {
@@ -118,7 +120,7 @@ func (m *SearchMatch) cost() int {
 }
 
 // lines finds the line on which a match starts, and those around it.
-func (p *searchedStream) lines(m *SearchMatch) {
+func (p *stream) lines(m *Match) {
 	before, whole := p.plainBefore(m.Start, nearWindow)
 	rest, _ := p.plainFrom(m.Start, nearWindow)
 	start := lastLineStart(before)
@@ -130,10 +132,10 @@ func (p *searchedStream) lines(m *SearchMatch) {
 	}
 	m.Before = m.lastLines(before[:start], p.Context, whole)
 	if len(m.Before) < p.Context && !whole {
-		before, whole = p.plainBefore(m.Start, searchWindow)
+		before, whole = p.plainBefore(m.Start, farWindow)
 		m.Before = m.lastLines(before[:lastLineStart(before)], p.Context, whole)
 	}
-	for _, window := range []int64{nearWindow, searchWindow} {
+	for _, window := range []int64{nearWindow, farWindow} {
 		after, whole := p.plainFrom(m.End, window)
 		if m.After = m.linesAfter(after, p.Context, whole); whole || len(m.After) == p.Context {
 			break
@@ -143,7 +145,7 @@ func (p *searchedStream) lines(m *SearchMatch) {
 
 // linesAfter are the first lines behind the one on which a match ends; text is what follows
 // on the match.
-func (m *SearchMatch) linesAfter(text []byte, most int, whole bool) []string {
+func (m *Match) linesAfter(text []byte, most int, whole bool) []string {
 	if !m.endsLine {
 		end := nextBreak(text)
 		if end < 0 {
@@ -161,7 +163,7 @@ func lastLineStart(text []byte) int {
 
 // plainBefore is the plain text before an offset, of at most so many raw bytes. whole says
 // that a line begins where it begins: nothing stands before it, or nothing that is kept.
-func (p *searchedStream) plainBefore(off, window int64) (text []byte, whole bool) {
+func (p *stream) plainBefore(off, window int64) (text []byte, whole bool) {
 	low := max(off-window, 0)
 	b, gaps := p.read(low, off)
 	if n := len(gaps); n > 0 {
@@ -173,7 +175,7 @@ func (p *searchedStream) plainBefore(off, window int64) (text []byte, whole bool
 }
 
 // stripperAt is what has seen all before an offset.
-func (p *searchedStream) stripperAt(off int64) (s match.Stripper) {
+func (p *stream) stripperAt(off int64) (s match.Stripper) {
 	at := p.lastEscape(off)
 	for size := int64(256); at >= 0 && at < off; size *= 256 {
 		b, gaps := p.read(at, min(at+size, off))
@@ -190,12 +192,12 @@ func (p *searchedStream) stripperAt(off int64) (s match.Stripper) {
 
 // lastEscape is where the last escape character stands before an offset from which a sequence
 // may reach that far; -1: there is none. What was found to be without one is looked at once.
-func (p *searchedStream) lastEscape(off int64) int64 {
+func (p *stream) lastEscape(off int64) int64 {
 	low := max(off-match.MaxSequence-1, 0)
 	if off < p.clean.From || low > p.clean.To {
-		p.clean = Range{From: off, To: off}
+		p.clean = spool.Range{From: off, To: off}
 	}
-	for _, part := range []Range{{From: max(p.clean.To, low), To: off}, {From: low, To: min(p.clean.From, off)}} {
+	for _, part := range []spool.Range{{From: max(p.clean.To, low), To: off}, {From: low, To: min(p.clean.From, off)}} {
 		if part.From >= part.To {
 			continue
 		}
@@ -206,17 +208,17 @@ func (p *searchedStream) lastEscape(off int64) int64 {
 		}
 		if i := bytes.LastIndexByte(b, 0x1b); i >= 0 {
 			at := part.From + int64(i)
-			p.clean = Range{From: at + 1, To: max(off, at+1)}
+			p.clean = spool.Range{From: at + 1, To: max(off, at+1)}
 			return at
 		}
 	}
-	p.clean = Range{From: min(p.clean.From, low), To: max(p.clean.To, off)}
+	p.clean = spool.Range{From: min(p.clean.From, low), To: max(p.clean.To, off)}
 	return -1
 }
 
 // plainFrom is the plain text from an offset on, of at most so many raw bytes. whole says
 // that nothing follows, or nothing that is kept.
-func (p *searchedStream) plainFrom(off, window int64) (text []byte, whole bool) {
+func (p *stream) plainFrom(off, window int64) (text []byte, whole bool) {
 	to := min(off+window, p.end)
 	b, gaps := p.read(off, to)
 	if len(gaps) > 0 {
@@ -231,13 +233,13 @@ func lineAround(before, rest []byte) (line string, cut bool) {
 	if end := nextBreak(rest); end >= 0 {
 		rest = rest[:end]
 	}
-	if cut = len(before)+len(rest) > maxSearchLine; cut {
-		room := max(maxSearchLine-len(rest), maxSearchLine*3/4)
+	if cut = len(before)+len(rest) > maxLine; cut {
+		room := max(maxLine-len(rest), maxLine*3/4)
 		before = before[max(len(before)-room, 0):]
 		for len(before) > 0 && !utf8.RuneStart(before[0]) {
 			before = before[1:]
 		}
-		rest = rest[:min(len(rest), maxSearchLine-len(before))]
+		rest = rest[:min(len(rest), maxLine-len(before))]
 		rest = rest[:plain.WholeRunes(rest)]
 	}
 	return plain.ValidUTF8(string(append(bytes.Clone(before), rest...))), cut
@@ -269,11 +271,11 @@ func lineBreak(b []byte) int {
 }
 
 // firstLines are the first lines of a text; with whole, its end is the end of one.
-func (m *SearchMatch) firstLines(text []byte, most int, whole bool) (lines []string) {
+func (m *Match) firstLines(text []byte, most int, whole bool) (lines []string) {
 	for len(lines) < most && len(text) > 0 {
 		end := nextBreak(text)
 		if end < 0 {
-			if whole || len(text) > maxSearchLine {
+			if whole || len(text) > maxLine {
 				lines = append(lines, m.around(text))
 			}
 			break
@@ -286,7 +288,7 @@ func (m *SearchMatch) firstLines(text []byte, most int, whole bool) (lines []str
 
 // lastLines are the last lines of a text that ends with a line break or is empty; with
 // whole, its beginning is that of a line.
-func (m *SearchMatch) lastLines(text []byte, most int, whole bool) []string {
+func (m *Match) lastLines(text []byte, most int, whole bool) []string {
 	all := [][]byte{}
 	for len(text) > 0 {
 		end := nextBreak(text)
@@ -310,10 +312,10 @@ func (m *SearchMatch) lastLines(text []byte, most int, whole bool) []string {
 }
 
 // around is a line before or after the match as it is told.
-func (m *SearchMatch) around(b []byte) string {
-	if len(b) > maxSearchLine {
+func (m *Match) around(b []byte) string {
+	if len(b) > maxLine {
 		m.Cut = true
-		b = b[:maxSearchLine]
+		b = b[:maxLine]
 		b = b[:plain.WholeRunes(b)]
 	}
 	return plain.ValidUTF8(string(b))

@@ -1,4 +1,4 @@
-package jobs
+package search
 
 import (
 	"bytes"
@@ -8,30 +8,32 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"shelld/jobs/internal/searchtest"
 )
 
 func TestSearchLines(t *testing.T) {
 	output := "one\r\n\x1b[1mtwo\x1b[0m\r\nthree\n10%\r20%\rdone\n\nsix\nseven \xff x"
-	m, _ := searchable(1<<20, map[Stream]string{PTY: output})
+	s := newStreams(1<<20, output)
 	for _, test := range []struct {
-		spec   SearchSpec
+		spec   query
 		line   string
 		before []string
 		after  []string
 	}{
-		{SearchSpec{Literal: "two"}, "two", nil, nil},
-		{SearchSpec{Literal: "two", Context: 1}, "two", []string{"one"}, []string{"three"}},
-		{SearchSpec{Literal: "two", Context: 3}, "two", []string{"one"}, []string{"three", "10%", "20%"}},
-		{SearchSpec{Literal: "one", Context: 1, To: ptr(int64(9))}, "one", []string{}, []string{"two"}},
-		{SearchSpec{Literal: "20", Context: 2}, "20%", []string{"three", "10%"}, []string{"done", ""}},
-		{SearchSpec{Literal: "six", Context: 2}, "six", []string{"done", ""}, []string{"seven \uFFFD x"}},
-		{SearchSpec{Literal: "x", Context: 2, From: ptr(int64(-1))}, "seven \uFFFD x", []string{"", "six"}, nil},
-		{SearchSpec{Pattern: `two\s+three\n`, Context: 1}, "two", []string{"one"}, []string{"10%"}},
-		{SearchSpec{Pattern: `two\s+thr`, Context: 1}, "two", []string{"one"}, []string{"10%"}},
-		{SearchSpec{Literal: "\n10", Context: 1}, "three", []string{"two"}, []string{"20%"}},
-		{SearchSpec{Literal: "\x1b[0m", Raw: true, Context: 1}, "two", []string{"one"}, []string{"three"}},
+		{query{Literal: "two"}, "two", nil, nil},
+		{query{Literal: "two", Context: 1}, "two", []string{"one"}, []string{"three"}},
+		{query{Literal: "two", Context: 3}, "two", []string{"one"}, []string{"three", "10%", "20%"}},
+		{query{Literal: "one", Context: 1, To: new(int64(9))}, "one", []string{}, []string{"two"}},
+		{query{Literal: "20", Context: 2}, "20%", []string{"three", "10%"}, []string{"done", ""}},
+		{query{Literal: "six", Context: 2}, "six", []string{"done", ""}, []string{"seven \uFFFD x"}},
+		{query{Literal: "x", Context: 2, From: new(int64(-1))}, "seven \uFFFD x", []string{"", "six"}, nil},
+		{query{Pattern: `two\s+three\n`, Context: 1}, "two", []string{"one"}, []string{"10%"}},
+		{query{Pattern: `two\s+thr`, Context: 1}, "two", []string{"one"}, []string{"10%"}},
+		{query{Literal: "\n10", Context: 1}, "three", []string{"two"}, []string{"20%"}},
+		{query{Literal: "\x1b[0m", Raw: true, Context: 1}, "two", []string{"one"}, []string{"three"}},
 	} {
-		res := search(t, m, test.spec)
+		res := find(t, s, test.spec)
 		if len(res.Matches) != 1 {
 			t.Errorf("%+v: %v", test.spec, told(res.Matches))
 			continue
@@ -46,16 +48,16 @@ func TestSearchLines(t *testing.T) {
 // A long line is told around the match, and costs no more than others.
 func TestSearchLongLine(t *testing.T) {
 	data := "short\n" + strings.Repeat("é", 100_000) + "needle" + strings.Repeat("ü", 100_000) + "\nnext\n"
-	m, _ := searchable(1<<20, map[Stream]string{PTY: data})
-	res := search(t, m, SearchSpec{Literal: "needle", Context: 1})
+	s := newStreams(1<<20, data)
+	res := find(t, s, query{Literal: "needle", Context: 1})
 	got := res.Matches[0]
-	if len(got.Line) > maxSearchLine || len(got.Line) < maxSearchLine-4 || strings.Count(got.Line, "é") < 1000 || !strings.Contains(got.Line, "needleü") || strings.Contains(got.Line, "\uFFFD") {
+	if len(got.Line) > maxLine || len(got.Line) < maxLine-4 || strings.Count(got.Line, "é") < 1000 || !strings.Contains(got.Line, "needleü") || strings.Contains(got.Line, "\uFFFD") {
 		t.Errorf("%d bytes of the line: %.20q", len(got.Line), got.Line)
 	}
 	if len(got.Before) > 0 || got.After != nil {
 		t.Errorf("the lines around it are too far away: %.20q %.20q", got.Before, got.After)
 	}
-	res = search(t, m, SearchSpec{Literal: "next", Context: 1})
+	res = find(t, s, query{Literal: "next", Context: 1})
 	if got := res.Matches[0].Before; len(got) != 0 {
 		t.Errorf("of a line that begins nobody knows where: %.20q", got)
 	}
@@ -71,7 +73,7 @@ func TestSearchLineByLine(t *testing.T) {
 		}
 	}
 	data := b.String()
-	m, _ := searchable(4<<20, map[Stream]string{PTY: data})
+	s := newStreams(4<<20, data)
 	var want []string
 	for at := 0; ; {
 		i := strings.Index(data[at:], "src/")
@@ -79,24 +81,24 @@ func TestSearchLineByLine(t *testing.T) {
 			break
 		}
 		at += i + 1
-		want = append(want, fmt.Sprintf("1 pty %d-%d", at-1, at-1+strings.Index(data[at-1:], ": no")))
+		want = append(want, fmt.Sprintf("0 %d-%d", at-1, at-1+strings.Index(data[at-1:], ": no")))
 	}
 	back := slices.Clone(want)
 	slices.Reverse(back)
 	for _, flags := range []string{"m", "", "i", "s"} {
 		for most := 1; most < 6; most++ {
-			spec := SearchSpec{Pattern: `^[^:]+:\d+:\d+:\s+(error|warning)`, Flags: flags, Lines: true, MaxMatches: most}
-			if got, _ := page(t, m, spec); !slices.Equal(told(got), want) || got[0].Line != "src/a.c:4999:3: error: no" || got[0].Limited {
+			spec := query{Pattern: `^[^:]+:\d+:\d+:\s+(error|warning)`, Flags: flags, Lines: true, MaxMatches: most}
+			if got, _ := page(t, s, spec); !slices.Equal(told(got), want) || got[0].Line != "src/a.c:4999:3: error: no" || got[0].Limited {
 				t.Errorf("%q, %d at a time: %v, want %v", flags, most, told(got), want)
 			}
 			spec.Reverse = true
-			if got, _ := page(t, m, spec); !slices.Equal(told(got), back) {
+			if got, _ := page(t, s, spec); !slices.Equal(told(got), back) {
 				t.Errorf("%q, %d at a time, backwards: %v, want %v", flags, most, told(got), back)
 			}
 		}
 	}
-	m, _ = searchable(4<<20, map[Stream]string{PTY: strings.Repeat(strings.Repeat("x", 8000)+"\n", 12) + ":1\n"})
-	res := search(t, m, SearchSpec{Pattern: `^[^:]+:\d+`, Flags: "m", MaxMatches: 1})
+	s = newStreams(4<<20, strings.Repeat(strings.Repeat("x", 8000)+"\n", 12)+":1\n")
+	res := find(t, s, query{Pattern: `^[^:]+:\d+`, Flags: "m", MaxMatches: 1})
 	if !res.Matches[0].Limited {
 		t.Errorf("over line ends: %+v", res.Matches[0])
 	}
@@ -105,17 +107,17 @@ func TestSearchLineByLine(t *testing.T) {
 // By line, forwards, backwards and in pages the same is found, and none of it reaches over a line end.
 func TestSearchLinesBothWays(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 6))
-	data := searchLog(r, 200<<10)
+	data := searchtest.Log(r, 200<<10)
 	// For lines of 30 KB these patterns take a tenth of their time, and all of it under the race detector.
 	data = regexp.MustCompile("(?:long line ){300,}").ReplaceAll(data, bytes.Repeat([]byte("long line "), 300))
 	for _, memory := range []int{4 << 20, 100 << 10} { // all of it; with a gap
 		if testing.Short() && memory > len(data) {
 			continue
 		}
-		m, _ := searchable(memory, map[Stream]string{PTY: string(data)})
+		s := newStreams(memory, string(data))
 		for _, pattern := range []string{`^[^:]+: number \d+`, `[^d]+failed\s*$`, `\D+\d+ of`, `(?<=of the) log\s*`, `^\s*\S+\s+\d+\s`} {
-			spec := SearchSpec{Pattern: pattern, Lines: true, MaxMatches: 1_000_000, MaxBytes: 1 << 30}
-			all := search(t, m, spec).Matches
+			spec := query{Pattern: pattern, Lines: true, MaxMatches: 1_000_000, MaxBytes: 1 << 30}
+			all := find(t, s, spec).Matches
 			want := told(all)
 			if len(want) < 10 {
 				t.Fatalf("/%s/ has %d matches", pattern, len(want))
@@ -129,7 +131,7 @@ func TestSearchLinesBothWays(t *testing.T) {
 				spec.Reverse = backwards
 				for _, most := range []int{1_000_000, 1 + len(want)/3} {
 					spec.MaxMatches = most
-					if got, _ := page(t, m, spec); !slices.Equal(told(got), want) {
+					if got, _ := page(t, s, spec); !slices.Equal(told(got), want) {
 						t.Errorf("/%s/ backwards %v, %d at a time: %d matches, want %d", pattern, backwards, most, len(got), len(want))
 					}
 				}
@@ -142,16 +144,16 @@ func TestSearchLinesBothWays(t *testing.T) {
 // Of a line that is cut the match says so, also where it stands around.
 func TestSearchSaysThatLinesAreCut(t *testing.T) {
 	long := strings.Repeat("x", 5000)
-	m, _ := searchable(1<<20, map[Stream]string{PTY: "a needle\n" + long + " pin\nb needle\nend\n" + strings.Repeat("y", 4096) + "\nc"})
+	s := newStreams(1<<20, "a needle\n"+long+" pin\nb needle\nend\n"+strings.Repeat("y", 4096)+"\nc")
 	for _, test := range []struct {
-		spec SearchSpec
+		spec query
 		want bool
 	}{
-		{SearchSpec{Literal: "a needle"}, false}, {SearchSpec{Literal: "a needle", Context: 1}, true},
-		{SearchSpec{Literal: "pin"}, true}, {SearchSpec{Literal: "b needle", Context: 1}, true},
-		{SearchSpec{Literal: "end", Context: 1}, false}, {SearchSpec{Literal: "y", MaxMatches: 1}, false},
+		{query{Literal: "a needle"}, false}, {query{Literal: "a needle", Context: 1}, true},
+		{query{Literal: "pin"}, true}, {query{Literal: "b needle", Context: 1}, true},
+		{query{Literal: "end", Context: 1}, false}, {query{Literal: "y", MaxMatches: 1}, false},
 	} {
-		if got := search(t, m, test.spec).Matches[0].Cut; got != test.want {
+		if got := find(t, s, test.spec).Matches[0].Cut; got != test.want {
 			t.Errorf("%+v: %v", test.spec, got)
 		}
 	}
