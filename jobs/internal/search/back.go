@@ -7,16 +7,14 @@ import (
 )
 
 const (
-	// blockSize is how much is searched at once from the end, the first time; each
-	// further block is twice as long, up to maxBlockSize.
+	// blockSize is the size of the first block from the end. Each further block is twice as long, up to maxBlockSize.
 	blockSize    = 256 << 10
 	maxBlockSize = 8 << 20
 )
 
-// backward tells the matches that begin in [from, to), from the last to the first. They are
-// those that forward tells: it goes back by blocks of lines where no match reaches from one
-// line into the next, and else by what is kept without a gap. A block that takes longer than
-// there is time, or has more matches than can be told, leaves marks.
+// backward adds the matches that begin in [from, to), from the last to the first. They are the same that forward finds:
+// it goes back by blocks of lines if no match can reach from one line into the next, and otherwise by whole ranges
+// without a gap. A block for which the time is too short, or that has more matches than fit, leaves marks.
 func (p *stream) backward(from, to int64) {
 	if c := p.at; c != nil {
 		p.marks = slices.Clone(c.Marks)
@@ -36,7 +34,7 @@ func (p *stream) backward(from, to int64) {
 	p.gap(from, to)
 }
 
-// blockBefore is where the block begins that ends at an offset.
+// blockBefore returns the offset at which the block begins that ends at to.
 func (p *stream) blockBefore(to, size, low int64) int64 {
 	p.marks = p.marks.before(to)
 	switch n := len(p.marks); {
@@ -48,12 +46,11 @@ func (p *stream) blockBefore(to, size, low int64) int64 {
 	return low
 }
 
-// block tells the matches that begin in [from, to), from the last to the first; false: the
-// search is over.
+// block adds the matches that begin in [from, to), from the last to the first. It reports whether the search goes on.
 func (p *stream) block(from, to int64) bool {
 	held := newest{most: p.MaxMatches - p.matches, room: p.MaxBytes - p.used}
 	decided := p.pass(from, to, func(m *match.Match) bool {
-		held.add(p.told(m))
+		held.add(newMatch(m))
 		return true
 	})
 	last := held.all
@@ -62,7 +59,7 @@ func (p *stream) block(from, to int64) bool {
 	case decided < to:
 		p.giveUp(from, to, decided)
 	default:
-		p.End = All // time was over, and all of the block was found: it is told
+		p.End = All // time was over when all of the block had been searched
 	}
 	for i := len(last) - 1; i >= 0 && !p.Ended(); i-- {
 		if !p.add(&last[i]) {
@@ -72,17 +69,17 @@ func (p *stream) block(from, to int64) bool {
 	return !p.Ended()
 }
 
-// giveUp ends the search for want of time, in a block that has been looked through up to an offset.
+// giveUp ends the search because its time is over. The block has been searched up to decided.
 func (p *stream) giveUp(from, to, decided int64) {
 	if decided-from >= blockSize {
 		p.marks = append(p.marks.settled(to), decided)
 	}
-	p.res.Bytes += decided - from // looked at, if for nothing but the mark
+	p.res.Bytes += decided - from // searched, if only for the mark
 	p.stop(TimedOut, to)
 }
 
-// passedBack is passed where the search goes backwards. A pass that is given up for want of time
-// has got on if it leaves a mark that spares the next one as much as a block.
+// passedBack is passed for a search in reverse. A pass that runs out of time has made progress if it leaves a mark that
+// saves the next one at least a block.
 func (p *stream) passedBack(decided, from, to int64) {
 	if decided-from < blockSize {
 		return
@@ -97,23 +94,20 @@ func (p *stream) passedBack(decided, from, to int64) {
 	}
 }
 
-// marks are offsets in a stream, ascending, between which a search backwards can be
-// taken up: one that begins forwards at a mark finds what one from further back finds behind
-// it. Where a pattern can reach over line breaks nothing but a pass from the very beginning
-// knows such offsets, and its matches are told from the last, so that it may be too long for
-// the time, or has to be done again for what one answer cannot tell. With marks it is taken up
-// at the last one, and then from mark to mark.
+// marks are ascending offsets in a stream at which a search in reverse can be resumed: a pass that begins at a mark
+// finds the same behind it as one that began earlier. If a pattern can reach over line breaks, only a pass from the
+// beginning finds such offsets. Since matches are returned from the last one on, that pass may be too long for the time,
+// or be repeated for what one page cannot hold. With marks it is resumed at the last one, and then from mark to mark.
 //
-// They are in a client's cursor and so have to be few: each is further on by a quarter of what
-// follows it. That makes their number, and how often a byte is looked at, grow with the
-// logarithm of the output. The last one may be nearer, where time was over.
+// They are part of a client's cursor and so have to be few: each is further on by a quarter of what follows it. Their
+// number, and how often a byte is searched, grow with the logarithm of the output. The last one may be nearer, if the
+// time was over.
 type marks []int64
 
-// markSpacing is how far behind a mark, or the beginning, the next one is, of a block up to an
-// offset.
+// markSpacing returns the distance from a mark, or from the beginning, to the next one, in a block that ends at to.
 func markSpacing(at, to int64) int64 { return max((to-at)/4, blockSize) }
 
-// before are the marks before an offset.
+// before returns the marks before an offset.
 func (m marks) before(to int64) marks {
 	for len(m) > 0 && m[len(m)-1] >= to {
 		m = m[:len(m)-1]
@@ -124,7 +118,7 @@ func (m marks) before(to int64) marks {
 	return m
 }
 
-// settled are the marks without a last one that is nearer than it has to be.
+// settled returns the marks without the last one if that is nearer than markSpacing.
 func (m marks) settled(to int64) marks {
 	if n := len(m); n > 1 && m[n-1]-m[n-2] < markSpacing(m[n-2], to) {
 		return m[:n-1]
@@ -132,13 +126,13 @@ func (m marks) settled(to int64) marks {
 	return m
 }
 
-// A newest holds the matches that were found last: as many as can be told, and one, of which
-// the next search goes on.
+// A newest holds the last matches that were found: as many as fit into the page, and one more, at which the next page
+// begins.
 type newest struct {
 	all  []Match
 	cost int // of all
-	most int // how many can be told
-	room int // and how many bytes; the very first is told in any case
+	most int // matches that fit
+	room int // bytes that fit; the first match fits in any case
 }
 
 func (n *newest) add(m Match) {
@@ -146,16 +140,16 @@ func (n *newest) add(m Match) {
 	n.cost += m.cost()
 	for len(n.all) > n.most+1 || len(n.all) > 2 && n.cost-n.all[0].cost() > n.room {
 		n.cost -= n.all[0].cost()
-		n.all[0] = Match{} // or its texts would stay
+		n.all[0] = Match{} // so that its texts are freed
 		n.all = n.all[1:]
 	}
 }
 
-// lineLook is how far back lineBefore looks at a time. What stands before that tells whether
-// a line break stands in an escape sequence.
+// lineLook is the number of bytes in which lineBefore looks for a line break at a time. The bytes before them show
+// whether it is inside an escape sequence.
 const lineLook = match.Behind/2 - 16
 
-// lineBefore is where the last line begins that begins at off or before it, and else low.
+// lineBefore returns the beginning of the last line that begins at off or before it, or low if there is none behind low.
 func (p *stream) lineBefore(off, low int64) int64 {
 	for ; off > low && !p.over(); off -= lineLook {
 		b, _ := p.before(off)

@@ -11,9 +11,8 @@ import (
 	"shelld/jobs/internal/match"
 )
 
-// Backwards no more matches are held than can be told, as it does forwards: with many groups
-// each has many texts.
-func TestSearchBackwardsHolds(t *testing.T) {
+// A search in reverse holds no more matches than fit into a page, also if each has many groups.
+func TestReverseHoldsOnlyOnePage(t *testing.T) {
 	const groups, lines = 20, 30
 	line := strings.Repeat("x", 2*maxText) + "\n"
 	s := newStreams(1<<20, strings.Repeat(line, lines))
@@ -24,7 +23,7 @@ func TestSearchBackwardsHolds(t *testing.T) {
 	p := stream{Run: newRun(t, spec), spool: s[0], end: s[0].End()}
 	held, most := newest{most: spec.MaxMatches, room: spec.MaxBytes}, 0
 	p.pass(0, p.end, func(m *match.Match) bool {
-		held.add(p.told(m))
+		held.add(newMatch(m))
 		bytes := 0
 		for i := range held.all {
 			bytes += held.all[i].cost()
@@ -33,9 +32,9 @@ func TestSearchBackwardsHolds(t *testing.T) {
 		return true
 	})
 	if one := (groups + 2) * (maxText + textOverhead); most > spec.MaxBytes+one || most < spec.MaxBytes-one {
-		t.Errorf("%d bytes are held for %d that are told", most, spec.MaxBytes)
+		t.Errorf("%d bytes are held for a page of %d", most, spec.MaxBytes)
 	}
-	// All of them are told all the same, in pages.
+	// In pages it returns all of them.
 	for _, room := range []int{1, 200_000, 400_000} {
 		spec.MaxBytes = room
 		if all, _ := page(t, s, spec); len(all) != lines {
@@ -44,7 +43,7 @@ func TestSearchBackwardsHolds(t *testing.T) {
 	}
 }
 
-// backLog is output in which one line in twenty matches what TestSearchBackwardsGetsOn looks for.
+// backLog returns output in which one line in twenty matches the queries of TestReverseMakesProgress looks for.
 func backLog(size int, line string) []byte {
 	r := rand.New(rand.NewPCG(10, 7))
 	var b bytes.Buffer
@@ -58,10 +57,10 @@ func backLog(size int, line string) []byte {
 	return b.Bytes()
 }
 
-// Backwards, with less time than a block takes, each answer gets on, be it by a mark, and all of
-// them together look at little more than one would.
-func TestSearchBackwardsGetsOn(t *testing.T) {
-	// Beyond 8 MiB nothing of one block was ever known in time. Patterns take the race detector long.
+// If the time is too short for a block, each page of a search in reverse makes progress, be it by a mark, and all of
+// them together search little more than one page would.
+func TestReverseMakesProgress(t *testing.T) {
+	// A block has 8 MiB at most. Patterns are slow under the race detector.
 	const large, small = 10 << 20, 3 << 20
 	const lines, oneLine = "step %d %s\nafter %s\n", "step %d %s after %s "
 	for _, test := range []struct {
@@ -77,45 +76,45 @@ func TestSearchBackwardsGetsOn(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			size := len(test.output)
 			if testing.Short() && size > 4<<20 {
-				t.Skip("no other code runs for a text than for a pattern but what looks for it")
+				t.Skip("a literal differs from a pattern only in the code that finds it")
 			}
 			s := newStreams(2*size, string(test.output))
 			spec := test.spec
 			spec.MaxMatches, spec.MaxBytes = 1_000_000, 1<<30
-			want := told(find(t, s, spec).Matches)
+			want := offsets(find(t, s, spec).Matches)
 			slices.Reverse(want)
 			for _, most := range []int{1_000_000, 1 + len(want)/10} {
 				spec.MaxMatches, spec.Reverse, spec.Cursor = most, true, nil
 				spec.Late = func() bool { return true } // as soon as it may be
 				chain(t, s, spec, want, int64(size))
 			}
-			// What one answer cannot tell is not looked through from the beginning for the next.
+			// The next page does not search again from the beginning what did not fit into this one.
 			spec.Cursor, spec.Late, spec.MaxMatches = nil, nil, 10
 			c := find(t, s, spec).Next
 			if n := len(c.Marks); n == 0 || c.Offset-c.Marks[n-1] > int64(size/4) {
-				t.Errorf("an answer that is full goes on at %+v", c)
+				t.Errorf("a full page continues at %+v", c)
 			}
 		})
 	}
 }
 
-// chain asks for one answer after another, and holds what they cost together against the output.
+// chain requests one page after another, and compares their total cost with the size of the output.
 func chain(t *testing.T, s streams, spec query, want []string, size int64) {
 	t.Helper()
 	var got []string
 	var bytes, marks int64
 	for pages := 1; ; pages++ {
 		res := find(t, s, spec)
-		got, bytes = append(got, told(res.Matches)...), bytes+res.Bytes
+		got, bytes = append(got, offsets(res.Matches)...), bytes+res.Bytes
 		if res.Next == nil {
 			break
 		}
 		marks = max(marks, int64(len(res.Next.Marks)))
 		if c := spec.Cursor; c != nil && res.Next.Offset == c.Offset && slices.Equal(res.Next.Marks, c.Marks) {
-			t.Fatalf("answer %d goes on where it began, at %+v", pages, c)
+			t.Fatalf("page %d continues where it began, at %+v", pages, c)
 		}
 		if bytes > 6*size || marks > 32 {
-			t.Fatalf("%d answers have looked at %d bytes of %d, with %d marks", pages, bytes, size, marks)
+			t.Fatalf("%d pages have searched %d bytes of %d, with %d marks", pages, bytes, size, marks)
 		}
 		spec.Cursor = res.Next
 	}

@@ -10,8 +10,8 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// Offsets bound where matches begin, and nothing else.
-func TestSearchRange(t *testing.T) {
+// From and To bound where matches begin, and nothing else.
+func TestBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 2))
 	data := searchtest.Log(r, 400<<10)
 	s := newStreams(4<<20, string(data))
@@ -23,17 +23,17 @@ func TestSearchRange(t *testing.T) {
 				from, to = all[r.IntN(len(all))].End, all[r.IntN(len(all))].Start+1
 			}
 			from, to = min(from, to), max(from, to)
-			want := told(slices.DeleteFunc(slices.Clone(all), func(m found) bool { return m.Start < from || m.Start >= to }))
+			want := offsets(slices.DeleteFunc(slices.Clone(all), func(m found) bool { return m.Start < from || m.Start >= to }))
 			spec.From, spec.To, spec.MaxMatches, spec.MaxBytes = &from, &to, 1_000_000, 1<<30
 			if inside := slices.IndexFunc(all, func(m found) bool { return m.Start < from && m.End > from }); inside >= 0 {
-				continue // what begins in the middle of a match may match there as well
+				continue // a search from within a match may find another one there
 			}
-			if got := told(find(t, s, spec).Matches); !slices.Equal(got, want) {
+			if got := offsets(find(t, s, spec).Matches); !slices.Equal(got, want) {
 				t.Errorf("%+v from %d to %d: %d matches, want %d", spec, from, to, len(got), len(want))
 			}
 			spec.Reverse = true
 			slices.Reverse(want)
-			if got := told(find(t, s, spec).Matches); !slices.Equal(got, want) {
+			if got := offsets(find(t, s, spec).Matches); !slices.Equal(got, want) {
 				t.Errorf("%+v from %d to %d: %d matches, want %d", spec, from, to, len(got), len(want))
 			}
 			spec.Reverse = false
@@ -41,8 +41,8 @@ func TestSearchRange(t *testing.T) {
 	}
 }
 
-// What is not kept is told, once, and what is kept on both sides of it is found.
-func TestSearchGap(t *testing.T) {
+// A gap is reported once, and matches on both sides of it are found.
+func TestGap(t *testing.T) {
 	data := "first line\n" + strings.Repeat("y", 1<<20) + "\nlast line\n"
 	s := newStreams(256<<10, data)
 	kept := s[0].Kept()
@@ -53,33 +53,33 @@ func TestSearchGap(t *testing.T) {
 	for _, spec := range []query{{Literal: "line"}, {Pattern: `^\w+ line$`, Flags: "m"}, {Pattern: `line\n`}} {
 		res := find(t, s, spec)
 		if len(res.Matches) != 2 || !slices.Equal(res.Gaps, []spool.Range{gap}) {
-			t.Errorf("%+v: %v, gaps %v, want 2 and %v", spec, told(res.Matches), res.Gaps, gap)
+			t.Errorf("%+v: %v, gaps %v, want 2 and %v", spec, offsets(res.Matches), res.Gaps, gap)
 		}
 		spec.Reverse = true
 		back := find(t, s, spec)
 		slices.Reverse(back.Matches)
-		if !slices.Equal(told(back.Matches), told(res.Matches)) || !slices.Equal(back.Gaps, []spool.Range{gap}) {
-			t.Errorf("%+v: %v, gaps %v", spec, told(back.Matches), back.Gaps)
+		if !slices.Equal(offsets(back.Matches), offsets(res.Matches)) || !slices.Equal(back.Gaps, []spool.Range{gap}) {
+			t.Errorf("%+v: %v, gaps %v", spec, offsets(back.Matches), back.Gaps)
 		}
 	}
 	inside := query{Literal: "line", From: new(gap.From + 10), To: new(gap.From + 20)}
 	for range 2 {
 		res := find(t, s, inside)
 		if want := []spool.Range{{From: gap.From + 10, To: gap.From + 20}}; len(res.Matches) > 0 || !slices.Equal(res.Gaps, want) {
-			t.Errorf("inside the gap: %v, gaps %v", told(res.Matches), res.Gaps)
+			t.Errorf("inside the gap: %v, gaps %v", offsets(res.Matches), res.Gaps)
 		}
 		inside.Reverse = true
 	}
 	if res := find(t, s, query{Pattern: `y\n?l?`, From: new(kept[1].From), MaxMatches: 1}); res.Matches[0].Start != kept[1].From {
-		t.Errorf("behind the gap: %v", told(res.Matches))
+		t.Errorf("behind the gap: %v", offsets(res.Matches))
 	}
 	if res := find(t, s, query{Pattern: `^y`, Flags: "m"}); len(res.Matches) != 1 {
-		t.Errorf("a line begins where a gap ends: %v", told(res.Matches))
+		t.Errorf("a line begins where a gap ends: %v", offsets(res.Matches))
 	}
 }
 
-// A budget of bytes ends a page; one match is told in any case.
-func TestSearchBytes(t *testing.T) {
+// MaxBytes ends a page. One match is returned in any case.
+func TestMaxBytes(t *testing.T) {
 	s := newStreams(1<<20, strings.Repeat(strings.Repeat("x", 90)+"needle\n", 50))
 	for _, backwards := range []bool{false, true} {
 		spec := query{Literal: "needle", MaxBytes: 1000, Reverse: backwards}
@@ -89,7 +89,7 @@ func TestSearchBytes(t *testing.T) {
 		}
 		all, _ := page(t, s, spec)
 		spec.MaxBytes = 1 << 20
-		if !slices.Equal(told(all), told(find(t, s, spec).Matches)) || len(all) != 50 {
+		if !slices.Equal(offsets(all), offsets(find(t, s, spec).Matches)) || len(all) != 50 {
 			t.Errorf("%d matches in pages", len(all))
 		}
 		res = find(t, s, query{Pattern: `(x+)(needle)`, MaxBytes: 40, Reverse: backwards})
@@ -99,18 +99,18 @@ func TestSearchBytes(t *testing.T) {
 	}
 }
 
-// Time that is over ends a search, which the next one goes on with.
-func TestSearchTime(t *testing.T) {
+// A timeout ends a search, and the next page continues it.
+func TestTimeout(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 3))
 	data := searchtest.Log(r, 600<<10)
 	s := newStreams(4<<20, string(data), "ERROR")
 	for _, spec := range []query{{Literal: "ERROR"}, {Pattern: `\bERROR\b`}, {Pattern: `^.*R: number`}} {
 		for _, backwards := range []bool{false, true} {
 			spec.Reverse, spec.Late, spec.MaxMatches, spec.MaxBytes = backwards, nil, 1_000_000, 1<<30
-			want := told(find(t, s, spec).Matches)
-			spec.Late = func() bool { return true } // at once, but for what brings it on
+			want := offsets(find(t, s, spec).Matches)
+			spec.Late = func() bool { return true } // as soon as there is progress
 			got, pages := page(t, s, spec)
-			if !slices.Equal(told(got), want) || pages < 3 {
+			if !slices.Equal(offsets(got), want) || pages < 3 {
 				t.Errorf("%+v: %d matches in %d pages, want %d", spec, len(got), pages, len(want))
 			}
 		}

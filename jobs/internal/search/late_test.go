@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// lateLog is output in which lines that match are among those that only seem to, far enough apart
-// that most of it is passed over, and in which the last line that the pattern is asked about lies well
-// before the end.
+// lateLog returns output in which lines that match are among those that almost do, far enough apart that most of it is
+// skipped. The last line that the pattern has to look at is well before the end.
 func lateLog(size int) string {
 	var b bytes.Buffer
 	filler := strings.Repeat("goes on and on, ", 60) + "\n"
@@ -27,12 +26,11 @@ func lateLog(size int) string {
 	return b.String()
 }
 
-// Whenever it is that time is over, at whichever question for it, the answers together tell what one
-// does that has all the time.
-func TestSearchLateAtAnyPoint(t *testing.T) {
+// Whenever the time is over, at any check of the clock, the pages together find the same as a search without a timeout.
+func TestTimeoutAtAnyPoint(t *testing.T) {
 	short := lateLog(20 << 10)
 	forwards := newStreams(1<<20, lateLog(50<<10), lateLog(10<<10), short)
-	// A search backwards is never late in the first block.
+	// A search in reverse has no timeout in its first block.
 	backwards := newStreams(1<<20, short, lateLog(blockSize+(50<<10)))
 	step := 1
 	if testing.Short() {
@@ -50,14 +48,14 @@ func TestSearchLateAtAnyPoint(t *testing.T) {
 		for i, s := range []streams{forwards, backwards} {
 			spec := spec
 			spec.Reverse, spec.MaxMatches, spec.MaxBytes = i == 1, 1_000_000, 1<<30
-			want := told(find(t, s, spec).Matches)
+			want := offsets(find(t, s, spec).Matches)
 			if len(want) < 3 {
 				t.Fatalf("%+v: %d matches are too few", spec, len(want))
 			}
 			for n := 1; ; n += step {
 				got, pages := lateAt(t, s, spec, n)
 				if !slices.Equal(got, want) {
-					t.Errorf("%+v, late at question %d: %d matches in %d answers, want %d", spec, n, len(got), pages, len(want))
+					t.Errorf("%+v, timeout at check %d: %d matches in %d pages, want %d", spec, n, len(got), pages, len(want))
 				}
 				if pages == 1 || t.Failed() {
 					break
@@ -67,22 +65,22 @@ func TestSearchLateAtAnyPoint(t *testing.T) {
 	}
 }
 
-// lateAt has all matches of a search of which each answer is late at the n-th question for the time.
+// lateAt returns all matches of a search each of whose pages times out at the n-th check of the clock.
 func lateAt(t *testing.T, s streams, spec query, n int) (all []string, pages int) {
 	t.Helper()
 	for pages = 1; pages < 5_000; pages++ {
 		asked := 0
 		spec.Late = func() bool { asked++; return asked >= n }
 		res := find(t, s, spec)
-		all = append(all, told(res.Matches)...)
+		all = append(all, offsets(res.Matches)...)
 		if res.Next == nil {
 			return all, pages
 		}
 		if res.End != TimedOut {
-			t.Fatalf("an answer ends with %q", res.End)
+			t.Fatalf("a page ends with %q", res.End)
 		}
 		spec.Cursor = res.Next
 	}
-	t.Fatalf("late at question %d: %d answers, and no end", n, pages)
+	t.Fatalf("timeout at check %d: no end after %d pages", n, pages)
 	return nil, 0
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// longLines is output of which some lines are longer than a match is followed, with a number here and
-// there; short is where those begin that are not.
+// longLines returns output with lines that are longer than a match may be, with some numbers in them. From short on, no
+// line is.
 func longLines(r *rand.Rand) (text string, short int64) {
 	var b strings.Builder
 	number := func() { fmt.Fprintf(&b, "<%d>", b.Len()) }
@@ -39,10 +39,10 @@ func longLines(r *rand.Rand) (text string, short int64) {
 	return b.String(), short
 }
 
-// Forwards and backwards the same is found, in lines of any length. In however many pages it is told, it
-// is the same in lines that are no longer than a match is followed, and of matches that are short in
-// all; where a longer line is told in other pieces, one of them is told to be limited.
-func TestSearchLongLines(t *testing.T) {
+// Both directions find the same, in lines of any length. Pages of any size find the same in lines that are no longer than
+// a match may be, and the same short matches in all lines. If pages split a longer line into other matches, one of these
+// is reported as limited.
+func TestLongLines(t *testing.T) {
 	text, short := longLines(rand.New(rand.NewPCG(10, 8)))
 	s := newStreams(2*len(text), text)
 	patterns := []string{`<\d+>`, `a.*<`, `[ab ]+$`, `.+`, `^.*b$`}
@@ -77,7 +77,7 @@ func TestSearchLongLines(t *testing.T) {
 
 func everywhere(found) bool { return true }
 
-// places are where matches are, with whether they are limited.
+// places returns the offsets of matches, and whether each is limited.
 func places(all []found, which func(found) bool) (places []string) {
 	for _, m := range all {
 		if which(m) {
@@ -87,7 +87,7 @@ func places(all []found, which func(found) bool) (places []string) {
 	return places
 }
 
-// differ holds what of some matches is not among others against what is limited on the same line.
+// differ checks that each match that is not among others is on a line with a limited match.
 func differ(t *testing.T, name, text string, some, others []found) {
 	t.Helper()
 	line := func(off int64) int { return strings.LastIndexByte(text[:off], '\n') }
@@ -98,7 +98,7 @@ func differ(t *testing.T, name, text string, some, others []found) {
 	for _, m := range some {
 		same := func(o found) bool { return o.Start == m.Start && o.End == m.End }
 		if !limited[line(m.Start)] && !slices.ContainsFunc(others, same) {
-			t.Errorf("%s: %d to %d is told in one order alone, and nothing is limited on its line", name, m.Start, m.End)
+			t.Errorf("%s: %d to %d is found in one order only, and nothing is limited on its line", name, m.Start, m.End)
 		}
 	}
 }

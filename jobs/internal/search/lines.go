@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	maxLine      = 4 << 10  // bytes that are told of a line
-	nearWindow   = 8 << 10  // in which the lines before and after a match are looked for first
-	farWindow    = 64 << 10 // and then
-	maxText      = 4 << 10  // bytes that are told of what matched, and of each group
-	textOverhead = 8        // bytes that a text counts for beside its own
+	maxLine      = 4 << 10  // bytes of a line that are returned
+	nearWindow   = 8 << 10  // window in which the lines around a match are looked for first
+	farWindow    = 64 << 10 // and then, if they are not all in that
+	maxText      = 4 << 10  // bytes that are returned of the text and of each group
+	textOverhead = 8        // bytes that a text costs in addition to its own
 )
 
-// told is a match as it is told, but for its lines.
-func (p *stream) told(m *match.Match) Match {
-	told := Match{
+// newMatch returns a match without its lines.
+func newMatch(m *match.Match) Match {
+	found := Match{
 		Start: m.Start, End: m.End, Text: m.Text, Groups: m.Groups, Named: m.Named,
 		endsLine: m.Text[len(m.Text)-1] == '\n', Limited: m.Limited,
 	}
-	told.cut(maxText)
-	return told
+	found.cut(maxText)
+	return found
 }
 
-// add tells a match, unless that would be too much: then the search is over.
+// add adds a match to the result. If it does not fit, the search is over, and add returns false.
 func (p *stream) add(m *Match) bool {
 	if p.matches == p.MaxMatches {
 		p.End = FullMatches
@@ -47,7 +47,7 @@ func (p *stream) add(m *Match) bool {
 	return true
 }
 
-// fit cuts a match that would be too much by itself.
+// fit cuts a match that alone exceeds the limit.
 func (p *stream) fit(m *Match, cost int) {
 	if cost <= p.MaxBytes {
 		return
@@ -63,7 +63,7 @@ func (p *stream) fit(m *Match, cost int) {
 	}
 }
 
-// cut leaves at most so many bytes of each text.
+// cut shortens each text to at most so many bytes.
 func (m *Match) cut(most int) {
 	short := func(s string) string {
 		if len(s) <= most {
@@ -87,7 +87,7 @@ func (m *Match) cut(most int) {
 	}
 }
 
-// head is at most the first n bytes of a text, without half a character at the end.
+// head returns at most the first n bytes of s, cut to whole characters.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -98,7 +98,7 @@ func head(s string, n int) string {
 	return s[:n]
 }
 
-// cost is how many bytes a match counts for.
+// cost returns the bytes that a match counts for in MaxBytes.
 func (m *Match) cost() int {
 	n := 2*textOverhead + len(m.Text) + len(m.Line)
 	for _, g := range m.Groups {
@@ -119,7 +119,7 @@ func (m *Match) cost() int {
 	return n
 }
 
-// lines finds the line on which a match starts, and those around it.
+// lines sets the line on which a match starts, and those around it.
 func (p *stream) lines(m *Match) {
 	before, whole := p.plainBefore(m.Start, nearWindow)
 	rest, _ := p.plainFrom(m.Start, nearWindow)
@@ -143,8 +143,7 @@ func (p *stream) lines(m *Match) {
 	}
 }
 
-// linesAfter are the first lines behind the one on which a match ends; text is what follows
-// on the match.
+// linesAfter returns the first lines behind the one on which the match ends. text begins where the match ends.
 func (m *Match) linesAfter(text []byte, most int, whole bool) []string {
 	if !m.endsLine {
 		end := nextBreak(text)
@@ -156,13 +155,13 @@ func (m *Match) linesAfter(text []byte, most int, whole bool) []string {
 	return m.firstLines(text, most, whole)
 }
 
-// lastLineStart is where the last line of a text begins.
+// lastLineStart returns the index at which the last line of a text begins.
 func lastLineStart(text []byte) int {
 	return max(bytes.LastIndexByte(text, '\n'), bytes.LastIndexByte(text, '\r')) + 1
 }
 
-// plainBefore is the plain text before an offset, of at most so many raw bytes. whole says
-// that a line begins where it begins: nothing stands before it, or nothing that is kept.
+// plainBefore returns the plain text of at most window raw bytes before an offset. whole reports that a line begins
+// there: nothing is before it, or nothing that is kept.
 func (p *stream) plainBefore(off, window int64) (text []byte, whole bool) {
 	low := max(off-window, 0)
 	b, gaps := p.read(low, off)
@@ -174,7 +173,7 @@ func (p *stream) plainBefore(off, window int64) (text []byte, whole bool) {
 	return strip.Append(nil, b), low == 0
 }
 
-// stripperAt is what has seen all before an offset.
+// stripperAt returns a stripper in the state that it has after all bytes before an offset.
 func (p *stream) stripperAt(off int64) (s match.Stripper) {
 	at := p.lastEscape(off)
 	for size := int64(256); at >= 0 && at < off; size *= 256 {
@@ -190,8 +189,8 @@ func (p *stream) stripperAt(off int64) (s match.Stripper) {
 	return s
 }
 
-// lastEscape is where the last escape character stands before an offset from which a sequence
-// may reach that far; -1: there is none. What was found to be without one is looked at once.
+// lastEscape returns the offset of the last escape character before off whose sequence may reach off, or -1. Bytes that
+// it found to have none are read only once.
 func (p *stream) lastEscape(off int64) int64 {
 	low := max(off-match.MaxSequence-1, 0)
 	if off < p.clean.From || low > p.clean.To {
@@ -202,7 +201,7 @@ func (p *stream) lastEscape(off int64) int64 {
 			continue
 		}
 		b, gaps := p.read(part.From, part.To)
-		if len(gaps) > 0 { // a sequence ends where something is gone
+		if len(gaps) > 0 { // a sequence ends at a gap
 			part.From = max(gaps[len(gaps)-1].To, part.From)
 			b = b[int64(len(b))-max(part.To-part.From, 0):]
 		}
@@ -216,8 +215,8 @@ func (p *stream) lastEscape(off int64) int64 {
 	return -1
 }
 
-// plainFrom is the plain text from an offset on, of at most so many raw bytes. whole says
-// that nothing follows, or nothing that is kept.
+// plainFrom returns the plain text of at most window raw bytes from an offset on. whole reports that nothing follows, or
+// nothing that is kept.
 func (p *stream) plainFrom(off, window int64) (text []byte, whole bool) {
 	to := min(off+window, p.end)
 	b, gaps := p.read(off, to)
@@ -227,8 +226,8 @@ func (p *stream) plainFrom(off, window int64) (text []byte, whole bool) {
 	return new(match.Stripper).Append(nil, b), to == p.end || len(gaps) > 0
 }
 
-// lineAround is a line of which the text before a place and the one behind it are given; of
-// a long one what is around the place, and that it is cut.
+// lineAround returns the line that consists of the end of before and the beginning of rest. If it is long, it returns
+// the part around the place where they meet, and reports that it is cut.
 func lineAround(before, rest []byte) (line string, cut bool) {
 	if end := nextBreak(rest); end >= 0 {
 		rest = rest[:end]
@@ -245,7 +244,7 @@ func lineAround(before, rest []byte) (line string, cut bool) {
 	return plain.ValidUTF8(string(append(bytes.Clone(before), rest...))), cut
 }
 
-// nextBreak is where the first line break begins; -1: there is none.
+// nextBreak returns the index of the first line break, or -1.
 func nextBreak(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
 	if lf >= 0 {
@@ -257,8 +256,8 @@ func nextBreak(b []byte) int {
 	return lf
 }
 
-// lineBreak is how long the line break is at the beginning of b: LF, CRLF, which terminals
-// make CRCRLF of now and then, or CR alone, with which a line is written anew.
+// lineBreak returns the length of the line break at the beginning of b: LF, CRLF, CRCRLF (which terminals sometimes make
+// of it), or CR alone, which redraws a line.
 func lineBreak(b []byte) int {
 	n := 0
 	for n < len(b) && b[n] == '\r' {
@@ -270,7 +269,7 @@ func lineBreak(b []byte) int {
 	return 1
 }
 
-// firstLines are the first lines of a text; with whole, its end is the end of one.
+// firstLines returns the first lines of a text. With whole, the end of the text is the end of a line.
 func (m *Match) firstLines(text []byte, most int, whole bool) (lines []string) {
 	for len(lines) < most && len(text) > 0 {
 		end := nextBreak(text)
@@ -286,8 +285,8 @@ func (m *Match) firstLines(text []byte, most int, whole bool) (lines []string) {
 	return lines
 }
 
-// lastLines are the last lines of a text that ends with a line break or is empty; with
-// whole, its beginning is that of a line.
+// lastLines returns the last lines of a text that ends with a line break or is empty. With whole, its beginning is that
+// of a line.
 func (m *Match) lastLines(text []byte, most int, whole bool) []string {
 	all := [][]byte{}
 	for len(text) > 0 {
@@ -311,7 +310,7 @@ func (m *Match) lastLines(text []byte, most int, whole bool) []string {
 	return lines
 }
 
-// around is a line before or after the match as it is told.
+// around returns a line before or after the match as it is returned, cut to maxLine.
 func (m *Match) around(b []byte) string {
 	if len(b) > maxLine {
 		m.Cut = true

@@ -12,7 +12,7 @@ import (
 	"shelld/jobs/internal/searchtest"
 )
 
-func TestSearchLines(t *testing.T) {
+func TestLines(t *testing.T) {
 	output := "one\r\n\x1b[1mtwo\x1b[0m\r\nthree\n10%\r20%\rdone\n\nsix\nseven \xff x"
 	s := newStreams(1<<20, output)
 	for _, test := range []struct {
@@ -35,7 +35,7 @@ func TestSearchLines(t *testing.T) {
 	} {
 		res := find(t, s, test.spec)
 		if len(res.Matches) != 1 {
-			t.Errorf("%+v: %v", test.spec, told(res.Matches))
+			t.Errorf("%+v: %v", test.spec, offsets(res.Matches))
 			continue
 		}
 		got := res.Matches[0]
@@ -45,8 +45,8 @@ func TestSearchLines(t *testing.T) {
 	}
 }
 
-// A long line is told around the match, and costs no more than others.
-func TestSearchLongLine(t *testing.T) {
+// Of a long line the part around the match is returned, at the cost of a short one.
+func TestLongLine(t *testing.T) {
 	data := "short\n" + strings.Repeat("é", 100_000) + "needle" + strings.Repeat("ü", 100_000) + "\nnext\n"
 	s := newStreams(1<<20, data)
 	res := find(t, s, query{Literal: "needle", Context: 1})
@@ -59,12 +59,12 @@ func TestSearchLongLine(t *testing.T) {
 	}
 	res = find(t, s, query{Literal: "next", Context: 1})
 	if got := res.Matches[0].Before; len(got) != 0 {
-		t.Errorf("of a line that begins nobody knows where: %.20q", got)
+		t.Errorf("a line with an unknown beginning: %.20q", got)
 	}
 }
 
-// A search of lines finds what is in a line, from wherever it goes on, and no more.
-func TestSearchLineByLine(t *testing.T) {
+// A search by line finds matches within a line only, wherever a page begins.
+func TestLineByLine(t *testing.T) {
 	var b strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&b, "line %d without a colon\r\n", i)
@@ -88,12 +88,12 @@ func TestSearchLineByLine(t *testing.T) {
 	for _, flags := range []string{"m", "", "i", "s"} {
 		for most := 1; most < 6; most++ {
 			spec := query{Pattern: `^[^:]+:\d+:\d+:\s+(error|warning)`, Flags: flags, Lines: true, MaxMatches: most}
-			if got, _ := page(t, s, spec); !slices.Equal(told(got), want) || got[0].Line != "src/a.c:4999:3: error: no" || got[0].Limited {
-				t.Errorf("%q, %d at a time: %v, want %v", flags, most, told(got), want)
+			if got, _ := page(t, s, spec); !slices.Equal(offsets(got), want) || got[0].Line != "src/a.c:4999:3: error: no" || got[0].Limited {
+				t.Errorf("%q, %d at a time: %v, want %v", flags, most, offsets(got), want)
 			}
 			spec.Reverse = true
-			if got, _ := page(t, s, spec); !slices.Equal(told(got), back) {
-				t.Errorf("%q, %d at a time, backwards: %v, want %v", flags, most, told(got), back)
+			if got, _ := page(t, s, spec); !slices.Equal(offsets(got), back) {
+				t.Errorf("%q, %d at a time, backwards: %v, want %v", flags, most, offsets(got), back)
 			}
 		}
 	}
@@ -104,11 +104,11 @@ func TestSearchLineByLine(t *testing.T) {
 	}
 }
 
-// By line, forwards, backwards and in pages the same is found, and none of it reaches over a line end.
-func TestSearchLinesBothWays(t *testing.T) {
+// A search by line finds the same in both directions and in pages, and no match reaches over a line end.
+func TestLinesInReverse(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 6))
 	data := searchtest.Log(r, 200<<10)
-	// For lines of 30 KB these patterns take a tenth of their time, and all of it under the race detector.
+	// Shorter lines: with lines of 30 KB these patterns take ten times as long, and too long under the race detector.
 	data = regexp.MustCompile("(?:long line ){300,}").ReplaceAll(data, bytes.Repeat([]byte("long line "), 300))
 	for _, memory := range []int{4 << 20, 100 << 10} { // all of it; with a gap
 		if testing.Short() && memory > len(data) {
@@ -118,7 +118,7 @@ func TestSearchLinesBothWays(t *testing.T) {
 		for _, pattern := range []string{`^[^:]+: number \d+`, `[^d]+failed\s*$`, `\D+\d+ of`, `(?<=of the) log\s*`, `^\s*\S+\s+\d+\s`} {
 			spec := query{Pattern: pattern, Lines: true, MaxMatches: 1_000_000, MaxBytes: 1 << 30}
 			all := find(t, s, spec).Matches
-			want := told(all)
+			want := offsets(all)
 			if len(want) < 10 {
 				t.Fatalf("/%s/ has %d matches", pattern, len(want))
 			}
@@ -131,7 +131,7 @@ func TestSearchLinesBothWays(t *testing.T) {
 				spec.Reverse = backwards
 				for _, most := range []int{1_000_000, 1 + len(want)/3} {
 					spec.MaxMatches = most
-					if got, _ := page(t, s, spec); !slices.Equal(told(got), want) {
+					if got, _ := page(t, s, spec); !slices.Equal(offsets(got), want) {
 						t.Errorf("/%s/ backwards %v, %d at a time: %d matches, want %d", pattern, backwards, most, len(got), len(want))
 					}
 				}
@@ -141,8 +141,8 @@ func TestSearchLinesBothWays(t *testing.T) {
 	}
 }
 
-// Of a line that is cut the match says so, also where it stands around.
-func TestSearchSaysThatLinesAreCut(t *testing.T) {
+// A match reports that a line is cut, also one around it.
+func TestCutLines(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	s := newStreams(1<<20, "a needle\n"+long+" pin\nb needle\nend\n"+strings.Repeat("y", 4096)+"\nc")
 	for _, test := range []struct {

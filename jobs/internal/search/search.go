@@ -96,7 +96,7 @@ const readSize = 256 << 10
 // Ended reports whether the search is over.
 func (r *Run) Ended() bool { return r.Err != nil || r.End != All }
 
-// over says whether it has to be, and notes why.
+// over reports whether the search is over or has to end now, and notes the reason.
 func (r *Run) over() bool {
 	if r.Ended() {
 		return true
@@ -111,15 +111,15 @@ func (r *Run) over() bool {
 	return true
 }
 
-// Search searches a stream up to end, which it has reached, from its beginning or from the place at which the search
-// before has ended. What it found counts even if the search has ended with that.
+// Search searches a stream up to end, an offset that the stream has reached. It starts at the place at which the search
+// before ended, or if at is nil, at the beginning. The result is valid even if the search ended early.
 func (r *Run) Search(s *spool.Spool, end int64, at *Place) Result {
 	p := stream{Run: r, spool: s, end: end, at: at}
 	p.search()
 	return p.res
 }
 
-// search searches the stream, and counts what was looked at.
+// search searches the stream and counts the bytes that it has searched.
 func (p *stream) search() {
 	from, to := p.bounds()
 	if from >= to {
@@ -141,7 +141,7 @@ func (p *stream) search() {
 	}
 }
 
-// A stream is one that is being searched, as far as it had come.
+// A stream is the search of one stream, up to the end that it had when it was asked for.
 type stream struct {
 	*Run
 	spool *spool.Spool
@@ -152,7 +152,7 @@ type stream struct {
 	res   Result
 }
 
-// bounds are where in the stream a match may begin.
+// bounds returns the range of the stream in which a match may begin.
 func (p *stream) bounds() (from, to int64) {
 	end := p.counted()
 	at := func(off *int64, otherwise int64) int64 {
@@ -175,9 +175,8 @@ func (p *stream) bounds() (from, to int64) {
 	}
 }
 
-// counted is the end from which negative bounds are counted: as it was when the search came to the
-// stream. Counted anew by each answer, while the job goes on writing, they would leave out what lies
-// between.
+// counted returns the end of the stream from which negative bounds are counted: that of the first page. If each page
+// counted from its own end while the job writes, the pages would skip what lies between.
 func (p *stream) counted() int64 {
 	if p.at != nil && p.at.End > 0 {
 		return p.at.End
@@ -185,36 +184,36 @@ func (p *stream) counted() int64 {
 	return p.end
 }
 
-// stop ends the search, whose next one goes on at an offset of this stream.
+// stop ends the search. The next one continues at an offset of this stream.
 func (p *stream) stop(why End, at int64) {
 	p.End = why
 	p.res.Next = &Place{Offset: at, Marks: p.marks.before(at), End: p.counted()}
 }
 
-// gap tells what of the range to be searched is not kept.
+// gap notes a part of the range that is not kept.
 func (p *stream) gap(from, to int64) {
 	if from < to {
 		p.res.Gaps = append(p.res.Gaps, spool.Range{From: from, To: to})
 	}
 }
 
-// forward tells the matches that begin in [from, to), in order.
+// forward adds the matches that begin in [from, to), in order.
 func (p *stream) forward(from, to int64) {
 	decided := p.pass(from, to, func(m *match.Match) bool {
-		told := p.told(m)
-		if !p.add(&told) {
+		found := newMatch(m)
+		if !p.add(&found) {
 			p.stop(p.End, m.Start)
 			return false
 		}
-		return p.Err == nil // not if time was over meanwhile: what was found before that is told
+		return p.Err == nil // also if the time is over: what was found before counts
 	})
 	if p.End == TimedOut {
 		p.stop(TimedOut, decided)
 	}
 }
 
-// pass gives the matches that begin in [from, to) to take, until that returns false. It
-// returns before which offset all were given.
+// pass calls take with each match that begins in [from, to) until take returns false. It returns the offset before
+// which take has seen all matches.
 func (p *stream) pass(from, to int64, take func(*match.Match) bool) (decided int64) {
 	before, cut := p.before(from)
 	run := p.Query.Begin(from, before, cut, p.over)
@@ -228,8 +227,8 @@ func (p *stream) pass(from, to int64, take func(*match.Match) bool) (decided int
 			p.unreadable(off, err)
 			return off
 		}
-		n = int(max(min(int64(n), off+room-at), 0)) // what was dropped may reach further
-		if n == 0 || at > off {                     // nothing reaches over what is gone
+		n = int(max(min(int64(n), off+room-at), 0)) // a gap may reach further
+		if n == 0 || at > off {                     // no match reaches over a gap
 			if !p.give(run, from, to, take) {
 				return off
 			}
@@ -249,14 +248,14 @@ func (p *stream) pass(from, to int64, take func(*match.Match) bool) (decided int
 	}
 }
 
-// unreadable ends the search, since it can't know what is stored at an offset.
+// unreadable ends the search, since the bytes at an offset cannot be read.
 func (p *stream) unreadable(off int64, err error) {
 	if p.Err == nil {
 		p.Err = &ReadError{off, err}
 	}
 }
 
-// read returns what is kept of a range, and what is not; where it can't be read, the search ends.
+// read returns the kept bytes of a range and its gaps. If they cannot be read, the search ends.
 func (p *stream) read(from, to int64) (b []byte, gaps []spool.Range) {
 	b, gaps, err := p.spool.TryReadRange(from, to)
 	if err != nil {
@@ -265,10 +264,10 @@ func (p *stream) read(from, to int64) (b []byte, gaps []spool.Range) {
 	return b, gaps
 }
 
-// until is how far output has to be read for matches that begin before an offset.
+// until returns the offset up to which output has to be read to find the matches that begin before to.
 func (p *stream) until(to int64) int64 { return min(p.end, to+match.Behind) }
 
-// feed gives what was read to a run; false: it is over.
+// feed passes b to a pass of the query. It reports whether the pass goes on.
 func (p *stream) feed(run *match.Search, b []byte, from, to int64, take func(*match.Match) bool) bool {
 	for len(b) > 0 && run.Decided() < to {
 		if p.over() {
@@ -284,7 +283,7 @@ func (p *stream) feed(run *match.Search, b []byte, from, to int64, take func(*ma
 	return true
 }
 
-// passed notes how far a pass has come that began at from.
+// passed notes the progress of a pass that began at from.
 func (p *stream) passed(decided, from, to int64) {
 	if p.Reverse {
 		p.passedBack(decided, from, to)
@@ -293,12 +292,13 @@ func (p *stream) passed(decided, from, to int64) {
 	p.progress = p.progress || decided > from
 }
 
-// give takes what is left of a run whose output is at its end; false: it is over.
+// give takes the remaining matches of a pass whose output has ended. It reports whether the search goes on.
 func (p *stream) give(run *match.Search, from, to int64, take func(*match.Match) bool) bool {
 	found, err := run.End()
 	return p.taken(found, from, to, take) && p.holds(err)
 }
 
+// taken passes matches that begin in [from, to) to take. It reports whether take wants more.
 func (p *stream) taken(found []*match.Match, from, to int64, take func(*match.Match) bool) bool {
 	for _, m := range found {
 		if m.Start >= from && m.Start < to && !take(m) {
@@ -308,7 +308,7 @@ func (p *stream) taken(found []*match.Match, from, to int64, take func(*match.Ma
 	return true
 }
 
-// holds says whether the pattern did not fail.
+// holds reports whether the pattern did not fail, and notes its error.
 func (p *stream) holds(err error) bool {
 	if err != nil && p.Err == nil {
 		p.Err = err
@@ -316,8 +316,7 @@ func (p *stream) holds(err error) bool {
 	return err == nil
 }
 
-// before reads what stands in front of an offset, as far as a search may have to know it;
-// cut says that there was more.
+// before reads as many bytes before an offset as a match may depend on. cut reports that there were more.
 func (p *stream) before(off int64) (b []byte, cut bool) {
 	low := max(off-match.Behind, 0)
 	b, gaps := p.read(low, off)

@@ -47,7 +47,7 @@ type result struct {
 
 type streams []*spool.Spool
 
-// newStreams returns streams with these outputs, of each of which so much is kept in memory.
+// newStreams returns streams with these outputs, each of which keeps so much in memory.
 func newStreams(memory int, outputs ...string) (all streams) {
 	for _, out := range outputs {
 		s := spool.New(memory)
@@ -57,7 +57,7 @@ func newStreams(memory int, outputs ...string) (all streams) {
 	return all
 }
 
-// find is a search as the tests want it unless they say otherwise.
+// find runs a search, with defaults for what a query does not set.
 func find(t *testing.T, all streams, q query) result {
 	t.Helper()
 	res, err := tryFind(t, all, q)
@@ -121,15 +121,15 @@ func queries() (all []query) {
 	return all
 }
 
-// told is where matches are: stream, offsets.
-func told(all []found) (list []string) {
+// offsets returns the streams and offsets of matches.
+func offsets(all []found) (list []string) {
 	for _, m := range all {
 		list = append(list, fmt.Sprintf("%d %d-%d", m.stream, m.Start, m.End))
 	}
 	return list
 }
 
-// page has all the matches of a search that is asked for in pages.
+// page returns all matches of a search that is requested in pages.
 func page(t *testing.T, s streams, q query) (all []found, pages int) {
 	t.Helper()
 	for {
@@ -137,7 +137,7 @@ func page(t *testing.T, s streams, q query) (all []found, pages int) {
 		all = append(all, res.Matches...)
 		pages++
 		if (res.Next == nil) != (res.End == All) || pages > 5_000 {
-			t.Fatalf("page %d ends with %q, and goes on at %+v", pages, res.End, res.Next)
+			t.Fatalf("page %d ends with %q, and continues at %+v", pages, res.End, res.Next)
 		}
 		if res.Next == nil {
 			return all, pages
@@ -146,7 +146,7 @@ func page(t *testing.T, s streams, q query) (all []found, pages int) {
 	}
 }
 
-// watched are the matches that a set has that sees all of it, and skips what is not kept.
+// watched returns the matches of a set that is fed all output but the gaps.
 func watched(t *testing.T, spec query, data []byte, kept []spool.Range) (list []string) {
 	t.Helper()
 	source, flags := spec.Pattern, spec.Flags
@@ -175,9 +175,8 @@ func watched(t *testing.T, spec query, data []byte, kept []spool.Range) (list []
 	return list
 }
 
-// Forwards and backwards, in one go and in pages, the same is found: what a watch would have
-// seen.
-func TestSearchFindsWhatAWatchDoes(t *testing.T) {
+// A search finds the same in both directions, in one page or in several: the matches that a watch finds.
+func TestSearchEqualsWatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 1))
 	size := 500 << 10
 	if testing.Short() {
@@ -194,7 +193,7 @@ func TestSearchFindsWhatAWatchDoes(t *testing.T) {
 				for _, most := range []int{1_000_000, 1 + len(want)/3} {
 					spec.MaxMatches, spec.MaxBytes = most, 1<<30
 					got, pages := page(t, s, spec)
-					if !slices.Equal(told(got), want) || pages != max((len(want)+most-1)/most, 1) {
+					if !slices.Equal(offsets(got), want) || pages != max((len(want)+most-1)/most, 1) {
 						t.Errorf("%+v: %d matches in %d pages, want %d", spec, len(got), pages, len(want))
 					}
 				}
@@ -204,8 +203,8 @@ func TestSearchFindsWhatAWatchDoes(t *testing.T) {
 	}
 }
 
-// While output comes and the oldest is dropped, what is found is where it is said to be.
-func TestSearchWhileOutputComes(t *testing.T) {
+// While output is appended and the oldest is dropped, matches have correct offsets.
+func TestSearchDuringOutput(t *testing.T) {
 	s := newStreams(256<<10, "")
 	st := s[0]
 	begun, over := make(chan struct{}), make(chan struct{})
@@ -230,7 +229,7 @@ func TestSearchWhileOutputComes(t *testing.T) {
 			if spec.Literal != "" && f.Start%16 != 9 || spec.Literal == "" && f.Start%16 != 0 {
 				t.Fatalf("a match at %d", f.Start)
 			}
-			// What is around it may be gone by the time at which it is read.
+			// The output around the match may be dropped before it is read.
 			if want := fmt.Sprintf("%08d needle", at); f.Line != want && !strings.HasSuffix(want, f.Line) && !strings.HasPrefix(want, f.Line) {
 				t.Fatalf("the line at %d is %q", f.Start, f.Line)
 			}
