@@ -198,7 +198,7 @@ func TestLongOutputInFiles(t *testing.T) {
 	if want := at(0) + at(8) + at(16) + at(24) + at(32) + at(40) + at(total-48) + at(total-40) + at(total-32) + at(total-24) + at(total-16) + at(total-8); string(out) != want {
 		t.Errorf("the excerpt is %q", out)
 	}
-	if want := (Truncated{48, 48, total - 96, (head+tail)/8 - 12}); tr == nil || *tr != want {
+	if want := (Truncated{HeadBytes: 48, TailBytes: 48, OmittedBytes: total - 96, OmittedLines: (head+tail)/8 - 12}); tr == nil || *tr != want {
 		t.Errorf("truncated %+v, want %+v", tr, want)
 	}
 	runtime.ReadMemStats(&after)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"shelld/jobs/internal/searchtest"
 	"shelld/jobs/internal/spool"
 )
 
@@ -106,10 +107,7 @@ func TestSearchOfWhatIsOverwritten(t *testing.T) {
 	lost := 0
 	for seed := range overwrittenSeeds() {
 		r, o := newRunningOutput(t, seed, []int{700_000, 1_500_000, 4_000_000}[seed%3])
-		spec := SearchSpec{Pattern: ".+", Lines: true}
-		if err := spec.Compile(); err != nil {
-			t.Fatal(err)
-		}
+		query := searchtest.Query{Pattern: ".+", Lines: true}.Compile(t)
 		next := int64(0)
 		tell := func(l StoredLine) error {
 			if l.At != next || l.Cut || l.Limited || !bytes.HasPrefix(r.all[l.At:], []byte(l.Text)) {
@@ -130,7 +128,7 @@ func TestSearchOfWhatIsOverwritten(t *testing.T) {
 			next = g.To
 			lost++
 		}
-		if err := o.Search(t.Context(), &spec, tell, gap); err != nil {
+		if err := o.Search(t.Context(), query, tell, gap); err != nil {
 			t.Fatal(err)
 		}
 		if next != o.NextOffset {

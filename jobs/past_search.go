@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/plain"
 )
 
 // A StoredLine is a line of stored output on which there is a match.
@@ -22,11 +23,11 @@ type StoredLine struct {
 // MaxStoredLine is about how many bytes are told of a line.
 const MaxStoredLine = 1 << 20
 
-// Search tells the lines on which a spec has matches: those of job/search, in order, each line once.
-// Of the spec, which is compiled, counts what is looked for; all that is stored is searched. What is not
+// Search tells the lines on which a query has matches: those of job/search, in order, each line once.
+// All that is stored is searched. What is not
 // kept, or not any more when its turn comes, is given to gap. It ends with an error of tell, and with ctx.
-func (o *Output) Search(ctx context.Context, spec *SearchSpec, tell func(StoredLine) error, gap func(Range)) error {
-	s := storedSearch{out: o, query: spec.query.Places(), tell: tell, number: 1, block: make([]byte, searchRead)}
+func (o *Output) Search(ctx context.Context, query *match.Query, tell func(StoredLine) error, gap func(Range)) error {
+	s := storedSearch{out: o, query: query.Places(), tell: tell, number: 1, block: make([]byte, outputRead)}
 	for off := int64(0); off < o.NextOffset; {
 		b, at, err := s.read(off)
 		if err != nil {
@@ -59,7 +60,7 @@ type storedSearch struct {
 
 	// Of the run:
 	from    int64
-	ends    []int64 // how many line ends there are before each searchRead bytes
+	ends    []int64 // how many line ends there are before each outputRead bytes
 	counted int64   // line ends were counted up to here
 	before  int64   // how many there are before that
 	settled int64   // up to here lines were told
@@ -158,8 +159,8 @@ var lineFeed = []byte{'\n'}
 // searched: what lies far apart is not read again.
 func (s *storedSearch) count(to int64) (more int64, err error) {
 	from, before := s.counted, s.before
-	if i := (to - s.from) / searchRead; s.from+i*searchRead > from {
-		from, before = s.from+i*searchRead, s.ends[i]
+	if i := (to - s.from) / outputRead; s.from+i*outputRead > from {
+		from, before = s.from+i*outputRead, s.ends[i]
 	}
 	b, err := s.window.read(from, to)
 	if err != nil {
@@ -225,7 +226,7 @@ func shownLine(line []byte, from, to int) string {
 	if from > 0 {
 		line = line[bytes.LastIndexByte(line[:min(from, len(line))], '\r')+1:]
 	}
-	return validText(new(match.Stripper).Append(nil, line))
+	return plain.ValidUTF8(string(new(match.Stripper).Append(nil, line)))
 }
 
 // windowRead is how much an outputWindow reads at a time, where not more is wanted.
@@ -318,7 +319,7 @@ func (w *outputWindow) lineEnd(off int64) (at int64, cut bool, err error) {
 		case int64(len(b)) < reach:
 			return off + int64(len(b)), false, nil // at the end, or at a gap
 		case reach > nearLine:
-			return off + int64(wholeRunes(b)), true, nil
+			return off + int64(plain.WholeRunes(b)), true, nil
 		}
 	}
 }

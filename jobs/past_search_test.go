@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"shelld/jobs/internal/search"
+	"shelld/jobs/internal/searchtest"
 	"shelld/jobs/internal/spool"
 )
 
@@ -34,16 +36,24 @@ func outputIn(t testing.TB, file io.ReaderAt, size int) *Output {
 type cutFile struct{ *bytes.Reader }
 
 // linesOf are the lines of an Output on which there is what is looked for.
-func linesOf(t *testing.T, o *Output, spec SearchSpec) (lines []StoredLine, gaps []Range) {
+func linesOf(t *testing.T, o *Output, query searchtest.Query) (lines []StoredLine, gaps []Range) {
 	t.Helper()
-	if err := spec.Compile(); err != nil {
-		t.Fatal(err)
-	}
 	tell := func(l StoredLine) error { lines = append(lines, l); return nil }
-	if err := o.Search(t.Context(), &spec, tell, func(r Range) { gaps = append(gaps, r) }); err != nil {
+	if err := o.Search(t.Context(), query.Compile(t), tell, func(r Range) { gaps = append(gaps, r) }); err != nil {
 		t.Fatal(err)
 	}
 	return lines, gaps
+}
+
+// matchesOf returns what a search of a stream finds.
+func matchesOf(t *testing.T, s *spool.Spool, query searchtest.Query) []search.Match {
+	t.Helper()
+	r := search.Run{Spec: search.Spec{Query: query.Compile(t), Raw: query.Raw, MaxMatches: 1_000_000, MaxBytes: 1 << 30}, Stop: func() error { return nil }}
+	found := r.Search(s, s.End(), nil)
+	if r.Ended() {
+		t.Fatalf("ended by %q, %v", r.End, r.Err)
+	}
+	return found.Matches
 }
 
 // In a stored file are found the lines of what a search of the job finds.
@@ -52,14 +62,15 @@ func TestStoredSearchFindsWhatASearchDoes(t *testing.T) {
 	if testing.Short() {
 		size = 300 << 10 // still more than one block
 	}
-	data := searchLog(rand.New(rand.NewPCG(10, 8)), size)
-	m, _ := searchable(4<<20, map[Stream]string{Stdout: string(data)})
+	data := searchtest.Log(rand.New(rand.NewPCG(10, 8)), size)
+	kept := spool.New(4 << 20)
+	kept.Append(data)
 	o := storedOutput(t, data)
-	for _, spec := range append(slices.Clone(searches), SearchSpec{Pattern: `\d+ of`, Flags: "m", Lines: true}, SearchSpec{Pattern: `[^:]+: num`, Lines: true},
-		SearchSpec{Pattern: `.{1,3}R`, Flags: "m"}, SearchSpec{Pattern: `line|log`, Lines: true}, SearchSpec{Literal: "%"}) {
+	for _, spec := range append(slices.Clone(searchtest.Queries), searchtest.Query{Pattern: `\d+ of`, Flags: "m", Lines: true}, searchtest.Query{Pattern: `[^:]+: num`, Lines: true},
+		searchtest.Query{Pattern: `.{1,3}R`, Flags: "m"}, searchtest.Query{Pattern: `line|log`, Lines: true}, searchtest.Query{Literal: "%"}) {
 		var want []string
 		number, at := 1, 0
-		for _, f := range search(t, m, SearchSpec{Literal: spec.Literal, Pattern: spec.Pattern, Flags: spec.Flags, Raw: spec.Raw, Lines: spec.Lines, MaxMatches: 1_000_000, MaxBytes: 1 << 30}).Matches {
+		for _, f := range matchesOf(t, kept, spec) {
 			number += bytes.Count(data[at:f.Start], []byte{'\n'})
 			at = int(f.Start)
 			for i := range 1 + bytes.Count(data[f.Start:f.End-1], []byte{'\n'}) {
@@ -89,21 +100,21 @@ func TestStoredSearchFindsWhatASearchDoes(t *testing.T) {
 func TestStoredSearchTellsLines(t *testing.T) {
 	o := storedOutput(t, []byte("one\r\n\x1b[1mtwo\x1b[0m words\r\n10%\r20%\rdone\r\r\n\nsix\nseven \xff x\nbegin\nend"))
 	for _, test := range []struct {
-		spec SearchSpec
+		spec searchtest.Query
 		want string
 	}{
-		{SearchSpec{Literal: "two"}, "2 two words"},
-		{SearchSpec{Pattern: "^o|o w", Lines: true}, "1 one|2 two words"},
-		{SearchSpec{Literal: "20"}, "3 20%"},
-		{SearchSpec{Literal: "done"}, "3 done"},
-		{SearchSpec{Pattern: "[%e]", Lines: true}, "1 one|3 10%|6 seven \uFFFD x|7 begin|8 end"},
-		{SearchSpec{Pattern: `o words\s+10`, Flags: "m"}, "2 two words|3 10%"},
-		{SearchSpec{Pattern: `^\d+%\r\d+`, Lines: true}, "3 10%\r20%"},
-		{SearchSpec{Literal: "six\n"}, "5 six"},
-		{SearchSpec{Literal: "\nend"}, "7 begin|8 end"},
-		{SearchSpec{Pattern: `begin|n\nend`, Flags: "m"}, "7 begin"},
-		{SearchSpec{Pattern: `beg|in\nend`, Flags: "m"}, "7 begin|8 end"},
-		{SearchSpec{Literal: "nowhere"}, ""},
+		{searchtest.Query{Literal: "two"}, "2 two words"},
+		{searchtest.Query{Pattern: "^o|o w", Lines: true}, "1 one|2 two words"},
+		{searchtest.Query{Literal: "20"}, "3 20%"},
+		{searchtest.Query{Literal: "done"}, "3 done"},
+		{searchtest.Query{Pattern: "[%e]", Lines: true}, "1 one|3 10%|6 seven \uFFFD x|7 begin|8 end"},
+		{searchtest.Query{Pattern: `o words\s+10`, Flags: "m"}, "2 two words|3 10%"},
+		{searchtest.Query{Pattern: `^\d+%\r\d+`, Lines: true}, "3 10%\r20%"},
+		{searchtest.Query{Literal: "six\n"}, "5 six"},
+		{searchtest.Query{Literal: "\nend"}, "7 begin|8 end"},
+		{searchtest.Query{Pattern: `begin|n\nend`, Flags: "m"}, "7 begin"},
+		{searchtest.Query{Pattern: `beg|in\nend`, Flags: "m"}, "7 begin|8 end"},
+		{searchtest.Query{Literal: "nowhere"}, ""},
 	} {
 		var got []string
 		lines, _ := linesOf(t, o, test.spec)
@@ -122,9 +133,9 @@ func TestStoredSearchTellsLines(t *testing.T) {
 // A line longer than what is read or told at a time is one: what stands over any edge is found, and
 // what is told of it stands around that.
 func TestStoredSearchLongLine(t *testing.T) {
-	for _, before := range []int{searchRead - 3, windowRead - 3, MaxStoredLine/2 - 3, MaxStoredLine - 3, MaxStoredLine + 100, 3*MaxStoredLine - 3} {
+	for _, before := range []int{outputRead - 3, windowRead - 3, MaxStoredLine/2 - 3, MaxStoredLine - 3, MaxStoredLine + 100, 3*MaxStoredLine - 3} {
 		data := "first\n" + strings.Repeat("é", before/2) + "-needle-" + strings.Repeat("ü", before/2) + "needle\nlast needle"
-		lines, _ := linesOf(t, storedOutput(t, []byte(data)), SearchSpec{Literal: "needle"})
+		lines, _ := linesOf(t, storedOutput(t, []byte(data)), searchtest.Query{Literal: "needle"})
 		if len(lines) != 2 || lines[0].Number != 2 || lines[1].Text != "last needle" || lines[1].Number != 3 || lines[1].Cut {
 			t.Fatalf("%d before: %d lines, of them %.200q", before, len(lines), fmt.Sprint(lines))
 		}
@@ -136,7 +147,7 @@ func TestStoredSearchLongLine(t *testing.T) {
 			t.Errorf("%d before: %d bytes", before, n)
 		}
 	}
-	lines, _ := linesOf(t, storedOutput(t, []byte(strings.Repeat("a", 300_000)+"\n")), SearchSpec{Pattern: `^a+$`, Lines: true})
+	lines, _ := linesOf(t, storedOutput(t, []byte(strings.Repeat("a", 300_000)+"\n")), searchtest.Query{Pattern: `^a+$`, Lines: true})
 	if len(lines) != 1 || !lines[0].Limited || lines[0].Cut {
 		t.Errorf("a match beyond the limit: %d lines", len(lines))
 	}
@@ -146,7 +157,7 @@ func TestStoredSearchLongLine(t *testing.T) {
 func TestStoredSearchGap(t *testing.T) {
 	text := "one needle\ntwo nee" + spool.Marker(18, 1000) + "dle, rest\nthree needle\n"
 	o := storedOutput(t, []byte(text))
-	lines, gaps := linesOf(t, o, SearchSpec{Pattern: "needle|dle,|omitted", Lines: true})
+	lines, gaps := linesOf(t, o, searchtest.Query{Pattern: "needle|dle,|omitted", Lines: true})
 	want := []StoredLine{{At: 0, Number: 1, Text: "one needle"}, {At: 1000, Text: "dle, rest"}, {At: 1010, Text: "three needle"}}
 	if !slices.Equal(lines, want) || !slices.Equal(gaps, []Range{{From: 18, To: 1000}}) {
 		t.Errorf("%+v, gaps %v", lines, gaps)
@@ -156,24 +167,21 @@ func TestStoredSearchGap(t *testing.T) {
 // The caller's error ends a search, and so does its context; a file that somebody has cut is told.
 func TestStoredSearchEnds(t *testing.T) {
 	data := []byte(strings.Repeat("a needle\n", 100_000))
-	spec := SearchSpec{Literal: "needle"}
-	if err := spec.Compile(); err != nil {
-		t.Fatal(err)
-	}
+	query := searchtest.Query{Literal: "needle"}.Compile(t)
 	enough, told := errors.New("enough"), 0
-	err := storedOutput(t, data).Search(t.Context(), &spec, func(StoredLine) error { told++; return enough }, nil)
+	err := storedOutput(t, data).Search(t.Context(), query, func(StoredLine) error { told++; return enough }, nil)
 	if !errors.Is(err, enough) || told != 1 {
 		t.Errorf("%v after %d lines", err, told)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err = storedOutput(t, data).Search(ctx, &spec, func(StoredLine) error { cancel(enough); return nil }, nil)
+	err = storedOutput(t, data).Search(ctx, query, func(StoredLine) error { cancel(enough); return nil }, nil)
 	if !errors.Is(err, enough) {
 		t.Errorf("cancelled: %v", err)
 	}
 	file := &cutFile{bytes.NewReader(data)}
 	o := outputIn(t, file, len(data))
 	file.Reader = bytes.NewReader(data[:len(data)/2])
-	if err := o.Search(t.Context(), &spec, func(StoredLine) error { return nil }, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := o.Search(t.Context(), query, func(StoredLine) error { return nil }, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("cut: %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"shelld/jobs/internal/plain"
 )
 
 // ReadOptions say what to read of a job's output.
@@ -121,7 +123,7 @@ func (j *Job) beginRead(r *readReq) {
 		n, at, err := r.st.spool.TryRead(buf, r.off)
 		done := readDoneMsg{req: r, data: buf[:n], at: at, err: err}
 		if r.msg.opts.Plain && n > 0 && at == r.off { // a sequence ends where something is gone
-			done.lead, done.inside = leadIn(r.st.spool, at, at+int64(n))
+			done.lead, done.inside = plain.LeadIn(r.st.spool, at, at+int64(n))
 		}
 		j.ask(done)
 	})
@@ -150,14 +152,14 @@ func (j *Job) onReadDone(m readDoneMsg) {
 	data, end := m.data, r.st.spool.End()
 	more := m.at+int64(len(data)) < end || j.st.status != StatusClosed
 	if more {
-		data = data[:wholeRunes(data)]
+		data = data[:plain.WholeRunes(data)]
 	}
 	res := ReadResult{Stream: r.st.name, Data: data, Offset: m.at, NextOffset: m.at + int64(len(data)), State: j.state()}
 	res.HasMore = res.NextOffset < end
 	if r.msg.opts.Plain {
 		res.Shown = slices.Concat(m.lead, data[min(m.inside, int64(len(data))):])
 		if more {
-			res.Shown = res.Shown[:len(res.Shown)-len(begunCharacter(res.Shown))]
+			res.Shown = res.Shown[:len(res.Shown)-len(plain.PartialRune(res.Shown))]
 		}
 	}
 	if m.at > r.off { // also where nothing is left behind it
@@ -179,16 +181,6 @@ func (j *Job) unreadable(off int64, err error, advice string) *Error {
 	e := storeError(err, j.folder.Path())
 	e.Message = fmt.Sprintf("the output of job %d is stored at offset %d and cannot be read (%s: %s); %s", j.id, off, e.Path, e.Errno, advice)
 	return e
-}
-
-// wholeRunes returns how much of b ends with a whole character: a read that stops
-// inside one would make text of it that neither half can be. A piece that is
-// nothing but the beginning of one stays whole.
-func wholeRunes(b []byte) int {
-	if n := len(b) - len(begunCharacter(b)); n > 0 {
-		return n
-	}
-	return len(b)
 }
 
 func (j *Job) cancelRead(tok *token) bool {

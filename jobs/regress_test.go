@@ -9,24 +9,6 @@ import (
 
 // Each of these was wrong once.
 
-func TestPlainIsBounded(t *testing.T) {
-	for name, unit := range map[string]string{
-		"columns":    "\x1b[4096Cx\n",
-		"insertions": "a\x1b[D\x1b[4096@",
-		"deletions":  "\x1b[4096C\x1b[G\x1b[1P",
-		"erasures":   "x\x1b[1K",
-	} {
-		in := []byte(strings.Repeat(unit, 20000))
-		if got := Plain(in); len(got) > 4*(len(in)+spareCells) {
-			t.Errorf("%s: %d bytes of %d", name, len(got), len(in))
-		}
-	}
-	// What a person sees of an honest use stays.
-	if got := Plain([]byte("abc\x1b[2D\x1b[3@X\r\x1b[10Cend")); got != "aX  bc    end" {
-		t.Errorf("%q", got)
-	}
-}
-
 func TestRangeTakesNoMoreThanIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})

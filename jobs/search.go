@@ -1,11 +1,14 @@
 package jobs
 
 import (
+	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/search"
 )
 
 // A SearchSpec says what to look for in stored output, and where.
@@ -37,26 +40,16 @@ type SearchPlace struct {
 	Stream  Stream
 	Offset  int64
 	Reverse bool    // the search goes backwards
-	Marks   []int64 // where it does, and has left some; see searchMarks
+	Marks   []int64 // where it does, and has left some; see search.Place
 	End     int64   // the end of the stream from which negative bounds are counted; 0: neither is negative
 	Search  string  // of which search the place is; see searchKey
 }
 
 // A SearchMatch is one match.
 type SearchMatch struct {
-	Job        ID
-	Stream     Stream
-	Start, End int64 // raw offsets
-	Text       string
-	Groups     []*string
-	Named      map[string]*string
-	Line       string   // on which it starts; plain, as the following
-	Before     []string // the lines before that
-	After      []string // the lines after the one on which it ends
-	Cut        bool     // one of these texts is not all of what it stands for
-	Limited    bool     // as in match.Match
-
-	endsLine bool // with a line break
+	Job    ID
+	Stream Stream
+	search.Match
 }
 
 // A SearchGap is a part of a stream that was to be searched and is not kept any more.
@@ -66,16 +59,8 @@ type SearchGap struct {
 	Range
 }
 
-// A SearchEnd says why a search has ended before it had looked everywhere.
-type SearchEnd string
-
-// The reasons; SearchedAll is none.
-const (
-	SearchedAll       SearchEnd = ""
-	SearchFullMatches SearchEnd = "matches"
-	SearchFullBytes   SearchEnd = "bytes"
-	SearchTimedOut    SearchEnd = "time"
-)
+// A SearchEnd is the reason why a search ended before it had seen everything.
+type SearchEnd = search.End
 
 // A SearchResult is what a search has found, in the order of jobs, streams and offsets, or
 // the other way round.
@@ -121,6 +106,9 @@ func (s *SearchSpec) compilePattern() *Error {
 	s.query = match.QueryOf(w.compiled, s.Raw, s.Lines)
 	return nil
 }
+
+// Query is what is looked for, once the spec is compiled.
+func (s *SearchSpec) Query() *match.Query { return s.query }
 
 // fromEnd says whether a bound is counted from the end of a stream.
 func (s *SearchSpec) fromEnd() bool { return s.From != nil && *s.From < 0 || s.To != nil && *s.To < 0 }
@@ -212,13 +200,37 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 	case <-m.ending:
 		return SearchResult{}, errSearchEnding()
 	}
-	s := &searching{SearchSpec: spec, key: key, cancel: cancel, ending: m.ending}
-	if spec.Timeout >= 0 {
-		deadline := time.Now().Add(spec.Timeout)
-		s.late = func() bool { return !time.Now().Before(deadline) }
-	}
+	s := &searching{SearchSpec: spec, key: key, run: spec.run()}
+	s.run.Stop = m.stopSearch(cancel)
 	s.targets(m, targets)
 	return s.res, s.err
+}
+
+// stopSearch returns what says why a search has to end at once.
+func (m *Manager) stopSearch(cancel <-chan struct{}) func() error {
+	return func() error {
+		select {
+		case <-cancel:
+			return errSearchCanceled()
+		case <-m.ending:
+			return errSearchEnding()
+		default:
+			return nil
+		}
+	}
+}
+
+// run is a search of streams, which has the time that the spec gives it from now on.
+func (s *SearchSpec) run() search.Run {
+	r := search.Run{Spec: search.Spec{
+		Query: s.query, Raw: s.Raw, From: s.From, To: s.To, Reverse: s.Reverse,
+		Context: s.Context, MaxMatches: s.MaxMatches, MaxBytes: s.MaxBytes,
+	}}
+	if s.Timeout >= 0 {
+		deadline := time.Now().Add(s.Timeout)
+		r.Late = func() bool { return !time.Now().Before(deadline) }
+	}
+	return r
 }
 
 func errSearchCanceled() *Error {
@@ -227,4 +239,120 @@ func errSearchCanceled() *Error {
 
 func errSearchEnding() *Error {
 	return errorf(CodeShuttingDown, "the server is shutting down, and the search has ended with it; search the output files")
+}
+
+// A searching is a search of jobs that goes on. It belongs to one goroutine.
+type searching struct {
+	*SearchSpec
+	key string // of its cursors
+	run search.Run
+	res SearchResult
+	err *Error
+}
+
+// targets searches jobs, which are given in the order of their handles.
+func (s *searching) targets(m *Manager, all []SearchTarget) {
+	if s.Reverse {
+		slices.Reverse(all)
+	}
+	for _, t := range all {
+		if s.target(m, t); s.run.Ended() {
+			break
+		}
+	}
+	s.res.End = s.run.End
+}
+
+// target searches the streams of a job.
+func (s *searching) target(m *Manager, t SearchTarget) {
+	j := t.job
+	if t.release == nil {
+		defer j.Hold()()
+		if !m.Knows(j.id) { // removed meanwhile
+			return
+		}
+	}
+	looked := false
+	for i := range j.streams {
+		if s.Reverse {
+			i = len(j.streams) - 1 - i
+		}
+		st := j.streams[i]
+		if s.Stream != "" && s.Stream != st.name || s.isBehind(j.id, st.name) {
+			continue
+		}
+		looked = true
+		s.add(j, st.name, s.run.Search(st.spool, t.ends[i], s.place(j.id, st.name)))
+		if s.run.Err != nil {
+			s.err = j.searchError(s.run.Err)
+		}
+		if s.run.Ended() {
+			break
+		}
+	}
+	if looked {
+		s.res.Jobs++
+	}
+}
+
+// isBehind says whether the cursor is behind a stream, in the order of the search.
+func (s *searching) isBehind(id ID, name Stream) bool {
+	if s.Cursor == nil {
+		return false
+	}
+	before := s.Cursor.compare(id, name)
+	return before != 0 && (before < 0) == s.Reverse
+}
+
+// place is the cursor if it is in this stream, and else nil.
+func (s *searching) place(id ID, name Stream) *search.Place {
+	c := s.Cursor
+	if c == nil || c.compare(id, name) != 0 {
+		return nil
+	}
+	return &search.Place{Offset: c.Offset, Marks: c.Marks, End: c.End}
+}
+
+// compare says whether the stream of a place comes before another one, or after it, in
+// the order of a search.
+func (c *SearchPlace) compare(id ID, name Stream) int {
+	if c.Job != id {
+		return int(c.Job - id)
+	}
+	rank := func(s Stream) int { return slices.Index([]Stream{PTY, Stdout, Stderr}, s) }
+	return rank(c.Stream) - rank(name)
+}
+
+// add adds what was found in a stream.
+func (s *searching) add(j *Job, name Stream, found search.Result) {
+	for _, m := range found.Matches {
+		s.res.Matches = append(s.res.Matches, SearchMatch{j.id, name, m})
+	}
+	for _, g := range found.Gaps {
+		s.res.Gaps = append(s.res.Gaps, SearchGap{j.id, name, g})
+	}
+	s.res.Bytes += found.Bytes
+	if n := found.Next; n != nil {
+		s.res.Next = &SearchPlace{Job: j.id, Stream: name, Offset: n.Offset, Reverse: s.Reverse, Marks: n.Marks, Search: s.key}
+		if s.fromEnd() {
+			s.res.Next.End = n.End
+		}
+	}
+}
+
+// searchError says what has ended a search in the output of a job.
+func (j *Job) searchError(err error) *Error {
+	var unread *search.ReadError
+	if e := (*Error)(nil); errors.As(err, &e) {
+		return e
+	}
+	if errors.As(err, &unread) {
+		return j.unreadable(unread.Offset, unread.Err, "see to the disk and search again, or search around it: give handle, stream, and from or to")
+	}
+	e := errorf(CodeLimitExceeded, "%v in the output of job %d; make the pattern simpler, or look for a literal", err, j.id)
+	e.Limit, e.Max = "patternTimeMs", match.TimeLimit.Milliseconds()
+	if errors.Is(err, match.ErrStackLimit) {
+		e.Limit, e.Max = "patternStack", match.StackLimit
+	}
+	return e
 }

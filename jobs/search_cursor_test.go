@@ -61,7 +61,7 @@ func TestSearchCursorKeepsTheEnd(t *testing.T) {
 		m, _ := searchable(1<<20, map[Stream]string{Stdout: strings.Repeat(line, 100), Stderr: strings.Repeat(line, 100)})
 		spec.Literal, spec.MaxMatches = "needle", 7
 		for {
-			res := search(t, m, spec)
+			res := runSearch(t, m, spec)
 			all = append(all, told(res.Matches)...)
 			if spec.Cursor = res.Next; res.Next == nil {
 				return all
@@ -116,7 +116,7 @@ func TestSearchCursorIsOfOneSearch(t *testing.T) {
 	output := map[Stream]string{Stdout: "x1 x2\nX3 x4\n"}
 	m, _ := searchable(1<<20, output, output)
 	first := SearchSpec{Pattern: "x", Flags: "m", Lines: true, From: ptr(int64(1)), To: ptr(int64(11)), MaxMatches: 1}
-	res := search(t, m, first)
+	res := runSearch(t, m, first)
 	if res.Next == nil {
 		t.Fatal("there is no cursor")
 	}

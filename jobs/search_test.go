@@ -1,16 +1,15 @@
 package jobs
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/search"
 	"shelld/jobs/internal/spool"
 )
 
@@ -33,8 +32,8 @@ func searchable(memory int, outputs ...map[Stream]string) (*Manager, []SearchTar
 	return m, m.SearchTargets("")
 }
 
-// search is a search as the tests want it unless they say otherwise.
-func search(t *testing.T, m *Manager, spec SearchSpec) SearchResult {
+// runSearch is a search as the tests want it unless they say otherwise.
+func runSearch(t *testing.T, m *Manager, spec SearchSpec) SearchResult {
 	t.Helper()
 	if spec.MaxMatches == 0 {
 		spec.MaxMatches = 100
@@ -67,113 +66,16 @@ func told(all []SearchMatch) (list []string) {
 func page(t *testing.T, m *Manager, spec SearchSpec) (all []SearchMatch, pages int) {
 	t.Helper()
 	for {
-		res := search(t, m, spec)
+		res := runSearch(t, m, spec)
 		all = append(all, res.Matches...)
 		pages++
-		if (res.Next == nil) != (res.End == SearchedAll) || pages > 5_000 {
+		if (res.Next == nil) != (res.End == search.All) || pages > 5_000 {
 			t.Fatalf("page %d ends with %q, and goes on at %+v", pages, res.End, res.Next)
 		}
 		if res.Next == nil {
 			return all, pages
 		}
 		spec.Cursor = res.Next
-	}
-}
-
-// searchLog is output with lines of all kinds, longer than what is read at once.
-func searchLog(r *rand.Rand, size int) []byte {
-	var b bytes.Buffer
-	for i := 0; b.Len() < size; i++ {
-		switch r.IntN(40) {
-		case 0:
-			fmt.Fprintf(&b, "\x1b[31mERROR\x1b[0m: number %d failed\r\n", i)
-		case 1:
-			fmt.Fprintf(&b, "10%%\r20%%\r30%% \xff\xfe of %d\n", i)
-		case 2:
-			fmt.Fprintf(&b, "\x1b]0;a title\nwith ERROR and a line break\x07")
-		case 3:
-			b.WriteString(strings.Repeat("long line ", r.IntN(3000)))
-		case 4:
-			b.WriteString("日本語 ERR")
-			b.WriteString("\x1b[0mOR\n")
-		default:
-			fmt.Fprintf(&b, "line %d of the log%s\n", i, strings.Repeat(".", r.IntN(80)))
-		}
-	}
-	return b.Bytes()
-}
-
-// watched are the matches that a set has that sees all of it, and skips what is not kept.
-func watched(t *testing.T, spec SearchSpec, data []byte, kept []Range) (list []string) {
-	t.Helper()
-	source, flags := spec.Pattern, spec.Flags
-	if spec.Literal != "" {
-		source = match.Escape(spec.Literal)
-	}
-	p, err := match.Compile(source, flags)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := match.NewSet(0)
-	set.Add(0, p, match.Options{Raw: spec.Raw})
-	for _, k := range kept {
-		hits := set.Settle()
-		if n := k.From - set.Offset(); n > 0 {
-			set.Skip(n)
-		}
-		hits = append(hits, set.Feed(data[k.From:k.To])...)
-		for _, h := range append(hits, set.Settle()...) {
-			if h.Removed != nil {
-				t.Fatal(h.Removed)
-			}
-			list = append(list, fmt.Sprintf("1 pty %d-%d", h.Match.Start, h.Match.End))
-		}
-	}
-	return list
-}
-
-var searches = []SearchSpec{
-	{Literal: "ERROR"},
-	{Literal: "error", Flags: "i"},
-	{Literal: "ERROR", Raw: true},
-	{Literal: "failed\r\n"},
-	{Literal: "日本語 ERROR"},
-	{Literal: "......................................................................."},
-	{Pattern: `^ERROR: number (\d+)`, Flags: "m"},
-	{Pattern: `\bERROR\b`},
-	{Pattern: `(?<n>\d+) failed$`, Flags: "m"},
-	{Pattern: `failed\s+line \d+`},
-	{Pattern: `title[^]{0,40}`, Raw: true},
-	{Pattern: `^line 0 `},
-	{Pattern: `\d+ of the log.*\nlong line`, Raw: true},
-}
-
-// Forwards and backwards, in one go and in pages, the same is found: what a watch would have
-// seen.
-func TestSearchFindsWhatAWatchDoes(t *testing.T) {
-	r := rand.New(rand.NewPCG(10, 1))
-	size := 500 << 10
-	if testing.Short() {
-		size = 300 << 10 // still more than is kept
-	}
-	data := searchLog(r, size)
-	for _, memory := range []int{4 << 20, 256 << 10} { // all of it; with a gap
-		m, _ := searchable(memory, map[Stream]string{PTY: string(data)})
-		kept := m.jobs[1].streams[0].spool.Kept()
-		for _, spec := range searches {
-			want := watched(t, spec, data, kept)
-			for _, backwards := range []bool{false, true} {
-				spec.Reverse = backwards
-				for _, most := range []int{1_000_000, 1 + len(want)/3} {
-					spec.MaxMatches, spec.MaxBytes = most, 1<<30
-					got, pages := page(t, m, spec)
-					if !slices.Equal(told(got), want) || pages != max((len(want)+most-1)/most, 1) {
-						t.Errorf("%+v: %d matches in %d pages, want %d", spec, len(got), pages, len(want))
-					}
-				}
-				slices.Reverse(want)
-			}
-		}
 	}
 }
 
@@ -192,16 +94,16 @@ func TestSearchJobs(t *testing.T) {
 			}
 		}
 	}
-	if got := told(search(t, m, SearchSpec{Literal: "x", Stream: Stderr}).Matches); !slices.Equal(got, want[3:]) {
+	if got := told(runSearch(t, m, SearchSpec{Literal: "x", Stream: Stderr}).Matches); !slices.Equal(got, want[3:]) {
 		t.Errorf("in stderr alone: %v", got)
 	}
-	if got := told(search(t, m, SearchSpec{Literal: "x", From: ptr(int64(-3))}).Matches); !slices.Equal(got, want[1:]) {
+	if got := told(runSearch(t, m, SearchSpec{Literal: "x", From: ptr(int64(-3))}).Matches); !slices.Equal(got, want[1:]) {
 		t.Errorf("in the last three bytes of each: %v", got)
 	}
 	delete(m.jobs, 2)
 	gone := SearchSpec{Literal: "x", Cursor: &SearchPlace{Job: 2, Stream: Stdout, Offset: 1}}
 	gone.Cursor.Search = m.searchKey(&gone, m.SearchTargets(""))
-	if got := told(search(t, m, gone).Matches); !slices.Equal(got, want[4:]) {
+	if got := told(runSearch(t, m, gone).Matches); !slices.Equal(got, want[4:]) {
 		t.Errorf("from a job on that was removed: %v", got)
 	}
 }
@@ -217,48 +119,6 @@ func TestSearchRemoved(t *testing.T) {
 	res, err := m.Search(&spec, targets, nil)
 	if got := told(res.Matches); err != nil || !slices.Equal(got, []string{"2 pty 0-1"}) {
 		t.Errorf("%v, %v", got, err)
-	}
-}
-
-// While output comes and the oldest is dropped, what is found is where it is said to be.
-func TestSearchWhileOutputComes(t *testing.T) {
-	m, _ := searchable(256<<10, map[Stream]string{PTY: ""})
-	st := m.jobs[1].streams[0].spool
-	begun, over := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(over)
-		for i := range 200_000 {
-			st.Append(fmt.Appendf(nil, "%08d needle\n", i))
-			if i == 50_000 {
-				close(begun)
-			}
-		}
-	}()
-	<-begun
-	for n := 0; ; n++ {
-		spec := SearchSpec{Literal: "needle", Reverse: n%2 == 1, MaxMatches: 50, Context: 1}
-		if n%4 > 1 {
-			spec.Literal, spec.Pattern, spec.Flags = "", `\d+ needle$`, "m"
-		}
-		res := search(t, m, spec)
-		for _, f := range res.Matches {
-			at := f.Start / 16
-			if spec.Literal != "" && f.Start%16 != 9 || spec.Literal == "" && f.Start%16 != 0 {
-				t.Fatalf("a match at %d", f.Start)
-			}
-			// What is around it may be gone by the time at which it is read.
-			if want := fmt.Sprintf("%08d needle", at); f.Line != want && !strings.HasSuffix(want, f.Line) && !strings.HasPrefix(want, f.Line) {
-				t.Fatalf("the line at %d is %q", f.Start, f.Line)
-			}
-		}
-		select {
-		case <-over:
-			if len(search(t, m, spec).Matches) != 50 {
-				t.Error("less was found at the end")
-			}
-			return
-		default:
-		}
 	}
 }
 
@@ -327,5 +187,36 @@ func TestSearchCompile(t *testing.T) {
 	long := SearchSpec{Literal: strings.Repeat("é.", 1024), Flags: "i"}
 	if err := long.Compile(); err != nil {
 		t.Errorf("a literal of 2048 characters: %v", err)
+	}
+}
+
+// What was looked at is told, of each page what it has looked at.
+func TestSearchTellsHowMuch(t *testing.T) {
+	data := "first\n" + strings.Repeat("y", 1<<20) + "\nlast\n"
+	m, _ := searchable(256<<10, map[Stream]string{PTY: data}, map[Stream]string{Stdout: "first\n", Stderr: ""}, map[Stream]string{})
+	kept := spool.Length(m.jobs[1].streams[0].spool.Kept())
+	for _, backwards := range []bool{false, true} {
+		res := runSearch(t, m, SearchSpec{Literal: "nowhere", Reverse: backwards})
+		if res.Jobs != 2 || res.Bytes != kept+6 {
+			t.Errorf("backwards %v: %d jobs, %d bytes, want 2 and %d", backwards, res.Jobs, res.Bytes, kept+6)
+		}
+		res = runSearch(t, m, SearchSpec{Literal: "nowhere", From: ptr(int64(2)), To: ptr(int64(4)), Reverse: backwards})
+		if res.Jobs != 2 || res.Bytes != 4 {
+			t.Errorf("a part: %d jobs, %d bytes", res.Jobs, res.Bytes)
+		}
+		spec, bytes := SearchSpec{Literal: "st\n", MaxMatches: 1, Reverse: backwards}, int64(0)
+		for {
+			res = runSearch(t, m, spec)
+			if bytes += res.Bytes; res.Next == nil {
+				break
+			}
+			spec.Cursor = res.Next
+		}
+		if bytes < kept+6 || bytes > kept+6+6 {
+			t.Errorf("in pages %d bytes, want about %d", bytes, kept+6)
+		}
+	}
+	if res := runSearch(t, m, SearchSpec{Literal: "x", From: ptr(int64(1 << 40))}); res.Bytes != 0 {
+		t.Errorf("behind the end %d bytes", res.Bytes)
 	}
 }

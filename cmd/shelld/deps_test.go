@@ -124,6 +124,21 @@ var rules = []rule{
 		why: "locks and mailboxes depend neither on what is done in a turn nor on what is sent",
 	},
 	{
+		pkg:  "jobs/internal/plain",
+		ours: []string{"jobs/internal/match", "jobs/internal/spool", "screen"}, // how long a sequence may be, the stream, which characters are controls
+		why:  "how output reads is a function of its bytes, whatever job wrote them",
+	},
+	{
+		pkg:  "jobs/internal/search",
+		ours: []string{"jobs/internal/match", "jobs/internal/plain", "jobs/internal/spool"}, // what to look for, how its lines read, where
+		why:  "what a search finds in a stream does not depend on the job that wrote it",
+	},
+	{
+		pkg:  "jobs/internal/searchtest",
+		ours: []string{"jobs/internal/match"},
+		why:  "what tests of searches have in common is what to look for, and not how",
+	},
+	{
 		pkg: "jobs/internal/*", // spool, redact, shellmark
 		why: "it is a function of bytes alone",
 	},
@@ -243,6 +258,9 @@ func TestImportRules(t *testing.T) {
 		{"jobs/job.go", "encoding/json", "how it is spoken of"},
 		{"jobs/job.go", "shelld/jobs/internal/spool", ""},
 		{"jobs/internal/spool/spool.go", "golang.org/x/sys/unix", "function of bytes"},
+		{"jobs/internal/plain/excerpt.go", "shelld/jobs/internal/spool", ""},
+		{"jobs/internal/plain/excerpt.go", "shelld/jobs", "function of its bytes"},
+		{"jobs/internal/search/back.go", "shelld/jobs", "the job that wrote it"},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/syntax", ""},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/interp", "function of the line"},
 		{"jobs/policy.go", "mvdan.cc/sh/v3/syntax", "what a job is"},

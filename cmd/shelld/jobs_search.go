@@ -158,7 +158,7 @@ func (s *fileSearch) search(ctx context.Context, p *pastJobs, j storedJob, name 
 		return err
 	}
 	defer out.Close()
-	return out.Search(ctx, spec, s.line, func(r jobs.Range) {
+	return out.Search(ctx, spec.Query(), s.line, func(r jobs.Range) {
 		s.note(fmt.Sprintf("%s: %d bytes are not kept and were not searched, offsets %d to %d", s.at, r.To-r.From, r.From, r.To))
 	})
 }

@@ -1,4 +1,4 @@
-package jobs
+package plain
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"shelld/screen"
 )
 
-func TestPlain(t *testing.T) {
+func TestText(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"log", "one\r\ntwo\n", "one\ntwo\n"},
 		{"Latin-1: each byte for itself", "\xe9\xe9 caf\xe9\n", "\ufffd\ufffd caf\ufffd\n"},
@@ -44,14 +44,14 @@ func TestPlain(t *testing.T) {
 			"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f468\u200d\U0001f469 \u2764\ufe0f a\u200eb\u200fc\u061c d\u200be\ufefff\u00a0g\u00ad"},
 		{"neighbours", "\u00a0\u2029\u202f\u2065\u206a\r.\n", ".\u2029\u202f\u2065\u206a\n"},
 	} {
-		if got := Plain([]byte(c.in)); got != c.want {
-			t.Errorf("%s: Plain(%q) = %q, want %q", c.name, c.in, got, c.want)
+		if got := Text([]byte(c.in)); got != c.want {
+			t.Errorf("%s: Text(%q) = %q, want %q", c.name, c.in, got, c.want)
 		}
 	}
 }
 
-// Plain looks for every control character, wherever it stands.
-func TestPlainFindsControls(t *testing.T) {
+// hasControl finds every control character that package screen knows, between other bytes.
+func TestHasControl(t *testing.T) {
 	for r := rune(0x20); r <= unicode.MaxRune; r++ {
 		if utf8.ValidRune(r) && hasControl([]byte("\xc2\xa0"+string(r)+"\xe2")) != screen.IsControl(r) {
 			t.Errorf("%U: %v", r, !screen.IsControl(r))
@@ -59,44 +59,40 @@ func TestPlainFindsControls(t *testing.T) {
 	}
 }
 
-func TestClip(t *testing.T) {
-	for _, c := range []struct {
-		name, in string
-		max      int
-		want     string
-		trunc    *Truncated
-	}{
-		{"fits", "abc", 3, "abc", nil},
-		{"lines", "l1\nl2\nl3\nl4\nl5\nl6\n", 12, "l1\nl2\nl6\n", &Truncated{6, 3, 9, 3}},
-		{"one long line", "abcdefghij", 4, "abij", &Truncated{2, 2, 6, 0}},
-		{"characters whole", "ääääää", 6, "ää", &Truncated{2, 2, 8, 0}},
-		{"nothing", "abc", 0, "", &Truncated{0, 0, 3, 0}},
+// A few bytes cannot make a long text.
+func TestTextIsBounded(t *testing.T) {
+	for name, unit := range map[string]string{
+		"columns":    "\x1b[4096Cx\n",
+		"insertions": "a\x1b[D\x1b[4096@",
+		"deletions":  "\x1b[4096C\x1b[G\x1b[1P",
+		"erasures":   "x\x1b[1K",
 	} {
-		got, trunc := Clip([]byte(c.in), c.max)
-		if string(got) != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		in := []byte(strings.Repeat(unit, 20000))
+		if got := Text(in); len(got) > 4*(len(in)+spareCells) {
+			t.Errorf("%s: %d bytes of %d", name, len(got), len(in))
 		}
-		if (trunc == nil) != (c.trunc == nil) || trunc != nil && *trunc != *c.trunc {
-			t.Errorf("%s: %+v, want %+v", c.name, trunc, c.trunc)
-		}
+	}
+	// Ordinary use of the same sequences has its effect.
+	if got := Text([]byte("abc\x1b[2D\x1b[3@X\r\x1b[10Cend")); got != "aX  bc    end" {
+		t.Errorf("%q", got)
 	}
 }
 
-func FuzzPlain(f *testing.F) {
+func FuzzText(f *testing.F) {
 	f.Add([]byte("a\r\x1b[2Kb\x1b[3A\x1b[@\x1b]x"))
 	f.Add([]byte("a\u009bb\u202ec\x7f\xe2\x80\xc2\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got := Plain(b)
+		got := Text(b)
 		if got != screen.WithoutControls(got, "\n\t") {
-			t.Fatalf("Plain(%q) = %q has controls left", b, got)
+			t.Fatalf("Text(%q) = %q has controls left", b, got)
 		}
 		if utf8.Valid(b) && !needsFolding(b) {
-			f := folder{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
+			p := pager{lines: [][]rune{nil}, cells: len(b) + spareCells, work: 64 * (len(b) + spareCells)}
 			for rest := bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")); len(rest) > 0; {
-				rest = rest[f.next(rest):]
+				rest = rest[p.next(rest):]
 			}
-			if folded := f.String(); folded != got {
-				t.Fatalf("Plain(%q) = %q, folded %q", b, got, folded)
+			if folded := p.String(); folded != got {
+				t.Fatalf("Text(%q) = %q, folded %q", b, got, folded)
 			}
 		}
 	})

@@ -1,4 +1,4 @@
-package jobs
+package search
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// longLines is output of which some lines are longer than a match is followed, with a number here and
-// there; short is where those begin that are not.
+// longLines returns output with lines that are longer than a match may be, with some numbers in them. From short on, no
+// line is.
 func longLines(r *rand.Rand) (text string, short int64) {
 	var b strings.Builder
 	number := func() { fmt.Fprintf(&b, "<%d>", b.Len()) }
@@ -39,29 +39,29 @@ func longLines(r *rand.Rand) (text string, short int64) {
 	return b.String(), short
 }
 
-// Forwards and backwards the same is found, in lines of any length. In however many pages it is told, it
-// is the same in lines that are no longer than a match is followed, and of matches that are short in
-// all; where a longer line is told in other pieces, one of them is told to be limited.
-func TestSearchLongLines(t *testing.T) {
+// Both directions find the same, in lines of any length. Pages of any size find the same in lines that are no longer than
+// a match may be, and the same short matches in all lines. If pages split a longer line into other matches, one of these
+// is reported as limited.
+func TestLongLines(t *testing.T) {
 	text, short := longLines(rand.New(rand.NewPCG(10, 8)))
-	m, _ := searchable(2*len(text), map[Stream]string{Stdout: text})
+	s := newStreams(2*len(text), text)
 	patterns := []string{`<\d+>`, `a.*<`, `[ab ]+$`, `.+`, `^.*b$`}
 	pages := []int{1_000_000, 1}
 	if testing.Short() {
 		patterns, pages = patterns[:2], pages[:1] // One goroutine computes here.
 	}
 	for _, pattern := range patterns {
-		spec := SearchSpec{Pattern: pattern, Flags: "m", Lines: true, MaxMatches: 1_000_000, MaxBytes: 1 << 30}
-		all := search(t, m, spec).Matches
+		spec := query{Pattern: pattern, Flags: "m", Lines: true, MaxMatches: 1_000_000, MaxBytes: 1 << 30}
+		all := find(t, s, spec).Matches
 		for _, most := range pages {
 			for _, spec.Reverse = range []bool{false, true} {
 				spec.MaxMatches = most
-				got, _ := page(t, m, spec)
+				got, _ := page(t, s, spec)
 				if spec.Reverse {
 					slices.Reverse(got)
 				}
 				name := fmt.Sprintf("%s, backwards %v, pages of %d", pattern, spec.Reverse, most)
-				whole := func(s SearchMatch) bool { return s.Start >= short || pattern == `<\d+>` }
+				whole := func(s found) bool { return s.Start >= short || pattern == `<\d+>` }
 				if a, b := places(all, whole), places(got, whole); !slices.Equal(a, b) || len(a) < 20 {
 					t.Errorf("%s: %d matches that are not limited, and not %d:\n%v\n%v", name, len(b), len(a), b, a)
 				}
@@ -75,10 +75,10 @@ func TestSearchLongLines(t *testing.T) {
 	}
 }
 
-func everywhere(SearchMatch) bool { return true }
+func everywhere(found) bool { return true }
 
-// places are where matches are, with whether they are limited.
-func places(all []SearchMatch, which func(SearchMatch) bool) (places []string) {
+// places returns the offsets of matches, and whether each is limited.
+func places(all []found, which func(found) bool) (places []string) {
 	for _, m := range all {
 		if which(m) {
 			places = append(places, fmt.Sprint(m.Start, "-", m.End, " ", m.Limited))
@@ -87,8 +87,8 @@ func places(all []SearchMatch, which func(SearchMatch) bool) (places []string) {
 	return places
 }
 
-// differ holds what of some matches is not among others against what is limited on the same line.
-func differ(t *testing.T, name, text string, some, others []SearchMatch) {
+// differ checks that each match that is not among others is on a line with a limited match.
+func differ(t *testing.T, name, text string, some, others []found) {
 	t.Helper()
 	line := func(off int64) int { return strings.LastIndexByte(text[:off], '\n') }
 	limited := map[int]bool{}
@@ -96,9 +96,9 @@ func differ(t *testing.T, name, text string, some, others []SearchMatch) {
 		limited[line(m.Start)] = limited[line(m.Start)] || m.Limited
 	}
 	for _, m := range some {
-		same := func(o SearchMatch) bool { return o.Start == m.Start && o.End == m.End }
+		same := func(o found) bool { return o.Start == m.Start && o.End == m.End }
 		if !limited[line(m.Start)] && !slices.ContainsFunc(others, same) {
-			t.Errorf("%s: %d to %d is told in one order alone, and nothing is limited on its line", name, m.Start, m.End)
+			t.Errorf("%s: %d to %d is found in one order only, and nothing is limited on its line", name, m.Start, m.End)
 		}
 	}
 }

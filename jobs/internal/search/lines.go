@@ -1,4 +1,4 @@
-package jobs
+package search
 
 import (
 	"bytes"
@@ -6,46 +6,49 @@ import (
 	"unicode/utf8"
 
 	"shelld/jobs/internal/match"
+	"shelld/jobs/internal/plain"
+	"shelld/jobs/internal/spool"
 )
 
 const (
-	maxSearchLine = 4 << 10  // bytes that are told of a line
-	nearWindow    = 8 << 10  // in which the lines before and after a match are looked for first
-	searchWindow  = 64 << 10 // and then
-	maxSearchText = 4 << 10  // bytes that are told of what matched, and of each group
-	textOverhead  = 8        // bytes that a text counts for beside its own
+	maxLine      = 4 << 10  // bytes of a line that are returned
+	nearWindow   = 8 << 10  // window in which the lines around a match are looked for first
+	farWindow    = 64 << 10 // and then, if they are not all in that
+	maxText      = 4 << 10  // bytes that are returned of the text and of each group
+	textOverhead = 8        // bytes that a text costs in addition to its own
 )
 
-// told is a match as it is told, but for its lines.
-func (p *searchedStream) told(m *match.Match) SearchMatch {
-	told := SearchMatch{
-		Job: p.job.id, Stream: p.name, Start: m.Start, End: m.End, Text: m.Text, Groups: m.Groups, Named: m.Named,
+// newMatch returns a match without its lines.
+func newMatch(m *match.Match) Match {
+	found := Match{
+		Start: m.Start, End: m.End, Text: m.Text, Groups: m.Groups, Named: m.Named,
 		endsLine: m.Text[len(m.Text)-1] == '\n', Limited: m.Limited,
 	}
-	told.cut(maxSearchText)
-	return told
+	found.cut(maxText)
+	return found
 }
 
-// add tells a match, unless that would be too much: then the search is over.
-func (p *searchedStream) add(m *SearchMatch) bool {
-	if len(p.res.Matches) == p.MaxMatches {
-		p.res.End = SearchFullMatches
+// add adds a match to the result. If it does not fit, the search is over, and add returns false.
+func (p *stream) add(m *Match) bool {
+	if p.matches == p.MaxMatches {
+		p.End = FullMatches
 		return false
 	}
 	p.lines(m)
 	cost := m.cost()
-	if len(p.res.Matches) > 0 && p.used+cost > p.MaxBytes {
-		p.res.End = SearchFullBytes
+	if p.matches > 0 && p.used+cost > p.MaxBytes {
+		p.End = FullBytes
 		return false
 	}
 	p.fit(m, cost)
 	p.used += cost
+	p.matches++
 	p.res.Matches = append(p.res.Matches, *m)
 	return true
 }
 
-// fit cuts a match that would be too much by itself.
-func (p *searchedStream) fit(m *SearchMatch, cost int) {
+// fit cuts a match that alone exceeds the limit.
+func (p *stream) fit(m *Match, cost int) {
 	if cost <= p.MaxBytes {
 		return
 	}
@@ -60,8 +63,8 @@ func (p *searchedStream) fit(m *SearchMatch, cost int) {
 	}
 }
 
-// cut leaves at most so many bytes of each text.
-func (m *SearchMatch) cut(most int) {
+// cut shortens each text to at most so many bytes.
+func (m *Match) cut(most int) {
 	short := func(s string) string {
 		if len(s) <= most {
 			return s
@@ -84,7 +87,7 @@ func (m *SearchMatch) cut(most int) {
 	}
 }
 
-// head is at most the first n bytes of a text, without half a character at the end.
+// head returns at most the first n bytes of s, cut to whole characters.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -95,8 +98,8 @@ func head(s string, n int) string {
 	return s[:n]
 }
 
-// cost is how many bytes a match counts for.
-func (m *SearchMatch) cost() int {
+// cost returns the bytes that a match counts for in MaxBytes.
+func (m *Match) cost() int {
 	n := 2*textOverhead + len(m.Text) + len(m.Line)
 	for _, g := range m.Groups {
 		if n += textOverhead; g != nil {
@@ -116,8 +119,8 @@ func (m *SearchMatch) cost() int {
 	return n
 }
 
-// lines finds the line on which a match starts, and those around it.
-func (p *searchedStream) lines(m *SearchMatch) {
+// lines sets the line on which a match starts, and those around it.
+func (p *stream) lines(m *Match) {
 	before, whole := p.plainBefore(m.Start, nearWindow)
 	rest, _ := p.plainFrom(m.Start, nearWindow)
 	start := lastLineStart(before)
@@ -129,10 +132,10 @@ func (p *searchedStream) lines(m *SearchMatch) {
 	}
 	m.Before = m.lastLines(before[:start], p.Context, whole)
 	if len(m.Before) < p.Context && !whole {
-		before, whole = p.plainBefore(m.Start, searchWindow)
+		before, whole = p.plainBefore(m.Start, farWindow)
 		m.Before = m.lastLines(before[:lastLineStart(before)], p.Context, whole)
 	}
-	for _, window := range []int64{nearWindow, searchWindow} {
+	for _, window := range []int64{nearWindow, farWindow} {
 		after, whole := p.plainFrom(m.End, window)
 		if m.After = m.linesAfter(after, p.Context, whole); whole || len(m.After) == p.Context {
 			break
@@ -140,9 +143,8 @@ func (p *searchedStream) lines(m *SearchMatch) {
 	}
 }
 
-// linesAfter are the first lines behind the one on which a match ends; text is what follows
-// on the match.
-func (m *SearchMatch) linesAfter(text []byte, most int, whole bool) []string {
+// linesAfter returns the first lines behind the one on which the match ends. text begins where the match ends.
+func (m *Match) linesAfter(text []byte, most int, whole bool) []string {
 	if !m.endsLine {
 		end := nextBreak(text)
 		if end < 0 {
@@ -153,14 +155,14 @@ func (m *SearchMatch) linesAfter(text []byte, most int, whole bool) []string {
 	return m.firstLines(text, most, whole)
 }
 
-// lastLineStart is where the last line of a text begins.
+// lastLineStart returns the index at which the last line of a text begins.
 func lastLineStart(text []byte) int {
 	return max(bytes.LastIndexByte(text, '\n'), bytes.LastIndexByte(text, '\r')) + 1
 }
 
-// plainBefore is the plain text before an offset, of at most so many raw bytes. whole says
-// that a line begins where it begins: nothing stands before it, or nothing that is kept.
-func (p *searchedStream) plainBefore(off, window int64) (text []byte, whole bool) {
+// plainBefore returns the plain text of at most window raw bytes before an offset. whole reports that a line begins
+// there: nothing is before it, or nothing that is kept.
+func (p *stream) plainBefore(off, window int64) (text []byte, whole bool) {
 	low := max(off-window, 0)
 	b, gaps := p.read(low, off)
 	if n := len(gaps); n > 0 {
@@ -171,8 +173,8 @@ func (p *searchedStream) plainBefore(off, window int64) (text []byte, whole bool
 	return strip.Append(nil, b), low == 0
 }
 
-// stripperAt is what has seen all before an offset.
-func (p *searchedStream) stripperAt(off int64) (s match.Stripper) {
+// stripperAt returns a stripper in the state that it has after all bytes before an offset.
+func (p *stream) stripperAt(off int64) (s match.Stripper) {
 	at := p.lastEscape(off)
 	for size := int64(256); at >= 0 && at < off; size *= 256 {
 		b, gaps := p.read(at, min(at+size, off))
@@ -187,35 +189,35 @@ func (p *searchedStream) stripperAt(off int64) (s match.Stripper) {
 	return s
 }
 
-// lastEscape is where the last escape character stands before an offset from which a sequence
-// may reach that far; -1: there is none. What was found to be without one is looked at once.
-func (p *searchedStream) lastEscape(off int64) int64 {
+// lastEscape returns the offset of the last escape character before off whose sequence may reach off, or -1. Bytes that
+// it found to have none are read only once.
+func (p *stream) lastEscape(off int64) int64 {
 	low := max(off-match.MaxSequence-1, 0)
 	if off < p.clean.From || low > p.clean.To {
-		p.clean = Range{From: off, To: off}
+		p.clean = spool.Range{From: off, To: off}
 	}
-	for _, part := range []Range{{From: max(p.clean.To, low), To: off}, {From: low, To: min(p.clean.From, off)}} {
+	for _, part := range []spool.Range{{From: max(p.clean.To, low), To: off}, {From: low, To: min(p.clean.From, off)}} {
 		if part.From >= part.To {
 			continue
 		}
 		b, gaps := p.read(part.From, part.To)
-		if len(gaps) > 0 { // a sequence ends where something is gone
+		if len(gaps) > 0 { // a sequence ends at a gap
 			part.From = max(gaps[len(gaps)-1].To, part.From)
 			b = b[int64(len(b))-max(part.To-part.From, 0):]
 		}
 		if i := bytes.LastIndexByte(b, 0x1b); i >= 0 {
 			at := part.From + int64(i)
-			p.clean = Range{From: at + 1, To: max(off, at+1)}
+			p.clean = spool.Range{From: at + 1, To: max(off, at+1)}
 			return at
 		}
 	}
-	p.clean = Range{From: min(p.clean.From, low), To: max(p.clean.To, off)}
+	p.clean = spool.Range{From: min(p.clean.From, low), To: max(p.clean.To, off)}
 	return -1
 }
 
-// plainFrom is the plain text from an offset on, of at most so many raw bytes. whole says
-// that nothing follows, or nothing that is kept.
-func (p *searchedStream) plainFrom(off, window int64) (text []byte, whole bool) {
+// plainFrom returns the plain text of at most window raw bytes from an offset on. whole reports that nothing follows, or
+// nothing that is kept.
+func (p *stream) plainFrom(off, window int64) (text []byte, whole bool) {
 	to := min(off+window, p.end)
 	b, gaps := p.read(off, to)
 	if len(gaps) > 0 {
@@ -224,39 +226,25 @@ func (p *searchedStream) plainFrom(off, window int64) (text []byte, whole bool) 
 	return new(match.Stripper).Append(nil, b), to == p.end || len(gaps) > 0
 }
 
-// lineAround is a line of which the text before a place and the one behind it are given; of
-// a long one what is around the place, and that it is cut.
+// lineAround returns the line that consists of the end of before and the beginning of rest. If it is long, it returns
+// the part around the place where they meet, and reports that it is cut.
 func lineAround(before, rest []byte) (line string, cut bool) {
 	if end := nextBreak(rest); end >= 0 {
 		rest = rest[:end]
 	}
-	if cut = len(before)+len(rest) > maxSearchLine; cut {
-		room := max(maxSearchLine-len(rest), maxSearchLine*3/4)
+	if cut = len(before)+len(rest) > maxLine; cut {
+		room := max(maxLine-len(rest), maxLine*3/4)
 		before = before[max(len(before)-room, 0):]
 		for len(before) > 0 && !utf8.RuneStart(before[0]) {
 			before = before[1:]
 		}
-		rest = rest[:min(len(rest), maxSearchLine-len(before))]
-		rest = rest[:wholeRunes(rest)]
+		rest = rest[:min(len(rest), maxLine-len(before))]
+		rest = rest[:plain.WholeRunes(rest)]
 	}
-	return validText(append(bytes.Clone(before), rest...)), cut
+	return plain.ValidUTF8(string(append(bytes.Clone(before), rest...))), cut
 }
 
-// validText is text with U+FFFD for each byte that is not UTF-8.
-func validText(b []byte) string {
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	var s strings.Builder
-	for len(b) > 0 {
-		c, size := utf8.DecodeRune(b)
-		s.WriteRune(c)
-		b = b[size:]
-	}
-	return s.String()
-}
-
-// nextBreak is where the first line break begins; -1: there is none.
+// nextBreak returns the index of the first line break, or -1.
 func nextBreak(b []byte) int {
 	lf := bytes.IndexByte(b, '\n')
 	if lf >= 0 {
@@ -268,8 +256,8 @@ func nextBreak(b []byte) int {
 	return lf
 }
 
-// lineBreak is how long the line break is at the beginning of b: LF, CRLF, which terminals
-// make CRCRLF of now and then, or CR alone, with which a line is written anew.
+// lineBreak returns the length of the line break at the beginning of b: LF, CRLF, CRCRLF (which terminals sometimes make
+// of it), or CR alone, which redraws a line.
 func lineBreak(b []byte) int {
 	n := 0
 	for n < len(b) && b[n] == '\r' {
@@ -281,12 +269,12 @@ func lineBreak(b []byte) int {
 	return 1
 }
 
-// firstLines are the first lines of a text; with whole, its end is the end of one.
-func (m *SearchMatch) firstLines(text []byte, most int, whole bool) (lines []string) {
+// firstLines returns the first lines of a text. With whole, the end of the text is the end of a line.
+func (m *Match) firstLines(text []byte, most int, whole bool) (lines []string) {
 	for len(lines) < most && len(text) > 0 {
 		end := nextBreak(text)
 		if end < 0 {
-			if whole || len(text) > maxSearchLine {
+			if whole || len(text) > maxLine {
 				lines = append(lines, m.around(text))
 			}
 			break
@@ -297,9 +285,9 @@ func (m *SearchMatch) firstLines(text []byte, most int, whole bool) (lines []str
 	return lines
 }
 
-// lastLines are the last lines of a text that ends with a line break or is empty; with
-// whole, its beginning is that of a line.
-func (m *SearchMatch) lastLines(text []byte, most int, whole bool) []string {
+// lastLines returns the last lines of a text that ends with a line break or is empty. With whole, its beginning is that
+// of a line.
+func (m *Match) lastLines(text []byte, most int, whole bool) []string {
 	all := [][]byte{}
 	for len(text) > 0 {
 		end := nextBreak(text)
@@ -322,12 +310,12 @@ func (m *SearchMatch) lastLines(text []byte, most int, whole bool) []string {
 	return lines
 }
 
-// around is a line before or after the match as it is told.
-func (m *SearchMatch) around(b []byte) string {
-	if len(b) > maxSearchLine {
+// around returns a line before or after the match as it is returned, cut to maxLine.
+func (m *Match) around(b []byte) string {
+	if len(b) > maxLine {
 		m.Cut = true
-		b = b[:maxSearchLine]
-		b = b[:wholeRunes(b)]
+		b = b[:maxLine]
+		b = b[:plain.WholeRunes(b)]
 	}
-	return validText(b)
+	return plain.ValidUTF8(string(b))
 }
