@@ -12,7 +12,7 @@ import (
 // block: what blocks has a goroutine of its own (loops.go, follower.go), but for the
 // start, before which there are no turns.
 //
-//	a request's life:  rpc's reader -> ask -> mail -> onMessage, in a turn
+//	a request's life:  rpc's reader -> ask -> mail -> deliver, in a turn
 //	                     answered at once, or kept (waits, runs, reads, kills, queue)
 //	                     and looked at again after everything that happens (review)
 //	                   -> reply -> the goroutine that awaits it in rpc -> the outbox
@@ -135,7 +135,7 @@ func (j *Job) act(happened func()) {
 	j.takeMarks()
 	j.takeQueries()
 	for _, m := range j.mail.Take() {
-		j.onMessage(m)
+		j.deliver(m)
 	}
 	for again := true; again; {
 		j.review(time.Now())
@@ -155,94 +155,15 @@ func (j *Job) takeFacts() {
 	}
 }
 
-func (j *Job) onMessage(m message) {
+// deliver hands a message on. A job that is forgotten takes no new requests.
+func (j *Job) deliver(m message) {
 	if r, ok := m.(request); ok && j.leave != nil {
 		if _, before := m.(confirmedMsg); !before { // it was taken up already
 			r.fail(j.gone())
 			return
 		}
 	}
-	switch m := m.(type) {
-	case writeMsg:
-		j.onWrite(m)
-	case waitMsg:
-		j.onWait(m)
-	case runMsg:
-		j.onRun(m)
-	case execMsg:
-		j.onExec(m)
-	case historyMsg:
-		j.onHistory(m)
-	case changeVariableMsg:
-		j.onChangeVariable(m)
-	case readMsg:
-		j.onRead(m)
-	case targetMsg:
-		j.onTarget(m)
-	case screenMsg:
-		j.onScreen(m)
-	case seenMsg:
-		j.onSeen(m)
-	case shownMsg:
-		j.onShown(m)
-	case killMsg:
-		j.onKill(m)
-	case signalMsg:
-		j.onSignal(m)
-	case resizeMsg:
-		j.onResize(m)
-	case watchMsg:
-		j.onWatch(m)
-	case unwatchMsg:
-		j.onUnwatch(m)
-	case removeMsg:
-		j.onRemove(m)
-	case subscribeMsg:
-		j.onSubscribe(m)
-	case infoMsg:
-		j.onInfo(m)
-	case variablesMsg:
-		j.onVariables(m)
-	case lookedMsg:
-		j.onLooked(m)
-	case imageMsg:
-		j.onImage(m)
-	case interruptDone:
-		j.onInterruptDone(m)
-	case foregroundMsg:
-		j.onForeground(m)
-	case answeredMsg:
-		j.onAnswered(m)
-	case livingMsg:
-		j.onLiving(m)
-	case portsMsg:
-		j.onPorts(m)
-	case confirmedMsg:
-		j.onConfirmed(m)
-	case writeAnsweredMsg:
-		j.onWriteAnswered(m)
-	case cancelMsg:
-		j.onCancel(m.tok)
-	case shutdownMsg:
-		j.onShutdown(m.grace)
-	case hitsMsg:
-		j.onHits(m.hits)
-		m.taken <- struct{}{}
-	case syncedMsg:
-		j.onSynced(m.tok, m.partly)
-	case fileFailedMsg:
-		j.onFileFailed(m.err)
-	case filedMsg:
-		j.filed = true
-	case readDoneMsg:
-		j.onReadDone(m)
-	case quitMsg:
-		if m.discard {
-			j.leaveWith(func() { j.discard(true, j.logDiscard) })
-		} else {
-			j.quit.Store(true)
-		}
-	}
+	m.deliver(j)
 }
 
 // review looks at everything that may have come true, whatever happened, and sets

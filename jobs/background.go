@@ -19,7 +19,7 @@ type livingMsg struct {
 	known bool
 }
 
-func (livingMsg) message() {}
+func (m livingMsg) deliver(j *Job) { j.onLiving(m) }
 
 // fail answers a look that no turn will take any more.
 func (m livingMsg) fail(error) { m.asked.reply.ok(m.info) }

@@ -8,6 +8,8 @@ type confirmedMsg struct {
 	err *Error // why it may not be carried out; nil: it may
 }
 
+func (m confirmedMsg) deliver(j *Job) { j.onConfirmed(m) }
+
 // confirmFirst says whether a request has to wait for a person, or is refused. Then it has
 // been seen to.
 func (j *Job) confirmFirst(a Action, m cancelable, asker Asker) bool {

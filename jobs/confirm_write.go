@@ -26,7 +26,7 @@ type writeAnsweredMsg struct {
 	err   *Error // why it may not be typed; nil: it may
 }
 
-func (writeAnsweredMsg) message() {}
+func (m writeAnsweredMsg) deliver(j *Job) { j.onWriteAnswered(m) }
 
 // confirmWrite says whether a write has to wait for a person, or is refused. Then it has been
 // seen to.

@@ -164,7 +164,7 @@ type interruptDone struct {
 	now  foregroundSample
 }
 
-func (interruptDone) message() {}
+func (m interruptDone) deliver(j *Job) { j.onInterruptDone(m) }
 
 func (j *Job) onInterruptDone(m interruptDone) {
 	s, i := j.shell, &m.req.interrupts

@@ -50,7 +50,7 @@ type seenMsg struct {
 	took     time.Duration
 }
 
-func (seenMsg) message() {}
+func (m seenMsg) deliver(j *Job) { j.onSeen(m) }
 
 // TellScreen has the sink be told when the screen has changed, at most so often; 0 ends it.
 // Like a Sink's caller it may be anywhere: it takes effect with the next turn.

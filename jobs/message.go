@@ -8,9 +8,9 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// A message is what anybody else asks of a job's loop. The set is closed: the
-// types in this file.
-type message interface{ message() }
+// A message is what another goroutine asks of a job, or tells it. A turn takes the messages in their
+// order, and has each delivered to the code that it is for.
+type message interface{ deliver(*Job) }
 
 // A request is a message that is answered: those that have a reply in them. All others
 // tell the loop something.
@@ -186,29 +186,38 @@ type (
 	}
 )
 
-func (writeMsg) message()   {}
-func (waitMsg) message()    {}
-func (runMsg) message()     {}
-func (readMsg) message()    {}
-func (killMsg) message()    {}
-func (signalMsg) message()  {}
-func (resizeMsg) message()  {}
-func (watchMsg) message()   {}
-func (unwatchMsg) message() {}
-func (removeMsg) message()  {}
-func (infoMsg) message()    {}
-func (execMsg) message()    {}
-func (historyMsg) message() {}
+func (m writeMsg) deliver(j *Job)   { j.onWrite(m) }
+func (m waitMsg) deliver(j *Job)    { j.onWait(m) }
+func (m runMsg) deliver(j *Job)     { j.onRun(m) }
+func (m readMsg) deliver(j *Job)    { j.onRead(m) }
+func (m killMsg) deliver(j *Job)    { j.onKill(m) }
+func (m signalMsg) deliver(j *Job)  { j.onSignal(m) }
+func (m resizeMsg) deliver(j *Job)  { j.onResize(m) }
+func (m watchMsg) deliver(j *Job)   { j.onWatch(m) }
+func (m unwatchMsg) deliver(j *Job) { j.onUnwatch(m) }
+func (m removeMsg) deliver(j *Job)  { j.onRemove(m) }
+func (m infoMsg) deliver(j *Job)    { j.onInfo(m) }
+func (m execMsg) deliver(j *Job)    { j.onExec(m) }
+func (m historyMsg) deliver(j *Job) { j.onHistory(m) }
 
-func (changeVariableMsg) message() {}
-func (variablesMsg) message()      {}
-func (cancelMsg) message()         {}
-func (shutdownMsg) message()       {}
-func (quitMsg) message()           {}
-func (hitsMsg) message()           {}
-func (syncedMsg) message()         {}
-func (fileFailedMsg) message()     {}
-func (filedMsg) message()          {}
-func (readDoneMsg) message()       {}
+func (m changeVariableMsg) deliver(j *Job) { j.onChangeVariable(m) }
+func (m variablesMsg) deliver(j *Job)      { j.onVariables(m) }
+func (m cancelMsg) deliver(j *Job)         { j.onCancel(m.tok) }
+func (m shutdownMsg) deliver(j *Job)       { j.onShutdown(m.grace) }
+func (m quitMsg) deliver(j *Job) {
+	if m.discard {
+		j.leaveWith(func() { j.discard(true, j.logDiscard) })
+	} else {
+		j.quit.Store(true)
+	}
+}
+func (m hitsMsg) deliver(j *Job) {
+	j.onHits(m.hits)
+	m.taken <- struct{}{}
+}
+func (m syncedMsg) deliver(j *Job)     { j.onSynced(m.tok, m.partly) }
+func (m fileFailedMsg) deliver(j *Job) { j.onFileFailed(m.err) }
+func (filedMsg) deliver(j *Job)        { j.filed = true }
+func (m readDoneMsg) deliver(j *Job)   { j.onReadDone(m) }
 
-func (foregroundMsg) message() {}
+func (m foregroundMsg) deliver(j *Job) { j.onForeground(m) }

@@ -95,7 +95,7 @@ type portsMsg struct {
 	took   time.Duration
 }
 
-func (portsMsg) message() {}
+func (m portsMsg) deliver(j *Job) { j.onPorts(m) }
 
 // A portWait is a wait's part in this.
 type portWait struct {

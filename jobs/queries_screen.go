@@ -122,7 +122,7 @@ type answeredMsg struct {
 	data []byte
 }
 
-func (answeredMsg) message() {}
+func (m answeredMsg) deliver(j *Job) { j.onAnswered(m) }
 
 // answerFromScreen returns the answer to the first query that waits, and has it looked
 // for if it is not there.

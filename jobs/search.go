@@ -126,7 +126,7 @@ type targetMsg struct {
 	reply[SearchTarget]
 }
 
-func (targetMsg) message() {}
+func (m targetMsg) deliver(j *Job) { j.onTarget(m) }
 
 // SearchTarget asks for the job to be searched, in its turn among the requests. Its files are
 // kept until the search is over.

@@ -52,7 +52,7 @@ type imageMsg struct {
 	err  error
 }
 
-func (imageMsg) message() {}
+func (m imageMsg) deliver(j *Job) { j.onImage(m) }
 
 func imageOf(pid int) string {
 	if image, err := proc.Image(pid); err == nil {

@@ -27,7 +27,7 @@ type subscribeMsg struct {
 	reply[struct{}]
 }
 
-func (subscribeMsg) message() {}
+func (m subscribeMsg) deliver(j *Job) { j.onSubscribe(m) }
 
 func (j *Job) onSubscribe(m subscribeMsg) {
 	var from map[Stream]int64

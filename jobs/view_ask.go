@@ -33,8 +33,8 @@ type (
 	}
 )
 
-func (screenMsg) message() {}
-func (shownMsg) message()  {}
+func (m screenMsg) deliver(j *Job) { j.onScreen(m) }
+func (m shownMsg) deliver(j *Job)  { j.onShown(m) }
 
 // Screen asks what the job's terminal shows, with at most so many lines of what has left its
 // screen at the top. All output that is stored when the request takes its turn is drawn, once there is

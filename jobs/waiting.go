@@ -178,7 +178,7 @@ type lookedMsg struct {
 	took    time.Duration
 }
 
-func (lookedMsg) message() {}
+func (m lookedMsg) deliver(j *Job) { j.onLooked(m) }
 
 // TellWaiting has the sink be told when the job waits for input, or ends that. It takes
 // effect with the next turn.
