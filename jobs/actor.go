@@ -174,7 +174,7 @@ func (j *Job) review(now time.Time) {
 	}
 	j.reviewChanges()
 	j.reviewShell(now)
-	j.reviewLimits(now)
+	j.limits.review(now)
 	j.reviewWaiting(now)
 	j.reviewEnd(now)
 	j.reviewSettle(now)
@@ -224,7 +224,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.recordAt)
 	sooner(j.inputs.recordAt)
 	sooner(j.storeLookAt())
-	sooner(j.killAt)
+	sooner(j.limits.killAt)
 	if len(j.kills) > 0 {
 		sooner(j.killsDue())
 		if !j.st.empty {

@@ -34,7 +34,7 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 			}
 			j.leaderEnded(ev.Background)
 			if beyond {
-				j.endBeyond(LimitCPUMs, j.mgr.limits.ShutdownGrace) // the rest of it
+				j.limits.endBeyond(LimitCPUMs, j.mgr.limits.ShutdownGrace) // the rest of it
 			}
 		}
 	case keeper.Stopped:
@@ -55,7 +55,7 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 		j.outlived = survivorsOf(ev.Report, &j.redaction)
 		j.keeperLost()
 	case keeper.Limited:
-		j.onLimited()
+		j.limits.onLimited()
 	}
 }
 
@@ -169,7 +169,7 @@ func (j *Job) tellExited(now time.Time) {
 	j.tellLastScreen(now)
 	j.shellEnd()
 	j.st.step, j.st.status = stepBackground, StatusExited
-	j.tellOutputLimit()
+	j.limits.tellOutput()
 	j.mgr.releaseName(j)
 	j.publish()
 	j.record(now)

@@ -77,7 +77,6 @@ type Job struct {
 	display *display // nil: pipe mode
 	sizes   sizeMarks
 	glance  glancer
-	budget  budget // what it may write
 
 	redaction redaction // what must not be seen of it; has a lock of its own
 
@@ -114,6 +113,10 @@ type Job struct {
 
 	lifted atomic.Bool // the job waits for no reader (hold.go)
 	heldUp atomic.Bool // run waits for somebody before the start (start_held.go)
+
+	// The parts, each of which owns its state:
+	limits limitsPart
+	// End of the parts.
 
 	// Guarded by turns:
 	st          state
@@ -166,10 +169,6 @@ type Job struct {
 	looked      uint64                   // the last of them whose finding counts
 	portLook    portLook
 	timer       *time.Timer
-
-	killAt        time.Time // when it is ended; zero: never, or it was
-	wroteTooMuch  bool      // and is being ended for it
-	manyProcesses bool      // and is being ended for it
 }
 
 type processHandle struct{ process }
@@ -203,10 +202,11 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{},
 		timer: time.NewTimer(time.Hour), turns: turn.NewLock(),
 	}
+	j.limits = limitsPart{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}
-	j.budget.max = spec.Limits.OutputBytes
+	j.limits.budget.max = spec.Limits.OutputBytes
 	j.queries.others = spec.SinkAnswers
 	j.st.status = StatusStarting
 	return j

@@ -64,6 +64,16 @@ var limitKinds = []struct {
 		func(l *JobLimits) *int64 { return &l.OutputBytes }},
 }
 
+// limitsPart ends a job that goes beyond what it may take or how long it may live.
+type limitsPart struct {
+	j *Job
+
+	budget        budget    // what it may write
+	killAt        time.Time // when it is ended; zero: never, or it was
+	wroteTooMuch  bool      // and is being ended for it
+	manyProcesses bool      // and is being ended for it
+}
+
 // LimitKinds are the limits that the manager can hold a job to.
 func (m *Manager) LimitKinds() (all []LimitKind) {
 	for _, k := range limitKinds {
@@ -131,50 +141,50 @@ func (b *budget) take(n int) int {
 func (b *budget) isOver() bool { return b.max > 0 && b.used.Load() > b.max }
 
 // lifetime is how long the job may live; 0: as long as it likes.
-func (j *Job) lifetime() time.Duration {
-	own, all := j.spec.KillAfter, j.mgr.limits.JobTimeout
+func (p *limitsPart) lifetime() time.Duration {
+	own, all := p.j.spec.KillAfter, p.j.mgr.limits.JobTimeout
 	if own == 0 || all > 0 && all < own {
 		return all
 	}
 	return own
 }
 
-// beginLimits starts what bounds a job that runs.
-func (j *Job) beginLimits() {
-	if life := j.lifetime(); life > 0 {
-		j.info.KillAfter, j.killAt = life, j.info.StartedAt.Add(life)
+// begin starts what bounds a job that runs.
+func (p *limitsPart) begin() {
+	if life := p.lifetime(); life > 0 {
+		p.j.info.KillAfter, p.killAt = life, p.j.info.StartedAt.Add(life)
 	}
-	j.info.Limits = j.spec.Limits.inEffect()
+	p.j.info.Limits = p.j.spec.Limits.inEffect()
 }
 
-// reviewLimits ends a job that has lived for as long as it may, or written more than
+// review ends a job that has lived for as long as it may, or written more than
 // that. Each is looked at once: what then lives on may not be signalled.
-func (j *Job) reviewLimits(now time.Time) {
-	if !j.killAt.IsZero() && !now.Before(j.killAt) {
-		j.killAt = time.Time{}
-		j.end(ReasonTimeout, KillOptions{Grace: j.mgr.limits.ShutdownGrace})
+func (p *limitsPart) review(now time.Time) {
+	if !p.killAt.IsZero() && !now.Before(p.killAt) {
+		p.killAt = time.Time{}
+		p.j.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
 	}
-	if !j.wroteTooMuch && j.budget.isOver() {
-		j.wroteTooMuch = true
-		j.endBeyond(LimitOutputBytes, j.mgr.limits.ShutdownGrace)
+	if !p.wroteTooMuch && p.budget.isOver() {
+		p.wroteTooMuch = true
+		p.endBeyond(LimitOutputBytes, p.j.mgr.limits.ShutdownGrace)
 	}
 }
 
 // onLimited is told by the keeper that the job has more processes than it may, and once
 // more that they do not become fewer: then it is no use to wait.
-func (j *Job) onLimited() {
-	grace := j.mgr.limits.ShutdownGrace
-	if j.manyProcesses {
+func (p *limitsPart) onLimited() {
+	grace := p.j.mgr.limits.ShutdownGrace
+	if p.manyProcesses {
 		grace = 0
 	}
-	j.manyProcesses = true
-	j.endBeyond(LimitProcesses, grace)
+	p.manyProcesses = true
+	p.endBeyond(LimitProcesses, grace)
 }
 
 // endBeyond ends a job because of a limit.
-func (j *Job) endBeyond(limit LimitName, grace time.Duration) {
-	j.st.intendLimit(limit)
-	j.end(ReasonLimit, KillOptions{Grace: grace})
+func (p *limitsPart) endBeyond(limit LimitName, grace time.Duration) {
+	p.j.st.intendLimit(limit)
+	p.j.end(ReasonLimit, KillOptions{Grace: grace})
 }
 
 // intendLimit is intend for a limit.
@@ -185,11 +195,11 @@ func (s *state) intendLimit(limit LimitName) {
 	}
 }
 
-// tellOutputLimit gives a leader that has ended by itself the limit as its reason where
+// tellOutput gives a leader that has ended by itself the limit as its reason where
 // more has come of it than may be kept: nothing is cut without a word, whoever was faster.
-func (j *Job) tellOutputLimit() {
-	if e := *j.st.exit; j.budget.isOver() && (e.Reason == ReasonExited || e.Reason == ReasonSignaled) {
+func (p *limitsPart) tellOutput() {
+	if e := *p.j.st.exit; p.budget.isOver() && (e.Reason == ReasonExited || e.Reason == ReasonSignaled) {
 		e.Reason, e.Limit = ReasonLimit, LimitOutputBytes
-		j.st.exit = &e
+		p.j.st.exit = &e
 	}
 }

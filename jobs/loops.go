@@ -108,7 +108,7 @@ func (j *Job) storeCome(st *stream, p []byte) {
 		return
 	}
 	out, marks := st.marks.Read(p)
-	from, over, n := 0, j.budget.isOver(), 0
+	from, over, n := 0, j.limits.budget.isOver(), 0
 	if !st.cleaner.due.IsZero() {
 		st.noteHeld() // What has come may have set it free: then the stream is quiet from now on.
 	}
@@ -128,7 +128,7 @@ func (j *Job) storeCome(st *stream, p []byte) {
 
 // store stores output that came.
 func (j *Job) store(st *stream, p []byte) {
-	over := j.budget.isOver()
+	over := j.limits.budget.isOver()
 	j.keep(st, p)
 	j.noteStored(st, len(p), over)
 }
@@ -140,7 +140,7 @@ func (j *Job) keep(st *stream, p []byte) int {
 	st.last.Store(int64(max(now, st.cleaner.due.Sub(st.base))))
 	st.came.Store(int64(now))
 	at := j.recording.now()
-	kept := p[:j.budget.take(len(p))]
+	kept := p[:j.limits.budget.take(len(p))]
 	st.display.read(kept)
 	st.spool.Append(kept)
 	j.recording.output(st, at, len(kept))

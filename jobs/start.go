@@ -159,7 +159,7 @@ func (j *Job) attach(l *launched) {
 		j.redaction.launched = proc.JoinArguments(l.shell.Argv)
 		j.redaction.wanted = proc.JoinArguments(l.plan.argv)
 	}
-	j.beginLimits()
+	j.limits.begin()
 	if j.folder != nil {
 		j.info.OutputDirectory = j.folder.Path()
 	}
