@@ -184,7 +184,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewCatchups(now)
 	j.reviewPorts(now)
 	j.reviewWaits(now)
-	j.reviewReads(now)
+	j.reads.review(now)
 	j.reviewRuns(now)
 	j.reviewKills(now)
 	j.reviewRecord(now)
@@ -240,8 +240,8 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		sooner(r.look.later(r.deadline))
 		sooner(r.drainUntil)
 	}
-	for _, r := range j.reads {
-		if !r.begun && !(r.byCursor() && j.cursorAt[r.st.name] != nil) { // what it waits for wakes the loop
+	for _, r := range j.reads.all {
+		if !r.begun && !(r.byCursor() && j.reads.cursorAt[r.st.name] != nil) { // what it waits for wakes the loop
 			sooner(r.deadline)
 		}
 	}
@@ -252,7 +252,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelExec(tok) || j.cancelWait(tok) || j.cancelRun(tok) || j.cancelRead(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelTask(tok) {
+	if j.cancelExec(tok) || j.cancelWait(tok) || j.cancelRun(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelTask(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -353,7 +353,7 @@ func (j *Job) failPending(err *Error) {
 	for _, r := range j.runs {
 		r.reply.fail(err)
 	}
-	for _, r := range j.reads {
+	for _, r := range j.reads.all {
 		r.msg.reply.fail(err)
 	}
 	for _, r := range j.screens {
@@ -377,6 +377,6 @@ func (j *Job) failPending(err *Error) {
 		j.failTasks(func() *Error { return err })
 	}
 	j.dropAsked(func() *Error { return err })
-	j.waits, j.runs, j.reads, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
+	j.waits, j.runs, j.reads.all, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
 	clear(j.unwatches)
 }

@@ -235,7 +235,7 @@ func (f *follower) feedTo(s *followSet, buf []byte, end int64, t followTurn) {
 // unreadable takes the patterns of a set away: they have not seen what is stored up to end, and
 // nobody can say that they do not match there.
 func (f *follower) unreadable(s *followSet, end int64, err error) {
-	e := f.job.unreadable(s.set.Offset(), err, "see to the disk, and watch or wait again from an offset behind it")
+	e := f.job.reads.unreadable(s.set.Offset(), err, "see to the disk, and watch or wait again from an offset behind it")
 	var out []followerHit
 	for _, key := range s.set.IDs() {
 		out = append(out, followerHit{key: key, stream: s.st.name, removed: e})

@@ -116,46 +116,44 @@ type Job struct {
 
 	// The parts, each of which owns its state:
 	limits limitsPart
+	reads  readsPart
 	// End of the parts.
 
 	// Guarded by turns:
-	st          state
-	info        Info // what does not change, and what the loop last knew of the rest
-	begin       *startReq
-	unstarted   *Error // why there is none; read as well once the mail is closed
-	waits       []*wait
-	runs        []*runReq
-	reads       []*readReq
-	shell       *shellWatch // nil: it has no integration; set once, before the first turn
-	noShell     string      // why; "" = it has no terminal
-	view        *view       // nil until somebody asks for the screen
-	screens     []*screenReq
-	kills       []*killReq
-	report      KillResult            // what the kills of this job have done so far
-	queue       inputQueue            // but for its bytes, which anybody may read
-	inputs      inputWatch            // whether it waits for input
-	secret      secretWatch           // whether that is a password
-	queries     queries               // that wait for an answer
-	typed       *typedInput           // the last write that was begun; nil = nobody echoes it
-	watches     map[int]*watch        // by follower key
-	keys        int                   // follower keys given out
-	watchIDs    int                   // the client's, given out
-	unwatches   map[*token]unwatchReq // by what the follower answers when it has seen what is stored
-	heldWaits   []waitMsg             // wait for the reads before them, which move where they begin
-	leave       func()                // not nil: the job is forgotten, and this is done when it has left
-	settling    *token                // the follower's answer that the end waits for
-	settleFrom  time.Time             // since when
-	hint        *Hint                 // why the shell could not run its command; nil = not known
-	hintUntil   time.Time             // when looking for it is given up
-	unread      map[Stream]int64
-	cursor      map[Stream]int64
-	cursorAt    map[Stream]*readReq // the read that will move the cursor next
-	filed       bool                // the files are complete
-	killsUntil  time.Time           // when kills wait for the output no longer; zero: something lives
-	outlived    []Survivor          // what a lost keeper has left, and could not be ended
-	recordAt    time.Time           // when what is known is to be written; zero: it is
-	closing     bool                // the server ends
-	wentOnAt    time.Time           // when the start had waited for somebody (start_held.go); zero: it did not
+	st         state
+	info       Info // what does not change, and what the loop last knew of the rest
+	begin      *startReq
+	unstarted  *Error // why there is none; read as well once the mail is closed
+	waits      []*wait
+	runs       []*runReq
+	shell      *shellWatch // nil: it has no integration; set once, before the first turn
+	noShell    string      // why; "" = it has no terminal
+	view       *view       // nil until somebody asks for the screen
+	screens    []*screenReq
+	kills      []*killReq
+	report     KillResult            // what the kills of this job have done so far
+	queue      inputQueue            // but for its bytes, which anybody may read
+	inputs     inputWatch            // whether it waits for input
+	secret     secretWatch           // whether that is a password
+	queries    queries               // that wait for an answer
+	typed      *typedInput           // the last write that was begun; nil = nobody echoes it
+	watches    map[int]*watch        // by follower key
+	keys       int                   // follower keys given out
+	watchIDs   int                   // the client's, given out
+	unwatches  map[*token]unwatchReq // by what the follower answers when it has seen what is stored
+	heldWaits  []waitMsg             // wait for the reads before them, which move where they begin
+	leave      func()                // not nil: the job is forgotten, and this is done when it has left
+	settling   *token                // the follower's answer that the end waits for
+	settleFrom time.Time             // since when
+	hint       *Hint                 // why the shell could not run its command; nil = not known
+	hintUntil  time.Time             // when looking for it is given up
+
+	filed       bool       // the files are complete
+	killsUntil  time.Time  // when kills wait for the output no longer; zero: something lives
+	outlived    []Survivor // what a lost keeper has left, and could not be ended
+	recordAt    time.Time  // when what is known is to be written; zero: it is
+	closing     bool       // the server ends
+	wentOnAt    time.Time  // when the start had waited for somebody (start_held.go); zero: it did not
 	askedWrites []*askedWrite
 	asking      map[*token]chan struct{} // requests about which a person is asked; closed by a cancel
 	changed     Changed                  // what the client is to be told in this turn
@@ -198,11 +196,10 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
 		watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
-		unread: map[Stream]int64{},
-		cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{},
 		timer: time.NewTimer(time.Hour), turns: turn.NewLock(),
 	}
 	j.limits = limitsPart{j: j}
+	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

@@ -189,7 +189,7 @@ type (
 func (m writeMsg) deliver(j *Job)   { j.onWrite(m) }
 func (m waitMsg) deliver(j *Job)    { j.onWait(m) }
 func (m runMsg) deliver(j *Job)     { j.onRun(m) }
-func (m readMsg) deliver(j *Job)    { j.onRead(m) }
+func (m readMsg) deliver(j *Job)    { j.reads.onRead(m) }
 func (m killMsg) deliver(j *Job)    { j.onKill(m) }
 func (m signalMsg) deliver(j *Job)  { j.onSignal(m) }
 func (m resizeMsg) deliver(j *Job)  { j.onResize(m) }
@@ -218,6 +218,6 @@ func (m hitsMsg) deliver(j *Job) {
 func (m syncedMsg) deliver(j *Job)     { j.onSynced(m.tok, m.partly) }
 func (m fileFailedMsg) deliver(j *Job) { j.onFileFailed(m.err) }
 func (filedMsg) deliver(j *Job)        { j.filed = true }
-func (m readDoneMsg) deliver(j *Job)   { j.onReadDone(m) }
+func (m readDoneMsg) deliver(j *Job)   { j.reads.onReadDone(m) }
 
 func (m foregroundMsg) deliver(j *Job) { j.onForeground(m) }

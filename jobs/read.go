@@ -22,6 +22,16 @@ type ReadOptions struct {
 // the caller has room for them, or false if it does not want the answer any more.
 type RoomFunc func(bytes int64) bool
 
+// readsPart has the read cursors of a job, and the reads that are not answered yet.
+type readsPart struct {
+	j *Job
+
+	all      []*readReq
+	unread   map[Stream]int64
+	cursor   map[Stream]int64
+	cursorAt map[Stream]*readReq // the read that will move the cursor next
+}
+
 func (f RoomFunc) wait(bytes int64) bool { return f == nil || f(bytes) }
 
 // A ReadResult is a piece of output. Data begins at Offset; a Gap before it was
@@ -57,21 +67,21 @@ func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
 	return pend(j, r)
 }
 
-func (j *Job) onRead(m readMsg) {
-	if len(j.streams) == 0 {
+func (p *readsPart) onRead(m readMsg) {
+	if len(p.j.streams) == 0 {
 		m.reply.fail(Invalid("/stream", noStreams))
 		return
 	}
-	st := j.streams[0]
+	st := p.j.streams[0]
 	if m.opts.Stream != "" {
-		st = j.stream(m.opts.Stream)
+		st = p.j.stream(m.opts.Stream)
 	}
 	switch {
 	case st == nil:
-		m.reply.fail(j.noStream("/stream", m.opts.Stream))
+		m.reply.fail(p.j.noStream("/stream", m.opts.Stream))
 		return
-	case m.opts.Stream == "" && len(j.streams) > 1:
-		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", j.streamNames()))
+	case m.opts.Stream == "" && len(p.j.streams) > 1:
+		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", p.j.streamNames()))
 		return
 	}
 	var off int64
@@ -82,41 +92,41 @@ func (j *Job) onRead(m readMsg) {
 		}
 	}
 	now := time.Now()
-	j.reads = append(j.reads, &readReq{msg: m, st: st, off: off, deadline: now.Add(m.opts.Wait)})
-	j.reviewReads(now) // before the requests behind it: they may begin where it ends
+	p.all = append(p.all, &readReq{msg: m, st: st, off: off, deadline: now.Add(m.opts.Wait)})
+	p.review(now) // before the requests behind it: they may begin where it ends
 }
 
-// reviewReads begins those that have something to read, will never have, or have
+// review begins those that have something to read, will never have, or have
 // waited long enough. One that moves the cursor begins where the one before it ends,
 // and so waits for that.
-func (j *Job) reviewReads(now time.Time) {
-	for _, r := range j.reads {
-		if r.begun || r.byCursor() && j.cursorAt[r.st.name] != nil {
+func (p *readsPart) review(now time.Time) {
+	for _, r := range p.all {
+		if r.begun || r.byCursor() && p.cursorAt[r.st.name] != nil {
 			continue
 		}
 		if r.byCursor() {
-			r.off = j.cursor[r.st.name]
+			r.off = p.cursor[r.st.name]
 		}
-		over := j.st.status == StatusClosed || j.closing || !now.Before(r.deadline)
+		over := p.j.st.status == StatusClosed || p.j.closing || !now.Before(r.deadline)
 		if r.st.spool.End() > r.off || over {
-			j.beginRead(r)
+			p.beginRead(r)
 		}
 	}
 }
 
 // beginRead reads beside the loop. What it finds comes as a readDoneMsg.
-func (j *Job) beginRead(r *readReq) {
+func (p *readsPart) beginRead(r *readReq) {
 	r.begun = true
 	if r.byCursor() {
-		j.cursorAt[r.st.name] = r
+		p.cursorAt[r.st.name] = r
 	}
-	release := j.Hold()
-	j.loops.Go(func() {
+	release := p.j.Hold()
+	p.j.loops.Go(func() {
 		defer release()
 		end := r.st.spool.End() // what comes later is for the next read
 		length := max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0)
 		if !r.msg.opts.Room.wait(length) {
-			j.ask(readDoneMsg{req: r, unwanted: true})
+			p.j.ask(readDoneMsg{req: r, unwanted: true})
 			return
 		}
 		buf := make([]byte, length)
@@ -125,36 +135,36 @@ func (j *Job) beginRead(r *readReq) {
 		if r.msg.opts.Plain && n > 0 && at == r.off { // a sequence ends where something is gone
 			done.lead, done.inside = plain.LeadIn(r.st.spool, at, at+int64(n))
 		}
-		j.ask(done)
+		p.j.ask(done)
 	})
 }
 
 // onReadDone answers a read, unless that was cancelled meanwhile: then the cursor
 // stays where it is.
-func (j *Job) onReadDone(m readDoneMsg) {
+func (p *readsPart) onReadDone(m readDoneMsg) {
 	r := m.req
-	if j.cursorAt[r.st.name] == r {
-		delete(j.cursorAt, r.st.name)
+	if p.cursorAt[r.st.name] == r {
+		delete(p.cursorAt, r.st.name)
 	}
-	i := slices.Index(j.reads, r)
+	i := slices.Index(p.all, r)
 	if i < 0 {
 		return
 	}
-	j.reads = slices.Delete(j.reads, i, i+1)
+	p.all = slices.Delete(p.all, i, i+1)
 	if m.unwanted {
-		r.msg.reply.fail(j.canceled())
+		r.msg.reply.fail(p.j.canceled())
 		return
 	}
 	if m.err != nil {
-		r.msg.reply.fail(j.unreadable(r.off, m.err, "see to the disk and read again, or read from an offset behind it")) // the cursor stays where it is
+		r.msg.reply.fail(p.unreadable(r.off, m.err, "see to the disk and read again, or read from an offset behind it")) // the cursor stays where it is
 		return
 	}
 	data, end := m.data, r.st.spool.End()
-	more := m.at+int64(len(data)) < end || j.st.status != StatusClosed
+	more := m.at+int64(len(data)) < end || p.j.st.status != StatusClosed
 	if more {
 		data = data[:plain.WholeRunes(data)]
 	}
-	res := ReadResult{Stream: r.st.name, Data: data, Offset: m.at, NextOffset: m.at + int64(len(data)), State: j.state()}
+	res := ReadResult{Stream: r.st.name, Data: data, Offset: m.at, NextOffset: m.at + int64(len(data)), State: p.j.state()}
 	res.HasMore = res.NextOffset < end
 	if r.msg.opts.Plain {
 		res.Shown = slices.Concat(m.lead, data[min(m.inside, int64(len(data))):])
@@ -166,29 +176,29 @@ func (j *Job) onReadDone(m readDoneMsg) {
 		res.Gap = &Range{From: r.off, To: m.at}
 	}
 	if r.byCursor() {
-		j.cursor[r.st.name] = res.NextOffset
+		p.cursor[r.st.name] = res.NextOffset
 		r.st.take(res.NextOffset)
-		j.unread[r.st.name] = max(j.unread[r.st.name], res.NextOffset)
+		p.unread[r.st.name] = max(p.unread[r.st.name], res.NextOffset)
 	}
 	r.msg.reply.ok(res)
 }
 
 // unreadable says that what is stored at an offset can't be read, and what to do about it.
-func (j *Job) unreadable(off int64, err error, advice string) *Error {
+func (p *readsPart) unreadable(off int64, err error, advice string) *Error {
 	if isResource(err) {
 		return resourceError("a read of stored output", err)
 	}
-	e := storeError(err, j.folder.Path())
-	e.Message = fmt.Sprintf("the output of job %d is stored at offset %d and cannot be read (%s: %s); %s", j.id, off, e.Path, e.Errno, advice)
+	e := storeError(err, p.j.folder.Path())
+	e.Message = fmt.Sprintf("the output of job %d is stored at offset %d and cannot be read (%s: %s); %s", p.j.id, off, e.Path, e.Errno, advice)
 	return e
 }
 
-func (j *Job) cancelRead(tok *token) bool {
-	i := slices.IndexFunc(j.reads, func(r *readReq) bool { return r.msg.reply.tok == tok })
+func (p *readsPart) cancel(tok *token) bool {
+	i := slices.IndexFunc(p.all, func(r *readReq) bool { return r.msg.reply.tok == tok })
 	if i < 0 {
 		return false
 	}
-	j.reads[i].msg.reply.fail(j.canceled())
-	j.reads = slices.Delete(j.reads, i, i+1)
+	p.all[i].msg.reply.fail(p.j.canceled())
+	p.all = slices.Delete(p.all, i, i+1)
 	return true
 }

@@ -112,7 +112,7 @@ func (j *Job) runResult(r *runReq, complete bool) RunResult {
 	res := RunResult{Info: j.snapshot(), TimedOut: r.timedOut, Complete: complete, Hint: r.hint, Waiting: r.waiting, Output: map[Stream]Range{}}
 	for _, s := range res.Info.Streams {
 		res.Output[s.Name] = Range{From: 0, To: s.NextOffset}
-		j.unread[s.Name] = max(j.unread[s.Name], s.NextOffset)
+		j.reads.unread[s.Name] = max(j.reads.unread[s.Name], s.NextOffset)
 	}
 	return res
 }

@@ -52,7 +52,7 @@ func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
 }
 
 func (j *Job) onWait(m waitMsg) {
-	if kind := m.spec.From.Kind; len(j.cursorAt) > 0 && (kind == FromUnread || kind == FromDefault) {
+	if kind := m.spec.From.Kind; len(j.reads.cursorAt) > 0 && (kind == FromUnread || kind == FromDefault) {
 		j.heldWaits = append(j.heldWaits, m) // it begins where those reads end
 		return
 	}
@@ -74,7 +74,7 @@ func (j *Job) armWait(m waitMsg) {
 
 // reviewHeldWaits arms those that no read is before any more.
 func (j *Job) reviewHeldWaits() {
-	if len(j.cursorAt) == 0 {
+	if len(j.reads.cursorAt) == 0 {
 		j.armHeldWaits()
 	}
 }
@@ -107,7 +107,7 @@ func (j *Job) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *E
 		case FromNow:
 			from[st.name] = st.spool.End()
 		case FromUnread:
-			from[st.name] = j.unread[st.name]
+			from[st.name] = j.reads.unread[st.name]
 		case FromOffset:
 			off, ok := spec.From.Offsets[st.name]
 			if !ok && len(j.streams) == 1 {
@@ -480,7 +480,7 @@ func (j *Job) outcome(w *wait, reason string, index int) Outcome {
 		from := min(w.from[s.Name], s.NextOffset)
 		o.Output[s.Name] = Range{From: from, To: s.NextOffset}
 		if !w.spec.Screen {
-			j.unread[s.Name] = max(j.unread[s.Name], s.NextOffset)
+			j.reads.unread[s.Name] = max(j.reads.unread[s.Name], s.NextOffset)
 		}
 	}
 	return o
