@@ -185,7 +185,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewPorts(now)
 	j.reviewWaits(now)
 	j.reads.review(now)
-	j.reviewRuns(now)
+	j.runs.review(now)
 	j.reviewKills(now)
 	j.reviewRecord(now)
 	j.reviewLeave()
@@ -236,7 +236,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	}
 	sooner(j.inputDeadline())
 	sooner(j.execUntil())
-	for _, r := range j.runs {
+	for _, r := range j.runs.all {
 		sooner(r.look.later(r.deadline))
 		sooner(r.drainUntil)
 	}
@@ -252,7 +252,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelExec(tok) || j.cancelWait(tok) || j.cancelRun(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelTask(tok) {
+	if j.cancelExec(tok) || j.cancelWait(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelTask(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -350,7 +350,7 @@ func (j *Job) failPending(err *Error) {
 	for _, w := range j.waits {
 		w.abort(err)
 	}
-	for _, r := range j.runs {
+	for _, r := range j.runs.all {
 		r.reply.fail(err)
 	}
 	for _, r := range j.reads.all {
@@ -377,6 +377,6 @@ func (j *Job) failPending(err *Error) {
 		j.failTasks(func() *Error { return err })
 	}
 	j.dropAsked(func() *Error { return err })
-	j.waits, j.runs, j.reads.all, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
+	j.waits, j.runs.all, j.reads.all, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
 	clear(j.unwatches)
 }

@@ -30,7 +30,7 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 			}
 			j.st.leaderExited(ev.Code, ev.Signal, ev.Core, ev.ByItself && !beyond, time.Now())
 			if ev.ByItself {
-				j.inTime()
+				j.runs.inTime()
 			}
 			j.leaderEnded(ev.Background)
 			if beyond {
@@ -175,7 +175,7 @@ func (j *Job) tellExited(now time.Time) {
 	j.record(now)
 	j.recording.exited(j.st.exit, j.info.EndedAt)
 	hint := j.hint
-	for _, r := range j.runs {
+	for _, r := range j.runs.all {
 		r.onExit(now, hint, len(j.info.Background) > 0)
 	}
 	j.sink.Event(Event{After: j.barrier(), Exited: &Exited{

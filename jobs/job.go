@@ -117,6 +117,7 @@ type Job struct {
 	// The parts, each of which owns its state:
 	limits limitsPart
 	reads  readsPart
+	runs   runsPart
 	// End of the parts.
 
 	// Guarded by turns:
@@ -125,7 +126,6 @@ type Job struct {
 	begin      *startReq
 	unstarted  *Error // why there is none; read as well once the mail is closed
 	waits      []*wait
-	runs       []*runReq
 	shell      *shellWatch // nil: it has no integration; set once, before the first turn
 	noShell    string      // why; "" = it has no terminal
 	view       *view       // nil until somebody asks for the screen
@@ -200,6 +200,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	}
 	j.limits = limitsPart{j: j}
 	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
+	j.runs = runsPart{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

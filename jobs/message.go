@@ -188,7 +188,7 @@ type (
 
 func (m writeMsg) deliver(j *Job)   { j.onWrite(m) }
 func (m waitMsg) deliver(j *Job)    { j.onWait(m) }
-func (m runMsg) deliver(j *Job)     { j.onRun(m) }
+func (m runMsg) deliver(j *Job)     { j.runs.onRun(m) }
 func (m readMsg) deliver(j *Job)    { j.reads.onRead(m) }
 func (m killMsg) deliver(j *Job)    { j.onKill(m) }
 func (m signalMsg) deliver(j *Job)  { j.onSignal(m) }

@@ -34,6 +34,13 @@ type runReq struct {
 	reply      reply[RunResult]
 }
 
+// runsPart has those who wait for the end of the job.
+type runsPart struct {
+	j *Job
+
+	all []*runReq
+}
+
 // Run awaits the job's end. The answer comes with the leader's exit, once its
 // output has been read, and that of others for a moment longer.
 func (j *Job) Run(o RunOptions) Pending[RunResult] {
@@ -42,15 +49,15 @@ func (j *Job) Run(o RunOptions) Pending[RunResult] {
 	return pend(j, r)
 }
 
-func (j *Job) onRun(m runMsg) {
+func (p *runsPart) onRun(m runMsg) {
 	r := &runReq{opts: m.opts, reply: m.reply}
 	if m.opts.Timeout >= 0 {
-		r.deadline = j.info.StartedAt.Add(m.opts.Timeout)
+		r.deadline = p.j.info.StartedAt.Add(m.opts.Timeout)
 	}
-	if j.told() { // it was faster than this message
-		r.onExit(time.Now(), j.hint, len(j.info.Background) > 0)
+	if p.j.told() { // it was faster than this message
+		r.onExit(time.Now(), p.j.hint, len(p.j.info.Background) > 0)
 	}
-	j.runs = append(j.runs, r)
+	p.all = append(p.all, r)
 }
 
 // nobodyLeft is how long at most a run waits for the word that nobody is left,
@@ -65,77 +72,77 @@ func (r *runReq) onExit(now time.Time, hint *Hint, background bool) {
 	r.hint, r.deadline, r.drainUntil = hint, time.Time{}, now.Add(drain)
 }
 
-func (j *Job) reviewRuns(now time.Time) {
-	j.runs = slices.DeleteFunc(j.runs, func(r *runReq) bool {
-		if j.told() {
-			return j.reviewEnded(r, now)
+func (p *runsPart) review(now time.Time) {
+	p.all = slices.DeleteFunc(p.all, func(r *runReq) bool {
+		if p.j.told() {
+			return p.reviewEnded(r, now)
 		}
-		return j.reviewRunning(r, now)
+		return p.reviewRunning(r, now)
 	})
 }
 
 // reviewEnded answers where no more output is to be expected: nobody is left, or
 // those that are hold no stream, or they had their time.
-func (j *Job) reviewEnded(r *runReq, now time.Time) bool {
-	ended := len(j.info.Background) > 0 && j.allEnded()
-	if j.st.status != StatusClosed && !ended && now.Before(r.drainUntil) {
+func (p *runsPart) reviewEnded(r *runReq, now time.Time) bool {
+	ended := len(p.j.info.Background) > 0 && p.allEnded()
+	if p.j.st.status != StatusClosed && !ended && now.Before(r.drainUntil) {
 		return false
 	}
-	r.reply.ok(j.runResult(r, ended || j.isVacant()))
+	r.reply.ok(p.result(r, ended || p.j.isVacant()))
 	return true
 }
 
-func (j *Job) allEnded() bool {
-	return !slices.ContainsFunc(j.streams, func(st *stream) bool { return !st.ended })
+func (p *runsPart) allEnded() bool {
+	return !slices.ContainsFunc(p.j.streams, func(st *stream) bool { return !st.ended })
 }
 
-func (j *Job) reviewRunning(r *runReq, now time.Time) bool {
-	if j.st.exit != nil {
+func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
+	if p.j.st.exit != nil {
 		r.deadline = time.Time{} // It has ended in time, and its output is still being read.
 	}
 	if r.deadline.IsZero() || now.Before(r.deadline) {
 		return false
 	}
-	if j.asksInput(&r.look, now) {
+	if p.j.asksInput(&r.look, now) {
 		return false
 	}
-	r.deadline, r.timedOut, r.waiting = time.Time{}, true, j.inputs.now
+	r.deadline, r.timedOut, r.waiting = time.Time{}, true, p.j.inputs.now
 	if r.opts.Background {
-		r.reply.ok(j.runResult(r, false))
+		r.reply.ok(p.result(r, false))
 		return true
 	}
-	j.end(ReasonTimeout, KillOptions{Grace: j.mgr.limits.ShutdownGrace})
+	p.j.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
 	return false
 }
 
-func (j *Job) runResult(r *runReq, complete bool) RunResult {
-	res := RunResult{Info: j.snapshot(), TimedOut: r.timedOut, Complete: complete, Hint: r.hint, Waiting: r.waiting, Output: map[Stream]Range{}}
+func (p *runsPart) result(r *runReq, complete bool) RunResult {
+	res := RunResult{Info: p.j.snapshot(), TimedOut: r.timedOut, Complete: complete, Hint: r.hint, Waiting: r.waiting, Output: map[Stream]Range{}}
 	for _, s := range res.Info.Streams {
 		res.Output[s.Name] = Range{From: 0, To: s.NextOffset}
-		j.reads.unread[s.Name] = max(j.reads.unread[s.Name], s.NextOffset)
+		p.j.reads.unread[s.Name] = max(p.j.reads.unread[s.Name], s.NextOffset)
 	}
 	return res
 }
 
 // inTime says that the leader has ended by itself: of a run whose time was over in the same
 // instant, and did nothing to it, it is not told.
-func (j *Job) inTime() {
-	for _, r := range j.runs {
+func (p *runsPart) inTime() {
+	for _, r := range p.all {
 		r.timedOut = false
 	}
 }
 
-// cancelRun does with the job what the timeout would have done.
-func (j *Job) cancelRun(tok *token) bool {
-	i := slices.IndexFunc(j.runs, func(r *runReq) bool { return r.reply.tok == tok })
+// cancel does with the job what the timeout would have done.
+func (p *runsPart) cancel(tok *token) bool {
+	i := slices.IndexFunc(p.all, func(r *runReq) bool { return r.reply.tok == tok })
 	if i < 0 {
 		return false
 	}
-	r := j.runs[i]
-	j.runs = slices.Delete(j.runs, i, i+1)
-	err := j.canceled()
+	r := p.all[i]
+	p.all = slices.Delete(p.all, i, i+1)
+	err := p.j.canceled()
 	if !r.opts.Background {
-		j.end(ReasonKilled, KillOptions{Grace: j.mgr.limits.ShutdownGrace})
+		p.j.end(ReasonKilled, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
 		err.Message = "the request was cancelled; its job is being ended"
 	}
 	r.reply.fail(err)
