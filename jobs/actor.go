@@ -186,7 +186,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewWaits(now)
 	j.reads.review(now)
 	j.runs.review(now)
-	j.reviewKills(now)
+	j.kills.review(now)
 	j.reviewRecord(now)
 	j.reviewLeave()
 	j.timer.Reset(max(j.nextDeadline(now).Sub(now), 0))
@@ -225,10 +225,10 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.inputs.recordAt)
 	sooner(j.storeLookAt())
 	sooner(j.limits.killAt)
-	if len(j.kills) > 0 {
-		sooner(j.killsDue())
+	if len(j.kills.all) > 0 {
+		sooner(j.kills.killsDue())
 		if !j.st.empty {
-			sooner(j.killDue())
+			sooner(j.kills.killDue())
 		}
 	}
 	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
@@ -252,7 +252,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelExec(tok) || j.cancelWait(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.cancelKill(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelTask(tok) {
+	if j.cancelExec(tok) || j.cancelWait(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.kills.cancel(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelTask(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -359,7 +359,7 @@ func (j *Job) failPending(err *Error) {
 	for _, r := range j.screens {
 		r.fail(err)
 	}
-	for _, k := range j.kills {
+	for _, k := range j.kills.all {
 		k.reply.fail(err)
 	}
 	for _, u := range j.unwatches {
@@ -377,6 +377,6 @@ func (j *Job) failPending(err *Error) {
 		j.failTasks(func() *Error { return err })
 	}
 	j.dropAsked(func() *Error { return err })
-	j.waits, j.runs.all, j.reads.all, j.screens, j.kills, j.heldWaits = nil, nil, nil, nil, nil, nil
+	j.waits, j.runs.all, j.reads.all, j.screens, j.kills.all, j.heldWaits = nil, nil, nil, nil, nil, nil
 	clear(j.unwatches)
 }

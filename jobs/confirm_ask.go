@@ -76,7 +76,7 @@ func (j *Job) onConfirmed(m confirmedMsg) {
 	switch r := m.cancelable.(type) {
 	case killMsg:
 		r.allowed = true
-		j.onKill(r)
+		j.kills.onKill(r)
 	case signalMsg:
 		r.allowed = true
 		j.onSignal(r)

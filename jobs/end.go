@@ -42,12 +42,12 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 	case keeper.Continued:
 		j.noteStopped(false, "")
 	case keeper.Killed:
-		j.onKilled(ev)
+		j.kills.onKilled(ev)
 	case keeper.Empty:
 		j.st.empty = true
 	case keeper.Lost:
-		if len(j.kills) > 0 { // What they would have told, the server has done itself.
-			j.report.add(ev.Report, &j.redaction)
+		if len(j.kills.all) > 0 { // What they would have told, the server has done itself.
+			j.kills.report.add(ev.Report, &j.redaction)
 		}
 		for _, p := range ev.Report.Survivors {
 			j.log.Warn("a process of a job whose keeper was lost lives on", "job", j.id, "pid", p.PID, "why", p.Why)

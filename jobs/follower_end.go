@@ -104,7 +104,7 @@ func (j *Job) settleUntil() time.Time {
 	switch {
 	case j.closing:
 		return j.settleFrom.Add(catchUpShutdown)
-	case len(j.kills) > 0:
+	case len(j.kills.all) > 0:
 		return j.settleFrom.Add(catchUpKilled)
 	}
 	return j.settleFrom.Add(catchUpTime)
@@ -116,7 +116,7 @@ func (j *Job) reviewSettle(now time.Time) {
 	if until := j.catchUpUntil(); !until.IsZero() && !now.Before(until) {
 		j.log.Warn("patterns cannot keep up with the output of an ended job", "job", j.id)
 		f := j.follower.Load()
-		f.pressed.Store(j.closing || len(j.kills) > 0)
+		f.pressed.Store(j.closing || len(j.kills.all) > 0)
 		f.hurry.Store(j.settling)
 	}
 }

@@ -118,20 +118,20 @@ type Job struct {
 	limits limitsPart
 	reads  readsPart
 	runs   runsPart
+	kills  killsPart
 	// End of the parts.
 
 	// Guarded by turns:
-	st         state
-	info       Info // what does not change, and what the loop last knew of the rest
-	begin      *startReq
-	unstarted  *Error // why there is none; read as well once the mail is closed
-	waits      []*wait
-	shell      *shellWatch // nil: it has no integration; set once, before the first turn
-	noShell    string      // why; "" = it has no terminal
-	view       *view       // nil until somebody asks for the screen
-	screens    []*screenReq
-	kills      []*killReq
-	report     KillResult            // what the kills of this job have done so far
+	st        state
+	info      Info // what does not change, and what the loop last knew of the rest
+	begin     *startReq
+	unstarted *Error // why there is none; read as well once the mail is closed
+	waits     []*wait
+	shell     *shellWatch // nil: it has no integration; set once, before the first turn
+	noShell   string      // why; "" = it has no terminal
+	view      *view       // nil until somebody asks for the screen
+	screens   []*screenReq
+
 	queue      inputQueue            // but for its bytes, which anybody may read
 	inputs     inputWatch            // whether it waits for input
 	secret     secretWatch           // whether that is a password
@@ -149,7 +149,6 @@ type Job struct {
 	hintUntil  time.Time             // when looking for it is given up
 
 	filed       bool       // the files are complete
-	killsUntil  time.Time  // when kills wait for the output no longer; zero: something lives
 	outlived    []Survivor // what a lost keeper has left, and could not be ended
 	recordAt    time.Time  // when what is known is to be written; zero: it is
 	closing     bool       // the server ends
@@ -201,6 +200,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.limits = limitsPart{j: j}
 	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
 	j.runs = runsPart{j: j}
+	j.kills = killsPart{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

@@ -48,6 +48,15 @@ type killReq struct {
 // does so within 10 s, and the server ends what a lost one has left within 5 s.
 const reportTime = 15 * time.Second
 
+// killsPart has the kills that are not answered yet, and what they have done so far.
+type killsPart struct {
+	j *Job
+
+	all    []*killReq
+	report KillResult // what the kills of this job have done so far
+	until  time.Time  // when kills wait for the output no longer; zero: something lives
+}
+
 // Kill ends everything that the job started, and is answered when nothing is left.
 func (j *Job) Kill(o KillOptions) Pending[KillResult] {
 	r := newReply[KillResult]()
@@ -55,31 +64,31 @@ func (j *Job) Kill(o KillOptions) Pending[KillResult] {
 	return pend(j, r)
 }
 
-func (j *Job) onKill(m killMsg) {
-	if j.st.status == StatusClosed {
-		m.reply.ok(KillResult{AlreadyClosed: true, State: j.state()})
+func (p *killsPart) onKill(m killMsg) {
+	if p.j.st.status == StatusClosed {
+		m.reply.ok(KillResult{AlreadyClosed: true, State: p.j.state()})
 		return
 	}
-	if !m.allowed && j.confirmFirst(ActionKill, m, m.opts.Asker) {
+	if !m.allowed && p.j.confirmFirst(ActionKill, m, m.opts.Asker) {
 		return
 	}
-	j.kills = append(j.kills, &killReq{m.opts, m.reply, time.Now().Add(max(m.opts.Grace, 0) + reportTime)})
-	j.end(ReasonKilled, m.opts)
+	p.all = append(p.all, &killReq{m.opts, m.reply, time.Now().Add(max(m.opts.Grace, 0) + reportTime)})
+	p.j.end(ReasonKilled, m.opts)
 }
 
 // onKilled takes a kill's report. A tree that is gone answers at closed; one of
 // which something may live on, now.
-func (j *Job) onKilled(ev keeper.Event) {
-	j.report.add(ev.Report, &j.redaction)
+func (p *killsPart) onKilled(ev keeper.Event) {
+	p.report.add(ev.Report, &p.j.redaction)
 	if len(ev.Report.Survivors) > 0 {
-		j.st.spare()
+		p.j.st.spare()
 	}
 	switch {
-	case len(j.kills) == 0:
-		j.report = KillResult{} // a timeout's, or one whose request was cancelled
-	case len(j.report.Survivors) > 0:
-		j.answerKills()
-		j.holdAgain()
+	case len(p.all) == 0:
+		p.report = KillResult{} // a timeout's, or one whose request was cancelled
+	case len(p.report.Survivors) > 0:
+		p.answer()
+		p.j.holdAgain()
 	}
 }
 
@@ -98,20 +107,20 @@ func (r *KillResult) add(k keeper.Report, h *redaction) {
 	r.Survivors = survivorsOf(k, h)
 }
 
-// reviewKills answers the kills of a job of which nothing is left. They wait for its
+// review answers the kills of a job of which nothing is left. They wait for its
 // files as a rule, so that the job is closed in the answer, but not for a slow disk.
-func (j *Job) reviewKills(now time.Time) {
-	if j.st.empty && j.killsUntil.IsZero() {
-		j.killsUntil = now.Add(fileTime)
+func (p *killsPart) review(now time.Time) {
+	if p.j.st.empty && p.until.IsZero() {
+		p.until = now.Add(fileTime)
 	}
-	if j.st.status == StatusClosed || j.st.empty && !now.Before(j.killsDue()) {
-		j.answerKills()
+	if p.j.st.status == StatusClosed || p.j.st.empty && !now.Before(p.killsDue()) {
+		p.answer()
 	}
-	j.kills = slices.DeleteFunc(j.kills, func(k *killReq) bool {
-		late := !j.st.empty && !now.Before(k.due)
+	p.all = slices.DeleteFunc(p.all, func(k *killReq) bool {
+		late := !p.j.st.empty && !now.Before(k.due)
 		if late {
-			r := j.report
-			r.Survivors, r.State = []Survivor{j.unreported()}, j.state()
+			r := p.report
+			r.Survivors, r.State = []Survivor{p.unreported()}, p.j.state()
 			k.reply.ok(r)
 		}
 		return late
@@ -119,17 +128,17 @@ func (j *Job) reviewKills(now time.Time) {
 }
 
 // unreported is the survivor of a job about which there is no report.
-func (j *Job) unreported() Survivor {
+func (p *killsPart) unreported() Survivor {
 	why := fmt.Sprintf("the job did not end within %v after the grace, and nothing says what of it is alive: ", reportTime)
-	if k, ok := j.proc.(interface{ Process() int }); ok {
+	if k, ok := p.j.proc.(interface{ Process() int }); ok {
 		return Survivor{Process{k.Process(), "[shelld-keeper]"}, why + "this process, the job's keeper, has not reported; it may be stopped, traced or short of processor time"}
 	}
-	return Survivor{Process{j.info.PID, j.redaction.command(strings.Join(j.info.Argv, " "))}, why + "the system does not list its processes"}
+	return Survivor{Process{p.j.info.PID, p.j.redaction.command(strings.Join(p.j.info.Argv, " "))}, why + "the system does not list its processes"}
 }
 
 // killDue is when the first of the kills is answered without a report.
-func (j *Job) killDue() (due time.Time) {
-	for _, k := range j.kills {
+func (p *killsPart) killDue() (due time.Time) {
+	for _, k := range p.all {
 		if due.IsZero() || k.due.Before(due) {
 			due = k.due
 		}
@@ -138,35 +147,35 @@ func (j *Job) killDue() (due time.Time) {
 }
 
 // killsDue is when the kills of a job are answered of which nothing is left.
-func (j *Job) killsDue() time.Time {
-	if j.st.step == stepSettleExit && j.settling != nil {
-		return j.killsUntil.Add(exitTime)
+func (p *killsPart) killsDue() time.Time {
+	if p.j.st.step == stepSettleExit && p.j.settling != nil {
+		return p.until.Add(exitTime)
 	}
-	return j.killsUntil
+	return p.until
 }
 
-func (j *Job) answerKills() {
-	for _, k := range j.kills {
-		r := j.report
-		r.State = j.state()
+func (p *killsPart) answer() {
+	for _, k := range p.all {
+		r := p.report
+		r.State = p.j.state()
 		k.reply.ok(r)
 	}
-	if len(j.kills) > 0 {
-		j.kills, j.report = nil, KillResult{} // a later kill tells what it does itself
+	if len(p.all) > 0 {
+		p.all, p.report = nil, KillResult{} // a later kill tells what it does itself
 	}
 }
 
-func (j *Job) cancelKill(tok *token) bool {
-	i := slices.IndexFunc(j.kills, func(k *killReq) bool { return k.reply.tok == tok })
+func (p *killsPart) cancel(tok *token) bool {
+	i := slices.IndexFunc(p.all, func(k *killReq) bool { return k.reply.tok == tok })
 	if i < 0 {
 		return false
 	}
-	err := j.canceled() // the signals are sent and stay sent, and the grace runs on
-	err.Message = fmt.Sprintf("the request was cancelled; job %d is being ended all the same", j.id)
-	if j.kills[i].opts.NoForce {
-		err.Message = fmt.Sprintf("the request was cancelled; the signals to job %d stay sent, and nothing more follows them", j.id)
+	err := p.j.canceled() // the signals are sent and stay sent, and the grace runs on
+	err.Message = fmt.Sprintf("the request was cancelled; job %d is being ended all the same", p.j.id)
+	if p.all[i].opts.NoForce {
+		err.Message = fmt.Sprintf("the request was cancelled; the signals to job %d stay sent, and nothing more follows them", p.j.id)
 	}
-	j.kills[i].reply.fail(err)
-	j.kills = slices.Delete(j.kills, i, i+1)
+	p.all[i].reply.fail(err)
+	p.all = slices.Delete(p.all, i, i+1)
 	return true
 }

@@ -190,7 +190,7 @@ func (m writeMsg) deliver(j *Job)   { j.onWrite(m) }
 func (m waitMsg) deliver(j *Job)    { j.onWait(m) }
 func (m runMsg) deliver(j *Job)     { j.runs.onRun(m) }
 func (m readMsg) deliver(j *Job)    { j.reads.onRead(m) }
-func (m killMsg) deliver(j *Job)    { j.onKill(m) }
+func (m killMsg) deliver(j *Job)    { j.kills.onKill(m) }
 func (m signalMsg) deliver(j *Job)  { j.onSignal(m) }
 func (m resizeMsg) deliver(j *Job)  { j.onResize(m) }
 func (m watchMsg) deliver(j *Job)   { j.onWatch(m) }

@@ -45,12 +45,12 @@ func TestKillWaitsForTheExit(t *testing.T) {
 			after    time.Duration
 			answered bool
 		}{{0, false}, {fileTime, false}, {fileTime + exitTime - 1, false}, {fileTime + exitTime, true}} {
-			f.reviewKills(gone.Add(c.after))
-			if got := len(f.kills) == 0; got != c.answered {
+			f.kills.review(gone.Add(c.after))
+			if got := len(f.kills.all) == 0; got != c.answered {
 				t.Errorf("answered %v after %v", got, c.after)
 			}
 		}
-		f.st.empty, f.st.step, f.settling, f.killsUntil = false, stepNone, nil, time.Time{}
+		f.st.empty, f.st.step, f.settling, f.kills.until = false, stepNone, nil, time.Time{}
 		f.turns.Unlock()
 		must(t, p)
 		f.end()
