@@ -172,7 +172,7 @@ func (j *Job) review(now time.Time) {
 	if j.st.status == StatusStarting || j.quit.Load() {
 		return
 	}
-	j.reviewChanges()
+	j.changes.review()
 	j.reviewShell(now)
 	j.limits.review(now)
 	j.reviewWaiting(now)

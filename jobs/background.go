@@ -19,7 +19,7 @@ type livingMsg struct {
 	known bool
 }
 
-func (m livingMsg) deliver(j *Job) { j.onLiving(m) }
+func (m livingMsg) deliver(j *Job) { j.changes.onLiving(m) }
 
 // fail answers a look that no turn will take any more.
 func (m livingMsg) fail(error) { m.asked.reply.ok(m.info) }
@@ -27,34 +27,34 @@ func (m livingMsg) fail(error) { m.asked.reply.ok(m.info) }
 // lookBehind answers with what lives behind the leader, in a goroutine of its own, since
 // /proc may keep it waiting; it ends with the answer to the loop. It returns false where
 // nobody can tell.
-func (j *Job) lookBehind(m infoMsg, info Info) bool {
-	t, ok := j.proc.(teller)
-	if !ok || info.Status != StatusExited || j.st.status != StatusExited || j.st.empty {
+func (p *changesPart) lookBehind(m infoMsg, info Info) bool {
+	t, ok := p.j.proc.(teller)
+	if !ok || info.Status != StatusExited || p.j.st.status != StatusExited || p.j.st.empty {
 		return false
 	}
-	j.loops.Go(func() {
+	p.j.loops.Go(func() {
 		list, known := t.Living()
-		j.post(livingMsg{m, info, j.processes(list), known})
+		p.j.post(livingMsg{m, info, p.processes(list), known})
 	})
 	return true
 }
 
-func (j *Job) processes(list []keeper.Proc) (all []Process) {
-	for _, p := range list {
-		all = append(all, Process{p.PID, j.redaction.command(p.Command)})
+func (p *changesPart) processes(list []keeper.Proc) (all []Process) {
+	for _, one := range list {
+		all = append(all, Process{one.PID, p.j.redaction.command(one.Command)})
 	}
 	return all
 }
 
 // onLiving keeps what was found for job/list as well. Where the job has closed since, the
 // answer is of when it was asked for: nothing was found, and nothing is said to live.
-func (j *Job) onLiving(m livingMsg) {
-	if m.known || j.st.empty {
+func (p *changesPart) onLiving(m livingMsg) {
+	if m.known || p.j.st.empty {
 		m.info.Background = m.list
 	}
-	if m.known && j.st.status == StatusExited {
-		j.info.Background = m.list
-		j.publish()
+	if m.known && p.j.st.status == StatusExited {
+		p.j.info.Background = m.list
+		p.j.publish()
 	}
 	m.asked.reply.ok(m.info)
 }

@@ -87,50 +87,65 @@ func (e *Event) Join(later Event) {
 	e.Changed, e.After = &c, laterBarrier(e.After, later.After)
 }
 
-// reviewChanges tells, as one event, what has changed since it last looked: so a
+// changesPart tells the client what has changed of a job, and looks at who has the foreground of its terminal.
+type changesPart struct {
+	j *Job
+
+	untold    Changed // what the client is to be told in this turn
+	bells     int64   // told so far
+	groups    uint64  // the display's, of which the loop knows
+	lookAgain bool    // the foreground may be another one
+	lookReads uint64  // how often output had come when the loop looked last
+	unsettled int     // outputs that bring another look
+	looking   bool    // the loop has a look under way
+	looks     uint64  // begun, those for clients as well
+	looked    uint64  // the last of them whose finding counts
+}
+
+// review tells, as one event, what has changed since it last looked: so a
 // title that changes a million times costs as many events as the loop had turns.
-func (j *Job) reviewChanges() {
-	if j.display != nil {
-		j.takeTold()
+func (p *changesPart) review() {
+	if p.j.display != nil {
+		p.takeTold()
 	}
-	if j.changed.What == 0 {
+	if p.untold.What == 0 {
 		return
 	}
-	c := j.changed
-	j.changed = Changed{}
-	j.publish()
-	j.sink.Event(Event{After: j.barrier(), Changed: &c})
+	c := p.untold
+	p.untold = Changed{}
+	p.j.publish()
+	p.j.sink.Event(Event{After: p.j.barrier(), Changed: &c})
 }
 
 // takeTold takes over what the output has told.
-func (j *Job) takeTold() {
-	told, groups, reads := j.display.latest()
-	if told.Title != j.info.Title {
-		j.info.Title = told.Title
-		j.changed.Add(Changed{What: ChangeTitle, Title: told.Title})
+func (p *changesPart) takeTold() {
+	told, groups, reads := p.j.display.latest()
+	if told.Title != p.j.info.Title {
+		p.j.info.Title = told.Title
+		p.untold.Add(Changed{What: ChangeTitle, Title: told.Title})
 	}
-	if told.Directory != j.info.CurrentDirectory && !j.shell.tellsDirectory() {
-		j.info.CurrentDirectory = told.Directory
-		j.changed.Add(Changed{What: ChangeDirectory, Directory: told.Directory})
+	if told.Directory != p.j.info.CurrentDirectory && !p.j.shell.tellsDirectory() {
+		p.j.info.CurrentDirectory = told.Directory
+		p.untold.Add(Changed{What: ChangeDirectory, Directory: told.Directory})
 	}
-	if told.Bells != j.bells {
-		j.bells = told.Bells
-		j.changed.Add(Changed{What: ChangeBell, Bells: told.Bells})
+	if told.Bells != p.bells {
+		p.bells = told.Bells
+		p.untold.Add(Changed{What: ChangeBell, Bells: told.Bells})
 	}
-	if !j.looking && j.term != nil {
-		j.reviewForeground(groups, reads)
+	if !p.looking && p.j.term != nil {
+		p.reviewForeground(groups, reads)
 	}
 }
 
 // reviewForeground looks where the foreground may be another one.
-func (j *Job) reviewForeground(groups, reads uint64) {
-	again := j.unsettled > 0 && reads != j.lookReads
+func (p *changesPart) reviewForeground(groups, reads uint64) {
+	again := p.unsettled > 0 && reads != p.lookReads
 	if again {
-		j.unsettled--
+		p.unsettled--
 	}
-	if again || j.lookAgain || groups != j.groups {
-		j.looking, j.lookAgain, j.groups, j.lookReads = true, false, groups, reads
-		j.look(foregroundMsg{review: true})
+	if again || p.lookAgain || groups != p.groups {
+		p.looking, p.lookAgain, p.groups, p.lookReads = true, false, groups, reads
+		p.look(foregroundMsg{review: true})
 	}
 }
 
@@ -145,72 +160,72 @@ func (p *Process) unsettled(before *Process) bool {
 }
 
 // noteStopped tells that the leader was stopped, and by what signal, or goes on.
-func (j *Job) noteStopped(is bool, signal string) {
-	before := j.st.status
-	if j.st.stopped(is); j.st.status != before {
-		j.changed.Add(Changed{What: ChangeStatus, Status: j.st.status, Signal: signal})
-		j.lookAgain = j.display != nil
+func (p *changesPart) noteStopped(is bool, signal string) {
+	before := p.j.st.status
+	if p.j.st.stopped(is); p.j.st.status != before {
+		p.untold.Add(Changed{What: ChangeStatus, Status: p.j.st.status, Signal: signal})
+		p.lookAgain = p.j.display != nil
 	}
 }
 
 // look finds out what runs in the foreground, in a goroutine of its own, since /proc
 // may keep it waiting; it ends with the answer to the loop. A look that was begun
 // later knows better, whichever comes back first.
-func (j *Job) look(m foregroundMsg) {
-	j.looks++
-	m.number = j.looks
-	term, leader := j.term, j.info.PID
-	j.loops.Go(func() {
+func (p *changesPart) look(m foregroundMsg) {
+	p.looks++
+	m.number = p.looks
+	term, leader := p.j.term, p.j.info.PID
+	p.j.loops.Go(func() {
 		f, err := term.Foreground(leader)
-		m.foreground, m.failed = j.somebody(f), err != nil
-		j.post(m)
+		m.foreground, m.failed = p.somebody(f), err != nil
+		p.j.post(m)
 	})
 }
 
 // somebody is nil where nobody was found.
-func (j *Job) somebody(f proc.Foreground) *Process {
+func (p *changesPart) somebody(f proc.Foreground) *Process {
 	if f.PID == 0 {
 		return nil
 	}
-	return &Process{f.PID, j.redaction.command(f.Command)}
+	return &Process{f.PID, p.j.redaction.command(f.Command)}
 }
 
-func (j *Job) onForeground(m foregroundMsg) {
+func (p *changesPart) onForeground(m foregroundMsg) {
 	if m.review {
-		j.looking = false
+		p.looking = false
 	}
-	if m.number > j.looked && j.st.exit == nil && !m.failed { // at the end everybody goes: that is told by exited
-		j.looked = m.number
-		if before := j.info.Foreground; before == nil != (m.foreground == nil) || before != nil && *before != *m.foreground {
-			j.info.Foreground, j.unsettled = m.foreground, 0
+	if m.number > p.looked && p.j.st.exit == nil && !m.failed { // at the end everybody goes: that is told by exited
+		p.looked = m.number
+		if before := p.j.info.Foreground; before == nil != (m.foreground == nil) || before != nil && *before != *m.foreground {
+			p.j.info.Foreground, p.unsettled = m.foreground, 0
 			if m.foreground.unsettled(before) {
-				j.unsettled = settleLooks
+				p.unsettled = settleLooks
 			}
-			j.changed.Add(Changed{What: ChangeForeground, Foreground: m.foreground})
+			p.untold.Add(Changed{What: ChangeForeground, Foreground: m.foreground})
 		}
 	}
 	if m.asked != nil {
-		j.answerLookedAt(*m.asked, m.answer(j.info.Foreground))
+		p.j.answerLookedAt(*m.asked, m.answer(p.j.info.Foreground))
 	}
 }
 
 // onInfo answers with what is known now, and with what runs in the foreground then.
-func (j *Job) onInfo(m infoMsg) {
-	info := j.snapshot()
-	if !j.lookPortsFor(m, info) {
-		j.answerInfo(m, info)
+func (p *changesPart) onInfo(m infoMsg) {
+	info := p.j.snapshot()
+	if !p.j.lookPortsFor(m, info) {
+		p.answerInfo(m, info)
 	}
 }
 
-func (j *Job) answerInfo(m infoMsg, info Info) {
-	if j.lookBehind(m, info) {
+func (p *changesPart) answerInfo(m infoMsg, info Info) {
+	if p.lookBehind(m, info) {
 		return
 	}
-	if j.term == nil || j.told() {
-		j.answerLookedAt(m, info)
+	if p.j.term == nil || p.j.told() {
+		p.j.answerLookedAt(m, info)
 		return
 	}
-	j.look(foregroundMsg{asked: &m, info: info})
+	p.look(foregroundMsg{asked: &m, info: info})
 }
 
 func (m foregroundMsg) answer(foreground *Process) Info {

@@ -139,26 +139,26 @@ func TestForegroundLooksComeInAnyOrder(t *testing.T) {
 	j := newJob(newManager(nil), 1, Spec{})
 	defer j.timer.Stop()
 	j.st.status = StatusRunning
-	find := func(number uint64, p *Process) { j.onForeground(foregroundMsg{number: number, foreground: p}) }
+	find := func(number uint64, p *Process) { j.changes.onForeground(foregroundMsg{number: number, foreground: p}) }
 	vim, vim2 := &Process{5, "vim"}, &Process{5, "vim"}
 	find(2, vim)
 	find(1, &Process{4, "older"})
-	if got := describe(&j.changed); got != "foreground &{5 vim}" || j.info.Foreground != vim {
+	if got := describe(&j.changes.untold); got != "foreground &{5 vim}" || j.info.Foreground != vim {
 		t.Errorf("changed: %s; foreground %v", got, j.info.Foreground)
 	}
-	j.changed = Changed{}
+	j.changes.untold = Changed{}
 	find(3, vim2)
-	j.onForeground(foregroundMsg{number: 4, failed: true})
-	if j.changed.What != 0 {
-		t.Errorf("changed: %s, though nothing has", describe(&j.changed))
+	j.changes.onForeground(foregroundMsg{number: 4, failed: true})
+	if j.changes.untold.What != 0 {
+		t.Errorf("changed: %s, though nothing has", describe(&j.changes.untold))
 	}
 	find(5, nil)
-	if got := describe(&j.changed); got != "foreground <nil>" {
+	if got := describe(&j.changes.untold); got != "foreground <nil>" {
 		t.Errorf("changed: %s", got)
 	}
 	// An answer that is late has what was known when it was asked, and what came since.
 	r := newReply[Info]()
-	j.onForeground(foregroundMsg{number: 6, foreground: vim, asked: &infoMsg{r}, info: Info{Title: "then"}})
+	j.changes.onForeground(foregroundMsg{number: 6, foreground: vim, asked: &infoMsg{r}, info: Info{Title: "then"}})
 	if info := (<-r.c).Value; info.Title != "then" || info.Foreground != vim {
 		t.Errorf("answer %+v", info)
 	}

@@ -130,7 +130,7 @@ func (j *Job) onResize(m resizeMsg) {
 			j.info.Cols, j.info.Rows = m.cols, m.rows
 			j.sizes.note(end, m.cols, m.rows)
 			j.publish()
-			j.changed.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
+			j.changes.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
 		}
 		m.reply.ok(struct{}{})
 	}

@@ -38,9 +38,9 @@ func (j *Job) onFact(ev keeper.Event, ok bool) {
 			}
 		}
 	case keeper.Stopped:
-		j.noteStopped(true, signalName(ev.Signal))
+		j.changes.noteStopped(true, signalName(ev.Signal))
 	case keeper.Continued:
-		j.noteStopped(false, "")
+		j.changes.noteStopped(false, "")
 	case keeper.Killed:
 		j.kills.onKilled(ev)
 	case keeper.Empty:
@@ -73,7 +73,7 @@ func (j *Job) keeperLost() {
 // still on its way.
 func (j *Job) leaderEnded(background []keeper.Proc) {
 	j.info.EndedAt = j.st.exitedAt
-	j.info.Background = j.processes(background)
+	j.info.Background = j.changes.processes(background)
 	ended := func() *Error {
 		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", j.id, exitText(j.st.exit))
 		e.Handle, e.Exit = j.id, j.st.exit

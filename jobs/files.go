@@ -52,7 +52,7 @@ func (j *Job) onFileFailed(err error) {
 	}
 	path, why := j.fileFailure(err)
 	j.info.OutputFile, j.info.OutputFileError = path, why
-	j.changed.Add(Changed{What: ChangeOutputFile, OutputFile: OutputFileError{path, why}})
+	j.changes.untold.Add(Changed{What: ChangeOutputFile, OutputFile: OutputFileError{path, why}})
 	j.publish()
 }
 

@@ -115,10 +115,11 @@ type Job struct {
 	heldUp atomic.Bool // run waits for somebody before the start (start_held.go)
 
 	// The parts, each of which owns its state:
-	limits limitsPart
-	reads  readsPart
-	runs   runsPart
-	kills  killsPart
+	limits  limitsPart
+	reads   readsPart
+	runs    runsPart
+	kills   killsPart
+	changes changesPart
 	// End of the parts.
 
 	// Guarded by turns:
@@ -155,17 +156,9 @@ type Job struct {
 	wentOnAt    time.Time  // when the start had waited for somebody (start_held.go); zero: it did not
 	askedWrites []*askedWrite
 	asking      map[*token]chan struct{} // requests about which a person is asked; closed by a cancel
-	changed     Changed                  // what the client is to be told in this turn
-	bells       int64                    // told so far
-	groups      uint64                   // the display's, of which the loop knows
-	lookAgain   bool                     // the foreground may be another one
-	lookReads   uint64                   // how often output had come when the loop looked last
-	unsettled   int                      // outputs that bring another look
-	looking     bool                     // the loop has a look under way
-	looks       uint64                   // begun, those for clients as well
-	looked      uint64                   // the last of them whose finding counts
-	portLook    portLook
-	timer       *time.Timer
+
+	portLook portLook
+	timer    *time.Timer
 }
 
 type processHandle struct{ process }
@@ -201,6 +194,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
 	j.runs = runsPart{j: j}
 	j.kills = killsPart{j: j}
+	j.changes = changesPart{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

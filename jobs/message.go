@@ -196,7 +196,7 @@ func (m resizeMsg) deliver(j *Job)  { j.onResize(m) }
 func (m watchMsg) deliver(j *Job)   { j.onWatch(m) }
 func (m unwatchMsg) deliver(j *Job) { j.onUnwatch(m) }
 func (m removeMsg) deliver(j *Job)  { j.onRemove(m) }
-func (m infoMsg) deliver(j *Job)    { j.onInfo(m) }
+func (m infoMsg) deliver(j *Job)    { j.changes.onInfo(m) }
 func (m execMsg) deliver(j *Job)    { j.onExec(m) }
 func (m historyMsg) deliver(j *Job) { j.onHistory(m) }
 
@@ -220,4 +220,4 @@ func (m fileFailedMsg) deliver(j *Job) { j.onFileFailed(m.err) }
 func (filedMsg) deliver(j *Job)        { j.filed = true }
 func (m readDoneMsg) deliver(j *Job)   { j.reads.onReadDone(m) }
 
-func (m foregroundMsg) deliver(j *Job) { j.onForeground(m) }
+func (m foregroundMsg) deliver(j *Job) { j.changes.onForeground(m) }

@@ -374,7 +374,7 @@ func (j *Job) answerPortInfos(m portsMsg) {
 			if i.need <= m.number {
 				i.info.Ports, told = slices.Clone(found), m.known
 			}
-			j.answerInfo(i.asked, i.info)
+			j.changes.answerInfo(i.asked, i.info)
 		}
 	}
 	if told && can {

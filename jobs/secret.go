@@ -112,7 +112,7 @@ func (j *Job) asker() func() *Process {
 		if err != nil {
 			return nil
 		}
-		return j.somebody(f)
+		return j.changes.somebody(f)
 	}
 }
 

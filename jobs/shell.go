@@ -200,7 +200,7 @@ func (j *Job) shellEnded(m placedMark) {
 	if m.Cwd != "" && m.Cwd != s.cwd {
 		s.cwd = m.Cwd
 		j.info.CurrentDirectory = j.redaction.text(m.Cwd)
-		j.changed.Add(Changed{What: ChangeDirectory, Directory: j.info.CurrentDirectory})
+		j.changes.untold.Add(Changed{What: ChangeDirectory, Directory: j.info.CurrentDirectory})
 	}
 	switch {
 	case s.current != nil:

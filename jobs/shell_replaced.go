@@ -164,7 +164,7 @@ func (j *Job) leaveReplaced() {
 	s.files.forget() // if that was not done at a first prompt
 	s.cwd = ""       // What was told of it is as it was; the new program may tell more.
 	j.info.Integration = ""
-	j.changed.Add(Changed{What: ChangeIntegration})
+	j.changes.untold.Add(Changed{What: ChangeIntegration})
 	j.mail.Poke() // This turn may have told already what has changed.
 	j.shellLeft(s.why, func() *Error { return j.noIntegration(s.why) })
 }
