@@ -252,7 +252,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.armHeldWaits() // one of them may be meant
-	if j.cancelExec(tok) || j.cancelWait(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.kills.cancel(tok) || j.cancelInfo(tok) || j.cancelAsked(tok) || j.cancelTask(tok) {
+	if j.cancelExec(tok) || j.cancelWait(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.kills.cancel(tok) || j.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.cancelTask(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -376,7 +376,7 @@ func (j *Job) failPending(err *Error) {
 		j.failAgain(err)
 		j.failTasks(func() *Error { return err })
 	}
-	j.dropAsked(func() *Error { return err })
+	j.asking.dropAsked(func() *Error { return err })
 	j.waits, j.runs.all, j.reads.all, j.screens, j.kills.all, j.heldWaits = nil, nil, nil, nil, nil, nil
 	clear(j.unwatches)
 }

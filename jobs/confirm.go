@@ -190,19 +190,19 @@ func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
 }
 
 // question makes one of what is known of a command.
-func (j *Job) question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error) {
+func (p *askingPart) question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error) {
 	if len(command) > mostAsked {
 		e := policyDenied(string(a), "confirm", "nobody can be asked about a command of %d bytes, over %d; put it into a file, and run that", len(command), mostAsked)
 		e.Handle = handle
 		return nil, e
 	}
 	q := &Question{
-		Action: a, Command: j.redaction.text(command), Roots: j.redaction.texts(found.Roots), Unknown: found.Unknown(),
-		Asker: asker, Handle: handle, Cwd: j.redaction.text(cwd),
-		mgr: j.mgr, key: alwaysKey(a, cwd, found), answers: make(chan Answer, 1),
+		Action: a, Command: p.j.redaction.text(command), Roots: p.j.redaction.texts(found.Roots), Unknown: found.Unknown(),
+		Asker: asker, Handle: handle, Cwd: p.j.redaction.text(cwd),
+		mgr: p.j.mgr, key: alwaysKey(a, cwd, found), answers: make(chan Answer, 1),
 	}
 	if a == ActionStart {
-		q.StdinFile, q.StdoutFile, q.StderrFile = j.redaction.text(j.spec.StdinFile), j.redaction.text(j.spec.StdoutFile), j.redaction.text(j.spec.StderrFile)
+		q.StdinFile, q.StdoutFile, q.StderrFile = p.j.redaction.text(p.j.spec.StdinFile), p.j.redaction.text(p.j.spec.StdoutFile), p.j.redaction.text(p.j.spec.StderrFile)
 		if q.StdinFile+q.StdoutFile+q.StderrFile != "" {
 			q.key = ""
 		}
@@ -249,11 +249,11 @@ func (q *Question) denied(a Answer) *Error {
 
 // shownCommand is the job's command as a shell reads it. What is secret among arguments goes
 // before they are quoted, which would be another way to write it.
-func (j *Job) shownCommand(shell string) string {
-	argv := j.redaction.texts(j.spec.Argv)
+func (p *askingPart) shownCommand(shell string) string {
+	argv := p.j.redaction.texts(p.j.spec.Argv)
 	switch {
-	case j.spec.Command != nil:
-		return *j.spec.Command
+	case p.j.spec.Command != nil:
+		return *p.j.spec.Command
 	case len(argv) == 0:
 		argv = []string{shell}
 	}

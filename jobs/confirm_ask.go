@@ -8,66 +8,74 @@ type confirmedMsg struct {
 	err *Error // why it may not be carried out; nil: it may
 }
 
-func (m confirmedMsg) deliver(j *Job) { j.onConfirmed(m) }
+// askingPart has the requests about which a person at the client is asked.
+type askingPart struct {
+	j *Job
+
+	askedWrites []*askedWrite
+	asking      map[*token]chan struct{} // requests about which a person is asked; closed by a cancel
+}
+
+func (m confirmedMsg) deliver(j *Job) { j.asking.onConfirmed(m) }
 
 // confirmFirst says whether a request has to wait for a person, or is refused. Then it has
 // been seen to.
-func (j *Job) confirmFirst(a Action, m cancelable, asker Asker) bool {
-	if err := j.mgr.refuseUnasked(a, j.id); err != nil {
+func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {
+	if err := p.j.mgr.refuseUnasked(a, p.j.id); err != nil {
 		m.fail(err)
 		return true
 	}
-	if j.mgr.confirm.verdict(a) != VerdictAsk {
+	if p.j.mgr.confirm.verdict(a) != VerdictAsk {
 		return false
 	}
-	shell, cwd := j.info.Shell, j.place
-	j.askAbout(m, func() (*Question, *Error) {
-		return j.question(a, asker, j.id, j.shownCommand(shell), cwd, rootsOf(&j.spec, plan{shell: shell}))
+	shell, cwd := p.j.info.Shell, p.j.place
+	p.askAbout(m, func() (*Question, *Error) {
+		return p.question(a, asker, p.j.id, p.shownCommand(shell), cwd, rootsOf(&p.j.spec, plan{shell: shell}))
 	})
 	return true
 }
 
 // askAbout has a person asked about a request, which comes back with the answer. The question
 // is made outside of the turn.
-func (j *Job) askAbout(m cancelable, question func() (*Question, *Error)) {
+func (p *askingPart) askAbout(m cancelable, question func() (*Question, *Error)) {
 	stop := make(chan struct{})
-	if j.asking == nil {
-		j.asking = map[*token]chan struct{}{}
+	if p.asking == nil {
+		p.asking = map[*token]chan struct{}{}
 	}
-	j.asking[m.token()] = stop
-	j.loops.Go(func() {
+	p.asking[m.token()] = stop
+	p.j.loops.Go(func() {
 		q, err := question()
 		if err == nil {
-			err = j.awaitAnswer(q, stop)
+			err = p.awaitAnswer(q, stop)
 		}
-		j.post(confirmedMsg{m, err})
+		p.j.post(confirmedMsg{m, err})
 	})
 }
 
 // awaitAnswer returns nil as well where nothing of the job is left: the loop knows then what
 // to answer.
-func (j *Job) awaitAnswer(q *Question, stop <-chan struct{}) *Error {
-	defer j.mgr.askPerson(q)()
+func (p *askingPart) awaitAnswer(q *Question, stop <-chan struct{}) *Error {
+	defer p.j.mgr.askPerson(q)()
 	select {
 	case a := <-q.answers:
 		return q.denied(a)
 	case <-stop:
-		return j.canceled()
-	case <-j.ended:
-	case <-j.done: // The loop was let go of.
-	case <-j.mgr.ending:
+		return p.j.canceled()
+	case <-p.j.ended:
+	case <-p.j.done: // The loop was let go of.
+	case <-p.j.mgr.ending:
 	}
-	if isClosed(j.mgr.ending) { // which may have ended the job
-		return errorf(CodeShuttingDown, "the server is shutting down; job %d is being ended", j.id)
+	if isClosed(p.j.mgr.ending) { // which may have ended the job
+		return errorf(CodeShuttingDown, "the server is shutting down; job %d is being ended", p.j.id)
 	}
 	return nil
 }
 
-func (j *Job) onConfirmed(m confirmedMsg) {
-	stop := j.asking[m.token()]
-	delete(j.asking, m.token())
+func (p *askingPart) onConfirmed(m confirmedMsg) {
+	stop := p.asking[m.token()]
+	delete(p.asking, m.token())
 	if isClosed(stop) {
-		m.err = j.canceled() // Both came at once.
+		m.err = p.j.canceled() // Both came at once.
 	}
 	if m.err != nil {
 		m.fail(m.err)
@@ -76,22 +84,22 @@ func (j *Job) onConfirmed(m confirmedMsg) {
 	switch r := m.cancelable.(type) {
 	case killMsg:
 		r.allowed = true
-		j.kills.onKill(r)
+		p.j.kills.onKill(r)
 	case signalMsg:
 		r.allowed = true
-		j.onSignal(r)
+		p.j.onSignal(r)
 	case execMsg:
 		r.allowed, r.at = true, time.Now() // its deadline has not run so far
-		j.onExec(r)
+		p.j.onExec(r)
 	case changeVariableMsg:
 		r.allowed = true
-		j.onChangeVariable(r)
+		p.j.onChangeVariable(r)
 	}
 }
 
 // cancelAsked withdraws a request about which a person is asked.
-func (j *Job) cancelAsked(tok *token) bool {
-	stop, is := j.asking[tok]
+func (p *askingPart) cancelAsked(tok *token) bool {
+	stop, is := p.asking[tok]
 	if is && !isClosed(stop) {
 		close(stop)
 	}

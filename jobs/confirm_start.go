@@ -1,27 +1,27 @@
 package jobs
 
 // allowStart returns when a start that is found in order may be made, or says why it may not.
-func (j *Job) allowStart(p plan) *Error {
-	if j.mgr.confirm.Start != VerdictAsk {
+func (p *askingPart) allowStart(pl plan) *Error {
+	if p.j.mgr.confirm.Start != VerdictAsk {
 		return nil
 	}
-	q, err := j.question(ActionStart, j.spec.Asker, 0, j.shownCommand(p.shell), p.place(), rootsOf(&j.spec, p))
+	q, err := p.question(ActionStart, p.j.spec.Asker, 0, p.shownCommand(pl.shell), pl.place(), rootsOf(&p.j.spec, pl))
 	if err != nil {
 		return err
 	}
-	if err := q.addEnvironment(j, p.env); err != nil {
+	if err := q.addEnvironment(p.j, pl.env); err != nil {
 		return err
 	}
-	if err := j.awaitPerson(q); err != nil {
+	if err := p.awaitPerson(q); err != nil {
 		return err
 	}
-	return j.checkAgain(p)
+	return p.checkAgain(pl)
 }
 
 // checkAgain holds what a person has allowed against what it would be now: the directory may
 // be another one, or be allowed no more.
-func (j *Job) checkAgain(asked plan) *Error {
-	now, err := j.mgr.plan(&j.spec)
+func (p *askingPart) checkAgain(asked plan) *Error {
+	now, err := p.j.mgr.plan(&p.j.spec)
 	if err != nil {
 		return err
 	}
@@ -29,9 +29,9 @@ func (j *Job) checkAgain(asked plan) *Error {
 	return sameDirectory(asked, now)
 }
 
-func (j *Job) awaitPerson(q *Question) *Error {
-	defer j.mgr.askPerson(q)()
-	a, err := awaitBefore(j, q.answers, heldByPerson)
+func (p *askingPart) awaitPerson(q *Question) *Error {
+	defer p.j.mgr.askPerson(q)()
+	a, err := awaitBefore(p.j, q.answers, heldByPerson)
 	if err != nil {
 		return err
 	}

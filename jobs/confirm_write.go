@@ -26,57 +26,57 @@ type writeAnsweredMsg struct {
 	err   *Error // why it may not be typed; nil: it may
 }
 
-func (m writeAnsweredMsg) deliver(j *Job) { j.onWriteAnswered(m) }
+func (m writeAnsweredMsg) deliver(j *Job) { j.asking.onWriteAnswered(m) }
 
 // confirmWrite says whether a write has to wait for a person, or is refused. Then it has been
 // seen to.
-func (j *Job) confirmWrite(m writeMsg) bool {
-	if v := j.mgr.confirm.Write; v == "" || v == VerdictAllow || m.in.person {
+func (p *askingPart) confirmWrite(m writeMsg) bool {
+	if v := p.j.mgr.confirm.Write; v == "" || v == VerdictAllow || m.in.person {
 		return false
 	}
-	shown, typed, err := j.showWrite(m.in)
+	shown, typed, err := p.showWrite(m.in)
 	nothing := err == nil && len(typed.data) == 0 && !typed.close
-	if err == nil && typed.keysOnly || nothing && len(j.askedWrites) == 0 {
+	if err == nil && typed.keysOnly || nothing && len(p.askedWrites) == 0 {
 		return false
 	}
 	if nothing { // Nobody is asked, but its wait begins behind what comes before.
-		j.askedWrites = append(j.askedWrites, &askedWrite{msg: m, stop: make(chan struct{}), allowed: true})
+		p.askedWrites = append(p.askedWrites, &askedWrite{msg: m, stop: make(chan struct{}), allowed: true})
 		return true
 	}
 	size := 0
 	if err == nil {
 		size = len(typed.data)
-		err = j.mgr.refuseUnasked(ActionWrite, j.id)
+		err = p.j.mgr.refuseUnasked(ActionWrite, p.j.id)
 	}
 	var q *Question
 	if err == nil {
 		// What a program makes of its input nobody can know.
-		q, err = j.question(ActionWrite, m.in.Asker, j.id, shown, j.place, roots.Found{Why: "it is input"})
+		q, err = p.question(ActionWrite, m.in.Asker, p.j.id, shown, p.j.place, roots.Found{Why: "it is input"})
 	}
 	h := &askedWrite{msg: m, bytes: max(size, len(shown)), stop: make(chan struct{})}
 	if err == nil {
-		err = j.checkAsked(h)
+		err = p.checkAsked(h)
 	}
 	if err != nil {
 		m.fail(err)
 		return true
 	}
-	j.askedWrites = append(j.askedWrites, h)
-	j.loops.Go(func() { j.post(writeAnsweredMsg{h, j.awaitAnswer(q, h.stop)}) })
+	p.askedWrites = append(p.askedWrites, h)
+	p.j.loops.Go(func() { p.j.post(writeAnsweredMsg{h, p.awaitAnswer(q, h.stop)}) })
 	return true
 }
 
 // showWrite is what a person is shown of an input that can be typed as things are, and what
 // would be typed, of which the bytes are wiped where nobody may see them.
-func (j *Job) showWrite(in Input) (shown string, q *queued, refusal *Error) {
+func (p *askingPart) showWrite(in Input) (shown string, q *queued, refusal *Error) {
 	now := in
 	now.IfWaiting = "" // That is looked at when it is typed.
-	q, _, err := j.compose(now)
+	q, _, err := p.j.compose(now)
 	hidden := in.Secret
 	if q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo {
 		hidden = true
 		if err == nil {
-			err = j.deny(q)
+			err = p.j.deny(q)
 		}
 	}
 	if q != nil && hidden {
@@ -89,55 +89,55 @@ func (j *Job) showWrite(in Input) (shown string, q *queued, refusal *Error) {
 }
 
 // checkAsked refuses what there is no room for.
-func (j *Job) checkAsked(h *askedWrite) *Error {
+func (p *askingPart) checkAsked(h *askedWrite) *Error {
 	held := h.bytes
-	for _, other := range j.askedWrites {
+	for _, other := range p.askedWrites {
 		held += other.bytes
 	}
-	if int64(held) <= j.mgr.limits.InputQueueBytes {
+	if int64(held) <= p.j.mgr.limits.InputQueueBytes {
 		return nil
 	}
-	return j.queueFull("job %d has %d bytes of input that nobody has allowed yet; wait for the answer, or raise limits.inputQueueBytes", j.id, held-h.bytes)
+	return p.j.queueFull("job %d has %d bytes of input that nobody has allowed yet; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)
 }
 
-func (j *Job) onWriteAnswered(m writeAnsweredMsg) {
-	i := slices.Index(j.askedWrites, m.write)
+func (p *askingPart) onWriteAnswered(m writeAnsweredMsg) {
+	i := slices.Index(p.askedWrites, m.write)
 	switch {
 	case i < 0:
 		return // It was answered meanwhile.
 	case m.err != nil:
-		j.askedWrites = slices.Delete(j.askedWrites, i, i+1)
+		p.askedWrites = slices.Delete(p.askedWrites, i, i+1)
 		m.write.msg.fail(m.err)
 	default:
 		m.write.allowed = true
 	}
-	for len(j.askedWrites) > 0 && j.askedWrites[0].allowed {
-		msg := j.askedWrites[0].msg
-		j.askedWrites = j.askedWrites[1:]
+	for len(p.askedWrites) > 0 && p.askedWrites[0].allowed {
+		msg := p.askedWrites[0].msg
+		p.askedWrites = p.askedWrites[1:]
 		msg.at = time.Now() // its deadline has not run so far
-		j.passWrite(msg)
+		p.j.passWrite(msg)
 	}
 }
 
 // dropAsked answers the writes about which a person is asked.
-func (j *Job) dropAsked(why func() *Error) {
-	for _, h := range j.askedWrites {
+func (p *askingPart) dropAsked(why func() *Error) {
+	for _, h := range p.askedWrites {
 		close(h.stop)
 		h.msg.fail(why())
 	}
-	j.askedWrites = nil
+	p.askedWrites = nil
 }
 
 // cancelAskedWrite withdraws one of them.
-func (j *Job) cancelAskedWrite(tok *token) bool {
-	i := slices.IndexFunc(j.askedWrites, func(h *askedWrite) bool { return h.msg.reply.tok == tok })
+func (p *askingPart) cancelAskedWrite(tok *token) bool {
+	i := slices.IndexFunc(p.askedWrites, func(h *askedWrite) bool { return h.msg.reply.tok == tok })
 	if i < 0 {
 		return false
 	}
-	h := j.askedWrites[i]
+	h := p.askedWrites[i]
 	close(h.stop)
 	// Those behind it may be allowed already.
-	j.onWriteAnswered(writeAnsweredMsg{h, j.canceled()})
+	p.onWriteAnswered(writeAnsweredMsg{h, p.j.canceled()})
 	return true
 }
 

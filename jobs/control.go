@@ -69,7 +69,7 @@ func (j *Job) onSignal(m signalMsg) {
 		m.reply.fail(j.over())
 		return
 	}
-	if !m.allowed && j.confirmFirst(ActionKill, m, m.asker) {
+	if !m.allowed && j.asking.confirmFirst(ActionKill, m, m.asker) {
 		return
 	}
 	if m.sig == syscall.SIGINT || m.sig == syscall.SIGQUIT {

@@ -80,7 +80,7 @@ func (j *Job) leaderEnded(background []keeper.Proc) {
 		return e
 	}
 	j.dropInput(ended)
-	j.dropAsked(ended)
+	j.asking.dropAsked(ended)
 	j.drain()
 }
 
@@ -241,7 +241,7 @@ func (j *Job) onShutdown(grace time.Duration) {
 	j.abortWaits(CodeShuttingDown, why, j.id)
 	ending := func() *Error { return errorf(CodeShuttingDown, why, j.id) }
 	j.dropInput(ending)
-	j.dropAsked(ending)
+	j.asking.dropAsked(ending)
 	if j.shell != nil {
 		j.failExecs(ending)
 		j.failTasks(ending)

@@ -194,8 +194,8 @@ func (j *Job) noIntegration(why string) *Error {
 // other commands nobody can know from the line.
 func (j *Job) confirmExec(m execMsg) {
 	cwd := j.place
-	j.askAbout(m, func() (*Question, *Error) {
-		return j.question(ActionStart, m.opts.Asker, j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
+	j.asking.askAbout(m, func() (*Question, *Error) {
+		return j.asking.question(ActionStart, m.opts.Asker, j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
 	})
 }
 

@@ -126,8 +126,8 @@ func (j *Job) onWrite(m writeMsg) {
 	if m.at.Before(j.wentOnAt) {
 		m.at = j.wentOnAt // no deadline runs while a start waits for somebody
 	}
-	if !j.confirmWrite(m) && j.passWrite(m) {
-		j.dropAsked(j.overtaken)
+	if !j.asking.confirmWrite(m) && j.passWrite(m) {
+		j.asking.dropAsked(j.overtaken)
 	}
 }
 
@@ -502,7 +502,7 @@ func (j *Job) failQueue(err *Error) {
 
 // cancelWrite withdraws a write that has no wait armed.
 func (j *Job) cancelWrite(tok *token) {
-	if j.cancelHeld(tok) || j.cancelAskedWrite(tok) {
+	if j.cancelHeld(tok) || j.asking.cancelAskedWrite(tok) {
 		return
 	}
 	for _, q := range j.queue.items {

@@ -120,6 +120,7 @@ type Job struct {
 	runs    runsPart
 	kills   killsPart
 	changes changesPart
+	asking  askingPart
 	// End of the parts.
 
 	// Guarded by turns:
@@ -149,13 +150,11 @@ type Job struct {
 	hint       *Hint                 // why the shell could not run its command; nil = not known
 	hintUntil  time.Time             // when looking for it is given up
 
-	filed       bool       // the files are complete
-	outlived    []Survivor // what a lost keeper has left, and could not be ended
-	recordAt    time.Time  // when what is known is to be written; zero: it is
-	closing     bool       // the server ends
-	wentOnAt    time.Time  // when the start had waited for somebody (start_held.go); zero: it did not
-	askedWrites []*askedWrite
-	asking      map[*token]chan struct{} // requests about which a person is asked; closed by a cancel
+	filed    bool       // the files are complete
+	outlived []Survivor // what a lost keeper has left, and could not be ended
+	recordAt time.Time  // when what is known is to be written; zero: it is
+	closing  bool       // the server ends
+	wentOnAt time.Time  // when the start had waited for somebody (start_held.go); zero: it did not
 
 	portLook portLook
 	timer    *time.Timer
@@ -195,6 +194,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.runs = runsPart{j: j}
 	j.kills = killsPart{j: j}
 	j.changes = changesPart{j: j}
+	j.asking = askingPart{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

@@ -69,7 +69,7 @@ func (p *killsPart) onKill(m killMsg) {
 		m.reply.ok(KillResult{AlreadyClosed: true, State: p.j.state()})
 		return
 	}
-	if !m.allowed && p.j.confirmFirst(ActionKill, m, m.opts.Asker) {
+	if !m.allowed && p.j.asking.confirmFirst(ActionKill, m, m.opts.Asker) {
 		return
 	}
 	p.all = append(p.all, &killReq{m.opts, m.reply, time.Now().Add(max(m.opts.Grace, 0) + reportTime)})

@@ -23,7 +23,7 @@ func (j *Job) reviewLeave() {
 // can still be asked about one (asking), and so a confirmed request is taken up after the job is forgotten.
 func (j *Job) owed() int {
 	n := len(j.waits) + len(j.runs.all) + len(j.reads.all) + len(j.screens) + len(j.kills.all) + len(j.unwatches) + len(j.heldWaits)
-	n += len(j.queue.items) + len(j.inputs.writeQ) + len(j.askedWrites) + len(j.asking)
+	n += len(j.queue.items) + len(j.inputs.writeQ) + len(j.asking.askedWrites) + len(j.asking.asking)
 	n += len(j.inputs.infos) + len(j.portLook.infos)
 	if s := j.shell; s != nil {
 		n += len(s.queue) + len(s.again) + len(s.tasks)

@@ -339,8 +339,8 @@ func (j *Job) confirmChange(m changeVariableMsg) {
 		shown = &hidden
 	}
 	code, cwd := changeCode(j.shell.kind, m.name, shown), j.place
-	j.askAbout(m, func() (*Question, *Error) {
-		return j.question(ActionStart, m.asker, j.id, code, cwd, roots.Found{Why: "a shell runs what some variables say"})
+	j.asking.askAbout(m, func() (*Question, *Error) {
+		return j.asking.question(ActionStart, m.asker, j.id, code, cwd, roots.Found{Why: "a shell runs what some variables say"})
 	})
 }
 

@@ -87,7 +87,7 @@ func (j *Job) prepare() (*launched, *Error) {
 		return nil, err
 	}
 	defer p.at.Close()
-	if err := j.allowStart(p); err != nil {
+	if err := j.asking.allowStart(p); err != nil {
 		return nil, err
 	}
 	return j.mgr.launch(&j.spec, p)
