@@ -187,7 +187,7 @@ func (j *Job) review(now time.Time) {
 	j.reads.review(now)
 	j.runs.review(now)
 	j.kills.review(now)
-	j.reviewRecord(now)
+	j.files.review(now)
 	j.reviewLeave()
 	j.timer.Reset(max(j.nextDeadline(now).Sub(now), 0))
 }
@@ -221,7 +221,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.inputs.tellAt())
 	sooner(j.portDue())
 	sooner(j.hiddenAt())
-	sooner(j.recordAt)
+	sooner(j.files.recordAt)
 	sooner(j.inputs.recordAt)
 	sooner(j.storeLookAt())
 	sooner(j.limits.killAt)
@@ -322,7 +322,7 @@ func (j *Job) release() {
 	j.giveBackPatterns()
 	j.left()
 	j.closeDescriptors()
-	j.abandonFiles()
+	j.files.abandonFiles()
 	if f := j.follower.Swap(nil); f != nil {
 		close(f.quit)
 		<-f.done

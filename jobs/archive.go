@@ -307,13 +307,13 @@ func (a *archive) do(e errand) {
 	defer a.steps.Add(1)
 	switch e.what {
 	case errandRecord:
-		switch err := e.job.writeInfo(e.info, infoLiving, e.job.placed); {
+		switch err := e.job.files.writeInfo(e.info, infoLiving, e.job.files.placed); {
 		case err == nil:
 			a.pay(false)
 		case isResource(err):
 			a.recordLater(e.job)
 		default:
-			e.job.outputFileFailed(err)
+			e.job.files.outputFileFailed(err)
 		}
 	case errandPay:
 		a.pay(false)
@@ -358,7 +358,7 @@ func (a *archive) drop() {
 
 func (a *archive) delete(e errand) {
 	a.owed = slices.DeleteFunc(a.owed, func(o errand) bool { return o.job == e.job })
-	e.then(e.job.deleteFiles())
+	e.then(e.job.files.deleteFiles())
 	a.pay(false)
 }
 
@@ -369,7 +369,7 @@ func (a *archive) delete(e errand) {
 func (a *archive) pay(last bool) {
 	var waits []errand
 	for i, e := range a.owed {
-		err := e.job.replaceInfo(e.info, e.job.stored())
+		err := e.job.files.replaceInfo(e.info, e.job.files.stored())
 		a.steps.Add(1)
 		if err == nil {
 			continue

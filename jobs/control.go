@@ -116,13 +116,13 @@ func (j *Job) Resize(cols, rows int) Pending[struct{}] {
 
 func (j *Job) onResize(m resizeMsg) {
 	switch {
-	case j.isVacant():
+	case j.files.isVacant():
 		m.reply.fail(j.over())
 	case j.term == nil:
 		m.reply.fail(j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", j.id))
 	default:
 		end := j.End(PTY) // what the program writes for the new size comes behind this
-		if err := j.recording.resize(m.cols, m.rows, func() error { return j.term.Resize(m.cols, m.rows) }); err != nil {
+		if err := j.files.recording.resize(m.cols, m.rows, func() error { return j.term.Resize(m.cols, m.rows) }); err != nil {
 			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", j.id, err))
 			return
 		}
@@ -232,13 +232,13 @@ func (j *Job) onRemove(m removeMsg) {
 		j.leaveWith(func() { m.reply.ok(struct{}{}) })
 		return
 	}
-	j.leaveWith(func() { j.discard(false, func(err error) { j.answerRemove(m, err) }) })
+	j.leaveWith(func() { j.files.discard(false, func(err error) { j.answerRemove(m, err) }) })
 }
 
 func (j *Job) answerRemove(m removeMsg, err error) {
 	if err != nil {
-		e := storeError(err, j.folder.Path())
-		e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + j.folder.Path() + " yourself"
+		e := storeError(err, j.files.folder.Path())
+		e.Message = "the job is forgotten, but not all of its files could be deleted (" + e.Error() + "); delete " + j.files.folder.Path() + " yourself"
 		m.reply.fail(e)
 		return
 	}

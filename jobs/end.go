@@ -141,10 +141,10 @@ func (j *Job) reviewEnd(now time.Time) {
 			}
 		case stepSettleClose:
 			if j.settling == nil && j.screenSettled(now) {
-				j.finishFiles()
+				j.files.finishFiles()
 			}
 		case stepFiles:
-			if j.filed {
+			if j.files.filed {
 				j.tellClosed()
 			}
 		case stepNone, stepDone:
@@ -172,8 +172,8 @@ func (j *Job) tellExited(now time.Time) {
 	j.limits.tellOutput()
 	j.mgr.releaseName(j)
 	j.publish()
-	j.record(now)
-	j.recording.exited(j.st.exit, j.info.EndedAt)
+	j.files.record(now)
+	j.files.recording.exited(j.st.exit, j.info.EndedAt)
 	hint := j.hint
 	for _, r := range j.runs.all {
 		r.onExit(now, hint, len(j.info.Background) > 0)
@@ -201,7 +201,7 @@ func (j *Job) tellClosed() {
 
 // end sends the signals, with the reason for it settled first.
 func (j *Job) end(why Reason, o KillOptions) {
-	if j.isVacant() {
+	if j.files.isVacant() {
 		return // its keeper may have another job by now
 	}
 	j.st.intend(why, o.NoForce)

@@ -11,6 +11,7 @@ import (
 
 	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/spool"
+	"shelld/jobs/internal/store"
 )
 
 // This file is what a job does with its output files. All of it that touches them
@@ -19,46 +20,60 @@ import (
 // files are the names under which streams are kept.
 var files = map[Stream]string{PTY: "stdout.txt", Stdout: "stdout.txt", Stderr: "stderr.txt"}
 
+// filesPart keeps the output, the recording and info.json of a job on disk.
+type filesPart struct {
+	j *Job
+
+	folder    *store.Folder // nil: output is kept in memory alone
+	fileHolds holds
+	recording *recording // nil: the job is not recorded
+	filing    *Info      // what is known when its files are put in order; set before that
+	infoMu    sync.Mutex // held to write info.json
+	infoStage infoStage  // guarded by infoMu: how far that has come
+	filed     bool       // the files are complete
+	recordAt  time.Time  // when what is known is to be written; zero: it is
+}
+
 // openSpool returns the spool of a stream. Its file is made by the stream's readLoop,
 // with the first byte: the start of a job waits for no disk.
-func (j *Job) openSpool(name Stream) *spool.Spool {
-	l := j.mgr.limits
-	if j.folder == nil {
+func (p *filesPart) openSpool(name Stream) *spool.Spool {
+	l := p.j.mgr.limits
+	if p.folder == nil {
 		return spool.New(l.SpoolMemory)
 	}
 	return spool.Open(spool.Options{
 		Memory:   l.SpoolMemory,
-		Create:   func() (*os.File, error) { return j.folder.Create(files[name]) },
-		Tag:      streamTag(filepath.Base(j.mgr.archive.session.Path()), j.id, files[name]),
+		Create:   func() (*os.File, error) { return p.folder.Create(files[name]) },
+		Tag:      streamTag(filepath.Base(p.j.mgr.archive.session.Path()), p.j.id, files[name]),
 		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
-		Total:  j.mgr.archive.total,
-		Record: func(kept []Range) error { return j.recordOrder(name, kept) },
-		Wraps:  j.recordRing,
-		Failed: j.outputFileFailed,
-		Unread: j.goesPast(name),
+		Total:  p.j.mgr.archive.total,
+		Record: func(kept []Range) error { return p.recordOrder(name, kept) },
+		Wraps:  p.recordRing,
+		Failed: p.outputFileFailed,
+		Unread: p.j.goesPast(name),
 	})
 }
 
 // outputFileFailed takes an error of the job's files: it goes on in memory. Any
 // goroutine may call it.
-func (j *Job) outputFileFailed(err error) {
-	j.log.Warn("an output file failed; what is stored of the job from now on is in memory", "job", j.id, "error", err)
-	j.post(fileFailedMsg{err})
+func (p *filesPart) outputFileFailed(err error) {
+	p.j.log.Warn("an output file failed; what is stored of the job from now on is in memory", "job", p.j.id, "error", err)
+	p.j.post(fileFailedMsg{err})
 }
 
-func (j *Job) onFileFailed(err error) {
-	if j.info.OutputFileError != "" {
+func (p *filesPart) onFileFailed(err error) {
+	if p.j.info.OutputFileError != "" {
 		return // the first one is what led to the others
 	}
-	path, why := j.fileFailure(err)
-	j.info.OutputFile, j.info.OutputFileError = path, why
-	j.changes.untold.Add(Changed{What: ChangeOutputFile, OutputFile: OutputFileError{path, why}})
-	j.publish()
+	path, why := p.fileFailure(err)
+	p.j.info.OutputFile, p.j.info.OutputFileError = path, why
+	p.j.changes.untold.Add(Changed{What: ChangeOutputFile, OutputFile: OutputFileError{path, why}})
+	p.j.publish()
 }
 
 // fileFailure says which file failed, and why.
-func (j *Job) fileFailure(err error) (path, why string) {
-	e := storeError(err, j.folder.Path())
+func (p *filesPart) fileFailure(err error) (path, why string) {
+	e := storeError(err, p.folder.Path())
 	return e.Path, e.Errno
 }
 
@@ -66,7 +81,7 @@ func (j *Job) fileFailure(err error) (path, why string) {
 var errTotal = errors.New("the files of this server hold limits.spoolTotalBytes: what is missing in this one was kept in memory alone, of the newest and for as long as the job was known; job/remove makes room for others")
 
 // finishFile puts a stream's file in order.
-func (j *Job) finishFile(st *stream) error {
+func (p *filesPart) finishFile(st *stream) error {
 	if err := st.spool.Finish(); err != nil {
 		return err
 	}
@@ -74,7 +89,7 @@ func (j *Job) finishFile(st *stream) error {
 		return nil // That was told.
 	}
 	if spool.Length(st.spool.Stored()) < spool.Length(st.spool.Kept()) {
-		return &fs.PathError{Op: "store", Path: filepath.Join(j.folder.Path(), files[st.name]), Err: errTotal}
+		return &fs.PathError{Op: "store", Path: filepath.Join(p.folder.Path(), files[st.name]), Err: errTotal}
 	}
 	return nil
 }
@@ -84,9 +99,9 @@ func (j *Job) finishFile(st *stream) error {
 const recordTime = 100 * time.Millisecond
 
 // record has what is known written some time soon.
-func (j *Job) record(now time.Time) {
-	if j.folder != nil && j.recordAt.IsZero() {
-		j.recordAt = now.Add(recordTime)
+func (p *filesPart) record(now time.Time) {
+	if p.folder != nil && p.recordAt.IsZero() {
+		p.recordAt = now.Add(recordTime)
 	}
 }
 
@@ -104,23 +119,23 @@ func (l *inputWatch) storedWait() string {
 }
 
 // recordWait has it written some time soon that the job waits for input, or does so no more.
-func (j *Job) recordWait(now time.Time) {
-	if l := &j.inputs; j.folder != nil && !j.isVacant() && l.recordAt.IsZero() && l.storedWait() != l.stored {
+func (p *filesPart) recordWait(now time.Time) {
+	if l := &p.j.inputs; p.folder != nil && !p.isVacant() && l.recordAt.IsZero() && l.storedWait() != l.stored {
 		l.recordAt = now.Add(recordWaitTime)
 	}
 }
 
-func (j *Job) reviewRecord(now time.Time) {
-	if l := &j.inputs; !l.recordAt.IsZero() && !now.Before(l.recordAt) {
+func (p *filesPart) review(now time.Time) {
+	if l := &p.j.inputs; !l.recordAt.IsZero() && !now.Before(l.recordAt) {
 		l.recordAt = time.Time{}
-		if l.storedWait() != l.stored && !j.isVacant() {
-			j.recordAt = now
+		if l.storedWait() != l.stored && !p.isVacant() {
+			p.recordAt = now
 		}
 	}
-	if !j.recordAt.IsZero() && !now.Before(j.recordAt) {
-		j.recordAt = time.Time{}
-		j.inputs.stored = j.inputs.storedWait()
-		j.mgr.archive.put(errand{what: errandRecord, job: j, info: j.snapshot()})
+	if !p.recordAt.IsZero() && !now.Before(p.recordAt) {
+		p.recordAt = time.Time{}
+		p.j.inputs.stored = p.j.inputs.storedWait()
+		p.j.mgr.archive.put(errand{what: errandRecord, job: p.j, info: p.j.snapshot()})
 	}
 }
 
@@ -135,12 +150,12 @@ const (
 )
 
 // stored is what of the job's streams is in files, and not what is in memory beside it.
-func (j *Job) stored() []StreamInfo { return j.streamInfo((*spool.Spool).Stored) }
+func (p *filesPart) stored() []StreamInfo { return p.j.streamInfo((*spool.Spool).Stored) }
 
 // placed is what of the job's streams is in files that grow: of one that is a ring, or is about
 // to be, it tells that something is missing.
-func (j *Job) placed() (all []StreamInfo) {
-	for _, st := range j.streams {
+func (p *filesPart) placed() (all []StreamInfo) {
+	for _, st := range p.j.streams {
 		kept, end := st.spool.Placed()
 		all = append(all, StreamInfo{Name: st.name, NextOffset: end, Kept: kept})
 	}
@@ -149,36 +164,36 @@ func (j *Job) placed() (all []StreamInfo) {
 
 // writeInfo writes what is known beside the output, with what is stored of it when it is its turn;
 // nothing after what is known later, or final.
-func (j *Job) writeInfo(info Info, stage infoStage, stored func() []StreamInfo) error {
-	j.infoMu.Lock()
-	defer j.infoMu.Unlock()
-	if stage < j.infoStage || j.infoStage == infoFinal {
+func (p *filesPart) writeInfo(info Info, stage infoStage, stored func() []StreamInfo) error {
+	p.infoMu.Lock()
+	defer p.infoMu.Unlock()
+	if stage < p.infoStage || p.infoStage == infoFinal {
 		return nil
 	}
-	j.infoStage = stage
-	return j.replaceInfo(info, stored())
+	p.infoStage = stage
+	return p.replaceInfo(info, stored())
 }
 
 // recordRing writes down that the file of a stream is to be a ring. From then on nobody but this
 // tells its mark from what a job can print, until its order was written down.
-func (j *Job) recordRing() error { return j.writeInfo(*j.Published(), infoLiving, j.placed) }
+func (p *filesPart) recordRing() error { return p.writeInfo(*p.j.Published(), infoLiving, p.placed) }
 
-func (j *Job) replaceInfo(info Info, stored []StreamInfo) error {
+func (p *filesPart) replaceInfo(info Info, stored []StreamInfo) error {
 	info.Streams = stored
-	b, err := j.mgr.archive.encode(info)
+	b, err := p.j.mgr.archive.encode(info)
 	if err != nil {
 		return err
 	}
-	return j.folder.Replace(infoFile, b)
+	return p.folder.Replace(infoFile, b)
 }
 
 // recordOrder writes down what the file of a stream will hold that is put in order. From then
 // on nobody but this tells our lines in it from what the job has printed, should the server be
 // killed before it has written what is final.
-func (j *Job) recordOrder(name Stream, kept []Range) error {
-	all := j.stored()
+func (p *filesPart) recordOrder(name Stream, kept []Range) error {
+	all := p.stored()
 	all[slices.IndexFunc(all, func(s StreamInfo) bool { return s.Name == name })].Kept = kept
-	return j.writeInfo(*j.filing, infoFiling, func() []StreamInfo { return all })
+	return p.writeInfo(*p.filing, infoFiling, func() []StreamInfo { return all })
 }
 
 // fileTime is how long a kill whose tree is gone waits for the output to be stored.
@@ -192,58 +207,58 @@ const exitTime = 9 * time.Second
 // finishFiles is called when nothing of the job is left and all that it wrote is
 // stored. Nobody else may append from here on: a descriptor of the job's terminal may
 // have gone to a stranger.
-func (j *Job) finishFiles() {
-	close(j.vacant)
-	if j.folder == nil {
-		j.tellClosed()
+func (p *filesPart) finishFiles() {
+	close(p.j.vacant)
+	if p.folder == nil {
+		p.j.tellClosed()
 		return
 	}
-	j.closeDescriptors()
-	j.process.Store(nil)
-	j.st.step = stepFiles
-	j.recordAt = time.Time{}
-	info := j.snapshot()
-	j.filing = ptr(info)
+	p.j.closeDescriptors()
+	p.j.process.Store(nil)
+	p.j.st.step = stepFiles
+	p.recordAt = time.Time{}
+	info := p.j.snapshot()
+	p.filing = ptr(info)
 	info.Status, info.Background = StatusClosed, nil
-	j.loops.Go(func() {
-		for _, st := range j.streams {
+	p.j.loops.Go(func() {
+		for _, st := range p.j.streams {
 			<-st.done
 		}
-		if err := j.recording.await(); err != nil && info.OutputFileError == "" {
-			info.OutputFile, info.OutputFileError = j.fileFailure(err)
+		if err := p.recording.await(); err != nil && info.OutputFileError == "" {
+			info.OutputFile, info.OutputFileError = p.fileFailure(err)
 		}
-		for _, st := range j.streams {
-			if err := j.finishFile(st); err != nil {
-				j.outputFileFailed(err)
+		for _, st := range p.j.streams {
+			if err := p.finishFile(st); err != nil {
+				p.outputFileFailed(err)
 				if info.OutputFileError == "" {
-					info.OutputFile, info.OutputFileError = j.fileFailure(err)
+					info.OutputFile, info.OutputFileError = p.fileFailure(err)
 				}
 			}
 		}
-		if err := j.writeInfo(info, infoFinal, j.stored); err != nil {
-			j.outputFileFailed(err)
-			j.mgr.archive.put(errand{what: errandOwe, job: j, info: info})
-			j.mgr.archive.payLater(err)
+		if err := p.writeInfo(info, infoFinal, p.stored); err != nil {
+			p.outputFileFailed(err)
+			p.j.mgr.archive.put(errand{what: errandOwe, job: p.j, info: info})
+			p.j.mgr.archive.payLater(err)
 		} else {
-			j.mgr.archive.takes()
+			p.j.mgr.archive.takes()
 		}
-		j.post(filedMsg{})
+		p.j.post(filedMsg{})
 	})
 }
 
 // isVacant says whether nothing of the job is left and all that it wrote is stored.
-func (j *Job) isVacant() bool { return j.st.step >= stepFiles }
+func (p *filesPart) isVacant() bool { return p.j.st.step >= stepFiles }
 
 // abandonFiles lets go of the files of a job that did not come to its end.
-func (j *Job) abandonFiles() {
-	if j.folder == nil || j.isVacant() {
+func (p *filesPart) abandonFiles() {
+	if p.folder == nil || p.isVacant() {
 		return
 	}
-	j.recording.end()
-	j.loops.Go(func() {
-		for _, st := range j.streams {
+	p.recording.end()
+	p.j.loops.Go(func() {
+		for _, st := range p.j.streams {
 			if err := st.spool.Close(); err != nil {
-				j.log.Debug("closing an output file", "job", j.id, "error", err)
+				p.j.log.Debug("closing an output file", "job", p.j.id, "error", err)
 			}
 		}
 	})
@@ -252,8 +267,8 @@ func (j *Job) abandonFiles() {
 // discard deletes what is stored of a job that is closed and will be let go of, once
 // nobody reads it; with unsent, once all of it was sent, too, and when there is time.
 // then is called with what went wrong, from any goroutine.
-func (j *Job) discard(unsent bool, then func(error)) {
-	if j.folder == nil {
+func (p *filesPart) discard(unsent bool, then func(error)) {
+	if p.folder == nil {
 		then(nil)
 		return
 	}
@@ -261,25 +276,25 @@ func (j *Job) discard(unsent bool, then func(error)) {
 	if unsent {
 		what = errandDrop
 	}
-	j.fileHolds.afterwards(unsent, func() {
-		j.mgr.archive.put(errand{what: what, job: j, then: then})
+	p.fileHolds.afterwards(unsent, func() {
+		p.j.mgr.archive.put(errand{what: what, job: p.j, then: then})
 	})
 }
 
 // logDiscard takes what went wrong where nobody has asked for it.
-func (j *Job) logDiscard(err error) {
+func (p *filesPart) logDiscard(err error) {
 	if err != nil {
-		j.log.Warn("the files of a job that was let go of are not all deleted", "job", j.id, "error", err)
+		p.j.log.Warn("the files of a job that was let go of are not all deleted", "job", p.j.id, "error", err)
 	}
 }
 
 // deleteFiles is discard for the archive, which has made them.
-func (j *Job) deleteFiles() error {
+func (p *filesPart) deleteFiles() error {
 	var errs []error
-	for _, st := range j.streams {
+	for _, st := range p.j.streams {
 		errs = append(errs, st.spool.Remove())
 	}
-	return errors.Join(append(errs, j.recording.remove(), j.folder.Remove(infoFile))...)
+	return errors.Join(append(errs, p.recording.remove(), p.folder.Remove(infoFile))...)
 }
 
 // holds counts who reads a job's files. What they wait for is the deletion.
@@ -293,11 +308,11 @@ type holds struct {
 
 // Hold keeps the job's files until release is called, also where the job is removed
 // meanwhile: for an answer that quotes output. Release may be called more than once.
-func (j *Job) Hold() (release func()) { return j.fileHolds.hold(&j.fileHolds.answers) }
+func (j *Job) Hold() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.answers) }
 
 // HoldUnsent keeps them from being deleted because the job is let go of, and not from
 // a removal: for output that is being sent.
-func (j *Job) HoldUnsent() (release func()) { return j.fileHolds.hold(&j.fileHolds.lanes) }
+func (j *Job) HoldUnsent() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.lanes) }
 
 func (h *holds) hold(n *int) (release func()) {
 	h.mu.Lock()

@@ -379,7 +379,7 @@ func (j *Job) handInput() (wrote bool) {
 			return true
 		}
 	}
-	j.queue.items[0].recorded, _ = j.seen(j.queue.items[0])
+	j.queue.items[0].recorded, _ = j.files.seen(j.queue.items[0])
 	j.toInput <- o // has room: the writeLoop has nothing else
 	j.queue.writing = true
 	j.queue.writes++

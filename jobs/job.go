@@ -11,7 +11,6 @@ import (
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/spool"
-	"shelld/jobs/internal/store"
 	"shelld/jobs/internal/turn"
 )
 
@@ -80,15 +79,9 @@ type Job struct {
 
 	redaction redaction // what must not be seen of it; has a lock of its own
 
-	follower  atomic.Pointer[follower] // nil until the first pattern
-	leaning   leaning
-	folder    *store.Folder // nil: output is kept in memory alone
-	place     string        // where its directory lay when it started
-	fileHolds holds
-	recording *recording // nil: the job is not recorded
-	filing    *Info      // what is known when its files are put in order; set before that
-	infoMu    sync.Mutex // held to write info.json
-	infoStage infoStage  // guarded by infoMu: how far that has come
+	follower atomic.Pointer[follower] // nil until the first pattern
+	leaning  leaning
+	place    string // where its directory lay when it started
 
 	// Channels:
 	mail *turn.Mailbox[message] // any goroutine -> whoever has the turn
@@ -121,6 +114,7 @@ type Job struct {
 	kills   killsPart
 	changes changesPart
 	asking  askingPart
+	files   filesPart
 	// End of the parts.
 
 	// Guarded by turns:
@@ -150,9 +144,7 @@ type Job struct {
 	hint       *Hint                 // why the shell could not run its command; nil = not known
 	hintUntil  time.Time             // when looking for it is given up
 
-	filed    bool       // the files are complete
 	outlived []Survivor // what a lost keeper has left, and could not be ended
-	recordAt time.Time  // when what is known is to be written; zero: it is
 	closing  bool       // the server ends
 	wentOnAt time.Time  // when the start had waited for somebody (start_held.go); zero: it did not
 
@@ -195,6 +187,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.kills = killsPart{j: j}
 	j.changes = changesPart{j: j}
 	j.asking = askingPart{j: j}
+	j.files = filesPart{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

@@ -139,11 +139,11 @@ func (j *Job) keep(st *stream, p []byte) int {
 	now := time.Since(st.base)
 	st.last.Store(int64(max(now, st.cleaner.due.Sub(st.base))))
 	st.came.Store(int64(now))
-	at := j.recording.now()
+	at := j.files.recording.now()
 	kept := p[:j.limits.budget.take(len(p))]
 	st.display.read(kept)
 	st.spool.Append(kept)
-	j.recording.output(st, at, len(kept))
+	j.files.recording.output(st, at, len(kept))
 	st.display.stored()
 	return len(p)
 }

@@ -206,7 +206,7 @@ func (m cancelMsg) deliver(j *Job)         { j.onCancel(m.tok) }
 func (m shutdownMsg) deliver(j *Job)       { j.onShutdown(m.grace) }
 func (m quitMsg) deliver(j *Job) {
 	if m.discard {
-		j.leaveWith(func() { j.discard(true, j.logDiscard) })
+		j.leaveWith(func() { j.files.discard(true, j.files.logDiscard) })
 	} else {
 		j.quit.Store(true)
 	}
@@ -216,8 +216,8 @@ func (m hitsMsg) deliver(j *Job) {
 	m.taken <- struct{}{}
 }
 func (m syncedMsg) deliver(j *Job)     { j.onSynced(m.tok, m.partly) }
-func (m fileFailedMsg) deliver(j *Job) { j.onFileFailed(m.err) }
-func (filedMsg) deliver(j *Job)        { j.filed = true }
+func (m fileFailedMsg) deliver(j *Job) { j.files.onFileFailed(m.err) }
+func (filedMsg) deliver(j *Job)        { j.files.filed = true }
 func (m readDoneMsg) deliver(j *Job)   { j.reads.onReadDone(m) }
 
 func (m foregroundMsg) deliver(j *Job) { j.changes.onForeground(m) }

@@ -188,7 +188,7 @@ func (p *readsPart) unreadable(off int64, err error, advice string) *Error {
 	if isResource(err) {
 		return resourceError("a read of stored output", err)
 	}
-	e := storeError(err, p.j.folder.Path())
+	e := storeError(err, p.j.files.folder.Path())
 	e.Message = fmt.Sprintf("the output of job %d is stored at offset %d and cannot be read (%s: %s); %s", p.j.id, off, e.Path, e.Errno, advice)
 	return e
 }

@@ -96,20 +96,20 @@ const (
 )
 
 // beginRecording is called when the job has its streams, before they are read.
-func (j *Job) beginRecording(env []string) {
-	if !j.spec.Record || j.folder == nil {
+func (p *filesPart) beginRecording(env []string) {
+	if !p.j.spec.Record || p.folder == nil {
 		return
 	}
 	r := &recording{
-		job: j, streams: j.streams, began: j.info.StartedAt, header: j.castHeader(env),
+		job: p.j, streams: p.j.streams, began: p.j.info.StartedAt, header: p.castHeader(env),
 		done: make(chan struct{}), wake: make(chan struct{}, 1), joined: nothingJoined,
-		text: make([]cast.Text, len(j.streams)+1), read: make([]int64, len(j.streams)),
+		text: make([]cast.Text, len(p.j.streams)+1), read: make([]int64, len(p.j.streams)),
 	}
-	for i := range j.streams {
-		r.text[i].Lines = j.term == nil // no terminal has made its line ends
+	for i := range p.j.streams {
+		r.text[i].Lines = p.j.term == nil // no terminal has made its line ends
 	}
-	j.recording = r
-	j.loops.Go(r.run)
+	p.recording = r
+	p.j.loops.Go(r.run)
 }
 
 var nothingJoined = func() (none [noteKinds]int) {
@@ -121,19 +121,19 @@ var nothingJoined = func() (none [noteKinds]int) {
 
 // castHeader is what a recording begins with. A job without a terminal is shown on one of the
 // usual size.
-func (j *Job) castHeader(env []string) cast.Header {
-	info := j.clean(j.info)
+func (p *filesPart) castHeader(env []string) cast.Header {
+	info := p.j.clean(p.j.info)
 	h := cast.Header{Cols: info.Cols, Rows: info.Rows, Began: info.StartedAt, Title: info.Description}
 	if h.Command = strings.Join(info.Argv, " "); info.Command != nil {
 		h.Command = *info.Command
 	}
-	if j.term == nil {
+	if p.j.term == nil {
 		h.Cols, h.Rows = 80, 24
 		return h
 	}
 	for _, v := range env {
 		if value, ok := strings.CutPrefix(v, "TERM="); ok {
-			h.Type = j.redaction.text(value)
+			h.Type = p.j.redaction.text(value)
 		}
 	}
 	return h
@@ -279,7 +279,7 @@ func (r *recording) remove() error {
 		return nil
 	}
 	r.giveBack()
-	return r.job.folder.Remove(recordingFile)
+	return r.job.files.folder.Remove(recordingFile)
 }
 
 // checkRecord refuses a recording that could be nowhere.

@@ -16,14 +16,14 @@ import (
 
 // seen says whether an input may be in the recording as the terminal is now, and whether that is
 // because of a program that reads the keyboard raw.
-func (j *Job) seen(q *queued) (seen, raw bool) {
+func (p *filesPart) seen(q *queued) (seen, raw bool) {
 	switch {
-	case j.recording == nil || q.secret || q.answer || q.trigger:
+	case p.recording == nil || q.secret || q.answer || q.trigger:
 		return false, false
-	case j.term == nil:
+	case p.j.term == nil:
 		return true, false
 	}
-	attrs, err := j.term.Attrs()
+	attrs, err := p.j.term.Attrs()
 	return err == nil && shows(attrs), !attrs.Echo
 }
 
@@ -36,8 +36,8 @@ func shows(a proc.Attrs) bool { return a.Echo || !a.Canonical && !a.CRToNL }
 // before and after: echo may end in between. Where the program read raw it asked for no password
 // before, and what it does after may well be what this input tells it to.
 func (j *Job) writeNow(p []byte) (n int, err error) {
-	q, r := j.queue.items[0], j.recording
-	seen, raw := j.seen(q)
+	q, r := j.queue.items[0], j.files.recording
+	seen, raw := j.files.seen(q)
 	if !seen {
 		return j.input.WriteNow(p)
 	}
@@ -46,7 +46,7 @@ func (j *Job) writeNow(p []byte) (n int, err error) {
 	at := r.now()
 	n, err = j.input.WriteNow(p)
 	if n > 0 && !raw {
-		seen, _ = j.seen(q)
+		seen, _ = j.files.seen(q)
 	}
 	if n > 0 && seen {
 		r.typed(at, p[:n])
@@ -57,7 +57,7 @@ func (j *Job) writeNow(p []byte) (n int, err error) {
 // onWritten takes what came of a write by the writeLoop, which may have taken long.
 func (j *Job) onWritten(w writeDone) {
 	if q := j.queue.items[0]; w.n > 0 && q.recorded {
-		if seen, _ := j.seen(q); seen {
+		if seen, _ := j.files.seen(q); seen {
 			j.recordTyped(q.data[q.written:][:w.n])
 		}
 	}
@@ -65,7 +65,7 @@ func (j *Job) onWritten(w writeDone) {
 }
 
 func (j *Job) recordTyped(p []byte) {
-	r := j.recording
+	r := j.files.recording
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.typed(r.now(), p)

@@ -88,7 +88,7 @@ func (p *runsPart) reviewEnded(r *runReq, now time.Time) bool {
 	if p.j.st.status != StatusClosed && !ended && now.Before(r.drainUntil) {
 		return false
 	}
-	r.reply.ok(p.result(r, ended || p.j.isVacant()))
+	r.reply.ok(p.result(r, ended || p.j.files.isVacant()))
 	return true
 }
 

@@ -114,7 +114,7 @@ func (j *Job) onStarted(l *launched) {
 	}
 	j.spec.Watches = nil
 	j.publish()
-	j.record(time.Now())
+	j.files.record(time.Now())
 	j.sink.Started(j, j.snapshot())
 	for _, st := range j.streams {
 		j.loops.Add(1)
@@ -130,10 +130,10 @@ func (j *Job) attach(l *launched) {
 	j.inputs.seen.output, j.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
 	now := time.Now()
 	if a := j.mgr.archive; a != nil {
-		j.folder = a.folder(j.id)
+		j.files.folder = a.folder(j.id)
 	}
 	for _, o := range l.outputs {
-		j.streams = append(j.streams, &stream{name: o.name, src: o.src, base: now, spool: j.openSpool(o.name), done: make(chan struct{}), room: make(chan struct{}, 1)})
+		j.streams = append(j.streams, &stream{name: o.name, src: o.src, base: now, spool: j.files.openSpool(o.name), done: make(chan struct{}), room: make(chan struct{}, 1)})
 	}
 	for _, st := range j.streams {
 		st.reader.window.Store(j.spec.Window)
@@ -160,15 +160,15 @@ func (j *Job) attach(l *launched) {
 		j.redaction.wanted = proc.JoinArguments(l.plan.argv)
 	}
 	j.limits.begin()
-	if j.folder != nil {
-		j.info.OutputDirectory = j.folder.Path()
+	if j.files.folder != nil {
+		j.info.OutputDirectory = j.files.folder.Path()
 	}
 	if l.term != nil {
 		j.info.Cols, j.info.Rows = l.plan.cols, l.plan.rows
 		j.sizes.note(0, l.plan.cols, l.plan.rows)
 		j.beginDisplay()
 	}
-	j.beginRecording(l.plan.env)
+	j.files.beginRecording(l.plan.env)
 }
 
 func (j *Job) answerStart() {

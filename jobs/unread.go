@@ -13,7 +13,7 @@ func (j *Job) goesPast(name Stream) func(Range, error) {
 	var mu sync.Mutex
 	told := map[string]bool{}
 	return func(r Range, err error) {
-		e := storeError(err, j.folder.Path())
+		e := storeError(err, j.files.folder.Path())
 		mu.Lock()
 		again := told[e.Errno]
 		told[e.Errno] = true

@@ -273,7 +273,7 @@ func (j *Job) lookForStore(now time.Time) {
 
 // storeLookAt is when that is due; zero: it is not.
 func (j *Job) storeLookAt() (t time.Time) {
-	if j.folder != nil && !j.inputs.under && j.canWait() {
+	if j.files.folder != nil && !j.inputs.under && j.canWait() {
 		t = j.inputs.storeAt
 	}
 	return t
@@ -432,7 +432,7 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
 	j.noteAll(m)
 	j.publish()
-	j.recordWait(now)
+	j.files.recordWait(now)
 }
 
 // goneOn says whether the program has gone on by itself since the wait that there is was
@@ -489,7 +489,7 @@ func (j *Job) noWait(why string) {
 	if l.now != nil {
 		l.now = nil
 		j.publish()
-		j.recordWait(time.Now())
+		j.files.recordWait(time.Now())
 	}
 }
 
