@@ -31,11 +31,11 @@ func (j *Job) run() {
 		case <-j.grew:
 			j.turn(nil)
 		case e := <-j.ends:
-			j.turn(func() { j.onStreamEnd(e) })
+			j.turn(func() { j.ending.onStreamEnd(e) })
 		case w := <-j.wrote:
 			j.turn(func() { j.onWritten(w) })
-		case h := <-j.hints:
-			j.turn(func() { j.hint, j.hintUntil = j.redaction.hint(h), time.Time{} }) // found, or nothing to be found
+		case h := <-j.ending.hints:
+			j.turn(func() { j.ending.hint, j.ending.hintUntil = j.redaction.hint(h), time.Time{} }) // found, or nothing to be found
 		case <-j.timer.C:
 			j.turn(nil)
 		}
@@ -145,10 +145,10 @@ func (j *Job) act(happened func()) {
 
 // takeFacts takes what the keeper has said by now.
 func (j *Job) takeFacts() {
-	for j.facts != nil {
+	for j.ending.facts != nil {
 		select {
-		case ev, ok := <-j.facts:
-			j.onFact(ev, ok)
+		case ev, ok := <-j.ending.facts:
+			j.ending.onFact(ev, ok)
 		default:
 			return
 		}
@@ -176,7 +176,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewShell(now)
 	j.limits.review(now)
 	j.reviewWaiting(now)
-	j.reviewEnd(now)
+	j.ending.review(now)
 	j.reviewSettle(now)
 	j.reviewScreen(now)
 	j.reviewInput(now)
@@ -210,7 +210,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		}
 	}
 	if j.st.step == stepHint {
-		sooner(j.hintUntil)
+		sooner(j.ending.hintUntil)
 	}
 	sooner(j.catchUpUntil())
 	sooner(j.screenUntil())

@@ -9,83 +9,97 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
+// endingPart takes a job from the end of its leader to its own.
+type endingPart struct {
+	j *Job
+
+	facts      <-chan keeper.Event // keeper -> whoever has the turn; nil before the start and after its end
+	hints      chan *Hint          // seekHint -> run, at most once; capacity 1
+	settling   *token              // the follower's answer that the end waits for
+	settleFrom time.Time           // since when
+	hint       *Hint               // why the shell could not run its command; nil = not known
+	hintUntil  time.Time           // when looking for it is given up
+	outlived   []Survivor          // what a lost keeper has left, and could not be ended
+	closing    bool                // the server ends
+}
+
 // onFact takes what the keeper says. The channel ends when the keeper is gone.
-func (j *Job) onFact(ev keeper.Event, ok bool) {
+func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 	if !ok {
-		j.facts = nil
-		if !j.st.empty || j.st.exit == nil {
-			j.keeperLost()
+		p.facts = nil
+		if !p.j.st.empty || p.j.st.exit == nil {
+			p.keeperLost()
 		}
 		return
 	}
 	switch ev.Kind {
 	case keeper.Exited:
-		if j.st.exit == nil {
+		if p.j.st.exit == nil {
 			beyond := ev.Limit == keeper.LimitCPU
 			if beyond && ev.ByItself {
-				j.st.reason = "" // Who was about to end it came too late: the kernel has.
+				p.j.st.reason = "" // Who was about to end it came too late: the kernel has.
 			}
 			if beyond {
-				j.st.intendLimit(LimitCPUMs)
+				p.j.st.intendLimit(LimitCPUMs)
 			}
-			j.st.leaderExited(ev.Code, ev.Signal, ev.Core, ev.ByItself && !beyond, time.Now())
+			p.j.st.leaderExited(ev.Code, ev.Signal, ev.Core, ev.ByItself && !beyond, time.Now())
 			if ev.ByItself {
-				j.runs.inTime()
+				p.j.runs.inTime()
 			}
-			j.leaderEnded(ev.Background)
+			p.leaderEnded(ev.Background)
 			if beyond {
-				j.limits.endBeyond(LimitCPUMs, j.mgr.limits.ShutdownGrace) // the rest of it
+				p.j.limits.endBeyond(LimitCPUMs, p.j.mgr.limits.ShutdownGrace) // the rest of it
 			}
 		}
 	case keeper.Stopped:
-		j.changes.noteStopped(true, signalName(ev.Signal))
+		p.j.changes.noteStopped(true, signalName(ev.Signal))
 	case keeper.Continued:
-		j.changes.noteStopped(false, "")
+		p.j.changes.noteStopped(false, "")
 	case keeper.Killed:
-		j.kills.onKilled(ev)
+		p.j.kills.onKilled(ev)
 	case keeper.Empty:
-		j.st.empty = true
+		p.j.st.empty = true
 	case keeper.Lost:
-		if len(j.kills.all) > 0 { // What they would have told, the server has done itself.
-			j.kills.report.add(ev.Report, &j.redaction)
+		if len(p.j.kills.all) > 0 { // What they would have told, the server has done itself.
+			p.j.kills.report.add(ev.Report, &p.j.redaction)
 		}
-		for _, p := range ev.Report.Survivors {
-			j.log.Warn("a process of a job whose keeper was lost lives on", "job", j.id, "pid", p.PID, "why", p.Why)
+		for _, left := range ev.Report.Survivors {
+			p.j.log.Warn("a process of a job whose keeper was lost lives on", "job", p.j.id, "pid", left.PID, "why", left.Why)
 		}
-		j.outlived = survivorsOf(ev.Report, &j.redaction)
-		j.keeperLost()
+		p.outlived = survivorsOf(ev.Report, &p.j.redaction)
+		p.keeperLost()
 	case keeper.Limited:
-		j.limits.onLimited()
+		p.j.limits.onLimited()
 	}
 }
 
-func (j *Job) keeperLost() {
-	j.log.Error("keeper lost", "job", j.id)
-	live := j.st.exit == nil
-	j.st.keeperLost(time.Now())
+func (p *endingPart) keeperLost() {
+	p.j.log.Error("keeper lost", "job", p.j.id)
+	live := p.j.st.exit == nil
+	p.j.st.keeperLost(time.Now())
 	if live {
-		j.leaderEnded(nil)
+		p.leaderEnded(nil)
 	}
 }
 
 // leaderEnded begins the end: nothing more is typed, and every stream is read
 // until a read begun now finds nothing, since a status says nothing about what is
 // still on its way.
-func (j *Job) leaderEnded(background []keeper.Proc) {
-	j.info.EndedAt = j.st.exitedAt
-	j.info.Background = j.changes.processes(background)
+func (p *endingPart) leaderEnded(background []keeper.Proc) {
+	p.j.info.EndedAt = p.j.st.exitedAt
+	p.j.info.Background = p.j.changes.processes(background)
 	ended := func() *Error {
-		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", j.id, exitText(j.st.exit))
-		e.Handle, e.Exit = j.id, j.st.exit
+		e := errorf(CodeJobExited, "job %d %s before it had read all of this input", p.j.id, exitText(p.j.st.exit))
+		e.Handle, e.Exit = p.j.id, p.j.st.exit
 		return e
 	}
-	j.dropInput(ended)
-	j.asking.dropAsked(ended)
-	j.drain()
+	p.j.dropInput(ended)
+	p.j.asking.dropAsked(ended)
+	p.drain()
 }
 
-func (j *Job) drain() {
-	for _, st := range j.streams {
+func (p *endingPart) drain() {
+	for _, st := range p.j.streams {
 		if !st.ended && (!st.src.Idle() || st.holding.Load() != holdsNothing) {
 			st.draining = true
 			st.pass() // first: what answers to the drain ends it
@@ -94,131 +108,131 @@ func (j *Job) drain() {
 	}
 }
 
-func (j *Job) drained() bool {
-	return !slices.ContainsFunc(j.streams, func(st *stream) bool { return st.draining })
+func (p *endingPart) drained() bool {
+	return !slices.ContainsFunc(p.j.streams, func(st *stream) bool { return st.draining })
 }
 
-func (j *Job) onStreamEnd(e streamEnd) {
+func (p *endingPart) onStreamEnd(e streamEnd) {
 	e.st.draining = false
 	e.st.ended = e.st.ended || e.ended
 }
 
-// reviewEnd takes the steps from the leader's end to the job's: drained, seen by
+// review takes the steps from the leader's end to the job's: drained, seen by
 // the matcher, told; and the same again when nothing is alive. Each is taken once,
 // in this order, so that exited and closed come after the output they speak of and
 // after its matches.
-func (j *Job) reviewEnd(now time.Time) {
+func (p *endingPart) review(now time.Time) {
 	for {
-		before := j.st.step
-		switch j.st.step {
+		before := p.j.st.step
+		switch p.j.st.step {
 		case stepDrainExit:
-			if j.drained() {
-				j.settle(stepSettleExit)
+			if p.drained() {
+				p.settle(stepSettleExit)
 			}
 		case stepSettleExit:
 			switch {
-			case j.settling != nil || !j.screenSettled(now):
-			case j.needsHint():
-				j.st.step = stepHint
-				j.seekHint()
+			case p.settling != nil || !p.j.screenSettled(now):
+			case p.needsHint():
+				p.j.st.step = stepHint
+				p.seekHint()
 			default:
-				j.tellExited(now)
+				p.tellExited(now)
 			}
 		case stepHint:
-			if j.hint != nil || !now.Before(j.hintUntil) {
-				j.tellExited(now)
+			if p.hint != nil || !now.Before(p.hintUntil) {
+				p.tellExited(now)
 			}
 		case stepBackground:
-			if j.st.empty {
-				j.st.step = stepDrainClose
-				j.drain()
+			if p.j.st.empty {
+				p.j.st.step = stepDrainClose
+				p.drain()
 			}
 		case stepDrainClose:
 			// The writeLoop says what the kernel has taken before nobody asks any
 			// more; it was interrupted when the leader ended.
-			if j.drained() && !j.queue.writing {
-				j.settle(stepSettleClose)
+			if p.drained() && !p.j.queue.writing {
+				p.settle(stepSettleClose)
 			}
 		case stepSettleClose:
-			if j.settling == nil && j.screenSettled(now) {
-				j.files.finishFiles()
+			if p.settling == nil && p.j.screenSettled(now) {
+				p.j.files.finishFiles()
 			}
 		case stepFiles:
-			if j.files.filed {
-				j.tellClosed()
+			if p.j.files.filed {
+				p.tellClosed()
 			}
 		case stepNone, stepDone:
 		}
-		if j.st.step == before {
+		if p.j.st.step == before {
 			return
 		}
 	}
 }
 
 // settle asks the follower to match what is stored, as the end of the data.
-func (j *Job) settle(next step) {
-	j.st.step, j.settleFrom = next, time.Now()
-	j.settleScreen()
-	if f := j.follower.Load(); f != nil {
-		j.settling = new(token)
-		f.mail.Put(followSync{j.settling, true, nil})
+func (p *endingPart) settle(next step) {
+	p.j.st.step, p.settleFrom = next, time.Now()
+	p.j.settleScreen()
+	if f := p.j.follower.Load(); f != nil {
+		p.settling = new(token)
+		f.mail.Put(followSync{p.settling, true, nil})
 	}
 }
 
-func (j *Job) tellExited(now time.Time) {
-	j.tellLastScreen(now)
-	j.shellEnd()
-	j.st.step, j.st.status = stepBackground, StatusExited
-	j.limits.tellOutput()
-	j.mgr.releaseName(j)
-	j.publish()
-	j.files.record(now)
-	j.files.recording.exited(j.st.exit, j.info.EndedAt)
-	hint := j.hint
-	for _, r := range j.runs.all {
-		r.onExit(now, hint, len(j.info.Background) > 0)
+func (p *endingPart) tellExited(now time.Time) {
+	p.j.tellLastScreen(now)
+	p.j.shellEnd()
+	p.j.st.step, p.j.st.status = stepBackground, StatusExited
+	p.j.limits.tellOutput()
+	p.j.mgr.releaseName(p.j)
+	p.j.publish()
+	p.j.files.record(now)
+	p.j.files.recording.exited(p.j.st.exit, p.j.info.EndedAt)
+	hint := p.hint
+	for _, r := range p.j.runs.all {
+		r.onExit(now, hint, len(p.j.info.Background) > 0)
 	}
-	j.sink.Event(Event{After: j.barrier(), Exited: &Exited{
-		Exit: *j.st.exit, Duration: j.info.EndedAt.Sub(j.info.StartedAt), Background: j.info.Background, Hint: hint,
+	p.j.sink.Event(Event{After: p.j.barrier(), Exited: &Exited{
+		Exit: *p.j.st.exit, Duration: p.j.info.EndedAt.Sub(p.j.info.StartedAt), Background: p.j.info.Background, Hint: hint,
 	}})
 }
 
 // tellClosed is the end: what only a live job needs is given back.
-func (j *Job) tellClosed() {
-	j.tellLastScreen(time.Now())
-	j.st.step, j.st.status = stepDone, StatusClosed
-	j.info.Background, j.info.Ports = nil, nil
-	j.closeDescriptors()
-	j.term, j.input = nil, nil
-	j.process.Store(nil)
-	j.forgetOwn()
-	j.publish()
-	j.sink.Event(Event{After: j.barrier(), Closed: &Closed{j.outlived}})
-	j.mgr.retire(j)
-	close(j.ended)
-	j.restView()
+func (p *endingPart) tellClosed() {
+	p.j.tellLastScreen(time.Now())
+	p.j.st.step, p.j.st.status = stepDone, StatusClosed
+	p.j.info.Background, p.j.info.Ports = nil, nil
+	p.j.closeDescriptors()
+	p.j.term, p.j.input = nil, nil
+	p.j.process.Store(nil)
+	p.j.forgetOwn()
+	p.j.publish()
+	p.j.sink.Event(Event{After: p.j.barrier(), Closed: &Closed{p.outlived}})
+	p.j.mgr.retire(p.j)
+	close(p.j.ended)
+	p.j.restView()
 }
 
 // end sends the signals, with the reason for it settled first.
-func (j *Job) end(why Reason, o KillOptions) {
-	if j.files.isVacant() {
+func (p *endingPart) end(why Reason, o KillOptions) {
+	if p.j.files.isVacant() {
 		return // its keeper may have another job by now
 	}
-	j.st.intend(why, o.NoForce)
-	j.lift()
-	err := j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: j.interactiveShell(), Last: why == ReasonShutdown})
+	p.j.st.intend(why, o.NoForce)
+	p.j.lift()
+	err := p.j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: p.interactiveShell(), Last: why == ReasonShutdown})
 	if err != nil {
-		j.log.Debug("kill", "job", j.id, "error", err) // the keeper is gone, and says so itself
+		p.j.log.Debug("kill", "job", p.j.id, "error", err) // the keeper is gone, and says so itself
 	}
 }
 
 // interactiveShell says whether the leader is a shell that waits for a person: such
 // a one ignores TERM, and ends when its terminal is hung up.
-func (j *Job) interactiveShell() bool {
-	if j.term == nil {
+func (p *endingPart) interactiveShell() bool {
+	if p.j.term == nil {
 		return false
 	}
-	return proc.IsPOSIXShell(j.info.Argv[0]) && !slices.ContainsFunc(j.info.Argv[1:], func(arg string) bool {
+	return proc.IsPOSIXShell(p.j.info.Argv[0]) && !slices.ContainsFunc(p.j.info.Argv[1:], func(arg string) bool {
 		option := strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "+")
 		command := option && !strings.HasPrefix(arg, "--") && strings.Contains(arg, "c")
 		return !option || command // a script, or -c in any company
@@ -234,19 +248,19 @@ func survivorsOf(k keeper.Report, h *redaction) (all []Survivor) {
 
 // onShutdown ends the job because the server ends. What waits for its end is
 // answered then; what waits for anything else, now.
-func (j *Job) onShutdown(grace time.Duration) {
-	j.closing = true
+func (p *endingPart) onShutdown(grace time.Duration) {
+	p.closing = true
 	const why = "the server is shutting down; job %d is being ended"
-	j.armHeldWaits()
-	j.abortWaits(CodeShuttingDown, why, j.id)
-	ending := func() *Error { return errorf(CodeShuttingDown, why, j.id) }
-	j.dropInput(ending)
-	j.asking.dropAsked(ending)
-	if j.shell != nil {
-		j.failExecs(ending)
-		j.failTasks(ending)
+	p.j.armHeldWaits()
+	p.j.abortWaits(CodeShuttingDown, why, p.j.id)
+	ending := func() *Error { return errorf(CodeShuttingDown, why, p.j.id) }
+	p.j.dropInput(ending)
+	p.j.asking.dropAsked(ending)
+	if p.j.shell != nil {
+		p.j.failExecs(ending)
+		p.j.failTasks(ending)
 	}
-	if j.st.status != StatusClosed {
-		j.end(ReasonShutdown, KillOptions{Grace: grace})
+	if p.j.st.status != StatusClosed {
+		p.end(ReasonShutdown, KillOptions{Grace: grace})
 	}
 }

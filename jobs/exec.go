@@ -115,7 +115,7 @@ func (j *Job) execRefused(m execMsg) *Error {
 	if j.st.exit != nil {
 		return j.over()
 	}
-	if j.closing {
+	if j.ending.closing {
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d runs nothing more", j.id)
 	}
 	if err := j.integrated(); err != nil {
@@ -337,7 +337,7 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 	}
 	if o.Index == r.own {
 		o.Index, o.Command = -1, nil
-		if j.told() && (r.command.ExitCode == nil || j.closing) {
+		if j.told() && (r.command.ExitCode == nil || j.ending.closing) {
 			o.Reason = "exit" // its shell has ended with it
 		}
 	}
@@ -361,7 +361,7 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 	j.loops.Go(func() { // It reads directories.
 		end := c.Output.To
 		words, _ := j.streams[0].spool.ReadRange(max(end-hintBytes, c.Output.From), end)
-		res.Hint = j.redaction.hint(j.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
+		res.Hint = j.redaction.hint(j.ending.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
 		r.reply.ok(res)
 	})
 }

@@ -210,7 +210,7 @@ const exitTime = 9 * time.Second
 func (p *filesPart) finishFiles() {
 	close(p.j.vacant)
 	if p.folder == nil {
-		p.j.tellClosed()
+		p.j.ending.tellClosed()
 		return
 	}
 	p.j.closeDescriptors()

@@ -93,7 +93,7 @@ func (f *follower) giveUp() {
 
 // catchUpUntil is when the end waits for the follower no longer.
 func (j *Job) catchUpUntil() time.Time {
-	if j.settling == nil || j.follower.Load().hurry.Load() == j.settling {
+	if j.ending.settling == nil || j.follower.Load().hurry.Load() == j.ending.settling {
 		return time.Time{}
 	}
 	return j.settleUntil()
@@ -102,12 +102,12 @@ func (j *Job) catchUpUntil() time.Time {
 // settleUntil is how long the end waits for matches.
 func (j *Job) settleUntil() time.Time {
 	switch {
-	case j.closing:
-		return j.settleFrom.Add(catchUpShutdown)
+	case j.ending.closing:
+		return j.ending.settleFrom.Add(catchUpShutdown)
 	case len(j.kills.all) > 0:
-		return j.settleFrom.Add(catchUpKilled)
+		return j.ending.settleFrom.Add(catchUpKilled)
 	}
-	return j.settleFrom.Add(catchUpTime)
+	return j.ending.settleFrom.Add(catchUpTime)
 }
 
 // reviewSettle tells the follower when it is waited for no longer. It answers when it
@@ -116,7 +116,7 @@ func (j *Job) reviewSettle(now time.Time) {
 	if until := j.catchUpUntil(); !until.IsZero() && !now.Before(until) {
 		j.log.Warn("patterns cannot keep up with the output of an ended job", "job", j.id)
 		f := j.follower.Load()
-		f.pressed.Store(j.closing || len(j.kills.all) > 0)
-		f.hurry.Store(j.settling)
+		f.pressed.Store(j.ending.closing || len(j.kills.all) > 0)
+		f.hurry.Store(j.ending.settling)
 	}
 }

@@ -28,26 +28,26 @@ var (
 const hintTime = time.Second
 
 // needsHint says whether the leader's end is a shell's that could not run a command.
-func (j *Job) needsHint() bool {
-	e := j.st.exit
-	return j.spec.Command != nil && e.Code != nil && (*e.Code == 126 || *e.Code == 127)
+func (p *endingPart) needsHint() bool {
+	e := p.j.st.exit
+	return p.j.spec.Command != nil && e.Code != nil && (*e.Code == 126 || *e.Code == 127)
 }
 
 // seekHint has a goroutine look for the hint, since it reads directories. It ends
 // when they have been read, and answers on hints, which has room for it.
-func (j *Job) seekHint() {
-	j.hintUntil = time.Now().Add(hintTime)
-	code, dir, mode := *j.st.exit.Code, j.info.Cwd, j.info.Mode
-	go func() { j.hints <- j.findHint(code, dir, mode) }()
+func (p *endingPart) seekHint() {
+	p.hintUntil = time.Now().Add(hintTime)
+	code, dir, mode := *p.j.st.exit.Code, p.j.info.Cwd, p.j.info.Mode
+	go func() { p.hints <- p.findHint(code, dir, mode) }()
 }
 
 // findHint tells why a shell could not run a command, in the terms of a failed start.
-func (j *Job) findHint(code int, dir string, mode Mode) *Hint {
-	return j.hintIn(j.lastWords(mode), code, dir, mode)
+func (p *endingPart) findHint(code int, dir string, mode Mode) *Hint {
+	return p.hintIn(p.lastWords(mode), code, dir, mode)
 }
 
 // hintIn is the same for what a shell has said.
-func (j *Job) hintIn(words string, code int, dir string, mode Mode) *Hint {
+func (p *endingPart) hintIn(words string, code int, dir string, mode Mode) *Hint {
 	re, kind := notFound, CodeCommandNotFound
 	if code == 126 {
 		re, kind = notRun, CodePermissionDenied
@@ -57,9 +57,9 @@ func (j *Job) hintIn(words string, code int, dir string, mode Mode) *Hint {
 		return nil
 	}
 	h := &Hint{Kind: kind, Command: strings.Join(m[1:], "")} // one of them is not empty
-	env := j.spec.environ(mode, dir)
+	env := p.j.spec.environ(mode, dir)
 	if kind == CodeCommandNotFound {
-		h.Suggestions = proc.Suggest(h.Command, env, j.mgr.commands.mayRun)
+		h.Suggestions = proc.Suggest(h.Command, env, p.j.mgr.commands.mayRun)
 		return h
 	}
 	_, err := proc.LookPath(h.Command, dir, env)
@@ -71,8 +71,8 @@ func (j *Job) hintIn(words string, code int, dir string, mode Mode) *Hint {
 
 // lastWords is the end of what goes to the terminal, or to standard error; "" where
 // that is no stream.
-func (j *Job) lastWords(mode Mode) string {
-	st := j.stream(j.spec.errorStream(mode))
+func (p *endingPart) lastWords(mode Mode) string {
+	st := p.j.stream(p.j.spec.errorStream(mode))
 	if st == nil {
 		return ""
 	}

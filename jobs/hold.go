@@ -117,7 +117,7 @@ func (j *Job) lift() {
 
 // holdAgain takes that back: who was to be ended lives on.
 func (j *Job) holdAgain() {
-	if j.closing || !j.lifted.Swap(false) {
+	if j.ending.closing || !j.lifted.Swap(false) {
 		return
 	}
 	for _, st := range j.streams {

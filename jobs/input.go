@@ -225,7 +225,7 @@ func (j *Job) writable(in Input) *Error {
 		e := errorf(CodeJobExited, "job %d %s; start it again to write to it", j.id, exitText(j.st.exit))
 		e.Handle, e.Exit = j.id, j.st.exit
 		return e
-	case j.closing:
+	case j.ending.closing:
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d takes no more input", j.id)
 	case j.queue.closed != "":
 		return j.notInteractive("job %d takes no more input: %s", j.id, j.queue.closed)

@@ -86,15 +86,13 @@ type Job struct {
 	// Channels:
 	mail *turn.Mailbox[message] // any goroutine -> whoever has the turn
 
-	facts   <-chan keeper.Event // keeper -> whoever has the turn; nil before the start and after its end
-	grew    chan struct{}       // readLoops -> run: output was stored; capacity 1
-	ends    chan streamEnd      // readLoops -> run
-	toInput chan inputOrder     // a turn -> writeLoop; capacity 1, for the one that it may have
-	wrote   chan writeDone      // writeLoop -> run, one per toInput
-	hints   chan *Hint          // seekHint -> run, at most once; capacity 1
-	vacant  chan struct{}       // closed by run when nothing of the job is left, or it failed to start
-	ended   chan struct{}       // closed by run when its files are complete, too
-	done    chan struct{}       // closed when run has returned
+	grew    chan struct{}   // readLoops -> run: output was stored; capacity 1
+	ends    chan streamEnd  // readLoops -> run
+	toInput chan inputOrder // a turn -> writeLoop; capacity 1, for the one that it may have
+	wrote   chan writeDone  // writeLoop -> run, one per toInput
+	vacant  chan struct{}   // closed by run when nothing of the job is left, or it failed to start
+	ended   chan struct{}   // closed by run when its files are complete, too
+	done    chan struct{}   // closed when run has returned
 
 	loops   sync.WaitGroup                // readLoops and writeLoop
 	process atomic.Pointer[processHandle] // for an end that must not need run
@@ -115,6 +113,7 @@ type Job struct {
 	changes changesPart
 	asking  askingPart
 	files   filesPart
+	ending  endingPart
 	// End of the parts.
 
 	// Guarded by turns:
@@ -128,25 +127,19 @@ type Job struct {
 	view      *view       // nil until somebody asks for the screen
 	screens   []*screenReq
 
-	queue      inputQueue            // but for its bytes, which anybody may read
-	inputs     inputWatch            // whether it waits for input
-	secret     secretWatch           // whether that is a password
-	queries    queries               // that wait for an answer
-	typed      *typedInput           // the last write that was begun; nil = nobody echoes it
-	watches    map[int]*watch        // by follower key
-	keys       int                   // follower keys given out
-	watchIDs   int                   // the client's, given out
-	unwatches  map[*token]unwatchReq // by what the follower answers when it has seen what is stored
-	heldWaits  []waitMsg             // wait for the reads before them, which move where they begin
-	leave      func()                // not nil: the job is forgotten, and this is done when it has left
-	settling   *token                // the follower's answer that the end waits for
-	settleFrom time.Time             // since when
-	hint       *Hint                 // why the shell could not run its command; nil = not known
-	hintUntil  time.Time             // when looking for it is given up
+	queue     inputQueue            // but for its bytes, which anybody may read
+	inputs    inputWatch            // whether it waits for input
+	secret    secretWatch           // whether that is a password
+	queries   queries               // that wait for an answer
+	typed     *typedInput           // the last write that was begun; nil = nobody echoes it
+	watches   map[int]*watch        // by follower key
+	keys      int                   // follower keys given out
+	watchIDs  int                   // the client's, given out
+	unwatches map[*token]unwatchReq // by what the follower answers when it has seen what is stored
+	heldWaits []waitMsg             // wait for the reads before them, which move where they begin
+	leave     func()                // not nil: the job is forgotten, and this is done when it has left
 
-	outlived []Survivor // what a lost keeper has left, and could not be ended
-	closing  bool       // the server ends
-	wentOnAt time.Time  // when the start had waited for somebody (start_held.go); zero: it did not
+	wentOnAt time.Time // when the start had waited for somebody (start_held.go); zero: it did not
 
 	portLook portLook
 	timer    *time.Timer
@@ -174,7 +167,6 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		ends:    make(chan streamEnd),
 		toInput: make(chan inputOrder, 1),
 		wrote:   make(chan writeDone),
-		hints:   make(chan *Hint, 1),
 		vacant:  make(chan struct{}),
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
@@ -188,6 +180,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.changes = changesPart{j: j}
 	j.asking = askingPart{j: j}
 	j.files = filesPart{j: j}
+	j.ending = endingPart{j: j, hints: make(chan *Hint, 1)}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

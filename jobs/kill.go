@@ -73,7 +73,7 @@ func (p *killsPart) onKill(m killMsg) {
 		return
 	}
 	p.all = append(p.all, &killReq{m.opts, m.reply, time.Now().Add(max(m.opts.Grace, 0) + reportTime)})
-	p.j.end(ReasonKilled, m.opts)
+	p.j.ending.end(ReasonKilled, m.opts)
 }
 
 // onKilled takes a kill's report. A tree that is gone answers at closed; one of
@@ -148,7 +148,7 @@ func (p *killsPart) killDue() (due time.Time) {
 
 // killsDue is when the kills of a job are answered of which nothing is left.
 func (p *killsPart) killsDue() time.Time {
-	if p.j.st.step == stepSettleExit && p.j.settling != nil {
+	if p.j.st.step == stepSettleExit && p.j.ending.settling != nil {
 		return p.until.Add(exitTime)
 	}
 	return p.until

@@ -162,7 +162,7 @@ func (p *limitsPart) begin() {
 func (p *limitsPart) review(now time.Time) {
 	if !p.killAt.IsZero() && !now.Before(p.killAt) {
 		p.killAt = time.Time{}
-		p.j.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
+		p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
 	}
 	if !p.wroteTooMuch && p.budget.isOver() {
 		p.wroteTooMuch = true
@@ -184,7 +184,7 @@ func (p *limitsPart) onLimited() {
 // endBeyond ends a job because of a limit.
 func (p *limitsPart) endBeyond(limit LimitName, grace time.Duration) {
 	p.j.st.intendLimit(limit)
-	p.j.end(ReasonLimit, KillOptions{Grace: grace})
+	p.j.ending.end(ReasonLimit, KillOptions{Grace: grace})
 }
 
 // intendLimit is intend for a limit.

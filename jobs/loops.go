@@ -217,7 +217,7 @@ func (j *Job) noteEnd(st *stream, err error) bool {
 		j.log.Debug("read ended", "job", j.id, "stream", st.name, "error", err)
 	}
 	end := streamEnd{st, !drained}
-	if j.here(func() { j.onStreamEnd(end) }) {
+	if j.here(func() { j.ending.onStreamEnd(end) }) {
 		return drained
 	}
 	select {

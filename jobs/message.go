@@ -203,7 +203,7 @@ func (m historyMsg) deliver(j *Job) { j.onHistory(m) }
 func (m changeVariableMsg) deliver(j *Job) { j.onChangeVariable(m) }
 func (m variablesMsg) deliver(j *Job)      { j.onVariables(m) }
 func (m cancelMsg) deliver(j *Job)         { j.onCancel(m.tok) }
-func (m shutdownMsg) deliver(j *Job)       { j.onShutdown(m.grace) }
+func (m shutdownMsg) deliver(j *Job)       { j.ending.onShutdown(m.grace) }
 func (m quitMsg) deliver(j *Job) {
 	if m.discard {
 		j.leaveWith(func() { j.files.discard(true, j.files.logDiscard) })

@@ -107,7 +107,7 @@ func (p *readsPart) review(now time.Time) {
 		if r.byCursor() {
 			r.off = p.cursor[r.st.name]
 		}
-		over := p.j.st.status == StatusClosed || p.j.closing || !now.Before(r.deadline)
+		over := p.j.st.status == StatusClosed || p.j.ending.closing || !now.Before(r.deadline)
 		if r.st.spool.End() > r.off || over {
 			p.beginRead(r)
 		}

@@ -55,7 +55,7 @@ func (p *runsPart) onRun(m runMsg) {
 		r.deadline = p.j.info.StartedAt.Add(m.opts.Timeout)
 	}
 	if p.j.told() { // it was faster than this message
-		r.onExit(time.Now(), p.j.hint, len(p.j.info.Background) > 0)
+		r.onExit(time.Now(), p.j.ending.hint, len(p.j.info.Background) > 0)
 	}
 	p.all = append(p.all, r)
 }
@@ -111,7 +111,7 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 		r.reply.ok(p.result(r, false))
 		return true
 	}
-	p.j.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
+	p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
 	return false
 }
 
@@ -142,7 +142,7 @@ func (p *runsPart) cancel(tok *token) bool {
 	p.all = slices.Delete(p.all, i, i+1)
 	err := p.j.canceled()
 	if !r.opts.Background {
-		p.j.end(ReasonKilled, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
+		p.j.ending.end(ReasonKilled, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
 		err.Message = "the request was cancelled; its job is being ended"
 	}
 	r.reply.fail(err)

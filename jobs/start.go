@@ -124,7 +124,7 @@ func (j *Job) onStarted(l *launched) {
 }
 
 func (j *Job) attach(l *launched) {
-	j.proc, j.facts, j.input, j.term = l.proc, l.proc.Events(), l.input, l.term
+	j.proc, j.ending.facts, j.input, j.term = l.proc, l.proc.Events(), l.input, l.term
 	j.process.Store(&processHandle{l.proc})
 	j.inputs.looker = l.looker
 	j.inputs.seen.output, j.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
@@ -182,7 +182,7 @@ func (j *Job) answerStart() {
 	from, err := j.origin(spec, FromStart)
 	if err != nil {
 		// The job runs: refusing it now would leave it without an owner.
-		j.end(ReasonKilled, KillOptions{})
+		j.ending.end(ReasonKilled, KillOptions{})
 		b.reply.fail(err)
 		return
 	}

@@ -40,7 +40,7 @@ func TestKillWaitsForTheExit(t *testing.T) {
 		synctest.Wait()
 		gone := time.Now()
 		f.turns.Lock()
-		f.st.empty, f.st.step, f.settling = true, stepSettleExit, new(token) // which nobody answers
+		f.st.empty, f.st.step, f.ending.settling = true, stepSettleExit, new(token) // which nobody answers
 		for _, c := range []struct {
 			after    time.Duration
 			answered bool
@@ -50,7 +50,7 @@ func TestKillWaitsForTheExit(t *testing.T) {
 				t.Errorf("answered %v after %v", got, c.after)
 			}
 		}
-		f.st.empty, f.st.step, f.settling, f.kills.until = false, stepNone, nil, time.Time{}
+		f.st.empty, f.st.step, f.ending.settling, f.kills.until = false, stepNone, nil, time.Time{}
 		f.turns.Unlock()
 		must(t, p)
 		f.end()

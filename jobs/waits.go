@@ -284,8 +284,8 @@ func (j *Job) barrier() map[Stream]int64 {
 }
 
 func (j *Job) onSynced(tok *token, partly bool) {
-	if j.settling == tok {
-		j.settling = nil
+	if j.ending.settling == tok {
+		j.ending.settling = nil
 	}
 	if u, ok := j.unwatches[tok]; ok {
 		delete(j.unwatches, tok)
@@ -405,7 +405,7 @@ func (j *Job) holds(w *wait, i int, now time.Time) bool {
 		return w.listens(i)
 	case UntilCommand:
 		// At the server's end a command and its shell are ended together, and that is what is told.
-		return j.shell.finished(c.Command) && (!j.closing || j.told()) && !j.asks(w, i)
+		return j.shell.finished(c.Command) && (!j.ending.closing || j.told()) && !j.asks(w, i)
 	}
 	return false
 }
