@@ -177,13 +177,13 @@ func (j *Job) review(now time.Time) {
 	j.limits.review(now)
 	j.reviewWaiting(now)
 	j.ending.review(now)
-	j.reviewSettle(now)
+	j.waits.reviewSettle(now)
 	j.reviewScreen(now)
 	j.reviewInput(now)
-	j.reviewHeldWaits()
-	j.reviewCatchups(now)
-	j.reviewPorts(now)
-	j.reviewWaits(now)
+	j.waits.reviewHeld()
+	j.waits.reviewCatchups(now)
+	j.waits.reviewPorts(now)
+	j.waits.reviewArmed(now)
 	j.reads.review(now)
 	j.runs.review(now)
 	j.kills.review(now)
@@ -200,26 +200,26 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 			next = t
 		}
 	}
-	for _, w := range j.waits {
+	for _, w := range j.waits.armed {
 		sooner(w.catchupUntil())
 		if t := w.portsAsked(now); !t.IsZero() {
 			sooner(t)
 		} else if w.catchup == nil && w.glance == 0 {
 			sooner(w.look.later(w.deadline))
-			sooner(j.quietDeadline(w))
+			sooner(j.waits.quietDeadline(w))
 		}
 	}
 	if j.st.step == stepHint {
 		sooner(j.ending.hintUntil)
 	}
-	sooner(j.catchUpUntil())
+	sooner(j.waits.catchUpUntil())
 	sooner(j.screenUntil())
 	sooner(j.glanceDue())
 	sooner(j.lookAt())
 	sooner(j.heldUntil())
 	sooner(j.infosUntil())
 	sooner(j.inputs.tellAt())
-	sooner(j.portDue())
+	sooner(j.waits.portDue())
 	sooner(j.hiddenAt())
 	sooner(j.files.recordAt)
 	sooner(j.inputs.recordAt)
@@ -251,8 +251,8 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // onCancel withdraws one request. A request that is not there any more has been
 // answered.
 func (j *Job) onCancel(tok *token) {
-	j.armHeldWaits() // one of them may be meant
-	if j.cancelExec(tok) || j.cancelWait(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.kills.cancel(tok) || j.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.cancelTask(tok) {
+	j.waits.armHeld() // one of them may be meant
+	if j.cancelExec(tok) || j.waits.cancel(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.kills.cancel(tok) || j.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.cancelTask(tok) {
 		return
 	}
 	j.cancelWrite(tok)
@@ -319,11 +319,11 @@ func (j *Job) release() {
 		j.refuse(m, j.gone())
 	}
 	j.failPending(j.gone())
-	j.giveBackPatterns()
+	j.waits.giveBackPatterns()
 	j.left()
 	j.closeDescriptors()
 	j.files.abandonFiles()
-	if f := j.follower.Swap(nil); f != nil {
+	if f := j.waits.follower.Swap(nil); f != nil {
 		close(f.quit)
 		<-f.done
 	}
@@ -347,7 +347,7 @@ func (j *Job) closeDescriptors() {
 
 // failPending answers everything that is kept.
 func (j *Job) failPending(err *Error) {
-	for _, w := range j.waits {
+	for _, w := range j.waits.armed {
 		w.abort(err)
 	}
 	for _, r := range j.runs.all {
@@ -362,13 +362,13 @@ func (j *Job) failPending(err *Error) {
 	for _, k := range j.kills.all {
 		k.reply.fail(err)
 	}
-	for _, u := range j.unwatches {
+	for _, u := range j.waits.unwatches {
 		u.reply.fail(err)
 	}
-	for _, m := range j.heldWaits {
+	for _, m := range j.waits.held {
 		m.reply.fail(err)
 	}
-	j.failPortInfos()
+	j.waits.failPortInfos()
 	j.failQueue(err)
 	j.failHeld(err)
 	if j.shell != nil {
@@ -377,6 +377,6 @@ func (j *Job) failPending(err *Error) {
 		j.failTasks(func() *Error { return err })
 	}
 	j.asking.dropAsked(func() *Error { return err })
-	j.waits, j.runs.all, j.reads.all, j.screens, j.kills.all, j.heldWaits = nil, nil, nil, nil, nil, nil
-	clear(j.unwatches)
+	j.waits.armed, j.runs.all, j.reads.all, j.screens, j.kills.all, j.waits.held = nil, nil, nil, nil, nil, nil
+	clear(j.waits.unwatches)
 }

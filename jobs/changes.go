@@ -114,7 +114,7 @@ func (p *changesPart) review() {
 	c := p.untold
 	p.untold = Changed{}
 	p.j.publish()
-	p.j.sink.Event(Event{After: p.j.barrier(), Changed: &c})
+	p.j.sink.Event(Event{After: p.j.waits.barrier(), Changed: &c})
 }
 
 // takeTold takes over what the output has told.
@@ -212,7 +212,7 @@ func (p *changesPart) onForeground(m foregroundMsg) {
 // onInfo answers with what is known now, and with what runs in the foreground then.
 func (p *changesPart) onInfo(m infoMsg) {
 	info := p.j.snapshot()
-	if !p.j.lookPortsFor(m, info) {
+	if !p.j.waits.lookPortsFor(m, info) {
 		p.answerInfo(m, info)
 	}
 }

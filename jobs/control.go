@@ -153,35 +153,35 @@ func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
 	return pend(j, r), nil
 }
 
-func (j *Job) onWatch(m watchMsg) {
-	if len(j.streams) == 0 {
+func (p *waitsPart) onWatch(m watchMsg) {
+	if len(p.j.streams) == 0 {
 		m.reply.fail(Invalid(m.spec.Pointer, noStreams))
 		return
 	}
-	if s := m.spec.Stream; s != "" && j.stream(s) == nil {
-		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, j.streamNames()))
+	if s := m.spec.Stream; s != "" && p.j.stream(s) == nil {
+		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, p.streamNames()))
 		return
 	}
-	if err := m.spec.checkScreen(j.display != nil); err != nil {
+	if err := m.spec.checkScreen(p.j.display != nil); err != nil {
 		m.reply.fail(err)
 		return
 	}
-	from := j.barrier()
+	from := p.barrier()
 	if m.fromStart {
 		from = nil
 	}
 	m.spec.room, m.reply.room = m.reply.room, nil // it is the watch's from now on
-	m.reply.ok(j.addWatch(m.spec, from))
+	m.reply.ok(p.addWatch(m.spec, from))
 }
 
 // addWatch gives a client's pattern its number.
-func (j *Job) addWatch(spec WatchSpec, from map[Stream]int64) int {
-	j.watchIDs++
-	w := &watch{id: j.watchIDs, spec: spec, room: spec.room}
+func (p *waitsPart) addWatch(spec WatchSpec, from map[Stream]int64) int {
+	p.watchIDs++
+	w := &watch{id: p.watchIDs, spec: spec, room: spec.room}
 	spec.letGo()
-	j.info.Watches = append(slices.Clone(j.info.Watches), WatchInfo{j.watchIDs, spec})
-	j.follow(w, from)
-	return j.watchIDs
+	p.j.info.Watches = append(slices.Clone(p.j.info.Watches), WatchInfo{p.watchIDs, spec})
+	p.follow(w, from)
+	return p.watchIDs
 }
 
 // Unwatch ends a watch. What is stored by then is still matched.
@@ -198,20 +198,20 @@ type unwatchReq struct {
 	glance int // not 0: it is on the screen, which that one looks at
 }
 
-func (j *Job) onUnwatch(m unwatchMsg) {
-	for key, w := range j.watches {
+func (p *waitsPart) onUnwatch(m unwatchMsg) {
+	for key, w := range p.watches {
 		if w.id == m.id && w.wait == nil {
 			tok := new(token)
 			if w.spec.Screen {
-				j.unwatches[tok] = unwatchReq{key, m.reply, j.needGlance()}
+				p.unwatches[tok] = unwatchReq{key, m.reply, p.j.needGlance()}
 				return
 			}
-			j.unwatches[tok] = unwatchReq{key, m.reply, 0}
-			j.follower.Load().mail.Put(followSync{tok: tok, keys: []int{key}})
+			p.unwatches[tok] = unwatchReq{key, m.reply, 0}
+			p.follower.Load().mail.Put(followSync{tok: tok, keys: []int{key}})
 			return
 		}
 	}
-	m.reply.fail(Invalid("/watchId", "job %d has no watch %d (any more); job/get lists those it has", j.id, m.id))
+	m.reply.fail(Invalid("/watchId", "job %d has no watch %d (any more); job/get lists those it has", p.j.id, m.id))
 }
 
 // Remove forgets a closed job, and deletes its files unless they are to be kept.

@@ -173,7 +173,7 @@ func (p *endingPart) review(now time.Time) {
 func (p *endingPart) settle(next step) {
 	p.j.st.step, p.settleFrom = next, time.Now()
 	p.j.settleScreen()
-	if f := p.j.follower.Load(); f != nil {
+	if f := p.j.waits.follower.Load(); f != nil {
 		p.settling = new(token)
 		f.mail.Put(followSync{p.settling, true, nil})
 	}
@@ -192,7 +192,7 @@ func (p *endingPart) tellExited(now time.Time) {
 	for _, r := range p.j.runs.all {
 		r.onExit(now, hint, len(p.j.info.Background) > 0)
 	}
-	p.j.sink.Event(Event{After: p.j.barrier(), Exited: &Exited{
+	p.j.sink.Event(Event{After: p.j.waits.barrier(), Exited: &Exited{
 		Exit: *p.j.st.exit, Duration: p.j.info.EndedAt.Sub(p.j.info.StartedAt), Background: p.j.info.Background, Hint: hint,
 	}})
 }
@@ -207,7 +207,7 @@ func (p *endingPart) tellClosed() {
 	p.j.process.Store(nil)
 	p.j.forgetOwn()
 	p.j.publish()
-	p.j.sink.Event(Event{After: p.j.barrier(), Closed: &Closed{p.outlived}})
+	p.j.sink.Event(Event{After: p.j.waits.barrier(), Closed: &Closed{p.outlived}})
 	p.j.mgr.retire(p.j)
 	close(p.j.ended)
 	p.j.restView()
@@ -251,8 +251,8 @@ func survivorsOf(k keeper.Report, h *redaction) (all []Survivor) {
 func (p *endingPart) onShutdown(grace time.Duration) {
 	p.closing = true
 	const why = "the server is shutting down; job %d is being ended"
-	p.j.armHeldWaits()
-	p.j.abortWaits(CodeShuttingDown, why, p.j.id)
+	p.j.waits.armHeld()
+	p.j.waits.abort(CodeShuttingDown, why, p.j.id)
 	ending := func() *Error { return errorf(CodeShuttingDown, why, p.j.id) }
 	p.j.dropInput(ending)
 	p.j.asking.dropAsked(ending)

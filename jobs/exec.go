@@ -136,7 +136,7 @@ func (j *Job) execRefused(m execMsg) *Error {
 		return j.busy("has %d commands waiting for it already, of %d bytes", len(s.queue), held)
 	}
 	if m.opts.Wait != nil {
-		if _, err := j.origin(m.opts.Wait, FromNow); err != nil {
+		if _, err := j.waits.origin(m.opts.Wait, FromNow); err != nil {
 			return err
 		}
 	}
@@ -209,7 +209,7 @@ func (j *Job) queueExec(m execMsg) {
 		spec = *m.opts.Wait
 	}
 	if spec.From.Kind != FromDefault {
-		r.from, _ = j.origin(&spec, FromNow) // execRefused has seen that it holds
+		r.from, _ = j.waits.origin(&spec, FromNow) // execRefused has seen that it holds
 	}
 	r.own = len(spec.Until)
 	spec.Until = append(slices.Clone(spec.Until), Condition{Kind: UntilCommand, Command: r.command.ID})
@@ -290,7 +290,7 @@ func (j *Job) execLate(r *execReq, now time.Time) {
 // answerLate answers a command that has not begun, since its time is over.
 func (j *Job) answerLate(r *execReq) {
 	r.answered = true
-	o := j.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
+	o := j.waits.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
 	r.reply.ok(ExecResult{Outcome: o, Command: j.cleanCommand(*r.command), Output: Range{From: j.end0(), To: j.end0()}, Interrupt: r.stopped})
 }
 
@@ -321,7 +321,7 @@ func (j *Job) execBegan(r *execReq) {
 		done:  func(o Outcome) { j.execOver(r, o) },
 		abort: func(e *Error) { r.wait, r.answered = nil, true; r.reply.fail(e) },
 	}
-	j.arm(r.wait)
+	j.waits.arm(r.wait)
 	r.wait.deadline = r.deadline
 }
 
@@ -390,7 +390,7 @@ func (j *Job) cancelExec(tok *token) bool {
 		return true
 	}
 	if r := s.running; r != nil && asked(r) && r.wait != nil && r.opts.Interrupt && !r.stopped {
-		j.cancelWait(tok)
+		j.waits.cancel(tok)
 		j.beginInterrupts(r, time.Now())
 		return true
 	}

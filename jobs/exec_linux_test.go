@@ -349,7 +349,7 @@ func TestExecPatternBeforeTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, j, pattern(`asks\s`))
-	f := j.follower.Load()
+	f := j.waits.follower.Load()
 	f.busy.Lock()
 	typed, err := j.Write(Input{Text: "\n"})
 	if err != nil {

@@ -38,13 +38,13 @@ func (q *queued) expires() bool {
 // now.
 func (j *Job) expire(q *queued) {
 	if q.wait == nil {
-		from, _ := j.origin(q.spec, FromNow) // onWrite has seen that it holds
+		from, _ := j.waits.origin(q.spec, FromNow) // onWrite has seen that it holds
 		q.wait = &wait{spec: q.spec, from: from}
 	} else {
 		j.dropWait(q.wait)
 	}
 	j.takeOut(q)
-	q.reply.ok(WriteResult{q.written, ptr(j.outcome(q.wait, "timeout", -1))})
+	q.reply.ok(WriteResult{q.written, ptr(j.waits.outcome(q.wait, "timeout", -1))})
 }
 
 func ptr[T any](v T) *T { return &v }

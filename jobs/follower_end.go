@@ -92,31 +92,31 @@ func (f *follower) giveUp() {
 }
 
 // catchUpUntil is when the end waits for the follower no longer.
-func (j *Job) catchUpUntil() time.Time {
-	if j.ending.settling == nil || j.follower.Load().hurry.Load() == j.ending.settling {
+func (p *waitsPart) catchUpUntil() time.Time {
+	if p.j.ending.settling == nil || p.follower.Load().hurry.Load() == p.j.ending.settling {
 		return time.Time{}
 	}
-	return j.settleUntil()
+	return p.settleUntil()
 }
 
 // settleUntil is how long the end waits for matches.
-func (j *Job) settleUntil() time.Time {
+func (p *waitsPart) settleUntil() time.Time {
 	switch {
-	case j.ending.closing:
-		return j.ending.settleFrom.Add(catchUpShutdown)
-	case len(j.kills.all) > 0:
-		return j.ending.settleFrom.Add(catchUpKilled)
+	case p.j.ending.closing:
+		return p.j.ending.settleFrom.Add(catchUpShutdown)
+	case len(p.j.kills.all) > 0:
+		return p.j.ending.settleFrom.Add(catchUpKilled)
 	}
-	return j.ending.settleFrom.Add(catchUpTime)
+	return p.j.ending.settleFrom.Add(catchUpTime)
 }
 
 // reviewSettle tells the follower when it is waited for no longer. It answers when it
 // is done with the few KiB that it has begun.
-func (j *Job) reviewSettle(now time.Time) {
-	if until := j.catchUpUntil(); !until.IsZero() && !now.Before(until) {
-		j.log.Warn("patterns cannot keep up with the output of an ended job", "job", j.id)
-		f := j.follower.Load()
-		f.pressed.Store(j.ending.closing || len(j.kills.all) > 0)
-		f.hurry.Store(j.ending.settling)
+func (p *waitsPart) reviewSettle(now time.Time) {
+	if until := p.catchUpUntil(); !until.IsZero() && !now.Before(until) {
+		p.j.log.Warn("patterns cannot keep up with the output of an ended job", "job", p.j.id)
+		f := p.follower.Load()
+		f.pressed.Store(p.j.ending.closing || len(p.j.kills.all) > 0)
+		f.hurry.Store(p.j.ending.settling)
 	}
 }

@@ -136,20 +136,20 @@ func (j *Job) onSeen(m seenMsg) {
 	} else {
 		g.after = now.Add((changeRest - 1) * m.took)
 	}
-	j.onHits(m.hits)
+	j.waits.onHits(m.hits)
 	j.glanced(m.number)
 }
 
 // glanced says to those who wait for a glance that it was taken.
 func (j *Job) glanced(number int) {
-	for _, w := range j.waits {
+	for _, w := range j.waits.armed {
 		if w.glance <= number {
 			w.glance = 0
 		}
 	}
-	for tok, u := range j.unwatches {
+	for tok, u := range j.waits.unwatches {
 		if u.glance != 0 && u.glance <= number {
-			j.onSynced(tok, false)
+			j.waits.onSynced(tok, false)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (j *Job) screenUntil() (t time.Time) {
 	if !settles || g.seen >= g.settleTo || g.behind || j.tells() == 0 && len(g.patterns) == 0 {
 		return t
 	}
-	return j.settleUntil()
+	return j.waits.settleUntil()
 }
 
 // giveUpScreen ends the patterns that have not seen all of the screen in time.
@@ -219,6 +219,6 @@ func (j *Job) giveUpScreen() {
 	for _, p := range j.glance.patterns {
 		hits = append(hits, followerHit{key: p.key, behind: errors.New("the job ended, and its screen could not be drawn in time")})
 	}
-	j.onHits(hits)
+	j.waits.onHits(hits)
 	j.glanced(j.glance.want)
 }

@@ -154,7 +154,7 @@ func (j *Job) enqueue(m writeMsg) bool {
 		err = j.checkQueue(q)
 	}
 	if err == nil && m.in.Wait != nil {
-		_, err = j.origin(m.in.Wait, FromNow)
+		_, err = j.waits.origin(m.in.Wait, FromNow)
 	}
 	if err != nil {
 		if q != nil && (m.in.Secret || hidden) {
@@ -355,14 +355,14 @@ func (j *Job) beginFirst() {
 }
 
 func (j *Job) armWrite(q *queued) {
-	from, _ := j.origin(q.spec, FromNow) // onWrite has seen that it holds
+	from, _ := j.waits.origin(q.spec, FromNow) // onWrite has seen that it holds
 	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok, typed: q.typed, afterInput: true, input: q}
 	q.wait.done = func(o Outcome) {
 		q.outcome = &o
 		j.answerWrite(q)
 	}
 	q.wait.abort = func(e *Error) { j.withdraw(q, e) }
-	j.arm(q.wait)
+	j.waits.arm(q.wait)
 	q.wait.deadline = q.deadline
 }
 
@@ -539,19 +539,19 @@ func (j *Job) drop(q *queued, err *Error) {
 		if err.Code == CodeCanceled {
 			reason = "canceled"
 		}
-		err.withOutcome(j.outcome(q.wait, reason, -1))
+		err.withOutcome(j.waits.outcome(q.wait, reason, -1))
 	}
 	j.withdraw(q, err)
 }
 
 // dropWait ends a wait without a word, and reports whether it was going on.
 func (j *Job) dropWait(w *wait) bool {
-	i := slices.Index(j.waits, w)
+	i := slices.Index(j.waits.armed, w)
 	if w == nil || i < 0 {
 		return false
 	}
-	j.waits = slices.Delete(j.waits, i, i+1)
-	j.disarm(w)
+	j.waits.armed = slices.Delete(j.waits.armed, i, i+1)
+	j.waits.disarm(w)
 	return true
 }
 

@@ -79,9 +79,8 @@ type Job struct {
 
 	redaction redaction // what must not be seen of it; has a lock of its own
 
-	follower atomic.Pointer[follower] // nil until the first pattern
-	leaning  leaning
-	place    string // where its directory lay when it started
+	leaning leaning
+	place   string // where its directory lay when it started
 
 	// Channels:
 	mail *turn.Mailbox[message] // any goroutine -> whoever has the turn
@@ -114,35 +113,30 @@ type Job struct {
 	asking  askingPart
 	files   filesPart
 	ending  endingPart
+	waits   waitsPart
 	// End of the parts.
 
 	// Guarded by turns:
 	st        state
 	info      Info // what does not change, and what the loop last knew of the rest
 	begin     *startReq
-	unstarted *Error // why there is none; read as well once the mail is closed
-	waits     []*wait
+	unstarted *Error      // why there is none; read as well once the mail is closed
 	shell     *shellWatch // nil: it has no integration; set once, before the first turn
 	noShell   string      // why; "" = it has no terminal
 	view      *view       // nil until somebody asks for the screen
 	screens   []*screenReq
 
-	queue     inputQueue            // but for its bytes, which anybody may read
-	inputs    inputWatch            // whether it waits for input
-	secret    secretWatch           // whether that is a password
-	queries   queries               // that wait for an answer
-	typed     *typedInput           // the last write that was begun; nil = nobody echoes it
-	watches   map[int]*watch        // by follower key
-	keys      int                   // follower keys given out
-	watchIDs  int                   // the client's, given out
-	unwatches map[*token]unwatchReq // by what the follower answers when it has seen what is stored
-	heldWaits []waitMsg             // wait for the reads before them, which move where they begin
-	leave     func()                // not nil: the job is forgotten, and this is done when it has left
+	queue   inputQueue  // but for its bytes, which anybody may read
+	inputs  inputWatch  // whether it waits for input
+	secret  secretWatch // whether that is a password
+	queries queries     // that wait for an answer
+	typed   *typedInput // the last write that was begun; nil = nobody echoes it
+
+	leave func() // not nil: the job is forgotten, and this is done when it has left
 
 	wentOnAt time.Time // when the start had waited for somebody (start_held.go); zero: it did not
 
-	portLook portLook
-	timer    *time.Timer
+	timer *time.Timer
 }
 
 type processHandle struct{ process }
@@ -170,8 +164,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		vacant:  make(chan struct{}),
 		ended:   make(chan struct{}),
 		done:    make(chan struct{}),
-		watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{},
-		timer: time.NewTimer(time.Hour), turns: turn.NewLock(),
+		timer:   time.NewTimer(time.Hour), turns: turn.NewLock(),
 	}
 	j.limits = limitsPart{j: j}
 	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
@@ -181,6 +174,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.asking = askingPart{j: j}
 	j.files = filesPart{j: j}
 	j.ending = endingPart{j: j, hints: make(chan *Hint, 1)}
+	j.waits = waitsPart{j: j, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{}}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

@@ -46,7 +46,7 @@ func (j *Job) noteAll(m lookedMsg) {
 	}
 	if ends != m.of.output {
 		j.noteMore() // some of it came behind the look
-	} else if f := j.follower.Load(); f != nil && j.leaning.is.Load() {
+	} else if f := j.waits.follower.Load(); f != nil && j.leaning.is.Load() {
 		f.poke()
 	}
 }

@@ -192,7 +192,7 @@ func (j *Job) noteGrowth(n int) {
 	} else {
 		j.sink.Flood()
 	}
-	if f := j.follower.Load(); f != nil {
+	if f := j.waits.follower.Load(); f != nil {
 		f.outputCame(few)
 	}
 	if few {

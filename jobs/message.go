@@ -187,14 +187,14 @@ type (
 )
 
 func (m writeMsg) deliver(j *Job)   { j.onWrite(m) }
-func (m waitMsg) deliver(j *Job)    { j.onWait(m) }
+func (m waitMsg) deliver(j *Job)    { j.waits.onWait(m) }
 func (m runMsg) deliver(j *Job)     { j.runs.onRun(m) }
 func (m readMsg) deliver(j *Job)    { j.reads.onRead(m) }
 func (m killMsg) deliver(j *Job)    { j.kills.onKill(m) }
 func (m signalMsg) deliver(j *Job)  { j.onSignal(m) }
 func (m resizeMsg) deliver(j *Job)  { j.onResize(m) }
-func (m watchMsg) deliver(j *Job)   { j.onWatch(m) }
-func (m unwatchMsg) deliver(j *Job) { j.onUnwatch(m) }
+func (m watchMsg) deliver(j *Job)   { j.waits.onWatch(m) }
+func (m unwatchMsg) deliver(j *Job) { j.waits.onUnwatch(m) }
 func (m removeMsg) deliver(j *Job)  { j.onRemove(m) }
 func (m infoMsg) deliver(j *Job)    { j.changes.onInfo(m) }
 func (m execMsg) deliver(j *Job)    { j.onExec(m) }
@@ -212,10 +212,10 @@ func (m quitMsg) deliver(j *Job) {
 	}
 }
 func (m hitsMsg) deliver(j *Job) {
-	j.onHits(m.hits)
+	j.waits.onHits(m.hits)
 	m.taken <- struct{}{}
 }
-func (m syncedMsg) deliver(j *Job)     { j.onSynced(m.tok, m.partly) }
+func (m syncedMsg) deliver(j *Job)     { j.waits.onSynced(m.tok, m.partly) }
 func (m fileFailedMsg) deliver(j *Job) { j.files.onFileFailed(m.err) }
 func (filedMsg) deliver(j *Job)        { j.files.filed = true }
 func (m readDoneMsg) deliver(j *Job)   { j.reads.onReadDone(m) }

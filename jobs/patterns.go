@@ -124,9 +124,9 @@ func (s *Spec) forgetWatches() {
 func (w *WatchSpec) letGo() { w.compiled, w.room = nil, nil }
 
 // giveBackPatterns gives up all that the job had, when its loop ends.
-func (j *Job) giveBackPatterns() {
-	for _, w := range j.watches {
+func (p *waitsPart) giveBackPatterns() {
+	for _, w := range p.watches {
 		w.room.giveBack()
 	}
-	clear(j.watches)
+	clear(p.watches)
 }

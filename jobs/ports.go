@@ -95,7 +95,7 @@ type portsMsg struct {
 	took   time.Duration
 }
 
-func (m portsMsg) deliver(j *Job) { j.onPorts(m) }
+func (m portsMsg) deliver(j *Job) { j.waits.onPorts(m) }
 
 // A portWait is a wait's part in this.
 type portWait struct {
@@ -109,84 +109,84 @@ type portWait struct {
 }
 
 // armPort adds a condition to what is looked for.
-func (j *Job) armPort(w *wait, cond int) {
-	p := &j.portLook
+func (p *waitsPart) armPort(w *wait, cond int) {
+	pw := &p.portLook
 	if w.port == nil {
-		w.port = &portWait{first: p.begun + 1, hits: map[int]Port{}, taken: map[int]Port{}, wants: map[int]uint16{}}
-		p.waits++
-		p.due, p.rest, p.step = w.armed, time.Time{}, -1
+		w.port = &portWait{first: pw.begun + 1, hits: map[int]Port{}, taken: map[int]Port{}, wants: map[int]uint16{}}
+		pw.waits++
+		pw.due, pw.rest, pw.step = w.armed, time.Time{}, -1
 	}
 	w.port.wants[cond] = w.spec.Until[cond].Port
-	p.doubt = append(p.doubt, w.spec.Until[cond].Port)
+	pw.doubt = append(pw.doubt, w.spec.Until[cond].Port)
 }
 
-func (j *Job) disarmPort(w *wait) {
+func (p *waitsPart) disarmPort(w *wait) {
 	if w.port != nil {
-		j.portLook.waits--
+		p.portLook.waits--
 	}
 }
 
 // reviewPorts makes the look that is due.
-func (j *Job) reviewPorts(now time.Time) {
-	p := &j.portLook
-	if p.waits == 0 || p.busy {
+func (p *waitsPart) reviewPorts(now time.Time) {
+	pw := &p.portLook
+	if pw.waits == 0 || pw.busy {
 		return
 	}
-	if last := j.lastOutput(); last != p.output {
-		p.output, p.step = last, 0
-		if soon := now.Add(portPause(0)); soon.Before(p.due) {
-			p.due = soon
+	if last := p.lastOutput(); last != pw.output {
+		pw.output, pw.step = last, 0
+		if soon := now.Add(portPause(0)); soon.Before(pw.due) {
+			pw.due = soon
 		}
 	}
-	if !now.Before(j.portDue()) {
-		j.lookAtPorts()
+	if !now.Before(p.portDue()) {
+		p.lookAtPorts()
 	}
 }
 
 // portDue is when the next look is to be made; zero: there is none to be made by itself.
-func (j *Job) portDue() (t time.Time) {
-	p := &j.portLook
+func (p *waitsPart) portDue() (t time.Time) {
+	pw := &p.portLook
 	switch {
-	case p.waits == 0 || p.busy:
+	case pw.waits == 0 || pw.busy:
 		return t
-	case p.due.Before(p.rest):
-		return p.rest
+	case pw.due.Before(pw.rest):
+		return pw.rest
 	}
-	return p.due
+	return pw.due
 }
 
 // lastOutput changes with whatever comes.
-func (j *Job) lastOutput() (last time.Duration) {
-	for _, st := range j.streams {
+func (p *waitsPart) lastOutput() (last time.Duration) {
+	for _, st := range p.j.streams {
 		last += time.Duration(st.last.Load())
 	}
 	return last
 }
 
-func (j *Job) lookAtPorts() {
-	p := &j.portLook
-	p.begun++
-	p.busy = true
-	m := portsMsg{number: p.begun}
-	wanted, doubt := j.wantedPorts(), p.doubt
-	p.doubt = nil
-	watch, proc, leader := &p.watch, j.proc, j.info.PID
-	j.loops.Go(func() {
+func (p *waitsPart) lookAtPorts() {
+	pw := &p.portLook
+	pw.begun++
+	pw.busy = true
+	m := portsMsg{number: pw.begun}
+	wanted, doubt := p.wantedPorts(), pw.doubt
+	pw.doubt = nil
+	watch, proc, leader := &pw.watch, p.j.proc, p.j.info.PID
+	p.j.loops.Go(func() {
 		began := time.Now()
 		for _, port := range doubt {
 			watch.Doubt(int(port))
 		}
-		m.found, m.known = j.mgr.lookPorts(watch, proc, leader)
+		m.found, m.known = p.j.mgr.lookPorts(watch, proc, leader)
 		for _, port := range wanted {
 			identify(&m.found, int(port))
 		}
 		m.took = time.Since(began)
-		j.post(m)
+		p.j.post(m)
 	})
 }
 
-func (j *Job) wantedPorts() (all []uint16) {
-	for _, w := range j.waits {
+func (p *waitsPart) wantedPorts() (all []uint16) {
+	for _, w := range p.armed {
 		if w.port != nil {
 			for _, port := range w.port.wants {
 				all = append(all, port)
@@ -210,19 +210,19 @@ func identify(f *ports.Found, port int) {
 	}
 }
 
-func (j *Job) onPorts(m portsMsg) {
-	p, now := &j.portLook, time.Now()
-	j.redaction.listeners(&m.found)
-	p.busy, p.back = false, m.number
-	p.rest = now.Add(min(min(m.took, p.took)*portShare, mostPause)) // of two, since others may have had the processor
-	p.took = m.took
-	p.step++
-	p.due = now.Add(portPause(p.step))
-	j.answerPortInfos(m)
+func (p *waitsPart) onPorts(m portsMsg) {
+	pw, now := &p.portLook, time.Now()
+	p.j.redaction.listeners(&m.found)
+	pw.busy, pw.back = false, m.number
+	pw.rest = now.Add(min(min(m.took, pw.took)*portShare, mostPause)) // of two, since others may have had the processor
+	pw.took = m.took
+	pw.step++
+	pw.due = now.Add(portPause(pw.step))
+	p.answerPortInfos(m)
 	if !m.known {
 		return
 	}
-	for _, w := range j.waits {
+	for _, w := range p.armed {
 		if w.port != nil && w.port.first <= m.number {
 			w.port.take(&m.found)
 		}
@@ -277,19 +277,19 @@ func (w *wait) listener(cond int) *Port {
 // asksPorts has a wait that would end look first, where a port stands before what ends it: of
 // several conditions that hold the first one counts, and all before the leader's end and the
 // clock. index is what ends it; -1: no condition does. It is done once, and has its time.
-func (j *Job) asksPorts(w *wait, index int, now time.Time) bool {
-	p := w.port
-	if p == nil || p.asked || !p.before(index) {
+func (p *waitsPart) asksPorts(w *wait, index int, now time.Time) bool {
+	pw := w.port
+	if pw == nil || pw.asked || !pw.before(index) {
 		return false
 	}
-	if p.ask == 0 {
-		p.ask, p.until = j.portLook.begun+1, now.Add(firstLook)
+	if pw.ask == 0 {
+		pw.ask, pw.until = p.portLook.begun+1, now.Add(firstLook)
 	}
-	if !j.portLook.busy && j.portLook.begun < p.ask {
-		j.lookAtPorts()
+	if !p.portLook.busy && p.portLook.begun < pw.ask {
+		p.lookAtPorts()
 	}
-	p.asked = j.portLook.back >= p.ask || !now.Before(p.until)
-	return !p.asked
+	pw.asked = p.portLook.back >= pw.ask || !now.Before(pw.until)
+	return !pw.asked
 }
 
 // before says whether a port stands before a condition.
@@ -336,29 +336,29 @@ func pids(list []keeper.Proc) (all []int) {
 
 // lookPortsFor has a job/get wait for a look: with all others who ask while one is under way,
 // for the next one. It returns false where there is nothing to be seen.
-func (j *Job) lookPortsFor(m infoMsg, info Info) bool {
-	if !j.portsCanBeSeen() {
+func (p *waitsPart) lookPortsFor(m infoMsg, info Info) bool {
+	if !p.portsCanBeSeen() {
 		return false
 	}
-	p := &j.portLook
+	pw := &p.portLook
 	info.Ports = nil // what an earlier look found
-	p.infos = append(p.infos, portInfo{p.begun + 1, m, info})
-	if !p.busy {
-		j.lookAtPorts()
+	pw.infos = append(pw.infos, portInfo{pw.begun + 1, m, info})
+	if !pw.busy {
+		p.lookAtPorts()
 	}
 	return true
 }
 
-func (j *Job) portsCanBeSeen() bool {
-	return ports.Supported() && j.st.status != StatusClosed && !j.st.empty
+func (p *waitsPart) portsCanBeSeen() bool {
+	return ports.Supported() && p.j.st.status != StatusClosed && !p.j.st.empty
 }
 
 // answerPortInfos answers those for whom a look was made, and makes the one for the others. What
 // was found is kept for job/list as well.
-func (j *Job) answerPortInfos(m portsMsg) {
-	p, can := &j.portLook, j.portsCanBeSeen()
-	infos := p.infos
-	p.infos = nil
+func (p *waitsPart) answerPortInfos(m portsMsg) {
+	pw, can := &p.portLook, p.portsCanBeSeen()
+	infos := pw.infos
+	pw.infos = nil
 	var found []Port // nil: not known
 	if m.known && !m.found.Partial {
 		found = portsOf(m.found)
@@ -366,32 +366,32 @@ func (j *Job) answerPortInfos(m portsMsg) {
 	told := false
 	for _, i := range infos {
 		switch {
-		case j.leave != nil:
+		case p.j.leave != nil:
 			i.asked.reply.ok(i.info)
 		case can && i.need > m.number:
-			p.infos = append(p.infos, i)
+			pw.infos = append(pw.infos, i)
 		default:
 			if i.need <= m.number {
 				i.info.Ports, told = slices.Clone(found), m.known
 			}
-			j.changes.answerInfo(i.asked, i.info)
+			p.j.changes.answerInfo(i.asked, i.info)
 		}
 	}
 	if told && can {
-		j.info.Ports = found
-		j.publish()
+		p.j.info.Ports = found
+		p.j.publish()
 	}
-	if len(p.infos) > 0 {
-		j.lookAtPorts()
+	if len(pw.infos) > 0 {
+		p.lookAtPorts()
 	}
 }
 
 // failPortInfos answers those whose look no turn will take any more.
-func (j *Job) failPortInfos() {
-	for _, i := range j.portLook.infos {
+func (p *waitsPart) failPortInfos() {
+	for _, i := range p.portLook.infos {
 		i.asked.reply.ok(i.info)
 	}
-	j.portLook.infos = nil
+	p.portLook.infos = nil
 }
 
 // portsOf is never nil.

@@ -81,7 +81,7 @@ func (p *readsPart) onRead(m readMsg) {
 		m.reply.fail(p.j.noStream("/stream", m.opts.Stream))
 		return
 	case m.opts.Stream == "" && len(p.j.streams) > 1:
-		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", p.j.streamNames()))
+		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", p.j.waits.streamNames()))
 		return
 	}
 	var off int64

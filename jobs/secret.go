@@ -135,7 +135,7 @@ func (j *Job) askSecret() {
 		s.attempt = 1
 	}
 	s.asked, s.last, s.pid, s.command = w.ID, w.ID, w.PID, command
-	j.sink.Event(Event{After: j.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
+	j.sink.Event(Event{After: j.waits.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
 }
 
 // askingCommand is what runs in the foreground, or what the job was started with.

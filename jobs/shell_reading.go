@@ -31,7 +31,7 @@ func (j *Job) missesEnd() bool {
 	waits := func(w *wait) bool {
 		return slices.ContainsFunc(w.spec.Until, func(c Condition) bool { return c.Kind == UntilCommand })
 	}
-	return len(s.queue)+len(s.tasks) > 0 || slices.ContainsFunc(j.waits, waits)
+	return len(s.queue)+len(s.tasks) > 0 || slices.ContainsFunc(j.waits.armed, waits)
 }
 
 // reviewReading takes it that a shell reads a line where it is seen to do so, and where what it

@@ -110,7 +110,7 @@ func (j *Job) onStarted(l *launched) {
 	j.spec.forgetText()
 	j.st.status = StatusRunning
 	for _, w := range j.spec.Watches {
-		j.addWatch(w, nil)
+		j.waits.addWatch(w, nil)
 	}
 	j.spec.Watches = nil
 	j.publish()
@@ -179,14 +179,14 @@ func (j *Job) answerStart() {
 		b.reply.ok(StartResult{Info: j.snapshot()})
 		return
 	}
-	from, err := j.origin(spec, FromStart)
+	from, err := j.waits.origin(spec, FromStart)
 	if err != nil {
 		// The job runs: refusing it now would leave it without an owner.
 		j.ending.end(ReasonKilled, KillOptions{})
 		b.reply.fail(err)
 		return
 	}
-	j.arm(&wait{
+	j.waits.arm(&wait{
 		spec: spec, from: from, tok: b.reply.tok,
 		done:  func(o Outcome) { b.reply.ok(StartResult{j.snapshot(), &o}) },
 		abort: func(e *Error) { b.reply.fail(e) },

@@ -273,9 +273,9 @@ const noStreams = "this job has no stream: all that it writes goes to files; loo
 func (j *Job) noStream(pointer string, name Stream) *Error {
 	file := map[Stream]string{Stdout: j.spec.StdoutFile, Stderr: j.spec.StderrFile}[name]
 	if file == "" {
-		return Invalid(pointer, "this job has no stream %q; it has %s", name, j.streamNames())
+		return Invalid(pointer, "this job has no stream %q; it has %s", name, j.waits.streamNames())
 	}
-	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, j.streamNames())
+	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, j.waits.streamNames())
 }
 
 // tooLong refuses a command line that the system does not take. Linux takes 128 KiB

@@ -33,7 +33,7 @@ func (j *Job) onSubscribe(m subscribeMsg) {
 	var from map[Stream]int64
 	if m.from.Kind != FromDefault {
 		var err *Error
-		if from, err = j.origin(&WaitSpec{From: m.from}, FromNow); err != nil {
+		if from, err = j.waits.origin(&WaitSpec{From: m.from}, FromNow); err != nil {
 			m.reply.fail(err)
 			return
 		}

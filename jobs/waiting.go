@@ -282,7 +282,7 @@ func (j *Job) storeLookAt() (t time.Time) {
 // wanted says whether anybody wants to know.
 func (j *Job) wanted() bool {
 	l := &j.inputs
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || j.leaning.is.Load() || j.forSecret() || j.shell.handing() || j.shell.needsReading() || j.missesEnd() || slices.ContainsFunc(j.waits, func(w *wait) bool { return w.spec.forInput() })
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || j.leaning.is.Load() || j.forSecret() || j.shell.handing() || j.shell.needsReading() || j.missesEnd() || slices.ContainsFunc(j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
 }
 
 // lookAt is when the next look is to begin; zero: when something has happened.
@@ -513,11 +513,11 @@ func (j *Job) tellWaiting(now time.Time) {
 		return
 	}
 	if l.told != nil && (l.now == nil || l.now.ID != l.told.ID) {
-		j.sink.Event(Event{After: j.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
+		j.sink.Event(Event{After: j.waits.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
 		l.told = nil
 	}
 	if w := l.now; w != nil && l.of == j.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
-		j.sink.Event(Event{After: j.barrier(), Waiting: &InputWaiting{*j.redaction.waiting(w)}})
+		j.sink.Event(Event{After: j.waits.barrier(), Waiting: &InputWaiting{*j.redaction.waiting(w)}})
 		l.told, l.toldAt = w, now
 	}
 }

@@ -183,13 +183,13 @@ func (j *Job) releaseHeld() {
 // giveUpHeld answers a write that has waited for long enough.
 func (j *Job) giveUpHeld(h heldWrite) {
 	if h.timed {
-		from, err := j.origin(h.msg.in.Wait, FromNow)
+		from, err := j.waits.origin(h.msg.in.Wait, FromNow)
 		if err != nil {
 			h.msg.fail(err)
 			return
 		}
 		h.msg.in.wipe()
-		h.msg.reply.ok(WriteResult{0, ptr(j.outcome(&wait{spec: h.msg.in.Wait, from: from}, "timeout", -1))})
+		h.msg.reply.ok(WriteResult{0, ptr(j.waits.outcome(&wait{spec: h.msg.in.Wait, from: from}, "timeout", -1))})
 		return
 	}
 	if h.msg.in.person {

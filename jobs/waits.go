@@ -3,6 +3,7 @@ package jobs
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,20 @@ type wait struct {
 	exec *execReq // the command of which it is the wait; nil: of none
 }
 
+// waitsPart has what is waited for, and the patterns that are looked for in the output and on the screen.
+type waitsPart struct {
+	j *Job
+
+	follower  atomic.Pointer[follower] // nil until the first pattern
+	armed     []*wait
+	watches   map[int]*watch        // by follower key
+	keys      int                   // follower keys given out
+	watchIDs  int                   // the client's, given out
+	unwatches map[*token]unwatchReq // by what the follower answers when it has seen what is stored
+	held      []waitMsg             // wait for the reads before them, which move where they begin
+	portLook  portLook
+}
+
 // Wait arms a wait; *Error at once if a pattern does not compile.
 func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
 	spec, room, err := j.mgr.admit(spec)
@@ -51,45 +66,45 @@ func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
 	return pend(j, r), nil
 }
 
-func (j *Job) onWait(m waitMsg) {
-	if kind := m.spec.From.Kind; len(j.reads.cursorAt) > 0 && (kind == FromUnread || kind == FromDefault) {
-		j.heldWaits = append(j.heldWaits, m) // it begins where those reads end
+func (p *waitsPart) onWait(m waitMsg) {
+	if kind := m.spec.From.Kind; len(p.j.reads.cursorAt) > 0 && (kind == FromUnread || kind == FromDefault) {
+		p.held = append(p.held, m) // it begins where those reads end
 		return
 	}
-	j.armWait(m)
+	p.begin(m)
 }
 
-func (j *Job) armWait(m waitMsg) {
-	from, err := j.origin(m.spec, FromUnread)
+func (p *waitsPart) begin(m waitMsg) {
+	from, err := p.origin(m.spec, FromUnread)
 	if err != nil {
 		m.reply.fail(err)
 		return
 	}
-	j.arm(&wait{
-		spec: m.spec, from: from, tok: m.reply.tok, typed: j.typed,
+	p.arm(&wait{
+		spec: m.spec, from: from, tok: m.reply.tok, typed: p.j.typed,
 		done:  m.reply.ok,
 		abort: func(e *Error) { m.reply.fail(e) },
 	})
 }
 
-// reviewHeldWaits arms those that no read is before any more.
-func (j *Job) reviewHeldWaits() {
-	if len(j.reads.cursorAt) == 0 {
-		j.armHeldWaits()
+// reviewHeld arms those that no read is before any more.
+func (p *waitsPart) reviewHeld() {
+	if len(p.j.reads.cursorAt) == 0 {
+		p.armHeld()
 	}
 }
 
-func (j *Job) armHeldWaits() {
-	held := j.heldWaits
-	j.heldWaits = nil
+func (p *waitsPart) armHeld() {
+	held := p.held
+	p.held = nil
 	for _, m := range held {
-		j.armWait(m)
+		p.begin(m)
 	}
 }
 
 // origin turns the From of a spec into an offset per stream.
-func (j *Job) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error) {
-	if err := j.checkStreams(spec); err != nil {
+func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *Error) {
+	if err := p.checkStreams(spec); err != nil {
 		return nil, err
 	}
 	kind := spec.From.Kind
@@ -98,26 +113,26 @@ func (j *Job) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int64, *E
 	}
 	from := map[Stream]int64{}
 	for name := range spec.From.Offsets {
-		if name != "" && j.stream(name) == nil {
-			return nil, Invalid(spec.From.Pointer+"/"+string(name), "this job has no stream %q; it has %s", name, j.streamNames())
+		if name != "" && p.j.stream(name) == nil {
+			return nil, Invalid(spec.From.Pointer+"/"+string(name), "this job has no stream %q; it has %s", name, p.streamNames())
 		}
 	}
-	for _, st := range j.streams {
+	for _, st := range p.j.streams {
 		switch kind {
 		case FromNow:
 			from[st.name] = st.spool.End()
 		case FromUnread:
-			from[st.name] = j.reads.unread[st.name]
+			from[st.name] = p.j.reads.unread[st.name]
 		case FromOffset:
 			off, ok := spec.From.Offsets[st.name]
-			if !ok && len(j.streams) == 1 {
+			if !ok && len(p.j.streams) == 1 {
 				off, ok = spec.From.Offsets[""]
 			}
 			if !ok && spec.From.Offsets != nil && !hasKey(spec.From.Offsets, "") {
 				off, ok = st.spool.End(), true // a stream that is left out counts from now
 			}
 			if !ok {
-				return nil, spec.From.ambiguous(j.streamList())
+				return nil, spec.From.ambiguous(p.streamList())
 			}
 			from[st.name] = off
 		case FromDefault, FromStart:
@@ -134,36 +149,36 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 
 // checkStreams refuses a pattern on a stream that the job does not have: it would
 // wait for ever.
-func (j *Job) checkStreams(spec *WaitSpec) *Error {
-	if err := spec.checkScreen(j.display != nil); err != nil {
+func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
+	if err := spec.checkScreen(p.j.display != nil); err != nil {
 		return err
 	}
 	for _, c := range spec.Until {
-		if err := j.checkCommand(c); err != nil {
+		if err := p.j.checkCommand(c); err != nil {
 			return err
 		}
-		if c.Kind == UntilPattern && len(j.streams) == 0 {
+		if c.Kind == UntilPattern && len(p.j.streams) == 0 {
 			return Invalid(c.Watch.Pointer, noStreams)
 		}
-		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && j.stream(s) == nil {
-			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, j.streamNames())
+		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && p.j.stream(s) == nil {
+			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, p.streamNames())
 		}
 	}
 	return nil
 }
 
-func (j *Job) streamList() (all []Stream) {
-	for _, st := range j.streams {
+func (p *waitsPart) streamList() (all []Stream) {
+	for _, st := range p.j.streams {
 		all = append(all, st.name)
 	}
 	return all
 }
 
-func (j *Job) streamNames() string { return names(j.streamList()) }
+func (p *waitsPart) streamNames() string { return names(p.streamList()) }
 
 // arm begins a wait. Its patterns look at what is there already first, so that of
 // several conditions that hold the first one counts; until they have, it waits.
-func (j *Job) arm(w *wait) {
+func (p *waitsPart) arm(w *wait) {
 	w.armed = time.Now()
 	if w.spec.Timeout >= 0 {
 		w.deadline = w.armed.Add(w.spec.Timeout)
@@ -173,23 +188,23 @@ func (j *Job) arm(w *wait) {
 	w.matches, w.streams, w.places = make([]*Match, n), make([]Stream, n), make([]*Place, n)
 	for i, c := range w.spec.Until {
 		if c.Kind == UntilPattern {
-			w.keys[i] = j.follow(&watch{spec: c.Watch, wait: w, cond: i, typed: w.skips(c)}, w.from)
+			w.keys[i] = p.follow(&watch{spec: c.Watch, wait: w, cond: i, typed: w.skips(c)}, w.from)
 			w.spec.Until[i].Watch.letGo()
-			w.looks(j, c)
+			w.looks(p.j, c)
 		}
 		if c.Kind == UntilPort {
-			j.armPort(w, i)
+			p.armPort(w, i)
 		}
 	}
 	if w.catchup != nil {
 		// Once the leader has ended, no output of its will follow: what leans on
 		// the end counts.
-		j.follower.Load().mail.Put(followSync{w.catchup, j.told(), w.keys})
+		p.follower.Load().mail.Put(followSync{w.catchup, p.j.told(), w.keys})
 	}
 	if w.spec.forInput() {
-		w.lookFrom = j.needLook()
+		w.lookFrom = p.j.needLook()
 	}
-	j.waits = append(j.waits, w)
+	p.armed = append(p.armed, w)
 }
 
 // looks has a wait wait until a pattern of its has looked at what is there.
@@ -203,50 +218,50 @@ func (w *wait) looks(j *Job, c Condition) {
 
 // follow hands a pattern to who looks for it and returns its key. from holds the
 // offset to begin at, per stream.
-func (j *Job) follow(w *watch, from map[Stream]int64) int {
-	j.keys++
-	j.watches[j.keys] = w
+func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
+	p.keys++
+	p.watches[p.keys] = w
 	defer w.spec.letGo()
 	if w.spec.Screen {
-		j.lookFor(j.keys, &w.spec, w.screenAfter(from))
-		return j.keys
+		p.j.lookFor(p.keys, &w.spec, w.screenAfter(from))
+		return p.keys
 	}
-	f := j.follower.Load()
+	f := p.follower.Load()
 	if f == nil {
-		f = newFollower(j)
-		j.follower.Store(f)
+		f = newFollower(p.j)
+		p.follower.Store(f)
 	}
-	for _, st := range j.streams {
+	for _, st := range p.j.streams {
 		if w.spec.Stream == "" || w.spec.Stream == st.name {
-			f.mail.Put(followAdd{key: j.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
+			f.mail.Put(followAdd{key: p.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
 				once: w.spec.Once || w.wait != nil, from: from[st.name], typed: w.typed.on(st)})
 		}
 	}
-	return j.keys
+	return p.keys
 }
 
-func (j *Job) unfollow(key int) {
+func (p *waitsPart) unfollow(key int) {
 	if key == 0 {
 		return
 	}
-	if w := j.watches[key]; w != nil && w.id > 0 {
-		j.info.Watches = slices.DeleteFunc(slices.Clone(j.info.Watches), func(i WatchInfo) bool { return i.ID == w.id })
-		j.publish()
+	if w := p.watches[key]; w != nil && w.id > 0 {
+		p.j.info.Watches = slices.DeleteFunc(slices.Clone(p.j.info.Watches), func(i WatchInfo) bool { return i.ID == w.id })
+		p.j.publish()
 	}
-	if w := j.watches[key]; w != nil {
+	if w := p.watches[key]; w != nil {
 		w.room.giveBack()
 	}
-	delete(j.watches, key)
-	j.lookNoMore(key)
-	if f := j.follower.Load(); f != nil {
+	delete(p.watches, key)
+	p.j.lookNoMore(key)
+	if f := p.follower.Load(); f != nil {
 		f.mail.Put(followRemove{key})
 	}
 }
 
 // onHits takes what the follower found. A hit whose watch is gone is nobody's.
-func (j *Job) onHits(hits []followerHit) {
+func (p *waitsPart) onHits(hits []followerHit) {
 	for _, h := range hits {
-		w := j.watches[h.key]
+		w := p.watches[h.key]
 		switch {
 		case w == nil:
 		case w.wait != nil:
@@ -260,13 +275,13 @@ func (j *Job) onHits(hits []followerHit) {
 				w.wait.places[w.cond], w.wait.shown = h.place, h.shown
 			}
 		case h.match == nil:
-			j.unfollow(h.key)
-			j.sink.Event(Event{After: j.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
+			p.unfollow(h.key)
+			p.j.sink.Event(Event{After: p.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
 		default:
 			if w.spec.Once {
-				j.unfollow(h.key)
+				p.unfollow(h.key)
 			}
-			j.sink.Event(Event{
+			p.j.sink.Event(Event{
 				After:   map[Stream]int64{h.stream: h.match.End},
 				Matched: &Matched{w.id, h.stream, *h.match, h.place, h.passed},
 			})
@@ -275,24 +290,24 @@ func (j *Job) onHits(hits []followerHit) {
 }
 
 // barrier is the present end of each stream, as a barrier for an event.
-func (j *Job) barrier() map[Stream]int64 {
+func (p *waitsPart) barrier() map[Stream]int64 {
 	after := map[Stream]int64{}
-	for _, st := range j.streams {
+	for _, st := range p.j.streams {
 		after[st.name] = st.spool.End()
 	}
 	return after
 }
 
-func (j *Job) onSynced(tok *token, partly bool) {
-	if j.ending.settling == tok {
-		j.ending.settling = nil
+func (p *waitsPart) onSynced(tok *token, partly bool) {
+	if p.j.ending.settling == tok {
+		p.j.ending.settling = nil
 	}
-	if u, ok := j.unwatches[tok]; ok {
-		delete(j.unwatches, tok)
-		j.unfollow(u.key)
+	if u, ok := p.unwatches[tok]; ok {
+		delete(p.unwatches, tok)
+		p.unfollow(u.key)
 		u.reply.ok(struct{}{})
 	}
-	for _, w := range j.waits {
+	for _, w := range p.armed {
 		if w.catchup == tok {
 			w.catchup, w.partly = nil, w.partly || partly
 		}
@@ -301,10 +316,10 @@ func (j *Job) onSynced(tok *token, partly bool) {
 
 // reviewCatchups has the follower answer for waits whose time is over while it looks at
 // what was there already.
-func (j *Job) reviewCatchups(now time.Time) {
-	for _, w := range j.waits {
+func (p *waitsPart) reviewCatchups(now time.Time) {
+	for _, w := range p.armed {
 		if until := w.catchupUntil(); !until.IsZero() && !now.Before(until) {
-			w.hasten(j)
+			w.hasten(p.j)
 		}
 	}
 }
@@ -324,7 +339,7 @@ func (w *wait) catchupUntil() (t time.Time) {
 func (w *wait) hasten(j *Job) {
 	w.hastened = true
 	if w.catchup != nil {
-		j.follower.Load().mail.Put(followHaste{w.catchup})
+		j.waits.follower.Load().mail.Put(followHaste{w.catchup})
 	}
 	if w.glance != 0 {
 		w.glance, w.partly = 0, true
@@ -334,18 +349,18 @@ func (w *wait) hasten(j *Job) {
 // looked says whether its patterns have looked at what was there.
 func (w *wait) looked() bool { return w.catchup == nil && w.glance == 0 }
 
-// reviewWaits ends those waits of which a condition holds.
-func (j *Job) reviewWaits(now time.Time) {
-	j.waits = slices.DeleteFunc(j.waits, func(w *wait) bool {
-		reason, index, over := j.verdict(w, now)
+// reviewArmed ends those waits of which a condition holds.
+func (p *waitsPart) reviewArmed(now time.Time) {
+	p.armed = slices.DeleteFunc(p.armed, func(w *wait) bool {
+		reason, index, over := p.verdict(w, now)
 		if over {
 			// Both look at the same time: what the answer waits for them is not added up.
-			ports, input := j.asksPorts(w, index, now), reason == "timeout" && j.asksInput(&w.look, now)
+			ports, input := p.asksPorts(w, index, now), reason == "timeout" && p.j.asksInput(&w.look, now)
 			if ports || input {
 				return false
 			}
-			o := j.outcome(w, reason, index)
-			j.disarm(w) // before the answer, with which its patterns do not count any more
+			o := p.outcome(w, reason, index)
+			p.disarm(w) // before the answer, with which its patterns do not count any more
 			w.done(o)
 		}
 		return over
@@ -354,7 +369,7 @@ func (j *Job) reviewWaits(now time.Time) {
 
 // verdict says whether a wait is over, and why. Conditions come in their order,
 // then the leader's end, then the clock.
-func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bool) {
+func (p *waitsPart) verdict(w *wait, now time.Time) (reason string, index int, over bool) {
 	if !w.looked() {
 		return "", 0, false
 	}
@@ -369,7 +384,7 @@ func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bo
 		if w.portTaken(i) {
 			return "portInUse", i, true
 		}
-		if j.holds(w, i, now) {
+		if p.holds(w, i, now) {
 			return string(c.Kind), i, true
 		}
 		if !w.looked() {
@@ -379,7 +394,7 @@ func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bo
 	switch {
 	case w.partly:
 		return "timeout", -1, true
-	case j.told() && !untilClosed:
+	case p.j.told() && !untilClosed:
 		return "exit", -1, true
 	case !w.deadline.IsZero() && !now.Before(w.deadline):
 		return "timeout", -1, true
@@ -387,25 +402,25 @@ func (j *Job) verdict(w *wait, now time.Time) (reason string, index int, over bo
 	return "", 0, false
 }
 
-func (j *Job) holds(w *wait, i int, now time.Time) bool {
+func (p *waitsPart) holds(w *wait, i int, now time.Time) bool {
 	switch c := w.spec.Until[i]; c.Kind {
 	case UntilExit:
-		return j.told()
+		return p.j.told()
 	case UntilClosed:
-		return j.st.status == StatusClosed
+		return p.j.st.status == StatusClosed
 	case UntilPattern:
 		return w.matches[i] != nil
 	case UntilQuiet:
-		return !now.Before(j.quietSince(w).Add(c.Quiet))
+		return !now.Before(p.quietSince(w).Add(c.Quiet))
 	case UntilBytes:
-		return j.came(w) >= c.Bytes && !j.asks(w, i)
+		return p.came(w) >= c.Bytes && !p.asks(w, i)
 	case UntilInput:
-		return j.holdsInput(w, &c.Input) && !j.asks(w, i)
+		return p.j.holdsInput(w, &c.Input) && !p.asks(w, i)
 	case UntilPort:
 		return w.listens(i)
 	case UntilCommand:
 		// At the server's end a command and its shell are ended together, and that is what is told.
-		return j.shell.finished(c.Command) && (!j.ending.closing || j.told()) && !j.asks(w, i)
+		return p.j.shell.finished(c.Command) && (!p.j.ending.closing || p.j.told()) && !p.asks(w, i)
 	}
 	return false
 }
@@ -413,26 +428,26 @@ func (j *Job) holds(w *wait, i int, now time.Time) bool {
 // asks has the follower look first where a pattern before the i-th condition may
 // hold on the same output: bytes are counted faster than they are matched, and of
 // several conditions that hold the first one counts.
-func (j *Job) asks(w *wait, i int) bool {
+func (p *waitsPart) asks(w *wait, i int) bool {
 	if w.asked || w.partly || !slices.ContainsFunc(w.keys[:i], func(key int) bool { return key != 0 }) {
 		return false
 	}
 	w.asked = true
 	for _, c := range w.spec.Until[:i] {
 		if c.Kind == UntilPattern {
-			w.looks(j, c)
+			w.looks(p.j, c)
 		}
 	}
 	if w.catchup != nil {
-		j.follower.Load().mail.Put(followSync{tok: w.catchup, keys: w.keys[:i]})
+		p.follower.Load().mail.Put(followSync{tok: w.catchup, keys: w.keys[:i]})
 	}
 	return true
 }
 
 // quietSince is when the wait was armed, or output last came.
-func (j *Job) quietSince(w *wait) time.Time {
+func (p *waitsPart) quietSince(w *wait) time.Time {
 	since := w.armed
-	for _, st := range j.streams {
+	for _, st := range p.j.streams {
 		if t := st.base.Add(time.Duration(st.last.Load())); t.After(since) {
 			since = t
 		}
@@ -440,10 +455,10 @@ func (j *Job) quietSince(w *wait) time.Time {
 	return since
 }
 
-func (j *Job) quietDeadline(w *wait) (t time.Time) {
+func (p *waitsPart) quietDeadline(w *wait) (t time.Time) {
 	for _, c := range w.spec.Until {
 		if c.Kind == UntilQuiet {
-			if q := j.quietSince(w).Add(c.Quiet); t.IsZero() || q.Before(t) {
+			if q := p.quietSince(w).Add(c.Quiet); t.IsZero() || q.Before(t) {
 				t = q
 			}
 		}
@@ -452,8 +467,8 @@ func (j *Job) quietDeadline(w *wait) (t time.Time) {
 }
 
 // came counts the bytes since the wait's from, over all streams.
-func (j *Job) came(w *wait) (n int64) {
-	for _, st := range j.streams {
+func (p *waitsPart) came(w *wait) (n int64) {
+	for _, st := range p.j.streams {
 		n += max(st.spool.End()-w.from[st.name], 0)
 	}
 	return n
@@ -461,17 +476,17 @@ func (j *Job) came(w *wait) (n int64) {
 
 // outcome is what a wait has come to by now. It moves what counts as read, unless it has the
 // screen for output: who is shown that has read nothing.
-func (j *Job) outcome(w *wait, reason string, index int) Outcome {
-	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: j.state(), Spec: w.spec, Job: j, typed: w.typed}
+func (p *waitsPart) outcome(w *wait, reason string, index int) Outcome {
+	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: p.j.state(), Spec: w.spec, Job: p.j, typed: w.typed}
 	if index >= 0 {
 		o.Match, o.MatchStream, o.MatchPlace = w.matches[index], w.streams[index], w.places[index]
 	}
 	o.Port = w.listener(index)
 	if index >= 0 && reason == string(UntilCommand) {
-		o.Command = j.command(w.spec.Until[index].Command)
+		o.Command = p.j.command(w.spec.Until[index].Command)
 	}
 	if w.spec.Screen {
-		o.view = j.theView()
+		o.view = p.j.theView()
 		if o.MatchPlace != nil {
 			o.shown = w.shown
 		}
@@ -480,49 +495,49 @@ func (j *Job) outcome(w *wait, reason string, index int) Outcome {
 		from := min(w.from[s.Name], s.NextOffset)
 		o.Output[s.Name] = Range{From: from, To: s.NextOffset}
 		if !w.spec.Screen {
-			j.reads.unread[s.Name] = max(j.reads.unread[s.Name], s.NextOffset)
+			p.j.reads.unread[s.Name] = max(p.j.reads.unread[s.Name], s.NextOffset)
 		}
 	}
 	return o
 }
 
-func (j *Job) disarm(w *wait) {
+func (p *waitsPart) disarm(w *wait) {
 	for _, key := range w.keys {
-		j.unfollow(key)
+		p.unfollow(key)
 	}
-	j.disarmPort(w)
+	p.disarmPort(w)
 }
 
-// cancelWait withdraws the wait of a request, if it has one armed.
-func (j *Job) cancelWait(tok *token) bool {
-	i := slices.IndexFunc(j.waits, func(w *wait) bool { return w.tok == tok })
+// cancel withdraws the wait of a request, if it has one armed.
+func (p *waitsPart) cancel(tok *token) bool {
+	i := slices.IndexFunc(p.armed, func(w *wait) bool { return w.tok == tok })
 	if i < 0 {
 		return false
 	}
-	w, err := j.waits[i], j.canceled()
+	w, err := p.armed[i], p.j.canceled()
 	if w.exec != nil && w.exec.command.Finished {
 		return true // The result is faster.
 	}
 	if w.exec != nil {
-		err = j.canceledCommand(w.exec, w.exec.leftBehind())
+		err = p.j.canceledCommand(w.exec, w.exec.leftBehind())
 	}
-	j.waits = slices.Delete(j.waits, i, i+1)
-	j.disarm(w)
-	w.abort(err.withOutcome(j.outcome(w, "canceled", -1)))
+	p.armed = slices.Delete(p.armed, i, i+1)
+	p.disarm(w)
+	w.abort(err.withOutcome(p.outcome(w, "canceled", -1)))
 	return true
 }
 
-// abortWaits ends every wait with an error that carries what it has seen, but for those of
+// abort ends every wait with an error that carries what it has seen, but for those of
 // commands, which end with their shell.
-func (j *Job) abortWaits(code Code, format string, args ...any) {
-	waits := j.waits
-	j.waits = nil
+func (p *waitsPart) abort(code Code, format string, args ...any) {
+	waits := p.armed
+	p.armed = nil
 	for _, w := range waits {
 		if w.exec != nil {
-			j.waits = append(j.waits, w)
+			p.armed = append(p.armed, w)
 			continue
 		}
-		j.disarm(w)
-		w.abort(errorf(code, format, args...).withOutcome(j.outcome(w, "shuttingDown", -1)))
+		p.disarm(w)
+		w.abort(errorf(code, format, args...).withOutcome(p.outcome(w, "shuttingDown", -1)))
 	}
 }
