@@ -32,8 +32,8 @@ func (j *Job) run() {
 			j.turn(nil)
 		case e := <-j.ends:
 			j.turn(func() { j.ending.onStreamEnd(e) })
-		case w := <-j.wrote:
-			j.turn(func() { j.onWritten(w) })
+		case w := <-j.input.wrote:
+			j.turn(func() { j.input.onWritten(w) })
 		case h := <-j.ending.hints:
 			j.turn(func() { j.ending.hint, j.ending.hintUntil = j.redaction.hint(h), time.Time{} }) // found, or nothing to be found
 		case <-j.timer.C:
@@ -139,7 +139,7 @@ func (j *Job) act(happened func()) {
 	}
 	for again := true; again; {
 		j.review(time.Now())
-		again = j.handInput()
+		again = j.input.handInput()
 	}
 }
 
@@ -179,7 +179,7 @@ func (j *Job) review(now time.Time) {
 	j.ending.review(now)
 	j.waits.reviewSettle(now)
 	j.reviewScreen(now)
-	j.reviewInput(now)
+	j.input.review(now)
 	j.waits.reviewHeld()
 	j.waits.reviewCatchups(now)
 	j.waits.reviewPorts(now)
@@ -231,10 +231,10 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 			sooner(j.kills.killDue())
 		}
 	}
-	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 {
-		sooner(j.queue.broken.Add(brokenTime))
+	if !j.input.queue.broken.IsZero() && len(j.input.queue.items) > 0 {
+		sooner(j.input.queue.broken.Add(brokenTime))
 	}
-	sooner(j.inputDeadline())
+	sooner(j.input.inputDeadline())
 	sooner(j.execUntil())
 	for _, r := range j.runs.all {
 		sooner(r.look.later(r.deadline))
@@ -255,7 +255,7 @@ func (j *Job) onCancel(tok *token) {
 	if j.cancelExec(tok) || j.waits.cancel(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.kills.cancel(tok) || j.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.cancelTask(tok) {
 		return
 	}
-	j.cancelWrite(tok)
+	j.input.cancel(tok)
 }
 
 func (e *Error) withOutcome(o Outcome) *Error {
@@ -334,8 +334,8 @@ func (j *Job) closeDescriptors() {
 		_ = st.src.Close() // Best effort: nothing more is read or owed.
 		st.pass()          // Who waits for room to read sees it.
 	}
-	if j.input != nil {
-		_ = j.input.Close() // Best effort, as above.
+	if j.input.to != nil {
+		_ = j.input.to.Close() // Best effort, as above.
 	}
 	if j.term != nil {
 		_ = j.term.Close() // Best effort, as above.
@@ -369,7 +369,7 @@ func (j *Job) failPending(err *Error) {
 		m.reply.fail(err)
 	}
 	j.waits.failPortInfos()
-	j.failQueue(err)
+	j.input.failQueue(err)
 	j.failHeld(err)
 	if j.shell != nil {
 		j.failExecs(func() *Error { return err })

@@ -71,7 +71,7 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 func (p *askingPart) showWrite(in Input) (shown string, q *queued, refusal *Error) {
 	now := in
 	now.IfWaiting = "" // That is looked at when it is typed.
-	q, _, err := p.j.compose(now)
+	q, _, err := p.j.input.compose(now)
 	hidden := in.Secret
 	if q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo {
 		hidden = true
@@ -97,7 +97,7 @@ func (p *askingPart) checkAsked(h *askedWrite) *Error {
 	if int64(held) <= p.j.mgr.limits.InputQueueBytes {
 		return nil
 	}
-	return p.j.queueFull("job %d has %d bytes of input that nobody has allowed yet; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)
+	return p.j.input.queueFull("job %d has %d bytes of input that nobody has allowed yet; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)
 }
 
 func (p *askingPart) onWriteAnswered(m writeAnsweredMsg) {
@@ -115,7 +115,7 @@ func (p *askingPart) onWriteAnswered(m writeAnsweredMsg) {
 		msg := p.askedWrites[0].msg
 		p.askedWrites = p.askedWrites[1:]
 		msg.at = time.Now() // its deadline has not run so far
-		p.j.passWrite(msg)
+		p.j.input.passWrite(msg)
 	}
 }
 

@@ -119,7 +119,7 @@ func (j *Job) onResize(m resizeMsg) {
 	case j.files.isVacant():
 		m.reply.fail(j.over())
 	case j.term == nil:
-		m.reply.fail(j.notInteractive("job %d has no terminal that could be resized; start it in pty mode", j.id))
+		m.reply.fail(j.input.notInteractive("job %d has no terminal that could be resized; start it in pty mode", j.id))
 	default:
 		end := j.End(PTY) // what the program writes for the new size comes behind this
 		if err := j.files.recording.resize(m.cols, m.rows, func() error { return j.term.Resize(m.cols, m.rows) }); err != nil {

@@ -19,39 +19,39 @@ const rememberedInput = 4 << 10
 
 // noteTyped notes the terminal's state for the echo of q. It must be called just before the first
 // byte of q is written.
-func (j *Job) noteTyped(q *queued) {
-	if q.begun || q.answer || q.trigger || j.term == nil {
+func (p *inputPart) noteTyped(q *queued) {
+	if q.begun || q.answer || q.trigger || p.j.term == nil {
 		return
 	}
 	q.begun = true
 	if len(q.data) == 0 {
 		return // nothing is typed: the last input is still the one before
 	}
-	j.typed = nil
-	attrs, err := j.attrsFor(q)
+	p.typed = nil
+	attrs, err := p.attrsFor(q)
 	if err != nil || attrs.Canonical && !attrs.Echo && !attrs.Shown.Newline {
 		return // there is no echo
 	}
-	out := j.streams[0]
+	out := p.j.streams[0]
 	data := q.data
 	if attrs.Canonical && !attrs.Echo {
 		data = echo.LineEnds(data) // the terminal shows these alone
 	} else if q.secret {
 		data = slices.Clone(data) // the queue overwrites its own copy
 	}
-	data = j.redaction.bytes(data) // as the output is
+	data = p.j.redaction.bytes(data) // as the output is
 	q.typed = &typedInput{echo.Typed{Data: data, Attrs: attrs, Begun: q.before > 0, Armed: out.spool.End()}, out.name}
 	if len(q.data) <= rememberedInput && !q.secret {
-		j.typed = q.typed
+		p.typed = q.typed
 	}
 }
 
 // attrsFor returns the terminal's modes, from q if they were read just now.
-func (j *Job) attrsFor(q *queued) (proc.Attrs, error) {
+func (p *inputPart) attrsFor(q *queued) (proc.Attrs, error) {
 	if q.attrs != nil {
 		return *q.attrs, nil
 	}
-	return j.term.Attrs()
+	return p.j.term.Attrs()
 }
 
 // on returns t if st is the stream with its echo, and nil if not.

@@ -93,7 +93,7 @@ func (p *endingPart) leaderEnded(background []keeper.Proc) {
 		e.Handle, e.Exit = p.j.id, p.j.st.exit
 		return e
 	}
-	p.j.dropInput(ended)
+	p.j.input.dropInput(ended)
 	p.j.asking.dropAsked(ended)
 	p.drain()
 }
@@ -150,7 +150,7 @@ func (p *endingPart) review(now time.Time) {
 		case stepDrainClose:
 			// The writeLoop says what the kernel has taken before nobody asks any
 			// more; it was interrupted when the leader ended.
-			if p.drained() && !p.j.queue.writing {
+			if p.drained() && !p.j.input.queue.writing {
 				p.settle(stepSettleClose)
 			}
 		case stepSettleClose:
@@ -203,7 +203,7 @@ func (p *endingPart) tellClosed() {
 	p.j.st.step, p.j.st.status = stepDone, StatusClosed
 	p.j.info.Background, p.j.info.Ports = nil, nil
 	p.j.closeDescriptors()
-	p.j.term, p.j.input = nil, nil
+	p.j.term, p.j.input.to = nil, nil
 	p.j.process.Store(nil)
 	p.j.forgetOwn()
 	p.j.publish()
@@ -254,7 +254,7 @@ func (p *endingPart) onShutdown(grace time.Duration) {
 	p.j.waits.armHeld()
 	p.j.waits.abort(CodeShuttingDown, why, p.j.id)
 	ending := func() *Error { return errorf(CodeShuttingDown, why, p.j.id) }
-	p.j.dropInput(ending)
+	p.j.input.dropInput(ending)
 	p.j.asking.dropAsked(ending)
 	if p.j.shell != nil {
 		p.j.failExecs(ending)

@@ -235,7 +235,7 @@ func (j *Job) reviewShell(now time.Time) {
 	j.reviewHanded() // before anything is handed: it may be the same once more
 	j.reviewUnwanted()
 	j.reviewInterrupts(now)
-	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && j.input != nil && (len(j.queue.items) == 0 || j.blocksWrite(j.queue.items[0])) {
+	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && j.input.to != nil && (len(j.input.queue.items) == 0 || j.blocksWrite(j.input.queue.items[0])) {
 		j.handNext()
 	}
 	j.reviewReplaced(now)

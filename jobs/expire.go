@@ -8,19 +8,19 @@ import "time"
 // taken, the wait's own deadline is all there is.
 
 // reviewExpiry withdraws the inputs whose time is over.
-func (j *Job) reviewExpiry(now time.Time) {
-	for i := 0; i < len(j.queue.items); {
-		q := j.queue.items[i]
+func (p *inputPart) reviewExpiry(now time.Time) {
+	for i := 0; i < len(p.queue.items); {
+		q := p.queue.items[i]
 		switch {
 		case !q.expires() || now.Before(q.deadline):
 			i++
-		case i > 0 || !j.queue.broken.IsZero():
-			j.expire(q) // it goes from the queue
-		case j.queue.writing:
+		case i > 0 || !p.queue.broken.IsZero():
+			p.expire(q) // it goes from the queue
+		case p.queue.writing:
 			// Whoever allows no time at all still gets what the kernel takes at once.
 			q.expired = true
-			if j.input != nil { // closed, it gives back by itself what it has
-				j.input.GiveUp(j.queue.writes)
+			if p.to != nil { // closed, it gives back by itself what it has
+				p.to.GiveUp(p.queue.writes)
 			}
 			i++
 		default:
@@ -36,22 +36,22 @@ func (q *queued) expires() bool {
 
 // expire answers an input that the writeLoop does not have, with what has come by
 // now.
-func (j *Job) expire(q *queued) {
+func (p *inputPart) expire(q *queued) {
 	if q.wait == nil {
-		from, _ := j.waits.origin(q.spec, FromNow) // onWrite has seen that it holds
+		from, _ := p.j.waits.origin(q.spec, FromNow) // onWrite has seen that it holds
 		q.wait = &wait{spec: q.spec, from: from}
 	} else {
-		j.dropWait(q.wait)
+		p.dropWait(q.wait)
 	}
-	j.takeOut(q)
-	q.reply.ok(WriteResult{q.written, ptr(j.waits.outcome(q.wait, "timeout", -1))})
+	p.takeOut(q)
+	q.reply.ok(WriteResult{q.written, ptr(p.j.waits.outcome(q.wait, "timeout", -1))})
 }
 
 func ptr[T any](v T) *T { return &v }
 
 // inputDeadline is when the first of the queued inputs expires; zero: none does.
-func (j *Job) inputDeadline() (t time.Time) {
-	for _, q := range j.queue.items {
+func (p *inputPart) inputDeadline() (t time.Time) {
+	for _, q := range p.queue.items {
 		if q.expires() {
 			t = earliest(t, q.deadline)
 		}

@@ -31,6 +31,18 @@ type WriteResult struct {
 	Outcome      *Outcome
 }
 
+// inputPart types what the job is given to read.
+type inputPart struct {
+	j *Job
+
+	to       input           // nil: nothing can be written
+	orders   chan inputOrder // a turn -> writeLoop; capacity 1, for the one that it may have
+	wrote    chan writeDone  // writeLoop -> run, one per toInput
+	queue    inputQueue      // but for its bytes, which anybody may read
+	typed    *typedInput     // the last write that was begun; nil = nobody echoes it
+	wentOnAt time.Time       // when the start had waited for somebody (start_held.go); zero: it did not
+}
+
 // Write queues input behind what is queued already. *Error at once if a pattern of
 // its wait does not compile.
 func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
@@ -122,68 +134,68 @@ func (q *inputQueue) remove(i int) {
 	q.items = slices.Delete(q.items, i, i+1)
 }
 
-func (j *Job) onWrite(m writeMsg) {
-	if m.at.Before(j.wentOnAt) {
-		m.at = j.wentOnAt // no deadline runs while a start waits for somebody
+func (p *inputPart) onWrite(m writeMsg) {
+	if m.at.Before(p.wentOnAt) {
+		m.at = p.wentOnAt // no deadline runs while a start waits for somebody
 	}
-	if !j.asking.confirmWrite(m) && j.passWrite(m) {
-		j.asking.dropAsked(j.overtaken)
+	if !p.j.asking.confirmWrite(m) && p.passWrite(m) {
+		p.j.asking.dropAsked(p.overtaken)
 	}
 }
 
 // passWrite is for a write that nobody has to be asked about, or not any more. It says
 // whether it overtakes.
-func (j *Job) passWrite(m writeMsg) bool {
-	if j.holdWrite(m) || !j.enqueue(m) {
+func (p *inputPart) passWrite(m writeMsg) bool {
+	if p.j.holdWrite(m) || !p.enqueue(m) {
 		return false
 	}
-	j.overtakeHeld()
+	p.overtakeHeld()
 	return true
 }
 
 // enqueue queues input, or refuses it, and says whether it overtakes.
-func (j *Job) enqueue(m writeMsg) bool {
-	q, partial, err := j.compose(m.in)
+func (p *inputPart) enqueue(m writeMsg) bool {
+	q, partial, err := p.compose(m.in)
 	m.in.wipe()
 	// Echo is off where a password is asked for.
 	hidden := q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
 	if err == nil && hidden {
-		err = j.deny(q)
+		err = p.j.deny(q)
 	}
 	if err == nil {
-		err = j.checkQueue(q)
+		err = p.checkQueue(q)
 	}
 	if err == nil && m.in.Wait != nil {
-		_, err = j.waits.origin(m.in.Wait, FromNow)
+		_, err = p.j.waits.origin(m.in.Wait, FromNow)
 	}
 	if err != nil {
 		if q != nil && (m.in.Secret || hidden) {
 			clear(q.data)
 		}
 		if m.in.person {
-			j.secretRefused(err)
+			p.j.secretRefused(err)
 		}
 		m.reply.fail(err)
 		return false
 	}
 	if q.overtakes {
-		j.overtake()
+		p.overtake()
 	}
 	if m.in.person {
-		j.hideTyped(q.data)
+		p.j.hideTyped(q.data)
 	}
 	q.reply, q.spec, q.secret = m.reply, m.in.Wait, m.in.Secret || hidden
 	if q.spec != nil && q.spec.Timeout >= 0 {
 		q.deadline = m.at.Add(q.spec.Timeout)
 	}
-	q.before, j.queue.partial = j.queue.partial, partial
+	q.before, p.queue.partial = p.queue.partial, partial
 	if q.close {
-		j.queue.closed = "its standard input was closed by an earlier eof"
+		p.queue.closed = "its standard input was closed by an earlier eof"
 	}
-	q.behind = j.shell.lastQueued()
-	j.queue.items = append(j.queue.items, q)
-	j.queue.bytes.Add(int64(len(q.data)))
-	j.beginFirst()
+	q.behind = p.j.shell.lastQueued()
+	p.queue.items = append(p.queue.items, q)
+	p.queue.bytes.Add(int64(len(q.data)))
+	p.beginFirst()
 	q.attrs = nil // from here on they may change
 	return q.overtakes
 }
@@ -191,15 +203,15 @@ func (j *Job) enqueue(m writeMsg) bool {
 // compose turns an Input into what is to be queued, or says why it cannot be sent,
 // and says how much of a line is then typed. What there is of it comes with a
 // refusal too.
-func (j *Job) compose(in Input) (q *queued, partial int, refusal *Error) {
-	if err := j.writable(in); err != nil {
+func (p *inputPart) compose(in Input) (q *queued, partial int, refusal *Error) {
+	if err := p.writable(in); err != nil {
 		return nil, 0, err
 	}
-	t, err := j.typeAll(in)
+	t, err := p.typeAll(in)
 	if err != nil {
 		return &queued{data: t.data}, 0, err
 	}
-	if j.term == nil {
+	if p.j.term == nil {
 		if in.AppendNewline {
 			t.add('\n')
 		}
@@ -208,64 +220,64 @@ func (j *Job) compose(in Input) (q *queued, partial int, refusal *Error) {
 	if in.AppendNewline {
 		t.add('\r')
 	}
-	attrs, attrsErr := j.term.Attrs()
+	attrs, attrsErr := p.j.term.Attrs()
 	if attrsErr != nil {
-		return &queued{data: t.data}, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", j.id, attrsErr)
+		return &queued{data: t.data}, 0, errorf(CodeInternal, "the terminal of job %d cannot be asked for its modes: %v", p.j.id, attrsErr)
 	}
-	partial, err = j.composeLine(t, in.EOF, attrs)
+	partial, err = p.composeLine(t, in.EOF, attrs)
 	q = &queued{data: t.data, attrs: &attrs, person: in.person}
 	q.overtakes, q.keysOnly = signalKeys(q.data, attrs)
 	return q, partial, err
 }
 
 // writable refuses input that nothing would take.
-func (j *Job) writable(in Input) *Error {
+func (p *inputPart) writable(in Input) *Error {
 	switch {
-	case j.st.exit != nil:
-		e := errorf(CodeJobExited, "job %d %s; start it again to write to it", j.id, exitText(j.st.exit))
-		e.Handle, e.Exit = j.id, j.st.exit
+	case p.j.st.exit != nil:
+		e := errorf(CodeJobExited, "job %d %s; start it again to write to it", p.j.id, exitText(p.j.st.exit))
+		e.Handle, e.Exit = p.j.id, p.j.st.exit
 		return e
-	case j.ending.closing:
-		return errorf(CodeShuttingDown, "the server is shutting down; job %d takes no more input", j.id)
-	case j.queue.closed != "":
-		return j.notInteractive("job %d takes no more input: %s", j.id, j.queue.closed)
-	case j.input == nil:
-		return j.noInput()
-	case in.IfWaiting != "" && (j.inputs.now == nil || j.inputs.now.ID != in.IfWaiting || j.queue.typed()):
-		return j.notExpected(in.IfWaiting)
+	case p.j.ending.closing:
+		return errorf(CodeShuttingDown, "the server is shutting down; job %d takes no more input", p.j.id)
+	case p.queue.closed != "":
+		return p.notInteractive("job %d takes no more input: %s", p.j.id, p.queue.closed)
+	case p.to == nil:
+		return p.j.noInput()
+	case in.IfWaiting != "" && (p.j.inputs.now == nil || p.j.inputs.now.ID != in.IfWaiting || p.queue.typed()):
+		return p.notExpected(in.IfWaiting)
 	}
 	return nil
 }
 
 // notExpected refuses what was meant for a wait for input that is over.
-func (j *Job) notExpected(id string) *Error {
+func (p *inputPart) notExpected(id string) *Error {
 	why := "that wait is over, and the job waits for nothing that is known"
-	switch now := j.inputs.now; {
-	case j.inputs.looker == nil:
+	switch now := p.j.inputs.now; {
+	case p.j.inputs.looker == nil:
 		why = "this server cannot tell when this job waits, so no wait of its has an id"
 	case now != nil && now.ID == id:
 		why = "other input is on its way to it"
 	case now != nil:
 		why = "that wait is over; the one that goes on now is " + now.ID
 	}
-	e := errorf(CodeInputNotExpected, "job %d does not wait for input as %q: %s; look what it does now, or send it without ifWaiting", j.id, id, why)
-	e.Handle = j.id
+	e := errorf(CodeInputNotExpected, "job %d does not wait for input as %q: %s; look what it does now, or send it without ifWaiting", p.j.id, id, why)
+	e.Handle = p.j.id
 	return e
 }
 
-func (j *Job) notInteractive(format string, args ...any) *Error {
+func (p *inputPart) notInteractive(format string, args ...any) *Error {
 	e := errorf(CodeNotInteractive, format, args...)
-	e.Handle = j.id
+	e.Handle = p.j.id
 	return e
 }
 
 // composeLine adds the terminal's end-of-file character where it was asked for, and
 // refuses a line that the kernel would cut short without a word.
-func (j *Job) composeLine(t *typing, eof bool, attrs proc.Attrs) (partial int, refusal *Error) {
-	partial, longest := lineLengths(t.data, j.queue.partial, attrs)
+func (p *inputPart) composeLine(t *typing, eof bool, attrs proc.Attrs) (partial int, refusal *Error) {
+	partial, longest := lineLengths(t.data, p.queue.partial, attrs)
 	if attrs.Canonical && longest > proc.CanonicalLineLimit {
 		e := errorf(CodeLineTooLong, "a line of %d bytes is over the terminal's limit of %d, whose end the kernel would drop; send shorter lines, or start the job in pipe mode", longest, proc.CanonicalLineLimit)
-		e.Handle, e.Max, e.Length = j.id, proc.CanonicalLineLimit, int64(longest)
+		e.Handle, e.Max, e.Length = p.j.id, proc.CanonicalLineLimit, int64(longest)
 		return 0, e
 	}
 	if !attrs.Canonical {
@@ -307,129 +319,129 @@ func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
 
 // checkQueue refuses what there is no room for. In the way of an input that
 // overtakes is only what it does not drop.
-func (j *Job) checkQueue(q *queued) *Error {
-	if err := j.checkSize(len(q.data)); err != nil {
+func (p *inputPart) checkQueue(q *queued) *Error {
+	if err := p.checkSize(len(q.data)); err != nil {
 		return err
 	}
-	held := j.queue.bytes.Load()
+	held := p.queue.bytes.Load()
 	if q.overtakes {
-		held = j.queue.keyBytes()
+		held = p.queue.keyBytes()
 	}
-	if held+int64(len(q.data)) <= j.mgr.limits.InputQueueBytes {
+	if held+int64(len(q.data)) <= p.j.mgr.limits.InputQueueBytes {
 		return nil
 	}
-	return j.queueFull("job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", j.id, j.queue.bytes.Load())
+	return p.queueFull("job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", p.j.id, p.queue.bytes.Load())
 }
 
 // checkSize refuses an input that can never be queued.
-func (j *Job) checkSize(n int) *Error {
-	if limit := j.mgr.limits.InputQueueBytes; int64(n) > limit {
-		return j.queueFull("this input of %d bytes and more is over limits.inputQueueBytes (%d); send it in parts, each when the one before is answered", n, limit)
+func (p *inputPart) checkSize(n int) *Error {
+	if limit := p.j.mgr.limits.InputQueueBytes; int64(n) > limit {
+		return p.queueFull("this input of %d bytes and more is over limits.inputQueueBytes (%d); send it in parts, each when the one before is answered", n, limit)
 	}
 	return nil
 }
 
-func (j *Job) queueFull(format string, args ...any) *Error {
+func (p *inputPart) queueFull(format string, args ...any) *Error {
 	e := errorf(CodeInputQueueFull, format, args...)
-	e.Handle, e.Max = j.id, j.mgr.limits.InputQueueBytes
+	e.Handle, e.Max = p.j.id, p.j.mgr.limits.InputQueueBytes
 	return e
 }
 
 // beginFirst arms the wait of the item that is now first, before its first byte is
 // written. Items that have no bytes are over at once.
-func (j *Job) beginFirst() {
-	for len(j.queue.items) > 0 && !j.queue.writing {
-		q := j.queue.items[0]
-		if j.denyLate(q) {
+func (p *inputPart) beginFirst() {
+	for len(p.queue.items) > 0 && !p.queue.writing {
+		q := p.queue.items[0]
+		if p.j.denyLate(q) {
 			continue
 		}
-		j.noteTyped(q)
+		p.noteTyped(q)
 		if q.spec != nil && q.wait == nil {
-			j.armWrite(q)
+			p.armWrite(q)
 		}
-		if len(j.queue.next()) > 0 || !j.queue.broken.IsZero() {
+		if len(p.queue.next()) > 0 || !p.queue.broken.IsZero() {
 			return // inputReady offers it to the writeLoop
 		}
-		j.finishFirst()
+		p.finishFirst()
 	}
 }
 
-func (j *Job) armWrite(q *queued) {
-	from, _ := j.waits.origin(q.spec, FromNow) // onWrite has seen that it holds
+func (p *inputPart) armWrite(q *queued) {
+	from, _ := p.j.waits.origin(q.spec, FromNow) // onWrite has seen that it holds
 	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok, typed: q.typed, afterInput: true, input: q}
 	q.wait.done = func(o Outcome) {
 		q.outcome = &o
-		j.answerWrite(q)
+		p.answerWrite(q)
 	}
-	q.wait.abort = func(e *Error) { j.withdraw(q, e) }
-	j.waits.arm(q.wait)
+	q.wait.abort = func(e *Error) { p.withdraw(q, e) }
+	p.j.waits.arm(q.wait)
 	q.wait.deadline = q.deadline
 }
 
 // handInput has written what is next, and reports whether there is anything new for it:
 // what the kernel takes at once is written here, the rest by the writeLoop.
-func (j *Job) handInput() (wrote bool) {
-	if j.input == nil || !j.queue.ready() || j.blocksWrite(j.queue.items[0]) {
+func (p *inputPart) handInput() (wrote bool) {
+	if p.to == nil || !p.queue.ready() || p.j.blocksWrite(p.queue.items[0]) {
 		return false
 	}
-	o := j.queue.order()
+	o := p.queue.order()
 	if !o.overtake && len(o.data) <= fewBytes {
-		if n, err := j.writeNow(o.data); n > 0 || err != nil {
-			j.onWrote(writeDone{n, err})
+		if n, err := p.writeNow(o.data); n > 0 || err != nil {
+			p.onWrote(writeDone{n, err})
 			return true
 		}
 	}
-	j.queue.items[0].recorded, _ = j.files.seen(j.queue.items[0])
-	j.toInput <- o // has room: the writeLoop has nothing else
-	j.queue.writing = true
-	j.queue.writes++
+	p.queue.items[0].recorded, _ = p.j.files.seen(p.queue.items[0])
+	p.orders <- o // has room: the writeLoop has nothing else
+	p.queue.writing = true
+	p.queue.writes++
 	return false
 }
 
 // onWrote takes what came of a write.
-func (j *Job) onWrote(w writeDone) {
-	j.queue.writing = false
-	q := j.queue.items[0]
-	if j.shell != nil && !q.trigger && !q.answer {
-		j.shell.noteTyped(q.data[q.written:][:w.n])
+func (p *inputPart) onWrote(w writeDone) {
+	p.queue.writing = false
+	q := p.queue.items[0]
+	if p.j.shell != nil && !q.trigger && !q.answer {
+		p.j.shell.noteTyped(q.data[q.written:][:w.n])
 	}
 	q.written += int64(w.n)
-	j.queue.count(q, -int64(w.n))
+	p.queue.count(q, -int64(w.n))
 	if w.n > 0 {
-		j.noteInput(q.answer)
+		p.j.noteInput(q.answer)
 	}
 	switch {
 	case int(q.written) == len(q.data):
-		j.finishFirst()
+		p.finishFirst()
 	case q.end != nil:
-		j.withdraw(q, q.end)
+		p.withdraw(q, q.end)
 	case q.expired:
-		j.expire(q)
+		p.expire(q)
 	case q.short != nil:
-		j.drop(q, q.short)
+		p.drop(q, q.short)
 	case w.err != nil && !errors.Is(w.err, proc.ErrInterrupted):
-		j.inputBroken(w.err)
+		p.inputBroken(w.err)
 	}
-	j.beginFirst()
+	p.beginFirst()
 }
 
 // finishFirst is done with the first item, whose bytes the kernel has taken.
-func (j *Job) finishFirst() {
-	q := j.queue.items[0]
-	j.queue.remove(0)
-	if q.close && j.input != nil {
-		_ = j.input.Close() // Best effort: the program sees the end of its input.
-		j.input = nil
+func (p *inputPart) finishFirst() {
+	q := p.queue.items[0]
+	p.queue.remove(0)
+	if q.close && p.to != nil {
+		_ = p.to.Close() // Best effort: the program sees the end of its input.
+		p.to = nil
 	}
 	if q.end != nil {
-		j.withdraw(q, q.end)
+		p.withdraw(q, q.end)
 		return
 	}
-	j.answerWrite(q)
+	p.answerWrite(q)
 }
 
 // answerWrite answers once the bytes are taken and the wait, if any, is over.
-func (j *Job) answerWrite(q *queued) {
+func (p *inputPart) answerWrite(q *queued) {
 	if int(q.written) == len(q.data) && (q.spec == nil || q.outcome != nil) {
 		q.reply.ok(WriteResult{q.written, q.outcome})
 	}
@@ -437,13 +449,13 @@ func (j *Job) answerWrite(q *queued) {
 
 // withdraw answers an item with an error that says how much of it was written. One
 // that the writeLoop has is answered when that is back.
-func (j *Job) withdraw(q *queued, err *Error) {
-	if j.queue.writing && j.queue.items[0] == q {
+func (p *inputPart) withdraw(q *queued, err *Error) {
+	if p.queue.writing && p.queue.items[0] == q {
 		q.end = err
-		j.interrupt()
+		p.interrupt()
 		return
 	}
-	j.takeOut(q)
+	p.takeOut(q)
 	told, n := *err, q.written // err may be told to others too
 	told.BytesWritten = &n
 	if q.outcome != nil && told.Outcome == nil {
@@ -453,11 +465,11 @@ func (j *Job) withdraw(q *queued, err *Error) {
 }
 
 // partialAfter is how much of a line is typed where an input was not typed to its end.
-func (j *Job) partialAfter(q *queued) int {
-	if q.written == 0 || j.term == nil {
+func (p *inputPart) partialAfter(q *queued) int {
+	if q.written == 0 || p.j.term == nil {
 		return q.before
 	}
-	attrs, err := j.term.Attrs()
+	attrs, err := p.j.term.Attrs()
 	if err != nil || !attrs.Canonical {
 		return 0 // as after any other input
 	}
@@ -467,47 +479,47 @@ func (j *Job) partialAfter(q *queued) int {
 
 // takeOut takes an item out of the queue, if it is there, with what was to come of
 // it. The writeLoop does not have it.
-func (j *Job) takeOut(q *queued) {
-	i := slices.Index(j.queue.items, q)
+func (p *inputPart) takeOut(q *queued) {
+	i := slices.Index(p.queue.items, q)
 	if i < 0 {
 		return
 	}
 	if q.close {
-		j.queue.closed = "" // it was not
+		p.queue.closed = "" // it was not
 	}
-	if i == len(j.queue.items)-1 && int(q.written) < len(q.data) {
-		j.queue.partial = j.partialAfter(q)
+	if i == len(p.queue.items)-1 && int(q.written) < len(q.data) {
+		p.queue.partial = p.partialAfter(q)
 	}
-	j.queue.remove(i)
+	p.queue.remove(i)
 }
 
 // interrupt makes the writeLoop give back what it has. Where the input is closed it
 // does so by itself.
-func (j *Job) interrupt() {
-	if j.input != nil {
-		j.input.Interrupt(j.queue.writes)
+func (p *inputPart) interrupt() {
+	if p.to != nil {
+		p.to.Interrupt(p.queue.writes)
 	}
 }
 
 // failQueue answers what is queued when the loop ends.
-func (j *Job) failQueue(err *Error) {
-	for i, q := range j.queue.items {
+func (p *inputPart) failQueue(err *Error) {
+	for i, q := range p.queue.items {
 		q.reply.fail(err)
-		if q.secret && !(i == 0 && j.queue.writing) {
+		if q.secret && !(i == 0 && p.queue.writing) {
 			clear(q.data)
 		}
 	}
-	j.queue.items = nil
+	p.queue.items = nil
 }
 
-// cancelWrite withdraws a write that has no wait armed.
-func (j *Job) cancelWrite(tok *token) {
-	if j.cancelHeld(tok) || j.asking.cancelAskedWrite(tok) {
+// cancel withdraws a write that has no wait armed.
+func (p *inputPart) cancel(tok *token) {
+	if p.j.cancelHeld(tok) || p.j.asking.cancelAskedWrite(tok) {
 		return
 	}
-	for _, q := range j.queue.items {
+	for _, q := range p.queue.items {
 		if q.reply.tok == tok && q.end == nil {
-			j.withdraw(q, j.canceled())
+			p.withdraw(q, p.j.canceled())
 			return
 		}
 	}
@@ -516,42 +528,42 @@ func (j *Job) cancelWrite(tok *token) {
 // dropInput withdraws everything that is queued, each with an error of its own. The
 // item that the writeLoop has may turn out to be written already, as an interrupt
 // key is that ended the job; then it is answered as such.
-func (j *Job) dropInput(why func() *Error) { j.dropItems(slices.Clone(j.queue.items), why) }
+func (p *inputPart) dropInput(why func() *Error) { p.dropItems(slices.Clone(p.queue.items), why) }
 
 // dropItems is dropInput for some of the items; the slice is the caller's own.
-func (j *Job) dropItems(items []*queued, why func() *Error) {
+func (p *inputPart) dropItems(items []*queued, why func() *Error) {
 	for _, q := range slices.Backward(items) {
-		if j.queue.writing && q == j.queue.items[0] {
+		if p.queue.writing && q == p.queue.items[0] {
 			if q.short == nil {
 				q.short = why()
 			}
-			j.interrupt()
+			p.interrupt()
 			continue
 		}
-		j.drop(q, why())
+		p.drop(q, why())
 	}
 }
 
 // drop withdraws an item, and its wait with it.
-func (j *Job) drop(q *queued, err *Error) {
-	if j.dropWait(q.wait) {
+func (p *inputPart) drop(q *queued, err *Error) {
+	if p.dropWait(q.wait) {
 		reason := "exit"
 		if err.Code == CodeCanceled {
 			reason = "canceled"
 		}
-		err.withOutcome(j.waits.outcome(q.wait, reason, -1))
+		err.withOutcome(p.j.waits.outcome(q.wait, reason, -1))
 	}
-	j.withdraw(q, err)
+	p.withdraw(q, err)
 }
 
 // dropWait ends a wait without a word, and reports whether it was going on.
-func (j *Job) dropWait(w *wait) bool {
-	i := slices.Index(j.waits.armed, w)
+func (p *inputPart) dropWait(w *wait) bool {
+	i := slices.Index(p.j.waits.armed, w)
 	if w == nil || i < 0 {
 		return false
 	}
-	j.waits.armed = slices.Delete(j.waits.armed, i, i+1)
-	j.waits.disarm(w)
+	p.j.waits.armed = slices.Delete(p.j.waits.armed, i, i+1)
+	p.j.waits.disarm(w)
 	return true
 }
 
@@ -562,19 +574,19 @@ func (j *Job) dropWait(w *wait) bool {
 const brokenTime = 100 * time.Millisecond
 
 // inputBroken is told that nobody reads the input any more.
-func (j *Job) inputBroken(err error) {
-	j.log.Debug("input broken", "job", j.id, "error", err)
-	j.queue.broken = time.Now()
+func (p *inputPart) inputBroken(err error) {
+	p.j.log.Debug("input broken", "job", p.j.id, "error", err)
+	p.queue.broken = time.Now()
 }
 
-// reviewInput gives up input whose time is over, and input that nobody reads, where
+// review gives up input whose time is over, and input that nobody reads, where
 // the leader lives on. What is then first is begun.
-func (j *Job) reviewInput(now time.Time) {
-	j.reviewExpiry(now)
-	if !j.queue.broken.IsZero() && len(j.queue.items) > 0 && !now.Before(j.queue.broken.Add(brokenTime)) {
+func (p *inputPart) review(now time.Time) {
+	p.reviewExpiry(now)
+	if !p.queue.broken.IsZero() && len(p.queue.items) > 0 && !now.Before(p.queue.broken.Add(brokenTime)) {
 		const why = "the program has closed its standard input"
-		j.dropInput(func() *Error { return j.notInteractive("job %d takes no more input: %s", j.id, why) })
-		j.queue.closed = why
+		p.dropInput(func() *Error { return p.notInteractive("job %d takes no more input: %s", p.j.id, why) })
+		p.queue.closed = why
 	}
-	j.beginFirst()
+	p.beginFirst()
 }

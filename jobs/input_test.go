@@ -301,7 +301,7 @@ func TestSecretIsWiped(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		queuedData := func() []byte {
 			synctest.Wait()
-			items := f.Job.queue.items
+			items := f.Job.input.queue.items
 			return items[len(items)-1].data
 		}
 		paste := "gamma"

@@ -71,7 +71,6 @@ type Job struct {
 	// Set once by run before anybody else can see them:
 	proc    process
 	streams []*stream
-	input   input    // nil: nothing can be written
 	term    terminal // nil: pipe mode
 	display *display // nil: pipe mode
 	sizes   sizeMarks
@@ -85,13 +84,12 @@ type Job struct {
 	// Channels:
 	mail *turn.Mailbox[message] // any goroutine -> whoever has the turn
 
-	grew    chan struct{}   // readLoops -> run: output was stored; capacity 1
-	ends    chan streamEnd  // readLoops -> run
-	toInput chan inputOrder // a turn -> writeLoop; capacity 1, for the one that it may have
-	wrote   chan writeDone  // writeLoop -> run, one per toInput
-	vacant  chan struct{}   // closed by run when nothing of the job is left, or it failed to start
-	ended   chan struct{}   // closed by run when its files are complete, too
-	done    chan struct{}   // closed when run has returned
+	grew chan struct{}  // readLoops -> run: output was stored; capacity 1
+	ends chan streamEnd // readLoops -> run
+
+	vacant chan struct{} // closed by run when nothing of the job is left, or it failed to start
+	ended  chan struct{} // closed by run when its files are complete, too
+	done   chan struct{} // closed when run has returned
 
 	loops   sync.WaitGroup                // readLoops and writeLoop
 	process atomic.Pointer[processHandle] // for an end that must not need run
@@ -114,6 +112,7 @@ type Job struct {
 	files   filesPart
 	ending  endingPart
 	waits   waitsPart
+	input   inputPart
 	// End of the parts.
 
 	// Guarded by turns:
@@ -126,15 +125,11 @@ type Job struct {
 	view      *view       // nil until somebody asks for the screen
 	screens   []*screenReq
 
-	queue   inputQueue  // but for its bytes, which anybody may read
 	inputs  inputWatch  // whether it waits for input
 	secret  secretWatch // whether that is a password
 	queries queries     // that wait for an answer
-	typed   *typedInput // the last write that was begun; nil = nobody echoes it
 
 	leave func() // not nil: the job is forgotten, and this is done when it has left
-
-	wentOnAt time.Time // when the start had waited for somebody (start_held.go); zero: it did not
 
 	timer *time.Timer
 }
@@ -156,15 +151,13 @@ type watch struct {
 func newJob(m *Manager, id ID, spec Spec) *Job {
 	j := &Job{
 		id: id, spec: spec, mgr: m, sink: spec.Sink, log: m.log, epoch: time.Now(),
-		mail:    turn.NewMailbox[message](),
-		grew:    make(chan struct{}, 1),
-		ends:    make(chan streamEnd),
-		toInput: make(chan inputOrder, 1),
-		wrote:   make(chan writeDone),
-		vacant:  make(chan struct{}),
-		ended:   make(chan struct{}),
-		done:    make(chan struct{}),
-		timer:   time.NewTimer(time.Hour), turns: turn.NewLock(),
+		mail:   turn.NewMailbox[message](),
+		grew:   make(chan struct{}, 1),
+		ends:   make(chan streamEnd),
+		vacant: make(chan struct{}),
+		ended:  make(chan struct{}),
+		done:   make(chan struct{}),
+		timer:  time.NewTimer(time.Hour), turns: turn.NewLock(),
 	}
 	j.limits = limitsPart{j: j}
 	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
@@ -175,6 +168,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.files = filesPart{j: j}
 	j.ending = endingPart{j: j, hints: make(chan *Hint, 1)}
 	j.waits = waitsPart{j: j, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{}}
+	j.input = inputPart{j: j, orders: make(chan inputOrder, 1), wrote: make(chan writeDone)}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

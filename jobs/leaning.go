@@ -35,7 +35,7 @@ func (s *stream) isAll(offset int64) bool {
 
 // noteAll notes that the job waits for input, and that what it has printed is all.
 func (j *Job) noteAll(m lookedMsg) {
-	if v := m.verdict; v.State != inputwait.Reading || rank(v.Confidence) < rank(inputwait.Likely) || j.queue.typed() {
+	if v := m.verdict; v.State != inputwait.Reading || rank(v.Confidence) < rank(inputwait.Likely) || j.input.queue.typed() {
 		return
 	}
 	var ends int64

@@ -239,10 +239,10 @@ func (j *Job) writeLoop(in input, term terminal) {
 	defer j.loops.Done()
 	for {
 		select {
-		case o := <-j.toInput:
-			n, err := j.write(in, term, o)
+		case o := <-j.input.orders:
+			n, err := j.input.write(in, term, o)
 			select {
-			case j.wrote <- writeDone{n, err}:
+			case j.input.wrote <- writeDone{n, err}:
 			case <-j.done:
 				return
 			}

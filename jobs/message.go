@@ -186,7 +186,7 @@ type (
 	}
 )
 
-func (m writeMsg) deliver(j *Job)   { j.onWrite(m) }
+func (m writeMsg) deliver(j *Job)   { j.input.onWrite(m) }
 func (m waitMsg) deliver(j *Job)    { j.waits.onWait(m) }
 func (m runMsg) deliver(j *Job)     { j.runs.onRun(m) }
 func (m readMsg) deliver(j *Job)    { j.reads.onRead(m) }

@@ -24,28 +24,28 @@ import (
 
 // overtake drops what is queued, but for other signal keys: two interrupts in a row
 // are two.
-func (j *Job) overtake() {
-	j.shell.strike()
-	items := slices.Clone(j.queue.items)
+func (p *inputPart) overtake() {
+	p.j.shell.strike()
+	items := slices.Clone(p.queue.items)
 	items = slices.DeleteFunc(items, func(q *queued) bool { return q.keysOnly })
-	j.dropItems(items, j.overtaken)
+	p.dropItems(items, p.overtaken)
 }
 
 // overtakeHeld drops what is held back until a look, but for other signal keys. It is for a
 // key that came behind all of it.
-func (j *Job) overtakeHeld() {
-	j.inputs.writeQ = slices.DeleteFunc(j.inputs.writeQ, func(h heldWrite) bool {
-		if j.interrupts(h.msg.in) {
+func (p *inputPart) overtakeHeld() {
+	p.j.inputs.writeQ = slices.DeleteFunc(p.j.inputs.writeQ, func(h heldWrite) bool {
+		if p.j.interrupts(h.msg.in) {
 			return false
 		}
-		h.msg.fail(j.overtaken())
+		h.msg.fail(p.overtaken())
 		return true
 	})
 }
 
-func (j *Job) overtaken() *Error {
-	e := errorf(CodeCanceled, "an interrupt key was sent to job %d after this input and has dropped what the job had not taken; send it again if it is still wanted", j.id)
-	e.Handle = j.id
+func (p *inputPart) overtaken() *Error {
+	e := errorf(CodeCanceled, "an interrupt key was sent to job %d after this input and has dropped what the job had not taken; send it again if it is still wanted", p.j.id)
+	e.Handle = p.j.id
 	return e
 }
 
@@ -81,13 +81,13 @@ func (q *inputQueue) order() inputOrder {
 }
 
 // write is the writeLoop's: what it calls may block.
-func (j *Job) write(in input, term terminal, o inputOrder) (n int, err error) {
+func (p *inputPart) write(in input, term terminal, o inputOrder) (n int, err error) {
 	sent := 0
 	if o.overtake {
 		done, err := term.Overtake(o.data[0])
 		if err != nil {
 			// The key is typed all the same: it only waits for the job to read.
-			j.log.Debug("no way for a signal key", "job", j.id, "error", err)
+			p.j.log.Debug("no way for a signal key", "job", p.j.id, "error", err)
 		}
 		if done {
 			sent = 1

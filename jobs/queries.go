@@ -103,7 +103,7 @@ func (j *Job) dropQueries(asked []screen.Query) {
 // answers says whether anybody is to be answered: the leader, or who else reads the input
 // while it lives.
 func (j *Job) answers() bool {
-	return j.input != nil && j.st.exit == nil && j.queue.closed == ""
+	return j.input.to != nil && j.st.exit == nil && j.input.queue.closed == ""
 }
 
 // answerTo is what a terminal answers, if that is known yet.
@@ -124,20 +124,20 @@ func (j *Job) typeAnswer(data []byte, colour bool) {
 		j.log.Debug("a program asks for a colour while its terminal edits lines: it is not told", "job", j.id)
 		return
 	}
-	i := j.queue.afterFirst()
-	full := j.queries.full && j.queue.answers > 0
-	if j.queries.full = full || j.queue.answers+len(data) > mostAnswers || !j.queue.fits(data, i, attrs); j.queries.full {
+	i := j.input.queue.afterFirst()
+	full := j.queries.full && j.input.queue.answers > 0
+	if j.queries.full = full || j.input.queue.answers+len(data) > mostAnswers || !j.input.queue.fits(data, i, attrs); j.queries.full {
 		j.noteDropped(1)
 		return
 	}
-	j.queue.answers += len(data)
-	if i > 0 && j.queue.items[i-1].answer && !(i == 1 && j.queue.writing) {
-		j.queue.items[i-1].data = append(j.queue.items[i-1].data, data...)
+	j.input.queue.answers += len(data)
+	if i > 0 && j.input.queue.items[i-1].answer && !(i == 1 && j.input.queue.writing) {
+		j.input.queue.items[i-1].data = append(j.input.queue.items[i-1].data, data...)
 	} else {
-		j.queue.insert(i, &queued{data: data, answer: true, before: j.queue.partialAt(i), reply: newReply[WriteResult]()})
+		j.input.queue.insert(i, &queued{data: data, answer: true, before: j.input.queue.partialAt(i), reply: newReply[WriteResult]()})
 		i++
 	}
-	j.queue.answered(data, i, attrs)
+	j.input.queue.answered(data, i, attrs)
 }
 
 // mostLine is how much of a line answers may be the end of. A terminal that edits lines

@@ -41,10 +41,10 @@ func TestAnswersAreAPartOfALine(t *testing.T) {
 			f.out.data <- []byte("\x1b[c\x1b[c") // all are one item
 			synctest.Wait()
 		}
-		if want := len("first") + 6*len(whoAmI); f.queue.partial != want {
-			t.Errorf("a line of %d bytes is begun, want %d", f.queue.partial, want)
+		if want := len("first") + 6*len(whoAmI); f.input.queue.partial != want {
+			t.Errorf("a line of %d bytes is begun, want %d", f.input.queue.partial, want)
 		}
-		room := proc.CanonicalLineLimit - f.queue.partial
+		room := proc.CanonicalLineLimit - f.input.queue.partial
 		r := <-f.typeIn(Input{Text: strings.Repeat("x", room+1)}).C
 		if e, ok := errors.AsType[*Error](r.Err); !ok || e.Code != CodeLineTooLong {
 			t.Errorf("a line over the limit: %v", r.Err)
@@ -54,8 +54,8 @@ func TestAnswersAreAPartOfALine(t *testing.T) {
 		second := f.typeIn(Input{Text: strings.Repeat("x", room-left) + "\rab"})
 		f.out.data <- []byte("\x1b[c\x1b[c\x1b[c")
 		synctest.Wait()
-		if f.queue.partial != len("ab") {
-			t.Errorf("a line of %d bytes is begun, want 2", f.queue.partial)
+		if f.input.queue.partial != len("ab") {
+			t.Errorf("a line of %d bytes is begun, want 2", f.input.queue.partial)
 		}
 		tp.allow(1 << 20)
 		must(t, first)

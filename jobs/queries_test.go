@@ -54,7 +54,7 @@ func TestAnswersGoBetweenInputs(t *testing.T) {
 		synctest.Wait()
 		f.out.data <- []byte("\x1b[5n\x1b[c")
 		synctest.Wait()
-		if n := f.queue.bytes.Load(); n != int64(len("firstsecond")) { // what was taken counts when the write is over
+		if n := f.input.queue.bytes.Load(); n != int64(len("firstsecond")) { // what was taken counts when the write is over
 			t.Errorf("%d bytes are queued", n)
 		}
 		tp.allow(5)
@@ -68,8 +68,8 @@ func TestAnswersGoBetweenInputs(t *testing.T) {
 		if got, want := tp.text(), "first"+whoAmI+"\x1b[0n"+whoAmI+"\x1b[0n"+"second"; got != want {
 			t.Errorf("typed %q, want %q", got, want)
 		}
-		if f.queue.bytes.Load() != 0 || f.queue.answers != 0 {
-			t.Errorf("%d bytes of input and %d of answers are left", f.queue.bytes.Load(), f.queue.answers)
+		if f.input.queue.bytes.Load() != 0 || f.input.queue.answers != 0 {
+			t.Errorf("%d bytes of input and %d of answers are left", f.input.queue.bytes.Load(), f.input.queue.answers)
 		}
 		f.end()
 	})
@@ -90,8 +90,8 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 		typed := f.typeIn(Input{Text: "x"})
 		synctest.Wait()
-		if f.queue.answers > mostAnswers || f.queue.answers < mostAnswers/2 || len(f.queue.items) > 3 || !f.queries.lost {
-			t.Errorf("%d bytes of answers in %d items, noted %v", f.queue.answers, len(f.queue.items), f.queries.lost)
+		if f.input.queue.answers > mostAnswers || f.input.queue.answers < mostAnswers/2 || len(f.input.queue.items) > 3 || !f.queries.lost {
+			t.Errorf("%d bytes of answers in %d items, noted %v", f.input.queue.answers, len(f.input.queue.items), f.queries.lost)
 		}
 		tp.allow(2 * mostAnswers)
 		must(t, typed)
@@ -118,8 +118,8 @@ func TestInterruptDropsAnswers(t *testing.T) {
 		tp.allow(100)
 		must(t, key)
 		synctest.Wait()
-		if got := tp.text(); got != "\x1b[?\x03" || f.queue.answers != 0 {
-			t.Errorf("typed %q, %d bytes are left", got, f.queue.answers)
+		if got := tp.text(); got != "\x1b[?\x03" || f.input.queue.answers != 0 {
+			t.Errorf("typed %q, %d bytes are left", got, f.input.queue.answers)
 		}
 		f.end()
 	})
@@ -155,8 +155,8 @@ func TestAnswersAreNotTyped(t *testing.T) {
 		must(t, f.typeIn(Input{Text: "abc"}))
 		f.out.data <- []byte("\x1b[c")
 		synctest.Wait()
-		if f.typed == nil || string(f.typed.Data) != "abc" {
-			t.Errorf("what was typed last is %+v", f.typed)
+		if f.input.typed == nil || string(f.input.typed.Data) != "abc" {
+			t.Errorf("what was typed last is %+v", f.input.typed)
 		}
 		p, err := f.Wait(&WaitSpec{Until: []Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: "b."}, AfterInput: &yes}}, From: Origin{Kind: FromStart}, Timeout: -1, MaxBytes: 100})
 		if err != nil {
@@ -308,7 +308,7 @@ func TestOthersAnswerWhatIsStored(t *testing.T) {
 			f.display.read([]byte("\x1b[c\x1b[5n"))
 			f.leaveQueries(true, 3)
 			f.display.stored()
-			f.handInput()
+			f.input.handInput()
 		})
 		synctest.Wait()
 		if got := tp.text(); got != whoAmI {
@@ -319,7 +319,7 @@ func TestOthersAnswerWhatIsStored(t *testing.T) {
 			f.leaveQueries(false, 10)
 			f.display.stored()
 			f.takeQueries()
-			f.handInput()
+			f.input.handInput()
 		})
 		synctest.Wait()
 		if got := tp.text(); got != whoAmI+"\x1b[0n" {

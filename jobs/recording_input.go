@@ -35,40 +35,40 @@ func shows(a proc.Attrs) bool { return a.Echo || !a.Canonical && !a.CRToNL }
 // writeNow is WriteNow of the input. What echoes it is recorded behind it. The terminal is asked
 // before and after: echo may end in between. Where the program read raw it asked for no password
 // before, and what it does after may well be what this input tells it to.
-func (j *Job) writeNow(p []byte) (n int, err error) {
-	q, r := j.queue.items[0], j.files.recording
-	seen, raw := j.files.seen(q)
+func (p *inputPart) writeNow(data []byte) (n int, err error) {
+	q, r := p.queue.items[0], p.j.files.recording
+	seen, raw := p.j.files.seen(q)
 	if !seen {
-		return j.input.WriteNow(p)
+		return p.to.WriteNow(data)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at := r.now()
-	n, err = j.input.WriteNow(p)
+	n, err = p.to.WriteNow(data)
 	if n > 0 && !raw {
-		seen, _ = j.files.seen(q)
+		seen, _ = p.j.files.seen(q)
 	}
 	if n > 0 && seen {
-		r.typed(at, p[:n])
+		r.typed(at, data[:n])
 	}
 	return n, err
 }
 
 // onWritten takes what came of a write by the writeLoop, which may have taken long.
-func (j *Job) onWritten(w writeDone) {
-	if q := j.queue.items[0]; w.n > 0 && q.recorded {
-		if seen, _ := j.files.seen(q); seen {
-			j.recordTyped(q.data[q.written:][:w.n])
+func (p *inputPart) onWritten(w writeDone) {
+	if q := p.queue.items[0]; w.n > 0 && q.recorded {
+		if seen, _ := p.j.files.seen(q); seen {
+			p.recordTyped(q.data[q.written:][:w.n])
 		}
 	}
-	j.onWrote(w)
+	p.onWrote(w)
 }
 
-func (j *Job) recordTyped(p []byte) {
-	r := j.files.recording
+func (p *inputPart) recordTyped(data []byte) {
+	r := p.j.files.recording
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.typed(r.now(), p)
+	r.typed(r.now(), data)
 }
 
 // typed notes input. The caller holds mu.

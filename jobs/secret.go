@@ -57,7 +57,7 @@ func (j *Job) asksSecrets() bool { return j.mgr.secrets.Ask && j.term != nil && 
 // watchesEcho says whether it matters that input is hidden: the client is to be asked, or what
 // is being typed is for nobody else to type.
 func (j *Job) watchesEcho() bool {
-	return j.asksSecrets() || j.mgr.secrets.ClientOnly && j.term != nil && j.canWait() && len(j.queue.items) > 0
+	return j.asksSecrets() || j.mgr.secrets.ClientOnly && j.term != nil && j.canWait() && len(j.input.queue.items) > 0
 }
 
 // hidesInput says whether the terminal reads a line and shows nothing of it, as where a
@@ -80,7 +80,7 @@ func (j *Job) reviewHidden(now time.Time) {
 		return
 	}
 	s.hidden, s.at = j.hidesInput(), nextOf(hiddenAfter, j.activeAt(), now)
-	if s.at.IsZero() && (s.hidden || len(j.queue.items) > 0) {
+	if s.at.IsZero() && (s.hidden || len(j.input.queue.items) > 0) {
 		s.at = now.Add(slowestLook)
 	}
 	if s.hidden {
@@ -210,12 +210,12 @@ func (j *Job) deny(q *queued) *Error {
 // denyBegun is deny for an input of which a part was typed before input was hidden: the rest
 // is withdrawn, but for what the terminal has been given by then.
 func (j *Job) denyBegun() {
-	if len(j.queue.items) == 0 {
+	if len(j.input.queue.items) == 0 {
 		return
 	}
-	if q := j.queue.items[0]; q.begun && q.end == nil {
+	if q := j.input.queue.items[0]; q.begun && q.end == nil {
 		if err := j.deny(q); err != nil {
-			j.withdraw(q, err)
+			j.input.withdraw(q, err)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func (j *Job) denyLate(q *queued) bool {
 	}
 	err := j.deny(q)
 	if err != nil {
-		j.withdraw(q, err)
+		j.input.withdraw(q, err)
 	}
 	return err != nil
 }

@@ -98,7 +98,7 @@ func swapInput(f *fakeJob, in *typedInto) {
 			}
 		}
 	}()
-	f.Job.turn(func() { f.input = nowInto{in} })
+	f.Job.turn(func() { f.input.to = nowInto{in} })
 }
 
 // A nowInto takes all at once, so that no writeLoop is needed, which has the input that the

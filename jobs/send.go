@@ -44,18 +44,18 @@ const spareBytes = 8
 
 // typeAll turns an Input into bytes, but for its line end and end of file. With a
 // refusal come those before it.
-func (j *Job) typeAll(in Input) (*typing, *Error) {
+func (p *inputPart) typeAll(in Input) (*typing, *Error) {
 	t := &typing{data: make([]byte, 0, len(in.Text)+spareBytes)}
 	t.addText(in.Text)
 	for _, name := range in.Keys {
-		if err := j.typeKey(t, name, 1); err != nil {
+		if err := p.typeKey(t, name, 1); err != nil {
 			return t, err
 		}
 	}
 	for i, item := range in.Send {
-		err := j.typeItem(t, item, fmt.Sprintf("/send/%d", i))
+		err := p.typeItem(t, item, fmt.Sprintf("/send/%d", i))
 		if err == nil {
-			err = j.checkSize(len(t.data)) // before a few names become gigabytes
+			err = p.checkSize(len(t.data)) // before a few names become gigabytes
 		}
 		if err != nil {
 			return t, err
@@ -64,16 +64,16 @@ func (j *Job) typeAll(in Input) (*typing, *Error) {
 	return t, nil
 }
 
-func (j *Job) typeItem(t *typing, item SendItem, pointer string) *Error {
+func (p *inputPart) typeItem(t *typing, item SendItem, pointer string) *Error {
 	switch {
 	case item.Key != "":
-		return j.typeKey(t, item.Key, max(item.Count, 1))
+		return p.typeKey(t, item.Key, max(item.Count, 1))
 	case item.Mouse != nil:
-		return j.typeMouse(t, *item.Mouse, pointer+"/mouse")
-	case item.Paste != nil && j.term == nil:
+		return p.typeMouse(t, *item.Mouse, pointer+"/mouse")
+	case item.Paste != nil && p.j.term == nil:
 		t.addText(*item.Paste)
 	case item.Paste != nil:
-		b := screen.Paste(*item.Paste, j.modes())
+		b := screen.Paste(*item.Paste, p.j.modes())
 		t.add(b...)
 		clear(b) // it may be a secret
 	default:
@@ -83,11 +83,11 @@ func (j *Job) typeItem(t *typing, item SendItem, pointer string) *Error {
 	return nil
 }
 
-func (j *Job) typeKey(t *typing, name string, count int) *Error {
-	if j.term == nil {
-		return j.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", j.id)
+func (p *inputPart) typeKey(t *typing, name string, count int) *Error {
+	if p.j.term == nil {
+		return p.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", p.j.id)
 	}
-	b, err := screen.Encode([]string{name}, j.modes())
+	b, err := screen.Encode([]string{name}, p.j.modes())
 	if err != nil {
 		e := errorf(CodeInvalidKey, "%v%s; nothing was sent", err, keyAdvice(name))
 		e.Valid, e.Name, e.Near = screen.KeyNames(), name, nearKey(name)
@@ -99,15 +99,15 @@ func (j *Job) typeKey(t *typing, name string, count int) *Error {
 	return nil
 }
 
-func (j *Job) typeMouse(t *typing, m screen.MouseEvent, pointer string) *Error {
-	if j.term == nil {
-		return j.notInteractive("job %d has a pipe and no terminal: there is no mouse; start it in pty mode", j.id)
+func (p *inputPart) typeMouse(t *typing, m screen.MouseEvent, pointer string) *Error {
+	if p.j.term == nil {
+		return p.notInteractive("job %d has a pipe and no terminal: there is no mouse; start it in pty mode", p.j.id)
 	}
-	if m.Row >= j.info.Rows || m.Col >= j.info.Cols {
+	if m.Row >= p.j.info.Rows || m.Col >= p.j.info.Cols {
 		return Invalid(pointer, "row %d, column %d lies outside the terminal of %d rows and %d columns, which count from 0; nothing was sent",
-			m.Row, m.Col, j.info.Rows, j.info.Cols)
+			m.Row, m.Col, p.j.info.Rows, p.j.info.Cols)
 	}
-	b, err := screen.EncodeMouse(m, j.modes())
+	b, err := screen.EncodeMouse(m, p.j.modes())
 	if err != nil {
 		return Invalid(pointer, "%v; nothing was sent", err)
 	}

@@ -17,7 +17,7 @@ import (
 // for a command of the shell's own such as vared, and takes the key in either case.
 func (j *Job) doubtRunning() {
 	s := j.shell
-	if !j.editorReads() && !j.editsSince(s.readingBy) || s.striking > 0 || len(j.queue.items) > 0 || j.input == nil || !s.idle() {
+	if !j.editorReads() && !j.editsSince(s.readingBy) || s.striking > 0 || len(j.input.queue.items) > 0 || j.input.to == nil || !s.idle() {
 		return
 	}
 	s.askedAt, s.readingBy = time.Now(), 0

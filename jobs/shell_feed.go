@@ -213,8 +213,8 @@ func (s *shellWatch) takeBack() {
 // typeTrigger types keys that are the server's own, before whatever else waits to be typed.
 func (j *Job) typeTrigger(keys []byte) {
 	q := &queued{data: keys, trigger: true, reply: newReply[WriteResult]()}
-	j.queue.insert(j.queue.afterFirst(), q)
-	j.queue.bytes.Add(int64(len(q.data)))
+	j.input.queue.insert(j.input.queue.afterFirst(), q)
+	j.input.queue.bytes.Add(int64(len(q.data)))
 }
 
 // shellMore takes it that the shell wants the rest of a line. One that was handed to it is
@@ -238,7 +238,7 @@ func (j *Job) shellMore() {
 // what the shell has said of it.
 func (j *Job) reviewHanded() {
 	s, l := j.shell, &j.inputs
-	if !s.handing() || slices.ContainsFunc(j.queue.items, func(q *queued) bool { return q.trigger }) {
+	if !s.handing() || slices.ContainsFunc(j.input.queue.items, func(q *queued) bool { return q.trigger }) {
 		return
 	}
 	if s.session.Taking() {

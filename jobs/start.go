@@ -124,7 +124,7 @@ func (j *Job) onStarted(l *launched) {
 }
 
 func (j *Job) attach(l *launched) {
-	j.proc, j.ending.facts, j.input, j.term = l.proc, l.proc.Events(), l.input, l.term
+	j.proc, j.ending.facts, j.input.to, j.term = l.proc, l.proc.Events(), l.input, l.term
 	j.process.Store(&processHandle{l.proc})
 	j.inputs.looker = l.looker
 	j.inputs.seen.output, j.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
@@ -144,9 +144,9 @@ func (j *Job) attach(l *launched) {
 		j.loops.Add(1)
 		go j.feedLoop(j.shell)
 	}
-	if j.input != nil {
+	if j.input.to != nil {
 		j.loops.Add(1)
-		go j.writeLoop(j.input, j.term)
+		go j.writeLoop(j.input.to, j.term)
 	}
 	j.place = l.plan.place()
 	j.info = Info{

@@ -56,7 +56,7 @@ func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error
 			if isClosed(j.mgr.ending) { // which is why it came, or came with it
 				return came, errClosedServer()
 			}
-			j.wentOnAt = time.Now()
+			j.input.wentOnAt = time.Now()
 			return came, nil
 		case <-j.mgr.ending:
 			return came, errClosedServer()

@@ -259,11 +259,11 @@ func (j *Job) noInput() *Error {
 	const otherwise = `; start it with "stdin": "open" to write to it`
 	switch {
 	case j.spec.StdinText != nil:
-		return j.notInteractive("job %d reads the text that it was started with, and nothing more"+otherwise, j.id)
+		return j.input.notInteractive("job %d reads the text that it was started with, and nothing more"+otherwise, j.id)
 	case j.spec.StdinFile != "":
-		return j.notInteractive("job %d reads the file %s"+otherwise, j.id, j.spec.StdinFile)
+		return j.input.notInteractive("job %d reads the file %s"+otherwise, j.id, j.spec.StdinFile)
 	}
-	return j.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", j.id)
+	return j.input.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", j.id)
 }
 
 // noStreams is why there is nothing to be seen of a job whose output goes to files.

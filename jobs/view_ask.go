@@ -47,7 +47,7 @@ func (j *Job) Screen(history int, room RoomFunc) Pending[Screen] {
 
 func (j *Job) onScreen(m screenMsg) {
 	if j.display == nil {
-		m.reply.fail(j.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", j.id))
+		m.reply.fail(j.input.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", j.id))
 		return
 	}
 	r := &screenReq{reply: m.reply}

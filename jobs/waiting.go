@@ -208,7 +208,7 @@ func (j *Job) activeAt() time.Time {
 }
 
 // canWait says whether the job can wait for input at all, as far as anybody can tell.
-func (j *Job) canWait() bool { return j.inputs.looker != nil && j.input != nil && j.st.exit == nil }
+func (j *Job) canWait() bool { return j.inputs.looker != nil && j.input.to != nil && j.st.exit == nil }
 
 // reviewWaiting takes a look where it is time for one, and tells what is known.
 func (j *Job) reviewWaiting(now time.Time) {
@@ -368,7 +368,7 @@ func (j *Job) onLooked(m lookedMsg) {
 
 // owesAnswer says whether a program has asked its terminal something that the server has not
 // answered yet. It may be seen to read, and does not wait for anybody else.
-func (j *Job) owesAnswer() bool { return len(j.queries.waiting) > 0 || j.queue.answers > 0 }
+func (j *Job) owesAnswer() bool { return len(j.queries.waiting) > 0 || j.input.queue.answers > 0 }
 
 // nextLook is when the clock wants the next one.
 func (j *Job) nextLook(now time.Time) time.Time {

@@ -102,7 +102,7 @@ func (j *Job) cancelInfo(tok *token) bool {
 // nothing to be said.
 func (j *Job) nowWaiting() *WaitingForInput {
 	switch l := &j.inputs; {
-	case j.input == nil && j.st.exit == nil && j.term == nil:
+	case j.input.to == nil && j.st.exit == nil && j.term == nil:
 		return &WaitingForInput{Why: "nothing can be written to it: its standard input is no pipe of the server's, or is closed"}
 	case !j.canWait():
 		return nil
@@ -143,7 +143,7 @@ func (j *Job) interrupts(in Input) bool {
 	if j.term == nil {
 		return false
 	}
-	q, _, err := j.compose(in)
+	q, _, err := j.input.compose(in)
 	if q != nil {
 		clear(q.data) // echo may be off
 	}
@@ -176,7 +176,7 @@ func (j *Job) releaseHeld() {
 			return
 		}
 		l.writeQ = l.writeQ[1:]
-		j.enqueue(h.msg) // which refuses it if the wait is over
+		j.input.enqueue(h.msg) // which refuses it if the wait is over
 	}
 }
 

@@ -81,7 +81,7 @@ func (p *waitsPart) begin(m waitMsg) {
 		return
 	}
 	p.arm(&wait{
-		spec: m.spec, from: from, tok: m.reply.tok, typed: p.j.typed,
+		spec: m.spec, from: from, tok: m.reply.tok, typed: p.j.input.typed,
 		done:  m.reply.ok,
 		abort: func(e *Error) { m.reply.fail(e) },
 	})
