@@ -133,7 +133,7 @@ func (j *Job) act(happened func()) {
 	}()
 	j.takeFacts()
 	j.takeMarks()
-	j.takeQueries()
+	j.display.takeQueries()
 	for _, m := range j.mail.Take() {
 		j.deliver(m)
 	}
@@ -178,7 +178,7 @@ func (j *Job) review(now time.Time) {
 	j.reviewWaiting(now)
 	j.ending.review(now)
 	j.waits.reviewSettle(now)
-	j.reviewScreen(now)
+	j.display.review(now)
 	j.input.review(now)
 	j.waits.reviewHeld()
 	j.waits.reviewCatchups(now)
@@ -213,8 +213,8 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		sooner(j.ending.hintUntil)
 	}
 	sooner(j.waits.catchUpUntil())
-	sooner(j.screenUntil())
-	sooner(j.glanceDue())
+	sooner(j.display.screenUntil())
+	sooner(j.display.glanceDue())
 	sooner(j.lookAt())
 	sooner(j.heldUntil())
 	sooner(j.infosUntil())
@@ -252,7 +252,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.waits.armHeld() // one of them may be meant
-	if j.cancelExec(tok) || j.waits.cancel(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.cancelScreen(tok) || j.kills.cancel(tok) || j.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.cancelTask(tok) {
+	if j.cancelExec(tok) || j.waits.cancel(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.display.cancel(tok) || j.kills.cancel(tok) || j.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.cancelTask(tok) {
 		return
 	}
 	j.input.cancel(tok)
@@ -298,7 +298,7 @@ func (j *Job) told() bool {
 func (j *Job) snapshot() Info {
 	info := j.info
 	info.State = j.state()
-	if told := j.display.last(); j.display != nil {
+	if told := j.display.heard.last(); j.display.heard != nil {
 		info.Title = told.Title
 		if !j.shell.tellsDirectory() {
 			info.CurrentDirectory = told.Directory
@@ -356,7 +356,7 @@ func (j *Job) failPending(err *Error) {
 	for _, r := range j.reads.all {
 		r.msg.reply.fail(err)
 	}
-	for _, r := range j.screens {
+	for _, r := range j.display.requests {
 		r.fail(err)
 	}
 	for _, k := range j.kills.all {
@@ -377,6 +377,6 @@ func (j *Job) failPending(err *Error) {
 		j.failTasks(func() *Error { return err })
 	}
 	j.asking.dropAsked(func() *Error { return err })
-	j.waits.armed, j.runs.all, j.reads.all, j.screens, j.kills.all, j.waits.held = nil, nil, nil, nil, nil, nil
+	j.waits.armed, j.runs.all, j.reads.all, j.display.requests, j.kills.all, j.waits.held = nil, nil, nil, nil, nil, nil
 	clear(j.waits.unwatches)
 }

@@ -105,7 +105,7 @@ type changesPart struct {
 // review tells, as one event, what has changed since it last looked: so a
 // title that changes a million times costs as many events as the loop had turns.
 func (p *changesPart) review() {
-	if p.j.display != nil {
+	if p.j.display.heard != nil {
 		p.takeTold()
 	}
 	if p.untold.What == 0 {
@@ -119,7 +119,7 @@ func (p *changesPart) review() {
 
 // takeTold takes over what the output has told.
 func (p *changesPart) takeTold() {
-	told, groups, reads := p.j.display.latest()
+	told, groups, reads := p.j.display.heard.latest()
 	if told.Title != p.j.info.Title {
 		p.j.info.Title = told.Title
 		p.untold.Add(Changed{What: ChangeTitle, Title: told.Title})
@@ -164,7 +164,7 @@ func (p *changesPart) noteStopped(is bool, signal string) {
 	before := p.j.st.status
 	if p.j.st.stopped(is); p.j.st.status != before {
 		p.untold.Add(Changed{What: ChangeStatus, Status: p.j.st.status, Signal: signal})
-		p.lookAgain = p.j.display != nil
+		p.lookAgain = p.j.display.heard != nil
 	}
 }
 

@@ -91,11 +91,11 @@ func TestInfoIsNotBehindTheOutput(t *testing.T) {
 		f := startFake(t, &recorder{})
 		f.out.data <- []byte("x")
 		synctest.Wait()
-		f.display.read([]byte("\x1b]0;new\a\x1b[?1h")) // the readLoop waits for data
+		f.display.heard.read([]byte("\x1b]0;new\a\x1b[?1h")) // the readLoop waits for data
 		if info := must(t, f.Info()); info.Title != "new" {
 			t.Errorf("title %q", info.Title)
 		}
-		if m := f.modes(); m != (screen.Modes{ApplicationCursor: true}) {
+		if m := f.display.modes(); m != (screen.Modes{ApplicationCursor: true}) {
 			t.Errorf("modes %+v", m)
 		}
 		f.end()

@@ -114,23 +114,23 @@ func (j *Job) Resize(cols, rows int) Pending[struct{}] {
 	return pend(j, r)
 }
 
-func (j *Job) onResize(m resizeMsg) {
+func (p *displayPart) onResize(m resizeMsg) {
 	switch {
-	case j.files.isVacant():
-		m.reply.fail(j.over())
-	case j.term == nil:
-		m.reply.fail(j.input.notInteractive("job %d has no terminal that could be resized; start it in pty mode", j.id))
+	case p.j.files.isVacant():
+		m.reply.fail(p.j.over())
+	case p.j.term == nil:
+		m.reply.fail(p.j.input.notInteractive("job %d has no terminal that could be resized; start it in pty mode", p.j.id))
 	default:
-		end := j.End(PTY) // what the program writes for the new size comes behind this
-		if err := j.files.recording.resize(m.cols, m.rows, func() error { return j.term.Resize(m.cols, m.rows) }); err != nil {
-			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", j.id, err))
+		end := p.j.End(PTY) // what the program writes for the new size comes behind this
+		if err := p.j.files.recording.resize(m.cols, m.rows, func() error { return p.j.term.Resize(m.cols, m.rows) }); err != nil {
+			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", p.j.id, err))
 			return
 		}
-		if m.cols != j.info.Cols || m.rows != j.info.Rows {
-			j.info.Cols, j.info.Rows = m.cols, m.rows
-			j.sizes.note(end, m.cols, m.rows)
-			j.publish()
-			j.changes.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
+		if m.cols != p.j.info.Cols || m.rows != p.j.info.Rows {
+			p.j.info.Cols, p.j.info.Rows = m.cols, m.rows
+			p.sizes.note(end, m.cols, m.rows)
+			p.j.publish()
+			p.j.changes.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
 		}
 		m.reply.ok(struct{}{})
 	}
@@ -162,7 +162,7 @@ func (p *waitsPart) onWatch(m watchMsg) {
 		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, p.streamNames()))
 		return
 	}
-	if err := m.spec.checkScreen(p.j.display != nil); err != nil {
+	if err := m.spec.checkScreen(p.j.display.heard != nil); err != nil {
 		m.reply.fail(err)
 		return
 	}
@@ -203,7 +203,7 @@ func (p *waitsPart) onUnwatch(m unwatchMsg) {
 		if w.id == m.id && w.wait == nil {
 			tok := new(token)
 			if w.spec.Screen {
-				p.unwatches[tok] = unwatchReq{key, m.reply, p.j.needGlance()}
+				p.unwatches[tok] = unwatchReq{key, m.reply, p.j.display.needGlance()}
 				return
 			}
 			p.unwatches[tok] = unwatchReq{key, m.reply, 0}

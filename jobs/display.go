@@ -32,16 +32,16 @@ type display struct {
 	reads  uint64         // how often output came
 }
 
-// beginDisplay begins with what a start leaves: the leader has the foreground. It is
+// begin begins with what a start leaves: the leader has the foreground. It is
 // not looked up, since a program that is just being loaded has no arguments yet.
-func (j *Job) beginDisplay() {
-	j.display = &display{term: j.term, scanner: screen.NewScanner(hostName()), group: j.info.PID}
-	j.display.scanner.Clean = j.redaction.text
-	j.stream(PTY).display = j.display
-	j.glance.size = j.sizes.last()
-	command := strings.Join(j.info.Argv, " ")
+func (p *displayPart) begin() {
+	p.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
+	p.heard.scanner.Clean = p.j.redaction.text
+	p.j.stream(PTY).display = p.heard
+	p.glance.size = p.sizes.last()
+	command := strings.Join(p.j.info.Argv, " ")
 	command = strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")
-	j.info.Foreground = &Process{j.info.PID, j.redaction.command(command)}
+	p.j.info.Foreground = &Process{p.j.info.PID, p.j.redaction.command(command)}
 }
 
 // maxCommand is how much is told of a command line, wherever one is.
@@ -156,4 +156,4 @@ func (d *display) last() screen.Told {
 }
 
 // modes are what the job's programs have asked of their terminal so far.
-func (j *Job) modes() screen.Modes { return j.display.last().Modes }
+func (p *displayPart) modes() screen.Modes { return p.heard.last().Modes }

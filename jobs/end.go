@@ -131,7 +131,7 @@ func (p *endingPart) review(now time.Time) {
 			}
 		case stepSettleExit:
 			switch {
-			case p.settling != nil || !p.j.screenSettled(now):
+			case p.settling != nil || !p.j.display.screenSettled(now):
 			case p.needsHint():
 				p.j.st.step = stepHint
 				p.seekHint()
@@ -154,7 +154,7 @@ func (p *endingPart) review(now time.Time) {
 				p.settle(stepSettleClose)
 			}
 		case stepSettleClose:
-			if p.settling == nil && p.j.screenSettled(now) {
+			if p.settling == nil && p.j.display.screenSettled(now) {
 				p.j.files.finishFiles()
 			}
 		case stepFiles:
@@ -172,7 +172,7 @@ func (p *endingPart) review(now time.Time) {
 // settle asks the follower to match what is stored, as the end of the data.
 func (p *endingPart) settle(next step) {
 	p.j.st.step, p.settleFrom = next, time.Now()
-	p.j.settleScreen()
+	p.j.display.settleScreen()
 	if f := p.j.waits.follower.Load(); f != nil {
 		p.settling = new(token)
 		f.mail.Put(followSync{p.settling, true, nil})
@@ -180,7 +180,7 @@ func (p *endingPart) settle(next step) {
 }
 
 func (p *endingPart) tellExited(now time.Time) {
-	p.j.tellLastScreen(now)
+	p.j.display.tellLastScreen(now)
 	p.j.shellEnd()
 	p.j.st.step, p.j.st.status = stepBackground, StatusExited
 	p.j.limits.tellOutput()
@@ -199,7 +199,7 @@ func (p *endingPart) tellExited(now time.Time) {
 
 // tellClosed is the end: what only a live job needs is given back.
 func (p *endingPart) tellClosed() {
-	p.j.tellLastScreen(time.Now())
+	p.j.display.tellLastScreen(time.Now())
 	p.j.st.step, p.j.st.status = stepDone, StatusClosed
 	p.j.info.Background, p.j.info.Ports = nil, nil
 	p.j.closeDescriptors()
@@ -210,7 +210,7 @@ func (p *endingPart) tellClosed() {
 	p.j.sink.Event(Event{After: p.j.waits.barrier(), Closed: &Closed{p.outlived}})
 	p.j.mgr.retire(p.j)
 	close(p.j.ended)
-	p.j.restView()
+	p.j.display.restView()
 }
 
 // end sends the signals, with the reason for it settled first.

@@ -50,49 +50,49 @@ type seenMsg struct {
 	took     time.Duration
 }
 
-func (m seenMsg) deliver(j *Job) { j.onSeen(m) }
+func (m seenMsg) deliver(j *Job) { j.display.onSeen(m) }
 
 // TellScreen has the sink be told when the screen has changed, at most so often; 0 ends it.
 // Like a Sink's caller it may be anywhere: it takes effect with the next turn.
-func (j *Job) TellScreen(every time.Duration) { j.glance.every.Store(int64(every)) }
+func (j *Job) TellScreen(every time.Duration) { j.display.glance.every.Store(int64(every)) }
 
 // tells says how often the client is told of changes; 0: never.
-func (j *Job) tells() time.Duration {
-	if j.display == nil || j.st.status == StatusClosed {
+func (p *displayPart) tells() time.Duration {
+	if p.heard == nil || p.j.st.status == StatusClosed {
 		return 0
 	}
-	return time.Duration(j.glance.every.Load())
+	return time.Duration(p.glance.every.Load())
 }
 
-// reviewScreen takes a glance where it is time for one.
-func (j *Job) reviewScreen(now time.Time) {
-	g := &j.glance
-	if telling := j.tells() != 0; telling != g.telling {
+// review takes a glance where it is time for one.
+func (p *displayPart) review(now time.Time) {
+	g := &p.glance
+	if telling := p.tells() != 0; telling != g.telling {
 		g.telling, g.told, g.revision, g.tellAt = telling, 0, 0, time.Time{} // who asks again is told how it is then
-		if j.End(PTY) > 0 {
-			j.needGlance()
+		if p.j.End(PTY) > 0 {
+			p.needGlance()
 		}
 	}
-	if at := j.glanceAt(); !at.IsZero() && !now.Before(at) {
-		j.beginGlance(now)
+	if at := p.glanceAt(); !at.IsZero() && !now.Before(at) {
+		p.beginGlance(now)
 	}
-	j.tellScreen(now)
+	p.tellScreen(now)
 }
 
 // glanceAt is when the next glance is to begin; zero: when something has happened.
-func (j *Job) glanceAt() (t time.Time) {
-	g, every := &j.glance, j.tells()
+func (p *displayPart) glanceAt() (t time.Time) {
+	g, every := &p.glance, p.tells()
 	switch {
 	case g.under || every == 0 && len(g.patterns) == 0:
 		return t
 	case g.want > g.begun, g.settleTo > g.seen && !g.behind:
-		return j.epoch
-	case j.End(PTY) == g.seen && j.sizes.last() == g.size:
+		return p.j.epoch
+	case p.j.End(PTY) == g.seen && p.sizes.last() == g.size:
 		return t
 	case len(g.patterns) == 0 && g.tellAt.After(g.after):
 		return g.tellAt
 	}
-	return latest(g.after, j.epoch)
+	return latest(g.after, p.j.epoch)
 }
 
 func latest(a, b time.Time) time.Time {
@@ -111,24 +111,24 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // beginGlance looks at what the screen shows of all output that is stored.
-func (j *Job) beginGlance(now time.Time) {
-	g := &j.glance
+func (p *displayPart) beginGlance(now time.Time) {
+	g := &p.glance
 	g.begun++
 	g.under = true
-	m := seenMsg{number: g.begun, size: j.sizes.last()}
-	v, end, patterns := j.theView(), j.End(PTY), g.patterns
-	release := j.Hold()
-	j.loops.Go(func() {
+	m := seenMsg{number: g.begun, size: p.sizes.last()}
+	v, end, patterns := p.theView(), p.j.End(PTY), g.patterns
+	release := p.j.Hold()
+	p.j.loops.Go(func() {
 		defer release()
 		m.offset, m.revision, m.hits = v.glance(end, patterns)
 		m.took = time.Since(now)
-		j.ask(m)
+		p.j.ask(m)
 	})
 }
 
 // onSeen takes what a glance has found.
-func (j *Job) onSeen(m seenMsg) {
-	g := &j.glance
+func (p *displayPart) onSeen(m seenMsg) {
+	g := &p.glance
 	g.under, g.seen, g.size, g.revision = false, m.offset, m.size, m.revision
 	now := time.Now()
 	if len(g.patterns) > 0 {
@@ -136,46 +136,46 @@ func (j *Job) onSeen(m seenMsg) {
 	} else {
 		g.after = now.Add((changeRest - 1) * m.took)
 	}
-	j.waits.onHits(m.hits)
-	j.glanced(m.number)
+	p.j.waits.onHits(m.hits)
+	p.glanced(m.number)
 }
 
 // glanced says to those who wait for a glance that it was taken.
-func (j *Job) glanced(number int) {
-	for _, w := range j.waits.armed {
+func (p *displayPart) glanced(number int) {
+	for _, w := range p.j.waits.armed {
 		if w.glance <= number {
 			w.glance = 0
 		}
 	}
-	for tok, u := range j.waits.unwatches {
+	for tok, u := range p.j.waits.unwatches {
 		if u.glance != 0 && u.glance <= number {
-			j.waits.onSynced(tok, false)
+			p.j.waits.onSynced(tok, false)
 		}
 	}
 }
 
 // tellScreen tells that the screen has changed, where it is time for that.
-func (j *Job) tellScreen(now time.Time) {
-	g, every := &j.glance, j.tells()
+func (p *displayPart) tellScreen(now time.Time) {
+	g, every := &p.glance, p.tells()
 	if every == 0 || g.revision == g.told || now.Before(g.tellAt) {
 		return
 	}
 	g.told, g.tellAt = g.revision, now.Add(every)
-	j.sink.Event(Event{After: map[Stream]int64{PTY: g.seen}, Screen: &ScreenChanged{g.revision, g.seen}})
+	p.j.sink.Event(Event{After: map[Stream]int64{PTY: g.seen}, Screen: &ScreenChanged{g.revision, g.seen}})
 }
 
 // tellLastScreen tells the last change before the job's end, which nothing may follow.
-func (j *Job) tellLastScreen(now time.Time) {
-	j.glance.tellAt = time.Time{}
-	j.tellScreen(now)
+func (p *displayPart) tellLastScreen(now time.Time) {
+	p.glance.tellAt = time.Time{}
+	p.tellScreen(now)
 }
 
 // glanceDue is when a turn has something to do about the screen; zero: it waits for others.
-func (j *Job) glanceDue() (t time.Time) {
-	if g := &j.glance; j.tells() != 0 && g.revision != g.told {
+func (p *displayPart) glanceDue() (t time.Time) {
+	if g := &p.glance; p.tells() != 0 && g.revision != g.told {
 		t = g.tellAt
 	}
-	if at := j.glanceAt(); t.IsZero() || !at.IsZero() && at.Before(t) {
+	if at := p.glanceAt(); t.IsZero() || !at.IsZero() && at.Before(t) {
 		return at
 	}
 	return t
@@ -183,42 +183,42 @@ func (j *Job) glanceDue() (t time.Time) {
 
 // needGlance has one begin at once, or when the one that is under way has ended, and
 // returns its number.
-func (j *Job) needGlance() int {
-	j.glance.want = j.glance.begun + 1
-	return j.glance.want
+func (p *displayPart) needGlance() int {
+	p.glance.want = p.glance.begun + 1
+	return p.glance.want
 }
 
 // settleScreen has the job's end wait until what is stored was seen on the screen.
-func (j *Job) settleScreen() { j.glance.settleTo, j.glance.behind = j.End(PTY), false }
+func (p *displayPart) settleScreen() { p.glance.settleTo, p.glance.behind = p.j.End(PTY), false }
 
 // screenSettled says whether it waits no longer. Where that takes too long it gives up.
-func (j *Job) screenSettled(now time.Time) bool {
-	if until := j.screenUntil(); !until.IsZero() && now.Before(until) {
+func (p *displayPart) screenSettled(now time.Time) bool {
+	if until := p.screenUntil(); !until.IsZero() && now.Before(until) {
 		return false
 	} else if !until.IsZero() {
-		j.giveUpScreen()
+		p.giveUpScreen()
 	}
 	return true
 }
 
 // screenUntil is how long the end waits for a glance; zero: it does not.
-func (j *Job) screenUntil() (t time.Time) {
-	g := &j.glance
-	settles := j.st.step == stepSettleExit || j.st.step == stepSettleClose
-	if !settles || g.seen >= g.settleTo || g.behind || j.tells() == 0 && len(g.patterns) == 0 {
+func (p *displayPart) screenUntil() (t time.Time) {
+	g := &p.glance
+	settles := p.j.st.step == stepSettleExit || p.j.st.step == stepSettleClose
+	if !settles || g.seen >= g.settleTo || g.behind || p.tells() == 0 && len(g.patterns) == 0 {
 		return t
 	}
-	return j.waits.settleUntil()
+	return p.j.waits.settleUntil()
 }
 
 // giveUpScreen ends the patterns that have not seen all of the screen in time.
-func (j *Job) giveUpScreen() {
-	j.log.Warn("the screen of an ended job cannot be drawn in time", "job", j.id)
-	j.glance.behind = true
+func (p *displayPart) giveUpScreen() {
+	p.j.log.Warn("the screen of an ended job cannot be drawn in time", "job", p.j.id)
+	p.glance.behind = true
 	var hits []followerHit
-	for _, p := range j.glance.patterns {
-		hits = append(hits, followerHit{key: p.key, behind: errors.New("the job ended, and its screen could not be drawn in time")})
+	for _, sp := range p.glance.patterns {
+		hits = append(hits, followerHit{key: sp.key, behind: errors.New("the job ended, and its screen could not be drawn in time")})
 	}
-	j.waits.onHits(hits)
-	j.glanced(j.glance.want)
+	p.j.waits.onHits(hits)
+	p.glanced(p.glance.want)
 }

@@ -26,17 +26,17 @@ type Place struct{ Row, Col int } // from 0
 
 // lookFor has a pattern be looked for on the screen. A glance begins at once: it may be
 // there already.
-func (j *Job) lookFor(key int, w *WatchSpec, after int64) {
-	p := &screenPattern{key: key, pattern: w.compiled, after: after}
-	j.glance.patterns = append(slices.Clip(j.glance.patterns), p)
-	j.needGlance()
+func (p *displayPart) lookFor(key int, w *WatchSpec, after int64) {
+	sp := &screenPattern{key: key, pattern: w.compiled, after: after}
+	p.glance.patterns = append(slices.Clip(p.glance.patterns), sp)
+	p.needGlance()
 }
 
 // lookNoMore takes a pattern away, if it is one of a screen.
-func (j *Job) lookNoMore(key int) {
-	has := func(p *screenPattern) bool { return p.key == key }
-	if slices.ContainsFunc(j.glance.patterns, has) {
-		j.glance.patterns = slices.DeleteFunc(slices.Clone(j.glance.patterns), has)
+func (p *displayPart) lookNoMore(key int) {
+	has := func(sp *screenPattern) bool { return sp.key == key }
+	if slices.ContainsFunc(p.glance.patterns, has) {
+		p.glance.patterns = slices.DeleteFunc(slices.Clone(p.glance.patterns), has)
 	}
 }
 

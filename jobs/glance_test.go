@@ -72,8 +72,8 @@ func TestScreenChangesAreToldNoMore(t *testing.T) {
 		f.TellScreen(0)
 		f.says("b")
 		synctest.Wait()
-		if f.glance.seen != 1 {
-			t.Errorf("drawn up to %d for nobody", f.glance.seen)
+		if f.display.glance.seen != 1 {
+			t.Errorf("drawn up to %d for nobody", f.display.glance.seen)
 		}
 		f.TellScreen(time.Second)
 		must(t, f.Info()) // a turn
@@ -94,7 +94,7 @@ func TestScreenPatternsThatCannotLook(t *testing.T) {
 		}
 		must(t, p)
 		synctest.Wait()
-		f.view.busy.Lock()
+		f.display.view.busy.Lock()
 		f.says("b")
 		w, err := f.Wait(&WaitSpec{Until: []Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: "b", Screen: true}}}, Timeout: -1})
 		if err != nil {
@@ -115,7 +115,7 @@ func TestScreenPatternsThatCannotLook(t *testing.T) {
 		if reasons := sink.removed(); len(reasons) != 1 || !strings.Contains(reasons[0], "could not be drawn in time") {
 			t.Errorf("removed for %q", reasons)
 		}
-		f.view.busy.Unlock()
+		f.display.view.busy.Unlock()
 		f.proc.gone()
 		f.finish()
 	})

@@ -72,9 +72,6 @@ type Job struct {
 	proc    process
 	streams []*stream
 	term    terminal // nil: pipe mode
-	display *display // nil: pipe mode
-	sizes   sizeMarks
-	glance  glancer
 
 	redaction redaction // what must not be seen of it; has a lock of its own
 
@@ -113,6 +110,7 @@ type Job struct {
 	ending  endingPart
 	waits   waitsPart
 	input   inputPart
+	display displayPart
 	// End of the parts.
 
 	// Guarded by turns:
@@ -122,12 +120,9 @@ type Job struct {
 	unstarted *Error      // why there is none; read as well once the mail is closed
 	shell     *shellWatch // nil: it has no integration; set once, before the first turn
 	noShell   string      // why; "" = it has no terminal
-	view      *view       // nil until somebody asks for the screen
-	screens   []*screenReq
 
-	inputs  inputWatch  // whether it waits for input
-	secret  secretWatch // whether that is a password
-	queries queries     // that wait for an answer
+	inputs inputWatch  // whether it waits for input
+	secret secretWatch // whether that is a password
 
 	leave func() // not nil: the job is forgotten, and this is done when it has left
 
@@ -169,11 +164,12 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.ending = endingPart{j: j, hints: make(chan *Hint, 1)}
 	j.waits = waitsPart{j: j, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{}}
 	j.input = inputPart{j: j, orders: make(chan inputOrder, 1), wrote: make(chan writeDone)}
+	j.display = displayPart{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}
 	j.limits.budget.max = spec.Limits.OutputBytes
-	j.queries.others = spec.SinkAnswers
+	j.display.queries.others = spec.SinkAnswers
 	j.st.status = StatusStarting
 	return j
 }

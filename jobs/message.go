@@ -192,7 +192,7 @@ func (m runMsg) deliver(j *Job)     { j.runs.onRun(m) }
 func (m readMsg) deliver(j *Job)    { j.reads.onRead(m) }
 func (m killMsg) deliver(j *Job)    { j.kills.onKill(m) }
 func (m signalMsg) deliver(j *Job)  { j.onSignal(m) }
-func (m resizeMsg) deliver(j *Job)  { j.onResize(m) }
+func (m resizeMsg) deliver(j *Job)  { j.display.onResize(m) }
 func (m watchMsg) deliver(j *Job)   { j.waits.onWatch(m) }
 func (m unwatchMsg) deliver(j *Job) { j.waits.onUnwatch(m) }
 func (m removeMsg) deliver(j *Job)  { j.onRemove(m) }

@@ -42,102 +42,102 @@ type queries struct {
 }
 
 // takeQueries answers what was asked by now.
-func (j *Job) takeQueries() { j.takeQueriesTo(math.MaxInt64) }
+func (p *displayPart) takeQueries() { p.takeQueriesTo(math.MaxInt64) }
 
 // leaveQueries leaves it to others, or to the job, to answer what is asked in the output
 // behind an offset up to which there is some.
-func (j *Job) leaveQueries(others bool, at int64) {
-	if others != j.queries.others {
-		j.display.reached(at)
-		j.takeQueriesTo(at)
-		j.queries.others = others
+func (p *displayPart) leaveQueries(others bool, at int64) {
+	if others != p.queries.others {
+		p.heard.reached(at)
+		p.takeQueriesTo(at)
+		p.queries.others = others
 	}
 }
 
 // takeQueriesTo answers what was asked in the output before an offset.
-func (j *Job) takeQueriesTo(end int64) {
-	if j.display == nil {
+func (p *displayPart) takeQueriesTo(end int64) {
+	if p.heard == nil {
 		return
 	}
-	asked, dropped := j.display.takeAsked(end)
-	if j.queries.others || j.spec.Unanswered {
-		j.dropQueries(asked)
+	asked, dropped := p.heard.takeAsked(end)
+	if p.queries.others || p.j.spec.Unanswered {
+		p.dropQueries(asked)
 		asked, dropped = nil, 0
 	}
-	if !j.answers() {
-		j.queries.waiting, j.queries.drawn = nil, nil
+	if !p.answers() {
+		p.queries.waiting, p.queries.drawn = nil, nil
 		return
 	}
-	if room := mostQueries - len(j.queries.waiting); len(asked) > room {
+	if room := mostQueries - len(p.queries.waiting); len(asked) > room {
 		dropped += len(asked) - room
 		asked = asked[:room]
 	}
-	j.noteDropped(dropped)
-	j.queries.waiting = append(j.queries.waiting, asked...)
-	for len(j.queries.waiting) > 0 {
-		q := j.queries.waiting[0]
-		answer, ready := j.answerTo(q)
+	p.noteDropped(dropped)
+	p.queries.waiting = append(p.queries.waiting, asked...)
+	for len(p.queries.waiting) > 0 {
+		q := p.queries.waiting[0]
+		answer, ready := p.answerTo(q)
 		if !ready {
 			return // those behind it wait with it
 		}
-		j.queries.waiting = j.queries.waiting[1:]
+		p.queries.waiting = p.queries.waiting[1:]
 		if len(answer) > 0 {
-			j.typeAnswer(answer, q.Colour)
+			p.typeAnswer(answer, q.Colour)
 		}
 	}
-	j.queries.waiting = nil
+	p.queries.waiting = nil
 }
 
 // dropQueries leaves queries to others.
-func (j *Job) dropQueries(asked []screen.Query) {
+func (p *displayPart) dropQueries(asked []screen.Query) {
 	if len(asked) == 0 {
 		return
 	}
 	behind := int64(-1)
-	if n := len(j.queries.waiting); n > 0 {
-		behind = j.queries.waiting[n-1].To // which is the job's still
+	if n := len(p.queries.waiting); n > 0 {
+		behind = p.queries.waiting[n-1].To // which is the job's still
 	}
-	j.display.screen.drop(behind, asked[len(asked)-1].To)
+	p.heard.screen.drop(behind, asked[len(asked)-1].To)
 }
 
 // answers says whether anybody is to be answered: the leader, or who else reads the input
 // while it lives.
-func (j *Job) answers() bool {
-	return j.input.to != nil && j.st.exit == nil && j.input.queue.closed == ""
+func (p *displayPart) answers() bool {
+	return p.j.input.to != nil && p.j.st.exit == nil && p.j.input.queue.closed == ""
 }
 
 // answerTo is what a terminal answers, if that is known yet.
-func (j *Job) answerTo(q screen.Query) (answer []byte, ready bool) {
+func (p *displayPart) answerTo(q screen.Query) (answer []byte, ready bool) {
 	if q.Screen {
-		return j.answerFromScreen(q)
+		return p.answerFromScreen(q)
 	}
-	return q.Answer(screen.Display{Cols: j.info.Cols, Rows: j.info.Rows, Version: j.mgr.version}), true
+	return q.Answer(screen.Display{Cols: p.j.info.Cols, Rows: p.j.info.Rows, Version: p.j.mgr.version}), true
 }
 
 // typeAnswer puts an answer into the input, where it can do no harm.
-func (j *Job) typeAnswer(data []byte, colour bool) {
-	attrs, err := j.term.Attrs()
+func (p *displayPart) typeAnswer(data []byte, colour bool) {
+	attrs, err := p.j.term.Attrs()
 	if err != nil {
 		return // the terminal is gone
 	}
 	if colour && attrs.Canonical {
-		j.log.Debug("a program asks for a colour while its terminal edits lines: it is not told", "job", j.id)
+		p.j.log.Debug("a program asks for a colour while its terminal edits lines: it is not told", "job", p.j.id)
 		return
 	}
-	i := j.input.queue.afterFirst()
-	full := j.queries.full && j.input.queue.answers > 0
-	if j.queries.full = full || j.input.queue.answers+len(data) > mostAnswers || !j.input.queue.fits(data, i, attrs); j.queries.full {
-		j.noteDropped(1)
+	i := p.j.input.queue.afterFirst()
+	full := p.queries.full && p.j.input.queue.answers > 0
+	if p.queries.full = full || p.j.input.queue.answers+len(data) > mostAnswers || !p.j.input.queue.fits(data, i, attrs); p.queries.full {
+		p.noteDropped(1)
 		return
 	}
-	j.input.queue.answers += len(data)
-	if i > 0 && j.input.queue.items[i-1].answer && !(i == 1 && j.input.queue.writing) {
-		j.input.queue.items[i-1].data = append(j.input.queue.items[i-1].data, data...)
+	p.j.input.queue.answers += len(data)
+	if i > 0 && p.j.input.queue.items[i-1].answer && !(i == 1 && p.j.input.queue.writing) {
+		p.j.input.queue.items[i-1].data = append(p.j.input.queue.items[i-1].data, data...)
 	} else {
-		j.input.queue.insert(i, &queued{data: data, answer: true, before: j.input.queue.partialAt(i), reply: newReply[WriteResult]()})
+		p.j.input.queue.insert(i, &queued{data: data, answer: true, before: p.j.input.queue.partialAt(i), reply: newReply[WriteResult]()})
 		i++
 	}
-	j.input.queue.answered(data, i, attrs)
+	p.j.input.queue.answered(data, i, attrs)
 }
 
 // mostLine is how much of a line answers may be the end of. A terminal that edits lines
@@ -215,9 +215,9 @@ func (q *inputQueue) afterFirst() (i int) {
 
 // noteDropped has the log say that answers were dropped, once for a job: there may be
 // millions.
-func (j *Job) noteDropped(n int) {
-	if n > 0 && !j.queries.lost {
-		j.queries.lost = true
-		j.log.Warn("a program asks its terminal and does not read the answers: some are dropped", "job", j.id)
+func (p *displayPart) noteDropped(n int) {
+	if n > 0 && !p.queries.lost {
+		p.queries.lost = true
+		p.j.log.Warn("a program asks its terminal and does not read the answers: some are dropped", "job", p.j.id)
 	}
 }

@@ -88,7 +88,7 @@ func (s *screenQueries) take(q screen.Query) (data []byte) {
 
 // asks returns where the view has to stop to see a query begin or end.
 func (v *view) asks() int64 {
-	q, ok := v.job.display.screen.next(v.next)
+	q, ok := v.job.display.heard.screen.next(v.next)
 	switch {
 	case !ok:
 		return noHold
@@ -102,8 +102,8 @@ func (v *view) asks() int64 {
 // on. All but the answer to one of these queries is given by those who need no view.
 func (v *view) replied(from int64) {
 	data := v.term.Replies()
-	if q, ok := v.job.display.screen.next(from); ok && v.next == q.To {
-		v.job.display.screen.answer(q, data)
+	if q, ok := v.job.display.heard.screen.next(from); ok && v.next == q.To {
+		v.job.display.heard.screen.answer(q, data)
 	}
 }
 
@@ -113,7 +113,7 @@ func (v *view) answer(q screen.Query) []byte {
 	v.busy.Lock()
 	defer v.busy.Unlock()
 	v.draw(q.To, anyway)
-	return v.job.display.screen.take(q)
+	return v.job.display.heard.screen.take(q)
 }
 
 // answeredMsg brings the answer to a query.
@@ -122,27 +122,27 @@ type answeredMsg struct {
 	data []byte
 }
 
-func (m answeredMsg) deliver(j *Job) { j.onAnswered(m) }
+func (m answeredMsg) deliver(j *Job) { j.display.onAnswered(m) }
 
 // answerFromScreen returns the answer to the first query that waits, and has it looked
 // for if it is not there.
-func (j *Job) answerFromScreen(q screen.Query) (answer []byte, ready bool) {
-	if a := j.queries.drawn; a != nil && a.to == q.To {
-		j.queries.drawn = nil
+func (p *displayPart) answerFromScreen(q screen.Query) (answer []byte, ready bool) {
+	if a := p.queries.drawn; a != nil && a.to == q.To {
+		p.queries.drawn = nil
 		return a.data, true
 	}
-	if j.queries.drawing != q.To {
-		j.queries.drawing = q.To
-		v, release := j.theView(), j.Hold()
-		j.loops.Go(func() {
+	if p.queries.drawing != q.To {
+		p.queries.drawing = q.To
+		v, release := p.theView(), p.j.Hold()
+		p.j.loops.Go(func() {
 			defer release()
-			j.ask(answeredMsg{q.To, v.answer(q)})
+			p.j.ask(answeredMsg{q.To, v.answer(q)})
 		})
 	}
 	return nil, false
 }
 
-func (j *Job) onAnswered(m answeredMsg) {
-	j.queries.drawn = &m
-	j.takeQueries()
+func (p *displayPart) onAnswered(m answeredMsg) {
+	p.queries.drawn = &m
+	p.takeQueries()
 }

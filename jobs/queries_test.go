@@ -90,8 +90,8 @@ func TestAnswersAreBounded(t *testing.T) {
 		}
 		typed := f.typeIn(Input{Text: "x"})
 		synctest.Wait()
-		if f.input.queue.answers > mostAnswers || f.input.queue.answers < mostAnswers/2 || len(f.input.queue.items) > 3 || !f.queries.lost {
-			t.Errorf("%d bytes of answers in %d items, noted %v", f.input.queue.answers, len(f.input.queue.items), f.queries.lost)
+		if f.input.queue.answers > mostAnswers || f.input.queue.answers < mostAnswers/2 || len(f.input.queue.items) > 3 || !f.display.queries.lost {
+			t.Errorf("%d bytes of answers in %d items, noted %v", f.input.queue.answers, len(f.input.queue.items), f.display.queries.lost)
 		}
 		tp.allow(2 * mostAnswers)
 		must(t, typed)
@@ -186,7 +186,7 @@ func TestQueriesOfTheScreen(t *testing.T) {
 			}
 		}
 		expect("\x1b[5n", "\x1b[0n")
-		if f.view != nil {
+		if f.display.view != nil {
 			t.Error("it is drawn, and nobody needs that")
 		}
 		expect("one\r\ntwo\x1b[6nthree\x1b[c\r\n\x1b[?6n\x1b[5n", "\x1b[2;4R"+whoAmI+"\x1b[?3;1R\x1b[0n")
@@ -194,7 +194,7 @@ func TestQueriesOfTheScreen(t *testing.T) {
 		expect("r\x1b\\\x1b[1;31m\x1bP$qm\x1b\\", "\x1bP1$r5;20r\x1b\\\x1bP1$r0;1;31m\x1b\\")
 
 		var v *view
-		f.inTurn(func() { v = f.theView() })
+		f.inTurn(func() { v = f.display.theView() })
 		v.busy.Lock() // whoever draws is slow
 		f.out.data <- []byte("\x1b[H\x1b[6n....\x1b[6n....\x1b[c")
 		synctest.Wait()
@@ -203,7 +203,7 @@ func TestQueriesOfTheScreen(t *testing.T) {
 		v.busy.Unlock()
 		must(t, shown)
 		expect("", "\x1b[1;1R\x1b[1;5R"+whoAmI)
-		if s := &f.display.screen; len(s.pending)+len(s.answers) > 0 {
+		if s := &f.display.heard.screen; len(s.pending)+len(s.answers) > 0 {
 			t.Errorf("left: %+v, %v", s.pending, s.answers)
 		}
 		must(t, f.Resize(40, 10))
@@ -283,7 +283,7 @@ func TestOthersAnswer(t *testing.T) {
 		expect("6n", "\x1b[1;4R")
 
 		var v *view
-		f.inTurn(func() { v = f.theView() })
+		f.inTurn(func() { v = f.display.theView() })
 		v.busy.Lock() // whoever draws is slow
 		f.out.data <- []byte("\r\n\x1b[6n")
 		synctest.Wait()
@@ -292,7 +292,7 @@ func TestOthersAnswer(t *testing.T) {
 		synctest.Wait()
 		v.busy.Unlock()
 		expect("", "\x1b[2;1R")
-		if s := &f.display.screen; len(s.pending)+len(s.answers) > 0 {
+		if s := &f.display.heard.screen; len(s.pending)+len(s.answers) > 0 {
 			t.Errorf("left: %+v, %v", s.pending, s.answers)
 		}
 		f.end()
@@ -305,9 +305,9 @@ func TestOthersAnswerWhatIsStored(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
 		tp.allow(1000)
 		f.inTurn(func() {
-			f.display.read([]byte("\x1b[c\x1b[5n"))
-			f.leaveQueries(true, 3)
-			f.display.stored()
+			f.display.heard.read([]byte("\x1b[c\x1b[5n"))
+			f.display.leaveQueries(true, 3)
+			f.display.heard.stored()
 			f.input.handInput()
 		})
 		synctest.Wait()
@@ -315,10 +315,10 @@ func TestOthersAnswerWhatIsStored(t *testing.T) {
 			t.Errorf("typed %q", got)
 		}
 		f.inTurn(func() {
-			f.display.read([]byte("\x1b[c\x1b[5n"))
-			f.leaveQueries(false, 10)
-			f.display.stored()
-			f.takeQueries()
+			f.display.heard.read([]byte("\x1b[c\x1b[5n"))
+			f.display.leaveQueries(false, 10)
+			f.display.heard.stored()
+			f.display.takeQueries()
 			f.input.handInput()
 		})
 		synctest.Wait()
@@ -342,8 +342,8 @@ func TestOthersAreAskedWithoutEnd(t *testing.T) {
 		f.leaves(false)
 		f.out.data <- []byte("\x1b[6n")
 		synctest.Wait()
-		if got := tp.text(); got != "\x1b[1;1R" || f.queries.lost {
-			t.Errorf("typed %q, noted %v", got, f.queries.lost)
+		if got := tp.text(); got != "\x1b[1;1R" || f.display.queries.lost {
+			t.Errorf("typed %q, noted %v", got, f.display.queries.lost)
 		}
 		f.end()
 	})

@@ -73,7 +73,7 @@ func (p *inputPart) typeItem(t *typing, item SendItem, pointer string) *Error {
 	case item.Paste != nil && p.j.term == nil:
 		t.addText(*item.Paste)
 	case item.Paste != nil:
-		b := screen.Paste(*item.Paste, p.j.modes())
+		b := screen.Paste(*item.Paste, p.j.display.modes())
 		t.add(b...)
 		clear(b) // it may be a secret
 	default:
@@ -87,7 +87,7 @@ func (p *inputPart) typeKey(t *typing, name string, count int) *Error {
 	if p.j.term == nil {
 		return p.notInteractive("job %d has a pipe and no terminal: send text, or start it in pty mode to press keys", p.j.id)
 	}
-	b, err := screen.Encode([]string{name}, p.j.modes())
+	b, err := screen.Encode([]string{name}, p.j.display.modes())
 	if err != nil {
 		e := errorf(CodeInvalidKey, "%v%s; nothing was sent", err, keyAdvice(name))
 		e.Valid, e.Name, e.Near = screen.KeyNames(), name, nearKey(name)
@@ -107,7 +107,7 @@ func (p *inputPart) typeMouse(t *typing, m screen.MouseEvent, pointer string) *E
 		return Invalid(pointer, "row %d, column %d lies outside the terminal of %d rows and %d columns, which count from 0; nothing was sent",
 			m.Row, m.Col, p.j.info.Rows, p.j.info.Cols)
 	}
-	b, err := screen.EncodeMouse(m, p.j.modes())
+	b, err := screen.EncodeMouse(m, p.j.display.modes())
 	if err != nil {
 		return Invalid(pointer, "%v; nothing was sent", err)
 	}

@@ -89,7 +89,7 @@ func (j *Job) editorReads() bool {
 // text in brackets while it reads, and at no other time. fish reads by nothing else, its read among it, and may
 // not have asked for that: a handler of its prompt does, which an interrupt ends.
 func (j *Job) editsLines() bool {
-	return j.shell.kind == shellmark.Fish || j.display != nil && j.modes().BracketedPaste
+	return j.shell.kind == shellmark.Fish || j.display.heard != nil && j.display.modes().BracketedPaste
 }
 
 // blocksWrite says whether an item waits until the shell has begun a command that came before

@@ -165,8 +165,8 @@ func (j *Job) attach(l *launched) {
 	}
 	if l.term != nil {
 		j.info.Cols, j.info.Rows = l.plan.cols, l.plan.rows
-		j.sizes.note(0, l.plan.cols, l.plan.rows)
-		j.beginDisplay()
+		j.display.sizes.note(0, l.plan.cols, l.plan.rows)
+		j.display.begin()
 	}
 	j.files.beginRecording(l.plan.env)
 }

@@ -44,8 +44,8 @@ func (j *Job) onSubscribe(m subscribeMsg) {
 		m.reply.fail(err)
 		return
 	}
-	if j.display != nil {
-		j.leaveQueries(answers, info.Streams[0].NextOffset)
+	if j.display.heard != nil {
+		j.display.leaveQueries(answers, info.Streams[0].NextOffset)
 	}
 	m.reply.ok(struct{}{})
 }

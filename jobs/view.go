@@ -63,21 +63,21 @@ type Screen struct {
 
 // theView returns the job's view, which it makes if there is none. Only turns call it, of a
 // job with a terminal.
-func (j *Job) theView() *view {
-	if j.view == nil {
-		m, _ := j.sizes.at(0)
-		j.view = &view{
-			job: j, st: j.stream(PTY), busy: turn.NewLock(),
-			term: j.newTerminal(m), size: m.number,
+func (p *displayPart) theView() *view {
+	if p.view == nil {
+		m, _ := p.sizes.at(0)
+		p.view = &view{
+			job: p.j, st: p.j.stream(PTY), busy: turn.NewLock(),
+			term: p.newTerminal(m), size: m.number,
 		}
 	}
-	return j.view
+	return p.view
 }
 
 // newTerminal returns an empty screen, whose titles have no secret value.
-func (j *Job) newTerminal(m sizeMark) *screen.Terminal {
+func (p *displayPart) newTerminal(m sizeMark) *screen.Terminal {
 	t := screen.NewTerminal(m.cols, m.rows, ScreenHistory)
-	t.Clean = j.redaction.text
+	t.Clean = p.j.redaction.text
 	return t
 }
 
@@ -96,7 +96,7 @@ func (v *view) show(end int64, history int, wanted func() bool) Screen {
 	v.rest()
 	s := Screen{Snapshot: shown, Offset: v.next}
 	if s.Approximate && s.Title == "" {
-		s.Title = v.job.display.last().Title // it may have been set in what was left out
+		s.Title = v.job.display.heard.last().Title // it may have been set in what was left out
 	}
 	if s.Revision != v.told {
 		v.told, v.since = s.Revision, v.next
@@ -114,7 +114,7 @@ func (v *view) shown(history int) *screen.Snapshot {
 // resize gives the terminal the size that it has where the view is, and returns where it has
 // another one.
 func (v *view) resize() (next int64) {
-	m, next := v.job.sizes.at(v.next)
+	m, next := v.job.display.sizes.at(v.next)
 	if m.number != v.size {
 		v.term.Resize(m.cols, m.rows)
 		v.size = m.number
@@ -125,7 +125,7 @@ func (v *view) resize() (next int64) {
 // skip leaves out what lies before an offset.
 func (v *view) skip(to int64) {
 	if to > v.next {
-		v.term.Lost(v.job.modes())
+		v.term.Lost(v.job.display.modes())
 		v.next, v.patchy = to, true
 	}
 }
@@ -141,10 +141,10 @@ func (v *view) mended(end int64) {
 // beginAnew makes an empty screen of one that has failed.
 func (v *view) beginAnew(failure any, end int64) {
 	v.job.log.Error("the screen of a job could not be drawn, and begins anew", "job", v.job.id, "offset", v.next, "panic", fmt.Sprint(failure), "stack", string(debug.Stack()))
-	m, _ := v.job.sizes.at(end)
+	m, _ := v.job.display.sizes.at(end)
 	v.base = v.revision() + 1
 	v.last = nil
-	v.term, v.size = v.job.newTerminal(m), m.number
+	v.term, v.size = v.job.display.newTerminal(m), m.number
 	v.next, v.patchy = max(v.next, end), true
-	v.term.Lost(v.job.modes())
+	v.term.Lost(v.job.display.modes())
 }

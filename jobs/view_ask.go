@@ -11,6 +11,18 @@ type screenReq struct {
 	over  atomic.Bool // it was failed, and needs no screen any more
 }
 
+// displayPart knows what the terminal of a job shows, and answers what programs ask of it.
+type displayPart struct {
+	j *Job
+
+	heard    *display // nil: pipe mode
+	sizes    sizeMarks
+	glance   glancer
+	view     *view // nil until somebody asks for the screen
+	requests []*screenReq
+	queries  queries // that wait for an answer
+}
+
 // fail answers a request that gets no screen.
 func (r *screenReq) fail(err *Error) {
 	r.over.Store(true)
@@ -33,8 +45,8 @@ type (
 	}
 )
 
-func (m screenMsg) deliver(j *Job) { j.onScreen(m) }
-func (m shownMsg) deliver(j *Job)  { j.onShown(m) }
+func (m screenMsg) deliver(j *Job) { j.display.onScreen(m) }
+func (m shownMsg) deliver(j *Job)  { j.display.onShown(m) }
 
 // Screen asks what the job's terminal shows, with at most so many lines of what has left its
 // screen at the top. All output that is stored when the request takes its turn is drawn, once there is
@@ -45,41 +57,41 @@ func (j *Job) Screen(history int, room RoomFunc) Pending[Screen] {
 	return pend(j, r)
 }
 
-func (j *Job) onScreen(m screenMsg) {
-	if j.display == nil {
-		m.reply.fail(j.input.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", j.id))
+func (p *displayPart) onScreen(m screenMsg) {
+	if p.heard == nil {
+		m.reply.fail(p.j.input.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", p.j.id))
 		return
 	}
 	r := &screenReq{reply: m.reply}
-	j.screens = append(j.screens, r)
-	v, end := j.theView(), j.End(PTY)
-	cells := int64(j.info.Cols) * int64(j.info.Rows+m.history)
-	release := j.Hold()
-	j.loops.Go(func() {
+	p.requests = append(p.requests, r)
+	v, end := p.theView(), p.j.End(PTY)
+	cells := int64(p.j.info.Cols) * int64(p.j.info.Rows+m.history)
+	release := p.j.Hold()
+	p.j.loops.Go(func() {
 		defer release()
 		if !m.room.wait(cells) {
-			j.ask(cancelMsg{m.tok})
+			p.j.ask(cancelMsg{m.tok})
 			return
 		}
-		j.ask(shownMsg{r, v.show(end, m.history, r.wanted)})
+		p.j.ask(shownMsg{r, v.show(end, m.history, r.wanted)})
 	})
 }
 
 // onShown answers a request, unless it was cancelled meanwhile.
-func (j *Job) onShown(m shownMsg) {
-	if i := slices.Index(j.screens, m.req); i >= 0 {
-		j.screens = slices.Delete(j.screens, i, i+1)
+func (p *displayPart) onShown(m shownMsg) {
+	if i := slices.Index(p.requests, m.req); i >= 0 {
+		p.requests = slices.Delete(p.requests, i, i+1)
 		m.req.reply.ok(m.shown)
 	}
 }
 
-func (j *Job) cancelScreen(tok *token) bool {
-	i := slices.IndexFunc(j.screens, func(r *screenReq) bool { return r.reply.tok == tok })
+func (p *displayPart) cancel(tok *token) bool {
+	i := slices.IndexFunc(p.requests, func(r *screenReq) bool { return r.reply.tok == tok })
 	if i < 0 {
 		return false
 	}
-	j.screens[i].fail(j.canceled())
-	j.screens = slices.Delete(j.screens, i, i+1)
+	p.requests[i].fail(p.j.canceled())
+	p.requests = slices.Delete(p.requests, i, i+1)
 	return true
 }
 

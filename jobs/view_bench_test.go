@@ -16,8 +16,8 @@ func BenchmarkScreenBehind(b *testing.B) {
 			line := []byte("\x1b[32mok\x1b[0m  some/package/that/has/tests\t0.123s\r\n")
 			v, end := viewOf(80, 24, bytes.Repeat(line, size.bytes/len(line)))
 			for b.Loop() {
-				v.job.view = nil
-				v.job.theView().show(end, 0, anyway)
+				v.job.display.view = nil
+				v.job.display.theView().show(end, 0, anyway)
 			}
 		})
 	}

@@ -115,7 +115,7 @@ func (v *view) shorten(c *catchUp) {
 // pass leaves out what lies before an offset, up to the next query: who has asked waits for
 // an answer.
 func (v *view) pass(to int64) {
-	if q, ok := v.job.display.screen.next(v.next); ok {
+	if q, ok := v.job.display.heard.screen.next(v.next); ok {
 		to = min(to, q.From)
 	}
 	v.skip(to)

@@ -21,12 +21,12 @@ const (
 )
 
 // restView lets go of the terminal of a job that is closed, once all of its output is drawn.
-func (j *Job) restView() {
-	if j.view == nil {
+func (p *displayPart) restView() {
+	if p.view == nil {
 		return
 	}
-	v, end, release := j.view, j.End(PTY), j.Hold()
-	j.loops.Go(func() {
+	v, end, release := p.view, p.j.End(PTY), p.j.Hold()
+	p.j.loops.Go(func() {
 		defer release()
 		v.busy.Lock()
 		defer v.busy.Unlock()
@@ -56,15 +56,15 @@ func (v *view) rest() {
 // canRedraw says whether drawing all output once more shows the same.
 func (v *view) canRedraw() bool {
 	all := []spool.Range{{From: 0, To: v.next}}
-	return !v.patchy && v.next <= viewAgain && v.term.Work() <= viewAgainWork && v.job.sizes.exact() &&
+	return !v.patchy && v.next <= viewAgain && v.term.Work() <= viewAgainWork && v.job.display.sizes.exact() &&
 		(v.next == 0 || slices.Equal(v.st.spool.Kept(), all))
 }
 
 // redraw draws from the first byte on what was drawn before. It is not bounded but by what
 // canRedraw has found, so that it shows the same.
 func (v *view) redraw() {
-	m, _ := v.job.sizes.at(0)
-	v.term, v.size = v.job.newTerminal(m), m.number
+	m, _ := v.job.display.sizes.at(0)
+	v.term, v.size = v.job.display.newTerminal(m), m.number
 	c := catchUp{end: v.next, begun: true, work: math.MaxInt64}
 	revision := v.base
 	v.next, v.base = 0, 0

@@ -23,7 +23,7 @@ func TestNoViewWithoutNeed(t *testing.T) {
 		f := startFake(t, &recorder{})
 		f.says("hello")
 		synctest.Wait()
-		if f.view != nil {
+		if f.display.view != nil {
 			t.Error("a job has a view that nobody has asked for")
 		}
 		f.end()
@@ -36,11 +36,11 @@ func TestScreenIsCancelled(t *testing.T) {
 		f := startFake(t, &recorder{})
 		f.says("hello")
 		f.screen(0)
-		f.view.busy.Lock()
+		f.display.view.busy.Lock()
 		p := f.Screen(0, nil)
 		p.Cancel()
 		refused(t, p, CodeCanceled)
-		f.view.busy.Unlock()
+		f.display.view.busy.Unlock()
 		f.end()
 	})
 }
@@ -51,7 +51,7 @@ func TestScreenOfAJobThatGoes(t *testing.T) {
 		f := startFake(t, &recorder{})
 		f.says("hello")
 		f.screen(0)
-		f.view.busy.Lock()
+		f.display.view.busy.Lock()
 		p := f.Screen(0, nil)
 		closed := make(chan struct{})
 		go func() {
@@ -59,7 +59,7 @@ func TestScreenOfAJobThatGoes(t *testing.T) {
 			f.finish()
 		}()
 		refused(t, p, CodeJobNotFound)
-		f.view.busy.Unlock()
+		f.display.view.busy.Unlock()
 		<-closed
 	})
 }
@@ -195,7 +195,7 @@ func TestScreenThatCannotBeDrawn(t *testing.T) {
 		f.says("one")
 		synctest.Wait()
 		f.screen(0)
-		f.view.term = new(screen.Terminal) // which has no cells: what it does next fails
+		f.display.view.term = new(screen.Terminal) // which has no cells: what it does next fails
 		f.says("two")
 		synctest.Wait()
 		if s := f.screen(0); !s.Approximate || s.Offset != 6 {
@@ -251,11 +251,11 @@ func TestScreenOfAClosedJobIsSmall(t *testing.T) {
 				if s := f.screen(2); len(s.History) != min(2, len(before.History)) {
 					t.Errorf("%d lines before it, of 2", len(s.History))
 				}
-				f.view.busy.Lock()
-				if f.view.term != nil || (f.view.last == nil) != c.again {
-					t.Errorf("a terminal %v, a screen %v", f.view.term != nil, f.view.last != nil)
+				f.display.view.busy.Lock()
+				if f.display.view.term != nil || (f.display.view.last == nil) != c.again {
+					t.Errorf("a terminal %v, a screen %v", f.display.view.term != nil, f.display.view.last != nil)
 				}
-				f.view.busy.Unlock()
+				f.display.view.busy.Unlock()
 			}
 			f.finish()
 		})
@@ -269,12 +269,12 @@ func TestScreenThatCannotBeShown(t *testing.T) {
 		f.says("one")
 		synctest.Wait()
 		before := f.screen(0).Revision
-		f.view.term = new(screen.Terminal)
+		f.display.view.term = new(screen.Terminal)
 		if s := f.screen(0); !s.Approximate || s.Offset != 3 || s.Revision == before {
 			t.Errorf("%+v", s)
 		}
 		broken := []*screenPattern{{after: -1}}
-		if at, _, hits := f.view.glance(3, broken); at != 3 || hits != nil {
+		if at, _, hits := f.display.view.glance(3, broken); at != 3 || hits != nil {
 			t.Errorf("at %d, %v", at, hits)
 		}
 		f.says("two")

@@ -15,10 +15,10 @@ import (
 func viewOf(cols, rows int, output []byte) (v *view, end int64) {
 	s := spool.New(32 << 20)
 	s.Append(output)
-	j := &Job{log: slog.New(slog.DiscardHandler), display: &display{scanner: screen.NewScanner("")}}
+	j := &Job{log: slog.New(slog.DiscardHandler), display: displayPart{heard: &display{scanner: screen.NewScanner("")}}}
 	j.streams = []*stream{{name: PTY, spool: s}}
-	j.sizes.note(0, cols, rows)
-	return j.theView(), s.End()
+	j.display.sizes.note(0, cols, rows)
+	return j.display.theView(), s.End()
 }
 
 const (
@@ -126,7 +126,7 @@ func TestScreenWorkOfSizes(t *testing.T) {
 	v, _ := viewOf(largest, largest, nil)
 	for i := range mostMarks {
 		v.st.spool.Append([]byte(strings.Repeat("\x1b[41mx\x1b[K\r\n", 600)))
-		v.job.sizes.note(v.st.spool.End(), largest-i, largest-1)
+		v.job.display.sizes.note(v.st.spool.End(), largest-i, largest-1)
 	}
 	s := v.show(v.st.spool.End(), 0, anyway)
 	if most := viewWork + 4*viewMore + 10*beyond; v.term.Work() > int64(most) {
@@ -143,11 +143,11 @@ func TestScreenWorkAnswers(t *testing.T) {
 	v, end := viewOf(largest, largest, []byte(strings.Repeat(hostile["modes"][:viewLag/3]+asks, 3)))
 	for i := range 3 {
 		to := end / 3 * int64(i+1)
-		v.job.display.screen.add([]screen.Query{{From: to - int64(len(asks)), To: to, Screen: true}})
+		v.job.display.heard.screen.add([]screen.Query{{From: to - int64(len(asks)), To: to, Screen: true}})
 	}
 	v.show(end, 0, anyway)
-	for _, q := range v.job.display.screen.pending {
-		if got := v.job.display.screen.answers[q.To]; len(got) == 0 {
+	for _, q := range v.job.display.heard.screen.pending {
+		if got := v.job.display.heard.screen.answers[q.To]; len(got) == 0 {
 			t.Errorf("the query at %d has no answer", q.From)
 		}
 	}

@@ -368,7 +368,9 @@ func (j *Job) onLooked(m lookedMsg) {
 
 // owesAnswer says whether a program has asked its terminal something that the server has not
 // answered yet. It may be seen to read, and does not wait for anybody else.
-func (j *Job) owesAnswer() bool { return len(j.queries.waiting) > 0 || j.input.queue.answers > 0 }
+func (j *Job) owesAnswer() bool {
+	return len(j.display.queries.waiting) > 0 || j.input.queue.answers > 0
+}
 
 // nextLook is when the clock wants the next one.
 func (j *Job) nextLook(now time.Time) time.Time {
@@ -414,7 +416,7 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 	w := WaitingForInput{
 		Waiting: true, State: v.State, Kind: InputKind(v.Kind), Since: now, PID: v.PID, Why: v.Why, Confidence: v.Confidence,
 	}
-	if w.Kind == InputRaw && j.display != nil && j.modes().AlternateScreen {
+	if w.Kind == InputRaw && j.display.heard != nil && j.display.modes().AlternateScreen {
 		w.Kind = InputFullscreen
 	}
 	if old := l.now; old != nil && old.PID == w.PID && old.Kind == w.Kind && !j.goneOn(m) {

@@ -279,10 +279,10 @@ const (
 // goroutine. Of a full screen it is drawn, and else the last line of the output.
 func (j *Job) promptReader(since int64) func() (line string, moved bool) {
 	switch {
-	case j.display == nil:
+	case j.display.heard == nil:
 		return func() (string, bool) { return j.lastLine(), true }
-	case j.modes().AlternateScreen:
-		v, end := j.theView(), j.End(PTY)
+	case j.display.modes().AlternateScreen:
+		v, end := j.display.theView(), j.End(PTY)
 		return func() (string, bool) { return cursorLine(v.show(end, 0, anyway).Snapshot), true }
 	}
 	st, cols, rows := j.stream(PTY), j.info.Cols, j.info.Rows

@@ -150,7 +150,7 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 // checkStreams refuses a pattern on a stream that the job does not have: it would
 // wait for ever.
 func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
-	if err := spec.checkScreen(p.j.display != nil); err != nil {
+	if err := spec.checkScreen(p.j.display.heard != nil); err != nil {
 		return err
 	}
 	for _, c := range spec.Until {
@@ -210,7 +210,7 @@ func (p *waitsPart) arm(w *wait) {
 // looks has a wait wait until a pattern of its has looked at what is there.
 func (w *wait) looks(j *Job, c Condition) {
 	if c.Watch.Screen {
-		w.glance = j.needGlance()
+		w.glance = j.display.needGlance()
 	} else if w.catchup == nil {
 		w.catchup = new(token)
 	}
@@ -223,7 +223,7 @@ func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
 	p.watches[p.keys] = w
 	defer w.spec.letGo()
 	if w.spec.Screen {
-		p.j.lookFor(p.keys, &w.spec, w.screenAfter(from))
+		p.j.display.lookFor(p.keys, &w.spec, w.screenAfter(from))
 		return p.keys
 	}
 	f := p.follower.Load()
@@ -252,7 +252,7 @@ func (p *waitsPart) unfollow(key int) {
 		w.room.giveBack()
 	}
 	delete(p.watches, key)
-	p.j.lookNoMore(key)
+	p.j.display.lookNoMore(key)
 	if f := p.follower.Load(); f != nil {
 		f.mail.Put(followRemove{key})
 	}
@@ -486,7 +486,7 @@ func (p *waitsPart) outcome(w *wait, reason string, index int) Outcome {
 		o.Command = p.j.command(w.spec.Until[index].Command)
 	}
 	if w.spec.Screen {
-		o.view = p.j.theView()
+		o.view = p.j.display.theView()
 		if o.MatchPlace != nil {
 			o.shown = w.shown
 		}
