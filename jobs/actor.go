@@ -175,7 +175,7 @@ func (j *Job) review(now time.Time) {
 	j.changes.review()
 	j.reviewShell(now)
 	j.limits.review(now)
-	j.reviewWaiting(now)
+	j.waiting.review(now)
 	j.ending.review(now)
 	j.waits.reviewSettle(now)
 	j.display.review(now)
@@ -215,15 +215,15 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 	sooner(j.waits.catchUpUntil())
 	sooner(j.display.screenUntil())
 	sooner(j.display.glanceDue())
-	sooner(j.lookAt())
-	sooner(j.heldUntil())
-	sooner(j.infosUntil())
-	sooner(j.inputs.tellAt())
+	sooner(j.waiting.lookAt())
+	sooner(j.waiting.heldUntil())
+	sooner(j.waiting.infosUntil())
+	sooner(j.waiting.watch.tellAt())
 	sooner(j.waits.portDue())
-	sooner(j.hiddenAt())
+	sooner(j.waiting.hiddenAt())
 	sooner(j.files.recordAt)
-	sooner(j.inputs.recordAt)
-	sooner(j.storeLookAt())
+	sooner(j.waiting.watch.recordAt)
+	sooner(j.waiting.storeLookAt())
 	sooner(j.limits.killAt)
 	if len(j.kills.all) > 0 {
 		sooner(j.kills.killsDue())
@@ -252,7 +252,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.waits.armHeld() // one of them may be meant
-	if j.cancelExec(tok) || j.waits.cancel(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.display.cancel(tok) || j.kills.cancel(tok) || j.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.cancelTask(tok) {
+	if j.cancelExec(tok) || j.waits.cancel(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.display.cancel(tok) || j.kills.cancel(tok) || j.waiting.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.cancelTask(tok) {
 		return
 	}
 	j.input.cancel(tok)
@@ -276,8 +276,8 @@ func (j *Job) state() State {
 		s.Exit = j.st.exit
 	}
 	s.Streams = j.streamInfo((*spool.Spool).Kept)
-	if j.canWait() {
-		s.Waiting = j.redaction.waiting(j.inputs.now)
+	if j.waiting.canWait() {
+		s.Waiting = j.redaction.waiting(j.waiting.watch.now)
 	}
 	return s
 }
@@ -370,7 +370,7 @@ func (j *Job) failPending(err *Error) {
 	}
 	j.waits.failPortInfos()
 	j.input.failQueue(err)
-	j.failHeld(err)
+	j.waiting.failHeld(err)
 	if j.shell != nil {
 		j.failExecs(func() *Error { return err })
 		j.failAgain(err)

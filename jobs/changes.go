@@ -205,7 +205,7 @@ func (p *changesPart) onForeground(m foregroundMsg) {
 		}
 	}
 	if m.asked != nil {
-		p.j.answerLookedAt(*m.asked, m.answer(p.j.info.Foreground))
+		p.j.waiting.answerLookedAt(*m.asked, m.answer(p.j.info.Foreground))
 	}
 }
 
@@ -222,7 +222,7 @@ func (p *changesPart) answerInfo(m infoMsg, info Info) {
 		return
 	}
 	if p.j.term == nil || p.j.told() {
-		p.j.answerLookedAt(m, info)
+		p.j.waiting.answerLookedAt(m, info)
 		return
 	}
 	p.look(foregroundMsg{asked: &m, info: info})

@@ -76,7 +76,7 @@ func (p *askingPart) showWrite(in Input) (shown string, q *queued, refusal *Erro
 	if q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo {
 		hidden = true
 		if err == nil {
-			err = p.j.deny(q)
+			err = p.j.waiting.deny(q)
 		}
 	}
 	if q != nil && hidden {

@@ -84,7 +84,7 @@ func TestExecHeldOutput(t *testing.T) {
 	s.tells("R")
 	s.says("") // behind which that was stored
 	s.inTurn(func() {
-		if at, now := s.activeAt(), time.Now(); at.After(now) {
+		if at, now := s.waiting.activeAt(), time.Now(); at.After(now) {
 			t.Errorf("output came %v from now", at.Sub(now))
 		}
 	})

@@ -120,13 +120,13 @@ func (l *inputWatch) storedWait() string {
 
 // recordWait has it written some time soon that the job waits for input, or does so no more.
 func (p *filesPart) recordWait(now time.Time) {
-	if l := &p.j.inputs; p.folder != nil && !p.isVacant() && l.recordAt.IsZero() && l.storedWait() != l.stored {
+	if l := &p.j.waiting.watch; p.folder != nil && !p.isVacant() && l.recordAt.IsZero() && l.storedWait() != l.stored {
 		l.recordAt = now.Add(recordWaitTime)
 	}
 }
 
 func (p *filesPart) review(now time.Time) {
-	if l := &p.j.inputs; !l.recordAt.IsZero() && !now.Before(l.recordAt) {
+	if l := &p.j.waiting.watch; !l.recordAt.IsZero() && !now.Before(l.recordAt) {
 		l.recordAt = time.Time{}
 		if l.storedWait() != l.stored && !p.isVacant() {
 			p.recordAt = now
@@ -134,7 +134,7 @@ func (p *filesPart) review(now time.Time) {
 	}
 	if !p.recordAt.IsZero() && !now.Before(p.recordAt) {
 		p.recordAt = time.Time{}
-		p.j.inputs.stored = p.j.inputs.storedWait()
+		p.j.waiting.watch.stored = p.j.waiting.watch.storedWait()
 		p.j.mgr.archive.put(errand{what: errandRecord, job: p.j, info: p.j.snapshot()})
 	}
 }

@@ -146,7 +146,7 @@ func (p *inputPart) onWrite(m writeMsg) {
 // passWrite is for a write that nobody has to be asked about, or not any more. It says
 // whether it overtakes.
 func (p *inputPart) passWrite(m writeMsg) bool {
-	if p.j.holdWrite(m) || !p.enqueue(m) {
+	if p.j.waiting.holdWrite(m) || !p.enqueue(m) {
 		return false
 	}
 	p.overtakeHeld()
@@ -160,7 +160,7 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 	// Echo is off where a password is asked for.
 	hidden := q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
 	if err == nil && hidden {
-		err = p.j.deny(q)
+		err = p.j.waiting.deny(q)
 	}
 	if err == nil {
 		err = p.checkQueue(q)
@@ -173,7 +173,7 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 			clear(q.data)
 		}
 		if m.in.person {
-			p.j.secretRefused(err)
+			p.j.waiting.secretRefused(err)
 		}
 		m.reply.fail(err)
 		return false
@@ -243,7 +243,7 @@ func (p *inputPart) writable(in Input) *Error {
 		return p.notInteractive("job %d takes no more input: %s", p.j.id, p.queue.closed)
 	case p.to == nil:
 		return p.j.noInput()
-	case in.IfWaiting != "" && (p.j.inputs.now == nil || p.j.inputs.now.ID != in.IfWaiting || p.queue.typed()):
+	case in.IfWaiting != "" && (p.j.waiting.watch.now == nil || p.j.waiting.watch.now.ID != in.IfWaiting || p.queue.typed()):
 		return p.notExpected(in.IfWaiting)
 	}
 	return nil
@@ -252,8 +252,8 @@ func (p *inputPart) writable(in Input) *Error {
 // notExpected refuses what was meant for a wait for input that is over.
 func (p *inputPart) notExpected(id string) *Error {
 	why := "that wait is over, and the job waits for nothing that is known"
-	switch now := p.j.inputs.now; {
-	case p.j.inputs.looker == nil:
+	switch now := p.j.waiting.watch.now; {
+	case p.j.waiting.watch.looker == nil:
 		why = "this server cannot tell when this job waits, so no wait of its has an id"
 	case now != nil && now.ID == id:
 		why = "other input is on its way to it"
@@ -352,7 +352,7 @@ func (p *inputPart) queueFull(format string, args ...any) *Error {
 func (p *inputPart) beginFirst() {
 	for len(p.queue.items) > 0 && !p.queue.writing {
 		q := p.queue.items[0]
-		if p.j.denyLate(q) {
+		if p.j.waiting.denyLate(q) {
 			continue
 		}
 		p.noteTyped(q)
@@ -408,7 +408,7 @@ func (p *inputPart) onWrote(w writeDone) {
 	q.written += int64(w.n)
 	p.queue.count(q, -int64(w.n))
 	if w.n > 0 {
-		p.j.noteInput(q.answer)
+		p.j.waiting.noteInput(q.answer)
 	}
 	switch {
 	case int(q.written) == len(q.data):
@@ -514,7 +514,7 @@ func (p *inputPart) failQueue(err *Error) {
 
 // cancel withdraws a write that has no wait armed.
 func (p *inputPart) cancel(tok *token) {
-	if p.j.cancelHeld(tok) || p.j.asking.cancelAskedWrite(tok) {
+	if p.j.waiting.cancelHeld(tok) || p.j.asking.cancelAskedWrite(tok) {
 		return
 	}
 	for _, q := range p.queue.items {

@@ -75,8 +75,7 @@ type Job struct {
 
 	redaction redaction // what must not be seen of it; has a lock of its own
 
-	leaning leaning
-	place   string // where its directory lay when it started
+	place string // where its directory lay when it started
 
 	// Channels:
 	mail *turn.Mailbox[message] // any goroutine -> whoever has the turn
@@ -111,6 +110,7 @@ type Job struct {
 	waits   waitsPart
 	input   inputPart
 	display displayPart
+	waiting waitingPart
 	// End of the parts.
 
 	// Guarded by turns:
@@ -120,9 +120,6 @@ type Job struct {
 	unstarted *Error      // why there is none; read as well once the mail is closed
 	shell     *shellWatch // nil: it has no integration; set once, before the first turn
 	noShell   string      // why; "" = it has no terminal
-
-	inputs inputWatch  // whether it waits for input
-	secret secretWatch // whether that is a password
 
 	leave func() // not nil: the job is forgotten, and this is done when it has left
 
@@ -165,6 +162,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.waits = waitsPart{j: j, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{}}
 	j.input = inputPart{j: j, orders: make(chan inputOrder, 1), wrote: make(chan writeDone)}
 	j.display = displayPart{j: j}
+	j.waiting = waitingPart{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

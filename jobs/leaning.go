@@ -22,7 +22,7 @@ type leaning struct {
 // leans has looks be taken while there is a match that leans on the end. It is called by
 // whoever works for the follower; a readLoop takes a turn of its own behind it.
 func (f *follower) leans(is bool) {
-	if was := f.job.leaning.is.Swap(is); is && !was && !f.here.on {
+	if was := f.job.waiting.leaning.is.Swap(is); is && !was && !f.here.on {
 		f.job.attend()
 	}
 }
@@ -34,26 +34,26 @@ func (s *stream) isAll(offset int64) bool {
 }
 
 // noteAll notes that the job waits for input, and that what it has printed is all.
-func (j *Job) noteAll(m lookedMsg) {
-	if v := m.verdict; v.State != inputwait.Reading || rank(v.Confidence) < rank(inputwait.Likely) || j.input.queue.typed() {
+func (p *waitingPart) noteAll(m lookedMsg) {
+	if v := m.verdict; v.State != inputwait.Reading || rank(v.Confidence) < rank(inputwait.Likely) || p.j.input.queue.typed() {
 		return
 	}
 	var ends int64
-	for _, st := range j.streams {
+	for _, st := range p.j.streams {
 		end := st.spool.End()
 		ends += end
 		st.waitedAt.Store(end + 1)
 	}
 	if ends != m.of.output {
-		j.noteMore() // some of it came behind the look
-	} else if f := j.waits.follower.Load(); f != nil && j.leaning.is.Load() {
+		p.noteMore() // some of it came behind the look
+	} else if f := p.j.waits.follower.Load(); f != nil && p.leaning.is.Load() {
 		f.poke()
 	}
 }
 
 // noteMore notes that the job may print more: something was typed.
-func (j *Job) noteMore() {
-	for _, st := range j.streams {
+func (p *waitingPart) noteMore() {
+	for _, st := range p.j.streams {
 		st.waitedAt.Store(0)
 	}
 }

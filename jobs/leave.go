@@ -23,8 +23,8 @@ func (j *Job) reviewLeave() {
 // can still be asked about one (asking), and so a confirmed request is taken up after the job is forgotten.
 func (j *Job) owed() int {
 	n := len(j.waits.armed) + len(j.runs.all) + len(j.reads.all) + len(j.display.requests) + len(j.kills.all) + len(j.waits.unwatches) + len(j.waits.held)
-	n += len(j.input.queue.items) + len(j.inputs.writeQ) + len(j.asking.askedWrites) + len(j.asking.asking)
-	n += len(j.inputs.infos) + len(j.waits.portLook.infos)
+	n += len(j.input.queue.items) + len(j.waiting.watch.writeQ) + len(j.asking.askedWrites) + len(j.asking.asking)
+	n += len(j.waiting.watch.infos) + len(j.waits.portLook.infos)
 	if s := j.shell; s != nil {
 		n += len(s.queue) + len(s.again) + len(s.tasks)
 	}

@@ -34,8 +34,8 @@ func (p *inputPart) overtake() {
 // overtakeHeld drops what is held back until a look, but for other signal keys. It is for a
 // key that came behind all of it.
 func (p *inputPart) overtakeHeld() {
-	p.j.inputs.writeQ = slices.DeleteFunc(p.j.inputs.writeQ, func(h heldWrite) bool {
-		if p.j.interrupts(h.msg.in) {
+	p.j.waiting.watch.writeQ = slices.DeleteFunc(p.j.waiting.watch.writeQ, func(h heldWrite) bool {
+		if p.j.waiting.interrupts(h.msg.in) {
 			return false
 		}
 		h.msg.fail(p.overtaken())

@@ -103,10 +103,10 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 	if r.deadline.IsZero() || now.Before(r.deadline) {
 		return false
 	}
-	if p.j.asksInput(&r.look, now) {
+	if p.j.waiting.asksInput(&r.look, now) {
 		return false
 	}
-	r.deadline, r.timedOut, r.waiting = time.Time{}, true, p.j.inputs.now
+	r.deadline, r.timedOut, r.waiting = time.Time{}, true, p.j.waiting.watch.now
 	if r.opts.Background {
 		r.reply.ok(p.result(r, false))
 		return true

@@ -52,103 +52,107 @@ var hiddenAfter = []time.Duration{
 }
 
 // asksSecrets says whether the client is to be asked for the passwords of this job.
-func (j *Job) asksSecrets() bool { return j.mgr.secrets.Ask && j.term != nil && j.canWait() }
+func (p *waitingPart) asksSecrets() bool {
+	return p.j.mgr.secrets.Ask && p.j.term != nil && p.canWait()
+}
 
 // watchesEcho says whether it matters that input is hidden: the client is to be asked, or what
 // is being typed is for nobody else to type.
-func (j *Job) watchesEcho() bool {
-	return j.asksSecrets() || j.mgr.secrets.ClientOnly && j.term != nil && j.canWait() && len(j.input.queue.items) > 0
+func (p *waitingPart) watchesEcho() bool {
+	return p.asksSecrets() || p.j.mgr.secrets.ClientOnly && p.j.term != nil && p.canWait() && len(p.j.input.queue.items) > 0
 }
 
 // hidesInput says whether the terminal reads a line and shows nothing of it, as where a
 // password is asked for.
-func (j *Job) hidesInput() bool {
-	attrs, err := j.term.Attrs()
+func (p *waitingPart) hidesInput() bool {
+	attrs, err := p.j.term.Attrs()
 	return err == nil && attrs.Canonical && !attrs.Echo
 }
 
 // reviewHidden asks the terminal, where it is time for that.
-func (j *Job) reviewHidden(now time.Time) {
-	s := &j.secret
-	if !j.watchesEcho() {
+func (p *waitingPart) reviewHidden(now time.Time) {
+	s := &p.secret
+	if !p.watchesEcho() {
 		return
 	}
-	if a := j.activity(); a != s.seen {
-		s.seen, s.at = a, j.activeAt().Add(hiddenAfter[0])
+	if a := p.activity(); a != s.seen {
+		s.seen, s.at = a, p.activeAt().Add(hiddenAfter[0])
 	}
 	if s.at.IsZero() || now.Before(s.at) {
 		return
 	}
-	s.hidden, s.at = j.hidesInput(), nextOf(hiddenAfter, j.activeAt(), now)
-	if s.at.IsZero() && (s.hidden || len(j.input.queue.items) > 0) {
+	s.hidden, s.at = p.hidesInput(), nextOf(hiddenAfter, p.activeAt(), now)
+	if s.at.IsZero() && (s.hidden || len(p.j.input.queue.items) > 0) {
 		s.at = now.Add(slowestLook)
 	}
 	if s.hidden {
-		j.denyBegun()
+		p.denyBegun()
 	}
 }
 
 // hiddenAt is when reviewHidden has something to do; zero: when something has happened.
-func (j *Job) hiddenAt() (t time.Time) {
-	if j.watchesEcho() {
-		t = j.secret.at
+func (p *waitingPart) hiddenAt() (t time.Time) {
+	if p.watchesEcho() {
+		t = p.secret.at
 	}
 	return t
 }
 
 // forSecret says whether looks are needed to ask for a password, or to see that it is not
 // asked for any more.
-func (j *Job) forSecret() bool { return j.secret.asked != "" || j.asksSecrets() && j.secret.hidden }
+func (p *waitingPart) forSecret() bool {
+	return p.secret.asked != "" || p.asksSecrets() && p.secret.hidden
+}
 
 // asker returns what finds out who asks for a password, or keeps a shell from its first prompt, in any
 // goroutine; nil where nobody wants to know.
-func (j *Job) asker() func() *Process {
-	if !j.forSecret() && !j.shell.starts() || j.term == nil {
+func (p *waitingPart) asker() func() *Process {
+	if !p.forSecret() && !p.j.shell.starts() || p.j.term == nil {
 		return nil
 	}
-	term, leader := j.term, j.info.PID
+	term, leader := p.j.term, p.j.info.PID
 	return func() *Process {
 		f, err := term.Foreground(leader)
 		if err != nil {
 			return nil
 		}
-		return j.changes.somebody(f)
+		return p.j.changes.somebody(f)
 	}
 }
 
 // askSecret has the client asked for a password that the job waits for, once for each wait,
 // and tells when that is over.
-func (j *Job) askSecret() {
-	s, l := &j.secret, &j.inputs
+func (p *waitingPart) askSecret() {
+	s, l := &p.secret, &p.watch
 	w := l.now
 	if s.asked != "" && (w == nil || w.ID != s.asked) {
-		j.sink.Event(Event{Secret: &SecretAsk{WaitID: s.asked, Over: true}})
+		p.j.sink.Event(Event{Secret: &SecretAsk{WaitID: s.asked, Over: true}})
 		s.asked = ""
 	}
-	if w == nil || w.ID == s.last || w.Kind != InputPassword || rank(w.Confidence) < rank(inputwait.Likely) || !j.asksSecrets() || l.of != j.activity() {
+	if w == nil || w.ID == s.last || w.Kind != InputPassword || rank(w.Confidence) < rank(inputwait.Likely) || !p.asksSecrets() || l.of != p.activity() {
 		return
 	}
-	command := j.askingCommand()
+	command := p.askingCommand()
 	if s.attempt > 0 && (w.PID != 0 && w.PID == s.pid || command == s.command) {
 		s.attempt++
 	} else {
 		s.attempt = 1
 	}
 	s.asked, s.last, s.pid, s.command = w.ID, w.ID, w.PID, command
-	j.sink.Event(Event{After: j.waits.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
+	p.j.sink.Event(Event{After: p.j.waits.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
 }
 
 // askingCommand is what runs in the foreground, or what the job was started with.
-func (j *Job) askingCommand() string {
-	switch f := j.inputs.asker; {
+func (p *waitingPart) askingCommand() string {
+	switch f := p.watch.asker; {
 	case f != nil:
 		return f.Command
-	case j.info.Foreground != nil:
-		return j.info.Foreground.Command
-	case j.info.Command != nil:
-		return j.redaction.text(*j.info.Command)
+	case p.j.info.Foreground != nil:
+		return p.j.info.Foreground.Command
+	case p.j.info.Command != nil:
+		return p.j.redaction.text(*p.j.info.Command)
 	}
-	return j.redaction.text(strings.Join(j.info.Argv, " "))
+	return p.j.redaction.text(strings.Join(p.j.info.Argv, " "))
 }
 
 // AnswerSecret types what the person at the client has answered for a wait, and a line end.
@@ -160,16 +164,16 @@ func (j *Job) AnswerSecret(waitID string, value []byte) {
 
 // secretRefused is told that what the person has answered cannot be typed. Where the job
 // waits on, the person is asked once more; what was wrong is for the log.
-func (j *Job) secretRefused(err *Error) {
+func (p *waitingPart) secretRefused(err *Error) {
 	if err.Code == CodeInputNotExpected || err.Code == CodeJobExited {
 		return // The question is over.
 	}
-	j.log.Warn("the answer to client/secret cannot be typed, and the client is asked again", "job", j.id, "error", err)
-	j.askAgain()
+	p.j.log.Warn("the answer to client/secret cannot be typed, and the client is asked again", "job", p.j.id, "error", err)
+	p.askAgain()
 }
 
 // askAgain has the client asked once more for what it was asked for last, if the job waits on.
-func (j *Job) askAgain() { j.secret.asked, j.secret.last = "", "" }
+func (p *waitingPart) askAgain() { p.secret.asked, p.secret.last = "", "" }
 
 // wipe overwrites what of a secret input can be.
 func (in *Input) wipe() {
@@ -189,46 +193,46 @@ func (m writeMsg) fail(err error) {
 
 // deny refuses what nobody but the person at the client may type, while input is hidden. A
 // signal key leaves the prompt, and anybody may press one.
-func (j *Job) deny(q *queued) *Error {
-	p := &j.mgr.secrets
-	if !p.ClientOnly || q.person || q.keysOnly || q.answer || len(q.data) == 0 {
+func (p *waitingPart) deny(q *queued) *Error {
+	pr := &p.j.mgr.secrets
+	if !pr.ClientOnly || q.person || q.keysOnly || q.answer || len(q.data) == 0 {
 		return nil
 	}
 	what := "wait until it is answered"
-	if !p.Ask {
+	if !pr.Ask {
 		what = "this client answers none"
 	}
 	sent := "nothing was sent"
 	if q.begun {
 		sent = "what was sent before that is in bytesWritten"
 	}
-	e := errorf(CodePolicyDenied, "job %d reads a line and shows nothing of it, as for a password, which options.secretInput leaves to the person at the client (client/secret); %s, or send Ctrl-C alone to leave the prompt; %s", j.id, what, sent)
-	e.Handle, e.Name, e.Rule = j.id, "write", "secretInput"
+	e := errorf(CodePolicyDenied, "job %d reads a line and shows nothing of it, as for a password, which options.secretInput leaves to the person at the client (client/secret); %s, or send Ctrl-C alone to leave the prompt; %s", p.j.id, what, sent)
+	e.Handle, e.Name, e.Rule = p.j.id, "write", "secretInput"
 	return e
 }
 
 // denyBegun is deny for an input of which a part was typed before input was hidden: the rest
 // is withdrawn, but for what the terminal has been given by then.
-func (j *Job) denyBegun() {
-	if len(j.input.queue.items) == 0 {
+func (p *waitingPart) denyBegun() {
+	if len(p.j.input.queue.items) == 0 {
 		return
 	}
-	if q := j.input.queue.items[0]; q.begun && q.end == nil {
-		if err := j.deny(q); err != nil {
-			j.input.withdraw(q, err)
+	if q := p.j.input.queue.items[0]; q.begun && q.end == nil {
+		if err := p.deny(q); err != nil {
+			p.j.input.withdraw(q, err)
 		}
 	}
 }
 
 // denyLate is deny for an input that was queued while input was shown, and whose turn has
 // come.
-func (j *Job) denyLate(q *queued) bool {
-	if !j.mgr.secrets.ClientOnly || q.begun || q.attrs != nil || j.term == nil || !j.hidesInput() {
+func (p *waitingPart) denyLate(q *queued) bool {
+	if !p.j.mgr.secrets.ClientOnly || q.begun || q.attrs != nil || p.j.term == nil || !p.hidesInput() {
 		return false
 	}
-	err := j.deny(q)
+	err := p.deny(q)
 	if err != nil {
-		j.input.withdraw(q, err)
+		p.j.input.withdraw(q, err)
 	}
 	return err != nil
 }

@@ -78,7 +78,7 @@ func startAsking(t *testing.T, p SecretPolicy) (*fakeJob, *fakeLooker, changingT
 	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = p })
 	term := newTerminal()
 	in := &typedInto{fakeInput: f.in}
-	f.Job.turn(func() { f.inputs.looker, f.term = l, term })
+	f.Job.turn(func() { f.waiting.watch.looker, f.term = l, term })
 	swapInput(f, in)
 	return f, l, term, in
 }
@@ -318,7 +318,7 @@ func TestSecretInputThatWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = SecretPolicy{ClientOnly: true} })
 		term := newTerminal()
-		f.Job.turn(func() { f.term, f.inputs.looker = term, &fakeLooker{sees: works, began: time.Now()} })
+		f.Job.turn(func() { f.term, f.waiting.watch.looker = term, &fakeLooker{sees: works, began: time.Now()} })
 		first := f.Write1(strings.Repeat("x\r", 5000))
 		f.in.room <- 100
 		time.Sleep(time.Second)

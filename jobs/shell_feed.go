@@ -237,7 +237,7 @@ func (j *Job) shellMore() {
 // has made something else of the keys, or an interrupt has thrown away some of them, or the line, or
 // what the shell has said of it.
 func (j *Job) reviewHanded() {
-	s, l := j.shell, &j.inputs
+	s, l := j.shell, &j.waiting.watch
 	if !s.handing() || slices.ContainsFunc(j.input.queue.items, func(q *queued) bool { return q.trigger }) {
 		return
 	}
@@ -249,7 +249,7 @@ func (j *Job) reviewHanded() {
 	}
 	since := s.session.Since()
 	if since == 0 {
-		s.session.CountFrom(j.inputs.begun + 1) // Most have begun before it is time for that one.
+		s.session.CountFrom(j.waiting.watch.begun + 1) // Most have begun before it is time for that one.
 		return
 	}
 	if l.looked < since || !j.waitsSince(since) && !j.editsSince(since) {

@@ -37,7 +37,7 @@ func (j *Job) missesEnd() bool {
 // reviewReading takes it that a shell reads a line where it is seen to do so, and where what it
 // reads is not the rest of one. Before its first prompt it is its start-up files that read.
 func (j *Job) reviewReading() {
-	s, l := j.shell, &j.inputs
+	s, l := j.shell, &j.waiting.watch
 	ends := j.missesEnd()
 	if !s.needsReading() && !ends {
 		s.readingBy = 0
@@ -60,28 +60,28 @@ func (j *Job) reviewReading() {
 
 // waitsSince says whether a look, or a later one, has seen the job wait for input, and nothing has happened since.
 func (j *Job) waitsSince(look int) bool {
-	l := &j.inputs
-	return l.now != nil && l.ofTaken >= look && l.of == j.activity()
+	l := &j.waiting.watch
+	return l.now != nil && l.ofTaken >= look && l.of == j.waiting.activity()
 }
 
 // editsSince says whether a look, or a later one, has seen the shell's line editor read, and nothing has happened
 // since. Whatever else runs in the job, the shell has nothing to do then but what it is told.
 func (j *Job) editsSince(look int) bool {
-	r := j.inputs.reader
-	return r.pid == j.info.PID && r.look >= look && r.of == j.activity() && j.editsLines()
+	r := j.waiting.watch.reader
+	return r.pid == j.info.PID && r.look >= look && r.of == j.waiting.activity() && j.editsLines()
 }
 
 // leaderReads says whether the last look has seen that the shell itself reads, and nothing has
 // happened since. fish waits for more than its input, so that the system does not tell it exactly while
 // anything else runs in the job; then its line editor has to be seen.
 func (j *Job) leaderReads() bool {
-	l := &j.inputs
-	return l.now != nil && l.of == j.activity() && l.now.PID == j.info.PID && (l.now.Confidence == inputwait.Exact || j.editorReads())
+	l := &j.waiting.watch
+	return l.now != nil && l.of == j.waiting.activity() && l.now.PID == j.info.PID && (l.now.Confidence == inputwait.Exact || j.editorReads())
 }
 
 // editorReads says whether what reads is, by the looks of the terminal, the line editor of a shell.
 func (j *Job) editorReads() bool {
-	w := j.inputs.now
+	w := j.waiting.watch.now
 	return w != nil && rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && j.editsLines()
 }
 

@@ -78,7 +78,7 @@ func (j *Job) reviewReplaced(now time.Time) {
 		return
 	}
 	// Output without end must not put the look off for ever.
-	if a := j.activity(); s.look.at.IsZero() || a != s.look.of {
+	if a := j.waiting.activity(); s.look.at.IsZero() || a != s.look.of {
 		s.look.of, s.look.at = a, earliest(s.look.at, now.Add(imageAfter[0]))
 	}
 	if s.look.under || now.Before(s.look.at) {
@@ -112,7 +112,7 @@ func (j *Job) onImage(m imageMsg) {
 	if s.session.Phase() == shellmark.PhaseGone || j.st.exit != nil || j.takeImage(m.same, m.err) {
 		return
 	}
-	active := j.activeAt()
+	active := j.waiting.activeAt()
 	if s.current != nil {
 		active = latest(active, s.current.StartedAt)
 	}

@@ -20,9 +20,9 @@ func (s *shellWatch) starts() bool {
 // startAsks is the wait for input that keeps a shell from its first prompt; nil: none is known. A shell
 // that reads its first line is seen to wait as well, so all must have been taken up that it has said before.
 func (j *Job) startAsks() *WaitingForInput {
-	w := j.inputs.now
+	w := j.waiting.watch.now
 	switch {
-	case !j.shell.starts() || w == nil || j.inputs.of != j.activity():
+	case !j.shell.starts() || w == nil || j.waiting.watch.of != j.waiting.activity():
 		return nil
 	case rank(w.Confidence) < rank(inputwait.Likely) || w.State != inputwait.Reading && !(w.PID == j.info.PID && j.editorReads()):
 		return nil

@@ -126,8 +126,8 @@ func (j *Job) onStarted(l *launched) {
 func (j *Job) attach(l *launched) {
 	j.proc, j.ending.facts, j.input.to, j.term = l.proc, l.proc.Events(), l.input, l.term
 	j.process.Store(&processHandle{l.proc})
-	j.inputs.looker = l.looker
-	j.inputs.seen.output, j.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
+	j.waiting.watch.looker = l.looker
+	j.waiting.watch.seen.output, j.waiting.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
 	now := time.Now()
 	if a := j.mgr.archive; a != nil {
 		j.files.folder = a.folder(j.id)

@@ -178,16 +178,25 @@ type lookedMsg struct {
 	took    time.Duration
 }
 
-func (m lookedMsg) deliver(j *Job) { j.onLooked(m) }
+func (m lookedMsg) deliver(j *Job) { j.waiting.onLooked(m) }
+
+// waitingPart finds out whether a job waits for input, and tells.
+type waitingPart struct {
+	j *Job
+
+	leaning leaning
+	watch   inputWatch  // whether it waits for input
+	secret  secretWatch // whether that is a password
+}
 
 // TellWaiting has the sink be told when the job waits for input, or ends that. It takes
 // effect with the next turn.
-func (j *Job) TellWaiting(is bool) { j.inputs.tell.Store(is) }
+func (j *Job) TellWaiting(is bool) { j.waiting.watch.tell.Store(is) }
 
 // activity is how far output and input have come by now.
-func (j *Job) activity() activity {
-	a := activity{writes: j.inputs.writes}
-	for _, st := range j.streams {
+func (p *waitingPart) activity() activity {
+	a := activity{writes: p.watch.writes}
+	for _, st := range p.j.streams {
 		a.output += st.spool.End()
 	}
 	return a
@@ -195,9 +204,9 @@ func (j *Job) activity() activity {
 
 // activeAt is when output or input came last, or is to come. Whether a shell has taken what was handed to it
 // is seen before that.
-func (j *Job) activeAt() time.Time {
-	at, handing := latest(j.info.StartedAt, j.inputs.wroteAt), j.shell.handing()
-	for _, st := range j.streams {
+func (p *waitingPart) activeAt() time.Time {
+	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.j.shell.handing()
+	for _, st := range p.j.streams {
 		came := st.last.Load()
 		if handing {
 			came = st.came.Load()
@@ -208,41 +217,43 @@ func (j *Job) activeAt() time.Time {
 }
 
 // canWait says whether the job can wait for input at all, as far as anybody can tell.
-func (j *Job) canWait() bool { return j.inputs.looker != nil && j.input.to != nil && j.st.exit == nil }
+func (p *waitingPart) canWait() bool {
+	return p.watch.looker != nil && p.j.input.to != nil && p.j.st.exit == nil
+}
 
-// reviewWaiting takes a look where it is time for one, and tells what is known.
-func (j *Job) reviewWaiting(now time.Time) {
-	l := &j.inputs
+// review takes a look where it is time for one, and tells what is known.
+func (p *waitingPart) review(now time.Time) {
+	l := &p.watch
 	if l.looker == nil {
 		return
 	}
-	if !j.canWait() {
-		j.noWait("")
-		j.answerLooked(now)
-		j.tellWaiting(now)
-		j.askSecret()
+	if !p.canWait() {
+		p.noWait("")
+		p.answerLooked(now)
+		p.tell(now)
+		p.askSecret()
 		return
 	}
-	j.reviewHidden(now)
+	p.reviewHidden(now)
 	if telling := l.tell.Load(); telling != l.telling {
 		l.telling, l.told = telling, nil
 		if telling {
-			j.needLook()
+			p.needLook()
 		}
 	}
-	if a := j.activity(); a != l.seen {
-		l.seen, l.at = a, j.activeAt().Add(lookAfter[0])
-		if due := j.activeAt().Add(storeLookTime); l.now == nil || l.storeAt.IsZero() || due.Before(l.storeAt) {
+	if a := p.activity(); a != l.seen {
+		l.seen, l.at = a, p.activeAt().Add(lookAfter[0])
+		if due := p.activeAt().Add(storeLookTime); l.now == nil || l.storeAt.IsZero() || due.Before(l.storeAt) {
 			l.storeAt = due // If the job is known to wait, output does not put off the look that finds it going on.
 		}
 	}
-	j.lookForStore(now)
-	j.answerLooked(now)
-	if at := j.lookAt(); !at.IsZero() && !now.Before(at) {
-		j.beginLook(now)
+	p.lookForStore(now)
+	p.answerLooked(now)
+	if at := p.lookAt(); !at.IsZero() && !now.Before(at) {
+		p.beginLook(now)
 	}
-	j.tellWaiting(now)
-	j.askSecret()
+	p.tell(now)
+	p.askSecret()
 }
 
 // storeLookTime is how long a job is quiet before it is looked at for info.json, and slowestStoreLook is the
@@ -256,44 +267,44 @@ const (
 // which jobs wait for a person. A program that begins to read, or whose time to read is over, need not print
 // anything. So there is one look when the job has been quiet for storeLookTime, and then one each time that
 // has doubled, until they are slowestStoreLook apart.
-func (j *Job) lookForStore(now time.Time) {
-	l := &j.inputs
-	if at := j.storeLookAt(); at.IsZero() || now.Before(at) {
+func (p *waitingPart) lookForStore(now time.Time) {
+	l := &p.watch
+	if at := p.storeLookAt(); at.IsZero() || now.Before(at) {
 		return
 	}
-	quiet := now.Sub(j.activeAt())
-	if !j.wanted() && (quiet >= storeLookTime || l.now != nil) {
-		j.needLook()
+	quiet := now.Sub(p.activeAt())
+	if !p.wanted() && (quiet >= storeLookTime || l.now != nil) {
+		p.needLook()
 	}
 	l.storeAt = now.Add(max(quiet, storeLookTime))
 	if quiet >= slowestStoreLook {
-		l.storeAt = together(j.mgr.began, now.Add(slowestStoreLook), slowestStoreLook)
+		l.storeAt = together(p.j.mgr.began, now.Add(slowestStoreLook), slowestStoreLook)
 	}
 }
 
 // storeLookAt is when that is due; zero: it is not.
-func (j *Job) storeLookAt() (t time.Time) {
-	if j.files.folder != nil && !j.inputs.under && j.canWait() {
-		t = j.inputs.storeAt
+func (p *waitingPart) storeLookAt() (t time.Time) {
+	if p.j.files.folder != nil && !p.watch.under && p.canWait() {
+		t = p.watch.storeAt
 	}
 	return t
 }
 
 // wanted says whether anybody wants to know.
-func (j *Job) wanted() bool {
-	l := &j.inputs
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || j.leaning.is.Load() || j.forSecret() || j.shell.handing() || j.shell.needsReading() || j.missesEnd() || slices.ContainsFunc(j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
+func (p *waitingPart) wanted() bool {
+	l := &p.watch
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.leaning.is.Load() || p.forSecret() || p.j.shell.handing() || p.j.shell.needsReading() || p.j.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
 }
 
 // lookAt is when the next look is to begin; zero: when something has happened.
-func (j *Job) lookAt() (t time.Time) {
-	l := &j.inputs
+func (p *waitingPart) lookAt() (t time.Time) {
+	l := &p.watch
 	switch {
-	case l.looker == nil || l.under || !j.canWait():
+	case l.looker == nil || l.under || !p.canWait():
 		return t
 	case l.want > l.begun:
-		return j.epoch
-	case !j.wanted():
+		return p.j.epoch
+	case !p.wanted():
 		return t
 	}
 	return latest(l.at, l.after)
@@ -301,84 +312,84 @@ func (j *Job) lookAt() (t time.Time) {
 
 // needLook has a look begin at once, or when the one under way has ended, and returns its
 // number.
-func (j *Job) needLook() int {
-	j.inputs.want = j.inputs.begun + 1
-	return j.inputs.want
+func (p *waitingPart) needLook() int {
+	p.watch.want = p.watch.begun + 1
+	return p.watch.want
 }
 
-func (j *Job) beginLook(now time.Time) {
-	l := &j.inputs
+func (p *waitingPart) beginLook(now time.Time) {
+	l := &p.watch
 	l.begun++
 	l.under = true
-	m := lookedMsg{number: l.begun, of: j.activity()}
+	m := lookedMsg{number: l.begun, of: p.activity()}
 	m.asked = l.now == nil || l.promptOf != m.of
-	quiet, looks := now.Sub(j.activeAt()), l.looker
+	quiet, looks := now.Sub(p.activeAt()), l.looker
 	var prompt func() (line string, moved bool)
 	if m.asked {
-		prompt = j.promptReader(l.of.output)
+		prompt = p.promptReader(l.of.output)
 	}
-	asker, starts := j.asker(), j.shell.starts()
-	release := j.Hold()
-	j.loops.Go(func() {
+	asker, starts := p.asker(), p.j.shell.starts()
+	release := p.j.Hold()
+	p.j.loops.Go(func() {
 		defer release()
 		begin := time.Now()
 		m.verdict = looks.Look(max(quiet, 0))
-		m.verdict.Why = j.redaction.text(m.verdict.Why)
+		m.verdict.Why = p.j.redaction.text(m.verdict.Why)
 		if m.verdict.Waiting && m.asked {
 			m.prompt, m.moved = prompt()
-			m.prompt = j.redaction.text(m.prompt) // a value may be whole without what was drawn in it
+			m.prompt = p.j.redaction.text(m.prompt) // a value may be whole without what was drawn in it
 		}
 		if asker != nil && (starts || m.verdict.Kind == inputwait.Password) {
 			m.asker = asker()
 		}
 		m.took = time.Since(begin)
-		j.ask(m)
+		p.j.ask(m)
 	})
 }
 
 // onLooked takes what a look has found. Where output or input came meanwhile another look
 // decides.
-func (j *Job) onLooked(m lookedMsg) {
-	l := &j.inputs
+func (p *waitingPart) onLooked(m lookedMsg) {
+	l := &p.watch
 	now := time.Now()
 	l.under, l.looked, l.lookedAt, l.after = false, m.number, now, now.Add(lookRest*m.took)
 	l.reader = reading{}
-	if j.shell.starts() {
-		j.shell.front = m.asker
+	if p.j.shell.starts() {
+		p.j.shell.front = m.asker
 	}
-	if j.canWait() {
-		if m.verdict.Reader != 0 && m.of == j.activity() && !j.owesAnswer() && !j.holdsBack() {
+	if p.canWait() {
+		if m.verdict.Reader != 0 && m.of == p.activity() && !p.owesAnswer() && !p.j.holdsBack() {
 			l.reader = reading{m.verdict.Reader, m.number, m.of}
 		}
 		switch v := m.verdict; {
 		case !v.Waiting && v.Again == 0: // whatever came meanwhile
-			j.take(m, now)
-		case m.of == j.activity() && !j.owesAnswer() && !j.holdsBack():
-			j.take(m, now)
+			p.take(m, now)
+		case m.of == p.activity() && !p.owesAnswer() && !p.j.holdsBack():
+			p.take(m, now)
 		default:
 			if v.Waiting {
 				l.doubt = time.Time{}
 			}
 			l.not, l.again = "output or input came while it was looked at", lookAfter[1]
 		}
-		l.at = j.nextLook(now)
+		l.at = p.nextLook(now)
 	}
-	j.answerLooked(now)
+	p.answerLooked(now)
 }
 
 // owesAnswer says whether a program has asked its terminal something that the server has not
 // answered yet. It may be seen to read, and does not wait for anybody else.
-func (j *Job) owesAnswer() bool {
-	return len(j.display.queries.waiting) > 0 || j.input.queue.answers > 0
+func (p *waitingPart) owesAnswer() bool {
+	return len(p.j.display.queries.waiting) > 0 || p.j.input.queue.answers > 0
 }
 
 // nextLook is when the clock wants the next one.
-func (j *Job) nextLook(now time.Time) time.Time {
-	l, active := &j.inputs, j.activeAt()
+func (p *waitingPart) nextLook(now time.Time) time.Time {
+	l, active := &p.watch, p.activeAt()
 	quiet := now.Sub(active)
 	next := now.Add(min(max(quiet/4, slowLook), slowestLook))
 	if quiet > 4*lookTogether {
-		next = together(j.mgr.began, next, lookTogether)
+		next = together(p.j.mgr.began, next, lookTogether)
 	}
 	if t := nextOf(lookAfter, active, now); !t.IsZero() {
 		next = t
@@ -406,24 +417,24 @@ func nextOf(schedule []time.Duration, active, now time.Time) (t time.Time) {
 }
 
 // take is what a look that counts has seen.
-func (j *Job) take(m lookedMsg, now time.Time) {
-	l, v := &j.inputs, m.verdict
+func (p *waitingPart) take(m lookedMsg, now time.Time) {
+	l, v := &p.watch, m.verdict
 	l.again = v.Again
 	if !v.Waiting {
-		j.takeNot(v, now)
+		p.takeNot(v, now)
 		return
 	}
 	w := WaitingForInput{
 		Waiting: true, State: v.State, Kind: InputKind(v.Kind), Since: now, PID: v.PID, Why: v.Why, Confidence: v.Confidence,
 	}
-	if w.Kind == InputRaw && j.display.heard != nil && j.display.modes().AlternateScreen {
+	if w.Kind == InputRaw && p.j.display.heard != nil && p.j.display.modes().AlternateScreen {
 		w.Kind = InputFullscreen
 	}
-	if old := l.now; old != nil && old.PID == w.PID && old.Kind == w.Kind && !j.goneOn(m) {
+	if old := l.now; old != nil && old.PID == w.PID && old.Kind == w.Kind && !p.goneOn(m) {
 		w.ID, w.Since = old.ID, old.Since
 	} else {
 		l.count++
-		w.ID = strconv.FormatInt(int64(j.id), 10) + "." + strconv.Itoa(l.count)
+		w.ID = strconv.FormatInt(int64(p.j.id), 10) + "." + strconv.Itoa(l.count)
 	}
 	if m.asked {
 		w.Prompt, l.promptOf = m.prompt, m.of
@@ -432,9 +443,9 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 	}
 	l.now, l.not, l.asker, l.turns = &w, "", m.asker, v.Turns
 	l.doubt, l.of, l.ofTaken = time.Time{}, m.of, m.number
-	j.noteAll(m)
-	j.publish()
-	j.files.recordWait(now)
+	p.noteAll(m)
+	p.j.publish()
+	p.j.files.recordWait(now)
 }
 
 // goneOn says whether the program has gone on by itself since the wait that there is was
@@ -443,8 +454,8 @@ func (j *Job) take(m lookedMsg, now time.Time) {
 // now and then what it shows, a countdown or a spinner say: it has asked something else where
 // the cursor has come to another line, or where that says something else in its letters. On a
 // full screen nobody can say.
-func (j *Job) goneOn(m lookedMsg) bool {
-	l := &j.inputs
+func (p *waitingPart) goneOn(m lookedMsg) bool {
+	l := &p.watch
 	ran := m.verdict.Turns == 0 || m.verdict.Turns != l.turns
 	switch {
 	case !ran || m.of.output == l.of.output:
@@ -467,8 +478,8 @@ func letters(line string) string {
 // takeNot takes a look that has seen no wait. One that polls with a timeout wakes up for
 // moments, and a look may fall into one: a wait that goes on is over by itself only when that
 // has been so for a while.
-func (j *Job) takeNot(v inputwait.Verdict, now time.Time) {
-	l := &j.inputs
+func (p *waitingPart) takeNot(v inputwait.Verdict, now time.Time) {
+	l := &p.watch
 	switch {
 	case l.now != nil && v.Again > 0: // It may be the same wait: that is seen later.
 		return
@@ -481,45 +492,45 @@ func (j *Job) takeNot(v inputwait.Verdict, now time.Time) {
 			return
 		}
 	}
-	j.noWait(v.Why)
+	p.noWait(v.Why)
 }
 
 // noWait notes that the job waits for nothing that is known, and why.
-func (j *Job) noWait(why string) {
-	l := &j.inputs
+func (p *waitingPart) noWait(why string) {
+	l := &p.watch
 	l.not, l.doubt = why, time.Time{}
 	if l.now != nil {
 		l.now = nil
-		j.publish()
-		j.files.recordWait(time.Now())
+		p.j.publish()
+		p.j.files.recordWait(time.Now())
 	}
 }
 
 // noteInput is told that the kernel has taken input. What a client has typed ends the wait
 // for input that it was typed into: the program goes on, or, where it reads on, begins
 // another one.
-func (j *Job) noteInput(answer bool) {
-	l := &j.inputs
+func (p *waitingPart) noteInput(answer bool) {
+	l := &p.watch
 	l.writes++
 	l.wroteAt = time.Now()
-	j.noteMore()
+	p.noteMore()
 	if !answer {
-		j.noWait("what was written to it has not been consumed, as far as is known")
+		p.noWait("what was written to it has not been consumed, as far as is known")
 	}
 }
 
-// tellWaiting tells the client what it does not know.
-func (j *Job) tellWaiting(now time.Time) {
-	l := &j.inputs
+// tell tells the client what it does not know.
+func (p *waitingPart) tell(now time.Time) {
+	l := &p.watch
 	if !l.telling || now.Before(l.tellAt()) {
 		return
 	}
 	if l.told != nil && (l.now == nil || l.now.ID != l.told.ID) {
-		j.sink.Event(Event{After: j.waits.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
+		p.j.sink.Event(Event{After: p.j.waits.barrier(), Waiting: &InputWaiting{WaitingForInput{ID: l.told.ID}}})
 		l.told = nil
 	}
-	if w := l.now; w != nil && l.of == j.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
-		j.sink.Event(Event{After: j.waits.barrier(), Waiting: &InputWaiting{*j.redaction.waiting(w)}})
+	if w := l.now; w != nil && l.of == p.activity() && (l.told == nil || w.State != l.told.State || w.Confidence != l.told.Confidence) {
+		p.j.sink.Event(Event{After: p.j.waits.barrier(), Waiting: &InputWaiting{*p.j.redaction.waiting(w)}})
 		l.told, l.toldAt = w, now
 	}
 }
@@ -542,9 +553,9 @@ func (w *WaitSpec) forInput() bool {
 // holdsInput says whether the job waits for input, in the sense of a condition. What was
 // seen before the wait was armed, or before the input was written that it is the wait of,
 // does not count, nor what was seen before output that came since.
-func (j *Job) holdsInput(w *wait, c *InputCondition) bool {
-	l := &j.inputs
-	if l.now == nil || l.ofTaken < w.lookFrom || l.of != j.activity() {
+func (p *waitingPart) holdsInput(w *wait, c *InputCondition) bool {
+	l := &p.watch
+	if l.now == nil || l.ofTaken < w.lookFrom || l.of != p.activity() {
 		return false
 	}
 	if q := w.input; q != nil && int(q.written) < len(q.data) {

@@ -42,19 +42,19 @@ const confirmTime = time.Second
 const soon = 300 * time.Millisecond
 
 // answerLookedAt answers a job/get, once it is known whether the job waits for input.
-func (j *Job) answerLookedAt(m infoMsg, info Info) {
-	if !j.canWait() {
-		info.Waiting = j.nowWaiting()
+func (p *waitingPart) answerLookedAt(m infoMsg, info Info) {
+	if !p.canWait() {
+		info.Waiting = p.nowWaiting()
 		m.reply.ok(info)
 		return
 	}
-	j.inputs.infos = append(j.inputs.infos, infoWait{asked: m, info: info, need: j.needLook(), until: time.Now().Add(soon)})
+	p.watch.infos = append(p.watch.infos, infoWait{asked: m, info: info, need: p.needLook(), until: time.Now().Add(soon)})
 }
 
 // answerLooked answers those for whom enough was looked at.
-func (j *Job) answerLooked(now time.Time) {
-	l := &j.inputs
-	can := j.canWait()
+func (p *waitingPart) answerLooked(now time.Time) {
+	l := &p.watch
+	can := p.canWait()
 	infos := l.infos
 	l.infos = nil
 	for _, i := range infos {
@@ -70,41 +70,41 @@ func (j *Job) answerLooked(now time.Time) {
 			i.info.Waiting = &WaitingForInput{Why: fmt.Sprintf("a look at what it is blocked on has not come back within %v", soon)}
 			i.asked.reply.ok(i.info)
 		default:
-			i.info.Waiting = j.nowWaiting()
+			i.info.Waiting = p.nowWaiting()
 			i.asked.reply.ok(i.info)
 		}
 	}
-	j.writeHeld(now)
+	p.writeHeld(now)
 }
 
 // infosUntil is when a job/get waits for no look any more; zero: none waits.
-func (j *Job) infosUntil() (t time.Time) {
-	for _, i := range j.inputs.infos {
+func (p *waitingPart) infosUntil() (t time.Time) {
+	for _, i := range p.watch.infos {
 		t = earliest(t, i.until)
 	}
 	return t
 }
 
 // cancelInfo withdraws a job/get that waits for a look.
-func (j *Job) cancelInfo(tok *token) bool {
-	l := &j.inputs
+func (p *waitingPart) cancelInfo(tok *token) bool {
+	l := &p.watch
 	i := slices.IndexFunc(l.infos, func(i infoWait) bool { return i.asked.reply.tok == tok })
 	if i < 0 {
 		return false
 	}
 	asked := l.infos[i].asked
 	l.infos = slices.Delete(l.infos, i, i+1)
-	asked.fail(j.canceled())
+	asked.fail(p.j.canceled())
 	return true
 }
 
 // nowWaiting is what a look has just found, or why none could be taken; nil where there is
 // nothing to be said.
-func (j *Job) nowWaiting() *WaitingForInput {
-	switch l := &j.inputs; {
-	case j.input.to == nil && j.st.exit == nil && j.term == nil:
+func (p *waitingPart) nowWaiting() *WaitingForInput {
+	switch l := &p.watch; {
+	case p.j.input.to == nil && p.j.st.exit == nil && p.j.term == nil:
 		return &WaitingForInput{Why: "nothing can be written to it: its standard input is no pipe of the server's, or is closed"}
-	case !j.canWait():
+	case !p.canWait():
 		return nil
 	case l.now != nil:
 		return l.now
@@ -115,13 +115,13 @@ func (j *Job) nowWaiting() *WaitingForInput {
 
 // holdWrite keeps a write back until it is known whether the wait that it answers is
 // over, and those behind it. It returns false for one that need not wait.
-func (j *Job) holdWrite(m writeMsg) bool {
-	l := &j.inputs
+func (p *waitingPart) holdWrite(m writeMsg) bool {
+	l := &p.watch
 	need := 0
-	if m.in.IfWaiting != "" && j.canWait() {
-		need = j.needLook()
+	if m.in.IfWaiting != "" && p.canWait() {
+		need = p.needLook()
 	}
-	if need == 0 && (len(l.writeQ) == 0 || j.interrupts(m.in)) {
+	if need == 0 && (len(l.writeQ) == 0 || p.interrupts(m.in)) {
 		return false
 	}
 	h := heldWrite{msg: m, need: need}
@@ -139,11 +139,11 @@ func (j *Job) holdWrite(m writeMsg) bool {
 }
 
 // interrupts says whether an input begins with a signal key, which waits for nothing.
-func (j *Job) interrupts(in Input) bool {
-	if j.term == nil {
+func (p *waitingPart) interrupts(in Input) bool {
+	if p.j.term == nil {
 		return false
 	}
-	q, _, err := j.input.compose(in)
+	q, _, err := p.j.input.compose(in)
 	if q != nil {
 		clear(q.data) // echo may be off
 	}
@@ -151,75 +151,75 @@ func (j *Job) interrupts(in Input) bool {
 }
 
 // writeHeld goes on with writes that wait no longer, in their order.
-func (j *Job) writeHeld(now time.Time) {
-	l := &j.inputs
+func (p *waitingPart) writeHeld(now time.Time) {
+	l := &p.watch
 	for before := -1; before != len(l.writeQ); {
 		before = len(l.writeQ)
-		j.releaseHeld()
+		p.releaseHeld()
 		l.writeQ = slices.DeleteFunc(l.writeQ, func(h heldWrite) bool {
 			if h.until.IsZero() || now.Before(h.until) {
 				return false
 			}
-			j.giveUpHeld(h)
+			p.giveUpHeld(h)
 			return true
 		})
 	}
 }
 
 // releaseHeld queues those for which enough was looked at, and before which none is held.
-func (j *Job) releaseHeld() {
-	l := &j.inputs
+func (p *waitingPart) releaseHeld() {
+	l := &p.watch
 	for len(l.writeQ) > 0 {
 		h := l.writeQ[0]
 		over := l.now == nil || l.now.ID != h.msg.in.IfWaiting
-		if j.canWait() && h.need > l.ofTaken && (h.need > l.looked || !over) {
+		if p.canWait() && h.need > l.ofTaken && (h.need > l.looked || !over) {
 			return
 		}
 		l.writeQ = l.writeQ[1:]
-		j.input.enqueue(h.msg) // which refuses it if the wait is over
+		p.j.input.enqueue(h.msg) // which refuses it if the wait is over
 	}
 }
 
 // giveUpHeld answers a write that has waited for long enough.
-func (j *Job) giveUpHeld(h heldWrite) {
+func (p *waitingPart) giveUpHeld(h heldWrite) {
 	if h.timed {
-		from, err := j.waits.origin(h.msg.in.Wait, FromNow)
+		from, err := p.j.waits.origin(h.msg.in.Wait, FromNow)
 		if err != nil {
 			h.msg.fail(err)
 			return
 		}
 		h.msg.in.wipe()
-		h.msg.reply.ok(WriteResult{0, ptr(j.waits.outcome(&wait{spec: h.msg.in.Wait, from: from}, "timeout", -1))})
+		h.msg.reply.ok(WriteResult{0, ptr(p.j.waits.outcome(&wait{spec: h.msg.in.Wait, from: from}, "timeout", -1))})
 		return
 	}
 	if h.msg.in.person {
-		j.askAgain()
+		p.askAgain()
 	}
-	h.msg.fail(j.notSeen(h.msg.in.IfWaiting))
+	h.msg.fail(p.notSeen(h.msg.in.IfWaiting))
 }
 
 // notSeen refuses what was meant for a wait of which nobody knows whether it goes on.
-func (j *Job) notSeen(id string) *Error {
-	e := errorf(CodeInputNotExpected, "whether job %d still waits for input as %q could not be seen within %v: %s; look what it does now, or send it without ifWaiting", j.id, id, confirmTime, cmp.Or(j.inputs.not, "output is still coming"))
-	e.Handle = j.id
+func (p *waitingPart) notSeen(id string) *Error {
+	e := errorf(CodeInputNotExpected, "whether job %d still waits for input as %q could not be seen within %v: %s; look what it does now, or send it without ifWaiting", p.j.id, id, confirmTime, cmp.Or(p.watch.not, "output is still coming"))
+	e.Handle = p.j.id
 	return e
 }
 
 // heldUntil is when a write is refused that waits for a look; zero: none is.
-func (j *Job) heldUntil() (t time.Time) {
-	for _, h := range j.inputs.writeQ {
+func (p *waitingPart) heldUntil() (t time.Time) {
+	for _, h := range p.watch.writeQ {
 		t = earliest(t, h.until)
 	}
 	return t
 }
 
 // cancelHeld withdraws a write that is held back.
-func (j *Job) cancelHeld(tok *token) bool {
-	l := &j.inputs
+func (p *waitingPart) cancelHeld(tok *token) bool {
+	l := &p.watch
 	for i, h := range l.writeQ {
 		if h.msg.reply.tok == tok {
 			l.writeQ = append(l.writeQ[:i:i], l.writeQ[i+1:]...)
-			h.msg.fail(j.canceled())
+			h.msg.fail(p.j.canceled())
 			return true
 		}
 	}
@@ -227,8 +227,8 @@ func (j *Job) cancelHeld(tok *token) bool {
 }
 
 // failHeld answers all who wait for a look that will not come.
-func (j *Job) failHeld(err *Error) {
-	l := &j.inputs
+func (p *waitingPart) failHeld(err *Error) {
+	l := &p.watch
 	for _, i := range l.infos {
 		i.asked.reply.ok(i.info)
 	}
@@ -249,14 +249,14 @@ type parting struct {
 const partingTime = 100 * time.Millisecond
 
 // asksInput says whether one waits for its last look.
-func (j *Job) asksInput(l *parting, now time.Time) bool {
-	if !j.canWait() {
+func (p *waitingPart) asksInput(l *parting, now time.Time) bool {
+	if !p.canWait() {
 		return false
 	}
 	if l.number == 0 {
-		l.number, l.until = j.needLook(), now.Add(partingTime)
+		l.number, l.until = p.needLook(), now.Add(partingTime)
 	}
-	return j.inputs.looked < l.number && now.Before(l.until)
+	return p.watch.looked < l.number && now.Before(l.until)
 }
 
 // later is when one whose time is over has to be answered; zero where there is no deadline, or
@@ -277,15 +277,15 @@ const (
 // promptReader returns what reads the line on which the cursor stands, as a person sees
 // it, and says whether that is another line than at an offset. It may be called in any
 // goroutine. Of a full screen it is drawn, and else the last line of the output.
-func (j *Job) promptReader(since int64) func() (line string, moved bool) {
+func (p *waitingPart) promptReader(since int64) func() (line string, moved bool) {
 	switch {
-	case j.display.heard == nil:
-		return func() (string, bool) { return j.lastLine(), true }
-	case j.display.modes().AlternateScreen:
-		v, end := j.display.theView(), j.End(PTY)
+	case p.j.display.heard == nil:
+		return func() (string, bool) { return p.lastLine(), true }
+	case p.j.display.modes().AlternateScreen:
+		v, end := p.j.display.theView(), p.j.End(PTY)
 		return func() (string, bool) { return cursorLine(v.show(end, 0, anyway).Snapshot), true }
 	}
-	st, cols, rows := j.stream(PTY), j.info.Cols, j.info.Rows
+	st, cols, rows := p.j.stream(PTY), p.j.info.Cols, p.j.info.Rows
 	return func() (string, bool) { return st.drawnLine(cols, rows, since) }
 }
 
@@ -354,8 +354,8 @@ func (s *stream) lastLine() string {
 
 // lastLine is the last line of what was written to pipes: of the two the one that was written
 // last, unless that has come to the end of its line.
-func (j *Job) lastLine() (line string) {
-	streams := slices.Clone(j.streams)
+func (p *waitingPart) lastLine() (line string) {
+	streams := slices.Clone(p.j.streams)
 	slices.SortStableFunc(streams, func(a, b *stream) int { return cmp.Compare(b.last.Load(), a.last.Load()) })
 	for _, st := range streams {
 		if line = st.lastLine(); line != "" {

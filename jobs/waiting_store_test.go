@@ -27,7 +27,7 @@ func startStored(t *testing.T) storedJob {
 		}
 		keepFiles(t, m, p, m.limits)
 	})
-	f.Job.turn(func() { f.inputs.looker = l })
+	f.Job.turn(func() { f.waiting.watch.looker = l })
 	return storedJob{f, l, filepath.Join(dir, "session", "1", infoFile)}
 }
 

@@ -202,7 +202,7 @@ func (p *waitsPart) arm(w *wait) {
 		p.follower.Load().mail.Put(followSync{w.catchup, p.j.told(), w.keys})
 	}
 	if w.spec.forInput() {
-		w.lookFrom = p.j.needLook()
+		w.lookFrom = p.j.waiting.needLook()
 	}
 	p.armed = append(p.armed, w)
 }
@@ -355,7 +355,7 @@ func (p *waitsPart) reviewArmed(now time.Time) {
 		reason, index, over := p.verdict(w, now)
 		if over {
 			// Both look at the same time: what the answer waits for them is not added up.
-			ports, input := p.asksPorts(w, index, now), reason == "timeout" && p.j.asksInput(&w.look, now)
+			ports, input := p.asksPorts(w, index, now), reason == "timeout" && p.j.waiting.asksInput(&w.look, now)
 			if ports || input {
 				return false
 			}
@@ -415,7 +415,7 @@ func (p *waitsPart) holds(w *wait, i int, now time.Time) bool {
 	case UntilBytes:
 		return p.came(w) >= c.Bytes && !p.asks(w, i)
 	case UntilInput:
-		return p.j.holdsInput(w, &c.Input) && !p.asks(w, i)
+		return p.j.waiting.holdsInput(w, &c.Input) && !p.asks(w, i)
 	case UntilPort:
 		return w.listens(i)
 	case UntilCommand:
