@@ -132,7 +132,7 @@ func (j *Job) act(happened func()) {
 		}
 	}()
 	j.takeFacts()
-	j.takeMarks()
+	j.shell.takeMarks()
 	j.display.takeQueries()
 	for _, m := range j.mail.Take() {
 		j.deliver(m)
@@ -173,7 +173,7 @@ func (j *Job) review(now time.Time) {
 		return
 	}
 	j.changes.review()
-	j.reviewShell(now)
+	j.shell.review(now)
 	j.limits.review(now)
 	j.waiting.review(now)
 	j.ending.review(now)
@@ -235,7 +235,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 		sooner(j.input.queue.broken.Add(brokenTime))
 	}
 	sooner(j.input.inputDeadline())
-	sooner(j.execUntil())
+	sooner(j.shell.execUntil())
 	for _, r := range j.runs.all {
 		sooner(r.look.later(r.deadline))
 		sooner(r.drainUntil)
@@ -252,7 +252,7 @@ func (j *Job) nextDeadline(now time.Time) time.Time {
 // answered.
 func (j *Job) onCancel(tok *token) {
 	j.waits.armHeld() // one of them may be meant
-	if j.cancelExec(tok) || j.waits.cancel(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.display.cancel(tok) || j.kills.cancel(tok) || j.waiting.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.cancelTask(tok) {
+	if j.shell.cancelExec(tok) || j.waits.cancel(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.display.cancel(tok) || j.kills.cancel(tok) || j.waiting.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.shell.cancelTask(tok) {
 		return
 	}
 	j.input.cancel(tok)
@@ -300,7 +300,7 @@ func (j *Job) snapshot() Info {
 	info.State = j.state()
 	if told := j.display.heard.last(); j.display.heard != nil {
 		info.Title = told.Title
-		if !j.shell.tellsDirectory() {
+		if !j.shell.watch.tellsDirectory() {
 			info.CurrentDirectory = told.Directory
 		}
 	}
@@ -340,8 +340,8 @@ func (j *Job) closeDescriptors() {
 	if j.term != nil {
 		_ = j.term.Close() // Best effort, as above.
 	}
-	if j.shell != nil {
-		j.shell.files.close()
+	if j.shell.watch != nil {
+		j.shell.watch.files.close()
 	}
 }
 
@@ -371,10 +371,10 @@ func (j *Job) failPending(err *Error) {
 	j.waits.failPortInfos()
 	j.input.failQueue(err)
 	j.waiting.failHeld(err)
-	if j.shell != nil {
-		j.failExecs(func() *Error { return err })
-		j.failAgain(err)
-		j.failTasks(func() *Error { return err })
+	if j.shell.watch != nil {
+		j.shell.failExecs(func() *Error { return err })
+		j.shell.failAgain(err)
+		j.shell.failTasks(func() *Error { return err })
 	}
 	j.asking.dropAsked(func() *Error { return err })
 	j.waits.armed, j.runs.all, j.reads.all, j.display.requests, j.kills.all, j.waits.held = nil, nil, nil, nil, nil, nil

@@ -124,7 +124,7 @@ func (p *changesPart) takeTold() {
 		p.j.info.Title = told.Title
 		p.untold.Add(Changed{What: ChangeTitle, Title: told.Title})
 	}
-	if told.Directory != p.j.info.CurrentDirectory && !p.j.shell.tellsDirectory() {
+	if told.Directory != p.j.info.CurrentDirectory && !p.j.shell.watch.tellsDirectory() {
 		p.j.info.CurrentDirectory = told.Directory
 		p.untold.Add(Changed{What: ChangeDirectory, Directory: told.Directory})
 	}

@@ -126,6 +126,6 @@ func (st *stream) letGo(end bool) []byte {
 func (j *Job) holdsBack() bool {
 	return slices.ContainsFunc(j.streams, func(st *stream) bool {
 		is := st.holding.Load()
-		return is == holdsShortly || is == holdsLine && !j.shell.handing()
+		return is == holdsShortly || is == holdsLine && !j.shell.watch.handing()
 	})
 }

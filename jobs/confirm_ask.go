@@ -90,10 +90,10 @@ func (p *askingPart) onConfirmed(m confirmedMsg) {
 		p.j.onSignal(r)
 	case execMsg:
 		r.allowed, r.at = true, time.Now() // its deadline has not run so far
-		p.j.onExec(r)
+		p.j.shell.onExec(r)
 	case changeVariableMsg:
 		r.allowed = true
-		p.j.onChangeVariable(r)
+		p.j.shell.onChangeVariable(r)
 	}
 }
 

@@ -73,7 +73,7 @@ func (j *Job) onSignal(m signalMsg) {
 		return
 	}
 	if m.sig == syscall.SIGINT || m.sig == syscall.SIGQUIT {
-		j.shell.strike()
+		j.shell.watch.strike()
 	}
 	p, exited := j.proc, j.st.exit
 	j.loops.Go(func() {

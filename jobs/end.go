@@ -181,7 +181,7 @@ func (p *endingPart) settle(next step) {
 
 func (p *endingPart) tellExited(now time.Time) {
 	p.j.display.tellLastScreen(now)
-	p.j.shellEnd()
+	p.j.shell.over()
 	p.j.st.step, p.j.st.status = stepBackground, StatusExited
 	p.j.limits.tellOutput()
 	p.j.mgr.releaseName(p.j)
@@ -256,9 +256,9 @@ func (p *endingPart) onShutdown(grace time.Duration) {
 	ending := func() *Error { return errorf(CodeShuttingDown, why, p.j.id) }
 	p.j.input.dropInput(ending)
 	p.j.asking.dropAsked(ending)
-	if p.j.shell != nil {
-		p.j.failExecs(ending)
-		p.j.failTasks(ending)
+	if p.j.shell.watch != nil {
+		p.j.shell.failExecs(ending)
+		p.j.shell.failTasks(ending)
 	}
 	if p.j.st.status != StatusClosed {
 		p.end(ReasonShutdown, KillOptions{Grace: grace})

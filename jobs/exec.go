@@ -81,81 +81,81 @@ func (j *Job) History() Pending[[]ShellCommand] {
 	return pend(j, r)
 }
 
-func (j *Job) onHistory(m historyMsg) {
-	if err := j.integrated(); err != nil && (j.shell == nil || j.shell.why == "") {
+func (p *shellPart) onHistory(m historyMsg) {
+	if err := p.integrated(); err != nil && (p.watch == nil || p.watch.why == "") {
 		m.fail(err)
 		return
 	}
-	all := make([]ShellCommand, 0, len(j.shell.past)+1)
-	for _, c := range j.shell.past {
-		all = append(all, j.cleanCommand(*c))
+	all := make([]ShellCommand, 0, len(p.watch.past)+1)
+	for _, c := range p.watch.past {
+		all = append(all, p.cleanCommand(*c))
 	}
-	if c := j.shell.current; c != nil {
-		all = append(all, j.cleanCommand(*c))
+	if c := p.watch.current; c != nil {
+		all = append(all, p.cleanCommand(*c))
 	}
 	m.ok(all)
 }
 
 // onExec queues a command, or refuses it.
-func (j *Job) onExec(m execMsg) {
-	err := j.execRefused(m)
-	if err == nil && !m.allowed && j.mgr.confirm.Start == VerdictAsk {
-		j.confirmExec(m)
+func (p *shellPart) onExec(m execMsg) {
+	err := p.execRefused(m)
+	if err == nil && !m.allowed && p.j.mgr.confirm.Start == VerdictAsk {
+		p.confirmExec(m)
 		return
 	}
 	if err != nil {
 		m.fail(err)
 		return
 	}
-	j.queueExec(m)
+	p.queueExec(m)
 }
 
 // execRefused says why a command may not run, or cannot.
-func (j *Job) execRefused(m execMsg) *Error {
-	if j.st.exit != nil {
-		return j.over()
+func (p *shellPart) execRefused(m execMsg) *Error {
+	if p.j.st.exit != nil {
+		return p.j.over()
 	}
-	if j.ending.closing {
-		return errorf(CodeShuttingDown, "the server is shutting down; job %d runs nothing more", j.id)
+	if p.j.ending.closing {
+		return errorf(CodeShuttingDown, "the server is shutting down; job %d runs nothing more", p.j.id)
 	}
-	if err := j.integrated(); err != nil {
+	if err := p.integrated(); err != nil {
 		return err
 	}
-	if err := j.mgr.refuseUnasked(ActionStart, j.id); err != nil {
+	if err := p.j.mgr.refuseUnasked(ActionStart, p.j.id); err != nil {
 		return err
 	}
-	s := j.shell
+	s := p.watch
 	switch {
 	case !m.opts.FailBusy:
-	case s.starts() && (len(s.queue) > 0 || j.startAsks() != nil):
-		return j.busyStarting()
+	case s.starts() && (len(s.queue) > 0 || p.startAsks() != nil):
+		return p.busyStarting()
 	case len(s.queue) > 0 || s.current != nil || s.session.Phase() == shellmark.PhaseHanded || s.session.Typing():
-		return j.busy("is running %s", j.nowRuns())
+		return p.busy("is running %s", p.nowRuns())
 	}
 	if held := s.queued(); len(s.queue) >= mostExecs || held > 0 && held+len(m.opts.Command) > mostExecText {
-		return j.busy("has %d commands waiting for it already, of %d bytes", len(s.queue), held)
+		return p.busy("has %d commands waiting for it already, of %d bytes", len(s.queue), held)
 	}
 	if m.opts.Wait != nil {
-		if _, err := j.waits.origin(m.opts.Wait, FromNow); err != nil {
+		if _, err := p.j.waits.origin(m.opts.Wait, FromNow); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (j *Job) busy(format string, args ...any) *Error {
-	e := errorf(CodeShellBusy, "the shell of job %d %s; wait for that, interrupt it with job/signal INT, or leave ifBusy out to have this command wait", j.id, fmt.Sprintf(format, args...))
-	e.Handle = j.id
+func (p *shellPart) busy(format string, args ...any) *Error {
+	e := errorf(CodeShellBusy, "the shell of job %d %s; wait for that, interrupt it with job/signal INT, or leave ifBusy out to have this command wait", p.j.id, fmt.Sprintf(format, args...))
+	e.Handle = p.j.id
 	return e
 }
 
 // nowRuns is what the shell runs, in a sentence.
-func (j *Job) nowRuns() string {
-	s := j.shell
+func (p *shellPart) nowRuns() string {
+	s := p.watch
 	if s.current == nil || s.current.Text == "" {
 		return "another command"
 	}
-	return fmt.Sprintf("%q (command %d)", shortened(j.redaction.text(s.current.Text)), s.current.ID)
+	return fmt.Sprintf("%q (command %d)", shortened(p.j.redaction.text(s.current.Text)), s.current.ID)
 }
 
 // shortened is the beginning of a command's first line, for a sentence.
@@ -168,40 +168,40 @@ func shortened(text string) string {
 }
 
 // integrated says why the server cannot tell this job's commands apart.
-func (j *Job) integrated() *Error {
+func (p *shellPart) integrated() *Error {
 	switch {
-	case j.shell == nil && j.noShell == "":
-		return j.noIntegration("it has no terminal")
-	case j.shell == nil:
-		return j.noIntegration(j.noShell)
-	case j.shellReplaced():
-		return j.noIntegration(j.shell.why)
+	case p.watch == nil && p.none == "":
+		return p.noIntegration("it has no terminal")
+	case p.watch == nil:
+		return p.noIntegration(p.none)
+	case p.isReplaced():
+		return p.noIntegration(p.watch.why)
 	}
 	return nil
 }
 
-func (j *Job) noIntegration(why string) *Error {
+func (p *shellPart) noIntegration(why string) *Error {
 	cure := "start an interactive shell (job/start without command and argv)"
-	if j.shell != nil && j.shell.cure != "" {
-		cure = j.shell.cure
+	if p.watch != nil && p.watch.cure != "" {
+		cure = p.watch.cure
 	}
-	e := errorf(CodeShellIntegrationUnavailable, "the commands of job %d cannot be told apart: %s; %s for job/exec, or type with job/write", j.id, why, cure)
-	e.Handle = j.id
+	e := errorf(CodeShellIntegrationUnavailable, "the commands of job %d cannot be told apart: %s; %s for job/exec, or type with job/write", p.j.id, why, cure)
+	e.Handle = p.j.id
 	return e
 }
 
 // confirmExec has the person at the client asked. What a name means in a shell that has run
 // other commands nobody can know from the line.
-func (j *Job) confirmExec(m execMsg) {
-	cwd := j.place
-	j.asking.askAbout(m, func() (*Question, *Error) {
-		return j.asking.question(ActionStart, m.opts.Asker, j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
+func (p *shellPart) confirmExec(m execMsg) {
+	cwd := p.j.place
+	p.j.asking.askAbout(m, func() (*Question, *Error) {
+		return p.j.asking.question(ActionStart, m.opts.Asker, p.j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
 	})
 }
 
 // queueExec has a command wait for the shell, which may be ready.
-func (j *Job) queueExec(m execMsg) {
-	s := j.shell
+func (p *shellPart) queueExec(m execMsg) {
+	s := p.watch
 	s.ids++
 	r := &execReq{opts: m.opts, reply: m.reply, command: &ShellCommand{ID: s.ids, Text: m.opts.Command}}
 	spec := WaitSpec{Timeout: -1, Plain: true, MaxBytes: defaultExecBytes}
@@ -209,7 +209,7 @@ func (j *Job) queueExec(m execMsg) {
 		spec = *m.opts.Wait
 	}
 	if spec.From.Kind != FromDefault {
-		r.from, _ = j.waits.origin(&spec, FromNow) // execRefused has seen that it holds
+		r.from, _ = p.j.waits.origin(&spec, FromNow) // execRefused has seen that it holds
 	}
 	r.own = len(spec.Until)
 	spec.Until = append(slices.Clone(spec.Until), Condition{Kind: UntilCommand, Command: r.command.ID})
@@ -223,45 +223,45 @@ func (j *Job) queueExec(m execMsg) {
 // defaultExecBytes is what is told of the output where the request does not say.
 const defaultExecBytes = 16 << 10
 
-// reviewShell hands the next command to a shell that is ready, and answers those whose time
+// review hands the next command to a shell that is ready, and answers those whose time
 // was over before they began.
-func (j *Job) reviewShell(now time.Time) {
-	s := j.shell
+func (p *shellPart) review(now time.Time) {
+	s := p.watch
 	if s == nil {
 		return
 	}
-	j.reviewStarting()
-	j.reviewReading()
-	j.reviewHanded() // before anything is handed: it may be the same once more
-	j.reviewUnwanted()
-	j.reviewInterrupts(now)
-	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && j.input.to != nil && (len(j.input.queue.items) == 0 || j.blocksWrite(j.input.queue.items[0])) {
-		j.handNext()
+	p.reviewStart()
+	p.reviewReading()
+	p.reviewHanded() // before anything is handed: it may be the same once more
+	p.reviewUnwanted()
+	p.reviewInterrupts(now)
+	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && p.j.input.to != nil && (len(p.j.input.queue.items) == 0 || p.blocksWrite(p.j.input.queue.items[0])) {
+		p.handNext()
 	}
-	j.reviewReplaced(now)
-	j.reviewTasks(now)
+	p.reviewReplaced(now)
+	p.reviewTasks(now)
 	for _, r := range s.again {
-		j.execBegan(r)
+		p.execBegan(r)
 	}
 	s.again = nil
 	for _, r := range slices.Clone(s.queue) {
 		if !r.answered && !r.deadline.IsZero() && !now.Before(r.deadline) {
-			j.execLate(r, now)
+			p.execLate(r, now)
 		}
 	}
 }
 
 // execUntil is when the shell is to be looked after again, if nothing happens before; zero: it
 // need not be.
-func (j *Job) execUntil() (t time.Time) {
-	if j.shell == nil {
+func (p *shellPart) execUntil() (t time.Time) {
+	if p.watch == nil {
 		return t
 	}
-	if len(j.shell.again) > 0 {
-		return j.epoch
+	if len(p.watch.again) > 0 {
+		return p.j.epoch
 	}
-	t = earliest(earliest(j.imageDue(), j.shell.tasksUntil()), j.shell.interruptDue())
-	for _, r := range j.shell.queue {
+	t = earliest(earliest(p.imageDue(), p.watch.tasksUntil()), p.watch.interruptDue())
+	for _, r := range p.watch.queue {
 		if !r.answered && !r.deadline.IsZero() && (t.IsZero() || r.deadline.Before(t)) {
 			t = r.deadline
 		}
@@ -272,7 +272,7 @@ func (j *Job) execUntil() (t time.Time) {
 // execLate is for a command that has not begun in time. It is run later, but where it was to be interrupted:
 // then never, or, where the shell has it already, it is interrupted if it begins, and what comes of that is
 // told as of one that runs.
-func (j *Job) execLate(r *execReq, now time.Time) {
+func (p *shellPart) execLate(r *execReq, now time.Time) {
 	switch {
 	case !r.opts.Interrupt || r.stopped: // it has not begun in the time for that, either
 	case r.given.Seq() != 0:
@@ -281,63 +281,63 @@ func (j *Job) execLate(r *execReq, now time.Time) {
 		return
 	default:
 		r.stopped, r.command.Finished = true, true
-		s := j.shell
+		s := p.watch
 		s.queue = slices.DeleteFunc(s.queue, func(q *execReq) bool { return q == r })
 	}
-	j.answerLate(r)
+	p.answerLate(r)
 }
 
 // answerLate answers a command that has not begun, since its time is over.
-func (j *Job) answerLate(r *execReq) {
+func (p *shellPart) answerLate(r *execReq) {
 	r.answered = true
-	o := j.waits.outcome(j.execWait(r, j.startOf(r)), "timeout", -1)
-	r.reply.ok(ExecResult{Outcome: o, Command: j.cleanCommand(*r.command), Output: Range{From: j.end0(), To: j.end0()}, Interrupt: r.stopped})
+	o := p.j.waits.outcome(p.execWait(r, p.startOf(r)), "timeout", -1)
+	r.reply.ok(ExecResult{Outcome: o, Command: p.cleanCommand(*r.command), Output: Range{From: p.end0(), To: p.end0()}, Interrupt: r.stopped})
 }
 
 // startOf is where what is told of a command begins.
-func (j *Job) startOf(r *execReq) map[Stream]int64 {
+func (p *shellPart) startOf(r *execReq) map[Stream]int64 {
 	switch {
 	case r.from != nil:
 		return r.from
 	case r.command.StartedAt.IsZero():
-		return map[Stream]int64{PTY: j.end0()}
+		return map[Stream]int64{PTY: p.end0()}
 	}
 	return map[Stream]int64{PTY: r.command.Output.From}
 }
 
 // execWait is a wait for a command that is not armed.
-func (j *Job) execWait(r *execReq, from map[Stream]int64) *wait {
+func (p *shellPart) execWait(r *execReq, from map[Stream]int64) *wait {
 	n := len(r.spec.Until)
 	return &wait{spec: r.spec, from: from, matches: make([]*Match, n), streams: make([]Stream, n), places: make([]*Place, n)}
 }
 
 // execBegan arms what the request waits for: from now on the output is the command's.
-func (j *Job) execBegan(r *execReq) {
+func (p *shellPart) execBegan(r *execReq) {
 	if r.answered {
 		return
 	}
 	r.wait = &wait{
-		spec: r.spec, from: j.startOf(r), tok: r.reply.tok, exec: r,
-		done:  func(o Outcome) { j.execOver(r, o) },
+		spec: r.spec, from: p.startOf(r), tok: r.reply.tok, exec: r,
+		done:  func(o Outcome) { p.execOver(r, o) },
 		abort: func(e *Error) { r.wait, r.answered = nil, true; r.reply.fail(e) },
 	}
-	j.waits.arm(r.wait)
+	p.j.waits.arm(r.wait)
 	r.wait.deadline = r.deadline
 }
 
 // execOver is what becomes of a command whose wait is over.
-func (j *Job) execOver(r *execReq, o Outcome) {
+func (p *shellPart) execOver(r *execReq, o Outcome) {
 	r.wait = nil
 	if o.Reason == "timeout" {
-		j.shellReplaced() // then it has ended
+		p.isReplaced() // then it has ended
 	}
 	if o.Reason == "timeout" && r.opts.Interrupt && !r.stopped && !r.command.Finished {
-		j.interruptExec(r)
+		p.interruptExec(r)
 		return
 	}
 	if o.Index == r.own {
 		o.Index, o.Command = -1, nil
-		if j.told() && (r.command.ExitCode == nil || j.ending.closing) {
+		if p.j.told() && (r.command.ExitCode == nil || p.j.ending.closing) {
 			o.Reason = "exit" // its shell has ended with it
 		}
 	}
@@ -349,27 +349,27 @@ func (j *Job) execOver(r *execReq, o Outcome) {
 	}
 	r.answered = true
 	c := *r.command
-	res := ExecResult{Outcome: o, Command: j.cleanCommand(c), Output: c.Output, Interrupt: r.stopped, Killed: r.killed.Load()}
-	res.Replaced = j.shell.replaced && c.Finished && c.ExitCode == nil && o.Reason != "exit"
+	res := ExecResult{Outcome: o, Command: p.cleanCommand(c), Output: c.Output, Interrupt: r.stopped, Killed: r.killed.Load()}
+	res.Replaced = p.watch.replaced && c.Finished && c.ExitCode == nil && o.Reason != "exit"
 	if !c.Finished {
-		res.Output.To = j.end0()
+		res.Output.To = p.end0()
 	}
 	if c.ExitCode == nil || *c.ExitCode != 126 && *c.ExitCode != 127 {
 		r.reply.ok(res)
 		return
 	}
-	j.loops.Go(func() { // It reads directories.
+	p.j.loops.Go(func() { // It reads directories.
 		end := c.Output.To
-		words, _ := j.streams[0].spool.ReadRange(max(end-hintBytes, c.Output.From), end)
-		res.Hint = j.redaction.hint(j.ending.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
+		words, _ := p.j.streams[0].spool.ReadRange(max(end-hintBytes, c.Output.From), end)
+		res.Hint = p.j.redaction.hint(p.j.ending.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
 		r.reply.ok(res)
 	})
 }
 
 // cancelExec withdraws a request. A command that runs goes on, or is interrupted as at its
 // timeout; one that has not begun never runs.
-func (j *Job) cancelExec(tok *token) bool {
-	s := j.shell
+func (p *shellPart) cancelExec(tok *token) bool {
+	s := p.watch
 	if s == nil {
 		return false
 	}
@@ -381,17 +381,17 @@ func (j *Job) cancelExec(tok *token) bool {
 		} else {
 			s.queue = slices.Delete(s.queue, i, i+1)
 		}
-		r.refuse(j.canceledCommand(r, fate))
+		r.refuse(p.canceledCommand(r, fate))
 		return true
 	}
 	if i := slices.IndexFunc(s.again, asked); i >= 0 {
 		r := s.again[i]
-		r.refuse(j.canceledCommand(r, r.leftBehind()))
+		r.refuse(p.canceledCommand(r, r.leftBehind()))
 		return true
 	}
 	if r := s.running; r != nil && asked(r) && r.wait != nil && r.opts.Interrupt && !r.stopped {
-		j.waits.cancel(tok)
-		j.beginInterrupts(r, time.Now())
+		p.j.waits.cancel(tok)
+		p.beginInterrupts(r, time.Now())
 		return true
 	}
 	return false
@@ -407,31 +407,31 @@ func (r *execReq) leftBehind() CommandFate {
 
 // canceledCommand answers a request that is withdrawn: what has become of its command the
 // client cannot know otherwise.
-func (j *Job) canceledCommand(r *execReq, fate CommandFate) *Error {
+func (p *shellPart) canceledCommand(r *execReq, fate CommandFate) *Error {
 	told := map[CommandFate]string{
 		CommandDropped:     "had not begun, and never runs",
 		CommandRunning:     "goes on; await it with the condition command, or interrupt it with job/signal INT",
 		CommandInterrupted: "is interrupted; await its end with the condition command, job/history then tells how it has ended",
 	}
-	e := errorf(CodeCanceled, "the request was cancelled; command %d of job %d %s", r.command.ID, j.id, told[fate])
-	e.Handle, e.CommandID, e.Fate = j.id, r.command.ID, fate
+	e := errorf(CodeCanceled, "the request was cancelled; command %d of job %d %s", r.command.ID, p.j.id, told[fate])
+	e.Handle, e.CommandID, e.Fate = p.j.id, r.command.ID, fate
 	return e
 }
 
 // failExecs answers all that have not begun. Those that are to be awaited once more end with
 // their command.
-func (j *Job) failExecs(why func() *Error) {
-	for _, r := range j.shell.queue {
+func (p *shellPart) failExecs(why func() *Error) {
+	for _, r := range p.watch.queue {
 		r.command.Finished = true
 		r.refuse(why())
 	}
-	j.shell.queue = nil
+	p.watch.queue = nil
 }
 
 // failAgain answers those that are to be awaited once more, since nothing is any more.
-func (j *Job) failAgain(err *Error) {
-	for _, r := range j.shell.again {
+func (p *shellPart) failAgain(err *Error) {
+	for _, r := range p.watch.again {
 		r.refuse(err)
 	}
-	j.shell.again = nil
+	p.watch.again = nil
 }

@@ -69,35 +69,35 @@ func (r *execReq) giveTime(now time.Time) {
 }
 
 // interruptExec interrupts what runs, and waits for what comes of it.
-func (j *Job) interruptExec(r *execReq) {
+func (p *shellPart) interruptExec(r *execReq) {
 	now := time.Now()
 	r.giveTime(now)
-	j.beginInterrupts(r, now)
-	r.from = j.startOf(r)
-	j.shell.again = append(j.shell.again, r) // reviewWaits, in which this may be, arms nothing
+	p.beginInterrupts(r, now)
+	r.from = p.startOf(r)
+	p.watch.again = append(p.watch.again, r) // reviewWaits, in which this may be, arms nothing
 }
 
 // reviewUnwanted interrupts a command that was given up when the shell had it already. All that the
 // shell has said is taken up by now: one that has ended meanwhile is not hit in place of what is next.
-func (j *Job) reviewUnwanted() {
-	if r := j.shell.running; r != nil && r.unwanted {
+func (p *shellPart) reviewUnwanted() {
+	if r := p.watch.running; r != nil && r.unwanted {
 		r.unwanted = false
-		j.beginInterrupts(r, time.Now())
+		p.beginInterrupts(r, time.Now())
 	}
 }
 
 // beginInterrupts sends the first interrupt to a command that runs.
-func (j *Job) beginInterrupts(r *execReq, now time.Time) {
+func (p *shellPart) beginInterrupts(r *execReq, now time.Time) {
 	if r.command.Finished {
 		return
 	}
 	r.interrupts = interruption{until: now.Add(interruptTime)}
-	j.interruptForeground(r)
+	p.interruptForeground(r)
 }
 
 // reviewInterrupts sends the next interrupt when it is time for that, while the command runs.
-func (j *Job) reviewInterrupts(now time.Time) {
-	s := j.shell
+func (p *shellPart) reviewInterrupts(now time.Time) {
+	s := p.watch
 	r := s.running
 	if r == nil || r.interrupts.until.IsZero() || s.striking > 0 {
 		return
@@ -111,7 +111,7 @@ func (j *Job) reviewInterrupts(now time.Time) {
 		i.kills, i.until, i.due = true, now.Add(killTime), now
 	}
 	if !now.Before(i.due) {
-		j.interruptForeground(r)
+		p.interruptForeground(r)
 	}
 }
 
@@ -125,12 +125,12 @@ func (s *shellWatch) interruptDue() (t time.Time) {
 
 // interruptForeground sends what runs another signal, if it needs one. Until it is done the shell is handed nothing:
 // a command that ends by itself meanwhile leaves the signal to whatever is next.
-func (j *Job) interruptForeground(r *execReq) {
-	s := j.shell
+func (p *shellPart) interruptForeground(r *execReq) {
+	s := p.watch
 	s.striking++
 	s.strike()
-	p, term, st, shell, i := j.proc, j.term, j.streams[0], j.info.PID, r.interrupts
-	j.loops.Go(func() { // /proc and the keeper may take their time
+	pr, term, st, shell, i := p.j.proc, p.j.term, p.j.streams[0], p.j.info.PID, r.interrupts
+	p.j.loops.Go(func() { // /proc and the keeper may take their time
 		now := foregroundSample{at: time.Now(), end: st.spool.End()}
 		if group, err := term.ForegroundGroup(); err == nil {
 			now.group, now.image = group, imageOf(group)
@@ -141,18 +141,18 @@ func (j *Job) interruptForeground(r *execReq) {
 		var err error
 		switch {
 		case i.kills && now.group == shell, !i.kills && i.any && !i.last.needsAnother(now):
-			j.ask(interruptDone{req: r})
+			p.j.ask(interruptDone{req: r})
 			return
 		case i.kills:
 			r.killed.Store(true) // first: the end of the command may be seen before this is
-			err = p.Signal(keeper.ForegroundChild, syscall.SIGKILL)
+			err = pr.Signal(keeper.ForegroundChild, syscall.SIGKILL)
 		default:
-			err = p.Signal(keeper.Foreground, interruptSignal)
+			err = pr.Signal(keeper.Foreground, interruptSignal)
 		}
 		if err != nil {
-			j.log.Debug("nothing to interrupt", "job", j.id, "kill", i.kills, "error", err)
+			p.j.log.Debug("nothing to interrupt", "job", p.j.id, "kill", i.kills, "error", err)
 		}
-		j.ask(interruptDone{req: r, sent: err == nil, now: now})
+		p.j.ask(interruptDone{req: r, sent: err == nil, now: now})
 	})
 }
 
@@ -164,10 +164,10 @@ type interruptDone struct {
 	now  foregroundSample
 }
 
-func (m interruptDone) deliver(j *Job) { j.onInterruptDone(m) }
+func (m interruptDone) deliver(j *Job) { j.shell.onInterruptDone(m) }
 
-func (j *Job) onInterruptDone(m interruptDone) {
-	s, i := j.shell, &m.req.interrupts
+func (p *shellPart) onInterruptDone(m interruptDone) {
+	s, i := p.watch, &m.req.interrupts
 	s.striking--
 	s.strike() // It may have been sent only now.
 	i.due = time.Now().Add(interruptEvery)

@@ -139,7 +139,7 @@ func TestExecReadsBesideOthers(t *testing.T) {
 	})
 	t.Run("an end is lost, and with it what asks for pasted text in brackets", func(t *testing.T) {
 		s := startFakeShell(t)
-		s.inTurn(func() { s.shell.kind = shellmark.Fish })
+		s.inTurn(func() { s.shell.watch.kind = shellmark.Fish })
 		one := s.runs("echo one", false)
 		s.takes("e1 echo one")
 		s.tells("L;1;1", "B;1")

@@ -192,7 +192,7 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 	if q.close {
 		p.queue.closed = "its standard input was closed by an earlier eof"
 	}
-	q.behind = p.j.shell.lastQueued()
+	q.behind = p.j.shell.watch.lastQueued()
 	p.queue.items = append(p.queue.items, q)
 	p.queue.bytes.Add(int64(len(q.data)))
 	p.beginFirst()
@@ -381,7 +381,7 @@ func (p *inputPart) armWrite(q *queued) {
 // handInput has written what is next, and reports whether there is anything new for it:
 // what the kernel takes at once is written here, the rest by the writeLoop.
 func (p *inputPart) handInput() (wrote bool) {
-	if p.to == nil || !p.queue.ready() || p.j.blocksWrite(p.queue.items[0]) {
+	if p.to == nil || !p.queue.ready() || p.j.shell.blocksWrite(p.queue.items[0]) {
 		return false
 	}
 	o := p.queue.order()
@@ -402,8 +402,8 @@ func (p *inputPart) handInput() (wrote bool) {
 func (p *inputPart) onWrote(w writeDone) {
 	p.queue.writing = false
 	q := p.queue.items[0]
-	if p.j.shell != nil && !q.trigger && !q.answer {
-		p.j.shell.noteTyped(q.data[q.written:][:w.n])
+	if p.j.shell.watch != nil && !q.trigger && !q.answer {
+		p.j.shell.watch.noteTyped(q.data[q.written:][:w.n])
 	}
 	q.written += int64(w.n)
 	p.queue.count(q, -int64(w.n))

@@ -111,15 +111,14 @@ type Job struct {
 	input   inputPart
 	display displayPart
 	waiting waitingPart
+	shell   shellPart
 	// End of the parts.
 
 	// Guarded by turns:
 	st        state
 	info      Info // what does not change, and what the loop last knew of the rest
 	begin     *startReq
-	unstarted *Error      // why there is none; read as well once the mail is closed
-	shell     *shellWatch // nil: it has no integration; set once, before the first turn
-	noShell   string      // why; "" = it has no terminal
+	unstarted *Error // why there is none; read as well once the mail is closed
 
 	leave func() // not nil: the job is forgotten, and this is done when it has left
 
@@ -163,6 +162,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.input = inputPart{j: j, orders: make(chan inputOrder, 1), wrote: make(chan writeDone)}
 	j.display = displayPart{j: j}
 	j.waiting = waitingPart{j: j}
+	j.shell = shellPart{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

@@ -25,7 +25,7 @@ func (j *Job) owed() int {
 	n := len(j.waits.armed) + len(j.runs.all) + len(j.reads.all) + len(j.display.requests) + len(j.kills.all) + len(j.waits.unwatches) + len(j.waits.held)
 	n += len(j.input.queue.items) + len(j.waiting.watch.writeQ) + len(j.asking.askedWrites) + len(j.asking.asking)
 	n += len(j.waiting.watch.infos) + len(j.waits.portLook.infos)
-	if s := j.shell; s != nil {
+	if s := j.shell.watch; s != nil {
 		n += len(s.queue) + len(s.again) + len(s.tasks)
 	}
 	return n

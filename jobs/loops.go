@@ -116,7 +116,7 @@ func (j *Job) storeCome(st *stream, p []byte) {
 		n += j.keep(st, st.redact(j.redaction.set.Load(), out[from:m.At]))
 		n += j.keep(st, st.letGo(true)) // A secret does not go on behind what only the shell writes.
 		from = m.At
-		j.shell.put(placedMark{m, st.spool.End()})
+		j.shell.watch.put(placedMark{m, st.spool.End()})
 	}
 	n += j.keep(st, st.redact(j.redaction.set.Load(), out[from:]))
 	st.noteHeld()

@@ -197,11 +197,11 @@ func (m watchMsg) deliver(j *Job)   { j.waits.onWatch(m) }
 func (m unwatchMsg) deliver(j *Job) { j.waits.onUnwatch(m) }
 func (m removeMsg) deliver(j *Job)  { j.onRemove(m) }
 func (m infoMsg) deliver(j *Job)    { j.changes.onInfo(m) }
-func (m execMsg) deliver(j *Job)    { j.onExec(m) }
-func (m historyMsg) deliver(j *Job) { j.onHistory(m) }
+func (m execMsg) deliver(j *Job)    { j.shell.onExec(m) }
+func (m historyMsg) deliver(j *Job) { j.shell.onHistory(m) }
 
-func (m changeVariableMsg) deliver(j *Job) { j.onChangeVariable(m) }
-func (m variablesMsg) deliver(j *Job)      { j.onVariables(m) }
+func (m changeVariableMsg) deliver(j *Job) { j.shell.onChangeVariable(m) }
+func (m variablesMsg) deliver(j *Job)      { j.shell.onVariables(m) }
 func (m cancelMsg) deliver(j *Job)         { j.onCancel(m.tok) }
 func (m shutdownMsg) deliver(j *Job)       { j.ending.onShutdown(m.grace) }
 func (m quitMsg) deliver(j *Job) {

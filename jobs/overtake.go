@@ -25,7 +25,7 @@ import (
 // overtake drops what is queued, but for other signal keys: two interrupts in a row
 // are two.
 func (p *inputPart) overtake() {
-	p.j.shell.strike()
+	p.j.shell.watch.strike()
 	items := slices.Clone(p.queue.items)
 	items = slices.DeleteFunc(items, func(q *queued) bool { return q.keysOnly })
 	p.dropItems(items, p.overtaken)

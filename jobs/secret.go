@@ -107,7 +107,7 @@ func (p *waitingPart) forSecret() bool {
 // asker returns what finds out who asks for a password, or keeps a shell from its first prompt, in any
 // goroutine; nil where nobody wants to know.
 func (p *waitingPart) asker() func() *Process {
-	if !p.forSecret() && !p.j.shell.starts() || p.j.term == nil {
+	if !p.forSecret() && !p.j.shell.watch.starts() || p.j.term == nil {
 		return nil
 	}
 	term, leader := p.j.term, p.j.info.PID

@@ -93,28 +93,36 @@ func (s *shellWatch) hasMarks() bool {
 	return len(s.marks) > 0
 }
 
+// shellPart has the commands of a job that is a shell with integration.
+type shellPart struct {
+	j *Job
+
+	watch *shellWatch // nil: it has no integration; set once, before the first turn
+	none  string      // why; "" = it has no terminal
+}
+
 // takeMarks takes up what the shell has said by now.
-func (j *Job) takeMarks() {
-	if j.shell == nil {
+func (p *shellPart) takeMarks() {
+	if p.watch == nil {
 		return
 	}
-	for _, m := range j.shell.take() {
+	for _, m := range p.watch.take() {
 		switch m.Kind {
 		case shellmark.Ready:
-			j.shell.deaf = m.Deaf
-			j.shellReady()
+			p.watch.deaf = m.Deaf
+			p.ready()
 		case shellmark.Loaded:
-			j.shell.session.OnLoaded(m.Seq)
+			p.watch.session.OnLoaded(m.Seq)
 		case shellmark.Began:
-			j.shellBegan(m)
+			p.began(m)
 		case shellmark.Ended:
-			j.shellEnded(m)
+			p.ended(m)
 		case shellmark.Ran:
-			j.shellRan(m.Seq, m.Exit)
+			p.ran(m.Seq, m.Exit)
 		case shellmark.Dropped:
-			j.shellDropped(m.Seq)
+			p.dropped(m.Seq)
 		case shellmark.More:
-			j.shellMore()
+			p.more()
 		}
 	}
 }
@@ -122,21 +130,21 @@ func (j *Job) takeMarks() {
 // tellsDirectory says whether the shell itself tells where it is, whatever programs say.
 func (s *shellWatch) tellsDirectory() bool { return s != nil && s.cwd != "" }
 
-// shellReady takes it that the shell reads a line. A prompt that is drawn again says so once
+// ready takes it that the shell reads a line. A prompt that is drawn again says so once
 // more; while a command runs, the Reader lets no such mark through.
-func (j *Job) shellReady() {
-	s := j.shell
+func (p *shellPart) ready() {
+	s := p.watch
 	if !s.session.OnReady() {
 		return
 	}
 	if s.image == "" {
-		s.image = imageOf(j.info.PID)
+		s.image = imageOf(p.j.info.PID)
 		s.files.forget()
 	}
 }
 
 // end0 is the end of the terminal's stream.
-func (j *Job) end0() int64 { return j.streams[0].spool.End() }
+func (p *shellPart) end0() int64 { return p.j.streams[0].spool.End() }
 
 // handed is the command that has a number; nil: there is none that waits for the shell to begin it.
 func (s *shellWatch) handed(seq int64) *execReq {
@@ -146,11 +154,11 @@ func (s *shellWatch) handed(seq int64) *execReq {
 	return s.queue[0]
 }
 
-// shellBegan takes it that a command runs.
-func (j *Job) shellBegan(m placedMark) {
-	s := j.shell
+// began takes it that a command runs.
+func (p *shellPart) began(m placedMark) {
+	s := p.watch
 	if s.current != nil {
-		j.commandEnded(nil, "", m.at)
+		p.commandEnded(nil, "", m.at)
 	}
 	r := s.handed(m.Seq)
 	s.session.OnBegan(r != nil)
@@ -170,13 +178,13 @@ func (j *Job) shellBegan(m placedMark) {
 	c.StartedAt, c.Output.From = time.Now(), m.at
 	s.current = c
 	if s.running != nil {
-		j.execBegan(s.running)
+		p.execBegan(s.running)
 	}
 }
 
-// shellDropped takes it that a command that the shell has taken will not run.
-func (j *Job) shellDropped(seq int64) {
-	s := j.shell
+// dropped takes it that a command that the shell has taken will not run.
+func (p *shellPart) dropped(seq int64) {
+	s := p.watch
 	if s.lost != nil && s.lost.given.Seq() == seq {
 		s.lost = nil
 	}
@@ -185,7 +193,7 @@ func (j *Job) shellDropped(seq int64) {
 		return
 	}
 	s.session.OnDropped()
-	j.notBegun(r)
+	p.notBegun(r)
 }
 
 // handing says whether something is handed to the shell that it has not begun.
@@ -193,36 +201,36 @@ func (s *shellWatch) handing() bool {
 	return s != nil && s.session.Handing()
 }
 
-// shellEnded takes it that the command has ended; there is none where an empty line was read,
+// ended takes it that the command has ended; there is none where an empty line was read,
 // and before the first prompt.
-func (j *Job) shellEnded(m placedMark) {
-	s := j.shell
+func (p *shellPart) ended(m placedMark) {
+	s := p.watch
 	if m.Cwd != "" && m.Cwd != s.cwd {
 		s.cwd = m.Cwd
-		j.info.CurrentDirectory = j.redaction.text(m.Cwd)
-		j.changes.untold.Add(Changed{What: ChangeDirectory, Directory: j.info.CurrentDirectory})
+		p.j.info.CurrentDirectory = p.j.redaction.text(m.Cwd)
+		p.j.changes.untold.Add(Changed{What: ChangeDirectory, Directory: p.j.info.CurrentDirectory})
 	}
 	switch {
 	case s.current != nil:
 		if s.current.Typed && m.Text != "" {
 			s.current.Text = m.Text // bash knows it only now
 		}
-		j.commandEnded(&m.Exit, m.Cwd, m.at)
+		p.commandEnded(&m.Exit, m.Cwd, m.at)
 	default:
 		s.session.OnEnded()
 	}
 }
 
 // commandEnded is the end of the command that runs. exit is nil where nobody knows it.
-func (j *Job) commandEnded(exit *int, cwd string, at int64) {
-	s := j.shell
+func (p *shellPart) commandEnded(exit *int, cwd string, at int64) {
+	s := p.watch
 	c := s.current
 	s.current, s.running = nil, nil
 	s.session.OnEnded()
 	c.ExitCode, c.Finished, c.EndedAt, c.Cwd, c.Output.To = exit, true, time.Now(), cwd, at
 	s.remember(c)
-	finished := j.cleanCommand(*c)
-	j.sink.Event(Event{After: map[Stream]int64{PTY: at}, Command: &CommandFinished{finished}})
+	finished := p.cleanCommand(*c)
+	p.j.sink.Event(Event{After: map[Stream]int64{PTY: at}, Command: &CommandFinished{finished}})
 }
 
 // remember keeps a command that has ended.
@@ -241,55 +249,55 @@ func (s *shellWatch) finished(id int64) bool {
 }
 
 // command is a command that has ended, as far as it is kept.
-func (j *Job) command(id int64) *ShellCommand {
-	i := slices.IndexFunc(j.shell.past, func(c *ShellCommand) bool { return c.ID == id })
+func (p *shellPart) command(id int64) *ShellCommand {
+	i := slices.IndexFunc(p.watch.past, func(c *ShellCommand) bool { return c.ID == id })
 	if i < 0 {
 		return nil
 	}
-	c := j.cleanCommand(*j.shell.past[i])
+	c := p.cleanCommand(*p.watch.past[i])
 	return &c
 }
 
 // checkCommand refuses to wait for a command that there has never been.
-func (j *Job) checkCommand(c Condition) *Error {
+func (p *shellPart) checkCommand(c Condition) *Error {
 	if c.Kind != UntilCommand {
 		return nil
 	}
-	if j.shell == nil {
-		return j.integrated()
+	if p.watch == nil {
+		return p.integrated()
 	}
-	if c.Command > j.shell.ids {
-		return Invalid(c.Watch.Pointer, "the shell of job %d has run no command %d; the last one is %d", j.id, c.Command, j.shell.ids)
+	if c.Command > p.watch.ids {
+		return Invalid(c.Watch.Pointer, "the shell of job %d has run no command %d; the last one is %d", p.j.id, c.Command, p.watch.ids)
 	}
 	return nil
 }
 
-// shellEnd is for a shell whose process has ended: what ran in it has, and what waits for it
+// over is for a shell whose process has ended: what ran in it has, and what waits for it
 // never will.
-func (j *Job) shellEnd() {
-	s := j.shell
+func (p *shellPart) over() {
+	s := p.watch
 	if s == nil || s.session.Phase() == shellmark.PhaseGone {
 		return
 	}
-	j.shellLeft("its shell has ended", j.over)
+	p.left("its shell has ended", p.j.over)
 }
 
-// shellLeft is for a shell that is there no more; refusal is what answers who waits for it.
-func (j *Job) shellLeft(why string, refusal func() *Error) {
-	s := j.shell
+// left is for a shell that is there no more; refusal is what answers who waits for it.
+func (p *shellPart) left(why string, refusal func() *Error) {
+	s := p.watch
 	if s.current != nil {
-		j.commandEnded(nil, "", j.end0())
+		p.commandEnded(nil, "", p.end0())
 	}
 	s.session.Leave()
 	s.why = why
 	s.files.stopWrite()
 	s.files.dropScratch()
-	j.failExecs(refusal)
-	j.failTasks(refusal)
+	p.failExecs(refusal)
+	p.failTasks(refusal)
 }
 
 // cleanCommand is a command without what is secret.
-func (j *Job) cleanCommand(c ShellCommand) ShellCommand {
-	c.Text, c.Cwd = j.redaction.text(c.Text), j.redaction.text(c.Cwd)
+func (p *shellPart) cleanCommand(c ShellCommand) ShellCommand {
+	c.Text, c.Cwd = p.j.redaction.text(c.Text), p.j.redaction.text(c.Cwd)
 	return c
 }

@@ -13,22 +13,22 @@ var editors = map[shellmark.Shell]struct{ off, on string }{
 }
 
 // refuseDeaf answers all that waits for a shell that would not hear of it.
-func (j *Job) refuseDeaf() {
-	j.failExecs(j.shellDeaf)
-	j.failTasks(j.shellDeaf)
+func (p *shellPart) refuseDeaf() {
+	p.failExecs(p.isDeaf)
+	p.failTasks(p.isDeaf)
 }
 
 // unlessDeaf is err, unless there is a better reason by now.
-func (j *Job) unlessDeaf(err *Error) *Error {
-	if j.shell.deaf {
-		return j.shellDeaf()
+func (p *shellPart) unlessDeaf(err *Error) *Error {
+	if p.watch.deaf {
+		return p.isDeaf()
 	}
 	return err
 }
 
-func (j *Job) shellDeaf() *Error {
-	editor := editors[j.shell.kind]
-	e := errorf(CodeShellIntegrationUnavailable, "the shell of job %d takes no commands: its line editor is off (%s), which takes them; turn it on with job/write, by the line %q, and send this again", j.id, editor.off, editor.on)
-	e.Handle = j.id
+func (p *shellPart) isDeaf() *Error {
+	editor := editors[p.watch.kind]
+	e := errorf(CodeShellIntegrationUnavailable, "the shell of job %d takes no commands: its line editor is off (%s), which takes them; turn it on with job/write, by the line %q, and send this again", p.j.id, editor.off, editor.on)
+	e.Handle = p.j.id
 	return e
 }

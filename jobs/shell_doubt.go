@@ -15,20 +15,20 @@ import (
 
 // doubtRunning asks whether what runs does so. It is the shell's line editor that reads, at a prompt or
 // for a command of the shell's own such as vared, and takes the key in either case.
-func (j *Job) doubtRunning() {
-	s := j.shell
-	if !j.editorReads() && !j.editsSince(s.readingBy) || s.striking > 0 || len(j.input.queue.items) > 0 || j.input.to == nil || !s.idle() {
+func (p *shellPart) doubtRunning() {
+	s := p.watch
+	if !p.editorReads() && !p.editsSince(s.readingBy) || s.striking > 0 || len(p.j.input.queue.items) > 0 || p.j.input.to == nil || !s.idle() {
 		return
 	}
 	s.askedAt, s.readingBy = time.Now(), 0
 	s.session.Doubt(shellmark.DoubtRunning)
-	j.handNext()
+	p.handNext()
 }
 
 // doubtStays takes it that the shell reads on and does not answer. read says whether it has read the
 // question.
-func (j *Job) doubtStays(read bool) {
-	s := j.shell
+func (p *shellPart) doubtStays(read bool) {
+	s := p.watch
 	r := s.handed(s.session.InDoubt())
 	if r != nil && !read && r.given.AskAgain() {
 		return // The question is handed over once more.
@@ -36,17 +36,17 @@ func (j *Job) doubtStays(read bool) {
 	s.session.EndDoubt()
 	if r != nil {
 		s.lost = r
-		j.dropHanded(j.mayHaveRun)
+		p.dropHanded(p.mayHaveRun)
 	}
 }
 
 // mayHaveRun answers as to a command of which the shell does not tell whether it has run.
-func (j *Job) mayHaveRun(r *execReq) *Error {
+func (p *shellPart) mayHaveRun(r *execReq) *Error {
 	when := "the shell of job %d was given command %d"
-	if s := j.shell; s.struckSince(r.handedAt) || s.struckBefore(r.handedAt) {
+	if s := p.watch; s.struckSince(r.handedAt) || s.struckBefore(r.handedAt) {
 		when = "an interrupt came as the shell of job %d was to begin command %d"
 	}
-	e := errorf(CodeCanceled, when+", and the shell, which reads on, does not tell whether it has run; look at what it would have done before it is sent again", j.id, r.command.ID)
-	e.Handle, e.CommandID, e.Fate = j.id, r.command.ID, CommandUnknown
+	e := errorf(CodeCanceled, when+", and the shell, which reads on, does not tell whether it has run; look at what it would have done before it is sent again", p.j.id, r.command.ID)
+	e.Handle, e.CommandID, e.Fate = p.j.id, r.command.ID, CommandUnknown
 	return e
 }

@@ -49,51 +49,51 @@ const didNotRun = -1
 
 // askShell has a shell run code before the commands that wait for it. One that runs something
 // already refuses: it may do so for days.
-func (j *Job) askShell(t *shellTask) {
-	if err := j.taskRefused(); err != nil {
+func (p *shellPart) askShell(t *shellTask) {
+	if err := p.taskRefused(); err != nil {
 		t.done(0, err)
 		return
 	}
-	t.until = time.Now().Add(j.mgr.askTime)
-	j.shell.tasks = append(j.shell.tasks, t)
+	t.until = time.Now().Add(p.j.mgr.askTime)
+	p.watch.tasks = append(p.watch.tasks, t)
 }
 
 // taskRefused says why a shell takes no code of the server's now; nil: it does.
-func (j *Job) taskRefused() *Error {
-	s := j.shell
+func (p *shellPart) taskRefused() *Error {
+	s := p.watch
 	switch {
 	case s.session.Phase() == shellmark.PhaseRunning:
-		return j.notAsked("is running " + j.nowRuns())
+		return p.notAsked("is running " + p.nowRuns())
 	case s.session.Typing():
-		return j.notAsked("is reading a command that is being typed")
+		return p.notAsked("is reading a command that is being typed")
 	case len(s.tasks) >= mostExecs:
-		return j.notAsked(fmt.Sprintf("has %d questions waiting for it already", len(s.tasks)))
+		return p.notAsked(fmt.Sprintf("has %d questions waiting for it already", len(s.tasks)))
 	}
 	return nil
 }
 
 // notAsked refuses a question to a shell that cannot answer it now.
-func (j *Job) notAsked(why string) *Error {
+func (p *shellPart) notAsked(why string) *Error {
 	cure := "ask again when it reads a line, or interrupt it with job/signal INT"
-	if j.shell.starts() && j.st.status != StatusStopped {
-		_, cure = j.startKeeps()
+	if p.watch.starts() && p.j.st.status != StatusStopped {
+		_, cure = p.startKeeps()
 	}
-	e := errorf(CodeShellBusy, "the shell of job %d %s; %s", j.id, why, cure)
-	e.Handle = j.id
+	e := errorf(CodeShellBusy, "the shell of job %d %s; %s", p.j.id, why, cure)
+	e.Handle = p.j.id
 	return e
 }
 
 // popTask takes the first one away.
-func (j *Job) popTask() *shellTask {
-	t := j.shell.tasks[0]
-	j.shell.tasks = j.shell.tasks[1:]
+func (p *shellPart) popTask() *shellTask {
+	t := p.watch.tasks[0]
+	p.watch.tasks = p.watch.tasks[1:]
 	return t
 }
 
 // giveUpTask answers one that is not answered. Where the shell has its code already, that
 // stays until it has run: what the shell says next is about that.
-func (j *Job) giveUpTask(t *shellTask, err *Error) {
-	s := j.shell
+func (p *shellPart) giveUpTask(t *shellTask, err *Error) {
+	s := p.watch
 	if s.session.Has(shellmark.PhaseHidden) && s.tasks[0] == t {
 		t.given = true
 	} else {
@@ -103,23 +103,23 @@ func (j *Job) giveUpTask(t *shellTask, err *Error) {
 }
 
 // reviewTasks gives up those whose time is over.
-func (j *Job) reviewTasks(now time.Time) {
-	for _, t := range slices.Clone(j.shell.tasks) {
+func (p *shellPart) reviewTasks(now time.Time) {
+	for _, t := range slices.Clone(p.watch.tasks) {
 		if !t.given && !now.Before(t.until) {
-			j.giveUpTask(t, j.notAsked(fmt.Sprintf("%s, and has not answered within %v", j.keepsAsking(t), j.mgr.askTime)))
+			p.giveUpTask(t, p.notAsked(fmt.Sprintf("%s, and has not answered within %v", p.keepsAsking(t), p.j.mgr.askTime)))
 		}
 	}
 }
 
 // keepsAsking says what a shell does that a question waits for.
-func (j *Job) keepsAsking(t *shellTask) string {
-	switch s := j.shell; {
-	case j.st.status == StatusStopped:
+func (p *shellPart) keepsAsking(t *shellTask) string {
+	switch s := p.watch; {
+	case p.j.st.status == StatusStopped:
 		return "is stopped"
 	case s.session.Phase() == shellmark.PhaseRunning:
-		return "is running " + j.nowRuns()
+		return "is running " + p.nowRuns()
 	case s.starts():
-		why, _ := j.startKeeps()
+		why, _ := p.startKeeps()
 		return why
 	case s.session.Has(shellmark.PhaseHidden) && s.tasks[0] == t:
 		return "has been asked"
@@ -137,21 +137,21 @@ func (s *shellWatch) tasksUntil() (t time.Time) {
 	return t
 }
 
-// shellRan takes it that the code has run.
-func (j *Job) shellRan(seq int64, exit int) {
-	s := j.shell
+// ran takes it that the code has run.
+func (p *shellPart) ran(seq int64, exit int) {
+	s := p.watch
 	hidden, doubted := s.session.OnRan(seq)
 	if r := s.handed(doubted); r != nil {
-		j.notBegun(r) // The shell has told all that it knows, and nothing of this one.
+		p.notBegun(r) // The shell has told all that it knows, and nothing of this one.
 	}
 	if hidden && len(s.tasks) > 0 { // else nobody waits since the shell is gone
-		j.popTask().answer(exit, nil)
+		p.popTask().answer(exit, nil)
 	}
 }
 
 // cancelTask withdraws one. Code that the shell has already runs all the same.
-func (j *Job) cancelTask(tok *token) bool {
-	s := j.shell
+func (p *shellPart) cancelTask(tok *token) bool {
+	s := p.watch
 	if s == nil {
 		return false
 	}
@@ -159,14 +159,14 @@ func (j *Job) cancelTask(tok *token) bool {
 	if i < 0 {
 		return false
 	}
-	j.giveUpTask(s.tasks[i], j.canceled())
+	p.giveUpTask(s.tasks[i], p.j.canceled())
 	return true
 }
 
 // failTasks answers those that wait.
-func (j *Job) failTasks(why func() *Error) {
-	tasks := j.shell.tasks
-	j.shell.tasks = nil
+func (p *shellPart) failTasks(why func() *Error) {
+	tasks := p.watch.tasks
+	p.watch.tasks = nil
 	for _, t := range tasks {
 		t.answer(0, why())
 	}
@@ -180,41 +180,41 @@ func (j *Job) Variables() Pending[[]Variable] {
 	return pend(j, r)
 }
 
-func (j *Job) onVariables(m variablesMsg) {
-	if j.st.exit != nil || j.shell == nil {
-		e := j.spec.from
-		m.reply.ok(e.told(e.forJob(&j.spec, j.info.Mode, j.info.Cwd), &j.redaction))
+func (p *shellPart) onVariables(m variablesMsg) {
+	if p.j.st.exit != nil || p.watch == nil {
+		e := p.j.spec.from
+		m.reply.ok(e.told(e.forJob(&p.j.spec, p.j.info.Mode, p.j.info.Cwd), &p.j.redaction))
 		return
 	}
-	if j.shellReplaced() {
-		m.reply.fail(j.variablesUnknown())
+	if p.isReplaced() {
+		m.reply.fail(p.variablesUnknown())
 		return
 	}
-	f := j.shell.files
+	f := p.watch.files
 	late := func(int) { f.dropScratch() }
-	j.askShell(&shellTask{code: j.shell.kind.DumpEnvironment(f.scratchPath), tok: m.tok, late: late, done: func(exit int, err *Error) {
+	p.askShell(&shellTask{code: p.watch.kind.DumpEnvironment(f.scratchPath), tok: m.tok, late: late, done: func(exit int, err *Error) {
 		var text []byte
 		switch {
 		case err == nil:
 			text, err = f.takeScratch()
-		case err.Code == CodeShellIntegrationUnavailable && j.shell.session.Phase() == shellmark.PhaseGone:
-			err = j.variablesUnknown()
+		case err.Code == CodeShellIntegrationUnavailable && p.watch.session.Phase() == shellmark.PhaseGone:
+			err = p.variablesUnknown()
 		}
 		switch {
 		case err != nil:
 			m.reply.fail(err)
 		case exit != 0 || len(text) == 0:
-			m.reply.fail(errorf(CodeInternal, "the shell of job %d could not tell its environment (status %d)", j.id, exit))
+			m.reply.fail(errorf(CodeInternal, "the shell of job %d could not tell its environment (status %d)", p.j.id, exit))
 		default:
-			m.reply.ok(j.shellVariables(text))
+			m.reply.ok(p.variables(text))
 		}
 	}})
 }
 
 // variablesUnknown refuses to tell what a shell had that is not there any more.
-func (j *Job) variablesUnknown() *Error {
-	e := errorf(CodeShellIntegrationUnavailable, "what variables job %d has by now nobody can know: %s; have the program that is there print them, with job/write", j.id, j.shell.why)
-	e.Handle = j.id
+func (p *shellPart) variablesUnknown() *Error {
+	e := errorf(CodeShellIntegrationUnavailable, "what variables job %d has by now nobody can know: %s; have the program that is there print them, with job/write", p.j.id, p.watch.why)
+	e.Handle = p.j.id
 	return e
 }
 
@@ -233,12 +233,12 @@ func (f *shellFiles) takeScratch() ([]byte, *Error) {
 // maxScratch bounds it: no program can be started with more than some megabytes.
 const maxScratch = 8 << 20
 
-// shellVariables are NAME=value with a NUL behind each, with where they come from: of what is
+// variables are NAME=value with a NUL behind each, with where they come from: of what is
 // as it was when the job started, as then.
-func (j *Job) shellVariables(text []byte) []Variable {
-	e := j.spec.from
+func (p *shellPart) variables(text []byte) []Variable {
+	e := p.j.spec.from
 	before := map[string]proc.Variable{}
-	for _, v := range e.forJob(&j.spec, j.info.Mode, j.info.Cwd) {
+	for _, v := range e.forJob(&p.j.spec, p.j.info.Mode, p.j.info.Cwd) {
 		before[v.Name] = v
 	}
 	var vars []proc.Variable
@@ -253,9 +253,9 @@ func (j *Job) shellVariables(text []byte) []Variable {
 		}
 		vars = append(vars, v)
 	}
-	all := e.told(vars, &j.redaction)
+	all := e.told(vars, &p.j.redaction)
 	for i := range all {
-		if j.shell.secrets[all[i].Name] {
+		if p.watch.secrets[all[i].Name] {
 			all[i].Secret, all[i].Value = true, ""
 		}
 	}
@@ -273,43 +273,43 @@ func (j *Job) ChangeVariable(name string, value *string, secret bool, asker Aske
 	return pend(j, r), nil
 }
 
-func (j *Job) onChangeVariable(m changeVariableMsg) {
-	if j.st.exit != nil || j.shell == nil {
-		m.fail(j.VariablesAreFixed())
+func (p *shellPart) onChangeVariable(m changeVariableMsg) {
+	if p.j.st.exit != nil || p.watch == nil {
+		m.fail(p.j.VariablesAreFixed())
 		return
 	}
-	if err := j.integrated(); err != nil {
+	if err := p.integrated(); err != nil {
 		m.fail(err)
 		return
 	}
-	if err := j.mgr.refuseUnasked(ActionStart, j.id); err != nil {
+	if err := p.j.mgr.refuseUnasked(ActionStart, p.j.id); err != nil {
 		m.fail(err) // It is as a start: a shell runs what PROMPT_COMMAND and others have.
 		return
 	}
-	s := j.shell
+	s := p.watch
 	code := changeCode(s.kind, m.name, m.value)
 	if code == "" {
 		m.fail(Invalid("/name", "%s has no variables of that name: it must begin with a letter or _, and have nothing else but those and digits", s.kind))
 		return
 	}
-	if j.mgr.confirm.Start == VerdictAsk && !m.allowed {
-		j.confirmChange(m)
+	if p.j.mgr.confirm.Start == VerdictAsk && !m.allowed {
+		p.confirmChange(m)
 		return
 	}
 	if m.secret && m.value != nil {
-		j.hide(*m.value) // before the shell can print it
+		p.j.hide(*m.value) // before the shell can print it
 	}
 	note := func(exit int) {
 		if exit == 0 {
 			s.secrets[m.name] = m.secret && m.value != nil
 		}
 	}
-	j.askShell(&shellTask{code: code, tok: m.tok, late: note, done: func(exit int, err *Error) {
+	p.askShell(&shellTask{code: code, tok: m.tok, late: note, done: func(exit int, err *Error) {
 		switch {
 		case err != nil:
 			m.fail(err)
 		case exit != 0:
-			m.fail(errorf(CodeUnsupported, "the shell of job %d did not take it (status %d): the variable may be read-only", j.id, exit).named("handle", "/name"))
+			m.fail(errorf(CodeUnsupported, "the shell of job %d did not take it (status %d): the variable may be read-only", p.j.id, exit).named("handle", "/name"))
 		default:
 			note(exit)
 			m.ok(struct{}{})
@@ -328,8 +328,8 @@ func changeCode(kind shellmark.Shell, name string, value *string) string {
 
 // confirmChange has the person at the client asked about the change of a variable. What is
 // secret is not shown.
-func (j *Job) confirmChange(m changeVariableMsg) {
-	if err := j.taskRefused(); err != nil {
+func (p *shellPart) confirmChange(m changeVariableMsg) {
+	if err := p.taskRefused(); err != nil {
 		m.fail(err)
 		return
 	}
@@ -338,9 +338,9 @@ func (j *Job) confirmChange(m changeVariableMsg) {
 		hidden := redact.Mark
 		shown = &hidden
 	}
-	code, cwd := changeCode(j.shell.kind, m.name, shown), j.place
-	j.asking.askAbout(m, func() (*Question, *Error) {
-		return j.asking.question(ActionStart, m.asker, j.id, code, cwd, roots.Found{Why: "a shell runs what some variables say"})
+	code, cwd := changeCode(p.watch.kind, m.name, shown), p.j.place
+	p.j.asking.askAbout(m, func() (*Question, *Error) {
+		return p.j.asking.question(ActionStart, m.asker, p.j.id, code, cwd, roots.Found{Why: "a shell runs what some variables say"})
 	})
 }
 

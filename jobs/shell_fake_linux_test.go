@@ -229,8 +229,8 @@ func TestExecInterruptsNoOther(t *testing.T) {
 	two := s.runs("echo two", true)
 	s.heard()
 	s.inTurn(func() {
-		if s.shell.session.Phase() != shellmark.PhaseReady || len(s.shell.queue) != 1 {
-			t.Errorf("in phase %d, with %d commands, while an interrupt was being sent", s.shell.session.Phase(), len(s.shell.queue))
+		if s.shell.watch.session.Phase() != shellmark.PhaseReady || len(s.shell.watch.queue) != 1 {
+			t.Errorf("in phase %d, with %d commands, while an interrupt was being sent", s.shell.watch.session.Phase(), len(s.shell.watch.queue))
 		}
 	})
 	s.send <- struct{}{}

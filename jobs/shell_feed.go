@@ -133,8 +133,8 @@ func (l *shellLaunch) apply(p plan) plan {
 }
 
 // feedLoop owns the blocking write of what the shell is to run. It ends with the job.
-func (j *Job) feedLoop(s *shellWatch) {
-	defer j.loops.Done()
+func (p *shellPart) feedLoop(s *shellWatch) {
+	defer p.j.loops.Done()
 	for {
 		select {
 		case text := <-s.feed:
@@ -146,11 +146,11 @@ func (j *Job) feedLoop(s *shellWatch) {
 				clear(text)
 			}
 			if s.feeding.Add(-1) == 0 && s.awaited.Swap(false) {
-				j.mail.Poke()
+				p.j.mail.Poke()
 			}
-		case <-j.ended:
+		case <-p.j.ended:
 			return
-		case <-j.done:
+		case <-p.j.done:
 			return
 		}
 	}
@@ -158,39 +158,39 @@ func (j *Job) feedLoop(s *shellWatch) {
 
 // handNext gives a shell that is ready what waits for it. What is typed from now on is for
 // that.
-func (j *Job) handNext() {
-	s := j.shell
+func (p *shellPart) handNext() {
+	s := p.watch
 	if !s.idle() {
 		return // What was handed before is not read, or not taken back, to its end.
 	}
 	if s.deaf {
-		j.refuseDeaf()
+		p.refuseDeaf()
 		return
 	}
 	switch seq := s.session.Seq() + 1; {
 	case s.session.InDoubt() != 0:
 		text, _ := s.kind.HiddenPayload(seq, "")
-		j.hand(shellmark.PhaseAsked, text, s.kind.HiddenTrigger())
+		p.hand(shellmark.PhaseAsked, text, s.kind.HiddenTrigger())
 	case len(s.tasks) > 0:
 		text, _ := s.kind.HiddenPayload(seq, s.tasks[0].code) // Code of ours has no NUL.
-		j.hand(shellmark.PhaseHidden, text, s.kind.HiddenTrigger())
+		p.hand(shellmark.PhaseHidden, text, s.kind.HiddenTrigger())
 	case len(s.queue) > 0:
 		r := s.queue[0]
 		text, _ := s.kind.Payload(seq, r.opts.Command) // Exec has seen that there is one.
-		j.hand(shellmark.PhaseHanded, text, s.kind.Trigger())
+		p.hand(shellmark.PhaseHanded, text, s.kind.Trigger())
 		r.given.Give(seq)
 		r.handedAt = s.handedAt
 	}
 }
 
 // hand has the shell given a text, for which feedLoop is idle, and the keys typed that make it read that.
-func (j *Job) hand(as shellmark.Phase, text, keys []byte) {
-	s := j.shell
+func (p *shellPart) hand(as shellmark.Phase, text, keys []byte) {
+	s := p.watch
 	s.session.Hand(as)
 	s.handedAt = time.Now()
 	s.feeding.Add(1)
 	s.feed <- text // has room
-	j.typeTrigger(keys)
+	p.typeTrigger(keys)
 }
 
 // idle says whether feedLoop has nothing to do; else a turn is taken when it has not.
@@ -211,16 +211,16 @@ func (s *shellWatch) takeBack() {
 }
 
 // typeTrigger types keys that are the server's own, before whatever else waits to be typed.
-func (j *Job) typeTrigger(keys []byte) {
+func (p *shellPart) typeTrigger(keys []byte) {
 	q := &queued{data: keys, trigger: true, reply: newReply[WriteResult]()}
-	j.input.queue.insert(j.input.queue.afterFirst(), q)
-	j.input.queue.bytes.Add(int64(len(q.data)))
+	p.j.input.queue.insert(p.j.input.queue.afterFirst(), q)
+	p.j.input.queue.bytes.Add(int64(len(q.data)))
 }
 
-// shellMore takes it that the shell wants the rest of a line. One that was handed to it is
+// more takes it that the shell wants the rest of a line. One that was handed to it is
 // dropped: it would wait for ever.
-func (j *Job) shellMore() {
-	s := j.shell
+func (p *shellPart) more() {
+	s := p.watch
 	if !s.session.OnMore() || len(s.queue) == 0 {
 		return // The line is one that was typed.
 	}
@@ -228,7 +228,7 @@ func (j *Job) shellMore() {
 	s.queue = s.queue[1:]
 	s.session.DropIncomplete()
 	r.command.Finished = true
-	j.typeTrigger(s.kind.Drop())
+	p.typeTrigger(s.kind.Drop())
 	r.given.Withdraw()
 	r.refuse(Invalid("/command", "the shell waits for the rest of this command; complete it: close what it opens, and end it with no operator"))
 }
@@ -236,48 +236,48 @@ func (j *Job) shellMore() {
 // reviewHanded gives up on what the shell has not begun although it reads on: its line editor
 // has made something else of the keys, or an interrupt has thrown away some of them, or the line, or
 // what the shell has said of it.
-func (j *Job) reviewHanded() {
-	s, l := j.shell, &j.waiting.watch
-	if !s.handing() || slices.ContainsFunc(j.input.queue.items, func(q *queued) bool { return q.trigger }) {
+func (p *shellPart) reviewHanded() {
+	s, l := p.watch, &p.j.waiting.watch
+	if !s.handing() || slices.ContainsFunc(p.j.input.queue.items, func(q *queued) bool { return q.trigger }) {
 		return
 	}
 	if s.session.Taking() {
 		if s.idle() {
-			j.judgeHanded(s.read.Load() > 0)
+			p.judgeHanded(s.read.Load() > 0)
 		}
 		return
 	}
 	since := s.session.Since()
 	if since == 0 {
-		s.session.CountFrom(j.waiting.watch.begun + 1) // Most have begun before it is time for that one.
+		s.session.CountFrom(p.j.waiting.watch.begun + 1) // Most have begun before it is time for that one.
 		return
 	}
-	if l.looked < since || !j.waitsSince(since) && !j.editsSince(since) {
+	if l.looked < since || !p.waitsSince(since) && !p.editsSince(since) {
 		return
 	}
 	s.takeBack()
 	if s.session.TakeBack(); s.idle() {
-		j.judgeHanded(s.read.Load() > 0)
+		p.judgeHanded(s.read.Load() > 0)
 	}
 }
 
 // judgeHanded takes it that the shell has not begun what was handed to it, and reads a line, whatever
 // that is. read says whether it has read any of it: what it has not read does not run.
-func (j *Job) judgeHanded(read bool) {
-	s := j.shell
+func (p *shellPart) judgeHanded(read bool) {
+	s := p.watch
 	was := s.session.OnTaken()
 	switch again := s.struckBefore(s.handedAt); {
 	case was == shellmark.PhaseAsked:
-		j.doubtStays(read)
+		p.doubtStays(read)
 	case was == shellmark.PhaseHidden && len(s.tasks) > 0 && (!again && !s.struckSince(s.handedAt) || s.tasks[0].given):
 		s.files.dropScratch() // It may have got that far.
-		j.popTask().answer(0, j.unlessDeaf(j.notAsked(takesNothing)))
+		p.popTask().answer(0, p.unlessDeaf(p.notAsked(takesNothing)))
 	case was == shellmark.PhaseHidden || len(s.queue) == 0: // It is asked once more, where it was not given up.
 	case read:
 		s.session.Doubt(s.queue[0].given.Seq())
 		s.doubtAt = time.Now()
 	default:
-		j.notBegun(s.queue[0])
+		p.notBegun(s.queue[0])
 	}
 }
 
@@ -285,16 +285,16 @@ func (j *Job) judgeHanded(read bool) {
 const takesNothing = "does not take commands: a search, a menu or a question of its line editor may be open, which Ctrl-C ends; or a function named builtin is in the way, which the line \"unset -f builtin\" takes away (job/write)"
 
 // notTaken answers as to a command that was given to such a shell.
-func (j *Job) notTaken(r *execReq) *Error {
-	e := errorf(CodeShellBusy, "the shell of job %d %s; then send command %d again, which has not run", j.id, takesNothing, r.command.ID)
-	e.Handle = j.id
+func (p *shellPart) notTaken(r *execReq) *Error {
+	e := errorf(CodeShellBusy, "the shell of job %d %s; then send command %d again, which has not run", p.j.id, takesNothing, r.command.ID)
+	e.Handle = p.j.id
 	return e
 }
 
 // interruptedEarly answers as to input that an interrupt has dropped.
-func (j *Job) interruptedEarly(r *execReq) *Error {
-	e := errorf(CodeCanceled, "command %d of job %d was interrupted before it began, and never runs; send it again if it is still wanted", r.command.ID, j.id)
-	e.Handle, e.CommandID, e.Fate = j.id, r.command.ID, CommandDropped
+func (p *shellPart) interruptedEarly(r *execReq) *Error {
+	e := errorf(CodeCanceled, "command %d of job %d was interrupted before it began, and never runs; send it again if it is still wanted", r.command.ID, p.j.id)
+	e.Handle, e.CommandID, e.Fate = p.j.id, r.command.ID, CommandDropped
 	return e
 }
 
@@ -317,27 +317,27 @@ func (s *shellWatch) struckBefore(handed time.Time) bool {
 
 // notBegun goes on with the command that was handed to the shell where it is certain that it has not run,
 // and does not: it is handed once more where an interrupt has hit it that was for something else.
-func (j *Job) notBegun(r *execReq) {
-	s := j.shell
+func (p *shellPart) notBegun(r *execReq) {
+	s := p.watch
 	again, struck := r.given.Fail() && s.struckBefore(r.handedAt), s.struckSince(r.handedAt)
 	switch {
 	case r.stopped && !r.answered: // as one that waits in line when its time is over
 		s.queue = s.queue[1:]
 		r.command.Finished = true
-		j.answerLate(r)
+		p.answerLate(r)
 	case r.unwanted:
-		j.dropHanded(j.interruptedEarly) // It was answered.
+		p.dropHanded(p.interruptedEarly) // It was answered.
 	case again: // when the shell is ready
 	case struck:
-		j.dropHanded(j.interruptedEarly)
+		p.dropHanded(p.interruptedEarly)
 	default:
-		j.dropHanded(j.notTaken)
+		p.dropHanded(p.notTaken)
 	}
 }
 
 // dropHanded answers a command that was handed to the shell and will not run.
-func (j *Job) dropHanded(why func(*execReq) *Error) {
-	s := j.shell
+func (p *shellPart) dropHanded(why func(*execReq) *Error) {
+	s := p.watch
 	if len(s.queue) == 0 {
 		return // It was given up.
 	}

@@ -23,22 +23,22 @@ func (s *shellWatch) needsReading() bool {
 // missesEnd says whether the end of what runs may have been told, and taken away by an interrupt, so
 // that somebody waits for it who would do so for ever. The interrupt may have been sent before the command was
 // known to run.
-func (j *Job) missesEnd() bool {
-	s := j.shell
+func (p *shellPart) missesEnd() bool {
+	s := p.watch
 	if s == nil || s.session.Phase() != shellmark.PhaseRunning || s.askedAt.After(s.struckAt) || !s.struckAt.After(s.current.StartedAt.Add(-interruptTime)) {
 		return false
 	}
 	waits := func(w *wait) bool {
 		return slices.ContainsFunc(w.spec.Until, func(c Condition) bool { return c.Kind == UntilCommand })
 	}
-	return len(s.queue)+len(s.tasks) > 0 || slices.ContainsFunc(j.waits.armed, waits)
+	return len(s.queue)+len(s.tasks) > 0 || slices.ContainsFunc(p.j.waits.armed, waits)
 }
 
 // reviewReading takes it that a shell reads a line where it is seen to do so, and where what it
 // reads is not the rest of one. Before its first prompt it is its start-up files that read.
-func (j *Job) reviewReading() {
-	s, l := j.shell, &j.waiting.watch
-	ends := j.missesEnd()
+func (p *shellPart) reviewReading() {
+	s, l := p.watch, &p.j.waiting.watch
+	ends := p.missesEnd()
 	if !s.needsReading() && !ends {
 		s.readingBy = 0
 		return
@@ -47,11 +47,11 @@ func (j *Job) reviewReading() {
 		s.readingBy = l.begun + 1
 		return
 	}
-	if s.image == "" || s.session.More() || l.looked < s.readingBy || !(l.ofTaken >= s.readingBy && j.leaderReads()) && !j.editsSince(s.readingBy) {
+	if s.image == "" || s.session.More() || l.looked < s.readingBy || !(l.ofTaken >= s.readingBy && p.leaderReads()) && !p.editsSince(s.readingBy) {
 		return
 	}
 	if ends {
-		j.doubtRunning()
+		p.doubtRunning()
 		return
 	}
 	s.readingBy = 0
@@ -59,54 +59,54 @@ func (j *Job) reviewReading() {
 }
 
 // waitsSince says whether a look, or a later one, has seen the job wait for input, and nothing has happened since.
-func (j *Job) waitsSince(look int) bool {
-	l := &j.waiting.watch
-	return l.now != nil && l.ofTaken >= look && l.of == j.waiting.activity()
+func (p *shellPart) waitsSince(look int) bool {
+	l := &p.j.waiting.watch
+	return l.now != nil && l.ofTaken >= look && l.of == p.j.waiting.activity()
 }
 
 // editsSince says whether a look, or a later one, has seen the shell's line editor read, and nothing has happened
 // since. Whatever else runs in the job, the shell has nothing to do then but what it is told.
-func (j *Job) editsSince(look int) bool {
-	r := j.waiting.watch.reader
-	return r.pid == j.info.PID && r.look >= look && r.of == j.waiting.activity() && j.editsLines()
+func (p *shellPart) editsSince(look int) bool {
+	r := p.j.waiting.watch.reader
+	return r.pid == p.j.info.PID && r.look >= look && r.of == p.j.waiting.activity() && p.editsLines()
 }
 
 // leaderReads says whether the last look has seen that the shell itself reads, and nothing has
 // happened since. fish waits for more than its input, so that the system does not tell it exactly while
 // anything else runs in the job; then its line editor has to be seen.
-func (j *Job) leaderReads() bool {
-	l := &j.waiting.watch
-	return l.now != nil && l.of == j.waiting.activity() && l.now.PID == j.info.PID && (l.now.Confidence == inputwait.Exact || j.editorReads())
+func (p *shellPart) leaderReads() bool {
+	l := &p.j.waiting.watch
+	return l.now != nil && l.of == p.j.waiting.activity() && l.now.PID == p.j.info.PID && (l.now.Confidence == inputwait.Exact || p.editorReads())
 }
 
 // editorReads says whether what reads is, by the looks of the terminal, the line editor of a shell.
-func (j *Job) editorReads() bool {
-	w := j.waiting.watch.now
-	return w != nil && rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && j.editsLines()
+func (p *shellPart) editorReads() bool {
+	w := p.j.waiting.watch.now
+	return w != nil && rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && p.editsLines()
 }
 
 // editsLines says whether a shell that reads the terminal does so by its line editor. bash and zsh ask for pasted
 // text in brackets while it reads, and at no other time. fish reads by nothing else, its read among it, and may
 // not have asked for that: a handler of its prompt does, which an interrupt ends.
-func (j *Job) editsLines() bool {
-	return j.shell.kind == shellmark.Fish || j.display.heard != nil && j.display.modes().BracketedPaste
+func (p *shellPart) editsLines() bool {
+	return p.watch.kind == shellmark.Fish || p.j.display.heard != nil && p.j.display.modes().BracketedPaste
 }
 
 // blocksWrite says whether an item waits until the shell has begun a command that came before
 // it: what is typed behind a command is for that command. What a start-up file asks for is
 // answered all the same.
-func (j *Job) blocksWrite(q *queued) bool {
-	s := j.shell
+func (p *shellPart) blocksWrite(q *queued) bool {
+	s := p.watch
 	if s == nil || q.trigger || q.overtakes {
 		return false
 	}
 	if s.handing() {
 		return true
 	}
-	if p := s.session.Phase(); p == shellmark.PhaseRunning || p == shellmark.PhaseGone || !s.waits(q.behind) {
+	if phase := s.session.Phase(); phase == shellmark.PhaseRunning || phase == shellmark.PhaseGone || !s.waits(q.behind) {
 		return false
 	}
-	return !s.starts() || j.startAsks() == nil
+	return !s.starts() || p.startAsks() == nil
 }
 
 // waits says whether a command has not begun.

@@ -52,7 +52,7 @@ type imageMsg struct {
 	err  error
 }
 
-func (m imageMsg) deliver(j *Job) { j.onImage(m) }
+func (m imageMsg) deliver(j *Job) { j.shell.onImage(m) }
 
 func imageOf(pid int) string {
 	if image, err := proc.Image(pid); err == nil {
@@ -71,48 +71,48 @@ func (s *shellWatch) mayBeReplaced() bool {
 }
 
 // reviewReplaced looks whether the shell is still there, where it is time for that.
-func (j *Job) reviewReplaced(now time.Time) {
-	s := j.shell
+func (p *shellPart) reviewReplaced(now time.Time) {
+	s := p.watch
 	if !s.mayBeReplaced() {
 		s.look.at = time.Time{}
 		return
 	}
 	// Output without end must not put the look off for ever.
-	if a := j.waiting.activity(); s.look.at.IsZero() || a != s.look.of {
+	if a := p.j.waiting.activity(); s.look.at.IsZero() || a != s.look.of {
 		s.look.of, s.look.at = a, earliest(s.look.at, now.Add(imageAfter[0]))
 	}
 	if s.look.under || now.Before(s.look.at) {
 		return
 	}
 	s.look.under = true
-	pid, image := j.info.PID, s.image
+	pid, image := p.j.info.PID, s.image
 	place := filepath.Base(s.files.dir) // what is before it may stand there in quotes
-	j.loops.Go(func() {                 // /proc may keep it waiting
+	p.j.loops.Go(func() {               // /proc may keep it waiting
 		if image == "" {
 			same, err := proc.StartedWith(pid, place)
-			j.post(imageMsg{same, err})
+			p.j.post(imageMsg{same, err})
 			return
 		}
 		now, err := proc.Image(pid)
-		j.post(imageMsg{now == image, err})
+		p.j.post(imageMsg{now == image, err})
 	})
 }
 
 // imageDue is when the next look is to begin; zero: when something has happened.
-func (j *Job) imageDue() (t time.Time) {
-	if j.shell != nil && !j.shell.look.under {
-		t = j.shell.look.at
+func (p *shellPart) imageDue() (t time.Time) {
+	if p.watch != nil && !p.watch.look.under {
+		t = p.watch.look.at
 	}
 	return t
 }
 
-func (j *Job) onImage(m imageMsg) {
-	s, now := j.shell, time.Now()
+func (p *shellPart) onImage(m imageMsg) {
+	s, now := p.watch, time.Now()
 	s.look.under = false
-	if s.session.Phase() == shellmark.PhaseGone || j.st.exit != nil || j.takeImage(m.same, m.err) {
+	if s.session.Phase() == shellmark.PhaseGone || p.j.st.exit != nil || p.takeImage(m.same, m.err) {
 		return
 	}
-	active := j.waiting.activeAt()
+	active := p.j.waiting.activeAt()
 	if s.current != nil {
 		active = latest(active, s.current.StartedAt)
 	}
@@ -121,23 +121,23 @@ func (j *Job) onImage(m imageMsg) {
 	}
 }
 
-// shellReplaced looks whether the shell's process executes another program by now. Before the first prompt
+// isReplaced looks whether the shell's process executes another program by now. Before the first prompt
 // that is not known so quickly: what waits for the shell is answered once it has been seen.
-func (j *Job) shellReplaced() bool {
-	s := j.shell
+func (p *shellPart) isReplaced() bool {
+	s := p.watch
 	if s.session.Phase() == shellmark.PhaseGone || s.image == "" {
 		return s.session.Phase() == shellmark.PhaseGone
 	}
-	image, err := proc.Image(j.info.PID)
-	return j.takeImage(image == s.image, err)
+	image, err := proc.Image(p.j.info.PID)
+	return p.takeImage(image == s.image, err)
 }
 
 // takeImage takes whether the shell's process executes what it did, and says whether that is another program. It
 // is left as soon as all that the shell has said before is known. What nobody may look at any more
 // is one that runs with other rights (sudo), or a shell that nobody may read: what zsh was given stands where only
 // those look who may.
-func (j *Job) takeImage(same bool, err error) bool {
-	s := j.shell
+func (p *shellPart) takeImage(same bool, err error) bool {
+	s := p.watch
 	s.look.was = s.look.was || err == nil && same
 	other := err == nil && !same || errors.Is(err, fs.ErrPermission) && (s.image != "" || s.look.was && s.kind != shellmark.Zsh)
 	if s.image == imageUnknown || !other {
@@ -148,8 +148,8 @@ func (j *Job) takeImage(same bool, err error) bool {
 		s.why = "its start-up files have had another program take the place of its shell (exec), which has no integration"
 		s.cure = "start that program itself where it is a shell (shell, or argv), or this one without these files,"
 	}
-	if j.heardOut() {
-		j.leaveReplaced()
+	if p.heardOut() {
+		p.leaveReplaced()
 	} else {
 		now := time.Now()
 		s.look.at = now.Add(min(max(now.Sub(s.look.since)/4, imageAgain), slowestLook)) // nobody may read what it writes
@@ -158,25 +158,25 @@ func (j *Job) takeImage(same bool, err error) bool {
 }
 
 // leaveReplaced tells that the shell is not there any more.
-func (j *Job) leaveReplaced() {
-	s := j.shell
+func (p *shellPart) leaveReplaced() {
+	s := p.watch
 	s.replaced = true
 	s.files.forget() // if that was not done at a first prompt
 	s.cwd = ""       // What was told of it is as it was; the new program may tell more.
-	j.info.Integration = ""
-	j.changes.untold.Add(Changed{What: ChangeIntegration})
-	j.mail.Poke() // This turn may have told already what has changed.
-	j.shellLeft(s.why, func() *Error { return j.noIntegration(s.why) })
+	p.j.info.Integration = ""
+	p.j.changes.untold.Add(Changed{What: ChangeIntegration})
+	p.j.mail.Poke() // This turn may have told already what has changed.
+	p.left(s.why, func() *Error { return p.noIntegration(s.why) })
 }
 
 // heardOut says whether all has been taken up that the shell has said before another program took
 // its place: which command has begun, above all. Of a program that writes without end the shell's
 // words come first.
-func (j *Job) heardOut() bool {
-	l, st := &j.shell.look, j.streams[0]
+func (p *shellPart) heardOut() bool {
+	l, st := &p.watch.look, p.j.streams[0]
 	if !l.other {
 		l.other, l.since, l.seen = true, time.Now(), st.spool.End()
 	}
 	read := st.src.Idle() || st.spool.End() >= l.seen+mostUnread
-	return read && !j.shell.hasMarks()
+	return read && !p.watch.hasMarks()
 }

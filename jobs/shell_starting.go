@@ -19,27 +19,27 @@ func (s *shellWatch) starts() bool {
 
 // startAsks is the wait for input that keeps a shell from its first prompt; nil: none is known. A shell
 // that reads its first line is seen to wait as well, so all must have been taken up that it has said before.
-func (j *Job) startAsks() *WaitingForInput {
-	w := j.waiting.watch.now
+func (p *shellPart) startAsks() *WaitingForInput {
+	w := p.j.waiting.watch.now
 	switch {
-	case !j.shell.starts() || w == nil || j.waiting.watch.of != j.waiting.activity():
+	case !p.watch.starts() || w == nil || p.j.waiting.watch.of != p.j.waiting.activity():
 		return nil
-	case rank(w.Confidence) < rank(inputwait.Likely) || w.State != inputwait.Reading && !(w.PID == j.info.PID && j.editorReads()):
+	case rank(w.Confidence) < rank(inputwait.Likely) || w.State != inputwait.Reading && !(w.PID == p.j.info.PID && p.editorReads()):
 		return nil
-	case !j.streams[0].src.Idle() || j.shell.hasMarks():
+	case !p.j.streams[0].src.Idle() || p.watch.hasMarks():
 		return nil
 	}
 	return w
 }
 
 // startKeeps is what keeps a shell from its first prompt, and what to do about it, for a sentence.
-func (j *Job) startKeeps() (why, cure string) {
+func (p *shellPart) startKeeps() (why, cure string) {
 	other := ""
-	if f := j.shell.front; f != nil && f.PID != j.info.PID {
+	if f := p.watch.front; f != nil && f.PID != p.j.info.PID {
 		other = fmt.Sprintf("%q (process %d)", shortened(f.Command), f.PID)
 	}
-	switch w := j.startAsks(); {
-	case w != nil && w.PID == j.info.PID:
+	switch w := p.startAsks(); {
+	case w != nil && w.PID == p.j.info.PID:
 		return "has told of no prompt yet, and waits for input: its start-up files ask for something, or keep it from telling",
 			"answer them with job/write, and send this again (job/screen shows what is there)"
 	case w != nil && other != "":
@@ -57,19 +57,19 @@ func (j *Job) startKeeps() (why, cure string) {
 }
 
 // busyStarting refuses a command that is not to wait for a shell that somebody keeps from its first prompt.
-func (j *Job) busyStarting() *Error {
-	why, cure := j.startKeeps()
-	e := errorf(CodeShellBusy, "the shell of job %d %s; %s, or leave ifBusy out to have this command wait", j.id, why, cure)
-	e.Handle = j.id
+func (p *shellPart) busyStarting() *Error {
+	why, cure := p.startKeeps()
+	e := errorf(CodeShellBusy, "the shell of job %d %s; %s, or leave ifBusy out to have this command wait", p.j.id, why, cure)
+	e.Handle = p.j.id
 	return e
 }
 
-// reviewStarting answers commands that are not to wait once it is known that somebody keeps the shell from
+// reviewStart answers commands that are not to wait once it is known that somebody keeps the shell from
 // its first prompt. While it simply reads its files nobody can know, and they wait.
-func (j *Job) reviewStarting() {
-	s := j.shell
+func (p *shellPart) reviewStart() {
+	s := p.watch
 	fails := func(r *execReq) bool { return r.opts.FailBusy && !r.answered && r.given.Seq() == 0 }
-	if !s.starts() || !slices.ContainsFunc(s.queue, fails) || j.startAsks() == nil {
+	if !s.starts() || !slices.ContainsFunc(s.queue, fails) || p.startAsks() == nil {
 		return
 	}
 	s.queue = slices.DeleteFunc(s.queue, func(r *execReq) bool {
@@ -77,7 +77,7 @@ func (j *Job) reviewStarting() {
 			return false
 		}
 		r.command.Finished = true
-		r.refuse(j.busyStarting())
+		r.refuse(p.busyStarting())
 		return true
 	})
 }

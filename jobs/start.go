@@ -138,11 +138,11 @@ func (j *Job) attach(l *launched) {
 	for _, st := range j.streams {
 		st.reader.window.Store(j.spec.Window)
 	}
-	j.noShell = l.noShell
+	j.shell.none = l.noShell
 	if l.shell != nil {
-		j.shell, j.streams[0].marks = l.shell.watch, l.shell.reader
+		j.shell.watch, j.streams[0].marks = l.shell.watch, l.shell.reader
 		j.loops.Add(1)
-		go j.feedLoop(j.shell)
+		go j.shell.feedLoop(j.shell.watch)
 	}
 	if j.input.to != nil {
 		j.loops.Add(1)
@@ -154,8 +154,8 @@ func (j *Job) attach(l *launched) {
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
 		PID: l.proc.PID(), StartedAt: now,
 	}
-	if j.shell != nil {
-		j.info.Integration = string(j.shell.kind)
+	if j.shell.watch != nil {
+		j.info.Integration = string(j.shell.watch.kind)
 		j.redaction.launched = proc.JoinArguments(l.shell.Argv)
 		j.redaction.wanted = proc.JoinArguments(l.plan.argv)
 	}

@@ -205,7 +205,7 @@ func (p *waitingPart) activity() activity {
 // activeAt is when output or input came last, or is to come. Whether a shell has taken what was handed to it
 // is seen before that.
 func (p *waitingPart) activeAt() time.Time {
-	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.j.shell.handing()
+	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.j.shell.watch.handing()
 	for _, st := range p.j.streams {
 		came := st.last.Load()
 		if handing {
@@ -293,7 +293,7 @@ func (p *waitingPart) storeLookAt() (t time.Time) {
 // wanted says whether anybody wants to know.
 func (p *waitingPart) wanted() bool {
 	l := &p.watch
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.leaning.is.Load() || p.forSecret() || p.j.shell.handing() || p.j.shell.needsReading() || p.j.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.leaning.is.Load() || p.forSecret() || p.j.shell.watch.handing() || p.j.shell.watch.needsReading() || p.j.shell.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
 }
 
 // lookAt is when the next look is to begin; zero: when something has happened.
@@ -328,7 +328,7 @@ func (p *waitingPart) beginLook(now time.Time) {
 	if m.asked {
 		prompt = p.promptReader(l.of.output)
 	}
-	asker, starts := p.asker(), p.j.shell.starts()
+	asker, starts := p.asker(), p.j.shell.watch.starts()
 	release := p.j.Hold()
 	p.j.loops.Go(func() {
 		defer release()
@@ -354,8 +354,8 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 	now := time.Now()
 	l.under, l.looked, l.lookedAt, l.after = false, m.number, now, now.Add(lookRest*m.took)
 	l.reader = reading{}
-	if p.j.shell.starts() {
-		p.j.shell.front = m.asker
+	if p.j.shell.watch.starts() {
+		p.j.shell.watch.front = m.asker
 	}
 	if p.canWait() {
 		if m.verdict.Reader != 0 && m.of == p.activity() && !p.owesAnswer() && !p.j.holdsBack() {

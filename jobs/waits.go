@@ -154,7 +154,7 @@ func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
 		return err
 	}
 	for _, c := range spec.Until {
-		if err := p.j.checkCommand(c); err != nil {
+		if err := p.j.shell.checkCommand(c); err != nil {
 			return err
 		}
 		if c.Kind == UntilPattern && len(p.j.streams) == 0 {
@@ -420,7 +420,7 @@ func (p *waitsPart) holds(w *wait, i int, now time.Time) bool {
 		return w.listens(i)
 	case UntilCommand:
 		// At the server's end a command and its shell are ended together, and that is what is told.
-		return p.j.shell.finished(c.Command) && (!p.j.ending.closing || p.j.told()) && !p.asks(w, i)
+		return p.j.shell.watch.finished(c.Command) && (!p.j.ending.closing || p.j.told()) && !p.asks(w, i)
 	}
 	return false
 }
@@ -483,7 +483,7 @@ func (p *waitsPart) outcome(w *wait, reason string, index int) Outcome {
 	}
 	o.Port = w.listener(index)
 	if index >= 0 && reason == string(UntilCommand) {
-		o.Command = p.j.command(w.spec.Until[index].Command)
+		o.Command = p.j.shell.command(w.spec.Until[index].Command)
 	}
 	if w.spec.Screen {
 		o.view = p.j.display.theView()
@@ -519,7 +519,7 @@ func (p *waitsPart) cancel(tok *token) bool {
 		return true // The result is faster.
 	}
 	if w.exec != nil {
-		err = p.j.canceledCommand(w.exec, w.exec.leftBehind())
+		err = p.j.shell.canceledCommand(w.exec, w.exec.leftBehind())
 	}
 	p.armed = slices.Delete(p.armed, i, i+1)
 	p.disarm(w)
