@@ -11,13 +11,14 @@ import (
 
 	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/spool"
+	"shelld/jobs/stored"
 )
 
 // This file is what a job does with its output files. All of it that touches them
 // runs in goroutines of their own: a disk may take as long as it likes.
 
 // files are the names under which streams are kept.
-var files = map[Stream]string{PTY: "stdout.txt", Stdout: "stdout.txt", Stderr: "stderr.txt"}
+var files = map[Stream]string{PTY: stored.StdoutFile, Stdout: stored.StdoutFile, Stderr: stored.StderrFile}
 
 // openSpool returns the spool of a stream. Its file is made by the stream's readLoop,
 // with the first byte: the start of a job waits for no disk.
@@ -29,7 +30,7 @@ func (j *Job) openSpool(name Stream) *spool.Spool {
 	return spool.Open(spool.Options{
 		Memory:   l.SpoolMemory,
 		Create:   func() (*os.File, error) { return j.folder.Create(files[name]) },
-		Tag:      streamTag(filepath.Base(j.mgr.archive.session.Path()), j.id, files[name]),
+		Tag:      stored.Tag(filepath.Base(j.mgr.archive.session.Path()), int64(j.id), files[name]),
 		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
 		Total:  j.mgr.archive.total,
 		Record: func(kept []Range) error { return j.recordOrder(name, kept) },
@@ -163,13 +164,13 @@ func (j *Job) writeInfo(info Info, stage infoStage, stored func() []StreamInfo) 
 // tells its mark from what a job can print, until its order was written down.
 func (j *Job) recordRing() error { return j.writeInfo(*j.Published(), infoLiving, j.placed) }
 
-func (j *Job) replaceInfo(info Info, stored []StreamInfo) error {
-	info.Streams = stored
+func (j *Job) replaceInfo(info Info, streams []StreamInfo) error {
+	info.Streams = streams
 	b, err := j.mgr.archive.encode(info)
 	if err != nil {
 		return err
 	}
-	return j.folder.Replace(infoFile, b)
+	return j.folder.Replace(stored.InfoFile, b)
 }
 
 // recordOrder writes down what the file of a stream will hold that is put in order. From then
@@ -279,7 +280,7 @@ func (j *Job) deleteFiles() error {
 	for _, st := range j.streams {
 		errs = append(errs, st.spool.Remove())
 	}
-	return errors.Join(append(errs, j.recording.remove(), j.folder.Remove(infoFile))...)
+	return errors.Join(append(errs, j.recording.remove(), j.folder.Remove(stored.InfoFile))...)
 }
 
 // holds counts who reads a job's files. What they wait for is the deletion.

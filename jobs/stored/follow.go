@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"context"
@@ -18,13 +18,13 @@ const aliveTime = time.Second
 
 // A Follow watches a stored job. Close it.
 type Follow struct {
-	past    *Past
-	job     PastJob
+	past    *Directory
+	job     Job
 	changes *store.Changes
 }
 
 // Follow watches a job from now on.
-func (p *Past) Follow(j PastJob) (*Follow, error) {
+func (p *Directory) Follow(j Job) (*Follow, error) {
 	s, f, err := p.folder(j)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (f *Follow) Over() (bool, error) {
 	if s.Dead() {
 		return true, nil
 	}
-	info, err := folder.Read(infoFile)
+	info, err := folder.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil // It is about to be written.
 	}
@@ -67,7 +67,7 @@ func (f *Follow) Over() (bool, error) {
 func (f *Follow) Wait(ctx context.Context) error { return f.changes.Wait(ctx, aliveTime) }
 
 // folder opens the folder of a job, and the session that it belongs to.
-func (p *Past) folder(j PastJob) (*store.PastSession, *store.PastFolder, error) {
+func (p *Directory) folder(j Job) (*store.PastSession, *store.PastFolder, error) {
 	s, err := p.store.Session(j.Session)
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"bytes"
@@ -9,24 +9,25 @@ import (
 
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/plain"
+	"shelld/jobs/internal/spool"
 )
 
-// A StoredLine is a line of stored output on which there is a match.
-type StoredLine struct {
+// A Line is a line of stored output on which there is a match.
+type Line struct {
 	At      int64  // offset at which it begins; where it is Cut, of what is told of it
 	Number  int64  // from 1 on; 0: nobody knows, since something before it is not kept
 	Text    string // plain; of a line that was redrawn the state in which it matches
-	Cut     bool   // it may be longer than MaxStoredLine: Text is what stands around the match
+	Cut     bool   // it may be longer than MaxLine: Text is what stands around the match
 	Limited bool   // as in match.Match
 }
 
-// MaxStoredLine is about how many bytes are told of a line.
-const MaxStoredLine = 1 << 20
+// MaxLine is about how many bytes are told of a line.
+const MaxLine = 1 << 20
 
 // Search tells the lines on which a query has matches: those of job/search, in order, each line once.
 // All that is stored is searched. What is not
 // kept, or not any more when its turn comes, is given to gap. It ends with an error of tell, and with ctx.
-func (o *Output) Search(ctx context.Context, query *match.Query, tell func(StoredLine) error, gap func(Range)) error {
+func (o *Output) Search(ctx context.Context, query *match.Query, tell func(Line) error, gap func(spool.Range)) error {
 	s := storedSearch{out: o, query: query.Places(), tell: tell, number: 1, block: make([]byte, outputRead)}
 	for off := int64(0); off < o.NextOffset; {
 		b, at, err := s.read(off)
@@ -34,7 +35,7 @@ func (o *Output) Search(ctx context.Context, query *match.Query, tell func(Store
 			return err
 		}
 		if from := max(off, s.settled); at > from {
-			gap(Range{From: from, To: at})
+			gap(spool.Range{From: from, To: at})
 			s.number = 0
 		}
 		off, err = s.search(ctx, b, at)
@@ -53,7 +54,7 @@ func (o *Output) Search(ctx context.Context, query *match.Query, tell func(Store
 type storedSearch struct {
 	out   *Output
 	query *match.Query
-	tell  func(StoredLine) error
+	tell  func(Line) error
 
 	block  []byte // what is being searched
 	window outputWindow
@@ -197,7 +198,7 @@ func (s *storedSearch) lines(m *match.Match, number int64, again bool) error {
 		if last {
 			end = len(text)
 		}
-		line := StoredLine{At: from + int64(at), Limited: m.Limited, Cut: i == 0 && headCut || last && tailCut}
+		line := Line{At: from + int64(at), Limited: m.Limited, Cut: i == 0 && headCut || last && tailCut}
 		if number > 0 {
 			line.Number = number + int64(i)
 		}
@@ -277,7 +278,7 @@ const nearLine = 4 << 10 // in which the ends of a line are looked for first
 
 // lineStart is where the line begins that an offset is on, or where what is told of it does.
 func (w *outputWindow) lineStart(off int64) (at int64, cut bool, err error) {
-	for reach := int64(nearLine); ; reach = MaxStoredLine / 2 {
+	for reach := int64(nearLine); ; reach = MaxLine / 2 {
 		low := max(off-reach, w.from)
 		if low == off {
 			return off, false, nil
@@ -305,7 +306,7 @@ func (w *outputWindow) lineStart(off int64) (at int64, cut bool, err error) {
 
 // lineEnd is where the line ends that an offset is on, or where what is told of it does.
 func (w *outputWindow) lineEnd(off int64) (at int64, cut bool, err error) {
-	for reach := int64(nearLine); ; reach = MaxStoredLine / 2 {
+	for reach := int64(nearLine); ; reach = MaxLine / 2 {
 		b, at, err := w.view(off, min(off+reach, w.out.NextOffset))
 		switch i := bytes.IndexByte(b, '\n'); {
 		case err != nil:

@@ -1,10 +1,13 @@
-package jobs
+package stored_test
 
 import (
 	"fmt"
 	"io"
 	"log/slog"
 	"testing"
+
+	"shelld/jobs/internal/storedtest"
+	"shelld/jobs/stored"
 )
 
 // BenchmarkTidy is a look through what a hundred jobs of ten servers have left, all of which is
@@ -14,17 +17,17 @@ func BenchmarkTidy(b *testing.B) {
 		b.Run(state, func(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
-				d := stateDir{b, b.TempDir()}
+				d := storedtest.Dir{TB: b, Path: b.TempDir()}
 				for id := range 100 {
-					d.put(named(id%10), id+1, "info.json", fmt.Sprint(id+1, " ", state))
-					d.put(named(id%10), id+1, "stdout.txt", "text")
+					d.Put(storedtest.Session(id%10), id+1, "info.json", fmt.Sprint(id+1, " ", state))
+					d.Put(storedtest.Session(id%10), id+1, "stdout.txt", "text")
 				}
-				p, err := OpenPast(d.dir, textReader{}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+				p, err := stored.Open(d.Path, storedtest.Reader{}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 				if err != nil {
 					b.Fatal(err)
 				}
 				b.StartTimer()
-				if _, err := p.Tidy(b.Context(), &DefaultRetention, false); err != nil {
+				if _, err := p.Tidy(b.Context(), &stored.DefaultRetention, false); err != nil {
 					b.Fatal(err)
 				}
 				b.StopTimer()

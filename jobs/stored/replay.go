@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"errors"
@@ -23,17 +23,17 @@ type Replay struct {
 }
 
 // Replay opens the recording of a job. Without one the error is fs.ErrNotExist.
-func (p *Past) Replay(j PastJob) (*Replay, error) {
+func (p *Directory) Replay(j Job) (*Replay, error) {
 	s, f, err := p.folder(j)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	file, _, err := f.Open(recordingFile)
+	file, _, err := f.Open(RecordingFile)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	r := &Replay{path: filepath.Join(f.Path(), recordingFile), opened: []io.Closer{file, f}}
+	r := &Replay{path: filepath.Join(f.Path(), RecordingFile), opened: []io.Closer{file, f}}
 	if r.events, err = cast.NewReader(file); err != nil {
 		return nil, errors.Join(r.wrong(err), r.Close())
 	}
@@ -83,4 +83,4 @@ func (r *Replay) Do(a Act) {
 }
 
 // Screen is what is shown now.
-func (r *Replay) Screen() Screen { return Screen{Snapshot: r.term.Snapshot(0)} }
+func (r *Replay) Screen() *screen.Snapshot { return r.term.Snapshot(0) }

@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"bytes"
@@ -29,17 +29,17 @@ func outputIn(t testing.TB, file io.ReaderAt, size int) *Output {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Output{StoredFile: storedFile(st), stored: st}
+	return &Output{File: fileOf(st), stored: st}
 }
 
 // A cutFile can be made shorter after it was opened.
 type cutFile struct{ *bytes.Reader }
 
 // linesOf are the lines of an Output on which there is what is looked for.
-func linesOf(t *testing.T, o *Output, query searchtest.Query) (lines []StoredLine, gaps []Range) {
+func linesOf(t *testing.T, o *Output, query searchtest.Query) (lines []Line, gaps []spool.Range) {
 	t.Helper()
-	tell := func(l StoredLine) error { lines = append(lines, l); return nil }
-	if err := o.Search(t.Context(), query.Compile(t), tell, func(r Range) { gaps = append(gaps, r) }); err != nil {
+	tell := func(l Line) error { lines = append(lines, l); return nil }
+	if err := o.Search(t.Context(), query.Compile(t), tell, func(r spool.Range) { gaps = append(gaps, r) }); err != nil {
 		t.Fatal(err)
 	}
 	return lines, gaps
@@ -133,17 +133,17 @@ func TestStoredSearchTellsLines(t *testing.T) {
 // A line longer than what is read or told at a time is one: what stands over any edge is found, and
 // what is told of it stands around that.
 func TestStoredSearchLongLine(t *testing.T) {
-	for _, before := range []int{outputRead - 3, windowRead - 3, MaxStoredLine/2 - 3, MaxStoredLine - 3, MaxStoredLine + 100, 3*MaxStoredLine - 3} {
+	for _, before := range []int{outputRead - 3, windowRead - 3, MaxLine/2 - 3, MaxLine - 3, MaxLine + 100, 3*MaxLine - 3} {
 		data := "first\n" + strings.Repeat("é", before/2) + "-needle-" + strings.Repeat("ü", before/2) + "needle\nlast needle"
 		lines, _ := linesOf(t, storedOutput(t, []byte(data)), searchtest.Query{Literal: "needle"})
 		if len(lines) != 2 || lines[0].Number != 2 || lines[1].Text != "last needle" || lines[1].Number != 3 || lines[1].Cut {
 			t.Fatalf("%d before: %d lines, of them %.200q", before, len(lines), fmt.Sprint(lines))
 		}
 		l := lines[0]
-		if long := before > MaxStoredLine/2-20; l.Cut != long || !long && l.Text != strings.Split(data, "\n")[1] {
+		if long := before > MaxLine/2-20; l.Cut != long || !long && l.Text != strings.Split(data, "\n")[1] {
 			t.Errorf("%d before: cut %v, %d bytes", before, l.Cut, len(l.Text))
 		}
-		if n := len(l.Text); n > MaxStoredLine+100 || !strings.Contains(l.Text, "é-needle-ü") || strings.Contains(l.Text, "\uFFFD") {
+		if n := len(l.Text); n > MaxLine+100 || !strings.Contains(l.Text, "é-needle-ü") || strings.Contains(l.Text, "\uFFFD") {
 			t.Errorf("%d before: %d bytes", before, n)
 		}
 	}
@@ -158,8 +158,8 @@ func TestStoredSearchGap(t *testing.T) {
 	text := "one needle\ntwo nee" + spool.Marker(18, 1000) + "dle, rest\nthree needle\n"
 	o := storedOutput(t, []byte(text))
 	lines, gaps := linesOf(t, o, searchtest.Query{Pattern: "needle|dle,|omitted", Lines: true})
-	want := []StoredLine{{At: 0, Number: 1, Text: "one needle"}, {At: 1000, Text: "dle, rest"}, {At: 1010, Text: "three needle"}}
-	if !slices.Equal(lines, want) || !slices.Equal(gaps, []Range{{From: 18, To: 1000}}) {
+	want := []Line{{At: 0, Number: 1, Text: "one needle"}, {At: 1000, Text: "dle, rest"}, {At: 1010, Text: "three needle"}}
+	if !slices.Equal(lines, want) || !slices.Equal(gaps, []spool.Range{{From: 18, To: 1000}}) {
 		t.Errorf("%+v, gaps %v", lines, gaps)
 	}
 }
@@ -169,19 +169,19 @@ func TestStoredSearchEnds(t *testing.T) {
 	data := []byte(strings.Repeat("a needle\n", 100_000))
 	query := searchtest.Query{Literal: "needle"}.Compile(t)
 	enough, told := errors.New("enough"), 0
-	err := storedOutput(t, data).Search(t.Context(), query, func(StoredLine) error { told++; return enough }, nil)
+	err := storedOutput(t, data).Search(t.Context(), query, func(Line) error { told++; return enough }, nil)
 	if !errors.Is(err, enough) || told != 1 {
 		t.Errorf("%v after %d lines", err, told)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err = storedOutput(t, data).Search(ctx, query, func(StoredLine) error { cancel(enough); return nil }, nil)
+	err = storedOutput(t, data).Search(ctx, query, func(Line) error { cancel(enough); return nil }, nil)
 	if !errors.Is(err, enough) {
 		t.Errorf("cancelled: %v", err)
 	}
 	file := &cutFile{bytes.NewReader(data)}
 	o := outputIn(t, file, len(data))
 	file.Reader = bytes.NewReader(data[:len(data)/2])
-	if err := o.Search(t.Context(), query, func(StoredLine) error { return nil }, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := o.Search(t.Context(), query, func(Line) error { return nil }, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("cut: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 const drawnBytes = 4 << 20
 
 // Screen draws what a terminal of that size shows after the stored output of a job.
-func (p *Past) Screen(j PastJob, cols, rows int) (Screen, error) {
+func (p *Directory) Screen(j Job, cols, rows int) (*screen.Snapshot, error) {
 	t := screen.NewTerminal(cols, rows, 0)
-	out, err := p.Output(j, files[PTY])
+	out, err := p.Output(j, StdoutFile)
 	if err != nil {
-		return Screen{}, err
+		return nil, err
 	}
 	defer out.Close()
 	b := make([]byte, outputRead)
@@ -23,9 +23,9 @@ func (p *Past) Screen(j PastJob, cols, rows int) (Screen, error) {
 		n, at, err := out.Read(b, off)
 		switch {
 		case err != nil:
-			return Screen{}, fmt.Errorf("at offset %d: %w", off, err)
+			return nil, fmt.Errorf("at offset %d: %w", off, err)
 		case n == 0:
-			return Screen{Snapshot: t.Snapshot(0), Offset: out.NextOffset}, nil
+			return t.Snapshot(0), nil
 		case at > off:
 			t.Lost(t.Snapshot(0).Modes)
 		}

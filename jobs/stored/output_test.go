@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"bytes"
@@ -87,7 +87,7 @@ func newRunningOutput(t *testing.T, seed uint64, written int) (*runningOutput, *
 	}
 	st.Watch(spool.Watch{Size: size, Record: func() (spool.Record, error) { return record, nil }})
 	r.most, r.running = written+6_000_000, true
-	return r, &Output{StoredFile: storedFile(st), stored: st}
+	return r, &Output{File: fileOf(st), stored: st}
 }
 
 // overwrittenSeeds is how many outputs are overwritten while they are read: each kind of them at least.
@@ -109,7 +109,7 @@ func TestSearchOfWhatIsOverwritten(t *testing.T) {
 		r, o := newRunningOutput(t, seed, []int{700_000, 1_500_000, 4_000_000}[seed%3])
 		query := searchtest.Query{Pattern: ".+", Lines: true}.Compile(t)
 		next := int64(0)
-		tell := func(l StoredLine) error {
+		tell := func(l Line) error {
 			if l.At != next || l.Cut || l.Limited || !bytes.HasPrefix(r.all[l.At:], []byte(l.Text)) {
 				t.Fatalf("seed %d: behind %d comes line %d at %d, with %.50q in place of %.50q; what was left out is %q", seed, next, l.Number, l.At, l.Text, r.all[l.At:], r.all[next:l.At])
 			}
@@ -121,7 +121,7 @@ func TestSearchOfWhatIsOverwritten(t *testing.T) {
 			}
 			return nil
 		}
-		gap := func(g Range) {
+		gap := func(g spool.Range) {
 			if g.From != next || g.To <= g.From || g.To > o.NextOffset {
 				t.Fatalf("seed %d: behind %d comes a gap of %v", seed, next, g)
 			}

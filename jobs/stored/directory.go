@@ -1,4 +1,6 @@
-package jobs
+// Package stored reads and tidies the directory in which servers keep the output of jobs, while they live and after
+// they have died.
+package stored
 
 import (
 	"context"
@@ -14,8 +16,13 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// This file is what servers have left, as anybody finds it later: a server when it is
-// initialized, and the command line.
+// The names of the files of a job.
+const (
+	InfoFile      = "info.json"    // what is known of the job
+	StdoutFile    = "stdout.txt"   // what a terminal was sent, or stdout
+	StderrFile    = "stderr.txt"   // of a job without a terminal
+	RecordingFile = "session.cast" // what was shown and typed, if it was recorded
+)
 
 // An InfoReader understands what Persist.Encode has made.
 type InfoReader interface {
@@ -23,7 +30,7 @@ type InfoReader interface {
 	Closed(stored []byte) bool
 	// Files returns what the files of streams have according to stored, by their names; nil
 	// where it says nothing of streams.
-	Files(stored []byte) map[string]StoredFile
+	Files(stored []byte) map[string]File
 	// Finish returns what is to be stored of a job whose server has died: what is known of
 	// it from stored, which may be nothing or no longer readable, and from its files.
 	Finish(stored []byte, l Leftover) ([]byte, error)
@@ -31,36 +38,36 @@ type InfoReader interface {
 
 // A Leftover is what is found of a job whose server has died.
 type Leftover struct {
-	Handle    ID
+	Handle    int64
 	Directory string
-	Files     map[string]StoredFile // by name, as stdout.txt
-	Touched   time.Time             // when the last of them was written
+	Files     map[string]File // by name, as stdout.txt
+	Touched   time.Time       // when the last of them was written
 }
 
-// A StoredFile is what a file has of a stream.
-type StoredFile struct {
+// A File is what a file has of a stream.
+type File struct {
 	NextOffset int64
-	Kept       []Range
+	Kept       []spool.Range
 }
 
-// StoredFiles are the names of the files with a stream each: what a terminal was sent or
+// Files are the names of the files with a stream each: what a terminal was sent or
 // stdout, and stderr.
-var StoredFiles = []string{files[Stdout], files[Stderr]}
+var Files = []string{StdoutFile, StderrFile}
 
-// A Past is a state directory, with what living servers keep there and dead ones have left.
+// A Directory is a state directory, with what living servers keep there and dead ones have left.
 // One goroutine may use it at a time.
-type Past struct {
+type Directory struct {
 	store  *store.Past
 	reader InfoReader
 	log    *slog.Logger
 }
 
-// StateDirectory returns the path of the default state directory, which need not be there.
-func StateDirectory() (string, error) { return store.Place() }
+// DefaultDirectory returns the path of the default state directory, which need not be there.
+func DefaultDirectory() (string, error) { return store.Place() }
 
-// OpenPast opens a state directory, the default one where directory is "". Close it. What
+// Open opens a state directory, the default one where directory is "". Close it. What
 // does not work is told to log, and the rest goes on.
-func OpenPast(directory string, r InfoReader, log *slog.Logger) (*Past, error) {
+func Open(directory string, r InfoReader, log *slog.Logger) (*Directory, error) {
 	if directory == "" {
 		var err error
 		if directory, err = store.Place(); err != nil {
@@ -71,23 +78,23 @@ func OpenPast(directory string, r InfoReader, log *slog.Logger) (*Past, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Past{s, r, log}, nil
+	return &Directory{s, r, log}, nil
 }
 
 // Close lets go of the directory.
-func (p *Past) Close() error { return p.store.Close() }
+func (p *Directory) Close() error { return p.store.Close() }
 
-// Directory returns the path of the state directory.
-func (p *Past) Directory() string { return p.store.Dir() }
+// Path returns the path of the state directory.
+func (p *Directory) Path() string { return p.store.Dir() }
 
-// A PastJob is what is stored of a job.
-type PastJob struct {
+// A Job is what is stored of a job.
+type Job struct {
 	Session   string
-	Handle    ID
+	Handle    int64
 	Directory string
 	Live      bool // its server may be alive
 	Info      []byte
-	Files     []string // those of StoredFiles that are there
+	Files     []string // those of Files that are there
 	Recording string   // the name of the recording; "" = there is none
 	Bytes     int64    // in all files
 	Written   time.Time
@@ -95,8 +102,8 @@ type PastJob struct {
 
 // Jobs returns what is there: sessions in the order of the seconds in which they began, and jobs in the
 // order in which they were started. What cannot be read is told to the log.
-func (p *Past) Jobs(ctx context.Context) ([]PastJob, error) {
-	var all []PastJob
+func (p *Directory) Jobs(ctx context.Context) ([]Job, error) {
+	var all []Job
 	err := p.each(ctx, func(s *store.PastSession, name string, ids []int64) error {
 		live := !s.Dead()
 		for _, id := range ids {
@@ -105,7 +112,7 @@ func (p *Past) Jobs(ctx context.Context) ([]PastJob, error) {
 				p.tell(err)
 				continue
 			}
-			j, err := p.job(f, name, ID(id), live)
+			j, err := p.job(f, name, id, live)
 			p.tell(errors.Join(err, f.Close()))
 			if err == nil {
 				all = append(all, j)
@@ -118,26 +125,26 @@ func (p *Past) Jobs(ctx context.Context) ([]PastJob, error) {
 
 // job is what is found of a job in its folder. What should be there and is not is told to the log:
 // the rest of the job is as good as it is.
-func (p *Past) job(f *store.PastFolder, session string, id ID, live bool) (PastJob, error) {
-	j := PastJob{Session: session, Handle: id, Directory: f.Path(), Live: live}
+func (p *Directory) job(f *store.PastFolder, session string, id int64, live bool) (Job, error) {
+	j := Job{Session: session, Handle: id, Directory: f.Path(), Live: live}
 	files, others, err := f.Files()
 	if err != nil {
 		return j, err
 	}
 	for _, file := range files {
 		j.Bytes += file.Size
-		if slices.Contains(StoredFiles, file.Name) {
+		if slices.Contains(Files, file.Name) {
 			j.Files = append(j.Files, file.Name)
 		}
-		if file.Name == recordingFile {
+		if file.Name == RecordingFile {
 			j.Recording = file.Name
 		}
 		if file.Modified.After(j.Written) {
 			j.Written = file.Modified
 		}
 	}
-	slices.SortFunc(j.Files, func(a, b string) int { return slices.Index(StoredFiles, a) - slices.Index(StoredFiles, b) })
-	if j.Info, err = f.Read(infoFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	slices.SortFunc(j.Files, func(a, b string) int { return slices.Index(Files, a) - slices.Index(Files, b) })
+	if j.Info, err = f.Read(InfoFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.tell(fmt.Errorf("%w; nothing is known of the job but its output", err))
 	}
 	p.tell(p.missing(&j, others))
@@ -147,16 +154,16 @@ func (p *Past) job(f *store.PastFolder, session string, id ID, live bool) (PastJ
 // missing says which files of a job cannot be read: something else is in their place, or info.json
 // tells of them and they are not there. That is not said of a living server's: it makes and deletes
 // files meanwhile.
-func (p *Past) missing(j *PastJob, others []string) error {
+func (p *Directory) missing(j *Job, others []string) error {
 	var errs []error
 	known := p.reader.Files(j.Info)
-	for _, name := range StoredFiles {
+	for _, name := range Files {
 		var why string
 		switch n := spool.Length(known[name].Kept); {
 		case slices.Contains(others, name):
 			why = "it is no ordinary file, and is not read: what was stored of the stream can be neither shown nor searched until the file itself is there"
 		case n > 0 && !j.Live && !slices.Contains(j.Files, name):
-			why = fmt.Sprintf("it is gone, and %s tells of %d bytes in it: they can be neither shown nor searched", infoFile, n)
+			why = fmt.Sprintf("it is gone, and %s tells of %d bytes in it: they can be neither shown nor searched", InfoFile, n)
 		default:
 			continue
 		}
@@ -166,7 +173,7 @@ func (p *Past) missing(j *PastJob, others []string) error {
 }
 
 // each visits the sessions with their jobs, oldest first.
-func (p *Past) each(ctx context.Context, visit func(s *store.PastSession, name string, ids []int64) error) error {
+func (p *Directory) each(ctx context.Context, visit func(s *store.PastSession, name string, ids []int64) error) error {
 	names, err := p.store.Names()
 	if err != nil {
 		return err
@@ -193,19 +200,19 @@ func (p *Past) each(ctx context.Context, visit func(s *store.PastSession, name s
 }
 
 // tell logs what went wrong, unless it is that a living server has taken something away.
-func (p *Past) tell(err error) {
+func (p *Directory) tell(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.log.Warn("in the directory of stored output", "error", err)
 	}
 }
 
-func storedFile(st *spool.Stored) StoredFile {
-	return StoredFile{NextOffset: st.End(), Kept: st.Kept()}
+func fileOf(st *spool.Stored) File {
+	return File{NextOffset: st.End(), Kept: st.Kept()}
 }
 
 // record is what is written down of a file in its folder.
-func (p *Past) record(f *store.PastFolder, name string) (spool.Record, error) {
-	stored, err := f.Read(infoFile)
+func (p *Directory) record(f *store.PastFolder, name string) (spool.Record, error) {
+	stored, err := f.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) || store.IsForeign(err) {
 		return spool.Record{}, nil
 	}
@@ -221,7 +228,7 @@ func recordOf(reader InfoReader, stored []byte, name string) spool.Record {
 	return spool.Record{Kept: all[name].Kept, End: all[name].NextOffset, Final: reader.Closed(stored)}
 }
 
-// streamTag names a stream of all that there are.
-func streamTag(session string, id ID, file string) string {
+// Tag names a stream of all that there are.
+func Tag(session string, id int64, file string) string {
 	return fmt.Sprintf("%s/%d/%s", session, id, file)
 }

@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 // after it has died.
 
 // An Output is the file of a stream, open for reading by offset, or as a person reads it: in
-// order, with a line where something is omitted. StoredFile is what it was when it was opened, and
+// order, with a line where something is omitted. File is what it was when it was opened, and
 // of a living server what comes later is not read; what such a server overwrites before it was read is
 // omitted as well. Close it.
 type Output struct {
-	StoredFile
+	File
 	stored *spool.Stored
 	opened []io.Closer
 }
@@ -33,7 +33,7 @@ func (o *Output) Close() (err error) {
 }
 
 // Output opens the file of that name.
-func (p *Past) Output(j PastJob, name string) (*Output, error) {
+func (p *Directory) Output(j Job, name string) (*Output, error) {
 	s, f, err := p.folder(j)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (p *Past) Output(j PastJob, name string) (*Output, error) {
 }
 
 // open takes the folder over where it succeeds.
-func (p *Past) open(f *store.PastFolder, session string, id ID, name string) (*Output, error) {
+func (p *Directory) open(f *store.PastFolder, session string, id int64, name string) (*Output, error) {
 	file, info, err := f.Open(name)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (p *Past) open(f *store.PastFolder, session string, id ID, name string) (*O
 	record, err := p.record(f, name)
 	var st *spool.Stored
 	if err == nil {
-		st, err = spool.ReadStored(file, info.Size(), streamTag(session, id, name), record)
+		st, err = spool.ReadStored(file, info.Size(), Tag(session, id, name), record)
 	}
 	if err != nil {
 		_ = file.Close() // It was only read.
@@ -74,12 +74,12 @@ func (p *Past) open(f *store.PastFolder, session string, id ID, name string) (*O
 			Record: func() (spool.Record, error) { return p.recordNow(f, name) },
 		})
 	}
-	return &Output{storedFile(st), st, []io.Closer{file, f}}, nil
+	return &Output{fileOf(st), st, []io.Closer{file, f}}, nil
 }
 
 // recordNow is what is written down of a file that was there before.
-func (p *Past) recordNow(f *store.PastFolder, name string) (spool.Record, error) {
-	stored, err := f.Read(infoFile)
+func (p *Directory) recordNow(f *store.PastFolder, name string) (spool.Record, error) {
+	stored, err := f.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("the job was removed while its output was read, and nothing tells any more what of it is still there")
 	}
@@ -135,10 +135,10 @@ func (o *Output) Last(lines int) (io.Reader, error) {
 
 // before is the last range that is still kept of what is before an offset; an empty one where
 // nothing is.
-func (o *Output) before(off int64) (last Range) {
+func (o *Output) before(off int64) (last spool.Range) {
 	for _, r := range o.stored.Now() {
 		if r.From < off {
-			last = Range{From: r.From, To: min(r.To, off)}
+			last = spool.Range{From: r.From, To: min(r.To, off)}
 		}
 	}
 	return last
@@ -146,7 +146,7 @@ func (o *Output) before(off int64) (last Range) {
 
 // lineBack goes back by lines to where the first of them begins, within a range that was kept. Where
 // there are not so many, it says how many are left, and where what is still kept begins.
-func (o *Output) lineBack(b []byte, r Range, lines int) (at int64, left int, err error) {
+func (o *Output) lineBack(b []byte, r spool.Range, lines int) (at int64, left int, err error) {
 	for end := r.To; end > r.From; {
 		from := max(end-int64(len(b)), r.From)
 		part, err := o.readBack(b[:end-from], from)

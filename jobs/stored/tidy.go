@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"cmp"
@@ -50,11 +50,11 @@ const maxTidied = 100_000
 // shelld has not made. Where somebody else tidies up, it waits for him if it is patient, and
 // is ErrBusy if not, or if ctx is done before he is. What does not work is told to the log, and
 // the rest goes on.
-func (p *Past) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyReport, error) {
+func (p *Directory) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyReport, error) {
 	if err := p.store.Tidy(ctx, patient); err != nil {
 		return TidyReport{}, err
 	}
-	t := &tidying{Past: p, now: time.Now()}
+	t := &tidying{Directory: p, now: time.Now()}
 	err := t.each(ctx, func(s *store.PastSession, name string, ids []int64) error { return t.session(ctx, s, name, ids) })
 	if err == nil && keep != nil {
 		err = t.delete(ctx, t.beyond(*keep))
@@ -64,7 +64,7 @@ func (p *Past) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyRep
 }
 
 type tidying struct {
-	*Past
+	*Directory
 	now    time.Time
 	found  []foundJob // of dead servers
 	report TidyReport
@@ -120,7 +120,7 @@ func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string,
 	var failed error
 	if !done {
 		var lost bool
-		if lost, failed = t.finish(ctx, f, name, ID(id)); lost {
+		if lost, failed = t.finish(ctx, f, name, id); lost {
 			t.report.Lost++
 		}
 	}
@@ -131,7 +131,7 @@ func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string,
 	found := foundJob{session: name, id: id}
 	for _, file := range files {
 		found.bytes += file.Size
-		if file.Name == infoFile || found.written.IsZero() {
+		if file.Name == InfoFile || found.written.IsZero() {
 			found.written = file.Modified
 		}
 	}
@@ -141,7 +141,7 @@ func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string,
 // finish puts what is left of a job into the order in which its server would have left it. What
 // its files will hold is written down, and final, before they are put in order: whoever is
 // interrupted leaves files that say by themselves how to read them, or whose order is known.
-func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session string, id ID) (lost bool, err error) {
+func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session string, id int64) (lost bool, err error) {
 	if err := f.RemoveScraps(); err != nil {
 		return false, err
 	}
@@ -149,18 +149,18 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 	if err != nil || len(files) == 0 {
 		return false, err
 	}
-	stored, err := f.Read(infoFile)
+	stored, err := f.Read(InfoFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	closed := err == nil && t.reader.Closed(stored)
-	l := Leftover{Handle: id, Directory: f.Path(), Files: map[string]StoredFile{}}
+	l := Leftover{Handle: id, Directory: f.Path(), Files: map[string]File{}}
 	var rings []string
 	for _, file := range files {
 		if file.Modified.After(l.Touched) {
 			l.Touched = file.Modified
 		}
-		if !slices.Contains(StoredFiles, file.Name) {
+		if !slices.Contains(Files, file.Name) {
 			continue
 		}
 		found, ordered, err := t.look(f, stored, session, id, file.Name)
@@ -189,7 +189,7 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 
 // conclude writes what is final of a job whose server did not.
 func (t *tidying) conclude(f *store.PastFolder, files []store.PastFile, stored []byte, l Leftover) error {
-	if slices.ContainsFunc(files, func(file store.PastFile) bool { return file.Name == recordingFile }) {
+	if slices.ContainsFunc(files, func(file store.PastFile) bool { return file.Name == RecordingFile }) {
 		if err := mendRecording(f); err != nil {
 			return err
 		}
@@ -198,32 +198,32 @@ func (t *tidying) conclude(f *store.PastFolder, files []store.PastFile, stored [
 	if err != nil {
 		return err
 	}
-	return f.Replace(infoFile, l.Touched, func(w io.Writer) error { _, err := w.Write(info); return err })
+	return f.Replace(InfoFile, l.Touched, func(w io.Writer) error { _, err := w.Write(info); return err })
 }
 
 // look says what a stream's file has, and whether that is in order.
-func (t *tidying) look(f *store.PastFolder, stored []byte, session string, id ID, name string) (found StoredFile, ordered bool, err error) {
+func (t *tidying) look(f *store.PastFolder, stored []byte, session string, id int64, name string) (found File, ordered bool, err error) {
 	file, info, err := f.Open(name)
 	if err != nil {
 		return found, false, err
 	}
 	defer file.Close()
-	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name), recordOf(t.reader, stored, name))
+	st, err := spool.ReadStored(file, info.Size(), Tag(session, id, name), recordOf(t.reader, stored, name))
 	if err != nil {
 		return found, false, err
 	}
-	return storedFile(st), st.Ordered(), nil
+	return fileOf(st), st.Ordered(), nil
 }
 
 // mend puts a stream's file in order that is not, as [spool.Spool.Finish] does. The record is the
 // one by which that was seen.
-func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name string, record spool.Record) error {
+func mend(ctx context.Context, f *store.PastFolder, session string, id int64, name string, record spool.Record) error {
 	file, info, err := f.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name), record)
+	st, err := spool.ReadStored(file, info.Size(), Tag(session, id, name), record)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name 
 // mendRecording takes a line off a recording whose end its server did not come to write: players
 // refuse a file with one.
 func mendRecording(f *store.PastFolder) error {
-	file, info, err := f.Open(recordingFile)
+	file, info, err := f.Open(RecordingFile)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func mendRecording(f *store.PastFolder) error {
 	if err != nil || whole == info.Size() {
 		return err
 	}
-	return f.Cut(recordingFile, whole)
+	return f.Cut(RecordingFile, whole)
 }
 
 // An interruptible is a reader that ends with its context.
