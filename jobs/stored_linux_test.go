@@ -15,10 +15,10 @@ import (
 	"shelld/jobs/stored"
 )
 
-// These tests are about what a server leaves for those that come after it (package stored), and what it does with what
-// others have left.
+// These tests are about the files that a server leaves to later ones (package stored), and about what it does with the
+// files of earlier ones.
 
-// What a living server has is never touched, nor what is none of ours.
+// Tidy never touches the files of a living server, nor foreign files.
 func TestTidyTouchesNoOther(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	live := &Persist{Directory: d.Path, Session: storedtest.Session(9), Encode: encodeForTest}
@@ -57,7 +57,7 @@ func TestTidyTouchesNoOther(t *testing.T) {
 	}
 }
 
-// A server that wanted its files deleted has them deleted when it is dead, however young.
+// The files of a server with Temporary are deleted when it is dead, however young they are.
 func TestTemporarySessions(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	for _, killed := range []bool{false, true} {
@@ -86,8 +86,8 @@ func TestTemporarySessions(t *testing.T) {
 	}
 }
 
-// A server looks when it begins, and does not end before it has let go of the directory.
-func TestServersLookAtThePast(t *testing.T) {
+// A server tidies the directory when it begins, and does not end before it has closed it.
+func TestServerTidiesDirectory(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	d.Put(storedtest.Session(1), 1, "info.json", "1 running")
 	d.Job(storedtest.Session(1), 2, 100, 20)
@@ -112,9 +112,9 @@ func TestServersLookAtThePast(t *testing.T) {
 	}
 }
 
-// A server that is killed after it has put a file in order, and before it has written what is
-// final, leaves a file whose gap is known.
-func TestGapOfAKilledServer(t *testing.T) {
+// If a server is killed after it has put a file in order, and before it has written the final info.json, the gap of the
+// file is known.
+func TestGapOfKilledServer(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	left := map[string]string{} // when the first job's files were in order, and nothing was final
 	p := persistIn(filepath.Join(d.Path, "state"))
@@ -164,9 +164,8 @@ func TestGapOfAKilledServer(t *testing.T) {
 	}
 }
 
-// A server has written down that a file is a ring before anybody can read that in it, whatever else
-// it writes down of the job meanwhile.
-func TestRingIsWrittenDown(t *testing.T) {
+// A server records in info.json that a file is a ring before the file has a mark, whatever else it records meanwhile.
+func TestRingIsRecorded(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	p := persistIn(d.Path)
 	p.Session = storedtest.Session(2)

@@ -24,38 +24,35 @@ const (
 	RecordingFile = "session.cast" // what was shown and typed, if it was recorded
 )
 
-// An InfoReader understands what Persist.Encode has made.
+// An InfoReader reads and completes info.json, which a server has encoded (see jobs.Persist).
 type InfoReader interface {
-	// Closed says whether stored is whole and of a job that is closed.
-	Closed(stored []byte) bool
-	// Files returns what the files of streams have according to stored, by their names; nil
-	// where it says nothing of streams.
-	Files(stored []byte) map[string]File
-	// Finish returns what is to be stored of a job whose server has died: what is known of
-	// it from stored, which may be nothing or no longer readable, and from its files.
-	Finish(stored []byte, l Leftover) ([]byte, error)
+	// Closed reports whether info is complete and describes a closed job.
+	Closed(info []byte) bool
+	// Files returns what info says of the files of streams, by file name, or nil if it does not mention streams.
+	Files(info []byte) map[string]File
+	// Finish returns the final info.json of a job whose server has died. It combines info, which may be empty or
+	// damaged, with what was found in the files.
+	Finish(info []byte, l Leftover) ([]byte, error)
 }
 
-// A Leftover is what is found of a job whose server has died.
+// A Leftover is a job whose server has died, as its files show it.
 type Leftover struct {
 	Handle    int64
 	Directory string
 	Files     map[string]File // by name, as stdout.txt
-	Touched   time.Time       // when the last of them was written
+	Touched   time.Time       // when one of them was last written
 }
 
-// A File is what a file has of a stream.
+// A File describes the part of a stream that is in a file.
 type File struct {
 	NextOffset int64
 	Kept       []spool.Range
 }
 
-// Files are the names of the files with a stream each: what a terminal was sent or
-// stdout, and stderr.
+// Files are the names of the files that hold a stream each.
 var Files = []string{StdoutFile, StderrFile}
 
-// A Directory is a state directory, with what living servers keep there and dead ones have left.
-// One goroutine may use it at a time.
+// A Directory is a state directory, in which servers store the output of jobs. One goroutine may use it at a time.
 type Directory struct {
 	store  *store.Past
 	reader InfoReader
@@ -65,8 +62,8 @@ type Directory struct {
 // DefaultDirectory returns the path of the default state directory, which need not be there.
 func DefaultDirectory() (string, error) { return store.Place() }
 
-// Open opens a state directory, the default one where directory is "". Close it. What
-// does not work is told to log, and the rest goes on.
+// Open opens a state directory, or the default one if directory is "". The caller closes it. Errors that
+// do not end an operation are logged to log.
 func Open(directory string, r InfoReader, log *slog.Logger) (*Directory, error) {
 	if directory == "" {
 		var err error
@@ -81,39 +78,39 @@ func Open(directory string, r InfoReader, log *slog.Logger) (*Directory, error) 
 	return &Directory{s, r, log}, nil
 }
 
-// Close lets go of the directory.
-func (p *Directory) Close() error { return p.store.Close() }
+// Close closes the directory.
+func (d *Directory) Close() error { return d.store.Close() }
 
 // Path returns the path of the state directory.
-func (p *Directory) Path() string { return p.store.Dir() }
+func (d *Directory) Path() string { return d.store.Dir() }
 
-// A Job is what is stored of a job.
+// A Job is a job of which something is stored.
 type Job struct {
 	Session   string
 	Handle    int64
 	Directory string
-	Live      bool // its server may be alive
-	Info      []byte
-	Files     []string // those of Files that are there
-	Recording string   // the name of the recording; "" = there is none
+	Live      bool     // its server may be alive
+	Info      []byte   // the content of info.json
+	Files     []string // those of Files that exist
+	Recording string   // the name of the recording; "" if there is none
 	Bytes     int64    // in all files
 	Written   time.Time
 }
 
-// Jobs returns what is there: sessions in the order of the seconds in which they began, and jobs in the
-// order in which they were started. What cannot be read is told to the log.
-func (p *Directory) Jobs(ctx context.Context) ([]Job, error) {
+// Jobs returns all stored jobs: sessions in the order of the seconds in which they began, and the jobs of each in the
+// order in which they were started. Jobs that cannot be read are logged.
+func (d *Directory) Jobs(ctx context.Context) ([]Job, error) {
 	var all []Job
-	err := p.each(ctx, func(s *store.PastSession, name string, ids []int64) error {
+	err := d.each(ctx, func(s *store.PastSession, name string, ids []int64) error {
 		live := !s.Dead()
 		for _, id := range ids {
 			f, err := s.Folder(id)
 			if err != nil {
-				p.tell(err)
+				d.warn(err)
 				continue
 			}
-			j, err := p.job(f, name, id, live)
-			p.tell(errors.Join(err, f.Close()))
+			j, err := d.job(f, name, id, live)
+			d.warn(errors.Join(err, f.Close()))
 			if err == nil {
 				all = append(all, j)
 			}
@@ -123,9 +120,8 @@ func (p *Directory) Jobs(ctx context.Context) ([]Job, error) {
 	return all, err
 }
 
-// job is what is found of a job in its folder. What should be there and is not is told to the log:
-// the rest of the job is as good as it is.
-func (p *Directory) job(f *store.PastFolder, session string, id int64, live bool) (Job, error) {
+// job reads the folder of a job. Missing files are logged, and do not make the rest unusable.
+func (d *Directory) job(f *store.PastFolder, session string, id int64, live bool) (Job, error) {
 	j := Job{Session: session, Handle: id, Directory: f.Path(), Live: live}
 	files, others, err := f.Files()
 	if err != nil {
@@ -145,18 +141,17 @@ func (p *Directory) job(f *store.PastFolder, session string, id int64, live bool
 	}
 	slices.SortFunc(j.Files, func(a, b string) int { return slices.Index(Files, a) - slices.Index(Files, b) })
 	if j.Info, err = f.Read(InfoFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.tell(fmt.Errorf("%w; nothing is known of the job but its output", err))
+		d.warn(fmt.Errorf("%w; nothing is known of the job but its output", err))
 	}
-	p.tell(p.missing(&j, others))
+	d.warn(d.missing(&j, others))
 	return j, nil
 }
 
-// missing says which files of a job cannot be read: something else is in their place, or info.json
-// tells of them and they are not there. That is not said of a living server's: it makes and deletes
-// files meanwhile.
-func (p *Directory) missing(j *Job, others []string) error {
+// missing returns an error for each file of a job that cannot be read: something else is in its place, or info.json
+// mentions it and it does not exist. Files of a living server may appear and vanish, and are not reported as gone.
+func (d *Directory) missing(j *Job, others []string) error {
 	var errs []error
-	known := p.reader.Files(j.Info)
+	known := d.reader.Files(j.Info)
 	for _, name := range Files {
 		var why string
 		switch n := spool.Length(known[name].Kept); {
@@ -172,9 +167,9 @@ func (p *Directory) missing(j *Job, others []string) error {
 	return errors.Join(errs...)
 }
 
-// each visits the sessions with their jobs, oldest first.
-func (p *Directory) each(ctx context.Context, visit func(s *store.PastSession, name string, ids []int64) error) error {
-	names, err := p.store.Names()
+// each calls visit with each session and its jobs, oldest first.
+func (d *Directory) each(ctx context.Context, visit func(s *store.PastSession, name string, ids []int64) error) error {
+	names, err := d.store.Names()
 	if err != nil {
 		return err
 	}
@@ -182,9 +177,9 @@ func (p *Directory) each(ctx context.Context, visit func(s *store.PastSession, n
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s, err := p.store.Session(name)
+		s, err := d.store.Session(name)
 		if err != nil {
-			p.tell(err)
+			d.warn(err)
 			continue
 		}
 		ids, err := s.Jobs()
@@ -194,41 +189,42 @@ func (p *Directory) each(ctx context.Context, visit func(s *store.PastSession, n
 		if err = errors.Join(err, s.Close()); errors.Is(err, ctx.Err()) && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		p.tell(err)
+		d.warn(err)
 	}
 	return nil
 }
 
-// tell logs what went wrong, unless it is that a living server has taken something away.
-func (p *Directory) tell(err error) {
+// warn logs an error, unless a living server has just removed the file.
+func (d *Directory) warn(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		p.log.Warn("in the directory of stored output", "error", err)
+		d.log.Warn("in the directory of stored output", "error", err)
 	}
 }
 
+// fileOf describes what a stored stream has.
 func fileOf(st *spool.Stored) File {
 	return File{NextOffset: st.End(), Kept: st.Kept()}
 }
 
-// record is what is written down of a file in its folder.
-func (p *Directory) record(f *store.PastFolder, name string) (spool.Record, error) {
-	stored, err := f.Read(InfoFile)
+// record returns what the info.json of a folder says of a file.
+func (d *Directory) record(f *store.PastFolder, name string) (spool.Record, error) {
+	info, err := f.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) || store.IsForeign(err) {
 		return spool.Record{}, nil
 	}
-	return recordOf(p.reader, stored, name), err
+	return recordOf(d.reader, info, name), err
 }
 
-// recordOf is what stored says of a file.
-func recordOf(reader InfoReader, stored []byte, name string) spool.Record {
-	all := reader.Files(stored)
-	if all == nil && reader.Closed(stored) {
+// recordOf returns what the content of an info.json says of a file.
+func recordOf(reader InfoReader, info []byte, name string) spool.Record {
+	all := reader.Files(info)
+	if all == nil && reader.Closed(info) {
 		return spool.Record{Unwritten: true}
 	}
-	return spool.Record{Kept: all[name].Kept, End: all[name].NextOffset, Final: reader.Closed(stored)}
+	return spool.Record{Kept: all[name].Kept, End: all[name].NextOffset, Final: reader.Closed(info)}
 }
 
-// Tag names a stream of all that there are.
+// Tag returns the name of a stream that is unique among all sessions. It marks the files of package spool.
 func Tag(session string, id int64, file string) string {
 	return fmt.Sprintf("%s/%d/%s", session, id, file)
 }

@@ -17,11 +17,10 @@ import (
 	"shelld/jobs/stored"
 )
 
-// These tests are about what is found of output of which something was dropped, where its server
-// has been killed: the line that stands in its place could have been printed by anybody.
+// These tests are about output with a gap whose server was killed: the job itself could have printed the line that stands
+// for the gap.
 
-// Whoever finishes what a dead server has left, and is killed at it, leaves files whose gaps are
-// known as well; the next one goes on.
+// A Tidy that is killed leaves files whose gaps are known, and the next one continues.
 func TestGapOfAnInterruptedTidy(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	path, all := d.Ring(storedtest.Session(1), 1)
@@ -37,7 +36,7 @@ func TestGapOfAnInterruptedTidy(t *testing.T) {
 	if ordered == ring || !strings.Contains(final, " closed ") {
 		t.Fatalf("it is not finished: %q", final)
 	}
-	// When it was interrupted, all that could be done was what is final.
+	// The same, interrupted after it had written the final record.
 	d.Put(storedtest.Session(2), 1, "info.json", "")
 	other := filepath.Join(d.Path, storedtest.Session(2), "1")
 	ring = strings.ReplaceAll(ring, storedtest.Session(1), storedtest.Session(2))
@@ -45,7 +44,7 @@ func TestGapOfAnInterruptedTidy(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.CheckFound(p, storedtest.Session(2), 1, all, true)
-	_ = p.Close() // Only one at a time tidies up.
+	_ = p.Close() // only one process tidies at a time
 	p = d.Open(io.Discard)
 	if r, err := p.Tidy(t.Context(), nil, false); err != nil || r.Lost != 0 {
 		t.Errorf("again: %+v, %v", r, err)
@@ -59,8 +58,8 @@ func TestGapOfAnInterruptedTidy(t *testing.T) {
 	}
 }
 
-// A tidying that cannot put a file in order leaves it to the next one.
-func TestTidyIsInterruptedInAFile(t *testing.T) {
+// A Tidy that is cancelled before a file is in order leaves the file to the next one.
+func TestTidyCanceledInAFile(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	path, all := d.Ring(storedtest.Session(1), 1)
 	ring := mustRead(t, path)
@@ -76,7 +75,7 @@ func TestTidyIsInterruptedInAFile(t *testing.T) {
 		t.Error("the file was put in order all the same")
 	}
 	d.CheckFound(p, storedtest.Session(1), 1, all, true)
-	_ = p.Close() // Only one at a time tidies up.
+	_ = p.Close() // only one process tidies at a time
 	p = d.Open(io.Discard)
 	if _, err := p.Tidy(t.Context(), nil, false); err != nil || mustRead(t, path) == ring {
 		t.Errorf("the next one has left it: %v", err)
@@ -84,7 +83,7 @@ func TestTidyIsInterruptedInAFile(t *testing.T) {
 	d.CheckFound(p, storedtest.Session(1), 1, all, true)
 }
 
-// A finishing reader interrupts who finishes.
+// A finishing reader calls interrupt when a job is finished.
 type finishing struct{ interrupt func() }
 
 func (finishing) Closed(info []byte) bool { return storedtest.Reader{}.Closed(info) }
@@ -97,19 +96,19 @@ func (f finishing) Finish(info []byte, l stored.Leftover) ([]byte, error) {
 	return storedtest.Reader{}.Finish(info, l)
 }
 
-// What looks like our line is output where it was not written down that it is ours, whatever is
-// known of the job; a version that has not written such things down is believed.
+// A line that looks like a gap is output unless info.json records the gap. Only an info.json of a version that did not
+// record gaps is trusted.
 func TestForgedGap(t *testing.T) {
 	const text = "abc\n[shelld: 6 bytes omitted here, offsets 3 to 9]\nx"
 	for info, gap := range map[string]bool{
-		"":                                  false, // killed before anything was stored of it
+		"":                                  false, // killed before anything was recorded
 		"1 running":                         false,
 		"1 running stdout 3 [{0 3}]":        false,
 		"1 exited stdout 52 [{0 52}]":       false,
 		"1 closed stdout 52 [{0 52}]":       false,
 		"1 exited stdout 10 [{0 3} {9 10}]": true,
 		"1 closed stdout 10 [{0 3} {9 10}]": true,
-		"1 closed":                          true, // by an earlier version
+		"1 closed":                          true, // of an earlier version
 	} {
 		d := storedtest.Dir{TB: t, Path: t.TempDir()}
 		d.Put(storedtest.Session(1), 1, "stdout.txt", text)
@@ -129,26 +128,25 @@ func TestForgedGap(t *testing.T) {
 	}
 }
 
-// printedMark is the mark of a ring as a job can print it, which knows its name from its directory.
+// printedMark returns the mark of a ring as a job could print it: it knows its session and handle from its directory.
 func printedMark(session string, id int, head, end, room int64) string {
 	return fmt.Sprintf("\n[shelld: output of %s/%d/stdout.txt that goes on: head %019d, end %019d, room %019d]\n", session, id, head, end, room)
 }
 
-// What looks like the mark of a ring is output where nobody has written down that there is one, and
-// never costs a byte of what was printed before it.
+// A text that looks like the mark of a ring is output unless info.json records a ring, and no output before it is lost.
 func TestForgedMark(t *testing.T) {
 	for _, head := range []int64{0, 1, 1000} {
 		text := strings.Repeat("important\n", 800) + strings.Repeat("x", 192) + printedMark(storedtest.Session(1), 1, head, 9_000_000, 8192)
 		size := len(text)
 		for _, info := range []string{
-			"", // killed before anything was stored of it
+			"", // killed before anything was recorded
 			"1 running",
 			"1 running stdout 0 []",
 			"1 running stdout 1000 [{0 1000}]",
 			fmt.Sprintf("1 exited stdout %d [{0 %d}]", size, size),
 			fmt.Sprintf("1 closed stdout %d [{0 %d}]", size, size),
 			"1 closed stdout 9000000 [{0 999} {8999000 9000000}]", // contradicts any of them
-			"1 closed", // by an earlier version
+			"1 closed", // of an earlier version
 		} {
 			d := storedtest.Dir{TB: t, Path: t.TempDir()}
 			path := d.Put(storedtest.Session(1), 1, "stdout.txt", text)
@@ -167,8 +165,8 @@ func TestForgedMark(t *testing.T) {
 	}
 }
 
-// The mark of another stream's ring is output, though this one's info.json tells of a gap behind the
-// same head: of a job that has printed a stored file.
+// The mark of another stream's ring is output, even if info.json records a gap behind the same head: the job has printed
+// a stored file.
 func TestMarkOfAnotherStream(t *testing.T) {
 	for _, mark := range []string{
 		printedMark(storedtest.Session(1), 2, 1000, 9_000_000, 8192),
@@ -190,9 +188,9 @@ func TestMarkOfAnotherStream(t *testing.T) {
 	}
 }
 
-// A file that its server could not put in order at the end, for want of room, is put in order by the
-// next that looks, with all that is final of it.
-func TestRingThatStayed(t *testing.T) {
+// A file that its server could not put in order, for lack of disk space, is put in order by the next Tidy, as its final
+// record says.
+func TestTidyOrdersFileOfClosedJob(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	path, all := d.Ring(storedtest.Session(1), 1)
 	const room = 210_000
@@ -209,7 +207,7 @@ func TestRingThatStayed(t *testing.T) {
 		if !slices.Equal(o.Kept, want) {
 			t.Errorf("%s: kept %v, not %v", when, o.Kept, want)
 		}
-		_ = o.Close() // It was only read.
+		_ = o.Close() // it was only read
 		if when == "when it is looked at" {
 			if _, err := p.Tidy(t.Context(), nil, false); err != nil {
 				t.Error(err)

@@ -7,13 +7,13 @@ import (
 	"shelld/screen"
 )
 
-// drawnBytes is how much of stored output is drawn. What comes before is read for what it sets.
+// drawnBytes is the length of the end of the output that is drawn. Earlier output is only read for modes and the like.
 const drawnBytes = 4 << 20
 
-// Screen draws what a terminal of that size shows after the stored output of a job.
-func (p *Directory) Screen(j Job, cols, rows int) (*screen.Snapshot, error) {
+// Screen returns what a terminal of that size shows after the stored output of a job.
+func (d *Directory) Screen(j Job, cols, rows int) (*screen.Snapshot, error) {
 	t := screen.NewTerminal(cols, rows, 0)
-	out, err := p.Output(j, StdoutFile)
+	out, err := d.Output(j, StdoutFile)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (p *Directory) Screen(j Job, cols, rows int) (*screen.Snapshot, error) {
 		} else {
 			t.WriteSome(b[:n], math.MaxInt64)
 		}
-		t.Replies() // They are dropped.
+		t.Replies() // dropped
 		off = at + int64(n)
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"shelld/jobs/stored"
 )
 
-// BenchmarkTidy is a look through what a hundred jobs of ten servers have left, all of which is
-// kept: what each server does beside its other work when it is initialized.
+// BenchmarkTidy tidies a hundred jobs of ten servers, all of which are kept, as each server does when it is initialized.
 func BenchmarkTidy(b *testing.B) {
 	for _, state := range []string{"closed", "running"} {
 		b.Run(state, func(b *testing.B) {

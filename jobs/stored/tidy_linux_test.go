@@ -17,8 +17,8 @@ import (
 	"shelld/jobs/stored"
 )
 
-// The newest are kept, as far as each limit goes; sessions go with their last job.
-func TestRetentionOfThePast(t *testing.T) {
+// The newest jobs are kept, as far as each limit allows. A session is deleted with its last job.
+func TestRetention(t *testing.T) {
 	const most = 1 << 40
 	for _, c := range []struct {
 		keep stored.Retention
@@ -57,7 +57,7 @@ func TestRetentionOfThePast(t *testing.T) {
 	}
 }
 
-// Jobs of dead servers are finished once, whatever was being written when they died.
+// Jobs of dead servers are finished once, whatever was being written when the server died.
 func TestLostJobsAreFinished(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	d.Put(storedtest.Session(1), 1, "info.json", "1 running")
@@ -96,14 +96,14 @@ func TestLostJobsAreFinished(t *testing.T) {
 	if isThere(filepath.Join(d.Path, storedtest.Session(1), "4")) {
 		t.Error("an empty folder is there")
 	}
-	// The session is finished, and not looked at any more.
+	// A finished session is not inspected again.
 	if r, err := d.Open(&log).Tidy(t.Context(), nil, true); err != nil || r != (stored.TidyReport{Kept: 3}) {
 		t.Errorf("again: %+v, %v", r, err)
 	}
 }
 
-// Of a recording that its server did not come to write to the end of a line, whole lines are left.
-func TestLostRecordingsAreWholeLines(t *testing.T) {
+// An incomplete line at the end of a recording is removed.
+func TestTidyTruncatesRecordings(t *testing.T) {
 	const header, event = "{\"version\":3}\n", "[0.5,\"o\",\"text\"]\n"
 	long := strings.Repeat("x", 200<<10)
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
@@ -143,8 +143,8 @@ func TestLostRecordingsAreWholeLines(t *testing.T) {
 	}
 }
 
-// What cannot be finished is told, tried again, and deleted when its time has come.
-func TestWhatCannotBeFinished(t *testing.T) {
+// A job that cannot be finished is logged, tried again, and deleted by retention.
+func TestUnfinishableJob(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	d.Put(storedtest.Session(1), 1, "info.json", "bad")
 	d.Put(storedtest.Session(1), 2, "info.json", "2 running")
@@ -154,15 +154,15 @@ func TestWhatCannotBeFinished(t *testing.T) {
 		if _, err := p.Tidy(t.Context(), nil, false); err != nil || !strings.Contains(log.String(), "cannot be understood") {
 			t.Errorf("%v; the log says %s", err, &log)
 		}
-		_ = p.Close() // Closing it again is of no effect.
+		_ = p.Close() // closing it again has no effect
 	}
 	if r, err := d.Open(io.Discard).Tidy(t.Context(), &stored.Retention{}, false); err != nil || r.Deleted != 2 || d.Left() != nil {
 		t.Errorf("%+v, %v; left are %v", r, err, d.Left())
 	}
 }
 
-// Whoever looks through it can be told to leave it.
-func TestTidyIsInterrupted(t *testing.T) {
+// Cancelling the context ends a Tidy before it deletes anything.
+func TestTidyCanceled(t *testing.T) {
 	d := storedtest.Dir{TB: t, Path: t.TempDir()}
 	for id := range 5 {
 		d.Job(storedtest.Session(1), id+1, 100, 1)

@@ -1,5 +1,5 @@
-// Package storedtest has what tests of stored output have in common: a state directory in which they put what dead
-// servers have left, and a reader of what they put there.
+// Package storedtest is for tests of stored output. It fills a state directory with the files of dead servers, and reads
+// what it puts there.
 package storedtest
 
 import (
@@ -25,8 +25,10 @@ import (
 // ranges.
 type Reader struct{}
 
+// Closed implements [stored.InfoReader].
 func (Reader) Closed(info []byte) bool { return bytes.Contains(info, []byte(" closed")) }
 
+// Finish implements [stored.InfoReader]. It refuses a text with the word bad.
 func (Reader) Finish(info []byte, l stored.Leftover) ([]byte, error) {
 	if bytes.Contains(info, []byte("bad")) {
 		return nil, errors.New("it cannot be understood")
@@ -34,12 +36,13 @@ func (Reader) Finish(info []byte, l stored.Leftover) ([]byte, error) {
 	return fmt.Appendf(nil, "%d closed lost %v", l.Handle, l.Files), nil
 }
 
-// A Dir is a state directory in which a test puts what dead servers have left.
+// A Dir is a state directory in which a test puts the files of dead servers.
 type Dir struct {
 	testing.TB
 	Path string
 }
 
+// Put writes a file of a job, whose server is dead, and returns its path.
 func (d Dir) Put(session string, id int, name, content string) string {
 	d.Helper()
 	folder := filepath.Join(d.Path, session, fmt.Sprint(id))
@@ -54,7 +57,7 @@ func (d Dir) Put(session string, id int, name, content string) string {
 	return filepath.Join(folder, name)
 }
 
-// Job puts a job there that was closed some days ago.
+// Job writes the files of a job that was closed some days ago, size bytes in all.
 func (d Dir) Job(session string, id, size, days int) {
 	d.Helper()
 	info := d.Put(session, id, "info.json", fmt.Sprint(id, " closed"))
@@ -65,7 +68,7 @@ func (d Dir) Job(session string, id, size, days int) {
 	}
 }
 
-// Left is what there is, as session/job.
+// Left returns the jobs that have an info.json, as session/job.
 func (d Dir) Left() (all []string) {
 	d.Helper()
 	paths, err := filepath.Glob(filepath.Join(d.Path, "*", "*", "info.json"))
@@ -79,6 +82,7 @@ func (d Dir) Left() (all []string) {
 	return all
 }
 
+// Open opens the directory for the duration of the test.
 func (d Dir) Open(log io.Writer) *stored.Directory {
 	d.Helper()
 	p, err := stored.Open(d.Path, Reader{}, slog.New(slog.NewTextHandler(log, nil)))
@@ -98,6 +102,7 @@ func Session(n int) string { return fmt.Sprintf("20260101T00000%dZ-0000000000000
 
 var storedStream = regexp.MustCompile(`(stdout|stderr|pty)(?:\.txt)?(?: |:\{)(\d+) \[([^\]]*)\]`)
 
+// Files implements [stored.InfoReader].
 func (Reader) Files(info []byte) map[string]stored.File {
 	var all map[string]stored.File
 	for _, m := range storedStream.FindAllStringSubmatch(string(info), -1) {
@@ -119,8 +124,8 @@ func (Reader) Files(info []byte) map[string]stored.File {
 	return all
 }
 
-// Ring is a file as a server leaves it that is killed while it has dropped output, with what it
-// has written down when that began.
+// Ring writes the files of a job whose server was killed after it had dropped output, and returns the path of the output
+// file and all output.
 func (d Dir) Ring(session string, id int) (path string, all []byte) {
 	d.Helper()
 	d.Put(session, id, "info.json", fmt.Sprint(id, " running stdout 5 [{0 5}]"))
@@ -149,7 +154,7 @@ func (d Dir) Ring(session string, id int) (path string, all []byte) {
 	return path, all
 }
 
-// CheckFound looks at the file of a job as it is read after its server's death.
+// CheckFound checks the output that p reads from the file of a job: all of it, or all but one gap.
 func (d Dir) CheckFound(p *stored.Directory, session string, id int, all []byte, gap bool) {
 	d.Helper()
 	o, err := p.Output(stored.Job{Session: session, Handle: int64(id)}, "stdout.txt")
@@ -177,7 +182,7 @@ func fileOf(stream string) string {
 	return stored.StdoutFile
 }
 
-// CheckFolder checks that a job's folder has these files, and nobody else may read it.
+// CheckFolder checks the names of the files in a job's folder, and that only their owner may read them.
 func CheckFolder(t testing.TB, folder string, want []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
