@@ -53,8 +53,7 @@ func (r *runningOutput) write(n int) {
 	}
 }
 
-// newRunningOutput is one of which something was written when it was opened, as who looks from outside
-// finds it.
+// newRunningOutput returns one with so much output when it was opened, as a reader in another process finds it.
 func newRunningOutput(t *testing.T, seed uint64, written int) (*runningOutput, *Output) {
 	t.Helper()
 	const tag, head, tail = "session/1/stdout.txt", 50_000, 1_500_000
@@ -158,8 +157,8 @@ func TestTextOfOverwrittenOutput(t *testing.T) {
 	}
 }
 
-// checkText has text be what was written from an offset to another one, with our lines for what is
-// missing, of which it returns how many there are.
+// checkText checks that text is the output from an offset to another one, with a line for each gap. It returns the number
+// of gaps.
 func checkText(t *testing.T, r *runningOutput, text string, at, end int64) (gaps int) {
 	t.Helper()
 	for rest := text; rest != ""; {
