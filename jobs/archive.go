@@ -14,10 +14,8 @@ import (
 	"shelld/jobs/internal/spool"
 	"shelld/jobs/internal/store"
 	"shelld/jobs/internal/turn"
+	"shelld/jobs/stored"
 )
-
-// infoFile is what is known of a job, beside its output.
-const infoFile = "info.json"
 
 // A Persist says where output is kept beside memory.
 type Persist struct {
@@ -26,9 +24,9 @@ type Persist struct {
 	Session   string                     // the name of this server's directory in it, never used before
 	Encode    func(Info) ([]byte, error) // makes what is stored beside the output
 
-	Reader    InfoReader // reads that; nil: what earlier servers have left is left alone
-	Keep      Retention  // of what they have left; see WithDefaults
-	Temporary bool       // what this server has stored is deleted when it ends
+	Reader    stored.InfoReader // reads that; nil: what earlier servers have left is left alone
+	Keep      stored.Retention  // of what they have left; see WithDefaults
+	Temporary bool              // what this server has stored is deleted when it ends
 }
 
 // An archive is the directory of a server. Its goroutine does what is done there and
@@ -182,7 +180,7 @@ func (a *archive) tidy(ctx context.Context, p *Persist) {
 	if p.Reader == nil {
 		return
 	}
-	past, err := OpenPast(a.state, p.Reader, a.log)
+	past, err := stored.Open(a.state, p.Reader, a.log)
 	if err != nil {
 		a.log.Warn("what earlier servers have left cannot be looked at", "error", err)
 		return
@@ -190,7 +188,7 @@ func (a *archive) tidy(ctx context.Context, p *Persist) {
 	keep := p.Keep.WithDefaults()
 	report, err := past.Tidy(ctx, &keep, false)
 	switch {
-	case errors.Is(err, ErrBusy), errors.Is(err, context.Canceled):
+	case errors.Is(err, stored.ErrBusy), errors.Is(err, context.Canceled):
 		a.log.Debug("what earlier servers have left was not looked through", "reason", err)
 	case err != nil:
 		a.log.Warn("what earlier servers have left cannot be looked through", "error", err)

@@ -37,7 +37,7 @@
 //     one per job/get.
 //  6. archive.run (archive.go), one per manager where output is kept in files, writes
 //     what is known of jobs that live, and deletes; [Manager.Close] ends it. Beside it
-//     archive.tidy sees once to what earlier servers have left (retention.go).
+//     archive.tidy sees once to what earlier servers have left (package stored).
 //  7. Where a file may have to be waited for, and the wait is bounded by the request or
 //     by the job's end: one per read (read.go), one at the end of a job (files.go).
 //  8. Where somebody wants to know what a job's screen shows, one per job/screen
@@ -112,7 +112,7 @@
 //
 // A server holds the lock of its directory while it lives. So the next one knows which of
 // the others are dead, finishes what they have left, and deletes what is too much of it
-// (past.go, retention.go).
+// (package stored).
 //
 // # Secrets
 //

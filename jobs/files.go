@@ -12,13 +12,14 @@ import (
 	"shelld/jobs/internal/inputwait"
 	"shelld/jobs/internal/spool"
 	"shelld/jobs/internal/store"
+	"shelld/jobs/stored"
 )
 
 // This file is what a job does with its output files. All of it that touches them
 // runs in goroutines of their own: a disk may take as long as it likes.
 
 // files are the names under which streams are kept.
-var files = map[Stream]string{PTY: "stdout.txt", Stdout: "stdout.txt", Stderr: "stderr.txt"}
+var files = map[Stream]string{PTY: stored.StdoutFile, Stdout: stored.StdoutFile, Stderr: stored.StderrFile}
 
 // filesPart keeps the output, the recording and info.json of a job on disk.
 type filesPart struct {
@@ -44,7 +45,7 @@ func (p *filesPart) openSpool(name Stream) *spool.Spool {
 	return spool.Open(spool.Options{
 		Memory:   l.SpoolMemory,
 		Create:   func() (*os.File, error) { return p.folder.Create(files[name]) },
-		Tag:      streamTag(filepath.Base(p.j.mgr.archive.session.Path()), p.j.id, files[name]),
+		Tag:      stored.Tag(filepath.Base(p.j.mgr.archive.session.Path()), int64(p.j.id), files[name]),
 		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
 		Total:  p.j.mgr.archive.total,
 		Record: func(kept []Range) error { return p.recordOrder(name, kept) },
@@ -178,13 +179,13 @@ func (p *filesPart) writeInfo(info Info, stage infoStage, stored func() []Stream
 // tells its mark from what a job can print, until its order was written down.
 func (p *filesPart) recordRing() error { return p.writeInfo(*p.j.Published(), infoLiving, p.placed) }
 
-func (p *filesPart) replaceInfo(info Info, stored []StreamInfo) error {
-	info.Streams = stored
+func (p *filesPart) replaceInfo(info Info, streams []StreamInfo) error {
+	info.Streams = streams
 	b, err := p.j.mgr.archive.encode(info)
 	if err != nil {
 		return err
 	}
-	return p.folder.Replace(infoFile, b)
+	return p.folder.Replace(stored.InfoFile, b)
 }
 
 // recordOrder writes down what the file of a stream will hold that is put in order. From then
@@ -294,7 +295,7 @@ func (p *filesPart) deleteFiles() error {
 	for _, st := range p.j.streams {
 		errs = append(errs, st.spool.Remove())
 	}
-	return errors.Join(append(errs, p.recording.remove(), p.folder.Remove(infoFile))...)
+	return errors.Join(append(errs, p.recording.remove(), p.folder.Remove(stored.InfoFile))...)
 }
 
 // holds counts who reads a job's files. What they wait for is the deletion.

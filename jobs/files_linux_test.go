@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"shelld/jobs/internal/storedtest"
 )
 
 // These tests run real processes whose output is kept in real files.
@@ -82,7 +84,7 @@ func TestFilesAreWhatWasWritten(t *testing.T) {
 				t.Errorf("%s: stderr.txt is %q", c.mode, got)
 			}
 		}
-		checkFolder(t, folder, names)
+		storedtest.CheckFolder(t, folder, names)
 		if got := mustRead(t, filepath.Join(folder, "info.json")); !strings.HasPrefix(got, fmt.Sprint(i+1, " closed ")) {
 			t.Errorf("%s: info.json is %q", c.mode, got)
 		}
@@ -98,35 +100,11 @@ func TestFilesAreWhatWasWritten(t *testing.T) {
 	}
 }
 
-// checkFolder looks at the names and modes of what is in a job's directory.
-func checkFolder(t *testing.T, folder string, want []string) {
-	t.Helper()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-		if info, err := e.Info(); err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s: mode %v, %v", e.Name(), info.Mode(), err)
-		}
-	}
-	if !slices.Equal(names, want) {
-		t.Errorf("the directory holds %v, not %v", names, want)
-	}
-	for _, dir := range []string{folder, filepath.Dir(folder)} {
-		if info, err := os.Lstat(dir); err != nil || info.Mode().Perm() != 0o700 || !info.IsDir() {
-			t.Errorf("%s: %v, %v", dir, info.Mode(), err)
-		}
-	}
-}
-
 func TestSilentJobsHaveNoOutputFile(t *testing.T) {
 	m, dir := startFiles(t, Limits{})
 	j := mustStart(t, m, Spec{Argv: []string{"true"}, Mode: ModePipe})
 	awaitClosed(t, j)
-	checkFolder(t, filepath.Join(dir, "1"), []string{"info.json"})
+	storedtest.CheckFolder(t, filepath.Join(dir, "1"), []string{"info.json"})
 }
 
 // What a running job has written is in its file before anybody is told of it; that it

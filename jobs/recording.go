@@ -11,10 +11,8 @@ import (
 	"shelld/jobs/internal/cast"
 	"shelld/jobs/internal/redact"
 	"shelld/jobs/internal/store"
+	"shelld/jobs/stored"
 )
-
-// recordingFile is what was shown and typed, beside the output, where a start asks for it.
-const recordingFile = "session.cast"
 
 // A recording is a job's session.cast, and what writes it. What happens is noted where it
 // happens, with its time and, for output, with nothing but up to where that is stored by then;
@@ -62,7 +60,7 @@ type recordingDisk interface {
 }
 
 // createRecording makes the file. Tests have another one.
-func createRecording(f *store.Folder) (recordingDisk, error) { return f.Create(recordingFile) }
+func createRecording(f *store.Folder) (recordingDisk, error) { return f.Create(stored.RecordingFile) }
 
 // A moment is something that has happened.
 type moment struct {
@@ -279,7 +277,7 @@ func (r *recording) remove() error {
 		return nil
 	}
 	r.giveBack()
-	return r.job.files.folder.Remove(recordingFile)
+	return r.job.files.folder.Remove(stored.RecordingFile)
 }
 
 // checkRecord refuses a recording that could be nowhere.

@@ -8,6 +8,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"shelld/jobs/internal/storedtest"
+	"shelld/jobs/stored"
 )
 
 // These tests record real programs.
@@ -90,8 +93,8 @@ func TestRealRecordings(t *testing.T) {
 		}
 		awaitClosed(t, j)
 		folder := filepath.Join(dir, fmt.Sprint(i+1))
-		checkFolder(t, folder, c.files)
-		header, events := readCast(t, filepath.Join(folder, recordingFile))
+		storedtest.CheckFolder(t, folder, c.files)
+		header, events := readCast(t, filepath.Join(folder, stored.RecordingFile))
 		if header["title"] != c.name {
 			t.Errorf("%v", header)
 		}
@@ -130,7 +133,7 @@ func TestEchoIsRecordedBehindInput(t *testing.T) {
 		must(t, p)
 	}
 	must(t, j.Kill(KillOptions{}))
-	_, events := readCast(t, filepath.Join(dir, "1", recordingFile))
+	_, events := readCast(t, filepath.Join(dir, "1", stored.RecordingFile))
 	out, in := "", 0
 	for _, e := range events {
 		switch e.code {
@@ -174,7 +177,7 @@ func TestRecordingOnAFullDisk(t *testing.T) {
 	j := mustStart(t, m, Spec{Argv: []string{"sh", "-c", fmt.Sprintf("head -c %d /dev/zero", total)}, Mode: ModePipe, Record: true})
 	awaitClosed(t, j)
 	info := must(t, j.Info())
-	path := filepath.Join(dir, "1", recordingFile)
+	path := filepath.Join(dir, "1", stored.RecordingFile)
 	if info.OutputFile != path || info.OutputFileError != "file too large" || deref(t, info.Exit.Code) != 0 {
 		t.Errorf("failed: %q, %q; exit %+v", info.OutputFile, info.OutputFileError, info.Exit)
 	}

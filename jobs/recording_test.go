@@ -21,6 +21,7 @@ import (
 	"shelld/jobs/internal/cast"
 	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/store"
+	"shelld/jobs/stored"
 )
 
 // startRecorded starts a played job that is recorded, and returns where.
@@ -37,7 +38,7 @@ func startRecorded(t *testing.T, sink *recorder, l Limits, prepare func(*Manager
 			prepare(mgr)
 		}
 	})
-	return f, filepath.Join(dir, "session", "1", recordingFile)
+	return f, filepath.Join(dir, "session", "1", stored.RecordingFile)
 }
 
 // types has input taken by the kernel, and returns when it is.

@@ -107,7 +107,7 @@ func (s *SearchSpec) compilePattern() *Error {
 	return nil
 }
 
-// Query is what is looked for, once the spec is compiled.
+// Query returns what to look for, once the spec is compiled.
 func (s *SearchSpec) Query() *match.Query { return s.query }
 
 // fromEnd says whether a bound is counted from the end of a stream.
@@ -201,18 +201,18 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 		return SearchResult{}, errSearchEnding()
 	}
 	s := &searching{SearchSpec: spec, key: key, run: spec.run()}
-	s.run.Stop = m.stopSearch(cancel)
+	s.run.Stop = stopSearch(cancel, m.ending)
 	s.targets(m, targets)
 	return s.res, s.err
 }
 
-// stopSearch returns what says why a search has to end at once.
-func (m *Manager) stopSearch(cancel <-chan struct{}) func() error {
+// stopSearch returns a function that returns the reason why a search has to end at once, or nil.
+func stopSearch(cancel, ending <-chan struct{}) func() error {
 	return func() error {
 		select {
 		case <-cancel:
 			return errSearchCanceled()
-		case <-m.ending:
+		case <-ending:
 			return errSearchEnding()
 		default:
 			return nil
@@ -220,7 +220,7 @@ func (m *Manager) stopSearch(cancel <-chan struct{}) func() error {
 	}
 }
 
-// run is a search of streams, which has the time that the spec gives it from now on.
+// run returns a search of streams, whose timeout begins now.
 func (s *SearchSpec) run() search.Run {
 	r := search.Run{Spec: search.Spec{
 		Query: s.query, Raw: s.Raw, From: s.From, To: s.To, Reverse: s.Reverse,
@@ -241,7 +241,7 @@ func errSearchEnding() *Error {
 	return errorf(CodeShuttingDown, "the server is shutting down, and the search has ended with it; search the output files")
 }
 
-// A searching is a search of jobs that goes on. It belongs to one goroutine.
+// A searching is a search of jobs in progress. It belongs to one goroutine.
 type searching struct {
 	*SearchSpec
 	key string // of its cursors
@@ -250,7 +250,7 @@ type searching struct {
 	err *Error
 }
 
-// targets searches jobs, which are given in the order of their handles.
+// targets searches jobs, given in the order of their handles.
 func (s *searching) targets(m *Manager, all []SearchTarget) {
 	if s.Reverse {
 		slices.Reverse(all)
@@ -284,7 +284,7 @@ func (s *searching) target(m *Manager, t SearchTarget) {
 		looked = true
 		s.add(j, st.name, s.run.Search(st.spool, t.ends[i], s.place(j.id, st.name)))
 		if s.run.Err != nil {
-			s.err = j.searchError(s.run.Err)
+			s.err = searchError(j, s.run.Err)
 		}
 		if s.run.Ended() {
 			break
@@ -295,7 +295,7 @@ func (s *searching) target(m *Manager, t SearchTarget) {
 	}
 }
 
-// isBehind says whether the cursor is behind a stream, in the order of the search.
+// isBehind reports whether the cursor is behind a stream, in the order of the search.
 func (s *searching) isBehind(id ID, name Stream) bool {
 	if s.Cursor == nil {
 		return false
@@ -304,7 +304,7 @@ func (s *searching) isBehind(id ID, name Stream) bool {
 	return before != 0 && (before < 0) == s.Reverse
 }
 
-// place is the cursor if it is in this stream, and else nil.
+// place returns the cursor if it is in this stream, and nil otherwise.
 func (s *searching) place(id ID, name Stream) *search.Place {
 	c := s.Cursor
 	if c == nil || c.compare(id, name) != 0 {
@@ -313,8 +313,7 @@ func (s *searching) place(id ID, name Stream) *search.Place {
 	return &search.Place{Offset: c.Offset, Marks: c.Marks, End: c.End}
 }
 
-// compare says whether the stream of a place comes before another one, or after it, in
-// the order of a search.
+// compare compares the stream of a place with another one, in the order of a search.
 func (c *SearchPlace) compare(id ID, name Stream) int {
 	if c.Job != id {
 		return int(c.Job - id)
@@ -323,7 +322,7 @@ func (c *SearchPlace) compare(id ID, name Stream) int {
 	return rank(c.Stream) - rank(name)
 }
 
-// add adds what was found in a stream.
+// add adds the result of a search of one stream.
 func (s *searching) add(j *Job, name Stream, found search.Result) {
 	for _, m := range found.Matches {
 		s.res.Matches = append(s.res.Matches, SearchMatch{j.id, name, m})
@@ -340,8 +339,8 @@ func (s *searching) add(j *Job, name Stream, found search.Result) {
 	}
 }
 
-// searchError says what has ended a search in the output of a job.
-func (j *Job) searchError(err error) *Error {
+// searchError returns the error for what ended a search in the output of a job.
+func searchError(j *Job, err error) *Error {
 	var unread *search.ReadError
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e

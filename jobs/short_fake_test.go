@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/store"
+	"shelld/jobs/stored"
 )
 
 // What a job has come to is written down when there are descriptors again, be nothing else asked of the
@@ -37,7 +38,7 @@ func TestEndIsWrittenWhenThereAreDescriptors(t *testing.T) {
 		short.Store(false)
 		time.Sleep(2 * recordTime)
 		synctest.Wait()
-		text, err := os.ReadFile(strings.TrimSuffix(path, recordingFile) + infoFile)
+		text, err := os.ReadFile(strings.TrimSuffix(path, stored.RecordingFile) + stored.InfoFile)
 		if err != nil || !strings.HasPrefix(string(text), "1 closed pty 10") { // as these tests write it
 			t.Errorf("written is %s, %v", text, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/inputwait"
+	"shelld/jobs/stored"
 )
 
 // A storedJob is a played job of which info.json says whether it waits for input. No client wants to know.
@@ -28,7 +29,7 @@ func startStored(t *testing.T) storedJob {
 		keepFiles(t, m, p, m.limits)
 	})
 	f.Job.turn(func() { f.waiting.watch.looker = l })
-	return storedJob{f, l, filepath.Join(dir, "session", "1", infoFile)}
+	return storedJob{f, l, filepath.Join(dir, "session", "1", stored.InfoFile)}
 }
 
 // waitsOnDisk checks what info.json says.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shelld/jobs"
+	"shelld/jobs/stored"
 	"shelld/schema"
 	"shelld/screen"
 )
@@ -195,7 +196,7 @@ func (s *Server) persist(o schema.PersistOptions) *jobs.Persist {
 	}
 	return &jobs.Persist{
 		Directory: or(o.Directory, ""), TrustPath: or(o.TrustPath, false), Session: s.session, Encode: infoFile, Reader: StoredInfo{},
-		Keep: jobs.Retention{
+		Keep: stored.Retention{
 			Jobs: int(or(o.KeepJobs, 0)), Age: time.Duration(or(o.KeepDays, 0)) * 24 * time.Hour, Bytes: or(o.KeepBytes, 0),
 		},
 		Temporary: or(o.DeleteOnExit, false),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"shelld/jobs"
+	"shelld/jobs/stored"
 	"shelld/schema"
 )
 
@@ -28,8 +29,8 @@ type StoredInfo struct{}
 
 // ReadStored reads info.json, as far as this version understands it: one that another version
 // has stored may have members that the schema does not know. ok is false where it is none.
-func ReadStored(stored []byte) (known schema.JobInfo, ok bool) {
-	if json.Unmarshal(stored, &known) != nil || known.Handle < 1 || known.Status == "" {
+func ReadStored(info []byte) (known schema.JobInfo, ok bool) {
+	if json.Unmarshal(info, &known) != nil || known.Handle < 1 || known.Status == "" {
 		return schema.JobInfo{}, false
 	}
 	for name, st := range known.Streams {
@@ -39,22 +40,22 @@ func ReadStored(stored []byte) (known schema.JobInfo, ok bool) {
 	return known, true
 }
 
-// Closed implements [jobs.InfoReader]. It does not ask the schema: what another version has
+// Closed implements [stored.InfoReader]. It does not ask the schema: what another version has
 // stored in the end is final.
-func (StoredInfo) Closed(stored []byte) bool {
-	known, ok := ReadStored(stored)
+func (StoredInfo) Closed(info []byte) bool {
+	known, ok := ReadStored(info)
 	return ok && known.Status == schema.StatusClosed
 }
 
-// Files implements [jobs.InfoReader].
-func (StoredInfo) Files(stored []byte) map[string]jobs.StoredFile {
-	known, ok := ReadStored(stored)
+// Files implements [stored.InfoReader].
+func (StoredInfo) Files(info []byte) map[string]stored.File {
+	known, ok := ReadStored(info)
 	if !ok || known.Streams == nil {
 		return nil
 	}
-	all := map[string]jobs.StoredFile{}
+	all := map[string]stored.File{}
 	for name, st := range known.Streams {
-		f := jobs.StoredFile{NextOffset: st.NextOffset}
+		f := stored.File{NextOffset: st.NextOffset}
 		for _, r := range st.Kept {
 			f.Kept = append(f.Kept, jobs.Range{From: r[0], To: r[1]})
 		}
@@ -65,23 +66,23 @@ func (StoredInfo) Files(stored []byte) map[string]jobs.StoredFile {
 	return all
 }
 
-// Finish implements [jobs.InfoReader]. An exit that was stored is a fact and stays; without
+// Finish implements [stored.InfoReader]. An exit that was stored is a fact and stays; without
 // one it is lost with the server how the leader ended. Members that this version does not know are
 // left out, and words in those that it knows stay.
-func (StoredInfo) Finish(stored []byte, l jobs.Leftover) ([]byte, error) {
+func (StoredInfo) Finish(info []byte, l stored.Leftover) ([]byte, error) {
 	lost := exit(&jobs.Exit{Reason: jobs.ReasonLost})
-	if known, ok := ReadStored(stored); ok {
+	if known, ok := ReadStored(info); ok {
 		if b, err := finished(known, lost, l); err == nil {
 			return b, nil
 		}
 	}
 	return checked(schema.LostInfo{
-		Handle: int64(l.Handle), Status: string(schema.StatusClosed), Exit: *lost, OutputDirectory: l.Directory, Streams: foundStreams(l),
+		Handle: l.Handle, Status: string(schema.StatusClosed), Exit: *lost, OutputDirectory: l.Directory, Streams: foundStreams(l),
 	})
 }
 
 // foundStreams is what the files tell of streams where nothing else does.
-func foundStreams(l jobs.Leftover) map[string]schema.StreamInfo {
+func foundStreams(l stored.Leftover) map[string]schema.StreamInfo {
 	all := map[string]schema.StreamInfo{}
 	for name, f := range l.Files {
 		all[strings.TrimSuffix(name, ".txt")] = schema.StreamInfo{NextOffset: f.NextOffset, Kept: pairs(f.Kept)}
@@ -90,7 +91,7 @@ func foundStreams(l jobs.Leftover) map[string]schema.StreamInfo {
 }
 
 // finished is what was known of a job, as it is in the end; an error where that is too little.
-func finished(known schema.JobInfo, lost *schema.Exit, l jobs.Leftover) ([]byte, error) {
+func finished(known schema.JobInfo, lost *schema.Exit, l stored.Leftover) ([]byte, error) {
 	known.Status = schema.StatusClosed
 	if known.Exit == nil {
 		known.Exit = lost

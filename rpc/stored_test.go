@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"shelld/jobs"
+	"shelld/jobs/stored"
 	"shelld/rpc"
 	"shelld/schema"
 )
@@ -67,24 +68,24 @@ func TestStoredInfoIsValid(t *testing.T) {
 // the living is not, and nothing is invented.
 func TestFinishedInfo(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	left := jobs.Leftover{
+	left := stored.Leftover{
 		Handle: 7, Directory: "/state/s/7", Touched: began.Add(time.Minute),
-		Files: map[string]jobs.StoredFile{"stdout.txt": {NextOffset: 100, Kept: []jobs.Range{{From: 0, To: 10}, {From: 60, To: 100}}}},
+		Files: map[string]stored.File{"stdout.txt": {NextOffset: 100, Kept: []jobs.Range{{From: 0, To: 10}, {From: 60, To: 100}}}},
 	}
 	running := `{"handle": 7, "status": "running", "argv": ["x"], "command": "x", "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
 		"durationMs": 100, "cols": 0, "rows": 0, "background": [{"pid": 6, "command": "y"}], "ports": [{"port": 80, "address": "::", "pid": 6}],
 		"watches": [{"watchId": 1, "pattern": "x", "on": "plain"}], "streams": {"stdout": {"nextOffset": 5, "kept": [[0, 5]]}, "stderr": {"nextOffset": 9, "kept": []}}, "outputDirectory": "/state/s/7"}`
-	finish := func(stored string) (j schema.JobInfo) {
+	finish := func(info string) (j schema.JobInfo) {
 		t.Helper()
-		b, err := rpc.StoredInfo{}.Finish([]byte(stored), left)
+		b, err := rpc.StoredInfo{}.Finish([]byte(info), left)
 		if err == nil {
 			err = errors.Join(schema.ValidateStored(b), json.Unmarshal(b, &j))
 		}
 		if err != nil {
-			t.Errorf("%s: %v", stored, err)
+			t.Errorf("%s: %v", info, err)
 		}
-		if !(rpc.StoredInfo{}).Closed(b) || (rpc.StoredInfo{}).Closed([]byte(stored)) {
-			t.Errorf("%s is finished by %s", stored, b)
+		if !(rpc.StoredInfo{}).Closed(b) || (rpc.StoredInfo{}).Closed([]byte(info)) {
+			t.Errorf("%s is finished by %s", info, b)
 		}
 		return j
 	}
@@ -107,13 +108,13 @@ func TestFinishedInfo(t *testing.T) {
 	j = finish(strings.Replace(running, `"running"`, `"exited", "endedAt": "2026-01-02T03:04:06Z", "exit": {"code": 3, "signal": null, "coreDumped": false, "reason": "exited"}`, 1))
 	equal(t, "exit", exitText(j.Exit), "exited 3")
 	equal(t, "duration", j.DurationMs, 100)
-	for _, stored := range []string{"", "{", "{}", "null", "[]", strings.Repeat("\x00", 500), running[:100], `{"handle": 7, "status": "running"}`, strings.Replace(running, `"pid": 5`, `"pid": "5"`, 1)} {
-		j = finish(stored)
+	for _, info := range []string{"", "{", "{}", "null", "[]", strings.Repeat("\x00", 500), running[:100], `{"handle": 7, "status": "running"}`, strings.Replace(running, `"pid": 5`, `"pid": "5"`, 1)} {
+		j = finish(info)
 		equal(t, "handle", j.Handle, 7)
 		equal(t, "exit", exitText(j.Exit), "lost")
 		equal(t, "argv", len(j.Argv), 0)
 		if out := j.Streams["stdout"]; out.NextOffset != 100 || len(out.Kept) != 2 || !slices.Equal(out.Kept[1], []int64{60, 100}) {
-			t.Errorf("%s: stdout is %+v", stored, out)
+			t.Errorf("%s: stdout is %+v", info, out)
 		}
 	}
 }
@@ -130,7 +131,7 @@ func TestStoredByAnotherVersion(t *testing.T) {
 	if !(rpc.StoredInfo{}).Closed([]byte(closed)) {
 		t.Error("what is final would be made anew")
 	}
-	b, err := rpc.StoredInfo{}.Finish([]byte(running), jobs.Leftover{Handle: 7, Directory: "/state/s/7"})
+	b, err := rpc.StoredInfo{}.Finish([]byte(running), stored.Leftover{Handle: 7, Directory: "/state/s/7"})
 	var j schema.JobInfo
 	if err = errors.Join(err, schema.ValidateStored(b), json.Unmarshal(b, &j)); err != nil {
 		t.Fatal(err)
@@ -158,8 +159,8 @@ func TestWordsOfAnotherVersion(t *testing.T) {
 		{`"status": "running"`, `"status": "exited", "exit": {"code": 3, "signal": null, "coreDumped": false, "reason": "tired"}`},
 		{`"status": "running"`, `"status": "exited", "exit": {"code": 3, "signal": null, "coreDumped": false, "reason": "limit", "limit": "gpuMs"}`},
 	} {
-		stored := strings.Replace(running, c.known, c.later, 1)
-		b, err := rpc.StoredInfo{}.Finish([]byte(stored), jobs.Leftover{Handle: 7, Directory: "/state/s/7"})
+		info := strings.Replace(running, c.known, c.later, 1)
+		b, err := rpc.StoredInfo{}.Finish([]byte(info), stored.Leftover{Handle: 7, Directory: "/state/s/7"})
 		var j schema.JobInfo
 		if err = errors.Join(err, json.Unmarshal(b, &j)); err != nil {
 			t.Fatal(err)
@@ -172,13 +173,13 @@ func TestWordsOfAnotherVersion(t *testing.T) {
 		if j.Exit == nil || !strings.Contains(c.later, "exit") && j.Exit.Reason != schema.ExitReasonLost || strings.Contains(c.later, "exit") && j.Exit.Code == nil {
 			t.Errorf("%s: the exit is %+v", c.later, j.Exit)
 		}
-		again, err := rpc.StoredInfo{}.Finish(b, jobs.Leftover{Handle: 7, Directory: "/state/s/7"})
+		again, err := rpc.StoredInfo{}.Finish(b, stored.Leftover{Handle: 7, Directory: "/state/s/7"})
 		if err != nil || !(rpc.StoredInfo{}).Closed(b) || string(again) != string(b) {
 			t.Errorf("%s: what is final would become %s; %v", c.later, again, err)
 		}
 	}
 	for _, spoiled := range []string{`"mode": ""`, `"mode": 5`, `"mode": null`, `"made": "pipe"`} {
-		b, err := rpc.StoredInfo{}.Finish([]byte(strings.Replace(running, `"mode": "pipe"`, spoiled, 1)), jobs.Leftover{Handle: 7, Directory: "/state/s/7"})
+		b, err := rpc.StoredInfo{}.Finish([]byte(strings.Replace(running, `"mode": "pipe"`, spoiled, 1)), stored.Leftover{Handle: 7, Directory: "/state/s/7"})
 		if err = errors.Join(err, schema.ValidateStored(b)); err != nil {
 			t.Errorf("%s: %v\n%s", spoiled, err, b)
 		}
@@ -188,15 +189,15 @@ func TestWordsOfAnotherVersion(t *testing.T) {
 // TestStreamOfAnotherVersion: what is stored of a stream that only a later version knows is not taken
 // for what is in the file of one that this version knows, and stays.
 func TestStreamOfAnotherVersion(t *testing.T) {
-	const stored = `{"handle": 7, "status": "running", "argv": ["x"], "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
+	const info = `{"handle": 7, "status": "running", "argv": ["x"], "cwd": "/", "mode": "pipe", "pid": 5, "startedAt": "2026-01-02T03:04:05Z",
 		"durationMs": 100, "cols": 0, "rows": 0, "background": [], "watches": [], "outputDirectory": "/state/s/7",
 		"streams": {"stdout": {"nextOffset": 5, "kept": [[0, 5]]}, "stdaux": {"nextOffset": 900, "kept": [[0, 800]]}, "audio": {"nextOffset": 70, "kept": [[0, 7]]}}}`
 	for range 20 { // Members are in no order.
-		if all := (rpc.StoredInfo{}).Files([]byte(stored)); len(all) != 1 || all["stdout.txt"].NextOffset != 5 || len(all["stdout.txt"].Kept) != 1 {
+		if all := (rpc.StoredInfo{}).Files([]byte(info)); len(all) != 1 || all["stdout.txt"].NextOffset != 5 || len(all["stdout.txt"].Kept) != 1 {
 			t.Fatalf("the files are %+v", all)
 		}
-		b, err := rpc.StoredInfo{}.Finish([]byte(stored), jobs.Leftover{
-			Handle: 7, Directory: "/state/s/7", Files: map[string]jobs.StoredFile{"stdout.txt": {NextOffset: 9, Kept: []jobs.Range{{From: 0, To: 9}}}},
+		b, err := rpc.StoredInfo{}.Finish([]byte(info), stored.Leftover{
+			Handle: 7, Directory: "/state/s/7", Files: map[string]stored.File{"stdout.txt": {NextOffset: 9, Kept: []jobs.Range{{From: 0, To: 9}}}},
 		})
 		var j schema.JobInfo
 		if err = errors.Join(err, json.Unmarshal(b, &j)); err != nil {

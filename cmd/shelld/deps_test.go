@@ -30,7 +30,7 @@ type rule struct {
 var rules = []rule{
 	{
 		pkg:    "cmd/shelld",
-		ours:   []string{"cmd/internal/base", "rpc", "jobs", "schema", "conformance"},
+		ours:   []string{"cmd/internal/base", "rpc", "jobs", "jobs/stored", "schema", "conformance"},
 		theirs: []string{"golang.org/x/term", "golang.org/x/sys"},
 		why:    "the command only wires things up: terminals, patterns and messages are handled where they are understood",
 	},
@@ -54,7 +54,7 @@ var rules = []rule{
 	},
 	{
 		pkg:    "rpc",
-		ours:   []string{"jobs", "screen", "schema"},
+		ours:   []string{"jobs", "jobs/stored", "screen", "schema"},
 		theirs: []string{"github.com/sourcegraph/jsonrpc2"},
 		not: map[string]string{
 			"os":      "streams are passed in, so that the protocol can be tested without files",
@@ -65,9 +65,20 @@ var rules = []rule{
 	},
 	{
 		pkg:  "jobs",
-		ours: []string{"screen", "jobs/internal/*"},
+		ours: []string{"screen", "jobs/internal/*", "jobs/stored"},
 		not:  map[string]string{"encoding/json": "a job knows nothing of how it is spoken of; the caller passes functions that encode"},
 		why:  "what a job is does not depend on the protocol that speaks of it",
+	},
+	{
+		pkg:  "jobs/stored",
+		ours: []string{"jobs/internal/cast", "jobs/internal/match", "jobs/internal/plain", "jobs/internal/spool", "jobs/internal/store", "screen"},
+		not:  map[string]string{"encoding/json": "what is stored of a job is read by a function that the caller passes"},
+		why:  "what servers have left is read without any server or job",
+	},
+	{
+		pkg:  "jobs/internal/storedtest",
+		ours: []string{"jobs/stored", "jobs/internal/spool"},
+		why:  "what tests put into a state directory needs no job",
 	},
 	{
 		pkg:    "jobs/internal/proc",
@@ -261,6 +272,9 @@ func TestImportRules(t *testing.T) {
 		{"jobs/internal/plain/excerpt.go", "shelld/jobs/internal/spool", ""},
 		{"jobs/internal/plain/excerpt.go", "shelld/jobs", "function of its bytes"},
 		{"jobs/internal/search/back.go", "shelld/jobs", "the job that wrote it"},
+		{"jobs/stored/tidy.go", "shelld/jobs/internal/store", ""},
+		{"jobs/stored/tidy.go", "shelld/jobs", "without any server or job"},
+		{"jobs/stored/tidy.go", "encoding/json", "the caller passes"},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/syntax", ""},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/interp", "function of the line"},
 		{"jobs/policy.go", "mvdan.cc/sh/v3/syntax", "what a job is"},

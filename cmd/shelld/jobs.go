@@ -17,7 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"shelld/cmd/internal/base"
-	"shelld/jobs"
+	"shelld/jobs/stored"
 	"shelld/rpc"
 )
 
@@ -66,12 +66,12 @@ func jobsRow(name, operands, summary string, flags func(*flag.FlagSet) jobsRun) 
 
 // pastJobs is the state directory that a command works on.
 type pastJobs struct {
-	*jobs.Past        // nil: there is none
-	dir        string // "": it is not there
-	place      string // where it is or would be
-	out        io.Writer
-	terminal   bool   // out is one: no control character of a job's may reach it
-	release    func() // has signals end the command at once, since it changes nothing more
+	*stored.Directory        // nil: there is none
+	dir               string // "": it is not there
+	place             string // where it is or would be
+	out               io.Writer
+	terminal          bool   // out is one: no control character of a job's may reach it
+	release           func() // has signals end the command at once, since it changes nothing more
 }
 
 // errUsage is of a command line that is wrong: what there is to say comes with it.
@@ -85,7 +85,7 @@ func runJobs(c *base.Call, dir string, run jobsRun) int {
 	if err == nil {
 		p.release = release
 		err = run(ctx, p, c.Args)
-		if p.Past != nil {
+		if p.Directory != nil {
 			err = errors.Join(err, p.Close())
 		}
 	}
@@ -154,11 +154,11 @@ func openPast(dir string) (*pastJobs, error) {
 		}
 	}
 	if p.place = dir; dir == "" {
-		p.place, _ = jobs.StateDirectory() // OpenPast has the error.
+		p.place, _ = stored.DefaultDirectory() // Open has the error.
 	}
-	switch p.Past, err = jobs.OpenPast(dir, rpc.StoredInfo{}, log); {
+	switch p.Directory, err = stored.Open(dir, rpc.StoredInfo{}, log); {
 	case err == nil:
-		p.dir = p.Directory()
+		p.dir = p.Path()
 	case errors.Is(err, fs.ErrNotExist) && dir != "":
 		return nil, fmt.Errorf("there is no directory %s; give -dir the one that servers store in", dir)
 	case !errors.Is(err, fs.ErrNotExist):
@@ -168,8 +168,8 @@ func openPast(dir string) (*pastJobs, error) {
 }
 
 // all returns the jobs that are there, after those of servers that have died were finished.
-func (p *pastJobs) all(ctx context.Context) ([]jobs.PastJob, error) {
-	if p.Past == nil {
+func (p *pastJobs) all(ctx context.Context) ([]stored.Job, error) {
+	if p.Directory == nil {
 		return nil, nil
 	}
 	_, err := p.Tidy(ctx, nil, false)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"shelld/cmd/internal/base"
-	"shelld/jobs"
+	"shelld/jobs/stored"
 )
 
 // follow prints the output of a job from the last lines on, until nothing more is written.
@@ -215,7 +215,7 @@ func (g *growingLine) end() string {
 // followed are the files to be followed.
 func followed(stream string) ([]string, error) {
 	if stream == "" {
-		return jobs.StoredFiles, nil
+		return stored.Files, nil
 	}
 	name, err := streamFile(stream)
 	return []string{name}, err

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"shelld/jobs"
+	"shelld/jobs/stored"
 	"shelld/rpc"
 	"shelld/schema"
 )
@@ -343,7 +343,7 @@ func TestInterruptedPrune(t *testing.T) {
 	needJobs(t)
 	state := t.TempDir()
 	leave(t, state, map[string]any{"command": "echo text", "mode": "pipe"})
-	other, err := jobs.OpenPast(state, rpc.StoredInfo{}, slog.New(slog.DiscardHandler))
+	other, err := stored.Open(state, rpc.StoredInfo{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

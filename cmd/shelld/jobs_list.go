@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"shelld/cmd/internal/base"
-	"shelld/jobs"
+	"shelld/jobs/stored"
 	"shelld/rpc"
 	"shelld/schema"
 )
@@ -35,7 +35,7 @@ type storedJob struct {
 
 	known schema.JobInfo
 	short string // for people
-	past  jobs.PastJob
+	past  stored.Job
 }
 
 // stored reads what is known of all jobs.
@@ -54,7 +54,7 @@ func (p *pastJobs) stored(ctx context.Context) ([]storedJob, error) {
 	all := make([]storedJob, 0, len(found))
 	for _, f := range found {
 		j := storedJob{
-			Job: fmt.Sprintf("%s/%d", f.Session, f.Handle), SessionID: f.Session, Handle: int64(f.Handle), Live: f.Live,
+			Job: fmt.Sprintf("%s/%d", f.Session, f.Handle), SessionID: f.Session, Handle: f.Handle, Live: f.Live,
 			Directory: f.Directory, Files: f.Files, Bytes: f.Bytes, WrittenAt: f.Written.UTC(),
 			short: fmt.Sprintf("%s/%d", short[f.Session], f.Handle), past: f,
 		}

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/term"
 
-	"shelld/jobs"
+	"shelld/jobs/stored"
 )
 
 func playFlags(fs *flag.FlagSet) jobsRun {
@@ -92,7 +92,7 @@ func (p pace) wait(d time.Duration) time.Duration {
 const frameTime = 15 * time.Millisecond
 
 // perform draws the recording at its times.
-func perform(ctx context.Context, r *jobs.Replay, s *stage, p pace) error {
+func perform(ctx context.Context, r *stored.Replay, s *stage, p pace) error {
 	due := time.Now()
 	for {
 		act, err := r.Next()
@@ -138,7 +138,7 @@ type stage struct {
 }
 
 // draw sends the rows that have changed.
-func (s *stage) draw(r *jobs.Replay) error {
+func (s *stage) draw(r *stored.Replay) error {
 	var b []byte
 	if cols, rows := s.size(); cols != s.cols || rows != s.rows {
 		s.cols, s.rows, s.shown = cols, rows, make([][]byte, rows)
@@ -165,7 +165,7 @@ func (s *stage) draw(r *jobs.Replay) error {
 }
 
 // last prints the last screen, without the empty rows at its end.
-func (s *stage) last(r *jobs.Replay) error {
+func (s *stage) last(r *stored.Replay) error {
 	shown := r.Screen()
 	var b []byte
 	end := 0

@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"shelld/jobs"
+	"shelld/jobs/stored"
 )
 
 func pruneFlags(fs *flag.FlagSet) jobsRun {
-	d := jobs.DefaultRetention
+	d := stored.DefaultRetention
 	keep := fs.Int("jobs", d.Jobs, "how many jobs of ended servers are kept: the `number`")
 	days := fs.Int("days", int(d.Age/day), "for how many `days` they are kept")
 	most := fs.Int64("bytes", d.Bytes, "how many `bytes` their files may have together")
@@ -23,12 +23,12 @@ func pruneFlags(fs *flag.FlagSet) jobsRun {
 		case *keep < 0 || *days < 0 || *most < 0 || time.Duration(*days) > maxAge/day:
 			return errUsage{errors.New("-jobs, -days and -bytes are numbers from 0 on, and the days at most 100000")}
 		}
-		r := jobs.Retention{Jobs: *keep, Age: time.Duration(*days) * day, Bytes: *most}
+		r := stored.Retention{Jobs: *keep, Age: time.Duration(*days) * day, Bytes: *most}
 		if *all {
 			r.Jobs = 0
 		}
-		var done jobs.TidyReport
-		if p.Past != nil {
+		var done stored.TidyReport
+		if p.Directory != nil {
 			var err error
 			if done, err = p.prune(ctx, &r); err != nil {
 				return err
@@ -44,7 +44,7 @@ func pruneFlags(fs *flag.FlagSet) jobsRun {
 	}
 }
 
-func (p *pastJobs) printPruned(done jobs.TidyReport, asJSON bool) error {
+func (p *pastJobs) printPruned(done stored.TidyReport, asJSON bool) error {
 	if asJSON {
 		return p.print(map[string]any{"deleted": done.Deleted, "freedBytes": done.Freed, "kept": done.Kept, "lost": done.Lost})
 	}
@@ -53,9 +53,9 @@ func (p *pastJobs) printPruned(done jobs.TidyReport, asJSON bool) error {
 }
 
 // prune waits where somebody else tidies up, and says so.
-func (p *pastJobs) prune(ctx context.Context, keep *jobs.Retention) (jobs.TidyReport, error) {
+func (p *pastJobs) prune(ctx context.Context, keep *stored.Retention) (stored.TidyReport, error) {
 	done, err := p.Tidy(ctx, keep, false)
-	if errors.Is(err, jobs.ErrBusy) {
+	if errors.Is(err, stored.ErrBusy) {
 		fmt.Fprintf(os.Stderr, "another shelld is tidying up in %s; waiting for it to end\n", printable(p.dir))
 		done, err = p.Tidy(ctx, keep, true)
 	}

@@ -47,12 +47,12 @@ func (p *pastJobs) screen(j storedJob) (jobs.Screen, error) {
 	// Where nothing is known, the size is the usual one.
 	shown, err := p.Screen(j.past, cmp.Or(int(j.known.Cols), 80), cmp.Or(int(j.known.Rows), 24))
 	if errors.Is(err, fs.ErrNotExist) {
-		return shown, fmt.Errorf("%s has printed nothing so far, or nothing of it is stored", j.short)
+		return jobs.Screen{}, fmt.Errorf("%s has printed nothing so far, or nothing of it is stored", j.short)
 	}
 	if err == nil && shown.Approximate {
 		fmt.Fprintln(os.Stderr, "output is missing, or too much to be drawn: the screen may have shown something else")
 	}
-	return shown, err
+	return jobs.Screen{Snapshot: shown}, err
 }
 
 // writePicture writes a PNG. What is in the file is replaced when all of it is there.

@@ -13,6 +13,7 @@ import (
 
 	"shelld/cmd/internal/base"
 	"shelld/jobs"
+	"shelld/jobs/stored"
 )
 
 // errNothing is that no line has matched; there is no more to say.
@@ -169,7 +170,7 @@ func (s *fileSearch) note(text string) {
 	fmt.Fprintln(os.Stderr, text)
 }
 
-func (s *fileSearch) line(l jobs.StoredLine) error {
+func (s *fileSearch) line(l stored.Line) error {
 	s.found = true
 	place := fmt.Sprintf("%s:%d", s.at, l.Number)
 	if l.Number == 0 {

@@ -13,6 +13,7 @@ import (
 
 	"shelld/cmd/internal/base"
 	"shelld/jobs"
+	"shelld/jobs/stored"
 )
 
 func tailFlags(fs *flag.FlagSet) jobsRun {
@@ -82,7 +83,7 @@ func streamFile(stream string) (string, error) {
 		stream = "stdout"
 	}
 	name := stream + ".txt"
-	if !slices.Contains(jobs.StoredFiles, name) {
+	if !slices.Contains(stored.Files, name) {
 		return "", errUsage{fmt.Errorf("-stream is stdout or stderr, not %q", stream)}
 	}
 	return name, nil

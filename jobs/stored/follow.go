@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"context"
@@ -10,22 +10,20 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// This file follows a job of another process by what its server writes.
-
-// aliveTime is how often a follower checks whether the job's server still lives. The kernel has no event
-// for a lock that was released.
+// aliveTime is the interval of checks whether the job's server still lives. The kernel has no event for the release of a
+// lock.
 const aliveTime = time.Second
 
-// A Follow watches a stored job. Close it.
+// A Follow watches the files of a job, which another process may be writing. The caller closes it.
 type Follow struct {
-	past    *Past
-	job     PastJob
+	past    *Directory
+	job     Job
 	changes *store.Changes
 }
 
-// Follow watches a job from now on.
-func (p *Past) Follow(j PastJob) (*Follow, error) {
-	s, f, err := p.folder(j)
+// Follow begins to watch a job.
+func (d *Directory) Follow(j Job) (*Follow, error) {
+	s, f, err := d.folder(j)
 	if err != nil {
 		return nil, err
 	}
@@ -35,14 +33,14 @@ func (p *Past) Follow(j PastJob) (*Follow, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Follow{p, j, c}, nil
+	return &Follow{d, j, c}, nil
 }
 
 // Close ends the watch.
 func (f *Follow) Close() error { return f.changes.Close() }
 
-// Over reports whether nothing more is written: the job is closed, its server is dead, or it was
-// removed. What was written before can be read then.
+// Over reports whether nothing more will be written: the job is closed, its server is dead, or it was removed. All that
+// was written before Over returned true can then be read.
 func (f *Follow) Over() (bool, error) {
 	s, folder, err := f.past.folder(f.job)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,19 +54,19 @@ func (f *Follow) Over() (bool, error) {
 	if s.Dead() {
 		return true, nil
 	}
-	info, err := folder.Read(infoFile)
+	info, err := folder.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // It is about to be written.
+		return false, nil // it is about to be written
 	}
 	return err == nil && f.past.reader.Closed(info), err
 }
 
-// Wait returns when something was written, or may have been, or when ctx is done.
+// Wait returns when something may have been written, or when ctx is done.
 func (f *Follow) Wait(ctx context.Context) error { return f.changes.Wait(ctx, aliveTime) }
 
-// folder opens the folder of a job, and the session that it belongs to.
-func (p *Past) folder(j PastJob) (*store.PastSession, *store.PastFolder, error) {
-	s, err := p.store.Session(j.Session)
+// folder opens the folder of a job and its session.
+func (d *Directory) folder(j Job) (*store.PastSession, *store.PastFolder, error) {
+	s, err := d.store.Session(j.Session)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,5 +77,5 @@ func (p *Past) folder(j PastJob) (*store.PastSession, *store.PastFolder, error) 
 	return s, f, nil
 }
 
-// From reads what is stored from an offset on as a person does, with a line for each range that is missing.
+// From returns a reader of the output from an offset on, as a person reads it, with a line for each gap.
 func (o *Output) From(off int64) io.Reader { return &outputText{out: o, next: off, first: off == 0} }

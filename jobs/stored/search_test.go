@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"bytes"
@@ -16,30 +16,30 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// storedOutput is the file of a stream as anybody finds it later.
+// storedOutput returns an Output with this text.
 func storedOutput(t testing.TB, text []byte) *Output {
 	t.Helper()
 	return outputIn(t, bytes.NewReader(text), len(text))
 }
 
-// outputIn is storedOutput of a file of some bytes.
+// outputIn returns an Output whose file has so many bytes.
 func outputIn(t testing.TB, file io.ReaderAt, size int) *Output {
 	t.Helper()
 	st, err := spool.ReadStored(file, int64(size), "a/1/stdout.txt", spool.Record{Unwritten: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Output{StoredFile: storedFile(st), stored: st}
+	return &Output{File: fileOf(st), stored: st}
 }
 
 // A cutFile can be made shorter after it was opened.
 type cutFile struct{ *bytes.Reader }
 
-// linesOf are the lines of an Output on which there is what is looked for.
-func linesOf(t *testing.T, o *Output, query searchtest.Query) (lines []StoredLine, gaps []Range) {
+// linesOf returns the lines of an Output on which the query matches, and its gaps.
+func linesOf(t *testing.T, o *Output, query searchtest.Query) (lines []Line, gaps []spool.Range) {
 	t.Helper()
-	tell := func(l StoredLine) error { lines = append(lines, l); return nil }
-	if err := o.Search(t.Context(), query.Compile(t), tell, func(r Range) { gaps = append(gaps, r) }); err != nil {
+	tell := func(l Line) error { lines = append(lines, l); return nil }
+	if err := o.Search(t.Context(), query.Compile(t), tell, func(r spool.Range) { gaps = append(gaps, r) }); err != nil {
 		t.Fatal(err)
 	}
 	return lines, gaps
@@ -56,8 +56,8 @@ func matchesOf(t *testing.T, s *spool.Spool, query searchtest.Query) []search.Ma
 	return found.Matches
 }
 
-// In a stored file are found the lines of what a search of the job finds.
-func TestStoredSearchFindsWhatASearchDoes(t *testing.T) {
+// A search of a file returns the lines of the matches that a search of the stream finds.
+func TestSearchEqualsSearchOfStream(t *testing.T) {
 	size := 700 << 10
 	if testing.Short() {
 		size = 300 << 10 // still more than one block
@@ -96,8 +96,8 @@ func TestStoredSearchFindsWhatASearchDoes(t *testing.T) {
 	}
 }
 
-// Lines are told as a search of the job tells them, and whole.
-func TestStoredSearchTellsLines(t *testing.T) {
+// Lines have the text that a search of the stream returns, uncut.
+func TestSearchReturnsLines(t *testing.T) {
 	o := storedOutput(t, []byte("one\r\n\x1b[1mtwo\x1b[0m words\r\n10%\r20%\rdone\r\r\n\nsix\nseven \xff x\nbegin\nend"))
 	for _, test := range []struct {
 		spec searchtest.Query
@@ -130,20 +130,20 @@ func TestStoredSearchTellsLines(t *testing.T) {
 	}
 }
 
-// A line longer than what is read or told at a time is one: what stands over any edge is found, and
-// what is told of it stands around that.
-func TestStoredSearchLongLine(t *testing.T) {
-	for _, before := range []int{outputRead - 3, windowRead - 3, MaxStoredLine/2 - 3, MaxStoredLine - 3, MaxStoredLine + 100, 3*MaxStoredLine - 3} {
+// A line that is longer than a read, or than MaxLine, is one line: matches over any edge are found, and the text is the
+// part around the match.
+func TestSearchLongLine(t *testing.T) {
+	for _, before := range []int{outputRead - 3, windowRead - 3, MaxLine/2 - 3, MaxLine - 3, MaxLine + 100, 3*MaxLine - 3} {
 		data := "first\n" + strings.Repeat("é", before/2) + "-needle-" + strings.Repeat("ü", before/2) + "needle\nlast needle"
 		lines, _ := linesOf(t, storedOutput(t, []byte(data)), searchtest.Query{Literal: "needle"})
 		if len(lines) != 2 || lines[0].Number != 2 || lines[1].Text != "last needle" || lines[1].Number != 3 || lines[1].Cut {
 			t.Fatalf("%d before: %d lines, of them %.200q", before, len(lines), fmt.Sprint(lines))
 		}
 		l := lines[0]
-		if long := before > MaxStoredLine/2-20; l.Cut != long || !long && l.Text != strings.Split(data, "\n")[1] {
+		if long := before > MaxLine/2-20; l.Cut != long || !long && l.Text != strings.Split(data, "\n")[1] {
 			t.Errorf("%d before: cut %v, %d bytes", before, l.Cut, len(l.Text))
 		}
-		if n := len(l.Text); n > MaxStoredLine+100 || !strings.Contains(l.Text, "é-needle-ü") || strings.Contains(l.Text, "\uFFFD") {
+		if n := len(l.Text); n > MaxLine+100 || !strings.Contains(l.Text, "é-needle-ü") || strings.Contains(l.Text, "\uFFFD") {
 			t.Errorf("%d before: %d bytes", before, n)
 		}
 	}
@@ -153,35 +153,35 @@ func TestStoredSearchLongLine(t *testing.T) {
 	}
 }
 
-// What is not kept is told, nothing is found over it, and lines behind it have no number.
-func TestStoredSearchGap(t *testing.T) {
+// A gap is reported, no match reaches over it, and lines behind it have no number.
+func TestSearchGap(t *testing.T) {
 	text := "one needle\ntwo nee" + spool.Marker(18, 1000) + "dle, rest\nthree needle\n"
 	o := storedOutput(t, []byte(text))
 	lines, gaps := linesOf(t, o, searchtest.Query{Pattern: "needle|dle,|omitted", Lines: true})
-	want := []StoredLine{{At: 0, Number: 1, Text: "one needle"}, {At: 1000, Text: "dle, rest"}, {At: 1010, Text: "three needle"}}
-	if !slices.Equal(lines, want) || !slices.Equal(gaps, []Range{{From: 18, To: 1000}}) {
+	want := []Line{{At: 0, Number: 1, Text: "one needle"}, {At: 1000, Text: "dle, rest"}, {At: 1010, Text: "three needle"}}
+	if !slices.Equal(lines, want) || !slices.Equal(gaps, []spool.Range{{From: 18, To: 1000}}) {
 		t.Errorf("%+v, gaps %v", lines, gaps)
 	}
 }
 
-// The caller's error ends a search, and so does its context; a file that somebody has cut is told.
-func TestStoredSearchEnds(t *testing.T) {
+// A search ends with an error of its caller, with its context, and with an error if the file was truncated.
+func TestSearchErrors(t *testing.T) {
 	data := []byte(strings.Repeat("a needle\n", 100_000))
 	query := searchtest.Query{Literal: "needle"}.Compile(t)
 	enough, told := errors.New("enough"), 0
-	err := storedOutput(t, data).Search(t.Context(), query, func(StoredLine) error { told++; return enough }, nil)
+	err := storedOutput(t, data).Search(t.Context(), query, func(Line) error { told++; return enough }, nil)
 	if !errors.Is(err, enough) || told != 1 {
 		t.Errorf("%v after %d lines", err, told)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err = storedOutput(t, data).Search(ctx, query, func(StoredLine) error { cancel(enough); return nil }, nil)
+	err = storedOutput(t, data).Search(ctx, query, func(Line) error { cancel(enough); return nil }, nil)
 	if !errors.Is(err, enough) {
 		t.Errorf("cancelled: %v", err)
 	}
 	file := &cutFile{bytes.NewReader(data)}
 	o := outputIn(t, file, len(data))
 	file.Reader = bytes.NewReader(data[:len(data)/2])
-	if err := o.Search(t.Context(), query, func(StoredLine) error { return nil }, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := o.Search(t.Context(), query, func(Line) error { return nil }, nil); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("cut: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// A runningOutput is the file of a server that goes on writing in the middle of each read of it.
+// A runningOutput is the file of a server that writes to it in the middle of each read.
 type runningOutput struct {
 	*os.File
 	t       *testing.T
@@ -43,7 +43,7 @@ func (r *runningOutput) ReadAt(p []byte, pos int64) (int, error) {
 	return half + m, err
 }
 
-// write writes lines with their numbers, some of them long.
+// write appends numbered lines, some of them long.
 func (r *runningOutput) write(n int) {
 	for to := len(r.all) + n; len(r.all) < min(to, r.most); {
 		from := len(r.all)
@@ -53,8 +53,7 @@ func (r *runningOutput) write(n int) {
 	}
 }
 
-// newRunningOutput is one of which something was written when it was opened, as who looks from outside
-// finds it.
+// newRunningOutput returns one with so much output when it was opened, as a reader in another process finds it.
 func newRunningOutput(t *testing.T, seed uint64, written int) (*runningOutput, *Output) {
 	t.Helper()
 	const tag, head, tail = "session/1/stdout.txt", 50_000, 1_500_000
@@ -87,10 +86,10 @@ func newRunningOutput(t *testing.T, seed uint64, written int) (*runningOutput, *
 	}
 	st.Watch(spool.Watch{Size: size, Record: func() (spool.Record, error) { return record, nil }})
 	r.most, r.running = written+6_000_000, true
-	return r, &Output{StoredFile: storedFile(st), stored: st}
+	return r, &Output{File: fileOf(st), stored: st}
 }
 
-// overwrittenSeeds is how many outputs are overwritten while they are read: each kind of them at least.
+// overwrittenSeeds returns the number of outputs that are overwritten while they are read, at least one of each kind.
 func overwrittenSeeds() uint64 {
 	switch {
 	case *long:
@@ -101,15 +100,15 @@ func overwrittenSeeds() uint64 {
 	return 12
 }
 
-// What a living server overwrites while its output is searched is told as a gap: each line that is told
-// stands where it is said to, and lines and gaps together are all that there was.
-func TestSearchOfWhatIsOverwritten(t *testing.T) {
+// What a living server overwrites during a search is reported as a gap: each line has the right offset, and lines and gaps
+// together are the whole output.
+func TestSearchOfOverwrittenOutput(t *testing.T) {
 	lost := 0
 	for seed := range overwrittenSeeds() {
 		r, o := newRunningOutput(t, seed, []int{700_000, 1_500_000, 4_000_000}[seed%3])
 		query := searchtest.Query{Pattern: ".+", Lines: true}.Compile(t)
 		next := int64(0)
-		tell := func(l StoredLine) error {
+		tell := func(l Line) error {
 			if l.At != next || l.Cut || l.Limited || !bytes.HasPrefix(r.all[l.At:], []byte(l.Text)) {
 				t.Fatalf("seed %d: behind %d comes line %d at %d, with %.50q in place of %.50q; what was left out is %q", seed, next, l.Number, l.At, l.Text, r.all[l.At:], r.all[next:l.At])
 			}
@@ -121,7 +120,7 @@ func TestSearchOfWhatIsOverwritten(t *testing.T) {
 			}
 			return nil
 		}
-		gap := func(g Range) {
+		gap := func(g spool.Range) {
 			if g.From != next || g.To <= g.From || g.To > o.NextOffset {
 				t.Fatalf("seed %d: behind %d comes a gap of %v", seed, next, g)
 			}
@@ -142,8 +141,8 @@ func TestSearchOfWhatIsOverwritten(t *testing.T) {
 
 var omitted = regexp.MustCompile(`^\n\[shelld: (\d+) bytes omitted here, offsets (\d+) to (\d+)\]\n`)
 
-// The same holds of what is shown.
-func TestTextOfWhatIsOverwritten(t *testing.T) {
+// The same holds for the text that All returns.
+func TestTextOfOverwrittenOutput(t *testing.T) {
 	lost := 0
 	for seed := range overwrittenSeeds() {
 		r, o := newRunningOutput(t, seed, []int{700_000, 1_500_000, 4_000_000}[seed%3])
@@ -158,8 +157,8 @@ func TestTextOfWhatIsOverwritten(t *testing.T) {
 	}
 }
 
-// checkText has text be what was written from an offset to another one, with our lines for what is
-// missing, of which it returns how many there are.
+// checkText checks that text is the output from an offset to another one, with a line for each gap. It returns the number
+// of gaps.
 func checkText(t *testing.T, r *runningOutput, text string, at, end int64) (gaps int) {
 	t.Helper()
 	for rest := text; rest != ""; {
@@ -187,9 +186,9 @@ func checkText(t *testing.T, r *runningOutput, text string, at, end int64) (gaps
 	return gaps
 }
 
-// The last lines of what goes on are the last when they were looked for, or what is still there of
-// them behind a line that says what is not.
-func TestLastOfWhatIsOverwritten(t *testing.T) {
+// The last lines of growing output are the last ones at the time of the call, or what is still kept of them behind a line
+// for the gap.
+func TestLastLinesOfOverwrittenOutput(t *testing.T) {
 	for seed := range overwrittenSeeds() {
 		r, o := newRunningOutput(t, seed, []int{700_000, 1_500_000, 4_000_000}[seed%3])
 		lines := 1 + r.rnd.IntN(5000)

@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"bytes"
@@ -11,20 +11,16 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// This file is the output of a stream as it is read from its file, while its server lives or
-// after it has died.
-
-// An Output is the file of a stream, open for reading by offset, or as a person reads it: in
-// order, with a line where something is omitted. StoredFile is what it was when it was opened, and
-// of a living server what comes later is not read; what such a server overwrites before it was read is
-// omitted as well. Close it.
+// An Output is the file of a stream, open for reading by offset, or as a person reads it: in order, with a line for each
+// gap. File describes it at the time when it was opened, and later output is not read. What a living server overwrites
+// before it is read becomes a gap. The caller closes it.
 type Output struct {
-	StoredFile
+	File
 	stored *spool.Stored
 	opened []io.Closer
 }
 
-// Close lets go of the file.
+// Close closes the file.
 func (o *Output) Close() (err error) {
 	for _, c := range o.opened {
 		err = errors.Join(err, c.Close())
@@ -32,34 +28,34 @@ func (o *Output) Close() (err error) {
 	return err
 }
 
-// Output opens the file of that name.
-func (p *Past) Output(j PastJob, name string) (*Output, error) {
-	s, f, err := p.folder(j)
+// Output opens the file of a stream, one of Files.
+func (d *Directory) Output(j Job, name string) (*Output, error) {
+	s, f, err := d.folder(j)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	o, err := p.open(f, j.Session, j.Handle, name)
+	o, err := d.open(f, j.Session, j.Handle, name)
 	if err != nil {
-		_ = f.Close() // It was only read.
+		_ = f.Close() // it was only read
 	}
 	return o, err
 }
 
-// open takes the folder over where it succeeds.
-func (p *Past) open(f *store.PastFolder, session string, id ID, name string) (*Output, error) {
+// open opens a file of folder f. If it succeeds, the Output closes f.
+func (d *Directory) open(f *store.PastFolder, session string, id int64, name string) (*Output, error) {
 	file, info, err := f.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	// After the file was opened: what it holds is written down before it is put in order.
-	record, err := p.record(f, name)
+	// After opening the file: a server records what the file will hold before it replaces it by an ordered one.
+	record, err := d.record(f, name)
 	var st *spool.Stored
 	if err == nil {
-		st, err = spool.ReadStored(file, info.Size(), streamTag(session, id, name), record)
+		st, err = spool.ReadStored(file, info.Size(), Tag(session, id, name), record)
 	}
 	if err != nil {
-		_ = file.Close() // It was only read.
+		_ = file.Close() // it was only read
 		return nil, err
 	}
 	if !record.Final && !record.Unwritten {
@@ -71,44 +67,42 @@ func (p *Past) open(f *store.PastFolder, session string, id ID, name string) (*O
 				}
 				return now.Size(), nil
 			},
-			Record: func() (spool.Record, error) { return p.recordNow(f, name) },
+			Record: func() (spool.Record, error) { return d.recordNow(f, name) },
 		})
 	}
-	return &Output{storedFile(st), st, []io.Closer{file, f}}, nil
+	return &Output{fileOf(st), st, []io.Closer{file, f}}, nil
 }
 
-// recordNow is what is written down of a file that was there before.
-func (p *Past) recordNow(f *store.PastFolder, name string) (spool.Record, error) {
-	stored, err := f.Read(infoFile)
+// recordNow is record for a file that existed before: a missing info.json is an error.
+func (d *Directory) recordNow(f *store.PastFolder, name string) (spool.Record, error) {
+	stored, err := f.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = errors.New("the job was removed while its output was read, and nothing tells any more what of it is still there")
 	}
-	return recordOf(p.reader, stored, name), err
+	return recordOf(d.reader, stored, name), err
 }
 
-// Read copies output into b, from the first offset that is not below off and is there, and
-// returns how much and where it begins. at > off means that [off, at) is not there, or not any more;
-// n == 0 that there is nothing behind off. It never reads across what is missing.
+// Read copies output into b, beginning at the first stored offset from off on. It returns the number of bytes and their
+// offset. If at > off, [off, at) is a gap; if n == 0, nothing is stored behind off. It never reads across a gap.
 func (o *Output) Read(b []byte, off int64) (n int, at int64, err error) {
 	n, at, err = o.stored.Read(b, off)
 	return n, min(at, max(off, o.NextOffset)), err
 }
 
-// outputRead is how much of an Output is read at a time.
+// outputRead is the number of bytes of an Output that are read at a time.
 const outputRead = 256 << 10
 
-// All reads all of it as a person does.
+// All returns a reader of all output as a person reads it.
 func (o *Output) All() io.Reader { return &outputText{out: o} }
 
-// Last reads the last lines. What is omitted is told on a line of its own, which counts; a last line
-// without an end is one.
+// Last returns a reader of the last lines. A gap is a line of its own, which counts, as does a last line without an end.
 func (o *Output) Last(lines int) (io.Reader, error) {
-	// A line of our own that is the first one needs no end of another one before it.
+	// A line for a gap that is the first one does not have to end another one.
 	from := func(off int64) (io.Reader, error) { return &outputText{out: o, next: off, first: true}, nil }
 	b := make([]byte, min(outputRead, o.NextOffset))
 	for above := o.NextOffset; lines > 0; {
 		r := o.before(above)
-		if r.To < above { // There is a line of our own, which begins with the end of another one.
+		if r.To < above { // a gap: its line begins with the end of another one
 			if above < o.NextOffset {
 				if lines--; lines == 0 {
 					return from(above)
@@ -133,20 +127,19 @@ func (o *Output) Last(lines int) (io.Reader, error) {
 	return from(o.NextOffset)
 }
 
-// before is the last range that is still kept of what is before an offset; an empty one where
-// nothing is.
-func (o *Output) before(off int64) (last Range) {
+// before returns the last range before an offset that is still kept, or an empty one.
+func (o *Output) before(off int64) (last spool.Range) {
 	for _, r := range o.stored.Now() {
 		if r.From < off {
-			last = Range{From: r.From, To: min(r.To, off)}
+			last = spool.Range{From: r.From, To: min(r.To, off)}
 		}
 	}
 	return last
 }
 
-// lineBack goes back by lines to where the first of them begins, within a range that was kept. Where
-// there are not so many, it says how many are left, and where what is still kept begins.
-func (o *Output) lineBack(b []byte, r Range, lines int) (at int64, left int, err error) {
+// lineBack goes back by so many lines within a range, and returns the offset at which the first of them begins. If the
+// range has fewer, it returns how many are left, and where the kept part begins.
+func (o *Output) lineBack(b []byte, r spool.Range, lines int) (at int64, left int, err error) {
 	for end := r.To; end > r.From; {
 		from := max(end-int64(len(b)), r.From)
 		part, err := o.readBack(b[:end-from], from)
@@ -173,8 +166,7 @@ func (o *Output) lineBack(b []byte, r Range, lines int) (at int64, left int, err
 	return r.From, lines, nil
 }
 
-// readBack fills b, from an offset on; where something of that is missing, it has only what comes
-// behind that.
+// readBack fills b from an offset on. If there is a gap, it returns only what is behind the last one.
 func (o *Output) readBack(b []byte, from int64) ([]byte, error) {
 	have := 0 // of b, up to off
 	to := from + int64(len(b))
@@ -199,9 +191,9 @@ func (o *Output) readBack(b []byte, from int64) ([]byte, error) {
 type outputText struct {
 	out   *Output
 	next  int64
-	first bool // nothing was read yet, and a line of our own is without the end of another one before it
+	first bool // nothing was read yet: a line for a gap does not have to end another one
 	buf   []byte
-	rest  []byte // what was not handed on
+	rest  []byte // not yet returned
 }
 
 func (t *outputText) Read(p []byte) (n int, err error) {
@@ -218,7 +210,7 @@ func (t *outputText) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// fill reads on, up to what is missing, and tells of what was missing before.
+// fill reads the next bytes, up to a gap, with a line for a gap before them.
 func (t *outputText) fill() error {
 	if t.buf == nil {
 		t.buf = make([]byte, outputRead)

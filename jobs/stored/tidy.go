@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"cmp"
@@ -14,47 +14,45 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// A Retention says what is kept of what dead servers have left. The newest jobs are kept, as
-// far as each of the three allows.
+// A Retention limits what is kept of dead servers. The newest jobs are kept, as far as all three limits allow.
 type Retention struct {
-	Jobs  int           // how many
-	Age   time.Duration // since the last of the job was written
+	Jobs  int           // number of jobs
+	Age   time.Duration // since the job was last written to
 	Bytes int64         // in all their files
 }
 
-// DefaultRetention is what is kept where nobody has said otherwise.
+// DefaultRetention is what is kept by default.
 var DefaultRetention = Retention{Jobs: 100, Age: 14 * 24 * time.Hour, Bytes: 2 << 30}
 
-// WithDefaults puts the default where there is a zero.
+// WithDefaults returns r with defaults in place of zeros.
 func (r Retention) WithDefaults() Retention {
 	return Retention{cmp.Or(r.Jobs, DefaultRetention.Jobs), cmp.Or(r.Age, DefaultRetention.Age), cmp.Or(r.Bytes, DefaultRetention.Bytes)}
 }
 
-// A TidyReport is what Tidy has done.
+// A TidyReport says what Tidy did.
 type TidyReport struct {
-	Lost    int   // jobs that were found unfinished
+	Lost    int   // jobs that were unfinished
 	Deleted int   // jobs
 	Freed   int64 // bytes
 	Kept    int   // jobs of dead servers
-	Failed  int   // those of them that were to be deleted
+	Failed  int   // of these, jobs that should have been deleted
 }
 
-// ErrBusy says that somebody else tidies up.
+// ErrBusy says that another process is tidying the directory.
 var ErrBusy = store.ErrBusy
 
-// maxTidied bounds how many jobs are looked at; more wait for the next time.
+// maxTidied is the number of jobs that one Tidy looks at. More wait for the next one.
 const maxTidied = 100_000
 
-// Tidy finishes the jobs of dead servers that are not closed, and deletes those that keep
-// does not keep; nil: none. It never touches what a living server has, and nothing that
-// shelld has not made. Where somebody else tidies up, it waits for him if it is patient, and
-// is ErrBusy if not, or if ctx is done before he is. What does not work is told to the log, and
-// the rest goes on.
-func (p *Past) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyReport, error) {
-	if err := p.store.Tidy(ctx, patient); err != nil {
+// Tidy finishes the unclosed jobs of dead servers, and deletes jobs beyond keep; nil deletes none. It never touches the
+// jobs of a living server, nor files that shelld has not made. If another process is tidying the directory, a patient
+// Tidy waits for it. An impatient one, or one whose ctx is done first, returns ErrBusy. A job that cannot be finished or
+// deleted is logged, and the rest is tidied.
+func (d *Directory) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyReport, error) {
+	if err := d.store.Tidy(ctx, patient); err != nil {
 		return TidyReport{}, err
 	}
-	t := &tidying{Past: p, now: time.Now()}
+	t := &tidying{Directory: d, now: time.Now()}
 	err := t.each(ctx, func(s *store.PastSession, name string, ids []int64) error { return t.session(ctx, s, name, ids) })
 	if err == nil && keep != nil {
 		err = t.delete(ctx, t.beyond(*keep))
@@ -64,7 +62,7 @@ func (p *Past) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyRep
 }
 
 type tidying struct {
-	*Past
+	*Directory
 	now    time.Time
 	found  []foundJob // of dead servers
 	report TidyReport
@@ -75,10 +73,10 @@ type foundJob struct {
 	id      int64
 	bytes   int64
 	written time.Time
-	doomed  bool // whatever is kept
+	doomed  bool // deleted in any case
 }
 
-// session looks at a session, and leaves it finished if its server is dead.
+// session finishes a session if its server is dead.
 func (t *tidying) session(ctx context.Context, s *store.PastSession, name string, ids []int64) error {
 	if len(ids) == 0 {
 		s.Remove()
@@ -98,7 +96,7 @@ func (t *tidying) session(ctx context.Context, s *store.PastSession, name string
 		}
 		f, err := t.folder(ctx, s, name, id, done || temporary)
 		errs = append(errs, err)
-		if f != (foundJob{}) { // What cannot be finished, as on a full disk, may be deleted all the same.
+		if f != (foundJob{}) { // A job that cannot be finished, as on a full disk, may still be deleted.
 			f.doomed = temporary
 			t.found = append(t.found, f)
 		}
@@ -110,7 +108,7 @@ func (t *tidying) session(ctx context.Context, s *store.PastSession, name string
 	return err
 }
 
-// folder looks at a job's folder, and finishes it unless that was done.
+// folder inspects the folder of a job, and finishes the job unless that is done.
 func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string, id int64, done bool) (foundJob, error) {
 	f, err := s.Folder(id)
 	if err != nil {
@@ -120,28 +118,27 @@ func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string,
 	var failed error
 	if !done {
 		var lost bool
-		if lost, failed = t.finish(ctx, f, name, ID(id)); lost {
+		if lost, failed = t.finish(ctx, f, name, id); lost {
 			t.report.Lost++
 		}
 	}
 	files, others, err := f.Files()
-	if err == nil && len(files)+len(others) == 0 { // Deleting it was the last that its server did.
+	if err == nil && len(files)+len(others) == 0 { // its server died while it deleted it
 		return foundJob{}, f.Remove()
 	}
 	found := foundJob{session: name, id: id}
 	for _, file := range files {
 		found.bytes += file.Size
-		if file.Name == infoFile || found.written.IsZero() {
+		if file.Name == InfoFile || found.written.IsZero() {
 			found.written = file.Modified
 		}
 	}
 	return found, errors.Join(failed, err)
 }
 
-// finish puts what is left of a job into the order in which its server would have left it. What
-// its files will hold is written down, and final, before they are put in order: whoever is
-// interrupted leaves files that say by themselves how to read them, or whose order is known.
-func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session string, id ID) (lost bool, err error) {
+// finish leaves a job as its server would have left it. It records what the files will hold, as final, before it puts
+// them in order. If it is interrupted, each file either says by itself how to read it, or its order is recorded.
+func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session string, id int64) (lost bool, err error) {
 	if err := f.RemoveScraps(); err != nil {
 		return false, err
 	}
@@ -149,18 +146,18 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 	if err != nil || len(files) == 0 {
 		return false, err
 	}
-	stored, err := f.Read(infoFile)
+	stored, err := f.Read(InfoFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
 	closed := err == nil && t.reader.Closed(stored)
-	l := Leftover{Handle: id, Directory: f.Path(), Files: map[string]StoredFile{}}
+	l := Leftover{Handle: id, Directory: f.Path(), Files: map[string]File{}}
 	var rings []string
 	for _, file := range files {
 		if file.Modified.After(l.Touched) {
 			l.Touched = file.Modified
 		}
-		if !slices.Contains(StoredFiles, file.Name) {
+		if !slices.Contains(Files, file.Name) {
 			continue
 		}
 		found, ordered, err := t.look(f, stored, session, id, file.Name)
@@ -172,8 +169,8 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 		}
 	}
 	if closed {
-		// Its server could not put them in order, or whoever has finished it was interrupted. What
-		// is final has to be true of them afterwards, too.
+		// The server could not put them in order, or an earlier Tidy was interrupted. The final record must
+		// also be true afterwards.
 		known := t.reader.Files(stored)
 		rings = slices.DeleteFunc(rings, func(name string) bool { return !slices.Equal(known[name].Kept, l.Files[name].Kept) })
 	} else if err := t.conclude(f, files, stored, l); err != nil {
@@ -187,9 +184,9 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 	return !closed, nil
 }
 
-// conclude writes what is final of a job whose server did not.
+// conclude writes the final info.json of a job whose server did not.
 func (t *tidying) conclude(f *store.PastFolder, files []store.PastFile, stored []byte, l Leftover) error {
-	if slices.ContainsFunc(files, func(file store.PastFile) bool { return file.Name == recordingFile }) {
+	if slices.ContainsFunc(files, func(file store.PastFile) bool { return file.Name == RecordingFile }) {
 		if err := mendRecording(f); err != nil {
 			return err
 		}
@@ -198,32 +195,31 @@ func (t *tidying) conclude(f *store.PastFolder, files []store.PastFile, stored [
 	if err != nil {
 		return err
 	}
-	return f.Replace(infoFile, l.Touched, func(w io.Writer) error { _, err := w.Write(info); return err })
+	return f.Replace(InfoFile, l.Touched, func(w io.Writer) error { _, err := w.Write(info); return err })
 }
 
-// look says what a stream's file has, and whether that is in order.
-func (t *tidying) look(f *store.PastFolder, stored []byte, session string, id ID, name string) (found StoredFile, ordered bool, err error) {
+// look returns what a stream's file has, and whether the file is in order.
+func (t *tidying) look(f *store.PastFolder, stored []byte, session string, id int64, name string) (found File, ordered bool, err error) {
 	file, info, err := f.Open(name)
 	if err != nil {
 		return found, false, err
 	}
 	defer file.Close()
-	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name), recordOf(t.reader, stored, name))
+	st, err := spool.ReadStored(file, info.Size(), Tag(session, id, name), recordOf(t.reader, stored, name))
 	if err != nil {
 		return found, false, err
 	}
-	return storedFile(st), st.Ordered(), nil
+	return fileOf(st), st.Ordered(), nil
 }
 
-// mend puts a stream's file in order that is not, as [spool.Spool.Finish] does. The record is the
-// one by which that was seen.
-func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name string, record spool.Record) error {
+// mend puts a stream's file in order, as [spool.Spool.Finish] does. The record is the one that look had.
+func mend(ctx context.Context, f *store.PastFolder, session string, id int64, name string, record spool.Record) error {
 	file, info, err := f.Open(name)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	st, err := spool.ReadStored(file, info.Size(), streamTag(session, id, name), record)
+	st, err := spool.ReadStored(file, info.Size(), Tag(session, id, name), record)
 	if err != nil {
 		return err
 	}
@@ -233,22 +229,21 @@ func mend(ctx context.Context, f *store.PastFolder, session string, id ID, name 
 	})
 }
 
-// mendRecording takes a line off a recording whose end its server did not come to write: players
-// refuse a file with one.
+// mendRecording removes an incomplete line from the end of a recording, since players refuse it.
 func mendRecording(f *store.PastFolder) error {
-	file, info, err := f.Open(recordingFile)
+	file, info, err := f.Open(RecordingFile)
 	if err != nil {
 		return err
 	}
 	whole, err := cast.Whole(file, info.Size())
-	_ = file.Close() // It was only read.
+	_ = file.Close() // it was only read
 	if err != nil || whole == info.Size() {
 		return err
 	}
-	return f.Cut(recordingFile, whole)
+	return f.Cut(RecordingFile, whole)
 }
 
-// An interruptible is a reader that ends with its context.
+// An interruptible is a reader that fails when its context is done.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader
@@ -261,7 +256,7 @@ func (u *interruptible) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// beyond returns what is not to be kept, oldest first.
+// beyond returns the jobs to delete, oldest first.
 func (t *tidying) beyond(keep Retention) (all []foundJob) {
 	newest := slices.Clone(t.found)
 	slices.SortStableFunc(newest, func(a, b foundJob) int {
@@ -290,7 +285,7 @@ func (t *tidying) delete(ctx context.Context, all []foundJob) error {
 		}
 		sessions[d.session] = true
 		if err := t.deleteJob(d); err != nil {
-			t.tell(err)
+			t.warn(err)
 			t.report.Failed++
 			continue
 		}
@@ -300,7 +295,7 @@ func (t *tidying) delete(ctx context.Context, all []foundJob) error {
 	for name := range sessions {
 		if s, err := t.store.Session(name); err == nil {
 			s.Remove()
-			t.tell(s.Close())
+			t.warn(s.Close())
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"bytes"
@@ -9,24 +9,25 @@ import (
 
 	"shelld/jobs/internal/match"
 	"shelld/jobs/internal/plain"
+	"shelld/jobs/internal/spool"
 )
 
-// A StoredLine is a line of stored output on which there is a match.
-type StoredLine struct {
-	At      int64  // offset at which it begins; where it is Cut, of what is told of it
-	Number  int64  // from 1 on; 0: nobody knows, since something before it is not kept
-	Text    string // plain; of a line that was redrawn the state in which it matches
-	Cut     bool   // it may be longer than MaxStoredLine: Text is what stands around the match
+// A Line is a line of stored output with a match on it.
+type Line struct {
+	At      int64  // the offset of Text
+	Number  int64  // from 1 on; 0: unknown, since something before it is not kept
+	Text    string // plain; of a redrawn line, the state in which it matches
+	Cut     bool   // the line may be longer than MaxLine, and Text is the part around the match
 	Limited bool   // as in match.Match
 }
 
-// MaxStoredLine is about how many bytes are told of a line.
-const MaxStoredLine = 1 << 20
+// MaxLine is about the number of bytes of a line that are returned.
+const MaxLine = 1 << 20
 
-// Search tells the lines on which a query has matches: those of job/search, in order, each line once.
-// All that is stored is searched. What is not
-// kept, or not any more when its turn comes, is given to gap. It ends with an error of tell, and with ctx.
-func (o *Output) Search(ctx context.Context, query *match.Query, tell func(StoredLine) error, gap func(Range)) error {
+// Search calls tell with each line on which the query has a match, in order and once each, and gap with each range that
+// is not kept, or no longer kept when it is read. It finds the matches that job/search finds. It ends with an error of
+// tell, or with ctx.
+func (o *Output) Search(ctx context.Context, query *match.Query, tell func(Line) error, gap func(spool.Range)) error {
 	s := storedSearch{out: o, query: query.Places(), tell: tell, number: 1, block: make([]byte, outputRead)}
 	for off := int64(0); off < o.NextOffset; {
 		b, at, err := s.read(off)
@@ -34,12 +35,12 @@ func (o *Output) Search(ctx context.Context, query *match.Query, tell func(Store
 			return err
 		}
 		if from := max(off, s.settled); at > from {
-			gap(Range{From: from, To: at})
+			gap(spool.Range{From: from, To: at})
 			s.number = 0
 		}
 		off, err = s.search(ctx, b, at)
 		if errors.Is(err, errLost) {
-			// What was found and not told yet is looked for again, in what is still there of it.
+			// Matches that were found and not returned yet are searched for again, in what is still kept.
 			off, s.number, err = s.settled, 0, nil
 		}
 		if err != nil {
@@ -49,28 +50,28 @@ func (o *Output) Search(ctx context.Context, query *match.Query, tell func(Store
 	return nil
 }
 
-// A storedSearch goes along what is kept without a gap, a run of it at a time.
+// A storedSearch searches ranges without a gap, one after the other.
 type storedSearch struct {
 	out   *Output
 	query *match.Query
-	tell  func(StoredLine) error
+	tell  func(Line) error
 
-	block  []byte // what is being searched
+	block  []byte // being searched
 	window outputWindow
 
-	// Of the run:
+	// Of the range:
 	from    int64
-	ends    []int64 // how many line ends there are before each outputRead bytes
-	counted int64   // line ends were counted up to here
-	before  int64   // how many there are before that
-	settled int64   // up to here lines were told
-	atLine  bool    // and there one begins
-	told    bool    // and the one that counted is on as well
+	ends    []int64 // number of line ends before each outputRead bytes
+	counted int64   // line ends are counted up to here
+	before  int64   // number of line ends before that
+	settled int64   // up to here lines were returned
+	atLine  bool    // and a line begins there
+	told    bool    // and the line at counted was returned, too
 
-	number int64 // of the line that counted is on; 0: nobody knows
+	number int64 // of the line at counted; 0: unknown
 }
 
-// errLost says that something is not there any more that was to be looked at again.
+// errLost says that output was overwritten that had to be read again.
 var errLost = errors.New("its server has overwritten it")
 
 // read reads a block.
@@ -82,11 +83,11 @@ func (s *storedSearch) read(off int64) (b []byte, at int64, err error) {
 	return s.block[:n], at, err
 }
 
-// search searches a run, of which b is the first block, and returns where it ends.
+// search searches a range whose first block is b, and returns where it ends.
 func (s *storedSearch) search(ctx context.Context, b []byte, off int64) (end int64, err error) {
 	var before []byte
 	if s.atLine && off == s.settled {
-		before = lineFeed // A run that was given up goes on behind a line that was told.
+		before = lineFeed // a range that was given up continues behind a line that was returned
 	}
 	s.from, s.counted, s.settled, s.atLine = off, off, off, before != nil
 	s.ends, s.before, s.told = append(s.ends[:0], 0), 0, false
@@ -131,8 +132,8 @@ func (s *storedSearch) take(found []*match.Match, failed error) error {
 	return nil
 }
 
-// match tells the lines from that on which a match begins to that on which it ends, without one
-// that was told already.
+// match returns the lines from the one on which a match begins to the one on which it ends, without one that was already
+// returned.
 func (s *storedSearch) match(m *match.Match) error {
 	behind, err := s.count(m.Start)
 	if err != nil {
@@ -155,8 +156,8 @@ func (s *storedSearch) match(m *match.Match) error {
 
 var lineFeed = []byte{'\n'}
 
-// count counts the line ends from where they were counted up to, to an offset, up to which all was
-// searched: what lies far apart is not read again.
+// count returns the number of line ends from counted to an offset within what was searched. It reads at most one block
+// again.
 func (s *storedSearch) count(to int64) (more int64, err error) {
 	from, before := s.counted, s.before
 	if i := (to - s.from) / outputRead; s.from+i*outputRead > from {
@@ -172,7 +173,7 @@ func (s *storedSearch) count(to int64) (more int64, err error) {
 	return more, nil
 }
 
-// lines tells the lines of a match, of which the first has a number; with again, but for that one.
+// lines returns the lines of a match, the first of which has that number. With again, it omits the first.
 func (s *storedSearch) lines(m *match.Match, number int64, again bool) error {
 	from, headCut, err := s.window.lineStart(m.Start)
 	if err != nil {
@@ -197,7 +198,7 @@ func (s *storedSearch) lines(m *match.Match, number int64, again bool) error {
 		if last {
 			end = len(text)
 		}
-		line := StoredLine{At: from + int64(at), Limited: m.Limited, Cut: i == 0 && headCut || last && tailCut}
+		line := Line{At: from + int64(at), Limited: m.Limited, Cut: i == 0 && headCut || last && tailCut}
 		if number > 0 {
 			line.Number = number + int64(i)
 		}
@@ -214,8 +215,8 @@ func (s *storedSearch) lines(m *match.Match, number int64, again bool) error {
 	}
 }
 
-// shownLine is what a line shows where a match of it is, which is from there to there: a line that was
-// redrawn has had several states, with a carriage return between them.
+// shownLine returns the state of a line that has the match in [from, to): a redrawn line has several states, with
+// carriage returns between them.
 func shownLine(line []byte, from, to int) string {
 	line = bytes.TrimRight(line, "\r")
 	if to >= 0 && to < len(line) {
@@ -229,22 +230,21 @@ func shownLine(line []byte, from, to int) string {
 	return plain.ValidUTF8(string(new(match.Stripper).Append(nil, line)))
 }
 
-// windowRead is how much an outputWindow reads at a time, where not more is wanted.
+// windowRead is the number of bytes that an outputWindow reads at a time, if no more are asked for.
 const windowRead = 256 << 10
 
-// An outputWindow is a run of an Output, of which what is searched and what was read last are at hand.
+// An outputWindow gives access to a range of an Output. It keeps the block being searched, and what it read last.
 type outputWindow struct {
 	out     *Output
-	from    int64 // where the run begins
-	to      int64 // and how far it was read
+	from    int64 // where the range begins
+	to      int64 // how far it was read
 	blockAt int64 // offset of block
 	block   []byte
 	at      int64 // offset of text
 	text    []byte
 }
 
-// view returns what is there of a range, up to the next gap, and where that begins. It is good until
-// the next call.
+// view returns the bytes of a range up to the next gap, and their offset. They are valid until the next call.
 func (w *outputWindow) view(from, to int64) (b []byte, at int64, err error) {
 	if at := w.blockAt; from >= at && to <= at+int64(len(w.block)) {
 		return w.block[from-at : to-at], from, nil
@@ -261,7 +261,7 @@ func (w *outputWindow) view(from, to int64) (b []byte, at int64, err error) {
 	return w.text[:max(min(int64(n), to-at), 0)], at, err
 }
 
-// read returns a range, as view does; errLost where something of it is not there any more.
+// read returns a range, as view does. The error is errLost if it is not complete any more.
 func (w *outputWindow) read(from, to int64) ([]byte, error) {
 	if from >= to {
 		return nil, nil
@@ -273,11 +273,11 @@ func (w *outputWindow) read(from, to int64) ([]byte, error) {
 	return b, err
 }
 
-const nearLine = 4 << 10 // in which the ends of a line are looked for first
+const nearLine = 4 << 10 // window in which the ends of a line are looked for first
 
-// lineStart is where the line begins that an offset is on, or where what is told of it does.
+// lineStart returns the beginning of the line at an offset, or of the part of it that is returned.
 func (w *outputWindow) lineStart(off int64) (at int64, cut bool, err error) {
-	for reach := int64(nearLine); ; reach = MaxStoredLine / 2 {
+	for reach := int64(nearLine); ; reach = MaxLine / 2 {
 		low := max(off-reach, w.from)
 		if low == off {
 			return off, false, nil
@@ -303,9 +303,9 @@ func (w *outputWindow) lineStart(off int64) (at int64, cut bool, err error) {
 	}
 }
 
-// lineEnd is where the line ends that an offset is on, or where what is told of it does.
+// lineEnd returns the end of the line at an offset, or of the part of it that is returned.
 func (w *outputWindow) lineEnd(off int64) (at int64, cut bool, err error) {
-	for reach := int64(nearLine); ; reach = MaxStoredLine / 2 {
+	for reach := int64(nearLine); ; reach = MaxLine / 2 {
 		b, at, err := w.view(off, min(off+reach, w.out.NextOffset))
 		switch i := bytes.IndexByte(b, '\n'); {
 		case err != nil:
@@ -324,7 +324,7 @@ func (w *outputWindow) lineEnd(off int64) (at int64, cut bool, err error) {
 	}
 }
 
-// isLineEnd says whether a line ends at an offset, with a line feed.
+// isLineEnd reports whether there is a line feed at an offset.
 func (w *outputWindow) isLineEnd(off int64) bool {
 	b, at, err := w.view(off, off+1)
 	return err == nil && at == off && len(b) == 1 && b[0] == '\n'

@@ -1,4 +1,4 @@
-package jobs
+package stored
 
 import (
 	"errors"
@@ -13,27 +13,27 @@ import (
 	"shelld/screen"
 )
 
-// A Replay draws a recording, event by event. Close it.
+// A Replay draws a recording, event by event. The caller closes it.
 type Replay struct {
-	Cols, Rows int // as they are now
+	Cols, Rows int // the current size
 	events     *cast.Reader
 	path       string
 	opened     []io.Closer
 	term       *screen.Terminal
 }
 
-// Replay opens the recording of a job. Without one the error is fs.ErrNotExist.
-func (p *Past) Replay(j PastJob) (*Replay, error) {
-	s, f, err := p.folder(j)
+// Replay opens the recording of a job. If there is none, the error is fs.ErrNotExist.
+func (d *Directory) Replay(j Job) (*Replay, error) {
+	s, f, err := d.folder(j)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	file, _, err := f.Open(recordingFile)
+	file, _, err := f.Open(RecordingFile)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	r := &Replay{path: filepath.Join(f.Path(), recordingFile), opened: []io.Closer{file, f}}
+	r := &Replay{path: filepath.Join(f.Path(), RecordingFile), opened: []io.Closer{file, f}}
 	if r.events, err = cast.NewReader(file); err != nil {
 		return nil, errors.Join(r.wrong(err), r.Close())
 	}
@@ -42,7 +42,7 @@ func (p *Past) Replay(j PastJob) (*Replay, error) {
 	return r, nil
 }
 
-// Close lets go of the recording.
+// Close closes the recording.
 func (r *Replay) Close() (err error) {
 	for _, c := range r.opened {
 		err = errors.Join(err, c.Close())
@@ -52,13 +52,13 @@ func (r *Replay) Close() (err error) {
 
 func (r *Replay) wrong(err error) error { return &fs.PathError{Op: "play", Path: r.path, Err: err} }
 
-// An Act is something that was recorded, to be drawn by Do when its time has come.
+// An Act is a recorded event, which Do draws when its time has come.
 type Act struct {
 	After time.Duration // since the one before
 	event cast.Event
 }
 
-// Next returns what comes next; io.EOF at the end of the recording.
+// Next returns the next event, or io.EOF at the end of the recording.
 func (r *Replay) Next() (Act, error) {
 	e, err := r.events.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -67,12 +67,12 @@ func (r *Replay) Next() (Act, error) {
 	return Act{e.After, e}, err
 }
 
-// Do draws it.
+// Do draws an event.
 func (r *Replay) Do(a Act) {
 	switch a.event.Code {
 	case cast.Output:
 		r.term.WriteSome([]byte(a.event.Data), math.MaxInt64)
-		r.term.Replies() // They are dropped.
+		r.term.Replies() // dropped
 	case cast.Resize:
 		var cols, rows int
 		if n, _ := fmt.Sscanf(a.event.Data, "%dx%d", &cols, &rows); n == 2 && cols > 0 && rows > 0 {
@@ -82,5 +82,5 @@ func (r *Replay) Do(a Act) {
 	}
 }
 
-// Screen is what is shown now.
-func (r *Replay) Screen() Screen { return Screen{Snapshot: r.term.Snapshot(0)} }
+// Screen returns what is shown now.
+func (r *Replay) Screen() *screen.Snapshot { return r.term.Snapshot(0) }
