@@ -172,90 +172,11 @@ func (j *Job) review(now time.Time) {
 	if j.st.status == StatusStarting || j.quit.Load() {
 		return
 	}
-	j.changes.review()
-	j.shell.review(now)
-	j.limits.review(now)
-	j.waiting.review(now)
-	j.ending.review(now)
-	j.waits.reviewSettle(now)
-	j.display.review(now)
-	j.input.review(now)
-	j.waits.reviewHeld()
-	j.waits.reviewCatchups(now)
-	j.waits.reviewPorts(now)
-	j.waits.reviewArmed(now)
-	j.reads.review(now)
-	j.runs.review(now)
-	j.kills.review(now)
-	j.files.review(now)
+	for _, p := range j.parts {
+		p.review(now)
+	}
 	j.reviewLeave()
-	j.timer.Reset(max(j.nextDeadline(now).Sub(now), 0))
-}
-
-// nextDeadline is at most an hour ahead.
-func (j *Job) nextDeadline(now time.Time) time.Time {
-	next := now.Add(time.Hour)
-	sooner := func(t time.Time) {
-		if !t.IsZero() && t.Before(next) {
-			next = t
-		}
-	}
-	for _, w := range j.waits.armed {
-		sooner(w.catchupUntil())
-		if t := w.portsAsked(now); !t.IsZero() {
-			sooner(t)
-		} else if w.catchup == nil && w.glance == 0 {
-			sooner(w.look.later(w.deadline))
-			sooner(j.waits.quietDeadline(w))
-		}
-	}
-	if j.st.step == stepHint {
-		sooner(j.ending.hintUntil)
-	}
-	sooner(j.waits.catchUpUntil())
-	sooner(j.display.screenUntil())
-	sooner(j.display.glanceDue())
-	sooner(j.waiting.lookAt())
-	sooner(j.waiting.heldUntil())
-	sooner(j.waiting.infosUntil())
-	sooner(j.waiting.watch.tellAt())
-	sooner(j.waits.portDue())
-	sooner(j.waiting.hiddenAt())
-	sooner(j.files.recordAt)
-	sooner(j.waiting.watch.recordAt)
-	sooner(j.waiting.storeLookAt())
-	sooner(j.limits.killAt)
-	if len(j.kills.all) > 0 {
-		sooner(j.kills.killsDue())
-		if !j.st.empty {
-			sooner(j.kills.killDue())
-		}
-	}
-	if !j.input.queue.broken.IsZero() && len(j.input.queue.items) > 0 {
-		sooner(j.input.queue.broken.Add(brokenTime))
-	}
-	sooner(j.input.inputDeadline())
-	sooner(j.shell.execUntil())
-	for _, r := range j.runs.all {
-		sooner(r.look.later(r.deadline))
-		sooner(r.drainUntil)
-	}
-	for _, r := range j.reads.all {
-		if !r.begun && !(r.byCursor() && j.reads.cursorAt[r.st.name] != nil) { // what it waits for wakes the loop
-			sooner(r.deadline)
-		}
-	}
-	return next
-}
-
-// onCancel withdraws one request. A request that is not there any more has been
-// answered.
-func (j *Job) onCancel(tok *token) {
-	j.waits.armHeld() // one of them may be meant
-	if j.shell.cancelExec(tok) || j.waits.cancel(tok) || j.runs.cancel(tok) || j.reads.cancel(tok) || j.display.cancel(tok) || j.kills.cancel(tok) || j.waiting.cancelInfo(tok) || j.asking.cancelAsked(tok) || j.shell.cancelTask(tok) {
-		return
-	}
-	j.input.cancel(tok)
+	j.timer.Reset(max(j.nextDue(now).Sub(now), 0))
 }
 
 func (e *Error) withOutcome(o Outcome) *Error {
@@ -343,40 +264,4 @@ func (j *Job) closeDescriptors() {
 	if j.shell.watch != nil {
 		j.shell.watch.files.close()
 	}
-}
-
-// failPending answers everything that is kept.
-func (j *Job) failPending(err *Error) {
-	for _, w := range j.waits.armed {
-		w.abort(err)
-	}
-	for _, r := range j.runs.all {
-		r.reply.fail(err)
-	}
-	for _, r := range j.reads.all {
-		r.msg.reply.fail(err)
-	}
-	for _, r := range j.display.requests {
-		r.fail(err)
-	}
-	for _, k := range j.kills.all {
-		k.reply.fail(err)
-	}
-	for _, u := range j.waits.unwatches {
-		u.reply.fail(err)
-	}
-	for _, m := range j.waits.held {
-		m.reply.fail(err)
-	}
-	j.waits.failPortInfos()
-	j.input.failQueue(err)
-	j.waiting.failHeld(err)
-	if j.shell.watch != nil {
-		j.shell.failExecs(func() *Error { return err })
-		j.shell.failAgain(err)
-		j.shell.failTasks(func() *Error { return err })
-	}
-	j.asking.dropAsked(func() *Error { return err })
-	j.waits.armed, j.runs.all, j.reads.all, j.display.requests, j.kills.all, j.waits.held = nil, nil, nil, nil, nil, nil
-	clear(j.waits.unwatches)
 }

@@ -22,7 +22,8 @@ func TestArchiveEnds(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range c.drops {
-				j := &Job{files: filesPart{folder: a.folder(ID(i + 1))}}
+				j := withParts(&Job{})
+				j.files.folder = a.folder(ID(i + 1))
 				a.put(errand{what: errandDrop, job: j, then: func(error) { time.Sleep(c.each) }}) // The bubble's time: a slow disk.
 			}
 			began := time.Now()

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"strings"
+	"time"
 
 	"shelld/jobs/internal/proc"
 )
@@ -89,6 +90,7 @@ func (e *Event) Join(later Event) {
 
 // changesPart tells the client what has changed of a job, and looks at who has the foreground of its terminal.
 type changesPart struct {
+	noPart
 	j *Job
 
 	untold    Changed // what the client is to be told in this turn
@@ -104,7 +106,7 @@ type changesPart struct {
 
 // review tells, as one event, what has changed since it last looked: so a
 // title that changes a million times costs as many events as the loop had turns.
-func (p *changesPart) review() {
+func (p *changesPart) review(time.Time) {
 	if p.j.display.heard != nil {
 		p.takeTold()
 	}

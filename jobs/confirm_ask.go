@@ -10,6 +10,7 @@ type confirmedMsg struct {
 
 // askingPart has the requests about which a person at the client is asked.
 type askingPart struct {
+	noPart
 	j *Job
 
 	askedWrites []*askedWrite
@@ -105,3 +106,15 @@ func (p *askingPart) cancelAsked(tok *token) bool {
 	}
 	return is
 }
+
+func (p *askingPart) cancel(tok *token) bool { return p.cancelAsked(tok) || p.cancelAskedWrite(tok) }
+
+// pending counts those of a closed job, too: one about which a person is asked is taken up after the job is
+// forgotten.
+func (p *askingPart) pending() int { return len(p.askedWrites) + len(p.asking) }
+
+func (p *askingPart) fail(err *Error) { p.dropAsked(func() *Error { return err }) }
+
+func (p *askingPart) shutdown(why func() *Error) { p.dropAsked(why) }
+
+func (p *askingPart) exited(why func() *Error) { p.dropAsked(why) }

@@ -11,6 +11,7 @@ import (
 
 // endingPart takes a job from the end of its leader to its own.
 type endingPart struct {
+	noPart
 	j *Job
 
 	facts      <-chan keeper.Event // keeper -> whoever has the turn; nil before the start and after its end
@@ -93,8 +94,9 @@ func (p *endingPart) leaderEnded(background []keeper.Proc) {
 		e.Handle, e.Exit = p.j.id, p.j.st.exit
 		return e
 	}
-	p.j.input.dropInput(ended)
-	p.j.asking.dropAsked(ended)
+	for _, other := range p.j.parts {
+		other.exited(ended)
+	}
 	p.drain()
 }
 
@@ -117,11 +119,25 @@ func (p *endingPart) onStreamEnd(e streamEnd) {
 	e.st.ended = e.st.ended || e.ended
 }
 
-// review takes the steps from the leader's end to the job's: drained, seen by
+func (p *endingPart) review(now time.Time) {
+	p.reviewSteps(now)
+	p.reviewSettle(now)
+}
+
+// due is when a step of the end is taken without what it waits for.
+func (p *endingPart) due(time.Time) time.Time {
+	t := p.catchUpUntil()
+	if p.j.st.step == stepHint {
+		t = earliest(t, p.hintUntil)
+	}
+	return t
+}
+
+// reviewSteps takes the steps from the leader's end to the job's: drained, seen by
 // the matcher, told; and the same again when nothing is alive. Each is taken once,
 // in this order, so that exited and closed come after the output they speak of and
 // after its matches.
-func (p *endingPart) review(now time.Time) {
+func (p *endingPart) reviewSteps(now time.Time) {
 	for {
 		before := p.j.st.step
 		switch p.j.st.step {
@@ -250,15 +266,11 @@ func survivorsOf(k keeper.Report, h *redaction) (all []Survivor) {
 // answered then; what waits for anything else, now.
 func (p *endingPart) onShutdown(grace time.Duration) {
 	p.closing = true
-	const why = "the server is shutting down; job %d is being ended"
-	p.j.waits.armHeld()
-	p.j.waits.abort(CodeShuttingDown, why, p.j.id)
-	ending := func() *Error { return errorf(CodeShuttingDown, why, p.j.id) }
-	p.j.input.dropInput(ending)
-	p.j.asking.dropAsked(ending)
-	if p.j.shell.watch != nil {
-		p.j.shell.failExecs(ending)
-		p.j.shell.failTasks(ending)
+	why := func() *Error {
+		return errorf(CodeShuttingDown, "the server is shutting down; job %d is being ended", p.j.id)
+	}
+	for _, other := range p.j.parts {
+		other.shutdown(why)
 	}
 	if p.j.st.status != StatusClosed {
 		p.end(ReasonShutdown, KillOptions{Grace: grace})

@@ -251,9 +251,9 @@ func (p *shellPart) review(now time.Time) {
 	}
 }
 
-// execUntil is when the shell is to be looked after again, if nothing happens before; zero: it
+// due is when the shell is to be looked after again, if nothing happens before; zero: it
 // need not be.
-func (p *shellPart) execUntil() (t time.Time) {
+func (p *shellPart) due(time.Time) (t time.Time) {
 	if p.watch == nil {
 		return t
 	}
@@ -434,4 +434,29 @@ func (p *shellPart) failAgain(err *Error) {
 		r.refuse(err)
 	}
 	p.watch.again = nil
+}
+
+// cancel withdraws a request for a command, or a question to the shell.
+func (p *shellPart) cancel(tok *token) bool { return p.cancelExec(tok) || p.cancelTask(tok) }
+
+func (p *shellPart) pending() int {
+	s := p.watch
+	if s == nil {
+		return 0
+	}
+	return len(s.queue) + len(s.again) + len(s.tasks)
+}
+
+func (p *shellPart) fail(err *Error) {
+	p.shutdown(func() *Error { return err })
+	if p.watch != nil {
+		p.failAgain(err)
+	}
+}
+
+func (p *shellPart) shutdown(why func() *Error) {
+	if p.watch != nil {
+		p.failExecs(why)
+		p.failTasks(why)
+	}
 }

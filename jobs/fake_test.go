@@ -291,3 +291,9 @@ func refused[T any](t *testing.T, p Pending[T], code Code) *Error {
 }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// withParts makes the parts of a job that is made without a start.
+func withParts(j *Job) *Job {
+	j.newParts()
+	return j
+}

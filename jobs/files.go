@@ -23,6 +23,7 @@ var files = map[Stream]string{PTY: stored.StdoutFile, Stdout: stored.StdoutFile,
 
 // filesPart keeps the output, the recording and info.json of a job on disk.
 type filesPart struct {
+	noPart
 	j *Job
 
 	folder    *store.Folder // nil: output is kept in memory alone
@@ -339,3 +340,5 @@ func (h *holds) change(f func()) {
 		then()
 	}
 }
+
+func (p *filesPart) due(time.Time) time.Time { return earliest(p.recordAt, p.j.waiting.watch.recordAt) }

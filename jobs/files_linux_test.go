@@ -361,7 +361,9 @@ func TestInfoIsTriedAgain(t *testing.T) {
 			then(m, other)
 			<-written
 			done := make(chan struct{})
-			m.archive.put(errand{what: errandDelete, job: &Job{files: filesPart{folder: m.archive.folder(99)}}, then: func(error) { close(done) }})
+			absent := withParts(&Job{})
+			absent.files.folder = m.archive.folder(99)
+			m.archive.put(errand{what: errandDelete, job: absent, then: func(error) { close(done) }})
 			<-done
 			if got := mustRead(t, info); !strings.HasPrefix(got, "2 closed") {
 				t.Errorf("info.json is %q", got)

@@ -92,31 +92,31 @@ func (f *follower) giveUp() {
 }
 
 // catchUpUntil is when the end waits for the follower no longer.
-func (p *waitsPart) catchUpUntil() time.Time {
-	if p.j.ending.settling == nil || p.follower.Load().hurry.Load() == p.j.ending.settling {
+func (p *endingPart) catchUpUntil() time.Time {
+	if p.settling == nil || p.j.waits.follower.Load().hurry.Load() == p.settling {
 		return time.Time{}
 	}
 	return p.settleUntil()
 }
 
 // settleUntil is how long the end waits for matches.
-func (p *waitsPart) settleUntil() time.Time {
+func (p *endingPart) settleUntil() time.Time {
 	switch {
-	case p.j.ending.closing:
-		return p.j.ending.settleFrom.Add(catchUpShutdown)
+	case p.closing:
+		return p.settleFrom.Add(catchUpShutdown)
 	case len(p.j.kills.all) > 0:
-		return p.j.ending.settleFrom.Add(catchUpKilled)
+		return p.settleFrom.Add(catchUpKilled)
 	}
-	return p.j.ending.settleFrom.Add(catchUpTime)
+	return p.settleFrom.Add(catchUpTime)
 }
 
 // reviewSettle tells the follower when it is waited for no longer. It answers when it
 // is done with the few KiB that it has begun.
-func (p *waitsPart) reviewSettle(now time.Time) {
+func (p *endingPart) reviewSettle(now time.Time) {
 	if until := p.catchUpUntil(); !until.IsZero() && !now.Before(until) {
 		p.j.log.Warn("patterns cannot keep up with the output of an ended job", "job", p.j.id)
-		f := p.follower.Load()
-		f.pressed.Store(p.j.ending.closing || len(p.j.kills.all) > 0)
-		f.hurry.Store(p.j.ending.settling)
+		f := p.j.waits.follower.Load()
+		f.pressed.Store(p.closing || len(p.j.kills.all) > 0)
+		f.hurry.Store(p.settling)
 	}
 }

@@ -208,7 +208,7 @@ func (p *displayPart) screenUntil() (t time.Time) {
 	if !settles || g.seen >= g.settleTo || g.behind || p.tells() == 0 && len(g.patterns) == 0 {
 		return t
 	}
-	return p.j.waits.settleUntil()
+	return p.j.ending.settleUntil()
 }
 
 // giveUpScreen ends the patterns that have not seen all of the screen in time.
@@ -222,3 +222,6 @@ func (p *displayPart) giveUpScreen() {
 	p.j.waits.onHits(hits)
 	p.glanced(p.glance.want)
 }
+
+// due is when a turn has something to do about the screen.
+func (p *displayPart) due(time.Time) time.Time { return earliest(p.screenUntil(), p.glanceDue()) }

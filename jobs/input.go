@@ -33,6 +33,7 @@ type WriteResult struct {
 
 // inputPart types what the job is given to read.
 type inputPart struct {
+	noPart
 	j *Job
 
 	to       input           // nil: nothing can be written
@@ -502,7 +503,7 @@ func (p *inputPart) interrupt() {
 }
 
 // failQueue answers what is queued when the loop ends.
-func (p *inputPart) failQueue(err *Error) {
+func (p *inputPart) fail(err *Error) {
 	for i, q := range p.queue.items {
 		q.reply.fail(err)
 		if q.secret && !(i == 0 && p.queue.writing) {
@@ -512,17 +513,15 @@ func (p *inputPart) failQueue(err *Error) {
 	p.queue.items = nil
 }
 
-// cancel withdraws a write that has no wait armed.
-func (p *inputPart) cancel(tok *token) {
-	if p.j.waiting.cancelHeld(tok) || p.j.asking.cancelAskedWrite(tok) {
-		return
-	}
+// cancel withdraws a write. One whose wait is armed is withdrawn with that.
+func (p *inputPart) cancel(tok *token) bool {
 	for _, q := range p.queue.items {
-		if q.reply.tok == tok && q.end == nil {
+		if q.reply.tok == tok && q.end == nil && !slices.Contains(p.j.waits.armed, q.wait) {
 			p.withdraw(q, p.j.canceled())
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // dropInput withdraws everything that is queued, each with an error of its own. The
@@ -590,3 +589,18 @@ func (p *inputPart) review(now time.Time) {
 	}
 	p.beginFirst()
 }
+
+// due is when the time of an input is over, or when input that nobody reads is given up.
+func (p *inputPart) due(time.Time) time.Time {
+	t := p.inputDeadline()
+	if !p.queue.broken.IsZero() && len(p.queue.items) > 0 {
+		t = earliest(t, p.queue.broken.Add(brokenTime))
+	}
+	return t
+}
+
+func (p *inputPart) pending() int { return len(p.queue.items) }
+
+func (p *inputPart) shutdown(why func() *Error) { p.dropInput(why) }
+
+func (p *inputPart) exited(why func() *Error) { p.dropInput(why) }

@@ -98,7 +98,8 @@ type Job struct {
 	lifted atomic.Bool // the job waits for no reader (hold.go)
 	heldUp atomic.Bool // run waits for somebody before the start (start_held.go)
 
-	// The parts, each of which owns its state:
+	// The parts, each of which owns its state (parts.go):
+	parts   []part
 	limits  limitsPart
 	reads   readsPart
 	runs    runsPart
@@ -112,7 +113,6 @@ type Job struct {
 	display displayPart
 	waiting waitingPart
 	shell   shellPart
-	// End of the parts.
 
 	// Guarded by turns:
 	st        state
@@ -150,19 +150,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 		done:   make(chan struct{}),
 		timer:  time.NewTimer(time.Hour), turns: turn.NewLock(),
 	}
-	j.limits = limitsPart{j: j}
-	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
-	j.runs = runsPart{j: j}
-	j.kills = killsPart{j: j}
-	j.changes = changesPart{j: j}
-	j.asking = askingPart{j: j}
-	j.files = filesPart{j: j}
-	j.ending = endingPart{j: j, hints: make(chan *Hint, 1)}
-	j.waits = waitsPart{j: j, watches: map[int]*watch{}, unwatches: map[*token]unwatchReq{}}
-	j.input = inputPart{j: j, orders: make(chan inputOrder, 1), wrote: make(chan writeDone)}
-	j.display = displayPart{j: j}
-	j.waiting = waitingPart{j: j}
-	j.shell = shellPart{j: j}
+	j.newParts()
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}

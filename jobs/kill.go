@@ -50,6 +50,7 @@ const reportTime = 15 * time.Second
 
 // killsPart has the kills that are not answered yet, and what they have done so far.
 type killsPart struct {
+	noPart
 	j *Job
 
 	all    []*killReq
@@ -178,4 +179,24 @@ func (p *killsPart) cancel(tok *token) bool {
 	p.all[i].reply.fail(err)
 	p.all = slices.Delete(p.all, i, i+1)
 	return true
+}
+
+// due is when the kills are answered without the job's end.
+func (p *killsPart) due(time.Time) (t time.Time) {
+	if len(p.all) == 0 {
+		return t
+	}
+	if t = p.killsDue(); !p.j.st.empty {
+		t = earliest(t, p.killDue())
+	}
+	return t
+}
+
+func (p *killsPart) pending() int { return len(p.all) }
+
+func (p *killsPart) fail(err *Error) {
+	for _, k := range p.all {
+		k.reply.fail(err)
+	}
+	p.all = nil
 }

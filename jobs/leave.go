@@ -19,18 +19,6 @@ func (j *Job) reviewLeave() {
 	}
 }
 
-// owed counts the requests that are kept and not yet answered: those of failPending. Of a closed job a person
-// can still be asked about one (asking), and so a confirmed request is taken up after the job is forgotten.
-func (j *Job) owed() int {
-	n := len(j.waits.armed) + len(j.runs.all) + len(j.reads.all) + len(j.display.requests) + len(j.kills.all) + len(j.waits.unwatches) + len(j.waits.held)
-	n += len(j.input.queue.items) + len(j.waiting.watch.writeQ) + len(j.asking.askedWrites) + len(j.asking.asking)
-	n += len(j.waiting.watch.infos) + len(j.waits.portLook.infos)
-	if s := j.shell.watch; s != nil {
-		n += len(s.queue) + len(s.again) + len(s.tasks)
-	}
-	return n
-}
-
 // left does what was to be done when the job has left.
 func (j *Job) left() {
 	if then := j.leave; then != nil {

@@ -66,6 +66,7 @@ var limitKinds = []struct {
 
 // limitsPart ends a job that goes beyond what it may take or how long it may live.
 type limitsPart struct {
+	noPart
 	j *Job
 
 	budget        budget    // what it may write
@@ -203,3 +204,5 @@ func (p *limitsPart) tellOutput() {
 		p.j.st.exit = &e
 	}
 }
+
+func (p *limitsPart) due(time.Time) time.Time { return p.killAt }

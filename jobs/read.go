@@ -24,6 +24,7 @@ type RoomFunc func(bytes int64) bool
 
 // readsPart has the read cursors of a job, and the reads that are not answered yet.
 type readsPart struct {
+	noPart
 	j *Job
 
 	all      []*readReq
@@ -201,4 +202,22 @@ func (p *readsPart) cancel(tok *token) bool {
 	p.all[i].msg.reply.fail(p.j.canceled())
 	p.all = slices.Delete(p.all, i, i+1)
 	return true
+}
+
+func (p *readsPart) due(time.Time) (t time.Time) {
+	for _, r := range p.all {
+		if !r.begun && !(r.byCursor() && p.cursorAt[r.st.name] != nil) { // what it waits for wakes the loop
+			t = earliest(t, r.deadline)
+		}
+	}
+	return t
+}
+
+func (p *readsPart) pending() int { return len(p.all) }
+
+func (p *readsPart) fail(err *Error) {
+	for _, r := range p.all {
+		r.msg.reply.fail(err)
+	}
+	p.all = nil
 }

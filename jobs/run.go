@@ -36,6 +36,7 @@ type runReq struct {
 
 // runsPart has those who wait for the end of the job.
 type runsPart struct {
+	noPart
 	j *Job
 
 	all []*runReq
@@ -147,4 +148,20 @@ func (p *runsPart) cancel(tok *token) bool {
 	}
 	r.reply.fail(err)
 	return true
+}
+
+func (p *runsPart) due(time.Time) (t time.Time) {
+	for _, r := range p.all {
+		t = earliest(earliest(t, r.look.later(r.deadline)), r.drainUntil)
+	}
+	return t
+}
+
+func (p *runsPart) pending() int { return len(p.all) }
+
+func (p *runsPart) fail(err *Error) {
+	for _, r := range p.all {
+		r.reply.fail(err)
+	}
+	p.all = nil
 }

@@ -95,6 +95,7 @@ func (s *shellWatch) hasMarks() bool {
 
 // shellPart has the commands of a job that is a shell with integration.
 type shellPart struct {
+	noPart
 	j *Job
 
 	watch *shellWatch // nil: it has no integration; set once, before the first turn

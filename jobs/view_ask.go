@@ -13,6 +13,7 @@ type screenReq struct {
 
 // displayPart knows what the terminal of a job shows, and answers what programs ask of it.
 type displayPart struct {
+	noPart
 	j *Job
 
 	heard    *display // nil: pipe mode
@@ -106,4 +107,13 @@ func (o *Outcome) Screen() *Screen {
 		o.shown = &s
 	}
 	return o.shown
+}
+
+func (p *displayPart) pending() int { return len(p.requests) }
+
+func (p *displayPart) fail(err *Error) {
+	for _, r := range p.requests {
+		r.fail(err)
+	}
+	p.requests = nil
 }

@@ -15,7 +15,8 @@ import (
 func viewOf(cols, rows int, output []byte) (v *view, end int64) {
 	s := spool.New(32 << 20)
 	s.Append(output)
-	j := &Job{log: slog.New(slog.DiscardHandler), display: displayPart{heard: &display{scanner: screen.NewScanner("")}}}
+	j := withParts(&Job{log: slog.New(slog.DiscardHandler)})
+	j.display.heard = &display{scanner: screen.NewScanner("")}
 	j.streams = []*stream{{name: PTY, spool: s}}
 	j.display.sizes.note(0, cols, rows)
 	return j.display.theView(), s.End()

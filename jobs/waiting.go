@@ -182,6 +182,7 @@ func (m lookedMsg) deliver(j *Job) { j.waiting.onLooked(m) }
 
 // waitingPart finds out whether a job waits for input, and tells.
 type waitingPart struct {
+	noPart
 	j *Job
 
 	leaning leaning

@@ -226,8 +226,8 @@ func (p *waitingPart) cancelHeld(tok *token) bool {
 	return false
 }
 
-// failHeld answers all who wait for a look that will not come.
-func (p *waitingPart) failHeld(err *Error) {
+// fail answers all who wait for a look that will not come.
+func (p *waitingPart) fail(err *Error) {
 	l := &p.watch
 	for _, i := range l.infos {
 		i.asked.reply.ok(i.info)
@@ -372,3 +372,16 @@ func shortLine(line string) string {
 	}
 	return line
 }
+
+// due is when a look is to begin, when something is to be told, or when somebody has waited long enough
+// for a look.
+func (p *waitingPart) due(time.Time) (t time.Time) {
+	for _, at := range []time.Time{p.lookAt(), p.heldUntil(), p.infosUntil(), p.watch.tellAt(), p.hiddenAt(), p.storeLookAt()} {
+		t = earliest(t, at)
+	}
+	return t
+}
+
+func (p *waitingPart) cancel(tok *token) bool { return p.cancelInfo(tok) || p.cancelHeld(tok) }
+
+func (p *waitingPart) pending() int { return len(p.watch.infos) + len(p.watch.writeQ) }

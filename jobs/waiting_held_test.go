@@ -167,8 +167,8 @@ func TestRunRestsAfterItsTimeout(t *testing.T) {
 		time.Sleep(time.Second + ms(10))
 		f.inTurn(func() {
 			// It is asked to end, and made to after its grace: nothing is to be done before.
-			if now := time.Now(); f.nextDeadline(now).Before(now.Add(partingTime)) {
-				t.Errorf("there is something to do in %v", f.nextDeadline(now).Sub(now))
+			if now := time.Now(); f.nextDue(now).Before(now.Add(partingTime)) {
+				t.Errorf("there is something to do in %v", f.nextDue(now).Sub(now))
 			}
 		})
 		f.proc.exit(0)

@@ -42,6 +42,7 @@ type wait struct {
 
 // waitsPart has what is waited for, and the patterns that are looked for in the output and on the screen.
 type waitsPart struct {
+	noPart
 	j *Job
 
 	follower  atomic.Pointer[follower] // nil until the first pattern
@@ -510,6 +511,7 @@ func (p *waitsPart) disarm(w *wait) {
 
 // cancel withdraws the wait of a request, if it has one armed.
 func (p *waitsPart) cancel(tok *token) bool {
+	p.armHeld() // one of them may be meant
 	i := slices.IndexFunc(p.armed, func(w *wait) bool { return w.tok == tok })
 	if i < 0 {
 		return false
@@ -529,7 +531,7 @@ func (p *waitsPart) cancel(tok *token) bool {
 
 // abort ends every wait with an error that carries what it has seen, but for those of
 // commands, which end with their shell.
-func (p *waitsPart) abort(code Code, format string, args ...any) {
+func (p *waitsPart) abort(why func() *Error) {
 	waits := p.armed
 	p.armed = nil
 	for _, w := range waits {
@@ -538,6 +540,51 @@ func (p *waitsPart) abort(code Code, format string, args ...any) {
 			continue
 		}
 		p.disarm(w)
-		w.abort(errorf(code, format, args...).withOutcome(p.outcome(w, "shuttingDown", -1)))
+		w.abort(why().withOutcome(p.outcome(w, "shuttingDown", -1)))
 	}
+}
+
+// review answers the waits that are over, and arms those that no read is before any more.
+func (p *waitsPart) review(now time.Time) {
+	p.reviewHeld()
+	p.reviewCatchups(now)
+	p.reviewPorts(now)
+	p.reviewArmed(now)
+}
+
+func (p *waitsPart) due(now time.Time) time.Time {
+	t := p.portDue()
+	for _, w := range p.armed {
+		t = earliest(t, w.catchupUntil())
+		if asked := w.portsAsked(now); !asked.IsZero() {
+			t = earliest(t, asked)
+		} else if w.catchup == nil && w.glance == 0 {
+			t = earliest(earliest(t, w.look.later(w.deadline)), p.quietDeadline(w))
+		}
+	}
+	return t
+}
+
+func (p *waitsPart) pending() int {
+	return len(p.armed) + len(p.held) + len(p.unwatches) + len(p.portLook.infos)
+}
+
+func (p *waitsPart) fail(err *Error) {
+	for _, w := range p.armed {
+		w.abort(err)
+	}
+	for _, u := range p.unwatches {
+		u.reply.fail(err)
+	}
+	for _, m := range p.held {
+		m.reply.fail(err)
+	}
+	p.failPortInfos()
+	p.armed, p.held = nil, nil
+	clear(p.unwatches)
+}
+
+func (p *waitsPart) shutdown(why func() *Error) {
+	p.armHeld()
+	p.abort(why)
 }
