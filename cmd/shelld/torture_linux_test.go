@@ -48,6 +48,7 @@ var tortureWays = []tortureWay{
 // user without privileges, and looks for survivors. docs/ending.md tells how to run it
 // for longer.
 func TestTorture(t *testing.T) {
+	t.Parallel()
 	needJobs(t)
 	bin := buildTorture(t)
 	rounds := roundsOfTorture()
