@@ -627,7 +627,23 @@ func (j *waitingJob) answer(st step) {
 	}
 	for _, name := range strings.Fields(st.also) {
 		j.s.call("job/signal", object{"handle": j.handle, "signal": name}, nil)
-		time.Sleep(100 * time.Millisecond) // It is stopped for a moment.
+		if name == "STOP" && !*waitingTruth {
+			j.awaitNoWait()
+		}
+	}
+}
+
+// awaitNoWait returns when the server has told that the job does not wait. A program that is stopped
+// for less than a probe takes is in the same wait, which is not told again.
+func (j *waitingJob) awaitNoWait() {
+	for deadline := monotonic() + waitingPatience; ; {
+		left := deadline - monotonic()
+		if left <= 0 {
+			return // The next step will miss its wait.
+		}
+		if h, _ := j.next(left); h.told != nil && !h.told.yes() {
+			return
+		}
 	}
 }
 
