@@ -56,10 +56,8 @@ func ends(t *testing.T, j *Job, command string, r ExecResult) {
 // A loop of short commands is ended, although a shell loses interrupts that come between two of them, and so is a
 // command that is interrupted as it begins.
 func TestExecInterruptOfALoop(t *testing.T) {
-	t.Parallel()
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
 			doExec(t, j, "true")
