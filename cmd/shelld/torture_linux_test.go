@@ -112,7 +112,7 @@ func buildTorture(t *testing.T) (dir string) {
 		if c.from != filepath.Join(dir, c.to) {
 			image, err := os.ReadFile(c.from)
 			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, c.to), image, 0o755)
+				err = writeProgram(filepath.Join(dir, c.to), image)
 			}
 			if err != nil {
 				t.Fatal(err)

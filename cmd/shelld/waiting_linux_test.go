@@ -176,7 +176,7 @@ func copyProgram(t *testing.T, name, to string) {
 		err = os.MkdirAll(filepath.Dir(to), 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(to, data, 0o755)
+		err = writeProgram(to, data)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +339,7 @@ func (s *waitingServer) startWith(p program, params object) (*waitingJob, outcom
 	for name, text := range p.files {
 		path := filepath.Join(dir, name)
 		s.makeDir(filepath.Dir(path))
-		err := os.WriteFile(path, []byte(text), 0o755)
+		err := writeProgram(path, []byte(text))
 		if err == nil {
 			err = os.Chown(path, int(s.uid), -1)
 		}
