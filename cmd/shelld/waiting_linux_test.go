@@ -826,7 +826,7 @@ func TestWaitingCondition(t *testing.T) {
 			if why := d.missing(s.uid); why != "" {
 				d.skip(t, why)
 			}
-			wait := object{"until": []object{{"exit": true}, {"input": true}}, "timeoutMs": waitingPatience.Milliseconds(), "format": "text"}
+			wait := object{"until": []object{{"exit": true}, {"input": true}}, "timeoutMs": (watchdog - time.Second).Milliseconds(), "format": "text"} // the program's own work is part of it
 			j, o := s.startWith(d.program, object{"events": []string{}, "wait": wait})
 			defer j.end()
 			for n, st := range d.steps {
