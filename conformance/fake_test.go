@@ -5,10 +5,13 @@ package conformance
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,6 +33,8 @@ func TestMain(m *testing.M) {
 		(&fake{fault: fault, out: bufio.NewWriter(os.Stdout)}).serve(os.Stdin)
 		return
 	}
+	// Parallel tests mostly wait: three for each processor keep it busy. -parallel overrides this.
+	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // The flag exists.
 	goleak.VerifyTestMain(m)
 }
 
@@ -200,7 +205,6 @@ func (f *fake) message(m string) {
 // play runs one session against the fake.
 func play(t *testing.T, fault, framing, session string) Result {
 	t.Helper()
-	t.Setenv(faultVar, fault)
 	s, err := Parse("test.txtar", []byte(session))
 	if err != nil {
 		t.Fatal(err)
@@ -209,6 +213,8 @@ func play(t *testing.T, fault, framing, session string) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The variable is the server's alone, so that tests with other faults can run meanwhile.
+	command := []string{"env", faultVar + "=" + fault, binary}
 	within, shutdown := time.Minute, time.Minute // what comes for sure, on whatever machine
 	switch fault {
 	case "silent":
@@ -217,7 +223,7 @@ func play(t *testing.T, fault, framing, session string) Result {
 		shutdown = 3 * time.Second
 	}
 	began := time.Now()
-	r := Run(s, framing, Config{Contract: contract(t), Command: []string{binary}, Orphans: true, Within: within, Shutdown: shutdown})
+	r := Run(s, framing, Config{Contract: contract(t), Command: command, Orphans: true, Within: within, Shutdown: shutdown})
 	if took := time.Since(began); took > 90*time.Second {
 		t.Errorf("the verdict took %v", took)
 	}

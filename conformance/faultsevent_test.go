@@ -120,7 +120,7 @@ var eventFaults = []fault{
 		job, _ := m.object("params")["job"].(map[string]any)
 		return job["status"] == "exited"
 	}))},
-	{name: "does not say what has stopped a job", says: "/signal: expected", hooks: inside("params", event("stateChanged").has("signal"), unset("signal"))},
+	{name: "does not say what has stopped a job", says: "/signal: expected", slow: true, hooks: inside("params", event("stateChanged").has("signal"), unset("signal"))},
 
 	{name: "tells a match before the output that it speaks of", says: "speaks of bytes up to .* was sent up to", renumber: true, hooks: behind(event("output"), sameJob("patternMatched"))},
 	{name: "loses a match", says: "job/patternMatched", slow: true, renumber: true, hooks: drop(event("patternMatched"))},
@@ -139,7 +139,7 @@ var eventFaults = []fault{
 		more.touch()
 		return []*packet{more, m}
 	})},
-	{name: "does not tell where on the screen a match is", says: "/row: expected", hooks: inside("params", event("patternMatched").has("row"), func(o map[string]any) { delete(o, "row"); delete(o, "col") })},
+	{name: "does not tell where on the screen a match is", says: "/row: expected", slow: true, hooks: inside("params", event("patternMatched").has("row"), func(o map[string]any) { delete(o, "row"); delete(o, "col") })},
 	{name: "tells a change without its value", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged"), func(o map[string]any) {
 		list, _ := o["changed"].([]any)
 		delete(o, list[0].(string))

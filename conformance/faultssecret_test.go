@@ -11,7 +11,7 @@ import (
 // secretFaults are those of a server that asks the client for passwords.
 var secretFaults = []fault{
 	{name: "never asks for a password", says: "client/secret", slow: true, hooks: drop(serverAsks)},
-	{name: "asks for a password before it sends the prompt", says: "client/secret", renumber: true, hooks: askEarly},
+	{name: "asks for a password before it sends the prompt", says: "client/secret", slow: true, renumber: true, hooks: askEarly},
 	{name: "asks twice for one password", says: "of client/secret as here in the session, got", hooks: once(serverAsks, func(_ *faultProxy, m *packet) []*packet {
 		twice := m.copy()
 		twice.v["id"] = "another"
@@ -20,7 +20,7 @@ var secretFaults = []fault{
 	})},
 	{name: "asks under an id that is open", says: "is not answered yet", hooks: repeat(serverAsks)},
 	{name: "asks under the id null", says: "the message itself|must be", hooks: edit(serverAsks, set("id", nil))},
-	{name: "does not count how often a password was asked for", says: "client/secret", hooks: always(serverAsks, func(_ *faultProxy, m *packet) []*packet {
+	{name: "does not count how often a password was asked for", says: "client/secret", slow: true, hooks: always(serverAsks, func(_ *faultProxy, m *packet) []*packet {
 		m.object("params")["attempt"] = number("1")
 		m.touch()
 		return []*packet{m}

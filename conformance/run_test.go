@@ -30,6 +30,11 @@ job/get {handle: $h}
 
 // TestBadServers: whatever a server does, there is a verdict, and nothing is left.
 func TestBadServers(t *testing.T) {
+	t.Cleanup(func() { // when all of them have ended
+		if left := children(); len(left) > 0 {
+			t.Errorf("processes are left: %v", left)
+		}
+	})
 	for _, test := range []struct{ fault, want string }{
 		{"", ""},
 		{"prints garbage", "the server's stdout has what is no message"},
@@ -44,6 +49,7 @@ func TestBadServers(t *testing.T) {
 		{"leaves the job", "has outlived the server"},
 	} {
 		t.Run(test.fault, func(t *testing.T) {
+			t.Parallel()
 			if testing.Short() && slices.Contains([]string{"floods", "silent", "never ends", "leaves the job"}, test.fault) {
 				t.Skip("it takes its time")
 			}
@@ -53,9 +59,6 @@ func TestBadServers(t *testing.T) {
 			r := play(t, test.fault, "line", good)
 			if test.want == "" && r.Verdict != Passed || test.want != "" && r.Verdict != Failed || !strings.Contains(r.Reason, test.want) {
 				t.Errorf("%s: %s\n%s", r.Verdict, r.Reason, r.Transcript)
-			}
-			if left := children(); len(left) > 0 {
-				t.Errorf("processes are left: %v", left)
 			}
 		})
 	}
@@ -125,6 +128,7 @@ func TestPlay(t *testing.T) {
 		{"cold", "prose\ninitialize: no\n-- raw a=1 --\n{\"jsonrpc\":\"2.0\",\"id\":1,\n\"method\":\"\\x73hutdown\"}\\n\n-- answer a --\n", Passed, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			r := play(t, "", "line", test.session)
 			if r.Verdict != test.verdict || !strings.Contains(r.Reason, test.want) {
 				t.Errorf("%s, want %s: %s\n%s", r.Verdict, test.verdict, r.Reason, r.Transcript)
@@ -154,6 +158,7 @@ func TestReply(t *testing.T) {
 		{"no result", strings.Replace(reply, "outcome", "outcom", 1) + start + "-- answer start --\n", Wrong, "the result does not fit its schema"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			r := play(t, "asks", "line", "prose\n"+test.session)
 			if r.Verdict != test.verdict || !strings.Contains(r.Reason, test.want) {
 				t.Errorf("%s, want %s: %s\n%s", r.Verdict, test.verdict, r.Reason, r.Transcript)

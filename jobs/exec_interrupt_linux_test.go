@@ -83,8 +83,10 @@ func TestExecInterruptOfALoop(t *testing.T) {
 // Each program of a loop that ends by an interrupt, and lets the loop go on, gets one, and a silent program that
 // takes the first one for nothing gets another one.
 func TestExecInterruptIsRepeated(t *testing.T) {
+	t.Parallel()
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
 			doExec(t, j, "true")
@@ -104,8 +106,10 @@ func TestExecInterruptIsRepeated(t *testing.T) {
 
 // The same for a command whose request is cancelled.
 func TestExecCancelRepeatsTheInterrupt(t *testing.T) {
+	t.Parallel()
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
 			command := looped(name, `sh -c 'trap "exit 0" INT; echo up; while :; do sleep 0.01; done'`, 2)
@@ -133,8 +137,10 @@ func TestExecCancelRepeatsTheInterrupt(t *testing.T) {
 // everything behind. That is so as well if the pipeline's first program, whose number is the group's, has ended, and
 // for a script of bash with a trap, which goes on to run commands.
 func TestExecInterruptIsNotRepeatedToOneThatReacts(t *testing.T) {
+	t.Parallel()
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
 			doExec(t, j, "true")
@@ -169,6 +175,7 @@ func testReacts(t *testing.T, j *Job, command string) {
 // A script that has lost its first two interrupts gets more of them: bash drops one that a child has taken without
 // dying of it.
 func TestExecInterruptOfAScriptIsRepeated(t *testing.T) {
+	t.Parallel()
 	m := startReal(t, Options{})
 	j := startShell(t, m, "bash", nil)
 	doExec(t, j, "true")
@@ -182,12 +189,15 @@ func TestExecInterruptOfAScriptIsRepeated(t *testing.T) {
 
 // What interrupts do not end is killed where that is wanted, and the shell stays.
 func TestExecKill(t *testing.T) {
+	t.Parallel()
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			testExecKill(t, startReal(t, Options{}), name, `sh -c 'trap "" INT; sleep 1000; echo no'`, `sh -c 'trap "" INT; sleep 1000; echo no' | cat`)
 		})
 	}
 	t.Run("bash without keepers", func(t *testing.T) { // where nothing reaps orphans
+		t.Parallel()
 		testExecKill(t, startReal(t, Options{WithoutKeepers: true}), "bash", `sh -c 'trap "" INT; exec sleep 1000'`)
 	})
 }
@@ -215,6 +225,7 @@ func testExecKill(t *testing.T, m *Manager, name string, commands ...string) {
 
 // A loop of the shell's own that ignores interrupts is not killed, since the shell would be.
 func TestExecKillSparesTheShell(t *testing.T) {
+	t.Parallel()
 	m := startReal(t, Options{})
 	j := startShell(t, m, "bash", nil)
 	doExec(t, j, "true")

@@ -59,6 +59,7 @@ func TestExecLateHanded(t *testing.T) {
 // Where the shell does not begin it in the time that an interrupt has, it is told as one in line, and is
 // interrupted if it ever begins.
 func TestExecLateNotBegun(t *testing.T) {
+	t.Parallel()
 	s := startFakeShell(t)
 	s.heard()
 	one, err := s.Exec(ExecOptions{Command: "echo one", Wait: execWait(0), Interrupt: true})
@@ -114,6 +115,7 @@ func TestExecHeldLine(t *testing.T) {
 // While something runs in the background, a shell is seen to read only when all was quiet for long; that its
 // line editor reads, and has done nothing with what was handed to it, is seen at once.
 func TestExecReadsBesideOthers(t *testing.T) {
+	t.Parallel()
 	editor := inputwait.Verdict{Reader: os.Getpid(), Again: time.Hour, Why: "it reads while another runs"}
 	other := editor
 	other.Reader++

@@ -45,8 +45,10 @@ func TestExecBehindTyped(t *testing.T) {
 // A line editor that makes something else of the keys has the command refused, not run later
 // in place of another one, however long it is.
 func TestExecNotTaken(t *testing.T) {
+	t.Parallel()
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			m := startReal(t, Options{})
 			j := startShell(t, m, name, nil)
 			doExec(t, j, "true")

@@ -42,6 +42,7 @@ func TestRemoveComesInItsTurn(t *testing.T) {
 
 // A wait for what was not read yet begins where the read before it ends.
 func TestWaitBehindARead(t *testing.T) {
+	t.Parallel()
 	m, _ := startFiles(t, Limits{})
 	for range 50 {
 		j := mustStart(t, m, sh("echo READY; read x"))

@@ -73,6 +73,7 @@ func TestProcessLimitAgainstABomb(t *testing.T) {
 // A job is ended when its time is over, all of it, whatever it does: also where it was
 // stopped, and where nobody reads what it writes.
 func TestKillAfter(t *testing.T) {
+	t.Parallel()
 	m := startReal(t, Options{Limits: Limits{JobTimeout: time.Hour}})
 	for _, command := range []string{"exec sleep 1000", "kill -STOP $$", "setsid sleep 1000 & trap '' TERM; while :; do sleep 1; done", "yes"} {
 		s := limited(command, JobLimits{})

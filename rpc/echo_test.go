@@ -106,6 +106,7 @@ func TestAnswersOfABash(t *testing.T) {
 // TestAnswersToAPaste: readline shows a paste in reverse video, and draws it again at
 // Enter.
 func TestAnswersToAPaste(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	long := strings.Repeat("word ", 50)
 	for _, prompt := range []string{"READY> ", "> ", "a longer prompt> ", `\[\e[32m\]READY\[\e[m\]> `, `\w\nREADY> `} {

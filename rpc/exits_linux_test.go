@@ -117,6 +117,7 @@ func TestCoreDump(t *testing.T) {
 
 // TestEndsOfOurs: what we end is told as that, with the code or signal that came of it.
 func TestEndsOfOurs(t *testing.T) {
+	t.Parallel()
 	const deaf, polite = `trap "" TERM HUP; echo up; while :; do sleep 0.05; done`, `trap "exit 7" TERM HUP; echo up; while :; do sleep 0.05; done`
 	const plain = "echo up; exec sleep 60"
 	inModes(t, func(t *testing.T, s *session, mode schema.Mode) {

@@ -8,16 +8,16 @@ import (
 	"shelld/schema"
 )
 
-// scaled is how many of something a test takes: as -long wants it, as is usual, and few with
-// -short, since the race detector and the checker make much of each message.
-func scaled(all, usual, short int) int {
+// scaled is how many of something a test takes: all with -long, many with -ci, and few otherwise,
+// since the checker makes much of each message.
+func scaled(all, many, few int) int {
 	switch {
 	case *long:
 		return all
-	case testing.Short():
-		return short
+	case *inCI:
+		return many
 	}
-	return usual
+	return few
 }
 
 // TestManyInFlight: each of very many requests that wait at the same time is answered.

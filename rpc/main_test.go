@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -14,6 +15,9 @@ import (
 
 // long is set by go test ./rpc -long; see docs/architecture.md.
 var long = flag.Bool("long", false, "run the long forms of the tests")
+
+// inCI is set by go test ./rpc -ci, which .ci/run does: more than usual, and less than -long.
+var inCI = flag.Bool("ci", false, "run as much of the tests as .ci/run does")
 
 // markName is a variable in the environment of every job of these tests, by which a
 // process that outlived its server is found.
@@ -32,6 +36,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	// Parallel tests mostly wait: three for each processor keep it busy. -parallel overrides this.
+	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // The flag exists.
 	code := m.Run()
 	if code == 0 {
 		if err := nothingLeft(); err != nil {

@@ -307,6 +307,7 @@ func TestPipelinedShortAnswers(t *testing.T) {
 
 // One that reads none of them while it goes on asking is given up, and the server ends.
 func TestShortAnswersThatNobodyReads(t *testing.T) {
+	t.Parallel()
 	b := startBulk(t)
 	b.send(b.shortAnswers(40_000)...)
 	select {
@@ -340,6 +341,7 @@ func TestLongAnswersBehindTheEnd(t *testing.T) {
 
 // One that reads nothing then is given up, and the server ends.
 func TestLongAnswersThatNobodyReads(t *testing.T) {
+	t.Parallel()
 	b := startBulk(t)
 	h := b.bulkOutput()
 	for _, r := range repeated(200, "job/read", obj{"handle": h, "offset": 0, "maxBytes": 1 << 20}) {

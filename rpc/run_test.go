@@ -38,6 +38,7 @@ func TestRunWithEvents(t *testing.T) {
 }
 
 func TestRunTimeoutKills(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	// The whole tree is ended, and the output so far is there.
 	r := s.run("echo before; sleep 60 & sleep 60", "timeoutMs", 300)

@@ -172,6 +172,7 @@ func TestSecretDeclined(t *testing.T) {
 // A question is taken back when somebody else types, when the program ends, and when it has
 // waited long enough; what is answered then is typed nowhere. So it is at shutdown.
 func TestSecretTakenBack(t *testing.T) {
+	t.Parallel()
 	needs(t, "bash")
 	s := start(t, answersSecrets...)
 	h := s.pty(login)

@@ -57,6 +57,7 @@ func TestCancelledByTheAnswer(t *testing.T) {
 // TestDroppedAnswer has the answer to a call dropped that has started something, since the
 // call was cancelled meanwhile.
 func TestDroppedAnswer(t *testing.T) {
+	t.Parallel()
 	h := startHost(t, nil, "-tools", "all")
 	starts := []func(*call) error{
 		func(c *call) error {

@@ -176,6 +176,7 @@ func TestMalformed(t *testing.T) {
 // TestUnreadRefusals sends what is refused and reads nothing: the end of stdin is seen all the
 // same.
 func TestUnreadRefusals(t *testing.T) {
+	t.Parallel()
 	w := startWire(t)
 	w.initialize()
 	for range maxRefusals / 2 {

@@ -28,6 +28,7 @@ func TestEndedIsNotListed(t *testing.T) {
 // TestSurvivorOfSession stops a session that leaves a process behind: all tools say that it runs,
 // and its sessionId is not given to another until it is gone.
 func TestSurvivorOfSession(t *testing.T) {
+	t.Parallel()
 	h := startHost(t, nil)
 	h.call("CliSession", args{"sessionId": "b", "command": "trap '' TERM HUP; sleep 1000 & trap - TERM HUP; read x"}, nil)
 	h.until(1, onInput)

@@ -15,6 +15,7 @@ import (
 
 // TestProgress waits for a command whose host wants to hear of it.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	heard := make(chan *mcp.ProgressNotificationParams, 100)
 	h := startHost(t, &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 		heard <- req.Params

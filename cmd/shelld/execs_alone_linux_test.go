@@ -15,6 +15,7 @@ const execRows = 120
 // job/exec has to answer is what comes there, but for what is known to be different (aparts). It says
 // something of the shells and the table, and nothing of ours: one shell is enough but for -long.
 func TestExecTableAlone(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("no server has a part in it")
 	}

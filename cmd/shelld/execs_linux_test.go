@@ -121,7 +121,7 @@ func (s *execServer) shell(name string, files map[string]string, argv ...string)
 	}
 	for file, text := range files {
 		path := filepath.Join(home, file)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), writeProgram(path, []byte(text))); err != nil {
 			s.t.Fatal(err)
 		}
 	}

@@ -85,7 +85,7 @@ func plainHome(t *testing.T, base, name string, files map[string]string) string 
 	}
 	for file, text := range all {
 		path := filepath.Join(home, file)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), writeProgram(path, []byte(text))); err != nil {
 			t.Fatal(err)
 		}
 	}

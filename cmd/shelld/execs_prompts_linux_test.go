@@ -97,8 +97,10 @@ var gitPrompt = map[string]string{".git/HEAD": "ref: refs/heads/main\n", ".git/c
 // TestExecPrompts holds that no prompt changes what is told of a command, nor does a program that
 // prints marks as if it were the shell.
 func TestExecPrompts(t *testing.T) {
+	t.Parallel()
 	for _, p := range prompts {
 		t.Run(p.shell+", "+p.name, func(t *testing.T) {
+			t.Parallel()
 			if testing.Short() && p.shell != "bash" {
 				t.Skip("the server does the same for one shell")
 			}

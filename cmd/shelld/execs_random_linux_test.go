@@ -20,6 +20,7 @@ var (
 // TestExecRandom runs random sequences of commands in a shell of the server's, and as a script in
 // one that nobody talks to. What each command writes, its status and its directory must be the same.
 func TestExecRandom(t *testing.T) {
+	t.Parallel()
 	sequences := *execSequences
 	if sequences == 0 {
 		sequences = scaled(90, 30, 15)

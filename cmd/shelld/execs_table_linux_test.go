@@ -93,8 +93,10 @@ func (w want) wrong(got executed, cwd string) string {
 // TestExecTable runs all commands of the table in one shell of each kind, so that each also proves
 // that the one before has left it well.
 func TestExecTable(t *testing.T) {
+	t.Parallel()
 	for _, shell := range execShells[:scaled(len(execShells), len(execShells), 1)] { // One tells the race detector of them all.
 		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
 			s := startExecs(t)
 			x := s.shell(shell, nastyFiles)
 			cwd, count := x.home, 0

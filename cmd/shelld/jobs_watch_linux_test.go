@@ -39,6 +39,7 @@ func jobsUntil(t *testing.T, pattern string, args ...string) string {
 // TestJobsThatWait: which jobs wait for a person, and for what, is in the list, also of jobs of which the
 // client does not want to know it.
 func TestJobsThatWait(t *testing.T) {
+	t.Parallel()
 	needJobs(t)
 	state := t.TempDir()
 	s := startServed(t)
@@ -227,6 +228,7 @@ func TestTailFollowsOnATerminal(t *testing.T) {
 
 // TestTailFollowEndsWithTheServer: a server that is killed closes no job, and nothing follows all the same.
 func TestTailFollowEndsWithTheServer(t *testing.T) {
+	t.Parallel()
 	needJobs(t)
 	state := t.TempDir()
 	s := startServed(t)

@@ -49,7 +49,7 @@ func TestKeeperless(t *testing.T) {
 		return !ofJobs.MatchString(s.Name) || otherwise.MatchString(s.Name)
 	})
 	passed := 0
-	conformance.RunAll(sessions, []string{"line"}, runtime.NumCPU(), conformance.Config{
+	conformance.RunAll(sessions, []string{"line"}, 3*runtime.NumCPU(), conformance.Config{
 		Contract: contract, Command: []string{keeperlessName}, Levels: []string{"core", "trees", "terminal"}, Orphans: true, Within: watchdog,
 	}, func(r conformance.Result) {
 		switch {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"io"
+	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,6 +38,14 @@ func testServer(log io.Writer) func(context.Context) (*exec.Cmd, error) {
 		cmd.WaitDelay = time.Second // Nobody else should hold stderr; a hang is the worse report.
 		return cmd, cmd.Err
 	}
+}
+
+// writeProgram writes a file that is to be run. Meanwhile this process does not fork: until its execve a child
+// of another test would have the file open for writing, and to run it would fail as "text file busy".
+func writeProgram(path string, text []byte) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, text, 0o755)
 }
 
 // deref is *p. It ends the test if there is none, and not the whole run of the package.

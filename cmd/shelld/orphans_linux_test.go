@@ -180,6 +180,7 @@ func awaitExit(process string, limit time.Duration) {
 }
 
 func TestNothingSurvivesTheServer(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		limit time.Duration

@@ -394,6 +394,7 @@ func peakMemory(t *testing.T, pid int) (kib int) {
 // TestRunWaitsForItsReader lets nobody read what the command writes without end, and
 // then ends it: with one signal, though our stdout stays stuck.
 func TestRunWaitsForItsReader(t *testing.T) {
+	t.Parallel()
 	needJobs(t)
 	r, w, err := os.Pipe()
 	if err != nil {

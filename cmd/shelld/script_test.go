@@ -32,6 +32,7 @@ import (
 // The condition [jobs] holds where this version of shelld can run jobs, [race] where it is built
 // with the race detector, [long] with -long.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script"),
 		RequireUniqueNames: true,

@@ -11,6 +11,7 @@ import (
 // TestTortureHidden runs the torture set as a user without privileges where /proc hides processes
 // from their own user: the undumpable ones among them are in no list that this user can open.
 func TestTortureHidden(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount /proc with hidepid")
 	}

@@ -48,6 +48,7 @@ var tortureWays = []tortureWay{
 // user without privileges, and looks for survivors. docs/ending.md tells how to run it
 // for longer.
 func TestTorture(t *testing.T) {
+	t.Parallel()
 	needJobs(t)
 	bin := buildTorture(t)
 	rounds := roundsOfTorture()
@@ -111,7 +112,7 @@ func buildTorture(t *testing.T) (dir string) {
 		if c.from != filepath.Join(dir, c.to) {
 			image, err := os.ReadFile(c.from)
 			if err == nil {
-				err = os.WriteFile(filepath.Join(dir, c.to), image, 0o755)
+				err = writeProgram(filepath.Join(dir, c.to), image)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -22,6 +22,7 @@ const unreadBound = 48 << 20
 // TestFloodUnread: jobs print without end to a client that has stopped reading. The server's
 // memory stays as it is, it obeys, and it ends when its stdin does.
 func TestFloodUnread(t *testing.T) {
+	t.Parallel()
 	needJobs(t)
 	cmd := exec.Command("shelld", "serve")
 	in, out := startPiped(t, cmd)

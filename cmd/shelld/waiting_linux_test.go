@@ -107,15 +107,22 @@ type waitingServer struct {
 	bin    string // where the helper is
 	uid    uint32
 
-	mu   sync.Mutex
+	mu   *sync.Mutex // shared by the copies of within
 	jobs map[int64]chan heard
+}
+
+// within returns the server for a subtest, whose failures it reports.
+func (s *waitingServer) within(t *testing.T) *waitingServer {
+	c := *s
+	c.t = t
+	return &c
 }
 
 // startWaitingServer puts the binaries where everybody may run them.
 func startWaitingServer(t *testing.T) *waitingServer {
 	t.Helper()
 	needJobs(t)
-	s := &waitingServer{t: t, jobs: map[int64]chan heard{}, uid: uint32(os.Geteuid())}
+	s := &waitingServer{t: t, mu: new(sync.Mutex), jobs: map[int64]chan heard{}, uid: uint32(os.Geteuid())}
 	dir, err := os.MkdirTemp("", "shelld-waiting-")
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +176,7 @@ func copyProgram(t *testing.T, name, to string) {
 		err = os.MkdirAll(filepath.Dir(to), 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(to, data, 0o755)
+		err = writeProgram(to, data)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -332,7 +339,7 @@ func (s *waitingServer) startWith(p program, params object) (*waitingJob, outcom
 	for name, text := range p.files {
 		path := filepath.Join(dir, name)
 		s.makeDir(filepath.Dir(path))
-		err := os.WriteFile(path, []byte(text), 0o755)
+		err := writeProgram(path, []byte(text))
 		if err == nil {
 			err = os.Chown(path, int(s.uid), -1)
 		}
@@ -519,14 +526,14 @@ func (j *waitingJob) holds(st step) (yes bool, since time.Duration) {
 	return compiled(`(?:` + st.ends + `)\z`).Match(j.plain()), j.last
 }
 
-var compiledPatterns = map[string]*regexp.Regexp{}
+var compiledPatterns sync.Map
 
 func compiled(pattern string) *regexp.Regexp {
-	re := compiledPatterns[pattern]
-	if re == nil {
-		re = regexp.MustCompile(pattern)
-		compiledPatterns[pattern] = re
+	if re, ok := compiledPatterns.Load(pattern); ok {
+		return re.(*regexp.Regexp)
 	}
+	re := regexp.MustCompile(pattern)
+	compiledPatterns.Store(pattern, re)
 	return re
 }
 
@@ -620,7 +627,23 @@ func (j *waitingJob) answer(st step) {
 	}
 	for _, name := range strings.Fields(st.also) {
 		j.s.call("job/signal", object{"handle": j.handle, "signal": name}, nil)
-		time.Sleep(100 * time.Millisecond) // It is stopped for a moment.
+		if name == "STOP" && !*waitingTruth {
+			j.awaitNoWait()
+		}
+	}
+}
+
+// awaitNoWait returns when the server has told that the job does not wait. A program that is stopped
+// for less than a probe takes is in the same wait, which is not told again.
+func (j *waitingJob) awaitNoWait() {
+	for deadline := monotonic() + waitingPatience; ; {
+		left := deadline - monotonic()
+		if left <= 0 {
+			return // The next step will miss its wait.
+		}
+		if h, _ := j.next(left); h.told != nil && !h.told.yes() {
+			return
+		}
 	}
 }
 
@@ -701,24 +724,54 @@ func (b busy) run(s *waitingServer, r *row) {
 
 // TestWaiting drives programs that wait and programs that do not.
 func TestWaiting(t *testing.T) {
+	t.Parallel()
 	s := startWaitingServer(t)
-	var waits, idle []*row
-	var skipped []string
+	var (
+		mu          sync.Mutex // of the results
+		waits, idle []*row
+		skipped     []string
+	)
+	t.Cleanup(func() { // when all programs have run
+		text := renderWaiting(waits, idle, skipped)
+		if testing.Verbose() {
+			_, _ = io.WriteString(os.Stdout, text) // As the log of a test, where that is wanted.
+		}
+		if *waitingTable != "" && !*waitingTruth {
+			if err := writeWaiting(*waitingTable, cmp.Or(*waitingMark, "root"), text); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	// The delays of a table are those of one program at a time.
+	beside := *waitingTable == "" && !*waitingTruth
+	leave := func(t *testing.T, p program, why string) {
+		mu.Lock()
+		skipped = append(skipped, p.name+" ("+why+")")
+		mu.Unlock()
+		p.skip(t, why)
+	}
+	add := func(rows *[]*row, r *row) {
+		mu.Lock()
+		defer mu.Unlock()
+		*rows = append(*rows, r)
+	}
 	for _, d := range dialogues() {
 		if !d.selected(t) {
 			continue
 		}
 		t.Run(d.group+"/"+d.name, func(t *testing.T) {
-			s.t = t
+			if beside {
+				t.Parallel()
+			}
+			s := s.within(t)
 			if why := d.missing(s.uid); why != "" {
-				skipped = append(skipped, d.name+" ("+why+")")
-				d.skip(t, why)
+				leave(t, d.program, why)
 			}
 			r := &row{name: d.name, group: d.group, by: map[string]int{}, exact: d.steps[0].reads > 0}
 			for range *waitingRounds {
 				d.run(s, r)
 			}
-			waits = append(waits, r)
+			add(&waits, r)
 			r.report(t)
 		})
 	}
@@ -727,26 +780,18 @@ func TestWaiting(t *testing.T) {
 			continue
 		}
 		t.Run("busy/"+b.name, func(t *testing.T) {
-			s.t = t
+			if beside {
+				t.Parallel()
+			}
+			s := s.within(t)
 			if why := b.missing(s.uid); why != "" {
-				skipped = append(skipped, b.name+" ("+why+")")
-				b.skip(t, why)
+				leave(t, b.program, why)
 			}
 			r := &row{name: b.name, group: b.group, by: map[string]int{}}
 			b.run(s, r)
-			idle = append(idle, r)
+			add(&idle, r)
 			r.report(t)
 		})
-	}
-	s.t = t
-	text := renderWaiting(waits, idle, skipped)
-	if testing.Verbose() {
-		_, _ = io.WriteString(os.Stdout, text) // As the log of a test, where that is wanted.
-	}
-	if *waitingTable != "" && !*waitingTruth {
-		if err := writeWaiting(*waitingTable, cmp.Or(*waitingMark, "root"), text); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -768,6 +813,7 @@ func indent(text string) string { return "\t| " + strings.ReplaceAll(text, "\n",
 // TestWaitingCondition answers programs by nothing but the condition input: each outcome
 // ends with the next question.
 func TestWaitingCondition(t *testing.T) {
+	t.Parallel()
 	s := startWaitingServer(t)
 	for _, d := range dialogues() {
 		whole := slices.ContainsFunc(d.steps, func(st step) bool { return st.ends == "" || st.listening || st.also != "" })
@@ -775,11 +821,12 @@ func TestWaitingCondition(t *testing.T) {
 			continue
 		}
 		t.Run(d.group+"/"+d.name, func(t *testing.T) {
-			s.t = t
+			t.Parallel()
+			s := s.within(t)
 			if why := d.missing(s.uid); why != "" {
 				d.skip(t, why)
 			}
-			wait := object{"until": []object{{"exit": true}, {"input": true}}, "timeoutMs": waitingPatience.Milliseconds(), "format": "text"}
+			wait := object{"until": []object{{"exit": true}, {"input": true}}, "timeoutMs": (watchdog - time.Second).Milliseconds(), "format": "text"} // the program's own work is part of it
 			j, o := s.startWith(d.program, object{"events": []string{}, "wait": wait})
 			defer j.end()
 			for n, st := range d.steps {

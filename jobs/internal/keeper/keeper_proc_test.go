@@ -216,7 +216,7 @@ func TestBackgroundKeepsTerminal(t *testing.T) {
 func TestNothingIsLost(t *testing.T) {
 	pool := newPool(t)
 	for _, mode := range []string{"terminal", "pipe"} {
-		for i := range runs(250) {
+		for i := range many(250) {
 			size := 3000
 			if i%25 == 0 {
 				size = 300_000

@@ -103,7 +103,7 @@ func TestReusedKeeperLeaksNothing(t *testing.T) {
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	jobs := runs(2000)
+	jobs := many(2000)
 	for i := range jobs {
 		look := lookJob{number: i, terminal: i%2 == 0, deed: misdeeds[i/2%len(misdeeds)], file: filepath.Join(t.TempDir(), "sight")}
 		got, k := look.run(t, pool)
