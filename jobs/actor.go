@@ -3,10 +3,24 @@ package jobs
 import (
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"shelld/jobs/internal/spool"
+	"shelld/jobs/internal/turn"
 )
+
+// An actor takes the turns of one job, and has the messages that wait for one.
+type actor struct {
+	j *Job
+
+	mail    *turn.Mailbox[message] // any goroutine -> whoever has the turn
+	lock    turn.Lock              // held for a turn
+	missed  atomic.Bool            // whoever has the turn is to take another one, when he has passed it on
+	quit    atomic.Bool            // no more turns; set in one
+	leaving func()                 // not nil: the job is forgotten, and this is done when it has left
+	timer   *time.Timer
+}
 
 // run is the job's loop: it takes a turn whenever something has happened. Turns never
 // block: what blocks has a goroutine of its own (loops.go, follower.go), but for the
@@ -20,53 +34,53 @@ import (
 // Whoever brings something may take the turn himself where nobody has it, and whoever
 // has it takes one more for him where somebody does (attend): a goroutine that had to wake
 // up first would take longer than the turn.
-func (j *Job) run() {
-	defer close(j.done)
-	defer j.timer.Stop()
-	j.start()
-	for !j.quit.Load() {
+func (a *actor) run() {
+	defer close(a.j.done)
+	defer a.timer.Stop()
+	a.j.start()
+	for !a.quit.Load() {
 		select {
-		case <-j.mail.Wake():
-			j.turn(nil)
-		case <-j.grew:
-			j.turn(nil)
-		case e := <-j.ends:
-			j.turn(func() { j.ending.onStreamEnd(e) })
-		case w := <-j.input.wrote:
-			j.turn(func() { j.input.onWritten(w) })
-		case h := <-j.ending.hints:
-			j.turn(func() { j.ending.hint, j.ending.hintUntil = j.redaction.hint(h), time.Time{} }) // found, or nothing to be found
-		case <-j.timer.C:
-			j.turn(nil)
+		case <-a.mail.Wake():
+			a.turn(nil)
+		case <-a.j.grew:
+			a.turn(nil)
+		case e := <-a.j.ends:
+			a.turn(func() { a.j.ending.onStreamEnd(e) })
+		case w := <-a.j.input.wrote:
+			a.turn(func() { a.j.input.onWritten(w) })
+		case h := <-a.j.ending.hints:
+			a.turn(func() { a.j.ending.hint, a.j.ending.hintUntil = a.j.redaction.hint(h), time.Time{} }) // found, or nothing to be found
+		case <-a.timer.C:
+			a.turn(nil)
 		}
 	}
-	j.turns.Wait() // Whoever has let go of the job may still be in the turn in which he did.
-	j.release()
+	a.lock.Wait() // Whoever has let go of the job may still be in the turn in which he did.
+	a.j.release()
 }
 
 // turn is one of run's: what happened, then the mail, then all that may follow.
-func (j *Job) turn(happened func()) {
-	j.turns.Lock()
-	j.takeTurns(happened)
+func (a *actor) turn(happened func()) {
+	a.lock.Lock()
+	a.takeTurns(happened)
 }
 
 // attend has a turn taken, by the caller or by whoever has it, after this call began.
 // The caller must hold no lock that a turn may take: the manager's, the outbox's, those
 // of a job's output.
-func (j *Job) attend() {
-	j.missed.Store(true)
-	if j.turns.TryLock() {
-		j.takeTurns(nil)
+func (a *actor) attend() {
+	a.missed.Store(true)
+	if a.lock.TryLock() {
+		a.takeTurns(nil)
 	} // else whoever has it looks whether he has missed anything, when he has passed it on
 }
 
 // here is attend with what has happened. It returns false where somebody else has the
 // turn: then run must be told.
-func (j *Job) here(happened func()) bool {
-	if !j.turns.TryLock() {
+func (a *actor) here(happened func()) bool {
+	if !a.lock.TryLock() {
 		return false
 	}
-	j.takeTurns(happened)
+	a.takeTurns(happened)
 	return true
 }
 
@@ -76,35 +90,35 @@ const mostTurns = 4
 
 // takeTurns takes the turn that the caller has and passes it on, and then those that
 // others wanted meanwhile. What there is to send is sent last, which may take longer.
-func (j *Job) takeTurns(happened func()) {
+func (a *actor) takeTurns(happened func()) {
 	for n := 1; ; n++ {
-		j.missed.Store(false) // before anything is looked at
-		j.actAndUnlock(happened)
+		a.missed.Store(false) // before anything is looked at
+		a.actAndUnlock(happened)
 		happened = nil
-		if !j.missed.Load() {
+		if !a.missed.Load() {
 			break
 		}
 		if n == mostTurns {
-			j.mail.Poke() // run goes on
+			a.mail.Poke() // run goes on
 			break
 		}
-		if !j.turns.TryLock() {
+		if !a.lock.TryLock() {
 			break // whoever has it by now sees all that was missed
 		}
 	}
-	j.sink.Flush()
+	a.j.sink.Flush()
 }
 
 // actAndUnlock must not be left half done on a goroutine that recovers from panics: the
 // server would go on with a job that is nobody knows what.
-func (j *Job) actAndUnlock(happened func()) {
+func (a *actor) actAndUnlock(happened func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			Crash(p)
 		}
-		j.turns.Unlock()
+		a.lock.Unlock()
 	}()
-	j.act(happened)
+	a.act(happened)
 }
 
 // Crash ends the process as a panic does from which nobody recovers. The keepers then
@@ -116,30 +130,30 @@ func Crash(p any) {
 }
 
 // act needs the turn. A job that starts has none: what names it waits in the mail.
-func (j *Job) act(happened func()) {
+func (a *actor) act(happened func()) {
 	if happened != nil {
 		happened()
 	}
-	if j.st.status == StatusStarting && j.heldUp.Load() {
-		j.mail.Poke() // run waits for somebody, and looks whether it still has to
+	if a.j.st.status == StatusStarting && a.j.heldUp.Load() {
+		a.mail.Poke() // run waits for somebody, and looks whether it still has to
 	}
-	if j.quit.Load() || j.st.status == StatusStarting {
+	if a.quit.Load() || a.j.st.status == StatusStarting {
 		return
 	}
 	defer func() {
-		if j.quit.Load() {
-			j.mail.Poke() // run looks no more
+		if a.quit.Load() {
+			a.mail.Poke() // run looks no more
 		}
 	}()
-	j.takeFacts()
-	j.shell.takeMarks()
-	j.display.takeQueries()
-	for _, m := range j.mail.Take() {
-		j.deliver(m)
+	a.j.takeFacts()
+	a.j.shell.takeMarks()
+	a.j.display.takeQueries()
+	for _, m := range a.mail.Take() {
+		a.deliver(m)
 	}
 	for again := true; again; {
-		j.review(time.Now())
-		again = j.input.handInput()
+		a.review(time.Now())
+		again = a.j.input.handInput()
 	}
 }
 
@@ -156,27 +170,27 @@ func (j *Job) takeFacts() {
 }
 
 // deliver hands a message on. A job that is forgotten takes no new requests.
-func (j *Job) deliver(m message) {
-	if r, ok := m.(request); ok && j.leave != nil {
+func (a *actor) deliver(m message) {
+	if r, ok := m.(request); ok && a.leaving != nil {
 		if _, before := m.(confirmedMsg); !before { // it was taken up already
-			r.fail(j.gone())
+			r.fail(a.j.gone())
 			return
 		}
 	}
-	m.deliver(j)
+	m.deliver(a.j)
 }
 
 // review looks at everything that may have come true, whatever happened, and sets
 // the timer to the next moment at which time alone can make something true.
-func (j *Job) review(now time.Time) {
-	if j.st.status == StatusStarting || j.quit.Load() {
+func (a *actor) review(now time.Time) {
+	if a.j.st.status == StatusStarting || a.quit.Load() {
 		return
 	}
-	for _, p := range j.parts {
+	for _, p := range a.j.parts {
 		p.review(now)
 	}
-	j.reviewLeave()
-	j.timer.Reset(max(j.nextDue(now).Sub(now), 0))
+	a.reviewLeave()
+	a.timer.Reset(max(a.j.nextDue(now).Sub(now), 0))
 }
 
 func (e *Error) withOutcome(o Outcome) *Error {
@@ -236,12 +250,12 @@ func (j *Job) snapshot() Info {
 // release ends what the loop owns. The messages that nobody will take any more are
 // answered.
 func (j *Job) release() {
-	for _, m := range j.mail.Close() {
+	for _, m := range j.actor.mail.Close() {
 		j.refuse(m, j.gone())
 	}
 	j.failPending(j.gone())
 	j.waits.giveBackPatterns()
-	j.left()
+	j.actor.left()
 	j.closeDescriptors()
 	j.files.abandonFiles()
 	if f := j.waits.follower.Swap(nil); f != nil {

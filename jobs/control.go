@@ -229,10 +229,10 @@ func (j *Job) onRemove(m removeMsg) {
 	}
 	j.mgr.remove(j)
 	if m.keepFiles {
-		j.leaveWith(func() { m.reply.ok(struct{}{}) })
+		j.actor.leaveWith(func() { m.reply.ok(struct{}{}) })
 		return
 	}
-	j.leaveWith(func() { j.files.discard(false, func(err error) { j.answerRemove(m, err) }) })
+	j.actor.leaveWith(func() { j.files.discard(false, func(err error) { j.answerRemove(m, err) }) })
 }
 
 func (j *Job) answerRemove(m removeMsg, err error) {

@@ -89,7 +89,7 @@ func TestFollowerWaitsForTheLoop(t *testing.T) {
 		}
 		synctest.Wait()
 		waiting := 0
-		f.mail.Edit(func(queue []message) []message {
+		f.actor.mail.Edit(func(queue []message) []message {
 			waiting = len(queue)
 			return queue
 		})

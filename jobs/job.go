@@ -78,7 +78,6 @@ type Job struct {
 	place string // where its directory lay when it started
 
 	// Channels:
-	mail *turn.Mailbox[message] // any goroutine -> whoever has the turn
 
 	grew chan struct{}  // readLoops -> run: output was stored; capacity 1
 	ends chan streamEnd // readLoops -> run
@@ -91,12 +90,10 @@ type Job struct {
 	process atomic.Pointer[processHandle] // for an end that must not need run
 	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
 
-	turns  turn.Lock   // held for a turn
-	missed atomic.Bool // whoever has the turn is to take another one, when he has passed it on
-	quit   atomic.Bool // no more turns; set in one
-
 	lifted atomic.Bool // the job waits for no reader (hold.go)
 	heldUp atomic.Bool // run waits for somebody before the start (start_held.go)
+
+	actor actor
 
 	// The parts, each of which owns its state (parts.go):
 	parts   []part
@@ -120,9 +117,6 @@ type Job struct {
 	begin     *startReq
 	unstarted *Error // why there is none; read as well once the mail is closed
 
-	leave func() // not nil: the job is forgotten, and this is done when it has left
-
-	timer *time.Timer
 }
 
 type processHandle struct{ process }
@@ -142,15 +136,14 @@ type watch struct {
 func newJob(m *Manager, id ID, spec Spec) *Job {
 	j := &Job{
 		id: id, spec: spec, mgr: m, sink: spec.Sink, log: m.log, epoch: time.Now(),
-		mail:   turn.NewMailbox[message](),
 		grew:   make(chan struct{}, 1),
 		ends:   make(chan streamEnd),
 		vacant: make(chan struct{}),
 		ended:  make(chan struct{}),
 		done:   make(chan struct{}),
-		timer:  time.NewTimer(time.Hour), turns: turn.NewLock(),
 	}
 	j.newParts()
+	j.actor = actor{j: j, mail: turn.NewMailbox[message](), timer: time.NewTimer(time.Hour), lock: turn.NewLock()}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}
@@ -179,18 +172,18 @@ func (j *Job) Group() string { return j.spec.Group }
 
 // post sends the loop a message; if the loop is gone the message is answered here.
 func (j *Job) post(m message) {
-	if !j.mail.Put(m) {
+	if !j.actor.mail.Put(m) {
 		j.refuse(m, j.gone())
 	}
 }
 
 // ask is post for those who may take the turn for it (see attend).
 func (j *Job) ask(m message) {
-	if !j.mail.Add(m) {
+	if !j.actor.mail.Add(m) {
 		j.refuse(m, j.gone())
 		return
 	}
-	j.attend()
+	j.actor.attend()
 }
 
 func (j *Job) gone() *Error {

@@ -23,7 +23,7 @@ type leaning struct {
 // whoever works for the follower; a readLoop takes a turn of its own behind it.
 func (f *follower) leans(is bool) {
 	if was := f.job.waiting.leaning.is.Swap(is); is && !was && !f.here.on {
-		f.job.attend()
+		f.job.actor.attend()
 	}
 }
 

@@ -6,23 +6,23 @@ package jobs
 // output and then removes the job gets its output.
 
 // leaveWith has the loop end once nothing of what was asked is pending, and calls then.
-func (j *Job) leaveWith(then func()) {
-	if j.leave == nil {
-		j.leave = then
+func (a *actor) leaveWith(then func()) {
+	if a.leaving == nil {
+		a.leaving = then
 	}
 }
 
 // reviewLeave ends the loop of a job that is forgotten, when it is time.
-func (j *Job) reviewLeave() {
-	if j.leave != nil {
-		j.quit.Store(j.owed() == 0)
+func (a *actor) reviewLeave() {
+	if a.leaving != nil {
+		a.quit.Store(a.j.owed() == 0)
 	}
 }
 
 // left does what was to be done when the job has left.
-func (j *Job) left() {
-	if then := j.leave; then != nil {
-		j.leave = nil
+func (a *actor) left() {
+	if then := a.leaving; then != nil {
+		a.leaving = nil
 		then()
 	}
 }

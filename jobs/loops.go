@@ -122,7 +122,7 @@ func (j *Job) storeCome(st *stream, p []byte) {
 	st.noteHeld()
 	j.noteStored(st, n, over)
 	if len(marks) > 0 {
-		j.attend()
+		j.actor.attend()
 	}
 }
 
@@ -196,7 +196,7 @@ func (j *Job) noteGrowth(n int) {
 		f.outputCame(few)
 	}
 	if few {
-		j.attend()
+		j.actor.attend()
 		return
 	}
 	select {
@@ -217,7 +217,7 @@ func (j *Job) noteEnd(st *stream, err error) bool {
 		j.log.Debug("read ended", "job", j.id, "stream", st.name, "error", err)
 	}
 	end := streamEnd{st, !drained}
-	if j.here(func() { j.ending.onStreamEnd(end) }) {
+	if j.actor.here(func() { j.ending.onStreamEnd(end) }) {
 		return drained
 	}
 	select {

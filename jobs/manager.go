@@ -269,7 +269,7 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	r := newReply[StartResult]()
 	r.room = room
 	j.begin = &startReq{reply: r}
-	go j.run()
+	go j.actor.run()
 	return j, pend(j, r), nil
 }
 

@@ -206,9 +206,9 @@ func (m cancelMsg) deliver(j *Job)         { j.onCancel(m.tok) }
 func (m shutdownMsg) deliver(j *Job)       { j.ending.onShutdown(m.grace) }
 func (m quitMsg) deliver(j *Job) {
 	if m.discard {
-		j.leaveWith(func() { j.files.discard(true, j.files.logDiscard) })
+		j.actor.leaveWith(func() { j.files.discard(true, j.files.logDiscard) })
 	} else {
-		j.quit.Store(true)
+		j.actor.quit.Store(true)
 	}
 }
 func (m hitsMsg) deliver(j *Job) {

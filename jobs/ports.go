@@ -366,7 +366,7 @@ func (p *waitsPart) answerPortInfos(m portsMsg) {
 	told := false
 	for _, i := range infos {
 		switch {
-		case p.j.leave != nil:
+		case p.j.actor.leaving != nil:
 			i.asked.reply.ok(i.info)
 		case can && i.need > m.number:
 			pw.infos = append(pw.infos, i)

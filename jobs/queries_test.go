@@ -12,8 +12,8 @@ import (
 const whoAmI = "\x1b[?62;22c"
 
 func (f *fakeJob) inTurn(do func()) {
-	f.turns.Lock()
-	defer f.turns.Unlock()
+	f.actor.lock.Lock()
+	defer f.actor.lock.Unlock()
 	do()
 }
 

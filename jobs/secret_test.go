@@ -78,7 +78,7 @@ func startAsking(t *testing.T, p SecretPolicy) (*fakeJob, *fakeLooker, changingT
 	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = p })
 	term := newTerminal()
 	in := &typedInto{fakeInput: f.in}
-	f.Job.turn(func() { f.waiting.watch.looker, f.term = l, term })
+	f.Job.actor.turn(func() { f.waiting.watch.looker, f.term = l, term })
 	swapInput(f, in)
 	return f, l, term, in
 }
@@ -98,7 +98,7 @@ func swapInput(f *fakeJob, in *typedInto) {
 			}
 		}
 	}()
-	f.Job.turn(func() { f.input.to = nowInto{in} })
+	f.Job.actor.turn(func() { f.input.to = nowInto{in} })
 }
 
 // A nowInto takes all at once, so that no writeLoop is needed, which has the input that the
@@ -299,7 +299,7 @@ func TestSecretInputThatWasQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = SecretPolicy{Ask: true, ClientOnly: true} })
 		term := newTerminal()
-		f.Job.turn(func() { f.term = term })
+		f.Job.actor.turn(func() { f.term = term })
 		first, second, interrupt := f.Write1("sudo ls\r"), f.Write1("hunter2\r"), f.Write1("")
 		synctest.Wait()
 		term.echo(false)
@@ -318,7 +318,7 @@ func TestSecretInputThatWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = SecretPolicy{ClientOnly: true} })
 		term := newTerminal()
-		f.Job.turn(func() { f.term, f.waiting.watch.looker = term, &fakeLooker{sees: works, began: time.Now()} })
+		f.Job.actor.turn(func() { f.term, f.waiting.watch.looker = term, &fakeLooker{sees: works, began: time.Now()} })
 		first := f.Write1(strings.Repeat("x\r", 5000))
 		f.in.room <- 100
 		time.Sleep(time.Second)

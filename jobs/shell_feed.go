@@ -146,7 +146,7 @@ func (p *shellPart) feedLoop(s *shellWatch) {
 				clear(text)
 			}
 			if s.feeding.Add(-1) == 0 && s.awaited.Swap(false) {
-				p.j.mail.Poke()
+				p.j.actor.mail.Poke()
 			}
 		case <-p.j.ended:
 			return

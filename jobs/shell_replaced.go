@@ -165,7 +165,7 @@ func (p *shellPart) leaveReplaced() {
 	s.cwd = ""       // What was told of it is as it was; the new program may tell more.
 	p.j.info.Integration = ""
 	p.j.changes.untold.Add(Changed{What: ChangeIntegration})
-	p.j.mail.Poke() // This turn may have told already what has changed.
+	p.j.actor.mail.Poke() // This turn may have told already what has changed.
 	p.left(s.why, func() *Error { return p.noIntegration(s.why) })
 }
 

@@ -64,13 +64,13 @@ type plan struct {
 func (j *Job) start() {
 	l, err := j.prepare()
 	if err != nil {
-		j.turns.Lock()
-		defer j.turns.Unlock()
+		j.actor.lock.Lock()
+		defer j.actor.lock.Unlock()
 		j.startFailed(err)
 		return
 	}
-	j.turn(func() { j.onStarted(l) })
-	l.proc.Notify(j.attend)
+	j.actor.turn(func() { j.onStarted(l) })
+	l.proc.Notify(j.actor.attend)
 }
 
 // prepare plans and launches. Its directory is held from the look at it to the launch, and
@@ -95,7 +95,7 @@ func (j *Job) prepare() (*launched, *Error) {
 
 func (j *Job) startFailed(err *Error) {
 	j.st.status, j.unstarted = StatusFailed, err
-	j.quit.Store(true)
+	j.actor.quit.Store(true)
 	j.spec.forgetWatches()
 	j.mgr.forget(j)
 	close(j.vacant)

@@ -60,7 +60,7 @@ func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error
 			return came, nil
 		case <-j.mgr.ending:
 			return came, errClosedServer()
-		case <-j.mail.Wake():
+		case <-j.actor.mail.Wake():
 		}
 	}
 }
@@ -69,7 +69,7 @@ func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error
 // error where the start itself is, or is ended.
 func (j *Job) sortMail(h holdUp) (broken *Error) {
 	var canceled []request
-	j.mail.Edit(func(queue []message) []message {
+	j.actor.mail.Edit(func(queue []message) []message {
 		for i := 0; i < len(queue); i++ {
 			switch m := queue[i].(type) {
 			case quitMsg, shutdownMsg:

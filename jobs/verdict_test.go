@@ -39,7 +39,7 @@ func TestKillWaitsForTheExit(t *testing.T) {
 		<-f.proc.kills
 		synctest.Wait()
 		gone := time.Now()
-		f.turns.Lock()
+		f.actor.lock.Lock()
 		f.st.empty, f.st.step, f.ending.settling = true, stepSettleExit, new(token) // which nobody answers
 		for _, c := range []struct {
 			after    time.Duration
@@ -51,7 +51,7 @@ func TestKillWaitsForTheExit(t *testing.T) {
 			}
 		}
 		f.st.empty, f.st.step, f.ending.settling, f.kills.until = false, stepNone, nil, time.Time{}
-		f.turns.Unlock()
+		f.actor.lock.Unlock()
 		must(t, p)
 		f.end()
 	})

@@ -69,7 +69,7 @@ func startLooked(t *testing.T) (*fakeJob, *fakeLooker) {
 	t.Helper()
 	l := &fakeLooker{sees: works, began: time.Now()}
 	f := startFakeWith(t, &recorder{}, func(*Manager) {})
-	f.Job.turn(func() { f.waiting.watch.looker = l })
+	f.Job.actor.turn(func() { f.waiting.watch.looker = l })
 	go func() {
 		for {
 			select {
