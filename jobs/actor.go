@@ -42,9 +42,9 @@ func (a *actor) run() {
 		select {
 		case <-a.mail.Wake():
 			a.turn(nil)
-		case <-a.j.grew:
+		case <-a.j.output.grew:
 			a.turn(nil)
-		case e := <-a.j.ends:
+		case e := <-a.j.output.ends:
 			a.turn(func() { a.j.ending.onStreamEnd(e) })
 		case w := <-a.j.input.wrote:
 			a.turn(func() { a.j.input.onWritten(w) })
@@ -210,7 +210,7 @@ func (j *Job) state() State {
 	if j.told() {
 		s.Exit = j.st.exit
 	}
-	s.Streams = j.streamInfo((*spool.Spool).Kept)
+	s.Streams = j.output.streamInfo((*spool.Spool).Kept)
 	if j.waiting.canWait() {
 		s.Waiting = j.redaction.waiting(j.waiting.watch.now)
 	}
@@ -218,8 +218,8 @@ func (j *Job) state() State {
 }
 
 // streamInfo tells of each stream the ranges that kept tells of its spool.
-func (j *Job) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo) {
-	for _, st := range j.streams {
+func (o *outputs) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo) {
+	for _, st := range o.streams {
 		all = append(all, StreamInfo{Name: st.name, NextOffset: st.spool.End(), Kept: kept(st.spool)})
 	}
 	return all
@@ -265,7 +265,7 @@ func (j *Job) release() {
 }
 
 func (j *Job) closeDescriptors() {
-	for _, st := range j.streams {
+	for _, st := range j.output.streams {
 		_ = st.src.Close() // Best effort: nothing more is read or owed.
 		st.pass()          // Who waits for room to read sees it.
 	}

@@ -261,7 +261,7 @@ func TestShutdownPassesAStuckLoopBy(t *testing.T) {
 		}
 		close(sink.block)
 		<-f.Job.done
-		f.Job.loops.Wait()
+		f.Job.output.loops.Wait()
 	})
 }
 
@@ -302,7 +302,7 @@ func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const step = shutdownSlack * 4 / 5
 		f := startFake(t, &recorder{})
-		f.Job.loops.Go(func() { time.Sleep(2 * step) })
+		f.Job.output.loops.Go(func() { time.Sleep(2 * step) })
 		f.m.inquiries.Go(func() { time.Sleep(step) })
 		f.end() // and nothing is told
 	})
@@ -313,14 +313,14 @@ func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
 			j.actor.mail = turn.NewMailbox[message]()
 			close(j.done)
 			m.jobs[ID(i)] = j
-			j.loops.Go(func() { time.Sleep(time.Duration(i) * shutdownSlack * 4 / 5) })
+			j.output.loops.Go(func() { time.Sleep(time.Duration(i) * shutdownSlack * 4 / 5) })
 		}
 		began := time.Now()
 		if err := m.Close(); err == nil || time.Since(began) != shutdownFiles {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		for _, j := range m.All() {
-			j.loops.Wait()
+			j.output.loops.Wait()
 		}
 	})
 }

@@ -32,7 +32,7 @@ func (p *changesPart) lookBehind(m infoMsg, info Info) bool {
 	if !ok || info.Status != StatusExited || p.j.st.status != StatusExited || p.j.st.empty {
 		return false
 	}
-	p.j.loops.Go(func() {
+	p.j.output.loops.Go(func() {
 		list, known := t.Living()
 		p.j.post(livingMsg{m, info, p.processes(list), known})
 	})

@@ -177,7 +177,7 @@ func (p *changesPart) look(m foregroundMsg) {
 	p.looks++
 	m.number = p.looks
 	term, leader := p.j.term, p.j.info.PID
-	p.j.loops.Go(func() {
+	p.j.output.loops.Go(func() {
 		f, err := term.Foreground(leader)
 		m.foreground, m.failed = p.somebody(f), err != nil
 		p.j.post(m)

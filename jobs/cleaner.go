@@ -123,9 +123,9 @@ func (st *stream) letGo(end bool) []byte {
 
 // holdsBack says whether output has come that will be stored soon. What a shell shows of a line of ours is
 // none while it is to take that: where it is seen to read, it has shown all of it, and does not run it.
-func (j *Job) holdsBack() bool {
-	return slices.ContainsFunc(j.streams, func(st *stream) bool {
+func (o *outputs) holdsBack() bool {
+	return slices.ContainsFunc(o.streams, func(st *stream) bool {
 		is := st.holding.Load()
-		return is == holdsShortly || is == holdsLine && !j.shell.watch.handing()
+		return is == holdsShortly || is == holdsLine && !o.j.shell.watch.handing()
 	})
 }

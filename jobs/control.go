@@ -76,7 +76,7 @@ func (j *Job) onSignal(m signalMsg) {
 		j.shell.watch.strike()
 	}
 	p, exited := j.proc, j.st.exit
-	j.loops.Go(func() {
+	j.output.loops.Go(func() {
 		err := p.Signal(m.target, m.sig)
 		switch {
 		case err == nil:
@@ -154,11 +154,11 @@ func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
 }
 
 func (p *waitsPart) onWatch(m watchMsg) {
-	if len(p.j.streams) == 0 {
+	if len(p.j.output.streams) == 0 {
 		m.reply.fail(Invalid(m.spec.Pointer, noStreams))
 		return
 	}
-	if s := m.spec.Stream; s != "" && p.j.stream(s) == nil {
+	if s := m.spec.Stream; s != "" && p.j.output.stream(s) == nil {
 		m.reply.fail(Invalid(m.spec.sibling("stream"), "this job has no stream %q; it has %s", s, p.streamNames()))
 		return
 	}

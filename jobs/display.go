@@ -37,7 +37,7 @@ type display struct {
 func (p *displayPart) begin() {
 	p.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
 	p.heard.scanner.Clean = p.j.redaction.text
-	p.j.stream(PTY).display = p.heard
+	p.j.output.stream(PTY).display = p.heard
 	p.glance.size = p.sizes.last()
 	command := strings.Join(p.j.info.Argv, " ")
 	command = strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")

@@ -32,7 +32,7 @@ func (p *inputPart) noteTyped(q *queued) {
 	if err != nil || attrs.Canonical && !attrs.Echo && !attrs.Shown.Newline {
 		return // there is no echo
 	}
-	out := p.j.streams[0]
+	out := p.j.output.streams[0]
 	data := q.data
 	if attrs.Canonical && !attrs.Echo {
 		data = echo.LineEnds(data) // the terminal shows these alone
@@ -76,7 +76,7 @@ func (o *Outcome) Echo(name Stream) []Range {
 	if !o.Spec.StripEcho || o.typed == nil || o.typed.st != name {
 		return nil
 	}
-	st := o.Job.stream(name)
+	st := o.Job.output.stream(name)
 	if st == nil {
 		return nil
 	}

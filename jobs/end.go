@@ -101,7 +101,7 @@ func (p *endingPart) leaderEnded(background []keeper.Proc) {
 }
 
 func (p *endingPart) drain() {
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		if !st.ended && (!st.src.Idle() || st.holding.Load() != holdsNothing) {
 			st.draining = true
 			st.pass() // first: what answers to the drain ends it
@@ -111,7 +111,7 @@ func (p *endingPart) drain() {
 }
 
 func (p *endingPart) drained() bool {
-	return !slices.ContainsFunc(p.j.streams, func(st *stream) bool { return st.draining })
+	return !slices.ContainsFunc(p.j.output.streams, func(st *stream) bool { return st.draining })
 }
 
 func (p *endingPart) onStreamEnd(e streamEnd) {
@@ -235,7 +235,7 @@ func (p *endingPart) end(why Reason, o KillOptions) {
 		return // its keeper may have another job by now
 	}
 	p.j.st.intend(why, o.NoForce)
-	p.j.lift()
+	p.j.output.lift()
 	err := p.j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: p.interactiveShell(), Last: why == ReasonShutdown})
 	if err != nil {
 		p.j.log.Debug("kill", "job", p.j.id, "error", err) // the keeper is gone, and says so itself

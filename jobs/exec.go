@@ -358,9 +358,9 @@ func (p *shellPart) execOver(r *execReq, o Outcome) {
 		r.reply.ok(res)
 		return
 	}
-	p.j.loops.Go(func() { // It reads directories.
+	p.j.output.loops.Go(func() { // It reads directories.
 		end := c.Output.To
-		words, _ := p.j.streams[0].spool.ReadRange(max(end-hintBytes, c.Output.From), end)
+		words, _ := p.j.output.streams[0].spool.ReadRange(max(end-hintBytes, c.Output.From), end)
 		res.Hint = p.j.redaction.hint(p.j.ending.hintIn(Plain(words), *c.ExitCode, c.Cwd, ModePTY))
 		r.reply.ok(res)
 	})

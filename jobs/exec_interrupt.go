@@ -129,8 +129,8 @@ func (p *shellPart) interruptForeground(r *execReq) {
 	s := p.watch
 	s.striking++
 	s.strike()
-	pr, term, st, shell, i := p.j.proc, p.j.term, p.j.streams[0], p.j.info.PID, r.interrupts
-	p.j.loops.Go(func() { // /proc and the keeper may take their time
+	pr, term, st, shell, i := p.j.proc, p.j.term, p.j.output.streams[0], p.j.info.PID, r.interrupts
+	p.j.output.loops.Go(func() { // /proc and the keeper may take their time
 		now := foregroundSample{at: time.Now(), end: st.spool.End()}
 		if group, err := term.ForegroundGroup(); err == nil {
 			now.group, now.image = group, imageOf(group)

@@ -102,7 +102,7 @@ func TestExecHeldLine(t *testing.T) {
 	s.look.set(lineEditor)
 	s.takes("h2 ")
 	s.inTurn(func() {
-		if got := s.stream(PTY).holding.Load(); got != holdsLine {
+		if got := s.output.stream(PTY).holding.Load(); got != holdsLine {
 			t.Errorf("%d is held back, and that had to be awaited", got)
 		}
 	})

@@ -95,7 +95,7 @@ func TestExec(t *testing.T) {
 			if len(all) != 11 || all[0].Text != "echo one" || all[0].Typed || deref(t, all[7].ExitCode) != 7 {
 				t.Errorf("history %+v", all)
 			}
-			text, _ := j.Excerpt(PTY, Range{From: 0, To: j.streams[0].spool.End()}, nil, true, 1<<20)
+			text, _ := j.Excerpt(PTY, Range{From: 0, To: j.output.streams[0].spool.End()}, nil, true, 1<<20)
 			if strings.Contains(string(text), "]633") || strings.Contains(string(text), "eval") {
 				t.Errorf("the stream has what nobody typed: %q", text)
 			}

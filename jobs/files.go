@@ -52,7 +52,7 @@ func (p *filesPart) openSpool(name Stream) *spool.Spool {
 		Record: func(kept []Range) error { return p.recordOrder(name, kept) },
 		Wraps:  p.recordRing,
 		Failed: p.outputFileFailed,
-		Unread: p.j.goesPast(name),
+		Unread: p.j.output.goesPast(name),
 	})
 }
 
@@ -152,12 +152,12 @@ const (
 )
 
 // stored is what of the job's streams is in files, and not what is in memory beside it.
-func (p *filesPart) stored() []StreamInfo { return p.j.streamInfo((*spool.Spool).Stored) }
+func (p *filesPart) stored() []StreamInfo { return p.j.output.streamInfo((*spool.Spool).Stored) }
 
 // placed is what of the job's streams is in files that grow: of one that is a ring, or is about
 // to be, it tells that something is missing.
 func (p *filesPart) placed() (all []StreamInfo) {
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		kept, end := st.spool.Placed()
 		all = append(all, StreamInfo{Name: st.name, NextOffset: end, Kept: kept})
 	}
@@ -222,14 +222,14 @@ func (p *filesPart) finishFiles() {
 	info := p.j.snapshot()
 	p.filing = ptr(info)
 	info.Status, info.Background = StatusClosed, nil
-	p.j.loops.Go(func() {
-		for _, st := range p.j.streams {
+	p.j.output.loops.Go(func() {
+		for _, st := range p.j.output.streams {
 			<-st.done
 		}
 		if err := p.recording.await(); err != nil && info.OutputFileError == "" {
 			info.OutputFile, info.OutputFileError = p.fileFailure(err)
 		}
-		for _, st := range p.j.streams {
+		for _, st := range p.j.output.streams {
 			if err := p.finishFile(st); err != nil {
 				p.outputFileFailed(err)
 				if info.OutputFileError == "" {
@@ -257,8 +257,8 @@ func (p *filesPart) abandonFiles() {
 		return
 	}
 	p.recording.end()
-	p.j.loops.Go(func() {
-		for _, st := range p.j.streams {
+	p.j.output.loops.Go(func() {
+		for _, st := range p.j.output.streams {
 			if err := st.spool.Close(); err != nil {
 				p.j.log.Debug("closing an output file", "job", p.j.id, "error", err)
 			}
@@ -293,7 +293,7 @@ func (p *filesPart) logDiscard(err error) {
 // deleteFiles is discard for the archive, which has made them.
 func (p *filesPart) deleteFiles() error {
 	var errs []error
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		errs = append(errs, st.spool.Remove())
 	}
 	return errors.Join(append(errs, p.recording.remove(), p.folder.Remove(stored.InfoFile))...)

@@ -118,7 +118,7 @@ func (p *displayPart) beginGlance(now time.Time) {
 	m := seenMsg{number: g.begun, size: p.sizes.last()}
 	v, end, patterns := p.theView(), p.j.End(PTY), g.patterns
 	release := p.j.Hold()
-	p.j.loops.Go(func() {
+	p.j.output.loops.Go(func() {
 		defer release()
 		m.offset, m.revision, m.hits = v.glance(end, patterns)
 		m.took = time.Since(now)

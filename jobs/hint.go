@@ -72,7 +72,7 @@ func (p *endingPart) hintIn(words string, code int, dir string, mode Mode) *Hint
 // lastWords is the end of what goes to the terminal, or to standard error; "" where
 // that is no stream.
 func (p *endingPart) lastWords(mode Mode) string {
-	st := p.j.stream(p.j.spec.errorStream(mode))
+	st := p.j.output.stream(p.j.spec.errorStream(mode))
 	if st == nil {
 		return ""
 	}

@@ -30,17 +30,17 @@ const noHold = int64(1) << 62
 
 // awaitReader returns how much of a stream may be read next. It blocks the readLoop,
 // which owns nothing that anybody else waits for.
-func (j *Job) awaitReader(st *stream) (room int64) {
+func (o *outputs) awaitReader(st *stream) (room int64) {
 	for {
 		end := st.spool.End()
 		room = min(st.reader.room(end), st.client.room(end))
-		if room > 0 || st.passing.Load() || j.lifted.Load() {
+		if room > 0 || st.passing.Load() || o.lifted.Load() {
 			break
 		}
 		st.isHeld.Store(true)
 		select {
 		case <-st.room:
-		case <-j.done:
+		case <-o.j.done:
 			return noHold
 		}
 	}
@@ -62,29 +62,29 @@ func (s *stream) take(off int64) {
 // kept in memory for sure, so that nothing is lost where there are no files. What a drain
 // adds to that is kept as well. 0 ends it.
 func (j *Job) HoldTo(name Stream, window int64) {
-	st := j.stream(name)
+	st := j.output.stream(name)
 	if st == nil {
 		return
 	}
 	st.client.window.Store(min(window, st.spool.Newest()))
-	j.pin(st)
+	j.output.pin(st)
 	st.pokeReader()
 }
 
 // Sent says how far a stream was sent to the client that it waits for.
 func (j *Job) Sent(name Stream, off int64) {
-	if st := j.stream(name); st != nil {
+	if st := j.output.stream(name); st != nil {
 		st.client.taken.Store(off)
-		j.pin(st)
+		j.output.pin(st)
 		st.pokeReader()
 	}
 }
 
 // pin keeps for the client what it has not been sent, as of now.
-func (j *Job) pin(st *stream) {
+func (o *outputs) pin(st *stream) {
 	st.pinning.Lock() // whoever comes last has seen what the others have changed
 	defer st.pinning.Unlock()
-	if st.client.window.Load() > 0 && !j.lifted.Load() {
+	if st.client.window.Load() > 0 && !o.lifted.Load() {
 		st.spool.Pin(st.client.taken.Load())
 	} else {
 		st.spool.Unpin()
@@ -105,22 +105,22 @@ func (s *stream) pokeReader() {
 }
 
 // lift lets the job write without a reader. The loop calls it, and holdAgain.
-func (j *Job) lift() {
-	if j.lifted.Swap(true) {
+func (o *outputs) lift() {
+	if o.lifted.Swap(true) {
 		return
 	}
-	for _, st := range j.streams {
-		j.pin(st)
+	for _, st := range o.streams {
+		o.pin(st)
 		st.pokeReader()
 	}
 }
 
 // holdAgain takes that back: who was to be ended lives on.
-func (j *Job) holdAgain() {
-	if j.ending.closing || !j.lifted.Swap(false) {
+func (o *outputs) holdAgain() {
+	if o.j.ending.closing || !o.lifted.Swap(false) {
 		return
 	}
-	for _, st := range j.streams {
-		j.pin(st)
+	for _, st := range o.streams {
+		o.pin(st)
 	}
 }

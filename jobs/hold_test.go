@@ -12,13 +12,13 @@ func TestHeldReaderEndsWithItsJob(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.limits.KeepJobs = 1 }, func(s *Spec) { s.Window = 2 })
 		f.out.data <- []byte("four")
 		synctest.Wait()
-		if !f.streams[0].isHeld.Load() {
+		if !f.output.streams[0].isHeld.Load() {
 			t.Fatal("the reader does not wait for room")
 		}
 		f.out.idle.Store(true)
 		f.proc.exit(0)
 		f.proc.gone()
-		<-f.streams[0].done
+		<-f.output.streams[0].done
 		f.finish()
 	})
 }

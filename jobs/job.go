@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -69,9 +68,8 @@ type Job struct {
 	textBytes int64 // of its stdin text; the same
 
 	// Set once by run before anybody else can see them:
-	proc    process
-	streams []*stream
-	term    terminal // nil: pipe mode
+	proc process
+	term terminal // nil: pipe mode
 
 	redaction redaction // what must not be seen of it; has a lock of its own
 
@@ -79,21 +77,18 @@ type Job struct {
 
 	// Channels:
 
-	grew chan struct{}  // readLoops -> run: output was stored; capacity 1
-	ends chan streamEnd // readLoops -> run
-
 	vacant chan struct{} // closed by run when nothing of the job is left, or it failed to start
 	ended  chan struct{} // closed by run when its files are complete, too
 	done   chan struct{} // closed when run has returned
 
-	loops   sync.WaitGroup                // readLoops and writeLoop
 	process atomic.Pointer[processHandle] // for an end that must not need run
 	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
 
-	lifted atomic.Bool // the job waits for no reader (hold.go)
 	heldUp atomic.Bool // run waits for somebody before the start (start_held.go)
 
 	actor actor
+
+	output outputs
 
 	// The parts, each of which owns its state (parts.go):
 	parts   []part
@@ -136,14 +131,13 @@ type watch struct {
 func newJob(m *Manager, id ID, spec Spec) *Job {
 	j := &Job{
 		id: id, spec: spec, mgr: m, sink: spec.Sink, log: m.log, epoch: time.Now(),
-		grew:   make(chan struct{}, 1),
-		ends:   make(chan streamEnd),
 		vacant: make(chan struct{}),
 		ended:  make(chan struct{}),
 		done:   make(chan struct{}),
 	}
 	j.newParts()
 	j.actor = actor{j: j, mail: turn.NewMailbox[message](), timer: time.NewTimer(time.Hour), lock: turn.NewLock()}
+	j.output = outputs{j: j, grew: make(chan struct{}, 1), ends: make(chan streamEnd)}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}
@@ -222,7 +216,7 @@ func (j *Job) Published() *Info {
 		return nil
 	}
 	info := j.clean(*p) // something may have become secret since
-	info.Streams = j.streamInfo((*spool.Spool).Kept)
+	info.Streams = j.output.streamInfo((*spool.Spool).Kept)
 	return &info
 }
 
@@ -235,7 +229,7 @@ func (j *Job) publish() {
 // or behind off; see [spool.Spool.Read]. Any goroutine may call it once the job
 // has started.
 func (j *Job) ReadRaw(name Stream, p []byte, off int64) (n int, at int64) {
-	if st := j.stream(name); st != nil {
+	if st := j.output.stream(name); st != nil {
 		return st.spool.Read(p, off)
 	}
 	return 0, off
@@ -243,7 +237,7 @@ func (j *Job) ReadRaw(name Stream, p []byte, off int64) (n int, at int64) {
 
 // ReadNow is ReadRaw for those who must not wait; ok is false where they would have to.
 func (j *Job) ReadNow(name Stream, p []byte, off int64) (n int, at int64, ok bool) {
-	if st := j.stream(name); st != nil {
+	if st := j.output.stream(name); st != nil {
 		return st.spool.ReadNow(p, off)
 	}
 	return 0, off, true
@@ -251,14 +245,14 @@ func (j *Job) ReadNow(name Stream, p []byte, off int64) (n int, at int64, ok boo
 
 // End returns the offset behind the last byte that a stream has stored.
 func (j *Job) End(name Stream) int64 {
-	if st := j.stream(name); st != nil {
+	if st := j.output.stream(name); st != nil {
 		return st.spool.End()
 	}
 	return 0
 }
 
-func (j *Job) stream(name Stream) *stream {
-	for _, st := range j.streams {
+func (o *outputs) stream(name Stream) *stream {
+	for _, st := range o.streams {
 		if st.name == name {
 			return st
 		}

@@ -89,7 +89,7 @@ func (p *killsPart) onKilled(ev keeper.Event) {
 		p.report = KillResult{} // a timeout's, or one whose request was cancelled
 	case len(p.report.Survivors) > 0:
 		p.answer()
-		p.j.holdAgain()
+		p.j.output.holdAgain()
 	}
 }
 

@@ -39,7 +39,7 @@ func (p *waitingPart) noteAll(m lookedMsg) {
 		return
 	}
 	var ends int64
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		end := st.spool.End()
 		ends += end
 		st.waitedAt.Store(end + 1)
@@ -53,7 +53,7 @@ func (p *waitingPart) noteAll(m lookedMsg) {
 
 // noteMore notes that the job may print more: something was typed.
 func (p *waitingPart) noteMore() {
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		st.waitedAt.Store(0)
 	}
 }

@@ -66,6 +66,17 @@ type streamEnd struct {
 	ended bool // for good; else a drain found nothing more
 }
 
+// outputs has the streams of a job, and what reads them.
+type outputs struct {
+	j *Job
+
+	streams []*stream
+	grew    chan struct{}  // readLoops -> run: output was stored; capacity 1
+	ends    chan streamEnd // readLoops -> run
+	loops   sync.WaitGroup // readLoops and writeLoop
+	lifted  atomic.Bool    // the job waits for no reader (hold.go)
+}
+
 // readLoop owns the blocking read of one stream. It stores what comes and then
 // says so: to the client's side, to the matcher, to the job's loop. It is the
 // spool's one appender, and the place before which output is not yet anybody's:
@@ -75,17 +86,17 @@ type streamEnd struct {
 //
 // It does not hand its bytes to the job's loop, which would store them: output
 // must go on when that loop is busy or stuck.
-func (j *Job) readLoop(st *stream) {
-	defer j.loops.Done()
+func (o *outputs) readLoop(st *stream) {
+	defer o.loops.Done()
 	defer close(st.done)
 	defer func() { st.cleaner = cleaner{} }() // A job that is only remembered knows no secrets.
 	small := make([]byte, smallRead)
 	buf, large := small, (*[]byte)(nil)
 	for {
-		room := j.awaitReader(st)
+		room := o.awaitReader(st)
 		n, err := st.src.Read(buf[:min(int64(len(buf)), room)])
 		if n > 0 {
-			j.storeCome(st, buf[:n])
+			o.storeCome(st, buf[:n])
 		}
 		switch {
 		case n == len(buf) && large == nil:
@@ -95,82 +106,82 @@ func (j *Job) readLoop(st *stream) {
 			readBuffers.Put(large)
 			buf, large = small, nil
 		}
-		if err != nil && !j.noteNothing(st, err) {
+		if err != nil && !o.noteNothing(st, err) {
 			return
 		}
 	}
 }
 
 // storeCome stores what came, without the marks of a shell, which are left for a turn.
-func (j *Job) storeCome(st *stream, p []byte) {
+func (o *outputs) storeCome(st *stream, p []byte) {
 	if st.marks == nil {
-		j.store(st, st.redact(j.redaction.set.Load(), p))
+		o.store(st, st.redact(o.j.redaction.set.Load(), p))
 		return
 	}
 	out, marks := st.marks.Read(p)
-	from, over, n := 0, j.limits.budget.isOver(), 0
+	from, over, n := 0, o.j.limits.budget.isOver(), 0
 	if !st.cleaner.due.IsZero() {
 		st.noteHeld() // What has come may have set it free: then the stream is quiet from now on.
 	}
 	for _, m := range marks {
-		n += j.keep(st, st.redact(j.redaction.set.Load(), out[from:m.At]))
-		n += j.keep(st, st.letGo(true)) // A secret does not go on behind what only the shell writes.
+		n += o.keep(st, st.redact(o.j.redaction.set.Load(), out[from:m.At]))
+		n += o.keep(st, st.letGo(true)) // A secret does not go on behind what only the shell writes.
 		from = m.At
-		j.shell.watch.put(placedMark{m, st.spool.End()})
+		o.j.shell.watch.put(placedMark{m, st.spool.End()})
 	}
-	n += j.keep(st, st.redact(j.redaction.set.Load(), out[from:]))
+	n += o.keep(st, st.redact(o.j.redaction.set.Load(), out[from:]))
 	st.noteHeld()
-	j.noteStored(st, n, over)
+	o.noteStored(st, n, over)
 	if len(marks) > 0 {
-		j.actor.attend()
+		o.j.actor.attend()
 	}
 }
 
 // store stores output that came.
-func (j *Job) store(st *stream, p []byte) {
-	over := j.limits.budget.isOver()
-	j.keep(st, p)
-	j.noteStored(st, len(p), over)
+func (o *outputs) store(st *stream, p []byte) {
+	over := o.j.limits.budget.isOver()
+	o.keep(st, p)
+	o.noteStored(st, len(p), over)
 }
 
 // keep puts output where it is kept, and returns its length. More may follow before noteStored.
-func (j *Job) keep(st *stream, p []byte) int {
+func (o *outputs) keep(st *stream, p []byte) int {
 	// The clock first: whoever sees the bytes must not take the stream for quiet.
 	now := time.Since(st.base)
 	st.last.Store(int64(max(now, st.cleaner.due.Sub(st.base))))
 	st.came.Store(int64(now))
-	at := j.files.recording.now()
-	kept := p[:j.limits.budget.take(len(p))]
+	at := o.j.files.recording.now()
+	kept := p[:o.j.limits.budget.take(len(p))]
 	st.display.read(kept)
 	st.spool.Append(kept)
-	j.files.recording.output(st, at, len(kept))
+	o.j.files.recording.output(st, at, len(kept))
 	st.display.stored()
 	return len(p)
 }
 
 // noteStored tells that what was read last is kept. over says whether the job had written too
 // much before.
-func (j *Job) noteStored(st *stream, n int, over bool) {
+func (o *outputs) noteStored(st *stream, n int, over bool) {
 	st.src.Stored() // last: from here on it may be told that this was all
 	if !over {
-		j.noteGrowth(n)
+		o.noteGrowth(n)
 	}
 }
 
 // noteNothing takes it that a read has brought no output, and says whether reading goes on.
-func (j *Job) noteNothing(st *stream, err error) bool {
+func (o *outputs) noteNothing(st *stream, err error) bool {
 	paused := errors.Is(err, proc.ErrPaused)
 	if !errors.Is(err, os.ErrClosed) { // else nothing may be stored any more
-		j.flushMarks(st, !paused)
+		o.flushMarks(st, !paused)
 		if p := st.letGo(!paused); len(p) > 0 {
-			j.store(st, p)
+			o.store(st, p)
 		}
 	}
-	return paused || j.noteEnd(st, err)
+	return paused || o.noteEnd(st, err)
 }
 
 // flushMarks stores what might have become a shell's mark, and has not.
-func (j *Job) flushMarks(st *stream, end bool) {
+func (o *outputs) flushMarks(st *stream, end bool) {
 	if st.marks == nil {
 		return
 	}
@@ -179,28 +190,28 @@ func (j *Job) flushMarks(st *stream, end bool) {
 		p = append(slices.Clone(p), st.marks.Close()...)
 	}
 	if len(p) > 0 {
-		j.store(st, st.redact(j.redaction.set.Load(), p))
+		o.store(st, st.redact(o.j.redaction.set.Load(), p))
 	}
 	st.noteHeld()
 }
 
-func (j *Job) noteGrowth(n int) {
+func (o *outputs) noteGrowth(n int) {
 	few := n <= fewBytes
-	j.sink.Output()
+	o.j.sink.Output()
 	if few {
-		j.sink.Flush() // now: the client wakes up while the rest is done
+		o.j.sink.Flush() // now: the client wakes up while the rest is done
 	} else {
-		j.sink.Flood()
+		o.j.sink.Flood()
 	}
-	if f := j.waits.follower.Load(); f != nil {
+	if f := o.j.waits.follower.Load(); f != nil {
 		f.outputCame(few)
 	}
 	if few {
-		j.actor.attend()
+		o.j.actor.attend()
 		return
 	}
 	select {
-	case j.grew <- struct{}{}:
+	case o.grew <- struct{}{}:
 	default: // the loop has been told and has not looked yet
 	}
 }
@@ -210,19 +221,19 @@ const fewBytes = 2 << 10
 
 // noteEnd tells the loop of a drain answered or of the stream's end, and reports
 // whether reading goes on.
-func (j *Job) noteEnd(st *stream, err error) bool {
+func (o *outputs) noteEnd(st *stream, err error) bool {
 	drained := errors.Is(err, proc.ErrDrained)
 	st.passing.Store(false)
 	if !drained && !errors.Is(err, io.EOF) {
-		j.log.Debug("read ended", "job", j.id, "stream", st.name, "error", err)
+		o.j.log.Debug("read ended", "job", o.j.id, "stream", st.name, "error", err)
 	}
 	end := streamEnd{st, !drained}
-	if j.actor.here(func() { j.ending.onStreamEnd(end) }) {
+	if o.j.actor.here(func() { o.j.ending.onStreamEnd(end) }) {
 		return drained
 	}
 	select {
-	case j.ends <- end:
-	case <-j.done:
+	case o.ends <- end:
+	case <-o.j.done:
 		return false
 	}
 	return drained
@@ -236,7 +247,7 @@ type writeDone struct {
 
 // writeLoop owns the blocking write to the job's input.
 func (j *Job) writeLoop(in input, term terminal) {
-	defer j.loops.Done()
+	defer j.output.loops.Done()
 	for {
 		select {
 		case o := <-j.input.orders:

@@ -546,7 +546,7 @@ func (m *Manager) awaitEnds() (left map[*Job]bool) {
 		j.post(quitMsg{})
 		go func() {
 			<-j.done
-			j.loops.Wait()
+			j.output.loops.Wait()
 			ended <- j
 		}()
 	}

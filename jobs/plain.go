@@ -15,7 +15,7 @@ func ValidUTF8(text string) string { return plain.ValidUTF8(text) }
 // Excerpt returns a range of a stream as it is shown, without the ranges to skip, which ascend and lie in it: plain or
 // as it was written, and at most limit bytes of it. It reads the stream, and so may block.
 func (j *Job) Excerpt(name Stream, r Range, skip []Range, inPlain bool, limit int) ([]byte, *Truncated) {
-	st := j.stream(name)
+	st := j.output.stream(name)
 	if st == nil {
 		return nil, nil
 	}
@@ -25,7 +25,7 @@ func (j *Job) Excerpt(name Stream, r Range, skip []Range, inPlain bool, limit in
 // Shown widens or narrows a range of a stream to whole characters and escape sequences, so that consecutive pieces of
 // plain output join without loss. closed says that nothing follows.
 func (j *Job) Shown(name Stream, r Range, closed bool) Range {
-	st := j.stream(name)
+	st := j.output.stream(name)
 	if st == nil {
 		return r
 	}

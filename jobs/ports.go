@@ -157,7 +157,7 @@ func (p *waitsPart) portDue() (t time.Time) {
 
 // lastOutput changes with whatever comes.
 func (p *waitsPart) lastOutput() (last time.Duration) {
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		last += time.Duration(st.last.Load())
 	}
 	return last
@@ -171,7 +171,7 @@ func (p *waitsPart) lookAtPorts() {
 	wanted, doubt := p.wantedPorts(), pw.doubt
 	pw.doubt = nil
 	watch, proc, leader := &pw.watch, p.j.proc, p.j.info.PID
-	p.j.loops.Go(func() {
+	p.j.output.loops.Go(func() {
 		began := time.Now()
 		for _, port := range doubt {
 			watch.Doubt(int(port))

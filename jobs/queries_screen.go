@@ -134,7 +134,7 @@ func (p *displayPart) answerFromScreen(q screen.Query) (answer []byte, ready boo
 	if p.queries.drawing != q.To {
 		p.queries.drawing = q.To
 		v, release := p.theView(), p.j.Hold()
-		p.j.loops.Go(func() {
+		p.j.output.loops.Go(func() {
 			defer release()
 			p.j.ask(answeredMsg{q.To, v.answer(q)})
 		})

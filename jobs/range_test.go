@@ -3,7 +3,7 @@ package jobs
 // Range returns the stored bytes of a range and what of it was dropped. It takes no
 // more memory than what is kept of it.
 func (j *Job) Range(name Stream, r Range) (data []byte, gaps []Range) {
-	st := j.stream(name)
+	st := j.output.stream(name)
 	if st == nil {
 		return nil, nil
 	}

@@ -69,19 +69,19 @@ func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
 }
 
 func (p *readsPart) onRead(m readMsg) {
-	if len(p.j.streams) == 0 {
+	if len(p.j.output.streams) == 0 {
 		m.reply.fail(Invalid("/stream", noStreams))
 		return
 	}
-	st := p.j.streams[0]
+	st := p.j.output.streams[0]
 	if m.opts.Stream != "" {
-		st = p.j.stream(m.opts.Stream)
+		st = p.j.output.stream(m.opts.Stream)
 	}
 	switch {
 	case st == nil:
 		m.reply.fail(p.j.noStream("/stream", m.opts.Stream))
 		return
-	case m.opts.Stream == "" && len(p.j.streams) > 1:
+	case m.opts.Stream == "" && len(p.j.output.streams) > 1:
 		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", p.j.waits.streamNames()))
 		return
 	}
@@ -122,7 +122,7 @@ func (p *readsPart) beginRead(r *readReq) {
 		p.cursorAt[r.st.name] = r
 	}
 	release := p.j.Hold()
-	p.j.loops.Go(func() {
+	p.j.output.loops.Go(func() {
 		defer release()
 		end := r.st.spool.End() // what comes later is for the next read
 		length := max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0)

@@ -99,15 +99,15 @@ func (p *filesPart) beginRecording(env []string) {
 		return
 	}
 	r := &recording{
-		job: p.j, streams: p.j.streams, began: p.j.info.StartedAt, header: p.castHeader(env),
+		job: p.j, streams: p.j.output.streams, began: p.j.info.StartedAt, header: p.castHeader(env),
 		done: make(chan struct{}), wake: make(chan struct{}, 1), joined: nothingJoined,
-		text: make([]cast.Text, len(p.j.streams)+1), read: make([]int64, len(p.j.streams)),
+		text: make([]cast.Text, len(p.j.output.streams)+1), read: make([]int64, len(p.j.output.streams)),
 	}
-	for i := range p.j.streams {
+	for i := range p.j.output.streams {
 		r.text[i].Lines = p.j.term == nil // no terminal has made its line ends
 	}
 	p.recording = r
-	p.j.loops.Go(r.run)
+	p.j.output.loops.Go(r.run)
 }
 
 var nothingJoined = func() (none [noteKinds]int) {

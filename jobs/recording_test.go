@@ -396,11 +396,11 @@ func TestRecordingOnAStuckDisk(t *testing.T) {
 		f := startFake(t, &recorder{})
 		var file memoryFile
 		r := &recording{
-			job: f.Job, streams: f.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
+			job: f.Job, streams: f.output.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
 			text: make([]cast.Text, 2), read: make([]int64, 1),
 			cast: cast.NewWriter(cast.Options{File: &file, Max: 1 << 30}, cast.Header{Cols: 80, Rows: 24}),
 		}
-		st := f.streams[0]
+		st := f.output.streams[0]
 		const lines = 3 * mostMoments
 		var want strings.Builder
 		for i := range lines {
@@ -541,7 +541,7 @@ func TestRecordingOfDroppedOutput(t *testing.T) {
 		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.limits.SpoolMemory = 256 << 10 }, func(*Spec) {})
 		var file memoryFile
 		r := &recording{
-			job: f.Job, streams: f.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
+			job: f.Job, streams: f.output.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,
 			text: make([]cast.Text, 2), read: make([]int64, 1),
 			cast: cast.NewWriter(cast.Options{File: &file, Max: 1 << 30}, cast.Header{Cols: 80, Rows: 24}),
 		}
@@ -549,14 +549,14 @@ func TestRecordingOfDroppedOutput(t *testing.T) {
 		for range 1000 {
 			f.emits(line)
 		}
-		r.output(f.streams[0], r.now(), 1)
+		r.output(f.output.streams[0], r.now(), 1)
 		all, _ := r.take(nil)
 		for i := range all {
 			r.write(&all[i])
 		}
 		r.flush()
 		var kept int64
-		for _, k := range f.streams[0].spool.Kept() {
+		for _, k := range f.output.streams[0].spool.Kept() {
 			kept += k.To - k.From
 		}
 		if n := strings.Count(file.String(), "x"); int64(n) != kept {

@@ -303,7 +303,7 @@ func TestAnswersAreSecret(t *testing.T) {
 		if f.redaction.set.Load() != nil || f.redaction.own != nil {
 			t.Error("it is remembered when the job is closed")
 		}
-		if f.streams[0].cleaner.redactor != nil {
+		if f.output.streams[0].cleaner.redactor != nil {
 			t.Error("it is remembered by what has read the output")
 		}
 		f.finish()

@@ -94,7 +94,7 @@ func (p *runsPart) reviewEnded(r *runReq, now time.Time) bool {
 }
 
 func (p *runsPart) allEnded() bool {
-	return !slices.ContainsFunc(p.j.streams, func(st *stream) bool { return !st.ended })
+	return !slices.ContainsFunc(p.j.output.streams, func(st *stream) bool { return !st.ended })
 }
 
 func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {

@@ -138,11 +138,11 @@ func (j *Job) SearchTarget(stream Stream) Pending[SearchTarget] {
 
 func (j *Job) onTarget(m targetMsg) {
 	switch {
-	case m.stream == "" || j.stream(m.stream) != nil:
+	case m.stream == "" || j.output.stream(m.stream) != nil:
 		t := j.target()
 		t.release = j.Hold()
 		m.reply.ok(t)
-	case len(j.streams) == 0:
+	case len(j.output.streams) == 0:
 		m.reply.fail(Invalid("/stream", noStreams))
 	default:
 		m.reply.fail(j.noStream("/stream", m.stream))
@@ -151,7 +151,7 @@ func (j *Job) onTarget(m targetMsg) {
 
 func (j *Job) target() SearchTarget {
 	t := SearchTarget{job: j}
-	for _, st := range j.streams {
+	for _, st := range j.output.streams {
 		t.ends = append(t.ends, st.spool.End())
 	}
 	return t
@@ -273,11 +273,11 @@ func (s *searching) target(m *Manager, t SearchTarget) {
 		}
 	}
 	looked := false
-	for i := range j.streams {
+	for i := range j.output.streams {
 		if s.Reverse {
-			i = len(j.streams) - 1 - i
+			i = len(j.output.streams) - 1 - i
 		}
-		st := j.streams[i]
+		st := j.output.streams[i]
 		if s.Stream != "" && s.Stream != st.name || s.isBehind(j.id, st.name) {
 			continue
 		}

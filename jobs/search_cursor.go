@@ -77,7 +77,7 @@ func (m *Manager) checkPlace(spec *SearchSpec, targets []SearchTarget) *Error {
 
 func (t SearchTarget) checkPlace(c *SearchPlace) *Error {
 	const what = wrongCursor
-	i := slices.IndexFunc(t.job.streams, func(st *stream) bool { return st.name == c.Stream })
+	i := slices.IndexFunc(t.job.output.streams, func(st *stream) bool { return st.name == c.Stream })
 	switch {
 	case i < 0:
 		return Invalid("/cursor/stream", "this cursor is in %q, a stream that job %d does not have"+what, c.Stream, c.Job)

@@ -66,7 +66,7 @@ func TestSearchCursorKeepsTheEnd(t *testing.T) {
 			if spec.Cursor = res.Next; res.Next == nil {
 				return all
 			}
-			for _, st := range m.jobs[1].streams {
+			for _, st := range m.jobs[1].output.streams {
 				if st.spool.End() < 10_000 {
 					st.spool.Append([]byte(strings.Repeat(line, 30)))
 				}

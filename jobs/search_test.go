@@ -22,7 +22,7 @@ func searchable(memory int, outputs ...map[Stream]string) (*Manager, []SearchTar
 			if data, ok := out[name]; ok {
 				st := &stream{name: name, spool: spool.New(memory)}
 				st.spool.Append([]byte(data))
-				j.streams = append(j.streams, st)
+				j.output.streams = append(j.output.streams, st)
 			}
 		}
 		j.public.Store(&Info{})
@@ -194,7 +194,7 @@ func TestSearchCompile(t *testing.T) {
 func TestSearchTellsHowMuch(t *testing.T) {
 	data := "first\n" + strings.Repeat("y", 1<<20) + "\nlast\n"
 	m, _ := searchable(256<<10, map[Stream]string{PTY: data}, map[Stream]string{Stdout: "first\n", Stderr: ""}, map[Stream]string{})
-	kept := spool.Length(m.jobs[1].streams[0].spool.Kept())
+	kept := spool.Length(m.jobs[1].output.streams[0].spool.Kept())
 	for _, backwards := range []bool{false, true} {
 		res := runSearch(t, m, SearchSpec{Literal: "nowhere", Reverse: backwards})
 		if res.Jobs != 2 || res.Bytes != kept+6 {

@@ -145,7 +145,7 @@ func (p *shellPart) ready() {
 }
 
 // end0 is the end of the terminal's stream.
-func (p *shellPart) end0() int64 { return p.j.streams[0].spool.End() }
+func (p *shellPart) end0() int64 { return p.j.output.streams[0].spool.End() }
 
 // handed is the command that has a number; nil: there is none that waits for the shell to begin it.
 func (s *shellWatch) handed(seq int64) *execReq {

@@ -134,7 +134,7 @@ func (l *shellLaunch) apply(p plan) plan {
 
 // feedLoop owns the blocking write of what the shell is to run. It ends with the job.
 func (p *shellPart) feedLoop(s *shellWatch) {
-	defer p.j.loops.Done()
+	defer p.j.output.loops.Done()
 	for {
 		select {
 		case text := <-s.feed:

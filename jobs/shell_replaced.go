@@ -87,7 +87,7 @@ func (p *shellPart) reviewReplaced(now time.Time) {
 	s.look.under = true
 	pid, image := p.j.info.PID, s.image
 	place := filepath.Base(s.files.dir) // what is before it may stand there in quotes
-	p.j.loops.Go(func() {               // /proc may keep it waiting
+	p.j.output.loops.Go(func() {        // /proc may keep it waiting
 		if image == "" {
 			same, err := proc.StartedWith(pid, place)
 			p.j.post(imageMsg{same, err})
@@ -173,7 +173,7 @@ func (p *shellPart) leaveReplaced() {
 // its place: which command has begun, above all. Of a program that writes without end the shell's
 // words come first.
 func (p *shellPart) heardOut() bool {
-	l, st := &p.watch.look, p.j.streams[0]
+	l, st := &p.watch.look, p.j.output.streams[0]
 	if !l.other {
 		l.other, l.since, l.seen = true, time.Now(), st.spool.End()
 	}

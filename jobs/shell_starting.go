@@ -26,7 +26,7 @@ func (p *shellPart) startAsks() *WaitingForInput {
 		return nil
 	case rank(w.Confidence) < rank(inputwait.Likely) || w.State != inputwait.Reading && !(w.PID == p.j.info.PID && p.editorReads()):
 		return nil
-	case !p.j.streams[0].src.Idle() || p.watch.hasMarks():
+	case !p.j.output.streams[0].src.Idle() || p.watch.hasMarks():
 		return nil
 	}
 	return w

@@ -83,7 +83,7 @@ func TestSlowDiskHoldsNobodyUp(t *testing.T) {
 		}
 		close(d.on)
 		<-f.m.archive.done
-		f.loops.Wait()
+		f.output.loops.Wait()
 	})
 }
 

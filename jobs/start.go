@@ -116,9 +116,9 @@ func (j *Job) onStarted(l *launched) {
 	j.publish()
 	j.files.record(time.Now())
 	j.sink.Started(j, j.snapshot())
-	for _, st := range j.streams {
-		j.loops.Add(1)
-		go j.readLoop(st)
+	for _, st := range j.output.streams {
+		j.output.loops.Add(1)
+		go j.output.readLoop(st)
 	}
 	j.answerStart()
 }
@@ -133,19 +133,19 @@ func (j *Job) attach(l *launched) {
 		j.files.folder = a.folder(j.id)
 	}
 	for _, o := range l.outputs {
-		j.streams = append(j.streams, &stream{name: o.name, src: o.src, base: now, spool: j.files.openSpool(o.name), done: make(chan struct{}), room: make(chan struct{}, 1)})
+		j.output.streams = append(j.output.streams, &stream{name: o.name, src: o.src, base: now, spool: j.files.openSpool(o.name), done: make(chan struct{}), room: make(chan struct{}, 1)})
 	}
-	for _, st := range j.streams {
+	for _, st := range j.output.streams {
 		st.reader.window.Store(j.spec.Window)
 	}
 	j.shell.none = l.noShell
 	if l.shell != nil {
-		j.shell.watch, j.streams[0].marks = l.shell.watch, l.shell.reader
-		j.loops.Add(1)
+		j.shell.watch, j.output.streams[0].marks = l.shell.watch, l.shell.reader
+		j.output.loops.Add(1)
 		go j.shell.feedLoop(j.shell.watch)
 	}
 	if j.input.to != nil {
-		j.loops.Add(1)
+		j.output.loops.Add(1)
 		go j.writeLoop(j.input.to, j.term)
 	}
 	j.place = l.plan.place()

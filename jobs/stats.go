@@ -49,7 +49,7 @@ func (s *Stats) Add(j *Job) {
 		return // it has no output yet
 	}
 	js := JobStats{Job: j, Status: p.Status, Input: j.input.queue.bytes.Load()}
-	for _, st := range j.streams {
+	for _, st := range j.output.streams {
 		u := st.spool.Usage()
 		js.Streams = append(js.Streams, StreamStats{Name: st.name, End: st.spool.End(), Memory: u.Memory, Dropped: u.Dropped, Held: st.isHeld.Load()})
 		s.Memory += u.Memory

@@ -136,7 +136,7 @@ func TestGapOfKilledServer(t *testing.T) {
 	awaitClosedSoon(t, j)
 	kept := map[string][]Range{}
 	for _, st := range must(t, j.Info()).Streams {
-		kept[files[st.Name]] = j.stream(st.Name).spool.Stored()
+		kept[files[st.Name]] = j.output.stream(st.Name).spool.Stored()
 	}
 	if left["stdout.txt"] == "" || left["stderr.txt"] == "" || strings.Contains(left["info.json"], " closed ") {
 		t.Fatalf("left are %d files, and of the job %q", len(left), left["info.json"])

@@ -9,11 +9,11 @@ import "sync"
 
 // goesPast returns who is told of what is gone past of a stream. It is told once for each reason: a
 // flood meets the same disk again and again.
-func (j *Job) goesPast(name Stream) func(Range, error) {
+func (o *outputs) goesPast(name Stream) func(Range, error) {
 	var mu sync.Mutex
 	told := map[string]bool{}
 	return func(r Range, err error) {
-		e := storeError(err, j.files.folder.Path())
+		e := storeError(err, o.j.files.folder.Path())
 		mu.Lock()
 		again := told[e.Errno]
 		told[e.Errno] = true
@@ -21,8 +21,8 @@ func (j *Job) goesPast(name Stream) func(Range, error) {
 		if again {
 			return
 		}
-		j.log.Warn("stored output cannot be read, and is missing in what is shown of it: "+unreadAdvice(err),
-			"job", j.id, "stream", name, "from", r.From, "to", r.To, "path", e.Path, "error", e.Errno)
+		o.j.log.Warn("stored output cannot be read, and is missing in what is shown of it: "+unreadAdvice(err),
+			"job", o.j.id, "stream", name, "from", r.From, "to", r.To, "path", e.Path, "error", e.Errno)
 	}
 }
 

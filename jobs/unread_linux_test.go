@@ -97,7 +97,7 @@ func TestRecordingOfUnreadOutput(t *testing.T) {
 	m := startReal(t, Options{Persist: persistIn(dir)})
 	j := mustStart(t, m, sh("echo text"))
 	awaitClosedSoon(t, j)
-	st := j.stream(PTY)
+	st := j.output.stream(PTY)
 	var file memoryFile
 	r := &recording{
 		job: j, streams: []*stream{st}, began: time.Now(), text: make([]cast.Text, 2), read: make([]int64, 1),

@@ -67,7 +67,7 @@ func (p *displayPart) theView() *view {
 	if p.view == nil {
 		m, _ := p.sizes.at(0)
 		p.view = &view{
-			job: p.j, st: p.j.stream(PTY), busy: turn.NewLock(),
+			job: p.j, st: p.j.output.stream(PTY), busy: turn.NewLock(),
 			term: p.newTerminal(m), size: m.number,
 		}
 	}

@@ -68,7 +68,7 @@ func (p *displayPart) onScreen(m screenMsg) {
 	v, end := p.theView(), p.j.End(PTY)
 	cells := int64(p.j.info.Cols) * int64(p.j.info.Rows+m.history)
 	release := p.j.Hold()
-	p.j.loops.Go(func() {
+	p.j.output.loops.Go(func() {
 		defer release()
 		if !m.room.wait(cells) {
 			p.j.ask(cancelMsg{m.tok})

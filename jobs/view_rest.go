@@ -26,7 +26,7 @@ func (p *displayPart) restView() {
 		return
 	}
 	v, end, release := p.view, p.j.End(PTY), p.j.Hold()
-	p.j.loops.Go(func() {
+	p.j.output.loops.Go(func() {
 		defer release()
 		v.busy.Lock()
 		defer v.busy.Unlock()

@@ -17,7 +17,7 @@ func viewOf(cols, rows int, output []byte) (v *view, end int64) {
 	s.Append(output)
 	j := withParts(&Job{log: slog.New(slog.DiscardHandler)})
 	j.display.heard = &display{scanner: screen.NewScanner("")}
-	j.streams = []*stream{{name: PTY, spool: s}}
+	j.output.streams = []*stream{{name: PTY, spool: s}}
 	j.display.sizes.note(0, cols, rows)
 	return j.display.theView(), s.End()
 }

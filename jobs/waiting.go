@@ -197,7 +197,7 @@ func (j *Job) TellWaiting(is bool) { j.waiting.watch.tell.Store(is) }
 // activity is how far output and input have come by now.
 func (p *waitingPart) activity() activity {
 	a := activity{writes: p.watch.writes}
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		a.output += st.spool.End()
 	}
 	return a
@@ -207,7 +207,7 @@ func (p *waitingPart) activity() activity {
 // is seen before that.
 func (p *waitingPart) activeAt() time.Time {
 	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.j.shell.watch.handing()
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		came := st.last.Load()
 		if handing {
 			came = st.came.Load()
@@ -331,7 +331,7 @@ func (p *waitingPart) beginLook(now time.Time) {
 	}
 	asker, starts := p.asker(), p.j.shell.watch.starts()
 	release := p.j.Hold()
-	p.j.loops.Go(func() {
+	p.j.output.loops.Go(func() {
 		defer release()
 		begin := time.Now()
 		m.verdict = looks.Look(max(quiet, 0))
@@ -359,13 +359,13 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 		p.j.shell.watch.front = m.asker
 	}
 	if p.canWait() {
-		if m.verdict.Reader != 0 && m.of == p.activity() && !p.owesAnswer() && !p.j.holdsBack() {
+		if m.verdict.Reader != 0 && m.of == p.activity() && !p.owesAnswer() && !p.j.output.holdsBack() {
 			l.reader = reading{m.verdict.Reader, m.number, m.of}
 		}
 		switch v := m.verdict; {
 		case !v.Waiting && v.Again == 0: // whatever came meanwhile
 			p.take(m, now)
-		case m.of == p.activity() && !p.owesAnswer() && !p.j.holdsBack():
+		case m.of == p.activity() && !p.owesAnswer() && !p.j.output.holdsBack():
 			p.take(m, now)
 		default:
 			if v.Waiting {

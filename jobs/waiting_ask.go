@@ -285,7 +285,7 @@ func (p *waitingPart) promptReader(since int64) func() (line string, moved bool)
 		v, end := p.j.display.theView(), p.j.End(PTY)
 		return func() (string, bool) { return cursorLine(v.show(end, 0, anyway).Snapshot), true }
 	}
-	st, cols, rows := p.j.stream(PTY), p.j.info.Cols, p.j.info.Rows
+	st, cols, rows := p.j.output.stream(PTY), p.j.info.Cols, p.j.info.Rows
 	return func() (string, bool) { return st.drawnLine(cols, rows, since) }
 }
 
@@ -355,7 +355,7 @@ func (s *stream) lastLine() string {
 // lastLine is the last line of what was written to pipes: of the two the one that was written
 // last, unless that has come to the end of its line.
 func (p *waitingPart) lastLine() (line string) {
-	streams := slices.Clone(p.j.streams)
+	streams := slices.Clone(p.j.output.streams)
 	slices.SortStableFunc(streams, func(a, b *stream) int { return cmp.Compare(b.last.Load(), a.last.Load()) })
 	for _, st := range streams {
 		if line = st.lastLine(); line != "" {

@@ -114,11 +114,11 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 	}
 	from := map[Stream]int64{}
 	for name := range spec.From.Offsets {
-		if name != "" && p.j.stream(name) == nil {
+		if name != "" && p.j.output.stream(name) == nil {
 			return nil, Invalid(spec.From.Pointer+"/"+string(name), "this job has no stream %q; it has %s", name, p.streamNames())
 		}
 	}
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		switch kind {
 		case FromNow:
 			from[st.name] = st.spool.End()
@@ -126,7 +126,7 @@ func (p *waitsPart) origin(spec *WaitSpec, byDefault OriginKind) (map[Stream]int
 			from[st.name] = p.j.reads.unread[st.name]
 		case FromOffset:
 			off, ok := spec.From.Offsets[st.name]
-			if !ok && len(p.j.streams) == 1 {
+			if !ok && len(p.j.output.streams) == 1 {
 				off, ok = spec.From.Offsets[""]
 			}
 			if !ok && spec.From.Offsets != nil && !hasKey(spec.From.Offsets, "") {
@@ -158,10 +158,10 @@ func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
 		if err := p.j.shell.checkCommand(c); err != nil {
 			return err
 		}
-		if c.Kind == UntilPattern && len(p.j.streams) == 0 {
+		if c.Kind == UntilPattern && len(p.j.output.streams) == 0 {
 			return Invalid(c.Watch.Pointer, noStreams)
 		}
-		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && p.j.stream(s) == nil {
+		if s := c.Watch.Stream; c.Kind == UntilPattern && s != "" && p.j.output.stream(s) == nil {
 			return Invalid(c.Watch.sibling("stream"), "this job has no stream %q; it has %s", s, p.streamNames())
 		}
 	}
@@ -169,7 +169,7 @@ func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
 }
 
 func (p *waitsPart) streamList() (all []Stream) {
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		all = append(all, st.name)
 	}
 	return all
@@ -232,7 +232,7 @@ func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
 		f = newFollower(p.j)
 		p.follower.Store(f)
 	}
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		if w.spec.Stream == "" || w.spec.Stream == st.name {
 			f.mail.Put(followAdd{key: p.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
 				once: w.spec.Once || w.wait != nil, from: from[st.name], typed: w.typed.on(st)})
@@ -293,7 +293,7 @@ func (p *waitsPart) onHits(hits []followerHit) {
 // barrier is the present end of each stream, as a barrier for an event.
 func (p *waitsPart) barrier() map[Stream]int64 {
 	after := map[Stream]int64{}
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		after[st.name] = st.spool.End()
 	}
 	return after
@@ -448,7 +448,7 @@ func (p *waitsPart) asks(w *wait, i int) bool {
 // quietSince is when the wait was armed, or output last came.
 func (p *waitsPart) quietSince(w *wait) time.Time {
 	since := w.armed
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		if t := st.base.Add(time.Duration(st.last.Load())); t.After(since) {
 			since = t
 		}
@@ -469,7 +469,7 @@ func (p *waitsPart) quietDeadline(w *wait) (t time.Time) {
 
 // came counts the bytes since the wait's from, over all streams.
 func (p *waitsPart) came(w *wait) (n int64) {
-	for _, st := range p.j.streams {
+	for _, st := range p.j.output.streams {
 		n += max(st.spool.End()-w.from[st.name], 0)
 	}
 	return n
