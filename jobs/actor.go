@@ -37,7 +37,7 @@ type actor struct {
 func (a *actor) run() {
 	defer close(a.j.done)
 	defer a.timer.Stop()
-	a.j.start()
+	a.j.starting.start()
 	for !a.quit.Load() {
 		select {
 		case <-a.mail.Wake():
@@ -134,7 +134,7 @@ func (a *actor) act(happened func()) {
 	if happened != nil {
 		happened()
 	}
-	if a.j.st.status == StatusStarting && a.j.heldUp.Load() {
+	if a.j.st.status == StatusStarting && a.j.starting.heldUp.Load() {
 		a.mail.Poke() // run waits for somebody, and looks whether it still has to
 	}
 	if a.quit.Load() || a.j.st.status == StatusStarting {

@@ -84,11 +84,11 @@ type Job struct {
 	process atomic.Pointer[processHandle] // for an end that must not need run
 	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
 
-	heldUp atomic.Bool // run waits for somebody before the start (start_held.go)
-
 	actor actor
 
 	output outputs
+
+	starting starting
 
 	// The parts, each of which owns its state (parts.go):
 	parts   []part
@@ -107,10 +107,8 @@ type Job struct {
 	shell   shellPart
 
 	// Guarded by turns:
-	st        state
-	info      Info // what does not change, and what the loop last knew of the rest
-	begin     *startReq
-	unstarted *Error // why there is none; read as well once the mail is closed
+	st   state
+	info Info // what does not change, and what the loop last knew of the rest
 
 }
 
@@ -138,6 +136,7 @@ func newJob(m *Manager, id ID, spec Spec) *Job {
 	j.newParts()
 	j.actor = actor{j: j, mail: turn.NewMailbox[message](), timer: time.NewTimer(time.Hour), lock: turn.NewLock()}
 	j.output = outputs{j: j, grew: make(chan struct{}, 1), ends: make(chan streamEnd)}
+	j.starting = starting{j: j}
 	if j.sink == nil {
 		j.sink = nullSink{}
 	}
@@ -182,8 +181,8 @@ func (j *Job) ask(m message) {
 
 func (j *Job) gone() *Error {
 	e := errorf(CodeJobNotFound, "job %d is gone; it was removed, or forgotten as one that closed long ago", j.id)
-	if j.unstarted != nil {
-		e = errorf(CodeJobNotFound, "job %d was not started (%s)", j.id, j.unstarted.Message)
+	if j.starting.unstarted != nil {
+		e = errorf(CodeJobNotFound, "job %d was not started (%s)", j.id, j.starting.unstarted.Message)
 	}
 	e.Handle = j.id
 	return e

@@ -268,7 +268,7 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	j.hide("")
 	r := newReply[StartResult]()
 	r.room = room
-	j.begin = &startReq{reply: r}
+	j.starting.begin = &startReq{reply: r}
 	go j.actor.run()
 	return j, pend(j, r), nil
 }

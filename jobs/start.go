@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -57,138 +58,147 @@ type plan struct {
 	may    func(command string) bool // whether it can be suggested; nil: any
 }
 
+// starting makes the process of a job, and answers who has asked for it.
+type starting struct {
+	j *Job
+
+	heldUp    atomic.Bool // run waits for somebody before the start (start_held.go)
+	begin     *startReq
+	unstarted *Error // why there is none; read as well once the mail is closed
+}
+
 // start makes the process. Looking for directories and commands may take as long as a
 // file system likes: what names the job meanwhile waits its turn, a cancel of the start
 // as well, so that only its wait is left to cancel. Only while it waits for the login shell
 // or a person (start_held.go) does a cancel, a kill or the server's end break that off.
-func (j *Job) start() {
-	l, err := j.prepare()
+func (s *starting) start() {
+	l, err := s.prepare()
 	if err != nil {
-		j.actor.lock.Lock()
-		defer j.actor.lock.Unlock()
-		j.startFailed(err)
+		s.j.actor.lock.Lock()
+		defer s.j.actor.lock.Unlock()
+		s.startFailed(err)
 		return
 	}
-	j.actor.turn(func() { j.onStarted(l) })
-	l.proc.Notify(j.actor.attend)
+	s.j.actor.turn(func() { s.onStarted(l) })
+	l.proc.Notify(s.j.actor.attend)
 }
 
 // prepare plans and launches. Its directory is held from the look at it to the launch, and
 // no longer.
-func (j *Job) prepare() (*launched, *Error) {
-	if err := j.awaitLogin(); err != nil {
+func (s *starting) prepare() (*launched, *Error) {
+	if err := s.awaitLogin(); err != nil {
 		return nil, err
 	}
-	if err := j.mgr.refuseUnasked(ActionStart, 0); err != nil {
+	if err := s.j.mgr.refuseUnasked(ActionStart, 0); err != nil {
 		return nil, err
 	}
-	p, err := j.mgr.plan(&j.spec)
+	p, err := s.j.mgr.plan(&s.j.spec)
 	if err != nil {
 		return nil, err
 	}
 	defer p.at.Close()
-	if err := j.asking.allowStart(p); err != nil {
+	if err := s.j.asking.allowStart(p); err != nil {
 		return nil, err
 	}
-	return j.mgr.launch(&j.spec, p)
+	return s.j.mgr.launch(&s.j.spec, p)
 }
 
-func (j *Job) startFailed(err *Error) {
-	j.st.status, j.unstarted = StatusFailed, err
-	j.actor.quit.Store(true)
-	j.spec.forgetWatches()
-	j.mgr.forget(j)
-	close(j.vacant)
-	close(j.ended)
-	j.begin.reply.fail(err)
+func (s *starting) startFailed(err *Error) {
+	s.j.st.status, s.unstarted = StatusFailed, err
+	s.j.actor.quit.Store(true)
+	s.j.spec.forgetWatches()
+	s.j.mgr.forget(s.j)
+	close(s.j.vacant)
+	close(s.j.ended)
+	s.begin.reply.fail(err)
 }
 
 // onStarted makes a job of what was started.
-func (j *Job) onStarted(l *launched) {
-	j.mgr.started(j)
-	j.attach(l)
-	j.spec.forgetText()
-	j.st.status = StatusRunning
-	for _, w := range j.spec.Watches {
-		j.waits.addWatch(w, nil)
+func (s *starting) onStarted(l *launched) {
+	s.j.mgr.started(s.j)
+	s.attach(l)
+	s.j.spec.forgetText()
+	s.j.st.status = StatusRunning
+	for _, w := range s.j.spec.Watches {
+		s.j.waits.addWatch(w, nil)
 	}
-	j.spec.Watches = nil
-	j.publish()
-	j.files.record(time.Now())
-	j.sink.Started(j, j.snapshot())
-	for _, st := range j.output.streams {
-		j.output.loops.Add(1)
-		go j.output.readLoop(st)
+	s.j.spec.Watches = nil
+	s.j.publish()
+	s.j.files.record(time.Now())
+	s.j.sink.Started(s.j, s.j.snapshot())
+	for _, st := range s.j.output.streams {
+		s.j.output.loops.Add(1)
+		go s.j.output.readLoop(st)
 	}
-	j.answerStart()
+	s.answerStart()
 }
 
-func (j *Job) attach(l *launched) {
-	j.proc, j.ending.facts, j.input.to, j.term = l.proc, l.proc.Events(), l.input, l.term
-	j.process.Store(&processHandle{l.proc})
-	j.waiting.watch.looker = l.looker
-	j.waiting.watch.seen.output, j.waiting.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
+func (s *starting) attach(l *launched) {
+	s.j.proc, s.j.ending.facts, s.j.input.to, s.j.term = l.proc, l.proc.Events(), l.input, l.term
+	s.j.process.Store(&processHandle{l.proc})
+	s.j.waiting.watch.looker = l.looker
+	s.j.waiting.watch.seen.output, s.j.waiting.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
 	now := time.Now()
-	if a := j.mgr.archive; a != nil {
-		j.files.folder = a.folder(j.id)
+	if a := s.j.mgr.archive; a != nil {
+		s.j.files.folder = a.folder(s.j.id)
 	}
 	for _, o := range l.outputs {
-		j.output.streams = append(j.output.streams, &stream{name: o.name, src: o.src, base: now, spool: j.files.openSpool(o.name), done: make(chan struct{}), room: make(chan struct{}, 1)})
+		s.j.output.streams = append(s.j.output.streams, &stream{name: o.name, src: o.src, base: now, spool: s.j.files.openSpool(o.name), done: make(chan struct{}), room: make(chan struct{}, 1)})
 	}
-	for _, st := range j.output.streams {
-		st.reader.window.Store(j.spec.Window)
+	for _, st := range s.j.output.streams {
+		st.reader.window.Store(s.j.spec.Window)
 	}
-	j.shell.none = l.noShell
+	s.j.shell.none = l.noShell
 	if l.shell != nil {
-		j.shell.watch, j.output.streams[0].marks = l.shell.watch, l.shell.reader
-		j.output.loops.Add(1)
-		go j.shell.feedLoop(j.shell.watch)
+		s.j.shell.watch, s.j.output.streams[0].marks = l.shell.watch, l.shell.reader
+		s.j.output.loops.Add(1)
+		go s.j.shell.feedLoop(s.j.shell.watch)
 	}
-	if j.input.to != nil {
-		j.output.loops.Add(1)
-		go j.writeLoop(j.input.to, j.term)
+	if s.j.input.to != nil {
+		s.j.output.loops.Add(1)
+		go s.j.writeLoop(s.j.input.to, s.j.term)
 	}
-	j.place = l.plan.place()
-	j.info = Info{
-		Description: j.spec.Description, Group: j.spec.Group, Command: j.spec.Command,
+	s.j.place = l.plan.place()
+	s.j.info = Info{
+		Description: s.j.spec.Description, Group: s.j.spec.Group, Command: s.j.spec.Command,
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
 		PID: l.proc.PID(), StartedAt: now,
 	}
-	if j.shell.watch != nil {
-		j.info.Integration = string(j.shell.watch.kind)
-		j.redaction.launched = proc.JoinArguments(l.shell.Argv)
-		j.redaction.wanted = proc.JoinArguments(l.plan.argv)
+	if s.j.shell.watch != nil {
+		s.j.info.Integration = string(s.j.shell.watch.kind)
+		s.j.redaction.launched = proc.JoinArguments(l.shell.Argv)
+		s.j.redaction.wanted = proc.JoinArguments(l.plan.argv)
 	}
-	j.limits.begin()
-	if j.files.folder != nil {
-		j.info.OutputDirectory = j.files.folder.Path()
+	s.j.limits.begin()
+	if s.j.files.folder != nil {
+		s.j.info.OutputDirectory = s.j.files.folder.Path()
 	}
 	if l.term != nil {
-		j.info.Cols, j.info.Rows = l.plan.cols, l.plan.rows
-		j.display.sizes.note(0, l.plan.cols, l.plan.rows)
-		j.display.begin()
+		s.j.info.Cols, s.j.info.Rows = l.plan.cols, l.plan.rows
+		s.j.display.sizes.note(0, l.plan.cols, l.plan.rows)
+		s.j.display.begin()
 	}
-	j.files.beginRecording(l.plan.env)
+	s.j.files.beginRecording(l.plan.env)
 }
 
-func (j *Job) answerStart() {
-	b := j.begin
-	spec := j.spec.Wait
-	j.spec.Wait = nil
+func (s *starting) answerStart() {
+	b := s.begin
+	spec := s.j.spec.Wait
+	s.j.spec.Wait = nil
 	if spec == nil {
-		b.reply.ok(StartResult{Info: j.snapshot()})
+		b.reply.ok(StartResult{Info: s.j.snapshot()})
 		return
 	}
-	from, err := j.waits.origin(spec, FromStart)
+	from, err := s.j.waits.origin(spec, FromStart)
 	if err != nil {
 		// The job runs: refusing it now would leave it without an owner.
-		j.ending.end(ReasonKilled, KillOptions{})
+		s.j.ending.end(ReasonKilled, KillOptions{})
 		b.reply.fail(err)
 		return
 	}
-	j.waits.arm(&wait{
+	s.j.waits.arm(&wait{
 		spec: spec, from: from, tok: b.reply.tok,
-		done:  func(o Outcome) { b.reply.ok(StartResult{j.snapshot(), &o}) },
+		done:  func(o Outcome) { b.reply.ok(StartResult{s.j.snapshot(), &o}) },
 		abort: func(e *Error) { b.reply.fail(e) },
 	})
 }

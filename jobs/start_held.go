@@ -23,32 +23,32 @@ var (
 
 // awaitLogin returns when what the job is started with is known. What is wrong with its
 // directory needs no waiting to be told.
-func (j *Job) awaitLogin() *Error {
-	l := j.spec.from.login
+func (s *starting) awaitLogin() *Error {
+	l := s.j.spec.from.login
 	switch {
 	case l == nil:
 		return nil
-	case isClosed(j.mgr.ending): // which ends the login shell, too
+	case isClosed(s.j.mgr.ending): // which ends the login shell, too
 		return errClosedServer()
 	case isClosed(l.done):
 		return nil
 	}
-	d, _, err := j.mgr.directory(j.spec.Cwd)
+	d, _, err := s.j.mgr.directory(s.j.spec.Cwd)
 	if err != nil {
 		return err
 	}
 	d.Close()
-	_, err = awaitBefore(j, l.done, heldByLogin)
+	_, err = awaitBefore(s.j, l.done, heldByLogin)
 	return err
 }
 
 // awaitBefore returns what comes, or is closed, before the job starts; or why the job is not to
 // start any more.
 func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error) {
-	j.heldUp.Store(true) // before the mail is looked at
-	defer j.heldUp.Store(false)
+	j.starting.heldUp.Store(true) // before the mail is looked at
+	defer j.starting.heldUp.Store(false)
 	for {
-		if broken = j.sortMail(h); broken != nil {
+		if broken = j.starting.sortMail(h); broken != nil {
 			return came, broken
 		}
 		select {
@@ -67,18 +67,18 @@ func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error
 
 // sortMail answers what is cancelled of the requests that wait for the start. It returns an
 // error where the start itself is, or is ended.
-func (j *Job) sortMail(h holdUp) (broken *Error) {
+func (s *starting) sortMail(h holdUp) (broken *Error) {
 	var canceled []request
-	j.actor.mail.Edit(func(queue []message) []message {
+	s.j.actor.mail.Edit(func(queue []message) []message {
 		for i := 0; i < len(queue); i++ {
 			switch m := queue[i].(type) {
 			case quitMsg, shutdownMsg:
 				broken = errClosedServer()
 			case killMsg:
-				broken = errorf(CodeCanceled, "job %d was ended before %s; nothing was started", j.id, h.until)
+				broken = errorf(CodeCanceled, "job %d was ended before %s; nothing was started", s.j.id, h.until)
 			case cancelMsg:
-				if m.tok == j.begin.reply.tok {
-					broken = errorf(CodeCanceled, "the start of job %d was cancelled before %s; nothing was started", j.id, h.until)
+				if m.tok == s.begin.reply.tok {
+					broken = errorf(CodeCanceled, "the start of job %d was cancelled before %s; nothing was started", s.j.id, h.until)
 					continue
 				}
 				at := slices.IndexFunc(queue[:i], func(other message) bool {
@@ -96,8 +96,8 @@ func (j *Job) sortMail(h holdUp) (broken *Error) {
 		return queue
 	})
 	for _, r := range canceled {
-		e := errorf(CodeCanceled, "the request was cancelled; job %d waits %s", j.id, h.why)
-		e.Handle = j.id
+		e := errorf(CodeCanceled, "the request was cancelled; job %d waits %s", s.j.id, h.why)
+		e.Handle = s.j.id
 		r.fail(e)
 	}
 	return broken
