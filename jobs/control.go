@@ -32,18 +32,6 @@ func Signals() []string {
 	return names
 }
 
-// Signal sends a signal, by its name with or without SIG. *Error at once if there
-// is no such signal.
-func (j *Job) Signal(name string, target SignalTarget, asker Asker) (Pending[struct{}], *Error) {
-	sig, err := signalNamed(name)
-	if err != nil {
-		return Pending[struct{}]{}, err
-	}
-	r := newReply[struct{}]()
-	j.ask(signalMsg{sig: sig, target: keeperTargets[target], asker: asker, reply: r})
-	return pend(j, r), nil
-}
-
 // CheckSignal returns the error that Signal has for a name; nil for a signal.
 func CheckSignal(name string) *Error {
 	_, err := signalNamed(name)
@@ -107,13 +95,6 @@ func (j *Job) over() *Error {
 	return errorf(CodeJobExited, "job %d %s; start it again", j.id, exitText(j.st.exit)).about(j)
 }
 
-// Resize changes the size of the job's terminal.
-func (j *Job) Resize(cols, rows int) Pending[struct{}] {
-	r := newReply[struct{}]()
-	j.ask(resizeMsg{cols, rows, r})
-	return pend(j, r)
-}
-
 func (p *displayPart) onResize(m resizeMsg) {
 	switch {
 	case p.j.files.isVacant():
@@ -134,23 +115,6 @@ func (p *displayPart) onResize(m resizeMsg) {
 		}
 		m.reply.ok(struct{}{})
 	}
-}
-
-// Watch adds a pattern, which is matched from the output's start or from now on.
-// *Error at once if it does not compile.
-func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
-	room, err := j.mgr.roomFor(spec.cost())
-	if err != nil {
-		return Pending[int]{}, err
-	}
-	if err := spec.compile(); err != nil {
-		room.giveBack()
-		return Pending[int]{}, err
-	}
-	r := newReply[int]()
-	r.room = room
-	j.ask(watchMsg{spec, fromStart, r})
-	return pend(j, r), nil
 }
 
 func (p *waitsPart) onWatch(m watchMsg) {
@@ -184,13 +148,6 @@ func (p *waitsPart) addWatch(spec WatchSpec, from map[Stream]int64) int {
 	return p.watchIDs
 }
 
-// Unwatch ends a watch. What is stored by then is still matched.
-func (j *Job) Unwatch(id int) Pending[struct{}] {
-	r := newReply[struct{}]()
-	j.ask(unwatchMsg{id, r})
-	return pend(j, r)
-}
-
 // An unwatchReq waits for the follower to have seen what is stored.
 type unwatchReq struct {
 	key    int
@@ -212,13 +169,6 @@ func (p *waitsPart) onUnwatch(m unwatchMsg) {
 		}
 	}
 	m.reply.fail(Invalid("/watchId", "job %d has no watch %d (any more); job/get lists those it has", p.j.id, m.id))
-}
-
-// Remove forgets a closed job, and deletes its files unless they are to be kept.
-func (j *Job) Remove(keepFiles bool) Pending[struct{}] {
-	r := newReply[struct{}]()
-	j.ask(removeMsg{keepFiles, r})
-	return pend(j, r)
 }
 
 func (j *Job) onRemove(m removeMsg) {

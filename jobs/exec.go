@@ -54,33 +54,6 @@ func (r *execReq) refuse(err *Error) {
 	}
 }
 
-// Exec has a shell run a command. *Error at once if a pattern of its wait does not compile.
-func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
-	switch {
-	case strings.ContainsRune(o.Command, 0):
-		return Pending[ExecResult]{}, Invalid("/command", "must not contain a NUL character")
-	case strings.Trim(o.Command, " \t\n") == "":
-		return Pending[ExecResult]{}, Invalid("/command", "must not be blank: there is nothing to run")
-	}
-	spec, room, err := j.mgr.admit(o.Wait)
-	if err != nil {
-		return Pending[ExecResult]{}, err
-	}
-	o.Wait = spec
-	r := newReply[ExecResult]()
-	r.room = room
-	j.ask(execMsg{o, r, time.Now(), false})
-	return pend(j, r), nil
-}
-
-// History returns what the shell has run, oldest first, as far as it is kept: at most
-// mostHistory commands, and the one that runs.
-func (j *Job) History() Pending[[]ShellCommand] {
-	r := newReply[[]ShellCommand]()
-	j.ask(historyMsg{r})
-	return pend(j, r)
-}
-
 func (p *shellPart) onHistory(m historyMsg) {
 	if err := p.integrated(); err != nil && (p.watch == nil || p.watch.why == "") {
 		m.fail(err)

@@ -52,10 +52,6 @@ type seenMsg struct {
 
 func (m seenMsg) deliver(j *Job) { j.display.onSeen(m) }
 
-// TellScreen has the sink be told when the screen has changed, at most so often; 0 ends it.
-// Like a Sink's caller it may be anywhere: it takes effect with the next turn.
-func (j *Job) TellScreen(every time.Duration) { j.display.glance.every.Store(int64(every)) }
-
 // tells says how often the client is told of changes; 0: never.
 func (p *displayPart) tells() time.Duration {
 	if p.heard == nil || p.j.st.status == StatusClosed {

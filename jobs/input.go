@@ -44,20 +44,6 @@ type inputPart struct {
 	wentOnAt time.Time       // when the start had waited for somebody (start_held.go); zero: it did not
 }
 
-// Write queues input behind what is queued already. *Error at once if a pattern of
-// its wait does not compile.
-func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
-	spec, room, err := j.mgr.admit(in.Wait)
-	if err != nil {
-		return Pending[WriteResult]{}, err
-	}
-	in.Wait = spec
-	r := newReply[WriteResult]()
-	r.room = room
-	j.ask(writeMsg{in, r, time.Now()})
-	return pend(j, r), nil
-}
-
 // A queued input waits for the kernel to take it.
 type queued struct {
 	data    []byte

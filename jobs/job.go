@@ -200,13 +200,6 @@ func (j *Job) refuse(m message, err *Error) {
 	}
 }
 
-// Info asks for what is known of the job, in its turn among the other requests.
-func (j *Job) Info() Pending[Info] {
-	r := newReply[Info]()
-	j.ask(infoMsg{r})
-	return pend(j, r)
-}
-
 // Published returns what is known of the job without asking its loop, as of its last
 // change of status; nil before it has started.
 func (j *Job) Published() *Info {

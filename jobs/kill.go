@@ -58,13 +58,6 @@ type killsPart struct {
 	until  time.Time  // when kills wait for the output no longer; zero: something lives
 }
 
-// Kill ends everything that the job started, and is answered when nothing is left.
-func (j *Job) Kill(o KillOptions) Pending[KillResult] {
-	r := newReply[KillResult]()
-	j.ask(killMsg{opts: o, reply: r})
-	return pend(j, r)
-}
-
 func (p *killsPart) onKill(m killMsg) {
 	if p.j.st.status == StatusClosed {
 		m.reply.ok(KillResult{AlreadyClosed: true, State: p.j.state()})

@@ -61,13 +61,6 @@ type readReq struct {
 // byCursor says whether it reads from the cursor, and moves it.
 func (r *readReq) byCursor() bool { return r.msg.opts.Offset == nil }
 
-// Read asks for output. It works as well after the job's end.
-func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
-	r := newReply[ReadResult]()
-	j.ask(readMsg{o, r})
-	return pend(j, r)
-}
-
 func (p *readsPart) onRead(m readMsg) {
 	if len(p.j.output.streams) == 0 {
 		m.reply.fail(Invalid("/stream", noStreams))

@@ -42,14 +42,6 @@ type runsPart struct {
 	all []*runReq
 }
 
-// Run awaits the job's end. The answer comes with the leader's exit, once its
-// output has been read, and that of others for a moment longer.
-func (j *Job) Run(o RunOptions) Pending[RunResult] {
-	r := newReply[RunResult]()
-	j.ask(runMsg{o, r})
-	return pend(j, r)
-}
-
 func (p *runsPart) onRun(m runMsg) {
 	r := &runReq{opts: m.opts, reply: m.reply}
 	if m.opts.Timeout >= 0 {

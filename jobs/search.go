@@ -128,14 +128,6 @@ type targetMsg struct {
 
 func (m targetMsg) deliver(j *Job) { j.onTarget(m) }
 
-// SearchTarget asks for the job to be searched, in its turn among the requests. Its files are
-// kept until the search is over.
-func (j *Job) SearchTarget(stream Stream) Pending[SearchTarget] {
-	r := newReply[SearchTarget]()
-	j.ask(targetMsg{stream, r})
-	return pend(j, r)
-}
-
 func (j *Job) onTarget(m targetMsg) {
 	switch {
 	case m.stream == "" || j.output.stream(m.stream) != nil:

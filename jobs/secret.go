@@ -155,13 +155,6 @@ func (p *waitingPart) askingCommand() string {
 	return p.j.redaction.text(strings.Join(p.j.info.Argv, " "))
 }
 
-// AnswerSecret types what the person at the client has answered for a wait, and a line end.
-// Nothing is typed where that is over. It takes value over, and wipes it.
-func (j *Job) AnswerSecret(waitID string, value []byte) {
-	in := Input{Send: []SendItem{{Bytes: value}}, AppendNewline: true, Secret: true, IfWaiting: waitID, person: true}
-	j.ask(writeMsg{in, newReply[WriteResult](), time.Now()})
-}
-
 // secretRefused is told that what the person has answered cannot be typed. Where the job
 // waits on, the person is asked once more; what was wrong is for the log.
 func (p *waitingPart) secretRefused(err *Error) {

@@ -172,14 +172,6 @@ func (p *shellPart) failTasks(why func() *Error) {
 	}
 }
 
-// Variables asks for the environment of the job, in its turn: of a shell with integration as
-// it is now, of any other job as it was started with.
-func (j *Job) Variables() Pending[[]Variable] {
-	r := newReply[[]Variable]()
-	j.ask(variablesMsg{r})
-	return pend(j, r)
-}
-
 func (p *shellPart) onVariables(m variablesMsg) {
 	if p.j.st.exit != nil || p.watch == nil {
 		e := p.j.spec.from
@@ -260,17 +252,6 @@ func (p *shellPart) variables(text []byte) []Variable {
 		}
 	}
 	return all
-}
-
-// ChangeVariable sets a variable of a shell with integration, or with nil unsets it: it and
-// the commands that it runs from now on have it so. Where starts are asked about, so is this.
-func (j *Job) ChangeVariable(name string, value *string, secret bool, asker Asker) (Pending[struct{}], *Error) {
-	if err := checkVariable(name, value); err != nil {
-		return Pending[struct{}]{}, err
-	}
-	r := newReply[struct{}]()
-	j.ask(changeVariableMsg{name, value, secret, asker, r, false})
-	return pend(j, r), nil
 }
 
 func (p *shellPart) onChangeVariable(m changeVariableMsg) {

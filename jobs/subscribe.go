@@ -12,14 +12,6 @@ type SubscribeFunc func(info Info, from map[Stream]int64) (answers bool, err err
 // Sink returns who hears of the job, as its Spec has it.
 func (j *Job) Sink() Sink { return j.sink }
 
-// Subscribe has set called in its turn among the requests that name the job, with the
-// origin resolved: FromDefault leaves it open. An offset beyond the end stays as it is.
-func (j *Job) Subscribe(from Origin, set SubscribeFunc) Pending[struct{}] {
-	r := newReply[struct{}]()
-	j.ask(subscribeMsg{from, set, r})
-	return pend(j, r)
-}
-
 // subscribeMsg changes what is heard of the job.
 type subscribeMsg struct {
 	from Origin

@@ -49,15 +49,6 @@ type (
 func (m screenMsg) deliver(j *Job) { j.display.onScreen(m) }
 func (m shownMsg) deliver(j *Job)  { j.display.onShown(m) }
 
-// Screen asks what the job's terminal shows, with at most so many lines of what has left its
-// screen at the top. All output that is stored when the request takes its turn is drawn, once there is
-// room (which may be nil) for a byte of each cell. It works as well after the job's end.
-func (j *Job) Screen(history int, room RoomFunc) Pending[Screen] {
-	r := newReply[Screen]()
-	j.ask(screenMsg{history, room, r})
-	return pend(j, r)
-}
-
 func (p *displayPart) onScreen(m screenMsg) {
 	if p.heard == nil {
 		m.reply.fail(p.j.input.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", p.j.id))

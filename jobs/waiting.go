@@ -190,10 +190,6 @@ type waitingPart struct {
 	secret  secretWatch // whether that is a password
 }
 
-// TellWaiting has the sink be told when the job waits for input, or ends that. It takes
-// effect with the next turn.
-func (j *Job) TellWaiting(is bool) { j.waiting.watch.tell.Store(is) }
-
 // activity is how far output and input have come by now.
 func (p *waitingPart) activity() activity {
 	a := activity{writes: p.watch.writes}

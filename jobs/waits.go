@@ -55,18 +55,6 @@ type waitsPart struct {
 	portLook  portLook
 }
 
-// Wait arms a wait; *Error at once if a pattern does not compile.
-func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
-	spec, room, err := j.mgr.admit(spec)
-	if err != nil {
-		return Pending[Outcome]{}, err
-	}
-	r := newReply[Outcome]()
-	r.room = room
-	j.ask(waitMsg{spec, r})
-	return pend(j, r), nil
-}
-
 func (p *waitsPart) onWait(m waitMsg) {
 	if kind := m.spec.From.Kind; len(p.j.reads.cursorAt) > 0 && (kind == FromUnread || kind == FromDefault) {
 		p.held = append(p.held, m) // it begins where those reads end
