@@ -222,7 +222,7 @@ func TestCancelOfAWriteTellsWhatWasTaken(t *testing.T) {
 func TestInputQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
-		f.m.limits.InputQueueBytes = 10
+		f.m.settings.limits.InputQueueBytes = 10
 		first, _ := f.Write(Input{Text: "01234567"})
 		second, _ := f.Write(Input{Text: "abc"})
 		if e := refused(t, second, CodeInputQueueFull); e.Max != 10 {

@@ -16,7 +16,7 @@ type backlog struct {
 // and need many seconds. The first of them is backlog.watch.
 func startBacklog(t *testing.T) backlog {
 	t.Helper()
-	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.limits.SpoolMemory = 8 << 20 })
+	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.limits.SpoolMemory = 8 << 20 })
 	line := append(bytes.Repeat([]byte("ab"), 500), '\n')
 	chunk := bytes.Repeat(line, smallRead/len(line))
 	for n := 0; n < 4<<20; n += len(chunk) {

@@ -163,7 +163,7 @@ func (m *Manager) askPerson(q *Question) (end func()) {
 		q.settle(AnswerOnce)
 		return func() {}
 	}
-	withdraw := m.confirm.Ask(q)
+	withdraw := m.settings.confirm.Ask(q)
 	return func() {
 		m.confirms.end(q)
 		withdraw()
@@ -177,10 +177,10 @@ const mostAsked = 64 << 10
 // nobody can be asked. Nil: somebody is, or need not be.
 func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
 	var e *Error
-	switch v := m.confirm.verdict(a); {
+	switch v := m.settings.confirm.verdict(a); {
 	case v == VerdictDeny:
 		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is deny, which allows none; ask whoever starts this server's client to change that", a)
-	case v == VerdictAsk && m.confirm.Ask == nil:
+	case v == VerdictAsk && m.settings.confirm.Ask == nil:
 		e = policyDenied(string(a), "confirm", "options.confirm.%s of initialize is ask, and this client answers no client/confirm; have it do so, and say so in capabilities.confirm", a)
 	default:
 		return nil

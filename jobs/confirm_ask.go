@@ -26,7 +26,7 @@ func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {
 		m.fail(err)
 		return true
 	}
-	if p.j.mgr.confirm.verdict(a) != VerdictAsk {
+	if p.j.mgr.settings.confirm.verdict(a) != VerdictAsk {
 		return false
 	}
 	shell, cwd := p.j.info.Shell, p.j.place

@@ -2,7 +2,7 @@ package jobs
 
 // allowStart returns when a start that is found in order may be made, or says why it may not.
 func (p *askingPart) allowStart(pl plan) *Error {
-	if p.j.mgr.confirm.Start != VerdictAsk {
+	if p.j.mgr.settings.confirm.Start != VerdictAsk {
 		return nil
 	}
 	q, err := p.question(ActionStart, p.j.spec.Asker, 0, p.shownCommand(pl.shell), pl.place(), rootsOf(&p.j.spec, pl))

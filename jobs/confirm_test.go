@@ -39,8 +39,8 @@ func startAsked(t *testing.T, p ConfirmPolicy) (*Manager, *person, func() *fakeJ
 			close(p.kills)
 		}
 	})
-	m.confirm = p
-	m.confirm.Ask = func(q *Question) func() {
+	m.settings.confirm = p
+	m.settings.confirm.Ask = func(q *Question) func() {
 		who.mu.Lock()
 		defer who.mu.Unlock()
 		who.asked = append(who.asked, q)
@@ -321,12 +321,12 @@ func TestNobodyToAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, _ := startAsked(t, ConfirmPolicy{Start: VerdictDeny, Write: VerdictDeny, Kill: VerdictDeny})
 		for _, v := range []Verdict{VerdictDeny, VerdictAsk} {
-			m.confirm.Start = v
+			m.settings.confirm.Start = v
 			_, p := begin(t, m, command("a"))
 			if e := refused(t, p, CodePolicyDenied); e.Name != "start" || e.Rule != "confirm" || e.Handle != 0 {
 				t.Errorf("%s: %+v", v, e)
 			}
-			m.confirm.Start = VerdictAllow
+			m.settings.confirm.Start = VerdictAllow
 			j, p := begin(t, m, command("a"))
 			must(t, p)
 			w, _ := j.Write(Input{Text: "x"})
@@ -336,7 +336,7 @@ func TestNobodyToAsk(t *testing.T) {
 			if e := refused(t, j.Kill(KillOptions{}), CodePolicyDenied); e.Name != "kill" || e.Handle != j.id {
 				t.Errorf("%s: %+v", v, e)
 			}
-			m.confirm.Ask, m.confirm.Write, m.confirm.Kill = nil, VerdictAsk, VerdictAsk
+			m.settings.confirm.Ask, m.settings.confirm.Write, m.settings.confirm.Kill = nil, VerdictAsk, VerdictAsk
 		}
 		if len(who.asked) != 0 {
 			t.Errorf("asked %d times", len(who.asked))
@@ -547,7 +547,7 @@ func TestAskedWriteIsPassed(t *testing.T) {
 func TestAskedWritesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, _ := startAsked(t, ConfirmPolicy{Write: VerdictAsk})
-		m.limits.InputQueueBytes = 1000
+		m.settings.limits.InputQueueBytes = 1000
 		j, p := begin(t, m, command("a"))
 		must(t, p)
 		for range 2 {

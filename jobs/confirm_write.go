@@ -31,7 +31,7 @@ func (m writeAnsweredMsg) deliver(j *Job) { j.asking.onWriteAnswered(m) }
 // confirmWrite says whether a write has to wait for a person, or is refused. Then it has been
 // seen to.
 func (p *askingPart) confirmWrite(m writeMsg) bool {
-	if v := p.j.mgr.confirm.Write; v == "" || v == VerdictAllow || m.in.person {
+	if v := p.j.mgr.settings.confirm.Write; v == "" || v == VerdictAllow || m.in.person {
 		return false
 	}
 	shown, typed, err := p.showWrite(m.in)
@@ -94,7 +94,7 @@ func (p *askingPart) checkAsked(h *askedWrite) *Error {
 	for _, other := range p.askedWrites {
 		held += other.bytes
 	}
-	if int64(held) <= p.j.mgr.limits.InputQueueBytes {
+	if int64(held) <= p.j.mgr.settings.limits.InputQueueBytes {
 		return nil
 	}
 	return p.j.input.queueFull("job %d has %d bytes of input that nobody has allowed yet; wait for the answer, or raise limits.inputQueueBytes", p.j.id, held-h.bytes)

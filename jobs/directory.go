@@ -21,12 +21,12 @@ import (
 // directory returns the directory in which a job starts, and what it is told that it is
 // called. Close it.
 func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
-	if m.root == "" && !filepath.IsAbs(cwd) {
-		return nil, "", noRoot(cwd, m.noRoot)
+	if m.settings.root == "" && !filepath.IsAbs(cwd) {
+		return nil, "", noRoot(cwd, m.settings.noRoot)
 	}
-	path := m.root
+	path := m.settings.root
 	if cwd != "" && cwd != "." {
-		path = from(m.root, cwd) // not cleaned: what .. means behind a symlink is for the kernel to say
+		path = from(m.settings.root, cwd) // not cleaned: what .. means behind a symlink is for the kernel to say
 	}
 	d, err := proc.OpenDirectory(path)
 	if err != nil {
@@ -51,7 +51,7 @@ func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
 // the place itself: a link may lead elsewhere as soon as somebody wants it to.
 func (m *Manager) nameOf(d *proc.Directory, path string) string {
 	clean := filepath.Clean(path)
-	if d.Real() == "" || len(m.allowedDirs) == 0 && d.IsAt(clean) {
+	if d.Real() == "" || len(m.settings.allowedDirs) == 0 && d.IsAt(clean) {
 		return clean
 	}
 	return d.Real()
@@ -179,7 +179,7 @@ func (m *Manager) isAllowed(real string) bool {
 		stays, err := d.Stays()
 		return stays && err == nil
 	}
-	return len(m.allowedDirs) == 0 || slices.ContainsFunc(m.allowed, inside)
+	return len(m.settings.allowedDirs) == 0 || slices.ContainsFunc(m.settings.allowed, inside)
 }
 
 // notAllowed refuses what lies outside, and says where it is if its name does not.
@@ -188,21 +188,21 @@ func (m *Manager) notAllowed(what, path, real string) *Error {
 	if real != "" && real != filepath.Clean(path) {
 		where += ", which is " + real + ","
 	}
-	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s; choose one inside, or allow it (allowedDirectories of initialize)", what, where, strings.Join(m.allowedDirs, ", "))
-	for i, d := range m.allowed {
+	e := errorf(CodeDirectoryNotAllowed, "the %s %s lies outside the allowed directories %s; choose one inside, or allow it (allowedDirectories of initialize)", what, where, strings.Join(m.settings.allowedDirs, ", "))
+	for i, d := range m.settings.allowed {
 		if !d.Holds(real) {
 			continue
 		}
 		stays, err := d.Stays()
 		if err != nil {
-			e.Message = fmt.Sprintf("whether the %s %s still lies in the allowed directory %s cannot be known now (%s); try again when that one can be looked at", what, where, m.allowedDirs[i], errnoText(err))
+			e.Message = fmt.Sprintf("whether the %s %s still lies in the allowed directory %s cannot be known now (%s); try again when that one can be looked at", what, where, m.settings.allowedDirs[i], errnoText(err))
 			break
 		}
 		if !stays {
-			e.Message = fmt.Sprintf("the %s %s does not lie in the directory that was allowed as %s: that one was moved, removed or covered since, and what is there now was never allowed; start another server to allow it", what, where, m.allowedDirs[i])
+			e.Message = fmt.Sprintf("the %s %s does not lie in the directory that was allowed as %s: that one was moved, removed or covered since, and what is there now was never allowed; start another server to allow it", what, where, m.settings.allowedDirs[i])
 			break
 		}
 	}
-	e.Path, e.Valid = path, m.allowedDirs
+	e.Path, e.Valid = path, m.settings.allowedDirs
 	return e
 }

@@ -387,7 +387,7 @@ func BenchmarkDirectory(b *testing.B) {
 			if err := m.Configure(o); err != nil {
 				b.Fatal(err)
 			}
-			defer closeDirectories(m.allowed)
+			defer closeDirectories(m.settings.allowed)
 			for b.Loop() {
 				d, _, err := m.directory("a/b/c")
 				if err != nil {

@@ -49,7 +49,7 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 			}
 			p.leaderEnded(ev.Background)
 			if beyond {
-				p.j.limits.endBeyond(LimitCPUMs, p.j.mgr.limits.ShutdownGrace) // the rest of it
+				p.j.limits.endBeyond(LimitCPUMs, p.j.mgr.settings.limits.ShutdownGrace) // the rest of it
 			}
 		}
 	case keeper.Stopped:

@@ -72,7 +72,7 @@ func (p *shellPart) onHistory(m historyMsg) {
 // onExec queues a command, or refuses it.
 func (p *shellPart) onExec(m execMsg) {
 	err := p.execRefused(m)
-	if err == nil && !m.allowed && p.j.mgr.confirm.Start == VerdictAsk {
+	if err == nil && !m.allowed && p.j.mgr.settings.confirm.Start == VerdictAsk {
 		p.confirmExec(m)
 		return
 	}

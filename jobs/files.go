@@ -39,16 +39,16 @@ type filesPart struct {
 // openSpool returns the spool of a stream. Its file is made by the stream's readLoop,
 // with the first byte: the start of a job waits for no disk.
 func (p *filesPart) openSpool(name Stream) *spool.Spool {
-	l := p.j.mgr.limits
+	l := p.j.mgr.settings.limits
 	if p.folder == nil {
 		return spool.New(l.SpoolMemory)
 	}
 	return spool.Open(spool.Options{
 		Memory:   l.SpoolMemory,
 		Create:   func() (*os.File, error) { return p.folder.Create(files[name]) },
-		Tag:      stored.Tag(filepath.Base(p.j.mgr.archive.session.Path()), int64(p.j.id), files[name]),
+		Tag:      stored.Tag(filepath.Base(p.j.mgr.settings.archive.session.Path()), int64(p.j.id), files[name]),
 		DiskHead: l.SpoolDisk / 8, DiskTail: l.SpoolDisk - l.SpoolDisk/8,
-		Total:  p.j.mgr.archive.total,
+		Total:  p.j.mgr.settings.archive.total,
 		Record: func(kept []Range) error { return p.recordOrder(name, kept) },
 		Wraps:  p.recordRing,
 		Failed: p.outputFileFailed,
@@ -137,7 +137,7 @@ func (p *filesPart) review(now time.Time) {
 	if !p.recordAt.IsZero() && !now.Before(p.recordAt) {
 		p.recordAt = time.Time{}
 		p.j.waiting.watch.stored = p.j.waiting.watch.storedWait()
-		p.j.mgr.archive.put(errand{what: errandRecord, job: p.j, info: p.j.snapshot()})
+		p.j.mgr.settings.archive.put(errand{what: errandRecord, job: p.j, info: p.j.snapshot()})
 	}
 }
 
@@ -182,7 +182,7 @@ func (p *filesPart) recordRing() error { return p.writeInfo(*p.j.Published(), in
 
 func (p *filesPart) replaceInfo(info Info, streams []StreamInfo) error {
 	info.Streams = streams
-	b, err := p.j.mgr.archive.encode(info)
+	b, err := p.j.mgr.settings.archive.encode(info)
 	if err != nil {
 		return err
 	}
@@ -239,10 +239,10 @@ func (p *filesPart) finishFiles() {
 		}
 		if err := p.writeInfo(info, infoFinal, p.stored); err != nil {
 			p.outputFileFailed(err)
-			p.j.mgr.archive.put(errand{what: errandOwe, job: p.j, info: info})
-			p.j.mgr.archive.payLater(err)
+			p.j.mgr.settings.archive.put(errand{what: errandOwe, job: p.j, info: info})
+			p.j.mgr.settings.archive.payLater(err)
 		} else {
-			p.j.mgr.archive.takes()
+			p.j.mgr.settings.archive.takes()
 		}
 		p.j.post(filedMsg{})
 	})
@@ -279,7 +279,7 @@ func (p *filesPart) discard(unsent bool, then func(error)) {
 		what = errandDrop
 	}
 	p.fileHolds.afterwards(unsent, func() {
-		p.j.mgr.archive.put(errand{what: what, job: p.j, then: then})
+		p.j.mgr.settings.archive.put(errand{what: what, job: p.j, then: then})
 	})
 }
 

@@ -24,9 +24,9 @@ func encodeForTest(i Info) ([]byte, error) {
 // keepFiles has a manager of played jobs keep their output in files.
 func keepFiles(t *testing.T, m *Manager, p *Persist, l Limits) {
 	t.Helper()
-	m.limits = l.withDefaults(true)
+	m.settings.limits = l.withDefaults(true)
 	var err error
-	if m.archive, _, err = openArchive(p, m.limits, slog.New(slog.DiscardHandler)); err != nil {
+	if m.settings.archive, _, err = openArchive(p, m.settings.limits, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 }

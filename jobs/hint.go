@@ -59,7 +59,7 @@ func (p *endingPart) hintIn(words string, code int, dir string, mode Mode) *Hint
 	h := &Hint{Kind: kind, Command: strings.Join(m[1:], "")} // one of them is not empty
 	env := p.j.spec.environ(mode, dir)
 	if kind == CodeCommandNotFound {
-		h.Suggestions = proc.Suggest(h.Command, env, p.j.mgr.commands.mayRun)
+		h.Suggestions = proc.Suggest(h.Command, env, p.j.mgr.settings.commands.mayRun)
 		return h
 	}
 	_, err := proc.LookPath(h.Command, dir, env)

@@ -9,7 +9,7 @@ import (
 // reads it, and waits for room, is let go of with the descriptors.
 func TestHeldReaderEndsWithItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.limits.KeepJobs = 1 }, func(s *Spec) { s.Window = 2 })
+		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.limits.KeepJobs = 1 }, func(s *Spec) { s.Window = 2 })
 		f.out.data <- []byte("four")
 		synctest.Wait()
 		if !f.output.streams[0].isHeld.Load() {

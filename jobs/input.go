@@ -314,7 +314,7 @@ func (p *inputPart) checkQueue(q *queued) *Error {
 	if q.overtakes {
 		held = p.queue.keyBytes()
 	}
-	if held+int64(len(q.data)) <= p.j.mgr.limits.InputQueueBytes {
+	if held+int64(len(q.data)) <= p.j.mgr.settings.limits.InputQueueBytes {
 		return nil
 	}
 	return p.queueFull("job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", p.j.id, p.queue.bytes.Load())
@@ -322,7 +322,7 @@ func (p *inputPart) checkQueue(q *queued) *Error {
 
 // checkSize refuses an input that can never be queued.
 func (p *inputPart) checkSize(n int) *Error {
-	if limit := p.j.mgr.limits.InputQueueBytes; int64(n) > limit {
+	if limit := p.j.mgr.settings.limits.InputQueueBytes; int64(n) > limit {
 		return p.queueFull("this input of %d bytes and more is over limits.inputQueueBytes (%d); send it in parts, each when the one before is answered", n, limit)
 	}
 	return nil
@@ -330,7 +330,7 @@ func (p *inputPart) checkSize(n int) *Error {
 
 func (p *inputPart) queueFull(format string, args ...any) *Error {
 	e := errorf(CodeInputQueueFull, format, args...)
-	e.Handle, e.Max = p.j.id, p.j.mgr.limits.InputQueueBytes
+	e.Handle, e.Max = p.j.id, p.j.mgr.settings.limits.InputQueueBytes
 	return e
 }
 

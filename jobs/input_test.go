@@ -124,7 +124,7 @@ func TestWhatOvertakes(t *testing.T) {
 func TestInterruptOfAFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
-		f.m.limits.InputQueueBytes = 4
+		f.m.settings.limits.InputQueueBytes = 4
 		full := f.typeIn(Input{Text: "abcd"})
 		for _, c := range []struct {
 			in   Input

@@ -143,7 +143,7 @@ func (b *budget) isOver() bool { return b.max > 0 && b.used.Load() > b.max }
 
 // lifetime is how long the job may live; 0: as long as it likes.
 func (p *limitsPart) lifetime() time.Duration {
-	own, all := p.j.spec.KillAfter, p.j.mgr.limits.JobTimeout
+	own, all := p.j.spec.KillAfter, p.j.mgr.settings.limits.JobTimeout
 	if own == 0 || all > 0 && all < own {
 		return all
 	}
@@ -163,18 +163,18 @@ func (p *limitsPart) begin() {
 func (p *limitsPart) review(now time.Time) {
 	if !p.killAt.IsZero() && !now.Before(p.killAt) {
 		p.killAt = time.Time{}
-		p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
+		p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
 	}
 	if !p.wroteTooMuch && p.budget.isOver() {
 		p.wroteTooMuch = true
-		p.endBeyond(LimitOutputBytes, p.j.mgr.limits.ShutdownGrace)
+		p.endBeyond(LimitOutputBytes, p.j.mgr.settings.limits.ShutdownGrace)
 	}
 }
 
 // onLimited is told by the keeper that the job has more processes than it may, and once
 // more that they do not become fewer: then it is no use to wait.
 func (p *limitsPart) onLimited() {
-	grace := p.j.mgr.limits.ShutdownGrace
+	grace := p.j.mgr.settings.limits.ShutdownGrace
 	if p.manyProcesses {
 		grace = 0
 	}

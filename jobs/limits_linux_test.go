@@ -62,7 +62,7 @@ func TestOutputLimit(t *testing.T) {
 // the grace is.
 func TestProcessLimitAgainstABomb(t *testing.T) {
 	m := startReal(t, Options{})
-	m.limits.ShutdownGrace = time.Hour
+	m.settings.limits.ShutdownGrace = time.Hour
 	j := mustStart(t, m, limited(`trap '' TERM; i=0; while [ $i -lt 200 ]; do sh -c "trap '' TERM; sleep 1000; :" & i=$((i+1)); done; wait`, JobLimits{Processes: 10}))
 	awaitClosed(t, j)
 	if e := exitOf(t, j); e.Reason != ReasonLimit || e.Limit != LimitProcesses || e.Signal != "SIGKILL" {

@@ -175,7 +175,7 @@ func TestStartsWaitForTheLogin(t *testing.T) {
 func TestStartsThatWaitForTheLoginAreBrokenOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _, job := startAsked(t, ConfirmPolicy{})
-		m.root = "/"
+		m.settings.root = "/"
 		l := &login{done: make(chan struct{})}
 		m.env = &environment{inheritance: &inheritance{login: l}}
 		_, canceled := begin(t, m, command("a"))
@@ -221,7 +221,7 @@ func TestStartsThatWaitForTheLoginAreBrokenOff(t *testing.T) {
 func TestWrongDirectoryWhileTheLoginShellIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _, _ := startAsked(t, ConfirmPolicy{})
-		m.root = "/"
+		m.settings.root = "/"
 		m.env = &environment{inheritance: &inheritance{login: &login{done: make(chan struct{})}}}
 		s := command("a")
 		s.Cwd = "/no/such/directory"

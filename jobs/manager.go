@@ -95,17 +95,7 @@ type Manager struct {
 	platform    PlatformInfo
 	version     string
 
-	// Set by Configure under mu, and immutable from the first Start on:
-	root        string // "": it is not known, and noRoot says why
-	noRoot      error
-	allowedDirs []string          // as the client names them
-	allowed     []*proc.Directory // these
-	limits      Limits
-	archive     *archive // nil: output is kept in memory alone
-	noArchive   string   // why, where files were wanted
-	secrets     SecretPolicy
-	commands    CommandPolicy
-	confirm     ConfirmPolicy
+	settings settings // set by Configure under mu, and immutable from the first Start on
 
 	// How a job is made; tests have their own.
 	plan   func(*Spec) (plan, *Error)
@@ -146,6 +136,20 @@ type Manager struct {
 	texts     int64 // bytes of the stdin texts of live jobs
 }
 
+// settings are what Configure sets.
+type settings struct {
+	root        string // "": it is not known, and noRoot says why
+	noRoot      error
+	allowedDirs []string          // as the client names them
+	allowed     []*proc.Directory // these
+	limits      Limits
+	archive     *archive // nil: output is kept in memory alone
+	noArchive   string   // why, where files were wanted
+	secrets     SecretPolicy
+	commands    CommandPolicy
+	confirm     ConfirmPolicy
+}
+
 // makePoller is called before anything is opened: Go makes its poller of two descriptors
 // when it first needs it, as for a timer, and ends the process where there are none.
 func makePoller() { time.AfterFunc(time.Hour, func() {}).Stop() }
@@ -159,7 +163,7 @@ func NewManager(o Options) (*Manager, error) {
 	m := newManager(o.Log)
 	m.log = m.CleanLog(o.Log)
 	o.Log = m.log
-	m.root, m.noRoot = os.Getwd()
+	m.settings.root, m.settings.noRoot = os.Getwd()
 	m.keepers, m.platform, m.version = newStarter(o), platformOf(o), o.Version
 	m.launch, m.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
@@ -172,7 +176,7 @@ func NewManager(o Options) (*Manager, error) {
 // newManager returns a manager that cannot start anything yet.
 func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
-		log: log, environment: os.Environ(), began: time.Now(), limits: Limits{}.withDefaults(false),
+		log: log, environment: os.Environ(), began: time.Now(), settings: settings{limits: Limits{}.withDefaults(false)},
 		terminalCounts: proc.TerminalCounts, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording, ending: make(chan struct{}),
 		searches: newSearchSlots(), searchSeed: maphash.MakeSeed(),
 		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
@@ -200,17 +204,17 @@ func (m *Manager) Configure(o Options) error {
 	env := m.newEnvironment(o)
 	m.mu.Lock() // Shutdown may come at any time
 	defer m.mu.Unlock()
-	closeDirectories(m.allowed)
-	m.allowedDirs, m.allowed = o.AllowedDirs, allowed
+	closeDirectories(m.settings.allowed)
+	m.settings.allowedDirs, m.settings.allowed = o.AllowedDirs, allowed
 	if o.Root != "" {
-		m.root, m.noRoot = o.Root, nil
+		m.settings.root, m.settings.noRoot = o.Root, nil
 	}
-	m.limits, m.secrets = o.Limits.withDefaults(a != nil), o.Secrets
-	m.env, m.commands, m.confirm = env, o.Commands, o.Confirm
-	if m.archive != nil {
-		m.archive.put(errand{what: errandClose})
+	m.settings.limits, m.settings.secrets = o.Limits.withDefaults(a != nil), o.Secrets
+	m.env, m.settings.commands, m.settings.confirm = env, o.Commands, o.Confirm
+	if m.settings.archive != nil {
+		m.settings.archive.put(errand{what: errandClose})
 	}
-	m.archive, m.noArchive = a, why
+	m.settings.archive, m.settings.noArchive = a, why
 	return nil
 }
 
@@ -234,27 +238,27 @@ func checkRoot(root string) error {
 // StateDirectory returns the directory under which output is kept; "" = in memory
 // alone.
 func (m *Manager) StateDirectory() string {
-	if m.archive == nil {
+	if m.settings.archive == nil {
 		return ""
 	}
-	return m.archive.state
+	return m.settings.archive.state
 }
 
 // StateDirectoryError says why there is none, and what to do, where nobody has asked for
 // memory alone; or "".
-func (m *Manager) StateDirectoryError() string { return m.noArchive }
+func (m *Manager) StateDirectoryError() string { return m.settings.noArchive }
 
 // Limits returns the effective limits.
-func (m *Manager) Limits() Limits { return m.limits }
+func (m *Manager) Limits() Limits { return m.settings.limits }
 
 // Root returns the directory that relative ones count from; "" if it cannot be found out, as when the directory in
 // which the server was started is deleted.
-func (m *Manager) Root() string { return m.root }
+func (m *Manager) Root() string { return m.settings.root }
 
 // Start begins a job. Its handle and name are taken when Start returns, so that
 // requests which name it may follow at once; they take effect once it has started.
 func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
-	spec.Command = m.commands.expand(spec.Command)
+	spec.Command = m.settings.commands.expand(spec.Command)
 	room, err := m.admitPatterns(&spec)
 	if err != nil {
 		return nil, Pending[StartResult]{}, err
@@ -294,9 +298,9 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 	switch holder := m.names[spec.Name]; {
 	case m.closing.Load():
 		return nil, errClosedServer()
-	case m.live >= m.limits.MaxJobs:
+	case m.live >= m.settings.limits.MaxJobs:
 		e := errorf(CodeLimitExceeded, "%d jobs are live, as many as limits.maxJobs allows; end one first, or raise the limit in initialize", m.live)
-		e.Limit, e.Max, e.Retryable = "maxJobs", int64(m.limits.MaxJobs), true
+		e.Limit, e.Max, e.Retryable = "maxJobs", int64(m.settings.limits.MaxJobs), true
 		return nil, e
 	case m.texts+spec.textBytes() > maxTexts:
 		e := errorf(CodeLimitExceeded, "the texts that live jobs were given as stdin would take more than %d bytes; end one first, or give a file", maxTexts)
@@ -369,7 +373,7 @@ func (m *Manager) retire(j *Job) {
 	m.live--
 	m.texts -= j.textBytes
 	m.closed = append(m.closed, j)
-	for len(m.closed) > m.limits.KeepJobs {
+	for len(m.closed) > m.settings.limits.KeepJobs {
 		old := m.closed[0]
 		m.closed = slices.Delete(m.closed, 0, 1)
 		m.drop(old)
@@ -449,7 +453,7 @@ func (m *Manager) Shutdown() {
 	if !m.closing.Swap(true) {
 		close(m.ending)
 	}
-	grace := m.limits.ShutdownGrace
+	grace := m.settings.limits.ShutdownGrace
 	m.mu.Unlock()
 	all := m.All()
 	for _, j := range all {
@@ -524,13 +528,13 @@ func (m *Manager) Close() error {
 	if left[nil] {
 		stuck = append(stuck, errors.New("jobs: what the server has run for itself does not end"))
 	}
-	if m.archive != nil && !m.archive.close() {
+	if m.settings.archive != nil && !m.settings.archive.close() {
 		stuck = append(stuck, errors.New("jobs: the directory of the output is stuck"))
 	}
 	if m.keepers != nil {
 		m.keepers.Close()
 	}
-	closeDirectories(m.allowed)
+	closeDirectories(m.settings.allowed)
 	return errors.Join(stuck...)
 }
 

@@ -27,16 +27,16 @@ type Policy struct {
 
 // Policy returns what holds. Nothing in it is to be changed.
 func (m *Manager) Policy() Policy {
-	return Policy{Directories: len(m.allowedDirs), Commands: m.commands, Confirm: m.confirm, Secrets: m.secrets}
+	return Policy{Directories: len(m.settings.allowedDirs), Commands: m.settings.commands, Confirm: m.settings.confirm, Secrets: m.settings.secrets}
 }
 
 // Aliases are what first words of commands stand for. The map is not to be changed.
-func (m *Manager) Aliases() map[string]string { return m.commands.Aliases }
+func (m *Manager) Aliases() map[string]string { return m.settings.commands.Aliases }
 
 // permit refuses a start that the policy does not allow. What cannot be known passes
 // no list: one that can be got around by writing $x keeps nobody from anything.
 func (m *Manager) permit(s *Spec, p plan) *Error {
-	c := &m.commands
+	c := &m.settings.commands
 	if c.Allow == nil && len(c.Deny) == 0 {
 		return nil
 	}

@@ -282,7 +282,7 @@ func (r *recording) remove() error {
 
 // checkRecord refuses a recording that could be nowhere.
 func (m *Manager) checkRecord(s *Spec) *Error {
-	if !s.Record || m.archive != nil {
+	if !s.Record || m.settings.archive != nil {
 		return nil
 	}
 	e := errorf(CodeUnsupported, "nothing can be recorded, since this server keeps output in memory alone; have it keep files (options.persist of initialize), or leave record out")

@@ -188,11 +188,11 @@ func TestRecordingOnAFullDisk(t *testing.T) {
 	if n := len(joined(events, "o")); n == 0 || n > most/6 || joined(events, "x") != "" {
 		t.Errorf("%d bytes are recorded", n)
 	}
-	if used := m.archive.total.Used(); used != int64(total)+size(t, path) {
+	if used := m.settings.archive.total.Used(); used != int64(total)+size(t, path) {
 		t.Errorf("%d bytes count", used)
 	}
 	must(t, j.Remove(false))
-	if isThere(filepath.Join(dir, "1")) || m.archive.total.Used() != 0 {
+	if isThere(filepath.Join(dir, "1")) || m.settings.archive.total.Used() != 0 {
 		t.Error("its files are there after job/remove")
 	}
 }

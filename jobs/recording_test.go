@@ -132,12 +132,12 @@ func TestRecordingAtClosed(t *testing.T) {
 		}
 		_, events := recorded(t, path)
 		sameEvents(t, events, `[0.000000,"x","0"]`)
-		if got := f.m.archive.total.Used(); got != size(t, path) {
+		if got := f.m.settings.archive.total.Used(); got != size(t, path) {
 			t.Errorf("%d bytes count, the file has %d", got, size(t, path))
 		}
 		must(t, f.Remove(false))
-		if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) || f.m.archive.total.Used() != 0 {
-			t.Errorf("removed, it is there: %v; %d bytes count", err, f.m.archive.total.Used())
+		if _, err := os.Lstat(filepath.Dir(path)); !errors.Is(err, fs.ErrNotExist) || f.m.settings.archive.total.Used() != 0 {
+			t.Errorf("removed, it is there: %v; %d bytes count", err, f.m.settings.archive.total.Used())
 		}
 		f.finish()
 	})
@@ -489,7 +489,7 @@ func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
 			var last atomic.Pointer[Info] // that was written
 			file := &stuckFile{on: make(chan struct{}), fail: fail}
 			f, _ := startRecorded(t, sink, Limits{}, func(m *Manager) {
-				m.archive.encode = func(i Info) ([]byte, error) {
+				m.settings.archive.encode = func(i Info) ([]byte, error) {
 					last.Store(&i)
 					return nil, nil
 				}
@@ -538,7 +538,7 @@ func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
 // What the spool has dropped before it was recorded is told.
 func TestRecordingOfDroppedOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.limits.SpoolMemory = 256 << 10 }, func(*Spec) {})
+		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.limits.SpoolMemory = 256 << 10 }, func(*Spec) {})
 		var file memoryFile
 		r := &recording{
 			job: f.Job, streams: f.output.streams, began: time.Now(), wake: make(chan struct{}, 1), joined: nothingJoined,

@@ -46,9 +46,9 @@ func (r *recording) open() {
 		return
 	}
 	r.file = file
-	a := r.job.mgr.archive
+	a := r.job.mgr.settings.archive
 	r.cast = cast.NewWriter(cast.Options{
-		File: file, Max: r.job.mgr.limits.SpoolDisk, MaxName: "limits.spoolDiskBytes",
+		File: file, Max: r.job.mgr.settings.limits.SpoolDisk, MaxName: "limits.spoolDiskBytes",
 		Room: a.total, RoomName: "limits.spoolTotalBytes",
 	}, r.header)
 	r.flush()
@@ -203,6 +203,6 @@ func (r *recording) close() {
 // giveBack returns the room of a recording that is deleted.
 func (r *recording) giveBack() {
 	if r.cast != nil {
-		r.job.mgr.archive.total.Owe(-r.cast.Size())
+		r.job.mgr.settings.archive.total.Owe(-r.cast.Size())
 	}
 }

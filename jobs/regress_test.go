@@ -66,7 +66,7 @@ func TestWithdrawnEOFLeavesTheInputOpen(t *testing.T) {
 func TestRefusedInputIsNoLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
-		f.m.limits.InputQueueBytes = 4000
+		f.m.settings.limits.InputQueueBytes = 4000
 		stuck, _ := f.Write(Input{Text: "x\r"})
 		over, _ := f.Write(Input{Text: strings.Repeat("y", 3999)})
 		refused(t, over, CodeInputQueueFull)

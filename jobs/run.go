@@ -104,7 +104,7 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 		r.reply.ok(p.result(r, false))
 		return true
 	}
-	p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
+	p.j.ending.end(ReasonTimeout, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
 	return false
 }
 
@@ -135,7 +135,7 @@ func (p *runsPart) cancel(tok *token) bool {
 	p.all = slices.Delete(p.all, i, i+1)
 	err := p.j.canceled()
 	if !r.opts.Background {
-		p.j.ending.end(ReasonKilled, KillOptions{Grace: p.j.mgr.limits.ShutdownGrace})
+		p.j.ending.end(ReasonKilled, KillOptions{Grace: p.j.mgr.settings.limits.ShutdownGrace})
 		err.Message = "the request was cancelled; its job is being ended"
 	}
 	r.reply.fail(err)

@@ -53,13 +53,13 @@ var hiddenAfter = []time.Duration{
 
 // asksSecrets says whether the client is to be asked for the passwords of this job.
 func (p *waitingPart) asksSecrets() bool {
-	return p.j.mgr.secrets.Ask && p.j.term != nil && p.canWait()
+	return p.j.mgr.settings.secrets.Ask && p.j.term != nil && p.canWait()
 }
 
 // watchesEcho says whether it matters that input is hidden: the client is to be asked, or what
 // is being typed is for nobody else to type.
 func (p *waitingPart) watchesEcho() bool {
-	return p.asksSecrets() || p.j.mgr.secrets.ClientOnly && p.j.term != nil && p.canWait() && len(p.j.input.queue.items) > 0
+	return p.asksSecrets() || p.j.mgr.settings.secrets.ClientOnly && p.j.term != nil && p.canWait() && len(p.j.input.queue.items) > 0
 }
 
 // hidesInput says whether the terminal reads a line and shows nothing of it, as where a
@@ -187,7 +187,7 @@ func (m writeMsg) fail(err error) {
 // deny refuses what nobody but the person at the client may type, while input is hidden. A
 // signal key leaves the prompt, and anybody may press one.
 func (p *waitingPart) deny(q *queued) *Error {
-	pr := &p.j.mgr.secrets
+	pr := &p.j.mgr.settings.secrets
 	if !pr.ClientOnly || q.person || q.keysOnly || q.answer || len(q.data) == 0 {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (p *waitingPart) denyBegun() {
 // denyLate is deny for an input that was queued while input was shown, and whose turn has
 // come.
 func (p *waitingPart) denyLate(q *queued) bool {
-	if !p.j.mgr.secrets.ClientOnly || q.begun || q.attrs != nil || p.j.term == nil || !p.hidesInput() {
+	if !p.j.mgr.settings.secrets.ClientOnly || q.begun || q.attrs != nil || p.j.term == nil || !p.hidesInput() {
 		return false
 	}
 	err := p.deny(q)

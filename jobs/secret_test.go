@@ -75,7 +75,7 @@ func (i *typedInto) typed() string {
 func startAsking(t *testing.T, p SecretPolicy) (*fakeJob, *fakeLooker, changingTerminal, *typedInto) {
 	t.Helper()
 	l := &fakeLooker{sees: works, began: time.Now()}
-	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = p })
+	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.secrets = p })
 	term := newTerminal()
 	in := &typedInto{fakeInput: f.in}
 	f.Job.actor.turn(func() { f.waiting.watch.looker, f.term = l, term })
@@ -297,7 +297,7 @@ func TestSecretInputOfTheClientOnly(t *testing.T) {
 // What was queued before echo was switched off is refused as well, when its turn comes.
 func TestSecretInputThatWasQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = SecretPolicy{Ask: true, ClientOnly: true} })
+		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.secrets = SecretPolicy{Ask: true, ClientOnly: true} })
 		term := newTerminal()
 		f.Job.actor.turn(func() { f.term = term })
 		first, second, interrupt := f.Write1("sudo ls\r"), f.Write1("hunter2\r"), f.Write1("")
@@ -316,7 +316,7 @@ func TestSecretInputThatWasQueued(t *testing.T) {
 // What is being typed when echo is switched off is withdrawn, with what was typed of it.
 func TestSecretInputThatWasBegun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.secrets = SecretPolicy{ClientOnly: true} })
+		f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.secrets = SecretPolicy{ClientOnly: true} })
 		term := newTerminal()
 		f.Job.actor.turn(func() { f.term, f.waiting.watch.looker = term, &fakeLooker{sees: works, began: time.Now()} })
 		first := f.Write1(strings.Repeat("x\r", 5000))

@@ -273,7 +273,7 @@ func (p *shellPart) onChangeVariable(m changeVariableMsg) {
 		m.fail(Invalid("/name", "%s has no variables of that name: it must begin with a letter or _, and have nothing else but those and digits", s.kind))
 		return
 	}
-	if p.j.mgr.confirm.Start == VerdictAsk && !m.allowed {
+	if p.j.mgr.settings.confirm.Start == VerdictAsk && !m.allowed {
 		p.confirmChange(m)
 		return
 	}

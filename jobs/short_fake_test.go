@@ -21,8 +21,8 @@ func TestEndIsWrittenWhenThereAreDescriptors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var short atomic.Bool
 		f, path := startRecorded(t, &recorder{}, Limits{}, func(m *Manager) {
-			encode := m.archive.encode
-			m.archive.encode = func(i Info) ([]byte, error) {
+			encode := m.settings.archive.encode
+			m.settings.archive.encode = func(i Info) ([]byte, error) {
 				if short.Load() {
 					return nil, &fs.PathError{Op: "open", Path: "/there/info.json", Err: syscall.EMFILE}
 				}

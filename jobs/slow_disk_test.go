@@ -25,7 +25,7 @@ func startSlow(t *testing.T, sink *recorder) (*fakeJob, *slowDisk) {
 			<-d.on
 			return encodeForTest(i)
 		}
-		keepFiles(t, m, p, m.limits)
+		keepFiles(t, m, p, m.settings.limits)
 	}), d
 }
 
@@ -82,7 +82,7 @@ func TestSlowDiskHoldsNobodyUp(t *testing.T) {
 			t.Errorf("the end took %v", took)
 		}
 		close(d.on)
-		<-f.m.archive.done
+		<-f.m.settings.archive.done
 		f.output.loops.Wait()
 	})
 }

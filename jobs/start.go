@@ -139,7 +139,7 @@ func (s *starting) attach(l *launched) {
 	s.j.waiting.watch.looker = l.looker
 	s.j.waiting.watch.seen.output, s.j.waiting.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
 	now := time.Now()
-	if a := s.j.mgr.archive; a != nil {
+	if a := s.j.mgr.settings.archive; a != nil {
 		s.j.files.folder = a.folder(s.j.id)
 	}
 	for _, o := range l.outputs {
@@ -205,7 +205,7 @@ func (s *starting) answerStart() {
 
 // resolve finds everything that a spec names. Close the directory of the plan.
 func (m *Manager) resolve(s *Spec) (plan, *Error) {
-	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows, limits: s.Limits.kept(), may: m.commands.mayRun}
+	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows, limits: s.Limits.kept(), may: m.settings.commands.mayRun}
 	var err *Error
 	if p.at, p.dir, err = m.directory(s.Cwd); err != nil {
 		return p, err

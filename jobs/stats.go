@@ -33,8 +33,8 @@ func (m *Manager) Stats() (s Stats) {
 	m.mu.Lock()
 	s.Live, s.Known = m.live, len(m.jobs)
 	m.mu.Unlock()
-	if m.archive != nil {
-		s.Disk = m.archive.total.Used()
+	if m.settings.archive != nil {
+		s.Disk = m.settings.archive.total.Used()
 	}
 	for _, j := range all {
 		s.Add(j)

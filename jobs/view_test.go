@@ -175,7 +175,7 @@ func TestScreenFarBehind(t *testing.T) {
 
 // What the spool has dropped is not drawn, and the modes are what they were.
 func TestScreenBehindAGap(t *testing.T) {
-	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.limits.SpoolMemory = 128 << 10 })
+	f := startFakeWith(t, &recorder{}, func(m *Manager) { m.settings.limits.SpoolMemory = 128 << 10 })
 	f.says("\x1b[?1049h\x1b[?1h\x1b]2;title\x07")
 	b := bytes.Repeat([]byte("x\r\n"), 1000)
 	for f.End(PTY) < 1<<20 {

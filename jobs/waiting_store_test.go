@@ -26,7 +26,7 @@ func startStored(t *testing.T) storedJob {
 		p.Encode = func(i Info) ([]byte, error) {
 			return fmt.Append(nil, i.Waiting != nil && i.Waiting.Waiting), nil
 		}
-		keepFiles(t, m, p, m.limits)
+		keepFiles(t, m, p, m.settings.limits)
 	})
 	f.Job.actor.turn(func() { f.waiting.watch.looker = l })
 	return storedJob{f, l, filepath.Join(dir, "session", "1", stored.InfoFile)}
