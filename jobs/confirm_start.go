@@ -21,7 +21,7 @@ func (p *askingPart) allowStart(pl plan) *Error {
 // checkAgain holds what a person has allowed against what it would be now: the directory may
 // be another one, or be allowed no more.
 func (p *askingPart) checkAgain(asked plan) *Error {
-	now, err := p.j.mgr.plan(&p.j.spec)
+	now, err := p.j.mgr.system.plan(&p.j.spec)
 	if err != nil {
 		return err
 	}

@@ -51,10 +51,10 @@ func startAsked(t *testing.T, p ConfirmPolicy) (*Manager, *person, func() *fakeJ
 		}
 	}
 	var last *fakeJob
-	m.plan = func(s *Spec) (plan, *Error) {
+	m.system.plan = func(s *Spec) (plan, *Error) {
 		return plan{argv: []string{"fake"}, shell: "/bin/sh", mode: ModePTY, dir: "/dir", cols: 80, rows: 24}, nil
 	}
-	m.launch = func(_ *Spec, p plan) (*launched, *Error) {
+	m.system.launch = func(_ *Spec, p plan) (*launched, *Error) {
 		f := &fakeJob{t: t, m: m, proc: newFakeProcess(), out: newFakeSource(), in: newFakeInput()}
 		who.mu.Lock()
 		last, all = f, append(all, f.proc)
@@ -308,7 +308,7 @@ func TestStartIsLookedAtAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, who, job := startAsked(t, askStarts)
 		_, p := begin(t, m, command("a"))
-		m.plan = func(*Spec) (plan, *Error) { return plan{}, errorf(CodeDirectoryNotAllowed, "it is a link by now") }
+		m.system.plan = func(*Spec) (plan, *Error) { return plan{}, errorf(CodeDirectoryNotAllowed, "it is a link by now") }
 		who.asked[0].Answer(AnswerOnce)
 		refused(t, p, CodeDirectoryNotAllowed)
 		if job() != nil {

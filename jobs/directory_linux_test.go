@@ -86,7 +86,7 @@ func TestDirectoryIsSwappedBeforeTheStart(t *testing.T) {
 				"one elsewhere": func() { y.link(name, "/") },
 			} {
 				y.link(name, y.in+"/sub")
-				m.plan = func(s *Spec) (plan, *Error) {
+				m.system.plan = func(s *Spec) (plan, *Error) {
 					p, err := m.resolve(s)
 					swap()
 					return p, err

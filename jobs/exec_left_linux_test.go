@@ -164,7 +164,7 @@ func TestShellQuestionsEnd(t *testing.T) {
 	for _, name := range execShells {
 		t.Run(name, func(t *testing.T) {
 			m := startReal(t, Options{})
-			m.askTime = time.Hour
+			m.system.askTime = time.Hour
 			j := startShell(t, m, name, nil)
 			must(t, j.Variables())
 			stop := func(sig syscall.Signal) {
@@ -198,7 +198,7 @@ func TestShellQuestionsEnd(t *testing.T) {
 // A shell whose start-up files wait for somebody has no time without end.
 func TestShellQuestionsHaveADeadline(t *testing.T) {
 	m := startReal(t, Options{})
-	m.askTime = 50 * time.Millisecond
+	m.system.askTime = 50 * time.Millisecond
 	needProgram(t, "bash")
 	dir := t.TempDir()
 	if err := os.WriteFile(dir+"/rc", []byte("read -r -p 'name? '\n"), 0o600); err != nil {

@@ -221,10 +221,10 @@ func startFakeWith(t *testing.T, sink *recorder, prepare func(*Manager), ask ...
 		out:  newFakeSource(), in: newFakeInput(),
 	}
 	prepare(f.m)
-	f.m.plan = func(*Spec) (plan, *Error) {
+	f.m.system.plan = func(*Spec) (plan, *Error) {
 		return plan{argv: []string{"fake"}, mode: ModePTY, dir: "/", cols: 80, rows: 24}, nil
 	}
-	f.m.launch = func(_ *Spec, p plan) (*launched, *Error) {
+	f.m.system.launch = func(_ *Spec, p plan) (*launched, *Error) {
 		term := fakeTerminal{proc.Attrs{Canonical: true, Echo: true, Signals: true, CRToNL: true, EOF: 4, Intr: 3}}
 		return &launched{plan: p, proc: f.proc, outputs: []output{{PTY, f.out}}, input: f.in, term: term}, nil
 	}

@@ -97,18 +97,9 @@ type Manager struct {
 
 	settings settings // set by Configure under mu, and immutable from the first Start on
 
-	// How a job is made; tests have their own.
-	plan   func(*Spec) (plan, *Error)
-	launch func(*Spec, plan) (*launched, *Error)
+	system system // what tests replace
 
-	createRecording func(*store.Folder) (recordingDisk, error) // the same
-
-	askTime time.Duration // how long a shell has to answer what it is asked; tests have less
-
-	lookPorts func(w *ports.Watch, p process, leader int) (ports.Found, bool) // tests have others
-
-	terminals      sync.Mutex // held to look how many terminals are left, and take one
-	terminalCounts string     // where that is told; immutable
+	terminals sync.Mutex // held to look how many terminals are left, and take one
 
 	closing atomic.Bool
 
@@ -150,6 +141,16 @@ type settings struct {
 	confirm     ConfirmPolicy
 }
 
+// system is what jobs are made of and with. Tests have parts of their own.
+type system struct {
+	plan            func(*Spec) (plan, *Error)
+	launch          func(*Spec, plan) (*launched, *Error)
+	createRecording func(*store.Folder) (recordingDisk, error)                      // the same
+	askTime         time.Duration                                                   // how long a shell has to answer what it is asked; tests have less
+	lookPorts       func(w *ports.Watch, p process, leader int) (ports.Found, bool) // tests have others
+	terminalCounts  string                                                          // where that is told; immutable
+}
+
 // makePoller is called before anything is opened: Go makes its poller of two descriptors
 // when it first needs it, as for a timer, and ends the process where there are none.
 func makePoller() { time.AfterFunc(time.Hour, func() {}).Stop() }
@@ -165,7 +166,7 @@ func NewManager(o Options) (*Manager, error) {
 	o.Log = m.log
 	m.settings.root, m.settings.noRoot = os.Getwd()
 	m.keepers, m.platform, m.version = newStarter(o), platformOf(o), o.Version
-	m.launch, m.plan = m.launchReal, m.resolve
+	m.system.launch, m.system.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
 		return nil, err
 	}
@@ -177,7 +178,8 @@ func NewManager(o Options) (*Manager, error) {
 func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
 		log: log, environment: os.Environ(), began: time.Now(), settings: settings{limits: Limits{}.withDefaults(false)},
-		terminalCounts: proc.TerminalCounts, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording, ending: make(chan struct{}),
+		system:   system{terminalCounts: proc.TerminalCounts, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording},
+		ending:   make(chan struct{}),
 		searches: newSearchSlots(), searchSeed: maphash.MakeSeed(),
 		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
 	}

@@ -176,7 +176,7 @@ func (p *waitsPart) lookAtPorts() {
 		for _, port := range doubt {
 			watch.Doubt(int(port))
 		}
-		m.found, m.known = p.j.mgr.lookPorts(watch, proc, leader)
+		m.found, m.known = p.j.mgr.system.lookPorts(watch, proc, leader)
 		for _, port := range wanted {
 			identify(&m.found, int(port))
 		}

@@ -56,7 +56,7 @@ func fakeListener(port, pid int) ports.Listener {
 
 func startFakePorts(t *testing.T) (*fakeJob, *fakePorts) {
 	p := &fakePorts{began: time.Now()}
-	return startFakeWith(t, &recorder{}, func(m *Manager) { m.lookPorts = p.look }), p
+	return startFakeWith(t, &recorder{}, func(m *Manager) { m.system.lookPorts = p.look }), p
 }
 
 func port(n uint16) Condition { return Condition{Kind: UntilPort, Port: n} }

@@ -205,8 +205,8 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 
 // plays has a job run on a terminal, and type into an input where that is not nil.
 func plays(m *Manager, term terminal, in func(*fakeInput) input) {
-	launch := m.launch
-	m.launch = func(s *Spec, p plan) (*launched, *Error) {
+	launch := m.system.launch
+	m.system.launch = func(s *Spec, p plan) (*launched, *Error) {
 		l, err := launch(s, p)
 		l.term = term
 		if in != nil {
@@ -493,7 +493,7 @@ func TestStuckRecordingHoldsNobodyUp(t *testing.T) {
 					last.Store(&i)
 					return nil, nil
 				}
-				m.createRecording = func(*store.Folder) (recordingDisk, error) { return file, nil }
+				m.system.createRecording = func(*store.Folder) (recordingDisk, error) { return file, nil }
 			})
 			for range 3 * mostMoments {
 				f.emits("0123456789")

@@ -36,10 +36,10 @@ func (r *recording) run() {
 // open makes the file. Where descriptors are short it tries again until there are some, or nothing more is
 // to be noted; what happens meanwhile is noted, as where the disk is slow.
 func (r *recording) open() {
-	file, err := r.job.mgr.createRecording(r.job.files.folder)
+	file, err := r.job.mgr.system.createRecording(r.job.files.folder)
 	for isResource(err) && !r.hasEnded() {
 		time.Sleep(recordTime) // nobody tells when there are some
-		file, err = r.job.mgr.createRecording(r.job.files.folder)
+		file, err = r.job.mgr.system.createRecording(r.job.files.folder)
 	}
 	if err != nil {
 		r.stop(err)

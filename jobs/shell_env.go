@@ -54,7 +54,7 @@ func (p *shellPart) askShell(t *shellTask) {
 		t.done(0, err)
 		return
 	}
-	t.until = time.Now().Add(p.j.mgr.askTime)
+	t.until = time.Now().Add(p.j.mgr.system.askTime)
 	p.watch.tasks = append(p.watch.tasks, t)
 }
 
@@ -106,7 +106,7 @@ func (p *shellPart) giveUpTask(t *shellTask, err *Error) {
 func (p *shellPart) reviewTasks(now time.Time) {
 	for _, t := range slices.Clone(p.watch.tasks) {
 		if !t.given && !now.Before(t.until) {
-			p.giveUpTask(t, p.notAsked(fmt.Sprintf("%s, and has not answered within %v", p.keepsAsking(t), p.j.mgr.askTime)))
+			p.giveUpTask(t, p.notAsked(fmt.Sprintf("%s, and has not answered within %v", p.keepsAsking(t), p.j.mgr.system.askTime)))
 		}
 	}
 }

@@ -54,7 +54,7 @@ func TestShellReplacedByItsFiles(t *testing.T) {
 		for _, by := range []string{"sh", "sleep 1000", bare[name]} {
 			t.Run(name+" by "+by, func(t *testing.T) {
 				m, j := startReading(t, name, "exec "+by)
-				m.askTime = time.Hour
+				m.system.askTime = time.Hour
 				waits := askExec(t, j, ExecOptions{Command: "echo never"})
 				asked := j.Variables()
 				if e := refused(t, waits, CodeShellIntegrationUnavailable); !strings.Contains(e.Message, "start-up files") {
@@ -114,7 +114,7 @@ func TestShellKeptByAProgram(t *testing.T) {
 				t.Error(e.Message)
 			}
 			waits := askExec(t, j, ExecOptions{Command: "echo one"})
-			m.askTime = 0
+			m.system.askTime = 0
 			if e := refused(t, j.Variables(), CodeShellBusy); !strings.Contains(e.Message, "sh -i") || !strings.Contains(e.Message, "job/write") {
 				t.Error(e.Message)
 			}
@@ -164,7 +164,7 @@ func TestShellInterruptedInItsFiles(t *testing.T) {
 			m, j := startReading(t, name, "sh -c 'echo asleep; exec sleep 1000'")
 			p := askExec(t, j, ExecOptions{Command: "echo one"})
 			await(t, j, pattern("asleep\r"))
-			m.askTime = 0
+			m.system.askTime = 0
 			if e := refused(t, j.Variables(), CodeShellBusy); !strings.Contains(e.Message, "start-up files") {
 				t.Error(e.Message)
 			}

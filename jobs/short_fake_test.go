@@ -54,7 +54,7 @@ func TestRecordingWaitsForDescriptors(t *testing.T) {
 			var short atomic.Bool
 			short.Store(true)
 			f, path := startRecorded(t, &recorder{}, Limits{}, func(m *Manager) {
-				m.createRecording = func(in *store.Folder) (recordingDisk, error) {
+				m.system.createRecording = func(in *store.Folder) (recordingDisk, error) {
 					if short.Load() {
 						return nil, &fs.PathError{Op: "open", Path: "/there/session.cast", Err: syscall.EMFILE}
 					}

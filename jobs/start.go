@@ -92,7 +92,7 @@ func (s *starting) prepare() (*launched, *Error) {
 	if err := s.j.mgr.refuseUnasked(ActionStart, 0); err != nil {
 		return nil, err
 	}
-	p, err := s.j.mgr.plan(&s.j.spec)
+	p, err := s.j.mgr.system.plan(&s.j.spec)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (s *starting) prepare() (*launched, *Error) {
 	if err := s.j.asking.allowStart(p); err != nil {
 		return nil, err
 	}
-	return s.j.mgr.launch(&s.j.spec, p)
+	return s.j.mgr.system.launch(&s.j.spec, p)
 }
 
 func (s *starting) startFailed(err *Error) {

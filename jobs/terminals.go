@@ -34,7 +34,7 @@ func (m *Manager) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error
 
 // spareTerminals refuses the machine's last terminals, where it tells how many it has.
 func (m *Manager) spareTerminals() *Error {
-	inUse, most, err := proc.Terminals(m.terminalCounts)
+	inUse, most, err := proc.Terminals(m.system.terminalCounts)
 	if err != nil || inUse < most-min(terminalReserve, most/8) {
 		return nil
 	}
