@@ -312,7 +312,7 @@ func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
 			j := &Job{done: make(chan struct{})}
 			j.actor.mail = turn.NewMailbox[message]()
 			close(j.done)
-			m.jobs[ID(i)] = j
+			m.registry.jobs[ID(i)] = j
 			j.output.loops.Go(func() { time.Sleep(time.Duration(i) * shutdownSlack * 4 / 5) })
 		}
 		began := time.Now()

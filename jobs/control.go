@@ -177,7 +177,7 @@ func (j *Job) onRemove(m removeMsg) {
 		m.reply.fail(e.about(j))
 		return
 	}
-	j.mgr.remove(j)
+	j.mgr.registry.remove(j)
 	if m.keepFiles {
 		j.actor.leaveWith(func() { m.reply.ok(struct{}{}) })
 		return

@@ -200,7 +200,7 @@ func (p *endingPart) tellExited(now time.Time) {
 	p.j.shell.over()
 	p.j.st.step, p.j.st.status = stepBackground, StatusExited
 	p.j.limits.tellOutput()
-	p.j.mgr.releaseName(p.j)
+	p.j.mgr.registry.releaseName(p.j)
 	p.j.publish()
 	p.j.files.record(now)
 	p.j.files.recording.exited(p.j.st.exit, p.j.info.EndedAt)

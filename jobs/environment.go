@@ -151,9 +151,9 @@ type Environment struct {
 
 // Environment is what jobs start with that start from now on.
 func (m *Manager) Environment() Environment {
-	m.mu.Lock()
+	m.registry.mu.Lock()
 	of := m.env
-	m.mu.Unlock()
+	m.registry.mu.Unlock()
 	return Environment{of, m.redactionOf(0)} // after it: a value is secret before it is set
 }
 
@@ -227,8 +227,8 @@ func (m *Manager) UnsetVariable(name string) *Error {
 
 // change makes the environment with one change more.
 func (m *Manager) change(c change) *Error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.registry.mu.Lock()
+	defer m.registry.mu.Unlock()
 	if m.closing.Load() {
 		return errClosedServer()
 	}

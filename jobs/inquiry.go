@@ -34,12 +34,12 @@ var (
 // left. told is called once, there, with what the program wrote until it ended, or why nobody
 // knows: it waits neither for what the program leaves behind nor for that to end.
 func (m *Manager) inquire(q inquiry, told func(output []byte, err error)) {
-	m.mu.Lock()
+	m.registry.mu.Lock()
 	closing := m.closing.Load()
 	if !closing {
 		m.inquiries.Add(1)
 	}
-	m.mu.Unlock()
+	m.registry.mu.Unlock()
 	if closing {
 		told(nil, errInquiryEnding)
 		return

@@ -115,16 +115,11 @@ type Manager struct {
 	patternBytes atomic.Int64 // of all that is looked for
 	changing     sync.Mutex   // held to change what is in the vault, and tell the jobs
 
-	mu        sync.Mutex // guards what follows; never held while a job is called
+	registry registry
+
 	env       *environment
 	inquiries sync.WaitGroup // what the server runs for itself; nothing is added once it closes
-	last      ID
-	jobs      map[ID]*Job
-	names     map[string]*Job // live or starting
-	byName    map[string]*Job // the one started last under it
-	closed    []*Job          // in the order in which they closed
-	live      int
-	texts     int64 // bytes of the stdin texts of live jobs
+
 }
 
 // settings are what Configure sets.
@@ -149,6 +144,18 @@ type system struct {
 	askTime         time.Duration                                                   // how long a shell has to answer what it is asked; tests have less
 	lookPorts       func(w *ports.Watch, p process, leader int) (ports.Found, bool) // tests have others
 	terminalCounts  string                                                          // where that is told; immutable
+}
+
+// A registry has the jobs of a server, by handle and by name.
+type registry struct {
+	mu     sync.Mutex // guards what follows; never held while a job is called
+	last   ID
+	jobs   map[ID]*Job
+	names  map[string]*Job // live or starting
+	byName map[string]*Job // the one started last under it
+	closed []*Job          // in the order in which they closed
+	live   int
+	texts  int64 // bytes of the stdin texts of live jobs
 }
 
 // makePoller is called before anything is opened: Go makes its poller of two descriptors
@@ -181,7 +188,7 @@ func newManager(log *slog.Logger) *Manager {
 		system:   system{terminalCounts: proc.TerminalCounts, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording},
 		ending:   make(chan struct{}),
 		searches: newSearchSlots(), searchSeed: maphash.MakeSeed(),
-		jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{},
+		registry: registry{jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{}},
 	}
 	m.env = m.newEnvironment(Options{})
 	return m
@@ -204,8 +211,8 @@ func (m *Manager) Configure(o Options) error {
 		return err
 	}
 	env := m.newEnvironment(o)
-	m.mu.Lock() // Shutdown may come at any time
-	defer m.mu.Unlock()
+	m.registry.mu.Lock() // Shutdown may come at any time
+	defer m.registry.mu.Unlock()
 	closeDirectories(m.settings.allowed)
 	m.settings.allowedDirs, m.settings.allowed = o.AllowedDirs, allowed
 	if o.Root != "" {
@@ -295,16 +302,16 @@ func (m *Manager) admitJob(spec Spec) (*Job, *Error) {
 const maxTexts = 256 << 20
 
 func (m *Manager) register(spec Spec) (*Job, *Error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch holder := m.names[spec.Name]; {
+	m.registry.mu.Lock()
+	defer m.registry.mu.Unlock()
+	switch holder := m.registry.names[spec.Name]; {
 	case m.closing.Load():
 		return nil, errClosedServer()
-	case m.live >= m.settings.limits.MaxJobs:
-		e := errorf(CodeLimitExceeded, "%d jobs are live, as many as limits.maxJobs allows; end one first, or raise the limit in initialize", m.live)
+	case m.registry.live >= m.settings.limits.MaxJobs:
+		e := errorf(CodeLimitExceeded, "%d jobs are live, as many as limits.maxJobs allows; end one first, or raise the limit in initialize", m.registry.live)
 		e.Limit, e.Max, e.Retryable = "maxJobs", int64(m.settings.limits.MaxJobs), true
 		return nil, e
-	case m.texts+spec.textBytes() > maxTexts:
+	case m.registry.texts+spec.textBytes() > maxTexts:
 		e := errorf(CodeLimitExceeded, "the texts that live jobs were given as stdin would take more than %d bytes; end one first, or give a file", maxTexts)
 		e.Limit, e.Max, e.Retryable = "stdinTextBytes", maxTexts, true
 		return nil, e
@@ -313,106 +320,106 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 		e.Handle, e.Name = holder.id, spec.Name
 		return nil, e
 	}
-	m.last++
+	m.registry.last++
 	spec.from = m.env
-	j := newJob(m, m.last, spec)
-	m.jobs[j.id] = j
-	m.live++
+	j := newJob(m, m.registry.last, spec)
+	m.registry.jobs[j.id] = j
+	m.registry.live++
 	j.textBytes = spec.textBytes()
-	m.texts += j.textBytes
+	m.registry.texts += j.textBytes
 	if spec.Name != "" {
-		j.namesake = m.byName[spec.Name]
-		m.names[spec.Name], m.byName[spec.Name] = j, j
+		j.namesake = m.registry.byName[spec.Name]
+		m.registry.names[spec.Name], m.registry.byName[spec.Name] = j, j
 	}
 	return j, nil
 }
 
 // releaseName gives a job's name back.
-func (m *Manager) releaseName(j *Job) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.dropName(j)
+func (r *registry) releaseName(j *Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dropName(j)
 }
 
-func (m *Manager) dropName(j *Job) {
-	if m.names[j.spec.Name] == j {
-		delete(m.names, j.spec.Name)
+func (r *registry) dropName(j *Job) {
+	if r.names[j.spec.Name] == j {
+		delete(r.names, j.spec.Name)
 	}
 }
 
 // forget drops a job that failed to start. Its name means again what it did.
-func (m *Manager) forget(j *Job) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.live--
-	m.texts -= j.textBytes
-	m.drop(j)
-	if old := j.namesake; old != nil && m.jobs[old.id] == old && m.byName[j.spec.Name] == nil {
-		m.byName[j.spec.Name] = old
+func (r *registry) forget(j *Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.live--
+	r.texts -= j.textBytes
+	r.drop(j)
+	if old := j.namesake; old != nil && r.jobs[old.id] == old && r.byName[j.spec.Name] == nil {
+		r.byName[j.spec.Name] = old
 	}
 }
 
 // started lets go of what only a failed start would need.
-func (m *Manager) started(j *Job) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+func (r *registry) started(j *Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	j.namesake = nil
 }
 
-func (m *Manager) drop(j *Job) {
-	m.dropName(j)
-	delete(m.jobs, j.id)
-	if m.byName[j.spec.Name] == j {
-		delete(m.byName, j.spec.Name)
+func (r *registry) drop(j *Job) {
+	r.dropName(j)
+	delete(r.jobs, j.id)
+	if r.byName[j.spec.Name] == j {
+		delete(r.byName, j.spec.Name)
 	}
 }
 
 // retire counts a job as closed, and lets go of the oldest where there are more
 // than are kept.
 func (m *Manager) retire(j *Job) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.live--
-	m.texts -= j.textBytes
-	m.closed = append(m.closed, j)
-	for len(m.closed) > m.settings.limits.KeepJobs {
-		old := m.closed[0]
-		m.closed = slices.Delete(m.closed, 0, 1)
-		m.drop(old)
+	m.registry.mu.Lock()
+	defer m.registry.mu.Unlock()
+	m.registry.live--
+	m.registry.texts -= j.textBytes
+	m.registry.closed = append(m.registry.closed, j)
+	for len(m.registry.closed) > m.settings.limits.KeepJobs {
+		old := m.registry.closed[0]
+		m.registry.closed = slices.Delete(m.registry.closed, 0, 1)
+		m.registry.drop(old)
 		old.post(quitMsg{discard: true})
 	}
 }
 
 // remove drops a closed job.
-func (m *Manager) remove(j *Job) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.closed = slices.DeleteFunc(m.closed, func(c *Job) bool { return c == j })
-	m.drop(j)
+func (r *registry) remove(j *Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = slices.DeleteFunc(r.closed, func(c *Job) bool { return c == j })
+	r.drop(j)
 }
 
 // hadStarted says whether there has been a job with this handle.
-func (m *Manager) hadStarted(id ID) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return id <= m.last
+func (r *registry) hadStarted(id ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return id <= r.last
 }
 
 // Knows says whether a job is known.
 func (m *Manager) Knows(id ID) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.jobs[id] != nil
+	m.registry.mu.Lock()
+	defer m.registry.mu.Unlock()
+	return m.registry.jobs[id] != nil
 }
 
 // Lookup finds a job. A *Error that lists the live jobs if there is none.
 func (m *Manager) Lookup(r Ref) (*Job, *Error) {
-	m.mu.Lock()
-	j, last := m.jobs[r.Handle], m.last
+	m.registry.mu.Lock()
+	j, last := m.registry.jobs[r.Handle], m.registry.last
 	if r.Name != "" {
-		j = m.byName[r.Name]
+		j = m.registry.byName[r.Name]
 	}
-	m.mu.Unlock()
+	m.registry.mu.Unlock()
 	if j != nil {
 		return j, nil
 	}
@@ -436,10 +443,10 @@ func (m *Manager) Lookup(r Ref) (*Job, *Error) {
 
 // All returns the jobs that are known, oldest first.
 func (m *Manager) All() []*Job {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	all := make([]*Job, 0, len(m.jobs))
-	for _, j := range m.jobs {
+	m.registry.mu.Lock()
+	defer m.registry.mu.Unlock()
+	all := make([]*Job, 0, len(m.registry.jobs))
+	for _, j := range m.registry.jobs {
 		all = append(all, j)
 	}
 	slices.SortFunc(all, func(a, b *Job) int { return int(a.id - b.id) })
@@ -451,12 +458,12 @@ func (m *Manager) All() []*Job {
 // started ends with its keeper, which needs nobody's help. Files are completed, as
 // far as their disk takes them in time.
 func (m *Manager) Shutdown() {
-	m.mu.Lock()
+	m.registry.mu.Lock()
 	if !m.closing.Swap(true) {
 		close(m.ending)
 	}
 	grace := m.settings.limits.ShutdownGrace
-	m.mu.Unlock()
+	m.registry.mu.Unlock()
 	all := m.All()
 	for _, j := range all {
 		j.post(shutdownMsg{grace})

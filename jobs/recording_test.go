@@ -573,7 +573,7 @@ func TestRecordingOfDroppedOutput(t *testing.T) {
 func TestRecordNeedsFiles(t *testing.T) {
 	m := newManager(slog.New(slog.DiscardHandler))
 	_, _, err := m.Start(Spec{Argv: []string{"true"}, Record: true})
-	if err == nil || err.Code != CodeUnsupported || err.Pointer != "/record" || len(m.jobs) != 0 {
+	if err == nil || err.Code != CodeUnsupported || err.Pointer != "/record" || len(m.registry.jobs) != 0 {
 		t.Errorf("%+v", err)
 	}
 }

@@ -180,9 +180,9 @@ func (m *Manager) CleanText(text string) string { return m.redactionOf(0).messag
 
 // redactionOf is that of a job, or where it is not known, of all.
 func (m *Manager) redactionOf(id ID) *redaction {
-	m.mu.Lock()
-	j := m.jobs[id]
-	m.mu.Unlock()
+	m.registry.mu.Lock()
+	j := m.registry.jobs[id]
+	m.registry.mu.Unlock()
 	if j != nil {
 		return &j.redaction
 	}

@@ -52,7 +52,7 @@ func benchStored(b *testing.B, colour bool, head, tail int64) (*Manager, string)
 	j := withParts(&Job{id: 1, mgr: m})
 	j.output.streams = []*stream{{name: Stdout, spool: s}}
 	j.public.Store(&Info{})
-	m.jobs[1] = j
+	m.registry.jobs[1] = j
 	return m, path
 }
 
@@ -95,7 +95,7 @@ func BenchmarkSearchCapped(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Logf("%d bytes are kept of %d", info.Size(), m.jobs[1].End(Stdout))
+	b.Logf("%d bytes are kept of %d", info.Size(), m.registry.jobs[1].End(Stdout))
 	for _, bench := range []struct {
 		name string
 		spec SearchSpec
@@ -118,7 +118,7 @@ func searchAll(b *testing.B, m *Manager, spec SearchSpec) {
 	if err := spec.Compile(); err != nil {
 		b.Fatal(err)
 	}
-	b.SetBytes(m.jobs[1].End(Stdout))
+	b.SetBytes(m.registry.jobs[1].End(Stdout))
 	b.ReportAllocs()
 	for b.Loop() {
 		res, err := m.Search(&spec, m.SearchTargets(""), nil)

@@ -69,7 +69,7 @@ func (m *Manager) checkPlace(spec *SearchSpec, targets []SearchTarget) *Error {
 		return Invalid("/cursor/end", "a cursor has an end where from or to is negative, and there alone"+what)
 	case i >= 0:
 		return targets[i].checkPlace(c)
-	case one(targets), m.Knows(c.Job), !m.hadStarted(c.Job):
+	case one(targets), m.Knows(c.Job), !m.registry.hadStarted(c.Job):
 		return Invalid("/cursor/handle", "this cursor is of job %d, which this search is not about"+what, c.Job)
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 // A cursor that this search cannot have had is refused; that of a job which was removed is not.
 func TestSearchForeignCursor(t *testing.T) {
 	m, _ := searchable(1<<20, map[Stream]string{Stdout: "x", Stderr: "x"}, map[Stream]string{Stdout: "x"}, map[Stream]string{Stdout: "x"})
-	m.jobs[3].spec.Group = "g"
+	m.registry.jobs[3].spec.Group = "g"
 	for _, test := range []struct {
 		spec    SearchSpec
 		group   string
@@ -34,7 +34,7 @@ func TestSearchForeignCursor(t *testing.T) {
 		{SearchSpec{Cursor: &SearchPlace{Job: 2, Stream: Stdout, Offset: 0}}, "", ""},
 	} {
 		if test.spec.Cursor.Job == 2 {
-			delete(m.jobs, 2)
+			delete(m.registry.jobs, 2)
 		}
 		test.spec.Literal, test.spec.MaxMatches, test.spec.MaxBytes, test.spec.Timeout = "x", 9, 99, -1
 		if err := test.spec.Compile(); err != nil {
@@ -66,7 +66,7 @@ func TestSearchCursorKeepsTheEnd(t *testing.T) {
 			if spec.Cursor = res.Next; res.Next == nil {
 				return all
 			}
-			for _, st := range m.jobs[1].output.streams {
+			for _, st := range m.registry.jobs[1].output.streams {
 				if st.spool.End() < 10_000 {
 					st.spool.Append([]byte(strings.Repeat(line, 30)))
 				}

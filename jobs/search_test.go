@@ -26,8 +26,8 @@ func searchable(memory int, outputs ...map[Stream]string) (*Manager, []SearchTar
 			}
 		}
 		j.public.Store(&Info{})
-		m.jobs[j.id] = j
-		m.last = j.id
+		m.registry.jobs[j.id] = j
+		m.registry.last = j.id
 	}
 	return m, m.SearchTargets("")
 }
@@ -100,7 +100,7 @@ func TestSearchJobs(t *testing.T) {
 	if got := told(runSearch(t, m, SearchSpec{Literal: "x", From: ptr(int64(-3))}).Matches); !slices.Equal(got, want[1:]) {
 		t.Errorf("in the last three bytes of each: %v", got)
 	}
-	delete(m.jobs, 2)
+	delete(m.registry.jobs, 2)
 	gone := SearchSpec{Literal: "x", Cursor: &SearchPlace{Job: 2, Stream: Stdout, Offset: 1}}
 	gone.Cursor.Search = m.searchKey(&gone, m.SearchTargets(""))
 	if got := told(runSearch(t, m, gone).Matches); !slices.Equal(got, want[4:]) {
@@ -111,7 +111,7 @@ func TestSearchJobs(t *testing.T) {
 // A removed job is passed over, also where it was there when the search began.
 func TestSearchRemoved(t *testing.T) {
 	m, targets := searchable(1<<20, map[Stream]string{PTY: "x"}, map[Stream]string{PTY: "x"})
-	delete(m.jobs, 1)
+	delete(m.registry.jobs, 1)
 	spec := SearchSpec{Literal: "x", MaxMatches: 9, MaxBytes: 99, Timeout: -1}
 	if err := spec.Compile(); err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestSearchCompile(t *testing.T) {
 func TestSearchTellsHowMuch(t *testing.T) {
 	data := "first\n" + strings.Repeat("y", 1<<20) + "\nlast\n"
 	m, _ := searchable(256<<10, map[Stream]string{PTY: data}, map[Stream]string{Stdout: "first\n", Stderr: ""}, map[Stream]string{})
-	kept := spool.Length(m.jobs[1].output.streams[0].spool.Kept())
+	kept := spool.Length(m.registry.jobs[1].output.streams[0].spool.Kept())
 	for _, backwards := range []bool{false, true} {
 		res := runSearch(t, m, SearchSpec{Literal: "nowhere", Reverse: backwards})
 		if res.Jobs != 2 || res.Bytes != kept+6 {

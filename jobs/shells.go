@@ -44,9 +44,9 @@ const (
 // DefaultShell returns the path of the shell that runs commands; "" = there is none. Where the
 // login shell is still being asked, it is the one by the server's own environment.
 func (m *Manager) DefaultShell() string {
-	m.mu.Lock()
+	m.registry.mu.Lock()
 	e := m.env
-	m.mu.Unlock()
+	m.registry.mu.Unlock()
 	env := m.environment
 	if e != nil && (e.login == nil || isClosed(e.login.done)) {
 		env = proc.Environ(e.variables())
@@ -61,9 +61,9 @@ func (m *Manager) DefaultShell() string {
 // Shells looks for the shells that jobs can have, and asks each for its version unless it
 // did before. It waits for that until cancel is closed.
 func (m *Manager) Shells(cancel <-chan struct{}) ([]ShellInfo, *Error) {
-	m.mu.Lock()
+	m.registry.mu.Lock()
 	e := m.env
-	m.mu.Unlock()
+	m.registry.mu.Unlock()
 	if e.login != nil {
 		if err := e.login.wait(cancel); err != nil {
 			return nil, err

@@ -107,7 +107,7 @@ func (s *starting) startFailed(err *Error) {
 	s.j.st.status, s.unstarted = StatusFailed, err
 	s.j.actor.quit.Store(true)
 	s.j.spec.forgetWatches()
-	s.j.mgr.forget(s.j)
+	s.j.mgr.registry.forget(s.j)
 	close(s.j.vacant)
 	close(s.j.ended)
 	s.begin.reply.fail(err)
@@ -115,7 +115,7 @@ func (s *starting) startFailed(err *Error) {
 
 // onStarted makes a job of what was started.
 func (s *starting) onStarted(l *launched) {
-	s.j.mgr.started(s.j)
+	s.j.mgr.registry.started(s.j)
 	s.attach(l)
 	s.j.spec.forgetText()
 	s.j.st.status = StatusRunning

@@ -30,9 +30,9 @@ type StreamStats struct {
 // have to for whoever reads stored output from a disk that hangs.
 func (m *Manager) Stats() (s Stats) {
 	all := m.All()
-	m.mu.Lock()
-	s.Live, s.Known = m.live, len(m.jobs)
-	m.mu.Unlock()
+	m.registry.mu.Lock()
+	s.Live, s.Known = m.registry.live, len(m.registry.jobs)
+	m.registry.mu.Unlock()
 	if m.settings.archive != nil {
 		s.Disk = m.settings.archive.total.Used()
 	}

@@ -44,9 +44,9 @@ func TestFilesWithoutARule(t *testing.T) {
 // The texts of live jobs are held in memory, and so are bounded together.
 func TestTextsAreBoundedTogether(t *testing.T) {
 	m := startReal(t, Options{})
-	m.mu.Lock()
-	m.texts = maxTexts - 10 // other jobs'
-	m.mu.Unlock()
+	m.registry.mu.Lock()
+	m.registry.texts = maxTexts - 10 // other jobs'
+	m.registry.mu.Unlock()
 	s := sh("exec sleep 600")
 	s.Mode, s.StdinText = ModePipe, new("0123456789")
 	j := mustStart(t, m, s)
