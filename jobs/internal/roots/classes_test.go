@@ -124,6 +124,9 @@ var classes = []struct {
 	{"and so it is before &>", "zsh", []string{
 		"exec {x}&>o; x='path[$(rm)]'", "exec {x}&>>o; echo 'path[$(rm)]' | read x", ": {x}&>o && x='path[$(rm)]'", "{x}&>o ls; x='path[$(rm)]'", "ls|{x}&>o; x='path[$(rm)]'", "exec {OPTIND}&>o; OPTIND=$y",
 	}},
+	{"and that of a length", "zsh", []string{
+		"x='path[$(rm)]' y=\"$#?[x]\"", "x='path[$(rm)]'; y=\"$#@[x]\"", "x='path[$(rm)]'; echo \"$#*[x]\"", "x='path[$(rm)]'; echo \"$#-[x]\"", "x='path[$(rm)]'; echo \"$#![x]\"", "x='path[$(rm)]'; echo \"$##[x]\"", "x='path[$(rm)]'; cat <<E\n$#?[x]\nE",
+	}},
 	{"zsh finds an expansion behind a dollar", "zsh", []string{"1 $${ #};rm", "echo a$${ #}; rm", "echo $$$${ #};rm", "echo \"x\"$${x #}\nrm", "x=$${ #};rm"}},
 	{"whether esac is a pattern depends on the shell", "sh", []string{
 		"for x in \"$(case '' in(esac)'$(rm)';esac)\";do :;done", "ls \"$(case x in (esac) '$(rm)';; esac)\"", "ls \"$(case x in x) ls;; (esac)'$(rm)';; esac)\"", "ls \"$(case x in (x|esac)'$(rm)';; esac)\"",
@@ -203,6 +206,7 @@ func TestHarmless(t *testing.T) {
 		{"mksh", "function f { ls; }; cat <<E; f\n$(f)\nE", "ls cat"},
 		{"bash", "echo ${x}&>y; echo \"{x}\"&>y; { ls; }&>y", "echo ls"},
 		{"bash", "case $1 in end|in|-) ls;; 'esac') git;; (*) ls;; esac", "ls git"},
+		{"zsh", "ls \"$x-[y]\" \"$#\" \"$#?\"", "ls"},
 		{"zsh", "ls x.$$ \"$$\" \"x$$.y\" $$/x >o.$$", "ls"},
 		{"zsh", "exec {fd}>x; echo y >&$fd; exec {fd}>&-", "exec echo"},
 		{"ksh93", "echo ${x} \"${x:-y}\" $(ls)", "echo ls"},

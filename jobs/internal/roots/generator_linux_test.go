@@ -331,7 +331,7 @@ func (g *generator) computing() string {
 
 // subscript is an expansion with a subscript, where words can stand.
 func (g *generator) subscript() string {
-	w := g.pick("$0", "$0", "$1", "$10", "$?", "$#", "$$", "$!", "$@", "$*", "$-", "$_", "$x", "$a\u00e9", "$\u00e9", "$+0", "$#0", "$~0", "$=0", "${0}", "${x}", "$0:h", "$(echo)", "$((1))", "$x$0") + g.pick("[x]", "[x]", "[x]", "[1][x]", "[$x]", "['x']")
+	w := g.pick("$0", "$0", "$1", "$10", "$?", "$#", "$$", "$!", "$@", "$*", "$-", "$_", "$x", "$a\u00e9", "$\u00e9", "$+0", "$#0", "$#?", "$#@", "$#*", "$#-", "$#!", "$##", "$#$", "$~0", "$=0", "${0}", "${x}", "$0:h", "$(echo)", "$((1))", "$x$0") + g.pick("[x]", "[x]", "[x]", "[1][x]", "[$x]", "['x']")
 	w = g.pick(w, w, "\""+w+"\"", "a"+w+"b", "${y:-"+w+"}", "\"${y:-"+w+"}\"", "${y/a/"+w+"}")
 	return "x='a[$(canary)]'; " + g.pick("echo "+w, "for y in "+w+"; do :; done", "c1 >"+w, "cat <<<"+w, "case "+w+" in y) ;; esac", "cat <<E\n"+w+"\nE\n", "y="+w, "y=("+w+")", "[[ "+w+" == y ]]", "[ a = "+w+" ]", "echo $(("+w+"))", "echo \"$(echo "+w+")\"", "typeset y="+w)
 }

@@ -348,11 +348,8 @@ func (r *reader) quoted(node syntax.Node) {
 
 func (r *reader) parameter(n *syntax.ParamExp) {
 	r.values.arrays = r.values.arrays || n.Index != nil
-	if r.lang == syntax.LangZsh && n.Short && n.Index == nil && subscripted(r.src[min(n.End().Offset(), uint(len(r.src))):]) {
-		r.note("zsh computes the subscript of an expansion; write ${…} before a [")
-	}
-	if at := n.End().Offset(); r.family.zsh && n.Short && n.Param != nil && n.Param.Value == "$" && at < uint(len(r.src)) && strings.IndexByte("{('", r.src[at]) >= 0 {
-		r.note("zsh may take the second $ of $$ for the beginning of an expansion")
+	if r.lang == syntax.LangZsh && n.Short && n.Index == nil {
+		r.shortened(n)
 	}
 	if n.Excl && n.Names == 0 && !isAll(n.Index) {
 		r.note("${!…} names a variable that is not known")
@@ -379,6 +376,24 @@ func (r *reader) parameter(n *syntax.ParamExp) {
 		if n.Param != nil {
 			r.note(r.values.assign(n.Param.Value, false))
 		}
+	}
+}
+
+// shortened looks at what follows an expansion without braces, which may belong to it in zsh.
+func (r *reader) shortened(n *syntax.ParamExp) {
+	after := r.src[min(n.End().Offset(), uint(len(r.src))):]
+	name := ""
+	if n.Param != nil {
+		name = n.Param.Value
+	}
+	if name == "$" && after != "" && strings.IndexByte("{('", after[0]) >= 0 {
+		r.note("zsh may take the second $ of $$ for the beginning of an expansion")
+	}
+	if name == "#" && after != "" && strings.IndexByte("?@*-!$#", after[0]) >= 0 { // the length of another parameter
+		after = after[1:]
+	}
+	if subscripted(after) {
+		r.note("zsh computes the subscript of an expansion; write ${…} before a [")
 	}
 }
 
