@@ -282,20 +282,30 @@ func (o *outbox) breakWith(err error) {
 	o.breakLocked(err)
 }
 
-// pieceBytes is what is written at once, so that a client that reads slowly is seen
-// to read.
-const pieceBytes = 32 << 10
+// pieceBytes is what is written at once if the client does not take it at once, so that a client that reads slowly is
+// seen to read.
+const pieceBytes = 4 << 10
 
 func (o *outbox) write(batch []byte) error {
 	for len(batch) > 0 {
-		n := min(len(batch), o.piece())
-		if _, err := o.w.Write(batch[:n]); err != nil {
+		n, err := o.writeSome(batch)
+		if err != nil {
 			return err
 		}
 		o.progress.Add(1)
 		batch = batch[n:]
 	}
 	return nil
+}
+
+// writeSome writes what the client takes at once, or waits until it has taken a piece.
+func (o *outbox) writeSome(batch []byte) (n int, err error) {
+	if o.direct.to != nil {
+		if n, err = o.direct.to.WriteNow(batch); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return o.w.Write(batch[:min(len(batch), pieceBytes)])
 }
 
 func (o *outbox) over() bool {

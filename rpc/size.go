@@ -86,6 +86,18 @@ func outcomeSize(o *jobs.Outcome) int64 {
 	n := answerMembers + quotedSize(o.Output, o.Spec)
 	if o.Match != nil {
 		n += textSize(o.Match.Text) + textSize(o.Match.Line)
+		for _, g := range o.Match.Groups {
+			n += textSize(or(g, "")) + 4
+		}
+		for name, g := range o.Match.Named {
+			n += textSize(name) + textSize(or(g, "")) + 8
+		}
+	}
+	if o.Command != nil {
+		n += min(textSize(o.Command.Text), smallAnswer) + textSize(o.Command.Cwd) + 2*listedSize
+	}
+	if w := o.State.Waiting; w != nil {
+		n += textSize(w.Prompt) + textSize(w.Why)
 	}
 	if o.Spec != nil && o.Spec.Screen {
 		n += smallAnswer

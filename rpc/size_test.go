@@ -24,4 +24,16 @@ func TestTextSize(t *testing.T) {
 	if size := sizeOf(outcome); size < 6000 {
 		t.Errorf("1000 bytes of output count as %d", size)
 	}
+	group := strings.Repeat("g", 1000)
+	groups := jobs.Outcome{Spec: &jobs.WaitSpec{}, Match: &jobs.Match{Text: group, Named: map[string]*string{"name": &group}}}
+	for range 100 {
+		groups.Match.Groups = append(groups.Match.Groups, &group)
+	}
+	if size := sizeOf(groups); size < 102_000 {
+		t.Errorf("102 texts of 1000 bytes count as %d", size)
+	}
+	words := jobs.Outcome{Spec: &jobs.WaitSpec{}, Command: &jobs.ShellCommand{Cwd: group}, State: jobs.State{Waiting: &jobs.WaitingForInput{Prompt: group, Why: group}}}
+	if size := sizeOf(words); size < 3000 {
+		t.Errorf("3 texts of 1000 bytes count as %d", size)
+	}
 }

@@ -39,7 +39,7 @@ func (r *reader) call(c *syntax.CallExpr) {
 		r.note("a brace begins a list of commands in some shells")
 	case !first.quoted && strings.HasPrefix(first.text, "{") && !isName(strings.Trim(first.text, "{}")) && assigns(strings.Trim(first.text, "{}")+"=") != "":
 		r.note("whether " + first.text + " names a descriptor depends on the shell and its locale")
-	case defined && c.Pos().Offset() > function.from && c.Pos().Offset() < function.until:
+	case defined && r.statement > function.from && r.statement < function.until:
 		return // its body has been read where it stands
 	}
 	r.command(words)

@@ -93,6 +93,44 @@ var classes = []struct {
 		"x='path[$(rm)]'; echo $_[x]", "x='path[$(rm)]'; echo $a\u00e9[x]", "x='path[$(rm)]'; echo \"$a\u00e9[x]\"", "x='path[$(rm)]'; [[ $0[x] == y ]]", "x='path[$(rm)]'; echo $+0[x]", "x='path[$(rm)]'; echo $#0[x]",
 		"x='path[$(rm)]'; y=$0[x]", "x='path[$(rm)]'; y=($0[x])", "x='path[$(rm)]'; echo $10[x]",
 	}},
+	{"behind time, a bash finds no reserved words in a substitution", "bash", []string{
+		"ls \"$(time case '' in *)'$(rm)';esac)\"", "ls \"$(time -p case x in *)'$(rm)';; esac)\"", "ls \"$(time ! case x in *)'$(rm)';esac)\"", "ls \"$(! time case x in *)'$(rm)';esac)\"",
+		"ls \"$(ls | time case x in *)'$(rm)';esac)\"", "ls \"$(time { case x in *)'$(rm)';esac; })\"", "ls ${x:-\"$(time case x in *)'$(rm)';esac)\"}", "cat <<E\n$(time case x in *)'$(rm)';esac)\nE", "ls \"$(time case x in *)'`rm`';esac)\"",
+		"ls \"$((time case x in *)'$(rm)';esac))\"", "ls \"$( (time case x in *)'$(rm)';esac) )\"", "bash -c \"ls \\\"\\$(time case x in *)'\\$(rm)';esac)\\\"\"", "ls \"$(time case x in *)'$(rm)';esac | ls)\"",
+		"ls \"$(time case x in (y) ls;; *)'$(rm)';esac)\"", "ls <(ls \"$(time case x in *)'$(rm)';esac)\")", "x=\"$(time if ls; then case x in *)'$(rm)';esac; fi)\"", "x=\"$(time& case x in *)'$(rm)';esac)\"",
+		"x=\"$(time x=(1) '$(rm)')\"", "x=\"$(time x+=(y)'$(rm)')\"",
+	}},
+	{"${ …;} ends at another brace", "mksh", []string{
+		"ls \"${|rm};}\"", "ls ${ rm};}[", "ls \"${ rm};}\"", "ls ${|rm};}", "x=${ rm};}", "cat <<E\n${ rm};}\nE", "ls \"${x:-${ rm};}}\"", "ls ${\nrm};}", "ls ${\trm};}", "ls \"${y:-=${|rm};}}\"",
+		"rm() { :; }; x=${ unset -f rm;}; rm",
+	}},
+	{"and so it does in other shells", "ksh93", []string{"ls ${ rm};}[", "ls \"${ rm};}\""}},
+	{"and in a bash that has it", "bash", []string{"ls ${ rm};}[", "ls \"${|rm};}\""}},
+	{"a here-document is expanded with the statement that it belongs to", "mksh", []string{
+		"<<E;function rm { :;}\n$(rm)\nE", "cat <<E;function rm { :;}\n$(rm)\nE", "cat <<-E;function rm { :;}\n\t`rm`\n\tE", "cat <<E;function rm { :;}\n${x:-$(rm)}\nE\nls", "cat <<E; ls; function rm { :;}\n$(ls $(rm))\nE",
+		"if ls <<E; then ls; fi; function rm { :;}\n$(rm)\nE", "ls | cat <<E; function rm { :;}\n$(rm)\nE", "x=<<E;function rm { :;}\n$(rm)\nE", "cat <<A; cat <<B; function rm { :;}\nA\n$(rm)\nB", "f() { cat <<E\n$(rm)\nE\n}; f; rm() { :; }",
+	}},
+	{"and so it is in a bash", "bash", []string{
+		"cat <<E;rm() { :;}\n$(rm)\nE", "cat <<E;function rm { :;}\n$(rm)\nE", "function rm { :; } <<E\n$(rm)\nE", "bash -c 'cat <<E;rm() { :;}\n$(rm)\nE'", "cat <<E & rm() { :;}\n$(rm)\nE", "{ cat; } <<E;rm() { :;}\n$(rm)\nE",
+		"cat <<E && ls; rm() { :;}\n$(rm)\nE\nls",
+	}},
+	{"and in sh", "sh", []string{"cat <<E;rm() { :;}\n$(rm)\nE", "cat <<E; rm() { :;}\n`rm`\nE"}},
+	{"and in a ksh93", "ksh93", []string{"cat <<E;function rm { :;}\n$(rm)\nE"}},
+	{"and in zsh", "zsh", []string{"cat <<E;rm() { :;}\n$(rm)\nE"}},
+	{"a descriptor is an integer to zsh", "zsh", []string{
+		"exec {x}>$\nx='path[$(rm)]'", "exec {x}>y; x='path[$(rm)]'", "exec {x}>&1; for x in 'path[$(rm)]'; do :; done", "exec {x}>&1; echo 'path[$(rm)]' | read x", "exec {x}<<<y; x='path[$(rm)]'", "ls {x}>y; x=$y",
+		"exec {x}>&1; f() { x='path[$(rm)]'; }; f", "exec {x}>&1; local x='path[$(rm)]'", "f() { x='path[$(rm)]'; }; exec {x}>&1; f", "exec {x}>&1; exec {x}>&-; x='path[$(rm)]'",
+	}},
+	{"and so it is before &>", "zsh", []string{
+		"exec {x}&>o; x='path[$(rm)]'", "exec {x}&>>o; echo 'path[$(rm)]' | read x", ": {x}&>o && x='path[$(rm)]'", "{x}&>o ls; x='path[$(rm)]'", "ls|{x}&>o; x='path[$(rm)]'", "exec {OPTIND}&>o; OPTIND=$y",
+	}},
+	{"and that of a length", "zsh", []string{
+		"x='path[$(rm)]' y=\"$#?[x]\"", "x='path[$(rm)]'; y=\"$#@[x]\"", "x='path[$(rm)]'; echo \"$#*[x]\"", "x='path[$(rm)]'; echo \"$#-[x]\"", "x='path[$(rm)]'; echo \"$#![x]\"", "x='path[$(rm)]'; echo \"$##[x]\"", "x='path[$(rm)]'; cat <<E\n$#?[x]\nE",
+	}},
+	{"zsh finds an expansion behind a dollar", "zsh", []string{"1 $${ #};rm", "echo a$${ #}; rm", "echo $$$${ #};rm", "echo \"x\"$${x #}\nrm", "x=$${ #};rm"}},
+	{"whether esac is a pattern depends on the shell", "sh", []string{
+		"for x in \"$(case '' in(esac)'$(rm)';esac)\";do :;done", "ls \"$(case x in (esac) '$(rm)';; esac)\"", "ls \"$(case x in x) ls;; (esac)'$(rm)';; esac)\"", "ls \"$(case x in (x|esac)'$(rm)';; esac)\"",
+	}},
 }
 
 // TestClasses shows that no line of a class passes a list: rm is found, or the line is unknown.
@@ -157,6 +195,21 @@ func TestHarmless(t *testing.T) {
 		{"bash", "echo \"$0[x]\"", "echo"},
 		{"bash", "echo x2&>x", "echo"},
 		{"mksh", "echo 2 &>x", "echo"},
+		{"bash", "x=$(time ls)", "time ls"},
+		{"bash", "x=$( { time -p git log | less; } 2>&1 )", "time git less"},
+		{"bash", "x=$(! time X=1 ls && case x in *) git;; esac)", "time ls git"},
+		{"bash", "time { ls; }", "time ls"},
+		{"bash", "time case x in *) ls \"$(git)\";; esac", "time ls git"},
+		{"bash", "x=$(case x in *) ls;; esac)", "ls"},
+		{"bash", "f() { git log; }; cat <<E\n$(f)\nE", "git cat"},
+		{"bash", "f() { git log; }\ncat <<E\n$(f)\nE\ng() { ls; }; g", "git cat ls"},
+		{"mksh", "function f { ls; }; cat <<E; f\n$(f)\nE", "ls cat"},
+		{"bash", "echo ${x}&>y; echo \"{x}\"&>y; { ls; }&>y", "echo ls"},
+		{"bash", "case $1 in end|in|-) ls;; 'esac') git;; (*) ls;; esac", "ls git"},
+		{"zsh", "ls \"$x-[y]\" \"$#\" \"$#?\"", "ls"},
+		{"zsh", "ls x.$$ \"$$\" \"x$$.y\" $$/x >o.$$", "ls"},
+		{"zsh", "exec {fd}>x; echo y >&$fd; exec {fd}>&-", "exec echo"},
+		{"ksh93", "echo ${x} \"${x:-y}\" $(ls)", "echo ls"},
 	} {
 		if got := (Line{Text: test.line, Shell: test.shell}).Roots(); written(got) != test.want {
 			t.Errorf("%s: %q: %q (%s), not %q", test.shell, test.line, written(got), got.Why, test.want)

@@ -32,7 +32,7 @@ func (g *generator) program() string {
 	case 3:
 		return g.row()
 	case 4:
-		return g.pick(g.uncovered(), g.computing(), g.subscript(), g.assignment()) + "\n" + g.flush()
+		return g.pick(g.uncovered(), g.computing(), g.subscript(), g.assignment(), g.substituted(), g.substituted(), g.ordered(), g.described(), g.braced()) + "\n" + g.flush()
 	}
 	n := 1 + g.IntN(3)
 	var b strings.Builder
@@ -204,7 +204,7 @@ func (g *generator) name() string {
 func (g *generator) odd(depth int) string {
 	w, p, s := g.oddWord(), "'"+strings.ReplaceAll(g.payload(), "'", "")+"'", g.statement(max(depth, 0))
 	name := g.name()
-	switch g.IntN(32) {
+	switch g.IntN(36) {
 	case 0:
 		return "[[ " + g.pick("x", p, w) + g.pick(" == ", " = ", " != ", " =~ ", " -eq ", " -lt ", " < ", " -nt ") + w + " ]]"
 	case 1:
@@ -272,6 +272,14 @@ func (g *generator) odd(depth int) string {
 		return g.computing()
 	case 30:
 		return g.subscript()
+	case 31:
+		return g.substituted()
+	case 32:
+		return g.ordered()
+	case 33:
+		return g.described()
+	case 34:
+		return g.braced()
 	}
 	return g.soup()
 }
@@ -323,9 +331,76 @@ func (g *generator) computing() string {
 
 // subscript is an expansion with a subscript, where words can stand.
 func (g *generator) subscript() string {
-	w := g.pick("$0", "$0", "$1", "$10", "$?", "$#", "$$", "$!", "$@", "$*", "$-", "$_", "$x", "$a\u00e9", "$\u00e9", "$+0", "$#0", "$~0", "$=0", "${0}", "${x}", "$0:h", "$(echo)", "$((1))", "$x$0") + g.pick("[x]", "[x]", "[x]", "[1][x]", "[$x]", "['x']")
+	w := g.pick("$0", "$0", "$1", "$10", "$?", "$#", "$$", "$!", "$@", "$*", "$-", "$_", "$x", "$a\u00e9", "$\u00e9", "$+0", "$#0", "$#?", "$#@", "$#*", "$#-", "$#!", "$##", "$#$", "$~0", "$=0", "${0}", "${x}", "$0:h", "$(echo)", "$((1))", "$x$0") + g.pick("[x]", "[x]", "[x]", "[1][x]", "[$x]", "['x']")
 	w = g.pick(w, w, "\""+w+"\"", "a"+w+"b", "${y:-"+w+"}", "\"${y:-"+w+"}\"", "${y/a/"+w+"}")
 	return "x='a[$(canary)]'; " + g.pick("echo "+w, "for y in "+w+"; do :; done", "c1 >"+w, "cat <<<"+w, "case "+w+" in y) ;; esac", "cat <<E\n"+w+"\nE\n", "y="+w, "y=("+w+")", "[[ "+w+" == y ]]", "[ a = "+w+" ]", "echo $(("+w+"))", "echo \"$(echo "+w+")\"", "typeset y="+w)
+}
+
+// substituted is a substitution with a compound command, of which a shell may find another end.
+func (g *generator) substituted() string {
+	quoted := g.pick("'$(canary)'", "'$(canary)'", "'`canary`'", "' $(canary) '", "'; canary; '", "\\$(canary)", "\"'\"'$(canary)'", " '$(canary)'", ";'$(canary)'", "# $(canary)\n", "$'$(canary)'")
+	pattern := g.pick("*)", "*)", "x)", "(x)", "x|*)", "esac)", "(esac)", "if|*)", "time)", "@(x))", "'x')", "\"x\")", "$x)")
+	compound := g.pick("case "+g.pick("x", "''", "in", "time", "esac", "$x", "\n")+g.pick(" in ", " in\n", "\nin ", " in # x\n")+pattern+quoted+g.pick(";;", "", ";;&", "\n", ";")+g.pick("esac", " esac"), "for x in 1; do case x in "+pattern+quoted+";; esac; done",
+		"[[ x "+g.pick("=~ (x)", "== (x)", "=~ x|(y)", "< (x)")+" ]]; "+quoted, "((1)); "+quoted, "for ((i=0;i<1;i++)) { "+quoted+"; }", "x=(1) "+quoted, "x=(1)"+quoted, "(c1)"+quoted, "{ c1; }; "+quoted, "f() (c1); "+quoted, "function f() { c1; }; "+quoted,
+		"select x in )"+quoted, "c1 @(x)"+quoted, "c1 <<E\n)"+quoted+"\nE\n", "c1 <<'E'\n)"+quoted+"\nE\n", "c1 # )"+quoted+"\n", "c1 )"+quoted, "c1 'x)'"+quoted, "c1 "+g.pick("$(", "${x:-", "`", "<(", "$((1+")+")"+quoted, "if c0; then case x in "+pattern+quoted+";; esac; fi", "f() case x in "+pattern+quoted+";; esac; f")
+	for range g.IntN(3) {
+		compound = g.pick("time ", "time ", "time -p ", "time -- ", "time\n", "time ! ", "! ", "! time ", "coproc ", "coproc N ", "X=1 ", ">o ", "c1 | ", "c1 && ", "c1; ", "c1 & ", "( ", "{ ", "f() ", "function f ", "if ", "while ", "in ", "then ", "time X=1 ", "time >o ", "time & ", "time; ", "time | ", "noglob ", "command ", "eval ",
+			"esac\n", "# ' \n", "case x in y) ;; esac; ", "exec ", "&", "let x=1; ", "declare x=1; ", "declare -a x=(1); ", "export x=(1); ", "alias ", "c1 case x in ", "case in in (in) ") + compound + g.pick("", "", "", "; }", ")", "; fi", "; done", "; c1", " | cat", " 2>&1")
+	}
+	in := g.pick("$(@)", "$(@)", "$( @ )", "<(@)", ">(@)", "`@`", "$(\n@\n)", "${ @;}", "$((@))", "=(@)")
+	word := strings.Replace(g.pick("\"@\"", "\"@\"", "\"a@b\"", "@", "${y:-@}", "${y:-\"@\"}", "\"${y:-@}\"", "\"$(c1 \"@\")\"", "x@", "$(c1 @)", "${PWD/a/@}", "${PWD#@}", "$\"@\""), "@", strings.Replace(in, "@", compound, 1), 1)
+	return g.pick("c1 "+word, "x="+word, "x="+word+" c1", "x=("+word+")", "cat <<E\n"+strings.Trim(word, "\"")+"\nE\n", "cat <<<"+word, "for x in "+word+"; do :; done", "case "+word+" in x) ;; esac", "[[ "+word+" == x ]]", "c1 >"+word, "declare x="+word, "((1+"+word+"))", "eval "+singleQuoted("c1 "+word), "f() { c1 "+word+"; }; f", "case x in "+word+") ;; esac", "c0 "+word+" "+word)
+}
+
+// ordered expands what stands behind the definition of a function, though perhaps it is expanded before that.
+func (g *generator) ordered() string {
+	c := g.pick("c1", "c2", "canary")
+	hidden := g.pick(c+"() { :; }", c+"() { :; }", "function "+c+" { :; }", "function "+c+" { :;}", c+"() {\n:\n}")
+	call := g.pick("$("+c+")", "`"+c+"`", "${y:-$("+c+")}", "$(c0 | "+c+")", "<("+c+")")
+	join := func() string {
+		return g.pick("; ", ";", "; ", " & ", " && ", " | ", "\n", " || ", "; : $((1/0)); ", "; x=1; ")
+	}
+	body := "\n" + call + "\nE\n"
+	reader := g.pick("cat <<E", "<<E", "cat <<-E", "c0 <<E", "{ cat; } <<E", "cat <<E | cat", "if cat <<E", "x=1 <<E", "exec <<E", "eval cat <<E", "f() { cat; } <<E", "cat <<'F' <<E\nF", "while cat <<E", "time cat <<E", "! cat <<E", "cat <<E >o"+call, "coproc cat <<E", "(cat) <<E")
+	if strings.HasPrefix(reader, "if") {
+		hidden = "then :; fi; " + hidden
+	}
+	if strings.HasPrefix(reader, "while") {
+		hidden = "do break; done; " + hidden
+	}
+	switch g.IntN(8) {
+	case 0, 1, 2:
+		return reader + join() + hidden + g.pick("", "; "+c, "; f", "; :") + body + g.pick("", c, "f", c+" x")
+	case 3:
+		return hidden + " " + g.pick("<<E", ">o"+call, "<<E >o", "<<<"+call, ">&"+call) + g.pick("; "+c, "", "; f") + body + g.pick("", c)
+	case 4:
+		return hidden + join() + reader + body + c
+	case 5:
+		return g.pick("x=", "c0 ", "for x in ", "export x=", "x=(1 ", "[[ x == ", "trap ") + call + join() + hidden + g.pick("", "; "+c, "\n"+c)
+	case 6:
+		return "f() { " + g.pick(c, "c0 "+call, reader+body) + "; }" + g.pick("; f", "; f &", "; trap f EXIT", "; f | cat") + join() + hidden + join() + g.pick("f", c, "wait")
+	}
+	return g.pick(": $((1/0))", "c0 ${x?}", "readonly r=1; r=2", ": ${r:?}", "r=$((", ">$", "cat <<E") + join() + hidden + join() + g.pick(c, "{\n"+c+"\n}", "cat <<E"+body, "c0 "+call, "if :; then\n"+c+"; fi", "(\n"+c+")") + g.pick("", "\n"+c)
+}
+
+// described is a descriptor with a name, which is a variable of a type of its own to some shells.
+func (g *generator) described() string {
+	v := g.pick("x", "x", "y", "OPTIND", "fd", "ev", "path")
+	value := g.pick("'path[$(canary)]'", "'path[$(canary)]'", "'a[$(canary)]'", "$ew", "$ev", "\"$ew\"", "1")
+	made := g.pick("exec ", "exec ", ": ", "c1 ", "{ :; } ", "(:) ", "") + "{" + v + "}" + g.pick(">o", "<f", ">&1", "<<<a", "<>o", ">>o", "<<E\nE\n", ">$", "<&0", ">|o", ">&-", "&>o")
+	given := g.pick(v+"="+value, v+"+="+value, "for "+v+" in "+value+"; do :; done", "echo "+value+" | read "+v, "read "+v+" <f", "local "+v+"="+value, "typeset "+v+"="+value, "export "+v+"="+value, "readonly "+v+"="+value, ": ${"+v+":="+value+"}", ": ${"+v+"="+value+"}", "printf -v "+v+" %s "+value,
+		"getopts "+value+" "+v+" x", v+"=("+value+")", "f() { "+v+"="+value+"; }; f", v+"="+value+" c1", "select "+v+" in "+value+"; do break; done <f", "(("+v+"++))", "eval "+v+"="+value, "mapfile "+v+" <f", "set -- "+value+"; "+v+"=$1", "env "+v+"="+value+" mksh -c :", "echo $"+v+"[1]", "echo ${"+v+"}[$ew]", "["+" -v "+v+" ]", "coproc "+v+" { :; }", "wait -p "+v)
+	if g.IntN(4) == 0 {
+		return given + g.pick("; ", "\n") + made + g.pick("", "; "+given)
+	}
+	return made + g.pick("; ", "\n", " && ") + g.pick("", "", "exec {"+v+"}>&-; ", "unset "+v+"; ") + given
+}
+
+// braced is a substitution in braces, which mksh, ksh93 and new versions of bash have, or what looks like one.
+func (g *generator) braced() string {
+	inner := g.pick("canary", "canary", "c1; canary", "unset -f c1", "c1() { :; }", "REPLY=x", "'canary'", "{canary", "canary #", "x=canary")
+	w := g.pick("${ ", "${|", "${\t", "${\n", "${", "${|\n", "${\\\n ", "$\\\n{ ", "\\${ ", "${ ${ ", "$${ ", "${#", "${( ", "${=", "${<", "${; ", "${{ ") + inner + g.pick(";}", "; }", "\n}", "}", "};}", "} }", ";};}", ")}", ";}}", " ;}", "&}", "|}") + g.pick("", "", "[", "}", "x", "; canary")
+	return g.pick("", "", "c1() { :; }; ") + g.pick("c1 "+w, "c1 \""+w+"\"", "x="+w, "x=\""+w+"\"", "cat <<E\n"+w+"\nE\n", "c1 ${x:-"+w+"}", "c1 \"${x:-"+w+"}\"", "c1 '"+w+"'", "cat <<'E'\n"+w+"\nE\n", "c1 $("+w+")", "c1 \"$(c2 "+w+")\"", "[[ x == "+w+" ]]", "case "+w+" in x) ;; esac", "cat <<<"+w, w, "c1 >"+w, "(("+w+"))", "echo \"${x/"+w+"/y}\"", "x=("+w+")", "c1 `"+w+"`")
 }
 
 // row is a line of the tables of the other tests, with the sandbox's commands in place of theirs.

@@ -62,7 +62,7 @@ func TestShells(t *testing.T) {
 		{"zsh", `source x`, "source ?"},
 		{"zsh", `setopt aliases`, "setopt ?"},
 		{"mksh", `ls | rm x`, "ls rm"},
-		{"ksh", `x=${ rm x;}`, "rm"},
+		{"ksh", `x=${ rm x;}`, "rm ?"},
 		{"ksh93", `[ "$x" -eq 1 ]`, "[ ?"},
 		{"fish", `ls`, "?"},
 		{"nu", `ls`, "?"},

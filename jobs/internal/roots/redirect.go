@@ -13,6 +13,9 @@ func (r *reader) redirect(n *syntax.Redirect) {
 			r.note("the name of a descriptor is an expression")
 		}
 		r.note(r.values.assign(name, true))
+		if r.family.ksh {
+			r.values.use(name) // It is an integer to zsh from then on, which computes whatever it is given.
+		}
 	}
 	to := wordOf(n.Word, r.lang)
 	r.Files = r.Files || opens(n, to)
@@ -44,8 +47,16 @@ func adjacent(before string, numbered bool) string {
 		return "a redirection behind a = is a value to some shells"
 	case !numbered && word != before && (word == "" || strings.IndexByte(" \t\n;&|(){}<>", word[len(word)-1]) >= 0):
 		return "whether a number before a redirection is a descriptor depends on the shell"
+	case !numbered && strings.HasSuffix(before, "}") && endsInName(before):
+		return "whether a name before a redirection is that of a descriptor depends on the shell"
 	}
 	return ""
+}
+
+// endsInName reports whether a text ends in a word that begins with a brace, as {x} does.
+func endsInName(text string) bool {
+	at := strings.LastIndexByte(text, '{')
+	return at >= 0 && !isBlank(text[at+1]) && (at == 0 || strings.IndexByte(" \t\n;&|(){}<>", text[at-1]) >= 0)
 }
 
 // documentText looks at the text of a here-document, which is left alone if its delimiter is quoted.

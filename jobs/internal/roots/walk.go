@@ -2,6 +2,7 @@ package roots
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,14 +20,17 @@ type reader struct {
 	// functions has where the functions are complete that the text defines
 	// whatever happens, so that calls from there on run them and no program (see define).
 	functions map[string]calls
+	// statement is where the statement of the text begins that is looked at, with all that is in it.
+	statement uint
 	// documentTexts has the texts of here-documents, which are no words of the line.
 	documentTexts map[*syntax.Word]bool
 	// noPath is set while the command is looked at that runs without PATH (env -i).
 	noPath bool
 }
 
-// calls is the part of the text in which a call of a function runs that and no program: from the end of its
-// definition on, and until then.
+// calls is the part of the text in which a call of a function runs that and no program: in statements that begin after
+// the end of its definition, and before until. A call that only stands behind the definition may run before it: the text
+// of a here-document stands behind the line, and is expanded with the statement that it belongs to.
 type calls struct{ from, until uint }
 
 // tree is what the parser makes of the text. There are lines on which it panics, and a line is
@@ -51,7 +55,13 @@ func (r *reader) parse() {
 		return
 	}
 	r.define(file.Stmts)
-	syntax.Walk(file, r.visit)
+	for _, s := range file.Stmts {
+		r.statement = s.Pos().Offset()
+		syntax.Walk(s, r.visit)
+	}
+	for i := range file.Last {
+		r.comment(&file.Last[i])
+	}
 }
 
 // define notes the functions that the text defines. An error, as of an expansion, ends a line, and a bash goes on with the
@@ -139,6 +149,10 @@ func (r *reader) visit(node syntax.Node) bool {
 		r.coprocess(n)
 	case *syntax.FuncDecl:
 		r.function(n)
+	case *syntax.CaseItem:
+		if slices.ContainsFunc(n.Patterns, func(w *syntax.Word) bool { return w.Lit() == "esac" }) {
+			r.note("whether esac is a pattern depends on the shell")
+		}
 	case *syntax.ForClause, *syntax.WordIter, *syntax.CStyleLoop:
 		r.loop(n)
 	case *syntax.Redirect:
@@ -171,9 +185,14 @@ func (r *reader) visitExpansion(node syntax.Node) {
 		if n.Backquotes {
 			r.backquoted(n)
 		}
+		if n.TempFile || n.ReplyVar {
+			r.note("where ${ …;} ends depends on the shell; write $(…)")
+		}
 		r.documents(n, n.Right)
+		r.timed(n)
 	case *syntax.ProcSubst:
 		r.documents(n, n.Rparen)
+		r.timed(n)
 	case *syntax.ParamExp:
 		r.parameter(n)
 	case *syntax.ArithmExp:
@@ -201,6 +220,31 @@ func (r *reader) visitExpansion(node syntax.Node) {
 	case *syntax.TestDecl:
 		r.note("the line defines a test")
 	}
+}
+
+// timed looks at each time within a substitution. Behind one, a bash finds no reserved words and no arrays: to it, the
+// substitution ends at the first ) of a case, and what follows is text.
+func (r *reader) timed(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if t, is := n.(*syntax.TimeClause); is && !startsSimple(t.Stmt) {
+			r.note("within a substitution, a bash takes only a simple command behind time")
+		}
+		return true
+	})
+}
+
+// startsSimple reports whether a statement is a simple command, or a pipeline that begins with one.
+func startsSimple(s *syntax.Stmt) bool {
+	if s == nil {
+		return false
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		return startsSimple(c.X)
+	case *syntax.CallExpr:
+		return !slices.ContainsFunc(c.Assigns, func(a *syntax.Assign) bool { return a.Array != nil })
+	}
+	return false
 }
 
 // array refuses extended patterns, which are an error in the array of a bash that has not been told to have them. Behind an error
@@ -304,8 +348,8 @@ func (r *reader) quoted(node syntax.Node) {
 
 func (r *reader) parameter(n *syntax.ParamExp) {
 	r.values.arrays = r.values.arrays || n.Index != nil
-	if r.lang == syntax.LangZsh && n.Short && n.Index == nil && subscripted(r.src[min(n.End().Offset(), uint(len(r.src))):]) {
-		r.note("zsh computes the subscript of an expansion; write ${…} before a [")
+	if r.lang == syntax.LangZsh && n.Short && n.Index == nil {
+		r.shortened(n)
 	}
 	if n.Excl && n.Names == 0 && !isAll(n.Index) {
 		r.note("${!…} names a variable that is not known")
@@ -332,6 +376,24 @@ func (r *reader) parameter(n *syntax.ParamExp) {
 		if n.Param != nil {
 			r.note(r.values.assign(n.Param.Value, false))
 		}
+	}
+}
+
+// shortened looks at what follows an expansion without braces, which may belong to it in zsh.
+func (r *reader) shortened(n *syntax.ParamExp) {
+	after := r.src[min(n.End().Offset(), uint(len(r.src))):]
+	name := ""
+	if n.Param != nil {
+		name = n.Param.Value
+	}
+	if name == "$" && after != "" && strings.IndexByte("{('", after[0]) >= 0 {
+		r.note("zsh may take the second $ of $$ for the beginning of an expansion")
+	}
+	if name == "#" && after != "" && strings.IndexByte("?@*-!$#", after[0]) >= 0 { // the length of another parameter
+		after = after[1:]
+	}
+	if subscripted(after) {
+		r.note("zsh computes the subscript of an expansion; write ${…} before a [")
 	}
 }
 

@@ -229,10 +229,10 @@ func TestCutByOthers(t *testing.T) {
 	if len(gaps) != 1 || gaps[0].From != 30 || gaps[0].To < 90 || string(data[:30]) != string(s.all[:30]) {
 		t.Errorf("%d bytes, gaps %v", len(data), gaps)
 	}
-	if err := s.Finish(); err != nil {
+	if err := s.Finish(); !errors.Is(err, errCut) {
 		t.Fatal(err)
 	}
-	if n, at := s.Read(make([]byte, 10), 40); n != 0 || at != 100 {
+	if n, at := s.Read(make([]byte, 10), 40); n != 10 || at != 90 { // which were in memory
 		t.Errorf("finished: %d bytes at %d", n, at)
 	}
 }
@@ -324,6 +324,45 @@ func TestHoleIsNoOutput(t *testing.T) {
 			got, err := os.ReadFile(s.path)
 			if err != nil || bytes.IndexByte(got, 0) >= 0 || budget.Used() != int64(len(got)) {
 				t.Errorf("the file has %d bytes, NUL at %d, and %d are charged; %v", len(got), bytes.IndexByte(got, 0), budget.Used(), err)
+			}
+		})
+	}
+}
+
+// What another program cuts out of the file is whole where it is still in memory: for readers, and in the file at the end.
+func TestCutStaysInMemory(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		all       int
+		cut, size int64
+		lost      int64 // up to where
+	}{
+		{"all in memory", 100_000, 30_001, 30_001, 30_001},
+		{"all in memory, a hole", 100_000, 30_001, 100_000, 30_001},
+		{"the newest in memory", 400_000, 30_001, 30_001, 196_608}, // where memory begins
+		{"the newest in memory, a hole", 400_000, 30_001, 400_000, 196_608},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newSubject(t, Options{Memory: 256 << 10, DiskHead: 1 << 20, DiskTail: 1 << 20, Tag: "test"}, 0)
+			s.all = bytes.Repeat([]byte("text\n"), test.all/5)
+			s.Append(s.all)
+			if err := errors.Join(os.Truncate(s.path, test.cut), os.Truncate(s.path, test.size)); err != nil {
+				t.Fatal(err)
+			}
+			check := func(when string) {
+				data, gaps := s.ReadRange(0, s.End())
+				want := append(slices.Clone(s.all[:test.cut]), s.all[test.lost:]...)
+				if !bytes.Equal(data, want) || Length(gaps) != test.lost-test.cut {
+					t.Errorf("%s: %d bytes of %d, gaps %v", when, len(data), len(want), gaps)
+				}
+			}
+			check("before its end")
+			if err := s.Finish(); test.lost > test.cut && !errors.Is(err, errCut) {
+				t.Errorf("finished: %v", err)
+			}
+			check("finished")
+			if got, err := os.ReadFile(s.path); err != nil || bytes.IndexByte(got, 0) >= 0 || !bytes.HasSuffix(got, s.all[test.lost:]) {
+				t.Errorf("the file has %d bytes, NUL at %d; %v", len(got), bytes.IndexByte(got, 0), err)
 			}
 		})
 	}

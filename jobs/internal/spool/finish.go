@@ -57,11 +57,12 @@ func (s *Spool) finish() error {
 	ordered, told := s.disk.like(s.End()), s.failed != nil
 	s.mu.RUnlock()
 	var holed error
-	if left := s.printed(kept); !slices.Equal(left, kept) {
-		kept, ordered = left, false
-		if !told {
+	if info.Size() < s.out.length || s.out.holed.Load() || s.out.hasHole() {
+		left := s.printed(kept)
+		if !slices.Equal(left, kept) && !told {
 			holed = s.out.cut(s.out.length)
 		}
+		kept, ordered = left, false // What is in memory may not be in the file any more.
 	}
 	if !ordered {
 		err = s.total.alone(func() error { return s.rewrite(kept, info) })
@@ -72,12 +73,8 @@ func (s *Spool) finish() error {
 	return errors.Join(holed, err)
 }
 
-// printed returns what is left of kept without the holes in the file. That is looked for only if there are any, or
-// a reader has found one.
+// printed returns what is left of kept without the holes in the file.
 func (s *Spool) printed(kept []Range) (left []Range) {
-	if !s.out.holed.Load() && !s.out.hasHole() {
-		return kept
-	}
 	buf := make([]byte, 256<<10)
 	for _, r := range kept {
 		for off := r.From; off < r.To; {

@@ -334,6 +334,9 @@ func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err e
 			s.mu.RUnlock()
 			return 0, at, nil
 		}
+		if inMemory && m < e.To {
+			e.To = m // What can't be read of the file must not hide what is in memory.
+		}
 		run, ok, err := s.readDisk(p, e, look >= unlocked)
 		switch {
 		case ok:
