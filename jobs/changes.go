@@ -163,6 +163,7 @@ func (p *Process) unsettled(before *Process) bool {
 
 // noteStopped tells that the leader was stopped, and by what signal, or goes on.
 func (p *changesPart) noteStopped(is bool, signal string) {
+	p.j.actor.lock.Check()
 	before := p.j.st.status
 	if p.j.st.stopped(is); p.j.st.status != before {
 		p.untold.Add(Changed{What: ChangeStatus, Status: p.j.st.status, Signal: signal})

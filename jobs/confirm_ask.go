@@ -39,6 +39,7 @@ func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {
 // askAbout has a person asked about a request, which comes back with the answer. The question
 // is made outside of the turn.
 func (p *askingPart) askAbout(m cancelable, question func() (*Question, *Error)) {
+	p.j.actor.lock.Check()
 	stop := make(chan struct{})
 	if p.asking == nil {
 		p.asking = map[*token]chan struct{}{}

@@ -231,6 +231,7 @@ func (p *endingPart) tellClosed() {
 
 // end sends the signals, with the reason for it settled first.
 func (p *endingPart) end(why Reason, o KillOptions) {
+	p.j.actor.lock.Check()
 	if p.j.files.isVacant() {
 		return // its keeper may have another job by now
 	}

@@ -174,6 +174,7 @@ func (p *shellPart) confirmExec(m execMsg) {
 
 // queueExec has a command wait for the shell, which may be ready.
 func (p *shellPart) queueExec(m execMsg) {
+	p.j.actor.lock.Check()
 	s := p.watch
 	s.ids++
 	r := &execReq{opts: m.opts, reply: m.reply, command: &ShellCommand{ID: s.ids, Text: m.opts.Command}}

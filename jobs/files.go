@@ -102,6 +102,7 @@ const recordTime = 100 * time.Millisecond
 
 // record has what is known written some time soon.
 func (p *filesPart) record(now time.Time) {
+	p.j.actor.lock.Check()
 	if p.folder != nil && p.recordAt.IsZero() {
 		p.recordAt = now.Add(recordTime)
 	}

@@ -180,6 +180,7 @@ func (p *displayPart) glanceDue() (t time.Time) {
 // needGlance has one begin at once, or when the one that is under way has ended, and
 // returns its number.
 func (p *displayPart) needGlance() int {
+	p.j.actor.lock.Check()
 	p.glance.want = p.glance.begun + 1
 	return p.glance.want
 }

@@ -133,6 +133,7 @@ func (p *inputPart) onWrite(m writeMsg) {
 // passWrite is for a write that nobody has to be asked about, or not any more. It says
 // whether it overtakes.
 func (p *inputPart) passWrite(m writeMsg) bool {
+	p.j.actor.lock.Check()
 	if p.j.waiting.holdWrite(m) || !p.enqueue(m) {
 		return false
 	}
@@ -437,6 +438,7 @@ func (p *inputPart) answerWrite(q *queued) {
 // withdraw answers an item with an error that says how much of it was written. One
 // that the writeLoop has is answered when that is back.
 func (p *inputPart) withdraw(q *queued, err *Error) {
+	p.j.actor.lock.Check()
 	if p.queue.writing && p.queue.items[0] == q {
 		q.end = err
 		p.interrupt()

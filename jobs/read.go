@@ -110,6 +110,7 @@ func (p *readsPart) review(now time.Time) {
 
 // beginRead reads beside the loop. What it finds comes as a readDoneMsg.
 func (p *readsPart) beginRead(r *readReq) {
+	p.j.actor.lock.Check()
 	r.begun = true
 	if r.byCursor() {
 		p.cursorAt[r.st.name] = r

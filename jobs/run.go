@@ -109,6 +109,7 @@ func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 }
 
 func (p *runsPart) result(r *runReq, complete bool) RunResult {
+	p.j.actor.lock.Check()
 	res := RunResult{Info: p.j.snapshot(), TimedOut: r.timedOut, Complete: complete, Hint: r.hint, Waiting: r.waiting, Output: map[Stream]Range{}}
 	for _, s := range res.Info.Streams {
 		res.Output[s.Name] = Range{From: 0, To: s.NextOffset}

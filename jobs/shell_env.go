@@ -50,6 +50,7 @@ const didNotRun = -1
 // askShell has a shell run code before the commands that wait for it. One that runs something
 // already refuses: it may do so for days.
 func (p *shellPart) askShell(t *shellTask) {
+	p.j.actor.lock.Check()
 	if err := p.taskRefused(); err != nil {
 		t.done(0, err)
 		return

@@ -310,6 +310,7 @@ func (p *waitingPart) lookAt() (t time.Time) {
 // needLook has a look begin at once, or when the one under way has ended, and returns its
 // number.
 func (p *waitingPart) needLook() int {
+	p.j.actor.lock.Check()
 	p.watch.want = p.watch.begun + 1
 	return p.watch.want
 }

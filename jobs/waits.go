@@ -168,6 +168,7 @@ func (p *waitsPart) streamNames() string { return names(p.streamList()) }
 // arm begins a wait. Its patterns look at what is there already first, so that of
 // several conditions that hold the first one counts; until they have, it waits.
 func (p *waitsPart) arm(w *wait) {
+	p.j.actor.lock.Check()
 	w.armed = time.Now()
 	if w.spec.Timeout >= 0 {
 		w.deadline = w.armed.Add(w.spec.Timeout)
@@ -491,6 +492,7 @@ func (p *waitsPart) outcome(w *wait, reason string, index int) Outcome {
 }
 
 func (p *waitsPart) disarm(w *wait) {
+	p.j.actor.lock.Check()
 	for _, key := range w.keys {
 		p.unfollow(key)
 	}

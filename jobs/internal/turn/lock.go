@@ -28,3 +28,11 @@ func (l Lock) Wait() {
 	l.Lock()
 	l.Unlock()
 }
+
+// Check panics if nobody holds the lock. It finds code that touches what belongs to a turn outside of one; that
+// somebody else has the turn meanwhile it cannot see, but the race detector can.
+func (l Lock) Check() {
+	if len(l) == 0 {
+		panic("turn: what belongs to a turn was touched while there was none")
+	}
+}

@@ -84,3 +84,16 @@ func TestTokensDiffer(t *testing.T) {
 		t.Error("two tokens have one address")
 	}
 }
+
+func TestLockCheck(t *testing.T) {
+	l := NewLock()
+	l.Lock()
+	l.Check()
+	l.Unlock()
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic without a turn")
+		}
+	}()
+	l.Check()
+}
