@@ -17,7 +17,7 @@ type Listener struct {
 	Port    int
 	Address netip.Addr
 	User    int64  // who made it: more than an int has room for on some machines
-	PID     int    // the first process found that has it; 0 = not known
+	PID     int    // a process that has it; 0 = not known
 	Command string // of that process, where it was asked for
 
 	inode uint64

@@ -387,12 +387,36 @@ func Identify(l Listener) Listener {
 			pids = append(pids, pid)
 		}
 	}
-	s := search{fresh: map[uint64]bool{l.inode: true}, walked: map[int]bool{}, left: mostDescriptors, one: true}
-	if found := s.pass(pids); len(found) > 0 {
-		l.PID = found[0].pid
+	have := func(pids ...int) []socketOwner {
+		s := search{fresh: map[uint64]bool{l.inode: true}, walked: map[int]bool{}, left: mostDescriptors, one: true}
+		return s.pass(pids)
+	}
+	if found := have(pids...); len(found) > 0 {
+		l.PID = eldest(found[0].pid, parentOf, func(pid int) bool { return len(have(pid)) > 0 })
 		return l.withCommand()
 	}
 	return l
+}
+
+// eldest returns the first of a process and its ancestors that has a socket, given one that has it. A child that was
+// forked just now has it too until it executes something else, and may have the lower number.
+func eldest(pid int, parentOf func(int) int, has func(int) bool) int {
+	for parent := parentOf(pid); parent > 0 && has(parent); parent = parentOf(pid) {
+		pid = parent
+	}
+	return pid
+}
+
+// parentOf returns 0 if it is not known.
+func parentOf(pid int) int {
+	text, _ := os.ReadFile(file(pid, "status")) // Without it nothing is found.
+	for line := range bytes.Lines(text) {
+		if value, ok := bytes.CutPrefix(line, []byte("PPid:")); ok {
+			parent, _ := strconv.Atoi(string(bytes.TrimSpace(value))) // 0 if it is no number
+			return parent
+		}
+	}
+	return 0
 }
 
 // mostCommand is how many bytes of a command line are told.

@@ -506,3 +506,20 @@ func BenchmarkLook(b *testing.B) {
 		}
 	})
 }
+
+// The process that opened a socket has it, and not a child that has just been forked, whatever its number.
+func TestEldest(t *testing.T) {
+	parents := map[int]int{30: 20, 20: 400, 400: 1}
+	for _, c := range []struct {
+		has  []int
+		want int
+	}{{[]int{30}, 30}, {[]int{30, 20}, 20}, {[]int{30, 20, 400}, 400}, {[]int{30, 400}, 30}, {[]int{30, 20, 400, 1}, 1}} {
+		got := eldest(30, func(pid int) int { return parents[pid] }, func(pid int) bool { return slices.Contains(c.has, pid) })
+		if got != c.want {
+			t.Errorf("%v have it: %d, want %d", c.has, got, c.want)
+		}
+	}
+	if got := parentOf(os.Getpid()); got != os.Getppid() {
+		t.Errorf("the parent is %d, not %d", got, os.Getppid())
+	}
+}
