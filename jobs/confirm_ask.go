@@ -29,7 +29,7 @@ func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {
 	if p.j.mgr.settings.confirm.verdict(a) != VerdictAsk {
 		return false
 	}
-	shell, cwd := p.j.info.Shell, p.j.place
+	shell, cwd := p.j.info.Shell, p.j.starting.place
 	p.askAbout(m, func() (*Question, *Error) {
 		return p.question(a, asker, p.j.id, p.shownCommand(shell), cwd, rootsOf(&p.j.spec, plan{shell: shell}))
 	})

@@ -166,7 +166,7 @@ func (p *shellPart) noIntegration(why string) *Error {
 // confirmExec has the person at the client asked. What a name means in a shell that has run
 // other commands nobody can know from the line.
 func (p *shellPart) confirmExec(m execMsg) {
-	cwd := p.j.place
+	cwd := p.j.starting.place
 	p.j.asking.askAbout(m, func() (*Question, *Error) {
 		return p.j.asking.question(ActionStart, m.opts.Asker, p.j.id, m.opts.Command, cwd, roots.Found{Why: "a shell may have other meanings for words by now"})
 	})

@@ -48,13 +48,8 @@ type (
 	}
 )
 
-// A Job is one started command and everything that it starts.
-//
-// Goroutines: run makes the process, and then takes turns. Whoever has the turn owns
-// every field below "Guarded by turns". A readLoop per stream and one writeLoop each own
-// a blocking call and no state. The follower owns the matching. All end before done is
-// closed, but for a readLoop or writeLoop whose descriptor was closed under it, which
-// ends right after.
+// A Job is one started command and everything that it starts. Its actor takes turns; whoever has the
+// turn owns the parts, st and info. The goroutines of a job are listed in the documentation of the package.
 type Job struct {
 	// Immutable:
 	id    ID
@@ -64,52 +59,45 @@ type Job struct {
 	log   *slog.Logger
 	epoch time.Time
 
-	namesake  *Job  // who had the name before; guarded by the manager's mu
+	namesake  *Job  // who had the name before; guarded by the registry's mu
 	textBytes int64 // of its stdin text; the same
 
-	// Set once by run before anybody else can see them:
+	// Set once by the start, before anybody else can see them:
 	proc process
 	term terminal // nil: pipe mode
 
-	redaction redaction // what must not be seen of it; has a lock of its own
-
-	place string // where its directory lay when it started
-
-	// Channels:
+	// With locks of their own:
+	redaction redaction                     // what must not be seen of it
+	process   atomic.Pointer[processHandle] // for an end that must not need run
+	public    atomic.Pointer[Info]          // for those who must not wait for a turn; nil before the start
 
 	vacant chan struct{} // closed by run when nothing of the job is left, or it failed to start
 	ended  chan struct{} // closed by run when its files are complete, too
 	done   chan struct{} // closed when run has returned
 
-	process atomic.Pointer[processHandle] // for an end that must not need run
-	public  atomic.Pointer[Info]          // for those who must not wait for run; nil before the start
-
-	actor actor
-
-	output outputs
-
+	actor    actor
 	starting starting
+	output   outputs
 
 	// The parts, each of which owns its state (parts.go):
 	parts   []part
+	changes changesPart
+	shell   shellPart
 	limits  limitsPart
+	waiting waitingPart
+	ending  endingPart
+	display displayPart
+	input   inputPart
+	waits   waitsPart
 	reads   readsPart
 	runs    runsPart
 	kills   killsPart
-	changes changesPart
-	asking  askingPart
 	files   filesPart
-	ending  endingPart
-	waits   waitsPart
-	input   inputPart
-	display displayPart
-	waiting waitingPart
-	shell   shellPart
+	asking  askingPart
 
 	// Guarded by turns:
 	st   state
-	info Info // what does not change, and what the loop last knew of the rest
-
+	info Info // what does not change, and what the last turn knew of the rest
 }
 
 type processHandle struct{ process }

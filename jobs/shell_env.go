@@ -320,7 +320,7 @@ func (p *shellPart) confirmChange(m changeVariableMsg) {
 		hidden := redact.Mark
 		shown = &hidden
 	}
-	code, cwd := changeCode(p.watch.kind, m.name, shown), p.j.place
+	code, cwd := changeCode(p.watch.kind, m.name, shown), p.j.starting.place
 	p.j.asking.askAbout(m, func() (*Question, *Error) {
 		return p.j.asking.question(ActionStart, m.asker, p.j.id, code, cwd, roots.Found{Why: "a shell runs what some variables say"})
 	})

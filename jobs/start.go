@@ -60,7 +60,8 @@ type plan struct {
 
 // starting makes the process of a job, and answers who has asked for it.
 type starting struct {
-	j *Job
+	j     *Job
+	place string // where the job's directory lay when it started
 
 	heldUp    atomic.Bool // run waits for somebody before the start (start_held.go)
 	begin     *startReq
@@ -158,7 +159,7 @@ func (s *starting) attach(l *launched) {
 		s.j.output.loops.Add(1)
 		go s.j.writeLoop(s.j.input.to, s.j.term)
 	}
-	s.j.place = l.plan.place()
+	s.j.starting.place = l.plan.place()
 	s.j.info = Info{
 		Description: s.j.spec.Description, Group: s.j.spec.Group, Command: s.j.spec.Command,
 		Argv: l.plan.argv, Shell: l.plan.shell, Cwd: l.plan.dir, Mode: l.plan.mode, ModeReason: l.plan.reason,
