@@ -57,11 +57,13 @@ func (s *Spool) finish() error {
 	ordered, told := s.disk.like(s.End()), s.failed != nil
 	s.mu.RUnlock()
 	var holed error
-	if left := s.printed(kept); !slices.Equal(left, kept) {
-		kept, ordered = left, false
-		if !told {
+	if info.Size() < s.out.length || s.out.holed.Load() || s.out.hasHole() {
+		left := s.printed(kept)
+		if !slices.Equal(left, kept) && !told {
 			holed = s.out.cut(s.out.length)
 		}
+		kept, ordered = left, false // What is in memory may not be in the file any more.
+		s.noteDamage()
 	}
 	if !ordered {
 		err = s.total.alone(func() error { return s.rewrite(kept, info) })
@@ -72,12 +74,8 @@ func (s *Spool) finish() error {
 	return errors.Join(holed, err)
 }
 
-// printed returns what is left of kept without the holes in the file. That is looked for only if there are any, or
-// a reader has found one.
+// printed returns what is left of kept without the holes in the file.
 func (s *Spool) printed(kept []Range) (left []Range) {
-	if !s.out.holed.Load() && !s.out.hasHole() {
-		return kept
-	}
 	buf := make([]byte, 256<<10)
 	for _, r := range kept {
 		for off := r.From; off < r.To; {
@@ -188,6 +186,7 @@ func (s *Spool) replace(name string, packed []extent, info fs.FileInfo) error {
 	}
 	s.mu.Lock()
 	s.disk.packed, s.disk.end = packed, s.end.Load()
+	s.damaged = false
 	s.swap(info)
 	s.mu.Unlock()
 	_ = s.file.Close() // as above
@@ -207,11 +206,18 @@ func (s *Spool) detach(info fs.FileInfo) error {
 	return err
 }
 
+// noteDamage notes that the file lacks bytes that were written to it.
+func (s *Spool) noteDamage() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.damaged = true
+}
+
 // swap goes over to reading by name and gives up the memory of what the file has.
 // The caller holds mu.
 func (s *Spool) swap(info fs.FileInfo) {
 	s.src = source{path: s.src.path, info: info}
-	if Length(merge(s.disk.ranges(nil))) == Length(s.kept()) {
+	if !s.damaged && Length(merge(s.disk.ranges(nil))) == Length(s.kept()) {
 		s.mem.drop()
 	}
 }

@@ -101,6 +101,7 @@ type Spool struct {
 	charged int64 // to total
 	src     source
 	failed  error // why the file is written no more
+	damaged bool  // Finish has found that the file was cut or has a hole, and has not replaced it
 }
 
 // New returns an empty spool in memory that keeps at most about max bytes (at
@@ -333,6 +334,9 @@ func (s *Spool) readPiece(p []byte, off int64, try bool) (n int, at int64, err e
 			at = max(off, s.end.Load()) // under the lock: what comes later is not lost
 			s.mu.RUnlock()
 			return 0, at, nil
+		}
+		if inMemory && m < e.To {
+			e.To = m // What can't be read of the file must not hide what is in memory.
 		}
 		run, ok, err := s.readDisk(p, e, look >= unlocked)
 		switch {
