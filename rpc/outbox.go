@@ -282,20 +282,39 @@ func (o *outbox) breakWith(err error) {
 	o.breakLocked(err)
 }
 
-// pieceBytes is what is written at once, so that a client that reads slowly is seen
-// to read.
-const pieceBytes = 32 << 10
+const (
+	// pieceBytes is what is written at once if the client does not take more at once, so that a client that reads
+	// slowly is seen to read: each piece is progress.
+	pieceBytes = 4 << 10
+	// ownPieceBytes is the same for a pipe in this process, where each write costs a switch of goroutines, and the
+	// reader is a client that takes what there is.
+	ownPieceBytes = 32 << 10
+)
 
 func (o *outbox) write(batch []byte) error {
 	for len(batch) > 0 {
-		n := min(len(batch), o.piece())
-		if _, err := o.w.Write(batch[:n]); err != nil {
+		n, err := o.writeSome(batch)
+		if err != nil {
 			return err
 		}
 		o.progress.Add(1)
 		batch = batch[n:]
 	}
 	return nil
+}
+
+// writeSome writes what the client takes at once, or waits until it has taken a piece.
+func (o *outbox) writeSome(batch []byte) (n int, err error) {
+	if o.direct.to != nil {
+		if n, err = o.direct.to.WriteNow(batch); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	piece := pieceBytes
+	if _, own := o.w.(*io.PipeWriter); own {
+		piece = ownPieceBytes
+	}
+	return o.w.Write(batch[:min(len(batch), piece)])
 }
 
 func (o *outbox) over() bool {

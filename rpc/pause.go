@@ -14,9 +14,6 @@ const (
 	// pauseBytes is how much is queued of what has not waited for room when reading pauses, resumeBytes when it goes on.
 	pauseBytes  = controlBytes / 2
 	resumeBytes = pauseBytes - 1<<20
-	// smallPiece is what is written at once while more than pauseBytes is queued, so that a client that reads very slowly
-	// is still seen to read.
-	smallPiece = 4 << 10
 )
 
 // pauseReading is called before the next request is read, and returns when it should be.
@@ -60,14 +57,4 @@ func (o *outbox) takenLocked(bytes int) {
 		default:
 		}
 	}
-}
-
-// piece is how much to write at once.
-func (o *outbox) piece() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.hasty > pauseBytes {
-		return smallPiece
-	}
-	return pieceBytes
 }
