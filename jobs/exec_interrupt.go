@@ -1,10 +1,13 @@
 package jobs
 
 import (
+	"errors"
+	"io/fs"
 	"syscall"
 	"time"
 
 	"shelld/jobs/internal/keeper"
+	"shelld/jobs/internal/proc"
 )
 
 // A command whose time is over, or whose request is cancelled, is interrupted. One interrupt is not enough: a shell
@@ -13,9 +16,10 @@ import (
 // about to end, may ask whether it should, or may take a second one as the order to leave everything behind. So
 // another one is sent only to processes that have not got the last one, or that show no reaction to it for a while.
 //
-// A script loses interrupts as a shell does (bash drops one if the child that it waits for does not die of it), so
-// processes that stay silent get one at every check after that. A script that writes all the time cannot be told
-// from a program that reacts.
+// Processes that stay silent get a second one after a while, and no third: a program that tidies up may take that as the
+// order to stop tidying. But a script loses interrupts as a shell does (bash drops one if the child that it waits for
+// does not die of it), so a known shell gets one at every check after that. A script that writes all the time cannot be
+// told from a program that reacts.
 
 const (
 	// interruptTime is how long a command that is interrupted has to end before it is told that it has not, or is
@@ -26,6 +30,10 @@ const (
 	interruptEvery = 250 * time.Millisecond
 	// interruptAgain is how long after their first interrupt the same processes get others, while they write nothing.
 	interruptAgain = time.Second
+	// mostInterrupts is how many the same processes get, unless a shell leads them.
+	mostInterrupts = 2
+	// imageEnded stands for what a process executes that has ended.
+	imageEnded = "ended"
 )
 
 // An interruption is what is known of the interrupts that a command is sent.
@@ -44,17 +52,34 @@ type foregroundSample struct {
 	at    time.Time
 	first time.Time // when the same processes got their first interrupt
 	end   int64     // of the output
+	sent  int       // interrupts that the same processes have got, with this one
+	shell bool      // a known shell leads the group, or did when it got the first one
 }
 
 // has reports whether what is in the foreground now has got the last interrupt. A group's first process that has
 // ended, as that of a pipeline may, is no other program.
 func (last foregroundSample) has(now foregroundSample) bool {
-	return now.group == last.group && (now.image == last.image || now.image == imageUnknown)
+	return now.group == last.group && (now.image == last.image || now.image == imageEnded)
 }
 
 // needsAnother reports whether another interrupt is needed, by what is in the foreground after the last one.
 func (last foregroundSample) needsAnother(now foregroundSample) bool {
-	return !last.has(now) || now.at.Sub(last.first) >= interruptAgain && now.end == last.end
+	if !last.has(now) {
+		return true
+	}
+	return now.at.Sub(last.first) >= interruptAgain && now.end == last.end && (last.sent < mostInterrupts || last.shell)
+}
+
+// lead takes what leads a foreground group.
+func (now *foregroundSample) lead(group int) {
+	now.group, now.image, now.shell = group, imageUnknown, proc.RunsShell(group)
+	image, err := proc.Image(group)
+	switch {
+	case err == nil:
+		now.image = image
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ESRCH):
+		now.image = imageEnded
+	}
 }
 
 // giveTime is for one that is interrupted: it is awaited a little for what comes of that, and for nothing else.
@@ -133,10 +158,10 @@ func (p *shellPart) interruptForeground(r *execReq) {
 	p.j.output.loops.Go(func() { // /proc and the keeper may take their time
 		now := foregroundSample{at: time.Now(), end: st.spool.End()}
 		if group, err := term.ForegroundGroup(); err == nil {
-			now.group, now.image = group, imageOf(group)
+			now.lead(group)
 		}
-		if now.first = now.at; i.any && i.last.has(now) {
-			now.first = i.last.first
+		if now.first, now.sent = now.at, 1; i.any && i.last.has(now) {
+			now.first, now.sent, now.shell = i.last.first, i.last.sent+1, i.last.shell
 		}
 		var err error
 		switch {

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -187,6 +188,33 @@ func TestExecInterruptOfAScriptIsRepeated(t *testing.T) {
 	}
 }
 
+// A program that tidies up in silence gets two interrupts and not more: many abandon their clean-up at the third.
+func TestExecInterruptIsRepeatedOnce(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("perl"); err != nil {
+		t.Skip(err)
+	}
+	m := startReal(t, Options{})
+	j := startShell(t, m, "bash", nil)
+	doExec(t, j, "true")
+	dir := t.TempDir()
+	end, got := filepath.Join(dir, "end"), filepath.Join(dir, "got")
+	command := fmt.Sprintf(`perl -e 'open F, ">", "%s"; F->autoflush; $SIG{INT} = sub { print F "x" }; print "ready\n"; select undef, undef, undef, 0.01 until -e "%s"'`, got, end)
+	r := doInterrupt(t, j, command, time.Second, false)
+	if r.Command.Finished || !r.Interrupt {
+		t.Errorf("%+v", r)
+	}
+	if n, err := os.ReadFile(got); string(n) != "xx" {
+		t.Errorf("it got %q, %v; want two interrupts", n, err)
+	}
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, out := doExec(t, j, "echo next"); out != "next\n" {
+		t.Errorf("behind it: %q", out)
+	}
+}
+
 // What interrupts do not end is killed where that is wanted, and the shell stays.
 func TestExecKill(t *testing.T) {
 	t.Parallel()
@@ -245,22 +273,32 @@ func TestExecKillSparesTheShell(t *testing.T) {
 func TestNeedsAnotherInterrupt(t *testing.T) {
 	at := time.Unix(1000, 0)
 	soon, later, much := at.Add(interruptEvery), at.Add(interruptAgain), at.Add(interruptAgain+interruptEvery)
-	one := foregroundSample{group: 7, image: "sleep", at: at, first: at, end: 100}
-	two := foregroundSample{group: 7, image: "sleep", at: later, first: at, end: 100} // it has got two
+	sample := func(group int, image string, at time.Time, end int64) foregroundSample {
+		return foregroundSample{group: group, image: image, at: at, first: time.Unix(1000, 0), end: end, sent: 1}
+	}
+	one := sample(7, "sleep", at, 100)
+	two := sample(7, "sleep", later, 100)
+	two.sent = 2
+	script := two
+	script.shell = true
 	for what, c := range map[string]struct {
 		last, now foregroundSample
 		another   bool
 	}{
-		"the same, soon":                         {one, foregroundSample{7, "sleep", soon, at, 100}, false},
-		"the same, later":                        {one, foregroundSample{7, "sleep", later, at, 100}, true},
-		"the same, which has written":            {one, foregroundSample{7, "sleep", later, at, 101}, false},
-		"another group":                          {one, foregroundSample{8, "sleep", soon, soon, 101}, true},
-		"another program":                        {one, foregroundSample{7, "cat", soon, soon, 101}, true},
-		"a pipeline whose first program is over": {one, foregroundSample{7, imageUnknown, soon, at, 101}, false},
-		"such a pipeline, later":                 {one, foregroundSample{7, imageUnknown, later, at, 100}, true},
-		"a foreground that is not known":         {one, foregroundSample{0, "", soon, soon, 100}, true},
-		"a silent one that has got two":          {two, foregroundSample{7, "sleep", much, at, 100}, true},
-		"one that writes after two":              {two, foregroundSample{7, "sleep", much, at, 101}, false},
+		"the same, soon":                         {one, sample(7, "sleep", soon, 100), false},
+		"the same, later":                        {one, sample(7, "sleep", later, 100), true},
+		"the same, which has written":            {one, sample(7, "sleep", later, 101), false},
+		"another group":                          {one, sample(8, "sleep", soon, 101), true},
+		"another program":                        {one, sample(7, "cat", soon, 101), true},
+		"another program that is not known":      {one, sample(7, imageUnknown, soon, 101), true},
+		"a pipeline whose first program is over": {one, sample(7, imageEnded, soon, 101), false},
+		"such a pipeline, later":                 {one, sample(7, imageEnded, later, 100), true},
+		"a foreground that is not known":         {one, sample(0, "", soon, 100), true},
+		"a silent one that has got two":          {two, sample(7, "sleep", much, 100), false},
+		"one that writes after two":              {two, sample(7, "sleep", much, 101), false},
+		"another program after two":              {two, sample(7, "cat", much, 100), true},
+		"a silent script that has got two":       {script, sample(7, "sleep", much, 100), true},
+		"a script that writes after two":         {script, sample(7, "sleep", much, 101), false},
 	} {
 		if got := c.last.needsAnother(c.now); got != c.another {
 			t.Errorf("%s needs another: %v", what, got)

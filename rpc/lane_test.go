@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"shelld/jobs"
 	"shelld/schema"
@@ -200,36 +199,4 @@ func TestChangeInTheMiddleOfAStep(t *testing.T) {
 	if sent := l.step(nil, FramingLine); !bytes.Contains(sent, []byte(`"job/exited"`)) {
 		t.Errorf("sent as it was asked for: %q, want job/exited", sent)
 	}
-}
-
-// A client that reads 4 KiB at a time is seen to read each of them.
-func TestSlowReaderIsSeenToRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &sips{taken: make(chan struct{})}
-		o := newOutbox(w, lineFraming)
-		flushed := make(chan error)
-		o.send(bytes.Repeat([]byte("x"), 64<<10))
-		go func() { flushed <- o.flush() }()
-		for want := int64(1); want <= 10; want++ {
-			w.taken <- struct{}{}
-			synctest.Wait()
-			if got := o.progress.Load(); got != want {
-				t.Errorf("after %d pieces of 4 KiB, progress is %d", want, got)
-			}
-		}
-		close(w.taken)
-		if err := <-flushed; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// sips is a client that takes 4 KiB each time that it is told to.
-type sips struct{ taken chan struct{} }
-
-func (s *sips) Write(p []byte) (int, error) {
-	for range (len(p) + 4<<10 - 1) / (4 << 10) {
-		<-s.taken
-	}
-	return len(p), nil
 }

@@ -282,9 +282,14 @@ func (o *outbox) breakWith(err error) {
 	o.breakLocked(err)
 }
 
-// pieceBytes is what is written at once if the client does not take it at once, so that a client that reads slowly is
-// seen to read.
-const pieceBytes = 4 << 10
+const (
+	// pieceBytes is what is written at once if the client does not take more at once, so that a client that reads
+	// slowly is seen to read: each piece is progress.
+	pieceBytes = 4 << 10
+	// ownPieceBytes is the same for a pipe in this process, where each write costs a switch of goroutines, and the
+	// reader is a client that takes what there is.
+	ownPieceBytes = 32 << 10
+)
 
 func (o *outbox) write(batch []byte) error {
 	for len(batch) > 0 {
@@ -305,7 +310,11 @@ func (o *outbox) writeSome(batch []byte) (n int, err error) {
 			return n, err
 		}
 	}
-	return o.w.Write(batch[:min(len(batch), pieceBytes)])
+	piece := pieceBytes
+	if _, own := o.w.(*io.PipeWriter); own {
+		piece = ownPieceBytes
+	}
+	return o.w.Write(batch[:min(len(batch), piece)])
 }
 
 func (o *outbox) over() bool {

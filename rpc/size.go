@@ -18,7 +18,7 @@ func sizeOf(result any) (n int64) {
 		return outcomeSize(&r)
 	case jobs.ExecResult:
 		o := r.Outcome
-		return outcomeSize(&o) + quotedSize(map[jobs.Stream]jobs.Range{jobs.PTY: r.Output}, o.Spec)
+		return outcomeSize(&o) + textSize(r.Command.Cwd) + quotedSize(map[jobs.Stream]jobs.Range{jobs.PTY: r.Output}, o.Spec)
 	case jobs.WriteResult:
 		return outcomeSize(r.Outcome)
 	case jobs.KillResult:
@@ -67,6 +67,10 @@ func textSize(text string) int64 {
 
 func infoSize(i *jobs.Info) int64 {
 	n := 1024 + textSize(or(i.Command, "")) + textSize(i.Cwd) + textSize(i.Description) + textSize(i.Title)
+	n += textSize(i.Group) + textSize(i.CurrentDirectory) + waitingSize(i.Waiting)
+	if i.Foreground != nil {
+		n += textSize(i.Foreground.Command) + listedSize
+	}
 	for _, a := range i.Argv {
 		n += textSize(a) + 3
 	}
@@ -87,22 +91,30 @@ func outcomeSize(o *jobs.Outcome) int64 {
 	if o.Match != nil {
 		n += textSize(o.Match.Text) + textSize(o.Match.Line)
 		for _, g := range o.Match.Groups {
-			n += textSize(or(g, "")) + 4
+			n += groupSize(g)
 		}
 		for name, g := range o.Match.Named {
-			n += textSize(name) + textSize(or(g, "")) + 8
+			n += textSize(name) + groupSize(g)
 		}
 	}
-	if o.Command != nil {
-		n += min(textSize(o.Command.Text), smallAnswer) + textSize(o.Command.Cwd) + 2*listedSize
+	if o.Command != nil { // of whose text as much is told
+		n += min(textSize(o.Command.Text), escapedBytes*(finishedText+utf8.UTFMax)) + textSize(o.Command.Cwd) + 2*listedSize
 	}
-	if w := o.State.Waiting; w != nil {
-		n += textSize(w.Prompt) + textSize(w.Why)
-	}
+	n += waitingSize(o.State.Waiting)
 	if o.Spec != nil && o.Spec.Screen {
 		n += smallAnswer
 	}
 	return n
+}
+
+// groupSize is how many bytes a group of a match takes at most, beside its name.
+func groupSize(group *string) int64 { return textSize(or(group, "")) + int64(len(`"":null,`)) }
+
+func waitingSize(w *jobs.WaitingForInput) int64 {
+	if w == nil {
+		return 0
+	}
+	return textSize(w.Prompt) + textSize(w.Why) + 2*listedSize
 }
 
 // quotedSize is how many bytes of JSON the output of an answer takes at most.

@@ -2374,10 +2374,10 @@ type JobCommandFinishedParams struct {
 // still waits in line stays there, and runs later. interrupt: what runs is interrupted,
 // as by job/signal INT, which ends most commands and not the shell, and the answer tells
 // what came of it within two seconds; the interrupt is repeated meanwhile for processes
-// that have not got it or do not react; a command that still waits in line is taken out
-// of it and never runs. kill: as interrupt, and what runs in the foreground two seconds
-// later is killed, but not the shell itself; the answer tells what came of it within two
-// seconds more.
+// that have not got it, once for those that do not react, and more often if these are a
+// script of a shell; a command that still waits in line is taken out of it and never
+// runs. kill: as interrupt, and what runs in the foreground two seconds later is killed,
+// but not the shell itself; the answer tells what came of it within two seconds more.
 type ExecTimeout string
 
 // The values of ExecTimeout.

@@ -161,7 +161,7 @@ func (g *growingLine) add(b []byte) string {
 	text := ""
 	if cut > 0 {
 		text = g.show(plainText(g.raw[:cut]))
-		g.raw, g.shown = append(g.raw[:0], g.raw[cut:]...), ""
+		g.raw, g.shown, g.left = append(g.raw[:0], g.raw[cut:]...), "", false // What comes next is another line.
 	}
 	if g.columns == nil || len(g.raw) == 0 {
 		return text

@@ -86,6 +86,8 @@ func TestFollowerOfTwoStreams(t *testing.T) {
 			"==> stdout <==\nab\n\n==> stderr <==\ne\n\n==> stdout <==\nc\nd", "==> stderr <==\ne\n\n==> stdout <==\nabc\nd"},
 		{"a line end that comes later", 2, false, [][2]string{{out, "ab"}, {err, "e\n"}, {out, "\n"}, {err, "f\n"}, {out, "cd\n"}},
 			"==> stdout <==\nab\n\n==> stderr <==\ne\nf\n\n==> stdout <==\ncd\n", "==> stderr <==\ne\n\n==> stdout <==\nab\n\n==> stderr <==\nf\n\n==> stdout <==\ncd\n"},
+		{"two line ends that come later", 2, false, [][2]string{{out, "ab"}, {err, "e\n"}, {out, "\n"}, {out, "\n"}, {out, "cd\n"}},
+			"==> stdout <==\nab\n\n==> stderr <==\ne\n\n==> stdout <==\n\ncd\n", "==> stderr <==\ne\n\n==> stdout <==\nab\n\ncd\n"},
 		{"a bar beside messages", 2, false, [][2]string{{err, "10%"}, {out, "a\n"}, {err, "\r20%"}, {err, "\r30%"}},
 			"==> stderr <==\n10%\n\n==> stdout <==\na\n\n==> stderr <==\n20%\r\x1b[K30%", "==> stdout <==\na\n\n==> stderr <==\n30%"},
 		{"a stream that comes later", 1, false, [][2]string{{out, "ab"}, {err, "e\n"}, {out, "c\n"}},

@@ -29,6 +29,9 @@ func (t *Terminal) Foreground(int) (f Foreground, err error) {
 // zombie is the state SZOMB, from sys/proc.h.
 const zombie = 5
 
+// program is what a process was executed as, as far as that is known.
+func program(pid int) string { return firstArgument(CommandLine(pid)) }
+
 // CommandLine returns the arguments of a process joined by spaces, at most 256 bytes; ""
 // of one that has ended, or whose arguments may not be read.
 func CommandLine(pid int) string {

@@ -27,6 +27,15 @@ func (t *Terminal) Foreground(root int) (f Foreground, err error) {
 	return f, nil
 }
 
+// program is the file that a process executes; "" of one that has ended, or whose file may not be known.
+func program(pid int) string {
+	file, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(file, " (deleted)")
+}
+
 // CommandLine returns the arguments of a process joined by spaces, at most 256 bytes; ""
 // of one that has ended.
 func CommandLine(pid int) string { return arguments(pid) }

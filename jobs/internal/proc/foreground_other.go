@@ -11,3 +11,8 @@ import (
 func (t *Terminal) Foreground(root int) (Foreground, error) {
 	return Foreground{}, fmt.Errorf("look into the foreground of a terminal: %w", errors.ErrUnsupported)
 }
+
+// CommandLine is not known here.
+func CommandLine(int) string { return "" }
+
+func program(int) string { return "" }

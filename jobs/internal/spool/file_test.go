@@ -46,6 +46,19 @@ func (s *subject) append(t testing.TB, n int) {
 	}
 }
 
+// appendText appends text without NUL bytes, which are holes if they are read from a file.
+func (s *subject) appendText(t testing.TB, n int) {
+	t.Helper()
+	p := make([]byte, n)
+	for i := range p {
+		p[i] = 'a' + byte(s.rnd.IntN(26))
+	}
+	s.all = append(s.all, p...)
+	if end := s.Append(p); end != int64(len(s.all)) {
+		t.Fatalf("end %d, want %d", end, len(s.all))
+	}
+}
+
 // verify reads everything, and pieces of it, and holds it against Kept.
 func (s *subject) verify(t testing.TB) {
 	t.Helper()

@@ -63,6 +63,7 @@ func (s *Spool) finish() error {
 			holed = s.out.cut(s.out.length)
 		}
 		kept, ordered = left, false // What is in memory may not be in the file any more.
+		s.noteDamage()
 	}
 	if !ordered {
 		err = s.total.alone(func() error { return s.rewrite(kept, info) })
@@ -185,6 +186,7 @@ func (s *Spool) replace(name string, packed []extent, info fs.FileInfo) error {
 	}
 	s.mu.Lock()
 	s.disk.packed, s.disk.end = packed, s.end.Load()
+	s.damaged = false
 	s.swap(info)
 	s.mu.Unlock()
 	_ = s.file.Close() // as above
@@ -204,11 +206,18 @@ func (s *Spool) detach(info fs.FileInfo) error {
 	return err
 }
 
+// noteDamage notes that the file lacks bytes that were written to it.
+func (s *Spool) noteDamage() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.damaged = true
+}
+
 // swap goes over to reading by name and gives up the memory of what the file has.
 // The caller holds mu.
 func (s *Spool) swap(info fs.FileInfo) {
 	s.src = source{path: s.src.path, info: info}
-	if Length(merge(s.disk.ranges(nil))) == Length(s.kept()) {
+	if !s.damaged && Length(merge(s.disk.ranges(nil))) == Length(s.kept()) {
 		s.mem.drop()
 	}
 }

@@ -101,6 +101,7 @@ type Spool struct {
 	charged int64 // to total
 	src     source
 	failed  error // why the file is written no more
+	damaged bool  // Finish has found that the file was cut or has a hole, and has not replaced it
 }
 
 // New returns an empty spool in memory that keeps at most about max bytes (at
