@@ -99,7 +99,7 @@ func (p *shellPart) interruptExec(r *execReq) {
 	r.giveTime(now)
 	p.beginInterrupts(r, now)
 	r.from = p.startOf(r)
-	p.watch.again = append(p.watch.again, r) // reviewWaits, in which this may be, arms nothing
+	p.watch.again = append(p.watch.again, r) // waitsPart.review, in which this may be, arms nothing
 }
 
 // reviewUnwanted interrupts a command that was given up when the shell had it already. All that the

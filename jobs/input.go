@@ -38,7 +38,7 @@ type inputPart struct {
 
 	to       input           // nil: nothing can be written
 	orders   chan inputOrder // a turn -> writeLoop; capacity 1, for the one that it may have
-	wrote    chan writeDone  // writeLoop -> run, one per toInput
+	wrote    chan writeDone  // writeLoop -> run, one per order
 	queue    inputQueue      // but for its bytes, which anybody may read
 	typed    *typedInput     // the last write that was begun; nil = nobody echoes it
 	wentOnAt time.Time       // when the start had waited for somebody (start_held.go); zero: it did not
@@ -490,7 +490,7 @@ func (p *inputPart) interrupt() {
 	}
 }
 
-// failQueue answers what is queued when the loop ends.
+// fail answers what is queued when the loop ends.
 func (p *inputPart) fail(err *Error) {
 	for i, q := range p.queue.items {
 		q.reply.fail(err)

@@ -19,7 +19,7 @@ import (
 //	a turn -> beginLook   a goroutine of its own, since /proc may keep it waiting
 //	       -> lookedMsg   what it has seen, in its turn; it counts unless output or input
 //	                      came meanwhile
-//	       -> tellWaiting, reviewWaits, and who else wanted to know
+//	       -> tell, waitsPart.review, and who else wanted to know
 //
 // There is no event for a program that begins to read. So looks follow output and input
 // closely, and then ever more slowly.
