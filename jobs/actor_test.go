@@ -324,3 +324,27 @@ func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
 		}
 	})
 }
+
+// A write whose wait is armed when the server ends is answered with what that has seen, and one behind it without.
+func TestShutdownOfWritesThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := startFake(t, &recorder{})
+		first, _ := f.Write(Input{Text: "never read", Wait: &WaitSpec{Timeout: -1, MaxBytes: 100}})
+		behind, _ := f.Write(Input{Text: "nor this", Wait: &WaitSpec{Timeout: -1, MaxBytes: 100}})
+		synctest.Wait()
+		f.out.data <- []byte("seen")
+		synctest.Wait()
+		down := make(chan struct{})
+		go func() { f.m.Shutdown(); close(down) }()
+		if e := refused(t, first, CodeShuttingDown); e.Outcome == nil || e.Outcome.Reason != "shuttingDown" || e.Outcome.Output[PTY] != (Range{From: 0, To: 4}) {
+			t.Errorf("the outcome of the first one: %+v", e.Outcome)
+		}
+		if e := refused(t, behind, CodeShuttingDown); e.Outcome != nil {
+			t.Errorf("the outcome of the one behind: %+v", e.Outcome)
+		}
+		f.proc.exit(0)
+		f.proc.gone()
+		<-down
+		f.finish()
+	})
+}

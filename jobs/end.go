@@ -270,7 +270,7 @@ func (p *endingPart) onShutdown(grace time.Duration) {
 	why := func() *Error {
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d is being ended", p.j.id)
 	}
-	for _, other := range p.j.parts {
+	for _, other := range slices.Backward(p.j.parts) { // as in failPending
 		other.shutdown(why)
 	}
 	if p.j.st.status != StatusClosed {

@@ -1,6 +1,9 @@
 package jobs
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A part is one concern of a job. It owns its state, which only turns touch. Each turn visits the
 // parts in the order of newParts.
@@ -77,9 +80,10 @@ func (j *Job) owed() (n int) {
 	return n
 }
 
-// failPending answers everything that is kept.
+// failPending answers everything that is kept. A request that waits is answered before what it waits for is: so
+// the parts go backwards.
 func (j *Job) failPending(err *Error) {
-	for _, p := range j.parts {
+	for _, p := range slices.Backward(j.parts) {
 		p.fail(err)
 	}
 }
