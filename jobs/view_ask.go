@@ -23,7 +23,7 @@ type (
 	// screenMsg asks what the terminal shows.
 	screenMsg struct {
 		history int
-		room    RoomFunc
+		room    func() bool // nil: there is room
 		reply[Screen]
 	}
 	// shownMsg brings what has been drawn for a request.
@@ -37,9 +37,10 @@ func (screenMsg) message() {}
 func (shownMsg) message()  {}
 
 // Screen asks what the job's terminal shows, with at most so many lines of what has left its
-// screen at the top. All output that is stored when the request takes its turn is drawn, once there is
-// room (which may be nil) for a byte of each cell. It works as well after the job's end.
-func (j *Job) Screen(history int, room RoomFunc) Pending[Screen] {
+// screen at the top. All output that is stored when the request takes its turn is drawn, once room (which may be nil)
+// has returned, in a goroutine that may block, that the caller has room for a screen and still wants it. It works as
+// well after the job's end.
+func (j *Job) Screen(history int, room func() bool) Pending[Screen] {
 	r := newReply[Screen]()
 	j.ask(screenMsg{history, room, r})
 	return pend(j, r)
@@ -53,11 +54,10 @@ func (j *Job) onScreen(m screenMsg) {
 	r := &screenReq{reply: m.reply}
 	j.screens = append(j.screens, r)
 	v, end := j.theView(), j.End(PTY)
-	cells := int64(j.info.Cols) * int64(j.info.Rows+m.history)
 	release := j.Hold()
 	j.loops.Go(func() {
 		defer release()
-		if !m.room.wait(cells) {
+		if m.room != nil && !m.room() {
 			j.ask(cancelMsg{m.tok})
 			return
 		}
