@@ -37,9 +37,10 @@ func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
 }
 
 // Screen asks what the job's terminal shows, with at most so many lines of what has left its
-// screen at the top. All output that is stored when the request takes its turn is drawn, once there is
-// room (which may be nil) for a byte of each cell. It works as well after the job's end.
-func (j *Job) Screen(history int, room RoomFunc) Pending[Screen] {
+// screen at the top. All output that is stored when the request takes its turn is drawn, once room (which may be nil)
+// has returned, in a goroutine that may block, that the caller has room for a screen and still wants it. It works as
+// well after the job's end.
+func (j *Job) Screen(history int, room func() bool) Pending[Screen] {
 	r := newReply[Screen]()
 	j.ask(screenMsg{history, room, r})
 	return pend(j, r)

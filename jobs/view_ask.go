@@ -36,7 +36,7 @@ type (
 	// screenMsg asks what the terminal shows.
 	screenMsg struct {
 		history int
-		room    RoomFunc
+		room    func() bool // nil: there is room
 		reply[Screen]
 	}
 	// shownMsg brings what has been drawn for a request.
@@ -57,11 +57,10 @@ func (p *displayPart) onScreen(m screenMsg) {
 	r := &screenReq{reply: m.reply}
 	p.requests = append(p.requests, r)
 	v, end := p.theView(), p.j.End(PTY)
-	cells := int64(p.j.info.Cols) * int64(p.j.info.Rows+m.history)
 	release := p.j.Hold()
 	p.j.output.loops.Go(func() {
 		defer release()
-		if !m.room.wait(cells) {
+		if m.room != nil && !m.room() {
 			p.j.ask(cancelMsg{m.tok})
 			return
 		}

@@ -115,7 +115,7 @@ func (r *request) roomFor(bytes int64) bool {
 }
 
 // roomForScreen is the same for a screen. With its title, and up to six bytes for a cell, no screen is sure to be short.
-func (r *request) roomForScreen(int64) bool { return r.takePlaceOf(r.server.places, true) }
+func (r *request) roomForScreen() bool { return r.takePlaceOf(r.server.places, true) }
 
 // reserve waits until the outbox has room for an answer, and reserves it. Nothing is reserved for a small answer,
 // nor when nothing can be sent any more: then it returns false.

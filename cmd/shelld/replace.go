@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // A replacement is the new content of a file, which is written beside it and then put into its place:
@@ -19,17 +21,43 @@ func openReplacement(name string) (*replacement, error) {
 	r := &replacement{}
 	var err error
 	if fi, statErr := os.Stat(name); statErr == nil && !fi.Mode().IsRegular() {
-		r.file, err = os.OpenFile(name, os.O_WRONLY, 0)
-	} else {
-		if r.target, err = filepath.EvalSymlinks(name); err != nil {
-			r.target = name
-		}
+		r.file, err = openOther(name, fi)
+	} else if r.target, err = linkTarget(name); err == nil {
 		r.file, err = os.OpenFile(fmt.Sprintf("%s.%d.tmp", r.target, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// openOther opens what is no regular file. A pipe without a reader is an error: opening it would wait for one.
+func openOther(name string, fi fs.FileInfo) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) && fi.Mode()&fs.ModeNamedPipe != 0 {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("nobody reads it")}
+	}
+	return f, err
+}
+
+// linkTarget returns the name of the file that name leads to through symbolic links. The file need not exist.
+func linkTarget(name string) (string, error) {
+	const mostLinks = 40 // as in the kernel
+	for range mostLinks {
+		target, err := filepath.EvalSymlinks(name)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return target, err
+		}
+		link, err := os.Readlink(name)
+		if err != nil {
+			return name, nil // It is no link, or its directory does not exist, which creating it reports.
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Dir(name) + string(filepath.Separator) + link
+		}
+		name = link
+	}
+	return "", &fs.PathError{Op: "open", Path: name, Err: errors.New("too many symbolic links")}
 }
 
 // put writes the content, and is called once.

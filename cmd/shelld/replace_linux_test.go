@@ -1,14 +1,95 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
+
+// TestPictureForAPipeThatNobodyReads: it is an error, and no wait for a reader.
+func TestPictureForAPipeThatNobodyReads(t *testing.T) {
+	needJobs(t)
+	name := filepath.Join(t.TempDir(), "pipe.txt")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), watchdog)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "shelld", "run", "-screenshot", name, "--", "printf", "one").CombinedOutput()
+	if err == nil || ctx.Err() != nil || !strings.Contains(string(out), "nobody reads it") || strings.Contains(string(out), "one") {
+		t.Errorf("%q, %v, %v", out, err, ctx.Err())
+	}
+}
+
+// TestPictureForALongPipe: what does not fit into a pipe at once waits for its reader.
+func TestPictureForALongPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe.txt")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	content := bytes.Repeat([]byte("picture\n"), 100_000)
+	written := make(chan error, 1)
+	r, err := openReplacement(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { written <- r.put(content) }()
+	got, err := io.ReadAll(pipe)
+	if err = errors.Join(err, <-written); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("%d bytes came of %d, %v", len(got), len(content), err)
+	}
+}
+
+// TestPictureThroughALink: a symbolic link stays one, also if there is nothing yet where it leads to.
+func TestPictureThroughALink(t *testing.T) {
+	dir := t.TempDir()
+	for _, to := range []string{"there.txt", "dangling.txt", filepath.Join(dir, "absolute.txt"), "link to dangling2.txt"} {
+		link, file := filepath.Join(dir, "link to "+filepath.Base(to)), filepath.Join(dir, filepath.Base(to))
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		if to == "there.txt" {
+			if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if to == "link to dangling2.txt" {
+			if err := os.Symlink("dangling2.txt", file); err != nil {
+				t.Fatal(err)
+			}
+			file = filepath.Join(dir, "dangling2.txt")
+		}
+		if err := replaceFile(link, []byte("new")); err != nil {
+			t.Errorf("%s: %v", to, err)
+		}
+		if fi, err := os.Lstat(link); err != nil || fi.Mode().Type() != os.ModeSymlink {
+			t.Errorf("the link to %s is now %v, %v", to, fi.Mode(), err)
+		}
+		if got, err := os.ReadFile(file); string(got) != "new" {
+			t.Errorf("%s has %q, %v", to, got, err)
+		}
+	}
+	loop := filepath.Join(dir, "loop")
+	if err := os.Symlink("loop", loop); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceFile(loop, []byte("x")); err == nil {
+		t.Error("a link to itself was written through")
+	}
+}
 
 // TestPictureForAPipe: what is no regular file is written to, and stays what it is.
 func TestPictureForAPipe(t *testing.T) {
@@ -46,7 +127,11 @@ func TestPictureForAPipe(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "shelld", "run", "-screenshot", name, "--", "no-such-command-anywhere").CombinedOutput(); err == nil {
 		t.Errorf("%q", out)
 	}
-	reads("")
+	const sentinel = "nothing else"
+	if _, err := io.WriteString(pipe, sentinel); err != nil { // What was written before would be read before it.
+		t.Fatal(err)
+	}
+	reads(sentinel)
 	directory := filepath.Dir(name)
 	if err := replaceFile(directory, []byte("x")); err == nil {
 		t.Error("a directory was written to")

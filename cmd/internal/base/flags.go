@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,9 +116,12 @@ func badValue(f *flag.Flag, value string, err error) error {
 	return fmt.Errorf("-%s %q: %s", f.Name, value, why)
 }
 
-// notWhole says what a flag takes that is a whole number.
+// notWhole says what a flag takes that is a whole number. A value that is one has more digits than fit.
 func notWhole(name, value string, largest uint64) error {
-	return fmt.Errorf("-%s %q: must be a whole number up to %d", name, value, largest)
+	if _, err := strconv.ParseInt(value, 0, 64); errors.Is(err, strconv.ErrSyntax) {
+		return fmt.Errorf("-%s %q: must be a whole number", name, value)
+	}
+	return fmt.Errorf("-%s %q: must be a whole number from 0 to %d", name, value, largest)
 }
 
 // A Choice is a flag that takes one of a few words.
