@@ -176,7 +176,13 @@ func awaitExit(process string, limit time.Duration) {
 		return // It has ended meanwhile.
 	}
 	defer func() { _ = unix.Close(fd) }()
-	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(limit.Milliseconds())+1) // Whoever calls looks again.
+	for until := time.Now().Add(limit); ; {
+		left := int(max(time.Until(until), 0).Milliseconds()) + 1
+		// The end of any child of this process may interrupt it.
+		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, left); err != unix.EINTR {
+			return // Whoever calls looks again.
+		}
+	}
 }
 
 func TestNothingSurvivesTheServer(t *testing.T) {
