@@ -25,8 +25,8 @@ func (l Lock) TryLock() bool {
 
 // Wait returns once the turn that is under way, if there is one, has ended.
 func (l Lock) Wait() {
-	l.Lock()
-	l.Unlock()
+	l <- struct{}{}
+	<-l
 }
 
 // Check panics if nobody holds the lock. It finds code that touches what belongs to a turn outside of one; that
