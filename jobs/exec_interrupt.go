@@ -30,6 +30,9 @@ const (
 	interruptEvery = 250 * time.Millisecond
 	// interruptAgain is how long after their first interrupt the same processes get others, while they write nothing.
 	interruptAgain = time.Second
+	// interruptShells is the delay before the next check once they do, if a shell leads them: one that runs short
+	// commands in a loop may lose several interrupts in a row.
+	interruptShells = 100 * time.Millisecond
 	// mostInterrupts is how many the same processes get, unless a shell leads them.
 	mostInterrupts = 2
 	// imageEnded stands for what a process executes that has ended.
@@ -195,8 +198,12 @@ func (p *shellPart) onInterruptDone(m interruptDone) {
 	s, i := p.watch, &m.req.interrupts
 	s.striking--
 	s.strike() // It may have been sent only now.
-	i.due = time.Now().Add(interruptEvery)
 	if m.sent {
 		i.any, i.last = true, m.now
+	}
+	now := time.Now()
+	i.due = now.Add(interruptEvery)
+	if i.last.shell && now.Sub(i.last.first) >= interruptAgain {
+		i.due = now.Add(interruptShells)
 	}
 }
