@@ -5,13 +5,10 @@ package conformance
 import (
 	"bufio"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,8 +30,6 @@ func TestMain(m *testing.M) {
 		(&fake{fault: fault, out: bufio.NewWriter(os.Stdout)}).serve(os.Stdin)
 		return
 	}
-	// Parallel tests mostly wait: three for each processor keep it busy. -parallel overrides this.
-	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // The flag exists.
 	goleak.VerifyTestMain(m)
 }
 

@@ -4,8 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -16,8 +14,6 @@ import (
 var long = flag.Bool("long", false, "run the long forms of tests")
 
 func TestMain(m *testing.M) {
-	// Parallel tests mostly wait: three for each processor keep it busy. -parallel overrides this.
-	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // The flag exists.
 	code := m.Run()
 	match.StopClock()
 	if code == 0 {

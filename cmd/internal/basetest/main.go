@@ -2,12 +2,9 @@
 package basetest
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -26,8 +23,6 @@ const RaceOptions = "GORACE"
 func Main(m *testing.M, programs map[string]func()) {
 	// Under the race detector each of them would sleep for a second before it exits.
 	_ = os.Setenv(RaceOptions, os.Getenv(RaceOptions)+" atexit_sleep_ms=0") // The name is valid.
-	// Parallel tests mostly wait: three for each processor keep it busy. -parallel overrides this.
-	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // The flag exists.
 	testscript.Main(leakless{m}, programs)
 }
 

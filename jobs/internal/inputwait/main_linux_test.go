@@ -1,10 +1,8 @@
 package inputwait_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,8 +23,6 @@ func TestMain(m *testing.M) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fmt.Fprintln(os.Stderr, "orphans are not seen:", err)
 	}
-	// Parallel tests mostly wait: three for each processor keep it busy. -parallel overrides this.
-	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))) // The flag exists.
 	before := openFiles()
 	code := m.Run()
 	if code == 0 {
