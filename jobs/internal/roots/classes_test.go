@@ -76,6 +76,7 @@ var classes = []struct {
 	{"a bash goes by its locale", "bash", []string{"\u00ea=1 rm", "x\u00b5+=1 rm", "{\u00ea}>x rm", "X=1 {\u00ea}<&0 rm"}},
 	{"a number before &> is a descriptor to mksh", "mksh", []string{"2&>x rm", "12&>x rm", "2&>>x rm", "X=1 2&>x rm", "2&>} rm"}},
 	{"and to zsh", "zsh", []string{"2&>x rm", "2&>>x rm"}},
+	{"bash closes with >&-, whatever follows in the word", "bash", []string{"sh >&-h -c rm", "sh <&-h -c rm", "sh 2>&-h -c rm", "sh >&-'h' -c rm"}},
 	{"and so does a descriptor's name", "ksh93", []string{"{\u00ea}>x rm", "{a.b}>x rm"}},
 	{"zsh computes with what printf is given behind options", "zsh", []string{
 		"x='path[$(rm)]'; printf -- %d x", "x='path[$(rm)]'; printf -v y %d x", `x='path[$(rm)]'; printf -- %d "$x"`, `x='path[$(rm)]'; printf -v y %d "$x"`,
@@ -194,6 +195,7 @@ func TestHarmless(t *testing.T) {
 		{"zsh", "echo $0 \"$0:[x]\" ${0}[x] '$0[x]'", "echo"},
 		{"bash", "echo \"$0[x]\"", "echo"},
 		{"bash", "echo x2&>x", "echo"},
+		{"bash", "echo x >&- 2>&- <&-", "echo"},
 		{"mksh", "echo 2 &>x", "echo"},
 		{"bash", "x=$(time ls)", "time ls"},
 		{"bash", "x=$( { time -p git log | less; } 2>&1 )", "time git less"},

@@ -75,6 +75,8 @@ func (r *reader) documentText(n *syntax.Redirect) {
 // a variable as well.
 func (r *reader) duplicated(to word) {
 	switch {
+	case strings.HasPrefix(to.text, "-") && to.text != "-": // To bash >&- closes, and the rest is a word of the command.
+		r.note("what stands behind >&- or <&- is a file to some shells, and an argument to others")
 	case to.known && isPlain(strings.ReplaceAll(to.text, "/", "_")):
 	case to.number:
 	case to.name != "":
