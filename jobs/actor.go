@@ -145,7 +145,7 @@ func (a *actor) act(happened func()) {
 			a.mail.Poke() // run looks no more
 		}
 	}()
-	a.j.takeFacts()
+	a.j.ending.takeFacts()
 	a.j.shell.takeMarks()
 	a.j.display.takeQueries()
 	for _, m := range a.mail.Take() {
@@ -154,18 +154,6 @@ func (a *actor) act(happened func()) {
 	for again := true; again; {
 		a.review(time.Now())
 		again = a.j.input.handInput()
-	}
-}
-
-// takeFacts takes what the keeper has said by now.
-func (j *Job) takeFacts() {
-	for j.ending.facts != nil {
-		select {
-		case ev, ok := <-j.ending.facts:
-			j.ending.onFact(ev, ok)
-		default:
-			return
-		}
 	}
 }
 

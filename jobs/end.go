@@ -24,6 +24,18 @@ type endingPart struct {
 	closing    bool                // the server ends
 }
 
+// takeFacts takes what the keeper has said by now.
+func (p *endingPart) takeFacts() {
+	for p.facts != nil {
+		select {
+		case ev, ok := <-p.facts:
+			p.onFact(ev, ok)
+		default:
+			return
+		}
+	}
+}
+
 // onFact takes what the keeper says. The channel ends when the keeper is gone.
 func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 	if !ok {

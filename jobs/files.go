@@ -34,6 +34,8 @@ type filesPart struct {
 	infoStage infoStage  // guarded by infoMu: how far that has come
 	filed     bool       // the files are complete
 	recordAt  time.Time  // when what is known is to be written; zero: it is
+	wait      string     // what info.json has of the wait for input: see storedWait
+	waitAt    time.Time  // when that is to be compared with what is known; zero: it is the same
 }
 
 // openSpool returns the spool of a stream. Its file is made by the stream's readLoop,
@@ -123,21 +125,21 @@ func (l *inputWatch) storedWait() string {
 
 // recordWait has it written some time soon that the job waits for input, or does so no more.
 func (p *filesPart) recordWait(now time.Time) {
-	if l := &p.j.waiting.watch; p.folder != nil && !p.isVacant() && l.recordAt.IsZero() && l.storedWait() != l.stored {
-		l.recordAt = now.Add(recordWaitTime)
+	if p.folder != nil && !p.isVacant() && p.waitAt.IsZero() && p.j.waiting.watch.storedWait() != p.wait {
+		p.waitAt = now.Add(recordWaitTime)
 	}
 }
 
 func (p *filesPart) review(now time.Time) {
-	if l := &p.j.waiting.watch; !l.recordAt.IsZero() && !now.Before(l.recordAt) {
-		l.recordAt = time.Time{}
-		if l.storedWait() != l.stored && !p.isVacant() {
+	if !p.waitAt.IsZero() && !now.Before(p.waitAt) {
+		p.waitAt = time.Time{}
+		if p.j.waiting.watch.storedWait() != p.wait && !p.isVacant() {
 			p.recordAt = now
 		}
 	}
 	if !p.recordAt.IsZero() && !now.Before(p.recordAt) {
 		p.recordAt = time.Time{}
-		p.j.waiting.watch.stored = p.j.waiting.watch.storedWait()
+		p.wait = p.j.waiting.watch.storedWait()
 		p.j.mgr.settings.archive.put(errand{what: errandRecord, job: p.j, info: p.j.snapshot()})
 	}
 }
@@ -342,4 +344,4 @@ func (h *holds) change(f func()) {
 	}
 }
 
-func (p *filesPart) due(time.Time) time.Time { return earliest(p.recordAt, p.j.waiting.watch.recordAt) }
+func (p *filesPart) due(time.Time) time.Time { return earliest(p.recordAt, p.waitAt) }

@@ -149,9 +149,7 @@ type inputWatch struct {
 	promptOf activity  // when the prompt was read last
 	asker    *Process  // who was in the foreground at the last look that counted; nil: not known
 
-	storeAt  time.Time // when a look is due that is for info.json alone; zero: none is
-	stored   string    // what info.json has of it: see storedWait
-	recordAt time.Time // when that is to be compared with what is known; zero: it is the same
+	storeAt time.Time // when a look is due that is for info.json alone; zero: none is
 
 	at     time.Time // the next look; zero: none by the clock
 	after  time.Time // and no sooner than this
