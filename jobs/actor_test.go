@@ -303,7 +303,7 @@ func TestCloseWaitsWhileSomethingEnds(t *testing.T) {
 		const step = shutdownSlack * 4 / 5
 		f := startFake(t, &recorder{})
 		f.Job.output.loops.Go(func() { time.Sleep(2 * step) })
-		f.m.inquiries.Go(func() { time.Sleep(step) })
+		f.m.end.inquiries.Go(func() { time.Sleep(step) })
 		f.end() // and nothing is told
 	})
 	synctest.Test(t, func(t *testing.T) {

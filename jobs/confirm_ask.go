@@ -65,9 +65,9 @@ func (p *askingPart) awaitAnswer(q *Question, stop <-chan struct{}) *Error {
 		return p.j.canceled()
 	case <-p.j.ended:
 	case <-p.j.done: // The loop was let go of.
-	case <-p.j.mgr.ending:
+	case <-p.j.mgr.end.begun:
 	}
-	if isClosed(p.j.mgr.ending) { // which may have ended the job
+	if isClosed(p.j.mgr.end.begun) { // which may have ended the job
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d is being ended", p.j.id)
 	}
 	return nil

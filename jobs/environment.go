@@ -229,7 +229,7 @@ func (m *Manager) UnsetVariable(name string) *Error {
 func (m *Manager) change(c change) *Error {
 	m.registry.mu.Lock()
 	defer m.registry.mu.Unlock()
-	if m.closing.Load() {
+	if isClosed(m.end.begun) {
 		return errClosedServer()
 	}
 	client := maps.Clone(m.env.client)

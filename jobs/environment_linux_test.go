@@ -267,7 +267,7 @@ func BenchmarkEnvironmentOfAStart(b *testing.B) {
 	for i := range 24 {
 		base = append(base, fmt.Sprintf("XDG_%d=value", i))
 	}
-	m := &Manager{environment: base}
+	m := &Manager{own: ownFacts{environment: base}}
 	e := m.newEnvironment(Options{})
 	s := Spec{from: e, Env: map[string]*string{"A": new("b")}}
 	b.ReportAllocs()

@@ -35,9 +35,9 @@ var (
 // knows: it waits neither for what the program leaves behind nor for that to end.
 func (m *Manager) inquire(q inquiry, told func(output []byte, err error)) {
 	m.registry.mu.Lock()
-	closing := m.closing.Load()
+	closing := isClosed(m.end.begun)
 	if !closing {
-		m.inquiries.Add(1)
+		m.end.inquiries.Add(1)
 	}
 	m.registry.mu.Unlock()
 	if closing {
@@ -45,13 +45,13 @@ func (m *Manager) inquire(q inquiry, told func(output []byte, err error)) {
 		return
 	}
 	go func() {
-		defer m.inquiries.Done()
+		defer m.end.inquiries.Done()
 		a, err := m.beginInquiry(q)
 		if err != nil {
 			told(nil, fmt.Errorf("it could not be started: %w", err))
 			return
 		}
-		told(a.await(m.ending))
+		told(a.await(m.end.begun))
 		a.end()
 	}()
 }
@@ -61,7 +61,7 @@ func (m *Manager) inquiriesOver() <-chan struct{} {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		m.inquiries.Wait()
+		m.end.inquiries.Wait()
 	}()
 	return over
 }
@@ -99,7 +99,7 @@ func (m *Manager) beginInquiry(q inquiry) (*asked, error) {
 	if q.merge {
 		cmd.Stderr = theirs
 	}
-	p, err := m.keepers.Start(cmd)
+	p, err := m.system.keepers.Start(cmd)
 	if err != nil {
 		_ = src.Close() // Nothing has used it.
 		return nil, err

@@ -78,7 +78,7 @@ type limitsPart struct {
 // LimitKinds are the limits that the manager can hold a job to.
 func (m *Manager) LimitKinds() (all []LimitKind) {
 	for _, k := range limitKinds {
-		if m.platform.limits() || k.Name == LimitOutputBytes {
+		if m.system.platform.limits() || k.Name == LimitOutputBytes {
 			all = append(all, k.LimitKind)
 		}
 	}

@@ -136,7 +136,7 @@ func counts(t *testing.T, dir string, inUse, most int) {
 func TestTerminalBudget(t *testing.T) {
 	m := startReal(t, Options{})
 	dir := t.TempDir()
-	m.system.terminalCounts = dir
+	m.system.terminals.counts = dir
 	for _, test := range []struct {
 		inUse, most int
 		refused     bool

@@ -67,8 +67,8 @@ func (m *Manager) askLogin(limit time.Duration) *login {
 		}
 		close(l.done)
 	}
-	l.report.Shell = proc.LoginShell(m.environment)
-	q, mark, err := loginInquiry(l.report.Shell, m.environment)
+	l.report.Shell = proc.LoginShell(m.own.environment)
+	q, mark, err := loginInquiry(l.report.Shell, m.own.environment)
 	if err != nil {
 		conclude(nil, err)
 		return l
@@ -83,7 +83,7 @@ func (m *Manager) askLogin(limit time.Duration) *login {
 		if !ok {
 			err = fmt.Errorf("%s ended without telling its environment; see that no start file of it ends the shell or becomes another program (exit, exec)", l.report.Shell)
 		}
-		conclude(ours(entries, m.environment), err)
+		conclude(ours(entries, m.own.environment), err)
 	})
 	return l
 }
@@ -224,7 +224,7 @@ func (l *login) mark(vars []proc.Variable, server []string) []proc.Variable {
 
 // newEnvironment is what jobs start with as the options say.
 func (m *Manager) newEnvironment(o Options) *environment {
-	i := &inheritance{server: m.environment, policy: o.Env}
+	i := &inheritance{server: m.own.environment, policy: o.Env}
 	if o.Login > 0 {
 		i.login = m.askLogin(o.Login)
 	}

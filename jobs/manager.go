@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"errors"
-	"hash/maphash"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"shelld/jobs/internal/keeper"
 	"shelld/jobs/internal/ports"
 	"shelld/jobs/internal/proc"
 	"shelld/jobs/internal/store"
@@ -87,39 +84,27 @@ type EnvPolicy = proc.EnvPolicy
 
 // A Manager has the jobs of one server.
 type Manager struct {
-	// Immutable:
-	log         *slog.Logger
-	environment []string // the server's own
-	began       time.Time
-	keepers     starter
-	platform    PlatformInfo
-	version     string
+	log      *slog.Logger
+	own      ownFacts
+	system   system       // what tests replace
+	settings settings     // set by Configure under the registry's mu, and immutable from the first Start on
+	env      *environment // what jobs inherit; env/set replaces it, under the registry's mu
+	registry registry
+	end      serverEnd
 
-	settings settings // set by Configure under mu, and immutable from the first Start on
-
-	system system // what tests replace
-
-	terminals sync.Mutex // held to look how many terminals are left, and take one
-
-	closing atomic.Bool
-
-	ending     chan struct{} // closed by Shutdown: what the server runs for itself is over
-	versions   shellVersions // that shells have told
-	swept      sync.Once     // of what killed servers have left of shells
-	searches   searchSlots   // taken by each search that runs
-	searchSeed maphash.Seed  // of searchKey: a cursor holds for one server
-
+	versions shellVersions // that shells have told
+	searches searches
 	confirms confirms
 	vault    vault
 
 	patternBytes atomic.Int64 // of all that is looked for
-	changing     sync.Mutex   // held to change what is in the vault, and tell the jobs
+}
 
-	registry registry
-
-	env       *environment
-	inquiries sync.WaitGroup // what the server runs for itself; nothing is added once it closes
-
+// ownFacts are what the server knows of itself from its start on.
+type ownFacts struct {
+	environment []string
+	began       time.Time
+	version     string
 }
 
 // settings are what Configure sets.
@@ -138,12 +123,14 @@ type settings struct {
 
 // system is what jobs are made of and with. Tests have parts of their own.
 type system struct {
+	keepers         starter
+	platform        PlatformInfo
 	plan            func(*Spec) (plan, *Error)
 	launch          func(*Spec, plan) (*launched, *Error)
-	createRecording func(*store.Folder) (recordingDisk, error)                      // the same
-	askTime         time.Duration                                                   // how long a shell has to answer what it is asked; tests have less
-	lookPorts       func(w *ports.Watch, p process, leader int) (ports.Found, bool) // tests have others
-	terminalCounts  string                                                          // where that is told; immutable
+	createRecording func(*store.Folder) (recordingDisk, error)
+	askTime         time.Duration // how long a shell has to answer what it is asked
+	lookPorts       func(w *ports.Watch, p process, leader int) (ports.Found, bool)
+	terminals       terminals
 }
 
 // A registry has the jobs of a server, by handle and by name.
@@ -172,22 +159,22 @@ func NewManager(o Options) (*Manager, error) {
 	m.log = m.CleanLog(o.Log)
 	o.Log = m.log
 	m.settings.root, m.settings.noRoot = os.Getwd()
-	m.keepers, m.platform, m.version = newStarter(o), platformOf(o), o.Version
+	m.system.keepers, m.system.platform, m.own.version = newStarter(o), platformOf(o), o.Version
 	m.system.launch, m.system.plan = m.launchReal, m.resolve
 	if err := m.Configure(o); err != nil {
 		return nil, err
 	}
-	m.keepers.Warm()
+	m.system.keepers.Warm()
 	return m, nil
 }
 
 // newManager returns a manager that cannot start anything yet.
 func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
-		log: log, environment: os.Environ(), began: time.Now(), settings: settings{limits: Limits{}.withDefaults(false)},
-		system:   system{terminalCounts: proc.TerminalCounts, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording},
-		ending:   make(chan struct{}),
-		searches: newSearchSlots(), searchSeed: maphash.MakeSeed(),
+		log: log, own: ownFacts{environment: os.Environ(), began: time.Now()}, settings: settings{limits: Limits{}.withDefaults(false)},
+		system:   system{terminals: terminals{counts: proc.TerminalCounts}, askTime: askTime, lookPorts: lookPorts, createRecording: createRecording},
+		end:      serverEnd{begun: make(chan struct{})},
+		searches: newSearches(),
 		registry: registry{jobs: map[ID]*Job{}, names: map[string]*Job{}, byName: map[string]*Job{}},
 	}
 	m.env = m.newEnvironment(Options{})
@@ -214,16 +201,19 @@ func (m *Manager) Configure(o Options) error {
 	m.registry.mu.Lock() // Shutdown may come at any time
 	defer m.registry.mu.Unlock()
 	closeDirectories(m.settings.allowed)
-	m.settings.allowedDirs, m.settings.allowed = o.AllowedDirs, allowed
-	if o.Root != "" {
-		m.settings.root, m.settings.noRoot = o.Root, nil
-	}
-	m.settings.limits, m.settings.secrets = o.Limits.withDefaults(a != nil), o.Secrets
-	m.env, m.settings.commands, m.settings.confirm = env, o.Commands, o.Confirm
 	if m.settings.archive != nil {
 		m.settings.archive.put(errand{what: errandClose})
 	}
-	m.settings.archive, m.settings.noArchive = a, why
+	set := settings{
+		root: m.settings.root, noRoot: m.settings.noRoot,
+		allowedDirs: o.AllowedDirs, allowed: allowed,
+		limits: o.Limits.withDefaults(a != nil), secrets: o.Secrets, commands: o.Commands, confirm: o.Confirm,
+		archive: a, noArchive: why,
+	}
+	if o.Root != "" {
+		set.root, set.noRoot = o.Root, nil
+	}
+	m.settings, m.env = set, env
 	return nil
 }
 
@@ -288,7 +278,7 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 
 // admitJob checks a spec and makes a job of it.
 func (m *Manager) admitJob(spec Spec) (*Job, *Error) {
-	if err := spec.check(&m.platform); err != nil {
+	if err := spec.check(&m.system.platform); err != nil {
 		return nil, err
 	}
 	if err := m.checkRecord(&spec); err != nil {
@@ -305,7 +295,7 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 	m.registry.mu.Lock()
 	defer m.registry.mu.Unlock()
 	switch holder := m.registry.names[spec.Name]; {
-	case m.closing.Load():
+	case isClosed(m.end.begun):
 		return nil, errClosedServer()
 	case m.registry.live >= m.settings.limits.MaxJobs:
 		e := errorf(CodeLimitExceeded, "%d jobs are live, as many as limits.maxJobs allows; end one first, or raise the limit in initialize", m.registry.live)
@@ -451,137 +441,4 @@ func (m *Manager) All() []*Job {
 	}
 	slices.SortFunc(all, func(a, b *Job) int { return int(a.id - b.id) })
 	return all
-}
-
-// Shutdown ends every job: TERM, the grace, KILL. It returns when nothing of them
-// is alive, or when a job that takes longer has been given up on; what that job
-// started ends with its keeper, which needs nobody's help. Files are completed, as
-// far as their disk takes them in time.
-func (m *Manager) Shutdown() {
-	m.registry.mu.Lock()
-	if !m.closing.Swap(true) {
-		close(m.ending)
-	}
-	grace := m.settings.limits.ShutdownGrace
-	m.registry.mu.Unlock()
-	all := m.All()
-	for _, j := range all {
-		j.post(shutdownMsg{grace})
-	}
-	vacant := func(j *Job) <-chan struct{} { return j.vacant }
-	if !within(grace+shutdownSlack, all, vacant) {
-		m.giveUp(all)
-		within(shutdownSlack, all, vacant)
-	}
-	m.endInquiries(grace + shutdownSlack)
-	all = slices.DeleteFunc(all, func(j *Job) bool { return !isClosed(j.vacant) })
-	if !within(shutdownFiles, all, func(j *Job) <-chan struct{} { return j.ended }) {
-		m.log.Warn("the server ends before all output files are in order: the disk is too slow")
-	}
-}
-
-const (
-	// shutdownSlack is how long after the grace a job may take to say that it is gone.
-	shutdownSlack = 500 * time.Millisecond
-	// shutdownFiles is how long putting files in order may hold up the server's end.
-	shutdownFiles = 5 * time.Second
-)
-
-// within says whether something closes for all jobs in time.
-func within(d time.Duration, all []*Job, what func(*Job) <-chan struct{}) bool {
-	late := time.NewTimer(d)
-	defer late.Stop()
-	for _, j := range all {
-		select {
-		case <-what(j):
-		case <-late.C:
-			return false
-		}
-	}
-	return true
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
-// giveUp ends what is left without asking the loops, one of which may be stuck.
-func (m *Manager) giveUp(all []*Job) {
-	for _, j := range all {
-		if h := j.process.Load(); h != nil {
-			m.log.Debug("the job is killed without its loop, which has not ended in time", "job", j.id)
-			_ = h.Kill(keeper.KillOptions{}) // Best effort: the keeper's own end is next.
-		}
-	}
-}
-
-// Close lets go of everything, after Shutdown. It does not wait for a stuck job, nor
-// for a stuck disk; a slow one has closeTime.
-func (m *Manager) Close() error {
-	var stuck []error
-	left := m.awaitEnds()
-	for _, j := range m.All() {
-		switch {
-		case !left[j]:
-		case isClosed(j.done):
-			stuck = append(stuck, errors.New("jobs: what serves the output of a job is stuck"))
-		default:
-			stuck = append(stuck, errors.New("jobs: the loop of a job is stuck"))
-		}
-	}
-	if left[nil] {
-		stuck = append(stuck, errors.New("jobs: what the server has run for itself does not end"))
-	}
-	if m.settings.archive != nil && !m.settings.archive.close() {
-		stuck = append(stuck, errors.New("jobs: the directory of the output is stuck"))
-	}
-	if m.keepers != nil {
-		m.keepers.Close()
-	}
-	closeDirectories(m.settings.allowed)
-	return errors.Join(stuck...)
-}
-
-// awaitEnds has the loops of all jobs end, and returns those that have not, or what serves them has not, when
-// nothing had ended for shutdownSlack, or when shutdownFiles were over: on a busy machine much ends late, and one after
-// the other. nil stands for what the server has run for itself.
-func (m *Manager) awaitEnds() (left map[*Job]bool) {
-	all := m.All()
-	left = map[*Job]bool{nil: true}
-	ended := make(chan *Job, len(all)+1) // Who ends too late waits for nobody.
-	for _, j := range all {
-		left[j] = true
-		j.post(quitMsg{})
-		go func() {
-			<-j.done
-			j.output.loops.Wait()
-			ended <- j
-		}()
-	}
-	go func() {
-		m.inquiries.Wait()
-		ended <- nil
-	}()
-	late, over := time.NewTimer(shutdownSlack), time.NewTimer(shutdownFiles)
-	defer late.Stop()
-	defer over.Stop()
-	for len(left) > 0 {
-		select {
-		case j := <-ended:
-			delete(left, j)
-			late.Reset(shutdownSlack)
-		case <-over.C:
-			return left
-		case <-late.C:
-			if len(ended) == 0 { // else it is the busy machine that has us late
-				return left
-			}
-		}
-	}
-	return left
 }

@@ -19,4 +19,4 @@ const (
 )
 
 // Platform tells what this machine's system lets a manager do.
-func (m *Manager) Platform() PlatformInfo { return m.platform }
+func (m *Manager) Platform() PlatformInfo { return m.system.platform }

@@ -111,7 +111,7 @@ func (p *displayPart) answerTo(q screen.Query) (answer []byte, ready bool) {
 	if q.Screen {
 		return p.answerFromScreen(q)
 	}
-	return q.Answer(screen.Display{Cols: p.j.info.Cols, Rows: p.j.info.Rows, Version: p.j.mgr.version}), true
+	return q.Answer(screen.Display{Cols: p.j.info.Cols, Rows: p.j.info.Rows, Version: p.j.mgr.own.version}), true
 }
 
 // typeAnswer puts an answer into the input, where it can do no harm.

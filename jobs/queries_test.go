@@ -20,7 +20,7 @@ func (f *fakeJob) inTurn(do func()) {
 func TestQueriesAreAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, tp := startTape(t, &recorder{})
-		f.m.version = "1.2"
+		f.m.own.version = "1.2"
 		tp.allow(1000)
 		f.out.data <- []byte("hello \x1b[c")
 		synctest.Wait()

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"hash/maphash"
 	"runtime"
 	"slices"
 	"strings"
@@ -166,11 +167,16 @@ func (t SearchTarget) Release() {
 	}
 }
 
-// searchSlots lets some searches run and others wait: they take a processor each, which jobs
-// and answers need as well.
-type searchSlots chan struct{}
+// searches lets some searches run and has the others wait: each takes a whole processor, and jobs
+// and answers need processors, too.
+type searches struct {
+	slots chan struct{} // each search that runs has one
+	seed  maphash.Seed  // of searchKey: a cursor holds for one server
+}
 
-func newSearchSlots() searchSlots { return make(searchSlots, max(runtime.GOMAXPROCS(0)/2, 1)) }
+func newSearches() searches {
+	return searches{slots: make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)), seed: maphash.MakeSeed()}
+}
 
 // Search searches targets, which it lets go of. It takes as long as that takes, and so a
 // goroutine of the caller's; it holds nobody up. Closing cancel ends it.
@@ -185,15 +191,15 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 		return SearchResult{}, err
 	}
 	select {
-	case m.searches <- struct{}{}:
-		defer func() { <-m.searches }()
+	case m.searches.slots <- struct{}{}:
+		defer func() { <-m.searches.slots }()
 	case <-cancel:
 		return SearchResult{}, errSearchCanceled()
-	case <-m.ending:
+	case <-m.end.begun:
 		return SearchResult{}, errSearchEnding()
 	}
 	s := &searching{SearchSpec: spec, key: key, run: spec.run()}
-	s.run.Stop = stopSearch(cancel, m.ending)
+	s.run.Stop = stopSearch(cancel, m.end.begun)
 	s.targets(m, targets)
 	return s.res, s.err
 }

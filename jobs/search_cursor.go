@@ -23,7 +23,7 @@ func (m *Manager) searchKey(s *SearchSpec, targets []SearchTarget) string {
 	if one(targets) {
 		job = targets[0].job.id
 	}
-	return fmt.Sprintf("%016x", maphash.Comparable(m.searchSeed, struct {
+	return fmt.Sprintf("%016x", maphash.Comparable(m.searches.seed, struct {
 		pattern, literal, flags string
 		raw, lines, reverse     bool
 		job                     ID

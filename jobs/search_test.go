@@ -136,17 +136,17 @@ func TestSearchCanceled(t *testing.T) {
 			t.Fatalf("error %v", err)
 		}
 	}
-	for range cap(m.searches) {
-		m.searches <- struct{}{}
+	for range cap(m.searches.slots) {
+		m.searches.slots <- struct{}{}
 	}
 	if _, err := m.Search(&spec, m.SearchTargets(""), canceled); err == nil || err.Code != CodeCanceled {
 		t.Fatalf("error %v of one that waits", err)
 	}
-	close(m.ending)
+	close(m.end.begun)
 	if _, err := m.Search(&spec, m.SearchTargets(""), nil); err == nil || err.Code != CodeShuttingDown {
 		t.Fatalf("error %v of one that waits when the server ends", err)
 	}
-	<-m.searches
+	<-m.searches.slots
 	if _, err := m.Search(&spec, m.SearchTargets(""), nil); err == nil || err.Code != CodeShuttingDown {
 		t.Fatalf("error %v when the server ends", err)
 	}

@@ -88,7 +88,7 @@ func dumb(env []string) bool {
 }
 
 func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error) {
-	m.swept.Do(func() { sweepPlaces(os.TempDir(), time.Now().Add(-placeTime)) })
+	m.versions.swept.Do(func() { sweepPlaces(os.TempDir(), time.Now().Add(-placeTime)) })
 	f := &shellFiles{}
 	if err := f.makePlace(); err != nil {
 		return nil, err

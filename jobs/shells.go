@@ -47,7 +47,7 @@ func (m *Manager) DefaultShell() string {
 	m.registry.mu.Lock()
 	e := m.env
 	m.registry.mu.Unlock()
-	env := m.environment
+	env := m.own.environment
 	if e != nil && (e.login == nil || isClosed(e.login.done)) {
 		env = proc.Environ(e.variables())
 	}
@@ -96,6 +96,8 @@ type shellVersions struct {
 	mu    sync.Mutex
 	known map[string]*shellVersion
 	busy  chan struct{} // a token for each that is being asked
+
+	swept sync.Once // of what killed servers have left of shells
 }
 
 // A shellVersion is what a shell has told, or will.
@@ -157,7 +159,7 @@ func (m *Manager) askVersion(s proc.Installed, env []string) *shellVersion {
 // plainEnv is the environment of a program that nobody has asked for: what a login shell
 // needs, whatever the policy passes on besides and the client has set, secrets above all.
 func (m *Manager) plainEnv() []string {
-	return append(proc.Environ(proc.Inherited(m.environment, EnvPolicy{}, proc.FromServer)), "TERM=dumb")
+	return append(proc.Environ(proc.Inherited(m.own.environment, EnvPolicy{}, proc.FromServer)), "TERM=dumb")
 }
 
 // number is a version, as in "5.2.15(1)-release", "93u+" and "R59".

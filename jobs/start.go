@@ -349,7 +349,7 @@ func (m *Manager) launchPTY(s *Spec, p plan) (*launched, *Error) {
 	if shell != nil {
 		given = shell.apply(p)
 	}
-	k, kerr := m.keepers.Start(keeper.Command{Path: p.path, Argv: given.argv, Env: given.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits, Terminal: slave})
+	k, kerr := m.system.keepers.Start(keeper.Command{Path: p.path, Argv: given.argv, Env: given.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits, Terminal: slave})
 	if kerr != nil {
 		_ = t.Close() // Nothing has used it.
 		if shell != nil {
@@ -368,7 +368,7 @@ func (m *Manager) launchPipes(s *Spec, p plan) (*launched, *Error) {
 		return nil, refused
 	}
 	defer c.closeTheirs()
-	k, err := m.keepers.Start(keeper.Command{
+	k, err := m.system.keepers.Start(keeper.Command{
 		Path: p.path, Argv: p.argv, Env: p.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits,
 		Stdin: c.stdin, Stdout: c.stdout, Stderr: c.stderr,
 	})

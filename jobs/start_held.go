@@ -28,7 +28,7 @@ func (s *starting) awaitLogin() *Error {
 	switch {
 	case l == nil:
 		return nil
-	case isClosed(s.j.mgr.ending): // which ends the login shell, too
+	case isClosed(s.j.mgr.end.begun): // which ends the login shell, too
 		return errClosedServer()
 	case isClosed(l.done):
 		return nil
@@ -53,12 +53,12 @@ func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error
 		}
 		select {
 		case came = <-comes:
-			if isClosed(j.mgr.ending) { // which is why it came, or came with it
+			if isClosed(j.mgr.end.begun) { // which is why it came, or came with it
 				return came, errClosedServer()
 			}
 			j.input.wentOnAt = time.Now()
 			return came, nil
-		case <-j.mgr.ending:
+		case <-j.mgr.end.begun:
 			return came, errClosedServer()
 		case <-j.actor.mail.Wake():
 		}

@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"os"
+	"sync"
 	"syscall"
 
 	"shelld/jobs/internal/proc"
@@ -12,11 +13,17 @@ import (
 // runs out of them: a person who is to look what has taken them all needs one to log in.
 const terminalReserve = 32
 
+// terminals are those of the machine.
+type terminals struct {
+	sync.Mutex        // held to look how many are left, and to take one
+	counts     string // the directory in which the system says how many there are
+}
+
 // openTerminal opens a terminal, unless the machine has hardly any left. Starts do so
 // one after the other, so that each sees what those before it have taken.
 func (m *Manager) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error) {
-	m.terminals.Lock()
-	defer m.terminals.Unlock()
+	m.system.terminals.Lock()
+	defer m.system.terminals.Unlock()
 	if err := m.spareTerminals(); err != nil {
 		return nil, nil, err
 	}
@@ -34,7 +41,7 @@ func (m *Manager) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error
 
 // spareTerminals refuses the machine's last terminals, where it tells how many it has.
 func (m *Manager) spareTerminals() *Error {
-	inUse, most, err := proc.Terminals(m.system.terminalCounts)
+	inUse, most, err := proc.Terminals(m.system.terminals.counts)
 	if err != nil || inUse < most-min(terminalReserve, most/8) {
 		return nil
 	}

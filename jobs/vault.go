@@ -20,6 +20,8 @@ type vault struct {
 	mu     sync.Mutex
 	values map[string]string // by the names of those who have set them
 	set    *redact.Set       // of all; nil: there are none
+
+	changing sync.Mutex // held to change a value and tell the jobs of it, which must be told in that order
 }
 
 // What secrets there may be at a time: each byte costs some 25 bytes of memory, up to four
@@ -36,8 +38,8 @@ func (m *Manager) SetSecret(name, value string) *Error {
 	if len(redact.Forms(value)) == 0 {
 		return Invalid("/value", "a secret value must have %d bytes or more, without white space around it: a shorter one would be taken out of too much of all output that has it by chance; give a longer one, or set it without secret", redact.MinLength)
 	}
-	m.changing.Lock()
-	defer m.changing.Unlock()
+	m.vault.changing.Lock()
+	defer m.vault.changing.Unlock()
 	if now, is := m.vault.value(name); is && now == value {
 		return nil
 	}
@@ -51,8 +53,8 @@ func (m *Manager) SetSecret(name, value string) *Error {
 // RemoveSecret has the value with a name be no secret in jobs that start later, and says
 // whether there was one. Those that run have been given it, and go on taking it out.
 func (m *Manager) RemoveSecret(name string) bool {
-	m.changing.Lock()
-	defer m.changing.Unlock()
+	m.vault.changing.Lock()
+	defer m.vault.changing.Unlock()
 	if _, was := m.vault.value(name); !was {
 		return false
 	}

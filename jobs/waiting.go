@@ -273,7 +273,7 @@ func (p *waitingPart) lookForStore(now time.Time) {
 	}
 	l.storeAt = now.Add(max(quiet, storeLookTime))
 	if quiet >= slowestStoreLook {
-		l.storeAt = together(p.j.mgr.began, now.Add(slowestStoreLook), slowestStoreLook)
+		l.storeAt = together(p.j.mgr.own.began, now.Add(slowestStoreLook), slowestStoreLook)
 	}
 }
 
@@ -385,7 +385,7 @@ func (p *waitingPart) nextLook(now time.Time) time.Time {
 	quiet := now.Sub(active)
 	next := now.Add(min(max(quiet/4, slowLook), slowestLook))
 	if quiet > 4*lookTogether {
-		next = together(p.j.mgr.began, next, lookTogether)
+		next = together(p.j.mgr.own.began, next, lookTogether)
 	}
 	if t := nextOf(lookAfter, active, now); !t.IsZero() {
 		next = t

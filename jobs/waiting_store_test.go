@@ -130,7 +130,7 @@ func TestStoredWaitCostsLittle(t *testing.T) {
 				t.Errorf("in ten minutes it was looked at %d times, want 20", len(late))
 			}
 			for _, at := range late {
-				if at := f.looker.began.Add(at).Sub(f.mgr.began); at%slowestStoreLook != 0 {
+				if at := f.looker.began.Add(at).Sub(f.mgr.own.began); at%slowestStoreLook != 0 {
 					t.Errorf("it was looked at %v after the server's start", at)
 				}
 			}

@@ -40,7 +40,7 @@ func (c *stdio) pipeInput() *proc.PipeInput {
 // there is none yet, at this process.
 func (m *Manager) InputDetection() (tier Confidence, why string) {
 	pid := os.Getpid()
-	if s, ok := m.keepers.(interface{ SomeKeeper() int }); ok {
+	if s, ok := m.system.keepers.(interface{ SomeKeeper() int }); ok {
 		if k := s.SomeKeeper(); k != 0 {
 			pid = k
 		}

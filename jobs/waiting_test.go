@@ -137,7 +137,7 @@ func TestLooksFollowWhatHappens(t *testing.T) {
 			t.Errorf("after a minute it is looked every %v, want %v", got[n-1]-got[n-2], slowestLook)
 		}
 		// The others of the server are looked at then, too.
-		if at := l.began.Add(got[len(got)-1]).Sub(f.mgr.began); at%lookTogether != 0 {
+		if at := l.began.Add(got[len(got)-1]).Sub(f.mgr.own.began); at%lookTogether != 0 {
 			t.Errorf("a late look is at %v of the server's time, want a multiple of %v", at, lookTogether)
 		}
 		f.TellWaiting(false)
