@@ -221,6 +221,7 @@ func (j *Job) told() bool {
 func (j *Job) snapshot() Info {
 	info := j.info
 	info.State = j.state()
+	j.inform(&info)
 	if told := j.display.heard.last(); j.display.heard != nil {
 		info.Title = told.Title
 		if !j.shell.watch.tellsDirectory() {

@@ -87,6 +87,7 @@ type Info struct {
 	PID                int
 	StartedAt          time.Time
 	EndedAt            time.Time // zero while the leader lives
+	ActiveAt           time.Time // when output or input came last, or the start; see Idle
 	Cols, Rows         int
 	Title              string   // of the terminal
 	CurrentDirectory   string   // where the program says that it is; "" = not known

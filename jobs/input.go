@@ -33,6 +33,7 @@ type WriteResult struct {
 
 // inputPart types what the job is given to read.
 type inputPart struct {
+	noPart
 	j *Job
 
 	to       input           // nil: nothing can be written

@@ -94,6 +94,7 @@ type Job struct {
 	kills   killsPart
 	files   filesPart
 	asking  askingPart
+	idle    idlePart
 
 	// Guarded by turns:
 	st   state
@@ -197,6 +198,7 @@ func (j *Job) Published() *Info {
 	}
 	info := j.clean(*p) // something may have become secret since
 	info.Streams = j.output.streamInfo((*spool.Spool).Kept)
+	j.inform(&info)
 	return &info
 }
 

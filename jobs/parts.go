@@ -15,6 +15,7 @@ type part interface {
 	fail(err *Error)             // the job is gone: answer all of them
 	shutdown(why func() *Error)  // the server ends: answer what does not wait for the job's end
 	exited(why func() *Error)    // answer what only the leader could have done
+	inform(info *Info)           // add what it knows to what the job tells of itself; outside a turn as well
 }
 
 // noPart is embedded by parts, and has the methods that most of them do not need.
@@ -27,6 +28,7 @@ func (noPart) pending() int            { return 0 }
 func (noPart) fail(*Error)             {}
 func (noPart) shutdown(func() *Error)  {}
 func (noPart) exited(func() *Error)    {}
+func (noPart) inform(*Info)            {}
 
 // newParts makes the parts of a job, in the order in which turns visit them: what a part finds out
 // counts for those behind it in the same turn.
@@ -38,9 +40,9 @@ func (noPart) exited(func() *Error)    {}
 //	display, input     the screen is drawn, and what is first in the queue begun, before waits look
 //	waits .. kills     answer requests
 //	files              write down what all of this has come to
-//	asking             only keeps requests
+//	asking, idle       only know
 func (j *Job) newParts() {
-	j.changes.j, j.limits.j, j.waiting.j, j.display.j, j.runs.j, j.kills.j, j.files.j, j.asking.j = j, j, j, j, j, j, j, j
+	j.changes.j, j.limits.j, j.waiting.j, j.display.j, j.runs.j, j.kills.j, j.files.j, j.asking.j, j.idle.j = j, j, j, j, j, j, j, j, j
 	j.shell = shellPart{j: j}
 	j.ending = endingPart{j: j, hints: make(chan *Hint, 1)}
 	j.input = inputPart{j: j, orders: make(chan inputOrder, 1), wrote: make(chan writeDone)}
@@ -48,7 +50,7 @@ func (j *Job) newParts() {
 	j.reads = readsPart{j: j, unread: map[Stream]int64{}, cursor: map[Stream]int64{}, cursorAt: map[Stream]*readReq{}}
 	j.parts = []part{
 		&j.changes, &j.shell, &j.limits, &j.waiting, &j.ending, &j.display, &j.input,
-		&j.waits, &j.reads, &j.runs, &j.kills, &j.files, &j.asking,
+		&j.waits, &j.reads, &j.runs, &j.kills, &j.files, &j.asking, &j.idle,
 	}
 }
 
@@ -78,6 +80,13 @@ func (j *Job) owed() (n int) {
 		n += p.pending()
 	}
 	return n
+}
+
+// inform has the parts add what they know.
+func (j *Job) inform(info *Info) {
+	for _, p := range j.parts {
+		p.inform(info)
+	}
 }
 
 // failPending answers everything that is kept. A request that waits is answered before what it waits for is: so

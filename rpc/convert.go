@@ -113,6 +113,9 @@ func jobInfo(i jobs.Info) schema.JobInfo {
 	if !i.EndedAt.IsZero() {
 		w.EndedAt = optional(timestamp(i.EndedAt))
 	}
+	if idle, ok := i.Idle(); ok {
+		w.IdleMs = new(millis(idle))
+	}
 	for _, st := range i.Streams {
 		w.Streams[string(st.Name)] = schema.StreamInfo{NextOffset: st.NextOffset, Kept: pairs(st.Kept)}
 	}

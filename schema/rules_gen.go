@@ -445,6 +445,10 @@ var ruleCommonOfJobInfo = rule{
 			types:   isInteger,
 			minimum: &bound{1},
 			maximum: &bound{9007199254740991}}},
+		{"idleMs", &rule{
+			types:   isInteger,
+			minimum: &bound{0},
+			maximum: &bound{9007199254740991}}},
 		{"killAfterMs", &rule{
 			types:   isInteger,
 			minimum: &bound{1},

@@ -463,6 +463,9 @@ type JobInfo struct {
 	EndedAt *string `json:"endedAt,omitempty"`
 	// Milliseconds from the start to the leader's end, or to now while it is alive.
 	DurationMs int64 `json:"durationMs"`
+	// Milliseconds since output last came or the program last took input, or since the start
+	// if neither has happened. Absent: the leader has ended.
+	IdleMs *int64 `json:"idleMs,omitempty"`
 	// Width of the terminal in columns; 0 for a job that has none (pipe mode).
 	Cols int64 `json:"cols"`
 	// Height of the terminal in rows; 0 for a job that has none (pipe mode).

@@ -127,6 +127,7 @@ export class Input {
   }
 
   #count(entry, n) {
+    if (n > 0) this.tookMs = performance.now();
     entry.written += n;
     this.waiting -= n;
   }

@@ -51,6 +51,7 @@ export class Job {
     const take = (bytes) => {
       if (bytes.length === 0) return;
       this.read += bytes.length;
+      this.activeMs = performance.now();
       spool.append(bytes);
       this.terminal?.feed(bytes);
       this.#look({ output: true });
@@ -250,6 +251,7 @@ export class Job {
       shell: this.shell, cwd: this.cwd, mode: this.mode, modeReason: this.modeReason, pid: this.pid,
       startedAt: this.startedAt.toISOString(), endedAt: this.exit && this.endedAt.toISOString(),
       durationMs: this.durationMs ?? Math.round(performance.now() - this.startedMs),
+      idleMs: this.exit ? undefined : Math.round(performance.now() - Math.max(this.startedMs, this.activeMs ?? 0, this.input?.tookMs ?? 0)),
       cols: this.term ? this.cols : 0, rows: this.term ? this.rows : 0,
       title: this.terminal?.title || undefined, currentDirectory: this.terminal?.cwd || undefined,
       background: [], streams, watches: [...this.watches].map(([watchId, w]) => ({ watchId, on: 'plain', ...w.spec })),

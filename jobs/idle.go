@@ -1,0 +1,36 @@
+package jobs
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// idlePart knows how long nothing has come from a job and nothing has gone to it.
+type idlePart struct {
+	noPart
+	j *Job
+
+	wrote atomic.Pointer[time.Time] // when the program's input last took something; nil: never
+}
+
+// review notes the time for those who ask outside a turn.
+func (p *idlePart) review(time.Time) {
+	if at := p.j.waiting.watch.wroteAt; !at.IsZero() {
+		p.wrote.Store(&at)
+	}
+}
+
+func (p *idlePart) inform(info *Info) {
+	info.ActiveAt = info.StartedAt
+	if at := p.wrote.Load(); at != nil {
+		info.ActiveAt = latest(info.ActiveAt, *at)
+	}
+	for _, st := range p.j.output.streams {
+		info.ActiveAt = latest(info.ActiveAt, st.base.Add(time.Duration(st.last.Load())))
+	}
+}
+
+// Idle is how long neither output nor input has come; ok is false once the leader has ended.
+func (i Info) Idle() (idle time.Duration, ok bool) {
+	return max(time.Since(i.ActiveAt), 0), i.EndedAt.IsZero()
+}
