@@ -26,7 +26,7 @@
 //     (cleaner.go) and appends to the stream's spool; the stream's end, or closing its
 //     descriptor, ends it. It reads a terminal's output for what its programs tell it
 //     (display.go) and ask it (queries.go).
-//  3. writeLoop (loops.go), where the job has an input, owns the blocking write of what
+//  3. writeLoop (send.go), where the job has an input, owns the blocking write of what
 //     the kernel does not take at once; closing the descriptor and the job's end end it.
 //  4. follower.run (follower.go), from the job's first pattern on, does the matching
 //     that the readLoops do not do themselves; run ends it.

@@ -286,15 +286,3 @@ func checkChanges(client map[string]change) *Error {
 
 // IsSecret says whether the value of a variable is for jobs alone.
 func IsSecret(name string, said bool) bool { return said || proc.LooksSecret(name) }
-
-// VariablesAreFixed refuses to change what the job was started with: no system lets one
-// process change the environment of another.
-func (j *Job) VariablesAreFixed() *Error {
-	const why = "the environment of job %d cannot be changed any more: a program has it from its start, and nobody else can reach it"
-	e := errorf(CodeUnsupported, why+"; start another job with env, or, if it is a shell, type the assignment into it (export NAME=value)", j.id)
-	if now := j.Published(); now != nil && !now.Live() {
-		e = errorf(CodeUnsupported, why+", and the job has ended; start another one with env", j.id)
-	}
-	e.Name, e.Pointer = "handle", "/handle"
-	return e
-}

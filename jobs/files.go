@@ -311,14 +311,6 @@ type holds struct {
 	then    func() // nil: nothing waits
 }
 
-// Hold keeps the job's files until release is called, also where the job is removed
-// meanwhile: for an answer that quotes output. Release may be called more than once.
-func (j *Job) Hold() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.answers) }
-
-// HoldUnsent keeps them from being deleted because the job is let go of, and not from
-// a removal: for output that is being sent.
-func (j *Job) HoldUnsent() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.lanes) }
-
 func (h *holds) hold(n *int) (release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

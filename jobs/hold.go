@@ -57,29 +57,6 @@ func (s *stream) take(off int64) {
 	s.pokeReader()
 }
 
-// HoldTo has a stream wait for the client that it is sent to, from the next thing on that
-// is read of it: output may be window bytes ahead of Sent, and never more than what is
-// kept in memory for sure, so that nothing is lost where there are no files. What a drain
-// adds to that is kept as well. 0 ends it.
-func (j *Job) HoldTo(name Stream, window int64) {
-	st := j.output.stream(name)
-	if st == nil {
-		return
-	}
-	st.client.window.Store(min(window, st.spool.Newest()))
-	j.output.pin(st)
-	st.pokeReader()
-}
-
-// Sent says how far a stream was sent to the client that it waits for.
-func (j *Job) Sent(name Stream, off int64) {
-	if st := j.output.stream(name); st != nil {
-		st.client.taken.Store(off)
-		j.output.pin(st)
-		st.pokeReader()
-	}
-}
-
 // pin keeps for the client what it has not been sent, as of now.
 func (o *outputs) pin(st *stream) {
 	st.pinning.Lock() // whoever comes last has seen what the others have changed

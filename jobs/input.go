@@ -230,7 +230,7 @@ func (p *inputPart) writable(in Input) *Error {
 	case p.queue.closed != "":
 		return p.notInteractive("job %d takes no more input: %s", p.j.id, p.queue.closed)
 	case p.to == nil:
-		return p.j.noInput()
+		return p.noInput()
 	case in.IfWaiting != "" && (p.j.waiting.watch.now == nil || p.j.waiting.watch.now.ID != in.IfWaiting || p.queue.typed()):
 		return p.notExpected(in.IfWaiting)
 	}

@@ -59,8 +59,7 @@ type Job struct {
 	log   *slog.Logger
 	epoch time.Time
 
-	namesake  *Job  // who had the name before; guarded by the registry's mu
-	textBytes int64 // of its stdin text; the same
+	listed listing // guarded by the registry's mu
 
 	// Set once by the start, before anybody else can see them:
 	proc process

@@ -238,29 +238,3 @@ func (o *outputs) noteEnd(st *stream, err error) bool {
 	}
 	return drained
 }
-
-// A writeDone is the end of one write to the job.
-type writeDone struct {
-	n   int
-	err error
-}
-
-// writeLoop owns the blocking write to the job's input.
-func (j *Job) writeLoop(in input, term terminal) {
-	defer j.output.loops.Done()
-	for {
-		select {
-		case o := <-j.input.orders:
-			n, err := j.input.write(in, term, o)
-			select {
-			case j.input.wrote <- writeDone{n, err}:
-			case <-j.done:
-				return
-			}
-		case <-j.ended:
-			return // A job that is only remembered needs no input.
-		case <-j.done:
-			return
-		}
-	}
-}

@@ -145,6 +145,12 @@ type registry struct {
 	texts  int64 // bytes of the stdin texts of live jobs
 }
 
+// A listing is what the registry keeps with a job.
+type listing struct {
+	namesake  *Job  // who had the name before
+	textBytes int64 // of its stdin text
+}
+
 // makePoller is called before anything is opened: Go makes its poller of two descriptors
 // when it first needs it, as for a timer, and ends the process where there are none.
 func makePoller() { time.AfterFunc(time.Hour, func() {}).Stop() }
@@ -315,10 +321,10 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 	j := newJob(m, m.registry.last, spec)
 	m.registry.jobs[j.id] = j
 	m.registry.live++
-	j.textBytes = spec.textBytes()
-	m.registry.texts += j.textBytes
+	j.listed.textBytes = spec.textBytes()
+	m.registry.texts += j.listed.textBytes
 	if spec.Name != "" {
-		j.namesake = m.registry.byName[spec.Name]
+		j.listed.namesake = m.registry.byName[spec.Name]
 		m.registry.names[spec.Name], m.registry.byName[spec.Name] = j, j
 	}
 	return j, nil
@@ -342,9 +348,9 @@ func (r *registry) forget(j *Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live--
-	r.texts -= j.textBytes
+	r.texts -= j.listed.textBytes
 	r.drop(j)
-	if old := j.namesake; old != nil && r.jobs[old.id] == old && r.byName[j.spec.Name] == nil {
+	if old := j.listed.namesake; old != nil && r.jobs[old.id] == old && r.byName[j.spec.Name] == nil {
 		r.byName[j.spec.Name] = old
 	}
 }
@@ -353,7 +359,7 @@ func (r *registry) forget(j *Job) {
 func (r *registry) started(j *Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	j.namesake = nil
+	j.listed.namesake = nil
 }
 
 func (r *registry) drop(j *Job) {
@@ -370,7 +376,7 @@ func (m *Manager) retire(j *Job) {
 	m.registry.mu.Lock()
 	defer m.registry.mu.Unlock()
 	m.registry.live--
-	m.registry.texts -= j.textBytes
+	m.registry.texts -= j.listed.textBytes
 	m.registry.closed = append(m.registry.closed, j)
 	for len(m.registry.closed) > m.settings.limits.KeepJobs {
 		old := m.registry.closed[0]

@@ -72,7 +72,7 @@ func (p *readsPart) onRead(m readMsg) {
 	}
 	switch {
 	case st == nil:
-		m.reply.fail(p.j.noStream("/stream", m.opts.Stream))
+		m.reply.fail(p.j.output.noStream("/stream", m.opts.Stream))
 		return
 	case m.opts.Stream == "" && len(p.j.output.streams) > 1:
 		m.reply.fail(Invalid("/stream", "this job has the streams %s: say which", p.j.waits.streamNames()))

@@ -199,3 +199,46 @@ func (j *Job) Remove(keepFiles bool) Pending[struct{}] {
 	j.ask(removeMsg{keepFiles, r})
 	return pend(j, r)
 }
+
+// VariablesAreFixed refuses to change what the job was started with: no system lets one
+// process change the environment of another.
+func (j *Job) VariablesAreFixed() *Error {
+	const why = "the environment of job %d cannot be changed any more: a program has it from its start, and nobody else can reach it"
+	e := errorf(CodeUnsupported, why+"; start another job with env, or, if it is a shell, type the assignment into it (export NAME=value)", j.id)
+	if now := j.Published(); now != nil && !now.Live() {
+		e = errorf(CodeUnsupported, why+", and the job has ended; start another one with env", j.id)
+	}
+	e.Name, e.Pointer = "handle", "/handle"
+	return e
+}
+
+// HoldTo has a stream wait for the client that it is sent to, from the next thing on that
+// is read of it: output may be window bytes ahead of Sent, and never more than what is
+// kept in memory for sure, so that nothing is lost where there are no files. What a drain
+// adds to that is kept as well. 0 ends it.
+func (j *Job) HoldTo(name Stream, window int64) {
+	st := j.output.stream(name)
+	if st == nil {
+		return
+	}
+	st.client.window.Store(min(window, st.spool.Newest()))
+	j.output.pin(st)
+	st.pokeReader()
+}
+
+// Sent says how far a stream was sent to the client that it waits for.
+func (j *Job) Sent(name Stream, off int64) {
+	if st := j.output.stream(name); st != nil {
+		st.client.taken.Store(off)
+		j.output.pin(st)
+		st.pokeReader()
+	}
+}
+
+// Hold keeps the job's files until release is called, also where the job is removed
+// meanwhile: for an answer that quotes output. Release may be called more than once.
+func (j *Job) Hold() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.answers) }
+
+// HoldUnsent keeps them from being deleted because the job is let go of, and not from
+// a removal: for output that is being sent.
+func (j *Job) HoldUnsent() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.lanes) }

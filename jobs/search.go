@@ -138,7 +138,7 @@ func (j *Job) onTarget(m targetMsg) {
 	case len(j.output.streams) == 0:
 		m.reply.fail(Invalid("/stream", noStreams))
 	default:
-		m.reply.fail(j.noStream("/stream", m.stream))
+		m.reply.fail(j.output.noStream("/stream", m.stream))
 	}
 }
 

@@ -114,3 +114,41 @@ func (p *inputPart) typeMouse(t *typing, m screen.MouseEvent, pointer string) *E
 	t.add(b...)
 	return nil
 }
+
+// noInput refuses a write to a job that the server has no pipe to.
+func (p *inputPart) noInput() *Error {
+	const otherwise = `; start it with "stdin": "open" to write to it`
+	switch {
+	case p.j.spec.StdinText != nil:
+		return p.notInteractive("job %d reads the text that it was started with, and nothing more"+otherwise, p.j.id)
+	case p.j.spec.StdinFile != "":
+		return p.notInteractive("job %d reads the file %s"+otherwise, p.j.id, p.j.spec.StdinFile)
+	}
+	return p.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", p.j.id)
+}
+
+// A writeDone is the end of one write to the job.
+type writeDone struct {
+	n   int
+	err error
+}
+
+// writeLoop owns the blocking write to the job's input.
+func (p *inputPart) writeLoop(in input, term terminal) {
+	defer p.j.output.loops.Done()
+	for {
+		select {
+		case o := <-p.orders:
+			n, err := p.write(in, term, o)
+			select {
+			case p.wrote <- writeDone{n, err}:
+			case <-p.j.done:
+				return
+			}
+		case <-p.j.ended:
+			return // A job that is only remembered needs no input.
+		case <-p.j.done:
+			return
+		}
+	}
+}

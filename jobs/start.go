@@ -157,7 +157,7 @@ func (s *starting) attach(l *launched) {
 	}
 	if s.j.input.to != nil {
 		s.j.output.loops.Add(1)
-		go s.j.writeLoop(s.j.input.to, s.j.term)
+		go s.j.input.writeLoop(s.j.input.to, s.j.term)
 	}
 	s.j.starting.place = l.plan.place()
 	s.j.info = Info{

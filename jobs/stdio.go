@@ -254,28 +254,16 @@ func (s *Spec) forgetText() {
 	s.Asker = ""
 }
 
-// noInput refuses a write to a job that the server has no pipe to.
-func (j *Job) noInput() *Error {
-	const otherwise = `; start it with "stdin": "open" to write to it`
-	switch {
-	case j.spec.StdinText != nil:
-		return j.input.notInteractive("job %d reads the text that it was started with, and nothing more"+otherwise, j.id)
-	case j.spec.StdinFile != "":
-		return j.input.notInteractive("job %d reads the file %s"+otherwise, j.id, j.spec.StdinFile)
-	}
-	return j.input.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", j.id)
-}
-
 // noStreams is why there is nothing to be seen of a job whose output goes to files.
 const noStreams = "this job has no stream: all that it writes goes to files; look into those"
 
 // noStream is why there is nothing of a stream that the job does not have.
-func (j *Job) noStream(pointer string, name Stream) *Error {
-	file := map[Stream]string{Stdout: j.spec.StdoutFile, Stderr: j.spec.StderrFile}[name]
+func (o *outputs) noStream(pointer string, name Stream) *Error {
+	file := map[Stream]string{Stdout: o.j.spec.StdoutFile, Stderr: o.j.spec.StderrFile}[name]
 	if file == "" {
-		return Invalid(pointer, "this job has no stream %q; it has %s", name, j.waits.streamNames())
+		return Invalid(pointer, "this job has no stream %q; it has %s", name, o.j.waits.streamNames())
 	}
-	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, j.waits.streamNames())
+	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, o.j.waits.streamNames())
 }
 
 // tooLong refuses a command line that the system does not take. Linux takes 128 KiB
