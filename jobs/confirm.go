@@ -13,7 +13,7 @@ import (
 // Before something is done, the person at the client may be asked. Whoever waits for that has
 // a goroutine of his own, and no turn:
 //
-//	a start        run itself, between plan and launch (confirm_start.go)
+//	a start        run itself, between plan and launch (confirm_env.go)
 //	a kill, a signal, a write   one per request, which brings it back to the loop (confirm_ask.go)
 //
 // He waits for the answer, for an answer to somebody else that counts for him too, for his

@@ -31,7 +31,7 @@
 //  4. follower.run (follower.go), from the job's first pattern on, does the matching
 //     that the readLoops do not do themselves; run ends it.
 //  5. look (changes.go), at most one for the loop and one per job/get, reads who has
-//     the terminal's foreground; lookBehind (background.go), one per job/get, who lives
+//     the terminal's foreground; lookBehind (changes.go), one per job/get, who lives
 //     behind the leader. Their answer to run ends them.
 //     So does lookAtPorts (ports.go), at most one while a wait for a port is armed, and
 //     one per job/get.

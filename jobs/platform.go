@@ -1,5 +1,9 @@
 package jobs
 
+import (
+	"shelld/jobs/internal/keeper"
+)
+
 // PlatformInfo is what this machine's system lets a server do.
 type PlatformInfo struct {
 	Modes              []Mode
@@ -20,3 +24,11 @@ const (
 
 // Platform tells what this machine's system lets a manager do.
 func (m *Manager) Platform() PlatformInfo { return m.system.platform }
+
+// A starter runs commands and contains what they start. Linux has package keeper for it,
+// macOS and Windows package direct, and other systems have none.
+type starter interface {
+	Start(keeper.Command) (process, error) // *keeper.StartError, or keeper.ErrClosed
+	Warm()
+	Close()
+}

@@ -46,7 +46,7 @@ type shellWatch struct {
 	image     string   // what the leader executes, since the first prompt; "" = there was none yet
 	front     *Process // who was in the foreground when it was looked last before the first prompt; nil: not known
 	look      imageLook
-	deaf      bool      // its line editor is off: no keys have it take anything (shell_deaf.go)
+	deaf      bool      // its line editor is off: no keys have it take anything (exec_interrupt.go)
 	handedAt  time.Time // when it last was
 	struckAt  time.Time // when an interrupt was sent last
 	striking  int       // interrupts of the server's own that are being sent
