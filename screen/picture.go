@@ -19,7 +19,7 @@ const maxPictureCells = 1 << 18
 // PNG returns a picture of the screen with its cursor, 8 pixels for each column and 16
 // for each row, in the PNG format: with a palette where it has at most 256 colours.
 // What blinks is drawn as if it did not. A screen of more than 262,144 cells is
-// refused. Beside the PNG itself it takes 1 MB, and 512 bytes for each column.
+// refused. Beside the PNG itself it takes 1 MB, and at most 700 bytes for each column.
 func (s *Snapshot) PNG() ([]byte, error) {
 	switch {
 	case s.Cols < 1 || s.Rows < 1:
@@ -27,11 +27,9 @@ func (s *Snapshot) PNG() ([]byte, error) {
 	case s.Cols > maxPictureCells/s.Rows:
 		return nil, fmt.Errorf("a screen of %d columns and %d rows is too large for a picture, of at most %d cells; make the terminal smaller, or ask for text", s.Cols, s.Rows, maxPictureCells)
 	}
-	if png, ok := newPainter(s, false).paint(); ok {
-		return png, nil
-	}
-	png, _ := newPainter(s, true).paint()
-	return png, nil
+	p := newPainter(s)
+	p.chooseInks()
+	return p.encode()
 }
 
 // FontLicense returns the license of the font that pictures are drawn with, and who
@@ -43,31 +41,28 @@ type painter struct {
 	snapshot *Snapshot
 	colors   colors
 	inks     inks
-	width    int      // in pixels
-	pixels   []uint32 // of the row of cells, each from inks
+	width    int   // in pixels
+	row      int   // which row of cells pixels shows; -1: none
+	pixels   []rgb // of that row, each from inks
 }
 
-func newPainter(s *Snapshot, trueColor bool) *painter {
-	p := &painter{snapshot: s, colors: colorsOf(s), inks: inks{trueColor: trueColor}, width: s.Cols * cellWidth}
-	p.pixels = make([]uint32, p.width*cellHeight)
+func newPainter(s *Snapshot) *painter {
+	p := &painter{snapshot: s, colors: colorsOf(s), width: s.Cols * cellWidth, row: -1}
+	p.pixels = make([]rgb, p.width*cellHeight)
 	return p
 }
 
-// paint returns the picture, or false if it has more colours than a palette takes.
-func (p *painter) paint() (png []byte, ok bool) {
-	file := newPNGWriter(p.width, p.snapshot.Rows*cellHeight, p.inks.trueColor)
-	defer file.close()
-	for row := range p.snapshot.Rows {
+// chooseInks finds the colours of the picture, which the file has before the pixels. It draws everything once.
+func (p *painter) chooseInks() {
+	for row := 0; row < p.snapshot.Rows && !p.inks.trueColor; row++ {
 		p.paintRow(row)
-		if p.inks.tooMany() {
-			return nil, false
-		}
-		file.write(p.pixels)
+		p.inks.trueColor = len(p.inks.palette) > paletteColors
 	}
-	return file.finish(p.inks.palette), true
+	p.row = -1
 }
 
 func (p *painter) paintRow(row int) {
+	p.row = row
 	var line Line
 	if row < len(p.snapshot.Lines) {
 		line = p.snapshot.Lines[row]

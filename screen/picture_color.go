@@ -1,5 +1,7 @@
 package screen
 
+import "image/color"
+
 // An rgb is a colour as 0xrrggbb.
 type rgb uint32
 
@@ -115,24 +117,22 @@ const paletteColors = 256
 // the colour itself in a picture that has none.
 type inks struct {
 	trueColor bool
-	palette   []rgb
-	index     map[rgb]uint32
+	palette   color.Palette
+	index     map[rgb]rgb
 }
 
-func (i *inks) of(c rgb) uint32 {
+func (i *inks) of(c rgb) rgb {
 	if i.trueColor {
-		return uint32(c)
+		return c
 	}
 	n, ok := i.index[c]
 	if !ok {
 		if i.index == nil {
-			i.index = map[rgb]uint32{}
+			i.index = map[rgb]rgb{}
 		}
-		n = uint32(len(i.palette))
-		i.index[c], i.palette = n, append(i.palette, c)
+		n = rgb(len(i.palette))
+		own := c // The palette has a pointer, and most calls need not allocate.
+		i.index[c], i.palette = n, append(i.palette, &own)
 	}
 	return n
 }
-
-// tooMany says whether there is no palette for the picture.
-func (i *inks) tooMany() bool { return len(i.palette) > paletteColors }

@@ -425,6 +425,7 @@ func BenchmarkPicture(b *testing.B) {
 		{"80x24 of 1,900 colours", colorful},
 		{"200x60", benchSheet(200, 60)},
 		{"512x512", benchSheet(512, 512)},
+		{"65535x4", benchSheet(65535, 4)},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
