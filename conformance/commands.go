@@ -1,15 +1,19 @@
 package conformance
 
-import "fmt"
+import (
+	"fmt"
+
+	"shelld/conformance/internal/wire"
+)
 
 // This file has what holds of the commands of a shell, wherever they are told.
 
 // commandFinished: the end of a command comes once, after the output that it speaks of, and
 // before its job's.
 func (c *checker) commandFinished(j *jobView, o map[string]any) string {
-	id := show(o["commandId"])
+	id := wire.Show(o["commandId"])
 	output, _ := o["output"].(map[string]any)
-	to, _ := asInt(output["to"])
+	to, _ := wire.Int(output["to"])
 	switch next := j.stream("pty").next; {
 	case j.finished[id]:
 		return fmt.Sprintf("job/commandFinished of job %s tells the end of command %s twice", j.handle, id)
@@ -32,15 +36,15 @@ func (c *checker) commands(r *request, o map[string]any) string {
 	state, _ := outcome["job"].(map[string]any)
 	if awaited, _ := outcome["command"].(map[string]any); awaited != nil {
 		at, _ := awaited["output"].(map[string]any)
-		if why := c.job(show(state["handle"])).command(show(awaited["commandId"]), awaited["exitCode"], at); why != "" {
+		if why := c.job(wire.Show(state["handle"])).command(wire.Show(awaited["commandId"]), awaited["exitCode"], at); why != "" {
 			return why
 		}
 	}
 	if r.method == "job/exec" && o["finished"] == true && o["range"] != nil {
 		at, _ := o["range"].(map[string]any)
-		return c.job(show(state["handle"])).command(show(o["commandId"]), o["exitCode"], at)
+		return c.job(wire.Show(state["handle"])).command(wire.Show(o["commandId"]), o["exitCode"], at)
 	}
-	handle, isHandle := asInt(r.params["handle"])
+	handle, isHandle := wire.Int(r.params["handle"])
 	list, _ := o["commands"].([]any)
 	if r.method != "job/history" || !isHandle {
 		return "" // a name may be another job's by now
@@ -51,7 +55,7 @@ func (c *checker) commands(r *request, o map[string]any) string {
 		if one["finished"] != true {
 			continue
 		}
-		if why := c.job(show(number(fmt.Sprint(handle)))).command(show(one["commandId"]), one["exitCode"], at); why != "" {
+		if why := c.job(wire.Show(wire.Number(fmt.Sprint(handle)))).command(wire.Show(one["commandId"]), one["exitCode"], at); why != "" {
 			return why
 		}
 	}
@@ -61,12 +65,12 @@ func (c *checker) commands(r *request, o map[string]any) string {
 // command: the exit status and the place of the output of a command that has ended are the
 // same wherever they are told.
 func (j *jobView) command(id string, exit any, output map[string]any) string {
-	from, isFrom := asInt(output["from"])
-	to, isTo := asInt(output["to"])
+	from, isFrom := wire.Int(output["from"])
+	to, isTo := wire.Int(output["to"])
 	if !isFrom || !isTo || from > to {
-		return fmt.Sprintf("command %s of job %s has ended, and its output goes from %s to %s", id, j.handle, show(output["from"]), show(output["to"]))
+		return fmt.Sprintf("command %s of job %s has ended, and its output goes from %s to %s", id, j.handle, wire.Show(output["from"]), wire.Show(output["to"]))
 	}
-	is := fmt.Sprintf("exitCode %s, output from %d to %d", show(exit), from, to)
+	is := fmt.Sprintf("exitCode %s, output from %d to %d", wire.Show(exit), from, to)
 	if was, told := j.ends[id]; told && was != is {
 		return fmt.Sprintf("command %s of job %s was told to have %s, and now %s", id, j.handle, was, is)
 	}

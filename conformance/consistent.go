@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file has what a server says twice, and must say alike.
@@ -14,9 +16,9 @@ import (
 func (j *jobView) state(job map[string]any) string {
 	ended := job["status"] == "exited" || job["status"] == "closed"
 	if ended != (job["exit"] != nil) {
-		return fmt.Sprintf("job %s is %s, and its exit is %s: there is one where it has ended", j.handle, show(job["status"]), show(job["exit"]))
+		return fmt.Sprintf("job %s is %s, and its exit is %s: there is one where it has ended", j.handle, wire.Show(job["status"]), wire.Show(job["exit"]))
 	}
-	if pid, ok := asInt(job["pid"]); ok {
+	if pid, ok := wire.Int(job["pid"]); ok {
 		if j.pid != 0 && j.pid != pid {
 			return fmt.Sprintf("the pid of job %s is %d, and was %d", j.handle, pid, j.pid)
 		}
@@ -34,11 +36,11 @@ func (j *jobView) exit(exit any) string {
 	switch {
 	case exit == nil:
 	case (o["reason"] == "limit") != (o["limit"] != nil):
-		return fmt.Sprintf("the exit of job %s is told as %s: the limit is told with the reason limit, and only then", j.handle, show(exit))
+		return fmt.Sprintf("the exit of job %s is told as %s: the limit is told with the reason limit, and only then", j.handle, wire.Show(exit))
 	case j.exitTold == nil:
 		j.exitTold = exit
 	case !equal(j.exitTold, exit):
-		return fmt.Sprintf("the exit of job %s is told as %s, and was as %s", j.handle, show(exit), show(j.exitTold))
+		return fmt.Sprintf("the exit of job %s is told as %s, and was as %s", j.handle, wire.Show(exit), wire.Show(j.exitTold))
 	}
 	return ""
 }
@@ -51,7 +53,7 @@ func change(o map[string]any) string {
 		_, there := o[name]
 		named := slices.Contains(changed, any(strings.TrimSuffix(name, "Error")))
 		if named != there {
-			return fmt.Sprintf("changed is %s, and the member %s is there: %v", show(changed), name, there)
+			return fmt.Sprintf("changed is %s, and the member %s is there: %v", wire.Show(changed), name, there)
 		}
 	}
 	return ""
@@ -59,9 +61,9 @@ func change(o map[string]any) string {
 
 // matched: matches of a watch in a stream do not overlap.
 func (j *jobView) matched(o map[string]any) string {
-	key := show(o["watchId"]) + show(o["stream"])
-	offset, _ := asInt(o["offset"])
-	end, _ := asInt(o["endOffset"])
+	key := wire.Show(o["watchId"]) + wire.Show(o["stream"])
+	offset, _ := wire.Int(o["offset"])
+	end, _ := wire.Int(o["endOffset"])
 	switch before, ok := j.matches[key]; {
 	case end < offset:
 		return fmt.Sprintf("a match ends at %d, before it begins at %d", end, offset)
@@ -75,8 +77,8 @@ func (j *jobView) matched(o map[string]any) string {
 // screenChanged: a change of the screen is one, and comes after the output that it speaks of.
 // Who asks for it anew is told once more how it is.
 func (c *checker) screenChanged(j *jobView, o map[string]any) string {
-	offset, _ := asInt(o["offset"])
-	revision, _ := asInt(o["revision"])
+	offset, _ := wire.Int(o["offset"])
+	revision, _ := wire.Int(o["revision"])
 	if next := j.stream("pty").next; j.sub == nil && c.wants(j, "output") && offset > next {
 		return fmt.Sprintf("job/screenChanged of job %s speaks of bytes up to %d, and its output was sent up to %d", j.handle, offset, next)
 	}
@@ -98,7 +100,7 @@ func outcome(r *request, o map[string]any) string {
 	if !ok || o == nil {
 		return ""
 	}
-	i, isIndex := asInt(o["index"])
+	i, isIndex := wire.Int(o["index"])
 	if !isIndex && r.method == "job/exec" && reason == "command" {
 		return "" // by the command's own end
 	}
@@ -117,7 +119,7 @@ func outcome(r *request, o map[string]any) string {
 	}
 	condition, _ := until[i].(map[string]any)
 	if condition[member] == nil {
-		return fmt.Sprintf("a wait has ended with the reason %s, and its condition %d is %s", reason, i, show(until[i]))
+		return fmt.Sprintf("a wait has ended with the reason %s, and its condition %d is %s", reason, i, wire.Show(until[i]))
 	}
 	if reason == "input" {
 		job, _ := o["job"].(map[string]any)
@@ -154,12 +156,12 @@ func (c *checker) read(r *request, o map[string]any) string {
 			return "base64 cannot be decoded: " + err.Error()
 		}
 	}
-	from, _ := asInt(o["offset"])
-	to, _ := asInt(o["nextOffset"])
+	from, _ := wire.Int(o["offset"])
+	to, _ := wire.Int(o["nextOffset"])
 	if to-from != int64(len(data)) {
 		return fmt.Sprintf("job/read gives %d bytes from %d on, and nextOffset is %d", len(data), from, to)
 	}
-	c.readings = append(c.readings, reading{show(job["handle"]), stream, run{offset: from, data: data}})
+	c.readings = append(c.readings, reading{wire.Show(job["handle"]), stream, run{offset: from, data: data}})
 	return ""
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"shelld/conformance/internal/wire"
 )
 
 // A Contract is what the schema files say.
@@ -17,8 +19,8 @@ type Contract struct {
 	methods map[string]*method
 	codes   map[string]int // by kind
 	data    map[string]*jsonschema.Schema
-	shapes  map[kind]*jsonschema.Schema // of whole messages
-	failed  *jsonschema.Schema          // an answer that is an error
+	shapes  map[wire.Kind]*jsonschema.Schema // of whole messages
+	failed  *jsonschema.Schema               // an answer that is an error
 }
 
 // A method is one message of the protocol.
@@ -67,7 +69,7 @@ var anywhere = []string{"invalidRequest", "methodNotFound", "internalError", "li
 
 // LoadContract reads and compiles the schema files, *.schema.json in the root of dir.
 func LoadContract(dir fs.FS) (*Contract, error) {
-	c := &Contract{methods: map[string]*method{}, codes: map[string]int{}, data: map[string]*jsonschema.Schema{}, shapes: map[kind]*jsonschema.Schema{}}
+	c := &Contract{methods: map[string]*method{}, codes: map[string]int{}, data: map[string]*jsonschema.Schema{}, shapes: map[wire.Kind]*jsonschema.Schema{}}
 	compiler := jsonschema.NewCompiler()
 	compiler.Draft = jsonschema.Draft2020
 	compiler.AssertFormat = true // a date that is none is a fault
@@ -127,8 +129,8 @@ func (c *Contract) add(compiler *jsonschema.Compiler, name string, head schemaFi
 		c.methods[m.name] = m
 	}
 	if name == "envelope.schema.json" {
-		c.shapes[kindRequest], c.shapes[kindNotification] = def("requestMessage"), def("notificationMessage")
-		c.shapes[kindResponse], c.failed = def("successMessage"), def("errorMessage")
+		c.shapes[wire.KindRequest], c.shapes[wire.KindNotification] = def("requestMessage"), def("notificationMessage")
+		c.shapes[wire.KindResponse], c.failed = def("successMessage"), def("errorMessage")
 	}
 	if name == "errors.schema.json" {
 		var object struct{ OneOf []errorVariant }
@@ -157,7 +159,7 @@ type errorVariant struct {
 // forSchema is a value as the library wants it.
 func forSchema(v any) any {
 	switch v := v.(type) {
-	case number:
+	case wire.Number:
 		return json.Number(v)
 	case []any:
 		a := make([]any, len(v))
@@ -173,6 +175,11 @@ func forSchema(v any) any {
 		return o
 	}
 	return v
+}
+
+// Refuses reports whether there is no such method, or params do not fit it.
+func (c *Contract) Refuses(method string, params any) bool {
+	return c.methods[method] == nil || c.params(method, params) != ""
 }
 
 // params says why params do not fit their method, or "". Methods that the contract
@@ -198,33 +205,33 @@ func (c *Contract) result(name string, v any) string {
 
 // received says what is wrong with a message of a server, or "". asked is the method
 // of the request that a response answers.
-func (c *Contract) received(m *message, asked string) string {
-	shape := c.shapes[m.kind]
-	if m.kind == kindResponse && m.err != nil {
-		if why := c.failure(m.err, asked); why != "" {
+func (c *Contract) received(m *wire.Message, asked string) string {
+	shape := c.shapes[m.Kind]
+	if m.Kind == wire.KindResponse && m.Err != nil {
+		if why := c.failure(m.Err, asked); why != "" {
 			return why
 		}
 		shape = c.failed
 	}
-	if why := problem("the message itself", shape, m.v); why != "" {
+	if why := problem("the message itself", shape, m.V); why != "" {
 		return why
 	}
-	switch m.kind {
-	case kindRequest, kindNotification:
-		known := c.methods[m.method]
+	switch m.Kind {
+	case wire.KindRequest, wire.KindNotification:
+		known := c.methods[m.Method]
 		if known == nil || known.from != "server" && known.from != "both" {
-			return fmt.Sprintf("the protocol has no %s for a server to send", m.method)
+			return fmt.Sprintf("the protocol has no %s for a server to send", m.Method)
 		}
-		if m.kind == kindRequest && known.kind != "request" {
-			return fmt.Sprintf("%s is a notification, and has no id", m.method)
+		if m.Kind == wire.KindRequest && known.kind != "request" {
+			return fmt.Sprintf("%s is a notification, and has no id", m.Method)
 		}
-		if m.kind == kindNotification && known.kind == "request" {
-			return fmt.Sprintf("%s is a request, and needs an id", m.method)
+		if m.Kind == wire.KindNotification && known.kind == "request" {
+			return fmt.Sprintf("%s is a request, and needs an id", m.Method)
 		}
-		return c.params(m.method, m.params)
-	case kindResponse:
-		if m.err == nil {
-			return c.result(asked, m.result)
+		return c.params(m.Method, m.Params)
+	case wire.KindResponse:
+		if m.Err == nil {
+			return c.result(asked, m.Result)
 		}
 	}
 	return ""
@@ -237,15 +244,15 @@ func (c *Contract) failure(v any, asked string) string {
 	text, _ := o["message"].(string)
 	data, _ := o["data"].(map[string]any)
 	kind, _ := data["kind"].(string)
-	code, isCode := o["code"].(number)
+	code, isCode := o["code"].(wire.Number)
 	want, known := c.codes[kind]
 	switch {
 	case !isCode || text == "":
-		return "an error has a code and a message: " + show(v)
+		return "an error has a code and a message: " + wire.Show(v)
 	case !known:
-		return "an error has data.kind, one of the protocol's: " + show(v)
-	case !equal(code, number(fmt.Sprint(want))):
-		return fmt.Sprintf("the kind %s has the code %d: %s", kind, want, show(v))
+		return "an error has data.kind, one of the protocol's: " + wire.Show(v)
+	case !equal(code, wire.Number(fmt.Sprint(want))):
+		return fmt.Sprintf("the kind %s has the code %d: %s", kind, want, wire.Show(v))
 	}
 	if why := problem("data of the error "+kind, c.data[kind], data); why != "" {
 		return why

@@ -3,9 +3,8 @@
 // contract is read from the protocol's schema files, and the server is a command that is
 // started afresh for each session and spoken to over its stdin and stdout.
 //
-// [Run] plays one [Session], [RunAll] plays many, a [Report] tells of the [Result]s. A
-// [Recorder] stands between a client and a server, and writes down what goes over the wire
-// as a session. The command is "shelld conformance".
+// [Run] plays one [Session], [RunAll] plays many, a [Report] tells of the [Result]s. Package
+// record writes sessions. The command is "shelld conformance".
 //
 // # Session files
 //

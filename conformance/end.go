@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file has what is asked at the end of a session.
@@ -26,10 +28,10 @@ func (p *player) ended(inTime bool) error {
 	if err := p.inspect(log); err != nil {
 		return err
 	}
-	var g *garbageError
+	var g *wire.GarbageError
 	switch {
 	case errors.As(over, &g):
-		return errors.New("the server's stdout has what is no message: " + g.msg)
+		return errors.New("the server's stdout has what is no message: " + g.Error())
 	case errors.Is(over, errHeld):
 		return over
 	case !inTime:
@@ -95,8 +97,8 @@ func (p *player) whole(st *step, log []entry) error {
 		to = r.at
 	}
 	for i := p.froms[st]; i < to; i++ {
-		if e := &log[i]; e.dir == fromServer && p.fits(st.items[0], &e.msg) == nil {
-			return errors.New("expected that this never comes, got " + clip(string(e.msg.raw)))
+		if e := &log[i]; e.dir == wire.FromServer && p.fits(st.items[0], &e.msg) == nil {
+			return errors.New("expected that this never comes, got " + wire.Clip(string(e.msg.Raw)))
 		}
 	}
 	return nil
@@ -106,7 +108,7 @@ func (p *player) count(st *step, log []entry) error {
 	want, _ := integer(st.words[0])
 	var n int64
 	for i := range log {
-		if e := &log[i]; e.dir == fromServer && p.fits(st.items[0], &e.msg) == nil {
+		if e := &log[i]; e.dir == wire.FromServer && p.fits(st.items[0], &e.msg) == nil {
 			n++
 		}
 	}
@@ -148,9 +150,9 @@ func (p *player) gone(st *step) error {
 	if err != nil {
 		return err
 	}
-	pid, ok := asInt(v)
+	pid, ok := wire.Int(v)
 	if !ok || pid <= 1 {
-		return &syntaxError{st.v.at(), "this is no process id: " + show(v)}
+		return &syntaxError{st.v.at(), "this is no process id: " + wire.Show(v)}
 	}
 	if !awaitGone(int(pid), p.within(st)) {
 		return fmt.Errorf("expected the process %d to be gone within %v; it is there", pid, p.within(st))
@@ -185,10 +187,10 @@ func (c *connection) transcript() string {
 			continue
 		}
 		arrow := "-->"
-		if e.dir == fromServer {
+		if e.dir == wire.FromServer {
 			arrow = "<--"
 		}
-		fmt.Fprintf(&b, "%8.3fs %s %s\n", e.at.Seconds(), arrow, clip(string(e.msg.raw)))
+		fmt.Fprintf(&b, "%8.3fs %s %s\n", e.at.Seconds(), arrow, wire.Clip(string(e.msg.Raw)))
 	}
 	return b.String()
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file has the steps that look at what came.
@@ -26,7 +28,7 @@ func (p *player) answer(st *step) error {
 	return p.judge(st.verb, st.name, st.v, m)
 }
 
-func (p *player) answered(st *step) (*message, error) {
+func (p *player) answered(st *step) (*wire.Message, error) {
 	r := p.requests[st.name]
 	if r == nil && st.name != "null" {
 		return nil, &syntaxError{st.position, fmt.Sprintf("no request %q was sent", st.name)}
@@ -35,7 +37,7 @@ func (p *player) answered(st *step) (*message, error) {
 		err := p.await(st, r)
 		return r.answer, err
 	}
-	var got *message
+	var got *wire.Message
 	err := p.until(st, "an error with id null", func([]entry) (bool, error) {
 		if r != nil && r.answer != nil {
 			got = r.answer
@@ -52,15 +54,15 @@ func (p *player) answered(st *step) (*message, error) {
 }
 
 // judge holds an answer against what is expected of it.
-func (p *player) judge(verb, name string, want value, m *message) error {
-	got := m.result
+func (p *player) judge(verb, name string, want value, m *wire.Message) error {
+	got := m.Result
 	switch {
-	case verb == "answer" && m.err != nil:
-		return fmt.Errorf("expected a result for %s, got the error %s", name, show(m.err))
-	case verb == "error" && m.err == nil:
-		return fmt.Errorf("expected an error for %s, got the result %s", name, show(m.result))
+	case verb == "answer" && m.Err != nil:
+		return fmt.Errorf("expected a result for %s, got the error %s", name, wire.Show(m.Err))
+	case verb == "error" && m.Err == nil:
+		return fmt.Errorf("expected an error for %s, got the result %s", name, wire.Show(m.Result))
 	case verb == "error":
-		got = flatten(m.err)
+		got = wire.Flatten(m.Err)
 	}
 	if want == nil {
 		return nil
@@ -68,30 +70,11 @@ func (p *player) judge(verb, name string, want value, m *message) error {
 	return match(want, got, p.vars)
 }
 
-// flatten is an error as sessions see it: kind, code, message, and the members of
-// data beside them.
-func flatten(v any) any {
-	o, ok := v.(map[string]any)
-	if !ok {
-		return v
-	}
-	flat := map[string]any{}
-	if data, ok := o["data"].(map[string]any); ok {
-		for k, v := range data {
-			flat[k] = v
-		}
-	}
-	for k, v := range o {
-		flat[k] = v
-	}
-	return flat
-}
-
 // errOther says that a message is not of the kind that an item is about.
 var errOther = errors.New("it is another message")
 
 // fits says whether a message is an item's: nil, or why not.
-func (p *player) fits(it item, m *message) error {
+func (p *player) fits(it item, m *wire.Message) error {
 	if it.name != "" {
 		r := p.requests[it.name]
 		if r == nil || r.answer != m {
@@ -99,17 +82,17 @@ func (p *player) fits(it item, m *message) error {
 		}
 		return p.judge(it.method, it.name, it.params, m)
 	}
-	if m.method != it.method {
+	if m.Method != it.method {
 		return errOther
 	}
 	vars := maps.Clone(p.vars) // the id binds nothing where the params do not fit
 	if it.id != nil {
-		if err := match(it.id, m.v["id"], vars); err != nil {
+		if err := match(it.id, m.V["id"], vars); err != nil {
 			return err
 		}
 	}
 	if it.params != nil {
-		if err := match(it.params, m.params, vars); err != nil {
+		if err := match(it.params, m.Params, vars); err != nil {
 			return err
 		}
 	}
@@ -122,7 +105,7 @@ func (p *player) expect(st *step) error {
 	var near error // why the last message of the right method did not fit
 	err := p.until(st, "", func(log []entry) (bool, error) {
 		for ; at < len(log) && len(left) > 0; at++ {
-			if log[at].dir != fromServer {
+			if log[at].dir != wire.FromServer {
 				continue
 			}
 			taken, why, err := p.take(st, &left, &log[at].msg)
@@ -161,7 +144,7 @@ func unmet(err error, left []item, near error) error {
 }
 
 // take matches a message with what is still expected.
-func (p *player) take(st *step, left *[]item, m *message) (taken bool, near, err error) {
+func (p *player) take(st *step, left *[]item, m *wire.Message) (taken bool, near, err error) {
 	n := 1
 	if slices.Contains(st.words, "unordered") {
 		n = len(*left)
@@ -180,7 +163,7 @@ func (p *player) take(st *step, left *[]item, m *message) (taken bool, near, err
 			near = why
 		}
 		if slices.Contains(st.words, "next") && p.sameJob(it, m) {
-			msg := fmt.Sprintf("expected %s next, got %s", it, clip(string(m.raw)))
+			msg := fmt.Sprintf("expected %s next, got %s", it, wire.Clip(string(m.Raw)))
 			if near != nil {
 				msg += "\n\tit differs: " + near.Error()
 			}
@@ -192,8 +175,8 @@ func (p *player) take(st *step, left *[]item, m *message) (taken bool, near, err
 
 // sameJob says whether a message may not stand before the next that is expected: it is
 // of the same job, or the item does not say of which job it is.
-func (p *player) sameJob(it item, m *message) bool {
-	if m.kind == kindResponse {
+func (p *player) sameJob(it item, m *wire.Message) bool {
+	if m.Kind == wire.KindResponse {
 		return it.name != ""
 	}
 	o, _ := it.params.(object)
@@ -201,7 +184,7 @@ func (p *player) sameJob(it item, m *message) bool {
 		if member.name != "handle" {
 			continue
 		}
-		got, _ := m.params.(map[string]any)
+		got, _ := m.Params.(map[string]any)
 		want, err := (matcher{p.vars}).evaluate(member.v)
 		return err != nil || equal(want, got["handle"])
 	}
@@ -214,10 +197,10 @@ func (p *player) jobOf(st *step) (*jobView, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := asInt(v); !ok {
-		return nil, &syntaxError{st.position, "this is no handle: " + show(v)}
+	if _, ok := wire.Int(v); !ok {
+		return nil, &syntaxError{st.position, "this is no handle: " + wire.Show(v)}
 	}
-	return p.check.jobs[show(v)], nil
+	return p.check.jobs[wire.Show(v)], nil
 }
 
 // streamOf is the stream of an output step; nil: nothing of it came yet.
@@ -226,7 +209,7 @@ func (p *player) streamOf(st *step, j *jobView) (string, *streamView, error) {
 		return name, j.streams[name], nil
 	}
 	only, n := "", 0
-	for _, name := range streamNames {
+	for _, name := range wire.Streams {
 		if s := j.streams[name]; s != nil && len(s.runs) > 0 {
 			only, n = name, n+1
 		}
@@ -296,9 +279,9 @@ func (w wantedText) beside(got string) string {
 		same++
 	}
 	if same < 100 {
-		return strconv.Quote(clip(got))
+		return strconv.Quote(wire.Clip(got))
 	}
-	return fmt.Sprintf("%d bytes, as expected up to byte %d and then %s (not %s)", len(got), same, strconv.Quote(clip(got[same:])), strconv.Quote(clip(w.text[same:])))
+	return fmt.Sprintf("%d bytes, as expected up to byte %d and then %s (not %s)", len(got), same, strconv.Quote(wire.Clip(got[same:])), strconv.Quote(wire.Clip(w.text[same:])))
 }
 
 func (p *player) offset(v value) (int64, error) {
@@ -306,9 +289,9 @@ func (p *player) offset(v value) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	at, ok := asInt(n)
+	at, ok := wire.Int(n)
 	if !ok || at < 0 {
-		return 0, &syntaxError{v.at(), "this is no offset: " + show(n)}
+		return 0, &syntaxError{v.at(), "this is no offset: " + wire.Show(n)}
 	}
 	return at, nil
 }
@@ -324,7 +307,7 @@ func (w wantedText) String() string {
 	if w.re != nil {
 		return "what matches ~" + strconv.Quote(w.re.String())
 	}
-	return strings.TrimLeft(w.how+" ", " ") + strconv.Quote(clip(w.text))
+	return strings.TrimLeft(w.how+" ", " ") + strconv.Quote(wire.Clip(w.text))
 }
 
 func (p *player) wantedText(st *step) (w wantedText, err error) {
@@ -348,7 +331,7 @@ func (p *player) wantedText(st *step) (w wantedText, err error) {
 	}
 	var ok bool
 	if w.text, ok = v.(string); !ok {
-		return w, &syntaxError{st.v.at(), "expected a string or ~\"regex\" for output, found " + show(v)}
+		return w, &syntaxError{st.v.at(), "expected a string or ~\"regex\" for output, found " + wire.Show(v)}
 	}
 	return w, nil
 }
@@ -413,7 +396,7 @@ func (p *player) bytes(st *step) error {
 			err = errors.New("the output differs")
 		}
 		if err != nil {
-			return &failure{piece.position, fmt.Sprintf("%s\n\texpected bytes at %d (%s): %s\n\tgot: %s", err, at, st.output.stream, strconv.Quote(clip(want)), strconv.Quote(clip(string(got))))}
+			return &failure{piece.position, fmt.Sprintf("%s\n\texpected bytes at %d (%s): %s\n\tgot: %s", err, at, st.output.stream, strconv.Quote(wire.Clip(want)), strconv.Quote(wire.Clip(string(got))))}
 		}
 	}
 	return nil
@@ -429,7 +412,7 @@ func (p *player) piece(o outputPiece) (at int64, want string, err error) {
 	}
 	want, ok := v.(string)
 	if !ok {
-		return 0, "", &syntaxError{o.position, "expected a string, found " + show(v)}
+		return 0, "", &syntaxError{o.position, "expected a string, found " + wire.Show(v)}
 	}
 	if o.base64 {
 		raw, err := base64.StdEncoding.DecodeString(want)

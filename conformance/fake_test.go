@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"shelld/conformance/internal/wire"
 )
 
 // The test binary is also the server that tests of the runner are run against: a scripted one
@@ -82,7 +84,7 @@ func (f *fake) serve(in io.Reader) {
 		framing = "line"
 	}
 	for {
-		raw, err := readFrame(r, framing)
+		raw, err := wire.ReadFrame(r, framing)
 		if err != nil {
 			status := 1
 			if f.done {
@@ -189,7 +191,7 @@ func (f *fake) message(m string) {
 	if f.line {
 		framing = "line"
 	}
-	if _, err := f.out.Write(frame(framing, []byte(m))); err != nil {
+	if _, err := f.out.Write(wire.Frame(framing, []byte(m))); err != nil {
 		os.Exit(3)
 	}
 	if err := f.out.Flush(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"shelld/conformance/internal/wire"
 )
 
 // A fault is one thing that a server may do wrong.
@@ -126,9 +128,9 @@ func add(name string, n int64) func(map[string]any) {
 	return func(o map[string]any) { o[name] = moreBy(o[name], n) }
 }
 
-func moreBy(v any, n int64) number {
-	was, _ := asInt(v)
-	return number(strconv.FormatInt(was+n, 10))
+func moreBy(v any, n int64) wire.Number {
+	was, _ := wire.Int(v)
+	return wire.Number(strconv.FormatInt(was+n, 10))
 }
 
 // in changes an object within.
@@ -159,7 +161,7 @@ func repeat(w which) func() hooks {
 // copy is another such message; members of params and result can be changed in it.
 func (m *packet) copy() *packet {
 	c := *m
-	v, _ := decode(encode(m.v)) // It was decoded before.
+	v, _ := wire.Decode(wire.Encode(m.v)) // It was decoded before.
 	c.v = v.(map[string]any)
 	return &c
 }
@@ -176,7 +178,7 @@ func also(w which, before bool, body string) func() hooks {
 }
 
 func packetOf(body string) *packet {
-	v, err := decode([]byte(body))
+	v, err := wire.Decode([]byte(body))
 	if err != nil {
 		panic(err) // They stand in this package.
 	}

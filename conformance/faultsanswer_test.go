@@ -2,18 +2,22 @@
 
 package conformance
 
+import (
+	"shelld/conformance/internal/wire"
+)
+
 // answerFaults are those of answers, and of messages' shapes.
 var answerFaults = []fault{
-	{name: "answers with the id as a string", says: notSent + "no request has the id .*as they were spelled", hooks: edit(answer().where(idIs(isNumber)), func(v map[string]any) { v["id"] = show(v["id"]) })},
-	{name: "answers with the id as a number", says: notSent + "no request has the id .*as they were spelled", hooks: edit(answer().where(idIs(isDigits)), func(v map[string]any) { v["id"] = number(v["id"].(string)) })},
-	{name: "spells the id of an answer otherwise", says: notSent + "no request has the id .*as they were spelled", hooks: edit(answer().where(idIs(isNumber)), func(v map[string]any) { v["id"] = v["id"].(number) + ".0" })},
-	{name: "answers with the id of another request", says: notSent + "the request 1 was answered before", hooks: edit(answer().where(func(m *packet) bool { return m.v["id"] != number("1") }), set("id", number("1")))},
+	{name: "answers with the id as a string", says: notSent + "no request has the id .*as they were spelled", hooks: edit(answer().where(idIs(isNumber)), func(v map[string]any) { v["id"] = wire.Show(v["id"]) })},
+	{name: "answers with the id as a number", says: notSent + "no request has the id .*as they were spelled", hooks: edit(answer().where(idIs(isDigits)), func(v map[string]any) { v["id"] = wire.Number(v["id"].(string)) })},
+	{name: "spells the id of an answer otherwise", says: notSent + "no request has the id .*as they were spelled", hooks: edit(answer().where(idIs(isNumber)), func(v map[string]any) { v["id"] = v["id"].(wire.Number) + ".0" })},
+	{name: "answers with the id of another request", says: notSent + "the request 1 was answered before", hooks: edit(answer().where(func(m *packet) bool { return m.v["id"] != wire.Number("1") }), set("id", wire.Number("1")))},
 	{name: "answers with id null", says: notSent + "the message itself: /id", hooks: edit(result(), set("id", nil))},
 	{name: "answers twice", says: notSent + "the request .* was answered before", hooks: repeat(answer())},
 	{name: "answers initialize twice", says: notSent + "the request .* was answered before", hooks: repeat(result("initialize"))},
 	{name: "never answers", says: "expected an answer to .* (did not|cannot) come|was never answered", slow: true, hooks: drop(answer())},
 	{name: "never answers initialize", says: "expected an answer to initialize", slow: true, hooks: drop(result("initialize"))},
-	{name: "answers with result and error", says: noMessage + ".*either result or error", hooks: edit(result(), set("error", map[string]any{"code": number("-32603"), "message": "x", "data": map[string]any{"kind": "internalError"}}))},
+	{name: "answers with result and error", says: noMessage + ".*either result or error", hooks: edit(result(), set("error", map[string]any{"code": wire.Number("-32603"), "message": "x", "data": map[string]any{"kind": "internalError"}}))},
 	{name: "answers with neither result nor error", says: noMessage + ".*either result or error", hooks: edit(result(), unset("result"))},
 	{name: "answers with result null", says: notSent + "the message itself: /result", hooks: edit(result(), set("result", nil))},
 	{name: "answers with an error where all went well", says: "expected a result for .*, got the error|answer .*internalError", hooks: edit(result("job/start", "job/run", "job/write", "job/read", "job/wait", "job/get", "job/list", "job/kill"), fails("internalError", "-32603"))},
@@ -28,12 +32,12 @@ var answerFaults = []fault{
 	{name: "leaves a member of a job's state out", says: notSent + ".*lacks the members? 'status'", hooks: inside("result", result().has("job"), in("job", unset("status")))},
 	{name: "leaves a member of an event out", says: notSent + ".*lacks the members? 'durationMs'", hooks: inside("params", event("exited"), unset("durationMs"))},
 	{name: "sends a number as a string", says: notSent + ".*expected integer, but got string", hooks: inside("result", result().has("job"), in("job", set("handle", "1")))},
-	{name: "sends a fraction where an integer belongs", says: notSent + ".*expected integer, but got number", hooks: inside("params", event("exited"), set("durationMs", number("1.5")))},
+	{name: "sends a fraction where an integer belongs", says: notSent + ".*expected integer, but got number", hooks: inside("params", event("exited"), set("durationMs", wire.Number("1.5")))},
 	{name: "sends null where a list belongs", says: notSent + ".*expected array, but got null", hooks: inside("params", event("exited"), set("background", nil))},
-	{name: "sends a negative offset", says: notSent + ".*must be >= 0", hooks: inside("params", event("output"), set("offset", number("-1")))},
+	{name: "sends a negative offset", says: notSent + ".*must be >= 0", hooks: inside("params", event("output"), set("offset", wire.Number("-1")))},
 	{name: "sends a word that the protocol does not have", says: notSent + ".*value must be one of", hooks: inside("result", result().has("job"), in("job", set("status", "sleeping")))},
 	{name: "sends a date that is none", says: notSent + ".*: /job/startedAt: .*date-time", hooks: inside("params", event("started"), in("job", set("startedAt", "today")))},
-	{name: "answers with the wrong code of an error", says: notSent + "the kind .* has the code", hooks: inside("error", refusal(), set("code", number("-32000")))},
+	{name: "answers with the wrong code of an error", says: notSent + "the kind .* has the code", hooks: inside("error", refusal(), set("code", wire.Number("-32000")))},
 	{name: "answers with the wrong kind of error", says: "/kind: expected", hooks: edit(refusal("jobNotFound", "invalidParams", "jobExited", "commandNotFound", "invalidRequest", "notInitialized", "jobRunning", "nameInUse", "notInteractive"), fails("internalError", "-32603"))},
 	{name: "answers with a kind of error that the method does not have", says: notSent + ".* cannot fail with ptyUnavailable", hooks: edit(refusal().where(methodIs("job/get", "job/read", "job/write", "job/kill", "job/wait", "job/list", "job/signal")), func(v map[string]any) {
 		fails("ptyUnavailable", "-32027")(v)
@@ -68,7 +72,7 @@ var answerFaults = []fault{
 func fails(kind, code string) func(map[string]any) {
 	return func(v map[string]any) {
 		delete(v, "result")
-		v["error"] = map[string]any{"code": number(code), "message": "x", "data": map[string]any{"kind": kind}}
+		v["error"] = map[string]any{"code": wire.Number(code), "message": "x", "data": map[string]any{"kind": kind}}
 	}
 }
 
@@ -78,13 +82,13 @@ func methodIs(methods ...string) which {
 
 func idIs(kind func(any) bool) which { return func(m *packet) bool { return kind(m.v["id"]) } }
 
-func isNumber(v any) bool { _, ok := v.(number); return ok }
+func isNumber(v any) bool { _, ok := v.(wire.Number); return ok }
 
 func isDigits(v any) bool {
 	s, ok := v.(string)
 	if !ok {
 		return false
 	}
-	n, err := decode([]byte(s))
+	n, err := wire.Decode([]byte(s))
 	return err == nil && isInteger(n)
 }

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+
+	"shelld/conformance/internal/wire"
 )
 
 // effectFaults are those of what a server does: of subscriptions, of requests that it does not
@@ -103,7 +105,7 @@ var moreEffects = []fault{
 	}))},
 	{name: "tells another condition that ended a wait", says: "with the reason .* and its condition|conditions, and index is", hooks: inside("result", result().has("outcome"), in("outcome", func(o map[string]any) {
 		if o["index"] == nil {
-			o["index"] = number("0")
+			o["index"] = wire.Number("0")
 		} else {
 			o["index"] = moreBy(o["index"], 1)
 		}
@@ -187,7 +189,7 @@ var moreEffects = []fault{
 		return hooks{client: func(p *faultProxy, m *packet) []*packet {
 			if o := m.object("params"); m.method() == "job/write" && o["secret"] == true {
 				p.commit()
-				fmt.Fprintln(os.Stderr, "writing", show(o["input"]))
+				fmt.Fprintln(os.Stderr, "writing", wire.Show(o["input"]))
 			}
 			return []*packet{m}
 		}}
@@ -197,7 +199,7 @@ var moreEffects = []fault{
 			if o := m.object("params"); m.method() == "job/write" && o["secret"] == true {
 				p.commit()
 				log := packetOf(`{"jsonrpc":"2.0","method":"log/message","params":{"level":"info"}}`)
-				log.v["params"].(map[string]any)["text"] = "writing " + show(o["input"])
+				log.v["params"].(map[string]any)["text"] = "writing " + wire.Show(o["input"])
 				log.back = true
 				return []*packet{log, m}
 			}
@@ -206,7 +208,7 @@ var moreEffects = []fault{
 	}},
 	{name: "forgets a screen that was asked for before its job was removed", word: "job/remove", says: "expected a result for", hooks: edit(result("job/screen"), func(v map[string]any) {
 		delete(v, "result")
-		v["error"] = map[string]any{"code": number("-32010"), "message": "the job is gone", "data": map[string]any{"kind": "jobNotFound", "jobs": []any{}}}
+		v["error"] = map[string]any{"code": wire.Number("-32010"), "message": "the job is gone", "data": map[string]any{"kind": "jobNotFound", "jobs": []any{}}}
 	})},
 	{name: "says that it has removed a job, and has not", says: "expected an error|/jobs", slow: true, hooks: pretends("{}", "job/remove")},
 	{name: "says that it has sent a signal, and has not", says: "(did not|cannot) come|differs|no more output comes", slow: true, hooks: pretends("{}", "job/signal")},
@@ -218,7 +220,7 @@ var moreEffects = []fault{
 	{name: "counts handles from 2", says: "there is no job 2 yet", hooks: otherHandles},
 	{name: "does not move the read cursor", says: "text: expected|offset: expected|base64: expected", hooks: editRequest("job/read", func(o map[string]any) bool {
 		was := o["offset"]
-		o["offset"] = number("0")
+		o["offset"] = wire.Number("0")
 		return was == nil
 	})},
 	{name: "gives no hint", says: "hint", hooks: inside("result", result("job/run").has("hint"), unset("hint"))},
@@ -351,18 +353,18 @@ func oneAtATime() hooks {
 				queue = append(queue, m)
 				return nil
 			}
-			busy = show(id)
+			busy = wire.Show(id)
 			return []*packet{m}
 		},
 		server: func(p *faultProxy, m *packet) []*packet {
-			if m.v["method"] != nil || show(m.v["id"]) != busy {
+			if m.v["method"] != nil || wire.Show(m.v["id"]) != busy {
 				return []*packet{m}
 			}
 			busy = ""
 			if len(queue) > 0 {
 				next := queue[0]
 				queue = queue[1:]
-				busy = show(next.v["id"])
+				busy = wire.Show(next.v["id"])
 				p.write(p.stdin, []*packet{next})
 			}
 			return []*packet{m}
@@ -387,7 +389,7 @@ func leaveProcess() hooks {
 				return []*packet{m}
 			}
 			p.commit()
-			real, other = job["pid"], number(fmt.Sprint(c.Process.Pid))
+			real, other = job["pid"], wire.Number(fmt.Sprint(c.Process.Pid))
 		}
 		each(m.v, func(o map[string]any) {
 			if real != nil && o["pid"] == real {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"shelld/conformance/internal/wire"
 )
 
 // eventFaults are those of events: their order, their counting, that none is lost.
@@ -26,11 +28,11 @@ var eventFaults = []fault{
 	{name: "loses job/started", says: "answered before its job/started|the first event of job .* not job/started", renumber: true, hooks: drop(event("started"))},
 	{name: "sends job/started behind the next event", says: "the first event of job .* not job/started|answered before its job/started|job/started is the first event", renumber: true, hooks: behind(event("started"), sameJob())},
 	{name: "sends job/started behind the answer", says: "answered before its job/started", renumber: true, hooks: behind(event("started"), func(held, m *packet) bool {
-		return m.v["id"] != nil && show(m.v["id"]) == show(held.object("params")["requestId"])
+		return m.v["id"] != nil && wire.Show(m.v["id"]) == wire.Show(held.object("params")["requestId"])
 	})},
 	{name: "sends job/started twice", says: "job/started is the first event", renumber: true, hooks: repeat(event("started"))},
-	{name: "names another request in job/started", says: "no start that is in flight has the id", hooks: inside("params", event("started"), set("requestId", number("1")))},
-	{name: "spells the request's id otherwise in job/started", says: "no start that is in flight has the id", hooks: inside("params", event("started"), func(o map[string]any) { o["requestId"] = show(o["requestId"]) + " " })},
+	{name: "names another request in job/started", says: "no start that is in flight has the id", hooks: inside("params", event("started"), set("requestId", wire.Number("1")))},
+	{name: "spells the request's id otherwise in job/started", says: "no start that is in flight has the id", hooks: inside("params", event("started"), func(o map[string]any) { o["requestId"] = wire.Show(o["requestId"]) + " " })},
 	{name: "tells of another job in job/started", says: "tells of job", hooks: inside("params", event("started"), in("job", add("handle", 1)))},
 
 	{name: "loses output", says: "goes on at .* and this chunk begins at|was sent up to .* there are|no more output comes", renumber: true, hooks: drop(chunks(1))},
@@ -86,7 +88,7 @@ var eventFaults = []fault{
 	{name: "sends an event behind job/closed", says: "nothing of job .* comes after its job/closed", renumber: true, hooks: once(event("closed"), func(_ *faultProxy, m *packet) []*packet {
 		more := m.copy()
 		more.v["method"] = "job/stateChanged"
-		more.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": moreBy(m.object("params")["seq"], 1), "changed": []any{"bell"}, "bell": number("1")}
+		more.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": moreBy(m.object("params")["seq"], 1), "changed": []any{"bell"}, "bell": wire.Number("1")}
 		more.touch()
 		return []*packet{m, more}
 	})},
@@ -94,7 +96,7 @@ var eventFaults = []fault{
 		if o["code"] != nil {
 			o["code"] = moreBy(o["code"], 1)
 		} else {
-			o["code"] = number("0")
+			o["code"] = wire.Number("0")
 		}
 	}))},
 	{name: "tells another reason of the exit", says: "/exit/reason: expected|the exit of job .* is told as", slow: true, hooks: inside("params", event("exited"), in("exit", func(o map[string]any) {
@@ -106,7 +108,7 @@ var eventFaults = []fault{
 	{name: "tells another exit in the answer than in the event", says: "the exit of job .* is told as|/exit/code: expected", hooks: inside("result", result().has("job").where(func(m *packet) bool {
 		job, _ := m.object("result")["job"].(map[string]any)
 		return job["exit"] != nil
-	}), in("job", in("exit", func(o map[string]any) { o["code"], o["signal"] = number("77"), nil })))},
+	}), in("job", in("exit", func(o map[string]any) { o["code"], o["signal"] = wire.Number("77"), nil })))},
 	{name: "leaves out what lives in the background", says: "/background: expected", slow: true, hooks: inside("params", event("exited").where(func(m *packet) bool {
 		list, _ := m.object("params")["background"].([]any)
 		return len(list) > 0
@@ -135,7 +137,7 @@ var eventFaults = []fault{
 	{name: "tells a change of the screen that nobody asked for", says: "was not asked for", renumber: true, hooks: once(event("exited"), func(_ *faultProxy, m *packet) []*packet {
 		more := m.copy()
 		more.v["method"] = "job/screenChanged"
-		more.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": m.object("params")["seq"], "revision": number("1"), "offset": number("0")}
+		more.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": m.object("params")["seq"], "revision": wire.Number("1"), "offset": wire.Number("0")}
 		more.touch()
 		return []*packet{more, m}
 	})},
@@ -144,17 +146,17 @@ var eventFaults = []fault{
 		list, _ := o["changed"].([]any)
 		delete(o, list[0].(string))
 	})},
-	{name: "tells a value that has not changed", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged").where(func(m *packet) bool { return m.object("params")["bell"] == nil }), set("bell", number("1")))},
+	{name: "tells a value that has not changed", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged").where(func(m *packet) bool { return m.object("params")["bell"] == nil }), set("bell", wire.Number("1")))},
 }
 
 // chunks picks output with at least so many bytes.
 func chunks(least int64) which {
-	return event("output").where(func(m *packet) bool { n, _ := asInt(m.object("params")["bytes"]); return n >= least })
+	return event("output").where(func(m *packet) bool { n, _ := wire.Int(m.object("params")["bytes"]); return n >= least })
 }
 
 // chunk is the bytes of an output's params.
 func chunk(o map[string]any) []byte {
-	b, _ := outputBytes(o)
+	b, _ := wire.OutputBytes(o)
 	return b
 }
 
@@ -182,7 +184,7 @@ func unchosen(m *packet) bool { return m.object("params")["restart"] == nil }
 
 // shiftSeq counts the events of a job from its second on otherwise.
 func shiftSeq(n int64) func() hooks {
-	return always(event().where(func(m *packet) bool { seq, _ := asInt(m.object("params")["seq"]); return seq > 1 }), func(_ *faultProxy, m *packet) []*packet {
+	return always(event().where(func(m *packet) bool { seq, _ := wire.Int(m.object("params")["seq"]); return seq > 1 }), func(_ *faultProxy, m *packet) []*packet {
 		add("seq", n)(m.object("params"))
 		m.touch()
 		return []*packet{m}
@@ -198,7 +200,7 @@ func seqOverAll() hooks {
 			if jobs[m.job()] = true; len(jobs) > 1 {
 				p.commit()
 			}
-			m.object("params")["seq"] = moreBy(number("0"), n)
+			m.object("params")["seq"] = moreBy(wire.Number("0"), n)
 			m.touch()
 		}
 		return []*packet{m}
@@ -240,7 +242,7 @@ func splice(cut func(o map[string]any) []byte) func() hooks {
 			if less == 0 && chunks(3)(m) {
 				p.commit()
 				b := cut(o)
-				n, _ := asInt(o["bytes"])
+				n, _ := wire.Int(o["bytes"])
 				job, stream, less = m.job(), o["stream"].(string), n-int64(len(b))
 				recode(o, b)
 				o["bytes"] = moreBy(o["bytes"], -less)
@@ -294,7 +296,7 @@ func splitRune(_ *faultProxy, m *packet) []*packet {
 	n := second.object("params")
 	n["offset"], n["bytes"] = moreBy(n["offset"], int64(i)), moreBy(n["bytes"], -int64(i))
 	recode(o, b[:i])
-	o["bytes"] = number(strconv.Itoa(i))
+	o["bytes"] = wire.Number(strconv.Itoa(i))
 	recode(n, b[i:])
 	m.touch()
 	second.touch()
@@ -333,7 +335,7 @@ func joinChunks() hooks {
 			held, bytes = nil, 0
 			return ms
 		}
-		n, _ := asInt(m.object("params")["bytes"])
+		n, _ := wire.Int(m.object("params")["bytes"])
 		held, bytes = append(held, m), bytes+n
 		if bytes <= 65536 {
 			return nil
@@ -347,7 +349,7 @@ func joinChunks() hooks {
 			b = append(b, chunk(m.object("params"))...)
 		}
 		recode(o, b)
-		o["bytes"] = number(strconv.Itoa(len(b)))
+		o["bytes"] = wire.Number(strconv.Itoa(len(b)))
 		first.touch()
 		held = nil
 		return []*packet{first}
@@ -422,7 +424,7 @@ func closedEarly() hooks {
 			p.commit()
 			over = m.job()
 			closed := packetOf(`{"jsonrpc":"2.0","method":"job/closed","params":{}}`)
-			closed.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": number("1")}
+			closed.v["params"] = map[string]any{"handle": m.object("params")["handle"], "seq": wire.Number("1")}
 			return []*packet{m, closed}
 		case over != "" && m.job() == over && m.method() == "job/closed":
 			return nil

@@ -2,7 +2,11 @@
 
 package conformance
 
-import "slices"
+import (
+	"slices"
+
+	"shelld/conformance/internal/wire"
+)
 
 // execFaults are those of the commands of a shell.
 var execFaults = []fault{
@@ -16,7 +20,7 @@ var execFaults = []fault{
 		return []*packet{m}
 	})},
 	{name: "leaves the last line end of a command's output out", word: "job/exec", says: "/output: expected", hooks: cutsOutput},
-	{name: "tells the exit code 0 of every command", word: "job/exec", says: "/exitCode: expected|was told to have|expected job/commandFinished", hooks: everyCommand("exitCode", number("0"))},
+	{name: "tells the exit code 0 of every command", word: "job/exec", says: "/exitCode: expected|was told to have|expected job/commandFinished", hooks: everyCommand("exitCode", wire.Number("0"))},
 	{name: "tells another directory of a command", word: "job/exec", says: "/cwd: expected", hooks: ran(set("cwd", "/nowhere"))},
 	{name: "tells where the output of a command is one byte too far", word: "job/exec", says: "/range/|was told to have", hooks: ran(in("range", add("to", 1)))},
 	{name: "tells of a command that goes on that it has ended", word: "finished: false", says: "/finished: expected", hooks: inside("result", result("job/exec").where(func(m *packet) bool {
@@ -34,7 +38,7 @@ var execFaults = []fault{
 	})},
 	{name: "does not say why a shell could not run a command", word: "job/exec", says: "/hint: expected", hooks: inside("result", result("job/exec").has("hint"), unset("hint"))},
 	{name: "loses a command that is asked for while another runs", word: "ifBusy", says: "(did not|cannot) come|expected an answer|/commandId: expected", slow: true, hooks: losesSecond},
-	{name: "gives two commands one number", word: "job/exec", says: "/commandId: expected|was told to have|twice", hooks: everyCommand("commandId", number("1"))},
+	{name: "gives two commands one number", word: "job/exec", says: "/commandId: expected|was told to have|twice", hooks: everyCommand("commandId", wire.Number("1"))},
 	{name: "tells the end of a command before its output", word: "commandFinished", says: "job/commandFinished of job .* speaks of bytes|expected job/commandFinished", slow: true, renumber: true, hooks: endEarly},
 	{name: "loses the end of a command", word: "commandFinished", says: "job/commandFinished", slow: true, renumber: true, hooks: drop(event("commandFinished"))},
 	{name: "tells the end of a command twice", word: "commandFinished", says: "the end of command .* twice", renumber: true, hooks: repeat(event("commandFinished"))},
@@ -53,7 +57,7 @@ var execFaults = []fault{
 	{name: "tells the end of a running command's output", word: "finished: false", says: "/to|/output|is there", hooks: inside("result", result("job/history"), func(o map[string]any) {
 		for _, c := range o["commands"].([]any) {
 			if c, ok := c.(map[string]any); ok && c["finished"] == false {
-				c["output"].(map[string]any)["to"] = number("99999")
+				c["output"].(map[string]any)["to"] = wire.Number("99999")
 			}
 		}
 	})},
@@ -100,7 +104,7 @@ func everyCommand(member string, v any) func() hooks {
 		found := false
 		for _, part := range []any{m.v["params"], m.v["result"]} {
 			each(part, func(o map[string]any) {
-				if o["commandId"] != nil && o[member] != nil && show(o[member]) != show(v) {
+				if o["commandId"] != nil && o[member] != nil && wire.Show(o[member]) != wire.Show(v) {
 					o[member] = v
 					found = true
 				}
@@ -193,8 +197,8 @@ func tellsUnasked() hooks {
 		job, _ := outcome["job"].(map[string]any)
 		e := packetOf(`{"jsonrpc":"2.0","method":"job/commandFinished"}`)
 		e.v["params"] = map[string]any{
-			"handle": job["handle"], "seq": number("1"), "commandId": o["commandId"], "origin": "exec", "exitCode": o["exitCode"], "startedAt": "2026-01-02T03:04:05Z",
-			"endedAt": "2026-01-02T03:04:05Z", "durationMs": number("0"), "output": o["range"],
+			"handle": job["handle"], "seq": wire.Number("1"), "commandId": o["commandId"], "origin": "exec", "exitCode": o["exitCode"], "startedAt": "2026-01-02T03:04:05Z",
+			"endedAt": "2026-01-02T03:04:05Z", "durationMs": wire.Number("0"), "output": o["range"],
 		}
 		e.touch()
 		return []*packet{m, e}

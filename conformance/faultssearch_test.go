@@ -2,7 +2,11 @@
 
 package conformance
 
-import "slices"
+import (
+	"slices"
+
+	"shelld/conformance/internal/wire"
+)
 
 // searchFaults are those of what a search finds.
 var searchFaults = []fault{
@@ -45,11 +49,11 @@ var searchFaults = []fault{
 		list, _ := m.object("result")["matches"].([]any)
 		return len(list) == 0
 	}), func(o map[string]any) {
-		o["matches"] = []any{map[string]any{"handle": number("1"), "stream": "stdout", "offset": number("0"), "endOffset": number("1"), "text": "x", "line": "x"}}
+		o["matches"] = []any{map[string]any{"handle": wire.Number("1"), "stream": "stdout", "offset": wire.Number("0"), "endOffset": wire.Number("1"), "text": "x", "line": "x"}}
 	})},
 	{name: "takes the cursor of another search", word: "job/search", says: "expected an error for .*, got the result", hooks: edit(refusal("invalidParams").where(methodIs("job/search")).where(refusesAt("/cursor/search")), func(v map[string]any) {
 		delete(v, "error")
-		v["result"] = map[string]any{"matches": []any{}, "truncated": false, "searched": map[string]any{"jobs": number("1"), "bytes": number("0")}}
+		v["result"] = map[string]any{"matches": []any{}, "truncated": false, "searched": map[string]any{"jobs": wire.Number("1"), "bytes": wire.Number("0")}}
 	})},
 	{name: "answers a cancelled search with what it has", word: "job/search", says: "expected an error for .*, got the result", hooks: edit(refusal("canceled").where(methodIs("job/search")), func(v map[string]any) {
 		delete(v, "error")

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 // secretFaults are those of a server that asks the client for passwords.
@@ -21,7 +23,7 @@ var secretFaults = []fault{
 	{name: "asks under an id that is open", says: "is not answered yet", hooks: repeat(serverAsks)},
 	{name: "asks under the id null", says: "the message itself|must be", hooks: edit(serverAsks, set("id", nil))},
 	{name: "does not count how often a password was asked for", says: "client/secret", slow: true, hooks: always(serverAsks, func(_ *faultProxy, m *packet) []*packet {
-		m.object("params")["attempt"] = number("1")
+		m.object("params")["attempt"] = wire.Number("1")
 		m.touch()
 		return []*packet{m}
 	})},
@@ -96,7 +98,7 @@ func typeLate() hooks {
 			case serverAsks(m):
 				handle = m.object("params")["handle"]
 			case takesBack(m):
-				over[show(m.object("params")["id"])] = true
+				over[wire.Show(m.object("params")["id"])] = true
 			case m.v["id"] == "late":
 				return nil
 			}
@@ -104,7 +106,7 @@ func typeLate() hooks {
 		},
 		client: func(p *faultProxy, m *packet) []*packet {
 			value, ok := m.object("result")["value"].(string)
-			if !ok || !over[show(m.v["id"])] {
+			if !ok || !over[wire.Show(m.v["id"])] {
 				return []*packet{m}
 			}
 			p.commit()

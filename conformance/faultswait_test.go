@@ -2,6 +2,10 @@
 
 package conformance
 
+import (
+	"shelld/conformance/internal/wire"
+)
+
 // waitFaults are those of waits for input: how they are told, and what is made of them.
 var waitFaults = []fault{
 	{name: "loses the beginning of a wait for input", word: "waitingForInput", says: "job/waitingForInput|is told to be over, and the one that was told is", slow: true, renumber: true, hooks: drop(waits(true))},
@@ -137,7 +141,7 @@ func accepts(member string) func() hooks {
 		if !endedByInput(m) {
 			return false
 		}
-		i, _ := asInt(m.object("result")["outcome"].(map[string]any)["index"])
+		i, _ := wire.Int(m.object("result")["outcome"].(map[string]any)["index"])
 		return i > 0 && conditionHas(m, i-1, member)
 	}), func(_ *faultProxy, m *packet) []*packet {
 		add("index", -1)(m.object("result")["outcome"].(map[string]any))

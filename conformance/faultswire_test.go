@@ -5,6 +5,8 @@ package conformance
 import (
 	"fmt"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 const (
@@ -18,10 +20,10 @@ func anyMessage(m *packet) bool { return m.askedFor == nil || m.askedFor.method 
 // wireFaults are those of the transport.
 var wireFaults = []fault{
 	{name: "sends a line where the client speaks with headers", says: noMessage, framing: "header", hooks: spoil(anyMessage, func(_ *faultProxy, m *packet) string {
-		return string(frame("line", m.body))
+		return string(wire.Frame("line", m.body))
 	})},
 	{name: "sends a header where the client speaks in lines", says: noMessage, framing: "line", hooks: spoil(anyMessage, func(_ *faultProxy, m *packet) string {
-		return string(frame("header", m.body))
+		return string(wire.Frame("header", m.body))
 	})},
 	{name: "announces a byte too many", says: noMessage + "|(did not|cannot) come", framing: "header", slow: true, hooks: spoil(anyMessage, func(_ *faultProxy, m *packet) string {
 		return fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(m.body)+1, m.body)
@@ -43,7 +45,7 @@ var wireFaults = []fault{
 	})},
 	{name: "sends two messages on one line or in one frame", says: noMessage, hooks: spoil(anyMessage, func(p *faultProxy, m *packet) string {
 		body := strings.TrimSpace(string(m.body))
-		return string(frame(p.framing, []byte(body+body)))
+		return string(wire.Frame(p.framing, []byte(body+body)))
 	})},
 	{name: "prints a blank line between messages", says: noMessage, hooks: spoil(anyMessage, func(_ *faultProxy, m *packet) string { return "\n" + string(m.raw) })},
 	{name: "prints a line to stdout that is no message", says: noMessage, hooks: spoil(anyMessage, func(_ *faultProxy, m *packet) string { return "debug: sending\n" + string(m.raw) })},
@@ -59,14 +61,14 @@ var wireFaults = []fault{
 		return inText(p, m, "\x01")
 	})},
 	{name: "has a member twice", says: noMessage + ".*is there twice", hooks: spoil(anyMessage, func(p *faultProxy, m *packet) string {
-		return string(frame(p.framing, []byte(strings.Replace(string(m.body), "{", `{"jsonrpc":"2.0",`, 1))))
+		return string(wire.Frame(p.framing, []byte(strings.Replace(string(m.body), "{", `{"jsonrpc":"2.0",`, 1))))
 	})},
 	{name: "has a comma too many", says: noMessage, hooks: spoil(anyMessage, func(p *faultProxy, m *packet) string {
 		body := strings.TrimSpace(string(m.body))
-		return string(frame(p.framing, []byte(body[:len(body)-1]+",}")))
+		return string(wire.Frame(p.framing, []byte(body[:len(body)-1]+",}")))
 	})},
 	{name: "sends a batch", says: noMessage + ".*must be an object", hooks: spoil(anyMessage, func(p *faultProxy, m *packet) string {
-		return string(frame(p.framing, []byte("["+strings.TrimSpace(string(m.body))+"]")))
+		return string(wire.Frame(p.framing, []byte("["+strings.TrimSpace(string(m.body))+"]")))
 	})},
 	{name: "leaves jsonrpc out", says: noMessage + ".*jsonrpc", hooks: edit(anyMessage, unset("jsonrpc"))},
 	{name: "says jsonrpc 1.0", says: noMessage + ".*jsonrpc", hooks: edit(anyMessage, set("jsonrpc", "1.0"))},
@@ -76,7 +78,7 @@ var wireFaults = []fault{
 		p.die(1)
 		return nil
 	})},
-	{name: "sends an event with an id", says: notSent + "job/.* is a notification, and has no id", hooks: edit(event(), set("id", number("7000")))},
+	{name: "sends an event with an id", says: notSent + "job/.* is a notification, and has no id", hooks: edit(event(), set("id", wire.Number("7000")))},
 	{name: "sends an event with id null", says: notSent + "the message itself: /id", hooks: edit(event(), set("id", nil))},
 	{name: "asks for something that the protocol does not have", says: notSent + "the protocol has no workspace/configuration", hooks: also(result(), true, `{"jsonrpc":"2.0","id":"s1","method":"workspace/configuration","params":{}}`)},
 	{name: "sends an event that the protocol does not have", says: notSent + "the protocol has no job/progress", hooks: also(result(), true, `{"jsonrpc":"2.0","method":"job/progress","params":{"handle":1}}`)},
@@ -87,5 +89,5 @@ var wireFaults = []fault{
 func textual(m *packet) bool { return anyMessage(m) && strings.Contains(string(m.body), `"text":"`) }
 
 func inText(p *faultProxy, m *packet, what string) string {
-	return string(frame(p.framing, []byte(strings.Replace(strings.TrimSpace(string(m.body)), `"text":"`, `"text":"`+what, 1))))
+	return string(wire.Frame(p.framing, []byte(strings.Replace(strings.TrimSpace(string(m.body)), `"text":"`, `"text":"`+what, 1))))
 }

@@ -13,16 +13,16 @@ func strayHeader(file, text string) error {
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimSuffix(line, "\n")
-		if words, stray := meantAsHeader(line); stray {
+		if words, stray := MeantAsHeader(line); stray {
 			return &syntaxError{position{file, n, 1}, fmt.Sprintf("this line is no header, but text; expected -- %s --, from the first column on and with nothing behind it", words)}
 		}
 	}
 	return nil
 }
 
-// meantAsHeader says whether a line has dashes at one end at least and a verb behind them, and
+// MeantAsHeader says whether a line has dashes at one end at least and a verb behind them, and
 // is no header as txtar wants it.
-func meantAsHeader(line string) (words string, stray bool) {
+func MeantAsHeader(line string) (words string, stray bool) {
 	bare := strings.TrimSpace(line)
 	if !strings.HasPrefix(bare, "--") && !strings.HasSuffix(bare, "--") {
 		return "", false

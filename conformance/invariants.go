@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 // A checker watches what holds in every session, whatever it shows (protocol sections 1,
@@ -14,7 +16,7 @@ type checker struct {
 	jobs      map[string]*jobView
 	open      map[string][]*request // by id: not answered yet, oldest first
 	all       []*request
-	nulls     []*message          // answers with id null
+	nulls     []*wire.Message     // answers with id null
 	events    any                 // options.events of initialize: []any, or nil
 	base64    bool                // options.encoding
 	shutdown  bool                // was answered
@@ -29,9 +31,9 @@ type checker struct {
 type request struct {
 	name, id, method string
 	params           map[string]any
-	lost             bool     // the server cannot read its id
-	answer           *message // nil: none yet
-	at               int      // where in the log its answer is
+	lost             bool          // the server cannot read its id
+	answer           *wire.Message // nil: none yet
+	at               int           // where in the log its answer is
 	// Of a start whose job is not known yet: what was chosen for it by its name.
 	sub   *subscription
 	renew bool
@@ -80,50 +82,50 @@ func (c *checker) notified(method string, params any) {
 }
 
 // method is that of the request that an answer answers, or "".
-func (c *checker) method(m *message) string {
-	if open := c.open[m.id]; m.kind == kindResponse && len(open) > 0 {
+func (c *checker) method(m *wire.Message) string {
+	if open := c.open[m.ID]; m.Kind == wire.KindResponse && len(open) > 0 {
 		return open[0].method
 	}
 	return ""
 }
 
 // received says which invariant a message breaks, or "".
-func (c *checker) received(m *message, at int) string {
-	switch m.kind {
-	case kindResponse:
+func (c *checker) received(m *wire.Message, at int) string {
+	switch m.Kind {
+	case wire.KindResponse:
 		return c.response(m, at)
-	case kindRequest:
+	case wire.KindRequest:
 		return c.asking(m)
-	case kindNotification:
-		if m.method == "$/cancelRequest" {
+	case wire.KindNotification:
+		if m.Method == "$/cancelRequest" {
 			return c.takenBack(m)
 		}
-		if o, ok := m.params.(map[string]any); ok && o["handle"] != nil && o["seq"] != nil {
+		if o, ok := m.Params.(map[string]any); ok && o["handle"] != nil && o["seq"] != nil {
 			return c.event(m, o)
 		}
-		if m.method == "log/message" {
-			return c.secretIn("the log", string(m.raw))
+		if m.Method == "log/message" {
+			return c.secretIn("the log", string(m.Raw))
 		}
 	}
 	return ""
 }
 
 // asking: the ids of a server's requests are its own, and each is used once at a time.
-func (c *checker) asking(m *message) string {
-	if c.questions[m.id] == askOpen {
-		return "a request of the server with the id " + m.id + " is not answered yet"
+func (c *checker) asking(m *wire.Message) string {
+	if c.questions[m.ID] == askOpen {
+		return "a request of the server with the id " + m.ID + " is not answered yet"
 	}
 	if c.questions == nil {
 		c.questions = map[string]askState{}
 	}
-	c.questions[m.id] = askOpen
+	c.questions[m.ID] = askOpen
 	return ""
 }
 
 // takenBack: a server takes back what it has asked, once.
-func (c *checker) takenBack(m *message) string {
-	o, _ := m.params.(map[string]any)
-	id := string(encode(o["id"]))
+func (c *checker) takenBack(m *wire.Message) string {
+	o, _ := m.Params.(map[string]any)
+	id := string(wire.Encode(o["id"]))
 	switch c.questions[id] {
 	case 0:
 		return "the server takes the request " + id + " back, which it has not sent"
@@ -135,50 +137,50 @@ func (c *checker) takenBack(m *message) string {
 }
 
 // replied notes our answer to a request of the server, nil for an error.
-func (c *checker) replied(m *message, result any) {
-	c.questions[m.id] = askAnswered
+func (c *checker) replied(m *wire.Message, result any) {
+	c.questions[m.ID] = askAnswered
 	o, _ := result.(map[string]any)
-	if s, ok := o["value"].(string); ok && m.method == "client/secret" && len(s) >= leastKnown {
+	if s, ok := o["value"].(string); ok && m.Method == "client/secret" && len(s) >= leastKnown {
 		c.secrets = append(c.secrets, s)
 	}
 }
 
 // response closes the request that it answers. Where two of one id are open, which only
 // a client that is at fault does, an invalidRequest is about the later one.
-func (c *checker) response(m *message, at int) string {
-	if m.id == "null" {
-		if m.err == nil {
+func (c *checker) response(m *wire.Message, at int) string {
+	if m.ID == "null" {
+		if m.Err == nil {
 			return "only an error can be answered with id null"
 		}
 		c.nulls = append(c.nulls, m)
 		return ""
 	}
-	open := c.open[m.id]
+	open := c.open[m.ID]
 	if len(open) == 0 {
-		if slices.ContainsFunc(c.all, func(r *request) bool { return r.id == m.id }) {
-			return "the request " + m.id + " was answered before"
+		if slices.ContainsFunc(c.all, func(r *request) bool { return r.id == m.ID }) {
+			return "the request " + m.ID + " was answered before"
 		}
-		return "no request has the id " + m.id + " (ids are echoed as they were spelled)"
+		return "no request has the id " + m.ID + " (ids are echoed as they were spelled)"
 	}
 	i := 0
-	if kind, _ := flatten(m.err).(map[string]any); kind["kind"] == "invalidRequest" {
+	if kind, _ := wire.Flatten(m.Err).(map[string]any); kind["kind"] == "invalidRequest" {
 		i = len(open) - 1
 	}
 	r := open[i]
-	c.open[m.id] = slices.Delete(slices.Clone(open), i, i+1)
+	c.open[m.ID] = slices.Delete(slices.Clone(open), i, i+1)
 	r.answer, r.at = m, at
-	if m.err != nil {
-		data, _ := m.err.(map[string]any)["data"].(map[string]any)
+	if m.Err != nil {
+		data, _ := m.Err.(map[string]any)["data"].(map[string]any)
 		if why := c.canceled(r, data); why != "" {
 			return why
 		}
-		if why := c.secretIn("an error", string(encode(m.err))); why != "" {
+		if why := c.secretIn("an error", string(wire.Encode(m.Err))); why != "" {
 			return why
 		}
 		return c.told(data)
 	}
 	if strings.HasPrefix(r.method, "env/") {
-		if why := c.secretIn("an answer", string(m.raw)); why != "" {
+		if why := c.secretIn("an answer", string(m.Raw)); why != "" {
 			return why
 		}
 	}
@@ -192,14 +194,14 @@ func (c *checker) canceled(r *request, data map[string]any) string {
 	if r.method != "job/run" || data["kind"] != "canceled" || data["handle"] == nil || r.params["onTimeout"] != "background" {
 		return ""
 	}
-	j := c.job(show(data["handle"]))
+	j := c.job(wire.Show(data["handle"]))
 	j.asked, j.goesOn, j.unplaced = r, true, true
 	return c.known(j)
 }
 
 // result looks at what an answer says of jobs.
-func (c *checker) result(r *request, m *message) string {
-	o, _ := m.result.(map[string]any)
+func (c *checker) result(r *request, m *wire.Message) string {
+	o, _ := m.Result.(map[string]any)
 	why := ""
 	switch r.method {
 	case "initialize":
@@ -228,7 +230,7 @@ func (c *checker) result(r *request, m *message) string {
 
 // counted: each start takes one handle, and they are counted from 1.
 func (c *checker) counted(handle any) string {
-	n, _ := asInt(handle)
+	n, _ := wire.Int(handle)
 	if n > c.starts {
 		return fmt.Sprintf("there is no job %d yet: handles count up from 1, and %d starts were sent", n, c.starts)
 	}
@@ -243,7 +245,7 @@ func (c *checker) startAnswered(r *request, result map[string]any) string {
 	if why := c.counted(job["handle"]); why != "" {
 		return why
 	}
-	j := c.job(show(job["handle"]))
+	j := c.job(wire.Show(job["handle"]))
 	if j.asked != nil && j.asked != r {
 		return fmt.Sprintf("the handle %s is that of two jobs", j.handle)
 	}
@@ -276,12 +278,12 @@ func (c *checker) told(o map[string]any) string {
 		if inner, ok := job["job"].(map[string]any); ok { // the reports of a kill by group
 			job = inner
 		}
-		j := c.jobs[show(job["handle"])]
+		j := c.jobs[wire.Show(job["handle"])]
 		if job["handle"] == nil || job["streams"] == nil {
 			continue
 		}
 		if j == nil {
-			j = c.job(show(job["handle"]))
+			j = c.job(wire.Show(job["handle"]))
 		}
 		if why := j.state(job); why != "" {
 			return why
@@ -298,7 +300,7 @@ func (c *checker) position(j *jobView, job map[string]any) string {
 	streams, _ := job["streams"].(map[string]any)
 	for name, v := range streams {
 		o, _ := v.(map[string]any)
-		n, _ := asInt(o["nextOffset"])
+		n, _ := wire.Int(o["nextOffset"])
 		j.told[name] = max(j.told[name], n)
 	}
 	if !j.closed {
@@ -347,15 +349,7 @@ func (c *checker) ended() string {
 // unclaimed are the answers with id null that no step has asked for.
 func (c *checker) unclaimed(claimed int) string {
 	if claimed < len(c.nulls) {
-		return "the server complains of a message, and no step expects it (error null): " + show(c.nulls[claimed].err)
+		return "the server complains of a message, and no step expects it (error null): " + wire.Show(c.nulls[claimed].Err)
 	}
 	return ""
-}
-
-func asInt(v any) (int64, bool) {
-	r, ok := rational(v)
-	if !ok || !r.IsInt() || !r.Num().IsInt64() {
-		return 0, false
-	}
-	return r.Num().Int64(), true
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"shelld/conformance/internal/wire"
 )
 
 // TestChosenAgain: what holds of a job whose events are chosen again, and what of others.
@@ -109,7 +111,7 @@ func checked(t *testing.T, log []string) string {
 		if ours, ok := strings.CutPrefix(line, "--> "); ok {
 			id, rest, _ := strings.Cut(ours, " ")
 			method, params, _ := strings.Cut(rest, " ")
-			v, err := decode([]byte(params))
+			v, err := wire.Decode([]byte(params))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +122,7 @@ func checked(t *testing.T, log []string) string {
 			c.sent(&request{name: id, id: id, method: method, params: v.(map[string]any)})
 			continue
 		}
-		m, err := classify([]byte(line))
+		m, err := wire.Classify([]byte(line))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,12 @@
 package conformance
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"shelld/conformance/internal/wire"
 )
 
 // A jobView is what the connection was told of one job.
@@ -82,18 +83,18 @@ func (j *jobView) fromAnswer(job map[string]any) {
 	streams, _ := job["streams"].(map[string]any)
 	for name, v := range streams {
 		o, _ := v.(map[string]any)
-		j.stream(name).next, _ = asInt(o["nextOffset"])
+		j.stream(name).next, _ = wire.Int(o["nextOffset"])
 	}
 }
 
 // event says which invariant an event breaks, or "".
-func (c *checker) event(m *message, o map[string]any) string {
+func (c *checker) event(m *wire.Message, o map[string]any) string {
 	if why := c.counted(o["handle"]); why != "" {
 		return why
 	}
-	j := c.job(show(o["handle"]))
-	name := strings.TrimPrefix(m.method, "job/")
-	seq, _ := asInt(o["seq"])
+	j := c.job(wire.Show(o["handle"]))
+	name := strings.TrimPrefix(m.Method, "job/")
+	seq, _ := wire.Int(o["seq"])
 	switch {
 	case j.closed:
 		return fmt.Sprintf("nothing of job %s comes after its job/closed", j.handle)
@@ -102,7 +103,7 @@ func (c *checker) event(m *message, o map[string]any) string {
 	case name == "started" && seq != 1:
 		return fmt.Sprintf("job/started is the first event of job %s", j.handle)
 	case name != "started" && seq == 1 && c.wants(j, "started"):
-		return fmt.Sprintf("the first event of job %s is %s, not job/started", j.handle, m.method)
+		return fmt.Sprintf("the first event of job %s is %s, not job/started", j.handle, m.Method)
 	}
 	j.seq, j.last = seq, name
 	if seq == 1 {
@@ -125,7 +126,7 @@ func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
 		return c.output(j, o)
 	case "patternMatched":
 		stream, _ := o["stream"].(string)
-		end, _ := asInt(o["endOffset"])
+		end, _ := wire.Int(o["endOffset"])
 		if j.sub == nil && c.wants(j, "output") && end > j.stream(stream).next {
 			return fmt.Sprintf("job/patternMatched of job %s speaks of bytes up to %d, and its output (%s) was sent up to %d", j.handle, end, stream, j.stream(stream).next)
 		}
@@ -180,13 +181,13 @@ func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
 // started names the request that made the job.
 func (c *checker) started(j *jobView, o map[string]any) string {
 	job, _ := o["job"].(map[string]any)
-	id := string(encode(o["requestId"]))
+	id := string(wire.Encode(o["requestId"]))
 	i := slices.IndexFunc(c.all, func(r *request) bool {
 		return r.id == id && (r.method == "job/start" || r.method == "job/run") && (r.answer == nil || r == j.asked)
 	})
 	switch {
-	case show(job["handle"]) != j.handle:
-		return "job/started of job " + j.handle + " tells of job " + show(job["handle"])
+	case wire.Show(job["handle"]) != j.handle:
+		return "job/started of job " + j.handle + " tells of job " + wire.Show(job["handle"])
 	case i < 0:
 		return "no start that is in flight has the id " + id + ", which job/started names as its request"
 	}
@@ -201,9 +202,9 @@ func (c *checker) started(j *jobView, o map[string]any) string {
 func (c *checker) output(j *jobView, o map[string]any) string {
 	name, _ := o["stream"].(string)
 	s := j.stream(name)
-	data, wrong := outputBytes(o)
-	offset, _ := asInt(o["offset"])
-	n, _ := asInt(o["bytes"])
+	data, wrong := wire.OutputBytes(o)
+	offset, _ := wire.Int(o["offset"])
+	n, _ := wire.Int(o["bytes"])
 	late, _ := o["late"].(bool)
 	restart, _ := o["restart"].(bool)
 	sub := c.now(j)
@@ -213,8 +214,8 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 	}
 	anywhere, expected := restart || unknown && j.sub != nil || s.anywhere, s.next
 	if gap, ok := o["gap"].(map[string]any); ok {
-		from, _ := asInt(gap["from"])
-		to, _ := asInt(gap["to"])
+		from, _ := wire.Int(gap["from"])
+		to, _ := wire.Int(gap["to"])
 		if !anywhere && from != expected || to != offset || from >= to {
 			return fmt.Sprintf("the gap from %d to %d does not lie between the offset %d, which was next, and the offset %d", from, to, expected, offset)
 		}
@@ -282,21 +283,8 @@ func (s *streamView) text(encoded bool, data []byte) string {
 			break
 		}
 	}
-	s.half = halfRune(data)
+	s.half = wire.HalfRune(data)
 	return ""
-}
-
-// halfRune is the beginning of a character at the end of data.
-func halfRune(data []byte) []byte {
-	for k := 1; k < utf8.UTFMax && k <= len(data); k++ {
-		if tail := data[len(data)-k:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				return slices.Clone(tail)
-			}
-			return nil
-		}
-	}
-	return nil
 }
 
 // from is what came from an offset on, up to the next gap; ok is false where the offset
@@ -308,17 +296,4 @@ func (s *streamView) from(offset int64) (data []byte, ok bool) {
 		}
 	}
 	return nil, offset == s.next
-}
-
-// outputBytes are the bytes of a job/output, or what is wrong with it.
-func outputBytes(o map[string]any) ([]byte, string) {
-	if text, ok := o["text"].(string); ok {
-		return []byte(text), ""
-	}
-	encoded, _ := o["base64"].(string)
-	data, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return nil, "base64 cannot be decoded: " + err.Error()
-	}
-	return data, ""
 }

@@ -1,6 +1,8 @@
 package conformance
 
-import "flag"
+import (
+	"flag"
+)
 
 // long is set by go test ./conformance -long; see docs/architecture.md.
 var long = flag.Bool("long", false, "run the long forms of the tests")

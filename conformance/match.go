@@ -1,87 +1,17 @@
 package conformance
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"shelld/conformance/internal/wire"
 )
-
-// decode reads one JSON text as nil, bool, number, string, []any and map[string]any.
-// A member that is there twice is an error: readers of JSON differ in which one counts.
-func decode(data []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	v, err := decodeNext(d, 0)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, errors.New("there is more behind the JSON text")
-	}
-	return v, nil
-}
-
-func decodeNext(d *json.Decoder, depth int) (any, error) {
-	if depth > maxNesting {
-		return nil, fmt.Errorf("values are nested deeper than %d", maxNesting)
-	}
-	t, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch t := t.(type) {
-	case json.Number:
-		return number(t), nil
-	case json.Delim:
-		if t == '[' {
-			return decodeArray(d, depth)
-		}
-		return decodeObject(d, depth)
-	}
-	return t, nil
-}
-
-func decodeArray(d *json.Decoder, depth int) (any, error) {
-	a := []any{}
-	for d.More() {
-		v, err := decodeNext(d, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		a = append(a, v)
-	}
-	_, err := d.Token()
-	return a, err
-}
-
-func decodeObject(d *json.Decoder, depth int) (any, error) {
-	o := map[string]any{}
-	for d.More() {
-		k, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		name, _ := k.(string)
-		if _, ok := o[name]; ok {
-			return nil, fmt.Errorf("the member %q is there twice", name)
-		}
-		if o[name], err = decodeNext(d, depth+1); err != nil {
-			return nil, err
-		}
-	}
-	_, err := d.Token()
-	return o, err
-}
 
 // vars are what a session's variables stand for.
 type vars map[string]any
@@ -128,7 +58,7 @@ func (m matcher) match(path string, want value, got any) error {
 		return m.variable(path, w, got)
 	case placeholder:
 		if !placeholders[w.kind](got) {
-			return &mismatch{path, "@" + w.kind, show(got), w.position}
+			return &mismatch{path, "@" + w.kind, wire.Show(got), w.position}
 		}
 	case regex:
 		return m.regex(path, w, got)
@@ -137,9 +67,9 @@ func (m matcher) match(path string, want value, got any) error {
 	case length:
 		n, ok := lengthOf(got)
 		if !ok {
-			return &mismatch{path, "something with a length", show(got), w.position}
+			return &mismatch{path, "something with a length", wire.Show(got), w.position}
 		}
-		return m.match(path+" (its length)", w.of, number(strconv.Itoa(n)))
+		return m.match(path+" (its length)", w.of, wire.Number(strconv.Itoa(n)))
 	}
 	return nil
 }
@@ -150,7 +80,7 @@ func (m matcher) literal(path string, w value, got any) error {
 		return err
 	}
 	if !equal(want, got) {
-		return &mismatch{path, show(want), show(got), w.at()}
+		return &mismatch{path, wire.Show(want), wire.Show(got), w.at()}
 	}
 	return nil
 }
@@ -158,7 +88,7 @@ func (m matcher) literal(path string, w value, got any) error {
 func (m matcher) object(path string, w object, got any) error {
 	o, ok := got.(map[string]any)
 	if !ok {
-		return &mismatch{path, "an object", show(got), w.position}
+		return &mismatch{path, "an object", wire.Show(got), w.position}
 	}
 	for _, member := range w.members {
 		at := path + "/" + member.name
@@ -166,7 +96,7 @@ func (m matcher) object(path string, w object, got any) error {
 		p, _ := member.v.(placeholder)
 		switch {
 		case p.kind == "absent" && there:
-			return &mismatch{at, "no such member", show(v), member.position}
+			return &mismatch{at, "no such member", wire.Show(v), member.position}
 		case p.kind == "absent":
 		case !there:
 			return &mismatch{at, "a member " + member.name, "none; there are " + names(o), member.position}
@@ -179,7 +109,7 @@ func (m matcher) object(path string, w object, got any) error {
 	if w.exact {
 		for name := range o {
 			if !slices.ContainsFunc(w.members, func(m member) bool { return m.name == name }) {
-				return &mismatch{path + "/" + name, "no such member", show(o[name]), w.position}
+				return &mismatch{path + "/" + name, "no such member", wire.Show(o[name]), w.position}
 			}
 		}
 	}
@@ -196,7 +126,7 @@ func names(o map[string]any) string {
 func (m matcher) array(path string, w array, got any) error {
 	a, ok := got.([]any)
 	if !ok {
-		return &mismatch{path, "an array", show(got), w.position}
+		return &mismatch{path, "an array", wire.Show(got), w.position}
 	}
 	if w.unordered {
 		return m.unordered(path, w, a)
@@ -209,7 +139,7 @@ func (m matcher) array(path string, w array, got any) error {
 func (m matcher) sequence(path string, w array, want []value, got []any, i int) error {
 	if len(want) == 0 {
 		if i < len(got) {
-			return &mismatch{path, fmt.Sprintf("%d elements", i), fmt.Sprintf("%d: %s", len(got), show(got)), w.position}
+			return &mismatch{path, fmt.Sprintf("%d elements", i), fmt.Sprintf("%d: %s", len(got), wire.Show(got)), w.position}
 		}
 		return nil
 	}
@@ -227,7 +157,7 @@ func (m matcher) sequence(path string, w array, want []value, got []any, i int) 
 		return first
 	}
 	if i >= len(got) {
-		return &mismatch{path, "another element", fmt.Sprintf("only %d: %s", len(got), show(got)), want[0].at()}
+		return &mismatch{path, "another element", fmt.Sprintf("only %d: %s", len(got), wire.Show(got)), want[0].at()}
 	}
 	if err := m.match(path+"/"+strconv.Itoa(i), want[0], got[i]); err != nil {
 		return err
@@ -254,19 +184,19 @@ func (m matcher) unordered(path string, w array, got []any) error {
 			return true
 		})
 		if i < 0 {
-			return &mismatch{path, "an element like the one here", "only " + show(left), want.at()}
+			return &mismatch{path, "an element like the one here", "only " + wire.Show(left), want.at()}
 		}
 		left = slices.Delete(left, i, i+1)
 	}
 	if len(left) > 0 && !open {
-		return &mismatch{path, "no further element", show(left), w.position}
+		return &mismatch{path, "no further element", wire.Show(left), w.position}
 	}
 	return nil
 }
 
 func (m matcher) variable(path string, w variable, got any) error {
 	if w.kind != "" && !placeholders[w.kind](got) {
-		return &mismatch{path, "@" + w.kind, show(got), w.position}
+		return &mismatch{path, "@" + w.kind, wire.Show(got), w.position}
 	}
 	have, bound := m.vars[w.name]
 	if !bound && w.plus != 0 {
@@ -281,7 +211,7 @@ func (m matcher) variable(path string, w variable, got any) error {
 		return err
 	}
 	if !equal(want, got) {
-		return &mismatch{path, fmt.Sprintf("%s ($%s)", show(want), w.name), show(got), w.position}
+		return &mismatch{path, fmt.Sprintf("%s ($%s)", wire.Show(want), w.name), wire.Show(got), w.position}
 	}
 	return nil
 }
@@ -290,12 +220,12 @@ func plus(w variable, have any) (any, error) {
 	if w.plus == 0 {
 		return have, nil
 	}
-	n, ok := have.(number)
+	n, ok := have.(wire.Number)
 	i, err := strconv.ParseInt(string(n), 10, 64)
 	if !ok || err != nil {
-		return nil, &syntaxError{w.position, fmt.Sprintf("$%s is no integer that something could be added to: %s", w.name, show(have))}
+		return nil, &syntaxError{w.position, fmt.Sprintf("$%s is no integer that something could be added to: %s", w.name, wire.Show(have))}
 	}
-	return number(strconv.FormatInt(i+w.plus, 10)), nil
+	return wire.Number(strconv.FormatInt(i+w.plus, 10)), nil
 }
 
 func (m matcher) regex(path string, w regex, got any) error {
@@ -309,7 +239,7 @@ func (m matcher) regex(path string, w regex, got any) error {
 	}
 	s, ok := got.(string)
 	if !ok || !re.MatchString(s) {
-		return &mismatch{path, "a string that matches " + strconv.Quote(source), show(got), w.position}
+		return &mismatch{path, "a string that matches " + strconv.Quote(source), wire.Show(got), w.position}
 	}
 	return nil
 }
@@ -319,10 +249,10 @@ func (m matcher) comparison(path string, w comparison, got any) error {
 	if err != nil {
 		return err
 	}
-	a, okA := rational(got)
-	b, okB := rational(than)
+	a, okA := wire.Rational(got)
+	b, okB := wire.Rational(than)
 	if !okB {
-		return &syntaxError{w.position, "only numbers can be compared, not " + show(than)}
+		return &syntaxError{w.position, "only numbers can be compared, not " + wire.Show(than)}
 	}
 	holds := false
 	if okA {
@@ -330,7 +260,7 @@ func (m matcher) comparison(path string, w comparison, got any) error {
 		holds = map[string]bool{">=": c >= 0, "<=": c <= 0, ">": c > 0, "<": c < 0}[w.op]
 	}
 	if !holds {
-		return &mismatch{path, "a number " + w.op + " " + show(than), show(got), w.position}
+		return &mismatch{path, "a number " + w.op + " " + wire.Show(than), wire.Show(got), w.position}
 	}
 	return nil
 }
@@ -435,59 +365,17 @@ func (m matcher) join(pos position, t text, quote func(string) string) (string, 
 		if s, ok := v.(string); ok {
 			b.WriteString(quote(s))
 		} else {
-			b.WriteString(quote(show(v)))
+			b.WriteString(quote(wire.Show(v)))
 		}
 	}
 	return b.String(), nil
 }
 
-// encode spells a value as JSON, members in order of their names.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(forJSON(v)); err != nil {
-		return []byte(`"(no JSON)"`) // only decode and evaluate make values
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
-
-// forJSON keeps numbers as they were spelled.
-func forJSON(v any) any {
-	switch v := v.(type) {
-	case number:
-		return json.RawMessage(v)
-	case []any:
-		a := make([]any, len(v))
-		for i, e := range v {
-			a[i] = forJSON(e)
-		}
-		return a
-	case map[string]any:
-		o := make(map[string]any, len(v))
-		for k, e := range v {
-			o[k] = forJSON(e)
-		}
-		return o
-	}
-	return v
-}
-
-// show is a value as it is told, cut to a line.
-func show(v any) string {
-	const most = 300
-	s := string(encode(v))
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
-	}
-	return s
-}
-
 func equal(a, b any) bool {
 	switch a := a.(type) {
-	case number:
-		x, okX := rational(a)
-		y, okY := rational(b)
+	case wire.Number:
+		x, okX := wire.Rational(a)
+		y, okY := wire.Rational(b)
 		return okX && okY && x.Cmp(y) == 0
 	case []any:
 		b, ok := b.([]any)
@@ -499,22 +387,8 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// rational is a number by its value. Exponents are bounded: 1e999999999 is none.
-func rational(v any) (*big.Rat, bool) {
-	n, ok := v.(number)
-	if !ok || len(n) > 400 {
-		return nil, false
-	}
-	if i := strings.IndexAny(string(n), "eE"); i >= 0 {
-		if e, err := strconv.Atoi(string(n[i+1:])); err != nil || e > 400 || e < -400 {
-			return nil, false
-		}
-	}
-	return new(big.Rat).SetString(string(n))
-}
-
 func isInteger(v any) bool {
-	r, ok := rational(v)
+	r, ok := wire.Rational(v)
 	return ok && r.IsInt()
 }
 

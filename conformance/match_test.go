@@ -3,6 +3,8 @@ package conformance
 import (
 	"strings"
 	"testing"
+
+	"shelld/conformance/internal/wire"
 )
 
 // TestMatch: what is expected, what came, and "" or the first difference.
@@ -84,7 +86,7 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s: %v", test.want, err)
 			continue
 		}
-		got, err := decode([]byte(test.got))
+		got, err := wire.Decode([]byte(test.got))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,10 +104,10 @@ func TestMatchBinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if match(want, map[string]any{"a": number("7"), "b": number("2")}, v) == nil || len(v) != 0 {
+	if match(want, map[string]any{"a": wire.Number("7"), "b": wire.Number("2")}, v) == nil || len(v) != 0 {
 		t.Errorf("bound by what did not fit: %v", v)
 	}
-	if err := match(want, map[string]any{"a": number("7"), "b": number("1")}, v); err != nil || v["x"] != number("7") {
+	if err := match(want, map[string]any{"a": wire.Number("7"), "b": wire.Number("1")}, v); err != nil || v["x"] != wire.Number("7") {
 		t.Errorf("%v, %v", err, v)
 	}
 }
@@ -120,7 +122,7 @@ func TestDecode(t *testing.T) {
 		{``, "EOF"},
 		{`{"a"`, "EOF"},
 	} {
-		if _, err := decode([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := wire.Decode([]byte(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%.40s: %v, not %s", test.text, err, test.want)
 		}
 	}

@@ -8,10 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-)
 
-// maxNesting bounds how deep values go, in session files and in what servers send.
-const maxNesting = 1000
+	"shelld/conformance/internal/wire"
+)
 
 // A parser reads values of the session language from one text.
 type parser struct {
@@ -102,8 +101,8 @@ func (p *parser) eat(s string) bool {
 
 func (p *parser) value() (value, error) {
 	p.space()
-	if p.depth++; p.depth > maxNesting {
-		return nil, p.fail("values are nested deeper than %d", maxNesting)
+	if p.depth++; p.depth > wire.MaxNesting {
+		return nil, p.fail("values are nested deeper than %d", wire.MaxNesting)
 	}
 	defer func() { p.depth-- }()
 	if p.off == len(p.src) {
@@ -150,14 +149,10 @@ func (p *parser) keyword(pos position) (value, error) {
 // word takes letters, digits and underscores.
 func (p *parser) word() string {
 	start := p.off
-	for p.off < len(p.src) && isWord(p.src[p.off]) {
+	for p.off < len(p.src) && wire.IsWord(p.src[p.off]) {
 		p.off++
 	}
 	return p.src[start:p.off]
-}
-
-func isWord(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
 func (p *parser) object(pos position) (value, error) {
@@ -169,7 +164,7 @@ func (p *parser) object(pos position) (value, error) {
 		}
 		p.space()
 		m := member{position: p.at()}
-		if p.off == len(p.src) || p.src[p.off] != '"' && !isWord(p.src[p.off]) {
+		if p.off == len(p.src) || p.src[p.off] != '"' && !wire.IsWord(p.src[p.off]) {
 			return nil, p.fail("expected a member's name or }, found %s", p.found())
 		}
 		if err := p.memberName(&m); err != nil {
@@ -318,7 +313,7 @@ func splitText(pos position, s string) (text, error) {
 			continue
 		}
 		name, rest, ok := strings.Cut(s[i+2:], "}")
-		if !ok || name == "" || strings.IndexFunc(name, func(r rune) bool { return r > 127 || !isWord(byte(r)) }) >= 0 {
+		if !ok || name == "" || strings.IndexFunc(name, func(r rune) bool { return r > 127 || !wire.IsWord(byte(r)) }) >= 0 {
 			return nil, &syntaxError{pos, "expected a variable's name and } after ${ ($${ stands for the characters themselves)"}
 		}
 		t[len(t)-1] += s[:i]
@@ -448,7 +443,7 @@ func (p *parser) comparison(pos position) (value, error) {
 	return nil, p.fail("expected a comparison")
 }
 
-func (p *parser) number() (number, error) {
+func (p *parser) number() (wire.Number, error) {
 	end := p.off
 	for end < len(p.src) && strings.IndexByte("+-.eE0123456789", p.src[end]) >= 0 {
 		end++
@@ -458,5 +453,5 @@ func (p *parser) number() (number, error) {
 		return "", p.fail("expected a number, found %s", p.found())
 	}
 	p.off = end
-	return number(n), nil
+	return wire.Number(n), nil
 }

@@ -5,6 +5,8 @@ package conformance
 import (
 	"strings"
 	"testing"
+
+	"shelld/conformance/internal/wire"
 )
 
 // TestProblem: what does not fit a schema is told by its name, and in words.
@@ -18,7 +20,7 @@ func TestProblem(t *testing.T) {
 		{"job/start", `{"argv": []}`, "params of job/start: /argv: must have at least 1 elements, and has 0"},
 		{"job/wait", `{"handle": 1, "until": [{"exit": 1}]}`, "params of job/wait: /until/0/exit: "},
 	} {
-		v, err := decode([]byte(test.params))
+		v, err := wire.Decode([]byte(test.params))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +31,7 @@ func TestProblem(t *testing.T) {
 	if why := c.result("job/start", map[string]any{}); why != "result of job/start: lacks the member 'job'" {
 		t.Error(why)
 	}
-	failure := map[string]any{"code": number("-32010"), "message": "no", "data": map[string]any{"kind": "jobNotFound"}}
+	failure := map[string]any{"code": wire.Number("-32010"), "message": "no", "data": map[string]any{"kind": "jobNotFound"}}
 	if why := c.failure(failure, "job/get"); !strings.HasPrefix(why, "data of the error jobNotFound: lacks the member") {
 		t.Error(why)
 	}

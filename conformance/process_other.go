@@ -12,12 +12,6 @@ import (
 // signalNumbers are what a session can send to the server.
 var signalNumbers = map[string]int{"TERM": 1, "INT": 1, "HUP": 1, "KILL": 1, "STOP": 1, "CONT": 1}
 
-func ownGroup(*exec.Cmd) {}
-
-func killGroup(cmd *exec.Cmd) {
-	_ = cmd.Process.Kill() // As a rule it has ended.
-}
-
 func signalServer(cmd *exec.Cmd, name string) error {
 	if name == "KILL" {
 		return cmd.Process.Kill()
@@ -34,6 +28,3 @@ func alive(pid int) bool {
 	_ = p.Release() // It only looked.
 	return true
 }
-
-// exitStatus is a process's.
-func exitStatus(s *os.ProcessState) int { return s.ExitCode() }

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"shelld/conformance/internal/wire"
 )
 
 // The test binary is also a proxy that stands between the suite and a real server:
@@ -63,7 +65,7 @@ func (m *packet) object(name string) map[string]any {
 // job is the handle of an event, or "".
 func (m *packet) job() string {
 	if o := m.object("params"); o["seq"] != nil {
-		return show(o["handle"])
+		return wire.Show(o["handle"])
 	}
 	return ""
 }
@@ -243,7 +245,7 @@ func (p *faultProxy) pass(ms []*packet) {
 			continue
 		}
 		p.mu.Lock()
-		delete(p.askedFor, show(m.v["id"]))
+		delete(p.askedFor, wire.Show(m.v["id"]))
 		p.mu.Unlock()
 		p.tell([]*packet{m})
 	}
@@ -254,7 +256,7 @@ func (p *faultProxy) note(m *packet) {
 	if m.v == nil || m.v["id"] == nil || m.v["method"] == nil {
 		return
 	}
-	id := show(m.v["id"])
+	id := wire.Show(m.v["id"])
 	p.askedFor[id] = append(p.askedFor[id], &askedFor{m.method(), m.object("params")})
 }
 
@@ -282,7 +284,7 @@ func (p *faultProxy) fromServer(stdout io.Reader) {
 func (p *faultProxy) served(m *packet) []*packet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if id := show(m.v["id"]); m.v["method"] == nil && len(p.askedFor[id]) > 0 {
+	if id := wire.Show(m.v["id"]); m.v["method"] == nil && len(p.askedFor[id]) > 0 {
 		m.askedFor, p.askedFor[id] = p.askedFor[id][0], p.askedFor[id][1:]
 		p.done = p.done || m.askedFor.method == "shutdown" && m.v["result"] != nil
 	}
@@ -299,7 +301,7 @@ func (p *faultProxy) tell(ms []*packet) {
 	for _, m := range ms {
 		if job := m.job(); job != "" && p.fault.renumber {
 			p.seqs[job]++
-			if seq := number(strconv.FormatInt(p.seqs[job], 10)); m.object("params")["seq"] != seq {
+			if seq := wire.Number(strconv.FormatInt(p.seqs[job], 10)); m.object("params")["seq"] != seq {
 				m.object("params")["seq"] = seq
 				m.touch()
 			}
@@ -312,7 +314,7 @@ func (p *faultProxy) write(w io.Writer, ms []*packet) {
 	for _, m := range ms {
 		raw := m.raw
 		if raw == nil {
-			raw = frame(p.framing, encode(m.v))
+			raw = wire.Frame(p.framing, wire.Encode(m.v))
 		}
 		if _, err := w.Write(raw); err != nil && w == os.Stdout {
 			_ = p.cmd.Process.Kill() // Nobody listens any more.
@@ -353,7 +355,7 @@ func (c *cutter) add(chunk []byte, end bool) (all []*packet) {
 		}
 		m := &packet{raw: slices.Clone(c.buf[:to])}
 		m.body = m.raw[from:]
-		if v, err := decode(m.body); err == nil {
+		if v, err := wire.Decode(m.body); err == nil {
 			m.v, _ = v.(map[string]any)
 		}
 		all, c.buf = append(all, m), c.buf[to:]
@@ -379,7 +381,7 @@ func (c *cutter) next() (from, to int, ok bool) {
 		name, v, _ := strings.Cut(line, ":")
 		if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n >= 0 && strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
 			from = len(head) + 4
-			if n > maxFrame {
+			if n > wire.MaxFrame {
 				break
 			}
 			return from, min(from+n, len(c.buf)), from+n <= len(c.buf)

@@ -1,8 +1,9 @@
 //go:build linux
 
-package conformance
+package conformance_test
 
 import (
+	"bufio"
 	"bytes"
 	"io"
 	"math/rand/v2"
@@ -11,7 +12,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"time"
+
+	"shelld/conformance"
+	"shelld/conformance/internal/wire"
+	"shelld/conformance/record"
 )
 
 // A recordedRun is a recorder at work, and a test in the place of its client.
@@ -23,12 +29,12 @@ type recordedRun struct {
 	signals chan os.Signal
 	orphans bool // the server leaves a process behind
 	done    chan struct{}
-	what    Recorded
+	what    record.Recorded
 	err     error
 }
 
-// record starts a recorder of a server.
-func record(t *testing.T, grace time.Duration, command ...string) *recordedRun {
+// recording starts a recorder of a server.
+func recording(t *testing.T, grace time.Duration, command ...string) *recordedRun {
 	t.Helper()
 	r := &recordedRun{t: t, file: filepath.Join(t.TempDir(), "session.txtar"), signals: make(chan os.Signal, 2), done: make(chan struct{})}
 	stdin, in, err := os.Pipe()
@@ -40,7 +46,7 @@ func record(t *testing.T, grace time.Duration, command ...string) *recordedRun {
 		t.Fatal(err)
 	}
 	r.in, r.out = in, out
-	rec := &Recorder{Contract: contract(t), Command: command, File: r.file, Stdin: stdin, Stdout: stdout, Stderr: os.Stderr, Signals: r.signals, Grace: grace}
+	rec := &record.Recorder{Contract: conformance.LoadedContract(t), Command: command, File: r.file, Stdin: stdin, Stdout: stdout, Stderr: os.Stderr, Signals: r.signals, Grace: grace}
 	go func() {
 		defer close(r.done)
 		r.what, r.err = rec.Record()
@@ -66,10 +72,10 @@ func (r *recordedRun) session() string {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if _, err := Parse("session.txtar", text); err != nil {
+	if _, err := conformance.Parse("session.txtar", text); err != nil {
 		r.t.Errorf("%v\n%s", err, text)
 	}
-	left := children()
+	left := conformance.Children()
 	if len(left) > 0 && !r.orphans {
 		r.t.Errorf("processes are left: %v", left)
 	}
@@ -98,7 +104,7 @@ func TestRecordPassesBytes(t *testing.T) {
 		{"headers", []byte("Content-Length: 5\r\n\r\n{\"a\"}Content-Length: x\r\n\r\n\x00\x01")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := record(t, 0, "cat")
+			r := recording(t, 0, "cat")
 			for wire := test.wire; len(wire) > 0; {
 				n := min(len(wire), 1+rand.IntN(8000))
 				if _, err := r.in.Write(wire[:n]); err != nil {
@@ -139,7 +145,7 @@ func (r *recordedRun) asClient(framing string) {
 
 func (r *recordedRun) send(framing, m string) {
 	r.t.Helper()
-	if _, err := r.in.Write(frame(framing, []byte(m))); err != nil {
+	if _, err := r.in.Write(wire.Frame(framing, []byte(m))); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -147,25 +153,20 @@ func (r *recordedRun) send(framing, m string) {
 // receive reads one message, a byte at a time: nothing may be read ahead.
 func (r *recordedRun) receive(framing string) {
 	r.t.Helper()
-	s := splitter{framing: framing}
-	for got := false; !got; {
-		b := make([]byte, 1)
-		if _, err := io.ReadFull(r.out, b); err != nil {
-			r.t.Fatal(err)
-		}
-		s.add(b, func(kind tapeKind, _ []byte) { got = kind == tapeFrame })
+	if _, err := wire.ReadFrame(bufio.NewReader(iotest.OneByteReader(r.out)), framing); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
 // TestRecordReplays: what was recorded in one framing holds in both.
 func TestRecordReplays(t *testing.T) {
-	t.Setenv(faultVar, "")
+	t.Setenv(conformance.FaultVar, "")
 	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, framing := range []string{"header", "line"} {
-		r := record(t, 0, binary)
+		r := recording(t, 0, binary)
 		r.asClient(framing)
 		r.in.Close()
 		text := r.session()
@@ -173,7 +174,7 @@ func TestRecordReplays(t *testing.T) {
 			t.Errorf("%+v", r.what)
 		}
 		for _, again := range []string{"header", "line"} {
-			if got := play(t, "", again, text); got.Verdict != Passed {
+			if got := conformance.Play(t, "", again, text); got.Verdict != conformance.Passed {
 				t.Errorf("recorded as %s, played as %s: %s\n%s", framing, again, got.Reason, text)
 			}
 		}
@@ -182,7 +183,7 @@ func TestRecordReplays(t *testing.T) {
 
 // TestRecordEnds: however it ends, the session is there and whole, and nothing is left.
 func TestRecordEnds(t *testing.T) {
-	if err := adoptOrphans(); err != nil { // to see them
+	if err := conformance.AdoptOrphans(); err != nil { // to see them
 		t.Fatal(err)
 	}
 	binary, err := os.Executable()
@@ -221,7 +222,7 @@ func TestRecordEnds(t *testing.T) {
 		{"stdout is held", "holds stdout", nil, func(r *recordedRun) { r.orphans = true; r.asClient("line"); r.in.Close() }, 0, "-- exit 0 --\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Setenv(faultVar, test.fault)
+			t.Setenv(conformance.FaultVar, test.fault)
 			command := test.command
 			if command == nil {
 				command = []string{binary}
@@ -230,7 +231,7 @@ func TestRecordEnds(t *testing.T) {
 			if test.name == "a server that does not end" {
 				grace = time.Millisecond
 			}
-			r := record(t, grace, command...)
+			r := recording(t, grace, command...)
 			test.end(r)
 			if text := r.session(); r.what.Status != test.status || !strings.Contains(text, test.want) {
 				t.Errorf("status %d, and expected %q in\n%s", r.what.Status, test.want, text)
@@ -239,38 +240,14 @@ func TestRecordEnds(t *testing.T) {
 	}
 }
 
-// TestRecordFails: what cannot be begun is told at once, and a session that is there stays.
+// TestRecordFails: what cannot be begun is told at once.
 func TestRecordFails(t *testing.T) {
-	r := record(t, 0, "./no-such-server")
+	r := recording(t, 0, "./no-such-server")
 	if <-r.done; r.err == nil || r.what.Status != 2 {
 		t.Error(r.err, r.what)
 	}
-	rec := &Recorder{Contract: contract(t), Command: []string{"cat"}, File: filepath.Join(t.TempDir(), "nowhere", "s.txtar")}
+	rec := &record.Recorder{Contract: conformance.LoadedContract(t), Command: []string{"cat"}, File: filepath.Join(t.TempDir(), "nowhere", "s.txtar")}
 	if _, err := rec.Record(); err == nil || !strings.Contains(err.Error(), "no file can be made in the directory of") {
 		t.Error(err)
-	}
-	name := filepath.Join(t.TempDir(), "s.txtar")
-	for _, want := range []string{"s.txtar", "s-2.txtar", "s-3.txtar"} {
-		got, err := writeNew(name, []byte(want))
-		if err != nil || filepath.Base(got) != want {
-			t.Errorf("%s, %v", got, err)
-		}
-	}
-	if first, err := os.ReadFile(name); err != nil || string(first) != "s.txtar" {
-		t.Errorf("%s, %v", first, err)
-	}
-}
-
-// TestRecordOverflow: a recording has an end, and what goes over the wire has none.
-func TestRecordOverflow(t *testing.T) {
-	tp := newTape()
-	for range mostTaped>>20 + 10 {
-		tp.fromClient(append(bytes.Repeat([]byte("["), 1<<20), '\n'))
-	}
-	tp.note(tapeExit, "0")
-	entries, framing := tp.done()
-	n := len(entries)
-	if n > mostTaped>>20+2 || entries[n-2].kind != tapeOverflow || entries[n-1].kind != tapeExit || framing != "line" {
-		t.Errorf("%d entries, %v", n, framing)
 	}
 }

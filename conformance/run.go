@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"shelld/conformance/internal/wire"
 )
 
 // defaultWithin bounds each step that awaits something. It is loose: it says that
@@ -229,7 +231,7 @@ func (p *player) step(st *step) error {
 	case "notify":
 		return p.notify(st)
 	case "frame":
-		return p.content(st, frame(p.conn.framing, []byte(st.content)))
+		return p.content(st, wire.Frame(p.conn.framing, []byte(st.content)))
 	case "raw":
 		return p.content(st, []byte(st.content))
 	case "answer", "error":
@@ -310,9 +312,9 @@ func (p *player) until(st *step, what string, done func([]entry) (bool, error)) 
 
 // whyOver says why a server says no more.
 func (p *player) whyOver(over error) string {
-	var g *garbageError
+	var g *wire.GarbageError
 	if errors.As(over, &g) {
-		return "the server's stdout has what is no message: " + g.msg
+		return "the server's stdout has what is no message: " + g.Error()
 	}
 	if errors.Is(over, errHeld) {
 		return over.Error()
@@ -332,7 +334,7 @@ func (p *player) whyOver(over error) string {
 func (p *player) inspect(log []entry) error {
 	for ; p.seen < len(log); p.seen++ {
 		e := &log[p.seen]
-		if e.dir == toServer {
+		if e.dir == wire.ToServer {
 			continue
 		}
 		m := &e.msg
@@ -341,9 +343,9 @@ func (p *player) inspect(log []entry) error {
 			why = p.check.received(m, p.seen)
 		}
 		if why != "" {
-			return fmt.Errorf("the server sent what it must not: %s\n\tin %s", why, clip(string(m.raw)))
+			return fmt.Errorf("the server sent what it must not: %s\n\tin %s", why, wire.Clip(string(m.Raw)))
 		}
-		if m.kind == kindRequest {
+		if m.Kind == wire.KindRequest {
 			if err := p.reply(m); err != nil {
 				return err
 			}
@@ -353,10 +355,10 @@ func (p *player) inspect(log []entry) error {
 }
 
 // reply answers a request of the server as the session says, or refuses it.
-func (p *player) reply(m *message) error {
-	id := m.v["id"]
+func (p *player) reply(m *wire.Message) error {
+	id := m.V["id"]
 	for _, st := range slices.Backward(p.replies) {
-		if st.words[0] != m.method || st.v != nil && match(st.v, m.params, p.vars) != nil {
+		if st.words[0] != m.Method || st.v != nil && match(st.v, m.Params, p.vars) != nil {
 			continue
 		}
 		if st.more == nil {
@@ -366,7 +368,7 @@ func (p *player) reply(m *message) error {
 		if err != nil {
 			return err
 		}
-		if why := p.contract.result(m.method, v); why != "" {
+		if why := p.contract.result(m.Method, v); why != "" {
 			return &syntaxError{st.position, "the result does not fit its schema: " + why}
 		}
 		p.check.replied(m, v)
@@ -375,7 +377,7 @@ func (p *player) reply(m *message) error {
 	}
 	p.check.replied(m, nil)
 	p.message(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
-		"code": number("-32601"), "message": "this client does not answer " + m.method, "data": map[string]any{"kind": "methodNotFound", "method": m.method},
+		"code": wire.Number("-32601"), "message": "this client does not answer " + m.Method, "data": map[string]any{"kind": "methodNotFound", "method": m.Method},
 	}})
 	return nil
 }

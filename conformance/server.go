@@ -7,16 +7,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
+
+	"shelld/conformance/internal/process"
+	"shelld/conformance/internal/wire"
 )
 
 const (
 	// mostBytes bounds what one session keeps of what a server sends.
 	mostBytes = 256 << 20
-	// messageCost is what a message takes besides its own bytes.
-	messageCost = 1 << 10
 	// holdTime is how long a server's stdout may be open once the server has ended,
 	// before something else is taken to hold it.
 	holdTime = 2 * time.Second
@@ -25,19 +25,11 @@ const (
 // errHeld says that a server has ended and its stdout has not.
 var errHeld = errors.New("the server has ended, and something that it started holds its stdout open")
 
-// A direction is who sent a message.
-type direction bool
-
-const (
-	toServer   direction = false
-	fromServer direction = true
-)
-
 // An entry is one line of a session's log.
 type entry struct {
 	at  time.Duration
-	dir direction
-	msg message
+	dir wire.Direction
+	msg wire.Message
 }
 
 // A connection is a server process and what went to and fro. Five goroutines serve it:
@@ -85,12 +77,12 @@ func dial(command []string, framing string) (*connection, error) {
 		framing: framing, began: time.Now(), dir: dir, died: make(chan struct{}), readEnd: make(chan struct{}), errEnd: make(chan struct{}),
 		changed: make(chan struct{}), kick: make(chan struct{}, 1), finis: make(chan struct{}),
 	}
-	program, err := programPath(command[0])
+	program, err := process.Path(command[0])
 	if err == nil {
 		c.cmd = exec.Command(program, pathsFromHere(command[1:])...)
 		c.cmd.Dir = dir
 		c.cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
-		ownGroup(c.cmd)
+		process.OwnGroup(c.cmd)
 		err = c.startKnown()
 	}
 	if err != nil {
@@ -132,23 +124,10 @@ func KillServers() {
 	defer dialed.Unlock()
 	dialed.over = true
 	for c := range dialed.all {
-		killGroup(c.cmd)
+		process.KillGroup(c.cmd)
 		killOrphans(c.dir)
 		_ = os.RemoveAll(c.dir) // Best effort, as in stop.
 	}
-}
-
-// programPath makes a path that counts from here one that counts from anywhere: the
-// server has another directory.
-func programPath(name string) (string, error) {
-	if strings.ContainsRune(name, os.PathSeparator) {
-		return filepath.Abs(name)
-	}
-	found, err := exec.LookPath(name)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(found)
 }
 
 // start makes three pipes and the process. Pipes of our own, and none of os/exec's: its
@@ -248,13 +227,13 @@ func (c *connection) read() {
 			<-stalled // finish resumes
 			continue
 		}
-		raw, err := readFrame(r, c.framing)
-		var m message
+		raw, err := wire.ReadFrame(r, c.framing)
+		var m wire.Message
 		if err == nil {
-			m, err = classify(raw)
+			m, err = wire.Classify(raw)
 		}
-		if err == nil && !c.append(entry{dir: fromServer, msg: m}) {
-			err = garbage("more than %d MiB came in one session", mostBytes>>20)
+		if err == nil && !c.append(entry{dir: wire.FromServer, msg: m}) {
+			err = wire.Garbage("more than %d MiB came in one session", mostBytes>>20)
 		}
 		if err != nil {
 			c.end(err)
@@ -267,7 +246,7 @@ func (c *connection) read() {
 func (c *connection) append(e entry) (fits bool) {
 	c.wake(func() {
 		e.at = time.Since(c.began)
-		if c.cost += len(e.msg.raw) + messageCost; c.cost <= mostBytes {
+		if c.cost += len(e.msg.Raw) + wire.MessageCost; c.cost <= mostBytes {
 			c.log, fits = append(c.log, e), true
 		}
 	})
@@ -388,7 +367,7 @@ func (c *connection) finish(patience time.Duration) (inTime bool) {
 // release ends by force what is left of the server: its process group, the orphans that
 // reach us (Linux), the goroutines, the directory.
 func (c *connection) release(orphans bool) {
-	killGroup(c.cmd)
+	process.KillGroup(c.cmd)
 	<-c.died
 	close(c.finis)
 	if orphans {

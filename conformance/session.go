@@ -143,6 +143,9 @@ func Parse(name string, data []byte) (*Session, error) {
 	return s, s.check()
 }
 
+// Steps returns how many steps the session has.
+func (s *Session) Steps() int { return len(s.steps) }
+
 // preamble reads what stands before the first step: prose, then keys.
 func (s *Session) preamble(file, comment string) error {
 	keys := map[string]func(position, string) error{

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 // errUsage says that the words behind a verb are not those that it takes.
@@ -104,7 +106,7 @@ func (p *parser) beginsValue() bool {
 // requestName takes the name that a session gave a request.
 func (p *parser) requestName() string {
 	start := p.off
-	for p.off < len(p.src) && (isWord(p.src[p.off]) || p.src[p.off] == '-') {
+	for p.off < len(p.src) && (wire.IsWord(p.src[p.off]) || p.src[p.off] == '-') {
 		p.off++
 	}
 	return p.src[start:p.off]
@@ -117,7 +119,7 @@ func isName(s string) bool {
 
 func (p *parser) method() string {
 	start := p.off
-	for p.off < len(p.src) && (isWord(p.src[p.off]) || strings.IndexByte("/$.-", p.src[p.off]) >= 0) {
+	for p.off < len(p.src) && (wire.IsWord(p.src[p.off]) || strings.IndexByte("/$.-", p.src[p.off]) >= 0) {
 		p.off++
 	}
 	return p.src[start:p.off]
@@ -175,7 +177,7 @@ func parseContent(st *step, words []string, s section) (err error) {
 	st.ids = map[string]string{}
 	for _, w := range words {
 		name, id, ok := strings.Cut(w, "=")
-		if _, bad := decode([]byte(id)); !ok || bad != nil || !isName(name) {
+		if _, bad := wire.Decode([]byte(id)); !ok || bad != nil || !isName(name) {
 			return &syntaxError{st.position, fmt.Sprintf("expected the name and the id of a request, as in twin=7 or twin=\"a\", found %q", w)}
 		}
 		st.ids[name] = id
@@ -315,8 +317,6 @@ type outputPiece struct {
 	text   value
 }
 
-var streamNames = []string{"pty", "stdout", "stderr"}
-
 // parseOutput reads the words behind output: HANDLE [STREAM] [HOW] [from OFFSET].
 func parseOutput(st *step, words []string, s section) (err error) {
 	if len(words) == 0 {
@@ -328,7 +328,7 @@ func parseOutput(st *step, words []string, s section) (err error) {
 		return err
 	}
 	rest := words[1:]
-	if len(rest) > 0 && slices.Contains(streamNames, rest[0]) {
+	if len(rest) > 0 && slices.Contains(wire.Streams, rest[0]) {
 		o.stream, rest = rest[0], rest[1:]
 	}
 	if len(rest) > 0 && (rest[0] == "contains" || rest[0] == "ends") {
@@ -349,7 +349,7 @@ func parseOutput(st *step, words []string, s section) (err error) {
 
 // parseBytes reads a body of lines OFFSET: "text" or OFFSET: base64 "…".
 func parseBytes(st *step, words []string, s section) (err error) {
-	if len(words) != 2 || !slices.Contains(streamNames, words[1]) {
+	if len(words) != 2 || !slices.Contains(wire.Streams, words[1]) {
 		return errUsage
 	}
 	o := &outputStep{stream: words[1]}

@@ -3,6 +3,8 @@ package conformance
 import (
 	"fmt"
 	"slices"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file has which events a client has asked for, and what job/subscribe and
@@ -125,7 +127,7 @@ func (c *checker) subscribed(r *request) {
 		made.sub, made.renew = &next, made.renew || renew
 		return
 	}
-	c.subscribe(c.job(show(r.params["handle"])), r)
+	c.subscribe(c.job(wire.Show(r.params["handle"])), r)
 }
 
 // startedAs is the last start of that name before a request.
@@ -134,7 +136,7 @@ func (c *checker) startedAs(name string, before *request) (last *request) {
 		if r == before {
 			break
 		}
-		failed := r.answer != nil && r.answer.err != nil
+		failed := r.answer != nil && r.answer.Err != nil
 		if (r.method == "job/start" || r.method == "job/run") && r.params["name"] == any(name) && !failed {
 			last = r
 		}

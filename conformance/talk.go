@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file has the steps that send.
@@ -32,15 +34,15 @@ func (p *player) initialize(st *step) error {
 		return err
 	}
 	m := r.answer
-	if m.err != nil {
-		return fmt.Errorf("initialize failed: %s", show(m.err))
+	if m.Err != nil {
+		return fmt.Errorf("initialize failed: %s", wire.Show(m.Err))
 	}
 	if st.more != nil {
-		if err := match(st.more, m.result, p.vars); err != nil {
+		if err := match(st.more, m.Result, p.vars); err != nil {
 			return err
 		}
 	}
-	if err := p.serverLacks(m.result); err != nil {
+	if err := p.serverLacks(m.Result); err != nil {
 		return err
 	}
 	p.message(map[string]any{"jsonrpc": "2.0", "method": "initialized", "params": map[string]any{}})
@@ -137,7 +139,7 @@ func (p *player) send(st *step) error {
 		if err != nil {
 			return err
 		}
-		r.id = string(encode(v))
+		r.id = string(wire.Encode(v))
 	} else {
 		r.id = p.nextID()
 	}
@@ -194,7 +196,7 @@ func (p *player) params(st *step, it item) (any, error) {
 func (p *player) request(r *request, params any) {
 	p.requests[r.name] = r
 	p.check.sent(r)
-	id, err := decode([]byte(r.id))
+	id, err := wire.Decode([]byte(r.id))
 	if err != nil {
 		id = r.id // Only encode and nextID make ids, and both make JSON.
 	}
@@ -207,9 +209,9 @@ func (p *player) request(r *request, params any) {
 
 // message sends a message, and notes it.
 func (p *player) message(o map[string]any) {
-	raw := encode(o)
-	p.conn.append(entry{dir: toServer, msg: message{raw: raw}})
-	p.conn.send(frame(p.conn.framing, raw))
+	raw := wire.Encode(o)
+	p.conn.append(entry{dir: wire.ToServer, msg: wire.Message{Raw: raw}})
+	p.conn.send(wire.Frame(p.conn.framing, raw))
 }
 
 // content sends what the session spells out itself, and notes the requests in it.
@@ -218,9 +220,9 @@ func (p *player) content(st *step, data []byte) error {
 		return &syntaxError{st.position, "stdin was closed before; nothing can be sent any more"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.ids)) {
-		v, _ := decode([]byte(st.ids[name])) // The parser has read it.
-		r := &request{name: name, id: string(encode(v))}
-		if o, err := decode([]byte(st.content)); err == nil { // A frame as a rule is a message.
+		v, _ := wire.Decode([]byte(st.ids[name])) // The parser has read it.
+		r := &request{name: name, id: string(wire.Encode(v))}
+		if o, err := wire.Decode([]byte(st.content)); err == nil { // A frame as a rule is a message.
 			o, _ := o.(map[string]any)
 			r.method, _ = o["method"].(string)
 			r.params, _ = o["params"].(map[string]any)
@@ -228,7 +230,7 @@ func (p *player) content(st *step, data []byte) error {
 		p.requests[name] = r
 		p.check.sent(r)
 	}
-	p.conn.append(entry{dir: toServer, msg: message{raw: []byte(st.content)}})
+	p.conn.append(entry{dir: wire.ToServer, msg: wire.Message{Raw: []byte(st.content)}})
 	p.conn.send(data)
 	return nil
 }

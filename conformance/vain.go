@@ -1,6 +1,10 @@
 package conformance
 
-import "strings"
+import (
+	"strings"
+
+	"shelld/conformance/internal/wire"
+)
 
 // A vainError says that a message is awaited which cannot come any more.
 type vainError struct {
@@ -37,7 +41,7 @@ func (p *player) jobOfItem(it item) *jobView {
 			continue
 		}
 		if handle, err := (matcher{p.vars}).evaluate(m.v); err == nil {
-			return p.check.jobs[show(handle)]
+			return p.check.jobs[wire.Show(handle)]
 		}
 	}
 	return nil

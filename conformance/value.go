@@ -1,6 +1,10 @@
 package conformance
 
-import "fmt"
+import (
+	"fmt"
+
+	"shelld/conformance/internal/wire"
+)
 
 // A position is a place in a session file. Lines and columns count from 1.
 type position struct {
@@ -97,9 +101,6 @@ type member struct {
 	v    value
 }
 
-// A number is spelled as in the file, or as it came.
-type number string
-
 // A text is a string with the variables in it still to be filled in: pieces of text
 // and names alternate, beginning with text.
 type text []string
@@ -115,7 +116,7 @@ func (t text) plain() (string, bool) {
 var placeholders = map[string]func(any) bool{
 	"any":      func(any) bool { return true },
 	"int":      isInteger,
-	"number":   func(v any) bool { _, ok := v.(number); return ok },
+	"number":   func(v any) bool { _, ok := v.(wire.Number); return ok },
 	"string":   func(v any) bool { _, ok := v.(string); return ok },
 	"bool":     func(v any) bool { _, ok := v.(bool); return ok },
 	"null":     func(v any) bool { return v == nil },

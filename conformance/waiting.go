@@ -3,6 +3,8 @@ package conformance
 import (
 	"fmt"
 	"slices"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file has what always holds of jobs that wait for input.
@@ -43,7 +45,7 @@ func (j *jobView) edge(o map[string]any) string {
 	if why := waitsAsTold(o, "waitId"); why != "" {
 		return why
 	}
-	how, same := show(o["state"])+" "+show(o["confidence"]), show(o["kind"])+" "+show(o["since"])
+	how, same := wire.Show(o["state"])+" "+wire.Show(o["confidence"]), wire.Show(o["kind"])+" "+wire.Show(o["since"])
 	switch {
 	case w.over[id]:
 		return fmt.Sprintf("job %s is told of the wait for input %q, which was told to be over", j.handle, id)
@@ -98,14 +100,11 @@ func unlooked(method string, jobs []any) string {
 	return ""
 }
 
-// confidences are those of a wait for input, the least one first.
-var confidences = []string{"guess", "likely", "exact"}
-
 // asSure says whether a confidence, or a tier, is as high as another one.
 func asSure(is, least any) bool {
 	a, _ := is.(string)
 	b, _ := least.(string)
-	return slices.Index(confidences, a) >= slices.Index(confidences, b)
+	return slices.Index(wire.Confidences, a) >= slices.Index(wire.Confidences, b)
 }
 
 // accepted: a wait that has ended by a condition of input tells of a wait for input that it
@@ -122,5 +121,5 @@ func accepted(condition any, job map[string]any) string {
 		(!some || slices.Contains(kinds, w["kind"])) && (w["state"] == "reading" || c["listening"] == true) {
 		return ""
 	}
-	return fmt.Sprintf("a wait has ended by the condition input %s, and waitingForInput is %s", show(condition), show(job["waitingForInput"]))
+	return fmt.Sprintf("a wait has ended by the condition input %s, and waitingForInput is %s", wire.Show(condition), wire.Show(job["waitingForInput"]))
 }

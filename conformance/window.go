@@ -1,6 +1,10 @@
 package conformance
 
-import "fmt"
+import (
+	"fmt"
+
+	"shelld/conformance/internal/wire"
+)
 
 // A window watches that no more output is sent than a client that acknowledges has room for
 // (protocol section 5).
@@ -15,7 +19,7 @@ func (w *window) begin(result map[string]any) {
 	capabilities, _ := result["capabilities"].(map[string]any)
 	limits, _ := result["limits"].(map[string]any)
 	if takes, _ := capabilities["ack"].(bool); w.asked && takes {
-		w.size, _ = asInt(limits["windowBytes"])
+		w.size, _ = wire.Int(limits["windowBytes"])
 	}
 }
 
@@ -26,9 +30,9 @@ func (c *checker) acknowledged(params map[string]any) {
 		return
 	}
 	name, _ := params["stream"].(string)
-	if j := c.jobs[show(params["handle"])]; j != nil && j.streams[name] != nil {
+	if j := c.jobs[wire.Show(params["handle"])]; j != nil && j.streams[name] != nil {
 		s := j.streams[name]
-		offset, _ := asInt(params["offset"])
+		offset, _ := wire.Int(params["offset"])
 		s.acked, s.since = max(s.acked, offset), max(s.since, offset)
 	}
 }
@@ -38,7 +42,7 @@ func (c *checker) subscribing(params map[string]any) {
 	if _, ok := params["handle"].(string); ok {
 		c.window.named = true
 	}
-	if j := c.jobs[show(params["handle"])]; j != nil {
+	if j := c.jobs[wire.Show(params["handle"])]; j != nil {
 		for _, s := range j.streams {
 			s.since = 0
 		}

@@ -10,6 +10,7 @@ import (
 
 	"shelld/cmd/internal/base"
 	"shelld/conformance"
+	"shelld/conformance/record"
 	"shelld/schema"
 )
 
@@ -57,9 +58,9 @@ func (f *recordFlags) record(c *base.Call) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	signal.Ignore(syscall.SIGPIPE) // A client that is gone must not cost us the session.
-	r := &conformance.Recorder{
+	r := &record.Recorder{
 		Contract: contract, Command: c.Behind, File: f.file, Signals: signals,
-		Options: conformance.RecordOptions{Prose: f.prose, Level: f.level, Matched: f.output == "matched"},
+		Options: record.Options{Prose: f.prose, Level: f.level, Matched: f.output == "matched"},
 		Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
 	done, err := r.Record()

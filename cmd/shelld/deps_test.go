@@ -30,7 +30,7 @@ type rule struct {
 var rules = []rule{
 	{
 		pkg:    "cmd/shelld",
-		ours:   []string{"cmd/internal/base", "rpc", "jobs", "jobs/stored", "schema", "conformance"},
+		ours:   []string{"cmd/internal/base", "rpc", "jobs", "jobs/stored", "schema", "conformance", "conformance/record"},
 		theirs: []string{"golang.org/x/term", "golang.org/x/sys"},
 		why:    "the command only wires things up: terminals, patterns and messages are handled where they are understood",
 	},
@@ -174,8 +174,18 @@ var rules = []rule{
 	},
 	{
 		pkg:    "conformance",
+		ours:   []string{"conformance/internal/*"},
 		theirs: []string{"github.com/rogpeppe/go-internal/txtar", "github.com/santhosh-tekuri/jsonschema/v5"},
 		why:    "the suite is a second reader of the contract: what it shares with the first it cannot judge",
+	},
+	{
+		pkg:  "conformance/record",
+		ours: []string{"conformance", "conformance/internal/*"},
+		why:  "it writes sessions for the suite, and so judges messages by the suite's reading of the contract alone",
+	},
+	{
+		pkg: "conformance/internal/*", // wire, process
+		why: "messages and processes are the same whoever reads the contract",
 	},
 }
 
@@ -287,6 +297,9 @@ func TestImportRules(t *testing.T) {
 		{"screen/picture.go", "shelld/jobs", "bytes and a size alone"},
 		{"screen/font/font.go", "golang.org/x/image/font", "a font is data"},
 		{"conformance/replay.go", "shelld/schema", "second reader"},
+		{"conformance/run.go", "shelld/conformance/record", "second reader"},
+		{"conformance/record/story.go", "shelld/schema", "reading of the contract"},
+		{"conformance/internal/wire/json.go", "shelld/conformance", "whoever reads"},
 		{"cmd/shelld/demo.go", "go.uber.org/goleak", "only wires things up"},
 		{"cmd/shelld-mcp/tool.go", "github.com/modelcontextprotocol/go-sdk/mcp", ""},
 		{"cmd/shelld-mcp/bash.go", "github.com/google/jsonschema-go/jsonschema", "change of one place"},

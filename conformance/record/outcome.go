@@ -1,8 +1,10 @@
-package conformance
+package record
 
 import (
 	"strings"
 	"time"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file says what of a wait's outcome is the same in every run, and what is expected
@@ -69,9 +71,9 @@ type hearing struct {
 // heardIn is what is sure of one stream of an outcome.
 func (c *composer) heardIn(h hearing) map[string]any {
 	out := map[string]any{}
-	offset, _ := asInt(h.out["offset"])
-	next, _ := asInt(h.out["nextOffset"])
-	end, matched := asInt(h.match["endOffset"])
+	offset, _ := wire.Int(h.out["offset"])
+	next, _ := wire.Int(h.out["nextOffset"])
+	end, matched := wire.Int(h.match["endOffset"])
 	matched = matched && h.match["stream"] == h.t.stream
 	exact := (h.ended || h.input || matched && end == next && c.silent(h, next)) && h.out["truncated"] == nil && !h.t.wild
 	defer func() {
@@ -116,8 +118,8 @@ func (c *composer) silent(h hearing, next int64) bool {
 		return false
 	}
 	for _, b := range c.beats[:min(h.next.index, len(c.beats))] {
-		o, _ := b.msg.params.(map[string]any)
-		if b.job == h.j && b.msg.method == "job/output" && o["stream"] == h.t.stream && b.to > next {
+		o, _ := b.msg.Params.(map[string]any)
+		if b.job == h.j && b.msg.Method == "job/output" && o["stream"] == h.t.stream && b.to > next {
 			return false
 		}
 	}
@@ -132,8 +134,8 @@ func (h hearing) begins(offset int64) bool {
 		wait = h.a.params
 	}
 	switch from := wait["from"].(type) {
-	case number:
-		return show(from) == show(h.out["offset"])
+	case wire.Number:
+		return wire.Show(from) == wire.Show(h.out["offset"])
 	case string:
 		if from == "start" {
 			return true
@@ -179,7 +181,7 @@ func (c *composer) found(out map[string]any, member, text string, v any) {
 
 // place has the offsets of a match, where they are the same in every run.
 func (c *composer) place(out, o map[string]any, t *track) {
-	end, ok := asInt(o["endOffset"])
+	end, ok := wire.Int(o["endOffset"])
 	if ok && t.fixed(end) && !c.options.Matched {
 		out["offset"], out["endOffset"] = o["offset"], o["endOffset"]
 	}
@@ -191,7 +193,7 @@ func (c *composer) matched(j *cast, o map[string]any) map[string]any {
 	text, _ := o["match"].(string)
 	out := map[string]any{"watchId": o["watchId"], "stream": stream}
 	c.found(out, "match", text, o["groups"])
-	if v := c.watches[j.handle+" "+show(o["watchId"])]; v != "" {
+	if v := c.watches[j.handle+" "+wire.Show(o["watchId"])]; v != "" {
 		out["watchId"] = spelled("$" + v)
 	}
 	c.place(out, o, j.track(stream))

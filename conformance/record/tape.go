@@ -1,4 +1,4 @@
-package conformance
+package record
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"shelld/conformance/internal/wire"
 )
 
 // mostTaped bounds what a recording keeps. What goes over the wire after that passes
@@ -28,7 +30,7 @@ const (
 type taped struct {
 	at   time.Duration
 	kind tapeKind
-	dir  direction
+	dir  wire.Direction
 	raw  []byte
 	echo echoState // of the terminal that a job/write goes to, right before it went there
 }
@@ -65,7 +67,7 @@ func (t *tape) fromClient(data []byte) {
 		t.client.framing, t.server.framing = t.framing, t.framing
 	}
 	t.client.add(data, func(kind tapeKind, raw []byte) {
-		e := taped{kind: kind, dir: toServer, raw: raw}
+		e := taped{kind: kind, dir: wire.ToServer, raw: raw}
 		if kind == tapeFrame {
 			e.echo = t.echo(raw)
 		}
@@ -81,7 +83,7 @@ func (t *tape) fromServer(data []byte) {
 		if kind == tapeFrame && bytes.Contains(raw, []byte(`"pid"`)) {
 			t.learn(raw)
 		}
-		t.add(taped{kind: kind, dir: fromServer, raw: raw})
+		t.add(taped{kind: kind, dir: wire.FromServer, raw: raw})
 	})
 }
 
@@ -89,18 +91,18 @@ func (t *tape) fromServer(data []byte) {
 func (t *tape) note(kind tapeKind, what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	dir := toServer
+	dir := wire.ToServer
 	if kind == tapeExit {
-		dir = fromServer
-		t.flush(&t.server, fromServer)
+		dir = wire.FromServer
+		t.flush(&t.server, wire.FromServer)
 	} else {
-		t.flush(&t.client, toServer)
+		t.flush(&t.client, wire.ToServer)
 	}
 	t.add(taped{kind: kind, dir: dir, raw: []byte(what)})
 }
 
 // flush notes what was begun and will not be ended.
-func (t *tape) flush(s *splitter, dir direction) {
+func (t *tape) flush(s *splitter, dir wire.Direction) {
 	if rest := s.rest(); len(rest) > 0 {
 		t.add(taped{kind: tapeRaw, dir: dir, raw: rest})
 	}
@@ -112,7 +114,7 @@ func (t *tape) add(e taped) {
 	if t.full && e.kind != tapeExit {
 		return
 	}
-	if t.cost += len(e.raw) + messageCost; t.cost > mostTaped && !t.full {
+	if t.cost += len(e.raw) + wire.MessageCost; t.cost > mostTaped && !t.full {
 		t.full = true
 		e = taped{at: e.at, kind: tapeOverflow}
 	}
@@ -128,7 +130,7 @@ func (t *tape) done() (entries []taped, framing string) {
 
 // learn takes the process ids of jobs from a message that tells of one.
 func (t *tape) learn(raw []byte) {
-	v, err := decode(raw)
+	v, err := wire.Decode(raw)
 	if err != nil {
 		return // What it is will be said when the session is written.
 	}
@@ -136,11 +138,11 @@ func (t *tape) learn(raw []byte) {
 	for _, part := range []string{"params", "result"} {
 		p, _ := o[part].(map[string]any)
 		job, _ := p["job"].(map[string]any)
-		pid, ok := asInt(job["pid"])
+		pid, ok := wire.Int(job["pid"])
 		if !ok {
 			continue
 		}
-		handle := show(job["handle"])
+		handle := wire.Show(job["handle"])
 		t.pids[handle] = int(pid)
 		if name, ok := job["name"].(string); ok {
 			t.handles[name] = handle
@@ -153,13 +155,13 @@ func (t *tape) echo(raw []byte) echoState {
 	if !bytes.Contains(raw, []byte("job/write")) && !bytes.Contains(raw, []byte(`job\/write`)) {
 		return echoUnknown
 	}
-	v, err := decode(raw)
+	v, err := wire.Decode(raw)
 	if err != nil {
 		return echoUnknown
 	}
 	o, _ := v.(map[string]any)
 	params, _ := o["params"].(map[string]any)
-	handle := show(params["handle"])
+	handle := wire.Show(params["handle"])
 	if name, ok := params["handle"].(string); ok {
 		handle = t.handles[name]
 	}
@@ -223,7 +225,7 @@ func (s *splitter) next() (body []byte, n int, ok bool) {
 	if s.framing == "line" {
 		end := bytes.IndexByte(s.buf, '\n')
 		if end < 0 {
-			return nil, 0, len(s.buf) <= maxFrame
+			return nil, 0, len(s.buf) <= wire.MaxFrame
 		}
 		return bytes.TrimSuffix(s.buf[:end], []byte("\r")), end + 1, true
 	}
@@ -245,7 +247,7 @@ func (s *splitter) next() (body []byte, n int, ok bool) {
 		}
 		if strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
 			var err error
-			if length, err = strconv.Atoi(strings.TrimSpace(v)); err != nil || length > maxFrame {
+			if length, err = strconv.Atoi(strings.TrimSpace(v)); err != nil || length > wire.MaxFrame {
 				return nil, 0, false
 			}
 		}

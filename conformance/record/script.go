@@ -1,4 +1,4 @@
-package conformance
+package record
 
 import (
 	"cmp"
@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"shelld/conformance"
+	"shelld/conformance/internal/wire"
 )
 
 // A composer writes a story down as a session. What the client sent stands in its order.
@@ -19,8 +22,8 @@ import (
 // which order it comes the next time.
 type composer struct {
 	*story
-	contract *Contract
-	options  RecordOptions
+	contract *conformance.Contract
+	options  Options
 	vault    *vault
 	setting  setting
 
@@ -42,11 +45,11 @@ type composer struct {
 }
 
 // compose makes a session of a tape, and says what somebody has to look at.
-func compose(contract *Contract, options RecordOptions, set setting, entries []taped, framing string) (text []byte, notes []string) {
+func compose(contract *conformance.Contract, options Options, set setting, entries []taped, framing string) (text []byte, notes []string) {
 	s := understand(entries, framing)
 	for _, b := range s.beats {
-		if b.dir == fromServer {
-			set.learn(b.msg.v)
+		if b.dir == wire.FromServer {
+			set.learn(b.msg.V)
 		}
 	}
 	set.addPath(s.root)
@@ -59,7 +62,7 @@ func compose(contract *Contract, options RecordOptions, set setting, entries []t
 	c.vault = lock(s)
 	c.prepare()
 	for _, b := range s.beats {
-		if b.dir == fromServer && b.kind != tapeExit {
+		if b.dir == wire.FromServer && b.kind != tapeExit {
 			c.segment = append(c.segment, b)
 			continue
 		}
@@ -80,7 +83,7 @@ func compose(contract *Contract, options RecordOptions, set setting, entries []t
 
 // prepare finds what must be known before the first step is written.
 func (c *composer) prepare() {
-	if c.warm && c.contract.params("initialize", c.asked[0].params) != "" {
+	if c.warm && c.contract.Refuses("initialize", c.asked[0].params) {
 		c.warm = false
 	}
 	for _, j := range c.jobs {
@@ -99,8 +102,8 @@ func (c *composer) prepare() {
 		}
 	}
 	for _, b := range c.beats {
-		if o, ok := b.msg.params.(map[string]any); ok && b.msg.method == "job/patternMatched" && o["suppressed"] != nil {
-			c.thinned[show(o["handle"])+" "+show(o["watchId"])] = true
+		if o, ok := b.msg.Params.(map[string]any); ok && b.msg.Method == "job/patternMatched" && o["suppressed"] != nil {
+			c.thinned[wire.Show(o["handle"])+" "+wire.Show(o["watchId"])] = true
 		}
 	}
 }
@@ -200,13 +203,13 @@ func (c *composer) client(b *beat) {
 		c.raw("raw", b.raw)
 	case b.bad:
 		c.frame(b)
-	case b.msg.kind == kindRequest && c.warm && b.ask == c.asked[0]:
+	case b.msg.Kind == wire.KindRequest && c.warm && b.ask == c.asked[0]:
 		c.initialize(b)
-	case b.msg.kind == kindRequest:
+	case b.msg.Kind == wire.KindRequest:
 		c.send(b)
-	case b.msg.kind == kindNotification && c.warm && b.msg.method == "initialized" && b.index == c.secondOfClient():
-	case b.msg.kind == kindNotification:
-		c.ending = c.ending || b.msg.method == "exit"
+	case b.msg.Kind == wire.KindNotification && c.warm && b.msg.Method == "initialized" && b.index == c.secondOfClient():
+	case b.msg.Kind == wire.KindNotification:
+		c.ending = c.ending || b.msg.Method == "exit"
 		c.step("notify"+c.validity(b), c.message(b, ""))
 	}
 	c.unsettle(b)
@@ -216,7 +219,7 @@ func (c *composer) client(b *beat) {
 func (c *composer) secondOfClient() int {
 	n := 0
 	for _, b := range c.beats {
-		if b.dir == toServer {
+		if b.dir == wire.ToServer {
 			if n++; n == 2 {
 				return b.index
 			}
@@ -227,14 +230,14 @@ func (c *composer) secondOfClient() int {
 
 // unsettle: what a job writes while it is ended depends on how fast that goes.
 func (c *composer) unsettle(b *beat) {
-	if b.dir != toServer || b.msg.method == "job/write" || b.msg.method == "job/signal" {
+	if b.dir != wire.ToServer || b.msg.Method == "job/write" || b.msg.Method == "job/signal" {
 		return
 	}
 	for _, j := range c.jobs {
 		if !j.addressed(b) || j.closed != nil && j.closed.index < b.index {
 			continue
 		}
-		for _, name := range streamNames {
+		for _, name := range wire.Streams {
 			j.track(name).wild = true
 		}
 	}
@@ -242,7 +245,7 @@ func (c *composer) unsettle(b *beat) {
 
 // validity is the word that says that the schema must refuse a message.
 func (c *composer) validity(b *beat) string {
-	if c.contract.methods[b.msg.method] == nil || c.contract.params(b.msg.method, b.msg.params) != "" {
+	if c.contract.Refuses(b.msg.Method, b.msg.Params) {
 		return " invalid"
 	}
 	return ""
@@ -281,11 +284,11 @@ func (c *composer) idOf(a *asked) string {
 func (c *composer) message(b *beat, id string) string {
 	params := c.params(b)
 	c.lets(writeLine(params))
-	body := b.msg.method
+	body := b.msg.Method
 	if id != "" {
 		body += "\nid: " + id
 	}
-	if _, there := b.msg.v["params"]; there && params != nil {
+	if _, there := b.msg.V["params"]; there && params != nil {
 		sep := " "
 		if id != "" {
 			sep = "\n"
@@ -300,7 +303,7 @@ func (c *composer) lets(body string) {
 	for _, x := range c.vault.secrets {
 		if x.variable != "" && !x.told && strings.Contains(body, x.variable) {
 			x.told = true
-			c.step("let "+x.variable, "// What was typed is not recorded. Put something here if the program must accept it.\n"+string(encode(masked(x.text))))
+			c.step("let "+x.variable, "// What was typed is not recorded. Put something here if the program must accept it.\n"+string(wire.Encode(masked(x.text))))
 			c.note("secrets are not recorded: where a program must accept one, give its variable ($secret1, …) a value that it accepts")
 		}
 	}
@@ -313,9 +316,9 @@ func (c *composer) frame(b *beat) {
 	if b.ask != nil && b.ask.answer != nil && !strings.ContainsAny(b.ask.id, " \t") {
 		names = " " + b.ask.name + "=" + b.ask.id
 	}
-	_, stray := meantAsHeader(text)
+	_, stray := conformance.MeantAsHeader(text)
 	if strings.ContainsAny(text, "\r\n") || !utf8.ValidString(text) || text == "" || strings.HasPrefix(text, "-- ") || stray {
-		c.raw("raw"+names, frame(cmp.Or(c.framing, "line"), []byte(text)))
+		c.raw("raw"+names, wire.Frame(cmp.Or(c.framing, "line"), []byte(text)))
 		return
 	}
 	c.step("frame"+names, text)
@@ -353,14 +356,14 @@ func (c *composer) raw(header string, data []byte) {
 // replies writes down what the client answers to requests of the server that come before
 // its next message: in a replay they may come at once.
 func (c *composer) replies(b *beat) {
-	if b.msg.kind == kindResponse || b.kind != tapeFrame {
+	if b.msg.Kind == wire.KindResponse || b.kind != tapeFrame {
 		return
 	}
 	for _, r := range c.beats[b.index+1:] {
-		if r.dir == toServer && r.msg.kind != kindResponse {
+		if r.dir == wire.ToServer && r.msg.Kind != wire.KindResponse {
 			return
 		}
-		if r.dir != fromServer || r.msg.kind != kindRequest {
+		if r.dir != wire.FromServer || r.msg.Kind != wire.KindRequest {
 			continue
 		}
 		c.replied(r)
@@ -370,23 +373,23 @@ func (c *composer) replies(b *beat) {
 // replied writes down what came of a request of the server. What the client has refused the
 // player refuses by itself.
 func (c *composer) replied(r *beat) {
-	pattern := c.generic(r.msg.params, false)
+	pattern := c.generic(r.msg.Params, false)
 	if o, ok := pattern.(map[string]any); ok {
 		delete(o, "waitId") // how it is spelled is the server's to say
 	}
 	for _, own := range c.beats[r.index:] {
 		switch m := own.msg; {
 		case own.kind != tapeFrame || own.bad:
-		case own.dir == toServer && m.kind == kindResponse && m.id == r.msg.id:
-			if m.err == nil {
-				body := writeValue(pattern, "") + "\n=>\n" + writeValue(c.plain(m.result), "")
+		case own.dir == wire.ToServer && m.Kind == wire.KindResponse && m.ID == r.msg.ID:
+			if m.Err == nil {
+				body := writeValue(pattern, "") + "\n=>\n" + writeValue(c.plain(m.Result), "")
 				c.lets(body)
-				c.step("reply "+r.msg.method, body)
+				c.step("reply "+r.msg.Method, body)
 			}
 			return
-		case own.dir == fromServer && m.method == "$/cancelRequest":
-			if o, _ := m.params.(map[string]any); string(encode(o["id"])) == r.msg.id {
-				c.step("reply "+r.msg.method+" unanswered", writeValue(pattern, ""))
+		case own.dir == wire.FromServer && m.Method == "$/cancelRequest":
+			if o, _ := m.Params.(map[string]any); string(wire.Encode(o["id"])) == r.msg.ID {
+				c.step("reply "+r.msg.Method+" unanswered", writeValue(pattern, ""))
 				return
 			}
 		}

@@ -1,4 +1,4 @@
-package conformance
+package record
 
 import (
 	"encoding/base64"
@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 // A secret is text that must not be in a session. A variable stands for it where that is
@@ -44,10 +46,10 @@ func lock(s *story) *vault {
 	v := &vault{hidden: map[*beat]bool{}}
 	lines := map[*cast]*typed{}
 	for _, b := range s.beats {
-		if b.kind != tapeFrame || b.bad || b.msg.method != "job/write" || b.dir != toServer {
+		if b.kind != tapeFrame || b.bad || b.msg.Method != "job/write" || b.dir != wire.ToServer {
 			continue
 		}
-		params, _ := b.msg.params.(map[string]any)
+		params, _ := b.msg.Params.(map[string]any)
 		if params["secret"] == true || b.echo == echoOff {
 			v.hidden[b] = true
 		}
@@ -87,7 +89,7 @@ func (v *vault) collect(s *story) {
 	for _, b := range s.beats {
 		switch {
 		case v.hidden[b]:
-			params, _ := b.msg.params.(map[string]any)
+			params, _ := b.msg.Params.(map[string]any)
 			text, _ := typedBy(params)
 			v.addTyped(params, true)
 			if b.job == nil {
@@ -98,7 +100,7 @@ func (v *vault) collect(s *story) {
 				v.add(runs[b.job][:i], false)
 				delete(runs, b.job)
 			}
-		case b.dir == toServer && b.kind == tapeFrame:
+		case b.dir == wire.ToServer && b.kind == tapeFrame:
 			v.collectFrom(b)
 		}
 	}
@@ -108,24 +110,24 @@ func (v *vault) collect(s *story) {
 
 // collectFrom finds the secrets in a message that types none, or is none.
 func (v *vault) collectFrom(b *beat) {
-	params, _ := b.msg.params.(map[string]any)
-	result, _ := b.msg.result.(map[string]any)
+	params, _ := b.msg.Params.(map[string]any)
+	result, _ := b.msg.Result.(map[string]any)
 	switch {
 	case b.bad:
-		if o, ok := b.msg.v["params"].(map[string]any); ok && o["secret"] == true {
+		if o, ok := b.msg.V["params"].(map[string]any); ok && o["secret"] == true {
 			v.addTyped(o, false)
 		}
-	case b.msg.kind == kindResponse:
+	case b.msg.Kind == wire.KindResponse:
 		text, _ := result["value"].(string) // of client/secret
 		v.add(text, true)
-	case b.msg.kind == kindRequest:
+	case b.msg.Kind == wire.KindRequest:
 		env, _ := params["env"].(map[string]any)
-		v.addVariables(env, b.msg.method != "initialize")
+		v.addVariables(env, b.msg.Method != "initialize")
 		options, _ := params["options"].(map[string]any)
 		env, _ = options["env"].(map[string]any)
 		set, _ := env["set"].(map[string]any)
 		v.addVariables(set, false) // initialize comes before any let
-		if name, _ := params["name"].(string); b.msg.method == "env/set" && (params["secret"] == true || looksSecret(name)) {
+		if name, _ := params["name"].(string); b.msg.Method == "env/set" && (params["secret"] == true || looksSecret(name)) {
 			text, _ := params["value"].(string)
 			v.add(text, true)
 		}
@@ -253,7 +255,7 @@ func (v *vault) redact(raw string) string {
 			continue
 		}
 		raw = strings.ReplaceAll(raw, x.text, masked(x.text))
-		spelled := strings.Trim(string(encode(x.text)), `"`)
+		spelled := strings.Trim(string(wire.Encode(x.text)), `"`)
 		raw = strings.ReplaceAll(raw, spelled, masked(spelled))
 	}
 	return raw
@@ -349,15 +351,15 @@ func (s *story) heardOf(c *cast, at int) string {
 		if heard.Len() > most {
 			break
 		}
-		if b.dir != fromServer || b.job != c || b.bad {
+		if b.dir != wire.FromServer || b.job != c || b.bad {
 			continue
 		}
-		if o, ok := b.msg.params.(map[string]any); ok && b.msg.method == "job/output" {
-			data, _ := outputBytes(o)
+		if o, ok := b.msg.Params.(map[string]any); ok && b.msg.Method == "job/output" {
+			data, _ := wire.OutputBytes(o)
 			heard.Write(data)
 			continue
 		}
-		heard.WriteString(strings.Join(textsIn(b.msg.result), ""))
+		heard.WriteString(strings.Join(textsIn(b.msg.Result), ""))
 	}
 	return heard.String()
 }

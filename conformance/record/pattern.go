@@ -1,4 +1,4 @@
-package conformance
+package record
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file says what of a message means something, and is the same in every run.
@@ -17,21 +19,21 @@ func (c *composer) say(text string) phrase { return c.setting.generalise(c.vault
 // params are a message's params as the session sends them: the session's own handles,
 // no secrets, and no directories of this machine where they can be done without.
 func (c *composer) params(b *beat) any {
-	o, ok := b.msg.params.(map[string]any)
+	o, ok := b.msg.Params.(map[string]any)
 	if !ok {
-		return c.plain(b.msg.params)
+		return c.plain(b.msg.Params)
 	}
 	out, _ := c.plain(o).(map[string]any)
 	j := c.jobOf(o)
-	if _, isNumber := o["handle"].(number); isNumber && j != nil && c.bound[j] {
+	if _, isNumber := o["handle"].(wire.Number); isNumber && j != nil && c.bound[j] {
 		out["handle"] = c.handle(j)
 	}
 	for _, name := range []string{"from", "offset"} {
-		if v := c.nexts[show(o["handle"])+" "+show(o[name])]; v != "" {
+		if v := c.nexts[wire.Show(o["handle"])+" "+wire.Show(o[name])]; v != "" {
 			out[name] = spelled("$" + v)
 		}
 	}
-	switch b.msg.method {
+	switch b.msg.Method {
 	case "job/write":
 		if id, ok := o["ifWaiting"].(string); ok && j != nil {
 			if v := c.waits[j.handle+" "+id]; v != "" {
@@ -42,7 +44,7 @@ func (c *composer) params(b *beat) any {
 			c.hide(o, out)
 		}
 	case "job/unwatch":
-		if v := c.watches[show(o["handle"])+" "+show(o["watchId"])]; v != "" {
+		if v := c.watches[wire.Show(o["handle"])+" "+wire.Show(o["watchId"])]; v != "" {
 			out["watchId"] = spelled("$" + v)
 		}
 	case "$/cancelRequest":
@@ -178,7 +180,7 @@ func (c *composer) initialize(b *beat) {
 	if persist, ok := options["persist"].(map[string]any); ok {
 		delete(persist, "directory")
 	}
-	result, _ := b.ask.answer.msg.result.(map[string]any)
+	result, _ := b.ask.answer.msg.Result.(map[string]any)
 	if params == nil {
 		params = map[string]any{}
 	}
@@ -189,21 +191,21 @@ func (c *composer) initialize(b *beat) {
 func (c *composer) answer(b, next *beat, within string) {
 	a := b.ask
 	if a == nil {
-		if b.msg.id == "null" {
-			c.step("error null"+within, writeValue(c.failure(b.msg.err), ""))
+		if b.msg.ID == "null" {
+			c.step("error null"+within, writeValue(c.failure(b.msg.Err), ""))
 		} else {
-			c.note("the server answered what nobody had asked: %s", clip(string(b.raw)))
+			c.note("the server answered what nobody had asked: %s", wire.Clip(string(b.raw)))
 		}
 		return
 	}
 	if c.warm && a == c.asked[0] {
 		return
 	}
-	if b.msg.err != nil {
-		c.step("error "+a.name+within, writeValue(c.failure(b.msg.err), ""))
+	if b.msg.Err != nil {
+		c.step("error "+a.name+within, writeValue(c.failure(b.msg.Err), ""))
 		return
 	}
-	o, _ := b.msg.result.(map[string]any)
+	o, _ := b.msg.Result.(map[string]any)
 	if c.overtaken(a, o) {
 		c.note("%s was answered while the server was already asked to end: its answer is not recorded", a.name)
 		return
@@ -224,7 +226,7 @@ func (c *composer) overtaken(a *asked, o map[string]any) bool {
 		return false
 	}
 	return slices.ContainsFunc(c.beats[a.sent.index+1:a.answer.index], func(b *beat) bool {
-		return b.dir == toServer && (b.kind == tapeEnd || b.kind == tapeSignal || b.msg.method == "shutdown" || b.msg.method == "exit")
+		return b.dir == wire.ToServer && (b.kind == tapeEnd || b.kind == tapeSignal || b.msg.Method == "shutdown" || b.msg.Method == "exit")
 	})
 }
 
@@ -261,9 +263,9 @@ func (c *composer) result(a *asked, b, next *beat, o map[string]any) map[string]
 		}
 		return map[string]any{"jobs": all}
 	case "job/watch":
-		key := show(a.params["handle"]) + " " + show(o["watchId"])
+		key := wire.Show(a.params["handle"]) + " " + wire.Show(o["watchId"])
 		if j := c.jobOf(a.params); j != nil {
-			key = j.handle + " " + show(o["watchId"])
+			key = j.handle + " " + wire.Show(o["watchId"])
 		}
 		v := fmt.Sprintf("watch%d", len(c.watches)+1)
 		c.watches[key] = v
@@ -334,7 +336,7 @@ func (c *composer) exit(v any) any {
 
 // failure is what is expected of an error: what a program would look at.
 func (c *composer) failure(v any) any {
-	o, _ := flatten(v).(map[string]any)
+	o, _ := wire.Flatten(v).(map[string]any)
 	out := map[string]any{}
 	for _, name := range []string{"kind", "key", "method", "name", "limit", "max", "signal", "position", "pointer", "pattern", "action"} {
 		switch e := o[name].(type) {
@@ -407,7 +409,7 @@ func (c *composer) read(a *asked, b *beat, o map[string]any) map[string]any {
 	}
 	over := j.closed != nil && j.closed.index < a.sent.index
 	if t := j.streams[stream]; t == nil || !over || t.wild || t.taint != t.limit() {
-		if next, ok := asInt(o["nextOffset"]); ok {
+		if next, ok := wire.Int(o["nextOffset"]); ok {
 			c.bindNext(out, j, next, b)
 		}
 		return out
@@ -450,8 +452,8 @@ func (c *composer) kill(a *asked, o map[string]any) map[string]any {
 func (c *composer) bindNext(out map[string]any, j *cast, next int64, b *beat) {
 	text := strconv.FormatInt(next, 10)
 	later := slices.ContainsFunc(c.beats[b.index:], func(b *beat) bool {
-		o, _ := b.msg.params.(map[string]any)
-		return b.dir == toServer && c.jobOf(o) == j && (show(o["from"]) == text || show(o["offset"]) == text)
+		o, _ := b.msg.Params.(map[string]any)
+		return b.dir == wire.ToServer && c.jobOf(o) == j && (wire.Show(o["from"]) == text || wire.Show(o["offset"]) == text)
 	})
 	if !later {
 		return
@@ -459,7 +461,7 @@ func (c *composer) bindNext(out map[string]any, j *cast, next int64, b *beat) {
 	v := fmt.Sprintf("next%d", len(c.nexts)+1)
 	c.nexts[j.handle+" "+text] = v
 	if j.name != "" {
-		c.nexts[show(j.name)+" "+text] = v
+		c.nexts[wire.Show(j.name)+" "+text] = v
 	}
 	out["nextOffset"] = spelled("$" + v + ":int")
 }

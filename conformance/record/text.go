@@ -1,4 +1,4 @@
-package conformance
+package record
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"shelld/conformance/internal/wire"
 )
 
 // A phrase is text of a session, in pieces.
@@ -85,7 +87,7 @@ func (s *setting) learn(v any) {
 		for name, e := range v {
 			switch text, isText := e.(string); {
 			case name == "pid":
-				s.numbers[show(e)] = true
+				s.numbers[wire.Show(e)] = true
 			case isText && slices.Contains([]string{"sessionId", "stateDirectory", "outputDirectory"}, name):
 				s.addPath(text)
 			default:

@@ -1,10 +1,12 @@
-package conformance
+package record
 
 import (
 	"bytes"
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"shelld/conformance/internal/wire"
 )
 
 // mostTrack bounds how much of a stream's output is written down.
@@ -49,8 +51,8 @@ func (c *cast) hear(b *beat, params map[string]any) {
 	c.events = true
 	stream, _ := params["stream"].(string)
 	t := c.track(stream)
-	data, wrong := outputBytes(params)
-	offset, _ := asInt(params["offset"])
+	data, wrong := wire.OutputBytes(params)
+	offset, _ := wire.Int(params["offset"])
 	switch {
 	case t.cut != "":
 		return
@@ -144,7 +146,7 @@ func (t *track) phrase(from, to int64) (p phrase) {
 
 // wholeRunes is where a stretch ends if it must not end inside a character.
 func (t *track) wholeRunes(from, to int64) int64 {
-	return to - int64(len(halfRune(t.between(from, to))))
+	return to - int64(len(wire.HalfRune(t.between(from, to))))
 }
 
 // valid says whether a stretch can be written as text.

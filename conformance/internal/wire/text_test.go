@@ -1,4 +1,4 @@
-package conformance
+package wire
 
 import (
 	"bufio"
@@ -36,7 +36,7 @@ func TestHeaderLines(t *testing.T) {
 		{"Content-Length: 2\n\n{}", "expected a header"},
 		{"Content-Length : 2\r\n\r\n{}", "expected a header"},
 	} {
-		body, err := readFrame(bufio.NewReader(strings.NewReader(test.wire)), "header")
+		body, err := ReadFrame(bufio.NewReader(strings.NewReader(test.wire)), "header")
 		if test.want == "" && (err != nil || string(body) != "{}") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%q: %q, %v", test.wire, body, err)
 		}

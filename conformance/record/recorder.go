@@ -1,6 +1,9 @@
-package conformance
+// Package record stands between a client and a server, and writes down what goes over the wire as a session of the
+// conformance suite. Of the suite it uses the contract, the parser of sessions and their syntax alone.
+package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,15 +16,26 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"shelld/conformance"
+	"shelld/conformance/internal/process"
+)
+
+const (
+	// defaultGrace is how long a server has to end after a signal: its own grace of two seconds, on a busy machine.
+	defaultGrace = 15 * time.Second
+	// holdTime is how long a server's stdout may stay open and silent after the server has ended, before the recorder
+	// takes it that another process holds it.
+	holdTime = 2 * time.Second
 )
 
 // A Recorder stands between a client and a server, and writes down what goes over the
 // wire as a session. The client has started it in the server's place.
 type Recorder struct {
-	Contract *Contract
+	Contract *conformance.Contract
 	Command  []string // the server's; [0] is a path, or a name that is looked for on PATH
 	File     string   // where the session goes; one that is there is not touched: a number is added
-	Options  RecordOptions
+	Options  Options
 
 	Stdin  io.ReadCloser  // the client's end; closed when the server has ended
 	Stdout io.WriteCloser // the client's other end
@@ -32,8 +46,8 @@ type Recorder struct {
 	Grace   time.Duration
 }
 
-// RecordOptions say what is written down.
-type RecordOptions struct {
+// Options say what is written down.
+type Options struct {
 	Prose   string // what the session shows; "": who drove what
 	Level   string // "": the lowest that fits
 	Matched bool   // of output only what the client's own patterns matched
@@ -63,7 +77,7 @@ func (r *Recorder) Record() (Recorded, error) {
 	go p.serverToClient()
 	go p.wait()
 	p.supervise()
-	done := Recorded{Status: exitStatus(p.cmd.ProcessState)}
+	done := Recorded{Status: process.ExitStatus(p.cmd.ProcessState)}
 	entries, framing := p.tape.done()
 	text, notes := compose(r.Contract, r.Options, surroundings(p.tape.began), entries, framing)
 	done.Notes = notes
@@ -72,11 +86,11 @@ func (r *Recorder) Record() (Recorded, error) {
 		return done, fmt.Errorf("the session cannot be written: %w", err)
 	}
 	done.File = file
-	s, err := Parse(filepath.Base(file), text)
+	s, err := conformance.Parse(filepath.Base(file), text)
 	if err != nil {
 		return done, fmt.Errorf("the session is written, and cannot be read (a fault of the recorder): %w", err)
 	}
-	done.Steps = len(s.steps)
+	done.Steps = s.Steps()
 	return done, nil
 }
 
@@ -108,12 +122,12 @@ type proxy struct {
 }
 
 func (p *proxy) start() error {
-	program, err := programPath(p.Command[0])
+	program, err := process.Path(p.Command[0])
 	if err != nil {
 		return err
 	}
 	p.cmd = exec.Command(program, p.Command[1:]...)
-	ownGroup(p.cmd) // a signal of the terminal reaches it once, through us
+	process.OwnGroup(p.cmd) // a signal of the terminal reaches it once, through us
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -195,18 +209,18 @@ func (p *proxy) supervise() {
 		case s := <-p.Signals:
 			name := signalName(s)
 			p.tape.note(tapeSignal, name)
-			if late != nil || signalServer(p.cmd, name) != nil {
-				killGroup(p.cmd)
+			if late != nil || p.cmd.Process.Signal(s) != nil {
+				process.KillGroup(p.cmd)
 			}
-			late = time.After(orDefault(p.Grace, defaultShutdown))
+			late = time.After(cmp.Or(p.Grace, defaultGrace))
 		case <-late:
-			killGroup(p.cmd)
+			process.KillGroup(p.cmd)
 		case <-p.died:
 			over = true
 		}
 	}
 	p.lastWords()
-	p.tape.note(tapeExit, fmt.Sprint(exitStatus(p.cmd.ProcessState)))
+	p.tape.note(tapeExit, fmt.Sprint(process.ExitStatus(p.cmd.ProcessState)))
 	p.closeStdin()
 	_ = p.stdout.Close() // It may be closed.
 	_ = p.Stdout.Close() // The client sees the end at once, and what it has not read stays there.

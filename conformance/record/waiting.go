@@ -1,8 +1,10 @@
-package conformance
+package record
 
 import (
 	"fmt"
 	"slices"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file says what of a job's waits for input is the same in every run: the one that goes
@@ -17,7 +19,7 @@ func (c *composer) needInput(condition any) {
 	if !ok {
 		least = "likely"
 	}
-	if c.warm && slices.Contains(confidences, least) {
+	if c.warm && slices.Contains(wire.Confidences, least) {
 		c.needs["inputDetection "+least] = true
 	}
 }
@@ -25,8 +27,8 @@ func (c *composer) needInput(condition any) {
 // namedLater says whether the client names a wait for input from a message on.
 func (c *composer) namedLater(j *cast, id string, b *beat) bool {
 	return slices.ContainsFunc(c.beats[b.index:], func(b *beat) bool {
-		o, _ := b.msg.params.(map[string]any)
-		return b.dir == toServer && b.msg.method == "job/write" && o["ifWaiting"] == any(id) && c.jobOf(o) == j
+		o, _ := b.msg.Params.(map[string]any)
+		return b.dir == wire.ToServer && b.msg.Method == "job/write" && o["ifWaiting"] == any(id) && c.jobOf(o) == j
 	})
 }
 
@@ -81,7 +83,7 @@ func (c *composer) waitOf(job map[string]any, b *beat, always bool) map[string]a
 // begins picks what tells of a wait that goes on.
 func begins(id string) func(*beat) bool {
 	return func(b *beat) bool {
-		o, _ := b.msg.params.(map[string]any)
+		o, _ := b.msg.Params.(map[string]any)
 		return o["waiting"] == true && o["waitId"] == any(id)
 	}
 }
@@ -91,12 +93,12 @@ func begins(id string) func(*beat) bool {
 func (c *composer) waitsTold(j *cast, segment []*beat, tell func(pattern map[string]any)) {
 	var all []*beat
 	for _, b := range segment {
-		if b.job == j && !b.bad && b.msg.method == "job/waitingForInput" {
+		if b.job == j && !b.bad && b.msg.Method == "job/waitingForInput" {
 			all = append(all, b)
 		}
 	}
 	for i, b := range all {
-		o, _ := b.msg.params.(map[string]any)
+		o, _ := b.msg.Params.(map[string]any)
 		id, _ := o["waitId"].(string)
 		key := j.handle + " " + id
 		switch {

@@ -1,4 +1,4 @@
-package conformance
+package record
 
 import (
 	"maps"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"shelld/conformance/internal/wire"
 )
 
 // What a session file has in a body is made as JSON values, with these for what JSON does
@@ -71,7 +73,7 @@ func writeLine(v any) string {
 	case string:
 		return string(phrase{{text: v}}.quoted())
 	default:
-		return string(encode(v))
+		return string(wire.Encode(v))
 	}
 	return b.String()
 }
@@ -95,10 +97,10 @@ func memberOrder(o map[string]any) []string {
 }
 
 func memberName(name string) string {
-	if name != "" && strings.IndexFunc(name, func(r rune) bool { return r > 127 || !isWord(byte(r)) }) < 0 {
+	if name != "" && strings.IndexFunc(name, func(r rune) bool { return r > 127 || !wire.IsWord(byte(r)) }) < 0 {
 		return name
 	}
-	return string(encode(strings.ReplaceAll(name, "${", "$${")))
+	return string(wire.Encode(strings.ReplaceAll(name, "${", "$${")))
 }
 
 // quoted is a phrase as a string of a session. A variable alone is one without quotes.
@@ -106,7 +108,7 @@ func (p phrase) quoted() spelled {
 	if len(p) == 1 && p[0].variable != "" {
 		return spelled("$" + p[0].variable)
 	}
-	return spelled(encode(p.join(func(s string) string { return strings.ReplaceAll(s, "${", "$${") })))
+	return spelled(wire.Encode(p.join(func(s string) string { return strings.ReplaceAll(s, "${", "$${") })))
 }
 
 // join puts a phrase together, its text through plain.
@@ -136,7 +138,7 @@ func (p phrase) regex(whole bool) spelled {
 	if strings.IndexFunc(source, func(r rune) bool { return r == '`' || !unicode.IsPrint(r) }) < 0 {
 		return spelled("~`" + source + "`")
 	}
-	return spelled("~" + string(encode(source)))
+	return spelled("~" + string(wire.Encode(source)))
 }
 
 // expected is a phrase as it is expected of a server, all of it or as the beginning.

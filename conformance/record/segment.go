@@ -1,4 +1,4 @@
-package conformance
+package record
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"shelld/conformance/internal/wire"
 )
 
 // This file writes down what came between two messages of the client.
@@ -26,14 +28,14 @@ func (c *composer) flush(next *beat) {
 	}
 	for _, b := range segment {
 		if b.kind == tapeRaw || b.bad {
-			c.note("the server sent what is no message: %q", clip(string(b.raw)))
+			c.note("the server sent what is no message: %q", wire.Clip(string(b.raw)))
 		}
-		if b.msg.method == "job/started" {
+		if b.msg.Method == "job/started" {
 			c.started(b, next, within)
 		}
 	}
 	for _, b := range segment {
-		if b.msg.kind == kindResponse && !b.bad {
+		if b.msg.Kind == wire.KindResponse && !b.bad {
 			c.answer(b, next, within)
 		}
 	}
@@ -41,7 +43,7 @@ func (c *composer) flush(next *beat) {
 		if !c.bound[j] {
 			continue // Nothing was told of it that a client could name it by.
 		}
-		for _, name := range streamNames {
+		for _, name := range wire.Streams {
 			c.output(j, j.track(name), segment, within)
 		}
 		c.events(j, segment, within)
@@ -51,7 +53,7 @@ func (c *composer) flush(next *beat) {
 // castOf are the jobs of which a segment tells, in the order of their handles.
 func (c *composer) castOf(segment []*beat) (all []*cast) {
 	for _, b := range segment {
-		if b.job != nil && b.msg.kind == kindNotification && !slices.Contains(all, b.job) {
+		if b.job != nil && b.msg.Kind == wire.KindNotification && !slices.Contains(all, b.job) {
 			all = append(all, b.job)
 		}
 	}
@@ -87,8 +89,8 @@ func (c *composer) handle(j *cast) spelled {
 func (c *composer) output(j *cast, t *track, segment []*beat, within string) {
 	to, closed := t.done, false
 	for _, b := range segment {
-		o, _ := b.msg.params.(map[string]any)
-		if b.job == j && b.msg.method == "job/output" && o["stream"] == t.stream {
+		o, _ := b.msg.Params.(map[string]any)
+		if b.job == j && b.msg.Method == "job/output" && o["stream"] == t.stream {
 			to = max(to, b.to)
 		}
 		closed = closed || b == j.closed
@@ -188,7 +190,7 @@ func (p phrase) strings() string {
 func (c *composer) events(j *cast, segment []*beat, within string) {
 	titled := -1
 	for i, b := range segment {
-		if o, ok := b.msg.params.(map[string]any); ok && b.job == j && b.msg.method == "job/stateChanged" && o["title"] != nil {
+		if o, ok := b.msg.Params.(map[string]any); ok && b.job == j && b.msg.Method == "job/stateChanged" && o["title"] != nil {
 			titled = i
 		}
 	}
@@ -216,26 +218,26 @@ func (c *composer) events(j *cast, segment []*beat, within string) {
 		tell("-waiting", "job/waitingForInput", pattern)
 	})
 	for i, b := range segment {
-		if b.job != j || b.bad || b.msg.kind != kindNotification {
+		if b.job != j || b.bad || b.msg.Kind != wire.KindNotification {
 			continue
 		}
-		o, _ := b.msg.params.(map[string]any)
-		switch b.msg.method {
+		o, _ := b.msg.Params.(map[string]any)
+		switch b.msg.Method {
 		case "job/started", "job/output", "job/waitingForInput":
 		case "job/exited":
-			tell("", b.msg.method, map[string]any{"exit": c.exit(o["exit"])})
+			tell("", b.msg.Method, map[string]any{"exit": c.exit(o["exit"])})
 		case "job/closed":
-			tell("", b.msg.method, map[string]any{})
+			tell("", b.msg.Method, map[string]any{})
 		case "job/patternMatched":
 			if c.watchTold(j, o) {
-				tell("-watch"+show(o["watchId"])+"-"+fmt.Sprint(o["stream"]), b.msg.method, c.matched(j, o))
+				tell("-watch"+wire.Show(o["watchId"])+"-"+fmt.Sprint(o["stream"]), b.msg.Method, c.matched(j, o))
 			}
 		case "job/stateChanged":
-			c.state(o, i == titled, func(what string, pattern map[string]any) { tell("-"+what, b.msg.method, pattern) })
+			c.state(o, i == titled, func(what string, pattern map[string]any) { tell("-"+what, b.msg.Method, pattern) })
 		default:
 			pattern, _ := c.generic(o, false).(map[string]any)
 			if pattern != nil {
-				tell("-"+strings.TrimPrefix(b.msg.method, "job/"), b.msg.method, pattern)
+				tell("-"+strings.TrimPrefix(b.msg.Method, "job/"), b.msg.Method, pattern)
 			}
 		}
 	}
@@ -244,7 +246,7 @@ func (c *composer) events(j *cast, segment []*beat, within string) {
 // watchTold says whether a match comes in every run.
 func (c *composer) watchTold(j *cast, o map[string]any) bool {
 	stream, _ := o["stream"].(string)
-	return !c.thinned[show(o["handle"])+" "+show(o["watchId"])] && !j.track(stream).wild
+	return !c.thinned[wire.Show(o["handle"])+" "+wire.Show(o["watchId"])] && !j.track(stream).wild
 }
 
 // state tells of changes that last. How many are told in one message is a matter of

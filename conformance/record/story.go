@@ -1,10 +1,12 @@
-package conformance
+package record
 
 import (
 	"bytes"
 	"slices"
 	"strconv"
 	"strings"
+
+	"shelld/conformance/internal/wire"
 )
 
 // A story is a tape, understood: which answer belongs to which request, and which job is
@@ -24,7 +26,7 @@ type beat struct {
 	taped
 	index int
 	to    int64 // of a job/output: the offset behind its last byte
-	msg   message
+	msg   wire.Message
 	bad   bool   // a frame that is no message
 	ask   *asked // the request that it is, or that it answers
 	job   *cast  // of an event of the server, or of a request
@@ -69,12 +71,12 @@ func understand(entries []taped, framing string) *story {
 		if e.kind != tapeFrame {
 			continue
 		}
-		m, err := classify(e.raw)
+		m, err := wire.Classify(e.raw)
 		b.msg = m
-		if b.bad = err != nil || !faithful(e.raw, m); b.bad && m.id == "" {
+		if b.bad = err != nil || !faithful(e.raw, m); b.bad && m.ID == "" {
 			continue
 		}
-		if e.dir == toServer {
+		if e.dir == wire.ToServer {
 			s.fromClient(b, open)
 		} else {
 			s.fromServer(b, open)
@@ -88,50 +90,50 @@ func understand(entries []taped, framing string) *story {
 
 // faithful says whether a message of a client can be written as a step, and then sent as it
 // was: one with half a character of UTF-16 is more than its decoded form.
-func faithful(raw []byte, m message) bool {
-	if m.kind == kindRequest && (m.id == "null" || m.id == "" || strings.IndexByte("tf[{", m.id[0]) >= 0) {
+func faithful(raw []byte, m wire.Message) bool {
+	if m.Kind == wire.KindRequest && (m.ID == "null" || m.ID == "" || strings.IndexByte("tf[{", m.ID[0]) >= 0) {
 		return false
 	}
-	for _, c := range m.method {
-		if c > 127 || !isWord(byte(c)) && !strings.ContainsRune("/$.-", c) {
+	for _, c := range m.Method {
+		if c > 127 || !wire.IsWord(byte(c)) && !strings.ContainsRune("/$.-", c) {
 			return false
 		}
 	}
-	switch m.params.(type) {
-	case number, bool:
+	switch m.Params.(type) {
+	case wire.Number, bool:
 		return false
 	}
-	half := bytes.Contains(encode(m.v), []byte("\ufffd")) && bytes.Contains(bytes.ToLower(raw), []byte(`\ud`))
-	return m.kind == kindResponse || m.method != "" && !half
+	half := bytes.Contains(wire.Encode(m.V), []byte("\ufffd")) && bytes.Contains(bytes.ToLower(raw), []byte(`\ud`))
+	return m.Kind == wire.KindResponse || m.Method != "" && !half
 }
 
 func (s *story) fromClient(b *beat, open map[string][]*asked) {
 	m := b.msg
-	params, _ := m.params.(map[string]any)
+	params, _ := m.Params.(map[string]any)
 	switch {
 	case b.bad:
-		if m.id == "" || m.id == "null" || strings.IndexByte("tf[{", m.id[0]) >= 0 {
+		if m.ID == "" || m.ID == "null" || strings.IndexByte("tf[{", m.ID[0]) >= 0 {
 			return
 		}
-	case m.kind == kindNotification && m.method == "$/cancelRequest":
-		for _, a := range open[string(encode(params["id"]))] {
+	case m.Kind == wire.KindNotification && m.Method == "$/cancelRequest":
+		for _, a := range open[string(wire.Encode(params["id"]))] {
 			a.spell, b.ask = true, a
 		}
 		return
-	case m.kind != kindRequest:
+	case m.Kind != wire.KindRequest:
 		b.job = s.jobOf(params)
 		return
 	}
-	a := &asked{name: s.nameFor(m.method), id: m.id, method: m.method, params: params, sent: b}
-	n, err := strconv.ParseUint(m.id, 10, 53)
-	a.spell = err != nil || strconv.FormatUint(n, 10) != m.id
-	for _, o := range open[m.id] { // Two of one id: both are spelled.
+	a := &asked{name: s.nameFor(m.Method), id: m.ID, method: m.Method, params: params, sent: b}
+	n, err := strconv.ParseUint(m.ID, 10, 53)
+	a.spell = err != nil || strconv.FormatUint(n, 10) != m.ID
+	for _, o := range open[m.ID] { // Two of one id: both are spelled.
 		o.spell, a.spell = true, true
 	}
 	b.ask, b.job = a, s.jobOf(params)
 	s.asked = append(s.asked, a)
-	open[m.id] = append(open[m.id], a)
-	if m.method == "initialize" && s.root == "" {
+	open[m.ID] = append(open[m.ID], a)
+	if m.Method == "initialize" && s.root == "" {
 		s.root, _ = params["rootDirectory"].(string)
 	}
 }
@@ -139,7 +141,7 @@ func (s *story) fromClient(b *beat, open map[string][]*asked) {
 // nameFor is a request's name: the last word of its method, and a number from 2 on.
 func (s *story) nameFor(method string) string {
 	word := strings.Map(func(r rune) rune {
-		if r < 128 && isWord(byte(r)) {
+		if r < 128 && wire.IsWord(byte(r)) {
 			return r
 		}
 		return -1
@@ -163,23 +165,23 @@ func (s *story) nameFor(method string) string {
 // in checker.response, an invalidRequest is about the later of two.
 func (s *story) fromServer(b *beat, open map[string][]*asked) {
 	m := b.msg
-	if m.kind != kindResponse {
-		params, _ := m.params.(map[string]any)
+	if m.Kind != wire.KindResponse {
+		params, _ := m.Params.(map[string]any)
 		s.event(b, params)
 		return
 	}
-	waiting := open[m.id]
+	waiting := open[m.ID]
 	if len(waiting) == 0 {
 		return
 	}
 	i := 0
-	if kind, _ := flatten(m.err).(map[string]any); kind["kind"] == "invalidRequest" {
+	if kind, _ := wire.Flatten(m.Err).(map[string]any); kind["kind"] == "invalidRequest" {
 		i = len(waiting) - 1
 	}
 	a := waiting[i]
-	open[m.id] = slices.Delete(slices.Clone(waiting), i, i+1)
+	open[m.ID] = slices.Delete(slices.Clone(waiting), i, i+1)
 	a.answer, b.ask = b, a
-	result, _ := m.result.(map[string]any)
+	result, _ := m.Result.(map[string]any)
 	job, _ := result["job"].(map[string]any)
 	if a.method == "job/start" || a.method == "job/run" {
 		s.meet(job, a)
@@ -190,9 +192,9 @@ func (s *story) fromServer(b *beat, open map[string][]*asked) {
 }
 
 func (s *story) event(b *beat, params map[string]any) {
-	if b.msg.method == "job/started" {
+	if b.msg.Method == "job/started" {
 		job, _ := params["job"].(map[string]any)
-		id := string(encode(params["requestId"]))
+		id := string(wire.Encode(params["requestId"]))
 		var by *asked
 		for _, a := range s.asked {
 			if a.id == id && (a.method == "job/start" || a.method == "job/run") {
@@ -208,7 +210,7 @@ func (s *story) event(b *beat, params map[string]any) {
 	if b.job == nil {
 		return
 	}
-	switch b.msg.method {
+	switch b.msg.Method {
 	case "job/output":
 		b.job.hear(b, params)
 	case "job/exited":
@@ -223,7 +225,7 @@ func (s *story) meet(job map[string]any, by *asked) {
 	if job["handle"] == nil {
 		return
 	}
-	handle := show(job["handle"])
+	handle := wire.Show(job["handle"])
 	c := s.jobs[handle]
 	if c == nil {
 		c = &cast{handle: handle, variable: "h" + handle, streams: map[string]*track{}}
@@ -241,7 +243,7 @@ func (s *story) meet(job map[string]any, by *asked) {
 	if mode, ok := job["mode"].(string); ok {
 		c.mode = mode
 	}
-	if pid, ok := asInt(job["pid"]); ok {
+	if pid, ok := wire.Int(job["pid"]); ok {
 		c.pids = append(c.pids, pid)
 	}
 	if name, ok := job["name"].(string); ok {
@@ -253,7 +255,7 @@ func (s *story) meet(job map[string]any, by *asked) {
 // jobOf is the job that an object names by its handle, or by its name; nil: none is known.
 func (s *story) jobOf(o map[string]any) *cast {
 	switch h := o["handle"].(type) {
-	case number:
+	case wire.Number:
 		return s.jobs[string(h)]
 	case string:
 		return s.named[h]
@@ -265,7 +267,7 @@ func (s *story) jobOf(o map[string]any) *cast {
 func (s *story) warmStart() bool {
 	var first []*beat
 	for _, b := range s.beats {
-		if b.dir == toServer && len(first) < 2 {
+		if b.dir == wire.ToServer && len(first) < 2 {
 			first = append(first, b)
 		}
 	}
@@ -273,7 +275,7 @@ func (s *story) warmStart() bool {
 		return false
 	}
 	a := first[0].ask.answer
-	return a != nil && a.msg.err == nil && first[1].msg.method == "initialized" && first[1].msg.kind == kindNotification
+	return a != nil && a.msg.Err == nil && first[1].msg.Method == "initialized" && first[1].msg.Kind == wire.KindNotification
 }
 
 // typedAhead finds writes between which nothing came of the job: what the first one brought
@@ -283,10 +285,10 @@ func (s *story) typedAhead() {
 	for _, b := range s.beats {
 		switch {
 		case b.job == nil:
-		case b.dir == toServer && b.msg.method == "job/write" && b.ask != nil:
+		case b.dir == wire.ToServer && b.msg.Method == "job/write" && b.ask != nil:
 			b.ask.ahead = waiting[b.job]
 			waiting[b.job] = true
-		case b.dir == fromServer && (b.msg.method == "job/output" || b.ask != nil && b.ask.params["wait"] != nil):
+		case b.dir == wire.FromServer && (b.msg.Method == "job/output" || b.ask != nil && b.ask.params["wait"] != nil):
 			waiting[b.job] = false
 		}
 	}
@@ -296,14 +298,14 @@ func (s *story) typedAhead() {
 // the session knows the job by the id of its request.
 func (s *story) spellStarts() {
 	for _, b := range s.beats {
-		if b.msg.method != "job/started" || b.job == nil || b.job.start == nil {
+		if b.msg.Method != "job/started" || b.job == nil || b.job.start == nil {
 			continue
 		}
 		a, end := b.job.start, len(s.beats)
 		if a.answer != nil {
 			end = max(b.index, a.answer.index)
 		}
-		if slices.ContainsFunc(s.beats[b.index:end], func(b *beat) bool { return b.dir == toServer }) {
+		if slices.ContainsFunc(s.beats[b.index:end], func(b *beat) bool { return b.dir == wire.ToServer }) {
 			a.spell = true
 		}
 	}
@@ -311,11 +313,11 @@ func (s *story) spellStarts() {
 
 // addressed says whether a client's message may be what made a job end.
 func (c *cast) addressed(b *beat) bool {
-	if b.dir != toServer {
+	if b.dir != wire.ToServer {
 		return false
 	}
-	params, _ := b.msg.params.(map[string]any)
-	switch b.msg.method {
+	params, _ := b.msg.Params.(map[string]any)
+	switch b.msg.Method {
 	case "shutdown", "exit":
 		return true
 	case "$/cancelRequest":

@@ -1,44 +1,48 @@
 //go:build linux
 
-package conformance
+package record
 
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"shelld/conformance"
+	"shelld/conformance/internal/wire"
 )
 
 // captured makes a tape of lines: "> " and "< " are messages to the server and from it, "! "
 // is an end. Those of a start and of its job are made of shorter words.
-func captured(wire string) (entries []taped) {
+func captured(lines string) (entries []taped) {
 	info := func(handle, more string) string {
 		return `"job":{"handle":` + handle + `,"status":"running","argv":["x"],"cwd":"/home/ada/code","mode":"pty","pid":4242,"startedAt":"2026-01-02T03:04:05Z","durationMs":7,"cols":80,"rows":24,"background":[],"watches":[],"streams":{"pty":{"nextOffset":0,"kept":[]}}` + more + `}`
 	}
-	wire = strings.ReplaceAll(wire, "INIT", `> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":77,"rootDirectory":"/home/ada/code","clientInfo":{"name":"ed-mode"}}}
+	lines = strings.ReplaceAll(lines, "INIT", `> {"jsonrpc":"2.0","id":0,"method":"initialize","params":{"processId":77,"rootDirectory":"/home/ada/code","clientInfo":{"name":"ed-mode"}}}
 < {"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"1","sessionId":"20260102T030405Z-0123456789abcdef","stateDirectory":"/home/ada/.state"}}
 > {"jsonrpc":"2.0","method":"initialized","params":{}}`)
-	for line := range strings.SplitSeq(strings.TrimSpace(wire), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		e := taped{at: time.Duration(len(entries)) * time.Millisecond, raw: []byte(rest)}
 		fields := strings.SplitN(rest, " ", 3)
 		switch word {
 		case "<":
-			e.dir = fromServer
+			e.dir = wire.FromServer
 		case "START": // ID HANDLE [MORE]
-			e.dir = fromServer
+			e.dir = wire.FromServer
 			e.raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{%s}}`, fields[0], info(fields[1], strings.Join(fields[2:], " ")))
 		case "STARTED": // ID HANDLE
-			e.dir = fromServer
+			e.dir = wire.FromServer
 			e.raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"job/started","params":{"handle":%s,"seq":1,"requestId":%s,%s}}`, fields[1], fields[0], info(fields[1], ""))
 		case "OUT": // HANDLE OFFSET "TEXT"
-			text, _ := decode([]byte(fields[2])) // The tests are right.
-			e.dir = fromServer
+			text, _ := wire.Decode([]byte(fields[2])) // The tests are right.
+			e.dir = wire.FromServer
 			e.raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"job/output","params":{"handle":%s,"seq":2,"stream":"pty","offset":%s,"bytes":%d,"text":%s}}`, fields[0], fields[1], len(text.(string)), fields[2])
 		case "EVENT": // NAME HANDLE MEMBERS
-			e.dir = fromServer
+			e.dir = wire.FromServer
 			e.raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"job/%s","params":{"handle":%s,"seq":9%s}}`, fields[0], fields[1], strings.Join(fields[2:], " "))
 		case "RAW":
 			e.kind = tapeRaw
@@ -47,7 +51,7 @@ func captured(wire string) (entries []taped) {
 		case "SIGNAL":
 			e.kind = tapeSignal
 		case "EXIT":
-			e.kind, e.dir = tapeExit, fromServer
+			e.kind, e.dir = tapeExit, wire.FromServer
 		case "HIDDEN": // a write while echo is off
 			e.echo = echoOff
 		case "KEYS": // a write to a program that reads single keys
@@ -62,18 +66,21 @@ const started = "INIT\n" +
 	`> {"jsonrpc":"2.0","id":1,"method":"job/start","params":{"argv":["x"]}}` + "\nSTARTED 1 1\nSTART 1 1\n"
 
 // compiled is the contract, which takes its time to read.
-var compiled *Contract
+var compiled *conformance.Contract
 
-func composed(t *testing.T, wire string, options RecordOptions) (string, []string) {
+func composed(t *testing.T, wire string, options Options) (string, []string) {
 	t.Helper()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	set := setting{began: now, ended: now.Add(time.Minute), cwd: "/srv/app", numbers: map[string]bool{}, hosts: []string{"turing"}}
 	set.addPath("/srv/app")
 	if compiled == nil {
-		compiled = contract(t)
+		var err error
+		if compiled, err = conformance.LoadContract(os.DirFS("../../schema/json")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	text, notes := compose(compiled, options, set, captured(wire), "line")
-	if _, err := Parse("t.txtar", text); err != nil {
+	if _, err := conformance.Parse("t.txtar", text); err != nil {
 		t.Errorf("it is no session: %v\n%s", err, text)
 	}
 	return string(text), notes
@@ -198,7 +205,7 @@ func TestCompose(t *testing.T) {
 	for _, test := range compositions {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("TMPDIR", "/tmp") // as in the wires
-			text, _ := composed(t, test.wire, RecordOptions{})
+			text, _ := composed(t, test.wire, Options{})
 			for _, want := range test.want {
 				if !strings.Contains(text, want) {
 					t.Errorf("expected %s\nin %s", want, text)
@@ -218,7 +225,7 @@ func TestMatched(t *testing.T) {
 	text, _ := composed(t, started+"OUT 1 0 \"Python 3.11\\r\\n>>> \"\n"+
 		`> {"jsonrpc":"2.0","id":2,"method":"job/wait","params":{"handle":1,"until":[{"pattern":">>> "}],"from":"start"}}`+"\n"+
 		`< {"jsonrpc":"2.0","id":2,"result":{"outcome":{"reason":"pattern","index":0,"match":{"text":">>> ","groups":[],"stream":"pty","offset":13,"endOffset":17},"output":{"pty":{"text":"Python 3.11\n>>> ","offset":0,"nextOffset":17}},"job":{"handle":1,"status":"running","streams":{}}}}}`,
-		RecordOptions{Matched: true, Prose: "Python\nprompt: here", Level: "terminal"})
+		Options{Matched: true, Prose: "Python\nprompt: here", Level: "terminal"})
 	if !strings.Contains(text, `{outcome: {reason: "pattern", index: 0, match: {text: ">>> "}}}`) || strings.Contains(text, "3.11") || !strings.HasPrefix(text, "Python\n prompt: here\n") || !strings.Contains(text, "level: terminal\n") {
 		t.Error(text)
 	}
@@ -234,10 +241,10 @@ func TestLevel(t *testing.T) {
 		`"input":"hunter2","ifWaiting":"1.1"`: "terminal",
 	} {
 		wire := started + `> {"jsonrpc":"2.0","id":2,"method":"job/write","params":{"handle":1,` + params + `}}`
-		if text, _ := composed(t, wire, RecordOptions{}); !strings.Contains(text, "\nlevel: "+want+"\n") {
+		if text, _ := composed(t, wire, Options{}); !strings.Contains(text, "\nlevel: "+want+"\n") {
 			t.Errorf("%s: want level %s in %s", params, want, text)
 		}
-		if text, _ := composed(t, wire, RecordOptions{Level: "core"}); !strings.Contains(text, "\nlevel: core\n") {
+		if text, _ := composed(t, wire, Options{Level: "core"}); !strings.Contains(text, "\nlevel: core\n") {
 			t.Errorf("%s: want level core in %s", params, text)
 		}
 	}
@@ -275,7 +282,7 @@ func TestSecrets(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("TMPDIR", "/tmp") // as in the wires
-			text, _ := composed(t, test.wire, RecordOptions{})
+			text, _ := composed(t, test.wire, Options{})
 			if strings.Contains(text, "hunt") != test.kept || !strings.Contains(text, test.want) {
 				t.Errorf("expected %s in %s", test.want, text)
 			}
@@ -290,7 +297,7 @@ func TestReplies(t *testing.T) {
 		`> {"jsonrpc":"2.0","id":2,"method":"job/get","params":{"handle":1}}`+"\n"+`< {"jsonrpc":"2.0","id":"s","method":"client/secret","params":{"prompt":"Password: "}}`+"\n"+`> {"jsonrpc":"2.0","id":"s","result":{"value":"hunter2"}}`+"\n"+
 		`< {"jsonrpc":"2.0","id":"t","method":"client/secret","params":{"prompt":"PIN: ","waitId":"1.1"}}`+"\n"+`> {"jsonrpc":"2.0","id":"t","result":{"declined":true}}`+"\n"+
 		`< {"jsonrpc":"2.0","id":"u","method":"client/secret","params":{"prompt":"Key: "}}`+"\n"+`< {"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":"u"}}`+"\n"+
-		`> {"jsonrpc":"2.0","id":"u","result":{"value":"tooLate"}}`, RecordOptions{})
+		`> {"jsonrpc":"2.0","id":"u","result":{"value":"tooLate"}}`, Options{})
 	want := "-- reply client/confirm --\n{action: \"start\"}\n=>\n{outcome: \"once\"}\n-- send start --\n"
 	for _, want := range []string{
 		want, "\"xxxxxxx\"\n-- reply client/secret --\n{prompt: \"Password: \"}\n=>\n{value: $secret1}\n",
