@@ -203,7 +203,7 @@ func (p *endingPart) settle(next step) {
 	p.j.display.settleScreen()
 	if f := p.j.waits.follower.Load(); f != nil {
 		p.settling = new(token)
-		f.mail.Put(followSync{p.settling, true, nil})
+		f.Settle(p.settling, nil)
 	}
 }
 

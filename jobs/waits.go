@@ -1,11 +1,16 @@
 package jobs
 
 import (
-	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"shelld/jobs/internal/follow"
 )
+
+// firstLook is how long a wait may look at what is stored, whatever its timeout:
+// with none at all it is asked what holds already.
+const firstLook = 100 * time.Millisecond
 
 // A wait is an armed WaitSpec.
 type wait struct {
@@ -45,7 +50,7 @@ type waitsPart struct {
 	noPart
 	j *Job
 
-	follower  atomic.Pointer[follower] // nil until the first pattern
+	follower  atomic.Pointer[follow.Follower] // nil until the first pattern
 	armed     []*wait
 	watches   map[int]*watch        // by follower key
 	keys      int                   // follower keys given out
@@ -189,7 +194,12 @@ func (p *waitsPart) arm(w *wait) {
 	if w.catchup != nil {
 		// Once the leader has ended, no output of its will follow: what leans on
 		// the end counts.
-		p.follower.Load().mail.Put(followSync{w.catchup, p.j.told(), w.keys})
+		f := p.follower.Load()
+		if p.j.told() {
+			f.Settle(w.catchup, w.keys)
+		} else {
+			f.Sync(w.catchup, w.keys)
+		}
 	}
 	if w.spec.forInput() {
 		w.lookFrom = p.j.waiting.needLook()
@@ -218,13 +228,13 @@ func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
 	}
 	f := p.follower.Load()
 	if f == nil {
-		f = newFollower(p.j)
+		f = follow.New(p)
 		p.follower.Store(f)
 	}
 	for _, st := range p.j.output.streams {
 		if w.spec.Stream == "" || w.spec.Stream == st.name {
-			f.mail.Put(followAdd{key: p.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
-				once: w.spec.Once || w.wait != nil, from: from[st.name], typed: w.typed.on(st)})
+			f.Add(follow.Pattern{Key: p.keys, Source: st, Pattern: w.spec.compiled, Raw: w.spec.Raw,
+				Once: w.spec.Once || w.wait != nil, From: from[st.name], Typed: w.typed.on(st)})
 		}
 	}
 	return p.keys
@@ -244,38 +254,7 @@ func (p *waitsPart) unfollow(key int) {
 	delete(p.watches, key)
 	p.j.display.lookNoMore(key)
 	if f := p.follower.Load(); f != nil {
-		f.mail.Put(followRemove{key})
-	}
-}
-
-// onHits takes what the follower found. A hit whose watch is gone is nobody's.
-func (p *waitsPart) onHits(hits []followerHit) {
-	for _, h := range hits {
-		w := p.watches[h.key]
-		switch {
-		case w == nil:
-		case w.wait != nil:
-			if h.behind != nil {
-				continue // it ends with the job, as if there had been no match
-			}
-			if h.match == nil {
-				w.wait.failed[w.cond] = true
-			} else if w.wait.matches[w.cond] == nil {
-				w.wait.matches[w.cond], w.wait.streams[w.cond] = h.match, h.stream
-				w.wait.places[w.cond], w.wait.shown = h.place, h.shown
-			}
-		case h.match == nil:
-			p.unfollow(h.key)
-			p.j.sink.Event(Event{After: p.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
-		default:
-			if w.spec.Once {
-				p.unfollow(h.key)
-			}
-			p.j.sink.Event(Event{
-				After:   map[Stream]int64{h.stream: h.match.End},
-				Matched: &Matched{w.id, h.stream, *h.match, h.place, h.passed},
-			})
-		}
+		f.Remove(key)
 	}
 }
 
@@ -329,7 +308,7 @@ func (w *wait) catchupUntil() (t time.Time) {
 func (w *wait) hasten(j *Job) {
 	w.hastened = true
 	if w.catchup != nil {
-		j.waits.follower.Load().mail.Put(followHaste{w.catchup})
+		j.waits.follower.Load().Hasten(w.catchup)
 	}
 	if w.glance != 0 {
 		w.glance, w.partly = 0, true
@@ -429,7 +408,7 @@ func (p *waitsPart) asks(w *wait, i int) bool {
 		}
 	}
 	if w.catchup != nil {
-		p.follower.Load().mail.Put(followSync{tok: w.catchup, keys: w.keys[:i]})
+		p.follower.Load().Sync(w.catchup, w.keys[:i])
 	}
 	return true
 }

@@ -1,11 +1,11 @@
-package jobs
+package follow
 
 import "shelld/jobs/internal/echo"
 
 // feedSet matches the output stored by now, as far as it is known not to be echo and the turn lasts,
 // and reports whether that was all.
-func (f *follower) feedSet(s *followSet, buf []byte, t followTurn) bool {
-	end := s.st.spool.End()
+func (f *Follower) feedSet(s *followSet, buf []byte, t followTurn) bool {
+	end := s.src.Spool().End()
 	if s.echo != nil && !f.feedTurn(s, buf, min(end, s.echo.Free()), t) {
 		return false
 	}
@@ -27,7 +27,7 @@ func (f *follower) feedSet(s *followSet, buf []byte, t followTurn) bool {
 // search searches for the echo up to end or to the first line of the input that it finds.
 func (s *followSet) search(buf []byte, end int64) (found echo.Found, ok bool) {
 	for !ok && !s.echo.Done() && s.echo.Next() < end {
-		n, at := s.st.spool.Read(buf, s.echo.Next())
+		n, at := s.src.Spool().Read(buf, s.echo.Next())
 		if n == 0 || at != s.echo.Next() {
 			return s.echo.End() // output was dropped: the echo cannot be found any more
 		}
@@ -37,7 +37,7 @@ func (s *followSet) search(buf []byte, end int64) (found echo.Found, ok bool) {
 }
 
 // pass takes a result of search: matching continues behind it, as if it began there.
-func (f *follower) pass(s *followSet, buf []byte, found echo.Found, ok bool) {
+func (f *Follower) pass(s *followSet, buf []byte, found echo.Found, ok bool) {
 	if ok {
 		f.feedTo(s, buf, found.Pass, followTurn{}) // it is not far away
 		if n := found.To - s.set.Offset(); n > 0 {
@@ -50,7 +50,7 @@ func (f *follower) pass(s *followSet, buf []byte, found echo.Found, ok bool) {
 }
 
 // giveUpEcho ends the search, as the output so far is all for now.
-func (f *follower) giveUpEcho(s *followSet, buf []byte) {
+func (f *Follower) giveUpEcho(s *followSet, buf []byte) {
 	if s.echo != nil {
 		found, ok := s.echo.End()
 		f.pass(s, buf, found, ok)
@@ -59,10 +59,10 @@ func (f *follower) giveUpEcho(s *followSet, buf []byte) {
 }
 
 // quietEcho reports silence to the search if its stream is quiet for long enough.
-func (f *follower) quietEcho(s *followSet, buf []byte) {
-	for s.echo != nil && s.echo.Next() >= s.st.spool.End() {
-		patience := s.echo.Patience(quietTime)
-		if patience == 0 || s.st.quietFor() < patience {
+func (f *Follower) quietEcho(s *followSet, buf []byte) {
+	for s.echo != nil && s.echo.Next() >= s.src.Spool().End() {
+		patience := s.echo.Patience(QuietTime)
+		if patience == 0 || s.src.QuietFor() < patience {
 			return
 		}
 		found, ok := s.echo.Quiet()

@@ -1,8 +1,10 @@
-package jobs
+package follow
 
 import (
 	"slices"
 	"time"
+
+	"shelld/jobs/internal/turn"
 )
 
 // Patterns have turns: some output for those with one cursor, then for the next, and in
@@ -14,10 +16,6 @@ const (
 	// may lie there, beside the one step that a slow pattern may take.
 	turnTime  = 5 * time.Millisecond
 	turnBytes = 256 << 10
-
-	// firstLook is how long a wait may look at what is stored, whatever its timeout:
-	// with none at all it is asked what holds already.
-	firstLook = 100 * time.Millisecond
 )
 
 // A followTurn is how long patterns may look at output. The zero one has no end.
@@ -32,7 +30,7 @@ func (t followTurn) over(at int64) bool {
 
 // feed gives the sets turns, as many as there is time for, and says whether there is more
 // to do at once. What comes meanwhile has its own poke.
-func (f *follower) feed() (more bool) {
+func (f *Follower) feed() (more bool) {
 	buf := feedBuffers.Get().(*[]byte)
 	defer feedBuffers.Put(buf)
 	t := followTurn{turnBytes, time.Now().Add(turnTime)}
@@ -54,7 +52,7 @@ func (f *follower) feed() (more bool) {
 }
 
 // feedTurn is feedTo, and says whether it has come to end, or could come no further.
-func (f *follower) feedTurn(s *followSet, buf []byte, end int64, t followTurn) bool {
+func (f *Follower) feedTurn(s *followSet, buf []byte, end int64, t followTurn) bool {
 	from := s.set.Offset()
 	f.feedTo(s, buf, end, t)
 	return !s.cut && (s.set.Offset() >= end || s.set.Offset() == from)
@@ -75,31 +73,31 @@ type syncGoal struct {
 }
 
 // begin notes where the output is that a sync is about.
-func (f *follower) begin(m followSync) *syncing {
+func (f *Follower) begin(m followSync) *syncing {
 	s := &syncing{followSync: m}
 	for _, set := range f.sets {
 		if m.keys == nil || slices.ContainsFunc(set.set.IDs(), func(id int) bool { return slices.Contains(m.keys, id) }) {
-			s.goals = append(s.goals, syncGoal{set, set.st.spool.End(), set.turns})
+			s.goals = append(s.goals, syncGoal{set, set.src.Spool().End(), set.turns})
 		}
 	}
 	return s
 }
 
-func (f *follower) hasten(tok *token) {
+func (f *Follower) hasten(tok *turn.Token) {
 	for _, s := range f.syncs {
 		s.haste = s.haste || s.tok == tok
 	}
 }
 
 // open are the goals of a sync that were not reached yet. A set without patterns is gone.
-func (f *follower) open(s *syncing) []syncGoal {
+func (f *Follower) open(s *syncing) []syncGoal {
 	return slices.DeleteFunc(slices.Clone(s.goals), func(g syncGoal) bool {
 		return g.set.seen >= g.to || !slices.Contains(f.sets, g.set)
 	})
 }
 
 // answer tells the loop of the syncs that are reached, or may wait no longer.
-func (f *follower) answer() {
+func (f *Follower) answer() {
 	f.syncs = slices.DeleteFunc(f.syncs, func(s *syncing) bool {
 		open := f.open(s)
 		waits := func(g syncGoal) bool { return !s.haste || g.set.turns == g.turn }
@@ -112,13 +110,13 @@ func (f *follower) answer() {
 		if s.keys == nil {
 			f.synced = s.tok
 		}
-		f.job.ask(syncedMsg{s.tok, len(open) > 0})
+		f.owner.Synced(s.tok, len(open) > 0)
 		return true
 	})
 }
 
 // settle says to the sets of a sync, but for those that are behind, that this is all.
-func (f *follower) settle(s *syncing, behind []syncGoal) {
+func (f *Follower) settle(s *syncing, behind []syncGoal) {
 	buf := feedBuffers.Get().(*[]byte)
 	defer feedBuffers.Put(buf)
 	for _, g := range s.goals {

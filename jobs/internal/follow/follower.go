@@ -1,4 +1,4 @@
-package jobs
+package follow
 
 import (
 	"slices"
@@ -11,20 +11,20 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// quietTime is how long no output must have come before a match that leans on the
+// QuietTime is how long no output must have come before a match that leans on the
 // end of the data counts (protocol section 4).
-const quietTime = 50 * time.Millisecond
+const QuietTime = 50 * time.Millisecond
 
-// A follower matches patterns over a job's output. It reads the spools with
+// A Follower matches patterns over a job's output. It reads the spools with
 // cursors of its own, so that a pattern that takes its time delays neither the
 // job's loop nor its output. Its goroutine is started with the first pattern and
 // ends with the job's loop; what it finds goes to that loop, in order, and it goes on
 // when the loop has taken it: matches without end fill no memory and delay no answer.
 // A little output that is all there is to match is matched by the readLoop that has
 // brought it (follower_here.go): a prompt waits for nobody to wake up.
-type follower struct {
+type Follower struct {
 	// Immutable:
-	job *Job
+	owner Owner
 
 	mail  *turn.Mailbox[any] // the job's loop -> whoever works
 	grew  chan struct{}      // readLoops -> run; capacity 1
@@ -32,8 +32,9 @@ type follower struct {
 	quit  chan struct{}      // closed by the job's loop
 	done  chan struct{}      // closed when run returns
 
-	hurry   atomic.Pointer[token] // the sync that the job's loop waits for no longer
-	pressed atomic.Bool           // and somebody waits for the job's end
+	hurry   atomic.Pointer[turn.Token] // the sync that the job's loop waits for no longer
+	pressed atomic.Bool                // and somebody waits for the job's end
+	leaning atomic.Bool                // a match leans on the end of what is stored
 
 	busy turn.Lock // held by whoever works, and by run when it has ended
 
@@ -41,65 +42,36 @@ type follower struct {
 	sets   []*followSet // in the order of their next turns
 	syncs  []*syncing
 	haste  haste
-	synced *token // the last sync of everything that was answered
+	synced *turn.Token // the last sync of everything that was answered
 	quiet  *time.Timer
 	here   hereTurns
 }
 
 // A followSet is a set of patterns with one cursor into one stream.
 type followSet struct {
-	st    *stream
+	src   Source
 	set   *match.Set
-	typed *typedInput  // whose echo is not matched; nil: nothing's
+	typed *echo.Typed  // whose echo is not matched; nil: nothing's
 	echo  *echo.Finder // of typed, while it searches
 	cut   bool         // feed has left off before the end
 	turns int          // how many it has had
 	seen  int64        // up to where it is done, but for what may be an echo
 }
 
-// The messages that a follower takes.
-type (
-	// followAdd adds a pattern under a key that the loop chose.
-	followAdd struct {
-		key     int
-		st      *stream
-		pattern *match.Pattern
-		raw     bool
-		once    bool
-		from    int64
-		typed   *typedInput
-	}
-	// followRemove takes every pattern with this key away.
-	followRemove struct{ key int }
-	// followSync is answered with a syncedMsg once all that is stored now was
-	// matched with the patterns of some keys, or, where keys is nil, with all; with
-	// settle, matches that lean on the end count then.
-	followSync struct {
-		tok    *token
-		settle bool
-		keys   []int
-	}
-	// followHaste has a followSync be answered with what was matched by now, but not
-	// before each of its patterns has had a turn.
-	followHaste struct{ tok *token }
-)
-
-// A followerHit is a match, a pattern that had to be removed, or one that was not done
+// A Hit is a match, a pattern that had to be removed, or one that was not done
 // with the output when nobody could wait any longer.
-type followerHit struct {
-	key     int
-	stream  Stream
-	match   *Match
-	passed  int64 // matches of the pattern before this one that are not told
-	removed error
-	place   *Place  // on the screen; nil: not there
-	shown   *Screen // the same
-	behind  error
+type Hit struct {
+	Key     int
+	Stream  string
+	Match   *match.Match
+	Passed  int64 // matches of the pattern before this one that are not told
+	Removed error
+	Behind  error
 }
 
-func newFollower(j *Job) *follower {
-	f := &follower{
-		job: j, mail: turn.NewMailbox[any](), grew: make(chan struct{}, 1),
+func New(o Owner) *Follower {
+	f := &Follower{
+		owner: o, mail: turn.NewMailbox[any](), grew: make(chan struct{}, 1),
 		taken: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 		quiet: time.NewTimer(time.Hour), busy: turn.NewLock(),
 	}
@@ -107,15 +79,15 @@ func newFollower(j *Job) *follower {
 	return f
 }
 
-// poke says that output was stored. Any goroutine may call it.
-func (f *follower) poke() {
+// Poke says that output was stored. Any goroutine may call it.
+func (f *Follower) Poke() {
 	select {
 	case f.grew <- struct{}{}:
 	default:
 	}
 }
 
-func (f *follower) run() {
+func (f *Follower) run() {
 	defer close(f.done)
 	for more := false; ; {
 		if !more {
@@ -137,7 +109,7 @@ func (f *follower) run() {
 }
 
 // work does what there is time for, and says whether there is more to do at once.
-func (f *follower) work() (more bool) {
+func (f *Follower) work() (more bool) {
 	f.takeMail()
 	more = f.feed()
 	if f.hurried() {
@@ -152,7 +124,7 @@ func (f *follower) work() (more bool) {
 
 // takeMail leaves it to run where a readLoop works, whose hits go to the loop when it has
 // done: an answer must not overtake them.
-func (f *follower) takeMail() {
+func (f *Follower) takeMail() {
 	if f.here.on {
 		return
 	}
@@ -161,10 +133,10 @@ func (f *follower) takeMail() {
 	}
 }
 
-func (f *follower) onMessage(m any) {
+func (f *Follower) onMessage(m any) {
 	switch m := m.(type) {
-	case followAdd:
-		f.setFor(m).Add(m.key, m.pattern, match.Options{Raw: m.raw, Once: m.once})
+	case Pattern:
+		f.setFor(m).Add(m.Key, m.Pattern, match.Options{Raw: m.Raw, Once: m.Once})
 	case followRemove:
 		kept := f.sets[:0]
 		for _, s := range f.sets {
@@ -185,16 +157,16 @@ func (f *follower) onMessage(m any) {
 // setFor returns a set whose next byte is at offset from: a present one, where
 // joining it is the same as starting anew, so that the patterns of a start share
 // one cursor.
-func (f *follower) setFor(m followAdd) *match.Set {
+func (f *Follower) setFor(m Pattern) *match.Set {
 	for _, s := range f.sets {
-		if s.st == m.st && s.typed == m.typed && s.set.Offset() == m.from && s.set.AtStart() {
+		if s.src == m.Source && s.typed == m.Typed && s.set.Offset() == m.From && s.set.AtStart() {
 			return s.set
 		}
 	}
-	s := &followSet{st: m.st, set: match.NewSet(m.from), typed: m.typed}
+	s := &followSet{src: m.Source, set: match.NewSet(m.From), typed: m.Typed}
 	s.set.Most, s.set.Stop, s.set.Struck = batchMatches, f.stops, f.struck
-	if m.typed != nil {
-		s.echo = echo.New(&m.typed.Typed, m.st.spool)
+	if m.Typed != nil {
+		s.echo = echo.New(m.Typed, m.Source.Spool())
 	}
 	f.sets = slices.Insert(f.sets, 0, s) // it has its turn at once
 	return s.set
@@ -204,10 +176,10 @@ var feedBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return 
 
 // feedTo matches what was stored up to end, as long as somebody waits for it and the turn
 // lasts.
-func (f *follower) feedTo(s *followSet, buf []byte, end int64, t followTurn) {
+func (f *Follower) feedTo(s *followSet, buf []byte, end int64, t followTurn) {
 	t.ends += s.set.Offset()
 	for s.set.Offset() < end {
-		n, at, err := s.st.spool.TryRead(buf, s.set.Offset())
+		n, at, err := s.src.Spool().TryRead(buf, s.set.Offset())
 		if err != nil {
 			f.unreadable(s, end, err)
 			return
@@ -234,11 +206,11 @@ func (f *follower) feedTo(s *followSet, buf []byte, end int64, t followTurn) {
 
 // unreadable takes the patterns of a set away: they have not seen what is stored up to end, and
 // nobody can say that they do not match there.
-func (f *follower) unreadable(s *followSet, end int64, err error) {
-	e := f.job.reads.unreadable(s.set.Offset(), err, "see to the disk, and watch or wait again from an offset behind it")
-	var out []followerHit
+func (f *Follower) unreadable(s *followSet, end int64, err error) {
+	e := f.owner.Unreadable(s.set.Offset(), err)
+	var out []Hit
 	for _, key := range s.set.IDs() {
-		out = append(out, followerHit{key: key, stream: s.st.name, removed: e})
+		out = append(out, Hit{Key: key, Stream: s.src.Name(), Removed: e})
 		s.set.Remove(key)
 	}
 	s.set.Skip(end - s.set.Offset())
@@ -252,24 +224,24 @@ func (f *follower) unreadable(s *followSet, end int64, err error) {
 // wait for them all.
 const batchMatches = 64
 
-func (f *follower) report(s *followSet, hits []match.Hit) {
+func (f *Follower) report(s *followSet, hits []match.Hit) {
 	if len(hits) == 0 {
 		return
 	}
-	out := make([]followerHit, len(hits))
+	out := make([]Hit, len(hits))
 	for i, h := range hits {
-		out[i] = followerHit{key: h.ID, stream: s.st.name, match: h.Match, passed: h.Passed, removed: h.Removed}
+		out[i] = Hit{Key: h.ID, Stream: s.src.Name(), Match: h.Match, Passed: h.Passed, Removed: h.Removed}
 	}
 	f.post(out)
 }
 
 // post gives the loop a batch, and waits until it has taken it.
-func (f *follower) post(hits []followerHit) {
+func (f *Follower) post(hits []Hit) {
 	if f.here.on {
 		f.here.hits = append(f.here.hits, hits...)
 		return
 	}
-	f.job.ask(hitsMsg{hits, f.taken})
+	f.owner.Hits(hits, f.taken)
 	select {
 	case <-f.taken:
 	case <-f.quit:
@@ -278,17 +250,17 @@ func (f *follower) post(hits []followerHit) {
 
 // armQuiet counts matches that lean on the end of a stream whose job waits for input, or that
 // has been quiet for long enough, and sets the timer for those that may count later.
-func (f *follower) armQuiet() {
+func (f *Follower) armQuiet() {
 	next, leans := time.Hour, false
 	for _, s := range f.sets {
-		if s.echo != nil && s.echo.Patience(quietTime) > 0 {
-			next = min(next, max(s.echo.Patience(quietTime)-s.st.quietFor(), 0))
+		if s.echo != nil && s.echo.Patience(QuietTime) > 0 {
+			next = min(next, max(s.echo.Patience(QuietTime)-s.src.QuietFor(), 0))
 		}
-		if !s.set.Pending() || s.set.Offset() < s.st.spool.End() {
+		if !s.set.Pending() || s.set.Offset() < s.src.Spool().End() {
 			continue
 		}
-		left := quietTime - s.st.quietFor()
-		if left > 0 && !s.st.isAll(s.set.Offset()) {
+		left := QuietTime - s.src.QuietFor()
+		if left > 0 && !s.src.IsAll(s.set.Offset()) {
 			next, leans = min(next, left), true
 			continue
 		}
@@ -296,4 +268,12 @@ func (f *follower) armQuiet() {
 	}
 	f.quiet.Reset(next)
 	f.leans(leans)
+}
+
+// leans has looks be taken while there is a match that leans on the end. It is called by
+// whoever works for the follower; a readLoop takes a turn of its own behind it.
+func (f *Follower) leans(is bool) {
+	if was := f.leaning.Swap(is); is && !was && !f.here.on {
+		f.owner.Leans()
+	}
 }

@@ -1,4 +1,4 @@
-package jobs
+package follow
 
 import "time"
 
@@ -8,7 +8,7 @@ import "time"
 
 const (
 	// hereBytes is the most of a stream that is matched in such a turn.
-	hereBytes = 2 * fewBytes
+	hereBytes = 4 << 10
 	// hereTime is how long one may take; a few times what a handful of patterns does.
 	hereTime = 2 * time.Millisecond
 	// hereRest is how many outputs are left to run after one that took longer.
@@ -17,21 +17,21 @@ const (
 
 // hereTurns is what a follower remembers of these turns.
 type hereTurns struct {
-	on   bool          // one goes on
-	hits []followerHit // that it has found
-	owed bool          // the job's loop has not said that it took the hits of the last one
-	rest int           // outputs that are left to run
+	on   bool  // one goes on
+	hits []Hit // that it has found
+	owed bool  // the job's loop has not said that it took the hits of the last one
+	rest int   // outputs that are left to run
 }
 
-// outputCame takes a turn for a readLoop, or leaves it to run.
-func (f *follower) outputCame(few bool) {
+// OutputCame takes a turn for a readLoop, or leaves it to run.
+func (f *Follower) OutputCame(few bool) {
 	if !few || !f.busy.TryLock() {
-		f.poke()
+		f.Poke()
 		return
 	}
 	defer f.busy.Unlock()
 	if !f.mayHere() {
-		f.poke()
+		f.Poke()
 		return
 	}
 	began := time.Now()
@@ -40,18 +40,18 @@ func (f *follower) outputCame(few bool) {
 	f.here.on = false
 	if hits := f.here.hits; len(hits) > 0 {
 		f.here.hits, f.here.owed = nil, true
-		f.job.ask(hitsMsg{hits, f.taken})
+		f.owner.Hits(hits, f.taken)
 	}
 	if time.Since(began) > hereTime {
 		f.here.rest = hereRest
 	}
 	if more {
-		f.poke()
+		f.Poke()
 	}
 }
 
 // mayHere says whether there is little to do.
-func (f *follower) mayHere() bool {
+func (f *Follower) mayHere() bool {
 	if f.here.owed {
 		select {
 		case <-f.taken:
@@ -65,7 +65,7 @@ func (f *follower) mayHere() bool {
 		return false
 	}
 	for _, s := range f.sets {
-		if s.st.spool.End()-s.set.Offset() > hereBytes {
+		if s.src.Spool().End()-s.set.Offset() > hereBytes {
 			return false
 		}
 	}
@@ -74,7 +74,7 @@ func (f *follower) mayHere() bool {
 
 // settleHere waits until the job's loop has taken what the last such turn has found. It
 // returns false where the follower ends.
-func (f *follower) settleHere() bool {
+func (f *Follower) settleHere() bool {
 	if f.here.owed {
 		select {
 		case <-f.taken:
