@@ -71,6 +71,7 @@ func (w *wait) skips(c Condition) *typedInput {
 	return nil
 }
 
+// feedBuffers are for reading a spool in pieces.
 var feedBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
 // Echo returns the ranges of the echo within the outcome's output of a stream, if the wait asked for

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -30,7 +31,32 @@ func (r *recorder) removed() (reasons []string) {
 	return reasons
 }
 
-// floodMatched has a job write what takes its patterns for ever.
+// Of matches without end a client is told some, the last one among them, and how many of the others there were.
+func TestManyMatchesAreThinned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &recorder{}
+		f := startFake(t, sink)
+		p, err := f.Watch(WatchSpec{Pattern: "y"}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, p)
+		const size = 256 << 10
+		for range size >> 10 {
+			f.out.data <- bytes.Repeat([]byte("y"), 1<<10)
+		}
+		f.proc.exit(0)
+		f.proc.gone()
+		<-f.ended
+		told, suppressed, last := sink.matches()
+		if told+suppressed != size || told > size/4 || last.End != size {
+			t.Errorf("%d told, %d suppressed of %d, the last to %d", told, suppressed, size, last.End)
+		}
+		f.finish()
+	})
+}
+
+// floodMatched has a job write output that takes its patterns very long.
 func floodMatched(t *testing.T, f *fakeJob) {
 	t.Helper()
 	for range 40 {
@@ -46,9 +72,8 @@ func floodMatched(t *testing.T, f *fakeJob) {
 	}
 }
 
-// The end of a job waits for its matches, and not for ever: what was not looked at is
-// told, and a wait ends as without a match. These take real time: it is that which the
-// patterns take too much of.
+// The end of a job waits for its matches, but not for ever: a watch is told what was not matched, and a wait ends as
+// without a match. The subtests take real time, since that is what the patterns take too much of.
 func TestEndDoesNotWaitForEver(t *testing.T) {
 	for name, end := range map[string]func(*fakeJob){
 		"exit": func(f *fakeJob) { f.proc.exit(0); f.proc.gone() },

@@ -2,19 +2,12 @@ package jobs
 
 import "shelld/jobs/internal/inputwait"
 
-// A match that leans on the end of what came, such as one of `\$ $`, counts when no more
-// will come for now: the job waits for input, or has been quiet for quietTime. So looks are
-// wanted while there is one.
+// A match that more output could change, as one of `\$ $`, counts when no more will come for now: if the job waits for
+// input, or has been quiet for follow.QuietTime. So the job is looked at while there is such a match.
 //
-//	follower -> leaning.is        there is such a match
-//	a look   -> stream.waitedAt   the job has printed this and then waits
-//	         -> follower          where its cursor is there, the match counts
-
-// IsAll says whether the job was seen to wait for input when it had printed what came
-// before the offset.
-func (s *stream) IsAll(offset int64) bool {
-	return s.waitedAt.Load() == offset+1 && s.holding.Load() < holdsShortly
-}
+//	follower.Leans()           there is one
+//	a look -> stream.waitedAt  the job has printed this and then waits
+//	       -> stream.IsAll     if the cursor of the follower is there, the match counts
 
 // noteAll notes that the job waits for input, and that what it has printed is all.
 func (p *waitingPart) noteAll(m lookedMsg) {

@@ -8,8 +8,8 @@ import (
 	"shelld/jobs/internal/follow"
 )
 
-// firstLook is how long a wait may look at what is stored, whatever its timeout:
-// with none at all it is asked what holds already.
+// firstLook is how long a wait may look at what is stored, whatever its timeout: a timeout of zero asks which condition
+// holds already.
 const firstLook = 100 * time.Millisecond
 
 // A wait is an armed WaitSpec.
@@ -192,14 +192,8 @@ func (p *waitsPart) arm(w *wait) {
 		}
 	}
 	if w.catchup != nil {
-		// Once the leader has ended, no output of its will follow: what leans on
-		// the end counts.
-		f := p.follower.Load()
-		if p.j.told() {
-			f.Settle(w.catchup, w.keys)
-		} else {
-			f.Sync(w.catchup, w.keys)
-		}
+		// Once the leader has ended, no output of its will follow: then matches count that more output could change.
+		p.follower.Load().Sync(w.catchup, w.keys, p.j.told())
 	}
 	if w.spec.forInput() {
 		w.lookFrom = p.j.waiting.needLook()
@@ -216,48 +210,6 @@ func (w *wait) looks(j *Job, c Condition) {
 	}
 }
 
-// follow hands a pattern to who looks for it and returns its key. from holds the
-// offset to begin at, per stream.
-func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
-	p.keys++
-	p.watches[p.keys] = w
-	defer w.spec.letGo()
-	if w.spec.Screen {
-		p.j.display.lookFor(p.keys, &w.spec, w.screenAfter(from))
-		return p.keys
-	}
-	f := p.follower.Load()
-	if f == nil {
-		f = follow.New(p)
-		p.follower.Store(f)
-	}
-	for _, st := range p.j.output.streams {
-		if w.spec.Stream == "" || w.spec.Stream == st.name {
-			f.Add(follow.Pattern{Key: p.keys, Source: st, Pattern: w.spec.compiled, Raw: w.spec.Raw,
-				Once: w.spec.Once || w.wait != nil, From: from[st.name], Typed: w.typed.on(st)})
-		}
-	}
-	return p.keys
-}
-
-func (p *waitsPart) unfollow(key int) {
-	if key == 0 {
-		return
-	}
-	if w := p.watches[key]; w != nil && w.id > 0 {
-		p.j.info.Watches = slices.DeleteFunc(slices.Clone(p.j.info.Watches), func(i WatchInfo) bool { return i.ID == w.id })
-		p.j.publish()
-	}
-	if w := p.watches[key]; w != nil {
-		w.room.giveBack()
-	}
-	delete(p.watches, key)
-	p.j.display.lookNoMore(key)
-	if f := p.follower.Load(); f != nil {
-		f.Remove(key)
-	}
-}
-
 // barrier is the present end of each stream, as a barrier for an event.
 func (p *waitsPart) barrier() map[Stream]int64 {
 	after := map[Stream]int64{}
@@ -265,22 +217,6 @@ func (p *waitsPart) barrier() map[Stream]int64 {
 		after[st.name] = st.spool.End()
 	}
 	return after
-}
-
-func (p *waitsPart) onSynced(tok *token, partly bool) {
-	if p.j.ending.settling == tok {
-		p.j.ending.settling = nil
-	}
-	if u, ok := p.unwatches[tok]; ok {
-		delete(p.unwatches, tok)
-		p.unfollow(u.key)
-		u.reply.ok(struct{}{})
-	}
-	for _, w := range p.armed {
-		if w.catchup == tok {
-			w.catchup, w.partly = nil, w.partly || partly
-		}
-	}
 }
 
 // reviewCatchups has the follower answer for waits whose time is over while it looks at
@@ -408,7 +344,7 @@ func (p *waitsPart) asks(w *wait, i int) bool {
 		}
 	}
 	if w.catchup != nil {
-		p.follower.Load().Sync(w.catchup, w.keys[:i])
+		p.follower.Load().Sync(w.catchup, w.keys[:i], false)
 	}
 	return true
 }

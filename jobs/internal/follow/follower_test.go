@@ -17,11 +17,11 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// A fakeSource is a stream that the test writes to.
+// A fakeSource is a stream that a test writes to.
 type fakeSource struct {
 	spool *spool.Spool
 	last  time.Time // when it was written to last
-	all   int64     // one more than where output is known to be all
+	all   int64     // one more than the end of the output if that is all for now
 }
 
 func (s *fakeSource) Name() string            { return "pty" }
@@ -34,14 +34,14 @@ func (s *fakeSource) write(text string) {
 	s.spool.Append([]byte(text))
 }
 
-// A fakeOwner keeps what it is told.
+// A fakeOwner keeps what is reported to it.
 type fakeOwner struct {
 	mu      sync.Mutex
 	hits    []Hit
 	synced  []answer
 	leaned  int
-	held    bool              // it takes no hits
-	batches []chan<- struct{} // of hits that it has not taken
+	held    bool              // it leaves hits untaken
+	batches []chan<- struct{} // of the hits that it has not taken
 }
 
 // An answer is one of Synced.
@@ -99,7 +99,7 @@ func (o *fakeOwner) found() (all []string) {
 	return all
 }
 
-// A fake is a follower in a synctest bubble, with one stream.
+// A fake is a follower with one stream.
 type fake struct {
 	*Follower
 	t     *testing.T
@@ -107,7 +107,7 @@ type fake struct {
 	src   *fakeSource
 }
 
-// inBubble runs a test with a follower whose owner has taken nothing yet.
+// inBubble runs a test with a follower in a synctest bubble.
 func inBubble(t *testing.T, test func(f *fake)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,7 +164,7 @@ func TestMatchesInline(t *testing.T) {
 	})
 }
 
-// A match that leans on the end of what came counts after the quiet time, or when that is known to be all.
+// A match that more output could change counts after the quiet time, or when that is all for now.
 func TestLeaningMatches(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, `\$ $`)
@@ -186,7 +186,7 @@ func TestLeaningMatches(t *testing.T) {
 		synctest.Wait()
 		f.want("while more may come")
 		if f.owner.leaned != 1 {
-			t.Errorf("the owner was told %d times that a match leans, want once", f.owner.leaned)
+			t.Errorf("Owner.Leans was called %d times, want once", f.owner.leaned)
 		}
 		f.src.all = f.src.spool.End() + 1
 		f.Poke()
@@ -207,15 +207,15 @@ func TestEchoIsNotMatched(t *testing.T) {
 	})
 }
 
-// A sync is answered when all is matched that is stored; hastened, after a turn.
+// A Sync is answered when all that is stored is matched; a hastened one, after a turn.
 func TestSync(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, "end")
 		whole, part := new(turn.Token), new(turn.Token)
 		release := f.Hold()
 		f.src.write(strings.Repeat("-", 4*turnBytes) + "end")
-		f.Sync(whole, nil)
-		f.Sync(part, []int{1})
+		f.Sync(whole, nil, false)
+		f.Sync(part, []int{1}, false)
 		f.Hasten(part)
 		release()
 		synctest.Wait()
@@ -226,28 +226,28 @@ func TestSync(t *testing.T) {
 	})
 }
 
-// Settle has the matches count that lean on the end.
+// A Sync that settles counts the matches that more output could change.
 func TestSettle(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, "x+")
 		f.prints("xx")
 		f.want("while more may come")
-		f.Settle(new(turn.Token), nil)
+		f.Sync(new(turn.Token), nil, true)
 		synctest.Wait()
 		f.want("at the end", "1: xx at 0")
 	})
 }
 
-// A pattern that is not done with the output when the follower gives up is told.
+// GiveUp reports the patterns that have not seen all of the output, and skips it.
 func TestGiveUp(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, "end")
 		tok := new(turn.Token)
 		release := f.Hold()
 		f.src.write("the end")
-		f.Settle(tok, nil)
+		f.Sync(tok, nil, true)
 		f.GiveUp(tok, false)
-		f.haste = haste{tok: tok, from: time.Now().Add(-lastLook)}
+		f.late.tok, f.late.from = tok, time.Now().Add(-lastLook)
 		release()
 		synctest.Wait()
 		f.want("given up", "1: behind: the job ended, and its output had come faster than it could be matched; not looked at was pty from offset 0 on")
@@ -259,8 +259,7 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
-// Of matches without end some are told, and the others are counted; the last one is
-// told.
+// Of matches without end some are reported, the last one among them, and the others are counted.
 func TestManyMatchesAreThinned(t *testing.T) {
 	inBubble(t, func(f *fake) {
 		f.add(1, "y")
@@ -268,7 +267,7 @@ func TestManyMatchesAreThinned(t *testing.T) {
 		for range size >> 10 {
 			f.prints(strings.Repeat("y", 1<<10))
 		}
-		f.Settle(new(turn.Token), nil)
+		f.Sync(new(turn.Token), nil, true)
 		synctest.Wait()
 		told, passed := len(f.owner.hits), int64(0)
 		for _, h := range f.owner.hits {
@@ -294,7 +293,7 @@ func TestWaitsForTheOwner(t *testing.T) {
 		}
 		f.owner.held = false
 		f.owner.take()
-		f.Settle(new(turn.Token), nil)
+		f.Sync(new(turn.Token), nil, true)
 		synctest.Wait()
 		if last := f.owner.hits[len(f.owner.hits)-1].Match; last.End != 400<<10 {
 			t.Errorf("the last match ends at %d", last.End)
@@ -302,8 +301,8 @@ func TestWaitsForTheOwner(t *testing.T) {
 	})
 }
 
-// While the end of a job is waited for no longer, a pattern that explodes takes its own time, not
-// that of those behind it. Who kills the job is not made to wait for that, nor is anybody without end.
+// After GiveUp, a pattern that explodes takes its own time, not that of the patterns behind it: but not without end, and
+// not if a kill waits for it.
 func TestExplodingPatternsHarmNoOther(t *testing.T) {
 	defer match.StopClock()
 	const bomb = "^(([a-z])+.)+[A-Z]([a-z])+$"
@@ -316,11 +315,11 @@ func TestExplodingPatternsHarmNoOther(t *testing.T) {
 		{"two of them", []string{bomb, bomb, "end"}, false, true},
 		{"as many as have time", []string{bomb, bomb, bomb, bomb, "end"}, false, true},
 		{"too many", []string{bomb, bomb, bomb, bomb, bomb, bomb, "end"}, false, false},
-		{"where somebody kills the job", []string{bomb, bomb, "end"}, true, false},
+		{"if a kill waits", []string{bomb, bomb, "end"}, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &Follower{quit: make(chan struct{})}
-			set := f.setFor(Pattern{Source: &fakeSource{}})
+			set := f.cursorFor(Pattern{Source: &fakeSource{}}).set
 			for i, src := range c.patterns {
 				p, err := match.Compile(src, "")
 				if err != nil {
@@ -328,14 +327,13 @@ func TestExplodingPatternsHarmNoOther(t *testing.T) {
 				}
 				set.Add(i+1, p, match.Options{})
 			}
-			f.hurry.Store(&turn.Token{})
-			f.pressed.Store(c.pressed)
-			if f.hurried() {
-				t.Fatal("hurried at once")
+			f.GiveUp(&turn.Token{}, c.pressed)
+			if f.late.isOver() {
+				t.Fatal("given up at once")
 			}
 			took := false // each search of these takes as long as is waited for at the end
 			struck := set.Struck
-			set.Struck = func() { f.haste.from = f.haste.from.Add(-lastLook); took = true; struck() }
+			set.Struck = func() { f.late.from = f.late.from.Add(-lastLook); took = true; struck() }
 			_, hits := set.Step([]byte(strings.Repeat("a", 92) + " end\n"))
 			if seen := len(hits) == 1 && hits[0].ID == len(c.patterns); seen != c.seen || !took {
 				t.Errorf("the pattern behind them was asked: %v, want %v; one of them exploded: %v", seen, c.seen, took)

@@ -2,83 +2,83 @@ package follow
 
 import "time"
 
-// A readLoop that does the follower's work must not be held up by it: not by what
-// is stored and has not been matched, not by the job's loop, and by a pattern that
-// takes its time only now and then.
+// A goroutine that stores output may do the matching itself (OutputCame). It must not be held up by that: not by output
+// that is stored and not matched yet, not by the owner, and by a slow pattern only now and then.
 
 const (
-	// hereBytes is the most of a stream that is matched in such a turn.
-	hereBytes = 4 << 10
-	// hereTime is how long one may take; a few times what a handful of patterns does.
-	hereTime = 2 * time.Millisecond
-	// hereRest is how many outputs are left to run after one that took longer.
-	hereRest = 16
+	// inlineBytes is how much of a stream may be left to match in such a turn.
+	inlineBytes = 4 << 10
+	// inlineTime is how long a turn may take: a few times what a handful of patterns does.
+	inlineTime = 2 * time.Millisecond
+	// inlineRest is how often run does the matching instead after a turn that took longer.
+	inlineRest = 16
 )
 
-// hereTurns is what a follower remembers of these turns.
-type hereTurns struct {
+// An inline is what is known of these turns.
+type inline struct {
 	on   bool  // one goes on
 	hits []Hit // that it has found
-	owed bool  // the job's loop has not said that it took the hits of the last one
-	rest int   // outputs that are left to run
+	owed bool  // the owner has not taken the hits of the last one
+	rest int   // how often run does the matching before the next one
 }
 
-// OutputCame takes a turn for a readLoop, or leaves it to run.
+// OutputCame has output matched that was stored: by the caller if it is little, nothing else is to be done and no other
+// goroutine does it, or else by run. The caller must hold no lock that the owner takes. It must be ready to answer for
+// Leans.
 func (f *Follower) OutputCame(few bool) {
 	if !few || !f.busy.TryLock() {
 		f.Poke()
 		return
 	}
 	defer f.busy.Unlock()
-	if !f.mayHere() {
+	if !f.mayInline() {
 		f.Poke()
 		return
 	}
 	began := time.Now()
-	f.here.on = true
+	f.inline.on = true
 	more := f.work()
-	f.here.on = false
-	if hits := f.here.hits; len(hits) > 0 {
-		f.here.hits, f.here.owed = nil, true
+	f.inline.on = false
+	if hits := f.inline.hits; len(hits) > 0 {
+		f.inline.hits, f.inline.owed = nil, true
 		f.owner.Hits(hits, f.taken)
 	}
-	if time.Since(began) > hereTime {
-		f.here.rest = hereRest
+	if time.Since(began) > inlineTime {
+		f.inline.rest = inlineRest
 	}
 	if more {
 		f.Poke()
 	}
 }
 
-// mayHere says whether there is little to do.
-func (f *Follower) mayHere() bool {
-	if f.here.owed {
+// mayInline reports whether there is little to do.
+func (f *Follower) mayInline() bool {
+	if f.inline.owed {
 		select {
 		case <-f.taken:
-			f.here.owed = false
+			f.inline.owed = false
 		default:
 			return false
 		}
 	}
-	if f.here.rest > 0 {
-		f.here.rest--
+	if f.inline.rest > 0 {
+		f.inline.rest--
 		return false
 	}
-	for _, s := range f.sets {
-		if s.src.Spool().End()-s.set.Offset() > hereBytes {
+	for _, c := range f.cursors {
+		if c.end()-c.set.Offset() > inlineBytes {
 			return false
 		}
 	}
-	return len(f.syncs) == 0 && f.mail.Empty() && !f.hurried()
+	return len(f.syncs) == 0 && f.mail.Empty() && !f.late.isOver()
 }
 
-// settleHere waits until the job's loop has taken what the last such turn has found. It
-// returns false where the follower ends.
-func (f *Follower) settleHere() bool {
-	if f.here.owed {
+// awaitTaken waits until the owner has taken the hits of the last inline turn. It returns false if the Follower ends.
+func (f *Follower) awaitTaken() bool {
+	if f.inline.owed {
 		select {
 		case <-f.taken:
-			f.here.owed = false
+			f.inline.owed = false
 		case <-f.quit:
 			return false
 		}

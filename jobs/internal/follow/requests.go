@@ -6,72 +6,62 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// A Pattern is what is looked for in a stream, from an offset on.
+// A Pattern is looked for in a stream, from an offset on.
 type Pattern struct {
-	Key     int // chosen by the owner; one may stand for a pattern on several streams
+	Key     int // chosen by the owner; one key may stand for a pattern on several streams
 	Source  Source
 	Pattern *match.Pattern
-	Raw     bool
+	Raw     bool // as in [match.Options]
 	Once    bool
 	From    int64
-	Typed   *echo.Typed // whose echo is not matched; nil: nothing's
+	Typed   *echo.Typed // the input whose echo is not matched; nil: none
 }
 
-// The messages that a follower takes beside patterns.
-type (
-	// followRemove takes every pattern with this key away.
-	followRemove struct{ key int }
-	// followSync is answered with Owner.Synced once all that is stored now was
-	// matched with the patterns of some keys, or, where keys is nil, with all; with
-	// settle, matches that lean on the end count then.
-	followSync struct {
-		tok    *turn.Token
-		settle bool
-		keys   []int
-	}
-	// followHaste has a followSync be answered with what was matched by now, but not
-	// before each of its patterns has had a turn.
-	followHaste struct{ tok *turn.Token }
-)
+// Add adds a pattern. None of the methods blocks, except for OutputCame, Close and Hold.
+func (f *Follower) Add(p Pattern) { f.mail.Put(func() { f.add(p) }) }
 
-// Add adds a pattern.
-func (f *Follower) Add(p Pattern) { f.mail.Put(p) }
+// Remove removes all patterns with a key. Hits that were found before may still follow.
+func (f *Follower) Remove(key int) { f.mail.Put(func() { f.remove(key) }) }
 
-// Remove takes every pattern with this key away.
-func (f *Follower) Remove(key int) { f.mail.Put(followRemove{key}) }
+// Sync is answered, by Owner.Synced, when all output that is stored when it is taken up has been matched with the
+// patterns of these keys; nil: with all patterns. With settle, that output is all there is: matches count that more
+// could change.
+func (f *Follower) Sync(tok *turn.Token, keys []int, settle bool) {
+	f.mail.Put(func() { f.begin(tok, keys, settle) })
+}
 
-// Sync is answered with Owner.Synced once all that is stored now was matched with the patterns
-// of some keys.
-func (f *Follower) Sync(tok *turn.Token, keys []int) { f.mail.Put(followSync{tok, false, keys}) }
+// Hasten has a Sync be answered with what is matched by now, but not before each of its patterns has had a turn.
+func (f *Follower) Hasten(tok *turn.Token) { f.mail.Put(func() { f.hasten(tok) }) }
 
-// Settle is Sync, and matches that lean on the end of what is stored count. Where keys is nil,
-// it is about all patterns.
-func (f *Follower) Settle(tok *turn.Token, keys []int) { f.mail.Put(followSync{tok, true, keys}) }
-
-// Hasten has a Sync be answered with what was matched by now, but not before each of its
-// patterns has had a turn.
-func (f *Follower) Hasten(tok *turn.Token) { f.mail.Put(followHaste{tok}) }
-
-// GiveUp says that a Settle of all patterns is waited for no longer. pressed: nor may a pattern
-// that takes its time have any more.
+// GiveUp has a Sync of all patterns be answered soon: what is not matched then is skipped and reported as Behind.
+// With pressed, a pattern that takes too long gets no time at the cost of that wait. It must be called at most once
+// per Sync.
 func (f *Follower) GiveUp(tok *turn.Token, pressed bool) {
-	f.pressed.Store(pressed)
-	f.hurry.Store(tok)
+	f.late.pressed.Store(pressed)
+	f.late.asked.Store(tok)
 }
 
-// GivesUp says whether GiveUp was called for this Settle.
-func (f *Follower) GivesUp(tok *turn.Token) bool { return f.hurry.Load() == tok }
+// GivesUp reports whether the last call of GiveUp was for this Sync.
+func (f *Follower) GivesUp(tok *turn.Token) bool { return f.late.asked.Load() == tok }
 
-// Leans says whether a match depends on whether more output comes.
+// Leans reports whether there is a match that more output could change. A nil Follower has none.
 func (f *Follower) Leans() bool { return f != nil && f.leaning.Load() }
 
-// Close ends the follower, and returns when its goroutine has ended.
+// Poke has the Follower look at what is stored. Any goroutine may call it.
+func (f *Follower) Poke() {
+	select {
+	case f.grew <- struct{}{}:
+	default: // it was poked and has not looked yet
+	}
+}
+
+// Close ends the Follower, and returns when its goroutine has ended. It must be called once.
 func (f *Follower) Close() {
 	close(f.quit)
 	<-f.done
 }
 
-// Hold stops the matching until release is called. It is for tests of what does not wait for it.
+// Hold stops all matching until release is called. It is for tests.
 func (f *Follower) Hold() (release func()) {
 	f.busy.Lock()
 	return f.busy.Unlock
