@@ -23,7 +23,7 @@ type actor struct {
 }
 
 // run is the job's loop: it takes a turn whenever something has happened. Turns never
-// block: what blocks has a goroutine of its own (loops.go, follower.go), but for the
+// block: what blocks has a goroutine of its own (loops.go, package follow), but for the
 // start, before which there are no turns.
 //
 //	a request's life:  rpc's reader -> ask -> mail -> deliver, in a turn
@@ -248,8 +248,7 @@ func (j *Job) release() {
 	j.closeDescriptors()
 	j.files.abandonFiles()
 	if f := j.waits.follower.Swap(nil); f != nil {
-		close(f.quit)
-		<-f.done
+		f.Close()
 	}
 }
 

@@ -164,7 +164,7 @@ func (p *waitsPart) onUnwatch(m unwatchMsg) {
 				return
 			}
 			p.unwatches[tok] = unwatchReq{key, m.reply, 0}
-			p.follower.Load().mail.Put(followSync{tok: tok, keys: []int{key}})
+			p.follower.Load().Sync(tok, []int{key}, false)
 			return
 		}
 	}

@@ -28,8 +28,8 @@
 //     (display.go) and ask it (queries.go).
 //  3. writeLoop (send.go), where the job has an input, owns the blocking write of what
 //     the kernel does not take at once; closing the descriptor and the job's end end it.
-//  4. follower.run (follower.go), from the job's first pattern on, does the matching
-//     that the readLoops do not do themselves; run ends it.
+//  4. follow.Follower.run (package follow, owned by following.go), from the job's first pattern on,
+//     does the matching that the readLoops do not do themselves; run ends it.
 //  5. look (changes.go), at most one for the loop and one per job/get, reads who has
 //     the terminal's foreground; lookBehind (changes.go), one per job/get, who lives
 //     behind the leader. Their answer to run ends them.

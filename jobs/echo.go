@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"slices"
+	"sync"
 
 	"shelld/jobs/internal/echo"
 	"shelld/jobs/internal/proc"
@@ -54,12 +55,12 @@ func (p *inputPart) attrsFor(q *queued) (proc.Attrs, error) {
 	return p.j.term.Attrs()
 }
 
-// on returns t if st is the stream with its echo, and nil if not.
-func (t *typedInput) on(st *stream) *typedInput {
+// on returns the input if st is the stream with its echo, and nil if not.
+func (t *typedInput) on(st *stream) *echo.Typed {
 	if t == nil || t.st != st.name {
 		return nil
 	}
-	return t
+	return &t.Typed
 }
 
 // skips returns the input whose echo must not match c, or nil.
@@ -69,6 +70,9 @@ func (w *wait) skips(c Condition) *typedInput {
 	}
 	return nil
 }
+
+// feedBuffers are for reading a spool in pieces.
+var feedBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
 // Echo returns the ranges of the echo within the outcome's output of a stream, if the wait asked for
 // StripEcho. They depend on the output alone, never on when it was read.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"shelld/jobs/internal/follow"
 )
 
 // typing writes text with a wait for conditions into a fake job, which takes all of it.
@@ -129,7 +131,7 @@ func TestEchoSearchEndsWithQuiet(t *testing.T) {
 	began := time.Now()
 	f.out.data <- []byte("hel")
 	matched(t, must(t, p).Outcome, "hel", 0)
-	if took := time.Since(began); took < quietTime {
+	if took := time.Since(began); took < follow.QuietTime {
 		t.Errorf("after %v; the echo may still have come", took)
 	}
 }

@@ -197,16 +197,6 @@ func (p *endingPart) reviewSteps(now time.Time) {
 	}
 }
 
-// settle asks the follower to match what is stored, as the end of the data.
-func (p *endingPart) settle(next step) {
-	p.j.st.step, p.settleFrom = next, time.Now()
-	p.j.display.settleScreen()
-	if f := p.j.waits.follower.Load(); f != nil {
-		p.settling = new(token)
-		f.mail.Put(followSync{p.settling, true, nil})
-	}
-}
-
 func (p *endingPart) tellExited(now time.Time) {
 	p.j.display.tellLastScreen(now)
 	p.j.shell.over()

@@ -349,8 +349,7 @@ func TestExecPatternBeforeTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, j, pattern(`asks\s`))
-	f := j.waits.follower.Load()
-	f.busy.Lock()
+	release := j.waits.follower.Load().Hold()
 	typed, err := j.Write(Input{Text: "\n"})
 	if err != nil {
 		t.Fatal(err)
@@ -358,7 +357,7 @@ func TestExecPatternBeforeTheEnd(t *testing.T) {
 	must(t, typed)
 	for h := must(t, j.History()); len(h) < 2 || !h[1].Finished; h = must(t, j.History()) {
 	}
-	f.busy.Unlock()
+	release()
 	if r := must(t, q); r.Outcome.Reason != "pattern" || r.Outcome.Match == nil || r.Outcome.Match.Text != "found" {
 		t.Errorf("it ended by %q, with the match %+v", r.Outcome.Reason, r.Outcome.Match)
 	}

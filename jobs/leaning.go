@@ -1,37 +1,13 @@
 package jobs
 
-import (
-	"sync/atomic"
+import "shelld/jobs/internal/inputwait"
 
-	"shelld/jobs/internal/inputwait"
-)
-
-// A match that leans on the end of what came, such as one of `\$ $`, counts when no more
-// will come for now: the job waits for input, or has been quiet for quietTime. So looks are
-// wanted while there is one.
+// A match that more output could change, as one of `\$ $`, counts when no more will come for now: if the job waits for
+// input, or has been quiet for follow.QuietTime. So the job is looked at while there is such a match.
 //
-//	follower -> leaning.is        there is such a match
-//	a look   -> stream.waitedAt   the job has printed this and then waits
-//	         -> follower          where its cursor is there, the match counts
-
-// leaning is what a follower and its job's turns tell each other.
-type leaning struct {
-	is atomic.Bool // a match leans on the end of what is stored
-}
-
-// leans has looks be taken while there is a match that leans on the end. It is called by
-// whoever works for the follower; a readLoop takes a turn of its own behind it.
-func (f *follower) leans(is bool) {
-	if was := f.job.waiting.leaning.is.Swap(is); is && !was && !f.here.on {
-		f.job.actor.attend()
-	}
-}
-
-// isAll says whether the job was seen to wait for input when it had printed what came
-// before the offset.
-func (s *stream) isAll(offset int64) bool {
-	return s.waitedAt.Load() == offset+1 && s.holding.Load() < holdsShortly
-}
+//	follower.Leans()           there is one
+//	a look -> stream.waitedAt  the job has printed this and then waits
+//	       -> stream.IsAll     if the cursor of the follower is there, the match counts
 
 // noteAll notes that the job waits for input, and that what it has printed is all.
 func (p *waitingPart) noteAll(m lookedMsg) {
@@ -46,8 +22,8 @@ func (p *waitingPart) noteAll(m lookedMsg) {
 	}
 	if ends != m.of.output {
 		p.noteMore() // some of it came behind the look
-	} else if f := p.j.waits.follower.Load(); f != nil && p.leaning.is.Load() {
-		f.poke()
+	} else if f := p.j.waits.follower.Load(); f.Leans() {
+		f.Poke()
 	}
 }
 

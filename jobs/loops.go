@@ -55,11 +55,6 @@ type stream struct {
 	draining bool // a drain was asked for and has not been answered
 }
 
-// quietFor is how long no output has come, from the job's start where none ever did.
-func (s *stream) quietFor() time.Duration {
-	return time.Since(s.base) - time.Duration(s.last.Load())
-}
-
 // A streamEnd is what a readLoop tells the job's loop beside growth.
 type streamEnd struct {
 	st    *stream
@@ -204,7 +199,7 @@ func (o *outputs) noteGrowth(n int) {
 		o.j.sink.Flood()
 	}
 	if f := o.j.waits.follower.Load(); f != nil {
-		f.outputCame(few)
+		f.OutputCame(few)
 	}
 	if few {
 		o.j.actor.attend()

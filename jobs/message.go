@@ -150,15 +150,6 @@ type (
 	// the server gives up on it.
 	// With discard, what is stored of the job is deleted.
 	quitMsg struct{ discard bool }
-	// hitsMsg and syncedMsg come from the follower, in order.
-	hitsMsg struct {
-		hits  []followerHit
-		taken chan<- struct{} // has room
-	}
-	syncedMsg struct {
-		tok    *token
-		partly bool // a followHaste came before all was matched
-	}
 	// foregroundMsg is what a look at the terminal's foreground has found; see
 	// changes.go.
 	foregroundMsg struct {
@@ -211,11 +202,6 @@ func (m quitMsg) deliver(j *Job) {
 		j.actor.quit.Store(true)
 	}
 }
-func (m hitsMsg) deliver(j *Job) {
-	j.waits.onHits(m.hits)
-	m.taken <- struct{}{}
-}
-func (m syncedMsg) deliver(j *Job)     { j.waits.onSynced(m.tok, m.partly) }
 func (m fileFailedMsg) deliver(j *Job) { j.files.onFileFailed(m.err) }
 func (filedMsg) deliver(j *Job)        { j.files.filed = true }
 func (m readDoneMsg) deliver(j *Job)   { j.reads.onReadDone(m) }

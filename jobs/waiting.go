@@ -183,9 +183,8 @@ type waitingPart struct {
 	noPart
 	j *Job
 
-	leaning leaning
-	watch   inputWatch  // whether it waits for input
-	secret  secretWatch // whether that is a password
+	watch  inputWatch  // whether it waits for input
+	secret secretWatch // whether that is a password
 }
 
 // activity is how far output and input have come by now.
@@ -288,7 +287,7 @@ func (p *waitingPart) storeLookAt() (t time.Time) {
 // wanted says whether anybody wants to know.
 func (p *waitingPart) wanted() bool {
 	l := &p.watch
-	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.leaning.is.Load() || p.forSecret() || p.j.shell.watch.handing() || p.j.shell.watch.needsReading() || p.j.shell.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
+	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.j.waits.follower.Load().Leans() || p.forSecret() || p.j.shell.watch.handing() || p.j.shell.watch.needsReading() || p.j.shell.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
 }
 
 // lookAt is when the next look is to begin; zero: when something has happened.

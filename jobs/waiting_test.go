@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"shelld/jobs/internal/follow"
 	"shelld/jobs/internal/inputwait"
 )
 
@@ -635,8 +636,8 @@ func TestWaitSettlesPatterns(t *testing.T) {
 		}
 		p := prompt()
 		f.shows("working $ ")
-		if took := ends(p); took != quietTime {
-			t.Errorf("while it works it counts after %v, want %v", took, quietTime)
+		if took := ends(p); took != follow.QuietTime {
+			t.Errorf("while it works it counts after %v, want %v", took, follow.QuietTime)
 		}
 		l.set(reads)
 		p = prompt()
@@ -647,8 +648,8 @@ func TestWaitSettlesPatterns(t *testing.T) {
 		l.set(listens)
 		p = prompt()
 		f.shows("$ ")
-		if took := ends(p); took != quietTime {
-			t.Errorf("while it listens it counts after %v, want %v", took, quietTime)
+		if took := ends(p); took != follow.QuietTime {
+			t.Errorf("while it listens it counts after %v, want %v", took, follow.QuietTime)
 		}
 		before := len(l.taken())
 		time.Sleep(time.Minute)

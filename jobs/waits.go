@@ -1,11 +1,16 @@
 package jobs
 
 import (
-	"cmp"
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"shelld/jobs/internal/follow"
 )
+
+// firstLook is how long a wait may look at what is stored, whatever its timeout: a timeout of zero asks which condition
+// holds already.
+const firstLook = 100 * time.Millisecond
 
 // A wait is an armed WaitSpec.
 type wait struct {
@@ -45,7 +50,7 @@ type waitsPart struct {
 	noPart
 	j *Job
 
-	follower  atomic.Pointer[follower] // nil until the first pattern
+	follower  atomic.Pointer[follow.Follower] // nil until the first pattern
 	armed     []*wait
 	watches   map[int]*watch        // by follower key
 	keys      int                   // follower keys given out
@@ -187,9 +192,8 @@ func (p *waitsPart) arm(w *wait) {
 		}
 	}
 	if w.catchup != nil {
-		// Once the leader has ended, no output of its will follow: what leans on
-		// the end counts.
-		p.follower.Load().mail.Put(followSync{w.catchup, p.j.told(), w.keys})
+		// Once the leader has ended, no output of its will follow: then matches count that more output could change.
+		p.follower.Load().Sync(w.catchup, w.keys, p.j.told())
 	}
 	if w.spec.forInput() {
 		w.lookFrom = p.j.waiting.needLook()
@@ -206,79 +210,6 @@ func (w *wait) looks(j *Job, c Condition) {
 	}
 }
 
-// follow hands a pattern to who looks for it and returns its key. from holds the
-// offset to begin at, per stream.
-func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
-	p.keys++
-	p.watches[p.keys] = w
-	defer w.spec.letGo()
-	if w.spec.Screen {
-		p.j.display.lookFor(p.keys, &w.spec, w.screenAfter(from))
-		return p.keys
-	}
-	f := p.follower.Load()
-	if f == nil {
-		f = newFollower(p.j)
-		p.follower.Store(f)
-	}
-	for _, st := range p.j.output.streams {
-		if w.spec.Stream == "" || w.spec.Stream == st.name {
-			f.mail.Put(followAdd{key: p.keys, st: st, pattern: w.spec.compiled, raw: w.spec.Raw,
-				once: w.spec.Once || w.wait != nil, from: from[st.name], typed: w.typed.on(st)})
-		}
-	}
-	return p.keys
-}
-
-func (p *waitsPart) unfollow(key int) {
-	if key == 0 {
-		return
-	}
-	if w := p.watches[key]; w != nil && w.id > 0 {
-		p.j.info.Watches = slices.DeleteFunc(slices.Clone(p.j.info.Watches), func(i WatchInfo) bool { return i.ID == w.id })
-		p.j.publish()
-	}
-	if w := p.watches[key]; w != nil {
-		w.room.giveBack()
-	}
-	delete(p.watches, key)
-	p.j.display.lookNoMore(key)
-	if f := p.follower.Load(); f != nil {
-		f.mail.Put(followRemove{key})
-	}
-}
-
-// onHits takes what the follower found. A hit whose watch is gone is nobody's.
-func (p *waitsPart) onHits(hits []followerHit) {
-	for _, h := range hits {
-		w := p.watches[h.key]
-		switch {
-		case w == nil:
-		case w.wait != nil:
-			if h.behind != nil {
-				continue // it ends with the job, as if there had been no match
-			}
-			if h.match == nil {
-				w.wait.failed[w.cond] = true
-			} else if w.wait.matches[w.cond] == nil {
-				w.wait.matches[w.cond], w.wait.streams[w.cond] = h.match, h.stream
-				w.wait.places[w.cond], w.wait.shown = h.place, h.shown
-			}
-		case h.match == nil:
-			p.unfollow(h.key)
-			p.j.sink.Event(Event{After: p.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
-		default:
-			if w.spec.Once {
-				p.unfollow(h.key)
-			}
-			p.j.sink.Event(Event{
-				After:   map[Stream]int64{h.stream: h.match.End},
-				Matched: &Matched{w.id, h.stream, *h.match, h.place, h.passed},
-			})
-		}
-	}
-}
-
 // barrier is the present end of each stream, as a barrier for an event.
 func (p *waitsPart) barrier() map[Stream]int64 {
 	after := map[Stream]int64{}
@@ -286,22 +217,6 @@ func (p *waitsPart) barrier() map[Stream]int64 {
 		after[st.name] = st.spool.End()
 	}
 	return after
-}
-
-func (p *waitsPart) onSynced(tok *token, partly bool) {
-	if p.j.ending.settling == tok {
-		p.j.ending.settling = nil
-	}
-	if u, ok := p.unwatches[tok]; ok {
-		delete(p.unwatches, tok)
-		p.unfollow(u.key)
-		u.reply.ok(struct{}{})
-	}
-	for _, w := range p.armed {
-		if w.catchup == tok {
-			w.catchup, w.partly = nil, w.partly || partly
-		}
-	}
 }
 
 // reviewCatchups has the follower answer for waits whose time is over while it looks at
@@ -329,7 +244,7 @@ func (w *wait) catchupUntil() (t time.Time) {
 func (w *wait) hasten(j *Job) {
 	w.hastened = true
 	if w.catchup != nil {
-		j.waits.follower.Load().mail.Put(followHaste{w.catchup})
+		j.waits.follower.Load().Hasten(w.catchup)
 	}
 	if w.glance != 0 {
 		w.glance, w.partly = 0, true
@@ -429,7 +344,7 @@ func (p *waitsPart) asks(w *wait, i int) bool {
 		}
 	}
 	if w.catchup != nil {
-		p.follower.Load().mail.Put(followSync{tok: w.catchup, keys: w.keys[:i]})
+		p.follower.Load().Sync(w.catchup, w.keys[:i], false)
 	}
 	return true
 }

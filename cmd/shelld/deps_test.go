@@ -140,6 +140,11 @@ var rules = []rule{
 		why:  "how output reads is a function of its bytes, whatever job wrote them",
 	},
 	{
+		pkg:  "jobs/internal/follow",
+		ours: []string{"jobs/internal/echo", "jobs/internal/match", "jobs/internal/spool", "jobs/internal/turn"}, // what is not matched, what to look for, where, whose turn it is
+		why:  "when a pattern matches depends on the output of a job, and not on what waits for the match",
+	},
+	{
 		pkg:  "jobs/internal/search",
 		ours: []string{"jobs/internal/match", "jobs/internal/plain", "jobs/internal/spool"}, // what to look for, how its lines read, where
 		why:  "what a search finds in a stream does not depend on the job that wrote it",
@@ -282,6 +287,8 @@ func TestImportRules(t *testing.T) {
 		{"jobs/internal/plain/excerpt.go", "shelld/jobs/internal/spool", ""},
 		{"jobs/internal/plain/excerpt.go", "shelld/jobs", "function of its bytes"},
 		{"jobs/internal/search/back.go", "shelld/jobs", "the job that wrote it"},
+		{"jobs/internal/follow/inline.go", "shelld/jobs/internal/echo", ""},
+		{"jobs/internal/follow/inline.go", "shelld/jobs", "what waits for the match"},
 		{"jobs/stored/tidy.go", "shelld/jobs/internal/store", ""},
 		{"jobs/stored/tidy.go", "shelld/jobs", "without any server or job"},
 		{"jobs/stored/tidy.go", "encoding/json", "the caller passes"},

@@ -1,0 +1,181 @@
+package jobs
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"shelld/jobs/internal/follow"
+	"shelld/jobs/internal/spool"
+)
+
+// The waits own the job's follower (package follow), which looks for their patterns in the output. It calls the methods
+// of follow.Owner in its own goroutine or in a readLoop; what it finds is taken in a turn.
+
+type (
+	hitsMsg struct {
+		hits  []follow.Hit
+		taken chan<- struct{} // has room
+	}
+	syncedMsg struct {
+		tok    *token
+		partly bool // it was hastened before all was matched
+	}
+)
+
+func (m hitsMsg) deliver(j *Job) {
+	j.waits.onFound(m.hits)
+	m.taken <- struct{}{}
+}
+func (m syncedMsg) deliver(j *Job) { j.waits.onSynced(m.tok, m.partly) }
+
+// Hits implements follow.Owner.
+func (p *waitsPart) Hits(hits []follow.Hit, taken chan<- struct{}) { p.j.ask(hitsMsg{hits, taken}) }
+
+// Synced implements follow.Owner.
+func (p *waitsPart) Synced(tok *token, partly bool) { p.j.ask(syncedMsg{tok, partly}) }
+
+// Leans implements follow.Owner. The turn begins to look whether the job waits for input.
+func (p *waitsPart) Leans() { p.j.actor.attend() }
+
+// Unreadable implements follow.Owner.
+func (p *waitsPart) Unreadable(at int64, err error) error {
+	return p.j.reads.unreadable(at, err, "see to the disk, and watch or wait again from an offset behind it")
+}
+
+// Name implements follow.Source.
+func (s *stream) Name() string { return string(s.name) }
+
+// Spool implements follow.Source.
+func (s *stream) Spool() *spool.Spool { return s.spool }
+
+// QuietFor returns for how long no output has come, from the job's start if none ever did. It implements follow.Source.
+func (s *stream) QuietFor() time.Duration {
+	return time.Since(s.base) - time.Duration(s.last.Load())
+}
+
+// IsAll reports whether the job was seen to wait for input when it had printed the output before the offset. It
+// implements follow.Source.
+func (s *stream) IsAll(offset int64) bool {
+	return s.waitedAt.Load() == offset+1 && s.holding.Load() < holdsShortly
+}
+
+// follow begins to look for a pattern, in the output or on the screen, and returns its key. from holds the offset to
+// begin at, per stream.
+func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
+	p.keys++
+	p.watches[p.keys] = w
+	defer w.spec.letGo()
+	if w.spec.Screen {
+		p.j.display.lookFor(p.keys, &w.spec, w.screenAfter(from))
+		return p.keys
+	}
+	f := p.follower.Load()
+	if f == nil {
+		f = follow.New(p)
+		p.follower.Store(f)
+	}
+	for _, st := range p.j.output.streams {
+		if w.spec.Stream == "" || w.spec.Stream == st.name {
+			f.Add(follow.Pattern{Key: p.keys, Source: st, Pattern: w.spec.compiled, Raw: w.spec.Raw,
+				Once: w.spec.Once || w.wait != nil, From: from[st.name], Typed: w.typed.on(st)})
+		}
+	}
+	return p.keys
+}
+
+// unfollow ends that. 0 is no pattern.
+func (p *waitsPart) unfollow(key int) {
+	if key == 0 {
+		return
+	}
+	if w := p.watches[key]; w != nil && w.id > 0 {
+		p.j.info.Watches = slices.DeleteFunc(slices.Clone(p.j.info.Watches), func(i WatchInfo) bool { return i.ID == w.id })
+		p.j.publish()
+	}
+	if w := p.watches[key]; w != nil {
+		w.room.giveBack()
+	}
+	delete(p.watches, key)
+	p.j.display.lookNoMore(key)
+	if f := p.follower.Load(); f != nil {
+		f.Remove(key)
+	}
+}
+
+// A followerHit is what was found in the output or on the screen: a match, or why there will be none. One of match,
+// removed and behind is set.
+type followerHit struct {
+	key     int
+	stream  Stream
+	match   *Match
+	passed  int64   // matches of the pattern between the hit before and this one, which are not reported
+	removed error   // why the pattern was removed
+	behind  error   // what it had not seen when the job's end could not wait any longer
+	place   *Place  // on the screen; nil: in the output
+	shown   *Screen // the same
+}
+
+// onFound takes what the follower has found in the output.
+func (p *waitsPart) onFound(hits []follow.Hit) {
+	for _, h := range hits {
+		p.onHit(followerHit{key: h.Key, stream: Stream(h.Stream), match: h.Match, passed: h.Passed, removed: h.Removed, behind: h.Behind})
+	}
+}
+
+// onHits takes what a glance has found on the screen.
+func (p *waitsPart) onHits(hits []followerHit) {
+	for _, h := range hits {
+		p.onHit(h)
+	}
+}
+
+// onHit reports a hit to the wait or the client that it is for. Hits of removed watches are dropped.
+func (p *waitsPart) onHit(h followerHit) {
+	w := p.watches[h.key]
+	switch {
+	case w == nil:
+	case w.wait != nil:
+		w.wait.take(h, w.cond)
+	case h.match == nil:
+		p.unfollow(h.key)
+		p.j.sink.Event(Event{After: p.barrier(), Removed: &WatchRemoved{w.id, cmp.Or(h.removed, h.behind).Error()}})
+	default:
+		if w.spec.Once {
+			p.unfollow(h.key)
+		}
+		p.j.sink.Event(Event{
+			After:   map[Stream]int64{h.stream: h.match.End},
+			Matched: &Matched{w.id, h.stream, *h.match, h.place, h.passed},
+		})
+	}
+}
+
+// take notes a hit for a condition, of which the first match counts.
+func (w *wait) take(h followerHit, cond int) {
+	switch {
+	case h.behind != nil: // the wait ends with the job, as if there had been no match
+	case h.match == nil:
+		w.failed[cond] = true
+	case w.matches[cond] == nil:
+		w.matches[cond], w.streams[cond] = h.match, h.stream
+		w.places[cond], w.shown = h.place, h.shown
+	}
+}
+
+// onSynced ends what waits until the output that was stored has been matched.
+func (p *waitsPart) onSynced(tok *token, partly bool) {
+	if p.j.ending.settling == tok {
+		p.j.ending.settling = nil
+	}
+	if u, ok := p.unwatches[tok]; ok {
+		delete(p.unwatches, tok)
+		p.unfollow(u.key)
+		u.reply.ok(struct{}{})
+	}
+	for _, w := range p.armed {
+		if w.catchup == tok {
+			w.catchup, w.partly = nil, w.partly || partly
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package follow
+
+import "time"
+
+// A goroutine that stores output may do the matching itself (OutputCame). It must not be held up by that: not by output
+// that is stored and not matched yet, not by the owner, and by a slow pattern only now and then.
+
+const (
+	// inlineBytes is how much of a stream may be left to match in such a turn.
+	inlineBytes = 4 << 10
+	// inlineTime is how long a turn may take: a few times what a handful of patterns does.
+	inlineTime = 2 * time.Millisecond
+	// inlineRest is how often run does the matching instead after a turn that took longer.
+	inlineRest = 16
+)
+
+// An inline is what is known of these turns.
+type inline struct {
+	on   bool  // one goes on
+	hits []Hit // that it has found
+	owed bool  // the owner has not taken the hits of the last one
+	rest int   // how often run does the matching before the next one
+}
+
+// OutputCame has output matched that was stored: by the caller if it is little, nothing else is to be done and no other
+// goroutine does it, or else by run. The caller must hold no lock that the owner takes. It must be ready to answer for
+// Leans.
+func (f *Follower) OutputCame(few bool) {
+	if !few || !f.busy.TryLock() {
+		f.Poke()
+		return
+	}
+	defer f.busy.Unlock()
+	if !f.mayInline() {
+		f.Poke()
+		return
+	}
+	began := time.Now()
+	f.inline.on = true
+	more := f.work()
+	f.inline.on = false
+	if hits := f.inline.hits; len(hits) > 0 {
+		f.inline.hits, f.inline.owed = nil, true
+		f.owner.Hits(hits, f.taken)
+	}
+	if time.Since(began) > inlineTime {
+		f.inline.rest = inlineRest
+	}
+	if more {
+		f.Poke()
+	}
+}
+
+// mayInline reports whether there is little to do.
+func (f *Follower) mayInline() bool {
+	if f.inline.owed {
+		select {
+		case <-f.taken:
+			f.inline.owed = false
+		default:
+			return false
+		}
+	}
+	if f.inline.rest > 0 {
+		f.inline.rest--
+		return false
+	}
+	for _, c := range f.cursors {
+		if c.end()-c.set.Offset() > inlineBytes {
+			return false
+		}
+	}
+	return len(f.syncs) == 0 && f.mail.Empty() && !f.late.isOver()
+}
+
+// awaitTaken waits until the owner has taken the hits of the last inline turn. It returns false if the Follower ends.
+func (f *Follower) awaitTaken() bool {
+	if f.inline.owed {
+		select {
+		case <-f.taken:
+			f.inline.owed = false
+		case <-f.quit:
+			return false
+		}
+	}
+	return true
+}
