@@ -43,7 +43,7 @@
 //  8. Where somebody wants to know what a job's screen shows, one per job/screen
 //     (view_ask.go), and one at a time for patterns and changes (glance.go), draws what
 //     has come; its answer to run ends it.
-//  9. One per query that only the drawn screen answers (queries_screen.go), one after
+//  9. One per query that only the drawn screen answers (queries.go), one after
 //     the other; it ends with the answer.
 //  10. Where somebody wants to know whether the job waits for input, one at a time looks at
 //     its processes (beginLook, waiting.go); its answer to run ends it.
@@ -81,7 +81,7 @@
 //
 // # The screen
 //
-// A terminal job's output is drawn when somebody asks, and not before (view.go): for
+// A terminal job's output is drawn when somebody asks, and not before (package view): for
 // job/screen, for patterns on the screen and for a client that is told of its changes. The
 // view has its own cursor into the spool and its own lock, and is fed by whoever asks, in
 // his own goroutine, so that neither the readLoop nor a turn waits for it. Far behind, it

@@ -97,7 +97,7 @@ func (p *displayPart) dropQueries(asked []screen.Query) {
 	if n := len(p.queries.waiting); n > 0 {
 		behind = p.queries.waiting[n-1].To // which is the job's still
 	}
-	p.heard.screen.drop(behind, asked[len(asked)-1].To)
+	p.heard.screen.Drop(behind, asked[len(asked)-1].To)
 }
 
 // answers says whether anybody is to be answered: the leader, or who else reads the input
@@ -220,4 +220,35 @@ func (p *displayPart) noteDropped(n int) {
 		p.queries.lost = true
 		p.j.log.Warn("a program asks its terminal and does not read the answers: some are dropped", "job", p.j.id)
 	}
+}
+
+// answeredMsg brings the answer to a query.
+type answeredMsg struct {
+	to   int64 // where the query ends
+	data []byte
+}
+
+func (m answeredMsg) deliver(j *Job) { j.display.onAnswered(m) }
+
+// answerFromScreen returns the answer to the first query that waits, and has it looked
+// for if it is not there.
+func (p *displayPart) answerFromScreen(q screen.Query) (answer []byte, ready bool) {
+	if a := p.queries.drawn; a != nil && a.to == q.To {
+		p.queries.drawn = nil
+		return a.data, true
+	}
+	if p.queries.drawing != q.To {
+		p.queries.drawing = q.To
+		v, release := p.theView(), p.j.Hold()
+		p.j.output.loops.Go(func() {
+			defer release()
+			p.j.ask(answeredMsg{q.To, v.Answer(q)})
+		})
+	}
+	return nil, false
+}
+
+func (p *displayPart) onAnswered(m answeredMsg) {
+	p.queries.drawn = &m
+	p.takeQueries()
 }

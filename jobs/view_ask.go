@@ -3,6 +3,15 @@ package jobs
 import (
 	"slices"
 	"sync/atomic"
+
+	"shelld/jobs/internal/view"
+)
+
+type (
+	// A Screen is what a job's terminal shows.
+	Screen = view.Screen
+	// A Place is where something stands on a screen.
+	Place = view.Place
 )
 
 // A screenReq waits for the screen, which is drawn in a goroutine of its own.
@@ -17,9 +26,9 @@ type displayPart struct {
 	j *Job
 
 	heard    *display // nil: pipe mode
-	sizes    sizeMarks
+	sizes    view.Sizes
 	glance   glancer
-	view     *view // nil until somebody asks for the screen
+	view     *view.View // nil until somebody asks for the screen
 	requests []*screenReq
 	queries  queries // that wait for an answer
 }
@@ -49,6 +58,30 @@ type (
 func (m screenMsg) deliver(j *Job) { j.display.onScreen(m) }
 func (m shownMsg) deliver(j *Job)  { j.display.onShown(m) }
 
+// theView returns the job's view, which it makes if there is none. Only turns call it, of a
+// job with a terminal.
+func (p *displayPart) theView() *view.View {
+	if p.view == nil {
+		p.view = view.New(view.Source{
+			Spool: p.j.output.stream(PTY).spool, Sizes: &p.sizes, Queries: &p.heard.screen,
+			Told: p.heard.last, Clean: p.j.redaction.text, Ended: p.j.ended, Log: p.j.log.With("job", p.j.id),
+		})
+	}
+	return p.view
+}
+
+// restView lets go of the terminal of a job that is closed, once all of its output is drawn.
+func (p *displayPart) restView() {
+	if p.view == nil {
+		return
+	}
+	v, end, release := p.view, p.j.End(PTY), p.j.Hold()
+	p.j.output.loops.Go(func() {
+		defer release()
+		v.Rest(end)
+	})
+}
+
 func (p *displayPart) onScreen(m screenMsg) {
 	if p.heard == nil {
 		m.reply.fail(p.j.input.notInteractive("job %d has no terminal, and so no screen; start it in pty mode, or read its output with job/read", p.j.id))
@@ -64,7 +97,7 @@ func (p *displayPart) onScreen(m screenMsg) {
 			p.j.ask(cancelMsg{m.tok})
 			return
 		}
-		p.j.ask(shownMsg{r, v.show(end, m.history, r.wanted)})
+		p.j.ask(shownMsg{r, v.Show(end, m.history, r.wanted)})
 	})
 }
 
@@ -93,7 +126,7 @@ func (o *Outcome) Screen() *Screen {
 	case o.view == nil:
 		return nil
 	case o.shown == nil:
-		s := o.view.show(o.Output[PTY].To, 0, anyway)
+		s := o.view.Show(o.Output[PTY].To, 0, nil)
 		o.shown = &s
 	}
 	return o.shown

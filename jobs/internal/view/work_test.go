@@ -1,4 +1,4 @@
-package jobs
+package view
 
 import (
 	"bytes"
@@ -11,15 +11,46 @@ import (
 	"shelld/screen"
 )
 
-// viewOf is a view of a job that has written so much on a terminal of this size.
-func viewOf(cols, rows int, output []byte) (v *view, end int64) {
-	s := spool.New(32 << 20)
-	s.Append(output)
-	j := withParts(&Job{log: slog.New(slog.DiscardHandler)})
-	j.display.heard = &display{scanner: screen.NewScanner("")}
-	j.output.streams = []*stream{{name: PTY, spool: s}}
-	j.display.sizes.note(0, cols, rows)
-	return j.display.theView(), s.End()
+// A played terminal is one on which a test writes.
+type played struct {
+	*View
+	scanner *screen.Scanner
+	ended   chan struct{}
+}
+
+// play returns one of 80 columns and 24 rows, of whose output so many bytes are kept.
+func play(memory int) *played { return playSized(80, 24, memory) }
+
+func playSized(cols, rows int, memory int) *played {
+	p := &played{scanner: screen.NewScanner(""), ended: make(chan struct{})}
+	sizes := &Sizes{}
+	sizes.Note(0, cols, rows)
+	p.View = New(Source{
+		Spool: spool.New(memory), Sizes: sizes, Queries: &Queries{}, Told: p.scanner.Told, Ended: p.ended,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	return p
+}
+
+func (p *played) says(output string) {
+	p.scanner.Scan([]byte(output))
+	p.src.Spool.Append([]byte(output))
+}
+
+// screen is what is shown of all output.
+func (p *played) screen(history int) Screen { return p.Show(p.src.Spool.End(), history, nil) }
+
+// end closes the terminal: no more output comes.
+func (p *played) end() {
+	close(p.ended)
+	p.Rest(p.src.Spool.End())
+}
+
+// viewOf is a view of a terminal of this size on which so much was written, which the view has not been told of.
+func viewOf(cols, rows int, output []byte) (v *View, end int64) {
+	p := playSized(cols, rows, 32<<20)
+	p.src.Spool.Append(output)
+	return p.View, p.src.Spool.End()
 }
 
 const (
@@ -45,7 +76,7 @@ func TestScreenWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v, end := viewOf(largest, largest, []byte(output))
 			turns, last := 0, int64(0)
-			shown := v.show(end, 0, func() bool {
+			shown := v.Show(end, 0, func() bool {
 				turns++
 				if did := v.term.Work() - last; did > viewSlice+beyond {
 					t.Errorf("%d were done in one turn", did)
@@ -59,8 +90,8 @@ func TestScreenWork(t *testing.T) {
 			if shown.Offset != end || !shown.Approximate || turns < viewWork/(viewSlice+beyond) {
 				t.Errorf("at %d of %d, approximate %t, in %d turns", shown.Offset, end, shown.Approximate, turns)
 			}
-			v.st.spool.Append([]byte("\x1bcgood"))
-			if s := v.show(end+6, 0, anyway); lines(s) != "good" || s.Approximate {
+			v.src.Spool.Append([]byte("\x1bcgood"))
+			if s := v.Show(end+6, 0, nil); lines(s) != "good" || s.Approximate {
 				t.Errorf("then %q, approximate %t", lines(s), s.Approximate)
 			}
 		})
@@ -70,7 +101,7 @@ func TestScreenWork(t *testing.T) {
 // What is newest is shown as it is, where that alone is no work.
 func TestScreenWorkNewest(t *testing.T) {
 	v, end := viewOf(largest, largest, []byte(hostile["clear"]+strings.Repeat("\x1b[m\r\n", viewNewest/5)+"\x1b[2J\x1b[Hgood"))
-	if s := v.show(end, 0, anyway); lines(s) != "good" || s.Approximate || !v.patchy {
+	if s := v.Show(end, 0, nil); lines(s) != "good" || s.Approximate || !v.patchy {
 		t.Errorf("%.99q, approximate %t, patchy %t", lines(s), s.Approximate, v.patchy)
 	}
 }
@@ -100,7 +131,7 @@ func TestScreenWorkOfPrograms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, end := viewOf(c.cols, c.rows, bytes.Repeat([]byte(c.output), viewLag/len(c.output)))
-			if s := v.show(end, 0, anyway); s.Approximate || v.patchy {
+			if s := v.Show(end, 0, nil); s.Approximate || v.patchy {
 				t.Error("not all was drawn")
 			}
 			t.Logf("%d %% of what may be done", 100*v.term.Work()/viewWork)
@@ -113,7 +144,7 @@ func TestScreenWantedNoMore(t *testing.T) {
 	for turns := range int64(3) {
 		v, end := viewOf(largest, largest, []byte(hostile["clear"]))
 		left, begin := turns, v.term.Work()
-		if s := v.show(end, 0, func() bool { left--; return left >= 0 }); s.Snapshot != nil {
+		if s := v.Show(end, 0, func() bool { left--; return left >= 0 }); s.Snapshot != nil {
 			t.Error("a screen was made")
 		}
 		if did := v.term.Work() - begin; v.next >= end || did < turns*viewSlice || did > turns*(viewSlice+beyond) {
@@ -126,10 +157,10 @@ func TestScreenWantedNoMore(t *testing.T) {
 func TestScreenWorkOfSizes(t *testing.T) {
 	v, _ := viewOf(largest, largest, nil)
 	for i := range mostMarks {
-		v.st.spool.Append([]byte(strings.Repeat("\x1b[41mx\x1b[K\r\n", 600)))
-		v.job.display.sizes.note(v.st.spool.End(), largest-i, largest-1)
+		v.src.Spool.Append([]byte(strings.Repeat("\x1b[41mx\x1b[K\r\n", 600)))
+		v.src.Sizes.Note(v.src.Spool.End(), largest-i, largest-1)
 	}
-	s := v.show(v.st.spool.End(), 0, anyway)
+	s := v.Show(v.src.Spool.End(), 0, nil)
 	if most := viewWork + 4*viewMore + 10*beyond; v.term.Work() > int64(most) {
 		t.Errorf("%d were done", v.term.Work())
 	}
@@ -144,11 +175,11 @@ func TestScreenWorkAnswers(t *testing.T) {
 	v, end := viewOf(largest, largest, []byte(strings.Repeat(hostile["modes"][:viewLag/3]+asks, 3)))
 	for i := range 3 {
 		to := end / 3 * int64(i+1)
-		v.job.display.heard.screen.add([]screen.Query{{From: to - int64(len(asks)), To: to, Screen: true}})
+		v.src.Queries.Add([]screen.Query{{From: to - int64(len(asks)), To: to, Screen: true}}, 3)
 	}
-	v.show(end, 0, anyway)
-	for _, q := range v.job.display.heard.screen.pending {
-		if got := v.job.display.heard.screen.answers[q.To]; len(got) == 0 {
+	v.Show(end, 0, nil)
+	for _, q := range v.src.Queries.pending {
+		if got := v.src.Queries.answers[q.To]; len(got) == 0 {
 			t.Errorf("the query at %d has no answer", q.From)
 		}
 	}

@@ -1,4 +1,4 @@
-package jobs
+package view
 
 import (
 	"bytes"
@@ -16,8 +16,7 @@ func BenchmarkScreenBehind(b *testing.B) {
 			line := []byte("\x1b[32mok\x1b[0m  some/package/that/has/tests\t0.123s\r\n")
 			v, end := viewOf(80, 24, bytes.Repeat(line, size.bytes/len(line)))
 			for b.Loop() {
-				v.job.display.view = nil
-				v.job.display.theView().show(end, 0, anyway)
+				New(v.src).Show(end, 0, nil)
 			}
 		})
 	}
@@ -32,7 +31,7 @@ func BenchmarkScreenHostile(b *testing.B) {
 				b.StopTimer()
 				v, end := viewOf(largest, largest, []byte(output))
 				b.StartTimer()
-				v.show(end, 0, anyway)
+				v.Show(end, 0, nil)
 			}
 		})
 	}

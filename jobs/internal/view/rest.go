@@ -1,4 +1,4 @@
-package jobs
+package view
 
 import (
 	"math"
@@ -20,51 +20,44 @@ const (
 	viewAgainWork = 96 << 20
 )
 
-// restView lets go of the terminal of a job that is closed, once all of its output is drawn.
-func (p *displayPart) restView() {
-	if p.view == nil {
-		return
-	}
-	v, end, release := p.view, p.j.End(PTY), p.j.Hold()
-	p.j.output.loops.Go(func() {
-		defer release()
-		v.busy.Lock()
-		defer v.busy.Unlock()
-		v.draw(end, anyway)
-		v.rest()
-	})
+// Rest lets go of the terminal of a job that is closed, once output up to end is drawn, which is all.
+func (v *View) Rest(end int64) {
+	v.busy.Lock()
+	defer v.busy.Unlock()
+	v.draw(end, nil)
+	v.rest()
 }
 
 // rest lets go of the terminal, where no output will come any more.
-func (v *view) rest() {
+func (v *View) rest() {
 	select {
-	case <-v.job.ended:
+	case <-v.src.Ended:
 	default:
 		return
 	}
-	if v.term == nil || v.next < v.st.spool.End() {
+	if v.term == nil || v.next < v.src.Spool.End() {
 		return
 	}
 	if v.canRedraw() {
 		v.base = v.revision()
-	} else if v.last = v.shown(ScreenHistory); v.last == nil {
+	} else if v.last = v.shown(History); v.last == nil {
 		return // it has begun anew
 	}
 	v.term = nil
 }
 
 // canRedraw says whether drawing all output once more shows the same.
-func (v *view) canRedraw() bool {
+func (v *View) canRedraw() bool {
 	all := []spool.Range{{From: 0, To: v.next}}
-	return !v.patchy && v.next <= viewAgain && v.term.Work() <= viewAgainWork && v.job.display.sizes.exact() &&
-		(v.next == 0 || slices.Equal(v.st.spool.Kept(), all))
+	return !v.patchy && v.next <= viewAgain && v.term.Work() <= viewAgainWork && v.src.Sizes.exact() &&
+		(v.next == 0 || slices.Equal(v.src.Spool.Kept(), all))
 }
 
 // redraw draws from the first byte on what was drawn before. It is not bounded but by what
 // canRedraw has found, so that it shows the same.
-func (v *view) redraw() {
-	m, _ := v.job.display.sizes.at(0)
-	v.term, v.size = v.job.display.newTerminal(m), m.number
+func (v *View) redraw() {
+	m, _ := v.src.Sizes.at(0)
+	v.term, v.size = v.newTerminal(m), m.number
 	c := catchUp{end: v.next, begun: true, work: math.MaxInt64}
 	revision := v.base
 	v.next, v.base = 0, 0
@@ -77,7 +70,7 @@ func (v *view) redraw() {
 }
 
 // revision counts the changes of what is shown.
-func (v *view) revision() uint64 {
+func (v *View) revision() uint64 {
 	switch {
 	case v.last != nil:
 		return v.last.Revision
@@ -88,7 +81,7 @@ func (v *view) revision() uint64 {
 }
 
 // snapshot is what is shown, with so many lines of what came before.
-func (v *view) snapshot(history int) *screen.Snapshot {
+func (v *View) snapshot(history int) *screen.Snapshot {
 	if v.last == nil {
 		s := v.term.Snapshot(history)
 		s.Revision += v.base

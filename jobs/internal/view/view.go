@@ -1,9 +1,14 @@
-package jobs
+// Package view has what the screen of one terminal shows. It is drawn on demand, from the stored
+// output, and knows nothing of jobs: whoever owns the terminal says what there is (Source).
+package view
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime/debug"
+	"sync"
 
+	"shelld/jobs/internal/spool"
 	"shelld/jobs/internal/turn"
 	"shelld/screen"
 )
@@ -13,10 +18,8 @@ import (
 // and is fed by whoever asks, in his own goroutine: neither the readLoop nor the job's turns
 // ever wait for it. It stays as long as the job is known, so that a job that has ended still
 // has its screen, though not the terminal (view_rest.go).
-type view struct {
-	// Immutable:
-	job *Job
-	st  *stream
+type View struct {
+	src Source // immutable
 
 	busy turn.Lock // held by whoever draws
 
@@ -34,8 +37,8 @@ type view struct {
 }
 
 const (
-	// ScreenHistory is how many lines above its screen a job's view remembers.
-	ScreenHistory = 1000
+	// History is how many lines above its screen a job's view remembers.
+	History = 1000
 
 	// viewLag is how far a view may be behind and still draw all of it. Some 100 to 200 MB
 	// are drawn in a second (BenchmarkTerminal): who asks ten times a second while a job
@@ -48,8 +51,18 @@ const (
 	viewSkimmed = 1 << 20
 )
 
-// anyway is for what is drawn whoever waits for it.
-func anyway() bool { return true }
+var buffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
+// A Source is the terminal whose output is drawn, as its owner knows it.
+type Source struct {
+	Spool   *spool.Spool             // the output
+	Sizes   *Sizes                   // that the terminal has had; one at least
+	Queries *Queries                 // that have to be drawn to be answered
+	Told    func() screen.Told       // what the output has told so far
+	Clean   func(text string) string // a title without secret values
+	Ended   <-chan struct{}          // closed when no output will come any more
+	Log     *slog.Logger
+}
 
 // A Screen is what a job's terminal shows.
 type Screen struct {
@@ -61,29 +74,24 @@ type Screen struct {
 	Same bool
 }
 
-// theView returns the job's view, which it makes if there is none. Only turns call it, of a
-// job with a terminal.
-func (p *displayPart) theView() *view {
-	if p.view == nil {
-		m, _ := p.sizes.at(0)
-		p.view = &view{
-			job: p.j, st: p.j.output.stream(PTY), busy: turn.NewLock(),
-			term: p.newTerminal(m), size: m.number,
-		}
-	}
-	return p.view
+// New returns a view that has drawn nothing.
+func New(src Source) *View {
+	v := &View{src: src, busy: turn.NewLock()}
+	m, _ := src.Sizes.at(0)
+	v.term, v.size = v.newTerminal(m), m.number
+	return v
 }
 
 // newTerminal returns an empty screen, whose titles have no secret value.
-func (p *displayPart) newTerminal(m sizeMark) *screen.Terminal {
-	t := screen.NewTerminal(m.cols, m.rows, ScreenHistory)
-	t.Clean = p.j.redaction.text
+func (v *View) newTerminal(m sizeMark) *screen.Terminal {
+	t := screen.NewTerminal(m.cols, m.rows, History)
+	t.Clean = v.src.Clean
 	return t
 }
 
-// show draws what was stored up to end, and returns what is shown then, with so many lines
+// Show draws what was stored up to end, and returns what is shown then, with so many lines
 // of what came before; nothing where that is wanted no more.
-func (v *view) show(end int64, history int, wanted func() bool) Screen {
+func (v *View) Show(end int64, history int, wanted func() bool) Screen {
 	v.busy.Lock()
 	defer v.busy.Unlock()
 	if !v.draw(end, wanted) {
@@ -96,7 +104,7 @@ func (v *view) show(end int64, history int, wanted func() bool) Screen {
 	v.rest()
 	s := Screen{Snapshot: shown, Offset: v.next}
 	if s.Approximate && s.Title == "" {
-		s.Title = v.job.display.heard.last().Title // it may have been set in what was left out
+		s.Title = v.src.Told().Title // it may have been set in what was left out
 	}
 	if s.Revision != v.told {
 		v.told, v.since = s.Revision, v.next
@@ -106,15 +114,15 @@ func (v *view) show(end int64, history int, wanted func() bool) Screen {
 }
 
 // shown is snapshot, or nil where that fails.
-func (v *view) shown(history int) *screen.Snapshot {
+func (v *View) shown(history int) *screen.Snapshot {
 	defer v.mended(v.next)
 	return v.snapshot(history)
 }
 
 // resize gives the terminal the size that it has where the view is, and returns where it has
 // another one.
-func (v *view) resize() (next int64) {
-	m, next := v.job.display.sizes.at(v.next)
+func (v *View) resize() (next int64) {
+	m, next := v.src.Sizes.at(v.next)
 	if m.number != v.size {
 		v.term.Resize(m.cols, m.rows)
 		v.size = m.number
@@ -123,28 +131,28 @@ func (v *view) resize() (next int64) {
 }
 
 // skip leaves out what lies before an offset.
-func (v *view) skip(to int64) {
+func (v *View) skip(to int64) {
 	if to > v.next {
-		v.term.Lost(v.job.display.modes())
+		v.term.Lost(v.src.Told().Modes)
 		v.next, v.patchy = to, true
 	}
 }
 
 // mended goes on with an empty screen where drawing has failed. A program's output must not
 // end the server, whatever it is.
-func (v *view) mended(end int64) {
+func (v *View) mended(end int64) {
 	if p := recover(); p != nil {
 		v.beginAnew(p, end)
 	}
 }
 
 // beginAnew makes an empty screen of one that has failed.
-func (v *view) beginAnew(failure any, end int64) {
-	v.job.log.Error("the screen of a job could not be drawn, and begins anew", "job", v.job.id, "offset", v.next, "panic", fmt.Sprint(failure), "stack", string(debug.Stack()))
-	m, _ := v.job.display.sizes.at(end)
+func (v *View) beginAnew(failure any, end int64) {
+	v.src.Log.Error("the screen of a job could not be drawn, and begins anew", "offset", v.next, "panic", fmt.Sprint(failure), "stack", string(debug.Stack()))
+	m, _ := v.src.Sizes.at(end)
 	v.base = v.revision() + 1
 	v.last = nil
-	v.term, v.size = v.job.display.newTerminal(m), m.number
+	v.term, v.size = v.newTerminal(m), m.number
 	v.next, v.patchy = max(v.next, end), true
-	v.term.Lost(v.job.display.modes())
+	v.term.Lost(v.src.Told().Modes)
 }

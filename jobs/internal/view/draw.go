@@ -1,4 +1,4 @@
-package jobs
+package view
 
 // What it costs to catch up with output is bounded, whatever the output is: in bytes, and in
 // what the terminal counts as work, about a nanosecond each. No clock decides what is drawn.
@@ -27,10 +27,10 @@ type catchUp struct {
 
 // draw takes output up to end, unless that is wanted no more, and says whether it was.
 // Somebody else may have taken more already, and may do so while this is under way.
-func (v *view) draw(end int64, wanted func() bool) bool {
+func (v *View) draw(end int64, wanted func() bool) bool {
 	c := catchUp{end: end, work: viewWork}
 	for v.last == nil {
-		if !wanted() {
+		if wanted != nil && !wanted() {
 			return false
 		}
 		if v.term == nil {
@@ -47,13 +47,13 @@ func (v *view) draw(end int64, wanted func() bool) bool {
 }
 
 // slice takes some output, and says whether there is more to be taken.
-func (v *view) slice(c *catchUp) (more bool) {
+func (v *View) slice(c *catchUp) (more bool) {
 	defer v.mended(c.end)
 	if !c.begun {
 		v.begin(c)
 	}
-	buf := feedBuffers.Get().(*[]byte)
-	defer feedBuffers.Put(buf)
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
 	begin, most := v.term.Work(), min(c.work, viewSlice)
 	for {
 		if c.lost {
@@ -69,7 +69,7 @@ func (v *view) slice(c *catchUp) (more bool) {
 		}
 		from := v.next
 		b := (*buf)[:min(int64(len(*buf)), stop-v.next)]
-		n, at := v.st.spool.Read(b, v.next)
+		n, at := v.src.Spool.Read(b, v.next)
 		switch {
 		case at > v.next:
 			v.skip(at) // it was dropped
@@ -89,7 +89,7 @@ func (v *view) slice(c *catchUp) (more bool) {
 }
 
 // begin decides what is drawn of output that is more than is drawn at once.
-func (v *view) begin(c *catchUp) {
+func (v *View) begin(c *catchUp) {
 	c.begun, c.drawn = true, v.next
 	if c.end-v.next > viewLag {
 		c.drawn = c.end - viewDrawn
@@ -100,7 +100,7 @@ func (v *view) begin(c *catchUp) {
 
 // shorten has a catching up be over soon whose work is used up: what is newest is drawn, if
 // that is less work; if it is not, all is skimmed, and if that is too much, left out.
-func (v *view) shorten(c *catchUp) {
+func (v *View) shorten(c *catchUp) {
 	switch {
 	case v.next < c.drawn:
 		c.lost = true
@@ -114,8 +114,8 @@ func (v *view) shorten(c *catchUp) {
 
 // pass leaves out what lies before an offset, up to the next query: who has asked waits for
 // an answer.
-func (v *view) pass(to int64) {
-	if q, ok := v.job.display.heard.screen.next(v.next); ok {
+func (v *View) pass(to int64) {
+	if q, ok := v.src.Queries.next(v.next); ok {
 		to = min(to, q.From)
 	}
 	v.skip(to)

@@ -1,4 +1,4 @@
-package jobs
+package view
 
 import (
 	"math"
@@ -12,9 +12,9 @@ type sizeMark struct {
 	number     int // counts the marks of a job
 }
 
-// sizeMarks are the sizes that a job's terminal has had, for whoever draws its output
+// Sizes are the sizes that a job's terminal has had, for whoever draws its output
 // later. The job's turns write them.
-type sizeMarks struct {
+type Sizes struct {
 	mu    sync.Mutex
 	marks []sizeMark
 	count int
@@ -25,8 +25,8 @@ type sizeMarks struct {
 // written then is drawn in the size that came after them.
 const mostMarks = 64
 
-// note adds the size that counts from an offset on.
-func (s *sizeMarks) note(off int64, cols, rows int) {
+// Note adds the size that counts from an offset on.
+func (s *Sizes) Note(off int64, cols, rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count++
@@ -43,7 +43,7 @@ func (s *sizeMarks) note(off int64, cols, rows int) {
 }
 
 // at returns the size that holds at an offset, and from where on another one does.
-func (s *sizeMarks) at(off int64) (m sizeMark, next int64) {
+func (s *Sizes) at(off int64) (m sizeMark, next int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m = s.marks[0]
@@ -56,15 +56,15 @@ func (s *sizeMarks) at(off int64) (m sizeMark, next int64) {
 	return m, math.MaxInt64
 }
 
-// last returns the number of the last mark.
-func (s *sizeMarks) last() int {
+// Last returns the number of the last mark.
+func (s *Sizes) Last() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.count
 }
 
 // exact says whether drawing all output once more goes through all sizes that there were.
-func (s *sizeMarks) exact() bool {
+func (s *Sizes) exact() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.lossy
