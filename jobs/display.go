@@ -17,7 +17,7 @@ type display struct {
 	// Immutable:
 	term terminal
 
-	screen view.Queries // has a lock of its own
+	screen view.Queries // those that the view answers; has a lock of its own
 
 	// Owned by the readLoop:
 	scanner *screen.Scanner
@@ -39,7 +39,7 @@ func (p *displayPart) begin() {
 	p.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
 	p.heard.scanner.Clean = p.j.redaction.text
 	p.j.output.stream(PTY).display = p.heard
-	p.glance.size = p.sizes.Last()
+	p.glance.size = p.sizes.Count()
 	command := strings.Join(p.j.info.Argv, " ")
 	command = strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")
 	p.j.info.Foreground = &Process{p.j.info.PID, p.j.redaction.command(command)}

@@ -85,7 +85,7 @@ func (p *displayPart) glanceAt() (t time.Time) {
 		return t
 	case g.want > g.begun, g.settleTo > g.seen && !g.behind:
 		return p.j.epoch
-	case p.j.End(PTY) == g.seen && p.sizes.Last() == g.size:
+	case p.j.End(PTY) == g.seen && p.sizes.Count() == g.size:
 		return t
 	case len(g.patterns) == 0 && g.tellAt.After(g.after):
 		return g.tellAt
@@ -113,7 +113,7 @@ func (p *displayPart) beginGlance(now time.Time) {
 	g := &p.glance
 	g.begun++
 	g.under = true
-	m := seenMsg{number: g.begun, size: p.sizes.Last()}
+	m := seenMsg{number: g.begun, size: p.sizes.Count()}
 	v, end, patterns := p.theView(), p.j.End(PTY), g.patterns
 	release := p.j.Hold()
 	p.j.output.loops.Go(func() {
@@ -138,7 +138,7 @@ func (p *displayPart) onSeen(m seenMsg) {
 	p.glanced(m.number)
 }
 
-// hitsOf are the hits on the screen, as those of the follower.
+// hitsOf converts hits on the screen to those of the follower.
 func hitsOf(shown []view.Hit) (hits []followerHit) {
 	for _, h := range shown {
 		hits = append(hits, followerHit{key: h.Key, stream: PTY, match: h.Match, place: h.Place, shown: h.Shown, removed: h.Removed})

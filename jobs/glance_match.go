@@ -6,15 +6,14 @@ import (
 	"shelld/jobs/internal/view"
 )
 
-// lookFor has a pattern be looked for on the screen. A glance begins at once: it may be
-// there already.
+// lookFor adds a pattern that is searched on the screen. The next glance begins at once: the screen may show it already.
 func (p *displayPart) lookFor(key int, w *WatchSpec, after int64) {
 	sp := &view.Pattern{Key: key, Pattern: w.compiled, After: after}
 	p.glance.patterns = append(slices.Clip(p.glance.patterns), sp)
 	p.needGlance()
 }
 
-// lookNoMore takes a pattern away, if it is one of a screen.
+// lookNoMore removes a pattern if it is one that is searched on the screen.
 func (p *displayPart) lookNoMore(key int) {
 	has := func(sp *view.Pattern) bool { return sp.Key == key }
 	if slices.ContainsFunc(p.glance.patterns, has) {
@@ -24,7 +23,7 @@ func (p *displayPart) lookNoMore(key int) {
 
 const noScreen = "a job on pipes has no screen; start it in pty mode, or "
 
-// checkScreen refuses a pattern on the screen of a job that has none.
+// checkScreen refuses a pattern on the screen if the job has no screen.
 func (w *WatchSpec) checkScreen(has bool) *Error {
 	if w.Screen && !has {
 		return Invalid(w.sibling("on"), noScreen+"match on plain or raw")
@@ -32,7 +31,7 @@ func (w *WatchSpec) checkScreen(has bool) *Error {
 	return nil
 }
 
-// checkScreen is the same for a wait, which may also want to be answered with the screen.
+// checkScreen does the same for a wait, whose result may be the screen too.
 func (s *WaitSpec) checkScreen(has bool) *Error {
 	if s.Screen && !has {
 		return Invalid(s.Pointer+"/format", noScreen+"ask for plain or text")
@@ -48,15 +47,15 @@ func (s *WaitSpec) checkScreen(has bool) *Error {
 	return nil
 }
 
-// needsScreen says whether a start asks for what pipes do not have.
+// needsScreen reports whether a start needs a screen, which jobs on pipes do not have.
 func (s *Spec) needsScreen() bool {
 	onScreen := func(w WatchSpec) bool { return w.Screen }
 	return slices.ContainsFunc(s.Watches, onScreen) ||
 		s.Wait != nil && (s.Wait.Screen || slices.ContainsFunc(s.Wait.Until, func(c Condition) bool { return c.Watch.Screen }))
 }
 
-// screenAfter is how much output a screen must show for a pattern to count; -1: any. What
-// stands there already is what a pattern is asked for, but where it is about what comes.
+// screenAfter returns the offset that a screen must be past for a match to count; -1: none. Text that is on the screen
+// already counts, unless the pattern is about later output.
 func (w *watch) screenAfter(from map[Stream]int64) int64 {
 	switch {
 	case from == nil: // from the start on

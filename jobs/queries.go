@@ -222,6 +222,15 @@ func (p *displayPart) noteDropped(n int) {
 	}
 }
 
+// Only the drawn screen can answer some queries, such as the position of the cursor. The view draws up to the query and
+// answers it as of that place, in a goroutine of its own, one query at a time:
+//
+//	readLoop -> view.Queries  the query, before a view can draw past it
+//	a turn   -> View.Answer   in a goroutine
+//	         -> answeredMsg   in a turn
+//
+// A job whose programs send no such query needs no view for them.
+
 // answeredMsg brings the answer to a query.
 type answeredMsg struct {
 	to   int64 // where the query ends
@@ -230,8 +239,7 @@ type answeredMsg struct {
 
 func (m answeredMsg) deliver(j *Job) { j.display.onAnswered(m) }
 
-// answerFromScreen returns the answer to the first query that waits, and has it looked
-// for if it is not there.
+// answerFromScreen returns the answer to the first waiting query if it is there, and otherwise has it drawn.
 func (p *displayPart) answerFromScreen(q screen.Query) (answer []byte, ready bool) {
 	if a := p.queries.drawn; a != nil && a.to == q.To {
 		p.queries.drawn = nil

@@ -8,19 +8,20 @@ import (
 )
 
 type (
-	// A Screen is what a job's terminal shows.
+	// A Screen is what the terminal of a job shows.
 	Screen = view.Screen
-	// A Place is where something stands on a screen.
+	// A Place is a cell of a screen.
 	Place = view.Place
 )
 
-// A screenReq waits for the screen, which is drawn in a goroutine of its own.
+// A screenReq is a request for the screen, which is drawn in a goroutine of its own.
 type screenReq struct {
 	reply reply[Screen]
-	over  atomic.Bool // it was failed, and needs no screen any more
+	over  atomic.Bool // it has failed: stop drawing
 }
 
-// displayPart knows what the terminal of a job shows, and answers what programs ask of it.
+// displayPart owns what the terminal of a job shows, and answers the queries of its programs. What draws the screen is
+// package view; displayPart owns one view, starts the goroutines that call it, and takes their results in turns.
 type displayPart struct {
 	noPart
 	j *Job
@@ -28,12 +29,12 @@ type displayPart struct {
 	heard    *display // nil: pipe mode
 	sizes    view.Sizes
 	glance   glancer
-	view     *view.View // nil until somebody asks for the screen
+	view     *view.View // nil until the screen is needed
 	requests []*screenReq
-	queries  queries // that wait for an answer
+	queries  queries // unanswered
 }
 
-// fail answers a request that gets no screen.
+// fail answers a request with an error.
 func (r *screenReq) fail(err *Error) {
 	r.over.Store(true)
 	r.reply.fail(err)
@@ -42,13 +43,13 @@ func (r *screenReq) fail(err *Error) {
 func (r *screenReq) wanted() bool { return !r.over.Load() }
 
 type (
-	// screenMsg asks what the terminal shows.
+	// screenMsg requests the screen.
 	screenMsg struct {
 		history int
 		room    func() bool // nil: there is room
 		reply[Screen]
 	}
-	// shownMsg brings what has been drawn for a request.
+	// shownMsg brings the screen that was drawn for a request.
 	shownMsg struct {
 		req   *screenReq
 		shown Screen
@@ -58,8 +59,7 @@ type (
 func (m screenMsg) deliver(j *Job) { j.display.onScreen(m) }
 func (m shownMsg) deliver(j *Job)  { j.display.onShown(m) }
 
-// theView returns the job's view, which it makes if there is none. Only turns call it, of a
-// job with a terminal.
+// theView returns the job's view, and creates it the first time. It may be called in turns of a job with a terminal.
 func (p *displayPart) theView() *view.View {
 	if p.view == nil {
 		p.view = view.New(view.Source{
@@ -70,15 +70,15 @@ func (p *displayPart) theView() *view.View {
 	return p.view
 }
 
-// restView lets go of the terminal of a job that is closed, once all of its output is drawn.
-func (p *displayPart) restView() {
+// releaseView releases the drawn terminal of a closed job.
+func (p *displayPart) releaseView() {
 	if p.view == nil {
 		return
 	}
 	v, end, release := p.view, p.j.End(PTY), p.j.Hold()
 	p.j.output.loops.Go(func() {
 		defer release()
-		v.Rest(end)
+		v.Release(end)
 	})
 }
 
@@ -101,7 +101,7 @@ func (p *displayPart) onScreen(m screenMsg) {
 	})
 }
 
-// onShown answers a request, unless it was cancelled meanwhile.
+// onShown answers a request, unless it was cancelled in the meantime.
 func (p *displayPart) onShown(m shownMsg) {
 	if i := slices.Index(p.requests, m.req); i >= 0 {
 		p.requests = slices.Delete(p.requests, i, i+1)
@@ -119,8 +119,8 @@ func (p *displayPart) cancel(tok *token) bool {
 	return true
 }
 
-// Screen is what the terminal shows as of a wait's end, where its spec asks for that; nil:
-// it does not. It may have to be drawn.
+// Screen returns what the terminal showed when the wait ended, or nil if its spec does not ask for that. It may draw in
+// the caller's goroutine.
 func (o *Outcome) Screen() *Screen {
 	switch {
 	case o.view == nil:

@@ -9,7 +9,7 @@ import (
 	"shelld/jobs/internal/view"
 )
 
-// screen awaits what a job's terminal shows.
+// screen returns what the job's terminal shows.
 func (f *fakeJob) screen(history int) Screen {
 	f.t.Helper()
 	return must(f.t, f.Screen(history, nil))
@@ -17,7 +17,7 @@ func (f *fakeJob) screen(history int) Screen {
 
 func (f *fakeJob) says(text string) { f.out.data <- []byte(text) }
 
-// slowly has the screen drawn by somebody who has not done until release is called.
+// slowly starts a call that holds the view until release is called.
 func (f *fakeJob) slowly() (release func()) {
 	f.t.Helper()
 	var v *view.View
@@ -38,20 +38,20 @@ func (f *fakeJob) slowly() (release func()) {
 	}
 }
 
-// Nothing is drawn, and nothing held, for a job whose screen nobody wants to see.
+// A job has no view before its screen is needed.
 func TestNoViewWithoutNeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
 		f.says("hello")
 		synctest.Wait()
 		if f.display.view != nil {
-			t.Error("a job has a view that nobody has asked for")
+			t.Error("a job has a view before its screen was requested")
 		}
 		f.end()
 	})
 }
 
-// A request that waits for others to have drawn can be cancelled.
+// A request can be cancelled while another one draws.
 func TestScreenIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -66,7 +66,7 @@ func TestScreenIsCancelled(t *testing.T) {
 	})
 }
 
-// A job that is let go of owes an answer to whoever waits for its screen.
+// A request that waits for the screen is answered when the job is removed.
 func TestScreenOfAJobThatGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -85,7 +85,7 @@ func TestScreenOfAJobThatGoes(t *testing.T) {
 	})
 }
 
-// lines are the rows of a screen that are not empty.
+// lines joins the rows of a screen, without empty ones at its end.
 func lines(s Screen) string {
 	var all []string
 	for _, l := range s.Lines {
@@ -94,8 +94,7 @@ func lines(s Screen) string {
 	return strings.TrimRight(strings.Join(all, "|"), "|")
 }
 
-// Each who asks sees all output that was there when he did, and who comes later sees it,
-// too; after the end as before.
+// A screen contains all output that was stored when it was requested, also after the job's end.
 func TestScreenIsUpToDate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -121,8 +120,7 @@ func TestScreenIsUpToDate(t *testing.T) {
 	})
 }
 
-// Output is drawn in the size that the terminal had when it was stored, also by a view that
-// is made later.
+// Output is drawn in the size that the terminal had when it was stored, even by a view that is created later.
 func TestScreenSizesByOffset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFake(t, &recorder{})
@@ -140,12 +138,12 @@ func TestScreenSizesByOffset(t *testing.T) {
 	})
 }
 
-// A job that is closed keeps nothing of its screen that takes as much as its terminal.
-func TestScreenOfAClosedJobIsGone(t *testing.T) {
+// A closed job keeps no drawn terminal.
+func TestScreenOfAClosedJobIsReleased(t *testing.T) {
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
-		runtime.GC() // what pools had
+		runtime.GC() // frees what is in pools
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
@@ -155,7 +153,7 @@ func TestScreenOfAClosedJobIsGone(t *testing.T) {
 	before := heap()
 	f.screen(0)
 	if took := heap() - before; took < 512*512*8 {
-		t.Fatalf("a terminal takes only %d bytes", took)
+		t.Fatalf("the terminal takes only %d bytes", took)
 	}
 	f.proc.exit(0)
 	f.proc.gone()

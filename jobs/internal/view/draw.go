@@ -1,35 +1,44 @@
 package view
 
-// What it costs to catch up with output is bounded, whatever the output is: in bytes, and in
-// what the terminal counts as work, about a nanosecond each. No clock decides what is drawn.
+// Catching up with the output is bounded: in bytes, and in the work that the terminal counts, whose unit is about a
+// nanosecond. What is drawn depends on these counts and never on a clock.
 
 const (
-	// viewWork is how much is drawn at once. All of viewLag is less, where it is text, or
-	// what programs draw on terminals of usual sizes.
-	viewWork = 40 << 20
-	// viewSlice is how much of that is done before others that wait have the view.
-	viewSlice = 4 << 20
-	// Where viewWork is used up, viewNewest bytes are left to be drawn, and viewMore is
-	// allowed for that, and as much for what is skimmed before them.
-	viewNewest = 16 << 10
-	viewMore   = viewWork / 10
+	// lagBytes is how far a view may be behind and still draw everything. A terminal draws 100 to 200 MB per second
+	// (BenchmarkTerminal); a client that asks ten times a second must not take a processor from a job that floods.
+	lagBytes = 1 << 20
+	// drawnBytes is what a view draws if it is further behind: hundreds of screens and usually more than History
+	// lines.
+	drawnBytes = 256 << 10
+	// skimmedBytes is what it reads before these for lasting state, such as modes and margins.
+	skimmedBytes = 1 << 20
+
+	// callWork bounds the work of one call. Text and what programs draw on usual sizes stays below it for all of
+	// lagBytes.
+	callWork = 40 << 20
+	// sliceWork is the part of it after which waiting callers get the view.
+	sliceWork = 4 << 20
+	// newestBytes is what is still drawn after callWork is used up, and extraWork what may be spent on that, and
+	// again on what is skimmed before.
+	newestBytes = 16 << 10
+	extraWork   = callWork / 10
 )
 
-// A catchUp is somebody's wish that output is drawn, and what may be done for it.
+// A catchUp is one call's progress through the output.
 type catchUp struct {
-	end   int64 // of the output
-	drawn int64 // what lies before is skimmed
-	work  int64 // that may still be done
-	begun bool  // drawn is known
-	short bool  // it was too much work to draw all, once
-	lost  bool  // it was too much to skim: what is not drawn is left out
+	end   int64 // draw up to here
+	drawn int64 // skim up to here
+	work  int64 // budget left
+	begun bool  // drawn is set
+	short bool  // the budget was exceeded once
+	lost  bool  // even skimming exceeded it: skip to drawn
 }
 
-// draw takes output up to end, unless that is wanted no more, and says whether it was.
-// Somebody else may have taken more already, and may do so while this is under way.
+// draw draws the output up to end. It returns false if wanted, unless nil, returns false. Other callers may draw
+// between the slices, and may have drawn everything already.
 func (v *View) draw(end int64, wanted func() bool) bool {
-	c := catchUp{end: end, work: viewWork}
-	for v.last == nil {
+	c := catchUp{end: end, work: callWork}
+	for v.final == nil {
 		if wanted != nil && !wanted() {
 			return false
 		}
@@ -41,65 +50,82 @@ func (v *View) draw(end int64, wanted func() bool) bool {
 			break
 		}
 		v.busy.Unlock()
-		v.busy.Lock() // those that wait for it already come first
+		v.busy.Lock() // waiting callers come first
 	}
 	return true
 }
 
-// slice takes some output, and says whether there is more to be taken.
+// slice draws for at most sliceWork, and reports whether there is more to draw.
 func (v *View) slice(c *catchUp) (more bool) {
-	defer v.mended(c.end)
+	defer v.recoverAt(c.end)
 	if !c.begun {
 		v.begin(c)
 	}
 	buf := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	begin, most := v.term.Work(), min(c.work, viewSlice)
-	for {
-		if c.lost {
-			v.pass(c.drawn)
-		}
-		stop := min(v.resize(), v.asks(), c.end)
-		if v.next >= c.end {
-			return false
-		}
-		take := v.term.WriteSome
-		if v.next < c.drawn {
-			take, stop = v.term.SkimSome, min(stop, c.drawn)
-		}
-		from := v.next
-		b := (*buf)[:min(int64(len(*buf)), stop-v.next)]
-		n, at := v.src.Spool.Read(b, v.next)
-		switch {
-		case at > v.next:
-			v.skip(at) // it was dropped
-		case n == 0:
-			v.skip(c.end) // it cannot be read any more
-		default:
-			v.next += int64(take(b[:n], most-(v.term.Work()-begin)))
-		}
-		v.replied(from)
-		if did := v.term.Work() - begin; did >= most {
-			if c.work -= did; c.work <= 0 {
+	begin := v.term.Work()
+	limit := begin + min(c.work, sliceWork)
+	for v.step(c, *buf, limit) {
+		if v.term.Work() >= limit {
+			if c.work -= v.term.Work() - begin; c.work <= 0 {
 				v.shorten(c)
 			}
 			return true
 		}
 	}
+	return false
 }
 
-// begin decides what is drawn of output that is more than is drawn at once.
+// step draws or skims at most one buffer of output, until the terminal has counted limit. It returns false at the end.
+func (v *View) step(c *catchUp, buf []byte, limit int64) bool {
+	if c.lost {
+		v.skipToQuery(c.drawn)
+	}
+	stop := min(v.resize(), v.queryStop(), c.end)
+	if v.next >= c.end {
+		return false
+	}
+	take := v.term.WriteSome
+	if v.next < c.drawn {
+		take, stop = v.term.SkimSome, min(stop, c.drawn)
+	}
+	from := v.next
+	b := buf[:min(int64(len(buf)), stop-v.next)]
+	n, at := v.src.Spool.Read(b, v.next)
+	switch {
+	case at > v.next:
+		v.skip(at) // the spool has dropped it
+	case n == 0:
+		v.skip(c.end) // it cannot be read any more
+	default:
+		v.next += int64(take(b[:n], limit-v.term.Work()))
+	}
+	v.takeReplies(from)
+	return true
+}
+
+// resize gives the terminal the size that applies at the cursor, and returns the offset of the next change.
+func (v *View) resize() (next int64) {
+	m, next := v.src.Sizes.at(v.next)
+	if m.number != v.size {
+		v.term.Resize(m.cols, m.rows)
+		v.size = m.number
+	}
+	return next
+}
+
+// begin skips what a call does not draw because it is too far behind.
 func (v *View) begin(c *catchUp) {
 	c.begun, c.drawn = true, v.next
-	if c.end-v.next > viewLag {
-		c.drawn = c.end - viewDrawn
-		v.skip(c.drawn - viewSkimmed)
-		v.patchy = true
+	if c.end-v.next > lagBytes {
+		c.drawn = c.end - drawnBytes
+		v.skip(c.drawn - skimmedBytes)
+		v.incomplete = true
 	}
 }
 
-// shorten has a catching up be over soon whose work is used up: what is newest is drawn, if
-// that is less work; if it is not, all is skimmed, and if that is too much, left out.
+// shorten brings a call to its end whose budget is used up. The first time only the newest output is drawn. If that
+// exceeds the budget too, it is skimmed, and if skimming does, skipped.
 func (v *View) shorten(c *catchUp) {
 	switch {
 	case v.next < c.drawn:
@@ -107,14 +133,21 @@ func (v *View) shorten(c *catchUp) {
 	case c.short:
 		c.drawn = c.end
 	default:
-		c.short, c.drawn = true, max(v.next, c.end-viewNewest)
+		c.short, c.drawn = true, max(v.next, c.end-newestBytes)
 	}
-	c.work, v.patchy = viewMore, true
+	c.work, v.incomplete = extraWork, true
 }
 
-// pass leaves out what lies before an offset, up to the next query: who has asked waits for
-// an answer.
-func (v *View) pass(to int64) {
+// skip moves the cursor forward to an offset without drawing.
+func (v *View) skip(to int64) {
+	if to > v.next {
+		v.term.Lost(v.src.Told().Modes)
+		v.next, v.incomplete = to, true
+	}
+}
+
+// skipToQuery skips to an offset or to the next query, whichever comes first: a program waits for the answer.
+func (v *View) skipToQuery(to int64) {
 	if q, ok := v.src.Queries.next(v.next); ok {
 		to = min(to, q.From)
 	}

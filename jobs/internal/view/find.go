@@ -7,61 +7,53 @@ import (
 	"shelld/screen"
 )
 
-// A Pattern is one that is looked for in what a screen shows: its lines, without the
-// blanks at their ends, one below the other. Only the first place counts at which it
-// matches, and that not again while the same text stays on the screen.
+// A Pattern is searched on the screen: in its lines, without the blanks at their ends, joined by line breaks. Only the
+// first match on a screen counts, and the same text counts again only after a screen without it.
 type Pattern struct {
 	// Immutable:
 	Key     int
 	Pattern *match.Pattern
-	After   int64 // only a screen counts that shows more output than this; -1: any
+	After   int64 // screens count whose Offset is greater; -1: all
 
-	// Owned by the Poll that is under way:
-	shown *string // what matched in the last one; nil: nothing
+	shown *string // what matched on the last screen; nil: nothing. Owned by Poll
 }
 
-// A Place is where something stands on a screen.
+// A Place is a cell of a screen.
 type Place struct{ Row, Col int } // from 0
 
-// A Hit is a pattern that has matched, or that had to be removed.
+// A Hit is a match of a pattern, or the reason why the pattern must be removed.
 type Hit struct {
 	Key     int
-	Match   *match.Match // nil: Removed says why. The offsets are what the screen shows
-	Place   *Place
-	Shown   *Screen // in which it matched
+	Match   *match.Match // nil: see Removed. Start and End are the Offset of Shown
+	Place   *Place       // where the match begins
+	Shown   *Screen      // which contains it
 	Removed error
 }
 
-// Poll draws what was stored up to end, and looks for patterns in what is shown then.
+// Poll draws the output up to end and searches the screen for patterns. It returns the offset and the revision of that
+// screen. The same patterns must not be polled for by two goroutines at a time.
 func (v *View) Poll(end int64, patterns []*Pattern) (offset int64, revision uint64, hits []Hit) {
 	if len(patterns) == 0 {
-		return v.follow(end)
+		offset, revision = v.drawTo(end)
+		return offset, revision, nil
 	}
 	shown := v.Show(end, 0, nil)
-	return shown.Offset, shown.Revision, v.find(&shown, patterns)
+	return shown.Offset, shown.Revision, v.tryFind(&shown, patterns)
 }
 
-// find looks for patterns on a screen; where that fails, there is none.
-func (v *View) find(shown *Screen, patterns []*Pattern) []Hit {
+// tryFind returns the hits on a screen, or none after a panic.
+func (v *View) tryFind(shown *Screen, patterns []*Pattern) []Hit {
 	defer func() {
 		if p := recover(); p != nil {
 			v.busy.Lock()
 			defer v.busy.Unlock()
-			v.beginAnew(p, v.next)
+			v.restart(p, v.next)
 		}
 	}()
 	return find(shown, patterns)
 }
 
-// follow draws what was stored up to end.
-func (v *View) follow(end int64) (offset int64, revision uint64, hits []Hit) {
-	v.busy.Lock()
-	defer v.busy.Unlock()
-	v.draw(end, nil)
-	return v.next, v.revision(), nil
-}
-
-// find looks for patterns on a screen.
+// find returns the hits on a screen.
 func find(shown *Screen, patterns []*Pattern) (hits []Hit) {
 	text, rows := textOf(shown.Lines)
 	set := match.NewSet(0)
@@ -90,7 +82,7 @@ func find(shown *Screen, patterns []*Pattern) (hits []Hit) {
 	return hits
 }
 
-// textOf joins the lines of a screen, and returns where in the text each begins.
+// textOf joins the lines of a screen, and returns the index in the text at which each begins.
 func textOf(lines []screen.Line) (text []byte, rows []int) {
 	for i, l := range lines {
 		if i > 0 {
@@ -102,7 +94,7 @@ func textOf(lines []screen.Line) (text []byte, rows []int) {
 	return text, rows
 }
 
-// placeOf is where on the screen a byte of its text stands.
+// placeOf returns the cell that shows the byte of the text at an index.
 func placeOf(lines []screen.Line, rows []int, at int64) *Place {
 	row := sort.SearchInts(rows, int(at)+1) - 1
 	left, l := int(at)-rows[row], lines[row]
@@ -114,8 +106,8 @@ func placeOf(lines []screen.Line, rows []int, at int64) *Place {
 		case left < max(n, 1):
 			return &Place{row, col}
 		default:
-			left -= max(n, 1) // a place where nothing was written is a blank
+			left -= max(n, 1) // an empty cell is a blank
 		}
 	}
-	return &Place{row, max(l.Len()-1, 0)} // at the line's end
+	return &Place{row, max(l.Len()-1, 0)} // the line break
 }

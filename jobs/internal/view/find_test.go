@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Places are found behind wide characters and what combines.
+// Places are found behind wide and combining characters.
 func TestPlaceOf(t *testing.T) {
 	v := play(32 << 20)
 	v.says("世e\u0301x\r\n\x1b[3Cyy\r\n")

@@ -8,24 +8,18 @@ import (
 	"shelld/screen"
 )
 
-// What only the drawn screen knows is answered from the job's view, as it was when the
-// program asked: where the cursor was, what the margins were. Whoever draws takes the
-// answers along as he passes the queries, so that it does not matter who was there first:
-//
-//	readLoop -> Queries        where they stand, before anybody can draw the output
-//	a turn   -> View.Answer    a goroutine draws up to the query, unless that was done
-//	         -> answeredMsg    the answer, in its turn
-//
-// A job whose programs never ask for that has no view for it.
-
-// Queries are the queries of a job that have to be drawn to be answered.
+// Queries holds the queries of a terminal's programs that only the drawn screen can answer, such as the position of
+// the cursor. The answer depends on the screen at the query's place in the output, so that every caller of a view that
+// draws past it takes the answer along, whether or not it is asked for yet. The zero value is ready for use. Any
+// goroutine may call its methods.
 type Queries struct {
 	mu      sync.Mutex
-	pending []screen.Query   // in order
-	answers map[int64][]byte // of those that were drawn, by where they end
+	pending []screen.Query   // in the order of the output
+	answers map[int64][]byte // of pending ones that are drawn, by their To
 }
 
-// Add is told of queries before the output that they are in is stored. So many wait at most.
+// Add adds those of the queries that need the screen, as long as fewer than most are pending. It must be called before
+// the output that contains them is stored, so that no view draws past them.
 func (s *Queries) Add(asked []screen.Query, most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,33 +30,7 @@ func (s *Queries) Add(asked []screen.Query, most int) {
 	}
 }
 
-// next is the first query that ends behind an offset.
-func (s *Queries) next(off int64) (screen.Query, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, q := range s.pending {
-		if q.To > off {
-			return q, true
-		}
-	}
-	return screen.Query{}, false
-}
-
-// answer keeps what the terminal has answered to a query that was drawn.
-func (s *Queries) answer(q screen.Query, data []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !slices.ContainsFunc(s.pending, func(p screen.Query) bool { return p.To == q.To }) {
-		return // it was dropped meanwhile
-	}
-	if s.answers == nil {
-		s.answers = map[int64][]byte{}
-	}
-	s.answers[q.To] = data
-}
-
-// Drop forgets the queries behind an offset that end by another one: they are not to be
-// answered.
+// Drop removes the queries that end behind one offset and not behind another. They are not answered.
 func (s *Queries) Drop(behind, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +43,39 @@ func (s *Queries) Drop(behind, end int64) {
 	})
 }
 
-// take returns the answer to a query, and forgets all queries up to that one.
+// Len returns the number of pending queries.
+func (s *Queries) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.pending)
+}
+
+// next returns the first pending query that ends behind an offset.
+func (s *Queries) next(off int64) (screen.Query, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.pending {
+		if q.To > off {
+			return q, true
+		}
+	}
+	return screen.Query{}, false
+}
+
+// answer stores the answer to a query, unless that was dropped.
+func (s *Queries) answer(q screen.Query, data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.ContainsFunc(s.pending, func(p screen.Query) bool { return p.To == q.To }) {
+		return
+	}
+	if s.answers == nil {
+		s.answers = map[int64][]byte{}
+	}
+	s.answers[q.To] = data
+}
+
+// take returns the answer to a query, and removes all queries up to that one.
 func (s *Queries) take(q screen.Query) (data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,15 +87,18 @@ func (s *Queries) take(q screen.Query) (data []byte) {
 	return data
 }
 
-// Len is how many queries wait.
-func (s *Queries) Len() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.pending)
+// Answer draws up to the end of a query, unless that is done, and returns its answer: nil if its output is not kept
+// any more. This query and those before it are no longer pending then.
+func (v *View) Answer(q screen.Query) []byte {
+	v.busy.Lock()
+	defer v.busy.Unlock()
+	v.draw(q.To, nil)
+	return v.src.Queries.take(q)
 }
 
-// asks returns where the view has to stop to see a query begin or end.
-func (v *View) asks() int64 {
+// queryStop returns the next offset at which a query begins or ends. Drawing stops there, so that exactly the reply to
+// the query is found.
+func (v *View) queryStop() int64 {
 	q, ok := v.src.Queries.next(v.next)
 	switch {
 	case !ok:
@@ -106,20 +109,11 @@ func (v *View) asks() int64 {
 	return q.To
 }
 
-// replied takes what the terminal has answered to what was drawn last, from an offset
-// on. All but the answer to one of these queries is given by those who need no view.
-func (v *View) replied(from int64) {
+// takeReplies takes the terminal's replies to the output from an offset to the cursor. Only replies to pending queries
+// are kept; all others are given without a view.
+func (v *View) takeReplies(from int64) {
 	data := v.term.Replies()
 	if q, ok := v.src.Queries.next(from); ok && v.next == q.To {
 		v.src.Queries.answer(q, data)
 	}
-}
-
-// Answer draws up to a query, if nobody has, and returns its answer. There is none where
-// its output is not kept any more.
-func (v *View) Answer(q screen.Query) []byte {
-	v.busy.Lock()
-	defer v.busy.Unlock()
-	v.draw(q.To, nil)
-	return v.src.Queries.take(q)
 }

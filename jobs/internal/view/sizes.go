@@ -5,27 +5,27 @@ import (
 	"sync"
 )
 
-// A sizeMark says from which byte of output on a terminal has a size.
-type sizeMark struct {
-	off        int64
-	cols, rows int
-	number     int // counts the marks of a job
-}
+// maxSizes is the number of sizes that are remembered. If there are more, the oldest are forgotten: their output is
+// drawn in the size that followed.
+const maxSizes = 64
 
-// Sizes are the sizes that a job's terminal has had, for whoever draws its output
-// later. The job's turns write them.
+// Sizes records the sizes of a terminal by output offset, for drawing later. Its zero value is ready for use. Any
+// goroutine may call its methods.
 type Sizes struct {
 	mu    sync.Mutex
 	marks []sizeMark
 	count int
-	lossy bool // there were sizes that no mark tells of, and something may be drawn in them
+	lossy bool // sizes are missing in which something may have been drawn
 }
 
-// mostMarks is how many sizes are remembered. Of more the oldest are forgotten: what was
-// written then is drawn in the size that came after them.
-const mostMarks = 64
+// A sizeMark is a size and the output offset from which on it applies.
+type sizeMark struct {
+	off        int64
+	cols, rows int
+	number     int // counts the calls of Note
+}
 
-// Note adds the size that counts from an offset on.
+// Note records the size that applies from an offset on. Offsets must not decrease; the first one is 0.
 func (s *Sizes) Note(off int64, cols, rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,14 +35,21 @@ func (s *Sizes) Note(off int64, cols, rows int) {
 		s.marks[n-1], s.lossy = m, s.lossy || off > 0
 		return
 	}
-	if len(s.marks) == mostMarks {
+	if len(s.marks) == maxSizes {
 		s.marks = s.marks[:copy(s.marks, s.marks[1:])]
 		s.marks[0].off, s.lossy = 0, true
 	}
 	s.marks = append(s.marks, m)
 }
 
-// at returns the size that holds at an offset, and from where on another one does.
+// Count returns the number of sizes that were noted.
+func (s *Sizes) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}
+
+// at returns the size that applies at an offset, and the offset of the next one.
 func (s *Sizes) at(off int64) (m sizeMark, next int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,15 +63,8 @@ func (s *Sizes) at(off int64) (m sizeMark, next int64) {
 	return m, math.MaxInt64
 }
 
-// Last returns the number of the last mark.
-func (s *Sizes) Last() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.count
-}
-
-// exact says whether drawing all output once more goes through all sizes that there were.
-func (s *Sizes) exact() bool {
+// complete reports whether no size is missing.
+func (s *Sizes) complete() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.lossy

@@ -8,7 +8,7 @@ import (
 	"shelld/screen"
 )
 
-// lines are the rows of a screen that are not empty.
+// lines joins the rows of a screen, without empty ones at its end.
 func lines(s Screen) string {
 	var all []string
 	for _, l := range s.Lines {
@@ -17,16 +17,15 @@ func lines(s Screen) string {
 	return strings.TrimRight(strings.Join(all, "|"), "|")
 }
 
-// Of what has come since anybody looked, and is too much, the newest is drawn, and what lasts
-// of what came before.
+// A view that is far behind draws the newest output, and keeps the lasting state of what it skips.
 func TestScreenFarBehind(t *testing.T) {
 	v := play(32 << 20)
 	write := func(text string, n int64) {
 		v.says(strings.Repeat(text, int(n)/len(text)+1))
 	}
-	write("old\r\n", viewLag)
+	write("old\r\n", lagBytes)
 	v.says("\x1b[?2004h\x1b[31m") // this is skimmed
-	write("new\r\n", viewDrawn+viewSkimmed/2)
+	write("new\r\n", drawnBytes+skimmedBytes/2)
 	v.says("end")
 	s := v.screen(History)
 	text := lines(s)
@@ -38,7 +37,7 @@ func TestScreenFarBehind(t *testing.T) {
 	}
 }
 
-// What the spool has dropped is not drawn, and the modes are what they were.
+// Output that the spool has dropped is not drawn, but its modes and its title apply.
 func TestScreenBehindAGap(t *testing.T) {
 	v := play(128 << 10)
 	v.says("\x1b[?1049h\x1b[?1h\x1b]2;title\x07")
@@ -49,7 +48,7 @@ func TestScreenBehindAGap(t *testing.T) {
 	}
 }
 
-// A view that cannot draw begins anew, and harms nobody.
+// A panic while drawing leaves an empty screen that works.
 func TestScreenThatCannotBeDrawn(t *testing.T) {
 	v := play(32 << 20)
 	v.says("one")
@@ -65,9 +64,8 @@ func TestScreenThatCannotBeDrawn(t *testing.T) {
 	}
 }
 
-// The terminal of a job that is closed is not kept, whether it is drawn once more for who asks
-// or what it showed last is kept; and all that is told of it stays as it was.
-func TestScreenOfAClosedJobIsSmall(t *testing.T) {
+// A closed terminal is released, whether it is drawn again or its last snapshot is kept, and its screen stays the same.
+func TestScreenOfAClosedTerminal(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		output string
@@ -77,12 +75,12 @@ func TestScreenOfAClosedJobIsSmall(t *testing.T) {
 		{"nothing", "", 32 << 20, true},
 		{"little", strings.Repeat("line\r\n", 2000) + "\x1b]2;title\x07end", 32 << 20, true},
 		{"dropped", strings.Repeat("line\r\n", 40_000) + "\x1b]2;title\x07end", 128 << 10, false},
-		{"much work", hostile["clear"] + strings.Repeat("\x1b[41m\x1b[2J\x1b[42m\x1b[2J", viewAgainWork/80/24/2+1000) + "\x1b]2;title\x07\x1b[Hend", 32 << 20, false},
-		{"much", strings.Repeat(strings.Repeat("x", 78)+"\r\n", viewAgain/80+1) + "\x1b]2;title\x07end", 32 << 20, false},
+		{"much work", hostile["clear"] + strings.Repeat("\x1b[41m\x1b[2J\x1b[42m\x1b[2J", redrawWork/80/24/2+1000) + "\x1b]2;title\x07\x1b[Hend", 32 << 20, false},
+		{"much", strings.Repeat(strings.Repeat("x", 78)+"\r\n", redrawBytes/80+1) + "\x1b]2;title\x07end", 32 << 20, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && len(c.output) > viewAgain/2 {
-				t.Skip("what is much work is kept in the same way")
+			if testing.Short() && len(c.output) > redrawBytes/2 {
+				t.Skip("another case keeps the snapshot, too")
 			}
 			v := play(c.memory)
 			look := func() Screen { return v.screen(History) }
@@ -103,8 +101,8 @@ func TestScreenOfAClosedJobIsSmall(t *testing.T) {
 					t.Errorf("%d lines before it, of 2", len(s.History))
 				}
 				v.busy.Lock()
-				if v.term != nil || (v.last == nil) != c.again {
-					t.Errorf("a terminal %v, a screen %v", v.term != nil, v.last != nil)
+				if v.term != nil || (v.final == nil) != c.again {
+					t.Errorf("a terminal %v, a screen %v", v.term != nil, v.final != nil)
 				}
 				v.busy.Unlock()
 			}
@@ -112,7 +110,7 @@ func TestScreenOfAClosedJobIsSmall(t *testing.T) {
 	}
 }
 
-// Nor does it harm anybody that cannot show what it has drawn, or look for something in it.
+// So does a panic in a snapshot or a search.
 func TestScreenThatCannotBeShown(t *testing.T) {
 	v := play(32 << 20)
 	v.says("one")
@@ -131,7 +129,7 @@ func TestScreenThatCannotBeShown(t *testing.T) {
 	}
 }
 
-// What is not seen may change while the revision stays.
+// Invisible state can change while the revision stays.
 func TestScreenIsTheSame(t *testing.T) {
 	v := play(32 << 20)
 	for _, c := range []struct {

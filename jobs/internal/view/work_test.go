@@ -11,14 +11,14 @@ import (
 	"shelld/screen"
 )
 
-// A played terminal is one on which a test writes.
+// A played terminal shows what a test writes.
 type played struct {
 	*View
 	scanner *screen.Scanner
 	ended   chan struct{}
 }
 
-// play returns one of 80 columns and 24 rows, of whose output so many bytes are kept.
+// play returns a terminal of 80 columns and 24 rows that keeps so many bytes of output.
 func play(memory int) *played { return playSized(80, 24, memory) }
 
 func playSized(cols, rows int, memory int) *played {
@@ -37,16 +37,16 @@ func (p *played) says(output string) {
 	p.src.Spool.Append([]byte(output))
 }
 
-// screen is what is shown of all output.
+// screen draws all output.
 func (p *played) screen(history int) Screen { return p.Show(p.src.Spool.End(), history, nil) }
 
-// end closes the terminal: no more output comes.
+// end closes the terminal.
 func (p *played) end() {
 	close(p.ended)
-	p.Rest(p.src.Spool.End())
+	p.Release(p.src.Spool.End())
 }
 
-// viewOf is a view of a terminal of this size on which so much was written, which the view has not been told of.
+// viewOf returns a view of a terminal of this size with this output, of which the scanner knows nothing.
 func viewOf(cols, rows int, output []byte) (v *View, end int64) {
 	p := playSized(cols, rows, 32<<20)
 	p.src.Spool.Append(output)
@@ -58,19 +58,18 @@ const (
 	beyond  = 3 * largest * 600 // a slice does more than it may: what a sequence and its bytes ask for
 )
 
-// hostile is output that is as much work as can be.
+// hostile is output that takes as much work as possible.
 var hostile = map[string]string{
 	"clear":   strings.Repeat("\x1b[41m\x1b[2J\x1b[42m\x1b[2J", 3000),
 	"lines":   "\x1b[?69h\x1b[2;900s\x1b[999;2H" + strings.Repeat("\n", 40_000),
 	"repeat":  "\x1b[?69h\x1b[2;3s" + strings.Repeat("x\x1b[65535b", 5000),
 	"resets":  strings.Repeat("\x1b#8\x1bc", 10_000),
-	"modes":   strings.Repeat("\x1bc", viewLag/2),
-	"palette": strings.Repeat("\x1b]104\a", viewLag/6),
-	"far":     strings.Repeat("\x1bc\n", viewLag),
+	"modes":   strings.Repeat("\x1bc", lagBytes/2),
+	"palette": strings.Repeat("\x1b]104\a", lagBytes/6),
+	"far":     strings.Repeat("\x1bc\n", lagBytes),
 }
 
-// Whatever a program writes, who asks for its screen waits for no more than so much work, and
-// who waits for the view for no more than a part of that.
+// The work of a call is bounded for any output, and so is that of a slice, for which other callers wait.
 func TestScreenWork(t *testing.T) {
 	for name, output := range hostile {
 		t.Run(name, func(t *testing.T) {
@@ -78,16 +77,16 @@ func TestScreenWork(t *testing.T) {
 			turns, last := 0, int64(0)
 			shown := v.Show(end, 0, func() bool {
 				turns++
-				if did := v.term.Work() - last; did > viewSlice+beyond {
+				if did := v.term.Work() - last; did > sliceWork+beyond {
 					t.Errorf("%d were done in one turn", did)
 				}
 				last = v.term.Work()
 				return true
 			})
-			if most := viewWork + 4*viewMore + 5*beyond; v.term.Work() > int64(most) {
+			if most := callWork + 4*extraWork + 5*beyond; v.term.Work() > int64(most) {
 				t.Errorf("%d were done", v.term.Work())
 			}
-			if shown.Offset != end || !shown.Approximate || turns < viewWork/(viewSlice+beyond) {
+			if shown.Offset != end || !shown.Approximate || turns < callWork/(sliceWork+beyond) {
 				t.Errorf("at %d of %d, approximate %t, in %d turns", shown.Offset, end, shown.Approximate, turns)
 			}
 			v.src.Spool.Append([]byte("\x1bcgood"))
@@ -98,15 +97,15 @@ func TestScreenWork(t *testing.T) {
 	}
 }
 
-// What is newest is shown as it is, where that alone is no work.
+// The newest output is shown exactly if it is little work by itself.
 func TestScreenWorkNewest(t *testing.T) {
-	v, end := viewOf(largest, largest, []byte(hostile["clear"]+strings.Repeat("\x1b[m\r\n", viewNewest/5)+"\x1b[2J\x1b[Hgood"))
-	if s := v.Show(end, 0, nil); lines(s) != "good" || s.Approximate || !v.patchy {
-		t.Errorf("%.99q, approximate %t, patchy %t", lines(s), s.Approximate, v.patchy)
+	v, end := viewOf(largest, largest, []byte(hostile["clear"]+strings.Repeat("\x1b[m\r\n", newestBytes/5)+"\x1b[2J\x1b[Hgood"))
+	if s := v.Show(end, 0, nil); lines(s) != "good" || s.Approximate || !v.incomplete {
+		t.Errorf("%.99q, approximate %t, incomplete %t", lines(s), s.Approximate, v.incomplete)
 	}
 }
 
-// What programs draw is drawn whole, as far as it was before.
+// The output of usual programs is drawn in full up to lagBytes.
 func TestScreenWorkOfPrograms(t *testing.T) {
 	frame := func(colour string) string {
 		var b strings.Builder
@@ -130,49 +129,48 @@ func TestScreenWorkOfPrograms(t *testing.T) {
 		"characters": {200, 50, "日本語のテキスト、漢字とかな。\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, end := viewOf(c.cols, c.rows, bytes.Repeat([]byte(c.output), viewLag/len(c.output)))
-			if s := v.Show(end, 0, nil); s.Approximate || v.patchy {
+			v, end := viewOf(c.cols, c.rows, bytes.Repeat([]byte(c.output), lagBytes/len(c.output)))
+			if s := v.Show(end, 0, nil); s.Approximate || v.incomplete {
 				t.Error("not all was drawn")
 			}
-			t.Logf("%d %% of what may be done", 100*v.term.Work()/viewWork)
+			t.Logf("%d %% of what may be done", 100*v.term.Work()/callWork)
 		})
 	}
 }
 
-// For who wants the screen no more, no more is drawn.
-func TestScreenWantedNoMore(t *testing.T) {
+// Drawing stops when the caller no longer wants the screen.
+func TestScreenCanceled(t *testing.T) {
 	for turns := range int64(3) {
 		v, end := viewOf(largest, largest, []byte(hostile["clear"]))
 		left, begin := turns, v.term.Work()
 		if s := v.Show(end, 0, func() bool { left--; return left >= 0 }); s.Snapshot != nil {
 			t.Error("a screen was made")
 		}
-		if did := v.term.Work() - begin; v.next >= end || did < turns*viewSlice || did > turns*(viewSlice+beyond) {
+		if did := v.term.Work() - begin; v.next >= end || did < turns*sliceWork || did > turns*(sliceWork+beyond) {
 			t.Errorf("%d of %d were drawn, with %d work in %d turns", v.next, end, did, turns)
 		}
 	}
 }
 
-// Many sizes are no more work than they may be.
+// The work of resizing counts, too.
 func TestScreenWorkOfSizes(t *testing.T) {
 	v, _ := viewOf(largest, largest, nil)
-	for i := range mostMarks {
+	for i := range maxSizes {
 		v.src.Spool.Append([]byte(strings.Repeat("\x1b[41mx\x1b[K\r\n", 600)))
 		v.src.Sizes.Note(v.src.Spool.End(), largest-i, largest-1)
 	}
 	s := v.Show(v.src.Spool.End(), 0, nil)
-	if most := viewWork + 4*viewMore + 10*beyond; v.term.Work() > int64(most) {
+	if most := callWork + 4*extraWork + 10*beyond; v.term.Work() > int64(most) {
 		t.Errorf("%d were done", v.term.Work())
 	}
-	if s.Cols != largest-mostMarks+1 || !s.Approximate {
+	if s.Cols != largest-maxSizes+1 || !s.Approximate {
 		t.Errorf("%d columns, approximate %t", s.Cols, s.Approximate)
 	}
 }
 
-// A program whose output is too much to draw is answered all the same.
+// Queries are answered even if their output is too much work to draw.
 func TestScreenWorkAnswers(t *testing.T) {
-	const asks = "\x1b[6n"
-	v, end := viewOf(largest, largest, []byte(strings.Repeat(hostile["modes"][:viewLag/3]+asks, 3)))
+	v, end := viewOf(largest, largest, []byte(strings.Repeat(hostile["modes"][:lagBytes/3]+asks, 3)))
 	for i := range 3 {
 		to := end / 3 * int64(i+1)
 		v.src.Queries.Add([]screen.Query{{From: to - int64(len(asks)), To: to, Screen: true}}, 3)
