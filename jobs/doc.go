@@ -41,8 +41,8 @@
 //  7. Where a file may have to be waited for, and the wait is bounded by the request or
 //     by the job's end: one per read (read.go), one at the end of a job (files.go).
 //  8. One per job/screen (view_ask.go), and one at a time for patterns on the screen and
-//     screen changes (glance.go), draws the new output; its answer to run ends it. So does one
-//     that draws the rest when the job is closed (releaseView).
+//     screen changes (glance.go), draws the new output; its answer to run ends it. One more
+//     draws the rest when the job is closed (releaseView), and ends with that.
 //  9. One per query that only the drawn screen answers (queries.go), one after
 //     the other; it ends with the answer.
 //  10. Where somebody wants to know whether the job waits for input, one at a time looks at
