@@ -109,7 +109,7 @@ func (p *displayPart) onResize(m resizeMsg) {
 		}
 		if m.cols != p.j.info.Cols || m.rows != p.j.info.Rows {
 			p.j.info.Cols, p.j.info.Rows = m.cols, m.rows
-			p.sizes.note(end, m.cols, m.rows)
+			p.sizes.Note(end, m.cols, m.rows)
 			p.j.publish()
 			p.j.changes.untold.Add(Changed{What: ChangeSize, Cols: m.cols, Rows: m.rows})
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"shelld/jobs/internal/view"
 	"shelld/screen"
 )
 
@@ -16,7 +17,7 @@ type display struct {
 	// Immutable:
 	term terminal
 
-	screen screenQueries // has a lock of its own
+	screen view.Queries // those that the view answers; has a lock of its own
 
 	// Owned by the readLoop:
 	scanner *screen.Scanner
@@ -38,7 +39,7 @@ func (p *displayPart) begin() {
 	p.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
 	p.heard.scanner.Clean = p.j.redaction.text
 	p.j.output.stream(PTY).display = p.heard
-	p.glance.size = p.sizes.last()
+	p.glance.size = p.sizes.Count()
 	command := strings.Join(p.j.info.Argv, " ")
 	command = strings.ToValidUTF8(command[:min(len(command), maxCommand)], "?")
 	p.j.info.Foreground = &Process{p.j.info.PID, p.j.redaction.command(command)}
@@ -68,7 +69,7 @@ func (d *display) read(p []byte) {
 			d.lost += len(asked)
 			asked = nil
 		}
-		d.screen.add(asked)
+		d.screen.Add(asked, mostQueries)
 		d.asking = append(d.asking, asked...)
 		d.lost += lost
 	}

@@ -40,10 +40,10 @@
 //     archive.tidy sees once to what earlier servers have left (package stored).
 //  7. Where a file may have to be waited for, and the wait is bounded by the request or
 //     by the job's end: one per read (read.go), one at the end of a job (files.go).
-//  8. Where somebody wants to know what a job's screen shows, one per job/screen
-//     (view_ask.go), and one at a time for patterns and changes (glance.go), draws what
-//     has come; its answer to run ends it.
-//  9. One per query that only the drawn screen answers (queries_screen.go), one after
+//  8. One per job/screen (view_ask.go), and one at a time for patterns on the screen and
+//     screen changes (glance.go), draws the new output; its answer to run ends it. One more
+//     draws the rest when the job is closed (releaseView), and ends with that.
+//  9. One per query that only the drawn screen answers (queries.go), one after
 //     the other; it ends with the answer.
 //  10. Where somebody wants to know whether the job waits for input, one at a time looks at
 //     its processes (beginLook, waiting.go); its answer to run ends it.
@@ -81,11 +81,11 @@
 //
 // # The screen
 //
-// A terminal job's output is drawn when somebody asks, and not before (view.go): for
-// job/screen, for patterns on the screen and for a client that is told of its changes. The
-// view has its own cursor into the spool and its own lock, and is fed by whoever asks, in
-// his own goroutine, so that neither the readLoop nor a turn waits for it. Far behind, it
-// draws the newest alone. It is there as long as the job is known.
+// A terminal job's output is drawn on demand (package view): for job/screen, for patterns
+// on the screen, for screen change events and for queries that only the drawn screen answers.
+// displayPart owns the job's view and calls it in goroutines of its own (8 and 9 above), so that
+// neither the readLoop nor a turn waits for drawing. If the view is far behind, it draws only
+// the newest output. It exists as long as the job is known.
 //
 // # Waiting for input
 //

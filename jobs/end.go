@@ -228,7 +228,7 @@ func (p *endingPart) tellClosed() {
 	p.j.sink.Event(Event{After: p.j.waits.barrier(), Closed: &Closed{p.outlived}})
 	p.j.mgr.retire(p.j)
 	close(p.j.ended)
-	p.j.display.restView()
+	p.j.display.releaseView()
 }
 
 // end sends the signals, with the reason for it settled first.

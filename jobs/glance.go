@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync/atomic"
 	"time"
+
+	"shelld/jobs/internal/view"
 )
 
 // Somebody may want to know what becomes of a job's screen: a client that is told of its
@@ -25,19 +27,19 @@ type glancer struct {
 	every atomic.Int64 // how often the client is told of changes, in nanoseconds; 0: never. Anybody may set it
 
 	// Guarded by turns:
-	patterns []*screenPattern // replaced, and never changed
-	begun    int              // glances
-	under    bool             // the last one has not ended
-	want     int              // the one that must begin at once: somebody waits for it
-	seen     int64            // up to where the last one has drawn
-	size     int              // and the sizeMark then
-	after    time.Time        // the next one begins no sooner
-	revision uint64           // that it has found
-	telling  bool             // the client is told
-	told     uint64           // the one that it was told last
-	tellAt   time.Time        // the next one is told no sooner
-	settleTo int64            // up to where the job's end waits for a glance
-	behind   bool             // but not any more
+	patterns []*view.Pattern // replaced, and never changed
+	begun    int             // glances
+	under    bool            // the last one has not ended
+	want     int             // the one that must begin at once: somebody waits for it
+	seen     int64           // up to where the last one has drawn
+	size     int             // and the sizeMark then
+	after    time.Time       // the next one begins no sooner
+	revision uint64          // that it has found
+	telling  bool            // the client is told
+	told     uint64          // the one that it was told last
+	tellAt   time.Time       // the next one is told no sooner
+	settleTo int64           // up to where the job's end waits for a glance
+	behind   bool            // but not any more
 }
 
 // A seenMsg is what a glance has found.
@@ -46,7 +48,7 @@ type seenMsg struct {
 	offset   int64
 	size     int
 	revision uint64
-	hits     []followerHit
+	hits     []view.Hit
 	took     time.Duration
 }
 
@@ -83,7 +85,7 @@ func (p *displayPart) glanceAt() (t time.Time) {
 		return t
 	case g.want > g.begun, g.settleTo > g.seen && !g.behind:
 		return p.j.epoch
-	case p.j.End(PTY) == g.seen && p.sizes.last() == g.size:
+	case p.j.End(PTY) == g.seen && p.sizes.Count() == g.size:
 		return t
 	case len(g.patterns) == 0 && g.tellAt.After(g.after):
 		return g.tellAt
@@ -111,12 +113,12 @@ func (p *displayPart) beginGlance(now time.Time) {
 	g := &p.glance
 	g.begun++
 	g.under = true
-	m := seenMsg{number: g.begun, size: p.sizes.last()}
+	m := seenMsg{number: g.begun, size: p.sizes.Count()}
 	v, end, patterns := p.theView(), p.j.End(PTY), g.patterns
 	release := p.j.Hold()
 	p.j.output.loops.Go(func() {
 		defer release()
-		m.offset, m.revision, m.hits = v.glance(end, patterns)
+		m.offset, m.revision, m.hits = v.Poll(end, patterns)
 		m.took = time.Since(now)
 		p.j.ask(m)
 	})
@@ -132,8 +134,16 @@ func (p *displayPart) onSeen(m seenMsg) {
 	} else {
 		g.after = now.Add((changeRest - 1) * m.took)
 	}
-	p.j.waits.onHits(m.hits)
+	p.j.waits.onHits(hitsOf(m.hits))
 	p.glanced(m.number)
+}
+
+// hitsOf converts hits on the screen to those of the follower.
+func hitsOf(shown []view.Hit) (hits []followerHit) {
+	for _, h := range shown {
+		hits = append(hits, followerHit{key: h.Key, stream: PTY, match: h.Match, place: h.Place, shown: h.Shown, removed: h.Removed})
+	}
+	return hits
 }
 
 // glanced says to those who wait for a glance that it was taken.
@@ -214,7 +224,7 @@ func (p *displayPart) giveUpScreen() {
 	p.glance.behind = true
 	var hits []followerHit
 	for _, sp := range p.glance.patterns {
-		hits = append(hits, followerHit{key: sp.key, behind: errors.New("the job ended, and its screen could not be drawn in time")})
+		hits = append(hits, followerHit{key: sp.Key, behind: errors.New("the job ended, and its screen could not be drawn in time")})
 	}
 	p.j.waits.onHits(hits)
 	p.glanced(p.glance.want)

@@ -94,7 +94,7 @@ func TestScreenPatternsThatCannotLook(t *testing.T) {
 		}
 		must(t, p)
 		synctest.Wait()
-		f.display.view.busy.Lock()
+		release := f.slowly()
 		f.says("b")
 		w, err := f.Wait(&WaitSpec{Until: []Condition{{Kind: UntilPattern, Watch: WatchSpec{Pattern: "b", Screen: true}}}, Timeout: -1})
 		if err != nil {
@@ -115,7 +115,7 @@ func TestScreenPatternsThatCannotLook(t *testing.T) {
 		if reasons := sink.removed(); len(reasons) != 1 || !strings.Contains(reasons[0], "could not be drawn in time") {
 			t.Errorf("removed for %q", reasons)
 		}
-		f.display.view.busy.Unlock()
+		release()
 		f.proc.gone()
 		f.finish()
 	})
@@ -148,24 +148,4 @@ func TestScreenPatternThatExplodes(t *testing.T) {
 		t.Errorf("removed for %q", reasons)
 	}
 	f.finish()
-}
-
-// Places are found behind wide characters and what combines.
-func TestPlaceOf(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := startFake(t, &recorder{})
-		f.says("世e\u0301x\r\n\x1b[3Cyy\r\n")
-		synctest.Wait()
-		s := f.screen(0)
-		text, rows := textOf(s.Lines)
-		for want, at := range map[Place]int{
-			{0, 0}: strings.Index(string(text), "世"), {0, 2}: strings.Index(string(text), "e"), {0, 3}: strings.Index(string(text), "x"),
-			{1, 3}: strings.Index(string(text), "y"), {1, 4}: strings.LastIndex(string(text), "y"),
-		} {
-			if p := placeOf(s.Lines, rows, int64(at)); *p != want {
-				t.Errorf("byte %d is at %+v, want %+v", at, *p, want)
-			}
-		}
-		f.end()
-	})
 }

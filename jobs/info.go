@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"shelld/jobs/internal/spool"
+	"shelld/jobs/internal/view"
 )
 
 // Status is where in its life a job is.
@@ -137,6 +138,6 @@ type Outcome struct {
 	Job         *Job
 
 	typed *typedInput // see Echo
-	view  *view       // see Screen
+	view  *view.View  // see Screen
 	shown *Screen     // not nil: that in which the pattern matched
 }

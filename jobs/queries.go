@@ -97,7 +97,7 @@ func (p *displayPart) dropQueries(asked []screen.Query) {
 	if n := len(p.queries.waiting); n > 0 {
 		behind = p.queries.waiting[n-1].To // which is the job's still
 	}
-	p.heard.screen.drop(behind, asked[len(asked)-1].To)
+	p.heard.screen.Drop(behind, asked[len(asked)-1].To)
 }
 
 // answers says whether anybody is to be answered: the leader, or who else reads the input
@@ -220,4 +220,43 @@ func (p *displayPart) noteDropped(n int) {
 		p.queries.lost = true
 		p.j.log.Warn("a program asks its terminal and does not read the answers: some are dropped", "job", p.j.id)
 	}
+}
+
+// Only the drawn screen can answer some queries, such as the position of the cursor. The view draws up to the query and
+// answers it as of that place, in a goroutine of its own, one query at a time:
+//
+//	readLoop -> view.Queries  the query, before a view can draw past it
+//	a turn   -> View.Answer   in a goroutine
+//	         -> answeredMsg   in a turn
+//
+// A job whose programs send no such query needs no view for them.
+
+// answeredMsg brings the answer to a query.
+type answeredMsg struct {
+	to   int64 // where the query ends
+	data []byte
+}
+
+func (m answeredMsg) deliver(j *Job) { j.display.onAnswered(m) }
+
+// answerFromScreen returns the answer to the first waiting query if it is there, and otherwise has it drawn.
+func (p *displayPart) answerFromScreen(q screen.Query) (answer []byte, ready bool) {
+	if a := p.queries.drawn; a != nil && a.to == q.To {
+		p.queries.drawn = nil
+		return a.data, true
+	}
+	if p.queries.drawing != q.To {
+		p.queries.drawing = q.To
+		v, release := p.theView(), p.j.Hold()
+		p.j.output.loops.Go(func() {
+			defer release()
+			p.j.ask(answeredMsg{q.To, v.Answer(q)})
+		})
+	}
+	return nil, false
+}
+
+func (p *displayPart) onAnswered(m answeredMsg) {
+	p.queries.drawn = &m
+	p.takeQueries()
 }

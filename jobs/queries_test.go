@@ -193,18 +193,16 @@ func TestQueriesOfTheScreen(t *testing.T) {
 		expect("\x1b[5;20r\x1bP$q", "")
 		expect("r\x1b\\\x1b[1;31m\x1bP$qm\x1b\\", "\x1bP1$r5;20r\x1b\\\x1bP1$r0;1;31m\x1b\\")
 
-		var v *view
-		f.inTurn(func() { v = f.display.theView() })
-		v.busy.Lock() // whoever draws is slow
+		release := f.slowly() // whoever draws is slow
 		f.out.data <- []byte("\x1b[H\x1b[6n....\x1b[6n....\x1b[c")
 		synctest.Wait()
 		shown := f.Screen(0, nil)
 		synctest.Wait()
-		v.busy.Unlock()
+		release()
 		must(t, shown)
 		expect("", "\x1b[1;1R\x1b[1;5R"+whoAmI)
-		if s := &f.display.heard.screen; len(s.pending)+len(s.answers) > 0 {
-			t.Errorf("left: %+v, %v", s.pending, s.answers)
+		if n := f.display.heard.screen.Len(); n > 0 {
+			t.Errorf("%d are left", n)
 		}
 		must(t, f.Resize(40, 10))
 		expect("\x1b[99;99H\x1b[6n", "\x1b[10;40R")
@@ -282,18 +280,16 @@ func TestOthersAnswer(t *testing.T) {
 		f.leaves(false)
 		expect("6n", "\x1b[1;4R")
 
-		var v *view
-		f.inTurn(func() { v = f.display.theView() })
-		v.busy.Lock() // whoever draws is slow
+		release := f.slowly() // whoever draws is slow
 		f.out.data <- []byte("\r\n\x1b[6n")
 		synctest.Wait()
 		f.leaves(true)
 		f.out.data <- []byte("...\x1b[6n\x1b[c")
 		synctest.Wait()
-		v.busy.Unlock()
+		release()
 		expect("", "\x1b[2;1R")
-		if s := &f.display.heard.screen; len(s.pending)+len(s.answers) > 0 {
-			t.Errorf("left: %+v, %v", s.pending, s.answers)
+		if n := f.display.heard.screen.Len(); n > 0 {
+			t.Errorf("%d are left", n)
 		}
 		f.end()
 	})

@@ -176,7 +176,7 @@ func (s *starting) attach(l *launched) {
 	}
 	if l.term != nil {
 		s.j.info.Cols, s.j.info.Rows = l.plan.cols, l.plan.rows
-		s.j.display.sizes.note(0, l.plan.cols, l.plan.rows)
+		s.j.display.sizes.Note(0, l.plan.cols, l.plan.rows)
 		s.j.display.begin()
 	}
 	s.j.files.beginRecording(l.plan.env)

@@ -3,28 +3,38 @@ package jobs
 import (
 	"slices"
 	"sync/atomic"
+
+	"shelld/jobs/internal/view"
 )
 
-// A screenReq waits for the screen, which is drawn in a goroutine of its own.
+type (
+	// A Screen is what the terminal of a job shows.
+	Screen = view.Screen
+	// A Place is a cell of a screen.
+	Place = view.Place
+)
+
+// A screenReq is a request for the screen, which is drawn in a goroutine of its own.
 type screenReq struct {
 	reply reply[Screen]
-	over  atomic.Bool // it was failed, and needs no screen any more
+	over  atomic.Bool // it has failed: stop drawing
 }
 
-// displayPart knows what the terminal of a job shows, and answers what programs ask of it.
+// displayPart owns what the terminal of a job shows, and answers the queries of its programs. What draws the screen is
+// package view; displayPart owns one view, starts the goroutines that call it, and takes their results in turns.
 type displayPart struct {
 	noPart
 	j *Job
 
 	heard    *display // nil: pipe mode
-	sizes    sizeMarks
+	sizes    view.Sizes
 	glance   glancer
-	view     *view // nil until somebody asks for the screen
+	view     *view.View // nil until the screen is needed
 	requests []*screenReq
-	queries  queries // that wait for an answer
+	queries  queries // unanswered
 }
 
-// fail answers a request that gets no screen.
+// fail answers a request with an error.
 func (r *screenReq) fail(err *Error) {
 	r.over.Store(true)
 	r.reply.fail(err)
@@ -33,13 +43,13 @@ func (r *screenReq) fail(err *Error) {
 func (r *screenReq) wanted() bool { return !r.over.Load() }
 
 type (
-	// screenMsg asks what the terminal shows.
+	// screenMsg requests the screen.
 	screenMsg struct {
 		history int
 		room    func() bool // nil: there is room
 		reply[Screen]
 	}
-	// shownMsg brings what has been drawn for a request.
+	// shownMsg brings the screen that was drawn for a request.
 	shownMsg struct {
 		req   *screenReq
 		shown Screen
@@ -48,6 +58,29 @@ type (
 
 func (m screenMsg) deliver(j *Job) { j.display.onScreen(m) }
 func (m shownMsg) deliver(j *Job)  { j.display.onShown(m) }
+
+// theView returns the job's view, and creates it the first time. It may be called in turns of a job with a terminal.
+func (p *displayPart) theView() *view.View {
+	if p.view == nil {
+		p.view = view.New(view.Source{
+			Spool: p.j.output.stream(PTY).spool, Sizes: &p.sizes, Queries: &p.heard.screen,
+			Told: p.heard.last, Clean: p.j.redaction.text, Ended: p.j.ended, Log: p.j.log.With("job", p.j.id),
+		})
+	}
+	return p.view
+}
+
+// releaseView releases the drawn terminal of a closed job.
+func (p *displayPart) releaseView() {
+	if p.view == nil {
+		return
+	}
+	v, end, release := p.view, p.j.End(PTY), p.j.Hold()
+	p.j.output.loops.Go(func() {
+		defer release()
+		v.Release(end)
+	})
+}
 
 func (p *displayPart) onScreen(m screenMsg) {
 	if p.heard == nil {
@@ -64,11 +97,11 @@ func (p *displayPart) onScreen(m screenMsg) {
 			p.j.ask(cancelMsg{m.tok})
 			return
 		}
-		p.j.ask(shownMsg{r, v.show(end, m.history, r.wanted)})
+		p.j.ask(shownMsg{r, v.Show(end, m.history, r.wanted)})
 	})
 }
 
-// onShown answers a request, unless it was cancelled meanwhile.
+// onShown answers a request, unless it was cancelled in the meantime.
 func (p *displayPart) onShown(m shownMsg) {
 	if i := slices.Index(p.requests, m.req); i >= 0 {
 		p.requests = slices.Delete(p.requests, i, i+1)
@@ -86,14 +119,14 @@ func (p *displayPart) cancel(tok *token) bool {
 	return true
 }
 
-// Screen is what the terminal shows as of a wait's end, where its spec asks for that; nil:
-// it does not. It may have to be drawn.
+// Screen returns what the terminal showed when the wait ended, or nil if its spec does not ask for that. It may draw in
+// the caller's goroutine.
 func (o *Outcome) Screen() *Screen {
 	switch {
 	case o.view == nil:
 		return nil
 	case o.shown == nil:
-		s := o.view.show(o.Output[PTY].To, 0, anyway)
+		s := o.view.Show(o.Output[PTY].To, 0, nil)
 		o.shown = &s
 	}
 	return o.shown

@@ -283,7 +283,7 @@ func (p *waitingPart) promptReader(since int64) func() (line string, moved bool)
 		return func() (string, bool) { return p.lastLine(), true }
 	case p.j.display.modes().AlternateScreen:
 		v, end := p.j.display.theView(), p.j.End(PTY)
-		return func() (string, bool) { return cursorLine(v.show(end, 0, anyway).Snapshot), true }
+		return func() (string, bool) { return cursorLine(v.Show(end, 0, nil).Snapshot), true }
 	}
 	st, cols, rows := p.j.output.stream(PTY), p.j.info.Cols, p.j.info.Rows
 	return func() (string, bool) { return st.drawnLine(cols, rows, since) }

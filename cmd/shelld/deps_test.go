@@ -76,6 +76,11 @@ var rules = []rule{
 		why:  "what servers have left is read without any server or job",
 	},
 	{
+		pkg:  "jobs/internal/view",
+		ours: []string{"jobs/internal/match", "jobs/internal/spool", "jobs/internal/turn", "screen"}, // turn: a lock that shows up as a channel
+		why:  "drawing a screen needs output, sizes and questions, and never a job or its turn",
+	},
+	{
 		pkg:  "jobs/internal/storedtest",
 		ours: []string{"jobs/stored", "jobs/internal/spool"},
 		why:  "what tests put into a state directory needs no job",
@@ -292,6 +297,7 @@ func TestImportRules(t *testing.T) {
 		{"jobs/stored/tidy.go", "shelld/jobs/internal/store", ""},
 		{"jobs/stored/tidy.go", "shelld/jobs", "without any server or job"},
 		{"jobs/stored/tidy.go", "encoding/json", "the caller passes"},
+		{"jobs/internal/view/view.go", "shelld/jobs", "never a job"},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/syntax", ""},
 		{"jobs/internal/roots/walk.go", "mvdan.cc/sh/v3/interp", "function of the line"},
 		{"jobs/policy.go", "mvdan.cc/sh/v3/syntax", "what a job is"},
