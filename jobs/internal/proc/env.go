@@ -135,16 +135,6 @@ func Environ(vars []Variable) []string {
 	return list
 }
 
-// Find is the variable of a name.
-func Find(vars []Variable, name string) (Variable, bool) {
-	key := NameKey(name)
-	i := slices.IndexFunc(vars, func(v Variable) bool { return NameKey(v.Name) == key })
-	if i < 0 {
-		return Variable{}, false
-	}
-	return vars[i], true
-}
-
 // NameKey is a variable's name as it compares: on Windows, without the case of letters.
 func NameKey(name string) string { return env{foldNames: runtime.GOOS == "windows"}.key(name) }
 

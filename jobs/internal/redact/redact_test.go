@@ -151,7 +151,7 @@ func TestUse(t *testing.T) {
 			}
 			do(&got, c.before)
 			r.Use(two)
-			if r.Set() != two {
+			if r.set != two {
 				t.Error("another set is in use")
 			}
 			r.Use(two)

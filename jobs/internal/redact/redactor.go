@@ -32,9 +32,6 @@ type cover struct{ from, to int64 }
 // NewRedactor returns a redactor at the begin of a stream.
 func NewRedactor(s *Set) *Redactor { return &Redactor{set: s, star: -1} }
 
-// Set returns what is taken out.
-func (r *Redactor) Set() *Set { return r.set }
-
 // Use takes out the values of another set from now on. Values of both that have begun go on,
 // and those that only the new one has begin where one of the old ones has.
 func (r *Redactor) Use(s *Set) {

@@ -77,27 +77,6 @@ func TestShells(t *testing.T) {
 	}
 }
 
-// TestTyped reads lines as they mean at a prompt, where a history is at hand.
-func TestTyped(t *testing.T) {
-	for _, test := range []struct{ line, want string }{
-		{`ls; rm x`, "ls rm"},
-		{`!!`, "!! ?"},
-		{`ls; !r`, "ls !r ?"},
-		{`ls !$`, "ls ?"},
-		{`ls "!$"`, "ls ?"},
-		{`! ls`, "ls"},
-		{`[ a != b ]`, "["},
-		{`^ls^rm`, "^ls^rm ?"},
-	} {
-		if got := (Line{Text: test.line, Shell: "bash", Typed: true}).Roots(); written(got) != test.want {
-			t.Errorf("%q: %q (%s), not %q", test.line, written(got), got.Why, test.want)
-		}
-	}
-	if got := (Line{Text: "ls # rm", Shell: "zsh", Typed: true}).Roots(); !got.Unknown() {
-		t.Error("a zsh that takes commands from a person has no comments")
-	}
-}
-
 // TestEnv reads lines that are started with variables of their own.
 func TestEnv(t *testing.T) {
 	if got := (Line{Text: "i=1; echo $((i))", Shell: "bash", Env: []string{"i"}}).Roots(); !got.Unknown() {
@@ -280,7 +259,7 @@ func FuzzLine(f *testing.F) {
 	}
 	shells := []string{"bash", "sh", "zsh", "ksh"}
 	f.Fuzz(func(t *testing.T, line string, shell byte) {
-		l := Line{Text: line, Shell: shells[int(shell)%len(shells)], Typed: shell > 127}
+		l := Line{Text: line, Shell: shells[int(shell)%len(shells)]}
 		found := l.Roots()
 		for _, root := range found.Roots {
 			if root == "" && !found.Unknown() {

@@ -23,7 +23,6 @@ type Line struct {
 	Shell  string   // name or path of the shell that runs it
 	Env    []string // names that the start sets besides what the server gives
 	Locale string   // in which the shell reads it; "" = one that is like UTF-8
-	Typed  bool     // at the prompt of an interactive shell, which has a history
 }
 
 // Found is what a command line runs.
@@ -47,9 +46,6 @@ func (l Line) Roots() Found {
 	}
 	t := newTotal(l.Env)
 	f := t.read(l.Text, family, 0)
-	if l.Typed {
-		f.note(historyOf(l.Text, family))
-	}
 	if i := slices.IndexFunc(l.Env, isInteger); i >= 0 && family == kshFamily {
 		f.note("some Korn shells compute with the value of " + l.Env[i] + " when they start, which can hold a command")
 	}
@@ -174,23 +170,4 @@ func nesting(text string) int {
 		}
 	}
 	return deepest
-}
-
-// historyOf says why a line means something else at a prompt, or "".
-func historyOf(text string, fam *family) string {
-	for i := range len(text) {
-		if text[i] != '!' || i+1 == len(text) {
-			continue
-		}
-		if next := text[i+1]; !strings.ContainsRune(" \t\n=(", rune(next)) {
-			return "the shell may replace what begins with ! by an earlier line"
-		}
-	}
-	if strings.HasPrefix(text, "^") {
-		return "the shell may replace what begins with ^ by an earlier line"
-	}
-	if fam.zsh && strings.Contains(text, "#") {
-		return "an interactive zsh may have comments or not"
-	}
-	return ""
 }
