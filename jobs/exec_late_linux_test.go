@@ -95,6 +95,7 @@ func TestExecHeldOutput(t *testing.T) {
 // runs it, the shell is seen to read, and asked, before that is shown.
 func TestExecHeldLine(t *testing.T) {
 	s := startFakeShell(t)
+	s.keys.pass = func() { s.look.set(works) } // A shell that gets a key works from then on, however late it answers.
 	one := s.runs("echo one", false)
 	s.takes("n1 echo one")
 	s.tells("L;1;1")
@@ -106,7 +107,6 @@ func TestExecHeldLine(t *testing.T) {
 			t.Errorf("%d is held back, and that had to be awaited", got)
 		}
 	})
-	s.look.set(works)
 	s.strikes()
 	s.tells("D;1", "H;2;0")
 	s.became(one, 1, CommandDropped)

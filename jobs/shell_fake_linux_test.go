@@ -35,9 +35,17 @@ var lineEditor = inputwait.Verdict{Waiting: true, State: inputwait.Reading, Kind
 // A keyInput keeps what is typed.
 type keyInput struct {
 	typed chan string
+	pass  func() // called before a key is; nil: nothing is
 }
 
-func (i *keyInput) Write(p []byte) (int, error)  { i.typed <- string(p); return len(p), nil }
+func (i *keyInput) Write(p []byte) (int, error) {
+	if i.pass != nil {
+		i.pass()
+	}
+	i.typed <- string(p)
+	return len(p), nil
+}
+
 func (i *keyInput) WriteNow([]byte) (int, error) { return 0, nil }
 func (i *keyInput) Interrupt(uint64)             {}
 func (i *keyInput) GiveUp(uint64)                {}
