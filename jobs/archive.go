@@ -44,7 +44,7 @@ type archive struct {
 	log     *slog.Logger
 	done    chan struct{} // closed when run has returned
 	tidied  chan struct{} // closed when the directories of earlier servers have been cleaned up
-	settle  func()        // breaks that off
+	settle  func()        // cancels that
 	scratch bool          // all files are deleted at the end
 
 	mail      *turn.Mailbox[errand] // any goroutine -> run
@@ -70,7 +70,7 @@ type errandKind int
 const (
 	errandRecord errandKind = iota
 	errandOwe               // the final record could not be written to the disk
-	errandPay               // the disk has accepted data of another job: retry owed
+	errandPay               // retry owed: the disk has accepted other data, or the delay of payLater is over
 	errandDelete
 	errandDrop // errandDelete at a later time
 	errandClose
@@ -126,8 +126,8 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (a *archive, why string
 	return a, "", nil
 }
 
-// refusedArchive returns the error for a directory in which output cannot be kept, with advice. dir is "" if
-// there is no directory.
+// refusedArchive returns the error for a directory in which output cannot be kept, with advice. dir is "" if there is
+// no directory.
 func refusedArchive(err error, dir string) *Error {
 	if dir == "" {
 		e := errorf(CodeOutputFileError, "output cannot be kept in files (%v); name a persist.directory, or ask for persist.mode memory", err)
@@ -359,10 +359,10 @@ func (a *archive) delete(e errand) {
 	a.pay(false)
 }
 
-// pay retries the writes that are owed, since the disk may have room again. Without its final record, a job whose exit
-// was reported would look like a lost one to the next reader of the directory. If a try fails, there is no room, and the
-// others wait, unless this is the last call. The job that failed goes to the end of the list, since the cause may be
-// that job's directory.
+// pay retries the writes that are owed, since the disk may have room again. Without its final record, a job whose end
+// was reported would look like a lost one to the next reader of the directory. If a try fails, there is no room, and
+// the others wait, unless this is the last call. The job that failed goes to the end of the list, since the cause may
+// be that job's directory.
 func (a *archive) pay(last bool) {
 	var waits []errand
 	for i, e := range a.owed {

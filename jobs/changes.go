@@ -22,8 +22,7 @@ const (
 	ChangeIntegration                    // of the shell: another program has replaced it
 )
 
-// Changed holds the changed properties of a job with their new values. A value counts if
-// its Change is in What.
+// Changed holds the changed properties of a job with their new values. A value counts if its Change is in What.
 type Changed struct {
 	What        Change
 	Status      Status
@@ -81,8 +80,7 @@ func laterBarrier(a, b map[Stream]int64) map[Stream]int64 {
 	return all
 }
 
-// Join adds a later Changed event to this one, which then waits for the
-// output of both.
+// Join adds a later Changed event to this one, which then waits for the output of both.
 func (e *Event) Join(later Event) {
 	c := *e.Changed // other goroutines may hold the old one
 	c.Add(*later.Changed)
@@ -94,7 +92,7 @@ type changesPart struct {
 	noPart
 	j *Job
 
-	untold    Changed // to be reported at the end of this turn
+	untold    Changed // to be reported in this turn
 	bells     int64   // reported so far
 	groups    uint64  // display.groups as the loop last saw it
 	lookAgain bool    // the foreground may have changed
@@ -105,8 +103,8 @@ type changesPart struct {
 	looked    uint64  // number of the last probe whose result counts
 }
 
-// review reports all changes since the last review as one event: so a
-// title that changes a million times costs at most one event per turn.
+// review reports all changes since the last review as one event: so a title that changes a million times costs at most
+// one event per turn.
 func (p *changesPart) review(time.Time) {
 	if p.j.display.heard != nil {
 		p.takeTold()
@@ -152,12 +150,12 @@ func (p *changesPart) reviewForeground(groups, reads uint64) {
 	}
 }
 
-// settleLooks is how many outputs cause another probe of a process that is unsettled.
-// The next output usually comes from the command that the process has become.
+// settleLooks is how many outputs cause another probe of a process that is unsettled. The next output usually comes
+// from the command that the process has become.
 const settleLooks = 8
 
-// unsettled reports whether a process is probably about to become another command:
-// a shell's child looks like the shell, and a process that is being loaded has no arguments.
+// unsettled reports whether a process is probably about to become another command: a shell's child looks like the
+// shell, and a process that is being loaded has no arguments.
 func (p *Process) unsettled(before *Process) bool {
 	return p != nil && (before != nil && before.Command == p.Command || strings.HasPrefix(p.Command, "["))
 }
@@ -172,9 +170,8 @@ func (p *changesPart) noteStopped(is bool, signal string) {
 	}
 }
 
-// look probes the foreground, in a goroutine of its own, since reading /proc may
-// block. The goroutine ends with the answer to the loop. The result of the probe that began
-// last counts, whichever returns first.
+// look probes the foreground, in a goroutine of its own, since reading /proc may block. The goroutine ends with the
+// answer to the loop. The result of the probe that began last counts, whichever returns first.
 func (p *changesPart) look(m foregroundMsg) {
 	p.looks++
 	m.number = p.looks
@@ -240,8 +237,8 @@ func (m foregroundMsg) answer(foreground *Process) Info {
 // The processes that outlive the leader are reported as they were at its end. A request for the info gets them as they
 // are at its own time, since they may have started others or ended since.
 
-// A teller is a process handle that can list the living processes of its job. On a platform without
-// such a list, the handle is no teller.
+// A teller is a process handle that can list the living processes of its job. On a platform without such a list, the
+// handle is no teller.
 type teller interface {
 	Living() ([]keeper.Proc, bool)
 }
@@ -259,9 +256,9 @@ func (m livingMsg) deliver(j *Job) { j.changes.onLiving(m) }
 // fail answers the request of a probe that no turn will handle any more.
 func (m livingMsg) fail(error) { m.asked.reply.ok(m.info) }
 
-// lookBehind answers with the processes that outlive the leader. It probes in a goroutine of its own, since
-// reading /proc may block; the goroutine ends with the answer to the loop. It returns false if
-// there is nothing to probe, or no way to do it.
+// lookBehind answers with the processes that outlive the leader. It probes in a goroutine of its own, since reading
+// /proc may block; the goroutine ends with the answer to the loop. It returns false if there is nothing to probe, or no
+// way to do it.
 func (p *changesPart) lookBehind(m infoMsg, info Info) bool {
 	t, ok := p.j.proc.(teller)
 	if !ok || info.Status != StatusExited || p.j.st.status != StatusExited || p.j.st.empty {
@@ -281,8 +278,8 @@ func (p *changesPart) processes(list []keeper.Proc) (all []Process) {
 	return all
 }
 
-// onLiving stores the result for job/list as well. If the job has closed since, the answer has the info
-// from the time of the request, and no living processes.
+// onLiving stores the result for job/list as well. If the job has closed since, the answer has the info from the time
+// of the request, and no living processes.
 func (p *changesPart) onLiving(m livingMsg) {
 	if m.known || p.j.st.empty {
 		m.info.Background = m.list
