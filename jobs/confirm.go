@@ -10,15 +10,15 @@ import (
 	"shelld/jobs/internal/roots"
 )
 
-// Before an action, the person at the client may have to confirm it. A goroutine waits for the answer outside of
-// the turn:
+// Before an action, the person at the client may have to confirm it. A goroutine waits for the answer outside of the
+// turn:
 //
 //	a start               run itself, between plan and launch (confirm_env.go)
 //	a kill, a signal, a write, a command for a shell, a change of its variables
 //	                      one per request, which posts the request to the loop again (confirm_ask.go)
 //
 // It waits for the answer, for an answer "always" to another question that covers this one, for the request to be
-// cancelled, and for the end of the job or the server. There is no timeout.
+// canceled, and for the end of the job or the server. There is no timeout.
 
 // A Verdict is the decision of a policy on an action; "" is VerdictAllow.
 type Verdict string
@@ -41,8 +41,8 @@ const (
 // A ConfirmPolicy says which actions the person at the client has to confirm.
 type ConfirmPolicy struct {
 	Start, Write, Kill Verdict
-	// Ask sends the question to the person, and returns a function that withdraws it, which does nothing
-	// once the question is answered. Neither may block. If Ask is nil, no person can be asked, and ask means deny.
+	// Ask sends the question to the person, and returns a function that withdraws it, which does nothing once the
+	// question is answered. Neither may block. If Ask is nil, no person can be asked, and ask means deny.
 	Ask func(*Question) (withdraw func())
 }
 
@@ -62,8 +62,8 @@ func (c *ConfirmPolicy) InEffect(a Action) Verdict {
 	}
 }
 
-// An Asker identifies, for the caller, the request for which a person may have to be asked.
-// This package does not interpret it.
+// An Asker identifies, for the caller, the request for which a person may have to be asked. This package does not
+// interpret it.
 type Asker string
 
 // A Question is a question to the person at the client. It contains no secret value.
@@ -158,8 +158,8 @@ func (c *confirms) end(q *Question) {
 	delete(c.waiting, q)
 }
 
-// askPerson asks the person, unless an earlier answer "always" covers the question. The answer comes on q.answers.
-// The caller must call end when it does not wait for it any more.
+// askPerson asks the person, unless an earlier answer "always" covers the question. The answer comes on q.answers. The
+// caller must call end when it does not wait for it any more.
 func (m *Manager) askPerson(q *Question) (end func()) {
 	if !m.confirms.begin(q) {
 		q.settle(AnswerOnce)
@@ -175,8 +175,8 @@ func (m *Manager) askPerson(q *Question) (end func()) {
 // mostAsked bounds the length of a command that a person can be expected to read.
 const mostAsked = 64 << 10
 
-// refuseUnasked refuses an action for which no question is possible: the policy denies it, or no person can be
-// asked. It returns nil if a person is asked, or if the action needs no confirmation.
+// refuseUnasked refuses an action for which no question is possible: the policy denies it, or no person can be asked.
+// It returns nil if a person is asked, or if the action needs no confirmation.
 func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
 	var e *Error
 	switch v := m.settings.confirm.verdict(a); {
@@ -216,9 +216,9 @@ func (p *askingPart) question(a Action, asker Asker, handle ID, command, cwd str
 }
 
 // alwaysKey returns the key for which an answer "always" counts: the action and the set of roots, and, if one of the
-// roots is a relative path, the directory as well. It returns "" if the roots are not known, if another root may
-// change the directory before, if there are no roots, or if the line writes into files, because then the roots are not
-// what matters.
+// roots is a relative path, the directory as well. It returns "" if the roots are not known, if another root may change
+// the directory before, if there are no roots, or if the line writes into files, because then the roots are not what
+// matters.
 func alwaysKey(a Action, cwd string, found roots.Found) string {
 	if found.Unknown() || found.Files || len(found.Roots) == 0 {
 		return ""
@@ -249,8 +249,8 @@ func (q *Question) denied(a Answer) *Error {
 	return e
 }
 
-// shownCommand returns the job's command as a shell reads it. Secret values are removed from arguments
-// before the arguments are quoted, since quoting would change how the values are written.
+// shownCommand returns the job's command as a shell reads it. Secret values are removed from arguments before the
+// arguments are quoted, since quoting would change how the values are written.
 func (p *askingPart) shownCommand(shell string) string {
 	argv := p.j.redaction.texts(p.j.spec.Argv)
 	switch {

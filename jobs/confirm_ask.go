@@ -36,8 +36,8 @@ func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {
 	return true
 }
 
-// askAbout asks a person about a request, which is posted again with the answer. The question
-// is made outside of the turn.
+// askAbout asks a person about a request, which is posted again with the answer. The question is made outside of the
+// turn.
 func (p *askingPart) askAbout(m cancelable, question func() (*Question, *Error)) {
 	p.j.actor.lock.Check()
 	stop := make(chan struct{})

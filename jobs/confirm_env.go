@@ -15,8 +15,8 @@ import (
 // Steers reports whether a variable of this name can change which commands run.
 func Steers(name string) bool { return roots.Steers(name) || roots.Steers(proc.NameKey(name)) }
 
-// addEnvironment adds the effects of the environment to the question about a start: the variables
-// that change which commands run, and a digest of all variables.
+// addEnvironment adds the effects of the environment to the question about a start: the variables that change which
+// commands run, and a digest of all variables.
 func (q *Question) addEnvironment(j *Job, env []string) *Error {
 	q.Variables, q.Environment = steeringVariables(&j.spec), environmentDigest(env)
 	size := len(q.Command)
@@ -41,8 +41,8 @@ func (q *Question) addEnvironment(j *Job, env []string) *Error {
 	return nil
 }
 
-// steeringVariables returns the variables that the client has set or unset for a start and that change
-// which commands run. It leaves out a variable whose value is known to change nothing.
+// steeringVariables returns the variables that the client has set or unset for a start and that change which commands
+// run. It leaves out a variable whose value is known to change nothing.
 func steeringVariables(s *Spec) map[string]*string {
 	var vars map[string]*string
 	for _, name := range setNames(s) {
@@ -100,8 +100,8 @@ func (p *askingPart) allowStart(pl plan) *Error {
 	return p.checkAgain(pl)
 }
 
-// checkAgain checks a start once more after a person has allowed it: the path may lead to
-// another directory by now, or to one that is not allowed any more.
+// checkAgain checks a start once more after a person has allowed it: the path may lead to another directory by now, or
+// to one that is not allowed any more.
 func (p *askingPart) checkAgain(asked plan) *Error {
 	now, err := p.j.mgr.system.plan(&p.j.spec)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"shelld/jobs/internal/roots"
 )
 
-// A write that needs a person's confirmation holds back the writes behind it, so that input is typed in
-// the order in which it came. Only writes of signal keys alone may pass, and drop the input that they pass, as always.
-// Input that the person types (secret.go) may pass as well: it is for one wait and no other.
+// A write that needs a person's confirmation holds back the writes behind it, so that input is typed in the order in
+// which it came. Only writes of signal keys alone may pass, and drop the input that they pass, as always. Input that
+// the person types (secret.go) may pass as well: it is for one wait and no other.
 
 // An askedWrite waits for a person's answer, or for the answers to the writes before it.
 type askedWrite struct {
@@ -28,8 +28,8 @@ type writeAnsweredMsg struct {
 
 func (m writeAnsweredMsg) deliver(j *Job) { j.asking.onWriteAnswered(m) }
 
-// confirmWrite reports whether it has taken over a write: the write waits for a person, or was refused. If it
-// returns false, the caller must go on with the write.
+// confirmWrite reports whether it has taken over a write: the write waits for a person, or was refused. If it returns
+// false, the caller must go on with the write.
 func (p *askingPart) confirmWrite(m writeMsg) bool {
 	if v := p.j.mgr.settings.confirm.Write; v == "" || v == VerdictAllow || m.in.person {
 		return false
@@ -141,8 +141,8 @@ func (p *askingPart) cancelAskedWrite(tok *token) bool {
 	return true
 }
 
-// shownInput returns an input as it is shown to a person: text as it is, and everything else in angle
-// brackets. For hidden input it returns only ***.
+// shownInput returns an input as it is shown to a person: text as it is, and everything else in angle brackets. For
+// hidden input it returns only ***.
 func shownInput(in Input, hidden bool) string {
 	if hidden {
 		return "***"

@@ -2,8 +2,7 @@ package jobs
 
 import "fmt"
 
-// A Code names a kind of error. The set is closed; package rpc maps each code to its
-// number and name on the wire.
+// A Code names a kind of error. The set is closed; package rpc maps each code to its number and name on the wire.
 type Code int
 
 const (
@@ -46,8 +45,8 @@ func Codes() []Code {
 	return all
 }
 
-// An Error is an error that is reported to a client: a refused request or a failure. Message is one sentence
-// that says what to do. The other fields are facts, set if they apply to the code.
+// An Error is an error that is reported to a client: a refused request or a failure. Message is one sentence that says
+// what to do. The other fields are facts, set if they apply to the code.
 type Error struct {
 	Code    Code
 	Message string
