@@ -22,17 +22,16 @@ type actor struct {
 	timer   *time.Timer
 }
 
-// run is the job's loop: it runs a turn whenever something has happened. Turns never
-// block: blocking work has goroutines of its own (loops.go, package follow). The start blocks as well, but there are no
-// turns before it.
+// run is the job's loop: it runs a turn whenever something has happened. Turns never block: blocking work has
+// goroutines of its own (loops.go, package follow). The start blocks as well, but there are no turns before it.
 //
 //	a request's life:  rpc's reader -> ask -> mail -> deliver, in a turn
 //	                     answered at once, or kept (waits, runs, reads, kills, queue)
 //	                     and looked at again after everything that happens (review)
 //	                   -> reply -> the goroutine that awaits it in rpc -> the outbox
 //
-// A goroutine that posts a message runs the turn itself if the turn lock is free. If not, the holder runs one more
-// turn on its behalf (attend). Waking up another goroutine would take longer than the turn.
+// A goroutine that posts a message runs the turn itself if the turn lock is free. If not, the holder runs one more turn
+// on its behalf (attend). Waking up another goroutine would take longer than the turn.
 func (a *actor) run() {
 	defer close(a.j.done)
 	defer a.timer.Stop()
@@ -64,8 +63,7 @@ func (a *actor) turn(happened func()) {
 }
 
 // attend makes sure that a turn begins after this call. The caller runs it, or the holder of the turn on its behalf.
-// The caller must hold no lock that a turn may take: the manager's, the outbox's, those
-// of a job's output.
+// The caller must hold no lock that a turn may take: the manager's, the outbox's, those of a job's output.
 func (a *actor) attend() {
 	a.missed.Store(true)
 	if a.lock.TryLock() {
@@ -73,8 +71,8 @@ func (a *actor) attend() {
 	} // otherwise the holder checks missed after it has released the turn
 }
 
-// here is attend with happened. It returns false if another goroutine has the
-// turn: then the caller must send to run instead.
+// here is attend with happened. It returns false if another goroutine has the turn: then the caller must send to run
+// instead.
 func (a *actor) here(happened func()) bool {
 	if !a.lock.TryLock() {
 		return false
@@ -86,8 +84,8 @@ func (a *actor) here(happened func()) bool {
 // mostTurns is how many turns a goroutine runs in a row on behalf of others, since it has work of its own.
 const mostTurns = 4
 
-// takeTurns runs the turn that the caller holds and releases it, and then runs the turns that
-// others have requested meanwhile. It flushes the events last, since that may take longer.
+// takeTurns runs the turn that the caller holds and releases it, and then runs the turns that others have requested
+// meanwhile. It flushes the events last, since that may take longer.
 func (a *actor) takeTurns(happened func()) {
 	for n := 1; ; n++ {
 		a.missed.Store(false) // before the turn reads anything
@@ -107,8 +105,8 @@ func (a *actor) takeTurns(happened func()) {
 	a.j.sink.Flush()
 }
 
-// actAndUnlock ends the process if a turn panics, even on a goroutine that recovers from panics: otherwise the
-// server would continue with a job in an unknown state.
+// actAndUnlock ends the process if a turn panics, even on a goroutine that recovers from panics: otherwise the server
+// would continue with a job in an unknown state.
 func (a *actor) actAndUnlock(happened func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -119,8 +117,7 @@ func (a *actor) actAndUnlock(happened func()) {
 	a.act(happened)
 }
 
-// Crash ends the process as an unrecovered panic does. The keepers then
-// end the jobs.
+// Crash ends the process as an unrecovered panic does. The keepers then end the jobs.
 func Crash(p any) {
 	stack := debug.Stack()
 	go panic(fmt.Sprintf("%v\n\n%s", p, stack))
@@ -166,8 +163,8 @@ func (a *actor) deliver(m message) {
 	m.deliver(a.j)
 }
 
-// review checks everything that may have become true, whatever happened, and sets
-// the timer to the next moment at which time alone can make something true.
+// review checks everything that may have become true, whatever happened, and sets the timer to the next moment at which
+// time alone can make something true.
 func (a *actor) review(now time.Time) {
 	if a.j.st.status == StatusStarting || a.quit.Load() {
 		return

@@ -7,12 +7,11 @@ import (
 	"shelld/jobs/internal/redact"
 )
 
-// pauseTime is how long a few bytes that may be the beginning of a secret are held back
-// (protocol section 8).
+// pauseTime is how long a few bytes that may be the beginning of a secret are held back (protocol section 8).
 const pauseTime = 50 * time.Millisecond
 
-// loadTime is how long the echo of a command we injected is held back. That ends as soon as the
-// command runs: loadTime only bounds it for a command that never does.
+// loadTime is how long the echo of a command we injected is held back. That ends as soon as the command runs: loadTime
+// only bounds it for a command that never does.
 const loadTime = 2 * time.Second
 
 // A cleaner removes secret values from a stream. It is owned by the readLoop.
@@ -90,8 +89,7 @@ func (st *stream) wakeIn(pause time.Duration) {
 	}
 }
 
-// noteHeld notes the possible beginning of a shell's mark, which is held back like the possible
-// beginning of a secret.
+// noteHeld notes the possible beginning of a shell's mark, which is held back like the possible beginning of a secret.
 func (st *stream) noteHeld() {
 	if st.marks.Held() > 0 {
 		is, pause := holdsShortly, pauseTime

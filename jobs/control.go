@@ -50,8 +50,8 @@ func signalNamed(name string) (syscall.Signal, *Error) {
 	return 0, e
 }
 
-// onSignal sends a signal in a goroutine of its own, since the keeper has to answer.
-// The goroutine ends with the answer, or when the keeper is gone.
+// onSignal sends a signal in a goroutine of its own, since the keeper has to answer. The goroutine ends with the
+// answer, or when the keeper is gone.
 func (j *Job) onSignal(m signalMsg) {
 	if j.st.empty {
 		m.reply.fail(j.over())
@@ -79,8 +79,8 @@ func (j *Job) onSignal(m signalMsg) {
 	})
 }
 
-// nobody returns the error for a signal whose target has ended while other processes of the job live on. It
-// is called outside of the loop.
+// nobody returns the error for a signal whose target has ended while other processes of the job live on. It is called
+// outside of the loop.
 func (j *Job) nobody(exited *Exit) *Error {
 	if exited == nil {
 		return Invalid("/target", "nobody of that part of job %d is alive", j.id)
@@ -201,13 +201,11 @@ func (e *Error) about(j *Job) *Error {
 	return e
 }
 
-// A SubscribeFunc changes which events and output a job's Sink, or a consumer behind it, receives from
-// now on. It is called in a turn of the job, between the events before the change and those
-// after it. Like the Sink it must not block, and must not call back into the job. info is the
-// job's info at that moment. from holds the offset at which the output of each stream begins,
-// and is nil if the request left that open. It returns whether the consumer answers the queries that
-// the job's programs send to their terminal in the output after info. Its error refuses
-// the request.
+// A SubscribeFunc changes which events and output a job's Sink, or a consumer behind it, receives from now on. It is
+// called in a turn of the job, between the events before the change and those after it. Like the Sink it must not
+// block, and must not call back into the job. info is the job's info at that moment. from holds the offset at which the
+// output of each stream begins, and is nil if the request left that open. It returns whether the consumer answers the
+// queries that the job's programs send to their terminal in the output after info. Its error refuses the request.
 type SubscribeFunc func(info Info, from map[Stream]int64) (answers bool, err error)
 
 // Sink returns the receiver of the job's events, as given in its Spec.

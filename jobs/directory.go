@@ -45,9 +45,9 @@ func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
 	return d, m.nameOf(d, path), nil
 }
 
-// nameOf returns the name of its directory that a job gets, in PWD as well: the path with which it
-// was started, symlinks included, as a shell does it. If directories are restricted, it is the resolved
-// path, since a symlink may be changed to lead elsewhere at any time.
+// nameOf returns the name of its directory that a job gets, in PWD as well: the path with which it was started,
+// symlinks included, as a shell does it. If directories are restricted, it is the resolved path, since a symlink may be
+// changed to lead elsewhere at any time. It is the resolved path, too, if the cleaned path leads elsewhere.
 func (m *Manager) nameOf(d *proc.Directory, path string) string {
 	clean := filepath.Clean(path)
 	if d.Real() == "" || len(m.settings.allowedDirs) == 0 && d.IsAt(clean) {
@@ -89,8 +89,8 @@ func sameDirectory(asked, now plan) *Error {
 	return e
 }
 
-// openAllowed opens the directories that the client allows. Only the directories that exist now are allowed:
-// a directory that takes over one of their names later is not.
+// openAllowed opens the directories that the client allows. Only the directories that exist now are allowed: a
+// directory that takes over one of their names later is not.
 func openAllowed(dirs []string) ([]*proc.Directory, error) {
 	var all []*proc.Directory
 	for i, dir := range dirs {
@@ -112,8 +112,7 @@ func openAllowed(dirs []string) ([]*proc.Directory, error) {
 	return all, nil
 }
 
-// reserve is how many descriptors the allowed directories must leave free: starting a job
-// takes fewer.
+// reserve is how many descriptors the allowed directories must leave free: starting a job takes fewer.
 const reserve = 16
 
 // leavesRoom returns an error if no job could be started while the directories are held.
@@ -168,8 +167,7 @@ func closeDirectories(all []*proc.Directory) {
 	}
 }
 
-// isAllowed reports whether a path without symlinks lies in an allowed directory that is still at its
-// place.
+// isAllowed reports whether a path without symlinks lies in an allowed directory that is still at its place.
 func (m *Manager) isAllowed(real string) bool {
 	inside := func(d *proc.Directory) bool {
 		if !d.Holds(real) {

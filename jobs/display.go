@@ -11,8 +11,8 @@ import (
 )
 
 // A display holds what the programs of a terminal job send to the terminal besides text to show (properties and
-// queries), and the foreground group of the terminal. The readLoop writes it as a part
-// of storing output; the job's loop reads it. A nil display is that of a pipe.
+// queries), and the foreground group of the terminal. The readLoop writes it as a part of storing output; the job's
+// loop reads it. A nil display is that of a pipe.
 type display struct {
 	// Immutable:
 	term terminal
@@ -33,8 +33,8 @@ type display struct {
 	reads  uint64         // how often output came
 }
 
-// begin sets up the display of a new job: the leader has the foreground. Its command line is
-// not read from the system, since a program that is being loaded has no arguments yet.
+// begin sets up the display of a new job: the leader has the foreground. Its command line is not read from the system,
+// since a program that is being loaded has no arguments yet.
 func (p *displayPart) begin() {
 	p.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
 	p.heard.scanner.Clean = p.j.redaction.text
@@ -54,8 +54,8 @@ var hostName = sync.OnceValue(func() string {
 	return name
 })
 
-// read scans output before it is stored. So a client that sees the output finds the properties that it sets,
-// and its input is encoded for the terminal modes that the output requests.
+// read scans output before it is stored. So a client that sees the output finds the properties that it sets, and its
+// input is encoded for the terminal modes that the output requests.
 func (d *display) read(p []byte) {
 	if d == nil {
 		return
@@ -75,8 +75,8 @@ func (d *display) read(p []byte) {
 	}
 }
 
-// stored notes that the output of the last read is stored: events may now refer to it,
-// since they do not come before their output.
+// stored notes that the output of the last read is stored: events may now refer to it, since they do not come before
+// their output.
 func (d *display) stored() {
 	if d == nil {
 		return
@@ -87,24 +87,23 @@ func (d *display) stored() {
 	d.told = d.heard
 	d.ask(len(d.asking))
 	d.reads++
-	// An error means that the terminal is gone, 0 that the job's session has given it
-	// up: output that comes then was written before.
+	// An error means that the terminal is gone, 0 that the job's session has given it up: output that comes then was
+	// written before.
 	if err == nil && group > 0 && group != d.group {
 		d.group = group
 		d.groups++
 	}
 }
 
-// reached notes that output up to an offset is stored, whether stored was called for it or is
-// about to be.
+// reached notes that output up to an offset is stored, whether stored was called for it or is about to be.
 func (d *display) reached(end int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ask(endBy(d.asking, end))
 }
 
-// ask releases the first n queries, whose output is stored, to be answered. At most mostQueries of them
-// are kept until they are taken.
+// ask releases the first n queries, whose output is stored, to be answered. At most mostQueries of them are kept until
+// they are taken.
 func (d *display) ask(n int) {
 	asking, rest := d.asking[:n], d.asking[n:]
 	room := max(mostQueries-len(d.asked), 0)
@@ -124,8 +123,7 @@ func endBy(queries []screen.Query, end int64) int {
 	return len(queries)
 }
 
-// takeAsked takes the queries in the stored output that end by an
-// offset. It also returns how many were dropped.
+// takeAsked takes the queries in the stored output that end by an offset. It also returns how many were dropped.
 func (d *display) takeAsked(end int64) (asked []screen.Query, lost int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,8 +136,8 @@ func (d *display) takeAsked(end int64) (asked []screen.Query, lost int) {
 	return asked, lost
 }
 
-// latest returns the properties set by the stored output, how often the foreground group
-// has changed, and how often output came.
+// latest returns the properties set by the stored output, how often the foreground group has changed, and how often
+// output came.
 func (d *display) latest() (told screen.Told, groups, reads uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -52,8 +52,7 @@ func ExamineProcess(pid int) Finding {
 	return probe.Bounded(probe.Probe{Name: "inputDetection", Look: func() Finding { return lookInputDetection(pid) }}, lookTime)
 }
 
-// lookInputDetection determines how reliably the server can detect that a job with this process waits for
-// input.
+// lookInputDetection determines how reliably the server can detect that a job with this process waits for input.
 func lookInputDetection(pid int) Finding {
 	tier, why := inputwait.Examine(pid)
 	f := Finding{Grade: GradeLimited, Found: string(tier), Reason: why, Facts: map[string]any{"tier": string(tier)}}

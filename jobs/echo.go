@@ -14,8 +14,8 @@ type typedInput struct {
 	st Stream // the stream that contains its echo
 }
 
-// rememberedInput bounds the input that a job keeps for waits of later requests. A wait of the write
-// itself has longer input, too.
+// rememberedInput bounds the input that a job keeps for waits of later requests. A wait of the write itself has longer
+// input, too.
 const rememberedInput = 4 << 10
 
 // noteTyped notes the terminal's state for the echo of q. It must be called just before the first
@@ -74,8 +74,8 @@ func (w *wait) skips(c Condition) *typedInput {
 // feedBuffers has buffers for reading a spool in pieces.
 var feedBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
-// Echo returns the ranges of the echo within the outcome's output of a stream, if the wait requested
-// StripEcho. They depend on the output alone, never on the time at which it was read.
+// Echo returns the ranges of the echo within the outcome's output of a stream, if the wait requested StripEcho. They
+// depend on the output alone, never on the time at which it was read.
 func (o *Outcome) Echo(name Stream) []Range {
 	if !o.Spec.StripEcho || o.typed == nil || o.typed.st != name {
 		return nil

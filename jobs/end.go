@@ -95,9 +95,8 @@ func (p *endingPart) keeperLost() {
 	}
 }
 
-// leaderEnded begins the end: no more input is typed, and every stream is read
-// until a read that was begun from now on returns nothing, since an exit status says nothing about output that
-// is still on its way.
+// leaderEnded begins the end: no more input is typed, and every stream is read until a read that was begun from now on
+// returns nothing, since an exit status says nothing about output that is still on its way.
 func (p *endingPart) leaderEnded(background []keeper.Proc) {
 	p.j.info.EndedAt = p.j.st.exitedAt
 	p.j.info.Background = p.j.changes.processes(background)
@@ -145,10 +144,9 @@ func (p *endingPart) due(time.Time) time.Time {
 	return t
 }
 
-// reviewSteps takes the steps from the leader's exit to the job's end: the output is drained, matched and
-// the exit reported; and the same again when no process is alive. Each step is taken once,
-// in this order, so that exited and closed come after the output that they refer to and
-// after its matches.
+// reviewSteps takes the steps from the leader's exit to the job's end: the output is drained, matched and the exit
+// reported; and the same again when no process is alive. Each step is taken once, in this order, so that exited and
+// closed come after the output that they refer to and after its matches.
 func (p *endingPart) reviewSteps(now time.Time) {
 	for {
 		before := p.j.st.step
@@ -176,8 +174,8 @@ func (p *endingPart) reviewSteps(now time.Time) {
 				p.drain()
 			}
 		case stepDrainClose:
-			// The writeLoop was interrupted when the leader ended. Its report of how much input the kernel has
-			// accepted must come first: later no request waits for it.
+			// The writeLoop was interrupted when the leader ended. Its report of how much input the kernel has accepted
+			// must come first: later no request waits for it.
 			if p.drained() && !p.j.input.queue.writing {
 				p.settle(stepSettleClose)
 			}
@@ -245,8 +243,8 @@ func (p *endingPart) end(why Reason, o KillOptions) {
 	}
 }
 
-// interactiveShell reports whether the leader is a shell that reads from a person. Such a shell
-// ignores TERM, and ends when its terminal is hung up.
+// interactiveShell reports whether the leader is a shell that reads from a person. Such a shell ignores TERM, and ends
+// when its terminal is hung up.
 func (p *endingPart) interactiveShell() bool {
 	if p.j.term == nil {
 		return false
@@ -265,8 +263,8 @@ func survivorsOf(k keeper.Report, h *redaction) (all []Survivor) {
 	return all
 }
 
-// onShutdown ends the job because the server ends. Requests that wait for the job's end are
-// answered then, all others now.
+// onShutdown ends the job because the server ends. Requests that wait for the job's end are answered then, all others
+// now.
 func (p *endingPart) onShutdown(grace time.Duration) {
 	p.closing = true
 	why := func() *Error {

@@ -22,8 +22,8 @@ import (
 // A Variable is a variable of an environment, with its source.
 type Variable struct {
 	proc.Variable
-	// Secret says that only jobs may get the value, because the client has said so or because of the
-	// name. Reports of the variable leave the value out.
+	// Secret says that only jobs may get the value, because the client has said so or because of the name. Reports of
+	// the variable leave the value out.
 	Secret bool
 }
 
@@ -38,8 +38,8 @@ type inheritance struct {
 	vars []proc.Variable
 }
 
-// An environment is the immutable environment of starts. A change makes a new one, so
-// that a start uses the one that was in effect when the start was read.
+// An environment is the immutable environment of starts. A change makes a new one, so that a start uses the one that
+// was in effect when the start was read.
 type environment struct {
 	*inheritance
 	client map[string]change // by the name's key (proc.NameKey)
@@ -129,8 +129,7 @@ func (e *environment) forJob(s *Spec, mode Mode, dir string) []proc.Variable {
 		proc.Layer{Source: proc.FromStart, Vars: s.Env})
 }
 
-// told returns variables as they may be reported to a client: the value of one may contain that of a secret
-// one.
+// told returns variables as they may be reported to a client: the value of one may contain that of a secret one.
 func (e *environment) told(vars []proc.Variable, hidden *redaction) []Variable {
 	all := make([]Variable, len(vars))
 	for i, v := range vars {
@@ -156,8 +155,8 @@ func (m *Manager) Environment() Environment {
 	return Environment{of, m.redactionOf(0)} // after env was read: a value becomes secret before it is set
 }
 
-// Variables returns the variables that every start gets. If the login shell is asked, it waits for the
-// answer, or until cancel is closed.
+// Variables returns the variables that every start gets. If the login shell is asked, it waits for the answer, or until
+// cancel is closed.
 func (e Environment) Variables(cancel <-chan struct{}) ([]Variable, *LoginReport, *Error) {
 	var report *LoginReport
 	if l := e.of.login; l != nil {
@@ -183,8 +182,8 @@ func FindVariable(vars []Variable, name string) *Variable {
 	return nil
 }
 
-// SetVariable sets a variable for all jobs that start from now on. The value of a secret one is given only to
-// jobs, and removed from their output and all reports on them.
+// SetVariable sets a variable for all jobs that start from now on. The value of a secret one is given only to jobs, and
+// removed from their output and all reports on them.
 func (m *Manager) SetVariable(name, value string, secret bool) *Error {
 	if err := checkVariable(name, &value); err != nil {
 		return err

@@ -6,18 +6,18 @@ import (
 	"shelld/jobs/internal/match"
 )
 
-// A Sink receives a job's events. Its methods are called from the job's goroutines,
-// must not block, and must not call back into the job.
+// A Sink receives a job's events. Its methods are called from the job's goroutines, must not block, and must not call
+// back into the job.
 type Sink interface {
 	// Started is the first event. It is called before the start is answered.
 	Started(j *Job, info Info)
-	// Output reports that more output is stored. It may be called before Started, from
-	// another goroutine than the other methods, and any number of times.
+	// Output reports that more output is stored. It may be called before Started, from another goroutine than the other
+	// methods, and any number of times.
 	Output()
 	// Event delivers a later event, in order.
 	Event(e Event)
-	// Flush follows one or more of these calls: the next ones may come much later.
-	// Flood is the same after much output, of which more will come at once.
+	// Flush follows one or more of these calls: the next ones may come much later. Flood is the same after much output,
+	// of which more will come at once.
 	Flush()
 	Flood()
 }
@@ -45,13 +45,12 @@ type Matched struct {
 	Stream  Stream
 	Match   match.Match
 	Place   *Place // of a match on the screen; then the offsets of Match refer to the text on the screen
-	// Suppressed counts the matches of the watch since the last one that was reported, if
-	// they come too fast.
+	// Suppressed counts the matches of the watch since the last one that was reported, if they come too fast.
 	Suppressed int64
 }
 
-// WatchRemoved reports that a watch is gone because its pattern took too long, or because
-// the job ended before its output was matched.
+// WatchRemoved reports that a watch is gone because its pattern took too long, or because the job ended before its
+// output was matched.
 type WatchRemoved struct {
 	WatchID int
 	Reason  string

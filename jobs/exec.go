@@ -197,8 +197,8 @@ func (p *shellPart) queueExec(m execMsg) {
 // defaultExecBytes is how much of the output is reported if the request does not say.
 const defaultExecBytes = 16 << 10
 
-// review hands the next command to a shell that is ready, and answers the requests that have timed out
-// before their commands began.
+// review hands the next command to a shell that is ready, and answers the requests that have timed out before their
+// commands began.
 func (p *shellPart) review(now time.Time) {
 	s := p.watch
 	if s == nil {
@@ -242,9 +242,9 @@ func (p *shellPart) due(time.Time) (t time.Time) {
 	return t
 }
 
-// execLate handles a command that has not begun before its deadline. It still runs later, unless the request asked
-// for interruption: then it is dropped, or, if the shell already has it, interrupted as soon as it starts, and the
-// request is answered as for a command that runs.
+// execLate handles a command that has not begun before its deadline. It still runs later, unless the request asked for
+// interruption: then it is dropped, or, if the shell already has it, interrupted as soon as it starts, and the request
+// is answered as for a command that runs.
 func (p *shellPart) execLate(r *execReq, now time.Time) {
 	switch {
 	case !r.opts.Interrupt || r.stopped: // or it has not begun within the extra time of giveTime either
@@ -339,8 +339,8 @@ func (p *shellPart) execOver(r *execReq, o Outcome) {
 	})
 }
 
-// cancelExec cancels a request. A command that runs continues, or is interrupted as at its
-// timeout. A command that has not begun never runs.
+// cancelExec cancels a request. A command that runs continues, or is interrupted as at its timeout. A command that has
+// not begun never runs.
 func (p *shellPart) cancelExec(tok *token) bool {
 	s := p.watch
 	if s == nil {
@@ -378,8 +378,8 @@ func (r *execReq) leftBehind() CommandFate {
 	return CommandRunning
 }
 
-// canceledCommand returns the answer to a canceled request. It carries the fate of the command, which the
-// client cannot learn otherwise.
+// canceledCommand returns the answer to a canceled request. It carries the fate of the command, which the client cannot
+// learn otherwise.
 func (p *shellPart) canceledCommand(r *execReq, fate CommandFate) *Error {
 	told := map[CommandFate]string{
 		CommandDropped:     "had not begun, and never runs",
@@ -391,8 +391,8 @@ func (p *shellPart) canceledCommand(r *execReq, fate CommandFate) *Error {
 	return e
 }
 
-// failExecs answers all requests whose commands have not begun. Requests in again, whose waits are armed once more,
-// end with their commands.
+// failExecs answers all requests whose commands have not begun. Requests in again, whose waits are armed once more, end
+// with their commands.
 func (p *shellPart) failExecs(why func() *Error) {
 	for _, r := range p.watch.queue {
 		r.command.Finished = true
@@ -437,11 +437,11 @@ func (p *shellPart) shutdown(why func() *Error) {
 // An ExecOptions is a command of one or more lines, for a job that is a shell with shell integration.
 type ExecOptions struct {
 	Command string // any length, any lines; it must not contain NUL
-	// Wait adds conditions to the command's own end. Its Timeout is the only deadline, and it
-	// counts from the request. From defaults to the beginning of the command.
+	// Wait adds conditions to the command's own end. Its Timeout is the only deadline, and it counts from the request.
+	// From defaults to the beginning of the command.
 	Wait *WaitSpec
-	// Interrupt sends the interrupt signal to the foreground at the timeout, and waits for
-	// its effect for at most interruptTime. Without it the command continues.
+	// Interrupt sends the interrupt signal to the foreground at the timeout, and waits for its effect for at most
+	// interruptTime. Without it the command continues.
 	Interrupt bool
 	// Kill kills the foreground processes if interrupts do not end the command (with Interrupt).
 	Kill bool
@@ -461,8 +461,7 @@ type ExecResult struct {
 	Hint      *Hint        // why the shell could not run it (status 126 or 127); nil = not known
 }
 
-// A CommandFate is the fate of a command whose request was cancelled, or that was
-// interrupted before it began.
+// A CommandFate is the fate of a command whose request was canceled, or that was interrupted before it began.
 type CommandFate string
 
 // The fates of commands.

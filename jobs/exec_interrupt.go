@@ -11,11 +11,11 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A command is interrupted when it times out or its request is canceled. One interrupt is not enough: a shell
-// loses one that comes between two short commands of a loop, and a program does not see one that came before the
-// shell had executed it. So interrupts are repeated while the command runs. But a program that has got one may be
-// about to end, may ask whether it should, or may take a second one as the order to leave everything behind. So
-// another one is sent only to processes that have not got the last one, or that show no reaction to it for a while.
+// A command is interrupted when it times out or its request is canceled. One interrupt is not enough: a shell loses one
+// that comes between two short commands of a loop, and a program does not see one that came before the shell had
+// executed it. So interrupts are repeated while the command runs. But a program that has got one may be about to end,
+// may ask whether it should, or may take a second one as the order to leave everything behind. So another one is sent
+// only to processes that have not got the last one, or that show no reaction to it for a while.
 //
 // Processes that stay silent get a second interrupt after a while, and no third: a program that cleans up may take it
 // as the order to stop cleaning up. But a script loses interrupts as a shell does (bash drops one if the child that it
@@ -61,8 +61,8 @@ type foregroundSample struct {
 	shell bool      // a known shell leads the group, or did so at the first interrupt
 }
 
-// has reports whether the processes that are in the foreground now have got the last interrupt. If the first process
-// of a group has ended, as that of a pipeline may, the group is still the same program.
+// has reports whether the processes that are in the foreground now have got the last interrupt. If the first process of
+// a group has ended, as that of a pipeline may, the group is still the same program.
 func (last foregroundSample) has(now foregroundSample) bool {
 	return now.group == last.group && (now.image == last.image || now.image == imageEnded)
 }
@@ -108,8 +108,8 @@ func (p *shellPart) interruptExec(r *execReq) {
 	p.watch.again = append(p.watch.again, r) // the caller may be waitsPart.review, during which no wait may be armed
 }
 
-// reviewUnwanted interrupts a command that was given up after it had been handed to the shell. The turn has handled
-// all marks of the shell before: if the command has ended meanwhile, the interrupt does not hit the next one instead.
+// reviewUnwanted interrupts a command that was given up after it had been handed to the shell. The turn has handled all
+// marks of the shell before: if the command has ended meanwhile, the interrupt does not hit the next one instead.
 func (p *shellPart) reviewUnwanted() {
 	if r := p.watch.running; r != nil && r.unwanted {
 		r.unwanted = false
@@ -154,8 +154,8 @@ func (s *shellWatch) interruptDue() (t time.Time) {
 	return t
 }
 
-// interruptForeground sends the foreground another signal if it needs one. Until that is done, nothing is handed to
-// the shell: if the command ended by itself meanwhile, the signal would hit the next one.
+// interruptForeground sends the foreground another signal if it needs one. Until that is done, nothing is handed to the
+// shell: if the command ended by itself meanwhile, the signal would hit the next one.
 func (p *shellPart) interruptForeground(r *execReq) {
 	s := p.watch
 	s.striking++
