@@ -10,30 +10,28 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// An actor takes the turns of one job, and has the messages that wait for one.
+// An actor runs the turns of one job, and holds the messages that wait for a turn.
 type actor struct {
 	j *Job
 
-	mail    *turn.Mailbox[message] // any goroutine -> whoever has the turn
+	mail    *turn.Mailbox[message] // any goroutine -> the holder of the turn
 	lock    turn.Lock              // held for a turn
-	missed  atomic.Bool            // whoever has the turn is to take another one, when he has passed it on
-	quit    atomic.Bool            // no more turns; set in one
-	leaving func()                 // not nil: the job is forgotten, and this is done when it has left
+	missed  atomic.Bool            // the holder of the turn must run another one when it has released the turn
+	quit    atomic.Bool            // no more turns; set in a turn
+	leaving func()                 // not nil: the job is forgotten; called when its loop has ended
 	timer   *time.Timer
 }
 
-// run is the job's loop: it takes a turn whenever something has happened. Turns never
-// block: what blocks has a goroutine of its own (loops.go, package follow), but for the
-// start, before which there are no turns.
+// run is the job's loop: it runs a turn whenever something has happened. Turns never block: blocking work has
+// goroutines of its own (loops.go, package follow). The start blocks as well, but there are no turns before it.
 //
 //	a request's life:  rpc's reader -> ask -> mail -> deliver, in a turn
 //	                     answered at once, or kept (waits, runs, reads, kills, queue)
 //	                     and looked at again after everything that happens (review)
 //	                   -> reply -> the goroutine that awaits it in rpc -> the outbox
 //
-// Whoever brings something may take the turn himself where nobody has it, and whoever
-// has it takes one more for him where somebody does (attend): a goroutine that had to wake
-// up first would take longer than the turn.
+// A goroutine that posts a message runs the turn itself if the turn lock is free. If not, the holder runs one more turn
+// on its behalf (attend). Waking up another goroutine would take longer than the turn.
 func (a *actor) run() {
 	defer close(a.j.done)
 	defer a.timer.Stop()
@@ -49,33 +47,32 @@ func (a *actor) run() {
 		case w := <-a.j.input.wrote:
 			a.turn(func() { a.j.input.onWritten(w) })
 		case h := <-a.j.ending.hints:
-			a.turn(func() { a.j.ending.hint, a.j.ending.hintUntil = a.j.redaction.hint(h), time.Time{} }) // found, or nothing to be found
+			a.turn(func() { a.j.ending.hint, a.j.ending.hintUntil = a.j.redaction.hint(h), time.Time{} }) // a hint was found, or none was
 		case <-a.timer.C:
 			a.turn(nil)
 		}
 	}
-	a.lock.Wait() // Whoever has let go of the job may still be in the turn in which he did.
+	a.lock.Wait() // The goroutine in whose turn the job has ended may still be in that turn.
 	a.j.release()
 }
 
-// turn is one of run's: what happened, then the mail, then all that may follow.
+// turn is a turn of run: first happened, then the mail, then everything that may follow.
 func (a *actor) turn(happened func()) {
 	a.lock.Lock()
 	a.takeTurns(happened)
 }
 
-// attend has a turn taken, by the caller or by whoever has it, after this call began.
-// The caller must hold no lock that a turn may take: the manager's, the outbox's, those
-// of a job's output.
+// attend makes sure that a turn begins after this call. The caller runs it, or the holder of the turn on its behalf.
+// The caller must hold no lock that a turn may take: the manager's, the outbox's, those of a job's output.
 func (a *actor) attend() {
 	a.missed.Store(true)
 	if a.lock.TryLock() {
 		a.takeTurns(nil)
-	} // else whoever has it looks whether he has missed anything, when he has passed it on
+	} // otherwise the holder checks missed after it has released the turn
 }
 
-// here is attend with what has happened. It returns false where somebody else has the
-// turn: then run must be told.
+// here is attend with happened. It returns false if another goroutine has the turn: then the caller must send to run
+// instead.
 func (a *actor) here(happened func()) bool {
 	if !a.lock.TryLock() {
 		return false
@@ -84,33 +81,32 @@ func (a *actor) here(happened func()) bool {
 	return true
 }
 
-// mostTurns bounds how long somebody takes turns for those who come meanwhile: he has
-// something else to do.
+// mostTurns is how many turns a goroutine runs in a row on behalf of others, since it has work of its own.
 const mostTurns = 4
 
-// takeTurns takes the turn that the caller has and passes it on, and then those that
-// others wanted meanwhile. What there is to send is sent last, which may take longer.
+// takeTurns runs the turn that the caller holds and releases it, and then runs the turns that others have requested
+// meanwhile. It flushes the events last, since that may take longer.
 func (a *actor) takeTurns(happened func()) {
 	for n := 1; ; n++ {
-		a.missed.Store(false) // before anything is looked at
+		a.missed.Store(false) // before the turn reads anything
 		a.actAndUnlock(happened)
 		happened = nil
 		if !a.missed.Load() {
 			break
 		}
 		if n == mostTurns {
-			a.mail.Poke() // run goes on
+			a.mail.Poke() // run continues
 			break
 		}
 		if !a.lock.TryLock() {
-			break // whoever has it by now sees all that was missed
+			break // the new holder handles everything that was missed
 		}
 	}
 	a.j.sink.Flush()
 }
 
-// actAndUnlock must not be left half done on a goroutine that recovers from panics: the
-// server would go on with a job that is nobody knows what.
+// actAndUnlock ends the process if a turn panics, even on a goroutine that recovers from panics: otherwise the server
+// would continue with a job in an unknown state.
 func (a *actor) actAndUnlock(happened func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -121,28 +117,27 @@ func (a *actor) actAndUnlock(happened func()) {
 	a.act(happened)
 }
 
-// Crash ends the process as a panic does from which nobody recovers. The keepers then
-// end the jobs.
+// Crash ends the process as an unrecovered panic does. The keepers then end the jobs.
 func Crash(p any) {
 	stack := debug.Stack()
 	go panic(fmt.Sprintf("%v\n\n%s", p, stack))
 	select {}
 }
 
-// act needs the turn. A job that starts has none: what names it waits in the mail.
+// act must be called in a turn. A job that is starting has no turns yet: messages for it wait in the mail.
 func (a *actor) act(happened func()) {
 	if happened != nil {
 		happened()
 	}
 	if a.j.st.status == StatusStarting && a.j.starting.heldUp.Load() {
-		a.mail.Poke() // run waits for somebody, and looks whether it still has to
+		a.mail.Poke() // run waits before the start, and checks whether it still has to
 	}
 	if a.quit.Load() || a.j.st.status == StatusStarting {
 		return
 	}
 	defer func() {
 		if a.quit.Load() {
-			a.mail.Poke() // run looks no more
+			a.mail.Poke() // wakes up run, which then ends
 		}
 	}()
 	a.j.ending.takeFacts()
@@ -157,10 +152,10 @@ func (a *actor) act(happened func()) {
 	}
 }
 
-// deliver hands a message on. A job that is forgotten takes no new requests.
+// deliver passes a message on. A job that is forgotten accepts no new requests.
 func (a *actor) deliver(m message) {
 	if r, ok := m.(request); ok && a.leaving != nil {
-		if _, before := m.(confirmedMsg); !before { // it was taken up already
+		if _, before := m.(confirmedMsg); !before { // the request was accepted earlier
 			r.fail(a.j.gone())
 			return
 		}
@@ -168,8 +163,8 @@ func (a *actor) deliver(m message) {
 	m.deliver(a.j)
 }
 
-// review looks at everything that may have come true, whatever happened, and sets
-// the timer to the next moment at which time alone can make something true.
+// review checks everything that may have become true, whatever happened, and sets the timer to the next moment at which
+// time alone can make something true.
 func (a *actor) review(now time.Time) {
 	if a.j.st.status == StatusStarting || a.quit.Load() {
 		return
@@ -192,7 +187,7 @@ func (j *Job) canceled() *Error {
 	return e
 }
 
-// state returns the changing part of what is known.
+// state returns the changing part of the job's info.
 func (j *Job) state() State {
 	s := State{Handle: j.id, Name: j.spec.Name, Status: j.st.status}
 	if j.told() {
@@ -205,7 +200,7 @@ func (j *Job) state() State {
 	return s
 }
 
-// streamInfo tells of each stream the ranges that kept tells of its spool.
+// streamInfo returns, for each stream, the ranges that kept returns for its spool.
 func (o *outputs) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo) {
 	for _, st := range o.streams {
 		all = append(all, StreamInfo{Name: st.name, NextOffset: st.spool.End(), Kept: kept(st.spool)})
@@ -213,7 +208,7 @@ func (o *outputs) streamInfo(kept func(*spool.Spool) []Range) (all []StreamInfo)
 	return all
 }
 
-// told says whether the leader's end counts: its output has been seen to the end.
+// told reports whether the leader's exit may be reported: its output has been read to the end.
 func (j *Job) told() bool {
 	return j.st.status == StatusExited || j.st.status == StatusClosed
 }
@@ -236,8 +231,7 @@ func (j *Job) snapshot() Info {
 	return j.clean(info)
 }
 
-// release ends what the loop owns. The messages that nobody will take any more are
-// answered.
+// release ends everything that the loop owns, and answers the messages that no turn will handle any more.
 func (j *Job) release() {
 	for _, m := range j.actor.mail.Close() {
 		j.refuse(m, j.gone())
@@ -255,7 +249,7 @@ func (j *Job) release() {
 func (j *Job) closeDescriptors() {
 	for _, st := range j.output.streams {
 		_ = st.src.Close() // Best effort: nothing more is read or owed.
-		st.pass()          // Who waits for room to read sees it.
+		st.pass()          // It wakes up a readLoop that waits for room.
 	}
 	if j.input.to != nil {
 		_ = j.input.to.Close() // Best effort, as above.

@@ -17,81 +17,80 @@ import (
 	"shelld/jobs/stored"
 )
 
-// A Persist says where output is kept beside memory.
+// A Persist says where output is kept besides memory.
 type Persist struct {
-	Directory string                     // absolute; "" = the default place, and memory alone where that can't be used
-	TrustPath bool                       // whoever may change what leads to the directory, or what is in it
+	Directory string                     // absolute; "" = the default place, or memory alone if that can't be used
+	TrustPath bool                       // trust other users who can change the directory, its content or the path to it
 	Session   string                     // the name of this server's directory in it, never used before
-	Encode    func(Info) ([]byte, error) // makes what is stored beside the output
+	Encode    func(Info) ([]byte, error) // encodes the record that is stored beside the output
 
-	Reader    stored.InfoReader // reads that; nil: what earlier servers have left is left alone
-	Keep      stored.Retention  // of what they have left; see WithDefaults
-	Temporary bool              // what this server has stored is deleted when it ends
+	Reader    stored.InfoReader // decodes it; nil: the directories of earlier servers are left alone
+	Keep      stored.Retention  // for the jobs of earlier servers; see WithDefaults
+	Temporary bool              // the files of this server are deleted when it ends
 }
 
-// An archive is the directory of a server. Its goroutine does what is done there and
-// nobody waits for on his way: it writes what is known of jobs that live, and deletes.
+// An archive is the directory of a server. Its goroutine does the file work that no request waits for: it writes the
+// records of live jobs, and deletes files.
 //
-// What nobody has asked to be deleted goes when there is nothing else to do: where
-// commands follow each other, it would be in their way.
+// Files whose deletion no client has requested are deleted when the archive is idle: if commands follow each other,
+// deleting files would slow them down.
 type archive struct {
 	// Immutable:
 	session *store.Session
 	state   string // the directory that session lies in
 	total   *spool.Budget
-	most    int64 // that total lets be stored
+	most    int64 // limit of total
 	encode  func(Info) ([]byte, error)
 	log     *slog.Logger
 	done    chan struct{} // closed when run has returned
-	tidied  chan struct{} // closed when what earlier servers have left was seen to
-	settle  func()        // ends that before its time
-	scratch bool          // all is deleted in the end
+	tidied  chan struct{} // closed when the directories of earlier servers have been cleaned up
+	settle  func()        // cancels that
+	scratch bool          // all files are deleted at the end
 
 	mail      *turn.Mailbox[errand] // any goroutine -> run
-	steps     atomic.Int64          // how many errands run has done: it is not stuck while there are more of them
-	owes      atomic.Bool           // something is owed; run -> any goroutine
-	paysLater atomic.Bool           // and is to be tried again soon
+	steps     atomic.Int64          // errands done by run: if the number grows, run is not stuck
+	owes      atomic.Bool           // owed is not empty; run -> any goroutine
+	paysLater atomic.Bool           // a retry of owed is scheduled
 
 	// Owned by run:
-	drops []errand // to be carried out when there is time
-	owed  []errand // what is known last of jobs, which the disk did not take
+	drops []errand // to be done when there is time
+	owed  []errand // final records of jobs that could not be written to the disk
 }
 
-// An errand is what an archive is asked for.
+// An errand is a task for the archive.
 type errand struct {
 	what errandKind
 	job  *Job
-	info Info        // to be written
-	then func(error) // called by run, when it is done
+	info Info        // the record to be written
+	then func(error) // called by run when the errand is done
 }
 
 type errandKind int
 
 const (
 	errandRecord errandKind = iota
-	errandOwe               // the disk did not take what is final
-	errandPay               // but takes what another job has
+	errandOwe               // the final record could not be written to the disk
+	errandPay               // retry owed: the disk has accepted other data, or the delay of payLater is over
 	errandDelete
-	errandDrop // is errandDelete, some time
+	errandDrop // errandDelete at a later time
 	errandClose
 )
 
-// dropTime is how long nothing must have been asked for before files are deleted that
-// nobody asked to be, and maxDrops how many jobs may wait for that.
+// dropTime is how long the archive must be idle before it deletes files whose deletion no client has requested.
+// maxDrops is the number of jobs whose files may wait for that.
 const (
 	dropTime = time.Second
 	maxDrops = 1000
 )
 
-// maxOwed is of how many jobs it is tried again to write what is known.
+// maxOwed is the number of jobs whose final records are retried.
 const maxOwed = 1000
 
-// closeTime is how long deleting files may hold up the server's end, when all else is over.
+// closeTime is how long deleting files may delay the server's end once everything else is done.
 const closeTime = time.Minute
 
-// openArchive makes the directory of a session. Nil and no error: output is kept in
-// memory, as asked for or because nobody has named a directory and the default place
-// can't be used. Then why says what is wrong with that.
+// openArchive makes the directory of a session. If it returns nil and no error, output is kept in memory: either this
+// was requested, or no directory was named and the default place can't be used. In the second case why is the reason.
 func openArchive(p *Persist, l Limits, log *slog.Logger) (a *archive, why string, err error) {
 	if p == nil {
 		return nil, "", nil
@@ -127,8 +126,8 @@ func openArchive(p *Persist, l Limits, log *slog.Logger) (a *archive, why string
 	return a, "", nil
 }
 
-// refusedArchive says why output cannot be kept in a directory, "" where there is none, and
-// what to do.
+// refusedArchive returns the error for a directory in which output cannot be kept, with advice. dir is "" if there is
+// no directory.
 func refusedArchive(err error, dir string) *Error {
 	if dir == "" {
 		e := errorf(CodeOutputFileError, "output cannot be kept in files (%v); name a persist.directory, or ask for persist.mode memory", err)
@@ -149,7 +148,7 @@ func refusedArchive(err error, dir string) *Error {
 
 // openSession makes the directory of a session, and locks it.
 func openSession(dir string, p *Persist, log *slog.Logger) (*store.Session, error) {
-	const tries = 100 // others may tidy up, each of them once
+	const tries = 100 // other servers may delete the new directory as they clean up, each of them once
 	open := store.Open
 	if p.TrustPath {
 		open = store.OpenTrusting
@@ -174,7 +173,7 @@ func openSession(dir string, p *Persist, log *slog.Logger) (*store.Session, erro
 	}
 }
 
-// tidy sees to what earlier servers have left, beside everything else.
+// tidy cleans up after earlier servers, in a goroutine of its own.
 func (a *archive) tidy(ctx context.Context, p *Persist) {
 	defer close(a.tidied)
 	if p.Reader == nil {
@@ -200,7 +199,7 @@ func (a *archive) tidy(ctx context.Context, p *Persist) {
 	}
 }
 
-// storeError is a refusal that names the file, or path where err does not.
+// storeError returns an error that names the file of err, or path if err has none.
 func storeError(err error, path string) *Error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		path = p.Path
@@ -210,21 +209,21 @@ func storeError(err error, path string) *Error {
 	return e
 }
 
-// folder is the directory of a job. Nothing is made yet.
+// folder returns the directory of a job. It does not make the directory.
 func (a *archive) folder(id ID) *store.Folder {
 	return a.session.Folder(strconv.FormatInt(int64(id), 10))
 }
 
-// put asks for something. Where the archive is closed, it is answered here.
+// put posts an errand. If the archive is closed, put calls the errand's callback itself.
 func (a *archive) put(e errand) {
 	if !a.mail.Put(e) && e.then != nil {
 		e.then(nil)
 	}
 }
 
-// close has the last errands done. It returns false where none of them is done for
-// shutdownSlack, since many may be left, and each takes a slow disk its time; or where all
-// of them take longer than closeTime.
+// close does the remaining errands. It returns false if no errand was done for shutdownSlack, or if all of them take
+// longer than closeTime. It does not bound them by shutdownSlack together, since many may be left, and a slow disk
+// takes its time for each.
 func (a *archive) close() bool {
 	a.put(errand{what: errandClose})
 	late, over := time.NewTimer(shutdownSlack), time.NewTimer(closeTime)
@@ -247,8 +246,8 @@ func (a *archive) close() bool {
 	}
 }
 
-// settled waits until nobody sees to what earlier servers have left. A disk that takes longer
-// keeps him from it for good, at whatever he is: the next server goes on from there.
+// settled waits until tidy has returned, for at most shutdownSlack. If a slow disk takes longer, tidy is abandoned,
+// whatever it is doing: the next server continues from there.
 func (a *archive) settled() {
 	late := time.NewTimer(shutdownSlack)
 	defer late.Stop()
@@ -273,7 +272,7 @@ func (a *archive) run() {
 			}
 		case <-idle.C:
 			if a.drop(); len(a.drops) > 0 {
-				idle.Reset(0) // one at a time: somebody may wait for something else
+				idle.Reset(0) // one at a time: a client may wait for another errand
 			}
 		}
 	}
@@ -293,7 +292,7 @@ func (a *archive) run() {
 	}
 }
 
-// erase deletes what is stored of this server's jobs.
+// erase deletes the stored files of this server's jobs.
 func (a *archive) erase() {
 	err := a.session.Erase(func() { a.steps.Add(1) })
 	if err != nil {
@@ -331,8 +330,8 @@ func (a *archive) do(e errand) {
 	}
 }
 
-// recordLater has what is known of a job written down when there may be descriptors again. What was
-// written down meanwhile, by others or in the end, is not replaced by anything older.
+// recordLater schedules another write of a job's record, for when there may be free descriptors again. A record that
+// was written meanwhile, a final one among them, is not replaced by an older one.
 func (a *archive) recordLater(j *Job) {
 	time.AfterFunc(recordTime, func() {
 		if p := j.Published(); p != nil {
@@ -346,7 +345,7 @@ func (a *archive) drop() {
 	if len(a.drops) > 0 {
 		defer a.steps.Add(1)
 		e := a.drops[0]
-		a.drops[0] = errand{} // or the job would stay in memory for as long as the list
+		a.drops[0] = errand{} // otherwise the job would stay in memory as long as the list
 		if a.drops = a.drops[1:]; len(a.drops) == 0 {
 			a.drops = nil
 		}
@@ -360,10 +359,10 @@ func (a *archive) delete(e errand) {
 	a.pay(false)
 }
 
-// pay tries again to write what is owed, now that there may be room: or the next one who looks
-// would take a job whose end was told for one that was lost. Where a try fails there is none, and
-// the others wait, but for the last time; it is another one's turn then, since it may be that one's
-// directory that is in the way.
+// pay retries the writes that are owed, since the disk may have room again. Without its final record, a job whose end
+// was reported would look like a lost one to the next reader of the directory. If a try fails, there is no room, and
+// the others wait, unless this is the last call. The job that failed goes to the end of the list, since the cause may
+// be that job's directory.
 func (a *archive) pay(last bool) {
 	var waits []errand
 	for i, e := range a.owed {
@@ -385,8 +384,8 @@ func (a *archive) pay(last bool) {
 	a.owes.Store(len(waits) > 0)
 }
 
-// payLater has what is owed tried again when there may be descriptors again: on a server that does nothing
-// else nobody would. Where it is another error, who next finds that the disk takes something does so.
+// payLater schedules a retry of owed for when there may be descriptors again: on an idle server nothing else would
+// cause one. After other errors, the next successful write causes the retry.
 func (a *archive) payLater(err error) {
 	if isResource(err) && !a.paysLater.Swap(true) {
 		time.AfterFunc(recordTime, func() {
@@ -396,7 +395,7 @@ func (a *archive) payLater(err error) {
 	}
 }
 
-// takes says that the disk takes what is written.
+// takes notes a successful write to the disk, and so causes a retry of owed.
 func (a *archive) takes() {
 	if a.owes.Load() {
 		a.put(errand{what: errandPay})

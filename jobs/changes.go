@@ -8,36 +8,35 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A Change is one thing of a job that may change; they can be joined by or.
+// A Change is a property of a job that may change. Several can be joined by or.
 type Change uint
 
 const (
 	ChangeStatus      Change = 1 << iota // running, stopped
 	ChangeTitle                          // of the terminal
-	ChangeDirectory                      // where the program says that it is
+	ChangeDirectory                      // current directory as reported by the program
 	ChangeBell                           // it rang
 	ChangeSize                           // of the terminal
-	ChangeForeground                     // what runs there
-	ChangeOutputFile                     // one cannot be written any more
-	ChangeIntegration                    // of the shell: another program has taken its place
+	ChangeForeground                     // the process there
+	ChangeOutputFile                     // it cannot be written any more
+	ChangeIntegration                    // of the shell: another program has replaced it
 )
 
-// Changed says what of a job is not as it was, and how it is now. A value counts if
-// its Change is in What.
+// Changed holds the changed properties of a job with their new values. A value counts if its Change is in What.
 type Changed struct {
 	What        Change
 	Status      Status
-	Signal      string // that stopped it, with SIG; "" where it runs
+	Signal      string // that stopped it, with SIG; "" if it runs
 	Title       string
 	Directory   string // "" = not known
 	Bells       int64  // since the start
 	Cols, Rows  int
 	Foreground  *Process // nil = not known
 	OutputFile  OutputFileError
-	Integration string // the family of the shell; "" = it has none any more
+	Integration string // the family of the shell; "" = it has no integration any more
 }
 
-// An OutputFileError says why an output file is not complete.
+// An OutputFileError is the reason why an output file is not complete.
 type OutputFileError struct{ Path, Reason string }
 
 // Add joins a later change to c.
@@ -70,7 +69,7 @@ func (c *Changed) Add(later Changed) {
 	}
 }
 
-// laterBarrier waits for the output of both.
+// laterBarrier returns a barrier that waits for the output of both.
 func laterBarrier(a, b map[Stream]int64) map[Stream]int64 {
 	all := map[Stream]int64{}
 	for _, m := range []map[Stream]int64{a, b} {
@@ -81,32 +80,31 @@ func laterBarrier(a, b map[Stream]int64) map[Stream]int64 {
 	return all
 }
 
-// Join adds a later event of what has changed to this one, which then waits for the
-// output of both.
+// Join adds a later Changed event to this one, which then waits for the output of both.
 func (e *Event) Join(later Event) {
-	c := *e.Changed // others may hold the old one
+	c := *e.Changed // other goroutines may hold the old one
 	c.Add(*later.Changed)
 	e.Changed, e.After = &c, laterBarrier(e.After, later.After)
 }
 
-// changesPart tells the client what has changed of a job, and looks at who has the foreground of its terminal.
+// changesPart reports changes of a job to the client, and probes the foreground of its terminal.
 type changesPart struct {
 	noPart
 	j *Job
 
-	untold    Changed // what the client is to be told in this turn
-	bells     int64   // told so far
-	groups    uint64  // the display's, of which the loop knows
-	lookAgain bool    // the foreground may be another one
-	lookReads uint64  // how often output had come when the loop looked last
-	unsettled int     // outputs that bring another look
-	looking   bool    // the loop has a look under way
-	looks     uint64  // begun, those for clients as well
-	looked    uint64  // the last of them whose finding counts
+	untold    Changed // to be reported in this turn
+	bells     int64   // reported so far
+	groups    uint64  // display.groups as the loop last saw it
+	lookAgain bool    // the foreground may have changed
+	lookReads uint64  // display.reads at the loop's last foreground probe
+	unsettled int     // number of outputs that still cause another probe
+	looking   bool    // a probe for the loop is under way
+	looks     uint64  // number of the last probe that has begun, those for clients included
+	looked    uint64  // number of the last probe whose result counts
 }
 
-// review tells, as one event, what has changed since it last looked: so a
-// title that changes a million times costs as many events as the loop had turns.
+// review reports all changes since the last review as one event: so a title that changes a million times costs at most
+// one event per turn.
 func (p *changesPart) review(time.Time) {
 	if p.j.display.heard != nil {
 		p.takeTold()
@@ -120,7 +118,7 @@ func (p *changesPart) review(time.Time) {
 	p.j.sink.Event(Event{After: p.j.waits.barrier(), Changed: &c})
 }
 
-// takeTold takes over what the output has told.
+// takeTold takes over the properties that programs have set in the output.
 func (p *changesPart) takeTold() {
 	told, groups, reads := p.j.display.heard.latest()
 	if told.Title != p.j.info.Title {
@@ -140,7 +138,7 @@ func (p *changesPart) takeTold() {
 	}
 }
 
-// reviewForeground looks where the foreground may be another one.
+// reviewForeground begins a foreground probe if the foreground may have changed.
 func (p *changesPart) reviewForeground(groups, reads uint64) {
 	again := p.unsettled > 0 && reads != p.lookReads
 	if again {
@@ -152,17 +150,17 @@ func (p *changesPart) reviewForeground(groups, reads uint64) {
 	}
 }
 
-// settleLooks is how many outputs bring another look at a process that is unsettled.
-// The next one mostly comes from what it has become.
+// settleLooks is how many outputs cause another probe of a process that is unsettled. The next output usually comes
+// from the command that the process has become.
 const settleLooks = 8
 
-// unsettled says whether a process is yet to become a command, as far as one can see:
-// a shell's child looks like the shell, and one that is being loaded has no arguments.
+// unsettled reports whether a process is probably about to become another command: a shell's child looks like the
+// shell, and a process that is being loaded has no arguments.
 func (p *Process) unsettled(before *Process) bool {
 	return p != nil && (before != nil && before.Command == p.Command || strings.HasPrefix(p.Command, "["))
 }
 
-// noteStopped tells that the leader was stopped, and by what signal, or goes on.
+// noteStopped reports that the leader was stopped, and by which signal, or that it continues.
 func (p *changesPart) noteStopped(is bool, signal string) {
 	p.j.actor.lock.Check()
 	before := p.j.st.status
@@ -172,9 +170,8 @@ func (p *changesPart) noteStopped(is bool, signal string) {
 	}
 }
 
-// look finds out what runs in the foreground, in a goroutine of its own, since /proc
-// may keep it waiting; it ends with the answer to the loop. A look that was begun
-// later knows better, whichever comes back first.
+// look probes the foreground, in a goroutine of its own, since reading /proc may block. The goroutine ends with the
+// answer to the loop. The result of the probe that began last counts, whichever returns first.
 func (p *changesPart) look(m foregroundMsg) {
 	p.looks++
 	m.number = p.looks
@@ -186,7 +183,7 @@ func (p *changesPart) look(m foregroundMsg) {
 	})
 }
 
-// somebody is nil where nobody was found.
+// somebody returns the foreground process, or nil if none was found.
 func (p *changesPart) somebody(f proc.Foreground) *Process {
 	if f.PID == 0 {
 		return nil
@@ -198,7 +195,7 @@ func (p *changesPart) onForeground(m foregroundMsg) {
 	if m.review {
 		p.looking = false
 	}
-	if m.number > p.looked && p.j.st.exit == nil && !m.failed { // at the end everybody goes: that is told by exited
+	if m.number > p.looked && p.j.st.exit == nil && !m.failed { // at the end all processes go away: that is reported by exited
 		p.looked = m.number
 		if before := p.j.info.Foreground; before == nil != (m.foreground == nil) || before != nil && *before != *m.foreground {
 			p.j.info.Foreground, p.unsettled = m.foreground, 0
@@ -213,7 +210,7 @@ func (p *changesPart) onForeground(m foregroundMsg) {
 	}
 }
 
-// onInfo answers with what is known now, and with what runs in the foreground then.
+// onInfo answers with the info of the job as it is now, and with a new probe of its foreground.
 func (p *changesPart) onInfo(m infoMsg) {
 	info := p.j.snapshot()
 	if !p.j.waits.lookPortsFor(m, info) {
@@ -237,31 +234,31 @@ func (m foregroundMsg) answer(foreground *Process) Info {
 	return m.info
 }
 
-// What lives on behind the leader is told as of its end, and as of now to whoever asks
-// for it then: it may have started others, or ended in part.
+// The processes that outlive the leader are reported as they were at its end. A request for the info gets them as they
+// are at its own time, since they may have started others or ended since.
 
-// A teller is a process that can say what lives of its job now. That of a platform which
-// cannot see it is none.
+// A teller is a process handle that can list the living processes of its job. On a platform without such a list, the
+// handle is no teller.
 type teller interface {
 	Living() ([]keeper.Proc, bool)
 }
 
-// livingMsg is what a look at what lives has found.
+// livingMsg is the result of a probe for living processes.
 type livingMsg struct {
-	asked infoMsg // who waits for this
-	info  Info    // what else is answered
+	asked infoMsg // the request that waits for this
+	info  Info    // the rest of the answer
 	list  []Process
 	known bool
 }
 
 func (m livingMsg) deliver(j *Job) { j.changes.onLiving(m) }
 
-// fail answers a look that no turn will take any more.
+// fail answers the request of a probe that no turn will handle any more.
 func (m livingMsg) fail(error) { m.asked.reply.ok(m.info) }
 
-// lookBehind answers with what lives behind the leader, in a goroutine of its own, since
-// /proc may keep it waiting; it ends with the answer to the loop. It returns false where
-// nobody can tell.
+// lookBehind answers with the processes that outlive the leader. It probes in a goroutine of its own, since reading
+// /proc may block; the goroutine ends with the answer to the loop. It returns false if there is nothing to probe, or no
+// way to do it.
 func (p *changesPart) lookBehind(m infoMsg, info Info) bool {
 	t, ok := p.j.proc.(teller)
 	if !ok || info.Status != StatusExited || p.j.st.status != StatusExited || p.j.st.empty {
@@ -281,8 +278,8 @@ func (p *changesPart) processes(list []keeper.Proc) (all []Process) {
 	return all
 }
 
-// onLiving keeps what was found for job/list as well. Where the job has closed since, the
-// answer is of when it was asked for: nothing was found, and nothing is said to live.
+// onLiving stores the result for job/list as well. If the job has closed since, the answer has the info from the time
+// of the request, and no living processes.
 func (p *changesPart) onLiving(m livingMsg) {
 	if m.known || p.j.st.empty {
 		m.info.Background = m.list

@@ -7,35 +7,34 @@ import (
 	"shelld/jobs/internal/redact"
 )
 
-// pauseTime is for how long a few bytes with which a secret may begin are held back
-// (protocol section 8).
+// pauseTime is how long a few bytes that may be the beginning of a secret are held back (protocol section 8).
 const pauseTime = 50 * time.Millisecond
 
-// loadTime is for how long what a shell shows of a line of ours is held back, which ends as soon
-// as the line runs: it only bounds what becomes of one that never does.
+// loadTime is how long the echo of a command we injected is held back. That ends as soon as the command runs: loadTime
+// only bounds it for a command that never does.
 const loadTime = 2 * time.Second
 
-// A cleaner takes what is secret out of a stream. It is owned by the readLoop.
+// A cleaner removes secret values from a stream. It is owned by the readLoop.
 type cleaner struct {
-	redactor *redact.Redactor // nil: nothing was secret yet
-	due      time.Time        // when some of what is held back is passed on; zero: nothing is
+	redactor *redact.Redactor // nil: no value was secret yet
+	due      time.Time        // when held output that a pause releases is passed on; zero: there is none
 }
 
-// Holding says what of a stream's output is held back.
+// The values of stream.holding: which output of the stream is held back.
 const (
 	holdsNothing int32 = iota
-	holdsSecret        // what may well be a secret, until that is decided
-	holdsShortly       // beside that what will be passed on soon
-	holdsLine          // what a shell shows of a line of ours, until the line runs
+	holdsSecret        // output that may be a secret, until that is decided
+	holdsShortly       // output that will be passed on soon, and perhaps also a secret
+	holdsLine          // the echo of a command we injected, until the command runs
 )
 
-// redact returns what of some output may be stored now.
+// redact takes output and returns the output that may be stored now.
 func (st *stream) redact(secrets *redact.Set, p []byte) []byte {
 	c := &st.cleaner
 	switch {
 	case c.redactor != nil && secrets != nil:
 		c.redactor.Use(secrets)
-	case c.redactor != nil: // all of them are forgotten
+	case c.redactor != nil: // all secrets are forgotten
 		c.redactor.Use(noSecrets)
 	case secrets == nil:
 		return p
@@ -47,7 +46,7 @@ func (st *stream) redact(secrets *redact.Set, p []byte) []byte {
 
 var noSecrets = redact.New(nil)
 
-// held notes what is held back, and has the readLoop wake up when it need not be any more.
+// held notes whether output is held back, and for how long, and returns passed. It schedules the readLoop's wakeup.
 func (st *stream) held(passed []byte) []byte {
 	c := &st.cleaner
 	all, shortly := c.redactor.Held()
@@ -67,7 +66,7 @@ func (st *stream) held(passed []byte) []byte {
 	return passed
 }
 
-// holdsShortly says whether it holds back what will be passed on soon.
+// holdsShortly reports whether the redactor holds back output that will be passed on soon.
 func (c *cleaner) holdsShortly() bool {
 	if c.redactor == nil {
 		return false
@@ -76,8 +75,8 @@ func (c *cleaner) holdsShortly() bool {
 	return shortly > 0
 }
 
-// wakeIn has the readLoop wake up where something is held back that a pause sets free; 0: nothing
-// is.
+// wakeIn schedules a wakeup of the readLoop after a pause that releases held output. 0 means that there is no such
+// output, and cancels the wakeup.
 func (st *stream) wakeIn(pause time.Duration) {
 	c := &st.cleaner
 	due := time.Time{}
@@ -90,8 +89,7 @@ func (st *stream) wakeIn(pause time.Duration) {
 	}
 }
 
-// noteHeld notes what may be the beginning of a shell's mark, which is held back like what
-// may be the beginning of a secret.
+// noteHeld notes the possible beginning of a shell's mark, which is held back like the possible beginning of a secret.
 func (st *stream) noteHeld() {
 	if st.marks.Held() > 0 {
 		is, pause := holdsShortly, pauseTime
@@ -109,7 +107,7 @@ func (st *stream) noteHeld() {
 	}
 }
 
-// letGo returns what was held back: what a pause sets free, or all of it at an end.
+// letGo returns output that was held back: the part that a pause releases, or all of it at an end.
 func (st *stream) letGo(end bool) []byte {
 	c := &st.cleaner
 	switch {
@@ -121,8 +119,9 @@ func (st *stream) letGo(end bool) []byte {
 	return st.held(c.redactor.Pause())
 }
 
-// holdsBack says whether output has come that will be stored soon. What a shell shows of a line of ours is
-// none while it is to take that: where it is seen to read, it has shown all of it, and does not run it.
+// holdsBack reports whether output has come that will be stored soon. The echo of a command we injected does not count
+// while the shell is to take the command: if the shell is then seen to read, it has printed the whole echo, and does
+// not run the command.
 func (o *outputs) holdsBack() bool {
 	return slices.ContainsFunc(o.streams, func(st *stream) bool {
 		is := st.holding.Load()

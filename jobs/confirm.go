@@ -10,16 +10,17 @@ import (
 	"shelld/jobs/internal/roots"
 )
 
-// Before something is done, the person at the client may be asked. Whoever waits for that has
-// a goroutine of his own, and no turn:
+// Before an action, the person at the client may have to confirm it. A goroutine waits for the answer outside of the
+// turn:
 //
-//	a start        run itself, between plan and launch (confirm_env.go)
-//	a kill, a signal, a write   one per request, which brings it back to the loop (confirm_ask.go)
+//	a start               run itself, between plan and launch (confirm_env.go)
+//	a kill, a signal, a write, a command for a shell, a change of its variables
+//	                      one per request, which posts the request to the loop again (confirm_ask.go)
 //
-// He waits for the answer, for an answer to somebody else that counts for him too, for his
-// request to be cancelled, and for the end of the job or the server; and for no time.
+// It waits for the answer, for an answer "always" to another question that covers this one, for the request to be
+// canceled, and for the end of the job or the server. There is no timeout.
 
-// A Verdict is what a policy says of an action; "" is VerdictAllow.
+// A Verdict is the decision of a policy on an action; "" is VerdictAllow.
 type Verdict string
 
 const (
@@ -28,7 +29,7 @@ const (
 	VerdictDeny  Verdict = "deny"
 )
 
-// An Action is what may have to be allowed.
+// An Action is a kind of request that may need a confirmation.
 type Action string
 
 const (
@@ -37,11 +38,11 @@ const (
 	ActionKill  Action = "kill" // and signals
 )
 
-// A ConfirmPolicy says which actions the person at the client is asked about.
+// A ConfirmPolicy says which actions the person at the client has to confirm.
 type ConfirmPolicy struct {
 	Start, Write, Kill Verdict
-	// Ask has the person asked, and returns what takes the question back; that does nothing
-	// once it is answered. Neither may block. Nil: nobody can be asked, and ask means deny.
+	// Ask sends the question to the person, and returns a function that withdraws it, which does nothing once the
+	// question is answered. Neither may block. If Ask is nil, no person can be asked, and ask means deny.
 	Ask func(*Question) (withdraw func())
 }
 
@@ -49,7 +50,7 @@ func (c *ConfirmPolicy) verdict(a Action) Verdict {
 	return map[Action]Verdict{ActionStart: c.Start, ActionWrite: c.Write, ActionKill: c.Kill}[a]
 }
 
-// InEffect is what becomes of an action: where nobody can be asked, ask means deny.
+// InEffect returns the verdict on an action: if no person can be asked, ask means deny.
 func (c *ConfirmPolicy) InEffect(a Action) Verdict {
 	switch v := c.verdict(a); {
 	case v == "":
@@ -61,45 +62,46 @@ func (c *ConfirmPolicy) InEffect(a Action) Verdict {
 	}
 }
 
-// An Asker is what the caller knows a request by, for which a person may have to be asked.
-// It means nothing here.
+// An Asker identifies, for the caller, the request for which a person may have to be asked. This package does not
+// interpret it.
 type Asker string
 
-// A Question is what a person is asked. Nothing of it is secret.
+// A Question is a question to the person at the client. It contains no secret value.
 type Question struct {
 	Action  Action
-	Asker   Asker    // of the request that wants it
+	Asker   Asker    // of the request that needs the answer
 	Command string   // as a shell reads it
-	Roots   []string // what it runs (package roots)
+	Roots   []string // the commands that it runs (package roots)
 	Unknown bool     // not all of the roots are known
-	Handle  ID       // 0: of a start, which has made no job yet
+	Handle  ID       // 0 for a start, which has made no job yet
 	Cwd     string
 
 	StdinFile, StdoutFile, StderrFile string // of a start, as it names them; "" = none
 
 	// Of a start (confirm_env.go):
-	Variables   map[string]*string // those the client has set that change which commands run; nil value: unset
-	Environment string             // equal for starts that get the same variables; tells nothing of them
+	Variables   map[string]*string // the variables set by the client that change which commands run; nil value: unset
+	Environment string             // equal for starts that get the same variables; reveals nothing of them
 
 	mgr     *Manager
-	key     string      // those with the same are answered by one always; "" = nothing else is
-	answers chan Answer // has room for the one that counts
+	key     string      // an answer "always" to one question answers all with the same key; "" = only this one
+	answers chan Answer // capacity 1, for the first answer
 }
 
-// An Answer is what a person says.
+// An Answer is the answer of a person.
 type Answer string
 
 const (
 	AnswerOnce   Answer = "once"
-	AnswerAlways Answer = "always" // this action and these roots, as long as the server lives
+	AnswerAlways Answer = "always" // this action and these roots, until the server ends
 	AnswerDeny   Answer = "deny"
-	AnswerNone   Answer = "none" // the client has none that counts: nobody has said yes
+	AnswerNone   Answer = "none" // the client gave no valid answer: no person has said yes
 )
 
 // AlwaysKept reports whether an answer of always is kept. Otherwise it counts as once.
 func (q *Question) AlwaysKept() bool { return q.key != "" }
 
-// Answer is called by whoever was told to ask. The first one counts. It does not block.
+// Answer answers the question. The implementation of ConfirmPolicy.Ask calls it. The first answer counts. It does not
+// block.
 func (q *Question) Answer(a Answer) {
 	if a == AnswerAlways && q.key != "" {
 		q.mgr.confirms.allow(q.key)
@@ -114,14 +116,14 @@ func (q *Question) settle(a Answer) {
 	}
 }
 
-// confirms are the questions of a server.
+// confirms has the questions of a server.
 type confirms struct {
 	mu      sync.Mutex
 	always  map[string]bool // by the key of a question
 	waiting map[*Question]bool
 }
 
-// allow has all questions with a key be answered, those that are asked now among them.
+// allow answers all questions with a key, the open ones among them.
 func (c *confirms) allow(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +138,7 @@ func (c *confirms) allow(key string) {
 	}
 }
 
-// begin enters a question; it returns false for one that is answered for good.
+// begin adds a question. It returns false if an answer "always" covers it.
 func (c *confirms) begin(q *Question) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,8 +158,8 @@ func (c *confirms) end(q *Question) {
 	delete(c.waiting, q)
 }
 
-// askPerson has a person asked, unless he has answered for good. The answer comes on q.answers;
-// end is called when nobody waits for it any more.
+// askPerson asks the person, unless an earlier answer "always" covers the question. The answer comes on q.answers. The
+// caller must call end when it does not wait for it any more.
 func (m *Manager) askPerson(q *Question) (end func()) {
 	if !m.confirms.begin(q) {
 		q.settle(AnswerOnce)
@@ -170,11 +172,11 @@ func (m *Manager) askPerson(q *Question) (end func()) {
 	}
 }
 
-// mostAsked bounds the command that anybody can be expected to read.
+// mostAsked bounds the length of a command that a person can be expected to read.
 const mostAsked = 64 << 10
 
-// refuseUnasked refuses an action of which nobody is asked: because none is allowed, or
-// nobody can be asked. Nil: somebody is, or need not be.
+// refuseUnasked refuses an action for which no question is possible: the policy denies it, or no person can be asked.
+// It returns nil if a person is asked, or if the action needs no confirmation.
 func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
 	var e *Error
 	switch v := m.settings.confirm.verdict(a); {
@@ -189,7 +191,7 @@ func (m *Manager) refuseUnasked(a Action, handle ID) *Error {
 	return e
 }
 
-// question makes one of what is known of a command.
+// question makes the question about a command.
 func (p *askingPart) question(a Action, asker Asker, handle ID, command, cwd string, found roots.Found) (*Question, *Error) {
 	if len(command) > mostAsked {
 		e := policyDenied(string(a), "confirm", "nobody can be asked about a command of %d bytes, over %d; put it into a file, and run that", len(command), mostAsked)
@@ -208,15 +210,15 @@ func (p *askingPart) question(a Action, asker Asker, handle ID, command, cwd str
 		}
 	}
 	if q.Command != command && a != ActionWrite || !slices.Equal(q.Roots, found.Roots) {
-		q.Unknown, q.key = true, "" // Nobody can allow what he is not shown.
+		q.Unknown, q.key = true, "" // A person cannot allow what the question does not show.
 	}
 	return q, nil
 }
 
-// alwaysKey is what an answer for always stands for: the action and the set of roots, and
-// where one of them is a path that begins in the directory, that as well. "" where the roots
-// are not known, or another one may have changed the directory before; where there are none,
-// or the line writes into files, since then it is not the roots that matter.
+// alwaysKey returns the key for which an answer "always" counts: the action and the set of roots, and, if one of the
+// roots is a relative path, the directory as well. It returns "" if the roots are not known, if another root may change
+// the directory before, if there are no roots, or if the line writes into files, because then the roots are not what
+// matters.
 func alwaysKey(a Action, cwd string, found roots.Found) string {
 	if found.Unknown() || found.Files || len(found.Roots) == 0 {
 		return ""
@@ -229,10 +231,10 @@ func alwaysKey(a Action, cwd string, found roots.Found) string {
 		}
 		key = append(key, "", cwd)
 	}
-	return strings.Join(key, "\x00") // which is in none of them
+	return strings.Join(key, "\x00") // no part of the key contains NUL
 }
 
-// denied is what is answered where the person has said no; nil where he has not.
+// denied returns the error if the person has not allowed the action, else nil.
 func (q *Question) denied(a Answer) *Error {
 	var e *Error
 	switch a {
@@ -247,8 +249,8 @@ func (q *Question) denied(a Answer) *Error {
 	return e
 }
 
-// shownCommand is the job's command as a shell reads it. What is secret among arguments goes
-// before they are quoted, which would be another way to write it.
+// shownCommand returns the job's command as a shell reads it. Secret values are removed from arguments before the
+// arguments are quoted, since quoting would change how the values are written.
 func (p *askingPart) shownCommand(shell string) string {
 	argv := p.j.redaction.texts(p.j.spec.Argv)
 	switch {
@@ -264,7 +266,7 @@ func (p *askingPart) shownCommand(shell string) string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as a POSIX shell reads it.
+// quoted returns a word as a POSIX shell reads it.
 func quoted(word string) string {
 	plain := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("%+,-./:=@_", c)

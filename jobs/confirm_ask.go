@@ -2,25 +2,25 @@ package jobs
 
 import "time"
 
-// A confirmedMsg brings back a request about which a person was asked.
+// A confirmedMsg brings back a request after the answer of a person.
 type confirmedMsg struct {
 	cancelable
 	err *Error // why it may not be carried out; nil: it may
 }
 
-// askingPart has the requests about which a person at the client is asked.
+// askingPart holds the requests that wait for the answer of the person at the client.
 type askingPart struct {
 	noPart
 	j *Job
 
 	askedWrites []*askedWrite
-	asking      map[*token]chan struct{} // requests about which a person is asked; closed by a cancel
+	asking      map[*token]chan struct{} // requests that wait for a person; a cancel closes the channel
 }
 
 func (m confirmedMsg) deliver(j *Job) { j.asking.onConfirmed(m) }
 
-// confirmFirst says whether a request has to wait for a person, or is refused. Then it has
-// been seen to.
+// confirmFirst reports whether it has taken over a request: the request waits for a person, or was refused. If it
+// returns false, the caller must go on with the request.
 func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {
 	if err := p.j.mgr.refuseUnasked(a, p.j.id); err != nil {
 		m.fail(err)
@@ -36,8 +36,8 @@ func (p *askingPart) confirmFirst(a Action, m cancelable, asker Asker) bool {
 	return true
 }
 
-// askAbout has a person asked about a request, which comes back with the answer. The question
-// is made outside of the turn.
+// askAbout asks a person about a request, which is posted again with the answer. The question is made outside of the
+// turn.
 func (p *askingPart) askAbout(m cancelable, question func() (*Question, *Error)) {
 	p.j.actor.lock.Check()
 	stop := make(chan struct{})
@@ -54,8 +54,8 @@ func (p *askingPart) askAbout(m cancelable, question func() (*Question, *Error))
 	})
 }
 
-// awaitAnswer returns nil as well where nothing of the job is left: the loop knows then what
-// to answer.
+// awaitAnswer returns nil if the person allows the action. It returns nil as well if the job has ended: then the loop
+// knows the right answer to the request.
 func (p *askingPart) awaitAnswer(q *Question, stop <-chan struct{}) *Error {
 	defer p.j.mgr.askPerson(q)()
 	select {
@@ -64,10 +64,10 @@ func (p *askingPart) awaitAnswer(q *Question, stop <-chan struct{}) *Error {
 	case <-stop:
 		return p.j.canceled()
 	case <-p.j.ended:
-	case <-p.j.done: // The loop was let go of.
+	case <-p.j.done: // The job was forgotten.
 	case <-p.j.mgr.end.begun:
 	}
-	if isClosed(p.j.mgr.end.begun) { // which may have ended the job
+	if isClosed(p.j.mgr.end.begun) { // this may be why the job has ended
 		return errorf(CodeShuttingDown, "the server is shutting down; job %d is being ended", p.j.id)
 	}
 	return nil
@@ -77,7 +77,7 @@ func (p *askingPart) onConfirmed(m confirmedMsg) {
 	stop := p.asking[m.token()]
 	delete(p.asking, m.token())
 	if isClosed(stop) {
-		m.err = p.j.canceled() // Both came at once.
+		m.err = p.j.canceled() // The answer and the cancel came at the same time.
 	}
 	if m.err != nil {
 		m.fail(m.err)
@@ -99,7 +99,7 @@ func (p *askingPart) onConfirmed(m confirmedMsg) {
 	}
 }
 
-// cancelAsked withdraws a request about which a person is asked.
+// cancelAsked cancels a request that waits for a person.
 func (p *askingPart) cancelAsked(tok *token) bool {
 	stop, is := p.asking[tok]
 	if is && !isClosed(stop) {
@@ -110,7 +110,7 @@ func (p *askingPart) cancelAsked(tok *token) bool {
 
 func (p *askingPart) cancel(tok *token) bool { return p.cancelAsked(tok) || p.cancelAskedWrite(tok) }
 
-// pending counts those of a closed job, too: one about which a person is asked is taken up after the job is
+// pending includes the requests of a closed job: a request that waits for a person is still handled after the job is
 // forgotten.
 func (p *askingPart) pending() int { return len(p.askedWrites) + len(p.asking) }
 

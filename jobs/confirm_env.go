@@ -15,8 +15,8 @@ import (
 // Steers reports whether a variable of this name can change which commands run.
 func Steers(name string) bool { return roots.Steers(name) || roots.Steers(proc.NameKey(name)) }
 
-// addEnvironment adds to the question about a start what its environment does: the variables
-// that change which commands run, and a digest of all variables.
+// addEnvironment adds the effects of the environment to the question about a start: the variables that change which
+// commands run, and a digest of all variables.
 func (q *Question) addEnvironment(j *Job, env []string) *Error {
 	q.Variables, q.Environment = steeringVariables(&j.spec), environmentDigest(env)
 	size := len(q.Command)
@@ -41,8 +41,8 @@ func (q *Question) addEnvironment(j *Job, env []string) *Error {
 	return nil
 }
 
-// steeringVariables are the variables that the client has set or unset for a start and that change
-// which commands run. A variable whose value is known to change nothing is left out.
+// steeringVariables returns the variables that the client has set or unset for a start and that change which commands
+// run. It leaves out a variable whose value is known to change nothing.
 func steeringVariables(s *Spec) map[string]*string {
 	var vars map[string]*string
 	for _, name := range setNames(s) {
@@ -69,11 +69,11 @@ func isHarmless(name, value string) bool {
 // environmentKey keeps a client from finding out a variable's value by digests of guesses.
 var environmentKey = sync.OnceValue(func() []byte {
 	key := make([]byte, sha256.Size)
-	_, _ = rand.Read(key) // It returns no error.
+	_, _ = rand.Read(key) // It never returns an error.
 	return key
 })
 
-// environmentDigest is equal for equal environments of this process's jobs.
+// environmentDigest returns the same digest for equal environments of this process's jobs.
 func environmentDigest(env []string) string {
 	h := hmac.New(sha256.New, environmentKey())
 	for _, entry := range env {
@@ -82,7 +82,7 @@ func environmentDigest(env []string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// allowStart returns when a start that is found in order may be made, or says why it may not.
+// allowStart returns nil once a start that passed all checks may be made, or the error why it may not.
 func (p *askingPart) allowStart(pl plan) *Error {
 	if p.j.mgr.settings.confirm.Start != VerdictAsk {
 		return nil
@@ -100,8 +100,8 @@ func (p *askingPart) allowStart(pl plan) *Error {
 	return p.checkAgain(pl)
 }
 
-// checkAgain holds what a person has allowed against what it would be now: the directory may
-// be another one, or be allowed no more.
+// checkAgain checks a start once more after a person has allowed it: the path may lead to another directory by now, or
+// to one that is not allowed any more.
 func (p *askingPart) checkAgain(asked plan) *Error {
 	now, err := p.j.mgr.system.plan(&p.j.spec)
 	if err != nil {

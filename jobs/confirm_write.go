@@ -8,19 +8,19 @@ import (
 	"shelld/jobs/internal/roots"
 )
 
-// A write about which a person is asked keeps those behind it back, so that input is typed in
-// the order in which it came. Only signal keys alone pass, and drop what they pass as always;
-// and what the person types himself (secret.go), which is for one wait and no other.
+// A write that needs a person's confirmation holds back the writes behind it, so that input is typed in the order in
+// which it came. Only writes of signal keys alone may pass, and drop the input that they pass, as always. Input that
+// the person types (secret.go) may pass as well: it is for one wait and no other.
 
-// An askedWrite waits for a person, or for the answer to those before it.
+// An askedWrite waits for a person's answer, or for the answers to the writes before it.
 type askedWrite struct {
 	msg     writeMsg
-	bytes   int           // that it would type, or that are shown of it
-	stop    chan struct{} // closed when nobody is to be asked any more
+	bytes   int           // length of its input, or of the text that is shown to the person
+	stop    chan struct{} // closed when the question is not needed any more
 	allowed bool
 }
 
-// A writeAnsweredMsg tells what came of asking about a write.
+// A writeAnsweredMsg brings the answer to the question about a write.
 type writeAnsweredMsg struct {
 	write *askedWrite
 	err   *Error // why it may not be typed; nil: it may
@@ -28,8 +28,8 @@ type writeAnsweredMsg struct {
 
 func (m writeAnsweredMsg) deliver(j *Job) { j.asking.onWriteAnswered(m) }
 
-// confirmWrite says whether a write has to wait for a person, or is refused. Then it has been
-// seen to.
+// confirmWrite reports whether it has taken over a write: the write waits for a person, or was refused. If it returns
+// false, the caller must go on with the write.
 func (p *askingPart) confirmWrite(m writeMsg) bool {
 	if v := p.j.mgr.settings.confirm.Write; v == "" || v == VerdictAllow || m.in.person {
 		return false
@@ -39,7 +39,7 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 	if err == nil && typed.keysOnly || nothing && len(p.askedWrites) == 0 {
 		return false
 	}
-	if nothing { // Nobody is asked, but its wait begins behind what comes before.
+	if nothing { // There is no question, but its wait begins after the writes before it.
 		p.askedWrites = append(p.askedWrites, &askedWrite{msg: m, stop: make(chan struct{}), allowed: true})
 		return true
 	}
@@ -50,7 +50,7 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 	}
 	var q *Question
 	if err == nil {
-		// What a program makes of its input nobody can know.
+		// The server cannot know what a program does with its input.
 		q, err = p.question(ActionWrite, m.in.Asker, p.j.id, shown, p.j.starting.place, roots.Found{Why: "it is input"})
 	}
 	h := &askedWrite{msg: m, bytes: max(size, len(shown)), stop: make(chan struct{})}
@@ -66,11 +66,11 @@ func (p *askingPart) confirmWrite(m writeMsg) bool {
 	return true
 }
 
-// showWrite is what a person is shown of an input that can be typed as things are, and what
-// would be typed, of which the bytes are wiped where nobody may see them.
+// showWrite returns the text of an input as it is shown to a person, if the input can be typed now, and the bytes to
+// type. The bytes are wiped if the input is hidden.
 func (p *askingPart) showWrite(in Input) (shown string, q *queued, refusal *Error) {
 	now := in
-	now.IfWaiting = "" // That is looked at when it is typed.
+	now.IfWaiting = "" // That is checked when it is typed.
 	q, _, err := p.j.input.compose(now)
 	hidden := in.Secret
 	if q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo {
@@ -82,13 +82,13 @@ func (p *askingPart) showWrite(in Input) (shown string, q *queued, refusal *Erro
 	if q != nil && hidden {
 		clear(q.data)
 	}
-	if err != nil { // It may be longer than anything that could be typed.
+	if err != nil { // It may be longer than any input that could be typed.
 		return "", nil, err
 	}
 	return shownInput(in, hidden), q, nil
 }
 
-// checkAsked refuses what there is no room for.
+// checkAsked refuses a write if there is no room for it.
 func (p *askingPart) checkAsked(h *askedWrite) *Error {
 	held := h.bytes
 	for _, other := range p.askedWrites {
@@ -119,7 +119,7 @@ func (p *askingPart) onWriteAnswered(m writeAnsweredMsg) {
 	}
 }
 
-// dropAsked answers the writes about which a person is asked.
+// dropAsked refuses all writes that wait for a person.
 func (p *askingPart) dropAsked(why func() *Error) {
 	for _, h := range p.askedWrites {
 		close(h.stop)
@@ -128,7 +128,7 @@ func (p *askingPart) dropAsked(why func() *Error) {
 	p.askedWrites = nil
 }
 
-// cancelAskedWrite withdraws one of them.
+// cancelAskedWrite cancels one of them.
 func (p *askingPart) cancelAskedWrite(tok *token) bool {
 	i := slices.IndexFunc(p.askedWrites, func(h *askedWrite) bool { return h.msg.reply.tok == tok })
 	if i < 0 {
@@ -141,8 +141,8 @@ func (p *askingPart) cancelAskedWrite(tok *token) bool {
 	return true
 }
 
-// shownInput is an input as a person reads it: text as it is, and what is no text in angle
-// brackets. Of one that is to be seen nowhere it is *** alone.
+// shownInput returns an input as it is shown to a person: text as it is, and everything else in angle brackets. For
+// hidden input it returns only ***.
 func shownInput(in Input, hidden bool) string {
 	if hidden {
 		return "***"

@@ -9,7 +9,7 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// A SignalTarget says who of a job gets a signal.
+// A SignalTarget says which processes of a job get a signal.
 type SignalTarget string
 
 const (
@@ -22,7 +22,7 @@ var keeperTargets = map[SignalTarget]keeper.Target{
 	SignalForeground: keeper.Foreground, SignalLeader: keeper.Leader, SignalTree: keeper.Tree,
 }
 
-// Signals are the names, with SIG, that Signal takes on this system, sorted.
+// Signals returns the names, with SIG, that Signal accepts on this system, sorted.
 func Signals() []string {
 	names := make([]string, 0, len(signalNames))
 	for _, n := range signalNames {
@@ -32,7 +32,7 @@ func Signals() []string {
 	return names
 }
 
-// CheckSignal returns the error that Signal has for a name; nil for a signal.
+// CheckSignal returns the error that Signal returns for a name, or nil if there is such a signal.
 func CheckSignal(name string) *Error {
 	_, err := signalNamed(name)
 	return err
@@ -50,8 +50,8 @@ func signalNamed(name string) (syscall.Signal, *Error) {
 	return 0, e
 }
 
-// onSignal leaves the sending to a goroutine, since the keeper is asked and
-// answers; it ends with the answer, which comes or the keeper is gone.
+// onSignal sends a signal in a goroutine of its own, since the keeper has to answer. The goroutine ends with the
+// answer, or when the keeper is gone.
 func (j *Job) onSignal(m signalMsg) {
 	if j.st.empty {
 		m.reply.fail(j.over())
@@ -73,14 +73,14 @@ func (j *Job) onSignal(m signalMsg) {
 			e := errorf(CodeUnsupported, "the processes of job %d run as another user, whom this server may not signal; signal them as that user, or as root", j.id)
 			e.Name = "signals to another user's processes"
 			m.reply.fail(e)
-		default: // nobody is there any more
+		default: // no such process is alive any more
 			m.reply.fail(j.nobody(exited))
 		}
 	})
 }
 
-// nobody refuses a signal whose target has ended while others of the job live on. It
-// is called outside of the loop.
+// nobody returns the error for a signal whose target has ended while other processes of the job live on. It is called
+// outside of the loop.
 func (j *Job) nobody(exited *Exit) *Error {
 	if exited == nil {
 		return Invalid("/target", "nobody of that part of job %d is alive", j.id)
@@ -90,7 +90,7 @@ func (j *Job) nobody(exited *Exit) *Error {
 	return e
 }
 
-// over refuses what needs a job that lives.
+// over returns the error for a request that needs a live job.
 func (j *Job) over() *Error {
 	return errorf(CodeJobExited, "job %d %s; start it again", j.id, exitText(j.st.exit)).about(j)
 }
@@ -102,7 +102,7 @@ func (p *displayPart) onResize(m resizeMsg) {
 	case p.j.term == nil:
 		m.reply.fail(p.j.input.notInteractive("job %d has no terminal that could be resized; start it in pty mode", p.j.id))
 	default:
-		end := p.j.End(PTY) // what the program writes for the new size comes behind this
+		end := p.j.End(PTY) // the program's output for the new size comes after this offset
 		if err := p.j.files.recording.resize(m.cols, m.rows, func() error { return p.j.term.Resize(m.cols, m.rows) }); err != nil {
 			m.reply.fail(errorf(CodeInternal, "the terminal of job %d cannot be resized: %v", p.j.id, err))
 			return
@@ -134,11 +134,11 @@ func (p *waitsPart) onWatch(m watchMsg) {
 	if m.fromStart {
 		from = nil
 	}
-	m.spec.room, m.reply.room = m.reply.room, nil // it is the watch's from now on
+	m.spec.room, m.reply.room = m.reply.room, nil // it belongs to the watch from now on
 	m.reply.ok(p.addWatch(m.spec, from))
 }
 
-// addWatch gives a client's pattern its number.
+// addWatch adds a client's pattern and returns its number.
 func (p *waitsPart) addWatch(spec WatchSpec, from map[Stream]int64) int {
 	p.watchIDs++
 	w := &watch{id: p.watchIDs, spec: spec, room: spec.room}
@@ -148,11 +148,11 @@ func (p *waitsPart) addWatch(spec WatchSpec, from map[Stream]int64) int {
 	return p.watchIDs
 }
 
-// An unwatchReq waits for the follower to have seen what is stored.
+// An unwatchReq waits until the follower has matched all output that is stored.
 type unwatchReq struct {
 	key    int
 	reply  reply[struct{}]
-	glance int // not 0: it is on the screen, which that one looks at
+	glance int // not 0: the pattern is on the screen, and the request waits for the glance of this number
 }
 
 func (p *waitsPart) onUnwatch(m unwatchMsg) {
@@ -195,25 +195,23 @@ func (j *Job) answerRemove(m removeMsg, err error) {
 	m.reply.ok(struct{}{})
 }
 
-// about adds which job an error is about, and its end where that is known.
+// about adds the job to an error, and the leader's exit if it is known.
 func (e *Error) about(j *Job) *Error {
 	e.Handle, e.Exit = j.id, j.st.exit
 	return e
 }
 
-// A SubscribeFunc tells a job's Sink, or whoever is behind it, what it is to hear from
-// now on. It is called on the job's loop, between the events before it and those after
-// it; like the Sink it must not block, and must not call back into the job. info is of
-// that moment; from holds the offset at which the output of each stream is to begin,
-// and is nil where that was left open. It returns whether who hears the job answers what
-// its programs ask their terminal behind the output that info tells of; its error refuses
-// the request.
+// A SubscribeFunc changes which events and output a job's Sink, or a consumer behind it, receives from now on. It is
+// called in a turn of the job, between the events before the change and those after it. Like the Sink it must not
+// block, and must not call back into the job. info is the job's info at that moment. from holds the offset at which the
+// output of each stream begins, and is nil if the request left that open. It returns whether the consumer answers the
+// queries that the job's programs send to their terminal in the output after info. Its error refuses the request.
 type SubscribeFunc func(info Info, from map[Stream]int64) (answers bool, err error)
 
-// Sink returns who hears of the job, as its Spec has it.
+// Sink returns the receiver of the job's events, as given in its Spec.
 func (j *Job) Sink() Sink { return j.sink }
 
-// subscribeMsg changes what is heard of the job.
+// subscribeMsg changes the subscription to the job.
 type subscribeMsg struct {
 	from Origin
 	set  SubscribeFunc

@@ -12,21 +12,20 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// What a plan finds under the name of a job's directory is held until the job runs, is what is
-// held against the directories that the client has allowed, and is where the job starts: who
-// puts another directory under the name meanwhile changes nothing. Other looks, before a start
-// waits for the login shell and after a person has answered, can only refuse it. Where the
-// system cannot hold a directory (package proc), the name is all that there is.
+// A plan opens a job's directory and holds it until the job runs. The held directory is checked against the directories
+// that the client has allowed, and the job starts in it: replacing the path meanwhile changes nothing. The other
+// checks, before a start waits for the login shell and after a person has answered, can only refuse the start. If the
+// system cannot hold a directory (package proc), there is only the path.
 
-// directory returns the directory in which a job starts, and what it is told that it is
-// called. Close it.
+// directory returns the directory in which a job starts, and the name for it that the job gets. The caller must close
+// the directory.
 func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
 	if m.settings.root == "" && !filepath.IsAbs(cwd) {
 		return nil, "", noRoot(cwd, m.settings.noRoot)
 	}
 	path := m.settings.root
 	if cwd != "" && cwd != "." {
-		path = from(m.settings.root, cwd) // not cleaned: what .. means behind a symlink is for the kernel to say
+		path = from(m.settings.root, cwd) // not cleaned: the kernel resolves .. after a symlink
 	}
 	d, err := proc.OpenDirectory(path)
 	if err != nil {
@@ -46,9 +45,9 @@ func (m *Manager) directory(cwd string) (*proc.Directory, string, *Error) {
 	return d, m.nameOf(d, path), nil
 }
 
-// nameOf is what a job is told that its directory is called, in PWD as well: the name that it
-// was started with, links and all, as a shell does it. Where directories are restricted it is
-// the place itself: a link may lead elsewhere as soon as somebody wants it to.
+// nameOf returns the name of its directory that a job gets, in PWD as well: the path with which it was started,
+// symlinks included, as a shell does it. If directories are restricted, it is the resolved path, since a symlink may be
+// changed to lead elsewhere at any time. It is the resolved path, too, if the cleaned path leads elsewhere.
 func (m *Manager) nameOf(d *proc.Directory, path string) string {
 	clean := filepath.Clean(path)
 	if d.Real() == "" || len(m.settings.allowedDirs) == 0 && d.IsAt(clean) {
@@ -66,8 +65,8 @@ func badDirectory(path string, err error) *Error {
 	return e
 }
 
-// noRoot refuses a job that starts in the server's own directory, or in one that counts from there, if that is not
-// known.
+// noRoot returns the error for a job that starts in the server's own directory, or in one relative to it, if the
+// server's directory is not known.
 func noRoot(cwd string, err error) *Error {
 	e := errorf(CodeBadWorkingDirectory,
 		"the directory in which shelld was started cannot be used (%s): change to one that is there, or give a rootDirectory in initialize or an absolute path as cwd", errnoText(err))
@@ -75,12 +74,12 @@ func noRoot(cwd string, err error) *Error {
 	return e
 }
 
-// errNoPlace says that nothing is known of a directory, for which it cannot be blamed.
+// errNoPlace says that the server can learn nothing about a directory, for no fault of the directory.
 func errNoPlace(what, path string, err error) *Error {
 	return errorf(CodeInternal, "the server cannot look at the %s %s: %v", what, path, err)
 }
 
-// sameDirectory refuses a start whose name leads to another directory by now.
+// sameDirectory refuses a start if its path now leads to another directory.
 func sameDirectory(asked, now plan) *Error {
 	if asked.at.Same(now.at) {
 		return nil
@@ -90,8 +89,8 @@ func sameDirectory(asked, now plan) *Error {
 	return e
 }
 
-// openAllowed finds the directories that the client allows. They are the ones that are there
-// now: what comes under their names later is not allowed.
+// openAllowed opens the directories that the client allows. Only the directories that exist now are allowed: a
+// directory that takes over one of their names later is not.
 func openAllowed(dirs []string) ([]*proc.Directory, error) {
 	var all []*proc.Directory
 	for i, dir := range dirs {
@@ -113,11 +112,10 @@ func openAllowed(dirs []string) ([]*proc.Directory, error) {
 	return all, nil
 }
 
-// reserve is how many descriptors the allowed directories have to leave: a job that is
-// started takes fewer.
+// reserve is how many descriptors the allowed directories must leave free: starting a job takes fewer.
 const reserve = 16
 
-// leavesRoom says why no job could be started beside what is held.
+// leavesRoom returns an error if no job could be started while the directories are held.
 func leavesRoom(held []*proc.Directory) error {
 	if len(held) == 0 {
 		return nil
@@ -132,7 +130,7 @@ func leavesRoom(held []*proc.Directory) error {
 		f, err := os.Open(os.DevNull)
 		if err != nil {
 			if !isResource(err) {
-				return nil // It says nothing about room.
+				return nil // The error is not about room.
 			}
 			e := resourceError("", err)
 			e.Message = fmt.Sprintf("the %d allowed directories leave too few files that the server may open to start a job (%s); allow fewer, or raise their number (ulimit -n)", len(held), errnoText(err))
@@ -169,8 +167,7 @@ func closeDirectories(all []*proc.Directory) {
 	}
 }
 
-// isAllowed says whether a path without symlinks lies in an allowed directory, and that one
-// where it lay.
+// isAllowed reports whether a path without symlinks lies in an allowed directory that is still at its place.
 func (m *Manager) isAllowed(real string) bool {
 	inside := func(d *proc.Directory) bool {
 		if !d.Holds(real) {
@@ -182,7 +179,7 @@ func (m *Manager) isAllowed(real string) bool {
 	return len(m.settings.allowedDirs) == 0 || slices.ContainsFunc(m.settings.allowed, inside)
 }
 
-// notAllowed refuses what lies outside, and says where it is if its name does not.
+// notAllowed returns the error for a path outside. The error adds the resolved path if that is another one.
 func (m *Manager) notAllowed(what, path, real string) *Error {
 	where := path
 	if real != "" && real != filepath.Clean(path) {

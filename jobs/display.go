@@ -10,14 +10,14 @@ import (
 	"shelld/screen"
 )
 
-// A display is what the programs of a terminal job tell the terminal beside what is
-// to be shown, and who of them has its foreground. The readLoop writes it, as a part
-// of storing output; the job's loop reads it. A nil display is that of a pipe.
+// A display holds what the programs of a terminal job send to the terminal besides text to show (properties and
+// queries), and the foreground group of the terminal. The readLoop writes it as a part of storing output; the job's
+// loop reads it. A nil display is that of a pipe.
 type display struct {
 	// Immutable:
 	term terminal
 
-	screen view.Queries // those that the view answers; has a lock of its own
+	screen view.Queries // queries for the view; has a lock of its own
 
 	// Owned by the readLoop:
 	scanner *screen.Scanner
@@ -26,15 +26,15 @@ type display struct {
 	heard  screen.Told    // as of all output that was read
 	told   screen.Told    // as of all output that is stored
 	asking []screen.Query // in the output that is not stored yet
-	asked  []screen.Query // that nobody has taken
+	asked  []screen.Query // in the stored output, and not taken yet
 	lost   int            // queries that were dropped
-	group  int            // the foreground group when output came last
-	groups uint64         // how often that was another one than before
+	group  int            // the foreground group when output last came
+	groups uint64         // how often the foreground group has changed
 	reads  uint64         // how often output came
 }
 
-// begin begins with what a start leaves: the leader has the foreground. It is
-// not looked up, since a program that is just being loaded has no arguments yet.
+// begin sets up the display of a new job: the leader has the foreground. Its command line is not read from the system,
+// since a program that is being loaded has no arguments yet.
 func (p *displayPart) begin() {
 	p.heard = &display{term: p.j.term, scanner: screen.NewScanner(hostName()), group: p.j.info.PID}
 	p.heard.scanner.Clean = p.j.redaction.text
@@ -45,17 +45,17 @@ func (p *displayPart) begin() {
 	p.j.info.Foreground = &Process{p.j.info.PID, p.j.redaction.command(command)}
 }
 
-// maxCommand is how much is told of a command line, wherever one is.
+// maxCommand is the length at which every reported command line is cut.
 const maxCommand = 256
 
-// hostName is by what programs call this machine; "" where it has no name.
+// hostName returns the host name by which programs call this machine, or "".
 var hostName = sync.OnceValue(func() string {
-	name, _ := os.Hostname() // Without one, directories of other machines are told by their names all the same.
+	name, _ := os.Hostname() // Without one, directories of other machines are reported by their paths all the same.
 	return name
 })
 
-// read takes output before it is stored: whoever sees it finds what it says, and what
-// he types is for the modes that it asks for.
+// read scans output before it is stored. So a client that sees the output finds the properties that it sets, and its
+// input is encoded for the terminal modes that the output requests.
 func (d *display) read(p []byte) {
 	if d == nil {
 		return
@@ -65,7 +65,7 @@ func (d *display) read(p []byte) {
 	defer d.mu.Unlock()
 	d.heard = d.scanner.Told()
 	if asked, lost := d.scanner.Queries(); len(asked) > 0 {
-		if d.lost > 0 { // nobody has taken those before it yet
+		if d.lost > 0 { // the number of queries dropped before is not taken yet: drop these, too
 			d.lost += len(asked)
 			asked = nil
 		}
@@ -75,8 +75,8 @@ func (d *display) read(p []byte) {
 	}
 }
 
-// stored says that the output which was read last is there: an event may speak of it
-// now, since it does not come before its output.
+// stored notes that the output of the last read is stored: events may now refer to it, since they do not come before
+// their output.
 func (d *display) stored() {
 	if d == nil {
 		return
@@ -87,24 +87,23 @@ func (d *display) stored() {
 	d.told = d.heard
 	d.ask(len(d.asking))
 	d.reads++
-	// An error means that the terminal is gone, 0 that the job's session has given it
-	// up: what comes then was written before.
+	// An error means that the terminal is gone, 0 that the job's session has given it up: output that comes then was
+	// written before.
 	if err == nil && group > 0 && group != d.group {
 		d.group = group
 		d.groups++
 	}
 }
 
-// reached says that output up to an offset is there, whether stored has said so or is
-// about to.
+// reached notes that output up to an offset is stored, whether stored was called for it or is about to be.
 func (d *display) reached(end int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ask(endBy(d.asking, end))
 }
 
-// ask has the first n queries answered, which are in what was stored. Of those that nobody
-// takes so many are kept.
+// ask releases the first n queries, whose output is stored, to be answered. At most mostQueries of them are kept until
+// they are taken.
 func (d *display) ask(n int) {
 	asking, rest := d.asking[:n], d.asking[n:]
 	room := max(mostQueries-len(d.asked), 0)
@@ -113,10 +112,10 @@ func (d *display) ask(n int) {
 		asking = asking[:room]
 	}
 	d.asked = append(d.asked, asking...)
-	d.asking = append([]screen.Query(nil), rest...) // nil where there are none
+	d.asking = append([]screen.Query(nil), rest...) // nil if there are none
 }
 
-// endBy is how many of queries end by an offset.
+// endBy returns how many of the queries end by an offset.
 func endBy(queries []screen.Query, end int64) int {
 	if i := slices.IndexFunc(queries, func(q screen.Query) bool { return q.To > end }); i >= 0 {
 		return i
@@ -124,8 +123,7 @@ func endBy(queries []screen.Query, end int64) int {
 	return len(queries)
 }
 
-// takeAsked returns the queries in what was stored that nobody has taken and that end by an
-// offset, and how many were dropped.
+// takeAsked takes the queries in the stored output that end by an offset. It also returns how many were dropped.
 func (d *display) takeAsked(end int64) (asked []screen.Query, lost int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -138,15 +136,15 @@ func (d *display) takeAsked(end int64) (asked []screen.Query, lost int) {
 	return asked, lost
 }
 
-// latest returns what the stored output has told, how often the foreground was seen
-// to change hands, and how often output came.
+// latest returns the properties set by the stored output, how often the foreground group has changed, and how often
+// output came.
 func (d *display) latest() (told screen.Told, groups, reads uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.told, d.groups, d.reads
 }
 
-// last returns what the output has told so far, also where it is not stored yet.
+// last returns the properties set by all output that was read, even if it is not stored yet.
 func (d *display) last() screen.Told {
 	if d == nil {
 		return screen.Told{}
@@ -156,5 +154,5 @@ func (d *display) last() screen.Told {
 	return d.heard
 }
 
-// modes are what the job's programs have asked of their terminal so far.
+// modes returns the terminal modes that the job's programs have requested so far.
 func (p *displayPart) modes() screen.Modes { return p.heard.last().Modes }

@@ -15,10 +15,10 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// A Finding is what was seen of one thing that a server can use.
+// A Finding is the result of a probe of one thing that a server can use.
 type Finding = probe.Finding
 
-// A Grade says how well that is.
+// A Grade says how well that thing works.
 type Grade = probe.Grade
 
 // The grades.
@@ -28,10 +28,10 @@ const (
 	GradeMissing = probe.Missing
 )
 
-// lookTime bounds each look. None takes a hundredth of it on a healthy machine.
+// lookTime bounds each probe. No probe takes a hundredth of it on a healthy machine.
 const lookTime = 5 * time.Second
 
-// Examine looks at this machine, without running a job, and leaves nothing behind.
+// Examine probes this machine, without running a job, and leaves nothing behind.
 func Examine() []Finding {
 	makePoller()
 	looks := []probe.Probe{{Name: "terminals", Look: lookTerminals}}
@@ -47,13 +47,12 @@ func Examine() []Finding {
 	return all
 }
 
-// ExamineProcess looks at what can be seen of a job's process from outside.
+// ExamineProcess probes how much of a job's process is visible from outside.
 func ExamineProcess(pid int) Finding {
 	return probe.Bounded(probe.Probe{Name: "inputDetection", Look: func() Finding { return lookInputDetection(pid) }}, lookTime)
 }
 
-// lookInputDetection says how well it can be told that a job with this process waits for
-// input.
+// lookInputDetection determines how reliably the server can detect that a job with this process waits for input.
 func lookInputDetection(pid int) Finding {
 	tier, why := inputwait.Examine(pid)
 	f := Finding{Grade: GradeLimited, Found: string(tier), Reason: why, Facts: map[string]any{"tier": string(tier)}}
@@ -70,13 +69,13 @@ func lookInputDetection(pid int) Finding {
 	return f
 }
 
-// Kernel is the kernel's name and release, or "".
+// Kernel returns the kernel's name and release, or "".
 func Kernel() string { return probe.Kernel() }
 
-// fewTerminals is how many are worth a word.
+// fewTerminals is the number of free terminals below which the finding contains advice.
 const fewTerminals = 16
 
-// lookTerminals opens one.
+// lookTerminals opens a terminal.
 func lookTerminals() Finding {
 	t, slave, err := proc.OpenTerminal(80, 24)
 	if isResource(err) {
@@ -96,7 +95,7 @@ func lookTerminals() Finding {
 			Advice: "mount devpts on /dev/pts with ptmxmode=0666, or raise kernel.pty.max; until then jobs run in pipe mode"}
 	}
 	name := slave.Name()
-	_, _ = slave.Close(), t.Close() // Nobody has used them.
+	_, _ = slave.Close(), t.Close() // They were not used.
 	f := Finding{Grade: GradeOK, Found: "opened " + name}
 	used, most, err := proc.Terminals(proc.TerminalCounts)
 	if err != nil {
@@ -126,7 +125,7 @@ func lookStateDirectory() Finding {
 	return f
 }
 
-// lookDefaultShell says which shell runs commands that name none, and why.
+// lookDefaultShell finds the shell that runs commands if they name none, and the reason for the choice.
 func lookDefaultShell() Finding {
 	env := os.Environ()
 	own := os.Getenv("SHELL")
@@ -151,17 +150,17 @@ func lookDefaultShell() Finding {
 	return Finding{Grade: GradeOK, Found: sh.Path + ": " + why, Facts: map[string]any{"path": sh.Path, "why": why}}
 }
 
-// wantedShells are those that a doctor tells of, also where they are missing.
+// wantedShells are the shells that are reported even if they are missing.
 var wantedShells = []string{"bash", "zsh", "fish", "dash", "sh", "pwsh"}
 
 // A FoundShell is a shell on PATH.
 type FoundShell struct {
 	Name, Path string
-	Target     string // the file that Path leads to, if that is another
-	Versioned  bool   // it answers to --version
+	Target     string // the file that Path leads to, if that is another one
+	Versioned  bool   // it supports --version
 }
 
-// FindShells looks for shells on PATH, and tells those that are missing.
+// FindShells returns the shells on PATH, and the names of those of wantedShells that are missing.
 func FindShells() (found []FoundShell, missing []string) {
 	installed := proc.FindShells(os.Environ(), "", "")
 	for _, name := range wantedShells {

@@ -8,14 +8,14 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A typedInput is input whose echo patterns must not match (protocol section 4).
+// A typedInput is input whose echo must not match patterns (protocol section 4).
 type typedInput struct {
 	echo.Typed
-	st Stream // where its echo comes
+	st Stream // the stream that contains its echo
 }
 
-// rememberedInput bounds the input that a job keeps for waits of later requests. A wait of the write
-// itself knows longer input too.
+// rememberedInput bounds the input that a job keeps for waits of later requests. A wait of the write itself has longer
+// input, too.
 const rememberedInput = 4 << 10
 
 // noteTyped notes the terminal's state for the echo of q. It must be called just before the first
@@ -26,7 +26,7 @@ func (p *inputPart) noteTyped(q *queued) {
 	}
 	q.begun = true
 	if len(q.data) == 0 {
-		return // nothing is typed: the last input is still the one before
+		return // no input is typed: the last input remains the one before
 	}
 	p.typed = nil
 	attrs, err := p.attrsFor(q)
@@ -36,11 +36,11 @@ func (p *inputPart) noteTyped(q *queued) {
 	out := p.j.output.streams[0]
 	data := q.data
 	if attrs.Canonical && !attrs.Echo {
-		data = echo.LineEnds(data) // the terminal shows these alone
+		data = echo.LineEnds(data) // the terminal echoes only these
 	} else if q.secret {
 		data = slices.Clone(data) // the queue overwrites its own copy
 	}
-	data = p.j.redaction.bytes(data) // as the output is
+	data = p.j.redaction.bytes(data) // redacted like the output
 	q.typed = &typedInput{echo.Typed{Data: data, Attrs: attrs, Begun: q.before > 0, Armed: out.spool.End()}, out.name}
 	if len(q.data) <= rememberedInput && !q.secret {
 		p.typed = q.typed
@@ -71,11 +71,11 @@ func (w *wait) skips(c Condition) *typedInput {
 	return nil
 }
 
-// feedBuffers are for reading a spool in pieces.
+// feedBuffers has buffers for reading a spool in pieces.
 var feedBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
-// Echo returns the ranges of the echo within the outcome's output of a stream, if the wait asked for
-// StripEcho. They depend on the output alone, never on when it was read.
+// Echo returns the ranges of the echo within the outcome's output of a stream, if the wait requested StripEcho. They
+// depend on the output alone, never on the time at which it was read.
 func (o *Outcome) Echo(name Stream) []Range {
 	if !o.Spec.StripEcho || o.typed == nil || o.typed.st != name {
 		return nil

@@ -9,22 +9,22 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// endingPart takes a job from the end of its leader to its own.
+// endingPart handles the end of a job, from the leader's exit to the closed event.
 type endingPart struct {
 	noPart
 	j *Job
 
-	facts      <-chan keeper.Event // keeper -> whoever has the turn; nil before the start and after its end
+	facts      <-chan keeper.Event // keeper -> the holder of the turn; nil before the start and after its end
 	hints      chan *Hint          // seekHint -> run, at most once; capacity 1
-	settling   *token              // the follower's answer that the end waits for
-	settleFrom time.Time           // since when
+	settling   *token              // the request to the follower whose answer the end waits for
+	settleFrom time.Time           // when that wait began
 	hint       *Hint               // why the shell could not run its command; nil = not known
-	hintUntil  time.Time           // when looking for it is given up
-	outlived   []Survivor          // what a lost keeper has left, and could not be ended
-	closing    bool                // the server ends
+	hintUntil  time.Time           // deadline of the search for it
+	outlived   []Survivor          // processes that a lost keeper has left and that could not be ended
+	closing    bool                // the server is shutting down
 }
 
-// takeFacts takes what the keeper has said by now.
+// takeFacts handles the keeper's events so far.
 func (p *endingPart) takeFacts() {
 	for p.facts != nil {
 		select {
@@ -36,7 +36,7 @@ func (p *endingPart) takeFacts() {
 	}
 }
 
-// onFact takes what the keeper says. The channel ends when the keeper is gone.
+// onFact handles an event of the keeper. The channel is closed when the keeper is gone.
 func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 	if !ok {
 		p.facts = nil
@@ -50,7 +50,7 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 		if p.j.st.exit == nil {
 			beyond := ev.Limit == keeper.LimitCPU
 			if beyond && ev.ByItself {
-				p.j.st.reason = "" // Who was about to end it came too late: the kernel has.
+				p.j.st.reason = "" // A pending end by the server came too late: the kernel's limit came first.
 			}
 			if beyond {
 				p.j.st.intendLimit(LimitCPUMs)
@@ -61,7 +61,7 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 			}
 			p.leaderEnded(ev.Background)
 			if beyond {
-				p.j.limits.endBeyond(LimitCPUMs, p.j.mgr.settings.limits.ShutdownGrace) // the rest of it
+				p.j.limits.endBeyond(LimitCPUMs, p.j.mgr.settings.limits.ShutdownGrace) // the other processes
 			}
 		}
 	case keeper.Stopped:
@@ -73,7 +73,7 @@ func (p *endingPart) onFact(ev keeper.Event, ok bool) {
 	case keeper.Empty:
 		p.j.st.empty = true
 	case keeper.Lost:
-		if len(p.j.kills.all) > 0 { // What they would have told, the server has done itself.
+		if len(p.j.kills.all) > 0 { // The keeper did not report on these kills, so the server did the work itself.
 			p.j.kills.report.add(ev.Report, &p.j.redaction)
 		}
 		for _, left := range ev.Report.Survivors {
@@ -95,9 +95,8 @@ func (p *endingPart) keeperLost() {
 	}
 }
 
-// leaderEnded begins the end: nothing more is typed, and every stream is read
-// until a read begun now finds nothing, since a status says nothing about what is
-// still on its way.
+// leaderEnded begins the end: no more input is typed, and every stream is read until a read that was begun from now on
+// returns nothing, since an exit status says nothing about output that is still on its way.
 func (p *endingPart) leaderEnded(background []keeper.Proc) {
 	p.j.info.EndedAt = p.j.st.exitedAt
 	p.j.info.Background = p.j.changes.processes(background)
@@ -116,7 +115,7 @@ func (p *endingPart) drain() {
 	for _, st := range p.j.output.streams {
 		if !st.ended && (!st.src.Idle() || st.holding.Load() != holdsNothing) {
 			st.draining = true
-			st.pass() // first: what answers to the drain ends it
+			st.pass() // first: the answer to the drain ends the pass
 			st.src.Drain()
 		}
 	}
@@ -136,7 +135,7 @@ func (p *endingPart) review(now time.Time) {
 	p.reviewSettle(now)
 }
 
-// due is when a step of the end is taken without what it waits for.
+// due is the time at which a step of the end is taken even if its condition does not hold.
 func (p *endingPart) due(time.Time) time.Time {
 	t := p.catchUpUntil()
 	if p.j.st.step == stepHint {
@@ -145,10 +144,9 @@ func (p *endingPart) due(time.Time) time.Time {
 	return t
 }
 
-// reviewSteps takes the steps from the leader's end to the job's: drained, seen by
-// the matcher, told; and the same again when nothing is alive. Each is taken once,
-// in this order, so that exited and closed come after the output they speak of and
-// after its matches.
+// reviewSteps takes the steps from the leader's exit to the job's end: the output is drained, matched and the exit
+// reported; and the same again when no process is alive. Each step is taken once, in this order, so that exited and
+// closed come after the output that they refer to and after its matches.
 func (p *endingPart) reviewSteps(now time.Time) {
 	for {
 		before := p.j.st.step
@@ -176,8 +174,8 @@ func (p *endingPart) reviewSteps(now time.Time) {
 				p.drain()
 			}
 		case stepDrainClose:
-			// The writeLoop says what the kernel has taken before nobody asks any
-			// more; it was interrupted when the leader ended.
+			// The writeLoop was interrupted when the leader ended. Its report of how much input the kernel has accepted
+			// must come first: later no request waits for it.
 			if p.drained() && !p.j.input.queue.writing {
 				p.settle(stepSettleClose)
 			}
@@ -215,7 +213,7 @@ func (p *endingPart) tellExited(now time.Time) {
 	}})
 }
 
-// tellClosed is the end: what only a live job needs is given back.
+// tellClosed ends the job: it releases everything that only a live job needs.
 func (p *endingPart) tellClosed() {
 	p.j.display.tellLastScreen(time.Now())
 	p.j.st.step, p.j.st.status = stepDone, StatusClosed
@@ -231,22 +229,22 @@ func (p *endingPart) tellClosed() {
 	p.j.display.releaseView()
 }
 
-// end sends the signals, with the reason for it settled first.
+// end ends the job's processes by signals. It sets the reason before any signal is sent.
 func (p *endingPart) end(why Reason, o KillOptions) {
 	p.j.actor.lock.Check()
 	if p.j.files.isVacant() {
-		return // its keeper may have another job by now
+		return // its keeper may serve another job by now
 	}
 	p.j.st.intend(why, o.NoForce)
 	p.j.output.lift()
 	err := p.j.proc.Kill(keeper.KillOptions{Grace: o.Grace, NoForce: o.NoForce, Hangup: p.interactiveShell(), Last: why == ReasonShutdown})
 	if err != nil {
-		p.j.log.Debug("kill", "job", p.j.id, "error", err) // the keeper is gone, and says so itself
+		p.j.log.Debug("kill", "job", p.j.id, "error", err) // the keeper is gone, which is an event of its own
 	}
 }
 
-// interactiveShell says whether the leader is a shell that waits for a person: such
-// a one ignores TERM, and ends when its terminal is hung up.
+// interactiveShell reports whether the leader is a shell that reads from a person. Such a shell ignores TERM, and ends
+// when its terminal is hung up.
 func (p *endingPart) interactiveShell() bool {
 	if p.j.term == nil {
 		return false
@@ -254,7 +252,7 @@ func (p *endingPart) interactiveShell() bool {
 	return proc.IsPOSIXShell(p.j.info.Argv[0]) && !slices.ContainsFunc(p.j.info.Argv[1:], func(arg string) bool {
 		option := strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "+")
 		command := option && !strings.HasPrefix(arg, "--") && strings.Contains(arg, "c")
-		return !option || command // a script, or -c in any company
+		return !option || command // a script, or -c, alone or among other options
 	})
 }
 
@@ -265,8 +263,8 @@ func survivorsOf(k keeper.Report, h *redaction) (all []Survivor) {
 	return all
 }
 
-// onShutdown ends the job because the server ends. What waits for its end is
-// answered then; what waits for anything else, now.
+// onShutdown ends the job because the server ends. Requests that wait for the job's end are answered then, all others
+// now.
 func (p *endingPart) onShutdown(grace time.Duration) {
 	p.closing = true
 	why := func() *Error {

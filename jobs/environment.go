@@ -8,63 +8,62 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// What a job is started with, each layer on top of the one before:
+// The environment of a job has these layers, each on top of the one before:
 //
-//	the server's own, or what the login shell makes of it, as the policy lets through
+//	the server's own environment, or that of the login shell, filtered by the policy
 //	the profile that the start names
-//	what the policy sets
-//	what the client has set and unset since: SetVariable, UnsetVariable
+//	the variables that the policy sets
+//	the variables that the client has set and unset since: SetVariable, UnsetVariable
 //	PWD, and TERM on a terminal
-//	the start's own
+//	the start's own variables
 //
-// A profile and TERM stand back where the policy or the client has said something of the
-// same name: they are defaults.
+// A profile and TERM are defaults: they do not apply to a variable that the policy or the client has set or unset.
 
-// A Variable is one of an environment, with where it comes from.
+// A Variable is a variable of an environment, with its source.
 type Variable struct {
 	proc.Variable
-	// Secret says that the value is for jobs alone: the client has said so, or the name
-	// looks like it. Whoever tells of the variable leaves the value out.
+	// Secret says that only jobs may get the value, because the client has said so or because of the name. Reports of
+	// the variable leave the value out.
 	Secret bool
 }
 
-// An inheritance is what is not the client's of an environment. It is immutable, but for what
-// is found out once: what the policy says takes longer than a short command.
+// An inheritance is the part of an environment that the client has not set. It is immutable, except that its variables
+// are computed at first use: applying the policy takes longer than a short command.
 type inheritance struct {
 	server []string
 	policy EnvPolicy
-	login  *login // nil: not asked for
+	login  *login // nil: the login shell is not asked
 
 	once sync.Once
 	vars []proc.Variable
 }
 
-// An environment is what the starts of a time are given: a change makes another one, so
-// that a start gets what was in effect when it was read.
+// An environment is the immutable environment of starts. A change makes a new one, so that a start uses the one that
+// was in effect when the start was read.
 type environment struct {
 	*inheritance
-	client map[string]change // by name as it compares
+	client map[string]change // by the name's key (proc.NameKey)
 
 	once sync.Once
-	vars []proc.Variable // without what the start adds; see variables
+	vars []proc.Variable // without the variables of each start; see variables
 }
 
-// A change is what the client has said of a variable.
+// A change is a variable that the client has set or unset.
 type change struct {
 	name   string
 	value  *string // nil: unset
 	secret bool
 }
 
-// The bounds of what a client may set: beyond them no program could be started, or the server
-// would hold more than it can give anybody.
+// The limits for the variables of a client: beyond them no program could be started, or the server would hold more
+// variables than it can pass on.
 const (
 	maxVariables     = 1024
 	maxVariablesText = 1 << 20 // bytes of all names and values
 )
 
-// variables are those that are passed on, and those that the policy sets. It waits for the
-// login shell where that is asked.
+// variables returns the variables that are passed on and those that the policy sets. If the login shell is asked, it
+// waits for its answer.
 func (i *inheritance) variables() []proc.Variable {
 	i.once.Do(func() {
 		var base []proc.Variable
@@ -77,13 +76,13 @@ func (i *inheritance) variables() []proc.Variable {
 		for name, value := range i.policy.Set {
 			set[name] = &value
 		}
-		set["PWD"] = nil // which every job has from its own directory
+		set["PWD"] = nil // every job gets it from its own directory
 		i.vars = proc.Compose(base, proc.Layer{Source: proc.FromPolicy, Vars: set})
 	})
 	return i.vars
 }
 
-// variables are what every start gets. It waits as that of the inheritance does.
+// variables returns the variables that every start gets. It waits as that of the inheritance does.
 func (e *environment) variables() []proc.Variable {
 	e.once.Do(func() {
 		changes := make(map[string]*string, len(e.client))
@@ -95,7 +94,7 @@ func (e *environment) variables() []proc.Variable {
 	return e.vars
 }
 
-// isSaid says whether the policy or the client has said something of a variable.
+// isSaid reports whether the policy or the client has set or unset a variable.
 func (e *environment) isSaid(name string) bool {
 	if _, ok := e.client[proc.NameKey(name)]; ok {
 		return true
@@ -108,7 +107,7 @@ func (e *environment) isSaid(name string) bool {
 	return false
 }
 
-// forJob are the variables of a job that starts in a directory and a mode.
+// forJob returns the variables of a job that starts in the given mode and directory.
 func (e *environment) forJob(s *Spec, mode Mode, dir string) []proc.Variable {
 	defaults := func(vars map[string]string) map[string]*string {
 		m := make(map[string]*string, len(vars))
@@ -130,8 +129,7 @@ func (e *environment) forJob(s *Spec, mode Mode, dir string) []proc.Variable {
 		proc.Layer{Source: proc.FromStart, Vars: s.Env})
 }
 
-// told are variables as they may be told to a client: one may have the value of a secret one
-// in its own.
+// told returns variables as they may be reported to a client: the value of one may contain that of a secret one.
 func (e *environment) told(vars []proc.Variable, hidden *redaction) []Variable {
 	all := make([]Variable, len(vars))
 	for i, v := range vars {
@@ -143,22 +141,22 @@ func (e *environment) told(vars []proc.Variable, hidden *redaction) []Variable {
 	return all
 }
 
-// An Environment is what is known of an environment by now.
+// An Environment is a snapshot of the environment of jobs.
 type Environment struct {
 	of     *environment
-	hidden *redaction // what is secret in all jobs
+	hidden *redaction // the values that are secret in all jobs
 }
 
-// Environment is what jobs start with that start from now on.
+// Environment returns the environment of jobs that start from now on.
 func (m *Manager) Environment() Environment {
 	m.registry.mu.Lock()
 	of := m.env
 	m.registry.mu.Unlock()
-	return Environment{of, m.redactionOf(0)} // after it: a value is secret before it is set
+	return Environment{of, m.redactionOf(0)} // after env was read: a value becomes secret before it is set
 }
 
-// Variables are those that every start gets. Where the login shell is asked, it waits for
-// that, or until cancel is closed.
+// Variables returns the variables that every start gets. If the login shell is asked, it waits for the answer, or until
+// cancel is closed.
 func (e Environment) Variables(cancel <-chan struct{}) ([]Variable, *LoginReport, *Error) {
 	var report *LoginReport
 	if l := e.of.login; l != nil {
@@ -170,10 +168,10 @@ func (e Environment) Variables(cancel <-chan struct{}) ([]Variable, *LoginReport
 	return e.of.told(e.of.variables(), e.hidden), report, nil
 }
 
-// Tell is a value as it may be told to a client.
+// Tell returns a value as it may be reported to a client.
 func (e Environment) Tell(value string) string { return e.hidden.text(value) }
 
-// FindVariable is the variable of a name; nil: there is none.
+// FindVariable returns the variable of that name, or nil.
 func FindVariable(vars []Variable, name string) *Variable {
 	key := proc.NameKey(name)
 	for i := range vars {
@@ -184,8 +182,8 @@ func FindVariable(vars []Variable, name string) *Variable {
 	return nil
 }
 
-// SetVariable gives a variable to all jobs that start from now on. A secret one is never told
-// to anybody but to jobs, and taken out of all that comes of them.
+// SetVariable sets a variable for all jobs that start from now on. The value of a secret one is given only to jobs, and
+// removed from their output and all reports on them.
 func (m *Manager) SetVariable(name, value string, secret bool) *Error {
 	if err := checkVariable(name, &value); err != nil {
 		return err
@@ -212,8 +210,7 @@ func (m *Manager) SetVariable(name, value string, secret bool) *Error {
 	return err
 }
 
-// UnsetVariable takes a variable from all jobs that start from now on, wherever they would
-// have had it from.
+// UnsetVariable removes a variable from all jobs that start from now on, whatever its source.
 func (m *Manager) UnsetVariable(name string) *Error {
 	if err := checkVariable(name, nil); err != nil {
 		return err
@@ -225,7 +222,7 @@ func (m *Manager) UnsetVariable(name string) *Error {
 	return err
 }
 
-// change makes the environment with one change more.
+// change makes a new environment with one more change.
 func (m *Manager) change(c change) *Error {
 	m.registry.mu.Lock()
 	defer m.registry.mu.Unlock()
@@ -244,8 +241,7 @@ func (m *Manager) change(c change) *Error {
 	return nil
 }
 
-// checkVariable refuses what no job can be given. No message has the value in it: it may be a
-// secret.
+// checkVariable refuses a variable that no job can get. Its errors do not contain the value, which may be secret.
 func checkVariable(name string, value *string) *Error {
 	switch {
 	case name == "" || strings.ContainsAny(name, "=\x00"):
@@ -262,7 +258,7 @@ func checkVariable(name string, value *string) *Error {
 	return nil
 }
 
-// checkChanges bounds what a client sets.
+// checkChanges checks the limits for the variables of a client.
 func checkChanges(client map[string]change) *Error {
 	if len(client) > maxVariables {
 		e := errorf(CodeLimitExceeded, "%d variables are set or unset, as many as there may be; give those that one job needs to its start, as env", maxVariables)
@@ -284,21 +280,21 @@ func checkChanges(client map[string]change) *Error {
 	return nil
 }
 
-// IsSecret says whether the value of a variable is for jobs alone.
+// IsSecret reports whether only jobs may get the value of a variable. said: the client has said so.
 func IsSecret(name string, said bool) bool { return said || proc.LooksSecret(name) }
 
-// A profile is a set of variables that fits a kind of use. Nothing else depends on it.
+// A profile is a set of variables for a kind of use. Nothing else depends on it.
 
 // The profiles that a start can name.
 const (
 	ProfileInteractive = "interactive" // a person is at the client: nothing is set
-	ProfileAgent       = "agent"       // a program is, which nothing shall wait for
+	ProfileAgent       = "agent"       // a program is at the client: commands must not wait for a person
 )
 
-// noEditor is a command that fails, for programs that start an editor for somebody.
+// noEditor is a command that fails, for programs that start an editor for a person.
 const noEditor = `sh -c 'echo "there is nobody here to edit a file: give the text as an argument or in a file" >&2; exit 1' editor`
 
-// profiles is THE table of what profiles set: no pager, an editor that fails and says so, no
+// profiles is the only table of the variables that profiles set: no pager, an editor that fails with an error, no
 // colours, no questions.
 var profiles = map[string]map[string]string{
 	ProfileInteractive: {},
@@ -311,7 +307,7 @@ var profiles = map[string]map[string]string{
 	},
 }
 
-// Profiles are the variables that each profile sets, by its name.
+// Profiles returns the variables that each profile sets, by its name.
 func Profiles() map[string]map[string]string {
 	all := make(map[string]map[string]string, len(profiles))
 	for name, vars := range profiles {

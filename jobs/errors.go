@@ -2,8 +2,7 @@ package jobs
 
 import "fmt"
 
-// A Code names a kind of refusal. The set is closed; package rpc maps each to its
-// number and name on the wire.
+// A Code names a kind of error. The set is closed; package rpc maps each code to its number and name on the wire.
 type Code int
 
 const (
@@ -46,41 +45,43 @@ func Codes() []Code {
 	return all
 }
 
-// An Error is a refusal or failure that a client is told. Message is one sentence
-// that says what to do; the other fields are facts, set where the code has them.
+// An Error is an error that is reported to a client: a refused request or a failure. Message is one sentence that says
+// what to do. The other fields are facts, set if they apply to the code.
 type Error struct {
 	Code    Code
 	Message string
 
-	Handle       ID
-	Name         string   // jobNotFound (then Handle is 0), nameInUse, invalidKey, unsupported, policyDenied, confirmationDenied: what it is about
+	Handle ID
+	// Name is the name that the error is about: jobNotFound (then Handle is 0), nameInUse, invalidKey, unsupported,
+	// policyDenied, confirmationDenied.
+	Name         string
 	Live         []Info   // jobNotFound
 	Exit         *Exit    // jobExited
 	Command      string   // commandNotFound
 	Suggestions  []string // commandNotFound
-	Rule         string   // policyDenied: which denies it; Name is what
-	Root         string   // policyDenied by a list: the command that it is about; "" = none is known
+	Rule         string   // policyDenied: the rule that denies the request; Name is the denied action
+	Root         string   // policyDenied by a list: the command that the rule is about; "" = none is known
 	Path         string   // commandNotFound, permissionDenied, badWorkingDirectory, directoryNotAllowed, outputFileError
-	Errno        string   // the system's own words, where it gave any
+	Errno        string   // the system's error text, if there is one
 	Pattern      string   // invalidPattern
 	Position     *int     // invalidPattern: code points from 0
 	Pointer      string   // invalidPattern, unsupported, invalidParams: the place in params
 	Valid        []string // invalidKey
 	Limit        string   // limitExceeded
 	Max          int64    // limitExceeded, lineTooLong, inputQueueFull, ptyUnavailable
-	Length       int64    // lineTooLong: in bytes; ptyUnavailable: terminals in use, where Max is set
-	Near         string   // invalidKey: the key that was meant, it seems; "": none is near
+	Length       int64    // lineTooLong: in bytes; ptyUnavailable: terminals in use, if Max is set
+	Near         string   // invalidKey: the most similar valid key; "": there is none
 	Retryable    bool     // resourceUnavailable, limitExceeded, ptyUnavailable
-	BytesWritten *int64   // what the kernel had taken of a write that failed
-	Outcome      *Outcome // canceled, shuttingDown: what a wait had seen
+	BytesWritten *int64   // how much of a failed write the kernel had accepted
+	Outcome      *Outcome // canceled, shuttingDown: the results of a wait so far
 
-	CommandID int64       // canceled: the command of an Exec; 0: it is of something else, or the command had no number yet
-	Fate      CommandFate // canceled: what has become of that command
+	CommandID int64       // canceled: the command of an Exec; 0: no command, or it had no number yet
+	Fate      CommandFate // canceled: the fate of that command
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Is makes errors.Is compare by code.
+// Is makes errors.Is compare errors by code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code
@@ -90,7 +91,7 @@ func errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Invalid is the refusal of a member of params that passed the schema.
+// Invalid returns the error for a member of params that passed the schema but is not valid.
 func Invalid(pointer, format string, args ...any) *Error {
 	e := errorf(CodeInvalidParams, format, args...)
 	e.Pointer = pointer

@@ -6,23 +6,23 @@ import (
 	"shelld/jobs/internal/match"
 )
 
-// A Sink takes a job's events. Its methods are called from the job's goroutines,
-// must not block, and must not call back into the job.
+// A Sink receives a job's events. Its methods are called from the job's goroutines, must not block, and must not call
+// back into the job.
 type Sink interface {
 	// Started is the first event. It is called before the start is answered.
 	Started(j *Job, info Info)
-	// Output says that more output is stored; it may be called before Started, from
-	// another goroutine than the rest, and any number of times.
+	// Output reports that more output is stored. It may be called before Started, from another goroutine than the other
+	// methods, and any number of times.
 	Output()
 	// Event delivers a later event, in order.
 	Event(e Event)
-	// Flush follows one or more of these calls: it may be long until there are others.
-	// Flood is the same after much output, of which more will come at once.
+	// Flush follows one or more of these calls: the next ones may come much later. Flood is the same after much output,
+	// of which more will come at once.
 	Flush()
 	Flood()
 }
 
-// An Event is what happened to a job. Exactly one of the pointers is set.
+// An Event is an event of a job. Exactly one of the pointers is set.
 type Event struct {
 	// After holds, per stream, the offset up to which output must be delivered
 	// before this event.
@@ -39,31 +39,30 @@ type Event struct {
 	Command *CommandFinished
 }
 
-// Matched says that a watch's pattern matched.
+// Matched reports a match of a watch's pattern.
 type Matched struct {
 	WatchID int
 	Stream  Stream
 	Match   match.Match
-	Place   *Place // of a match on the screen; then the offsets of Match are what it shows
-	// Suppressed counts the matches of the watch since the last one that was told, where
-	// they come too fast.
+	Place   *Place // of a match on the screen; then the offsets of Match refer to the text on the screen
+	// Suppressed counts the matches of the watch since the last one that was reported, if they come too fast.
 	Suppressed int64
 }
 
-// WatchRemoved says that a watch is gone because its pattern took too long, or because
-// the job ended before its output was matched.
+// WatchRemoved reports that a watch is gone because its pattern took too long, or because the job ended before its
+// output was matched.
 type WatchRemoved struct {
 	WatchID int
 	Reason  string
 }
 
-// ScreenChanged says that what the terminal shows has changed.
+// ScreenChanged reports a change of the terminal's screen.
 type ScreenChanged struct {
 	Revision uint64
 	Offset   int64 // all output before it is drawn
 }
 
-// Exited says that the leader was reaped and all that it wrote is stored.
+// Exited reports that the leader was reaped and that all its output is stored.
 type Exited struct {
 	Exit       Exit
 	Duration   time.Duration
@@ -71,13 +70,13 @@ type Exited struct {
 	Hint       *Hint
 }
 
-// Closed says that nothing of the job is alive.
+// Closed reports that no process of the job is alive.
 type Closed struct{ Survivors []Survivor }
 
 // Match is one match of a pattern; see the fields of [match.Match].
 type Match = match.Match
 
-// A Hint tells why a shell could not run a command (status 126 or 127).
+// A Hint is the reason why a shell could not run a command (status 126 or 127).
 type Hint struct {
 	Kind        Code
 	Command     string

@@ -11,14 +11,14 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// mostExecs bounds the commands that wait for one shell, and mostExecText what they say; one
-// alone may be longer.
+// mostExecs bounds the number of commands that wait for one shell, and mostExecText their total length. A single
+// command may be longer.
 const (
 	mostExecs    = 1000
 	mostExecText = 4 << 20
 )
 
-// queued is the length of the commands that wait.
+// queued returns the total length of the waiting commands.
 func (s *shellWatch) queued() (n int) {
 	for _, r := range s.queue {
 		n += len(r.opts.Command)
@@ -29,24 +29,24 @@ func (s *shellWatch) queued() (n int) {
 // An execReq is a command that waits for its shell, or runs.
 type execReq struct {
 	opts     ExecOptions
-	spec     *WaitSpec // with the command's own end, behind the conditions of the request
-	own      int       // its index there
+	spec     *WaitSpec // the conditions of the request, and behind them the end of the command itself
+	own      int       // the index of the command's end in spec.Until
 	deadline time.Time // zero: none
 	command  *ShellCommand
-	from     map[Stream]int64 // where its output is told from; nil: from where it begins
-	wait     *wait            // nil until it runs, and when it is answered
+	from     map[Stream]int64 // where the reported output begins; nil: where the command's output begins
+	wait     *wait            // nil before it runs and once it is answered
 	given    shellmark.Handover
-	handedAt time.Time // when the shell was given it
+	handedAt time.Time // when it was handed to the shell
 	stopped  bool      // it was interrupted
 	answered bool
-	unwanted bool // it was given up when the shell had it already
+	unwanted bool // it was given up after it had been handed to the shell
 	reply    reply[ExecResult]
 
 	interrupts interruption
-	killed     atomic.Bool // KILL was sent to what ran
+	killed     atomic.Bool // KILL was sent to its processes
 }
 
-// refuse answers it, unless that was done.
+// refuse answers the request with an error, unless it is answered already.
 func (r *execReq) refuse(err *Error) {
 	if !r.answered {
 		r.answered = true
@@ -83,7 +83,7 @@ func (p *shellPart) onExec(m execMsg) {
 	p.queueExec(m)
 }
 
-// execRefused says why a command may not run, or cannot.
+// execRefused returns why a command may not or cannot run; nil: it can.
 func (p *shellPart) execRefused(m execMsg) *Error {
 	if p.j.st.exit != nil {
 		return p.j.over()
@@ -122,7 +122,7 @@ func (p *shellPart) busy(format string, args ...any) *Error {
 	return e
 }
 
-// nowRuns is what the shell runs, in a sentence.
+// nowRuns describes the command that the shell runs, for a sentence.
 func (p *shellPart) nowRuns() string {
 	s := p.watch
 	if s.current == nil || s.current.Text == "" {
@@ -131,7 +131,7 @@ func (p *shellPart) nowRuns() string {
 	return fmt.Sprintf("%q (command %d)", shortened(p.j.redaction.text(s.current.Text)), s.current.ID)
 }
 
-// shortened is the beginning of a command's first line, for a sentence.
+// shortened returns the beginning of a command's first line, for a sentence.
 func shortened(text string) string {
 	line, _, more := strings.Cut(text, "\n")
 	if len(line) > 60 || more {
@@ -140,7 +140,7 @@ func shortened(text string) string {
 	return line
 }
 
-// integrated says why the server cannot tell this job's commands apart.
+// integrated returns why the server cannot tell this job's commands apart; nil: it can.
 func (p *shellPart) integrated() *Error {
 	switch {
 	case p.watch == nil && p.none == "":
@@ -163,8 +163,8 @@ func (p *shellPart) noIntegration(why string) *Error {
 	return e
 }
 
-// confirmExec has the person at the client asked. What a name means in a shell that has run
-// other commands nobody can know from the line.
+// confirmExec asks the person at the client. The line alone does not say what a name means in a shell that has run
+// other commands.
 func (p *shellPart) confirmExec(m execMsg) {
 	cwd := p.j.starting.place
 	p.j.asking.askAbout(m, func() (*Question, *Error) {
@@ -172,7 +172,7 @@ func (p *shellPart) confirmExec(m execMsg) {
 	})
 }
 
-// queueExec has a command wait for the shell, which may be ready.
+// queueExec queues a command for the shell, which may be ready already.
 func (p *shellPart) queueExec(m execMsg) {
 	p.j.actor.lock.Check()
 	s := p.watch
@@ -183,7 +183,7 @@ func (p *shellPart) queueExec(m execMsg) {
 		spec = *m.opts.Wait
 	}
 	if spec.From.Kind != FromDefault {
-		r.from, _ = p.j.waits.origin(&spec, FromNow) // execRefused has seen that it holds
+		r.from, _ = p.j.waits.origin(&spec, FromNow) // execRefused has checked it
 	}
 	r.own = len(spec.Until)
 	spec.Until = append(slices.Clone(spec.Until), Condition{Kind: UntilCommand, Command: r.command.ID})
@@ -194,11 +194,11 @@ func (p *shellPart) queueExec(m execMsg) {
 	s.queue = append(s.queue, r)
 }
 
-// defaultExecBytes is what is told of the output where the request does not say.
+// defaultExecBytes is how much of the output is reported if the request does not say.
 const defaultExecBytes = 16 << 10
 
-// review hands the next command to a shell that is ready, and answers those whose time
-// was over before they began.
+// review hands the next command to a shell that is ready, and answers the requests that have timed out before their
+// commands began.
 func (p *shellPart) review(now time.Time) {
 	s := p.watch
 	if s == nil {
@@ -206,7 +206,7 @@ func (p *shellPart) review(now time.Time) {
 	}
 	p.reviewStart()
 	p.reviewReading()
-	p.reviewHanded() // before anything is handed: it may be the same once more
+	p.reviewHanded() // before anything is handed over: it may requeue the same command
 	p.reviewUnwanted()
 	p.reviewInterrupts(now)
 	if s.session.Phase() == shellmark.PhaseReady && s.striking == 0 && !s.session.Typing() && p.j.input.to != nil && (len(p.j.input.queue.items) == 0 || p.blocksWrite(p.j.input.queue.items[0])) {
@@ -225,8 +225,7 @@ func (p *shellPart) review(now time.Time) {
 	}
 }
 
-// due is when the shell is to be looked after again, if nothing happens before; zero: it
-// need not be.
+// due is the time of the shell's next review if nothing happens before; zero: none is needed.
 func (p *shellPart) due(time.Time) (t time.Time) {
 	if p.watch == nil {
 		return t
@@ -243,12 +242,12 @@ func (p *shellPart) due(time.Time) (t time.Time) {
 	return t
 }
 
-// execLate is for a command that has not begun in time. It is run later, but where it was to be interrupted:
-// then never, or, where the shell has it already, it is interrupted if it begins, and what comes of that is
-// told as of one that runs.
+// execLate handles a command that has not begun before its deadline. It still runs later, unless the request asked for
+// interruption: then it is dropped, or, if the shell already has it, interrupted as soon as it starts, and the request
+// is answered as for a command that runs.
 func (p *shellPart) execLate(r *execReq, now time.Time) {
 	switch {
-	case !r.opts.Interrupt || r.stopped: // it has not begun in the time for that, either
+	case !r.opts.Interrupt || r.stopped: // or it has not begun within the extra time of giveTime either
 	case r.given.Seq() != 0:
 		r.unwanted = true
 		r.giveTime(now)
@@ -261,14 +260,14 @@ func (p *shellPart) execLate(r *execReq, now time.Time) {
 	p.answerLate(r)
 }
 
-// answerLate answers a command that has not begun, since its time is over.
+// answerLate answers a request with a timeout, for a command that has not begun.
 func (p *shellPart) answerLate(r *execReq) {
 	r.answered = true
 	o := p.j.waits.outcome(p.execWait(r, p.startOf(r)), "timeout", -1)
 	r.reply.ok(ExecResult{Outcome: o, Command: p.cleanCommand(*r.command), Output: Range{From: p.end0(), To: p.end0()}, Interrupt: r.stopped})
 }
 
-// startOf is where what is told of a command begins.
+// startOf returns the offset at which the reported output of a command begins.
 func (p *shellPart) startOf(r *execReq) map[Stream]int64 {
 	switch {
 	case r.from != nil:
@@ -279,13 +278,13 @@ func (p *shellPart) startOf(r *execReq) map[Stream]int64 {
 	return map[Stream]int64{PTY: r.command.Output.From}
 }
 
-// execWait is a wait for a command that is not armed.
+// execWait returns a wait for a command. The wait is not armed.
 func (p *shellPart) execWait(r *execReq, from map[Stream]int64) *wait {
 	n := len(r.spec.Until)
 	return &wait{spec: r.spec, from: from, matches: make([]*Match, n), streams: make([]Stream, n), places: make([]*Place, n)}
 }
 
-// execBegan arms what the request waits for: from now on the output is the command's.
+// execBegan arms the wait of the request: from now on the output belongs to the command.
 func (p *shellPart) execBegan(r *execReq) {
 	if r.answered {
 		return
@@ -299,11 +298,11 @@ func (p *shellPart) execBegan(r *execReq) {
 	r.wait.deadline = r.deadline
 }
 
-// execOver is what becomes of a command whose wait is over.
+// execOver handles the end of a command's wait.
 func (p *shellPart) execOver(r *execReq, o Outcome) {
 	r.wait = nil
 	if o.Reason == "timeout" {
-		p.isReplaced() // then it has ended
+		p.isReplaced() // if another program has replaced the shell, this ends the command
 	}
 	if o.Reason == "timeout" && r.opts.Interrupt && !r.stopped && !r.command.Finished {
 		p.interruptExec(r)
@@ -340,8 +339,8 @@ func (p *shellPart) execOver(r *execReq, o Outcome) {
 	})
 }
 
-// cancelExec withdraws a request. A command that runs goes on, or is interrupted as at its
-// timeout; one that has not begun never runs.
+// cancelExec cancels a request. A command that runs continues, or is interrupted as at its timeout. A command that has
+// not begun never runs.
 func (p *shellPart) cancelExec(tok *token) bool {
 	s := p.watch
 	if s == nil {
@@ -371,7 +370,7 @@ func (p *shellPart) cancelExec(tok *token) bool {
 	return false
 }
 
-// leftBehind is what becomes of a command that has begun when nobody waits for it any more.
+// leftBehind returns the fate of a command that has begun and whose request is canceled.
 func (r *execReq) leftBehind() CommandFate {
 	if r.opts.Interrupt {
 		return CommandInterrupted
@@ -379,8 +378,8 @@ func (r *execReq) leftBehind() CommandFate {
 	return CommandRunning
 }
 
-// canceledCommand answers a request that is withdrawn: what has become of its command the
-// client cannot know otherwise.
+// canceledCommand returns the answer to a canceled request. It carries the fate of the command, which the client cannot
+// learn otherwise.
 func (p *shellPart) canceledCommand(r *execReq, fate CommandFate) *Error {
 	told := map[CommandFate]string{
 		CommandDropped:     "had not begun, and never runs",
@@ -392,8 +391,8 @@ func (p *shellPart) canceledCommand(r *execReq, fate CommandFate) *Error {
 	return e
 }
 
-// failExecs answers all that have not begun. Those that are to be awaited once more end with
-// their command.
+// failExecs answers all requests whose commands have not begun. Requests in again, whose waits are armed once more, end
+// with their commands.
 func (p *shellPart) failExecs(why func() *Error) {
 	for _, r := range p.watch.queue {
 		r.command.Finished = true
@@ -402,7 +401,7 @@ func (p *shellPart) failExecs(why func() *Error) {
 	p.watch.queue = nil
 }
 
-// failAgain answers those that are to be awaited once more, since nothing is any more.
+// failAgain answers the requests in again: there is nothing to wait for any more.
 func (p *shellPart) failAgain(err *Error) {
 	for _, r := range p.watch.again {
 		r.refuse(err)
@@ -410,7 +409,7 @@ func (p *shellPart) failAgain(err *Error) {
 	p.watch.again = nil
 }
 
-// cancel withdraws a request for a command, or a question to the shell.
+// cancel cancels a request for a command or for a task of the shell.
 func (p *shellPart) cancel(tok *token) bool { return p.cancelExec(tok) || p.cancelTask(tok) }
 
 func (p *shellPart) pending() int {
@@ -435,47 +434,45 @@ func (p *shellPart) shutdown(why func() *Error) {
 	}
 }
 
-// An ExecOptions is a command line, or several, for a shell that is a job with shell
-// integration.
+// An ExecOptions is a command of one or more lines, for a job that is a shell with shell integration.
 type ExecOptions struct {
 	Command string // any length, any lines; it must not contain NUL
-	// Wait adds conditions to the command's own end. Its Timeout is the only deadline, which
-	// counts from the request. From is where the command begins, if it does not say.
+	// Wait adds conditions to the command's own end. Its Timeout is the only deadline, and it counts from the request.
+	// From defaults to the beginning of the command.
 	Wait *WaitSpec
-	// Interrupt sends the interrupt signal to the foreground when the time is over, and waits for
-	// what comes of it for at most interruptTime; else the command goes on.
+	// Interrupt sends the interrupt signal to the foreground at the timeout, and waits for its effect for at most
+	// interruptTime. Without it the command continues.
 	Interrupt bool
-	// Kill kills what is in the foreground if interrupts do not end the command (with Interrupt).
+	// Kill kills the foreground processes if interrupts do not end the command (with Interrupt).
 	Kill bool
-	// FailBusy refuses the request where the shell runs something already; else it waits.
+	// FailBusy refuses the request if the shell is busy. Without it the command waits.
 	FailBusy bool
 	Asker    Asker
 }
 
-// An ExecResult is what a command has come to.
+// An ExecResult is the result of a command.
 type ExecResult struct {
 	Outcome   Outcome      // of the wait; the reason is "command" with index -1 for the command's own end
 	Command   ShellCommand // as far as it is known
-	Output    Range        // of the terminal's stream: what it has written by now; Excerpt has the text
-	Interrupt bool         // it was interrupted, since its time was over
-	Killed    bool         // processes of it were killed, since interrupts did not end it
-	Replaced  bool         // it has ended because another program has taken the shell's place
+	Output    Range        // of the terminal's stream: the command's output so far; Excerpt has the text
+	Interrupt bool         // it was interrupted because of its timeout
+	Killed    bool         // processes of it were killed because interrupts did not end it
+	Replaced  bool         // it has ended because another program has replaced the shell
 	Hint      *Hint        // why the shell could not run it (status 126 or 127); nil = not known
 }
 
-// A CommandFate says what has become of a command whose request was cancelled, or that was
-// interrupted before it began.
+// A CommandFate is the fate of a command whose request was canceled, or that was interrupted before it began.
 type CommandFate string
 
 // The fates of commands.
 const (
 	CommandDropped     CommandFate = "dropped"     // it never runs
-	CommandRunning     CommandFate = "running"     // it goes on
-	CommandInterrupted CommandFate = "interrupted" // it is interrupted, if need be when it begins
-	CommandUnknown     CommandFate = "unknown"     // nobody can tell whether it has run
+	CommandRunning     CommandFate = "running"     // it continues
+	CommandInterrupted CommandFate = "interrupted" // it is interrupted, now or when it begins
+	CommandUnknown     CommandFate = "unknown"     // it is unknown whether it has run
 )
 
-// A ShellCommand is one that a shell with integration runs or has run: by Exec, or typed.
+// A ShellCommand is a command that a shell with integration runs or has run: by Exec, or typed.
 type ShellCommand struct {
 	ID        int64 // counted from 1 in its job
 	Text      string
@@ -484,9 +481,9 @@ type ShellCommand struct {
 	Finished  bool      // it has ended, or its shell has
 	StartedAt time.Time // zero: it waits for the shell
 	EndedAt   time.Time // zero: it runs
-	Cwd       string    // of the shell when it had ended; "" before
-	Output    Range     // To is 0 where it runs
+	Cwd       string    // the shell's directory at the command's end; "" before
+	Output    Range     // To is 0 while it runs
 }
 
-// CommandFinished says that a command of a shell with integration has ended.
+// CommandFinished reports that a command of a shell with integration has ended.
 type CommandFinished struct{ ShellCommand }

@@ -11,62 +11,63 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A command whose time is over, or whose request is cancelled, is interrupted. One interrupt is not enough: a shell
-// loses one that comes between two short commands of a loop, and a program does not see one that came before the
-// shell had executed it. So interrupts are repeated while the command runs. But a program that has got one may be
-// about to end, may ask whether it should, or may take a second one as the order to leave everything behind. So
-// another one is sent only to processes that have not got the last one, or that show no reaction to it for a while.
+// A command is interrupted when it times out or its request is canceled. One interrupt is not enough: a shell loses one
+// that comes between two short commands of a loop, and a program does not see one that came before the shell had
+// executed it. So interrupts are repeated while the command runs. But a program that has got one may be about to end,
+// may ask whether it should, or may take a second one as the order to leave everything behind. So another one is sent
+// only to processes that have not got the last one, or that show no reaction to it for a while.
 //
-// Processes that stay silent get a second one after a while, and no third: a program that tidies up may take that as the
-// order to stop tidying. But a script loses interrupts as a shell does (bash drops one if the child that it waits for
-// does not die of it), so a known shell gets one at every check after that. A script that writes all the time cannot be
-// told from a program that reacts.
+// Processes that stay silent get a second interrupt after a while, and no third: a program that cleans up may take it
+// as the order to stop cleaning up. But a script loses interrupts as a shell does (bash drops one if the child that it
+// waits for does not die of it). So if a known shell leads the processes, it gets one at every check after that. A
+// script that writes all the time cannot be told from a program that reacts.
 
 const (
-	// interruptTime is how long a command that is interrupted has to end before it is told that it has not, or is
-	// killed. killTime is the same for one that is killed.
+	// interruptTime is how long a command has to end after its first interrupt. After that it is reported as running,
+	// or killed. killTime is the same after the kill.
 	interruptTime = 2 * time.Second
 	killTime      = 2 * time.Second
 	// interruptEvery is the delay after an interrupt before the server checks whether another is needed.
 	interruptEvery = 250 * time.Millisecond
-	// interruptAgain is how long after their first interrupt the same processes get others, while they write nothing.
+	// interruptAgain is the time after their first interrupt from which the same processes get more of them, if they
+	// write nothing.
 	interruptAgain = time.Second
-	// interruptShells is the delay before the next check once they do, if a shell leads them: one that runs short
+	// interruptShells is the delay between checks from then on if a shell leads the processes: a shell that runs short
 	// commands in a loop may lose several interrupts in a row.
 	interruptShells = 100 * time.Millisecond
-	// mostInterrupts is how many the same processes get, unless a shell leads them.
+	// mostInterrupts is the number of interrupts that the same processes get, unless a shell leads them.
 	mostInterrupts = 2
-	// imageEnded stands for what a process executes that has ended.
+	// imageEnded stands for the image of a process that has ended.
 	imageEnded = "ended"
 )
 
-// An interruption is what is known of the interrupts that a command is sent.
+// An interruption is the state of the interrupts that are sent to a command.
 type interruption struct {
-	until time.Time        // when they end; zero: none are sent
-	due   time.Time        // of the next check whether another is needed
-	kills bool             // interrupts have not ended the command: KILL is sent in their place
-	last  foregroundSample // when the last one was sent
-	any   bool             // there was one
+	until time.Time        // end of the interrupts; zero: none are sent
+	due   time.Time        // time of the next check whether another is needed
+	kills bool             // interrupts have not ended the command: KILL is sent instead
+	last  foregroundSample // taken when the last one was sent
+	any   bool             // one was sent
 }
 
-// A foregroundSample is what was in the foreground when an interrupt was sent, or at a check.
+// A foregroundSample describes the foreground processes at the time of an interrupt or of a check.
 type foregroundSample struct {
 	group int    // the terminal's foreground group; 0: not known
-	image string // what its first process executes (proc.Image)
+	image string // image of the group's first process (proc.Image)
 	at    time.Time
 	first time.Time // when the same processes got their first interrupt
 	end   int64     // of the output
-	sent  int       // interrupts that the same processes have got, with this one
-	shell bool      // a known shell leads the group, or did when it got the first one
+	sent  int       // interrupts that the same processes have got, including this one
+	shell bool      // a known shell leads the group, or did so at the first interrupt
 }
 
-// has reports whether what is in the foreground now has got the last interrupt. A group's first process that has
-// ended, as that of a pipeline may, is no other program.
+// has reports whether the processes that are in the foreground now have got the last interrupt. If the first process of
+// a group has ended, as that of a pipeline may, the group is still the same program.
 func (last foregroundSample) has(now foregroundSample) bool {
 	return now.group == last.group && (now.image == last.image || now.image == imageEnded)
 }
 
-// needsAnother reports whether another interrupt is needed, by what is in the foreground after the last one.
+// needsAnother reports whether the processes in the foreground now need another interrupt after the last one.
 func (last foregroundSample) needsAnother(now foregroundSample) bool {
 	if !last.has(now) {
 		return true
@@ -74,7 +75,7 @@ func (last foregroundSample) needsAnother(now foregroundSample) bool {
 	return now.at.Sub(last.first) >= interruptAgain && now.end == last.end && (last.sent < mostInterrupts || last.shell)
 }
 
-// lead takes what leads a foreground group.
+// lead fills in the group and its first process.
 func (now *foregroundSample) lead(group int) {
 	now.group, now.image, now.shell = group, imageUnknown, proc.RunsShell(group)
 	image, err := proc.Image(group)
@@ -86,7 +87,8 @@ func (now *foregroundSample) lead(group int) {
 	}
 }
 
-// giveTime is for one that is interrupted: it is awaited a little for what comes of that, and for nothing else.
+// giveTime gives an interrupted command a little more time. Its wait now ends only with the command or at the new
+// deadline: the other conditions are dropped.
 func (r *execReq) giveTime(now time.Time) {
 	r.stopped, r.deadline = true, now.Add(interruptTime)
 	if r.opts.Kill {
@@ -97,17 +99,17 @@ func (r *execReq) giveTime(now time.Time) {
 	r.spec, r.own = &spec, 0
 }
 
-// interruptExec interrupts what runs, and waits for what comes of it.
+// interruptExec interrupts a running command and waits for the effect.
 func (p *shellPart) interruptExec(r *execReq) {
 	now := time.Now()
 	r.giveTime(now)
 	p.beginInterrupts(r, now)
 	r.from = p.startOf(r)
-	p.watch.again = append(p.watch.again, r) // waitsPart.review, in which this may be, arms nothing
+	p.watch.again = append(p.watch.again, r) // the caller may be waitsPart.review, during which no wait may be armed
 }
 
-// reviewUnwanted interrupts a command that was given up when the shell had it already. All that the
-// shell has said is taken up by now: one that has ended meanwhile is not hit in place of what is next.
+// reviewUnwanted interrupts a command that was given up after it had been handed to the shell. The turn has handled all
+// marks of the shell before: if the command has ended meanwhile, the interrupt does not hit the next one instead.
 func (p *shellPart) reviewUnwanted() {
 	if r := p.watch.running; r != nil && r.unwanted {
 		r.unwanted = false
@@ -115,7 +117,7 @@ func (p *shellPart) reviewUnwanted() {
 	}
 }
 
-// beginInterrupts sends the first interrupt to a command that runs.
+// beginInterrupts sends the first interrupt to a running command.
 func (p *shellPart) beginInterrupts(r *execReq, now time.Time) {
 	if r.command.Finished {
 		return
@@ -124,7 +126,7 @@ func (p *shellPart) beginInterrupts(r *execReq, now time.Time) {
 	p.interruptForeground(r)
 }
 
-// reviewInterrupts sends the next interrupt when it is time for that, while the command runs.
+// reviewInterrupts sends the next interrupt or kill to a running command if it is due.
 func (p *shellPart) reviewInterrupts(now time.Time) {
 	s := p.watch
 	r := s.running
@@ -144,7 +146,7 @@ func (p *shellPart) reviewInterrupts(now time.Time) {
 	}
 }
 
-// interruptDue is when reviewInterrupts has something to do; zero: when something has happened.
+// interruptDue is the time of the next action of reviewInterrupts; zero: none until something happens.
 func (s *shellWatch) interruptDue() (t time.Time) {
 	if r := s.running; r != nil && s.striking == 0 && !r.interrupts.until.IsZero() {
 		t = earliest(r.interrupts.due, r.interrupts.until)
@@ -152,14 +154,14 @@ func (s *shellWatch) interruptDue() (t time.Time) {
 	return t
 }
 
-// interruptForeground sends what runs another signal, if it needs one. Until it is done the shell is handed nothing:
-// a command that ends by itself meanwhile leaves the signal to whatever is next.
+// interruptForeground sends the foreground another signal if it needs one. Until that is done, nothing is handed to the
+// shell: if the command ended by itself meanwhile, the signal would hit the next one.
 func (p *shellPart) interruptForeground(r *execReq) {
 	s := p.watch
 	s.striking++
 	s.strike()
 	pr, term, st, shell, i := p.j.proc, p.j.term, p.j.output.streams[0], p.j.info.PID, r.interrupts
-	p.j.output.loops.Go(func() { // /proc and the keeper may take their time
+	p.j.output.loops.Go(func() { // /proc and the keeper may be slow
 		now := foregroundSample{at: time.Now(), end: st.spool.End()}
 		if group, err := term.ForegroundGroup(); err == nil {
 			now.lead(group)
@@ -185,7 +187,7 @@ func (p *shellPart) interruptForeground(r *execReq) {
 	})
 }
 
-// An interruptDone is that a signal of the server's own was sent to a command, or that none was needed or none could be
+// An interruptDone reports that the server sent a signal to a command, that none was needed, or that none could be
 // sent.
 type interruptDone struct {
 	req  *execReq
@@ -209,23 +211,23 @@ func (p *shellPart) onInterruptDone(m interruptDone) {
 	}
 }
 
-// It is the line editor of a shell that takes what Exec and the environment have for it, by a key.
-// Users can turn that off. The shell says so with each prompt, and nothing is handed to it then: it would
-// take the keys for a command.
+// The line editor of a shell accepts the commands of Exec and the changes of the environment, by a key. Users can turn
+// the line editor off. The shell reports that with each prompt, and then nothing is handed to it: without the line
+// editor it would take the keys for a command.
 
-// editors are how a shell's line editor is turned off, and on again.
+// editors has the commands that turn a shell's line editor off and on again.
 var editors = map[shellmark.Shell]struct{ off, on string }{
 	shellmark.Bash: {"set +o emacs, or set +o vi", "set -o emacs"},
 	shellmark.Zsh:  {"unsetopt zle", "setopt zle"},
 }
 
-// refuseDeaf answers all that waits for a shell that would not hear of it.
+// refuseDeaf answers all requests that wait for a shell whose line editor is off.
 func (p *shellPart) refuseDeaf() {
 	p.failExecs(p.isDeaf)
 	p.failTasks(p.isDeaf)
 }
 
-// unlessDeaf is err, unless there is a better reason by now.
+// unlessDeaf returns err, or the error for a line editor that is off by now.
 func (p *shellPart) unlessDeaf(err *Error) *Error {
 	if p.watch.deaf {
 		return p.isDeaf()
