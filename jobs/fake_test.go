@@ -65,7 +65,8 @@ func (p *fakeProcess) told() {
 	}
 }
 
-// A fakeSource gives what the test puts into it.
+// A fakeSource gives what the test puts into it. If that must count before the next thing that happens, as the exit,
+// call synctest.Wait between the two.
 type fakeSource struct {
 	data   chan []byte
 	drain  chan struct{}

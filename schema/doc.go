@@ -2,6 +2,9 @@
 // files in json/, which are its normative form, and what Go code needs to hold
 // messages against them.
 //
+// A member that a server always knows is required, others are optional, and their descriptions
+// say when they are absent. Members that are added to existing messages are optional.
+//
 // The files are draft 2020-12, one per method (job/start is
 // job-start.schema.json) with the definitions params and result, and three that
 // several methods share: common, errors and envelope. Their descriptions are the
