@@ -306,7 +306,7 @@ type holds struct {
 	mu      sync.Mutex
 	answers int    // answers that are being made
 	lanes   int    // lanes to clients that have not been sent all output
-	unsent  bool   // then waits for lanes, too
+	unsent  bool   // the deletion also waits for lanes
 	then    func() // nil: no deletion waits
 }
 

@@ -52,8 +52,8 @@ type queued struct {
 	spec    *WaitSpec
 	wait    *wait    // spec as an armed wait; nil before
 	outcome *Outcome // the outcome of the wait
-	end     *Error   // set if it is withdrawn while the writeLoop has it: the answer to give when the writeLoop returns it
-	short   *Error   // the same, but only if not all of it was written
+	end     *Error   // if it was withdrawn while the writeLoop had it: the answer, given when the item is back
+	short   *Error   // the answer, given when the item is back, if not all of it was written
 	before  int      // inputQueue.partial before this item
 	reply   reply[WriteResult]
 

@@ -154,7 +154,7 @@ type (
 		failed     bool     // no probe is possible: the terminal is gone
 		review     bool     // the loop itself requested the probe
 		asked      *infoMsg // not nil: the request that waits for this probe
-		info       Info     // the snapshot with which asked is answered if this message cannot be delivered
+		info       Info     // the rest of the answer to asked
 	}
 	// fileFailedMsg and filedMsg come from the goroutines that write the job's files (files.go).
 	fileFailedMsg struct{ err error }
