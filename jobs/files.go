@@ -269,7 +269,7 @@ func (p *filesPart) abandonFiles() {
 }
 
 // discard deletes the stored files of a closed job that is about to be forgotten, once they have no reader. If unsent
-// is set, it also waits until all output was sent, and until the archive is idle. It calls then with the error, from
+// is set, it also waits until all output was sent, and until the archive has time. It calls then with the error, from
 // any goroutine.
 func (p *filesPart) discard(unsent bool, then func(error)) {
 	if p.folder == nil {
@@ -305,7 +305,7 @@ func (p *filesPart) deleteFiles() error {
 type holds struct {
 	mu      sync.Mutex
 	answers int    // answers that are being made
-	lanes   int    // lanes to clients that have not been sent all output
+	lanes   int    // lanes whose output has not all been sent
 	unsent  bool   // the deletion also waits for lanes
 	then    func() // nil: no deletion waits
 }

@@ -5,7 +5,7 @@ import "sync/atomic"
 // The program's writes can be made to wait for a consumer of its output, as writes do on a pipe without a reader: no
 // more than a window of a stream is read from the kernel ahead of the consumer, and nothing of the stream is ever
 // dropped. Two consumers may ask for this: a reader by the read cursor (Spec.Window, for the whole life of a job), and
-// a client to which output is sent (HoldTo). A drain may pass the hold: a stuck reader too must get the reports that
+// a client to which output is sent (HoldTo). A drain may pass the hold: even a stuck reader must get the reports that
 // the leader has ended and that the job is over, and a drain reads no more than what the kernel held. Every operation
 // that ends the job lifts the hold, since a kill must not depend on a reader. A kill that has left processes alive
 // restores the hold.

@@ -354,7 +354,7 @@ func (p *inputPart) beginFirst() {
 }
 
 func (p *inputPart) armWrite(q *queued) {
-	from, _ := p.j.waits.origin(q.spec, FromNow) // onWrite has checked it
+	from, _ := p.j.waits.origin(q.spec, FromNow) // enqueue has checked it
 	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok, typed: q.typed, afterInput: true, input: q}
 	q.wait.done = func(o Outcome) {
 		q.outcome = &o

@@ -25,7 +25,7 @@ type (
 	}
 	source interface {
 		Read([]byte) (int, error)
-		Wake(at time.Time) // if no output comes before at, Read returns proc.ErrPaused, once; the zero time cancels this
+		Wake(at time.Time) // if no output comes before at, Read returns proc.ErrPaused once; the zero time cancels this
 		Stored()           // the output read last is stored
 		Idle() bool        // all output that came is stored, and no more is ready to be read
 		Drain()
@@ -33,7 +33,7 @@ type (
 	}
 	input interface {
 		Write([]byte) (int, error)
-		WriteNow([]byte) (int, error) // writes what the kernel takes at once; not during a Write, and not counted as one
+		WriteNow([]byte) (int, error) // writes as much as the kernel takes at once; not during a Write, not counted as one
 		Interrupt(write uint64)       // interrupts the write with this number, counted from 1
 		GiveUp(write uint64)          // the same once the kernel takes no more
 		Close() error
@@ -102,7 +102,7 @@ type Job struct {
 
 type processHandle struct{ process }
 
-// A watch is what a follower key stands for: a client's pattern, or a condition of a wait.
+// A watch is the object of a follower key: a client's pattern, or a condition of a wait.
 type watch struct {
 	id   int // the client's watchId; 0 for a condition
 	spec WatchSpec

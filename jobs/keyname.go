@@ -10,14 +10,14 @@ import (
 	"shelld/screen"
 )
 
-// keyAliases maps other common names of keys, in lower case.
+// keyAliases maps other common names of keys to the names used here. The other names are in lower case.
 var keyAliases = map[string]string{
 	"return": "Enter", "cr": "Enter", "esc": "Escape", "del": "Delete", "ins": "Insert", "bs": "Backspace",
 	"pgup": "PageUp", "pgdn": "PageDown", "pgdown": "PageDown", "arrowup": "Up", "arrowdown": "Down",
 	"arrowleft": "Left", "arrowright": "Right", "control": "Ctrl", "meta": "Alt", "option": "Alt",
 }
 
-// modifierLetters maps the modifiers as Emacs and tmux write them.
+// modifierLetters maps the modifiers as Emacs and tmux write them to the names used here.
 var modifierLetters = map[string]string{"c": "Ctrl", "m": "Alt", "s": "Shift"}
 
 // keyAdvice returns advice for a name that is not a key. It is appended to the error message.

@@ -129,7 +129,7 @@ func (q *queued) expires() bool {
 // expire answers an input that the writeLoop does not have, with its progress so far.
 func (p *inputPart) expire(q *queued) {
 	if q.wait == nil {
-		from, _ := p.j.waits.origin(q.spec, FromNow) // onWrite has checked it
+		from, _ := p.j.waits.origin(q.spec, FromNow) // enqueue has checked it
 		q.wait = &wait{spec: q.spec, from: from}
 	} else {
 		p.dropWait(q.wait)

@@ -16,7 +16,7 @@ type PlatformInfo struct {
 
 // The ways to find a job's processes.
 const (
-	treeKeeper  = "keeper"    // the kernel makes them children of a process of ours
+	treeKeeper  = "keeper"    // the kernel reparents them to a process of ours
 	treeObject  = "jobObject" // the kernel keeps them in an object of ours
 	treeSession = "session"   // the server searches for them
 	treeNone    = "none"      // there are no jobs
