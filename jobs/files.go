@@ -305,7 +305,7 @@ func (p *filesPart) deleteFiles() error {
 type holds struct {
 	mu      sync.Mutex
 	answers int    // answers that are being made
-	lanes   int    // lanes whose output has not all been sent
+	lanes   int    // lanes with unsent output
 	unsent  bool   // the deletion also waits for lanes
 	then    func() // nil: no deletion waits
 }

@@ -499,7 +499,7 @@ func (p *inputPart) fail(err *Error) {
 	p.queue.items = nil
 }
 
-// cancel withdraws a write. A write whose wait is armed is withdrawn together with the wait.
+// cancel withdraws a write. A write with an armed wait is withdrawn together with the wait.
 func (p *inputPart) cancel(tok *token) bool {
 	for _, q := range p.queue.items {
 		if q.reply.tok == tok && q.end == nil && !slices.Contains(p.j.waits.armed, q.wait) {

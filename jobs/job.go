@@ -33,7 +33,7 @@ type (
 	}
 	input interface {
 		Write([]byte) (int, error)
-		WriteNow([]byte) (int, error) // writes as much as the kernel takes at once; not during a Write, not counted as one
+		WriteNow([]byte) (int, error) // writes what the kernel takes at once; not during a Write; not counted as one
 		Interrupt(write uint64)       // interrupts the write with this number, counted from 1
 		GiveUp(write uint64)          // the same once the kernel takes no more
 		Close() error
@@ -110,7 +110,7 @@ type watch struct {
 	cond int
 	room *patternRoom // of a client's watch
 
-	typed *typedInput // the input whose echo does not match; nil = none
+	typed *typedInput // the input of which the echo does not match; nil = none
 }
 
 func newJob(m *Manager, id ID, spec Spec) *Job {

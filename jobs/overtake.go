@@ -99,7 +99,7 @@ func (p *inputPart) write(in input, term terminal, o inputOrder) (n int, err err
 // has taken the bytes, the remaining bytes are withdrawn, and the answer is the outcome with the reason timeout. Once
 // the bytes are taken, only the wait's own deadline applies.
 
-// reviewExpiry withdraws the inputs whose deadline has passed.
+// reviewExpiry withdraws the inputs after their deadlines.
 func (p *inputPart) reviewExpiry(now time.Time) {
 	for i := 0; i < len(p.queue.items); {
 		q := p.queue.items[i]
