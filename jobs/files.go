@@ -15,10 +15,10 @@ import (
 	"shelld/jobs/stored"
 )
 
-// This file is what a job does with its output files. All of it that touches them
-// runs in goroutines of their own: a disk may take as long as it likes.
+// This file handles the output files of a job. Code that accesses the files runs in goroutines of its own, since a disk
+// may be arbitrarily slow.
 
-// files are the names under which streams are kept.
+// files maps streams to the names of their files.
 var files = map[Stream]string{PTY: stored.StdoutFile, Stdout: stored.StdoutFile, Stderr: stored.StderrFile}
 
 // filesPart keeps the output, the recording and info.json of a job on disk.
@@ -26,20 +26,20 @@ type filesPart struct {
 	noPart
 	j *Job
 
-	folder    *store.Folder // nil: output is kept in memory alone
+	folder    *store.Folder // nil: output is kept in memory only
 	fileHolds holds
 	recording *recording // nil: the job is not recorded
-	filing    *Info      // what is known when its files are put in order; set before that
-	infoMu    sync.Mutex // held to write info.json
-	infoStage infoStage  // guarded by infoMu: how far that has come
+	filing    *Info      // the job's info at the time when its files are put in order; set before that
+	infoMu    sync.Mutex // held while info.json is written
+	infoStage infoStage  // the stage of the last info.json; guarded by infoMu
 	filed     bool       // the files are complete
-	recordAt  time.Time  // when what is known is to be written; zero: it is
-	wait      string     // what info.json has of the wait for input: see storedWait
-	waitAt    time.Time  // when that is to be compared with what is known; zero: it is the same
+	recordAt  time.Time  // when the job's info is to be written; zero: no write is due
+	wait      string     // the wait for input as info.json has it: see storedWait
+	waitAt    time.Time  // when wait is to be compared with the current state; zero: they are equal
 }
 
-// openSpool returns the spool of a stream. Its file is made by the stream's readLoop,
-// with the first byte: the start of a job waits for no disk.
+// openSpool returns the spool of a stream. The stream's readLoop creates the file with the first byte, so that the
+// start of a job does not wait for a disk.
 func (p *filesPart) openSpool(name Stream) *spool.Spool {
 	l := p.j.mgr.settings.limits
 	if p.folder == nil {
@@ -58,8 +58,8 @@ func (p *filesPart) openSpool(name Stream) *spool.Spool {
 	})
 }
 
-// outputFileFailed takes an error of the job's files: it goes on in memory. Any
-// goroutine may call it.
+// outputFileFailed reports an error of the job's files to the job, whose output goes on in memory. Any goroutine may
+// call it.
 func (p *filesPart) outputFileFailed(err error) {
 	p.j.log.Warn("an output file failed; what is stored of the job from now on is in memory", "job", p.j.id, "error", err)
 	p.j.post(fileFailedMsg{err})
@@ -67,7 +67,7 @@ func (p *filesPart) outputFileFailed(err error) {
 
 func (p *filesPart) onFileFailed(err error) {
 	if p.j.info.OutputFileError != "" {
-		return // the first one is what led to the others
+		return // the first error caused the others
 	}
 	path, why := p.fileFailure(err)
 	p.j.info.OutputFile, p.j.info.OutputFileError = path, why
@@ -75,13 +75,13 @@ func (p *filesPart) onFileFailed(err error) {
 	p.j.publish()
 }
 
-// fileFailure says which file failed, and why.
+// fileFailure returns the file that failed, and the error.
 func (p *filesPart) fileFailure(err error) (path, why string) {
 	e := storeError(err, p.folder.Path())
 	return e.Path, e.Errno
 }
 
-// errTotal is why a file has less than what is kept of a stream.
+// errTotal is the error if a file holds less than what is kept of a stream.
 var errTotal = errors.New("the files of this server hold limits.spoolTotalBytes: what is missing in this one was kept in memory alone, of the newest and for as long as the job was known; job/remove makes room for others")
 
 // finishFile puts a stream's file in order.
@@ -90,7 +90,7 @@ func (p *filesPart) finishFile(st *stream) error {
 		return err
 	}
 	if st.spool.Err() != nil {
-		return nil // That was told.
+		return nil // Already reported.
 	}
 	if spool.Length(st.spool.Stored()) < spool.Length(st.spool.Kept()) {
 		return &fs.PathError{Op: "store", Path: filepath.Join(p.folder.Path(), files[st.name]), Err: errTotal}
@@ -98,11 +98,11 @@ func (p *filesPart) finishFile(st *stream) error {
 	return nil
 }
 
-// recordTime is how late at most it is written that a job has started or exited, so
-// that a command which is over at once costs one write and not three.
+// recordTime is the maximum delay until the start or the exit of a job is written. Due to the delay, a command that
+// ends at once costs one write instead of three.
 const recordTime = 100 * time.Millisecond
 
-// record has what is known written some time soon.
+// record schedules a write of the job's info.
 func (p *filesPart) record(now time.Time) {
 	p.j.actor.lock.Check()
 	if p.folder != nil && p.recordAt.IsZero() {
@@ -110,12 +110,12 @@ func (p *filesPart) record(now time.Time) {
 	}
 }
 
-// recordWaitTime is the delay between a change of a job's wait for input and its writing. A question that
-// is answered within that time is not written.
+// recordWaitTime is the delay between a change of a job's wait for input and its writing. A question that is answered
+// within that time is not written.
 const recordWaitTime = 500 * time.Millisecond
 
-// storedWait is what info.json has to say of the job's wait for input; "" if there is none, or if the job
-// does something else meanwhile.
+// storedWait returns the text that info.json is to have of the job's wait for input. It is "" if the job does not wait,
+// or if it does something else at the same time.
 func (l *inputWatch) storedWait() string {
 	if l.now == nil || l.now.State != inputwait.Reading {
 		return ""
@@ -123,7 +123,7 @@ func (l *inputWatch) storedWait() string {
 	return string(l.now.Kind) + " " + l.now.Prompt
 }
 
-// recordWait has it written some time soon that the job waits for input, or does so no more.
+// recordWait schedules a write if the job has begun or stopped to wait for input.
 func (p *filesPart) recordWait(now time.Time) {
 	if p.folder != nil && !p.isVacant() && p.waitAt.IsZero() && p.j.waiting.watch.storedWait() != p.wait {
 		p.waitAt = now.Add(recordWaitTime)
@@ -144,21 +144,21 @@ func (p *filesPart) review(now time.Time) {
 	}
 }
 
-// infoStage is how far what is written of a job has come. It never goes back: what is known
-// of the living is written by somebody else than what is known in the end.
+// infoStage is the progress of a job's info.json. It never goes back. This matters because different goroutines write
+// the info of a live job and the final info.
 type infoStage int
 
 const (
 	infoLiving infoStage = iota
-	infoFiling           // its files are being put in order: it has what they will hold
+	infoFiling           // its files are being put in order: info.json already describes their final contents
 	infoFinal
 )
 
-// stored is what of the job's streams is in files, and not what is in memory beside it.
+// stored returns the ranges of the job's streams that are in files, without those that are only in memory.
 func (p *filesPart) stored() []StreamInfo { return p.j.output.streamInfo((*spool.Spool).Stored) }
 
-// placed is what of the job's streams is in files that grow: of one that is a ring, or is about
-// to be, it tells that something is missing.
+// placed returns the ranges of the job's streams that are in files that grow. For a file that is a ring, or is about to
+// become one, it reports that something is missing.
 func (p *filesPart) placed() (all []StreamInfo) {
 	for _, st := range p.j.output.streams {
 		kept, end := st.spool.Placed()
@@ -167,8 +167,8 @@ func (p *filesPart) placed() (all []StreamInfo) {
 	return all
 }
 
-// writeInfo writes what is known beside the output, with what is stored of it when it is its turn;
-// nothing after what is known later, or final.
+// writeInfo writes info.json beside the output. It calls stored for the streams when its turn to write comes. It writes
+// nothing if info of a later stage, or the final info, was already written.
 func (p *filesPart) writeInfo(info Info, stage infoStage, stored func() []StreamInfo) error {
 	p.infoMu.Lock()
 	defer p.infoMu.Unlock()
@@ -179,8 +179,8 @@ func (p *filesPart) writeInfo(info Info, stage infoStage, stored func() []Stream
 	return p.replaceInfo(info, stored())
 }
 
-// recordRing writes down that the file of a stream is to be a ring. From then on nobody but this
-// tells its mark from what a job can print, until its order was written down.
+// recordRing records in info.json that the file of a stream is about to become a ring. Until the order of the file is
+// recorded, only this distinguishes the file's mark from anything that a job can print.
 func (p *filesPart) recordRing() error { return p.writeInfo(*p.j.Published(), infoLiving, p.placed) }
 
 func (p *filesPart) replaceInfo(info Info, streams []StreamInfo) error {
@@ -192,26 +192,25 @@ func (p *filesPart) replaceInfo(info Info, streams []StreamInfo) error {
 	return p.folder.Replace(stored.InfoFile, b)
 }
 
-// recordOrder writes down what the file of a stream will hold that is put in order. From then
-// on nobody but this tells our lines in it from what the job has printed, should the server be
-// killed before it has written what is final.
+// recordOrder records in info.json the ranges that the file of a stream will hold once it is put in order. From then
+// on, only this record distinguishes our lines in the file from the job's output, if the server is killed before it has
+// written the final info.
 func (p *filesPart) recordOrder(name Stream, kept []Range) error {
 	all := p.stored()
 	all[slices.IndexFunc(all, func(s StreamInfo) bool { return s.Name == name })].Kept = kept
 	return p.writeInfo(*p.filing, infoFiling, func() []StreamInfo { return all })
 }
 
-// fileTime is how long a kill whose tree is gone waits for the output to be stored.
+// fileTime is how long a kill waits for the output to be stored after the process tree is gone.
 const fileTime = time.Second
 
-// exitTime is how much longer it waits where the exit is not told yet, since the patterns
-// have not seen all of the output. They give up by their own clock, which on a busy machine
-// is a slow one; and an answer that calls a killed job running is a wrong one.
+// exitTime is how much longer a kill waits if the exit is not reported yet because the patterns have not seen all of
+// the output. Patterns give up by a time limit of their own, which takes longer on a busy machine. An answer that calls
+// a killed job running would be wrong.
 const exitTime = 9 * time.Second
 
-// finishFiles is called when nothing of the job is left and all that it wrote is
-// stored. Nobody else may append from here on: a descriptor of the job's terminal may
-// have gone to a stranger.
+// finishFiles completes the files. It is called when nothing of the job is left and all its output is stored. Nothing
+// may be appended from here on, because a descriptor of the job's terminal may now belong to an unrelated process.
 func (p *filesPart) finishFiles() {
 	close(p.j.vacant)
 	if p.folder == nil {
@@ -251,10 +250,10 @@ func (p *filesPart) finishFiles() {
 	})
 }
 
-// isVacant says whether nothing of the job is left and all that it wrote is stored.
+// isVacant reports whether nothing of the job is left and all its output is stored.
 func (p *filesPart) isVacant() bool { return p.j.st.step >= stepFiles }
 
-// abandonFiles lets go of the files of a job that did not come to its end.
+// abandonFiles closes the files of a job that did not reach its regular end.
 func (p *filesPart) abandonFiles() {
 	if p.folder == nil || p.isVacant() {
 		return
@@ -269,9 +268,9 @@ func (p *filesPart) abandonFiles() {
 	})
 }
 
-// discard deletes what is stored of a job that is closed and will be let go of, once
-// nobody reads it; with unsent, once all of it was sent, too, and when there is time.
-// then is called with what went wrong, from any goroutine.
+// discard deletes the stored files of a closed job that is about to be forgotten, once they have no reader. If unsent
+// is set, it also waits until all output was sent, and until the archive has time. It calls then with the error, from
+// any goroutine.
 func (p *filesPart) discard(unsent bool, then func(error)) {
 	if p.folder == nil {
 		then(nil)
@@ -286,14 +285,14 @@ func (p *filesPart) discard(unsent bool, then func(error)) {
 	})
 }
 
-// logDiscard takes what went wrong where nobody has asked for it.
+// logDiscard logs the error of a discard that no client requested.
 func (p *filesPart) logDiscard(err error) {
 	if err != nil {
 		p.j.log.Warn("the files of a job that was let go of are not all deleted", "job", p.j.id, "error", err)
 	}
 }
 
-// deleteFiles is discard for the archive, which has made them.
+// deleteFiles is the part of discard that the archive runs. It deletes the files.
 func (p *filesPart) deleteFiles() error {
 	var errs []error
 	for _, st := range p.j.output.streams {
@@ -302,13 +301,13 @@ func (p *filesPart) deleteFiles() error {
 	return errors.Join(append(errs, p.recording.remove(), p.folder.Remove(stored.InfoFile))...)
 }
 
-// holds counts who reads a job's files. What they wait for is the deletion.
+// holds counts the readers of a job's files. The deletion of the files waits for them.
 type holds struct {
 	mu      sync.Mutex
-	answers int    // that are being made
-	lanes   int    // whose output has not all been sent
-	unsent  bool   // then waits for lanes, too
-	then    func() // nil: nothing waits
+	answers int    // answers that are being made
+	lanes   int    // lanes with unsent output
+	unsent  bool   // the deletion also waits for lanes
+	then    func() // nil: no deletion waits
 }
 
 func (h *holds) hold(n *int) (release func()) {
@@ -318,7 +317,7 @@ func (h *holds) hold(n *int) (release func()) {
 	return sync.OnceFunc(func() { h.change(func() { *n-- }) })
 }
 
-// afterwards calls then when nobody holds the files any more.
+// afterwards calls then once the files have no holders.
 func (h *holds) afterwards(unsent bool, then func()) {
 	h.change(func() { h.unsent, h.then = unsent, then })
 }

@@ -9,8 +9,8 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// The waits own the job's follower (package follow), which looks for their patterns in the output. It calls the methods
-// of follow.Owner in its own goroutine or in a readLoop; what it finds is taken in a turn.
+// The waits own the job's follower (package follow), which searches the output for their patterns. It calls the methods
+// of follow.Owner in its own goroutine or in a readLoop. Its results are handled in a turn.
 
 type (
 	hitsMsg struct {
@@ -35,7 +35,7 @@ func (p *waitsPart) Hits(hits []follow.Hit, taken chan<- struct{}) { p.j.ask(hit
 // Synced implements follow.Owner.
 func (p *waitsPart) Synced(tok *token, partly bool) { p.j.ask(syncedMsg{tok, partly}) }
 
-// Leans implements follow.Owner. The turn begins to look whether the job waits for input.
+// Leans implements follow.Owner. The turn begins to probe whether the job waits for input.
 func (p *waitsPart) Leans() { p.j.actor.attend() }
 
 // Unreadable implements follow.Owner.
@@ -49,7 +49,8 @@ func (s *stream) Name() string { return string(s.name) }
 // Spool implements follow.Source.
 func (s *stream) Spool() *spool.Spool { return s.spool }
 
-// QuietFor returns for how long no output has come, from the job's start if none ever did. It implements follow.Source.
+// QuietFor returns for how long no output has come, counted from the job's start if there was none. It implements
+// follow.Source.
 func (s *stream) QuietFor() time.Duration {
 	return time.Since(s.base) - time.Duration(s.last.Load())
 }
@@ -60,8 +61,8 @@ func (s *stream) IsAll(offset int64) bool {
 	return s.waitedAt.Load() == offset+1 && s.holding.Load() < holdsShortly
 }
 
-// follow begins to look for a pattern, in the output or on the screen, and returns its key. from holds the offset to
-// begin at, per stream.
+// follow begins to search for a pattern, in the output or on the screen, and returns its key. from holds the first
+// offset per stream.
 func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
 	p.keys++
 	p.watches[p.keys] = w
@@ -84,7 +85,7 @@ func (p *waitsPart) follow(w *watch, from map[Stream]int64) int {
 	return p.keys
 }
 
-// unfollow ends that. 0 is no pattern.
+// unfollow ends the search for the pattern with this key. Key 0 means no pattern.
 func (p *waitsPart) unfollow(key int) {
 	if key == 0 {
 		return
@@ -103,34 +104,34 @@ func (p *waitsPart) unfollow(key int) {
 	}
 }
 
-// A followerHit is what was found in the output or on the screen: a match, or why there will be none. One of match,
-// removed and behind is set.
+// A followerHit is a result of the search in the output or on the screen: a match, or the reason why there will be
+// none. One of match, removed and behind is set.
 type followerHit struct {
 	key     int
 	stream  Stream
 	match   *Match
 	passed  int64   // matches of the pattern between the hit before and this one, which are not reported
 	removed error   // why the pattern was removed
-	behind  error   // what it had not seen when the job's end could not wait any longer
+	behind  error   // the output that it had not seen when the job's end could not wait any longer
 	place   *Place  // on the screen; nil: in the output
 	shown   *Screen // the same
 }
 
-// onFound takes what the follower has found in the output.
+// onFound handles the follower's results in the output.
 func (p *waitsPart) onFound(hits []follow.Hit) {
 	for _, h := range hits {
 		p.onHit(followerHit{key: h.Key, stream: Stream(h.Stream), match: h.Match, passed: h.Passed, removed: h.Removed, behind: h.Behind})
 	}
 }
 
-// onHits takes what a glance has found on the screen.
+// onHits handles the results of a glance at the screen.
 func (p *waitsPart) onHits(hits []followerHit) {
 	for _, h := range hits {
 		p.onHit(h)
 	}
 }
 
-// onHit reports a hit to the wait or the client that it is for. Hits of removed watches are dropped.
+// onHit reports a hit to its wait or client. Hits of removed watches are dropped.
 func (p *waitsPart) onHit(h followerHit) {
 	w := p.watches[h.key]
 	switch {
@@ -151,7 +152,7 @@ func (p *waitsPart) onHit(h followerHit) {
 	}
 }
 
-// take notes a hit for a condition, of which the first match counts.
+// take records a hit for a condition. Only the first match of a condition counts.
 func (w *wait) take(h followerHit, cond int) {
 	switch {
 	case h.behind != nil: // the wait ends with the job, as if there had been no match
@@ -163,7 +164,7 @@ func (w *wait) take(h followerHit, cond int) {
 	}
 }
 
-// onSynced ends what waits until the output that was stored has been matched.
+// onSynced ends the requests that wait until all output stored before them has been matched.
 func (p *waitsPart) onSynced(tok *token, partly bool) {
 	if p.j.ending.settling == tok {
 		p.j.ending.settling = nil

@@ -8,41 +8,41 @@ import (
 	"shelld/jobs/internal/view"
 )
 
-// Somebody may want to know what becomes of a job's screen: a client that is told of its
-// changes, and patterns that are looked for on it. Then the job takes a glance at it when
-// output has come: one at a time, each in a goroutine that ends with it. While nobody wants
-// to know there is neither.
+// A client that is notified of screen changes and patterns that are searched on the screen both need the state of a
+// job's screen. The job then takes a glance, which is a probe of the screen, when output has come. It takes one glance
+// at a time, each in a goroutine that ends with the glance. Without such a client or pattern there is neither glance
+// nor goroutine.
 
 const (
-	// patternEvery is the least time from one glance to the next where patterns wait.
+	// patternEvery is the minimum time from one glance to the next while patterns wait.
 	patternEvery = 5 * time.Millisecond
-	// Of a flood more is left out than drawn, and still a glance takes its time: the next
-	// one begins no sooner than so many times that later.
+	// During a flood more output is left out than drawn, but a glance still takes time. So the next glance begins no
+	// sooner than this many times the duration of the last one later.
 	patternRest = 4
 	changeRest  = 10
 )
 
-// A glancer is what the job's turns know of all this.
+// A glancer is the state of glances that the job's turns hold.
 type glancer struct {
-	every atomic.Int64 // how often the client is told of changes, in nanoseconds; 0: never. Anybody may set it
+	every atomic.Int64 // the interval of notifications to the client, in nanoseconds; 0: none. Any goroutine may set it
 
 	// Guarded by turns:
-	patterns []*view.Pattern // replaced, and never changed
-	begun    int             // glances
-	under    bool            // the last one has not ended
-	want     int             // the one that must begin at once: somebody waits for it
-	seen     int64           // up to where the last one has drawn
-	size     int             // and the sizeMark then
-	after    time.Time       // the next one begins no sooner
-	revision uint64          // that it has found
-	telling  bool            // the client is told
-	told     uint64          // the one that it was told last
-	tellAt   time.Time       // the next one is told no sooner
-	settleTo int64           // up to where the job's end waits for a glance
-	behind   bool            // but not any more
+	patterns []*view.Pattern // replaced, never changed
+	begun    int             // number of glances begun
+	under    bool            // the last glance has not ended
+	want     int             // the number of a glance that must begin at once: something waits for it
+	seen     int64           // the offset up to which the last glance has drawn
+	size     int             // sizes.Count() at that time
+	after    time.Time       // the next glance begins no sooner
+	revision uint64          // the screen's revision at the last glance
+	telling  bool            // the client is notified
+	told     uint64          // the revision last reported to the client
+	tellAt   time.Time       // the next notification is sent no sooner
+	settleTo int64           // the offset up to which the job's end waits for a glance
+	behind   bool            // but it has given up waiting
 }
 
-// A seenMsg is what a glance has found.
+// A seenMsg is the result of a glance.
 type seenMsg struct {
 	number   int
 	offset   int64
@@ -54,7 +54,7 @@ type seenMsg struct {
 
 func (m seenMsg) deliver(j *Job) { j.display.onSeen(m) }
 
-// tells says how often the client is told of changes; 0: never.
+// tells returns the interval of notifications to the client. It is 0 if there are none.
 func (p *displayPart) tells() time.Duration {
 	if p.heard == nil || p.j.st.status == StatusClosed {
 		return 0
@@ -62,11 +62,12 @@ func (p *displayPart) tells() time.Duration {
 	return time.Duration(p.glance.every.Load())
 }
 
-// review takes a glance where it is time for one.
+// review takes a glance if one is due.
 func (p *displayPart) review(now time.Time) {
 	g := &p.glance
 	if telling := p.tells() != 0; telling != g.telling {
-		g.telling, g.told, g.revision, g.tellAt = telling, 0, 0, time.Time{} // who asks again is told how it is then
+		// A client that subscribes again is sent the current state.
+		g.telling, g.told, g.revision, g.tellAt = telling, 0, 0, time.Time{}
 		if p.j.End(PTY) > 0 {
 			p.needGlance()
 		}
@@ -77,7 +78,7 @@ func (p *displayPart) review(now time.Time) {
 	p.tellScreen(now)
 }
 
-// glanceAt is when the next glance is to begin; zero: when something has happened.
+// glanceAt returns when the next glance is to begin. It is zero if that depends on an event.
 func (p *displayPart) glanceAt() (t time.Time) {
 	g, every := &p.glance, p.tells()
 	switch {
@@ -100,7 +101,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// earliest is the earlier of two times, of which a zero one never comes.
+// earliest returns the earlier of two times. A zero time never comes.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -108,7 +109,7 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// beginGlance looks at what the screen shows of all output that is stored.
+// beginGlance begins a probe of the screen as it is after all stored output.
 func (p *displayPart) beginGlance(now time.Time) {
 	g := &p.glance
 	g.begun++
@@ -124,7 +125,7 @@ func (p *displayPart) beginGlance(now time.Time) {
 	})
 }
 
-// onSeen takes what a glance has found.
+// onSeen handles the result of a glance.
 func (p *displayPart) onSeen(m seenMsg) {
 	g := &p.glance
 	g.under, g.seen, g.size, g.revision = false, m.offset, m.size, m.revision
@@ -138,7 +139,7 @@ func (p *displayPart) onSeen(m seenMsg) {
 	p.glanced(m.number)
 }
 
-// hitsOf converts hits on the screen to those of the follower.
+// hitsOf converts hits on the screen to hits of the follower.
 func hitsOf(shown []view.Hit) (hits []followerHit) {
 	for _, h := range shown {
 		hits = append(hits, followerHit{key: h.Key, stream: PTY, match: h.Match, place: h.Place, shown: h.Shown, removed: h.Removed})
@@ -146,7 +147,7 @@ func hitsOf(shown []view.Hit) (hits []followerHit) {
 	return hits
 }
 
-// glanced says to those who wait for a glance that it was taken.
+// glanced notifies the waits and unwatch requests that wait for a glance.
 func (p *displayPart) glanced(number int) {
 	for _, w := range p.j.waits.armed {
 		if w.glance <= number {
@@ -160,7 +161,7 @@ func (p *displayPart) glanced(number int) {
 	}
 }
 
-// tellScreen tells that the screen has changed, where it is time for that.
+// tellScreen notifies the client that the screen has changed, if a notification is due.
 func (p *displayPart) tellScreen(now time.Time) {
 	g, every := &p.glance, p.tells()
 	if every == 0 || g.revision == g.told || now.Before(g.tellAt) {
@@ -170,13 +171,13 @@ func (p *displayPart) tellScreen(now time.Time) {
 	p.j.sink.Event(Event{After: map[Stream]int64{PTY: g.seen}, Screen: &ScreenChanged{g.revision, g.seen}})
 }
 
-// tellLastScreen tells the last change before the job's end, which nothing may follow.
+// tellLastScreen reports the last change before the job's end. No change may follow the end.
 func (p *displayPart) tellLastScreen(now time.Time) {
 	p.glance.tellAt = time.Time{}
 	p.tellScreen(now)
 }
 
-// glanceDue is when a turn has something to do about the screen; zero: it waits for others.
+// glanceDue returns when a turn has work to do for the screen. It is zero if that depends on an event.
 func (p *displayPart) glanceDue() (t time.Time) {
 	if g := &p.glance; p.tells() != 0 && g.revision != g.told {
 		t = g.tellAt
@@ -187,18 +188,18 @@ func (p *displayPart) glanceDue() (t time.Time) {
 	return t
 }
 
-// needGlance has one begin at once, or when the one that is under way has ended, and
-// returns its number.
+// needGlance makes a glance begin at once, or when the current glance has ended. It returns the number of that glance.
 func (p *displayPart) needGlance() int {
 	p.j.actor.lock.Check()
 	p.glance.want = p.glance.begun + 1
 	return p.glance.want
 }
 
-// settleScreen has the job's end wait until what is stored was seen on the screen.
+// settleScreen makes the job's end wait until a glance has seen all output stored so far.
 func (p *displayPart) settleScreen() { p.glance.settleTo, p.glance.behind = p.j.End(PTY), false }
 
-// screenSettled says whether it waits no longer. Where that takes too long it gives up.
+// screenSettled reports whether the job's end waits for the screen no longer. If the wait takes too long, it gives up
+// the screen.
 func (p *displayPart) screenSettled(now time.Time) bool {
 	if until := p.screenUntil(); !until.IsZero() && now.Before(until) {
 		return false
@@ -208,7 +209,7 @@ func (p *displayPart) screenSettled(now time.Time) bool {
 	return true
 }
 
-// screenUntil is how long the end waits for a glance; zero: it does not.
+// screenUntil returns the time limit of the end's wait for a glance. It is zero if the end does not wait.
 func (p *displayPart) screenUntil() (t time.Time) {
 	g := &p.glance
 	settles := p.j.st.step == stepSettleExit || p.j.st.step == stepSettleClose
@@ -230,5 +231,5 @@ func (p *displayPart) giveUpScreen() {
 	p.glanced(p.glance.want)
 }
 
-// due is when a turn has something to do about the screen.
+// due returns when a turn has work to do for the screen.
 func (p *displayPart) due(time.Time) time.Time { return earliest(p.screenUntil(), p.glanceDue()) }

@@ -6,7 +6,8 @@ import (
 	"shelld/jobs/internal/view"
 )
 
-// lookFor adds a pattern that is searched on the screen. The next glance begins at once: the screen may show it already.
+// lookFor adds a pattern that is searched on the screen. The next glance begins at once, because the screen may already
+// show a match.
 func (p *displayPart) lookFor(key int, w *WatchSpec, after int64) {
 	sp := &view.Pattern{Key: key, Pattern: w.compiled, After: after}
 	p.glance.patterns = append(slices.Clip(p.glance.patterns), sp)

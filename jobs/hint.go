@@ -10,43 +10,41 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// hintBytes is how much of the end of the output a hint is looked for in: shells
-// say what they could not run last.
+// hintBytes is the length of the end of the output that is searched for a hint: shells print their reason last.
 const hintBytes = 4 << 10
 
-// The sentences with which POSIX shells say that a command is not there (status
-// 127) or cannot be run (126), and with which zsh and fish do. The name is one of the groups.
+// The messages of POSIX shells, and of zsh and fish, for a command that is not found (status 127) or cannot be run
+// (126). The name is one of the groups.
 var (
 	notFound = regexp.MustCompile(`(?m)(?:^|: )([^\s:]+): (?:command )?not found\s*$|: (?:command not found|Unknown command): (\S+)\s*$`)
 	notRun   = regexp.MustCompile(`(?m)(?:^|: )([^\n:]+): (?:cannot execute: )?(?:Permission denied|Is a directory)\s*$|: permission denied: (\S.*?)\s*$|: Unknown command\. '(.+)' exists but is not an executable file\.\s*$`)
 )
 
-// hintTime is how long at most the end of a job is held up to find out why a shell
-// could not run its command. It takes a millisecond or a few; 250 ms were too short
-// for a machine with ten times more to do than it can. All of it is waited for only
-// where a directory on PATH does not answer.
+// hintTime is the maximum delay of a job's end while the reason is determined why a shell could not run its command.
+// This usually takes a few milliseconds; 250 ms were too short on a machine with ten times the load that it can handle.
+// The full time is used only if a directory on PATH does not respond.
 const hintTime = time.Second
 
-// needsHint says whether the leader's end is a shell's that could not run a command.
+// needsHint reports whether the leader was a shell that ended because it could not run a command.
 func (p *endingPart) needsHint() bool {
 	e := p.j.st.exit
 	return p.j.spec.Command != nil && e.Code != nil && (*e.Code == 126 || *e.Code == 127)
 }
 
-// seekHint has a goroutine look for the hint, since it reads directories. It ends
-// when they have been read, and answers on hints, which has room for it.
+// seekHint starts a goroutine that searches for the hint, since the search reads directories. The goroutine ends when
+// they have been read, and sends its result to hints, which has room for it.
 func (p *endingPart) seekHint() {
 	p.hintUntil = time.Now().Add(hintTime)
 	code, dir, mode := *p.j.st.exit.Code, p.j.info.Cwd, p.j.info.Mode
 	go func() { p.hints <- p.findHint(code, dir, mode) }()
 }
 
-// findHint tells why a shell could not run a command, in the terms of a failed start.
+// findHint returns the reason why a shell could not run a command, in the terms of a failed start.
 func (p *endingPart) findHint(code int, dir string, mode Mode) *Hint {
 	return p.hintIn(p.lastWords(mode), code, dir, mode)
 }
 
-// hintIn is the same for what a shell has said.
+// hintIn returns the same for the given output of a shell.
 func (p *endingPart) hintIn(words string, code int, dir string, mode Mode) *Hint {
 	re, kind := notFound, CodeCommandNotFound
 	if code == 126 {
@@ -69,8 +67,7 @@ func (p *endingPart) hintIn(words string, code int, dir string, mode Mode) *Hint
 	return h
 }
 
-// lastWords is the end of what goes to the terminal, or to standard error; "" where
-// that is no stream.
+// lastWords returns the end of the output to the terminal, or to standard error. It is "" if that is not a stream.
 func (p *endingPart) lastWords(mode Mode) string {
 	st := p.j.output.stream(p.j.spec.errorStream(mode))
 	if st == nil {

@@ -2,22 +2,21 @@ package jobs
 
 import "sync/atomic"
 
-// The program's writes can be made to wait for who takes its output, as they do on a pipe
-// that nobody reads: of a stream no more than a window is taken from the kernel ahead of
-// him, and nothing of it is ever dropped. Two may ask for it: a reader by the read cursor
-// (Spec.Window, for all of a job's life), and a client that has output sent to it
-// (HoldTo). A drain may pass: that the leader has ended, and that the job is over, must be
-// told to a reader that is stuck as well, and a drain takes no more than what the kernel
-// held. Whatever ends the job lifts the hold, since a kill must not depend on a reader; one
-// that has left somebody alive gives it back.
+// The program's writes can be made to wait for a consumer of its output, as writes do on a pipe without a reader: no
+// more than a window of a stream is read from the kernel ahead of the consumer, and nothing of the stream is ever
+// dropped. Two consumers may ask for this: a reader by the read cursor (Spec.Window, for the whole life of a job), and
+// a client to which output is sent (HoldTo). A drain may pass the hold: even a stuck reader must get the reports that
+// the leader has ended and that the job is over, and a drain reads no more than what the kernel held. Every operation
+// that ends the job lifts the hold, since a kill must not depend on a reader. A kill that has left processes alive
+// restores the hold.
 
-// A hold is one who is waited for.
+// A hold is a consumer that the program waits for.
 type hold struct {
-	window atomic.Int64 // how far output may be ahead of him; 0 = he is not waited for
-	taken  atomic.Int64 // how far he has it
+	window atomic.Int64 // how far output may be ahead of the consumer; 0 = do not wait for it
+	taken  atomic.Int64 // the offset up to which the consumer has the output
 }
 
-// room is how much more may be read; noHold where that is any amount.
+// room returns how many more bytes may be read. It returns noHold if there is no limit.
 func (h *hold) room(end int64) int64 {
 	w := h.window.Load()
 	if w == 0 {
@@ -28,8 +27,8 @@ func (h *hold) room(end int64) int64 {
 
 const noHold = int64(1) << 62
 
-// awaitReader returns how much of a stream may be read next. It blocks the readLoop,
-// which owns nothing that anybody else waits for.
+// awaitReader returns how many bytes of a stream may be read next. It blocks the readLoop, which owns nothing that
+// other goroutines wait for.
 func (o *outputs) awaitReader(st *stream) (room int64) {
 	for {
 		end := st.spool.End()
@@ -51,15 +50,15 @@ func (o *outputs) awaitReader(st *stream) (room int64) {
 	return room
 }
 
-// take is told how far a stream was read by the cursor.
+// take records the offset up to which a stream was read by the cursor.
 func (s *stream) take(off int64) {
 	s.reader.taken.Store(off)
 	s.pokeReader()
 }
 
-// pin keeps for the client what it has not been sent, as of now.
+// pin makes the spool keep the output that the client has not been sent, as of now.
 func (o *outputs) pin(st *stream) {
-	st.pinning.Lock() // whoever comes last has seen what the others have changed
+	st.pinning.Lock() // the last caller sees the changes of the others
 	defer st.pinning.Unlock()
 	if st.client.window.Load() > 0 && !o.lifted.Load() {
 		st.spool.Pin(st.client.taken.Load())
@@ -68,7 +67,7 @@ func (o *outputs) pin(st *stream) {
 	}
 }
 
-// pass lets a drain read what the kernel holds; its answer ends that.
+// pass lets a drain read the output that the kernel holds. The drain's answer ends this.
 func (s *stream) pass() {
 	s.passing.Store(true)
 	s.pokeReader()
@@ -77,11 +76,11 @@ func (s *stream) pass() {
 func (s *stream) pokeReader() {
 	select {
 	case s.room <- struct{}{}:
-	default: // it was poked and has not looked yet
+	default: // it was poked and has not handled that yet
 	}
 }
 
-// lift lets the job write without a reader. The loop calls it, and holdAgain.
+// lift lets the job write without a reader. It is called in a turn, like holdAgain.
 func (o *outputs) lift() {
 	if o.lifted.Swap(true) {
 		return
@@ -92,7 +91,7 @@ func (o *outputs) lift() {
 	}
 }
 
-// holdAgain takes that back: who was to be ended lives on.
+// holdAgain restores the hold after a kill that the job has survived.
 func (o *outputs) holdAgain() {
 	if o.j.ending.closing || !o.lifted.Swap(false) {
 		return

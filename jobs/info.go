@@ -7,19 +7,19 @@ import (
 	"shelld/jobs/internal/view"
 )
 
-// Status is where in its life a job is.
+// Status is the stage of a job's life.
 type Status string
 
 const (
-	StatusStarting Status = "starting" // never told to a client
+	StatusStarting Status = "starting" // never reported to a client
 	StatusRunning  Status = "running"
 	StatusStopped  Status = "stopped"
 	StatusExited   Status = "exited"
 	StatusClosed   Status = "closed"
-	StatusFailed   Status = "failed" // the start failed; never told as a job
+	StatusFailed   Status = "failed" // the start failed; never reported as a job
 )
 
-// Reason says why a leader ended.
+// Reason is the reason why a leader ended.
 type Reason string
 
 const (
@@ -32,14 +32,13 @@ const (
 	ReasonLost     Reason = "lost"
 )
 
-// An Exit is how a leader ended. Code and Signal are nil and "" where they are not
-// known.
+// An Exit describes how a leader ended. Code is nil and Signal is "" if they are not known.
 type Exit struct {
 	Code       *int
 	Signal     string // with SIG
 	CoreDumped bool
 	Reason     Reason
-	Limit      LimitName // where the reason is a limit
+	Limit      LimitName // if the reason is a limit
 }
 
 // A Process is one process of a job.
@@ -57,11 +56,11 @@ type Survivor struct {
 // A Range is the half-open interval [From, To) of a stream's raw bytes.
 type Range = spool.Range
 
-// StreamInfo is what is known of one output.
+// StreamInfo describes one output stream.
 type StreamInfo struct {
 	Name       Stream
-	NextOffset int64   // the offset behind the last byte
-	Kept       []Range // what can be read
+	NextOffset int64   // the offset after the last byte
+	Kept       []Range // the ranges that can be read
 }
 
 // State is the part of Info that changes.
@@ -71,10 +70,10 @@ type State struct {
 	Status  Status
 	Exit    *Exit
 	Streams []StreamInfo
-	Waiting *WaitingForInput // nil: nothing is known of it
+	Waiting *WaitingForInput // nil: not known to wait
 }
 
-// Info is everything that is known of a job.
+// Info is all that is known of a job.
 type Info struct {
 	State
 	Description, Group string
@@ -88,27 +87,27 @@ type Info struct {
 	PID                int
 	StartedAt          time.Time
 	EndedAt            time.Time // zero while the leader lives
-	ActiveAt           time.Time // when output or input came last, or the start; see Idle
+	ActiveAt           time.Time // when output or input last came, or the start; see Idle
 	Cols, Rows         int
 	Title              string   // of the terminal
-	CurrentDirectory   string   // where the program says that it is; "" = not known
-	Foreground         *Process // what runs in the terminal's foreground; nil = not known
+	CurrentDirectory   string   // the directory that the program reports; "" = not known
+	Foreground         *Process // the process in the terminal's foreground; nil = not known
 	Background         []Process
-	Ports              []Port // which it listens on; nil = not looked, or not known
+	Ports              []Port // on which it listens; nil = not probed, or not known
 	Watches            []WatchInfo
-	KillAfter          time.Duration // since the start; 0 = no such time
+	KillAfter          time.Duration // since the start; 0 = no time limit
 	Limits             []LimitInfo
-	OutputDirectory    string // where its files are; "" = memory alone
-	OutputFile         string // the one that failed; "" = none
-	OutputFileError    string // why, in the system's own words
+	OutputDirectory    string // the directory of its files; "" = in memory only
+	OutputFile         string // the file that failed; "" = none
+	OutputFileError    string // the error, in the system's own words
 }
 
-// Live says whether anything of the job may be alive.
+// Live reports whether anything of the job may be alive.
 func (s State) Live() bool {
 	return s.Status == StatusRunning || s.Status == StatusStopped || s.Status == StatusExited
 }
 
-// Duration is how long the leader has run.
+// Duration returns how long the leader has run.
 func (i Info) Duration() time.Duration {
 	if i.EndedAt.IsZero() {
 		return time.Since(i.StartedAt)
@@ -116,22 +115,21 @@ func (i Info) Duration() time.Duration {
 	return i.EndedAt.Sub(i.StartedAt)
 }
 
-// WatchInfo is a watch as JobInfo tells it.
+// WatchInfo is a watch as JobInfo contains it.
 type WatchInfo struct {
 	ID int
 	WatchSpec
 }
 
-// An Outcome is how a wait ended. The output it speaks of is read from the job by
-// [Job.Excerpt] with these ranges.
+// An Outcome describes how a wait ended. [Job.Excerpt] reads the output that belongs to it, by the ranges in Output.
 type Outcome struct {
 	Reason      string // a condition's kind, or timeout, patternFailed, portInUse
-	Index       int    // which condition, or -1
+	Index       int    // the index of the condition, or -1
 	Match       *Match
 	MatchStream Stream
-	MatchPlace  *Place        // on the screen; nil: not there
-	Port        *Port         // who listens, where the reason is port or portInUse
-	Command     *ShellCommand // the one that has ended, where the reason is command; nil: it never began, or is not kept
+	MatchPlace  *Place        // on the screen; nil: the match is not there
+	Port        *Port         // the listener, if the reason is port or portInUse
+	Command     *ShellCommand // the ended command, if the reason is command; nil: it never began, or is not kept
 	Output      map[Stream]Range
 	State       State
 	Spec        *WaitSpec
@@ -139,5 +137,5 @@ type Outcome struct {
 
 	typed *typedInput // see Echo
 	view  *view.View  // see Screen
-	shown *Screen     // not nil: that in which the pattern matched
+	shown *Screen     // not nil: the screen in which the pattern matched
 }

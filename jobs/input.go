@@ -9,82 +9,82 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// An Input is what a client types: the text, then the keys, or Send in their place,
-// then the line end, then the end of input.
+// An Input is the input that a client types: the text, then the keys (or Send in their place), then the line end, then
+// the end of input.
 type Input struct {
 	Text          string
 	Keys          []string
 	Send          []SendItem
 	AppendNewline bool   // CR on a terminal, LF on a pipe
 	EOF           bool   // closes a pipe; types the end-of-file character on a terminal
-	Secret        bool   // it is kept out of every record, and wiped once it is written
-	IfWaiting     string // the wait for input that it answers; "" = none
+	Secret        bool   // kept out of every record, and wiped once it is written
+	IfWaiting     string // the ID of the wait for input that this input answers; "" = none
 	Wait          *WaitSpec
 	Asker         Asker
 
-	person bool // the person at the client has given it (secret.go)
+	person bool // entered by the person at the client (secret.go)
 }
 
-// A WriteResult says what the kernel has taken, and how the wait ended.
+// A WriteResult holds the number of bytes that the kernel has taken, and the outcome of the wait.
 type WriteResult struct {
 	BytesWritten int64
 	Outcome      *Outcome
 }
 
-// inputPart types what the job is given to read.
+// inputPart writes input to the job.
 type inputPart struct {
 	noPart
 	j *Job
 
-	to       input           // nil: nothing can be written
-	orders   chan inputOrder // a turn -> writeLoop; capacity 1, for the one that it may have
+	to       input           // nil: the job takes no input
+	orders   chan inputOrder // a turn -> writeLoop; capacity 1: the writeLoop has at most one
 	wrote    chan writeDone  // writeLoop -> run, one per order
-	queue    inputQueue      // but for its bytes, which anybody may read
-	typed    *typedInput     // the last write that was begun; nil = nobody echoes it
-	wentOnAt time.Time       // when the start had waited for somebody (start_held.go); zero: it did not
+	queue    inputQueue      // owned by turns, except its field bytes, which any goroutine may read
+	typed    *typedInput     // the last write that was begun; nil = no echo to expect
+	wentOnAt time.Time       // the end of the start's wait (start_held.go); zero: the start did not wait
 }
 
-// A queued input waits for the kernel to take it.
+// A queued is an input that waits until the kernel takes it.
 type queued struct {
 	data    []byte
-	close   bool // the pipe, after the data
+	close   bool // close the pipe after the data
 	written int64
 	spec    *WaitSpec
-	wait    *wait    // spec, once it is armed
-	outcome *Outcome // of the wait
-	end     *Error   // withdrawn while the writeLoop had it: the answer, once that is back
-	short   *Error   // the answer, once that is back, if not all was written
-	before  int      // the queue's partial before this item
+	wait    *wait    // spec as an armed wait; nil before
+	outcome *Outcome // the outcome of the wait
+	end     *Error   // if it was withdrawn while the writeLoop had it: the answer, given when the item is back
+	short   *Error   // the answer, given when the item is back, if not all of it was written
+	before  int      // inputQueue.partial before this item
 	reply   reply[WriteResult]
 
-	attrs     *proc.Attrs // the terminal's, while it is being queued
-	begun     bool        // its first byte was about to be written
-	typed     *typedInput // what was known of it then; nil = nobody echoes it
+	attrs     *proc.Attrs // the terminal's modes; only while the item is being queued
+	begun     bool        // its first byte was written or about to be written
+	typed     *typedInput // its echo, as known at that time; nil = no echo to expect
 	overtakes bool        // it begins with a signal key
-	keysOnly  bool        // it is nothing but signal keys
-	person    bool        // as Input has it
-	secret    bool        // data is wiped when it is not needed any more
-	behind    int64       // the command of Exec's before it that the shell had not begun; 0: none
-	trigger   bool        // has a shell take what Exec has for it (shell_feed.go)
-	answer    bool        // the terminal's own, to a query (queries.go)
-	recorded  bool        // it could be seen when the writeLoop was given it
-	deadline  time.Time   // of spec, from when the request was read; zero: none
-	expired   bool        // the deadline has passed while the writeLoop had it
+	keysOnly  bool        // it consists of signal keys only
+	person    bool        // as in Input
+	secret    bool        // data is wiped when it is no longer needed
+	behind    int64       // the last Exec command queued before it, if the shell had not begun that; 0: none
+	trigger   bool        // makes a shell take the command that Exec has for it (shell_feed.go)
+	answer    bool        // the terminal's own answer to a query (queries.go)
+	recorded  bool        // it was visible when it was given to the writeLoop
+	deadline  time.Time   // the deadline of spec, counted from when the request was read; zero: none
+	expired   bool        // the deadline passed while the writeLoop had it
 }
 
-// An inputQueue is what was not yet written. Only its first item is on its way.
+// An inputQueue holds the input that is not yet written. Only its first item can be in progress.
 type inputQueue struct {
 	items   []*queued
-	bytes   atomic.Int64 // in items, not yet written; anybody may read it
+	bytes   atomic.Int64 // bytes of items not yet written; any goroutine may read it
 	writing bool         // the writeLoop has the first item
-	writes  uint64       // handed to the writeLoop so far
-	closed  string       // why nothing more can be written; "" = it can
-	broken  time.Time    // when the kernel said that nobody reads; zero: it has not
-	partial int          // bytes typed since the last line end, counting what is queued
-	answers int          // the bytes of answers in items, not yet written; they are not in bytes
+	writes  uint64       // number of writes handed to the writeLoop so far
+	closed  string       // why no more input can be written; "" = it can
+	broken  time.Time    // when the kernel reported that the input has no reader; zero: it has not
+	partial int          // bytes typed since the last line end, including queued bytes
+	answers int          // bytes of answers in items, not yet written; not counted in bytes
 }
 
-// ready says whether there is something to hand to the writeLoop.
+// ready reports whether there is input to hand to the writeLoop.
 func (q *inputQueue) ready() bool { return !q.writing && q.broken.IsZero() && len(q.next()) > 0 }
 
 func (q *inputQueue) next() []byte {
@@ -94,12 +94,12 @@ func (q *inputQueue) next() []byte {
 	return q.items[0].data[q.items[0].written:]
 }
 
-// typed says whether there is anything in it that a client has typed.
+// typed reports whether the queue holds unwritten input that a client has typed.
 func (q *inputQueue) typed() bool {
 	return slices.ContainsFunc(q.items, func(in *queued) bool { return !in.answer && int(in.written) < len(in.data) })
 }
 
-// count notes that n more bytes of an item wait to be written.
+// count adds n to the number of bytes that wait to be written, for an item.
 func (q *inputQueue) count(in *queued, n int64) {
 	if in.answer {
 		q.answers += int(n)
@@ -108,10 +108,10 @@ func (q *inputQueue) count(in *queued, n int64) {
 	}
 }
 
-// insert puts an item at i, where it is not counted yet by whoever has made it.
+// insert inserts an item at index i. The caller counts the item's bytes.
 func (q *inputQueue) insert(i int, in *queued) { q.items = slices.Insert(q.items, i, in) }
 
-// remove takes item i out, which the writeLoop does not have.
+// remove removes item i. The writeLoop must not have that item.
 func (q *inputQueue) remove(i int) {
 	in := q.items[i]
 	q.count(in, in.written-int64(len(in.data)))
@@ -123,15 +123,15 @@ func (q *inputQueue) remove(i int) {
 
 func (p *inputPart) onWrite(m writeMsg) {
 	if m.at.Before(p.wentOnAt) {
-		m.at = p.wentOnAt // no deadline runs while a start waits for somebody
+		m.at = p.wentOnAt // deadlines do not run while a start waits for the login shell or a person
 	}
 	if !p.j.asking.confirmWrite(m) && p.passWrite(m) {
 		p.j.asking.dropAsked(p.overtaken)
 	}
 }
 
-// passWrite is for a write that nobody has to be asked about, or not any more. It says
-// whether it overtakes.
+// passWrite handles a write that needs no confirmation, or is confirmed. It reports whether the write overtakes queued
+// input.
 func (p *inputPart) passWrite(m writeMsg) bool {
 	p.j.actor.lock.Check()
 	if p.j.waiting.holdWrite(m) || !p.enqueue(m) {
@@ -141,11 +141,11 @@ func (p *inputPart) passWrite(m writeMsg) bool {
 	return true
 }
 
-// enqueue queues input, or refuses it, and says whether it overtakes.
+// enqueue queues input or refuses it. It reports whether the input overtakes queued input.
 func (p *inputPart) enqueue(m writeMsg) bool {
 	q, partial, err := p.compose(m.in)
 	m.in.wipe()
-	// Echo is off where a password is asked for.
+	// Echo is off if the program asks for a password.
 	hidden := q != nil && q.attrs != nil && q.attrs.Canonical && !q.attrs.Echo
 	if err == nil && hidden {
 		err = p.j.waiting.deny(q)
@@ -184,13 +184,12 @@ func (p *inputPart) enqueue(m writeMsg) bool {
 	p.queue.items = append(p.queue.items, q)
 	p.queue.bytes.Add(int64(len(q.data)))
 	p.beginFirst()
-	q.attrs = nil // from here on they may change
+	q.attrs = nil // the modes may change from here on
 	return q.overtakes
 }
 
-// compose turns an Input into what is to be queued, or says why it cannot be sent,
-// and says how much of a line is then typed. What there is of it comes with a
-// refusal too.
+// compose converts an Input into an item for the queue, or returns why it cannot be sent. It also returns the length of
+// the partial line after this input. If it refuses the input, the item holds the part that was composed, if any.
 func (p *inputPart) compose(in Input) (q *queued, partial int, refusal *Error) {
 	if err := p.writable(in); err != nil {
 		return nil, 0, err
@@ -218,7 +217,7 @@ func (p *inputPart) compose(in Input) (q *queued, partial int, refusal *Error) {
 	return q, partial, err
 }
 
-// writable refuses input that nothing would take.
+// writable refuses input that the job cannot take.
 func (p *inputPart) writable(in Input) *Error {
 	switch {
 	case p.j.st.exit != nil:
@@ -237,7 +236,7 @@ func (p *inputPart) writable(in Input) *Error {
 	return nil
 }
 
-// notExpected refuses what was meant for a wait for input that is over.
+// notExpected returns the error for input that was meant for a wait for input that is over.
 func (p *inputPart) notExpected(id string) *Error {
 	why := "that wait is over, and the job waits for nothing that is known"
 	switch now := p.j.waiting.watch.now; {
@@ -259,8 +258,8 @@ func (p *inputPart) notInteractive(format string, args ...any) *Error {
 	return e
 }
 
-// composeLine adds the terminal's end-of-file character where it was asked for, and
-// refuses a line that the kernel would cut short without a word.
+// composeLine adds the terminal's end-of-file character if eof is set. It refuses a line that the kernel would truncate
+// silently.
 func (p *inputPart) composeLine(t *typing, eof bool, attrs proc.Attrs) (partial int, refusal *Error) {
 	partial, longest := lineLengths(t.data, p.queue.partial, attrs)
 	if attrs.Canonical && longest > proc.CanonicalLineLimit {
@@ -269,12 +268,12 @@ func (p *inputPart) composeLine(t *typing, eof bool, attrs proc.Attrs) (partial 
 		return 0, e
 	}
 	if !attrs.Canonical {
-		partial = 0 // the program reads characters: no line is begun
+		partial = 0 // the program reads single characters, so there is no partial line
 	}
 	if eof {
 		char := attrs.EOF
 		if char == 0 {
-			char = 4 // Ctrl-D, where the program has switched the character off
+			char = 4 // Ctrl-D, if the program has switched the character off
 		}
 		t.add(char)
 		if partial > 0 {
@@ -285,16 +284,16 @@ func (p *inputPart) composeLine(t *typing, eof bool, attrs proc.Attrs) (partial 
 	return partial, nil
 }
 
-// lineLengths follows data, typed behind partial bytes of a line, and returns what
-// is on the last line and the longest line, without its end.
+// lineLengths scans data, which is typed after partial bytes of a line. It returns the length of the last line and of
+// the longest line, both without the line end.
 func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
 	for _, c := range data {
 		switch {
 		case c == '\n', c == '\r' && a.CRToNL, c == a.EOF && c != 0, c == a.EOL && c != 0:
 			partial = 0
 		case c != 0 && a.Canonical && c == a.Kill, a.IsSignal(c) && !a.NoFlush:
-			partial = 0 // the line is thrown away
-		case a.IsSignal(c): // it is no part of a line
+			partial = 0 // the terminal discards the line
+		case a.IsSignal(c): // not part of a line
 		case c != 0 && a.Canonical && c == a.Erase:
 			partial = max(partial-1, 0)
 		default:
@@ -305,8 +304,8 @@ func lineLengths(data []byte, partial int, a proc.Attrs) (last, longest int) {
 	return partial, longest
 }
 
-// checkQueue refuses what there is no room for. In the way of an input that
-// overtakes is only what it does not drop.
+// checkQueue refuses input for which the queue has no room. For an input that overtakes, only the items count that it
+// does not drop.
 func (p *inputPart) checkQueue(q *queued) *Error {
 	if err := p.checkSize(len(q.data)); err != nil {
 		return err
@@ -321,7 +320,7 @@ func (p *inputPart) checkQueue(q *queued) *Error {
 	return p.queueFull("job %d has %d bytes of input that it has not read; wait until it reads, or raise limits.inputQueueBytes", p.j.id, p.queue.bytes.Load())
 }
 
-// checkSize refuses an input that can never be queued.
+// checkSize refuses an input that is too long to be queued at any time.
 func (p *inputPart) checkSize(n int) *Error {
 	if limit := p.j.mgr.settings.limits.InputQueueBytes; int64(n) > limit {
 		return p.queueFull("this input of %d bytes and more is over limits.inputQueueBytes (%d); send it in parts, each when the one before is answered", n, limit)
@@ -335,8 +334,8 @@ func (p *inputPart) queueFull(format string, args ...any) *Error {
 	return e
 }
 
-// beginFirst arms the wait of the item that is now first, before its first byte is
-// written. Items that have no bytes are over at once.
+// beginFirst arms the wait of the first item before the item's first byte is written. It finishes items without bytes
+// at once.
 func (p *inputPart) beginFirst() {
 	for len(p.queue.items) > 0 && !p.queue.writing {
 		q := p.queue.items[0]
@@ -348,14 +347,14 @@ func (p *inputPart) beginFirst() {
 			p.armWrite(q)
 		}
 		if len(p.queue.next()) > 0 || !p.queue.broken.IsZero() {
-			return // inputReady offers it to the writeLoop
+			return // handInput hands it to the writeLoop
 		}
 		p.finishFirst()
 	}
 }
 
 func (p *inputPart) armWrite(q *queued) {
-	from, _ := p.j.waits.origin(q.spec, FromNow) // onWrite has seen that it holds
+	from, _ := p.j.waits.origin(q.spec, FromNow) // enqueue has checked it
 	q.wait = &wait{spec: q.spec, from: from, tok: q.reply.tok, typed: q.typed, afterInput: true, input: q}
 	q.wait.done = func(o Outcome) {
 		q.outcome = &o
@@ -366,8 +365,8 @@ func (p *inputPart) armWrite(q *queued) {
 	q.wait.deadline = q.deadline
 }
 
-// handInput has written what is next, and reports whether there is anything new for it:
-// what the kernel takes at once is written here, the rest by the writeLoop.
+// handInput writes the next input: what the kernel takes at once it writes itself, and it leaves the rest to the
+// writeLoop. It reports whether it has written anything, so that there may be more to do.
 func (p *inputPart) handInput() (wrote bool) {
 	if p.to == nil || !p.queue.ready() || p.j.shell.blocksWrite(p.queue.items[0]) {
 		return false
@@ -380,13 +379,13 @@ func (p *inputPart) handInput() (wrote bool) {
 		}
 	}
 	p.queue.items[0].recorded, _ = p.j.files.seen(p.queue.items[0])
-	p.orders <- o // has room: the writeLoop has nothing else
+	p.orders <- o // does not block: the writeLoop has no other order
 	p.queue.writing = true
 	p.queue.writes++
 	return false
 }
 
-// onWrote takes what came of a write.
+// onWrote handles the result of a write.
 func (p *inputPart) onWrote(w writeDone) {
 	p.queue.writing = false
 	q := p.queue.items[0]
@@ -413,7 +412,7 @@ func (p *inputPart) onWrote(w writeDone) {
 	p.beginFirst()
 }
 
-// finishFirst is done with the first item, whose bytes the kernel has taken.
+// finishFirst removes the first item, whose bytes the kernel has taken, and answers it.
 func (p *inputPart) finishFirst() {
 	q := p.queue.items[0]
 	p.queue.remove(0)
@@ -428,15 +427,15 @@ func (p *inputPart) finishFirst() {
 	p.answerWrite(q)
 }
 
-// answerWrite answers once the bytes are taken and the wait, if any, is over.
+// answerWrite answers an item once its bytes are taken and its wait, if any, is over.
 func (p *inputPart) answerWrite(q *queued) {
 	if int(q.written) == len(q.data) && (q.spec == nil || q.outcome != nil) {
 		q.reply.ok(WriteResult{q.written, q.outcome})
 	}
 }
 
-// withdraw answers an item with an error that says how much of it was written. One
-// that the writeLoop has is answered when that is back.
+// withdraw answers an item with an error that contains the number of bytes written. An item that the writeLoop has is
+// answered when the writeLoop returns it.
 func (p *inputPart) withdraw(q *queued, err *Error) {
 	p.j.actor.lock.Check()
 	if p.queue.writing && p.queue.items[0] == q {
@@ -445,7 +444,7 @@ func (p *inputPart) withdraw(q *queued, err *Error) {
 		return
 	}
 	p.takeOut(q)
-	told, n := *err, q.written // err may be told to others too
+	told, n := *err, q.written // err may go to other requests too
 	told.BytesWritten = &n
 	if q.outcome != nil && told.Outcome == nil {
 		told.Outcome = q.outcome
@@ -453,7 +452,7 @@ func (p *inputPart) withdraw(q *queued, err *Error) {
 	q.reply.fail(&told)
 }
 
-// partialAfter is how much of a line is typed where an input was not typed to its end.
+// partialAfter returns the length of the partial line after an input that was not written completely.
 func (p *inputPart) partialAfter(q *queued) int {
 	if q.written == 0 || p.j.term == nil {
 		return q.before
@@ -466,15 +465,15 @@ func (p *inputPart) partialAfter(q *queued) int {
 	return partial
 }
 
-// takeOut takes an item out of the queue, if it is there, with what was to come of
-// it. The writeLoop does not have it.
+// takeOut removes an item from the queue, if it is there, and undoes the effects that it would have had on the queue's
+// state. The writeLoop must not have the item.
 func (p *inputPart) takeOut(q *queued) {
 	i := slices.Index(p.queue.items, q)
 	if i < 0 {
 		return
 	}
 	if q.close {
-		p.queue.closed = "" // it was not
+		p.queue.closed = "" // the item had not closed it yet
 	}
 	if i == len(p.queue.items)-1 && int(q.written) < len(q.data) {
 		p.queue.partial = p.partialAfter(q)
@@ -482,15 +481,14 @@ func (p *inputPart) takeOut(q *queued) {
 	p.queue.remove(i)
 }
 
-// interrupt makes the writeLoop give back what it has. Where the input is closed it
-// does so by itself.
+// interrupt makes the writeLoop return the item that it has. If the input is closed, the writeLoop does so by itself.
 func (p *inputPart) interrupt() {
 	if p.to != nil {
 		p.to.Interrupt(p.queue.writes)
 	}
 }
 
-// fail answers what is queued when the loop ends.
+// fail answers all queued items when the loop ends.
 func (p *inputPart) fail(err *Error) {
 	for i, q := range p.queue.items {
 		q.reply.fail(err)
@@ -501,7 +499,7 @@ func (p *inputPart) fail(err *Error) {
 	p.queue.items = nil
 }
 
-// cancel withdraws a write. One whose wait is armed is withdrawn with that.
+// cancel withdraws a write. A write with an armed wait is withdrawn together with the wait.
 func (p *inputPart) cancel(tok *token) bool {
 	for _, q := range p.queue.items {
 		if q.reply.tok == tok && q.end == nil && !slices.Contains(p.j.waits.armed, q.wait) {
@@ -512,12 +510,11 @@ func (p *inputPart) cancel(tok *token) bool {
 	return false
 }
 
-// dropInput withdraws everything that is queued, each with an error of its own. The
-// item that the writeLoop has may turn out to be written already, as an interrupt
-// key is that ended the job; then it is answered as such.
+// dropInput withdraws all queued items, each with an error of its own. The item that the writeLoop has may already be
+// written, such as an interrupt key that ended the job. It is then answered as written.
 func (p *inputPart) dropInput(why func() *Error) { p.dropItems(slices.Clone(p.queue.items), why) }
 
-// dropItems is dropInput for some of the items; the slice is the caller's own.
+// dropItems does the same as dropInput for some of the items. The caller must own the slice.
 func (p *inputPart) dropItems(items []*queued, why func() *Error) {
 	for _, q := range slices.Backward(items) {
 		if p.queue.writing && q == p.queue.items[0] {
@@ -531,7 +528,7 @@ func (p *inputPart) dropItems(items []*queued, why func() *Error) {
 	}
 }
 
-// drop withdraws an item, and its wait with it.
+// drop withdraws an item and its wait.
 func (p *inputPart) drop(q *queued, err *Error) {
 	if p.dropWait(q.wait) {
 		reason := "exit"
@@ -543,7 +540,7 @@ func (p *inputPart) drop(q *queued, err *Error) {
 	p.withdraw(q, err)
 }
 
-// dropWait ends a wait without a word, and reports whether it was going on.
+// dropWait ends a wait without an answer, and reports whether the wait was armed.
 func (p *inputPart) dropWait(w *wait) bool {
 	i := slices.Index(p.j.waits.armed, w)
 	if w == nil || i < 0 {
@@ -554,20 +551,19 @@ func (p *inputPart) dropWait(w *wait) bool {
 	return true
 }
 
-// brokenTime is how long input that nobody reads any more waits for the leader's
-// end. A process that ends closes its descriptors before anybody can be told that
-// it has ended, so the kernel's word that nobody reads is mostly the first of the
-// two, and the end, with its status, what a client wants to hear of.
+// brokenTime is how long input without a reader waits for the leader's end. A process that ends closes its descriptors
+// before its end can be reported. So the kernel's error that the input has no reader usually comes first, but the
+// client needs to know of the end and its status.
 const brokenTime = 100 * time.Millisecond
 
-// inputBroken is told that nobody reads the input any more.
+// inputBroken notes that the input has no reader any more.
 func (p *inputPart) inputBroken(err error) {
 	p.j.log.Debug("input broken", "job", p.j.id, "error", err)
 	p.queue.broken = time.Now()
 }
 
-// review gives up input whose time is over, and input that nobody reads, where
-// the leader lives on. What is then first is begun.
+// review gives up input whose deadline has passed. It also gives up input without a reader if the leader lives on. It
+// then begins the item that is first.
 func (p *inputPart) review(now time.Time) {
 	p.reviewExpiry(now)
 	if !p.queue.broken.IsZero() && len(p.queue.items) > 0 && !now.Before(p.queue.broken.Add(brokenTime)) {
@@ -578,7 +574,7 @@ func (p *inputPart) review(now time.Time) {
 	p.beginFirst()
 }
 
-// due is when the time of an input is over, or when input that nobody reads is given up.
+// due returns when the deadline of an input passes, or when input without a reader is given up.
 func (p *inputPart) due(time.Time) time.Time {
 	t := p.inputDeadline()
 	if !p.queue.broken.IsZero() && len(p.queue.items) > 0 {

@@ -9,20 +9,20 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// An inquiry is a program that the server runs to be told something: a shell's version, the
-// environment that the login shell makes. It has no input, is contained as a job is, and what
-// it leaves behind is ended with it.
+// An inquiry is a helper program that the server runs to find something out, such as a shell's version or the
+// environment that the login shell makes. It has no input. It is contained like a job, and the processes that it leaves
+// behind are ended with it.
 type inquiry struct {
 	path  string
 	argv  []string
 	env   []string
-	dir   string        // "" = the root of all
-	merge bool          // stderr is read as well; else nobody reads it
-	limit time.Duration // how long it may take
-	most  int           // how many bytes it may write
+	dir   string        // "" = the root directory
+	merge bool          // stderr is read as well; else it is discarded
+	limit time.Duration // its time limit
+	most  int           // the maximum number of bytes that it may write
 }
 
-// Why an inquiry was not answered.
+// The errors of an inquiry without an answer.
 var (
 	errInquiryLate    = errors.New("it did not end in time")
 	errInquiryTooLong = errors.New("it wrote too much")
@@ -30,9 +30,9 @@ var (
 	errInquiryEnding  = errors.New("the server is ending")
 )
 
-// inquire runs an inquiry in a goroutine of its own, which ends when nothing of the program is
-// left. told is called once, there, with what the program wrote until it ended, or why nobody
-// knows: it waits neither for what the program leaves behind nor for that to end.
+// inquire runs an inquiry in a goroutine of its own, which ends when nothing of the program is left. It calls told
+// once, in that goroutine, with the output that the program wrote until it ended, or with an error. It calls told
+// without waiting for processes that the program leaves behind, nor for their end.
 func (m *Manager) inquire(q inquiry, told func(output []byte, err error)) {
 	m.registry.mu.Lock()
 	closing := isClosed(m.end.begun)
@@ -56,7 +56,7 @@ func (m *Manager) inquire(q inquiry, told func(output []byte, err error)) {
 	}()
 }
 
-// inquiriesOver is closed when no inquiry has anything left.
+// inquiriesOver returns a channel that is closed when nothing is left of any inquiry.
 func (m *Manager) inquiriesOver() <-chan struct{} {
 	over := make(chan struct{})
 	go func() {
@@ -66,8 +66,7 @@ func (m *Manager) inquiriesOver() <-chan struct{} {
 	return over
 }
 
-// endInquiries waits until inquiries, which Shutdown has told to end, have left nothing, but
-// no longer than that.
+// endInquiries waits until nothing is left of the inquiries, which Shutdown has ended, but no longer than limit.
 func (m *Manager) endInquiries(limit time.Duration) {
 	late := time.NewTimer(limit)
 	defer late.Stop()
@@ -78,14 +77,14 @@ func (m *Manager) endInquiries(limit time.Duration) {
 	}
 }
 
-// An asked is an inquiry that goes on.
+// An asked is a running inquiry.
 type asked struct {
 	inquiry
 	proc   process
 	src    source
 	late   *time.Timer
 	output []byte        // owned by read until it has ended
-	full   chan struct{} // closed by read where there is more than may be
+	full   chan struct{} // closed by read if the output is too long
 	ended  chan struct{} // closed when read has returned
 }
 
@@ -109,8 +108,7 @@ func (m *Manager) beginInquiry(q inquiry) (*asked, error) {
 	return a, nil
 }
 
-// read owns the blocking read. It ends with the output, with a drain, or when the source is
-// closed.
+// read owns the blocking read. It ends with the output, with a drain, or when the source is closed.
 func (a *asked) read() {
 	defer close(a.ended)
 	buf := make([]byte, smallRead)
@@ -127,10 +125,10 @@ func (a *asked) read() {
 	}
 }
 
-// await returns what the program itself has written, at the latest when its time is over.
+// await returns the output of the program itself, or an error when the time limit passes.
 func (a *asked) await(ending <-chan struct{}) ([]byte, error) {
 	defer a.late.Stop()
-	var ended <-chan struct{} // read has ended, which counts from the program's end on
+	var ended <-chan struct{} // closed when read has ended; used only from the program's end on
 	for {
 		select {
 		case e, ok := <-a.proc.Events():
@@ -156,7 +154,7 @@ func (a *asked) await(ending <-chan struct{}) ([]byte, error) {
 	}
 }
 
-// whole is all that was written, unless that was too much.
+// whole returns the complete output, or an error if it was too long.
 func (a *asked) whole() ([]byte, error) {
 	if isClosed(a.full) {
 		return nil, errInquiryTooLong
@@ -164,12 +162,12 @@ func (a *asked) whole() ([]byte, error) {
 	return a.output, nil
 }
 
-// end ends what is left, and returns when nothing is.
+// end ends the processes that are left, and returns when none is left.
 func (a *asked) end() {
-	_ = a.proc.Kill(keeper.KillOptions{}) // It fails where nothing is left.
+	_ = a.proc.Kill(keeper.KillOptions{}) // It fails if nothing is left.
 	_ = a.src.Close()                     // As above.
 	<-a.ended
 	for range a.proc.Events() {
-		// Whoever has started a process hears of it to its end.
+		// The events of a process must be read to the end by the code that started it.
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// What a job needs of the operating system. The implementations are keeper.Keeper
-// and the types of package proc; tests have scripted ones.
+// These interfaces are the job's view of the operating system. Their implementations are keeper.Keeper and the types of
+// package proc. Tests have scripted ones.
 type (
 	process interface {
 		PID() int
@@ -25,31 +25,31 @@ type (
 	}
 	source interface {
 		Read([]byte) (int, error)
-		Wake(at time.Time) // where nothing comes before, Read returns proc.ErrPaused, once; the zero time takes that back
-		Stored()           // what was read last
-		Idle() bool        // all that came is stored, and nothing more is there to be read
+		Wake(at time.Time) // if no output comes before at, Read returns proc.ErrPaused once; the zero time cancels this
+		Stored()           // the output read last is stored
+		Idle() bool        // all output that came is stored, and no more is ready to be read
 		Drain()
 		Close() error
 	}
 	input interface {
 		Write([]byte) (int, error)
-		WriteNow([]byte) (int, error) // what the kernel takes at once; not while a Write goes on, and not counted as one
-		Interrupt(write uint64)       // the write with this number, counted from 1
+		WriteNow([]byte) (int, error) // writes what the kernel takes at once; not during a Write; not counted as one
+		Interrupt(write uint64)       // interrupts the write with this number, counted from 1
 		GiveUp(write uint64)          // the same once the kernel takes no more
 		Close() error
 	}
 	terminal interface {
 		Attrs() (proc.Attrs, error)
 		Resize(cols, rows int) error
-		ForegroundGroup() (int, error)                  // at once
-		Foreground(leader int) (proc.Foreground, error) // may take its time
+		ForegroundGroup() (int, error)                  // does not block
+		Foreground(leader int) (proc.Foreground, error) // may be slow
 		Overtake(key byte) (sent bool, err error)
 		Close() error
 	}
 )
 
-// A Job is one started command and everything that it starts. Its actor takes turns; whoever has the
-// turn owns the parts, st and info. The goroutines of a job are listed in the documentation of the package.
+// A Job is one started command and every process that it starts. Its actor takes turns. The goroutine that holds the
+// turn owns the parts, st and info. The documentation of the package lists the goroutines of a job.
 type Job struct {
 	// Immutable:
 	id    ID
@@ -61,14 +61,14 @@ type Job struct {
 
 	listed listing // guarded by the registry's mu
 
-	// Set once by the start, before anybody else can see them:
+	// Set once by the start, before the job is visible to other goroutines:
 	proc process
 	term terminal // nil: pipe mode
 
 	// With locks of their own:
-	redaction redaction                     // what must not be seen of it
-	process   atomic.Pointer[processHandle] // for an end that must not need run
-	public    atomic.Pointer[Info]          // for those who must not wait for a turn; nil before the start
+	redaction redaction                     // the secret values of the job, which must not be visible
+	process   atomic.Pointer[processHandle] // for ending the job without its loop
+	public    atomic.Pointer[Info]          // for callers that must not wait for a turn; nil before the start
 
 	vacant chan struct{} // closed by run when nothing of the job is left, or it failed to start
 	ended  chan struct{} // closed by run when its files are complete, too
@@ -97,21 +97,20 @@ type Job struct {
 
 	// Guarded by turns:
 	st   state
-	info Info // what does not change, and what the last turn knew of the rest
+	info Info // the constant fields, and the others as of the last turn
 }
 
 type processHandle struct{ process }
 
-// A watch is what a follower key stands for: a pattern of a client's, or a
-// condition of a wait.
+// A watch is the object of a follower key: a client's pattern, or a condition of a wait.
 type watch struct {
 	id   int // the client's watchId; 0 for a condition
 	spec WatchSpec
 	wait *wait
 	cond int
-	room *patternRoom // a client's watch
+	room *patternRoom // of a client's watch
 
-	typed *typedInput // whose echo does not match; nil = nothing's
+	typed *typedInput // the input of which the echo does not match; nil = none
 }
 
 func newJob(m *Manager, id ID, spec Spec) *Job {
@@ -151,14 +150,14 @@ func (j *Job) Name() string { return j.spec.Name }
 // Group returns the label that the job was started with.
 func (j *Job) Group() string { return j.spec.Group }
 
-// post sends the loop a message; if the loop is gone the message is answered here.
+// post sends the loop a message. If the loop is gone, post answers the message itself.
 func (j *Job) post(m message) {
 	if !j.actor.mail.Put(m) {
 		j.refuse(m, j.gone())
 	}
 }
 
-// ask is post for those who may take the turn for it (see attend).
+// ask does the same as post for callers that may take the turn for the message (see attend).
 func (j *Job) ask(m message) {
 	if !j.actor.mail.Add(m) {
 		j.refuse(m, j.gone())
@@ -176,7 +175,7 @@ func (j *Job) gone() *Error {
 	return e
 }
 
-// refuse answers a message that no loop will take, where it wants an answer.
+// refuse answers a message that no loop will take, if it needs an answer.
 func (j *Job) refuse(m message, err *Error) {
 	switch m := m.(type) {
 	case request:
@@ -188,14 +187,14 @@ func (j *Job) refuse(m message, err *Error) {
 	}
 }
 
-// Published returns what is known of the job without asking its loop, as of its last
-// change of status; nil before it has started.
+// Published returns what is known of the job without asking its loop, as of its last change of status. It is nil before
+// the job has started.
 func (j *Job) Published() *Info {
 	p := j.public.Load()
 	if p == nil {
 		return nil
 	}
-	info := j.clean(*p) // something may have become secret since
+	info := j.clean(*p) // more values may have become secret since
 	info.Streams = j.output.streamInfo((*spool.Spool).Kept)
 	j.inform(&info)
 	return &info
@@ -206,9 +205,8 @@ func (j *Job) publish() {
 	j.public.Store(&info)
 }
 
-// ReadRaw copies stored output of a stream into p, from the first kept offset at
-// or behind off; see [spool.Spool.Read]. Any goroutine may call it once the job
-// has started.
+// ReadRaw copies stored output of a stream into p, from the first kept offset at or after off; see [spool.Spool.Read].
+// Any goroutine may call it once the job has started.
 func (j *Job) ReadRaw(name Stream, p []byte, off int64) (n int, at int64) {
 	if st := j.output.stream(name); st != nil {
 		return st.spool.Read(p, off)
@@ -216,7 +214,7 @@ func (j *Job) ReadRaw(name Stream, p []byte, off int64) (n int, at int64) {
 	return 0, off
 }
 
-// ReadNow is ReadRaw for those who must not wait; ok is false where they would have to.
+// ReadNow does the same as ReadRaw without blocking. ok is false if it would have to block.
 func (j *Job) ReadNow(name Stream, p []byte, off int64) (n int, at int64, ok bool) {
 	if st := j.output.stream(name); st != nil {
 		return st.spool.ReadNow(p, off)
@@ -224,7 +222,7 @@ func (j *Job) ReadNow(name Stream, p []byte, off int64) (n int, at int64, ok boo
 	return 0, off, true
 }
 
-// End returns the offset behind the last byte that a stream has stored.
+// End returns the offset after the last byte that a stream has stored.
 func (j *Job) End(name Stream) int64 {
 	if st := j.output.stream(name); st != nil {
 		return st.spool.End()
@@ -241,7 +239,7 @@ func (o *outputs) stream(name Stream) *stream {
 	return nil
 }
 
-// compile checks a watch's pattern; *Error where it does not hold.
+// compile compiles a watch's pattern. It returns a *Error if the pattern is not valid.
 func (w *WatchSpec) compile() *Error {
 	p, err := match.Compile(w.Pattern, w.Flags)
 	if err == nil {
@@ -249,7 +247,7 @@ func (w *WatchSpec) compile() *Error {
 		return nil
 	}
 	se, ok := err.(*match.SyntaxError)
-	if !ok { // the flags
+	if !ok { // the error is in the flags
 		return Invalid(w.sibling("flags"), "%v", err)
 	}
 	e := errorf(CodeInvalidPattern, "the pattern is no ECMAScript regular expression: %s", se.Message)

@@ -10,17 +10,17 @@ import (
 	"shelld/screen"
 )
 
-// keyAliases are what others call keys, in lower case.
+// keyAliases maps other common names of keys to the names used here. The other names are in lower case.
 var keyAliases = map[string]string{
 	"return": "Enter", "cr": "Enter", "esc": "Escape", "del": "Delete", "ins": "Insert", "bs": "Backspace",
 	"pgup": "PageUp", "pgdn": "PageDown", "pgdown": "PageDown", "arrowup": "Up", "arrowdown": "Down",
 	"arrowleft": "Left", "arrowright": "Right", "control": "Ctrl", "meta": "Alt", "option": "Alt",
 }
 
-// modifierLetters are the modifiers as Emacs and tmux write them.
+// modifierLetters maps the modifiers as Emacs and tmux write them to the names used here.
 var modifierLetters = map[string]string{"c": "Ctrl", "m": "Alt", "s": "Shift"}
 
-// keyAdvice is what to do about a name that is no key's, to follow the word of it.
+// keyAdvice returns advice for a name that is not a key. It is appended to the error message.
 func keyAdvice(name string) string {
 	if utf8.RuneCountInString(name) == 1 {
 		return fmt.Sprintf(": send characters as text, with input or as {\"text\": %q} in send", name)
@@ -31,7 +31,7 @@ func keyAdvice(name string) string {
 	return ": data.allowed lists the names, and text goes with input"
 }
 
-// nearKey is the key that somebody may have meant, or "".
+// nearKey returns the key that was probably meant, or "".
 func nearKey(name string) string {
 	if c, ok := strings.CutPrefix(name, "^"); ok && utf8.RuneCountInString(c) == 1 {
 		name = "Ctrl-" + c
@@ -48,7 +48,7 @@ func nearKey(name string) string {
 	return key
 }
 
-// keyPart is a modifier or a key as it is spelled here, or what was given.
+// keyPart returns a modifier or key in the spelling of this program, or part unchanged if it has no match.
 func keyPart(part string, names []string, modifier bool) string {
 	if modifier {
 		names = []string{"Ctrl", "Alt", "Shift"}

@@ -9,14 +9,14 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// KillOptions say how a job is ended.
+// KillOptions configure how a job is ended.
 type KillOptions struct {
 	Grace   time.Duration // between TERM and KILL
-	NoForce bool          // TERM alone; whatever lives after the grace is a survivor
+	NoForce bool          // TERM only; processes alive after the grace are survivors
 	Asker   Asker
 }
 
-// A KillResult says what a kill did.
+// A KillResult is the result of a kill.
 type KillResult struct {
 	Signals       []SignalSent
 	Killed        []KilledProcess
@@ -34,28 +34,28 @@ type SignalSent struct {
 // A KilledProcess is a process that a kill saw end.
 type KilledProcess struct {
 	Process
-	How string // self: it exited; gone: nobody but its parent knows; or the signal, with SIG
+	How string // self: it exited; gone: only its parent knows; or the signal, with SIG
 }
 
 // A killReq is a kill that has not been answered.
 type killReq struct {
 	opts  KillOptions
 	reply reply[KillResult]
-	due   time.Time // when it is answered without a report
+	due   time.Time // when it is answered even without a report
 }
 
-// reportTime is how long after the grace a kill waits for the report. A keeper that can report
-// does so within 10 s, and the server ends what a lost one has left within 5 s.
+// reportTime is how long a kill waits for the report after the grace. A keeper that can report does so within 10 s, and
+// the server ends the processes that a lost keeper has left within 5 s.
 const reportTime = 15 * time.Second
 
-// killsPart has the kills that are not answered yet, and what they have done so far.
+// killsPart holds the unanswered kills and their results so far.
 type killsPart struct {
 	noPart
 	j *Job
 
 	all    []*killReq
-	report KillResult // what the kills of this job have done so far
-	until  time.Time  // when kills wait for the output no longer; zero: something lives
+	report KillResult // the results of this job's kills so far
+	until  time.Time  // when kills stop waiting for the output; zero: processes are still alive
 }
 
 func (p *killsPart) onKill(m killMsg) {
@@ -70,8 +70,8 @@ func (p *killsPart) onKill(m killMsg) {
 	p.j.ending.end(ReasonKilled, m.opts)
 }
 
-// onKilled takes a kill's report. A tree that is gone answers at closed; one of
-// which something may live on, now.
+// onKilled handles the report of a kill. If the process tree is gone, the kill is answered when the job is closed. If
+// processes may still be alive, it is answered now.
 func (p *killsPart) onKilled(ev keeper.Event) {
 	p.report.add(ev.Report, &p.j.redaction)
 	if len(ev.Report.Survivors) > 0 {
@@ -79,14 +79,14 @@ func (p *killsPart) onKilled(ev keeper.Event) {
 	}
 	switch {
 	case len(p.all) == 0:
-		p.report = KillResult{} // a timeout's, or one whose request was cancelled
+		p.report = KillResult{} // from a timeout, or from a kill whose request was cancelled
 	case len(p.report.Survivors) > 0:
 		p.answer()
 		p.j.output.holdAgain()
 	}
 }
 
-// add joins the report of one more kill operation.
+// add adds the report of one more kill operation.
 func (r *KillResult) add(k keeper.Report, h *redaction) {
 	for _, s := range k.Signals {
 		r.Signals = append(r.Signals, SignalSent{"SIG" + s.Name, s.After})
@@ -101,8 +101,8 @@ func (r *KillResult) add(k keeper.Report, h *redaction) {
 	r.Survivors = survivorsOf(k, h)
 }
 
-// review answers the kills of a job of which nothing is left. They wait for its
-// files as a rule, so that the job is closed in the answer, but not for a slow disk.
+// review answers the kills once nothing of the job is left. Usually it waits for the job's files, so that the answer
+// shows the job as closed, but it does not wait for a slow disk.
 func (p *killsPart) review(now time.Time) {
 	if p.j.st.empty && p.until.IsZero() {
 		p.until = now.Add(fileTime)
@@ -121,7 +121,7 @@ func (p *killsPart) review(now time.Time) {
 	})
 }
 
-// unreported is the survivor of a job about which there is no report.
+// unreported returns a survivor that stands for a job without a report.
 func (p *killsPart) unreported() Survivor {
 	why := fmt.Sprintf("the job did not end within %v after the grace, and nothing says what of it is alive: ", reportTime)
 	if k, ok := p.j.proc.(interface{ Process() int }); ok {
@@ -130,7 +130,7 @@ func (p *killsPart) unreported() Survivor {
 	return Survivor{Process{p.j.info.PID, p.j.redaction.command(strings.Join(p.j.info.Argv, " "))}, why + "the system does not list its processes"}
 }
 
-// killDue is when the first of the kills is answered without a report.
+// killDue returns when the first of the kills is answered without a report.
 func (p *killsPart) killDue() (due time.Time) {
 	for _, k := range p.all {
 		if due.IsZero() || k.due.Before(due) {
@@ -140,7 +140,7 @@ func (p *killsPart) killDue() (due time.Time) {
 	return due
 }
 
-// killsDue is when the kills of a job are answered of which nothing is left.
+// killsDue returns when the kills are answered of a job of which nothing is left.
 func (p *killsPart) killsDue() time.Time {
 	if p.j.st.step == stepSettleExit && p.j.ending.settling != nil {
 		return p.until.Add(exitTime)
@@ -156,7 +156,7 @@ func (p *killsPart) answer() {
 		k.reply.ok(r)
 	}
 	if len(p.all) > 0 {
-		p.all, p.report = nil, KillResult{} // a later kill tells what it does itself
+		p.all, p.report = nil, KillResult{} // a later kill reports its own results
 	}
 }
 
@@ -165,7 +165,7 @@ func (p *killsPart) cancel(tok *token) bool {
 	if i < 0 {
 		return false
 	}
-	err := p.j.canceled() // the signals are sent and stay sent, and the grace runs on
+	err := p.j.canceled() // the signals cannot be undone, and the grace runs on
 	err.Message = fmt.Sprintf("the request was cancelled; job %d is being ended all the same", p.j.id)
 	if p.all[i].opts.NoForce {
 		err.Message = fmt.Sprintf("the request was cancelled; the signals to job %d stay sent, and nothing more follows them", p.j.id)
@@ -175,7 +175,7 @@ func (p *killsPart) cancel(tok *token) bool {
 	return true
 }
 
-// due is when the kills are answered without the job's end.
+// due returns when the kills are answered without the job's end.
 func (p *killsPart) due(time.Time) (t time.Time) {
 	if len(p.all) == 0 {
 		return t

@@ -7,7 +7,7 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// A LimitName names what a job can be limited in.
+// A LimitName names a limit of a job.
 type LimitName string
 
 const (
@@ -18,22 +18,22 @@ const (
 	LimitOutputBytes LimitName = "outputBytes"
 )
 
-// JobLimits are what a job may take at most. Zero means that there is no limit.
+// JobLimits are the limits of a job. Zero means no limit.
 type JobLimits struct {
-	Processes   int64 // alive at a time
+	Processes   int64 // alive at the same time
 	MemoryBytes int64
 	CPUMs       int64
 	OpenFiles   int64
 	OutputBytes int64 // of all streams together
 }
 
-// A LimitKind says how jobs are held to a limit here.
+// A LimitKind describes how this system enforces a limit.
 type LimitKind struct {
 	Name LimitName
 	By   string // server or rlimit
 	Per  string // process or job
-	Ends bool   // a job that goes beyond is ended; else the program is refused more
-	Why  string // how exact it is, for people
+	Ends bool   // a job that exceeds the limit is ended; else the program is refused more
+	Why  string // a description of its accuracy, for people
 }
 
 // A LimitInfo is a limit in effect.
@@ -42,7 +42,7 @@ type LimitInfo struct {
 	Max int64
 }
 
-// limitKinds has every limit, and where to find it.
+// limitKinds lists all limits, each with the field that holds it.
 var limitKinds = []struct {
 	LimitKind
 	of func(*JobLimits) *int64
@@ -64,18 +64,18 @@ var limitKinds = []struct {
 		func(l *JobLimits) *int64 { return &l.OutputBytes }},
 }
 
-// limitsPart ends a job that goes beyond what it may take or how long it may live.
+// limitsPart ends a job that exceeds a limit or its lifetime.
 type limitsPart struct {
 	noPart
 	j *Job
 
-	budget        budget    // what it may write
-	killAt        time.Time // when it is ended; zero: never, or it was
-	wroteTooMuch  bool      // and is being ended for it
-	manyProcesses bool      // and is being ended for it
+	budget        budget    // its limit of output
+	killAt        time.Time // when it is ended; zero: never, or already done
+	wroteTooMuch  bool      // so it is being ended
+	manyProcesses bool      // so it is being ended
 }
 
-// LimitKinds are the limits that the manager can hold a job to.
+// LimitKinds returns the limits that the manager can enforce.
 func (m *Manager) LimitKinds() (all []LimitKind) {
 	for _, k := range limitKinds {
 		if m.system.platform.limits() || k.Name == LimitOutputBytes {
@@ -85,11 +85,10 @@ func (m *Manager) LimitKinds() (all []LimitKind) {
 	return all
 }
 
-// limits says whether jobs are held to more than an amount of output, which is a keeper's
-// work.
+// limits reports whether other limits than that of output are enforced, which needs a keeper.
 func (p *PlatformInfo) limits() bool { return p.Tree == treeKeeper }
 
-// checkLimits refuses a limit that nothing would hold the job to.
+// checkLimits refuses limits that cannot be enforced.
 func (s *Spec) checkLimits(p *PlatformInfo) *Error {
 	for _, k := range limitKinds {
 		if *k.of(&s.Limits) > 0 && !p.limits() && k.Name != LimitOutputBytes {
@@ -104,7 +103,7 @@ func (s *Spec) checkLimits(p *PlatformInfo) *Error {
 // maxLimitMs keeps a number of milliseconds within a time.Duration; 73 years.
 const maxLimitMs = int64(1) << 41
 
-// kept are the limits for the keeper to hold the job to.
+// kept returns the limits that the keeper enforces.
 func (l JobLimits) kept() keeper.Limits {
 	return keeper.Fit(keeper.Limits{
 		OpenFiles: l.OpenFiles, Memory: l.MemoryBytes, Processes: l.Processes,
@@ -112,7 +111,7 @@ func (l JobLimits) kept() keeper.Limits {
 	})
 }
 
-// inEffect tells the limits as they are, by name.
+// inEffect returns the limits in effect, by name.
 func (l JobLimits) inEffect() (all []LimitInfo) {
 	k := l.kept()
 	l.OpenFiles, l.MemoryBytes, l.CPUMs = k.OpenFiles, k.Memory, k.CPU.Milliseconds()
@@ -124,13 +123,13 @@ func (l JobLimits) inEffect() (all []LimitInfo) {
 	return all
 }
 
-// A budget is what a job may write. Its readLoops take from it.
+// A budget is a job's limit of output. The job's readLoops take from it.
 type budget struct {
-	max  int64 // 0: any amount
+	max  int64 // 0: no limit
 	used atomic.Int64
 }
 
-// take returns how many of n bytes may be kept: the last ones may not.
+// take returns how many of n bytes may be kept. Those are the first of them.
 func (b *budget) take(n int) int {
 	if b.max == 0 {
 		return n
@@ -141,7 +140,7 @@ func (b *budget) take(n int) int {
 
 func (b *budget) isOver() bool { return b.max > 0 && b.used.Load() > b.max }
 
-// lifetime is how long the job may live; 0: as long as it likes.
+// lifetime returns how long the job may live. 0 means no limit.
 func (p *limitsPart) lifetime() time.Duration {
 	own, all := p.j.spec.KillAfter, p.j.mgr.settings.limits.JobTimeout
 	if own == 0 || all > 0 && all < own {
@@ -150,7 +149,7 @@ func (p *limitsPart) lifetime() time.Duration {
 	return own
 }
 
-// begin starts what bounds a job that runs.
+// begin sets the limits of a job that runs, including its lifetime.
 func (p *limitsPart) begin() {
 	if life := p.lifetime(); life > 0 {
 		p.j.info.KillAfter, p.killAt = life, p.j.info.StartedAt.Add(life)
@@ -158,8 +157,8 @@ func (p *limitsPart) begin() {
 	p.j.info.Limits = p.j.spec.Limits.inEffect()
 }
 
-// review ends a job that has lived for as long as it may, or written more than
-// that. Each is looked at once: what then lives on may not be signalled.
+// review ends a job that has exceeded its lifetime or its limit of output. It acts on each only once: the server may
+// not be permitted to signal the processes that survive.
 func (p *limitsPart) review(now time.Time) {
 	if !p.killAt.IsZero() && !now.Before(p.killAt) {
 		p.killAt = time.Time{}
@@ -171,8 +170,8 @@ func (p *limitsPart) review(now time.Time) {
 	}
 }
 
-// onLimited is told by the keeper that the job has more processes than it may, and once
-// more that they do not become fewer: then it is no use to wait.
+// onLimited handles the keeper's report that the job has too many processes. A second report says that their number
+// does not fall: then waiting is useless.
 func (p *limitsPart) onLimited() {
 	grace := p.j.mgr.settings.limits.ShutdownGrace
 	if p.manyProcesses {
@@ -188,7 +187,7 @@ func (p *limitsPart) endBeyond(limit LimitName, grace time.Duration) {
 	p.j.ending.end(ReasonLimit, KillOptions{Grace: grace})
 }
 
-// intendLimit is intend for a limit.
+// intendLimit does the same as intend for a limit.
 func (s *state) intendLimit(limit LimitName) {
 	if s.undecided() {
 		s.limit = limit
@@ -196,8 +195,8 @@ func (s *state) intendLimit(limit LimitName) {
 	}
 }
 
-// tellOutput gives a leader that has ended by itself the limit as its reason where
-// more has come of it than may be kept: nothing is cut without a word, whoever was faster.
+// tellOutput changes the reason of a leader that ended by itself to the limit, if the job has written more than may be
+// kept. So output is never cut silently, no matter which came first.
 func (p *limitsPart) tellOutput() {
 	if e := *p.j.st.exit; p.budget.isOver() && (e.Reason == ReasonExited || e.Reason == ReasonSignaled) {
 		e.Reason, e.Limit = ReasonLimit, LimitOutputBytes

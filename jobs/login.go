@@ -15,43 +15,42 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A server that an editor or a desktop has started often lacks what the user's start files
-// set: PATH above all. So the login shell can be asked, once, for the environment that it
-// makes of the server's own:
+// A server that an editor or a desktop has started often lacks the variables that the user's start files set, above all
+// PATH. So the server can ask the login shell, once, for the environment that it makes from the server's own:
 //
 //	SHELL -l -i -c "print a mark; /usr/bin/env -0; print the mark"
 //
-// What start files print besides is no part of it. What they leave running is ended, as what a
-// job leaves is. A shell that fails, hangs or floods leaves things as they were: starts get the
-// server's own environment, and whoever asks for the environment is told why.
+// Other output of start files is not part of the answer. Processes that they leave running are ended, like those that a
+// job leaves. If the shell fails, hangs or prints too much, starts get the server's own environment, and requests for
+// the environment return the reason.
 
-// A LoginReport says how the login shell was asked.
+// A LoginReport describes how the login shell was asked.
 type LoginReport struct {
-	Shell    string // its path; "" = nobody knows which it is
+	Shell    string // its path; "" = not known
 	Taken    bool
-	Reason   string // why not, in words for people
+	Reason   string // why it was not taken, in words for people
 	Duration time.Duration
 }
 
-// A login is the environment of the login shell, or will be.
+// A login is the environment of the login shell, which may still be pending.
 type login struct {
-	done chan struct{} // closed when the rest is set
-	// Immutable then:
+	done chan struct{} // closed when the fields below are set
+	// Immutable from then on:
 	entries []string // NAME=value
 	report  LoginReport
 }
 
-// AsksLogin says whether there are login shells here.
+// AsksLogin reports whether this system has login shells.
 const AsksLogin = runtime.GOOS != "windows"
 
-// loginBytes is more than any environment that a program can be given.
+// loginBytes is larger than any environment that a program can be given.
 const loginBytes = 8 << 20
 
-// resolving tells start files who runs them, so that they can leave out what takes long.
+// resolving is a variable that identifies this server to start files, so that they can leave out slow steps.
 const resolving = "SHELLD_RESOLVING_ENVIRONMENT"
 
-// ofTheShell are the variables that say something of the shell that was asked, and nothing
-// of what it would give to others.
+// ofTheShell lists the variables that describe the shell that was asked, and not the environment that it would give to
+// programs.
 var ofTheShell = []string{"_", "SHLVL", "PWD", "OLDPWD", "TERM", resolving}
 
 // askLogin begins to ask the login shell.
@@ -88,7 +87,7 @@ func (m *Manager) askLogin(limit time.Duration) *login {
 	return l
 }
 
-// loginInquiry is what the login shell is asked, and the mark that its answer stands between.
+// loginInquiry returns the command for the login shell, and the mark that encloses its answer.
 func loginInquiry(shell string, env []string) (q inquiry, mark string, err error) {
 	if !AsksLogin {
 		return q, "", errors.New("there are no login shells on this system")
@@ -103,7 +102,7 @@ func loginInquiry(shell string, env []string) (q inquiry, mark string, err error
 	if err != nil {
 		return q, "", errors.New("there is no program env on the server's PATH, which prints an environment")
 	}
-	one, other := rand.Text(), rand.Text() // apart in the line, which a shell may be set to print
+	one, other := rand.Text(), rand.Text() // separate in the command line, since a shell may be set to print that line
 	if strings.ContainsAny(printer, `'\`) {
 		return q, "", fmt.Errorf("the path of %s cannot be written in a command line", printer)
 	}
@@ -118,7 +117,7 @@ func loginInquiry(shell string, env []string) (q inquiry, mark string, err error
 	return q, one + other, nil
 }
 
-// home is where the user's own shells begin; "" = nobody knows.
+// home returns the directory in which the user's own shells begin. It is "" if that is not known.
 func home(env []string) string {
 	dir, _ := proc.Getenv(env, "HOME")
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() || !filepath.IsAbs(dir) {
@@ -127,7 +126,7 @@ func home(env []string) string {
 	return dir
 }
 
-// checkRunnable says why a file cannot be executed.
+// checkRunnable returns the reason why a file cannot be executed.
 func checkRunnable(path string) error {
 	_, err := proc.LookPath(path, "/", nil)
 	var le *proc.LookError
@@ -147,8 +146,8 @@ func loginError(shell string, limit time.Duration, err error) error {
 	return fmt.Errorf("%s: %w", shell, err)
 }
 
-// marked finds what stands between the last two marks: NAME=value, each ended by a NUL. What
-// cannot be a variable is left out.
+// marked returns the entries between the last two marks: NAME=value, each terminated by a NUL. It leaves out entries
+// that cannot be variables.
 func marked(output []byte, mark string) (entries []string, ok bool) {
 	end := bytes.LastIndex(output, []byte(mark))
 	if end < 0 {
@@ -167,8 +166,8 @@ func marked(output []byte, mark string) (entries []string, ok bool) {
 	return entries, len(entries) > 0
 }
 
-// ours are the entries of the login shell, but for those that say something of the shell
-// itself: of these the server's stay.
+// ours returns the entries of the login shell, except those that describe the shell itself. For these it returns the
+// server's.
 func ours(entries, server []string) (all []string) {
 	isShells := func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -192,9 +191,9 @@ func ours(entries, server []string) (all []string) {
 	return all
 }
 
-// taken waits until the login shell has answered, and says whether its environment is there.
+// taken waits until the login shell has answered, and reports whether its environment was taken.
 func (l *login) taken() bool {
-	<-l.done // bounded by the inquiry's time
+	<-l.done // bounded by the time limit of the inquiry
 	return l.report.Taken
 }
 
@@ -208,7 +207,8 @@ func (l *login) wait(cancel <-chan struct{}) *Error {
 	}
 }
 
-// mark tells those variables that the shell has set or changed from those that it had.
+// mark distinguishes the variables that the shell has set or changed from those that it inherited: it marks the
+// inherited ones as the server's.
 func (l *login) mark(vars []proc.Variable, server []string) []proc.Variable {
 	had := make(map[string]bool, len(server))
 	for _, entry := range server {
@@ -222,7 +222,7 @@ func (l *login) mark(vars []proc.Variable, server []string) []proc.Variable {
 	return vars
 }
 
-// newEnvironment is what jobs start with as the options say.
+// newEnvironment returns the environment that jobs start with according to the options.
 func (m *Manager) newEnvironment(o Options) *environment {
 	i := &inheritance{server: m.own.environment, policy: o.Env}
 	if o.Login > 0 {

@@ -14,8 +14,8 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// smallRead is the buffer that a stream holds while nothing comes; only a flood
-// borrows a largeRead one.
+// smallRead is the size of the buffer that a stream holds while it is quiet. A stream borrows a buffer of largeRead
+// bytes only during a flood of output.
 const (
 	smallRead = 4 << 10
 	largeRead = 64 << 10
@@ -34,34 +34,34 @@ type stream struct {
 	display *display          // nil: a pipe
 	marks   *shellmark.Reader // owned by the readLoop; nil: no shell with integration
 
-	last atomic.Int64 // when output last came, or is to come that is held back; in nanoseconds since base
+	last atomic.Int64 // when output last came, or when held back output is due; in nanoseconds since base
 	came atomic.Int64 // when output last came
 	base time.Time
 
-	waitedAt atomic.Int64 // one more than where output ended when the job was seen to wait; 0: it goes on
+	waitedAt atomic.Int64 // 1 + the end of output when the job was seen to wait for input; 0: the job goes on
 
-	holding atomic.Int32 // whether output is held back, and how: holdsNothing and so on
+	holding atomic.Int32 // whether and how output is held back: holdsNothing and so on
 	cleaner cleaner      // owned by the readLoop
 
-	reader  hold          // who reads by the cursor
-	client  hold          // who is sent the output
-	pinning sync.Mutex    // held to have the spool keep what the client was not sent
-	passing atomic.Bool   // a drain was asked for: the readLoop waits for neither
+	reader  hold          // the reader by the read cursor
+	client  hold          // the client to which output is sent
+	pinning sync.Mutex    // held while the spool is set to keep the output that the client was not sent
+	passing atomic.Bool   // a drain was requested: the readLoop waits for neither reader nor client
 	isHeld  atomic.Bool   // the readLoop waits
 	room    chan struct{} // pokeReader -> awaitReader; capacity 1
 
 	// Owned by the job's loop:
-	ended    bool // nothing will ever come
-	draining bool // a drain was asked for and has not been answered
+	ended    bool // no more output will come
+	draining bool // a drain was requested and has not been answered
 }
 
-// A streamEnd is what a readLoop tells the job's loop beside growth.
+// A streamEnd is a message from a readLoop to the job's loop about anything other than new output.
 type streamEnd struct {
 	st    *stream
-	ended bool // for good; else a drain found nothing more
+	ended bool // the stream has ended; else a drain found no more output
 }
 
-// outputs has the streams of a job, and what reads them.
+// outputs holds the streams of a job and the goroutines that read them.
 type outputs struct {
 	j *Job
 
@@ -69,22 +69,20 @@ type outputs struct {
 	grew    chan struct{}  // readLoops -> run: output was stored; capacity 1
 	ends    chan streamEnd // readLoops -> run
 	loops   sync.WaitGroup // readLoops and writeLoop
-	lifted  atomic.Bool    // the job waits for no reader (hold.go)
+	lifted  atomic.Bool    // the job does not wait for readers (hold.go)
 }
 
-// readLoop owns the blocking read of one stream. It stores what comes and then
-// says so: to the client's side, to the matcher, to the job's loop. It is the
-// spool's one appender, and the place before which output is not yet anybody's:
-// what must not be seen (secret values) is taken out here (redaction.go). What is held
-// back for that is stored when more has come, when none has for a while, and when there
-// is no more.
+// readLoop owns the blocking read of one stream. It stores new output and then announces it to the client's side, to
+// the matcher and to the job's loop. It is the only appender of the spool. Before it stores output, no other code can
+// see the output, so secret values are removed here (redaction.go). To do that it holds some output back. It stores
+// held output when more has come, when none has come for a while, and at the end.
 //
-// It does not hand its bytes to the job's loop, which would store them: output
-// must go on when that loop is busy or stuck.
+// readLoop does not hand its bytes to the job's loop for storing, because output must go on when that loop is busy or
+// stuck.
 func (o *outputs) readLoop(st *stream) {
 	defer o.loops.Done()
 	defer close(st.done)
-	defer func() { st.cleaner = cleaner{} }() // A job that is only remembered knows no secrets.
+	defer func() { st.cleaner = cleaner{} }() // A closed job that is only remembered keeps no secrets.
 	small := make([]byte, smallRead)
 	buf, large := small, (*[]byte)(nil)
 	for {
@@ -107,7 +105,7 @@ func (o *outputs) readLoop(st *stream) {
 	}
 }
 
-// storeCome stores what came, without the marks of a shell, which are left for a turn.
+// storeCome stores new output without the shell's marks, which it leaves for a turn.
 func (o *outputs) storeCome(st *stream, p []byte) {
 	if st.marks == nil {
 		o.store(st, st.redact(o.j.redaction.set.Load(), p))
@@ -116,11 +114,11 @@ func (o *outputs) storeCome(st *stream, p []byte) {
 	out, marks := st.marks.Read(p)
 	from, over, n := 0, o.j.limits.budget.isOver(), 0
 	if !st.cleaner.due.IsZero() {
-		st.noteHeld() // What has come may have set it free: then the stream is quiet from now on.
+		st.noteHeld() // The new output may release what is held: then the stream is quiet from now on.
 	}
 	for _, m := range marks {
 		n += o.keep(st, st.redact(o.j.redaction.set.Load(), out[from:m.At]))
-		n += o.keep(st, st.letGo(true)) // A secret does not go on behind what only the shell writes.
+		n += o.keep(st, st.letGo(true)) // A secret does not continue after a mark, which only the shell writes.
 		from = m.At
 		o.j.shell.watch.put(placedMark{m, st.spool.End()})
 	}
@@ -132,16 +130,16 @@ func (o *outputs) storeCome(st *stream, p []byte) {
 	}
 }
 
-// store stores output that came.
+// store stores new output.
 func (o *outputs) store(st *stream, p []byte) {
 	over := o.j.limits.budget.isOver()
 	o.keep(st, p)
 	o.noteStored(st, len(p), over)
 }
 
-// keep puts output where it is kept, and returns its length. More may follow before noteStored.
+// keep stores output and returns its length. More calls may follow before noteStored.
 func (o *outputs) keep(st *stream, p []byte) int {
-	// The clock first: whoever sees the bytes must not take the stream for quiet.
+	// The clock first: code that sees the bytes must not take the stream for quiet.
 	now := time.Since(st.base)
 	st.last.Store(int64(max(now, st.cleaner.due.Sub(st.base))))
 	st.came.Store(int64(now))
@@ -154,19 +152,19 @@ func (o *outputs) keep(st *stream, p []byte) int {
 	return len(p)
 }
 
-// noteStored tells that what was read last is kept. over says whether the job had written too
-// much before.
+// noteStored announces that the last output read is stored. over says whether the job had exceeded its output limit
+// before.
 func (o *outputs) noteStored(st *stream, n int, over bool) {
-	st.src.Stored() // last: from here on it may be told that this was all
+	st.src.Stored() // last: from here on it may be reported that this was all
 	if !over {
 		o.noteGrowth(n)
 	}
 }
 
-// noteNothing takes it that a read has brought no output, and says whether reading goes on.
+// noteNothing handles a read without output. It reports whether to keep reading.
 func (o *outputs) noteNothing(st *stream, err error) bool {
 	paused := errors.Is(err, proc.ErrPaused)
-	if !errors.Is(err, os.ErrClosed) { // else nothing may be stored any more
+	if !errors.Is(err, os.ErrClosed) { // else nothing more may be stored
 		o.flushMarks(st, !paused)
 		if p := st.letGo(!paused); len(p) > 0 {
 			o.store(st, p)
@@ -175,7 +173,7 @@ func (o *outputs) noteNothing(st *stream, err error) bool {
 	return paused || o.noteEnd(st, err)
 }
 
-// flushMarks stores what might have become a shell's mark, and has not.
+// flushMarks stores output that might have become a shell's mark but did not.
 func (o *outputs) flushMarks(st *stream, end bool) {
 	if st.marks == nil {
 		return
@@ -207,15 +205,15 @@ func (o *outputs) noteGrowth(n int) {
 	}
 	select {
 	case o.grew <- struct{}{}:
-	default: // the loop has been told and has not looked yet
+	default: // the loop has a notification that it has not handled yet
 	}
 }
 
-// fewBytes is what is no flood: reading more can wait until a turn is over.
+// fewBytes is the largest amount of output that is not a flood. After such a read, the next read can wait until a turn
+// is over.
 const fewBytes = 2 << 10
 
-// noteEnd tells the loop of a drain answered or of the stream's end, and reports
-// whether reading goes on.
+// noteEnd notifies the loop that a drain is answered or that the stream has ended. It reports whether to keep reading.
 func (o *outputs) noteEnd(st *stream, err error) bool {
 	drained := errors.Is(err, proc.ErrDrained)
 	st.passing.Store(false)

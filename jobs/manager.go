@@ -14,22 +14,22 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// Limits bound what jobs may take. Zero values mean the defaults.
+// Limits bound the resources that jobs may take. Zero values mean the defaults.
 type Limits struct {
-	MaxJobs         int           // live at once; 512
+	MaxJobs         int           // live at the same time; 512
 	SpoolMemory     int           // bytes of output in memory per stream; 256 KiB beside a file, 4 MiB without
 	SpoolDisk       int64         // bytes of output in a stream's file: the first eighth, and the newest; 64 MiB
 	SpoolTotal      int64         // bytes in all files; 2 GiB
-	InputQueueBytes int64         // per job; 1 MiB
+	InputQueueBytes int64         // bytes of queued input per job; 1 MiB
 	ShutdownGrace   time.Duration // between TERM and KILL when the server ends; DefaultGrace, and none if negative
-	KeepJobs        int           // closed jobs that stay known; 100
-	JobTimeout      time.Duration // after which a job is ended, whatever its start says; 0: none
+	KeepJobs        int           // closed jobs that are remembered; 100
+	JobTimeout      time.Duration // a job is ended after this time, regardless of its start request; 0: none
 }
 
-// DefaultGrace is the time between TERM and KILL where nobody has said otherwise.
+// DefaultGrace is the time between TERM and KILL if no other is set.
 const DefaultGrace = 2 * time.Second
 
-// withDefaults returns the limits in effect. Without files there is none on them.
+// withDefaults returns the limits in effect. Without files there are no limits on files.
 func (l Limits) withDefaults(inFiles bool) Limits {
 	set := func(p *int, v int) {
 		if *p == 0 {
@@ -61,101 +61,101 @@ func (l Limits) withDefaults(inFiles bool) Limits {
 	return l
 }
 
-// Options set a Manager up.
+// Options configure a Manager.
 type Options struct {
-	Root        string   // where relative directories count from; "" = the process's own
+	Root        string   // the base of relative directories; "" = the process's own
 	AllowedDirs []string // a job's cwd must lie in one; none = no restriction
 	Env         EnvPolicy
-	Login       time.Duration // how long the login shell is asked for its environment; 0: it is not
+	Login       time.Duration // the time limit for asking the login shell for its environment; 0: it is not asked
 	Limits      Limits
-	Persist     *Persist // nil: output is kept in memory alone
+	Persist     *Persist // nil: output is kept in memory only
 	Secrets     SecretPolicy
 	Commands    CommandPolicy
 	Confirm     ConfirmPolicy
 	Log         *slog.Logger
-	Version     string // of this program, for programs that ask their terminal
+	Version     string // of this program, for programs that query their terminal
 
-	// WithoutKeepers runs jobs on Linux as they are run on macOS, for tests of that.
+	// WithoutKeepers runs jobs on Linux as on macOS, without keepers. It is for tests of that.
 	WithoutKeepers bool
 }
 
-// An EnvPolicy says which variables of the server's own environment jobs get.
+// An EnvPolicy selects the variables of the server's own environment that jobs get.
 type EnvPolicy = proc.EnvPolicy
 
-// A Manager has the jobs of one server.
+// A Manager holds the jobs of one server.
 type Manager struct {
 	log      *slog.Logger
 	own      ownFacts
-	system   system       // what tests replace
-	settings settings     // set by Configure under the registry's mu, and immutable from the first Start on
-	env      *environment // what jobs inherit; env/set replaces it, under the registry's mu
+	system   system       // dependencies that tests replace
+	settings settings     // set by Configure under the registry's mu; immutable from the first Start on
+	env      *environment // the environment that jobs inherit; env/set replaces it under the registry's mu
 	registry registry
 	end      serverEnd
 
-	versions shellVersions // that shells have told
+	versions shellVersions // the versions that shells have reported
 	searches searches
 	confirms confirms
 	vault    vault
 
-	patternBytes atomic.Int64 // of all that is looked for
+	patternBytes atomic.Int64 // the size of all patterns that are searched for
 }
 
-// ownFacts are what the server knows of itself from its start on.
+// ownFacts are facts about the server, fixed when it starts.
 type ownFacts struct {
 	environment []string
 	began       time.Time
 	version     string
 }
 
-// settings are what Configure sets.
+// settings are the values that Configure sets.
 type settings struct {
-	root        string // "": it is not known, and noRoot says why
+	root        string // "": it is not known, and noRoot is the reason
 	noRoot      error
 	allowedDirs []string          // as the client names them
-	allowed     []*proc.Directory // these
+	allowed     []*proc.Directory // the same directories, opened
 	limits      Limits
-	archive     *archive // nil: output is kept in memory alone
-	noArchive   string   // why, where files were wanted
+	archive     *archive // nil: output is kept in memory only
+	noArchive   string   // why there is no archive, if files were wanted
 	secrets     SecretPolicy
 	commands    CommandPolicy
 	confirm     ConfirmPolicy
 }
 
-// system is what jobs are made of and with. Tests have parts of their own.
+// system is the set of functions and services that jobs are built on. Tests replace some of them.
 type system struct {
 	keepers         starter
 	platform        PlatformInfo
 	plan            func(*Spec) (plan, *Error)
 	launch          func(*Spec, plan) (*launched, *Error)
 	createRecording func(*store.Folder) (recordingDisk, error)
-	askTime         time.Duration // how long a shell has to answer what it is asked
+	askTime         time.Duration // the time limit for a shell to answer a query
 	lookPorts       func(w *ports.Watch, p process, leader int) (ports.Found, bool)
 	terminals       terminals
 }
 
-// A registry has the jobs of a server, by handle and by name.
+// A registry holds the jobs of a server, by handle and by name.
 type registry struct {
-	mu     sync.Mutex // guards what follows; never held while a job is called
+	mu     sync.Mutex // guards the fields below; never held during a call into a job
 	last   ID
 	jobs   map[ID]*Job
-	names  map[string]*Job // live or starting
-	byName map[string]*Job // the one started last under it
+	names  map[string]*Job // the live or starting job with the name
+	byName map[string]*Job // the job started last with the name
 	closed []*Job          // in the order in which they closed
 	live   int
 	texts  int64 // bytes of the stdin texts of live jobs
 }
 
-// A listing is what the registry keeps with a job.
+// A listing is the state that the registry keeps with a job.
 type listing struct {
-	namesake  *Job  // who had the name before
-	textBytes int64 // of its stdin text
+	namesake  *Job  // the job that had the name before
+	textBytes int64 // length of its stdin text
 }
 
-// makePoller is called before anything is opened: Go makes its poller of two descriptors
-// when it first needs it, as for a timer, and ends the process where there are none.
+// makePoller creates Go's network poller. NewManager calls it before it opens anything: Go creates its poller from two
+// descriptors when it first needs it, such as for a timer, and ends the process if no descriptors are free.
 func makePoller() { time.AfterFunc(time.Hour, func() {}).Stop() }
 
-// NewManager returns a manager with one keeper warm. Close it.
+// NewManager returns a manager with one keeper ready. The caller must close it.
 func NewManager(o Options) (*Manager, error) {
 	makePoller()
 	if o.Log == nil {
@@ -174,7 +174,7 @@ func NewManager(o Options) (*Manager, error) {
 	return m, nil
 }
 
-// newManager returns a manager that cannot start anything yet.
+// newManager returns a manager that cannot start jobs yet.
 func newManager(log *slog.Logger) *Manager {
 	m := &Manager{
 		log: log, own: ownFacts{environment: os.Environ(), began: time.Now()}, settings: settings{limits: Limits{}.withDefaults(false)},
@@ -187,8 +187,8 @@ func newManager(log *slog.Logger) *Manager {
 	return m
 }
 
-// Configure sets everything but the log and the version anew. It must be called before the first
-// Start. A *Error if a directory cannot be used.
+// Configure replaces all options except the log and the version. It must be called before the first Start. It returns a
+// *Error if a directory cannot be used.
 func (m *Manager) Configure(o Options) error {
 	if err := checkRoot(o.Root); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (m *Manager) Configure(o Options) error {
 	if err != nil {
 		return err
 	}
-	// Last, since it makes directories.
+	// Last, since it creates directories.
 	a, why, err := openArchive(o.Persist, o.Limits.withDefaults(true), m.log)
 	if err != nil {
 		closeDirectories(allowed)
@@ -223,8 +223,8 @@ func (m *Manager) Configure(o Options) error {
 	return nil
 }
 
-// checkRoot refuses a root directory that cannot be used. "" is the one in which the server was started: if that is
-// gone, only the jobs that need it are refused.
+// checkRoot refuses a root directory that cannot be used. "" is the directory in which the server was started. If that
+// is gone, only the jobs that need it are refused.
 func checkRoot(root string) error {
 	if root == "" {
 		return nil
@@ -240,8 +240,7 @@ func checkRoot(root string) error {
 	return nil
 }
 
-// StateDirectory returns the directory under which output is kept; "" = in memory
-// alone.
+// StateDirectory returns the directory under which output is kept; "" = in memory only.
 func (m *Manager) StateDirectory() string {
 	if m.settings.archive == nil {
 		return ""
@@ -249,19 +248,19 @@ func (m *Manager) StateDirectory() string {
 	return m.settings.archive.state
 }
 
-// StateDirectoryError says why there is none, and what to do, where nobody has asked for
-// memory alone; or "".
+// StateDirectoryError returns why there is no state directory although one was wanted, and what to do. It returns "" if
+// there is no such problem.
 func (m *Manager) StateDirectoryError() string { return m.settings.noArchive }
 
 // Limits returns the effective limits.
 func (m *Manager) Limits() Limits { return m.settings.limits }
 
-// Root returns the directory that relative ones count from; "" if it cannot be found out, as when the directory in
-// which the server was started is deleted.
+// Root returns the base of relative directories. It is "" if the base cannot be determined, such as when the directory
+// in which the server was started is deleted.
 func (m *Manager) Root() string { return m.settings.root }
 
-// Start begins a job. Its handle and name are taken when Start returns, so that
-// requests which name it may follow at once; they take effect once it has started.
+// Start begins a job. The job's handle and name are reserved when Start returns, so that requests that use them may
+// follow at once. Those requests take effect once the job has started.
 func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	spec.Command = m.settings.commands.expand(spec.Command)
 	room, err := m.admitPatterns(&spec)
@@ -282,7 +281,7 @@ func (m *Manager) Start(spec Spec) (*Job, Pending[StartResult], *Error) {
 	return j, pend(j, r), nil
 }
 
-// admitJob checks a spec and makes a job of it.
+// admitJob checks a spec and registers a job for it.
 func (m *Manager) admitJob(spec Spec) (*Job, *Error) {
 	if err := spec.check(&m.system.platform); err != nil {
 		return nil, err
@@ -293,8 +292,7 @@ func (m *Manager) admitJob(spec Spec) (*Job, *Error) {
 	return m.register(spec)
 }
 
-// maxTexts bounds the memory that live jobs hold as the text of their stdin, which is a
-// file in memory.
+// maxTexts bounds the memory that live jobs hold as stdin text. The text is a file in memory.
 const maxTexts = 256 << 20
 
 func (m *Manager) register(spec Spec) (*Job, *Error) {
@@ -330,7 +328,7 @@ func (m *Manager) register(spec Spec) (*Job, *Error) {
 	return j, nil
 }
 
-// releaseName gives a job's name back.
+// releaseName releases a job's name.
 func (r *registry) releaseName(j *Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -343,7 +341,7 @@ func (r *registry) dropName(j *Job) {
 	}
 }
 
-// forget drops a job that failed to start. Its name means again what it did.
+// forget removes a job that failed to start. Its name refers again to the job that had it before.
 func (r *registry) forget(j *Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -355,7 +353,7 @@ func (r *registry) forget(j *Job) {
 	}
 }
 
-// started lets go of what only a failed start would need.
+// started releases state that only a failed start would need.
 func (r *registry) started(j *Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -370,8 +368,7 @@ func (r *registry) drop(j *Job) {
 	}
 }
 
-// retire counts a job as closed, and lets go of the oldest where there are more
-// than are kept.
+// retire marks a job as closed. It forgets the oldest closed jobs if there are more than KeepJobs.
 func (m *Manager) retire(j *Job) {
 	m.registry.mu.Lock()
 	defer m.registry.mu.Unlock()
@@ -386,7 +383,7 @@ func (m *Manager) retire(j *Job) {
 	}
 }
 
-// remove drops a closed job.
+// remove removes a closed job.
 func (r *registry) remove(j *Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -394,21 +391,21 @@ func (r *registry) remove(j *Job) {
 	r.drop(j)
 }
 
-// hadStarted says whether there has been a job with this handle.
+// hadStarted reports whether there has been a job with this handle.
 func (r *registry) hadStarted(id ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return id <= r.last
 }
 
-// Knows says whether a job is known.
+// Knows reports whether a job is known.
 func (m *Manager) Knows(id ID) bool {
 	m.registry.mu.Lock()
 	defer m.registry.mu.Unlock()
 	return m.registry.jobs[id] != nil
 }
 
-// Lookup finds a job. A *Error that lists the live jobs if there is none.
+// Lookup returns a job. If there is none, it returns a *Error that lists the live jobs.
 func (m *Manager) Lookup(r Ref) (*Job, *Error) {
 	m.registry.mu.Lock()
 	j, last := m.registry.jobs[r.Handle], m.registry.last
@@ -437,7 +434,7 @@ func (m *Manager) Lookup(r Ref) (*Job, *Error) {
 	return nil, e
 }
 
-// All returns the jobs that are known, oldest first.
+// All returns the known jobs, oldest first.
 func (m *Manager) All() []*Job {
 	m.registry.mu.Lock()
 	defer m.registry.mu.Unlock()

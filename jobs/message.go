@@ -8,12 +8,11 @@ import (
 	"shelld/jobs/internal/turn"
 )
 
-// A message is what another goroutine asks of a job, or tells it. A turn takes the messages in their
-// order, and has each delivered to the code that it is for.
+// A message is a request or a notification from another goroutine to a job. A turn takes the messages in their order
+// and delivers each to the code that handles it.
 type message interface{ deliver(*Job) }
 
-// A request is a message that is answered: those that have a reply in them. All others
-// tell the loop something.
+// A request is a message that is answered: it contains a reply. All other messages only notify the loop.
 type request interface {
 	message
 	fail(error)
@@ -25,7 +24,7 @@ type cancelable interface {
 	token() *token
 }
 
-// A Result is the answer to a message: a value or an error.
+// A Result is the answer to a request: a value or an error.
 type Result[T any] struct {
 	Value T
 	Err   error
@@ -38,18 +37,17 @@ type Pending[T any] struct {
 	tok *token
 }
 
-// Cancel withdraws the request. It is answered all the same: with CodeCanceled and
-// what it had come to, or with its result where that was faster.
+// Cancel withdraws the request. The request is still answered: with CodeCanceled and its progress so far, or with its
+// result if that was faster.
 func (p Pending[T]) Cancel() { p.job.post(cancelMsg{p.tok}) }
 
 type token = turn.Token
 
-// A reply is the loop's end of a Pending. It has room for the one answer, so that
-// sending it never blocks.
+// A reply is the loop's end of a Pending. It has room for the one answer, so that sending the answer never blocks.
 type reply[T any] struct {
 	c    chan Result[T]
 	tok  *token
-	room *patternRoom // of the patterns that it waits for; given back with the answer
+	room *patternRoom // the room of the patterns that it waits for; given back with the answer
 }
 
 func newReply[T any]() reply[T] {
@@ -60,7 +58,7 @@ func (r reply[T]) ok(v T)         { r.answer(Result[T]{Value: v}) }
 func (r reply[T]) fail(err error) { r.answer(Result[T]{Err: err}) }
 func (r reply[T]) token() *token  { return r.tok }
 
-// answer gives back first: who has the answer has the room for the next patterns, too.
+// answer gives back the room before it sends: a client that has the answer must find room for its next patterns.
 func (r reply[T]) answer(a Result[T]) {
 	r.room.giveBack()
 	r.c <- a
@@ -80,21 +78,21 @@ type (
 		spec *WaitSpec
 		reply[Outcome]
 	}
-	// runMsg waits for the end as job/run does.
+	// runMsg waits for the end of the job, as job/run does.
 	runMsg struct {
 		opts RunOptions
 		reply[RunResult]
 	}
-	// readMsg asks where a read begins, and waits for something to be there.
+	// readMsg requests the position at which a read begins, and waits until there is output.
 	readMsg struct {
 		opts ReadOptions
 		reply[ReadResult]
 	}
-	// killMsg ends the tree.
+	// killMsg ends the process tree.
 	killMsg struct {
 		opts KillOptions
 		reply[KillResult]
-		allowed bool // by the person at the client, where he is asked
+		allowed bool // by the person at the client, if that has to be asked
 	}
 	// signalMsg, resizeMsg, watchMsg, unwatchMsg and removeMsg: see control.go.
 	signalMsg struct {
@@ -126,7 +124,7 @@ type (
 		opts ExecOptions
 		reply[ExecResult]
 		at      time.Time // when the request was read
-		allowed bool      // by the person at the client, where he is asked
+		allowed bool      // by the person at the client, if that has to be asked
 	}
 	historyMsg struct{ reply[[]ShellCommand] }
 	// changeVariableMsg: see shell_env.go.
@@ -138,32 +136,30 @@ type (
 		reply[struct{}]
 		allowed bool // as in execMsg
 	}
-	// infoMsg asks for a snapshot, in its turn.
+	// infoMsg requests a snapshot of the job, in order with other messages.
 	infoMsg struct{ reply[Info] }
-	// variablesMsg asks for the environment that the job was started with.
+	// variablesMsg requests the environment that the job was started with.
 	variablesMsg struct{ reply[[]Variable] }
 	// cancelMsg withdraws the request with this token.
 	cancelMsg struct{ tok *token }
 	// shutdownMsg ends the job because the server ends.
 	shutdownMsg struct{ grace time.Duration }
-	// quitMsg ends the loop of a job of which nothing is left, or of any job once
-	// the server gives up on it.
-	// With discard, what is stored of the job is deleted.
+	// quitMsg ends the loop of a job of which nothing is left, or of any job once the server gives up on it. If discard
+	// is set, the job's stored files are deleted.
 	quitMsg struct{ discard bool }
-	// foregroundMsg is what a look at the terminal's foreground has found; see
-	// changes.go.
+	// foregroundMsg is the result of a foreground probe; see changes.go.
 	foregroundMsg struct {
-		number     uint64   // of the look
-		foreground *Process // nil: nobody was found
-		failed     bool     // nobody can look: the terminal is gone
-		review     bool     // the loop itself wanted to know
-		asked      *infoMsg // not nil: who waits for this
-		info       Info     // what else asked is answered
+		number     uint64   // of the probe
+		foreground *Process // nil: no process was found
+		failed     bool     // no probe is possible: the terminal is gone
+		review     bool     // the loop itself requested the probe
+		asked      *infoMsg // not nil: the request that waits for this probe
+		info       Info     // the rest of the answer to asked
 	}
-	// fileFailedMsg and filedMsg come from those who write the job's files (files.go).
+	// fileFailedMsg and filedMsg come from the goroutines that write the job's files (files.go).
 	fileFailedMsg struct{ err error }
 	filedMsg      struct{}
-	// readDoneMsg brings what a read has found (read.go).
+	// readDoneMsg is the result of a read (read.go).
 	readDoneMsg struct {
 		req  *readReq
 		data []byte
@@ -172,7 +168,7 @@ type (
 
 		unwanted bool // nothing was read: see RoomFunc
 
-		lead   []byte // for plain text, as leadIn has them
+		lead   []byte // for plain text, as from leadIn
 		inside int64
 	}
 )

@@ -7,24 +7,22 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A signal key is a byte that the terminal turns into a signal when it comes: an
-// interrupt, as a rule. A person who presses one wants it to act now, whatever was
-// typed before; so an input that begins with one overtakes what is queued. What it
-// overtakes is dropped, as the kernel drops what was typed and not read when it
-// sees such a key.
+// A signal key is a byte that the terminal turns into a signal when it arrives, usually an interrupt. A person who
+// presses one wants it to act now, regardless of what was typed before. So an input that begins with a signal key
+// overtakes the queued input. The overtaken input is dropped, as the kernel drops typed and unread input when it sees
+// such a key.
 //
-// The way of such an input:
+// The path of such an input:
 //
-//	onWrite -> overtake        what is queued is answered canceled; the write that
-//	                           is on its way is interrupted, and answered when back
-//	        -> writeLoop       Terminal.Overtake makes way in the kernel, and then
+//	onWrite -> overtake        the queued input is answered as canceled; the write
+//	                           in progress is interrupted, and answered when it returns
+//	        -> writeLoop       Terminal.Overtake makes room in the kernel, and then
 //	                           the key is typed like any other
 //
-// Whether a byte is such a key is the terminal's to say (ISIG): to an editor, which
-// reads keys itself, Ctrl-C is a byte like any other and waits its turn.
+// The terminal's mode ISIG decides whether a byte is such a key. For an editor, which reads keys itself, Ctrl-C is a
+// byte like any other and waits its turn.
 
-// overtake drops what is queued, but for other signal keys: two interrupts in a row
-// are two.
+// overtake drops the queued input except other signal keys: two interrupts in a row stay two.
 func (p *inputPart) overtake() {
 	p.j.shell.watch.strike()
 	items := slices.Clone(p.queue.items)
@@ -32,8 +30,8 @@ func (p *inputPart) overtake() {
 	p.dropItems(items, p.overtaken)
 }
 
-// overtakeHeld drops what is held back until a look, but for other signal keys. It is for a
-// key that came behind all of it.
+// overtakeHeld drops the writes that are held back until a probe, except other signal keys. It is called for a key that
+// came after all of them.
 func (p *inputPart) overtakeHeld() {
 	p.j.waiting.watch.writeQ = slices.DeleteFunc(p.j.waiting.watch.writeQ, func(h heldWrite) bool {
 		if p.j.waiting.interrupts(h.msg.in) {
@@ -50,7 +48,7 @@ func (p *inputPart) overtaken() *Error {
 	return e
 }
 
-// keyBytes counts what an input that overtakes does not drop.
+// keyBytes returns the number of queued bytes that an overtaking input does not drop.
 func (q *inputQueue) keyBytes() (n int64) {
 	for _, in := range q.items {
 		if in.keysOnly {
@@ -60,8 +58,7 @@ func (q *inputQueue) keyBytes() (n int64) {
 	return n
 }
 
-// signalKeys says whether data begins with a signal key, and whether it is nothing
-// but such keys.
+// signalKeys reports whether data begins with a signal key, and whether it consists of signal keys only.
 func signalKeys(data []byte, a proc.Attrs) (begins, only bool) {
 	if len(data) == 0 || !a.IsSignal(data[0]) {
 		return false, false
@@ -69,25 +66,25 @@ func signalKeys(data []byte, a proc.Attrs) (begins, only bool) {
 	return true, !slices.ContainsFunc(data, func(c byte) bool { return !a.IsSignal(c) })
 }
 
-// An inputOrder is what the writeLoop is asked to write.
+// An inputOrder is an order for the writeLoop to write data.
 type inputOrder struct {
 	data     []byte
-	overtake bool // data begins with a signal key, for which way is made first
+	overtake bool // data begins with a signal key, for which room is made first
 }
 
-// order is what is to be written next; its data is empty where there is nothing.
+// order returns the next order. Its data is empty if there is nothing to write.
 func (q *inputQueue) order() inputOrder {
 	data := q.next()
 	return inputOrder{data, len(data) > 0 && q.items[0].overtakes && q.items[0].written == 0}
 }
 
-// write is the writeLoop's: what it calls may block.
+// write writes an order. Only the writeLoop calls it, since it may block.
 func (p *inputPart) write(in input, term terminal, o inputOrder) (n int, err error) {
 	sent := 0
 	if o.overtake {
 		done, err := term.Overtake(o.data[0])
 		if err != nil {
-			// The key is typed all the same: it only waits for the job to read.
+			// The key is typed anyway: it only waits for the job to read.
 			p.j.log.Debug("no way for a signal key", "job", p.j.id, "error", err)
 		}
 		if done {
@@ -98,12 +95,11 @@ func (p *inputPart) write(in input, term terminal, o inputOrder) (n int, err err
 	return n + sent, err
 }
 
-// The timeout of a write's wait bounds the whole of it, from when the request was
-// read. When it passes before the kernel has taken the bytes, what is left of them
-// is withdrawn, and the answer is the outcome with the reason timeout. Once they are
-// taken, the wait's own deadline is all there is.
+// The timeout of a write's wait limits the whole write, from when the request was read. If it passes before the kernel
+// has taken the bytes, the remaining bytes are withdrawn, and the answer is the outcome with the reason timeout. Once
+// the bytes are taken, only the wait's own deadline applies.
 
-// reviewExpiry withdraws the inputs whose time is over.
+// reviewExpiry withdraws the inputs after their deadlines.
 func (p *inputPart) reviewExpiry(now time.Time) {
 	for i := 0; i < len(p.queue.items); {
 		q := p.queue.items[i]
@@ -111,11 +107,11 @@ func (p *inputPart) reviewExpiry(now time.Time) {
 		case !q.expires() || now.Before(q.deadline):
 			i++
 		case i > 0 || !p.queue.broken.IsZero():
-			p.expire(q) // it goes from the queue
+			p.expire(q) // removes it from the queue
 		case p.queue.writing:
-			// Whoever allows no time at all still gets what the kernel takes at once.
+			// Even an input with no time at all gets written as far as the kernel takes it at once.
 			q.expired = true
-			if p.to != nil { // closed, it gives back by itself what it has
+			if p.to != nil { // if it is closed, the writeLoop returns the item by itself
 				p.to.GiveUp(p.queue.writes)
 			}
 			i++
@@ -125,16 +121,15 @@ func (p *inputPart) reviewExpiry(now time.Time) {
 	}
 }
 
-// expires says whether there is a deadline that has not been acted upon.
+// expires reports whether there is a deadline that has not been acted upon.
 func (q *queued) expires() bool {
 	return !q.deadline.IsZero() && !q.expired && q.end == nil
 }
 
-// expire answers an input that the writeLoop does not have, with what has come by
-// now.
+// expire answers an input that the writeLoop does not have, with its progress so far.
 func (p *inputPart) expire(q *queued) {
 	if q.wait == nil {
-		from, _ := p.j.waits.origin(q.spec, FromNow) // onWrite has seen that it holds
+		from, _ := p.j.waits.origin(q.spec, FromNow) // enqueue has checked it
 		q.wait = &wait{spec: q.spec, from: from}
 	} else {
 		p.dropWait(q.wait)
@@ -145,7 +140,7 @@ func (p *inputPart) expire(q *queued) {
 
 func ptr[T any](v T) *T { return &v }
 
-// inputDeadline is when the first of the queued inputs expires; zero: none does.
+// inputDeadline returns when the first of the queued inputs expires. It is zero if none does.
 func (p *inputPart) inputDeadline() (t time.Time) {
 	for _, q := range p.queue.items {
 		if q.expires() {

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// A part is one concern of a job. It owns its state, which only turns touch. Each turn visits the
-// parts in the order of newParts.
+// A part is one concern of a job. It owns its state, which is accessed only in turns. Each turn visits the parts in the
+// order of newParts.
 type part interface {
-	review(now time.Time)        // act on whatever may have become true
+	review(now time.Time)        // act on everything that may have become true
 	due(now time.Time) time.Time // when time alone can make something true; zero: never
 	cancel(tok *token) bool      // withdraw the request, if it is one of this part
-	pending() int                // how many requests are kept, and not yet answered
-	fail(err *Error)             // the job is gone: answer all of them
-	shutdown(why func() *Error)  // the server ends: answer what does not wait for the job's end
-	exited(why func() *Error)    // answer what only the leader could have done
-	inform(info *Info)           // add what it knows to what the job tells of itself; outside a turn as well
+	pending() int                // the number of requests that are kept and not yet answered
+	fail(err *Error)             // the job is gone: answer all requests
+	shutdown(why func() *Error)  // the server ends: answer the requests that do not wait for the job's end
+	exited(why func() *Error)    // answer the requests that only the leader could have satisfied
+	inform(info *Info)           // add the part's share of the job's info; also called outside a turn
 }
 
-// noPart is embedded by parts, and has the methods that most of them do not need.
+// noPart is embedded in parts. It has the methods that most of them do not need.
 type noPart struct{}
 
 func (noPart) review(time.Time)        {}
@@ -30,17 +30,17 @@ func (noPart) shutdown(func() *Error)  {}
 func (noPart) exited(func() *Error)    {}
 func (noPart) inform(*Info)            {}
 
-// newParts makes the parts of a job, in the order in which turns visit them: what a part finds out
-// counts for those behind it in the same turn.
+// newParts makes the parts of a job, in the order in which turns visit them: a part's results are visible to the parts
+// after it in the same turn.
 //
-//	changes            tell what has changed before anything that follows from it
-//	shell              a command has begun or ended before waits ask for that
+//	changes            report changes before anything that follows from them
+//	shell              a command has begun or ended before waits check for that
 //	limits, waiting    both may end waits, or the job
-//	ending             tells the exit before those who wait for it are answered
-//	display, input     the screen is drawn, and what is first in the queue begun, before waits look
+//	ending             reports the exit before requests that wait for it are answered
+//	display, input     the screen is drawn, and the first queued item is begun, before waits check
 //	waits .. kills     answer requests
-//	files              write down what all of this has come to
-//	asking, idle       only know
+//	files              write down the results of all of this
+//	asking, idle       only hold information
 func (j *Job) newParts() {
 	j.changes.j, j.limits.j, j.waiting.j, j.display.j, j.runs.j, j.kills.j, j.files.j, j.asking.j, j.idle.j = j, j, j, j, j, j, j, j, j
 	j.shell = shellPart{j: j}
@@ -54,7 +54,7 @@ func (j *Job) newParts() {
 	}
 }
 
-// nextDue is when time alone can make something true next, and at most an hour ahead.
+// nextDue returns when time alone can next make something true. That is at most an hour ahead.
 func (j *Job) nextDue(now time.Time) time.Time {
 	next := now.Add(time.Hour)
 	for _, p := range j.parts {
@@ -65,7 +65,7 @@ func (j *Job) nextDue(now time.Time) time.Time {
 	return next
 }
 
-// onCancel withdraws a request. One that no part has was answered already.
+// onCancel withdraws a request. A request that no part has was answered already.
 func (j *Job) onCancel(tok *token) {
 	for _, p := range j.parts {
 		if p.cancel(tok) {
@@ -74,7 +74,7 @@ func (j *Job) onCancel(tok *token) {
 	}
 }
 
-// owed counts the requests that are kept, and not yet answered.
+// owed returns the number of requests that are kept and not yet answered.
 func (j *Job) owed() (n int) {
 	for _, p := range j.parts {
 		n += p.pending()
@@ -82,41 +82,40 @@ func (j *Job) owed() (n int) {
 	return n
 }
 
-// inform has the parts add what they know.
+// inform lets each part add its share of the job's info.
 func (j *Job) inform(info *Info) {
 	for _, p := range j.parts {
 		p.inform(info)
 	}
 }
 
-// failPending answers everything that is kept. A request that waits is answered before what it waits for is: so
-// the parts go backwards.
+// failPending answers all requests that are kept. A request that waits for another is answered before that one: so the
+// parts go backwards.
 func (j *Job) failPending(err *Error) {
 	for _, p := range slices.Backward(j.parts) {
 		p.fail(err)
 	}
 }
 
-// A job that is forgotten, because a client removes it or enough others have closed
-// since, takes no more requests. Those that came before are answered first: reading a
-// disk and matching what is stored go on beside the loop, and a client that asks for
-// output and then removes the job gets its output.
+// A job is forgotten if a client removes it or if enough others have closed since. It then takes no more requests.
+// Earlier requests are answered first: disk reads and the matching of stored output go on beside the loop, and a client
+// that asks for output and then removes the job gets its output.
 
-// leaveWith has the loop end once nothing of what was asked is pending, and calls then.
+// leaveWith ends the loop once no request is pending, and then calls then.
 func (a *actor) leaveWith(then func()) {
 	if a.leaving == nil {
 		a.leaving = then
 	}
 }
 
-// reviewLeave ends the loop of a job that is forgotten, when it is time.
+// reviewLeave ends the loop of a forgotten job, if no request is pending.
 func (a *actor) reviewLeave() {
 	if a.leaving != nil {
 		a.quit.Store(a.j.owed() == 0)
 	}
 }
 
-// left does what was to be done when the job has left.
+// left calls the function given to leaveWith when the job has left.
 func (a *actor) left() {
 	if then := a.leaving; then != nil {
 		a.leaving = nil

@@ -5,18 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// A compiled pattern takes more than a hundred bytes for each of its characters, and ten kilobytes
-// at the least: those that are looked for in all jobs are bounded together.
+// A compiled pattern takes more than a hundred bytes per character, and at least ten kilobytes. So the patterns that
+// are searched for in all jobs share one limit.
 const (
-	// maxPatternBytes bounds their texts, each of which counts patternCost bytes more.
+	// maxPatternBytes limits the total length of their texts. Each text counts patternCost bytes more.
 	maxPatternBytes = 2 << 20
 	patternCost     = 64
 )
 
-// cost is what a pattern counts.
+// cost returns the cost of a pattern.
 func (w *WatchSpec) cost() int64 { return patternCost + int64(len(w.Pattern)) }
 
-// cost is what the patterns of a wait count.
+// cost returns the cost of a wait's patterns.
 func (w *WaitSpec) cost() (n int64) {
 	if w == nil {
 		return 0
@@ -29,7 +29,7 @@ func (w *WaitSpec) cost() (n int64) {
 	return n
 }
 
-// patternCost is what the patterns of a start count.
+// patternCost returns the cost of a start's patterns.
 func (s *Spec) patternCost() int64 {
 	n := s.Wait.cost()
 	for i := range s.Watches {
@@ -38,22 +38,22 @@ func (s *Spec) patternCost() int64 {
 	return n
 }
 
-// A patternRoom is what was counted for some patterns. nil is none.
+// A patternRoom is a cost that was counted for some patterns. nil means none.
 type patternRoom struct {
 	total *atomic.Int64
 	cost  atomic.Int64 // 0: it was given back
 }
 
-// giveBack counts the patterns no more. Only the first time counts.
+// giveBack subtracts the cost of the patterns from the total. Only the first call has an effect.
 func (r *patternRoom) giveBack() {
 	if r != nil {
 		r.total.Add(-r.cost.Swap(0))
 	}
 }
 
-// roomFor counts patterns before they are compiled, or refuses them. They count for as long as
-// anybody may hold what is compiled: those of a wait until its request is answered, those of a
-// watch until it is removed.
+// roomFor counts the cost of patterns before they are compiled, or refuses them. The cost counts for as long as the
+// compiled patterns may be in memory: those of a wait until its request is answered, those of a watch until it is
+// removed.
 func (m *Manager) roomFor(cost int64) (*patternRoom, *Error) {
 	for cost > 0 {
 		total := m.patternBytes.Load()
@@ -71,7 +71,7 @@ func (m *Manager) roomFor(cost int64) (*patternRoom, *Error) {
 	return nil, nil
 }
 
-// admit returns a wait with its patterns compiled, if there is room for them. nil is none.
+// admit returns a copy of a wait with its patterns compiled, if there is room for them. A nil wait stays nil.
 func (m *Manager) admit(spec *WaitSpec) (*WaitSpec, *patternRoom, *Error) {
 	room, err := m.roomFor(spec.cost())
 	if err != nil {
@@ -85,7 +85,7 @@ func (m *Manager) admit(spec *WaitSpec) (*WaitSpec, *patternRoom, *Error) {
 	return spec, room, nil
 }
 
-// clone returns a spec of which the caller's does not change.
+// clone returns a copy of a spec, so that the caller's does not change.
 func (w *WaitSpec) clone() *WaitSpec {
 	if w == nil {
 		return nil
@@ -95,8 +95,8 @@ func (w *WaitSpec) clone() *WaitSpec {
 	return &c
 }
 
-// admitPatterns counts what the patterns of a start take: each watch has its own room, and what
-// is returned is that of the wait. The spec is a copy of the caller's then.
+// admitPatterns counts the patterns of a start: each watch has a room of its own, and the room of the wait is returned.
+// If the start has patterns, the lists in the spec are then copies of the caller's.
 func (m *Manager) admitPatterns(s *Spec) (*patternRoom, *Error) {
 	room, err := m.roomFor(s.patternCost())
 	if room == nil {
@@ -112,7 +112,7 @@ func (m *Manager) admitPatterns(s *Spec) (*patternRoom, *Error) {
 	return room, nil
 }
 
-// forgetWatches gives back what the watches of a start have counted that comes to nothing.
+// forgetWatches gives back the rooms of the watches of a start that failed.
 func (s *Spec) forgetWatches() {
 	for i := range s.Watches {
 		s.Watches[i].room.giveBack()
@@ -120,10 +120,10 @@ func (s *Spec) forgetWatches() {
 	s.Watches, s.Wait = nil, nil
 }
 
-// letGo forgets what was compiled, and its room, where another has taken them over.
+// letGo clears the compiled pattern and its room, after other code has taken them over.
 func (w *WatchSpec) letGo() { w.compiled, w.room = nil, nil }
 
-// giveBackPatterns gives up all that the job had, when its loop ends.
+// giveBackPatterns gives back the rooms of all patterns of the job, when its loop ends.
 func (p *waitsPart) giveBackPatterns() {
 	for _, w := range p.watches {
 		w.room.giveBack()

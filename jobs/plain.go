@@ -2,18 +2,18 @@ package jobs
 
 import "shelld/jobs/internal/plain"
 
-// Truncated says what [Job.Excerpt] left out.
+// Truncated describes the part that [Job.Excerpt] left out.
 type Truncated = plain.Truncated
 
-// Plain returns output as a person reads it afterwards: without escape sequences and controls, lines that were redrawn
-// in their last state. It is valid UTF-8.
+// Plain returns output as a person reads it afterwards: without escape sequences and control characters, and with
+// redrawn lines in their last state. It is valid UTF-8.
 func Plain(b []byte) string { return plain.Text(b) }
 
 // ValidUTF8 returns text with U+FFFD for each byte that is not UTF-8.
 func ValidUTF8(text string) string { return plain.ValidUTF8(text) }
 
-// Excerpt returns a range of a stream as it is shown, without the ranges to skip, which ascend and lie in it: plain or
-// as it was written, and at most limit bytes of it. It reads the stream, and so may block.
+// Excerpt returns a range of a stream without the ranges in skip, which must ascend and lie in it. The text is plain or
+// as it was written, and at most limit bytes long. Excerpt reads the stream, and so may block.
 func (j *Job) Excerpt(name Stream, r Range, skip []Range, inPlain bool, limit int) ([]byte, *Truncated) {
 	st := j.output.stream(name)
 	if st == nil {
@@ -23,7 +23,7 @@ func (j *Job) Excerpt(name Stream, r Range, skip []Range, inPlain bool, limit in
 }
 
 // Shown widens or narrows a range of a stream to whole characters and escape sequences, so that consecutive pieces of
-// plain output join without loss. closed says that nothing follows.
+// plain output join without loss. closed says that no output follows.
 func (j *Job) Shown(name Stream, r Range, closed bool) Range {
 	st := j.output.stream(name)
 	if st == nil {

@@ -1,6 +1,6 @@
 package jobs
 
-// Platform tells what this machine's system lets a server do.
+// Platform returns the features of this machine's system for a server.
 func Platform() PlatformInfo { return sessionPlatform() }
 
 func platformOf(Options) PlatformInfo { return Platform() }

@@ -2,7 +2,7 @@ package jobs
 
 import "shelld/jobs/internal/proc"
 
-// Platform tells what this machine's system lets a server do.
+// Platform returns the features of this machine's system for a server.
 func Platform() PlatformInfo {
 	return PlatformInfo{
 		Modes: []Mode{ModePTY, ModePipe},

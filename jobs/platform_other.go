@@ -2,7 +2,7 @@
 
 package jobs
 
-// Platform tells what this machine's system lets a server do.
+// Platform returns the features of this machine's system for a server.
 func Platform() PlatformInfo {
 	return PlatformInfo{Tree: treeNone, NotReached: []string{"everything: this version runs no jobs on this system"}}
 }

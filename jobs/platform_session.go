@@ -4,8 +4,8 @@ package jobs
 
 import "shelld/jobs/internal/proc"
 
-// sessionPlatform is a Unix where the server itself is the parent of its jobs' commands:
-// macOS, and Linux in its part.
+// sessionPlatform describes a Unix on which the server itself is the parent of its jobs' commands: macOS, and Linux if
+// Options.WithoutKeepers is set.
 func sessionPlatform() PlatformInfo {
 	return PlatformInfo{
 		Modes: []Mode{ModePTY, ModePipe},

@@ -9,32 +9,31 @@ import (
 	"shelld/jobs/internal/roots"
 )
 
-// A CommandPolicy says which commands may be started, by the roots of what a start
-// asks for (see package roots).
+// A CommandPolicy selects the commands that may be started, by the roots of a start (see package roots).
 type CommandPolicy struct {
 	Allow   []string          // the roots that a start may have; nil: any
-	Deny    []string          // the roots that none may have
-	Aliases map[string]string // what the first word of a command stands for
+	Deny    []string          // the roots that no start may have
+	Aliases map[string]string // replacements for the first word of a command
 }
 
-// A Policy is what holds of what a client can have forbidden.
+// A Policy is the policy in effect, of all kinds of restrictions that a client can set.
 type Policy struct {
-	Directories int // how many are allowed; 0: any
+	Directories int // the number of allowed directories; 0: any directory is allowed
 	Commands    CommandPolicy
 	Confirm     ConfirmPolicy
 	Secrets     SecretPolicy
 }
 
-// Policy returns what holds. Nothing in it is to be changed.
+// Policy returns the policy in effect. The caller must not change anything in it.
 func (m *Manager) Policy() Policy {
 	return Policy{Directories: len(m.settings.allowedDirs), Commands: m.settings.commands, Confirm: m.settings.confirm, Secrets: m.settings.secrets}
 }
 
-// Aliases are what first words of commands stand for. The map is not to be changed.
+// Aliases returns the replacements for first words of commands. The caller must not change the map.
 func (m *Manager) Aliases() map[string]string { return m.settings.commands.Aliases }
 
-// permit refuses a start that the policy does not allow. What cannot be known passes
-// no list: one that can be got around by writing $x keeps nobody from anything.
+// permit refuses a start that the policy does not allow. A command that cannot be determined passes no list: a list
+// that can be bypassed by writing $x would not protect anything.
 func (m *Manager) permit(s *Spec, p plan) *Error {
 	c := &m.settings.commands
 	if c.Allow == nil && len(c.Deny) == 0 {
@@ -59,7 +58,7 @@ func (m *Manager) permit(s *Spec, p plan) *Error {
 	return policyDenied("start", rule, "what this would run cannot be known, and %s lets nothing pass that is not (%s); write it so that every command stands in the line itself, or start the program by argv", rule, found.Why)
 }
 
-// mayRun says whether the lists allow a command by itself.
+// mayRun reports whether the lists allow a command by itself.
 func (c *CommandPolicy) mayRun(name string) bool {
 	it := roots.Found{Roots: []string{name}}
 	_, denied := it.Denied(c.Deny)
@@ -79,8 +78,8 @@ func policyDenied(action, rule, format string, args ...any) *Error {
 	return e
 }
 
-// rootsOf returns what a start runs. A shell that it names by its path is a program of
-// its choice, and so is a root as well.
+// rootsOf returns the roots of a start. A shell that the start names by its path is a program of the client's choice,
+// and so is a root as well.
 func rootsOf(s *Spec, p plan) roots.Found {
 	names, locale := setNames(s), roots.LocaleOf(p.env)
 	var found roots.Found
@@ -103,8 +102,8 @@ func rootsOf(s *Spec, p plan) roots.Found {
 	return found
 }
 
-// addSteering adds what a variable makes programs run, where its value tells, or why that is
-// not known.
+// addSteering adds the programs that a variable makes other programs run, if its value names them, or the reason why
+// they are not known.
 func addSteering(s *Spec, name string, found *roots.Found) {
 	value, own := s.Env[name]
 	why := fmt.Sprintf("env sets %s, which changes what commands run", name)
@@ -127,8 +126,8 @@ func addSteering(s *Spec, name string, found *roots.Found) {
 	}
 }
 
-// setNames are the variables that whoever asks for the start has set: in the start itself, or
-// by env/set before it. What the policy sets is the owner's.
+// setNames returns the variables that the client has set: in the start itself, or by env/set before it. Variables that
+// the policy sets are the owner's.
 func setNames(s *Spec) []string {
 	names := slices.Collect(maps.Keys(s.Env))
 	for _, c := range s.from.client {
@@ -138,8 +137,7 @@ func setNames(s *Spec) []string {
 	return slices.Compact(names)
 }
 
-// expand returns a command whose first word, where it is an alias, is replaced by what
-// that stands for. What comes out is not expanded again.
+// expand returns a command with its first word replaced if that is an alias. The result is not expanded again.
 func (c *CommandPolicy) expand(command *string) *string {
 	if command == nil || len(c.Aliases) == 0 {
 		return command
