@@ -312,10 +312,11 @@ func TestInterrupt(t *testing.T) {
 }
 
 // TestInterruptedPrompt interrupts fish while it draws its prompt, which ended the function that does
-// in one of two, so that nobody was told that it reads. Once in a hundred fish itself draws none then.
+// in one of two, so that nobody was told that it reads. Fish itself draws none then once in a hundred, and in one of
+// four on a busy machine: enough rounds tell these from one of two.
 func TestInterruptedPrompt(t *testing.T) {
 	s := start(t, Fish, setup{})
-	const rounds = 30
+	const rounds = 90
 	untold := 0
 	s.end(s.begin("true"))
 	for range rounds {
@@ -332,7 +333,7 @@ func TestInterruptedPrompt(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 	}
-	if untold > rounds/10 {
+	if untold > rounds/3 {
 		t.Errorf("%d of %d prompts were not told", untold, rounds)
 	}
 }
