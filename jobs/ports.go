@@ -75,7 +75,7 @@ type portLook struct {
 	rest   time.Time     // the next probe is not made before, to bound the load
 	took   time.Duration // duration of the last probe
 	output time.Duration // when output last came, over all streams, at the last review
-	doubt  []uint16      // ports that are waited for since the last probe: what is known of them already does not count
+	doubt  []uint16      // ports waited for since the last probe; earlier results for them do not count
 	infos  []portInfo    // requests for all ports
 	watch  ports.Watch   // used only by the probe in progress
 }
@@ -214,7 +214,7 @@ func (p *waitsPart) onPorts(m portsMsg) {
 	pw, now := &p.portLook, time.Now()
 	p.j.redaction.listeners(&m.found)
 	pw.busy, pw.back = false, m.number
-	pw.rest = now.Add(min(min(m.took, pw.took)*portShare, mostPause)) // the shorter of two probes, since another process may have held the processor
+	pw.rest = now.Add(min(min(m.took, pw.took)*portShare, mostPause)) // of two: a probe may wait for a processor
 	pw.took = m.took
 	pw.step++
 	pw.due = now.Add(portPause(pw.step))

@@ -198,7 +198,7 @@ func (p *readsPart) cancel(tok *token) bool {
 
 func (p *readsPart) due(time.Time) (t time.Time) {
 	for _, r := range p.all {
-		if !r.begun && !(r.byCursor() && p.cursorAt[r.st.name] != nil) { // otherwise the read that it waits for wakes the loop
+		if !r.begun && !(r.byCursor() && p.cursorAt[r.st.name] != nil) { // else the awaited read wakes the loop
 			t = earliest(t, r.deadline)
 		}
 	}

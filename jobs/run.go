@@ -54,7 +54,7 @@ func (p *runsPart) onRun(m runMsg) {
 }
 
 // nobodyLeft is the maximum time that a run waits for the report that no process is left, if none was seen at the
-// leader's end. The report comes without need for an action, but some time later.
+// leader's end. The report is immediate, but it is not synchronized with the leader's end.
 const nobodyLeft = 500 * time.Millisecond
 
 func (r *runReq) onExit(now time.Time, hint *Hint, background bool) {
