@@ -273,7 +273,7 @@ func (p *shellPart) judgeHanded(read bool) {
 	case was == shellmark.PhaseHidden && len(s.tasks) > 0 && (!again && !s.struckSince(s.handedAt) || s.tasks[0].given):
 		s.files.dropScratch() // The code may have run up to the point where it writes there.
 		p.popTask().answer(0, p.unlessDeaf(p.notAsked(takesNothing)))
-	case was == shellmark.PhaseHidden || len(s.queue) == 0: // The shell is asked once more, unless the task was given up.
+	case was == shellmark.PhaseHidden || len(s.queue) == 0: // It is asked once more, unless the task was given up.
 	case read:
 		s.session.Doubt(s.queue[0].given.Seq())
 		s.doubtAt = time.Now()

@@ -154,7 +154,7 @@ func (p *shellPart) takeImage(same bool, err error) bool {
 		p.leaveReplaced()
 	} else {
 		now := time.Now()
-		s.look.at = now.Add(min(max(now.Sub(s.look.since)/4, imageAgain), slowestLook)) // the output may remain unread for long
+		s.look.at = now.Add(min(max(now.Sub(s.look.since)/4, imageAgain), slowestLook)) // it may stay unread for long
 	}
 	return true
 }
