@@ -8,15 +8,15 @@ import (
 	"shelld/jobs/internal/ports"
 )
 
-// A program that begins to listen tells nobody. So while a wait with the condition port is
-// armed, looks are made, each in a goroutine of its own, since /proc may keep it waiting; it
-// ends with its answer to the loop. A program that listens mostly says so, or has just done
-// something: the looks are close after output, and rare in silence.
+// A program that begins to listen sends no event. So while a wait with the condition port is armed, the server probes
+// the ports. Each probe runs in a goroutine of its own, since /proc may block it. The goroutine ends when it has
+// posted its result to the loop. A program that listens usually prints a message about it, or has just done something
+// else. So probes are frequent after output, and rare in silence.
 
-// UntilPort waits for a process of the job that listens on a TCP port.
+// UntilPort waits until a process of the job listens on a TCP port.
 const UntilPort ConditionKind = "port"
 
-// portConditions are the kinds that this system can see.
+// portConditions returns the port conditions that this system supports.
 func portConditions() []ConditionKind {
 	if ports.Supported() {
 		return []ConditionKind{UntilPort}
@@ -24,33 +24,33 @@ func portConditions() []ConditionKind {
 	return nil
 }
 
-// A Port is a TCP port on which somebody listens.
+// A Port is a TCP port on which a process listens.
 type Port struct {
 	Port    int
 	Address string
 	PID     int    // 0 = not known
-	Command string // of that process; "" = not asked for, or not known
+	Command string // command of that process; "" = not asked for, or not known
 }
 
 const (
-	firstPause = time.Millisecond       // between output and the look after it
-	mostBurst  = 120 * time.Millisecond // between two looks that belong to that
-	tick       = 100 * time.Millisecond // in silence, at first
-	slowTick   = 500 * time.Millisecond // and at last
+	firstPause = time.Millisecond       // between output and the probe after it
+	mostBurst  = 120 * time.Millisecond // between two probes of the same burst
+	tick       = 100 * time.Millisecond // between two probes in silence, at first
+	slowTick   = 500 * time.Millisecond // the same, at last
 
-	// portShare is how much of a processor looks may take: where there are many sockets or
-	// processes, they are made less often. What a look reads has a bound, so that a long one,
-	// which mostPause is for, has mostly waited.
+	// portShare is the maximum share of one processor that probes may take: 1/portShare. If there are many sockets or
+	// processes, probes are made less often. The amount of data that a probe reads is bounded. So a probe that takes
+	// long has mostly waited; mostPause is for that case.
 	portShare = 20
 	mostPause = time.Minute
 
-	mostPorts = 256 // told of a job
+	mostPorts = 256 // reported for one job
 )
 
-// burst are the pauses before the looks after output: +1, +5, +15, +45, +105, +225 ms.
+// burst has the pauses before the probes after output. The probes are made at +1, +5, +15, +45, +105, +225 ms.
 var burst = [...]time.Duration{firstPause, 4 * time.Millisecond, 10 * time.Millisecond, 30 * time.Millisecond, 60 * time.Millisecond, mostBurst}
 
-// portPause is how long the step-th look since output waits for the one before it.
+// portPause returns the pause before the probe with the number step since output.
 func portPause(step int) time.Duration {
 	if step < len(burst) {
 		return burst[step]
@@ -64,30 +64,30 @@ func portPause(step int) time.Duration {
 	return pause
 }
 
-// A portLook is what the loop knows of the looks.
+// A portLook is the loop's state of the port probes.
 type portLook struct {
-	waits  int // armed ones that want to know
+	waits  int // armed waits that need the probes
 	begun  int
-	back   int  // the last one that came back
-	busy   bool // one has not come back
+	back   int  // the number of the last finished probe
+	busy   bool // a probe is in progress
 	step   int  // see portPause
 	due    time.Time
-	rest   time.Time     // not before, for the sake of others
-	took   time.Duration // the last look
-	output time.Duration // when output had last come, of all streams together, at the last review
-	doubt  []uint16      // ports that are waited for since then: nothing that is known of them counts
-	infos  []portInfo    // those who asked for all ports
-	watch  ports.Watch   // whoever is looking has it
+	rest   time.Time     // the next probe is not made before, to bound the load
+	took   time.Duration // duration of the last probe
+	output time.Duration // when output last came, over all streams, at the last review
+	doubt  []uint16      // ports waited for since the last probe; earlier results for them do not count
+	infos  []portInfo    // requests for all ports
+	watch  ports.Watch   // used only by the probe in progress
 }
 
-// A portInfo is a job/get that waits for a look.
+// A portInfo is a job/get request that waits for a probe.
 type portInfo struct {
-	need  int     // the look: one that was begun when it was asked, or later
-	asked infoMsg // who waits for this
-	info  Info    // what else is answered
+	need  int     // the first probe that counts: one that was begun after the request
+	asked infoMsg // the request
+	info  Info    // the rest of the answer
 }
 
-// portsMsg is what a look has found.
+// portsMsg is the result of a probe.
 type portsMsg struct {
 	number int
 	found  ports.Found
@@ -97,18 +97,18 @@ type portsMsg struct {
 
 func (m portsMsg) deliver(j *Job) { j.waits.onPorts(m) }
 
-// A portWait is a wait's part in this.
+// A portWait is the state of a wait's port conditions.
 type portWait struct {
-	first int            // the first look that counts: it was begun when the wait was armed, or later
-	hits  map[int]Port   // by condition: who of the job listens
-	taken map[int]Port   // and who else does
-	ask   int            // the look that the wait's end waits for; 0: none yet
-	until time.Time      // but no longer than until then
-	asked bool           // that is over
+	first int            // the first probe that counts: it was begun after the wait was armed
+	hits  map[int]Port   // by condition: the process of the job that listens
+	taken map[int]Port   // by condition: the other process that listens
+	ask   int            // the probe that the wait's end waits for; 0: none yet
+	until time.Time      // the deadline of that
+	asked bool           // the wait's end waits for no probe any more
 	wants map[int]uint16 // the port by condition
 }
 
-// armPort adds a condition to what is looked for.
+// armPort adds a port condition to the ports that the probes look for.
 func (p *waitsPart) armPort(w *wait, cond int) {
 	pw := &p.portLook
 	if w.port == nil {
@@ -126,7 +126,7 @@ func (p *waitsPart) disarmPort(w *wait) {
 	}
 }
 
-// reviewPorts makes the look that is due.
+// reviewPorts begins the next probe if it is due.
 func (p *waitsPart) reviewPorts(now time.Time) {
 	pw := &p.portLook
 	if pw.waits == 0 || pw.busy {
@@ -143,7 +143,7 @@ func (p *waitsPart) reviewPorts(now time.Time) {
 	}
 }
 
-// portDue is when the next look is to be made; zero: there is none to be made by itself.
+// portDue returns when the next probe is due. Zero: no probe is due by time alone.
 func (p *waitsPart) portDue() (t time.Time) {
 	pw := &p.portLook
 	switch {
@@ -155,7 +155,7 @@ func (p *waitsPart) portDue() (t time.Time) {
 	return pw.due
 }
 
-// lastOutput changes with whatever comes.
+// lastOutput returns a value that changes with each output of any stream.
 func (p *waitsPart) lastOutput() (last time.Duration) {
 	for _, st := range p.j.output.streams {
 		last += time.Duration(st.last.Load())
@@ -196,8 +196,8 @@ func (p *waitsPart) wantedPorts() (all []uint16) {
 	return all
 }
 
-// identify finds out who else has a port that is waited for. The wait ends with that, so it is
-// done once.
+// identify finds the process outside the job that listens on a port that is waited for. The wait ends with that, so it
+// is done only once.
 func identify(f *ports.Found, port int) {
 	if _, ours := f.Holder(port); ours {
 		return
@@ -214,7 +214,7 @@ func (p *waitsPart) onPorts(m portsMsg) {
 	pw, now := &p.portLook, time.Now()
 	p.j.redaction.listeners(&m.found)
 	pw.busy, pw.back = false, m.number
-	pw.rest = now.Add(min(min(m.took, pw.took)*portShare, mostPause)) // of two, since others may have had the processor
+	pw.rest = now.Add(min(min(m.took, pw.took)*portShare, mostPause)) // of two: a probe may wait for a processor
 	pw.took = m.took
 	pw.step++
 	pw.due = now.Add(portPause(pw.step))
@@ -229,7 +229,7 @@ func (p *waitsPart) onPorts(m portsMsg) {
 	}
 }
 
-// take notes what a look has found.
+// take notes the result of a probe.
 func (p *portWait) take(f *ports.Found) {
 	for cond, port := range p.wants {
 		if l, ok := f.Holder(int(port)); ok {
@@ -242,7 +242,7 @@ func (p *portWait) take(f *ports.Found) {
 
 func portOf(l ports.Listener) Port { return Port{l.Port, l.Address.String(), l.PID, l.Command} }
 
-// listens says whether the port of a condition is listened on by the job.
+// listens reports whether a process of the job listens on the port of a condition.
 func (w *wait) listens(cond int) bool {
 	if w.port == nil {
 		return false
@@ -251,7 +251,7 @@ func (w *wait) listens(cond int) bool {
 	return ok
 }
 
-// portTaken says whether somebody else listens on the port of a condition.
+// portTaken reports whether another process listens on the port of a condition.
 func (w *wait) portTaken(cond int) bool {
 	if w.port == nil || w.listens(cond) {
 		return false
@@ -260,7 +260,7 @@ func (w *wait) portTaken(cond int) bool {
 	return ok
 }
 
-// listener is who made a condition hold, or the wait end.
+// listener returns the listener that made a condition hold, or the wait end.
 func (w *wait) listener(cond int) *Port {
 	if w.port == nil || cond < 0 {
 		return nil
@@ -274,9 +274,10 @@ func (w *wait) listener(cond int) *Port {
 	return nil
 }
 
-// asksPorts has a wait that would end look first, where a port stands before what ends it: of
-// several conditions that hold the first one counts, and all before the leader's end and the
-// clock. index is what ends it; -1: no condition does. It is done once, and has its time.
+// asksPorts reports whether a wait that would end has to wait for one more probe, and begins that probe. This is so if
+// a port condition precedes the reason why the wait ends: if several conditions hold, the first one counts, and all of
+// them precede the leader's end and the timeout. index is the condition that ends the wait; -1: no condition does. A
+// wait does this only once, and for a limited time.
 func (p *waitsPart) asksPorts(w *wait, index int, now time.Time) bool {
 	pw := w.port
 	if pw == nil || pw.asked || !pw.before(index) {
@@ -292,7 +293,8 @@ func (p *waitsPart) asksPorts(w *wait, index int, now time.Time) bool {
 	return !pw.asked
 }
 
-// before says whether a port stands before a condition.
+// before reports whether a port condition precedes the condition index, or, if index is negative, whether there is
+// any.
 func (p *portWait) before(index int) bool {
 	for cond := range p.wants {
 		if cond < index || index < 0 {
@@ -302,7 +304,7 @@ func (p *portWait) before(index int) bool {
 	return false
 }
 
-// portsAsked is until when a wait lets a look keep it from ending; zero: it does not.
+// portsAsked returns until when a wait delays its end for a probe. Zero: it does not delay it.
 func (w *wait) portsAsked(now time.Time) (t time.Time) {
 	if w.port == nil || w.port.asked || w.port.ask == 0 || !now.Before(w.port.until) {
 		return t
@@ -310,7 +312,8 @@ func (w *wait) portsAsked(now time.Time) (t time.Time) {
 	return w.port.until
 }
 
-// lookPorts is a look at what a process and all below it listen on. False where nobody can tell.
+// lookPorts returns the ports on which a process and its descendants listen. It returns false if that cannot be
+// determined.
 func lookPorts(w *ports.Watch, p process, leader int) (ports.Found, bool) {
 	var members ports.Members
 	switch p := p.(type) {
@@ -334,14 +337,14 @@ func pids(list []keeper.Proc) (all []int) {
 	return all
 }
 
-// lookPortsFor has a job/get wait for a look: with all others who ask while one is under way,
-// for the next one. It returns false where there is nothing to be seen.
+// lookPortsFor makes a job/get request wait for a probe. If a probe is in progress, all requests that come meanwhile
+// wait for the next one together. It returns false if no ports can be determined.
 func (p *waitsPart) lookPortsFor(m infoMsg, info Info) bool {
 	if !p.portsCanBeSeen() {
 		return false
 	}
 	pw := &p.portLook
-	info.Ports = nil // what an earlier look found
+	info.Ports = nil // the result of an earlier probe
 	pw.infos = append(pw.infos, portInfo{pw.begun + 1, m, info})
 	if !pw.busy {
 		p.lookAtPorts()
@@ -353,8 +356,8 @@ func (p *waitsPart) portsCanBeSeen() bool {
 	return ports.Supported() && p.j.st.status != StatusClosed && !p.j.st.empty
 }
 
-// answerPortInfos answers those for whom a look was made, and makes the one for the others. What
-// was found is kept for job/list as well.
+// answerPortInfos answers the requests for which a probe was made, and begins the next probe for the others. The
+// result is kept for job/list as well.
 func (p *waitsPart) answerPortInfos(m portsMsg) {
 	pw, can := &p.portLook, p.portsCanBeSeen()
 	infos := pw.infos
@@ -386,7 +389,7 @@ func (p *waitsPart) answerPortInfos(m portsMsg) {
 	}
 }
 
-// failPortInfos answers those whose look no turn will take any more.
+// failPortInfos answers the requests whose probe will not be handled by any turn.
 func (p *waitsPart) failPortInfos() {
 	for _, i := range p.portLook.infos {
 		i.asked.reply.ok(i.info)
@@ -394,7 +397,7 @@ func (p *waitsPart) failPortInfos() {
 	p.portLook.infos = nil
 }
 
-// portsOf is never nil.
+// portsOf returns the ports of a probe's result. It never returns nil.
 func portsOf(f ports.Found) []Port {
 	all := []Port{}
 	for _, l := range f.Own[:min(len(f.Own), mostPorts)] {

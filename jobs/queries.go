@@ -8,44 +8,44 @@ import (
 	"shelld/screen"
 )
 
-// A program asks its terminal what it is, what it can do and what it shows, and waits
-// for the answer, some for seconds and some for ever. The job answers, whoever watches:
+// A program queries its terminal for its type, its abilities and its contents, and waits for the answer: some programs
+// wait for seconds, some forever. The job answers, whether or not a client watches:
 //
-//	readLoop -> display     what was asked, once the output with it is stored
+//	readLoop -> display     the queries, once the output that contains them is stored
 //	         -> takeQueries in a turn: the answers, in order
 //	         -> typeAnswer  into the input, as if typed
 //
-// A terminal types its answer in between what a person types, and never in the middle of
-// a key. So an answer goes behind what is being written and before all that waits: the
-// program may read nothing else before it has it. It is nobody's input: no request waits
-// for it, no echo of it is looked for, and it takes no room in the input queue.
+// A terminal types its answer between the keys that a person types, and never in the middle of a key. So an answer
+// goes behind the input that is being written and before all input that waits: the program may read nothing else
+// before it has the answer. The answer belongs to no request: no request waits for it, no echo of it is expected, and
+// it takes no room in the input queue.
 //
-// Where others answer, who feed a terminal of their own, the job does not: by where in the
-// output a query ends it is certain who does.
+// If a client feeds the output to a terminal of its own, that terminal may answer. Then the job does not. The offset
+// at which a query ends in the output decides which of the two answers it.
 
-// mostAnswers is how many bytes of answers wait for a job to read; more are dropped. A
-// program that asks without end and reads nothing must not take memory without end.
+// mostAnswers is how many bytes of answers may wait for a job to read them; further ones are dropped. A program that
+// sends queries without end and reads no answers must not use up the memory.
 const mostAnswers = 16 << 10
 
-// mostQueries is how many queries wait for an answer.
+// mostQueries is how many queries may wait for an answer.
 const mostQueries = mostAnswers / 16
 
-// queries are what a job's programs have asked and nobody has answered yet. They belong
-// to whoever has the turn.
+// queries has the queries of a job's programs that are not answered yet. Only the goroutine that holds the turn uses
+// it.
 type queries struct {
-	others  bool           // answer what is asked from now on
+	others  bool           // others answer the queries from now on
 	waiting []screen.Query // in order
-	lost    bool           // some were dropped, and the log has it
-	full    bool           // an answer was dropped: so are those that come before the others are read
+	lost    bool           // some answers were dropped, and that was logged
+	full    bool           // an answer was dropped: later ones are dropped, too, until the others are read
 	drawing int64          // the end of the query whose answer is being drawn
-	drawn   *answeredMsg   // which it was
+	drawn   *answeredMsg   // the drawn answer
 }
 
-// takeQueries answers what was asked by now.
+// takeQueries answers the queries that have come so far.
 func (p *displayPart) takeQueries() { p.takeQueriesTo(math.MaxInt64) }
 
-// leaveQueries leaves it to others, or to the job, to answer what is asked in the output
-// behind an offset up to which there is some.
+// leaveQueries sets whether others or the job answer the queries in the output behind the offset at. The stored output
+// reaches at least up to that offset.
 func (p *displayPart) leaveQueries(others bool, at int64) {
 	if others != p.queries.others {
 		p.heard.reached(at)
@@ -54,7 +54,7 @@ func (p *displayPart) leaveQueries(others bool, at int64) {
 	}
 }
 
-// takeQueriesTo answers what was asked in the output before an offset.
+// takeQueriesTo answers the queries in the output before an offset.
 func (p *displayPart) takeQueriesTo(end int64) {
 	if p.heard == nil {
 		return
@@ -78,7 +78,7 @@ func (p *displayPart) takeQueriesTo(end int64) {
 		q := p.queries.waiting[0]
 		answer, ready := p.answerTo(q)
 		if !ready {
-			return // those behind it wait with it
+			return // the queries behind it wait as well
 		}
 		p.queries.waiting = p.queries.waiting[1:]
 		if len(answer) > 0 {
@@ -88,25 +88,25 @@ func (p *displayPart) takeQueriesTo(end int64) {
 	p.queries.waiting = nil
 }
 
-// dropQueries leaves queries to others.
+// dropQueries drops queries that others answer.
 func (p *displayPart) dropQueries(asked []screen.Query) {
 	if len(asked) == 0 {
 		return
 	}
 	behind := int64(-1)
 	if n := len(p.queries.waiting); n > 0 {
-		behind = p.queries.waiting[n-1].To // which is the job's still
+		behind = p.queries.waiting[n-1].To // the job still answers this one
 	}
 	p.heard.screen.Drop(behind, asked[len(asked)-1].To)
 }
 
-// answers says whether anybody is to be answered: the leader, or who else reads the input
-// while it lives.
+// answers reports whether queries are to be answered at all. They are while the leader lives and its input is open:
+// the leader reads the answer, or another process that reads the input.
 func (p *displayPart) answers() bool {
 	return p.j.input.to != nil && p.j.st.exit == nil && p.j.input.queue.closed == ""
 }
 
-// answerTo is what a terminal answers, if that is known yet.
+// answerTo returns a terminal's answer to q, if it is known yet.
 func (p *displayPart) answerTo(q screen.Query) (answer []byte, ready bool) {
 	if q.Screen {
 		return p.answerFromScreen(q)
@@ -114,7 +114,7 @@ func (p *displayPart) answerTo(q screen.Query) (answer []byte, ready bool) {
 	return q.Answer(screen.Display{Cols: p.j.info.Cols, Rows: p.j.info.Rows, Version: p.j.mgr.own.version}), true
 }
 
-// typeAnswer puts an answer into the input, where it can do no harm.
+// typeAnswer puts an answer into the input queue, at a place where it does no harm.
 func (p *displayPart) typeAnswer(data []byte, colour bool) {
 	attrs, err := p.j.term.Attrs()
 	if err != nil {
@@ -140,15 +140,15 @@ func (p *displayPart) typeAnswer(data []byte, colour bool) {
 	p.j.input.queue.answered(data, i, attrs)
 }
 
-// mostLine is how much of a line answers may be the end of. A terminal that edits lines
-// takes them for a part of one, and has no more room than proc.CanonicalLineLimit: output
-// alone must not use up that of what a client types.
+// mostLine bounds the length of a line that ends with an answer. A terminal that edits lines treats an answer as part
+// of a line, and a line has no more room than proc.CanonicalLineLimit. The job's output alone must not use up the room
+// for the text that a client types.
 const mostLine = proc.CanonicalLineLimit / 4
 
-// lineChunk is how much of an input is followed at once.
+// lineChunk is how many bytes of an input are followed at once.
 const lineChunk = 4 << 10
 
-// partialAt is how much of a line is typed before item i.
+// partialAt returns how many bytes of an unfinished line are typed before item i.
 func (q *inputQueue) partialAt(i int) int {
 	if i < len(q.items) {
 		return q.items[i].before
@@ -156,10 +156,10 @@ func (q *inputQueue) partialAt(i int) int {
 	return q.partial
 }
 
-// fits says whether an answer before item i leaves whole the lines that are typed.
+// fits reports whether an answer before item i leaves the typed lines whole.
 func (q *inputQueue) fits(data []byte, i int, attrs proc.Attrs) bool {
 	if !attrs.Canonical {
-		return true // there are none
+		return true // there are no lines
 	}
 	partial, longest := lineLengths(data, q.partialAt(i), attrs)
 	return longest <= mostLine && q.follow(i, partial, attrs, false) <= proc.CanonicalLineLimit
@@ -172,13 +172,12 @@ func (q *inputQueue) answered(data []byte, i int, attrs proc.Attrs) {
 		partial, _ := lineLengths(data, q.partialAt(i), attrs)
 		q.follow(i, partial, attrs, true)
 	case i == len(q.items):
-		q.partial = 0 // as after any other input
+		q.partial = 0 // the same as after any other input
 	}
 }
 
-// follow follows the lines in the items from i on, before which there is now another
-// partial one, as far as that matters, and returns the longest. It counts them so on
-// demand.
+// follow follows the lines in the items from i on, as far as a change of the unfinished line before them to the length
+// partial has an effect. It returns the longest length. If count is set, it stores the new lengths.
 func (q *inputQueue) follow(i, partial int, attrs proc.Attrs, count bool) (longest int) {
 	was := q.partialAt(i)
 	for _, in := range q.items[i:] {
@@ -201,8 +200,7 @@ func (q *inputQueue) follow(i, partial int, attrs proc.Attrs, count bool) (longe
 	return longest
 }
 
-// afterFirst is the place behind the item that is being written, if any, and behind the
-// answers that are there.
+// afterFirst returns the index behind the item that is being written, if any, and behind the answers that follow it.
 func (q *inputQueue) afterFirst() (i int) {
 	if len(q.items) > 0 && (q.writing || q.items[0].written > 0) {
 		i = 1
@@ -213,8 +211,7 @@ func (q *inputQueue) afterFirst() (i int) {
 	return i
 }
 
-// noteDropped has the log say that answers were dropped, once for a job: there may be
-// millions.
+// noteDropped logs that answers were dropped. It logs that once for a job: there may be millions.
 func (p *displayPart) noteDropped(n int) {
 	if n > 0 && !p.queries.lost {
 		p.queries.lost = true

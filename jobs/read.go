@@ -9,18 +9,18 @@ import (
 	"shelld/jobs/internal/plain"
 )
 
-// ReadOptions say what to read of a job's output.
+// ReadOptions are the options of a read of a job's output.
 type ReadOptions struct {
 	Stream   Stream // "" = the only one
 	Offset   *int64 // negative: from the end; nil: the read cursor, which the read moves
 	MaxBytes int
-	Wait     time.Duration // how long to wait for something to be there
-	Plain    bool          // it is to be shown as [Plain]: say what Shown is
+	Wait     time.Duration // how long to wait if there is no output to read
+	Plain    bool          // the output will be shown as [Plain]: return Shown as well
 	Room     RoomFunc      // nil: there is room
 }
 
-// A RoomFunc is called, in a goroutine that may block, before so many bytes are read for an answer. It returns when
-// the caller has room for them, or false if it does not want the answer any more.
+// A RoomFunc is called before the given number of bytes is read for an answer. It runs in a goroutine that may block.
+// It returns true when the caller has room for the bytes, or false if the caller no longer wants the answer.
 type RoomFunc func(bytes int64) bool
 
 // readsPart has the read cursors of a job, and the reads that are not answered yet.
@@ -36,8 +36,7 @@ type readsPart struct {
 
 func (f RoomFunc) wait(bytes int64) bool { return f == nil || f(bytes) }
 
-// A ReadResult is a piece of output. Data begins at Offset; a Gap before it was
-// dropped.
+// A ReadResult is a piece of output. Data begins at Offset. Gap is the part before it that was dropped.
 type ReadResult struct {
 	Stream     Stream
 	Data       []byte
@@ -46,20 +45,20 @@ type ReadResult struct {
 	HasMore    bool
 	Gap        *Range
 	State      State
-	Shown      []byte // what plain text is made of: as [Job.Shown] has it
+	Shown      []byte // the input for plain text, as [Job.Shown] returns it
 }
 
-// A readReq waits for output, and then for the bytes, which may have to come from a
-// disk and are read in a goroutine of their own.
+// A readReq waits for output, and then for the bytes. These may have to come from a disk, so they are read in a
+// goroutine of their own.
 type readReq struct {
 	msg      readMsg
 	st       *stream
 	off      int64
 	deadline time.Time
-	begun    bool // its goroutine will say so when it has read
+	begun    bool // its goroutine reads, and will post a readDoneMsg
 }
 
-// byCursor says whether it reads from the cursor, and moves it.
+// byCursor reports whether the request reads from the cursor, and moves it.
 func (r *readReq) byCursor() bool { return r.msg.opts.Offset == nil }
 
 func (p *readsPart) onRead(m readMsg) {
@@ -88,12 +87,11 @@ func (p *readsPart) onRead(m readMsg) {
 	}
 	now := time.Now()
 	p.all = append(p.all, &readReq{msg: m, st: st, off: off, deadline: now.Add(m.opts.Wait)})
-	p.review(now) // before the requests behind it: they may begin where it ends
+	p.review(now) // before the requests behind it, which may begin where this one ends
 }
 
-// review begins those that have something to read, will never have, or have
-// waited long enough. One that moves the cursor begins where the one before it ends,
-// and so waits for that.
+// review begins the requests that have output to read, will never have any, or have waited long enough. A request that
+// moves the cursor begins where the previous one ends, and so waits for it.
 func (p *readsPart) review(now time.Time) {
 	for _, r := range p.all {
 		if r.begun || r.byCursor() && p.cursorAt[r.st.name] != nil {
@@ -109,7 +107,7 @@ func (p *readsPart) review(now time.Time) {
 	}
 }
 
-// beginRead reads beside the loop. What it finds comes as a readDoneMsg.
+// beginRead begins a read in a goroutine beside the loop. The result comes as a readDoneMsg.
 func (p *readsPart) beginRead(r *readReq) {
 	p.j.actor.lock.Check()
 	r.begun = true
@@ -119,7 +117,7 @@ func (p *readsPart) beginRead(r *readReq) {
 	release := p.j.Hold()
 	p.j.output.loops.Go(func() {
 		defer release()
-		end := r.st.spool.End() // what comes later is for the next read
+		end := r.st.spool.End() // later output is for the next read
 		length := max(min(int64(r.msg.opts.MaxBytes), end-r.off), 0)
 		if !r.msg.opts.Room.wait(length) {
 			p.j.ask(readDoneMsg{req: r, unwanted: true})
@@ -128,15 +126,14 @@ func (p *readsPart) beginRead(r *readReq) {
 		buf := make([]byte, length)
 		n, at, err := r.st.spool.TryRead(buf, r.off)
 		done := readDoneMsg{req: r, data: buf[:n], at: at, err: err}
-		if r.msg.opts.Plain && n > 0 && at == r.off { // a sequence ends where something is gone
+		if r.msg.opts.Plain && n > 0 && at == r.off { // an escape sequence ends at a gap
 			done.lead, done.inside = plain.LeadIn(r.st.spool, at, at+int64(n))
 		}
 		p.j.ask(done)
 	})
 }
 
-// onReadDone answers a read, unless that was cancelled meanwhile: then the cursor
-// stays where it is.
+// onReadDone answers a read, unless the read was canceled meanwhile: then the cursor does not move.
 func (p *readsPart) onReadDone(m readDoneMsg) {
 	r := m.req
 	if p.cursorAt[r.st.name] == r {
@@ -152,7 +149,7 @@ func (p *readsPart) onReadDone(m readDoneMsg) {
 		return
 	}
 	if m.err != nil {
-		r.msg.reply.fail(p.unreadable(r.off, m.err, "see to the disk and read again, or read from an offset behind it")) // the cursor stays where it is
+		r.msg.reply.fail(p.unreadable(r.off, m.err, "see to the disk and read again, or read from an offset behind it")) // the cursor does not move
 		return
 	}
 	data, end := m.data, r.st.spool.End()
@@ -168,7 +165,7 @@ func (p *readsPart) onReadDone(m readDoneMsg) {
 			res.Shown = res.Shown[:len(res.Shown)-len(plain.PartialRune(res.Shown))]
 		}
 	}
-	if m.at > r.off { // also where nothing is left behind it
+	if m.at > r.off { // even if no output is left behind the gap
 		res.Gap = &Range{From: r.off, To: m.at}
 	}
 	if r.byCursor() {
@@ -179,7 +176,7 @@ func (p *readsPart) onReadDone(m readDoneMsg) {
 	r.msg.reply.ok(res)
 }
 
-// unreadable says that what is stored at an offset can't be read, and what to do about it.
+// unreadable returns the error for stored output that cannot be read at an offset, with advice.
 func (p *readsPart) unreadable(off int64, err error, advice string) *Error {
 	if isResource(err) {
 		return resourceError("a read of stored output", err)
@@ -201,7 +198,7 @@ func (p *readsPart) cancel(tok *token) bool {
 
 func (p *readsPart) due(time.Time) (t time.Time) {
 	for _, r := range p.all {
-		if !r.begun && !(r.byCursor() && p.cursorAt[r.st.name] != nil) { // what it waits for wakes the loop
+		if !r.begun && !(r.byCursor() && p.cursorAt[r.st.name] != nil) { // else the awaited read wakes the loop
 			t = earliest(t, r.deadline)
 		}
 	}
@@ -217,13 +214,12 @@ func (p *readsPart) fail(err *Error) {
 	p.all = nil
 }
 
-// This file is about stored output that cannot be read though it may still be there, where nobody
-// has asked for it by an offset. Whoever has, as by job/read, is refused, and told why. What shows
-// output as it goes by has no place for that in its messages, and goes on behind what is missing:
-// that is told to the log.
+// The functions below handle stored output that cannot be read, although it may still exist, if no client has
+// requested it by an offset. A request by offset, such as job/read, fails with the reason. Code that shows output as
+// it comes has no place for an error in its messages. It continues behind the missing part, and the error is logged.
 
-// goesPast returns who is told of what is gone past of a stream. It is told once for each reason: a
-// flood meets the same disk again and again.
+// goesPast returns the callback that logs a range of a stream that could not be read. It logs each reason only once: a
+// burst of output meets the same disk error again and again.
 func (o *outputs) goesPast(name Stream) func(Range, error) {
 	var mu sync.Mutex
 	told := map[string]bool{}
@@ -241,7 +237,7 @@ func (o *outputs) goesPast(name Stream) func(Range, error) {
 	}
 }
 
-// unreadAdvice says how what was gone past is had after all.
+// unreadAdvice returns advice on how to get the output that was skipped.
 func unreadAdvice(err error) string {
 	const then = "job/read at that offset returns it as soon as it can be read"
 	if isResource(err) {

@@ -14,19 +14,19 @@ import (
 	"shelld/jobs/stored"
 )
 
-// A recording is a job's session.cast, and what writes it. What happens is noted where it
-// happens, with its time and, for output, with nothing but up to where that is stored by then;
-// the bytes are read from the spool, behind all that takes out what is secret:
+// A recording is a job's session.cast file and its writer. Events are noted at the place where they happen, with their
+// time. For output, the note has only the offset up to which the output is stored by then. The bytes are read from the
+// spool, so secret values are already removed from them:
 //
 //	readLoop         -> output   up to where it is stored
-//	a turn           -> typed    what the kernel has taken (recording_input.go)
+//	a turn           -> typed    the input that the kernel has taken (recording_input.go)
 //	                 -> resized
 //	                 -> exited
 //	recording.run    <- take     reads the output, and writes (recording_write.go)
 //
-// Nobody waits for its disk but the job's end. While that is behind, notes are joined: output
-// has then the time of what came before it. Nothing of it is lost so, but where the spool drops
-// it before it was read; then a marker says how much.
+// Only the job's end waits for the disk of the recording. While the disk is slow, notes are joined: then output gets
+// the time of earlier output. This loses no output, unless the spool drops it before it was read. In that case a
+// marker has the number of missing bytes.
 type recording struct {
 	// Immutable:
 	job     *Job
@@ -35,51 +35,51 @@ type recording struct {
 	header  cast.Header
 	done    chan struct{} // closed when run has returned
 
-	wake chan struct{} // whoever notes -> run; capacity 1
+	wake chan struct{} // each noting goroutine -> run; capacity 1
 
-	mu      sync.Mutex // guards what follows; held for no longer than a note takes
+	mu      sync.Mutex // guards the fields below; held no longer than a note takes
 	moments []moment
-	joined  [noteKinds]int // where in moments the last of a kind is; -1: none
+	joined  [noteKinds]int // index in moments of the last note of each kind; -1: none
 	typing  int            // bytes of input in moments
 	input   *redact.Redactor
 	exit    *exitNote
-	ended   bool  // nothing more will be noted
-	over    bool  // the file takes no more: nothing more is noted but the exit
-	failed  error // of the file
+	ended   bool  // no further events will come
+	over    bool  // the file takes no more: nothing is noted any more but the exit
+	failed  error // error of the file
 
-	file recordingDisk // run's; nil: none could be made
-	cast *cast.Writer  // the same
-	text []cast.Text   // of each stream, and of the input; run's
-	read []int64       // up to where each stream is written; run's
+	file recordingDisk // used only by run; nil: no file could be made
+	cast *cast.Writer  // used only by run
+	text []cast.Text   // for each stream, and for the input; used only by run
+	read []int64       // offset up to which each stream is written; used only by run
 }
 
-// A recordingDisk is where a recording is written.
+// A recordingDisk is the file that a recording is written to.
 type recordingDisk interface {
 	cast.File
 	io.Closer
 }
 
-// createRecording makes the file. Tests have another one.
+// createRecording makes the file of a recording. Tests replace this function.
 func createRecording(f *store.Folder) (recordingDisk, error) { return f.Create(stored.RecordingFile) }
 
-// A moment is something that has happened.
+// A moment is a noted event.
 type moment struct {
 	kind noteKind
 	at   time.Duration // since the recording began
-	end  int64         // output: up to where it was stored; lost input: how many bytes
+	end  int64         // output: offset up to which it was stored; lost input: number of bytes
 	text string        // input, and size
 }
 
-// A noteKind is what is joined where notes have to be.
+// A noteKind is a kind of event. If there are too many notes, notes of the same kind are joined.
 type noteKind int
 
 const (
-	noteOutput noteKind = iota // of the first stream, and of the second
+	noteOutput noteKind = iota // output of the first stream; noteSecond: of the second stream
 	noteSecond
 	noteResize
-	noteLost // input that there was no room for
+	noteLost // input for which there was no room
 	noteKinds
-	noteInput // is never joined
+	noteInput // input; never joined
 )
 
 type exitNote struct {
@@ -87,13 +87,14 @@ type exitNote struct {
 	status int
 }
 
-// What waits to be written is bounded, for a disk that takes nothing.
+// These limits bound the notes that wait to be written, in case the disk is stalled.
 const (
 	mostMoments = 4096
 	mostTyping  = 1 << 20 // bytes of input
 )
 
-// beginRecording is called when the job has its streams, before they are read.
+// beginRecording begins the recording if one is wanted. It is called when the job has its streams, before they are
+// read.
 func (p *filesPart) beginRecording(env []string) {
 	if !p.j.spec.Record || p.folder == nil {
 		return
@@ -104,7 +105,7 @@ func (p *filesPart) beginRecording(env []string) {
 		text: make([]cast.Text, len(p.j.output.streams)+1), read: make([]int64, len(p.j.output.streams)),
 	}
 	for i := range p.j.output.streams {
-		r.text[i].Lines = p.j.term == nil // no terminal has made its line ends
+		r.text[i].Lines = p.j.term == nil // without a terminal, line feeds lack their carriage returns
 	}
 	p.recording = r
 	p.j.output.loops.Go(r.run)
@@ -117,8 +118,7 @@ var nothingJoined = func() (none [noteKinds]int) {
 	return none
 }()
 
-// castHeader is what a recording begins with. A job without a terminal is shown on one of the
-// usual size.
+// castHeader returns the header of a recording. A job without a terminal gets the usual terminal size.
 func (p *filesPart) castHeader(env []string) cast.Header {
 	info := p.j.clean(p.j.info)
 	h := cast.Header{Cols: info.Cols, Rows: info.Rows, Began: info.StartedAt, Title: info.Description}
@@ -137,7 +137,7 @@ func (p *filesPart) castHeader(env []string) cast.Header {
 	return h
 }
 
-// now is the time of what happens now; of nothing where nothing is recorded.
+// now returns the time since the recording began, or 0 if nothing is recorded.
 func (r *recording) now() time.Duration {
 	if r == nil {
 		return 0
@@ -145,7 +145,7 @@ func (r *recording) now() time.Duration {
 	return time.Since(r.began)
 }
 
-// output notes that a stream has n bytes more.
+// output notes that a stream has n more bytes.
 func (r *recording) output(st *stream, at time.Duration, n int) {
 	if r == nil || n == 0 {
 		return
@@ -159,7 +159,8 @@ func (r *recording) output(st *stream, at time.Duration, n int) {
 	r.mu.Unlock()
 }
 
-// resize has the terminal resized, and notes it: what comes for the new size comes later.
+// resize calls do, which resizes the terminal, and notes the resize. It holds mu meanwhile, so output for the new size
+// is noted after it.
 func (r *recording) resize(cols, rows int, do func() error) error {
 	if r == nil {
 		return do()
@@ -197,7 +198,7 @@ func (r *recording) last(k noteKind) int {
 	return -1
 }
 
-// join adds a later one of the same kind.
+// join merges a later moment of the same kind into m.
 func (m *moment) join(later moment) {
 	switch m.kind {
 	case noteLost:
@@ -207,7 +208,7 @@ func (m *moment) join(later moment) {
 	}
 }
 
-// exited notes how the leader has ended, which is written last. Where nobody knows, nothing is.
+// exited notes the exit status of the leader, which is written last. If the status is not known, nothing is noted.
 func (r *recording) exited(e *Exit, at time.Time) {
 	status, known := exitStatus(e)
 	if r == nil || !known {
@@ -218,7 +219,7 @@ func (r *recording) exited(e *Exit, at time.Time) {
 	r.exit = &exitNote{at.Sub(r.began), status}
 }
 
-// exitStatus is an end in one number, as shells have it.
+// exitStatus returns the exit as one number, as shells represent it.
 func exitStatus(e *Exit) (status int, known bool) {
 	if e.Code != nil {
 		return *e.Code, true
@@ -232,7 +233,7 @@ func exitStatus(e *Exit) (status int, known bool) {
 	return 128 + n, err == nil
 }
 
-// end says that nothing more will happen. What is noted is still written.
+// end notes that no further events will come. The existing notes are still written.
 func (r *recording) end() {
 	if r == nil {
 		return
@@ -240,11 +241,11 @@ func (r *recording) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.noteHeld()
-	r.ended, r.input = true, nil // A job that is only remembered knows no secrets.
+	r.ended, r.input = true, nil // A closed job keeps no secrets in memory.
 	r.poke()
 }
 
-// await returns when the recording is written, and what went wrong. Nothing more may be stored.
+// await waits until the recording is written, and returns its error. The job must store nothing more by then.
 func (r *recording) await() error {
 	if r == nil {
 		return nil
@@ -259,12 +260,11 @@ func (r *recording) await() error {
 func (r *recording) poke() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it has been told, and has not looked yet
+	default: // a wake-up is already pending
 	}
 }
 
-// recordingFailed takes an error of the recording, which ends there. The job and its output go
-// on.
+// recordingFailed reports an error of the recording, which ends there. The job and its output continue.
 func (r *recording) recordingFailed(err error) {
 	j := r.job
 	j.log.Warn("the recording of a job failed and ends there; its output goes on", "job", j.id, "error", err)
@@ -280,7 +280,7 @@ func (r *recording) remove() error {
 	return r.job.files.folder.Remove(stored.RecordingFile)
 }
 
-// checkRecord refuses a recording that could be nowhere.
+// checkRecord returns an error if a recording is wanted but cannot be stored anywhere.
 func (m *Manager) checkRecord(s *Spec) *Error {
 	if !s.Record || m.settings.archive != nil {
 		return nil

@@ -8,14 +8,13 @@ import (
 	"shelld/jobs/internal/redact"
 )
 
-// What is typed is recorded when the kernel has taken it, but for what nobody is to see: what
-// was said to be secret, and what is typed while the terminal shows nothing of it, as where
-// a password is asked for. Nothing stands in its place, so that not even its length is told.
-// Secret values are taken out of the rest, however they are cut into writes: what may be the
-// begin of one is recorded when that is decided.
+// Input is recorded when the kernel has taken it, except for input that should stay hidden: input that the client
+// declared secret, and input that is typed while the terminal does not show it, as for a password. No placeholder is
+// recorded for hidden input, so not even its length is revealed. Secret values are removed from the rest, however they
+// are divided into writes: text that may be the begin of a secret value is recorded when that is decided.
 
-// seen says whether an input may be in the recording as the terminal is now, and whether that is
-// because of a program that reads the keyboard raw.
+// seen reports whether an input may be in the recording in the terminal's current state, and whether a program reads
+// the keyboard raw.
 func (p *filesPart) seen(q *queued) (seen, raw bool) {
 	switch {
 	case p.recording == nil || q.secret || q.answer || q.trigger:
@@ -27,14 +26,14 @@ func (p *filesPart) seen(q *queued) (seen, raw bool) {
 	return err == nil && shows(attrs), !attrs.Echo
 }
 
-// shows says whether what is typed is shown, or read by a program that has taken all of the
-// keyboard over, as editors and the shells' own lines do, and shows it itself. One that asks for
-// a password by single keys, and prints stars, leaves Enter to the terminal.
+// shows reports whether the terminal shows input, or whether a program that has taken over the whole keyboard reads it
+// and shows it itself. Editors and the line editors of shells do so. A program that reads a password by single keys
+// and prints stars leaves the Enter key to the terminal.
 func shows(a proc.Attrs) bool { return a.Echo || !a.Canonical && !a.CRToNL }
 
-// writeNow is WriteNow of the input. What echoes it is recorded behind it. The terminal is asked
-// before and after: echo may end in between. Where the program read raw it asked for no password
-// before, and what it does after may well be what this input tells it to.
+// writeNow calls WriteNow of the input and records the input. The echo of the input is recorded behind it. The
+// terminal is queried before and after the write: echo may be turned off in between. If a program read raw before the
+// write, it did not ask for a password then, and its later change of the terminal may be the effect of this input.
 func (p *inputPart) writeNow(data []byte) (n int, err error) {
 	q, r := p.queue.items[0], p.j.files.recording
 	seen, raw := p.j.files.seen(q)
@@ -54,7 +53,7 @@ func (p *inputPart) writeNow(data []byte) (n int, err error) {
 	return n, err
 }
 
-// onWritten takes what came of a write by the writeLoop, which may have taken long.
+// onWritten handles the result of a write by the writeLoop, which may have taken long.
 func (p *inputPart) onWritten(w writeDone) {
 	if q := p.queue.items[0]; w.n > 0 && q.recorded {
 		if seen, _ := p.j.files.seen(q); seen {
@@ -103,8 +102,8 @@ func (r *recording) noteTyped(at time.Duration, p []byte) {
 	}
 }
 
-// noteHeld notes what of the input is held back, at the end. What may well have become a secret
-// value is not told.
+// noteHeld notes the held-back part of the input, at the end. A part that may be the begin of a secret value is
+// replaced with a mark.
 func (r *recording) noteHeld() {
 	if r.input == nil {
 		return

@@ -8,7 +8,7 @@ import (
 	"shelld/jobs/internal/cast"
 )
 
-// run owns the file.
+// run owns the recording's file: it creates it, writes the notes to it and closes it.
 func (r *recording) run() {
 	defer close(r.done)
 	r.open()
@@ -24,21 +24,21 @@ func (r *recording) run() {
 			r.finish()
 		}
 		r.flush()
-		clear(all) // or what was typed would stay
+		clear(all) // otherwise typed text would stay in memory
 		spare = all[:0]
 		if cap(spare) > 64 {
-			spare = nil // what a flood took is given back
+			spare = nil // releases the memory that a burst needed
 		}
 	}
 	r.close()
 }
 
-// open makes the file. Where descriptors are short it tries again until there are some, or nothing more is
-// to be noted; what happens meanwhile is noted, as where the disk is slow.
+// open makes the file. If there are no free descriptors, it tries again until there are some, or until no further
+// events will come. Events that happen meanwhile are noted, as with a slow disk.
 func (r *recording) open() {
 	file, err := r.job.mgr.system.createRecording(r.job.files.folder)
 	for isResource(err) && !r.hasEnded() {
-		time.Sleep(recordTime) // nobody tells when there are some
+		time.Sleep(recordTime) // there is no event for free descriptors
 		file, err = r.job.mgr.system.createRecording(r.job.files.folder)
 	}
 	if err != nil {
@@ -54,8 +54,8 @@ func (r *recording) open() {
 	r.flush()
 }
 
-// take returns what was noted, and whether it is all that will be. The list is the caller's
-// until the next call, which may get its room back.
+// take returns the notes so far, and whether no further ones will come. The caller may use the list until the next
+// call, to which it may pass the list for reuse.
 func (r *recording) take(room []moment) (all []moment, ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *recording) hasEnded() bool {
 	return r.ended
 }
 
-// stop has nothing more noted, since err is in the way.
+// stop ends the noting of events. A non-nil err is the reason, and is reported once.
 func (r *recording) stop(err error) {
 	r.mu.Lock()
 	first := err != nil && r.failed == nil
@@ -100,10 +100,10 @@ func (r *recording) write(m *moment) {
 	}
 }
 
-// pieceBytes is how much output is one event, at most.
+// pieceBytes is the maximum amount of output in one event.
 const pieceBytes = 16 << 10
 
-// writeOutput writes what a stream has up to an offset.
+// writeOutput writes the output of a stream up to an offset.
 func (r *recording) writeOutput(stream int, at time.Duration, to int64) {
 	room := readBuffers.Get().(*[]byte)
 	defer readBuffers.Put(room)
@@ -113,7 +113,7 @@ func (r *recording) writeOutput(stream int, at time.Duration, to int64) {
 		b := buf[:min(int64(len(buf)), to-from)]
 		n, found, err := s.TryRead(b, from)
 		if err != nil {
-			n, found = s.Read(b, from) // behind it
+			n, found = s.Read(b, from) // reads behind the unreadable part
 			what = "output, which could not be read where it was stored: " + errnoText(err)
 		}
 		if n == 0 {
@@ -129,18 +129,18 @@ func (r *recording) writeOutput(stream int, at time.Duration, to int64) {
 	}
 }
 
-// add writes an event with what is whole of some more text of a stream, or of the input, which
-// is counted behind them.
+// add writes an event with the complete characters of further text of a stream. The number behind the last stream
+// stands for the input.
 func (r *recording) add(stream int, at time.Duration, p []byte) {
 	r.event(stream, at, func(b []byte) []byte { return r.text[stream].Append(b, p) })
 }
 
-// flushText writes what has remained a part of a character.
+// flushText writes the remaining part of an incomplete character.
 func (r *recording) flushText(stream int, at time.Duration) {
 	r.event(stream, at, r.text[stream].Flush)
 }
 
-// event writes one, if data adds anything to it.
+// event writes an event if data adds any bytes to it.
 func (r *recording) event(stream int, at time.Duration, data func([]byte) []byte) {
 	code := cast.Output
 	if stream == len(r.streams) {
@@ -158,18 +158,18 @@ func (r *recording) event(stream int, at time.Duration, data func([]byte) []byte
 	}
 }
 
-// missing says where something is not there that should be.
+// missing writes a marker at the place of missing data.
 func (r *recording) missing(at time.Duration, n int64, what string) {
 	r.cast.Event(at, cast.Marker, fmt.Sprintf("shelld: here are missing %d bytes of %s", n, what))
 }
 
-// finish writes what is last: characters that have remained a part, and the exit.
+// finish writes the last events: incomplete characters, and the exit.
 func (r *recording) finish() {
 	if r.cast == nil {
 		return
 	}
 	for i := range r.text {
-		r.flushText(i, 0) // with what was last
+		r.flushText(i, 0) // time 0: at the time of the last event
 	}
 	r.mu.Lock()
 	exit := r.exit
@@ -200,7 +200,7 @@ func (r *recording) close() {
 	}
 }
 
-// giveBack returns the room of a recording that is deleted.
+// giveBack returns the disk space of a deleted recording to the total limit.
 func (r *recording) giveBack() {
 	if r.cast != nil {
 		r.job.mgr.settings.archive.total.Owe(-r.cast.Size())

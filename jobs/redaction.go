@@ -13,25 +13,26 @@ import (
 	"shelld/jobs/internal/redact"
 )
 
-// A redaction is what a job takes out of all that comes of it. Where nothing is secret, that
-// costs one look at a pointer for each read.
+// A redaction removes a job's secret values from all that the job shows. If there are no secrets, the cost is the load
+// of one pointer for each read.
 type redaction struct {
-	set atomic.Pointer[redact.Set] // nil: nothing
+	set atomic.Pointer[redact.Set] // nil: there are no secrets
 
 	mu  sync.Mutex
-	own []string // values that are secret in this job alone: typed, or not in the vault any more
-	end bool     // the job writes nothing any more
+	own []string // values that are secret only in this job: typed, or no longer in the vault
+	end bool     // the job produces no more output
 
-	// Of a shell with integration, set before anybody else can see them: how it was started, cut as
-	// command lines of processes are, and how it was to be. The one is told in place of the other.
+	// For a shell with integration: the command line that it was started with, cut as command lines of processes are,
+	// and the command line that the client wanted. wanted is shown in place of launched. Both are set before any other
+	// goroutine can use them.
 	launched, wanted string
 }
 
-// mostOwn bounds them. The oldest ones go.
+// mostOwn bounds the number of own values. The oldest values are dropped first.
 const mostOwn = 100
 
-// hide has a value be secret in this job from now on, beside those in the vault as they are
-// now; "" none. Any goroutine may call it.
+// hide makes a value secret in this job from now on, besides the current values of the vault. An empty value adds
+// nothing. Any goroutine may call it.
 func (j *Job) hide(value string) {
 	h := &j.redaction
 	h.mu.Lock()
@@ -45,11 +46,12 @@ func (j *Job) hide(value string) {
 	h.set.Store(j.mgr.vault.with(h.own))
 }
 
-// hideTyped has what the person at the client has answered be secret: a program may print it.
-// What a client writes by itself is output like any other where it is shown.
+// hideTyped makes the answer of the person at the client secret, since a program may print it. Text that a client
+// writes by itself is treated like any other output if it is shown.
 func (j *Job) hideTyped(data []byte) { j.hide(strings.TrimSpace(string(data))) }
 
-// forgetOwn is for a job that writes nothing any more. What is known of it is clean.
+// forgetOwn drops the job's own secret values when the job produces no more output. It first removes them from the
+// job's information.
 func (j *Job) forgetOwn() {
 	j.info = j.clean(j.info)
 	h := &j.redaction
@@ -59,7 +61,7 @@ func (j *Job) forgetOwn() {
 	h.set.Store(j.mgr.vault.with(nil))
 }
 
-// text returns a text without what is secret.
+// text returns a text without secret values.
 func (h *redaction) text(text string) string {
 	if s := h.set.Load(); s != nil && text != "" {
 		return s.Clean(text)
@@ -85,7 +87,7 @@ func (h *redaction) texts(all []string) []string {
 	return all
 }
 
-// command is text for a command line of a process, which may be cut off.
+// command is like text, for the command line of a process, which may be cut off.
 func (h *redaction) command(line string) string {
 	if h.launched != "" && line == h.launched {
 		line = h.wanted
@@ -96,7 +98,7 @@ func (h *redaction) command(line string) string {
 	return line
 }
 
-// process is p without what is secret; nil for nil.
+// process returns p without secret values, or nil for nil.
 func (h *redaction) process(p *Process) *Process {
 	if p == nil || h.set.Load() == nil && h.launched == "" {
 		return p
@@ -104,8 +106,7 @@ func (h *redaction) process(p *Process) *Process {
 	return &Process{p.PID, h.command(p.Command)}
 }
 
-// clean is what is known of a job without what is secret. Names, groups and the places of its
-// files are as they were chosen.
+// clean returns the information about a job without secret values. Names, groups and file paths are not changed.
 func (j *Job) clean(info Info) Info {
 	h := &j.redaction
 	if h.set.Load() == nil {
@@ -130,7 +131,7 @@ func (j *Job) clean(info Info) Info {
 	return info
 }
 
-// waiting is w without what is secret; nil for nil.
+// waiting returns w without secret values, or nil for nil.
 func (h *redaction) waiting(w *WaitingForInput) *WaitingForInput {
 	if w == nil || h.set.Load() == nil {
 		return w
@@ -140,7 +141,7 @@ func (h *redaction) waiting(w *WaitingForInput) *WaitingForInput {
 	return &c
 }
 
-// listeners takes what is secret out of those that were found.
+// listeners removes secret values from the listeners in f.
 func (h *redaction) listeners(f *ports.Found) {
 	if h.set.Load() == nil {
 		return
@@ -152,7 +153,7 @@ func (h *redaction) listeners(f *ports.Found) {
 	}
 }
 
-// hint is h without what is secret; nil for nil.
+// hint returns a hint without secret values, or nil for nil.
 func (h *redaction) hint(hint *Hint) *Hint {
 	if hint == nil {
 		return nil
@@ -160,7 +161,7 @@ func (h *redaction) hint(hint *Hint) *Hint {
 	return &Hint{hint.Kind, h.text(hint.Command), h.texts(hint.Suggestions), h.text(hint.Path)}
 }
 
-// message is text for words about something, which may quote it.
+// message is like text, for a message, which may quote the secret value.
 func (h *redaction) message(text string) string {
 	if s := h.set.Load(); s != nil && text != "" {
 		return s.CleanMessage(text)
@@ -168,8 +169,8 @@ func (h *redaction) message(text string) string {
 	return text
 }
 
-// Cleaner returns a function that takes the values that are secret in a job out of words about it,
-// or, if there is no such job, those that are secret in all jobs; nil: nothing is secret.
+// Cleaner returns a function that removes a job's secret values from messages about the job. If there is no such job,
+// it removes the values that are secret in all jobs. Cleaner returns nil if there are no secrets.
 func (m *Manager) Cleaner(id ID) func(string) string {
 	h := m.redactionOf(id)
 	if h.set.Load() == nil {
@@ -178,10 +179,11 @@ func (m *Manager) Cleaner(id ID) func(string) string {
 	return h.message
 }
 
-// CleanText is what is said of something, without what is secret in all jobs.
+// CleanText returns a message without the values that are secret in all jobs.
 func (m *Manager) CleanText(text string) string { return m.redactionOf(0).message(text) }
 
-// redactionOf is that of a job, or where it is not known, of all.
+// redactionOf returns the redaction of a job or, if the job is not known, one with the values that are secret in all
+// jobs.
 func (m *Manager) redactionOf(id ID) *redaction {
 	m.registry.mu.Lock()
 	j := m.registry.jobs[id]
@@ -194,19 +196,19 @@ func (m *Manager) redactionOf(id ID) *redaction {
 	return h
 }
 
-// CleanLog returns a log that tells nothing of what is secret in all jobs.
+// CleanLog returns a logger that removes the values that are secret in all jobs.
 func (m *Manager) CleanLog(l *slog.Logger) *slog.Logger {
 	return slog.New(cleanHandler{l.Handler(), m})
 }
 
-// A cleanHandler takes secret values out of what is logged, before that is put into words:
-// a format may escape some of their bytes.
+// A cleanHandler removes secret values from log records before they are formatted: a format may escape some of the
+// bytes of a value.
 type cleanHandler struct {
 	slog.Handler
 	m *Manager
 }
 
-// Handle passes a record on.
+// Handle passes the cleaned record on.
 func (h cleanHandler) Handle(ctx context.Context, r slog.Record) error {
 	if h.m.vault.with(nil) == nil {
 		return h.Handler.Handle(ctx, r)
@@ -219,7 +221,7 @@ func (h cleanHandler) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, clean)
 }
 
-// WithAttrs and WithGroup keep what is theirs clean, too.
+// WithAttrs and WithGroup return handlers that also remove secret values.
 func (h cleanHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return cleanHandler{h.Handler.WithAttrs(h.attrs(attrs)), h.m}
 }
@@ -236,7 +238,8 @@ func (h cleanHandler) attrs(attrs []slog.Attr) []slog.Attr {
 	return all
 }
 
-// attr is a without what is secret. What is no text becomes one only where that changes it.
+// attr returns a without secret values. A value that is not text becomes text only if removing secret values changes
+// it.
 func (h cleanHandler) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
 	switch v.Kind() {

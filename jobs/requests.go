@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// What may be asked of a job. Each request is a message to it; the file that has the message has what
-// becomes of it.
+// The requests to a job. Each request is a message to the job. The file that defines the message also handles it.
 
-// Info asks for what is known of the job, in its turn among the other requests.
+// Info asks for the current information about the job, in its turn among the other requests.
 func (j *Job) Info() Pending[Info] {
 	r := newReply[Info]()
 	j.ask(infoMsg{r})
 	return pend(j, r)
 }
 
-// Write queues input behind what is queued already. *Error at once if a pattern of
-// its wait does not compile.
+// Write queues input behind the input that is queued already. It returns an *Error at once if a pattern of its wait
+// does not compile.
 func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
 	spec, room, err := j.mgr.admit(in.Wait)
 	if err != nil {
@@ -29,24 +28,24 @@ func (j *Job) Write(in Input) (Pending[WriteResult], *Error) {
 	return pend(j, r), nil
 }
 
-// Read asks for output. It works as well after the job's end.
+// Read asks for output. It also works after the job's end.
 func (j *Job) Read(o ReadOptions) Pending[ReadResult] {
 	r := newReply[ReadResult]()
 	j.ask(readMsg{o, r})
 	return pend(j, r)
 }
 
-// Screen asks what the job's terminal shows, with at most so many lines of what has left its
-// screen at the top. All output that is stored when the request takes its turn is drawn, once room (which may be nil)
-// has returned, in a goroutine that may block, that the caller has room for a screen and still wants it. It works as
-// well after the job's end.
+// Screen asks for the screen of the job's terminal, preceded by at most history lines that have scrolled off its top.
+// All output that is stored when the request takes its turn is drawn. The drawing begins after room has returned: the
+// function runs in a goroutine that may block, and reports whether the caller has room for a screen and still wants
+// it. room may be nil. Screen also works after the job's end.
 func (j *Job) Screen(history int, room func() bool) Pending[Screen] {
 	r := newReply[Screen]()
 	j.ask(screenMsg{history, room, r})
 	return pend(j, r)
 }
 
-// Wait arms a wait; *Error at once if a pattern does not compile.
+// Wait arms a wait. It returns an *Error at once if a pattern does not compile.
 func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
 	spec, room, err := j.mgr.admit(spec)
 	if err != nil {
@@ -58,16 +57,16 @@ func (j *Job) Wait(spec *WaitSpec) (Pending[Outcome], *Error) {
 	return pend(j, r), nil
 }
 
-// Run awaits the job's end. The answer comes with the leader's exit, once its
-// output has been read, and that of others for a moment longer.
+// Run waits for the job's end. The answer comes after the leader's exit, as soon as the leader's output has been read,
+// and the output of other processes for a moment longer.
 func (j *Job) Run(o RunOptions) Pending[RunResult] {
 	r := newReply[RunResult]()
 	j.ask(runMsg{o, r})
 	return pend(j, r)
 }
 
-// Watch adds a pattern, which is matched from the output's start or from now on.
-// *Error at once if it does not compile.
+// Watch adds a pattern. It is matched from the start of the output, or from the current end. Watch returns an *Error
+// at once if the pattern does not compile.
 func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
 	room, err := j.mgr.roomFor(spec.cost())
 	if err != nil {
@@ -83,37 +82,37 @@ func (j *Job) Watch(spec WatchSpec, fromStart bool) (Pending[int], *Error) {
 	return pend(j, r), nil
 }
 
-// Unwatch ends a watch. What is stored by then is still matched.
+// Unwatch ends a watch. Output that is stored before is still matched.
 func (j *Job) Unwatch(id int) Pending[struct{}] {
 	r := newReply[struct{}]()
 	j.ask(unwatchMsg{id, r})
 	return pend(j, r)
 }
 
-// Subscribe has set called in its turn among the requests that name the job, with the
-// origin resolved: FromDefault leaves it open. An offset beyond the end stays as it is.
+// Subscribe calls set in its turn among the requests that name the job. It passes the resolved origin: with
+// FromDefault, the origin stays open. An offset beyond the end is not changed.
 func (j *Job) Subscribe(from Origin, set SubscribeFunc) Pending[struct{}] {
 	r := newReply[struct{}]()
 	j.ask(subscribeMsg{from, set, r})
 	return pend(j, r)
 }
 
-// TellWaiting has the sink be told when the job waits for input, or ends that. It takes
-// effect with the next turn.
+// TellWaiting sets whether the sink is notified when the job begins and ends to wait for input. It takes effect with
+// the next turn.
 func (j *Job) TellWaiting(is bool) { j.waiting.watch.tell.Store(is) }
 
-// TellScreen has the sink be told when the screen has changed, at most so often; 0 ends it.
-// Like a Sink's caller it may be anywhere: it takes effect with the next turn.
+// TellScreen has the sink notified of screen changes, at most once per interval; 0 ends this. Any goroutine may call
+// it: it takes effect with the next turn.
 func (j *Job) TellScreen(every time.Duration) { j.display.glance.every.Store(int64(every)) }
 
-// AnswerSecret types what the person at the client has answered for a wait, and a line end.
-// Nothing is typed where that is over. It takes value over, and wipes it.
+// AnswerSecret types the answer of the person at the client to a wait, followed by a line end. If that wait is over,
+// it types nothing. It takes ownership of value and wipes it.
 func (j *Job) AnswerSecret(waitID string, value []byte) {
 	in := Input{Send: []SendItem{{Bytes: value}}, AppendNewline: true, Secret: true, IfWaiting: waitID, person: true}
 	j.ask(writeMsg{in, newReply[WriteResult](), time.Now()})
 }
 
-// Exec has a shell run a command. *Error at once if a pattern of its wait does not compile.
+// Exec runs a command in the job's shell. It returns an *Error at once if a pattern of its wait does not compile.
 func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
 	switch {
 	case strings.ContainsRune(o.Command, 0):
@@ -132,24 +131,25 @@ func (j *Job) Exec(o ExecOptions) (Pending[ExecResult], *Error) {
 	return pend(j, r), nil
 }
 
-// History returns what the shell has run, oldest first, as far as it is kept: at most
-// mostHistory commands, and the one that runs.
+// History returns the commands that the shell has run, oldest first. It has the kept ones, at most mostHistory, and
+// the one that runs.
 func (j *Job) History() Pending[[]ShellCommand] {
 	r := newReply[[]ShellCommand]()
 	j.ask(historyMsg{r})
 	return pend(j, r)
 }
 
-// Variables asks for the environment of the job, in its turn: of a shell with integration as
-// it is now, of any other job as it was started with.
+// Variables asks for the environment of the job, in its turn. For a shell with integration, this is the current
+// environment; for any other job, the one that it was started with.
 func (j *Job) Variables() Pending[[]Variable] {
 	r := newReply[[]Variable]()
 	j.ask(variablesMsg{r})
 	return pend(j, r)
 }
 
-// ChangeVariable sets a variable of a shell with integration, or with nil unsets it: it and
-// the commands that it runs from now on have it so. Where starts are asked about, so is this.
+// ChangeVariable sets a variable of a shell with integration, or unsets it if value is nil. The change applies to the
+// shell and to the commands that it runs from now on. If the client wants to be asked about starts, it is asked about
+// this change, too.
 func (j *Job) ChangeVariable(name string, value *string, secret bool, asker Asker) (Pending[struct{}], *Error) {
 	if err := checkVariable(name, value); err != nil {
 		return Pending[struct{}]{}, err
@@ -159,8 +159,8 @@ func (j *Job) ChangeVariable(name string, value *string, secret bool, asker Aske
 	return pend(j, r), nil
 }
 
-// Signal sends a signal, by its name with or without SIG. *Error at once if there
-// is no such signal.
+// Signal sends a signal. Its name may be given with or without SIG. Signal returns an *Error at once if there is no
+// such signal.
 func (j *Job) Signal(name string, target SignalTarget, asker Asker) (Pending[struct{}], *Error) {
 	sig, err := signalNamed(name)
 	if err != nil {
@@ -178,30 +178,30 @@ func (j *Job) Resize(cols, rows int) Pending[struct{}] {
 	return pend(j, r)
 }
 
-// Kill ends everything that the job started, and is answered when nothing is left.
+// Kill ends all processes that the job started. The answer comes when none is left.
 func (j *Job) Kill(o KillOptions) Pending[KillResult] {
 	r := newReply[KillResult]()
 	j.ask(killMsg{opts: o, reply: r})
 	return pend(j, r)
 }
 
-// SearchTarget asks for the job to be searched, in its turn among the requests. Its files are
-// kept until the search is over.
+// SearchTarget asks for a target with which the job can be searched, in its turn among the requests. The job's files
+// are kept until the search is over.
 func (j *Job) SearchTarget(stream Stream) Pending[SearchTarget] {
 	r := newReply[SearchTarget]()
 	j.ask(targetMsg{stream, r})
 	return pend(j, r)
 }
 
-// Remove forgets a closed job, and deletes its files unless they are to be kept.
+// Remove removes a closed job, and deletes its files unless keepFiles is set.
 func (j *Job) Remove(keepFiles bool) Pending[struct{}] {
 	r := newReply[struct{}]()
 	j.ask(removeMsg{keepFiles, r})
 	return pend(j, r)
 }
 
-// VariablesAreFixed refuses to change what the job was started with: no system lets one
-// process change the environment of another.
+// VariablesAreFixed returns the error for a change of the environment that the job was started with: on no system can
+// a process change the environment of another process.
 func (j *Job) VariablesAreFixed() *Error {
 	const why = "the environment of job %d cannot be changed any more: a program has it from its start, and nobody else can reach it"
 	e := errorf(CodeUnsupported, why+"; start another job with env, or, if it is a shell, type the assignment into it (export NAME=value)", j.id)
@@ -212,10 +212,10 @@ func (j *Job) VariablesAreFixed() *Error {
 	return e
 }
 
-// HoldTo has a stream wait for the client that it is sent to, from the next thing on that
-// is read of it: output may be window bytes ahead of Sent, and never more than what is
-// kept in memory for sure, so that nothing is lost where there are no files. What a drain
-// adds to that is kept as well. 0 ends it.
+// HoldTo makes a stream wait for the client that it is sent to, starting with the next read of the stream. Output may
+// then be at most window bytes ahead of Sent, and never more than the amount that is certainly kept in memory. So no
+// output is lost if there are no files. Output that a drain adds to that is kept as well. A window of 0 ends the
+// waiting.
 func (j *Job) HoldTo(name Stream, window int64) {
 	st := j.output.stream(name)
 	if st == nil {
@@ -226,7 +226,7 @@ func (j *Job) HoldTo(name Stream, window int64) {
 	st.pokeReader()
 }
 
-// Sent says how far a stream was sent to the client that it waits for.
+// Sent reports the offset up to which a stream was sent to the client that it waits for.
 func (j *Job) Sent(name Stream, off int64) {
 	if st := j.output.stream(name); st != nil {
 		st.client.taken.Store(off)
@@ -235,10 +235,10 @@ func (j *Job) Sent(name Stream, off int64) {
 	}
 }
 
-// Hold keeps the job's files until release is called, also where the job is removed
-// meanwhile: for an answer that quotes output. Release may be called more than once.
+// Hold keeps the job's files until release is called, even if the job is removed meanwhile. It is for an answer that
+// quotes output. release may be called more than once.
 func (j *Job) Hold() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.answers) }
 
-// HoldUnsent keeps them from being deleted because the job is let go of, and not from
-// a removal: for output that is being sent.
+// HoldUnsent keeps the job's files from being deleted when the server lets go of the job. It does not protect them
+// from a removal. It is for output that is being sent.
 func (j *Job) HoldUnsent() (release func()) { return j.files.fileHolds.hold(&j.files.fileHolds.lanes) }

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// RunOptions say how long a job is awaited, and what happens then.
+// RunOptions determine how long to wait for a job, and what happens at the timeout.
 type RunOptions struct {
 	Timeout    time.Duration // < 0 = none
-	Background bool          // at the timeout, and when cancelled: let it run on; else kill it
-	Drain      time.Duration // how long output that others hold open is read after the exit
+	Background bool          // at the timeout, and when canceled: let the job run on; false: kill it
+	Drain      time.Duration // how long to read output after the exit if other processes hold it open
 }
 
 // A RunResult is a job at its end, or at the timeout.
 type RunResult struct {
 	Info     Info
 	TimedOut bool
-	Complete bool // every byte that will ever come is in Output
+	Complete bool // Output contains all bytes of the job, and no more will come
 	Output   map[Stream]Range
 	Hint     *Hint
-	Waiting  *WaitingForInput // in which the job was at the timeout; nil: in none that is known
+	Waiting  *WaitingForInput // the job's wait for input at the timeout; nil: none is known
 }
 
-// A runReq awaits the end of the job.
+// A runReq waits for the end of the job.
 type runReq struct {
 	opts       RunOptions
 	deadline   time.Time // zero: none, or over
@@ -34,7 +34,7 @@ type runReq struct {
 	reply      reply[RunResult]
 }
 
-// runsPart has those who wait for the end of the job.
+// runsPart has the requests that wait for the end of the job.
 type runsPart struct {
 	noPart
 	j *Job
@@ -47,14 +47,14 @@ func (p *runsPart) onRun(m runMsg) {
 	if m.opts.Timeout >= 0 {
 		r.deadline = p.j.info.StartedAt.Add(m.opts.Timeout)
 	}
-	if p.j.told() { // it was faster than this message
+	if p.j.told() { // the job ended before this message
 		r.onExit(time.Now(), p.j.ending.hint, len(p.j.info.Background) > 0)
 	}
 	p.all = append(p.all, r)
 }
 
-// nobodyLeft is how long at most a run waits for the word that nobody is left,
-// where the leader's end has shown nobody: it comes at once, but in its own time.
+// nobodyLeft is the maximum time that a run waits for the report that no process is left, if none was seen at the
+// leader's end. The report is immediate, but it is not synchronized with the leader's end.
 const nobodyLeft = 500 * time.Millisecond
 
 func (r *runReq) onExit(now time.Time, hint *Hint, background bool) {
@@ -74,8 +74,8 @@ func (p *runsPart) review(now time.Time) {
 	})
 }
 
-// reviewEnded answers where no more output is to be expected: nobody is left, or
-// those that are hold no stream, or they had their time.
+// reviewEnded answers a request if no more output is to be expected: no process is left, or the remaining ones hold no
+// stream, or the drain time is over.
 func (p *runsPart) reviewEnded(r *runReq, now time.Time) bool {
 	ended := len(p.j.info.Background) > 0 && p.allEnded()
 	if p.j.st.status != StatusClosed && !ended && now.Before(r.drainUntil) {
@@ -91,7 +91,7 @@ func (p *runsPart) allEnded() bool {
 
 func (p *runsPart) reviewRunning(r *runReq, now time.Time) bool {
 	if p.j.st.exit != nil {
-		r.deadline = time.Time{} // It has ended in time, and its output is still being read.
+		r.deadline = time.Time{} // The leader has ended in time, and its output is still being read.
 	}
 	if r.deadline.IsZero() || now.Before(r.deadline) {
 		return false
@@ -118,15 +118,15 @@ func (p *runsPart) result(r *runReq, complete bool) RunResult {
 	return res
 }
 
-// inTime says that the leader has ended by itself: of a run whose time was over in the same
-// instant, and did nothing to it, it is not told.
+// inTime notes that the leader has ended by itself. If the timeout of a run expired at the same moment, and did
+// nothing to the job, the run is not reported as timed out.
 func (p *runsPart) inTime() {
 	for _, r := range p.all {
 		r.timedOut = false
 	}
 }
 
-// cancel does with the job what the timeout would have done.
+// cancel handles the job as the timeout would have done.
 func (p *runsPart) cancel(tok *token) bool {
 	i := slices.IndexFunc(p.all, func(r *runReq) bool { return r.reply.tok == tok })
 	if i < 0 {

@@ -13,38 +13,38 @@ import (
 	"shelld/jobs/internal/search"
 )
 
-// A SearchSpec says what to look for in stored output, and where.
+// A SearchSpec is a request to search stored output.
 type SearchSpec struct {
 	Pattern string // an ECMAScript regular expression
-	Literal string // or a text as it stands
-	Flags   string // of a literal i alone
-	Raw     bool   // on the bytes as they came, otherwise as with patterns that are watched for
-	Lines   bool   // each line by itself, as grep does; of a pattern
+	Literal string // or a text, taken literally
+	Flags   string // for a literal, only i
+	Raw     bool   // match the raw bytes; otherwise match as patterns of watches do
+	Lines   bool   // match each line separately, as grep does; only for a pattern
 
-	Group    string // that was asked for; a cursor holds for the same one alone
+	Group    string // the requested group; a cursor is valid only for the same group
 	Stream   Stream // "" = each
-	From, To *int64 // where in each stream a match may begin; negative: from the end
-	Reverse  bool   // the newest first
+	From, To *int64 // bounds within each stream for the begin of a match; negative: from the end
+	Reverse  bool   // newest matches first
 	Cursor   *SearchPlace
 
-	Context    int // how many lines before and after each match are wanted
+	Context    int // number of wanted lines before and after each match
 	MaxMatches int
-	MaxBytes   int           // of the texts of all matches, about; one match is told in any case
-	Timeout    time.Duration // after which the search ends with what it has; negative: never
+	MaxBytes   int           // approximate limit for the texts of all matches; one match is always returned
+	Timeout    time.Duration // then the search ends with the matches found so far; negative: never
 
 	query *match.Query
 }
 
-// A SearchPlace is where a search goes on: at the matches that begin at Offset or later, or,
-// where it goes backwards, before it.
+// A SearchPlace is the place where a search continues: at the matches that begin at Offset or later or, for a search
+// that goes backwards, before Offset.
 type SearchPlace struct {
 	Job     ID
 	Stream  Stream
 	Offset  int64
 	Reverse bool    // the search goes backwards
-	Marks   []int64 // where it does, and has left some; see search.Place
+	Marks   []int64 // if it does, and has left out some matches; see search.Place
 	End     int64   // the end of the stream from which negative bounds are counted; 0: neither is negative
-	Search  string  // of which search the place is; see searchKey
+	Search  string  // the search that the place belongs to; see searchKey
 }
 
 // A SearchMatch is one match.
@@ -54,28 +54,27 @@ type SearchMatch struct {
 	search.Match
 }
 
-// A SearchGap is a part of a stream that was to be searched and is not kept any more.
+// A SearchGap is a part of a stream that should be searched but is no longer stored.
 type SearchGap struct {
 	Job    ID
 	Stream Stream
 	Range
 }
 
-// A SearchEnd is the reason why a search ended before it had seen everything.
+// A SearchEnd is the reason why a search ended before it had searched everything.
 type SearchEnd = search.End
 
-// A SearchResult is what a search has found, in the order of jobs, streams and offsets, or
-// the other way round.
+// A SearchResult has the matches of a search, in the order of jobs, streams and offsets, or in reverse order.
 type SearchResult struct {
 	Matches []SearchMatch
 	End     SearchEnd
-	Next    *SearchPlace // where the next one goes on, unless all was searched
+	Next    *SearchPlace // where the next search continues; nil: all was searched
 	Gaps    []SearchGap
-	Jobs    int   // whose output was looked at
-	Bytes   int64 // of it, without what is not kept
+	Jobs    int   // number of searched jobs
+	Bytes   int64 // number of searched bytes, without the gaps
 }
 
-// Compile checks a spec; a *Error where it does not hold.
+// Compile checks and compiles the spec. It returns an *Error if the spec is invalid.
 func (s *SearchSpec) Compile() *Error {
 	if s.From != nil && s.To != nil && (*s.From < 0) == (*s.To < 0) && *s.From > *s.To {
 		return Invalid("/from", "from %d lies behind to %d, so that nothing would be searched; give the smaller one as from", *s.From, *s.To)
@@ -97,7 +96,7 @@ func (s *SearchSpec) Compile() *Error {
 func (s *SearchSpec) compilePattern() *Error {
 	w := WatchSpec{Pattern: s.Pattern, Flags: s.Flags, Pointer: "/pattern"}
 	if s.Lines && !strings.Contains(w.Flags, "m") {
-		w.Flags += "m" // ^ and $ are the edges of all that the pattern sees
+		w.Flags += "m" // otherwise ^ and $ match only at the edges of the whole text
 	}
 	if err := w.compile(); err != nil {
 		return err
@@ -109,20 +108,21 @@ func (s *SearchSpec) compilePattern() *Error {
 	return nil
 }
 
-// Query returns what to look for, once the spec is compiled.
+// Query returns the compiled query. The spec must be compiled.
 func (s *SearchSpec) Query() *match.Query { return s.query }
 
-// fromEnd says whether a bound is counted from the end of a stream.
+// fromEnd reports whether a bound is counted from the end of a stream.
 func (s *SearchSpec) fromEnd() bool { return s.From != nil && *s.From < 0 || s.To != nil && *s.To < 0 }
 
-// A SearchTarget is a job whose output is to be searched, as far as it had come.
+// A SearchTarget is a job whose output is to be searched, up to the ends that its streams had when the target was
+// made.
 type SearchTarget struct {
 	job     *Job
-	ends    []int64 // of its streams
-	release func()  // lets go of its files; nil: they are held once they are searched
+	ends    []int64 // ends of its streams
+	release func()  // releases its files; nil: they are held only while they are searched
 }
 
-// targetMsg asks for a job to be searched.
+// targetMsg requests a SearchTarget of a job.
 type targetMsg struct {
 	stream Stream
 	reply[SearchTarget]
@@ -151,7 +151,7 @@ func (j *Job) target() SearchTarget {
 	return t
 }
 
-// SearchTargets are the jobs that have started, or those of a group.
+// SearchTargets returns the jobs that have started or, if group is not empty, those of the group.
 func (m *Manager) SearchTargets(group string) (all []SearchTarget) {
 	for _, j := range m.All() {
 		if j.public.Load() != nil && (group == "" || j.spec.Group == group) {
@@ -161,26 +161,26 @@ func (m *Manager) SearchTargets(group string) (all []SearchTarget) {
 	return all
 }
 
-// Release lets go of a target that is not searched after all.
+// Release releases a target that will not be searched.
 func (t SearchTarget) Release() {
 	if t.release != nil {
 		t.release()
 	}
 }
 
-// searches lets some searches run and has the others wait: each takes a whole processor, and jobs
-// and answers need processors, too.
+// searches limits the number of searches that run at once; the others wait. Each search uses a whole processor, and
+// jobs and answers need processors, too.
 type searches struct {
-	slots chan struct{} // each search that runs has one
-	seed  maphash.Seed  // of searchKey: a cursor holds for one server
+	slots chan struct{} // each running search holds one
+	seed  maphash.Seed  // the seed of searchKey: a cursor is valid for one server only
 }
 
 func newSearches() searches {
 	return searches{slots: make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)), seed: maphash.MakeSeed()}
 }
 
-// Search searches targets, which it lets go of. It takes as long as that takes, and so a
-// goroutine of the caller's; it holds nobody up. Closing cancel ends it.
+// Search searches targets and releases them. It may take long, so it must run in a goroutine of the caller's. It
+// blocks nothing else. Closing cancel ends the search.
 func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan struct{}) (SearchResult, *Error) {
 	defer func() {
 		for _, t := range targets {
@@ -205,7 +205,7 @@ func (m *Manager) Search(spec *SearchSpec, targets []SearchTarget, cancel <-chan
 	return s.res, s.err
 }
 
-// stopSearch returns a function that returns the reason why a search has to end at once, or nil.
+// stopSearch returns a function that returns the reason why a search must end at once, or nil.
 func stopSearch(cancel, ending <-chan struct{}) func() error {
 	return func() error {
 		select {
@@ -243,7 +243,7 @@ func errSearchEnding() *Error {
 // A searching is a search of jobs in progress. It belongs to one goroutine.
 type searching struct {
 	*SearchSpec
-	key string // of its cursors
+	key string // the key of its cursors
 	run search.Run
 	res SearchResult
 	err *Error
@@ -267,7 +267,7 @@ func (s *searching) target(m *Manager, t SearchTarget) {
 	j := t.job
 	if t.release == nil {
 		defer j.Hold()()
-		if !m.Knows(j.id) { // removed meanwhile
+		if !m.Knows(j.id) { // the job was removed meanwhile
 			return
 		}
 	}
@@ -338,7 +338,7 @@ func (s *searching) add(j *Job, name Stream, found search.Result) {
 	}
 }
 
-// searchError returns the error for what ended a search in the output of a job.
+// searchError returns the error for a search that failed in the output of a job.
 func searchError(j *Job, err error) *Error {
 	var unread *search.ReadError
 	if e := (*Error)(nil); errors.As(err, &e) {
@@ -355,8 +355,8 @@ func searchError(j *Job, err error) *Error {
 	return e
 }
 
-// searchKey names a search of this server: all that decides what it finds, and in which order.
-// How much of that is told at a time, and of its surroundings, may be another for each page.
+// searchKey returns a key for a search of this server. It covers all settings that decide which matches the search
+// finds, and in which order. The size of a page and the size of the context may change from page to page.
 func (m *Manager) searchKey(s *SearchSpec, targets []SearchTarget) string {
 	type bound struct {
 		given bool
@@ -382,11 +382,11 @@ func (m *Manager) searchKey(s *SearchSpec, targets []SearchTarget) string {
 	}{s.Pattern, s.Literal, s.Flags, s.Raw, s.Lines, s.Reverse, job, s.Group, s.Stream, at(s.From), at(s.To)}))
 }
 
-// one says whether a single job is searched that was asked for.
+// one reports whether the search is for a single job, named in the request.
 func one(targets []SearchTarget) bool { return len(targets) == 1 && targets[0].release != nil }
 
-// checkCursor refuses a place at which this search cannot have ended. A job that was removed since
-// is none: the search goes on with those behind it.
+// checkCursor returns an error for a cursor that this search cannot have returned. A cursor of a job that was removed
+// since is valid: the search continues with the jobs behind it.
 func (m *Manager) checkCursor(spec *SearchSpec, targets []SearchTarget, key string) *Error {
 	c := spec.Cursor
 	if c == nil {
@@ -401,7 +401,8 @@ func (m *Manager) checkCursor(spec *SearchSpec, targets []SearchTarget, key stri
 
 const wrongCursor = "; give the cursor of an answer to this search, or none to begin anew"
 
-// checkPlace is what can be said of a cursor that was never one of this search.
+// checkPlace returns an error for a cursor that this search can never have returned, as far as the cursor itself shows
+// it.
 func (m *Manager) checkPlace(spec *SearchSpec, targets []SearchTarget) *Error {
 	const what = wrongCursor
 	c := spec.Cursor

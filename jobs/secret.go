@@ -7,69 +7,68 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// A password is for the person at the client to type, and for nobody else to see. Where the
-// client answers for them, every job on a terminal is watched:
+// Only the person at the client should type a password, and no other party should see it. If the client answers
+// password prompts, the server watches every job with a terminal:
 //
-//	a turn -> reviewHidden   is echo off? That costs less than a microsecond
+//	a turn -> reviewHidden   is echo off? This check costs less than a microsecond
 //	       -> beginLook      only then (waiting.go)
-//	       -> askSecret      the sink is told, behind the prompt; and when the wait is over
+//	       -> askSecret      notifies the sink, behind the prompt, and when the wait is over
 //	rpc    -> AnswerSecret   a write like others, with ifWaiting and secret
 
-// A SecretPolicy says who types the passwords that programs ask for.
+// A SecretPolicy determines who types the passwords that programs ask for.
 type SecretPolicy struct {
-	Ask        bool // the client is asked for them
-	ClientOnly bool // nobody else may type them
+	Ask        bool // ask the client for them
+	ClientOnly bool // only the person at the client may type them
 }
 
-// A SecretAsk says that a job waits for a password, which the client is to be asked for; or,
-// where Over is true, that the wait with this ID is over.
+// A SecretAsk reports that a job waits for a password, for which the client is to be asked. If Over is true, it
+// reports that the wait with this ID is over.
 type SecretAsk struct {
 	WaitID  string
 	Over    bool
 	Prompt  string
-	Command string // that asks
-	Attempt int    // how many it has asked for in a row
+	Command string // the command that asks
+	Attempt int    // the number of passwords that it has asked for in a row
 }
 
-// A secretWatch is what the job's turns know of this.
+// A secretWatch is the state of the password watch. It is used in the job's turns.
 type secretWatch struct {
-	hidden bool      // echo was off when the terminal was asked
-	seen   activity  // at the last review
-	at     time.Time // when the terminal is asked next; zero: when something has happened
+	hidden bool      // echo was off when the terminal was last queried
+	seen   activity  // the activity at the last review
+	at     time.Time // when the terminal is queried next; zero: after the next activity
 
-	asked   string // the wait that the client is being asked for; "" = none
-	last    string // the one that it was asked for last
-	pid     int    // who has asked then
-	command string // the same
-	attempt int    // of those
+	asked   string // the wait for which the client is being asked; "" = none
+	last    string // the last wait for which it was asked
+	pid     int    // the process that waited then
+	command string // its command
+	attempt int    // the attempt then
 }
 
-// hiddenAfter is when the terminal is asked whether it shows what is typed, after output or
-// input: programs switch echo off right before they print a prompt, or right after.
+// hiddenAfter has the delays after output or input at which the terminal's echo setting is queried. Programs turn echo
+// off right before they print a prompt, or right after.
 var hiddenAfter = []time.Duration{
 	500 * time.Microsecond, 5 * time.Millisecond, 25 * time.Millisecond, 100 * time.Millisecond,
 	400 * time.Millisecond, 1500 * time.Millisecond, 5 * time.Second,
 }
 
-// asksSecrets says whether the client is to be asked for the passwords of this job.
+// asksSecrets reports whether the client is to be asked for the passwords of this job.
 func (p *waitingPart) asksSecrets() bool {
 	return p.j.mgr.settings.secrets.Ask && p.j.term != nil && p.canWait()
 }
 
-// watchesEcho says whether it matters that input is hidden: the client is to be asked, or what
-// is being typed is for nobody else to type.
+// watchesEcho reports whether the echo setting matters: the client is to be asked for passwords, or input is queued
+// that only the person at the client may type while echo is off.
 func (p *waitingPart) watchesEcho() bool {
 	return p.asksSecrets() || p.j.mgr.settings.secrets.ClientOnly && p.j.term != nil && p.canWait() && len(p.j.input.queue.items) > 0
 }
 
-// hidesInput says whether the terminal reads a line and shows nothing of it, as where a
-// password is asked for.
+// hidesInput reports whether the terminal reads a line without echo, as for a password.
 func (p *waitingPart) hidesInput() bool {
 	attrs, err := p.j.term.Attrs()
 	return err == nil && attrs.Canonical && !attrs.Echo
 }
 
-// reviewHidden asks the terminal, where it is time for that.
+// reviewHidden queries the terminal's echo setting if that is due.
 func (p *waitingPart) reviewHidden(now time.Time) {
 	s := &p.secret
 	if !p.watchesEcho() {
@@ -90,7 +89,7 @@ func (p *waitingPart) reviewHidden(now time.Time) {
 	}
 }
 
-// hiddenAt is when reviewHidden has something to do; zero: when something has happened.
+// hiddenAt returns when reviewHidden is due. Zero: after the next activity.
 func (p *waitingPart) hiddenAt() (t time.Time) {
 	if p.watchesEcho() {
 		t = p.secret.at
@@ -98,14 +97,14 @@ func (p *waitingPart) hiddenAt() (t time.Time) {
 	return t
 }
 
-// forSecret says whether looks are needed to ask for a password, or to see that it is not
-// asked for any more.
+// forSecret reports whether input probes are needed to ask for a password, or to detect that the password is no longer
+// asked for.
 func (p *waitingPart) forSecret() bool {
 	return p.secret.asked != "" || p.asksSecrets() && p.secret.hidden
 }
 
-// asker returns what finds out who asks for a password, or keeps a shell from its first prompt, in any
-// goroutine; nil where nobody wants to know.
+// asker returns a function that determines the foreground process, which asks for a password or keeps a shell from its
+// first prompt. The function may run in any goroutine. asker returns nil if this information is not needed.
 func (p *waitingPart) asker() func() *Process {
 	if !p.forSecret() && !p.j.shell.watch.starts() || p.j.term == nil {
 		return nil
@@ -120,8 +119,8 @@ func (p *waitingPart) asker() func() *Process {
 	}
 }
 
-// askSecret has the client asked for a password that the job waits for, once for each wait,
-// and tells when that is over.
+// askSecret asks the client for a password that the job waits for, once for each wait. It also reports when that wait
+// is over.
 func (p *waitingPart) askSecret() {
 	s, l := &p.secret, &p.watch
 	w := l.now
@@ -142,7 +141,8 @@ func (p *waitingPart) askSecret() {
 	p.j.sink.Event(Event{After: p.j.waits.barrier(), Secret: &SecretAsk{WaitID: w.ID, Prompt: w.Prompt, Command: command, Attempt: s.attempt}})
 }
 
-// askingCommand is what runs in the foreground, or what the job was started with.
+// askingCommand returns the command of the foreground process or, if that is not known, the command that the job was
+// started with.
 func (p *waitingPart) askingCommand() string {
 	switch f := p.watch.asker; {
 	case f != nil:
@@ -155,8 +155,8 @@ func (p *waitingPart) askingCommand() string {
 	return p.j.redaction.text(strings.Join(p.j.info.Argv, " "))
 }
 
-// secretRefused is told that what the person has answered cannot be typed. Where the job
-// waits on, the person is asked once more; what was wrong is for the log.
+// secretRefused handles an answer of the person that cannot be typed. If the job still waits, the person is asked once
+// more. The error is only logged.
 func (p *waitingPart) secretRefused(err *Error) {
 	if err.Code == CodeInputNotExpected || err.Code == CodeJobExited {
 		return // The question is over.
@@ -165,10 +165,10 @@ func (p *waitingPart) secretRefused(err *Error) {
 	p.askAgain()
 }
 
-// askAgain has the client asked once more for what it was asked for last, if the job waits on.
+// askAgain asks the client once more for the last password, if the job still waits for it.
 func (p *waitingPart) askAgain() { p.secret.asked, p.secret.last = "", "" }
 
-// wipe overwrites what of a secret input can be.
+// wipe overwrites the parts of a secret input that can be overwritten.
 func (in *Input) wipe() {
 	if !in.Secret {
 		return
@@ -184,8 +184,8 @@ func (m writeMsg) fail(err error) {
 	m.reply.fail(err)
 }
 
-// deny refuses what nobody but the person at the client may type, while input is hidden. A
-// signal key leaves the prompt, and anybody may press one.
+// deny returns an error for an input that only the person at the client may type, while echo is off. Any client may
+// send a signal key, since that leaves the prompt.
 func (p *waitingPart) deny(q *queued) *Error {
 	pr := &p.j.mgr.settings.secrets
 	if !pr.ClientOnly || q.person || q.keysOnly || q.answer || len(q.data) == 0 {
@@ -204,8 +204,8 @@ func (p *waitingPart) deny(q *queued) *Error {
 	return e
 }
 
-// denyBegun is deny for an input of which a part was typed before input was hidden: the rest
-// is withdrawn, but for what the terminal has been given by then.
+// denyBegun is deny for an input of which a part was typed before echo was turned off. The rest is withdrawn, except
+// for the bytes that the terminal has already received.
 func (p *waitingPart) denyBegun() {
 	if len(p.j.input.queue.items) == 0 {
 		return
@@ -217,8 +217,8 @@ func (p *waitingPart) denyBegun() {
 	}
 }
 
-// denyLate is deny for an input that was queued while input was shown, and whose turn has
-// come.
+// denyLate is deny for an input that was queued while echo was on, and that is next now. It reports whether it has
+// withdrawn the input.
 func (p *waitingPart) denyLate(q *queued) bool {
 	if !p.j.mgr.settings.secrets.ClientOnly || q.begun || q.attrs != nil || p.j.term == nil || !p.hidesInput() {
 		return false

@@ -6,19 +6,17 @@ import (
 	"shelld/screen"
 )
 
-// A SendItem is one thing to send. At most one of its kinds is set; with none it is
-// an empty text.
+// A SendItem is one item to send. At most one of its kinds is set; without any, it is an empty text.
 type SendItem struct {
-	Text  string             // as it is
-	Bytes []byte             // as they are
+	Text  string             // sent unchanged
+	Bytes []byte             // sent unchanged
 	Key   string             // terminal only
 	Count int                // how often Key is pressed, at least once
-	Paste *string            // as a terminal pastes; as it is into a pipe
+	Paste *string            // sent as a terminal pastes; unchanged into a pipe
 	Mouse *screen.MouseEvent // terminal only
 }
 
-// A typing collects the bytes of an input. When it grows it wipes what it leaves
-// behind, since that may be a secret.
+// A typing collects the bytes of an input. When it grows, it wipes its old memory, since that may contain a secret.
 type typing struct{ data []byte }
 
 func (t *typing) add(p ...byte) {
@@ -39,11 +37,11 @@ func (t *typing) grow(n int) {
 	}
 }
 
-// spareBytes is room for what follows the text: a line end, two ends of file.
+// spareBytes is room for the bytes after the text: a line end, two ends of file.
 const spareBytes = 8
 
-// typeAll turns an Input into bytes, but for its line end and end of file. With a
-// refusal come those before it.
+// typeAll turns an Input into bytes, without its line end and end of file. With an error it returns the bytes before
+// the invalid item.
 func (p *inputPart) typeAll(in Input) (*typing, *Error) {
 	t := &typing{data: make([]byte, 0, len(in.Text)+spareBytes)}
 	t.addText(in.Text)
@@ -55,7 +53,7 @@ func (p *inputPart) typeAll(in Input) (*typing, *Error) {
 	for i, item := range in.Send {
 		err := p.typeItem(t, item, fmt.Sprintf("/send/%d", i))
 		if err == nil {
-			err = p.checkSize(len(t.data)) // before a few names become gigabytes
+			err = p.checkSize(len(t.data)) // checked per item, since a few key names may expand to gigabytes
 		}
 		if err != nil {
 			return t, err
@@ -115,7 +113,7 @@ func (p *inputPart) typeMouse(t *typing, m screen.MouseEvent, pointer string) *E
 	return nil
 }
 
-// noInput refuses a write to a job that the server has no pipe to.
+// noInput returns the error for a write to a job whose input is not connected to the server.
 func (p *inputPart) noInput() *Error {
 	const otherwise = `; start it with "stdin": "open" to write to it`
 	switch {
@@ -127,7 +125,7 @@ func (p *inputPart) noInput() *Error {
 	return p.notInteractive("job %d has no standard input; start it with \"stdin\": \"open\", or in pty mode", p.j.id)
 }
 
-// A writeDone is the end of one write to the job.
+// A writeDone is the result of one write to the job.
 type writeDone struct {
 	n   int
 	err error

@@ -15,7 +15,7 @@ const (
 	catchUpShutdown = shutdownSlack / 10
 )
 
-// settle has what is stored be matched and drawn as the end of the output.
+// settle has the stored output matched and drawn, as the end of the output.
 func (p *endingPart) settle(next step) {
 	p.j.st.step, p.settleFrom = next, time.Now()
 	p.j.display.settleScreen()

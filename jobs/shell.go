@@ -9,64 +9,64 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// A shell that is a job and has the integration (package shellmark) reports by marks in its output
-// when it reads a line, when a command begins and when it has ended. The readLoop takes them out, and
-// leaves them here with their offset in the stream; a turn takes them up, in order. The state of the
-// shell follows from them alone (shellmark.Session). An interrupt may discard anything that is on its
-// way, marks included; then the shell is asked about the command (shell_doubt.go).
+// A shell with integration (package shellmark) is a job that reports by marks in its output: when it reads a line,
+// when a command begins and when a command has ended. The readLoop takes the marks out of the output and stores them
+// here, each with its offset in the stream. A turn handles them in order. They alone determine the state of the shell
+// (shellmark.Session). An interrupt may discard anything that is on its way, marks included. Then the shell is asked
+// about the command (shell_doubt.go).
 //
-// A command of Exec waits until the shell is ready. Then its text is written into a pipe that the
-// shell reads, and the keys that make it do so are typed (shell_feed.go).
+// A command of Exec waits until the shell is ready. Then the server writes its text into a pipe that the shell reads,
+// and types the keys that make the shell read it (shell_feed.go).
 
-// mostHistory bounds the commands that are remembered, and mostHistoryText what they say. The
-// oldest ones go.
+// mostHistory bounds the number of commands that are remembered, and mostHistoryText the total length of their texts.
+// The oldest commands are forgotten first.
 const (
 	mostHistory     = 1000
 	mostHistoryText = 1 << 20
 )
 
-// A shellWatch is what is known of a shell.
+// A shellWatch is the server's knowledge about a shell with integration.
 type shellWatch struct {
 	// Immutable:
 	kind  shellmark.Shell
 	files *shellFiles
-	feed  chan []byte // a turn -> feedLoop; capacity 2: a text, and nil to have it taken back
+	feed  chan []byte // a turn -> feedLoop; capacity 2: a text, and nil for the order to take it back
 
-	feeding atomic.Int32 // in feed, or taken from it and not done with
-	awaited atomic.Bool  // a turn waits for feeding to be 0
-	read    atomic.Int64 // of what was fed last, once feeding is 0: what was written, and not taken back
+	feeding atomic.Int32 // number of orders in feed, or taken from it and not yet done
+	awaited atomic.Bool  // a turn should be taken when feeding is 0
+	read    atomic.Int64 // once feeding is 0: bytes of the last text that were written and not taken back
 
 	mu    sync.Mutex
 	marks []placedMark // readLoop -> a turn
 
 	// Guarded by turns:
 	session   shellmark.Session
-	why, cure string   // why it is gone; what to do about that, "" = what is always to be done
-	replaced  bool     // that is because another program has taken its place
-	image     string   // what the leader executes, since the first prompt; "" = there was none yet
-	front     *Process // who was in the foreground when it was looked last before the first prompt; nil: not known
+	why, cure string   // why the shell is gone; advice about that, "" = the usual advice
+	replaced  bool     // the reason is that another program has taken its place
+	image     string   // the program that the leader executes since the first prompt; "" = no prompt yet
+	front     *Process // the foreground process at the last probe before the first prompt; nil: not known
 	look      imageLook
-	deaf      bool      // its line editor is off: no keys have it take anything (exec_interrupt.go)
-	handedAt  time.Time // when it last was
-	struckAt  time.Time // when an interrupt was sent last
-	striking  int       // interrupts of the server's own that are being sent
-	doubtAt   time.Time // when there was one last
-	lost      *execReq  // of which it was told that it may have run
-	askedAt   time.Time // when it was asked whether a command still runs
-	readingBy int       // the first look for input that counts where it is not known to read
+	deaf      bool      // its line editor is off: no keys make it read a text (exec_interrupt.go)
+	handedAt  time.Time // when a text was last handed over
+	struckAt  time.Time // when the last interrupt was sent
+	striking  int       // the server's own interrupts that are being sent
+	doubtAt   time.Time // when a command was last in doubt
+	lost      *execReq  // the command whose request was answered that it may have run
+	askedAt   time.Time // when the shell was asked whether a command still runs
+	readingBy int       // the first input probe that counts if the shell is not known to read
 	ids       int64
-	queue     []*execReq      // wait for the shell; the first one is handed where phase says so
-	again     []*execReq      // are to be awaited once more
-	running   *execReq        // whose command runs; nil: a typed one does
+	queue     []*execReq      // commands that wait for the shell; the first one is handed over if the phase says so
+	again     []*execReq      // commands to wait for once more
+	running   *execReq        // the request whose command runs; nil: a typed one runs
 	current   *ShellCommand   // runs
-	tasks     []*shellTask    // the first one is under way where phase says so
-	secrets   map[string]bool // variables that were set as such
+	tasks     []*shellTask    // the first one is in progress if the phase says so
+	secrets   map[string]bool // variables that were set as secret
 	past      []*ShellCommand
-	text      int // bytes of past
+	text      int // length of the texts in past
 	cwd       string
 }
 
-// A placedMark is a mark and the offset in the stream at which it stood.
+// A placedMark is a mark and its offset in the stream.
 type placedMark struct {
 	shellmark.Mark
 	at int64
@@ -86,23 +86,23 @@ func (s *shellWatch) take() []placedMark {
 	return all
 }
 
-// hasMarks says whether the next turn has any to take up.
+// hasMarks reports whether there are marks for the next turn.
 func (s *shellWatch) hasMarks() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.marks) > 0
 }
 
-// shellPart has the commands of a job that is a shell with integration.
+// shellPart handles the commands of a job that is a shell with integration.
 type shellPart struct {
 	noPart
 	j *Job
 
-	watch *shellWatch // nil: it has no integration; set once, before the first turn
-	none  string      // why; "" = it has no terminal
+	watch *shellWatch // nil: no integration; set once, before the first turn
+	none  string      // why there is no integration; "" = the job has no terminal
 }
 
-// takeMarks takes up what the shell has said by now.
+// takeMarks handles the marks that the shell has written so far.
 func (p *shellPart) takeMarks() {
 	if p.watch == nil {
 		return
@@ -128,11 +128,12 @@ func (p *shellPart) takeMarks() {
 	}
 }
 
-// tellsDirectory says whether the shell itself tells where it is, whatever programs say.
+// tellsDirectory reports whether the shell itself reports its current directory. Then the reports of programs do not
+// count.
 func (s *shellWatch) tellsDirectory() bool { return s != nil && s.cwd != "" }
 
-// ready takes it that the shell reads a line. A prompt that is drawn again says so once
-// more; while a command runs, the Reader lets no such mark through.
+// ready handles the mark that the shell reads a line. A prompt that is drawn again has this mark once more. While a
+// command runs, the Reader lets no such mark through.
 func (p *shellPart) ready() {
 	s := p.watch
 	if !s.session.OnReady() {
@@ -144,10 +145,10 @@ func (p *shellPart) ready() {
 	}
 }
 
-// end0 is the end of the terminal's stream.
+// end0 returns the end offset of the terminal's stream.
 func (p *shellPart) end0() int64 { return p.j.output.streams[0].spool.End() }
 
-// handed is the command that has a number; nil: there is none that waits for the shell to begin it.
+// handed returns the command with this number, or nil if no command with this number waits for the shell to begin it.
 func (s *shellWatch) handed(seq int64) *execReq {
 	if seq == 0 || len(s.queue) == 0 || s.queue[0].given.Seq() != seq {
 		return nil
@@ -155,7 +156,7 @@ func (s *shellWatch) handed(seq int64) *execReq {
 	return s.queue[0]
 }
 
-// began takes it that a command runs.
+// began handles the mark that a command has begun.
 func (p *shellPart) began(m placedMark) {
 	s := p.watch
 	if s.current != nil {
@@ -175,7 +176,7 @@ func (p *shellPart) began(m placedMark) {
 		s.ids++
 		c = &ShellCommand{ID: s.ids, Text: m.Text, Typed: m.Seq == 0}
 	}
-	s.lost = nil // It would have begun by now.
+	s.lost = nil // It would have begun before this command.
 	c.StartedAt, c.Output.From = time.Now(), m.at
 	s.current = c
 	if s.running != nil {
@@ -183,7 +184,7 @@ func (p *shellPart) began(m placedMark) {
 	}
 }
 
-// dropped takes it that a command that the shell has taken will not run.
+// dropped handles the mark that the shell has read a command and will not run it.
 func (p *shellPart) dropped(seq int64) {
 	s := p.watch
 	if s.lost != nil && s.lost.given.Seq() == seq {
@@ -197,13 +198,13 @@ func (p *shellPart) dropped(seq int64) {
 	p.notBegun(r)
 }
 
-// handing says whether something is handed to the shell that it has not begun.
+// handing reports whether a text is handed to the shell that it has not begun.
 func (s *shellWatch) handing() bool {
 	return s != nil && s.session.Handing()
 }
 
-// ended takes it that the command has ended; there is none where an empty line was read,
-// and before the first prompt.
+// ended handles the mark that the command has ended. No command was running if the shell has read an empty line, and
+// before the first prompt.
 func (p *shellPart) ended(m placedMark) {
 	s := p.watch
 	if m.Cwd != "" && m.Cwd != s.cwd {
@@ -214,7 +215,7 @@ func (p *shellPart) ended(m placedMark) {
 	switch {
 	case s.current != nil:
 		if s.current.Typed && m.Text != "" {
-			s.current.Text = m.Text // bash knows it only now
+			s.current.Text = m.Text // bash reports the text only now
 		}
 		p.commandEnded(&m.Exit, m.Cwd, m.at)
 	default:
@@ -222,7 +223,7 @@ func (p *shellPart) ended(m placedMark) {
 	}
 }
 
-// commandEnded is the end of the command that runs. exit is nil where nobody knows it.
+// commandEnded notes the end of the command that runs. exit is nil if the exit code is not known.
 func (p *shellPart) commandEnded(exit *int, cwd string, at int64) {
 	s := p.watch
 	c := s.current
@@ -234,7 +235,7 @@ func (p *shellPart) commandEnded(exit *int, cwd string, at int64) {
 	p.j.sink.Event(Event{After: map[Stream]int64{PTY: at}, Command: &CommandFinished{finished}})
 }
 
-// remember keeps a command that has ended.
+// remember adds a command that has ended to the history.
 func (s *shellWatch) remember(c *ShellCommand) {
 	s.past = append(s.past, c)
 	s.text += len(c.Text)
@@ -244,12 +245,13 @@ func (s *shellWatch) remember(c *ShellCommand) {
 	}
 }
 
-// finished says whether a command has ended, or never will. Those that are not remembered have.
+// finished reports whether a command has ended, or will never run. Commands that are not in the history any more have
+// ended.
 func (s *shellWatch) finished(id int64) bool {
 	return (s.current == nil || s.current.ID != id) && !s.waits(id)
 }
 
-// command is a command that has ended, as far as it is kept.
+// command returns a command that has ended, or nil if it is not in the history any more.
 func (p *shellPart) command(id int64) *ShellCommand {
 	i := slices.IndexFunc(p.watch.past, func(c *ShellCommand) bool { return c.ID == id })
 	if i < 0 {
@@ -259,7 +261,7 @@ func (p *shellPart) command(id int64) *ShellCommand {
 	return &c
 }
 
-// checkCommand refuses to wait for a command that there has never been.
+// checkCommand returns an error for a wait for a command that never existed.
 func (p *shellPart) checkCommand(c Condition) *Error {
 	if c.Kind != UntilCommand {
 		return nil
@@ -273,8 +275,8 @@ func (p *shellPart) checkCommand(c Condition) *Error {
 	return nil
 }
 
-// over is for a shell whose process has ended: what ran in it has, and what waits for it
-// never will.
+// over handles the end of the shell's process: the command that ran in it has ended, and the commands that wait for it
+// will never run.
 func (p *shellPart) over() {
 	s := p.watch
 	if s == nil || s.session.Phase() == shellmark.PhaseGone {
@@ -283,7 +285,7 @@ func (p *shellPart) over() {
 	p.left("its shell has ended", p.j.over)
 }
 
-// left is for a shell that is there no more; refusal is what answers who waits for it.
+// left handles the loss of the shell. refusal returns the error for the requests that wait for it.
 func (p *shellPart) left(why string, refusal func() *Error) {
 	s := p.watch
 	if s.current != nil {
@@ -297,7 +299,7 @@ func (p *shellPart) left(why string, refusal func() *Error) {
 	p.failTasks(refusal)
 }
 
-// cleanCommand is a command without what is secret.
+// cleanCommand returns a command without secret values.
 func (p *shellPart) cleanCommand(c ShellCommand) ShellCommand {
 	c.Text, c.Cwd = p.j.redaction.text(c.Text), p.j.redaction.text(c.Cwd)
 	return c

@@ -6,15 +6,15 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// What the shell says of a command can be lost, as can the command: an interrupt key throws away
-// what is on its way through the terminal, in both directions. Where the shell has read a command and is
-// seen to read on, or has said nothing for long after an interrupt, it is asked: by a key that has it run
-// no code, for which it tells once more what has become of the last command that it has read. Its answer alone
-// decides whether that has run. What it does not read at all cannot have run, which the server sees by itself
-// (reviewHanded).
+// A mark about a command can be lost, and so can the command itself: an interrupt key discards the data that is on its
+// way through the terminal, in both directions. The shell is asked about a command if it has read the command and is
+// seen to read on, or if it has written no mark for long after an interrupt. The question is a key that makes the
+// shell run no code. In answer, the shell repeats the marks of the last command that it has read. Only this answer
+// decides whether the command has run. A command that the shell has not read at all cannot have run; the server
+// detects that by itself (reviewHanded).
 
-// doubtRunning asks whether what runs does so. It is the shell's line editor that reads, at a prompt or
-// for a command of the shell's own such as vared, and takes the key in either case.
+// doubtRunning asks the shell whether the running command still runs. It asks only if the shell's line editor reads:
+// at a prompt, or for a builtin command such as vared. The line editor takes the key in both cases.
 func (p *shellPart) doubtRunning() {
 	s := p.watch
 	if !p.editorReads() && !p.editsSince(s.readingBy) || s.striking > 0 || len(p.j.input.queue.items) > 0 || p.j.input.to == nil || !s.idle() {
@@ -25,13 +25,13 @@ func (p *shellPart) doubtRunning() {
 	p.handNext()
 }
 
-// doubtStays takes it that the shell reads on and does not answer. read says whether it has read the
+// doubtStays handles a shell that reads on and does not answer the question. read says whether the shell has read the
 // question.
 func (p *shellPart) doubtStays(read bool) {
 	s := p.watch
 	r := s.handed(s.session.InDoubt())
 	if r != nil && !read && r.given.AskAgain() {
-		return // The question is handed over once more.
+		return // Hand over the question once more.
 	}
 	s.session.EndDoubt()
 	if r != nil {
@@ -40,7 +40,7 @@ func (p *shellPart) doubtStays(read bool) {
 	}
 }
 
-// mayHaveRun answers as to a command of which the shell does not tell whether it has run.
+// mayHaveRun returns the error for a command if the shell does not report whether it has run.
 func (p *shellPart) mayHaveRun(r *execReq) *Error {
 	when := "the shell of job %d was given command %d"
 	if s := p.watch; s.struckSince(r.handedAt) || s.struckBefore(r.handedAt) {

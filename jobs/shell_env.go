@@ -14,25 +14,25 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// A shell with integration is asked for its environment, and has it changed, by code that it
-// runs between two commands, where nobody sees it. What it answers it writes into memory that
-// has no name (shellFiles.scratch).
+// The server reads and changes the environment of a shell with integration by hidden code, which the shell runs
+// between two commands without showing it. The shell writes its answer to memory that has no name
+// (shellFiles.scratch).
 
-// A shellTask is such a piece of code.
+// A shellTask is a piece of hidden code to run.
 type shellTask struct {
 	code  string
-	tok   *token                     // of who asks
-	done  func(exit int, err *Error) // in a turn
-	late  func(exit int)             // what is done with the status of one that was given up
-	until time.Time                  // when it is
-	given bool                       // it was
+	tok   *token                     // of the request
+	done  func(exit int, err *Error) // called in a turn
+	late  func(exit int)             // handles the exit status if the task was given up before
+	until time.Time                  // when the task is given up
+	given bool                       // the task was given up
 }
 
-// askTime is how long a shell has to answer. One that starts, with all that its user has it do
-// then, takes some seconds at the most.
+// askTime is how long a shell has to answer. A shell that starts, with all commands in its user's start-up files,
+// takes a few seconds at most.
 const askTime = 10 * time.Second
 
-// answer answers who asks, unless it was given up: then what has come of it is only noted.
+// answer answers the request, unless the task was given up: then it only notes the result.
 func (t *shellTask) answer(exit int, err *Error) {
 	switch {
 	case !t.given:
@@ -44,11 +44,11 @@ func (t *shellTask) answer(exit int, err *Error) {
 	}
 }
 
-// didNotRun stands for the status of code that has not run, as far as is known.
+// didNotRun stands for the exit status of code that has not run, as far as is known.
 const didNotRun = -1
 
-// askShell has a shell run code before the commands that wait for it. One that runs something
-// already refuses: it may do so for days.
+// askShell makes the shell run a task's code before the commands that wait for the shell. It refuses if a command is
+// running: that may take days.
 func (p *shellPart) askShell(t *shellTask) {
 	p.j.actor.lock.Check()
 	if err := p.taskRefused(); err != nil {
@@ -59,7 +59,7 @@ func (p *shellPart) askShell(t *shellTask) {
 	p.watch.tasks = append(p.watch.tasks, t)
 }
 
-// taskRefused says why a shell takes no code of the server's now; nil: it does.
+// taskRefused returns the reason why the shell accepts no hidden code now, or nil if it does.
 func (p *shellPart) taskRefused() *Error {
 	s := p.watch
 	switch {
@@ -73,7 +73,7 @@ func (p *shellPart) taskRefused() *Error {
 	return nil
 }
 
-// notAsked refuses a question to a shell that cannot answer it now.
+// notAsked returns the error for a question that the shell cannot answer now.
 func (p *shellPart) notAsked(why string) *Error {
 	cure := "ask again when it reads a line, or interrupt it with job/signal INT"
 	if p.watch.starts() && p.j.st.status != StatusStopped {
@@ -84,15 +84,15 @@ func (p *shellPart) notAsked(why string) *Error {
 	return e
 }
 
-// popTask takes the first one away.
+// popTask removes the first task and returns it.
 func (p *shellPart) popTask() *shellTask {
 	t := p.watch.tasks[0]
 	p.watch.tasks = p.watch.tasks[1:]
 	return t
 }
 
-// giveUpTask answers one that is not answered. Where the shell has its code already, that
-// stays until it has run: what the shell says next is about that.
+// giveUpTask answers a task that the shell has not answered. If the shell already has its code, the task stays until
+// the code has run: the next answer of the shell is about it.
 func (p *shellPart) giveUpTask(t *shellTask, err *Error) {
 	s := p.watch
 	if s.session.Has(shellmark.PhaseHidden) && s.tasks[0] == t {
@@ -103,7 +103,7 @@ func (p *shellPart) giveUpTask(t *shellTask, err *Error) {
 	t.done(0, err)
 }
 
-// reviewTasks gives up those whose time is over.
+// reviewTasks gives up the tasks whose time is over.
 func (p *shellPart) reviewTasks(now time.Time) {
 	for _, t := range slices.Clone(p.watch.tasks) {
 		if !t.given && !now.Before(t.until) {
@@ -112,7 +112,7 @@ func (p *shellPart) reviewTasks(now time.Time) {
 	}
 }
 
-// keepsAsking says what a shell does that a question waits for.
+// keepsAsking returns what the shell does while a task waits, as part of a sentence.
 func (p *shellPart) keepsAsking(t *shellTask) string {
 	switch s := p.watch; {
 	case p.j.st.status == StatusStopped:
@@ -128,7 +128,7 @@ func (p *shellPart) keepsAsking(t *shellTask) string {
 	return "does not read a line"
 }
 
-// tasksUntil is when the first of them is given up; zero: none waits.
+// tasksUntil returns when the next task is given up. Zero: no task waits.
 func (s *shellWatch) tasksUntil() (t time.Time) {
 	for _, task := range s.tasks {
 		if !task.given {
@@ -138,19 +138,19 @@ func (s *shellWatch) tasksUntil() (t time.Time) {
 	return t
 }
 
-// ran takes it that the code has run.
+// ran handles the mark that hidden code has run.
 func (p *shellPart) ran(seq int64, exit int) {
 	s := p.watch
 	hidden, doubted := s.session.OnRan(seq)
 	if r := s.handed(doubted); r != nil {
-		p.notBegun(r) // The shell has told all that it knows, and nothing of this one.
+		p.notBegun(r) // The shell has repeated all its marks, and none is about this command.
 	}
-	if hidden && len(s.tasks) > 0 { // else nobody waits since the shell is gone
+	if hidden && len(s.tasks) > 0 { // otherwise the shell is gone, and no request waits any more
 		p.popTask().answer(exit, nil)
 	}
 }
 
-// cancelTask withdraws one. Code that the shell has already runs all the same.
+// cancelTask withdraws the task of a canceled request. If the shell already has the code, it still runs it.
 func (p *shellPart) cancelTask(tok *token) bool {
 	s := p.watch
 	if s == nil {
@@ -164,7 +164,7 @@ func (p *shellPart) cancelTask(tok *token) bool {
 	return true
 }
 
-// failTasks answers those that wait.
+// failTasks answers all waiting tasks with an error.
 func (p *shellPart) failTasks(why func() *Error) {
 	tasks := p.watch.tasks
 	p.watch.tasks = nil
@@ -204,14 +204,14 @@ func (p *shellPart) onVariables(m variablesMsg) {
 	}})
 }
 
-// variablesUnknown refuses to tell what a shell had that is not there any more.
+// variablesUnknown returns the error for reading the environment of a shell that is gone.
 func (p *shellPart) variablesUnknown() *Error {
 	e := errorf(CodeShellIntegrationUnavailable, "what variables job %d has by now nobody can know: %s; have the program that is there print them, with job/write", p.j.id, p.watch.why)
 	e.Handle = p.j.id
 	return e
 }
 
-// takeScratch returns what the shell has written, and forgets it.
+// takeScratch returns the data that the shell has written to the scratch memory, and discards it there.
 func (f *shellFiles) takeScratch() ([]byte, *Error) {
 	text, err := io.ReadAll(io.NewSectionReader(f.scratch, 0, maxScratch))
 	if err == nil {
@@ -223,11 +223,11 @@ func (f *shellFiles) takeScratch() ([]byte, *Error) {
 	return text, nil
 }
 
-// maxScratch bounds it: no program can be started with more than some megabytes.
+// maxScratch bounds that data: no program can be started with an environment of more than some megabytes.
 const maxScratch = 8 << 20
 
-// variables are NAME=value with a NUL behind each, with where they come from: of what is
-// as it was when the job started, as then.
+// variables parses text, which has NAME=value entries with a NUL behind each, and adds the source of each variable. A
+// variable that still has its value from the start of the job keeps its source from then.
 func (p *shellPart) variables(text []byte) []Variable {
 	e := p.j.spec.from
 	before := map[string]proc.Variable{}
@@ -265,7 +265,7 @@ func (p *shellPart) onChangeVariable(m changeVariableMsg) {
 		return
 	}
 	if err := p.j.mgr.refuseUnasked(ActionStart, p.j.id); err != nil {
-		m.fail(err) // It is as a start: a shell runs what PROMPT_COMMAND and others have.
+		m.fail(err) // This is treated like a start: a shell runs the code in PROMPT_COMMAND and similar variables.
 		return
 	}
 	s := p.watch
@@ -299,8 +299,8 @@ func (p *shellPart) onChangeVariable(m changeVariableMsg) {
 	}})
 }
 
-// changeCode is the code by which a shell sets a variable, or with nil unsets it; "": it can have
-// none of that name.
+// changeCode returns the code by which a shell sets a variable, or unsets it if value is nil. It returns "" if the
+// shell cannot have a variable of that name.
 func changeCode(kind shellmark.Shell, name string, value *string) string {
 	if value == nil {
 		return kind.UnsetVariable(name)
@@ -308,8 +308,7 @@ func changeCode(kind shellmark.Shell, name string, value *string) string {
 	return kind.SetVariable(name, *value)
 }
 
-// confirmChange has the person at the client asked about the change of a variable. What is
-// secret is not shown.
+// confirmChange asks the person at the client about the change of a variable. It does not show secret values.
 func (p *shellPart) confirmChange(m changeVariableMsg) {
 	if err := p.taskRefused(); err != nil {
 		m.fail(err)
@@ -326,7 +325,7 @@ func (p *shellPart) confirmChange(m changeVariableMsg) {
 	})
 }
 
-// named sets what the refusal is about.
+// named sets the name and the pointer that the error is about.
 func (e *Error) named(name, pointer string) *Error {
 	e.Name, e.Pointer = name, pointer
 	return e

@@ -13,29 +13,29 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// What a shell is to run it reads from a pipe that nobody else has: a line of any length gets
-// there as it is, whatever the terminal, the line editor and its history make of characters,
-// and no file has it. It opens the pipe by a path (feedPipe) and reads up to a NUL byte, when
-// the keys that make it do so are typed.
+// A shell with integration reads the commands that it should run from a pipe that only it and the server use. So a
+// command of any length arrives unchanged: the terminal, the line editor and the editor's history do not alter its
+// characters, and no file contains it. The shell opens the pipe by its path (shellFiles.open). It reads up to a NUL
+// byte when the server types certain trigger keys.
 
-// shellFiles are what a shell is started with, and reads.
+// shellFiles are the files that a shell is started with and the pipe that it reads.
 type shellFiles struct {
-	dir   string   // of the start-up files; removed as soon as they were read
-	held  *os.File // the same, locked
+	dir   string   // of the start-up files; removed as soon as the shell has read them
+	held  *os.File // the same directory, locked
 	read  *os.File
 	write *os.File
-	// scratch is memory that the shell writes to by a path.
+	// scratch is memory that the shell writes to by its path.
 	scratch     *os.File
 	scratchPath string
 	once        sync.Once
 }
 
-// forget removes the start-up files, which are read once and tell what marks look like.
+// forget removes the start-up files. The shell reads them only once, and they show the format of the marks.
 func (f *shellFiles) forget() {
 	f.once.Do(func() {
-		_ = os.RemoveAll(f.dir) // Best effort: the next server does it (sweepPlaces).
+		_ = os.RemoveAll(f.dir) // Best effort: the next server removes them (sweepPlaces).
 		if f.held != nil {
-			_ = f.held.Close() // Nothing was written.
+			_ = f.held.Close() // Nothing was written, so an error does not matter.
 		}
 	})
 }
@@ -44,20 +44,20 @@ func (f *shellFiles) close() {
 	f.forget()
 	for _, file := range []*os.File{f.read, f.write, f.scratch} {
 		if file != nil {
-			_ = file.Close() // Nothing is owed to anybody.
+			_ = file.Close() // No data can be lost by an error here.
 		}
 	}
 }
 
-// A shellLaunch is a shell that is to have the integration.
+// A shellLaunch is the start of a shell with integration.
 type shellLaunch struct {
 	shellmark.Launch
 	watch  *shellWatch
 	reader *shellmark.Reader
 }
 
-// integrate makes the files for a shell that is to have the integration. Where there is none,
-// it says why, for a sentence about the job.
+// integrate makes the files for a shell that gets the integration. If the job gets none, integrate returns the reason,
+// as part of a sentence about the job.
 func (m *Manager) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
 	if s.Plain {
 		return nil, "it was started with shellIntegration off"
@@ -67,8 +67,8 @@ func (m *Manager) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
 	case s.Command != nil || !ok || len(ShellIntegration()) == 0:
 		return nil, "it is no interactive shell that this server knows (capabilities.shellIntegration)"
 	case dumb(p.env):
-		// Line editors fill what they cannot erase with spaces, by how long the prompt is; those who
-		// ask for such a terminal look for prompts in it.
+		// On such a terminal, a line editor cannot erase text. It overwrites it with spaces, and their number depends
+		// on the length of the prompt. Besides, clients that choose such a terminal search its output for prompts.
 		return nil, "its TERM says that its cursor cannot be moved"
 	}
 	l, err := m.shellLaunch(kind, p)
@@ -79,7 +79,8 @@ func (m *Manager) integrate(s *Spec, p plan) (l *shellLaunch, why string) {
 	return l, ""
 }
 
-// dumb says whether a terminal is one of those whose cursor only goes on.
+// dumb reports whether the cursor of the terminal can only move forward. That is so if TERM is unset, empty, "dumb" or
+// "unknown".
 func dumb(env []string) bool {
 	return !slices.ContainsFunc(env, func(v string) bool {
 		name, term, _ := strings.Cut(v, "=")
@@ -115,7 +116,7 @@ func (m *Manager) shellLaunch(kind shellmark.Shell, p plan) (*shellLaunch, error
 	return l, nil
 }
 
-// apply is the plan of such a shell.
+// apply returns the plan p, changed so that it starts the shell with integration.
 func (l *shellLaunch) apply(p plan) plan {
 	p.argv = l.Argv
 	env := make([]string, 0, len(p.env)+len(l.Env))
@@ -132,7 +133,7 @@ func (l *shellLaunch) apply(p plan) plan {
 	return p
 }
 
-// feedLoop owns the blocking write of what the shell is to run. It ends with the job.
+// feedLoop owns the blocking write into the pipe that the shell reads its commands from. It ends with the job.
 func (p *shellPart) feedLoop(s *shellWatch) {
 	defer p.j.output.loops.Done()
 	for {
@@ -141,7 +142,7 @@ func (p *shellPart) feedLoop(s *shellWatch) {
 			if text == nil {
 				s.read.Add(-s.files.drain())
 			} else {
-				n, _ := s.files.write.Write(text) // It fails when it is taken back, and when the shell has ended.
+				n, _ := s.files.write.Write(text) // It fails if the text is taken back, and if the shell has ended.
 				s.read.Store(int64(n))
 				clear(text)
 			}
@@ -156,12 +157,11 @@ func (p *shellPart) feedLoop(s *shellWatch) {
 	}
 }
 
-// handNext gives a shell that is ready what waits for it. What is typed from now on is for
-// that.
+// handNext hands a ready shell the next text that waits for it. Keys that are typed from now on are for this text.
 func (p *shellPart) handNext() {
 	s := p.watch
 	if !s.idle() {
-		return // What was handed before is not read, or not taken back, to its end.
+		return // The previous text is not yet read, or not yet taken back, to its end.
 	}
 	if s.deaf {
 		p.refuseDeaf()
@@ -172,18 +172,18 @@ func (p *shellPart) handNext() {
 		text, _ := s.kind.HiddenPayload(seq, "")
 		p.hand(shellmark.PhaseAsked, text, s.kind.HiddenTrigger())
 	case len(s.tasks) > 0:
-		text, _ := s.kind.HiddenPayload(seq, s.tasks[0].code) // Code of ours has no NUL.
+		text, _ := s.kind.HiddenPayload(seq, s.tasks[0].code) // The server's own code has no NUL.
 		p.hand(shellmark.PhaseHidden, text, s.kind.HiddenTrigger())
 	case len(s.queue) > 0:
 		r := s.queue[0]
-		text, _ := s.kind.Payload(seq, r.opts.Command) // Exec has seen that there is one.
+		text, _ := s.kind.Payload(seq, r.opts.Command) // Exec has checked that the command has a payload.
 		p.hand(shellmark.PhaseHanded, text, s.kind.Trigger())
 		r.given.Give(seq)
 		r.handedAt = s.handedAt
 	}
 }
 
-// hand has the shell given a text, for which feedLoop is idle, and the keys typed that make it read that.
+// hand passes a text to feedLoop, which must be idle, and types the keys that make the shell read it.
 func (p *shellPart) hand(as shellmark.Phase, text, keys []byte) {
 	s := p.watch
 	s.session.Hand(as)
@@ -193,7 +193,7 @@ func (p *shellPart) hand(as shellmark.Phase, text, keys []byte) {
 	p.typeTrigger(keys)
 }
 
-// idle says whether feedLoop has nothing to do; else a turn is taken when it has not.
+// idle reports whether feedLoop has nothing to do. If not, the job takes a turn as soon as feedLoop is idle.
 func (s *shellWatch) idle() bool {
 	if s.feeding.Load() == 0 {
 		return true
@@ -202,27 +202,27 @@ func (s *shellWatch) idle() bool {
 	return s.feeding.Load() == 0
 }
 
-// takeBack has what the shell has not read of a text taken back, before anything else is
-// handed to it: it would run that in place of the next command.
+// takeBack makes feedLoop take back the part of a text that the shell has not read. This must happen before the next
+// text is handed over: the shell would run that part instead of the next command.
 func (s *shellWatch) takeBack() {
 	s.files.stopWrite()
 	s.feeding.Add(1)
-	s.feed <- nil // has room: there is at most the text before it
+	s.feed <- nil // has room: at most the previous text is in it
 }
 
-// typeTrigger types keys that are the server's own, before whatever else waits to be typed.
+// typeTrigger types the server's own keys, before all other input that waits.
 func (p *shellPart) typeTrigger(keys []byte) {
 	q := &queued{data: keys, trigger: true, reply: newReply[WriteResult]()}
 	p.j.input.queue.insert(p.j.input.queue.afterFirst(), q)
 	p.j.input.queue.bytes.Add(int64(len(q.data)))
 }
 
-// more takes it that the shell wants the rest of a line. One that was handed to it is
-// dropped: it would wait for ever.
+// more handles the mark for an incomplete line: the shell waits for the rest of it. If the line is a command of Exec,
+// that is dropped, since the shell would wait forever.
 func (p *shellPart) more() {
 	s := p.watch
 	if !s.session.OnMore() || len(s.queue) == 0 {
-		return // The line is one that was typed.
+		return // The line was typed.
 	}
 	r := s.queue[0]
 	s.queue = s.queue[1:]
@@ -233,9 +233,9 @@ func (p *shellPart) more() {
 	r.refuse(Invalid("/command", "the shell waits for the rest of this command; complete it: close what it opens, and end it with no operator"))
 }
 
-// reviewHanded gives up on what the shell has not begun although it reads on: its line editor
-// has made something else of the keys, or an interrupt has thrown away some of them, or the line, or
-// what the shell has said of it.
+// reviewHanded gives up on a text that the shell has not begun although it reads a line again. Possible reasons: the
+// line editor has interpreted the trigger keys in another way, or an interrupt has discarded some of the keys, the
+// text, or the marks that the shell has written about it.
 func (p *shellPart) reviewHanded() {
 	s, l := p.watch, &p.j.waiting.watch
 	if !s.handing() || slices.ContainsFunc(p.j.input.queue.items, func(q *queued) bool { return q.trigger }) {
@@ -249,7 +249,7 @@ func (p *shellPart) reviewHanded() {
 	}
 	since := s.session.Since()
 	if since == 0 {
-		s.session.CountFrom(p.j.waiting.watch.begun + 1) // Most have begun before it is time for that one.
+		s.session.CountFrom(p.j.waiting.watch.begun + 1) // Most texts have begun before that probe is due.
 		return
 	}
 	if l.looked < since || !p.waitsSince(since) && !p.editsSince(since) {
@@ -261,8 +261,9 @@ func (p *shellPart) reviewHanded() {
 	}
 }
 
-// judgeHanded takes it that the shell has not begun what was handed to it, and reads a line, whatever
-// that is. read says whether it has read any of it: what it has not read does not run.
+// judgeHanded handles a text that was handed over and that the shell has not begun although it reads a line. The text
+// may be a command, hidden code or a question. read says whether the shell has read any part of it: a part that it has
+// not read does not run.
 func (p *shellPart) judgeHanded(read bool) {
 	s := p.watch
 	was := s.session.OnTaken()
@@ -270,9 +271,9 @@ func (p *shellPart) judgeHanded(read bool) {
 	case was == shellmark.PhaseAsked:
 		p.doubtStays(read)
 	case was == shellmark.PhaseHidden && len(s.tasks) > 0 && (!again && !s.struckSince(s.handedAt) || s.tasks[0].given):
-		s.files.dropScratch() // It may have got that far.
+		s.files.dropScratch() // The code may have run up to the point where it writes there.
 		p.popTask().answer(0, p.unlessDeaf(p.notAsked(takesNothing)))
-	case was == shellmark.PhaseHidden || len(s.queue) == 0: // It is asked once more, where it was not given up.
+	case was == shellmark.PhaseHidden || len(s.queue) == 0: // It is asked once more, unless the task was given up.
 	case read:
 		s.session.Doubt(s.queue[0].given.Seq())
 		s.doubtAt = time.Now()
@@ -281,53 +282,53 @@ func (p *shellPart) judgeHanded(read bool) {
 	}
 }
 
-// takesNothing says why a shell that reads does not do as it is told.
+// takesNothing says why a shell that reads input does not react to the trigger keys.
 const takesNothing = "does not take commands: a search, a menu or a question of its line editor may be open, which Ctrl-C ends; or a function named builtin is in the way, which the line \"unset -f builtin\" takes away (job/write)"
 
-// notTaken answers as to a command that was given to such a shell.
+// notTaken returns the error for a command that was handed to such a shell.
 func (p *shellPart) notTaken(r *execReq) *Error {
 	e := errorf(CodeShellBusy, "the shell of job %d %s; then send command %d again, which has not run", p.j.id, takesNothing, r.command.ID)
 	e.Handle = p.j.id
 	return e
 }
 
-// interruptedEarly answers as to input that an interrupt has dropped.
+// interruptedEarly returns the error for a command that an interrupt has discarded.
 func (p *shellPart) interruptedEarly(r *execReq) *Error {
 	e := errorf(CodeCanceled, "command %d of job %d was interrupted before it began, and never runs; send it again if it is still wanted", r.command.ID, p.j.id)
 	e.Handle, e.CommandID, e.Fate = p.j.id, r.command.ID, CommandDropped
 	return e
 }
 
-// strike takes it that an interrupt is sent: what the shell is to take may be lost with what it
-// reads.
+// strike notes that an interrupt is being sent. It may discard the text that the shell should take, together with the
+// other input of the shell.
 func (s *shellWatch) strike() {
 	if s != nil {
 		s.struckAt = time.Now()
 	}
 }
 
-// struckSince says whether an interrupt was sent behind what was handed to the shell at a time.
+// struckSince reports whether an interrupt was sent after the time at which a text was handed to the shell.
 func (s *shellWatch) struckSince(handed time.Time) bool { return s.struckAt.After(handed) }
 
-// struckBefore says whether one was sent shortly before that, for something else, or was seen to be late
-// (doubtAt): it may have come to the shell only then.
+// struckBefore reports whether an interrupt for something else was sent, or was found to be late (doubtAt), shortly
+// before that time. Such an interrupt may have reached the shell only after it.
 func (s *shellWatch) struckBefore(handed time.Time) bool {
 	return !s.struckSince(handed) && latest(s.struckAt, s.doubtAt).After(handed.Add(-interruptTime))
 }
 
-// notBegun goes on with the command that was handed to the shell where it is certain that it has not run,
-// and does not: it is handed once more where an interrupt has hit it that was for something else.
+// notBegun continues with a command that was handed to the shell if it is certain that the shell has not run it and
+// does not run it. If an interrupt that was meant for something else has hit the command, it is handed over once more.
 func (p *shellPart) notBegun(r *execReq) {
 	s := p.watch
 	again, struck := r.given.Fail() && s.struckBefore(r.handedAt), s.struckSince(r.handedAt)
 	switch {
-	case r.stopped && !r.answered: // as one that waits in line when its time is over
+	case r.stopped && !r.answered: // as for a command whose time is over while it waits in the queue
 		s.queue = s.queue[1:]
 		r.command.Finished = true
 		p.answerLate(r)
 	case r.unwanted:
-		p.dropHanded(p.interruptedEarly) // It was answered.
-	case again: // when the shell is ready
+		p.dropHanded(p.interruptedEarly) // Its request was answered.
+	case again: // It is handed over again when the shell is ready.
 	case struck:
 		p.dropHanded(p.interruptedEarly)
 	default:
@@ -335,11 +336,11 @@ func (p *shellPart) notBegun(r *execReq) {
 	}
 }
 
-// dropHanded answers a command that was handed to the shell and will not run.
+// dropHanded removes and answers a command that was handed to the shell and will not run.
 func (p *shellPart) dropHanded(why func(*execReq) *Error) {
 	s := p.watch
 	if len(s.queue) == 0 {
-		return // It was given up.
+		return // The command was given up.
 	}
 	r := s.queue[0]
 	s.queue = s.queue[1:]
@@ -347,18 +348,18 @@ func (p *shellPart) dropHanded(why func(*execReq) *Error) {
 	r.refuse(why(r))
 }
 
-// dropScratch forgets what the shell has written and nobody has read.
+// dropScratch discards data that the shell has written to the scratch memory and that was not read.
 func (f *shellFiles) dropScratch() {
-	_ = f.scratch.Truncate(0) // It fails where it is closed, and nothing is kept either.
+	_ = f.scratch.Truncate(0) // It fails if the file is closed, and then no data is kept either.
 }
 
-// stopWrite has a write into the pipe fail, one that is to come too, until drain.
+// stopWrite makes a write into the pipe fail. This also holds for later writes, until drain is called.
 func (f *shellFiles) stopWrite() {
-	_ = f.write.SetWriteDeadline(time.Unix(1, 0)) // It fails where it is closed, and so does the write.
+	_ = f.write.SetWriteDeadline(time.Unix(1, 0)) // It fails if the pipe is closed, and then the write fails, too.
 }
 
-// drain takes back what the shell has not read, and says how much that is. Nobody writes meanwhile: it
-// is feedLoop's.
+// drain removes the data that the shell has not read from the pipe, and returns their length. There is no concurrent
+// write: feedLoop, the only writer, calls drain.
 func (f *shellFiles) drain() (all int64) {
 	b := make([]byte, 64<<10)
 	for {
@@ -369,6 +370,6 @@ func (f *shellFiles) drain() (all int64) {
 		all += int64(n)
 	}
 	clear(b)
-	_ = f.write.SetWriteDeadline(time.Time{}) // As in stopWrite.
+	_ = f.write.SetWriteDeadline(time.Time{}) // An error does not matter, as in stopWrite.
 	return all
 }

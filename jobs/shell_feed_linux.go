@@ -8,8 +8,8 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// open makes the pipe and the scratch memory. The shell opens them by paths that end with this
-// server: neither has a name in any directory. It returns that of the pipe.
+// open makes the pipe and the scratch memory, and returns the path of the pipe. Neither has a name in any directory.
+// The shell opens both by paths that cease to exist when this server ends.
 func (f *shellFiles) open() (path string, err error) {
 	if f.read, f.write, err = os.Pipe(); err != nil {
 		return "", err
@@ -23,7 +23,7 @@ func (f *shellFiles) open() (path string, err error) {
 	return pathOf(f.read)
 }
 
-// pathOf is a path by which other processes of the same user open what this one has open.
+// pathOf returns a path by which other processes of the same user can open the file f of this process.
 func pathOf(f *os.File) (path string, err error) {
 	c, err := f.SyscallConn()
 	if err == nil {
@@ -32,7 +32,7 @@ func pathOf(f *os.File) (path string, err error) {
 	return path, err
 }
 
-// readNow reads what is there.
+// readNow reads the available data without waiting.
 func readNow(f *os.File, b []byte) (n int, err error) {
 	c, err := f.SyscallConn()
 	if err != nil {
@@ -46,5 +46,5 @@ func readNow(f *os.File, b []byte) (n int, err error) {
 
 const interruptSignal = syscall.SIGINT
 
-// ShellIntegration are the shells that can be given it here, by the names of their families.
+// ShellIntegration returns the shell families that can have the integration on this system.
 func ShellIntegration() []string { return []string{"bash", "fish", "zsh"} }

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// open: a shell has no way to open a pipe of the server's here.
+// open returns an error: on this system a shell cannot open a pipe of the server.
 func (f *shellFiles) open() (string, error) { return "", errors.ErrUnsupported }
 
 func readNow(*os.File, []byte) (int, error) { return 0, errors.ErrUnsupported }
 
 const interruptSignal = syscall.SIGINT
 
-// ShellIntegration are the shells that can be given it here: none.
+// ShellIntegration returns the shell families that can have the integration on this system: none.
 func ShellIntegration() []string { return []string{} }
 
-// The directory for the start-up files of a shell.
+// makePlace would make the directory for the start-up files of a shell.
 func (f *shellFiles) makePlace() error { return errors.ErrUnsupported }
 
 func sweepPlaces(string, time.Time) {}

@@ -10,19 +10,19 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// The start-up files of a shell are in a directory of their own until the first prompt, below the one
-// for such files. The server holds it locked: a server that is killed leaves it without a lock,
-// and the next one to start a shell removes it.
+// The start-up files of a shell are in a directory of their own, below the directory for temporary files, until the
+// first prompt. The server keeps a lock on that directory. If a server is killed, its directory remains without a
+// lock, and the next server that starts a shell removes it.
 
 const (
 	placePrefix = "shelld-shell-"
 
-	// placeTime is how old a directory without a lock is at least that nobody wants any more: its server
-	// locks it when it has made it.
+	// placeTime is the minimum age at which a directory without a lock is considered abandoned: a server locks its
+	// directory only after it has made it.
 	placeTime = time.Minute
 )
 
-// makePlace makes the directory, and locks it. Where there are no locks, nobody removes it either.
+// makePlace makes the directory and locks it. If the file system has no locks, no server removes the directory either.
 func (f *shellFiles) makePlace() (err error) {
 	if f.dir, err = os.MkdirTemp("", placePrefix); err != nil {
 		return err
@@ -39,7 +39,7 @@ func openPlace(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 }
 
-// lockPlace locks a directory until it is closed, which the end of this server does as well.
+// lockPlace locks a directory until it is closed. The end of this server also closes it.
 func lockPlace(d *os.File) error {
 	c, err := d.SyscallConn()
 	if err != nil {
@@ -52,9 +52,9 @@ func lockPlace(d *os.File) error {
 	return locked
 }
 
-// sweepPlaces removes what servers have left that were killed: directories of this user, for
-// nobody else, that are as old as that and that no server holds. All is best effort: what cannot be removed
-// harms nobody.
+// sweepPlaces removes the directories that killed servers have left: those of this user, with no access for others,
+// that were last changed before the given time and that no server has locked. It is best effort: a directory that
+// cannot be removed does no harm.
 func sweepPlaces(below string, before time.Time) {
 	entries, _ := os.ReadDir(below)
 	for _, e := range entries {
@@ -64,8 +64,8 @@ func sweepPlaces(below string, before time.Time) {
 	}
 }
 
-// sweepPlace removes one, and nothing that no server has put there: files by their names, in the directory
-// that was looked at, and the directory where it is empty then.
+// sweepPlace removes one such directory, and only files that a server has made: it removes the known file names in the
+// directory that it has checked, and then the directory if it is empty.
 func sweepPlace(path string, before time.Time) {
 	d, err := openPlace(path)
 	if err != nil {

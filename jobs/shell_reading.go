@@ -9,10 +9,10 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// Marks can be missing: an interrupt while a prompt is drawn takes the rest of it away, and what
-// is pasted has line ends that end no line. That a shell reads is then seen from outside.
+// Marks can be missing: an interrupt while a prompt is drawn discards the rest of the prompt, and pasted text contains
+// line ends that do not end a line. In these cases the server detects from outside that a shell reads a line.
 
-// needsReading says whether somebody waits for a shell that is not known to read.
+// needsReading reports whether a request waits for a shell that is not known to read a line.
 func (s *shellWatch) needsReading() bool {
 	if s == nil || len(s.queue)+len(s.tasks) == 0 {
 		return false
@@ -21,9 +21,9 @@ func (s *shellWatch) needsReading() bool {
 	return p == shellmark.PhaseBeginning || p == shellmark.PhaseReady && s.session.Typing()
 }
 
-// missesEnd says whether the end of what runs may have been told, and taken away by an interrupt, so
-// that somebody waits for it who would do so for ever. The interrupt may have been sent before the command was
-// known to run.
+// missesEnd reports whether the shell may have reported the end of the running command, and an interrupt may have
+// discarded that mark, while a request waits for it. Such a request would wait forever. The interrupt may have been
+// sent before the server knew that the command runs.
 func (p *shellPart) missesEnd() bool {
 	s := p.watch
 	if s == nil || s.session.Phase() != shellmark.PhaseRunning || s.askedAt.After(s.struckAt) || !s.struckAt.After(s.current.StartedAt.Add(-interruptTime)) {
@@ -35,8 +35,8 @@ func (p *shellPart) missesEnd() bool {
 	return len(s.queue)+len(s.tasks) > 0 || slices.ContainsFunc(p.j.waits.armed, waits)
 }
 
-// reviewReading takes it that a shell reads a line where it is seen to do so, and where what it
-// reads is not the rest of one. Before its first prompt it is its start-up files that read.
+// reviewReading sets the shell to ready if a probe shows that it reads a line, and that this is not the rest of an
+// incomplete line. This does not apply before the first prompt: then the start-up files may read.
 func (p *shellPart) reviewReading() {
 	s, l := p.watch, &p.j.waiting.watch
 	ends := p.missesEnd()
@@ -59,43 +59,44 @@ func (p *shellPart) reviewReading() {
 	s.session.OnReady()
 }
 
-// waitsSince says whether a look, or a later one, has seen the job wait for input, and nothing has happened since.
+// waitsSince reports whether the probe with this number, or a later one, has seen the job wait for input, and there
+// was no activity since.
 func (p *shellPart) waitsSince(look int) bool {
 	l := &p.j.waiting.watch
 	return l.now != nil && l.ofTaken >= look && l.of == p.j.waiting.activity()
 }
 
-// editsSince says whether a look, or a later one, has seen the shell's line editor read, and nothing has happened
-// since. Whatever else runs in the job, the shell has nothing to do then but what it is told.
+// editsSince reports whether the probe with this number, or a later one, has seen the shell's line editor read, and
+// there was no activity since. Then the shell is idle until it gets input, whatever else runs in the job.
 func (p *shellPart) editsSince(look int) bool {
 	r := p.j.waiting.watch.reader
 	return r.pid == p.j.info.PID && r.look >= look && r.of == p.j.waiting.activity() && p.editsLines()
 }
 
-// leaderReads says whether the last look has seen that the shell itself reads, and nothing has
-// happened since. fish waits for more than its input, so that the system does not tell it exactly while
-// anything else runs in the job; then its line editor has to be seen.
+// leaderReads reports whether the last probe has seen that the shell itself reads, and there was no activity since.
+// fish waits for more than its input, so the system does not report it exactly while anything else runs in the job.
+// Then the probe must have seen its line editor.
 func (p *shellPart) leaderReads() bool {
 	l := &p.j.waiting.watch
 	return l.now != nil && l.of == p.j.waiting.activity() && l.now.PID == p.j.info.PID && (l.now.Confidence == inputwait.Exact || p.editorReads())
 }
 
-// editorReads says whether what reads is, by the looks of the terminal, the line editor of a shell.
+// editorReads reports whether, by the state of the terminal, the process that reads it is the line editor of a shell.
 func (p *shellPart) editorReads() bool {
 	w := p.j.waiting.watch.now
 	return w != nil && rank(w.Confidence) >= rank(inputwait.Likely) && w.Kind == InputRaw && p.editsLines()
 }
 
-// editsLines says whether a shell that reads the terminal does so by its line editor. bash and zsh ask for pasted
-// text in brackets while it reads, and at no other time. fish reads by nothing else, its read among it, and may
-// not have asked for that: a handler of its prompt does, which an interrupt ends.
+// editsLines reports whether a shell that reads the terminal does so with its line editor. bash and zsh turn on
+// bracketed paste while the line editor reads, and at no other time. fish reads only with its line editor; this
+// includes its builtin read. fish may not have turned on bracketed paste: a handler of its prompt does that, and an
+// interrupt ends the handler.
 func (p *shellPart) editsLines() bool {
 	return p.watch.kind == shellmark.Fish || p.j.display.heard != nil && p.j.display.modes().BracketedPaste
 }
 
-// blocksWrite says whether an item waits until the shell has begun a command that came before
-// it: what is typed behind a command is for that command. What a start-up file asks for is
-// answered all the same.
+// blocksWrite reports whether an item waits until the shell has begun a command that came before it: input that is
+// sent after a command is for that command. If a start-up file asks for input, the item does not wait.
 func (p *shellPart) blocksWrite(q *queued) bool {
 	s := p.watch
 	if s == nil || q.trigger || q.overtakes {
@@ -110,7 +111,7 @@ func (p *shellPart) blocksWrite(q *queued) bool {
 	return !s.starts() || p.startAsks() == nil
 }
 
-// waits says whether a command has not begun.
+// waits reports whether a command waits in the queue, not yet begun.
 func (s *shellWatch) waits(id int64) bool {
 	for _, r := range s.queue {
 		if r.command.ID == id {
@@ -120,7 +121,7 @@ func (s *shellWatch) waits(id int64) bool {
 	return false
 }
 
-// lastQueued is the command that came last of those that have not begun; 0: there is none.
+// lastQueued returns the ID of the last queued command that has not begun, or 0 if there is none.
 func (s *shellWatch) lastQueued() int64 {
 	if s == nil || len(s.queue) == 0 {
 		return 0
@@ -128,24 +129,25 @@ func (s *shellWatch) lastQueued() int64 {
 	return s.queue[len(s.queue)-1].command.ID
 }
 
-// noteTyped takes it that something was typed into the shell.
+// noteTyped notes that p was typed into the shell.
 func (s *shellWatch) noteTyped(p []byte) {
 	if bytes.ContainsAny(p, "\r\n") {
 		s.session.OnTyped()
 	}
 }
 
-// Until its first prompt a shell reads its start-up files, and says nothing. They may do anything: run a
-// program that somebody has to leave, ask for something themselves, or have another program take the shell's
-// place (shell_replaced.go). What they do is seen from outside, as that of any job.
+// Until its first prompt a shell reads its start-up files, and writes no marks. The start-up files may do anything:
+// run a program that the user must leave, ask for input themselves, or have another program take the shell's place
+// (shell_replaced.go). The server observes them from outside, like any other job.
 
-// starts says whether the shell has not come to its first prompt, as far as it has told.
+// starts reports whether the shell has not come to its first prompt, as far as its marks tell.
 func (s *shellWatch) starts() bool {
 	return s != nil && s.image == "" && s.session.Phase() != shellmark.PhaseGone
 }
 
-// startAsks is the wait for input that keeps a shell from its first prompt; nil: none is known. A shell
-// that reads its first line is seen to wait as well, so all must have been taken up that it has said before.
+// startAsks returns the wait for input that keeps a shell from its first prompt, or nil if none is known. A shell that
+// reads its first line also waits for input. So the wait counts only after all marks that the shell has written before
+// are handled.
 func (p *shellPart) startAsks() *WaitingForInput {
 	w := p.j.waiting.watch.now
 	switch {
@@ -159,7 +161,7 @@ func (p *shellPart) startAsks() *WaitingForInput {
 	return w
 }
 
-// startKeeps is what keeps a shell from its first prompt, and what to do about it, for a sentence.
+// startKeeps returns what keeps a shell from its first prompt, and advice about it, as parts of a sentence.
 func (p *shellPart) startKeeps() (why, cure string) {
 	other := ""
 	if f := p.watch.front; f != nil && f.PID != p.j.info.PID {
@@ -183,7 +185,7 @@ func (p *shellPart) startKeeps() (why, cure string) {
 		"send this again when it has, or interrupt that with job/signal INT"
 }
 
-// busyStarting refuses a command that is not to wait for a shell that somebody keeps from its first prompt.
+// busyStarting returns the error for a command that must not wait, if something keeps the shell from its first prompt.
 func (p *shellPart) busyStarting() *Error {
 	why, cure := p.startKeeps()
 	e := errorf(CodeShellBusy, "the shell of job %d %s; %s, or leave ifBusy out to have this command wait", p.j.id, why, cure)
@@ -191,8 +193,9 @@ func (p *shellPart) busyStarting() *Error {
 	return e
 }
 
-// reviewStart answers commands that are not to wait once it is known that somebody keeps the shell from
-// its first prompt. While it simply reads its files nobody can know, and they wait.
+// reviewStart answers the commands that must not wait, as soon as it is known that a program or a start-up file keeps
+// the shell from its first prompt by waiting for input. While the shell only reads its files, this cannot be known,
+// and the commands wait.
 func (p *shellPart) reviewStart() {
 	s := p.watch
 	fails := func(r *execReq) bool { return r.opts.FailBusy && !r.answered && r.given.Seq() == 0 }

@@ -10,43 +10,43 @@ import (
 	"shelld/jobs/internal/shellmark"
 )
 
-// A shell that is replaced by another program (exec) says so to nobody: the command that has
-// brought that about just does not end. What a process executes the system tells (proc.Image).
-// There is no event for a change of that, so that it is looked at while a command runs: when
-// output or input has come, and then ever more slowly, as by looks for input (waiting.go). A
-// request that concerns the shell looks at once. Before the first prompt what it executed at first is not known by that:
-// it may be a script that has the shell in its place. What it was given is (proc.StartedWith).
+// If another program replaces a shell (exec), no mark reports it: the command that caused it just does not end. The
+// system tells which program a process executes (proc.Image). There is no event for a change of that, so the server
+// probes it while a command runs: after output or input, and then at growing intervals, like the input probes
+// (waiting.go). A request that concerns the shell probes at once.
+//
+// Before the first prompt, the program that the process executed at first is not known from proc.Image: it may be a
+// script that replaces itself with the shell. The arguments and the environment of the shell are known
+// (proc.StartedWith).
 
-// imageAfter is when looks follow the beginning of a command, and its output and input. Most
-// commands have ended before the first one, and a program that has taken the shell's place only
-// to end again is told by its end.
+// imageAfter has the delays of the probes after a command begins, and after output and input. Most commands have ended
+// before the first probe. A program that replaces the shell and ends soon is detected by its end.
 var imageAfter = []time.Duration{15 * time.Millisecond, 45 * time.Millisecond, 105 * time.Millisecond, 225 * time.Millisecond}
 
 const (
-	// imageAgain is when it is looked again, at first, where the shell's last words were not read yet.
+	// imageAgain is the delay before the next probe, at first, if the shell's last marks were not read yet.
 	imageAgain = time.Millisecond
 
-	// mostUnread is far more than a terminal holds.
+	// mostUnread is far more than the buffer of a terminal holds.
 	mostUnread = 256 << 10
 )
 
-// imageUnknown stands for what a process executes where the system does not tell it. Nothing is
-// said of that.
+// imageUnknown stands for the executed program if the system does not tell it. Then a replacement is not reported.
 const imageUnknown = "?"
 
-// An imageLook is what the job's turns know of these looks.
+// An imageLook is the state of these probes. It is used in the job's turns.
 type imageLook struct {
-	at    time.Time // the next one; zero: none is to come
-	of    activity  // when at was set
-	under bool      // the last one has not ended
+	at    time.Time // when the next probe is due; zero: none is planned
+	of    activity  // the activity when at was set
+	under bool      // a probe is in progress
 
-	was   bool      // the shell was seen, so that it may be looked at
-	other bool      // another program was seen
-	since time.Time // when it was, first
-	seen  int64     // where output ended then
+	was   bool      // a probe has seen the shell, so probes of it are permitted
+	other bool      // a probe has seen another program
+	since time.Time // when the other program was first seen
+	seen  int64     // the end of output at that time
 }
 
-// An imageMsg is whether the leader was seen to execute what it should.
+// An imageMsg is the result of a probe: whether the leader executes the expected program.
 type imageMsg struct {
 	same bool
 	err  error
@@ -61,8 +61,8 @@ func imageOf(pid int) string {
 	return imageUnknown
 }
 
-// mayBeReplaced says whether a shell does something that may put another program in its place, or
-// is known to have done so and not left.
+// mayBeReplaced reports whether the shell does something that may replace it with another program, or has been
+// replaced and this is not handled yet.
 func (s *shellWatch) mayBeReplaced() bool {
 	if s.look.other || s.starts() && s.files.dir != "" {
 		return s.session.Phase() != shellmark.PhaseGone
@@ -70,14 +70,14 @@ func (s *shellWatch) mayBeReplaced() bool {
 	return s.image != "" && s.image != imageUnknown && (s.session.Phase() == shellmark.PhaseRunning || s.handing())
 }
 
-// reviewReplaced looks whether the shell is still there, where it is time for that.
+// reviewReplaced begins a probe whether the shell is still there, if one is due.
 func (p *shellPart) reviewReplaced(now time.Time) {
 	s := p.watch
 	if !s.mayBeReplaced() {
 		s.look.at = time.Time{}
 		return
 	}
-	// Output without end must not put the look off for ever.
+	// Continuous output must not delay the probe forever.
 	if a := p.j.waiting.activity(); s.look.at.IsZero() || a != s.look.of {
 		s.look.of, s.look.at = a, earliest(s.look.at, now.Add(imageAfter[0]))
 	}
@@ -86,8 +86,8 @@ func (p *shellPart) reviewReplaced(now time.Time) {
 	}
 	s.look.under = true
 	pid, image := p.j.info.PID, s.image
-	place := filepath.Base(s.files.dir) // what is before it may stand there in quotes
-	p.j.output.loops.Go(func() {        // /proc may keep it waiting
+	place := filepath.Base(s.files.dir) // the base name alone, since the path before it may be quoted there
+	p.j.output.loops.Go(func() {        // in a goroutine, since /proc may block
 		if image == "" {
 			same, err := proc.StartedWith(pid, place)
 			p.j.post(imageMsg{same, err})
@@ -98,7 +98,7 @@ func (p *shellPart) reviewReplaced(now time.Time) {
 	})
 }
 
-// imageDue is when the next look is to begin; zero: when something has happened.
+// imageDue returns when the next probe is due. Zero: only after some activity.
 func (p *shellPart) imageDue() (t time.Time) {
 	if p.watch != nil && !p.watch.look.under {
 		t = p.watch.look.at
@@ -121,8 +121,9 @@ func (p *shellPart) onImage(m imageMsg) {
 	}
 }
 
-// isReplaced looks whether the shell's process executes another program by now. Before the first prompt
-// that is not known so quickly: what waits for the shell is answered once it has been seen.
+// isReplaced probes at once whether another program has replaced the shell, and reports it. Before the first prompt
+// this cannot be determined so quickly: it returns false, and the requests that wait for the shell are answered when a
+// later probe has seen the other program.
 func (p *shellPart) isReplaced() bool {
 	s := p.watch
 	if s.session.Phase() == shellmark.PhaseGone || s.image == "" {
@@ -132,10 +133,11 @@ func (p *shellPart) isReplaced() bool {
 	return p.takeImage(image == s.image, err)
 }
 
-// takeImage takes whether the shell's process executes what it did, and says whether that is another program. It
-// is left as soon as all that the shell has said before is known. What nobody may look at any more
-// is one that runs with other rights (sudo), or a shell that nobody may read: what zsh was given stands where only
-// those look who may.
+// takeImage handles the result of a probe, and reports whether another program has replaced the shell. The integration
+// ends as soon as all marks that the shell has written before are handled. A permission error means that the process
+// has changed its credentials (sudo), and so executes another program. But before the first prompt it may also mean
+// that the shell itself is not readable. So it counts then only if an earlier probe has succeeded, and never for zsh:
+// the probe of zsh reads its environment, which needs more permissions.
 func (p *shellPart) takeImage(same bool, err error) bool {
 	s := p.watch
 	s.look.was = s.look.was || err == nil && same
@@ -152,26 +154,25 @@ func (p *shellPart) takeImage(same bool, err error) bool {
 		p.leaveReplaced()
 	} else {
 		now := time.Now()
-		s.look.at = now.Add(min(max(now.Sub(s.look.since)/4, imageAgain), slowestLook)) // nobody may read what it writes
+		s.look.at = now.Add(min(max(now.Sub(s.look.since)/4, imageAgain), slowestLook)) // it may stay unread for long
 	}
 	return true
 }
 
-// leaveReplaced tells that the shell is not there any more.
+// leaveReplaced reports that the shell has been replaced, and ends the integration.
 func (p *shellPart) leaveReplaced() {
 	s := p.watch
 	s.replaced = true
-	s.files.forget() // if that was not done at a first prompt
-	s.cwd = ""       // What was told of it is as it was; the new program may tell more.
+	s.files.forget() // if there was no first prompt
+	s.cwd = ""       // The reported directory stays; the new program may report another one.
 	p.j.info.Integration = ""
 	p.j.changes.untold.Add(Changed{What: ChangeIntegration})
-	p.j.actor.mail.Poke() // This turn may have told already what has changed.
+	p.j.actor.mail.Poke() // This turn may already have reported its changes.
 	p.left(s.why, func() *Error { return p.noIntegration(s.why) })
 }
 
-// heardOut says whether all has been taken up that the shell has said before another program took
-// its place: which command has begun, above all. Of a program that writes without end the shell's
-// words come first.
+// heardOut reports whether all marks that the shell has written before the replacement are handled. The most important
+// one is which command has begun. If the new program writes without end, the shell's marks are in front of its output.
 func (p *shellPart) heardOut() bool {
 	l, st := &p.watch.look, p.j.output.streams[0]
 	if !l.other {
