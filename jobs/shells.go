@@ -40,8 +40,8 @@ const (
 	shellsAtOnce = 4
 )
 
-// DefaultShell returns the path of the shell that runs commands; "" = there is none. Until the login shell has returned
-// its environment, the server's own environment determines the shell.
+// DefaultShell returns the path of the shell that runs commands; "" = there is none. While the probe of the login
+// shell runs, the server's own environment determines the shell.
 func (m *Manager) DefaultShell() string {
 	m.registry.mu.Lock()
 	e := m.env

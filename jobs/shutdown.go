@@ -108,9 +108,9 @@ func (m *Manager) Close() error {
 	return errors.Join(stuck...)
 }
 
-// awaitEnds stops the loops of all jobs. It returns the jobs whose loop, or a goroutine that serves their input or
-// output, is still running once none has ended for shutdownSlack, or once shutdownFiles is over: on a busy machine,
-// many end late, one after the other. In the result, nil stands for the helper programs of the server.
+// awaitEnds stops the loops of all jobs. It returns the jobs whose loop or other goroutines are still running once no
+// job has ended for shutdownSlack, or once shutdownFiles is over: on a busy machine, many end late, one after the
+// other. In the result, nil stands for the helper programs of the server.
 func (m *Manager) awaitEnds() (left map[*Job]bool) {
 	all := m.All()
 	left = map[*Job]bool{nil: true}
@@ -139,7 +139,7 @@ func (m *Manager) awaitEnds() (left map[*Job]bool) {
 		case <-over.C:
 			return left
 		case <-late.C:
-			if len(ended) == 0 { // otherwise the timer fired only because the machine is busy
+			if len(ended) == 0 { // else the timer fired only because the machine is busy
 				return left
 			}
 		}

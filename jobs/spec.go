@@ -69,12 +69,12 @@ type Spec struct {
 	Wait        *WaitSpec
 	Sink        Sink          // nil = no receiver
 	Record      bool          // output and typed input are recorded with their times (recording.go)
-	KillAfter   time.Duration // counts from the start; 0 = no limit
+	KillAfter   time.Duration // the job is killed this long after its start; 0 = no limit
 	Limits      JobLimits
 	Plain       bool  // an interactive shell gets no integration (exec.go)
 	Unanswered  bool  // the job leaves terminal queries of programs to others (queries.go)
 	SinkAnswers bool  // the same, until Subscribe changes it
-	Window      int64 // maximum distance of output ahead of the read cursor (hold.go); 0 = the job never waits for its reader
+	Window      int64 // most bytes of output ahead of the read cursor (hold.go); 0 = the job waits for no reader
 
 	from *environment // the environment in effect when the start was received
 }

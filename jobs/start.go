@@ -46,7 +46,7 @@ type output struct {
 type plan struct {
 	path   string
 	argv   []string
-	shell  string // the shell's path; "" if no shell runs the command
+	shell  string // the path of the shell that runs the command or is the job; "" = none
 	env    []string
 	dir    string          // the directory's path as the job gets it
 	at     *proc.Directory // the directory dir; nil only in tests
@@ -69,9 +69,9 @@ type starting struct {
 }
 
 // start makes the process. The search for directories and commands takes as long as the file system needs. Meanwhile,
-// requests for the job wait in the mail, even a cancel of the start: when it is handled, only the wait of the start is
-// left to cancel. A cancel, a kill or the server's end interrupts the start only while it waits for the login shell or
-// a person (start_held.go).
+// requests for the job wait in the mail, even a cancel of the start: when it is handled, only the wait in the start
+// request is left to cancel. A cancel, a kill or the server's end interrupts the start only while it waits for the
+// login shell or a person (start_held.go).
 func (s *starting) start() {
 	l, err := s.prepare()
 	if err != nil {
@@ -137,7 +137,8 @@ func (s *starting) attach(l *launched) {
 	s.j.proc, s.j.ending.facts, s.j.input.to, s.j.term = l.proc, l.proc.Events(), l.input, l.term
 	s.j.process.Store(&processHandle{l.proc})
 	s.j.waiting.watch.looker = l.looker
-	s.j.waiting.watch.seen.output, s.j.waiting.secret.seen.output = -1, -1 // The job is probed even if it never prints anything.
+	// -1: the job is probed even if it never prints anything.
+	s.j.waiting.watch.seen.output, s.j.waiting.secret.seen.output = -1, -1
 	now := time.Now()
 	if a := s.j.mgr.settings.archive; a != nil {
 		s.j.files.folder = a.folder(s.j.id)

@@ -35,7 +35,7 @@ const (
 	stepNone        step = iota // none: the leader is alive
 	stepDrainExit               // its output has been read to the end
 	stepSettleExit              // the matcher has processed that output
-	stepHint                    // the reason why a shell could not run its command is known, or its search has taken too long
+	stepHint                    // the search for the reason why a shell could not run its command is over
 	stepBackground              // exited has been reported; no process is alive any more
 	stepDrainClose              // the last output has been read to the end
 	stepSettleClose             // the matcher has processed that output, too

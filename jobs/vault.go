@@ -21,7 +21,7 @@ type vault struct {
 	values map[string]string // by the name under which each was set
 	set    *redact.Set       // of all values; nil: there are none
 
-	changing sync.Mutex // held while a value changes and the jobs are updated, so that each job gets the changes in order
+	changing sync.Mutex // held while a value changes and the jobs get the change, so that they get all in order
 }
 
 // The limits for secrets at a time. Each byte costs about 25 bytes of memory, and up to four times as many if the value
