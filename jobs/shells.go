@@ -13,36 +13,35 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A Syntax is how a family of shells writes what most command lines need.
+// A Syntax is the notation that a family of shells has for the parts of most command lines.
 type Syntax = proc.Syntax
 
-// SyntaxOf is how a shell, by its path or name, writes command lines; false: nobody knows.
+// SyntaxOf returns the syntax of a shell, given by its path or name; false if it is not known.
 func SyntaxOf(pathOrName string) (Syntax, bool) { return proc.SyntaxOf(proc.FamilyOf(pathOrName)) }
 
-// OSVersion is the version of the system's kernel; "" = not known.
+// OSVersion returns the version of the system's kernel; "" = not known.
 func OSVersion() string { return probe.OSVersion() }
 
-// A ShellInfo is a shell that is installed.
+// A ShellInfo describes an installed shell.
 type ShellInfo struct {
 	Name, Path string
-	Target     string // the file that Path leads to, if that is another
+	Target     string // the file that Path leads to, if it is a different one
 	Family     string
 	Version    string // "" = not known
-	Default    bool   // it runs commands where a start names none
+	Default    bool   // it runs commands if a start names no shell
 }
 
 const (
-	// shellTime is how long a shell has to tell its version. It takes milliseconds, and
-	// some take a second.
+	// shellTime is the time limit for a shell to print its version. Most need milliseconds, some a second.
 	shellTime = 5 * time.Second
-	// shellBytes is how much it may write meanwhile.
+	// shellBytes is the maximum number of bytes that it may write in that time.
 	shellBytes = 64 << 10
-	// shellsAtOnce is how many are asked at a time.
+	// shellsAtOnce is the number of version probes that may run at a time.
 	shellsAtOnce = 4
 )
 
-// DefaultShell returns the path of the shell that runs commands; "" = there is none. Where the
-// login shell is still being asked, it is the one by the server's own environment.
+// DefaultShell returns the path of the shell that runs commands; "" = there is none. While the probe of the login
+// shell runs, the server's own environment determines the shell.
 func (m *Manager) DefaultShell() string {
 	m.registry.mu.Lock()
 	e := m.env
@@ -58,8 +57,8 @@ func (m *Manager) DefaultShell() string {
 	return sh.Path
 }
 
-// Shells looks for the shells that jobs can have, and asks each for its version unless it
-// did before. It waits for that until cancel is closed.
+// Shells finds the shells that jobs can use, and runs each to get its version, unless that is known. It waits for the
+// versions until cancel is closed, and then returns an error.
 func (m *Manager) Shells(cancel <-chan struct{}) ([]ShellInfo, *Error) {
 	m.registry.mu.Lock()
 	e := m.env
@@ -91,22 +90,24 @@ func (m *Manager) Shells(cancel <-chan struct{}) ([]ShellInfo, *Error) {
 	return all, nil
 }
 
-// shellVersions are what shells have told, by the file as it was then.
+// shellVersions caches the versions of shells. The key identifies the state of the shell's file at the time of the
+// probe.
 type shellVersions struct {
 	mu    sync.Mutex
 	known map[string]*shellVersion
-	busy  chan struct{} // a token for each that is being asked
+	busy  chan struct{} // a token for each running probe
 
-	swept sync.Once // of what killed servers have left of shells
+	swept sync.Once // for the removal of shell files that killed servers have left (shell_feed.go)
 }
 
-// A shellVersion is what a shell has told, or will.
+// A shellVersion is the result of a version probe, which may still be running.
 type shellVersion struct {
 	done    chan struct{}
 	version string // set before done is closed; "" = not known
 }
 
-// fileKey is a file as it is now; "" where nobody can tell.
+// fileKey returns a key for the present state of a shell's file: its names, size and modification time. It returns ""
+// if the file cannot be examined.
 func fileKey(s proc.Installed) string {
 	path := s.Path
 	if s.Target != "" {
@@ -119,8 +120,8 @@ func fileKey(s proc.Installed) string {
 	return fmt.Sprintf("%s\x00%s\x00%d\x00%d", s.Name, path, fi.Size(), fi.ModTime().UnixNano())
 }
 
-// askVersion asks a shell for its version, unless that was done, or is being done. What one
-// has not told in time is asked again the next time.
+// askVersion runs a shell to get its version, unless such a probe has run or is running. A failed probe, such as one
+// that took too long, is repeated at the next call.
 func (m *Manager) askVersion(s proc.Installed, env []string) *shellVersion {
 	v := &shellVersion{done: make(chan struct{})}
 	key := fileKey(s)
@@ -156,19 +157,20 @@ func (m *Manager) askVersion(s proc.Installed, env []string) *shellVersion {
 	return v
 }
 
-// plainEnv is the environment of a program that nobody has asked for: what a login shell
-// needs, whatever the policy passes on besides and the client has set, secrets above all.
+// plainEnv returns the environment of a program that the server runs without a client's request. It has only the
+// variables that a login shell needs. It leaves out all others that the policy passes on or the client has set, above
+// all secrets.
 func (m *Manager) plainEnv() []string {
 	return append(proc.Environ(proc.Inherited(m.own.environment, EnvPolicy{}, proc.FromServer)), "TERM=dumb")
 }
 
-// number is a version, as in "5.2.15(1)-release", "93u+" and "R59".
+// number matches a version, such as "5.2.15(1)-release", "93u+" or "R59".
 var number = regexp.MustCompile(`\bv?(R?[0-9][0-9A-Za-z.+~_-]*(?:\([0-9]+\)[0-9A-Za-z.+~_-]*)?)`)
 
-// mostVersion bounds what is told of what a program calls its version.
+// mostVersion is the maximum length of a version that is reported, in bytes.
 const mostVersion = 64
 
-// versionIn finds the version in what a shell has told: in the first line that has any.
+// versionIn returns the version in a shell's output, from the first line that has one; "" if none has one.
 func versionIn(output []byte) string {
 	if !utf8.Valid(output) {
 		return ""

@@ -9,16 +9,15 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// A serverEnd is how the end of the server is told, and what it waits for besides jobs.
+// A serverEnd signals the end of the server, and counts the helper programs that the end waits for besides jobs.
 type serverEnd struct {
 	begun     chan struct{}  // closed by Shutdown, under the registry's mu
-	inquiries sync.WaitGroup // what the server runs for itself; nothing is added once begun is closed
+	inquiries sync.WaitGroup // the helper programs of the server; none is added once begun is closed
 }
 
-// Shutdown ends every job: TERM, the grace, KILL. It returns when nothing of them
-// is alive, or when a job that takes longer has been given up on; what that job
-// started ends with its keeper, which needs nobody's help. Files are completed, as
-// far as their disk takes them in time.
+// Shutdown ends every job: TERM, the grace, KILL. It returns when no process of a job is alive, or when it has given up
+// on a job that takes longer. The processes of such a job end with its keeper, which needs no help for that. Shutdown
+// completes the files of jobs, as far as the disk is fast enough.
 func (m *Manager) Shutdown() {
 	m.registry.mu.Lock()
 	if !isClosed(m.end.begun) {
@@ -43,13 +42,13 @@ func (m *Manager) Shutdown() {
 }
 
 const (
-	// shutdownSlack is how long after the grace a job may take to say that it is gone.
+	// shutdownSlack is the time limit, after the grace, for a job to report that it has ended.
 	shutdownSlack = 500 * time.Millisecond
-	// shutdownFiles is how long putting files in order may hold up the server's end.
+	// shutdownFiles is the maximum time by which the completion of files may delay the server's end.
 	shutdownFiles = 5 * time.Second
 )
 
-// within says whether something closes for all jobs in time.
+// within reports whether the selected channels of all jobs close within d.
 func within(d time.Duration, all []*Job, what func(*Job) <-chan struct{}) bool {
 	late := time.NewTimer(d)
 	defer late.Stop()
@@ -72,7 +71,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// giveUp ends what is left without asking the loops, one of which may be stuck.
+// giveUp kills the remaining processes without the help of the job loops, one of which may be stuck.
 func (m *Manager) giveUp(all []*Job) {
 	for _, j := range all {
 		if h := j.process.Load(); h != nil {
@@ -82,8 +81,8 @@ func (m *Manager) giveUp(all []*Job) {
 	}
 }
 
-// Close lets go of everything, after Shutdown. It does not wait for a stuck job, nor
-// for a stuck disk; a slow one has closeTime.
+// Close releases everything, after Shutdown. It does not wait for a stuck job or a stuck disk. A slow disk has
+// closeTime.
 func (m *Manager) Close() error {
 	var stuck []error
 	left := m.awaitEnds()
@@ -109,13 +108,13 @@ func (m *Manager) Close() error {
 	return errors.Join(stuck...)
 }
 
-// awaitEnds has the loops of all jobs end, and returns those that have not, or what serves them has not, when
-// nothing had ended for shutdownSlack, or when shutdownFiles were over: on a busy machine much ends late, and one after
-// the other. nil stands for what the server has run for itself.
+// awaitEnds stops the loops of all jobs. It returns the jobs whose loop or other goroutines are still running once no
+// job has ended for shutdownSlack, or once shutdownFiles is over: on a busy machine, many end late, one after the
+// other. In the result, nil stands for the helper programs of the server.
 func (m *Manager) awaitEnds() (left map[*Job]bool) {
 	all := m.All()
 	left = map[*Job]bool{nil: true}
-	ended := make(chan *Job, len(all)+1) // Who ends too late waits for nobody.
+	ended := make(chan *Job, len(all)+1) // The buffer keeps a late goroutine from blocking.
 	for _, j := range all {
 		left[j] = true
 		j.post(quitMsg{})
@@ -140,7 +139,7 @@ func (m *Manager) awaitEnds() (left map[*Job]bool) {
 		case <-over.C:
 			return left
 		case <-late.C:
-			if len(ended) == 0 { // else it is the busy machine that has us late
+			if len(ended) == 0 { // else the timer fired only because the machine is busy
 				return left
 			}
 		}

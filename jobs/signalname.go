@@ -8,8 +8,8 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// signalAdvice is which signal may have been meant by a name that is none, to follow
-// the word of it; "" where nobody knows. The name comes with SIG, in capitals.
+// signalAdvice suggests the signal that was probably meant by an unknown name. Its text continues the error message; ""
+// if no signal is close. The name must begin with SIG and be in capitals.
 func signalAdvice(full string) string {
 	bare := strings.TrimPrefix(full, "SIG")
 	if n, err := strconv.Atoi(bare); err == nil {

@@ -4,7 +4,7 @@ package jobs
 
 import "syscall"
 
-// Two more end a process on Linux, and have names everywhere but on MIPS.
+// Two more signals end a process on Linux. Package syscall names both on all architectures but MIPS.
 func init() {
 	signalNames[syscall.SIGPWR] = "SIGPWR"
 	signalNames[syscall.SIGSTKFLT] = "SIGSTKFLT"

@@ -4,5 +4,5 @@ package jobs
 
 import "syscall"
 
-// signalNames is empty where processes do not end by signals.
+// signalNames is empty on systems that do not end processes by signals.
 var signalNames = map[syscall.Signal]string{}

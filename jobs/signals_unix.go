@@ -4,7 +4,7 @@ package jobs
 
 import "syscall"
 
-// signalNames are the signals that every Unix has, by number on this one.
+// signalNames holds the names of the signals that every Unix has, by their numbers on this system.
 var signalNames = map[syscall.Signal]string{
 	syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT",
 	syscall.SIGILL: "SIGILL", syscall.SIGTRAP: "SIGTRAP", syscall.SIGABRT: "SIGABRT",

@@ -10,16 +10,16 @@ import (
 	"shelld/jobs/internal/match"
 )
 
-// An ID is a job's handle: counted up from 1 and never reused in a server's life.
+// An ID is a job's handle. Handles count up from 1, and the server never reuses one while it runs.
 type ID int64
 
-// A Ref names a job as a client does: by handle, or by the name it chose.
+// A Ref names a job as a client does: by its handle, or by the name that the client chose.
 type Ref struct {
 	Handle ID // if Name is empty
 	Name   string
 }
 
-// Mode is how a job is connected.
+// Mode is the kind of a job's connection: a terminal or pipes.
 type Mode string
 
 const (
@@ -36,26 +36,25 @@ const (
 	Stderr Stream = "stderr"
 )
 
-// StderrMode says where a pipe job's standard error goes.
+// StderrMode is the destination of a pipe job's standard error.
 type StderrMode string
 
 const (
 	StderrSeparate StderrMode = "separate"
-	StderrMerge    StderrMode = "merge" // into stdout, in true order
+	StderrMerge    StderrMode = "merge" // into stdout, in the order in which the program wrote it
 	StderrDiscard  StderrMode = "discard"
 )
 
-// A Spec is what a start asks for. The zero value is an interactive shell on a
-// terminal of 80×24.
+// A Spec is the content of a start request. The zero value is an interactive shell on a terminal of 80×24.
 type Spec struct {
 	Asker       Asker
 	Command     *string  // run by a shell
-	Argv        []string // run without one; with neither, an interactive shell
+	Argv        []string // run without a shell; if Command is nil too, the job is an interactive shell
 	Shell       string   // name or path; "" = the default shell
-	Cwd         string   // "" = the root directory; relative paths count from it
+	Cwd         string   // "" = the root directory; a relative path starts there
 	Env         map[string]*string
 	Profile     string // "" = the usual one
-	Mode        Mode   // "" = pty, and pipe where no terminal can be had
+	Mode        Mode   // "" = pty, or pipe if no terminal is available
 	Cols, Rows  int    // 0 = 80, 24
 	Name        string
 	Group       string
@@ -63,24 +62,24 @@ type Spec struct {
 	OpenStdin   bool // pipe mode: stdin stays open for writes; else /dev/null
 	Stderr      StderrMode
 	StdinText   *string // pipe mode: stdin is this text
-	StdinFile   string  // pipe mode: stdin is this file, which counts from Cwd as those below
-	StdoutFile  string  // pipe mode: stdout goes there, and is no stream
-	StderrFile  string  // pipe mode: the same for stderr, where Stderr is separate
+	StdinFile   string  // pipe mode: stdin is this file; this path and those below are relative to Cwd
+	StdoutFile  string  // pipe mode: stdout goes to this file, and is no stream
+	StderrFile  string  // pipe mode: the same for stderr, if Stderr is separate
 	Watches     []WatchSpec
 	Wait        *WaitSpec
-	Sink        Sink          // nil = nobody listens
-	Record      bool          // what it shows and is typed is kept with its times (recording.go)
-	KillAfter   time.Duration // from the start on; 0 = no such time
+	Sink        Sink          // nil = no receiver
+	Record      bool          // output and typed input are recorded with their times (recording.go)
+	KillAfter   time.Duration // the job is killed this long after its start; 0 = no limit
 	Limits      JobLimits
 	Plain       bool  // an interactive shell gets no integration (exec.go)
-	Unanswered  bool  // somebody else answers what programs ask the terminal (queries.go)
-	SinkAnswers bool  // the same, as long as Subscribe does not say otherwise
-	Window      int64 // how far output may be ahead of the read cursor (hold.go); 0 = the job waits for no reader
+	Unanswered  bool  // the job leaves terminal queries of programs to others (queries.go)
+	SinkAnswers bool  // the same, until Subscribe changes it
+	Window      int64 // most bytes of output ahead of the read cursor (hold.go); 0 = the job waits for no reader
 
-	from *environment // what was in effect when the start was read
+	from *environment // the environment in effect when the start was received
 }
 
-// check refuses what can be seen to be wrong before anything is started.
+// check returns an error for each fault that can be found before a process is started.
 func (s *Spec) check(p *PlatformInfo) *Error {
 	if err := s.checkText(); err != nil {
 		return err
@@ -102,8 +101,8 @@ func (s *Spec) check(p *PlatformInfo) *Error {
 	return s.Wait.compile()
 }
 
-// checkText refuses what no program can be given: a NUL byte ends an argument, and a
-// variable's name ends at the equals sign.
+// checkText refuses text that cannot be passed to a program: a NUL byte ends an argument, and an equals sign ends the
+// name of a variable.
 func (s *Spec) checkText() *Error {
 	const nul = "must not contain a NUL character"
 	if s.Command != nil && strings.ContainsRune(*s.Command, 0) {
@@ -131,7 +130,7 @@ func (s *Spec) checkText() *Error {
 	return nil
 }
 
-// streams are the outputs that the job will have.
+// streams returns the streams that the job will have.
 func (s *Spec) streams() []Stream {
 	switch {
 	case s.Mode != ModePipe:
@@ -140,7 +139,7 @@ func (s *Spec) streams() []Stream {
 	return s.pipeStreams()
 }
 
-// names is a list of streams in a sentence.
+// names lists streams for use in a sentence.
 func names(streams []Stream) string {
 	if len(streams) == 0 {
 		return "none, since all that it writes goes to files"
@@ -152,8 +151,8 @@ func names(streams []Stream) string {
 	return strings.Join(all, " and ")
 }
 
-// checkStreams refuses a pattern on a stream that the job will not have: it would
-// never match.
+// checkStreams refuses a pattern on a stream that the job will not have, since it would never match. It refuses offsets
+// of such streams and conditions on commands as well.
 func (s *Spec) checkStreams() *Error {
 	check := func(w WatchSpec) *Error {
 		if err := w.checkScreen(s.Mode != ModePipe); err != nil {
@@ -200,25 +199,25 @@ func (s *Spec) checkStreams() *Error {
 	return nil
 }
 
-// A WatchSpec is a pattern whose every match is an event.
+// A WatchSpec is a pattern. Each match is an event.
 type WatchSpec struct {
 	Pattern, Flags string
-	Raw            bool   // match the raw bytes; else with escape sequences removed
-	Screen         bool   // match what the terminal shows
-	Stream         Stream // "" = each
+	Raw            bool   // match the raw bytes; else the output without its escape sequences
+	Screen         bool   // match the screen of the terminal
+	Stream         Stream // "" = every stream
 	Once           bool
-	Pointer        string // where it stands in params, for errors
+	Pointer        string // its JSON pointer in params, for errors
 
-	compiled *match.Pattern // until somebody looks for it
-	room     *patternRoom   // of compiled, where no request has it
+	compiled *match.Pattern // until a watch or a wait takes it over
+	room     *patternRoom   // the counted cost of compiled, if no request holds it
 }
 
-// sibling is where another member of the watch stands in params.
+// sibling returns the JSON pointer of another member of the watch in params.
 func (w *WatchSpec) sibling(member string) string {
 	return strings.TrimSuffix(w.Pointer, "pattern") + member
 }
 
-// A ConditionKind is what a condition waits for.
+// A ConditionKind is the kind of event that a condition waits for.
 type ConditionKind string
 
 const (
@@ -231,7 +230,7 @@ const (
 	UntilCommand ConditionKind = "command"
 )
 
-// Conditions are the kinds that a wait can be armed with here.
+// Conditions returns the kinds of conditions that a wait can have on this system.
 func Conditions() []ConditionKind {
 	all := []ConditionKind{UntilExit, UntilClosed, UntilPattern, UntilInput, UntilQuiet, UntilBytes}
 	if len(ShellIntegration()) > 0 {
@@ -251,44 +250,44 @@ type Condition struct {
 
 	Command int64 // command: its ShellCommand.ID
 
-	// AfterInput says for a pattern whether the echo of what was typed last does not
-	// match; nil: as the wait of a write does, and no other.
+	// AfterInput makes a pattern skip the echo of the last typed input. nil: true for the wait of a write, false for
+	// any other wait.
 	AfterInput *bool
 }
 
-// Origin says from where a wait looks at the output.
+// Origin is the position in the output at which a wait begins.
 type Origin struct {
 	Kind    OriginKind
 	Offsets map[Stream]int64 // for FromOffset; the key "" means the only stream
-	Pointer string           // where it stands in params, for errors
+	Pointer string           // its JSON pointer in params, for errors
 }
 
-// ambiguous refuses one offset for several streams.
+// ambiguous returns the error for one offset that is given for several streams.
 func (o Origin) ambiguous(streams []Stream) *Error {
 	return Invalid(o.Pointer, "this job has the streams %s: give an offset for each, as {\"stdout\": 0, \"stderr\": 0}", names(streams))
 }
 
-// An OriginKind is one of the ways to say where a wait begins.
+// An OriginKind is one of the ways to specify an Origin.
 type OriginKind int
 
 const (
-	FromDefault OriginKind = iota // start in a start, now in a write, else unread
+	FromDefault OriginKind = iota // FromStart in a start, FromNow in a write, else FromUnread
 	FromStart
 	FromNow
 	FromUnread
 	FromOffset
 )
 
-// A WaitSpec is a list of conditions, of which the first to hold ends the wait.
+// A WaitSpec is a list of conditions. The first that holds ends the wait.
 type WaitSpec struct {
 	Until    []Condition
 	From     Origin
 	Timeout  time.Duration // < 0 = none
 	MaxBytes int
 	Plain    bool   // the output's format: plain, else text
-	Screen   bool   // what the terminal shows in place of the output
-	Pointer  string // where it stands in params, for errors
+	Screen   bool   // return the screen of the terminal instead of the output
+	Pointer  string // its JSON pointer in params, for errors
 
-	StripEcho bool // the output is told without the echo; see Outcome.Echo
-	Unmarked  bool // output that is cut has no mark between head and tail
+	StripEcho bool // the output is returned without the echo; see Outcome.Echo
+	Unmarked  bool // truncated output has no mark between head and tail
 }

@@ -16,7 +16,7 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A StartResult is a started job, and how its wait ended.
+// A StartResult is a started job and the outcome of its wait, nil if it has none.
 type StartResult struct {
 	Info    Info
 	Outcome *Outcome
@@ -25,16 +25,16 @@ type StartResult struct {
 // A startReq is a start that has not been answered.
 type startReq struct{ reply reply[StartResult] }
 
-// launched is a process that runs, and what it is connected to.
+// launched is a running process and its connections.
 type launched struct {
 	plan    plan
 	proc    process
 	outputs []output
 	input   input        // nil: none
 	term    terminal     // nil: pipe mode
-	looker  looker       // nil: nobody can tell whether it waits for input
+	looker  looker       // nil: no way to detect that it waits for input
 	shell   *shellLaunch // nil: no integration
-	noShell string       // why
+	noShell string       // why there is no integration
 }
 
 type output struct {
@@ -42,36 +42,36 @@ type output struct {
 	src  source
 }
 
-// A plan is a spec with everything found: what is started, where, with what.
+// A plan is a resolved spec: the program to start, its directory, environment and limits.
 type plan struct {
 	path   string
 	argv   []string
-	shell  string // the shell's path, where there is one
+	shell  string // the path of the shell that runs the command or is the job; "" = none
 	env    []string
-	dir    string          // as the job is told of it
-	at     *proc.Directory // that directory; nil only in tests
+	dir    string          // the directory's path as the job gets it
+	at     *proc.Directory // the directory dir; nil only in tests
 	mode   Mode
-	reason string // why the mode is not the one that is usual
+	reason string // why the mode is not the usual one
 	cols   int
 	rows   int
 	limits keeper.Limits
-	may    func(command string) bool // whether it can be suggested; nil: any
+	may    func(command string) bool // reports whether a command may be suggested; nil: any
 }
 
-// starting makes the process of a job, and answers who has asked for it.
+// starting makes the process of a job, and answers the start request.
 type starting struct {
 	j     *Job
-	place string // where the job's directory lay when it started
+	place string // the path of the job's directory when it started
 
-	heldUp    atomic.Bool // run waits for somebody before the start (start_held.go)
+	heldUp    atomic.Bool // run waits for the login shell or a person (start_held.go)
 	begin     *startReq
-	unstarted *Error // why there is none; read as well once the mail is closed
+	unstarted *Error // the error of a failed start; also read after the mail is closed
 }
 
-// start makes the process. Looking for directories and commands may take as long as a
-// file system likes: what names the job meanwhile waits its turn, a cancel of the start
-// as well, so that only its wait is left to cancel. Only while it waits for the login shell
-// or a person (start_held.go) does a cancel, a kill or the server's end break that off.
+// start makes the process. The search for directories and commands takes as long as the file system needs. Meanwhile,
+// requests for the job wait in the mail, even a cancel of the start: when it is handled, only the wait in the start
+// request is left to cancel. A cancel, a kill or the server's end interrupts the start only while it waits for the
+// login shell or a person (start_held.go).
 func (s *starting) start() {
 	l, err := s.prepare()
 	if err != nil {
@@ -84,8 +84,7 @@ func (s *starting) start() {
 	l.proc.Notify(s.j.actor.attend)
 }
 
-// prepare plans and launches. Its directory is held from the look at it to the launch, and
-// no longer.
+// prepare plans and launches the job. It holds the job's directory open from its check to the launch, and no longer.
 func (s *starting) prepare() (*launched, *Error) {
 	if err := s.awaitLogin(); err != nil {
 		return nil, err
@@ -114,7 +113,7 @@ func (s *starting) startFailed(err *Error) {
 	s.begin.reply.fail(err)
 }
 
-// onStarted makes a job of what was started.
+// onStarted makes the launched process a running job.
 func (s *starting) onStarted(l *launched) {
 	s.j.mgr.registry.started(s.j)
 	s.attach(l)
@@ -138,7 +137,8 @@ func (s *starting) attach(l *launched) {
 	s.j.proc, s.j.ending.facts, s.j.input.to, s.j.term = l.proc, l.proc.Events(), l.input, l.term
 	s.j.process.Store(&processHandle{l.proc})
 	s.j.waiting.watch.looker = l.looker
-	s.j.waiting.watch.seen.output, s.j.waiting.secret.seen.output = -1, -1 // It is looked at even if it never prints anything.
+	// -1: the job is probed even if it never prints anything.
+	s.j.waiting.watch.seen.output, s.j.waiting.secret.seen.output = -1, -1
 	now := time.Now()
 	if a := s.j.mgr.settings.archive; a != nil {
 		s.j.files.folder = a.folder(s.j.id)
@@ -192,7 +192,7 @@ func (s *starting) answerStart() {
 	}
 	from, err := s.j.waits.origin(spec, FromStart)
 	if err != nil {
-		// The job runs: refusing it now would leave it without an owner.
+		// The job already runs. If it ran on after this error, it would have no owner.
 		s.j.ending.end(ReasonKilled, KillOptions{})
 		b.reply.fail(err)
 		return
@@ -204,7 +204,8 @@ func (s *starting) answerStart() {
 	})
 }
 
-// resolve finds everything that a spec names. Close the directory of the plan.
+// resolve makes the plan of a spec: it finds the directory and the program, and sets the defaults. The caller must
+// close the directory of the plan.
 func (m *Manager) resolve(s *Spec) (plan, *Error) {
 	p := plan{mode: s.Mode, cols: s.Cols, rows: s.Rows, limits: s.Limits.kept(), may: m.settings.commands.mayRun}
 	var err *Error
@@ -222,7 +223,7 @@ func (m *Manager) resolve(s *Spec) (plan, *Error) {
 	}
 	p.env = s.environ(p.mode, p.dir)
 	missing := p.findProgram(s)
-	if err = m.permit(s, p); err == nil { // Who may not start it is not told whether it is there.
+	if err = m.permit(s, p); err == nil { // A refused client must not learn whether the program exists.
 		err = missing
 	}
 	if err != nil {
@@ -240,8 +241,8 @@ func (p *plan) findProgram(s *Spec) (err *Error) {
 	return err
 }
 
-// place is where the job's directory lies: a name that counts from it means what lies there,
-// and not what the spelling of the directory suggests.
+// place returns the real path of the job's directory, if it is known. Relative names are resolved in the real
+// directory, which may differ from the one that the spelling of its path suggests.
 func (p *plan) place() string {
 	if p.at != nil && p.at.Real() != "" {
 		return p.at.Real()
@@ -249,7 +250,7 @@ func (p *plan) place() string {
 	return p.dir
 }
 
-// environ is the environment of a job in a mode and a directory.
+// environ returns the environment of a job for a mode and a directory.
 func (s *Spec) environ(mode Mode, dir string) []string {
 	return proc.Environ(s.from.forJob(s, mode, dir))
 }
@@ -263,7 +264,7 @@ func (p *plan) useShell(s *Spec) *Error {
 		sh, err = proc.ShellFor(s.Shell, p.place(), p.env)
 	}
 	if err != nil {
-		p.shell = cmp.Or(s.Shell, "sh") // by which its line is read, to say whether it would be allowed
+		p.shell = cmp.Or(s.Shell, "sh") // permit parses the command line in this shell's syntax
 		e := p.lookError(s.Shell, err)
 		if e.Code == CodeCommandNotFound {
 			e.Message = fmt.Sprintf("there is no shell %q; name one that is installed, or leave shell out for the default", s.Shell)
@@ -285,7 +286,7 @@ func (p *plan) lookPath(name string) (string, *Error) {
 	return path, nil
 }
 
-// lookError says why a command cannot be run.
+// lookError returns the error for a command that cannot be run.
 func (p *plan) lookError(name string, err error) *Error {
 	var le *proc.LookError
 	path := ""
@@ -302,13 +303,13 @@ func (p *plan) lookError(name string, err error) *Error {
 	switch {
 	case len(e.Suggestions) > 0:
 		e.Message = "there is no command \"" + name + "\"; did you mean " + strings.Join(e.Suggestions, " or ") + "?"
-	case strings.Contains(name, "/"): // PATH has no say.
+	case strings.Contains(name, "/"): // PATH is not searched.
 		e.Message = fmt.Sprintf("there is no file %q; check the path (a relative one starts in %s)", name, p.place())
 	}
 	return e
 }
 
-// errnoText is the system's own words for an error, without Go's.
+// errnoText returns the system's text for an error, without the text that Go adds.
 func errnoText(err error) string {
 	var errno syscall.Errno
 	switch {
@@ -320,12 +321,13 @@ func errnoText(err error) string {
 		return "no such file or directory"
 	}
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err.Error() // The path is told beside it.
+		return p.Err.Error() // The caller reports the path itself.
 	}
 	return err.Error()
 }
 
-// launchReal starts a plan on a terminal or pipes.
+// launchReal starts a plan on a terminal or pipes. If the spec names no mode and needs no screen, it falls back to
+// pipes if no terminal is available.
 func (m *Manager) launchReal(s *Spec, p plan) (*launched, *Error) {
 	if p.mode == ModePTY {
 		l, err := m.launchPTY(s, p)
@@ -351,7 +353,7 @@ func (m *Manager) launchPTY(s *Spec, p plan) (*launched, *Error) {
 	}
 	k, kerr := m.system.keepers.Start(keeper.Command{Path: p.path, Argv: given.argv, Env: given.env, Dir: p.dir, Directory: p.at.File(), Limits: p.limits, Terminal: slave})
 	if kerr != nil {
-		_ = t.Close() // Nothing has used it.
+		_ = t.Close() // No program has used it.
 		if shell != nil {
 			shell.watch.files.close()
 		}
@@ -393,7 +395,7 @@ func resourceError(what string, err error) *Error {
 	return e
 }
 
-// startError turns the stage and errno of a failed start into what a client is told.
+// startError turns the stage and errno of a failed start into the error for the client.
 func startError(p plan, err error) *Error {
 	var se *keeper.StartError
 	if !errors.As(err, &se) {

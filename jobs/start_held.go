@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// Before a job starts, run may have to wait for somebody who takes as long as he likes: the
-// login shell, whose environment the job is to get, and the person at the client. The job has
-// no turns yet. Whoever takes one does nothing but wake run up: what names the job waits in
-// the mail, where it can be cancelled, and so can the start.
+// Before a job starts, run may have to wait without a time limit of its own: for the login shell, whose environment the
+// job needs, and for the person at the client. The job has no turns yet. A goroutine that takes the turn lock only
+// wakes run. Requests for the job wait in the mail. They can be cancelled there, and so can the start.
 
-// A holdUp is what a start waits for, as those are told who do not wait any longer.
+// A holdUp describes the event that a start waits for, in the words of the errors for cancelled requests.
 type holdUp struct {
-	until string // what has not happened when the start is broken off
-	why   string // what the job waits for
+	until string // the event that had not happened when the start was given up
+	why   string // the event that the job waits for
 }
 
 var (
@@ -21,14 +20,14 @@ var (
 	heldByLogin  = holdUp{"the login shell had told its environment", "for the environment of the login shell before it starts"}
 )
 
-// awaitLogin returns when what the job is started with is known. What is wrong with its
-// directory needs no waiting to be told.
+// awaitLogin waits until the environment of the login shell is known, if the job needs it. If the job's directory
+// cannot be used, it returns that error at once.
 func (s *starting) awaitLogin() *Error {
 	l := s.j.spec.from.login
 	switch {
 	case l == nil:
 		return nil
-	case isClosed(s.j.mgr.end.begun): // which ends the login shell, too
+	case isClosed(s.j.mgr.end.begun): // this ends the login shell, too
 		return errClosedServer()
 	case isClosed(l.done):
 		return nil
@@ -42,10 +41,10 @@ func (s *starting) awaitLogin() *Error {
 	return err
 }
 
-// awaitBefore returns what comes, or is closed, before the job starts; or why the job is not to
-// start any more.
+// awaitBefore waits for a value from comes, or for its closing, before the job starts, and returns the value. It
+// returns an error if the start was cancelled or the job must not start any more.
 func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error) {
-	j.starting.heldUp.Store(true) // before the mail is looked at
+	j.starting.heldUp.Store(true) // before the mail is read
 	defer j.starting.heldUp.Store(false)
 	for {
 		if broken = j.starting.sortMail(h); broken != nil {
@@ -53,7 +52,7 @@ func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error
 		}
 		select {
 		case came = <-comes:
-			if isClosed(j.mgr.end.begun) { // which is why it came, or came with it
+			if isClosed(j.mgr.end.begun) { // the server's end is the cause of the value, or came at the same time
 				return came, errClosedServer()
 			}
 			j.input.wentOnAt = time.Now()
@@ -65,8 +64,8 @@ func awaitBefore[T any](j *Job, comes <-chan T, h holdUp) (came T, broken *Error
 	}
 }
 
-// sortMail answers what is cancelled of the requests that wait for the start. It returns an
-// error where the start itself is, or is ended.
+// sortMail answers those requests waiting for the start that are cancelled. It returns an error if the start itself is
+// cancelled, or the job or the server is ended.
 func (s *starting) sortMail(h holdUp) (broken *Error) {
 	var canceled []request
 	s.j.actor.mail.Edit(func(queue []message) []message {
@@ -86,7 +85,7 @@ func (s *starting) sortMail(h holdUp) (broken *Error) {
 					return is && r.token() == m.tok
 				})
 				if at < 0 {
-					continue // It has been answered.
+					continue // The request was already answered.
 				}
 				canceled = append(canceled, queue[at].(request))
 				queue = slices.Delete(slices.Delete(queue, i, i+1), at, at+1)

@@ -7,13 +7,13 @@ import (
 	"shelld/jobs/internal/keeper"
 )
 
-// directly is the starter where jobs have no keepers.
+// directly is the starter for jobs without keepers.
 type directly struct{ *direct.Pool }
 
 func (p directly) Start(cmd keeper.Command) (process, error) {
 	j, err := p.Pool.Start(cmd)
 	if err != nil {
-		return nil, err // A nil *Job would be a process.
+		return nil, err // A nil *Job in the interface would not equal nil.
 	}
 	return j, nil
 }

@@ -4,14 +4,14 @@ package jobs
 
 import "shelld/jobs/internal/keeper"
 
-// keepers is the starter where jobs have keepers, and where there are no jobs: then
-// each start fails.
+// keepers is the starter for jobs with keepers. It is also the starter on systems that cannot run jobs: each start
+// fails there.
 type keepers struct{ *keeper.Pool }
 
 func (p keepers) Start(cmd keeper.Command) (process, error) {
 	k, err := p.Pool.Start(cmd)
 	if err != nil {
-		return nil, err // A nil *Keeper would be a process.
+		return nil, err // A nil *Keeper in the interface would not equal nil.
 	}
 	return k, nil
 }

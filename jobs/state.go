@@ -7,66 +7,62 @@ import (
 	"time"
 )
 
-// state is where a job is in its life. It is a plain value: its methods record
-// facts and say what follows, and start nothing.
+// state is the position of a job in its life cycle. It is a plain value: its methods record facts and determine the
+// next step, and start nothing.
 //
 //	starting → running ⇄ stopped → exited → closed
 //	    └→ failed (an error answer; never a job)
 //
-// exited waits for the leader's status and for a read begun after it that found
-// nothing more; closed for the word that nobody is left and for output read to its
-// end. Each happens once, in this order.
+// exited waits for the leader's status, and for a read that began after it and found no more output. closed waits for
+// the report that no process is left, and until the output is read to its end. Each happens once, in this order.
 type state struct {
 	status Status
-	exit   *Exit  // the leader's end, from the moment it is known
-	reason Reason // why it ends, settled before the signal is sent; "" = by itself
-	empty  bool   // nothing of the job is alive
+	exit   *Exit  // the leader's end; nil until it is known
+	reason Reason // why the job ends, set before the signal is sent; "" = by itself
+	empty  bool   // no process of the job is alive
 
-	limit LimitName // which, where the reason is a limit
-	mild  bool      // the reason is a kill without force, which may end nothing
+	limit LimitName // the limit, if the reason is a limit
+	mild  bool      // the reason is a kill without force, which may have no effect
 
 	exitedAt time.Time
 	step     step
 }
 
-// A step is what the end of a job waits for next.
+// A step is the next event that the end of a job waits for.
 type step int
 
 const (
-	stepNone        step = iota // the leader lives
-	stepDrainExit               // its output is read to the end
-	stepSettleExit              // the matcher has seen it
-	stepHint                    // why a shell could not run its command has been found out
-	stepBackground              // exited was told; something may be alive
-	stepDrainClose              // nothing is; what it wrote is read to the end
-	stepSettleClose             // the matcher has seen that
-	stepFiles                   // its files are complete
+	stepNone        step = iota // none: the leader is alive
+	stepDrainExit               // its output has been read to the end
+	stepSettleExit              // the matcher has processed that output
+	stepHint                    // the search for the reason why a shell could not run its command is over
+	stepBackground              // exited has been reported; no process is alive any more
+	stepDrainClose              // the last output has been read to the end
+	stepSettleClose             // the matcher has processed that output, too
+	stepFiles                   // the job's files are complete
 	stepDone
 )
 
-// intend settles why the leader will have ended, before it is signalled, so that a
-// kill never reads as a crash. The first reason stays, unless it is mild; one that comes
-// after the leader's end is nobody's.
+// intend records the reason of the leader's end before the leader is signalled, so that a kill never looks like a
+// crash. The first reason stays, unless it is mild. A reason that comes after the leader's end is ignored.
 func (s *state) intend(r Reason, mild bool) {
 	if s.undecided() {
 		s.reason, s.mild = r, mild
 	}
 }
 
-// undecided says whether what ends the leader may still be somebody's doing that is not
-// known.
+// undecided reports whether the reason may still be set: the leader has not ended, and its reason is unknown or mild.
 func (s *state) undecided() bool { return s.exit == nil && (s.reason == "" || s.mild) }
 
-// spare takes a mild reason back, since the leader lives on: what ends it one day is
-// another.
+// spare clears a mild reason, since the leader is still alive: its end will have another reason.
 func (s *state) spare() {
 	if s.exit == nil && s.mild {
 		s.reason, s.mild = "", false
 	}
 }
 
-// leaderExited records the leader's status. byItself takes the reason back: it had ended
-// before anybody did anything about it.
+// leaderExited records the leader's status. If byItself is true, the recorded reason does not count: the leader had
+// ended before the server acted.
 func (s *state) leaderExited(code int, sig syscall.Signal, core, byItself bool, now time.Time) {
 	e := &Exit{CoreDumped: core, Reason: ReasonExited}
 	if sig != 0 {
@@ -80,7 +76,7 @@ func (s *state) leaderExited(code int, sig syscall.Signal, core, byItself bool, 
 	s.exit, s.exitedAt, s.step = e, now, stepDrainExit
 }
 
-// keeperLost records that nobody can say how the leader ended.
+// keeperLost records the loss of the keeper. If the leader's end is not known yet, its status is lost.
 func (s *state) keeperLost(now time.Time) {
 	if s.exit == nil {
 		s.exit = &Exit{Reason: ReasonLost}
@@ -98,7 +94,7 @@ func (s *state) stopped(is bool) {
 	}
 }
 
-// signalName returns the name with SIG; a signal without a name is told by number.
+// signalName returns the name of a signal, with SIG. For a signal without a name it returns SIG and the number.
 func signalName(sig syscall.Signal) string {
 	if n := signalNames[sig]; n != "" {
 		return n
@@ -106,7 +102,7 @@ func signalName(sig syscall.Signal) string {
 	return fmt.Sprintf("SIG%d", int(sig))
 }
 
-// exitText is how an end reads in a sentence.
+// exitText describes an end, for use in a sentence.
 func exitText(e *Exit) string {
 	switch {
 	case e == nil:

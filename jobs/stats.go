@@ -1,33 +1,33 @@
 package jobs
 
-// Stats say what a Manager's jobs take, in bytes where nothing else is said.
+// Stats describe the resources that a Manager's jobs use. Figures are in bytes if no other unit is given.
 type Stats struct {
 	Live, Known int   // jobs
 	Memory      int64 // of all stored output
 	Disk        int64 // in all output files
-	Dropped     int64 // that came from these jobs and can't be read any more
+	Dropped     int64 // output of these jobs that can no longer be read
 	Jobs        []JobStats
 }
 
-// JobStats are those of one job that has started.
+// JobStats are the Stats of one job that has started.
 type JobStats struct {
 	Job     *Job
 	Status  Status // as of its last change
-	Input   int64  // that the kernel has not taken yet
+	Input   int64  // accepted input that the kernel has not taken yet
 	Streams []StreamStats
 }
 
-// StreamStats are those of one stream.
+// StreamStats are the Stats of one stream.
 type StreamStats struct {
 	Name    Stream
-	End     int64 // that have come
+	End     int64 // output so far
 	Memory  int64
 	Dropped int64
-	Held    bool // the program's writes wait for who takes its output
+	Held    bool // the program's writes wait for a consumer of its output (hold.go)
 }
 
-// Stats looks at every job that is known, oldest first. It waits for no job's loop, and may
-// have to for whoever reads stored output from a disk that hangs.
+// Stats returns figures for every known job, oldest first. It does not wait for job loops. It may wait for a read of
+// stored output if the disk stalls.
 func (m *Manager) Stats() (s Stats) {
 	all := m.All()
 	m.registry.mu.Lock()
@@ -42,11 +42,11 @@ func (m *Manager) Stats() (s Stats) {
 	return s
 }
 
-// Add looks at one more job, which may be one that the Manager has forgotten.
+// Add adds the figures of one more job, which the Manager may have forgotten.
 func (s *Stats) Add(j *Job) {
 	p := j.public.Load()
 	if p == nil {
-		return // it has no output yet
+		return // the job has no output yet
 	}
 	js := JobStats{Job: j, Status: p.Status, Input: j.input.queue.bytes.Load()}
 	for _, st := range j.output.streams {

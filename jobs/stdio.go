@@ -12,18 +12,17 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// A stdio is the standard descriptors of a pipe job while it is being started: pipes
-// to the server, and files that the program has to itself.
+// A stdio holds the standard descriptors of a pipe job while it is being started: pipes to the server, and files that
+// only the program uses.
 type stdio struct {
 	stdin, stdout, stderr *os.File   // the job's; nil: the null device
-	all                   []*os.File // these, once each
+	all                   []*os.File // the three above, each file once
 	outputs               []output   // our ends of the pipes
 	input                 input      // nil: none
 }
 
-// openStdio makes what a spec asks for. The files come first, and those for output
-// are emptied last, so that a start that is refused for one of them has emptied
-// nothing.
+// openStdio opens the descriptors that a spec requests. It opens all of them before it empties the output files, so a
+// start that fails because one cannot be opened has emptied no file.
 func (m *Manager) openStdio(s *Spec, dir string) (*stdio, *Error) {
 	c := &stdio{}
 	err := m.openStdin(c, s, dir)
@@ -38,7 +37,7 @@ func (m *Manager) openStdio(s *Spec, dir string) (*stdio, *Error) {
 	return c, nil
 }
 
-// textBytes is how much memory the text takes that stdin is.
+// textBytes returns the size of the text for stdin in memory, in bytes.
 func (s *Spec) textBytes() int64 {
 	if s.StdinText == nil {
 		return 0
@@ -46,24 +45,24 @@ func (s *Spec) textBytes() int64 {
 	return int64(len(*s.StdinText))
 }
 
-// closeTheirs closes the job's descriptors: the job has its own.
+// closeTheirs closes the server's copies of the job's descriptors. The job has its own.
 func (c *stdio) closeTheirs() {
 	for _, f := range c.all {
-		_ = f.Close() // Nothing was written that could fail.
+		_ = f.Close() // The server has no pending write, whose error could be lost.
 	}
 }
 
-// closeOurs closes the server's ends of what no job has used.
+// closeOurs closes the server's ends of the pipes after a failed start: no job has used them.
 func (c *stdio) closeOurs() {
 	for _, o := range c.outputs {
-		_ = o.src.Close() // Nothing has used it.
+		_ = o.src.Close() // No job has used it.
 	}
 	if c.input != nil {
 		_ = c.input.Close() // As above.
 	}
 }
 
-// theirs notes a file that the job gets.
+// theirs adds a file that the job gets to all, and returns it.
 func (c *stdio) theirs(f *os.File) *os.File {
 	c.all = append(c.all, f)
 	return f
@@ -126,7 +125,7 @@ func (m *Manager) openOutputs(c *stdio, s *Spec, dir string) *Error {
 			return err
 		}
 		if len(files) == 2 && sameFile(files[0], files[1]) {
-			c.stderr = c.stdout // one position for both: neither writes over the other
+			c.stderr = c.stdout // both share one file position, so neither overwrites the other
 		}
 	}
 	for _, f := range files {
@@ -146,8 +145,8 @@ func sameFile(a, b *os.File) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// from is where a path leads that counts from a directory. It is not cleaned: what
-// .. means behind a symlink is for the kernel to say.
+// from joins a relative path to a directory. It does not clean the result: only the kernel can resolve a .. after a
+// symlink.
 func from(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -155,7 +154,7 @@ func from(dir, path string) string {
 	return dir + string(filepath.Separator) + path
 }
 
-// allowFile refuses a file outside the directories that the client allowed.
+// allowFile returns an error for a file outside the directories that the client allowed.
 func (m *Manager) allowFile(real string) error {
 	if m.isAllowed(real) {
 		return nil
@@ -163,8 +162,8 @@ func (m *Manager) allowFile(real string) error {
 	return m.notAllowed("file", real, real)
 }
 
-// textError tells why there can be no file in memory: there is no room now, or the
-// server may not have one as long as that (ulimit -f).
+// textError returns the error for a stdin text that cannot be stored in a file in memory: there is no room now, or the
+// server may not create a file of that size (ulimit -f).
 func textError(err error) *Error {
 	e := resourceError("the text of stdin", err)
 	if !isResource(err) && !errors.Is(err, syscall.ENOSPC) {
@@ -174,8 +173,8 @@ func textError(err error) *Error {
 	return e
 }
 
-// fileError is what can be wrong with any file: it lies elsewhere, or the system is
-// short of something. Anything else is nil.
+// fileError returns the errors that any file can have: it lies outside the allowed directories, or the system is short
+// of a resource. For any other error it returns nil.
 func fileError(err error) *Error {
 	var refused *Error
 	if errors.As(err, &refused) {
@@ -187,8 +186,8 @@ func fileError(err error) *Error {
 	return nil
 }
 
-// inputFileError tells why a file cannot be read: one that may not is told as one that
-// may not be run is; anything else is wrong in the params.
+// inputFileError returns the error for a file that cannot be read. Missing read permission gets the same code as
+// missing execute permission. Other errors are reported as invalid params.
 func inputFileError(path string, err error) *Error {
 	if e := fileError(err); e != nil {
 		return e
@@ -211,7 +210,7 @@ func outputFileError(path string, err error) *Error {
 	return e
 }
 
-// checkFiles refuses names that no file can have.
+// checkFiles refuses invalid file names.
 func (s *Spec) checkFiles() *Error {
 	for pointer, name := range map[string]string{"/stdin/file": s.StdinFile, "/stdoutFile": s.StdoutFile, "/stderrFile": s.StderrFile} {
 		if strings.ContainsRune(name, 0) {
@@ -221,7 +220,7 @@ func (s *Spec) checkFiles() *Error {
 	return nil
 }
 
-// pipeStreams are the streams of a pipe job: those outputs that go nowhere else.
+// pipeStreams returns the streams of a pipe job: the outputs that are not merged, discarded or sent to a file.
 func (s *Spec) pipeStreams() (all []Stream) {
 	if s.StdoutFile == "" {
 		all = append(all, Stdout)
@@ -232,7 +231,7 @@ func (s *Spec) pipeStreams() (all []Stream) {
 	return all
 }
 
-// errorStream is where the job's own complaints can be read; "" if nowhere.
+// errorStream returns the stream with the job's own error messages; "" if there is none.
 func (s *Spec) errorStream(mode Mode) Stream {
 	switch {
 	case mode == ModePTY:
@@ -245,8 +244,8 @@ func (s *Spec) errorStream(mode Mode) Stream {
 	return ""
 }
 
-// forgetText lets go of the input's text, which the job has: it may be as long as a
-// message, and a job's spec is kept as long as its output.
+// forgetText releases the text for stdin, which the job has by now: it may be as long as a message, and a job's spec is
+// kept as long as its output. It also clears the asker.
 func (s *Spec) forgetText() {
 	if s.StdinText != nil {
 		s.StdinText = new(string)
@@ -254,10 +253,10 @@ func (s *Spec) forgetText() {
 	s.Asker = ""
 }
 
-// noStreams is why there is nothing to be seen of a job whose output goes to files.
+// noStreams is the error text for a job without streams: all its output goes to files.
 const noStreams = "this job has no stream: all that it writes goes to files; look into those"
 
-// noStream is why there is nothing of a stream that the job does not have.
+// noStream returns the error for a stream that the job does not have.
 func (o *outputs) noStream(pointer string, name Stream) *Error {
 	file := map[Stream]string{Stdout: o.j.spec.StdoutFile, Stderr: o.j.spec.StderrFile}[name]
 	if file == "" {
@@ -266,8 +265,8 @@ func (o *outputs) noStream(pointer string, name Stream) *Error {
 	return Invalid(pointer, "this job has no stream %q, which goes to the file %s: look into that; it has %s", name, file, o.j.waits.streamNames())
 }
 
-// tooLong refuses a command line that the system does not take. Linux takes 128 KiB
-// in one argument, and in all, with the environment, a quarter of its stack's limit.
+// tooLong returns the error for a command line that is too long for the system. Linux accepts 128 KiB per argument. All
+// arguments and the environment together may take a quarter of the stack limit.
 func tooLong(p plan) *Error {
 	pointer := "/argv"
 	if p.shell != "" {

@@ -9,18 +9,18 @@ import (
 	"shelld/jobs/internal/proc"
 )
 
-// terminalReserve is how many terminals are left to others, at most, on a machine that
-// runs out of them: a person who is to look what has taken them all needs one to log in.
+// terminalReserve is the maximum number of terminals that are left to others on a machine that runs out of them. An
+// administrator who searches for the cause needs one to log in.
 const terminalReserve = 32
 
-// terminals are those of the machine.
+// terminals guards the terminals of the machine.
 type terminals struct {
-	sync.Mutex        // held to look how many are left, and to take one
-	counts     string // the directory in which the system says how many there are
+	sync.Mutex        // held while the free terminals are counted and one is opened
+	counts     string // the directory with the system's counts of terminals
 }
 
-// openTerminal opens a terminal, unless the machine has hardly any left. Starts do so
-// one after the other, so that each sees what those before it have taken.
+// openTerminal opens a terminal, unless the machine has only a few left. Starts open terminals one after the other, so
+// that each count includes the terminals of earlier starts.
 func (m *Manager) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error) {
 	m.system.terminals.Lock()
 	defer m.system.terminals.Unlock()
@@ -39,7 +39,8 @@ func (m *Manager) openTerminal(cols, rows int) (*proc.Terminal, *os.File, *Error
 	return nil, nil, e
 }
 
-// spareTerminals refuses the machine's last terminals, where it tells how many it has.
+// spareTerminals returns an error if only the machine's last terminals are free. If the system does not report its
+// counts, it returns nil.
 func (m *Manager) spareTerminals() *Error {
 	inUse, most, err := proc.Terminals(m.system.terminals.counts)
 	if err != nil || inUse < most-min(terminalReserve, most/8) {

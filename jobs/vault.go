@@ -7,33 +7,32 @@ import (
 	"shelld/jobs/internal/redact"
 )
 
-// Secret values are replaced by *** in all that comes of a job, before it is stored: nobody
-// who reads output, events, files, errors or the log sees them.
+// Secret values are replaced by *** in all data that comes from a job, before it is stored. No reader of output,
+// events, files, errors or the log sees them.
 //
-//	SetSecret     -> vault   -> every job, those that run as well
-//	AnswerSecret  -> the one that has asked for it (redaction.go)
+//	SetSecret     -> vault   -> every job, including running ones
+//	AnswerSecret  -> the job that has asked for it (redaction.go)
 //
-// They are in memory alone, and no method gives them back.
+// They are kept only in memory, and no method returns them.
 
-// A vault has the values that are secret in all jobs.
+// A vault holds the values that are secret in all jobs.
 type vault struct {
 	mu     sync.Mutex
-	values map[string]string // by the names of those who have set them
-	set    *redact.Set       // of all; nil: there are none
+	values map[string]string // by the name under which each was set
+	set    *redact.Set       // of all values; nil: there are none
 
-	changing sync.Mutex // held to change a value and tell the jobs of it, which must be told in that order
+	changing sync.Mutex // held while a value changes and the jobs get the change, so that they get all in order
 }
 
-// What secrets there may be at a time: each byte costs some 25 bytes of memory, up to four
-// times as many where a value has several lines, and each value some of the speed at which
-// output is read.
+// The limits for secrets at a time. Each byte costs about 25 bytes of memory, and up to four times as many if the value
+// has several lines. Each value makes the reading of output a little slower.
 const (
 	MaxSecrets     = 1000
-	MaxSecretBytes = 256 << 10 // of all together
+	MaxSecretBytes = 256 << 10 // of all values together
 )
 
-// SetSecret makes a value secret under a name, in place of the one that was. Jobs that run
-// take it out of what they write from now on, and go on taking out the one that was.
+// SetSecret makes a value secret under a name, and replaces the previous value. From now on, running jobs remove it
+// from their output. They go on removing the previous value as well.
 func (m *Manager) SetSecret(name, value string) *Error {
 	if len(redact.Forms(value)) == 0 {
 		return Invalid("/value", "a secret value must have %d bytes or more, without white space around it: a shorter one would be taken out of too much of all output that has it by chance; give a longer one, or set it without secret", redact.MinLength)
@@ -50,8 +49,8 @@ func (m *Manager) SetSecret(name, value string) *Error {
 	return nil
 }
 
-// RemoveSecret has the value with a name be no secret in jobs that start later, and says
-// whether there was one. Those that run have been given it, and go on taking it out.
+// RemoveSecret removes the value with a name: jobs that start later do not treat it as a secret. It reports whether
+// there was one. Running jobs already have it, and go on removing it from their output.
 func (m *Manager) RemoveSecret(name string) bool {
 	m.vault.changing.Lock()
 	defer m.vault.changing.Unlock()
@@ -62,10 +61,10 @@ func (m *Manager) RemoveSecret(name string) bool {
 	return true
 }
 
-// SecretNames are the names under which there are secret values.
+// SecretNames returns the names of the secret values.
 func (m *Manager) SecretNames() []string { return m.vault.names() }
 
-// changeSecret changes what is in the vault under a name. The caller has changing.
+// changeSecret changes the value under a name in the vault, and updates all jobs. The caller must hold changing.
 func (m *Manager) changeSecret(name string, change func(map[string]string)) {
 	old, _ := m.vault.value(name)
 	tell := func() {
@@ -73,9 +72,9 @@ func (m *Manager) changeSecret(name string, change func(map[string]string)) {
 			j.hide(old)
 		}
 	}
-	tell() // before it is gone from there
+	tell() // before the vault loses the old value
 	m.vault.change(change)
-	tell() // of the new one, and those of the old one that have started meanwhile
+	tell() // the new value to all jobs, and the old one to those that have started meanwhile
 }
 
 func (v *vault) value(name string) (value string, is bool) {
@@ -95,7 +94,7 @@ func (v *vault) names() (all []string) {
 	return all
 }
 
-// roomFor refuses what would be too much.
+// roomFor returns an error if the value under this name would exceed a limit.
 func (v *vault) roomFor(name, value string) *Error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -130,7 +129,7 @@ func (v *vault) change(change func(map[string]string)) {
 	v.set = v.compile(nil)
 }
 
-// with returns the set of all values and some others; nil where there are none.
+// with returns the set of all values in the vault and the given others; nil if there are none.
 func (v *vault) with(others []string) *redact.Set {
 	v.mu.Lock()
 	defer v.mu.Unlock()

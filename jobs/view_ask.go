@@ -8,7 +8,7 @@ import (
 )
 
 type (
-	// A Screen is what the terminal of a job shows.
+	// A Screen is the visible content of a job's terminal.
 	Screen = view.Screen
 	// A Place is a cell of a screen.
 	Place = view.Place
@@ -20,8 +20,8 @@ type screenReq struct {
 	over  atomic.Bool // it has failed: stop drawing
 }
 
-// displayPart owns what the terminal of a job shows, and answers the queries of its programs. What draws the screen is
-// package view; displayPart owns one view, starts the goroutines that call it, and takes their results in turns.
+// displayPart owns the screen of a job's terminal, and answers the terminal queries of its programs. Package view draws
+// the screen. displayPart owns one view, starts the goroutines that call it, and takes their results in turns.
 type displayPart struct {
 	noPart
 	j *Job
@@ -119,8 +119,8 @@ func (p *displayPart) cancel(tok *token) bool {
 	return true
 }
 
-// Screen returns what the terminal showed when the wait ended, or nil if its spec does not ask for that. It may draw in
-// the caller's goroutine.
+// Screen returns the screen of the terminal at the end of the wait, or nil if the wait's spec does not request it. It
+// may draw in the caller's goroutine.
 func (o *Outcome) Screen() *Screen {
 	switch {
 	case o.view == nil:
