@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// idlePart knows how long nothing has come from a job and nothing has gone to it.
+// idlePart records how long a job has had no output and no input.
 type idlePart struct {
 	noPart
 	j *Job
 
-	wrote atomic.Pointer[time.Time] // when the program's input last took something; nil: never
+	wrote atomic.Pointer[time.Time] // when the program's input last accepted data; nil: never
 }
 
-// review notes the time for those who ask outside a turn.
+// review stores the time for readers outside a turn.
 func (p *idlePart) review(time.Time) {
 	if at := p.j.waiting.watch.wroteAt; !at.IsZero() {
 		p.wrote.Store(&at)
@@ -30,7 +30,7 @@ func (p *idlePart) inform(info *Info) {
 	}
 }
 
-// Idle is how long neither output nor input has come; ok is false once the leader has ended.
+// Idle returns the time since the last output or input; ok is false once the leader has ended.
 func (i Info) Idle() (idle time.Duration, ok bool) {
 	return max(time.Since(i.ActiveAt), 0), i.EndedAt.IsZero()
 }

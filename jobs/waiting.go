@@ -11,23 +11,22 @@ import (
 	"shelld/jobs/internal/inputwait"
 )
 
-// Whether a job waits for input is found out by looking at what its processes are blocked
-// on (package inputwait). A look costs some system calls, so that there are none unless
-// somebody wants to know: a client that is told of it, a wait for it, a job/get, a write that
-// is meant for one wait alone, and a pattern that cannot tell whether what came is all.
+// The server detects whether a job waits for input by a probe: it examines the system calls in which
+// the job's processes are blocked (package inputwait). A probe costs some system calls, so it runs only
+// on demand: for a client that gets reports, a wait for input, a job/get, a write that is meant for one
+// wait alone, info.json, a shell that the server watches, and a pattern whose match more output could change.
 //
-//	a turn -> beginLook   a goroutine of its own, since /proc may keep it waiting
-//	       -> lookedMsg   what it has seen, in its turn; it counts unless output or input
-//	                      came meanwhile
-//	       -> tell, waitsPart.review, and who else wanted to know
+//	a turn -> beginLook   in its own goroutine, since /proc may block
+//	       -> lookedMsg   the result, in its turn; it counts unless output or input came meanwhile
+//	       -> tell, waitsPart.review, and the other requests for the result
 //
-// There is no event for a program that begins to read. So looks follow output and input
-// closely, and then ever more slowly.
+// No event signals that a program begins to read. So probes follow output and input closely at first,
+// and then at growing intervals.
 
-// An InputState says whether a job that takes input does anything else as well.
+// An InputState says whether a job that takes input also does anything else.
 type InputState = inputwait.State
 
-// An InputKind is what a job reads.
+// An InputKind is the kind of input that a job reads.
 type InputKind string
 
 // The kinds of input.
@@ -38,23 +37,23 @@ const (
 	InputFullscreen InputKind = "fullscreen"
 )
 
-// A Confidence says how surely something is known.
+// A Confidence says how certain a finding is.
 type Confidence = inputwait.Confidence
 
-// rank orders what confidences there are; "" is the least.
+// rank orders the confidences; "" is the lowest.
 func rank(c Confidence) int {
 	return slices.Index([]Confidence{inputwait.Guess, inputwait.Likely, inputwait.Exact}, c)
 }
 
-// WaitingForInput is what is known of a job that waits for input, or why it is said not to.
-// It is never changed, but replaced.
+// WaitingForInput describes a job that waits for input, or says why the job is not reported as waiting. It is
+// never modified, only replaced.
 type WaitingForInput struct {
 	Waiting    bool
 	ID         string // names this wait
 	State      InputState
 	Kind       InputKind
-	Since      time.Time // when it was first seen
-	Prompt     string    // the line with the cursor, as a person sees it
+	Since      time.Time // time of the first probe that saw it
+	Prompt     string    // the visible text of the line with the cursor
 	PID        int       // 0 = not known
 	Why        string
 	Confidence Confidence
@@ -64,7 +63,7 @@ type WaitingForInput struct {
 type InputCondition struct {
 	MinConfidence Confidence
 	Kinds         []InputKind // nil: all
-	Listening     bool        // Listening counts as well
+	Listening     bool        // also accept the state Listening
 }
 
 func (c *InputCondition) accepts(w *WaitingForInput) bool {
@@ -72,19 +71,18 @@ func (c *InputCondition) accepts(w *WaitingForInput) bool {
 		(len(c.Kinds) == 0 || slices.Contains(c.Kinds, w.Kind))
 }
 
-// InputWaiting says that a job waits for input, or, where Waiting is false, that the wait
-// with this ID is over.
+// InputWaiting reports that a job waits for input or, if Waiting is false, that the wait with this ID is over.
 type InputWaiting struct{ WaitingForInput }
 
-// A looker looks whether a job waits for input. quiet is how long ago output or input came
-// last. One goroutine calls it at a time.
+// A looker probes whether a job waits for input. quiet is the time since the last output or input. Only one
+// goroutine calls it at a time.
 type looker interface {
 	Look(quiet time.Duration) inputwait.Verdict
 }
 
-// lookAfter is when looks follow output or input. Most programs have come to read after
-// half a millisecond. Then there is one after a quarter of the time for which it has been
-// quiet, at the least after slowLook, and at the most after slowestLook.
+// lookAfter is the schedule of probes after output or input. Most programs have begun to read after half a
+// millisecond. After the schedule, the next probe follows after a quarter of the quiet time, but not before
+// slowLook and not later than slowestLook.
 var lookAfter = []time.Duration{
 	500 * time.Microsecond, 2 * time.Millisecond, 5 * time.Millisecond, 15 * time.Millisecond,
 	45 * time.Millisecond, 105 * time.Millisecond, 225 * time.Millisecond,
@@ -94,83 +92,82 @@ const (
 	slowLook    = 250 * time.Millisecond
 	slowestLook = 2 * time.Second
 
-	// lookTogether is how far apart the moments are at which slow looks are taken, those of all
-	// jobs at once.
+	// lookTogether is the interval between the moments at which the slow probes of all jobs run together.
 	lookTogether = 500 * time.Millisecond
 
-	// doubtTime is for how long a wait goes on although it is not seen: node's timers and
-	// collections take some milliseconds. It is looked again every doubtLook.
+	// doubtTime is how long a wait stays valid although probes do not see it: timers and garbage collections
+	// of node take some milliseconds. During that time the probe is repeated every doubtLook.
 	doubtTime = 100 * time.Millisecond
 	doubtLook = 5 * time.Millisecond
 
-	// lookRest bounds what looks cost where output never rests: the next one begins no
-	// sooner than so many times later as one took.
+	// lookRest bounds the cost of probes if output never pauses: the next probe begins no sooner than lookRest
+	// times the duration of the last one.
 	lookRest = 4
 
-	// tellRest is for how long a wait that is only listening is told before the next such.
+	// tellRest is the minimum time between reports of two waits that are only listening.
 	tellRest = 250 * time.Millisecond
 )
 
-// An activity is how far output and input have come. What was seen of a job counts while
-// that is the same.
+// An activity is the progress of output and input. The result of a probe counts while the activity is
+// unchanged.
 type activity struct {
 	output int64
 	writes uint64
 }
 
-// An inputWatch is what the job's turns know of all this.
+// An inputWatch is the state of input detection, as the turns of the job know it.
 type inputWatch struct {
-	tell atomic.Bool // the client is told. Anybody may set it
+	tell atomic.Bool // reports go to the client. Any goroutine may set it
 
 	// Guarded by turns:
-	looker   looker // nil: nobody can tell
+	looker   looker // nil: input detection is not available
 	telling  bool
-	begun    int       // looks
-	under    bool      // the last one has not ended
-	want     int       // the one that must begin at once: somebody waits for it
-	looked   int       // the last one that has ended
-	lookedAt time.Time // when it has
+	begun    int       // number of probes begun
+	under    bool      // the last probe is still running
+	want     int       // the probe that must begin at once, because something waits for it
+	looked   int       // the last probe that has ended
+	lookedAt time.Time // when that probe ended
 	of       activity
-	ofTaken  int // the last one that has seen the job wait; what is known is of then
+	ofTaken  int // the last probe that saw the job wait; the known state dates from it
 	reader   reading
 
-	now    *WaitingForInput // that the job is in; nil: none that is known
-	told   *WaitingForInput // the one that the client has in mind
-	toldAt time.Time        // since when
+	now    *WaitingForInput // the present wait of the job; nil: none known
+	told   *WaitingForInput // the wait last reported to the client
+	toldAt time.Time        // when it was reported
 	not    string           // why it is not known to wait
-	again  time.Duration    // when the last look would have known better; 0: it knew
-	turns  int              // of the reader, when it was seen last
-	doubt  time.Time        // since when now was not seen any more; zero: it was
-	count  int              // waits
+	again  time.Duration    // when another probe would be more certain; 0: the last was certain
+	turns  int              // of the reader, when last seen
+	doubt  time.Time        // since when probes have not seen now; zero: the last one saw it
+	count  int              // number of waits so far
 
 	writes   uint64    // inputs that the kernel has taken
-	wroteAt  time.Time // the last of them
+	wroteAt  time.Time // time of the last of them
 	seen     activity  // at the last review
-	promptOf activity  // when the prompt was read last
-	asker    *Process  // who was in the foreground at the last look that counted; nil: not known
+	promptOf activity  // at the last read of the prompt
+	asker    *Process  // the foreground process at the last probe that counted; nil: not known
 
-	storeAt time.Time // when a look is due that is for info.json alone; zero: none is
+	storeAt time.Time // when a probe for info.json alone is due; zero: none
 
-	at     time.Time // the next look; zero: none by the clock
+	at     time.Time // the next probe; zero: none scheduled
 	after  time.Time // and no sooner than this
 	infos  []infoWait
 	writeQ []heldWrite
 }
 
-// A reading is who a look has seen to read, whether the job is told as waiting or not.
+// A reading is the process that a probe has seen reading, whether or not the job is reported as waiting.
 type reading struct {
-	pid  int // 0: nobody
+	pid  int // 0: none
 	look int
 	of   activity
 }
 
-// A lookedMsg is what a look has found.
+// A lookedMsg is the result of a probe.
 type lookedMsg struct {
 	number  int
 	of      activity
 	verdict inputwait.Verdict
 	prompt  string
-	moved   bool // the cursor has left its line since the wait that there is, or nobody can say
+	moved   bool // the cursor has left its line since the known wait, or that cannot be determined
 	asked   bool // both were read
 	asker   *Process
 	took    time.Duration
@@ -178,7 +175,7 @@ type lookedMsg struct {
 
 func (m lookedMsg) deliver(j *Job) { j.waiting.onLooked(m) }
 
-// waitingPart finds out whether a job waits for input, and tells.
+// waitingPart detects whether a job waits for input, and reports it.
 type waitingPart struct {
 	noPart
 	j *Job
@@ -187,7 +184,7 @@ type waitingPart struct {
 	secret secretWatch // whether that is a password
 }
 
-// activity is how far output and input have come by now.
+// activity returns the present progress of output and input.
 func (p *waitingPart) activity() activity {
 	a := activity{writes: p.watch.writes}
 	for _, st := range p.j.output.streams {
@@ -196,8 +193,8 @@ func (p *waitingPart) activity() activity {
 	return a
 }
 
-// activeAt is when output or input came last, or is to come. Whether a shell has taken what was handed to it
-// is seen before that.
+// activeAt returns the time of the last output or input, including output that has not been processed yet if
+// the shell has been handed a command: the server must see first whether the shell has taken it.
 func (p *waitingPart) activeAt() time.Time {
 	at, handing := latest(p.j.info.StartedAt, p.watch.wroteAt), p.j.shell.watch.handing()
 	for _, st := range p.j.output.streams {
@@ -210,12 +207,12 @@ func (p *waitingPart) activeAt() time.Time {
 	return at
 }
 
-// canWait says whether the job can wait for input at all, as far as anybody can tell.
+// canWait reports whether the job can wait for input at all, as far as the server knows.
 func (p *waitingPart) canWait() bool {
 	return p.watch.looker != nil && p.j.input.to != nil && p.j.st.exit == nil
 }
 
-// review takes a look where it is time for one, and tells what is known.
+// review begins a probe if one is due, and reports the known state.
 func (p *waitingPart) review(now time.Time) {
 	l := &p.watch
 	if l.looker == nil {
@@ -250,17 +247,17 @@ func (p *waitingPart) review(now time.Time) {
 	p.askSecret()
 }
 
-// storeLookTime is how long a job is quiet before it is looked at for info.json, and slowestStoreLook is the
-// longest time from one such look to the next.
+// storeLookTime is how long a job must be quiet before it is probed for info.json. slowestStoreLook is the
+// longest time between two such probes.
 const (
 	storeLookTime    = time.Second
 	slowestStoreLook = 30 * time.Second
 )
 
-// lookForStore begins a look that no client has asked for, if info.json of the job is kept: that file says
-// which jobs wait for a person. A program that begins to read, or whose time to read is over, need not print
-// anything. So there is one look when the job has been quiet for storeLookTime, and then one each time that
-// has doubled, until they are slowestStoreLook apart.
+// lookForStore begins a probe that no client has asked for, if info.json of the job is kept: that file says
+// which jobs wait for a person. A program that begins to read, or whose read times out, need not print
+// anything. So the job is probed once it has been quiet for storeLookTime, and then each time that the quiet
+// time has doubled, until the probes are slowestStoreLook apart.
 func (p *waitingPart) lookForStore(now time.Time) {
 	l := &p.watch
 	if at := p.storeLookAt(); at.IsZero() || now.Before(at) {
@@ -276,7 +273,7 @@ func (p *waitingPart) lookForStore(now time.Time) {
 	}
 }
 
-// storeLookAt is when that is due; zero: it is not.
+// storeLookAt returns the time of the next probe for info.json; zero: none is due.
 func (p *waitingPart) storeLookAt() (t time.Time) {
 	if p.j.files.folder != nil && !p.watch.under && p.canWait() {
 		t = p.watch.storeAt
@@ -284,13 +281,13 @@ func (p *waitingPart) storeLookAt() (t time.Time) {
 	return t
 }
 
-// wanted says whether anybody wants to know.
+// wanted reports whether anything needs to know if the job waits for input.
 func (p *waitingPart) wanted() bool {
 	l := &p.watch
 	return l.telling || len(l.infos) > 0 || len(l.writeQ) > 0 || p.j.waits.follower.Load().Leans() || p.forSecret() || p.j.shell.watch.handing() || p.j.shell.watch.needsReading() || p.j.shell.missesEnd() || slices.ContainsFunc(p.j.waits.armed, func(w *wait) bool { return w.spec.forInput() })
 }
 
-// lookAt is when the next look is to begin; zero: when something has happened.
+// lookAt returns the time of the next probe; zero: none until something happens.
 func (p *waitingPart) lookAt() (t time.Time) {
 	l := &p.watch
 	switch {
@@ -304,8 +301,8 @@ func (p *waitingPart) lookAt() (t time.Time) {
 	return latest(l.at, l.after)
 }
 
-// needLook has a look begin at once, or when the one under way has ended, and returns its
-// number.
+// needLook requests a probe that begins at once, or when the running one has ended. It returns the number of
+// that probe.
 func (p *waitingPart) needLook() int {
 	p.j.actor.lock.Check()
 	p.watch.want = p.watch.begun + 1
@@ -342,8 +339,7 @@ func (p *waitingPart) beginLook(now time.Time) {
 	})
 }
 
-// onLooked takes what a look has found. Where output or input came meanwhile another look
-// decides.
+// onLooked handles the result of a probe. If output or input came meanwhile, another probe decides.
 func (p *waitingPart) onLooked(m lookedMsg) {
 	l := &p.watch
 	now := time.Now()
@@ -357,7 +353,7 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 			l.reader = reading{m.verdict.Reader, m.number, m.of}
 		}
 		switch v := m.verdict; {
-		case !v.Waiting && v.Again == 0: // whatever came meanwhile
+		case !v.Waiting && v.Again == 0: // counts even if output or input came meanwhile
 			p.take(m, now)
 		case m.of == p.activity() && !p.owesAnswer() && !p.j.output.holdsBack():
 			p.take(m, now)
@@ -372,13 +368,13 @@ func (p *waitingPart) onLooked(m lookedMsg) {
 	p.answerLooked(now)
 }
 
-// owesAnswer says whether a program has asked its terminal something that the server has not
-// answered yet. It may be seen to read, and does not wait for anybody else.
+// owesAnswer reports whether a program has sent its terminal a query that the server has not answered yet. A
+// probe may see that program reading, but it waits only for the answer.
 func (p *waitingPart) owesAnswer() bool {
 	return len(p.j.display.queries.waiting) > 0 || p.j.input.queue.answers > 0
 }
 
-// nextLook is when the clock wants the next one.
+// nextLook returns the time at which the schedule wants the next probe.
 func (p *waitingPart) nextLook(now time.Time) time.Time {
 	l, active := &p.watch, p.activeAt()
 	quiet := now.Sub(active)
@@ -395,13 +391,13 @@ func (p *waitingPart) nextLook(now time.Time) time.Time {
 	return next
 }
 
-// together is the last moment up to t at which the jobs of a server look, if each looks once in a period: to be
-// woken up costs more than what is looked at in a job that sleeps.
+// together returns the last moment up to t at which all jobs of a server are probed, if each is probed once in
+// a period. Waking up costs more than the probe of a sleeping job.
 func together(began, t time.Time, period time.Duration) time.Time {
 	return began.Add(t.Sub(began).Truncate(period))
 }
 
-// nextOf is the first moment of a schedule behind active that is still to come; zero: none is.
+// nextOf returns the first moment of a schedule after active that is still to come; zero: none.
 func nextOf(schedule []time.Duration, active, now time.Time) (t time.Time) {
 	for _, after := range schedule {
 		if t = active.Add(after); t.After(now) {
@@ -411,7 +407,7 @@ func nextOf(schedule []time.Duration, active, now time.Time) (t time.Time) {
 	return time.Time{}
 }
 
-// take is what a look that counts has seen.
+// take applies the result of a probe that counts.
 func (p *waitingPart) take(m lookedMsg, now time.Time) {
 	l, v := &p.watch, m.verdict
 	l.again = v.Again
@@ -433,7 +429,7 @@ func (p *waitingPart) take(m lookedMsg, now time.Time) {
 	}
 	if m.asked {
 		w.Prompt, l.promptOf = m.prompt, m.of
-	} else if l.now != nil { // nothing has come since that was read
+	} else if l.now != nil { // no output or input since the prompt was read
 		w.Prompt = l.now.Prompt
 	}
 	l.now, l.not, l.asker, l.turns = &w, "", m.asker, v.Turns
@@ -443,12 +439,11 @@ func (p *waitingPart) take(m lookedMsg, now time.Time) {
 	p.j.files.recordWait(now)
 }
 
-// goneOn says whether the program has gone on by itself since the wait that there is was
-// seen, although it is seen to wait as then: its time to read was over, or a signal came, and
-// it has asked something else. It has run, and output came. A program of single keys draws
-// now and then what it shows, a countdown or a spinner say: it has asked something else where
-// the cursor has come to another line, or where that says something else in its letters. On a
-// full screen nobody can say.
+// goneOn reports whether the program has gone on by itself since the known wait was seen, although it now
+// waits in the same way: its read timed out or a signal came, and it has asked something else. This requires
+// that the program ran and that output came. A program that reads single keys may redraw its display now and
+// then, for example a countdown or a spinner. Such a program has asked something else if the cursor is on
+// another line, or if the letters of its line have changed. On a full screen this cannot be detected.
 func (p *waitingPart) goneOn(m lookedMsg) bool {
 	l := &p.watch
 	ran := m.verdict.Turns == 0 || m.verdict.Turns != l.turns
@@ -470,13 +465,13 @@ func letters(line string) string {
 	}, line)
 }
 
-// takeNot takes a look that has seen no wait. One that polls with a timeout wakes up for
-// moments, and a look may fall into one: a wait that goes on is over by itself only when that
-// has been so for a while.
+// takeNot handles a probe that has seen no wait. A program that polls with a timeout wakes up briefly, and a
+// probe may fall into such a moment. So a known wait ends without input only after probes have not seen it for
+// doubtTime.
 func (p *waitingPart) takeNot(v inputwait.Verdict, now time.Time) {
 	l := &p.watch
 	switch {
-	case l.now != nil && v.Again > 0: // It may be the same wait: that is seen later.
+	case l.now != nil && v.Again > 0: // It may be the same wait; a later probe decides.
 		return
 	case l.now != nil && !v.Stopped && !v.Blocked:
 		if l.doubt.IsZero() {
@@ -490,7 +485,7 @@ func (p *waitingPart) takeNot(v inputwait.Verdict, now time.Time) {
 	p.noWait(v.Why)
 }
 
-// noWait notes that the job waits for nothing that is known, and why.
+// noWait records that no wait for input is known, and why.
 func (p *waitingPart) noWait(why string) {
 	l := &p.watch
 	l.not, l.doubt = why, time.Time{}
@@ -501,9 +496,8 @@ func (p *waitingPart) noWait(why string) {
 	}
 }
 
-// noteInput is told that the kernel has taken input. What a client has typed ends the wait
-// for input that it was typed into: the program goes on, or, where it reads on, begins
-// another one.
+// noteInput records that the kernel has taken input. Input from a client ends the wait that it was typed into:
+// the program goes on or, if it reads again, begins another wait.
 func (p *waitingPart) noteInput(answer bool) {
 	l := &p.watch
 	l.writes++
@@ -514,7 +508,7 @@ func (p *waitingPart) noteInput(answer bool) {
 	}
 }
 
-// tell tells the client what it does not know.
+// tell reports to the client any change that it does not know yet.
 func (p *waitingPart) tell(now time.Time) {
 	l := &p.watch
 	if !l.telling || now.Before(l.tellAt()) {
@@ -530,8 +524,8 @@ func (p *waitingPart) tell(now time.Time) {
 	}
 }
 
-// tellAt is when the client is told of a wait that follows another one: of a program that
-// takes keys and prints line by line each line begins one. Zero: at once.
+// tellAt returns when the client is sent a wait that follows another one: if a program takes keys and prints
+// line by line, each line begins a new wait. Zero: at once.
 func (l *inputWatch) tellAt() (t time.Time) {
 	if now, told := l.now, l.told; now != nil && told != nil && now.ID != told.ID &&
 		now.State == inputwait.Listening && told.State == inputwait.Listening {
@@ -540,14 +534,14 @@ func (l *inputWatch) tellAt() (t time.Time) {
 	return t
 }
 
-// forInput says whether a wait has a condition that looks are needed for.
+// forInput reports whether a wait has a condition that needs input probes.
 func (w *WaitSpec) forInput() bool {
 	return w != nil && slices.ContainsFunc(w.Until, func(c Condition) bool { return c.Kind == UntilInput })
 }
 
-// holdsInput says whether the job waits for input, in the sense of a condition. What was
-// seen before the wait was armed, or before the input was written that it is the wait of,
-// does not count, nor what was seen before output that came since.
+// holdsInput reports whether the job waits for input as condition c requires. A probe does not count if it
+// began before the wait was armed, before the input that the wait belongs to was written, or before the latest
+// output.
 func (p *waitingPart) holdsInput(w *wait, c *InputCondition) bool {
 	l := &p.watch
 	if l.now == nil || l.ofTaken < w.lookFrom || l.of != p.activity() {

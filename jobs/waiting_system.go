@@ -10,7 +10,7 @@ import (
 // kept is a process that has a keeper.
 type kept interface{ Process() int }
 
-// newLooker looks at a job by its input.
+// newLooker returns a looker that probes the job of p by its input t.
 func newLooker(p process, t inputwait.Target) looker {
 	t.Leader = p.PID()
 	if k, ok := p.(kept); ok {
@@ -19,8 +19,8 @@ func newLooker(p process, t inputwait.Target) looker {
 	return inputwait.New(t)
 }
 
-// pipeInput is the job's stdin where the server writes it, beside its outputs; nil where it
-// does not.
+// pipeInput returns the stdin of the job together with its outputs; nil if the server does not write to the
+// stdin.
 func (c *stdio) pipeInput() *proc.PipeInput {
 	sink, ok := c.input.(*proc.Sink)
 	if !ok || sink == nil {
@@ -35,9 +35,9 @@ func (c *stdio) pipeInput() *proc.PipeInput {
 	return proc.NewPipeInput(sink, sources...)
 }
 
-// InputDetection is the best that can be known here of a job that waits for input, and what
-// that rests on, or why it is no better. It looks at a keeper, as at a job's process; where
-// there is none yet, at this process.
+// InputDetection returns the highest confidence that input detection can reach on this system, and the reason
+// for it. It examines a keeper, as it would the process of a job; if there is no keeper yet, it examines the
+// process of the server.
 func (m *Manager) InputDetection() (tier Confidence, why string) {
 	pid := os.Getpid()
 	if s, ok := m.system.keepers.(interface{ SomeKeeper() int }); ok {

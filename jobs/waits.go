@@ -8,8 +8,8 @@ import (
 	"shelld/jobs/internal/follow"
 )
 
-// firstLook is how long a wait may look at what is stored, whatever its timeout: a timeout of zero asks which condition
-// holds already.
+// firstLook is the minimum time that a wait may search the stored output, whatever its timeout: a timeout of
+// zero asks which condition holds already.
 const firstLook = 100 * time.Millisecond
 
 // A wait is an armed WaitSpec.
@@ -18,34 +18,34 @@ type wait struct {
 	from     map[Stream]int64
 	armed    time.Time
 	deadline time.Time // zero: none
-	keys     []int     // the follower's key per condition; 0 where it is no pattern
+	keys     []int     // the follower's key per condition; 0 if it is not an output or screen pattern
 	matches  []*Match
 	streams  []Stream // of the matches
 	places   []*Place // the same, on the screen
-	shown    *Screen  // in which the last of these stands
-	glance   int      // not 0 until that one has looked at the screen
+	shown    *Screen  // the screen that contains the last of these places
+	glance   int      // number of the pending search of the screen; 0: none
 	failed   []bool   // the pattern had to be removed
-	catchup  *token   // not nil until the follower has seen what is there already
-	asked    bool     // catchup was for bytes that came later
-	hastened bool     // the follower was told that the time is over
-	partly   bool     // and has not seen all of it
-	tok      *token   // the request's, for cancelling; may be shared with a write or start
+	catchup  *token   // not nil until the follower has searched the existing output
+	asked    bool     // a second search was requested, for later output
+	hastened bool     // the searches were cut short because the time is over
+	partly   bool     // the search of the screen was cut short
+	tok      *token   // of the request, for cancellation; may be shared with a write or start
 	done     func(Outcome)
 	abort    func(*Error)
 
-	input    *queued // the write that it is the wait of; nil: of none
-	lookFrom int     // the first look for input that counts
-	look     parting // at the timeout
+	input    *queued // the write that the wait belongs to; nil: none
+	lookFrom int     // the first input probe that counts
+	look     parting // the input probe at the timeout
 
-	typed      *typedInput // the input whose echo is meant; nil = there is none
-	afterInput bool        // where a pattern does not say: that echo does not match
+	typed      *typedInput // the input whose echo may be skipped; nil: none
+	afterInput bool        // default for patterns: that echo does not match
 
-	port *portWait // nil: it waits for no port
+	port *portWait // nil: the wait has no port condition
 
-	exec *execReq // the command of which it is the wait; nil: of none
+	exec *execReq // the command that the wait belongs to; nil: none
 }
 
-// waitsPart has what is waited for, and the patterns that are looked for in the output and on the screen.
+// waitsPart holds the armed waits, and the patterns that are searched for in the output and on the screen.
 type waitsPart struct {
 	noPart
 	j *Job
@@ -54,15 +54,15 @@ type waitsPart struct {
 	armed     []*wait
 	watches   map[int]*watch        // by follower key
 	keys      int                   // follower keys given out
-	watchIDs  int                   // the client's, given out
-	unwatches map[*token]unwatchReq // by what the follower answers when it has seen what is stored
-	held      []waitMsg             // wait for the reads before them, which move where they begin
+	watchIDs  int                   // watch IDs given out to the client
+	unwatches map[*token]unwatchReq // by the token of the follower's search of the stored output
+	held      []waitMsg             // not armed yet: pending reads before them move their start offset
 	portLook  portLook
 }
 
 func (p *waitsPart) onWait(m waitMsg) {
 	if kind := m.spec.From.Kind; len(p.j.reads.cursorAt) > 0 && (kind == FromUnread || kind == FromDefault) {
-		p.held = append(p.held, m) // it begins where those reads end
+		p.held = append(p.held, m) // the wait begins where those reads end
 		return
 	}
 	p.begin(m)
@@ -81,7 +81,7 @@ func (p *waitsPart) begin(m waitMsg) {
 	})
 }
 
-// reviewHeld arms those that no read is before any more.
+// reviewHeld arms the held waits once no read before them is pending.
 func (p *waitsPart) reviewHeld() {
 	if len(p.j.reads.cursorAt) == 0 {
 		p.armHeld()
@@ -141,8 +141,7 @@ func hasKey(m map[Stream]int64, k Stream) bool {
 	return ok
 }
 
-// checkStreams refuses a pattern on a stream that the job does not have: it would
-// wait for ever.
+// checkStreams rejects a pattern on a stream that the job does not have: it would wait for ever.
 func (p *waitsPart) checkStreams(spec *WaitSpec) *Error {
 	if err := spec.checkScreen(p.j.display.heard != nil); err != nil {
 		return err
@@ -170,8 +169,8 @@ func (p *waitsPart) streamList() (all []Stream) {
 
 func (p *waitsPart) streamNames() string { return names(p.streamList()) }
 
-// arm begins a wait. Its patterns look at what is there already first, so that of
-// several conditions that hold the first one counts; until they have, it waits.
+// arm begins a wait. Its patterns first search the existing output, so that the first of several conditions
+// that hold counts. The wait cannot end before that search has ended.
 func (p *waitsPart) arm(w *wait) {
 	p.j.actor.lock.Check()
 	w.armed = time.Now()
@@ -192,7 +191,7 @@ func (p *waitsPart) arm(w *wait) {
 		}
 	}
 	if w.catchup != nil {
-		// Once the leader has ended, no output of its will follow: then matches count that more output could change.
+		// Once the leader has ended, it writes no more output: matches count that more output could have changed.
 		p.follower.Load().Sync(w.catchup, w.keys, p.j.told())
 	}
 	if w.spec.forInput() {
@@ -201,7 +200,7 @@ func (p *waitsPart) arm(w *wait) {
 	p.armed = append(p.armed, w)
 }
 
-// looks has a wait wait until a pattern of its has looked at what is there.
+// looks makes a wait pause until its pattern has searched the existing output or the screen.
 func (w *wait) looks(j *Job, c Condition) {
 	if c.Watch.Screen {
 		w.glance = j.display.needGlance()
@@ -210,7 +209,7 @@ func (w *wait) looks(j *Job, c Condition) {
 	}
 }
 
-// barrier is the present end of each stream, as a barrier for an event.
+// barrier returns the present end of each stream, as a barrier for an event.
 func (p *waitsPart) barrier() map[Stream]int64 {
 	after := map[Stream]int64{}
 	for _, st := range p.j.output.streams {
@@ -219,8 +218,7 @@ func (p *waitsPart) barrier() map[Stream]int64 {
 	return after
 }
 
-// reviewCatchups has the follower answer for waits whose time is over while it looks at
-// what was there already.
+// reviewCatchups cuts short the search of existing output for waits whose time is over.
 func (p *waitsPart) reviewCatchups(now time.Time) {
 	for _, w := range p.armed {
 		if until := w.catchupUntil(); !until.IsZero() && !now.Before(until) {
@@ -229,7 +227,8 @@ func (p *waitsPart) reviewCatchups(now time.Time) {
 	}
 }
 
-// catchupUntil is when the follower may look no longer; zero: it may, or does not.
+// catchupUntil returns the deadline for the search of existing output; zero: there is no deadline, or the
+// search has ended or was cut short.
 func (w *wait) catchupUntil() (t time.Time) {
 	if w.looked() || w.hastened || w.deadline.IsZero() {
 		return t
@@ -240,7 +239,7 @@ func (w *wait) catchupUntil() (t time.Time) {
 	return t
 }
 
-// hasten has those who look be done with what they have seen.
+// hasten cuts the searches short: the wait is answered from the part searched so far.
 func (w *wait) hasten(j *Job) {
 	w.hastened = true
 	if w.catchup != nil {
@@ -251,29 +250,29 @@ func (w *wait) hasten(j *Job) {
 	}
 }
 
-// looked says whether its patterns have looked at what was there.
+// looked reports whether the patterns have searched the existing output and the screen.
 func (w *wait) looked() bool { return w.catchup == nil && w.glance == 0 }
 
-// reviewArmed ends those waits of which a condition holds.
+// reviewArmed ends the waits that are over.
 func (p *waitsPart) reviewArmed(now time.Time) {
 	p.armed = slices.DeleteFunc(p.armed, func(w *wait) bool {
 		reason, index, over := p.verdict(w, now)
 		if over {
-			// Both look at the same time: what the answer waits for them is not added up.
+			// Both probes run at the same time, so that their delays do not add up.
 			ports, input := p.asksPorts(w, index, now), reason == "timeout" && p.j.waiting.asksInput(&w.look, now)
 			if ports || input {
 				return false
 			}
 			o := p.outcome(w, reason, index)
-			p.disarm(w) // before the answer, with which its patterns do not count any more
+			p.disarm(w) // before the answer: afterwards its patterns no longer count
 			w.done(o)
 		}
 		return over
 	})
 }
 
-// verdict says whether a wait is over, and why. Conditions come in their order,
-// then the leader's end, then the clock.
+// verdict reports whether a wait is over, and why. The conditions are checked in their order, then the end of
+// the leader, then the timeout.
 func (p *waitsPart) verdict(w *wait, now time.Time) (reason string, index int, over bool) {
 	if !w.looked() {
 		return "", 0, false
@@ -293,7 +292,7 @@ func (p *waitsPart) verdict(w *wait, now time.Time) (reason string, index int, o
 			return string(c.Kind), i, true
 		}
 		if !w.looked() {
-			return "", 0, false // it may hold, but a pattern before it is asked first
+			return "", 0, false // the condition may hold, but an earlier pattern is checked first
 		}
 	}
 	switch {
@@ -324,15 +323,14 @@ func (p *waitsPart) holds(w *wait, i int, now time.Time) bool {
 	case UntilPort:
 		return w.listens(i)
 	case UntilCommand:
-		// At the server's end a command and its shell are ended together, and that is what is told.
+		// At shutdown a command and its shell are ended together; the end of the shell is reported.
 		return p.j.shell.watch.finished(c.Command) && (!p.j.ending.closing || p.j.told()) && !p.asks(w, i)
 	}
 	return false
 }
 
-// asks has the follower look first where a pattern before the i-th condition may
-// hold on the same output: bytes are counted faster than they are matched, and of
-// several conditions that hold the first one counts.
+// asks makes the follower search first if a pattern before the i-th condition may hold on the same output:
+// bytes are counted faster than they are matched, and the first of several conditions that hold counts.
 func (p *waitsPart) asks(w *wait, i int) bool {
 	if w.asked || w.partly || !slices.ContainsFunc(w.keys[:i], func(key int) bool { return key != 0 }) {
 		return false
@@ -349,7 +347,7 @@ func (p *waitsPart) asks(w *wait, i int) bool {
 	return true
 }
 
-// quietSince is when the wait was armed, or output last came.
+// quietSince returns the time when the wait was armed or, if later, the time of the last output.
 func (p *waitsPart) quietSince(w *wait) time.Time {
 	since := w.armed
 	for _, st := range p.j.output.streams {
@@ -371,7 +369,7 @@ func (p *waitsPart) quietDeadline(w *wait) (t time.Time) {
 	return t
 }
 
-// came counts the bytes since the wait's from, over all streams.
+// came counts the bytes after the start offsets of the wait, over all streams.
 func (p *waitsPart) came(w *wait) (n int64) {
 	for _, st := range p.j.output.streams {
 		n += max(st.spool.End()-w.from[st.name], 0)
@@ -379,8 +377,8 @@ func (p *waitsPart) came(w *wait) (n int64) {
 	return n
 }
 
-// outcome is what a wait has come to by now. It moves what counts as read, unless it has the
-// screen for output: who is shown that has read nothing.
+// outcome returns the present result of a wait. It marks the output as read, unless the wait shows the screen
+// instead of output: a client that is shown the screen has read no output.
 func (p *waitsPart) outcome(w *wait, reason string, index int) Outcome {
 	o := Outcome{Reason: reason, Index: index, Output: map[Stream]Range{}, State: p.j.state(), Spec: w.spec, Job: p.j, typed: w.typed}
 	if index >= 0 {
@@ -414,16 +412,16 @@ func (p *waitsPart) disarm(w *wait) {
 	p.disarmPort(w)
 }
 
-// cancel withdraws the wait of a request, if it has one armed.
+// cancel cancels the armed wait of a request, if there is one.
 func (p *waitsPart) cancel(tok *token) bool {
-	p.armHeld() // one of them may be meant
+	p.armHeld() // the request may be one of the held waits
 	i := slices.IndexFunc(p.armed, func(w *wait) bool { return w.tok == tok })
 	if i < 0 {
 		return false
 	}
 	w, err := p.armed[i], p.j.canceled()
 	if w.exec != nil && w.exec.command.Finished {
-		return true // The result is faster.
+		return true // The command has finished: its result is the answer.
 	}
 	if w.exec != nil {
 		err = p.j.shell.canceledCommand(w.exec, w.exec.leftBehind())
@@ -434,8 +432,8 @@ func (p *waitsPart) cancel(tok *token) bool {
 	return true
 }
 
-// abort ends every wait with an error that carries what it has seen, but for those of
-// commands, which end with their shell.
+// abort ends every wait with an error that carries its outcome so far, except the waits of commands, which end
+// with their shell.
 func (p *waitsPart) abort(why func() *Error) {
 	waits := p.armed
 	p.armed = nil
@@ -449,7 +447,7 @@ func (p *waitsPart) abort(why func() *Error) {
 	}
 }
 
-// review answers the waits that are over, and arms those that no read is before any more.
+// review answers the waits that are over, and arms the held ones that no pending read precedes.
 func (p *waitsPart) review(now time.Time) {
 	p.reviewHeld()
 	p.reviewCatchups(now)
