@@ -28,7 +28,7 @@ type wait struct {
 	catchup  *token   // not nil until the follower has searched the existing output
 	asked    bool     // a second search was requested, for later output
 	hastened bool     // the searches were cut short because the time is over
-	partly   bool     // the search of the screen was cut short
+	partly   bool     // the search was cut short
 	tok      *token   // of the request, for cancellation; may be shared with a write or start
 	done     func(Outcome)
 	abort    func(*Error)
