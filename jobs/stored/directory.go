@@ -1,5 +1,5 @@
-// Package stored reads and tidies the directory in which servers keep the output of jobs, while they live and after
-// they have died.
+// Package stored reads and tidies the state directory, in which servers keep the output of jobs. The server may be
+// alive or dead.
 package stored
 
 import (
@@ -16,40 +16,40 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// The names of the files of a job.
+// Names of the files of a job.
 const (
-	InfoFile      = "info.json"    // what is known of the job
-	StdoutFile    = "stdout.txt"   // what a terminal was sent, or stdout
-	StderrFile    = "stderr.txt"   // of a job without a terminal
-	RecordingFile = "session.cast" // what was shown and typed, if it was recorded
+	InfoFile      = "info.json"    // metadata of the job, as JSON
+	StdoutFile    = "stdout.txt"   // output to the terminal, or stdout
+	StderrFile    = "stderr.txt"   // stderr of a job without a terminal
+	RecordingFile = "session.cast" // output and input with their times, if the job is recorded
 )
 
-// An InfoReader reads and completes info.json, which a server has encoded (see jobs.Persist).
+// An InfoReader parses and completes info.json, which a server has encoded (see jobs.Persist).
 type InfoReader interface {
 	// Closed reports whether info is complete and describes a closed job.
 	Closed(info []byte) bool
-	// Files returns what info says of the files of streams, by file name, or nil if it does not mention streams.
+	// Files returns the description of each stream's file in info, by file name. It returns nil if info has none.
 	Files(info []byte) map[string]File
 	// Finish returns the final info.json of a job whose server has died. It combines info, which may be empty or
-	// damaged, with what was found in the files.
+	// damaged, with the state of the files.
 	Finish(info []byte, l Leftover) ([]byte, error)
 }
 
-// A Leftover is a job whose server has died, as its files show it.
+// A Leftover is a job whose server has died, as far as its files show.
 type Leftover struct {
 	Handle    int64
 	Directory string
-	Files     map[string]File // by name, as stdout.txt
-	Touched   time.Time       // when one of them was last written
+	Files     map[string]File // by name, such as stdout.txt
+	Touched   time.Time       // time of the last write to any of them
 }
 
-// A File describes the part of a stream that is in a file.
+// A File describes the part of a stream that a file holds.
 type File struct {
 	NextOffset int64
 	Kept       []spool.Range
 }
 
-// Files are the names of the files that hold a stream each.
+// Files lists the names of the files that hold a stream each.
 var Files = []string{StdoutFile, StderrFile}
 
 // A Directory is a state directory, in which servers store the output of jobs. One goroutine may use it at a time.
@@ -59,11 +59,11 @@ type Directory struct {
 	log    *slog.Logger
 }
 
-// DefaultDirectory returns the path of the default state directory, which need not be there.
+// DefaultDirectory returns the path of the default state directory. The directory may not exist.
 func DefaultDirectory() (string, error) { return store.Place() }
 
-// Open opens a state directory, or the default one if directory is "". The caller closes it. Errors that
-// do not end an operation are logged to log.
+// Open opens a state directory. If directory is "", it opens the default one. The caller closes it. Errors that do not
+// abort an operation are written to log.
 func Open(directory string, r InfoReader, log *slog.Logger) (*Directory, error) {
 	if directory == "" {
 		var err error
@@ -84,21 +84,21 @@ func (d *Directory) Close() error { return d.store.Close() }
 // Path returns the path of the state directory.
 func (d *Directory) Path() string { return d.store.Dir() }
 
-// A Job is a job of which something is stored.
+// A Job is a job with stored files.
 type Job struct {
 	Session   string
 	Handle    int64
 	Directory string
-	Live      bool     // its server may be alive
+	Live      bool     // its server may still be alive
 	Info      []byte   // the content of info.json
-	Files     []string // those of Files that exist
+	Files     []string // existing files among Files
 	Recording string   // the name of the recording; "" if there is none
-	Bytes     int64    // in all files
+	Bytes     int64    // total size of all its files
 	Written   time.Time
 }
 
-// Jobs returns all stored jobs: sessions in the order of the seconds in which they began, and the jobs of each in the
-// order in which they were started. Jobs that cannot be read are logged.
+// Jobs returns all stored jobs. Sessions are sorted by the second in which they began, and the jobs of a session by
+// their start. A job that cannot be read is logged.
 func (d *Directory) Jobs(ctx context.Context) ([]Job, error) {
 	var all []Job
 	err := d.each(ctx, func(s *store.PastSession, name string, ids []int64) error {
@@ -120,7 +120,7 @@ func (d *Directory) Jobs(ctx context.Context) ([]Job, error) {
 	return all, err
 }
 
-// job reads the folder of a job. Missing files are logged, and do not make the rest unusable.
+// job reads the folder of a job. A missing file is logged, and does not make the rest unusable.
 func (d *Directory) job(f *store.PastFolder, session string, id int64, live bool) (Job, error) {
 	j := Job{Session: session, Handle: id, Directory: f.Path(), Live: live}
 	files, others, err := f.Files()
@@ -147,8 +147,9 @@ func (d *Directory) job(f *store.PastFolder, session string, id int64, live bool
 	return j, nil
 }
 
-// missing returns an error for each file of a job that cannot be read: something else is in its place, or info.json
-// mentions it and it does not exist. Files of a living server may appear and vanish, and are not reported as gone.
+// missing returns an error for each file of a job that cannot be read: something else has its name, or it does not
+// exist although info.json mentions it. The files of a living server may appear and vanish, and are not reported as
+// missing.
 func (d *Directory) missing(j *Job, others []string) error {
 	var errs []error
 	known := d.reader.Files(j.Info)
@@ -167,7 +168,7 @@ func (d *Directory) missing(j *Job, others []string) error {
 	return errors.Join(errs...)
 }
 
-// each calls visit with each session and its jobs, oldest first.
+// each calls visit with each session and its jobs, oldest session first.
 func (d *Directory) each(ctx context.Context, visit func(s *store.PastSession, name string, ids []int64) error) error {
 	names, err := d.store.Names()
 	if err != nil {
@@ -194,19 +195,19 @@ func (d *Directory) each(ctx context.Context, visit func(s *store.PastSession, n
 	return nil
 }
 
-// warn logs an error, unless a living server has just removed the file.
+// warn logs an error, unless it is fs.ErrNotExist: then a living server has just removed the file.
 func (d *Directory) warn(err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		d.log.Warn("in the directory of stored output", "error", err)
 	}
 }
 
-// fileOf describes what a stored stream has.
+// fileOf describes the contents of a stored stream.
 func fileOf(st *spool.Stored) File {
 	return File{NextOffset: st.End(), Kept: st.Kept()}
 }
 
-// record returns what the info.json of a folder says of a file.
+// record returns the record of a file in the info.json of a folder.
 func (d *Directory) record(f *store.PastFolder, name string) (spool.Record, error) {
 	info, err := f.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) || store.IsForeign(err) {
@@ -215,7 +216,7 @@ func (d *Directory) record(f *store.PastFolder, name string) (spool.Record, erro
 	return recordOf(d.reader, info, name), err
 }
 
-// recordOf returns what the content of an info.json says of a file.
+// recordOf returns the record of a file in the contents of an info.json.
 func recordOf(reader InfoReader, info []byte, name string) spool.Record {
 	all := reader.Files(info)
 	if all == nil && reader.Closed(info) {
@@ -224,7 +225,7 @@ func recordOf(reader InfoReader, info []byte, name string) spool.Record {
 	return spool.Record{Kept: all[name].Kept, End: all[name].NextOffset, Final: reader.Closed(info)}
 }
 
-// Tag returns the name of a stream that is unique among all sessions. It marks the files of package spool.
+// Tag returns a name for a stream that is unique among all sessions. Package spool marks its files with it.
 func Tag(session string, id int64, file string) string {
 	return fmt.Sprintf("%s/%d/%s", session, id, file)
 }

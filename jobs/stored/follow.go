@@ -10,8 +10,8 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// aliveTime is the interval of checks whether the job's server still lives. The kernel has no event for the release of a
-// lock.
+// aliveTime is the interval of the checks whether the job's server is still alive. The kernel has no event for the
+// release of a lock.
 const aliveTime = time.Second
 
 // A Follow watches the files of a job, which another process may be writing. The caller closes it.
@@ -21,7 +21,7 @@ type Follow struct {
 	changes *store.Changes
 }
 
-// Follow begins to watch a job.
+// Follow begins to watch the files of a job.
 func (d *Directory) Follow(j Job) (*Follow, error) {
 	s, f, err := d.folder(j)
 	if err != nil {
@@ -39,8 +39,8 @@ func (d *Directory) Follow(j Job) (*Follow, error) {
 // Close ends the watch.
 func (f *Follow) Close() error { return f.changes.Close() }
 
-// Over reports whether nothing more will be written: the job is closed, its server is dead, or it was removed. All that
-// was written before Over returned true can then be read.
+// Over reports whether nothing more will be written: the job is closed, its server is dead, or the job was removed.
+// Everything that was written before Over returned true can then be read.
 func (f *Follow) Over() (bool, error) {
 	s, folder, err := f.past.folder(f.job)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func (f *Follow) Over() (bool, error) {
 	}
 	info, err := folder.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // it is about to be written
+		return false, nil // It will soon be written.
 	}
 	return err == nil && f.past.reader.Closed(info), err
 }
@@ -77,5 +77,5 @@ func (d *Directory) folder(j Job) (*store.PastSession, *store.PastFolder, error)
 	return s, f, nil
 }
 
-// From returns a reader of the output from an offset on, as a person reads it, with a line for each gap.
+// From returns a reader of the output from an offset on, with a marker line for each gap.
 func (o *Output) From(off int64) io.Reader { return &outputText{out: o, next: off, first: off == 0} }

@@ -11,9 +11,9 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// An Output is the file of a stream, open for reading by offset, or as a person reads it: in order, with a line for each
-// gap. File describes it at the time when it was opened, and later output is not read. What a living server overwrites
-// before it is read becomes a gap. The caller closes it.
+// An Output is the file of a stream, open for reading by offset, or as text for a person: in order, with a marker line
+// for each gap. File describes the state at the time of opening, and later output is not read. If a living server
+// overwrites output before it is read, that output becomes a gap. The caller closes the Output.
 type Output struct {
 	File
 	stored *spool.Stored
@@ -28,7 +28,7 @@ func (o *Output) Close() (err error) {
 	return err
 }
 
-// Output opens the file of a stream, one of Files.
+// Output opens the file of a stream. name is one of Files.
 func (d *Directory) Output(j Job, name string) (*Output, error) {
 	s, f, err := d.folder(j)
 	if err != nil {
@@ -37,7 +37,7 @@ func (d *Directory) Output(j Job, name string) (*Output, error) {
 	defer s.Close()
 	o, err := d.open(f, j.Session, j.Handle, name)
 	if err != nil {
-		_ = f.Close() // it was only read
+		_ = f.Close() // It was only read.
 	}
 	return o, err
 }
@@ -48,14 +48,15 @@ func (d *Directory) open(f *store.PastFolder, session string, id int64, name str
 	if err != nil {
 		return nil, err
 	}
-	// After opening the file: a server records what the file will hold before it replaces it by an ordered one.
+	// The record is read after the file is opened: a server records the contents of the ordered file before it replaces
+	// the file by it.
 	record, err := d.record(f, name)
 	var st *spool.Stored
 	if err == nil {
 		st, err = spool.ReadStored(file, info.Size(), Tag(session, id, name), record)
 	}
 	if err != nil {
-		_ = file.Close() // it was only read
+		_ = file.Close() // It was only read.
 		return nil, err
 	}
 	if !record.Final && !record.Unwritten {
@@ -73,7 +74,7 @@ func (d *Directory) open(f *store.PastFolder, session string, id int64, name str
 	return &Output{fileOf(st), st, []io.Closer{file, f}}, nil
 }
 
-// recordNow is record for a file that existed before: a missing info.json is an error.
+// recordNow is like record, for a file that existed before: a missing info.json is an error.
 func (d *Directory) recordNow(f *store.PastFolder, name string) (spool.Record, error) {
 	stored, err := f.Read(InfoFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,27 +83,27 @@ func (d *Directory) recordNow(f *store.PastFolder, name string) (spool.Record, e
 	return recordOf(d.reader, stored, name), err
 }
 
-// Read copies output into b, beginning at the first stored offset from off on. It returns the number of bytes and their
-// offset. If at > off, [off, at) is a gap; if n == 0, nothing is stored behind off. It never reads across a gap.
+// Read copies output into b, beginning at the first stored offset at or after off. It returns the number of bytes and
+// their offset. If at > off, [off, at) is a gap. If n == 0, nothing is stored after off. It never reads across a gap.
 func (o *Output) Read(b []byte, off int64) (n int, at int64, err error) {
 	n, at, err = o.stored.Read(b, off)
 	return n, min(at, max(off, o.NextOffset)), err
 }
 
-// outputRead is the number of bytes of an Output that are read at a time.
+// outputRead is the number of bytes read from an Output at a time.
 const outputRead = 256 << 10
 
-// All returns a reader of all output as a person reads it.
+// All returns a reader of all output, with a marker line for each gap.
 func (o *Output) All() io.Reader { return &outputText{out: o} }
 
-// Last returns a reader of the last lines. A gap is a line of its own, which counts, as does a last line without an end.
+// Last returns a reader of the last lines. A gap counts as one line, and so does a last line without a line feed.
 func (o *Output) Last(lines int) (io.Reader, error) {
-	// A line for a gap that is the first one does not have to end another one.
+	// If the text begins with the marker line of a gap, the marker does not have to end a line before it.
 	from := func(off int64) (io.Reader, error) { return &outputText{out: o, next: off, first: true}, nil }
 	b := make([]byte, min(outputRead, o.NextOffset))
 	for above := o.NextOffset; lines > 0; {
 		r := o.before(above)
-		if r.To < above { // a gap: its line begins with the end of another one
+		if r.To < above { // A gap: its marker also ends the line before it.
 			if above < o.NextOffset {
 				if lines--; lines == 0 {
 					return from(above)
@@ -127,7 +128,7 @@ func (o *Output) Last(lines int) (io.Reader, error) {
 	return from(o.NextOffset)
 }
 
-// before returns the last range before an offset that is still kept, or an empty one.
+// before returns the last range before off that is still kept, or an empty range.
 func (o *Output) before(off int64) (last spool.Range) {
 	for _, r := range o.stored.Now() {
 		if r.From < off {
@@ -137,8 +138,8 @@ func (o *Output) before(off int64) (last spool.Range) {
 	return last
 }
 
-// lineBack goes back by so many lines within a range, and returns the offset at which the first of them begins. If the
-// range has fewer, it returns how many are left, and where the kept part begins.
+// lineBack goes back by the given number of lines within a range, and returns the offset of the first of them. If the
+// range has fewer lines, it returns the number that is left, and the beginning of the kept part.
 func (o *Output) lineBack(b []byte, r spool.Range, lines int) (at int64, left int, err error) {
 	for end := r.To; end > r.From; {
 		from := max(end-int64(len(b)), r.From)
@@ -152,23 +153,23 @@ func (o *Output) lineBack(b []byte, r spool.Range, lines int) (at int64, left in
 			}
 			behind := end - int64(len(part)-i-1)
 			if behind == o.NextOffset {
-				continue // which ends the last line
+				continue // It ends the last line.
 			}
 			if lines--; lines == 0 {
 				return behind, 0, nil
 			}
 		}
 		if from = end - int64(len(part)); from > end-int64(len(b)) {
-			return from, lines, nil // the rest is not kept, or not any more
+			return from, lines, nil // The rest is not kept, or no longer kept.
 		}
 		end = from
 	}
 	return r.From, lines, nil
 }
 
-// readBack fills b from an offset on. If there is a gap, it returns only what is behind the last one.
+// readBack fills b from an offset on. If there are gaps, it returns only the bytes after the last one.
 func (o *Output) readBack(b []byte, from int64) ([]byte, error) {
-	have := 0 // of b, up to off
+	have := 0 // bytes of b that are filled, up to off
 	to := from + int64(len(b))
 	for off := from; off < to; {
 		n, at, err := o.Read(b[have:], off)
@@ -187,11 +188,11 @@ func (o *Output) readBack(b []byte, from int64) ([]byte, error) {
 	return b[:have], nil
 }
 
-// An outputText is an Output from an offset on, as a person reads it.
+// An outputText reads an Output from an offset on, with a marker line for each gap.
 type outputText struct {
 	out   *Output
 	next  int64
-	first bool // nothing was read yet: a line for a gap does not have to end another one
+	first bool // nothing was read yet: the marker line of a gap does not have to end a line before it
 	buf   []byte
 	rest  []byte // not yet returned
 }
@@ -210,7 +211,7 @@ func (t *outputText) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// fill reads the next bytes, up to a gap, with a line for a gap before them.
+// fill reads the next bytes, up to a gap. If there is a gap before them, its marker line comes first.
 func (t *outputText) fill() error {
 	if t.buf == nil {
 		t.buf = make([]byte, outputRead)

@@ -13,7 +13,7 @@ import (
 	"shelld/screen"
 )
 
-// A Replay draws a recording, event by event. The caller closes it.
+// A Replay plays a recording on a virtual terminal, event by event. The caller closes it.
 type Replay struct {
 	Cols, Rows int // the current size
 	events     *cast.Reader
@@ -22,7 +22,7 @@ type Replay struct {
 	term       *screen.Terminal
 }
 
-// Replay opens the recording of a job. If there is none, the error is fs.ErrNotExist.
+// Replay opens the recording of a job. If there is no recording, the error is fs.ErrNotExist.
 func (d *Directory) Replay(j Job) (*Replay, error) {
 	s, f, err := d.folder(j)
 	if err != nil {
@@ -52,9 +52,9 @@ func (r *Replay) Close() (err error) {
 
 func (r *Replay) wrong(err error) error { return &fs.PathError{Op: "play", Path: r.path, Err: err} }
 
-// An Act is a recorded event, which Do draws when its time has come.
+// An Act is a recorded event. The caller passes it to Do when After has elapsed.
 type Act struct {
-	After time.Duration // since the one before
+	After time.Duration // time since the previous event
 	event cast.Event
 }
 
@@ -67,12 +67,12 @@ func (r *Replay) Next() (Act, error) {
 	return Act{e.After, e}, err
 }
 
-// Do draws an event.
+// Do applies an event to the terminal.
 func (r *Replay) Do(a Act) {
 	switch a.event.Code {
 	case cast.Output:
 		r.term.WriteSome([]byte(a.event.Data), math.MaxInt64)
-		r.term.Replies() // dropped
+		r.term.Replies() // The replies are discarded.
 	case cast.Resize:
 		var cols, rows int
 		if n, _ := fmt.Sscanf(a.event.Data, "%dx%d", &cols, &rows); n == 2 && cols > 0 && rows > 0 {
@@ -82,5 +82,5 @@ func (r *Replay) Do(a Act) {
 	}
 }
 
-// Screen returns what is shown now.
+// Screen returns the present screen.
 func (r *Replay) Screen() *screen.Snapshot { return r.term.Snapshot(0) }

@@ -7,10 +7,11 @@ import (
 	"shelld/screen"
 )
 
-// drawnBytes is the length of the end of the output that is drawn. Earlier output is only read for modes and the like.
+// drawnBytes is the number of bytes at the end of the output that are drawn. Earlier output is only read for modes and
+// similar state.
 const drawnBytes = 4 << 20
 
-// Screen returns what a terminal of that size shows after the stored output of a job.
+// Screen returns the screen of a terminal of the given size after the stored output of a job.
 func (d *Directory) Screen(j Job, cols, rows int) (*screen.Snapshot, error) {
 	t := screen.NewTerminal(cols, rows, 0)
 	out, err := d.Output(j, StdoutFile)
@@ -34,7 +35,7 @@ func (d *Directory) Screen(j Job, cols, rows int) (*screen.Snapshot, error) {
 		} else {
 			t.WriteSome(b[:n], math.MaxInt64)
 		}
-		t.Replies() // dropped
+		t.Replies() // The replies are discarded.
 		off = at + int64(n)
 	}
 }

@@ -12,21 +12,21 @@ import (
 	"shelld/jobs/internal/spool"
 )
 
-// A Line is a line of stored output with a match on it.
+// A Line is a line of stored output that has a match.
 type Line struct {
 	At      int64  // the offset of Text
-	Number  int64  // from 1 on; 0: unknown, since something before it is not kept
-	Text    string // plain; of a redrawn line, the state in which it matches
+	Number  int64  // counted from 1; 0: unknown, since earlier output is not kept
+	Text    string // plain text; of a redrawn line, the state that matches
 	Cut     bool   // the line may be longer than MaxLine, and Text is the part around the match
 	Limited bool   // as in match.Match
 }
 
-// MaxLine is about the number of bytes of a line that are returned.
+// MaxLine is the approximate limit of the bytes returned of a line.
 const MaxLine = 1 << 20
 
-// Search calls tell with each line on which the query has a match, in order and once each, and gap with each range that
-// is not kept, or no longer kept when it is read. It finds the matches that job/search finds. It ends with an error of
-// tell, or with ctx.
+// Search calls tell once for each line on which the query has a match, in order. It calls gap for each range that is
+// not kept, or that is no longer kept when it is read. It finds the same matches as job/search. It returns the error of
+// tell if that fails, and stops if ctx is done.
 func (o *Output) Search(ctx context.Context, query *match.Query, tell func(Line) error, gap func(spool.Range)) error {
 	s := storedSearch{out: o, query: query.Places(), tell: tell, number: 1, block: make([]byte, outputRead)}
 	for off := int64(0); off < o.NextOffset; {
@@ -40,7 +40,7 @@ func (o *Output) Search(ctx context.Context, query *match.Query, tell func(Line)
 		}
 		off, err = s.search(ctx, b, at)
 		if errors.Is(err, errLost) {
-			// Matches that were found and not returned yet are searched for again, in what is still kept.
+			// Matches that were found and not yet returned are searched for again in the output that is still kept.
 			off, s.number, err = s.settled, 0, nil
 		}
 		if err != nil {
@@ -56,25 +56,25 @@ type storedSearch struct {
 	query *match.Query
 	tell  func(Line) error
 
-	block  []byte // being searched
+	block  []byte // the block being searched
 	window outputWindow
 
-	// Of the range:
+	// State of the present range:
 	from    int64
-	ends    []int64 // number of line ends before each outputRead bytes
-	counted int64   // line ends are counted up to here
-	before  int64   // number of line ends before that
-	settled int64   // up to here lines were returned
-	atLine  bool    // and a line begins there
-	told    bool    // and the line at counted was returned, too
+	ends    []int64 // number of line ends before each block of outputRead bytes
+	counted int64   // line ends are counted up to this offset
+	before  int64   // number of line ends before counted
+	settled int64   // lines were returned up to this offset
+	atLine  bool    // a line begins at settled
+	told    bool    // the line at counted was returned as well
 
-	number int64 // of the line at counted; 0: unknown
+	number int64 // number of the line at counted; 0: unknown
 }
 
-// errLost says that output was overwritten that had to be read again.
+// errLost means that the server has overwritten output that had to be read again.
 var errLost = errors.New("its server has overwritten it")
 
-// read reads a block.
+// read reads a block. The first byte has offset at.
 func (s *storedSearch) read(off int64) (b []byte, at int64, err error) {
 	n, at, err := s.out.Read(s.block, off)
 	if n == 0 {
@@ -83,11 +83,11 @@ func (s *storedSearch) read(off int64) (b []byte, at int64, err error) {
 	return s.block[:n], at, err
 }
 
-// search searches a range whose first block is b, and returns where it ends.
+// search searches a range whose first block is b, and returns the end of the range.
 func (s *storedSearch) search(ctx context.Context, b []byte, off int64) (end int64, err error) {
 	var before []byte
 	if s.atLine && off == s.settled {
-		before = lineFeed // a range that was given up continues behind a line that was returned
+		before = lineFeed // After an interrupted range, the search continues right behind a line that was returned.
 	}
 	s.from, s.counted, s.settled, s.atLine = off, off, off, before != nil
 	s.ends, s.before, s.told = append(s.ends[:0], 0), 0, false
@@ -132,15 +132,14 @@ func (s *storedSearch) take(found []*match.Match, failed error) error {
 	return nil
 }
 
-// match returns the lines from the one on which a match begins to the one on which it ends, without one that was already
-// returned.
+// match returns all lines from the beginning of a match to its end, except a line that was already returned.
 func (s *storedSearch) match(m *match.Match) error {
 	behind, err := s.count(m.Start)
 	if err != nil {
 		return err
 	}
 	again := s.told && behind == 0
-	// A line feed at the end of the match ends the last line, and begins none.
+	// A line feed at the end of the match ends the last line. It does not begin another one.
 	inside, err := s.count(m.End - 1)
 	if err != nil {
 		return err
@@ -156,8 +155,8 @@ func (s *storedSearch) match(m *match.Match) error {
 
 var lineFeed = []byte{'\n'}
 
-// count returns the number of line ends from counted to an offset within what was searched. It reads at most one block
-// again.
+// count returns the number of line ends between counted and an offset in the searched part. It rereads at most one
+// block.
 func (s *storedSearch) count(to int64) (more int64, err error) {
 	from, before := s.counted, s.before
 	if i := (to - s.from) / outputRead; s.from+i*outputRead > from {
@@ -173,7 +172,7 @@ func (s *storedSearch) count(to int64) (more int64, err error) {
 	return more, nil
 }
 
-// lines returns the lines of a match, the first of which has that number. With again, it omits the first.
+// lines returns the lines of a match. number is the number of the first one. If again is set, the first one is omitted.
 func (s *storedSearch) lines(m *match.Match, number int64, again bool) error {
 	from, headCut, err := s.window.lineStart(m.Start)
 	if err != nil {
@@ -215,8 +214,8 @@ func (s *storedSearch) lines(m *match.Match, number int64, again bool) error {
 	}
 }
 
-// shownLine returns the state of a line that has the match in [from, to): a redrawn line has several states, with
-// carriage returns between them.
+// shownLine returns the state of a line that has the match in [from, to). A redrawn line has several states, separated
+// by carriage returns.
 func shownLine(line []byte, from, to int) string {
 	line = bytes.TrimRight(line, "\r")
 	if to >= 0 && to < len(line) {
@@ -230,21 +229,21 @@ func shownLine(line []byte, from, to int) string {
 	return plain.ValidUTF8(string(new(match.Stripper).Append(nil, line)))
 }
 
-// windowRead is the number of bytes that an outputWindow reads at a time, if no more are asked for.
+// windowRead is the number of bytes that an outputWindow reads at a time, unless more are requested.
 const windowRead = 256 << 10
 
-// An outputWindow gives access to a range of an Output. It keeps the block being searched, and what it read last.
+// An outputWindow gives access to a range of an Output. It keeps the block being searched and the last bytes read.
 type outputWindow struct {
 	out     *Output
-	from    int64 // where the range begins
-	to      int64 // how far it was read
+	from    int64 // beginning of the range
+	to      int64 // end of the part read so far
 	blockAt int64 // offset of block
 	block   []byte
 	at      int64 // offset of text
 	text    []byte
 }
 
-// view returns the bytes of a range up to the next gap, and their offset. They are valid until the next call.
+// view returns the bytes of a range up to the next gap, and their offset. They are valid until the next call of view.
 func (w *outputWindow) view(from, to int64) (b []byte, at int64, err error) {
 	if at := w.blockAt; from >= at && to <= at+int64(len(w.block)) {
 		return w.block[from-at : to-at], from, nil
@@ -261,7 +260,7 @@ func (w *outputWindow) view(from, to int64) (b []byte, at int64, err error) {
 	return w.text[:max(min(int64(n), to-at), 0)], at, err
 }
 
-// read returns a range, as view does. The error is errLost if it is not complete any more.
+// read is like view, but returns errLost if the range is no longer complete.
 func (w *outputWindow) read(from, to int64) ([]byte, error) {
 	if from >= to {
 		return nil, nil
@@ -273,9 +272,10 @@ func (w *outputWindow) read(from, to int64) ([]byte, error) {
 	return b, err
 }
 
-const nearLine = 4 << 10 // window in which the ends of a line are looked for first
+const nearLine = 4 << 10 // window that is searched first for the ends of a line
 
-// lineStart returns the beginning of the line at an offset, or of the part of it that is returned.
+// lineStart returns the beginning of the line at an offset. If the line is too long, it returns the beginning of the
+// part to return, and cut is set.
 func (w *outputWindow) lineStart(off int64) (at int64, cut bool, err error) {
 	for reach := int64(nearLine); ; reach = MaxLine / 2 {
 		low := max(off-reach, w.from)
@@ -303,7 +303,8 @@ func (w *outputWindow) lineStart(off int64) (at int64, cut bool, err error) {
 	}
 }
 
-// lineEnd returns the end of the line at an offset, or of the part of it that is returned.
+// lineEnd returns the end of the line at an offset. If the line is too long, it returns the end of the part to return,
+// and cut is set.
 func (w *outputWindow) lineEnd(off int64) (at int64, cut bool, err error) {
 	for reach := int64(nearLine); ; reach = MaxLine / 2 {
 		b, at, err := w.view(off, min(off+reach, w.out.NextOffset))
@@ -317,14 +318,14 @@ func (w *outputWindow) lineEnd(off int64) (at int64, cut bool, err error) {
 		case int64(len(b)) < reach && off+int64(len(b)) < w.to:
 			return 0, false, errLost
 		case int64(len(b)) < reach:
-			return off + int64(len(b)), false, nil // at the end, or at a gap
+			return off + int64(len(b)), false, nil // end of the output, or a gap
 		case reach > nearLine:
 			return off + int64(plain.WholeRunes(b)), true, nil
 		}
 	}
 }
 
-// isLineEnd reports whether there is a line feed at an offset.
+// isLineEnd reports whether the byte at an offset is a line feed.
 func (w *outputWindow) isLineEnd(off int64) bool {
 	b, at, err := w.view(off, off+1)
 	return err == nil && at == off && len(b) == 1 && b[0] == '\n'

@@ -14,40 +14,40 @@ import (
 	"shelld/jobs/internal/store"
 )
 
-// A Retention limits what is kept of dead servers. The newest jobs are kept, as far as all three limits allow.
+// A Retention limits the stored jobs of dead servers. The newest jobs are kept, as far as all three limits allow.
 type Retention struct {
-	Jobs  int           // number of jobs
-	Age   time.Duration // since the job was last written to
-	Bytes int64         // in all their files
+	Jobs  int           // maximum number of jobs
+	Age   time.Duration // maximum time since the last write to a job
+	Bytes int64         // maximum size of all their files
 }
 
-// DefaultRetention is what is kept by default.
+// DefaultRetention is the retention by default.
 var DefaultRetention = Retention{Jobs: 100, Age: 14 * 24 * time.Hour, Bytes: 2 << 30}
 
-// WithDefaults returns r with defaults in place of zeros.
+// WithDefaults returns r with defaults in place of zero values.
 func (r Retention) WithDefaults() Retention {
 	return Retention{cmp.Or(r.Jobs, DefaultRetention.Jobs), cmp.Or(r.Age, DefaultRetention.Age), cmp.Or(r.Bytes, DefaultRetention.Bytes)}
 }
 
-// A TidyReport says what Tidy did.
+// A TidyReport is the result of Tidy.
 type TidyReport struct {
-	Lost    int   // jobs that were unfinished
+	Lost    int   // jobs that their server had not finished
 	Deleted int   // jobs
 	Freed   int64 // bytes
-	Kept    int   // jobs of dead servers
-	Failed  int   // of these, jobs that should have been deleted
+	Kept    int   // remaining jobs of dead servers
+	Failed  int   // of these, jobs whose deletion failed
 }
 
-// ErrBusy says that another process is tidying the directory.
+// ErrBusy means that another process is tidying the directory.
 var ErrBusy = store.ErrBusy
 
-// maxTidied is the number of jobs that one Tidy looks at. More wait for the next one.
+// maxTidied is the maximum number of jobs that one Tidy handles. More jobs wait for the next Tidy.
 const maxTidied = 100_000
 
-// Tidy finishes the unclosed jobs of dead servers, and deletes jobs beyond keep; nil deletes none. It never touches the
-// jobs of a living server, nor files that shelld has not made. If another process is tidying the directory, a patient
-// Tidy waits for it. An impatient one, or one whose ctx is done first, returns ErrBusy. A job that cannot be finished or
-// deleted is logged, and the rest is tidied.
+// Tidy finishes the unfinished jobs of dead servers, and deletes the jobs beyond keep. If keep is nil, it deletes none.
+// It never touches the jobs of a living server, nor files that shelld has not made. If another process is tidying the
+// directory, Tidy waits for it if patient is set. It returns ErrBusy if patient is not set, or if ctx is done first. If
+// a job cannot be finished or deleted, the error is logged and Tidy goes on.
 func (d *Directory) Tidy(ctx context.Context, keep *Retention, patient bool) (TidyReport, error) {
 	if err := d.store.Tidy(ctx, patient); err != nil {
 		return TidyReport{}, err
@@ -73,10 +73,10 @@ type foundJob struct {
 	id      int64
 	bytes   int64
 	written time.Time
-	doomed  bool // deleted in any case
+	doomed  bool // to be deleted in any case
 }
 
-// session finishes a session if its server is dead.
+// session finishes the jobs of a session if its server is dead.
 func (t *tidying) session(ctx context.Context, s *store.PastSession, name string, ids []int64) error {
 	if len(ids) == 0 {
 		s.Remove()
@@ -108,7 +108,7 @@ func (t *tidying) session(ctx context.Context, s *store.PastSession, name string
 	return err
 }
 
-// folder inspects the folder of a job, and finishes the job unless that is done.
+// folder inspects the folder of a job. It finishes the job unless done is set.
 func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string, id int64, done bool) (foundJob, error) {
 	f, err := s.Folder(id)
 	if err != nil {
@@ -123,7 +123,7 @@ func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string,
 		}
 	}
 	files, others, err := f.Files()
-	if err == nil && len(files)+len(others) == 0 { // its server died while it deleted it
+	if err == nil && len(files)+len(others) == 0 { // The server died while it deleted the job.
 		return foundJob{}, f.Remove()
 	}
 	found := foundJob{session: name, id: id}
@@ -136,8 +136,9 @@ func (t *tidying) folder(ctx context.Context, s *store.PastSession, name string,
 	return found, errors.Join(failed, err)
 }
 
-// finish leaves a job as its server would have left it. It records what the files will hold, as final, before it puts
-// them in order. If it is interrupted, each file either says by itself how to read it, or its order is recorded.
+// finish brings the files of a job into the state in which its server would have left them. It first records the
+// contents of the ordered files, as final, and then puts the files in order. If it is interrupted, each file either
+// shows by itself how to read it, or its order is recorded.
 func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session string, id int64) (lost bool, err error) {
 	if err := f.RemoveScraps(); err != nil {
 		return false, err
@@ -169,8 +170,8 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 		}
 	}
 	if closed {
-		// The server could not put them in order, or an earlier Tidy was interrupted. The final record must
-		// also be true afterwards.
+		// The server could not put the files in order, or an earlier Tidy was interrupted. The final record must also
+		// be true after the files are put in order.
 		known := t.reader.Files(stored)
 		rings = slices.DeleteFunc(rings, func(name string) bool { return !slices.Equal(known[name].Kept, l.Files[name].Kept) })
 	} else if err := t.conclude(f, files, stored, l); err != nil {
@@ -184,7 +185,7 @@ func (t *tidying) finish(ctx context.Context, f *store.PastFolder, session strin
 	return !closed, nil
 }
 
-// conclude writes the final info.json of a job whose server did not.
+// conclude writes the final info.json of a job if its server did not.
 func (t *tidying) conclude(f *store.PastFolder, files []store.PastFile, stored []byte, l Leftover) error {
 	if slices.ContainsFunc(files, func(file store.PastFile) bool { return file.Name == RecordingFile }) {
 		if err := mendRecording(f); err != nil {
@@ -198,7 +199,7 @@ func (t *tidying) conclude(f *store.PastFolder, files []store.PastFile, stored [
 	return f.Replace(InfoFile, l.Touched, func(w io.Writer) error { _, err := w.Write(info); return err })
 }
 
-// look returns what a stream's file has, and whether the file is in order.
+// look returns the contents of a stream's file, and whether the file is in order.
 func (t *tidying) look(f *store.PastFolder, stored []byte, session string, id int64, name string) (found File, ordered bool, err error) {
 	file, info, err := f.Open(name)
 	if err != nil {
@@ -212,7 +213,7 @@ func (t *tidying) look(f *store.PastFolder, stored []byte, session string, id in
 	return fileOf(st), st.Ordered(), nil
 }
 
-// mend puts a stream's file in order, as [spool.Spool.Finish] does. The record is the one that look had.
+// mend puts a stream's file in order, as [spool.Spool.Finish] does. record is the one that look used.
 func mend(ctx context.Context, f *store.PastFolder, session string, id int64, name string, record spool.Record) error {
 	file, info, err := f.Open(name)
 	if err != nil {
@@ -229,14 +230,14 @@ func mend(ctx context.Context, f *store.PastFolder, session string, id int64, na
 	})
 }
 
-// mendRecording removes an incomplete line from the end of a recording, since players refuse it.
+// mendRecording removes an incomplete line from the end of a recording, because players refuse it.
 func mendRecording(f *store.PastFolder) error {
 	file, info, err := f.Open(RecordingFile)
 	if err != nil {
 		return err
 	}
 	whole, err := cast.Whole(file, info.Size())
-	_ = file.Close() // it was only read
+	_ = file.Close() // It was only read.
 	if err != nil || whole == info.Size() {
 		return err
 	}
