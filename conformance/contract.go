@@ -203,7 +203,7 @@ func (c *Contract) result(name string, v any) string {
 	return ""
 }
 
-// received returns what is wrong with a message of a server, or "". asked is the method of the request that a
+// received returns the error in a message of a server, or "". asked is the method of the request that a
 // response answers.
 func (c *Contract) received(m *wire.Message, asked string) string {
 	shape := c.shapes[m.Kind]

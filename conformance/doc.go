@@ -41,8 +41,8 @@
 //	                      inputDetection (this tier or a better one), capability (a member
 //	                      that is true). Of the machine: platform (the name in Go: linux,
 //	                      darwin), program (on PATH)
-//	lacks: KIND NAME, …   what the server must not have; a server that has it is skipped.
-//	                      Only of the server's capabilities
+//	lacks: KIND NAME, …   capabilities that the server must not have; the session is
+//	                      skipped if it has one
 //	framing: FRAMING      header, line, or both (the default: the session is run in each)
 //	args: WORDS           arguments appended to the server's command
 //	initialize: no        the runner does not initialize the server

@@ -14,7 +14,7 @@ type position struct {
 
 func (p position) String() string { return fmt.Sprintf("%s:%d:%d", p.file, p.line, p.col) }
 
-// A syntaxError is a mistake in a session file: its position, and what was expected there.
+// A syntaxError is a mistake in a session file: its position and the expected text.
 type syntaxError struct {
 	pos position
 	msg string
