@@ -30,7 +30,7 @@
 //
 // # Preamble
 //
-// Prose that says what is shown, then keys, each on a line of its own:
+// A description in prose, then keys, each on a line of its own:
 //
 //	protocol: SENTENCE    the sentence of the protocol that the session tests
 //	level: LEVEL          core (the default), trees, terminal, store, policy

@@ -158,7 +158,7 @@ func repeat(w which) func() hooks {
 	return once(w, func(_ *faultProxy, m *packet) []*packet { return []*packet{m, m.copy()} })
 }
 
-// copy returns a deep copy of the message.
+// copy returns a copy of the message, whose params and result can be changed independently.
 func (m *packet) copy() *packet {
 	c := *m
 	v, _ := wire.Decode(wire.Encode(m.v)) // It was decoded before.

@@ -277,7 +277,7 @@ func (b *bench) replay(t *testing.T, old string) map[string][]string {
 	return found
 }
 
-// search finds sessions that catch each fault, in two runs of two. Entries of the table are kept if they still
+// search finds sessions that catch each fault in both of two runs. Entries of the table are kept if they still
 // hold; with -every the search ignores them.
 func (b *bench) search(t *testing.T, old string) map[string][]string {
 	found := map[string][]string{}

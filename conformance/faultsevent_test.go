@@ -376,7 +376,7 @@ func holdOutput() hooks {
 	}}
 }
 
-// sendEarly moves an event before the last chunk that precedes it.
+// sendEarly sends the event of this name before the last chunk that precedes it; late marks this chunk as late.
 func sendEarly(name string, late bool) func() hooks {
 	return func() hooks {
 		var held []*packet
@@ -414,7 +414,7 @@ func sendEarly(name string, late bool) func() hooks {
 	}
 }
 
-// closedEarly reports with the exit that the job is closed although a process is alive.
+// closedEarly sends job/closed directly after job/exited, although a background process is alive.
 func closedEarly() hooks {
 	over := ""
 	return hooks{server: func(p *faultProxy, m *packet) []*packet {

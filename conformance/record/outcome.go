@@ -10,8 +10,8 @@ import (
 // This file selects the parts of a wait's outcome that are the same in every run, and builds patterns for
 // messages without special rules.
 
-// outcome returns the pattern for a wait's outcome. Its output extends to wherever the server has read; only the
-// part up to the end of the awaited output is certain.
+// outcome returns the pattern for a wait's outcome. How far its output extends depends on when the server looked;
+// only the part up to the end of the awaited output is certain.
 func (c *composer) outcome(v any, a *asked, b, next *beat) map[string]any {
 	o, _ := v.(map[string]any)
 	if o == nil {
@@ -111,8 +111,8 @@ func (c *composer) heardIn(h hearing) map[string]any {
 	return out
 }
 
-// silent reports whether the job sent no further output until the client went on. It is false if the job sent no
-// output events at all, since then this is unknown.
+// silent reports whether the job sent no further output until the client's next message. It is false if the job
+// sent no output events at all, since then this is unknown.
 func (c *composer) silent(h hearing, next int64) bool {
 	if !h.j.events {
 		return false

@@ -65,7 +65,7 @@ func (c *composer) castOf(segment []*beat) (all []*cast) {
 	return all
 }
 
-// started binds a job's handle if the client goes on before its start is answered.
+// started binds a job's handle if the client sends another message before its start is answered.
 func (c *composer) started(b, next *beat, within string) {
 	j := b.job
 	if j == nil || c.bound[j] || j.start == nil || !j.start.spell || j.start.answer != nil && j.start.answer.index < next.index {

@@ -293,8 +293,8 @@ func (s *story) typedAhead() {
 	}
 }
 
-// spellStarts makes the session identify a job by the id of its start request if the client goes on between
-// job/started and the answer to the start.
+// spellStarts makes the session identify a job by the id of its start request if the client sends a message
+// between job/started and the answer to the start.
 func (s *story) spellStarts() {
 	for _, b := range s.beats {
 		if b.msg.Method != "job/started" || b.job == nil || b.job.start == nil {

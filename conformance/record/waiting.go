@@ -8,8 +8,8 @@ import (
 )
 
 // This file selects the facts about a job's waits for input that are the same in every run: those of the wait
-// that is open when the client goes on. The number of earlier waits, and the confidence of each, depend on
-// timing.
+// that is open when the client sends its next message. The number of earlier waits, and the confidence of each,
+// depend on timing.
 
 // needInput adds the needs of an input condition.
 func (c *composer) needInput(condition any) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// OwnGroup makes cmd start in a process group of its own, so that it can be ended as one.
+// OwnGroup makes cmd start in a process group of its own, so that all its processes can be killed together.
 func OwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // KillGroup kills the remaining processes of the group of cmd.

@@ -1,4 +1,4 @@
-// Package process starts servers in a process group of their own, and ends them.
+// Package process starts servers in a process group of their own, and kills them.
 package process
 
 import (

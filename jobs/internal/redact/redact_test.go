@@ -102,7 +102,7 @@ func TestHeld(t *testing.T) {
 		{"c", 1, 0}, // half of the secret
 		{"r", 2, 0},
 		{"e", 3, 0},
-		{"l", 2, 2}, // half of elephantine is not reached
+		{"l", 2, 2}, // a beginning of elephantine
 		{"ephan", 7, 0},
 		{flush, 0, 0},
 		{"tine", 0, 0},
