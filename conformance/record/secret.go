@@ -339,7 +339,7 @@ func (l *typed) unseen(s *story) bool {
 	return !shows(heard, text)
 }
 
-// heardOf returns the output of a job that the client received after a beat, up to 16 KiB: an echo comes soon.
+// heardOf returns the output of a job that the client received after a beat, about 16 KiB at most: an echo comes soon.
 func (s *story) heardOf(c *cast, at int) string {
 	const most = 16 << 10
 	var heard strings.Builder
