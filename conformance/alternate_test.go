@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// alternatePasses is how many of the sessions of level core that are taken the second server passes at
-// least; with -long, which takes all, and in both framings, it is about four times as many. It is here so
-// that a server that says that it can do nothing, and is skipped everywhere, does not look like a good
-// one. More sessions may make it more.
+// alternatePasses is the minimum number of sampled core sessions that the second server must pass. With -long,
+// which runs all, in both framings, it passes about four times as many. The minimum ensures that a server that
+// claims no features, and is skipped everywhere, does not look good. More sessions may raise it.
 const alternatePasses = 115
 
-// TestAlternate holds a server that is not ours against the sessions of level core: what
-// passes there is what the protocol says, and not what our server happens to do.
+// TestAlternate runs the core sessions against an independent server: a session that it passes tests the
+// protocol, and not an accident of shelld.
 func TestAlternate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts some hundreds of servers in Node")
@@ -33,15 +32,15 @@ func TestAlternate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Neighbours are about the same, so that every other one is of each subject.
+	// Adjacent sessions have the same subject, so every second one still covers each subject.
 	sessions = sample(sessions, 2)
 	cfg := Config{
 		Contract: rules, Levels: []string{"core"}, Command: []string{"node", filepath.Join(dir, "server.js")},
-		// Node alone takes seconds to start where many others want the processor.
+		// Node alone takes seconds to start on a busy machine.
 		Within: 2 * time.Minute, Shutdown: 2 * time.Minute,
 	}
 	counts := map[Verdict]int{}
-	// Most of a session's time is waiting: for silence, for a grace, for a program.
+	// A session mostly waits: for silence, for a grace period, for a program.
 	RunAll(sessions, []string{"header", "line"}, 2*runtime.NumCPU(), cfg, func(r Result) {
 		switch {
 		case r.Level != "core":
@@ -59,9 +58,9 @@ func TestAlternate(t *testing.T) {
 	}
 }
 
-// alternateDir is where the second server is, with its packages: the directory beside this
-// file, or the one that SHELLD_ALTERNATE names. Without them the test is skipped, and fails
-// where every program has to be there. SHELLD_ALTERNATE=none skips it.
+// alternateDir returns the directory of the second server with its packages: alternate, or the one that
+// SHELLD_ALTERNATE names. If something is missing, the test is skipped; with SHELLD_CI it fails, since every
+// program must be installed there. SHELLD_ALTERNATE=none skips it.
 func alternateDir(t *testing.T) string {
 	dir := os.Getenv("SHELLD_ALTERNATE")
 	switch dir {

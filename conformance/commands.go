@@ -6,10 +6,10 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file has what holds of the commands of a shell, wherever they are told.
+// This file has the invariants of shell commands, in all messages that report them.
 
-// commandFinished: the end of a command comes once, after the output that it speaks of, and
-// before its job's.
+// commandFinished checks that the end of a command is reported once, after the output that it refers to, and
+// before the job's exit.
 func (c *checker) commandFinished(j *jobView, o map[string]any) string {
 	id := wire.Show(o["commandId"])
 	output, _ := o["output"].(map[string]any)
@@ -29,8 +29,7 @@ func (c *checker) commandFinished(j *jobView, o map[string]any) string {
 	return j.command(id, o["exitCode"], output)
 }
 
-// commands holds what an answer tells of commands that have ended against what was told of
-// them before.
+// commands compares the finished commands in an answer with earlier reports of the same commands.
 func (c *checker) commands(r *request, o map[string]any) string {
 	outcome, _ := o["outcome"].(map[string]any)
 	state, _ := outcome["job"].(map[string]any)
@@ -47,7 +46,7 @@ func (c *checker) commands(r *request, o map[string]any) string {
 	handle, isHandle := wire.Int(r.params["handle"])
 	list, _ := o["commands"].([]any)
 	if r.method != "job/history" || !isHandle {
-		return "" // a name may be another job's by now
+		return "" // the name may belong to another job by now
 	}
 	for _, v := range list {
 		one, _ := v.(map[string]any)
@@ -62,8 +61,7 @@ func (c *checker) commands(r *request, o map[string]any) string {
 	return ""
 }
 
-// command: the exit status and the place of the output of a command that has ended are the
-// same wherever they are told.
+// command checks that the exit status and output range of a finished command are the same in every message.
 func (j *jobView) command(id string, exit any, output map[string]any) string {
 	from, isFrom := wire.Int(output["from"])
 	to, isTo := wire.Int(output["to"])

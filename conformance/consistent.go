@@ -10,9 +10,9 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file has what a server says twice, and must say alike.
+// This file checks facts that a server reports several times, and must report alike.
 
-// state holds what is told of a job against itself, and what was told before.
+// state checks a job's state for consistency, in itself and with earlier reports.
 func (j *jobView) state(job map[string]any) string {
 	ended := job["status"] == "exited" || job["status"] == "closed"
 	if ended != (job["exit"] != nil) {
@@ -30,7 +30,7 @@ func (j *jobView) state(job map[string]any) string {
 	return j.exit(job["exit"])
 }
 
-// exit: it is told in one way, wherever it is; with a limit where that was the reason.
+// exit checks that a job's exit is the same in every message, and has a limit if and only if that was the reason.
 func (j *jobView) exit(exit any) string {
 	o, _ := exit.(map[string]any)
 	switch {
@@ -45,7 +45,7 @@ func (j *jobView) exit(exit any) string {
 	return ""
 }
 
-// change: what changed names is there, and nothing else.
+// change checks that changed names exactly the members that are present.
 func change(o map[string]any) string {
 	values := []string{"status", "title", "cwd", "bell", "size", "foreground", "outputFileError"}
 	changed, _ := o["changed"].([]any)
@@ -59,7 +59,7 @@ func change(o map[string]any) string {
 	return ""
 }
 
-// matched: matches of a watch in a stream do not overlap.
+// matched checks that the matches of a watch in a stream do not overlap.
 func (j *jobView) matched(o map[string]any) string {
 	key := wire.Show(o["watchId"]) + wire.Show(o["stream"])
 	offset, _ := wire.Int(o["offset"])
@@ -74,8 +74,8 @@ func (j *jobView) matched(o map[string]any) string {
 	return ""
 }
 
-// screenChanged: a change of the screen is one, and comes after the output that it speaks of.
-// Who asks for it anew is told once more how it is.
+// screenChanged checks that the revision grows, and that the event comes after the output that it refers to. A
+// new subscription repeats the current revision.
 func (c *checker) screenChanged(j *jobView, o map[string]any) string {
 	offset, _ := wire.Int(o["offset"])
 	revision, _ := wire.Int(o["revision"])
@@ -89,7 +89,7 @@ func (c *checker) screenChanged(j *jobView, o map[string]any) string {
 	return ""
 }
 
-// outcome: the index is that of a condition which has the reason's name.
+// outcome checks that the index is that of a condition with the reason's name.
 func outcome(r *request, o map[string]any) string {
 	wait := r.params
 	if r.method != "job/wait" {
@@ -128,13 +128,13 @@ func outcome(r *request, o map[string]any) string {
 	return ""
 }
 
-// A reading is what a job/read gave.
+// A reading is the result of a job/read.
 type reading struct {
 	job, stream string
 	run
 }
 
-// read notes what a job/read gave; what is plain has no offsets of its own.
+// read records the result of a job/read. Plain text is skipped, since it has no offsets of its own.
 func (c *checker) read(r *request, o map[string]any) string {
 	job, _ := o["job"].(map[string]any)
 	streams, _ := job["streams"].(map[string]any)
@@ -165,7 +165,7 @@ func (c *checker) read(r *request, o map[string]any) string {
 	return ""
 }
 
-// asRead: the bytes that were pushed and those that job/read gave are the same bytes.
+// asRead checks that job/output and job/read returned the same bytes.
 func (c *checker) asRead() string {
 	for _, r := range c.readings {
 		for _, pushed := range c.job(r.job).stream(r.stream).runs {
@@ -182,10 +182,10 @@ func (c *checker) asRead() string {
 	return ""
 }
 
-// leastKnown is how long a secret has to be to be known again.
+// leastKnown is the minimum length of a secret that the checks look for.
 const leastKnown = 6
 
-// secretsOf are the secrets in a job/write or env/set that are long enough to be known again.
+// secretsOf returns the secrets in a job/write or env/set that have at least that length.
 func secretsOf(params map[string]any) (all []string) {
 	add := func(v any) {
 		if s, ok := v.(string); ok && len(s) >= leastKnown {
@@ -206,8 +206,8 @@ func secretsOf(params map[string]any) (all []string) {
 	return all
 }
 
-// secretIn: what was written as a secret is in no record. Output is another thing: there it
-// is what the program has shown.
+// secretIn returns an error text if a record contains a secret that was written, or "". It is not used for
+// output, which shows whatever the program prints.
 func (c *checker) secretIn(where string, text string) string {
 	for _, s := range c.secrets {
 		if strings.Contains(text, s) {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestConsistent: what is told twice is told alike. A line of "-->" is a request of ours.
+// TestConsistent checks that facts reported several times must be equal. A line with "-->" is a request of the
+// client.
 func TestConsistent(t *testing.T) {
 	const (
 		start   = `--> 7 job/start {"argv":["x"]}`

@@ -14,13 +14,13 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// A Contract is what the schema files say.
+// A Contract holds the contents of the schema files.
 type Contract struct {
 	methods map[string]*method
 	codes   map[string]int // by kind
 	data    map[string]*jsonschema.Schema
-	shapes  map[wire.Kind]*jsonschema.Schema // of whole messages
-	failed  *jsonschema.Schema               // an answer that is an error
+	shapes  map[wire.Kind]*jsonschema.Schema // for whole messages
+	failed  *jsonschema.Schema               // for an error response
 }
 
 // A method is one message of the protocol.
@@ -33,8 +33,8 @@ type method struct {
 	result *jsonschema.Schema
 }
 
-// misspelled is about the first name of a session that the protocol does not have. A server
-// cannot have it either: to skip the session, or to wait for such an event, would hide that.
+// misspelled returns an error about the first method or event name in a session that the protocol does not have.
+// No server can have it either: skipping the session, or waiting for such an event, would hide the mistake.
 func (c *Contract) misspelled(s *Session) error {
 	for i := range s.steps {
 		st := &s.steps[i]
@@ -64,7 +64,7 @@ func (c *Contract) misspelled(s *Session) error {
 	return nil
 }
 
-// anywhere are the kinds of error that any request may be answered with.
+// anywhere lists the kinds of error that are allowed as an answer to any request.
 var anywhere = []string{"invalidRequest", "methodNotFound", "internalError", "limitExceeded", "notInitialized", "shuttingDown", "canceled", "invalidParams"}
 
 // LoadContract reads and compiles the schema files, *.schema.json in the root of dir.
@@ -72,7 +72,7 @@ func LoadContract(dir fs.FS) (*Contract, error) {
 	c := &Contract{methods: map[string]*method{}, codes: map[string]int{}, data: map[string]*jsonschema.Schema{}, shapes: map[wire.Kind]*jsonschema.Schema{}}
 	compiler := jsonschema.NewCompiler()
 	compiler.Draft = jsonschema.Draft2020
-	compiler.AssertFormat = true // a date that is none is a fault
+	compiler.AssertFormat = true // an invalid date is an error
 	files, err := fs.Glob(dir, "*.schema.json")
 	if err != nil || len(files) == 0 {
 		return nil, errors.Join(err, errors.New("there are no schema files"))
@@ -123,7 +123,7 @@ func (c *Contract) add(compiler *jsonschema.Compiler, name string, head schemaFi
 		s, err = compiler.Compile(head.ID + "#/$defs/" + d)
 		return s
 	}
-	if head.Head != nil && head.Head.Method != "" { // Other files describe what is not sent.
+	if head.Head != nil && head.Head.Method != "" { // Other files describe types that are not sent by themselves.
 		m := &method{name: head.Head.Method, kind: head.Head.Kind, from: head.Head.From, errors: head.Head.Errors}
 		m.params, m.result = def("params"), def("result")
 		c.methods[m.name] = m
@@ -156,7 +156,7 @@ type errorVariant struct {
 	}
 }
 
-// forSchema is a value as the library wants it.
+// forSchema converts a value to the types that the library expects.
 func forSchema(v any) any {
 	switch v := v.(type) {
 	case wire.Number:
@@ -177,13 +177,13 @@ func forSchema(v any) any {
 	return v
 }
 
-// Refuses reports whether there is no such method, or params do not fit it.
+// Refuses reports whether the protocol has no such method, or the params do not fit it.
 func (c *Contract) Refuses(method string, params any) bool {
 	return c.methods[method] == nil || c.params(method, params) != ""
 }
 
-// params says why params do not fit their method, or "". Methods that the contract
-// does not have are not its business.
+// params returns why params do not fit their method, or "". It accepts any params of a method that is not in the
+// contract.
 func (c *Contract) params(name string, v any) string {
 	m := c.methods[name]
 	if m == nil {
@@ -195,7 +195,7 @@ func (c *Contract) params(name string, v any) string {
 	return problem("params of "+name, m.params, v)
 }
 
-// result says why a result does not fit its method, or "".
+// result returns why a result does not fit its method, or "".
 func (c *Contract) result(name string, v any) string {
 	if m := c.methods[name]; m != nil {
 		return problem("result of "+name, m.result, v)
@@ -203,8 +203,8 @@ func (c *Contract) result(name string, v any) string {
 	return ""
 }
 
-// received says what is wrong with a message of a server, or "". asked is the method
-// of the request that a response answers.
+// received returns the error in a message of a server, or "". asked is the method of the request that a
+// response answers.
 func (c *Contract) received(m *wire.Message, asked string) string {
 	shape := c.shapes[m.Kind]
 	if m.Kind == wire.KindResponse && m.Err != nil {
@@ -237,8 +237,8 @@ func (c *Contract) received(m *wire.Message, asked string) string {
 	return ""
 }
 
-// failure checks an error object: its members, its number by its kind, its data, and
-// that the method may fail so.
+// failure checks an error object: its members, its code by its kind, its data, and that the method may fail with
+// this kind.
 func (c *Contract) failure(v any, asked string) string {
 	o, _ := v.(map[string]any)
 	text, _ := o["message"].(string)

@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// The tests in this file hold the sessions against the schema files: what the protocol
-// has and no session shows is a failure, or stands with its reason in
-// testdata/uncovered.txt. What is there and is shown by now is a failure too.
+// The tests in this file compare the sessions with the schema files. A part of the protocol that no session shows
+// is a failure, unless testdata/uncovered.txt lists it with a reason. An entry that a session does show is a
+// failure as well.
 
-// TestCovered: each method is sent, each event awaited, each error made to come, by the
-// method too; and each member and each word of an enumeration is sent or looked at.
+// TestCovered checks that each method is sent, each event awaited, each error provoked, also for each method, and
+// each member and word of an enumeration sent or checked.
 func TestCovered(t *testing.T) {
 	w := readSchemas(t)
 	w.universe()
@@ -44,7 +44,7 @@ func TestCovered(t *testing.T) {
 	}
 }
 
-// TestFramings: there are sessions for each framing alone, and most are for both.
+// TestFramings checks that there are sessions for each single framing, and that most are for both.
 func TestFramings(t *testing.T) {
 	sessions, err := Load(Sessions())
 	if err != nil {
@@ -59,10 +59,9 @@ func TestFramings(t *testing.T) {
 	}
 }
 
-// A walk goes through values of sessions and the schemas of their messages at a time. A
-// point is what a session can show: "request job/start", "event job/exited", "error
-// jobRunning", "error job/remove jobRunning", and a member or word by its place in the
-// schema files: "common wait.until", "errors kind=jobRunning".
+// A walk traverses the values of sessions together with the schemas of their messages. A point is one thing that
+// a session can show: "request job/start", "event job/exited", "error jobRunning", "error job/remove jobRunning",
+// and a member or word by its place in the schema files: "common wait.until", "errors kind=jobRunning".
 type walk struct {
 	defs    map[string]map[string]any // by file without .schema.json
 	methods map[string]string         // method: file
@@ -102,10 +101,10 @@ func readSchemas(t *testing.T) *walk {
 	return w
 }
 
-// anyMethod are the kinds that do not depend on the method: one session shows them all.
+// anyMethod lists the kinds that do not depend on the method: one session is enough for each.
 var anyMethod = append([]string{"parseError"}, anywhere...)
 
-// universe fills in all points.
+// universe collects all points.
 func (w *walk) universe() {
 	for method, file := range w.methods {
 		head := w.heads[file].Head
@@ -132,12 +131,12 @@ func (w *walk) universe() {
 	}
 }
 
-// A place is a schema by its file and its path in there, from $defs on.
+// A place is a schema: its file, and its path from $defs on.
 type place struct{ file, path string }
 
 func (p place) String() string { return p.file + " " + p.path }
 
-// points notes what can be shown of a schema.
+// points adds the points of a schema.
 func (w *walk) points(at place, done map[place]bool) {
 	if done[at] {
 		return
@@ -157,8 +156,8 @@ func (w *walk) points(at place, done map[place]bool) {
 	}, done)
 }
 
-// visit goes through a schema: look sees every node, member every property. Where there is
-// a value it is gone through beside, and only what it has is visited.
+// visit traverses a schema: it calls look for every node and member for every property. If there is a value,
+// visit traverses it in parallel, and skips the parts of the schema that the value does not have.
 func (w *walk) visit(at place, node any, look func(place, map[string]any, value) []value, v value, member func(string, place, any), done map[place]bool) {
 	o, ok := node.(map[string]any)
 	if !ok {
@@ -186,7 +185,7 @@ func (w *walk) visit(at place, node any, look func(place, map[string]any, value)
 // inside visits the members of an object and the elements of an array.
 func (w *walk) inside(at place, o map[string]any, look func(place, map[string]any, value) []value, v value, member func(string, place, any), done map[place]bool) {
 	properties, _ := o["properties"].(map[string]any)
-	whole := done != nil // the whole schema, and no value
+	whole := done != nil // the whole schema, without a value
 	given, _ := v.(object)
 	for name, p := range properties {
 		to := place{at.file, at.path + "." + name}
@@ -224,7 +223,7 @@ func follow(file, ref string) place {
 	return place{file, def}
 }
 
-// show notes what a value shows of a schema.
+// show marks the points of a schema that a value shows.
 func (w *walk) show(at place, v value) {
 	w.visit(at, w.defs[at.file][at.path], func(at place, node map[string]any, v value) []value {
 		if word, ok := plainText(v); ok && node["enum"] != nil {
@@ -243,7 +242,7 @@ func plainText(v value) (string, bool) {
 	return t.plain()
 }
 
-// session notes what a session shows.
+// session marks the points that a session shows.
 func (w *walk) session(s *Session) {
 	asked := map[string]string{"initialize": "initialize"} // request: method
 	if !s.cold {
@@ -280,7 +279,7 @@ func (w *walk) session(s *Session) {
 	}
 }
 
-// told notes a message that a session awaits.
+// told marks the points of a message that a session awaits.
 func (w *walk) told(it item, asked map[string]string) {
 	switch it.method {
 	case "answer":
@@ -293,7 +292,7 @@ func (w *walk) told(it item, asked map[string]string) {
 	}
 }
 
-// failed notes an error that a session awaits.
+// failed marks the points of an error that a session awaits.
 func (w *walk) failed(method string, v value) {
 	o, _ := v.(object)
 	for _, m := range o.members {
@@ -304,8 +303,8 @@ func (w *walk) failed(method string, v value) {
 	}
 }
 
-// readRows reads a file of rows "reason: what, what": what stands there, by its reason.
-// A row goes on on lines that begin with white space; # begins a comment.
+// readRows reads a file in which a line with a reason heads indented lines. It returns the reason for each
+// indented line; # begins a comment.
 func readRows(t *testing.T, name string) map[string]string {
 	f, err := os.Open(name)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDocumented: both descriptions of the language have every word of it.
+// TestDocumented checks that both descriptions of the language contain every word of it.
 func TestDocumented(t *testing.T) {
 	words := []string{"protocol:", "level:", "needs:", "lacks:", "framing:", "args:", "initialize: no", "within", "@exactly", "@unordered", "@len", "@repeat", "...", "~`", "unanswered", "invalid", "until NAME", "or null", "ends", "contains", "from OFFSET", "of LABEL", "base64"}
 	words = append(words, slices.Sorted(maps.Keys(verbs))...)
@@ -32,7 +32,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// TestFirstSession: the one in the documentation is one.
+// TestFirstSession checks that the first session in the documentation is valid.
 func TestFirstSession(t *testing.T) {
 	data, err := os.ReadFile("../docs/conformance.md")
 	if err != nil {

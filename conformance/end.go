@@ -9,10 +9,10 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file has what is asked at the end of a session.
+// This file has the checks at the end of a session.
 
-// end closes the session: the server must end by itself once its stdin has, having
-// answered every request. After a step has failed it is ended by force.
+// end closes the session: after its stdin is closed, the server must answer every request and end by itself. If a
+// step has failed, the server is killed.
 func (p *player) end(failed error, orphans bool) error {
 	defer p.conn.release(orphans)
 	if failed != nil {
@@ -46,7 +46,7 @@ func (p *player) ended(inTime bool) error {
 		return errors.New(why)
 	}
 	if p.killed {
-		return nil // It could do nothing any more. What must be gone then says the session.
+		return nil // It could not do anything more. The session itself says which processes must be gone.
 	}
 	if why := p.check.ended(); why != "" {
 		return errors.New(why)
@@ -60,7 +60,7 @@ func (p *player) ended(inTime bool) error {
 	return p.survivors()
 }
 
-// exitStatus is 0 if shutdown was answered, else 1, where no step says otherwise.
+// exitStatus checks that the status is 0 if shutdown was answered, else 1, unless a step has checked it.
 func (p *player) exitStatus() error {
 	want := 1
 	if p.check.shutdown {
@@ -73,7 +73,7 @@ func (p *player) exitStatus() error {
 	return nil
 }
 
-// survivors: no job's command outlives the server.
+// survivors checks that no process of a job outlives the server.
 func (p *player) survivors() error {
 	for _, j := range p.check.jobs {
 		if j.pid > 1 && !awaitGone(int(j.pid), p.cfg.Shutdown) {
@@ -83,7 +83,7 @@ func (p *player) survivors() error {
 	return nil
 }
 
-// whole does the steps that look at the whole session.
+// whole executes the steps that examine the whole session.
 func (p *player) whole(st *step, log []entry) error {
 	if st.verb == "count" {
 		return p.count(st, log)
@@ -118,7 +118,7 @@ func (p *player) count(st *step, log []entry) error {
 	return nil
 }
 
-// exit awaits the server's end, without its help: the session has done what ends it.
+// exit waits for the server to end, and sends nothing: an earlier step must have caused the end.
 func (p *player) exit(st *step) error {
 	p.status = true
 	err := p.until(st, "the server's end", func([]entry) (bool, error) {
@@ -130,7 +130,7 @@ func (p *player) exit(st *step) error {
 		}
 	})
 	if err != nil {
-		select { // Its stdout has ended, and it may take a little longer.
+		select { // Its stdout has ended, and the process may end a little later.
 		case <-p.conn.died:
 		default:
 			return err
@@ -144,7 +144,7 @@ func (p *player) exit(st *step) error {
 	return nil
 }
 
-// gone waits until there is no such process.
+// gone waits until the process does not exist any more.
 func (p *player) gone(st *step) error {
 	v, err := (matcher{p.vars}).evaluate(st.v)
 	if err != nil {
@@ -160,8 +160,7 @@ func (p *player) gone(st *step) error {
 	return nil
 }
 
-// awaitGone looks again and again: the process may be anybody's child, and nothing tells
-// a stranger that it was reaped.
+// awaitGone polls: the process may be a child of any other process, and only its parent is notified when it ends.
 func awaitGone(pid int, within time.Duration) bool {
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
@@ -173,8 +172,8 @@ func awaitGone(pid int, within time.Duration) bool {
 	return true
 }
 
-// transcript is everything that went to and fro, with relative times; of a long session
-// the first and the last messages.
+// transcript formats all messages in both directions, with relative times; of a long session only the first and
+// the last messages.
 func (c *connection) transcript() string {
 	log, _, _ := c.snapshot()
 	const most = 400

@@ -13,7 +13,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file has the steps that look at what came.
+// This file has the steps that check received messages.
 
 // await waits for the answer to a request.
 func (p *player) await(st *step, r *request) error {
@@ -53,7 +53,7 @@ func (p *player) answered(st *step) (*wire.Message, error) {
 	return got, err
 }
 
-// judge holds an answer against what is expected of it.
+// judge compares an answer with the expected one.
 func (p *player) judge(verb, name string, want value, m *wire.Message) error {
 	got := m.Result
 	switch {
@@ -70,10 +70,10 @@ func (p *player) judge(verb, name string, want value, m *wire.Message) error {
 	return match(want, got, p.vars)
 }
 
-// errOther says that a message is not of the kind that an item is about.
+// errOther means that a message is not of an item's kind.
 var errOther = errors.New("it is another message")
 
-// fits says whether a message is an item's: nil, or why not.
+// fits returns nil if a message matches an item, or why it does not.
 func (p *player) fits(it item, m *wire.Message) error {
 	if it.name != "" {
 		r := p.requests[it.name]
@@ -85,7 +85,7 @@ func (p *player) fits(it item, m *wire.Message) error {
 	if m.Method != it.method {
 		return errOther
 	}
-	vars := maps.Clone(p.vars) // the id binds nothing where the params do not fit
+	vars := maps.Clone(p.vars) // the id binds nothing if the params do not match
 	if it.id != nil {
 		if err := match(it.id, m.V["id"], vars); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (p *player) fits(it item, m *wire.Message) error {
 
 func (p *player) expect(st *step) error {
 	left, at := slices.Clone(st.items), p.cursors[st.name]
-	var near error // why the last message of the right method did not fit
+	var near error // why the last message of the right method did not match
 	err := p.until(st, "", func(log []entry) (bool, error) {
 		for ; at < len(log) && len(left) > 0; at++ {
 			if log[at].dir != wire.FromServer {
@@ -123,8 +123,8 @@ func (p *player) expect(st *step) error {
 	return unmet(err, left, near)
 }
 
-// unmet is the error of an expect whose messages did not all come. near is why the last one of
-// the right method did not fit.
+// unmet returns the error of an expect that has unmatched items left. near is why the last message of the right
+// method did not match.
 func unmet(err error, left []item, near error) error {
 	var wrong *syntaxError
 	var failed *failure
@@ -143,7 +143,7 @@ func unmet(err error, left []item, near error) error {
 	return &failure{it.position, msg}
 }
 
-// take matches a message with what is still expected.
+// take matches a message with the remaining items.
 func (p *player) take(st *step, left *[]item, m *wire.Message) (taken bool, near, err error) {
 	n := 1
 	if slices.Contains(st.words, "unordered") {
@@ -173,8 +173,8 @@ func (p *player) take(st *step, left *[]item, m *wire.Message) (taken bool, near
 	return false, near, nil
 }
 
-// sameJob says whether a message may not stand before the next that is expected: it is
-// of the same job, or the item does not say of which job it is.
+// sameJob reports whether a message may not come before the next expected one: it is of the same job, or the item
+// does not name a job.
 func (p *player) sameJob(it item, m *wire.Message) bool {
 	if m.Kind == wire.KindResponse {
 		return it.name != ""
@@ -191,7 +191,7 @@ func (p *player) sameJob(it item, m *wire.Message) bool {
 	return true
 }
 
-// jobOf is the job of an output step; nil: nothing was told of it yet.
+// jobOf returns the job of an output step; nil: no message has mentioned it yet.
 func (p *player) jobOf(st *step) (*jobView, error) {
 	v, err := (matcher{p.vars}).evaluate(st.output.handle)
 	if err != nil {
@@ -203,7 +203,7 @@ func (p *player) jobOf(st *step) (*jobView, error) {
 	return p.check.jobs[wire.Show(v)], nil
 }
 
-// streamOf is the stream of an output step; nil: nothing of it came yet.
+// streamOf returns the stream of an output step; nil: no output of it has come yet.
 func (p *player) streamOf(st *step, j *jobView) (string, *streamView, error) {
 	if name := st.output.stream; name != "" {
 		return name, j.streams[name], nil
@@ -220,8 +220,8 @@ func (p *player) streamOf(st *step, j *jobView) (string, *streamView, error) {
 	return only, j.streams[only], nil
 }
 
-// output awaits text of a job, joined over however many chunks it comes in. It goes
-// on where the last such step of the stream ended.
+// output waits for text of a job, joined over any number of chunks. It continues from the end of the stream's
+// last such step.
 func (p *player) output(st *step) error {
 	want, err := p.wantedText(st)
 	if err != nil {
@@ -246,7 +246,7 @@ func (p *player) output(st *step) error {
 	return &failure{st.position, fmt.Sprintf("%s\n\texpected output (%s): %s\n\tgot: %s", err, stream, want, want.beside(got))}
 }
 
-// look holds what came of a stream against what a step wants of it.
+// look compares a stream's output so far with the expected text.
 func (p *player) look(st *step, j *jobView, want wantedText) (got, stream string, done bool, err error) {
 	stream, s, err := p.streamOf(st, j)
 	if err != nil {
@@ -272,7 +272,7 @@ func (p *player) look(st *step, j *jobView, want wantedText) (got, stream string
 	return got, stream, done, err
 }
 
-// beside shows what came where it begins to differ.
+// beside shows the actual output from the first difference on.
 func (w wantedText) beside(got string) string {
 	same := 0
 	for w.re == nil && w.how != "contains" && same < min(len(w.text), len(got)) && w.text[same] == got[same] {
@@ -296,7 +296,7 @@ func (p *player) offset(v value) (int64, error) {
 	return at, nil
 }
 
-// A wantedText is what an output step is satisfied with.
+// A wantedText is the text that an output step waits for.
 type wantedText struct {
 	re   *regexp.Regexp
 	text string
@@ -336,8 +336,9 @@ func (p *player) wantedText(st *step) (w wantedText, err error) {
 	return w, nil
 }
 
-// in says how much of what came a step is satisfied with, or that it never can be. there
-// is whether the offset from which it looks has come, and not in a gap.
+// in reports whether the output satisfies the step, and returns the length of the output up to the end of the
+// match. It returns an error if the output never can. there reports whether the step's offset was reached and is
+// not in a gap.
 func (w wantedText) in(got string, there, closed bool) (n int, done bool, err error) {
 	switch {
 	case w.re != nil:
@@ -366,7 +367,7 @@ func (w wantedText) in(got string, there, closed bool) (n int, done bool, err er
 	return 0, false, nil
 }
 
-// bytes awaits bytes at offsets.
+// bytes waits for bytes at offsets.
 func (p *player) bytes(st *step) error {
 	for _, piece := range st.output.pieces {
 		at, want, err := p.piece(piece)

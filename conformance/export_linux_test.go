@@ -1,6 +1,6 @@
 package conformance
 
-// The fake server and what looks at processes, for the tests of package record, which imports this one.
+// The fake server and the process helpers, exported for the tests of package record, which imports this package.
 const FaultVar = faultVar
 
 var (

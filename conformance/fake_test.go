@@ -19,9 +19,9 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// The test binary is also the server that tests of the runner are run against: a scripted one
-// with one job, which tells "hello\n", exits and is closed. A fault is what it does wrong as a
-// process. What a server can do wrong in its messages, faults_test.go has.
+// The test binary is also the server for the tests of the runner: a scripted one with one job, which prints
+// "hello\n", exits and is closed. A fault is a misbehavior of its process. The faults in a server's messages are
+// in faults_test.go.
 const faultVar = "CONFORMANCE_TEST_FAULT"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A fake is that server.
+// A fake is this server.
 type fake struct {
 	fault string
 	line  bool
@@ -71,7 +71,7 @@ func (f *fake) serve(in io.Reader) {
 		c := exec.Command("sleep", "60")
 		c.Stdout = os.Stdout
 		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		_ = c.Start() // The test sees whether it did.
+		_ = c.Start() // The test shows whether it started.
 	}
 	r := bufio.NewReader(in)
 	first, err := r.Peek(1)
@@ -199,7 +199,7 @@ func (f *fake) message(m string) {
 	}
 }
 
-// play runs one session against the fake.
+// play runs one session against the fake server.
 func play(t *testing.T, fault, framing, session string) Result {
 	t.Helper()
 	s, err := Parse("test.txtar", []byte(session))
@@ -210,9 +210,9 @@ func play(t *testing.T, fault, framing, session string) Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The variable is the server's alone, so that tests with other faults can run meanwhile.
+	// The variable is set only for the server, so that tests with other faults can run at the same time.
 	command := []string{"env", faultVar + "=" + fault, binary}
-	within, shutdown := time.Minute, time.Minute // what comes for sure, on whatever machine
+	within, shutdown := time.Minute, time.Minute // generous, for things that are sure to come on any machine
 	switch fault {
 	case "silent":
 		within = 5 * time.Second
@@ -227,7 +227,7 @@ func play(t *testing.T, fault, framing, session string) Result {
 	return r
 }
 
-// contract is that of the schema files.
+// contract loads the contract from the schema files.
 func contract(t *testing.T) *Contract {
 	t.Helper()
 	c, err := LoadContract(os.DirFS("../schema/json"))

@@ -10,37 +10,37 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// A fault is one thing that a server may do wrong.
+// A fault is one violation that a server may commit.
 type fault struct {
 	name string
-	// says is what the verdict says of it, a regular expression: a fault that is seen for
-	// another reason is not caught.
+	// says is a regular expression that the verdict must match: a fault that fails a session for another reason
+	// is not detected.
 	says string
-	// slow: only that nothing comes shows it.
+	// slow: only the absence of a message shows the fault.
 	slow bool
-	// renumber: the events that are sent are counted anew, so that seq does not show it.
+	// renumber: the events that are sent are renumbered, so that seq does not reveal the fault.
 	renumber bool
 	framing  string // "": any
-	word     string // not "": only sessions that have it can show it, and one is enough
+	word     string // not "": only sessions that contain it can detect the fault, and one is enough
 	hooks    func() hooks
 }
 
-// A which picks messages.
+// A which is a predicate that picks messages.
 type which func(*packet) bool
 
-// event picks the events of these names; without names any.
+// event picks the events with these names; without names, all events.
 func event(names ...string) which {
 	return func(m *packet) bool {
 		return m.job() != "" && (names == nil || slices.Contains(names, m.method()[len("job/"):]))
 	}
 }
 
-// result picks the results of these methods; without any, of all but initialize.
+// result picks the results of these methods; without methods, of all except initialize.
 func result(methods ...string) which {
 	return func(m *packet) bool { return m.v["result"] != nil && answers(m, methods) }
 }
 
-// refusal picks errors with an id: of these kinds, or any.
+// refusal picks errors with an id: of these kinds or, without kinds, all.
 func refusal(kinds ...string) which {
 	return func(m *packet) bool {
 		data, _ := m.object("error")["data"].(map[string]any)
@@ -56,24 +56,24 @@ func answers(m *packet, methods []string) bool {
 	return slices.Contains(methods, m.askedFor.method) || methods == nil && m.askedFor.method != "initialize"
 }
 
-// answer picks results and errors alike, but of initialize.
+// answer picks results and errors, except for initialize.
 func answer() which {
 	return func(m *packet) bool { return m.askedFor != nil && m.askedFor.method != "initialize" }
 }
 
-// has picks messages whose params or result have a member.
+// has restricts w to messages whose params or result have a member.
 func (w which) has(name string) which {
 	return func(m *packet) bool {
 		return w(m) && (m.object("params")[name] != nil || m.object("result")[name] != nil)
 	}
 }
 
-// where picks fewer.
+// where restricts w by another predicate.
 func (w which) where(also which) which {
 	return func(m *packet) bool { return w(m) && also(m) }
 }
 
-// once does something with the first message that is picked.
+// once handles the first picked message.
 func once(w which, do func(p *faultProxy, m *packet) []*packet) func() hooks {
 	return func() hooks {
 		done := false
@@ -88,7 +88,7 @@ func once(w which, do func(p *faultProxy, m *packet) []*packet) func() hooks {
 	}
 }
 
-// always does it with each of them.
+// always handles each picked message.
 func always(w which, do func(p *faultProxy, m *packet) []*packet) func() hooks {
 	return func() hooks {
 		return hooks{server: func(p *faultProxy, m *packet) []*packet {
@@ -101,7 +101,7 @@ func always(w which, do func(p *faultProxy, m *packet) []*packet) func() hooks {
 	}
 }
 
-// edit changes the first message that is picked.
+// edit changes the first picked message.
 func edit(w which, change func(o map[string]any)) func() hooks {
 	return once(w, func(_ *faultProxy, m *packet) []*packet {
 		change(m.v)
@@ -110,7 +110,7 @@ func edit(w which, change func(o map[string]any)) func() hooks {
 	})
 }
 
-// inside changes an object in the first message that is picked: params, result, error.
+// inside changes an object in the first picked message: params, result, error.
 func inside(name string, w which, change func(o map[string]any)) func() hooks {
 	return edit(w, func(v map[string]any) { change(v[name].(map[string]any)) })
 }
@@ -123,7 +123,7 @@ func unset(name string) func(map[string]any) {
 	return func(o map[string]any) { delete(o, name) }
 }
 
-// add makes an integer more.
+// add adds n to an integer.
 func add(name string, n int64) func(map[string]any) {
 	return func(o map[string]any) { o[name] = moreBy(o[name], n) }
 }
@@ -133,7 +133,7 @@ func moreBy(v any, n int64) wire.Number {
 	return wire.Number(strconv.FormatInt(was+n, 10))
 }
 
-// in changes an object within.
+// in changes a nested object.
 func in(name string, change func(map[string]any)) func(map[string]any) {
 	return func(o map[string]any) {
 		if inner, ok := o[name].(map[string]any); ok {
@@ -142,7 +142,7 @@ func in(name string, change func(map[string]any)) func(map[string]any) {
 	}
 }
 
-// spoil replaces the first message that is picked by bytes that are made of it.
+// spoil replaces the first picked message by bytes.
 func spoil(w which, wire func(p *faultProxy, m *packet) string) func() hooks {
 	return once(w, func(p *faultProxy, m *packet) []*packet {
 		m.spoil(wire(p, m))
@@ -158,7 +158,7 @@ func repeat(w which) func() hooks {
 	return once(w, func(_ *faultProxy, m *packet) []*packet { return []*packet{m, m.copy()} })
 }
 
-// copy is another such message; members of params and result can be changed in it.
+// copy returns a copy of the message, whose params and result can be changed independently.
 func (m *packet) copy() *packet {
 	c := *m
 	v, _ := wire.Decode(wire.Encode(m.v)) // It was decoded before.
@@ -166,7 +166,7 @@ func (m *packet) copy() *packet {
 	return &c
 }
 
-// also sends another message besides the first that is picked.
+// also sends another message before or after the first picked one.
 func also(w which, before bool, body string) func() hooks {
 	return once(w, func(_ *faultProxy, m *packet) []*packet {
 		more := packetOf(body)
@@ -180,12 +180,12 @@ func also(w which, before bool, body string) func() hooks {
 func packetOf(body string) *packet {
 	v, err := wire.Decode([]byte(body))
 	if err != nil {
-		panic(err) // They stand in this package.
+		panic(err) // All bodies are constants in this package.
 	}
 	return &packet{v: v.(map[string]any)}
 }
 
-// behind sends a message only behind the next that goes with it.
+// behind delays a picked message until after the next message that next accepts.
 func behind(held which, next func(held, m *packet) bool) func() hooks {
 	return func() hooks {
 		var keep *packet
@@ -194,7 +194,7 @@ func behind(held which, next func(held, m *packet) bool) func() hooks {
 			server: func(p *faultProxy, m *packet) []*packet {
 				switch {
 				case !done && keep == nil && held(m):
-					// From now on the suite may see it, by what comes in place of this one.
+					// From now on the suite may detect the fault, by the message that comes instead.
 					p.commit()
 					keep = m
 					return nil
@@ -215,18 +215,18 @@ func behind(held which, next func(held, m *packet) bool) func() hooks {
 	}
 }
 
-// sameJob is the next event of the job, of one of these names or any.
+// sameJob accepts the next event of the same job, with one of these names or any.
 func sameJob(names ...string) func(held, m *packet) bool {
 	of := event(names...)
 	return func(held, m *packet) bool { return of(m) && m.job() == held.job() }
 }
 
-// sameStream is the next output of the stream.
+// sameStream accepts the next output of the same stream.
 func sameStream(held, m *packet) bool {
 	return sameJob("output")(held, m) && held.object("params")["stream"] == m.object("params")["stream"]
 }
 
-// asks does something with each message of the client's that is picked.
+// asks handles each picked message of the client.
 func asks(w which, do func(p *faultProxy, m *packet) []*packet) func() hooks {
 	return func() hooks {
 		return hooks{client: func(p *faultProxy, m *packet) []*packet {
@@ -239,12 +239,12 @@ func asks(w which, do func(p *faultProxy, m *packet) []*packet) func() hooks {
 	}
 }
 
-// asking picks requests and notifications of the client's.
+// asking picks the client's requests and notifications of these methods.
 func asking(methods ...string) which {
 	return func(m *packet) bool { return slices.Contains(methods, m.method()) }
 }
 
-// pretends answers requests without having them done.
+// pretends answers requests without forwarding them.
 func pretends(result string, methods ...string) func() hooks {
 	return asks(asking(methods...).where(func(m *packet) bool { return m.v["id"] != nil }), func(_ *faultProxy, m *packet) []*packet {
 		a := packetOf(`{"jsonrpc":"2.0","result":` + result + `}`)
@@ -254,7 +254,7 @@ func pretends(result string, methods ...string) func() hooks {
 	})
 }
 
-// each goes through all objects in a value.
+// each visits all objects in a value.
 func each(v any, do func(map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:

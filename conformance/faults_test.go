@@ -27,7 +27,7 @@ var (
 // sincere is the proxy without a fault.
 var sincere = fault{name: "nothing"}
 
-// faults is THE table of what the suite must see.
+// faults returns all faults that the suite must detect.
 func faults() []fault {
 	return slices.Concat(wireFaults, answerFaults, eventFaults, waitFaults, effectFaults, moreEffects, portFaults, limitFaults, secretFaults, confirmFaults, searchFaults, execFaults, envFaults, directoryFaults, paramFaults())
 }
@@ -40,7 +40,7 @@ func faultNamed(name string) *fault {
 	return nil
 }
 
-// most is how many sessions the table names for a fault. Each is replayed by the test.
+// most returns the maximum number of sessions that the table names for a fault. The test replays each of them.
 func (f *fault) most() int {
 	if f.word != "" {
 		return 1
@@ -53,7 +53,7 @@ type bench struct {
 	server   string
 	contract *Contract
 	sessions []*Session
-	counts   string // the directory of the proxies' counts
+	counts   string // directory of the proxies' counts
 	mu       sync.Mutex
 	n        int
 }
@@ -61,7 +61,7 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{server: filepath.Join(t.TempDir(), "shelld"), counts: t.TempDir(), contract: contract(t)}
-	// The suite imports nothing of the server: it is a program like anybody's.
+	// The suite imports nothing of the server, which is a separate program like any other.
 	if out, err := exec.Command("go", "build", "-o", b.server, "../cmd/shelld").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -72,14 +72,14 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// A meeting is one session that met a fault.
+// A meeting is a run of one session with a fault.
 type meeting struct {
 	Result
 	fault     *fault
 	committed int
 }
 
-// caught says whether the fault was committed, and seen for what it is.
+// caught reports whether the fault was committed and detected for the right reason.
 func (m *meeting) caught() bool {
 	return m.committed > 0 && m.Verdict == Failed && regexp.MustCompile(m.fault.says).MatchString(m.Reason)
 }
@@ -95,7 +95,7 @@ func (b *bench) meet(t *testing.T, f *fault, s *Session, framing string, within 
 	}
 	r := Run(s, framing, Config{
 		Contract: b.contract, Command: []string{self, proxyWord, f.name, count, b.server}, Orphans: true,
-		Within: within, Shutdown: within + 3*time.Second, // and the server's own grace
+		Within: within, Shutdown: within + 3*time.Second, // and the server's own grace period
 	})
 	m := &meeting{Result: r, fault: f}
 	if info, err := os.Stat(count); err == nil {
@@ -104,8 +104,8 @@ func (b *bench) meet(t *testing.T, f *fault, s *Session, framing string, within 
 	return m
 }
 
-// framing is one of the session's that the fault is about: one alone, since the other shows
-// the same.
+// framingOf returns the framing in which a session meets the fault: a single one, since the other gives the same
+// result.
 func (f *fault) framingOf(s *Session) string {
 	i := slices.Index(s.Framings, cmp.Or(f.framing, "header"))
 	switch {
@@ -117,7 +117,7 @@ func (f *fault) framingOf(s *Session) string {
 	return s.Framings[0]
 }
 
-// abreast does many things, several at a time: most of them wait.
+// abreast calls do for all elements, n at a time: most of them wait.
 func abreast[T any](n int, all []T, do func(T)) {
 	var workers sync.WaitGroup
 	todo := make(chan T)
@@ -141,7 +141,7 @@ const (
 	tableEnd   = "<!-- end of faults -->\n"
 )
 
-// within bounds a step: short where only that shows the fault.
+// within returns the time limit of a step: a short one if only silence shows the fault.
 func (f *fault) within() time.Duration {
 	if f.slow {
 		return 2 * time.Second
@@ -149,8 +149,8 @@ func (f *fault) within() time.Duration {
 	return 20 * time.Second
 }
 
-// TestFaults: each fault is caught by the sessions that the table of the documentation names,
-// and the table names them as the search has found them.
+// TestFaults checks that each fault is caught by the sessions in the documentation's table, and that the table is
+// what the search finds.
 func TestFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a real server is run some hundred times")
@@ -186,7 +186,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// table is the table of the documentation.
+// table formats the table of the documentation.
 func table(found map[string][]string) string {
 	var s strings.Builder
 	s.WriteString("| a server that … | is caught by |\n| --- | --- |\n")
@@ -196,7 +196,7 @@ func table(found map[string][]string) string {
 	return s.String()
 }
 
-// named are the sessions that the table names.
+// named parses the sessions that the table names.
 func named(old string) map[string][]string {
 	found := map[string][]string{}
 	for line := range strings.SplitSeq(old, "\n") {
@@ -207,16 +207,16 @@ func named(old string) map[string][]string {
 	return found
 }
 
-// A pair is a fault and a session that is to meet it.
+// A pair is a fault and a session that must catch it.
 type pair struct {
 	f *fault
 	s *Session
 }
 
-// persists lets a session meet a fault, again where it was not caught: a server's output may
-// have come in one chunk where the fault needs two, and what a busy machine did not show in a
-// short time it may show in a longer one. Not at once in a long one: that is waited for to its
-// end, and a fault that makes a server late by five seconds is no fault in twenty.
+// persists runs a session with a fault, and retries if the fault is not caught: the server's output may have come
+// in one chunk where the fault needs two, and a busy machine may need more time. It does not begin with the long
+// limit, because a missing message takes the whole limit, and a fault that delays a server by five seconds is
+// none within twenty.
 func (b *bench) persists(t *testing.T, p pair) (m *meeting) {
 	short := p.f.within()
 	for _, within := range []time.Duration{short, 2 * short, 2 * short, defaultWithin} {
@@ -227,18 +227,18 @@ func (b *bench) persists(t *testing.T, p pair) (m *meeting) {
 	return m
 }
 
-// everyRaced is of how many faults one is replayed under the race detector, everyParam of how many
-// in which a member of params is ignored: these are all made in one way.
+// everyRaced is the sampling interval of faults with the race detector. everyParam is that of the faults that
+// ignore a member of params, which all use the same code.
 const (
 	everyRaced = 8
 	everyParam = 4
 )
 
-// everyUsual is of how many other faults one is replayed without -ci.
+// everyUsual is the sampling interval of the other faults without -ci.
 const everyUsual = 3
 
-// replayed reports whether the i-th fault meets the n-th of its sessions. One session is enough to see that a
-// fault is caught; with -long it meets all of them.
+// replayed reports whether the i-th fault runs with the n-th of its sessions. One session is enough to show that
+// a fault is caught; with -long all of them run.
 func replayed(f *fault, i, n int) bool {
 	switch {
 	case raced:
@@ -251,7 +251,7 @@ func replayed(f *fault, i, n int) bool {
 	return n == 0 && i%usually(everyUsual) == 0
 }
 
-// replay lets the sessions that the table names meet their faults.
+// replay runs the sessions of the table with their faults.
 func (b *bench) replay(t *testing.T, old string) map[string][]string {
 	found := named(old)
 	var pairs []pair
@@ -277,8 +277,8 @@ func (b *bench) replay(t *testing.T, old string) map[string][]string {
 	return found
 }
 
-// search finds sessions that catch each fault, twice of two times. What the table has already
-// stays, where it still holds; -every begins anew.
+// search finds sessions that catch each fault in both of two runs. Entries of the table are kept if they still
+// hold; with -every the search ignores them.
 func (b *bench) search(t *testing.T, old string) map[string][]string {
 	found := map[string][]string{}
 	var mu sync.Mutex
@@ -306,7 +306,7 @@ func (b *bench) search(t *testing.T, old string) map[string][]string {
 	return found
 }
 
-// holds says whether these sessions still catch a fault.
+// holds reports whether these sessions still catch a fault.
 func (b *bench) holds(t *testing.T, f *fault, names []string) bool {
 	for _, name := range names {
 		i := slices.IndexFunc(b.sessions, func(s *Session) bool { return s.Name == name })
@@ -320,7 +320,7 @@ func (b *bench) holds(t *testing.T, f *fault, names []string) bool {
 func (b *bench) searchFor(t *testing.T, f *fault) (names []string, log string) {
 	committed, caught := 0, 0
 	var s strings.Builder
-	within := min(f.within(), 4*time.Second) // The search meets what waits in vain for other reasons.
+	within := min(f.within(), 4*time.Second) // In a search, many sessions wait in vain for unrelated reasons.
 	for _, session := range b.sessions {
 		framing := f.framingOf(session)
 		if framing == "" || !*every && len(names) >= f.most() || !b.has(session, f.word) {
@@ -344,14 +344,14 @@ func (b *bench) searchFor(t *testing.T, f *fault) (names []string, log string) {
 	return names, fmt.Sprintf("committed in %d, caught in %d\n%s", committed, caught, s.String())
 }
 
-// has says whether a session's file has a word.
+// has reports whether a session's file contains a word.
 func (b *bench) has(s *Session, word string) bool {
 	data, err := fs.ReadFile(Sessions(), s.Name+extension)
 	return err == nil && strings.Contains(string(data), word)
 }
 
-// TestControl: with the proxy between, and no fault, sessions pass in each framing: a fair share of
-// them, since every one is run without the proxy in cmd/shelld, or all.
+// TestControl checks that sessions pass in each framing through a proxy without a fault. It runs a fair share of
+// them, or all, since cmd/shelld runs every one without the proxy.
 func TestControl(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a real server is run some hundred times")

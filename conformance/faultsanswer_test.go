@@ -6,7 +6,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// answerFaults are those of answers, and of messages' shapes.
+// answerFaults are faults in answers, and in the form of messages.
 var answerFaults = []fault{
 	{name: "answers with the id as a string", says: notSent + "no request has the id .*as they were spelled", hooks: edit(answer().where(idIs(isNumber)), func(v map[string]any) { v["id"] = wire.Show(v["id"]) })},
 	{name: "answers with the id as a number", says: notSent + "no request has the id .*as they were spelled", hooks: edit(answer().where(idIs(isDigits)), func(v map[string]any) { v["id"] = wire.Number(v["id"].(string)) })},
@@ -68,7 +68,7 @@ var answerFaults = []fault{
 	}))},
 }
 
-// fails makes an answer an error.
+// fails turns an answer into an error.
 func fails(kind, code string) func(map[string]any) {
 	return func(v map[string]any) {
 		delete(v, "result")

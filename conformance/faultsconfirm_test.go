@@ -2,7 +2,7 @@
 
 package conformance
 
-// confirmFaults are those of a server that has the client ask a person before it does something.
+// confirmFaults are faults of a server that asks the user, through the client, for confirmation.
 var confirmFaults = []fault{
 	{name: "does what a person has denied", word: "client/confirm", says: "expected an error", hooks: answersAs("deny", "once")},
 	{name: "does not what a person has allowed", word: "client/confirm", says: "expected a result", hooks: answersAs("once", "deny")},
@@ -29,7 +29,7 @@ func asksPerson(about func(params map[string]any) bool) which {
 	return func(m *packet) bool { return m.method() == "client/confirm" && about(m.object("params")) }
 }
 
-// answersAs has a server hear another answer than a person's.
+// answersAs replaces the user's answer with another before the server receives it.
 func answersAs(one, other string) func() hooks {
 	return func() hooks {
 		return hooks{client: func(p *faultProxy, m *packet) []*packet {

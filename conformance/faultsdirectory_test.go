@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// directoryFaults are those of a server that knows directories by their names alone.
+// directoryFaults are faults of a server that identifies directories only by their names.
 var directoryFaults = []fault{
 	{name: "takes .. off the name of a directory", word: "link/..", says: "expected|differs|no match", hooks: editRequest("job/run", func(params map[string]any) bool {
 		cwd, _ := params["cwd"].(string)

@@ -12,8 +12,8 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// effectFaults are those of what a server does: of subscriptions, of requests that it does not
-// do as they ask, and of its end.
+// effectFaults are faults in the server's actions: with subscriptions, with requests that it does not carry out
+// as specified, and with its end.
 var effectFaults = []fault{
 	{name: "sends all events whatever initialize asks for", says: "was not asked for", hooks: editRequest("initialize", func(o map[string]any) bool {
 		return remove(o, "options", "events")
@@ -71,14 +71,14 @@ var effectFaults = []fault{
 	})},
 	{name: "answers no more after job/unsubscribe", says: "/text: expected", hooks: asks(asking("job/unsubscribe"), func(_ *faultProxy, m *packet) []*packet {
 		m.v["method"] = "job/subscribe"
-		m.object("params")["events"] = []any{"watchRemoved"} // of which there is none
+		m.object("params")["events"] = []any{"watchRemoved"} // which never occurs
 		m.touch()
 		return []*packet{m}
 	})},
 	{name: "marks output that does not begin anew", says: "restart is true", hooks: inside("params", chunks(1).where(unrestarted), set("restart", true))},
 }
 
-// moreEffects are the others.
+// moreEffects are the rest.
 var moreEffects = []fault{
 	{name: "tells in an answer of output that does not come", says: "was sent up to .* there are", hooks: inside("result", result().has("job"), in("job", in("streams", func(o map[string]any) {
 		for _, s := range o {
@@ -261,7 +261,7 @@ func listed(list []any, name string) bool {
 	return false
 }
 
-// remove takes a member of a member away.
+// remove deletes a member of a member.
 func remove(o map[string]any, outer, inner string) bool {
 	within, _ := o[outer].(map[string]any)
 	_, had := within[inner]
@@ -269,7 +269,7 @@ func remove(o map[string]any, outer, inner string) bool {
 	return had
 }
 
-// editRequest changes what the server gets; the change says whether it is a fault.
+// editRequest changes a request before the server receives it; change reports whether that is a fault.
 func editRequest(method string, change func(params map[string]any) bool) func() hooks {
 	return func() hooks {
 		return hooks{client: func(p *faultProxy, m *packet) []*packet {
@@ -287,7 +287,7 @@ func editRequest(method string, change func(params map[string]any) bool) func() 
 	}
 }
 
-// hastyShutdown answers the request and has it done then.
+// hastyShutdown answers the request before the server executes it.
 func hastyShutdown() hooks {
 	return hooks{
 		client: func(p *faultProxy, m *packet) []*packet {
@@ -302,14 +302,14 @@ func hastyShutdown() hooks {
 		},
 		server: func(p *faultProxy, m *packet) []*packet {
 			if m.v["method"] == nil && m.askedFor == nil && m.v["id"] != nil {
-				return nil // the answer that was given
+				return nil // the second answer
 			}
 			return []*packet{m}
 		},
 	}
 }
 
-// otherHandles are one more than the server's.
+// otherHandles shifts the server's handles by one.
 func otherHandles() hooks {
 	move := func(v any, n int64) (moved bool) {
 		each(v, func(o map[string]any) {
@@ -338,7 +338,7 @@ func otherHandles() hooks {
 	}
 }
 
-// oneAtATime keeps a request until the one before it is answered.
+// oneAtATime delays each request until the previous one is answered.
 func oneAtATime() hooks {
 	var queue []*packet
 	busy := ""
@@ -378,7 +378,7 @@ func sleeper() *exec.Cmd {
 	return c
 }
 
-// leaveProcess tells of a process that outlives the server as a job's.
+// leaveProcess replaces a job's process by one that outlives the server.
 func leaveProcess() hooks {
 	var real, other any
 	return hooks{server: func(p *faultProxy, m *packet) []*packet {
@@ -401,7 +401,7 @@ func leaveProcess() hooks {
 	}}
 }
 
-// changedStatus ends with another status, where shutdown was answered or not.
+// changedStatus changes the exit status, if shutdown was answered or if it was not.
 func changedStatus(answered bool, status int) func() hooks {
 	return func() hooks {
 		return hooks{status: func(p *faultProxy, was int) int {

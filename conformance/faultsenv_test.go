@@ -2,8 +2,7 @@
 
 package conformance
 
-// envFaults are those of a server that tells and changes environments, and of what it tells of
-// its machine.
+// envFaults are faults in the environments that a server reports and changes, and in the facts about its machine.
 var envFaults = []fault{
 	{name: "forgets what a client has set", word: "env/set", says: "expected|differs", hooks: editRequest("env/set", func(params map[string]any) bool {
 		params["name"] = "ANOTHER"

@@ -11,7 +11,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// eventFaults are those of events: their order, their counting, that none is lost.
+// eventFaults are faults with events: wrong order, wrong numbers, lost events.
 var eventFaults = []fault{
 	{name: "loses an event", says: "seq of job .* is .* after", hooks: drop(event("output", "patternMatched", "stateChanged"))},
 	{name: "repeats an event", says: "seq of job .* is .* after", hooks: repeat(event("started", "output", "patternMatched", "stateChanged", "exited"))},
@@ -149,18 +149,18 @@ var eventFaults = []fault{
 	{name: "tells a value that has not changed", says: notSent + "changed is .* and the member", hooks: inside("params", event("stateChanged").where(func(m *packet) bool { return m.object("params")["bell"] == nil }), set("bell", wire.Number("1")))},
 }
 
-// chunks picks output with at least so many bytes.
+// chunks picks output with at least that many bytes.
 func chunks(least int64) which {
 	return event("output").where(func(m *packet) bool { n, _ := wire.Int(m.object("params")["bytes"]); return n >= least })
 }
 
-// chunk is the bytes of an output's params.
+// chunk returns the bytes in an output's params.
 func chunk(o map[string]any) []byte {
 	b, _ := wire.OutputBytes(o)
 	return b
 }
 
-// recode puts other bytes into a chunk, whose number stays.
+// recode replaces the bytes of a chunk; their number stays.
 func recode(o map[string]any, b []byte) {
 	if o["text"] != nil && utf8.Valid(b) {
 		o["text"] = string(b)
@@ -170,7 +170,7 @@ func recode(o map[string]any, b []byte) {
 	o["base64"] = base64.StdEncoding.EncodeToString(b)
 }
 
-// wide picks chunks with a character of several bytes behind the first.
+// wide picks chunks with a multibyte character.
 func wide(m *packet) bool {
 	text, _ := m.object("params")["text"].(string)
 	return len([]rune(text)) < len(text)
@@ -182,7 +182,7 @@ func unrestarted(m *packet) bool { return m.object("params")["restart"] == nil }
 
 func unchosen(m *packet) bool { return m.object("params")["restart"] == nil }
 
-// shiftSeq counts the events of a job from its second on otherwise.
+// shiftSeq adds n to seq from a job's second event on.
 func shiftSeq(n int64) func() hooks {
 	return always(event().where(func(m *packet) bool { seq, _ := wire.Int(m.object("params")["seq"]); return seq > 1 }), func(_ *faultProxy, m *packet) []*packet {
 		add("seq", n)(m.object("params"))
@@ -191,7 +191,7 @@ func shiftSeq(n int64) func() hooks {
 	})
 }
 
-// seqOverAll has one count for all jobs. It is a fault once there is a second job.
+// seqOverAll uses one counter for all jobs. That is a fault as soon as there is a second job.
 func seqOverAll() hooks {
 	jobs, n := map[string]bool{}, int64(0)
 	return hooks{server: func(p *faultProxy, m *packet) []*packet {
@@ -207,7 +207,7 @@ func seqOverAll() hooks {
 	}}
 }
 
-// loseTail keeps a chunk until it is known whether another follows before the exit.
+// loseTail delays each chunk until it is known whether another follows before the exit, and drops the last.
 func loseTail() hooks {
 	held := map[string]*packet{}
 	return hooks{server: func(p *faultProxy, m *packet) []*packet {
@@ -233,7 +233,7 @@ func loseTail() hooks {
 	}}
 }
 
-// splice cuts the first chunk that has a few bytes, and moves all positions behind it.
+// splice cuts the first chunk of several bytes, and moves all later positions.
 func splice(cut func(o map[string]any) []byte) func() hooks {
 	return func() hooks {
 		job, stream, less := "", "", int64(0)
@@ -267,7 +267,7 @@ func splice(cut func(o map[string]any) []byte) func() hooks {
 	}
 }
 
-// pretendGap loses a chunk, and tells it with the next.
+// pretendGap drops a chunk, and reports a gap with the next.
 func pretendGap() hooks {
 	var lost *packet
 	done := false
@@ -288,7 +288,7 @@ func pretendGap() hooks {
 	}
 }
 
-// splitRune cuts a chunk in the middle of its first character of several bytes.
+// splitRune splits a chunk inside its first multibyte character.
 func splitRune(_ *faultProxy, m *packet) []*packet {
 	o, second := m.object("params"), m.copy()
 	b := chunk(o)
@@ -303,7 +303,7 @@ func splitRune(_ *faultProxy, m *packet) []*packet {
 	return []*packet{m, second}
 }
 
-// runeOffsets counts the characters of text, not its bytes.
+// runeOffsets counts the characters of text instead of its bytes.
 func runeOffsets() hooks {
 	less := map[string]int64{}
 	return hooks{server: func(p *faultProxy, m *packet) []*packet {
@@ -324,8 +324,8 @@ func runeOffsets() hooks {
 	}}
 }
 
-// joinChunks makes one of as many as are too long together. How many bytes a chunk has is a
-// matter of how fast the job writes and of how busy the machine is, so it takes small ones too.
+// joinChunks joins chunks until they exceed the maximum length. Small chunks are joined too, because their size
+// depends on the speed of the job and the load of the machine.
 func joinChunks() hooks {
 	var held []*packet
 	bytes, done := int64(0), false
@@ -356,7 +356,7 @@ func joinChunks() hooks {
 	}}
 }
 
-// holdOutput sends output only when the job has exited.
+// holdOutput delays output until the job has exited.
 func holdOutput() hooks {
 	held := map[string][]*packet{}
 	return hooks{server: func(p *faultProxy, m *packet) []*packet {
@@ -376,7 +376,7 @@ func holdOutput() hooks {
 	}}
 }
 
-// sendEarly sends the last chunk before an event behind it.
+// sendEarly sends the event of this name before the last chunk that precedes it; late marks this chunk as late.
 func sendEarly(name string, late bool) func() hooks {
 	return func() hooks {
 		var held []*packet
@@ -414,7 +414,7 @@ func sendEarly(name string, late bool) func() hooks {
 	}
 }
 
-// closedEarly tells with the exit that all is over, where something lives.
+// closedEarly sends job/closed directly after job/exited, although a background process is alive.
 func closedEarly() hooks {
 	over := ""
 	return hooks{server: func(p *faultProxy, m *packet) []*packet {

@@ -8,7 +8,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// execFaults are those of the commands of a shell.
+// execFaults are faults with the commands of a shell.
 var execFaults = []fault{
 	{name: "tells the prompt in the output of a command", word: "job/exec", says: "/output: expected", hooks: ran(func(o map[string]any) {
 		o["output"] = "$ " + o["output"].(string)
@@ -81,12 +81,12 @@ var execFaults = []fault{
 	}), in("job", set("shellIntegration", "bash")))},
 }
 
-// ran changes the first result of a command that has ended.
+// ran changes the first result of a finished command.
 func ran(change func(map[string]any)) func() hooks {
 	return inside("result", result("job/exec").where(func(m *packet) bool { return m.object("result")["finished"] == true }), change)
 }
 
-// cutsOutput takes a line end away where there is one.
+// cutsOutput removes the line end from the first output that has one.
 func cutsOutput() hooks {
 	ends := func(m *packet) bool {
 		out, _ := m.object("result")["output"].(string)
@@ -98,7 +98,7 @@ func cutsOutput() hooks {
 	})()
 }
 
-// everyCommand changes a member of all commands that are told, wherever.
+// everyCommand changes a member of all commands, in all messages that report them.
 func everyCommand(member string, v any) func() hooks {
 	return always(func(m *packet) bool {
 		found := false
@@ -117,7 +117,7 @@ func everyCommand(member string, v any) func() hooks {
 	})
 }
 
-// pastOf changes the first history that has commands which have ended.
+// pastOf changes the first history with several commands.
 func pastOf(change func([]any) []any) func() hooks {
 	return inside("result", result("job/history").where(func(m *packet) bool {
 		list, _ := m.object("result")["commands"].([]any)
@@ -129,8 +129,7 @@ func pastOf(change func([]any) []any) func() hooks {
 	}), func(o map[string]any) { o["commands"] = change(o["commands"].([]any)) })
 }
 
-// losesSecond keeps the second command from the server that is asked for before the first is
-// answered.
+// losesSecond drops the second of two commands that are requested while the first is unanswered.
 func losesSecond() hooks {
 	open, done := 0, false
 	return hooks{
@@ -154,7 +153,7 @@ func losesSecond() hooks {
 	}
 }
 
-// endEarly tells the end of a command before the last output in front of it.
+// endEarly sends the end of a command before the last output that precedes it.
 func endEarly() hooks {
 	var held *packet
 	done := false
@@ -187,7 +186,7 @@ func endEarly() hooks {
 	}}
 }
 
-// tellsUnasked tells the end of the first command of a job that has asked for output alone.
+// tellsUnasked sends the end of the first command of a job that is subscribed only to output.
 func tellsUnasked() hooks {
 	return once(result("job/exec").where(func(m *packet) bool {
 		return m.object("result")["output"] == "unheard\n"

@@ -2,7 +2,7 @@
 
 package conformance
 
-// limitFaults are those of what bounds a job, and of groups.
+// limitFaults are faults with the limits of a job, and with groups.
 var limitFaults = []fault{
 	{name: "does not say which limit has ended a job", says: "the limit is told with the reason limit|/exit/limit: expected", hooks: inside("params", event("exited").where(byLimit), in("exit", unset("limit")))},
 	{name: "tells a limit of a job that ended by itself", says: "the limit is told with the reason limit|/exit/limit: expected", hooks: inside("params", event("exited").where(func(m *packet) bool { return !byLimit(m) }), in("exit", set("limit", "cpuMs")))},

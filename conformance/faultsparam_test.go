@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// paramFaults are servers that take a member of params and do not look at it. One session that
-// shows it is enough.
+// paramFaults are servers that accept a member of params and ignore it. One session that detects it is enough.
 func paramFaults() (all []fault) {
-	// The verdict is what comes of it: another result, an error, silence.
+	// The verdict reports a consequence: another result, an error, or silence.
 	const says = "expected|differs|no more output comes|are not acknowledged|by the condition input|" + notSent
 	for _, line := range strings.Split(strings.TrimSpace(`
 initialize rootDirectory allowedDirectories
@@ -54,8 +53,8 @@ watch flags on stream once
 	return all
 }
 
-// ignores keeps a member from the server, as if it did not look at it. where is a method and
-// the way to an object in its params, or a wait, a condition or a watch, wherever it is.
+// ignores removes a member before the server receives it, as if the server ignored it. where is a method and the
+// path of an object in its params, or a wait, a condition or a watch anywhere in them.
 func ignores(where, name string) func() hooks {
 	return func() hooks {
 		return hooks{client: func(p *faultProxy, m *packet) []*packet {
@@ -76,7 +75,7 @@ func ignores(where, name string) func() hooks {
 	}
 }
 
-// places are the objects in a request that are meant by where.
+// places returns the objects in a request that where means.
 func places(where string, m *packet) (all []map[string]any) {
 	params := m.object("params")
 	if way := strings.TrimPrefix(where, m.method()); way == "" || way != where && way[0] == '/' {

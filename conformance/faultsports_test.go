@@ -2,7 +2,7 @@
 
 package conformance
 
-// portFaults are those of who listens.
+// portFaults are faults with listening ports.
 var portFaults = []fault{
 	{name: "tells another port than the one that is listened on", says: "/match/port: expected|/ports/", hooks: inside("result", result().where(endedBy("port")), in("outcome", in("match", add("port", 1))))},
 	{name: "says that a port which somebody else has is the job's", says: "/reason: expected", hooks: inside("result", result().where(endedBy("portInUse")), in("outcome", set("reason", "port")))},
@@ -14,7 +14,7 @@ var portFaults = []fault{
 	}), in("job", set("ports", []any{})))},
 }
 
-// endedBy picks results of waits that have ended so.
+// endedBy picks results of waits that have ended for this reason.
 func endedBy(reason string) func(*packet) bool {
 	return func(m *packet) bool {
 		outcome, _ := m.object("result")["outcome"].(map[string]any)

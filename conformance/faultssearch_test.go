@@ -8,7 +8,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// searchFaults are those of what a search finds.
+// searchFaults are faults in the results of a search.
 var searchFaults = []fault{
 	{name: "tells a match of a search one byte too far", word: "job/search", says: "/matches/.*/offset: expected|/matches", hooks: found(func(list []any) []any {
 		return changeEach(list, add("offset", 1))
@@ -61,7 +61,7 @@ var searchFaults = []fault{
 	})},
 }
 
-// refusesAt picks answers that refuse the member of params at a place.
+// refusesAt picks errors about the member of params at a pointer.
 func refusesAt(pointer string) which {
 	return func(m *packet) bool {
 		data, _ := m.object("error")["data"].(map[string]any)
@@ -81,7 +81,7 @@ func found(change func(list []any) []any) func() hooks {
 	}), func(o map[string]any) { o["matches"] = change(o["matches"].([]any)) })
 }
 
-// foundWith changes the first matches of searches that have a member.
+// foundWith changes the first match of a search, if it has a member.
 func foundWith(member string, change func(map[string]any)) func() hooks {
 	first := func(m *packet) map[string]any {
 		list, _ := m.object("result")["matches"].([]any)

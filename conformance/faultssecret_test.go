@@ -10,7 +10,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// secretFaults are those of a server that asks the client for passwords.
+// secretFaults are faults of a server that asks the client for passwords.
 var secretFaults = []fault{
 	{name: "never asks for a password", says: "client/secret", slow: true, hooks: drop(serverAsks)},
 	{name: "asks for a password before it sends the prompt", says: "client/secret", slow: true, renumber: true, hooks: askEarly},
@@ -47,7 +47,7 @@ func serverAsks(m *packet) bool { return m.method() == "client/secret" }
 
 func takesBack(m *packet) bool { return m.method() == "$/cancelRequest" }
 
-// askEarly holds a prompt back until the question has come.
+// askEarly delays a prompt until the question is sent.
 func askEarly() hooks {
 	var prompt *packet
 	done := false
@@ -67,7 +67,7 @@ func askEarly() hooks {
 	}}
 }
 
-// showPassword has what the client has answered where *** stands for it.
+// showPassword replaces *** by the client's answer.
 func showPassword() hooks {
 	value := ""
 	return hooks{
@@ -89,7 +89,7 @@ func showPassword() hooks {
 	}
 }
 
-// typeLate types what is answered to a question that is over.
+// typeLate types the answer to a question that is over.
 func typeLate() hooks {
 	over, handle := map[string]bool{}, any(nil)
 	return hooks{

@@ -6,7 +6,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// waitFaults are those of waits for input: how they are told, and what is made of them.
+// waitFaults are faults with waits for input: in their reports and in the reactions to them.
 var waitFaults = []fault{
 	{name: "loses the beginning of a wait for input", word: "waitingForInput", says: "job/waitingForInput|is told to be over, and the one that was told is", slow: true, renumber: true, hooks: drop(waits(true))},
 	{name: "tells a wait for input twice", word: "waitingForInput", says: "is told again, and is as it was told", renumber: true, hooks: repeat(waits(true))},
@@ -72,17 +72,17 @@ var waitFaults = []fault{
 	})},
 }
 
-// waits picks one of the edges of a wait for input.
+// waits picks the begins or the ends of waits for input.
 func waits(is bool) which {
 	return event("waitingForInput").where(func(m *packet) bool { return m.object("params")["waiting"] == is })
 }
 
-// aWait is one that there is not.
+// aWait is a wait for input that does not exist.
 var aWait = map[string]any{
 	"waiting": true, "waitId": "1", "state": "reading", "kind": "line", "since": "2026-01-02T03:04:05Z", "prompt": "", "why": "x", "confidence": "exact",
 }
 
-// waitIn is the wait for input that a result's job is in.
+// waitIn returns the wait for input of the job in a result.
 func waitIn(result map[string]any) map[string]any {
 	job, _ := result["job"].(map[string]any)
 	w, _ := job["waitingForInput"].(map[string]any)
@@ -94,7 +94,7 @@ func endedByInput(m *packet) bool {
 	return outcome["reason"] == "input"
 }
 
-// tellsOfWaits changes a member of all waits for input that are told.
+// tellsOfWaits changes a member of all reported waits for input.
 func tellsOfWaits(member string, v any) func() hooks {
 	return everyWait(func(o map[string]any) bool {
 		_, ok := o[member]
@@ -105,7 +105,7 @@ func tellsOfWaits(member string, v any) func() hooks {
 	})
 }
 
-// takesFor tells another word of all waits for input that have one.
+// takesFor replaces a value of a member in all waits for input that have it.
 func takesFor(member, was, is string) func() hooks {
 	return everyWait(func(o map[string]any) bool {
 		if o[member] != any(was) {
@@ -116,7 +116,7 @@ func takesFor(member, was, is string) func() hooks {
 	})
 }
 
-// everyWait changes waits for input, wherever they are told.
+// everyWait changes waits for input in all messages.
 func everyWait(change func(map[string]any) bool) func() hooks {
 	return always(func(m *packet) bool {
 		found := false
@@ -134,8 +134,8 @@ func everyWait(change func(map[string]any) bool) func() hooks {
 	})
 }
 
-// accepts ends a wait by a condition of input that has this member, and would not have held:
-// the first one that has it, of several.
+// accepts ends a wait by an input condition that has this member and does not hold: the first one that has it, of
+// several.
 func accepts(member string) func() hooks {
 	return once(result().where(func(m *packet) bool {
 		if !endedByInput(m) {
@@ -150,7 +150,7 @@ func accepts(member string) func() hooks {
 	})
 }
 
-// conditionHas says whether a condition of input of the request that is answered has a member.
+// conditionHas reports whether an input condition of the answered request has a member.
 func conditionHas(m *packet, index int64, member string) bool {
 	wait, _ := m.askedFor.params["wait"].(map[string]any)
 	if m.askedFor.method == "job/wait" {
@@ -165,7 +165,7 @@ func conditionHas(m *packet, index int64, member string) bool {
 	return input[member] != nil
 }
 
-// lastEnd tells the end of a job's last wait for input behind its exit.
+// lastEnd sends the end of a job's last wait for input after its exit.
 func lastEnd() hooks {
 	var held *packet
 	done := false

@@ -14,10 +14,10 @@ const (
 	notSent   = "the server sent what it must not: "
 )
 
-// anyMessage is every message but the answer to initialize.
+// anyMessage picks every message except the answer to initialize.
 func anyMessage(m *packet) bool { return m.askedFor == nil || m.askedFor.method != "initialize" }
 
-// wireFaults are those of the transport.
+// wireFaults are faults of the transport.
 var wireFaults = []fault{
 	{name: "sends a line where the client speaks with headers", says: noMessage, framing: "header", hooks: spoil(anyMessage, func(_ *faultProxy, m *packet) string {
 		return string(wire.Frame("line", m.body))
@@ -85,7 +85,7 @@ var wireFaults = []fault{
 	{name: "sends what only a client sends", says: notSent + "the protocol has no initialized for a server", hooks: also(result(), true, `{"jsonrpc":"2.0","method":"initialized","params":{}}`)},
 }
 
-// textual picks messages with a string that can be spoiled.
+// textual picks messages with a string that can be made invalid.
 func textual(m *packet) bool { return anyMessage(m) && strings.Contains(string(m.body), `"text":"`) }
 
 func inText(p *faultProxy, m *packet, what string) string {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// strayHeader finds a line that was meant for a header and is none: "send run --", "--send run --",
-// "-- send run", or one with a blank around it. Such a line would be text of the section above
-// it, and what is told of that would be no help.
+// strayHeader finds a line that was meant as a header but is none: "send run --", "--send run --", "-- send run",
+// or one with a blank around it. Such a line would become text of the section above it, and the resulting error
+// would not help.
 func strayHeader(file, text string) error {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -20,8 +20,8 @@ func strayHeader(file, text string) error {
 	return nil
 }
 
-// MeantAsHeader says whether a line has dashes at one end at least and a verb behind them, and
-// is no header as txtar wants it.
+// MeantAsHeader reports whether a line has dashes at one end at least and a verb after them, but is not a txtar
+// header.
 func MeantAsHeader(line string) (words string, stray bool) {
 	bare := strings.TrimSpace(line)
 	if !strings.HasPrefix(bare, "--") && !strings.HasSuffix(bare, "--") {

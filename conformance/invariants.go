@@ -9,37 +9,36 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// A checker watches what holds in every session, whatever it shows (protocol sections 1,
-// 2 and 5). It sees the messages of both sides in their order, and has no lock: it is the
-// player's.
+// A checker checks the invariants of every session (protocol sections 1, 2 and 5). It receives the messages of
+// both sides in order. It has no lock: only the player uses it.
 type checker struct {
 	jobs      map[string]*jobView
-	open      map[string][]*request // by id: not answered yet, oldest first
+	open      map[string][]*request // by id: unanswered, oldest first
 	all       []*request
 	nulls     []*wire.Message     // answers with id null
 	events    any                 // options.events of initialize: []any, or nil
 	base64    bool                // options.encoding
-	shutdown  bool                // was answered
-	starts    int64               // that were sent
-	readings  []reading           // by job/read
-	secrets   []string            // that were written
+	shutdown  bool                // shutdown was answered
+	starts    int64               // number of starts sent
+	readings  []reading           // results of job/read
+	secrets   []string            // secrets that the client has sent
 	questions map[string]askState // the server's requests, by id
 	window    window
 }
 
-// A request is one of ours.
+// A request is a request of the client.
 type request struct {
 	name, id, method string
 	params           map[string]any
 	lost             bool          // the server cannot read its id
 	answer           *wire.Message // nil: none yet
-	at               int           // where in the log its answer is
-	// Of a start whose job is not known yet: what was chosen for it by its name.
+	at               int           // the log index of its answer
+	// For a start whose job is not known yet: the subscription made by the job's name.
 	sub   *subscription
 	renew bool
 }
 
-// An askState is what became of a request of the server's.
+// An askState is the state of a server's request.
 type askState int
 
 const (
@@ -52,7 +51,7 @@ func newChecker() *checker {
 	return &checker{jobs: map[string]*jobView{}, open: map[string][]*request{}}
 }
 
-// sent notes a request of ours.
+// sent registers a request of the client.
 func (c *checker) sent(r *request) {
 	c.all = append(c.all, r)
 	if r.lost {
@@ -67,21 +66,21 @@ func (c *checker) sent(r *request) {
 		c.window.asked, _ = client["ack"].(bool)
 	case "job/subscribe":
 		c.subscribing(r.params)
-	case "job/start", "job/run", "": // the method of what a session spells out may not be known
+	case "job/start", "job/run", "": // a message that the session spells out may have no readable method
 		c.starts++
 	case "job/write", "env/set":
 		c.secrets = append(c.secrets, secretsOf(r.params)...)
 	}
 }
 
-// notified notes a notification of ours.
+// notified registers a notification of the client.
 func (c *checker) notified(method string, params any) {
 	if o, ok := params.(map[string]any); ok && method == "job/ack" {
 		c.acknowledged(o)
 	}
 }
 
-// method is that of the request that an answer answers, or "".
+// method returns the method of the request that a response answers, or "".
 func (c *checker) method(m *wire.Message) string {
 	if open := c.open[m.ID]; m.Kind == wire.KindResponse && len(open) > 0 {
 		return open[0].method
@@ -89,7 +88,7 @@ func (c *checker) method(m *wire.Message) string {
 	return ""
 }
 
-// received says which invariant a message breaks, or "".
+// received returns which invariant a message violates, or "".
 func (c *checker) received(m *wire.Message, at int) string {
 	switch m.Kind {
 	case wire.KindResponse:
@@ -110,7 +109,7 @@ func (c *checker) received(m *wire.Message, at int) string {
 	return ""
 }
 
-// asking: the ids of a server's requests are its own, and each is used once at a time.
+// asking checks that no open request of the server has the same id.
 func (c *checker) asking(m *wire.Message) string {
 	if c.questions[m.ID] == askOpen {
 		return "a request of the server with the id " + m.ID + " is not answered yet"
@@ -122,7 +121,7 @@ func (c *checker) asking(m *wire.Message) string {
 	return ""
 }
 
-// takenBack: a server takes back what it has asked, once.
+// takenBack checks that the server cancels only a request that it has sent, and only once.
 func (c *checker) takenBack(m *wire.Message) string {
 	o, _ := m.Params.(map[string]any)
 	id := string(wire.Encode(o["id"]))
@@ -132,11 +131,11 @@ func (c *checker) takenBack(m *wire.Message) string {
 	case askTakenBack:
 		return "the server takes the request " + id + " back twice"
 	}
-	c.questions[id] = askTakenBack // it may cross our answer
+	c.questions[id] = askTakenBack // it may cross the client's answer
 	return ""
 }
 
-// replied notes our answer to a request of the server, nil for an error.
+// replied registers the client's answer to a request of the server; result is nil for an error.
 func (c *checker) replied(m *wire.Message, result any) {
 	c.questions[m.ID] = askAnswered
 	o, _ := result.(map[string]any)
@@ -145,8 +144,8 @@ func (c *checker) replied(m *wire.Message, result any) {
 	}
 }
 
-// response closes the request that it answers. Where two of one id are open, which only
-// a client that is at fault does, an invalidRequest is about the later one.
+// response closes the request that it answers. If two requests with one id are open, which only a faulty client
+// causes, an invalidRequest belongs to the later one.
 func (c *checker) response(m *wire.Message, at int) string {
 	if m.ID == "null" {
 		if m.Err == nil {
@@ -188,8 +187,8 @@ func (c *checker) response(m *wire.Message, at int) string {
 	return c.result(r, m)
 }
 
-// canceled: a job/run that was to go on in the background at its timeout does so too where
-// it is cancelled. Its events come from that answer on; where its output begins is not told.
+// canceled handles a canceled job/run: if it was to continue in the background at its timeout, it does so too if
+// it is canceled. Its events come from that answer on; the start offset of its output is not reported.
 func (c *checker) canceled(r *request, data map[string]any) string {
 	if r.method != "job/run" || data["kind"] != "canceled" || data["handle"] == nil || r.params["onTimeout"] != "background" {
 		return ""
@@ -199,7 +198,7 @@ func (c *checker) canceled(r *request, data map[string]any) string {
 	return c.known(j)
 }
 
-// result looks at what an answer says of jobs.
+// result checks the jobs in an answer.
 func (c *checker) result(r *request, m *wire.Message) string {
 	o, _ := m.Result.(map[string]any)
 	why := ""
@@ -228,7 +227,7 @@ func (c *checker) result(r *request, m *wire.Message) string {
 	return c.told(o)
 }
 
-// counted: each start takes one handle, and they are counted from 1.
+// counted checks a handle: each start takes one, counting from 1.
 func (c *checker) counted(handle any) string {
 	n, _ := wire.Int(handle)
 	if n > c.starts {
@@ -237,9 +236,8 @@ func (c *checker) counted(handle any) string {
 	return ""
 }
 
-// startAnswered: job/started comes before the answer to its job/start, if it was asked
-// for. A job/run without events of its own sends them from the answer on, unless the job is
-// closed in it.
+// startAnswered checks that job/started comes before the answer to its job/start, if it was requested. A job/run
+// without its own events sends them from the answer on, unless the job is closed in it.
 func (c *checker) startAnswered(r *request, result map[string]any) string {
 	job, _ := result["job"].(map[string]any)
 	if why := c.counted(job["handle"]); why != "" {
@@ -269,7 +267,7 @@ func (c *checker) startAnswered(r *request, result map[string]any) string {
 	return ""
 }
 
-// told holds the positions that an answer tells against the output that was sent.
+// told compares the stream positions in an answer with the output that was sent.
 func (c *checker) told(o map[string]any) string {
 	outcome, _ := o["outcome"].(map[string]any)
 	jobs, _ := o["jobs"].([]any)
@@ -295,7 +293,7 @@ func (c *checker) told(o map[string]any) string {
 	return ""
 }
 
-// position notes how long a job's streams are. Once it is closed, all of it was sent.
+// position records the lengths of a job's streams. If the job is closed, it checks that all output was sent.
 func (c *checker) position(j *jobView, job map[string]any) string {
 	streams, _ := job["streams"].(map[string]any)
 	for name, v := range streams {
@@ -309,7 +307,7 @@ func (c *checker) position(j *jobView, job map[string]any) string {
 	return c.complete(j)
 }
 
-// complete: what closed has promised.
+// complete checks that the output was sent up to every reported position, as job/closed promises.
 func (c *checker) complete(j *jobView) string {
 	if !c.wants(j, "output") {
 		return ""
@@ -322,7 +320,7 @@ func (c *checker) complete(j *jobView) string {
 	return ""
 }
 
-// ended says what is missing when the server is gone.
+// ended returns what is missing after the server has ended, or "".
 func (c *checker) ended() string {
 	for _, r := range c.all {
 		if r.answer == nil && !r.lost {
@@ -346,7 +344,7 @@ func (c *checker) ended() string {
 	return c.asRead()
 }
 
-// unclaimed are the answers with id null that no step has asked for.
+// unclaimed returns an error text if no step has expected an answer with id null, or "".
 func (c *checker) unclaimed(claimed int) string {
 	if claimed < len(c.nulls) {
 		return "the server complains of a message, and no step expects it (error null): " + wire.Show(c.nulls[claimed].Err)

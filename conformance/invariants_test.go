@@ -8,8 +8,8 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// TestChosenAgain: what holds of a job whose events are chosen again, and what of others.
-// A line of "-->" is a request of ours, any other is the server's.
+// TestChosenAgain checks the invariants of jobs with a changed subscription, and of other jobs. A line with "-->"
+// is a request of the client, any other a message of the server.
 func TestChosenAgain(t *testing.T) {
 	const (
 		run       = `--> 7 job/run {"argv":["x"],"name":"n"}`
@@ -65,7 +65,7 @@ func TestChosenAgain(t *testing.T) {
 	}
 }
 
-// TestWindow: a client that acknowledges is sent no more than it has room for.
+// TestWindow checks that a client that acknowledges receives no more output than its window.
 func TestWindow(t *testing.T) {
 	text := func(seq, offset, n int, more string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","method":"job/output","params":{"handle":1,"seq":%d,"stream":"stdout","offset":%d,"bytes":%d,"text":%q%s}}`, seq, offset, n, strings.Repeat("x", n), more)
@@ -104,7 +104,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// checked is the first thing that a checker finds in a log, or behind it.
+// checked returns the first violation that a checker finds in a log, or at its end.
 func checked(t *testing.T, log []string) string {
 	c := newChecker()
 	for i, line := range log {

@@ -9,54 +9,54 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// A jobView is what the connection was told of one job.
+// A jobView is the state of one job, as the connection has received it.
 type jobView struct {
 	handle string
 	pid    int64
-	asked  *request      // what started it; nil: not known yet
-	goesOn bool          // a job/run that was answered before its job was closed
-	sub    *subscription // its events were chosen again meanwhile
+	asked  *request      // the start request; nil: not known yet
+	goesOn bool          // from a job/run that was answered before its job was closed
+	sub    *subscription // set if its subscription was changed since the start
 	renew  bool          // streams that are not known yet begin anew
-	early  []string      // events that came before it was known what was asked for
+	early  []string      // events from before the subscription was known
 
-	unplaced bool // it is not known where its output begins
+	unplaced bool // the start of its output is unknown
 
 	seq     int64
-	first   string // the first event's name
-	last    string // the last one's
+	first   string // the name of the first event
+	last    string // the name of the last event
 	exited  bool
 	closed  bool
 	streams map[string]*streamView
-	told    map[string]int64 // the highest nextOffset of each stream that an answer told
+	told    map[string]int64 // the highest nextOffset of each stream in any answer
 
-	exitTold any              // the exit as it was told first
-	matches  map[string]int64 // by watch and stream: where the last match ends
-	revision int64            // of the screen, as its last change was told
+	exitTold any              // the exit as first reported
+	matches  map[string]int64 // by watch and stream: the end of the last match
+	revision int64            // of the screen, as last reported
 	input    inputView
-	finished map[string]bool   // the commands whose end job/commandFinished has told
-	ends     map[string]string // what was told of commands that have ended
+	finished map[string]bool   // the commands whose end job/commandFinished has reported
+	ends     map[string]string // the reported results of finished commands
 }
 
 // A streamView is one stream's output so far.
 type streamView struct {
 	next     int64
-	renew    bool // the next chunk says restart, and begins anywhere
-	anywhere bool // the next chunk begins anywhere
+	renew    bool // the next chunk has restart set, and begins at any offset
+	anywhere bool // the next chunk begins at any offset
 	half     []byte
 	runs     []run
-	renewed  int   // where in runs it has begun anew last
-	acked    int64 // the offset that we have acknowledged
-	since    int64 // the same, since the last job/subscribe, whose output may begin anew
+	renewed  int   // the index in runs at which the output last began anew
+	acked    int64 // the highest offset that the client has acknowledged
+	since    int64 // the same since the last job/subscribe, which may begin output anew
 }
 
-// A run is bytes without a gap.
+// A run holds contiguous bytes.
 type run struct {
 	offset int64
 	data   []byte
-	cut    int64 // how many more there are: the queries in it were left out
+	cut    int64 // the number of further bytes: the omitted terminal queries
 }
 
-// end is the offset behind a run.
+// end returns the offset after a run.
 func (r run) end() int64 { return r.offset + int64(len(r.data)) + r.cut }
 
 func (c *checker) job(handle string) *jobView {
@@ -68,7 +68,7 @@ func (c *checker) job(handle string) *jobView {
 	return j
 }
 
-// stream finds a job's stream; there is none with other names than the protocol's.
+// stream returns a job's stream, and creates it if needed; the schema allows only the protocol's names.
 func (j *jobView) stream(name string) *streamView {
 	s := j.streams[name]
 	if s == nil {
@@ -78,7 +78,8 @@ func (j *jobView) stream(name string) *streamView {
 	return s
 }
 
-// fromAnswer: the output of a job/run that goes on is sent from where its answer ended.
+// fromAnswer records that the output of a job/run that continues is sent from the end of the output in its
+// answer.
 func (j *jobView) fromAnswer(job map[string]any) {
 	streams, _ := job["streams"].(map[string]any)
 	for name, v := range streams {
@@ -87,7 +88,7 @@ func (j *jobView) fromAnswer(job map[string]any) {
 	}
 }
 
-// event says which invariant an event breaks, or "".
+// event returns which invariant an event violates, or "".
 func (c *checker) event(m *wire.Message, o map[string]any) string {
 	if why := c.counted(o["handle"]); why != "" {
 		return why
@@ -170,7 +171,7 @@ func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
 		}
 		return c.complete(j)
 	}
-	if name != "output" { // it may speak of half a character, which is sent before it then
+	if name != "output" { // an output event may end with half a character, and the other half comes next
 		for _, s := range j.streams {
 			s.half = nil
 		}
@@ -178,7 +179,7 @@ func (c *checker) eventOf(j *jobView, name string, o map[string]any) string {
 	return ""
 }
 
-// started names the request that made the job.
+// started checks a job/started, and links the job to the request that started it.
 func (c *checker) started(j *jobView, o map[string]any) string {
 	job, _ := o["job"].(map[string]any)
 	id := string(wire.Encode(o["requestId"]))
@@ -198,7 +199,7 @@ func (c *checker) started(j *jobView, o map[string]any) string {
 	return c.known(j)
 }
 
-// output says which invariant a job/output breaks, or "".
+// output returns which invariant a job/output violates, or "".
 func (c *checker) output(j *jobView, o map[string]any) string {
 	name, _ := o["stream"].(string)
 	s := j.stream(name)
@@ -230,7 +231,7 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 		return fmt.Sprintf("a chunk has at most 65536 bytes, and this one %d", n)
 	case !anywhere && offset != expected:
 		return fmt.Sprintf("the output of job %s (%s) goes on at %d, and this chunk begins at %d", j.handle, name, expected, offset)
-	case j.exited && !late && j.sub == nil: // what is sent once more may be older than the exit
+	case j.exited && !late && j.sub == nil: // output that is sent again may be older than the exit
 		return fmt.Sprintf("output of job %s after its job/exited is late", j.handle)
 	case !j.exited && late && j.sub == nil && c.wants(j, "exited"):
 		return fmt.Sprintf("output of job %s before its job/exited is not late", j.handle)
@@ -253,8 +254,8 @@ func (c *checker) output(j *jobView, o map[string]any) string {
 	return s.text(o["base64"] != nil, data)
 }
 
-// add appends bytes to the last run, or begins another. Where in a chunk queries were cut
-// out is not told, so it is a run by itself.
+// add appends bytes to the last run, or begins a new one. A chunk with omitted queries is a run of its own, since
+// their position in it is unknown.
 func (s *streamView) add(offset int64, data []byte, cut int64) {
 	if s.renew {
 		s.renewed = len(s.runs)
@@ -267,8 +268,8 @@ func (s *streamView) add(offset int64, data []byte, cut int64) {
 	s.next, s.renew, s.anywhere = last.end(), false, false
 }
 
-// text: in the encoding text, base64 is for what is no UTF-8, and no character is split
-// between chunks.
+// text checks that in the encoding text, base64 is used only for bytes that are not UTF-8, and that no character
+// is split between chunks.
 func (s *streamView) text(encoded bool, data []byte) string {
 	half := s.half
 	s.half = nil
@@ -287,8 +288,8 @@ func (s *streamView) text(encoded bool, data []byte) string {
 	return ""
 }
 
-// from is what came from an offset on, up to the next gap; ok is false where the offset
-// lies in one, or has not come.
+// from returns the bytes from an offset up to the next gap. ok is false if the offset lies in a gap, or was not
+// reached yet.
 func (s *streamView) from(offset int64) (data []byte, ok bool) {
 	for _, r := range slices.Backward(s.runs) {
 		if end := r.offset + int64(len(r.data)); offset >= r.offset {

@@ -7,10 +7,11 @@ import (
 // long is set by go test ./conformance -long; see docs/architecture.md.
 var long = flag.Bool("long", false, "run the long forms of the tests")
 
-// inCI is set by go test ./conformance -ci, which .ci/run does: more than usual, and less than -long.
+// inCI is set by go test ./conformance -ci, which .ci/run uses: it runs more than by default, and less than
+// -long.
 var inCI = flag.Bool("ci", false, "run as much of the tests as .ci/run does")
 
-// usually is how much rarer something is tried than with -ci.
+// usually returns by which factor the tests try something less often than with -ci.
 func usually(times int) int {
 	if *inCI {
 		return 1
@@ -18,8 +19,8 @@ func usually(times int) int {
 	return times
 }
 
-// sample returns every so-manieth session, twice as few without -ci, each in one framing and the next in the
-// other if it has both: what a session shows does not depend on how messages are framed. With -long it returns all.
+// sample returns every of-th session, and half as many without -ci. Each session runs in one framing, alternating
+// if it has both, since the result does not depend on the framing. With -long it returns all.
 func sample(sessions []*Session, of int) (some []*Session) {
 	if *long {
 		return sessions

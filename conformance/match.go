@@ -13,10 +13,10 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// vars are what a session's variables stand for.
+// vars holds the values of a session's variables.
 type vars map[string]any
 
-// A mismatch says where in a value something else was found than expected.
+// A mismatch says at which path of a value the expected and the actual value differ.
 type mismatch struct {
 	path      string // a JSON pointer
 	want, got string
@@ -33,8 +33,8 @@ func (m *mismatch) text() string {
 	return fmt.Sprintf("%s: expected %s, got %s", at, m.want, m.got)
 }
 
-// match compares what came with what is expected, and binds variables. They are
-// bound only if all of it matches.
+// match compares a received value with the expected one, and binds variables. They are bound only if the whole
+// value matches.
 func match(want value, got any, v vars) error {
 	trial := maps.Clone(v)
 	if err := (matcher{trial}).match("", want, got); err != nil {
@@ -134,8 +134,7 @@ func (m matcher) array(path string, w array, got any) error {
 	return m.sequence(path, w, w.elements, a, 0)
 }
 
-// sequence matches elements in order. Where ... is among them it tries the shortest
-// stretch first.
+// sequence matches elements in order. For a ... it tries the shortest stretch first.
 func (m matcher) sequence(path string, w array, want []value, got []any, i int) error {
 	if len(want) == 0 {
 		if i < len(got) {
@@ -165,8 +164,8 @@ func (m matcher) sequence(path string, w array, want []value, got []any, i int) 
 	return m.sequence(path, w, want[1:], got, i+1)
 }
 
-// unordered matches each expected element with one of its own. It takes the first
-// that fits; with ... among them, others may be there as well.
+// unordered matches each expected element with a separate actual one. It takes the first that matches; if ... is
+// among the expected elements, further actual ones are allowed.
 func (m matcher) unordered(path string, w array, got []any) error {
 	left := slices.Clone(got)
 	open := false
@@ -265,7 +264,7 @@ func (m matcher) comparison(path string, w comparison, got any) error {
 	return nil
 }
 
-// evaluate makes a value to send: JSON with the variables filled in.
+// evaluate builds a value to send: JSON with the variables filled in.
 func (m matcher) evaluate(v value) (any, error) {
 	switch v := v.(type) {
 	case literal:
@@ -329,7 +328,7 @@ func (m matcher) concat(v concat) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		text, _ := s.(string) // The parser lets nothing else in.
+		text, _ := s.(string) // The parser allows nothing else.
 		all.WriteString(text)
 	}
 	return all.String(), nil
@@ -350,7 +349,7 @@ func (m matcher) fill(l literal) (any, error) {
 	return m.join(l.position, t, func(s string) string { return s })
 }
 
-// join fills the variables of a text in, each through quote.
+// join fills in the variables of a text, each through quote.
 func (m matcher) join(pos position, t text, quote func(string) string) (string, error) {
 	var b strings.Builder
 	for i, piece := range t {

@@ -7,7 +7,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// TestMatch: what is expected, what came, and "" or the first difference.
+// TestMatch matches patterns with values; diff is "" or the first difference.
 func TestMatch(t *testing.T) {
 	for _, test := range []struct{ want, got, diff string }{
 		{`1`, `1`, ""},
@@ -97,7 +97,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestMatchBinds: variables are bound only where all of a pattern fits.
+// TestMatchBinds checks that variables are bound only if the whole pattern matches.
 func TestMatchBinds(t *testing.T) {
 	v := vars{}
 	want, err := parseValue("t", 1, `{a: $x, b: 1}`)
@@ -112,7 +112,7 @@ func TestMatchBinds(t *testing.T) {
 	}
 }
 
-// TestDecode: what is no JSON, and what readers of JSON differ in.
+// TestDecode checks that invalid JSON is rejected, and JSON that readers interpret differently.
 func TestDecode(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{`{"a":1} x`, "there is more behind"},

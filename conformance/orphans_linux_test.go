@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// TestOrphansThatHaveEnded: they do not pile up while many sessions run at a time.
+// TestOrphansThatHaveEnded checks that ended orphans do not pile up while several sessions run.
 func TestOrphansThatHaveEnded(t *testing.T) {
 	if err := adoptOrphans(); err != nil {
 		t.Fatal(err)
 	}
 	servers.Lock()
 	others := servers.pids
-	servers.pids = map[int]bool{-1: true, -2: true} // as if two ran
+	servers.pids = map[int]bool{-1: true, -2: true} // as if two servers ran
 	servers.Unlock()
 	defer func() { servers.pids = others }()
 
-	// It lives until its parent has ended, and ends then.
+	// The orphan lives until its parent has ended, and then ends.
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ type parser struct {
 	open  []position // the brackets around off
 }
 
-// parseValue reads one value that is all of src, whose first line has this number.
+// parseValue parses one value that fills src. line is the number of its first line.
 func parseValue(file string, line int, src string) (value, error) {
 	p := &parser{file: file, line: line, src: src}
 	v, err := p.value()
@@ -37,8 +37,8 @@ func parseValue(file string, line int, src string) (value, error) {
 	return v, nil
 }
 
-// at is where the parser is. The end of a section is where its text ends, and not the line of
-// the next header; where there is no text it is the line of its own header.
+// at returns the parser's position. At the end of a section that is the end of its text, and not the line of the
+// next header; if there is no text, it is the line of its own header.
 func (p *parser) at() position {
 	before := p.src[:p.off]
 	if p.off == len(p.src) {
@@ -54,7 +54,7 @@ func (p *parser) fail(format string, args ...any) error {
 	return &syntaxError{p.at(), fmt.Sprintf(format, args...)}
 }
 
-// found says what stands here, for errors.
+// found describes the next text, for errors.
 func (p *parser) found() string {
 	rest := p.src[p.off:]
 	if rest == "" && len(p.open) > 0 {
@@ -89,7 +89,7 @@ func (p *parser) space() {
 	}
 }
 
-// eat takes s if it is next.
+// eat consumes s if it is next.
 func (p *parser) eat(s string) bool {
 	p.space()
 	if !strings.HasPrefix(p.src[p.off:], s) {
@@ -146,7 +146,7 @@ func (p *parser) keyword(pos position) (value, error) {
 	return nil, p.fail("expected a value (JSON, $variable, @kind, ~\"regex\", a comparison), found %s", p.found())
 }
 
-// word takes letters, digits and underscores.
+// word consumes letters, digits and underscores.
 func (p *parser) word() string {
 	start := p.off
 	for p.off < len(p.src) && wire.IsWord(p.src[p.off]) {
@@ -187,7 +187,7 @@ func (p *parser) object(pos position) (value, error) {
 	}
 }
 
-// enter takes a bracket that opens, and leave the one that closes it, if that is next.
+// enter consumes an opening bracket; leave consumes the closing one, if it is next.
 func (p *parser) enter(pos position) {
 	p.off++
 	p.open = append(p.open, pos)
@@ -201,7 +201,7 @@ func (p *parser) leave(bracket string) bool {
 	return true
 }
 
-// memberName is a string, or a word without quotes.
+// memberName parses a string, or a word without quotes.
 func (p *parser) memberName(m *member) error {
 	if p.src[p.off] != '"' {
 		m.name = p.word()
@@ -219,7 +219,7 @@ func (p *parser) memberName(m *member) error {
 	return nil
 }
 
-// next says whether c is next.
+// next reports whether c is next.
 func (p *parser) next(c byte) bool {
 	p.space()
 	return p.off < len(p.src) && p.src[p.off] == c
@@ -247,7 +247,7 @@ func (p *parser) array(pos position) (value, error) {
 	}
 }
 
-// text is a JSON string. ${name} in it is the value of a variable, and $${ a plain ${.
+// text parses a JSON string. ${name} in it is the value of a variable, and $${ a plain ${.
 func (p *parser) text() (text, error) {
 	pos := p.at()
 	s, err := p.quoted()
@@ -257,8 +257,8 @@ func (p *parser) text() (text, error) {
 	return splitText(pos, s)
 }
 
-// regex is a JSON string in which every backslash is doubled, or, between backquotes,
-// spelled as it is.
+// regex parses a JSON string in which every backslash is doubled or, between backquotes, a string in which none
+// is.
 func (p *parser) regex() (text, error) {
 	if p.off < len(p.src) && p.src[p.off] == '`' {
 		end := strings.IndexByte(p.src[p.off+1:], '`')
@@ -290,7 +290,7 @@ func (p *parser) quoted() (string, error) {
 	if err := json.Unmarshal([]byte(p.src[p.off:end+1]), &s); err != nil {
 		var where *json.SyntaxError
 		if errors.As(err, &where) && where.Offset > 0 {
-			p.off += int(where.Offset) - 1 // of the byte that is wrong
+			p.off += int(where.Offset) - 1 // the invalid byte
 		}
 		return "", p.fail("this is no JSON string: %v", err)
 	}
@@ -298,7 +298,7 @@ func (p *parser) quoted() (string, error) {
 	return s, nil
 }
 
-// splitText finds the variables in a string.
+// splitText splits a string at its variables.
 func splitText(pos position, s string) (text, error) {
 	t := text{""}
 	for {
@@ -380,7 +380,7 @@ func kindNames() []string {
 	return names
 }
 
-// special is what begins with @: a kind, or a word that changes the value behind it.
+// special parses a value that begins with @: a kind, or a word that modifies the value after it.
 func (p *parser) special(pos position) (value, error) {
 	p.off++
 	switch word := p.word(); word {
@@ -413,7 +413,7 @@ func (p *parser) special(pos position) (value, error) {
 	}
 }
 
-// mostRepeated bounds the strings that @repeat makes.
+// mostRepeated is the maximum number of bytes of a string made by @repeat.
 const mostRepeated = 64 << 20
 
 func (p *parser) repeat(pos position) (value, error) {

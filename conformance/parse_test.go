@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestParseErrors: each mistake in a session file is told with its place and what was
-// expected there.
+// TestParseErrors checks that each mistake in a session file is reported with its position and the expected text.
 func TestParseErrors(t *testing.T) {
 	pre := "prose\n\n"
 	for _, test := range []struct{ text, want string }{
@@ -98,7 +97,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestDashes: lines with dashes that are no headers, and are not meant as such, are text.
+// TestDashes checks that lines with dashes that are not meant as headers are text.
 func TestDashes(t *testing.T) {
 	for _, text := range []string{
 		"What a program prints -- and when --\nis shown.\n-- stall --\n",
@@ -111,8 +110,8 @@ func TestDashes(t *testing.T) {
 	}
 }
 
-// TestSessions: every session of the suite can be read, says what it stands on, and has
-// a name of its own.
+// TestSessions checks that every session of the suite can be parsed, names the sentence that it tests, and is in
+// the directory of its level.
 func TestSessions(t *testing.T) {
 	sessions, err := Load(Sessions())
 	if err != nil || len(sessions) < 50 {
@@ -129,7 +128,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// FuzzParse: no text makes the parser fail in another way than with a place.
+// FuzzParse checks that the parser reports a position in every error.
 func FuzzParse(f *testing.F) {
 	err := fs.WalkDir(Sessions(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {

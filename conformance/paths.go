@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// pathsFromHere makes those arguments absolute that name a file as seen from here, such as
-// the script of an interpreter: the server has another directory. A word without separator
-// and dot stays a word, although there may be a file of that name.
+// pathsFromHere makes those arguments absolute that name a file relative to the current directory, such as the
+// script of an interpreter: the server runs in another directory. A word without separator and dot is unchanged,
+// even if a file has that name.
 func pathsFromHere(args []string) []string {
 	paths := make([]string, len(args))
 	for i, arg := range args {

@@ -18,7 +18,7 @@ func TestPathsFromHere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	here, err := os.Getwd() // as the kernel spells it
+	here, err := os.Getwd() // the path as the kernel returns it
 	if err != nil {
 		t.Fatal(err)
 	}

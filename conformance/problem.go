@@ -11,8 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// problem says why a value does not fit a schema, or "". what names the value: the params of
-// job/write.
+// problem returns why a value does not fit a schema, or "". what names the value: the params of job/write.
 func problem(what string, s *jsonschema.Schema, v any) string {
 	if s == nil {
 		return ""
@@ -35,13 +34,14 @@ func problem(what string, s *jsonschema.Schema, v any) string {
 	return at + inWords(ve.Message)
 }
 
-// A translation says what one of the validator's messages means for the author of the value.
+// A translation rephrases one of the validator's messages for the author of the value.
 type translation struct {
 	says *regexp.Regexp
 	mean string
 }
 
-// jargon is compiled when the first value is wrong: every command of the program would wait for it otherwise.
+// jargon is compiled when the first value is wrong, so that the commands of the program do not wait for it at
+// start.
 var jargon = sync.OnceValue(func() []translation {
 	return []translation{
 		{regexp.MustCompile(`^missing properties: ([^,]*)$`), "lacks the member $1"},
@@ -59,8 +59,8 @@ var jargon = sync.OnceValue(func() []translation {
 	}
 })
 
-// inWords is a message of the validator without the words of JSON Schema. Names come in order:
-// the validator has them from a map.
+// inWords rephrases a message of the validator without the terms of JSON Schema. It sorts names, because the
+// validator takes them from a map.
 func inWords(message string) string {
 	for _, j := range jargon() {
 		found := j.says.FindStringSubmatch(message)

@@ -9,7 +9,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// TestProblem: what does not fit a schema is told by its name, and in words.
+// TestProblem checks that the error for a schema violation names the member, in plain words.
 func TestProblem(t *testing.T) {
 	c := contract(t)
 	for _, test := range []struct{ method, params, want string }{
@@ -37,7 +37,7 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// TestNoJargon: no word of the validator's own is left in what it says of the schema files.
+// TestNoJargon checks that the validator's terms do not appear in its errors about the schema files.
 func TestNoJargon(t *testing.T) {
 	for message, want := range map[string]string{
 		"property 'a' is required, if 'b' property exists":     "lacks the member 'a', which belongs to 'b'",

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// servers are the children that are ours to wait for. Whoever else becomes a child of
-// this process while it adopts orphans was started by one of them. The lock is held
-// while a server is made, so that no child is seen before it is known.
+// servers are the children that this process started and waits for. Any other process that becomes its child
+// while it adopts orphans is a descendant of one of them. The lock is held while a server is started, so that
+// every child is registered before it is seen.
 var servers struct {
 	sync.Mutex
 	pids   map[int]bool
-	before map[int]bool // children that were there before anything was adopted
+	before map[int]bool // children from before orphans were adopted
 }
 
-// adoptOrphans makes this process the one to which processes go whose parent ends.
+// adoptOrphans makes this process the subreaper: processes whose parent ends become its children.
 func adoptOrphans() error {
 	const prSetChildSubreaper = 36
 	servers.Lock()
@@ -57,18 +57,18 @@ func serverGone(cmd *exec.Cmd) {
 	delete(servers.pids, cmd.Process.Pid)
 }
 
-// reap takes a zombie away that was adopted.
+// reap reaps an adopted zombie.
 func reap(pid int) {
 	servers.Lock()
 	defer servers.Unlock()
 	if !servers.pids[pid] && !servers.before[pid] && servers.before != nil {
-		_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // It may be nobody's, or not ours.
+		_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // The pid may not exist, or be another process's child.
 	}
 }
 
-// killOrphans ends what a server has left behind: those of our children that have its
-// directory in their environment, and, where no other server runs, all that we adopted.
-// What they leave becomes our child in its turn, so it looks until there is none.
+// killOrphans kills the processes that a server has left behind: the children of this process that have the
+// server's directory in their environment and, if no other server runs, all adopted ones. Their own children are
+// adopted in turn, so it repeats until there is none, for at most 5 s.
 func killOrphans(dir string) {
 	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
 		if !killAdopted(dir) {
@@ -88,8 +88,8 @@ func killAdopted(dir string) (found bool) {
 		if servers.pids[pid] || servers.before[pid] {
 			continue
 		}
-		// Nothing tells of one that has ended whose it was. Many sessions would leave hundreds
-		// until one is alone.
+		// An ended process does not show which server it belonged to, so it is reaped in any case. Otherwise
+		// hundreds of zombies would pile up before only one server runs.
 		if ended, _ := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); ended == pid {
 			found = true
 			continue
@@ -97,7 +97,8 @@ func killAdopted(dir string) (found bool) {
 		if !alone && !knows(pid, dir) {
 			continue
 		}
-		// It is our child: the pid is nobody else's. One of another user stays.
+		// It is a child of this process, so the pid cannot have been reused. The kill fails for a process of
+		// another user, which stays.
 		if syscall.Kill(pid, syscall.SIGKILL) == nil {
 			_, _ = syscall.Wait4(pid, nil, 0, nil) // A killed child ends.
 			found = true
@@ -106,15 +107,15 @@ func killAdopted(dir string) (found bool) {
 	return found
 }
 
-// knows says whether a directory is in a process's environment.
+// knows reports whether a process has a directory in its environment.
 func knows(pid int, dir string) bool {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	return err == nil && bytes.Contains(env, []byte("="+dir))
 }
 
-// children lists the processes whose parent this process is, zombies included.
+// children lists the children of this process, including zombies.
 func children() (pids []int) {
-	entries, _ := os.ReadDir("/proc") // Without it there is nothing to find.
+	entries, _ := os.ReadDir("/proc") // Without /proc the list is empty.
 	self := []byte(strconv.Itoa(os.Getpid()))
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -123,9 +124,9 @@ func children() (pids []int) {
 		}
 		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if err != nil {
-			continue // It has ended meanwhile.
+			continue // The process has ended meanwhile.
 		}
-		// pid (command) state parent …; the command may have anything in it.
+		// pid (command) state parent …; the command may contain any character.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) > 1 && slices.Equal(fields[1], self) {
 			pids = append(pids, pid)

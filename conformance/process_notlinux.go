@@ -4,7 +4,7 @@ package conformance
 
 import "os/exec"
 
-// Only Linux gives orphans to somebody else than the first process.
+// Only Linux can make a process other than the first one adopt orphans.
 func adoptOrphans() error             { return nil }
 func startServer(cmd *exec.Cmd) error { return cmd.Start() }
 func serverGone(*exec.Cmd)            {}

@@ -23,30 +23,30 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// The test binary is also a proxy that stands between the suite and a real server:
+// The test binary is also a proxy between the suite and a real server:
 //
 //	proxyWord FAULT COUNTFILE SERVER ARGS...
 //
-// It passes everything on, byte for byte, but for the one fault that it commits. How often
-// it did is the length of COUNTFILE.
+// It forwards everything unchanged, except for the one fault that it commits. The length of COUNTFILE is the
+// number of times it did.
 const proxyWord = "fault-proxy"
 
-// A packet is one message on its way.
+// A packet is one message in transit.
 type packet struct {
-	raw      []byte         // as it came, with its frame: what is sent where v was not touched
+	raw      []byte         // original bytes with the frame; sent if v is unchanged
 	body     []byte         // without its frame
-	v        map[string]any // nil: it is no message
+	v        map[string]any // nil: no message
 	askedFor *askedFor      // the request that it answers, or nil
-	back     bool           // from a hook of the client's messages: it goes to the client
+	back     bool           // from a hook for the client's messages: it goes to the client
 }
 
-// An asked is a request of the client's.
+// An askedFor is a request of the client.
 type askedFor struct {
 	method string
 	params map[string]any
 }
 
-// touch says that v has changed.
+// touch marks v as changed.
 func (m *packet) touch() { m.raw = nil }
 
 // spoil replaces a message by bytes.
@@ -54,7 +54,7 @@ func (m *packet) spoil(wire string) { m.raw = []byte(wire) }
 
 func (m *packet) method() string { s, _ := m.v["method"].(string); return s }
 
-// object is a member of a message that is an object, never nil.
+// object returns a member of a message that is an object; it is never nil.
 func (m *packet) object(name string) map[string]any {
 	if o, ok := m.v[name].(map[string]any); ok {
 		return o
@@ -62,7 +62,7 @@ func (m *packet) object(name string) map[string]any {
 	return map[string]any{}
 }
 
-// job is the handle of an event, or "".
+// job returns the handle of an event, or "".
 func (m *packet) job() string {
 	if o := m.object("params"); o["seq"] != nil {
 		return wire.Show(o["handle"])
@@ -70,15 +70,15 @@ func (m *packet) job() string {
 	return ""
 }
 
-// hooks are what a fault does. Each gets a message and returns what is sent in its place.
-// They run one at a time.
+// hooks implement a fault. Each receives a message and returns the messages to send instead. They run one at a
+// time.
 type hooks struct {
 	server   func(p *faultProxy, m *packet) []*packet
 	client   func(p *faultProxy, m *packet) []*packet
-	last     func(p *faultProxy) []*packet // what is held back when the server has ended
-	deaf     bool                          // the end of the client's stdin is kept from the server, and the proxy stays
-	calm     bool                          // signals are kept from the server
-	lockstep bool                          // nothing is taken from the client while it takes nothing itself
+	last     func(p *faultProxy) []*packet // the messages still held back when the server has ended
+	deaf     bool                          // the proxy hides the end of the client's stdin from the server, and does not end
+	calm     bool                          // signals are not forwarded to the server
+	lockstep bool                          // while the client does not read, the proxy reads nothing from it
 	status   func(p *faultProxy, status int) int
 }
 
@@ -90,17 +90,17 @@ type faultProxy struct {
 	stdin  io.WriteCloser // the server's
 	stdout *os.File       // the server's
 
-	mu       sync.Mutex // for the hooks, and what is theirs
+	mu       sync.Mutex // for the hooks and their state
 	framing  string
-	askedFor map[string][]*askedFor // by id: not answered yet
-	seqs     map[string]int64       // by job, where events are counted anew
+	askedFor map[string][]*askedFor // by id: unanswered
+	seqs     map[string]int64       // by job, if events are renumbered
 	done     bool                   // shutdown was answered
 
 	out sync.Mutex // held while a message is written to the client
 }
 
 func proxyMain(args []string) int {
-	runtime.LockOSThread() // The server ends with the thread that has started it.
+	runtime.LockOSThread() // With Pdeathsig, the server dies with the thread that has started it.
 	f := faultNamed(args[0])
 	if f == nil {
 		fmt.Fprintf(os.Stderr, "there is no fault %q\n", args[0])
@@ -123,10 +123,10 @@ func proxyMain(args []string) int {
 	return status
 }
 
-// commit notes that the fault is committed now: before anybody can see it.
+// commit records that the fault is committed now, before its effect is visible.
 func (p *faultProxy) commit() {
 	if _, err := p.count.WriteString("x"); err != nil {
-		panic(err) // The test would be told of a fault that was not there.
+		panic(err) // Without the record the test would misjudge the fault.
 	}
 }
 
@@ -139,7 +139,7 @@ func (p *faultProxy) run(command []string) (int, error) {
 	if err := errors.Join(err, err2); err != nil {
 		return 0, err
 	}
-	p.stdin, p.stdout = stdin, stdout.(*os.File) // os/exec makes it of a pipe.
+	p.stdin, p.stdout = stdin, stdout.(*os.File) // os/exec makes it from a pipe.
 	if err := p.cmd.Start(); err != nil {
 		return 0, err
 	}
@@ -159,7 +159,7 @@ func (p *faultProxy) run(command []string) (int, error) {
 	return p.end()
 }
 
-// end is the server's end, and in the same way.
+// end waits for the server, and returns its exit status.
 func (p *faultProxy) end() (int, error) {
 	var failed *exec.ExitError
 	if err := p.cmd.Wait(); err != nil && !errors.As(err, &failed) {
@@ -173,7 +173,7 @@ func (p *faultProxy) end() (int, error) {
 	defer p.mu.Unlock()
 	if p.hooks.deaf {
 		p.commit()
-		select {} // The suite ends it.
+		select {} // The suite kills the proxy.
 	}
 	if p.hooks.status != nil {
 		status = p.hooks.status(p, status)
@@ -181,8 +181,8 @@ func (p *faultProxy) end() (int, error) {
 	return status, nil
 }
 
-// fromClient passes on what the client sends. Where no hook looks at it nothing is held up,
-// be it half a message: whoever sends it in pieces may wait for what comes of them.
+// fromClient forwards the client's messages. Without a client hook it delays nothing, not even half a message: a
+// client that sends a message in pieces may wait for their effect.
 func (p *faultProxy) fromClient() {
 	var cut cutter
 	buf := make([]byte, 64<<10)
@@ -207,7 +207,7 @@ func (p *faultProxy) fromClient() {
 			}
 		}
 		if p.hooks.client == nil {
-			_, _ = p.stdin.Write(buf[:n]) // A server that has ended is told by its stdout.
+			_, _ = p.stdin.Write(buf[:n]) // If the server has ended, the end of its stdout shows it.
 		}
 		if err != nil {
 			if !p.hooks.deaf {
@@ -218,7 +218,7 @@ func (p *faultProxy) fromClient() {
 	}
 }
 
-// untilSaid waits until the server has no more to say, and the client has taken it all.
+// untilSaid waits until the server has no more output, and the client has read it all.
 func (p *faultProxy) untilSaid() {
 	look := time.NewTicker(time.Millisecond)
 	defer look.Stop()
@@ -237,7 +237,7 @@ func (p *faultProxy) untilSaid() {
 	}
 }
 
-// pass sends on what a hook has made of a message of the client's.
+// pass sends the messages that a hook returned for a client's message.
 func (p *faultProxy) pass(ms []*packet) {
 	for _, m := range ms {
 		if !m.back {
@@ -251,7 +251,7 @@ func (p *faultProxy) pass(ms []*packet) {
 	}
 }
 
-// note remembers a request until it is answered.
+// note registers a request until it is answered.
 func (p *faultProxy) note(m *packet) {
 	if m.v == nil || m.v["id"] == nil || m.v["method"] == nil {
 		return
@@ -280,7 +280,7 @@ func (p *faultProxy) fromServer(stdout io.Reader) {
 	}
 }
 
-// served is what the client is told in place of a message.
+// served returns the messages to send to the client in place of a server's message.
 func (p *faultProxy) served(m *packet) []*packet {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -294,7 +294,7 @@ func (p *faultProxy) served(m *packet) []*packet {
 	return p.hooks.server(p, m)
 }
 
-// tell sends to the client.
+// tell sends messages to the client.
 func (p *faultProxy) tell(ms []*packet) {
 	p.out.Lock()
 	defer p.out.Unlock()
@@ -317,20 +317,19 @@ func (p *faultProxy) write(w io.Writer, ms []*packet) {
 			raw = wire.Frame(p.framing, wire.Encode(m.v))
 		}
 		if _, err := w.Write(raw); err != nil && w == os.Stdout {
-			_ = p.cmd.Process.Kill() // Nobody listens any more.
+			_ = p.cmd.Process.Kill() // The client has closed its end.
 		}
 	}
 }
 
-// die ends the proxy and the server at once, as a crash does.
+// die ends the proxy and the server at once, as in a crash.
 func (p *faultProxy) die(status int) {
 	p.commit()
 	_ = p.cmd.Process.Kill()
 	os.Exit(status)
 }
 
-// A cutter cuts a stream into messages. What it does not understand it passes on as it is,
-// and all that follows.
+// A cutter splits a stream into messages. It forwards invalid bytes, and everything after them, unchanged.
 type cutter struct {
 	framing string
 	buf     []byte
@@ -363,7 +362,7 @@ func (c *cutter) add(chunk []byte, end bool) (all []*packet) {
 	return all
 }
 
-// next is where the next message's body begins and ends; not ok: it has not come whole.
+// next returns the begin and end of the next message's body. If ok is false, the message is incomplete.
 func (c *cutter) next() (from, to int, ok bool) {
 	if c.framing == "line" {
 		i := bytes.IndexByte(c.buf, '\n')
@@ -374,7 +373,7 @@ func (c *cutter) next() (from, to int, ok bool) {
 	}
 	head, _, ok := bytes.Cut(c.buf, []byte("\r\n\r\n"))
 	if !ok {
-		c.lost = len(c.buf) > 4096 // It is no header.
+		c.lost = len(c.buf) > 4096 // too long for a header
 		return 0, len(c.buf), c.lost
 	}
 	for line := range strings.SplitSeq(string(head), "\r\n") {

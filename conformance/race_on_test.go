@@ -2,8 +2,8 @@
 
 package conformance
 
-// raced: the race detector makes proxy and runner several times slower. What it can see of them it
-// has seen after some sessions: whatever the fault is, the same goroutines do the same, and only
-// what they are told differs. The server behind the proxy is not built with it. That one meets
-// every session in cmd/shelld, where runner and server both are.
+// raced is set with the race detector, which makes proxy and runner several times slower. A few sessions are
+// enough for it: with every fault the same goroutines do the same, and only the messages differ. The server
+// behind the proxy is not built with it. The tests in cmd/shelld run every session with the detector in both
+// runner and server.
 const raced = true

@@ -20,7 +20,7 @@ import (
 	"shelld/conformance/record"
 )
 
-// A recordedRun is a recorder at work, and a test in the place of its client.
+// A recordedRun is a running recorder, with the test as its client.
 type recordedRun struct {
 	t       *testing.T
 	file    string
@@ -33,7 +33,7 @@ type recordedRun struct {
 	err     error
 }
 
-// recording starts a recorder of a server.
+// recording starts a recorder with a server.
 func recording(t *testing.T, grace time.Duration, command ...string) *recordedRun {
 	t.Helper()
 	r := &recordedRun{t: t, file: filepath.Join(t.TempDir(), "session.txtar"), signals: make(chan os.Signal, 2), done: make(chan struct{})}
@@ -59,7 +59,7 @@ func recording(t *testing.T, grace time.Duration, command ...string) *recordedRu
 	return r
 }
 
-// session awaits the end, and reads the session.
+// session waits for the end, and returns the session.
 func (r *recordedRun) session() string {
 	r.t.Helper()
 	watchdog := time.AfterFunc(30*time.Second, func() { panic("the recorder does not end") })
@@ -79,7 +79,7 @@ func (r *recordedRun) session() string {
 	if len(left) > 0 && !r.orphans {
 		r.t.Errorf("processes are left: %v", left)
 	}
-	for _, pid := range left { // Another test of this process may have made it adopt them.
+	for _, pid := range left { // This process may have adopted them for another test.
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 		_, _ = syscall.Wait4(pid, nil, 0, nil)
 	}
@@ -89,7 +89,7 @@ func (r *recordedRun) session() string {
 	return string(text)
 }
 
-// TestRecordPassesBytes: what is no message passes as well, unchanged, and at once.
+// TestRecordPassesBytes checks that bytes that are no message are also forwarded, unchanged and immediately.
 func TestRecordPassesBytes(t *testing.T) {
 	noise := make([]byte, 300<<10)
 	for i := range noise {
@@ -127,7 +127,7 @@ func TestRecordPassesBytes(t *testing.T) {
 	}
 }
 
-// asClient speaks to the fake server through the recorder, a message each way at a time.
+// asClient talks to the fake server through the recorder, waiting for the answers to each message.
 func (r *recordedRun) asClient(framing string) {
 	r.t.Helper()
 	for i, m := range []string{
@@ -150,7 +150,7 @@ func (r *recordedRun) send(framing, m string) {
 	}
 }
 
-// receive reads one message, a byte at a time: nothing may be read ahead.
+// receive reads one message byte by byte, so that nothing is read ahead.
 func (r *recordedRun) receive(framing string) {
 	r.t.Helper()
 	if _, err := wire.ReadFrame(bufio.NewReader(iotest.OneByteReader(r.out)), framing); err != nil {
@@ -158,7 +158,7 @@ func (r *recordedRun) receive(framing string) {
 	}
 }
 
-// TestRecordReplays: what was recorded in one framing holds in both.
+// TestRecordReplays checks that a session recorded in one framing passes in both.
 func TestRecordReplays(t *testing.T) {
 	t.Setenv(conformance.FaultVar, "")
 	binary, err := os.Executable()
@@ -181,7 +181,7 @@ func TestRecordReplays(t *testing.T) {
 	}
 }
 
-// TestRecordEnds: however it ends, the session is there and whole, and nothing is left.
+// TestRecordEnds checks that after any end the session is written completely, and no process is left.
 func TestRecordEnds(t *testing.T) {
 	if err := conformance.AdoptOrphans(); err != nil { // to see them
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestRecordEnds(t *testing.T) {
 		}, 0, "-- send get-2 --\n"},
 		{"a message is cut", "", nil, func(r *recordedRun) {
 			r.asClient("line")
-			_, _ = r.in.WriteString(`{"jsonrpc":`) // The session says what came.
+			_, _ = r.in.WriteString(`{"jsonrpc":`) // The session shows whether it arrived.
 			r.in.Close()
 		}, 0, "-- raw --\n{\"jsonrpc\":\n-- close stdin --\n"},
 		{"TERM", "silent", nil, func(r *recordedRun) { r.signals <- syscall.SIGTERM }, 143, "-- signal TERM --\n"},
@@ -240,7 +240,7 @@ func TestRecordEnds(t *testing.T) {
 	}
 }
 
-// TestRecordFails: what cannot be begun is told at once.
+// TestRecordFails checks that a recording that cannot start fails immediately.
 func TestRecordFails(t *testing.T) {
 	r := recording(t, 0, "./no-such-server")
 	if <-r.done; r.err == nil || r.what.Status != 2 {

@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// A Report tells of results, one after the other, and then of all.
+// A Report prints results one by one, and then a summary.
 type Report interface {
 	Tell(Result)
-	// Done ends the report. The error is that of writing it.
+	// Done ends the report. It returns the first write error.
 	Done() error
 }
 
-// Formats are the names of the reports that there are.
+// Formats returns the names of the report formats.
 func Formats() []string { return []string{"text", "json", "junit", "tap"} }
 
-// NewReport makes a report of a format. verbose makes the text tell of what passed too.
+// NewReport returns a report of a format. If verbose, the text format also lists the sessions that passed.
 func NewReport(format string, w io.Writer, verbose bool) (Report, error) {
 	out := &output{w: w}
 	switch format {
@@ -49,10 +49,10 @@ func (o *output) printf(format string, args ...any) {
 	}
 }
 
-// bad says whether a verdict makes the whole run fail.
+// bad reports whether a verdict makes the whole run fail.
 func (v Verdict) bad() bool { return v == Failed || v == Wrong }
 
-// Bad says whether the result is a failure, of the server or of the session's file.
+// Bad reports whether the result is a failure, of the server or of the session's file.
 func (r Result) Bad() bool { return r.Verdict.bad() }
 
 type textReport struct {
@@ -60,7 +60,7 @@ type textReport struct {
 	verbose bool
 	counts  map[Verdict]int
 	began   time.Time
-	reasons []string // of what was skipped
+	reasons []string // for skipping
 	skipped map[string]int
 }
 
@@ -205,7 +205,7 @@ func (j *junitReport) Tell(r Result) {
 	j.Cases = append(j.Cases, c)
 }
 
-// printable replaces what XML cannot hold.
+// printable replaces characters that XML does not allow.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && !slices.Contains([]rune("\n\t\r"), r) {

@@ -34,7 +34,7 @@ func report(t *testing.T, format string, verbose bool) string {
 }
 
 func TestTextReport(t *testing.T) {
-	got := regexp.MustCompile(`in \d+\.\ds\n`).ReplaceAllString(report(t, "text", false), "in 0.0s\n") // As long as it took.
+	got := regexp.MustCompile(`in \d+\.\ds\n`).ReplaceAllString(report(t, "text", false), "in 0.0s\n") // The time varies.
 	want := "FAIL  core/bad (line) 0.00s\n  core/bad.txtar:3:1: <expected>\n  \tgot\n  transcript (--> to the server, <-- from it):\n  0.1s --> {}\n" +
 		"  the end of the server's stderr:\n    a \x1b word\nERROR core/wrong (line) 0.00s\n  core/wrong.txtar:1:1: what\n" +
 		"1 passed, 1 failed, 1 could not be judged, 1 failed as known, 1 skipped in 0.0s\n  skipped 1: no terminals\n"

@@ -12,23 +12,23 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// defaultWithin bounds each step that awaits something. It is loose: it says that
-// nothing will come, not that something came late.
+// defaultWithin bounds each step that awaits a message. It is generous: it shows that nothing will come, not that
+// something came late.
 const defaultWithin = 20 * time.Second
 
-// defaultShutdown is how long a server may take to end once its stdin has: its own grace
-// of two seconds and then some, on a busy machine.
+// defaultShutdown is the maximum time that a server may take to end after its stdin is closed: its own grace
+// period of two seconds, plus slack for a busy machine.
 const defaultShutdown = 15 * time.Second
 
-// A Verdict is how a session came out.
+// A Verdict is the result of a session.
 type Verdict string
 
 const (
 	Passed  Verdict = "pass"
-	Failed  Verdict = "fail"  // the server did something wrong
-	Skipped Verdict = "skip"  // the server or the machine lacks what the session needs
+	Failed  Verdict = "fail"  // the server broke the protocol
+	Skipped Verdict = "skip"  // the server or the machine lacks a need of the session
 	Wrong   Verdict = "error" // the session file is wrong, or nothing could be run
-	Known   Verdict = "known" // it failed, as the baseline says
+	Known   Verdict = "known" // it failed, and the baseline expects that
 )
 
 // A Result is one run of one session. Its JSON form is what the flag -json prints.
@@ -37,28 +37,28 @@ type Result struct {
 	Framing    string        `json:"framing"`
 	Level      string        `json:"level"`
 	Verdict    Verdict       `json:"verdict"`
-	Reason     string        `json:"reason,omitempty"`     // why it was skipped, or how it failed: the step, expected and got
-	Transcript string        `json:"transcript,omitempty"` // with relative times, where it failed
-	Stderr     string        `json:"stderr,omitempty"`     // the end of what the server said there, where it failed
+	Reason     string        `json:"reason,omitempty"`     // for a skipped or failed session: the step, expected and got
+	Transcript string        `json:"transcript,omitempty"` // with relative times, if it failed
+	Stderr     string        `json:"stderr,omitempty"`     // the end of the server's stderr, if it failed
 	Took       time.Duration `json:"-"`
 	TookMs     int64         `json:"durationMs"`
 }
 
-// A Config says what sessions are run against.
+// A Config holds the options for running sessions.
 type Config struct {
 	Contract *Contract
-	Command  []string // the server's; [0] is a path, or a name that is looked for on PATH
-	Levels   []string // those that count; others are skipped. nil: all
-	// Orphans makes this process the parent of what servers leave behind, and ends it
-	// (Linux; elsewhere a server's process group alone is ended). It takes all children
-	// of the process that come later for its own: for a program that does nothing else.
+	Command  []string // the server's; [0] is a path, or a name to find on PATH
+	Levels   []string // levels to run; others are skipped. nil: all
+	// Orphans makes this process the parent of the processes that servers leave behind, and kills them (Linux;
+	// elsewhere only a server's process group is killed). It treats all later children of the process as orphans:
+	// use it only in a program that starts no other children.
 	Orphans bool
-	// Within bounds each step that awaits something and does not say so itself, Shutdown
-	// how long a server may take to end once its stdin has. 0: 20 s and 15 s.
+	// Within bounds each step that awaits a message and sets no time itself. Shutdown is the maximum time that a
+	// server may take to end after its stdin is closed. 0: 20 s and 15 s.
 	Within, Shutdown time.Duration
 }
 
-// A failure is what the server did wrong.
+// A failure is an error of the server.
 type failure struct {
 	pos position
 	msg string
@@ -66,7 +66,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.pos.String() + ": " + f.msg }
 
-// A skipError says that the server or machine lacks what the session needs.
+// A skipError says that the server or machine lacks a need of the session.
 type skipError struct{ why string }
 
 func (e *skipError) Error() string { return e.why }
@@ -82,20 +82,20 @@ type player struct {
 	vars     vars
 	requests map[string]*request // by name
 	ids      int
-	cursors  map[string]int   // in the log: behind what the last expect matched, by its label (or "")
-	seen     int              // in the log: what was checked
-	spots    map[string]int64 // by job and stream: where the last output step ended
-	nulls    int              // how many answers with id null the steps have asked for
-	replies  []*step          // to requests of the server
-	pending  []*step          // never and count, which look at the whole session
-	froms    map[*step]int    // where each never begins
-	closed   bool             // stdin
-	status   bool             // a step has looked at the server's exit
+	cursors  map[string]int   // in the log: after the last match of expect, by its label (or "")
+	seen     int              // in the log: the number of checked entries
+	spots    map[string]int64 // by job and stream: the end of the last output step
+	nulls    int              // the number of answers with id null that the steps have asked for
+	replies  []*step          // to the server's requests
+	pending  []*step          // never and count, which examine the whole session
+	froms    map[*step]int    // the log position of each never
+	closed   bool             // stdin is closed
+	status   bool             // a step has checked the server's exit
 	killed   bool             // a step has sent SIGKILL
 }
 
-// Run plays a session against a fresh server. It returns in bounded time, whatever the
-// server does, and then the server and its process group are gone.
+// Run plays a session against a fresh server. It returns in bounded time, whatever the server does; by then the
+// server and its process group are dead.
 func Run(s *Session, framing string, cfg Config) (r Result) {
 	r = Result{Session: s.Name, Framing: framing, Level: s.Level}
 	began := time.Now()
@@ -124,7 +124,7 @@ func Run(s *Session, framing string, cfg Config) (r Result) {
 	return r
 }
 
-// applies is a verdict without a server, or "".
+// applies returns a verdict if none needs a server, or "".
 func applies(s *Session, cfg Config) (Verdict, string) {
 	if s.bad != nil {
 		return Wrong, s.bad.Error()
@@ -150,7 +150,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// within is how long a step may wait.
+// within returns the maximum time of a step.
 func (p *player) within(st *step) time.Duration { return orDefault(st.within, p.cfg.Within) }
 
 func (r *Result) judge(err error, conn *connection) {
@@ -171,7 +171,7 @@ func (r *Result) judge(err error, conn *connection) {
 	r.Reason, r.Transcript, r.Stderr = err.Error(), conn.transcript(), conn.stderrTail()
 }
 
-// machineLacks says what of a session's needs the machine does not have.
+// machineLacks returns which need of a session the machine does not meet, or "".
 func machineLacks(s *Session) string {
 	for _, n := range s.Needs {
 		switch n.Kind {
@@ -206,7 +206,7 @@ func (p *player) play() error {
 	return nil
 }
 
-// located gives an error the step's place, if it has none of its own.
+// located adds the step's position to an error, if the error has none.
 func located(st *step, err error) error {
 	var f *failure
 	var s *syntaxError
@@ -221,7 +221,7 @@ func located(st *step, err error) error {
 	return &failure{st.position, err.Error()}
 }
 
-// step does one step.
+// step executes one step.
 func (p *player) step(st *step) error {
 	switch st.verb {
 	case "initialize":
@@ -261,7 +261,7 @@ func (p *player) step(st *step) error {
 	return nil
 }
 
-// control does what the client does besides sending messages.
+// control executes the steps that do something other than sending messages.
 func (p *player) control(st *step) error {
 	switch st.verb {
 	case "close":
@@ -273,15 +273,15 @@ func (p *player) control(st *step) error {
 		p.conn.resume()
 	case "signal":
 		p.killed = p.killed || st.words[0] == "KILL"
-		if err := signalServer(p.conn.cmd, st.words[0]); !errors.Is(err, os.ErrProcessDone) { // how it has ended is told by what comes next
+		if err := signalServer(p.conn.cmd, st.words[0]); !errors.Is(err, os.ErrProcessDone) { // the following steps report how it has ended
 			return err
 		}
 	}
 	return nil
 }
 
-// until waits until the log satisfies done, the server can say no more, or the time
-// of the step is over. Everything that comes meanwhile is checked.
+// until waits until done accepts the log, the server can send no more, or the step's time is over. It checks
+// every message that comes meanwhile.
 func (p *player) until(st *step, what string, done func([]entry) (bool, error)) error {
 	t := time.NewTimer(p.within(st))
 	defer t.Stop()
@@ -310,7 +310,7 @@ func (p *player) until(st *step, what string, done func([]entry) (bool, error)) 
 	}
 }
 
-// whyOver says why a server says no more.
+// whyOver returns why a server sends no more.
 func (p *player) whyOver(over error) string {
 	var g *wire.GarbageError
 	if errors.As(over, &g) {
@@ -329,8 +329,7 @@ func (p *player) whyOver(over error) string {
 	}
 }
 
-// inspect holds what came since the last time against contract and invariants, and
-// answers the server's requests.
+// inspect checks the new messages against contract and invariants, and answers the server's requests.
 func (p *player) inspect(log []entry) error {
 	for ; p.seen < len(log); p.seen++ {
 		e := &log[p.seen]
@@ -354,7 +353,7 @@ func (p *player) inspect(log []entry) error {
 	return nil
 }
 
-// reply answers a request of the server as the session says, or refuses it.
+// reply answers a request of the server according to the session, or refuses it.
 func (p *player) reply(m *wire.Message) error {
 	id := m.V["id"]
 	for _, st := range slices.Backward(p.replies) {

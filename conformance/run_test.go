@@ -29,9 +29,9 @@ job/get {handle: $h}
 {job: {status: "closed"}}
 `
 
-// TestBadServers: whatever a server does, there is a verdict, and nothing is left.
+// TestBadServers checks that a run ends with a verdict and leaves no process, whatever the server does.
 func TestBadServers(t *testing.T) {
-	t.Cleanup(func() { // when all of them have ended
+	t.Cleanup(func() { // after all subtests
 		if left := children(); len(left) > 0 {
 			t.Errorf("processes are left: %v", left)
 		}
@@ -65,17 +65,17 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
-// TestGoodHeader: the other framing as well.
+// TestGoodHeader checks the other framing.
 func TestGoodHeader(t *testing.T) {
 	if r := play(t, "", "header", good); r.Verdict != Passed {
 		t.Errorf("%s: %s\n%s", r.Verdict, r.Reason, r.Transcript)
 	}
 }
 
-// TestPlay: what a failing session tells, and with which verdict.
+// TestPlay checks the verdict and the reason of sessions, most of which fail.
 func TestPlay(t *testing.T) {
 	start := "prose\n\n-- send start --\njob/start {argv: [\"x\"]}\n-- answer start --\n{job: {handle: $h}}\n"
-	self := strconv.Itoa(os.Getpid()) // a process that lives, whatever others there are
+	self := strconv.Itoa(os.Getpid()) // a process that is alive in any case
 	for _, test := range []struct {
 		name, session string
 		verdict       Verdict
@@ -145,7 +145,7 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// TestReply: requests of the server are answered as the session says.
+// TestReply checks that the server's requests are answered as the session specifies.
 func TestReply(t *testing.T) {
 	start := "-- send start --\njob/start {}\n"
 	reply := "-- reply client/confirm --\n{action: $a}\n=>\n{outcome: \"once\"}\n"
@@ -172,8 +172,8 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// TestIDOfAnother: the id of a request whose params do not fit is not taken for that of the one
-// that is expected.
+// TestIDOfAnother checks that an expected request's variable is not bound to the id of a request with other
+// params.
 func TestIDOfAnother(t *testing.T) {
 	r := play(t, "asks twice", "line", "prose\n-- reply client/confirm --\n{action: \"start\"}\n=>\n{outcome: \"once\"}\n-- reply client/confirm unanswered --\n{action: \"kill\"}\n-- send start --\njob/start {}\n-- expect --\nclient/confirm\nid: $id:string\n{action: \"start\"}\n-- answer start --\n")
 	if r.Verdict != Passed {
@@ -181,7 +181,7 @@ func TestIDOfAnother(t *testing.T) {
 	}
 }
 
-// TestDeaf: a server that does not read stdin holds nothing up.
+// TestDeaf checks that a server that does not read its stdin does not block the runner.
 func TestDeaf(t *testing.T) {
 	r := play(t, "silent", "line", "prose\ninitialize: no\n-- send init --\ninitialize {x: @repeat 3000000 \"x\"}\n-- close stdin --\n-- answer init within 1s --\n")
 	if r.Verdict != Failed || !strings.Contains(r.Reason, "expected an answer to init within 1s") {
@@ -189,7 +189,7 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
-// TestKillServers: whoever must end at once leaves no server.
+// TestKillServers checks that KillServers leaves no server.
 func TestKillServers(t *testing.T) {
 	t.Setenv(faultVar, "silent")
 	binary, err := os.Executable()
@@ -222,13 +222,13 @@ func TestKillServers(t *testing.T) {
 	if r := <-done; r.Verdict != Failed || !strings.Contains(r.Reason, "the server has ended (signal: killed)") {
 		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}
-	// A run that goes on meanwhile starts none that would be left.
+	// A later run starts no server.
 	if r := Run(s, "line", Config{Contract: contract(t), Command: []string{binary}}); r.Verdict != Wrong || !strings.Contains(r.Reason, "no server is started any more") {
 		t.Errorf("%s: %s", r.Verdict, r.Reason)
 	}
 }
 
-// TestNoServer: a command that cannot be started.
+// TestNoServer runs a command that cannot be started.
 func TestNoServer(t *testing.T) {
 	s, err := Parse("test.txtar", []byte(good))
 	if err != nil {
@@ -240,7 +240,7 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// TestRunAll tells the results in order, however many run at a time.
+// TestRunAll checks that the results are reported in order, although several sessions run at a time.
 func TestRunAll(t *testing.T) {
 	t.Setenv(faultVar, "")
 	binary, err := os.Executable()

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// strict are the words of sentences that promise an order, or something without exception.
+// strict matches the words of sentences that promise an order, or something without exception.
 var strict = regexp.MustCompile(`(?i)\b(must|never|exactly|before|after)\b`)
 
-// TestSentences: each such sentence of the protocol's page has a row in
-// testdata/sentences.txt, which names the sessions that show it, or says why there is none.
+// TestSentences checks that each such sentence of the protocol's page has a row in testdata/sentences.txt, which
+// names the sessions that test it, or says why there is none.
 func TestSentences(t *testing.T) {
 	page, err := os.ReadFile("../docs/protocol.md")
 	if err != nil {
@@ -55,14 +55,14 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// fences are the examples of a page.
+// fences matches the examples of a page.
 var fences = regexp.MustCompile("(?s)```.*?```")
 
-// ends are where a sentence ends and another begins.
+// ends matches the boundary between two sentences.
 var ends = regexp.MustCompile(`[.:;]\s+([A-Z\x60*\[{])`)
 
-// sentences are those of a page, each on one line. A row of a table and an item of a list
-// begin one.
+// sentences returns the sentences of a page, each on one line. A row of a table or an item of a list begins a new
+// sentence.
 func sentences(page string) (all []string) {
 	page = fences.ReplaceAllString(page, "")
 	var units []string

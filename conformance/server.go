@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// mostBytes bounds what one session keeps of what a server sends.
+	// mostBytes is the maximum memory that one session uses for a server's messages.
 	mostBytes = 256 << 20
-	// holdTime is how long a server's stdout may be open once the server has ended,
-	// before something else is taken to hold it.
+	// holdTime is how long a server's stdout may stay open after the server has ended. Then another process is
+	// assumed to hold it.
 	holdTime = 2 * time.Second
 )
 
-// errHeld says that a server has ended and its stdout has not.
+// errHeld means that a server has ended and its stdout has not.
 var errHeld = errors.New("the server has ended, and something that it started holds its stdout open")
 
 // An entry is one line of a session's log.
@@ -32,9 +32,9 @@ type entry struct {
 	msg wire.Message
 }
 
-// A connection is a server process and what went to and fro. Five goroutines serve it:
-// read, write and readStderr own one end of a pipe each, wait owns the process, and the
-// session's own sends and looks. finish ends them all.
+// A connection is a server process and the log of the messages in both directions. Five goroutines serve it:
+// read, write and readStderr own one end of a pipe each, wait reaps the process, and watch closes a stdout that
+// outlives the server. The session's goroutine sends and takes snapshots. finish and release end them all.
 type connection struct {
 	// Immutable:
 	framing string
@@ -43,34 +43,34 @@ type connection struct {
 	stdin   *os.File
 	stdout  *os.File
 	stderr  *os.File
-	dir     string // the server's directory, which goes with it
+	dir     string // the server's directory, removed by release
 
-	died    chan struct{} // closed when the process was reaped; its ProcessState may be read then
+	died    chan struct{} // closed after the process is reaped; its ProcessState may be read then
 	readers sync.WaitGroup
 	readEnd chan struct{} // closed when read has ended
 	errEnd  chan struct{} // closed when readStderr has ended
-	kick    chan struct{} // the session -> write: look at queue
-	finis   chan struct{} // closed by finish: nobody waits for anything any more
+	kick    chan struct{} // the session -> write: the queue has changed
+	finis   chan struct{} // closed by release: write stops waiting
 
 	mu      sync.Mutex
 	log     []entry
-	changed chan struct{} // closed and made anew when there is news
+	changed chan struct{} // closed and replaced at every change
 	stalled chan struct{} // not nil: read waits until it is closed
 	cost    int           // of the log
-	over    error         // why nothing more comes; nil: something may
+	over    error         // why no more messages come; nil: more may come
 	held    bool          // stdout outlived the server
 	tail    []byte        // of stderr
 	queue   [][]byte      // for write
-	closing bool          // write closes stdin behind the queue
+	closing bool          // write closes stdin after the queue
 }
 
-// dial starts a server. Its directory, home and state are its own, and empty.
+// dial starts a server in an empty directory of its own, which is also its home and holds its state.
 func dial(command []string, framing string) (*connection, error) {
 	dir, err := os.MkdirTemp("", "conformance-")
 	if err != nil {
 		return nil, err
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // macOS: /var is one
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // macOS: /var is a symbolic link
 		return nil, err
 	}
 	c := &connection{
@@ -96,14 +96,14 @@ func dial(command []string, framing string) (*connection, error) {
 	return c, nil
 }
 
-// dialed are the servers that run.
+// dialed has the running servers.
 var dialed = struct {
 	sync.Mutex
 	all  map[*connection]bool
-	over bool // no more are started
+	over bool // no more servers are started
 }{all: map[*connection]bool{}}
 
-// startKnown starts the server, and has it among those that run before KillServers can miss it.
+// startKnown starts the server and registers it under the lock, so that KillServers cannot miss it.
 func (c *connection) startKnown() error {
 	dialed.Lock()
 	defer dialed.Unlock()
@@ -117,8 +117,8 @@ func (c *connection) startKnown() error {
 	return err
 }
 
-// KillServers ends every server that runs, and lets none be started any more, for a program that must
-// end at once. They are in process groups of their own, which an interrupt of the terminal does not reach.
+// KillServers kills every running server and prevents new starts, for a program that must end at once. The
+// servers are in process groups of their own, which an interrupt from the terminal does not reach.
 func KillServers() {
 	dialed.Lock()
 	defer dialed.Unlock()
@@ -126,12 +126,12 @@ func KillServers() {
 	for c := range dialed.all {
 		process.KillGroup(c.cmd)
 		killOrphans(c.dir)
-		_ = os.RemoveAll(c.dir) // Best effort, as in stop.
+		_ = os.RemoveAll(c.dir) // Best effort, as in release.
 	}
 }
 
-// start makes three pipes and the process. Pipes of our own, and none of os/exec's: its
-// Wait would wait for whoever else holds an end.
+// start makes three pipes and the process. It does not use the pipes of os/exec, whose Wait would block while any
+// other process holds an end.
 func (c *connection) start() (err error) {
 	var theirs []*os.File
 	pipe := func() (r, w *os.File) {
@@ -170,7 +170,7 @@ func (c *connection) wait() {
 	c.wake(func() {})
 }
 
-// watch ends read where the server has ended and its stdout does not.
+// watch ends read if the server has ended and its stdout stays open.
 func (c *connection) watch() {
 	select {
 	case <-c.died:
@@ -190,13 +190,13 @@ func (c *connection) watch() {
 		c.held = !waiting
 		c.mu.Unlock()
 		if !waiting {
-			_ = c.stdout.Close() // read says what there is to say
+			_ = c.stdout.Close() // read reports the error
 			return
 		}
 	}
 }
 
-// readStderr keeps the end of what the server says there.
+// readStderr keeps the end of the server's stderr.
 func (c *connection) readStderr() {
 	defer close(c.errEnd)
 	const most = 16 << 10
@@ -215,7 +215,7 @@ func (c *connection) readStderr() {
 	}
 }
 
-// read takes what the server sends until it ends, or is no message.
+// read receives messages until the server's stdout ends or sends something that is no message.
 func (c *connection) read() {
 	defer close(c.readEnd)
 	r := bufio.NewReaderSize(c.stdout, 64<<10)
@@ -237,7 +237,7 @@ func (c *connection) read() {
 		}
 		if err != nil {
 			c.end(err)
-			_, _ = io.Copy(io.Discard, r) // The server must not block on us; nothing counts any more.
+			_, _ = io.Copy(io.Discard, r) // The server must not block on a full pipe; its output is ignored from now on.
 			return
 		}
 	}
@@ -262,7 +262,7 @@ func (c *connection) end(err error) {
 	})
 }
 
-// wake makes a change that whoever waits must see.
+// wake makes a change and wakes the goroutines that wait for one.
 func (c *connection) wake(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -271,8 +271,8 @@ func (c *connection) wake(change func()) {
 	c.changed = make(chan struct{})
 }
 
-// send queues bytes for the server's stdin. Whether they arrive is seen by what comes of
-// them: a server that does not read, or has ended, does not answer.
+// send queues bytes for the server's stdin. It reports no errors: a server that does not read, or has ended, does
+// not answer.
 func (c *connection) send(data []byte) {
 	c.mu.Lock()
 	if !c.closing {
@@ -334,7 +334,7 @@ func (c *connection) resume() {
 	}
 }
 
-// closeStdin lets what is queued go out first.
+// closeStdin closes stdin after the queued bytes.
 func (c *connection) closeStdin() {
 	c.mu.Lock()
 	c.closing = true
@@ -342,14 +342,14 @@ func (c *connection) closeStdin() {
 	c.nudge()
 }
 
-// snapshot is what there is to see now. The entries of a log never change.
+// snapshot returns the present log. Its entries never change.
 func (c *connection) snapshot() (log []entry, changed <-chan struct{}, over error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.log, c.changed, c.over
 }
 
-// finish lets the server end by itself. What it has written is read then.
+// finish lets the server end by itself, and waits until all its output was read.
 func (c *connection) finish(patience time.Duration) (inTime bool) {
 	c.resume()
 	c.closeStdin()
@@ -357,15 +357,15 @@ func (c *connection) finish(patience time.Duration) (inTime bool) {
 	defer t.Stop()
 	select {
 	case <-c.died:
-		<-c.readEnd // at the latest when watch makes it so
+		<-c.readEnd // watch ensures that it is closed
 		return true
 	case <-t.C:
 		return false
 	}
 }
 
-// release ends by force what is left of the server: its process group, the orphans that
-// reach us (Linux), the goroutines, the directory.
+// release kills the rest of the server: its process group and the orphans that this process has adopted (Linux).
+// It ends the goroutines and removes the directory.
 func (c *connection) release(orphans bool) {
 	process.KillGroup(c.cmd)
 	<-c.died
@@ -378,14 +378,14 @@ func (c *connection) release(orphans bool) {
 	delete(dialed.all, c)
 	dialed.Unlock()
 	for _, f := range []*os.File{c.stdin, c.stdout, c.stderr} {
-		_ = f.Close() // Frees whoever is in a call on it; it may be closed.
+		_ = f.Close() // This unblocks a pending call on it; it may be closed already.
 	}
 	c.readers.Wait()
-	_ = os.RemoveAll(c.dir) // Best effort: what a job still writes there is not ours.
+	_ = os.RemoveAll(c.dir) // Best effort: files that a job still writes there are the job's fault.
 }
 
-// lastWords is the end of a stderr whose server has ended. Whoever else holds it open is not
-// waited for.
+// lastWords returns the end of the stderr of a server that has ended. It waits at most holdTime if another
+// process holds stderr open.
 func (c *connection) lastWords() string {
 	t := time.NewTimer(holdTime)
 	defer t.Stop()
@@ -396,7 +396,7 @@ func (c *connection) lastWords() string {
 	return c.stderrTail()
 }
 
-// stderrTail is the end of what the server said there.
+// stderrTail returns the end of the server's stderr.
 func (c *connection) stderrTail() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

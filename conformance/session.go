@@ -12,28 +12,28 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Levels are those of protocol section 12.
+// levels are those of protocol section 12.
 var levels = []string{"core", "trees", "terminal", "store", "policy"}
 
-// A Session is what one file says: messages to send, and what must come back.
+// A Session is the content of one session file: messages to send, and the messages that must come back.
 type Session struct {
 	Name     string // the file's name without .txtar, with its directory
-	Prose    string // what is shown
-	Protocol string // the sentence it stands on
+	Prose    string // the description
+	Protocol string // the sentence that it tests
 	Level    string
 	Needs    []Need
-	Lacks    []Need   // what a server must not have for it to apply
+	Lacks    []Need   // capabilities that the server must not have
 	Framings []string // "header", "line"
-	Args     []string // what the server gets behind its command
+	Args     []string // arguments appended to the server's command
 
 	file  string
-	bad   error // why there are no steps
+	bad   error // the error in the file, if there are no steps
 	last  int   // the number of the last line
 	cold  bool  // the runner does not initialize the server
 	steps []step
 }
 
-// A Need is what a server or machine must have for a session to apply.
+// A Need is a requirement of a session on the server or the machine.
 type Need struct {
 	Kind  string // mode, method, event, condition, program, …
 	Value string
@@ -45,23 +45,22 @@ type step struct {
 	verb   string
 	name   string // of the request, for send, answer and error; the label of an expect
 	words  []string
-	within time.Duration // 0: as the runner has it
+	within time.Duration // 0: the runner's default
 
 	items   []item            // messages: to send, or expected
-	v       value             // what else the body holds
-	more    value             // behind =>
+	v       value             // another value in the body
+	more    value             // after =>
 	content string            // of raw and frame
 	ids     map[string]string // of the requests in content, by name
 	output  *outputStep
 }
 
-// An item is a method, and its params or a pattern for them; or, where messages are
-// expected, the answer to a request.
+// An item is a method, and its params or a pattern for them; or, in expected messages, the answer to a request.
 type item struct {
 	position
 	method string // or answer, error
 	name   string // of the request, for answer and error
-	id     value  // the id as it is to be spelled, or a pattern for that of a request of the server
+	id     value  // the id in its spelling, or a pattern for the id of a server's request
 	params value  // nil: none, or any
 }
 
@@ -72,7 +71,7 @@ func (it item) String() string {
 	return it.method
 }
 
-// A verbSpec says what a verb's section looks like.
+// A verbSpec describes the section of a verb.
 type verbSpec struct {
 	usage string
 	parse func(*step, []string, section) error
@@ -116,9 +115,9 @@ func init() {
 // Parse reads a session file.
 func Parse(name string, data []byte) (*Session, error) {
 	s := &Session{Name: strings.TrimSuffix(name, ".txtar"), Level: "core", Framings: []string{"header", "line"}, file: name}
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // as some editors save it
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // Some editors write CRLF.
 	if i := slices.IndexFunc(bytes.Split(data, []byte("\n")), func(l []byte) bool { return string(l) == "-- --" }); i >= 0 {
-		return nil, &syntaxError{position{name, i + 1, 1}, "expected a verb, as in -- send start --"} // txtar panics
+		return nil, &syntaxError{position{name, i + 1, 1}, "expected a verb, as in -- send start --"} // txtar panics on this.
 	}
 	if err := strayHeader(name, string(data)); err != nil {
 		return nil, err
@@ -143,10 +142,10 @@ func Parse(name string, data []byte) (*Session, error) {
 	return s, s.check()
 }
 
-// Steps returns how many steps the session has.
+// Steps returns the number of steps of the session.
 func (s *Session) Steps() int { return len(s.steps) }
 
-// preamble reads what stands before the first step: prose, then keys.
+// preamble parses the text before the first step: prose, then keys.
 func (s *Session) preamble(file, comment string) error {
 	keys := map[string]func(position, string) error{
 		"protocol": func(_ position, v string) error { s.Protocol = v; return nil },
@@ -213,8 +212,8 @@ func (s *Session) setFraming(pos position, v string) error {
 	return nil
 }
 
-// serverKinds are what a session can ask of the server's capabilities, needKinds besides of
-// the machine.
+// serverKinds are the kinds of need that the server's capabilities can meet. needKinds also has those of the
+// machine.
 var (
 	serverKinds = []string{"mode", "method", "event", "condition", "signal", "key", "encoding", "readFormat", "waitFormat", "query", "shellIntegration", "limit", "inputDetection", "capability"}
 	needKinds   = append(slices.Clone(serverKinds), "platform", "program")
@@ -266,7 +265,7 @@ func verbNames() []string {
 	return all
 }
 
-// check refuses what can be seen to be wrong before anything is run.
+// check rejects mistakes that are visible before anything is run.
 func (s *Session) check() error {
 	sent := map[string]bool{"initialize": true}
 	if s.cold || slices.ContainsFunc(s.steps, func(st step) bool { return st.verb == "initialize" }) {
@@ -287,7 +286,7 @@ func (s *Session) check() error {
 	return s.checkStart()
 }
 
-// sends are the names of the requests that a step sends.
+// sends returns the names of the requests that a step sends.
 func (st *step) sends() []string {
 	switch st.verb {
 	case "send":
@@ -298,8 +297,8 @@ func (st *step) sends() []string {
 	return slices.Sorted(maps.Keys(st.ids))
 }
 
-// refersTo refuses names of requests that were not sent. never until may name one that
-// is sent later.
+// refersTo rejects names of requests that were not sent before. never until may name a request that is sent
+// later.
 func (st *step) refersTo(sent map[string]bool) error {
 	unknown := func(pos position, name string) error {
 		return &syntaxError{pos, fmt.Sprintf("no request %q was sent before; expected -- send %s --", name, name)}
@@ -315,8 +314,8 @@ func (st *step) refersTo(sent map[string]bool) error {
 	return nil
 }
 
-// checkStart: the server must be initialized where its capabilities are asked for, and
-// once at most by the runner.
+// checkStart checks that the server is initialized if its capabilities are needed, and at most once if by the
+// runner.
 func (s *Session) checkStart() error {
 	first := s.steps[0].position
 	for i, st := range s.steps {

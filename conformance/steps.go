@@ -10,10 +10,10 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// errUsage says that the words behind a verb are not those that it takes.
+// errUsage means that the arguments of a verb are wrong.
 var errUsage = errors.New("usage")
 
-// nothing refuses a body where there must be none.
+// nothing returns an error if a body is not empty.
 func (s section) nothing() error {
 	if strings.TrimSpace(s.body) != "" {
 		return &syntaxError{s.at(), "expected nothing here: this step has no body"}
@@ -21,7 +21,7 @@ func (s section) nothing() error {
 	return nil
 }
 
-// value is the body as one value; nil where there is none.
+// value parses the body as one value. It returns nil if the body is empty.
 func (s section) value() (value, error) {
 	p := s.parser()
 	if p.space(); p.off == len(p.src) {
@@ -30,7 +30,7 @@ func (s section) value() (value, error) {
 	return parseValue(s.file, s.line, s.body)
 }
 
-// at is where the body begins, or the line above it where there is none.
+// at returns the first position of the body, or the line above it if the body is empty.
 func (s section) at() position {
 	if strings.TrimSpace(s.body) == "" {
 		return position{s.file, s.line - 1, 1}
@@ -40,7 +40,7 @@ func (s section) at() position {
 
 func (s section) parser() *parser { return &parser{file: s.file, line: s.line, src: s.body} }
 
-// parts are what stands before and behind a line that is "=>".
+// parts splits the body at a line that is "=>".
 func (s section) parts() (before, behind section, both bool) {
 	line := s.line
 	for i, l := range strings.SplitAfter(s.body, "\n") {
@@ -53,7 +53,7 @@ func (s section) parts() (before, behind section, both bool) {
 	return s, section{}, false
 }
 
-// items are methods, each with a value or none behind it.
+// items parses methods, each optionally followed by a value.
 func (s section) items() ([]item, error) {
 	p := s.parser()
 	var all []item
@@ -70,7 +70,7 @@ func (s section) items() ([]item, error) {
 	}
 }
 
-// item is a method on a line, an id on the next if there is one, and a value.
+// item parses a method on a line, an optional id on the next, and an optional value.
 func (p *parser) item() (item, error) {
 	it := item{position: p.at(), method: p.method()}
 	if it.method == "" {
@@ -97,13 +97,13 @@ func (p *parser) item() (item, error) {
 	return it, err
 }
 
-// beginsValue tells a value from the next method.
+// beginsValue reports whether a value comes next, rather than the next method.
 func (p *parser) beginsValue() bool {
 	rest := p.src[p.off:]
 	return rest != "" && strings.IndexByte("{[@$\"", rest[0]) >= 0 && !strings.HasPrefix(rest, "$/") || strings.HasPrefix(rest, "null")
 }
 
-// requestName takes the name that a session gave a request.
+// requestName consumes the name that a session gave a request.
 func (p *parser) requestName() string {
 	start := p.off
 	for p.off < len(p.src) && (wire.IsWord(p.src[p.off]) || p.src[p.off] == '-') {
@@ -125,7 +125,7 @@ func (p *parser) method() string {
 	return p.src[start:p.off]
 }
 
-// one is the body as a single item.
+// one parses the body as a single item.
 func (s section) one() (item, error) {
 	all, err := s.items()
 	if err != nil {
@@ -172,7 +172,7 @@ func parseNotify(st *step, words []string, s section) error {
 	return err
 }
 
-// parseContent reads a body that is sent as it is, and which requests are in it.
+// parseContent parses a body that is sent unchanged, and the names of the requests in it.
 func parseContent(st *step, words []string, s section) (err error) {
 	st.ids = map[string]string{}
 	for _, w := range words {
@@ -190,8 +190,8 @@ func parseContent(st *step, words []string, s section) (err error) {
 	return err
 }
 
-// bytes reads a body of bytes: its lines are joined, and \n \r \t \\ \xHH \uHHHH stand
-// for what they stand for in Go.
+// bytes decodes a body of bytes: its lines are joined, and \n \r \t \\ \xHH \uHHHH have the same meaning as in
+// Go.
 func (s section) bytes() (string, error) {
 	var b strings.Builder
 	for i, l := range strings.Split(s.body, "\n") {
@@ -300,16 +300,16 @@ func parseLet(st *step, words []string, s section) (err error) {
 	return err
 }
 
-// An outputStep is what a step asks of a job's output.
+// An outputStep is the expectation of a step about a job's output.
 type outputStep struct {
 	handle value
 	stream string // "": the only one
 	how    string // "", contains, ends
-	from   value  // nil: where the last such step ended
+	from   value  // nil: from the end of the last such step
 	pieces []outputPiece
 }
 
-// An outputPiece is bytes that a stream must have at an offset.
+// An outputPiece holds bytes expected at an offset of a stream.
 type outputPiece struct {
 	position
 	offset value
@@ -317,7 +317,7 @@ type outputPiece struct {
 	text   value
 }
 
-// parseOutput reads the words behind output: HANDLE [STREAM] [HOW] [from OFFSET].
+// parseOutput parses the words after output: HANDLE [STREAM] [HOW] [from OFFSET].
 func parseOutput(st *step, words []string, s section) (err error) {
 	if len(words) == 0 {
 		return errUsage
@@ -347,7 +347,7 @@ func parseOutput(st *step, words []string, s section) (err error) {
 	return err
 }
 
-// parseBytes reads a body of lines OFFSET: "text" or OFFSET: base64 "…".
+// parseBytes parses a body of lines OFFSET: "text" or OFFSET: base64 "…".
 func parseBytes(st *step, words []string, s section) (err error) {
 	if len(words) != 2 || !slices.Contains(wire.Streams, words[1]) {
 		return errUsage
@@ -387,7 +387,7 @@ func (p *parser) outputPiece() (o outputPiece, err error) {
 	return o, err
 }
 
-// texts is a body of one pattern, or of strings that are joined.
+// texts parses a body of one pattern, or of several strings, which are joined.
 func (s section) texts() (value, error) {
 	p := s.parser()
 	first, err := p.value()

@@ -7,19 +7,19 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file has which events a client has asked for, and what job/subscribe and
-// job/unsubscribe change in that. Their answers part the old from the new.
+// This file tracks which events a client has subscribed to, and how job/subscribe and job/unsubscribe change
+// that. A change takes effect with the answer.
 
-// unasked are the events that come only where they are asked for.
+// unasked are the events that come only if they are requested by name.
 var unasked = []string{"waitingForInput", "screenChanged", "inputSent"}
 
-// An eventSet is the events of a job that were asked for.
+// An eventSet is the set of requested events of a job.
 type eventSet struct {
-	all   bool // but unasked
+	all   bool // except unasked
 	names []any
 }
 
-// eventsOf is what a member events says.
+// eventsOf parses an events member.
 func eventsOf(v any) eventSet {
 	list, ok := v.([]any)
 	return eventSet{all: !ok, names: list}
@@ -31,23 +31,23 @@ func (s eventSet) has(event string) bool {
 
 func (s eventSet) none() bool { return !s.all && len(s.names) == 0 }
 
-// A subscription is what holds for a job.
+// A subscription holds the event options of a job.
 type subscription struct {
-	unknown  bool // what held before is not known, and so is what it has become
+	unknown  bool // the earlier subscription is unknown, and so is the current one
 	events   eventSet
 	base64   bool
-	strip    bool // output comes without what programs ask their terminal, or not all of that
-	answers  bool // the client answers that; what was answered or sent before may be left out
-	standing bool // output was asked for, and has a place from which it goes on
+	strip    bool // output comes without terminal queries of programs, or without some of them
+	answers  bool // the client answers queries; those answered or sent before may be left out
+	standing bool // output was requested, and has an offset from which it continues
 
-	// While several requests are in flight: those that were answered, and what held before
-	// them. They take effect as they were sent, in whatever order they are answered.
+	// While several requests are in flight: those that were answered, and the subscription before them. They take
+	// effect in the order of sending, whatever the order of the answers.
 	by   []*request
 	base *subscription
 }
 
-// asks is what a start itself asks for. A job/run without events of its own sends none
-// before its answer, and the connection's from there on if the job is not closed then.
+// asks returns the subscription that a start itself makes. A job/run without its own events sends none before its
+// answer; after it, if the job is not closed, it sends those of the connection.
 func (c *checker) asks(r *request, goesOn bool) subscription {
 	s := subscription{base64: c.base64, events: eventsOf(c.events)}
 	if own := r.params["events"]; own != nil {
@@ -60,7 +60,7 @@ func (c *checker) asks(r *request, goesOn bool) subscription {
 	return s
 }
 
-// now is what holds for a job at present.
+// now returns the current subscription of a job.
 func (c *checker) now(j *jobView) subscription {
 	switch {
 	case j.sub != nil:
@@ -71,13 +71,13 @@ func (c *checker) now(j *jobView) subscription {
 	return subscription{unknown: true}
 }
 
-// wants says whether an event of a job was asked for; what is not known counts as no.
+// wants reports whether an event of a job was requested; if that is unknown, it returns false.
 func (c *checker) wants(j *jobView, event string) bool {
 	s := c.now(j)
 	return !s.unknown && s.events.has(event)
 }
 
-// unwanted says that an event was not asked for, or "". Until it is known what was, the
+// unwanted returns an error text if an event was not requested, or "". While the subscription is unknown, the
 // event is remembered.
 func (c *checker) unwanted(j *jobView, event string) string {
 	switch s := c.now(j); {
@@ -89,8 +89,8 @@ func (c *checker) unwanted(j *jobView, event string) string {
 	return ""
 }
 
-// known is called when it is known which request has made a job: what came before is held
-// against what that asks for.
+// known is called once it is known which request has started a job. It checks the earlier events against the
+// events that this request asks for.
 func (c *checker) known(j *jobView) string {
 	if j.asked.sub != nil && j.sub == nil {
 		j.sub, j.renew = j.asked.sub, j.asked.renew
@@ -98,7 +98,7 @@ func (c *checker) known(j *jobView) string {
 	early := j.early
 	j.early = nil
 	if j.sub != nil {
-		return "" // Some of it may be older.
+		return "" // Some of these events may be older.
 	}
 	for _, event := range early {
 		if why := c.unwanted(j, event); why != "" {
@@ -108,7 +108,7 @@ func (c *checker) known(j *jobView) string {
 	return ""
 }
 
-// subscribed does what a job/subscribe or job/unsubscribe has asked for: it was answered.
+// subscribed applies a job/subscribe or job/unsubscribe that was answered.
 func (c *checker) subscribed(r *request) {
 	if name, ok := r.params["handle"].(string); ok {
 		made := c.startedAs(name, r)
@@ -130,7 +130,7 @@ func (c *checker) subscribed(r *request) {
 	c.subscribe(c.job(wire.Show(r.params["handle"])), r)
 }
 
-// startedAs is the last start of that name before a request.
+// startedAs returns the last start with that name before a request.
 func (c *checker) startedAs(name string, before *request) (last *request) {
 	for _, r := range c.all {
 		if r == before {
@@ -168,7 +168,7 @@ func (c *checker) subscribe(j *jobView, r *request) {
 	}
 }
 
-// settled is what holds since a request was answered, and whether output begins anew.
+// settled returns the subscription after the answer to a request, and whether output begins anew.
 func (c *checker) settled(was subscription, r *request) (next subscription, renew bool) {
 	base, by := was, []*request{r}
 	if was.by != nil {
@@ -189,8 +189,8 @@ func (c *checker) settled(was subscription, r *request) (next subscription, rene
 	return next, renew
 }
 
-// chosen is what a request makes of what held before it, and whether output begins anew:
-// from another place, or since it had none.
+// chosen returns the subscription that a request makes of the earlier one, and whether output begins anew: from
+// another offset, or since it was off.
 func (c *checker) chosen(was subscription, r *request) (next subscription, renew bool) {
 	if r.method == "job/unsubscribe" {
 		return subscription{base64: was.base64}, false

@@ -16,27 +16,27 @@ import (
 //go:embed sessions
 var embedded embed.FS
 
-// Sessions are the session files of the suite itself, as LEVEL/NAME.txtar.
+// Sessions returns the session files of the suite itself, as LEVEL/NAME.txtar.
 func Sessions() fs.FS {
 	sub, err := fs.Sub(embedded, "sessions")
 	if err != nil {
-		panic(err) // "sessions" is a valid path; nothing else can fail.
+		panic(err) // This never happens: "sessions" is a valid path, and nothing else can fail.
 	}
 	return sub
 }
 
 const extension = ".txtar"
 
-// Levels are those of the protocol, in its order.
+// Levels returns the levels of the protocol, in its order.
 func Levels() []string { return slices.Clone(levels) }
 
-// Load reads every session file in a file system, in the order of their names. A file
-// that is no session is one all the same: its verdict will be an error.
+// Load reads every session file in a file system, in the order of their names. A file that is no valid session is
+// included; its verdict will be an error.
 func Load(dir fs.FS) ([]*Session, error) {
 	return load(dir, "")
 }
 
-// LoadFiles reads session files and directories of them.
+// LoadFiles reads session files, and directories of them.
 func LoadFiles(names []string) (all []*Session, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -75,7 +75,7 @@ func load(dir fs.FS, prefix string) (all []*Session, err error) {
 	return all, err
 }
 
-// read parses a file; its error waits for the session to be run.
+// read parses a file; its error is reported when the session is run.
 func read(name string, data []byte) *Session {
 	s, err := Parse(name, data)
 	if err != nil {
@@ -84,10 +84,10 @@ func read(name string, data []byte) *Session {
 	return s
 }
 
-// Bad is what is wrong with the session's file, or nil.
+// Bad returns the error in the session's file, or nil.
 func (s *Session) Bad() error { return s.bad }
 
-// Count is how many results RunAll has.
+// Count returns how many results RunAll will report.
 func Count(sessions []*Session, framings []string) (n int) {
 	for _, s := range sessions {
 		for _, f := range framings {
@@ -99,8 +99,8 @@ func Count(sessions []*Session, framings []string) (n int) {
 	return n
 }
 
-// RunAll plays every session in each of the framings that both it and the list have, so
-// many at a time, and tells the results one after the other in the order of the sessions.
+// RunAll plays every session in each framing that both the session and the list have, up to parallel at a time,
+// and passes the results to tell one by one, in the order of the sessions.
 func RunAll(sessions []*Session, framings []string, parallel int, cfg Config, tell func(Result)) {
 	type run struct {
 		s       *Session
@@ -134,7 +134,7 @@ func RunAll(sessions []*Session, framings []string, parallel int, cfg Config, te
 	workers.Wait()
 }
 
-// A Baseline has the sessions that are known to fail, with the reason.
+// A Baseline maps the sessions that are known to fail to the reason.
 type Baseline map[string]string
 
 // ParseBaseline reads lines of the form NAME: REASON, or NAME FRAMING: REASON. Blank
@@ -178,8 +178,8 @@ func (b Baseline) Unknown(sessions []*Session) (names []string) {
 	return names
 }
 
-// Judge turns a failure that is known into Known, and a pass where a failure was known
-// into a failure: then the baseline is out of date.
+// Judge turns a known failure into Known, and a pass of a session that is known to fail into a failure: then the
+// baseline is out of date.
 func (b Baseline) Judge(r Result) Result {
 	reason := b[r.Session+" "+r.Framing]
 	if reason == "" {

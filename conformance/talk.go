@@ -12,7 +12,7 @@ import (
 
 // This file has the steps that send.
 
-// initialize sends initialize and initialized, and looks at what the server can do.
+// initialize sends initialize and initialized, and checks the server's capabilities.
 func (p *player) initialize(st *step) error {
 	params := map[string]any{}
 	if st.v != nil {
@@ -49,16 +49,16 @@ func (p *player) initialize(st *step) error {
 	return nil
 }
 
-// needMembers are where capabilities tells of a need.
+// needMembers maps the kind of a need to its member in the capabilities.
 var needMembers = map[string]string{
 	"mode": "modes", "method": "methods", "event": "events", "condition": "conditions", "signal": "signals", "key": "keys",
 	"encoding": "encodings", "readFormat": "readFormats", "waitFormat": "waitFormats", "query": "queries",
 	"shellIntegration": "shellIntegration",
 }
 
-// serverLacks is a skipError if the server says that it does not have what the session
-// needs. The methods that it sends and the modes of its jobs need not be listed. A server that
-// claims the whole level has no excuse for what belongs to every server of the level.
+// serverLacks returns a skipError if the server says that it does not have what the session needs. The methods
+// that the session sends and the modes of its jobs need not be listed. A server that claims the whole level fails
+// if it lacks a method, event or condition, since every server of the level has these.
 func (p *player) serverLacks(result any) error {
 	o, _ := result.(map[string]any)
 	caps, _ := o["capabilities"].(map[string]any)
@@ -84,7 +84,7 @@ func (p *player) serverLacks(result any) error {
 	return nil
 }
 
-// in says whether a server's capabilities have what is needed.
+// in reports whether a server's capabilities contain the need.
 func (n Need) in(caps map[string]any) bool {
 	if n.Kind == "limit" {
 		limits, _ := caps["limits"].(map[string]any)
@@ -98,8 +98,8 @@ func (n Need) in(caps map[string]any) bool {
 	return slices.Contains(list, any(n.Value)) || n.Kind == "capability" && caps[n.Value] == true
 }
 
-// allNeeds are the needs that a session lists, the methods that it sends, and the modes
-// of the jobs that it starts.
+// allNeeds returns the needs that a session lists, the methods that it sends, and the modes of the jobs that it
+// starts.
 func (s *Session) allNeeds() []Need {
 	needs := slices.Clone(s.Needs)
 	for _, st := range s.steps {
@@ -114,7 +114,7 @@ func (s *Session) allNeeds() []Need {
 	return needs
 }
 
-// mode is that of a job that an item starts.
+// mode returns the mode of the job that an item starts.
 func (it item) mode() string {
 	o, _ := it.params.(object)
 	for _, m := range o.members {
@@ -166,8 +166,8 @@ func (p *player) notify(st *step) error {
 	return nil
 }
 
-// params fills params in, and holds them against the contract: those of a session are
-// as the protocol wants them, unless the step says that they are not.
+// params fills in the variables and validates the params against the contract: they must be valid, unless the
+// step says that they are not.
 func (p *player) params(st *step, it item) (any, error) {
 	if p.closed {
 		return nil, &syntaxError{st.position, "stdin was closed before; nothing can be sent any more"}
@@ -192,13 +192,13 @@ func (p *player) params(st *step, it item) (any, error) {
 	return v, nil
 }
 
-// request sends a request of the session's.
+// request sends a request of the session.
 func (p *player) request(r *request, params any) {
 	p.requests[r.name] = r
 	p.check.sent(r)
 	id, err := wire.Decode([]byte(r.id))
 	if err != nil {
-		id = r.id // Only encode and nextID make ids, and both make JSON.
+		id = r.id // This never happens: encode and nextID make all ids, and both make JSON.
 	}
 	o := map[string]any{"jsonrpc": "2.0", "id": id, "method": r.method}
 	if params != nil {
@@ -207,22 +207,22 @@ func (p *player) request(r *request, params any) {
 	p.message(o)
 }
 
-// message sends a message, and notes it.
+// message sends a message, and logs it.
 func (p *player) message(o map[string]any) {
 	raw := wire.Encode(o)
 	p.conn.append(entry{dir: wire.ToServer, msg: wire.Message{Raw: raw}})
 	p.conn.send(wire.Frame(p.conn.framing, raw))
 }
 
-// content sends what the session spells out itself, and notes the requests in it.
+// content sends the bytes that the session spells out, and registers the requests in them.
 func (p *player) content(st *step, data []byte) error {
 	if p.closed {
 		return &syntaxError{st.position, "stdin was closed before; nothing can be sent any more"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.ids)) {
-		v, _ := wire.Decode([]byte(st.ids[name])) // The parser has read it.
+		v, _ := wire.Decode([]byte(st.ids[name])) // The parser has checked it.
 		r := &request{name: name, id: string(wire.Encode(v))}
-		if o, err := wire.Decode([]byte(st.content)); err == nil { // A frame as a rule is a message.
+		if o, err := wire.Decode([]byte(st.content)); err == nil { // A frame is usually a message.
 			o, _ := o.(map[string]any)
 			r.method, _ = o["method"].(string)
 			r.params, _ = o["params"].(map[string]any)

@@ -6,7 +6,7 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// A vainError says that a message is awaited which cannot come any more.
+// A vainError says that an awaited message cannot come any more.
 type vainError struct {
 	item item
 	why  string
@@ -14,9 +14,9 @@ type vainError struct {
 
 func (e *vainError) Error() string { return "expected , which cannot come any more: " + e.why }
 
-// inVain is about the first of some items that no message to come can fit: one of a job that
-// is closed, of which nothing comes (else the job's own check fails), or an answer that came
-// before. All that has come was held against them.
+// inVain returns an error about the first of some items that no future message can match: an event of a closed
+// job, which sends no more (else the job's own check fails), or an answer that came before. The caller has
+// already compared the items with all messages so far.
 func (p *player) inVain(left []item) error {
 	for _, it := range left {
 		if it.name != "" {
@@ -32,8 +32,8 @@ func (p *player) inVain(left []item) error {
 	return nil
 }
 
-// jobOfItem is the job that an event is expected of; nil: the item does not say, or nothing was
-// told of it yet.
+// jobOfItem returns the job that an event is expected of. It returns nil if the item does not name one, or if no
+// message has mentioned it yet.
 func (p *player) jobOfItem(it item) *jobView {
 	o, _ := it.params.(object)
 	for _, m := range o.members {

@@ -14,7 +14,7 @@ type position struct {
 
 func (p position) String() string { return fmt.Sprintf("%s:%d:%d", p.file, p.line, p.col) }
 
-// A syntaxError is a mistake in a session file: where, and what was expected there.
+// A syntaxError is a mistake in a session file: its position and the expected text.
 type syntaxError struct {
 	pos position
 	msg string
@@ -22,35 +22,33 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.pos.String() + ": " + e.msg }
 
-// A value is a JSON value of the session language, which is JSON and, where messages
-// are expected, a pattern for them. The set is closed: the types in this file.
+// A value is a JSON value of the session language: JSON and, in expected messages, a pattern. The set is closed:
+// the types in this file.
 type value interface {
 	at() position
 }
 
 type (
-	// literal is null, a boolean, a number as it is spelled, or a string. The string
-	// may have ${variables} in it.
+	// literal is null, a boolean, a number in its spelling, or a string. The string may contain ${variables}.
 	literal struct {
 		position
 		v any // nil, bool, number, text
 	}
-	// object is { … }; exact, where it comes behind @exactly, allows no further member.
+	// object is { … }. If exact (after @exactly), it allows no further member.
 	object struct {
 		position
 		members []member
 		exact   bool
 	}
-	// array is [ … ]; elements that are nil stand for ..., which is any number of
-	// elements. unordered allows them in any order.
+	// array is [ … ]. A nil element stands for ..., which is any number of elements. If unordered, the elements
+	// may come in any order.
 	array struct {
 		position
 		elements  []value
 		unordered bool
 	}
-	// variable is $name or $name:type: the value of the variable. Where a message is
-	// expected it is bound to what is there, if it has no value yet. plus is added to
-	// an integer.
+	// variable is $name or $name:type: the value of the variable. In an expected message it is bound to the
+	// actual value, if it has no value yet. plus is added to an integer.
 	variable struct {
 		position
 		name string
@@ -62,30 +60,29 @@ type (
 		position
 		kind string
 	}
-	// regex is ~"…": a string that it matches somewhere.
+	// regex is ~"…": a string that contains a match.
 	regex struct {
 		position
 		source text
 	}
-	// comparison is >= 3 and the like: a number on that side of another.
+	// comparison is >= 3 and the like: a number in that range.
 	comparison struct {
 		position
 		op   string
 		than value
 	}
-	// repeated is @repeat N "…": a string so many times.
+	// repeated is @repeat N "…": the string, repeated N times.
 	repeated struct {
 		position
 		times int
 		of    text
 	}
-	// concat is strings that follow each other.
+	// concat is consecutive strings, joined.
 	concat struct {
 		position
 		parts []value
 	}
-	// length is @len N: a string, array or object of so many characters, elements,
-	// members.
+	// length is @len N: a string, array or object with that many characters, elements, members.
 	length struct {
 		position
 		of value
@@ -101,8 +98,8 @@ type member struct {
 	v    value
 }
 
-// A text is a string with the variables in it still to be filled in: pieces of text
-// and names alternate, beginning with text.
+// A text is a string whose variables are not filled in yet: pieces of text and names alternate, beginning with
+// text.
 type text []string
 
 func (t text) plain() (string, bool) {
@@ -112,7 +109,7 @@ func (t text) plain() (string, bool) {
 	return "", false
 }
 
-// placeholders are the words behind @ that stand for a value of a kind.
+// placeholders maps the words after @ that stand for a value of a kind to their checks.
 var placeholders = map[string]func(any) bool{
 	"any":      func(any) bool { return true },
 	"int":      isInteger,
@@ -124,6 +121,6 @@ var placeholders = map[string]func(any) bool{
 	"object":   func(v any) bool { _, ok := v.(map[string]any); return ok },
 	"time":     isTime,
 	"nonempty": isNonEmpty,
-	// absent is no value at all: the member must not be there. match knows it.
+	// absent matches no value at all: the member must be missing. match handles it.
 	"absent": func(any) bool { return false },
 }

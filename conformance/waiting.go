@@ -7,21 +7,22 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file has what always holds of jobs that wait for input.
+// This file has the invariants of jobs that wait for input.
 
-// An inputView is what the connection was told of a job's waits for input.
+// An inputView is the state of a job's waits for input, as the connection has received it.
 type inputView struct {
-	open   string // the waitId of the one that goes on, as far as was told; "": none
+	open   string // the waitId of the open wait, if reported; "": none
 	how    string // its state and confidence
-	same   string // what of it does not change: kind and since
-	unsure bool   // its end may have gone unheard, and it may be told once more: the events were chosen again
+	same   string // its fixed members: kind and since
+	unsure bool   // its end may have been missed, and it may be reported again: the subscription changed
 	over   map[string]bool
 }
 
-// waitMembers are there where a job waits for input, and nowhere else.
+// waitMembers are present if a job waits for input, and only then.
 var waitMembers = []string{"waitId", "state", "kind", "since", "prompt", "why", "confidence"}
 
-// waitsAsTold: of a wait all is there; of none, but for what may be, nothing.
+// waitsAsTold checks that a wait for input has all its members, and that without a wait none are present except
+// may.
 func waitsAsTold(o map[string]any, may ...string) string {
 	waiting := o["waiting"] == true
 	for _, name := range append(slices.Clone(waitMembers), "pid") {
@@ -35,8 +36,8 @@ func waitsAsTold(o map[string]any, may ...string) string {
 	return ""
 }
 
-// edge: one wait begins and ends, and then the next one. The same one is told again where its
-// state or confidence is not as it was told.
+// edge checks that one wait ends before the next one begins. The same wait is reported again only if its state or
+// confidence has changed.
 func (j *jobView) edge(o map[string]any) string {
 	id, _ := o["waitId"].(string)
 	w := &j.input
@@ -69,7 +70,7 @@ func (j *jobView) edge(o map[string]any) string {
 	return ""
 }
 
-// waitsOver: no wait for input goes on behind the job's end.
+// waitsOver checks that no wait for input is open after the job's end.
 func (j *jobView) waitsOver() string {
 	if j.input.open != "" && !j.input.unsure {
 		return fmt.Sprintf("job %s has ended, and its wait for input %q was not told to be over", j.handle, j.input.open)
@@ -77,7 +78,7 @@ func (j *jobView) waitsOver() string {
 	return ""
 }
 
-// waits holds against itself what a job's state tells of a wait for input.
+// waits checks the wait for input in a job's state for consistency.
 func (j *jobView) waits(job map[string]any) string {
 	w, ok := job["waitingForInput"].(map[string]any)
 	switch {
@@ -89,7 +90,7 @@ func (j *jobView) waits(job map[string]any) string {
 	return waitsAsTold(w, "why")
 }
 
-// unlooked: that a job does not wait for input is told where it was looked at for the answer.
+// unlooked checks that only the answer to job/get, which probes the job, says that a job does not wait for input.
 func unlooked(method string, jobs []any) string {
 	for _, v := range jobs {
 		job, _ := v.(map[string]any)
@@ -100,14 +101,14 @@ func unlooked(method string, jobs []any) string {
 	return ""
 }
 
-// asSure says whether a confidence, or a tier, is as high as another one.
+// asSure reports whether a confidence, or a tier, is at least as high as another one.
 func asSure(is, least any) bool {
 	a, _ := is.(string)
 	b, _ := least.(string)
 	return slices.Index(wire.Confidences, a) >= slices.Index(wire.Confidences, b)
 }
 
-// accepted: a wait that has ended by a condition of input tells of a wait for input that it
+// accepted checks that a wait that has ended by an input condition reports a wait for input that this condition
 // accepts.
 func accepted(condition any, job map[string]any) string {
 	w, _ := job["waitingForInput"].(map[string]any)

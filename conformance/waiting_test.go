@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWaits: what always holds of waits for input. A line of "-->" is a request of ours.
+// TestWaits checks the invariants of waits for input. A line with "-->" is a request of the client.
 func TestWaits(t *testing.T) {
 	const (
 		start   = `--> 7 job/start {"argv":["x"],"events":["waitingForInput","exited"]}`
@@ -102,7 +102,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestInputDetection: a session can need a tier; a better one will do.
+// TestInputDetection checks that a session can require a tier, and that a better tier is accepted.
 func TestInputDetection(t *testing.T) {
 	for _, test := range []struct {
 		tier, needs string

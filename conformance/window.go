@@ -6,15 +6,15 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// A window watches that no more output is sent than a client that acknowledges has room for
-// (protocol section 5).
+// A window checks that the server sends no more output than the window of a client that acknowledges (protocol
+// section 5).
 type window struct {
-	asked bool  // the client has said that it acknowledges
-	size  int64 // of each stream; 0: nothing is known, or the server takes no acknowledgements
-	named bool  // something was acknowledged of a job by its name: less can be said
+	asked bool  // the client has asked for acknowledgements
+	size  int64 // of each stream; 0: unknown, or the server has no acknowledgements
+	named bool  // a job was acknowledged by its name: nothing can be checked any more
 }
 
-// begin takes the result of initialize.
+// begin reads the window size from the result of initialize.
 func (w *window) begin(result map[string]any) {
 	capabilities, _ := result["capabilities"].(map[string]any)
 	limits, _ := result["limits"].(map[string]any)
@@ -23,7 +23,7 @@ func (w *window) begin(result map[string]any) {
 	}
 }
 
-// acknowledged takes the params of a job/ack of ours.
+// acknowledged handles the params of a job/ack of the client.
 func (c *checker) acknowledged(params map[string]any) {
 	if _, ok := params["handle"].(string); ok {
 		c.window.named = true
@@ -37,7 +37,7 @@ func (c *checker) acknowledged(params map[string]any) {
 	}
 }
 
-// subscribing takes the params of a job/subscribe of ours.
+// subscribing handles the params of a job/subscribe of the client.
 func (c *checker) subscribing(params map[string]any) {
 	if _, ok := params["handle"].(string); ok {
 		c.window.named = true
@@ -49,7 +49,7 @@ func (c *checker) subscribing(params map[string]any) {
 	}
 }
 
-// unacked is how much of a stream was sent and not acknowledged.
+// unacked returns how many bytes of a stream were sent and not acknowledged.
 func (s *streamView) unacked() (n int64) {
 	for _, r := range s.runs[s.renewed:] {
 		n += max(r.end()-max(r.offset, s.acked), 0)
@@ -57,8 +57,8 @@ func (s *streamView) unacked() (n int64) {
 	return n
 }
 
-// full says whether a stream may have no more sent of it: the window may end in the middle
-// of a character.
+// full reports whether the window of some stream of the job may be full: the window may end in the middle of a
+// character.
 func (w *window) full(j *jobView) bool {
 	for _, s := range j.streams {
 		if w.size > 0 && s.unacked() > w.size-4 {
@@ -68,7 +68,7 @@ func (w *window) full(j *jobView) bool {
 	return false
 }
 
-// output says whether what a stream was sent keeps to the window, or "".
+// output returns an error text if more of a stream was sent than fits the window, or "".
 func (w *window) output(j *jobView, name string) string {
 	if w.size == 0 || w.named {
 		return ""

@@ -15,8 +15,8 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// captured makes a tape of lines: "> " and "< " are messages to the server and from it, "! "
-// is an end. Those of a start and of its job are made of shorter words.
+// captured builds a tape from lines: "> " and "< " are messages to and from the server. Shorter words stand for
+// the messages of a start and its job, and for ends.
 func captured(lines string) (entries []taped) {
 	info := func(handle, more string) string {
 		return `"job":{"handle":` + handle + `,"status":"running","argv":["x"],"cwd":"/home/ada/code","mode":"pty","pid":4242,"startedAt":"2026-01-02T03:04:05Z","durationMs":7,"cols":80,"rows":24,"background":[],"watches":[],"streams":{"pty":{"nextOffset":0,"kept":[]}}` + more + `}`
@@ -38,7 +38,7 @@ func captured(lines string) (entries []taped) {
 			e.dir = wire.FromServer
 			e.raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"job/started","params":{"handle":%s,"seq":1,"requestId":%s,%s}}`, fields[1], fields[0], info(fields[1], ""))
 		case "OUT": // HANDLE OFFSET "TEXT"
-			text, _ := wire.Decode([]byte(fields[2])) // The tests are right.
+			text, _ := wire.Decode([]byte(fields[2])) // The input is a constant.
 			e.dir = wire.FromServer
 			e.raw = fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"job/output","params":{"handle":%s,"seq":2,"stream":"pty","offset":%s,"bytes":%d,"text":%s}}`, fields[0], fields[1], len(text.(string)), fields[2])
 		case "EVENT": // NAME HANDLE MEMBERS
@@ -65,7 +65,7 @@ func captured(lines string) (entries []taped) {
 const started = "INIT\n" +
 	`> {"jsonrpc":"2.0","id":1,"method":"job/start","params":{"argv":["x"]}}` + "\nSTARTED 1 1\nSTART 1 1\n"
 
-// compiled is the contract, which takes its time to read.
+// compiled caches the contract, which is slow to load.
 var compiled *conformance.Contract
 
 func composed(t *testing.T, wire string, options Options) (string, []string) {
@@ -86,7 +86,7 @@ func composed(t *testing.T, wire string, options Options) (string, []string) {
 	return string(text), notes
 }
 
-// write is a job/write, wrote the answer to one, and waited the answer to one that waits.
+// write makes a job/write, wrote its answer, and waited its answer with a wait.
 func write(id int, input string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"job/write","params":{"handle":1,"input":%q}}`, id, input)
 }
@@ -99,8 +99,7 @@ func waited(id int, outcome string) string {
 	return fmt.Sprintf("\n"+`< {"jsonrpc":"2.0","id":%d,"result":{"bytesWritten":2,"outcome":{%s,"job":{"handle":1,"status":"running","streams":{"pty":{"nextOffset":9}}}}}}`+"\n", id, outcome)
 }
 
-// typing is a job/write of more members, waitOf a wait for input, and waitTold and over are its
-// edges.
+// typing makes a job/write with more members, waitOf a wait for input, and waitTold and over its begin and end.
 func typing(id int, members string) string {
 	return fmt.Sprintf("> "+`{"jsonrpc":"2.0","id":%d,"method":"job/write","params":{"handle":1,%s}}`, id, members)
 }
@@ -118,7 +117,7 @@ func over(id string) string {
 	return fmt.Sprintf(`EVENT waitingForInput 1 ,"waiting":false,"waitId":%q`, id) + "\n"
 }
 
-// compositions are wires, what is in their sessions, and what is not.
+// compositions are recorded messages, with texts that must and must not be in their sessions.
 var compositions = []struct {
 	name, wire string
 	want       []string
@@ -200,11 +199,11 @@ var compositions = []struct {
 	{"text that looks like a variable", started + "> " + write(2, "echo ${HOME} $${x}") + wrote(2, 9), []string{`input: "echo $${HOME} $$${x}"`}, nil},
 }
 
-// TestCompose: what becomes of what went over the wire.
+// TestCompose checks the sessions composed from recorded messages.
 func TestCompose(t *testing.T) {
 	for _, test := range compositions {
 		t.Run(test.name, func(t *testing.T) {
-			t.Setenv("TMPDIR", "/tmp") // as in the wires
+			t.Setenv("TMPDIR", "/tmp") // as in the recorded messages
 			text, _ := composed(t, test.wire, Options{})
 			for _, want := range test.want {
 				if !strings.Contains(text, want) {
@@ -220,7 +219,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestMatched: of output no more than what the client has looked for.
+// TestMatched checks that with Matched, the session has only the output that the client has searched for.
 func TestMatched(t *testing.T) {
 	text, _ := composed(t, started+"OUT 1 0 \"Python 3.11\\r\\n>>> \"\n"+
 		`> {"jsonrpc":"2.0","id":2,"method":"job/wait","params":{"handle":1,"until":[{"pattern":">>> "}],"from":"start"}}`+"\n"+
@@ -231,7 +230,7 @@ func TestMatched(t *testing.T) {
 	}
 }
 
-// TestLevel: a session is of the lowest level that its messages belong to.
+// TestLevel checks that a session has the lowest level that its messages allow.
 func TestLevel(t *testing.T) {
 	for params, want := range map[string]string{
 		`"input":"hunter2"`:                   "core",
@@ -250,7 +249,7 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// TestSecrets: what was typed in secret is nowhere, whichever way it was typed.
+// TestSecrets checks that secretly typed text does not appear in the session, however it was typed.
 func TestSecrets(t *testing.T) {
 	write := func(id int, params string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"job/write","params":{"handle":1,%s}}`, id, params)
@@ -281,7 +280,7 @@ func TestSecrets(t *testing.T) {
 		{"a message that is none", "INIT\n" + `> {"id":3,"method":"job/write","params":{"handle":1,"input":"hunter2","secret":true}}`, false, `"input":"xxxxxxx"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Setenv("TMPDIR", "/tmp") // as in the wires
+			t.Setenv("TMPDIR", "/tmp") // as in the recorded messages
 			text, _ := composed(t, test.wire, Options{})
 			if strings.Contains(text, "hunt") != test.kept || !strings.Contains(text, test.want) {
 				t.Errorf("expected %s in %s", test.want, text)
@@ -290,7 +289,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestReplies: what the client answers to the server stands before what makes it ask.
+// TestReplies checks that the client's answers to the server come before the messages that cause the requests.
 func TestReplies(t *testing.T) {
 	text, notes := composed(t, "INIT\n"+`> {"jsonrpc":"2.0","id":1,"method":"job/start","params":{"argv":["x"]}}`+"\n"+
 		`< {"jsonrpc":"2.0","id":"q","method":"client/confirm","params":{"action":"start"}}`+"\n"+`> {"jsonrpc":"2.0","id":"q","result":{"outcome":"once"}}`+"\nSTART 1 1\n"+
@@ -312,8 +311,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestSplitter: where the wire is cut does not matter, and nothing is lost of what is no
-// message.
+// TestSplitter checks that the result does not depend on the chunks, and that bytes that are no message are kept.
 func TestSplitter(t *testing.T) {
 	for _, test := range []struct {
 		framing, wire string

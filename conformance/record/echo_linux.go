@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// terminalEcho looks at the terminal of a process: one of this machine, as the suite wants
-// it of every server. It opens the terminal for as long as the look takes.
+// terminalEcho probes the terminal of a process on this machine; the suite requires that servers run here. It
+// opens the terminal only for the probe.
 func terminalEcho(pid int) echoState {
 	name := terminalOf(pid)
 	if name == "" {
@@ -33,13 +33,13 @@ func terminalEcho(pid int) echoState {
 	return echoRaw
 }
 
-// terminalOf is the path of a process's controlling terminal, or "".
+// terminalOf returns the path of a process's controlling terminal, or "".
 func terminalOf(pid int) string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return "" // It has ended.
 	}
-	// pid (command) state parent group session terminal …; the command may have anything in it.
+	// pid (command) state parent group session terminal …; the command may contain any character.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 5 {
 		return ""

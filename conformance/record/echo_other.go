@@ -2,5 +2,5 @@
 
 package record
 
-// Elsewhere the wire alone tells: see hides.
+// terminalEcho has no probe on this system: only the messages show whether text is echoed, see unseen.
 func terminalEcho(int) echoState { return echoUnknown }

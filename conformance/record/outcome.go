@@ -7,11 +7,11 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file says what of a wait's outcome is the same in every run, and what is expected
-// of messages that nothing else is known of.
+// This file selects the parts of a wait's outcome that are the same in every run, and builds patterns for
+// messages without special rules.
 
-// outcome is what is expected of a wait. Its output goes on for as long as the server has
-// looked: what is sure of it ends with what the wait was for.
+// outcome returns the pattern for a wait's outcome. How far its output extends depends on when the server looked;
+// only the part up to the end of the awaited output is certain.
 func (c *composer) outcome(v any, a *asked, b, next *beat) map[string]any {
 	o, _ := v.(map[string]any)
 	if o == nil {
@@ -56,7 +56,7 @@ func (c *composer) outcome(v any, a *asked, b, next *beat) map[string]any {
 	return out
 }
 
-// A hearing is what a wait has heard of one stream.
+// A hearing is the output of one stream in a wait's outcome.
 type hearing struct {
 	a       *asked
 	b, next *beat
@@ -64,11 +64,11 @@ type hearing struct {
 	t       *track
 	match   map[string]any
 	out     map[string]any
-	ended   bool // the wait ended with the job, or with all that there was to hear
+	ended   bool // the wait ended with the job, or with its output
 	input   bool
 }
 
-// heardIn is what is sure of one stream of an outcome.
+// heardIn returns the pattern for the certain part of one stream of an outcome.
 func (c *composer) heardIn(h hearing) map[string]any {
 	out := map[string]any{}
 	offset, _ := wire.Int(h.out["offset"])
@@ -111,8 +111,8 @@ func (c *composer) heardIn(h hearing) map[string]any {
 	return out
 }
 
-// silent says whether the job had nothing more to say until the client went on. Where no
-// output was sent nobody knows.
+// silent reports whether the job sent no further output until the client's next message. It is false if the job
+// sent no output events at all, since then this is unknown.
 func (c *composer) silent(h hearing, next int64) bool {
 	if !h.j.events {
 		return false
@@ -126,8 +126,8 @@ func (c *composer) silent(h hearing, next int64) bool {
 	return true
 }
 
-// begins says whether a wait begins at the same place in every run: where everything had
-// been heard, or where its request says.
+// begins reports whether a wait begins at the same offset in every run: after all received output, or at the
+// offset in its request.
 func (h hearing) begins(offset int64) bool {
 	wait, _ := h.a.params["wait"].(map[string]any)
 	if h.a.method == "job/wait" {
@@ -148,7 +148,7 @@ func (h hearing) begins(offset int64) bool {
 	return offset == h.a.known[h.t] && !h.a.ahead
 }
 
-// match is what is expected of a match of a wait's.
+// match returns the pattern for a match in a wait's outcome.
 func (c *composer) match(o map[string]any, j *cast) map[string]any {
 	out := map[string]any{}
 	if o["port"] != nil {
@@ -165,7 +165,7 @@ func (c *composer) match(o map[string]any, j *cast) map[string]any {
 	return out
 }
 
-// found is what a pattern has matched, unless that is a part of a secret.
+// found adds the text and groups that a pattern has matched, unless they contain a part of a secret.
 func (c *composer) found(out map[string]any, member, text string, v any) {
 	groups, _ := v.([]any)
 	for _, g := range append([]any{text}, groups...) {
@@ -179,7 +179,7 @@ func (c *composer) found(out map[string]any, member, text string, v any) {
 	}
 }
 
-// place has the offsets of a match, where they are the same in every run.
+// place adds the offsets of a match, if they are the same in every run.
 func (c *composer) place(out, o map[string]any, t *track) {
 	end, ok := wire.Int(o["endOffset"])
 	if ok && t.fixed(end) && !c.options.Matched {
@@ -187,7 +187,7 @@ func (c *composer) place(out, o map[string]any, t *track) {
 	}
 }
 
-// matched is what is expected of a job/patternMatched.
+// matched returns the pattern for a job/patternMatched.
 func (c *composer) matched(j *cast, o map[string]any) map[string]any {
 	stream, _ := o["stream"].(string)
 	text, _ := o["match"].(string)
@@ -200,10 +200,9 @@ func (c *composer) matched(j *cast, o map[string]any) map[string]any {
 	return out
 }
 
-// generic is what is expected where nothing special is known: by the kinds of values that
-// the protocol has. Names that end in Ms are times, dates are dates, a handle is one, and
-// how far a stream has come is a matter of moments. nil: nothing is left of it. An array
-// keeps its length, so that in it nothing is left out.
+// generic returns the pattern for a value without special rules, by the protocol's kinds of values: names that
+// end in Ms are times and are left out, dates become @time, a handle becomes its variable, and stream positions,
+// which depend on timing, are left out. An array keeps all its elements, so that its length stays the same.
 func (c *composer) generic(v any, inArray bool) any {
 	switch v := v.(type) {
 	case string:
@@ -236,7 +235,7 @@ func (c *composer) generic(v any, inArray bool) any {
 	return v
 }
 
-// passing are members that say nothing that is the same in every run.
+// passing lists members without a value that is the same in every run.
 var passing = map[string]bool{
 	"seq": true, "pid": true, "message": true, "offset": true, "nextOffset": true, "endOffset": true, "kept": true, "line": true, "waitId": true,
 	"since": true, "foreground": true, "background": true, "outputDirectory": true, "startedAt": true, "endedAt": true, "survivors": true, "_meta": true,

@@ -11,13 +11,13 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file says what of a message means something, and is the same in every run.
+// This file selects the parts of a message that matter and are the same in every run.
 
-// say is a server's text as a session may have it.
+// say returns a server's text in the form for sessions.
 func (c *composer) say(text string) phrase { return c.setting.generalise(c.vault.phrase(text)) }
 
-// params are a message's params as the session sends them: the session's own handles,
-// no secrets, and no directories of this machine where they can be done without.
+// params returns a message's params as the session sends them: with the session's own handles, without secrets,
+// and without directories of this machine if they can be left out.
 func (c *composer) params(b *beat) any {
 	o, ok := b.msg.Params.(map[string]any)
 	if !ok {
@@ -58,7 +58,7 @@ func (c *composer) params(b *beat) any {
 	return out
 }
 
-// ours tells of files of this machine that a job is started with.
+// ours adds notes about files of this machine with which a job is started.
 func (c *composer) ours(v any) {
 	switch v := v.(type) {
 	case spelled:
@@ -80,7 +80,7 @@ func (c *composer) ours(v any) {
 
 var absolutePath = regexp.MustCompile(`/[^\s"'=:;|&<>()]+`)
 
-// plain is a value with strings as the session spells them.
+// plain returns a value with its strings in session syntax.
 func (c *composer) plain(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -101,7 +101,7 @@ func (c *composer) plain(v any) any {
 	return v
 }
 
-// hide takes out of a job/write all that it types, and keeps how it types it.
+// hide blanks all text that a job/write types, and keeps the way it is typed.
 func (c *composer) hide(o, out map[string]any) {
 	blank := func(o, out map[string]any, name string) {
 		if text, ok := o[name].(string); ok {
@@ -140,7 +140,7 @@ func (c *composer) hide(o, out map[string]any) {
 	}
 }
 
-// directory makes a job's directory one that a replay has, if it can.
+// directory replaces a job's directory by one that exists in a replay, if possible.
 func (c *composer) directory(o, out map[string]any) {
 	cwd, _ := o["cwd"].(string)
 	if !filepath.IsAbs(cwd) {
@@ -165,8 +165,8 @@ func (c *composer) directory(o, out map[string]any) {
 	}
 }
 
-// initialize writes the step of that name. What is true of this machine alone is left out:
-// the session has a directory of its own.
+// initialize writes the initialize step. It omits values that are specific to this machine: the session has a
+// directory of its own.
 func (c *composer) initialize(b *beat) {
 	params, _ := c.params(b).(map[string]any)
 	for _, name := range []string{"processId", "rootDirectory", "rootPath", "rootUri", "workspaceFolders"} {
@@ -187,7 +187,7 @@ func (c *composer) initialize(b *beat) {
 	c.step("initialize", writeValue(params, "")+"\n=>\n"+writeValue(map[string]any{"protocolVersion": result["protocolVersion"]}, ""))
 }
 
-// answer awaits the answer to a request.
+// answer writes the step for the answer to a request.
 func (c *composer) answer(b, next *beat, within string) {
 	a := b.ask
 	if a == nil {
@@ -218,8 +218,8 @@ func (c *composer) answer(b, next *beat, within string) {
 	c.step("answer "+a.name+within, writeValue(pattern, ""))
 }
 
-// overtaken says whether a request was in flight when the server was asked to end, and came
-// to its own end all the same. The next time it may be too late, and be refused.
+// overtaken reports whether a request was in flight when the server was asked to end, and still succeeded. In a
+// replay it may come too late and be refused.
 func (c *composer) overtaken(a *asked, o map[string]any) bool {
 	exit, _ := o["exit"].(map[string]any)
 	if a.method == "shutdown" || exit["reason"] == "shutdown" {
@@ -230,7 +230,7 @@ func (c *composer) overtaken(a *asked, o map[string]any) bool {
 	})
 }
 
-// result is what is expected of a result.
+// result returns the pattern for a result.
 func (c *composer) result(a *asked, b, next *beat, o map[string]any) map[string]any {
 	switch a.method {
 	case "job/start":
@@ -281,7 +281,8 @@ func (c *composer) put(o map[string]any, name string, v map[string]any) {
 	}
 }
 
-// job is what a session expects of JobInfo and JobState: all of it where it was asked for.
+// job returns the pattern for a JobInfo or JobState. If asked, the client asked for the state, and the pattern
+// has more members.
 func (c *composer) job(v any, a *asked, b *beat, asked bool) any {
 	o, _ := v.(map[string]any)
 	j := c.jobOf(o)
@@ -316,7 +317,8 @@ func (c *composer) job(v any, a *asked, b *beat, asked bool) any {
 	return out
 }
 
-// exit is how a job ended. Which of several signals it was that ended it is a race.
+// exit returns the pattern for a job's exit. If the server killed the job with several signals, the one that
+// ended it depends on timing.
 func (c *composer) exit(v any) any {
 	o, _ := v.(map[string]any)
 	out := map[string]any{"reason": o["reason"]}
@@ -334,7 +336,7 @@ func (c *composer) exit(v any) any {
 	return out
 }
 
-// failure is what is expected of an error: what a program would look at.
+// failure returns the pattern for an error: the members that a program would check.
 func (c *composer) failure(v any) any {
 	o, _ := wire.Flatten(v).(map[string]any)
 	out := map[string]any{}
@@ -364,7 +366,7 @@ func (c *composer) failure(v any) any {
 	return out
 }
 
-// run is what is expected of the result of a job/run.
+// run returns the pattern for the result of a job/run.
 func (c *composer) run(a *asked, b *beat, o map[string]any) map[string]any {
 	out := map[string]any{"timedOut": o["timedOut"]}
 	job, _ := o["job"].(map[string]any)
@@ -395,8 +397,7 @@ func (c *composer) run(a *asked, b *beat, o map[string]any) map[string]any {
 	return out
 }
 
-// read is what is expected of the result of a job/read. Of a job that is not over, there
-// may be more or less of it the next time.
+// read returns the pattern for the result of a job/read. If the job is not over, a replay may read more or less.
 func (c *composer) read(a *asked, b *beat, o map[string]any) map[string]any {
 	j := c.jobOf(a.params)
 	out := map[string]any{}
@@ -428,7 +429,7 @@ func (c *composer) read(a *asked, b *beat, o map[string]any) map[string]any {
 	return out
 }
 
-// kill is what is expected of the result of a job/kill.
+// kill returns the pattern for the result of a job/kill.
 func (c *composer) kill(a *asked, o map[string]any) map[string]any {
 	out := map[string]any{}
 	if jobs, ok := o["jobs"].([]any); ok {
@@ -448,7 +449,7 @@ func (c *composer) kill(a *asked, o map[string]any) map[string]any {
 	return out
 }
 
-// bindNext binds an offset that the client names later: it is another one the next time.
+// bindNext binds an offset that the client names later to a variable, since it differs in a replay.
 func (c *composer) bindNext(out map[string]any, j *cast, next int64, b *beat) {
 	text := strconv.FormatInt(next, 10)
 	later := slices.ContainsFunc(c.beats[b.index:], func(b *beat) bool {

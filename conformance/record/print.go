@@ -10,17 +10,15 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// What a session file has in a body is made as JSON values, with these for what JSON does
-// not have.
+// The body of a step is built from JSON values, with the following types for things that JSON does not have.
 
-// A spelled is a piece of a session as it is written: a variable, a pattern.
+// A spelled is literal session text: a variable, a pattern.
 type spelled string
 
-// widest is how long a line of a session may be before it is broken.
+// widest is the maximum length of a line of a session before it is broken.
 const widest = 110
 
-// write spells a value. What does not fit a line has its members or elements on lines of
-// their own.
+// writeValue formats a value. If it does not fit a line, its members or elements go on lines of their own.
 func writeValue(v any, indent string) string {
 	line := writeLine(v)
 	if len(indent)+len(line) <= widest {
@@ -78,7 +76,7 @@ func writeLine(v any) string {
 	return b.String()
 }
 
-// early are the members that a reader looks for first; the others follow by their names.
+// early lists the members that a reader looks for first; the others follow in the order of their names.
 var early = []string{"handle", "kind", "command", "argv", "input", "keys", "send", "appendNewline", "bytesWritten", "pattern", "reason", "index", "match", "job", "outcome", "output", "text", "base64", "offset", "exit", "code", "signal"}
 
 func memberOrder(o map[string]any) []string {
@@ -103,7 +101,7 @@ func memberName(name string) string {
 	return string(wire.Encode(strings.ReplaceAll(name, "${", "$${")))
 }
 
-// quoted is a phrase as a string of a session. A variable alone is one without quotes.
+// quoted returns a phrase as a string of a session. A phrase that is a single variable has no quotes.
 func (p phrase) quoted() spelled {
 	if len(p) == 1 && p[0].variable != "" {
 		return spelled("$" + p[0].variable)
@@ -111,7 +109,7 @@ func (p phrase) quoted() spelled {
 	return spelled(wire.Encode(p.join(func(s string) string { return strings.ReplaceAll(s, "${", "$${") })))
 }
 
-// join puts a phrase together, its text through plain.
+// join concatenates a phrase, with its plain text passed through plain.
 func (p phrase) join(plain func(string) string) string {
 	var b strings.Builder
 	for _, w := range p {
@@ -129,7 +127,8 @@ func (p phrase) join(plain func(string) string) string {
 	return b.String()
 }
 
-// regex is a phrase as a pattern: the text begins with it, or is no more than it.
+// regex returns a phrase as a pattern. If whole, the pattern matches only the whole text, otherwise its
+// beginning.
 func (p phrase) regex(whole bool) spelled {
 	source := "^" + p.join(regexp.QuoteMeta)
 	if whole {
@@ -141,7 +140,7 @@ func (p phrase) regex(whole bool) spelled {
 	return spelled("~" + string(wire.Encode(source)))
 }
 
-// expected is a phrase as it is expected of a server, all of it or as the beginning.
+// expected returns the pattern for a text of the server, for all of it or its beginning.
 func (p phrase) expected(whole bool) any {
 	if whole && p.literal() {
 		return p.quoted()

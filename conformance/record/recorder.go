@@ -1,5 +1,5 @@
-// Package record stands between a client and a server, and writes down what goes over the wire as a session of the
-// conformance suite. Of the suite it uses the contract, the parser of sessions and their syntax alone.
+// Package record is a proxy between a client and a server that records their messages as a session of the
+// conformance suite. Of the suite it uses only the contract, the parser of sessions and their syntax.
 package record
 
 import (
@@ -22,49 +22,49 @@ import (
 )
 
 const (
-	// defaultGrace is how long a server has to end after a signal: its own grace of two seconds, on a busy machine.
+	// defaultGrace is the maximum time that a server may take to end after a signal: its own grace period of two
+	// seconds, on a busy machine.
 	defaultGrace = 15 * time.Second
-	// holdTime is how long a server's stdout may stay open and silent after the server has ended, before the recorder
-	// takes it that another process holds it.
+	// holdTime is how long a server's stdout may stay open and silent after the server has ended, before the
+	// recorder assumes that another process holds it.
 	holdTime = 2 * time.Second
 )
 
-// A Recorder stands between a client and a server, and writes down what goes over the
-// wire as a session. The client has started it in the server's place.
+// A Recorder is a proxy between a client and a server that records their messages as a session. The client has
+// started it in the server's place.
 type Recorder struct {
 	Contract *conformance.Contract
-	Command  []string // the server's; [0] is a path, or a name that is looked for on PATH
-	File     string   // where the session goes; one that is there is not touched: a number is added
+	Command  []string // the server's; [0] is a path, or a name to find on PATH
+	File     string   // the session file; an existing file is kept: a number is added to the name
 	Options  Options
 
-	Stdin  io.ReadCloser  // the client's end; closed when the server has ended
-	Stdout io.WriteCloser // the client's other end
+	Stdin  io.ReadCloser  // the client's messages; closed when the server has ended
+	Stdout io.WriteCloser // the messages to the client
 	Stderr *os.File       // the server's
-	// Signals are passed on to the server, which has Grace to end then (0: 15 s). After
-	// that, and at a second signal, it is killed.
+	// Signals are forwarded to the server, which must end within Grace (0: 15 s). After that, and at a second
+	// signal, it is killed.
 	Signals <-chan os.Signal
 	Grace   time.Duration
 }
 
-// Options say what is written down.
+// Options control the contents of the session.
 type Options struct {
-	Prose   string // what the session shows; "": who drove what
+	Prose   string // the description; "": the client and the programs
 	Level   string // "": the lowest that fits
-	Matched bool   // of output only what the client's own patterns matched
+	Matched bool   // of output, only matches of the client's own patterns
 }
 
-// A Recorded is what became of a recording.
+// A Recorded is the result of a recording.
 type Recorded struct {
-	Status int      // the server's exit status; 128 and the signal's number where one ended it
-	File   string   // where the session is
-	Steps  int      // how many it has
-	Notes  []string // what somebody has to look at; the session has each of them as a comment
+	Status int      // the server's exit status; 128 and the signal's number if a signal ended it
+	File   string   // the session file
+	Steps  int      // number of steps
+	Notes  []string // points for the user to check; the session has each of them as a comment
 }
 
-// Record passes bytes on until the server has ended, and then writes the session. Its
-// error says why there is no session, or why the server could not be started. Two
-// goroutines pass bytes on, a third waits for the process; all have ended when it returns
-// but for the one that reads Stdin, which ends when its Read returns.
+// Record forwards bytes until the server has ended, and then writes the session. It returns an error if there is
+// no session, or if the server cannot be started. Two goroutines forward bytes and a third waits for the process;
+// all have ended when it returns, except the one that reads Stdin, which ends when its Read returns.
 func (r *Recorder) Record() (Recorded, error) {
 	if err := r.writable(); err != nil {
 		return Recorded{Status: 2}, err
@@ -94,11 +94,11 @@ func (r *Recorder) Record() (Recorded, error) {
 	return done, nil
 }
 
-// writable says at once, and not when all is over, that the file cannot be made.
+// writable reports early, before the recording, that the file cannot be created.
 func (r *Recorder) writable() error {
 	f, err := os.CreateTemp(filepath.Dir(r.File), ".record-*")
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		err = path.Err // The file has a name that the caller does not know.
+		err = path.Err // The temporary file's name means nothing to the caller.
 	}
 	if err != nil {
 		return fmt.Errorf("no file can be made in the directory of %s: %w", r.File, err)
@@ -106,19 +106,19 @@ func (r *Recorder) writable() error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// A proxy is a recorder at work.
+// A proxy is a running recorder.
 type proxy struct {
 	*Recorder
 	tape   *tape
 	cmd    *exec.Cmd
-	died   chan struct{} // closed when the process was reaped
+	died   chan struct{} // closed after the process is reaped
 	outEnd chan struct{} // closed when serverToClient has ended
 
-	stdin  *os.File // the server's; whoever closes it has the lock
+	stdin  *os.File // the server's; closed under once
 	stdout *os.File
 	once   sync.Once
 
-	handing atomic.Bool // bytes are with the client, who has not taken them yet
+	handing atomic.Bool // a write to the client is pending
 }
 
 func (p *proxy) start() error {
@@ -127,7 +127,7 @@ func (p *proxy) start() error {
 		return err
 	}
 	p.cmd = exec.Command(program, p.Command[1:]...)
-	process.OwnGroup(p.cmd) // a signal of the terminal reaches it once, through us
+	process.OwnGroup(p.cmd) // a signal from the terminal reaches it once, through the recorder
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (p *proxy) start() error {
 	p.stdin, p.stdout = inW, outR
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inR, outW, p.Stderr
 	err = p.cmd.Start()
-	_ = inR.Close() // Nothing was read from it, or written to the other.
+	_ = inR.Close() // The recorder has read and written nothing on these ends.
 	_ = outW.Close()
 	if err != nil {
 		p.closeStdin()
@@ -149,7 +149,7 @@ func (p *proxy) start() error {
 }
 
 func (p *proxy) closeStdin() {
-	p.once.Do(func() { _ = p.stdin.Close() }) // What was written to a pipe has been written.
+	p.once.Do(func() { _ = p.stdin.Close() }) // Bytes written to a pipe stay in it.
 }
 
 func (p *proxy) wait() {
@@ -157,7 +157,7 @@ func (p *proxy) wait() {
 	close(p.died)
 }
 
-// clientToServer ends with the client's end of stdin, or with a server that reads no more.
+// clientToServer ends when the client's stdin ends, or when the server reads no more.
 func (p *proxy) clientToServer() {
 	buf := make([]byte, 64<<10)
 	for {
@@ -176,8 +176,8 @@ func (p *proxy) clientToServer() {
 	}
 }
 
-// serverToClient ends with the server's stdout, or with a client that takes no more: then
-// the server sees what it would see without us.
+// serverToClient ends when the server's stdout ends, or when the client reads no more: then the server's next
+// write fails, as it would without the recorder.
 func (p *proxy) serverToClient() {
 	defer close(p.outEnd)
 	buf := make([]byte, 64<<10)
@@ -201,7 +201,7 @@ func (p *proxy) serverToClient() {
 	}
 }
 
-// supervise returns when the server has ended and all that it said was passed on.
+// supervise returns when the server has ended and all its output was forwarded.
 func (p *proxy) supervise() {
 	var late <-chan time.Time
 	for over := false; !over; {
@@ -222,14 +222,13 @@ func (p *proxy) supervise() {
 	p.lastWords()
 	p.tape.note(tapeExit, fmt.Sprint(process.ExitStatus(p.cmd.ProcessState)))
 	p.closeStdin()
-	_ = p.stdout.Close() // It may be closed.
-	_ = p.Stdout.Close() // The client sees the end at once, and what it has not read stays there.
+	_ = p.stdout.Close() // It may be closed already.
+	_ = p.Stdout.Close() // The client sees the end at once; unread output stays in the pipe.
 	_ = p.Stdin.Close()
 }
 
-// lastWords waits until what the server has written is passed on, however slowly the client
-// takes it; a signal ends that. Whoever else holds the server's stdout open is not waited
-// for, once nothing has come for a while.
+// lastWords waits until the server's output is forwarded, however slowly the client reads it; a signal stops the
+// wait. If another process holds the server's stdout open, the wait ends once nothing has come for holdTime.
 func (p *proxy) lastWords() {
 	for seen := -1; ; {
 		t := time.NewTimer(holdTime)
@@ -244,14 +243,14 @@ func (p *proxy) lastWords() {
 		}
 		entries, _ := p.tape.done()
 		if len(entries) == seen && !p.handing.Load() {
-			_ = p.stdout.Close() // Frees whoever reads it.
+			_ = p.stdout.Close() // This unblocks a pending read.
 			return
 		}
 		seen = len(entries)
 	}
 }
 
-// signalName is the name of a signal as sessions have it.
+// signalName returns the name of a signal in sessions.
 func signalName(s os.Signal) string {
 	switch s {
 	case os.Interrupt:
@@ -262,11 +261,11 @@ func signalName(s os.Signal) string {
 	return "TERM"
 }
 
-// writeNew writes a file that is there whole or not at all. A file that has the name is
-// kept: an editor starts its server again when that has died, and the second recording must
-// not take the place of the first.
+// writeNew writes a file atomically: it appears whole or not at all. An existing file of that name is kept, and a
+// number is added: an editor restarts a server that has died, and the second recording must not replace the
+// first.
 func writeNew(name string, text []byte) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(name), ".record-*") // nobody else may read what was typed
+	f, err := os.CreateTemp(filepath.Dir(name), ".record-*") // private mode: other users may not read the typed text
 	if err != nil {
 		return "", err
 	}
@@ -283,7 +282,7 @@ func writeNew(name string, text []byte) (string, error) {
 		}
 		err := os.Link(f.Name(), target)
 		if _, there := os.Lstat(target); err != nil && errors.Is(there, fs.ErrNotExist) {
-			err = os.Rename(f.Name(), target) // a file system without links
+			err = os.Rename(f.Name(), target) // for file systems without links
 		}
 		if err == nil || !errors.Is(err, fs.ErrExist) {
 			return target, err

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestWriteNew: a session that is there stays.
+// TestWriteNew checks that existing sessions are kept.
 func TestWriteNew(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "s.txtar")
 	for _, want := range []string{"s.txtar", "s-2.txtar", "s-3.txtar"} {
@@ -25,7 +25,7 @@ func TestWriteNew(t *testing.T) {
 	}
 }
 
-// TestRecordOverflow: a recording has an end, and what goes over the wire has none.
+// TestRecordOverflow checks that a recording is limited, however many bytes are sent.
 func TestRecordOverflow(t *testing.T) {
 	tp := newTape()
 	for range mostTaped>>20 + 10 {

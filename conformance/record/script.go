@@ -15,11 +15,10 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// A composer writes a story down as a session. What the client sent stands in its order.
-// Before each of its messages stands what the client had been told by then: that may have
-// made it send the message, and comes in a replay without it. What came between two
-// messages of the client is awaited job by job and answer by answer, for nothing says in
-// which order it comes the next time.
+// A composer writes a story as a session. The client's messages keep their order. Before each of them, the
+// session expects everything that the client had received by then: it may have caused the message, and in a
+// replay the message is sent in any case. The server's messages between two messages of the client are expected
+// per job and per answer, since their order may differ in a replay.
 type composer struct {
 	*story
 	contract *conformance.Contract
@@ -31,20 +30,20 @@ type composer struct {
 	notes   []string
 	needs   map[string]bool
 	level   string
-	fixed   bool // raw bytes are part of one framing alone
+	fixed   bool // raw bytes belong to one framing only
 	segment []*beat
 	last    time.Duration // when the client sent its last message
 	ending  bool          // the client has asked the server to end
-	closed  bool          // stdin
+	closed  bool          // stdin is closed
 	bound   map[*cast]bool
 	watches map[string]string // the variables of watches, by job and number
 	nexts   map[string]string // the variables of offsets, by job and number
 	waits   map[string]string // the variables of waits for input, by job and waitId
 	awaited map[string]bool   // waits for input that the session has awaited
-	thinned map[string]bool   // watches of which matches were left out
+	thinned map[string]bool   // watches with omitted matches
 }
 
-// compose makes a session of a tape, and says what somebody has to look at.
+// compose turns a tape into a session, and returns notes for the user to check.
 func compose(contract *conformance.Contract, options Options, set setting, entries []taped, framing string) (text []byte, notes []string) {
 	s := understand(entries, framing)
 	for _, b := range s.beats {
@@ -81,7 +80,7 @@ func compose(contract *conformance.Contract, options Options, set setting, entri
 	return []byte(c.preamble() + c.steps.String()), c.notes
 }
 
-// prepare finds what must be known before the first step is written.
+// prepare collects facts that are needed before the first step is written.
 func (c *composer) prepare() {
 	if c.warm && c.contract.Refuses("initialize", c.asked[0].params) {
 		c.warm = false
@@ -108,7 +107,7 @@ func (c *composer) prepare() {
 	}
 }
 
-// step writes one.
+// step writes one step.
 func (c *composer) step(header, body string) {
 	c.steps.WriteString("-- " + header + " --\n")
 	if body != "" {
@@ -116,14 +115,14 @@ func (c *composer) step(header, body string) {
 	}
 }
 
-// note tells whoever reads the session, in the preamble and when the recording ends.
+// note adds a note for the user, in the preamble and at the end of the recording.
 func (c *composer) note(format string, args ...any) {
 	if n := fmt.Sprintf(format, args...); !slices.Contains(c.notes, n) {
 		c.notes = append(c.notes, n)
 	}
 }
 
-// preamble is what stands before the first step.
+// preamble returns the part before the first step.
 func (c *composer) preamble() string {
 	var b strings.Builder
 	prose := c.options.Prose
@@ -132,7 +131,7 @@ func (c *composer) preamble() string {
 	}
 	for line := range strings.Lines(prose) {
 		if word, _, _ := strings.Cut(line, ":"); strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == "" {
-			line = " " + line // a key is no prose
+			line = " " + line // so that it is not taken for a key
 		}
 		b.WriteString(line)
 	}
@@ -153,7 +152,7 @@ func (c *composer) preamble() string {
 	return b.String() + "\n"
 }
 
-// prose says who drove what.
+// prose names the client and the programs that it ran.
 func (c *composer) prose() string {
 	client := "a client"
 	var programs []string
@@ -183,14 +182,14 @@ func (c *composer) prose() string {
 	}, prose))
 }
 
-// client writes down what the client did.
+// client writes the step for an entry of the client.
 func (c *composer) client(b *beat) {
 	c.last = b.at
 	c.replies(b)
 	switch {
 	case b.kind == tapeEnd:
 		c.ending = true
-		if !c.closed { // Two may see it: who reads from the client, and who writes to it.
+		if !c.closed { // Both forwarding goroutines may note it.
 			c.step("close stdin", "")
 		}
 		c.closed = true
@@ -215,7 +214,7 @@ func (c *composer) client(b *beat) {
 	c.unsettle(b)
 }
 
-// secondOfClient is where initialized stands in a session that begins as it should.
+// secondOfClient returns the index of the initialized message in a session that begins in the recommended way.
 func (c *composer) secondOfClient() int {
 	n := 0
 	for _, b := range c.beats {
@@ -228,7 +227,7 @@ func (c *composer) secondOfClient() int {
 	return -1
 }
 
-// unsettle: what a job writes while it is ended depends on how fast that goes.
+// unsettle marks the streams of jobs that a message ends: their later output depends on timing.
 func (c *composer) unsettle(b *beat) {
 	if b.dir != wire.ToServer || b.msg.Method == "job/write" || b.msg.Method == "job/signal" {
 		return
@@ -243,7 +242,7 @@ func (c *composer) unsettle(b *beat) {
 	}
 }
 
-// validity is the word that says that the schema must refuse a message.
+// validity returns the word that says that the schema must reject a message, or "".
 func (c *composer) validity(b *beat) string {
 	if c.contract.Refuses(b.msg.Method, b.msg.Params) {
 		return " invalid"
@@ -271,8 +270,8 @@ func (c *composer) send(b *beat) {
 	c.need(a)
 }
 
-// idOf is how a request's id is spelled in the session. A number that the runner could
-// count up to is spelled otherwise.
+// idOf returns the spelling of a request's id in the session. A number is turned into a string, so that the
+// runner's own numbers cannot collide with it.
 func (c *composer) idOf(a *asked) string {
 	if n, err := strconv.ParseUint(a.id, 10, 53); err == nil && strconv.FormatUint(n, 10) == a.id {
 		return `"r` + a.id + `"`
@@ -280,7 +279,7 @@ func (c *composer) idOf(a *asked) string {
 	return a.id
 }
 
-// message is the body of a step that sends one.
+// message returns the body of a step that sends a message.
 func (c *composer) message(b *beat, id string) string {
 	params := c.params(b)
 	c.lets(writeLine(params))
@@ -298,7 +297,7 @@ func (c *composer) message(b *beat, id string) string {
 	return body
 }
 
-// lets gives the variables of the secrets that are in a body their values.
+// lets writes the let steps for the secrets in a body.
 func (c *composer) lets(body string) {
 	for _, x := range c.vault.secrets {
 		if x.variable != "" && !x.told && strings.Contains(body, x.variable) {
@@ -309,7 +308,7 @@ func (c *composer) lets(body string) {
 	}
 }
 
-// frame writes down a message of the framing that is none of the protocol.
+// frame writes a message of the framing that is not a valid protocol message.
 func (c *composer) frame(b *beat) {
 	text := c.vault.redact(string(b.raw))
 	names := ""
@@ -324,7 +323,7 @@ func (c *composer) frame(b *beat) {
 	c.step("frame"+names, text)
 }
 
-// raw writes down bytes as they are.
+// raw writes bytes as a step without framing.
 func (c *composer) raw(header string, data []byte) {
 	c.fixed = true
 	var b strings.Builder
@@ -341,7 +340,7 @@ func (c *composer) raw(header string, data []byte) {
 			s = `\t`
 		case r == '\\':
 			s = `\\`
-		case r < ' ' || r > '~' || r == '-' && (column == 0 || data[i-1] == '-'): // no line looks like a header
+		case r < ' ' || r > '~' || r == '-' && (column == 0 || data[i-1] == '-'): // so that no line looks like a header
 			s = fmt.Sprintf(`\x%02x`, r)
 		}
 		b.WriteString(s)
@@ -353,8 +352,8 @@ func (c *composer) raw(header string, data []byte) {
 	c.step(header, b.String())
 }
 
-// replies writes down what the client answers to requests of the server that come before
-// its next message: in a replay they may come at once.
+// replies writes the client's answers to those requests of the server that come before its next message: in a
+// replay they may come at once.
 func (c *composer) replies(b *beat) {
 	if b.msg.Kind == wire.KindResponse || b.kind != tapeFrame {
 		return
@@ -370,12 +369,11 @@ func (c *composer) replies(b *beat) {
 	}
 }
 
-// replied writes down what came of a request of the server. What the client has refused the
-// player refuses by itself.
+// replied writes the client's answer to a request of the server. It skips refusals: the player refuses by itself.
 func (c *composer) replied(r *beat) {
 	pattern := c.generic(r.msg.Params, false)
 	if o, ok := pattern.(map[string]any); ok {
-		delete(o, "waitId") // how it is spelled is the server's to say
+		delete(o, "waitId") // its spelling is the server's choice
 	}
 	for _, own := range c.beats[r.index:] {
 		switch m := own.msg; {
@@ -396,7 +394,7 @@ func (c *composer) replied(r *beat) {
 	}
 }
 
-// end writes down how the server ended.
+// end writes how the server ended.
 func (c *composer) end(b *beat) {
 	status := string(b.raw)
 	if !c.ending {
@@ -410,17 +408,17 @@ func (c *composer) end(b *beat) {
 	}
 }
 
-// quiet are the programs that the sessions assume everywhere.
+// quiet lists the programs that the sessions assume on every machine.
 var quiet = []string{"sh", "cat", "echo", "printf", "sleep", "head", "tr", "test", "touch", "ls", "find", "stty", "read", "exec", "cd"}
 
-// atTerminal notes that a session has what belongs to that level.
+// atTerminal raises the level to terminal, unless the user has set one.
 func (c *composer) atTerminal() {
 	if c.options.Level == "" {
 		c.level = "terminal"
 	}
 }
 
-// need notes what a server or machine may lack for a request.
+// need adds the needs of a request: things that a server or machine may lack.
 func (c *composer) need(a *asked) {
 	if a.method == "job/start" || a.method == "job/run" {
 		argv, _ := a.params["argv"].([]any)

@@ -12,26 +12,25 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// A secret is text that must not be in a session. A variable stands for it where that is
-// sent, with an x for each byte as its value.
+// A secret is text that must not appear in a session. Where the session sends it, a variable replaces it, whose
+// value has an x for each byte.
 type secret struct {
 	text     string
-	variable string // "": x stand for it
-	told     bool   // its let was written
+	variable string // "": replaced by x
+	told     bool   // its let step was written
 }
 
-// leastSecret is how long text has to be for its other appearances to be looked for. What
-// is shorter would be found where it is none.
+// leastSecret is the minimum length of text whose other occurrences are searched for. Shorter text would match by
+// chance.
 const leastSecret = 4
 
-// A vault has the secrets of a story.
+// A vault holds the secrets of a story.
 type vault struct {
 	secrets []*secret
-	hidden  map[*beat]bool // the writes of which nothing may be written down
+	hidden  map[*beat]bool // writes whose text must not be recorded
 }
 
-// secretNames are names of variables whose values nobody prints, as protocol section 8 has
-// them.
+// secretNames are patterns for the names of variables with secret values, as in protocol section 8.
 var secretNames = []string{"*TOKEN*", "*SECRET*", "*PASSWORD*", "*PASSWD*", "*PASSPHRASE*", "*API_KEY*", "*APIKEY*", "*PRIVATE_KEY*", "*ACCESS_KEY*", "*CREDENTIAL*", "AWS_*KEY*", "*_KEY", "*_PWD", "*_PAT", "*_PASS", "SSHPASS", "*_AUTH", "*AUTH_CONFIG*", "*_JWT", "*_COOKIE", "*_DSN", "*WEBHOOK*", "*CONNECTION_STRING*", "*DATABASE_URL", "*REDIS_URL", "*MONGO*_UR[IL]", "*AMQP_URL"}
 
 func looksSecret(name string) bool {
@@ -83,9 +82,9 @@ func lock(s *story) *vault {
 	return v
 }
 
-// collect names what the hidden writes typed, and what else must not be seen.
+// collect registers the text of the hidden writes, and all other secrets.
 func (v *vault) collect(s *story) {
-	runs := map[*cast]string{} // typed in pieces, each in a write of its own
+	runs := map[*cast]string{} // lines typed in pieces, over several writes
 	for _, b := range s.beats {
 		switch {
 		case v.hidden[b]:
@@ -104,11 +103,11 @@ func (v *vault) collect(s *story) {
 			v.collectFrom(b)
 		}
 	}
-	// The longest is looked for first: another may be part of it.
+	// The longest is searched for first, since it may contain another.
 	slices.SortStableFunc(v.secrets, func(a, b *secret) int { return len(b.text) - len(a.text) })
 }
 
-// collectFrom finds the secrets in a message that types none, or is none.
+// collectFrom finds the secrets in a message that is no job/write, or is invalid.
 func (v *vault) collectFrom(b *beat) {
 	params, _ := b.msg.Params.(map[string]any)
 	result, _ := b.msg.Result.(map[string]any)
@@ -134,7 +133,7 @@ func (v *vault) collectFrom(b *beat) {
 	}
 }
 
-// addVariables adds those of an environment whose names say that they are secrets.
+// addVariables adds the values of environment variables with names of secrets.
 func (v *vault) addVariables(env map[string]any, named bool) {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if text, ok := env[name].(string); ok && looksSecret(name) {
@@ -143,7 +142,7 @@ func (v *vault) addVariables(env map[string]any, named bool) {
 	}
 }
 
-// addTyped adds what a job/write types, each piece that is text.
+// addTyped adds the text that a job/write types, each run of it as a secret of its own.
 func (v *vault) addTyped(params map[string]any, named bool) {
 	for _, piece := range typedPieces(params) {
 		for _, run := range textRuns.FindAllString(piece, -1) {
@@ -169,7 +168,7 @@ func (v *vault) add(text string, named bool) {
 	v.secrets = append(v.secrets, x)
 }
 
-// find is the secret that is this text, or nil.
+// find returns the secret with exactly this text, or nil.
 func (v *vault) find(text string) *secret {
 	for _, x := range v.secrets {
 		if x.text == text {
@@ -179,16 +178,16 @@ func (v *vault) find(text string) *secret {
 	return nil
 }
 
-// textRuns is what of typed text is text: line ends and control characters are no secret,
-// and a program that reads lines needs them.
+// textRuns matches runs of text in typed input: line ends and control characters are no secrets, and a program
+// that reads lines needs them.
 var textRuns = regexp.MustCompile(`[^\x00-\x1f\x7f]+`)
 
-// masked is text as long as a secret, in bytes, and harmless to shells: stars are not.
+// masked returns x for each byte of text; unlike *, x is harmless in shells.
 func masked(text string) string { return strings.Repeat("x", len(text)) }
 
-// phrase is text without the secrets that are in it.
+// phrase returns text with its secrets replaced.
 func (v *vault) phrase(text string) (p phrase) {
-	if x := v.find(text); x != nil { // as short as it may be
+	if x := v.find(text); x != nil { // The whole text may be a secret shorter than leastSecret.
 		return phrase{{text: masked(text), variable: x.variable}}
 	}
 	for text != "" {
@@ -210,8 +209,8 @@ func (v *vault) phrase(text string) (p phrase) {
 	return p
 }
 
-// whole says whether no part of a secret is in a text but the whole of it: a pattern may
-// have cut it. Where that is not so, nothing may be said of the text.
+// whole reports whether a text contains secrets only as a whole, and no part of one: a pattern may have cut it.
+// If it is false, the text must not appear in the session.
 func (v *vault) whole(text string) bool {
 	const least = 3
 	for _, x := range v.secrets {
@@ -227,7 +226,7 @@ func (v *vault) whole(text string) bool {
 	return true
 }
 
-// blank is text of which nothing but line ends and control characters may be seen.
+// blank returns text with everything masked except line ends and control characters.
 func (v *vault) blank(text string) (p phrase) {
 	at := 0
 	for _, m := range textRuns.FindAllStringIndex(text, -1) {
@@ -247,8 +246,7 @@ func (v *vault) blank(text string) (p phrase) {
 	return p
 }
 
-// redact is bytes with x in place of the secrets in them, as they are and as JSON
-// spells them.
+// redact replaces the secrets in a message by x, in plain and in JSON spelling.
 func (v *vault) redact(raw string) string {
 	for _, x := range v.secrets {
 		if len(x.text) < leastSecret {
@@ -261,7 +259,7 @@ func (v *vault) redact(raw string) string {
 	return raw
 }
 
-// typedPieces are the texts that a job/write types, in order.
+// typedPieces returns the texts that a job/write types, in order.
 func typedPieces(params map[string]any) (all []string) {
 	if input, ok := params["input"].(string); ok {
 		all = append(all, input)
@@ -279,7 +277,7 @@ func typedPieces(params map[string]any) (all []string) {
 			}
 		}
 		if encoded, ok := o["base64"].(string); ok {
-			raw, _ := base64.StdEncoding.DecodeString(encoded) // What is none is refused.
+			raw, _ := base64.StdEncoding.DecodeString(encoded) // The server rejects invalid base64.
 			all = append(all, string(raw))
 		}
 		if o["key"] != nil {
@@ -292,13 +290,13 @@ func typedPieces(params map[string]any) (all []string) {
 	return all
 }
 
-// typedBy is the text that a job/write types, and whether its last line is ended.
+// typedBy returns the text that a job/write types, and whether its last line is ended.
 func typedBy(params map[string]any) (text string, ended bool) {
 	text = strings.Join(typedPieces(params), "")
 	return text, params["eof"] == true || strings.ContainsAny(text, "\r\n")
 }
 
-// keyText is what of a key matters here: the line end, and that others are no text.
+// keyText returns the text of a key as far as it matters here: Enter ends a line, and other keys type no text.
 func keyText(k any) string {
 	if k == "Enter" {
 		return "\r"
@@ -306,14 +304,14 @@ func keyText(k any) string {
 	return "\x00"
 }
 
-// A typed is a line that is typed in one write or in several.
+// A typed is a line that is typed in one or several writes.
 type typed struct {
 	writes []*beat
 	text   string
 	state  echoState
 }
 
-// add takes a write in, and says whether the line is ended.
+// add adds a write, and reports whether the line is ended.
 func (l *typed) add(b *beat, params map[string]any) bool {
 	text, ended := typedBy(params)
 	if l.text == "" {
@@ -323,9 +321,8 @@ func (l *typed) add(b *beat, params map[string]any) bool {
 	return ended
 }
 
-// unseen says whether a line that was typed into a terminal was shown nowhere: then it may
-// be a password. Where the terminal could be looked at, a few keys are none: programs that
-// take the whole screen do not show them.
+// unseen reports whether a typed line was never echoed: then it may be a password. If the terminal could be
+// probed, a line shorter than leastSecret is no password: full-screen programs do not echo single keys.
 func (l *typed) unseen(s *story) bool {
 	text := strings.Join(textRuns.FindAllString(l.text, -1), "")
 	least := leastSecret
@@ -342,8 +339,7 @@ func (l *typed) unseen(s *story) bool {
 	return !shows(heard, text)
 }
 
-// heardOf is the text that the client was told of a job behind a beat: what is shown comes
-// soon.
+// heardOf returns the output of a job that the client received after a beat, about 16 KiB at most: an echo comes soon.
 func (s *story) heardOf(c *cast, at int) string {
 	const most = 16 << 10
 	var heard strings.Builder
@@ -364,7 +360,7 @@ func (s *story) heardOf(c *cast, at int) string {
 	return heard.String()
 }
 
-// textsIn are the texts of outputs in a result.
+// textsIn returns the output texts in a result.
 func textsIn(v any) (all []string) {
 	o, _ := v.(map[string]any)
 	for name, e := range o {
@@ -376,12 +372,12 @@ func textsIn(v any) (all []string) {
 	return all
 }
 
-// notShown is what a terminal does not show of its output, and where lines are broken: that
-// depends on its width.
+// notShown matches the parts of a terminal's output that are not shown, and spaces and line breaks, which depend
+// on its width.
 var notShown = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b.|[\x00-\x20\x7f]`)
 
-// shows says whether most of a typed line is in an output. An editor does not show the
-// keys that are commands.
+// shows reports whether most of a typed line appears in an output. The match need not be complete, because an
+// editor does not echo keys that are commands.
 func shows(heard, text string) bool {
 	heard, text = notShown.ReplaceAllString(heard, ""), notShown.ReplaceAllString(text, "")
 	if strings.Contains(heard, text) {
@@ -392,7 +388,7 @@ func shows(heard, text string) bool {
 	return commonRun(heard, text) >= max((len(text)+1)/2, min(len(text), leastSecret))
 }
 
-// commonRun is the length of the longest text that is in both.
+// commonRun returns the length of the longest common substring.
 func commonRun(a, b string) (longest int) {
 	row := make([]int, len(b)+1)
 	for i := range len(a) {
@@ -408,7 +404,7 @@ func commonRun(a, b string) (longest int) {
 	return longest
 }
 
-// maskedBase64 is base64 of as many bytes, with x for what is text.
+// maskedBase64 returns base64 of equally many bytes, with x for text.
 func maskedBase64(encoded string) string {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
@@ -417,7 +413,7 @@ func maskedBase64(encoded string) string {
 	return base64.StdEncoding.EncodeToString([]byte(textRuns.ReplaceAllStringFunc(string(raw), masked)))
 }
 
-// redactBase64 is base64 without the secrets that are in its bytes.
+// redactBase64 returns base64 of its bytes without the secrets.
 func (v *vault) redactBase64(encoded string) string {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {

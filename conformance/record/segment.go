@@ -12,10 +12,10 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file writes down what came between two messages of the client.
+// This file writes the messages between two messages of the client.
 
-// flush awaits it: first what binds variables, then the rest. next is where the client
-// goes on.
+// flush writes the steps for a segment: first those that bind variables, then the rest. next is the client's next
+// entry.
 func (c *composer) flush(next *beat) {
 	segment := c.segment
 	c.segment = nil
@@ -41,7 +41,7 @@ func (c *composer) flush(next *beat) {
 	}
 	for _, j := range c.castOf(segment) {
 		if !c.bound[j] {
-			continue // Nothing was told of it that a client could name it by.
+			continue // No message has given a handle or name by which a client could name it.
 		}
 		for _, name := range wire.Streams {
 			c.output(j, j.track(name), segment, within)
@@ -50,7 +50,7 @@ func (c *composer) flush(next *beat) {
 	}
 }
 
-// castOf are the jobs of which a segment tells, in the order of their handles.
+// castOf returns the jobs that a segment's notifications mention, in the order of their handles.
 func (c *composer) castOf(segment []*beat) (all []*cast) {
 	for _, b := range segment {
 		if b.job != nil && b.msg.Kind == wire.KindNotification && !slices.Contains(all, b.job) {
@@ -58,14 +58,14 @@ func (c *composer) castOf(segment []*beat) (all []*cast) {
 		}
 	}
 	slices.SortFunc(all, func(a, b *cast) int {
-		x, _ := strconv.Atoi(a.handle) // A handle is a number; the order matters to readers alone.
+		x, _ := strconv.Atoi(a.handle) // A handle is a number; the order only helps readers.
 		y, _ := strconv.Atoi(b.handle)
 		return cmp.Compare(x, y)
 	})
 	return all
 }
 
-// started binds a job's handle where the client goes on before its start is answered.
+// started binds a job's handle if the client sends another message before its start is answered.
 func (c *composer) started(b, next *beat, within string) {
 	j := b.job
 	if j == nil || c.bound[j] || j.start == nil || !j.start.spell || j.start.answer != nil && j.start.answer.index < next.index {
@@ -76,7 +76,7 @@ func (c *composer) started(b, next *beat, within string) {
 	}))
 }
 
-// handle is a job's handle, which the session's variable takes where it is seen first.
+// handle returns a job's handle as a variable, which is bound at its first appearance.
 func (c *composer) handle(j *cast) spelled {
 	if c.bound[j] {
 		return spelled("$" + j.variable)
@@ -85,7 +85,7 @@ func (c *composer) handle(j *cast) spelled {
 	return spelled("$" + j.variable + ":int")
 }
 
-// output awaits what came of a stream.
+// output writes the steps for a segment's output of a stream.
 func (c *composer) output(j *cast, t *track, segment []*beat, within string) {
 	to, closed := t.done, false
 	for _, b := range segment {
@@ -112,7 +112,7 @@ func (c *composer) output(j *cast, t *track, segment []*beat, within string) {
 	c.text(j, t, to, closed, within)
 }
 
-// bytes awaits what is no text, by its offset.
+// bytes expects output that is no text, by its offset.
 func (c *composer) bytes(j *cast, t *track, to int64, within string) {
 	if t.fixed(to) {
 		c.step(fmt.Sprintf("bytes $%s %s%s", j.variable, t.stream, within),
@@ -123,8 +123,8 @@ func (c *composer) bytes(j *cast, t *track, to int64, within string) {
 	t.done, t.jump = to, true
 }
 
-// text awaits text. What differs from run to run is a pattern, which needs something
-// behind it that does not: at the end of what came it waits for more.
+// text expects text. Text that differs from run to run becomes a pattern, which needs fixed text after it: a
+// pattern at the end of the output so far waits for more.
 func (c *composer) text(j *cast, t *track, to int64, closed bool, within string) {
 	p := t.phrase(t.done, to)
 	for !closed && len(p) > 0 && p[len(p)-1].pattern != "" {
@@ -172,7 +172,7 @@ func (c *composer) text(j *cast, t *track, to int64, closed bool, within string)
 	t.done = to
 }
 
-// strings is a phrase as strings that follow each other, a line each.
+// strings returns a phrase as consecutive strings, a line each.
 func (p phrase) strings() string {
 	var b strings.Builder
 	for _, line := range p.lines() {
@@ -185,8 +185,8 @@ func (p phrase) strings() string {
 	return b.String()
 }
 
-// events awaits what was told of a job besides its output. Each source has a label of its
-// own: what a pattern finds, say, has no order with the end of the job's output elsewhere.
+// events writes the steps for a job's events other than output. Each source has its own label: matches of a
+// pattern, for example, have no order relative to the end of the job's output elsewhere.
 func (c *composer) events(j *cast, segment []*beat, within string) {
 	titled := -1
 	for i, b := range segment {
@@ -243,14 +243,14 @@ func (c *composer) events(j *cast, segment []*beat, within string) {
 	}
 }
 
-// watchTold says whether a match comes in every run.
+// watchTold reports whether a match comes in every run.
 func (c *composer) watchTold(j *cast, o map[string]any) bool {
 	stream, _ := o["stream"].(string)
 	return !c.thinned[wire.Show(o["handle"])+" "+wire.Show(o["watchId"])] && !j.track(stream).wild
 }
 
-// state tells of changes that last. How many are told in one message is a matter of
-// moments: a title counts where it stays, and what runs in the foreground not at all.
+// state expects lasting changes. How many of them one message reports depends on timing: of titles only the last
+// one counts, and the foreground program does not count at all.
 func (c *composer) state(o map[string]any, lastTitle bool, tell func(string, map[string]any)) {
 	if s, ok := o["status"].(string); ok {
 		tell("status", map[string]any{"status": s})

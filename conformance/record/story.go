@@ -9,15 +9,14 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// A story is a tape, understood: which answer belongs to which request, and which job is
-// which. Nothing of it is generalised.
+// A story is the parsed tape: the answer of each request, and the jobs. Nothing is generalised yet.
 type story struct {
 	framing string
 	beats   []*beat
 	asked   []*asked
 	jobs    map[string]*cast // by handle
 	named   map[string]*cast // by name
-	warm    bool             // it begins as clients should: initialize, its result, initialized
+	warm    bool             // it begins in the recommended way: initialize, its result, initialized
 	root    string           // rootDirectory
 }
 
@@ -25,25 +24,25 @@ type story struct {
 type beat struct {
 	taped
 	index int
-	to    int64 // of a job/output: the offset behind its last byte
+	to    int64 // of a job/output: the offset after its last byte
 	msg   wire.Message
 	bad   bool   // a frame that is no message
-	ask   *asked // the request that it is, or that it answers
-	job   *cast  // of an event of the server, or of a request
+	ask   *asked // the request itself, or the request that it answers
+	job   *cast  // for an event of the server, or a request
 }
 
 // An asked is one request of the client.
 type asked struct {
 	name   string // of the step
-	id     string // as it was spelled
+	id     string // in its original spelling
 	method string
 	params map[string]any
 	sent   *beat
 	answer *beat // nil: none came
-	spell  bool  // its id has to be the same in a replay
+	spell  bool  // its id must be the same in a replay
 
-	ahead bool             // it was typed before anything was heard of what was typed before
-	known map[*track]int64 // what every replay has seen of a stream when it is sent
+	ahead bool             // it was typed before any output of the previous write was received
+	known map[*track]int64 // end of the output that every replay has received when it is sent
 }
 
 // A cast is one job.
@@ -53,15 +52,15 @@ type cast struct {
 	name     string
 	mode     string
 	pids     []int64
-	start    *asked // what started it; nil: not known
+	start    *asked // the start request; nil: unknown
 	exited   *beat
 	closed   *beat
-	events   bool // job/output came
+	events   bool // job/output has come
 
 	streams map[string]*track
 }
 
-// understand reads a tape.
+// understand parses a tape.
 func understand(entries []taped, framing string) *story {
 	s := &story{framing: framing, jobs: map[string]*cast{}, named: map[string]*cast{}}
 	open := map[string][]*asked{}
@@ -88,8 +87,8 @@ func understand(entries []taped, framing string) *story {
 	return s
 }
 
-// faithful says whether a message of a client can be written as a step, and then sent as it
-// was: one with half a character of UTF-16 is more than its decoded form.
+// faithful reports whether a message of a client can be written as a step, and then sent unchanged: a message
+// with half a surrogate pair, for example, loses that when it is decoded.
 func faithful(raw []byte, m wire.Message) bool {
 	if m.Kind == wire.KindRequest && (m.ID == "null" || m.ID == "" || strings.IndexByte("tf[{", m.ID[0]) >= 0) {
 		return false
@@ -127,7 +126,7 @@ func (s *story) fromClient(b *beat, open map[string][]*asked) {
 	a := &asked{name: s.nameFor(m.Method), id: m.ID, method: m.Method, params: params, sent: b}
 	n, err := strconv.ParseUint(m.ID, 10, 53)
 	a.spell = err != nil || strconv.FormatUint(n, 10) != m.ID
-	for _, o := range open[m.ID] { // Two of one id: both are spelled.
+	for _, o := range open[m.ID] { // Two requests have the same id: both are spelled.
 		o.spell, a.spell = true, true
 	}
 	b.ask, b.job = a, s.jobOf(params)
@@ -138,7 +137,7 @@ func (s *story) fromClient(b *beat, open map[string][]*asked) {
 	}
 }
 
-// nameFor is a request's name: the last word of its method, and a number from 2 on.
+// nameFor returns a request's name: the last word of its method, and a number from 2 on.
 func (s *story) nameFor(method string) string {
 	word := strings.Map(func(r rune) rune {
 		if r < 128 && wire.IsWord(byte(r)) {
@@ -161,8 +160,8 @@ func (s *story) nameFor(method string) string {
 	return word
 }
 
-// fromServer finds the request that a message answers, and the job that it tells of. As
-// in checker.response, an invalidRequest is about the later of two.
+// fromServer finds the request that a message answers, and the job that it mentions. As in checker.response, an
+// invalidRequest belongs to the later of two requests.
 func (s *story) fromServer(b *beat, open map[string][]*asked) {
 	m := b.msg
 	if m.Kind != wire.KindResponse {
@@ -203,7 +202,7 @@ func (s *story) event(b *beat, params map[string]any) {
 		}
 		s.meet(job, by)
 	}
-	if b.job = s.jobOf(params); b.job == nil && params["seq"] != nil { // before the answer to its start
+	if b.job = s.jobOf(params); b.job == nil && params["seq"] != nil { // an event before the answer to the job's start
 		s.meet(params, nil)
 		b.job = s.jobOf(params)
 	}
@@ -220,7 +219,7 @@ func (s *story) event(b *beat, params map[string]any) {
 	}
 }
 
-// meet notes a job that something tells of.
+// meet registers a job from a message.
 func (s *story) meet(job map[string]any, by *asked) {
 	if job["handle"] == nil {
 		return
@@ -252,7 +251,7 @@ func (s *story) meet(job map[string]any, by *asked) {
 	}
 }
 
-// jobOf is the job that an object names by its handle, or by its name; nil: none is known.
+// jobOf returns the job that an object names by its handle or name; nil: unknown.
 func (s *story) jobOf(o map[string]any) *cast {
 	switch h := o["handle"].(type) {
 	case wire.Number:
@@ -263,7 +262,7 @@ func (s *story) jobOf(o map[string]any) *cast {
 	return nil
 }
 
-// warmStart says whether the session begins as clients should.
+// warmStart reports whether the session begins in the recommended way.
 func (s *story) warmStart() bool {
 	var first []*beat
 	for _, b := range s.beats {
@@ -278,8 +277,8 @@ func (s *story) warmStart() bool {
 	return a != nil && a.msg.Err == nil && first[1].msg.Method == "initialized" && first[1].msg.Kind == wire.KindNotification
 }
 
-// typedAhead finds writes between which nothing came of the job: what the first one brought
-// may come before the second is taken, or after it.
+// typedAhead marks each write before which no output of the job was received since the previous write: the output
+// of the first may come before the second is accepted, or after.
 func (s *story) typedAhead() {
 	waiting := map[*cast]bool{}
 	for _, b := range s.beats {
@@ -294,8 +293,8 @@ func (s *story) typedAhead() {
 	}
 }
 
-// spellStarts: where the client goes on between job/started and the answer to the start,
-// the session knows the job by the id of its request.
+// spellStarts makes the session identify a job by the id of its start request if the client sends a message
+// between job/started and the answer to the start.
 func (s *story) spellStarts() {
 	for _, b := range s.beats {
 		if b.msg.Method != "job/started" || b.job == nil || b.job.start == nil {
@@ -311,7 +310,7 @@ func (s *story) spellStarts() {
 	}
 }
 
-// addressed says whether a client's message may be what made a job end.
+// addressed reports whether a client's message may have ended a job.
 func (c *cast) addressed(b *beat) bool {
 	if b.dir != wire.ToServer {
 		return false
@@ -328,8 +327,7 @@ func (c *cast) addressed(b *beat) bool {
 	return b.kind == tapeEnd || b.kind == tapeSignal
 }
 
-// runsOn says whether a job was running at a beat for sure: what ended it came later, from
-// the client.
+// runsOn reports whether a job was certainly running at a beat: the client's message that ended it came later.
 func (s *story) runsOn(c *cast, at int) bool {
 	if c == nil || c.exited == nil || c.exited.index < at {
 		return false

@@ -10,20 +10,19 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// mostTaped bounds what a recording keeps. What goes over the wire after that passes
-// all the same.
+// mostTaped is the maximum memory of a recording. Later messages are forwarded but not recorded.
 const mostTaped = 64 << 20
 
-// A tapeKind says what an entry of a tape is.
+// A tapeKind is the kind of a tape's entry.
 type tapeKind int
 
 const (
 	tapeFrame    tapeKind = iota // the body of one message of the framing
-	tapeRaw                      // bytes that are none
-	tapeEnd                      // the client's end: of its stdin, or of whom reads our stdout
-	tapeSignal                   // a signal to end: its name is in raw
-	tapeExit                     // the server's end: its exit status is in raw
-	tapeOverflow                 // nothing after this was kept
+	tapeRaw                      // bytes that are no message
+	tapeEnd                      // the client's end: its stdin ended, or it stopped reading the recorder's stdout
+	tapeSignal                   // a signal to end; raw has its name
+	tapeExit                     // the server's end; raw has its exit status
+	tapeOverflow                 // no further entries were kept
 )
 
 // A taped is one entry of a tape.
@@ -32,16 +31,16 @@ type taped struct {
 	kind tapeKind
 	dir  wire.Direction
 	raw  []byte
-	echo echoState // of the terminal that a job/write goes to, right before it went there
+	echo echoState // of the terminal that a job/write goes to, just before it is sent
 }
 
-// A tape takes in what goes over the wire while it goes there. Both directions are noted
-// under one lock before they are passed on: what an entry has caused comes behind it.
+// A tape records the messages of both directions. It records each under one lock before it is forwarded: an entry
+// always comes before its effects.
 type tape struct {
 	began time.Time
 
 	mu      sync.Mutex
-	framing string // "": nothing came yet
+	framing string // "": no bytes yet
 	entries []taped
 	cost    int
 	full    bool
@@ -55,7 +54,7 @@ func newTape() *tape {
 	return &tape{began: time.Now(), pids: map[string]int{}, handles: map[string]string{}}
 }
 
-// fromClient notes bytes that are about to go to the server.
+// fromClient records bytes that are about to go to the server.
 func (t *tape) fromClient(data []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,7 +74,7 @@ func (t *tape) fromClient(data []byte) {
 	})
 }
 
-// fromServer notes bytes that are about to go to the client.
+// fromServer records bytes that are about to go to the client.
 func (t *tape) fromServer(data []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +86,7 @@ func (t *tape) fromServer(data []byte) {
 	})
 }
 
-// note notes what is no byte.
+// note records an event other than bytes.
 func (t *tape) note(kind tapeKind, what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,14 +100,14 @@ func (t *tape) note(kind tapeKind, what string) {
 	t.add(taped{kind: kind, dir: dir, raw: []byte(what)})
 }
 
-// flush notes what was begun and will not be ended.
+// flush records an incomplete message that will not be completed.
 func (t *tape) flush(s *splitter, dir wire.Direction) {
 	if rest := s.rest(); len(rest) > 0 {
 		t.add(taped{kind: tapeRaw, dir: dir, raw: rest})
 	}
 }
 
-// add keeps an entry, if there is room. An end is always kept: it says what came of all.
+// add keeps an entry, if there is room. The server's end is always kept, since it carries the exit status.
 func (t *tape) add(e taped) {
 	e.at = time.Since(t.began)
 	if t.full && e.kind != tapeExit {
@@ -121,18 +120,18 @@ func (t *tape) add(e taped) {
 	t.entries = append(t.entries, e)
 }
 
-// done is all that was taped.
+// done returns all entries.
 func (t *tape) done() (entries []taped, framing string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.entries, t.framing
 }
 
-// learn takes the process ids of jobs from a message that tells of one.
+// learn records the process ids and names of jobs in a message.
 func (t *tape) learn(raw []byte) {
 	v, err := wire.Decode(raw)
 	if err != nil {
-		return // What it is will be said when the session is written.
+		return // The error is reported when the session is written.
 	}
 	o, _ := v.(map[string]any)
 	for _, part := range []string{"params", "result"} {
@@ -150,7 +149,7 @@ func (t *tape) learn(raw []byte) {
 	}
 }
 
-// echo looks at the terminal into which a message of the client types.
+// echo probes the terminal into which a message of the client types.
 func (t *tape) echo(raw []byte) echoState {
 	if !bytes.Contains(raw, []byte("job/write")) && !bytes.Contains(raw, []byte(`job\/write`)) {
 		return echoUnknown
@@ -171,24 +170,24 @@ func (t *tape) echo(raw []byte) echoState {
 	return echoUnknown
 }
 
-// An echoState is what a terminal does with what is typed.
+// An echoState is how a terminal treats typed text.
 type echoState int
 
 const (
-	echoUnknown echoState = iota // it cannot be looked at from here
+	echoUnknown echoState = iota // the terminal cannot be probed
 	echoOn                       // the kernel shows it
-	echoOff                      // a line, not shown: as programs ask for passwords
-	echoRaw                      // single keys, which a program shows if it wants to
+	echoOff                      // canonical mode without echo: as programs ask for passwords
+	echoRaw                      // raw mode, in which the program decides about echo
 )
 
-// A splitter cuts one direction of a wire into the messages of its framing.
+// A splitter splits one direction of the connection into the messages of its framing.
 type splitter struct {
 	framing string
 	buf     []byte
-	broken  bool // what comes now is no message any more
+	broken  bool // no more messages can be found
 }
 
-// add takes bytes in, and tells of what is complete.
+// add takes bytes, and passes complete messages to tell.
 func (s *splitter) add(data []byte, tell func(tapeKind, []byte)) {
 	if s.broken || s.framing == "" {
 		tell(tapeRaw, bytes.Clone(data))
@@ -212,15 +211,15 @@ func (s *splitter) add(data []byte, tell func(tapeKind, []byte)) {
 	}
 }
 
-// rest takes what is not complete.
+// rest removes and returns the incomplete rest.
 func (s *splitter) rest() []byte {
 	rest := bytes.Clone(s.buf)
 	s.buf = nil
 	return rest
 }
 
-// next finds the first message: its body, and how many bytes it takes; 0: it is not
-// complete. Where ok is false there is none, and never will be.
+// next finds the first message: its body, and its length with the framing; 0: it is incomplete. If ok is false,
+// the bytes can never become a message.
 func (s *splitter) next() (body []byte, n int, ok bool) {
 	if s.framing == "line" {
 		end := bytes.IndexByte(s.buf, '\n')

@@ -14,8 +14,8 @@ import (
 // A phrase is text of a session, in pieces.
 type phrase []word
 
-// A word is a piece of a phrase: text as it is; the value of a variable, which was text; or
-// text that differs from run to run and is expected to match a pattern.
+// A word is a piece of a phrase: literal text; the value of a variable, with text as the original; or text that
+// differs from run to run and is expected to match a pattern.
 type word struct {
 	text     string
 	variable string
@@ -31,21 +31,21 @@ func (p phrase) String() string {
 	return b.String()
 }
 
-// literal says whether a phrase is the same in every run.
+// literal reports whether a phrase is the same in every run.
 func (p phrase) literal() bool {
 	return !slices.ContainsFunc(p, func(w word) bool { return w.pattern != "" })
 }
 
-// A setting is what is true of one machine and one hour, and of no replay.
+// A setting holds values that are specific to one machine and one time, and change in a replay.
 type setting struct {
 	began, ended time.Time
 	cwd          string
-	paths        []string // directories, and ids that are as good as one
+	paths        []string // directories, and ids that change like one
 	hosts        []string
 	numbers      map[string]bool // process ids, and ports that the system chose
 }
 
-// surroundings are those of this process, which are the server's.
+// surroundings returns the setting of this process, which is also the server's.
 func surroundings(began time.Time) setting {
 	s := setting{began: began, ended: time.Now(), numbers: map[string]bool{}}
 	if dir, err := os.Getwd(); err == nil {
@@ -62,17 +62,17 @@ func surroundings(began time.Time) setting {
 	return s
 }
 
-// addPath notes something long enough not to be met by chance.
+// addPath adds a path if it is long enough not to match by chance.
 func (s *setting) addPath(p string) {
 	if len(p) >= 4 && !slices.Contains(s.paths, p) {
 		s.paths = append(s.paths, p)
 	}
 }
 
-// chosenPort finds ports of the range out of which systems choose one.
+// chosenPort matches ports of the range from which systems choose one.
 var chosenPort = regexp.MustCompile(`(?i)(?:port |[\w\]]:)(3[3-9]\d{3}|[45]\d{4}|6[0-5]\d{3})\b`)
 
-// learn takes process ids, ports and paths from any message of the server.
+// learn collects process ids, ports and paths from a message of the server.
 func (s *setting) learn(v any) {
 	switch v := v.(type) {
 	case string:
@@ -97,15 +97,14 @@ func (s *setting) learn(v any) {
 	}
 }
 
-// ours says whether a path is below one that is true of this machine alone, or is a
-// temporary one.
+// ours reports whether a path is below one that is specific to this machine, or is a temporary one.
 func (s *setting) ours(file string) bool {
 	return slices.ContainsFunc(append(slices.Clone(s.paths), strings.TrimSuffix(os.TempDir(), "/")), func(dir string) bool {
 		return dir != "" && (file == dir || strings.HasPrefix(file, dir+"/"))
 	})
 }
 
-// A span is a stretch of text that differs from run to run.
+// A span is a range of text that differs from run to run.
 type span struct {
 	from, to int
 	pattern  string
@@ -117,7 +116,7 @@ const (
 	months = `(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`
 )
 
-// habits are how what differs is spelled. A finder says which stretch of a match counts.
+// habits are the forms of text that differs from run to run. counts, if set, reports whether a match really does.
 var habits = []struct {
 	re      *regexp.Regexp
 	pattern string
@@ -138,10 +137,10 @@ var habits = []struct {
 	{regexp.MustCompile(`/tmp/tmp[.\w]{6,}`), `\S+`, true, nil},
 }
 
-// shellJob is how shells tell of what they started in the background.
+// shellJob matches the line in which shells report a background job.
 var shellJob = regexp.MustCompile(`(?m)^\[\d+\] (\d+)\r*$`)
 
-// spans finds what differs from run to run, in order and apart.
+// spans finds the ranges that differ from run to run, in order and without overlap.
 func (s *setting) spans(text string) (all []span) {
 	for _, p := range append(slices.Clone(s.paths), s.hosts...) {
 		for at := 0; ; {
@@ -179,8 +178,7 @@ func (s *setting) spans(text string) (all []span) {
 	})
 }
 
-// within says whether a moment is one of the recording's, with a margin for a clock that
-// is read a little earlier or later.
+// within reports whether a time is within the recording, with a margin of 5 s for clock differences.
 func (s *setting) within(t time.Time) bool {
 	const margin = 5 * time.Second
 	return t.After(s.began.Add(-margin)) && t.Before(s.ended.Add(margin))
@@ -195,7 +193,7 @@ func (s *setting) today(text string) bool {
 	return false
 }
 
-// minute says whether a text such as "Nov 20 19:18" is one of the recording's.
+// minute reports whether a text such as "Nov 20 19:18" is within the recording.
 func (s *setting) minute(text string) bool {
 	for _, t := range []time.Time{s.began.Local(), s.began.UTC()} {
 		at, err := time.ParseInLocation("2006 Jan _2 15:04", t.Format("2006 ")+text, t.Location())
@@ -208,7 +206,7 @@ func (s *setting) minute(text string) bool {
 
 var clockIn = regexp.MustCompile(`\d\d:\d\d:\d\d`)
 
-// clock says whether the time of day in a text is one of the recording's.
+// clock reports whether the time of day in a text is within the recording.
 func (s *setting) clock(text string) bool {
 	text = clockIn.FindString(text)
 	for _, t := range []time.Time{s.began.Local(), s.began.UTC()} {
@@ -220,13 +218,13 @@ func (s *setting) clock(text string) bool {
 	return false
 }
 
-// epoch says whether a number counts from 1970 to the recording, in parts of a second.
+// epoch reports whether a number is a Unix time within the recording; perSecond is its unit.
 func (s *setting) epoch(text string, perSecond int64) bool {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return err == nil && s.within(time.Unix(n/perSecond, 0))
 }
 
-// generalise marks in a phrase what differs from run to run.
+// generalise marks the parts of a phrase that differ from run to run.
 func (s *setting) generalise(p phrase) (out phrase) {
 	for _, w := range p {
 		if w.variable != "" {
@@ -248,7 +246,7 @@ func (s *setting) generalise(p phrase) (out phrase) {
 	return out
 }
 
-// lines cuts a phrase behind its line feeds.
+// lines splits a phrase after its line feeds.
 func (p phrase) lines() (all []phrase) {
 	var line phrase
 	for _, w := range p {

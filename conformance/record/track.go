@@ -9,27 +9,27 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// mostTrack bounds how much of a stream's output is written down.
+// mostTrack is the maximum recorded output of a stream, in bytes.
 const mostTrack = 256 << 10
 
-// A track is the output of one stream of a job, and how far it has been written down.
+// A track is the output of one stream of a job, and the part of it that is written to the session.
 type track struct {
 	stream string
 	base   int64 // the offset of data's first byte
 	data   []byte
 	masks  []mask
 	words  phrase // data, generalised
-	cut    string // why there is no more of it; "": nothing is missing
+	cut    string // why output is missing; "": none is
 
-	done  int64 // what was written down ends here
-	heard int64 // what the client was told of ends here
-	sure  int64 // what every replay has seen by now ends here
-	taint int64 // offsets from here on differ from run to run
-	wild  bool  // what comes now depends on how fast the job is ended
+	done  int64 // end of the part that is written to the session
+	heard int64 // end of the part that the client has received
+	sure  int64 // end of the part that every replay has received by now
+	taint int64 // offsets after this one differ from run to run
+	wild  bool  // later output depends on how fast the job is ended
 	jump  bool  // the next step must name its offset
 }
 
-// A mask is a secret in a stream.
+// A mask is the place of a secret in a stream.
 type mask struct {
 	from, to int64
 	variable string
@@ -46,7 +46,7 @@ func (c *cast) track(stream string) *track {
 	return t
 }
 
-// hear takes a job/output in.
+// hear records a job/output.
 func (c *cast) hear(b *beat, params map[string]any) {
 	c.events = true
 	stream, _ := params["stream"].(string)
@@ -71,19 +71,19 @@ func (c *cast) hear(b *beat, params map[string]any) {
 
 func (t *track) end() int64 { return t.base + int64(len(t.data)) }
 
-// between are the bytes from one offset to another.
+// between returns the bytes from one offset to another.
 func (t *track) between(from, to int64) []byte {
 	from, to = max(from, t.base), min(to, t.end())
 	return t.data[from-t.base : max(from, to)-t.base]
 }
 
-// limit is the offset from which on things differ where nothing does.
+// limit returns the value of taint if no offset differs.
 func (t *track) limit() int64 { return math.MaxInt64 }
 
-// fixed says whether an offset is the same in every run.
+// fixed reports whether an offset is the same in every run.
 func (t *track) fixed(offset int64) bool { return offset <= t.taint && !t.wild }
 
-// conceal finds a secret in the stream, wherever its chunks were cut.
+// conceal masks a secret in the stream, even if it spans several chunks.
 func (t *track) conceal(text, variable string) {
 	for at := 0; ; {
 		i := bytes.Index(t.data[at:], []byte(text))
@@ -96,8 +96,8 @@ func (t *track) conceal(text, variable string) {
 	}
 }
 
-// text is a stretch of the stream as a session may have it: a secret that lies in it whole
-// is a variable, and half of one is x.
+// text returns a range of the stream without secrets: a secret that lies wholly in it is a variable, and a part
+// of one becomes x.
 func (t *track) text(from, to int64) phrase {
 	var p phrase
 	at := from
@@ -122,8 +122,8 @@ func (t *track) text(from, to int64) phrase {
 	return p
 }
 
-// phrase is a stretch of the stream, generalised. One that would end inside of what differs
-// from run to run ends before it, or anywhere if the stream does.
+// phrase returns a range of the stream, generalised. A range that would end inside of text that differs from run
+// to run ends before that text.
 func (t *track) phrase(from, to int64) (p phrase) {
 	at := t.base
 	for _, w := range t.words {
@@ -144,10 +144,10 @@ func (t *track) phrase(from, to int64) (p phrase) {
 	return p
 }
 
-// wholeRunes is where a stretch ends if it must not end inside a character.
+// wholeRunes returns the end of a range without an incomplete character.
 func (t *track) wholeRunes(from, to int64) int64 {
 	return to - int64(len(wire.HalfRune(t.between(from, to))))
 }
 
-// valid says whether a stretch can be written as text.
+// valid reports whether a range can be written as text.
 func (t *track) valid(from, to int64) bool { return utf8.Valid(t.between(from, to)) }

@@ -7,11 +7,11 @@ import (
 	"shelld/conformance/internal/wire"
 )
 
-// This file says what of a job's waits for input is the same in every run: the one that goes
-// on when the client goes on. How many there are before that, and how surely each is known,
-// is a matter of moments.
+// This file selects the facts about a job's waits for input that are the same in every run: those of the wait
+// that is open when the client sends its next message. The number of earlier waits, and the confidence of each,
+// depend on timing.
 
-// needInput notes what a server must tell of waits for input for a condition.
+// needInput adds the needs of an input condition.
 func (c *composer) needInput(condition any) {
 	c.atTerminal()
 	o, _ := condition.(map[string]any)
@@ -24,7 +24,7 @@ func (c *composer) needInput(condition any) {
 	}
 }
 
-// namedLater says whether the client names a wait for input from a message on.
+// namedLater reports whether the client names a wait for input in this message or a later one.
 func (c *composer) namedLater(j *cast, id string, b *beat) bool {
 	return slices.ContainsFunc(c.beats[b.index:], func(b *beat) bool {
 		o, _ := b.msg.Params.(map[string]any)
@@ -32,8 +32,8 @@ func (c *composer) namedLater(j *cast, id string, b *beat) bool {
 	})
 }
 
-// waitID is the variable of a wait for input, which is bound where it is told first; nil
-// where the client does not name it.
+// waitID returns the variable of a wait for input, which is bound at its first appearance. It returns nil if the
+// client does not name the wait.
 func (c *composer) waitID(j *cast, v any, b *beat) any {
 	id, ok := v.(string)
 	if !ok || j == nil {
@@ -51,7 +51,7 @@ func (c *composer) waitID(j *cast, v any, b *beat) any {
 	return spelled("$" + name + ":string")
 }
 
-// waiting is what is expected of a wait for input that goes on.
+// waiting returns the pattern for an open wait for input.
 func (c *composer) waiting(j *cast, o map[string]any, b *beat) map[string]any {
 	out := map[string]any{"waiting": true, "state": o["state"], "kind": o["kind"]}
 	if id := c.waitID(j, o["waitId"], b); id != nil {
@@ -63,8 +63,8 @@ func (c *composer) waiting(j *cast, o map[string]any, b *beat) map[string]any {
 	return out
 }
 
-// waitOf is what an answer tells of a wait for input that the client names later, or that the
-// answer was waited for.
+// waitOf returns the pattern for a wait for input in an answer if the client names it later, or, with always, in
+// any case.
 func (c *composer) waitOf(job map[string]any, b *beat, always bool) map[string]any {
 	w, _ := job["waitingForInput"].(map[string]any)
 	j := c.jobOf(job)
@@ -80,7 +80,7 @@ func (c *composer) waitOf(job map[string]any, b *beat, always bool) map[string]a
 	return nil
 }
 
-// begins picks what tells of a wait that goes on.
+// begins returns a filter for the events that report an open wait.
 func begins(id string) func(*beat) bool {
 	return func(b *beat) bool {
 		o, _ := b.msg.Params.(map[string]any)
@@ -88,8 +88,8 @@ func begins(id string) func(*beat) bool {
 	}
 }
 
-// waitsTold awaits what a job's last event of this kind has told, and those that the client
-// names later. The end of a wait is awaited where its beginning was, in an earlier segment.
+// waitsTold expects a job's last event of this kind in a segment, and those of waits that the client names later.
+// The end of a wait is expected if its beginning was, in an earlier segment.
 func (c *composer) waitsTold(j *cast, segment []*beat, tell func(pattern map[string]any)) {
 	var all []*beat
 	for _, b := range segment {

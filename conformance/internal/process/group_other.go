@@ -12,7 +12,7 @@ func OwnGroup(*exec.Cmd) {}
 
 // KillGroup kills the process.
 func KillGroup(cmd *exec.Cmd) {
-	_ = cmd.Process.Kill() // As a rule it has ended.
+	_ = cmd.Process.Kill() // Usually it has ended.
 }
 
 // ExitStatus returns the exit status.

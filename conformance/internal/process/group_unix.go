@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// OwnGroup makes cmd start in a process group of its own, so that it can be ended as one.
+// OwnGroup makes cmd start in a process group of its own, so that all its processes can be killed together.
 func OwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// KillGroup kills the processes that are left of the group of cmd.
+// KillGroup kills the remaining processes of the group of cmd.
 func KillGroup(cmd *exec.Cmd) {
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // As a rule nobody is left.
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // Usually the group is empty.
 }
 
 // ExitStatus returns the exit status as shells report it: 128 and the signal's number if a signal ended the process.

@@ -1,4 +1,4 @@
-// Package process starts servers in a process group of their own, and ends them.
+// Package process starts servers in a process group of their own, and kills them.
 package process
 
 import (
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Path returns the absolute path of a program, which is a path or a name that is searched on PATH: the server may have
+// Path returns the absolute path of a program, given a path or a name to search on PATH: the server may have
 // another working directory.
 func Path(name string) (string, error) {
 	if strings.ContainsRune(name, os.PathSeparator) {

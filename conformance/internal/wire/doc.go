@@ -1,3 +1,3 @@
-// Package wire reads and writes messages as they go over the wire: frames, envelopes, JSON values as numbers that keep their
-// spelling, output.
+// Package wire reads and writes protocol messages: frames, envelopes, JSON values whose numbers keep their
+// spelling, and output.
 package wire

@@ -12,14 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// A Number is spelled as in the file, or as it came.
+// A Number is a JSON number in its original spelling.
 type Number string
 
-// MaxNesting bounds how deep values go, in session files and in what servers send.
+// MaxNesting is the maximum depth of values, in session files and in messages of servers.
 const MaxNesting = 1000
 
-// Decode reads one JSON text as nil, bool, Number, string, []any and map[string]any.
-// A member that is there twice is an error: readers of JSON differ in which one counts.
+// Decode reads one JSON text as nil, bool, Number, string, []any and map[string]any. A duplicate member is an
+// error: JSON readers differ in which one they take.
 func Decode(data []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -85,18 +85,18 @@ func decodeObject(d *json.Decoder, depth int) (any, error) {
 	return o, err
 }
 
-// Encode spells a value as JSON, members in order of their names.
+// Encode returns a value as JSON, with members in order of their names.
 func Encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(forJSON(v)); err != nil {
-		return []byte(`"(no JSON)"`) // only Decode and sessions make values
+		return []byte(`"(no JSON)"`) // This never happens: only Decode and sessions make values.
 	}
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// forJSON keeps numbers as they were spelled.
+// forJSON keeps the spelling of numbers.
 func forJSON(v any) any {
 	switch v := v.(type) {
 	case Number:
@@ -127,7 +127,8 @@ func Show(v any) string {
 	return s
 }
 
-// Rational returns a number by its value. Exponents are bounded: 1e999999999 is none.
+// Rational returns the value of a number. It rejects exponents beyond ±400, such as 1e999999999, and numbers of
+// more than 400 characters.
 func Rational(v any) (*big.Rat, bool) {
 	n, ok := v.(Number)
 	if !ok || len(n) > 400 {
@@ -141,7 +142,7 @@ func Rational(v any) (*big.Rat, bool) {
 	return new(big.Rat).SetString(string(n))
 }
 
-// Int returns a number whose value is an integer of 64 bits.
+// Int returns the value of a number if it is an integer of 64 bits.
 func Int(v any) (int64, bool) {
 	r, ok := Rational(v)
 	if !ok || !r.IsInt() || !r.Num().IsInt64() {

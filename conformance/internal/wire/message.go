@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// MaxFrame bounds one message, and its header.
+// MaxFrame is the maximum size of one message. It also limits a header line.
 const MaxFrame = 64 << 20
 
-// Frame returns a message as it goes over the wire in a framing, "header" or "line".
+// Frame returns the bytes of a message in a framing, "header" or "line".
 func Frame(framing string, body []byte) []byte {
 	if framing == "line" {
 		return append(append([]byte{}, body...), '\n')
@@ -21,7 +21,7 @@ func Frame(framing string, body []byte) []byte {
 	return append([]byte("Content-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"), body...)
 }
 
-// A GarbageError says why the bytes that came are no message.
+// A GarbageError says why received bytes are no message.
 type GarbageError struct{ msg string }
 
 func (e *GarbageError) Error() string { return e.msg }
@@ -29,7 +29,7 @@ func (e *GarbageError) Error() string { return e.msg }
 // Garbage returns a GarbageError.
 func Garbage(format string, args ...any) error { return &GarbageError{fmt.Sprintf(format, args...)} }
 
-// ReadFrame reads the next message's body. The end between two messages is io.EOF.
+// ReadFrame reads the next message's body. If the input ends between two messages, it returns io.EOF.
 func ReadFrame(r *bufio.Reader, framing string) ([]byte, error) {
 	if framing == "line" {
 		return readLine(r)
@@ -63,7 +63,7 @@ func ReadFrame(r *bufio.Reader, framing string) ([]byte, error) {
 	if length < 0 {
 		return nil, Garbage("a header without Content-Length")
 	}
-	// An announced length alone allocates nothing.
+	// The buffer grows with the bytes that arrive: an announced length alone allocates nothing.
 	var body bytes.Buffer
 	if n, err := io.CopyN(&body, r, int64(length)); err != nil {
 		return nil, Garbage("the output ended after %d of %d bytes of a message", n, length)
@@ -71,7 +71,7 @@ func ReadFrame(r *bufio.Reader, framing string) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// readLine reads up to a line feed, which it takes off.
+// readLine reads up to a line feed, and returns the line without it.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -92,7 +92,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// Clip cuts a text that is shown to a person to 200 bytes.
+// Clip cuts a text for display to 200 bytes.
 func Clip(s string) string {
 	const most = 200
 	if len(s) <= most {
@@ -101,7 +101,7 @@ func Clip(s string) string {
 	return s[:most] + "…"
 }
 
-// A Kind is what a message is by its envelope.
+// A Kind is the kind of a message, by its envelope.
 type Kind int
 
 // The kinds of messages.
@@ -112,19 +112,19 @@ const (
 	KindResponse
 )
 
-// A Message is one that went over the wire.
+// A Message is a message that was sent or received.
 type Message struct {
 	Kind   Kind
 	Raw    []byte
-	V      map[string]any // all of it
+	V      map[string]any // the whole message
 	ID     string
 	Method string
-	Params any // nil where there are none
+	Params any // nil: none
 	Result any
 	Err    any // the error object; nil: none
 }
 
-// Classify reads a message's envelope. Its error is a GarbageError.
+// Classify parses a message's envelope. Its error is a GarbageError.
 func Classify(raw []byte) (Message, error) {
 	m := Message{Raw: raw}
 	if why := notText(raw); why != "" {
@@ -169,7 +169,7 @@ func Classify(raw []byte) (Message, error) {
 	return m, nil
 }
 
-// A Direction is which side sent a message.
+// A Direction says which side sent a message.
 type Direction bool
 
 // The directions.
@@ -178,5 +178,5 @@ const (
 	FromServer Direction = true
 )
 
-// MessageCost is the memory that a message takes besides its own bytes.
+// MessageCost is the memory that a message takes in addition to its own bytes.
 const MessageCost = 1 << 10

@@ -8,5 +8,5 @@ func IsWord(c byte) bool {
 // Streams are the names of a job's streams.
 var Streams = []string{"pty", "stdout", "stderr"}
 
-// Confidences are those of a wait for input, the lowest first.
+// Confidences are the confidences of a wait for input, the lowest first.
 var Confidences = []string{"guess", "likely", "exact"}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Flatten returns an error as sessions see it: kind, code, message, and the members of
-// data beside them.
+// Flatten returns an error in the form that sessions match: kind, code, message, and the members of data beside
+// them.
 func Flatten(v any) any {
 	o, ok := v.(map[string]any)
 	if !ok {
@@ -25,7 +25,7 @@ func Flatten(v any) any {
 	return flat
 }
 
-// HalfRune returns the beginning of a character at the end of data, nil if the last one is whole.
+// HalfRune returns the incomplete character at the end of data, or nil if the last one is whole.
 func HalfRune(data []byte) []byte {
 	for k := 1; k < utf8.UTFMax && k <= len(data); k++ {
 		if tail := data[len(data)-k:]; utf8.RuneStart(tail[0]) {
@@ -38,7 +38,7 @@ func HalfRune(data []byte) []byte {
 	return nil
 }
 
-// OutputBytes returns the bytes of a job/output, or what is wrong with it.
+// OutputBytes returns the bytes of a job/output, or an error text.
 func OutputBytes(o map[string]any) ([]byte, string) {
 	if text, ok := o["text"].(string); ok {
 		return []byte(text), ""

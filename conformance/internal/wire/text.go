@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// isToken says whether a text can be the name of a header, as HTTP has it: else a line that
-// was printed between two messages would pass for one.
+// isToken reports whether a text can be the name of a header, by HTTP's rules. Otherwise a line that was printed
+// between two messages would be accepted as a header.
 func isToken(name string) bool {
 	const others = "!#$%&'*+-.^_`|~"
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
@@ -18,11 +18,11 @@ func isToken(name string) bool {
 	})
 }
 
-// escapes are those of JSON strings: a surrogate or any other.
+// escapes matches the escapes of JSON strings: \uXXXX or any other.
 var escapes = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|.)`)
 
-// notText says why a message is no text, or "". Go's decoder would put U+FFFD in the place
-// of what is wrong, and nobody would see it.
+// notText returns why a message is no valid text, or "". Go's decoder would silently replace invalid parts by
+// U+FFFD.
 func notText(raw []byte) string {
 	if !utf8.Valid(raw) {
 		return "this is no UTF-8"
@@ -30,11 +30,11 @@ func notText(raw []byte) string {
 	if !bytes.Contains(raw, []byte(`\u`)) {
 		return ""
 	}
-	high := -1 // where the other half of a pair has to begin
+	high := -1 // offset at which the other half of a pair must begin
 	for _, at := range escapes.FindAllIndex(raw, -1) {
 		var r rune
 		if raw[at[0]+1] == 'u' {
-			n, _ := strconv.ParseUint(string(raw[at[0]+2:at[1]]), 16, 16) // Else decode has an error.
+			n, _ := strconv.ParseUint(string(raw[at[0]+2:at[1]]), 16, 16) // If this fails, Decode returns an error.
 			r = rune(n)
 		}
 		low := utf16.IsSurrogate(r) && r >= 0xdc00

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestNotText: what Go's decoder would mend in silence.
+// TestNotText checks that input is rejected that Go's decoder would silently repair.
 func TestNotText(t *testing.T) {
 	for _, test := range []struct{ raw, want string }{
 		{`{"a":"b"}`, ""},
@@ -26,7 +26,7 @@ func TestNotText(t *testing.T) {
 	}
 }
 
-// TestHeaderLines: what is printed between two messages is no header.
+// TestHeaderLines checks that text printed between two messages is not accepted as a header.
 func TestHeaderLines(t *testing.T) {
 	for _, test := range []struct{ wire, want string }{
 		{"Content-Length: 2\r\n\r\n{}", ""},

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Code says what an event is.
+// A Code is the kind of an event.
 type Code byte
 
 const (
@@ -21,20 +21,20 @@ const (
 	Exit   Code = 'x'
 )
 
-// A Header says what was recorded.
+// A Header describes the recorded program and terminal.
 type Header struct {
 	Cols, Rows int
-	Type       string // of the terminal; "" = not known, or there is none
+	Type       string // of the terminal; "": unknown, or no terminal
 	Began      time.Time
-	Command    string // "" = none
-	Title      string // "" = none
+	Command    string // "": none
+	Title      string // "": none
 }
 
-// mostText bounds a text of the header, in bytes: a command line can be as long as a system
-// lets it.
+// mostText is the maximum length of a text of the header, in bytes: a command line can be as long as the system
+// allows.
 const mostText = 4096
 
-// append adds the line.
+// append appends the header line.
 func (h Header) append(b []byte) []byte {
 	b = append(b, `{"version":3,"term":{"cols":`...)
 	b = strconv.AppendInt(b, int64(h.Cols), 10)
@@ -63,7 +63,7 @@ func appendMember(b []byte, name, text string) []byte {
 	return append(AppendText(b, text), '"')
 }
 
-// appendBegin adds an event up to where its data begins. The interval counts in microseconds.
+// appendBegin appends the part of an event before its data. interval is in microseconds.
 func appendBegin(b []byte, interval int64, c Code) []byte {
 	b = strconv.AppendInt(append(b, '['), interval/1e6, 10)
 	digits := strconv.AppendInt(nil, 1e6+interval%1e6, 10)
@@ -73,25 +73,25 @@ func appendBegin(b []byte, interval int64, c Code) []byte {
 
 func appendEnd(b []byte) []byte { return append(b, '"', ']', '\n') }
 
-// AppendText adds text to what stands between the quotes of a JSON string.
+// AppendText appends text in the form that goes between the quotes of a JSON string.
 func AppendText(b []byte, text string) []byte {
 	var t Text
 	return t.Flush(t.Append(b, []byte(text)))
 }
 
-// A Text is one stream of bytes on its way into strings of JSON, of which each is what came of
-// it since the last. The zero value is at the begin of a stream.
+// A Text converts a stream of bytes to JSON strings, each with the text since the previous one. The zero value is
+// at the beginning of a stream.
 type Text struct {
-	// Lines has a line end be CR LF, as a terminal shows what a program writes; for a stream
-	// that did not come through one.
+	// Lines converts each line end to CR LF, as a terminal does with a program's output; it is for streams
+	// without a terminal.
 	Lines bool
 
-	carry [utf8.UTFMax]byte // the begin of a character
+	carry [utf8.UTFMax]byte // the beginning of a character
 	n     int
-	cr    bool // CR was the last byte
+	cr    bool // the last byte was CR
 }
 
-// Append adds p, but for a character at its end that is not whole.
+// Append appends p, except for an incomplete character at its end.
 func (t *Text) Append(b, p []byte) []byte {
 	if t.n > 0 && len(p) > 0 {
 		var begun [utf8.UTFMax]byte
@@ -103,7 +103,7 @@ func (t *Text) Append(b, p []byte) []byte {
 			return b
 		}
 		b = t.appendRune(b, r)
-		t.n, p = 0, p[size-had:] // what has begun a character is a part of it, or of what is none
+		t.n, p = 0, p[size-had:] // the carried bytes belong to this character, or to this invalid sequence
 	}
 	for len(p) > 0 {
 		b = slices.Grow(b, len(p))
@@ -129,7 +129,7 @@ func (t *Text) Append(b, p []byte) []byte {
 	return b
 }
 
-// copyValid copies whole characters that are no ASCII from the begin of p, and returns how long they are.
+// copyValid copies whole non-ASCII characters from the beginning of p, and returns their length in bytes.
 func copyValid(to, p []byte) (n int) {
 	for n < len(p) && p[n] >= utf8.RuneSelf {
 		_, size := utf8.DecodeRune(p[n:])
@@ -141,9 +141,9 @@ func copyValid(to, p []byte) (n int) {
 	return copy(to, p[:n])
 }
 
-// copyPlain copies characters of ASCII that stand for themselves from the begin of p, and returns how
-// many there are. What is behind them in to, which is as long as p, is overwritten. Recordings of a
-// flood spend their time here.
+// copyPlain copies ASCII characters that need no escape from the beginning of p, and returns how many there are.
+// It may overwrite the bytes after them in to, which has at least the length of p. Recordings of a flood of
+// output spend most of their time here.
 func copyPlain(to, p []byte) (n int) {
 	to = to[:len(p)]
 	for len(p) >= 8 && len(to) >= 8 {
@@ -168,16 +168,16 @@ const (
 	spaces = ' ' * ones
 )
 
-// specials has a bit set in the byte, of the eight of w, that is the first to be a control character, a
-// quote, a backslash, or no ASCII; there may be more set in those above it. A byte from which more is
-// taken than it has, or to which too much is added, is such a one, and disturbs only those.
+// specials finds control characters, quotes, backslashes and non-ASCII bytes among the eight bytes of w: the
+// lowest byte with its top bit set in the result is the first of them. Higher bytes may be marked wrongly: a byte
+// whose subtraction or addition overflows is special itself, and the carry affects only the bytes above it.
 func specials(w uint64) uint64 {
-	quotes, backslashes := w^'"'*ones, w^'\\'*ones // which are 0 now
+	quotes, backslashes := w^'"'*ones, w^'\\'*ones // matching bytes are 0 now
 	return (w | (w - spaces) | (w + ones) | (quotes - ones) | (backslashes - ones)) & (0x80 * ones)
 }
 
-// decode returns the first character of p and its length; 0 where p ends before it does. Bytes
-// that begin one and do not go on so are U+FFFD together.
+// decode returns the first character of p and its length, or 0 if p ends inside it. The bytes of a character that
+// is begun and not continued become a single U+FFFD.
 func decode(p []byte) (r rune, size int) {
 	if !utf8.FullRune(p) {
 		return 0, 0
@@ -189,7 +189,8 @@ func decode(p []byte) (r rune, size int) {
 	return r, size
 }
 
-// Flush adds what was held back, for a stream that ends or of which something is missing.
+// Flush appends U+FFFD for an incomplete character, if one is held. It is for the end of a stream, or before a
+// gap in it.
 func (t *Text) Flush(b []byte) []byte {
 	if t.n > 0 {
 		b = utf8.AppendRune(b, utf8.RuneError)
@@ -198,7 +199,7 @@ func (t *Text) Flush(b []byte) []byte {
 	return b
 }
 
-// escapes are what characters of ASCII are that do not stand for themselves.
+// escapes has the JSON escapes of the ASCII characters that need one.
 var escapes = func() (e [256]string) {
 	for c := range ' ' {
 		e[c] = fmt.Sprintf(`\u%04x`, c)
@@ -215,7 +216,7 @@ func (t *Text) appendEscaped(b []byte, c byte) []byte {
 	return append(b, escapes[c]...)
 }
 
-// appendRune adds a character; what was no UTF-8 is U+FFFD by now.
+// appendRune appends a character; invalid UTF-8 is U+FFFD by now.
 func (t *Text) appendRune(b []byte, r rune) []byte {
 	if r < utf8.RuneSelf && escapes[r] != "" {
 		return t.appendEscaped(b, byte(r))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// of returns what comes of chunks, as a reader of the recording has it.
+// of returns the text that a reader of the recording gets for some chunks.
 func of(t *testing.T, text Text, chunks ...string) string {
 	t.Helper()
 	b := []byte{'"'}
@@ -30,14 +30,14 @@ func TestText(t *testing.T) {
 		{"\x1b[1mbold\x1b[0m\r\n\a\x00\x7f", "\x1b[1mbold\x1b[0m\r\n\a\x00\x7f"},
 		{"añ€😀 ", "añ€😀 "},
 		{"\u2028\u2029\ufffd", "\u2028\u2029\ufffd"},
-		// One mark for each sequence that ends too early, as in browsers.
+		// One U+FFFD for each truncated sequence, as in browsers.
 		{"\xff", "\ufffd"},
 		{"a\xe2\x82b", "a\ufffdb"},
 		{"\xf0\x9f\x98x", "\ufffdx"},
 		{"\xe2\x82", "\ufffd"},
 		{"\xe2\x82\xe2\x82\xac", "\ufffd€"},
-		{"\xc0\xaf", "\ufffd\ufffd"},           // what is too long
-		{"\xed\xa0\x80", "\ufffd\ufffd\ufffd"}, // half of a pair
+		{"\xc0\xaf", "\ufffd\ufffd"},           // overlong
+		{"\xed\xa0\x80", "\ufffd\ufffd\ufffd"}, // half of a surrogate pair
 		{"\xf4\x90\x80\x80", "\ufffd\ufffd\ufffd\ufffd"},
 		{"\x80\x80", "\ufffd\ufffd"},
 		{"\x9b1m", "\ufffd1m"},
@@ -58,7 +58,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Each byte is seen wherever it stands among others, and none is taken for another.
+// TestPlain checks that each byte is recognized at any position among others, and is not mistaken for another.
 func TestPlain(t *testing.T) {
 	for c := range 256 {
 		stands := c >= ' ' && c < 0x7f && c != '"' && c != '\\'
@@ -111,8 +111,8 @@ func TestHeader(t *testing.T) {
 	}
 }
 
-// Whatever comes, and however it is cut: it is JSON, what was valid is in it, and the cuts do
-// not matter.
+// FuzzText checks that any bytes, in any chunks, become JSON that keeps the valid characters and does not depend
+// on the chunks.
 func FuzzText(f *testing.F) {
 	f.Add([]byte("a\xe2\x82\xacb\xf0\x9f"), uint8(2), uint8(3))
 	f.Add([]byte("\x1b[m\"\\\r\n\n"), uint8(1), uint8(5))

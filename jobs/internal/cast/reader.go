@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// mostSeconds bounds the time between two events.
+// mostSeconds is the maximum time between two events.
 const mostSeconds = 1e9
 
-// mostLine bounds a line of a recording that is read. A Writer's are much shorter.
+// mostLine is the maximum length of a line that a Reader accepts. A Writer's lines are much shorter.
 const mostLine = 16 << 20
 
 // An Event is a line of a recording.
@@ -55,8 +55,8 @@ func NewReader(r io.Reader) (*Reader, error) {
 	return c, nil
 }
 
-// Next returns the next event; io.EOF at the end. A last line that is not whole, as a writer that was
-// killed leaves it, is the end as well.
+// Next returns the next event, or io.EOF at the end. An incomplete last line, which a killed writer leaves, also
+// counts as the end.
 func (c *Reader) Next() (e Event, err error) {
 	line, err := c.next()
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *Reader) Next() (e Event, err error) {
 	return e, nil
 }
 
-// next returns the next line that has something.
+// next returns the next line that is neither blank nor a comment.
 func (c *Reader) next() ([]byte, error) {
 	for c.lines.Scan() {
 		c.line++

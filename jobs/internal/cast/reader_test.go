@@ -31,7 +31,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderOfBadRecordings: a part of a line at the end, as a killed writer leaves it, and files that are no recording.
+// TestReaderOfBadRecordings checks an incomplete last line, which a killed writer leaves, and files that are no
+// recording.
 func TestReaderOfBadRecordings(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                         "EOF",

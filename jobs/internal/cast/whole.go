@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// Whole returns how many of the first bytes of a recording are whole lines: the last one of a
-// writer that was killed may be a part of one.
+// Whole returns the length of the whole lines at the beginning of a recording: a killed writer may have left an
+// incomplete last line.
 func Whole(file io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, min(size, flushBytes))
 	for end := size; end > 0; {

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// A File is where a recording is written: an os.File that is new and empty.
+// A File receives a recording: an os.File that is new and empty.
 type File interface {
 	io.Writer
 	Truncate(size int64) error
 }
 
-// A Room is what recordings share with others.
+// A Room is a limit on bytes that recordings share with other users.
 type Room interface {
-	Take(n int64) bool // n bytes, or nothing
-	Owe(n int64)       // n bytes that are taken in any case; fewer than none are given back
+	Take(n int64) bool // takes n bytes, or none
+	Owe(n int64)       // takes n bytes in any case; a negative n gives bytes back
 }
 
-// Options say how much is written, and where.
+// Options set the destination and the limits of a recording.
 type Options struct {
 	File File
-	Max  int64 // bytes of the file, but for the first line and the mark
-	Room Room  // nil: there is enough
+	Max  int64 // bytes of the file, without the first line and the marker
+	Room Room  // nil: no limit
 
-	// MaxName and RoomName are what the mark calls Max and Room.
+	// MaxName and RoomName are the names of Max and Room in the marker.
 	MaxName, RoomName string
 }
 
@@ -33,19 +33,19 @@ type Options struct {
 type Writer struct {
 	o    Options
 	size int64 // of the file
-	now  int64 // of the last event, in microseconds
+	now  int64 // time of the last event, in microseconds
 	buf  []byte
-	line int   // where in buf the line begins that is being made
-	was  int64 // now, before that
+	line int   // index in buf of the current line's begin
+	was  int64 // now before the current line
 	err  error // of the file: nothing more is written
-	full bool  // of Max or Room: nothing but the end is
-	torn bool  // the file has a part of a line more, which the disk did not let be taken back
+	full bool  // Max or Room is used up: only the last event is still written
+	torn bool  // the file ends with a part of a line that could not be truncated
 }
 
-// flushBytes is what is written at once, about.
+// flushBytes is the approximate number of bytes per write.
 const flushBytes = 64 << 10
 
-// tailBytes is kept free for the mark and for the last event.
+// tailBytes is reserved for the marker and the last event.
 const tailBytes = 512
 
 // NewWriter begins a recording.
@@ -56,16 +56,16 @@ func NewWriter(o Options, h Header) *Writer {
 	return w
 }
 
-// owe counts what is written in any case.
+// owe counts bytes that are written in any case.
 func (w *Writer) owe(n int64) {
 	if w.o.Room != nil {
 		w.o.Room.Owe(n)
 	}
 }
 
-// Begin begins an event; its data is added to what is returned (Text), and End is given it.
-// The time counts from the recording's begin; one before the last event's is that. Where
-// nothing more is written, it returns nil.
+// Begin begins an event. The caller appends the data to the returned slice (see Text) and passes it to End. The
+// time counts from the begin of the recording; a time before the last event's is replaced by that. If nothing
+// more is written, Begin returns nil.
 func (w *Writer) Begin(at time.Duration, c Code) []byte {
 	if w.Over() {
 		return nil
@@ -73,7 +73,7 @@ func (w *Writer) Begin(at time.Duration, c Code) []byte {
 	return w.begin(at, c)
 }
 
-// Withdraw is for an event that is not to be after all.
+// Withdraw cancels an event after Begin.
 func (w *Writer) Withdraw() { w.now = w.was }
 
 func (w *Writer) begin(at time.Duration, c Code) []byte {
@@ -82,8 +82,8 @@ func (w *Writer) begin(at time.Duration, c Code) []byte {
 	return appendBegin(w.buf, w.now-w.was, c)
 }
 
-// End ends the event that Begin has begun. If there is no room for it, it is left out, and the
-// recording ends with a mark.
+// End ends the event that Begin has begun. If there is no room for it, the event is dropped, and the recording
+// ends with a marker.
 func (w *Writer) End(b []byte) {
 	w.buf = appendEnd(b)
 	n := int64(len(w.buf) - w.line)
@@ -93,38 +93,38 @@ func (w *Writer) End(b []byte) {
 	case w.o.Room != nil && !w.o.Room.Take(n):
 		w.mark("%s", w.o.RoomName)
 	case len(w.buf) >= flushBytes:
-		_ = w.Flush() // The next one tells.
+		_ = w.Flush() // The next call returns the error.
 	}
 }
 
-// mark puts the mark in the place of the line that there is no room for.
+// mark replaces the line that exceeds a limit by a marker.
 func (w *Writer) mark(format string, args ...any) {
 	at := time.Duration(w.now) * time.Microsecond
 	w.buf, w.now, w.full = w.buf[:w.line], w.was, true
 	w.last(at, Marker, "shelld: the recording ends here, as it has used up "+fmt.Sprintf(format, args...)+"; the job went on")
 }
 
-// Exit adds the last event.
+// Exit appends the last event.
 func (w *Writer) Exit(at time.Duration, status string) {
 	if w.err == nil {
 		w.last(at, Exit, status)
 	}
 }
 
-// last adds an event for which there is always room.
+// last appends an event for which room is reserved.
 func (w *Writer) last(at time.Duration, c Code, text string) {
 	w.buf = appendEnd(AppendText(w.begin(at, c), text))
 	w.owe(int64(len(w.buf) - w.line))
 }
 
-// Event adds an event whose data is short.
+// Event appends an event with short data.
 func (w *Writer) Event(at time.Duration, c Code, text string) {
 	if b := w.Begin(at, c); b != nil {
 		w.End(AppendText(b, text))
 	}
 }
 
-// Flush has the file hold all events so far. The error is the file's, and the first one stays.
+// Flush writes all events so far to the file. It returns the file's first error, now and ever after.
 func (w *Writer) Flush() error {
 	if w.err != nil || len(w.buf) == 0 {
 		return w.err
@@ -142,16 +142,16 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Mend takes back what the disk has taken of a line. A disk on which that needs room may not let
-// it be done until there is some.
+// Mend removes an incomplete line from the file. If a full disk does not even allow that, a later call may
+// succeed.
 func (w *Writer) Mend() {
 	if w.torn {
 		w.torn = w.o.File.Truncate(w.size) != nil
 	}
 }
 
-// Over says whether no more events are written but the last.
+// Over reports whether no more events are written except the last.
 func (w *Writer) Over() bool { return w.full || w.err != nil }
 
-// Size returns how long the file is.
+// Size returns the length of the file in bytes.
 func (w *Writer) Size() int64 { return w.size }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// A disk is a file with so much room.
+// A disk is a file with limited space.
 type disk struct {
 	bytes.Buffer
-	room  int  // < 0: any
-	rigid bool // what it has taken it keeps
+	room  int  // < 0: unlimited
+	rigid bool // it cannot truncate
 }
 
 var errFull = errors.New("no space left")
@@ -35,7 +35,7 @@ func (d *disk) Truncate(size int64) error {
 	return nil
 }
 
-// A room counts what is taken of it.
+// A room counts the bytes that are taken.
 type room struct{ used, max int64 }
 
 func (r *room) Take(n int64) bool {
@@ -48,7 +48,7 @@ func (r *room) Take(n int64) bool {
 
 func (r *room) Owe(n int64) { r.used += n }
 
-// lines checks that a recording is one, and returns its events.
+// lines checks that a recording is valid, and returns its events.
 func lines(t *testing.T, text string) (events []string) {
 	t.Helper()
 	all := strings.SplitAfter(text, "\n")
@@ -81,7 +81,7 @@ func TestEvents(t *testing.T) {
 	w := NewWriter(Options{File: d, Max: 1 << 20, Room: r}, Header{Cols: 80, Rows: 24})
 	w.Event(1500*time.Microsecond+900, Output, "a\n")
 	w.Event(2*time.Second+1*time.Microsecond, Input, "b")
-	w.Event(time.Second, Resize, "100x30") // it was overtaken
+	w.Event(time.Second, Resize, "100x30") // earlier than the event before it
 	w.Exit(90*time.Minute, "0")
 	if err := w.Flush(); err != nil {
 		t.Error(err)
@@ -92,7 +92,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// What comes beyond the limits is left out, line by line, and a mark says so.
+// TestLimits checks that lines beyond the limits are dropped, and a marker says so.
 func TestLimits(t *testing.T) {
 	const text = "0123456789"
 	for name, c := range map[string]struct {
@@ -137,7 +137,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A disk that takes a part of a line keeps the lines before it.
+// TestFullDisk checks that the file keeps the lines before a partly written one.
 func TestFullDisk(t *testing.T) {
 	for free := range 400 {
 		d, r := &disk{room: free}, &room{max: 1 << 20}
@@ -161,7 +161,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A part of a line that cannot be taken back at once is when it can be.
+// TestMend checks that a partly written line is removed later if that fails at first.
 func TestMend(t *testing.T) {
 	d := &disk{room: 100, rigid: true}
 	w := NewWriter(Options{File: d, Max: 1 << 20}, Header{Cols: 80, Rows: 24})
@@ -179,7 +179,7 @@ func TestMend(t *testing.T) {
 	}
 }
 
-// Wherever a recording is cut, what is whole is its lines.
+// TestWhole cuts a recording at many lengths, and checks the length of its whole lines.
 func TestWhole(t *testing.T) {
 	d := &disk{room: -1}
 	w := NewWriter(Options{File: d, Max: 1 << 20}, Header{Cols: 80, Rows: 24})

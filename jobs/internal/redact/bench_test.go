@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// tokens are values such as services give out.
+// tokens returns values like the tokens of services.
 func tokens(n, length int) (all []string) {
 	r := rand.New(rand.NewPCG(1, uint64(length)))
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
@@ -21,7 +21,7 @@ func tokens(n, length int) (all []string) {
 var words = strings.Fields("the server of each job passes output on and never stores what must not be seen " +
 	"by whoever reads the terminal because some of these programs print passwords again into logs")
 
-// passwords are values such as people choose.
+// passwords returns values like passwords that people choose.
 func passwords(n int) (all []string) {
 	for i := range n {
 		all = append(all, words[i%len(words)]+words[(i*7+3)%len(words)]+fmt.Sprint(i))
@@ -29,7 +29,7 @@ func passwords(n int) (all []string) {
 	return all
 }
 
-// prose is text of ordinary words.
+// prose returns text of ordinary words.
 func prose(size int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
@@ -46,8 +46,7 @@ func prose(size int) []byte {
 	return b.Bytes()[:size]
 }
 
-// BenchmarkWrite: chunks of 64 KiB, by what they are and what is looked for; copying them
-// beside it.
+// BenchmarkWrite measures chunks of 64 KiB with various contents and values, and copying them for comparison.
 func BenchmarkWrite(b *testing.B) {
 	const size = 64 << 10
 	text := prose(size)
@@ -87,7 +86,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkNew: what a new value costs a job.
+// BenchmarkNew measures the cost of a new value for a job.
 func BenchmarkNew(b *testing.B) {
 	for _, n := range []int{1, 20, 1000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -1,24 +1,22 @@
-// Package redact takes secret values out of a stream of bytes, as it comes.
+// Package redact removes secret values from a stream of bytes, as it arrives.
 //
-// A [Set] is what is looked for; it never changes, and any number of streams share it. A
-// [Redactor] is one stream's place in it:
+// A [Set] holds the values; it never changes, and any number of streams share it. A [Redactor] is the state of
+// one stream:
 //
-//	Write(chunk) -> what may be passed on now
-//	Held()       -> how much is held back, and how much of that a pause sets free
-//	Pause()      -> what may be passed on because nothing came for a while
-//	Flush()      -> all of the rest, because nothing more will come
+//	Write(chunk) -> bytes to pass on now
+//	Held()       -> how many bytes are held back, and how many of them a pause releases
+//	Pause()      -> bytes to pass on because nothing has come for a while
+//	Flush()      -> all the rest, because nothing more will come
 //
-// What is replaced: every byte of every occurrence of every value, where occurrences may
-// overlap, or one may lie in another. Those that overlap or touch make one "***" together.
-// Without pauses the result depends on the bytes alone, and not on how
-// they were cut into chunks.
+// Every byte of every occurrence of every value is replaced, even if occurrences overlap or one contains another.
+// Occurrences that overlap or touch become one "***" together. Without pauses the result depends only on the
+// bytes, and not on how they were cut into chunks.
 //
-// What may be the beginning of a value is held back until it is known. After a pause as much
-// of it is passed on as leaves less than half of every value that has begun to be seen; of
-// half or more nothing is passed on before it is decided. What is passed on early is not
-// forgotten: where the rest of the value comes, it is replaced.
+// Bytes that may begin a value are held back until this is decided. A pause releases as many of them as keep the
+// visible part of every begun value below its half; a half or more is never released before it is decided.
+// Released bytes are remembered: if the rest of the value follows, the rest is replaced.
 //
-// How: an automaton of all values (Aho, Corasick) reads what may be a part of one, once and
-// without going back. What cannot be is passed over by a filter (filter.go), which looks at
-// four bytes in so many as the shortest value has.
+// Implementation: an Aho-Corasick automaton of all values reads the bytes that may belong to one, once and
+// without backtracking. A filter (filter.go) skips the other bytes; it checks only four bytes per length of the
+// shortest value.
 package redact

@@ -5,31 +5,30 @@ import (
 	"math/bits"
 )
 
-// A filter finds out quickly that nothing in some bytes can be a value. It looks at blocks of
-// a few bytes, so far apart that one of them lies in the first bytes of any value that there
-// may be, and asks whether any value has such a block there, and where. Then it looks whether
-// what would be the value's beginning is one.
+// A filter quickly finds ranges of bytes that cannot contain a value. It checks blocks of a few bytes, spaced so
+// that the first bytes of any value contain a whole block. It looks up whether any value has such a block there,
+// and at which place; then it checks whether the bytes at the value's begin are the beginning of a value.
 type filter struct {
-	window int // how many first bytes of each value count; 0: there are no values
-	stride int // how far blocks are apart: one is whole in every window
-	start  int // how many bytes are a beginning
+	window int // number of significant first bytes of each value; 0: there are no values
+	stride int // distance of blocks: every window contains a whole one
+	start  int // length of a beginning in bytes
 
 	starts bitmap // by the hash of a beginning
 
-	// At most one is there. Without any, a value may begin anywhere.
+	// At most one is set. If neither is, a value may begin anywhere.
 	short *shortBlocks
 	long  *longBlocks
 }
 
-// shortBlocks are for short windows: more is gained there from looking at fewer places. They
-// tell by a block where it stands: a bit for each place in a window. A byte for each pair of
-// characters of ASCII is small enough for the processor's nearest cache, and others share it.
+// shortBlocks are for short windows, for which it pays more to check fewer places. They map a block to its
+// places: a bit for each place in a window. With a byte for each pair of ASCII characters, the table fits into
+// the processor's L1 cache; other pairs share these entries.
 type shortBlocks [asciiPair + 1]uint8
 
-// longBlocks are all but in no text by chance.
+// longBlocks occur in ordinary text almost never by chance.
 type longBlocks struct {
 	blocks bitmap                 // by the hash of a block
-	places [1 << placeBits]uint32 // by some bits of that, as in shortBlocks
+	places [1 << placeBits]uint32 // by some bits of that hash, as in shortBlocks
 }
 
 const (
@@ -37,13 +36,13 @@ const (
 	shortWindow = MinLength
 	shortStride = shortWindow - shortBlock + 1
 	longBlock   = 4
-	longWindow  = 8 // from here on blocks are long
+	longWindow  = 8 // the minimum window with long blocks
 
-	asciiPair = 0x7f7f // the bits of a short block that tell it from others
+	asciiPair = 0x7f7f // the significant bits of a short block
 
 	hashBits  = 16
 	placeBits = 12
-	maxWindow = 32 // as many places as there are bits for
+	maxWindow = 32 // one place for each bit
 	maxStart  = 2 * longBlock
 )
 
@@ -59,10 +58,10 @@ func (f *filter) init(values []string) {
 		}
 	}
 	f.start = min(f.window, maxStart)
-	var add func(place int, p []byte) // the block with which p begins, at a place in a window
+	var add func(place int, p []byte) // adds the first block of p, for a place in a window
 	switch {
 	case f.window < shortWindow:
-		return // what is so short may be anywhere
+		return // such short values may begin anywhere
 	case f.window < longWindow:
 		f.window, f.stride = shortWindow, shortStride
 		f.short = new(shortBlocks)
@@ -90,17 +89,17 @@ func (l *longBlocks) add(place int, p []byte) {
 	l.places[h&(1<<placeBits-1)] |= 1 << place
 }
 
-// hash is Fibonacci hashing: the high bits, which are all that it returns, depend on all of x.
+// hash is Fibonacci hashing. It returns the high bits, which depend on all of x.
 func hash(x uint32) uint32 { return x * 0x9e3779b1 >> (32 - hashBits) }
 
-// hashStart is the hash of the beginning that p has.
+// hashStart returns the hash of the first f.start bytes of p.
 func (f *filter) hashStart(p []byte) uint32 {
 	first, last := binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint32(p[f.start-longBlock:])
 	return uint32((uint64(first)<<32 | uint64(last)) * 0x9e3779b97f4a7c15 >> (64 - hashBits))
 }
 
-// skip returns the first place at or behind from at which a value may begin. That which is
-// too near to the end of p for its first bytes to be there, may always.
+// skip returns the first place at or after from at which a value may begin. A place too near to the end of p for
+// a whole window is always possible.
 func (f *filter) skip(p []byte, from int) int {
 	at := -1
 	switch {
@@ -119,8 +118,7 @@ func (f *filter) skip(p []byte, from int) int {
 	return at
 }
 
-// skipLong returns the first place at which a value may begin that has one of the blocks in p;
-// -1: there is none.
+// skipLong returns the first place at which a value may begin, found by a block in p; -1: there is none.
 func (f *filter) skipLong(p []byte, from int) int {
 	l, stride := f.long, f.stride
 	for i := from; i+longBlock <= len(p); i += stride {
@@ -133,10 +131,10 @@ func (f *filter) skipLong(p []byte, from int) int {
 	return -1
 }
 
-// skipShort is skipLong for short blocks. It looks at four of them at a time, of which a word
-// has two, and takes only the step behind them for one of which anything is to be done.
+// skipShort is skipLong for short blocks. It checks four blocks at a time, two per word, and processes them one
+// by one only if at least one of them is in the table.
 func (f *filter) skipShort(p []byte, from int) int {
-	const next = 8 * shortStride // where a word has its second block
+	const next = 8 * shortStride // offset in bits of the second block in a word
 	s, i := f.short, from
 	for ; i+4*shortStride <= len(p); i += 4 * shortStride {
 		q := (*[4 * shortStride]byte)(p[i:])
@@ -151,7 +149,7 @@ func (f *filter) skipShort(p []byte, from int) int {
 	return f.fewShort(p, from, i, len(p)-shortBlock+1)
 }
 
-// fewShort is skipShort for few blocks, which stand at i and behind it, before end.
+// fewShort is skipShort one block at a time, for the blocks from i to before end.
 func (f *filter) fewShort(p []byte, from, i, end int) int {
 	for ; i < end; i += shortStride {
 		if places := f.short[binary.LittleEndian.Uint16(p[i:])&asciiPair]; places != 0 {
@@ -163,8 +161,8 @@ func (f *filter) fewShort(p []byte, from, i, end int) int {
 	return -1
 }
 
-// begins returns the first place, at or behind from, at which a value may begin that has the
-// block at i, where its places say; -1: there is none.
+// begins returns the first place at or after from at which a value may begin, given the block at i and its
+// places; -1: there is none.
 func (f *filter) begins(p []byte, from, i int, places uint32) int {
 	for places != 0 {
 		place := bits.Len32(places) - 1

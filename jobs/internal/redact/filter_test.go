@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// begins are, for each place in a text, the first one from there on at which it has the beginning
-// of a value, or all of it that there is room for: none may be passed over.
+// begins returns, for each place in a text, the first later place with the beginning of a value, or as much of it
+// as there is room for: the filter must not skip any of these.
 func begins(values []string, text string) []int {
 	all := make([]int, len(text)+1)
 	all[len(text)] = len(text)
@@ -22,9 +22,9 @@ func begins(values []string, text string) []int {
 	return all
 }
 
-// The filter passes over no value, wherever it stands, whatever is around it, and however long
-// the values are. Few letters have blocks be met that are no value's, and high bytes those that
-// are told from ASCII by nothing.
+// TestFilterPassesOverNoValue checks that the filter skips no value, wherever it is, whatever surrounds it, and
+// however long the values are. With few letters, many blocks match that belong to no value; high bytes share
+// table entries with ASCII.
 func TestFilterPassesOverNoValue(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 6))
 	for range 5_000 {
@@ -45,8 +45,8 @@ func TestFilterPassesOverNoValue(t *testing.T) {
 	}
 }
 
-// What has nothing in common with any value is passed over up to where one may begin of which
-// the rest is to come.
+// TestFilterPassesOverTheRest checks that text unlike any value is skipped up to the end, where an incomplete
+// value may begin.
 func TestFilterPassesOverTheRest(t *testing.T) {
 	for _, n := range []int{6, 7, 8, 31, 32, 33, 100} {
 		values := []string{strings.Repeat("x", n), strings.Repeat("y", n+1)}

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// MinLength is the least length of a value, in bytes and without the white space around it.
-// A shorter one stands in too much of any output by chance.
+// MinLength is the minimum length of a value, in bytes and without surrounding white space. A shorter value would
+// match too much output by chance.
 const MinLength = 6
 
-// Forms returns what to look for where a value is secret: the value without the white space
-// around it, as a file's last line end, which programs take off; what a terminal makes of its
-// line ends; and each of its lines that is long enough. Nil: the value is too short.
+// Forms returns the byte sequences to search for if a value is secret: the value without surrounding white space,
+// such as the last line end of a file, which programs remove; the value with the line ends that a terminal makes;
+// and each of its lines that is long enough. It returns nil if the value is too short.
 func Forms(value string) (all []string) {
 	value = strings.TrimSpace(value)
 	if len(value) < MinLength {
@@ -32,25 +32,24 @@ func Forms(value string) (all []string) {
 	return slices.Compact(all)
 }
 
-// onTerminal is text as a terminal's line discipline passes it on.
+// onTerminal returns text as a terminal's line discipline prints it.
 func onTerminal(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
 
-// isRule says whether a line is one character, over and over: it says nothing, and stands in
-// many a text.
+// isRule reports whether a line is one repeated character: such a line is no secret, and common in other text.
 func isRule(line string) bool {
 	_, n := utf8.DecodeRuneInString(line)
 	return strings.ReplaceAll(line, line[:n], "") == ""
 }
 
-// Clean returns a text without the values of the set.
+// Clean returns text without the values of the set.
 func (s *Set) Clean(text string) string {
 	r := NewRedactor(s)
 	clean := string(r.Write([]byte(text)))
 	return clean + string(r.Flush())
 }
 
-// CleanPart is Clean for a text that may have been cut off: where it ends with half of a value
-// or more, that is replaced as well. A ? at its end may stand for a part of a character.
+// CleanPart is Clean for a text that may be truncated: if it ends with half of a value or more, that part is
+// replaced as well. A ? at its end may stand for a part of a character.
 func (s *Set) CleanPart(text string) string {
 	clean, ends := s.cleanPart(text)
 	if cut, is := strings.CutSuffix(text, "?"); is && !ends {
@@ -61,7 +60,7 @@ func (s *Set) CleanPart(text string) string {
 	return clean
 }
 
-// cleanPart says as well whether the text ends with half of a value or more.
+// cleanPart also reports whether the text ends with half of a value or more.
 func (s *Set) cleanPart(text string) (clean string, ends bool) {
 	r := NewRedactor(s)
 	clean = string(r.Write([]byte(text)))

@@ -55,7 +55,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// A message that quotes what it speaks of writes some values otherwise.
+// TestCleanMessage checks that quoted forms of values in a message are replaced.
 func TestCleanMessage(t *testing.T) {
 	s := New([]string{`pass"word\1`, "ünsichtbar\tX", "<secret>", "plainly"})
 	for _, c := range []struct{ text, clean string }{
@@ -74,8 +74,8 @@ func TestCleanMessage(t *testing.T) {
 	}
 }
 
-// A … is a character like others, of which a value may have some: it need not be where a message
-// leaves out the end.
+// TestCleanMessageOfValuesWithEllipses checks values that contain a …, which is then not the mark of a truncated
+// text.
 func TestCleanMessageOfValuesWithEllipses(t *testing.T) {
 	s := New([]string{"pass…word1234", "start…", "…ending", `quo"…ted`, "inside", "12inside34567890"})
 	for _, c := range []struct{ text, clean string }{

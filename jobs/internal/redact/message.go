@@ -7,16 +7,14 @@ import (
 	"sync"
 )
 
-// quoting is the set of the same values, and of what they are within quotes. It is made when a
-// message is cleaned first.
+// A quoting is the set of the same values and of their quoted forms. It is built when a message is first cleaned.
 type quoting struct {
 	once sync.Once
 	set  *Set
 }
 
-// CleanMessage is Clean for words that quote what they speak of, as Go or JSON does, and leave
-// out its end behind a …, as messages do. Before each … half of a value or more is replaced as
-// well; a value that has a … of its own goes on behind it.
+// CleanMessage is Clean for messages that quote text, as Go or JSON does, and truncate it with a …. Before each …
+// a half of a value or more is replaced as well; a value that itself contains a … continues after it.
 func (s *Set) CleanMessage(text string) string {
 	s.quoting.once.Do(func() { s.quoting.set = s.quoted() })
 	r := NewRedactor(s.quoting.set)
@@ -47,8 +45,8 @@ func nextEllipsis(text string, at int) int {
 	return -1
 }
 
-// cuts is where what is quoted may have been cut off in a text whose end was left out, in order:
-// before the quotation mark that was put behind it, and before a ? for a part of a character.
+// cuts returns the places at which the quoted text may have been cut in a truncated text, in order: before the
+// quotation mark that was added at the end, and before a ? for a part of a character.
 func cuts(text string) []int {
 	all := []int{len(text)}
 	for _, end := range []string{`"`, "?"} {
@@ -60,7 +58,7 @@ func cuts(text string) []int {
 	return all
 }
 
-// cut replaces half of a value or more with which the input ends. What comes may go on with it.
+// cut replaces the end of the input if it is half of a value or more. Later input may continue the value.
 func (r *Redactor) cut() {
 	if n := r.end - r.free(); n > 0 {
 		r.cover(r.end-n, r.end)
@@ -72,7 +70,7 @@ func (s *Set) quoted() *Set {
 	for _, v := range s.values {
 		inJSON, err := json.Marshal(v)
 		if err != nil {
-			panic(err) // a string is JSON
+			panic(err) // This never happens: every string has a JSON form.
 		}
 		for _, q := range []string{strconv.Quote(v), string(inJSON)} {
 			if q = q[1 : len(q)-1]; q != v {

@@ -1,14 +1,14 @@
 package redact
 
-// What is passed on is as a rule what came, and then it is a part of that. Only where
-// something is put before it, or taken out of it, is it copied.
+// begin starts a call. The output usually is a part of the input p, and then shares its memory. It is copied only
+// if bytes are inserted or removed.
 
 func (r *Redactor) begin(p []byte) {
 	r.p, r.base = p, r.end
 	r.buf, r.view = r.buf[:0], nil
 }
 
-// pass passes on the input between two offsets, which are those of held and p.
+// pass passes on the input between two offsets, which are within held and p.
 func (r *Redactor) pass(from, to int64) {
 	if from < r.base && from < to {
 		first := r.base - int64(len(r.held))
@@ -30,7 +30,7 @@ func (r *Redactor) pass(from, to int64) {
 	}
 }
 
-// follows says whether a part of p stands right behind view, which is one, too.
+// follows reports whether a part of p comes directly after view, which is also a part of p.
 func (r *Redactor) follows(piece []byte) bool {
 	rest := r.view[len(r.view):cap(r.view)]
 	return len(rest) > 0 && &rest[:1][0] == &piece[0]
@@ -38,13 +38,13 @@ func (r *Redactor) follows(piece []byte) bool {
 
 func (r *Redactor) mark() { r.copied([]byte(Mark)) }
 
-// copied passes on what is no part of p.
+// copied passes on bytes that are not a part of p.
 func (r *Redactor) copied(b []byte) {
 	r.buf = append(append(r.buf, r.view...), b...)
 	r.view = nil
 }
 
-// finish keeps what is held back, and returns what is passed on.
+// finish stores the held bytes, and returns the output.
 func (r *Redactor) finish() []byte {
 	if first := r.base - int64(len(r.held)); r.sent < r.base {
 		n := copy(r.held, r.held[r.sent-first:])

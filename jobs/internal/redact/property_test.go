@@ -7,18 +7,18 @@ import (
 	"testing"
 )
 
-// An oracle does what a Redactor does, by looking at all of the input again each time.
+// An oracle computes the same result as a Redactor by searching the whole input each time.
 type oracle struct {
 	values []string
 	input  string
-	at     int  // where undecided input begins
-	star   bool // the last that was passed on is a Mark, for what ends at at
+	at     int  // begin of the undecided input
+	star   bool // the last output is a Mark, for a range that ends at starTo
 	starTo int
-	seen   []bool // by byte: it was passed on as it is
+	seen   []bool // by byte: it was passed on unchanged
 	out    strings.Builder
 }
 
-// occurrences are the places of all values in the input.
+// occurrences returns all occurrences of values in the input.
 func (o *oracle) occurrences() (all []cover) {
 	for _, v := range o.values {
 		for i := 0; i+len(v) <= len(o.input); i++ {
@@ -36,8 +36,8 @@ func (o *oracle) occurrences() (all []cover) {
 	return all
 }
 
-// undecided is where the first value begins that the input ends within; with half, of which
-// it has half or more.
+// undecided returns the begin of the first value that the end of the input cuts; with half, only if half of it or
+// more is present.
 func (o *oracle) undecided(half bool) int {
 	first := len(o.input)
 	for _, v := range o.values {
@@ -62,13 +62,13 @@ func (o *oracle) unions() (all []cover) {
 	return all
 }
 
-// release decides what stands before an offset.
+// release decides all input before an offset.
 func (o *oracle) release(to int) {
 	for _, u := range o.unions() {
 		if int(u.to) <= o.at {
 			continue
 		}
-		if o.star && o.at == o.starTo && int(u.from) <= o.starTo { // it goes on
+		if o.star && o.at == o.starTo && int(u.from) <= o.starTo { // it continues
 			o.at, o.starTo = int(u.to), int(u.to)
 			continue
 		}
@@ -97,7 +97,7 @@ func (o *oracle) write(chunk string) {
 	o.release(o.undecided(false))
 }
 
-// check says what of a value was seen that may not be, before the end of the input.
+// check fails the test if half or more of a value was seen before the end of the input.
 func (o *oracle) check(t *testing.T) {
 	t.Helper()
 	for _, c := range o.occurrences() {
@@ -113,8 +113,8 @@ func (o *oracle) check(t *testing.T) {
 	}
 }
 
-// splits gives a redactor and an oracle the same input in the same pieces, with pauses where
-// pausing says so, and compares them after each.
+// splits gives a redactor and an oracle the same input in the same chunks and pauses, and compares their output
+// after each.
 func splits(t *testing.T, s *Set, values []string, input string, next func(left int) (n int, pausing bool)) (out string) {
 	t.Helper()
 	r, o := NewRedactor(s), &oracle{values: values}
@@ -152,8 +152,8 @@ func word(r *rand.Rand, letters string, n int) string {
 	return string(b)
 }
 
-// 10,000 random splits of secrets over chunks, with and without pauses, of secrets that look
-// like some: none comes through, and never half of one.
+// TestSplits splits inputs with secrets and parts of secrets into random chunks 10,000 times, with and without
+// pauses: no secret comes through, and never half of one.
 func TestSplits(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 3))
 	for range 10_000 {
@@ -180,7 +180,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// The same with secrets that are in each other's way as much as can be.
+// TestSplitsOfTwoLetters does the same with secrets that overlap as much as possible.
 func TestSplitsOfTwoLetters(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 4))
 	for range 10_000 {
@@ -195,7 +195,7 @@ func TestSplitsOfTwoLetters(t *testing.T) {
 	}
 }
 
-// Without pauses the chunks make no difference.
+// TestChunksMakeNoDifference checks that without pauses the result does not depend on the chunks.
 func TestChunksMakeNoDifference(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 5))
 	for range 300 {

@@ -12,7 +12,7 @@ const (
 	flush = "\x00flush"
 )
 
-// play gives a redactor the steps, and returns what it passes on at each.
+// play performs the steps with a redactor, and returns the output of each.
 func play(s *Set, steps ...string) (out []string) {
 	r := NewRedactor(s)
 	for _, step := range steps {
@@ -102,7 +102,7 @@ func TestHeld(t *testing.T) {
 		{"c", 1, 0}, // half of the secret
 		{"r", 2, 0},
 		{"e", 3, 0},
-		{"l", 2, 2}, // the other one
+		{"l", 2, 2}, // a beginning of elephantine
 		{"ephan", 7, 0},
 		{flush, 0, 0},
 		{"tine", 0, 0},
@@ -121,7 +121,7 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// A secret that becomes one while the stream goes on.
+// TestUse checks secrets that are added while the stream continues.
 func TestUse(t *testing.T) {
 	one, two := New([]string{"secret"}), New([]string{"secret", "cretin"})
 	for _, c := range []struct {
@@ -177,7 +177,7 @@ func TestUse(t *testing.T) {
 	})
 }
 
-// What is passed on without a change is not copied, and nothing is allocated.
+// TestWritesWithoutCopies checks that unchanged output is not copied, and that nothing is allocated.
 func TestWritesWithoutCopies(t *testing.T) {
 	s := New(tokens(20, 24))
 	text := bytes.Repeat([]byte("the quick brown fox jumps over the lazy dog\n"), 1500)

@@ -2,38 +2,38 @@ package redact
 
 import "slices"
 
-// Mark is what stands in place of what was taken out.
+// Mark replaces each removed range.
 const Mark = "***"
 
-// A Redactor takes the values of a set out of one stream. It is for one goroutine. What its
-// methods return is valid until the next call, and may be a part of what was given.
+// A Redactor removes the values of a set from one stream. It must be used by one goroutine at a time. The slices
+// that its methods return are valid until the next call, and may share memory with the argument.
 type Redactor struct {
 	set   *Set
-	state int32 // the longest beginning of a value that the input ends with
+	state int32 // of the longest beginning of a value at the end of the input
 
-	// Offsets count the bytes that were given.
-	end  int64  // behind the last
-	sent int64  // behind the last that is decided: passed on, or replaced
-	star int64  // where the last Mark that was passed on ends
-	held []byte // those from sent to end, between calls
+	// Offsets count the bytes of the input.
+	end  int64  // after the last byte
+	sent int64  // after the last decided byte: passed on, or replaced
+	star int64  // the end of the last Mark that was passed on
+	held []byte // the bytes from sent to end, between calls
 
-	covered []cover // what is to be replaced behind sent, in order; none overlap or touch
+	covered []cover // ranges after sent to replace, in order; none overlap or touch
 
 	// During a call:
 	p    []byte // the input
-	base int64  // the offset at which it begins, where held ends
-	buf  []byte // what is passed on, and then view
+	base int64  // offset of the begin of p, which is the end of held
+	buf  []byte // output, followed by view
 	view []byte // a part of p
 }
 
-// A cover is a part of the input of which nothing may be seen.
+// A cover is a range of the input to replace.
 type cover struct{ from, to int64 }
 
-// NewRedactor returns a redactor at the begin of a stream.
+// NewRedactor returns a redactor at the beginning of a stream.
 func NewRedactor(s *Set) *Redactor { return &Redactor{set: s, star: -1} }
 
-// Use takes out the values of another set from now on. Values of both that have begun go on,
-// and those that only the new one has begin where one of the old ones has.
+// Use replaces the set from now on. A value in both sets that has begun continues. A value only in the new set is
+// recognized from a place where a value of the old set has begun.
 func (r *Redactor) Use(s *Set) {
 	if s == r.set {
 		return
@@ -50,7 +50,7 @@ func (r *Redactor) Use(s *Set) {
 	}
 }
 
-// Write takes p, and returns what may be passed on now.
+// Write processes p, and returns the bytes to pass on now.
 func (r *Redactor) Write(p []byte) []byte {
 	r.begin(p)
 	s, state := r.set, r.state
@@ -76,19 +76,19 @@ func (r *Redactor) Write(p []byte) []byte {
 	return r.finish()
 }
 
-// Held returns how many bytes are held back, and how many of these Pause would decide.
+// Held returns how many bytes are held back, and how many of these Pause would release.
 func (r *Redactor) Held() (all, pausing int) {
 	return int(r.end - r.sent), int(max(r.free()-r.sent, 0))
 }
 
-// Pause returns what may be passed on because nothing came for a while.
+// Pause returns the bytes to pass on because nothing has come for a while.
 func (r *Redactor) Pause() []byte { return r.upTo(r.free()) }
 
-// Flush returns all that is held back. It is for the end of the stream; where more comes all
-// the same, it is read as if nothing had happened in between.
+// Flush returns all bytes that are held back, at the end of the stream. If more input follows, it is processed as
+// if it had followed without interruption.
 func (r *Redactor) Flush() []byte { return r.upTo(r.end) }
 
-// free is up to where a pause sets free what is held back.
+// free returns the offset up to which a pause releases bytes.
 func (r *Redactor) free() int64 { return r.end - int64(r.set.keep[r.state]) }
 
 func (r *Redactor) upTo(off int64) []byte {
@@ -97,13 +97,13 @@ func (r *Redactor) upTo(off int64) []byte {
 	return r.finish()
 }
 
-// cover notes that the input has a value from one offset to another, which is as far as it
-// was looked at. What of it was passed on is gone.
+// cover registers a value in the input, from one offset to another, which is the end of the processed input. The
+// part that was passed on cannot be replaced.
 func (r *Redactor) cover(from, to int64) {
 	switch {
-	case to <= r.sent: // It was replaced, or passed on while nobody knew that it is secret.
+	case to <= r.sent: // It was replaced, or passed on before it was known to be secret.
 		return
-	case from <= r.star && r.star == r.sent: // It goes on where the last one was replaced.
+	case from <= r.star && r.star == r.sent: // It continues the last replaced range.
 		r.sent, r.star, r.covered = to, to, r.covered[:0]
 		return
 	}
@@ -115,8 +115,8 @@ func (r *Redactor) cover(from, to int64) {
 	r.covered = append(r.covered, cover{from, to})
 }
 
-// release decides what stands before an offset, which is in the input, and what is to be
-// replaced from there on.
+// release decides all bytes before an offset, which is within the input, and the ranges to replace that begin
+// there.
 func (r *Redactor) release(off int64) {
 	n := 0
 	for ; n < len(r.covered) && r.covered[n].from <= max(off, r.sent); n++ {

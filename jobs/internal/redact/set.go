@@ -5,28 +5,28 @@ import (
 	"sort"
 )
 
-// A Set is the values that are taken out of streams: an automaton whose states are their
-// prefixes, in the order of their length. State 0 is the empty one.
+// A Set holds the values to remove from streams: an automaton whose states are the prefixes of the values, in
+// order of their length. State 0 is the empty prefix.
 type Set struct {
 	// By state:
 	label []byte  // the last byte of the prefix
-	kids  []int32 // the first of its children, which stand side by side, in order; one more than there are states
-	fail  []int32 // the longest other prefix that it ends with
+	kids  []int32 // its first child; children are adjacent and in order; there is one entry more than states
+	fail  []int32 // the longest other prefix that is its suffix
 	depth []int32 // its length
-	whole []int32 // the length of the longest value that it ends with; 0: none
-	keep  []int32 // how many of its last bytes a pause does not set free
+	whole []int32 // length of the longest value that is its suffix; 0: none
+	keep  []int32 // number of its last bytes that a pause does not release
 
-	root   [256]int32 // what a byte leads to from state 0
+	root   [256]int32 // next state by byte, from state 0
 	filter filter
 
 	values []string // sorted
-	path   []int32  // by state, which value begins with it
+	path   []int32  // by state: the index of a value with this prefix
 
 	quoting quoting
 }
 
-// New returns the set of some values. Empty ones are left out. There may be as many as there
-// is memory for: each byte of them takes some 25, and a set 41 KiB at most.
+// New returns the set of some values. Empty values are dropped. Their number is limited only by memory: about 25
+// bytes for each byte of a value, plus at most 41 KiB per set.
 func New(values []string) *Set {
 	values = slices.Clone(values)
 	slices.Sort(values)
@@ -41,11 +41,11 @@ func New(values []string) *Set {
 	return s
 }
 
-// A span is the sorted values that begin with the prefix of a state.
+// A span is the range of sorted values with the prefix of a state.
 type span struct{ from, to int }
 
-// grow makes the states, each behind all that are shorter. The sorted values that share a
-// prefix stand side by side, and so do those that go on with the same byte.
+// grow creates the states, each after all shorter ones. Sorted values that share a prefix are adjacent, and so
+// are those that continue with the same byte.
 func (s *Set) grow(values []string) {
 	spans := []span{{0, len(values)}}
 	s.add(0, 0, 0)
@@ -53,9 +53,9 @@ func (s *Set) grow(values []string) {
 		d := int(s.depth[v])
 		at, to := spans[v].from, spans[v].to
 		s.kids = append(s.kids, int32(len(spans)))
-		shortest := 0 // of the values that go on
+		shortest := 0 // length of the shortest value that continues
 		for at < to {
-			if len(values[at]) == d { // it ends here, and stands first
+			if len(values[at]) == d { // it ends here, and sorts first
 				s.whole[v] = int32(d)
 				at++
 				continue
@@ -85,8 +85,7 @@ func (s *Set) add(label byte, depth, value int) {
 	s.path = append(s.path, int32(value))
 }
 
-// link finds for each state the longest other one that it ends with, and what follows from
-// that.
+// link finds for each state the longest other state that is its suffix, and derives whole and keep from it.
 func (s *Set) link() {
 	for v := range s.label {
 		for c := s.kids[v]; c < s.kids[v+1]; c++ {
@@ -106,7 +105,7 @@ func (s *Set) link() {
 	}
 }
 
-// next is the state behind one more byte.
+// next returns the state after one more byte.
 func (s *Set) next(v int32, b byte) int32 {
 	for v != 0 {
 		for c, end := s.kids[v], s.kids[v+1]; c < end; c++ {
@@ -119,7 +118,7 @@ func (s *Set) next(v int32, b byte) int32 {
 	return s.root[b]
 }
 
-// prefix is what a state stands for.
+// prefix returns the prefix of a state.
 func (s *Set) prefix(v int32) string {
 	if v == 0 {
 		return ""
