@@ -54,8 +54,8 @@ func (s *Stripper) Append(dst, src []byte) []byte {
 	return dst
 }
 
-// Resume takes the bytes after an escape character, and reports whether the sequence has ended. It must be the first
-// call, and no other method may be called.
+// Resume takes the bytes of a sequence from its escape character on, that included, and reports whether the sequence
+// has ended. Further calls continue it. The bytes must contain no other escape character.
 func (s *Stripper) Resume(b []byte) (over bool) {
 	for _, c := range b {
 		s.takes(c)
