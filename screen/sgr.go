@@ -116,7 +116,7 @@ func (p *params) color(i, subs int) (c Color, used int, ok bool) {
 		r, g, b := p.at(i+2, 0), p.at(i+3, 0), p.at(i+4, 0)
 		return RGB(uint8(r), uint8(g), uint8(b)), 4, r < 256 && g < 256 && b < 256 && i+4 < p.count()
 	}
-	return 0, p.count() - i, false // the begin of the next number is unknown
+	return 0, p.count() - i, false // the beginning of the next number is unknown
 }
 
 func (p *params) colonColor(i, subs int) (c Color, used int, ok bool) {

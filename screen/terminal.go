@@ -219,9 +219,9 @@ func (t *Terminal) SkimSome(p []byte, work int64) (n int) {
 	return n
 }
 
-// Lost records that output is missing here. An open sequence is dropped; modes are the present ones, followed by a
-// Scanner. The screen that they select is an assumption, which is corrected when the program switches to the other one.
-// Further settings that the missing output has changed, such as margins, are unknown until the terminal is reset.
+// Lost records that output is missing here. It drops an open sequence, and takes over modes, the present ones of the
+// Scanner, which may have read further. The screen that they select is an assumption, which the program's next switch
+// confirms or corrects. Other settings of the missing output, such as margins, are unknown until the terminal is reset.
 func (t *Terminal) Lost(modes Modes) {
 	t.parser.dropString()
 	t.parser.chars = 0

@@ -36,7 +36,7 @@
 // gives errors their position, refuses constructs that are not ECMAScript, and enforces the limits without which the
 // engine's own compiler can be made to hang.
 //
-// # What depends on the bytes alone
+// # Results depend only on the bytes
 //
 // The matches that Feed and the next Settle return are the same however the bytes were cut. Successive matches do not
 // overlap, as with matchAll; empty ones are never reported, though they take part in deciding where the next one
@@ -47,10 +47,10 @@
 //
 // A match, and the text that look-behind sees, reach back at most 64 KiB of the text that the pattern sees, up to one
 // block of 16 KiB more depending on their place in the stream. If a match comes to begin further back, its present
-// extent counts; a start without a match by then is given up. Matches whose begin or end this may have decided are
-// [Match.Limited]. A look-behind that reaches so far takes that edge for the start of the stream.
+// extent counts; a start without a match by then is given up. If this may have decided the beginning or end of a match,
+// the match is [Match.Limited]. A look-behind that reaches so far takes that edge for the start of the stream.
 //
-// A pattern has 50 ms for the text of a Feed (for each 8 KiB of it, if that is more): on Linux, once it is slow, of
+// A pattern has 50 ms for the text of a Feed (for each 8 KiB of it, if it has more): on Linux, once it is slow, of
 // processor time, on other systems of wall time. A pattern that runs out of time twice in a row, or out of backtracking
 // stack, is removed, and a [Hit] reports it. While the start of a match is undecided each Feed costs one attempt at it,
 // in the worst case over all of the lookback.

@@ -247,7 +247,7 @@ func (p *parser) pair(start int, high rune) rune {
 	return high
 }
 
-// bracket reads a class whose '[' is at start.
+// bracket reads the rest of a class after its '[', which is at start.
 func (p *parser) bracket(start int) (*node, error) {
 	p.eat("^")
 	for {

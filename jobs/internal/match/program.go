@@ -19,7 +19,7 @@ const (
 	iClear               // registers x to y-1 = none
 	iZero                // register x = 0
 	iLoop                // begin the next iteration (at x) or leave (to y), as the count in register reg allows
-	iNext                // count an iteration whose start is in register reg+1, back to x
+	iNext                // count an iteration, its start being in register reg+1, back to x
 	iMatch               // done
 )
 

@@ -31,9 +31,9 @@ type Match struct {
 	// place where the pattern was added.
 	Line string
 
-	// Limited reports that the limit of a match's reach may have decided the begin or end of this one: it was cut, and
-	// a condition at its end, such as $, may hold for that reason alone; or an earlier start was given up after it had
-	// read up to this match's beginning.
+	// Limited reports that the limit of a match's reach may have decided the beginning or end of this one: it was cut,
+	// and a condition at its end, such as $, may hold for that reason alone; or an earlier start was given up after it
+	// had read up to this match's beginning.
 	Limited bool
 }
 
@@ -71,7 +71,7 @@ type Set struct {
 	scratch scratch
 }
 
-// NewSet returns a Set whose first byte will be the one at raw offset at.
+// NewSet returns a Set for the stream from raw offset at on.
 func NewSet(at int64) *Set {
 	return &Set{next: at, plain: lane{strip: new(Stripper)}}
 }

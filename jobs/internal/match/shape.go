@@ -122,8 +122,8 @@ func extent(n *node) (length, reach int) {
 	return length, reach
 }
 
-// aheadIn returns the nodes that look forward inside a look-behind, whose other nodes do not: assertions and
-// lookaheads. It is nil for any other node.
+// aheadIn returns the nodes of a look-behind that look forward, while the others look back: assertions and lookaheads.
+// It is nil for any other node.
 func aheadIn(n *node) (found []*node) {
 	if n.op != opLook || !n.behind {
 		return nil
