@@ -189,7 +189,7 @@ func (t *tables) appendStyle(b []byte, c, last cell) []byte {
 	return b
 }
 
-// sgr returns the SGR numbers of a style, counted from a plain one.
+// sgr returns the SGR numbers of a style, starting from a plain one.
 func (t *tables) sgr(c cell) string {
 	b := []byte{'0'}
 	for _, a := range []struct {
@@ -215,7 +215,7 @@ func (t *tables) sgr(c cell) string {
 	return string(b)
 }
 
-// appendColor appends the numbers of a colour; base is 30, 40, or 50 for the colour of lines.
+// appendColor appends the numbers of a colour; base is 30, 40, or 50 for the colour of underlines.
 func appendColor(b []byte, c Color, base int) []byte {
 	if n, ok := c.Index(); ok {
 		switch {

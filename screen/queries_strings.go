@@ -14,7 +14,7 @@ const (
 )
 
 // isQuery reports whether a device control string that begins with text may be one of those. The text has at least two
-// bytes, or is the whole string.
+// bytes, or is all of the string so far.
 func isQuery(text []byte) bool {
 	n := min(len(text), 2)
 	return strings.HasPrefix(settingQuery, string(text[:n])) || strings.HasPrefix(capabilityQuery, string(text[:n]))

@@ -90,7 +90,7 @@ type switches struct {
 	columns132      bool // DECCOLM
 	keepOnColumns   bool // DECNCSM: DECCOLM does not clear
 	synchronized    bool // ?2026
-	stream          bool // DECSACE: changes of attributes go from one place to another, line by line, not over a rectangle
+	stream          bool // DECSACE: attribute changes go line by line from place to place, not over a rectangle
 }
 
 // protection is the kind of sequences that spare protected characters.

@@ -7,9 +7,9 @@ import (
 
 // The engine's clock is the wall clock, and on a busy machine a search may stand still for as long as its limit, and
 // again every few milliseconds. So after one slow search a scan counts processor time instead, which costs two system
-// calls for each search; the wall time counted before is reduced to at most the processor time of the whole process
-// since then. The number of late searches in a scan says nothing about the pattern: it depends on how often the machine
-// stands still meanwhile.
+// calls for each search; the wall time counted before is reduced to at most the processor time that the whole process
+// has used meanwhile. The number of late searches in a scan says nothing about the pattern: it depends on how often the
+// machine stands still meanwhile.
 const (
 	slowSearch = clockPeriod
 	mostTries  = 20 // of one search, by the engine's clock: on such a machine it makes no progress

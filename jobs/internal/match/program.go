@@ -12,7 +12,7 @@ const (
 	iWord                // assert \b
 	iNotWord             // assert \B
 	iLook                // assert the program at x, continue at y
-	iRun                 // consume as many characters out of set, or char, as there are, then continue; on backtracking consume fewer
+	iRun                 // consume as many characters out of set, or char, as there are; fewer on backtracking
 	iSplit               // try x, then y
 	iJump                // continue at x
 	iSave                // register x = position

@@ -85,7 +85,7 @@ func (s *Search) Step(b []byte) (n int, found []*Match, err error) {
 	switch {
 	case lf < 0:
 		if s.lineStart && s.next > s.began && s.query.InLines() {
-			s.set = nil // the distance over which a match is followed counts from the beginning of a long line, wherever the search began
+			s.set = nil // a match is followed from the beginning of a long line, wherever the search began
 		}
 	case s.lineStart:
 		if n = lf + 1; s.query.must != nil && s.query.clean(b[:n]) {

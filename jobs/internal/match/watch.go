@@ -16,7 +16,7 @@ const (
 	// near is the distance that the first search after a match covers. The engine decodes its whole input, which would
 	// make many matches in a block quadratic.
 	near = 64
-	// perMatch is the time of each search that does not count: a text full of matches does not make an exploding
+	// perMatch is the part of each search's time that is not counted: a text full of matches does not make an exploding
 	// pattern.
 	perMatch = 20 * time.Microsecond
 	// longLine is the length of an unfinished line that is searched again at every Feed.
