@@ -3,7 +3,7 @@ package screen
 import "bytes"
 
 // StripQueries appends p to dst without the queries that a [Scanner] would report: for a terminal that would answer
-// them a second time. A query may come in two pieces. So if p ends with what may be the beginning of one, StripQueries
+// them a second time. A query may come in two pieces. So if p may end with the beginning of one, StripQueries
 // leaves it out, and held is its length, at most 1023 bytes; the caller puts it before the next piece. An ESC begins a
 // sequence anywhere, so p may begin anywhere; and it aborts an open sequence or string. So if StripQueries removes such
 // an ESC with a query, it puts a CAN in its place, which aborts likewise. The caller passes what was open before p, and

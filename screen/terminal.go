@@ -117,7 +117,7 @@ func NewTerminal(cols, rows, history int) *Terminal {
 	return t
 }
 
-// reset handles RIS, except that the history stays.
+// reset handles RIS, except that the history stays. The title stays too, as in xterm.
 func (t *Terminal) reset() {
 	if t.grid != nil {
 		t.modes.AlternateScreen = false
@@ -231,7 +231,7 @@ func (t *Terminal) Lost(modes Modes) {
 	t.doubt()
 }
 
-// doubt marks the whole picture as possibly wrong.
+// doubt marks both screens as possibly wrong, and drops the history.
 func (t *Terminal) doubt() {
 	for i := range t.screens {
 		for _, l := range t.screens[i].lines {
