@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// resume is what a terminal needs beside what is shown to go on as this one would.
+// resume is the state, beside the visible screen, that another terminal needs in order to continue as this one would.
 type resume struct {
 	hidden   []Line // the screen that is not shown
 	saved    [2]cursor
@@ -18,7 +18,7 @@ type resume struct {
 	tables   *tables
 	titles   []string // pushed
 	protects protection
-	open     []byte // what was begun of a character or a sequence
+	open     []byte // the unfinished character or sequence
 }
 
 func (t *Terminal) resume(tables *tables) resume {
@@ -33,9 +33,8 @@ func (t *Terminal) resume(tables *tables) resume {
 	return r
 }
 
-// AppendANSI appends what a fresh terminal of the same size has to be sent so that it
-// shows the same, and goes on as this one would: both screens, with history before the
-// normal one if asked for, cursor, colours, margins and modes.
+// AppendANSI appends output that makes a fresh terminal of the same size show the same and continue as this one would:
+// both screens, the history before the normal one if history is set, cursor, colours, margins and modes.
 func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 	for piece := range s.ANSI(history) {
 		b = append(b, piece...)
@@ -43,9 +42,8 @@ func (s *Snapshot) AppendANSI(b []byte, history bool) []byte {
 	return b
 }
 
-// ANSI returns what AppendANSI appends, in pieces: about a row each, which may be much where
-// each of its places has a link of its own. No character is cut in two. A piece is valid
-// until the next one is asked for.
+// ANSI returns the output of AppendANSI in pieces of about a row each. A piece may be long if each of its cells has a
+// link of its own. No character is cut in two. A piece is valid until the next one is requested.
 func (s *Snapshot) ANSI(history bool) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		b := s.appendHead(nil)
@@ -84,7 +82,7 @@ func (s *Snapshot) ANSI(history bool) iter.Seq[[]byte] {
 	}
 }
 
-// appendHead has a terminal begin anew, with these titles and colours.
+// appendHead resets the terminal and sets these titles and colours.
 func (s *Snapshot) appendHead(b []byte) []byte {
 	b = append(b, "\x1bc"...)
 	for _, title := range s.resume.titles {
@@ -100,9 +98,8 @@ func appendTitle(b []byte, title string) []byte {
 	return append(append(append(b, "\x1b]2;"...), title...), "\x1b\\"...)
 }
 
-// appendScreen draws all lines, and hands out what there is behind each; it returns nil
-// where no more is wanted. The screen is where it is to be: what history has pushed it down,
-// it pushes up again.
+// appendScreen draws all lines and yields the output after each. It returns nil if the consumer wants no more. The
+// screen ends up in its place: the lines that the history has pushed down push it up again.
 func (s *Snapshot) appendScreen(b []byte, lines []Line, yield func([]byte) bool) []byte {
 	for i, l := range lines {
 		b = s.appendLine(b, l)
@@ -117,21 +114,21 @@ func (s *Snapshot) appendScreen(b []byte, lines []Line, yield func([]byte) bool)
 	return append(b, "\x1b[m"...)
 }
 
-// appendBreak goes to the next line: by writing on, where the line was wrapped.
+// appendBreak goes to the next line: by writing past the end if the line is wrapped.
 func (s *Snapshot) appendBreak(b []byte, l, next Line) []byte {
 	full := len(l.cells) == s.Cols && (l.cells[s.Cols-1].char != 0 || l.cells[s.Cols-1].flags&wideTail != 0)
 	switch {
 	case l.Wrapped && full:
-		// A plain blank goes first: a new row has the background of what is written.
+		// A plain blank is written first: a new row takes the background of the character that wraps into it.
 		b = append(b, " \r"...)
 	case l.Wrapped && len(next.cells) > 0 && next.cells[0].flags&wideHead != 0:
-		// There is no place for a wide character, so this one goes to the next row.
+		// A wide character does not fit into the last column, so this one goes to the next row.
 		b = append(appendCSI(b, s.Cols, 'G'), "\u3000\r"...)
 	default:
 		return append(b, "\r\n"...)
 	}
 	if len(next.cells) == 0 || next.cells[0].char == 0 {
-		b = append(b, "\x1b[X"...) // what it went on with was erased
+		b = append(b, "\x1b[X"...) // the text that it continued with was erased
 	}
 	return b
 }
@@ -173,7 +170,7 @@ func appendCSI(b []byte, n int, final byte) []byte {
 	return append(strconv.AppendInt(append(b, "\x1b["...), int64(n), 10), final)
 }
 
-// appendStyle changes the style from one to another.
+// appendStyle changes the style from that of last to that of c.
 func (t *tables) appendStyle(b []byte, c, last cell) []byte {
 	if t.extras[c.extra].link != t.extras[last.extra].link || t.extras[c.extra].id != t.extras[last.extra].id {
 		b = append(b, "\x1b]8;"...)
@@ -192,7 +189,7 @@ func (t *tables) appendStyle(b []byte, c, last cell) []byte {
 	return b
 }
 
-// sgr returns the numbers of a style, from a plain one on.
+// sgr returns the SGR numbers of a style, starting from a plain one.
 func (t *tables) sgr(c cell) string {
 	b := []byte{'0'}
 	for _, a := range []struct {
@@ -218,7 +215,7 @@ func (t *tables) sgr(c cell) string {
 	return string(b)
 }
 
-// appendColor appends the numbers of a colour; base is 30, 40, or 50 for that of lines.
+// appendColor appends the numbers of a colour; base is 30, 40, or 50 for the colour of underlines.
 func appendColor(b []byte, c Color, base int) []byte {
 	if n, ok := c.Index(); ok {
 		switch {
@@ -258,7 +255,7 @@ func (s *Snapshot) appendPalette(b []byte) []byte {
 	return b
 }
 
-// appendSaved has a terminal save a cursor, on a screen of these lines.
+// appendSaved makes the terminal save a cursor, on a screen with these lines.
 func (s *Snapshot) appendSaved(b []byte, lines []Line, c cursor) []byte {
 	if (c == cursor{sets: newCharsets()}) {
 		return b
@@ -310,7 +307,7 @@ func (s *Snapshot) appendTabs(b []byte) []byte {
 	return b
 }
 
-// appendModes sets margins and modes; those that matter for where text goes come last.
+// appendModes sets margins and modes. The modes that affect where text goes come last.
 func (s *Snapshot) appendModes(b []byte) []byte {
 	r := &s.resume
 	private := func(on bool, n int) {
@@ -351,7 +348,7 @@ func (s *Snapshot) appendModes(b []byte) []byte {
 	return b
 }
 
-// appendCursor comes last: it puts the cursor where it is, also behind the last column.
+// appendCursor comes last: it moves the cursor to its place, also behind the last column.
 func (s *Snapshot) appendCursor(b []byte) []byte {
 	c := s.resume.cursor
 	row, col := c.row, c.col
@@ -385,7 +382,7 @@ func (s *Snapshot) appendCursor(b []byte) []byte {
 	return b
 }
 
-// appendPending writes the last character of a row again, where the cursor is.
+// appendPending writes the last character of a row again, at the cursor.
 func appendPending(b []byte, l Line, col int) []byte {
 	at := l.cells[col]
 	if at.flags&wideTail != 0 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAppendANSI plays what a snapshot is as a stream to a fresh terminal: it shows
-// the same, and goes on in the same way.
+// TestAppendANSI plays the ANSI form of a snapshot to a fresh terminal: it shows the same, and continues in the same
+// way.
 func TestAppendANSI(t *testing.T) {
 	for name, stream := range map[string]string{
 		"plain":                            "hello\r\nworld",
@@ -39,7 +39,7 @@ func TestAppendANSI(t *testing.T) {
 	}
 }
 
-// goingOn shows most of what a terminal can have in mind.
+// goingOn makes most of a terminal's hidden state visible.
 const goingOn = "A世\tB\x1b[2CC\x1b8D\r\n\r\n\x1b[?2JE\x1b[?6l\x1b[?1049lF\x1b8G\x1b[4;7HH\x1b[KI"
 
 func roundTrip(t *testing.T, stream string) {
@@ -60,7 +60,7 @@ func roundTrip(t *testing.T, stream string) {
 	compare("gone on")
 }
 
-// allShown is all that there is to see of a terminal.
+// allShown returns all visible state of a terminal.
 func allShown(t *Terminal) string {
 	s := t.Snapshot(100)
 	var b strings.Builder
@@ -75,7 +75,7 @@ func allShown(t *Terminal) string {
 	return b.String()
 }
 
-// TestAppendANSIGrammar does the same with what the grammar has written.
+// TestAppendANSIGrammar does the same with streams from the grammar.
 func TestAppendANSIGrammar(t *testing.T) {
 	for i := 0; i < *sequences/60 && !t.Failed(); i++ {
 		stream := newGrammar(*seed, uint64(i)).stream(20)
@@ -86,7 +86,7 @@ func TestAppendANSIGrammar(t *testing.T) {
 	}
 }
 
-// resumed says how a terminal that is drawn again differs from the first.
+// resumed describes how a redrawn terminal differs from the first; "" if it does not.
 func resumed(stream string) string {
 	one := newPlayer()
 	for _, s := range stepsOf(stream) {
@@ -96,12 +96,12 @@ func resumed(stream string) string {
 	for i, l := range one.grid.lines {
 		last := l.cells[len(l.cells)-1]
 		if l.wrapped && last.char == 0 && last.flags&wideTail == 0 && (i+1 == len(s.Lines) || !one.grid.lines[i+1].startsWide()) {
-			return "" // a change of size has made it; no writing wraps from an empty place
+			return "" // a change of size has made it; no output wraps from an empty place
 		}
 	}
 	for _, c := range []cursor{s.resume.cursor, s.resume.saved[0], s.resume.saved[1]} {
 		if c.pending {
-			return "" // what was there may have been erased: a blank stands for it
+			return "" // the character may have been erased: a blank stands for it
 		}
 	}
 	two := &player{Terminal: NewTerminal(s.Cols, s.Rows, 0)}
@@ -124,7 +124,7 @@ func resumed(stream string) string {
 	return ""
 }
 
-// TestAppendANSIWithin shows that what was begun is gone on with.
+// TestAppendANSIWithin checks that a terminal continues an unfinished character or sequence.
 func TestAppendANSIWithin(t *testing.T) {
 	for _, stream := range []string{
 		"ab\x1b[3|1mX", "ab\x1b[|1;3H!", "ab\x1b|[31mX", "ab\x1b]2;ti|tle\x07X", "ab\x1b]2;title\x1b|\\X", "ab\xe4\xb8|\x96X",
@@ -145,7 +145,7 @@ func TestAppendANSIWithin(t *testing.T) {
 	}
 }
 
-// TestRunsOfWideCharacters shows that a row's last character has all of its width.
+// TestRunsOfWideCharacters checks that a row's last character has its full width.
 func TestRunsOfWideCharacters(t *testing.T) {
 	term := NewTerminal(20, 5, 0)
 	term.Write([]byte("ab日本"))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// floods are what programs print without end.
+// floods returns output of the kinds that programs print without end.
 func floods() map[string][]byte {
 	var plain, short, colour strings.Builder
 	for i := range 2000 {

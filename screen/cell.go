@@ -2,16 +2,16 @@ package screen
 
 import "unicode/utf8"
 
-// A cell is a place on the screen, as small as it can be: thousands of lines are kept.
-// The zero value is a place where nothing was written, in the default colours.
+// A cell is a place on the screen. It is as small as possible, because thousands of lines are kept. The zero value is
+// an unwritten place in the default colours.
 type cell struct {
-	char   uint32 // a rune, or with inTable an index of tables.clusters; 0: nothing was written
+	char   uint32 // a rune, or with inTable an index of tables.clusters; 0: unwritten
 	fg, bg Color
 	flags  cellFlags
 	extra  uint16 // an index of tables.extras
 }
 
-// cellFlags are the attributes of a style, and what else there is to know of a cell.
+// cellFlags are the attributes of a style and other properties of a cell.
 type cellFlags uint16
 
 const (
@@ -20,27 +20,27 @@ const (
 	underlineShift           = 8
 	protected      cellFlags = 1 << 11 // not to be erased: SPA, DECSCA
 	wideHead       cellFlags = 1 << 13 // the character takes the next place, too
-	wideTail       cellFlags = 1 << 14 // it is that of the place before
+	wideTail       cellFlags = 1 << 14 // the second half of the character in the place before
 )
 
-// inTable marks a character that is no single rune.
+// inTable marks a character that is not a single rune.
 const inTable = 1 << 31
 
-// tables hold what a cell has no room for. They only grow, so that a copy of the two
-// slices stays true; tidy makes new ones.
+// tables hold the data that does not fit into a cell. They only grow, so that a copy of the two slices stays valid;
+// tidy makes new ones.
 type tables struct {
-	clusters []string // characters with what combines with them
-	extras   []extra  // the first is that of no extra
+	clusters []string // characters with their combining characters
+	extras   []extra  // the first one stands for no extra
 }
 
 // An extra is the part of a style that few cells have.
 type extra struct {
 	underline Color
 	link      string
-	id        string // OSC 8's, which joins the pieces of a link
+	id        string // the ID of OSC 8, which joins the pieces of a link
 }
 
-// text returns the character of a cell; "" where nothing was written.
+// text returns the character of a cell; "" if the cell is unwritten.
 func (t *tables) text(c cell) string {
 	switch {
 	case c.char == 0:
@@ -51,7 +51,7 @@ func (t *tables) text(c cell) string {
 	return string(rune(c.char))
 }
 
-// appendText appends what a person sees in a cell.
+// appendText appends the visible text of a cell.
 func (t *tables) appendText(b []byte, c cell) []byte {
 	switch {
 	case c.flags&wideTail != 0:
@@ -78,10 +78,10 @@ func (t *tables) style(c cell) Style {
 	return s
 }
 
-// styled are the flags that make a place look other than an empty one.
+// styled are the flags that make a place look different from an empty one.
 const styled = attributeBits | underlineBits
 
-// looksSame says whether two cells are drawn in one style.
+// looksSame reports whether two cells are drawn in one style.
 func looksSame(a, b cell) bool {
 	return a.fg == b.fg && a.bg == b.bg && a.flags&styled == b.flags&styled && a.extra == b.extra
 }
@@ -99,10 +99,10 @@ func (l Line) Cell(col int) Cell {
 	return Cell{Text: l.tables.text(c), Width: width, Style: l.tables.style(c)}
 }
 
-// Text returns what stands in the line, without the blanks at its end.
+// Text returns the text of the line, without the blanks at its end.
 func (l Line) Text() string { return string(l.appendText(nil, true)) }
 
-// FullText returns what stands in the line, and blanks up to its end.
+// FullText returns the text of the line, with blanks up to its end.
 func (l Line) FullText() string { return string(l.appendText(nil, false)) }
 
 func (l Line) appendText(b []byte, trim bool) []byte {
@@ -118,8 +118,7 @@ func (l Line) appendText(b []byte, trim bool) []byte {
 	return b
 }
 
-// Runs returns the line in pieces of one style. Places at its end where nothing was
-// written, in no style, are left out.
+// Runs returns the line in pieces of one style. Unwritten places without a style at its end are left out.
 func (l Line) Runs() []Run {
 	end := len(l.cells)
 	for end > 0 && l.cells[end-1].char == 0 && l.cells[end-1].flags&wideTail == 0 && looksSame(l.cells[end-1], cell{}) {

@@ -1,7 +1,7 @@
 package screen
 
-// A charset is one of the sets that ESC ( and the like select. All but these are taken
-// for ASCII: programs that use UTF-8 need no others.
+// A charset is one of the sets that ESC ( and similar sequences select. All others are treated as ASCII: programs that
+// use UTF-8 need no others.
 type charset byte
 
 const (
@@ -10,19 +10,19 @@ const (
 	lineDrawing charset = '0' // DEC special graphics
 )
 
-// charsets are the four sets, and which of them is in use.
+// charsets are the four sets and the choice between them.
 type charsets struct {
 	g      [4]charset
 	gl     uint8 // in use for ASCII
-	single uint8 // for the next character alone, SS2 and SS3; 0: none
+	single uint8 // for the next character only, SS2 and SS3; 0: none
 }
 
 func newCharsets() charsets { return charsets{g: [4]charset{ascii, ascii, ascii, ascii}} }
 
-// plain says whether ASCII stands for itself.
+// plain reports whether ASCII stands for itself.
 func (c *charsets) plain() bool { return c.single == 0 && c.g[c.gl] == ascii }
 
-// designate takes ESC ( B and the like.
+// designate handles ESC ( B and similar sequences.
 func (c *charsets) designate(inter, final byte) {
 	var slot int
 	switch inter {
@@ -42,7 +42,7 @@ func (c *charsets) designate(inter, final byte) {
 	}
 }
 
-// translate returns what a character of the set in use looks like.
+// translate returns the character that r stands for in the current set.
 func (c *charsets) translate(r rune) rune {
 	set := c.g[c.gl]
 	if c.single != 0 {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// spec is how a colour is told to a program, as X has it.
+// spec returns the colour in the notation of X, as it is reported to a program.
 func (c Color) spec() string {
 	r, g, b, _ := c.RGB()
 	const twice = 0x101 // from 8 bits to 16
 	return fmt.Sprintf("rgb:%04x/%04x/%04x", int(r)*twice, int(g)*twice, int(b)*twice)
 }
 
-// parseColor takes what X takes, but for names: rgb:R/G/B, each of one to four
-// hexadecimal digits which are a part of the highest number that they could be, and
-// #RGB with as many of each, which are the first digits.
+// parseColor parses the notations of X, except for names: rgb:R/G/B, each of one to four hexadecimal digits that count
+// as a fraction of the highest number with as many digits, and #RGB with the same number of digits each, which are the
+// first digits.
 func parseColor(spec string) (Color, bool) {
 	var parts []string
 	sharp := strings.HasPrefix(spec, "#")
@@ -46,7 +46,7 @@ func parseColor(spec string) (Color, bool) {
 	return RGB(rgb[0], rgb[1], rgb[2]), true
 }
 
-// colourPart takes one to four digits.
+// colourPart parses one to four digits.
 func colourPart(digits string, first bool) (uint8, bool) {
 	v, err := strconv.ParseUint(digits, 16, 16)
 	if err != nil || len(digits) > 4 {
@@ -60,21 +60,21 @@ func colourPart(digits string, first bool) (uint8, bool) {
 	return uint8((v*255 + highest/2) / highest), true
 }
 
-// colourIndex takes a place in the palette.
+// colourIndex parses an index of the palette.
 func colourIndex(s string) (int, bool) {
 	n, err := strconv.ParseUint(s, 10, 8)
 	return int(n), err == nil
 }
 
-// A colourCommand is what a program says of one colour: it asks for it, or changes it.
+// A colourCommand is a program's request for one colour: a query or a change.
 type colourCommand struct {
 	place int // see Palette.at
 	asks  bool
 	to    Color
 }
 
-// colourCommands are those in an OSC: 4 and 104 for the palette's colours, 10 to 12 and 110
-// to 112 for the terminal's own.
+// colourCommands returns the commands in an OSC: 4 and 104 for the colours of the palette, 10 to 12 and 110 to 112 for
+// the terminal's own.
 func colourCommands(number int, arg string) iter.Seq[colourCommand] {
 	return func(yield func(colourCommand) bool) {
 		switch number {
@@ -90,20 +90,20 @@ func colourCommands(number int, arg string) iter.Seq[colourCommand] {
 	}
 }
 
-// resetsColours says whether a command means something without an argument.
+// resetsColours reports whether a command is valid without an argument.
 func resetsColours(number int) bool { return number == 104 || number >= 110 && number <= 112 }
 
 func resetColour(place int) colourCommand {
 	return colourCommand{place: place, to: *standardPalette().at(place)}
 }
 
-// changeColour takes a colour, or a question mark. Of what is neither nothing comes.
+// changeColour yields the command for a colour or a question mark. It ignores any other spec.
 func changeColour(place int, spec string, yield func(colourCommand) bool) bool {
 	c, ok := parseColor(spec)
 	return spec != "?" && !ok || yield(colourCommand{place, spec == "?", c})
 }
 
-// indexedColours is OSC 4: pairs of an index and a colour.
+// indexedColours handles OSC 4: pairs of an index and a colour.
 func indexedColours(arg string, yield func(colourCommand) bool) {
 	for arg != "" {
 		var index, spec string
@@ -111,12 +111,12 @@ func indexedColours(arg string, yield func(colourCommand) bool) {
 		spec, arg, _ = strings.Cut(arg, ";")
 		n, ok := colourIndex(index)
 		if !ok || !changeColour(n, spec, yield) {
-			return // as xterm: the rest is not looked at
+			return // as in xterm: the rest is ignored
 		}
 	}
 }
 
-// ownColours is OSC 10, 11 and 12. What follows one colour is for the next.
+// ownColours handles OSC 10, 11 and 12. Each further colour in the list is for the next number.
 func ownColours(place int, arg string, yield func(colourCommand) bool) {
 	for spec := range strings.SplitSeq(arg, ";") {
 		if place > specialColours+2 || !changeColour(place, spec, yield) {
@@ -126,7 +126,7 @@ func ownColours(place int, arg string, yield func(colourCommand) bool) {
 	}
 }
 
-// resetColours is OSC 104: all of them, or those that are named.
+// resetColours handles OSC 104: all colours, or the listed ones.
 func resetColours(arg string, yield func(colourCommand) bool) {
 	if arg == "" {
 		for n := range specialColours {
@@ -143,10 +143,10 @@ func resetColours(arg string, yield func(colourCommand) bool) {
 	}
 }
 
-// specialColours is where the terminal's own colours are, behind those of the palette.
+// specialColours is the place of the first of the terminal's own colours, behind those of the palette.
 const specialColours = 256
 
-// at is a colour by its place.
+// at returns the colour at a place.
 func (p *Palette) at(place int) *Color {
 	if place < specialColours {
 		return &p.Colors[place]

@@ -11,7 +11,7 @@ const (
 	shiftIn   = 0x0f
 )
 
-// control does what a C0 control asks for. BEL is somebody else's.
+// control performs a C0 control. BEL is left to the Scanner.
 func (t *Terminal) control(c byte) {
 	t.last = 0
 	switch c {
@@ -43,7 +43,7 @@ func (t *Terminal) carriageReturn() {
 	t.cursor.col = t.leftEdge()
 }
 
-// escape does what ESC and this final byte ask for.
+// escape performs the sequence of ESC and this final byte.
 func (t *Terminal) escape(final byte) {
 	ps := &t.parser
 	t.last = 0
@@ -101,7 +101,7 @@ func (t *Terminal) escapeInter(inter, final byte) {
 	}
 }
 
-// alignment is DECALN: the screen is full of E.
+// alignment handles DECALN: it fills the screen with E.
 func (t *Terminal) alignment() {
 	t.margins = t.wholeScreen()
 	t.cursor.row, t.cursor.col, t.cursor.pending = 0, 0, false
@@ -113,10 +113,10 @@ func (t *Terminal) alignment() {
 	t.changed = true
 }
 
-// saveCursor is DECSC.
+// saveCursor handles DECSC.
 func (t *Terminal) saveCursor() { t.saved[t.which()] = t.cursor }
 
-// restoreCursor is DECRC. What was saved may be of a larger screen.
+// restoreCursor handles DECRC. The saved cursor may come from a larger screen.
 func (t *Terminal) restoreCursor() {
 	t.cursor = t.saved[t.which()]
 	if t.cursor.col >= t.cols {
@@ -129,7 +129,7 @@ func (t *Terminal) restoreCursor() {
 	}
 }
 
-// backIndex is DECBI.
+// backIndex handles DECBI.
 func (t *Terminal) backIndex() {
 	t.cursor.pending = false
 	switch {
@@ -140,7 +140,7 @@ func (t *Terminal) backIndex() {
 	}
 }
 
-// forwardIndex is DECFI.
+// forwardIndex handles DECFI.
 func (t *Terminal) forwardIndex() {
 	t.cursor.pending = false
 	switch {
@@ -151,7 +151,7 @@ func (t *Terminal) forwardIndex() {
 	}
 }
 
-// moveTo puts the cursor where a program that counts from the origin wants it.
+// moveTo moves the cursor to a position that counts from the origin.
 func (t *Terminal) moveTo(row, col int) {
 	top, bottom, left, right := 0, t.rows-1, 0, t.cols-1
 	if t.cursor.origin {
@@ -162,7 +162,7 @@ func (t *Terminal) moveTo(row, col int) {
 	t.cursor.pending = false
 }
 
-// place is where the cursor is for a program that counts from the origin.
+// place returns the position of the cursor, counted from the origin.
 func (t *Terminal) place() (row, col int) {
 	if t.cursor.origin {
 		return t.cursor.row - t.margins.top, t.cursor.col - t.margins.left
@@ -190,8 +190,8 @@ func (t *Terminal) forward(n int) {
 	t.cursor.col, t.cursor.pending = min(t.cursor.col+n, t.rightEdge()), false
 }
 
-// back is BS and CUB. It goes on in the row above where the program has asked for
-// that (?45): if that row was full, or, with ?1045, always.
+// back handles BS and CUB. With reverse wrap (?45) it continues in the row above if that row was wrapped; with ?1045,
+// always.
 func (t *Terminal) back(n int) {
 	c := &t.cursor
 	wraps := !t.switches.noWrap && (t.switches.reverseWrap || t.switches.reverseWrapMore)

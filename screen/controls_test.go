@@ -18,7 +18,7 @@ func TestIsControl(t *testing.T) {
 	}
 }
 
-// Neither what a screen shows nor its title has any, and none takes a place.
+// Neither the screen nor the title contains a control character, and none takes a place.
 func TestScreensHaveNoControls(t *testing.T) {
 	term := NewTerminal(20, 2, 0)
 	term.Write([]byte("\x1b]0;a\u202eb\u009b\x7fc\u2066\u200d\a" + "x\u202ey\u2066\u2069z\u200dm\x7f\u009b1mbold\u009c\u0085"))

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A recording is what a program wrote, in steps, and what a terminal then shows.
+// A recording is the output of a program, in steps, with the state of a terminal after each.
 type recording struct {
 	Name  string
 	Steps []struct {
@@ -18,15 +18,15 @@ type recording struct {
 	}
 }
 
-// TestScannerCorpus reads recordings of real programs and of other terminals' tests
-// from the directory that SHELLD_TESTDATA names: titles are as they expect, though
-// some expect the last piece of one alone, and no edge between two pieces is seen.
+// TestScannerCorpus reads recordings of real programs and of other terminals' tests from the directory in
+// SHELLD_TESTDATA. It checks that titles are as expected, though some recordings expect only the last piece of one, and
+// that the cuts between pieces do not matter.
 func TestScannerCorpus(t *testing.T) {
 	dir := os.Getenv("SHELLD_TESTDATA")
 	if dir == "" {
 		t.Skip("SHELLD_TESTDATA does not name the directory of the corpora")
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "terminal", "*.jsonl")) // The pattern is a good one.
+	files, _ := filepath.Glob(filepath.Join(dir, "terminal", "*.jsonl")) // The pattern is valid, so there is no error.
 	if len(files) == 0 {
 		t.Fatalf("there are no recordings in %s", dir)
 	}

@@ -1,11 +1,11 @@
 package screen
 
-// csi does what the control sequence that has just ended asks for.
+// csi performs the control sequence that has just ended.
 func (t *Terminal) csi(final byte) {
 	ps := &t.parser
 	p := &ps.params
 	last := t.last
-	t.last = 0 // REP is for a character right before it
+	t.last = 0 // REP repeats only a character directly before it
 	if p.colons && !takesColons(ps.key(final)) {
 		return // as in xterm
 	}
@@ -54,7 +54,7 @@ func (t *Terminal) csi(final byte) {
 	}
 }
 
-// columns moves columns between the margins, where the cursor is there.
+// columns moves columns between the margins if the cursor is there.
 func (t *Terminal) columns(key uint32, n int) {
 	if !t.insideMargins() {
 		return
@@ -71,12 +71,12 @@ func (t *Terminal) columns(key uint32, n int) {
 	}
 }
 
-// takesColons says whether the parameters of a sequence may have parts.
+// takesColons reports whether the parameters of a sequence may have parts.
 func takesColons(key uint32) bool {
 	return key == 'm' || key == '$'<<8|'r' || key == '$'<<8|'t'
 }
 
-// plainCSI does it for those without a prefix and an intermediate.
+// plainCSI performs a sequence without a prefix and an intermediate.
 func (t *Terminal) plainCSI(final byte, p *params) {
 	if t.motion(final, p) {
 		return
@@ -99,7 +99,7 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 	case 'S':
 		t.scrollUp(p.times(0))
 	case 'T':
-		if p.count() <= 1 { // else highlight mouse tracking
+		if p.count() <= 1 { // otherwise it is highlight mouse tracking
 			t.scrollDown(t.margins.top, p.times(0))
 		}
 	case '^':
@@ -127,7 +127,7 @@ func (t *Terminal) plainCSI(final byte, p *params) {
 	}
 }
 
-// motion does it for those that move the cursor, and says whether this was one.
+// motion performs a sequence that moves the cursor, and reports whether it was one.
 func (t *Terminal) motion(final byte, p *params) bool {
 	row, col := t.place()
 	switch n := p.times(0); final {
@@ -165,7 +165,7 @@ func (t *Terminal) motion(final byte, p *params) bool {
 	return true
 }
 
-// setMargins is DECSTBM.
+// setMargins handles DECSTBM.
 func (t *Terminal) setMargins(p *params) {
 	top, bottom := p.times(0), p.at(1, 0)
 	if bottom == 0 || bottom > t.rows {
@@ -177,8 +177,8 @@ func (t *Terminal) setMargins(p *params) {
 	}
 }
 
-// sideMargins is DECSLRM where the program has asked for such margins, and else the
-// SCOSC of other systems.
+// sideMargins handles DECSLRM if the program has enabled margins at the sides, and otherwise the SCOSC of other
+// systems.
 func (t *Terminal) sideMargins(p *params) {
 	if !t.switches.leftRight {
 		t.saveCursor()
@@ -204,7 +204,7 @@ func (t *Terminal) clearTabs(what int) {
 	}
 }
 
-// cursorStyle is DECSCUSR: odd numbers blink.
+// cursorStyle handles DECSCUSR: odd numbers blink.
 func (t *Terminal) cursorStyle(n int) {
 	if n > 6 {
 		return

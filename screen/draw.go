@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// printASCII draws printable ASCII, until t.stop, and returns how much that was: nearly
-// all output comes here.
+// printASCII draws printable ASCII until t.stop, and returns the number of bytes drawn. Nearly all output passes
+// through here.
 func (t *Terminal) printASCII(p []byte) (n int) {
 	if t.switches.insert || !t.cursor.sets.plain() {
 		for n < len(p) && (n == 0 || t.work < t.stop) {
@@ -28,8 +28,7 @@ func (t *Terminal) printASCII(p []byte) (n int) {
 	return n
 }
 
-// nextCells moves the cursor over at most n cells that are to be written, in one row,
-// and returns them.
+// nextCells moves the cursor over at most n cells in one row, and returns them to be written.
 func (t *Terminal) nextCells(n int) []cell {
 	if t.cursor.pending {
 		t.wrapPending()
@@ -47,7 +46,7 @@ func (t *Terminal) nextCells(n int) []cell {
 	return l.cells[from : from+n]
 }
 
-// print draws a character where the cursor is.
+// print draws a character at the cursor.
 func (t *Terminal) print(r rune) {
 	if t.skims {
 		t.cursor.sets.single = 0
@@ -67,7 +66,7 @@ func (t *Terminal) print(r rune) {
 	right := t.rightEdge()
 	if t.cursor.col+width-1 > right {
 		if t.switches.noWrap || width > right-t.leftEdge()+1 {
-			return // there is no place for it
+			return // there is no room for it
 		}
 		t.wrapLine()
 		right = t.rightEdge()
@@ -93,7 +92,7 @@ func (t *Terminal) print(r rune) {
 	}
 }
 
-// wrapPending is what a character does behind the last column.
+// wrapPending wraps before a character behind the last column, if wrapping is on.
 func (t *Terminal) wrapPending() {
 	t.cursor.pending = false
 	if !t.switches.noWrap {
@@ -102,16 +101,15 @@ func (t *Terminal) wrapPending() {
 }
 
 func (t *Terminal) wrapLine() {
-	// Lines between margins are no lines that a larger screen could join, and below the
-	// bottom margin the last row is written over.
+	// A line that wraps at side margins cannot be joined by a larger screen, and below the bottom margin the last row
+	// is overwritten.
 	row := t.cursor.row
 	t.grid.lines[row].wrapped = t.fullWidth() && (row == t.margins.bottom || row < t.rows-1)
 	t.cursor.col = t.leftEdge()
 	t.index()
 }
 
-// rightEdge is the last column before a character wraps: the margin, where the cursor
-// is not behind it.
+// rightEdge returns the last column before a character wraps: the margin, unless the cursor is behind it.
 func (t *Terminal) rightEdge() int {
 	if t.cursor.col <= t.margins.right {
 		return t.margins.right
@@ -119,7 +117,7 @@ func (t *Terminal) rightEdge() int {
 	return t.cols - 1
 }
 
-// leftEdge is where a line begins anew.
+// leftEdge returns the column where a line begins.
 func (t *Terminal) leftEdge() int {
 	if t.cursor.col >= t.margins.left {
 		return t.margins.left
@@ -127,8 +125,7 @@ func (t *Terminal) leftEdge() int {
 	return 0
 }
 
-// clusterRunes is of how many runes a character may be made. Families of emoji have
-// seven; more is a joke.
+// clusterRunes is the maximum number of runes in a character. Families of emoji have seven; more is a joke.
 const clusterRunes = 8
 
 // combine adds a mark to the character before the cursor.
@@ -158,24 +155,24 @@ func (t *Terminal) combine(r rune) {
 	}
 }
 
-// A lookup finds what is in the tables already. It is made when it is needed.
+// A lookup finds entries that are in the tables already. Its maps are made on first use.
 type lookup struct {
 	clusters map[string]uint32
 	extras   map[extra]uint16
-	tidyAt   int // how many clusters there may be
+	tidyAt   int // number of clusters at which the tables are tidied
 
-	// How many are refused before the tables are tidied again:
+	// How many more are refused before the tables are tidied again:
 	refused, refusedClusters int
 }
 
 const (
 	fewClusters = 4 << 10
-	// maxClusters is how many clusters there may be: more than any language has. What
-	// comes while as many are on the screens and in the history goes without its marks.
+	// maxClusters is the maximum number of clusters: more than any language has. If as many are in use on the screens
+	// and in the history, further characters lose their marks.
 	maxClusters = 32 << 10
 )
 
-// cluster returns the number of a cluster, and false where there are too many.
+// cluster returns the number of a cluster, and false if there are too many.
 func (t *Terminal) cluster(text string) (i uint32, ok bool) {
 	if i, ok := t.lookup.clusters[text]; ok {
 		return i, true
@@ -206,7 +203,7 @@ func (t *Terminal) makeRoomForCluster() bool {
 	return true
 }
 
-// extraFor returns the number of an extra, or 0 where there are too many.
+// extraFor returns the number of an extra, or 0 if there are too many.
 func (t *Terminal) extraFor(e extra) uint16 {
 	if e == (extra{}) {
 		return 0
@@ -226,12 +223,12 @@ func (t *Terminal) extraFor(e extra) uint16 {
 	return i
 }
 
-// maxExtras is how many extras there may be. What comes while as many are on the screen
-// and in its history has none.
+// maxExtras is the maximum number of extras. If as many are in use on the screen and in its history, further characters
+// have none.
 const maxExtras = 8 << 10
 
-// makeRoom tidies where that may be worth it: not for each extra of a program that has
-// filled the table with what is still there.
+// makeRoom tidies the tables if that may be worth it: not for each extra of a program that has filled the table with
+// extras still in use. It reports whether there is room now.
 func (t *Terminal) makeRoom() bool {
 	if t.lookup.refused > 0 {
 		t.lookup.refused--
@@ -245,7 +242,7 @@ func (t *Terminal) makeRoom() bool {
 	return true
 }
 
-// tidy makes the tables anew, without what no cell has any more.
+// tidy rebuilds the tables without the entries that no cell uses.
 func (t *Terminal) tidy() {
 	old := t.tables
 	t.did(tidyWork * (len(old.clusters) + len(old.extras)))
@@ -286,7 +283,7 @@ func (t *Terminal) tidy() {
 	t.lookup.tidyAt = min(2*len(t.tables.clusters), maxClusters)
 }
 
-// repeat is REP. What would be written over again is left out.
+// repeat handles REP. It leaves out characters that would be overwritten.
 func (t *Terminal) repeat(char rune, n int) {
 	if char == 0 || t.skims {
 		return
@@ -308,14 +305,14 @@ func (t *Terminal) repeat(char rune, n int) {
 		t.print(char)
 		t.did(2 * lineWork)
 		if n--; t.switches.noWrap || width > right+1-t.leftEdge() {
-			return // the next one does what this one has done
+			return // the next character changes nothing more
 		}
 	}
 }
 
-// scrollAhead makes room for n characters that come behind the last row between margins at
-// the sides: for each row of them all would have to be moved. It returns how many are left
-// to be drawn, without those that would leave the screen again.
+// scrollAhead makes room for n characters that continue behind the last row between side margins: otherwise each new
+// row would move all of them. It returns the number of characters left to draw, without those that would leave the
+// screen again.
 func (t *Terminal) scrollAhead(n, width int) int {
 	m := &t.margins
 	each := (m.right - m.left + 1) / width
@@ -334,7 +331,7 @@ func (t *Terminal) scrollAhead(n, width int) int {
 	return n
 }
 
-// fillRow draws a character up to n times, as far as the row goes.
+// fillRow draws a character up to n times, as far as the row goes. It returns how many it drew.
 func (t *Terminal) fillRow(char rune, width, n int) int {
 	n = min(n, (t.rightEdge()+1-t.cursor.col)/width)
 	if t.switches.insert {

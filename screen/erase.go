@@ -1,6 +1,6 @@
 package screen
 
-// erase makes a part of a row empty. Spared are protected characters, if asked for.
+// erase makes a part of a row empty. With spare, it keeps protected characters.
 func (t *Terminal) erase(row, from, to int, spare bool) {
 	from, to = max(from, 0), min(to, t.cols)
 	if t.skims || from >= to {
@@ -20,7 +20,7 @@ func (t *Terminal) erase(row, from, to int, spare bool) {
 	}
 	l.stale = l.stale && (from > 0 || to < t.cols)
 	if blank == (cell{}) {
-		to = min(to, l.used) // there is nothing behind
+		to = min(to, l.used) // everything behind is empty
 	} else {
 		l.use(to)
 	}
@@ -43,7 +43,7 @@ func (t *Terminal) erase(row, from, to int, spare bool) {
 	}
 }
 
-// unwrapBefore says that a row does not go on what stands above it any more.
+// unwrapBefore marks a row as no longer the continuation of the line above it.
 func (t *Terminal) unwrapBefore(row int) {
 	var above *line
 	switch n := t.history.len(); {
@@ -57,7 +57,7 @@ func (t *Terminal) unwrapBefore(row int) {
 	}
 }
 
-// repair takes halves of wide characters away that stand alone.
+// repair blanks halves of wide characters that stand alone.
 func (l *line) repair() (work int) {
 	for i := range l.cells {
 		c := &l.cells[i]
@@ -71,9 +71,9 @@ func (l *line) repair() (work int) {
 	return len(l.cells)
 }
 
-// eraseLine is EL. Behind a row that is full there is nothing to its right: xterm takes the last
-// character away, others do not, and programs rely on these. Top writes rows as wide as the screen
-// and then EL, and so does grep where a match ends with the row.
+// eraseLine handles EL. If the row is full and a wrap is pending, nothing is to the right of the cursor: xterm erases
+// the last character, other terminals do not, and programs rely on the latter. Top writes rows as wide as the screen
+// and then EL, and so does grep if a match ends with the row.
 func (t *Terminal) eraseLine(what int, spare bool) {
 	c := &t.cursor
 	if what == 0 && c.pending {
@@ -93,7 +93,7 @@ func (t *Terminal) eraseLine(what int, spare bool) {
 	}
 }
 
-// eraseDisplay is ED.
+// eraseDisplay handles ED.
 func (t *Terminal) eraseDisplay(what int, spare bool) {
 	c := &t.cursor
 	from, to := 0, t.rows
@@ -124,7 +124,7 @@ func (t *Terminal) eraseDisplay(what int, spare bool) {
 	}
 }
 
-// eraseCells is ECH.
+// eraseCells handles ECH.
 func (t *Terminal) eraseCells(n int) {
 	t.cursor.pending = false
 	t.erase(t.cursor.row, t.cursor.col, t.cursor.col+n, t.protects == protectISO)

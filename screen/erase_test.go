@@ -2,7 +2,7 @@ package screen
 
 import "testing"
 
-// TestEraseLineAtEdge: what is erased where the cursor is behind the last column.
+// TestEraseLineAtEdge checks which cells are erased if the cursor is behind the last column.
 func TestEraseLineAtEdge(t *testing.T) {
 	for name, c := range map[string]struct{ write, want string }{
 		"nothing to the right":      {"abcdefghij\x1b[Kk", "abcdefghij|k▮"},

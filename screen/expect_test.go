@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// A corpusExpect is what a corpus says of a terminal after a step. All of it is
-// optional. Where it names a place that was never written it does not tell that from
-// a written blank, and neither do we.
+// A corpusExpect is the state of a terminal that a corpus expects after a step. All of it is optional. It does not
+// distinguish an unwritten place from a written blank, and neither do these tests.
 type corpusExpect struct {
 	Lines        []string
 	RowText      map[int]string `json:"row_text"`
@@ -24,7 +23,7 @@ type corpusExpect struct {
 	Scrollback   *[]string
 }
 
-// complaints says what is not as expected.
+// complaints returns the differences from the expected state.
 func (x *corpusExpect) complaints(v *view, reply []byte) []string {
 	c := &comparison{view: v}
 	if len(v.cells) != v.rows {
@@ -77,14 +76,14 @@ func (r *corpusRect) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&r.top, &r.left, &r.bottom, &r.right, &r.text})
 }
 
-// A corpusCell is a place of libvterm's screen. Its colours are not told.
+// A corpusCell is a place of libvterm's screen, without its colours.
 type corpusCell struct {
 	Text  string `json:"t"`
 	Width int    `json:"w"`
 	Flags viewStyle
 }
 
-// A corpusGlyph is what libvterm's lower layer has put into a place.
+// A corpusGlyph is the content of a place in libvterm's lower layer.
 type corpusGlyph struct {
 	text  string
 	width int
@@ -94,7 +93,7 @@ func (g *corpusGlyph) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &[]any{&g.text, &g.width})
 }
 
-// A corpusAttrs is how n places look. Those that no such list names are plain.
+// A corpusAttrs is the style of n places. Places that no such list names are plain.
 type corpusAttrs struct {
 	row, col, n int
 	style       viewStyle
@@ -112,7 +111,7 @@ func (p *place) UnmarshalText(b []byte) error {
 	return err
 }
 
-// A comparison collects what is not as expected in a view.
+// A comparison collects the differences of a view from the expected state.
 type comparison struct {
 	view       *view
 	complaints []string
@@ -166,9 +165,9 @@ func (c *comparison) glyph(at place, text string, width int) bool {
 	return true
 }
 
-// cursor holds a position against where the cursor is. A column behind the last says
-// that the next character wraps, and is the last for who asks the terminal. What makes
-// it wrap no more differs between terminals, and shows in where that character goes.
+// cursor compares a position with the cursor's. A column behind the last means that the next character wraps, and is
+// reported as the last column. Terminals differ in which sequences cancel that wrap; the place of the next character
+// shows it.
 func (c *comparison) cursor(want []*int) {
 	row, col := c.view.row, c.view.col
 	if want[0] != nil {

@@ -13,8 +13,8 @@ var (
 	writeTime = flag.Duration("writetime", 0, "how long a write of at most 4 KiB may take, 50ms on a machine that does nothing else; 0: as long as it likes")
 )
 
-// fewer is how many rounds of so many a test makes: a tenth with -short, since the race detector makes
-// each take several times as long and one goroutine does it all.
+// fewer returns the number of rounds that a test makes: a tenth with -short, since the race detector makes each take
+// several times as long and one goroutine does all the work.
 func fewer(rounds int) int {
 	if testing.Short() {
 		return max(rounds/10, 1)

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A grammar makes what programs write, and much that none would. Equal seeds make
-// equal streams.
+// A grammar makes output like that of programs, and much that no program would write. Equal seeds make equal streams.
 type grammar struct{ *rand.Rand }
 
 func newGrammar(seed, stream uint64) grammar { return grammar{rand.New(rand.NewPCG(seed, stream))} }
@@ -57,8 +56,8 @@ var controls = []string{
 	"\n\n\n", "\b\b\b", "\r\n", "\n",
 }
 
-// badUTF8 are bytes of no character: lone ones, cut ones, overlong ones, halves of
-// UTF-16, what is behind the last character, C1 as they are.
+// badUTF8 are invalid bytes: lone ones, cut ones, overlong ones, halves of UTF-16, code points above the last one, C1
+// as single bytes.
 var badUTF8 = []string{
 	"\x80", "\xbf", "\xc2", "\xc3\x28", "\xc0\x80", "\xc1\xbf", "\xe2\x82", "\xe2\x28\xa1", "\xe0\x80\xaf", "\xed\xa0\x80", "\xef\xbf",
 	"\xf0\x9f\x98", "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5", "\xff", "\xfe\xff", "\x9b31m", "\x90q", "\x9d0;t\x9c", "\xe4\x1b[m", "\xe4\xb8\n\xad",
@@ -72,7 +71,7 @@ func (g grammar) text() string {
 	return string(b)
 }
 
-// wideOrJoined are characters that take two places, or none, or join what is beside them.
+// wideOrJoined are characters that take two places, or none, or join their neighbours.
 var wideOrJoined = []string{
 	"世", "界", "ネ", "Ａ", "한", "😀", "👍🏽", "👩‍💻", "🇩🇪", "🇫", "❤️", "☺︎", "1️⃣", "é", "e\u0301", "\u0301", "\u0300\u0301\u0302\u0303",
 	"\u200d", "\u200b", "\ufe0f", "\u20dd", "\u00ad", "\u1100\u1161\u11a8", "\u0e33", "\u0915\u094d\u0937", "\u202e", "\u2028", "\ufeff", "\ufffd",
@@ -90,13 +89,13 @@ func (g grammar) wideText() string {
 	return b.String()
 }
 
-// privateModes are those that do something, somewhere.
+// privateModes are the modes that some terminal implements.
 var privateModes = []int{
 	1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 18, 25, 40, 41, 42, 44, 45, 46, 47, 66, 67, 69, 80, 95, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015,
 	1016, 1034, 1045, 1046, 1047, 1048, 1049, 2004, 2026, 2027, 2031, 2048, 2500, 9001,
 }
 
-// usual returns a sequence that does something, with numbers that fit a screen.
+// usual returns a sequence with an effect, with numbers that fit a screen.
 func (g grammar) usual() string {
 	n := func() int { return g.IntN(14) }
 	switch g.IntN(16) {
@@ -124,7 +123,7 @@ func (g grammar) usual() string {
 	return fmt.Sprintf("\x1b[%d%c", n(), "@ABCDEFGIJKLMPSTXZ`abdegijk"[g.IntN(27)])
 }
 
-// csi returns what stands behind CSI, be it known or not.
+// csi returns the part of a control sequence after CSI, known or unknown.
 func (g grammar) csi() string {
 	var b strings.Builder
 	b.WriteString(g.pick([]string{"", "", "", "", "?", "?", ">", "<", "=", "?>", "!"}))
@@ -135,7 +134,7 @@ func (g grammar) csi() string {
 		b.WriteString(g.param())
 	}
 	if g.IntN(20) == 0 {
-		b.WriteString(g.pick(controls)) // It is obeyed in the middle of a sequence.
+		b.WriteString(g.pick(controls)) // It is performed in the middle of a sequence.
 	}
 	for range g.IntN(3) * g.IntN(2) {
 		b.WriteByte(byte(0x20 + g.IntN(0x10)))
@@ -227,7 +226,7 @@ func (g grammar) many(n int, piece func() string) string {
 	return b.String()
 }
 
-// resize returns a mark that the tests make a change of size of.
+// resize returns a mark that the tests turn into a change of size.
 func (g grammar) resize() string {
 	switch g.IntN(40) {
 	case 0:

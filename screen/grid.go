@@ -6,14 +6,13 @@ type grid struct {
 	lines []*line
 }
 
-// A line is a row of a grid, as wide as that, or a line of history, cut behind what
-// was written.
+// A line is a row of a grid and as wide as the grid, or a line of history, cut after its last written cell.
 type line struct {
 	cells   []cell
-	wrapped bool // it goes on in the next one
-	even    bool // all cells are the same, and no empty ones
+	wrapped bool // it continues in the next line
+	even    bool // all cells are the same, and not empty
 	stale   bool // output that may belong here was not drawn
-	used    int  // all cells behind are empty: most lines are short, and need not be cleared to their ends
+	used    int  // all cells from here on are empty: most lines are short, and need not be cleared to their ends
 }
 
 func newGrid(cols, rows int) grid {
@@ -30,7 +29,7 @@ func newLine(cols int, blank cell) *line {
 	return l
 }
 
-// fill makes all cells the same. What is so already costs next to nothing.
+// fill makes all cells the same. If they already are, that costs next to nothing. It returns the work done.
 func (l *line) fill(blank cell) (work int) {
 	if blank != (cell{}) {
 		return l.fillWith(blank)
@@ -55,7 +54,7 @@ func (l *line) fillWith(blank cell) (work int) {
 	return len(l.cells) + lineWork
 }
 
-// fillCells writes the same into all cells; of many, as fast as memory is copied.
+// fillCells sets all cells to c; many of them as fast as memory is copied.
 func fillCells(cells []cell, c cell) {
 	for i := range cells[:min(len(cells), 16)] {
 		cells[i] = c
@@ -65,10 +64,10 @@ func fillCells(cells []cell, c cell) {
 	}
 }
 
-// use says that cells up to an end are changed, and may be no empty ones.
+// use records that cells before end have changed and may no longer be empty.
 func (l *line) use(end int) { l.used, l.even = max(l.used, end), false }
 
-// written is how many cells there are up to the last that is not an empty one.
+// written returns the number of cells up to the last that is not empty.
 func (l *line) written() int {
 	n := l.used
 	for n > 0 && l.cells[n-1] == (cell{}) {
@@ -77,7 +76,7 @@ func (l *line) written() int {
 	return n
 }
 
-// mend takes the halves of wide characters away that an edge at col cuts in two.
+// mend blanks both halves of a wide character that an edge at col cuts in two.
 func (l *line) mend(col int) {
 	if col <= 0 || col >= len(l.cells) || l.cells[col].flags&wideTail == 0 {
 		return
@@ -86,8 +85,7 @@ func (l *line) mend(col int) {
 	l.cells[col-1].becomeBlank()
 }
 
-// becomeBlank leaves the style, as xterm does with the other half of a character that
-// was written over.
+// becomeBlank keeps the style, as xterm does with the other half of an overwritten character.
 func (c *cell) becomeBlank() {
 	c.char, c.flags = ' ', c.flags&^(wideHead|wideTail)
 }
@@ -99,9 +97,8 @@ func (g *grid) clear(blank cell) (work int) {
 	return work
 }
 
-// rotate moves the lines from top to bottom up by n, or down by -n, and returns those
-// that leave, which are to be filled by the caller: they are in the places that became
-// free already.
+// rotate moves the lines from top to bottom up by n, or down by -n, and returns those that leave. They are already in
+// the places that became free; the caller has to fill them.
 func (g *grid) rotate(top, bottom, n int) []*line {
 	region := g.lines[top : bottom+1]
 	if n > 0 {
@@ -135,7 +132,7 @@ func (g *grid) copyLines(t *tables) []Line {
 	return lines
 }
 
-// A history keeps the lines that have left the screen, the oldest at first.
+// A history keeps the lines that have left the screen, the oldest first.
 type history struct {
 	most  int
 	lines []*line // a ring once it is full
@@ -163,7 +160,7 @@ func (h *history) push(l *line) (work int) {
 	}
 	n := l.written()
 	if l.wrapped {
-		n = len(l.cells) // what goes on in the next one is whole
+		n = len(l.cells) // a line that continues in the next one is kept whole
 	}
 	if cap(slot.cells) < n || cap(slot.cells) > 2*n+16 {
 		slot.cells = make([]cell, 0, n)
@@ -173,7 +170,7 @@ func (h *history) push(l *line) (work int) {
 	return n + lineWork
 }
 
-// takeAll returns the lines, and is empty then.
+// takeAll returns all lines and empties the history.
 func (h *history) takeAll() []*line {
 	all := make([]*line, 0, len(h.lines))
 	for i := range h.lines {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkHostile is how long 4 KiB of the sequences take that ask for much work, and how much
-// that is.
+// BenchmarkHostile measures the time and the counted work of 4 KiB of sequences that cause much work.
 func BenchmarkHostile(b *testing.B) {
 	for _, size := range [][2]int{{200, 50}, {512, 512}} {
 		for _, h := range hostile {

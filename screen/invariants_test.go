@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// What a terminal may keep and answer, however much it is sent.
+// Limits on the state and the answers of a terminal, for any amount of output.
 const (
 	maxHistory = 7
-	maxCluster = 256      // bytes of one character with what combines with it
+	maxCluster = 256      // bytes of one character with its combining characters
 	maxReply   = 64 << 10 // bytes for 4 KiB of input
 	maxTitle   = 4 << 10
 )
 
-// unsound says what no snapshot may be like; "" if it is sound.
+// unsound describes the invariant that a snapshot violates; "" if there is none.
 func unsound(s *Snapshot) string {
 	switch c := s.Cursor; {
 	case s.Cols < 1 || s.Rows < 1:
@@ -50,8 +50,8 @@ func unsound(s *Snapshot) string {
 
 func isControl(r rune) bool { return r < 0x20 || r >= 0x7f && r < 0xa0 }
 
-// unsoundLine says what is wrong with a line: a half of a wide character without the
-// other, or what is no character in a place for one.
+// unsoundLine describes the defect of a line: a half of a wide character without the other, or text in a cell that is
+// not one character.
 func unsoundLine(l Line) string {
 	before := Cell{Width: 1}
 	for col := range l.Len() {
@@ -74,7 +74,7 @@ func unsoundLine(l Line) string {
 	return ""
 }
 
-// difference says where two snapshots differ; "" if they show the same.
+// difference describes the first difference of two snapshots; "" if they show the same.
 func difference(a, b *Snapshot) string {
 	switch {
 	case a.Cols != b.Cols || a.Rows != b.Rows:
@@ -116,7 +116,7 @@ func differentLines(a, b []Line) string {
 	return ""
 }
 
-// dump returns all of what a snapshot has in its lines.
+// dump returns the whole content of a snapshot's lines.
 func dump(s *Snapshot) string {
 	var b strings.Builder
 	for _, lines := range [][]Line{s.Lines, s.History} {

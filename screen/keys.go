@@ -28,7 +28,7 @@ var charKeys = map[string]byte{
 	"Enter": '\r', "Tab": '\t', "Space": ' ', "Backspace": 0x7f, "Escape": 0x1b,
 }
 
-// A modifier is the bit that xterm adds, plus one, as a key's parameter.
+// A modifier is a bit of the number that xterm, after adding one, sends as a key's parameter.
 type modifier int
 
 const (
@@ -42,8 +42,7 @@ var modifiers = []struct {
 	bit    modifier
 }{{"Ctrl-", ctrl}, {"Alt-", alt}, {"Shift-", shift}}
 
-// KeyNames returns the names that Encode takes, sorted; modifiers and single
-// characters are told as patterns.
+// KeyNames returns the names that Encode accepts, sorted. Modifiers and single characters are returned as patterns.
 func KeyNames() []string {
 	var names []string
 	for n := range csiKeys {
@@ -62,10 +61,9 @@ func KeyNames() []string {
 	return append(names, "Ctrl-<letter>", "Ctrl-<ASCII character>", "Alt-<character>", "Ctrl-<key>", "Alt-<key>", "Shift-<key>")
 }
 
-// Encode returns what a terminal in these modes sends for the keys, in order: what
-// xterm sends with its PC-style keys, where Alt sends Escape first (modifyOtherKeys and
-// the keypad's mode change nothing here: no key of the keypad has a name). An unknown
-// name is an error, and nothing is encoded.
+// Encode returns the bytes that a terminal in these modes sends for the keys, in order: those of xterm with its
+// PC-style keys, with Escape first for Alt (modifyOtherKeys and the keypad's mode change nothing here: no key of the
+// keypad has a name). An unknown name is an error, and nothing is encoded.
 func Encode(names []string, m Modes) ([]byte, error) {
 	var out []byte
 	for _, name := range names {
@@ -101,7 +99,7 @@ func encode(name string, m Modes) ([]byte, bool) {
 	return encodeChar(key, mods)
 }
 
-// splitModifiers takes each modifier off the front at most once, in any order.
+// splitModifiers removes each modifier from the front at most once, in any order.
 func splitModifiers(name string) (string, modifier) {
 	var mods modifier
 	for again := true; again; {
@@ -128,8 +126,7 @@ func csi(n int, mods modifier, final byte) []byte {
 	return append(b, final)
 }
 
-// encodeNamed encodes a key that sends a character. Where a modifier makes no
-// difference, it sends the same.
+// encodeNamed encodes a key that sends a character. It ignores a modifier that makes no difference.
 func encodeNamed(key string, c byte, mods modifier, m Modes) []byte {
 	out := []byte{c}
 	switch {
@@ -145,9 +142,9 @@ func encodeNamed(key string, c byte, mods modifier, m Modes) []byte {
 	return prefixAlt(out, mods)
 }
 
-// encodeChar encodes a single character. A bare one, or one with Shift alone, is text
-// and no key. What Shift makes of anything but a letter is the keyboard's to say: that
-// character has to be named itself.
+// encodeChar encodes a single character with modifiers. A character without a modifier, or with Shift only, is text and
+// not a key. The keyboard decides the result of Shift for anything but a letter: the caller has to name that character
+// itself.
 func encodeChar(key string, mods modifier) ([]byte, bool) {
 	c, size := utf8.DecodeRuneInString(key)
 	switch {
@@ -167,10 +164,10 @@ func encodeChar(key string, mods modifier) ([]byte, bool) {
 	return prefixAlt(utf8.AppendRune(nil, c), mods), true
 }
 
-// shifted are the characters that need Shift on most keyboards: it may be named or not.
+// shifted are the characters that need Shift on most keyboards: their names may include Shift or not.
 const shifted = `~!@#$%^&*()_+{}|:"<>?`
 
-// prefixAlt sends Escape first, as terminals do.
+// prefixAlt puts Escape first if Alt is set, as terminals do.
 func prefixAlt(b []byte, mods modifier) []byte {
 	if mods&alt != 0 {
 		return append([]byte{0x1b}, b...)
@@ -178,8 +175,8 @@ func prefixAlt(b []byte, mods modifier) []byte {
 	return b
 }
 
-// control is what Ctrl makes of a character, as X11 has it: the digits from 2 to 8 stand
-// for those controls that have no letter. What it does nothing to is sent as it is.
+// control returns the character that Ctrl makes of c, as in X11: the digits from 2 to 8 stand for the controls that
+// have no letter. Characters that Ctrl does not change are returned as they are.
 func control(c rune) rune {
 	switch {
 	case c >= '@' && c <= '~':

@@ -34,8 +34,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestKeyTable is what xterm sends for its PC-style keys: the final byte or number of
-// each, and the modifiers as one more than the sum of Shift 1, Alt 2 and Ctrl 4.
+// TestKeyTable compares with the bytes of xterm for its PC-style keys: the final byte or number of each, and the
+// modifiers as one more than the sum of Shift 1, Alt 2 and Ctrl 4.
 func TestKeyTable(t *testing.T) {
 	mods := []string{"", "Shift-", "Alt-", "Alt-Shift-", "Ctrl-", "Ctrl-Shift-", "Ctrl-Alt-", "Ctrl-Alt-Shift-"}
 	for key, ends := range map[string][2]string{ // bare and with modifiers, M
@@ -82,7 +82,7 @@ func TestKeyTable(t *testing.T) {
 	}
 }
 
-// TestControlTable is what X11 makes of every character with Ctrl.
+// TestControlTable compares with the control characters that X11 makes of every character with Ctrl.
 func TestControlTable(t *testing.T) {
 	same := "!\"#$%&'()*+,-.019:;<=>"
 	for _, c := range same {

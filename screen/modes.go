@@ -1,7 +1,7 @@
 package screen
 
-// Modes are what a program has asked of its terminal that decides what keys, pasted
-// text and the mouse send. The zero value is a terminal that was just switched on.
+// Modes are the settings made by a program that decide the bytes that keys, pasted text and the mouse send. The zero
+// value is a terminal that was just switched on.
 type Modes struct {
 	ApplicationCursor bool // DECCKM (?1): arrows, Home and End send SS3
 	ApplicationKeypad bool // DECKPAM (ESC =, ?66): the keypad sends SS3
@@ -10,22 +10,22 @@ type Modes struct {
 	FocusEvents       bool // ?1004: CSI I and CSI O
 	Mouse             MouseMode
 	MouseEncoding     MouseEncoding
-	NewLine           bool // LNM (20, no private mode): Enter sends a line feed as well
+	NewLine           bool // LNM (20, not a private mode): Enter sends a line feed as well
 	BackarrowKey      bool // DECBKM (?67): Backspace sends BS, and with Ctrl DEL
 }
 
-// A MouseMode says which events of the mouse are told to the program.
+// A MouseMode says which events of the mouse are sent to the program.
 type MouseMode uint8
 
 const (
 	MouseOff    MouseMode = iota
-	MouseX10              // ?9: presses alone, without modifiers
+	MouseX10              // ?9: only presses, without modifiers
 	MouseNormal           // ?1000: presses, releases, the wheel
 	MouseButton           // ?1002: also movement while a button is down
 	MouseAny              // ?1003: also movement
 )
 
-// A MouseEncoding says how they are told.
+// A MouseEncoding is the format of mouse events.
 type MouseEncoding uint8
 
 const (
@@ -36,8 +36,8 @@ const (
 	MouseSGRPixels                      // ?1016: as SGR, in pixels
 )
 
-// set switches the private mode n, as xterm does: switching any way of telling the
-// mouse off switches the mouse off, and an encoding only itself.
+// set switches the private mode n, as xterm does: switching off any mouse mode switches the mouse off, but switching
+// off an encoding affects only that encoding.
 func (m *Modes) set(n uint16, on bool) {
 	if flag := m.flag(n); flag != nil {
 		*flag = on
@@ -60,15 +60,15 @@ func (m *Modes) set(n uint16, on bool) {
 	}
 }
 
-// isMouse is false for most modes that are no mouse's, at little cost: they come with
-// every second piece of output.
+// isMouse rules out most modes that do not belong to the mouse, at little cost: they come with every second piece of
+// output.
 func isMouse(n uint16) bool { return n == 9 || n >= 1000 && n <= 1016 }
 
 var mouseModes = map[uint16]MouseMode{9: MouseX10, 1000: MouseNormal, 1002: MouseButton, 1003: MouseAny}
 
 var mouseEncodings = map[uint16]MouseEncoding{1005: MouseUTF8, 1006: MouseSGR, 1015: MouseURXVT, 1016: MouseSGRPixels}
 
-// get says whether the private mode n is set, and whether it is one of these.
+// get reports whether the private mode n is set, and whether it is one of these.
 func (m *Modes) get(n uint16) (on, known bool) {
 	if flag := m.flag(n); flag != nil {
 		return *flag, true
@@ -80,7 +80,7 @@ func (m *Modes) get(n uint16) (on, known bool) {
 	return m.MouseEncoding == enc, ok
 }
 
-// flag is where the private mode n is kept, if it is a mode by itself.
+// flag returns the field of the private mode n, if the mode has one of its own.
 func (m *Modes) flag(n uint16) *bool {
 	switch n {
 	case 1:
@@ -99,7 +99,7 @@ func (m *Modes) flag(n uint16) *bool {
 	return nil
 }
 
-// savedModes are the private modes that XTSAVE has saved. Only those are that there are.
+// savedModes are the private modes that XTSAVE has saved. It holds only modes that exist.
 type savedModes map[int]bool
 
 func (s *savedModes) save(n int, on bool) {
@@ -109,5 +109,5 @@ func (s *savedModes) save(n int, on bool) {
 	(*s)[n] = on
 }
 
-// softReset is DECSTR, which leaves the mouse, pasting and the screens alone.
+// softReset handles DECSTR, which does not affect the mouse, pasting and the screens.
 func (m *Modes) softReset() { m.ApplicationCursor, m.ApplicationKeypad = false, false }

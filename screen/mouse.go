@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A MouseEvent is something that happened with the mouse.
+// A MouseEvent is an event of the mouse.
 type MouseEvent struct {
 	Action   MouseAction
 	Button   MouseButtonName // of a press and a release; of a move, the one that is down
@@ -17,7 +17,7 @@ type MouseEvent struct {
 	Ctrl     bool
 }
 
-// A MouseAction is what happened.
+// A MouseAction is the kind of an event.
 type MouseAction string
 
 const (
@@ -39,13 +39,13 @@ const (
 	MouseRight  MouseButtonName = "right"
 )
 
-// The button numbers of xterm. What a wheel does is a press of a button too.
+// The button numbers of xterm. A turn of a wheel is a press of a button too.
 var (
 	mouseButtons = map[MouseButtonName]int{MouseLeft: 0, MouseMiddle: 1, MouseRight: 2, "": mouseNoButton}
 	mouseWheels  = map[MouseAction]int{MouseWheelUp: 64, MouseWheelDown: 65, MouseWheelLeft: 66, MouseWheelRight: 67}
 )
 
-// What is added to the button's number.
+// Values added to the button's number.
 const (
 	mouseNoButton = 3
 	mouseShift    = 4
@@ -54,15 +54,15 @@ const (
 	mouseMotion   = 32
 )
 
-// The highest number that a byte, and a character of two bytes, can carry: each is
-// sent with 32 added, so that it is no control character.
+// The highest number that fits into a byte, and into a character of two bytes: each number is sent with 32 added, so
+// that it is not a control character.
 const (
 	mouseLegacyMax = 255 - 32
 	mouseUTF8Max   = 0x7ff - 32
 )
 
-// EncodeMouse returns what a terminal in these modes sends for an event. The error
-// says, for people, why a program in these modes is told nothing of it.
+// EncodeMouse returns the bytes that a terminal in these modes sends for an event. If it sends nothing, the error
+// explains to the user why.
 func EncodeMouse(e MouseEvent, m Modes) ([]byte, error) {
 	if err := e.heard(m.Mouse); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func EncodeMouse(e MouseEvent, m Modes) ([]byte, error) {
 	return encodeMouse(button, e, m.MouseEncoding)
 }
 
-// number is the event's button, with what tells a movement.
+// number returns the event's button number, with the bit for a movement.
 func (e MouseEvent) number() int {
 	if n, ok := mouseWheels[e.Action]; ok {
 		return n
@@ -94,7 +94,7 @@ func (e MouseEvent) number() int {
 	return n
 }
 
-// heard says why a program is told nothing of an event, or nil.
+// heard returns an error if the mode does not send the event to the program.
 func (e MouseEvent) heard(mode MouseMode) error {
 	switch {
 	case mode == MouseOff:
@@ -117,13 +117,13 @@ func encodeMouse(button int, e MouseEvent, enc MouseEncoding) ([]byte, error) {
 		if e.Action == MouseRelease {
 			final = 'm'
 		}
-		if enc == MouseSGRPixels { // the middle of the cell, in pixels as CSI 16 t tells them
+		if enc == MouseSGRPixels { // the middle of the cell, in pixels as CSI 16 t reports them
 			x, y = e.Col*cellWidth+cellWidth/2+1, e.Row*cellHeight+cellHeight/2+1
 		}
 		return append(mouseNumbers("\x1b[<", button, x, y), final), nil
 	}
 	if e.Action == MouseRelease {
-		button |= mouseNoButton // which one it was is not told
+		button |= mouseNoButton // these encodings do not say which button was released
 	}
 	switch enc {
 	case MouseURXVT:
@@ -152,7 +152,7 @@ func mouseNumbers(begin string, button, x, y int) []byte {
 	return out
 }
 
-// mouseReach refuses a position that the encoding has no number for.
+// mouseReach returns an error for a position outside the range of the encoding.
 func mouseReach(x, y, limit int) error {
 	if x <= limit && y <= limit {
 		return nil

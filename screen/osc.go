@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// pathBytes is the longest directory that is taken, as long as the system's own.
+// pathBytes is the maximum length of a directory: the system's own limit.
 const pathBytes = 4 << 10
 
-// command takes an OSC: a number, a semicolon, and what belongs to it. Of a text
-// that was cut only a title is taken: the beginning of a path is another path. A query
-// is answered with the same end as it had.
+// command handles an OSC: a number, a semicolon, and an argument. If the text was cut, only a title is used: the
+// beginning of a path is another path. The answer to a query has the same terminator as the query.
 func (s *Scanner) command(text []byte, cut bool, end string) {
 	number, arg, ok := splitCommand(text)
 	if !ok {
@@ -46,8 +45,8 @@ func (s *Scanner) command(text []byte, cut bool, end string) {
 	}
 }
 
-// splitCommand takes an OSC apart. An absent number is 0; the semicolon may only be absent
-// where colours are reset.
+// splitCommand splits an OSC into number and argument. A missing number is 0. Only commands that reset colours may lack
+// the semicolon.
 func splitCommand(text []byte) (number int, arg string, ok bool) {
 	digits, rest, found := bytes.Cut(text, []byte{';'})
 	for _, c := range digits {
@@ -59,16 +58,15 @@ func splitCommand(text []byte) (number int, arg string, ok bool) {
 	return number, string(rest), found || resetsColours(number)
 }
 
-// setsTitle says whether a command sets the window's title. That is taken of one, too,
-// whose end was cut.
+// setsTitle reports whether a command sets the window's title. A title is used even if its end was cut.
 func setsTitle(number int) bool { return number == 0 || number == 2 }
 
-// hasControl says whether there is a control character in an argument: then it is none.
+// hasControl reports whether there is a control character in an argument: then it is not valid.
 func hasControl(arg string) bool {
 	return strings.ContainsFunc(arg, func(r rune) bool { return r < 0x20 || r == del })
 }
 
-// cleanTitle makes one line of UTF-8 of a title, and has clean look at that, if it is set.
+// cleanTitle returns a title as one line of UTF-8, passed through clean if that is set.
 func cleanTitle(title string, clean func(string) string) string {
 	title = strings.ToValidUTF8(title, string(utf8.RuneError))
 	title = cleaned(WithoutControls(title, ""), clean)
@@ -79,7 +77,7 @@ func cleanTitle(title string, clean func(string) string) string {
 		}
 		title = title[:end]
 	}
-	return strings.Clone(title) // not the whole that it may have been cut from
+	return strings.Clone(title) // do not keep the longer string in memory that it may have been cut from
 }
 
 func cleaned(text string, clean func(string) string) string {
@@ -89,12 +87,11 @@ func cleaned(text string, clean func(string) string) string {
 	return clean(text)
 }
 
-// titles are those that were pushed, at most titleStack.
+// titles are the pushed titles, at most titleStack.
 type titles []string
 
-// take is what xterm does with CSI 22 t and CSI 23 t: editors put the title back so that
-// they found. The second parameter says title, icon or both. It returns the title that is
-// to be put back.
+// take handles CSI 22 t and CSI 23 t as xterm does: editors restore the title that they found. The second parameter
+// selects title, icon or both. It returns the title to restore.
 func (t *titles) take(op, what int, title string) (back string, ok bool) {
 	all := *t
 	switch {
@@ -112,7 +109,7 @@ func (t *titles) take(op, what int, title string) (back string, ok bool) {
 	return "", false
 }
 
-// fileURL takes a directory as file://HOST/PATH, if it is one of this machine's.
+// fileURL takes a directory as file://HOST/PATH if the host is this machine.
 func (s *Scanner) fileURL(url string) {
 	if url == "" {
 		s.told.Directory = ""
@@ -128,14 +125,14 @@ func (s *Scanner) fileURL(url string) {
 	}
 }
 
-// isLocal says whether a name is this machine's. Some programs leave the domain out.
+// isLocal reports whether a name is this machine's. Some programs leave the domain out.
 func (s *Scanner) isLocal(host string) bool {
 	short, _, _ := strings.Cut(s.host, ".")
 	return host == "" || strings.EqualFold(host, "localhost") || strings.EqualFold(host, s.host) || strings.EqualFold(host, short)
 }
 
-// directory takes an absolute path. One that cannot be told, because it is no UTF-8,
-// leaves no directory known, rather than the one before it.
+// directory takes an absolute path. If it cannot be reported because it is not UTF-8, the directory becomes unknown, so
+// that the previous one is not reported any longer.
 func (s *Scanner) directory(path string) {
 	drive := len(path) > 2 && path[1] == ':' && (path[2] == '\\' || path[2] == '/')
 	switch {
@@ -147,9 +144,8 @@ func (s *Scanner) directory(path string) {
 	}
 }
 
-// unescape replaces the prefix and two hexadecimal digits by the byte that they stand
-// for. What only looks like that stays: shells that do not escape send it so. With
-// the prefix \x, two backslashes stand for one.
+// unescape replaces the prefix and two hexadecimal digits by the byte that they encode. An invalid escape is kept:
+// shells that do not escape send such text. With the prefix \x, two backslashes stand for one.
 func unescape(s, prefix string) string {
 	if !strings.Contains(s, prefix[:1]) {
 		return s

@@ -6,30 +6,28 @@ import (
 	"unicode/utf8"
 )
 
-// A parser cuts a terminal's output into characters, controls and sequences, as xterm
-// does with UTF-8: characters are decoded first, so that a C1 control is a character
-// of two bytes, a byte from 0x80 to 0x9f alone is an error, and no byte within a
-// character ends a string. (A [Scanner] takes no C1 control but ST: who sends another
-// has modes here that keys are not typed for.) CAN, SUB and an ESC abort what is open; a string counts if
-// ST or BEL has ended it. What it keeps is bounded, whatever comes.
+// A parser cuts a terminal's output into characters, controls and sequences, as xterm does with UTF-8: characters are
+// decoded first, so that a C1 control is a character of two bytes, a byte from 0x80 to 0x9f alone is an error, and no
+// byte within a character ends a string. (A [Scanner] takes no C1 control but ST: a mode that is set with another one
+// affects drawing here, but not the encoding of keys.) CAN, SUB and an ESC abort an open sequence; a string counts if
+// ST or BEL has ended it. The memory that the parser uses is bounded for any output.
 //
-// It is not x/ansi's parser: that one takes single bytes for C1 controls and ends
-// strings within a character, hands out strings that were aborted, and lets
-// parameters overflow into the bits that mark them.
+// It is not x/ansi's parser: that one takes single bytes for C1 controls and ends strings within a character, returns
+// aborted strings, and lets parameters overflow into the bits that mark them.
 type parser struct {
 	state parserState
 
 	char  [utf8.UTFMax]byte // the beginning of a character
-	chars int               // how many bytes of it are there
+	chars int               // number of its bytes so far
 
 	prefix byte    // < = > ? before the parameters
 	inters [2]byte // intermediates
-	inter  int     // how many came
-	broken bool    // the sequence is none that means anything
+	inter  int     // number of intermediates, including those not kept
+	broken bool    // the sequence is not a valid one
 
 	params params
 
-	kind  byte   // of the string that is open: ] P X ^ _
+	kind  byte   // of the open string: ] P X ^ _
 	final byte   // of a DCS
 	data  []byte // of a string, at most stringBytes
 	cut   bool   // it was longer
@@ -48,19 +46,19 @@ const (
 	atStringEscape // after an ESC in a string
 )
 
-// maxParams are as many as xterm has.
+// maxParams is the same as in xterm.
 const maxParams = 30
 
 // params are the numbers of a control sequence.
 type params struct {
-	values [maxParams]int32 // absent: what was left out
-	subs   uint32           // a bit for each that came after a colon
+	values [maxParams]int32 // absent: left out
+	subs   uint32           // a bit for each parameter that came after a colon
 	colons bool             // there was one
-	n      int              // those that are begun; beyond maxParams they are ignored
+	n      int              // number of parameters begun; those beyond maxParams are ignored
 }
 
-// absent stands for a parameter that was left out, and maxParam is the highest: a
-// screen has fewer rows and columns.
+// absent stands for a parameter that was left out, and maxParam is the highest value: a screen has fewer rows and
+// columns.
 const (
 	absent   = -1
 	maxParam = 1<<16 - 1
@@ -97,10 +95,10 @@ func (p *params) begin(sub bool) {
 	p.n = min(p.n+1, maxParams+1)
 }
 
-// count is how many there are.
+// count returns the number of parameters that are kept.
 func (p *params) count() int { return min(p.n, maxParams) }
 
-// at returns a parameter, or what stands for one that was left out.
+// at returns a parameter, or byDefault if it was left out.
 func (p *params) at(i, byDefault int) int {
 	if i >= p.count() || p.values[i] == absent {
 		return byDefault
@@ -108,16 +106,16 @@ func (p *params) at(i, byDefault int) int {
 	return int(p.values[i])
 }
 
-// isSub says whether a parameter belongs to the one before.
+// isSub reports whether a parameter belongs to the one before.
 func (p *params) isSub(i int) bool { return i < maxParams && p.subs>>i&1 != 0 }
 
-// times returns a parameter that counts: what was left out, and 0, is 1.
+// times returns a parameter that is a count: 0 and a missing one stand for 1.
 func (p *params) times(i int) int { return max(p.at(i, 1), 1) }
 
-// Write draws. It takes all of it, whatever it is.
+// Write draws all of p, whatever it contains.
 func (t *Terminal) Write(p []byte) { t.WriteSome(p, math.MaxInt64) }
 
-// take draws p, until t.stop, and returns how much of it that was: at least a byte.
+// take draws p until t.stop, and returns how many bytes it has taken: at least one.
 func (t *Terminal) take(p []byte) (i int) {
 	for i < len(p) && (t.work < t.stop || i == 0) {
 		if t.parser.state != atGround {
@@ -140,7 +138,7 @@ func (t *Terminal) take(p []byte) (i int) {
 	return i
 }
 
-// plain draws the printable ASCII at i, and returns where it ends.
+// plain draws the printable ASCII at i, and returns its end.
 func (t *Terminal) plain(p []byte, i int) int {
 	if t.skims {
 		return t.skimPlain(p, i)
@@ -184,8 +182,8 @@ func (t *Terminal) character(p []byte, i int) int {
 	if utf8.FullRune(ps.char[:ps.chars]) {
 		r, size := utf8.DecodeRune(ps.char[:ps.chars])
 		if r == utf8.RuneError && size < ps.chars {
-			// The new byte does not go on with what came before: that is one error,
-			// and the byte is looked at again.
+			// The new byte does not continue the bytes before it: together they are one error, and the byte is read
+			// again.
 			ps.chars = 0
 			t.rune(utf8.RuneError)
 			return i
@@ -196,7 +194,7 @@ func (t *Terminal) character(p []byte, i int) int {
 	return i + 1
 }
 
-// endChar is called where a character cannot go on.
+// endChar ends a character that cannot continue.
 func (t *Terminal) endChar() {
 	if t.parser.chars > 0 {
 		t.parser.chars = 0
@@ -209,12 +207,12 @@ func (t *Terminal) rune(r rune) {
 		t.c1(byte(r))
 		return
 	}
-	if !IsControl(r) { // what would reorder the text around it is not drawn
+	if !IsControl(r) { // characters that would reorder the text around them are not drawn
 		t.print(r)
 	}
 }
 
-// c1 does what the C1 control does for which ESC and a letter stand as well.
+// c1 performs a C1 control, which ESC and a letter stand for as well.
 func (t *Terminal) c1(c byte) {
 	t.beginEscape()
 	t.escapeByte(c - 0x40)
@@ -226,7 +224,7 @@ func (t *Terminal) beginEscape() {
 	ps.params.reset()
 }
 
-// sequence takes at least one byte while one is open, and returns where to go on.
+// sequence takes at least one byte of an open sequence, and returns the next position.
 func (t *Terminal) sequence(p []byte, i int) int {
 	ps := &t.parser
 	if ps.state == atString {
@@ -242,7 +240,7 @@ func (t *Terminal) sequence(p []byte, i int) int {
 			if c != esc && c != del {
 				t.control(c)
 			}
-			return i + 1 // it may still be ended, as in xterm
+			return i + 1 // the string may still be ended, as in xterm
 		}
 		ps.dropString()
 		t.beginEscape()
@@ -258,7 +256,7 @@ func (t *Terminal) sequence(p []byte, i int) int {
 			t.control(c)
 		}
 	case c >= utf8.RuneSelf:
-		ps.state = atGround // a character: xterm gives the sequence up
+		ps.state = atGround // a character: xterm abandons the sequence
 		return i
 	default:
 		t.sequenceByte(c)
@@ -336,7 +334,7 @@ func (t *Terminal) paramByte(c byte) {
 	}
 }
 
-// key is a sequence's prefix, intermediate and final byte in one, to be compared with.
+// key returns a sequence's prefix, intermediate and final byte as one number, for comparison.
 func (ps *parser) key(final byte) uint32 {
 	k := uint32(final) | uint32(ps.prefix)<<16
 	switch ps.inter {
@@ -344,7 +342,7 @@ func (ps *parser) key(final byte) uint32 {
 	case 1:
 		k |= uint32(ps.inters[0]) << 8
 	default:
-		return 0 // none that is known has more
+		return 0 // no known sequence has more
 	}
 	return k
 }
@@ -356,11 +354,11 @@ func (ps *parser) beginString(kind byte) {
 func (ps *parser) dropString() {
 	ps.state, ps.data = atGround, ps.data[:0]
 	if cap(ps.data) > 512 {
-		ps.data = nil // thousands of terminals need not keep their longest one
+		ps.data = nil // with thousands of terminals, do not keep each one's longest string
 	}
 }
 
-// stringBytes takes what there is of the string that is open.
+// stringBytes takes the available part of the open string.
 func (t *Terminal) stringBytes(p []byte, i int) int {
 	ps := &t.parser
 	end, last := stringEnd(p, i, ps.last)
@@ -383,7 +381,7 @@ func (t *Terminal) stringBytes(p []byte, i int) int {
 		t.endString()
 	case c == bel && ps.kind == ']':
 		t.endString()
-	case c == bel: // a part of the others
+	case c == bel: // a part of the other strings
 		if ps.kind == 'P' && len(ps.data) < stringBytes {
 			ps.data = append(ps.data, c)
 		}
@@ -405,7 +403,7 @@ func (t *Terminal) endString() {
 	ps.dropString()
 }
 
-// appendOpen appends what was begun, so that another terminal goes on as this one does.
+// appendOpen appends the unfinished character or sequence, so that another terminal continues as this one does.
 func (ps *parser) appendOpen(b []byte) []byte {
 	switch ps.state {
 	case atGround:
@@ -433,7 +431,7 @@ func (ps *parser) appendOpen(b []byte) []byte {
 	return b
 }
 
-// appendHead appends what stands before the final byte of a control sequence.
+// appendHead appends the part of a control sequence before its final byte.
 func (ps *parser) appendHead(b []byte) []byte {
 	if ps.prefix != 0 {
 		b = append(b, ps.prefix)
@@ -454,7 +452,7 @@ func (ps *parser) appendHead(b []byte) []byte {
 		b = append(b, ';')
 	}
 	if b = ps.appendInters(b); ps.broken && ps.inter <= len(ps.inters) {
-		b = append(b, "!0"...) // a number behind an intermediate is none that means anything
+		b = append(b, "!0"...) // a sequence with a number behind an intermediate is not valid
 	}
 	return b
 }

@@ -11,22 +11,20 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// pasteMarks are what begins and ends a paste, in both ways to write them: ESC [
-// can be one character.
+// pasteMarks removes the marks around a paste, in both notations: ESC [ can be one character. It also replaces line
+// ends.
 var pasteMarks = strings.NewReplacer(
 	pasteBegin, "", pasteEnd, "", "\u009b200~", "", "\u009b201~", "",
 	"\r\n", "\r", "\n", "\r",
 )
 
-// Paste returns what a terminal in these modes sends for a pasted text: with marks
-// around it where the program has asked for them, and with carriage returns for
-// line ends, as the Enter key has them.
+// Paste returns the bytes that a terminal in these modes sends for a pasted text: with marks around it if the program
+// has asked for them, and with carriage returns for line ends, as from the Enter key.
 //
-// A text must not be able to end its own paste, and be taken for typing from there
-// on. So the marks themselves are removed, and so is every other control character
-// but tabs and line ends: they are what the kernel and programs act upon (an
-// interrupt, an end of file, an escape sequence), with marks around them or not.
-// Without an escape character no mark can come together of what is left.
+// A text must not be able to end its own paste and be taken for typed input from there on. So the marks themselves are
+// removed, and so is every other control character except tabs and line ends: the kernel and programs act on them (an
+// interrupt, an end of file, an escape sequence), with marks around them or not. Without an escape character the rest
+// cannot form a new mark.
 func Paste(text string, m Modes) []byte {
 	text = pasteMarks.Replace(strings.ToValidUTF8(text, ""))
 	body := strings.Map(func(r rune) rune {

@@ -12,14 +12,13 @@ const (
 	cellHeight = font.Height
 )
 
-// maxPictureCells is how large a screen is drawn: 1000 columns of 262 rows, or 65,535
-// of 4. The picture has 33 million pixels then.
+// maxPictureCells is the size of the largest screen that is drawn: 1000 columns of 262 rows, or 65,535 of 4. The
+// picture has 33 million pixels then.
 const maxPictureCells = 1 << 18
 
-// PNG returns a picture of the screen with its cursor, 8 pixels for each column and 16
-// for each row, in the PNG format: with a palette where it has at most 256 colours.
-// What blinks is drawn as if it did not. A screen of more than 262,144 cells is
-// refused. Beside the PNG itself it takes 1 MB, and at most 700 bytes for each column.
+// PNG returns a picture of the screen with its cursor, 8 pixels for each column and 16 for each row, in the PNG format:
+// with a palette if it has at most 256 colours. Blinking text is drawn as steady. A screen of more than 262,144 cells
+// is an error. Besides the PNG itself it needs 1 MB, and at most 700 bytes for each column.
 func (s *Snapshot) PNG() ([]byte, error) {
 	switch {
 	case s.Cols < 1 || s.Rows < 1:
@@ -32,8 +31,8 @@ func (s *Snapshot) PNG() ([]byte, error) {
 	return p.encode()
 }
 
-// FontLicense returns the license of the font that pictures are drawn with, and who
-// made it. It has to be at hand wherever the program is.
+// FontLicense returns the license of the font that pictures are drawn with, and the names of its authors. It must be
+// available wherever the program is.
 func FontLicense() string { return font.License() }
 
 // A painter draws a screen, a row of cells at a time.
@@ -42,7 +41,7 @@ type painter struct {
 	colors   colors
 	inks     inks
 	width    int   // in pixels
-	row      int   // which row of cells pixels shows; -1: none
+	row      int   // the row of cells in pixels; -1: none
 	pixels   []rgb // of that row, each from inks
 }
 
@@ -52,7 +51,7 @@ func newPainter(s *Snapshot) *painter {
 	return p
 }
 
-// chooseInks finds the colours of the picture, which the file has before the pixels. It draws everything once.
+// chooseInks finds the colours of the picture, which precede the pixels in the file. It draws everything once.
 func (p *painter) chooseInks() {
 	for row := 0; row < p.snapshot.Rows && !p.inks.trueColor; row++ {
 		p.paintRow(row)
@@ -75,7 +74,7 @@ func (p *painter) paintRow(row int) {
 	}
 }
 
-// cursorIn returns the column of the cursor, -1 where it is in another row or not seen.
+// cursorIn returns the column of the cursor, -1 if it is in another row or invisible.
 func (p *painter) cursorIn(row int) int {
 	if c := p.snapshot.Cursor; c.Visible && c.Row == row {
 		return c.Col
@@ -83,9 +82,8 @@ func (p *painter) cursorIn(row int) int {
 	return -1
 }
 
-// cellOf returns what to draw in a column of a screen of cols columns, with a Width of
-// 1 or 2. Where the line has no cell, and in the place behind a wide character that is
-// gone, it is a blank.
+// cellOf returns the cell to draw in a column of a screen of cols columns, with a Width of 1 or 2. It is blank if the
+// line has no cell there, or only the second half of a wide character that is gone.
 func cellOf(line Line, col, cols int) Cell {
 	if col >= line.Len() {
 		return Cell{Width: 1}
@@ -121,10 +119,10 @@ func (p *painter) paintCell(c Cell, col int, cursor bool) {
 	}
 }
 
-// An area is where a cell is in its row, in pixels.
+// An area is the place of a cell in its row, in pixels.
 type area struct{ x, width int }
 
-// fill draws a glyph and what is behind it.
+// fill draws a glyph and its background.
 func (p *painter) fill(a area, g glyph, l look) {
 	ground := p.inks.of(l.ground)
 	text, half := ground, ground
@@ -150,7 +148,7 @@ func (p *painter) fill(a area, g glyph, l look) {
 	}
 }
 
-// drawMask draws over what is there, for each cell of an area the same.
+// drawMask draws over the existing pixels, the same for each cell of an area.
 func (p *painter) drawMask(a area, m mask, c rgb) {
 	ink := p.inks.of(c)
 	for y, bits := range m {

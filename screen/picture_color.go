@@ -5,10 +5,10 @@ import "image/color"
 // An rgb is a colour as 0xrrggbb.
 type rgb uint32
 
-// mix returns what is between two colours.
+// mix returns the mean of two colours.
 func mix(a, b rgb) rgb { return a&0xfefefe>>1 + b&0xfefefe>>1 + a&b&0x010101 }
 
-// near says whether two colours are hard to tell apart.
+// near reports whether two colours are hard to tell apart.
 func near(a, b rgb) bool {
 	distance := 0
 	for shift := 0; shift < 24; shift += 8 {
@@ -17,7 +17,7 @@ func near(a, b rgb) bool {
 	return distance < 0x60
 }
 
-// opposite returns black or white, whichever is seen better on a colour.
+// opposite returns black or white, whichever contrasts more with a colour.
 func opposite(c rgb) rgb {
 	if 3*(c>>16)+6*(c>>8&0xff)+c&0xff < 5*0xff { // green looks brightest, then red
 		return 0xffffff
@@ -29,7 +29,7 @@ func opposite(c rgb) rgb {
 type colors struct {
 	text, ground rgb
 	cursor       rgb
-	ownCursor    bool // the cursor has a colour that is not the text's
+	ownCursor    bool // the cursor has another colour than the text
 	palette      *Palette
 }
 
@@ -48,7 +48,7 @@ func colorsOf(s *Snapshot) colors {
 	return c
 }
 
-// made returns what a colour is made of, and another one if it does not say that.
+// made returns the RGB value of a colour, or otherwise if the colour has none.
 func made(c Color, otherwise rgb) rgb {
 	if r, g, b, ok := c.RGB(); ok {
 		return rgb(r)<<16 | rgb(g)<<8 | rgb(b)
@@ -56,7 +56,7 @@ func made(c Color, otherwise rgb) rgb {
 	return otherwise
 }
 
-// of returns what a colour of a style is made of; own is the terminal's.
+// of returns the RGB value of a colour of a style; own is the terminal's own colour.
 func (c *colors) of(color Color, own rgb) rgb {
 	if n, ok := color.Index(); ok {
 		return made(c.palette.Colors[n], made(standardPalette().Colors[n], own))
@@ -64,12 +64,12 @@ func (c *colors) of(color Color, own rgb) rgb {
 	return made(color, own)
 }
 
-// A look is what the parts of a cell are drawn in.
+// A look is the set of colours for the parts of a cell.
 type look struct{ text, ground, underline rgb }
 
 func (c *colors) look(s Style) look {
-	// Bold has always meant the brighter half of the first 16 colours as well, and
-	// programs choose theirs for that: blue is hard to read on black.
+	// Bold has always meant the brighter half of the first 16 colours as well, and programs choose their colours for
+	// that: blue is hard to read on black.
 	if n, ok := s.Foreground.Index(); ok && n < 8 && s.Attributes&Bold != 0 {
 		s.Foreground = Indexed(n + 8)
 	}
@@ -84,8 +84,8 @@ func (c *colors) look(s Style) look {
 	return l
 }
 
-// underCursor returns the look of a cell under a block cursor: the reverse, or the
-// cursor's own colour behind the text where it has one that is seen there.
+// underCursor returns the look of a cell under a block cursor: the reverse, or the cursor's own colour behind the text
+// if it has one that is visible there.
 func (c *colors) underCursor(l look) look {
 	cursor := c.cursor
 	if !c.ownCursor || near(cursor, l.ground) {
@@ -110,11 +110,11 @@ func (c *colors) cursorOn(l look) rgb {
 	return opposite(l.ground)
 }
 
-// paletteColors is how many colours the palette of a PNG takes.
+// paletteColors is the maximum number of colours in the palette of a PNG.
 const paletteColors = 256
 
-// inks are the colours that occur in a picture. A pixel is an index of the palette, or
-// the colour itself in a picture that has none.
+// inks are the colours that occur in a picture. A pixel is an index of the palette, or the colour itself in a picture
+// without a palette.
 type inks struct {
 	trueColor bool
 	palette   color.Palette

@@ -7,8 +7,7 @@ import (
 	"shelld/screen/font"
 )
 
-// A glyph is the picture of a character: pixels of its colour, and paler ones where it
-// had to be made narrower.
+// A glyph is the picture of a character: pixels of its colour, and paler ones if it had to be made narrower.
 type glyph struct{ full, half mask }
 
 // glyphOf returns the picture of a cell's text, of one cell or two.
@@ -31,9 +30,9 @@ func glyphOf(text string, width int, a Attribute) glyph {
 	return g
 }
 
-// overlay draws all characters of a text over each other: one, and what combines with
-// it. Of several pictures that make another one together only the first is drawn.
-// It tells if the glyph has to be left as it is, because it joins its neighbours.
+// overlay draws all characters of a text over each other: one, and its combining characters. Of several pictures that
+// form another one together, only the first is drawn. whole reports whether the glyph must be left unchanged, because
+// it joins its neighbours.
 func overlay(text string, width int) (g glyph, whole bool) {
 	if m, ok := flagOf(text, width); ok {
 		return glyph{full: m}, false
@@ -66,10 +65,10 @@ func overlay(text string, width int) (g glyph, whole bool) {
 
 const zeroWidthJoiner = '\u200d'
 
-// isSkinTone says whether a character only colours the one before.
+// isSkinTone reports whether a character only colours the one before.
 func isSkinTone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }
 
-// flagOf draws the two letters that a flag is made of, side by side.
+// flagOf draws the two letters of a flag side by side.
 func flagOf(text string, width int) (m mask, ok bool) {
 	letters := []rune(nil)
 	if len(text) == 8 { // 4 bytes each
@@ -83,8 +82,8 @@ func flagOf(text string, width int) (m mask, ok bool) {
 	return a.or(b.right(cellWidth)), true
 }
 
-// signOf returns a character's own picture, and how wide it is in pixels. What is not
-// meant to be seen is blank; what the font lacks is its number.
+// signOf returns a character's own picture and its width in pixels. Invisible characters are blank; a character that
+// the font lacks is drawn as its number.
 func signOf(r rune, width int) (m mask, pixels int) {
 	if m, ok := drawn(r); ok {
 		return m, cellWidth
@@ -98,14 +97,14 @@ func signOf(r rune, width int) (m mask, pixels int) {
 	return numberBox(r, width), width * cellWidth
 }
 
-// unseen says whether a character is not drawn if the font has no glyph for it.
+// unseen reports whether a character is not drawn if the font has no glyph for it.
 func unseen(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Mn, unicode.Zs, unicode.Zl, unicode.Zp,
 		unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// fit brings a glyph of 16 pixels into the cells that it has. Many are narrow enough as
-// they are; of the others each two pixels become one.
+// fit brings a glyph of 16 pixels into its cells. Many are narrow enough as they are; in the others every two pixels
+// become one.
 func fit(m mask, width int) glyph {
 	if width == 2 {
 		return glyph{full: m}
@@ -139,8 +138,7 @@ func (g glyph) each(change func(mask) mask) glyph {
 // thicken draws a glyph twice, side by side.
 func thicken(m mask) mask { return m.or(m.right(1)) }
 
-// shear moves the upper rows to the right and the lower ones to the left. Most glyphs
-// leave a pixel free at each side.
+// shear moves the upper rows to the right and the lower ones to the left. Most glyphs leave a pixel free at each side.
 func shear(m mask) mask {
 	for y := range m {
 		switch {

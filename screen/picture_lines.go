@@ -1,11 +1,11 @@
 package screen
 
-// A mask says which pixels are drawn: 16 rows, the highest bit of each at the left.
-// What has 8 pixels has the upper 8 bits.
+// A mask marks the pixels that are drawn: 16 rows, the highest bit of each at the left. A mask of 8 pixels has the
+// upper 8 bits.
 type mask [cellHeight]uint16
 
-// The lines of a cell, each drawn in every cell that a character has. Letters stand on
-// row 13; what goes below them reaches the last row.
+// The lines of a cell, each drawn in every cell of a character. Letters stand on row 13; their descenders reach the
+// last row.
 var (
 	strikeLine      = mask{9: 0xff00}
 	overLine        = mask{0: 0xff00}
@@ -22,7 +22,7 @@ func underlineMask(u Underline) mask {
 		return mask{}
 	case DoubleUnderline:
 		return mask{13: 0xff00, 15: 0xff00}
-	case CurlyUnderline: // goes on from cell to cell
+	case CurlyUnderline: // continues from cell to cell
 		return mask{13: 0x6000, 14: 0x9900, 15: 0x0600}
 	case DottedUnderline:
 		return mask{15: 0xaa00}
@@ -32,7 +32,7 @@ func underlineMask(u Underline) mask {
 	return mask{15: 0xff00}
 }
 
-// drawLines draws what goes through a cell beside its character.
+// drawLines draws the lines of a cell besides its character.
 func (p *painter) drawLines(a area, s Style, l look) {
 	if s.Underline != NoUnderline {
 		p.drawMask(a, underlineMask(s.Underline), l.underline)

@@ -47,13 +47,13 @@ func (p *painter) ColorModel() color.Model {
 	return p.inks.palette
 }
 
-// Opaque tells the encoder not to look for transparent pixels.
+// Opaque makes the encoder skip the search for transparent pixels.
 func (p *painter) Opaque() bool { return true }
 
 // ColorIndexAt returns a pixel's index in the palette.
 func (p *painter) ColorIndexAt(x, y int) uint8 { return uint8(*p.pixel(x, y)) }
 
-// At returns a pixel's colour where there is no palette. It is a pointer into the row, since a value would be allocated
+// At returns a pixel's colour if there is no palette. It is a pointer into the row, since a value would be allocated
 // for each pixel.
 func (p *painter) At(x, y int) color.Color { return p.pixel(x, y) }
 

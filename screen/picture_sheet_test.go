@@ -25,8 +25,8 @@ func newSheet(cols, rows int) *sheet {
 	return s
 }
 
-// put writes a text in a style from a cell on, and returns the column behind it. What
-// combines goes to the character before.
+// put writes a text in a style from a cell on, and returns the column behind it. Combining characters go to the
+// character before.
 func (s *sheet) put(row, col int, style Style, text string) int {
 	flags := cellFlags(style.Attributes) | cellFlags(style.Underline)<<underlineShift
 	var at uint16
@@ -59,7 +59,7 @@ func (s *sheet) put(row, col int, style Style, text string) int {
 	return col
 }
 
-// clusters cuts a text into what takes a cell or two.
+// clusters cuts a text into pieces that take a cell or two.
 func clusters(text string) (all []string) {
 	joined := false
 	for _, r := range text {
@@ -82,7 +82,7 @@ func wide(cluster string) bool {
 		r >= 0x1f300 && r < 0x1fb00 || strings.ContainsRune(cluster, 0xfe0f)
 }
 
-// picture draws a snapshot, and reads the file as anybody would.
+// picture draws a snapshot, and decodes the file with the standard library.
 func picture(t testing.TB, s *Snapshot) image.Image {
 	t.Helper()
 	b, err := s.PNG()
@@ -105,8 +105,8 @@ func colorAt(i image.Image, x, y int) rgb {
 	return rgb(c.R)<<16 | rgb(c.G)<<8 | rgb(c.B)
 }
 
-// TestPictureSheet draws much of what there is to see. With SHELLD_PICTURE it leaves
-// the picture in that file, for a person to look at.
+// TestPictureSheet draws most kinds of characters and styles. With SHELLD_PICTURE it leaves the picture in that file,
+// for a person to look at.
 func TestPictureSheet(t *testing.T) {
 	s := newSheet(84, 34)
 	plain := Style{}
@@ -174,7 +174,7 @@ func TestPictureSheet(t *testing.T) {
 	s.Cursor = Cursor{Row: 4, Col: 8, Visible: true}
 	picture(t, &s.Snapshot)
 	if name := os.Getenv("SHELLD_PICTURE"); name != "" {
-		b, _ := s.PNG() // It was made just now.
+		b, _ := s.PNG() // It was encoded without an error just now.
 		if err := os.WriteFile(name, b, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,8 @@ package screen
 
 import "shelld/screen/font"
 
-// joins says whether a character is drawn to meet its neighbours: lines, blocks, dots
-// in a grid. Neither bold nor italic changes it, so that no gaps open.
+// joins reports whether a character is drawn to meet its neighbours: lines, blocks, dots in a grid. Bold and italic do
+// not change it, so that no gaps open.
 func joins(r rune) bool {
 	switch {
 	case r < 0x2500:
@@ -20,13 +20,13 @@ func joins(r rune) bool {
 
 func isRegional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// drawn returns the picture, 8 pixels wide, of a character that the font lacks, or has
-// in a way that does not suit a terminal.
+// drawn returns the picture, 8 pixels wide, of a character that the font lacks, or has in a form unsuitable for a
+// terminal.
 func drawn(r rune) (m mask, ok bool) {
 	switch {
 	case r < 0x80:
 		return mask{}, false
-	case r == 0xad: // a hyphen that is seen only at the end of a line, but terminals show it
+	case r == 0xad: // a hyphen that is visible only at the end of a line, but terminals show it
 		return letter('-'), true
 	case isRegional(r):
 		return letter('A' + r - 0x1f1e6), true
@@ -45,8 +45,8 @@ func letter(r rune) mask {
 	return g.Rows
 }
 
-// braille draws dots of two pixels in a grid that goes on from cell to cell. The font
-// has small dots where there are none, which spoils the graphs that are made of these.
+// braille draws dots of two pixels in a grid that continues from cell to cell. The font has small dots for the unset
+// ones, which spoils graphs made of these characters.
 func braille(dots byte) (m mask) {
 	for bit, at := range [8]struct{ col, row int }{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}} {
 		if dots&(1<<bit) != 0 {
@@ -64,8 +64,8 @@ var powerlineSigns = [...]mask{
 	{0, 0, 0, 0x3c00, 0x6600, 0x6600, 0x6600, 0xff00, 0xff00, 0xe700, 0xe700, 0xff00, 0xff00, 0xff00, 0, 0},
 }
 
-// separator draws one of Powerline's, which fill the height of a cell: in fours, each
-// a filled one and its edge alone, once for either side.
+// separator draws one of Powerline's separators, which fill the height of a cell: in fours, each a filled one and its
+// edge alone, once for either side.
 func separator(n int) (m mask) {
 	for y := range m {
 		switch n / 4 {
@@ -85,10 +85,10 @@ func separator(n int) (m mask) {
 	return m
 }
 
-// circle is how far a half circle goes in each row of its upper half.
+// circle is the extent of a half circle in each row of its upper half.
 var circle = [cellHeight / 2]int{1, 3, 4, 5, 6, 7, 7, 7}
 
-// edge returns a row that is drawn from the left to a column, or there alone.
+// edge returns a row that is drawn from the left to a column, or only in that column.
 func edge(to int, alone bool) uint16 {
 	if alone {
 		return 0x8000 >> to
@@ -104,8 +104,8 @@ func mirror(row uint16) (m uint16) {
 	return m
 }
 
-// numberBox draws the number of a character that has no picture: four digits between
-// two lines in one cell, six in two cells; a box where they have no room.
+// numberBox draws the number of a character that has no picture: four digits between two lines in one cell, six in two
+// cells; an empty box if they do not fit.
 func numberBox(r rune, width int) (m mask) {
 	const narrow, wide = 4, 6
 	switch {
@@ -128,7 +128,7 @@ func numberBox(r rune, width int) (m mask) {
 	return m
 }
 
-// digits are those of a number in hexadecimal, 3 pixels wide and 5 high.
+// digits are the hexadecimal digits, 3 pixels wide and 5 high.
 var digits = [16][5]uint16{
 	{7, 5, 5, 5, 7}, {2, 6, 2, 2, 7}, {7, 1, 7, 4, 7}, {7, 1, 7, 1, 7},
 	{5, 5, 7, 1, 1}, {7, 4, 7, 1, 7}, {7, 4, 7, 5, 7}, {7, 1, 1, 2, 2},

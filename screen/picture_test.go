@@ -17,8 +17,8 @@ const (
 	blue  rgb = 0x0000ee
 )
 
-// art draws a cell of a picture in letters: one for each colour, in the order in which
-// they are given, and a question mark for another.
+// art draws a cell of a picture in letters: one for each colour, in the order of colors, and a question mark for any
+// other.
 func art(i image.Image, col, row int, names string, colors ...rgb) string {
 	var b strings.Builder
 	for y := range cellHeight {
@@ -36,7 +36,7 @@ func art(i image.Image, col, row int, names string, colors ...rgb) string {
 	return b.String()
 }
 
-// cellArt draws a text in a style, one cell of it, with # for what is in a colour.
+// cellArt draws one cell of a text in a style, with # for the pixels in a colour.
 func cellArt(t *testing.T, style Style, text string, ink, ground rgb) string {
 	t.Helper()
 	s := newSheet(4, 1)
@@ -55,7 +55,7 @@ func rows(n int, row string) string { return strings.Repeat(row, n) }
 const artOfA = "........\n........\n........\n........\n...##...\n..#..#..\n..#..#..\n.#....#.\n" +
 	".#....#.\n.######.\n.#....#.\n.#....#.\n.#....#.\n.#....#.\n........\n........\n"
 
-// TestPictureCell says what becomes of one cell.
+// TestPictureCell checks the pixels of single cells.
 func TestPictureCell(t *testing.T) {
 	withRow := func(art string, n int, row string) string { return art[:n*artRow] + row + "\n" + art[(n+1)*artRow:] }
 	const full, empty = "████", "    "
@@ -111,7 +111,7 @@ func TestPictureCell(t *testing.T) {
 	}
 }
 
-// TestPictureBeside says that a cell does not reach into the next ones.
+// TestPictureBeside checks that a cell does not reach into the next ones.
 func TestPictureBeside(t *testing.T) {
 	s := newSheet(3, 3)
 	s.put(1, 1, Style{Background: Indexed(1), Attributes: Bold | Italic | Strike | Overline, Underline: CurlyUnderline}, "W")
@@ -123,15 +123,15 @@ func TestPictureBeside(t *testing.T) {
 	}
 }
 
-// TestPictureCombining says that all characters of a cell are drawn over each other.
+// TestPictureCombining checks that all characters of a cell are drawn over each other.
 func TestPictureCombining(t *testing.T) {
 	draw := func(text string) string { return cellArt(t, Style{}, text, grey, black) }
 	if got, want := draw("e\u0301\u0323"), over(draw("e"), draw("\u0301"), draw("\u0323")); got != want || got == draw("e") {
 		t.Errorf("e with two marks:\n%s, not\n%s", got, want)
 	}
 	for _, pair := range [][2]string{
-		{"a\u200d", "a"}, {"x\ufe0e", "x"}, // what is not seen
-		{"🚀\u200d🚀", "🚀"}, {"👍🏽", "👍"}, // what makes another picture
+		{"a\u200d", "a"}, {"x\ufe0e", "x"}, // invisible characters
+		{"🚀\u200d🚀", "🚀"}, {"👍🏽", "👍"}, // sequences with a picture of their own
 	} {
 		if draw(pair[0]) != draw(pair[1]) {
 			t.Errorf("%+q is not drawn as %+q", pair[0], pair[1])
@@ -155,8 +155,7 @@ func over(arts ...string) string {
 	return string(all)
 }
 
-// TestPictureWide looks at characters of two cells, and at those that have to be
-// brought into one.
+// TestPictureWide checks characters of two cells, and those that have to fit into one.
 func TestPictureWide(t *testing.T) {
 	s := newSheet(8, 1)
 	s.put(0, 0, Style{Background: Indexed(4), Underline: SingleUnderline}, "一🇩🇪")
@@ -198,7 +197,7 @@ func TestPictureWide(t *testing.T) {
 	}
 }
 
-// TestPictureReverse says that DECSCNM exchanges the terminal's own colours alone.
+// TestPictureReverse checks that DECSCNM exchanges only the terminal's own colours.
 func TestPictureReverse(t *testing.T) {
 	s := newSheet(4, 1)
 	s.put(0, 0, Style{}, "A")
@@ -264,7 +263,7 @@ func TestPictureCursor(t *testing.T) {
 			}
 		}
 	}
-	s := newSheet(4, 1) // where no cell is kept
+	s := newSheet(4, 1) // in a line without cells
 	s.Lines[0].cells = nil
 	s.Cursor = Cursor{Visible: true, Col: 3}
 	if c := colorAt(picture(t, &s.Snapshot), 31, 15); c != grey {
@@ -272,14 +271,14 @@ func TestPictureCursor(t *testing.T) {
 	}
 }
 
-// TestPicturePalette says where the colours come from.
+// TestPicturePalette checks the origin of the colours.
 func TestPicturePalette(t *testing.T) {
 	own := &Palette{Foreground: RGB(1, 1, 1), Background: RGB(2, 2, 2)}
 	own.Colors[1] = RGB(3, 3, 3)
 	s := newSheet(3, 1)
 	s.put(0, 0, Style{}, "█")
 	s.put(0, 1, Style{Foreground: Indexed(1)}, "█")
-	s.put(0, 2, Style{Foreground: Indexed(4)}, "▀") // has no colour: that is the standard's
+	s.put(0, 2, Style{Foreground: Indexed(4)}, "▀") // has no colour in this palette: the standard one is used
 	s.Palette = own
 	i := picture(t, &s.Snapshot)
 	for _, test := range []struct {
@@ -292,7 +291,7 @@ func TestPicturePalette(t *testing.T) {
 	}
 }
 
-// TestPictureColors says that a palette is used as long as the colours have room there.
+// TestPictureColors checks that a palette is used as long as it has room for all colours.
 func TestPictureColors(t *testing.T) {
 	for _, test := range []struct {
 		colors  int
@@ -341,7 +340,7 @@ func TestPictureLimits(t *testing.T) {
 	}
 }
 
-// TestPictureOdd draws what no terminal shows.
+// TestPictureOdd draws snapshots that no terminal makes.
 func TestPictureOdd(t *testing.T) {
 	dice := rand.New(rand.NewPCG(1, 2))
 	texts := []rune{0, ' ', 'A', 0x1b, 0x301, zeroWidthJoiner, '一', 0x1100, 0x1161, 0xd800, 0xe0b4, 0xe0bf, 0xf8ff, 0xffff, 0x1f600, 0x1f1e6, 0x1f3fb, 0xe0001, 0xf0000, 0x10ffff, 0x7fffffff}

@@ -2,30 +2,30 @@ package screen
 
 import "fmt"
 
-// A Query is a question that a program has asked its terminal in its output. The
-// answer is typed, as if the terminal had a keyboard of its own.
+// A Query is a question that a program has asked its terminal in its output. The answer is typed, as if the terminal
+// had a keyboard of its own.
 type Query struct {
-	From, To int64 // where it stands in all that was scanned
-	Screen   bool  // only who draws the screen can answer it
-	Colour   bool  // a shell would take the answer for commands with paths: type it to who reads keys
+	From, To int64 // its position in all scanned output
+	Screen   bool  // only a Terminal, which draws, can answer it
+	Colour   bool  // type the answer only to a program that reads keys: a shell would take it for commands with paths
 
 	answer  string
 	size    uint16 // not 0: the window operation that asks for a size
-	version bool   // of this program is asked for
+	version bool   // the query asks for this program's version
 }
 
-// A Display is what a terminal is told of itself, to answer with.
+// A Display describes a terminal, for its answers.
 type Display struct {
 	Cols, Rows int
-	Version    string // of the program that this is
+	Version    string // of this program
 }
 
-// queryBytes is the longest query: a longer one is not answered. Whoever takes queries
-// out of output (StripQueries) has to hold back no more than this.
+// queryBytes is the length of the longest query: a longer one is not answered. Code that removes queries from output
+// (StripQueries) has to hold back no more than this.
 const queryBytes = 1 << 10
 
-// What nobody takes of a scanner's queries is dropped beyond askedBytes, counted by
-// what the answers take and askedCost for each. A program may ask without end.
+// Untaken queries of a scanner are dropped beyond askedBytes, counted as the length of the answers plus askedCost for
+// each. A program may ask without end.
 const (
 	askedBytes = 16 << 10
 	askedCost  = 16
@@ -36,8 +36,8 @@ const (
 	emptyTitle = "\x1b]l\x1b\\"
 )
 
-// QueryNames are the queries that are answered, by the names that xterm's manual has; for
-// colours and sizes the sequences'.
+// QueryNames returns the names of the queries that are answered, as in xterm's manual; for colours and sizes those of
+// the sequences.
 func QueryNames() []string {
 	return []string{
 		"CPR", "DA1", "DA2", "DA3", "DECID", "DECRQM", "DECRQSS", "DECXCPR", "DSR",
@@ -45,15 +45,14 @@ func QueryNames() []string {
 	}
 }
 
-// Queries returns what was asked since the last call, in order, and how much more was
-// asked and dropped.
+// Queries returns the queries since the last call, in order, and the number of further ones that were dropped.
 func (s *Scanner) Queries() (asked []Query, dropped int) {
 	asked, dropped = s.asked, s.dropped
 	s.asked, s.askedSize, s.dropped = nil, 0, 0
 	return asked, dropped
 }
 
-// ask notes the query that ends here.
+// ask records the query that ends here.
 func (s *Scanner) ask(q Query) {
 	q.From, q.To = s.begun, s.pos+1
 	if q.To-q.From > queryBytes {
@@ -67,13 +66,12 @@ func (s *Scanner) ask(q Query) {
 	s.asked = append(s.asked, q)
 }
 
-// inVain says whether the query that ends here is dropped, whatever its answer is: it
-// need not be put together.
+// inVain reports whether the query that ends here is dropped in any case: its answer need not be built.
 func (s *Scanner) inVain() bool { return s.dropped > 0 || s.pos+1-s.begun > queryBytes }
 
 func (s *Scanner) answer(text string) { s.ask(Query{answer: text}) }
 
-// Answer returns what the terminal sends; nothing where Screen is set.
+// Answer returns the terminal's answer; nil if Screen is set.
 func (q Query) Answer(d Display) []byte {
 	switch {
 	case q.Screen:
@@ -86,7 +84,7 @@ func (q Query) Answer(d Display) []byte {
 	return []byte(q.answer)
 }
 
-// cleanVersion leaves what may stand in a string.
+// cleanVersion replaces the bytes that may not occur in a string.
 func cleanVersion(version string) string {
 	clean := []byte(version)
 	for i, c := range clean {
@@ -109,8 +107,8 @@ func windowSize(op uint16, d Display) []byte {
 	return fmt.Appendf(nil, "\x1b[%d;%d;%dt", what, height, width)
 }
 
-// windowQuery takes CSI t where it asks for something. The title is told as empty:
-// whoever writes to a terminal could have it typed into the shell otherwise.
+// windowQuery handles CSI t if it is a query. The title is reported as empty: otherwise any program that writes to a
+// terminal could have a title typed into the shell.
 func (s *Scanner) windowQuery(op uint16) {
 	switch op {
 	case 14, 16, 18, 19:
@@ -120,7 +118,7 @@ func (s *Scanner) windowQuery(op uint16) {
 	}
 }
 
-// endQuery takes a control sequence that sets nothing, if it is a query.
+// endQuery handles a control sequence that sets nothing, if it is a query.
 func (s *Scanner) endQuery(key [3]byte) {
 	n := s.seq.params[0]
 	switch key {
@@ -148,7 +146,7 @@ func (s *Scanner) endQuery(key [3]byte) {
 	}
 }
 
-// privateStatus answers DSR for what DEC has added.
+// privateStatus answers DEC's private forms of DSR.
 func (s *Scanner) privateStatus(n uint16) {
 	switch n {
 	case 6:

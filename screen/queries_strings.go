@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Device control strings that ask: DECRQSS, for a setting, and XTGETTCAP, for what the
-// terminal's entry in terminfo would say.
+// Device control strings that ask: DECRQSS, for a setting, and XTGETTCAP, for entries of the terminal's terminfo
+// description.
 const (
 	settingQuery    = "$q"
 	capabilityQuery = "+q"
 )
 
-// isQuery says whether a device control string that begins so, with two bytes or more
-// or all that there is of it, may be one of those.
+// isQuery reports whether a device control string that begins with text may be one of those. The text has at least two
+// bytes, or is all of the string so far.
 func isQuery(text []byte) bool {
 	n := min(len(text), 2)
 	return strings.HasPrefix(settingQuery, string(text[:n])) || strings.HasPrefix(capabilityQuery, string(text[:n]))
 }
 
-// device takes a device control string that is over.
+// device handles a complete device control string.
 func (s *Scanner) device(text []byte, cut bool) {
 	if cut || len(text) < 2 {
 		return
@@ -33,8 +33,8 @@ func (s *Scanner) device(text []byte, cut bool) {
 	}
 }
 
-// setting answers DECRQSS: the end of the control sequence that would set what is asked
-// for, behind its present parameters.
+// setting answers DECRQSS: with the end of the control sequence that would set the requested setting, behind its
+// present parameters.
 func (s *Scanner) setting(of string) {
 	valid := func(params string) { s.answer(settingAnswer(params, of)) }
 	switch of {
@@ -55,9 +55,8 @@ func (s *Scanner) setting(of string) {
 	}
 }
 
-// tellCapabilities answers XTGETTCAP: each name, in hexadecimal, in a string of its own, as
-// newer terminals do. Where xterm puts them into one, it ends with the first that it
-// does not know.
+// tellCapabilities answers XTGETTCAP: each name, in hexadecimal, in a string of its own, as newer terminals do. Xterm
+// puts them into one string, which ends with the first unknown name.
 func (s *Scanner) tellCapabilities(names string) {
 	if s.inVain() {
 		s.ask(Query{})
@@ -70,14 +69,13 @@ func (s *Scanner) tellCapabilities(names string) {
 		if err == nil && known {
 			fmt.Fprintf(&out, "\x1bP1+r%s=%X\x1b\\", name, value)
 		} else {
-			out.WriteString("\x1bP0+r\x1b\\") // nothing that the program has written
+			out.WriteString("\x1bP0+r\x1b\\") // without any text that the program has written
 		}
 	}
 	s.answer(out.String())
 }
 
-// colours takes the OSC that set, ask for and reset colours. The answers have the same end
-// as the question had.
+// colours handles the OSC that set, query and reset colours. The answers have the same terminator as the query.
 func (s *Scanner) colours(number int, arg, end string) {
 	var out []byte
 	asks, inVain := false, s.inVain()
@@ -102,7 +100,7 @@ func (s *Scanner) colours(number int, arg, end string) {
 	}
 }
 
-// ownPalette is one that may be changed. Most programs change none.
+// ownPalette returns a palette that may be changed. Most programs change none.
 func (s *Scanner) ownPalette() *Palette {
 	if s.palette == nil {
 		p := *standardPalette()

@@ -22,7 +22,7 @@ func ask(stream string, size int) (all []Query) {
 	return all
 }
 
-// answers is what is typed for a stream; what needs the screen is <FROM-TO>.
+// answers returns the typed answers to a stream; <FROM-TO> stands for those that need the screen.
 func answers(stream string) string {
 	var b strings.Builder
 	for _, q := range ask(stream, 1<<20) {
@@ -40,7 +40,7 @@ func TestQueries(t *testing.T) {
 
 		"\x1b[c": "\x1b[?62;22c", "\x1b[0c": "\x1b[?62;22c", "\x1b[1c": "", "\x1b[?c": "", "\x1bZ": "\x1b[?62;22c",
 		"\x1b[>c": "\x1b[>1;10;0c", "\x1b[>0c": "\x1b[>1;10;0c", "\x1b[=c": "\x1bP!|00000000\x1b\\",
-		"\x1b[?62;22c\x1b[>1;10;0c": "", // what a terminal's echo would show
+		"\x1b[?62;22c\x1b[>1;10;0c": "", // the answers, as a terminal's echo would show them
 
 		"\x1b[5n": "\x1b[0n", "\x1b[0n": "", "\x1b[?5n": "", "\x1b[?15n": "\x1b[?13n", "\x1b[?25n": "\x1b[?20n", "\x1b[?26n": "\x1b[?27;1;0;0n", "\x1b[6n": "<0-4>", "ab\x1b[?6n": "<2-7>",
 
@@ -156,7 +156,7 @@ func TestStringQueries(t *testing.T) {
 	}
 }
 
-// asking is what random streams that ask are made of.
+// asking are the parts of random streams with queries.
 var asking = append([]string{
 	"\x1b[c", "\x1b[6n", "\x1b[?6n", "\x1b[>q", "\x1b[?25$p", "\x1bP$qm\x1b\\", "\x1bP+q544e\x1b\\", "\x1b]11;?\a", "\x1b]4;1;?\x1b\\",
 	"\x1b]11;#123\a", "\x1b]111\a", "\x1b[18t", "$", "q", "+", "c", "n", "5", "6", "10;", "4;", "?",
@@ -192,8 +192,7 @@ func TestQueriesSeeNoEdges(t *testing.T) {
 	}
 }
 
-// TestQueriesAreBounded: a program that asks without end, and is not answered, leaves
-// next to nothing.
+// TestQueriesAreBounded checks that a program that asks without end, and is not answered, uses next to no memory.
 func TestQueriesAreBounded(t *testing.T) {
 	s := NewScanner("")
 	flood := []byte(strings.Repeat("\x1b[c\x1b]10;?;?;?\a", 10_000))
@@ -210,7 +209,7 @@ func TestQueriesAreBounded(t *testing.T) {
 	}
 }
 
-// Nothing is answered behind a query that was dropped: what comes is what was asked first.
+// After a dropped query nothing more is answered, so that the answers are those of the first queries, without holes.
 func TestDroppedQueriesLeaveNoHoles(t *testing.T) {
 	s := NewScanner("")
 	long := "\x1b]4" + strings.Repeat(";1;?", 100) + "\a" // its answer takes much
@@ -228,7 +227,7 @@ func TestDroppedQueriesLeaveNoHoles(t *testing.T) {
 	}
 }
 
-// Queries that nobody will be answered cost no more than others.
+// Queries that are dropped cost no more than others.
 func BenchmarkQueriesInVain(b *testing.B) {
 	data := []byte("\x1b]4" + strings.Repeat(";1;?", 4000) + "\a")
 	b.SetBytes(int64(len(data)))

@@ -2,5 +2,5 @@
 
 package screen
 
-// slowdown is how much longer than usual things may take in this build.
+// slowdown is the factor by which time limits are longer in this build.
 const slowdown = 20

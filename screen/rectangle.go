@@ -22,7 +22,7 @@ func (t *Terminal) rect(p *params, i int) (r rect, ok bool) {
 	return r, r.top < r.bottom && r.left < r.right
 }
 
-// rectangle does what DEC's operations on rectangles ask for.
+// rectangle performs DEC's operations on rectangles.
 func (t *Terminal) rectangle(final byte, p *params) {
 	first := 0
 	if final == 'x' {
@@ -51,7 +51,7 @@ func (t *Terminal) rectangle(final byte, p *params) {
 	}
 }
 
-// eraseChars is selective erasing as DECSERA does it: the style stays.
+// eraseChars erases selectively as DECSERA does: the style stays.
 func (t *Terminal) eraseChars(row, from, to int) {
 	l := t.grid.lines[row]
 	l.mend(from)
@@ -65,7 +65,7 @@ func (t *Terminal) eraseChars(row, from, to int) {
 	t.did(to - from + l.repair())
 }
 
-// fillRect is DECFRA.
+// fillRect handles DECFRA.
 func (t *Terminal) fillRect(r rect, char int) {
 	if char < 0x20 || char == del || char > 0xff || char > 0x7e && char < 0xa0 {
 		return
@@ -82,7 +82,7 @@ func (t *Terminal) fillRect(r rect, char int) {
 	}
 }
 
-// copyRect is DECCRA. There is one page.
+// copyRect handles DECCRA. There is one page.
 func (t *Terminal) copyRect(r rect, p *params) {
 	top, left := p.times(5)-1, p.times(6)-1
 	limit := rect{0, 0, t.rows, t.cols}
@@ -97,7 +97,7 @@ func (t *Terminal) copyRect(r rect, p *params) {
 	for i := range rows {
 		row := i
 		if top > r.top {
-			row = rows - 1 - i // not over what is still to be copied
+			row = rows - 1 - i // do not overwrite rows that are still to be copied
 		}
 		from := t.grid.lines[r.top+row].cells[r.left : r.left+cols]
 		l := t.grid.lines[top+row]
@@ -112,7 +112,7 @@ func (t *Terminal) copyRect(r rect, p *params) {
 	}
 }
 
-// changeRect is DECCARA, or DECRARA, which reverses attributes.
+// changeRect handles DECCARA, or DECRARA, which reverses attributes.
 func (t *Terminal) changeRect(r rect, p *params, reverse bool) {
 	var change attributeChange
 	for i := 4; i < max(p.count(), 5); i++ {
@@ -121,7 +121,7 @@ func (t *Terminal) changeRect(r rect, p *params, reverse bool) {
 	apply := func(c *cell) {
 		c.flags = c.flags&^change.clear ^ change.flip | change.set
 		if c.char == 0 && c.flags&wideTail == 0 && c.flags&styled != 0 {
-			c.char = ' ' // something is to be seen now
+			c.char = ' ' // the cell becomes visible
 		}
 	}
 	for row := r.top; row < r.bottom; row++ {
@@ -149,17 +149,16 @@ func (t *Terminal) changeRect(r rect, p *params, reverse bool) {
 	}
 }
 
-// An attributeChange is what becomes of a cell's attributes: some are cleared, then
-// some reversed, then some set.
+// An attributeChange is a change of a cell's attributes: some are cleared, then some reversed, then some set.
 type attributeChange struct{ clear, flip, set cellFlags }
 
-// rectAttributes are those that these sequences know, by their numbers in SGR.
+// rectAttributes are the attributes that these sequences can change, by their numbers in SGR.
 var rectAttributes = map[int]cellFlags{
 	1: cellFlags(Bold), 4: cellFlags(SingleUnderline) << underlineShift, 5: cellFlags(Blink),
 	7: cellFlags(Inverse), 8: cellFlags(Invisible),
 }
 
-// add has one more number change them, behind those before it.
+// add adds one more SGR number to the change, after those before it.
 func (a *attributeChange) add(n int, reverse bool) {
 	flag := rectAttributes[n]
 	switch {

@@ -15,14 +15,13 @@ import (
 	"github.com/creack/pty"
 )
 
-// A program is one whose output the reference is known to draw as it should.
+// A program is one whose output the reference is known to draw correctly.
 type program struct {
 	command []string
 	keys    string // typed into it
 }
 
-// programs are run where they are installed: what they write is another with each
-// release, and so is no part of the project.
+// programs are run if they are installed: their output changes with each release, and so is not part of the project.
 var programs = []program{
 	{[]string{"ls", "-la", "--color=always", "/usr/bin"}, ""},
 	{[]string{"less", "-R", "terminal_corpus_test.go"}, "   bd/func\rnGgg5j\x1b[B\x1b[Bkkq"},
@@ -34,8 +33,8 @@ var programs = []program{
 	{[]string{"git", "--no-pager", "log", "--graph", "--color=always", "--stat", "-30"}, ""},
 }
 
-// TestReferencePrograms draws what real programs write, and holds the text against
-// what the reference makes of it, again and again on the way.
+// TestReferencePrograms draws the output of real programs, and compares the text with that of the reference again and
+// again on the way.
 func TestReferencePrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine computes: the race detector sees nothing here, and takes ten times as long")
@@ -54,14 +53,14 @@ func TestReferencePrograms(t *testing.T) {
 	}
 }
 
-// TestReferenceCaptures does so with the captures of programs among the corpora.
+// TestReferenceCaptures does the same with the captures of programs among the corpora.
 func TestReferenceCaptures(t *testing.T) {
 	for _, c := range readCorpus(t, "pyte") {
 		t.Run(c.Name, func(t *testing.T) { compareAlong(t, c.Steps[0].Input, c.Cols, c.Rows) })
 	}
 }
 
-// record returns what a program writes to a terminal of 80 columns and 24 rows.
+// record returns the output of a program on a terminal of 80 columns and 24 rows.
 func record(t *testing.T, p program) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute*slowdown)
@@ -77,19 +76,19 @@ func record(t *testing.T, p program) []byte {
 	if _, err := io.ReadFull(tty, text); err != nil {
 		t.Skip(err)
 	}
-	// Typed earlier it would be echoed as well, and the cursor be elsewhere when the
-	// program switches to the alternate screen: the reference then puts it to the top.
-	_, _ = io.WriteString(tty, p.keys) // A program that has ended shows in what it wrote.
+	// Keys that are typed earlier would be echoed as well, and the cursor would be elsewhere when the program switches
+	// to the alternate screen: the reference then moves it to the top.
+	_, _ = io.WriteString(tty, p.keys) // If the program has ended, its output shows that.
 	rest, _ := io.ReadAll(tty)         // Linux ends a terminal with an error.
-	_ = cmd.Wait()                     // What was written counts, however it ended.
+	_ = cmd.Wait()                     // Its output counts, however it ended.
 	return append(text, rest...)
 }
 
-// compareAlong feeds both emulators the same, in pieces, and compares them behind each.
+// compareAlong feeds both emulators the same pieces, and compares them after each.
 func compareAlong(t *testing.T, text []byte, cols, rows int) {
 	t.Helper()
 	mine, theirs := newOurs(cols, rows, 0), newReference(cols, rows, 0)
-	pieces := bytes.SplitAfter(text, []byte("\x1b[")) // No character is cut so.
+	pieces := bytes.SplitAfter(text, []byte("\x1b[")) // This cuts no character.
 	for i, piece := range pieces {
 		mine.Write(piece)
 		theirs.Write(piece)
@@ -103,7 +102,7 @@ func compareAlong(t *testing.T, text []byte, cols, rows int) {
 			}
 		}
 	}
-	// On the way the reference's cursor is not always where xterm's is, behind DL say.
+	// On the way the reference's cursor is not always at the same place as xterm's, for example after DL.
 	if a, b := mine.look(), theirs.look(); a.row != b.row || a.col != b.col {
 		t.Errorf("at the end the cursor is at %d,%d, not at %d,%d", a.row, a.col, b.row, b.col)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// A reference is another's emulator. Held against the corpora it shows that these are
-// read as they are meant; held against ours, where both are right.
+// A reference is another project's emulator. Run on the corpora it shows that these are read correctly; compared with
+// ours, it shows whether both agree.
 type reference struct {
 	vt      *vt.Emulator
 	title   string
@@ -32,7 +32,7 @@ func newReference(cols, rows, history int) emulator {
 	return r
 }
 
-// drain reads what the emulator answers, which else blocks on it.
+// drain reads the emulator's answers; otherwise it would block on them.
 func (r *reference) drain() {
 	p := make([]byte, 4096)
 	for {
@@ -50,7 +50,7 @@ func (r *reference) Write(p []byte) { _, _ = r.vt.Write(p) } // It takes all.
 
 func (r *reference) Resize(cols, rows int) { r.vt.Resize(cols, rows) }
 
-// Replies waits for the reader first: when it takes a mark it has kept what was before.
+// Replies waits for the reader first: once the reader has taken the mark, it has kept the answers before it.
 func (r *reference) Replies() []byte {
 	const mark = "\x00"
 	_, _ = io.WriteString(r.vt.InputPipe(), mark) // It fails only once closed.
@@ -64,7 +64,7 @@ func (r *reference) Replies() []byte {
 
 func (r *reference) look() *view {
 	at := r.vt.CursorPosition()
-	inner := reflect.ValueOf(r.vt).Elem() // for what it does not tell
+	inner := reflect.ValueOf(r.vt).Elem() // for state without an accessor
 	v := &view{
 		cols: r.vt.Width(), rows: r.vt.Height(), row: at.Y, col: at.X, title: r.title,
 		pending: inner.FieldByName("atPhantom").Bool(),
@@ -117,8 +117,8 @@ func referenceColor(c color.Color) string {
 	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)
 }
 
-// TestReferenceCorpus counts what the reference passes: it is always the same one, and
-// so a different number means that the corpora or their reader are different ones.
+// TestReferenceCorpus counts the cases that the reference passes: the reference does not change, so a different number
+// means that the corpora or their reader have changed.
 func TestReferenceCorpus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine computes: the race detector sees nothing here, and takes ten times as long")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRepeat shows that REP draws what the character would, sent as often, wherever the
-// cursor is and whatever is set.
+// TestRepeat checks that REP draws the same as the character sent as often, at any cursor position and with any
+// settings.
 func TestRepeat(t *testing.T) {
 	for i := range uint64(fewer(20_000)) {
 		g := newGrammar(*seed, 1<<32+i)

@@ -2,19 +2,19 @@ package screen
 
 import "fmt"
 
-// What this terminal says that it is: a VT220 with colours, as its answers are those
-// of xterm and its functions more than a VT220's.
+// The identity that this terminal reports: a VT220 with colours, because its answers are those of xterm and its
+// functions more than a VT220's.
 const (
 	primaryAttributes   = "\x1b[?62;22c"
 	secondaryAttributes = "\x1b[>1;10;0c"
 	tertiaryAttributes  = "\x1bP!|00000000\x1b\\"
 )
 
-// capabilities are what XTGETTCAP can ask for.
+// capabilities are the capabilities that XTGETTCAP can query.
 var capabilities = map[string]string{"TN": "xterm-256color", "Co": "256", "colors": "256", "RGB": "8"}
 
-// cursorReport is the part of DSR that only who draws can answer, with what stands before
-// the answer's numbers. A [Scanner] answers all else.
+// cursorReport answers the part of DSR that only a drawing terminal can answer; before precedes the numbers of the
+// answer. A [Scanner] answers all else.
 func (t *Terminal) cursorReport(what int, before string) {
 	if what == 6 {
 		t.did(replyWork)
@@ -23,7 +23,7 @@ func (t *Terminal) cursorReport(what int, before string) {
 	}
 }
 
-// settingReport is DECRQSS, where only who draws can answer.
+// settingReport answers DECRQSS for the settings that only a drawing terminal knows.
 func (t *Terminal) settingReport(what string) {
 	t.did(replyWork)
 	switch what {
@@ -36,10 +36,10 @@ func (t *Terminal) settingReport(what string) {
 	}
 }
 
-// settingAnswer answers DECRQSS: parameters, and what of.
+// settingAnswer builds the answer to DECRQSS from parameters and the name of the setting.
 func settingAnswer(params, of string) string { return "\x1bP1$r" + params + of + "\x1b\\" }
 
-// titleStack is what CSI t does with titles.
+// titleStack performs the title operations of CSI t.
 func (t *Terminal) titleStack(op, what int) {
 	if title, ok := t.titles.take(op, what, t.title); ok {
 		t.setTitle(title)

@@ -1,8 +1,7 @@
 package screen
 
-// Resize changes the size, to the nearest that can be. Lines that were wrapped on the
-// normal screen are wrapped anew, with its history; the line of the cursor stays in
-// sight. The alternate screen is cut or filled: its program draws it again.
+// Resize changes the size to the nearest possible one. Wrapped lines of the normal screen and its history are wrapped
+// anew; the line of the cursor stays visible. The alternate screen is cut or filled: its program draws it again.
 func (t *Terminal) Resize(cols, rows int) {
 	cols, rows = FitSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
@@ -30,7 +29,7 @@ func (t *Terminal) Resize(cols, rows int) {
 	t.revision++
 }
 
-// resizeWork is what reading all that there is takes.
+// resizeWork returns the work of reading all lines.
 func (t *Terminal) resizeWork() (work int) {
 	work = 4 * t.cols * t.rows
 	for _, l := range t.history.lines {
@@ -42,8 +41,8 @@ func (t *Terminal) resizeWork() (work int) {
 // A mark is a place in lines that are wrapped anew.
 type mark struct{ row, col int }
 
-// resizeNormal takes history and screen as one, and cuts them again. The line of the first
-// cursor stays in sight; the other goes with its character, as far as that does.
+// resizeNormal joins history and screen, and cuts them again. The line of the first cursor stays visible; the other
+// cursor follows its character as far as possible.
 func (t *Terminal) resizeNormal(c, saved *cursor, cols, rows int) {
 	g := &t.screens[0]
 	old := t.history.len()
@@ -58,7 +57,7 @@ func (t *Terminal) resizeNormal(c, saved *cursor, cols, rows int) {
 	at, top := mark{old + c.row, c.col}, mark{old, 0}
 	with := mark{old + min(saved.row, used-1), saved.col}
 	if c.pending {
-		at.col++ // behind what was written, as the next character will be
+		at.col++ // behind the last character, at the place of the next one
 		c.pending = false
 	}
 	if cols != t.cols {
@@ -91,8 +90,7 @@ func (t *Terminal) resizeNormal(c, saved *cursor, cols, rows int) {
 	}
 }
 
-// rewrap joins the lines that were wrapped, and cuts them to a width. The marks go
-// with their cells.
+// rewrap joins wrapped lines, and cuts them to a width. The marks move with their cells.
 func rewrap(lines []*line, cols int, marks ...*mark) []*line {
 	var out []*line
 	moved := make([]mark, len(marks))
@@ -117,7 +115,7 @@ func rewrap(lines []*line, cols int, marks ...*mark) []*line {
 	return out
 }
 
-// join returns the cells of one wrapped line, and where in it the marks are.
+// join returns the cells of one wrapped line, and the offsets of the marks in it.
 func join(lines []*line, first, cols int, marks []*mark) (cells []cell, offsets []int) {
 	offsets = make([]int, len(marks))
 	for i, l := range lines {
@@ -125,7 +123,7 @@ func join(lines []*line, first, cols int, marks []*mark) (cells []cell, offsets 
 		if i == len(lines)-1 {
 			part = part[:l.worth(len(cells), cols)]
 		} else if n := len(part); n > 0 && part[n-1] == (cell{}) && lines[i+1].startsWide() {
-			part = part[:n-1] // a wide character had no place there
+			part = part[:n-1] // a wide character did not fit there
 		}
 		for k, m := range marks {
 			if m.row == first+i {
@@ -137,8 +135,8 @@ func join(lines []*line, first, cols int, marks []*mark) (cells []cell, offsets 
 	return cells, offsets
 }
 
-// worth is how many cells of a line's last row are kept, behind so many before it:
-// erased places in a colour make no row of their own.
+// worth returns the number of cells of a line's last row that are kept; before is the number of cells in front of them.
+// Erased places in a colour take no row of their own.
 func (l *line) worth(before, cols int) int {
 	text := l.written()
 	for text > 0 && l.cells[text-1].char == 0 && l.cells[text-1].flags&wideTail == 0 {
@@ -150,8 +148,7 @@ func (l *line) worth(before, cols int) int {
 
 func (l *line) startsWide() bool { return len(l.cells) > 0 && l.cells[0].flags&wideHead != 0 }
 
-// appendWrapped cuts cells into lines. No wide character is cut in two, but on a
-// screen of one column.
+// appendWrapped cuts cells into lines. It cuts no wide character in two, except on a screen of one column.
 func appendWrapped(out []*line, cells []cell, cols int, wrapped bool) []*line {
 	keep := func(l *line) {
 		l.use(len(l.cells))
@@ -171,7 +168,7 @@ func appendWrapped(out []*line, cells []cell, cols int, wrapped bool) []*line {
 	return out
 }
 
-// locate returns where an offset has gone in the lines from begin on.
+// locate returns the new place of an offset, in the lines from begin on.
 func locate(lines []*line, begin, offset int) mark {
 	row := begin
 	for row < len(lines)-1 && offset >= len(lines[row].cells) {
@@ -181,7 +178,7 @@ func locate(lines []*line, begin, offset int) mark {
 	return mark{row, offset}
 }
 
-// crop cuts a grid, or fills it up, below the cursor at first.
+// crop cuts a grid, or fills it up; it cuts first below the cursor.
 func (g *grid) crop(c *cursor, cols, rows int) {
 	if cut := len(g.lines) - rows; cut > 0 {
 		below := min(cut, len(g.lines)-1-min(c.row, len(g.lines)-1))

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// screenText is the screen, blank lines at its end left out, with the cursor as ▮
-// before the character where it is.
+// screenText returns the screen without blank lines at its end, with ▮ before the character at the cursor.
 func screenText(t *Terminal) string {
 	s := t.Snapshot(0)
 	var all []string
@@ -26,7 +25,7 @@ func screenText(t *Terminal) string {
 	return strings.TrimRight(strings.Join(all, "|"), "|")
 }
 
-// TestResize has sizes change as a person does who drags the edge of a window.
+// TestResize changes sizes like a person dragging the edge of a window.
 func TestResize(t *testing.T) {
 	type size struct{ cols, rows int }
 	for name, c := range map[string]struct {
@@ -77,7 +76,7 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// TestResizeLeavesMargins shows that margins, which count rows, go.
+// TestResizeLeavesMargins checks that a resize resets the margins, which count rows.
 func TestResizeLeavesMargins(t *testing.T) {
 	term := NewTerminal(10, 5, 0)
 	term.Write([]byte("\x1b[2;3r"))

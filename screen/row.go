@@ -8,11 +8,10 @@ import (
 // joiner makes one sign of several; other format characters act on the text around them.
 const joiner = '\u200d'
 
-// AppendRow appends what any terminal has to be sent to show a row of the snapshot, from its left edge
-// on and at most cols columns of it: characters and their styles alone, so that nothing of a program's
-// output acts on that terminal: no links, no colours that it has redefined, nothing that turns text
-// round. The style is plain
-// before and behind. Columns that are left are not erased.
+// AppendRow appends output that makes any terminal show a row of the snapshot, from its left edge and at most cols
+// columns of it: only characters and their styles, so that a program's output cannot act on that terminal: no links, no
+// colours that the program has redefined, no characters that reorder text. The style is plain before and after. The
+// remaining columns are not erased.
 func (s *Snapshot) AppendRow(b []byte, row, cols int) []byte {
 	l := s.Lines[row]
 	end := min(len(l.cells), cols)
@@ -43,7 +42,7 @@ func (s *Snapshot) AppendRow(b []byte, row, cols int) []byte {
 	return b
 }
 
-// dropFormats takes format characters out of b from an offset on.
+// dropFormats removes format characters from b from an offset on.
 func dropFormats(b []byte, from int) []byte {
 	to := from
 	for at := from; at < len(b); {

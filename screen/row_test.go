@@ -37,7 +37,7 @@ func TestAppendRow(t *testing.T) {
 
 var styleSequence = regexp.MustCompile(`\x1b\[[0-9:;]*m`)
 
-// FuzzAppendRow: whatever a program has printed, a row is characters and styles.
+// FuzzAppendRow checks that a row consists of characters and styles, whatever a program has printed.
 func FuzzAppendRow(f *testing.F) {
 	for _, seed := range []string{"a\x1b[31mb", "\x1b]0;t\x07", "\u009b1m", "e\u0301\u202e\u2066", "\x1b(0qqq\x0f\x7f\x85", "\x1bP$qm\x1b\\", "\x1b#8"} {
 		f.Add([]byte(seed))

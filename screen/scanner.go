@@ -2,28 +2,28 @@ package screen
 
 import "bytes"
 
-// Told is what a program has told its terminal beside what is to be shown.
+// Told is the information that a program has sent its terminal besides the text to show.
 type Told struct {
 	Title     string // of the window; at most titleBytes, one line of UTF-8
-	Directory string // where the program says that it is: an absolute path, or ""
-	Bells     int64  // how often it rang
+	Directory string // the program's working directory as reported by the program: an absolute path, or ""
+	Bells     int64  // number of bells so far
 	Modes     Modes
 }
 
-// A Scanner reads a terminal's output as it comes and keeps what the program tells
-// the terminal in between, and asks it. It draws nothing, so it costs next to nothing: output is
-// skipped to the next control that may matter. The result does not depend on how the
-// output was cut, and what is kept of it is bounded, whatever the output is.
+// A Scanner reads a terminal's output as it comes, and keeps the information and the queries that the program sends the
+// terminal in between. It draws nothing, so it costs next to nothing: it skips output up to the next control that may
+// matter. The result does not depend on how the output was cut, and the amount of memory kept is bounded for any
+// output.
 //
-// It reads sequences as xterm does with UTF-8: a string ends with BEL or ESC \, any
-// other sequence, CAN and SUB abort it, and bytes from 0x80 to 0x9f are no controls. Of the
-// C1 controls, which are characters of two bytes, it takes ST alone, where it ends a string;
-// a [Terminal] takes them all. To look for them in all output would cost half as much again.
+// It reads sequences as xterm does with UTF-8: a string ends with BEL or ESC \, any other sequence, CAN and SUB abort
+// it, and bytes from 0x80 to 0x9f are not controls. Of the C1 controls, which are characters of two bytes, it takes
+// only ST, if it ends a string; a [Terminal] takes them all. A search for them in all output would cost half as much
+// again.
 //
 // It is not safe for use by several goroutines. Make one with [NewScanner].
 type Scanner struct {
-	// Clean, if set, is given each title and directory once it is decoded, and returns what is kept
-	// of it. Set it before the first Scan.
+	// Clean, if set, receives each decoded title and directory, and returns the text to keep. Set it before the first
+	// Scan.
 	Clean func(string) string
 
 	host   string
@@ -31,45 +31,45 @@ type Scanner struct {
 	titles titles
 
 	state state
-	str   stringKind // what is open, also while an ESC may be about to end it
+	str   stringKind // the open string, also while an ESC may be about to end it
 	text  []byte     // of an OSC, or a DCS that may be a query; at most stringBytes
 	cut   bool       // it was longer
 	seq   sequence
-	last  byte // of the string that is open
+	last  byte // of the open string
 
-	off    int64 // how much was scanned before this piece
-	pos    int64 // of the byte that is being taken, in all that was scanned
-	escape int64 // of the last ESC; what it was for is not known yet
-	begun  int64 // of the sequence that is open
+	off    int64 // bytes scanned before this piece
+	pos    int64 // of the current byte, in all scanned output
+	escape int64 // of the last ESC, whose purpose is not known yet
+	begun  int64 // of the open sequence
 
-	// For those who ask (queries.go):
+	// For queries (queries.go):
 	private, ansi settings
 	xtsaved       savedModes
 	saved         [2]savedCursor // by DECSC, for each screen
 	cursor        cursorStyle
 	protects      bool     // DECSCA: characters are protected from being erased
-	palette       *Palette // nil: nobody has changed a colour
+	palette       *Palette // nil: all colours are unchanged
 	asked         []Query
 	askedSize     int
 	dropped       int
 }
 
-// NewScanner returns a scanner on the machine with this name, which tells the
-// directories of this machine from those of others.
+// NewScanner returns a scanner on the machine with this name, which distinguishes the directories of this machine from
+// those of others.
 func NewScanner(host string) *Scanner { return &Scanner{host: host} }
 
-// Told returns what the program has told so far.
+// Told returns the information received so far.
 func (s *Scanner) Told() Told { return s.told }
 
-// What a scanner keeps is bounded by these.
+// Bounds of a scanner's memory.
 const (
 	titleBytes  = 4 << 10
-	titleStack  = 10       // as many as xterm has
+	titleStack  = 10       // the same as in xterm
 	stringBytes = 16 << 10 // a path of 4 KiB, each byte as %xx, and a host
-	csiParams   = 30       // as many as xterm has
+	csiParams   = 30       // the same as in xterm
 )
 
-// A state is where in a sequence the output is.
+// A state is the position of the output in a sequence.
 type state uint8
 
 const (
@@ -80,23 +80,23 @@ const (
 	inString        // in an OSC, DCS, SOS, PM or APC
 )
 
-// A stringKind says which string is open.
+// A stringKind is the kind of the open string.
 type stringKind uint8
 
 const (
 	noString stringKind = iota
 	oscString
 	deviceString // a DCS that may be a query
-	otherString  // nothing in it is for us
+	otherString  // all other strings, which are ignored
 )
 
 // A sequence is a control sequence so far.
 type sequence struct {
-	started bool // something came after ESC [
-	wrong   bool // it is none that we know
+	started bool // a byte has come after ESC [
+	wrong   bool // the sequence is unknown
 	private byte // < = > ? before the parameters
 	inter   byte // an intermediate after them
-	n       int  // of params that are begun; beyond csiParams they are ignored
+	n       int  // number of params begun; those beyond csiParams are ignored
 	params  [csiParams]uint16
 }
 
@@ -106,12 +106,12 @@ const (
 	sub = 0x1a
 	esc = 0x1b
 	del = 0x7f
-	st  = 0x9c // the second byte of it
+	st  = 0x9c // its second byte
 )
 
-// Scan reads on.
+// Scan reads the next piece of output.
 func (s *Scanner) Scan(p []byte) {
-	bell := -1 // where the next BEL is; behind i it has to be looked for anew
+	bell := -1 // position of the next BEL; if less than i, it must be searched again
 	for i := 0; i < len(p); {
 		if s.state != ground {
 			i = s.step(p, i)
@@ -132,7 +132,7 @@ func (s *Scanner) Scan(p []byte) {
 	s.off += int64(len(p))
 }
 
-// find returns the place of the first c from i on, or len(p).
+// find returns the index of the first c from i on, or len(p).
 func find(p []byte, i int, c byte) int {
 	if n := bytes.IndexByte(p[i:], c); n >= 0 {
 		return i + n
@@ -140,8 +140,8 @@ func find(p []byte, i int, c byte) int {
 	return len(p)
 }
 
-// begin goes on at i, after an ESC. Nearly all sequences set colours or move the
-// cursor: those are over here, if they are whole.
+// begin continues at i, after an ESC. Nearly all sequences set colours or move the cursor: those end here if they are
+// complete.
 func (s *Scanner) begin(p []byte, i int) int {
 	if i < len(p) && p[i] == '[' {
 		j := i + 1
@@ -156,14 +156,14 @@ func (s *Scanner) begin(p []byte, i int) int {
 	return i
 }
 
-// matters says whether a control sequence with this end may be one of ours.
+// matters reports whether a control sequence with this final byte may be one that the scanner handles.
 func matters(final byte) bool { return mattering>>(final&0x3f)&1 != 0 }
 
-// mattering are those ends, from '@' to '~', a bit each: modes and titles, what saves them, and what asks.
+// mattering are those final bytes, from '@' to '~', a bit each: modes and titles, their saving, and queries.
 const mattering uint64 = 1<<('h'&0x3f) | 1<<('l'&0x3f) | 1<<('p'&0x3f) | 1<<('t'&0x3f) | 1<<('c'&0x3f) | 1<<('n'&0x3f) | 1<<('q'&0x3f) |
 	1<<('r'&0x3f) | 1<<('s'&0x3f) | 1<<('u'&0x3f)
 
-// step takes at least one byte that is no plain output, and returns where to go on.
+// step takes at least one byte that is not plain output, and returns the next position.
 func (s *Scanner) step(p []byte, i int) int {
 	s.pos = s.off + int64(i)
 	switch s.state {
@@ -181,8 +181,7 @@ func (s *Scanner) step(p []byte, i int) int {
 	return i + 1
 }
 
-// isControl does what a control does inside of a sequence that is no string, and
-// says whether c is one.
+// isControl performs a control inside of a sequence that is not a string, and reports whether c is one.
 func (s *Scanner) isControl(c byte) bool {
 	switch {
 	case c == esc:
@@ -192,13 +191,12 @@ func (s *Scanner) isControl(c byte) bool {
 	case c == bel:
 		s.told.Bells++
 	default:
-		return c < 0x20 || c == del // the sequence goes on
+		return c < 0x20 || c == del // the sequence continues
 	}
 	return true
 }
 
-// readEscape takes the byte after an ESC. A string that was open is over: ended by
-// ESC \, and else aborted.
+// readEscape takes the byte after an ESC. It ends an open string: normally with ESC \, otherwise by aborting it.
 func (s *Scanner) readEscape(c byte) {
 	switch {
 	case s.str != noString && c == '\\':
@@ -227,13 +225,13 @@ func (s *Scanner) readEscape(c byte) {
 		s.state, s.str = inString, otherString
 	case 'c': // RIS
 		s.hardReset()
-	case 'Z': // DECID, what DA1 was before
+	case 'Z': // DECID, the older form of DA1
 		s.answer(primaryAttributes)
 	case '7':
 		s.saveCursor()
 	case '8':
 		s.restoreCursor()
-	case 'V', 'W': // SPA, EPA: the ISO's way to protect, and not DEC's
+	case 'V', 'W': // SPA, EPA: the ISO's protection, which replaces DEC's
 		s.protects = false
 	case '=':
 		s.told.Modes.ApplicationKeypad = true
@@ -246,15 +244,15 @@ func (s *Scanner) readEscape(c byte) {
 	}
 }
 
-// abortString forgets the string that is open, if any.
+// abortString drops the open string, if any.
 func (s *Scanner) abortString() {
 	s.state, s.str, s.cut, s.last = ground, noString, false, 0
 	if s.text = s.text[:0]; cap(s.text) > 512 {
-		s.text = nil // thousands of terminals need not keep their longest one
+		s.text = nil // with thousands of terminals, do not keep each one's longest string
 	}
 }
 
-// endString takes the string that is open for what it says, and by what it ended.
+// endString processes the open string; end is its terminator.
 func (s *Scanner) endString(end string) {
 	switch s.str {
 	case oscString:
@@ -268,8 +266,8 @@ func (s *Scanner) endString(end string) {
 // stringEnds are the C0 controls that may end a string, a bit each.
 const stringEnds = 1<<bel | 1<<can | 1<<sub | 1<<esc
 
-// stringEnd returns where a part of a string ends that begins at i, behind the byte last,
-// and the last byte of it. The control ST has two bytes, of which it returns the second.
+// stringEnd returns the end of the part of a string that begins at i, behind the byte last, and the last byte of that
+// part. The control ST has two bytes; the end is the second of them.
 func stringEnd(p []byte, i int, last byte) (end int, behind byte) {
 	end = c0InString(p, i)
 	for at := i; at < end; at++ {
@@ -278,7 +276,7 @@ func stringEnd(p []byte, i int, last byte) (end int, behind byte) {
 		}
 		if at == i && last == 0xc2 || at > i && p[at-1] == 0xc2 {
 			end = at
-		} // else it is a part of a character
+		} // otherwise it is a part of a character
 	}
 	if end > i {
 		last = p[end-1]
@@ -286,7 +284,7 @@ func stringEnd(p []byte, i int, last byte) (end int, behind byte) {
 	return end, last
 }
 
-// c0InString returns where from i on a C0 control stands that may end a string.
+// c0InString returns the index of the first C0 control from i on that may end a string.
 func c0InString(p []byte, i int) int {
 	for i < len(p) && (p[i] >= 0x20 || stringEnds>>p[i]&1 == 0) {
 		i++
@@ -294,7 +292,7 @@ func c0InString(p []byte, i int) int {
 	return i
 }
 
-// readString takes what there is of the string that is open.
+// readString takes the available part of the open string.
 func (s *Scanner) readString(p []byte, i int) int {
 	end, last := stringEnd(p, i, s.last)
 	s.last = last
@@ -308,7 +306,7 @@ func (s *Scanner) readString(p []byte, i int) int {
 		s.state, s.escape = inEscape, s.pos
 	case c == st:
 		if n := len(s.text); n > 0 && !s.cut {
-			s.text = s.text[:n-1] // the first byte of it
+			s.text = s.text[:n-1] // its first byte
 		}
 		s.endString("\x1b\\")
 	case c != bel:
@@ -321,7 +319,7 @@ func (s *Scanner) readString(p []byte, i int) int {
 	return end + 1
 }
 
-// keep takes a part of the string that is open, if it may say something.
+// keep stores a part of the open string, if the string may matter.
 func (s *Scanner) keep(p []byte) {
 	if s.str == deviceString && len(s.text) < 2 {
 		n := min(2-len(s.text), len(p))
@@ -338,7 +336,7 @@ func (s *Scanner) keep(p []byte) {
 	}
 }
 
-// keepNothing goes on to the end of a string that says nothing to us.
+// keepNothing skips to the end of a string that does not matter.
 func (s *Scanner) keepNothing() { s.str, s.text = otherString, s.text[:0] }
 
 // readControl takes one byte of a control sequence.
@@ -359,9 +357,9 @@ func (s *Scanner) readControl(c byte) {
 		s.state = ground
 		s.endControl(c)
 	case c > del:
-		s.state = ground // a character: xterm gives the sequence up
+		s.state = ground // a character: xterm abandons the sequence
 	default:
-		q.wrong = true // a colon, or something out of order
+		q.wrong = true // a colon, or a byte out of order
 	}
 	q.started = true
 }
@@ -374,7 +372,7 @@ func (q *sequence) digit(d byte) {
 	}
 }
 
-// given returns the parameters, at least one; what was left out is 0.
+// given returns the parameters, at least one; a missing one is 0.
 func (q *sequence) given() []uint16 { return q.params[:min(max(q.n, 1), csiParams)] }
 
 func (s *Scanner) endControl(final byte) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// scan reads all of a stream in pieces of a size, each in memory of its own that is
-// overwritten afterwards, as a read buffer is.
+// scan reads all of a stream in pieces of a size, each in memory of its own that is overwritten afterwards, like a read
+// buffer.
 func scan(stream string, size int) Told {
 	s := NewScanner("box.example.org")
 	for len(stream) > 0 {
@@ -35,8 +35,8 @@ func TestScannerTitle(t *testing.T) {
 		"\x1b]2;caf\xc3\xa9 \xe6\x97\xa5\x07":                              "café 日",
 		"\x1b]2;bad\xff\xfeutf\xc3\x07":                                    "bad\uFFFDutf\uFFFD",
 		"\x1b]2;one\ntwo\r\x7f\u0085\tthree\x07":                           "onetwothree",
-		"\x1b]2;a\x9cb\x07":                                                "a\uFFFDb", // no ST in UTF-8
-		"\xc2\x9d2;c1\x07":                                                 "",         // U+009D is no OSC
+		"\x1b]2;a\x9cb\x07":                                                "a\uFFFDb", // not an ST in UTF-8
+		"\xc2\x9d2;c1\x07":                                                 "",         // U+009D is not an OSC
 		"\x9d2;c1\x07":                                                     "",
 		"\x1b]0;a\x07\x1b]2;gone\x18\x1b]2;gone\x1a\x07":                   "a",
 		"\x1b]0;a\x07\x1b]2;gone\x1b[0mtext\x07":                           "a",
@@ -51,7 +51,7 @@ func TestScannerTitle(t *testing.T) {
 		"\x1b]2;x" + long + "\x07":                                         ("x" + long)[:titleBytes-1],
 		"\x1b]2;a\x07\x1b[22;0t\x1b]2;b\x07\x1b[22t\x1b]2;c\x07\x1b[23;2t": "b",
 		"\x1b]2;a\x07\x1b[22;2t\x1b]2;b\x07\x1b[23;0;0t":                   "a",
-		"\x1b]2;a\x07\x1b[22;1t\x1b]2;b\x07\x1b[23;0t\x1b[23t":             "b",    // icon alone
+		"\x1b]2;a\x07\x1b[22;1t\x1b]2;b\x07\x1b[23;0t\x1b[23t":             "b",    // only the icon
 		"\x1b]2;keep\x07\x1bc":                                             "keep", // as xterm's RIS
 	} {
 		if got := scan(stream, len(stream)).Title; got != want {
@@ -78,7 +78,7 @@ func TestScannerDirectory(t *testing.T) {
 		"7;file:///nul%00":           "/before",
 		"7;file:///new%0aline":       "/new\nline",
 		"7;file:///raw\nline":        "/before",
-		"7;file:///bytes%ff":         "", // nobody could be told
+		"7;file:///bytes%ff":         "", // not UTF-8, so it cannot be reported
 		"7;file:///bytes\xff":        "",
 		"7;file:///" + strings.Repeat("x", pathBytes-1):     "/" + strings.Repeat("x", pathBytes-1),
 		"7;file:///" + strings.Repeat("x", pathBytes):       "/before",
@@ -166,7 +166,7 @@ func TestScannerModes(t *testing.T) {
 		"\x1b]0;\x1bc":                {}, // aborts the string, and resets
 		"\x1b[" + strings.Repeat("1;", 40) + "1m":     all,
 		"\x1b[?" + strings.Repeat("0;", 29) + "1l":    with(func(m *Modes) { m.ApplicationCursor = false }),
-		"\x1b[?" + strings.Repeat("0;", 30) + "1l":    all, // beyond what xterm takes
+		"\x1b[?" + strings.Repeat("0;", 30) + "1l":    all, // more parameters than xterm takes
 		"\x1b[?" + strings.Repeat("9", 100_000) + "l": all,
 	} {
 		if got := scan(on+stream, len(on+stream)).Modes; got != want {
@@ -175,16 +175,14 @@ func TestScannerModes(t *testing.T) {
 	}
 }
 
-// material is what random streams are made of: the controls, and pieces of all that
-// a scanner looks for.
+// material are the parts of random streams: the controls, and pieces of all that a scanner searches for.
 var material = []string{
 	"\x1b", "\x1b", "[", "]", "?", "h", "l", "p", "!", "t", ";", "\a", "\a", "\x18", "\x1a", "\\", "c", "=", ">", "(", "P", "_",
 	"0;", "2;", "7;", "file://", "/", "box", "%41", "é", "\xff", "\x9b", "1", "1049", "2004", "1000", "22", "23", "m", "\r\n", "text ",
 	"\x1b[?1h", "\x1b]0;x\a", "\x1b[31m", "\x1b[22;0t", "\x1b[23t", "\x1b]7;file:///a\x1b\\",
 }
 
-// TestScannerSeesNoEdges: however a stream is cut, the scanner says the same, and so
-// it does for a piece at a time of what it has skipped to.
+// TestScannerSeesNoEdges checks that the result does not depend on how a stream is cut, even into single bytes.
 func TestScannerSeesNoEdges(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	changed := 0
@@ -209,8 +207,7 @@ func TestScannerSeesNoEdges(t *testing.T) {
 	}
 }
 
-// TestScannerIsBounded: an endless string, endless parameters and endless pushes
-// leave next to nothing behind.
+// TestScannerIsBounded checks that an endless string, endless parameters and endless pushes use next to no memory.
 func TestScannerIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine computes: the race detector sees nothing here, and takes ten times as long")

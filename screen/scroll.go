@@ -1,6 +1,6 @@
 package screen
 
-// blank is what erasing leaves: the background stays (BCE).
+// blank returns the cell that erasing leaves: the background stays (BCE).
 func (t *Terminal) blank() cell { return cell{bg: t.cursor.pen.bg} }
 
 // index moves the cursor down a row, and scrolls at the bottom margin.
@@ -29,14 +29,13 @@ func (t *Terminal) reverseIndex() {
 	}
 }
 
-// fullWidth says whether no margins are set at the sides.
+// fullWidth reports whether no margins are set at the sides.
 func (t *Terminal) fullWidth() bool { return t.margins.left == 0 && t.margins.right == t.cols-1 }
 
-// scrollUp moves what is between the margins up. What leaves the screen at its top
-// goes into the history.
+// scrollUp moves the lines between the margins up. Lines that leave the screen at its top go into the history.
 func (t *Terminal) scrollUp(n int) { t.scrollUpFrom(t.margins.top, n, true) }
 
-// scrollUpFrom does that with a top of its own.
+// scrollUpFrom does the same from another top. Without keep, no line goes into the history.
 func (t *Terminal) scrollUpFrom(top, n int, keep bool) {
 	t.changed = true
 	bottom := t.margins.bottom
@@ -69,7 +68,7 @@ func (t *Terminal) scrollUpFrom(top, n int, keep bool) {
 	t.did(work)
 }
 
-// scrollDown moves what is between a row and the bottom margin down.
+// scrollDown moves the lines between a row and the bottom margin down.
 func (t *Terminal) scrollDown(top, n int) {
 	t.changed = true
 	bottom := t.margins.bottom
@@ -90,7 +89,7 @@ func (t *Terminal) scrollDown(top, n int) {
 	t.grid.lines[bottom].wrapped = false
 }
 
-// shiftRows moves what is between the margins of the sides up by n rows, or down.
+// shiftRows moves the cells between the side margins up by n rows, or down by -n.
 func (t *Terminal) shiftRows(top, bottom, n int) {
 	if t.skims {
 		return
@@ -125,14 +124,14 @@ func (t *Terminal) shiftRows(top, bottom, n int) {
 	}
 }
 
-// insideMargins says whether the cursor is where lines, columns and characters can be
-// inserted and deleted.
+// insideMargins reports whether the cursor is at a place where lines, columns and characters can be inserted and
+// deleted.
 func (t *Terminal) insideMargins() bool {
 	c, m := &t.cursor, &t.margins
 	return c.row >= m.top && c.row <= m.bottom && c.col >= m.left && c.col <= m.right
 }
 
-// insertLines is IL, deleteLines DL.
+// insertLines handles IL, deleteLines DL.
 func (t *Terminal) insertLines(n int) {
 	if t.insideMargins() {
 		t.scrollDown(t.cursor.row, n)
@@ -147,22 +146,21 @@ func (t *Terminal) deleteLines(n int) {
 	}
 }
 
-// insertCells is ICH: it moves the rest of the row to the right.
+// insertCells handles ICH: it moves the rest of the row to the right.
 func (t *Terminal) insertCells(n int) {
 	if c := &t.cursor; c.col >= t.margins.left && c.col <= t.margins.right {
 		t.shiftCells(c.row, c.col, n)
 	}
 }
 
-// deleteCells is DCH.
+// deleteCells handles DCH.
 func (t *Terminal) deleteCells(n int) {
 	if c := &t.cursor; c.col >= t.margins.left && c.col <= t.margins.right {
 		t.shiftCells(c.row, c.col, -n)
 	}
 }
 
-// shiftCells moves what is between a column and the right margin to the right by n
-// columns, or to the left.
+// shiftCells moves the cells between a column and the right margin to the right by n columns, or to the left by -n.
 func (t *Terminal) shiftCells(row, col, n int) {
 	if t.skims {
 		return
@@ -194,7 +192,7 @@ func (t *Terminal) shiftCells(row, col, n int) {
 	l.wrapped = false
 }
 
-// shiftColumns is DECIC, DECDC, SL and SR: all rows between the margins at once.
+// shiftColumns handles DECIC, DECDC, SL and SR: all rows between the margins at once.
 func (t *Terminal) shiftColumns(col, n int) {
 	if t.skims {
 		return

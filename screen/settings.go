@@ -1,29 +1,29 @@
 package screen
 
-// Settings are modes that a scanner only follows to tell them to a program that asks
-// (DECRQM); those that matter for what is typed are in Modes. A bit is set where a
-// mode is not as in a terminal that was just switched on, which so is the zero value.
+// Settings are modes that a scanner follows only to report them to a program that asks (DECRQM); the modes that affect
+// typed input are in Modes. A bit is set if a mode differs from that of a terminal that was just switched on, which
+// therefore is the zero value.
 type settings uint32
 
 // A settable is a mode that has a bit in settings, by its place in its table.
 type settable struct {
 	number uint16
 	on     bool // in a terminal that was just switched on
-	soft   bool // DECSTR brings that back
+	soft   bool // DECSTR restores the initial value
 }
 
 var privateSettings = [...]settable{
 	{number: 25, on: true, soft: true}, // DECTCEM: the cursor is shown
 	{number: 7, on: true, soft: true},  // DECAWM: lines wrap
 	{number: 12, on: true, soft: true}, // the cursor blinks
-	{number: 2026},                     // what is drawn is shown at once, later
+	{number: 2026},                     // the picture is held back, then shown at once
 	{number: originMode, soft: true},   // DECOM: rows count from the margins
 	{number: 5},                        // DECSCNM: all is inverse
 	{number: 41},                       // a tab behind the last column wraps first
 	{number: cursorSaved},              // the cursor was saved
 	{number: 3},                        // DECCOLM: 132 columns
-	{number: allowColumns},             // DECCOLM does something
-	{number: 45, soft: true},           // what goes back wraps to the line before
+	{number: allowColumns},             // DECCOLM has an effect
+	{number: 45, soft: true},           // a move to the left wraps to the line before
 	{number: sideMargins, soft: true},  // DECLRMM: there are margins at the sides
 	{number: 95},                       // DECNCSM: DECCOLM does not clear
 	{number: 1045, soft: true},         // as 45, and to the end of the screen
@@ -32,7 +32,7 @@ var privateSettings = [...]settable{
 var ansiSettings = [...]settable{
 	{number: 4, soft: true}, // IRM: insert
 	{number: 2, soft: true}, // KAM: the keyboard is locked
-	{number: 12, on: true},  // SRM: what is typed is not shown by the terminal
+	{number: 12, on: true},  // SRM: the terminal does not echo typed text
 }
 
 const (
@@ -79,7 +79,7 @@ func (s *settings) softReset(table []settable) {
 	}
 }
 
-// setPrivate is DECSET and DECRST.
+// setPrivate handles DECSET and DECRST.
 func (s *Scanner) setPrivate(n uint16, on bool) {
 	if n == columns132 {
 		if allowed, _ := s.private.get(privateSettings[:], allowColumns); !allowed {
@@ -100,10 +100,10 @@ func (s *Scanner) setPrivate(n uint16, on bool) {
 	}
 }
 
-// A savedCursor is what goes with a cursor that is saved, and may be asked for.
+// A savedCursor is the part of a saved cursor that a program may query.
 type savedCursor struct{ origin, protects bool }
 
-// savedHere is where the cursor of the screen is saved that is shown.
+// savedHere returns the saved cursor of the current screen.
 func (s *Scanner) savedHere() *savedCursor {
 	if s.told.Modes.AlternateScreen {
 		return &s.saved[1]
@@ -111,19 +111,19 @@ func (s *Scanner) savedHere() *savedCursor {
 	return &s.saved[0]
 }
 
-// saveCursor is DECSC.
+// saveCursor handles DECSC.
 func (s *Scanner) saveCursor() {
 	origin, _ := s.private.get(privateSettings[:], originMode)
 	*s.savedHere() = savedCursor{origin, s.protects}
 }
 
-// restoreCursor is DECRC.
+// restoreCursor handles DECRC.
 func (s *Scanner) restoreCursor() {
 	s.private.set(privateSettings[:], originMode, s.savedHere().origin)
 	s.protects = s.savedHere().protects
 }
 
-// savePrivate is XTSAVE.
+// savePrivate handles XTSAVE.
 func (s *Scanner) savePrivate() {
 	for _, n := range s.seq.given() {
 		if on, known := s.privateState(n); known && n != cursorSaved {
@@ -132,7 +132,7 @@ func (s *Scanner) savePrivate() {
 	}
 }
 
-// restorePrivate is XTRESTORE.
+// restorePrivate handles XTRESTORE.
 func (s *Scanner) restorePrivate() {
 	for _, n := range s.seq.given() {
 		saved, ok := s.xtsaved[int(n)]
@@ -142,7 +142,7 @@ func (s *Scanner) restorePrivate() {
 	}
 }
 
-// setANSI is SM and RM.
+// setANSI handles SM and RM.
 func (s *Scanner) setANSI(n uint16, on bool) {
 	s.ansi.set(ansiSettings[:], n, on)
 	if n == 20 {
@@ -150,7 +150,7 @@ func (s *Scanner) setANSI(n uint16, on bool) {
 	}
 }
 
-// What DECRPM says of a mode.
+// The values of DECRPM for the state of a mode.
 const (
 	modeUnknown  = 0
 	modeSet      = 1
@@ -171,7 +171,7 @@ func modeValue(on, known bool) int {
 // ansiMode answers DECRQM.
 func (s *Scanner) ansiMode(n uint16) int {
 	switch n {
-	case 1, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19: // what block terminals have, as xterm tells it
+	case 1, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19: // features of block terminals, answered as by xterm
 		return modeNeverSet
 	case 3: // CRM
 		return modeReset
@@ -181,7 +181,7 @@ func (s *Scanner) ansiMode(n uint16) int {
 	return modeValue(s.ansi.get(ansiSettings[:], n))
 }
 
-// privateState says whether a private mode is set, and whether it is one that there is.
+// privateState reports whether a private mode is set, and whether the mode exists.
 func (s *Scanner) privateState(n uint16) (on, known bool) {
 	if on, known = s.told.Modes.get(n); known {
 		return on, true
@@ -189,10 +189,10 @@ func (s *Scanner) privateState(n uint16) (on, known bool) {
 	return s.private.get(privateSettings[:], n)
 }
 
-// A cursorStyle is what DECSCUSR has set. That it blinks is a mode of its own.
+// A cursorStyle is a shape set by DECSCUSR. Blinking is a mode of its own.
 type cursorStyle uint8
 
-// setCursor is DECSCUSR.
+// setCursor handles DECSCUSR.
 func (s *Scanner) setCursor(n uint16) {
 	if n > 6 {
 		return
@@ -202,7 +202,7 @@ func (s *Scanner) setCursor(n uint16) {
 	s.private.set(privateSettings[:], cursorBlinks, n%2 == 1)
 }
 
-// cursorNumber is what DECSCUSR would have to be given.
+// cursorNumber returns the parameter of DECSCUSR for the current style.
 func (s *Scanner) cursorNumber() int {
 	n := 2 * int(s.cursor)
 	if blinks, _ := s.private.get(privateSettings[:], cursorBlinks); blinks {
@@ -211,13 +211,13 @@ func (s *Scanner) cursorNumber() int {
 	return n + 2
 }
 
-// hardReset is RIS. The title stays, as in xterm.
+// hardReset handles RIS. The title stays, as in xterm.
 func (s *Scanner) hardReset() {
 	s.told.Modes, s.xtsaved, s.saved = Modes{}, nil, [2]savedCursor{}
 	s.private, s.ansi, s.cursor, s.protects, s.palette = 0, 0, 0, false, nil
 }
 
-// softReset is DECSTR.
+// softReset handles DECSTR.
 func (s *Scanner) softReset() {
 	s.told.Modes.softReset()
 	s.private.softReset(privateSettings[:])

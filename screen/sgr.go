@@ -1,6 +1,6 @@
 package screen
 
-// selectStyle is SGR.
+// selectStyle handles SGR.
 func (t *Terminal) selectStyle(p *params) {
 	pen := &t.cursor.pen
 	if p.count() == 0 {
@@ -38,7 +38,7 @@ func (t *Terminal) selectStyle(p *params) {
 	}
 }
 
-// plainPen is SGR 0, which leaves protection alone.
+// plainPen handles SGR 0, which leaves protection unchanged.
 func (t *Terminal) plainPen() {
 	pen := &t.cursor.pen
 	link := t.tables.extras[pen.extra]
@@ -50,7 +50,7 @@ func (c *cell) setUnderline(u Underline) {
 	c.flags = c.flags&^underlineBits | cellFlags(u)<<underlineShift
 }
 
-// styleNumber does what one number of SGR says.
+// styleNumber performs one number of SGR.
 func (t *Terminal) styleNumber(n int) {
 	pen := &t.cursor.pen
 	switch {
@@ -80,7 +80,7 @@ func (t *Terminal) styleNumber(n int) {
 	}
 }
 
-// attributeNumbers are what numbers of SGR do to the attributes.
+// attributeNumbers are the effects of SGR numbers on the attributes.
 var attributeNumbers = [56]struct{ set, clear Attribute }{
 	1: {set: Bold}, 2: {set: Faint}, 3: {set: Italic}, 5: {set: Blink}, 6: {set: Blink},
 	7: {set: Inverse}, 8: {set: Invisible}, 9: {set: Strike}, 53: {set: Overline},
@@ -102,8 +102,8 @@ func (t *Terminal) setColor(what int, c Color) {
 	}
 }
 
-// color reads the colour behind SGR 38, 48 or 58, at i: with colons, where subs is the
-// end of what belongs to it, or with semicolons. used is how many parameters were taken.
+// color parses the colour after SGR 38, 48 or 58, at i: with colons, the parts of which end at subs, or with
+// semicolons. used is the number of parameters taken.
 func (p *params) color(i, subs int) (c Color, used int, ok bool) {
 	if subs > i+1 {
 		return p.colonColor(i, subs)
@@ -116,7 +116,7 @@ func (p *params) color(i, subs int) (c Color, used int, ok bool) {
 		r, g, b := p.at(i+2, 0), p.at(i+3, 0), p.at(i+4, 0)
 		return RGB(uint8(r), uint8(g), uint8(b)), 4, r < 256 && g < 256 && b < 256 && i+4 < p.count()
 	}
-	return 0, p.count() - i, false // nobody knows where the next begins
+	return 0, p.count() - i, false // the beginning of the next number is unknown
 }
 
 func (p *params) colonColor(i, subs int) (c Color, used int, ok bool) {

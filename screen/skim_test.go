@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// lines are more than a screen of them.
+// lines returns more than a screen of lines.
 func lines(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -15,8 +15,8 @@ func lines(n int) string {
 	return b.String()
 }
 
-// TestSkim shows that output which has left the screen need not be drawn: what it has
-// set holds for what comes, and once the screen is full of that, it is the same.
+// TestSkim checks that output which has left the screen need not be drawn: its settings affect later output, and once
+// that output fills the screen, the picture is the same.
 func TestSkim(t *testing.T) {
 	for _, early := range []string{
 		lines(100), "\x1b[31;4m", "\x1b[2;9r" + lines(3) + "\x1b[r", "\x1b(0", "\x0e\x1b)0", "\x1b]2;title\x07",
@@ -43,7 +43,7 @@ func TestSkim(t *testing.T) {
 	}
 }
 
-// TestLost shows what holds where output is missing.
+// TestLost checks the state after missing output.
 func TestLost(t *testing.T) {
 	term := NewTerminal(40, 10, 0)
 	term.Write([]byte("before\x1b]2;no end"))
@@ -63,7 +63,7 @@ func TestLost(t *testing.T) {
 	}
 }
 
-// TestApproximate shows that no place that was not drawn passes for one that was.
+// TestApproximate checks that no undrawn place is reported as drawn.
 func TestApproximate(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, skimmed, after string
@@ -88,8 +88,7 @@ func TestApproximate(t *testing.T) {
 	}
 }
 
-// TestSkimLeavesNoHistory shows that lines which did not follow each other do not stand
-// one below the other.
+// TestSkimLeavesNoHistory checks that lines that did not follow each other are not shown one below the other.
 func TestSkimLeavesNoHistory(t *testing.T) {
 	term := NewTerminal(10, 2, 10)
 	term.Write([]byte("old 1\r\nold 2\r\nold 3\r\n"))
@@ -101,11 +100,10 @@ func TestSkimLeavesNoHistory(t *testing.T) {
 	}
 }
 
-// TestLostAssumesAScreen shows that which screen was shown where output is missing comes to
-// light at the next switch.
+// TestLostAssumesAScreen checks that the next switch corrects an assumption about the shown screen.
 func TestLostAssumesAScreen(t *testing.T) {
 	term := NewTerminal(20, 3, 10)
-	term.Lost(Modes{AlternateScreen: true}) // as it is now
+	term.Lost(Modes{AlternateScreen: true}) // the present state
 	term.Write([]byte("1\r\n2\r\n$ vim\x1b[?1049h\x1b[H\x1b[2J~ vim"))
 	if got := screenText(term); got != "~ vim▮" {
 		t.Errorf("the program's screen is %q", got)

@@ -1,34 +1,34 @@
 package screen
 
-// A Snapshot is what a terminal shows at one moment. It does not change, whatever is
-// written to the terminal afterwards, and may be read by several goroutines.
+// A Snapshot is the picture of a terminal at one moment. Later writes to the terminal do not change it, and several
+// goroutines may read it.
 type Snapshot struct {
 	Cols, Rows  int
 	Lines       []Line // of the screen, from the top; Rows of them
-	History     []Line // what has left the normal screen at its top, oldest first
+	History     []Line // the lines that have left the normal screen at its top, oldest first
 	Cursor      Cursor
 	Title       string
 	Modes       Modes
 	Palette     *Palette
-	Revision    uint64 // grows with every change of what is shown
+	Revision    uint64 // grows with every change of the picture
 	Approximate bool   // drawn from less than all output: parts may be wrong
 
 	reverse bool   // the whole screen is inverse (DECSCNM)
-	resume  resume // what AppendANSI needs beside what is shown
+	resume  resume // the further state that AppendANSI needs
 }
 
-// A Cursor is where the next character goes.
+// A Cursor is the place of the next character.
 type Cursor struct {
 	Row, Col int // from 0, inside of the screen
 	Visible  bool
 	Shape    CursorShape
 	Blink    bool
-	// Pending: the last column was written, and the next character goes to the next
-	// row (if the terminal wraps lines). Col is the last column then.
+	// Pending: the last column was written, and the next character goes to the next row (if the terminal wraps lines).
+	// Col is the last column then.
 	Pending bool
 }
 
-// A CursorShape is how the cursor looks.
+// A CursorShape is the form of the cursor.
 type CursorShape uint8
 
 // The shapes of DECSCUSR.
@@ -40,7 +40,7 @@ const (
 
 // A Line is a row of cells.
 type Line struct {
-	Wrapped bool // the line was full, and goes on in the next row
+	Wrapped bool // the line was full, and continues in the next row
 
 	cells  []cell
 	tables *tables
@@ -48,19 +48,19 @@ type Line struct {
 
 // A Cell is a place for a character.
 type Cell struct {
-	Text  string // a character with what combines with it; "" where nothing was written
+	Text  string // a character with its combining characters; "" if the cell is unwritten
 	Width int    // 1; 2 for a wide character; 0 for the place behind a wide one
 	Style Style
 }
 
-// A Run is what stands side by side in one style.
+// A Run is a piece of a line in one style.
 type Run struct {
-	Col   int    // where it begins
+	Col   int    // its first column
 	Width int    // in columns
-	Text  string // places where nothing was written are blanks
+	Text  string // unwritten places are blanks
 	Style Style
 }
 
-// Len returns how many cells the line has: the columns of the screen, or fewer in
-// history, where no cell is kept behind the last that was written.
+// Len returns the number of cells in the line: the columns of the screen, or fewer in history, which keeps no cell
+// behind the last written one.
 func (l Line) Len() int { return len(l.cells) }

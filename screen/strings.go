@@ -2,7 +2,7 @@ package screen
 
 import "strings"
 
-// osc does what an operating system command asks for, of which the end may be cut.
+// osc performs an operating system command, whose end may be cut.
 func (t *Terminal) osc(data []byte, cut bool) {
 	number, arg, ok := splitCommand(data)
 	switch {
@@ -24,10 +24,10 @@ func (t *Terminal) setTitle(title string) {
 	}
 }
 
-// linkBytes is the longest address of a link, as long as other terminals take.
+// linkBytes is the maximum length of a link's address, as in other terminals.
 const linkBytes = 2083
 
-// hyperlink is OSC 8 ; PARAMETERS ; ADDRESS.
+// hyperlink handles OSC 8 ; PARAMETERS ; ADDRESS.
 func (t *Terminal) hyperlink(arg string) {
 	options, address, ok := strings.Cut(arg, ";")
 	if !ok || len(address) > linkBytes {
@@ -35,7 +35,7 @@ func (t *Terminal) hyperlink(arg string) {
 	}
 	pen := &t.cursor.pen
 	e := t.tables.extras[pen.extra]
-	e.link, e.id = strings.Clone(strings.ToValidUTF8(address, "\ufffd")), "" // not the whole that it is a piece of
+	e.link, e.id = strings.Clone(strings.ToValidUTF8(address, "\ufffd")), "" // do not keep the whole string in memory
 	for _, o := range strings.Split(options, ":") {
 		if id, ok := strings.CutPrefix(o, "id="); ok && address != "" && len(id) <= 250 {
 			e.id = strings.Clone(strings.ToValidUTF8(id, "\ufffd"))
@@ -44,8 +44,8 @@ func (t *Terminal) hyperlink(arg string) {
 	pen.extra = t.extraFor(e)
 }
 
-// colours does what the OSC that set and reset colours say. Snapshots have the palette
-// before: a copy is changed. Who asks is answered by a [Scanner].
+// colours handles the OSC that set and reset colours. Snapshots share the old palette, so a copy is changed. A
+// [Scanner] answers the queries.
 func (t *Terminal) colours(number int, arg string) {
 	t.did(paletteWork)
 	p := *t.palette
@@ -70,7 +70,7 @@ func (p *Palette) special(n int) *Color {
 	return &p.Cursor
 }
 
-// dcs does what a device control string asks for.
+// dcs performs a device control string.
 func (t *Terminal) dcs(data []byte) {
 	if ps := &t.parser; ps.params.n == 0 && ps.key(ps.final) == '$'<<8|'q' {
 		t.settingReport(string(data))

@@ -2,15 +2,14 @@ package screen
 
 import "bytes"
 
-// StripQueries appends p to dst without the queries that a [Scanner] would tell of: for
-// a terminal that would answer them once more. A query may come in two pieces. So where
-// p ends with what may be the beginning of one, that is left out, and held is its
-// length, at most 1023 bytes; it belongs before what comes next. An ESC begins a
-// sequence wherever it stands, so that p may begin anywhere; and it aborts what is open.
-// So where it goes with a query, a CAN takes its place, which does the same. What was
-// open before p is to be told, and what is so behind it is returned.
+// StripQueries appends p to dst without the queries that a [Scanner] would report: for a terminal that would answer
+// them a second time. A query may come in two pieces. So if p may end with the beginning of one, StripQueries
+// leaves it out, and held is its length, at most 1023 bytes; the caller puts it before the next piece. An ESC begins a
+// sequence anywhere, so p may begin anywhere; and it aborts an open sequence or string. So if StripQueries removes such
+// an ESC with a query, it puts a CAN in its place, which aborts likewise. The caller passes what was open before p, and
+// gets back what is open after it.
 func StripQueries(dst, p []byte, open Open) (out []byte, held int, after Open) {
-	unread := p // by open
+	unread := p // not passed to open yet
 	for {
 		next := bytes.IndexByte(p, esc)
 		if next < 0 {
@@ -34,17 +33,17 @@ func StripQueries(dst, p []byte, open Open) (out []byte, held int, after Open) {
 	}
 }
 
-// A finding is what stands at an ESC.
+// A finding is the kind of text at an ESC.
 type finding int
 
 const (
 	isOther finding = iota
 	isWhole         // a query
-	isOpen          // what may be the beginning of one
+	isOpen          // the possible beginning of a query
 )
 
-// queryAt says what stands at the beginning of p, which is an ESC, and how long it is:
-// of what is none, as much as is certain.
+// queryAt returns the kind and length of the text at the beginning of p, which is an ESC. For text that is not a query,
+// the length is as much as is certain.
 func queryAt(p []byte) (n int, found finding) {
 	if n = mayAsk(p); n > 0 {
 		return n, isOther
@@ -69,8 +68,8 @@ func queryAt(p []byte) (n int, found finding) {
 	return len(p), isOpen
 }
 
-// mayAsk is 0 where p may begin a query, and else the length of what surely is none.
-// Nearly all sequences are told here.
+// mayAsk returns 0 if p may begin a query, and otherwise the length of the text that certainly is not one. It decides
+// nearly all sequences.
 func mayAsk(p []byte) int {
 	if len(p) < 2 {
 		return 0
@@ -108,17 +107,16 @@ func mayAsk(p []byte) int {
 	return 1
 }
 
-// asks are the ends of control sequences that may ask, as in matters.
+// asks are the final bytes of control sequences that may ask, encoded as for matters.
 const asks uint64 = 1<<('p'&0x3f) | 1<<('t'&0x3f) | 1<<('c'&0x3f) | 1<<('n'&0x3f) | 1<<('q'&0x3f)
 
-// begins says whether p may begin with something: as far as it has come, it does.
+// begins reports whether p may begin with a string: as far as p goes, it does.
 func begins(p []byte, with string) bool {
 	n := min(len(p), len(with))
 	return string(p[:n]) == with[:n]
 }
 
-// appendControls keeps the controls that stand within a control sequence, which a
-// terminal acts upon by themselves.
+// appendControls keeps the controls within a control sequence, which a terminal performs by themselves.
 func appendControls(dst, query []byte) []byte {
 	if query[1] != '[' {
 		return dst

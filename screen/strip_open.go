@@ -5,17 +5,17 @@ import (
 	"unicode/utf8"
 )
 
-// Open is what is begun and not over where output goes on: an ESC would abort it. The
-// zero value is nothing. A [Scanner] reads sequences in the same way.
+// Open is the unfinished character, sequence or string at the end of a piece of output: an ESC would abort it. The zero
+// value is nothing. A [Scanner] reads sequences in the same way.
 type Open struct {
 	state state
 	str   stringKind
 	tail  [utf8.UTFMax - 1]byte // of plain text: it may end within a character
 	n     int
-	c1    bool // there may be a C1 in that text, which many a terminal takes for an ESC and more
+	c1    bool // that text may have a C1, which many terminals take for an ESC and a letter
 }
 
-// After returns what is open behind p.
+// After returns what is open after p.
 func (o Open) After(p []byte) Open {
 	if i := lastBegun(p); i >= 0 {
 		o, p = Open{state: inEscape}, p[i+1:]
@@ -37,7 +37,7 @@ func (o Open) After(p []byte) Open {
 	return o
 }
 
-// lastBegun is where the last ESC stands that surely ends or aborts what was open, or -1.
+// lastBegun returns the index of the last ESC that certainly ends or aborts an open sequence, or -1.
 func lastBegun(p []byte) int {
 	for end := len(p); ; {
 		i := bytes.LastIndexByte(p[:end], esc)
@@ -48,7 +48,7 @@ func lastBegun(p []byte) int {
 	}
 }
 
-// text takes what is plain.
+// text takes plain text.
 func (o *Open) text(p []byte) {
 	if keep := len(o.tail); len(p) < keep {
 		p = append(o.tail[:o.n:o.n], p...)
@@ -66,13 +66,13 @@ func (o *Open) text(p []byte) {
 	o.n = copy(o.tail[:], p[max(len(p)-len(o.tail), 0):])
 }
 
-// beforeC1 is how UTF-8 begins those controls that have eight bits.
+// beforeC1 is the first byte of a control of eight bits in UTF-8.
 const beforeC1 = 0xc2
 
-// isC1 says whether one of them may begin something: SS2 is the first.
+// isC1 reports whether c is the second byte of such a control that may begin something: SS2 is the first.
 func isC1(c byte) bool { return c >= 0x8e && c <= 0x9f }
 
-// aborted says whether an ESC that comes now aborts anything.
+// aborted reports whether an ESC that comes now aborts anything.
 func (o Open) aborted() bool {
 	if o.state != ground || o.c1 {
 		return true
@@ -85,7 +85,7 @@ func (o Open) aborted() bool {
 	return false
 }
 
-// step takes a byte of what is open; false where it is over before that byte.
+// step takes a byte of an open sequence. It returns false if the sequence ended before that byte.
 func (o *Open) step(c byte) bool {
 	switch {
 	case o.state == inEscape && o.str != noString && (c == '\\' || c == bel):
@@ -110,7 +110,7 @@ func (o *Open) step(c byte) bool {
 	return true
 }
 
-// begin takes what an ESC stands before.
+// begin takes the byte after an ESC.
 func (o *Open) begin(c byte) {
 	*o = Open{}
 	switch c {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// stripped is a stream without its queries, taken in pieces of a size.
+// stripped returns a stream without its queries, taken in pieces of a size.
 func stripped(t *testing.T, stream string, size int) string {
 	t.Helper()
 	var out, waiting []byte
@@ -27,7 +27,7 @@ func stripped(t *testing.T, stream string, size int) string {
 	return string(append(out, waiting...))
 }
 
-// without is the same by what a scanner has found.
+// without returns the same, based on the queries that a scanner has found.
 func without(stream string) string {
 	var b strings.Builder
 	from := int64(0)
@@ -42,7 +42,7 @@ func without(stream string) string {
 	return b.String() + stream[from:]
 }
 
-// shows is what a terminal has on its screen behind a stream.
+// shows returns the screen of a terminal after a stream.
 func shows(stream string) string {
 	term := NewTerminal(40, 12, 100)
 	term.Write([]byte(stream))
@@ -55,7 +55,7 @@ func shows(stream string) string {
 	return b.String()
 }
 
-// What is left shows the same as all, whatever the queries have aborted.
+// The stripped stream shows the same as the whole one, whatever the queries have aborted.
 func TestStrippedShowsTheSame(t *testing.T) {
 	for i := range uint64(fewer(3000)) {
 		g := newGrammar(7, i)
@@ -93,7 +93,7 @@ func TestStripQueries(t *testing.T) {
 		"\xe4\x1b[c\xb8\xad\x1b[c\xe4\xb8\xad\x1b[c":     "\xe4\x18\xb8\xad\xe4\xb8\xad",
 		"\x1bP1;1|17/ab\x1b\x1b[cX\x1b^a\a\x1b\\\x1b[cY": "\x1bP1;1|17/ab\x1b\x18X\x1b^a\a\x1b\\Y",
 		"\x1b[?1;2":            "\x1b[?1;2",
-		"\x1b[?u\x1b[c\x1b[?u": "\x1b[?u\x1b[?u", // not answered: left to who can
+		"\x1b[?u\x1b[c\x1b[?u": "\x1b[?u\x1b[?u", // not answered: left to other terminals
 		"\x1b]10;?;" + strings.Repeat("x", queryBytes): "\x1b]10;?;" + strings.Repeat("x", queryBytes),
 	} {
 		for _, size := range []int{1, 2, 3, 1 << 20} {

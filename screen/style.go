@@ -2,11 +2,10 @@ package screen
 
 import "sync"
 
-// A Color is the terminal's default, one of its 256 colours, or red, green and blue.
-// The zero value is the default.
+// A Color is the terminal's default, one of its 256 colours, or red, green and blue. The zero value is the default.
 type Color uint32
 
-// What the upper byte of a Color says of the lower ones.
+// The kinds of a Color, in its upper byte; the lower ones hold the value.
 const (
 	colorIndexed Color = 1 << 24
 	colorRGB     Color = 2 << 24
@@ -16,21 +15,21 @@ const (
 // Indexed returns the colour n of the terminal's palette.
 func Indexed(n uint8) Color { return colorIndexed | Color(n) }
 
-// RGB returns a colour by what it is made of.
+// RGB returns the colour with these components.
 func RGB(r, g, b uint8) Color { return colorRGB | Color(r)<<16 | Color(g)<<8 | Color(b) }
 
-// IsDefault says whether the colour is the terminal's own.
+// IsDefault reports whether the colour is the terminal's own.
 func (c Color) IsDefault() bool { return c&colorKind == 0 }
 
-// Index returns the colour's place in the palette, if it is given by that.
+// Index returns the colour's index in the palette, if it has one.
 func (c Color) Index() (n uint8, ok bool) { return uint8(c), c&colorKind == colorIndexed }
 
-// RGB returns what the colour is made of, if it is given by that.
+// RGB returns the components of the colour, if it has them.
 func (c Color) RGB() (r, g, b uint8, ok bool) {
 	return uint8(c >> 16), uint8(c >> 8), uint8(c), c&colorKind == colorRGB
 }
 
-// An Attribute is a bit of how a character is drawn.
+// An Attribute is a property of a character's appearance, as a bit.
 type Attribute uint16
 
 // The attributes that a program can set (SGR).
@@ -58,23 +57,23 @@ const (
 	DashedUnderline
 )
 
-// A Style is how a character is drawn. The zero value is a plain one.
+// A Style is the appearance of a character. The zero value is a plain one.
 type Style struct {
 	Foreground     Color
 	Background     Color
-	UnderlineColor Color // the default: as the foreground
+	UnderlineColor Color // the default: the same as the foreground
 	Attributes     Attribute
 	Underline      Underline
-	Link           string // the address that OSC 8 has given
+	Link           string // the address given by OSC 8
 }
 
-// A Palette is what the terminal's own colours are made of.
+// A Palette holds the terminal's own colours.
 type Palette struct {
 	Foreground, Background, Cursor Color // each made of red, green and blue
 	Colors                         [256]Color
 }
 
-// standardPalette returns what a terminal begins with: xterm's colours, on black.
+// standardPalette returns the initial palette of a terminal: xterm's colours, on black.
 var standardPalette = sync.OnceValue(makePalette)
 
 func makePalette() *Palette {

@@ -1,6 +1,6 @@
 package screen
 
-// setModes is SM and RM.
+// setModes handles SM and RM.
 func (t *Terminal) setModes(p *params, on bool) {
 	for i := range p.count() {
 		switch p.at(i, 0) {
@@ -12,7 +12,7 @@ func (t *Terminal) setModes(p *params, on bool) {
 	}
 }
 
-// setPrivateModes is DECSET and DECRST.
+// setPrivateModes handles DECSET and DECRST.
 func (t *Terminal) setPrivateModes(p *params, on bool) {
 	for i := range p.count() {
 		t.setPrivateMode(p.at(i, 0), on)
@@ -47,16 +47,16 @@ func (t *Terminal) setPrivateMode(n int, on bool) {
 	}
 }
 
-// A privateSwitch is a bool, and which of its values is the mode that is set.
+// A privateSwitch is a bool and the value of it that means that the mode is set.
 type privateSwitch struct {
 	value *bool
-	off   bool // the mode is set where the value is false
+	off   bool // the mode is set if the value is false
 }
 
 func (s privateSwitch) set(on bool) { *s.value = on != s.off }
 func (s privateSwitch) isSet() bool { return *s.value != s.off }
 
-// private returns the switch of a private mode that does nothing but to be asked for.
+// private returns the switch of a private mode whose change has no further effect.
 func (s *switches) private(n int) *privateSwitch {
 	switch n {
 	case 5:
@@ -81,8 +81,8 @@ func (s *switches) private(n int) *privateSwitch {
 	return nil
 }
 
-// setColumns is DECCOLM. A program may not change the size of its terminal here, where
-// somebody else has given it: what goes with the change happens all the same.
+// setColumns handles DECCOLM. A program cannot change the size of its terminal here, because the client sets it: the
+// other effects of the change happen all the same.
 func (t *Terminal) setColumns(on bool) {
 	if !t.switches.allowColumns {
 		return
@@ -98,13 +98,13 @@ func (t *Terminal) setColumns(on bool) {
 	t.moveTo(0, 0)
 }
 
-// setLeftRight is DECLRMM.
+// setLeftRight handles DECLRMM.
 func (t *Terminal) setLeftRight(on bool) {
 	t.switches.leftRight = on
 	t.margins.left, t.margins.right = 0, t.cols-1
 }
 
-// switchScreen does what the three modes of the alternate screen do in xterm.
+// switchScreen performs the three modes of the alternate screen as xterm does.
 func (t *Terminal) switchScreen(mode int, on bool) {
 	t.correctScreen(on)
 	if mode == 1049 && on {
@@ -124,8 +124,8 @@ func (t *Terminal) switchScreen(mode int, on bool) {
 	}
 }
 
-// correctScreen is called where a program switches to a screen. If which one was shown
-// had to be assumed, since output is missing, then it was the other one.
+// correctScreen is called when a program switches to a screen. If the terminal had to assume which screen was shown,
+// because output is missing, and the program now switches to that one, then it was the other one.
 func (t *Terminal) correctScreen(to bool) {
 	if t.assumed && t.modes.AlternateScreen == to {
 		t.screens[0], t.screens[1] = t.screens[1], t.screens[0]
@@ -156,7 +156,7 @@ func (t *Terminal) showAlternate(on bool) {
 	t.changed = true
 }
 
-// savePrivateModes is XTSAVE.
+// savePrivateModes handles XTSAVE.
 func (t *Terminal) savePrivateModes(p *params) {
 	t.did(lookWork * p.count())
 	for i := range p.count() {
@@ -166,7 +166,7 @@ func (t *Terminal) savePrivateModes(p *params) {
 	}
 }
 
-// restorePrivateModes is XTRESTORE.
+// restorePrivateModes handles XTRESTORE.
 func (t *Terminal) restorePrivateModes(p *params) {
 	t.did(lookWork * p.count())
 	for i := range p.count() {
@@ -178,7 +178,7 @@ func (t *Terminal) restorePrivateModes(p *params) {
 	}
 }
 
-// privateState says whether a private mode is set, and whether it is one that there is.
+// privateState reports whether a private mode is set, and whether the mode exists.
 func (t *Terminal) privateState(n int) (on, known bool) {
 	if s := t.switches.private(n); s != nil {
 		return s.isSet(), true

@@ -2,9 +2,9 @@ package screen
 
 import "testing"
 
-// TestLeaveAlternate: where the cursor is when a program says that it leaves the alternate screen.
-// ?1049 brings back what was saved in any case, as in xterm: dialog leaves it at once and says so
-// again at its end, behind what it has drawn on the normal screen.
+// TestLeaveAlternate checks the place of the cursor when a program leaves the alternate screen. ?1049 restores the
+// saved cursor in any case, as in xterm: dialog leaves the screen at once and leaves it again at its end, after drawing
+// on the normal screen.
 func TestLeaveAlternate(t *testing.T) {
 	for name, c := range map[string]struct{ write, want string }{
 		"once":               {"ab\r\n\x1b[?1049hxyz\x1b[?1049l", "ab|▮"},

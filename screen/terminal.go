@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// The largest screen: its sides, and how many cells it has. They bound what a terminal
-// holds, and what a program can have drawn with one sequence.
+// The limits of the largest screen: the length of a side, and the number of cells. They bound the memory of a terminal,
+// and the work that a program can cause with one sequence.
 const (
 	maxSide  = 1000
 	maxCells = 1 << 18
@@ -19,14 +19,12 @@ func FitSize(cols, rows int) (int, int) {
 	return cols, min(rows, maxCells/cols)
 }
 
-// A Terminal draws what a program writes to it, as xterm does with UTF-8. What it
-// keeps is bounded by its size and its history, whatever comes, and the result does
-// not depend on how the output was cut.
+// A Terminal draws the output of a program, as xterm does with UTF-8. Its memory is bounded by its size and its history
+// for any output, and the result does not depend on how the output was cut.
 //
 // It is not safe for use by several goroutines. Make one with [NewTerminal].
 type Terminal struct {
-	// Clean, if set, is given each title, and returns what is kept of it. Set it before the first
-	// Write.
+	// Clean, if set, receives each title, and returns the text to keep. Set it before the first Write.
 	Clean func(string) string
 
 	cols, rows int
@@ -37,7 +35,7 @@ type Terminal struct {
 	screens  [2]grid // the normal one and the alternate one
 	grid     *grid   // the one that is shown
 	history  history // of the normal one
-	scrolled int     // lines that have left it at its top
+	scrolled int     // number of lines that have left it at its top
 
 	cursor     cursor
 	saved      [2]cursor // by DECSC, a place for each screen
@@ -51,22 +49,22 @@ type Terminal struct {
 	titles     titles
 	shape      CursorShape
 	steady     bool       // the cursor does not blink
-	last       rune       // that was drawn right before, for REP
+	last       rune       // the character drawn directly before, for REP
 	savedModes savedModes // by XTSAVE
 
 	replies  []byte
 	revision uint64
-	changed  bool // what is shown, beside what a glance tells
+	changed  bool // the picture has changed, apart from the fields of a glance
 	skims    bool
 	left     cursor // of the normal screen, as it was when the alternate one was shown
-	unsure   bool   // output is missing, and with it what it may have set
-	assumed  bool   // which of the screens is shown is not known for sure
+	unsure   bool   // output is missing, and with it settings that it may have changed
+	assumed  bool   // the choice of the screen that is shown is only an assumption
 
-	work int64 // that was done; see WriteSome
-	stop int64 // how much of it is to be done before the write ends
+	work int64 // done so far; see WriteSome
+	stop int64 // the amount of work at which the write ends
 }
 
-// A cursor is where the next character goes, and what it will look like.
+// A cursor is the place and the appearance of the next character.
 type cursor struct {
 	row, col int
 	pending  bool // see [Cursor]
@@ -78,8 +76,7 @@ type cursor struct {
 // margins are the region that scrolls, ends included.
 type margins struct{ top, bottom, left, right int }
 
-// switches are the modes that matter for drawing alone. The zero value is a terminal
-// that was just switched on.
+// switches are the modes that matter only for drawing. The zero value is a terminal that was just switched on.
 type switches struct {
 	insert          bool // IRM
 	noWrap          bool // DECAWM is off
@@ -93,21 +90,20 @@ type switches struct {
 	columns132      bool // DECCOLM
 	keepOnColumns   bool // DECNCSM: DECCOLM does not clear
 	synchronized    bool // ?2026
-	stream          bool // DECSACE: changes of attributes go from a place to a place, in no rectangle
+	stream          bool // DECSACE: attribute changes go line by line from place to place, not over a rectangle
 }
 
-// protection says which sequences spare protected characters.
+// protection is the kind of sequences that spare protected characters.
 type protection uint8
 
 const (
 	unprotected protection = iota
 	protectISO             // SPA and EPA: all erasing spares them
-	protectDEC             // DECSCA: selective erasing alone
+	protectDEC             // DECSCA: only selective erasing spares them
 )
 
-// NewTerminal returns a terminal of this size that keeps at most history lines of
-// what has left its normal screen at the top. A size that cannot be is brought to the
-// nearest that can.
+// NewTerminal returns a terminal of this size that keeps at most history lines of those that have left its normal
+// screen at the top. An impossible size is replaced by the nearest possible one.
 func NewTerminal(cols, rows, history int) *Terminal {
 	t := &Terminal{palette: standardPalette()}
 	t.cols, t.rows = FitSize(cols, rows)
@@ -121,7 +117,7 @@ func NewTerminal(cols, rows, history int) *Terminal {
 	return t
 }
 
-// reset is RIS, but for history, which stays.
+// reset handles RIS, except that the history stays. The title stays too, as in xterm.
 func (t *Terminal) reset() {
 	if t.grid != nil {
 		t.modes.AlternateScreen = false
@@ -141,7 +137,7 @@ func (t *Terminal) reset() {
 	t.left, t.unsure, t.assumed, t.changed = t.cursor, false, false, true
 }
 
-// softReset is DECSTR.
+// softReset handles DECSTR.
 func (t *Terminal) softReset() {
 	t.modes.softReset()
 	t.switches.insert, t.switches.noWrap, t.switches.hidden = false, false, false
@@ -155,7 +151,7 @@ func (t *Terminal) softReset() {
 
 func (t *Terminal) wholeScreen() margins { return margins{0, t.rows - 1, 0, t.cols - 1} }
 
-// which is the index of the screen that is shown.
+// which returns the index of the screen that is shown.
 func (t *Terminal) which() int {
 	if t.modes.AlternateScreen {
 		return 1
@@ -163,14 +159,14 @@ func (t *Terminal) which() int {
 	return 0
 }
 
-// CursorLine is the line with the cursor, counted over all that has ever been on the normal
-// screen: it grows where lines leave the screen at its top.
+// CursorLine returns the line of the cursor, counted over all lines that have ever been on the normal screen: it grows
+// when lines leave the screen at its top.
 func (t *Terminal) CursorLine() int { return t.scrolled + t.cursor.row }
 
-// Revision grows with every change of what a [Snapshot] shows.
+// Revision returns a number that grows with every change of the picture in a [Snapshot].
 func (t *Terminal) Revision() uint64 { return t.revision }
 
-// A glance is what is cheaply compared to find out whether anything has changed.
+// A glance is the part of the state that is cheap to compare for changes.
 type glance struct {
 	cursor          Cursor
 	modes           Modes
@@ -195,8 +191,7 @@ func (t *Terminal) showCursor() Cursor {
 	}
 }
 
-// Replies returns what the terminal has answered since the last call. It keeps at most
-// replyBytes of what nobody takes.
+// Replies returns the terminal's answers since the last call. The terminal keeps at most replyBytes of untaken answers.
 func (t *Terminal) Replies() []byte {
 	r := t.replies
 	t.replies = nil
@@ -211,12 +206,11 @@ func (t *Terminal) reply(s string) {
 	}
 }
 
-// Skim reads output whose characters can no longer be seen: modes, colours, margins
-// and the like are followed, and nothing is drawn. Until all of the screen was drawn
-// anew, what is shown is approximate. There is no history across it.
+// Skim reads output whose characters are no longer visible: it follows modes, colours, margins and the like, and draws
+// nothing. Until all of the screen has been redrawn, the picture is approximate. The history is cleared.
 func (t *Terminal) Skim(p []byte) { t.SkimSome(p, math.MaxInt64) }
 
-// SkimSome does that until so much work was done, as [Terminal.WriteSome] does.
+// SkimSome does the same for a limited amount of work, as [Terminal.WriteSome] does.
 func (t *Terminal) SkimSome(p []byte, work int64) (n int) {
 	t.skims = true
 	n = t.WriteSome(p, work)
@@ -225,10 +219,9 @@ func (t *Terminal) SkimSome(p []byte, work int64) (n int) {
 	return n
 }
 
-// Lost says that output is missing here. What was open is dropped; the modes are
-// those that somebody else has followed, as of now: which screen is shown here comes
-// to light when the program goes to the other one. What the missing output has set
-// otherwise, such as margins, is not known until the terminal is reset.
+// Lost records that output is missing here. It drops an open sequence, and takes over modes, the present ones of the
+// Scanner, which may have read further. The screen that they select is an assumption, which the program's next switch
+// confirms or corrects. Other settings of the missing output, such as margins, are unknown until the terminal is reset.
 func (t *Terminal) Lost(modes Modes) {
 	t.parser.dropString()
 	t.parser.chars = 0
@@ -238,7 +231,7 @@ func (t *Terminal) Lost(modes Modes) {
 	t.doubt()
 }
 
-// doubt says that nothing which is shown is known to be right.
+// doubt marks both screens as possibly wrong, and drops the history.
 func (t *Terminal) doubt() {
 	for i := range t.screens {
 		for _, l := range t.screens[i].lines {
@@ -250,12 +243,12 @@ func (t *Terminal) doubt() {
 	t.revision++
 }
 
-// isApproximate says whether what is shown may be wrong.
+// isApproximate reports whether the picture may be wrong.
 func (t *Terminal) isApproximate() bool {
 	return t.unsure || slices.ContainsFunc(t.grid.lines, func(l *line) bool { return l.stale })
 }
 
-// skimPlain passes over output that says nothing of how later output is drawn.
+// skimPlain skips output that does not affect how later output is drawn.
 func (t *Terminal) skimPlain(p []byte, i int) int {
 	end := find(p, i, esc)
 	for _, shift := range []byte{shiftOut, shiftIn} {
@@ -269,8 +262,8 @@ func (t *Terminal) skimPlain(p []byte, i int) int {
 	return end
 }
 
-// Snapshot returns what is shown, with at most history lines of what has left the
-// normal screen before; while the alternate one is shown, there is no history.
+// Snapshot returns the present picture, with at most history of the lines that have left the normal screen before;
+// while the alternate screen is shown, there is no history.
 func (t *Terminal) Snapshot(history int) *Snapshot {
 	tables := t.tables // the slices as they are: they only grow
 	s := &Snapshot{

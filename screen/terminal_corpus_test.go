@@ -13,9 +13,8 @@ import (
 	"testing"
 )
 
-// corpora are the files of the terminal corpora, with how many cases count and how
-// many of them xterm.js passes (@xterm/headless 6.0.0). It passes its own: they were
-// made with it.
+// corpora are the files of the terminal corpora, with the number of cases that count and the number of those that
+// xterm.js passes (@xterm/headless 6.0.0). It passes its own: they were made with it.
 var corpora = []struct {
 	name         string
 	cases, xterm int
@@ -24,11 +23,11 @@ var corpora = []struct {
 	{"pyte", 7, 7}, {"vt100rust", 34, 19}, {"xtermjs", 71, 71},
 }
 
-// A corpusCase is what a program wrote, in steps, and what a terminal then shows.
+// A corpusCase is the output of a program, in steps, with the expected state of a terminal after each.
 type corpusCase struct {
 	Name       string
 	Rows, Cols int
-	Scrollback *int   // how much history there may be
+	Scrollback *int   // limit of the history
 	Skip       string `json:"upstream_skip"`
 	Steps      []corpusStep
 }
@@ -42,8 +41,8 @@ type corpusStep struct {
 // baseline lists the cases that must pass, a source and a name in each line.
 const baseline = "testdata/terminal-baseline.txt"
 
-// TestTerminalCorpus runs the corpora. What has passed once must pass for ever; what
-// passes for the first time has to be written down.
+// TestTerminalCorpus runs the corpora. A case that has passed once must pass for ever; a case that passes for the first
+// time has to be added to the baseline.
 func TestTerminalCorpus(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine computes: the race detector sees nothing here, and takes ten times as long")
@@ -91,7 +90,7 @@ func readBaseline(t *testing.T) map[string]bool {
 	return recorded
 }
 
-// runCorpus returns what is wrong with each case, by its name; "" if nothing is.
+// runCorpus returns the defects of each case, by its name; "" if there are none.
 func runCorpus(t *testing.T, name string, make func(cols, rows, history int) emulator) map[string]string {
 	t.Helper()
 	wanted, err := regexp.Compile(*caseName)
@@ -112,8 +111,8 @@ func runCorpus(t *testing.T, name string, make func(cols, rows, history int) emu
 	return results
 }
 
-// runCase returns what is wrong after the first step that does not do as expected. An
-// emulator that panics fails one case, not all of them.
+// runCase returns the defects after the first step that differs from the expected state. An emulator that panics fails
+// one case, not all of them.
 func runCase(t *testing.T, c *corpusCase, e emulator) (verdict string) {
 	t.Helper()
 	defer func() {
@@ -163,8 +162,7 @@ func readCorpus(t *testing.T, name string) (cases []corpusCase) {
 	return cases
 }
 
-// corpusDir returns where the public test data is: $SHELLD_TESTDATA, or
-// shared/testdata beside the repository.
+// corpusDir returns the directory of the public test data: $SHELLD_TESTDATA, or shared/testdata beside the repository.
 func corpusDir(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("SHELLD_TESTDATA"); dir != "" {

@@ -16,7 +16,7 @@ const (
 	hangTime         = 30 * time.Second * slowdown
 )
 
-// streams are what terminals have stumbled over, here or elsewhere.
+// streams are streams that terminals have failed on, here or elsewhere.
 var streams = []string{
 	"", "abc\r\n\x1b[31mdef", "世界\x1b[D\x1b[X", "\xff\xfe2x2\xff世x世", "\xff\xfe1x1\xff世e\u0301\t\b", "\x1b[?69h\x1b[3;9s\x1b[2;4r\x1b[?6h世界世界世界\x1b[L\x1b[P\x1b[@",
 	"\xff\xfe5x3\xff1\r\n2\r\n3\r\n4\xff\xfe3x2\xff\xff\xfe9x9\xff", "\x1b[?1049habc\xff\xfe3x1\xff\x1b[?1049l", "a\x1b[2147483647b", "\x1b[9999999999999999999999A",
@@ -24,8 +24,8 @@ var streams = []string{
 	"\x1b7\xff\xfe1x1\xff\x1b8x", "\x1b(0lqk\x0ex\x1b*B\x1bn", "👩‍💻🇩🇪❤️\x1b[2D\u0301", "\x1b#8\x1b[?5h\x1bc",
 }
 
-// TestTerminalGrammar writes streams of the grammar to terminals, and holds against
-// each other what is written at once, in pieces, and byte by byte.
+// TestTerminalGrammar writes streams of the grammar to terminals, and compares the results of writing at once, in
+// pieces, and byte by byte.
 func TestTerminalGrammar(t *testing.T) {
 	for _, s := range streams {
 		reportBroken(t, s)
@@ -53,8 +53,8 @@ func FuzzTerminal(f *testing.F) {
 	})
 }
 
-// reportBroken tells of a stream that a terminal does not take as it should, in as
-// few bytes as that shows in.
+// reportBroken reports a stream that a terminal does not take correctly, reduced to as few bytes as still show the
+// error.
 func reportBroken(t *testing.T, stream string) {
 	t.Helper()
 	hangs := time.AfterFunc(hangTime, func() { panic(fmt.Sprintf("this hangs: %q", stream)) })
@@ -68,7 +68,7 @@ func reportBroken(t *testing.T, stream string) {
 	t.Errorf("%s\n\tthe smallest such stream, where \\xff\\xfeCOLSxROWS\\xff is a resize, says %s\n\t%q", what, broken(small), small)
 }
 
-// minimized leaves out of a broken stream what it is broken without.
+// minimized removes the parts of a broken stream without which it is still broken.
 func minimized(stream string, broken func(string) string) string {
 	deadline := time.Now().Add(20 * time.Second)
 	for size := len(stream) / 2; size > 0; {
@@ -87,7 +87,7 @@ func minimized(stream string, broken func(string) string) string {
 	return stream
 }
 
-// broken says what is wrong with how terminals take a stream; "" if nothing is.
+// broken describes the error of terminals on a stream; "" if there is none.
 func broken(stream string) (what string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -137,7 +137,7 @@ func broken(stream string) (what string) {
 	return ""
 }
 
-// panicStack returns the functions of ours in which a panic was.
+// panicStack returns this project's functions in the stack of a panic.
 func panicStack() string {
 	_, stack, _ := strings.Cut(string(debug.Stack()), "panic(")
 	lines := strings.SplitAfter(stack, "\n")
@@ -150,7 +150,7 @@ type terminalStep struct {
 	text       string
 }
 
-// sizeMark is a change of size in a stream. No program writes such bytes.
+// sizeMark returns a change of size in a stream. No program writes such bytes.
 func sizeMark(cols, rows int) string { return fmt.Sprintf("\xff\xfe%dx%d\xff", cols, rows) }
 
 func stepsOf(stream string) (steps []terminalStep) {
@@ -171,8 +171,8 @@ type player struct {
 	*Terminal
 	replies bytes.Buffer
 	last    *Snapshot
-	early   *Snapshot // one that is not the last,
-	shown   string    // and what was in it when it was taken
+	early   *Snapshot // an earlier snapshot,
+	shown   string    // and its content when it was taken
 }
 
 func newPlayer() *player { return &player{Terminal: NewTerminal(10, 5, maxHistory)} }
@@ -190,10 +190,10 @@ func (p *player) feed(s terminalStep, size int) {
 	}
 }
 
-// sliceWork is after how much work feedSome stops, one after the other.
+// sliceWork are the amounts of work after which feedSome stops, one after the other.
 var sliceWork = []int64{0, 1, 7, 100, 1, 1000, 33, 0, 5000}
 
-// feedSome plays a step, its text until some work was done, again and again.
+// feedSome plays a step. It writes its text in slices with a limited amount of work.
 func (p *player) feedSome(s terminalStep) (what string) {
 	if s.cols > 0 {
 		p.Resize(s.cols, s.rows)
@@ -211,7 +211,7 @@ func (p *player) feedSome(s terminalStep) (what string) {
 
 var errSlow = errors.New("a write takes longer than it may")
 
-// playSteps plays all steps in pieces, and looks at the terminal after each.
+// playSteps plays all steps in pieces, and checks the terminal after each.
 func playSteps(steps []terminalStep) (*player, error) {
 	p := newPlayer()
 	for _, s := range steps {
@@ -242,7 +242,7 @@ func playSteps(steps []terminalStep) (*player, error) {
 	return p, nil
 }
 
-// look takes a snapshot, and compares it with what must always be and with the last.
+// look takes a snapshot, and checks the invariants and the previous snapshot.
 func (p *player) look() error {
 	now := p.Snapshot(maxHistory + 1)
 	if bad := unsound(now); bad != "" {
@@ -263,8 +263,8 @@ func (p *player) look() error {
 	return nil
 }
 
-// probe ends what was begun, and brings to light what does not show: margins, modes,
-// tab stops, sets of characters, the style, what was saved.
+// probe ends an open sequence, and makes hidden state visible: margins, modes, tab stops, sets of characters, the
+// style, the saved cursor.
 func (p *player) probe() {
 	p.feed(terminalStep{text: "\x18A\x1b[?6n\x1bP$qr\x1b\\\x1bP$qs\x1b\\\x1bP$qm\x1b\\" +
 		"x\ty\r\n\tq\x0eq\x0fq\x1b8z\x1b[b\x1bM\x1b[?1047l\x1b8w\x1b[?1047hv"}, 1<<20)

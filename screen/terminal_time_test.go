@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// hostile are short sequences that ask for much work. Each is written as often as
-// there is room for in 4 KiB, behind what prepares it.
+// hostile are short sequences that cause much work. Each is written as often as fits into 4 KiB, after its preparation.
 var hostile = []struct{ name, before, again string }{
 	{"erase", "\x1b[41m", "\x1b[2J"},
 	{"erase to here", "\x1b[41m\x1b[999;999H", "\x1b[1J"},
@@ -78,8 +77,8 @@ var hostile = []struct{ name, before, again string }{
 	{"bad UTF-8", "", "\xe4\xb8"},
 }
 
-// TestTerminalTime shows that no program can keep a terminal busy, or have it answer
-// without end: with -writetime 50ms, 4 KiB are drawn in that, whatever they are.
+// TestTerminalTime checks that no program can keep a terminal busy, or make it answer without end: with -writetime
+// 50ms, any 4 KiB must be drawn within that time.
 func TestTerminalTime(t *testing.T) {
 	for _, h := range hostile {
 		text := []byte(strings.Repeat(h.again, max(1, 4<<10/len(h.again))))
@@ -105,7 +104,7 @@ func TestTerminalTime(t *testing.T) {
 	}
 }
 
-// TestTerminalRepliesUnread shows that what nobody reads does not grow for ever.
+// TestTerminalRepliesUnread checks that unread answers do not grow for ever.
 func TestTerminalRepliesUnread(t *testing.T) {
 	terminal := NewTerminal(80, 24, 0)
 	for range 1000 {
@@ -116,7 +115,7 @@ func TestTerminalRepliesUnread(t *testing.T) {
 	}
 }
 
-// TestTerminalSizes changes the size to what is possible, and to what is not.
+// TestTerminalSizes changes the size to possible and impossible ones.
 func TestTerminalSizes(t *testing.T) {
 	terminal := NewTerminal(0, -1, maxHistory)
 	for _, size := range [][2]int{{1, 1}, {0, 0}, {-1, -1}, {2000, 1}, {1, 2000}, {2000, 50}, {50, 2000}, {2000, 2000}, {80, 24}} {
@@ -132,7 +131,7 @@ func TestTerminalSizes(t *testing.T) {
 	}
 }
 
-// TestFitSize shows that a size which can be is left alone, and what becomes of others.
+// TestFitSize checks that a possible size is kept, and how others are replaced.
 func TestFitSize(t *testing.T) {
 	for _, c := range [][4]int{
 		{80, 24, 80, 24}, {1000, 100, 1000, 100}, {512, 512, 512, 512},

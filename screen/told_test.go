@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestScannerAndTerminalAgree holds against each other what both follow: a key is typed
-// for the modes that the scanner knows, and a screen is told with those of the terminal.
-// C1 controls, which the scanner does not take, are written as what stands for them.
+// TestScannerAndTerminalAgree compares the state that both follow: keys are typed for the modes of the scanner, and a
+// screen is reported with those of the terminal. C1 controls, which the scanner does not take, are written as ESC and a
+// letter.
 func TestScannerAndTerminalAgree(t *testing.T) {
 	for _, s := range []string{
 		"\x1b[?1s\x1b[?1h\x1b[?1r", "\x1b[?2004h\x1b[?2004s\x1b[?2004l\x1b[?2004r", "\x1b[20h", "\x1b[?1:2004h", "\x1b[20:1h",
@@ -38,8 +38,7 @@ func reportDrift(t *testing.T, stream string) {
 	}
 }
 
-// withoutC1 writes C1 controls of two bytes as ESC and a letter, but for ST, which both
-// take where it matters.
+// withoutC1 writes C1 controls of two bytes as ESC and a letter, except for ST, which both take if it matters.
 func withoutC1(stream string) string {
 	var b strings.Builder
 	for i := 0; i < len(stream); i++ {
@@ -53,7 +52,7 @@ func withoutC1(stream string) string {
 	return b.String()
 }
 
-// drift says what a scanner and a terminal do not agree on behind a stream.
+// drift describes the state on which a scanner and a terminal disagree after a stream.
 func drift(stream string) string {
 	s, p := NewScanner(""), newPlayer()
 	for _, step := range stepsOf(stream) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An emulator is a terminal under test: ours, or the one that ours is held against.
+// An emulator is a terminal under test: ours, or the reference that ours is compared with.
 type emulator interface {
 	Write(p []byte)
 	Resize(cols, rows int)
@@ -13,7 +13,7 @@ type emulator interface {
 	look() *view
 }
 
-// A view is what an emulator shows, in words that all emulators and corpora share.
+// A view is the state that an emulator shows, in terms that all emulators and corpora share.
 type view struct {
 	cols, rows int
 	cells      [][]viewCell // by row and column
@@ -24,22 +24,22 @@ type view struct {
 	title      string
 }
 
-// A viewCell is a place on the screen. Where nothing was written text is "", like
-// behind a wide character, where width is 0.
+// A viewCell is a place on the screen. The text of an unwritten one is "", and so is that of the place behind a wide
+// character, with a width of 0.
 type viewCell struct {
 	text  string
 	width int
 	style viewStyle
 }
 
-// A viewStyle is the part of a style that corpora tell. A colour is "", the number of
-// one of the 256, or "#" and six hexadecimal digits.
+// A viewStyle is the part of a style that corpora contain. A colour is "", the number of one of the 256, or "#" and six
+// hexadecimal digits.
 type viewStyle struct {
 	Fg, Bg                                        string
 	Bold, Dim, Italic, Underline, Inverse, Strike bool
 }
 
-// text returns what stands in a row from one column up to another, blanks included.
+// text returns the text of a row from one column up to another, blanks included.
 func (v *view) text(row, from, to int) string {
 	var b strings.Builder
 	for _, c := range v.cells[row][from:to] {
@@ -51,13 +51,12 @@ func (v *view) text(row, from, to int) string {
 	return b.String()
 }
 
-// line returns what stands in a row, without the blanks at its end.
+// line returns the text of a row, without the blanks at its end.
 func (v *view) line(row int) string {
 	return strings.TrimRight(v.text(row, 0, len(v.cells[row])), " ")
 }
 
-// ours is a Terminal as the tests see one, with the scanner that answers what needs no
-// screen.
+// ours is a Terminal as the tests see one, with the scanner that answers the queries that need no screen.
 type ours struct {
 	*Terminal
 	scanner *Scanner
@@ -70,13 +69,12 @@ func newOurs(cols, rows, history int) emulator {
 	return &ours{Terminal: NewTerminal(cols, rows, history), scanner: NewScanner(""), history: history}
 }
 
-// Write takes output as a job does: the terminal's answers count where the scanner has
-// found that only it can give one.
+// Write takes output as a job does: the terminal's answers count only for queries that the scanner leaves to it.
 func (o *ours) Write(p []byte) {
 	o.scanner.Scan(p)
 	asked, _ := o.scanner.Queries()
 	for _, q := range asked {
-		before := min(max(int(q.From-o.read), 0), len(p)) // it may have begun in what was written before
+		before := min(max(int(q.From-o.read), 0), len(p)) // it may have begun in an earlier piece
 		o.Terminal.Write(p[:before])
 		o.Terminal.Replies()
 		o.Terminal.Write(p[before : q.To-o.read])

@@ -2,30 +2,29 @@ package screen
 
 import "math"
 
-// Work is counted in cells that are written, which takes about a nanosecond each where there
-// are many; all else in how many of these it takes as long as.
+// Work is counted in written cells, which take about a nanosecond each if there are many; all other work is counted as
+// the number of cells that would take as long.
 const (
-	byteWork    = 8    // a byte that is read, whatever comes of it
+	byteWork    = 8    // a byte that is read, whatever its effect
 	lineWork    = 4    // a line that is touched
-	moveWork    = 2    // so many cells are moved for one
-	rotateWork  = 4    // so many lines are moved for one
+	moveWork    = 2    // number of moved cells that count as one
+	rotateWork  = 4    // number of moved lines that count as one
 	lookWork    = 32   // a mode that is saved or restored
-	replyWork   = 1024 // an answer that is put together
-	paletteWork = 1024 // the colours that are copied
-	tidyWork    = 64   // a character of the tables that is looked up anew
+	replyWork   = 1024 // an answer that is built
+	paletteWork = 1024 // a copy of the colours
+	tidyWork    = 64   // an entry of the tables that is looked up anew
 )
 
 // did counts work.
 func (t *Terminal) did(work int) { t.work += int64(work) }
 
-// Work is how much was done so far. What it counts is about what a terminal takes a
-// nanosecond for, whatever it was sent; the same output counts the same, however it was cut.
+// Work returns the amount of work done so far. A unit takes a terminal about a nanosecond, whatever output it gets; the
+// same output counts the same, however it was cut.
 func (t *Terminal) Work() int64 { return t.work }
 
-// WriteSome draws until so much work was done, and returns how many bytes of p it has
-// taken, at least one. What is drawn in the end does not depend on where it stopped. It may
-// do as much again for reading bytes, and what one of them, or a sequence, can ask for: that
-// is a few screens full.
+// WriteSome draws until it has done this amount of work, and returns the number of bytes of p that it has taken, at
+// least one. The final picture does not depend on where it stopped. It may do as much work again for reading bytes, and
+// in addition the work of one byte or sequence: that is a few screens full.
 func (t *Terminal) WriteSome(p []byte, work int64) (n int) {
 	before := t.glance()
 	t.stop = math.MaxInt64

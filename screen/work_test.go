@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// TestWorkOfASequence shows that no single byte, and no sequence that ends with one, is more
-// work than some screens full, on screens of any shape, whatever was set before.
+// TestWorkOfASequence checks that no single byte, and no sequence that ends with one, is more work than some screens
+// full, on screens of any shape and after any settings.
 func TestWorkOfASequence(t *testing.T) {
 	for _, size := range [][2]int{{512, 512}, {1000, 262}, {262, 1000}, {80, 24}, {1, 1000}, {1000, 1}, {2, 2}} {
 		if testing.Short() && size[0]*size[1] > 10_000 {
-			continue // what it costs is proportional to the size
+			continue // its cost is proportional to the size
 		}
 		most := int64(5*size[0]*size[1] + 8*maxSide*lineWork + 1<<19)
 		for _, h := range hostile {
@@ -31,7 +31,7 @@ func TestWorkOfASequence(t *testing.T) {
 	}
 }
 
-// TestWorkIsCounted shows that what takes long counts as much.
+// TestWorkIsCounted checks that slow output counts as much work.
 func TestWorkIsCounted(t *testing.T) {
 	const cols, rows = 100, 50
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestWorkIsCounted(t *testing.T) {
 	}
 }
 
-// TestWorkSkimmed shows that what is not drawn is no work, but for its bytes and what it sets.
+// TestWorkSkimmed checks that skimmed output is no work, except for its bytes and its settings.
 func TestWorkSkimmed(t *testing.T) {
 	for _, h := range hostile {
 		terminal := NewTerminal(512, 512, 1000)
@@ -89,8 +89,8 @@ func TestWorkSkimmed(t *testing.T) {
 	}
 }
 
-// TestManyClusters shows that characters with marks are bounded, and so is what it takes to
-// find out which of them are still needed.
+// TestManyClusters checks that the number of characters with marks is bounded, and so is the work of finding out which
+// of them are still needed.
 func TestManyClusters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine computes: the race detector sees nothing here, and takes ten times as long")

@@ -1,6 +1,5 @@
-// Package font is GNU Unifont, a bitmap font with a glyph for most of Unicode. It is
-// part of the program; what of it is used is unpacked when it is asked for, and a
-// program that draws nothing pays nothing.
+// Package font is GNU Unifont, a bitmap font with a glyph for most of Unicode. It is part of the program. A part of it
+// is unpacked when a glyph in it is first requested, so a program that draws nothing pays nothing.
 package font
 
 import (
@@ -12,18 +11,17 @@ import (
 	"sync/atomic"
 )
 
-// Height is how many rows of pixels a glyph has.
+// Height is the number of rows of pixels in a glyph.
 const Height = 16
 
-// A Glyph is the picture of a character, of 16 rows from the top. In a row the highest
-// bit is the pixel at the left.
+// A Glyph is the picture of a character, of 16 rows from the top. In a row the highest bit is the pixel at the left.
 type Glyph struct {
 	Rows  [Height]uint16
 	Width int // in pixels, 8 or 16; a narrow glyph has the upper 8 bits of each row
 }
 
-// packed is what gen.go makes: the license, ended by 0; for each chunk of characters,
-// and for the end, where it begins, as 4 bytes, the lowest first; and the chunks.
+// packed is the output of gen.go: the license, ended by 0; the offset of each chunk of characters and of the end, as 4
+// bytes each, the lowest first; and the chunks.
 //
 //go:embed unifont.bin
 var packed string
@@ -34,18 +32,18 @@ const (
 	chunks     = runes / chunkRunes
 )
 
-// A chunk are the glyphs of chunkRunes characters. The largest has 32 KB of bits.
+// A chunk holds the glyphs of chunkRunes characters. The largest has 32 KB of bits.
 type chunk struct {
-	at   [chunkRunes + 1]uint16 // where each glyph begins in bits, in units of 16 bytes
+	at   [chunkRunes + 1]uint16 // offset of each glyph in bits, in units of 16 bytes
 	bits []byte                 // of each glyph the left 8 pixels of 16 rows, then the right ones
 }
 
-// unpacked are the chunks that were asked for. Two goroutines may unpack the same one
-// at a time; it does not matter whose is kept.
+// unpacked holds the chunks that were requested. Two goroutines may unpack the same one at a time; it does not matter
+// which copy is kept.
 var unpacked [chunks]atomic.Pointer[chunk]
 
-// Lookup returns the glyph of a character, if there is one. There is none for control
-// characters, for what is not to be seen, and for private use.
+// Lookup returns the glyph of a character, if there is one. There is none for control characters, for invisible
+// characters, and for private use.
 func Lookup(r rune) (g Glyph, ok bool) {
 	if r < 0 || r >= runes {
 		return Glyph{}, false
@@ -66,8 +64,8 @@ func Lookup(r rune) (g Glyph, ok bool) {
 	return g, true
 }
 
-// unpack reads a chunk: two bits for the width of each glyph, in units of 8 pixels,
-// and the bits of all. A chunk of no bytes has no glyphs.
+// unpack reads a chunk: two bits for the width of each glyph, in units of 8 pixels, and the bits of all. A chunk of no
+// bytes has no glyphs.
 func unpack(n int) *chunk {
 	index := strings.IndexByte(packed, 0) + 1
 	begin := func(n int) uint32 { return binary.LittleEndian.Uint32([]byte(packed[index+4*n:][:4])) }
@@ -86,14 +84,14 @@ func unpack(n int) *chunk {
 	return c
 }
 
-// must is for reading what is part of the program.
+// must panics on an error from reading embedded data.
 func must(_ int, err error) {
 	if err != nil {
 		panic("the font that is part of this program is damaged: " + err.Error())
 	}
 }
 
-// License returns under what terms the font may be passed on, and who made it.
+// License returns the terms for passing on the font, and the names of its authors.
 func License() string {
 	text, _, _ := strings.Cut(packed, "\x00")
 	return text

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// used says how many chunks are unpacked.
+// used returns the number of unpacked chunks.
 func used() (n int) {
 	for i := range unpacked {
 		if unpacked[i].Load() != nil {
@@ -18,7 +18,7 @@ func used() (n int) {
 	return n
 }
 
-// usedAtStart is what was unpacked before the first test.
+// usedAtStart is the number of chunks unpacked before the first test.
 var usedAtStart int
 
 func TestMain(m *testing.M) {
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLazy says that nothing is unpacked before it is asked for.
+// TestLazy checks that no chunk is unpacked before a glyph in it is requested.
 func TestLazy(t *testing.T) {
 	if usedAtStart != 0 {
 		t.Fatalf("%d chunks are unpacked before the first glyph", usedAtStart)
@@ -41,12 +41,12 @@ func TestLazy(t *testing.T) {
 	}
 }
 
-// TestCoverage says of which ranges each character has a glyph, and how wide.
+// TestCoverage checks that each character of some ranges has a glyph, and its width.
 func TestCoverage(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		from, to rune
-		width    int // 0: as it comes
+		width    int // 0: any
 	}{
 		{"ASCII", 0x20, 0x7e, 8},
 		{"Latin-1", 0xa1, 0xac, 8},
@@ -88,7 +88,7 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// TestGlyph looks at one of each width.
+// TestGlyph checks one glyph of each width.
 func TestGlyph(t *testing.T) {
 	for _, test := range []struct {
 		char rune
@@ -108,7 +108,7 @@ func TestGlyph(t *testing.T) {
 	}
 }
 
-// TestTogether lets goroutines unpack the same chunks.
+// TestTogether unpacks the same chunks in several goroutines.
 func TestTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {

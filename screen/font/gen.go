@@ -2,13 +2,12 @@
 
 package main
 
-// Makes unifont.bin of Unifont's list of glyphs (see README.md):
+// Makes unifont.bin from Unifont's list of glyphs (see README.md):
 //
 //	go run gen.go OFL.txt unifont_all.hex unifont.bin
 //
-// The list has a line for each character: its number and, behind a colon, its rows
-// from the top, both in hexadecimal. A glyph of 16 bytes is 8 pixels wide, one of 32
-// bytes 16.
+// The list has a line for each character: its number and, behind a colon, its rows from the top, both in hexadecimal. A
+// glyph of 16 bytes is 8 pixels wide, one of 32 bytes 16.
 
 import (
 	"bufio"
@@ -26,7 +25,7 @@ import (
 
 const (
 	chunkRunes = 1024    // as in font.go
-	runes      = 0x40000 // planes beyond hold nothing that a terminal is sent
+	runes      = 0x40000 // higher planes hold nothing that is sent to a terminal
 )
 
 func main() {
@@ -57,7 +56,7 @@ func main() {
 	fmt.Println(len(glyphs), "glyphs in", len(b), "bytes")
 }
 
-// read returns the glyphs that are worth keeping.
+// read returns the glyphs to keep.
 func read(name string) (map[rune][]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -84,8 +83,8 @@ func read(name string) (map[rune][]byte, error) {
 	}
 }
 
-// stands says whether a glyph only stands for what has none: a dashed frame around
-// the name of what is not seen, or a box with the number of what is not assigned.
+// stands reports whether a glyph is only a placeholder: a dashed frame around the name of an invisible character, or a
+// box with the number of an unassigned one.
 func stands(r rune, bits []byte) bool {
 	if len(bits) != 32 {
 		return false
@@ -102,9 +101,8 @@ func stands(r rune, bits []byte) bool {
 		row(7) == frame && row(8) == frame && row(14) == frame
 }
 
-// chunk packs the glyphs from a character on: two bits each for how wide they are, in
-// units of 8 pixels, then their bits. The right half of a wide one follows its left
-// half: a column of bytes compresses better than a row.
+// chunk packs the glyphs from a character on: two bits each for their width, in units of 8 pixels, then their bits. The
+// right half of a wide glyph follows its left half: a column of bytes compresses better than a row.
 func chunk(glyphs map[rune][]byte, first rune) []byte {
 	widths := make([]byte, chunkRunes/4)
 	var bits []byte
@@ -121,7 +119,7 @@ func chunk(glyphs map[rune][]byte, first rune) []byte {
 		return nil
 	}
 	var b bytes.Buffer
-	w, _ := flate.NewWriter(&b, flate.BestCompression) // The level is a good one.
+	w, _ := flate.NewWriter(&b, flate.BestCompression) // The level is valid, so there is no error.
 	w.Write(widths)
 	w.Write(bits)
 	if err := w.Close(); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// buildLog is what a build prints: lines of some 80 bytes, some in colour.
+// buildLog returns the output of a build: lines of some 80 bytes, some in colour.
 func buildLog(size int) []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < size; i++ {
@@ -57,7 +57,7 @@ func BenchmarkFeed(b *testing.B) {
 	}
 }
 
-// BenchmarkThinned is what a job's follower does where a pattern matches without end.
+// BenchmarkThinned does the work of a job's follower with a pattern that matches without end.
 func BenchmarkThinned(b *testing.B) {
 	for _, bench := range []struct {
 		name string
@@ -86,8 +86,7 @@ func BenchmarkHundredPatterns(b *testing.B) {
 	feedAll(b, patterns, buildLog(1<<20), 4<<10)
 }
 
-// The cost has to be linear in the output, whatever the chunks: the rates of
-// these are about the same.
+// The cost has to be linear in the output for any chunk size: these rates are about the same.
 func BenchmarkLinear(b *testing.B) {
 	for _, size := range []int{1, 4} {
 		for _, chunk := range []int{64, 4 << 10, 1 << 20} {
@@ -115,8 +114,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// colouredLog is what a test runner prints: short runs of text in colours, with signs
-// beyond ASCII.
+// colouredLog returns the output of a test runner: short runs of text in colours, with signs beyond ASCII.
 func colouredLog(size int) []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < size; i++ {
@@ -125,7 +123,7 @@ func colouredLog(size int) []byte {
 	return b.Bytes()[:size]
 }
 
-// jsonLog is what a service prints: long lines of quotes and braces.
+// jsonLog returns the output of a service: long lines of quotes and braces.
 func jsonLog(size int) []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < size; i++ {
@@ -134,8 +132,8 @@ func jsonLog(size int) []byte {
 	return b.Bytes()[:size]
 }
 
-// BenchmarkOutput feeds kinds of output to what is most often waited for. Of each kind
-// there is twice as much once: the speed is to be the same.
+// BenchmarkOutput feeds kinds of output to the patterns that are used most often. Each kind also comes once with twice
+// as much output: the speed must be the same.
 func BenchmarkOutput(b *testing.B) {
 	kinds := []struct {
 		name string

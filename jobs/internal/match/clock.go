@@ -5,24 +5,22 @@ import (
 	"time"
 )
 
-// The engine's clock is the wall's, and on a busy machine a search may stand still for as
-// long as its limit, and every few milliseconds anew. So one search that took long makes its
-// scan count the time of the processor from there on, which costs two system calls for each;
-// and what was counted until then by the wall's clock is no more than the whole process has had
-// of processors. How many searches of a scan are late says nothing of the pattern: that is as
-// often as the machine stands still meanwhile.
+// The engine's clock is the wall clock, and on a busy machine a search may stand still for as long as its limit, and
+// again every few milliseconds. So after one slow search a scan counts processor time instead, which costs two system
+// calls for each search; the wall time counted before is reduced to at most the processor time that the whole process
+// has used meanwhile. The number of late searches in a scan says nothing about the pattern: it depends on how often the
+// machine stands still meanwhile.
 const (
 	slowSearch = clockPeriod
-	mostTries  = 20 // of one search, by the engine's clock: such a machine does not get on with it
+	mostTries  = 20 // of one search, by the engine's clock: on such a machine it makes no progress
 )
 
 var programStart = time.Now()
 
 func wallTime() time.Duration { return time.Since(programStart) }
 
-// timed is engine.find within what is left of the scan's time. A search that was out of time is
-// tried again where time is left, and no try counts for more than the limit: at least two
-// have to be slow before the pattern is to blame.
+// timed is engine.find within the rest of the scan's time. A search that ran out of time is tried again if time is
+// left, and no try counts for more than the limit: at least two have to be slow before the pattern is to blame.
 func (s *scan) timed(text []byte, from int) ([]span, error) {
 	e := s.pattern.engine
 	if e.limit == 0 {
@@ -48,7 +46,7 @@ func (s *scan) timed(text []byte, from int) ([]span, error) {
 	return nil, errTimeout
 }
 
-// clocked is engine.find, and says how long it took.
+// clocked is engine.find, and also returns its duration.
 func (s *scan) clocked(text []byte, from int) ([]span, time.Duration, error) {
 	clock := wallTime
 	if s.careful {

@@ -6,16 +6,16 @@ import (
 	"unsafe"
 )
 
-// Clocks of the kernel's. getrusage tells the same only as of the last tick.
+// Clock numbers of the kernel. getrusage returns the same times only as of the last tick.
 const (
 	processClock = 2 // CLOCK_PROCESS_CPUTIME_ID
 	threadClock  = 3 // CLOCK_THREAD_CPUTIME_ID
 )
 
-// threadTime is how long the calling thread has had a processor.
+// threadTime returns the processor time of the calling thread.
 func threadTime() time.Duration { return clockTime(threadClock) }
 
-// processTime is how long all threads together have had processors.
+// processTime returns the processor time of all threads together.
 func processTime() time.Duration { return clockTime(processClock) }
 
 func clockTime(clock uintptr) time.Duration {

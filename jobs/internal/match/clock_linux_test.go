@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// standing does something again and again in a process that is stopped every few milliseconds,
-// some sixty times, as a busy machine does it.
+// standing calls do again and again in a process that is stopped every few milliseconds, some sixty times, as on a busy
+// machine.
 func standing(t *testing.T, do func()) {
 	t.Helper()
 	stop := exec.Command("sh", "-c", "for i in $(seq 60); do kill -STOP $0; sleep 0.04; kill -CONT $0; sleep 0.003; done", strconv.Itoa(syscall.Getpid()))
@@ -31,11 +31,11 @@ func standing(t *testing.T, do func()) {
 	}
 }
 
-// A machine that stands still every few milliseconds is not the pattern's fault.
+// A pattern is not blamed for a machine that stands still every few milliseconds.
 func TestStandstillIsNotThePatternsFault(t *testing.T) {
 	s := NewSet(0)
 	s.Add(1, compile(t, `(x+x+)+[yz]|ok`, ""), Options{})
-	text, feeds := []byte(strings.Repeat("xxxxxxxxxxx ok\n", 500)), 0 // some 15 ms, or as much slower as the limit is longer
+	text, feeds := []byte(strings.Repeat("xxxxxxxxxxx ok\n", 500)), 0 // some 15 ms, or slowdown times as long
 	standing(t, func() {
 		feeds++
 		hits := s.Feed(text)
@@ -46,31 +46,31 @@ func TestStandstillIsNotThePatternsFault(t *testing.T) {
 	t.Logf("%d feeds", feeds)
 }
 
-// Nor is it where one scan meets many standstills, as on a machine that has little time for it.
+// It is not blamed either if one scan meets many standstills, as on a machine that has little time for it.
 func TestStandstillsOfOneScan(t *testing.T) {
 	w := &watch{pattern: compile(t, `(x+x+)+[yz]|ok`, "")}
 	s, text := &scan{watch: w, scratch: new(scratch)}, []byte("xxxxxxxxxxx ok\n")
 	standing(t, func() {
-		s.used = 0 // The standstills are what is to add up here, and not the time of the searches.
+		s.used = 0 // The test is about the sum of the standstills, not of the search times.
 		if spans, err := s.timed(text, 0); err != nil || len(spans) == 0 {
 			t.Fatalf("found %v, %v", spans, err)
 		}
 	})
 }
 
-// And the first search of a scan that a standstill meets, when nobody looks at the processor's
-// time yet, counts for no more than the process has had of it.
+// And the first search of a scan that a standstill meets, before processor time is counted, counts for no more than the
+// process's processor time.
 func TestStandstillCountsForNothing(t *testing.T) {
 	w := &watch{pattern: compile(t, `(x+x+)+[yz]|ok`, "")}
 	text := []byte("xxxxxxxxxxx ok\n")
 	standing(t, func() {
 		s := &scan{watch: w, scratch: new(scratch)}
-		for range 10 { // 0.3 ms, of which 0.2 are for nothing
+		for range 10 { // 0.3 ms, of which 0.2 do not count
 			if _, err := s.timed(text, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if s.used >= searchLimit { // All that one search may be counted for, which a standstill alone was.
+		if s.used >= searchLimit { // The most that one search may count, which a standstill alone would reach.
 			t.Fatalf("the searches count for %v", s.used)
 		}
 	})

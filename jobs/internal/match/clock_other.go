@@ -4,8 +4,8 @@ package match
 
 import "time"
 
-// threadTime is the wall clock's: a pattern may be taken for slow where the machine is.
+// threadTime is the wall clock: a pattern may be judged slow because the machine is.
 func threadTime() time.Duration { return wallTime() }
 
-// processTime is the wall clock's as well.
+// processTime is the wall clock as well.
 func processTime() time.Duration { return wallTime() }

@@ -11,19 +11,19 @@ import (
 	"github.com/dlclark/regexp2/v2"
 )
 
-// The two reasons for which a pattern is removed from a Set; see [Hit].
+// The two errors for which a pattern is removed from a Set; see [Hit].
 var (
 	// ErrTimeLimit: the pattern exceeded its time limit twice in a row.
 	ErrTimeLimit = errors.New("matching the pattern exceeded its time limit of " + timeLimit.String() + " twice in a row")
 	// ErrStackLimit: the pattern needed more than the backtracking stack.
 	ErrStackLimit = errors.New("matching the pattern exceeded its backtracking stack of 1048576 entries")
 
-	// errTimeout is one search out of time; the text of the engine's own error
-	// holds the job's output and goes no further.
+	// errTimeout means that one search ran out of time. The engine's own error contains the job's output and is not
+	// passed on.
 	errTimeout = errors.New("the search was out of time")
 )
 
-// TimeLimit and StackLimit are what [ErrTimeLimit] and [ErrStackLimit] speak of.
+// TimeLimit and StackLimit are the limits of [ErrTimeLimit] and [ErrStackLimit].
 const (
 	TimeLimit  = timeLimit
 	StackLimit = stackLimit
@@ -32,27 +32,27 @@ const (
 const (
 	timeLimit   = slowdown * 50 * time.Millisecond // per pattern and Feed
 	searchLimit = timeLimit / 2                    // of one search, so that there is time to try again
-	clockPeriod = 5 * time.Millisecond             // how exactly the engine keeps it
+	clockPeriod = 5 * time.Millisecond             // precision of the engine's clock
 	stackLimit  = 1 << 20                          // slots of 8 bytes; a lookback full of (?:a|b)* needs three for each character
 )
 
-// startClock sets the resolution of the engine's clock, before any search and
-// not at package init, which every start of the program would pay for.
+// startClock sets the resolution of the engine's clock, before any search and not at package init, which would cost
+// time at every start of the program.
 var startClock = sync.OnceFunc(func() { regexp2.SetTimeoutCheckPeriod(clockPeriod) })
 
-// StopClock ends the goroutine that the engine keeps for about a second after a
-// search with a time limit. It is for tests that check for leaked goroutines.
+// StopClock ends the goroutine that the engine keeps for about a second after a search with a time limit. It is for
+// tests that check for leaked goroutines.
 func StopClock() { regexp2.StopTimeoutClock() }
 
 // An engine finds the matches of one pattern. It is safe for concurrent use.
 type engine struct {
 	re     *regexp2.Regexp
 	limit  time.Duration // of a search; 0 if it has none
-	groups int           // with the whole match; 0 if they are not numbered one after another
+	groups int           // including the whole match; 0 if they are not numbered one after another
 }
 
-// newEngine compiles src. A limited engine keeps searchLimit in every search, for
-// which it runs a clock; one that is not must be unable to backtrack.
+// newEngine compiles src. A limited engine enforces searchLimit in every search, for which it runs a clock; a pattern
+// without a limit must be unable to backtrack.
 func newEngine(src string, f flags, limited bool) (*engine, error) {
 	startClock()
 	options := regexp2.ECMAScript
@@ -83,8 +83,7 @@ func newEngine(src string, f flags, limited bool) (*engine, error) {
 	return e, nil
 }
 
-// setLimit limits every search to d; 0 takes the limit away. It must not be
-// called once the engine is in use.
+// setLimit limits every search to d; 0 removes the limit. It must not be called once the engine is in use.
 func (e *engine) setLimit(d time.Duration) {
 	e.limit = d
 	if e.re.MatchTimeout = d; d == 0 {
@@ -95,14 +94,14 @@ func (e *engine) setLimit(d time.Duration) {
 // A span is a range of byte positions; from is -1 for a group that took no part.
 type span struct{ from, to int }
 
-// A scratch is storage that searches one after another share.
+// A scratch is storage shared by successive searches.
 type scratch struct {
 	runes []rune
-	at    []int // where each of runes begins, and the end; empty where that is the index
+	at    []int // byte index of each of runes, and of the end; empty if equal to the rune index
 	spans []span
 }
 
-// decode puts text into runes, and returns which of them is at the byte from.
+// decode decodes text into runes, and returns the index of the rune at the byte from.
 func (s *scratch) decode(text []byte, from int) (start int) {
 	s.runes, s.at = slices.Grow(s.runes[:0], len(text)), s.at[:0]
 	runes, high := s.runes[:len(text)], byte(0)
@@ -126,7 +125,7 @@ func (s *scratch) decode(text []byte, from int) (start int) {
 	return start
 }
 
-// byteAt is where in the text a rune begins.
+// byteAt returns the byte index of a rune.
 func (s *scratch) byteAt(r int) int {
 	if len(s.at) == 0 {
 		return r
@@ -134,11 +133,9 @@ func (s *scratch) byteAt(r int) int {
 	return s.at[r]
 }
 
-// find returns the spans of the first match in text that starts at or after
-// from, groups in order with the whole match first, or nil if there is none.
-// What stands before from is seen by look-behind, ^ and \b alone. text is valid
-// UTF-8 and from the start of a character. The spans are good until the next find
-// with this scratch.
+// find returns the spans of the first match in text that starts at or after from, groups in order with the whole match
+// first, or nil if there is none. Only look-behind, ^ and \b see the text before from. text is valid UTF-8 and from the
+// start of a character. The spans are valid until the next find with this scratch.
 func (e *engine) find(text []byte, from int, s *scratch) ([]span, error) {
 	if len(text) <= 4*near && e.groups > 0 {
 		return e.findNear(text, from, s)
@@ -146,8 +143,8 @@ func (e *engine) find(text []byte, from int, s *scratch) ([]span, error) {
 	return e.findFar(text, from)
 }
 
-// findNear is find in a short text. The engine's search in text gives each match
-// copies of its own, which would be most of the cost where there are many.
+// findNear is find in a short text. The engine's search in text gives each match copies of its own, which would be most
+// of the cost if there are many.
 func (e *engine) findNear(text []byte, from int, s *scratch) ([]span, error) {
 	start, found := s.decode(text, from), false
 	err := e.re.FindRunesMatches(s.runes, start, func(m regexp2.MatchView) bool {
@@ -167,7 +164,7 @@ func (e *engine) findNear(text []byte, from int, s *scratch) ([]span, error) {
 	return s.spans, nil
 }
 
-// searchError is what a search's error means.
+// searchError converts the engine's error of a search.
 func searchError(err error) error {
 	switch {
 	case err == nil:
@@ -179,8 +176,8 @@ func searchError(err error) error {
 }
 
 func (e *engine) findFar(text []byte, from int) ([]span, error) {
-	// The string is dead when find returns: spans are copied out, and the
-	// engine keeps no reference to the input of a search.
+	// The string is dead when find returns: spans are copied out, and the engine keeps no reference to the input of a
+	// search.
 	s := unsafe.String(unsafe.SliceData(text), len(text))
 	m, err := e.re.FindStringMatchStartingAt(s, from)
 	if err != nil || m == nil {
@@ -198,9 +195,8 @@ func (e *engine) findFar(text []byte, from int) ([]span, error) {
 	return spans, nil
 }
 
-// A charset is the set of the characters that one class or escape matches. The
-// engine is the one judge of that: it is asked about all of ASCII at once, and
-// about every other character when it comes. A charset is immutable.
+// A charset is the set of the characters that one class or escape matches. Only the engine decides that: it is queried
+// about all of ASCII at once, and about every other character when it occurs. A charset is immutable.
 type charset struct {
 	ascii  [utf8.RuneSelf]bool
 	engine *engine // nil if the engine refuses the source; the set is then empty
@@ -218,7 +214,7 @@ var asciiRunes = func() []rune {
 func newCharset(src string, f flags) *charset {
 	e, err := newEngine(src, f, false)
 	if err != nil {
-		return new(charset) // Compile gives the whole pattern to the engine, and fails
+		return new(charset) // Compile passes the whole pattern to the engine, and fails
 	}
 	s := &charset{engine: e}
 	err = e.re.FindRunesMatches(asciiRunes, 0, func(m regexp2.MatchView) bool {

@@ -6,8 +6,7 @@ import (
 	"unicode/utf16"
 )
 
-// escape reads what follows a backslash outside a class; start is the
-// backslash.
+// escape reads the rest of an escape outside a class; start is the backslash.
 func (p *parser) escape(start int) (*node, error) {
 	if !p.more() {
 		return nil, p.fail(start, "a backslash ends the pattern")
@@ -45,8 +44,8 @@ func (p *parser) escape(start int) (*node, error) {
 	return p.literal(c), nil
 }
 
-// numberedRef reads \1 and so on. Without the u flag a number that no group has
-// is an old octal escape: the result is then nil and nothing is consumed.
+// numberedRef reads \1 and so on. Without the u flag a number that no group has is an old octal escape: the result is
+// then nil and nothing is consumed.
 func (p *parser) numberedRef(start int) (*node, error) {
 	back := p.pos
 	n, _ := p.count()
@@ -74,7 +73,7 @@ func (p *parser) namedRef(start int) (*node, error) {
 	return n, nil
 }
 
-// setEscape consumes \d \D \s \S \w \W, and \p{…} \P{…} under u.
+// setEscape consumes \d \D \s \S \w \W, and \p{…} \P{…} under u. It reports whether there was one.
 func (p *parser) setEscape(start int, inClass bool) (bool, error) {
 	c := p.peek()
 	if inClass && (c == 'D' || c == 'S' || c == 'W') {
@@ -99,8 +98,7 @@ func (p *parser) setEscape(start int, inClass bool) (bool, error) {
 	return false, p.fail(start, "the property escape is not complete")
 }
 
-// charEscape reads an escape that stands for one character; the result may be a
-// lone surrogate.
+// charEscape reads an escape that stands for one character; the result may be a lone surrogate.
 func (p *parser) charEscape(start int, inClass bool) (rune, error) {
 	if !p.more() {
 		return 0, p.fail(start, "a backslash ends the pattern")
@@ -135,8 +133,8 @@ func (p *parser) charEscape(start int, inClass bool) (rune, error) {
 	return c, nil
 }
 
-// control reads the letter of \cX. Without one, and without u, the backslash
-// stands for itself and the c is the next term.
+// control reads the letter of \cX. Without one, and without u, the backslash stands for itself and the c is the next
+// term.
 func (p *parser) control(start int, inClass bool) (rune, error) {
 	c := p.peek()
 	if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || inClass && !p.flags.unicode && ('0' <= c && c <= '9' || c == '_') {
@@ -167,8 +165,8 @@ func (p *parser) octal(start int, first rune) (rune, error) {
 	return value, nil
 }
 
-// hexEscape reads \xHH, \uHHHH and, under u, \u{…}; kind is x or u. Without the
-// u flag an incomplete one stands for its letter.
+// hexEscape reads \xHH, \uHHHH and, under u, \u{…}; kind is x or u. Without the u flag an incomplete one stands for its
+// letter.
 func (p *parser) hexEscape(start int, kind rune) (rune, error) {
 	digits := 2
 	if kind == 'u' {
@@ -233,9 +231,8 @@ func hexDigit(c rune) rune {
 	return -1
 }
 
-// pair joins the escaped surrogate that was just read with an escaped second
-// half. Text is matched by code points with and without the u flag, so without
-// this the two halves could never match what they mean.
+// pair joins the escaped surrogate that was just read with an escaped second half. Text is matched by code points with
+// and without the u flag, so otherwise the two halves could never match their character.
 func (p *parser) pair(start int, high rune) rune {
 	back := p.pos
 	if p.eat(`\u`) {
@@ -250,7 +247,7 @@ func (p *parser) pair(start int, high rune) rune {
 	return high
 }
 
-// bracket reads a class whose '[' stands at start.
+// bracket reads the rest of a class after its '[', which is at start.
 func (p *parser) bracket(start int) (*node, error) {
 	p.eat("^")
 	for {
@@ -285,7 +282,7 @@ func (p *parser) bracket(start int) (*node, error) {
 	}
 }
 
-// classAtom reads one character or set of a class; single tells which.
+// classAtom reads one character or set of a class; single reports that it was a character.
 func (p *parser) classAtom() (c rune, single bool, err error) {
 	start := p.pos
 	c = p.peek()
@@ -307,8 +304,7 @@ func (p *parser) classAtom() (c rune, single bool, err error) {
 	return c, true, err
 }
 
-// maxFolded bounds the time that the engine takes to compile a pattern with the
-// i flag: some 10 ns for each code point.
+// maxFolded bounds the time that the engine takes to compile a pattern with the i flag: some 10 ns for each code point.
 const maxFolded = 8 * unicode.MaxRune
 
 // fold counts a set of n code points that the engine has to fold.
@@ -318,7 +314,7 @@ func (p *parser) fold(n rune) {
 	}
 }
 
-// engineSource is the pattern as the engine is given it.
+// engineSource returns the pattern in the form for the engine.
 func (p *parser) engineSource() string {
 	var b strings.Builder
 	done := 0
@@ -331,9 +327,9 @@ func (p *parser) engineSource() string {
 	return b.String()
 }
 
-// blame finds what made the engine refuse a pattern that this parser accepted,
-// such as a property that does not exist. The engine's own text is not passed
-// on: it has no position and speaks of another dialect.
+// blame returns an error for the part because of which the engine refused a pattern that this parser accepted, such as
+// a property that does not exist. The engine's own text is not passed on: it has no position and speaks of another
+// dialect.
 func (p *parser) blame() error {
 	for _, a := range p.atoms {
 		if _, err := newEngine(a.src, p.flags, false); err != nil {

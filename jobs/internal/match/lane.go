@@ -5,21 +5,19 @@ import (
 	"unicode/utf8"
 )
 
-// replacement is what patterns see in place of a byte that is not UTF-8, and
-// in place of what a gap has swallowed.
+// replacement is the text that patterns see in place of a byte that is not UTF-8, and in place of the bytes lost in a
+// gap.
 const replacement = "\uFFFD"
 
-// A lane is one form of the stream, raw or plain, as patterns see it: a window
-// of valid UTF-8 and the way back from positions in it to raw offsets. A
-// position counts bytes of this form since the Set began and is never reused.
+// A lane is one form of the stream, raw or plain, as patterns see it: a window of valid UTF-8 and the mapping from
+// positions in it to raw offsets. A position counts bytes of this form since the Set began and is never reused.
 type lane struct {
 	strip *Stripper // nil in the raw lane
 	text  []byte    // the window
 	base  int64     // position of text[0]
 	segs  []segment // ascending; the first begins at or before base
 
-	// A character whose last bytes have not come, or bytes that cannot yet be
-	// told from one; not in the window.
+	// An incomplete character, or bytes that may yet turn out to be one; not in the window.
 	held   [utf8.UTFMax]byte
 	heldAt [utf8.UTFMax]int64 // their raw offsets
 	nheld  int
@@ -27,17 +25,17 @@ type lane struct {
 	watches []*watch
 }
 
-// A segment maps the positions from at up to the next segment's to raw offsets
-// from raw on: one to one, or three to one where each raw byte was replaced.
+// A segment maps the positions from at up to the next segment's to raw offsets from raw on: one to one, or three to one
+// if each raw byte was replaced.
 type segment struct {
 	at, raw  int64
 	replaced bool
 }
 
-// end is the position after the last byte that came.
+// end returns the position after the last byte so far.
 func (l *lane) end() int64 { return l.base + int64(len(l.text)) }
 
-// view is the window from position from up to position to.
+// view returns the window from position from up to position to.
 func (l *lane) view(from, to int64) []byte { return l.text[from-l.base : to-l.base] }
 
 // floor returns the largest position up to pos, within the window, at which a
@@ -56,7 +54,7 @@ func (l *lane) next(pos int64) int64 {
 	return pos + int64(size)
 }
 
-// put takes the next raw bytes, which stand at raw offset at.
+// put takes the next raw bytes, which are at raw offset at.
 func (l *lane) put(b []byte, at int64) {
 	if l.strip == nil {
 		l.putText(b, at)
@@ -91,7 +89,7 @@ func (l *lane) putText(b []byte, at int64) {
 	}
 }
 
-// incomplete returns how many bytes at the end of b may begin a character.
+// incomplete returns the number of bytes at the end of b that may begin a character.
 func incomplete(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if tail := b[len(b)-n:]; utf8.RuneStart(tail[0]) {
@@ -104,7 +102,7 @@ func incomplete(b []byte) int {
 	return 0
 }
 
-// hold takes one byte and appends what is then complete, or can never be.
+// hold takes one byte and appends the held bytes that are then a complete character, or can never be one.
 func (l *lane) hold(b byte, at int64) {
 	l.held[l.nheld], l.heldAt[l.nheld] = b, at
 	l.nheld++
@@ -114,7 +112,7 @@ func (l *lane) hold(b byte, at int64) {
 			l.segment(segment{l.end(), l.heldAt[0], true})
 			l.text = append(l.text, replacement...)
 		} else {
-			for i := range size { // an escape sequence may have stood in between
+			for i := range size { // an escape sequence may have been in between
 				l.appendText(l.held[i:i+1], l.heldAt[i])
 			}
 		}
@@ -124,7 +122,7 @@ func (l *lane) hold(b byte, at int64) {
 	}
 }
 
-// replaceHeld says that what is held will be no character.
+// replaceHeld replaces the held bytes: they will not become a character.
 func (l *lane) replaceHeld() {
 	for i := range l.nheld {
 		l.segment(segment{l.end(), l.heldAt[i], true})
@@ -140,7 +138,7 @@ func (l *lane) appendText(b []byte, at int64) {
 	}
 }
 
-// segment adds s unless the last one goes on in the same way.
+// segment adds s unless the last one continues in the same way.
 func (l *lane) segment(s segment) {
 	if n := len(l.segs); n > 0 {
 		last := l.segs[n-1]
@@ -151,7 +149,7 @@ func (l *lane) segment(s segment) {
 	l.segs = append(l.segs, s)
 }
 
-// offset is the raw offset of the byte at position pos.
+// offset returns the raw offset of the byte at position pos.
 func (s segment) offset(pos int64) int64 {
 	if s.replaced {
 		return s.raw + (pos-s.at)/int64(len(replacement))
@@ -159,21 +157,21 @@ func (s segment) offset(pos int64) int64 {
 	return s.raw + pos - s.at
 }
 
-// offset is the raw offset of the byte at position pos, which is in the window.
+// offset returns the raw offset of the byte at position pos, which is in the window.
 func (l *lane) offset(pos int64) int64 {
 	after := sort.Search(len(l.segs), func(i int) bool { return l.segs[i].at > pos })
 	return l.segs[after-1].offset(pos)
 }
 
-// adjacent reports whether all that lies between two positions is in the window as it came: nothing of
-// it was removed or replaced.
+// adjacent reports whether the bytes between two positions are adjacent in the raw stream: nothing between them was
+// removed or replaced.
 func (l *lane) adjacent(from, to int64) bool {
 	after := sort.Search(len(l.segs), func(i int) bool { return l.segs[i].at > from })
 	return after == len(l.segs) || l.segs[after].at > to
 }
 
-// gap forgets everything: the next byte follows on something unknown, which
-// patterns may look back at as one replacement character.
+// gap forgets everything: the next byte follows unknown output, which patterns that look back see as one replacement
+// character.
 func (l *lane) gap() {
 	if l.strip != nil {
 		*l.strip = Stripper{}
@@ -198,8 +196,8 @@ func (l *lane) restart() {
 	}
 }
 
-// rawFrom is the raw offset of what stands at pos or comes next; next is that of the next
-// byte that comes.
+// rawFrom returns the raw offset of the byte at pos or, if that has not come, of the first byte that is not in the
+// window; next is the raw offset of the next byte of the stream.
 func (l *lane) rawFrom(pos, next int64) int64 {
 	switch {
 	case pos < l.end():
@@ -211,11 +209,11 @@ func (l *lane) rawFrom(pos, next int64) int64 {
 }
 
 const (
-	roomy = 32 << 10 // a window's buffer above this is given back once it is nearly empty
-	spare = 8 << 10  // what may stay at the front before the rest is moved
+	roomy = 32 << 10 // a larger buffer of a window is released once it is nearly empty
+	spare = 8 << 10  // bytes that may stay at the front before the rest is moved
 )
 
-// trim drops what no watch can need any more.
+// trim drops the text that no watch needs any more.
 func (l *lane) trim() {
 	low := l.end()
 	for _, w := range l.watches {
@@ -224,7 +222,7 @@ func (l *lane) trim() {
 	l.cut(low)
 }
 
-// cut drops what lies before low, if that pays.
+// cut drops the text before low, if that pays.
 func (l *lane) cut(low int64) {
 	drop := int(low - l.base)
 	rest := l.text[drop:]

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// lineByLine is what sets find that are given a line each.
+// lineByLine returns the matches of sets that get one line each.
 func lineByLine(t *testing.T, p *Pattern, out []byte) []trace {
 	t.Helper()
 	var hits []Hit
@@ -25,8 +25,7 @@ func lineByLine(t *testing.T, p *Pattern, out []byte) []trace {
 	return tracesOf(t, hits)
 }
 
-// A search of lines finds in each what a pattern finds that knows that line alone, from
-// wherever it begins.
+// A search of lines finds in each the matches of a pattern that gets only that line, from any place on.
 func TestSearchLines(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 4))
 	for range fewer(1500) {
@@ -49,7 +48,7 @@ func TestSearchLines(t *testing.T) {
 	}
 }
 
-// What of a line breaks that stand in sequences, and of colours.
+// The same with line breaks in sequences, and with colours.
 func TestSearchPlainLines(t *testing.T) {
 	out := []byte("one \x1b[1mtwo\x1b[0m\nthree\x1b]0;a\nb\x07 four\nfive:6\nseven")
 	r := rand.New(rand.NewPCG(10, 5))
@@ -85,8 +84,7 @@ func TestNamesLineBreak(t *testing.T) {
 	}
 }
 
-// Where the limit of the lookback cuts a match, or has its beginning given up, it says so; and
-// matches that it has nothing to do with do not.
+// If the limit of the lookback cuts a match, or its beginning is given up, the match is Limited; other matches are not.
 func TestLimited(t *testing.T) {
 	if slowdown > 1 {
 		t.Skip("one goroutine computes here: the race detector has nothing to see, and takes minutes")
@@ -129,7 +127,7 @@ func TestLimited(t *testing.T) {
 	}
 }
 
-// The first line is where ^ without the flag m matches, be it a long one, and a later long one is not.
+// The first line is the only place for ^ without the flag m, even if it is a long one; a later long line is not.
 func TestLongLineAtTheStart(t *testing.T) {
 	long := strings.Repeat("a", 100_000)
 	for out, want := range map[string][]int64{long + "b\n" + long: {0}, "b\n" + long: nil} {

@@ -2,15 +2,15 @@ package match
 
 import "bytes"
 
-// A textSearch finds a text in output that comes in pieces. Where nothing has to be
-// removed from a piece it is searched as it stands; else in a lane. Between pieces the
-// lane has the end of what came, in which a match may have begun.
+// A textSearch finds a text in output that comes in pieces. A piece from which nothing has to be removed is searched as
+// it stands; any other one in a lane. Between pieces the lane holds the end of the output so far, in which a match may
+// have begun.
 type textSearch struct {
 	query *Query
 	lane  lane
 	from  int64  // no match starts before this position of the lane
-	lower []byte // folded's
-	plain []byte // lacks's
+	lower []byte // buffer of folded
+	plain []byte // buffer of lacks
 }
 
 func newTextSearch(q *Query) *textSearch {
@@ -21,15 +21,15 @@ func newTextSearch(q *Query) *textSearch {
 	return t
 }
 
-// lead takes what stands before the place where matches begin.
+// lead takes the output before the place where matches begin.
 func (t *textSearch) lead(before []byte) {
-	t.lane.put(before, 0) // where it was is never asked
+	t.lane.put(before, 0) // its offset is never used
 	t.lane.replaceHeld()
 	t.from = t.lane.end()
 	t.lane.cut(t.from)
 }
 
-// feed searches the next piece, which stands at a raw offset.
+// feed searches the next piece, which is at a raw offset.
 func (t *textSearch) feed(found []*Match, b []byte, at int64) []*Match {
 	edge := len(t.query.literal) - 1
 	simple := t.lane.nheld == 0 && !t.query.foreign && len(b) > 2*edge
@@ -43,10 +43,10 @@ func (t *textSearch) feed(found []*Match, b []byte, at int64) []*Match {
 	return t.inLane(found)
 }
 
-// quick searches a piece of which nothing has to be removed.
+// quick searches a piece from which nothing has to be removed.
 func (t *textSearch) quick(found []*Match, b []byte, at int64) []*Match {
 	edge := len(t.query.literal) - 1
-	done := 0 // how far a match has used b up
+	done := 0 // end of the part of b that matches have used up
 	if edge > 0 && t.lane.end() > t.from {
 		known := len(found)
 		t.lane.put(b[:edge], at)
@@ -62,12 +62,12 @@ func (t *textSearch) quick(found []*Match, b []byte, at int64) []*Match {
 	return found
 }
 
-// sparePlain is how much of the end of a piece is put into the lane beside the length of the
-// text, since part of it is removed.
+// sparePlain is the number of bytes at the end of a piece that are put into the lane in addition to the length of the
+// text, since part of them is removed.
 const sparePlain = 512
 
-// lacks reports whether no match ends in a piece, which it then takes: this is told without
-// noting what stands where. Where it is false nothing has happened.
+// lacks reports whether no match ends in a piece; if so, it takes the piece. It finds this out without recording
+// offsets. If it returns false, nothing has changed.
 func (t *textSearch) lacks(b []byte, at int64) bool {
 	edge := len(t.query.literal) - 1
 	cut := max(len(b)-edge-sparePlain, 0)
@@ -87,12 +87,12 @@ func (t *textSearch) lacks(b []byte, at int64) bool {
 	return true
 }
 
-// asItStands searches b from a place on, and returns how far it is used up: up to the end of the last
-// match, or of its line where no further one is asked for.
+// asItStands searches b from a place on, and returns the end of the part that is used up: the end of the last match, or
+// of its line if no further match on it is wanted.
 func (t *textSearch) asItStands(found []*Match, b []byte, at int64, from int) ([]*Match, int) {
 	text := t.folded(b)
 	size := len(t.query.literal)
-	firsts := t.query.places && t.query.InLines() // as of a watch
+	firsts := t.query.places && t.query.InLines() // as in a watch
 	for {
 		i := bytes.Index(text[from:], t.query.literal)
 		if i < 0 {
@@ -108,13 +108,12 @@ func (t *textSearch) asItStands(found []*Match, b []byte, at int64, from int) ([
 		if firsts {
 			lf := bytes.IndexByte(b[from:], '\n')
 			from += max(lf, 0)
-			firsts = lf >= 0 // or each match would look through the rest for it
+			firsts = lf >= 0 // or each match would search the rest for it
 		}
 	}
 }
 
-// inLane searches what the lane has, and keeps the end of it in which a match may have
-// begun.
+// inLane searches the text in the lane, and keeps its end, in which a match may have begun.
 func (t *textSearch) inLane(found []*Match) []*Match {
 	l, size := &t.lane, int64(len(t.query.literal))
 	view := l.view(t.from, l.end())
@@ -135,7 +134,7 @@ func (t *textSearch) inLane(found []*Match) []*Match {
 	return found
 }
 
-// folded is the text in which the literal is looked for.
+// folded returns the form of b in which the literal is searched.
 func (t *textSearch) folded(b []byte) []byte {
 	if !t.query.fold {
 		return b
@@ -144,5 +143,5 @@ func (t *textSearch) folded(b []byte) []byte {
 	return t.lower
 }
 
-// isPlain reports whether a Stripper that is in no sequence leaves b as it is.
+// isPlain reports whether a Stripper outside of any sequence leaves b as it is.
 func isPlain(b []byte) bool { return plainLength(b) == len(b) }

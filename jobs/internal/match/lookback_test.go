@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Where the lookback ends must not depend on chunks either.
+// The end of the lookback must not depend on chunks either.
 func TestLookbackDependsOnBytesAlone(t *testing.T) {
 	if slowdown > 1 {
 		t.Skip("one goroutine computes here: the race detector has nothing to see, and takes ten times as long")
@@ -54,7 +54,7 @@ func firstDifference(got, want []trace) string {
 	return fmt.Sprintf("%d matches, not %d", len(got), len(want))
 }
 
-// A match that never ends is cut where the lookback does, and told then.
+// A match that never ends is cut at the end of the lookback, and reported then.
 func TestEndlessMatchIsCut(t *testing.T) {
 	s := NewSet(0)
 	s.Add(1, compileUnhurried(t, `BEGIN[^]*`, ""), Options{})
@@ -71,7 +71,7 @@ func TestEndlessMatchIsCut(t *testing.T) {
 	}
 }
 
-// What lies behind the lookback is not matched, which keeps the window bounded.
+// Text behind the lookback is not matched, which keeps the window bounded.
 func TestMemoryIsBounded(t *testing.T) {
 	for _, pattern := range []string{`BEGIN[^]*END`, `[^]*Z`, `a+b`, `(?<=BEGIN[^]*)Z`, `Z`} {
 		for _, unit := range []string{"a", "\xff", "\x1b[1m日"} {
@@ -152,7 +152,7 @@ func TestOneSlowSearchIsForgiven(t *testing.T) {
 	s := NewSet(0)
 	s.Add(1, compile(t, `secret(x+x+)+[yz]|ok `, ""), Options{})
 	s.Feed([]byte("secret" + strings.Repeat("x", 60)))
-	s.Skip(10) // what made it slow is gone
+	s.Skip(10) // the slow text is gone
 	if got := texts(s.Feed([]byte("ok "))); len(got) != 1 || s.Len() != 1 {
 		t.Errorf("got %v, want the match", got)
 	}

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// An outcome is what an attempt to match at one start came to.
+// An outcome is the result of an attempt to match at one start.
 type outcome uint8
 
 const (
@@ -20,16 +20,14 @@ const (
 	maxTrail = 128 << 10 // entries of the backtracking stack, 24 bytes each
 )
 
-// none is the value of a register that holds no position.
+// none is the value of a register without a position.
 const none = -1
 
-// A machine is a plain backtracking matcher whose one purpose is to notice when
-// an attempt touches the end of the text. A match that is found without any
-// attempt before it touching the end depends on nothing that may follow; that
-// is exactly the question that the engine does not answer. The first touch
-// ends the attempt, so that the machine never goes far where the engine would
-// explode. It knows no case folding and no properties: what a character
-// matches is asked of the engine, by charset.
+// A machine is a plain backtracking matcher whose one purpose is to notice when an attempt touches the end of the text.
+// A match that is found without any attempt before it touching the end depends on no later bytes; that is exactly the
+// question that the engine does not answer. The first touch ends the attempt, so that the machine does not explode on
+// patterns on which the engine would. It implements no case folding and no properties: it asks the engine which
+// characters match, through charset.
 //
 // A machine keeps only buffers between calls; it is not safe for concurrent use.
 type machine struct {
@@ -37,22 +35,20 @@ type machine struct {
 	text  []byte
 	regs  []int
 	trail []mark
-	steps int // that are left
+	steps int // steps left
 	wide  []known
 }
 
-// A known is what the engine has said about a character that is not ASCII; it
-// takes fifty times as long to say it again.
+// A known is the engine's answer for a character that is not ASCII; another query of the engine would take fifty times
+// as long.
 type known struct {
 	set *charset
 	c   rune
 	has bool
 }
 
-// A mark is an entry of the backtracking stack: the choice to go on at
-// instruction pc and at position value, and after that at every character
-// before it down to least; or, with pc below 0, the value that register -1-pc
-// had before.
+// A mark is an entry of the backtracking stack: the choice to continue at instruction pc and at position value, and
+// after that at every character before it down to least; or, with pc below 0, the value that register -1-pc had before.
 type mark struct{ pc, value, least int }
 
 // load makes the machine ready to try prog on text, which is valid UTF-8.
@@ -73,8 +69,7 @@ func (m *machine) try(pos int) (result outcome, end int) {
 	return m.run(0, pos, 0)
 }
 
-// run executes from pc at pos until a match or until the choices above floor
-// on the trail are used up.
+// run executes from pc at pos until a match or until the choices above floor on the trail are used up.
 func (m *machine) run(pc, pos, floor int) (outcome, int) {
 	for {
 		if m.steps--; m.steps < 0 || len(m.trail) > maxTrail {
@@ -134,8 +129,7 @@ func (m *machine) run(pc, pos, floor int) (outcome, int) {
 		case iLoop:
 			pc = m.loop(in, pos)
 		case iNext:
-			// An iteration that consumed nothing is refused once enough have been
-			// counted, as ECMAScript has it.
+			// An iteration that consumed nothing is refused after the minimum count, as in ECMAScript.
 			ok = m.regs[in.reg] < in.min || m.regs[in.reg+1] != pos
 			m.set(in.reg, m.regs[in.reg]+1)
 			pc = in.x
@@ -150,7 +144,7 @@ func (m *machine) run(pc, pos, floor int) (outcome, int) {
 	}
 }
 
-// runOn returns where the characters that in matches end.
+// runOn returns the end of the characters that in matches.
 func (m *machine) runOn(in *inst, pos int) int {
 	for pos < len(m.text) {
 		next, ok := m.consume(in, pos)
@@ -186,8 +180,7 @@ func (m *machine) backtrack(floor int) (pc, pos int) {
 	return -1, 0
 }
 
-// loop decides where a counted loop goes on, and notes the other way if there
-// is one.
+// loop decides where a counted loop continues, and puts the other choice on the trail if there is one.
 func (m *machine) loop(in *inst, pos int) int {
 	switch count := m.regs[in.reg]; {
 	case count < in.min:
@@ -203,8 +196,8 @@ func (m *machine) loop(in *inst, pos int) int {
 	}
 }
 
-// look decides a lookahead or look-behind at pos. There is no way back into one:
-// of what it left on the trail only the old values of registers stay.
+// look decides a lookahead or look-behind at pos. Nothing backtracks into one: of its entries on the trail only the old
+// values of registers stay.
 func (m *machine) look(in *inst, pos int) (ok bool, result outcome) {
 	base := len(m.trail)
 	if result, _ = m.run(in.x, pos, base); result == open || result == spent {
@@ -243,8 +236,7 @@ func (m *machine) before(pos int) (rune, int) {
 	return c, pos - size
 }
 
-// consume reads one character in the direction of in; the caller has seen that
-// there is one ahead.
+// consume reads one character in the direction of in. The caller has checked that there is one ahead.
 func (m *machine) consume(in *inst, pos int) (next int, ok bool) {
 	var c rune
 	switch {
@@ -276,7 +268,7 @@ func (m *machine) has(set *charset, c rune) bool {
 	return k.has
 }
 
-// edge decides $ and the word boundaries where a character is ahead.
+// edge decides $ and the word boundaries at a place with a character ahead.
 func (m *machine) edge(c code, pos int) bool {
 	next, _ := m.ahead(pos)
 	if c == iEnd {
@@ -300,8 +292,8 @@ func (m *machine) lineStart(pos int) bool {
 	return isLineBreak(last)
 }
 
-// reference consumes once more what group in.x captured: nothing, if the group
-// took no part. touched is true if the text ended before it could be told.
+// reference consumes the text that group in.x captured: nothing, if the group took no part. touched is true if the text
+// ended before the result was certain.
 func (m *machine) reference(in *inst, pos int) (next int, ok, touched bool) {
 	from, to := m.regs[2*in.x], m.regs[2*in.x+1]
 	if from == none || to == none {
@@ -329,8 +321,8 @@ func (m *machine) reference(in *inst, pos int) (next int, ok, touched bool) {
 	return pos, true, false
 }
 
-// folds reports whether a and b are the same letter to a reference under the i
-// flag. Without u ECMAScript never equates ASCII with anything beyond it.
+// folds reports whether a and b are the same letter to a reference under the i flag. Without u ECMAScript never equates
+// ASCII with anything beyond it.
 func (m *machine) folds(a, b rune) bool {
 	if !m.prog.fold || !m.prog.unicode && (a < utf8.RuneSelf) != (b < utf8.RuneSelf) {
 		return false
@@ -348,7 +340,7 @@ func isLineBreak(c rune) bool {
 	return c == '\n' || c == '\r' || c == '\u2028' || c == '\u2029'
 }
 
-// forget gives up large buffers, and what a search has referred to.
+// forget releases large buffers, and the program and text of the last search.
 func (m *machine) forget() {
 	m.prog, m.text = nil, nil
 	if cap(m.trail) > 4096 {

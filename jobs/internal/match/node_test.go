@@ -7,15 +7,14 @@ import (
 	"testing"
 )
 
-// differences names the patterns for which node finds something else, and why.
+// differences names the patterns for which node finds other matches, with the reason.
 var differences = map[string]string{
 	"an astral character without u":  "text is matched by code points with and without u",
 	"an astral class without u":      "text is matched by code points with and without u",
 	"an astral quantifier without u": "text is matched by code points with and without u",
 }
 
-// TestAgreesWithNode compares with what testdata/node.mjs has recorded of
-// node's own RegExp.
+// TestAgreesWithNode compares with the results of node's own RegExp, recorded by testdata/node.mjs.
 func TestAgreesWithNode(t *testing.T) {
 	data, err := os.ReadFile("testdata/node.json")
 	if err != nil {

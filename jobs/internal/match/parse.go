@@ -7,18 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// A parser reads one ECMAScript pattern (with Annex B where there is no u flag)
-// into a tree. The engine parses the pattern once more, by itself; this parser
-// is there for what the engine lacks: limits that hold before anything
-// recursive sees the pattern, positions in errors, the refusal of constructs
-// from other dialects, and a tree to analyse.
+// A parser reads one ECMAScript pattern (with Annex B if there is no u flag) into a tree. The engine parses the pattern
+// once more by itself; this parser provides what the engine lacks: limits that are checked before anything recursive
+// gets the pattern, positions in errors, the refusal of constructs from other dialects, and a tree to analyse.
 type parser struct {
 	// Immutable.
 	src   []rune
 	flags flags
 	bad   int // index of the first character that is not valid UTF-8, or -1
 
-	// What a first look at the whole pattern found; \1 and \k depend on it.
+	// Results of a first pass over the whole pattern; \1 and \k depend on them.
 	total    int  // capture groups
 	hasNames bool // some group is named
 
@@ -28,7 +26,7 @@ type parser struct {
 	names  map[string][]int
 	named  []namedRef
 	sets   map[string]*charset
-	atoms  []atom // what only the engine can judge, for blame
+	atoms  []atom // parts that only the engine can judge, for blame
 	edits  []edit
 	folded int // code points that the engine will have to fold one by one
 }
@@ -40,13 +38,13 @@ type namedRef struct {
 	pos  int
 }
 
-// An atom is the source of one class or escape and where it stands.
+// An atom is the source and the position of one class or escape.
 type atom struct {
 	src string
 	pos int
 }
 
-// An edit replaces src[from:to] in what the engine is given.
+// An edit replaces src[from:to] in the source for the engine.
 type edit struct {
 	from, to int
 	text     string
@@ -59,8 +57,7 @@ func newParser(pattern string, f flags) *parser {
 	}
 }
 
-// firstInvalid returns the character index of the first byte of s that is not
-// UTF-8, or -1.
+// firstInvalid returns the character index of the first byte of s that is not UTF-8, or -1.
 func firstInvalid(s string) int {
 	index := 0
 	for i, c := range s {
@@ -109,8 +106,8 @@ func (p *parser) parse() (*node, error) {
 	return root, nil
 }
 
-// survey counts the capture groups of the whole pattern: whether \2 is a back
-// reference or an octal escape depends on groups that may come after it.
+// survey counts the capture groups of the whole pattern: whether \2 is a back reference or an octal escape depends on
+// groups that may come after it.
 func (p *parser) survey() {
 	inClass := false
 	for i := 0; i < len(p.src); i++ {
@@ -144,7 +141,7 @@ func (p *parser) at(i int) rune {
 func (p *parser) more() bool { return p.pos < len(p.src) }
 func (p *parser) peek() rune { return p.at(p.pos) }
 
-// eat consumes s if it comes next.
+// eat consumes s if it comes next, and reports whether it did.
 func (p *parser) eat(s string) bool {
 	i := p.pos
 	for _, c := range s {
@@ -157,9 +154,8 @@ func (p *parser) eat(s string) bool {
 	return true
 }
 
-// disjunction reads alternatives up to ')' or the end. It also returns the
-// names of the groups inside: one name may stand in several alternatives, but
-// not twice in one.
+// disjunction reads alternatives up to ')' or the end. It also returns the names of the groups inside: one name may
+// occur in several alternatives, but not twice in one.
 func (p *parser) disjunction() (*node, []string, error) {
 	var alts []*node
 	var names []string
@@ -270,9 +266,9 @@ func (p *parser) class(start int) *node {
 	return &node{op: opClass, set: p.charset(src)}
 }
 
-// sameFolded returns another source for a set that is large, if there is one
-// that means the same under the i flag. The engine folds a set by going through
-// all of its characters, 13 ms for most of Unicode; a complement is cheap.
+// sameFolded returns another source for a large set, if there is one that means the same under the i flag, and
+// otherwise "". The engine folds a set by going through all of its characters, 13 ms for most of Unicode; a complement
+// is cheap.
 func (p *parser) sameFolded(src string) string {
 	switch src {
 	case ".":
@@ -288,8 +284,7 @@ func (p *parser) sameFolded(src string) string {
 	return ""
 }
 
-// charset returns the set of the characters that src matches; equal sources
-// share one.
+// charset returns the set of the characters that src matches; equal sources share one.
 func (p *parser) charset(src string) *charset {
 	s := p.sets[src]
 	if s == nil {
@@ -299,7 +294,7 @@ func (p *parser) charset(src string) *charset {
 	return s
 }
 
-// group reads what follows a '(' up to and with its ')'.
+// group reads the rest of a group after its '(', including its ')'.
 func (p *parser) group(start int) (*node, []string, error) {
 	if p.depth++; p.depth > MaxNesting {
 		return nil, nil, p.fail(start, "groups are nested deeper than 200")
@@ -329,8 +324,7 @@ func (p *parser) group(start int) (*node, []string, error) {
 	return outer, names, nil
 }
 
-// openGroup reads what tells the kind of a group, and numbers it; the node is
-// nil for (?:.
+// openGroup reads the prefix that decides the kind of a group, and numbers the group; the node is nil for (?:.
 func (p *parser) openGroup(start int) (outer *node, name string, err error) {
 	switch {
 	case p.eat("?:"):

@@ -6,16 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on what [Compile] accepts. They keep compile time and the memory of a
-// compiled pattern small whatever a client sends: the engine overflows its
-// stack on deep nesting, and does not finish on a hostile pattern of megabytes.
+// Limits on the patterns that [Compile] accepts. They keep compile time and the memory of a compiled pattern small for
+// any pattern from a client: the engine overflows its stack on deep nesting, and does not finish on a hostile pattern
+// of megabytes.
 const (
 	MaxPattern = 4096  // characters in a pattern
 	MaxNesting = 200   // groups and lookarounds inside one another
 	MaxRepeat  = 65536 // the largest count in {n,m}, and the product of nested counts
 )
 
-// A SyntaxError says why a pattern was refused, and where.
+// A SyntaxError is the reason for refusing a pattern, with its position.
 type SyntaxError struct {
 	Message string // one clause, without the position
 	Pos     int    // in characters (code points) from 0 into the pattern
@@ -25,12 +25,12 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s at character %d of the pattern", e.Message, e.Pos)
 }
 
-// A Pattern is a compiled ECMAScript regular expression. It is immutable and
-// safe for concurrent use by any number of Sets.
+// A Pattern is a compiled ECMAScript regular expression. It is immutable and safe for concurrent use by any number of
+// Sets.
 type Pattern struct {
 	source string
 	engine *engine  // finds matches
-	prog   *program // says whether a match, or a start, is final
+	prog   *program // decides whether a match, or a start, is final
 	names  map[string][]int
 	groups int // capture groups, group 0 not counted
 	shape  shape
@@ -41,7 +41,7 @@ type flags struct {
 	ignoreCase, multiline, dotAll, unicode bool
 }
 
-// parseFlags reads a subset of "imsu", each at most once.
+// parseFlags parses a subset of "imsu", each at most once.
 func parseFlags(s string) (flags, error) {
 	var f flags
 	for i, c := range s {
@@ -74,10 +74,9 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:32], "") + "…"
 }
 
-// Compile reads an ECMAScript regular expression with flags, a subset of
-// "imsu". Text is matched by code points with and without u. It answers a
-// [*SyntaxError] for a pattern that is malformed, over a limit, or uses a
-// construct that ECMAScript does not have; any other error is about flags.
+// Compile compiles an ECMAScript regular expression with flags, a subset of "imsu". Text is matched by code points with
+// and without u. It returns a [*SyntaxError] for a pattern that is malformed, over a limit, or uses a construct that
+// ECMAScript does not have; any other error is about flags.
 func Compile(pattern, flags string) (*Pattern, error) {
 	f, err := parseFlags(flags)
 	if err != nil {

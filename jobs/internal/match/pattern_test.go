@@ -95,7 +95,7 @@ func TestFlagErrors(t *testing.T) {
 	}
 }
 
-// What is right at a limit is accepted.
+// A pattern exactly at a limit is accepted.
 func TestAtTheLimits(t *testing.T) {
 	for _, pattern := range []string{
 		strings.Repeat("é", MaxPattern),
@@ -111,7 +111,7 @@ func TestAtTheLimits(t *testing.T) {
 	}
 }
 
-// tooLong is what takes milliseconds where it is as it should be, on a machine that has none to spare.
+// tooLong is the time limit for work that normally takes milliseconds, on a very busy machine.
 const tooLong = 10 * time.Second
 
 // Compile is called while other jobs wait, so no accepted pattern may take long.

@@ -6,24 +6,24 @@ type code uint8
 const (
 	iChar    code = iota // consume char
 	iSet                 // consume a character out of set
-	iRef                 // consume what group x captured
+	iRef                 // consume the text that group x captured
 	iStart               // assert ^
 	iEnd                 // assert $
 	iWord                // assert \b
 	iNotWord             // assert \B
-	iLook                // assert the program at x, go on at y
-	iRun                 // consume as many characters out of set, or char, as there are, then go on; fewer on the way back
+	iLook                // assert the program at x, continue at y
+	iRun                 // consume as many characters out of set, or char, as there are; fewer on backtracking
 	iSplit               // try x, then y
-	iJump                // go on at x
+	iJump                // continue at x
 	iSave                // register x = position
 	iClear               // registers x to y-1 = none
 	iZero                // register x = 0
 	iLoop                // begin the next iteration (at x) or leave (to y), as the count in register reg allows
-	iNext                // count an iteration whose start is in register reg+1, back to x
+	iNext                // count an iteration, its start being in register reg+1, back to x
 	iMatch               // done
 )
 
-// An inst is one instruction; which fields are in use follows from code.
+// An inst is one instruction. The code decides which fields are in use.
 type inst struct {
 	code     code
 	back     bool // read towards the start, as look-behind does
@@ -70,11 +70,10 @@ func (p *program) emit(i inst) int {
 	return len(p.insts) - 1
 }
 
-// here is the address of the next instruction.
+// here returns the address of the next instruction.
 func (p *program) here() int { return len(p.insts) }
 
-// node compiles n; back is true inside a look-behind, where a sequence is
-// matched from its last term to its first.
+// node compiles n; back is true inside a look-behind, which matches a sequence from its last term to its first.
 func (p *program) node(n *node, back bool) {
 	switch n.op {
 	case opEmpty:

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// A randomText makes output out of few words, so that patterns made of the same
-// ones match often, with escape sequences and broken UTF-8 in between.
+// A randomText makes output of few words, so that patterns made of the same ones match often, with escape sequences and
+// broken UTF-8 in between.
 func randomText(r *rand.Rand) []byte {
 	words := []string{
 		"a", "a", "b", "b", "ab", "ba", "foo", "bar", "foobar", "12", "7", " ", " ", "-", "\n", "\r\n", "\r",
@@ -25,8 +25,8 @@ func randomText(r *rand.Rand) []byte {
 	return b
 }
 
-// randomPattern makes a pattern over the same words. Nested unbounded loops are
-// left out: they are about time, which has its own test.
+// randomPattern makes a pattern over the same words. It leaves out nested unbounded loops: they are about time, which
+// has its own test.
 func randomPattern(r *rand.Rand, depth int) string {
 	atoms := []string{
 		"a", "b", "foo", "bar", ".", `\d`, `\w`, `\s`, `[ab]`, `[^a]`, `[^\n]`, `\n`, `é`, " ", `-`, `\uFFFD`, `日`, `"`, "k", `[^]`,
@@ -66,8 +66,7 @@ func randomFlags(r *rand.Rand) string {
 	return flags
 }
 
-// A trace is what a test compares of a match; the line depends on how much of
-// it had come.
+// A trace is the part of a match that a test compares; the line depends on how much of it had come.
 type trace struct {
 	start, end int64
 	text       string
@@ -94,8 +93,7 @@ func tracesOf(t *testing.T, hits []Hit) []trace {
 	return list
 }
 
-// An oracleText is the plain or raw text of an output, made the slow way, with
-// the raw range of every byte of it.
+// An oracleText is the plain or raw text of an output, made the slow way, with the raw range of every byte of it.
 type oracleText struct {
 	text   []byte
 	starts []int64
@@ -125,9 +123,8 @@ func newOracleText(out []byte, raw bool) oracleText {
 	return o
 }
 
-// oracle matches the whole text at once with the engine alone, as matchAll does.
-// A pattern that takes too long on it is no good for a test of matches; where
-// it does not, p has no time limit afterwards.
+// oracle matches the whole text at once with the engine alone, as matchAll does. A pattern that takes too long on it is
+// not usable for a test of matches; otherwise, p has no time limit afterwards.
 func oracle(p *Pattern, o oracleText) (list []trace, ok bool) {
 	const enough = timeLimit / 2
 	p.engine.setLimit(enough)
@@ -168,7 +165,7 @@ func feedSplit(r *rand.Rand, s *Set, out []byte, most int) []Hit {
 		chunk := slices.Clone(out[:n])
 		hits = append(hits, s.Feed(chunk)...)
 		for i := range chunk {
-			chunk[i] = 'X' // a Set keeps nothing of what it is fed
+			chunk[i] = 'X' // a Set keeps nothing of its input
 		}
 		out = out[n:]
 	}
@@ -183,7 +180,7 @@ func TestMatchesDependOnBytesAlone(t *testing.T) {
 		out, pattern, flags, raw := randomText(r), randomPattern(r, 2), randomFlags(r), r.IntN(4) == 0
 		p, err := Compile(pattern, flags)
 		if err != nil {
-			continue // such as \1 without a group under u
+			continue // for example \1 without a group under u
 		}
 		what := fmt.Sprintf("triple %d: /%s/%s raw=%v on %q", i, pattern, flags, raw, out)
 		want, ok := oracle(p, newOracleText(out, raw))
@@ -216,7 +213,7 @@ func TestMatchesDependOnBytesAlone(t *testing.T) {
 	}
 }
 
-// What Feed has returned is what the whole output would give, whatever comes.
+// The results of Feed are those of the whole output, whatever bytes follow.
 func TestSettledMatchesNeverChange(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	checked := 0

@@ -1,7 +1,6 @@
 package match
 
-// quantified reads the quantifier after n, if there is one. The groups that n
-// captures begin with firstGroup.
+// quantified reads the quantifier after n, if there is one. The groups that n captures begin with firstGroup.
 func (p *parser) quantified(n *node, firstGroup int) (*node, error) {
 	start := p.pos
 	low, high := 0, infinite
@@ -37,8 +36,8 @@ func (p *parser) quantified(n *node, firstGroup int) (*node, error) {
 	}, nil
 }
 
-// counts reads "n}", "n,}" or "n,m}" after the '{' at start. Where something
-// else follows it consumes nothing, and isCount is false.
+// counts reads "n}", "n,}" or "n,m}" after the '{' at start. If anything else follows, it consumes nothing, and isCount
+// is false.
 func (p *parser) counts(start int) (low, high int, isCount bool, err error) {
 	back := p.pos
 	low, ok := p.count()
@@ -70,7 +69,7 @@ func (p *parser) count() (n int, ok bool) {
 	return n, ok
 }
 
-// limitRepeats bounds the product of counts that are nested in one another.
+// limitRepeats bounds the product of nested counts.
 func (p *parser) limitRepeats(n *node, product int) error {
 	if n.op == opRepeat {
 		count := n.max

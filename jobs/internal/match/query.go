@@ -6,26 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// A Query is what is looked for in output that is stored: a pattern, or a text as it
-// stands. It is immutable and safe for concurrent use.
+// A Query is a pattern or a literal text to find in stored output. It is immutable and safe for concurrent use.
 //
-// Its matches are those that a Set would have found while the output came, had the
-// pattern been there from the first byte on; a text matches where the pattern does that
-// has all of it escaped. They are found faster where the query allows it.
+// Its matches are those that a Set would have found while the output came, with the pattern added before the first
+// byte; a text matches like the pattern that has all of it escaped. They are found faster if the query allows it.
 type Query struct {
 	pattern *Pattern // nil: a literal that needs none
-	literal []byte   // nil: a pattern; in lower case where fold is set
-	fold    bool     // the case of ASCII letters does not count; literal is ASCII alone
-	foreign bool     // literal has what bytes that are not UTF-8 are replaced by
+	literal []byte   // nil: a pattern; in lower case if fold is set
+	fold    bool     // the case of ASCII letters does not count; literal is only ASCII
+	foreign bool     // literal contains the replacement of bytes that are not UTF-8
 	raw     bool
-	lines   bool     // each line is given to the pattern by itself; false where it makes no difference
+	lines   bool     // the pattern gets each line by itself; false if that makes no difference
 	places  bool     // see Places
-	must    [][]byte // texts without which no line matches; nil: lines cannot be told apart
+	must    [][]byte // texts without which no line matches; nil: none known
 }
 
-// QueryOf makes a query of a pattern. With lines each line is searched by itself: no match
-// reaches from one into the next, nor depends on what stands there. The pattern has the flag m
-// then.
+// QueryOf makes a query of a pattern. With lines each line is searched by itself: no match reaches from one into the
+// next, nor depends on its text. The pattern must have the flag m then.
 func QueryOf(p *Pattern, raw, lines bool) *Query {
 	within := p.inLines()
 	q := &Query{pattern: p, raw: raw, lines: lines && !within}
@@ -41,8 +38,8 @@ func QueryOf(p *Pattern, raw, lines bool) *Query {
 	return q
 }
 
-// CompileLiteral makes a query of a text, which is not empty and valid UTF-8. With fold
-// the case of letters does not count, as under the flag i.
+// CompileLiteral makes a query of a text, which is not empty and valid UTF-8. With fold the case of letters does not
+// count, as under the flag i.
 func CompileLiteral(text string, fold, raw bool) (*Query, error) {
 	if fold && !isASCII(text) {
 		p, err := Compile(Escape(text), "i")
@@ -58,7 +55,7 @@ func CompileLiteral(text string, fold, raw bool) (*Query, error) {
 	return q, nil
 }
 
-// Escape makes a pattern of a text, which matches that text alone.
+// Escape returns a pattern that matches only this text.
 func Escape(text string) string {
 	var b strings.Builder
 	for _, c := range text {
@@ -70,9 +67,8 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// InLines reports whether no match reaches from one line into the next, nor depends on
-// more than the line break before it: where a search begins behind a line break, it finds
-// what one from further back does.
+// InLines reports whether no match reaches from one line into the next, nor depends on more than the line break before
+// it: a search that begins behind a line break finds the same matches as one from further back.
 func (q *Query) InLines() bool {
 	if q.literal != nil {
 		return bytes.IndexByte(q.literal, '\n') < 0
@@ -80,12 +76,11 @@ func (q *Query) InLines() bool {
 	return q.lines || q.pattern.inLines()
 }
 
-// inLines reports whether that holds of a pattern.
+// inLines reports the same for a pattern.
 func (p *Pattern) inLines() bool { return p.shape.lf && p.shape.behind <= 1 }
 
-// Places is the query of whoever asks on which lines there are matches: they have their offsets and
-// Limited alone, and further ones on the same line may be left out. With many on each that is much
-// quicker.
+// Places returns the query for a caller that only needs to know which lines have matches: these have only their offsets
+// and Limited, and further ones on the same line may be left out. With many on each line that is much quicker.
 func (q *Query) Places() *Query {
 	p := *q
 	p.places = true
@@ -113,9 +108,9 @@ func appendLower(dst, text []byte) []byte {
 	return dst
 }
 
-// LastLineBreak returns where in text, from a place on, the last line break stands that a
-// query sees, and -1 where there is none. text is from Behind/2 before the place on, or from
-// the beginning of what is kept: a line break may stand in the text of an escape sequence.
+// LastLineBreak returns the index in text of the last line break, from a place on, that a query sees, and -1 if there
+// is none. text begins Behind/2 before the place, or at the beginning of the stored output: a line break may be part of
+// the text of an escape sequence.
 func LastLineBreak(text []byte, from int, raw bool) int {
 	last := bytes.LastIndexByte(text, '\n')
 	if last < from {

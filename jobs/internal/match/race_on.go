@@ -2,6 +2,6 @@
 
 package match
 
-// slowdown is how much longer than usual things may take in this build: a pattern that is fast
-// enough is not to fail for being watched by the race detector.
+// slowdown is the factor by which time limits are longer in this build: a pattern that is fast enough must not fail
+// because of the race detector.
 const slowdown = 10

@@ -51,15 +51,13 @@ const (
 	lineGrid = 1 << 10
 )
 
-// A lineCache holds the last line that was asked for: many matches in a row
-// start on the same one.
+// A lineCache holds the last line that was requested: many matches in a row start on the same one.
 type lineCache struct {
 	from, until int64 // positions for which text is the answer
 	text        string
 }
 
-// lineAt is the line that position pos is on, or what of a long one is around
-// pos.
+// lineAt returns the line that position pos is on, or the part of a long one around pos.
 func (s *scan) lineAt(pos int64) string {
 	if s.line.from <= pos && pos < s.line.until {
 		return s.line.text

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What follows a restart is matched as in a new Set.
+// Output after a restart is matched as in a new Set.
 func TestRestart(t *testing.T) {
 	for _, c := range []struct{ name, pattern, before, after string }{
 		{"the start", "^b", "a", "b"},

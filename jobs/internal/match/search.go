@@ -2,31 +2,30 @@ package match
 
 import "bytes"
 
-// searchPiece is how much a Search looks at in one go.
+// searchPiece is the number of bytes that a Search examines in one step.
 const searchPiece = 32 << 10
 
-// Behind is how much of what stands before a search it may have to be told of.
+// Behind is the maximum number of bytes before a search that can affect it.
 const Behind = lookback + maxSequence
 
-// A Search finds the matches of a query in output that it is fed from one offset on,
-// without a gap. It belongs to one caller.
+// A Search finds the matches of a query in output that it is fed from one offset on, without a gap. It belongs to one
+// caller.
 type Search struct {
 	query *Query
 	began int64 // raw offset of the first byte
-	next  int64 // and of the next
+	next  int64 // raw offset of the next byte
 	stop  func() bool
 
-	stopped bool // stop was true: there is output that no pattern was asked about
+	stopped bool // stop was true: some output was not searched
 
 	text *textSearch // of a literal
-	set  *Set        // of a pattern; nil where lines were passed over
+	set  *Set        // of a pattern; nil after lines were skipped
 
-	lineStart bool // the next byte begins a line, and no sequence and no character is under way
+	lineStart bool // the next byte begins a line, and no sequence and no character is unfinished
 }
 
-// Begin begins a search at a raw offset. before is what stands in front of it, as far as
-// it is kept and up to Behind; with gap, what stood before that is gone. stop is asked now
-// and then; see [Search.Stopped].
+// Begin begins a search at a raw offset. before is the output in front of it, as far as it is kept and up to Behind;
+// with gap, the output before that is gone. stop is called now and then; see [Search.Stopped].
 func (q *Query) Begin(at int64, before []byte, gap bool, stop func() bool) *Search {
 	s := &Search{query: q, began: at, next: at, stop: stop}
 	if q.literal != nil {
@@ -39,7 +38,7 @@ func (q *Query) Begin(at int64, before []byte, gap bool, stop func() bool) *Sear
 	return s
 }
 
-// set has the pattern see what stands before the place where its matches begin.
+// set returns a Set whose pattern sees the output before the place where its matches begin.
 func (q *Query) set(at int64, before []byte, gap bool, stop func() bool) *Set {
 	s := NewSet(at - int64(len(before)))
 	s.Stop = stop
@@ -66,13 +65,12 @@ func (q *Query) set(at int64, before []byte, gap bool, stop func() bool) *Set {
 	return s
 }
 
-// Stopped reports whether stop was true. What Step had found before that it has returned, and
-// what is before Decided was looked at; of the rest the search takes no notice any more.
+// Stopped reports whether stop was true. Step has returned the matches found before that, and the output before Decided
+// was searched; the search ignores the rest.
 func (s *Search) Stopped() bool { return s.stopped }
 
-// Step takes the first of the next raw bytes, and says how many. It returns the matches
-// that no further byte can change, in order. After an error, which is [ErrTimeLimit] or
-// [ErrStackLimit], nothing is found any more.
+// Step takes the first of the next raw bytes, and returns their number. It returns the matches that no further byte can
+// change, in order. After an error, which is [ErrTimeLimit] or [ErrStackLimit], it finds no more matches.
 func (s *Search) Step(b []byte) (n int, found []*Match, err error) {
 	n = min(len(b), searchPiece)
 	if s.stopped {
@@ -87,7 +85,7 @@ func (s *Search) Step(b []byte) (n int, found []*Match, err error) {
 	switch {
 	case lf < 0:
 		if s.lineStart && s.next > s.began && s.query.InLines() {
-			s.set = nil // how far a match is followed counts from where a long line begins, wherever the search has
+			s.set = nil // a match is followed from the beginning of a long line, wherever the search began
 		}
 	case s.lineStart:
 		if n = lf + 1; s.query.must != nil && s.query.clean(b[:n]) {
@@ -101,7 +99,7 @@ func (s *Search) Step(b []byte) (n int, found []*Match, err error) {
 	return n, found, err
 }
 
-// lines gives those of some whole lines to the pattern that it can match.
+// lines gives the pattern those of some whole lines that it can match.
 func (s *Search) lines(b []byte) (found []*Match, err error) {
 	for len(b) > 0 && err == nil && !s.stopped {
 		first := bytes.Index(b, s.query.must[0])
@@ -122,7 +120,7 @@ func (s *Search) lines(b []byte) (found []*Match, err error) {
 	return found, err
 }
 
-// pass leaves out whole lines.
+// pass skips whole lines.
 func (s *Search) pass(n int) {
 	if n > 0 {
 		s.set = nil
@@ -142,7 +140,7 @@ func (s *Search) match(found []*Match, b []byte) ([]*Match, error) {
 	return collect(found, hits)
 }
 
-// Decided is the raw offset before which no match begins that was not returned.
+// Decided returns the raw offset before which no further match begins: all of them were returned.
 func (s *Search) Decided() int64 {
 	switch {
 	case s.text != nil:
@@ -158,10 +156,10 @@ func (s *Search) Decided() int64 {
 	return s.next // the pattern failed
 }
 
-// clean reports whether the query sees b as it stands, where no sequence is under way.
+// clean reports whether the query sees b as it is, outside of any sequence.
 func (q *Query) clean(b []byte) bool { return q.raw || isPlain(b) }
 
-// End says that nothing follows, and returns the matches that lean on the end.
+// End ends the output, and returns the matches that depend on the end.
 func (s *Search) End() ([]*Match, error) {
 	if s.set == nil || s.stopped {
 		return nil, nil

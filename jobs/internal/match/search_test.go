@@ -12,7 +12,7 @@ import (
 
 func goOn() bool { return false }
 
-// searched is what a search from one place on finds, fed in chunks of random sizes.
+// searched returns the matches of a search from one place on, fed in chunks of random sizes.
 func searched(t *testing.T, r *rand.Rand, q *Query, out []byte, from int, gap bool) []trace {
 	t.Helper()
 	s := q.Begin(int64(from), out[:from], gap, goOn)
@@ -41,7 +41,7 @@ func searched(t *testing.T, r *rand.Rand, q *Query, out []byte, from int, gap bo
 	return tracesOf(t, hits)
 }
 
-// watched is what a set finds that had the pattern from the first byte on.
+// watched returns the matches of a set that had the pattern from the first byte on.
 func watched(t *testing.T, p *Pattern, out []byte, raw bool) []trace {
 	t.Helper()
 	s := NewSet(0)
@@ -49,7 +49,7 @@ func watched(t *testing.T, p *Pattern, out []byte, raw bool) []trace {
 	return tracesOf(t, append(s.Feed(out), s.Settle()...))
 }
 
-// firstOther tells the first match that is another one.
+// firstOther describes the first match that differs.
 func firstOther(got, want []trace) string {
 	i := 0
 	for i < min(len(got), len(want)) && reflect.DeepEqual(got[i], want[i]) {
@@ -58,7 +58,7 @@ func firstOther(got, want []trace) string {
 	return fmt.Sprintf("from match %d on %+v, want %+v", i, got[i:min(i+2, len(got))], want[i:min(i+2, len(want))])
 }
 
-// longer repeats random texts, so that lines are passed over.
+// longer repeats random texts, so that lines are skipped.
 func longer(r *rand.Rand) []byte {
 	var b []byte
 	for range 1 + r.IntN(8) {
@@ -68,7 +68,7 @@ func longer(r *rand.Rand) []byte {
 	return b
 }
 
-// A search finds what a watch has found, from the start on and from behind any match.
+// A search finds the matches of a watch, from the start on and from behind any match.
 func TestSearchIsWatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 1))
 	for range fewer(1000) {
@@ -96,8 +96,7 @@ func TestSearchIsWatch(t *testing.T) {
 	}
 }
 
-// Whenever a search is stopped, at whichever question, another one that goes on at Decided finds
-// the rest.
+// If a search is stopped, at any call of stop, another one that continues at Decided finds the rest.
 func TestSearchStopped(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 4))
 	for range 300 {
@@ -123,7 +122,7 @@ func TestSearchStopped(t *testing.T) {
 	}
 }
 
-// untilStopped is what a search finds that is stopped at the n-th question, and goes on being fed.
+// untilStopped returns the matches of a search that is stopped at the n-th call of stop, and continues to be fed.
 func untilStopped(t *testing.T, r *rand.Rand, q *Query, out []byte, n int) (found []trace, decided int64, stopped bool) {
 	t.Helper()
 	s := q.Begin(0, nil, false, func() bool { n--; return n <= 0 })
@@ -145,7 +144,7 @@ func untilStopped(t *testing.T, r *rand.Rand, q *Query, out []byte, n int) (foun
 	return tracesOf(t, hits), s.Decided(), s.Stopped()
 }
 
-// placesOf are the matches of a search, and the lines of the stream on which they are.
+// placesOf returns the matches of a search, and the lines of the stream that they are on.
 func placesOf(t *testing.T, r *rand.Rand, q *Query, out []byte) (n int, lines []int) {
 	t.Helper()
 	s := q.Begin(0, nil, false, goOn)
@@ -171,14 +170,14 @@ func placesOf(t *testing.T, r *rand.Rand, q *Query, out []byte) (n int, lines []
 	return n, lines
 }
 
-// Where places alone are asked for, no line is left out on which there is a match.
+// With Places, no line that has a match is left out.
 func TestSearchPlaces(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 6))
 	left, most := 0, fewer(2000)
 	for i := range most {
 		out, raw := longer(r), r.IntN(3) == 0
 		for at := range out {
-			if r.IntN(40) == 0 { // line breaks in sequences and out of them
+			if r.IntN(40) == 0 { // line breaks inside and outside of sequences
 				out = slices.Insert(out, at, []byte("\x1b]0;a\nb\x07")[:1+r.IntN(8)]...)
 			}
 		}
@@ -208,7 +207,7 @@ func TestSearchPlaces(t *testing.T) {
 	}
 }
 
-// Of lines full of matches one of each is told.
+// In lines full of matches, one of each line is reported.
 func TestSearchPlacesFew(t *testing.T) {
 	const lines = 2000
 	out := []byte(strings.Repeat(strings.Repeat("xy ", 20)+"\n", lines))
@@ -225,7 +224,7 @@ func TestSearchPlacesFew(t *testing.T) {
 			}
 			n, rest = n+len(found), rest[size:]
 		}
-		if n < lines || n > lines+lines/10 { // a text is looked for in pieces that end anywhere
+		if n < lines || n > lines+lines/10 { // a text is searched in pieces that end anywhere
 			t.Errorf("%v %q: %d matches on %d lines", q.pattern, q.literal, n, lines)
 		}
 	}
@@ -252,7 +251,7 @@ func checkLineStarts(t *testing.T, r *rand.Rand, q *Query, out []byte, want []tr
 	}
 }
 
-// A literal matches where the pattern does that is made of it.
+// A literal matches like the pattern that Escape makes of it.
 func TestLiteralIsPattern(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 2))
 	literals := []string{"a", "ab", "aba", "foo", "ba\nfoo", "é", "日本", "\uFFFD", "k", "K", "12 ", "\"", "-", "oo", "\r\n", "s", ".", "a_", "xx y"}
@@ -275,7 +274,7 @@ func TestLiteralIsPattern(t *testing.T) {
 	}
 }
 
-// Behind a gap no line begins, and what is said to be missing does not match.
+// Behind a gap no line begins, and the missing output does not match.
 func TestSearchBehindGap(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		q := QueryOf(compile(t, "^b|^c", "m"), raw, false)
@@ -288,7 +287,7 @@ func TestSearchBehindGap(t *testing.T) {
 	}
 }
 
-// A line break in the text of a sequence is none.
+// A line break in the text of a sequence does not count.
 func TestLastLineBreak(t *testing.T) {
 	for _, test := range []struct {
 		text      string
@@ -315,7 +314,7 @@ func TestLastLineBreak(t *testing.T) {
 	}
 }
 
-// One piece of 32 KiB and more, in which lines are passed over and none is missed.
+// One piece of 32 KiB and more, in which lines are skipped and no match is missed.
 func TestSearchPieces(t *testing.T) {
 	var out bytes.Buffer
 	for i := range 20000 {
@@ -357,8 +356,8 @@ func TestIsPlain(t *testing.T) {
 	}
 }
 
-// fewer is how many rounds of so many a test makes: a tenth with -short, since the race detector makes
-// each take several times as long and one goroutine does it all.
+// fewer returns the number of rounds that a test makes: a tenth with -short, since the race detector makes each take
+// several times as long and one goroutine does all the work.
 func fewer(rounds int) int {
 	if testing.Short() {
 		return max(rounds/10, 1)

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// Options say how a pattern is matched.
+// Options control how a pattern is matched.
 type Options struct {
-	Raw  bool // on the bytes as they came; otherwise as a [Stripper] leaves them
+	Raw  bool // on the raw bytes; otherwise on the output of a [Stripper]
 	Once bool // the first match removes the pattern
-	// Lines has each line matched by itself, as if it were all that there is: a match, and
-	// what it depends on, ends before the line feed, and ^ is the line's beginning.
+	// Lines matches each line by itself, as if it were the whole text: a match, and the text that it depends on, ends
+	// before the line feed, and ^ is the line's beginning.
 	Lines bool
-	// Places has matches tell where they are and nothing else, and further ones on the line of one may
-	// be left out, where no match reaches from one line into the next.
+	// Places reduces matches to their offsets and Limited. Further ones on the line of a match may be left out if no
+	// match reaches from one line into the next.
 	Places bool
 }
 
@@ -22,66 +22,62 @@ type Options struct {
 type Match struct {
 	Start, End int64 // raw offsets of the stream: [Start, End)
 
-	Text   string             // what matched; bytes that are not UTF-8 are U+FFFD
+	Text   string             // the matched text; bytes that are not UTF-8 are U+FFFD
 	Groups []*string          // group 1 and so on; nil for one that took no part
 	Named  map[string]*string // the same by name; nil if the pattern has no names
 
-	// Line is the plain text of the line that the match starts on, as far as it
-	// has come, without its line break (LF or CR). At most 4 KiB: of a longer
-	// line what is around the start of the match. It never begins before the
-	// place where the pattern joined.
+	// Line is the plain text of the line that the match starts on, as far as it has come, without its line break (LF or
+	// CR). It has at most 4 KiB: of a longer line the part around the start of the match. It never begins before the
+	// place where the pattern was added.
 	Line string
 
-	// Limited says that how far back a match may reach may have decided where this one begins or
-	// ends: it was cut, and what it leans on at its end, as $, may hold for that reason alone; or
-	// a start was given up before it that had read on to its beginning.
+	// Limited reports that the limit of a match's reach may have decided the beginning or end of this one: it was cut,
+	// and a condition at its end, such as $, may hold for that reason alone; or an earlier start was given up after it
+	// had read up to this match's beginning.
 	Limited bool
 }
 
-// A Hit is what a Set has to tell about one of its patterns: a match, or that
-// the pattern was removed.
+// A Hit is a Set's report about one of its patterns: a match, or the removal of the pattern.
 type Hit struct {
 	ID      int
 	Match   *Match
-	Passed  int64 // matches of this pattern between the hit before and this one that are not told; see [Set.Most]
+	Passed  int64 // unreported matches of this pattern between the previous hit and this one; see [Set.Most]
 	Removed error // [ErrTimeLimit] or [ErrStackLimit]; Match is then nil
 }
 
-// pieceSize is how much of a Feed is worked on at a time, in raw bytes; with
-// the lookback and a block it bounds the window.
+// pieceSize is the number of raw bytes of a Feed that are processed at a time; with the lookback and a block it bounds
+// the window.
 const pieceSize = 8 << 10
 
-// A Set matches any number of patterns over one stream. It is not safe for
-// concurrent use.
+// A Set matches any number of patterns over one stream. It is not safe for concurrent use.
 type Set struct {
-	// Most, where it is not 0, is how many matches of a pattern a Step or Settle
-	// returns: the first ones, and the last, which counts those between them. At
-	// least 2. What is beyond costs neither memory nor the text of its line.
+	// Most, if not 0, is the maximum number of matches of a pattern that a Step or Settle returns: the first ones, and
+	// the last, which counts those between them. It is at least 2. Further matches cost neither memory nor the text of
+	// their line.
 	Most int
-	// Stop, where it is not nil and says so, has patterns not be asked any more in a
-	// Step. What they have not seen (Unseen) is to be given up with Skip.
+	// Stop, if not nil, is called in a Step before each pattern. Once it returns true, no further pattern is searched.
+	// The caller must give up the output that they have not seen (Unseen) with Skip.
 	Stop func() bool
-	// Struck, where it is not nil, is told of each search that ran out of time, before Stop
-	// is asked again: the time is gone for the patterns that come after it.
+	// Struck, if not nil, is called after each search that ran out of time, before Stop is called again: that time is
+	// lost for the patterns after it.
 	Struck func()
 
 	stopped bool
-	unseen  int64 // where stopped: the first byte that a pattern has not seen
+	unseen  int64 // if stopped: the first byte that a pattern has not seen
 	next    int64 // raw offset of the next byte
 	plain   lane
-	raw     lane // kept up only while it has watches
+	raw     lane // filled only while it has watches
 	machine machine
 	scratch scratch
 }
 
-// NewSet returns a Set whose first byte will be the one at raw offset at.
+// NewSet returns a Set for the stream from raw offset at on.
 func NewSet(at int64) *Set {
 	return &Set{next: at, plain: lane{strip: new(Stripper)}}
 }
 
-// Add begins to match p, from the next byte on, in place of any pattern that
-// has this id. For p the stream begins here: ^ matches here, and nothing before
-// is looked back at.
+// Add begins to match p, from the next byte on, in place of any pattern with this id. For p the stream begins here: ^
+// matches here, and p does not see any earlier text.
 func (s *Set) Add(id int, p *Pattern, o Options) {
 	s.Remove(id)
 	l := &s.plain
@@ -106,7 +102,7 @@ func (s *Set) Remove(id int) {
 
 func (s *Set) lanes() []*lane { return []*lane{&s.plain, &s.raw} }
 
-// IDs are those of the patterns.
+// IDs returns the ids of the patterns.
 func (s *Set) IDs() (ids []int) {
 	for _, l := range s.lanes() {
 		for _, w := range l.watches {
@@ -116,14 +112,13 @@ func (s *Set) IDs() (ids []int) {
 	return ids
 }
 
-// Len is the number of patterns.
+// Len returns the number of patterns.
 func (s *Set) Len() int { return len(s.plain.watches) + len(s.raw.watches) }
 
-// Offset is the raw offset of the next byte to be fed.
+// Offset returns the raw offset of the next byte to be fed.
 func (s *Set) Offset() int64 { return s.next }
 
-// Unseen is the raw offset up to which every pattern has been asked: Offset, but where
-// Stop has come in between.
+// Unseen returns the raw offset up to which every pattern was searched: Offset, unless Stop has interrupted the search.
 func (s *Set) Unseen() int64 {
 	if s.stopped {
 		return s.unseen
@@ -131,22 +126,19 @@ func (s *Set) Unseen() int64 {
 	return s.next
 }
 
-// Stopped reports whether Stop has come in between, and nothing was given up since.
+// Stopped reports whether Stop has interrupted the search and no output was given up since.
 func (s *Set) Stopped() bool { return s.stopped }
 
-// AtStart reports whether a pattern that is added now sees exactly what it would
-// see in a new Set that begins here: no escape sequence and no character is
-// under way.
+// AtStart reports whether a pattern that is added now sees exactly the text that it would see in a new Set that begins
+// here: no escape sequence and no character is unfinished.
 func (s *Set) AtStart() bool {
 	return s.plain.strip.atText() && s.plain.nheld == 0 && s.raw.nheld == 0
 }
 
-// Feed takes the next raw bytes, and returns the matches that no further byte
-// can change, in the order of their ends and, where these are equal, of ids;
-// removed patterns come last. b is not kept.
+// Feed takes the next raw bytes, and returns the matches that no further byte can change, in the order of their ends
+// and, if these are equal, of ids; removed patterns come last. b is not kept.
 //
-// A character of which not all bytes have come is not matched against before
-// they have, or before it is known to be none.
+// An incomplete character is matched only once all its bytes have come, or once it is known not to be a character.
 func (s *Set) Feed(b []byte) []Hit {
 	var all []Hit
 	for len(b) > 0 {
@@ -156,7 +148,7 @@ func (s *Set) Feed(b []byte) []Hit {
 	return inOrder(all)
 }
 
-// Step is Feed of the first piece of b, of at most 8 KiB, and says how long that is.
+// Step is Feed of the first piece of b, of at most 8 KiB. It also returns the length of that piece.
 func (s *Set) Step(b []byte) (n int, hits []Hit) {
 	n, hits = s.step(b)
 	return n, inOrder(hits)
@@ -175,8 +167,7 @@ func (s *Set) step(b []byte) (n int, hits []Hit) {
 	return n, s.scan(nil, false)
 }
 
-// piece returns how much of b to work on next: whole lines where there are, so
-// that a Match has its whole line.
+// piece returns the number of bytes of b to process next: whole lines if possible, so that a Match has its whole line.
 func piece(b []byte) int {
 	if len(b) <= pieceSize {
 		return len(b)
@@ -187,8 +178,7 @@ func piece(b []byte) int {
 	return pieceSize
 }
 
-// scan runs every watch over what is new, or, if final, those with a match that
-// leans on the end.
+// scan runs every watch over its new text or, if final, those with a match that depends on the end.
 func (s *Set) scan(hits []Hit, final bool) []Hit {
 	for _, l := range s.lanes() {
 		l.watches = slices.DeleteFunc(l.watches, func(w *watch) bool {
@@ -228,9 +218,9 @@ func inOrder(hits []Hit) []Hit {
 	return hits
 }
 
-// Skip says that the next n raw bytes of the stream are lost. No match spans
-// them: the window and the state of escape sequences begin afresh. Whoever wants
-// what leans on the end before the gap calls Settle first.
+// Skip reports that the next n raw bytes of the stream are lost. No match spans them: the window and the state of
+// escape sequences begin afresh. For the matches that depend on the end before the gap, the caller has to call Settle
+// first.
 func (s *Set) Skip(n int64) {
 	s.next += n
 	s.stopped = false
@@ -238,8 +228,8 @@ func (s *Set) Skip(n int64) {
 	s.raw.gap()
 }
 
-// Restart leaves out the next n raw bytes of the stream. The patterns see what
-// follows as if they were added there: ^ matches, and nothing is looked back at.
+// Restart leaves out the next n raw bytes of the stream. The patterns see the text after them as if they were added
+// there: ^ matches, and nothing earlier is visible.
 func (s *Set) Restart(n int64) {
 	s.next += n
 	s.stopped = false
@@ -248,9 +238,8 @@ func (s *Set) Restart(n int64) {
 	}
 }
 
-// Settle says that what came so far is all for now: the job is quiet, waits for
-// input, or has ended. Matches that lean on the end of it count, and are
-// returned as by Feed. Bytes that come later begin new matches only.
+// Settle reports that no more output is expected for now: the job is quiet, waits for input, or has ended. Matches that
+// depend on the end of the output count, and are returned as by Feed. Bytes that come later begin new matches only.
 func (s *Set) Settle() []Hit {
 	if !s.Pending() {
 		return nil
@@ -258,8 +247,7 @@ func (s *Set) Settle() []Hit {
 	return inOrder(s.scan(nil, true))
 }
 
-// Pending reports whether Settle could return a match. While it is false there
-// is nothing to wait for.
+// Pending reports whether Settle could return a match. While it returns false, there is no reason to wait.
 func (s *Set) Pending() bool {
 	leans := func(w *watch) bool { return w.leaning }
 	return slices.ContainsFunc(s.plain.watches, leans) || slices.ContainsFunc(s.raw.watches, leans)

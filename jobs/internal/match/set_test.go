@@ -29,8 +29,8 @@ func compile(t testing.TB, pattern, flags string) *Pattern {
 	return p
 }
 
-// compileUnhurried takes the time limit off a pattern, for tests that are not
-// about time and may run on a busy machine.
+// compileUnhurried removes the time limit of a pattern, for tests that are not about time and may run on a busy
+// machine.
 func compileUnhurried(t testing.TB, pattern, flags string) *Pattern {
 	t.Helper()
 	p := compile(t, pattern, flags)
@@ -38,7 +38,7 @@ func compileUnhurried(t testing.TB, pattern, flags string) *Pattern {
 	return p
 }
 
-// texts shows hits as "start-end text", or the reason of a removal.
+// texts returns hits as "start-end text", or the reason of a removal.
 func texts(hits []Hit) []string {
 	list := []string{}
 	for _, h := range hits {
@@ -51,7 +51,7 @@ func texts(hits []Hit) []string {
 	return list
 }
 
-// Steps of a table: the bytes fed, "|" for Settle; what each reported follows "→".
+// Steps of a table: the bytes fed, "|" for Settle; the hits of each follow "→".
 func TestWhenMatchesCount(t *testing.T) {
 	type step struct {
 		feed string // settle, if "<settle>"
@@ -176,7 +176,7 @@ func TestOnceRemoveAndReplace(t *testing.T) {
 	}
 }
 
-// A pattern that joins later sees what it would see in a Set of its own.
+// A pattern that is added later sees the same text as in a Set of its own.
 func TestJoiningIsLikeAnOwnSet(t *testing.T) {
 	for _, pattern := range []string{`^b`, `(?<=a)b`, `\Bb`, `b`, `(?<=^b)c`} {
 		for _, raw := range []bool{false, true} {
@@ -289,7 +289,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// What a match carries stays valid when the window moves on.
+// The strings of a match stay valid when the window moves on.
 func TestHitsOwnTheirText(t *testing.T) {
 	s := NewSet(0)
 	s.Add(1, compile(t, `key=(\w+);`, ""), Options{})

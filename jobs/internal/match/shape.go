@@ -5,27 +5,26 @@ import (
 	"unicode/utf8"
 )
 
-// A shape is what the syntax tree tells about how a pattern reads text. All of
-// it is on the safe side: it may name more than the pattern can do, never less.
+// A shape describes how a pattern reads text, derived from its syntax tree. All of it is on the safe side: it may
+// include more than the pattern can do, never less.
 type shape struct {
-	// reach is how many characters at most, counted from where a match starts,
-	// are read to find or to refuse it, lookahead included.
+	// reach is the maximum number of characters, counted from the start of a match, that are read to find or to refuse
+	// it, lookahead included.
 	reach int
-	// behind is how many characters before the start of a match are looked at.
+	// behind is the number of characters before the start of a match that the pattern can read.
 	behind int
-	// lf and cr tell which line breaks stop the pattern: nothing in it, lookahead
-	// included, can read past one.
+	// lf and cr report for each line break that it stops the pattern: nothing in it, lookahead included, can read past
+	// one.
 	lf, cr bool
-	// first has the ASCII characters that a match that is not empty can start
-	// with; any other character is always possible.
+	// first is the set of ASCII characters with which a nonempty match can start; any other character is always
+	// possible.
 	first [128]bool
 	empty bool // the pattern can match without consuming anything
-	// breaks tells that the pattern names a line feed, by itself or in a set like [\r\n], or
-	// a set of everything like [^]. That \s and [^:] can match one is no naming.
+	// breaks reports that the pattern names a line feed, by itself or in a set like [\r\n], or a set of everything like
+	// [^]. Sets like \s and [^:] can match one, but do not name it.
 	breaks bool
-	// must has texts that every match contains, one after another. Where one is
-	// absent there is no match: this is told a thousand times faster than by
-	// trying, which for .* or [^]*? is tried at every start.
+	// must holds texts that every match contains, one after another. If one is absent there is no match: this check is
+	// a thousand times faster than matching, which for .* or [^]*? is tried at every start.
 	must [][]byte
 }
 
@@ -42,8 +41,8 @@ func shapeOf(root *node) shape {
 	return s
 }
 
-// NamesLineBreak reports whether the pattern names a line feed, or everything: whoever wrote it
-// means matches to reach over line ends.
+// NamesLineBreak reports whether the pattern names a line feed, or everything: its author wants matches that reach over
+// line ends.
 func (p *Pattern) NamesLineBreak() bool { return p.shape.breaks }
 
 func namesBreak(n *node) bool {
@@ -82,8 +81,8 @@ func times(a, n int) int {
 	return a * n
 }
 
-// extent returns how many characters n consumes at most, and how many it reads
-// at most, both from where it starts.
+// extent returns the maximum number of characters that n consumes, and the maximum number that it reads, both from its
+// start.
 func extent(n *node) (length, reach int) {
 	switch n.op {
 	case opChar, opClass:
@@ -123,8 +122,8 @@ func extent(n *node) (length, reach int) {
 	return length, reach
 }
 
-// aheadIn returns what looks forward in a look-behind, where nothing else does:
-// assertions and lookaheads. It is nil for any other node.
+// aheadIn returns the nodes of a look-behind that look forward, while the others look back: assertions and lookaheads.
+// It is nil for any other node.
 func aheadIn(n *node) (found []*node) {
 	if n.op != opLook || !n.behind {
 		return nil
@@ -146,8 +145,8 @@ func aheadIn(n *node) (found []*node) {
 	return found
 }
 
-// behind returns how many characters before the start of a match n looks at.
-// Where in the match a look-behind stands is left out of account.
+// behind returns the number of characters before the start of a match that n can read. It ignores at which place of the
+// match a look-behind occurs.
 func behind(n *node) int {
 	deepest := 0
 	n.walk(func(n *node) bool {
@@ -166,7 +165,7 @@ func behind(n *node) int {
 	return deepest
 }
 
-// stoppers tells which of LF and CR nothing in the tree can read past.
+// stoppers reports for LF and for CR that nothing in the tree can read past it.
 func stoppers(root *node) (lf, cr bool) {
 	lf, cr = true, true
 	hasRef, capturesBehind := false, false
@@ -205,8 +204,8 @@ func matches(n *node, c rune) bool {
 	return n.char == c
 }
 
-// firstOf adds to set what the first consumed character of n can be, and
-// reports whether n can match without consuming any.
+// firstOf adds the possible first consumed characters of n to set, and reports whether n can match without consuming
+// any.
 func firstOf(n *node, set *[128]bool) (empty bool) {
 	switch n.op {
 	case opChar, opClass:
@@ -241,8 +240,7 @@ func firstOf(n *node, set *[128]bool) (empty bool) {
 	return true // assertions, nothing at all; references may be to nothing
 }
 
-// mustHave returns literal texts that every match contains, in this order and
-// not overlapping.
+// mustHave returns literal texts that every match contains, in this order and not overlapping.
 func mustHave(root *node) [][]byte {
 	var found [][]byte
 	var present []byte
@@ -273,8 +271,8 @@ func mustHave(root *node) [][]byte {
 	return found
 }
 
-// isStraight reports whether a search for the pattern cannot backtrack further
-// than to its next start, so that it needs no time limit.
+// isStraight reports whether a search for the pattern cannot backtrack further than to its next start, so that it needs
+// no time limit.
 func isStraight(root *node) bool {
 	straight := true
 	root.walk(func(n *node) bool {
@@ -286,7 +284,7 @@ func isStraight(root *node) bool {
 	return straight
 }
 
-// canMatch reports whether text has all that a match must have.
+// canMatch reports whether text contains all that a match must contain.
 func (s *shape) canMatch(text []byte) bool {
 	for _, part := range s.must {
 		at := bytes.Index(text, part)

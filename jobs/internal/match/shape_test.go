@@ -69,7 +69,7 @@ func TestPatternIsSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
-// A program that is nothing but what its tree says has every kind of node.
+// A pattern with every kind of node yields a program with the instructions for them.
 func TestEveryNodeIsCompiled(t *testing.T) {
 	p := newParser(`(?:|a)[b]^$\b\B(c)\1(?=d)(?<=e)f*`, flags{multiline: true})
 	root, err := p.parse()

@@ -5,16 +5,15 @@ import (
 	"math/bits"
 )
 
-// MaxSequence is how many bytes before a place can make a difference to a [Stripper] there,
-// but for the escape character itself.
+// MaxSequence is the maximum number of bytes before a place that can affect a [Stripper] there, not counting the escape
+// character itself.
 const MaxSequence = maxSequence
 
-// maxSequence bounds an escape sequence, in bytes. A sequence that is longer
-// was none, or its end was lost: what came of it stays removed, and what
-// follows is text again, so that an unfinished one cannot swallow the output.
+// maxSequence bounds an escape sequence, in bytes. A longer sequence was none, or its end was lost: the part so far
+// stays removed, and the rest is text again, so that an unfinished one cannot swallow the output.
 const maxSequence = 64 << 10
 
-// stripState says where in an escape sequence a Stripper is.
+// stripState is a Stripper's position in an escape sequence.
 type stripState uint8
 
 const (
@@ -26,28 +25,26 @@ const (
 	inString                 // after ESC P, _, ^ or X: DCS, APC, PM, SOS
 )
 
-// A Stripper turns terminal output into plain text by removing escape
-// sequences and most control characters. The zero value is ready; it keeps its
-// state between calls, so that a sequence may be split anywhere.
+// A Stripper turns terminal output into plain text by removing escape sequences and most control characters. The zero
+// value is ready; it keeps its state between calls, so that a sequence may be split anywhere.
 //
 // Removed are
 //   - CSI sequences: ESC [ up to the final byte;
 //   - OSC, DCS, APC, PM and SOS strings, up to ST (ESC \) or, for OSC, BEL;
 //   - other escape sequences: ESC, intermediate bytes, one final byte;
-//   - the control characters (C0 and DEL) but tab, LF, CR and backspace.
+//   - the control characters (C0 and DEL) except tab, LF, CR and backspace.
 //
-// CAN and SUB abort a sequence. An ESC within one starts another. The four
-// control characters that stay do so within CSI and short sequences too, where
-// a terminal acts on them. A byte from 0x80 ends such a sequence and is text:
-// text is UTF-8, and the eight-bit C1 controls are not recognised. A sequence of
-// more than 64 KiB ends there, and what follows is text.
+// CAN and SUB abort a sequence. An ESC within one starts another. The four control characters that stay do so within
+// CSI and short sequences too, because a terminal acts on them there. A byte from 0x80 ends such a sequence and is
+// text: text is UTF-8, and the eight-bit C1 controls are not recognised. A sequence of more than 64 KiB ends there, and
+// the rest is text.
 type Stripper struct {
 	state  stripState
 	length int // bytes of the present sequence
 }
 
-// Append appends what is left of src to dst, and returns that. dst and src may
-// not overlap, except that dst may be src[:0].
+// Append appends the plain form of src to dst, and returns the result. dst and src may not overlap, except that dst may
+// be src[:0].
 func (s *Stripper) Append(dst, src []byte) []byte {
 	for len(src) > 0 {
 		drop, keep := s.next(src)
@@ -57,8 +54,8 @@ func (s *Stripper) Append(dst, src []byte) []byte {
 	return dst
 }
 
-// Resume takes what follows on an escape character, that first, and reports whether the
-// sequence is at its end. It has to be given no other one.
+// Resume takes the bytes of a sequence from its escape character on, that included, and reports whether the sequence
+// has ended. Further calls continue it. The bytes must contain no other escape character.
 func (s *Stripper) Resume(b []byte) (over bool) {
 	for _, c := range b {
 		s.takes(c)
@@ -72,8 +69,8 @@ func (s *Stripper) Resume(b []byte) (over bool) {
 // atText reports whether the next byte belongs to no sequence begun before.
 func (s *Stripper) atText() bool { return s.state == inText }
 
-// next splits the front of src, which is not empty, into bytes to drop and
-// bytes to keep after them; together they are at least one.
+// next splits the front of src, which is not empty, into bytes to drop and bytes to keep after them; together they are
+// at least one.
 func (s *Stripper) next(src []byte) (drop, keep int) {
 	for !s.takes(src[drop]) {
 		if drop++; drop == len(src) {
@@ -87,7 +84,7 @@ func (s *Stripper) next(src []byte) (drop, keep int) {
 	return drop, keep
 }
 
-// stays has the bytes of text that are kept.
+// stays marks the bytes of text that are kept.
 var stays = func() (t [256]bool) {
 	for b := range t {
 		t[b] = b >= ' ' && b != 0x7f || b == '\n' || b == '\r' || b == '\t' || b == '\b'
@@ -95,7 +92,7 @@ var stays = func() (t [256]bool) {
 	return t
 }()
 
-// plainLength is how many bytes at the beginning of b stay where they are text.
+// plainLength returns the number of bytes at the beginning of b that are kept as text.
 func plainLength(b []byte) (n int) {
 	for ; len(b)-n >= 32; n += 32 {
 		four := b[n : n+32 : n+32]
@@ -110,8 +107,8 @@ func plainLength(b []byte) (n int) {
 	return n
 }
 
-// suspects is 0 where none of eight bytes is below 0x20 or is 0x7f. Else the highest bit of each that is
-// is set, and maybe that of another behind one.
+// suspects returns 0 if none of eight bytes is below 0x20 or equal to 0x7f. Otherwise the highest bit of each such byte
+// is set, and possibly that of a byte after one.
 func suspects(b []byte) uint64 {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	w := binary.LittleEndian.Uint64(b)
@@ -119,7 +116,7 @@ func suspects(b []byte) uint64 {
 	return ((w-ones*0x20)&^w | (x-ones)&^x) & highs
 }
 
-// allStay looks at the bytes of which suspects may speak: mostly one, the line feed.
+// allStay checks the bytes that suspects may have marked: mostly one, the line feed.
 func allStay(b []byte) bool {
 	for len(b) >= 8 {
 		for mask := suspects(b[:8]); mask != 0; mask &= mask - 1 {
@@ -132,7 +129,7 @@ func allStay(b []byte) bool {
 	return true
 }
 
-// takes moves on by one byte, and reports whether it is text to keep.
+// takes advances by one byte, and reports whether it is text to keep.
 func (s *Stripper) takes(b byte) bool {
 	if s.state == inText {
 		if b == 0x1b {

@@ -8,8 +8,7 @@ import (
 	"unsafe"
 )
 
-// stepAll feeds b piece by piece, with what a settled end brings, and returns the hits of
-// each.
+// stepAll feeds b piece by piece and settles the end, and returns the hits of each step.
 func stepAll(s *Set, b []byte) (batches [][]Hit) {
 	for len(b) > 0 {
 		n, hits := s.Step(b)
@@ -18,8 +17,8 @@ func stepAll(s *Set, b []byte) (batches [][]Hit) {
 	return append(batches, s.Settle())
 }
 
-// Of many matches the first ones come, and the last with how many were between: these
-// are those that come where none is left out.
+// Of many matches the first ones are returned, and the last with the number of those between: they are the same as
+// those of a set without Most.
 func TestMost(t *testing.T) {
 	for name, c := range map[string]struct{ pattern, out string }{
 		"one line":       {`y`, strings.Repeat("y", 3*pieceSize)},
@@ -52,7 +51,7 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// A pattern that counts once is told of its first match.
+// A pattern with Once reports its first match.
 func TestMostOfOnce(t *testing.T) {
 	s := NewSet(0)
 	s.Most = 2
@@ -62,7 +61,7 @@ func TestMostOfOnce(t *testing.T) {
 	}
 }
 
-// What patterns have not seen because of Stop is known, and Skip gives it up.
+// The output that patterns have not seen because of Stop is known, and Skip gives it up.
 func TestStop(t *testing.T) {
 	s := NewSet(10)
 	asked := 0
@@ -91,7 +90,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// Groups within a match have its text and no copies of it.
+// Groups within a match share its text and have no copies of it.
 func TestNestedGroupsShareTheText(t *testing.T) {
 	s := NewSet(0)
 	s.Add(1, compileUnhurried(t, "(a((b)c))(?=(d))", ""), Options{})

@@ -1,6 +1,6 @@
 package match
 
-// op says what a node of the syntax tree is.
+// An op is the kind of a node of the syntax tree.
 type op uint8
 
 const (
@@ -20,16 +20,16 @@ const (
 	numberOfOps = iota
 )
 
-// infinite is the upper bound of a quantifier that has none.
+// infinite is the upper bound of a quantifier without one.
 const infinite = int(^uint(0) >> 1)
 
-// A node is one construct of a pattern. Non-capturing groups leave no node of
-// their own. Which fields are in use follows from op.
+// A node is one construct of a pattern. Non-capturing groups leave no node of their own. The op decides which fields
+// are in use.
 type node struct {
 	op     op
 	kids   []*node
 	char   rune     // opChar
-	set    *charset // opClass; opChar where case is ignored and the character has two
+	set    *charset // opClass; opChar if case is ignored and the character has two
 	group  int      // opGroup: its number, from 1
 	refs   []int    // opBackref: the group numbers that it may stand for
 	min    int      // opRepeat
@@ -38,12 +38,12 @@ type node struct {
 	behind bool     // opLook
 	negate bool     // opLook
 
-	// The capture groups inside an opRepeat are firstGroup to lastGroup-1;
-	// ECMAScript forgets them at the start of every iteration.
+	// The capture groups inside an opRepeat are firstGroup to lastGroup-1; ECMAScript forgets them at the start of
+	// every iteration.
 	firstGroup, lastGroup int
 }
 
-// walk visits n and everything below it, parents first, until visit is false.
+// walk visits n and its descendants, parents first. If visit returns false, it skips the descendants of that node.
 func (n *node) walk(visit func(*node) bool) {
 	if !visit(n) {
 		return

@@ -7,20 +7,19 @@ import (
 )
 
 const (
-	// lookback is how far before the present block a match may begin and a
-	// look-behind may see, in bytes of the text that the pattern sees.
+	// lookback is the distance before the present block at which a match may begin and that a look-behind may see, in
+	// bytes of the text that the pattern sees.
 	lookback = 64 << 10
-	// blockSize is the grid, counted from where a pattern joined, at which the
-	// lookback moves. That it moves on a grid and not with each Feed is what
-	// makes matches independent of how the bytes were read.
+	// blockSize is the grid, counted from the place where a pattern was added, at which the lookback moves. It moves on
+	// a grid and not with each Feed, so that matches do not depend on how the bytes were read.
 	blockSize = 16 << 10
-	// near is how far the first search after a match looks. The engine decodes
-	// all that it is given, which would make many matches in a block quadratic.
+	// near is the distance that the first search after a match covers. The engine decodes its whole input, which would
+	// make many matches in a block quadratic.
 	near = 64
-	// perMatch is what each search has for nothing: a text full of matches is no
-	// exploding pattern.
+	// perMatch is the part of each search's time that is not counted: a text full of matches does not make an exploding
+	// pattern.
 	perMatch = 20 * time.Microsecond
-	// longLine is how much of an unfinished line is searched again at every Feed.
+	// longLine is the length of an unfinished line that is searched again at every Feed.
 	longLine = 256
 	// wide is the reach from which a pattern counts as unbounded.
 	wide = 1024
@@ -33,32 +32,30 @@ type watch struct {
 	pattern *Pattern
 	once    bool
 	lines   bool // each line is matched by itself
-	bare    bool // nobody asks for the texts of a match
-	firsts  bool // nor for further ones on its line, where none reaches into the next
+	bare    bool // the texts of matches are not needed
+	firsts  bool // nor further matches on the same line, if none reaches into the next
 	lane    *lane
 
-	origin  int64   // nothing before this position is seen, ever
+	origin  int64   // nothing before this position is ever seen
 	block   int64   // start of the present block
 	from    int64   // no match starts before this position
-	state   outcome // what the attempt at from came to: open, spent, or anything else
+	state   outcome // result of the attempt at from: open, spent, or anything else
 	leaning bool    // there may be a match that more bytes may change
 	strikes int     // scans in a row that ran out of time
-	givenUp int64   // a start was given up that had read on to this position, or a match cut there; -1: none was
+	givenUp int64   // a start was given up that had read up to this position, or a match was cut there; -1: none
 }
 
-// restart begins afresh: matches start at from, and what can be looked back at
-// begins at origin.
+// restart begins afresh: matches start at from, and the visible text begins at origin.
 func (w *watch) restart(origin, from int64) {
 	w.origin, w.from, w.block, w.state, w.leaning = origin, from, from, refused, false
 	w.givenUp = -1
 }
 
-// low is how far back a match may begin in the present block.
+// low returns the position from which a match may begin in the present block.
 func (w *watch) low() int64 { return max(w.origin, w.block-lookback) }
 
-// sees is where the text begins that a search from w.from is given. One
-// character more than can be looked at is left in front, for ^ must not take
-// the edge of the window for the start of the stream.
+// sees returns the position where the input of a search from w.from begins. It includes one character more than the
+// pattern can see, because ^ must not take the edge of the window for the start of the stream.
 func (w *watch) sees() int64 {
 	if behind := w.pattern.shape.behind; behind <= lookback/utf8.UTFMax {
 		return w.lane.floor(max(w.origin, w.from-int64(utf8.UTFMax*behind)))
@@ -66,32 +63,32 @@ func (w *watch) sees() int64 {
 	return w.lane.floor(max(w.origin, w.low()-1))
 }
 
-// needs is the first position that has to stay in the window.
+// needs returns the first position that has to stay in the window.
 func (w *watch) needs() int64 {
 	return min(w.lane.floor(max(w.origin, w.from-maxLine)), w.sees())
 }
 
-// A scan is one run of a watch over what is new in its window.
+// A scan is one run of a watch over the new text in its window.
 type scan struct {
 	*watch
 	machine *machine
 	scratch *scratch
-	final   bool          // what came so far is all for now
-	whole   bool          // what is searched is a line that has come to its end
+	final   bool          // no more output is expected for now
+	whole   bool          // the searched text is a complete line
 	used    time.Duration // by searches
 	began   time.Duration // processTime when used began to count; 0 before the first search
-	careful bool          // one took long: what is used is the processor's time
+	careful bool          // one took long: used counts processor time
 	struck  bool          // one ran out of time
 	found   []Hit
 	line    lineCache
-	places  []place // find's
+	places  []place // buffer of find
 
 	most   int     // Set.Most
 	last   []place // the last match that is not in found
-	passed int64   // how many are not, beside that
+	passed int64   // number of matches not in found, besides that
 }
 
-// run searches what is in the window. An error means that the pattern has to go.
+// run searches the text in the window. An error means that the pattern must be removed.
 func (s *scan) run() error {
 	if s.lines {
 		if err := s.wholeLines(); err != nil || s.done() {
@@ -101,8 +98,7 @@ func (s *scan) run() error {
 	return s.blocks(s.lane.end(), s.final)
 }
 
-// wholeLines searches the lines that have come to their end, each as if it were all that
-// there is.
+// wholeLines searches the complete lines, each as if it were the whole text.
 func (s *scan) wholeLines() error {
 	for !s.done() {
 		n := bytes.IndexByte(s.lane.view(s.from, s.lane.end()), '\n')
@@ -124,7 +120,7 @@ func (s *scan) wholeLines() error {
 	return nil
 }
 
-// blocks searches block by block up to end; with all, nothing follows that matters.
+// blocks searches block by block up to end; with all, nothing after end matters.
 func (s *scan) blocks(end int64, all bool) error {
 	for {
 		edge := s.block + blockSize
@@ -149,7 +145,7 @@ func (s *scan) blocks(end int64, all bool) error {
 	return nil
 }
 
-// hits is what the scan has to tell.
+// hits returns the hits of the scan.
 func (s *scan) hits() []Hit {
 	if s.last != nil {
 		s.found = append(s.found, Hit{ID: s.id, Match: s.match(s.last), Passed: s.passed})
@@ -157,12 +153,11 @@ func (s *scan) hits() []Hit {
 	return s.found
 }
 
-// done reports whether a pattern that counts once has counted.
+// done reports whether a pattern with Once has matched.
 func (s *scan) done() bool { return s.once && len(s.found) > 0 }
 
-// strike decides whether a failed search removes the pattern. A search that
-// ran out of time may have met a stalled machine, so it has a second chance, at
-// the latest with Settle: nothing that it may have missed is passed over.
+// strike decides whether a failed search removes the pattern. A search that ran out of time may have met a stalled
+// machine, so it gets a second chance, at the latest with Settle: the text that it may have missed is not skipped.
 func (s *scan) strike(err error) error {
 	if err != errTimeout {
 		return err
@@ -174,8 +169,8 @@ func (s *scan) strike(err error) error {
 	return ErrTimeLimit
 }
 
-// leaveBlock moves on to the next block. A match that could begin no more in
-// that one counts as far as it has come: it is as long as the lookback allows.
+// leaveBlock moves on to the next block. A match that could not begin so far back in that block counts as far as it has
+// come: it is as long as the lookback allows.
 func (s *scan) leaveBlock(stop int64) error {
 	low := s.lane.floor(max(s.origin, s.block+blockSize-lookback))
 	if s.from < low {
@@ -200,8 +195,7 @@ func (s *scan) leaveBlock(stop int64) error {
 // A place is a span in positions of the lane.
 type place struct{ from, to int64 }
 
-// find searches for the first match from s.from on in what lies before limit. The
-// places are good until the next call.
+// find searches for the first match from s.from on in the text before limit. The places are valid until the next call.
 func (s *scan) find(limit int64) ([]place, error) {
 	if !s.pattern.shape.canMatch(s.lane.view(s.from, limit)) {
 		return nil, nil
@@ -222,11 +216,9 @@ func (s *scan) find(limit int64) ([]place, error) {
 	return s.places, nil
 }
 
-// waits reports whether no search up to stop is worth its time. While the start
-// s.from is open no other one counts, so a long line or an unfinished block
-// costs one attempt a Feed; where even that took too many steps, the next look
-// is taken at the edge of the block. Whether there is a match that leans is left
-// to Settle.
+// waits reports whether no search up to stop is worth its time. While the start s.from is open no other one counts, so
+// a long line or an unfinished block costs one attempt per Feed; if even that took too many steps, the next attempt is
+// made at the edge of the block. Whether there is a match that depends on the end is left to Settle.
 func (s *scan) waits(stop int64, atEdge bool) bool {
 	switch s.state {
 	case open:
@@ -240,9 +232,8 @@ func (s *scan) waits(stop int64, atEdge bool) bool {
 	return s.leaning
 }
 
-// search accepts, one after another, the matches in what lies before stop: those
-// that count now, or all if final. It leaves s.from where the next one can
-// begin at the earliest.
+// search accepts, one after another, the matches in the text before stop: those that count now, or all if final. It
+// leaves s.from at the earliest start of the next one.
 func (s *scan) search(stop int64, final bool) error {
 	s.leaning = false
 	limit := stop
@@ -287,8 +278,8 @@ func (s *scan) search(stop int64, final bool) error {
 	return nil
 }
 
-// skipEmpty moves s.from over characters at which the pattern can only match
-// empty, for which the engine would be asked one by one.
+// skipEmpty moves s.from over characters at which the pattern can only match empty; otherwise the engine would search
+// at each of them.
 func (s *scan) skipEmpty(stop int64) {
 	if sh := &s.pattern.shape; sh.empty && s.from < stop {
 		text := s.lane.view(s.from, stop)
@@ -299,9 +290,8 @@ func (s *scan) skipEmpty(stop int64) {
 	}
 }
 
-// accept reports the match m, and moves on to where the next one may begin. An
-// empty match is never reported: a pattern that can be empty would match for
-// ever without telling anything. As in ECMAScript, the next match then begins
+// accept reports the match m, and moves on to the earliest start of the next one. An empty match is never reported: a
+// pattern that can be empty would match for ever without any information. As in ECMAScript, the next match then begins
 // one character on.
 func (s *scan) accept(m []place) {
 	whole := m[0]
@@ -323,9 +313,8 @@ func (s *scan) accept(m []place) {
 	}
 }
 
-// lineLeft is where the line ends that a match ends on before to, and to where that is not known: where
-// its end has not come, or where something was removed in between, in which a line of the raw stream
-// may have ended.
+// lineLeft returns the end of the line that the match before to ends on. It returns to if that end is not known: it has
+// not come, or something was removed in between, which may contain the end of a line of the raw stream.
 func (s *scan) lineLeft(to int64) int64 {
 	n := bytes.IndexByte(s.lane.view(to, s.lane.end()), '\n')
 	if n < 0 || !s.lane.adjacent(to-1, to+int64(n)) {
@@ -334,12 +323,11 @@ func (s *scan) lineLeft(to int64) int64 {
 	return to + int64(n)
 }
 
-// settled decides whether no byte after limit can change the match m, the first
-// from s.from on. If it may, first is the earliest start of what it may become.
+// settled decides whether no byte after limit can change the match m, the first from s.from on. If one may, first is
+// the earliest start of the match that it may become.
 //
-// A match is settled if nothing that was tried to find it, here or at any start
-// before, can have looked at the end of the text. Mostly the shape of the
-// pattern tells; otherwise the machine tries again what the engine has tried.
+// A match is settled if no attempt to find it, here or at any start before, can have read the end of the text. Mostly
+// the shape of the pattern decides; otherwise the machine tries again what the engine has tried.
 func (s *scan) settled(m place, limit int64) (first int64, ok bool) {
 	sh := &s.pattern.shape
 	if sh.reach <= wide && limit-m.from >= int64(utf8.UTFMax*sh.reach) {
@@ -353,12 +341,12 @@ func (s *scan) settled(m place, limit int64) (first int64, ok bool) {
 	if m.from == m.to && result == refused {
 		return m.from, true // no start before it can match, and here nothing but this
 	}
-	// Should machine and engine ever disagree, the match waits.
+	// If machine and engine ever disagree, the match waits.
 	return first, result == matched && first == m.from && end == m.to
 }
 
-// firstOpen moves s.from to the first start at which a match may yet begin when
-// more bytes come; the engine has found none up to limit.
+// firstOpen moves s.from to the first start at which a match may yet begin when more bytes come; the engine has found
+// none up to limit.
 func (s *scan) firstOpen(limit int64) {
 	sh := &s.pattern.shape
 	bounded := sh.reach <= wide
@@ -373,14 +361,14 @@ func (s *scan) firstOpen(limit int64) {
 		last = max(last, bytes.LastIndexByte(text, '\r'))
 	}
 	s.from += int64(last + 1)
-	// The end of an ordinary line is searched again sooner than surveyed.
+	// A search of the end of an ordinary line is faster than a survey.
 	if !bounded && (limit-s.from > longLine || !sh.lf && !sh.cr) {
 		s.from, s.state, _ = s.survey(limit, limit)
 	}
 }
 
-// survey tries the starts from s.from to last, and stops at the first that does
-// not refuse. The result is refused, at last, if all of them do.
+// survey tries the starts from s.from to last, and stops at the first that does not refuse. The result is refused, at
+// last, if all of them do.
 func (s *scan) survey(last, limit int64) (start int64, result outcome, end int64) {
 	origin := s.sees()
 	text := s.lane.view(origin, limit)
