@@ -32,21 +32,23 @@
 //
 // What is not exact:
 //
-//   - bash, with several lines or commands that are not plain: $_ of the next command is the whole text, and PIPESTATUS
-//     only its status; after "set -e" a status other than 0 ends the shell even if -e ignores it for the last command;
-//     break and continue outside a loop print no error.
+//   - bash, with several lines or commands that are not plain: $_ of the next command is the whole text, and
+//     PIPESTATUS only its status; after "set -e" a status other than 0 ends the shell even if -e ignores it for the
+//     last command; break and continue outside a loop print no error.
 //   - bash: the output of users' DEBUG traps and of set -v for our own hook comes before Ended. If a command clears
-//     PROMPT_COMMAND or PROMPT_EOL_MARK, its own end is reported later, after the output of the code that it set; if it
-//     also sets PS1, not at all. After "exec 2>file" or "shopt -u promptvars" typed commands are not reported, only ours.
+//     PROMPT_COMMAND or PROMPT_EOL_MARK, its own end is reported later, after the output of the code that it set; if
+//     it also sets PS1, not at all. After "exec 2>file" or "shopt -u promptvars" typed commands are not reported, only
+//     ours.
 //   - bash: the output of "set -x" for an eval has an additional +. If PS1 is exported, it contains names of our
 //     variables, but not the nonce.
-//   - zsh: names of directories with control characters are reported as the prompt shows them, if the hook that reports
-//     them exactly was removed.
-//   - fish: fish_trace shows the eval; break outside a loop shows its help; $pipestatus is $status after not, after more
-//     than four programs, and after a line that is not a plain pipeline; the output of users' handlers of fish_postexec
-//     comes before Ended; the output of a typed command includes the text that fish writes before it runs.
-//   - A program that replaces the shell (exec), and shells inside it, report nothing. Because of start-up files that do so,
-//     Ready may never come.
+//   - zsh: names of directories with control characters are reported as the prompt shows them, if the hook that
+//     reports them exactly was removed.
+//   - fish: fish_trace shows the eval; break outside a loop shows its help; $pipestatus is $status after not, after
+//     more than four programs, and after a line that is not a plain pipeline; the output of users' handlers of
+//     fish_postexec comes before Ended; the output of a typed command includes the text that fish writes before it
+//     runs.
+//   - A program that replaces the shell (exec), and shells inside it, report nothing. Because of start-up files that
+//     do so, Ready may never come.
 //
 // The nonce is in no environment and no argument, and in a file only until the caller removes that, which is allowed
 // after the first Ready. Code that has the nonce can forge marks: a program that reads the memory of the shell, or
