@@ -85,7 +85,7 @@ func serve(device *os.File) {
 			body = make([]byte, 64)
 			e.PutUint32(body, 7)
 			e.PutUint32(body[4:], 31)
-			e.PutUint32(body[20:], 1<<16) // max_write
+			e.PutUint32(body[20:], 1<<16) // max_write: the maximum size of a write
 		case open:
 			body = make([]byte, 16)
 		case flush, release:

@@ -87,7 +87,7 @@ type Verdict struct {
 	Again time.Duration
 	// Reader is the process that is blocked on the input alone, without a timeout, if all input was consumed but the
 	// job does not count as waiting yet, because other processes of it run and it was not quiet for long enough. 0:
-	// there is none. A caller that knows this process can tell that it is its turn.
+	// there is none. A caller that recognises this process can conclude that it is ready for input.
 	Reader int
 	// Blocked means that a process is blocked writing the job's output: it waits for that to be read, not for input.
 	Blocked bool

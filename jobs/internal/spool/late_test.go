@@ -225,8 +225,8 @@ func TestRingThatIsNotWrittenDown(t *testing.T) {
 	}
 }
 
-// A ring that is still waiting at the end is not begun: the file is rewritten in order, and no mark needs to be told
-// apart from output.
+// A ring that is still waiting at the end is not begun: the file is rewritten in order, and no mark needs to be
+// distinguished from output.
 func TestRingIsNotBegunAtTheEnd(t *testing.T) {
 	asked, recorded := 0, 0
 	s := newSubject(t, Options{

@@ -76,7 +76,7 @@ type Spool struct {
 	out     *output  // the same file
 	writeAt func(p []byte, pos int64) (int, error)
 
-	markLine []byte // also set by the appender: the mark behind the ring; nil: not written yet
+	markLine []byte // also set by the appender: the mark after the ring; nil: not written yet
 
 	// Guarded by appending:
 	begun bool        // the file exists, or none will be made
@@ -237,7 +237,7 @@ func (s *Spool) unprepare(before layout, charged int64) {
 	s.disk, s.charged = before, charged
 }
 
-// beginRing first has it recorded that the file, which equals the stream up to off, will become a ring, and then writes
+// beginRing first records (wraps) that the file, which equals the stream up to off, will become a ring, and then writes
 // the mark. Nothing is overwritten yet.
 func (s *Spool) beginRing(off int64) error {
 	if s.wraps != nil {
