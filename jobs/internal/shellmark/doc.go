@@ -1,5 +1,5 @@
 // Package shellmark integrates an interactive bash (4.4 and later), zsh (5.0) or fish (3.1): the shell reports its
-// state, and runs commands for the caller whose output, exit status and directory are then known exactly.
+// state, and runs commands for the caller. Their output, exit status and directory are then known exactly.
 //
 // A [Launch] describes how to start the shell so that it reads a snippet of ours in addition to the user's own start-up
 // files, all of which stay unchanged. The snippet adds hooks that write marks to the terminal: ESC ] 633 ; shelld ;
